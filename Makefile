@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+#
+# Everything is built below $(B).  The sources of segment/ are compiled twice,
+# since they go into the library (pic/) and into the commands (obj/), and with
+# the sanitizers once more for the unit tests (san/).  A new file needs no line
+# here.  `make help` lists targets and knobs.
+
+B ?= build
+PREFIX ?= /usr/local
+VERSION := 0.1.0
+V ?= 0
+DEBUG ?= 0
+SANITIZE ?=
+CFLAGS ?= $(if $(filter-out 0,$(DEBUG)),-O0 -g3,-O2 -g)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
+	-Wpointer-arith -Wundef -Wvla -Wformat=2
+BASE = -std=gnu11 $(WARN) -I. -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
+	$(if $(filter-out 0,$(DEBUG)),-DHP_DEBUG=$(DEBUG)) $(CPPFLAGS) $(CFLAGS)
+PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec
+SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
+REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm
+Q := $(if $(filter-out 0,$(V)),,@)
+
+objects = $(patsubst %.c,$(B)/$(1)/%.o,$(foreach d,$(2),$(sort $(wildcard $(d)/*.c))))
+LIB_O := $(call objects,pic,preload segment)
+TRUTH_O := $(call objects,truth,preload segment)
+SAMPLER_O := $(call objects,obj,sampler segment)
+REPORT_O := $(call objects,obj,report segment)
+PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report sampler))
+GUEST_O := $(call objects,san,preload)
+UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
+EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
+PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath hotpath-run)
+
+.PHONY: all demo test test-all check bench fuzz examples unit install uninstall clean help
+all: $(PRODUCTS)	## the library, the sampler, the commands (default)
+
+$(B)/libhotpath.so: $(LIB_O)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,defs -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
+		$(CFLAGS) $(LDFLAGS) -o $@ $^
+# The build that judges its own estimates (preload/truth.h), for tests.
+$(B)/truth/libhotpath.so: $(TRUTH_O)
+	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so $(CFLAGS) $(LDFLAGS) -o $@ $^
+$(B)/truth/%.o: %.c
+	$(call compile,$(PIC) -DHP_TRUTH)
+$(B)/hotpath-sampler: $(SAMPLER_O)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^
+$(B)/hotpath: $(REPORT_O)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+$(B)/hotpath-run: scripts/hotpath-run
+	@mkdir -p $(@D)
+	$(Q)install -m 755 $< $@
+
+define compile
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  CC   $@")
+	$(Q)$(CC) $(1) -c -o $@ $<
+endef
+$(B)/pic/%.o: %.c
+	$(call compile,$(PIC))
+$(B)/obj/%.o: %.c
+	$(call compile,$(OBJ))
+$(B)/san/%.o: %.c
+	$(call compile,$(BASE) $(SANITIZED))
+$(B)/libhp.a: $(PARTS_O) $(GUEST_O)
+	$(Q)rm -f $@ && ar rcsP $@ $^
+$(UNIT): $(B)/test/%: $(B)/san/test/unit/%.o $(B)/san/test/test.o $(B)/libhp.a
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+unit: $(UNIT)
+
+$(B)/examples/%: test/examples/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -finstrument-functions $(WARN) -o $@ $< -lm
+$(B)/examples/%: test/examples/%.cc
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -O2 -g -finstrument-functions -Wall -Wextra -o $@ $<
+examples: $(EXAMPLES)	## the programs of test/examples, instrumented
+
+demo:	## installs what is missing, profiles lua from Debian's source, prints the report
+	@scripts/setup demo
+	@$(MAKE) --no-print-directory all
+	@B=$(B) scripts/demo
+test:	## installs what the tests need and runs them: unit, behaviour, golden
+	@scripts/setup test
+	@$(MAKE) --no-print-directory all unit examples
+	@HP_BUILD=$(abspath $(B)) V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
+test-all:	## the long ones too, and a fresh Debian in a directory
+	@scripts/setup test-all
+	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
+	@test/fresh
+check: all	## layers, exports, format, and no warning from gcc and clang
+	@scripts/check-layers.sh
+	@scripts/check-exports.sh $(B)/libhotpath.so
+	@scripts/check-format.sh
+	@for cc in gcc clang; do \
+		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc CFLAGS="-O2 -g -Werror" all || exit; done
+bench:	## ns per call of what test/bench holds, ours beside others'
+	@scripts/setup bench
+	@$(MAKE) --no-print-directory all
+	@HP_BUILD=$(abspath $(B)) test/bench/run
+
+install: all	## below $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/hotpath $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(PRODUCTS) $(DESTDIR)$(PREFIX)/lib/hotpath
+	$(foreach h,$(wildcard include/*.h),install -m 644 $(h) $(DESTDIR)$(PREFIX)/include &&) true
+	for c in hotpath hotpath-run; do ln -sf ../lib/hotpath/$$c $(DESTDIR)$(PREFIX)/bin/$$c; done
+uninstall:	## what install put there
+	rm -rf $(DESTDIR)$(PREFIX)/lib/hotpath
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,hotpath hotpath-run) \
+		$(addprefix $(DESTDIR)$(PREFIX)/,$(wildcard include/*.h))
+
+help:	## this text
+	@echo "make TARGET [PREFIX=/usr/local DESTDIR= B=build V=1 DEBUG=1 SANITIZE=address,undefined CC=clang]"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
+clean:	## remove what was built
+	rm -rf $(B)
+
+-include $(shell find $(B) -path $(B)/source -prune -o -path $(B)/demo -prune -o -type f -name "*.d" -print 2>/dev/null)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.h - which object an address belongs to.
+ */
+#ifndef HP_PRELOAD_MODULE_H
+#define HP_PRELOAD_MODULE_H
+
+#include <stdint.h>
+
+#include "segment/layout.h"
+
+/*
+ * The module of this process that contains `address`; recorded when first
+ * asked for.  NULL = none (generated code), or no room to record it.
+ */
+const struct hp_module *hp_module_of(uintptr_t address);
+
+/* Changes with every dlclose. */
+uint32_t hp_module_generation(void);
+
+/* After a dlclose: modules that are gone are marked, and their functions forgotten. */
+void hp_module_sweep(void);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.h - the order of start and end of the library in a process.
+ */
+#ifndef HP_PRELOAD_START_H
+#define HP_PRELOAD_START_H
+
+#include <stddef.h>
+
+#include "preload/local.h"
+
+/*
+ * Starts the library in this process unless that is done: joins the session of
+ * the environment, or makes one.  Returns false if this process is not to be
+ * recorded, or cannot be; or while it is being started by this very thread.
+ */
+bool hp_start(void);
+
+/* Has hp_local_close called when the thread ends. */
+void hp_start_thread_key(struct hp_local *me);
+
+/* Does not return while another thread of this process is in exit(), waiting for the report. */
+void hp_start_wait_for_finish(void);
+
+/* _exit of process 1: asks for the report as exit() does. */
+void hp_start_finish_container(void);
+
+/*
+ * An environment that a program made itself may load us without saying which
+ * session.  The size of the copy that says it, 0 =
+ * none is needed; and the copy, or `environment` itself if size is 0.
+ */
+size_t hp_start_environment_size(char *const *environment);
+char *const *hp_start_environment(char **copy, char *const *environment, size_t size);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command.h - the sub-commands of `hotpath`.
+ *
+ * Each gets its own argv (argv[0] is its name) and returns the exit status:
+ * 0 = done, 1 = could not, 2 = usage; `run` passes that of its child on.
+ */
+#ifndef HP_REPORT_COMMAND_H
+#define HP_REPORT_COMMAND_H
+
+#define HP_EXIT_FAILED 1
+#define HP_EXIT_USAGE 2
+
+int hp_cmd_run(int argc, char **argv);	/* run.c */
+int hp_cmd_report(int argc, char **argv);	/* show.c */
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * head.c - the lines above the tables: what was run, what it took, what is missing.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "report/format.h"
+#include "report/memory.h"
+#include "report/name.h"
+#include "report/section.h"
+#include "report/view.h"
+
+#define TOP_NAME 21
+#define PATH_LEAST 16
+#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
+#define RUNNING_MOST 2	/* processes named; the others are counted */
+
+static void first_line_write(struct hp_report *report, FILE *out)
+{
+	const char *gap = " | ";
+	struct hp_text_cell cell;
+
+	fprintf(out, "[hotpath] %s", hp_format_elapsed(&cell, report->model.elapsed_ns));
+	for (size_t i = 0; i < hp_section_count; i++) {
+		if (!report->is_shown[i])
+			continue;
+		fprintf(out, "%s%s", gap, hp_section_table[i].name);
+		gap = ", ";
+	}
+	if (report->settings->label) {
+		char *label = hp_text_clean(report->settings->label);
+
+		fprintf(out, " | %s", label);
+		free(label);
+	}
+	fputs("\n\n", out);
+}
+
+/* What the root's end was, as far as anybody knows; "" = nothing to say. */
+static char *ending_text(const struct hp_model *model)
+{
+	const struct hp_header *header = &model->reader.header;
+	int status = (int)header->root_status;
+	const char *name;
+
+	if (!header->status_known) {
+		bool is_lost = model->root != HP_NONE &&
+			       model->processes[model->root].ending == HP_ENDING_NONE &&
+			       !model->processes[model->root].is_running;
+
+		return hp_xstrdup(is_lost ? ", killed or crashed (status unknown)" : "");
+	}
+	if (WIFSIGNALED(status)) {
+		name = sigabbrev_np(WTERMSIG(status));
+		return hp_xprintf(", killed by SIG%s%s", name ? name : "?",
+				  WCOREDUMP(status) ? " (core dumped)" : "");
+	}
+	if (WEXITSTATUS(status))
+		return hp_xprintf(", exit status %d", WEXITSTATUS(status));
+	return hp_xstrdup("");
+}
+
+static void sums_write(const struct hp_model *model, FILE *out)
+{
+	struct hp_text_cell cell;
+	char *ending = ending_text(model);
+	double wall = (double)model->elapsed_ns;
+
+	fprintf(out, "wall      %s%s\n", hp_format_time(&cell, wall), ending);
+	free(ending);
+	fprintf(out, "CPU       %s", hp_format_time(&cell, (double)model->cpu_ns));
+	if (wall >= SHARES_FROM_NS && model->cpu_ns)
+		fprintf(out, ", %s of one core",
+			hp_format_percent(&cell, 100 * (double)model->cpu_ns / wall, 1));
+	fprintf(out, "\nblocked   %s", hp_format_time(&cell, (double)model->blocked_ns));
+	if (model->thread_count > 1)
+		fprintf(out, " of %s in %zu threads",
+			hp_format_time(&cell, (double)model->thread_ns), model->thread_count);
+	fprintf(out, "\npeak RSS  %s\n",
+		model->peak_rss_kb ? hp_format_bytes(&cell, model->peak_rss_kb * 1024) : "-");
+}
+
+/* --- the first row of each section --- */
+
+static const void *top_row(struct hp_report *report, const struct hp_section *section,
+			   const struct hp_list *list)
+{
+	for (size_t i = 0; i < list->shown; i++) {
+		struct hp_value value = { .text = NULL };
+
+		for (size_t c = 0; c < section->column_count && !value.text; c++)
+			if (section->columns[c].unit == HP_UNIT_NAME)
+				section->columns[c].get(report, list->rows[i], 0, &value);
+		/* That main takes 100 % of main is no news. */
+		if (value.text != report->caller)
+			return list->rows[i];
+	}
+	return list->shown ? list->rows[0] : NULL;
+}
+
+static void top_cell_write(struct hp_report *report, const struct hp_column *column,
+			   const void *row, FILE *out)
+{
+	struct hp_value value = { .text = NULL };
+	struct hp_text_cell cell;
+
+	if (column->unit != HP_UNIT_NAME && column->unit != HP_UNIT_SHARE &&
+	    strcmp(column->title ? column->title : "", "Max%") != 0)
+		return;
+	column->get(report, row, 0, &value);
+	if (value.text) {
+		char *last = hp_name_short(value.text, (size_t)report->settings->name_depth);
+		char *name = hp_name_fit(last, TOP_NAME);
+
+		fprintf(out, " %s", name);
+		free(last);
+		free(name);
+	} else if (!value.is_unknown) {
+		fprintf(out, " %s", hp_format_percent(&cell, value.number, 1));
+	}
+}
+
+/* "timing: name 61.0%"; NULL = the section has no row. */
+static char *top_text(struct hp_report *report, const struct hp_section *section)
+{
+	struct hp_list list;
+	const void *row;
+	char *text = NULL;
+	size_t length;
+	FILE *out;
+
+	section->fill(report, &list);
+	row = top_row(report, section, &list);
+	out = row ? open_memstream(&text, &length) : NULL;
+	if (out) {
+		fprintf(out, "%s:", section->name);
+		for (size_t c = 0; c < section->column_count; c++)
+			top_cell_write(report, &section->columns[c], row, out);
+		fclose(out);
+	}
+	free(list.rows);
+	return text;
+}
+
+/* As many as there is room for. */
+static void top_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	const char *gap = "top       ";
+	size_t width = 0;
+
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+		char *text = report->is_shown[i] && section->is_on_top ? top_text(report, section)
+								       : NULL;
+		size_t more = text ? strlen(gap) + hp_text_width(text) : 0;
+
+		if (text && width + more <= look->width) {
+			fprintf(out, "%s%s", gap, text);
+			width += more;
+			gap = "; ";
+		}
+		free(text);
+	}
+	if (width)
+		fputc('\n', out);
+}
+
+/* --- what is missing --- */
+
+static void loss_write(uint64_t count, const char *text, FILE *out)
+{
+	struct hp_text_cell cell;
+
+	if (count)
+		fprintf(out, "note      %s %s\n", hp_format_count(&cell, count), text);
+}
+
+static void losses_write(const struct hp_model_losses *losses, FILE *out)
+{
+	loss_write(losses->refused_chunks, "chunks did not fit; HOTPATH_SEGMENT_SIZE makes room",
+		   out);
+	loss_write(losses->folded_functions, "calls went to <other>: segment or memory was full",
+		   out);
+	loss_write(losses->folded_rows, "call paths are counted flat: the tree was full", out);
+	loss_write(losses->lost_threads,
+		   "threads were not recorded; HOTPATH_SEGMENT_SIZE makes room", out);
+	loss_write(losses->lost_calls, "calls of such threads were not recorded", out);
+	loss_write(losses->unpaired, "exits without their entry were ignored", out);
+	if (losses->is_damaged)
+		fputs("note      parts of the segment are damaged; what could be read is shown\n",
+		      out);
+}
+
+static void faults_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	static const char tail[] = ": names are missing";
+
+	for (uint32_t i = 0; i < report->model.object_count; i++) {
+		const char *fault = hp_symbols_fault(report->symbols, i);
+		size_t others = fault ? 11 + strlen(fault) + strlen(tail) : 0;
+		char *path, *fitted;
+
+		if (!fault)
+			continue;
+		path = hp_text_clean(report->model.objects[i].path);
+		fitted = hp_name_fit(path[0] ? path : "code", look->width > others + PATH_LEAST
+								      ? look->width - others
+								      : PATH_LEAST);
+		fprintf(out, "note      %s %s%s\n", fitted, fault, tail);
+		free(path);
+		free(fitted);
+	}
+}
+
+static void running_write(const struct hp_model *model, FILE *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct hp_model_process *process = &model->processes[i];
+		char *comm;
+
+		if (!process->is_running || process->is_root || count++ >= RUNNING_MOST)
+			continue;
+		comm = hp_text_clean(process->comm);
+		fprintf(out, "%s%s (%u)", count == 1 ? "note      still running: " : ", ", comm,
+			process->pid);
+		free(comm);
+	}
+	if (count > RUNNING_MOST)
+		fprintf(out, " and %zu more", count - RUNNING_MOST);
+	if (count)
+		fputc('\n', out);
+}
+
+static void cost_write(const struct hp_model *model, FILE *out)
+{
+	struct hp_text_cell time, share;
+	double whole = model->cpu_ns ? (double)model->cpu_ns : (double)model->elapsed_ns;
+
+	if (!model->overhead_ns || whole <= 0)
+		return;
+	fprintf(out, "note      profiling cost %s (%s of CPU), subtracted below\n",
+		hp_format_time(&time, (double)model->overhead_ns),
+		hp_format_percent(&share, 100 * (double)model->overhead_ns / whole, 1));
+}
+
+void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	first_line_write(report, out);
+	sums_write(&report->model, out);
+	top_write(report, look, out);
+	cost_write(&report->model, out);
+	losses_write(&report->model.losses, out);
+	faults_write(report, look, out);
+	running_write(&report->model, out);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.c - the report as JSON, in the shape that clients of the Rust crate
+ * hotpath 0.30 read.
+ *
+ * Each list has `data`, exactly in that shape: numbers as people read them, and
+ * in entries of functions no key of ours, since those clients refuse them.
+ * Beside it stands `raw`, the same rows in the same order, with plain numbers.
+ * Whole numbers are written by ourselves: cJSON holds doubles and may write
+ * 1e+15, which is no integer to a strict reader.
+ */
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "report/format.h"
+#include "report/memory.h"
+#include "report/section.h"
+#include "report/view.h"
+
+#define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
+#define TREE_MOST 1000	/* nodes written */
+#define LAST_MOST 50	/* calls of each function written */
+
+static cJSON *whole_number(uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return cJSON_CreateRaw(text);
+}
+
+static void add_whole(cJSON *object, const char *key, uint64_t number)
+{
+	cJSON_AddItemToObject(object, key, whole_number(number));
+}
+
+/* --- values --- */
+
+static cJSON *said(const struct hp_column *column, const struct hp_value *value)
+{
+	struct hp_text_cell cell;
+
+	if (value->is_unknown)
+		return column->unit == HP_UNIT_LOAD ? cJSON_CreateNull() : cJSON_CreateString("-");
+	if (value->text)
+		return cJSON_CreateString(value->text);
+	switch (column->unit) {
+	case HP_UNIT_TIME:
+		return cJSON_CreateString(hp_format_time(&cell, value->number));
+	case HP_UNIT_SHARE:
+		return cJSON_CreateString(hp_format_percent(&cell, value->number, 2));
+	case HP_UNIT_LOAD:
+	case HP_UNIT_ERROR:
+		return cJSON_CreateString(hp_format_percent(&cell, value->number, 1));
+	default:
+		return whole_number(value->number > 0 ? (uint64_t)value->number : 0);
+	}
+}
+
+static cJSON *plain(const struct hp_column *column, const struct hp_value *value)
+{
+	if (value->is_unknown)
+		return cJSON_CreateNull();
+	if (value->text)
+		return cJSON_CreateString(value->text);
+	if (column->unit == HP_UNIT_SHARE || column->unit == HP_UNIT_LOAD)
+		return cJSON_CreateNumber(round(value->number * 1e4) / 1e4);
+	return whole_number(value->number > 0 ? (uint64_t)rint(value->number) : 0);
+}
+
+enum side { SIDE_DATA, SIDE_RAW };
+
+static void value_add(struct hp_report *report, const struct hp_column *column, const void *row,
+		      double percentile, enum side side, cJSON *entry)
+{
+	struct hp_value value = { .text = NULL };
+	struct hp_text_cell cell;
+	char key[64];
+
+	column->get(report, row, percentile, &value);
+	snprintf(key, sizeof(key), "%s%s%s", side == SIDE_DATA ? column->key : column->raw,
+		 column->is_percentiles ? hp_format_percentile(&cell, percentile) : "",
+		 column->is_percentiles && side == SIDE_RAW ? "_ns" : "");
+	cJSON_AddItemToObject(entry, key,
+			      side == SIDE_DATA ? said(column, &value) : plain(column, &value));
+}
+
+static cJSON *entry_new(struct hp_report *report, const struct hp_section *section, const void *row,
+			enum side side)
+{
+	const struct hp_percentiles *percentiles = &report->settings->percentiles;
+	cJSON *entry = cJSON_CreateObject();
+
+	for (size_t i = 0; i < section->column_count; i++) {
+		const struct hp_column *column = &section->columns[i];
+
+		if (!(side == SIDE_DATA ? column->key : column->raw))
+			continue;
+		if (!column->is_percentiles)
+			value_add(report, column, row, 0, side, entry);
+		for (uint32_t p = 0; column->is_percentiles && p < percentiles->count; p++)
+			value_add(report, column, row, percentiles->at[p], side, entry);
+	}
+	return entry;
+}
+
+/* --- functions --- */
+
+static void percentiles_add(struct hp_report *report, cJSON *list)
+{
+	const struct hp_percentiles *percentiles = &report->settings->percentiles;
+	cJSON *array = cJSON_AddArrayToObject(list, "percentiles");
+
+	for (uint32_t i = 0; i < percentiles->count; i++) {
+		double at = percentiles->at[i];
+		struct hp_text_cell cell;
+		char text[64];
+
+		/* A float to readers that tell floats from integers: 95.0. */
+		snprintf(text, sizeof(text), "%s%s", hp_format_percentile(&cell, at),
+			 at > floor(at) ? "" : ".0");
+		cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
+	}
+}
+
+static void functions_head(struct hp_report *report, cJSON *list)
+{
+	struct hp_text_cell cell;
+
+	cJSON_AddStringToObject(list, "profiling_mode", "timing");
+	cJSON_AddStringToObject(list, "time_elapsed",
+				hp_format_time(&cell, (double)report->model.elapsed_ns));
+	add_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
+}
+
+static void functions_middle(struct hp_report *report, cJSON *list)
+{
+	cJSON_AddStringToObject(list, "caller_name", report->caller);
+	percentiles_add(report, list);
+}
+
+static void function_source(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_model_function *f = row;
+	struct hp_source source;
+	cJSON *location;
+	char *file;
+
+	if (f == &report->life ||
+	    !hp_symbols_source(report->symbols, (uint32_t)(f - report->model.functions), &source))
+		return;
+	location = cJSON_AddObjectToObject(entry, "location");
+	file = hp_text_clean(source.file);
+	cJSON_AddStringToObject(location, "file", file);
+	add_whole(location, "line", source.line > 0 ? (uint64_t)source.line : 0);
+	add_whole(location, "column", source.column > 0 ? (uint64_t)source.column : 0);
+	free(file);
+}
+
+static cJSON *call_new(const struct hp_model_call *call)
+{
+	cJSON *entry = cJSON_CreateObject();
+
+	add_whole(entry, "start_ns", call->start_ns);
+	add_whole(entry, "ns", call->ns);
+	add_whole(entry, "tid", call->tid);
+	return entry;
+}
+
+static void function_calls(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_model_function *f = row;
+	struct hp_model_call last[LAST_MOST];
+	size_t count = hp_model_last_calls(&report->model, f, last, LAST_MOST);
+	cJSON *array = cJSON_AddArrayToObject(entry, "slowest_calls");
+
+	for (int i = 0; i < HP_SLOWEST && f->slowest[i].ticks; i++) {
+		struct hp_model_call call = hp_model_call(&report->model, &f->slowest[i]);
+
+		cJSON_AddItemToArray(array, call_new(&call));
+	}
+	array = cJSON_AddArrayToObject(entry, "last_calls");
+	for (size_t i = 0; i < count; i++)
+		cJSON_AddItemToArray(array, call_new(&last[i]));
+}
+
+/* --- threads --- */
+
+static void threads_head(struct hp_report *report, cJSON *list)
+{
+	const struct hp_model *model = &report->model;
+	struct hp_text_cell cell;
+
+	add_whole(list, "current_elapsed_ns", model->elapsed_ns);
+	add_whole(list, "sample_interval_ms", model->threads_interval_ms);
+	add_whole(list, "thread_count", model->thread_count);
+	if (model->rss_kb)
+		cJSON_AddStringToObject(list, "rss_bytes",
+					hp_format_bytes(&cell, model->rss_kb * 1024));
+	if (model->peak_rss_kb)
+		cJSON_AddStringToObject(list, "rss_bytes_max",
+					hp_format_bytes(&cell, model->peak_rss_kb * 1024));
+}
+
+/* --- the tree --- */
+
+static int compare_heavy(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Nodes from here on are written; a caller is at least as heavy as its callees. */
+static double tree_least(const struct hp_model *model)
+{
+	double *heavy = hp_xcalloc(model->node_count, sizeof(*heavy));
+	double least;
+
+	for (size_t i = 0; i < model->node_count; i++)
+		heavy[i] = model->nodes[i].inclusive_ns;
+	qsort(heavy, model->node_count, sizeof(*heavy), compare_heavy);
+	least = model->node_count > TREE_MOST ? heavy[TREE_MOST] : -1;
+	free(heavy);
+	return least;
+}
+
+/* `parent` is the id of the caller's node; 0 = none. */
+static void tree_tail(struct hp_report *report, cJSON *list)
+{
+	const struct hp_model *model = &report->model;
+	double least = tree_least(model);
+	cJSON *array = cJSON_AddArrayToObject(list, "tree");
+
+	for (size_t i = 1; i < model->node_count; i++) {
+		const struct hp_model_node *node = &model->nodes[i];
+		cJSON *entry;
+
+		if (node->inclusive_ns <= least)
+			continue;
+		entry = cJSON_CreateObject();
+		add_whole(entry, "id", i);
+		add_whole(entry, "parent", node->parent);
+		cJSON_AddStringToObject(entry, "name",
+					hp_report_name(report, &model->functions[node->function]));
+		add_whole(entry, "calls", node->calls);
+		add_whole(entry, "inclusive_ns", (uint64_t)rint(node->inclusive_ns));
+		add_whole(entry, "self_ns", (uint64_t)rint(node->self_ns));
+		cJSON_AddItemToArray(array, entry);
+	}
+	add_whole(list, "tree_total_count", model->node_count - 1);
+}
+
+/* --- the whole --- */
+
+/* What a section has beside its columns. */
+struct extra {
+	const char *key;
+	void (*head)(struct hp_report *report, cJSON *list);
+	void (*middle)(struct hp_report *report, cJSON *list);
+	void (*entry)(struct hp_report *report, const void *row, cJSON *entry);
+	void (*raw)(struct hp_report *report, const void *row, cJSON *entry);
+	void (*tail)(struct hp_report *report, cJSON *list);
+};
+
+static const struct extra extras[] = {
+	{ "functions_timing", functions_head, functions_middle, function_source, function_calls,
+	  NULL },
+	{ "threads", threads_head, NULL, NULL, NULL, NULL },
+	{ "calltree", functions_head, functions_middle, NULL, NULL, tree_tail },
+};
+
+static const struct extra *extra_of(const struct hp_section *section)
+{
+	static const struct extra none = { .key = "" };
+
+	for (size_t i = 0; i < sizeof(extras) / sizeof(extras[0]); i++)
+		if (strcmp(extras[i].key, section->json) == 0)
+			return &extras[i];
+	return &none;
+}
+
+static void rows_add(struct hp_report *report, const struct hp_section *section,
+		     const struct hp_list *list, enum side side, cJSON *to)
+{
+	const struct extra *extra = extra_of(section);
+	cJSON *array = cJSON_AddArrayToObject(to, side == SIDE_DATA ? "data" : "raw");
+
+	for (size_t i = 0; i < list->shown; i++) {
+		cJSON *entry = entry_new(report, section, list->rows[i], side);
+
+		if (side == SIDE_DATA && extra->entry)
+			extra->entry(report, list->rows[i], entry);
+		if (side == SIDE_RAW && extra->raw)
+			extra->raw(report, list->rows[i], entry);
+		cJSON_AddItemToArray(array, entry);
+	}
+}
+
+static void section_add(struct hp_report *report, const struct hp_section *section, cJSON *root)
+{
+	const struct extra *extra = extra_of(section);
+	cJSON *to = cJSON_AddObjectToObject(root, section->json);
+	struct hp_list list;
+
+	section->fill(report, &list);
+	if (extra->head)
+		extra->head(report, to);
+	cJSON_AddStringToObject(to, "description", section->describe(report));
+	if (extra->middle)
+		extra->middle(report, to);
+	rows_add(report, section, &list, SIDE_DATA, to);
+	add_whole(to, "total_count", list.total);
+	add_whole(to, "included_count", list.shown);
+	rows_add(report, section, &list, SIDE_RAW, to);
+	if (extra->tail)
+		extra->tail(report, to);
+	if (!list.shown)
+		cJSON_AddStringToObject(to, "message", section->empty(report));
+	free(list.rows);
+}
+
+static void meta_add(struct hp_report *report, cJSON *root)
+{
+	const struct hp_model *model = &report->model;
+	time_t created = (time_t)(model->reader.header.created_unix_ns / 1000000000);
+	cJSON *meta = cJSON_AddObjectToObject(root, "meta");
+	struct utsname system;
+	struct tm parts;
+	char text[160];
+
+	if (uname(&system) == 0) {
+		snprintf(text, sizeof(text), "linux-%s", system.machine);
+		cJSON_AddStringToObject(meta, "os", text);
+	}
+	if (gmtime_r(&created, &parts) &&
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts))
+		cJSON_AddStringToObject(meta, "created_at", text);
+	cJSON_AddStringToObject(meta, "profiler", "hotpath " HP_VERSION);
+	if (model->root != HP_NONE && model->processes[model->root].command) {
+		char *command = hp_text_clean(model->processes[model->root].command);
+
+		cJSON_AddStringToObject(meta, "command", command);
+		free(command);
+	}
+}
+
+/* The head of the tables, as numbers. */
+static void summary_add(struct hp_report *report, cJSON *root)
+{
+	const struct hp_model *model = &report->model;
+	const struct hp_model_losses *losses = &model->losses;
+	cJSON *summary = cJSON_AddObjectToObject(root, "summary");
+
+	add_whole(summary, "wall_ns", model->elapsed_ns);
+	add_whole(summary, "cpu_ns", model->cpu_ns);
+	add_whole(summary, "blocked_ns", model->blocked_ns);
+	add_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
+	add_whole(summary, "profiling_cost_ns", model->overhead_ns);
+	add_whole(summary, "clock_grain_ns", (uint64_t)rint(model->grain_ns));
+	cJSON_AddBoolToObject(summary, "status_known", model->reader.header.status_known != 0);
+	if (model->reader.header.status_known)
+		add_whole(summary, "wait_status", model->reader.header.root_status);
+	add_whole(summary, "refused_chunks", losses->refused_chunks);
+	add_whole(summary, "lost_calls", losses->lost_calls);
+	add_whole(summary, "lost_threads", losses->lost_threads);
+	add_whole(summary, "calls_without_path", losses->folded_rows);
+	add_whole(summary, "calls_in_other", losses->folded_functions);
+	add_whole(summary, "unwound_calls", losses->unwound);
+	add_whole(summary, "unpaired_exits", losses->unpaired);
+	cJSON_AddBoolToObject(summary, "damaged", losses->is_damaged);
+}
+
+void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
+{
+	cJSON *root = cJSON_CreateObject();
+	char *text;
+
+	cJSON_AddStringToObject(root, "type", "hotpath_report");
+	cJSON_AddStringToObject(root, "version", SHAPE_VERSION);
+	meta_add(report, root);
+	if (report->settings->label) {
+		char *label = hp_text_clean(report->settings->label);
+
+		cJSON_AddStringToObject(root, "label", label);
+		free(label);
+	}
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (report->is_shown[i])
+			section_add(report, &hp_section_table[i], root);
+	summary_add(report, root);
+	text = is_pretty ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
+	fprintf(out, "%s\n", text ? text : "{}");
+	cJSON_free(text);
+	cJSON_Delete(root);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - the `hotpath` command: a table of sub-commands.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/command.h"
+#include "segment/setting.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static int cmd_version(int argc, char **argv);
+static int cmd_help(int argc, char **argv);
+
+static const struct command commands[] = {
+	{ "run", hp_cmd_run, "run a program and report when it ends" },
+	{ "report", hp_cmd_report, "print the report of a saved segment" },
+	{ "version", cmd_version, "print the version" },
+	{ "help", cmd_help, "print this, or the help of a command" },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static int cmd_version(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	puts("hotpath " HP_VERSION);
+	return 0;
+}
+
+static void usage(FILE *out)
+{
+	fputs("Usage: hotpath COMMAND [OPTION]...\n\n"
+	      "Where does a program's time go?\n\n",
+	      out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-9s%s\n", commands[i].name, commands[i].help);
+	fputs("\n"
+	      "  hotpath run ./app args...            any dynamically linked program\n"
+	      "  cc -O2 -g -finstrument-functions ... to time each of its functions\n\n"
+	      "`hotpath COMMAND --help` says more, `hotpath help` lists the HOTPATH_ variables.\n",
+	      out);
+}
+
+/* `hotpath help` also lists what can be set; --help fits a screen. */
+static void settings_list(void)
+{
+	puts("\nVariables:");
+	for (size_t i = 0; i < hp_setting_count; i++) {
+		const struct hp_setting *setting = &hp_setting_table[i];
+
+		printf("  %-30s%s%s%s%s\n", setting->name, setting->help,
+		       setting->usual ? " (" : "", setting->usual ? setting->usual : "",
+		       setting->usual ? ")" : "");
+		printf("  %-30s  %s\n", "", setting->allowed);
+	}
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	const struct command *command = argc > 1 ? find(argv[1]) : NULL;
+	char flag[] = "--help";
+	char *arguments[] = { argc > 1 ? argv[1] : flag, flag, NULL };
+
+	if (command && command->run != cmd_help && command->run != cmd_version)
+		return command->run(2, arguments);
+	usage(stdout);
+	if (strcmp(argv[0], "help") == 0)
+		settings_list();
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		usage(stderr);
+		return HP_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return cmd_help(1, argv);
+	if (strcmp(argv[1], "--version") == 0)
+		return cmd_version(1, argv);
+	command = find(argv[1]);
+	if (!command) {
+		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
+		return HP_EXIT_USAGE;
+	}
+	return command->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * name.h - long C++ names in short columns.
+ */
+#ifndef HP_REPORT_NAME_H
+#define HP_REPORT_NAME_H
+
+#include <stddef.h>
+
+/*
+ * A fresh copy without return type, with the last `depth` parts of a::b::c
+ * (0 = all).  Parameters stay.  Names that are not C++ stay as they are.
+ */
+char *hp_name_short(const char *name, size_t depth);
+
+/*
+ * A fresh copy of at most `width` columns.  Gives way, as far as needed: the
+ * template arguments, the parameters, then the middle.
+ */
+char *hp_name_fit(const char *name, size_t width);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - checked access to the records of a segment.
+ */
+#include "report/reader.h"
+
+#include <string.h>
+
+#include "report/memory.h"
+
+#define TEXT_MOST 16384
+
+void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
+{
+	uint64_t used;
+
+	memset(reader, 0, sizeof(*reader));
+	reader->segment = *segment;
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	memcpy(&reader->header, reader->segment.header, sizeof(reader->header));
+	reader->mapped = reader->segment.size;
+	used = reader->header.used;
+	if (used < reader->segment.size)
+		reader->segment.size = used > HP_PAGE ? used : HP_PAGE;
+	reader->steps = reader->segment.size / HP_LINE;
+}
+
+void hp_reader_release(struct hp_reader *reader)
+{
+	reader->segment.size = reader->mapped;
+	hp_segment_release(&reader->segment);
+}
+
+size_t hp_reader_places(const struct hp_reader *reader)
+{
+	return reader->segment.size / HP_LINE + 1;
+}
+
+const void *hp_reader_see(struct hp_reader *reader, uint64_t offset, size_t size)
+{
+	const void *there = hp_segment_at(&reader->segment, offset, size);
+
+	if (!there && offset)
+		reader->is_damaged = true;
+	return there;
+}
+
+bool hp_reader_copy(struct hp_reader *reader, uint64_t offset, void *record, size_t size)
+{
+	const void *there = hp_reader_see(reader, offset, size);
+
+	if (there)
+		memcpy(record, there, size);
+	return there != NULL;
+}
+
+bool hp_reader_step(struct hp_reader *reader, uint64_t offset, void *record, size_t size)
+{
+	if (offset && reader->steps == 0)
+		reader->is_damaged = true;
+	if (!offset || reader->steps == 0)
+		return false;
+	reader->steps--;
+	return hp_reader_copy(reader, offset, record, size);
+}
+
+char *hp_reader_text(struct hp_reader *reader, uint64_t offset)
+{
+	struct hp_text text;
+	const char *bytes;
+	char *copy;
+
+	if (!hp_reader_copy(reader, offset, &text, sizeof(text)) || text.length > TEXT_MOST)
+		return NULL;
+	bytes = hp_reader_see(reader, offset, sizeof(text) + text.length);
+	if (!bytes)
+		return NULL;
+	copy = hp_xmalloc(text.length + 1);
+	memcpy(copy, bytes + sizeof(text), text.length);
+	copy[text.length] = 0;
+	return copy;
+}

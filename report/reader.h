@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.h - walks the records of a segment that may be torn, old or hostile.
+ *
+ * Records are copied out before anything is looked at, since their writers may
+ * go on writing.  Offsets are checked by hp_segment_at.  Lists that bite their
+ * own tail end too: every record has a place of its own, so there are at most
+ * used / HP_LINE of them, and the reader takes no more steps than that in total.
+ */
+#ifndef HP_REPORT_READER_H
+#define HP_REPORT_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "segment/segment.h"
+
+struct hp_reader {
+	struct hp_segment segment;
+	struct hp_header header;	/* as it was at the start */
+	uint64_t mapped;	/* segment.size is the part in use */
+	uint64_t steps;	/* still allowed */
+	bool is_damaged;	/* an offset led nowhere, or a list never ended */
+};
+
+/* Takes over a segment that hp_segment_map_* accepted. */
+void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment);
+void hp_reader_release(struct hp_reader *reader);
+
+/* Copies `size` bytes at `offset`; false = there are none. */
+bool hp_reader_copy(struct hp_reader *reader, uint64_t offset, void *record, size_t size);
+
+/* The same for the next record of a list; also false at its end. */
+bool hp_reader_step(struct hp_reader *reader, uint64_t offset, void *record, size_t size);
+
+/* The counters of `size` bytes at `offset` themselves, to be read word by word; NULL = none. */
+const void *hp_reader_see(struct hp_reader *reader, uint64_t offset, size_t size);
+
+/* How many records there can be: those that the reader accepts lie below HP_LINE times this. */
+size_t hp_reader_places(const struct hp_reader *reader);
+
+/* A fresh copy of the hp_text at `offset`, without control characters; NULL = none. */
+char *hp_reader_text(struct hp_reader *reader, uint64_t offset);
+
+#endif

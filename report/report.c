@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - joins model, symbols and settings.
+ */
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "report/memory.h"
+#include "report/section.h"
+
+static_assert(HP_NONE == UINT32_MAX, "places are uint32_t");
+
+struct speaker {
+	hp_complain complain;
+	void *context;
+};
+
+static void say(const struct speaker *speaker, char *line)
+{
+	if (speaker->complain)
+		speaker->complain(speaker->context, line);
+	free(line);
+}
+
+/* --- sections --- */
+
+static size_t section_named(const char *name, size_t length)
+{
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (strncmp(hp_section_table[i].key, name, length) == 0 &&
+		    !hp_section_table[i].key[length])
+			return i;
+	return hp_section_count;
+}
+
+/* Everything that has data; `all`: everything that is recorded. */
+static void set_many(struct hp_report *report, bool is_all)
+{
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+
+		report->is_shown[i] = section->columns &&
+				      (is_all || !section->has_data || section->has_data(report));
+	}
+}
+
+/* One word of HOTPATH_REPORT. */
+static void choose_word(struct hp_report *report, const char *word, size_t length,
+			const struct speaker *speaker)
+{
+	bool is_out = length && *word == '-';
+	size_t section;
+
+	word += is_out, length -= is_out;
+	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
+	    (length == 4 && memcmp(word, "auto", 4) == 0)) {
+		set_many(report, length == 3);
+		return;
+	}
+	section = section_named(word, length);
+	if (section == hp_section_count)
+		say(speaker, hp_xprintf("Unknown report section: '%.*s'", (int)length, word));
+	else if (!is_out && !hp_section_table[section].columns)
+		say(speaker, hp_xprintf("report section '%.*s' is not recorded by this version",
+					(int)length, word));
+	else
+		report->is_shown[section] = !is_out;
+}
+
+/* `-threads` alone is short for `auto,-threads`. */
+static void choose_sections(struct hp_report *report, const struct speaker *speaker)
+{
+	const char *spec = report->settings->report ? report->settings->report : "auto";
+
+	spec += strspn(spec, " ,");
+	if (*spec == '-')
+		set_many(report, false);
+	while (*spec) {
+		size_t length = strcspn(spec, ",");
+		size_t word = length;
+
+		while (word && spec[word - 1] == ' ')
+			word--;
+		if (word)
+			choose_word(report, spec, word, speaker);
+		spec += length;
+		spec += strspn(spec, " ,");
+	}
+}
+
+/* --- focus --- */
+
+static void focus_init(struct hp_focus *focus, const char *spec, const struct speaker *speaker)
+{
+	size_t length = spec ? strlen(spec) : 0;
+	char *pattern;
+	char why[128];
+	int error;
+
+	if (!length)
+		return;
+	if (length < 2 || spec[0] != '/' || spec[length - 1] != '/') {
+		focus->part = spec;
+		return;
+	}
+	pattern = hp_xprintf("%.*s", (int)length - 2, spec + 1);
+	error = regcomp(&focus->regex, pattern, REG_EXTENDED | REG_NOSUB);
+	free(pattern);
+	if (error) {
+		regerror(error, &focus->regex, why, sizeof(why));
+		say(speaker, hp_xprintf("HOTPATH_FOCUS: '%s' is not a POSIX extended regular "
+					"expression (%s); all functions are shown",
+					spec, why));
+		return;
+	}
+	focus->is_regex = true;
+}
+
+bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function)
+{
+	const struct hp_focus *focus = &report->focus;
+
+	if (function == report->wrapper || (!focus->part && !focus->is_regex))
+		return true;
+	if (focus->part)
+		return strstr(hp_report_name(report, function), focus->part) != NULL;
+	return regexec(&focus->regex, hp_report_name(report, function), 0, NULL, 0) == 0;
+}
+
+/* --- the wrapper --- */
+
+static struct hp_model_function *find_main(struct hp_report *report)
+{
+	struct hp_model *model = &report->model;
+	uint32_t object = model->root == HP_NONE ? HP_NONE : model->processes[model->root].object;
+
+	for (size_t i = 0; i < model->function_count && object != HP_NONE; i++) {
+		struct hp_model_function *function = &model->functions[i];
+
+		if (function->object == object && function->calls &&
+		    hp_symbols_is(report->symbols, object, function->address, "main"))
+			return function;
+	}
+	return NULL;
+}
+
+/* A main that never returned ran as long as its process. */
+static void finish_main(const struct hp_model *model, struct hp_model_function *function)
+{
+	double life_ns = (double)model->elapsed_ns;
+
+	if (!function->running || function->total_ns >= life_ns)
+		return;
+	function->total_ns = function->total_low_ns = function->total_high_ns = life_ns;
+	function->average_ns = life_ns / (double)function->calls;
+}
+
+static struct hp_model_function life_of(const struct hp_model *model)
+{
+	double ns = (double)model->elapsed_ns;
+	double ticks = ns / model->ns_per_tick;
+
+	return (struct hp_model_function){
+		.object = HP_NONE,
+		.calls = 1,
+		.measured = 1,
+		.least_ticks = (uint64_t)ticks,
+		.most_ticks = (uint64_t)ticks,
+		.total_ns = ns,
+		.total_low_ns = ns,
+		.total_high_ns = ns,
+		.average_ns = ns,
+	};
+}
+
+static void wrapper_init(struct hp_report *report)
+{
+	struct hp_model *model = &report->model;
+	struct hp_model_function *function = report->has_functions ? find_main(report) : NULL;
+	const char *comm = model->root == HP_NONE ? "?" : model->processes[model->root].comm;
+	char *whole = hp_xprintf("%s::main", comm[0] ? comm : "?");
+
+	report->caller = hp_text_clean(whole);
+	free(whole);
+	report->life = life_of(model);
+	if (function)
+		finish_main(model, function);
+	if (report->has_functions)
+		report->wrapper = function ? function : &report->life;
+}
+
+const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function)
+{
+	if (function == report->wrapper || function == &report->life)
+		return report->caller;
+	return hp_symbols_name(report->symbols, (uint32_t)(function - report->model.functions));
+}
+
+static double whole_of(const struct hp_report *report)
+{
+	const struct hp_model *model = &report->model;
+	bool is_exclusive = report->settings->is_exclusive;
+	double whole = 0;
+
+	if (!report->settings->exclude_wrapper || !report->wrapper)
+		return report->wrapper ? report->wrapper->total_ns : (double)model->elapsed_ns;
+	for (size_t i = 0; i < model->function_count; i++)
+		if (&model->functions[i] != report->wrapper)
+			whole += is_exclusive ? model->functions[i].self_ns
+					      : model->functions[i].total_ns;
+	return whole;
+}
+
+void hp_report_init(struct hp_report *report, struct hp_segment *segment,
+		    const struct hp_settings *settings, hp_complain complain, void *context)
+{
+	struct speaker speaker = { complain, context };
+
+	memset(report, 0, sizeof(*report));
+	report->settings = settings;
+	hp_model_init(&report->model, segment);
+	report->symbols = hp_symbols_new(&report->model);
+	for (size_t i = 0; i < report->model.function_count; i++)
+		report->has_functions |= report->model.functions[i].calls != 0;
+	choose_sections(report, &speaker);
+	focus_init(&report->focus, settings->focus, &speaker);
+	wrapper_init(report);
+	report->whole_ns = whole_of(report);
+}
+
+void hp_report_release(struct hp_report *report)
+{
+	if (report->focus.is_regex)
+		regfree(&report->focus.regex);
+	hp_symbols_free(report->symbols);
+	hp_model_release(&report->model);
+	free(report->caller);
+	free(report->path);
+	free(report->text);
+}

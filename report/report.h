@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h - a model with names and settings: what the sections draw from.
+ *
+ * Settles what the model cannot know: which function is the program's main (the
+ * wrapper), which functions the focus lets through, which sections are shown.
+ */
+#ifndef HP_REPORT_REPORT_H
+#define HP_REPORT_REPORT_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/model.h"
+#include "report/symbol.h"
+#include "segment/setting.h"
+
+#define HP_SECTIONS_MOST 32
+
+struct hp_focus {
+	const char *part;	/* NULL = all pass, or `is_regex` */
+	bool is_regex;
+	regex_t regex;
+};
+
+struct hp_report {
+	struct hp_model model;
+	struct hp_symbols *symbols;
+	const struct hp_settings *settings;
+	struct hp_focus focus;
+	bool is_shown[HP_SECTIONS_MOST];	/* beside hp_section_table */
+	char *caller;	/* comm::main */
+	struct hp_model_function life;	/* stands for main when that is not instrumented */
+	const struct hp_model_function *wrapper;	/* main, or `life`; NULL = nothing is instrumented */
+	double whole_ns;	/* what 100 % means */
+	bool has_functions;
+	struct hp_path_row *path;	/* the hot path */
+	size_t path_count;
+	char *text;	/* of section notes */
+};
+
+/* Takes over the segment.  Complaints about sections and focus go to `complain`. */
+void hp_report_init(struct hp_report *report, struct hp_segment *segment,
+		    const struct hp_settings *settings, hp_complain complain, void *context);
+void hp_report_release(struct hp_report *report);
+
+/* The full name of a function of the model, or of `life`. */
+const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function);
+
+/* True if the function is to be shown. */
+bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function);
+
+#endif

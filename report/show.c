@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show.c - `hotpath report`: reads a segment, prints the report.
+ *
+ * A person gives a file and reads on stdout.  The helper process gives an open
+ * segment (--fd) whose program just ended; that report goes to stderr, since
+ * stdout belongs to the program, and the settings' faults were told already.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/command.h"
+#include "report/memory.h"
+#include "report/view.h"
+
+extern char **environ;
+
+/* An option is a variable by another name. */
+struct flag {
+	const char *name;
+	int letter;
+	const char *variable;
+	const char *value;	/* of a flag without argument */
+};
+
+static const struct flag flags[] = {
+	{ "format", 'f', "HOTPATH_OUTPUT_FORMAT", NULL },
+	{ "output", 'o', "HOTPATH_OUTPUT_PATH", NULL },
+	{ "report", 'r', "HOTPATH_REPORT", NULL },
+	{ "percentiles", 'p', "HOTPATH_PERCENTILES", NULL },
+	{ "focus", 'F', "HOTPATH_FOCUS", NULL },
+	{ "sort", 's', "HOTPATH_SORT", NULL },
+	{ "limit", 'n', "HOTPATH_LIMIT", NULL },
+	{ "depth", 'd', "HOTPATH_FUNCTIONS_NAME_DEPTH", NULL },
+	{ "exclusive", 'e', "HOTPATH_TIME_EXCLUSIVE", "1" },
+	{ "color", 'c', "HOTPATH_COLOR", NULL },
+	{ "label", 'l', "HOTPATH_REPORT_LABEL", NULL },
+};
+
+#define FLAGS (sizeof(flags) / sizeof(flags[0]))
+
+enum { FLAG_FD = 256 };
+
+struct ask {
+	struct hp_settings settings;
+	const char *path;
+	int fd;	/* -1 = `path` */
+	bool is_limited;	/* by a flag: it beats the limits of the sections */
+};
+
+static const char usage_text[] =
+	"Usage: hotpath report [OPTION]... FILE\n"
+	"Print the report of FILE, a segment kept by HOTPATH_SEGMENT_PATH=FILE.\n\n"
+	"  -f, --format=WORD      table, json, json-pretty, none\n"
+	"  -o, --output=FILE      write there instead of stdout; - is stdout\n"
+	"  -r, --report=LIST      sections: functions-timing,calltree,threads; auto; all;\n"
+	"                         auto,-threads\n"
+	"  -p, --percentiles=LIST as in 50,95,99.9 (95); 0 = shortest, 100 = longest\n"
+	"  -F, --focus=TEXT       only functions with this in their name, or /regex/\n"
+	"  -s, --sort=WORD        total, self, calls, name\n"
+	"  -n, --limit=N          rows of each section; 0 = all (15 functions, 5 threads)\n"
+	"  -d, --depth=N          last parts of a::b::c to show; 0 = all (2)\n"
+	"  -e, --exclusive        times without instrumented callees\n"
+	"  -l, --label=TEXT       printed in the first line\n"
+	"  -c, --color=WORD       auto, always, never\n"
+	"  -h, --help             this\n\n"
+	"Each option has a HOTPATH_ variable; the option wins.\n";
+
+static void say_line(void *context, const char *line)
+{
+	(void)context;
+	fprintf(stderr, "[hotpath] %s\n", line);
+}
+
+/* --- options --- */
+
+static void options_make(struct option *options, char *letters)
+{
+	size_t i;
+
+	for (i = 0; i < FLAGS; i++) {
+		int has_argument = flags[i].value ? no_argument : required_argument;
+
+		options[i] = (struct option){ flags[i].name, has_argument, NULL, flags[i].letter };
+		*letters++ = (char)flags[i].letter;
+		if (!flags[i].value)
+			*letters++ = ':';
+	}
+	options[i++] = (struct option){ "fd", required_argument, NULL, FLAG_FD };
+	options[i++] = (struct option){ "help", no_argument, NULL, 'h' };
+	options[i] = (struct option){ 0 };
+	strcpy(letters, "h");
+}
+
+/* --limit of the command is nearer than any variable. */
+static void limit_settle(struct hp_settings *settings)
+{
+	settings->functions_limit = settings->threads_limit = HP_LIMIT_UNSET;
+}
+
+static bool flag_set(struct ask *ask, int letter, const char *argument)
+{
+	for (size_t i = 0; i < FLAGS; i++) {
+		if (flags[i].letter != letter)
+			continue;
+		ask->is_limited |= letter == 'n';
+		return hp_settings_set(&ask->settings, flags[i].variable,
+				       flags[i].value ? flags[i].value : argument, say_line, NULL);
+	}
+	return false;
+}
+
+static bool fd_read(const char *text, int *fd)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	*fd = (int)number;
+	return *text && !*end && number >= 0 && number < INT32_MAX;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int options_read(struct ask *ask, int argc, char **argv)
+{
+	struct option options[FLAGS + 3];
+	char letters[2 * FLAGS + 2];
+	int letter;
+
+	options_make(options, letters);
+	while ((letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		switch (letter) {
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		case FLAG_FD:
+			if (!fd_read(optarg, &ask->fd))
+				return HP_EXIT_USAGE;
+			break;
+		default:
+			if (!flag_set(ask, letter, optarg))
+				return HP_EXIT_USAGE;
+		}
+	}
+	ask->path = argv[optind];
+	if (!!ask->path + (ask->fd >= 0) == 1 && argc - optind <= 1)
+		return -1;
+	fprintf(stderr, "hotpath report: %s; see hotpath report --help\n",
+		ask->path ? "one FILE at a time" : "which FILE?");
+	return HP_EXIT_USAGE;
+}
+
+/* --- input --- */
+
+/* Somebody made the file shorter while it was read. */
+static void on_bus_error(int signal_number)
+{
+	static const char line[] = "hotpath: the segment was cut off while it was read\n";
+
+	(void)signal_number;
+	if (write(2, line, sizeof(line) - 1) < 0)
+		_exit(HP_EXIT_FAILED);
+	_exit(HP_EXIT_FAILED);
+}
+
+static const char *remedy(enum hp_segment_fault fault)
+{
+	switch (fault) {
+	case HP_SEGMENT_FOREIGN:
+		return "; give the file named by HOTPATH_SEGMENT_PATH";
+	case HP_SEGMENT_TRUNCATED:
+	case HP_SEGMENT_CORRUPTED:
+		return "; record again with HOTPATH_SEGMENT_PATH";
+	case HP_SEGMENT_NEWER:
+		return "; use the hotpath that recorded it";
+	default:
+		return "";
+	}
+}
+
+static bool open_segment(const struct ask *ask, struct hp_segment *segment)
+{
+	enum hp_segment_fault fault = ask->fd >= 0 ? hp_segment_map_fd(segment, ask->fd)
+						   : hp_segment_map_file(segment, ask->path);
+	bool has_reason = fault == HP_SEGMENT_MISSING || fault == HP_SEGMENT_UNMAPPED;
+
+	if (fault == HP_SEGMENT_FINE)
+		return true;
+	fprintf(stderr, "hotpath: %s %s%s%s%s\n", ask->path ? ask->path : "the segment",
+		hp_segment_fault_text(fault), has_reason ? ": " : "",
+		has_reason ? strerror(errno) : "", remedy(fault));
+	return false;
+}
+
+/* --- output --- */
+
+static void make_parents(const char *path)
+{
+	char *copy = hp_xstrdup(path);
+
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(copy, 0777);
+		*slash = '/';
+	}
+	free(copy);
+}
+
+/* Where the report goes; what cannot be opened is told, and stderr takes its place. */
+static int open_output(const struct ask *ask)
+{
+	const char *path = ask->settings.output_path;
+	int fd;
+
+	if (!path || strcmp(path, "-") == 0)
+		return path || ask->fd < 0 ? 1 : 2;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	if (fd < 0 && errno == ENOENT) {
+		make_parents(path);
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	}
+	if (fd >= 0)
+		return fd;
+	fprintf(stderr, "[hotpath] %s: %s; the report is printed here instead\n", path,
+		strerror(errno));
+	return 2;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t done = write(fd, text, size);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0) {
+			fprintf(stderr, "hotpath: the report cannot be written: %s\n",
+				strerror(errno));
+			return HP_EXIT_FAILED;
+		}
+		text += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+static int print(struct hp_report *report, const struct ask *ask)
+{
+	int fd = open_output(ask);
+	struct hp_look look = hp_look_of(fd, &ask->settings);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int status;
+
+	if (!out)
+		return HP_EXIT_FAILED;
+	if (ask->settings.format == HP_FORMAT_TABLE)
+		hp_table_write(report, &look, out);
+	else
+		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
+	if (fclose(out) != 0)
+		return HP_EXIT_FAILED;
+	status = write_all(fd, text, size);
+	free(text);
+	if (fd > 2 && close(fd) != 0)
+		status = HP_EXIT_FAILED;
+	return status;
+}
+
+/* Flags were applied already: this is for the lines only. */
+static void settings_tell(void)
+{
+	struct hp_settings told;
+
+	hp_settings_read(&told, environ, say_line, NULL);
+}
+
+int hp_cmd_report(int argc, char **argv)
+{
+	struct ask ask = { .fd = -1 };
+	struct hp_segment segment;
+	struct hp_report report;
+	int status;
+
+	hp_settings_read(&ask.settings, environ, NULL, NULL);
+	status = options_read(&ask, argc, argv);
+	if (status >= 0)
+		return status;
+	if (ask.fd < 0)
+		settings_tell();
+	if (ask.is_limited)
+		limit_settle(&ask.settings);
+	signal(SIGBUS, on_bus_error);
+	if (!open_segment(&ask, &segment))
+		return HP_EXIT_FAILED;
+	if (ask.settings.format == HP_FORMAT_NONE) {
+		hp_segment_release(&segment);
+		return 0;
+	}
+	hp_report_init(&report, &segment, &ask.settings, say_line, NULL);
+	status = print(&report, &ask);
+	hp_report_release(&report);
+	return status;
+}

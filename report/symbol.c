@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol.c - symbol and line tables, read by elfutils' libdw.
+ *
+ * libdwfl finds .symtab, .dynsym, .gnu_debugdata and separate debug files (by
+ * build-id or .gnu_debuglink).  Its own look-up by address walks the whole
+ * table each time, so the functions of an object are copied once into an array
+ * sorted by address.
+ *
+ * A file that is not the one that was running (another build-id; without one,
+ * another inode or a later change) gives wrong names: then none are taken from it.
+ */
+#include "report/symbol.h"
+
+#include <dlfcn.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <libiberty/demangle.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/format.h"
+#include "report/memory.h"
+#include "segment/layout.h"
+
+/* What we need of libdw, loaded by name. */
+#define DWFL_LIST(X) \
+	X(dwfl_begin) \
+	X(dwfl_end) \
+	X(dwfl_report_offline) \
+	X(dwfl_report_end) \
+	X(dwfl_module_build_id) \
+	X(dwfl_module_getelf) \
+	X(dwfl_module_getsymtab) \
+	X(dwfl_module_getsym_info) \
+	X(dwfl_module_getsrc) \
+	X(dwfl_lineinfo) \
+	X(dwfl_build_id_find_elf) \
+	X(dwfl_standard_find_debuginfo) \
+	X(dwfl_offline_section_address)
+
+struct dwfl_functions {
+#define X(name) __typeof__(name) *name;
+	DWFL_LIST(X)
+#undef X
+};
+
+struct symbol {
+	uint64_t address;	/* of the file */
+	uint64_t size;
+	const char *name;	/* as in the file */
+	int rank;	/* of several at one address the lowest is shown */
+};
+
+struct object {
+	bool is_open;	/* was tried */
+	const char *fault;
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	uint64_t bias;	/* libdwfl's address = address of the file + bias */
+	struct symbol *symbols;
+	size_t count;
+};
+
+struct hp_symbols {
+	const struct hp_model *model;
+	struct object *objects;	/* beside model->objects */
+	char **names;	/* beside model->functions; NULL = not asked for yet */
+	bool is_loaded;	/* was tried */
+	bool has_libdw;
+	struct dwfl_functions dw;
+	Dwfl_Callbacks callbacks;
+};
+
+struct hp_symbols *hp_symbols_new(const struct hp_model *model)
+{
+	struct hp_symbols *symbols = hp_xcalloc(1, sizeof(*symbols));
+
+	symbols->model = model;
+	symbols->objects = hp_xcalloc(model->object_count, sizeof(*symbols->objects));
+	symbols->names = hp_xcalloc(model->function_count, sizeof(*symbols->names));
+	return symbols;
+}
+
+void hp_symbols_free(struct hp_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < symbols->model->object_count; i++) {
+		free(symbols->objects[i].symbols);
+		if (symbols->objects[i].dwfl)
+			symbols->dw.dwfl_end(symbols->objects[i].dwfl);
+	}
+	for (size_t i = 0; i < symbols->model->function_count; i++)
+		free(symbols->names[i]);
+	free(symbols->objects);
+	free(symbols->names);
+	free(symbols);
+}
+
+/* A report must not wait for a server that knows debug files. */
+static bool load_libdw(struct hp_symbols *symbols)
+{
+	void *handle;
+
+	if (symbols->is_loaded)
+		return symbols->has_libdw;
+	symbols->is_loaded = true;
+	unsetenv("DEBUGINFOD_URLS");
+	handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return false;
+#define X(name) \
+	*(void **)&symbols->dw.name = dlsym(handle, #name); \
+	if (!symbols->dw.name) \
+		return false;
+	DWFL_LIST(X)
+#undef X
+	symbols->callbacks = (Dwfl_Callbacks){
+		.find_elf = symbols->dw.dwfl_build_id_find_elf,
+		.find_debuginfo = symbols->dw.dwfl_standard_find_debuginfo,
+		.section_address = symbols->dw.dwfl_offline_section_address,
+	};
+	return symbols->has_libdw = true;
+}
+
+/* --- objects --- */
+
+static const char *check_build_id(const struct hp_symbols *symbols, Dwfl_Module *module,
+				  const struct hp_model_object *recorded)
+{
+	const unsigned char *id;
+	GElf_Addr where;
+	int size = symbols->dw.dwfl_module_build_id(module, &id, &where);
+
+	if (size == (int)recorded->build_id_size &&
+	    memcmp(id, recorded->build_id, (size_t)size) == 0)
+		return NULL;
+	return "is not the file that was running";
+}
+
+static const char *check_inode(const struct hp_symbols *symbols,
+			       const struct hp_model_object *recorded)
+{
+	int64_t start_ns = symbols->model->reader.header.created_unix_ns;
+	struct stat now;
+
+	if (stat(recorded->path, &now) < 0)
+		return "cannot be read";
+	if (recorded->inode && recorded->inode != now.st_ino)
+		return "is not the file that was running";
+	if (start_ns > 0 && now.st_mtim.tv_sec > start_ns / 1000000000)
+		return "was changed after the start";
+	return NULL;
+}
+
+static const char *open_dwfl(struct hp_symbols *symbols, const struct hp_model_object *recorded,
+			     struct object *object)
+{
+	const char *fault;
+
+	if (recorded->kind != HP_OBJECT_ELF || !recorded->path[0])
+		return "is no file";
+	if (!load_libdw(symbols))
+		return "needs libdw.so.1, package libdw1";
+	object->dwfl = symbols->dw.dwfl_begin(&symbols->callbacks);
+	if (!object->dwfl)
+		return "cannot be read";
+	object->module =
+		symbols->dw.dwfl_report_offline(object->dwfl, recorded->path, recorded->path, -1);
+	symbols->dw.dwfl_report_end(object->dwfl, NULL, NULL);
+	if (!object->module || !symbols->dw.dwfl_module_getelf(object->module, &object->bias))
+		return "cannot be read";
+	fault = recorded->build_id_size ? check_build_id(symbols, object->module, recorded)
+					: check_inode(symbols, recorded);
+	if (fault)
+		object->module = NULL;
+	return fault;
+}
+
+static int compare_symbols(const void *left, const void *right)
+{
+	const struct symbol *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* Global before weak before local; fewer leading underscores; shorter. */
+static int rank_of(const GElf_Sym *symbol, const char *name)
+{
+	int binding = GELF_ST_BIND(symbol->st_info);
+	int rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
+	size_t underscores = strncmp(name, "_Z", 2) == 0 ? 0 : strspn(name, "_");
+
+	return rank << 20 | (int)(underscores & 15) << 16 | (int)(strlen(name) & 0xffff);
+}
+
+static void read_symbols(struct hp_symbols *symbols, struct object *object)
+{
+	int count = symbols->dw.dwfl_module_getsymtab(object->module);
+
+	if (count <= 0)
+		return;
+	object->symbols = hp_xcalloc((size_t)count, sizeof(*object->symbols));
+	for (int i = 0; i < count; i++) {
+		GElf_Sym symbol;
+		GElf_Addr address;
+		const char *name = symbols->dw.dwfl_module_getsym_info(object->module, i, &symbol,
+								       &address, NULL, NULL, NULL);
+		int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
+
+		if (!name || !name[0] || !symbol.st_value ||
+		    (type != STT_FUNC && type != STT_GNU_IFUNC))
+			continue;
+		object->symbols[object->count++] = (struct symbol){
+			.address = address - object->bias,
+			.size = symbol.st_size,
+			.name = name,
+			.rank = rank_of(&symbol, name),
+		};
+	}
+	qsort(object->symbols, object->count, sizeof(*object->symbols), compare_symbols);
+}
+
+static struct object *object_at(struct hp_symbols *symbols, uint32_t place)
+{
+	struct object *object;
+
+	if (place >= symbols->model->object_count)
+		return NULL;
+	object = &symbols->objects[place];
+	if (object->is_open)
+		return object;
+	object->is_open = true;
+	object->fault = open_dwfl(symbols, &symbols->model->objects[place], object);
+	if (object->module)
+		read_symbols(symbols, object);
+	return object;
+}
+
+/* The first symbol at the highest address that is not above `address`. */
+static const struct symbol *symbol_at(const struct object *object, uint64_t address)
+{
+	size_t low = 0, high = object->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (object->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	address = object->symbols[--low].address;
+	while (low > 0 && object->symbols[low - 1].address == address)
+		low--;
+	return &object->symbols[low];
+}
+
+/* --- names --- */
+
+/* Versions of symbols (@VERSION) are no part of a function's name. */
+static char *demangled(const char *name)
+{
+	size_t size = strcspn(name, "@");
+	char *plain = hp_xmalloc(size + 1);
+	char *readable = NULL;
+
+	memcpy(plain, name, size);
+	plain[size] = 0;
+	if (plain[0] == '_')
+		readable = cplus_demangle(plain, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+	if (!readable)
+		return plain;
+	free(plain);
+	return readable;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static char *unknown_name(const struct hp_symbols *symbols, const struct hp_model_function *f)
+{
+	const struct hp_model_object *object;
+
+	if (f->object == HP_NONE && f->address == 0)
+		return hp_xstrdup("<other>");
+	if (f->object == HP_NONE)
+		return hp_xprintf("0x%llx", (unsigned long long)f->address);
+	object = &symbols->model->objects[f->object];
+	return hp_xprintf("%s+0x%llx", object->path[0] ? base_name(object->path) : "?",
+			  (unsigned long long)f->address);
+}
+
+static char *name_of(struct hp_symbols *symbols, const struct hp_model_function *f)
+{
+	struct object *object = object_at(symbols, f->object);
+	const struct symbol *symbol = object ? symbol_at(object, f->address) : NULL;
+	char *name, *whole;
+
+	if (!symbol ||
+	    (f->address != symbol->address && f->address - symbol->address >= symbol->size))
+		return unknown_name(symbols, f);
+	name = demangled(symbol->name);
+	if (f->address == symbol->address)
+		return name;
+	whole = hp_xprintf("%s+0x%llx", name, (unsigned long long)(f->address - symbol->address));
+	free(name);
+	return whole;
+}
+
+const char *hp_symbols_name(struct hp_symbols *symbols, uint32_t function)
+{
+	char *raw;
+
+	if (symbols->names[function])
+		return symbols->names[function];
+	raw = name_of(symbols, &symbols->model->functions[function]);
+	symbols->names[function] = hp_text_clean(raw);
+	free(raw);
+	return symbols->names[function];
+}
+
+bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object_place, uint64_t address,
+		   const char *name)
+{
+	const struct object *object = object_at(symbols, object_place);
+	const struct symbol *symbol = object ? symbol_at(object, address) : NULL;
+
+	for (; symbol && symbol < object->symbols + object->count; symbol++) {
+		if (symbol->address != address)
+			return false;
+		if (strcmp(symbol->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_source *source)
+{
+	const struct hp_model_function *f = &symbols->model->functions[function];
+	struct object *object = object_at(symbols, f->object);
+	Dwfl_Line *line;
+
+	if (!object || !object->module)
+		return false;
+	line = symbols->dw.dwfl_module_getsrc(object->module, f->address + object->bias);
+	if (!line)
+		return false;
+	*source = (struct hp_source){ .file = NULL };
+	source->file =
+		symbols->dw.dwfl_lineinfo(line, NULL, &source->line, &source->column, NULL, NULL);
+	return source->file != NULL;
+}
+
+const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object)
+{
+	return object < symbols->model->object_count ? symbols->objects[object].fault : NULL;
+}

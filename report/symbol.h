@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol.h - from (object, address) to a name, and to a place in the source.
+ *
+ * An object is opened when the first of its names is asked for, so a report
+ * without functions opens nothing; its line table is read when the first place
+ * is asked for.  libdw is loaded on first use: commands that need no symbol do
+ * not pay for starting it.
+ */
+#ifndef HP_REPORT_SYMBOL_H
+#define HP_REPORT_SYMBOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/model.h"
+
+struct hp_symbols;
+
+struct hp_source {
+	const char *file;
+	int line;
+	int column;
+};
+
+/* The model's objects and functions stay where they are while this lives. */
+struct hp_symbols *hp_symbols_new(const struct hp_model *model);
+void hp_symbols_free(struct hp_symbols *symbols);
+
+/*
+ * The full name of model->functions[function], demangled and without control
+ * characters: of the symbol that starts there or, not found, module+0xoffset.
+ */
+const char *hp_symbols_name(struct hp_symbols *symbols, uint32_t function);
+
+/* Where it stands in the source; false = unknown. */
+bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_source *source);
+
+/* True if `address` of the object is where the symbol `name` starts. */
+bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object, uint64_t address, const char *name);
+
+/*
+ * Why names of an object are missing, as a text after its path; NULL = they are
+ * not, or nobody asked for one.
+ */
+const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object);
+
+#endif

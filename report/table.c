@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.c - the report as text.
+ *
+ * Tables fit the width: numbers are never cut and stand to the right, the name
+ * column gets what they leave, but at least NAME_LEAST columns.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report/format.h"
+#include "report/memory.h"
+#include "report/name.h"
+#include "report/section.h"
+#include "report/view.h"
+
+#define NAME_LEAST 12
+#define WIDTH_USUAL 80
+#define WIDTH_LEAST 20
+#define WIDTH_MOST 1000
+#define GAP 2
+#define INDENT_MOST 10	/* levels; deeper ones stand under each other */
+#define COLUMNS_MOST 40
+
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define HEADER "\033[1;36m"
+#define PLAIN "\033[0m"
+
+/* A column of this table: percentiles have several. */
+struct column {
+	const struct hp_column *column;
+	double percentile;
+	size_t width;
+	char title[40];
+};
+
+struct grid {
+	struct hp_report *report;
+	const struct hp_look *look;
+	struct hp_list list;
+	struct column columns[COLUMNS_MOST];
+	size_t column_count;
+	char **cells;	/* row by row */
+	bool has_estimates;
+};
+
+/* --- what the stream can show --- */
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
+static bool is_coloured(int fd, uint32_t color)
+{
+	const char *term = getenv("TERM");
+	const char *forced = getenv("CLICOLOR_FORCE");
+
+	if (color != HP_COLOR_AUTO)
+		return color == HP_COLOR_ALWAYS;
+	if (is_set("NO_COLOR"))
+		return false;
+	if (forced && *forced && strcmp(forced, "0") != 0)
+		return true;
+	return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+static size_t width_of(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+	struct winsize size;
+
+	if (!width && ioctl(fd, TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	if (!width)
+		return WIDTH_USUAL;
+	return width < WIDTH_LEAST ? WIDTH_LEAST : width > WIDTH_MOST ? WIDTH_MOST : width;
+}
+
+struct hp_look hp_look_of(int fd, const struct hp_settings *settings)
+{
+	return (struct hp_look){ .width = width_of(fd),
+				 .is_coloured = is_coloured(fd, settings->color) };
+}
+
+static const char *ink(const struct hp_look *look, const char *code)
+{
+	return look->is_coloured ? code : "";
+}
+
+/* --- cells --- */
+
+static bool is_text(const struct hp_column *column)
+{
+	return column->unit == HP_UNIT_NAME || column->unit == HP_UNIT_TEXT;
+}
+
+static const char *number_text(const struct hp_column *column, double number,
+			       struct hp_text_cell *cell)
+{
+	switch (column->unit) {
+	case HP_UNIT_TIME:
+		return hp_format_time(cell, number);
+	case HP_UNIT_SHARE:
+		return hp_format_percent(cell, number, 2);
+	case HP_UNIT_LOAD:
+		return hp_format_percent(cell, number, 1);
+	case HP_UNIT_ERROR:
+		return hp_format_percent(cell, number, number < 9.95 ? 1 : 0);
+	default:
+		return hp_format_count(cell, number > 0 ? (uint64_t)number : 0);
+	}
+}
+
+/* Names are shortened to their last parts here, and to the column's width later. */
+static char *cell_text(struct grid *grid, const struct column *column, const void *row)
+{
+	struct hp_value value = { .text = NULL };
+	struct hp_text_cell cell;
+	size_t indent;
+	char *name, *whole;
+
+	column->column->get(grid->report, row, column->percentile, &value);
+	if (value.is_unknown)
+		return hp_xstrdup("-");
+	if (!value.text) {
+		grid->has_estimates |= value.is_estimated;
+		return hp_xprintf("%s%s%s", value.is_bound ? "\342\211\245 " : "",
+				  value.is_estimated ? "~" : "",
+				  number_text(column->column, value.number, &cell));
+	}
+	if (column->column->unit != HP_UNIT_NAME)
+		return hp_xstrdup(value.text);
+	indent = value.indent < INDENT_MOST ? value.indent : INDENT_MOST;
+	name = hp_name_short(value.text, (size_t)grid->report->settings->name_depth);
+	whole = hp_xprintf("%*s%s", (int)indent, "", name);
+	free(name);
+	return whole;
+}
+
+/* --- the grid --- */
+
+static void column_add(struct grid *grid, const struct hp_column *column, double percentile)
+{
+	struct column *to = &grid->columns[grid->column_count];
+	struct hp_text_cell cell;
+
+	if (grid->column_count == COLUMNS_MOST)
+		return;
+	grid->column_count++;
+	to->column = column;
+	to->percentile = percentile;
+	snprintf(to->title, sizeof(to->title), "%s%s", column->title,
+		 column->is_percentiles ? hp_format_percentile(&cell, percentile) : "");
+}
+
+static void columns_make(struct grid *grid, const struct hp_section *section)
+{
+	const struct hp_percentiles *percentiles = &grid->report->settings->percentiles;
+
+	for (size_t i = 0; i < section->column_count; i++) {
+		const struct hp_column *column = &section->columns[i];
+
+		if (!column->title)
+			continue;
+		if (!column->is_percentiles)
+			column_add(grid, column, 0);
+		for (uint32_t p = 0; column->is_percentiles && p < percentiles->count; p++)
+			column_add(grid, column, percentiles->at[p]);
+	}
+}
+
+static char **cell_at(struct grid *grid, size_t row, size_t column)
+{
+	return &grid->cells[row * grid->column_count + column];
+}
+
+static void cells_make(struct grid *grid)
+{
+	grid->cells = hp_xcalloc(grid->list.shown * grid->column_count, sizeof(*grid->cells));
+	for (size_t row = 0; row < grid->list.shown; row++)
+		for (size_t i = 0; i < grid->column_count; i++)
+			*cell_at(grid, row, i) =
+				cell_text(grid, &grid->columns[i], grid->list.rows[row]);
+}
+
+/* The column of intervals is there only if something was estimated. */
+static void columns_drop(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->column_count; i++)
+		if (grid->columns[i].column->is_for_estimates && !grid->has_estimates)
+			grid->columns[i].title[0] = 0;
+}
+
+static bool is_dropped(const struct column *column)
+{
+	return column->title[0] == 0;
+}
+
+static void widths_find(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->column_count; i++) {
+		struct column *column = &grid->columns[i];
+
+		column->width = hp_text_width(column->title);
+		for (size_t row = 0; row < grid->list.shown; row++) {
+			size_t width = hp_text_width(*cell_at(grid, row, i));
+
+			if (width > column->width)
+				column->width = width;
+		}
+	}
+}
+
+/* The first column is the name; it gets what the others leave. */
+static void name_fit(struct grid *grid)
+{
+	size_t others = 0, room;
+
+	for (size_t i = 1; i < grid->column_count; i++)
+		if (!is_dropped(&grid->columns[i]))
+			others += GAP + grid->columns[i].width;
+	room = grid->look->width > others ? grid->look->width - others : 0;
+	if (room < NAME_LEAST)
+		room = NAME_LEAST;
+	if (grid->columns[0].width <= room)
+		return;
+	grid->columns[0].width = hp_text_width(grid->columns[0].title);
+	for (size_t row = 0; row < grid->list.shown; row++) {
+		char **cell = cell_at(grid, row, 0);
+		size_t indent = strspn(*cell, " ");
+		char *fitted, *whole;
+		size_t width;
+
+		if (indent > room / 2)
+			indent = room / 2;
+		fitted = hp_name_fit(*cell + strspn(*cell, " "), room - indent);
+		whole = hp_xprintf("%*s%s", (int)indent, "", fitted);
+		free(fitted);
+		free(*cell);
+		*cell = whole;
+		width = hp_text_width(whole);
+		if (width > grid->columns[0].width)
+			grid->columns[0].width = width;
+	}
+}
+
+static void pad(size_t width, FILE *out)
+{
+	fprintf(out, "%*s", (int)width, "");
+}
+
+static void cell_write(const struct column *column, size_t place, const char *text, bool is_last,
+		       FILE *out)
+{
+	size_t space = column->width - hp_text_width(text);
+
+	if (place)
+		pad(GAP, out);
+	if (!is_text(column->column))
+		pad(space, out);
+	fputs(text, out);
+	if (is_text(column->column) && !is_last)
+		pad(space, out);
+}
+
+static void rule_write(const struct grid *grid, FILE *out)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < grid->column_count; i++)
+		if (!is_dropped(&grid->columns[i]))
+			width += grid->columns[i].width + (i ? GAP : 0);
+	fputs(ink(grid->look, DIM), out);
+	while (width--)
+		fputs("\342\224\200", out);
+	fprintf(out, "%s\n", ink(grid->look, PLAIN));
+}
+
+static void grid_write(struct grid *grid, FILE *out)
+{
+	size_t last = grid->column_count - 1;
+
+	fputs(ink(grid->look, HEADER), out);
+	for (size_t i = 0; i < grid->column_count; i++)
+		if (!is_dropped(&grid->columns[i]))
+			cell_write(&grid->columns[i], i, grid->columns[i].title, i == last, out);
+	fprintf(out, "%s\n", ink(grid->look, PLAIN));
+	rule_write(grid, out);
+	for (size_t row = 0; row < grid->list.shown; row++) {
+		for (size_t i = 0; i < grid->column_count; i++)
+			if (!is_dropped(&grid->columns[i]))
+				cell_write(&grid->columns[i], i, *cell_at(grid, row, i), i == last,
+					   out);
+		fputc('\n', out);
+	}
+}
+
+static void grid_release(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->list.shown * grid->column_count; i++)
+		free(grid->cells[i]);
+	free(grid->cells);
+	free(grid->list.rows);
+}
+
+/* --- sections --- */
+
+/* Exclusive, inclusive, both: 3/13 is said only when rows are missing. */
+static void title_write(struct grid *grid, const struct hp_section *section, FILE *out)
+{
+	const char *note = section->note ? section->note(grid->report) : NULL;
+	bool is_cut = grid->list.shown < grid->list.total;
+
+	fprintf(out, "\n%s%s%s - %s", ink(grid->look, BOLD), section->name, ink(grid->look, PLAIN),
+		section->describe(grid->report));
+	if (note || is_cut)
+		fprintf(out, " (%s%s", note ? note : "", note && is_cut ? ", " : "");
+	if (is_cut)
+		fprintf(out, "%zu/%zu", grid->list.shown, grid->list.total);
+	fputs(note || is_cut ? ")\n" : "\n", out);
+}
+
+static bool section_write(struct hp_report *report, const struct hp_section *section,
+			  const struct hp_look *look, FILE *out)
+{
+	struct grid grid = { .report = report, .look = look };
+
+	section->fill(report, &grid.list);
+	title_write(&grid, section, out);
+	if (grid.list.shown) {
+		columns_make(&grid, section);
+		cells_make(&grid);
+		columns_drop(&grid);
+		widths_find(&grid);
+		name_fit(&grid);
+		grid_write(&grid, out);
+	} else {
+		fprintf(out, "%s\n", section->empty(report));
+	}
+	grid_release(&grid);
+	return grid.has_estimates;
+}
+
+void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	bool has_estimates = false;
+
+	hp_head_write(report, look, out);
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (report->is_shown[i])
+			has_estimates |= section_write(report, &hp_section_table[i], look, out);
+	if (has_estimates)
+		fputs("\n~ estimated: hot, short functions are counted always, timed at random.\n"
+		      "  \302\26195% is half of the total's 95 % interval. "
+		      "HOTPATH_TIMING=exact times all.\n",
+		      out);
+}

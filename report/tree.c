@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c - merges rows by path, estimates what was not timed, with an interval.
+ *
+ * Own time.  Of the calls of a row that were not all timed, N = calls - timed,
+ * a random n were drawn.  Their mean stands for all N.  Its 95 % interval comes
+ * from the variance of what was drawn, smaller as n nears N (finite population;
+ * Cochran, Sampling Techniques, ch. 2).
+ *
+ * Stalls.  Drawn calls far above the running mean are kept apart (the "tail").
+ * As long as there are few of them, each counts once: one seen stall must not
+ * be multiplied by 16.  Then stalls that nobody drew are missing, so the upper
+ * end of the interval goes up by what is to be expected of them: by those seen
+ * in this row, or by those of all rows in proportion to own time, whichever is
+ * more; but by no more than there is room for: a stall that was missed is part
+ * of what the timed caller's own time seems to be.  When there are many they
+ * are scaled like all others.
+ *
+ * Doubt.  The cost of the hooks that was subtracted is a constant, the true one
+ * depends on how much of it the processor overlaps with the function.  That
+ * error does not average out: it adds to both ends, for each call estimated.
+ *
+ * Inclusive time.  A timed call's is measured: right even if its callees are
+ * estimates.  That of the others is own time plus what was charged for callees,
+ * so the callees' uncertainty is passed up in proportion to such calls.  A
+ * caller's own time is what its callees leave over: there it is passed up whole.
+ */
+#include "report/tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/memory.h"
+
+#define FINE ((double)(1 << HP_FINE_BITS))
+#define TAIL_FEW 16	/* from here on stalls are scaled */
+#define TAIL_RARE 32	/* or if one in so many drawn calls is one */
+#define SURE 2.1	/* standard deviations: 1.96 if they were known and not estimated too */
+#define DOUBT 8	/* one part in so many of the hooks' cost may be wrong */
+
+/* A row's numbers as claims that hold, whatever was read. */
+struct facts {
+	double calls;
+	double timed;
+	double others;	/* calls that are neither timed nor nested */
+	double drawn;
+	double tail_count;
+	double tail_ticks;
+	double body_ticks;
+	double body_squares;
+	double self_ticks;	/* of the timed */
+	double outer_ticks;	/* of the timed */
+	double below_ticks;	/* of the others */
+};
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct facts facts_of(const struct hp_row *row)
+{
+	uint64_t timed = least_of(row->timed, row->calls);
+	uint64_t others = row->calls - timed - least_of(row->nested, row->calls - timed);
+	uint64_t drawn = least_of(row->sampled, others);
+	bool is_number = isfinite(row->square_sampled) && row->square_sampled >= 0;
+
+	return (struct facts){
+		.calls = (double)row->calls,
+		.timed = (double)timed,
+		.others = (double)others,
+		.drawn = (double)drawn,
+		.tail_count = (double)least_of(row->tail_count, drawn),
+		.tail_ticks = (double)row->tail_ticks,
+		.body_ticks = (double)row->self_sampled / FINE,
+		.body_squares = is_number ? row->square_sampled : 0,
+		.self_ticks = (double)row->self_timed / FINE,
+		.outer_ticks = (double)row->outer_timed,
+		.below_ticks = (double)row->below / FINE,
+	};
+}
+
+/* Student's t for n - 1 degrees of freedom over the normal quantile, near enough. */
+static double small_sample(double n)
+{
+	return n > 2 ? 1 + 1.3 / (n - 1.5) : 4;
+}
+
+/* Variance of the sum over `others` calls, estimated from the body of the drawn. */
+static double body_variance(const struct facts *f)
+{
+	double n = f->drawn - f->tail_count;
+	double mean = n > 0 ? f->body_ticks / n : 0;
+	double spread;
+
+	if (n < 2)
+		return f->others * f->others * mean * mean;
+	spread = (f->body_squares - n * mean * mean) / (n - 1);
+	if (spread < 0 || f->others <= n)
+		return 0;
+	return f->others * f->others * spread / n * (1 - n / f->others) * small_sample(n) *
+	       small_sample(n);
+}
+
+static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
+		      struct hp_model_function *function, const struct facts *f)
+{
+	double n = f->drawn - f->tail_count;
+	double weight = f->others / f->drawn;
+	bool is_rare = f->tail_count < TAIL_FEW && f->tail_count * TAIL_RARE < f->drawn;
+	double self;
+
+	if (is_rare)
+		self = (n > 0 ? f->body_ticks / n * (f->others - f->tail_count) : 0) +
+		       f->tail_ticks;
+	else
+		self = weight * (f->body_ticks + f->tail_ticks);
+	sum->self += self;
+	sum->outer += self;
+	sum->variance += body_variance(f);
+	sum->doubt += f->others * tree->doubt;
+	if (f->tail_count > 0) {
+		double mean = f->tail_ticks / f->tail_count;
+
+		if (is_rare)
+			sum->tail_missing += (weight - 1) * f->tail_ticks;
+		sum->tail_variance += weight * (weight - 1) * f->tail_count * mean * mean;
+	}
+	function->body_ticks += f->body_ticks;
+	function->body_squares += f->body_squares;
+	function->body_count += n;
+	tree->tail_count += f->tail_count;
+	if (f->tail_ticks > 0 && f->tail_count > 0)
+		tree->tail_logs += f->tail_count * log(f->tail_ticks / f->tail_count);
+	tree->body_ticks += f->body_ticks;
+	tree->drawn += f->drawn;
+}
+
+static void add_facts(struct hp_tree *tree, uint32_t place, const struct facts *f)
+{
+	struct hp_model_node *node = &tree->model->nodes[place];
+	struct hp_model_function *function = &tree->model->functions[node->function];
+	struct hp_tree_sum *sum = &tree->sums[place];
+	double before = (double)node->calls;
+
+	sum->self += f->self_ticks;
+	sum->outer += f->outer_ticks + f->below_ticks;
+	if (f->calls > 0)
+		sum->timed_share =
+			(float)((sum->timed_share * before + f->timed) / (before + f->calls));
+	if (f->drawn > 0) {
+		add_drawn(tree, sum, function, f);
+	} else {
+		sum->pending += (uint32_t)fmin(f->others, UINT32_MAX / 2);
+		sum->pending_outer += (uint32_t)fmin(f->others, UINT32_MAX / 2);
+	}
+}
+
+static uint32_t node_new(struct hp_tree *tree, uint32_t parent, uint32_t function)
+{
+	struct hp_model *model = tree->model;
+	size_t place = model->node_count;
+
+	model->nodes = hp_xgrow(model->nodes, place, &tree->room, sizeof(*model->nodes));
+	tree->sums = hp_xgrow(tree->sums, place, &tree->sum_room, sizeof(*tree->sums));
+	model->nodes[place] = (struct hp_model_node){ .parent = parent, .function = function };
+	memset(&tree->sums[place], 0, sizeof(*tree->sums));
+	model->node_count++;
+	return (uint32_t)place;
+}
+
+void hp_tree_init(struct hp_tree *tree, struct hp_model *model)
+{
+	memset(tree, 0, sizeof(*tree));
+	tree->model = model;
+	tree->doubt = model->reader.header.cost_inside / FINE / DOUBT;
+	tree->place_count = hp_reader_places(&model->reader);
+	tree->places = hp_xcalloc(tree->place_count, sizeof(*tree->places));
+	node_new(tree, 0, HP_NONE);
+}
+
+static uint32_t node_of(struct hp_tree *tree, uint32_t parent, uint32_t function)
+{
+	bool is_new;
+	uint32_t *place =
+		hp_map_at(&tree->children, ((uint64_t)parent << 32) | (function + 1), &is_new);
+
+	if (is_new)
+		*place = node_new(tree, parent, function);
+	return *place;
+}
+
+/* The list is newest first, and a row is older than the rows below it. */
+static size_t list_rows(struct hp_tree *tree, uint64_t first)
+{
+	struct hp_reader *reader = &tree->model->reader;
+	struct hp_row row;
+	size_t count = 0;
+
+	for (uint64_t at = first; hp_reader_step(reader, at, &row, sizeof(row)); at = row.next) {
+		tree->offsets =
+			hp_xgrow(tree->offsets, count, &tree->offset_room, sizeof(*tree->offsets));
+		tree->offsets[count++] = at;
+	}
+	return count;
+}
+
+/* What `places` says of the record at `offset`; 0 = nothing. */
+static uint32_t place_of(const struct hp_tree *tree, const uint32_t *places, uint64_t offset)
+{
+	return offset / HP_LINE < tree->place_count ? places[offset / HP_LINE] : 0;
+}
+
+static uint64_t add_row(struct hp_tree *tree, uint64_t offset, const uint32_t *functions)
+{
+	struct hp_model_function *function;
+	struct hp_row row;
+	struct facts facts;
+	uint32_t place, node;
+
+	if (!hp_reader_copy(&tree->model->reader, offset, &row, sizeof(row)) || !row.function)
+		return 0;
+	place = place_of(tree, functions, row.function);
+	if (!place)
+		return 0;
+	function = &tree->model->functions[--place];
+	node = node_of(tree, place_of(tree, tree->places, row.parent), place);
+	tree->places[offset / HP_LINE] = node;
+	facts = facts_of(&row);
+	add_facts(tree, node, &facts);
+	tree->model->nodes[node].calls += row.calls;
+	function->calls += row.calls;
+	function->drawn += (uint64_t)facts.drawn;
+	function->measured += (uint64_t)(facts.timed + facts.drawn);
+	return row.calls;
+}
+
+uint64_t hp_tree_add(struct hp_tree *tree, uint64_t first, const uint32_t *functions)
+{
+	size_t count = list_rows(tree, first);
+	uint64_t calls = 0;
+
+	if (tree->model->node_count == 1)
+		hp_map_reserve(&tree->children, count);
+	while (count-- > 0)
+		calls += add_row(tree, tree->offsets[count], functions);
+	return calls;
+}
+
+/*
+ * Calls of a row in whose block no call of that row was drawn: the function's
+ * mean stands for them, with as large an error.  Without any sample of the
+ * function they are calls that had not ended.
+ */
+static void settle_pending(const struct hp_tree *tree, size_t place)
+{
+	const struct hp_model_node *node = &tree->model->nodes[place];
+	const struct hp_model_function *f = &tree->model->functions[node->function];
+	struct hp_tree_sum *sum = &tree->sums[place];
+	double mean = f->body_count > 0 ? f->body_ticks / f->body_count : 0;
+
+	sum->self += sum->pending * mean;
+	sum->outer += sum->pending_outer * mean;
+	sum->variance += (double)sum->pending * sum->pending * mean * mean;
+}
+
+/*
+ * Stalls happen per time or per call, whichever is more; a row without any may
+ * have had some that were not drawn.  The usual stall (geometric mean) is what the machine does to any row;
+ * a function's own rare slow path is no news about the others.
+ */
+static void settle_tail(const struct hp_tree *tree, size_t place, double room)
+{
+	const struct hp_model_node *node = &tree->model->nodes[place];
+	const struct hp_model_function *f = &tree->model->functions[node->function];
+	struct hp_tree_sum *sum = &tree->sums[place];
+	double mean, expected;
+
+	if (tree->tail_count <= 0 || tree->body_ticks <= 0 || f->drawn == 0 || sum->self <= 0)
+		return;
+	mean = exp(tree->tail_logs / tree->tail_count);
+	expected = sum->self * (1 - sum->timed_share) * tree->tail_count / tree->body_ticks;
+	expected = fmax(expected, (double)node->calls * (1 - sum->timed_share) * tree->tail_count /
+					  tree->drawn);
+	if (expected * mean > sum->tail_missing) {
+		sum->tail_missing = expected * mean;
+		sum->tail_variance = fmax(sum->tail_variance, expected * mean * mean);
+	}
+	if (sum->tail_missing + SURE * sqrt(sum->tail_variance) > room) {
+		sum->tail_missing = fmax(room, 0);
+		sum->tail_variance = 0;
+	}
+}
+
+/* From the root down: how much more a node can have taken than it is said to. */
+static void settle_tails(const struct hp_tree *tree)
+{
+	const struct hp_model *model = tree->model;
+	double *room = hp_xmalloc(model->node_count * sizeof(*room));
+
+	room[0] = INFINITY;
+	for (size_t i = 1; i < model->node_count; i++) {
+		uint32_t caller = model->nodes[i].parent;
+		double own = fmax(tree->sums[caller].self, 0);
+		bool is_measured = caller && tree->sums[caller].timed_share >= 1;
+
+		room[i] = is_measured ? own : room[caller] + own;
+		settle_tail(tree, i, room[i]);
+	}
+	free(room);
+}
+
+static void settle_function(const struct hp_tree *tree, const struct hp_model_node *node,
+			    const struct hp_tree_sum *sum)
+{
+	struct hp_model_function *f = &tree->model->functions[node->function];
+
+	f->self_ns += sum->self;
+	f->total_ns += sum->outer;
+	f->self_error_ns +=
+		sum->variance + sum->left_over;	/* a variance in ticks until hp_tree_finish */
+	f->total_low_ns += sum->variance;
+	f->total_high_ns += sum->tail_missing;
+	f->tail_variance += sum->tail_variance;
+	f->doubt += sum->doubt;
+}
+
+/* From the leaves up: what is uncertain below is uncertain here. */
+static void settle_nodes(const struct hp_tree *tree)
+{
+	struct hp_model_node *nodes = tree->model->nodes;
+	struct hp_tree_sum *sums = tree->sums;
+
+	for (size_t i = tree->model->node_count; i-- > 1;) {
+		struct hp_tree_sum *parent = &sums[nodes[i].parent];
+		double passed = 1 - parent->timed_share;
+
+		settle_function(tree, &nodes[i], &sums[i]);
+		nodes[i].self_ns = fmax(0, sums[i].self * tree->model->ns_per_tick);
+		nodes[i].inclusive_ns += nodes[i].self_ns;
+		nodes[nodes[i].parent].inclusive_ns += nodes[i].inclusive_ns;
+		parent->variance += sums[i].variance * passed;
+		parent->doubt += sums[i].doubt * passed;
+		parent->left_over += sums[i].variance * parent->timed_share;
+		parent->tail_missing += sums[i].tail_missing * passed;
+		parent->tail_variance += sums[i].tail_variance * passed;
+	}
+}
+
+/* Sums in ticks become times in ns, variances become ends of the interval. */
+static void settle_times(struct hp_model_function *f, double scale)
+{
+	double low = SURE * sqrt(f->total_low_ns) + f->doubt;
+	double high = SURE * sqrt(f->total_low_ns + f->tail_variance) + f->total_high_ns + f->doubt;
+	double total = fmax(0, f->total_ns);
+
+	f->is_sampled = f->drawn > 0;
+	f->total_low_ns = fmax(0, total - low) * scale;
+	f->total_high_ns = (total + high) * scale;
+	f->total_ns = total * scale;
+	f->self_error_ns = (SURE * sqrt(f->self_error_ns + f->tail_variance) + f->doubt) * scale;
+	f->self_ns = fmax(0, f->self_ns) * scale;
+}
+
+/*
+ * Calls that had not ended are counted but have no time of their own yet; at
+ * least what was recorded below them belongs to them.
+ */
+static void settle_running(struct hp_model *model)
+{
+	double *below = hp_xcalloc(model->function_count, sizeof(*below));
+
+	for (size_t i = 1; i < model->node_count; i++)
+		below[model->nodes[i].function] += model->nodes[i].inclusive_ns;
+	for (size_t i = 0; i < model->function_count; i++) {
+		struct hp_model_function *f = &model->functions[i];
+
+		if (!f->running || f->total_ns >= below[i])
+			continue;
+		f->total_ns = f->total_low_ns = f->total_high_ns = below[i];
+	}
+	free(below);
+}
+
+void hp_tree_finish(struct hp_tree *tree)
+{
+	struct hp_model *model = tree->model;
+
+	for (size_t i = 1; i < model->node_count; i++)
+		settle_pending(tree, i);
+	settle_tails(tree);
+	settle_nodes(tree);
+	for (size_t i = 0; i < model->function_count; i++)
+		settle_times(&model->functions[i], model->ns_per_tick);
+	settle_running(model);
+	hp_map_release(&tree->children);
+	free(tree->places);
+	free(tree->sums);
+	free(tree->offsets);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - hotpath-sampler: the process that is there when the target is not.
+ *
+ * Started by the first library of a session or by `hotpath run`, with the
+ * segment as descriptor 3, the session's socket as 4, the root's stderr as 2.
+ * It sleeps until
+ *
+ *   the socket    a new image of the session asks for the segment
+ *   a pidfd       a member ended
+ *   the end word  the root exits and asks for the report; a futex, since that
+ *                 and stores are all that the root may still use.  A thread
+ *                 waits on it and passes it on through an eventfd
+ *   the report    `hotpath report` is done
+ *   the time      for the next look at the threads, at most 4 times a second
+ *
+ * The report is started when the root ends.  Then the sampler lives on, without
+ * the root's stderr, until the last member is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/door.h"
+#include "sampler/end.h"
+#include "sampler/member.h"
+#include "sampler/watch.h"
+#include "segment/clock.h"
+#include "segment/session.h"
+#include "segment/setting.h"
+
+/* Data of the epoll: pids of members are below. */
+#define EVENT_SOCKET (UINT64_C(1) << 40)
+#define EVENT_END_WORD (UINT64_C(2) << 40)
+#define EVENT_REPORT (UINT64_C(3) << 40)
+
+#define NOTE_CLOCK_NS UINT64_C(1000000000)
+#define SCAN_AGAIN_NS UINT64_C(20000000)
+#define ALONE_NS UINT64_C(200000000)	/* between questions whether the session is over */
+#define FALLBACK_MS 20	/* between looks at the end word, where there is no thread for it */
+#define STACK_SIZE (128 << 10)
+
+enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
+
+struct sampler {
+	struct hp_segment segment;
+	struct hp_settings settings;
+	struct hp_members members;
+	struct hp_watcher watcher;
+	struct hp_end end;
+	enum root_state root;
+	bool has_thread;
+	int epoll;
+	int end_event;
+	int report_pidfd;
+	uint64_t look_ns;	/* when the next one is due */
+	uint64_t noted_ns;	/* when the clock was noted */
+	uint64_t scan_ns;	/* when the records are to be looked at again; 0 = with the next look */
+	uint64_t reported_ticks;	/* when the report was started */
+	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
+};
+
+extern char **environ;
+
+/* ---- coming up ---- */
+
+/*
+ * The kernel writes HP_SAMPLER_DIED over our pid in the segment when this
+ * thread ends, even by SIGKILL: it takes the word for a robust mutex that we
+ * hold.  So a waiting target learns of it without a system call that a seccomp
+ * filter could refuse.
+ */
+static void announce(struct hp_header *header)
+{
+	static struct {
+		void *next;
+	} lock;
+	static struct {
+		void *list;
+		long offset;
+		void *pending;
+	} head;
+
+	atomic_store(&header->sampler_pid, (uint32_t)getpid());
+	lock.next = &head;
+	head.list = &lock;
+	head.offset = (long)((uintptr_t)&header->sampler_pid - (uintptr_t)&lock);
+	syscall(SYS_set_robust_list, &head, sizeof(head));
+}
+
+static void *wait_for_end(void *argument)
+{
+	struct sampler *sampler = argument;
+	_Atomic uint32_t *word = &sampler->segment.header->end_word;
+
+	while (atomic_load_explicit(word, memory_order_acquire) == HP_END_RUNNING)
+		if (syscall(SYS_futex, word, FUTEX_WAIT, HP_END_RUNNING, NULL, NULL, 0) < 0 &&
+		    errno != EAGAIN && errno != EINTR)
+			return NULL;
+	eventfd_write(sampler->end_event, 1);
+	return NULL;
+}
+
+static bool start_thread(struct sampler *sampler)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	int error = pthread_create(&thread, &attributes, wait_for_end, sampler);
+	pthread_attr_destroy(&attributes);
+	return error == 0;
+}
+
+static void watch_fd(const struct sampler *sampler, int fd, uint64_t data)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
+
+	epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* `hotpath run` starts us before the root, which then says its pid. */
+static bool wait_for_root(struct hp_header *header)
+{
+	struct timespec slice = { 0, 100000000 };
+	volatile uint32_t *pid = &header->root_pid;
+
+	while (*pid == 0) {
+		if (getppid() != (pid_t)header->runner_pid)
+			return false;
+		syscall(SYS_futex, pid, FUTEX_WAIT, 0, &slice, NULL, 0);
+	}
+	return true;
+}
+
+/* True if a look at the threads is of use to anybody. */
+static bool has_threads_section(const char *report)
+{
+	return !report || strstr(report, "auto") || strstr(report, "all") ||
+	       strstr(report, "threads");
+}
+
+static bool sampler_init(struct sampler *sampler)
+{
+	memset(sampler, 0, sizeof(*sampler));
+	sampler->report_pidfd = -1;
+	if (hp_segment_attach(&sampler->segment, HP_SAMPLER_SEGMENT_FD) < 0)
+		return false;
+	announce(sampler->segment.header);
+	hp_settings_read(&sampler->settings, environ, NULL, NULL);
+	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
+	sampler->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fcntl(HP_SAMPLER_SOCKET_FD, F_SETFD, FD_CLOEXEC);
+	fcntl(HP_SAMPLER_SOCKET_FD, F_SETFL, O_NONBLOCK);
+	watch_fd(sampler, HP_SAMPLER_SOCKET_FD, EVENT_SOCKET);
+	watch_fd(sampler, sampler->end_event, EVENT_END_WORD);
+	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
+	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
+			(uint32_t)sampler->settings.threads_interval_ms,
+			has_threads_section(sampler->settings.report));
+	sampler->end.segment = &sampler->segment;
+	return sampler->epoll >= 0;
+}
+
+/* ---- the root's end ---- */
+
+static bool is_root(const struct sampler *sampler, uint32_t pid)
+{
+	return pid == sampler->members.root_pid;
+}
+
+/* Records that looked dead once are asked about again, a moment later. */
+static void scan_to_the_end(struct sampler *sampler)
+{
+	hp_members_scan(&sampler->members);
+	if (sampler->members.suspected) {
+		usleep(2000);
+		hp_members_scan(&sampler->members);
+	}
+}
+
+static void report_is_done(struct sampler *sampler)
+{
+	sampler->root = ROOT_REPORTED;
+	hp_end_let_go();
+	sampler->members.keep_root = false;
+	if (!sampler->settings.output_path)
+		(void)!chdir("/");	/* nothing of ours needs the folder of the target */
+	scan_to_the_end(sampler);
+	sampler->asked_ns = 0;
+}
+
+static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
+{
+	struct hp_header *header = sampler->segment.header;
+
+	if (sampler->root != ROOT_RUNS)
+		return;
+	sampler->root = ROOT_ENDED;
+	scan_to_the_end(sampler);
+	hp_watcher_look(&sampler->watcher);
+	hp_clock_note(header);
+	sampler->reported_ticks = header->last.ticks;
+	/* Under a runner the root waits for no more than this. */
+	atomic_store_explicit(&header->report_word, HP_REPORT_STARTED, memory_order_release);
+	syscall(SYS_futex, &header->report_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	hp_end_status(&sampler->end, root_pidfd, is_dead);
+	if (!hp_end_start(&sampler->end, sampler->settings.format != HP_FORMAT_NONE)) {
+		report_is_done(sampler);
+		return;
+	}
+	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
+	if (sampler->report_pidfd >= 0) {
+		watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT);
+		return;
+	}
+	hp_end_finish(&sampler->end);	/* an old kernel: joiners wait as long */
+	report_is_done(sampler);
+}
+
+static void report_ended(struct sampler *sampler)
+{
+	close(sampler->report_pidfd);
+	sampler->report_pidfd = -1;
+	hp_end_finish(&sampler->end);
+	report_is_done(sampler);
+}
+
+static void member_ended(void *context, uint32_t pid)
+{
+	struct sampler *sampler = context;
+	const struct hp_member *member = hp_members_find(&sampler->members, pid);
+	int pidfd = -1;
+
+	if (!member)
+		return;
+	if (is_root(sampler, pid) && sampler->root == ROOT_RUNS)
+		pidfd = fcntl(member->pidfd, F_DUPFD_CLOEXEC, 0);
+	hp_members_remove(&sampler->members, pid);
+	if (!sampler->scan_ns)
+		sampler->scan_ns = hp_clock_raw_ns() + SCAN_AGAIN_NS;
+	if (is_root(sampler, pid))
+		root_ends(sampler, pidfd, true);
+	if (pidfd >= 0)
+		close(pidfd);
+}
+
+/* ---- the loop ---- */
+
+static void handle(struct sampler *sampler, uint64_t data)
+{
+	eventfd_t count;
+
+	switch (data) {
+	case EVENT_SOCKET:
+		hp_door_answer(HP_SAMPLER_SOCKET_FD, HP_SAMPLER_SEGMENT_FD, &sampler->members);
+		break;
+	case EVENT_END_WORD:
+		eventfd_read(sampler->end_event, &count);
+		root_ends(sampler, -1, false);
+		break;
+	case EVENT_REPORT:
+		report_ended(sampler);
+		break;
+	default:
+		member_ended(sampler, (uint32_t)data);
+	}
+}
+
+/*
+ * While many short processes come and go, their records are freed soon, so that
+ * the next ones need none of their own.
+ */
+static void scan(struct sampler *sampler)
+{
+	hp_members_scan(&sampler->members);
+	sampler->scan_ns = sampler->members.suspected ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
+}
+
+static void look(struct sampler *sampler)
+{
+	uint32_t wait_ms = (uint32_t)sampler->settings.threads_interval_ms;
+
+	hp_members_poll(&sampler->members, member_ended, sampler);
+	scan(sampler);
+	if (sampler->root != ROOT_ENDED)	/* the report reads a still picture */
+		wait_ms = hp_watcher_look(&sampler->watcher);
+	sampler->look_ns = hp_clock_raw_ns() + (uint64_t)wait_ms * 1000000;
+}
+
+/* What is due.  A bit early for the clock, so that it goes along with every fourth look. */
+static void do_due(struct sampler *sampler)
+{
+	uint64_t now = hp_clock_raw_ns();
+
+	if (now >= sampler->look_ns)
+		look(sampler);
+	else if (sampler->scan_ns && now >= sampler->scan_ns)
+		scan(sampler);
+	if (now < sampler->noted_ns + NOTE_CLOCK_NS - NOTE_CLOCK_NS / 16)
+		return;
+	hp_clock_note(sampler->segment.header);
+	sampler->noted_ns = now;
+}
+
+/* How long to sleep, in ms. */
+static int patience(const struct sampler *sampler)
+{
+	uint64_t now = hp_clock_raw_ns();
+	uint64_t clock_ns = sampler->noted_ns + NOTE_CLOCK_NS;
+	uint64_t due = sampler->look_ns < clock_ns ? sampler->look_ns : clock_ns;
+	if (sampler->scan_ns && sampler->scan_ns < due)
+		due = sampler->scan_ns;
+	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&
+	    sampler->asked_ns + ALONE_NS < due)
+		due = sampler->asked_ns + ALONE_NS;
+	int wait_ms = due > now ? (int)((due - now) / 1000000) + 1 : 0;
+
+	return !sampler->has_thread && wait_ms > FALLBACK_MS ? FALLBACK_MS : wait_ms;
+}
+
+/* Asks the kernel no more often than we look at threads. */
+static bool is_over(struct sampler *sampler)
+{
+	uint64_t now = hp_clock_raw_ns();
+
+	if (sampler->root != ROOT_REPORTED)
+		return false;
+	if (sampler->members.count || now < sampler->asked_ns + ALONE_NS)
+		return false;
+	hp_members_scan(&sampler->members);
+	sampler->asked_ns = now;
+	return sampler->members.count == 0 && hp_end_is_alone(&sampler->segment);
+}
+
+static void run(struct sampler *sampler)
+{
+	struct epoll_event events[32];
+
+	while (!is_over(sampler)) {
+		int count = epoll_wait(sampler->epoll, events, 32, patience(sampler));
+
+		for (int i = 0; i < count; i++)
+			handle(sampler, events[i].data.u64);
+		if (!sampler->has_thread && sampler->segment.header->end_word == HP_END_ASKED)
+			root_ends(sampler, -1, false);
+		do_due(sampler);
+	}
+}
+
+int main(void)
+{
+	static struct sampler sampler;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (!sampler_init(&sampler)) {
+		dprintf(2, "hotpath-sampler: started without a segment; use hotpath-run\n");
+		return 1;
+	}
+	struct hp_header *header = sampler.segment.header;
+	sampler.end.runner = (pid_t)header->runner_pid;
+	if (sampler.end.runner && !wait_for_root(header))
+		return 0;
+	sampler.members.root_pid = header->root_pid;
+	sampler.has_thread = start_thread(&sampler);
+	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
+		root_ends(&sampler, -1, true);	/* it was faster than us */
+	run(&sampler);
+	if (sampler.settings.output_path && sampler.settings.format != HP_FORMAT_NONE &&
+	    hp_members_outlived(&sampler.members, sampler.reported_ticks))
+		hp_end_again(&sampler.end);
+	return 0;
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# check-exports.sh [LIBRARY] - what the library shows to the program it is a
+# guest in: the compiler's hooks, the functions it stands in for (the list in
+# preload/real.h, and those below that do their work by another one) and the
+# public hotpath_* functions; it needs libc alone, and no relocation of its code.
+
+library=${1:-build/libhotpath.so}
+real=$(dirname "$0")/../preload/real.h
+by_another="execl execle execlp execv execvp wait waitpid wait3"
+[ -r "$library" ] || {
+	echo "check-exports: no $library"
+	exit 2
+}
+
+stand_ins()
+{
+	sed -n 's/^[[:space:]]*X([^,]*,[[:space:]]*\([A-Za-z0-9_]*\),.*/\1/p' "$real"
+	printf '%s\n' $by_another
+}
+
+stray_symbols()
+{
+	nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u |
+		grep -v -x -E 'hotpath_[a-z0-9_]+|__cyg_profile_func_(enter|exit)' |
+		grep -v -x -F -e "$(stand_ins)" | sed 's/^/exported, but no hook, stand-in or API: /'
+}
+
+stray_libraries()
+{
+	readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -x 'libc\.so\.6' |
+		sed 's/^/needed, but not libc: /'
+	readelf -d "$library" | grep -q TEXTREL && echo "text relocations"
+}
+
+# Its thread-local storage comes out of a surplus that all libraries share.
+thread_local()
+{
+	size=$(readelf -lW "$library" | awk '$1 == "TLS" { print $6 }')
+	[ $((${size:-0})) -le 64 ] || echo "thread-local storage: $((size)) bytes, 64 are agreed"
+}
+
+{ stray_symbols; stray_libraries; thread_local; } | { ! grep .; }

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# check-layers.sh [ROOT] - includes between the folders point one way, down the
+# flow of the data, and are written from the root of the tree.
+#
+# The table says for each folder whose headers it may include besides its own.
+# report/main.c holds the table of sub-commands and may name live/ too.
+
+root=${1:-$(dirname "$0")/..}
+cd "$root" || exit 2
+
+allowed()
+{
+	case $1 in
+	include) echo "" ;;
+	segment) echo "" ;;
+	unwind) echo "" ;;
+	preload) echo "include segment unwind" ;;
+	sampler) echo "segment unwind" ;;
+	report) echo "segment" ;;
+	live) echo "segment report" ;;
+	esac
+}
+
+find include segment unwind preload sampler report live -name '*.[ch]' 2>/dev/null | sort |
+	while read -r file; do
+		folder=${file%%/*}
+		may=" $folder $(allowed "$folder") "
+		[ "$file" = report/main.c ] && may="$may live "
+		sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"\([^"]*\)".*/\1/p' "$file" |
+			while read -r header; do
+				case $header in
+				*/*) ;;
+				*) echo "$file: \"$header\" is not written from the root" && continue ;;
+				esac
+				case $may in
+				*" ${header%%/*} "*) ;;
+				*) echo "$file: may not include \"$header\" (allowed:$may)" ;;
+				esac
+			done
+	done | {
+		! grep .
+	}

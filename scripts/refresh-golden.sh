@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# refresh-golden.sh [--record] - writes the reports expected by
+# test/golden/golden.bats anew; the difference is then looked through by
+# someone who knows why.  With --record the segments are recorded anew too,
+# which is needed only when their format has changed.
+#
+# A case is a directory of test/golden: segment.gz (what was recorded),
+# program.gz (the executable, for its names), and the reports.  Paths in a
+# segment are absolute, so the program lies in /tmp/hotpath-golden each time.
+
+cd "$(dirname "$0")/.." || exit 1
+. test/golden/views.sh
+
+# record CASE COMPILER SOURCE FLAGS...
+record()
+{
+	case=test/golden/$1
+	program=$golden_place/$1
+	compiler=$2
+	source=$3
+	shift 3
+	mkdir -p "$case" "$golden_place" || exit
+	"$compiler" -O2 -finstrument-functions "$@" -o "$program" "$source" -lm -lpthread || exit
+	HOTPATH_SEGMENT_SIZE=8M HOTPATH_SEGMENT_PATH=$golden_place/segment HOTPATH_OUTPUT_FORMAT=none \
+		"$golden_build/hotpath-run" "$program" >/dev/null || exit
+	gzip -9n <"$program" >"$case/program.gz"
+	gzip -9n <"$golden_place/segment" >"$case/segment.gz"
+	rm -f "$golden_place/segment"
+}
+
+if [ "$1" = --record ]; then
+	record basic cc test/examples/basic.c
+	record threads cc test/examples/cpu.c
+	record stl c++ test/examples/stl.cc -std=c++17
+fi
+for case in test/golden/*/; do
+	unpack "$case" || exit
+	for view in $views; do
+		view "$view" "$case" >"$case$view" || exit
+	done
+done
+git --no-pager diff --stat -- test/golden

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# refresh-readme.sh - puts the demo's report, as it comes out here and now, into
+# README.md, between the two marks.  Needs a build and what `make demo` made.
+
+cd "$(dirname "$0")/.." || exit 1
+B=${B:-build}
+report=$(mktemp) || exit 1
+trap 'rm -f "$report"' EXIT
+COLUMNS=80 HOTPATH_OUTPUT_PATH=$report HOTPATH_PERCENTILES=50,95 HOTPATH_FUNCTIONS_LIMIT=12 \
+	"$B/hotpath-run" "$B/demo/lua" test/examples/demo.lua 10 >/dev/null || exit
+awk -v report="$report" '
+	/^<!-- demo -->/ {
+		print
+		print ""
+		while ((getline line < report) > 0)
+			print line == "" ? "" : "    " line
+		print ""
+		skip = 1
+	}
+	/^<!-- end of demo -->/ { skip = 0 }
+	!skip { print }
+' README.md >README.md.new && mv README.md.new README.md

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - the shared segment, byte by byte.
+ *
+ * The threads of the profiled processes and the sampler write it, each its own
+ * words; the report and the viewers map it read-only, perhaps after the
+ * writers were killed.  Hence no pointers (only offsets from the start),
+ * fixed-width fields, one writer per field, named beside it, and no "flush":
+ * what a thread counted is here.  Reserved bytes are 0 and ignored.
+ * FORMAT.md says the same in prose, with the reader's algorithm.
+ *
+ *       0  struct hp_header     how to read the rest
+ *    4096  chunks               taken in order from hp_header.used, never returned
+ *
+ * One word for each idea in the whole tree:
+ *
+ *   session   the processes that share one segment: a root and what it started
+ *   process   one program image in one process, or the sum of several ended
+ *             ones of the same executable (`folded` says how many)
+ *   object    a file with code (an executable, a shared library)
+ *   module    an object at an address in a process, for a span of time
+ *   block     what one thread writes; an ended thread's block is taken over by
+ *             a later thread of the same process or executable, which goes on
+ *             adding: so short threads and short processes do not fill the segment
+ *   function  a function of a block: its histogram, slowest calls, last calls
+ *   part      a piece of a block's shadow stack: frames, which are calls that go on
+ *   row       a node of a block's calling-context tree: (parent row, function)
+ *   group     64 counters of a histogram: one octave
+ *   chunk     a piece of the segment that one block (or the header's lists) fills
+ *
+ * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
+ * record starts at a multiple of HP_LINE.  A list is a chain of `next` offsets
+ * that only grows at its head; the head is stored after the record is complete.
+ * Times are ticks of hp_header.clock_kind; `clock` holds what turns them into ns.
+ */
+#ifndef HP_SEGMENT_LAYOUT_H
+#define HP_SEGMENT_LAYOUT_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_MAGIC UINT64_C(0x3148544150544f48)	/* "HOTPATH1", little endian */
+#define HP_FORMAT 1	/* readers refuse another number */
+#define HP_LINE 64	/* words of different writers do not share a line */
+#define HP_PAGE 4096
+#define HP_SIZE_DEFAULT (UINT64_C(1) << 30)
+#define HP_SIZE_LEAST (UINT64_C(1) << 20)
+#define HP_SIZE_MOST (UINT64_C(1) << 36)
+#define HP_CHUNK_FIRST 32768	/* a block's first chunk */
+#define HP_CHUNK_NEXT 65536	/* and its later ones */
+
+/* Costs and means are kept in ticks / 1024, "fine ticks": a call may cost few ticks. */
+#define HP_FINE_BITS 10
+
+/* Sub-buckets of an octave: a value is told back within 1/128. */
+#define HP_GROUP_BITS 6
+#define HP_GROUP_SIZE (1 << HP_GROUP_BITS)
+/* A counter that reaches HP_CARRY gives it away to the same place in `carries`. */
+#define HP_CARRY (UINT32_C(1) << 31)
+#define HP_GROUPS 59	/* group 0: 0..63 exactly; group g: octave g + 5 */
+/* Of the calls of a hot, short function, on average one in so many is timed. */
+#define HP_DRAWN 32
+
+#define HP_DELTA_NONE INT32_MIN
+#define HP_SLOWEST 8
+#define HP_LOGS_MOST 4096
+
+enum hp_clock_kind {
+	HP_CLOCK_TSC = 1,	/* rdtsc, invariant */
+	HP_CLOCK_CNTVCT = 2,	/* arm64 virtual counter */
+	HP_CLOCK_MONOTONIC_RAW = 3,	/* clock_gettime: a tick is a ns */
+};
+
+enum hp_timing { HP_TIMING_ADAPTIVE = 0, HP_TIMING_EXACT = 1 };
+
+/* A moment in both time bases. */
+struct hp_moment {
+	uint64_t ticks;
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
+};
+
+/* Session-wide asks and answers, futex words among them. */
+enum hp_end_word { HP_END_RUNNING = 0, HP_END_ASKED = 1 };
+enum hp_report_word {
+	HP_REPORT_NONE = 0,
+	HP_REPORT_STARTED = 1,
+	HP_REPORT_DONE = 2,
+	HP_REPORT_FAILED = 3
+};
+
+struct hp_header {
+	/* -- line 0: how to read the rest; written once by the creator -- */
+	_Atomic uint64_t magic;	/* creator, stored last: 0 = not yet readable */
+	uint32_t format;	/* creator: HP_FORMAT */
+	uint32_t header_size;	/* creator: fields beyond it are absent */
+	uint64_t size;	/* creator: bytes mapped; an offset is below it */
+	uint32_t clock_kind;	/* creator: enum hp_clock_kind */
+	uint32_t timing;	/* creator: enum hp_timing */
+	uint64_t clock_grain;	/* creator: least difference of two readings, ticks */
+	uint32_t logs_limit;	/* creator: last calls kept for each function */
+	uint32_t creator_pid;	/* creator */
+	int64_t created_unix_ns;	/* creator: CLOCK_REALTIME at start.ns */
+	uint32_t careful;	/* creator: 1 = a page may be refused: have it before it is written */
+	uint32_t reserved0;
+
+	/* -- line 1: growing words, many writers, atomic -- */
+	_Atomic uint64_t used;	/* any thread, fetch_add: bytes given out; may pass size */
+	_Atomic uint64_t refused;	/* any thread: chunks asked for when full */
+	_Atomic uint64_t processes;	/* any process: head of the list of hp_process */
+	_Atomic uint64_t objects;	/* any process: head of the list of hp_object */
+	_Atomic uint64_t lost_calls;	/* any thread: calls of threads without a block */
+	_Atomic uint64_t lost_threads;	/* any thread: threads that got no block */
+	_Atomic uint64_t joined;	/* any process: images that joined the session */
+	_Atomic uint64_t threads_seen;	/* any thread: threads that got a block */
+
+	/* -- line 2: time -- */
+	struct hp_moment start;	/* creator */
+	struct hp_moment last;	/* sampler every second, the root at its end */
+	_Atomic uint32_t last_seq;	/* odd while `last` is being written */
+	uint32_t cost_timed;	/* first hooked thread, as all cost_: a timed call pair costs its caller this, fine ticks */
+	uint32_t cost_inside;	/* creator: part of it inside the callee's own time, fine ticks */
+	uint32_t cost_counted;	/* creator: the same for a pair that is counted only, fine ticks */
+	uint32_t cost_clock;	/* creator: one reading of the clock, fine ticks */
+	uint32_t cost_inside_drawn;	/* creator: as cost_inside, of a drawn call */
+	uint32_t cost_less;	/* creator: cost_inside is this much less around 20 ns of work, fine ticks */
+	uint32_t cost_less_drawn;	/* creator: the same of cost_inside_drawn */
+
+	/* -- line 3: who is who, and the end -- */
+	uint32_t root_pid;	/* runner or creator: the session's root process */
+	uint32_t runner_pid;	/* runner: `hotpath run`, parent of the root; 0 = none */
+	_Atomic uint32_t sampler_pid;	/* spawner; 0 = none; dead: kernel, HP_SAMPLER_DIED */
+	_Atomic uint32_t end_word;	/* root: enum hp_end_word; futex, the sampler waits */
+	_Atomic uint32_t report_word;	/* sampler: enum hp_report_word; futex, root and runner wait */
+	_Atomic uint32_t
+		status_known;	/* runner: 1 = root_status is valid; futex, the sampler waits */
+	uint32_t root_status;	/* runner: wait status of the root */
+	uint32_t peak_rss_kb;	/* runner: of the root, from wait4 */
+	uint64_t root_cpu_ns;	/* runner: user + system of the root, from wait4 */
+	_Atomic uint64_t sampler_area;	/* sampler: offset of struct hp_watch */
+	char token[16];	/* creator: names the session's socket, hex, not terminated */
+};
+
+/*
+ * Process and block states.  FREE: a later process of the same executable, or a
+ * later thread of the process, may take it.  MOVING: a process took it and does
+ * not say yet which; nobody else writes it.
+ */
+enum hp_state { HP_FREE = 0, HP_TAKEN = 1, HP_MOVING = 2 };
+
+/* How a process ended, as far as it knew itself. */
+enum hp_ending {
+	HP_ENDING_NONE = 0,	/* still runs, or was killed */
+	HP_ENDING_EXIT = 1,	/* exit() or return from main */
+	HP_ENDING_QUICK = 2,	/* _exit, quick_exit */
+	HP_ENDING_EXEC = 3,	/* became another image */
+};
+
+struct hp_process {
+	uint64_t next;	/* set once */
+	_Atomic uint32_t
+		state;	/* enum hp_state: MOVING by compare-exchange, then TAKEN; freed by its process or the sampler */
+	uint32_t pid;	/* its process; as seen in its own PID namespace */
+	uint32_t parent_pid;	/* its process */
+	uint32_t folded;	/* its process: earlier, ended processes counted in here too */
+	uint64_t object;	/* set once: offset of the executable's hp_object */
+	_Atomic uint64_t blocks;	/* its threads: head of the list of hp_block */
+	_Atomic uint64_t modules;	/* its threads: head of the list of hp_module */
+	uint64_t start_ticks;	/* its process */
+	uint64_t end_ticks;	/* its process at its end, or the sampler; 0 = runs */
+	_Atomic uint32_t ending;	/* its process: enum hp_ending */
+	int32_t exit_code;	/* its process, with HP_ENDING_EXIT and _QUICK */
+	uint64_t cpu_ns;	/* its process at its end: user + system; folded ones included */
+	uint64_t peak_rss_kb;	/* its process at its end: largest */
+	_Atomic uint32_t generation;	/* its threads: bumped by dlclose */
+	char comm[20];	/* its process: name, 0-terminated */
+	uint64_t folded_cpu_ns;	/* its process, when taken over: cpu_ns of the folded ones */
+	uint64_t folded_ticks;	/* its process, when taken over: lifetime of the folded ones */
+	uint64_t command;	/* set once: offset of a hp_text, the arguments joined by spaces */
+	uint64_t starttime;	/* its process: field 22 of /proc/PID/stat, 0 = unknown; tells a reused pid */
+	uint64_t reserved[6];
+};
+
+/* A text, 0-terminated, padded to HP_LINE as every record. */
+struct hp_text {
+	uint32_t length;	/* set once: bytes without the 0 */
+	char bytes[];
+};
+
+enum hp_object_kind { HP_OBJECT_ELF = 1, HP_OBJECT_VDSO = 2, HP_OBJECT_ANONYMOUS = 3 };
+
+struct hp_object {
+	uint64_t next;	/* set once, as everything here */
+	uint32_t kind;	/* enum hp_object_kind */
+	uint32_t build_id_size;	/* 0 = none */
+	uint8_t build_id[32];
+	uint64_t path;	/* offset of a hp_text */
+	uint64_t device;
+	uint64_t inode;
+	uint64_t reserved[7];
+};
+
+struct hp_module {
+	uint64_t next;	/* set once, as everything but `to` */
+	uint64_t object;	/* offset of hp_object */
+	uint64_t bias;	/* address in the process = ELF address + bias */
+	uint64_t begin;	/* lowest and end of its addresses */
+	uint64_t end;
+	uint32_t from;	/* generation when first seen */
+	_Atomic uint32_t to;	/* its process: generation when it was gone; 0 = there */
+	uint64_t reserved[2];
+};
+
+struct hp_block {
+	uint64_t next;	/* set once */
+	uint64_t process;	/* set once: offset of hp_process */
+	_Atomic uint32_t state;	/* enum hp_state: taken by compare-exchange, freed by its thread */
+	uint32_t tid;	/* its thread (present or last) */
+	uint32_t pid;	/* its thread: process that took it */
+	uint32_t threads;	/* its thread: how many used this block so far */
+	_Atomic uint64_t functions;	/* its thread: head of the list of hp_function */
+	_Atomic uint64_t rows;	/* its thread: head of the list of hp_row */
+	uint64_t start_ticks;	/* its thread */
+	uint64_t end_ticks;	/* its thread; 0 = runs */
+
+	uint64_t row_count;	/* its thread */
+	uint64_t unwound;	/* its thread: calls left by longjmp, exception or the thread's end */
+	uint64_t unpaired;	/* its thread: exits without their entry */
+	uint64_t untimed_signal;	/* its thread: calls of signal handlers inside our slow path: counted, not timed */
+	uint64_t folded_rows;	/* its thread: calls charged to a flat row because the tree was full */
+	uint64_t folded_functions;	/* its thread: calls charged to `<other>` because the segment was full */
+	uint64_t stacks;	/* its thread: stacks seen beside its own (coroutines, sigaltstack) */
+	uint64_t overhead;	/* its thread: what our hooks cost it, fine ticks */
+
+	uint64_t root;	/* set once: offset of the row without function, parent of all */
+	uint64_t base;	/* its thread: where the segment is mapped in `pid`; addresses in frames count from there */
+	_Atomic uint64_t parts;	/* its thread: head of the list of hp_part */
+	uint64_t cpu_ns;	/* its thread, when it ends: of the ended ones */
+	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
+	uint64_t arena_end;	/* its thread: and its end */
+	uint64_t reserved[2];
+};
+
+/*
+ * A call that has begun and not ended, in the shadow stack of its thread.  A
+ * reader tells the live frames of a part from left-overs above them by
+ * hp_function.active: from the second frame up, each takes one from the count
+ * of its function, and the first that finds it used up is not live.
+ */
+struct hp_frame {
+	uint64_t row;	/* owner: address of its hp_row in the owner's process */
+	uint64_t cfa;	/* owner: stack pointer before the call of the entry hook; odd = tagged or no call */
+	uint64_t child;	/* owner: time in callees so far, fine ticks, measured or estimated */
+	uint64_t weight;	/* owner: 0 = counted only, 1 = timed, else sampled */
+	uint64_t start;	/* owner: ticks - (hp_block.overhead >> HP_FINE_BITS) at the entry, if weight != 0 */
+	uint64_t reserved[3];
+};
+
+/*
+ * Shadow stacks grow by parts.  The lowest frame of a part is no call.  It
+ * stands for what is below it: its row is the parent of the calls, its cfa the
+ * end of the stack or of the call below, plus 1.
+ */
+struct hp_part {
+	uint64_t next;	/* set once: list of the block */
+	uint64_t below;	/* owner: address of the part below; 0 = lowest of its stack */
+	uint64_t above;	/* owner: address of the part above, kept for the next time; 0 = none yet */
+	uint64_t resume;	/* owner: address of the frame after the last one of the part below */
+	uint32_t capacity;	/* set once: frames */
+	uint32_t user;	/* owner: hp_block.threads + 1 when the process that uses it took the block */
+	uint32_t reserved[6];
+	struct hp_frame frames[];
+};
+
+/* One of the last or slowest calls.  `ticks` 0 = never used. */
+struct hp_call {
+	uint64_t start;	/* ticks */
+	uint64_t ticks;	/* duration, our own cost subtracted, at least 1 */
+	uint32_t tid;
+	uint32_t reserved;
+};
+
+/*
+ * A function of a block.  The first line is all that a call which is only
+ * counted touches.  With `draws`, one call in draws * HP_DRAWN is timed, at random,
+ * and then stands for as many in the histogram.
+ */
+struct hp_function {
+	int64_t mean_self;	/* owner: mean own time of a sampled call, fine ticks */
+	int32_t exit_delta;	/* owner: stack pointer at the exit hook - at the entry hook, last seen */
+	uint32_t logs;	/* set once: offset / HP_LINE of hp_call[hp_header.logs_limit], 0 = none */
+	uint32_t draws;	/* owner: 0 = every call is timed; else one of draws * HP_DRAWN is drawn */
+	uint32_t active;	/* owner: calls of it on the stack now */
+	uint32_t recursive;	/* owner: not 0 = was entered while active */
+	uint32_t log_next;	/* owner: next place in the ring of last calls */
+	uint64_t usual_most;	/* owner: from `least` up to here, calls only add to counters that exist */
+	uint64_t timed;	/* owner: calls timed while each was */
+	int64_t timed_self;	/* owner: their own time, fine ticks; callees may be estimated */
+	uint64_t least;	/* owner: shortest measured duration, ticks */
+
+	uint64_t next;	/* set once */
+	uint64_t module;	/* set once: offset of hp_module; 0 = none contains it */
+	uint64_t address;	/* set once: ELF address in the module's object; with module 0 the plain address */
+	uint64_t fn;	/* owner: address in the process that owns the block now */
+	uint64_t most;	/* owner: longest measured duration, ticks; 0 = none, and `least` says nothing */
+	int32_t exit_delta_other;	/* owner: another exit_delta; HP_DELTA_NONE = not seen */
+	uint32_t reserved;
+	uint64_t carries;	/* owner: offset of uint32_t[HP_GROUP_SIZE]: as `groups`, of what the counters carried, in units of HP_CARRY; 0 = none */
+	uint64_t slow_floor;	/* owner: calls up to this length are not among the slowest */
+
+	uint32_t groups
+		[HP_GROUPS +
+		 5];	/* owner: offset / HP_LINE of each group of 64 uint32_t, 0 = no such value yet */
+	struct hp_call slowest[HP_SLOWEST];	/* owner: unordered */
+};
+
+/*
+ * A row of the tree.  "Outer" calls are those during which the function is not
+ * on the stack already; only they add to inclusive time.  Calls come in three
+ * kinds: timed (every call of it was, then); sampled (drawn at random among
+ * the rest); and the others, counted only.
+ *
+ *   own time       = self_timed
+ *                    + (calls - timed - nested) * self_sampled / (sampled - tail_count)
+ *   inclusive time = outer_timed + below
+ *                    + (calls - timed - nested) * self_sampled / (sampled - tail_count)
+ *
+ * Durations are ticks with the cost of our own hooks subtracted.
+ */
+struct hp_row {
+	uint64_t calls;	/* owner */
+	int64_t below;	/* owner: time in callees, of the outer calls that are not `timed`, fine ticks */
+	uint64_t fn;	/* owner: code address of the function in the owner's process */
+	uint64_t function_at;	/* owner: address of `function` there */
+	uint64_t timed;	/* owner: calls timed when all were */
+	int64_t self_timed;	/* owner: their own time, and that of the nested ones, fine ticks; may be estimated */
+	int64_t outer_timed;	/* owner: inclusive time of those that were outer */
+	uint64_t nested;	/* owner: calls during which the function was active, not timed */
+
+	uint64_t function;	/* set once: offset of hp_function; 0 = the root row */
+	uint64_t parent;	/* set once: offset of hp_row; 0 = none */
+	uint64_t next;	/* set once: list of the block */
+	uint64_t sampled;	/* owner: outer calls timed by sampling */
+	int64_t self_sampled;	/* owner: their own time, tail excluded, fine ticks */
+	double square_sampled;	/* owner: sum of squares of the same, ticks squared */
+	uint64_t tail_count;	/* owner: sampled calls far above the mean: kept apart, */
+	uint64_t tail_ticks;	/* owner: since one seen stall must not be multiplied */
+};
+
+/*
+ * What the sampler saw of threads.  Written by the sampler only; a row of an
+ * ended thread folds into the row of its name once there are many.
+ */
+struct hp_watch {
+	uint64_t next;	/* sampler: further hp_watch, 0 = none */
+	uint32_t interval_ms;	/* sampler: time between looks now */
+	uint32_t count;	/* sampler: rows in use below */
+	uint32_t capacity;	/* set once */
+	uint32_t reserved1;
+	uint64_t looks;	/* sampler: number of looks so far */
+	uint64_t rss_kb;	/* sampler: resident size of all live members, last look */
+	uint64_t rss_peak_kb;	/* sampler: VmHWM of the root, last look */
+	uint64_t root_cpu_ns;	/* sampler: CPU of the root process, last look */
+	uint64_t reserved[1];
+};
+
+struct hp_watch_row {	/* follows struct hp_watch */
+	uint32_t tid;	/* sampler */
+	uint32_t pid;	/* sampler */
+	char name[20];	/* sampler: 0-terminated */
+	char state;	/* sampler: letter of /proc/PID/stat; 'x' = exited */
+	char reserved0[3];
+	uint64_t first_ns;	/* sampler: CLOCK_MONOTONIC_RAW when first seen */
+	uint64_t seen_ns;	/* sampler: when last seen */
+	uint64_t cpu_ns;	/* sampler: on a CPU, at seen_ns (schedstat where there is one) */
+	uint64_t first_cpu_ns;	/* sampler: the same at first_ns */
+	uint64_t wait_ns;	/* sampler: runnable without a CPU, at seen_ns */
+	uint32_t percent_last;	/* sampler: of one core between the last two looks, tenths */
+	uint32_t percent_max;	/* sampler: highest of these, tenths; UINT32_MAX = never known */
+	uint32_t folded;	/* sampler: further ended threads of this name summed up in here */
+	uint32_t is_member;	/* sampler: 0 = process without our library */
+	uint64_t start_time;	/* sampler: field 22 of stat; tells a reused tid */
+	uint64_t reserved[4];
+};
+
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock cannot be shared this way");
+static_assert(sizeof(double) == 8, "format: square_sampled is an IEEE double");
+static_assert(sizeof(struct hp_header) == 256, "format: readers rely on it");
+static_assert(offsetof(struct hp_header, used) == 64, "format: readers rely on it");
+static_assert(offsetof(struct hp_header, start) == 128, "format: readers rely on it");
+static_assert(offsetof(struct hp_header, root_pid) == 192, "format: readers rely on it");
+static_assert(sizeof(struct hp_process) == 192, "format: readers rely on it");
+static_assert(sizeof(struct hp_object) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_module) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_block) == 192, "format: readers rely on it");
+static_assert(sizeof(struct hp_frame) == HP_LINE, "an index is a shift");
+static_assert(sizeof(struct hp_part) == HP_LINE, "format: readers rely on it");
+static_assert(sizeof(struct hp_call) == 24, "format: readers rely on it");
+static_assert(offsetof(struct hp_function, next) == 64, "one line is all a counted call touches");
+static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
+static_assert(sizeof(struct hp_row) == 128, "format: readers rely on it");
+static_assert(offsetof(struct hp_row, function) == 64, "one line is all a usual call touches");
+static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
+
+#endif

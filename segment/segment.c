@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment.c - how large a segment may be, where it lives, and how it is mapped.
+ *
+ * It is a sparse memfd: /dev/shm is 64 MB in a container, and a page that a
+ * full tmpfs refuses is a SIGBUS in the target.  The limits are read before
+ * anything is made: ftruncate beyond RLIMIT_FSIZE kills the process, and a
+ * mapping that just fits RLIMIT_AS leaves the target no room of its own.
+ *
+ * Where a page may be refused after all (a file on a disk that fills up,
+ * overcommit_memory=2, a tmpfs), the segment is `careful`: hp_segment_take asks
+ * for the pages first, and refuses the chunk where the kernel does.
+ */
+#include "segment/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "segment/clock.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23	/* Linux 5.14 */
+#endif
+
+#define SHARE_OF_ADDRESS_SPACE 16
+#define SHARE_OF_CGROUP 4
+#define SIZE_SECOND_TRY (UINT64_C(64) << 20)
+#define SIZE_WITHOUT_POPULATE (UINT64_C(16) << 20)
+
+/* ---- limits ---- */
+
+/* The start of a small file, 0-terminated.  Returns its length, or -1. */
+static ssize_t read_text(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	ssize_t size = read(fd, text, room - 1);
+	close(fd);
+	text[size > 0 ? size : 0] = '\0';
+	return size;
+}
+
+/* The number in a file; UINT64_MAX if there is none ("max", no such file). */
+static uint64_t read_number(const char *path)
+{
+	char text[32];
+	uint64_t number = 0;
+
+	if (read_text(path, text, sizeof(text)) <= 0 || text[0] < '0' || text[0] > '9')
+		return UINT64_MAX;
+	for (const char *at = text; *at >= '0' && *at <= '9'; at++)
+		number = number * 10 + (uint64_t)(*at - '0');
+	return number;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The tightest limit of a cgroup and those above it.  `root` is where they are
+ * mounted, `group` the part of the path behind it, up to `end`.
+ */
+static uint64_t group_limit(const char *root, const char *group, const char *end, const char *file)
+{
+	char path[512];
+	size_t root_size = strlen(root);
+	uint64_t limit = UINT64_MAX;
+
+	for (;;) {
+		size_t group_size = (size_t)(end - group);
+
+		if (root_size + group_size + strlen(file) + 2 <= sizeof(path)) {
+			memcpy(path, root, root_size);
+			memcpy(path + root_size, group, group_size);
+			path[root_size + group_size] = '/';
+			strcpy(path + root_size + group_size + 1, file);
+			limit = least(limit, read_number(path));
+		}
+		if (end == group)
+			return limit;
+		while (--end > group && *end != '/')
+			;
+	}
+}
+
+/* What the cgroup of this process may use, v2 and v1; UINT64_MAX = all. */
+static uint64_t cgroup_limit(void)
+{
+	char text[2048];
+	uint64_t limit = UINT64_MAX;
+
+	if (read_text("/proc/self/cgroup", text, sizeof(text)) <= 0)
+		return limit;
+	for (char *line = text; *line;) {
+		char *end = strchrnul(line, '\n');
+		char *group = memchr(line, '/', (size_t)(end - line));
+
+		/* "0::/GROUP" or "N:memory:/GROUP"; the root, "/", has no limit file of its own. */
+		if (group && !strncmp(line, "0::", 3))
+			limit = least(limit,
+				      group_limit("/sys/fs/cgroup", group, end, "memory.max"));
+		else if (group && group - line >= 8 && !strncmp(group - 8, ":memory:", 8))
+			limit = least(limit, group_limit("/sys/fs/cgroup/memory", group, end,
+							 "memory.limit_in_bytes"));
+		line = *end ? end + 1 : end;
+	}
+	return limit;
+}
+
+static uint64_t resource_limit(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+/* The size to make, a multiple of a page; less than HP_SIZE_LEAST = no room for one. */
+static uint64_t size_allowed(uint64_t wished)
+{
+	uint64_t size = least(wished ? wished : HP_SIZE_DEFAULT, HP_SIZE_MOST);
+
+	size = least(size, resource_limit(RLIMIT_AS) / SHARE_OF_ADDRESS_SPACE);
+	size = least(size, resource_limit(RLIMIT_FSIZE));
+	size = least(size, cgroup_limit() / SHARE_OF_CGROUP);
+	return size & ~(uint64_t)(HP_PAGE - 1);
+}
+
+/* ---- the file behind it ---- */
+
+/* `path` with each %p replaced by the pid.  False if it does not fit. */
+static bool expand_path(char *to, size_t room, const char *path)
+{
+	size_t size = 0;
+
+	for (; *path; path++) {
+		char digits[12];
+		size_t count = 0;
+
+		if (path[0] == '%' && path[1] == 'p') {
+			for (uint32_t pid = (uint32_t)getpid(); pid; pid /= 10)
+				digits[count++] = (char)('0' + pid % 10);
+			path++;
+		} else {
+			digits[count++] = *path;
+		}
+		if (size + count >= room)
+			return false;
+		while (count)
+			to[size++] = digits[--count];
+	}
+	to[size] = '\0';
+	return true;
+}
+
+/* True if the file is empty or starts as a segment does: only these are replaced. */
+static bool is_replaceable(const char *path)
+{
+	uint64_t magic = 0;
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return false;
+	bool is_ours =
+		fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+		(status.st_size == 0 ||
+		 (pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == HP_MAGIC));
+	close(fd);
+	return is_ours;
+}
+
+/*
+ * A new file, never an old one rewritten: somebody may still have that mapped.
+ * Returns a descriptor or -errno; -EEXIST = something else has that name.
+ */
+static int open_path(const char *wished)
+{
+	char path[1024];
+
+	if (!expand_path(path, sizeof(path), wished))
+		return -ENAMETOOLONG;
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST) {
+		if (!is_replaceable(path) || unlink(path) < 0)
+			return -EEXIST;
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Returns a descriptor or -errno.  `careful` is set where pages may be refused.
+ * Sealing: the sampler finds out by it whether anybody still has it mapped.
+ */
+static int open_memory(uint32_t *careful)
+{
+	static const char *const folders[] = { "/dev/shm", "/tmp", "/var/tmp" };
+	int fd = (int)syscall(SYS_memfd_create, "hotpath", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0) {
+		char text[8];
+
+		*careful = read_text("/proc/sys/vm/overcommit_memory", text, sizeof(text)) > 0 &&
+			   text[0] == '2';
+		return fd;
+	}
+	int first = errno;
+	*careful = 1;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		fd = open(folders[i], O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			return fd;
+	}
+	return -first;
+}
+
+/* ---- mapping ---- */
+
+static int fail(struct hp_segment *segment, const char *what, int error)
+{
+	hp_segment_release(segment);
+	segment->failed = what;
+	return -error;
+}
+
+static bool map_shared(struct hp_segment *segment, uint64_t size, int protection)
+{
+	void *base = mmap(NULL, size, protection, MAP_SHARED, segment->fd, 0);
+
+	if (base == MAP_FAILED)
+		return false;
+	madvise(base, size, MADV_DONTDUMP);
+	segment->header = base;
+	segment->size = size;
+	return true;
+}
+
+/* ftruncate and mmap; once more with less if that is refused. */
+static int make_size(struct hp_segment *segment, uint64_t size)
+{
+	for (;;) {
+		if (ftruncate(segment->fd, (off_t)size) == 0 &&
+		    map_shared(segment, size, PROT_READ | PROT_WRITE))
+			return 0;
+		if (size <= SIZE_SECOND_TRY)
+			return -errno;
+		size = SIZE_SECOND_TRY;
+	}
+}
+
+/*
+ * The kernel must be able to hand out pages without SIGBUS.  Before Linux 5.14
+ * it can do so only for a whole file, so that one is small.
+ */
+static int make_careful(struct hp_segment *segment)
+{
+	if (madvise(segment->header, HP_PAGE, MADV_POPULATE_WRITE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	if (segment->size > SIZE_WITHOUT_POPULATE) {
+		munmap(segment->header, segment->size);
+		segment->header = NULL;
+		int error = make_size(segment, SIZE_WITHOUT_POPULATE);
+		if (error)
+			return error;
+	}
+	return fallocate(segment->fd, 0, 0, (off_t)segment->size) < 0 ? -errno : 0;
+}
+
+static void fill_header(struct hp_segment *segment, const struct hp_segment_wish *wish,
+			uint32_t careful)
+{
+	struct hp_header *header = segment->header;
+	struct timespec now;
+
+	header->format = HP_FORMAT;
+	header->header_size = sizeof(*header);
+	header->size = segment->size;
+	header->clock_kind = hp_clock_choose();
+	header->timing = wish->timing;
+	header->clock_grain = hp_clock_grain(header->clock_kind);
+	header->logs_limit = wish->logs_limit;
+	header->creator_pid = (uint32_t)getpid();
+	header->careful = careful;
+	header->root_pid = wish->root_pid;
+	header->runner_pid = wish->runner_pid;
+	if (wish->token)
+		memcpy(header->token, wish->token, sizeof(header->token));
+	header->start = header->last = hp_clock_moment(header->clock_kind);
+	clock_gettime(CLOCK_REALTIME, &now);
+	header->created_unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	atomic_store_explicit(&header->used, HP_PAGE, memory_order_relaxed);
+	/* Readers that find the magic find all of the above. */
+	atomic_store_explicit(&header->magic, HP_MAGIC, memory_order_release);
+}
+
+static int create(struct hp_segment *segment, const struct hp_segment_wish *wish)
+{
+	uint32_t careful = 1;
+	uint64_t size = size_allowed(wish->size);
+	bool has_path = wish->path && wish->path[0];
+
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	if (size < HP_SIZE_LEAST)
+		return fail(segment, "RLIMIT_AS, RLIMIT_FSIZE or the cgroup leaves no room",
+			    ENOMEM);
+	int fd = has_path ? open_path(wish->path) : open_memory(&careful);
+	if (fd < 0)
+		return fail(segment, has_path ? "HOTPATH_SEGMENT_PATH" : "memfd_create", -fd);
+	segment->fd = fd;
+	int error = make_size(segment, size);
+	if (!error && careful)
+		error = make_careful(segment);
+	if (error)
+		return fail(segment, "map the segment (HOTPATH_SEGMENT_SIZE makes it smaller)",
+			    -error);
+	fill_header(segment, wish, careful);
+	return 0;
+}
+
+int hp_segment_create(struct hp_segment *segment, const struct hp_segment_wish *wish)
+{
+	int saved = errno;
+	int error = create(segment, wish);
+
+	errno = saved;
+	return error;
+}
+
+/* ---- joining and reading ---- */
+
+static bool has_sane_lists(const struct hp_header *header)
+{
+	uint64_t heads[] = {
+		atomic_load_explicit(&header->processes, memory_order_relaxed),
+		atomic_load_explicit(&header->objects, memory_order_relaxed),
+		atomic_load_explicit(&header->sampler_area, memory_order_relaxed),
+	};
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (heads[i] % HP_LINE || (heads[i] && heads[i] < HP_PAGE) ||
+		    heads[i] >= header->size)
+			return false;
+	return true;
+}
+
+static bool is_sane(const struct hp_header *header)
+{
+	return header->header_size >= sizeof(*header) && header->header_size <= HP_PAGE &&
+	       header->size >= HP_SIZE_LEAST && header->size <= HP_SIZE_MOST &&
+	       header->size % HP_PAGE == 0 && header->clock_kind >= HP_CLOCK_TSC &&
+	       header->clock_kind <= HP_CLOCK_MONOTONIC_RAW && header->clock_grain > 0 &&
+	       header->logs_limit <= HP_LOGS_MOST && has_sane_lists(header) &&
+	       atomic_load_explicit(&header->used, memory_order_relaxed) >= HP_PAGE;
+}
+
+/* What is wrong with a header whose file has `file_size` bytes. */
+static enum hp_segment_fault check_header(const struct hp_header *header, uint64_t file_size)
+{
+	if (atomic_load_explicit(&header->magic, memory_order_acquire) != HP_MAGIC)
+		return HP_SEGMENT_FOREIGN;
+	if (header->format > HP_FORMAT)
+		return HP_SEGMENT_NEWER;
+	if (header->format != HP_FORMAT || !is_sane(header))
+		return HP_SEGMENT_CORRUPTED;
+	uint64_t used = atomic_load_explicit(&header->used, memory_order_relaxed);
+	return file_size < least(used, header->size) ? HP_SEGMENT_TRUNCATED : HP_SEGMENT_FINE;
+}
+
+/* The same before it is mapped, from a copy: the file may be a few bytes long. */
+static enum hp_segment_fault check_fd(int fd, uint64_t *size)
+{
+	struct hp_header copy;
+	struct stat status;
+
+	memset(&copy, 0, sizeof(copy));
+	if (fstat(fd, &status) < 0)
+		return HP_SEGMENT_MISSING;
+	if (!S_ISREG(status.st_mode))
+		return HP_SEGMENT_FOREIGN;
+	ssize_t got = pread(fd, &copy, sizeof(copy), 0);
+	if (got < 0)
+		return HP_SEGMENT_UNMAPPED;
+	if (got >= (ssize_t)sizeof(copy.magic) && (size_t)got < sizeof(copy))
+		return copy.magic == HP_MAGIC ? HP_SEGMENT_TRUNCATED : HP_SEGMENT_FOREIGN;
+	enum hp_segment_fault fault = check_header(&copy, (uint64_t)status.st_size);
+	*size = least((uint64_t)status.st_size, copy.size);
+	return fault;
+}
+
+static int attach(struct hp_segment *segment, int fd)
+{
+	uint64_t size;
+
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	if (check_fd(fd, &size) != HP_SEGMENT_FINE)
+		return fail(segment, "not a segment of this version", EPROTO);
+	segment->fd = fd;
+	if (!map_shared(segment, size, PROT_READ | PROT_WRITE) || segment->header->size != size) {
+		int error = segment->header ? EPROTO : errno;
+
+		segment->fd = -1;	/* the caller's still */
+		return fail(segment, "map the segment", error);
+	}
+	return 0;
+}
+
+int hp_segment_attach(struct hp_segment *segment, int fd)
+{
+	int saved = errno;
+	int error = attach(segment, fd);
+
+	errno = saved;
+	return error;
+}
+
+enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd)
+{
+	uint64_t size = 0;
+
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	enum hp_segment_fault fault = check_fd(fd, &size);
+	if (fault != HP_SEGMENT_FINE)
+		return fault;
+	segment->fd = fd;
+	bool is_mapped = map_shared(segment, size & ~(uint64_t)(HP_LINE - 1), PROT_READ);
+	segment->fd = -1;
+	return is_mapped ? HP_SEGMENT_FINE : HP_SEGMENT_UNMAPPED;
+}
+
+enum hp_segment_fault hp_segment_map_file(struct hp_segment *segment, const char *path)
+{
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return HP_SEGMENT_MISSING;
+	enum hp_segment_fault fault = hp_segment_map_fd(segment, fd);
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return fault;
+}
+
+const char *hp_segment_fault_text(enum hp_segment_fault fault)
+{
+	switch (fault) {
+	case HP_SEGMENT_FINE:
+		return "is a segment";
+	case HP_SEGMENT_MISSING:
+		return "cannot be opened";
+	case HP_SEGMENT_FOREIGN:
+		return "is not a hotpath segment";
+	case HP_SEGMENT_TRUNCATED:
+		return "is truncated: its end is missing";
+	case HP_SEGMENT_NEWER:
+		return "was written by a newer version of hotpath";
+	case HP_SEGMENT_CORRUPTED:
+		return "is corrupted: its header contradicts itself";
+	case HP_SEGMENT_UNMAPPED:
+		return "cannot be mapped";
+	}
+	return "is of an unknown kind";
+}
+
+void hp_segment_close_fd(struct hp_segment *segment)
+{
+	int saved = errno;
+
+	if (segment->fd >= 0)
+		close(segment->fd);
+	segment->fd = -1;
+	errno = saved;
+}
+
+void hp_segment_release(struct hp_segment *segment)
+{
+	int saved = errno;
+
+	hp_segment_close_fd(segment);
+	if (segment->header)
+		munmap(segment->header, segment->size);
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	errno = saved;
+}
+
+/* ---- giving out ---- */
+
+/* Pages that may be refused are asked for now; a store would be a SIGBUS. */
+static bool has_pages(const struct hp_segment *segment, uint64_t offset, uint64_t bytes)
+{
+	int saved = errno;
+	uint64_t begin = offset & ~(uint64_t)(HP_PAGE - 1);
+
+	if (!segment->header->careful || madvise((char *)segment->header + begin,
+						 offset + bytes - begin, MADV_POPULATE_WRITE) == 0)
+		return true;
+	/* EINVAL: an old kernel; then make_careful has reserved all of it. */
+	bool is_reserved = errno == EINVAL;
+	errno = saved;
+	return is_reserved;
+}
+
+uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align)
+{
+	struct hp_header *header = segment->header;
+	uint64_t room = (bytes + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
+
+	/* `used` is a multiple of HP_LINE; more than that is paid for with padding. */
+	if (align > HP_LINE)
+		room += align - HP_LINE;
+	/* Look first: a chunk that is too large must not use up the rest for small ones. */
+	uint64_t used = atomic_load_explicit(&header->used, memory_order_relaxed);
+	if (bytes <= segment->size && used <= segment->size && room <= segment->size - used) {
+		/* Relaxed: what is handed over is published by whoever links it into a list. */
+		used = atomic_fetch_add_explicit(&header->used, room, memory_order_relaxed);
+		uint64_t offset = (used + align - 1) & ~(align - 1);
+
+		if (offset <= segment->size && bytes <= segment->size - offset &&
+		    has_pages(segment, offset, bytes))
+			return offset;
+	}
+	atomic_fetch_add_explicit(&header->refused, 1, memory_order_relaxed);
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment.h - create, join, map and give out the shared segment.
+ *
+ * The creator (the library in the session's root, or `hotpath run`) calls
+ * hp_segment_create; everybody else in the session gets its descriptor and
+ * calls hp_segment_attach; readers map it read-only.  No descriptor is needed
+ * once it is mapped: hp_segment_close_fd leaves the mapping.
+ *
+ * Used inside the target: system calls only, no malloc, no stdio, errno kept.
+ */
+#ifndef HP_SEGMENT_SEGMENT_H
+#define HP_SEGMENT_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "segment/layout.h"
+
+struct hp_segment {
+	struct hp_header *header;	/* NULL = none; it is the start of the mapping */
+	uint64_t size;	/* bytes mapped; offsets end here */
+	int fd;	/* -1 = none */
+	const char *failed;	/* after a failure: what was tried, a static text */
+};
+
+#define HP_SEGMENT_NONE \
+	{ \
+		.header = NULL, .size = 0, .fd = -1, .failed = NULL \
+	}
+
+/* What the creator asks for. */
+struct hp_segment_wish {
+	uint64_t size;	/* HOTPATH_SEGMENT_SIZE; 0 = HP_SIZE_DEFAULT */
+	const char *path;	/* HOTPATH_SEGMENT_PATH, `%p` = pid; NULL or "" = a memfd */
+	uint32_t timing;	/* enum hp_timing */
+	uint32_t logs_limit;
+	uint32_t root_pid;	/* 0 = not known yet (the runner sets it) */
+	uint32_t runner_pid;	/* 0 = none */
+	const char *token;	/* HP_TOKEN_SIZE hex digits, see session.h */
+};
+
+/*
+ * Makes, maps and fills a segment: the header is complete and readable after
+ * it, clock included; only the cost_ fields are left 0.  It is as large as
+ * wished, or smaller if RLIMIT_AS, RLIMIT_FSIZE or the cgroup ask for it.
+ * Returns 0, or -errno and then `segment` holds nothing but `failed`.
+ */
+int hp_segment_create(struct hp_segment *segment, const struct hp_segment_wish *wish);
+
+/*
+ * Maps the segment behind `fd` for writing.  Takes over fd if it succeeds.
+ * Returns 0, or -errno (-EPROTO: it is not a segment of this format).
+ */
+int hp_segment_attach(struct hp_segment *segment, int fd);
+
+/* Closes the descriptor, keeps the mapping. */
+void hp_segment_close_fd(struct hp_segment *segment);
+
+/* Unmaps and closes.  Accepts a half-made one and HP_SEGMENT_NONE. */
+void hp_segment_release(struct hp_segment *segment);
+
+/*
+ * Zeroed room of `bytes`, at a multiple of `align` (a power of two, at least
+ * HP_LINE): its offset, or 0 when the segment is full; then `refused` counts.
+ * Any thread, any process, also in a signal handler.
+ */
+uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align);
+
+/*
+ * Address of a record at `offset`, or NULL if a record of `bytes` there would
+ * be misaligned or outside of what is mapped.  Readers use nothing else to
+ * follow an offset.
+ */
+static inline void *hp_segment_at(const struct hp_segment *segment, uint64_t offset, uint64_t bytes)
+{
+	if (offset < HP_PAGE || offset % HP_LINE || offset >= segment->size ||
+	    bytes > segment->size - offset)
+		return NULL;
+	return (char *)segment->header + offset;
+}
+
+/* Offset of an address inside the segment. */
+static inline uint64_t hp_segment_offset(const struct hp_segment *segment, const void *address)
+{
+	return (uint64_t)((const char *)address - (const char *)segment->header);
+}
+
+/* Why a reader cannot use a segment. */
+enum hp_segment_fault {
+	HP_SEGMENT_FINE = 0,
+	HP_SEGMENT_MISSING,	/* no such file; errno says why */
+	HP_SEGMENT_FOREIGN,	/* a file, but not one of ours */
+	HP_SEGMENT_TRUNCATED,	/* ours, but its end is missing */
+	HP_SEGMENT_NEWER,	/* of a later format */
+	HP_SEGMENT_CORRUPTED,	/* ours, but its header contradicts itself */
+	HP_SEGMENT_UNMAPPED,	/* the kernel refused; errno says why */
+};
+
+/*
+ * Readers: map read-only and check the header.  `size` is what is really there:
+ * a saved file may hold the used part only.  Every record behind the header is
+ * still to be treated as torn, old or hostile.  The descriptor stays the caller's.
+ */
+enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd);
+enum hp_segment_fault hp_segment_map_file(struct hp_segment *segment, const char *path);
+
+/* A text that goes after the file's name and a colon. */
+const char *hp_segment_fault_text(enum hp_segment_fault fault);
+
+#endif

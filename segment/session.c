@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - the socket that leads to the segment, and the birth of helpers.
+ *
+ * Joining asks two ways.  The socket works across users, namespaces of
+ * processes and chroots; both sides check who is there, since the names of
+ * abstract sockets are public.  /proc/PID/fd of the sampler works when the
+ * socket does not: another network namespace, a stopped sampler.
+ *
+ * A helper is born by two clones that share our memory (no page table is
+ * copied, however large the target is) while we are suspended until its exec:
+ *
+ *   target ── clone, exit signal 0 ──▶ intermediate ── clone ──▶ helper ── exec
+ *          ◀── wait4(pid, __WCLONE) ── exits at once; init adopts the helper
+ *
+ * One clone would not do: exec resets the exit signal to SIGCHLD, so that every
+ * wait() of the target would see it.  clone(), not fork(): no atfork handler of
+ * the target runs.  What the children do here is system calls on their own
+ * stack; they share errno, which is saved, and own copies of everything else.
+ * _exit, execve and wait4 are called by number, since the library stands in for
+ * the functions of that name.
+ */
+#include "segment/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "segment/clock.h"
+
+#define JOIN_WAIT_MS 200
+#define END_WAIT_NS UINT64_C(5000000000)
+#define END_SLICE_NS 100000000
+#define COME_UP_NS UINT64_C(1000000000)	/* a sampler needs 1 ms */
+#define ALONE_SLICE_NS 2000000
+#define BACKLOG 1024	/* the kernel cuts it to net.core.somaxconn */
+#define STACK_SIZE 32768
+#define SIGNALS_SIZE 8	/* the kernel's sigset_t; glibc's hides two signals */
+
+/* ---- token and text ---- */
+
+void hp_session_init(struct hp_session *session)
+{
+	int saved = errno;
+	uint64_t value;
+
+	*session = (struct hp_session){ .socket = -1 };
+	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value)) {
+		/* Early boot or an old sandbox: it has to be unique, not secret. */
+		value = hp_clock_raw_ns() ^ ((uint64_t)getpid() << 40);
+		value *= UINT64_C(0x9E3779B97F4A7C15);
+	}
+	for (int i = 0; i < HP_TOKEN_SIZE; i++, value >>= 4)
+		session->token[i] = "0123456789abcdef"[value & 15];
+	errno = saved;
+}
+
+void hp_session_text(const struct hp_session *session, char text[HP_SESSION_TEXT])
+{
+	char digits[12];
+	size_t count = 0;
+	size_t at = HP_TOKEN_SIZE;
+	uint32_t pid = session->sampler_pid;
+
+	memcpy(text, session->token, HP_TOKEN_SIZE);
+	text[at++] = ':';
+	do {
+		digits[count++] = (char)('0' + pid % 10);
+		pid /= 10;
+	} while (pid);
+	while (count)
+		text[at++] = digits[--count];
+	text[at] = '\0';
+}
+
+/* The reverse.  False if it is no such text. */
+static bool parse_text(struct hp_session *session, const char *text)
+{
+	uint64_t pid = 0;
+
+	hp_session_init(session);
+	for (int i = 0; i < HP_TOKEN_SIZE; i++) {
+		bool is_hex =
+			(text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
+
+		if (!is_hex)
+			return false;
+		session->token[i] = text[i];
+	}
+	if (text[HP_TOKEN_SIZE] != ':')
+		return false;
+	for (text += HP_TOKEN_SIZE + 1; *text >= '0' && *text <= '9' && pid < INT_MAX; text++)
+		pid = pid * 10 + (uint64_t)(*text - '0');
+	session->sampler_pid = (uint32_t)pid;
+	return *text == '\0' && pid < INT_MAX;
+}
+
+/* ---- the socket ---- */
+
+static socklen_t fill_address(struct sockaddr_un *address, const char *token)
+{
+	static const char prefix[] = "hotpath-";
+	size_t size = sizeof(prefix) - 1;
+
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;	/* sun_path[0] stays 0: the abstract name space */
+	memcpy(address->sun_path + 1, prefix, size);
+	memcpy(address->sun_path + 1 + size, token, HP_TOKEN_SIZE);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size + HP_TOKEN_SIZE);
+}
+
+static int listen_at(struct hp_session *session)
+{
+	struct sockaddr_un address;
+	socklen_t size = fill_address(&address, session->token);
+
+	session->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (session->socket < 0)
+		return -errno;
+	if (bind(session->socket, (struct sockaddr *)&address, size) < 0 ||
+	    listen(session->socket, BACKLOG) < 0)
+		return -errno;
+	return 0;
+}
+
+int hp_session_listen(struct hp_session *session)
+{
+	int saved = errno;
+	int error = listen_at(session);
+
+	if (error)
+		hp_session_release(session);
+	session->failed = error ? "open the session's socket" : NULL;
+	errno = saved;
+	return error;
+}
+
+void hp_session_release(struct hp_session *session)
+{
+	int saved = errno;
+
+	if (session->socket >= 0)
+		close(session->socket);
+	session->socket = -1;
+	errno = saved;
+}
+
+/* Root, or the user we are: nobody else may give us memory to write to. */
+static bool is_trusted_peer(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid() || peer.uid == getuid() || geteuid() == 0);
+}
+
+/* The descriptor in the one message that the sampler sends.  Returns it or -errno. */
+static int receive_fd(int fd)
+{
+	char byte;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	int got;
+
+	ssize_t size = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	if (size < 0)
+		return -errno;
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -EPROTO;
+	memcpy(&got, CMSG_DATA(header), sizeof(got));
+	return got;
+}
+
+/* Asks the sampler.  Returns a descriptor or -errno. */
+static int ask_socket(const char *token)
+{
+	struct sockaddr_un address;
+	socklen_t size = fill_address(&address, token);
+	struct timeval wait = { 0, JOIN_WAIT_MS * 1000 };
+	int error = -EPERM;
+
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	/* A connect to a full backlog waits as a send does. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	if (connect(fd, (struct sockaddr *)&address, size) < 0)
+		error = -errno;
+	else if (is_trusted_peer(fd))
+		error = receive_fd(fd);
+	close(fd);
+	return error;
+}
+
+/* Opens the sampler's own descriptor.  Returns a descriptor or -errno. */
+static int open_proc(uint32_t sampler_pid)
+{
+	char path[64] = "/proc/";
+	char number[HP_SESSION_TEXT];
+	struct hp_session text = { .sampler_pid = sampler_pid };
+	struct stat status;
+
+	hp_session_text(&text, number);
+	strcat(path, number + HP_TOKEN_SIZE + 1);
+	strcat(path, "/fd/3");
+	/* Another process may have that pid by now: do not open its devices and pipes. */
+	if (stat(path, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EPROTO;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* True, and the segment is mapped, if `fd` is this session's; closes it if not. */
+static int attach(const struct hp_session *session, struct hp_segment *segment, int fd)
+{
+	int error = hp_segment_attach(segment, fd);
+
+	if (error) {
+		close(fd);
+		return error;
+	}
+	if (memcmp(segment->header->token, session->token, HP_TOKEN_SIZE) == 0)
+		return 0;
+	hp_segment_release(segment);
+	return -EPROTO;
+}
+
+static int join(struct hp_session *session, struct hp_segment *segment)
+{
+	int fd = ask_socket(session->token);
+	int error = fd < 0 ? fd : attach(session, segment, fd);
+
+	if (!error || !session->sampler_pid)
+		return error;
+	fd = open_proc(session->sampler_pid);
+	return fd < 0 ? error : attach(session, segment, fd);
+}
+
+int hp_session_join(struct hp_session *session, struct hp_segment *segment, const char *text)
+{
+	int saved = errno;
+
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	int error = parse_text(session, text) ? join(session, segment) : -EINVAL;
+	session->failed = error ? "join the session in HOTPATH_SESSION" : NULL;
+	errno = saved;
+	return error;
+}
+
+/* ---- the birth of a helper ---- */
+
+enum birth_kind {
+	BIRTH_OF_INIT,	/* the helper belongs to init */
+	BIRTH_OF_CHILD,	/* it is our child */
+	BIRTH_AWAITED,	/* the intermediate stays until it has ended */
+};
+
+/* What the children read, and where they write their answer.  Shared memory. */
+struct birth {
+	enum birth_kind kind;
+	const char *path;
+	char *const *arguments;
+	char **environment;
+	int segment;
+	int socket;	/* -1 = none */
+	char *stack;	/* of the helper, its end */
+	volatile int error;
+	volatile int pid;
+};
+
+static void leave(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/* Ignored signals and the mask are all that an exec keeps. */
+static void reset_signals(void)
+{
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} action = { SIG_DFL, 0, NULL, 0 };
+
+	for (int number = 1; number <= 64; number++)
+		syscall(SYS_rt_sigaction, number, &action, NULL, SIGNALS_SIZE);
+}
+
+/* The helper is not bound by what the target was given, and leaves no core. */
+static void reset_limits(void)
+{
+	static const int raised[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_NOFILE,
+				      RLIMIT_DATA };
+	static const struct sched_param normal = { 0 };
+	static const struct rlimit none = { 0, 0 };
+
+	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++) {
+		struct rlimit limit;
+
+		if (getrlimit((__rlimit_resource_t)raised[i], &limit) < 0)
+			continue;
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit((__rlimit_resource_t)raised[i], &limit);
+	}
+	setrlimit(RLIMIT_CORE, &none);
+	sched_setscheduler(0, SCHED_OTHER, &normal);
+}
+
+/* Moves a descriptor out of the way of those that get a fixed number. */
+static int move_up(int fd)
+{
+	return fd < 0 ? fd : fcntl(fd, F_DUPFD, HP_SAMPLER_SOCKET_FD + 1);
+}
+
+/* True if both are where they belong; nothing between them is ours to keep. */
+static bool place_fds(const struct birth *birth)
+{
+	int segment = birth->segment;
+	int wanted = birth->socket;
+
+	if (segment != HP_SAMPLER_SEGMENT_FD && (segment = move_up(segment)) < 0)
+		return false;
+	if (wanted >= 0 && wanted != HP_SAMPLER_SOCKET_FD && (wanted = move_up(wanted)) < 0)
+		return false;
+	if (segment != HP_SAMPLER_SEGMENT_FD && dup2(segment, HP_SAMPLER_SEGMENT_FD) < 0)
+		return false;
+	if (wanted >= 0 && wanted != HP_SAMPLER_SOCKET_FD && dup2(wanted, HP_SAMPLER_SOCKET_FD) < 0)
+		return false;
+	fcntl(HP_SAMPLER_SEGMENT_FD, F_SETFD, 0);
+	if (wanted >= 0)
+		fcntl(HP_SAMPLER_SOCKET_FD, F_SETFD, 0);
+	return true;
+}
+
+/* 0 and 1, and 2 if the target had none, lead nowhere. */
+static void place_nothing(const struct birth *birth)
+{
+	/* In a target without stderr our own descriptors may have got its number. */
+	if (birth->segment == 2 || birth->socket == 2)
+		close(2);
+	int fd = open("/dev/null", O_RDWR);
+
+	if (fd < 0)	/* a chroot without /dev */
+		fd = (int)syscall(SYS_memfd_create, "null", 0);
+	for (int number = 0; number <= 1; number++)
+		if (fd != number)
+			dup2(fd, number);
+	if (fd != 2 && fcntl(2, F_GETFD) < 0)
+		dup2(fd, 2);
+	if (fd > HP_SAMPLER_SOCKET_FD)
+		close(fd);
+}
+
+/* Everything from `first` on.  Linux < 5.9 has no close_range. */
+static void close_from(int first)
+{
+	struct rlimit limit = { 1024, 1024 };
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, first, ~0U, 0) == 0)
+		return;
+#endif
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (int fd = first; fd < 65536 && (rlim_t)fd < limit.rlim_cur; fd++)
+		close(fd);
+}
+
+static int be_helper(void *argument)
+{
+	struct birth *birth = argument;
+
+	setsid();
+	reset_signals();
+	reset_limits();
+	if (place_fds(birth)) {
+		place_nothing(birth);
+		close_from(birth->socket < 0 ? HP_SAMPLER_SEGMENT_FD + 1
+					     : HP_SAMPLER_SOCKET_FD + 1);
+		syscall(SYS_execve, birth->path, birth->arguments, birth->environment);
+	}
+	birth->error = errno ? errno : ENOEXEC;
+	leave(127);
+	return 0;
+}
+
+static int be_intermediate(void *argument)
+{
+	struct birth *birth = argument;
+	int flags = CLONE_VM | CLONE_VFORK | CLONE_UNTRACED;
+
+	if (birth->kind == BIRTH_AWAITED)
+		flags |= SIGCHLD;
+	int pid = clone(be_helper, birth->stack, flags, birth);
+	if (pid < 0)
+		birth->error = errno;
+	birth->pid = pid;
+	if (birth->kind == BIRTH_AWAITED && pid > 0)
+		syscall(SYS_wait4, pid, NULL, __WALL, NULL);
+	leave(0);
+	return 0;
+}
+
+/* The intermediate ends at once, or when the report it waits for does. */
+static int reap(int pid, enum birth_kind kind)
+{
+	struct timespec slice = { 0, ALONE_SLICE_NS };
+	uint64_t deadline = hp_clock_raw_ns() + END_WAIT_NS;
+
+	if (kind == BIRTH_OF_INIT) {
+		syscall(SYS_wait4, pid, NULL, __WCLONE, NULL);
+		return 0;
+	}
+	while (syscall(SYS_wait4, pid, NULL, __WCLONE | WNOHANG, NULL) == 0) {
+		if (hp_clock_raw_ns() > deadline)
+			return -ETIMEDOUT;
+		nanosleep(&slice, NULL);
+	}
+	return 0;
+}
+
+static int clone_helper(struct birth *birth, char *first_stack)
+{
+	int flags = CLONE_VM | CLONE_VFORK | CLONE_UNTRACED;
+	int pid;
+
+	switch (birth->kind) {
+	case BIRTH_OF_CHILD:
+		pid = clone(be_helper, birth->stack, flags | SIGCHLD, birth);
+		birth->pid = pid;
+		return pid < 0 ? -errno : 0;
+	case BIRTH_AWAITED:
+		flags &= ~CLONE_VFORK;
+		break;
+	case BIRTH_OF_INIT:
+		break;
+	}
+	pid = clone(be_intermediate, first_stack, flags, birth);
+	return pid < 0 ? -errno : reap(pid, birth->kind);
+}
+
+/* True for what must not reach our own processes: ld.so's switches, and the way in. */
+static bool is_withheld(const char *variable)
+{
+	if (!strncmp(variable, "LD_", 3))
+		return strncmp(variable, "LD_LIBRARY_PATH=", 16) != 0;
+	return !strncmp(variable, "HOTPATH_SESSION=", 16);
+}
+
+static void copy_environment(char **to, char *const *from)
+{
+	for (; *from; from++)
+		if (!is_withheld(*from))
+			*to++ = *from;
+	*to = NULL;
+}
+
+/*
+ * An orphan becomes a child of the nearest subreaper above it: that must not be
+ * the target, whose wait() would find it.  Returns true if it is to be one again.
+ */
+static bool stop_reaping(enum birth_kind kind)
+{
+	int is_reaper = 0;
+
+	return kind == BIRTH_OF_INIT &&
+	       syscall(SYS_prctl, PR_GET_CHILD_SUBREAPER, &is_reaper, 0, 0, 0) == 0 && is_reaper &&
+	       syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) == 0;
+}
+
+/*
+ * One mapping holds both stacks and the environment's copy.  All signals are
+ * blocked meanwhile, by number: a handler of the target must not run in the
+ * children, and glibc's function leaves its own two signals (cancel, setuid) open.
+ */
+static int give_birth(struct birth *birth, char *const *environment)
+{
+	uint64_t all = UINT64_MAX, before;
+	size_t count = 1;
+
+	for (char *const *at = environment; *at; at++)
+		count++;
+	size_t size = 2 * STACK_SIZE + count * sizeof(*environment);
+	char *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return -errno;
+	birth->environment = (char **)(room + 2 * STACK_SIZE);
+	birth->stack = room + 2 * STACK_SIZE;
+	copy_environment(birth->environment, environment);
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGNALS_SIZE);
+	bool is_reaper = stop_reaping(birth->kind);
+	int error = clone_helper(birth, room + STACK_SIZE);
+	if (is_reaper)
+		syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGNALS_SIZE);
+	if (error != -ETIMEDOUT)	/* else somebody still stands on it */
+		munmap(room, size);
+	return error ? error : -birth->error;
+}
+
+static int spawn(struct hp_session *session, struct hp_segment *segment, struct birth *birth,
+		 char *const environment[])
+{
+	static char name[] = "hotpath-sampler";
+	char *const arguments[] = { name, NULL };
+	int saved = errno;
+	uint32_t nobody = 0;
+
+	birth->arguments = arguments;
+	birth->segment = segment->fd;
+	birth->socket = session->socket;
+	int error = give_birth(birth, environment);
+	errno = saved;
+	session->failed = error ? "start hotpath-sampler" : NULL;
+	if (error)
+		return error;
+
+	session->sampler_pid = (uint32_t)birth->pid;
+	/* Not over its own entry: it may be up already, or even dead. */
+	atomic_compare_exchange_strong(&segment->header->sampler_pid, &nobody,
+				       session->sampler_pid);
+	return 0;
+}
+
+int hp_session_spawn(struct hp_session *session, struct hp_segment *segment, const char *path,
+		     char *const environment[])
+{
+	struct birth birth = { .kind = BIRTH_OF_INIT, .path = path };
+
+	return spawn(session, segment, &birth, environment);
+}
+
+int hp_session_spawn_child(struct hp_session *session, struct hp_segment *segment, const char *path,
+			   char *const environment[])
+{
+	struct birth birth = { .kind = BIRTH_OF_CHILD, .path = path };
+
+	return spawn(session, segment, &birth, environment);
+}
+
+/* ---- the end ---- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+	struct timespec wait = { 0, (long)ns };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &wait, NULL, 0);
+}
+
+/*
+ * The kernel marks a dead sampler; not one that was killed before it came up
+ * (it has no watch then) and asked the kernel to.
+ */
+static bool is_sampler_dead(const struct hp_header *header, uint64_t waited_ns)
+{
+	uint32_t pid = atomic_load_explicit(&header->sampler_pid, memory_order_relaxed);
+
+	if (pid == 0 || pid & HP_SAMPLER_DIED)
+		return true;
+	return waited_ns > COME_UP_NS &&
+	       atomic_load_explicit(&header->report_word, memory_order_relaxed) == HP_REPORT_NONE &&
+	       atomic_load_explicit(&header->sampler_area, memory_order_relaxed) == 0;
+}
+
+enum hp_session_outcome hp_session_end(struct hp_header *header)
+{
+	int saved = errno;
+	uint64_t began = hp_clock_raw_ns(), waited = 0;
+	uint32_t enough = header->runner_pid ? HP_REPORT_STARTED : HP_REPORT_DONE;
+	enum hp_session_outcome outcome = HP_SESSION_LATE;
+
+	/* Release: who sees the question also sees what this thread counted. */
+	atomic_store_explicit(&header->end_word, HP_END_ASKED, memory_order_release);
+	syscall(SYS_futex, &header->end_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	for (; waited < END_WAIT_NS; waited = hp_clock_raw_ns() - began) {
+		uint32_t word = atomic_load_explicit(&header->report_word, memory_order_acquire);
+
+		if (word >= enough) {
+			outcome =
+				word == HP_REPORT_FAILED ? HP_SESSION_FAILED : HP_SESSION_REPORTED;
+			break;
+		}
+		if (is_sampler_dead(header, waited)) {
+			outcome = HP_SESSION_SAMPLER_DEAD;
+			break;
+		}
+		futex_wait(&header->report_word, word, END_SLICE_NS);
+	}
+	errno = saved;
+	return outcome;
+}
+
+/* A memfd with the used part of the segment.  Returns a descriptor or -errno. */
+static int copy_used(const struct hp_segment *segment)
+{
+	uint64_t size = atomic_load(&segment->header->used);
+	int fd = (int)syscall(SYS_memfd_create, "hotpath", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (size > segment->size)
+		size = segment->size;
+	for (uint64_t done = 0; done < size;) {
+		ssize_t count = write(fd, (const char *)segment->header + done, size - done);
+
+		if (count <= 0) {
+			int error = count < 0 ? -errno : -EIO;
+
+			close(fd);
+			return error;
+		}
+		done += (uint64_t)count;
+	}
+	return fd;
+}
+
+int hp_session_report_alone(const struct hp_segment *segment, const char *path,
+			    char *const environment[])
+{
+	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
+	char *const arguments[] = { name, report, option, number, NULL };
+	int saved = errno;
+	struct birth birth = {
+		.kind = BIRTH_AWAITED,
+		.path = path,
+		.arguments = arguments,
+		.socket = -1,
+	};
+
+	birth.segment = copy_used(segment);
+	int error = birth.segment < 0 ? birth.segment : give_birth(&birth, environment);
+	if (birth.segment >= 0)
+		close(birth.segment);
+	errno = saved;
+	return error;
+}
+
+/* ---- where helpers lie ---- */
+
+static bool join_path(char path[HP_HELPER_PATH], const char *folder, const char *below,
+		      const char *name)
+{
+	size_t a = strlen(folder), b = strlen(below), c = strlen(name);
+
+	if (a + b + c + 2 > HP_HELPER_PATH)
+		return false;
+	memcpy(path, folder, a);
+	memcpy(path + a, below, b);
+	path[a + b] = '/';
+	memcpy(path + a + b + 1, name, c + 1);
+	return true;
+}
+
+bool hp_session_helper_path(char path[HP_HELPER_PATH], const char *bin, const char *directory,
+			    const char *name)
+{
+	static const char *const places[] = { "", "/../../bin", "/../bin", "/../libexec/hotpath",
+					      "/../../libexec/hotpath" };
+	int saved = errno;
+	bool is_there = false;
+
+	path[0] = '\0';
+	if (bin && bin[0]) {
+		is_there = join_path(path, bin, "", name) && access(path, X_OK) == 0;
+		errno = saved;
+		return is_there;
+	}
+	for (size_t i = 0; !is_there && i < sizeof(places) / sizeof(places[0]); i++)
+		is_there = join_path(path, directory, places[i], name) && access(path, X_OK) == 0;
+	if (!is_there)
+		join_path(path, directory, "", name);
+	errno = saved;
+	return is_there;
+}

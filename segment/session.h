@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - who shares a segment, and how a process finds it.
+ *
+ * A session is a root process and everything it starts.  Its token, 16 hex
+ * digits, names an abstract SOCK_SEQPACKET socket, "hotpath-TOKEN", that the
+ * sampler holds; HOTPATH_SESSION=TOKEN:SAMPLER_PID in the environment leads the
+ * children there.  The first process makes it:
+ *
+ *   hp_session_init      a token
+ *   hp_segment_create    with that token
+ *   hp_session_listen    from here on, children can connect
+ *   hp_session_spawn     the sampler gets segment, socket and stderr
+ *   hp_session_release, hp_segment_close_fd: the target keeps no descriptor
+ *
+ * every later image, finding HOTPATH_SESSION, calls hp_session_join; and when
+ * it fails, makes a session of its own.  At its end the root calls hp_session_end.
+ *
+ * Used inside the target: system calls only, no malloc, no stdio, errno kept;
+ * signal dispositions and the signal mask are left as they were.
+ */
+#ifndef HP_SEGMENT_SESSION_H
+#define HP_SEGMENT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "segment/segment.h"
+
+#define HP_TOKEN_SIZE 16
+#define HP_SESSION_TEXT 32	/* room for "TOKEN:PID" */
+#define HP_HELPER_PATH 4096
+
+/* Descriptors that hotpath-sampler is started with; 2 is the root's stderr. */
+#define HP_SAMPLER_SEGMENT_FD 3
+#define HP_SAMPLER_SOCKET_FD 4
+
+/* What the kernel puts over the pid in hp_header.sampler_pid when the sampler dies. */
+#define HP_SAMPLER_DIED UINT32_C(0x40000000)
+
+struct hp_session {
+	char token[HP_TOKEN_SIZE + 1];
+	int socket;	/* listening; -1 = none */
+	uint32_t sampler_pid;	/* 0 = unknown; stays, even when the sampler is dead */
+	const char *failed;	/* after a failure: what was tried, a static text */
+};
+
+/* A fresh token; no socket. */
+void hp_session_init(struct hp_session *session);
+
+/* Opens the socket.  Returns 0 or -errno. */
+int hp_session_listen(struct hp_session *session);
+
+/*
+ * Starts hotpath-sampler (`path`) with `environment`, less what would load us
+ * into it.  Two raw clones, so that no atfork handler runs, no wait() of the
+ * target ever sees it, and no tracer follows it; it belongs to init.  (Where the
+ * target is init, its wait stand-ins skip `sampler_pid`.)
+ * Sets session->sampler_pid and hp_header.sampler_pid.  Returns 0 or -errno.
+ */
+int hp_session_spawn(struct hp_session *session, struct hp_segment *segment, const char *path,
+		     char *const environment[]);
+
+/* The same for `hotpath run`: one clone, an ordinary child that is waited for. */
+int hp_session_spawn_child(struct hp_session *session, struct hp_segment *segment, const char *path,
+			   char *const environment[]);
+
+/* Closes the socket. */
+void hp_session_release(struct hp_session *session);
+
+/* The value of HOTPATH_SESSION for children. */
+void hp_session_text(const struct hp_session *session, char text[HP_SESSION_TEXT]);
+
+/*
+ * Finds the session named by `text`, the value of HOTPATH_SESSION, and maps its
+ * segment for writing.  Waits 200 ms at most.  The descriptor is open after it:
+ * hp_segment_close_fd.  Returns 0 or -errno.
+ */
+int hp_session_join(struct hp_session *session, struct hp_segment *segment, const char *text);
+
+enum hp_session_outcome {
+	HP_SESSION_REPORTED,	/* the report is printed, or somebody else waits for it */
+	HP_SESSION_FAILED,	/* the sampler said why */
+	HP_SESSION_SAMPLER_DEAD,	/* nobody prints a report */
+	HP_SESSION_LATE,	/* 5 s are over; it may still come */
+};
+
+/*
+ * The root's last call: asks for the report and waits for it, 5 s at most.
+ * Under `hotpath run` it waits only until the sampler has had its last look at
+ * the process, since the runner, which still has to see how the root ends,
+ * waits for the report.  Stores and futex only, so it works under seccomp.
+ */
+enum hp_session_outcome hp_session_end(struct hp_header *header);
+
+/*
+ * After HP_SESSION_SAMPLER_DEAD: copies the used part of the segment into a
+ * new memfd and runs `hotpath report` (`path`) on it, 5 s at most.  Returns 0
+ * or -errno.  Not under seccomp: it makes system calls.
+ */
+int hp_session_report_alone(const struct hp_segment *segment, const char *path,
+			    char *const environment[]);
+
+/*
+ * Where an executable of ours lies: in HOTPATH_BIN (`bin`, may be NULL), else
+ * beside `directory`, the folder of the caller's own file: there (build tree),
+ * in ../../bin, ../bin or ../libexec/hotpath (installed).  `path` takes it;
+ * returns false, and the first candidate in `path`, if there is none.
+ */
+bool hp_session_helper_path(char path[HP_HELPER_PATH], const char *bin, const char *directory,
+			    const char *name);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * setting.c - the table of HOTPATH_* variables, and how a value is checked.
+ *
+ * A new variable is a line here and a field in struct hp_settings.
+ */
+#include "segment/setting.h"
+
+#include <string.h>
+
+#include "segment/layout.h"
+
+#define AT(field) offsetof(struct hp_settings, field)
+#define KIB UINT64_C(1024)
+
+const struct hp_setting hp_setting_table[] = {
+	{ "HOTPATH_REPORT", HP_SETTING_TEXT, AT(report), "auto",
+	  "auto, all, a list of sections, or auto,-section", 0, 0,
+	  "sections to record and to report" },
+	{ "HOTPATH_OUTPUT_FORMAT", HP_SETTING_CHOICE, AT(format), "table",
+	  "table|json|json-pretty|none", 0, 0, "how the report is printed" },
+	{ "HOTPATH_OUTPUT_PATH", HP_SETTING_TEXT, AT(output_path), NULL, "a path", 0, 0,
+	  "file for the report, instead of stderr" },
+	{ "HOTPATH_REPORT_LABEL", HP_SETTING_TEXT, AT(label), NULL, "any text", 0, 0,
+	  "printed in the report's first line" },
+	{ "HOTPATH_PERCENTILES", HP_SETTING_PERCENTILES, AT(percentiles), "95",
+	  "up to 16 numbers from 0 to 100, as in 50,95,99.9", 0, 0, "percentile columns" },
+	{ "HOTPATH_FOCUS", HP_SETTING_TEXT, AT(focus), NULL, "a part of the name, or /regex/", 0, 0,
+	  "show only these functions" },
+	{ "HOTPATH_SORT", HP_SETTING_CHOICE, AT(sort), "total", "total|self|calls|name", 0, 0,
+	  "order of the functions" },
+	{ "HOTPATH_LIMIT", HP_SETTING_COUNT, AT(limit), NULL, "a number, 0 = all", 0, UINT32_MAX,
+	  "rows of each section" },
+	{ "HOTPATH_FUNCTIONS_LIMIT", HP_SETTING_COUNT, AT(functions_limit), NULL,
+	  "a number, 0 = all", 0, UINT32_MAX, "rows of functions (15)" },
+	{ "HOTPATH_THREADS_LIMIT", HP_SETTING_COUNT, AT(threads_limit), NULL, "a number, 0 = all",
+	  0, UINT32_MAX, "rows of threads (5)" },
+	{ "HOTPATH_FUNCTIONS_NAME_DEPTH", HP_SETTING_COUNT, AT(name_depth), "2",
+	  "a number, 0 = all", 0, 1000, "last parts of a::b::c that are shown" },
+	{ "HOTPATH_TIME_EXCLUSIVE", HP_SETTING_BOOL, AT(is_exclusive), "0", "1, true, 0 or false",
+	  0, 0, "times without instrumented callees" },
+	{ "HOTPATH_EXCLUDE_WRAPPER", HP_SETTING_BOOL, AT(exclude_wrapper), "0",
+	  "1, true, 0 or false", 0, 0, "leave the program's main out" },
+	{ "HOTPATH_COLOR", HP_SETTING_CHOICE, AT(color), "auto", "auto|always|never", 0, 0,
+	  "colour of tables; auto: on a terminal" },
+	{ "HOTPATH_TIMING", HP_SETTING_CHOICE, AT(timing), "adaptive", "adaptive|exact", 0, 0,
+	  "time hot, short functions at random, or every call" },
+	{ "HOTPATH_LOGS_LIMIT", HP_SETTING_COUNT, AT(logs_limit), "50", "0 to 4096", 0,
+	  HP_LOGS_MOST, "last calls kept for each function" },
+	{ "HOTPATH_THREADS_INTERVAL_MS", HP_SETTING_COUNT, AT(threads_interval_ms), "250",
+	  "10 to 3600000", 10, 3600000, "time between two looks at the threads" },
+	{ "HOTPATH_ONLY", HP_SETTING_TEXT, AT(only), NULL, "a process name", 0, 0,
+	  "record only processes of this name" },
+	{ "HOTPATH_NO_FOLLOW", HP_SETTING_BOOL, AT(no_follow), "0", "1, true, 0 or false", 0, 0,
+	  "do not record child processes" },
+	{ "HOTPATH_SEGMENT_SIZE", HP_SETTING_SIZE, AT(segment_size), "1G",
+	  "1M to 64G, with K, M or G", HP_SIZE_LEAST, HP_SIZE_MOST,
+	  "upper limit of what is recorded, sparse" },
+	{ "HOTPATH_SEGMENT_PATH", HP_SETTING_TEXT, AT(segment_path), NULL, "a path, %p = pid", 0, 0,
+	  "keep the record in a file, for `hotpath report FILE`" },
+	{ "HOTPATH_VERBOSE", HP_SETTING_BOOL, AT(is_verbose), "0", "1, true, 0 or false", 0, 0,
+	  "say what is set, hooked and lost" },
+};
+
+const size_t hp_setting_count = sizeof(hp_setting_table) / sizeof(hp_setting_table[0]);
+
+/* A line that is cut rather than too long; cheap on the target's stack. */
+struct line {
+	size_t length;
+	char text[200];
+};
+
+static void line_add(struct line *line, const char *text, size_t most)
+{
+	for (size_t i = 0; text[i] && i < most && line->length + 1 < sizeof(line->text); i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		line->text[line->length++] = c < ' ' || c == 127 ? '?' : (char)c;
+	}
+	line->text[line->length] = 0;
+}
+
+struct reader {
+	struct hp_settings *out;
+	hp_complain complain;
+	void *context;
+};
+
+/* One line: variable, value, what is allowed, what is used instead. */
+static void refuse(const struct reader *r, const struct hp_setting *s, const char *value,
+		   size_t length)
+{
+	struct line line = { .length = 0 };
+
+	if (!r->complain)
+		return;
+	line_add(&line, s->name, SIZE_MAX);
+	line_add(&line, ": '", SIZE_MAX);
+	line_add(&line, value, length < 40 ? length : 40);
+	line_add(&line, length > 40 ? "...' is not allowed; " : "' is not allowed; ", SIZE_MAX);
+	line_add(&line, s->allowed, SIZE_MAX);
+	if (s->kind == HP_SETTING_PERCENTILES) {
+		line_add(&line, "; the rest is used", SIZE_MAX);
+	} else if (s->usual) {
+		line_add(&line, "; default: ", SIZE_MAX);
+		line_add(&line, s->usual, SIZE_MAX);
+	}
+	r->complain(r->context, line.text);
+}
+
+static bool is_same_word(const char *a, size_t length, const char *word)
+{
+	size_t i = 0;
+
+	for (; i < length && word[i]; i++) {
+		char c = a[i] >= 'A' && a[i] <= 'Z' ? (char)(a[i] + 32) : a[i];
+
+		if (c != word[i])
+			return false;
+	}
+	return i == length && !word[i];
+}
+
+/* Digits up to `end`; false if there is anything else or too much. */
+static bool read_count(const char *text, const char *end, uint64_t *count)
+{
+	uint64_t n = 0;
+
+	if (text == end)
+		return false;
+	for (; text < end; text++) {
+		if (*text < '0' || *text > '9' || n > UINT64_MAX / 10 - 1)
+			return false;
+		n = n * 10 + (uint64_t)(*text - '0');
+	}
+	*count = n;
+	return true;
+}
+
+static bool read_choice(const struct hp_setting *s, const char *value, void *place)
+{
+	const char *word = s->allowed;
+	uint32_t number = 0;
+
+	for (;; number++) {
+		size_t length = strcspn(word, "|");
+
+		if (strlen(value) == length && memcmp(value, word, length) == 0) {
+			memcpy(place, &number, sizeof(number));
+			return true;
+		}
+		if (!word[length])
+			return false;
+		word += length + 1;
+	}
+}
+
+static bool read_bool(const char *value, void *place)
+{
+	static const char *const words[] = { "0", "1", "false", "true", "" };
+	size_t length = strlen(value);
+
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		uint32_t is_on = i & 1;
+
+		if (!is_same_word(value, length, words[i]))
+			continue;
+		memcpy(place, &is_on, sizeof(is_on));
+		return true;
+	}
+	return false;
+}
+
+static bool read_number(const struct hp_setting *s, const char *value, void *place)
+{
+	const char *end = value + strlen(value);
+	unsigned shift = 0;
+	uint64_t n;
+
+	if (s->kind == HP_SETTING_SIZE && end > value) {
+		const char *units = "KMGkmg";
+		const char *unit = strchr(units, end[-1]);
+
+		if (unit) {
+			shift = 10 * (unsigned)((unit - units) % 3 + 1);
+			end--;
+		}
+	}
+	if (!read_count(value, end, &n) || n > (UINT64_MAX >> shift))
+		return false;
+	n <<= shift;
+	if (n < s->least || n > s->most)
+		return false;
+	memcpy(place, &n, sizeof(n));
+	return true;
+}
+
+/* 99, 99.9, .5: not strtod, whose decimal point is the locale's. */
+static bool read_percentile(const char *text, size_t length, double *percentile)
+{
+	const char *end = text + length;
+	const char *dot = memchr(text, '.', length);
+	const char *whole_end = dot ? dot : end;
+	uint64_t whole = 0, part = 0;
+	double scale = 1;
+
+	if (length == 0 || (dot && length == 1))
+		return false;
+	if (whole_end > text && !read_count(text, whole_end, &whole))
+		return false;
+	if (dot && dot + 1 < end && (end - dot > 10 || !read_count(dot + 1, end, &part)))
+		return false;
+	for (const char *p = whole_end + 1; p < end; p++)
+		scale *= 10;
+	*percentile = (double)whole + (double)part / scale;
+	return *percentile <= 100;
+}
+
+static bool percentile_add(struct hp_percentiles *list, double percentile)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->at[i] >= percentile && list->at[i] <= percentile)
+			return true;
+	if (list->count == HP_PERCENTILES_MOST)
+		return false;
+	list->at[list->count++] = percentile;
+	return true;
+}
+
+/* A bad entry is told, the rest used; the default if there is no rest. */
+static bool read_percentiles(const struct reader *r, const struct hp_setting *s, const char *value,
+			     struct hp_percentiles *place)
+{
+	struct hp_percentiles list = { .count = 0 };
+	bool is_told = false;
+
+	for (;;) {
+		size_t length = strcspn(value, ",");
+		const char *text = value;
+		double percentile;
+
+		while (length && (*text == ' ' || *text == 'p' || *text == 'P'))
+			text++, length--;
+		while (length && text[length - 1] == ' ')
+			length--;
+		if (read_percentile(text, length, &percentile) &&
+		    percentile_add(&list, percentile)) {
+			;
+		} else if (!is_told) {
+			refuse(r, s, text, length);
+			is_told = true;
+		}
+		value += strcspn(value, ",");
+		if (!*value)
+			break;
+		value++;
+	}
+	if (list.count)
+		*place = list;
+	return !is_told;
+}
+
+static bool set(const struct reader *r, const struct hp_setting *s, const char *value)
+{
+	void *place = (char *)r->out + s->place;
+	bool is_good = true;
+
+	switch (s->kind) {
+	case HP_SETTING_CHOICE:
+		is_good = read_choice(s, value, place);
+		break;
+	case HP_SETTING_BOOL:
+		is_good = read_bool(value, place);
+		break;
+	case HP_SETTING_COUNT:
+	case HP_SETTING_SIZE:
+		is_good = read_number(s, value, place);
+		break;
+	case HP_SETTING_TEXT:
+		value = *value ? value : s->usual;
+		memcpy(place, &value, sizeof(value));
+		break;
+	case HP_SETTING_PERCENTILES:
+		return read_percentiles(r, s, value, place);
+	}
+	if (!is_good)
+		refuse(r, s, value, strlen(value));
+	return is_good;
+}
+
+static void set_usual(struct hp_settings *out)
+{
+	struct reader r = { .out = out, .complain = NULL, .context = NULL };
+
+	memset(out, 0, sizeof(*out));
+	out->limit = out->functions_limit = out->threads_limit = HP_LIMIT_UNSET;
+	for (size_t i = 0; i < hp_setting_count; i++)
+		if (hp_setting_table[i].usual)
+			set(&r, &hp_setting_table[i], hp_setting_table[i].usual);
+}
+
+static const struct hp_setting *find(const char *name, size_t length)
+{
+	for (size_t i = 0; i < hp_setting_count; i++)
+		if (strncmp(hp_setting_table[i].name, name, length) == 0 &&
+		    !hp_setting_table[i].name[length])
+			return &hp_setting_table[i];
+	return NULL;
+}
+
+void hp_settings_read(struct hp_settings *out, char *const *environment, hp_complain complain,
+		      void *context)
+{
+	struct reader r = { .out = out, .complain = complain, .context = context };
+
+	set_usual(out);
+	for (; environment && *environment; environment++) {
+		const char *equals;
+		const struct hp_setting *s;
+
+		if (strncmp(*environment, "HOTPATH_", 8) != 0)
+			continue;
+		equals = strchr(*environment, '=');
+		s = equals ? find(*environment, (size_t)(equals - *environment)) : NULL;
+		if (s && (equals[1] || s->kind == HP_SETTING_TEXT))
+			set(&r, s, equals + 1);
+	}
+}
+
+bool hp_settings_set(struct hp_settings *out, const char *name, const char *value,
+		     hp_complain complain, void *context)
+{
+	struct reader r = { .out = out, .complain = complain, .context = context };
+	const struct hp_setting *s = find(name, strlen(name));
+
+	return s && set(&r, s, value);
+}

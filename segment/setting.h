@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * setting.h - the HOTPATH_* variables: one table for all processes.
+ *
+ * The library reads them once inside the target and says what is wrong with
+ * them; the sampler and the commands read the same environment silently.  The
+ * flags of the commands go through the same checks, and help and manual print
+ * the same table.  Order everywhere: flag, environment, built-in.
+ *
+ * Used inside the target: no malloc, no stdio, no locale, no system call.  Texts
+ * are not copied: they point into the environment that was read.
+ */
+#ifndef HP_SEGMENT_SETTING_H
+#define HP_SEGMENT_SETTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_PERCENTILES_MOST 16
+
+/* What a variable holds; says how it is checked and where in hp_settings it goes. */
+enum hp_setting_kind {
+	HP_SETTING_CHOICE,	/* one of some words -> uint32_t, the word's place in `allowed` */
+	HP_SETTING_BOOL,	/* 1, true, 0, false, empty -> uint32_t */
+	HP_SETTING_COUNT,	/* least..most -> uint64_t */
+	HP_SETTING_SIZE,	/* the same with K, M, G behind it */
+	HP_SETTING_TEXT,	/* anything -> const char *, NULL = not set or empty */
+	HP_SETTING_PERCENTILES,	/* 50,99.9 -> struct hp_percentiles */
+};
+
+enum hp_output_format {
+	HP_FORMAT_TABLE = 0,
+	HP_FORMAT_JSON,
+	HP_FORMAT_JSON_PRETTY,
+	HP_FORMAT_NONE,
+};
+
+enum hp_sort { HP_SORT_TOTAL = 0, HP_SORT_SELF, HP_SORT_CALLS, HP_SORT_NAME };
+enum hp_color { HP_COLOR_AUTO = 0, HP_COLOR_ALWAYS, HP_COLOR_NEVER };
+
+struct hp_percentiles {
+	uint32_t count;
+	double at[HP_PERCENTILES_MOST];	/* 0..100, as given */
+};
+
+#define HP_LIMIT_UNSET UINT64_MAX
+
+/* All values.  Limits: 0 = all. */
+struct hp_settings {
+	uint32_t timing;	/* enum hp_timing */
+	uint32_t format;	/* enum hp_output_format */
+	uint32_t sort;	/* enum hp_sort */
+	uint32_t color;	/* enum hp_color */
+	uint32_t is_exclusive;
+	uint32_t exclude_wrapper;
+	uint32_t no_follow;
+	uint32_t is_verbose;
+	uint64_t limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t functions_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t name_depth;
+	uint64_t logs_limit;
+	uint64_t segment_size;
+	uint64_t threads_interval_ms;
+	const char *report;	/* names of sections; NULL = auto */
+	const char *output_path;
+	const char *focus;
+	const char *label;
+	const char *segment_path;
+	const char *only;
+	struct hp_percentiles percentiles;
+};
+
+struct hp_setting {
+	const char *name;
+	enum hp_setting_kind kind;
+	uint32_t place;	/* offsetof in struct hp_settings */
+	const char *usual;	/* the default as one would write it; NULL = not set */
+	const char *allowed;	/* CHOICE: words between '|'; else for the reader only */
+	uint64_t least;	/* COUNT and SIZE */
+	uint64_t most;
+	const char *help;
+};
+
+extern const struct hp_setting hp_setting_table[];
+extern const size_t hp_setting_count;
+
+/* Gets one line without newline for each bad value. */
+typedef void (*hp_complain)(void *context, const char *line);
+
+/* Fills `out` with the defaults and what `environ` says.  `complain` may be NULL. */
+void hp_settings_read(struct hp_settings *out, char *const *environment, hp_complain complain,
+		      void *context);
+
+/*
+ * Sets one variable as if it stood in the environment.  Returns false if there
+ * is none of this name or the value is refused; then the old value stays.
+ */
+bool hp_settings_set(struct hp_settings *out, const char *name, const char *value,
+		     hp_complain complain, void *context);
+
+#endif

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# accuracy.bats - what the report tells is what was: against a build of the library that logs
+# every duration (preload/truth.c), and against the same program without instrumentation.
+#
+# The processors are shared with whoever else runs here, and a neighbour's burst is not ours to
+# tell from an error: a case that measures may fail twice before it fails.
+
+load helper
+
+setup_file()
+{
+	local source=$ROOT/test/behave/programs/accuracy.c
+
+	make -C "$ROOT" --no-print-directory B="$HP_BUILD" "$HP_BUILD/truth/libhotpath.so"
+	gcc -O2 -g -no-pie -finstrument-functions -o "$T/accuracy" "$source" -lm
+	gcc -O2 -g -no-pie -o "$T/plain" "$source" -lm
+}
+
+# report FILE TIMING LIBRARY SHAPE CALLS... - runs the program, with its report in FILE.
+report()
+{
+	local file=$1 timing=$2 library=$3
+	shift 3
+
+	HOTPATH_REPORT=functions-timing HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$file \
+		HOTPATH_FUNCTIONS_LIMIT=0 HOTPATH_LOGS_LIMIT=0 HOTPATH_PERCENTILES=50,90,95,99,99.9 \
+		HOTPATH_TIMING=$timing HOTPATH_BIN=$HP_BUILD HOTPATH_TRUTH_PATH=$T/truth \
+		LD_PRELOAD=$library "$T/accuracy" "$@" >"$T/said"
+}
+
+judge()
+{
+	"$ROOT/test/behave/judge.py" "$@"
+}
+
+up_to_3()
+{
+	local try
+
+	for try in 1 2 3; do
+		echo "try $try: $*"
+		"$@" && return
+	done
+	return 1
+}
+
+# percentiles SHAPE - of the function that is named so.
+percentiles()
+{
+	report "$T/r.json" exact "$HP_BUILD/truth/libhotpath.so" "$1" 1000000 &&
+		judge percentiles "$T/truth" "$T/r.json" "$T/accuracy" "$1"
+}
+
+# totals ALLOWED_PERCENT
+totals()
+{
+	report "$T/r.json" adaptive "$HP_BUILD/truth/libhotpath.so" mix 2000000 &&
+		judge totals "$1" "$T/truth" "$T/r.json" "$T/accuracy"
+}
+
+# intervals RUNS - 94 % and more of their rows are inside, of all runs together.
+intervals()
+{
+	local i in all hits=0 rows=0
+
+	for ((i = 0; i < $1; i++)); do
+		report "$T/r.json" adaptive "$HP_BUILD/truth/libhotpath.so" mix 1000000 || return
+		read -r in all < <(judge inside "$T/truth" "$T/r.json" "$T/accuracy")
+		hits=$((hits + in)) rows=$((rows + all))
+	done
+	echo "$hits of $rows rows inside their interval"
+	[ "$rows" -gt 0 ] && [ $((hits * 100)) -ge $((rows * 94)) ]
+}
+
+stalls()
+{
+	report "$T/r.json" adaptive "$HP_LIB" stall "$1" && judge stall "$T/r.json" "$1"
+}
+
+waits()
+{
+	report "$T/r.json" adaptive "$HP_LIB" wait "$1" && judge wait "$T/r.json" "$1"
+}
+
+# plain_ns CALLS STEPS - what parent() takes without instrumentation.
+plain_ns()
+{
+	"$T/plain" parent "$@" | sed -n 's/^parent \([0-9]*\) ns$/\1/p'
+}
+
+# steps_of NS - how much work a call of so many ns has to do here.
+steps_of()
+{
+	local i ns least=999999999999
+
+	for i in 1 2 3; do
+		ns=$(plain_ns 200000 200)
+		[ "$ns" -lt "$least" ] && least=$ns
+	done
+	echo $(($1 * 200 * 200000 / least))
+}
+
+# parent STEPS ALLOWED_PERCENT - five turns of the program as it is and under the library.
+parent()
+{
+	local i ns least=999999999999 calls=1000000
+
+	[ -z "$HP_TEST_FULL" ] || calls=10000000
+	for i in 1 2 3 4 5; do
+		ns=$(plain_ns $calls "$1")
+		[ "$ns" -lt "$least" ] && least=$ns
+		report "$T/r$i.json" adaptive "$HP_LIB" parent $calls "$1" || return
+	done
+	judge parent "$least" "$2" "$T"/r[1-5].json
+}
+
+@test "percentiles: exact, of two durations, are those of the logged ones" {
+	up_to_3 percentiles bimodal
+}
+
+@test "percentiles: exact, of a heavy tail, are those of the logged ones" {
+	up_to_3 percentiles tail
+}
+
+# What the calibration of the one run happens to say makes most of the difference.
+@test "adaptive: totals of functions that matter are within 10 % or 5 ns a call" {
+	up_to_3 totals 10
+}
+
+@test "adaptive: totals of functions that matter are within 2 % or 1 ns a call" {
+	only_in_full
+	up_to_3 totals 2
+}
+
+@test "adaptive: the printed intervals hold the truth" {
+	local runs=5
+
+	[ -z "$HP_TEST_FULL" ] || runs=20
+	up_to_3 intervals $runs
+}
+
+@test "adaptive: rare stalls in a child are neither lost nor multiplied" {
+	local calls=1000000
+
+	[ -z "$HP_TEST_FULL" ] || calls=10000000
+	up_to_3 stalls $calls
+}
+
+@test "adaptive: rare stalls of a function itself are neither lost nor multiplied" {
+	up_to_3 waits 1000000
+}
+
+@test "our cost does not show: a parent of calls of 100 ns" {
+	up_to_3 parent "$(steps_of 100)" 7
+}
+
+@test "our cost does not show: a parent of calls of 20 ns" {
+	up_to_3 parent "$(steps_of 20)" 30
+}
+
+# There is no budget; said is how far off it is.
+@test "our cost does not show: a parent of calls of next to nothing" {
+	run parent 0 1000000
+	echo "# ${lines[-1]}" >&3
+	[ "$status" -eq 0 ]
+}

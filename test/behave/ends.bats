@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ends.bats - however a program ends: its status and output are as without us, and
+# the report is there with every call in it.
+
+load helper
+
+setup_file()
+{
+	compile ends <"$ROOT/test/behave/ends.c"
+}
+
+# Waits for a report that is written after the program's end, by the helper.
+report_is_there()
+{
+	for _ in $(seq 100); do
+		[ -s "$1" ] && return
+		sleep 0.05
+	done
+	return 1
+}
+
+# ends_alike END TICKS TOCKS - bare, preloaded and under hotpath-run.
+ends_alike()
+{
+	local bare=0 status how
+	"$T/ends" "$1" >"$T/bare.txt" 2>/dev/null || bare=$?
+	for how in preload run; do
+		rm -f "$T/report"
+		status=0
+		export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_FUNCTIONS_LIMIT=0
+		if [ $how = run ]; then
+			"$HP_RUN" "$T/ends" "$1" >"$T/out.txt" 2>"$T/err.txt" || status=$?
+		else
+			LD_PRELOAD=$HP_LIB "$T/ends" "$1" >"$T/out.txt" 2>"$T/err.txt" || status=$?
+		fi
+		echo "$how: status $status, bare $bare; $(cat "$T/err.txt")"
+		[ $status = $bare ]
+		cmp "$T/bare.txt" "$T/out.txt"
+		report_is_there "$T/report"
+		"$ROOT/test/behave/counts.py" "$T/report" tick tock | tee "$T/counts"
+		[ "$(tr '\n' ' ' <"$T/counts")" = "tick $2 tock $3 " ]
+	done
+}
+
+@test "ends: return from main" {
+	ends_alike return 1000 0
+}
+
+@test "ends: exit" {
+	ends_alike exit 1000 0
+}
+
+@test "ends: quick_exit" {
+	ends_alike quick 1000 0
+}
+
+@test "ends: _exit" {
+	ends_alike now 1000 0
+}
+
+@test "ends: abort" {
+	ends_alike abort 1000 0
+}
+
+@test "ends: SIGSEGV" {
+	ends_alike segv 1000 0
+}
+
+@test "ends: SIGKILL" {
+	ends_alike kill 1000 0
+}
+
+@test "ends: SIGTERM" {
+	ends_alike term 1000 0
+}
+
+@test "ends: exec of itself counts both images" {
+	ends_alike exec 2000 0
+}
+
+@test "ends: forked children count too" {
+	ends_alike fork 1000 20
+}
+
+@test "ends: threads that ended before count too" {
+	ends_alike threads 1000 500
+}
+
+@test "ends: wait() meets no child of ours" {
+	ends_alike wait 1000 0
+}
+
+@test "ends: all descriptors closed" {
+	ends_alike closed 1000 0
+}

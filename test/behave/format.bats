@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# format.bats - segment/FORMAT.md says how to read a segment: a reader made from that page alone finds
+# what the report finds.
+
+load helper
+
+# Leaves and their callers, recursion, threads, a forked child, a second image: all that a segment can hold.
+setup_file()
+{
+	compile shapes <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+volatile unsigned sink;
+
+void leaf(void) { sink++; }
+void slow(void) { for (volatile int i = 0; i < 3000; i++) sink += i; }
+void branch(int n) { for (int i = 0; i < n; i++) leaf(); slow(); }
+int depth(int n) { return n ? 1 + depth(n - 1) : 0; }
+void *thread(void *arg) { branch(200000); depth(300); return arg; }
+
+void child(void)
+{
+	branch(1000);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[3];
+
+	if (argc > 1) {
+		branch(77);
+		return 0;
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, thread, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 5; i++)
+		depth(i * 1000);
+	if (fork() == 0)
+		child();
+	wait(NULL);
+	if (fork() == 0)
+		execl(argv[0], argv[0], "again", (char *)NULL);
+	wait(NULL);
+	return 0;
+}
+END
+}
+
+# by_name SEGMENT PROGRAM - the reader's lines with names for addresses, main as the report calls it.
+by_name()
+{
+	python3 "$ROOT/test/behave/read_format.py" "$1" >"$T/read.txt" || return
+	nm "$2" | python3 -c '
+import sys
+names = {}
+for line in sys.stdin:
+    parts = line.split()
+    if len(parts) == 3 and parts[1] in "tT":
+        names[int(parts[0], 16)] = parts[2]
+for line in open(sys.argv[1]):
+    path, address, *numbers = line.split(" ")
+    name = names.get(int(address, 16), address)
+    print(sys.argv[2] + "::main" if name == "main" else name, *map(int, numbers))
+' "$T/read.txt" "${2##*/}" | sort
+}
+
+# from_report REPORT - the same of the report; times of calls that go on are its own guess, hence -.
+from_report()
+{
+	python3 -c '
+import json, sys
+for r in json.load(open(sys.argv[1]))["functions_timing"]["raw"]:
+    times = [r["inclusive_ns"], r["self_ns"], r["p50_ns"]]
+    print(r["name"], r["calls"], *(times if r["running_calls"] == 0 else "---"))
+' "$1" | sort
+}
+
+# alike READ REPORT - equal names and calls; times within rounding, a bucket's width for percentiles.
+alike()
+{
+	python3 -c '
+import sys
+read, said = ([line.split() for line in open(path)] for path in sys.argv[1:])
+assert [r[:2] for r in read] == [r[:2] for r in said], (read, said)
+for r, s in zip(read, said):
+    for i, share in (2, 0.001), (3, 0.001), (4, 0.02):
+        assert s[i] == "-" or abs(int(r[i]) - int(s[i])) <= 20 + share * int(s[i]), (r, s, i)
+assert len(read) >= 5
+' "$1" "$2"
+}
+
+agrees()
+{
+	export HOTPATH_SEGMENT_PATH=$T/shapes.segment HOTPATH_OUTPUT_FORMAT=json HOTPATH_PERCENTILES=50
+	export HOTPATH_FUNCTIONS_LIMIT=0 HOTPATH_OUTPUT_PATH=$T/shapes.json
+	rm -f "$T/shapes.json"
+	LD_PRELOAD=$HP_LIB "$T/shapes"
+	by_name "$T/shapes.segment" "$T/shapes" >"$T/read"
+	from_report "$T/shapes.json" >"$T/said"
+	diff "$T/read" "$T/said" || true
+	alike "$T/read" "$T/said"
+}
+
+@test "a reader of FORMAT.md finds what the report finds, every call timed" {
+	HOTPATH_TIMING=exact agrees
+}
+
+@test "a reader of FORMAT.md finds what the report finds, calls drawn at random" {
+	agrees
+	grep -q '^leaf 601077 ' "$T/read"
+}
+
+@test "a reader of FORMAT.md reads what a kill in the middle leaves" {
+	export HOTPATH_SEGMENT_PATH=$T/killed.segment HOTPATH_OUTPUT_FORMAT=none
+	compile endless <<<'volatile int x; void leaf(void) { x++; } int main(void) { for (;;) leaf(); }'
+	LD_PRELOAD=$HP_LIB "$T/endless" &
+	sleep 0.3
+	kill -9 $!
+	wait $! 2>/dev/null || true
+	by_name "$T/killed.segment" "$T/endless" >"$T/read"
+	cat "$T/read"
+	grep -q '^endless::main 1 ' "$T/read"
+	grep -q -E '^leaf [0-9]{5,} [0-9]{4,} ' "$T/read"
+}
+
+@test "a reader of FORMAT.md refuses what is no segment" {
+	head -c 5000 /dev/zero >"$T/zeroes"
+	run python3 "$ROOT/test/behave/read_format.py" "$T/zeroes"
+	[ "$status" = 1 ]
+	[ "$output" = "not a segment" ]
+}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# helper.bash - what the behaviour tests share; each starts with `load helper`.
+#
+# $ROOT is the source tree, $HP_BUILD the build below it, $T a directory of this
+# file's own.  Targets are compiled once, in setup_file.
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+HP_BUILD=${HP_BUILD:-$ROOT/build}
+HP_LIB=$HP_BUILD/libhotpath.so
+HP_RUN=$HP_BUILD/hotpath-run
+T=${BATS_FILE_TMPDIR:-${BATS_RUN_TMPDIR:-/tmp}}
+export ROOT HP_BUILD HP_LIB HP_RUN T
+
+# The environment of whoever runs the tests must not decide their outcome.
+while IFS= read -r variable; do
+	unset "$variable"
+done < <(compgen -e HOTPATH_)
+unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
+
+# compile NAME [FLAGS...] - C source on stdin to $T/NAME, instrumented unless
+# the flags say otherwise; CC chooses the compiler, LANGUAGE=c++ the language.
+compile()
+{
+	local name=$1 source=$T/$1.${LANGUAGE:-c}
+	shift
+	cat >"$source"
+	"${CC:-gcc}" -x "${LANGUAGE:-c}" -g -O1 -finstrument-functions -o "$T/$name" "$source" \
+		"$@" -lpthread
+}
+
+# Names of the functions with their counts in a JSON report: "NAME CALLS" lines.
+counts_in()
+{
+	python3 "$ROOT/test/behave/counts.py" "$1"
+}
+
+# Skips a test that is too long for `make test`.
+only_in_full()
+{
+	[ -n "$HP_TEST_FULL" ] || skip "takes long: make test-all"
+}
+
+# Prints the directory of a Debian source package, or skips with the reason.
+debian_source()
+{
+	(
+		mkdir -p "$HP_BUILD/source"
+		flock 9
+		"$ROOT/scripts/fetch-source" "$1" "$HP_BUILD/source" 2>"$T/fetch.err"
+	) 9>"$HP_BUILD/source.lock" || { tail -n 1 "$T/fetch.err" >&2; return 1; }
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""hooks_check.py REPORT OUTPUT [FLAG...] - is the report (JSON) what the program says of itself?
+
+OUTPUT holds lines "calls NAME N" (exactly so many), "about NAME N SPAN" (within SPAN), "sum all N"
+(of all functions), "inclusive NAME LEAST MOST" and "self NAME LEAST MOST" (ns).  Besides, no
+function may have taken longer than its threads lived, and nothing may have been lost, unless a flag
+says so: `full` (the segment is), `parallel` (several threads), `unpaired`, `coroutines` (calls of a
+function overlap in a thread: its total is that of calls which no other outlasts, and may be below
+its own time), `made_up` (addresses of no functions)."""
+import json
+import sys
+
+WRONG = []
+
+
+def check(good, *what):
+    if not good:
+        WRONG.append(" ".join(str(w) for w in what))
+
+
+def sums(rows):
+    functions = {}
+    for row in rows:
+        name = row["name"].split("(")[0]
+        of = functions.setdefault(name, {"calls": 0, "inclusive_ns": 0, "self_ns": 0})
+        for key in of:
+            of[key] += row[key] or 0
+    return functions
+
+
+def check_said(functions, line, lost):
+    kind, name, *numbers = line.split()
+    of = functions.get(name, {"calls": 0, "inclusive_ns": 0, "self_ns": 0})
+    low, high = int(numbers[0]), int(numbers[-1])
+    if kind == "calls":
+        check(of["calls"] == low, name, "has", of["calls"], "calls in the report, in truth", low)
+    elif kind == "sum":
+        everything = lost + sum(f["calls"] for name, f in functions.items() if "::main" not in name)
+        check(everything == low, "all calls of the report:", everything, "in truth", low)
+    elif kind == "about":
+        check(abs(of["calls"] - low) <= high, name, "has", of["calls"], "calls, in truth", low)
+    else:
+        value = of[kind + "_ns"]
+        check(low <= value <= high, kind, "time of", name, "is", value, "not in", low, high)
+
+
+def check_summary(summary, flags):
+    check(not summary["damaged"], "the segment is damaged")
+    if "full" not in flags:
+        for key in ("refused_chunks", "lost_calls", "lost_threads", "calls_in_other"):
+            check(summary[key] == 0, key, summary[key])
+    if "unpaired" not in flags:
+        check(summary["unpaired_exits"] == 0, "unpaired exits:", summary["unpaired_exits"])
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        report = json.load(file)
+    flags = sys.argv[3:]
+    functions = sums(report["functions_timing"]["raw"])
+    wall = report["summary"]["wall_ns"]
+    for name, of in functions.items():
+        check(of["inclusive_ns"] >= 0 and of["self_ns"] >= -1e5, name, "took", of)
+        # Own time of a recursion is estimated from drawn calls, its total is measured.
+        slack = 1e5 + 20 * of["calls"]
+        if "coroutines" not in flags:
+            check(of["self_ns"] <= of["inclusive_ns"] * 2 + slack, name, "self above total:", of)
+        if "parallel" not in flags:
+            check(of["inclusive_ns"] <= wall * 1.001, name, "took longer than all:", of, wall)
+            check(of["self_ns"] <= wall * 1.25, name, "took longer than all:", of, wall)
+    said = 0
+    with open(sys.argv[2]) as file:
+        for line in file:
+            if line.split(" ")[0] in ("calls", "sum", "about", "inclusive", "self"):
+                check_said(functions, line, report["summary"]["lost_calls"])
+                said += 1
+    check(said > 0, "the program said nothing")
+    check_summary(report["summary"], flags)
+    for text in WRONG:
+        print(text)
+    print("summary:", {k: v for k, v in report["summary"].items() if v})
+    sys.exit(1 if WRONG else 0)
+
+
+if __name__ == "__main__":
+    main()

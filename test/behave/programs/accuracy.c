@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * accuracy.c - functions of known shapes, for the comparison of what is
+ * reported with what was: accuracy SHAPE CALLS.
+ *
+ *   bimodal   short() takes one of two durations
+ *   tail      durations of a Pareto distribution
+ *   mix       a tree of hot, short functions of several kinds and a few long ones
+ *   stall     a 50 ns function; 1 call in 10^5 has a child that sleeps 10 ms
+ *   wait      the same, but the function sleeps itself: no child is there to be timed
+ *   parent CALLS STEPS  a parent of CALLS calls of a child of STEPS multiplications
+ *
+ * The work is arithmetic that the compiler cannot fold; the generators are of
+ * fixed seed, so that every run does the same.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define QUIET __attribute__((no_instrument_function))
+#define ALONE __attribute__((noinline, noclone))
+
+static uint64_t state = 88172645463325252u;
+static volatile uint64_t sink;
+
+/* Marsaglia's xorshift64. */
+static QUIET uint64_t next(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* A chain of `steps` dependent multiplications, some 1 ns each. */
+static inline QUIET void work(unsigned steps)
+{
+	uint64_t x = sink | 1;
+
+	for (unsigned i = 0; i < steps; i++) {
+		x = x * 3 + i;
+		__asm__ volatile("" : "+r"(x));
+	}
+	sink = x;
+}
+
+ALONE void bimodal(unsigned steps)
+{
+	work(steps);
+}
+ALONE void tail(unsigned steps)
+{
+	work(steps);
+}
+
+ALONE void tiny(void)
+{
+	work(2);
+}
+ALONE void small(void)
+{
+	work(20);
+}
+ALONE void medium(unsigned n)
+{
+	work(40 + n % 64);
+	small();
+}
+ALONE void varying(unsigned n)
+{
+	work(10 + n % 300);
+}
+ALONE void nest3(void)
+{
+	tiny();
+	tiny();
+}
+ALONE void nest2(void)
+{
+	nest3();
+	small();
+	nest3();
+}
+ALONE void nest1(unsigned n)
+{
+	nest2();
+	if (n % 4 == 0)
+		medium(n);
+}
+ALONE int recurse(int n)
+{
+	work(3);
+	return n > 0 ? recurse(n - 1) + 1 : 0;
+}
+ALONE void longer(unsigned n)
+{
+	work(2000 + n % 1000);
+	for (int i = 0; i < 10; i++)
+		varying(n * 7 + (unsigned)i);
+}
+ALONE void mix(long calls)
+{
+	for (long i = 0; i < calls; i++) {
+		unsigned n = (unsigned)next();
+
+		nest1(n);
+		varying(n);
+		if (n % 8 == 0)
+			recurse((int)(n / 8 % 12));
+		if (n % 64 == 0)
+			longer(n);
+	}
+}
+
+ALONE void stalled(void)
+{
+	struct timespec ms10 = { 0, 10000000 };
+
+	nanosleep(&ms10, NULL);
+}
+ALONE void rarely(long n)
+{
+	work(45);
+	if (n % 100000 == 99999)
+		stalled();
+}
+ALONE void waits(long n)
+{
+	struct timespec ms10 = { 0, 10000000 };
+
+	work(45);
+	if (n % 100000 == 99999)
+		nanosleep(&ms10, NULL);
+}
+ALONE void stall(long calls)
+{
+	for (long i = 0; i < calls; i++)
+		rarely(i);
+}
+
+ALONE void child(unsigned steps)
+{
+	work(steps);
+}
+ALONE void parent(long calls, unsigned steps)
+{
+	for (long i = 0; i < calls; i++)
+		child(steps);
+}
+
+static QUIET double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static QUIET void run_parent(long calls, unsigned steps)
+{
+	double start = now_ns();
+
+	parent(calls, steps);
+	printf("parent %.0f ns\n", now_ns() - start);
+}
+
+QUIET int main(int argc, char **argv)
+{
+	const char *shape = argc > 1 ? argv[1] : "mix";
+	long calls = argc > 2 ? atol(argv[2]) : 1000000;
+
+	if (strcmp(shape, "bimodal") == 0)
+		for (long i = 0; i < calls; i++)
+			bimodal(next() % 10 < 7 ? 60 : 900);
+	else if (strcmp(shape, "tail") == 0)
+		for (long i = 0; i < calls; i++)
+			tail((unsigned)fmin(
+				30 * pow((double)(next() >> 11) / 9007199254740992.0, -0.8), 1e6));
+	else if (strcmp(shape, "stall") == 0)
+		stall(calls);
+	else if (strcmp(shape, "wait") == 0)
+		for (long i = 0; i < calls; i++)
+			waits(i);
+	else if (strcmp(shape, "parent") == 0)
+		run_parent(calls, argc > 3 ? (unsigned)atoi(argv[3]) : 100);
+	else
+		mix(calls);
+	return 0;
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# sane.bats - times of a real program under adaptive timing are possible ones.
+
+load helper
+
+# Every total is within the run, every percentile within the longest, none is negative.
+possible()
+{
+	python3 - "$1" <<'END'
+import json, sys
+report = json.load(open(sys.argv[1]))
+section = report["functions_timing"]
+most = section["total_elapsed_ns"] * 1.01
+bad = 0
+for row in section["raw"]:
+    times = {key: value for key, value in row.items()
+             if key.endswith("_ns") and isinstance(value, (int, float))}
+    for key, value in times.items():
+        if value < 0 or (value > most and "high" not in key and "error" not in key):
+            print(row["name"], key, value)
+            bad += 1
+print(len(section["raw"]), "functions,", bad, "impossible times")
+sys.exit(bad != 0)
+END
+}
+
+@test "times are possible: lua, adaptive and exact" {
+	source=$(debian_source lua5.4 2>&1) || skip "$source"
+	"$ROOT/scripts/build-program" lua5.4 "$source" "$T/lua" -O2 -g -finstrument-functions
+	for timing in adaptive exact; do
+		HOTPATH_TIMING=$timing HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/$timing.json \
+			HOTPATH_FUNCTIONS_LIMIT=0 "$HP_RUN" "$T/lua" "$ROOT/test/examples/demo.lua" 3 >/dev/null
+		possible "$T/$timing.json"
+	done
+}
+
+@test "times are possible: C++" {
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/stl.json HOTPATH_FUNCTIONS_LIMIT=0 \
+		"$HP_RUN" "$HP_BUILD/examples/stl" >/dev/null
+	possible "$T/stl.json"
+}

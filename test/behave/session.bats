@@ -1,0 +1,215 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# session.bats - the helper process: the program never meets it, it outlives what it
+# must outlive, and nothing that happens to either of them costs a report.
+
+load helper
+
+setup_file()
+{
+	compile session <"$ROOT/test/behave/programs/session.c"
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/report
+	export HOTPATH_FUNCTIONS_LIMIT=0
+}
+
+ticks()
+{
+	"$ROOT/test/behave/counts.py" "$HOTPATH_OUTPUT_PATH" tick
+}
+
+# Until a command succeeds; what it waits for takes milliseconds.
+eventually()
+{
+	for _ in $(seq 200); do
+		"$@" 2>/dev/null && return
+		sleep 0.02
+	done
+	echo "never: $*"
+	return 1
+}
+
+has_ticks()
+{
+	[ "$(ticks)" = "tick $1" ]
+}
+
+# How many hp_process records a segment has: hp_header.processes, and next of each.
+processes_in()
+{
+	python3 - "$1" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at, count = 80, 0
+while (at := struct.unpack_from("<Q", data, at)[0]):
+    count += 1
+print(count)
+END
+}
+
+# The descriptors that bats keeps open.
+close_ours()
+{
+	local fd
+	for fd in $(seq 3 20); do
+		eval "exec $fd>&-"
+	done
+}
+
+# same_as_bare ARGS... - equal output and status without us, preloaded, under hotpath-run.
+same_as_bare()
+{
+	local bare=0 status
+	timeout 20 "$T/session" "$@" >"$T/bare" 2>&1 || bare=$?
+	for how in preload run; do
+		status=0
+		if [ $how = preload ]; then
+			LD_PRELOAD=$HP_LIB timeout 20 "$T/session" "$@" >"$T/out" 2>&1 || status=$?
+		else
+			timeout 20 "$HP_RUN" "$T/session" "$@" >"$T/out" 2>&1 || status=$?
+		fi
+		echo "$how: $status, bare: $bare"
+		diff "$T/bare" "$T/out"
+		[ $status = $bare ]
+	done
+}
+
+@test "session: no wait() meets the helper" {
+	same_as_bare wait
+	has_ticks 100
+}
+
+@test "session: signals, threads and descriptors are as without us" {
+	same_as_bare state
+}
+
+@test "session: ignored and blocked signals stay so" {
+	trap '' USR1 PIPE CHLD
+	same_as_bare state
+	trap - USR1 PIPE CHLD
+}
+
+@test "session: started without descriptors 0 to 2" {
+	LD_PRELOAD=$HP_LIB "$T/session" 3 <&- >&- 2>&- || status=$?
+	[ "$status" = 3 ]
+	eventually has_ticks 100
+}
+
+@test "session: a tracer of all children sees one process" {
+	command -v strace || skip "no strace"
+	strace -f -o "$T/trace" -E "LD_PRELOAD=$HP_LIB" "$T/session" 3 || status=$?
+	[ "$status" = 3 ]
+	[ "$(cut -d ' ' -f 1 "$T/trace" | sort -u | wc -l)" = 1 ]
+	has_ticks 100
+}
+
+@test "session: as a subreaper's child" {
+	"$T/session" subreaper /usr/bin/env "LD_PRELOAD=$HP_LIB" "$T/session" 3 || status=$?
+	[ "$status" = 3 ]
+	has_ticks 100
+}
+
+@test "session: as PID 1 of a namespace" {
+	unshare --pid --fork true 2>/dev/null || skip "not allowed to unshare"
+	unshare --pid --fork --propagation unchanged --mount-proc env "LD_PRELOAD=$HP_LIB" "$T/session" 3 || status=$?
+	[ "$status" = 3 ]
+	has_ticks 100
+}
+
+@test "session: hotpath-run around PID 1 of a namespace that is killed" {
+	unshare --pid --fork true 2>/dev/null || skip "not allowed to unshare"
+	"$HP_RUN" unshare --pid --fork --propagation unchanged --mount-proc "$T/session" exec /bin/sh -c 'kill -9 $$; exit 4' ||
+		status=$?
+	[ "$status" = 4 ]	# PID 1 is immune to its own signals
+	has_ticks 100
+}
+
+@test "session: a shell gets its output back while a daemon lives" {
+	local done=$BATS_TEST_TMPDIR/done began=$BATS_TEST_TMPDIR/began text
+	unset HOTPATH_OUTPUT_PATH HOTPATH_OUTPUT_FORMAT
+	SECONDS=0
+	text=$(LD_PRELOAD=$HP_LIB "$T/session" daemon "$began" "$done" 2>&1)
+	took=$SECONDS
+	touch "$done"
+	echo "$took s: $text"
+	[ "$took" -lt 5 ]	# the daemon would wait 10
+	[[ $text == *tick* ]]
+}
+
+@test "session: what a daemon does later is in the saved report" {
+	local done=$BATS_TEST_TMPDIR/done began=$BATS_TEST_TMPDIR/began
+	LD_PRELOAD=$HP_LIB "$T/session" daemon "$began" "$done"
+	eventually [ -e "$began" ]
+	eventually [ -s "$HOTPATH_OUTPUT_PATH" ]
+	touch "$done"
+	eventually has_ticks 120
+}
+
+@test "session: the helper is killed" {
+	LD_PRELOAD=$HP_LIB "$T/session" kill-helper || status=$?
+	[ "$status" = 5 ]
+	has_ticks 200
+}
+
+@test "session: the helper is killed under hotpath-run" {
+	"$HP_RUN" "$T/session" kill-helper || status=$?
+	[ "$status" = 5 ]
+	has_ticks 200
+}
+
+@test "session: many short processes use few records, killed ones too" {
+	HOTPATH_SEGMENT_PATH=$BATS_TEST_TMPDIR/segment "$HP_RUN" "$T/session" many 2000
+	has_ticks 20100
+	records=$(processes_in "$BATS_TEST_TMPDIR/segment")
+	echo "records: $records"
+	[ "$records" -lt 1000 ]
+}
+
+@test "session: an image that changed its user joins" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	chmod 755 "$T" "$BATS_TEST_TMPDIR"
+	mkdir -p "$BATS_RUN_TMPDIR" && chmod 755 "$BATS_RUN_TMPDIR" "${T%/*}"
+	setpriv --reuid=65534 --clear-groups "$T/session" 3 || [ $? = 3 ] || skip "no way to $T"
+	"$HP_RUN" setpriv --reuid=65534 --clear-groups "$T/session" 3 || status=$?
+	[ "$status" = 3 ]
+	has_ticks 100
+}
+
+@test "session: few descriptors" {
+	(close_ours && ulimit -n 5 && LD_PRELOAD=$HP_LIB "$T/session" 3) || status=$?
+	[ "$status" = 3 ]
+	has_ticks 100
+}
+
+@test "session: no descriptors at all costs the report, not the program" {
+	(close_ours && ulimit -n 4 && LD_PRELOAD=$HP_LIB "$T/session" 3) 2>"$T/err" || status=$?
+	cat "$T/err"
+	[ "$status" = 3 ]
+	[[ $(cat "$T/err") == hotpath:* ]]
+}
+
+@test "session: little address space" {
+	(ulimit -v 60000 && LD_PRELOAD=$HP_LIB "$T/session" memory) || status=$?
+	echo "status: $status"
+	[ -z "$status" ]
+	has_ticks 100
+}
+
+@test "session: no room for a segment is told in one line" {
+	(ulimit -v 12000 && LD_PRELOAD=$HP_LIB "$T/session" 3) 2>"$T/err" || status=$?
+	cat "$T/err"
+	[ "$status" = 3 ]
+	[ "$(wc -l <"$T/err")" = 1 ]
+	[[ $(cat "$T/err") == *RLIMIT_AS* ]]
+}
+
+@test "session: no files may grow" {
+	(ulimit -f 0 && LD_PRELOAD=$HP_LIB "$T/session" 3) 2>&1 | cat >"$T/err"
+	status=${PIPESTATUS[0]}
+	cat "$T/err"
+	[ "$status" = 3 ]
+	[ "$(wc -l <"$T/err")" = 1 ]
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# bench.bash - what the scripts of test/bench share; each changes to the source
+# tree's root and reads this file.
+#
+# A figure is a ratio of kinds that take turns in one run, and of each kind the
+# least of some rounds: on a shared machine only that can be had twice.  A
+# script defines `once KIND`, which prints one number.
+
+build=${HP_BUILD:-$PWD/build}
+out=$build/bench
+lib=$build/libhotpath.so
+mkdir -p "$out"
+declare -A least
+
+# What is set outside must not decide what is measured.
+while IFS= read -r variable; do
+	unset "$variable"
+done < <(compgen -e HOTPATH_)
+unset LD_PRELOAD variable
+
+if [ ! -e "$lib" ]; then
+	echo "${0##*/}: no $lib; run make" >&2
+	exit 1
+fi
+
+compile()
+{
+	"${CC:-cc}" -O2 -g -I. "$@"
+}
+
+# Says so, and fails, where a tool is missing.
+have()
+{
+	command -v "$1" >/dev/null && return
+	echo "skipped: no $1 here"
+	return 1
+}
+
+# wall COMMAND... - its seconds; what it prints goes nowhere.
+wall()
+{
+	local start=$EPOCHREALTIME
+
+	"$@" >/dev/null 2>&1 || return
+	reckon "${EPOCHREALTIME/,/.} - ${start/,/.}" %.4f
+}
+
+# reckon EXPRESSION [FORMAT] - or a dash where something was not measured.
+reckon()
+{
+	LC_ALL=C awk "BEGIN { x = $1; printf \"${2:-%.2f}\", x }" 2>/dev/null || printf '%s' -
+}
+
+# turns ROUNDS KIND... - least[KIND] of what `once KIND` printed; unset if it never did.
+turns()
+{
+	local rounds=$1 round kind number
+	shift
+
+	least=()
+	for ((round = 0; round < rounds; round++)); do
+		for kind; do
+			number=$(once "$kind") && [ -n "$number" ] || continue
+			least[$kind]=$(reckon "$number < ${least[$kind]:-1e300} ? $number : ${least[$kind]:-0}" %.6g)
+		done
+	done
+}
+
+# ratio A B - least[A] / least[B]
+ratio()
+{
+	if [ -n "${least[$1]}" ] && [ -n "${least[$2]}" ]; then
+		reckon "${least[$1]} / ${least[$2]}"
+	else
+		printf '%s' -
+	fi
+}
+
+# Numbers of a segment's header (segment/layout.h), by their places there.
+segment_used() { od -An -t u8 -j 64 -N 8 "$1" | tr -d ' '; }
+segment_refused() { od -An -t u8 -j 72 -N 8 "$1" | tr -d ' '; }
+segment_sampler() { od -An -t u4 -j 200 -N 4 "$1" | tr -d ' '; }
+
+# The MB that a sparse file takes.
+touched_mb()
+{
+	reckon "$(du -k "$1" | cut -f 1) / 1024" %.1f
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* many.c - 2000 functions in random order: no cache holds what belongs to them all. */
+#include "test/bench/bench.h"
+
+#include <stdint.h>
+
+#define ORDER 65536
+
+#define ONE(n) \
+	static BENCH_CALLED void f##n(void) \
+	{ \
+		__asm__ volatile(""); \
+	}
+#define NAME(n) f##n,
+#define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
+#define HUNDRED(X, n) \
+	TEN(X, n##0) \
+	TEN(X, n##1) \
+	TEN(X, n##2) \
+	TEN(X, n##3) \
+	TEN(X, n##4) \
+	TEN(X, n##5) \
+	TEN(X, n##6) \
+	TEN(X, n##7) \
+	TEN(X, n##8) \
+	TEN(X, n##9)
+#define THOUSAND(X, n) \
+	HUNDRED(X, n##0) \
+	HUNDRED(X, n##1) \
+	HUNDRED(X, n##2) \
+	HUNDRED(X, n##3) \
+	HUNDRED(X, n##4) \
+	HUNDRED(X, n##5) \
+	HUNDRED(X, n##6) \
+	HUNDRED(X, n##7) \
+	HUNDRED(X, n##8) \
+	HUNDRED(X, n##9)
+
+THOUSAND(ONE, 1)
+THOUSAND(ONE, 2)
+
+static void (*const functions[2000])(void) = { THOUSAND(NAME, 1) THOUSAND(NAME, 2) };
+static uint16_t order[ORDER];
+
+static BENCH_PLAIN void bench_run(long calls)
+{
+	uint32_t seed = 1;
+
+	for (int i = 0; i < ORDER; i++) {
+		seed = seed * 1664525 + 1013904223;
+		order[i] = (uint16_t)((seed >> 8) % 2000);
+	}
+	for (long i = 0; i < calls; i++)
+		functions[order[i % ORDER]]();
+}

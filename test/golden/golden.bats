@@ -1,0 +1,45 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# golden.bats - recorded segments are reported as they were when someone looked;
+# scripts/refresh-golden.sh rewrites what is expected.
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+HP_BUILD=${HP_BUILD:-$ROOT/build}
+while IFS= read -r variable; do
+	unset "$variable"
+done < <(compgen -e HOTPATH_)
+unset NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
+. "$ROOT/test/golden/views.sh"
+
+# same CASE - all its views.
+same()
+{
+	unpack "$ROOT/test/golden/$1" || skip "$golden_place belongs to someone else"
+	for one in $views; do
+		view "$one" "$1" >"$BATS_TEST_TMPDIR/$one"
+		diff -u --label "$one, expected" --label "$one, now" "$ROOT/test/golden/$1/$one" \
+			"$BATS_TEST_TMPDIR/$one"
+	done
+}
+
+@test "golden: basic" {
+	same basic
+}
+
+@test "golden: threads" {
+	same threads
+}
+
+@test "golden: C++ names" {
+	same stl
+}
+
+# A line of a table is as long as the terminal is wide, at most.
+@test "golden: no line is wider than it may be" {
+	for file in "$ROOT"/test/golden/*/table-*.txt; do
+		columns=${file##*table-}
+		LC_ALL=C.UTF-8 awk -v most="${columns%.txt}" '{ line = $0
+			gsub(/[\200-\277]/, "", line)
+			if (length(line) > most) { print FILENAME ": " $0; bad = 1 } } END { exit bad }' "$file"
+	done
+}

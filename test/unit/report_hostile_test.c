@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_hostile_test.c - no byte of a segment may crash or hang the report.
+ *
+ * Every byte of a small segment is changed in turn, in three ways, and the
+ * whole report is made of it; the binary runs under ASan and UBSan.
+ */
+#include "test/test.h"
+
+#include <stdio.h>
+
+#include "report/view.h"
+#include "test/unit/fake_segment.h"
+
+#define SIZE 16384
+
+static void build(struct fake *fake)
+{
+	fake_init(fake, SIZE);
+	struct hp_object *object = fake_object(fake, "/nowhere/fake");
+	struct hp_process *process = fake_process(fake, FAKE_PID, object);
+	struct hp_module *module = fake_module(fake, process, object);
+	struct hp_block *block = fake_block(fake, process);
+	struct hp_function *f = fake_function(fake, block, module, 0x1000);
+	struct hp_function *g = fake_function(fake, block, module, 0x2000);
+	struct hp_row *outer = fake_row(fake, block, NULL, f);
+	struct hp_row *inner = fake_row(fake, block, outer, g);
+	struct hp_call *ring = fake_take(fake, 4 * sizeof(*ring));
+	struct hp_watch_row *rows = fake_watch(fake, 2);
+	uint32_t *carries = fake_take(fake, HP_GROUP_SIZE * 4);
+
+	ring[0] = (struct hp_call){ FAKE_START + 5, 17, 3, 0 };
+	f->logs = (uint32_t)(fake_at(fake, ring) / HP_LINE);
+	f->slowest[2] = ring[0];
+	fake_call(fake, f, outer, 5000, 3200);
+	for (int i = 0; i < 20; i++)
+		fake_drawn(fake, g, inner, i & 1 ? 50 : 150, 32);
+	inner->tail_count = 1;
+	inner->tail_ticks = 4000;
+	g->carries = fake_at(fake, carries);
+	fake_group(fake, &carries[0])[50] = 1;
+	rows[0] = (struct hp_watch_row){ .tid = 1, .name = "one", .state = 'R', .seen_ns = 100 };
+	rows[1] = (struct hp_watch_row){ .tid = 2, .name = "two", .state = 'x', .folded = 3 };
+}
+
+static size_t report_of(const struct fake *fake)
+{
+	static char percentiles[] = "HOTPATH_PERCENTILES=0,50,99.9,100";
+	static char *const environment[] = { percentiles, NULL };
+	struct hp_look look = { .width = 80 };
+	struct hp_settings settings;
+	struct hp_segment segment;
+	struct hp_report report;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	char *copy = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(copy, fake->base, SIZE);
+	segment = (struct hp_segment){ .header = (struct hp_header *)copy, .size = SIZE, .fd = -1 };
+	hp_settings_read(&settings, environment, NULL, NULL);
+	hp_report_init(&report, &segment, &settings, NULL, NULL);
+	hp_table_write(&report, &look, out);
+	hp_json_write(&report, false, out);
+	hp_report_release(&report);
+	fclose(out);
+	free(text);
+	return size;
+}
+
+static void flip_each(unsigned char with, uint64_t from, uint64_t to)
+{
+	struct fake fake;
+
+	build(&fake);
+	for (uint64_t i = from; i < to && i < fake_header(&fake)->used; i++) {
+		fake.base[i] ^= (char)with;
+		CHECK(report_of(&fake) > 0);
+		fake.base[i] ^= (char)with;
+	}
+	munmap(fake.base, SIZE);
+}
+
+/* Header bytes: only those behind what hp_segment_map_fd checks. */
+TEST(hostile, header)
+{
+	flip_each(0xff, 40, sizeof(struct hp_header));
+	flip_each(0x40, 40, sizeof(struct hp_header));
+}
+
+TEST(hostile, records_all_bits)
+{
+	flip_each(0xff, HP_PAGE, SIZE);
+}
+
+TEST(hostile, records_high_bit)
+{
+	flip_each(0x80, HP_PAGE, SIZE);
+}
+
+TEST(hostile, records_offset_bit)
+{
+	flip_each(0x40, HP_PAGE, SIZE);
+}
+
+/* Every offset may lead to every record. */
+TEST(hostile, any_word_any_offset)
+{
+	struct fake fake;
+	uint64_t used;
+
+	build(&fake);
+	used = fake_header(&fake)->used;
+	srand(7);
+	for (int i = 0; i < 3000; i++) {
+		uint64_t *word = (uint64_t *)(fake.base + HP_PAGE) +
+				 (uint64_t)rand() % ((used - HP_PAGE) / 8);
+		uint64_t old = *word;
+
+		*word = HP_PAGE + (uint64_t)rand() % ((used - HP_PAGE) / HP_LINE) * HP_LINE;
+		CHECK(report_of(&fake) > 0);
+		*word = old;
+	}
+}
+
+TEST(hostile, noise)
+{
+	struct fake fake;
+
+	build(&fake);
+	srand(8);
+	for (int round = 0; round < 500; round++) {
+		for (int i = 0; i < 40; i++)
+			fake.base[HP_PAGE + rand() % (SIZE - HP_PAGE)] = (char)rand();
+		CHECK(report_of(&fake) > 0);
+	}
+}

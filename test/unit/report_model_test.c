@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_model_test.c - the model of segments whose right answers are known.
+ */
+#include "test/test.h"
+
+#include "report/model.h"
+#include "test/unit/fake_segment.h"
+
+struct simple {
+	struct fake fake;
+	struct hp_object *object;
+	struct hp_process *process;
+	struct hp_module *module;
+	struct hp_block *block;
+	struct hp_model model;
+};
+
+static void simple_init(struct simple *s, uint64_t size)
+{
+	fake_init(&s->fake, size);
+	s->object = fake_object(&s->fake, "/nowhere/fake");
+	s->process = fake_process(&s->fake, FAKE_PID, s->object);
+	s->module = fake_module(&s->fake, s->process, s->object);
+	s->block = fake_block(&s->fake, s->process);
+}
+
+static void simple_read(struct simple *s)
+{
+	struct hp_segment segment = fake_segment(&s->fake);
+
+	hp_model_init(&s->model, &segment);
+}
+
+static const struct hp_model_function *function_at(const struct hp_model *model, uint64_t address)
+{
+	for (size_t i = 0; i < model->function_count; i++)
+		if (model->functions[i].address == address)
+			return &model->functions[i];
+	return NULL;
+}
+
+TEST(model, head_says_wall_cpu_and_memory)
+{
+	struct simple s;
+
+	simple_init(&s, 1 << 20);
+	simple_read(&s);
+	CHECK_EQ(s.model.elapsed_ns, 1000000000);
+	CHECK_EQ(s.model.cpu_ns, 600000000);
+	CHECK_EQ(s.model.blocked_ns, 400000000);
+	CHECK_EQ(s.model.peak_rss_kb, 2048);
+	CHECK_EQ(s.model.process_count, 1);
+	CHECK_STR(s.model.processes[s.model.root].command, "./fake --fast");
+	CHECK(!s.model.losses.is_damaged);
+	hp_model_release(&s.model);
+}
+
+TEST(model, percentiles_are_those_of_the_durations)
+{
+	struct simple s;
+	struct hp_function *f;
+	struct hp_row *row;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	row = fake_row(&s.fake, s.block, NULL, f);
+	for (uint64_t ticks = 1; ticks <= 100000; ticks++)
+		fake_call(&s.fake, f, row, ticks, 0);
+	simple_read(&s);
+	const struct hp_model_function *got = function_at(&s.model, 0x1000);
+	CHECK(got != NULL);
+	CHECK_EQ(got->calls, 100000);
+	CHECK(!got->is_sampled);
+	CHECK_NEAR(hp_model_percentile(&s.model, got, 0), 2, 1e-9);
+	CHECK_NEAR(hp_model_percentile(&s.model, got, 100), 200000, 1e-9);
+	for (double p = 0.1; p < 100; p += 0.1) {
+		double want = p / 100 * 200000;
+
+		CHECK_NEAR(hp_model_percentile(&s.model, got, p), want, want * 0.0005 + 2);
+	}
+	CHECK_NEAR(got->total_ns, 100000.0 * 100001, 1);
+	CHECK_NEAR(got->average_ns, 100001, 1e-6);
+	hp_model_release(&s.model);
+}
+
+TEST(model, counters_carry_into_their_high_halves)
+{
+	struct simple s;
+	struct hp_function *f;
+	uint32_t *carries;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	fake_row(&s.fake, s.block, NULL, f)->calls = 1;
+	fake_duration(&s.fake, f, 10, 7);
+	fake_duration(&s.fake, f, 20, 5);
+	carries = fake_take(&s.fake, HP_GROUP_SIZE * 4);
+	f->carries = fake_at(&s.fake, carries);
+	fake_group(&s.fake, &carries[0])[10] = 3;
+	simple_read(&s);
+	CHECK_EQ(s.model.functions[0].histogram.groups[0][10], 7 + UINT64_C(3) * HP_CARRY);
+	CHECK_EQ(s.model.functions[0].histogram.total, 12 + UINT64_C(3) * HP_CARRY);
+	CHECK_NEAR(hp_model_percentile(&s.model, &s.model.functions[0], 50), 20, 1e-9);
+	hp_model_release(&s.model);
+}
+
+TEST(model, threads_and_processes_add_up_by_object_and_address)
+{
+	struct simple s;
+
+	simple_init(&s, 1 << 20);
+	for (int i = 0; i < 3; i++) {
+		struct hp_process *child = fake_process(&s.fake, 5000 + (uint32_t)i, s.object);
+		struct hp_module *module = fake_module(&s.fake, child, s.object);
+
+		for (int thread = 0; thread < 2; thread++) {
+			struct hp_block *block = fake_block(&s.fake, child);
+			struct hp_function *a = fake_function(&s.fake, block, module, 0x10);
+			struct hp_function *b = fake_function(&s.fake, block, module, 0x20);
+			struct hp_row *outer = fake_row(&s.fake, block, NULL, a);
+			struct hp_row *inner = fake_row(&s.fake, block, outer, b);
+
+			fake_call(&s.fake, a, outer, 1000, 400);
+			fake_call(&s.fake, b, inner, 400, 0);
+		}
+	}
+	simple_read(&s);
+	CHECK_EQ(s.model.function_count, 2);
+	CHECK_EQ(s.model.node_count, 3);
+	CHECK_EQ(function_at(&s.model, 0x10)->calls, 6);
+	CHECK_NEAR(function_at(&s.model, 0x10)->total_ns, 12000, 1e-6);
+	CHECK_NEAR(function_at(&s.model, 0x10)->self_ns, 7200, 1e-6);
+	CHECK_NEAR(function_at(&s.model, 0x20)->total_ns, 4800, 1e-6);
+	CHECK_NEAR(s.model.nodes[1].inclusive_ns, 12000, 1e-6);
+	CHECK_NEAR(s.model.nodes[2].inclusive_ns, 4800, 1e-6);
+	CHECK_EQ(s.model.nodes[2].parent, 1);
+	hp_model_release(&s.model);
+}
+
+TEST(model, recursion_counts_time_once)
+{
+	struct simple s;
+	struct hp_function *f;
+	struct hp_row *row;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	row = fake_row(&s.fake, s.block, NULL, f);
+	f->recursive = 1;
+	fake_call(&s.fake, f, row, 1000, 600);
+	fake_call(&s.fake, f, row, 600, 0);
+	row->outer_timed -= 600;	/* the second one was nested */
+	simple_read(&s);
+	CHECK_NEAR(s.model.functions[0].total_ns, 2000, 1e-6);
+	CHECK_NEAR(s.model.functions[0].self_ns, 2000, 1e-6);
+	CHECK_NEAR(s.model.functions[0].average_ns, 1600, 16);
+	CHECK_EQ(s.model.functions[0].calls, 2);
+	hp_model_release(&s.model);
+}
+
+/* 960 calls timed at 100, then 32 000 of which 1 000 were drawn, at 90 and 110. */
+TEST(model, strata_are_estimated_apart)
+{
+	struct simple s;
+	struct hp_function *f;
+	struct hp_row *row;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	row = fake_row(&s.fake, s.block, NULL, f);
+	for (int i = 0; i < 960; i++)
+		fake_call(&s.fake, f, row, 1000, 0);
+	for (int i = 0; i < 1000; i++)
+		fake_drawn(&s.fake, f, row, i & 1 ? 90 : 110, 32);
+	simple_read(&s);
+	const struct hp_model_function *got = &s.model.functions[0];
+	double want = 2.0 * (960 * 1000 + 32000 * 100);
+	double half = 2.1 * 2 * 32000 * 10 / 31.62 * 0.9842;
+
+	CHECK(got->is_sampled);
+	CHECK_EQ(got->calls, 32960);
+	CHECK_EQ(got->measured, 1960);
+	CHECK_EQ(got->drawn, 1000);
+	CHECK_NEAR(got->total_ns, want, 1);
+	CHECK_NEAR(got->self_ns, want, 1);
+	CHECK_NEAR(got->total_ns - got->total_low_ns, half, half * 0.01);
+	CHECK_NEAR(got->total_high_ns - got->total_ns, half, half * 0.01);
+	CHECK_NEAR(got->average_ns, want / 32960, 0.001);
+	hp_model_release(&s.model);
+}
+
+TEST(model, one_seen_stall_is_not_multiplied)
+{
+	struct simple s;
+	struct hp_function *f;
+	struct hp_row *row;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	row = fake_row(&s.fake, s.block, NULL, f);
+	for (int i = 0; i < 1000; i++)
+		fake_drawn(&s.fake, f, row, 100, 32);
+	row->calls += 32;
+	row->sampled++;
+	row->tail_count = 1;
+	row->tail_ticks = 1000000;
+	simple_read(&s);
+	const struct hp_model_function *got = &s.model.functions[0];
+
+	CHECK_NEAR(got->total_ns, 2.0 * (32031 * 100 + 1000000), 1);
+	CHECK(got->total_high_ns > 2.0 * (32031 * 100 + 32 * 1000000));
+	CHECK(got->total_low_ns <= got->total_ns);
+	hp_model_release(&s.model);
+}
+
+/* A timed caller's time is what was measured, whatever its callee is estimated at. */
+TEST(model, a_measured_caller_is_not_uncertain)
+{
+	struct simple s;
+	struct hp_function *f, *g;
+	struct hp_row *outer, *inner;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	g = fake_function(&s.fake, s.block, s.module, 0x2000);
+	outer = fake_row(&s.fake, s.block, NULL, f);
+	inner = fake_row(&s.fake, s.block, outer, g);
+	fake_call(&s.fake, f, outer, 5000000, 3200000);
+	for (int i = 0; i < 1000; i++)
+		fake_drawn(&s.fake, g, inner, i & 1 ? 50 : 150, 32);
+	simple_read(&s);
+	const struct hp_model_function *caller = function_at(&s.model, 0x1000);
+
+	CHECK_NEAR(caller->total_high_ns - caller->total_low_ns, 0, 1e-9);
+	CHECK(caller->self_error_ns > 0);
+	CHECK(function_at(&s.model, 0x2000)->total_high_ns > 6400000);
+	CHECK_NEAR(s.model.nodes[1].inclusive_ns, 10000000, 1);
+	hp_model_release(&s.model);
+}
+
+TEST(model, calls_that_never_returned_are_counted)
+{
+	struct simple s;
+	struct hp_function *f, *g;
+	struct hp_row *outer, *inner;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	g = fake_function(&s.fake, s.block, s.module, 0x2000);
+	outer = fake_row(&s.fake, s.block, NULL, f);
+	inner = fake_row(&s.fake, s.block, outer, g);
+	outer->calls = 1;
+	f->active = 1;
+	fake_call(&s.fake, g, inner, 500, 0);
+	simple_read(&s);
+	const struct hp_model_function *running = function_at(&s.model, 0x1000);
+
+	CHECK_EQ(running->calls, 1);
+	CHECK_EQ(running->running, 1);
+	CHECK_EQ(running->measured, 0);
+	CHECK_NEAR(running->total_ns, 1000, 1e-6);
+	CHECK(running->average_ns < 0);
+	CHECK(hp_model_percentile(&s.model, running, 95) < 0);
+	hp_model_release(&s.model);
+}
+
+TEST(model, last_calls_come_newest_first)
+{
+	struct simple s;
+	struct hp_function *f;
+	struct hp_call *ring;
+	struct hp_model_call last[3];
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	ring = fake_take(&s.fake, 4 * sizeof(*ring));
+	f->logs = (uint32_t)(fake_at(&s.fake, ring) / HP_LINE);
+	for (uint64_t i = 0; i < 4; i++)
+		ring[i] = (struct hp_call){ .start = FAKE_START + 100 * ((i + 2) % 4),
+					    .ticks = i + 1,
+					    .tid = 9 };
+	simple_read(&s);
+	CHECK_EQ(hp_model_last_calls(&s.model, &s.model.functions[0], last, 3), 3);
+	CHECK_EQ(last[0].start_ns, 600);
+	CHECK_EQ(last[1].start_ns, 400);
+	CHECK_EQ(last[2].start_ns, 200);
+	CHECK_EQ(last[0].ns, 4);
+	CHECK_EQ(last[0].tid, 9);
+	hp_model_release(&s.model);
+}
+
+TEST(model, threads_are_told_as_the_watcher_saw_them)
+{
+	struct simple s;
+	struct hp_watch_row *rows;
+
+	simple_init(&s, 1 << 20);
+	rows = fake_watch(&s.fake, 2);
+	rows[0] = (struct hp_watch_row){ .tid = 1,
+					 .name = "one",
+					 .state = 'R',
+					 .first_ns = 100,
+					 .seen_ns = 1000100,
+					 .cpu_ns = 500500,
+					 .first_cpu_ns = 500,
+					 .percent_max = 505,
+					 .percent_last = UINT32_MAX };
+	rows[1] = (struct hp_watch_row){ .tid = 2,
+					 .state = 'S',
+					 .percent_max = UINT32_MAX,
+					 .first_ns = 5,
+					 .seen_ns = 5,
+					 .folded = 3 };
+	simple_read(&s);
+	CHECK_EQ(s.model.thread_count, 2);
+	CHECK_NEAR(s.model.threads[0].percent_average, 50, 1e-9);
+	CHECK_NEAR(s.model.threads[0].percent_max, 50.5, 1e-9);
+	CHECK(s.model.threads[0].percent_last < 0);
+	CHECK(s.model.threads[1].percent_average < 0);
+	CHECK_EQ(s.model.blocked_ns, 500000);
+	CHECK_EQ(s.model.threads_interval_ms, 250);
+	hp_model_release(&s.model);
+}
+
+/* A list that leads back into itself, and offsets that lead nowhere. */
+TEST(model, a_list_without_end_ends)
+{
+	struct simple s;
+	struct hp_function *f;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	f->next = fake_at(&s.fake, f);
+	f->logs = UINT32_MAX;
+	f->groups[3] = UINT32_MAX;
+	f->carries = 64;
+	simple_read(&s);
+	CHECK(s.model.losses.is_damaged);
+	hp_model_release(&s.model);
+}

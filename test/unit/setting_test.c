@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * setting_test.c - a bad value is told in one line, and the default is used.
+ */
+#include "test/test.h"
+
+#include <stdio.h>
+
+#include "segment/setting.h"
+
+static char told[512];
+static int lines;
+
+static void listen(void *context, const char *line)
+{
+	(void)context;
+	lines++;
+	snprintf(told, sizeof(told), "%s", line);
+}
+
+static struct hp_settings read_one(const char *assignment)
+{
+	static char copy[512];
+	char *environment[] = { copy, NULL };
+	struct hp_settings settings;
+
+	snprintf(copy, sizeof(copy), "%s", assignment);
+	lines = 0;
+	told[0] = 0;
+	hp_settings_read(&settings, environment, listen, NULL);
+	return settings;
+}
+
+TEST(setting, defaults)
+{
+	struct hp_settings s = read_one("PATH=/bin");
+
+	CHECK_EQ(lines, 0);
+	CHECK_EQ(s.timing, 0);
+	CHECK_EQ(s.format, HP_FORMAT_TABLE);
+	CHECK_EQ(s.percentiles.count, 1);
+	CHECK_NEAR(s.percentiles.at[0], 95, 0);
+	CHECK(s.limit == HP_LIMIT_UNSET && s.functions_limit == HP_LIMIT_UNSET);
+	CHECK_EQ(s.name_depth, 2);
+	CHECK_EQ(s.logs_limit, 50);
+	CHECK_EQ(s.segment_size, 1 << 30);
+	CHECK_EQ(s.threads_interval_ms, 250);
+	CHECK_STR(s.report, "auto");
+	CHECK_STR(s.focus, NULL);
+}
+
+TEST(setting, sizes)
+{
+	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=64M").segment_size, 64 << 20);
+	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=2g").segment_size, UINT64_C(2) << 30);
+	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=1048576").segment_size, 1 << 20);
+	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=1K").segment_size, 1 << 30);
+	CHECK_EQ(lines, 1);
+	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=99999999999999999999G").segment_size, 1 << 30);
+	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=17179869185G").segment_size, 1 << 30);
+	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=M").segment_size, 1 << 30);
+	CHECK_EQ(lines, 1);
+}
+
+TEST(setting, a_bad_word_is_told_with_what_is_allowed)
+{
+	CHECK_EQ(read_one("HOTPATH_TIMING=exactly").timing, 0);
+	CHECK_EQ(lines, 1);
+	CHECK_STR(told,
+		  "HOTPATH_TIMING: 'exactly' is not allowed; adaptive|exact; default: adaptive");
+	CHECK_EQ(read_one("HOTPATH_TIMING=exact").timing, 1);
+	CHECK_EQ(read_one("HOTPATH_OUTPUT_FORMAT=json-pretty").format, HP_FORMAT_JSON_PRETTY);
+	read_one("HOTPATH_OUTPUT_FORMAT=ya\nml\033");
+	CHECK(strstr(told, "'ya?ml?'") != NULL);
+}
+
+TEST(setting, booleans)
+{
+	CHECK_EQ(read_one("HOTPATH_TIME_EXCLUSIVE=TRUE").is_exclusive, 1);
+	CHECK_EQ(read_one("HOTPATH_TIME_EXCLUSIVE=1").is_exclusive, 1);
+	CHECK_EQ(read_one("HOTPATH_TIME_EXCLUSIVE=0").is_exclusive, 0);
+	CHECK_EQ(read_one("HOTPATH_TIME_EXCLUSIVE=False").is_exclusive, 0);
+	CHECK_EQ(lines, 0);
+	CHECK_EQ(read_one("HOTPATH_TIME_EXCLUSIVE=yes").is_exclusive, 0);
+	CHECK_EQ(lines, 1);
+}
+
+TEST(setting, good_percentiles_are_used_beside_bad_ones)
+{
+	struct hp_settings s = read_one("HOTPATH_PERCENTILES= 50 ,p95,101,abc,99.99,.5,95,0,100,");
+
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "'101'") != NULL);
+	CHECK_EQ(s.percentiles.count, 6);
+	CHECK_NEAR(s.percentiles.at[0], 50, 0);
+	CHECK_NEAR(s.percentiles.at[1], 95, 0);
+	CHECK_NEAR(s.percentiles.at[2], 99.99, 1e-12);
+	CHECK_NEAR(s.percentiles.at[3], 0.5, 1e-12);
+	CHECK_NEAR(s.percentiles.at[4], 0, 0);
+	CHECK_NEAR(s.percentiles.at[5], 100, 0);
+	s = read_one("HOTPATH_PERCENTILES=-1");
+	CHECK_EQ(s.percentiles.count, 1);
+	CHECK_EQ(lines, 1);
+	s = read_one("HOTPATH_PERCENTILES=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17");
+	CHECK_EQ(s.percentiles.count, 16);
+	CHECK_EQ(lines, 1);
+}
+
+TEST(setting, a_flag_is_a_variable)
+{
+	struct hp_settings s = read_one("HOTPATH_LIMIT=3");
+
+	CHECK_EQ(s.limit, 3);
+	CHECK(hp_settings_set(&s, "HOTPATH_LIMIT", "7", listen, NULL));
+	CHECK_EQ(s.limit, 7);
+	CHECK(!hp_settings_set(&s, "HOTPATH_LIMIT", "x", listen, NULL));
+	CHECK_EQ(s.limit, 7);
+	CHECK(!hp_settings_set(&s, "HOTPATH_NOSUCH", "x", listen, NULL));
+}
+
+TEST(setting, long_values_are_cut)
+{
+	char long_one[400] = "HOTPATH_TIMING=";
+
+	memset(long_one + 15, 'x', 380);
+	read_one(long_one);
+	CHECK_EQ(lines, 1);
+	CHECK(strlen(told) < 200);
+}
