@@ -4,7 +4,9 @@
 # every duration (preload/truth.c), and against the same program without instrumentation.
 #
 # The processors are shared with whoever else runs here, and a neighbour's burst is not ours to
-# tell from an error: a case that measures may fail twice before it fails.
+# tell from an error: a case that measures may fail twice before it fails.  What `make test` asks
+# of estimates are bounds that a gross fault breaks, on whatever machine; the figures of
+# doc/design.md, which a quiet one keeps, are in the cases of HP_TEST_FULL.
 
 load helper
 
@@ -59,7 +61,13 @@ totals()
 		judge totals "$1" "$T/truth" "$T/r.json" "$T/accuracy"
 }
 
-# intervals RUNS - 94 % and more of their rows are inside, of all runs together.
+scale()
+{
+	report "$T/r.json" adaptive "$HP_BUILD/truth/libhotpath.so" mix 2000000 &&
+		judge scale "$T/truth" "$T/r.json" "$T/accuracy"
+}
+
+# intervals RUNS PERCENT - so many and more of their rows are inside, of all runs together.
 intervals()
 {
 	local i in all hits=0 rows=0
@@ -70,23 +78,23 @@ intervals()
 		hits=$((hits + in)) rows=$((rows + all))
 	done
 	echo "$hits of $rows rows inside their interval"
-	[ "$rows" -gt 0 ] && [ $((hits * 100)) -ge $((rows * 94)) ]
+	[ "$rows" -gt 0 ] && [ $((hits * 100)) -ge $((rows * $2)) ]
 }
 
 stalls()
 {
-	report "$T/r.json" adaptive "$HP_LIB" stall "$1" && judge stall "$T/r.json" "$1"
+	report "$T/r.json" adaptive "$HP_LIB" stall "$1" && judge stall "$T/r.json" "$T/said" "$1"
 }
 
 waits()
 {
-	report "$T/r.json" adaptive "$HP_LIB" wait "$1" && judge wait "$T/r.json" "$1"
+	report "$T/r.json" adaptive "$HP_LIB" wait "$1" && judge wait "$T/r.json" "$T/said" "$1"
 }
 
-# plain_ns CALLS STEPS - what parent() takes without instrumentation.
+# plain_ns CALLS STEPS - CPU time that parent() takes without instrumentation.
 plain_ns()
 {
-	"$T/plain" parent "$@" | sed -n 's/^parent \([0-9]*\) ns$/\1/p'
+	"$T/plain" parent "$@" | sed -n 's/.*CPU \([0-9]*\) ns$/\1/p'
 }
 
 # steps_of NS - how much work a call of so many ns has to do here.
@@ -101,12 +109,25 @@ steps_of()
 	echo $(($1 * 200 * 200000 / least))
 }
 
-# parent STEPS ALLOWED_PERCENT - five turns of the program as it is and under the library.
-parent()
+# cost TIMING STEPS - one of five turns of the program as it is and under the library.
+cost()
 {
 	local i ns least=999999999999 calls=1000000
 
-	[ -z "$HP_TEST_FULL" ] || calls=10000000
+	for i in 1 2 3 4 5; do
+		ns=$(plain_ns $calls "$2")
+		[ "$ns" -lt "$least" ] && least=$ns
+		report "$T/r.json" "$1" "$HP_LIB" parent $calls "$2" || return
+		judge cost "$least" "$T/said" "$T/r.json" && return
+	done
+	return 1
+}
+
+# parent STEPS ALLOWED_PERCENT - five turns of the program as it is and under the library.
+parent()
+{
+	local i ns least=999999999999 calls=10000000
+
 	for i in 1 2 3 4 5; do
 		ns=$(plain_ns $calls "$1")
 		[ "$ns" -lt "$least" ] && least=$ns
@@ -123,9 +144,8 @@ parent()
 	up_to_3 percentiles tail
 }
 
-# What the calibration of the one run happens to say makes most of the difference.
-@test "adaptive: totals of functions that matter are within 10 % or 5 ns a call" {
-	up_to_3 totals 10
+@test "adaptive: totals of functions that matter are of the right order" {
+	up_to_3 scale
 }
 
 @test "adaptive: totals of functions that matter are within 2 % or 1 ns a call" {
@@ -133,11 +153,13 @@ parent()
 	up_to_3 totals 2
 }
 
-@test "adaptive: the printed intervals hold the truth" {
-	local runs=5
+@test "adaptive: most of the printed intervals hold the truth" {
+	up_to_3 intervals 3 60
+}
 
-	[ -z "$HP_TEST_FULL" ] || runs=20
-	up_to_3 intervals $runs
+@test "adaptive: 94 % of the printed intervals hold the truth" {
+	only_in_full
+	up_to_3 intervals 20 94
 }
 
 @test "adaptive: rare stalls in a child are neither lost nor multiplied" {
@@ -151,16 +173,25 @@ parent()
 	up_to_3 waits 1000000
 }
 
+@test "most of our cost is subtracted from a parent of short calls" {
+	cost adaptive 0
+	cost exact 0
+	cost exact 20
+}
+
 @test "our cost does not show: a parent of calls of 100 ns" {
+	only_in_full
 	up_to_3 parent "$(steps_of 100)" 7
 }
 
 @test "our cost does not show: a parent of calls of 20 ns" {
+	only_in_full
 	up_to_3 parent "$(steps_of 20)" 30
 }
 
 # There is no budget; said is how far off it is.
 @test "our cost does not show: a parent of calls of next to nothing" {
+	only_in_full
 	run parent 0 1000000
 	echo "# ${lines[-1]}" >&3
 	[ "$status" -eq 0 ]

@@ -6,7 +6,8 @@
  *   bimodal   short() takes one of two durations
  *   tail      durations of a Pareto distribution
  *   mix       a tree of hot, short functions of several kinds and a few long ones
- *   stall     a 50 ns function; 1 call in 10^5 has a child that sleeps 10 ms
+ *   stall     a 50 ns function; 1 call in 10^5 has a child that sleeps 10 ms and more: the
+ *             program tells how long, and how long the whole loop took
  *   wait      the same, but the function sleeps itself: no child is there to be timed
  *   parent CALLS STEPS  a parent of CALLS calls of a child of STEPS multiplications
  *
@@ -115,11 +116,34 @@ ALONE void mix(long calls)
 	}
 }
 
-ALONE void stalled(void)
+static double slept_ns;
+
+static QUIET double clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static QUIET double now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* On a busy machine it may be a lot more than 10 ms. */
+static inline QUIET void sleep_10_ms(void)
 {
 	struct timespec ms10 = { 0, 10000000 };
+	double start = now_ns();
 
 	nanosleep(&ms10, NULL);
+	slept_ns += now_ns() - start;
+}
+
+ALONE void stalled(void)
+{
+	sleep_10_ms();
 }
 ALONE void rarely(long n)
 {
@@ -129,16 +153,9 @@ ALONE void rarely(long n)
 }
 ALONE void waits(long n)
 {
-	struct timespec ms10 = { 0, 10000000 };
-
 	work(45);
 	if (n % 100000 == 99999)
-		nanosleep(&ms10, NULL);
-}
-ALONE void stall(long calls)
-{
-	for (long i = 0; i < calls; i++)
-		rarely(i);
+		sleep_10_ms();
 }
 
 ALONE void child(unsigned steps)
@@ -151,20 +168,22 @@ ALONE void parent(long calls, unsigned steps)
 		child(steps);
 }
 
-static QUIET double now_ns(void)
+static QUIET void run_stalls(long calls, void (*function)(long))
 {
-	struct timespec t;
+	double start = now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	for (long i = 0; i < calls; i++)
+		function(i);
+	printf("slept %.0f of %.0f ns\n", slept_ns, now_ns() - start);
 }
 
 static QUIET void run_parent(long calls, unsigned steps)
 {
-	double start = now_ns();
+	double cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), start = now_ns(), ns;
 
 	parent(calls, steps);
-	printf("parent %.0f ns\n", now_ns() - start);
+	ns = now_ns() - start;
+	printf("parent %.0f ns, CPU %.0f ns\n", ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
 }
 
 QUIET int main(int argc, char **argv)
@@ -180,10 +199,9 @@ QUIET int main(int argc, char **argv)
 			tail((unsigned)fmin(
 				30 * pow((double)(next() >> 11) / 9007199254740992.0, -0.8), 1e6));
 	else if (strcmp(shape, "stall") == 0)
-		stall(calls);
+		run_stalls(calls, rarely);
 	else if (strcmp(shape, "wait") == 0)
-		for (long i = 0; i < calls; i++)
-			waits(i);
+		run_stalls(calls, waits);
 	else if (strcmp(shape, "parent") == 0)
 		run_parent(calls, argc > 3 ? (unsigned)atoi(argv[3]) : 100);
 	else
