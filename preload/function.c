@@ -187,8 +187,8 @@ static int64_t usual_self(const struct hp_function *function)
  * Looks whether the function is hot and short by now: then its calls are
  * drawn.  "Short" is its own time: time in callees is known from them.  The
  * less timing weighs against the function, the more calls are timed first.  A
- * recursive function keeps its outermost calls timed, so that its total stays
- * measured: `recursive` holds what applies to the nested ones.
+ * recursive function keeps its outermost calls timed if they take long, so that
+ * its total stays measured: `recursive` holds what applies to the nested ones.
  */
 static HP_COLD void policy_look(struct hp_local *me, struct hp_function *function)
 {
@@ -204,8 +204,21 @@ static HP_COLD void policy_look(struct hp_local *me, struct hp_function *functio
 	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
 	if (function->recursive)
 		function->recursive = 1 + draws;
-	else
+	if (!function->recursive || function->active)
 		function->draws = draws;
+}
+
+/*
+ * An outermost call of a recursive function was measured.  Where these take
+ * little each, there are many, and timing them all would cost more than they do.
+ */
+static void outer_follow(const struct hp_local *me, struct hp_function *function, uint64_t ticks)
+{
+	uint64_t most = (me->clock_cost * HP_OUTER_CLOCKS) >> HP_FINE_BITS;
+	int64_t far = (int64_t)(ticks < most * 16 ? ticks : most * 16) - function->outer_mean;
+
+	function->outer_mean += (int32_t)(far / 16);
+	function->draws = (uint64_t)function->outer_mean < most ? function->recursive - 1 : 0;
 }
 
 static inline void mean_follow(struct hp_function *function, int64_t self)
@@ -348,8 +361,8 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 		policy_look(me, function);
 	if ((function->timed & (HP_CARRY - 1)) == 0)
 		hp_row_carry_all(me, function);
-	if (function->recursive && function->active == 0)
-		function->draws = 0;
+	if (function->recursive > 1 && function->active == 0)
+		outer_follow(me, function, ticks);
 	leave_end(me, f, now, exact);
 	/* Not on a signal stack: it may be small. */
 	if ((++me->leaves & (HP_RECALIBRATE - 1)) == 0 && me->stack == me->home &&
@@ -477,10 +490,9 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	}
 	if (HP_UNLIKELY(function->active > 1) && !function->recursive)
 		function->recursive = 1;
-	if (HP_UNLIKELY(function->recursive > 1) && function->active == 1) {
-		f->weight = 1;
+	/* An outermost call that is timed; those below it are drawn. */
+	if (HP_UNLIKELY(function->recursive > 1) && f->weight == 1)
 		function->draws = function->recursive - 1;
-	}
 	/*
 	 * When every call is timed, the exit before has waited already, or little
 	 * is left of the caller's.  Before a drawn call there may be a lot.

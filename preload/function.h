@@ -10,6 +10,7 @@
 #define HP_LOOK_EVERY 4096	/* timed calls between two looks whether a function is hot and short */
 #define HP_SHORT_CLOCKS 20	/* short: its own time is below this many clock readings, */
 #define HP_VERY_SHORT_CLOCKS 10	/* and if above this many, only after 16 looks */
+#define HP_OUTER_CLOCKS 32	/* a recursive function's outermost calls are timed from here on */
 #define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the draws is enough */
 #define HP_RECALIBRATE 256	/* slow exits between two looks at what the hooks cost */
 #define HP_TAIL_LEAST 32	/* ticks: below it the mean of a short function counts as this */

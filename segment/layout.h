@@ -305,7 +305,7 @@ struct hp_function {
 	uint64_t fn;	/* owner: address in the process that owns the block now */
 	uint64_t most;	/* owner: longest measured duration, ticks; 0 = none, and `least` says nothing */
 	int32_t exit_delta_other;	/* owner: another exit_delta; HP_DELTA_NONE = not seen */
-	uint32_t reserved;
+	int32_t outer_mean;	/* owner: if recursive, running mean of its outermost calls' duration, ticks */
 	uint64_t carries;	/* owner: offset of uint32_t[HP_GROUP_SIZE]: as `groups`, of what the counters carried, in units of HP_CARRY; 0 = none */
 	uint64_t slow_floor;	/* owner: calls up to this length are not among the slowest */
 
