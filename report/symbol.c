@@ -13,6 +13,7 @@
 #include "report/symbol.h"
 
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 #include <libiberty/demangle.h>
@@ -34,8 +35,15 @@
 	X(dwfl_module_getelf) \
 	X(dwfl_module_getsymtab) \
 	X(dwfl_module_getsym_info) \
-	X(dwfl_module_getsrc) \
-	X(dwfl_lineinfo) \
+	X(dwfl_module_addrdie) \
+	X(dwfl_module_nextcu) \
+	X(dwarf_ranges) \
+	X(dwarf_getsrc_die) \
+	X(dwarf_linesrc) \
+	X(dwarf_lineno) \
+	X(dwarf_linecol) \
+	X(dwarf_attr) \
+	X(dwarf_formstring) \
 	X(dwfl_build_id_find_elf) \
 	X(dwfl_standard_find_debuginfo) \
 	X(dwfl_offline_section_address)
@@ -53,6 +61,13 @@ struct symbol {
 	int rank;	/* of several at one address the lowest is shown */
 };
 
+/* A range of a compilation unit's code, in the addresses of the debug information. */
+struct range {
+	uint64_t low;
+	uint64_t high;
+	Dwarf_Die *unit;
+};
+
 struct object {
 	bool is_open;	/* was tried */
 	const char *fault;
@@ -61,6 +76,11 @@ struct object {
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
 	struct symbol *symbols;
 	size_t count;
+	bool has_ranges;	/* was tried */
+	struct range *ranges;	/* by address */
+	size_t range_count;
+	size_t range_room;
+	Dwarf_Addr range_bias;	/* libdwfl's address = address of the debug information + this */
 };
 
 struct hp_symbols {
@@ -89,6 +109,7 @@ void hp_symbols_free(struct hp_symbols *symbols)
 		return;
 	for (size_t i = 0; i < symbols->model->object_count; i++) {
 		free(symbols->objects[i].symbols);
+		free(symbols->objects[i].ranges);
 		if (symbols->objects[i].dwfl)
 			symbols->dw.dwfl_end(symbols->objects[i].dwfl);
 	}
@@ -347,21 +368,96 @@ bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object_place, uint64_t a
 	return false;
 }
 
+/* --- places --- */
+
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return a->low < b->low ? -1 : a->low > b->low;
+}
+
+static void read_ranges(struct hp_symbols *symbols, struct object *object)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr base, low, high, bias;
+
+	object->has_ranges = true;
+	while ((unit = symbols->dw.dwfl_module_nextcu(object->module, unit, &bias))) {
+		ptrdiff_t at = 0;
+
+		object->range_bias = bias;
+		while ((at = symbols->dw.dwarf_ranges(unit, at, &base, &low, &high)) > 0) {
+			object->ranges = hp_xgrow(object->ranges, object->range_count,
+						  &object->range_room, sizeof(*object->ranges));
+			object->ranges[object->range_count++] = (struct range){ low, high, unit };
+		}
+	}
+	if (object->range_count)
+		qsort(object->ranges, object->range_count, sizeof(*object->ranges), compare_ranges);
+}
+
+/*
+ * The compilation unit of the file's `address`, which then is the one that its
+ * debug information has.  libdw finds it by .debug_aranges; clang writes none.
+ */
+static Dwarf_Die *unit_at(struct hp_symbols *symbols, struct object *object, uint64_t *address)
+{
+	uint64_t wanted = *address + object->bias;
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = symbols->dw.dwfl_module_addrdie(object->module, wanted, &bias);
+	size_t low = 0;
+
+	if (unit) {
+		*address = wanted - bias;
+		return unit;
+	}
+	if (!object->has_ranges)
+		read_ranges(symbols, object);
+	*address = wanted -= object->range_bias;
+	for (size_t high = object->range_count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (object->ranges[middle].low <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && wanted < object->ranges[low - 1].high ? object->ranges[low - 1].unit
+								: NULL;
+}
+
 bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_source *source)
 {
 	const struct hp_model_function *f = &symbols->model->functions[function];
 	struct object *object = object_at(symbols, f->object);
-	Dwfl_Line *line;
+	uint64_t address = f->address;
 
 	if (!object || !object->module)
 		return false;
-	line = symbols->dw.dwfl_module_getsrc(object->module, f->address + object->bias);
+	Dwarf_Die *unit = unit_at(symbols, object, &address);
+	Dwarf_Line *line = unit ? symbols->dw.dwarf_getsrc_die(unit, address) : NULL;
 	if (!line)
 		return false;
-	*source = (struct hp_source){ .file = NULL };
-	source->file =
-		symbols->dw.dwfl_lineinfo(line, NULL, &source->line, &source->column, NULL, NULL);
+	*source = (struct hp_source){ .file = symbols->dw.dwarf_linesrc(line, NULL, NULL) };
+	symbols->dw.dwarf_lineno(line, &source->line);
+	symbols->dw.dwarf_linecol(line, &source->column);
 	return source->file != NULL;
+}
+
+const char *hp_symbols_producer(struct hp_symbols *symbols, uint32_t function)
+{
+	const struct hp_model_function *f = &symbols->model->functions[function];
+	struct object *object = object_at(symbols, f->object);
+	uint64_t address = f->address;
+	Dwarf_Attribute attribute;
+
+	if (!object || !object->module)
+		return NULL;
+	Dwarf_Die *unit = unit_at(symbols, object, &address);
+	if (!unit || !symbols->dw.dwarf_attr(unit, DW_AT_producer, &attribute))
+		return NULL;
+	return symbols->dw.dwarf_formstring(&attribute);
 }
 
 const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object)

@@ -36,6 +36,9 @@ const char *hp_symbols_name(struct hp_symbols *symbols, uint32_t function);
 /* Where it stands in the source; false = unknown. */
 bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_source *source);
 
+/* The compiler and its flags, as debug information has them; NULL = unknown. */
+const char *hp_symbols_producer(struct hp_symbols *symbols, uint32_t function);
+
 /* True if `address` of the object is where the symbol `name` starts. */
 bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object, uint64_t address, const char *name);
 
