@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "report/format.h"
+#include "report/hint.h"
 #include "report/memory.h"
 #include "report/name.h"
 #include "report/section.h"
@@ -248,12 +249,26 @@ static void cost_write(const struct hp_model *model, FILE *out)
 		hp_format_percent(&share, 100 * (double)model->overhead_ns / whole, 1));
 }
 
+/* Each line of the hint below the first starts where the first one's text does. */
+static void hint_write(struct hp_report *report, FILE *out)
+{
+	char *hint = hp_hint_headers(report);
+	const char *gap = "note      ";
+
+	for (char *rest = hint, *line; rest && (line = strsep(&rest, "\n"));) {
+		fprintf(out, "%s%s\n", gap, line);
+		gap = "          ";
+	}
+	free(hint);
+}
+
 void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
 	first_line_write(report, out);
 	sums_write(&report->model, out);
 	top_write(report, look, out);
 	cost_write(&report->model, out);
+	hint_write(report, out);
 	losses_write(&report->model.losses, out);
 	faults_write(report, look, out);
 	running_write(&report->model, out);
