@@ -69,10 +69,11 @@ $(B)/san/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED))
 $(B)/libhp.a: $(PARTS_O) $(GUEST_O)
 	$(Q)rm -f $@ && ar rcsP $@ $^
+# The C library first: it has _exit, wait and others that preload/ stands in for.
 $(UNIT): $(B)/test/%: $(B)/san/test/unit/%.o $(B)/san/test/test.o $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(REPORT_LIBS)
 unit: $(UNIT)
 
 $(B)/examples/%: test/examples/%.c

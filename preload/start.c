@@ -2,7 +2,7 @@
 /*
  * start.c - the order of start and end of the library in a process.
  *
- * The start runs in our constructor, or before it in the first hook: other
+ * The start runs in our constructor (load.c), or before it in the first hook: other
  * libraries' constructors may be instrumented and run earlier.  Whatever fails,
  * the program runs on as if we were not there, and one line says why.
  */
@@ -416,7 +416,7 @@ void hp_start_wait_for_finish(void)
 }
 
 /* Handlers of on_exit run from the last to the first, and this is the first: it is told the code. */
-static __attribute__((constructor)) void construct(void)
+void hp_start_load(void)
 {
 	int saved = errno;
 
@@ -426,7 +426,7 @@ static __attribute__((constructor)) void construct(void)
 	errno = saved;
 }
 
-static __attribute__((destructor)) void destruct(void)
+void hp_start_unload(void)
 {
 	if (!is_told)
 		finish(0, NULL);

@@ -16,6 +16,10 @@
  */
 bool hp_start(void);
 
+/* What the library does when it is loaded and unloaded. */
+void hp_start_load(void);
+void hp_start_unload(void);
+
 /* Has hp_local_close called when the thread ends. */
 void hp_start_thread_key(struct hp_local *me);
 

@@ -10,16 +10,6 @@ setup_file()
 	compile ends <"$ROOT/test/behave/ends.c"
 }
 
-# Waits for a report that is written after the program's end, by the helper.
-report_is_there()
-{
-	for _ in $(seq 100); do
-		[ -s "$1" ] && return
-		sleep 0.05
-	done
-	return 1
-}
-
 # ends_alike END TICKS TOCKS - bare, preloaded and under hotpath-run.
 ends_alike()
 {
@@ -37,7 +27,8 @@ ends_alike()
 		echo "$how: status $status, bare $bare; $(cat "$T/err.txt")"
 		[ $status = $bare ]
 		cmp "$T/bare.txt" "$T/out.txt"
-		report_is_there "$T/report"
+		# Of a program that is killed it is written after the end, by the helper.
+		eventually [ -s "$T/report" ]
 		"$ROOT/test/behave/counts.py" "$T/report" tick tock | tee "$T/counts"
 		[ "$(tr '\n' ' ' <"$T/counts")" = "tick $2 tock $3 " ]
 	done

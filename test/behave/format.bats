@@ -119,17 +119,23 @@ agrees()
 	grep -q '^leaf 601077 ' "$T/read"
 }
 
+# Counted, and with times: it can be read while it is written.
+many_leaves()
+{
+	by_name "$T/killed.segment" "$T/endless" >"$T/read" &&
+		grep -q -E '^leaf [0-9]{5,} [0-9]{4,} ' "$T/read"
+}
+
 @test "a reader of FORMAT.md reads what a kill in the middle leaves" {
 	export HOTPATH_SEGMENT_PATH=$T/killed.segment HOTPATH_OUTPUT_FORMAT=none
 	compile endless <<<'volatile int x; void leaf(void) { x++; } int main(void) { for (;;) leaf(); }'
 	LD_PRELOAD=$HP_LIB "$T/endless" &
-	sleep 0.3
+	eventually many_leaves
 	kill -9 $!
 	wait $! 2>/dev/null || true
-	by_name "$T/killed.segment" "$T/endless" >"$T/read"
+	many_leaves
 	cat "$T/read"
 	grep -q '^endless::main 1 ' "$T/read"
-	grep -q -E '^leaf [0-9]{5,} [0-9]{4,} ' "$T/read"
 }
 
 @test "a reader of FORMAT.md refuses what is no segment" {

@@ -39,10 +39,7 @@ counts_are()
 		[ $is_name = 0 ] || names+=("$word")
 		is_name=$((1 - is_name))
 	done
-	for _ in $(seq 100); do
-		[ ! -s "$T/report" ] || break
-		sleep 0.05
-	done
+	eventually [ -s "$T/report" ]
 	[ "$(echo $("$ROOT/test/behave/counts.py" "$T/report" "${names[@]}"))" = "$1" ] ||
 		{ counts_in "$T/report"; return 1; }
 }
@@ -119,7 +116,7 @@ summary()
 	        os.write(w, b"x" * 4096)
 	except BlockingIOError:
 	    os.set_blocking(w, True)
-	run(stderr=w, timeout=5)
+	run(stderr=w, timeout=120)
 	EOF
 	status=0
 	(
@@ -174,18 +171,18 @@ needs_namespaces()
 @test "guest: process 1 does not wait for our helper" {
 	needs_namespaces
 	unshare --pid --fork --propagation unchanged --mount-proc "$T/wait" >"$T/bare"
-	timeout -s KILL 20 unshare --pid --fork --propagation unchanged --mount-proc env LD_PRELOAD="$HP_LIB" "$T/wait" \
+	timeout -s KILL 120 unshare --pid --fork --propagation unchanged --mount-proc env LD_PRELOAD="$HP_LIB" "$T/wait" \
 		>"$T/out" 2>"$T/err"
 	diff "$T/bare" "$T/out"
 	counts_are "one_way 18"
-	timeout -s KILL 20 unshare --pid --fork --propagation unchanged --mount-proc env LD_PRELOAD="$HP_LIB" "$T/wait" killed \
+	timeout -s KILL 120 unshare --pid --fork --propagation unchanged --mount-proc env LD_PRELOAD="$HP_LIB" "$T/wait" killed \
 		>"$T/out" 2>"$T/err"
 	diff "$T/bare" "$T/out"
 }
 
 @test "guest: a subreaper does not wait for our helper" {
 	"$T/wait" >"$T/bare"
-	timeout -s KILL 20 "$T/wait" subreaper "$HP_LIB" >"$T/out" 2>"$T/err"
+	timeout -s KILL 120 "$T/wait" subreaper "$HP_LIB" >"$T/out" 2>"$T/err"
 	diff "$T/bare" "$T/out"
 	[ ! -s "$T/err" ]
 	counts_are "one_way 18"

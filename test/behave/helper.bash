@@ -36,6 +36,17 @@ counts_in()
 	python3 "$ROOT/test/behave/counts.py" "$1"
 }
 
+# Until a command succeeds.  What it waits for takes milliseconds where nobody else runs.
+eventually()
+{
+	local deadline=$((SECONDS + 60))
+
+	until "$@" 2>/dev/null; do
+		[ "$SECONDS" -lt $deadline ] || { echo "never: $*"; return 1; }
+		sleep 0.02
+	done
+}
+
 # Skips a test that is too long for `make test`.
 only_in_full()
 {

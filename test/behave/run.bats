@@ -16,22 +16,13 @@ setup()
 	export HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/report
 }
 
-eventually()
-{
-	for _ in $(seq 200); do
-		"$@" 2>/dev/null && return
-		sleep 0.02
-	done
-	echo "never: $*"
-	return 1
-}
-
 # Status and the one line on stderr of a run that fails before the program starts.
 fails_with()
 {
 	local expected=$1 text=$2
 	shift 2
-	run "$HP_RUN" "$@"
+	status=0
+	output=$("$HP_RUN" "$@" 2>&1) || status=$?
 	echo "$status: $output"
 	[ "$status" = "$expected" ]
 	[[ $output == *"$text"* ]]

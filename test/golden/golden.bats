@@ -11,9 +11,12 @@ done < <(compgen -e HOTPATH_)
 unset NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 . "$ROOT/test/golden/views.sh"
 
-# same CASE - all its views.
+# same CASE - all its views.  One run of the tests at a time: another's programs may be others.
 same()
 {
+	mkdir -p "$golden_place"
+	exec 9<"$golden_place"
+	flock 9
 	unpack "$ROOT/test/golden/$1" || skip "$golden_place belongs to someone else"
 	for one in $views; do
 		view "$one" "$1" >"$BATS_TEST_TMPDIR/$one"

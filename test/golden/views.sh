@@ -4,17 +4,19 @@
 # views.sh - the reports that are kept for each case, how each is made; shared
 # by golden.bats and scripts/refresh-golden.sh.
 
-golden_place=/tmp/hotpath-golden
+golden_place=/tmp/hotpath-golden	# one for all users: the paths are in the segments
+golden_own=${BATS_TEST_TMPDIR:-$golden_place}
 golden_build=${HP_BUILD:-$PWD/build}
 views="table-80.txt table-120.txt all.json"
 
+# unpack CASE - its program and segment.  Fails if the place is somebody else's, with another program.
 unpack()
 {
 	name=$(basename "$1")
-	mkdir -p "$golden_place" && [ -O "$golden_place" ] &&
-		gzip -dc "$1/program.gz" >"$golden_place/$name.new" &&
-		mv "$golden_place/$name.new" "$golden_place/$name" &&
-		gzip -dc "$1/segment.gz" >"$golden_place/$name.segment"
+	mkdir -p "$golden_place" && gzip -dc "$1/segment.gz" >"$golden_own/$name.segment" || return
+	gzip -dc "$1/program.gz" | cmp -s - "$golden_place/$name" && return
+	[ -O "$golden_place" ] && gzip -dc "$1/program.gz" >"$golden_place/$name.new.$$" &&
+		mv "$golden_place/$name.new.$$" "$golden_place/$name"
 }
 
 # view VIEW CASE - on stdout.  The version is not what is tested.
@@ -25,13 +27,13 @@ view()
 	table-*.txt)
 		columns=${1#table-}
 		COLUMNS=${columns%.txt} HOTPATH_REPORT=all "$golden_build/hotpath" report \
-			"$golden_place/$name.segment"
+			"$golden_own/$name.segment"
 		;;
 	all.json)
 		sections=all
 		[ "$name" != stl ] || sections=functions-timing,threads	# its tree is long
 		HOTPATH_REPORT=$sections HOTPATH_OUTPUT_FORMAT=json-pretty HOTPATH_PERCENTILES=0,50,95,99.9,100 \
-			HOTPATH_LIMIT=5 "$golden_build/hotpath" report "$golden_place/$name.segment" |
+			HOTPATH_LIMIT=5 "$golden_build/hotpath" report "$golden_own/$name.segment" |
 			sed '/"version":/d'
 		;;
 	esac

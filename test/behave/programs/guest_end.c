@@ -4,8 +4,10 @@
  */
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static volatile unsigned worked;
@@ -15,10 +17,38 @@ static __attribute__((noinline)) void work(void)
 	worked++;
 }
 
-/* Alone, the process is gone before; with us, exit may still wait for the report. */
+static _Atomic int main_has_left, thread_runs;
+static int main_tid;
+
+static __attribute__((destructor, no_instrument_function)) void leave(void)
+{
+	main_has_left = 1;
+}
+
+/* From the last of the program's own code on, only we make it sleep. */
+static __attribute__((no_instrument_function)) int main_sleeps(void)
+{
+	char path[64], text[256] = "";
+	const char *state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", main_tid);
+	file = fopen(path, "r");
+	if (file) {
+		if (!fgets(text, sizeof(text), file))
+			text[0] = 0;
+		fclose(file);
+	}
+	state = strrchr(text, ')');
+	return state && state[2] == 'S';
+}
+
+/* Alone, the process is gone before; with us, exit still waits for the report. */
 static void *exit_late(void *argument)
 {
-	usleep(10000);
+	thread_runs = 1;
+	while (!main_has_left || !main_sleeps())
+		usleep(100);
 	_exit(77);
 	return argument;
 }
@@ -39,8 +69,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 10; i++)
 		work();
 	if (argc > 1 && strcmp(argv[1], "race") == 0) {
+		main_tid = (int)syscall(SYS_gettid);
 		pthread_create(&thread, NULL, exit_late, NULL);
-		usleep(5000);
+		while (!thread_runs)
+			usleep(100);
 	}
 	if (argc > 1 && strcmp(argv[1], "jump") == 0)
 		jump();

@@ -72,16 +72,20 @@ static void put_file(const char *path)
 		close(fd);
 }
 
-/* A daemon that holds no output open: it ticks, and ends when a file appears. */
+/* A daemon that holds no output open: it ticks, and ends when a file appears, or after a while. */
 static int become_daemon(void)
 {
+	char seen[4096];
+
 	if (daemon(1, 0) < 0)
 		return 1;
 	tick_often(10);
 	put_file(rest[0]);
-	for (int i = 0; i < 1000 && access(rest[1], F_OK) < 0; i++)
+	for (int i = 0; i < 6000 && access(rest[1], F_OK) < 0; i++)
 		usleep(10000);
 	tick_often(10);
+	snprintf(seen, sizeof(seen), "%s.seen", rest[1]);
+	put_file(seen);
 	return 0;
 }
 
@@ -130,7 +134,7 @@ static int wait_for_signal(void)
 	signal(SIGHUP, note_signal);
 	signal(SIGINT, note_signal);
 	put_file(rest[0]);
-	for (int i = 0; i < 1000 && !got; i++)
+	for (int i = 0; i < 6000 && !got; i++)
 		usleep(10000);
 	printf("got %d\n", (int)got);
 	return 6;
