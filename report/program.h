@@ -4,21 +4,36 @@
  *
  * ld.so loads our library into a program; where there is no ld.so, or where it
  * will not, the user is told before the program runs, not by an empty report.
+ * `hotpath run` looks each time, so this reads a few hundred bytes and no more;
+ * `hotpath doctor` goes on from here with libelf (binary.h).
  */
 #ifndef HP_REPORT_PROGRAM_H
 #define HP_REPORT_PROGRAM_H
 
 #include <limits.h>
+#include <stdbool.h>
+
+/* Why the library cannot be loaded. */
+struct hp_obstacle {
+	const char *id;
+	const char *what;	/* goes behind the program's name */
+	const char *remedy;
+};
 
 struct hp_program {
 	char path[PATH_MAX];	/* what to exec */
-	const char *obstacle;	/* why the library cannot be loaded; NULL = it can */
+	char checked[PATH_MAX];	/* what was looked at: `path`, or the program behind its #! */
+	char linker[PATH_MAX];	/* its ld.so; "" = none, or no ELF file */
+	char missing[PATH_MAX];	/* what it is started by and is not there; "" = nothing */
+	const struct hp_obstacle *obstacle;	/* NULL = the library can be loaded */
+	bool is_elf;	/* `checked` is; of any kind of processor */
+	bool has_asan;	/* needs the shared AddressSanitizer, which wants to be loaded first */
 };
 
 /* As execvp looks for it.  Returns 0, -ENOENT, or -EACCES (found, not executable). */
 int hp_program_find(struct hp_program *program, const char *name);
 
-/* Sets `obstacle`.  Follows one `#!`. */
+/* Fills the rest.  Follows `#!` as often as the kernel does. */
 void hp_program_inspect(struct hp_program *program);
 
 #endif

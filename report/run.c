@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/place.h"
 #include "report/program.h"
 #include "segment/clock.h"
 #include "segment/session.h"
@@ -174,36 +175,6 @@ static int parse(struct run *run, int argc, char **argv)
 
 /* ---- the session ---- */
 
-/* Writes the folder of our own executable. */
-static void own_folder(char folder[HP_HELPER_PATH])
-{
-	ssize_t size = readlink("/proc/self/exe", folder, HP_HELPER_PATH - 1);
-
-	folder[size > 0 ? size : 0] = '\0';
-	char *slash = strrchr(folder, '/');
-	if (slash)
-		*slash = '\0';
-}
-
-/* HOTPATH_LIB, else beside our own executable or where `make install` puts it. */
-static bool find_library(char path[HP_HELPER_PATH], const char *folder)
-{
-	static const char *const places[] = { "", "/../lib/hotpath", "/../lib64/hotpath" };
-	const char *wished = getenv("HOTPATH_LIB");
-
-	if (wished && *wished) {
-		snprintf(path, HP_HELPER_PATH, "%s", wished);
-		return access(path, R_OK) == 0;
-	}
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		int size = snprintf(path, HP_HELPER_PATH, "%s%s/libhotpath.so", folder, places[i]);
-
-		if (size < HP_HELPER_PATH && access(path, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool preload(const char *library)
 {
 	const char *others = getenv("LD_PRELOAD");
@@ -245,8 +216,8 @@ static bool start_session(struct run *run)
 	};
 
 	hp_session_init(&run->session);
-	own_folder(folder);
-	if (!find_library(path, folder))
+	hp_place_folder(folder);
+	if (!hp_place_library(path, folder))
 		return refuse(run, path, -ENOENT);
 	if (!preload(path))
 		return false;
@@ -406,7 +377,7 @@ static void report_alone(struct run *run)
 	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
 
 	hp_clock_note(run->segment.header);
-	own_folder(folder);
+	hp_place_folder(folder);
 	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, "hotpath");
 	int error = hp_session_report_alone(&run->segment, path, environ);
 	if (error)
@@ -423,7 +394,14 @@ static void end_session(struct run *run, int status, const struct rusage *usage)
 /* Nothing was run, so nothing is to be reported. */
 static int give_up(struct run *run, int error)
 {
-	fprintf(stderr, "hotpath: %s: %s\n", run->arguments[0], strerror(error));
+	const char *missing = run->program.missing;
+
+	/* The file is there, so the kernel means what it is started by. */
+	if (error == ENOENT && missing[0])
+		fprintf(stderr, "hotpath: %s: it is started by %s, which is not there\n",
+			run->arguments[0], missing);
+	else
+		fprintf(stderr, "hotpath: %s: %s\n", run->arguments[0], strerror(error));
 	if (run->has_session)
 		kill((pid_t)run->session.sampler_pid, SIGKILL);
 	return error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
@@ -468,6 +446,33 @@ static int run_program(struct run *run)
 	return end_like(status, &run->old_mask);
 }
 
+/* What will be missing in the report, before the program prints its own. */
+static void tell_obstacle(const struct run *run)
+{
+	const struct hp_program *program = &run->program;
+	bool is_script = strcmp(program->checked, program->path) != 0;
+
+	if (program->obstacle)
+		fprintf(stderr,
+			"hotpath: %s%s%s %s: the profiler cannot be loaded into it; only its "
+			"threads and CPU time are reported\n",
+			run->arguments[0], is_script ? ": its interpreter " : "",
+			is_script ? program->checked : "", program->obstacle->what);
+}
+
+/* The shared AddressSanitizer ends a program in which another library was loaded before it. */
+static void let_asan_be_second(void)
+{
+	const char *others = getenv("ASAN_OPTIONS");
+	char *value;
+
+	if (asprintf(&value, "%s%sverify_asan_link_order=0", others ? others : "",
+		     others && *others ? ":" : "") < 0)
+		return;
+	setenv("ASAN_OPTIONS", value, 1);
+	free(value);
+}
+
 int hp_cmd_run(int argc, char **argv)
 {
 	static struct run run;
@@ -482,11 +487,9 @@ int hp_cmd_run(int argc, char **argv)
 		return error == -EACCES ? EXIT_NOT_EXECUTABLE : EXIT_NOT_FOUND;
 	}
 	hp_program_inspect(&run.program);
-	if (run.program.obstacle)
-		fprintf(stderr,
-			"hotpath: %s %s: the profiler cannot be loaded into it; only its "
-			"threads and CPU time are reported\n",
-			run.arguments[0], run.program.obstacle);
+	tell_obstacle(&run);
+	if (run.program.has_asan)
+		let_asan_be_second();
 	run.segment = (struct hp_segment)HP_SEGMENT_NONE;
 	return run_program(&run);
 }
