@@ -26,6 +26,7 @@
 #include "preload/real.h"
 #include "preload/say.h"
 #include "preload/wait.h"
+#include "segment/clock.h"
 #include "segment/session.h"
 #include "segment/setting.h"
 
@@ -345,6 +346,7 @@ static void report_alone(void)
 	char path[HP_HELPER_PATH];
 	int error = -ENOENT;
 
+	hp_clock_note(hp_segment.header);	/* nobody else does it any more */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
 		error = hp_session_report_alone(&hp_segment, path, environ);
 	if (error)

@@ -31,8 +31,8 @@ static void first_line_write(struct hp_report *report, FILE *out)
 		fprintf(out, "%s%s", gap, hp_section_table[i].name);
 		gap = ", ";
 	}
-	if (report->settings->label) {
-		char *label = hp_text_clean(report->settings->label);
+	if (report->label) {
+		char *label = hp_text_clean(report->label);
 
 		fprintf(out, " | %s", label);
 		free(label);
@@ -272,4 +272,33 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	losses_write(&report->model.losses, out);
 	faults_write(report, look, out);
 	running_write(&report->model, out);
+}
+
+/* The function that takes most of the time itself. */
+static const struct hp_model_function *busiest(struct hp_report *report)
+{
+	const struct hp_model_function *best = NULL;
+
+	for (size_t i = 0; i < report->model.function_count; i++) {
+		const struct hp_model_function *f = &report->model.functions[i];
+
+		if (f->calls && f != report->wrapper && (!best || f->self_ns > best->self_ns))
+			best = f;
+	}
+	return best;
+}
+
+char *hp_head_hint(struct hp_report *report, const struct hp_look *look)
+{
+	const struct hp_model_function *f = busiest(report);
+	char *name, *line;
+
+	if (!f || report->settings->disable_hints)
+		return NULL;
+	name = hp_name_short(hp_report_name(report, f), (size_t)report->settings->name_depth);
+	line = hp_xprintf("\n%snext: hotpath report --callers '%s' (or --tree, --folded)%s\n",
+			  look->is_coloured ? "\033[2m" : "", name,
+			  look->is_coloured ? "\033[0m" : "");
+	free(name);
+	return line;
 }

@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "report/field.h"
 #include "report/format.h"
 #include "report/memory.h"
 #include "report/section.h"
@@ -325,29 +326,82 @@ static void section_add(struct hp_report *report, const struct hp_section *secti
 	free(list.rows);
 }
 
+static void text_add(cJSON *object, const char *key, const char *text)
+{
+	char *clean = text ? hp_text_clean(text) : NULL;
+
+	if (clean)
+		cJSON_AddStringToObject(object, key, clean);
+	free(clean);
+}
+
+/* What was found out when the run ended. */
+static void facts_add(const struct hp_facts *facts, cJSON *meta)
+{
+	const char *sha = hp_facts_get(facts, "git.sha");
+	const char *cores = hp_facts_get(facts, "cores");
+	cJSON *git;
+
+	if (cores)
+		add_whole(meta, "cores", hp_field_number(cores));
+	if (!sha)
+		return;
+	git = cJSON_AddObjectToObject(meta, "git");
+	text_add(git, "sha", sha);
+	text_add(git, "ref", hp_facts_get(facts, "git.ref"));
+}
+
 static void meta_add(struct hp_report *report, cJSON *root)
 {
+	static const struct hp_facts none = HP_FACTS_NONE;
+	const struct hp_facts *facts = report->record.facts ? report->record.facts : &none;
 	const struct hp_model *model = &report->model;
 	time_t created = (time_t)(model->reader.header.created_unix_ns / 1000000000);
 	cJSON *meta = cJSON_AddObjectToObject(root, "meta");
+	const char *os = hp_facts_get(facts, "os");
 	struct utsname system;
 	struct tm parts;
 	char text[160];
 
-	if (uname(&system) == 0) {
+	if (!os && uname(&system) == 0) {
 		snprintf(text, sizeof(text), "linux-%s", system.machine);
-		cJSON_AddStringToObject(meta, "os", text);
+		os = text;
 	}
+	text_add(meta, "os", os);
 	if (gmtime_r(&created, &parts) &&
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts))
 		cJSON_AddStringToObject(meta, "created_at", text);
 	cJSON_AddStringToObject(meta, "profiler", "hotpath " HP_VERSION);
-	if (model->root != HP_NONE && model->processes[model->root].command) {
-		char *command = hp_text_clean(model->processes[model->root].command);
+	if (model->root != HP_NONE)
+		text_add(meta, "command", model->processes[model->root].command);
+	facts_add(facts, meta);
+}
 
-		cJSON_AddStringToObject(meta, "command", command);
-		free(command);
+static int compare_facts(const void *left, const void *right)
+{
+	return strcmp(((const struct hp_fact *)left)->key, ((const struct hp_fact *)right)->key);
+}
+
+/* HOTPATH_USER_METADATA, sorted by key. */
+static void user_add(const struct hp_facts *facts, cJSON *root)
+{
+	struct hp_fact *pairs = hp_xcalloc(facts->count, sizeof(*pairs));
+	size_t count = 0;
+	cJSON *user;
+
+	for (size_t i = 0; i < facts->count; i++)
+		if (strncmp(facts->list[i].key, "user.", 5) == 0)
+			pairs[count++] = facts->list[i];
+	qsort(pairs, count, sizeof(*pairs), compare_facts);
+	user = count ? cJSON_AddObjectToObject(root, "user_metadata") : NULL;
+	for (size_t i = 0; i < count; i++) {
+		char *key = hp_text_clean(pairs[i].key + 5);
+
+		if (!cJSON_HasObjectItem(user, key))
+			text_add(user, key, pairs[i].value);
+		free(key);
 	}
+	free(pairs);
 }
 
 /* The head of the tables, as numbers. */
@@ -384,12 +438,9 @@ void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
 	cJSON_AddStringToObject(root, "type", "hotpath_report");
 	cJSON_AddStringToObject(root, "version", SHAPE_VERSION);
 	meta_add(report, root);
-	if (report->settings->label) {
-		char *label = hp_text_clean(report->settings->label);
-
-		cJSON_AddStringToObject(root, "label", label);
-		free(label);
-	}
+	text_add(root, "label", report->label);
+	if (report->record.facts)
+		user_add(report->record.facts, root);
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (report->is_shown[i])
 			section_add(report, &hp_section_table[i], root);

@@ -19,7 +19,8 @@ static int cmd_help(int argc, char **argv);
 
 static const struct command commands[] = {
 	{ "run", hp_cmd_run, "run a program and report when it ends" },
-	{ "report", hp_cmd_report, "print the report of a saved segment" },
+	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
+	{ "list", hp_cmd_list, "show the runs that are kept" },
 	{ "flags", hp_cmd_flags, "print what to compile with, for $(hotpath flags g++)" },
 	{ "version", cmd_version, "print the version" },
 	{ "help", cmd_help, "print this, or the help of a command" },

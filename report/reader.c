@@ -23,6 +23,8 @@ void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 	if (used < reader->segment.size)
 		reader->segment.size = used > HP_PAGE ? used : HP_PAGE;
 	reader->steps = reader->segment.size / HP_LINE;
+	if (reader->segment.records_most && reader->segment.records_most < reader->steps)
+		reader->steps = reader->segment.records_most;
 }
 
 void hp_reader_release(struct hp_reader *reader)

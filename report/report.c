@@ -218,12 +218,26 @@ static double whole_of(const struct hp_report *report)
 void hp_report_init(struct hp_report *report, struct hp_segment *segment,
 		    const struct hp_settings *settings, hp_complain complain, void *context)
 {
+	static const struct hp_record none = { .legend = NULL };
+
+	hp_report_init_record(report, segment, &none, settings, complain, context);
+}
+
+void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
+			   const struct hp_record *record, const struct hp_settings *settings,
+			   hp_complain complain, void *context)
+{
 	struct speaker speaker = { complain, context };
 
 	memset(report, 0, sizeof(*report));
 	report->settings = settings;
+	report->record = *record;
+	report->label = settings->label || !record->facts ? settings->label
+							  : hp_facts_get(record->facts, "label");
 	hp_model_init(&report->model, segment);
-	report->symbols = hp_symbols_new(&report->model);
+	if (record->legend)
+		hp_legend_bind(record->legend, &report->model);
+	report->symbols = hp_symbols_new(&report->model, record->legend);
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
 	choose_sections(report, &speaker);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/facts.h"
+#include "report/legend.h"
 #include "report/model.h"
 #include "report/symbol.h"
 #include "segment/setting.h"
@@ -25,10 +27,19 @@ struct hp_focus {
 	regex_t regex;
 };
 
+/* What a kept file tells beside its segment.  All of it stays the caller's. */
+struct hp_record {
+	struct hp_legend *legend;	/* NULL = names are in the programs' files */
+	const struct hp_facts *facts;	/* NULL = not known */
+	const char *file;	/* to be told above the tables; NULL = none */
+};
+
 struct hp_report {
 	struct hp_model model;
 	struct hp_symbols *symbols;
 	const struct hp_settings *settings;
+	struct hp_record record;
+	const char *label;	/* NULL = none */
 	struct hp_focus focus;
 	bool is_shown[HP_SECTIONS_MOST];	/* beside hp_section_table */
 	char *caller;	/* comm::main */
@@ -44,6 +55,11 @@ struct hp_report {
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */
 void hp_report_init(struct hp_report *report, struct hp_segment *segment,
 		    const struct hp_settings *settings, hp_complain complain, void *context);
+
+/* The same of a run that was kept, or is to be. */
+void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
+			   const struct hp_record *record, const struct hp_settings *settings,
+			   hp_complain complain, void *context);
 void hp_report_release(struct hp_report *report);
 
 /* The full name of a function of the model, or of `life`. */

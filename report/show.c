@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show.c - `hotpath report`: reads a segment, prints the report.
+ * show.c - `hotpath report`: reads a run, prints the report.
  *
- * A person gives a file and reads on stdout.  The helper process gives an open
- * segment (--fd) whose program just ended; that report goes to stderr, since
- * stdout belongs to the program, and the settings' faults were told already.
+ * A person names a run, or means the newest, and reads on stdout.  The helper
+ * process gives an open segment (--fd) whose program just ended; that report
+ * goes to stderr, since stdout belongs to the program, and the settings' faults
+ * were told already.  Then the run is kept.  (--again: the processes that
+ * outlived the program ended, too.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,8 @@
 #include <unistd.h>
 
 #include "report/command.h"
+#include "report/input.h"
+#include "report/keep.h"
 #include "report/memory.h"
 #include "report/view.h"
 
@@ -46,18 +50,20 @@ static const struct flag flags[] = {
 
 #define FLAGS (sizeof(flags) / sizeof(flags[0]))
 
-enum { FLAG_FD = 256 };
+enum { FLAG_FD = 256, FLAG_AGAIN };
 
 struct ask {
 	struct hp_settings settings;
-	const char *path;
-	int fd;	/* -1 = `path` */
+	const char *path;	/* NULL = the newest kept run */
+	int fd;	/* of a session that just ended; -1 = `path` */
+	bool is_again;	/* and was reported when its root ended */
 	bool is_limited;	/* by a flag: it beats the limits of the sections */
 };
 
 static const char usage_text[] =
-	"Usage: hotpath report [OPTION]... FILE\n"
-	"Print the report of FILE, a segment kept by HOTPATH_SEGMENT_PATH=FILE.\n\n"
+	"Usage: hotpath report [OPTION]... [FILE]\n"
+	"Print the report of a run again: of the newest one, or of FILE, which is a file, -\n"
+	"(stdin), or what `hotpath list` shows: a pid or a program's name.\n\n"
 	"  -f, --format=WORD      table, json, json-pretty, none\n"
 	"  -o, --output=FILE      write there instead of stdout; - is stdout\n"
 	"  -r, --report=LIST      sections: functions-timing,calltree,threads; auto; all;\n"
@@ -94,6 +100,7 @@ static void options_make(struct option *options, char *letters)
 			*letters++ = ':';
 	}
 	options[i++] = (struct option){ "fd", required_argument, NULL, FLAG_FD };
+	options[i++] = (struct option){ "again", no_argument, NULL, FLAG_AGAIN };
 	options[i++] = (struct option){ "help", no_argument, NULL, 'h' };
 	options[i] = (struct option){ 0 };
 	strcpy(letters, "h");
@@ -129,7 +136,7 @@ static bool fd_read(const char *text, int *fd)
 /* Returns -1 to go on, else the exit status. */
 static int options_read(struct ask *ask, int argc, char **argv)
 {
-	struct option options[FLAGS + 3];
+	struct option options[FLAGS + 4];
 	char letters[2 * FLAGS + 2];
 	int letter;
 
@@ -143,16 +150,18 @@ static int options_read(struct ask *ask, int argc, char **argv)
 			if (!fd_read(optarg, &ask->fd))
 				return HP_EXIT_USAGE;
 			break;
+		case FLAG_AGAIN:
+			ask->is_again = true;
+			break;
 		default:
 			if (!flag_set(ask, letter, optarg))
 				return HP_EXIT_USAGE;
 		}
 	}
 	ask->path = argv[optind];
-	if (!!ask->path + (ask->fd >= 0) == 1 && argc - optind <= 1)
+	if (argc - optind + (ask->fd >= 0) <= 1)
 		return -1;
-	fprintf(stderr, "hotpath report: %s; see hotpath report --help\n",
-		ask->path ? "one FILE at a time" : "which FILE?");
+	fprintf(stderr, "hotpath report: one FILE at a time; see hotpath report --help\n");
 	return HP_EXIT_USAGE;
 }
 
@@ -169,32 +178,16 @@ static void on_bus_error(int signal_number)
 	_exit(HP_EXIT_FAILED);
 }
 
-static const char *remedy(enum hp_segment_fault fault)
+/* The segment of a session that just ended. */
+static bool open_ended(const struct ask *ask, struct hp_input *input)
 {
-	switch (fault) {
-	case HP_SEGMENT_FOREIGN:
-		return "; give the file named by HOTPATH_SEGMENT_PATH";
-	case HP_SEGMENT_TRUNCATED:
-	case HP_SEGMENT_CORRUPTED:
-		return "; record again with HOTPATH_SEGMENT_PATH";
-	case HP_SEGMENT_NEWER:
-		return "; use the hotpath that recorded it";
-	default:
-		return "";
-	}
-}
+	enum hp_segment_fault fault;
 
-static bool open_segment(const struct ask *ask, struct hp_segment *segment)
-{
-	enum hp_segment_fault fault = ask->fd >= 0 ? hp_segment_map_fd(segment, ask->fd)
-						   : hp_segment_map_file(segment, ask->path);
-	bool has_reason = fault == HP_SEGMENT_MISSING || fault == HP_SEGMENT_UNMAPPED;
-
+	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
+	fault = hp_segment_map_fd(&input->segment, ask->fd);
 	if (fault == HP_SEGMENT_FINE)
 		return true;
-	fprintf(stderr, "hotpath: %s %s%s%s%s\n", ask->path ? ask->path : "the segment",
-		hp_segment_fault_text(fault), has_reason ? ": " : "",
-		has_reason ? strerror(errno) : "", remedy(fault));
+	fprintf(stderr, "hotpath: the segment %s\n", hp_segment_fault_text(fault));
 	return false;
 }
 
@@ -250,9 +243,8 @@ static int write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
-static int print(struct hp_report *report, const struct ask *ask)
+static int print(struct hp_report *report, const struct ask *ask, int fd)
 {
-	int fd = open_output(ask);
 	struct hp_look look = hp_look_of(fd, &ask->settings);
 	char *text = NULL;
 	size_t size = 0;
@@ -269,9 +261,18 @@ static int print(struct hp_report *report, const struct ask *ask)
 		return HP_EXIT_FAILED;
 	status = write_all(fd, text, size);
 	free(text);
-	if (fd > 2 && close(fd) != 0)
-		status = HP_EXIT_FAILED;
 	return status;
+}
+
+/* The last line: what else this run can tell.  It is kept, so it needs not be run again. */
+static void hint(struct hp_report *report, const struct ask *ask, int fd)
+{
+	struct hp_look look = hp_look_of(fd, &ask->settings);
+	char *text = ask->settings.format == HP_FORMAT_TABLE ? hp_head_hint(report, &look) : NULL;
+
+	if (text)
+		write_all(fd, text, strlen(text));
+	free(text);
 }
 
 /* Flags were applied already: this is for the lines only. */
@@ -282,10 +283,49 @@ static void settings_tell(void)
 	hp_settings_read(&told, environ, say_line, NULL);
 }
 
+/* A session has ended: its report, and the file that stays. */
+static int end(struct hp_report *report, const struct ask *ask)
+{
+	const struct hp_settings *settings = &ask->settings;
+	bool is_printed =
+		settings->format != HP_FORMAT_NONE && (!ask->is_again || settings->output_path);
+	char *text = hp_facts_gather(&report->model, settings);
+	struct hp_facts facts;
+	int fd = 2, status = 0;
+
+	hp_facts_init(&facts, hp_xstrdup(text));
+	report->record.facts = &facts;
+	if (is_printed) {
+		fd = open_output(ask);
+		status = print(report, ask, fd);
+	}
+	if (settings->keep && hp_keep(report, ask->fd, text, say_line, NULL) && is_printed)
+		hint(report, ask, fd);
+	if (fd > 2 && close(fd) != 0)
+		status = HP_EXIT_FAILED;
+	hp_facts_release(&facts);
+	free(text);
+	return status;
+}
+
+/* Somebody asks about a run. */
+static int show(struct hp_report *report, const struct ask *ask)
+{
+	int fd, status;
+
+	if (ask->settings.format == HP_FORMAT_NONE)
+		return 0;
+	fd = open_output(ask);
+	status = print(report, ask, fd);
+	if (fd > 2 && close(fd) != 0)
+		status = HP_EXIT_FAILED;
+	return status;
+}
+
 int hp_cmd_report(int argc, char **argv)
 {
 	struct ask ask = { .fd = -1 };
-	struct hp_segment segment;
+	struct hp_input input;
 	struct hp_report report;
 	int status;
 
@@ -298,14 +338,12 @@ int hp_cmd_report(int argc, char **argv)
 	if (ask.is_limited)
 		limit_settle(&ask.settings);
 	signal(SIGBUS, on_bus_error);
-	if (!open_segment(&ask, &segment))
+	if (!(ask.fd >= 0 ? open_ended(&ask, &input) : hp_input_open(&input, ask.path)))
 		return HP_EXIT_FAILED;
-	if (ask.settings.format == HP_FORMAT_NONE) {
-		hp_segment_release(&segment);
-		return 0;
-	}
-	hp_report_init(&report, &segment, &ask.settings, say_line, NULL);
-	status = print(&report, &ask);
+	hp_report_init_record(&report, &input.segment, &input.record, &ask.settings, say_line,
+			      NULL);
+	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
 	hp_report_release(&report);
+	hp_input_release(&input);
 	return status;
 }

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "report/format.h"
+#include "report/legend.h"
 #include "report/memory.h"
 #include "segment/layout.h"
 
@@ -85,6 +86,7 @@ struct object {
 
 struct hp_symbols {
 	const struct hp_model *model;
+	const struct hp_legend *legend;	/* NULL = names are in the files */
 	struct object *objects;	/* beside model->objects */
 	char **names;	/* beside model->functions; NULL = not asked for yet */
 	bool is_loaded;	/* was tried */
@@ -93,11 +95,12 @@ struct hp_symbols {
 	Dwfl_Callbacks callbacks;
 };
 
-struct hp_symbols *hp_symbols_new(const struct hp_model *model)
+struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend)
 {
 	struct hp_symbols *symbols = hp_xcalloc(1, sizeof(*symbols));
 
 	symbols->model = model;
+	symbols->legend = legend;
 	symbols->objects = hp_xcalloc(model->object_count, sizeof(*symbols->objects));
 	symbols->names = hp_xcalloc(model->function_count, sizeof(*symbols->names));
 	return symbols;
@@ -258,6 +261,10 @@ static struct object *object_at(struct hp_symbols *symbols, uint32_t place)
 	if (object->is_open)
 		return object;
 	object->is_open = true;
+	if (symbols->legend) {
+		object->fault = hp_legend_fault(symbols->legend, place);
+		return object;
+	}
 	object->fault = open_dwfl(symbols, &symbols->model->objects[place], object);
 	if (object->module)
 		read_symbols(symbols, object);
@@ -324,14 +331,32 @@ static char *unknown_name(const struct hp_symbols *symbols, const struct hp_mode
 			  (unsigned long long)f->address);
 }
 
-static char *name_of(struct hp_symbols *symbols, const struct hp_model_function *f)
+static const struct hp_legend_entry *entry_of(const struct hp_symbols *symbols,
+					      const struct hp_model_function *f)
+{
+	return symbols->legend ? hp_legend_find(symbols->legend, f->object, f->address) : NULL;
+}
+
+/* The symbol that `f` is, or lies in. */
+static const struct symbol *symbol_of(struct hp_symbols *symbols, const struct hp_model_function *f)
 {
 	struct object *object = object_at(symbols, f->object);
 	const struct symbol *symbol = object ? symbol_at(object, f->address) : NULL;
+	bool is_in = symbol &&
+		     (f->address == symbol->address || f->address - symbol->address < symbol->size);
+
+	return is_in ? symbol : NULL;
+}
+
+static char *name_of(struct hp_symbols *symbols, const struct hp_model_function *f)
+{
+	const struct symbol *symbol = symbol_of(symbols, f);
+	const struct hp_legend_entry *entry = entry_of(symbols, f);
 	char *name, *whole;
 
-	if (!symbol ||
-	    (f->address != symbol->address && f->address - symbol->address >= symbol->size))
+	if (entry)
+		return hp_xstrdup(entry->name);
+	if (!symbol)
 		return unknown_name(symbols, f);
 	name = demangled(symbol->name);
 	if (f->address == symbol->address)
@@ -353,12 +378,23 @@ const char *hp_symbols_name(struct hp_symbols *symbols, uint32_t function)
 	return symbols->names[function];
 }
 
+bool hp_symbols_has_name(struct hp_symbols *symbols, uint32_t function)
+{
+	const struct hp_model_function *f = &symbols->model->functions[function];
+
+	return entry_of(symbols, f) || symbol_of(symbols, f);
+}
+
 bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object_place, uint64_t address,
 		   const char *name)
 {
 	const struct object *object = object_at(symbols, object_place);
 	const struct symbol *symbol = object ? symbol_at(object, address) : NULL;
+	const struct hp_legend_entry *entry =
+		symbols->legend ? hp_legend_find(symbols->legend, object_place, address) : NULL;
 
+	if (entry)
+		return entry->is_main && strcmp(name, "main") == 0;
 	for (; symbol && symbol < object->symbols + object->count; symbol++) {
 		if (symbol->address != address)
 			return false;
@@ -431,8 +467,13 @@ bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_
 {
 	const struct hp_model_function *f = &symbols->model->functions[function];
 	struct object *object = object_at(symbols, f->object);
+	const struct hp_legend_entry *entry = entry_of(symbols, f);
 	uint64_t address = f->address;
 
+	if (entry) {
+		*source = (struct hp_source){ entry->file, entry->line, entry->column };
+		return *entry->file != 0;
+	}
 	if (!object || !object->module)
 		return false;
 	Dwarf_Die *unit = unit_at(symbols, object, &address);
@@ -449,9 +490,12 @@ const char *hp_symbols_producer(struct hp_symbols *symbols, uint32_t function)
 {
 	const struct hp_model_function *f = &symbols->model->functions[function];
 	struct object *object = object_at(symbols, f->object);
+	const struct hp_legend_entry *entry = entry_of(symbols, f);
 	uint64_t address = f->address;
 	Dwarf_Attribute attribute;
 
+	if (entry)
+		return *entry->producer ? entry->producer : NULL;
 	if (!object || !object->module)
 		return NULL;
 	Dwarf_Die *unit = unit_at(symbols, object, &address);

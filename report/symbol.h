@@ -16,6 +16,7 @@
 #include "report/model.h"
 
 struct hp_symbols;
+struct hp_legend;
 
 struct hp_source {
 	const char *file;
@@ -23,8 +24,12 @@ struct hp_source {
 	int column;
 };
 
-/* The model's objects and functions stay where they are while this lives. */
-struct hp_symbols *hp_symbols_new(const struct hp_model *model);
+/*
+ * The model's objects and functions stay where they are while this lives.  With
+ * a `legend`, which stays the caller's, names come from it alone: files of
+ * today's machine need not be those of then.
+ */
+struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend);
 void hp_symbols_free(struct hp_symbols *symbols);
 
 /*
@@ -32,6 +37,9 @@ void hp_symbols_free(struct hp_symbols *symbols);
  * characters: of the symbol that starts there or, not found, module+0xoffset.
  */
 const char *hp_symbols_name(struct hp_symbols *symbols, uint32_t function);
+
+/* True if that name is a symbol's. */
+bool hp_symbols_has_name(struct hp_symbols *symbols, uint32_t function);
 
 /* Where it stands in the source; false = unknown. */
 bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_source *source);

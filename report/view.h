@@ -27,6 +27,9 @@ void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *
 /* head.c: the lines above the tables */
 void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
+/* A fresh line for the end: what to ask this run next; NULL = nothing was recorded. */
+char *hp_head_hint(struct hp_report *report, const struct hp_look *look);
+
 /* json.c */
 void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out);
 

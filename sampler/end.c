@@ -91,7 +91,8 @@ static void own_folder(char folder[HP_HELPER_PATH])
 static int start(struct hp_end *end)
 {
 	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
-	char *arguments[] = { name, report, option, number, NULL };
+	static char again[] = "--again";
+	char *arguments[] = { name, report, option, number, end->is_quiet ? again : NULL, NULL };
 	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
 	posix_spawnattr_t attributes;
 	sigset_t none;

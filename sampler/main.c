@@ -203,6 +203,18 @@ static void report_is_done(struct sampler *sampler)
 	sampler->asked_ns = 0;
 }
 
+/* Somebody reads the report now, or may read the run later. */
+static bool is_wanted(const struct hp_settings *settings)
+{
+	return settings->format != HP_FORMAT_NONE || settings->keep;
+}
+
+/* What outlived the root is to be told once more, in a file. */
+static bool is_wanted_again(const struct hp_settings *settings)
+{
+	return settings->keep || (settings->format != HP_FORMAT_NONE && settings->output_path);
+}
+
 static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 {
 	struct hp_header *header = sampler->segment.header;
@@ -218,7 +230,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	atomic_store_explicit(&header->report_word, HP_REPORT_STARTED, memory_order_release);
 	syscall(SYS_futex, &header->report_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	hp_end_status(&sampler->end, root_pidfd, is_dead);
-	if (!hp_end_start(&sampler->end, sampler->settings.format != HP_FORMAT_NONE)) {
+	if (!hp_end_start(&sampler->end, is_wanted(&sampler->settings))) {
 		report_is_done(sampler);
 		return;
 	}
@@ -381,7 +393,7 @@ int main(void)
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
 		root_ends(&sampler, -1, true);	/* it was faster than us */
 	run(&sampler);
-	if (sampler.settings.output_path && sampler.settings.format != HP_FORMAT_NONE &&
+	if (is_wanted_again(&sampler.settings) &&
 	    hp_members_outlived(&sampler.members, sampler.reported_ticks))
 		hp_end_again(&sampler.end);
 	return 0;

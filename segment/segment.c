@@ -369,8 +369,7 @@ static bool is_sane(const struct hp_header *header)
 	       atomic_load_explicit(&header->used, memory_order_relaxed) >= HP_PAGE;
 }
 
-/* What is wrong with a header whose file has `file_size` bytes. */
-static enum hp_segment_fault check_header(const struct hp_header *header, uint64_t file_size)
+enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t file_size)
 {
 	if (atomic_load_explicit(&header->magic, memory_order_acquire) != HP_MAGIC)
 		return HP_SEGMENT_FOREIGN;
@@ -398,7 +397,7 @@ static enum hp_segment_fault check_fd(int fd, uint64_t *size)
 		return HP_SEGMENT_UNMAPPED;
 	if (got >= (ssize_t)sizeof(copy.magic) && (size_t)got < sizeof(copy))
 		return copy.magic == HP_MAGIC ? HP_SEGMENT_TRUNCATED : HP_SEGMENT_FOREIGN;
-	enum hp_segment_fault fault = check_header(&copy, (uint64_t)status.st_size);
+	enum hp_segment_fault fault = hp_segment_check(&copy, (uint64_t)status.st_size);
 	*size = least((uint64_t)status.st_size, copy.size);
 	return fault;
 }

@@ -22,11 +22,12 @@ struct hp_segment {
 	uint64_t size;	/* bytes mapped; offsets end here */
 	int fd;	/* -1 = none */
 	const char *failed;	/* after a failure: what was tried, a static text */
+	uint64_t records_most;	/* readers: no list is longer; 0 = not known */
 };
 
 #define HP_SEGMENT_NONE \
 	{ \
-		.header = NULL, .size = 0, .fd = -1, .failed = NULL \
+		.header = NULL, .size = 0, .fd = -1, .failed = NULL, .records_most = 0 \
 	}
 
 /* What the creator asks for. */
@@ -104,6 +105,9 @@ enum hp_segment_fault {
  */
 enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd);
 enum hp_segment_fault hp_segment_map_file(struct hp_segment *segment, const char *path);
+
+/* What is wrong with a header of which, with all behind it, `file_size` bytes are there. */
+enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t file_size);
 
 /* A text that goes after the file's name and a colon. */
 const char *hp_segment_fault_text(enum hp_segment_fault fault);

@@ -23,6 +23,8 @@ const struct hp_setting hp_setting_table[] = {
 	  "file for the report, instead of stderr" },
 	{ "HOTPATH_REPORT_LABEL", HP_SETTING_TEXT, AT(label), NULL, "any text", 0, 0,
 	  "printed in the report's first line" },
+	{ "HOTPATH_USER_METADATA", HP_SETTING_PAIRS, AT(user_metadata), NULL,
+	  "key=value pairs with commas between them", 0, 0, "told in JSON, kept with the run" },
 	{ "HOTPATH_PERCENTILES", HP_SETTING_PERCENTILES, AT(percentiles), "95",
 	  "up to 16 numbers from 0 to 100, as in 50,95,99.9", 0, 0, "percentile columns" },
 	{ "HOTPATH_FOCUS", HP_SETTING_TEXT, AT(focus), NULL, "a part of the name, or /regex/", 0, 0,
@@ -58,6 +60,10 @@ const struct hp_setting hp_setting_table[] = {
 	  "upper limit of what is recorded, sparse" },
 	{ "HOTPATH_SEGMENT_PATH", HP_SETTING_TEXT, AT(segment_path), NULL, "a path, %p = pid", 0, 0,
 	  "keep the record in a file, for `hotpath report FILE`" },
+	{ "HOTPATH_KEEP", HP_SETTING_COUNT, AT(keep), "20", "0 to 10000; 0 = none", 0, 10000,
+	  "runs that stay in ~/.local/state/hotpath, for `hotpath list` and `hotpath report`" },
+	{ "HOTPATH_DISABLE_HINTS", HP_SETTING_BOOL, AT(disable_hints), "0", "1, true, 0 or false",
+	  0, 0, "no line below the report that says what to ask next" },
 	{ "HOTPATH_VERBOSE", HP_SETTING_BOOL, AT(is_verbose), "0", "1, true, 0 or false", 0, 0,
 	  "say what is set, hooked and lost" },
 };
@@ -99,7 +105,7 @@ static void refuse(const struct reader *r, const struct hp_setting *s, const cha
 	line_add(&line, value, length < 40 ? length : 40);
 	line_add(&line, length > 40 ? "...' is not allowed; " : "' is not allowed; ", SIZE_MAX);
 	line_add(&line, s->allowed, SIZE_MAX);
-	if (s->kind == HP_SETTING_PERCENTILES) {
+	if (s->kind == HP_SETTING_PERCENTILES || s->kind == HP_SETTING_PAIRS) {
 		line_add(&line, "; the rest is used", SIZE_MAX);
 	} else if (s->usual) {
 		line_add(&line, "; default: ", SIZE_MAX);
@@ -260,6 +266,20 @@ static bool read_percentiles(const struct reader *r, const struct hp_setting *s,
 	return !is_told;
 }
 
+/* k=v,k=v */
+static bool are_pairs(const char *value)
+{
+	for (; *value; value += *value == ',') {
+		size_t length = strcspn(value, ",");
+		const char *equals = memchr(value, '=', length);
+
+		if (!equals || equals == value)
+			return false;
+		value += length;
+	}
+	return true;
+}
+
 static bool set(const struct reader *r, const struct hp_setting *s, const char *value)
 {
 	void *place = (char *)r->out + s->place;
@@ -276,6 +296,10 @@ static bool set(const struct reader *r, const struct hp_setting *s, const char *
 	case HP_SETTING_SIZE:
 		is_good = read_number(s, value, place);
 		break;
+	case HP_SETTING_PAIRS:
+		/* Readers skip what is no pair. */
+		is_good = are_pairs(value);
+		/* fall through */
 	case HP_SETTING_TEXT:
 		value = *value ? value : s->usual;
 		memcpy(place, &value, sizeof(value));

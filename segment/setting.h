@@ -26,6 +26,7 @@ enum hp_setting_kind {
 	HP_SETTING_COUNT,	/* least..most -> uint64_t */
 	HP_SETTING_SIZE,	/* the same with K, M, G behind it */
 	HP_SETTING_TEXT,	/* anything -> const char *, NULL = not set or empty */
+	HP_SETTING_PAIRS,	/* key=value,key=value -> const char *, as TEXT */
 	HP_SETTING_PERCENTILES,	/* 50,99.9 -> struct hp_percentiles */
 };
 
@@ -56,6 +57,7 @@ struct hp_settings {
 	uint32_t exclude_wrapper;
 	uint32_t no_follow;
 	uint32_t is_verbose;
+	uint32_t disable_hints;
 	uint64_t limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t functions_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
@@ -63,10 +65,12 @@ struct hp_settings {
 	uint64_t logs_limit;
 	uint64_t segment_size;
 	uint64_t threads_interval_ms;
+	uint64_t keep;	/* runs; 0 = none */
 	const char *report;	/* names of sections; NULL = auto */
 	const char *output_path;
 	const char *focus;
 	const char *label;
+	const char *user_metadata;
 	const char *segment_path;
 	const char *only;
 	struct hp_percentiles percentiles;

@@ -18,6 +18,8 @@ while IFS= read -r variable; do
 	unset "$variable"
 done < <(compgen -e HOTPATH_)
 unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
+# Runs are kept as they are by default, but not among those of whoever runs the tests.
+export XDG_STATE_HOME=$T/state
 
 # compile NAME [FLAGS...] - C source on stdin to $T/NAME, instrumented unless
 # the flags say otherwise; CC chooses the compiler, LANGUAGE=c++ the language.

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * input.c - see input.h.
+ */
+#include "report/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/kept.h"
+#include "report/memory.h"
+#include "report/store.h"
+
+static void say(const char *path, const char *text, const char *reason, const char *remedy)
+{
+	fprintf(stderr, "hotpath: %s %s%s%s%s\n", path, text, reason ? ": " : "",
+		reason ? reason : "", remedy);
+}
+
+static const char *remedy(enum hp_segment_fault fault)
+{
+	switch (fault) {
+	case HP_SEGMENT_FOREIGN:
+		return "; give one that `hotpath list` shows, or that HOTPATH_SEGMENT_PATH made";
+	case HP_SEGMENT_TRUNCATED:
+	case HP_SEGMENT_CORRUPTED:
+		return "; record again";
+	case HP_SEGMENT_NEWER:
+		return "; use the hotpath that recorded it";
+	default:
+		return "";
+	}
+}
+
+/* True if there is a segment now. */
+static bool settle(const char *path, enum hp_segment_fault fault)
+{
+	bool has_reason = fault == HP_SEGMENT_MISSING || fault == HP_SEGMENT_UNMAPPED;
+
+	if (fault != HP_SEGMENT_FINE)
+		say(path, hp_segment_fault_text(fault), has_reason ? strerror(errno) : NULL,
+		    remedy(fault));
+	return fault == HP_SEGMENT_FINE;
+}
+
+/* A segment in a file is mapped where it is; all else is read, and unpacked. */
+static bool is_plain(int fd)
+{
+	uint64_t magic = 0;
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+	       pread(fd, &magic, sizeof(magic), 0) >= 2 && (magic & 0xffff) != 0x8b1f;
+}
+
+static bool read_kept(struct hp_input *input, const char *path, int fd)
+{
+	struct hp_kept kept;
+	enum hp_segment_fault fault;
+
+	errno = ENOMEM;
+	fault = hp_kept_read(&kept, fd);
+	if (!settle(path, fault))
+		return false;
+	input->segment = kept.segment;
+	if (!kept.names)	/* it was a segment */
+		return true;
+	hp_facts_init(&input->facts, kept.facts);
+	input->record.facts = &input->facts;
+	input->record.legend = hp_legend_new(kept.names);
+	return true;
+}
+
+static bool read_fd(struct hp_input *input, const char *path, int fd)
+{
+	if (is_plain(fd))
+		return settle(path, hp_segment_map_fd(&input->segment, fd));
+	return read_kept(input, path, fd);
+}
+
+/* The newest run that `name` means; NULL = any. */
+static const struct hp_store_file *find(const struct hp_store_file *files, size_t count,
+					const char *name)
+{
+	size_t length = name ? strlen(name) : 0;
+	char pid[16];
+
+	for (size_t i = 0; i < count; i++) {
+		const char *file = files[i].name;
+
+		snprintf(pid, sizeof(pid), "%u", hp_store_pid(file));
+		if (!name || strcmp(name, pid) == 0 || hp_store_is_of(file, name) ||
+		    (strncmp(file, name, length) == 0 && strcmp(file + length, ".hp.gz") == 0) ||
+		    strcmp(file, name) == 0)
+			return &files[i];
+	}
+	return NULL;
+}
+
+/* Opens a run of the store.  Returns a descriptor, or -errno after telling what is wrong. */
+static int open_kept(struct hp_input *input, const char *name)
+{
+	const struct hp_store_file *found;
+	struct hp_store_file *files;
+	struct hp_store store;
+	size_t count;
+	int fd;
+
+	if (hp_store_open(&store) < 0) {
+		fprintf(stderr, "hotpath: no run is kept: %s; give a FILE\n", store.failed);
+		return -1;
+	}
+	files = hp_store_list(&store, &count);
+	found = find(files, count, name);
+	fd = found ? hp_store_read(&store, found->name) : -ENOENT;
+	if (fd >= 0)
+		input->file = hp_xprintf("%s/%s", store.path, found->name);
+	else if (!name)
+		fprintf(stderr, "hotpath: no run is kept in %s; profile a program first\n",
+			store.path);
+	else
+		fprintf(stderr, "hotpath: %s: no such file, and no kept run; see hotpath list\n",
+			name);
+	hp_store_release(&store);
+	free(files);
+	return fd;
+}
+
+bool hp_input_open(struct hp_input *input, const char *path)
+{
+	bool is_open;
+	int fd;
+
+	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
+	if (path && strcmp(path, "-") == 0)
+		return read_fd(input, "stdin", 0);
+	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+	if (fd < 0 && path && (errno != ENOENT || strchr(path, '/')))
+		return settle(path, HP_SEGMENT_MISSING);
+	if (fd < 0 && (fd = open_kept(input, path)) < 0)
+		return false;
+	is_open = read_fd(input, input->file ? input->file : path, fd);
+	input->record.file = input->file;
+	close(fd);
+	if (!is_open)
+		hp_input_release(input);
+	return is_open;
+}
+
+void hp_input_release(struct hp_input *input)
+{
+	hp_segment_release(&input->segment);
+	hp_facts_release(&input->facts);
+	hp_legend_free(input->record.legend);
+	free(input->file);
+	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * input.h - what a report is made of, wherever it is: a kept run, a segment in a
+ * file, either of them in a pipe.
+ */
+#ifndef HP_REPORT_INPUT_H
+#define HP_REPORT_INPUT_H
+
+#include <stdbool.h>
+
+#include "report/facts.h"
+#include "report/report.h"
+
+struct hp_input {
+	struct hp_segment segment;	/* hp_report_init takes it over */
+	struct hp_facts facts;
+	struct hp_record record;
+	char *file;	/* the name of a kept run that nobody named; NULL = it was named */
+};
+
+/*
+ * `path` is a file, "-" (stdin), or NULL: the newest run that was kept.  What is
+ * no file may be a kept run's name, its pid, or its program's name.  A failure
+ * is told in one line, and then `input` holds nothing.
+ */
+bool hp_input_open(struct hp_input *input, const char *path);
+void hp_input_release(struct hp_input *input);
+
+#endif

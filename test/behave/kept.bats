@@ -1,0 +1,276 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# kept.bats - every session leaves one file unasked; it is read again in other ways, after the
+# program is gone, on a system that has nothing else of ours.
+
+load helper
+
+setup_file()
+{
+	compile app <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static volatile unsigned sum;
+__attribute__((noinline)) void leaf(unsigned n) { sum += n; }
+__attribute__((noinline)) void left(void) { for (unsigned i = 0; i < 3000; i++) leaf(i); }
+__attribute__((noinline)) void right(void) { for (unsigned i = 0; i < 1000; i++) leaf(i); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 5; i++) { left(); right(); }
+	if (argc > 1 && argv[1][0] == 'k') kill(getpid(), 9);
+	if (argc > 1 && argv[1][0] == 'p') pause();
+	return argc > 1 ? atoi(argv[1]) : 0;
+}
+END
+}
+
+setup()
+{
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	kept=$XDG_STATE_HOME/hotpath
+	hotpath=$HP_BUILD/hotpath
+}
+
+files()
+{
+	find "$kept" -mindepth 1 2>/dev/null
+}
+
+count()
+{
+	files | wc -l
+}
+
+# record [ENVIRONMENT...] -- ARGS - one run whose JSON report is in $T/json.
+record()
+{
+	local environment=()
+	while [ "$1" != -- ]; do environment+=("$1"); shift; done
+	shift
+	env HOTPATH_REPORT=all HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$BATS_TEST_TMPDIR/json" \
+		HOTPATH_FUNCTIONS_LIMIT=0 "${environment[@]}" "$HP_RUN" "$@"
+}
+
+# again [OPTIONS] - the same report out of the kept file.
+again()
+{
+	HOTPATH_REPORT=all HOTPATH_FUNCTIONS_LIMIT=0 "$hotpath" report -f json "$@"
+}
+
+@test "kept: a session leaves one file, for its user alone" {
+	"$HP_RUN" "$T/app" 2>/dev/null
+	[ "$(count)" = 1 ]
+	file=$(files)
+	[[ ${file##*/} =~ ^[0-9]{8}T[0-9]{6}Z-app-[0-9]+\.hp\.gz$ ]]
+	[ "$(stat -c %a "$file")" = 600 ]
+	[ "$(stat -c %a "$kept")" = 700 ]
+	gzip -t "$file"
+}
+
+@test "kept: it says what the first report said" {
+	record HOTPATH_REPORT_LABEL="with a	tab" HOTPATH_USER_METADATA=k=v,build=7 -- "$T/app"
+	again >"$BATS_TEST_TMPDIR/again"
+	cmp "$BATS_TEST_TMPDIR/json" "$BATS_TEST_TMPDIR/again"
+	python3 - "$BATS_TEST_TMPDIR/again" <<'END'
+import json, os, sys
+report = json.load(open(sys.argv[1]))
+assert report["label"] == "with a?tab", report["label"]
+assert report["user_metadata"] == {"build": "7", "k": "v"}, report["user_metadata"]
+assert report["meta"]["os"] == "linux-" + os.uname().machine
+assert report["meta"]["cores"] == os.sysconf("SC_NPROCESSORS_ONLN")
+names = {row["name"]: row["calls"] for row in report["functions_timing"]["raw"]}
+assert names == {"app::main": 1, "left": 5, "right": 5, "leaf": 20000}, names
+assert report["functions_timing"]["data"][0]["location"]["file"].endswith("app.c")
+END
+}
+
+@test "kept: the same after the program was rebuilt, and after it is gone" {
+	cp "$T/app" "$BATS_TEST_TMPDIR/mine"
+	record -- "$BATS_TEST_TMPDIR/mine"
+	echo 'void other(void) {} int main(void) { other(); return 0; }' |
+		gcc -x c -g -o "$BATS_TEST_TMPDIR/new" -
+	mv "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/mine"
+	again | cmp - "$BATS_TEST_TMPDIR/json"
+	rm "$BATS_TEST_TMPDIR/mine"
+	again | cmp - "$BATS_TEST_TMPDIR/json"
+}
+
+@test "kept: other percentiles, focus, order" {
+	record -- "$T/app"
+	again -p 1,99 -F le -s name >"$BATS_TEST_TMPDIR/other"
+	python3 - "$BATS_TEST_TMPDIR/other" <<'END'
+import json, sys
+table = json.load(open(sys.argv[1]))["functions_timing"]
+assert table["percentiles"] == [1, 99]
+assert [row["name"] for row in table["raw"]] == ["app::main", "leaf", "left"]
+assert all(row["p1_ns"] <= row["p99_ns"] for row in table["raw"])
+END
+}
+
+@test "kept: read where there is nothing of ours but the command" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root for chroot"
+	record -- "$T/app"
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"
+	for library in $(ldd "$hotpath" | grep -o '/[^ ]*'); do
+		mkdir -p "$root/${library%/*}"
+		cp -L "$library" "$root/$library"
+	done
+	cp "$hotpath" "$(files)" "$root/"
+	chroot "$root" /hotpath report -f json -n 0 -r all "/$(basename "$(files)")" |
+		cmp - "$BATS_TEST_TMPDIR/json"
+}
+
+@test "kept: hotpath list, and a run by its pid or its program" {
+	record HOTPATH_REPORT_LABEL=first -- "$T/app"
+	cp "$T/app" "$T/second app"
+	record HOTPATH_REPORT_LABEL=two -- "$T/second app"
+	run "$hotpath" list
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == Started*Program*PID*Took*Size*Label ]]
+	[[ ${lines[1]} == *second\ app*two ]]
+	[[ ${lines[2]} == *app*first ]]
+	again | grep -q '"label":"two"'
+	again app | grep -q '"label":"first"'
+	pid=$(echo "${lines[2]}" | awk '{ print $4 }')
+	again "$pid" | grep -q '"label":"first"'
+	run "$hotpath" report nonesuch
+	[ "$status" = 1 ]
+	[[ $output == *nonesuch*"hotpath list"* ]]
+}
+
+@test "kept: none with HOTPATH_KEEP=0, the newest with others" {
+	HOTPATH_KEEP=0 "$HP_RUN" "$T/app" 2>/dev/null
+	[ "$(count)" = 0 ]
+	for label in a b c d; do
+		HOTPATH_KEEP=3 HOTPATH_REPORT_LABEL=$label "$HP_RUN" "$T/app" 2>/dev/null
+	done
+	[ "$(count)" = 3 ]
+	[ "$("$hotpath" list | awk 'NR > 1 { printf "%s", $NF }')" = dcb ]
+}
+
+@test "kept: cleaning up leaves alone what is not ours" {
+	HOTPATH_KEEP=1 "$HP_RUN" "$T/app" 2>/dev/null
+	mine=$(files)
+	mkdir "$kept/20000101T000000Z-folder-1.hp.gz"
+	echo precious >"$BATS_TEST_TMPDIR/precious"
+	ln -s "$BATS_TEST_TMPDIR/precious" "$kept/20000101T000000Z-link-1.hp.gz"
+	touch -d 2000-01-01 "$kept/notes.txt" "$kept/best.hp.gz" "$kept/.20000101T000000Z-x-1.hp.gz.bak" \
+		"$kept/.20000101T000000Z-old-1.hp.gz.77" "$kept/20000101T000000Z-old-1.hp.gz"
+	touch "$kept/.20000101T000000Z-busy-1.hp.gz.78"
+	HOTPATH_KEEP=1 "$HP_RUN" "$T/app" 2>/dev/null
+	[ ! -e "$mine" ]
+	[ ! -e "$kept/20000101T000000Z-old-1.hp.gz" ]
+	[ ! -e "$kept/.20000101T000000Z-old-1.hp.gz.77" ]
+	[ -d "$kept/20000101T000000Z-folder-1.hp.gz" ]
+	[ -L "$kept/20000101T000000Z-link-1.hp.gz" ]
+	[ "$(cat "$BATS_TEST_TMPDIR/precious")" = precious ]
+	[ -e "$kept/notes.txt" ] && [ -e "$kept/best.hp.gz" ]
+	[ -e "$kept/.20000101T000000Z-x-1.hp.gz.bak" ]
+	[ -e "$kept/.20000101T000000Z-busy-1.hp.gz.78" ]
+}
+
+@test "kept: sessions that end at once do not get in each other's way" {
+	for _ in $(seq 20); do
+		HOTPATH_KEEP=5 HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app" 2>>"$BATS_TEST_TMPDIR/err" &
+	done
+	wait
+	HOTPATH_KEEP=5 HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app"
+	[ ! -s "$BATS_TEST_TMPDIR/err" ]
+	[ "$(count)" = 5 ]
+	for file in $(files); do
+		"$hotpath" report "$file" >/dev/null
+	done
+}
+
+# kept_nowhere REASON - the report is printed, and a line says why nothing is kept.
+kept_nowhere()
+{
+	run "$HP_RUN" "$T/app"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *"left "*"not kept: "*"$1"*"HOTPATH_KEEP=0"* ]]
+	[ "$(grep -c "not kept" <<<"$output")" = 1 ]
+	[[ $output != *"next:"* ]]
+}
+
+@test "kept: where nothing can be kept, one line says so" {
+	unset XDG_STATE_HOME
+	HOME= kept_nowhere "HOME"
+	HOME=/proc kept_nowhere "/proc"
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	mkdir "$BATS_TEST_TMPDIR/elsewhere" "$XDG_STATE_HOME"
+	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$kept"
+	kept_nowhere "is a link"
+	[ -z "$(ls "$BATS_TEST_TMPDIR/elsewhere")" ]
+	rm "$kept"
+	mkdir "$kept"
+	chmod 777 "$kept"
+	kept_nowhere "chmod 700"
+}
+
+@test "kept: a full disk costs the file and nothing else" {
+	unshare -rm true 2>/dev/null || skip "no mount namespaces here"
+	small=$BATS_TEST_TMPDIR/small
+	mkdir "$small"
+	run unshare -rm sh -c "mount -t tmpfs -o size=64k none '$small' && mkdir '$small/hotpath' &&
+		head -c 64k /dev/zero >'$small/rest'; XDG_STATE_HOME=$small '$HP_RUN' '$T/app'
+		echo status \$?; ls -A '$small/hotpath'"
+	echo "$output"
+	[[ $output == *"left "*"not kept: "*"No space left"*"status 0" ]]
+}
+
+@test "kept: root does not make files in a user's home" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	unset XDG_STATE_HOME
+	mkdir "$BATS_TEST_TMPDIR/home"
+	chown 12345 "$BATS_TEST_TMPDIR/home"
+	HOME=$BATS_TEST_TMPDIR/home kept_nowhere "another user"
+	[ -z "$(ls -A "$BATS_TEST_TMPDIR/home")" ]
+}
+
+@test "kept: killed programs are kept, too" {
+	run "$HP_RUN" "$T/app" k
+	[ "$status" = 137 ]
+	run "$hotpath" report
+	[[ $output == *SIGKILL*left* ]]
+	LD_PRELOAD=$HP_LIB HOTPATH_REPORT_LABEL=bare "$T/app" k 2>/dev/null || true
+	for _ in $(seq 100); do
+		[ "$(count)" = 2 ] && break
+		sleep 0.05
+	done
+	"$hotpath" report -f json | grep -q '"label":"bare"'
+}
+
+@test "kept: out of a pipe, and a segment in the same ways" {
+	record HOTPATH_SEGMENT_PATH="$BATS_TEST_TMPDIR/segment" -- "$T/app"
+	again - <"$(files)" | cmp - "$BATS_TEST_TMPDIR/json"
+	cat "$(files)" | again - | cmp - "$BATS_TEST_TMPDIR/json"
+	again "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/plain"
+	cat "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"
+	gzip -c "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"
+}
+
+# refused TEXT FILE - one line on stderr that has the text.
+refused()
+{
+	run "$hotpath" report "$2"
+	echo "$output"
+	[ "$status" = 1 ]
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == *"$2"*"$1"* ]]
+}
+
+@test "kept: what is damaged is told" {
+	record -- "$T/app"
+	bad=$BATS_TEST_TMPDIR/bad
+	head -c -9 "$(files)" >"$bad"
+	refused "truncated" "$bad"
+	cp "$(files)" "$bad"
+	printf '\377' | dd of="$bad" bs=1 seek=$(($(stat -c %s "$bad") / 2)) conv=notrunc 2>/dev/null
+	refused "corrupted" "$bad"
+	echo "hello, I am no record of anything" | gzip >"$bad"
+	refused "not a hotpath" "$bad"
+	: >"$bad"
+	refused "not a hotpath" "$bad"
+}
