@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "report/calls.h"
 #include "report/format.h"
 #include "report/hint.h"
 #include "report/memory.h"
@@ -15,6 +16,7 @@
 #include "report/view.h"
 
 #define TOP_NAME 21
+#define NEXT_NAME 30	/* longer names are not proposed */
 #define PATH_LEAST 16
 #define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
 #define RUNNING_MOST 2	/* processes named; the others are counted */
@@ -25,6 +27,8 @@ static void first_line_write(struct hp_report *report, FILE *out)
 	struct hp_text_cell cell;
 
 	fprintf(out, "[hotpath] %s", hp_format_elapsed(&cell, report->model.elapsed_ns));
+	if (hp_calls_section(report))
+		fprintf(out, "%s%s", gap, hp_calls_section(report)->name);
 	for (size_t i = 0; i < hp_section_count; i++) {
 		if (!report->is_shown[i])
 			continue;
@@ -291,14 +295,22 @@ static const struct hp_model_function *busiest(struct hp_report *report)
 char *hp_head_hint(struct hp_report *report, const struct hp_look *look)
 {
 	const struct hp_model_function *f = busiest(report);
+	const char *start = look->is_coloured ? "\033[2m" : "";
+	const char *end = look->is_coloured ? "\033[0m" : "";
 	char *name, *line;
 
 	if (!f || report->settings->disable_hints)
 		return NULL;
 	name = hp_name_short(hp_report_name(report, f), (size_t)report->settings->name_depth);
-	line = hp_xprintf("\n%snext: hotpath report --callers '%s' (or --tree, --folded)%s\n",
-			  look->is_coloured ? "\033[2m" : "", name,
-			  look->is_coloured ? "\033[0m" : "");
+	name[strcspn(name, "(")] = 0;
+	if (hp_text_width(name) <= NEXT_NAME && *name && !strchr(name, '\''))
+		line = hp_xprintf(
+			"\n%snext: hotpath report --callers '%s' (or --tree, --folded)%s\n", start,
+			name, end);
+	else
+		line = hp_xprintf(
+			"\n%snext: hotpath report --tree (or --callers NAME, --folded)%s\n", start,
+			end);
 	free(name);
 	return line;
 }

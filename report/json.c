@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "report/calls.h"
 #include "report/field.h"
 #include "report/format.h"
 #include "report/memory.h"
@@ -441,6 +442,8 @@ void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
 	text_add(root, "label", report->label);
 	if (report->record.facts)
 		user_add(report->record.facts, root);
+	if (hp_calls_section(report))
+		section_add(report, hp_calls_section(report), root);
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (report->is_shown[i])
 			section_add(report, &hp_section_table[i], root);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/calls.h"
 #include "report/format.h"
 #include "report/memory.h"
 #include "report/section.h"
@@ -94,13 +95,15 @@ static void choose_sections(struct hp_report *report, const struct speaker *spea
 
 /* --- focus --- */
 
-static void focus_init(struct hp_focus *focus, const char *spec, const struct speaker *speaker)
+void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complain, void *context)
 {
+	const struct speaker speaker = { complain, context };
 	size_t length = spec ? strlen(spec) : 0;
 	char *pattern;
 	char why[128];
 	int error;
 
+	*focus = (struct hp_focus){ .part = NULL };
 	if (!length)
 		return;
 	if (length < 2 || spec[0] != '/' || spec[length - 1] != '/') {
@@ -112,23 +115,34 @@ static void focus_init(struct hp_focus *focus, const char *spec, const struct sp
 	free(pattern);
 	if (error) {
 		regerror(error, &focus->regex, why, sizeof(why));
-		say(speaker, hp_xprintf("HOTPATH_FOCUS: '%s' is not a POSIX extended regular "
-					"expression (%s); all functions are shown",
-					spec, why));
+		say(&speaker, hp_xprintf("HOTPATH_FOCUS: '%s' is not a POSIX extended regular "
+					 "expression (%s); all functions are shown",
+					 spec, why));
 		return;
 	}
 	focus->is_regex = true;
+}
+
+void hp_focus_release(struct hp_focus *focus)
+{
+	if (focus->is_regex)
+		regfree(&focus->regex);
+	*focus = (struct hp_focus){ .part = NULL };
+}
+
+bool hp_focus_lets(const struct hp_focus *focus, const char *name)
+{
+	if (focus->part)
+		return strstr(name, focus->part) != NULL;
+	return !focus->is_regex || regexec(&focus->regex, name, 0, NULL, 0) == 0;
 }
 
 bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function)
 {
 	const struct hp_focus *focus = &report->focus;
 
-	if (function == report->wrapper || (!focus->part && !focus->is_regex))
-		return true;
-	if (focus->part)
-		return strstr(hp_report_name(report, function), focus->part) != NULL;
-	return regexec(&focus->regex, hp_report_name(report, function), 0, NULL, 0) == 0;
+	return function == report->wrapper || (!focus->part && !focus->is_regex) ||
+	       hp_focus_lets(focus, hp_report_name(report, function));
 }
 
 /* --- the wrapper --- */
@@ -241,15 +255,15 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
 	choose_sections(report, &speaker);
-	focus_init(&report->focus, settings->focus, &speaker);
+	hp_focus_init(&report->focus, settings->focus, complain, context);
 	wrapper_init(report);
 	report->whole_ns = whole_of(report);
 }
 
 void hp_report_release(struct hp_report *report)
 {
-	if (report->focus.is_regex)
-		regfree(&report->focus.regex);
+	hp_focus_release(&report->focus);
+	hp_calls_release(&report->calls);
 	hp_symbols_free(report->symbols);
 	hp_model_release(&report->model);
 	free(report->caller);

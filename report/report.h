@@ -34,6 +34,18 @@ struct hp_record {
 	const char *file;	/* to be told above the tables; NULL = none */
 };
 
+enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_CALLS_TREE };
+
+/* A question to the call tree, which takes the place of the sections (calls.c). */
+struct hp_calls {
+	enum hp_calls_kind kind;
+	uint32_t function;	/* asked about */
+	double least;	/* rows with less of the whole are left out, percent */
+	struct hp_calls_row *rows;	/* in the order of the table */
+	size_t count;
+	char *describe;
+};
+
 struct hp_report {
 	struct hp_model model;
 	struct hp_symbols *symbols;
@@ -49,6 +61,7 @@ struct hp_report {
 	bool has_functions;
 	struct hp_path_row *path;	/* the hot path */
 	size_t path_count;
+	struct hp_calls calls;
 	char *text;	/* of section notes */
 };
 
@@ -64,6 +77,11 @@ void hp_report_release(struct hp_report *report);
 
 /* The full name of a function of the model, or of `life`. */
 const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function);
+
+/* A part of a name, or /regex/; NULL and "" let all pass.  What is wrong with it goes to `complain`. */
+void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complain, void *context);
+void hp_focus_release(struct hp_focus *focus);
+bool hp_focus_lets(const struct hp_focus *focus, const char *name);
 
 /* True if the function is to be shown. */
 bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function);

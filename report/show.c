@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/calls.h"
 #include "report/command.h"
 #include "report/input.h"
 #include "report/keep.h"
@@ -50,13 +51,33 @@ static const struct flag flags[] = {
 
 #define FLAGS (sizeof(flags) / sizeof(flags[0]))
 
-enum { FLAG_FD = 256, FLAG_AGAIN };
+enum { FLAG_FD = 256, FLAG_AGAIN, FLAG_CALLERS, FLAG_CALLEES, FLAG_TREE, FLAG_FOLDED, FLAG_LEAST };
+
+#define LEAST_PERCENT 0.5
+
+/* Options that are no variables. */
+static const struct option others[] = {
+	{ "fd", required_argument, NULL, FLAG_FD },
+	{ "again", no_argument, NULL, FLAG_AGAIN },
+	{ "callers", required_argument, NULL, FLAG_CALLERS },
+	{ "callees", required_argument, NULL, FLAG_CALLEES },
+	{ "tree", no_argument, NULL, FLAG_TREE },
+	{ "folded", no_argument, NULL, FLAG_FOLDED },
+	{ "least", required_argument, NULL, FLAG_LEAST },
+	{ "help", no_argument, NULL, 'h' },
+};
+
+#define OTHERS (sizeof(others) / sizeof(others[0]))
 
 struct ask {
 	struct hp_settings settings;
 	const char *path;	/* NULL = the newest kept run */
 	int fd;	/* of a session that just ended; -1 = `path` */
 	bool is_again;	/* and was reported when its root ended */
+	enum hp_calls_kind calls;	/* asked instead of the sections */
+	const char *function;	/* about this one */
+	double least;	/* percent of the time that a row of these must have */
+	bool is_folded;	/* collapsed stacks instead of a report */
 	bool is_limited;	/* by a flag: it beats the limits of the sections */
 };
 
@@ -76,8 +97,13 @@ static const char usage_text[] =
 	"  -e, --exclusive        times without instrumented callees\n"
 	"  -l, --label=TEXT       printed in the first line\n"
 	"  -c, --color=WORD       auto, always, never\n"
+	"      --callers=NAME     who calls this function, and from where, up to the top\n"
+	"      --callees=NAME     what it calls\n"
+	"      --tree             the whole call tree\n"
+	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
+	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
 	"  -h, --help             this\n\n"
-	"Each option has a HOTPATH_ variable; the option wins.\n";
+	"Each option above --callers has a HOTPATH_ variable; the option wins.\n";
 
 static void say_line(void *context, const char *line)
 {
@@ -99,10 +125,8 @@ static void options_make(struct option *options, char *letters)
 		if (!flags[i].value)
 			*letters++ = ':';
 	}
-	options[i++] = (struct option){ "fd", required_argument, NULL, FLAG_FD };
-	options[i++] = (struct option){ "again", no_argument, NULL, FLAG_AGAIN };
-	options[i++] = (struct option){ "help", no_argument, NULL, 'h' };
-	options[i] = (struct option){ 0 };
+	memcpy(options + i, others, sizeof(others));
+	options[i + OTHERS] = (struct option){ 0 };
 	strcpy(letters, "h");
 }
 
@@ -133,30 +157,66 @@ static bool fd_read(const char *text, int *fd)
 	return *text && !*end && number >= 0 && number < INT32_MAX;
 }
 
+static bool least_read(const char *text, double *percent)
+{
+	char *end;
+
+	*percent = strtod(text, &end);
+	if (*text && (!*end || strcmp(end, "%") == 0) && *percent >= 0 && *percent <= 100)
+		return true;
+	fprintf(stderr, "hotpath report: --least: '%s' is no percentage; 0 to 100\n", text);
+	return false;
+}
+
+static bool calls_ask(struct ask *ask, enum hp_calls_kind kind, const char *function)
+{
+	if (ask->calls) {
+		fprintf(stderr, "hotpath report: one of --callers, --callees, --tree at a time\n");
+		return false;
+	}
+	ask->calls = kind;
+	ask->function = function;
+	return true;
+}
+
+/* False = it is wrong, which was told. */
+static bool option_take(struct ask *ask, int letter)
+{
+	switch (letter) {
+	case FLAG_FD:
+		return fd_read(optarg, &ask->fd);
+	case FLAG_AGAIN:
+		return ask->is_again = true;
+	case FLAG_CALLERS:
+		return calls_ask(ask, HP_CALLS_CALLERS, optarg);
+	case FLAG_CALLEES:
+		return calls_ask(ask, HP_CALLS_CALLEES, optarg);
+	case FLAG_TREE:
+		return calls_ask(ask, HP_CALLS_TREE, NULL);
+	case FLAG_FOLDED:
+		return ask->is_folded = true;
+	case FLAG_LEAST:
+		return least_read(optarg, &ask->least);
+	default:
+		return flag_set(ask, letter, optarg);
+	}
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int options_read(struct ask *ask, int argc, char **argv)
 {
-	struct option options[FLAGS + 4];
+	struct option options[FLAGS + OTHERS + 1];
 	char letters[2 * FLAGS + 2];
 	int letter;
 
 	options_make(options, letters);
 	while ((letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		switch (letter) {
-		case 'h':
+		if (letter == 'h') {
 			fputs(usage_text, stdout);
 			return 0;
-		case FLAG_FD:
-			if (!fd_read(optarg, &ask->fd))
-				return HP_EXIT_USAGE;
-			break;
-		case FLAG_AGAIN:
-			ask->is_again = true;
-			break;
-		default:
-			if (!flag_set(ask, letter, optarg))
-				return HP_EXIT_USAGE;
 		}
+		if (!option_take(ask, letter))
+			return HP_EXIT_USAGE;
 	}
 	ask->path = argv[optind];
 	if (argc - optind + (ask->fd >= 0) <= 1)
@@ -253,7 +313,9 @@ static int print(struct hp_report *report, const struct ask *ask, int fd)
 
 	if (!out)
 		return HP_EXIT_FAILED;
-	if (ask->settings.format == HP_FORMAT_TABLE)
+	if (ask->is_folded)
+		hp_folded_write(report, out);
+	else if (ask->settings.format == HP_FORMAT_TABLE)
 		hp_table_write(report, &look, out);
 	else
 		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
@@ -315,6 +377,9 @@ static int show(struct hp_report *report, const struct ask *ask)
 
 	if (ask->settings.format == HP_FORMAT_NONE)
 		return 0;
+	if (ask->calls &&
+	    !hp_calls_init(report, ask->calls, ask->function, ask->least, say_line, NULL))
+		return HP_EXIT_FAILED;
 	fd = open_output(ask);
 	status = print(report, ask, fd);
 	if (fd > 2 && close(fd) != 0)
@@ -324,7 +389,7 @@ static int show(struct hp_report *report, const struct ask *ask)
 
 int hp_cmd_report(int argc, char **argv)
 {
-	struct ask ask = { .fd = -1 };
+	struct ask ask = { .fd = -1, .least = LEAST_PERCENT };
 	struct hp_input input;
 	struct hp_report report;
 	int status;

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "report/calls.h"
 #include "report/format.h"
 #include "report/memory.h"
 #include "report/name.h"
@@ -21,7 +22,7 @@
 #define WIDTH_LEAST 20
 #define WIDTH_MOST 1000
 #define GAP 2
-#define INDENT_MOST 10	/* levels; deeper ones stand under each other */
+#define INDENT_MOST 10	/* levels of a table that is no tree */
 #define COLUMNS_MOST 40
 
 #define BOLD "\033[1m"
@@ -45,6 +46,8 @@ struct grid {
 	size_t column_count;
 	char **cells;	/* row by row */
 	bool has_estimates;
+	bool is_deep;
+	size_t indent_most;	/* levels; deeper ones stand under each other */
 };
 
 /* --- what the stream can show --- */
@@ -137,9 +140,13 @@ static char *cell_text(struct grid *grid, const struct column *column, const voi
 	}
 	if (column->column->unit != HP_UNIT_NAME)
 		return hp_xstrdup(value.text);
-	indent = value.indent < INDENT_MOST ? value.indent : INDENT_MOST;
+	indent = value.indent < grid->indent_most ? value.indent : grid->indent_most;
 	name = hp_name_short(value.text, (size_t)grid->report->settings->name_depth);
-	whole = hp_xprintf("%*s%s", (int)indent, "", name);
+	/* Deeper than there is room for: the level in figures. */
+	if (grid->is_deep && value.indent > indent)
+		whole = hp_xprintf("%*s[%u] %s", (int)indent, "", value.indent, name);
+	else
+		whole = hp_xprintf("%*s%s", (int)indent, "", name);
 	free(name);
 	return whole;
 }
@@ -330,7 +337,10 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 static bool section_write(struct hp_report *report, const struct hp_section *section,
 			  const struct hp_look *look, FILE *out)
 {
-	struct grid grid = { .report = report, .look = look };
+	struct grid grid = { .report = report,
+			     .look = look,
+			     .is_deep = section->is_deep,
+			     .indent_most = section->is_deep ? look->width * 2 / 5 : INDENT_MOST };
 
 	section->fill(report, &grid.list);
 	title_write(&grid, section, out);
@@ -353,6 +363,8 @@ void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *
 	bool has_estimates = false;
 
 	hp_head_write(report, look, out);
+	if (hp_calls_section(report))
+		has_estimates = section_write(report, hp_calls_section(report), look, out);
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (report->is_shown[i])
 			has_estimates |= section_write(report, &hp_section_table[i], look, out);

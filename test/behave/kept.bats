@@ -274,3 +274,47 @@ refused()
 	: >"$bad"
 	refused "not a hotpath" "$bad"
 }
+
+# table OPTIONS - rows of a table about the newest run: "depth name calls", names of main shortened.
+table()
+{
+	"$hotpath" report -f json "$@" | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+for key in ("callers", "callees", "tree"):
+    for row in report.get(key, {}).get("raw", []):
+        print(row["depth"], row["name"], row["calls"])'
+}
+
+@test "kept: callers, callees, and the tree" {
+	"$HP_RUN" "$T/app" 2>/dev/null
+	[ "$(table --callers leaf --least 0 | sort)" = "$(printf '%s\n' "0 leaf 20000" "1 left 15000" \
+		"1 right 5000" "2 app::main 15000" "2 app::main 5000" "3 (begins here) 15000" \
+		"3 (begins here) 5000" | sort)" ]
+	[ "$(table --callees left --least 0)" = $'0 left 5\n1 leaf 15000' ]
+	[ "$(table --tree --least 0 | sort)" = "$(printf '%s\n' "0 app::main 1" "1 left 5" \
+		"1 right 5" "2 leaf 15000" "2 leaf 5000" | sort)" ]
+	run "$hotpath" report --callers nonesuch
+	[ "$status" = 1 ]
+	[[ $output == *"'nonesuch'"* ]]
+	run "$hotpath" report --callers leaf --tree
+	[ "$status" = 2 ]
+}
+
+# The sum is all own time; each line is what flamegraph.pl, inferno and speedscope read.
+@test "kept: collapsed stacks" {
+	record -- "$T/app"
+	"$hotpath" report --folded >"$BATS_TEST_TMPDIR/folded"
+	python3 - "$BATS_TEST_TMPDIR/json" "$BATS_TEST_TMPDIR/folded" <<'END'
+import json, re, sys
+report = json.load(open(sys.argv[1]))
+own = sum(node["self_ns"] for node in report["calltree"]["tree"])
+stacks = {}
+for line in open(sys.argv[2]):
+    stack, ns = re.fullmatch(r"(.*) (\d+)\n", line).groups()
+    assert stack not in stacks, stack
+    stacks[stack] = int(ns)
+assert abs(sum(stacks.values()) - own) <= len(stacks), (sum(stacks.values()), own)
+assert "app::main;left;leaf" in stacks and "app::main;right;leaf" in stacks, stacks
+END
+}
