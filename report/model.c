@@ -322,7 +322,6 @@ static void add_log(struct hp_model_function *function, uint64_t offset)
 static void add_function(struct build *b, struct hp_model_function *function,
 			 const struct hp_function *record)
 {
-	function->running += record->active;
 	function->is_recursive |= record->recursive != 0;
 	if (record->most && record->least < function->least_ticks)
 		function->least_ticks = record->least;
