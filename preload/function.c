@@ -496,7 +496,8 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 		f->weight = function->draws * HP_DRAWN;
 		if (function->draws > 1 && me->random >> 62) {
 			f->weight = 0;
-			hp_truth_enter(me, f, start_drawn(me));
+			if (HP_TRUTH_ALL)
+				hp_truth_enter(me, f, start_drawn(me));
 			return;
 		}
 	} else {
