@@ -129,17 +129,18 @@ static void keep_least(uint64_t *least, uint64_t ticks)
 		*least = ticks;
 }
 
-static const struct hp_slot *slot_of(struct hp_local *me, const struct kind *kind)
+static struct hp_row *row_of(struct hp_local *me, const struct kind *kind)
 {
 	return hp_row_find(me, me->root, (uintptr_t)kind->hooked);
 }
 
 static void round_timed(struct hp_local *me, struct kind *kind)
 {
-	struct hp_function *function = slot_of(me, kind)->function;
+	struct hp_row *row = row_of(me, kind);
+	struct hp_function *function = hp_row_function(me, row);
 	int64_t mean;
 
-	function->draws = 0;
+	row->draws = function->draws = 0;
 	function->timed = 0;
 	function->timed_self = 0;
 	keep_least(&kind->timed_ticks, round_ticks(me, kind->hooked));
@@ -150,7 +151,9 @@ static void round_timed(struct hp_local *me, struct kind *kind)
 
 static void round_counted(struct hp_local *me, struct kind *kind)
 {
-	slot_of(me, kind)->function->draws = 1;
+	struct hp_row *row = row_of(me, kind);
+
+	row->draws = hp_row_function(me, row)->draws = 1;
 	me->gap = me->countdown = UINT32_MAX;
 	keep_least(&kind->counted_ticks, round_ticks(me, kind->hooked));
 	me->gap = me->countdown = 0;
@@ -159,15 +162,16 @@ static void round_counted(struct hp_local *me, struct kind *kind)
 /* Calls that are drawn come as a surprise to the processor. */
 static void round_drawn(struct hp_local *me, struct kind *kind)
 {
-	const struct hp_slot *slot = slot_of(me, kind);
+	struct hp_row *row = row_of(me, kind);
+	struct hp_function *function = hp_row_function(me, row);
 
-	slot->function->draws = 1;
-	slot->function->mean_self = (int64_t)me->clock_cost * 8;
+	row->draws = function->draws = 1;
+	function->mean_self = (int64_t)me->clock_cost * 8;
 	me->gap = me->countdown = HP_DRAWN;
 	for (int i = 0; i < 3; i++)
 		round_ticks(me, kind->hooked);
-	if (slot->row->sampled)
-		kind->drawn_inside = slot->row->self_sampled / (int64_t)slot->row->sampled;
+	if (row->sampled)
+		kind->drawn_inside = row->self_sampled / (int64_t)row->sampled;
 	me->gap = me->countdown = 0;
 }
 
@@ -206,6 +210,8 @@ static bool prepare(struct hp_local *me, char *room, const struct hp_header *hea
 	me->base = room;
 	me->arena = room + HP_PAGE;
 	me->arena_end = room + HP_ROOM;
+	me->row_arena = room + HP_PAGE / 2;
+	me->row_arena_end = room + HP_PAGE;
 	me->block = (struct hp_block *)(room + HP_LINE);
 	me->slow_clock = header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	me->is_exact = header->timing == HP_TIMING_EXACT;

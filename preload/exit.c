@@ -33,7 +33,7 @@ HP_EXPORT HP_NORETURN void _exit(int code)
 {
 	hp_start_wait_for_finish();
 	hp_self_end(HP_ENDING_QUICK, code);
-	hp_start_finish_container();
+	hp_start_finish_quick();
 	if (hp_self_is_me() && hp_segment.header->root_pid != hp_self->pid)
 		hp_local_leave();
 	if (hp_real()->_exit)
@@ -51,7 +51,7 @@ HP_EXPORT HP_NORETURN void quick_exit(int code)
 {
 	hp_start_wait_for_finish();
 	hp_self_end(HP_ENDING_QUICK, code);
-	hp_start_finish_container();
+	hp_start_finish_quick();
 	hp_real()->quick_exit(code);
 	__builtin_unreachable();
 }

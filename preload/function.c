@@ -20,7 +20,7 @@
  * entry from a higher stack pointer, or the exit of a frame further down, shows
  * that the frames above it are gone.  The exit hook is not called with the
  * stack pointer of the entry (alloca; a tail call to the hook), but almost
- * always at the same distance: hp_function.exit_delta.
+ * always at the same distance: hp_row.exit_delta.
  */
 #include "preload/function.h"
 
@@ -28,9 +28,6 @@
 #include <signal.h>
 #include <string.h>
 
-#define HOTPATH_DECLARATIONS
-#include "include/hotpath.h"
-#include "preload/block.h"
 #include "preload/clock.h"
 #include "preload/confine.h"
 #include "preload/process.h"
@@ -46,11 +43,6 @@
 static inline struct hp_row *frame_row(const struct hp_frame *f)
 {
 	return (struct hp_row *)(uintptr_t)f->row;
-}
-
-static inline struct hp_function *row_function(const struct hp_row *row)
-{
-	return (struct hp_function *)(uintptr_t)row->function_at;
 }
 
 /* The lowest frame of a part is no call. */
@@ -153,17 +145,8 @@ static inline void extremes_add(struct hp_function *function, uint64_t ticks)
 		function->most = ticks;
 }
 
-/* The number of what the call said of its result (api.c); 0 = nothing. */
-static inline uint32_t result_take(struct hp_frame *f)
-{
-	if (HP_LIKELY(!(f->weight & HP_WEIGHT_RESULT)))
-		return 0;
-	f->weight &= ~HP_WEIGHT_RESULT;
-	return (uint32_t)f->result;
-}
-
 static inline void log_add(struct hp_local *me, struct hp_function *function, uint64_t start,
-			   uint64_t ticks, uint32_t result)
+			   uint64_t ticks)
 {
 	struct hp_call *call;
 
@@ -174,7 +157,6 @@ static inline void log_add(struct hp_local *me, struct hp_function *function, ui
 	call->start = start;
 	call->ticks = ticks;
 	call->tid = me->tid;
-	call->result = result;
 	function->log_next = function->log_next + 1 == me->logs_limit ? 0 : function->log_next + 1;
 }
 
@@ -203,7 +185,7 @@ static int64_t usual_self(const struct hp_function *function)
  * recursive function keeps its outermost calls timed if they take long, so that
  * its total stays measured: `recursive` holds what applies to the nested ones.
  */
-static HP_COLD void policy_look(struct hp_local *me, struct hp_function *function)
+static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *function)
 {
 	int64_t mean = usual_self(function);
 	int64_t clock = (int64_t)me->clock_cost;
@@ -217,8 +199,30 @@ static HP_COLD void policy_look(struct hp_local *me, struct hp_function *functio
 	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
 	if (function->recursive)
 		function->recursive = 1 + draws;
-	if (!function->recursive || function->active)
+	else
 		function->draws = draws;
+}
+
+static bool is_outer_short(const struct hp_local *me, const struct hp_function *function)
+{
+	return (uint64_t)function->outer_mean < (me->clock_cost * HP_OUTER_CLOCKS) >> HP_FINE_BITS;
+}
+
+/* What applies to the next call of the row, `active` calls of which are on the stack. */
+static uint32_t draws_of(const struct hp_local *me, const struct hp_function *function,
+			 uint32_t active)
+{
+	if (HP_LIKELY(!function->recursive))
+		return function->draws;
+	return active || is_outer_short(me, function) ? function->recursive - 1 : 0;
+}
+
+/* What a row knows of its function's policy. */
+static void row_follow(struct hp_row *row, const struct hp_function *function, uint32_t draws)
+{
+	row->draws = draws;
+	row->mean_self =
+		(int32_t)(function->mean_self < INT32_MAX ? function->mean_self : INT32_MAX);
 }
 
 /*
@@ -231,7 +235,6 @@ static void outer_follow(const struct hp_local *me, struct hp_function *function
 	int64_t far = (int64_t)(ticks < most * 16 ? ticks : most * 16) - function->outer_mean;
 
 	function->outer_mean += (int32_t)(far / 16);
-	function->draws = (uint64_t)function->outer_mean < most ? function->recursive - 1 : 0;
 }
 
 static inline void mean_follow(struct hp_function *function, int64_t self)
@@ -268,7 +271,7 @@ static HP_COLD void drawn_add(struct hp_function *function, struct hp_row *row, 
 	 * much: so it is added as it is, and own times sum up to the outermost
 	 * call's measured time.  The mean follows calls with little below them.
 	 */
-	if (function->active) {
+	if (row->active) {
 		row->nested++;
 		row->self_timed += self;
 		if ((int64_t)child < most && self < most)
@@ -295,7 +298,7 @@ static inline void timed_add(struct hp_function *function, struct hp_row *row, i
 	row->timed++;
 	row->self_timed += self;
 	function->timed_self += self;
-	if (HP_LIKELY(function->active == 0))
+	if (HP_LIKELY(row->active == 0))
 		row->outer_timed += exact;
 	function->timed++;
 }
@@ -350,21 +353,20 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 						  uint64_t now)
 {
 	struct hp_row *row = frame_row(f);
-	struct hp_function *function = row_function(row);
-	uint32_t result = result_take(f);
+	struct hp_function *function = hp_row_function(me, row);
 	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
 	int64_t exact = duration(me, f->start, now, less);
 	uint64_t ticks = said(exact);
 	int64_t self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
 
 	hp_truth_leave(me, f, exact);
-	function->active--;
+	row->active--;
 	extremes_add(function, ticks);
 	if (ticks > function->slow_floor)
 		slowest_add(function, now - ticks, ticks, me->tid);
 	histogram_add(me, function, ticks, (uint32_t)f->weight);
 	usual_range(me, function, now & 63);
-	log_add(me, function, now - ticks, ticks, result);
+	log_add(me, function, now - ticks, ticks);
 	if (f->weight == 1)
 		timed_add(function, row, self, exact);
 	else
@@ -375,8 +377,9 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 		policy_look(me, function);
 	if ((function->timed & (HP_CARRY - 1)) == 0)
 		hp_row_carry_all(me, function);
-	if (function->recursive > 1 && function->active == 0)
+	if (function->recursive > 1 && row->active == 0)
 		outer_follow(me, function, ticks);
+	row_follow(row, function, draws_of(me, function, row->active));
 	leave_end(me, f, now, exact);
 	/* Not on a signal stack: it may be small. */
 	if ((++me->leaves & (HP_RECALIBRATE - 1)) == 0 && me->stack == me->home &&
@@ -385,37 +388,37 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 }
 
 /* The end of a call that was counted only. */
-static inline void leave_counted(struct hp_local *me, struct hp_frame *f, struct hp_row *row,
-				 struct hp_function *function)
+static inline void leave_counted(struct hp_local *me, struct hp_frame *f, struct hp_row *row)
 {
 	uint64_t child = f->child;
 
-	if (HP_UNLIKELY(--function->active)) {
+	if (HP_UNLIKELY(--row->active)) {
 		row->nested++;
-		row->self_timed += function->mean_self;
+		row->self_timed += row->mean_self;
 	} else if (child)
 		row->below += (int64_t)child;
-	f[-1].child += (uint64_t)function->mean_self + child;
+	f[-1].child += (uint64_t)(int64_t)row->mean_self + child;
 	me->top = f;
 }
 
 /*
  * The same as leave_timed, for the usual call: without any call of ours, and
- * without a store to an address that waits for the clock: later loads would wait to see whether it is theirs, and so the next
- * reading of the clock (measured: 8 ns).  So the histogram's counter is kept
- * for the next call, and what a thread counted is there but for its last call.
+ * without a store to an address that waits for the clock: later loads would
+ * wait to see whether it is theirs, and so the next reading of the clock
+ * (measured: 8 ns).  So the histogram's counter is kept for the next call, and
+ * what a thread counted is there but for its last call.
  */
 static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_frame *f)
 {
 	uint64_t now = clock_at_exit(me);
 	struct hp_row *row = frame_row(f);
-	struct hp_function *function = row_function(row);
+	struct hp_function *function = hp_row_function(me, row);
 	int64_t exact = duration(me, f->start, now, me->less_timed);
 	uint64_t ticks = said(exact);
 
 	if (HP_TRUTH_ALL && f->weight == 0) {
 		hp_truth_leave(me, f, duration(me, f->reserved[0], now, me->less_drawn));
-		leave_counted(me, f, row, function);
+		leave_counted(me, f, row);
 		return;
 	}
 	if (HP_UNLIKELY(f->weight != 1 || function->recursive > 1 ||
@@ -427,8 +430,8 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 	hp_truth_leave(me, f, exact);
 	++*me->late_counter;
 	me->late_counter = counter_at(me, function, hp_bucket_group(ticks), ticks);
-	function->active--;
-	log_add(me, function, now - ticks, ticks, 0);
+	row->active--;
+	log_add(me, function, now - ticks, ticks);
 	timed_add(function, row, (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child,
 		  exact);
 	leave_end(me, f, now, exact);
@@ -440,7 +443,7 @@ static void leave(struct hp_local *me, struct hp_frame *f)
 	struct hp_row *row = frame_row(f);
 
 	/* Claimed, and left by a jump before it was filled; or while it was being left. */
-	if (row == me->root || row_function(row)->active == 0)
+	if (row == me->root || row->active == 0)
 		me->top = f;
 	else if (f->weight != 0)
 		leave_timed(me, f, clock_at_exit(me));
@@ -449,7 +452,7 @@ static void leave(struct hp_local *me, struct hp_frame *f)
 			hp_truth_leave(me, f,
 				       duration(me, f->reserved[0], clock_at_exit(me),
 						me->less_drawn));
-		leave_counted(me, f, row, row_function(row));
+		leave_counted(me, f, row);
 	}
 }
 
@@ -487,58 +490,91 @@ static __attribute__((noinline)) void enter_truth(struct hp_local *me, struct hp
 	hp_truth_enter(me, f, start_drawn(me));
 }
 
-/* The call in the claimed and filled frame is timed. */
-static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp_frame *f,
-						  struct hp_function *function)
+/* Fills the claimed frame, and counts. */
+static inline void enter_counted(struct hp_frame *f, struct hp_row *row)
 {
-	if (function->draws) {
-		gap_next(me);
-		f->weight = function->draws * HP_DRAWN;
-		if (function->draws > 1 && me->random >> 62) {
-			f->weight = 0;
+	row->calls++;
+	row->active++;
+	f->row = (uintptr_t)row;
+	f->child = 0;
+	f->weight = 0;
+}
+
+/*
+ * The call is not just counted: one of a function that is timed, one that is
+ * drawn, or one whose row does not know the policy that its function has now.
+ * Returns the frame's weight.
+ */
+static uint64_t weight_of(struct hp_local *me, struct hp_row *row, struct hp_function *function)
+{
+	bool is_drawn = row->draws != 0;
+
+	if (HP_UNLIKELY(row->active > 1) && !function->recursive)
+		function->recursive = 1;
+	row_follow(row, function, draws_of(me, function, row->active - 1));
+	if (row->draws == 0) {
+		if (HP_UNLIKELY(is_drawn))
+			gap_next(me);
+		/* Of a recursive function's calls those below a timed one are drawn. */
+		if (HP_UNLIKELY(function->recursive > 1))
+			row->draws = function->recursive - 1;
+		return 1;
+	}
+	if (!is_drawn && --me->countdown != 0)
+		return 0;
+	gap_next(me);
+	if (row->draws > 1 && me->random >> 62)
+		return 0;
+	return (uint64_t)row->draws * HP_DRAWN;
+}
+
+/* The rest of `enter`. */
+static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp_frame *f,
+						  struct hp_row *row)
+{
+	struct hp_function *function;
+
+	if (HP_UNLIKELY(row->exit_delta == HP_DELTA_ALIAS)) {
+		row = hp_row_meant(row);
+		if (HP_LIKELY(row->draws != 0) && --me->countdown != 0) {
+			enter_counted(f, row);
 			if (HP_TRUTH_ALL)
-				hp_truth_enter(me, f, start_drawn(me));
+				enter_truth(me, f);
 			return;
 		}
-	} else {
-		f->weight = 1;
 	}
-	if (HP_UNLIKELY(function->active > 1) && !function->recursive)
-		function->recursive = 1;
-	/* An outermost call that is timed; those below it are drawn. */
-	if (HP_UNLIKELY(function->recursive > 1) && f->weight == 1)
-		function->draws = function->recursive - 1;
-	/*
-	 * When every call is timed, the exit before has waited already, or little
-	 * is left of the caller's.  Before a drawn call there may be a lot.
-	 */
+	enter_counted(f, row);
+	function = hp_row_function(me, row);
+	f->weight = weight_of(me, row, function);
 	/* What the exit writes is on its way while the clock is read. */
 	__builtin_prefetch(function->groups, 0);
-	if (HP_UNLIKELY(f->weight != 1)) {
-		f->start = start_drawn(me);
-	} else {
+	if (HP_LIKELY(f->weight == 1)) {
+		/*
+		 * When every call is timed, the exit before has waited already, or
+		 * little is left of the caller's.  Before a drawn call there may be a lot.
+		 */
 		uint64_t now = hp_clock(me);
 
 		clock_note(me, now);
 		f->start = now + me->inside_timed - (overhead_now(me) >> HP_FINE_BITS);
+	} else if (f->weight != 0) {
+		f->start = start_drawn(me);
+	} else {
+		if (HP_TRUTH_ALL)
+			enter_truth(me, f);
+		return;
 	}
 	hp_truth_enter(me, f, f->start);
 }
 
-/* Fills a claimed frame, and counts. */
-static inline void enter(struct hp_local *me, struct hp_frame *f, const struct hp_slot *slot)
+static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row *row)
 {
-	struct hp_row *row = slot->row;
-	struct hp_function *function = slot->function;
-
-	row->calls++;
-	function->active++;
-	f->row = (uintptr_t)row;
-	f->child = 0;
-	f->weight = 0;
-	if (HP_UNLIKELY(!function->draws || --me->countdown == 0))
-		enter_timed(me, f, function);
-	else if (HP_TRUTH_ALL)
+	if (HP_UNLIKELY(!row->draws || --me->countdown == 0)) {
+		enter_timed(me, f, row);
+		return;
+	}
+	enter_counted(f, row);
+	if (HP_TRUTH_ALL)
 		enter_truth(me, f);
 }
 
@@ -558,7 +594,7 @@ static inline void claim(struct hp_local *me, struct hp_frame *f, uintptr_t cfa)
 	f->cfa = cfa;
 }
 
-/* The frame is claimed, its row not in the first slot. */
+/* The frame is claimed, its row not in the first place of its hash. */
 static __attribute__((noinline)) void enter_find(struct hp_local *me, struct hp_frame *f,
 						 uintptr_t fn)
 {
@@ -606,7 +642,7 @@ static HP_COLD void pending_count(struct hp_local *me)
 		uint64_t calls = atomic_exchange(&me->pending[i].calls, 0);
 
 		if (calls)
-			pending_to(me, hp_row_find(me, me->root, fn)->row, calls);
+			pending_to(me, hp_row_meant(hp_row_find(me, me->root, fn)), calls);
 	}
 	for (int i = 0; i < HP_PENDING; i++)
 		if (atomic_load(&me->pending[i].calls) == 0)
@@ -714,10 +750,9 @@ static HP_COLD void enter_slow(uintptr_t fn, uintptr_t cfa)
 }
 
 /* True if a call of `f`'s function would end with this stack pointer. */
-static inline bool exit_fits(const struct hp_frame *f, const struct hp_function *function,
-			     uintptr_t cfa)
+static inline bool exit_fits(const struct hp_frame *f, const struct hp_row *row, uintptr_t cfa)
 {
-	return (int64_t)(cfa - f->cfa) == function->exit_delta;
+	return (int64_t)(cfa - f->cfa) == row->exit_delta;
 }
 
 /*
@@ -725,20 +760,25 @@ static inline bool exit_fits(const struct hp_frame *f, const struct hp_function 
  * may have two kinds of exit (a call of the hook, and a jump to it).  Anything
  * else is worth a look for frames that were left without their exit.
  */
-static bool exit_learns(const struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
+static bool exit_learns(const struct hp_local *me, const struct hp_frame *f, uintptr_t fn,
+			uintptr_t cfa)
 {
 	struct hp_row *row = frame_row(f);
-	struct hp_function *function = row_function(row);
+	struct hp_function *function = hp_row_function(me, row);
 	int64_t delta = (int64_t)(cfa - f->cfa);
 
 	if (row->fn != fn || (f->cfa & HP_GUEST_TAG) || delta != (int32_t)delta)
 		return false;
-	if (delta == function->exit_delta)
+	if (delta == row->exit_delta)
 		return true;	/* it was something else that brought us here */
-	if (delta != function->exit_delta_other && function->exit_delta_other != HP_DELTA_NONE)
-		return false;
-	function->exit_delta_other = function->exit_delta;
-	function->exit_delta = (int32_t)delta;
+	if (delta != function->exit_delta) {
+		if (delta != function->exit_delta_other &&
+		    function->exit_delta_other != HP_DELTA_NONE)
+			return false;
+		function->exit_delta_other = function->exit_delta;
+		function->exit_delta = (int32_t)delta;
+	}
+	row->exit_delta = (int32_t)delta;
 	return true;
 }
 
@@ -754,7 +794,7 @@ static struct hp_frame *exit_frame(struct hp_local *me, uintptr_t fn, uintptr_t 
 		for (struct hp_frame *f = me->top - 1; is_call(me, f); f--) {
 			if (frame_row(f)->fn != fn)
 				continue;
-			if (exit_fits(f, row_function(frame_row(f)), cfa))
+			if (exit_fits(f, frame_row(f), cfa))
 				return f;
 			if (!first)
 				first = f;
@@ -783,7 +823,7 @@ static void exit_shut(struct hp_local *me, uintptr_t fn, uintptr_t cfa)
 	struct hp_frame *f = me->top - 1;
 
 	if (me->limit && is_call(me, f) && frame_row(f)->fn == fn &&
-	    exit_fits(f, row_function(frame_row(f)), cfa))
+	    exit_fits(f, frame_row(f), cfa))
 		leave(me, f);
 	else if (me->pending_depth)
 		me->pending_depth--;
@@ -802,7 +842,7 @@ static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 		return;
 	if (hp_switch_seen(me))
 		switch_note(me);
-	if (cfa >= me->low && cfa <= me->stack->high && exit_learns(me->top - 1, fn, cfa)) {
+	if (cfa >= me->low && cfa <= me->stack->high && exit_learns(me, me->top - 1, fn, cfa)) {
 		leave(me, me->top - 1);
 		return;
 	}
@@ -838,7 +878,7 @@ static bool is_slow_path_left(const struct hp_local *me, uintptr_t cfa)
 
 /*
  * A slow path was left in its middle.  Its tables hold what was complete: every
- * record is filled before it is linked, every slot before its key.
+ * record is filled before it is linked or put into a table.
  */
 void hp_function_recover(struct hp_local *me)
 {
@@ -883,101 +923,52 @@ void hp_function_leave_all(struct hp_local *me)
 }
 
 /*
- * The entry.  No calls on this path but at its end: it must hold the budget of
+ * Entry hook.  No calls on this path but at its end: it must hold the budget of
  * test/bench/hooks.c.  The gate (local.h) answers every reason not to record;
  * the other two comparisons find frames that are gone and other stacks.
  */
-static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintptr_t cfa)
+HP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
 {
 	struct hp_local *me = hp_local;
 	struct hp_frame *f = me->top;
-	const struct hp_slot *slot;
-	struct hp_row *parent;
+	uintptr_t fn = (uintptr_t)function;
+	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
+	struct hp_row *row;
+	uintptr_t above;
 
+	(void)call_site;
 	if (HP_UNLIKELY(f >= me->limit || cfa > f[-1].cfa || cfa < me->low || hp_switch_seen(me))) {
 		enter_slow(fn, cfa);
 		return;
 	}
 	claim(me, f, cfa);
-	parent = frame_row(f - 1);
-	slot = &me->slots[hp_slot_index(me, parent, fn)];
-	if (HP_UNLIKELY(slot->fn != fn || slot->parent != parent)) {
+	above = f[-1].row;
+	row = me->rows[hp_row_index(me, above, fn)];
+	if (HP_UNLIKELY(row->fn != fn || row->above != above)) {
 		enter_find(me, f, fn);
 		return;
 	}
-	enter(me, f, slot);
+	enter(me, f, row);
 }
 
-/* The exit: the same. */
-static inline __attribute__((always_inline)) void hook_exit(uintptr_t fn, uintptr_t cfa)
+/* Exit hook: the same. */
+HP_EXPORT void __cyg_profile_func_exit(void *fn, void *call_site)
 {
 	struct hp_local *me = hp_local;
 	struct hp_frame *f = me->top - 1;
-	struct hp_function *function;
+	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 	struct hp_row *row;
 
+	(void)call_site;
 	if (HP_UNLIKELY(f >= me->limit)) {
-		exit_slow(fn, cfa);
+		exit_slow((uintptr_t)fn, cfa);
 		return;
 	}
 	row = frame_row(f);
-	function = row_function(row);
-	if (HP_UNLIKELY(row->fn != fn || !exit_fits(f, function, cfa) || hp_switch_seen(me)))
-		exit_slow(fn, cfa);
+	if (HP_UNLIKELY(row->fn != (uintptr_t)fn || !exit_fits(f, row, cfa) || hp_switch_seen(me)))
+		exit_slow((uintptr_t)fn, cfa);
 	else if (HP_UNLIKELY(f->weight != 0) || HP_TRUTH_ALL)
 		exit_timed(me, f);
 	else
-		leave_counted(me, f, row, function);
-}
-
-HP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
-{
-	(void)call_site;
-	hook_enter((uintptr_t)function, (uintptr_t)__builtin_dwarf_cfa());
-}
-
-HP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
-{
-	(void)call_site;
-	hook_exit((uintptr_t)function, (uintptr_t)__builtin_dwarf_cfa());
-}
-
-/* A block of which the key is not known: it is looked up first. */
-static HP_COLD void block_enter_first(struct hotpath_block *block, uintptr_t cfa)
-{
-	uintptr_t key = hp_block_key(block, cfa);
-
-	if (key)
-		enter_slow(key, cfa);
-}
-
-static HP_COLD void block_leave_first(struct hotpath_block *block, uintptr_t cfa)
-{
-	uintptr_t key = hp_block_key(block, cfa);
-
-	if (key)
-		exit_slow(key, cfa);
-}
-
-/* Blocks are calls of functions without an address (block.h). */
-HP_EXPORT void hotpath_block_enter(struct hotpath_block *block)
-{
-	uintptr_t key = (uintptr_t)block->key;
-	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
-
-	if (HP_LIKELY(key != 0))
-		hook_enter(key, cfa);
-	else
-		block_enter_first(block, cfa);
-}
-
-HP_EXPORT void hotpath_block_leave(struct hotpath_block *block)
-{
-	uintptr_t key = (uintptr_t)block->key;
-	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
-
-	if (HP_LIKELY(key != 0))
-		hook_exit(key, cfa);
-	else
-		block_leave_first(block, cfa);
+		leave_counted(me, f, row);
 }

@@ -122,6 +122,8 @@ static struct hp_local *local_new(struct hp_block *block, uintptr_t cfa)
 	me->user = block->threads + 1;
 	me->arena = block->arena ? me->base + block->arena : NULL;
 	me->arena_end = block->arena ? me->base + block->arena_end : NULL;
+	me->row_arena = block->row_arena ? me->base + block->row_arena : NULL;
+	me->row_arena_end = block->row_arena ? me->base + block->row_arena_end : NULL;
 	if (!hp_row_init(me) || !hp_stack_init(me, cfa)) {
 		hp_pages_release(me, HP_PAGE);
 		return NULL;

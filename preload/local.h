@@ -43,14 +43,6 @@ struct hp_stack {
 	uint64_t left;	/* the same: ticks when it was left, but for our cost; 0 = never */
 };
 
-/* (parent row, function address) -> row.  Open addressing, at most a quarter full. */
-struct hp_slot {
-	struct hp_row *parent;
-	uintptr_t fn;	/* 0 = empty */
-	struct hp_row *row;
-	struct hp_function *function;
-};
-
 /* Function address -> function of this block; the same shape, smaller. */
 struct hp_known {
 	uintptr_t fn;	/* 0 = empty */
@@ -78,15 +70,16 @@ struct hp_local {
 	struct hp_frame *top;	/* the next call's frame */
 	struct hp_frame *limit;	/* see above */
 	uintptr_t low;	/* of the current stack */
-	struct hp_slot *slots;
-	uint32_t slot_shift;	/* 64 - log2(number of slots) */
+	struct hp_row **rows;	/* by (address of the parent row, function address); see row.h */
+	uint64_t rows_last;	/* number of places - 1 */
+	uint32_t rows_shift;	/* 64 - log2 of their number */
 	uint32_t countdown;	/* counted calls until the next one is drawn */
+	uint64_t *switch_word;	/* zero: the thread lost the processor, see switch.h */
 	uint32_t gap;	/* `countdown` when it was set */
 	uint32_t slow_clock;	/* the clock is not the TSC */
+
 	uint64_t overhead;	/* what our hooks cost so far, fine ticks, but for the present gap */
 	uint64_t cost_counted;	/* fine ticks */
-	uint64_t *switch_word;	/* zero: the thread lost the processor, see switch.h */
-
 	uint64_t cost_timed;	/* fine ticks */
 	uint64_t inside_timed;	/* ticks that the hooks add to an empty call */
 	uint64_t inside_drawn;
@@ -118,15 +111,17 @@ struct hp_local {
 	struct hp_local *next;	/* list of the process */
 	char *arena;	/* free part of the newest chunk, in the segment */
 	char *arena_end;
+	char *row_arena;	/* the same of rows, which lie together: fewer pages to know */
+	char *row_arena_end;
+	uint64_t row_chunk;	/* size of the next one */
 	struct hp_function *other;	/* takes the calls when the segment is full */
 	struct hp_row *other_row;
 	struct hp_row *root;
-	struct hp_slot last;	/* the answer when there is no room for another slot */
 	bool is_adopted;	/* the block holds records of an earlier process */
 	struct hp_known *known;
 	uint32_t known_shift;
 	uint32_t known_count;
-	uint32_t slot_count;
+	uint32_t row_count;	/* places taken */
 	uint32_t tid;
 	uint32_t user;	/* see hp_part.user */
 	uint32_t leaves;	/* of slow exits, see hp_local_recalibrate */

@@ -5,7 +5,7 @@
  * Three things happen once for each new (parent row, function) of a thread:
  * the function's record is found or made; recursion is folded, i.e. if the
  * function is already on the path, the call goes to that row; and the answer
- * is put into the slots, the table that the entry hook reads.
+ * is put into the table that the entry hook reads.
  *
  * The tables are private memory and belong to this process, the records are in
  * the segment and may be older: a block that an ended process left is taken
@@ -17,14 +17,23 @@
 #include <errno.h>
 #include <string.h>
 
-#include "preload/block.h"
 #include "preload/clock.h"
 #include "preload/module.h"
 #include "preload/process.h"
 
-#define HP_SLOTS_FIRST 10	/* log2 of the slots of a new thread */
+#define HP_ROWS_FIRST 10	/* log2 of the places for rows of a new thread */
 #define HP_KNOWN_FIRST 8
 #define HP_ADOPTED 1	/* low bit of a key that is the address of a function record */
+
+/* `size` bytes of [*next, *end); false = that is full, or there is none yet. */
+static bool take_from(char **next, const char *end, uint64_t size, void **room)
+{
+	if ((uint64_t)(end - *next) < size)
+		return false;
+	*room = *next;
+	*next += size;
+	return true;
+}
 
 void *hp_row_take(struct hp_local *me, uint64_t size)
 {
@@ -32,7 +41,7 @@ void *hp_row_take(struct hp_local *me, uint64_t size)
 	void *room;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
-	if ((uint64_t)(me->arena_end - me->arena) < size) {
+	if (!take_from(&me->arena, me->arena_end, size, &room)) {
 		uint64_t offset =
 			hp_segment_take(&hp_segment, size > chunk ? size : chunk, HP_LINE);
 
@@ -40,14 +49,33 @@ void *hp_row_take(struct hp_local *me, uint64_t size)
 			return NULL;
 		if (size >= chunk)
 			return me->base + offset;
-		me->arena = me->base + offset;
-		me->arena_end = me->arena + chunk;
+		room = me->base + offset;
+		me->arena = me->base + offset + size;
+		me->arena_end = me->base + offset + chunk;
 	}
-	room = me->arena;
-	me->arena += size;
 	/* For the next process that takes the block. */
 	me->block->arena = (uint64_t)(me->arena - me->base);
 	me->block->arena_end = (uint64_t)(me->arena_end - me->base);
+	return room;
+}
+
+static struct hp_row *row_take(struct hp_local *me)
+{
+	void *room;
+
+	if (!take_from(&me->row_arena, me->row_arena_end, sizeof(struct hp_row), &room)) {
+		uint64_t chunk = me->row_chunk ? me->row_chunk : HP_CHUNK_ROWS;
+		uint64_t offset = hp_segment_take(&hp_segment, chunk, HP_LINE);
+
+		if (offset == 0)
+			return NULL;
+		room = me->base + offset;
+		me->row_arena = me->base + offset + sizeof(struct hp_row);
+		me->row_arena_end = me->base + offset + chunk;
+		me->row_chunk = chunk < HP_CHUNK_NEXT ? chunk * 2 : chunk;
+	}
+	me->block->row_arena = (uint64_t)(me->row_arena - me->base);
+	me->block->row_arena_end = (uint64_t)(me->row_arena_end - me->base);
 	return room;
 }
 
@@ -56,63 +84,89 @@ static uint64_t mix(uint64_t key, uint32_t shift)
 	return (key * UINT64_C(0x9E3779B97F4A7C15)) >> shift;
 }
 
-/* --- slots: (parent row, function address) -> row --- */
+/* --- the table: (parent row, function address) -> row --- */
 
-static struct hp_slot *slot_place(const struct hp_local *me, const struct hp_row *parent,
-				  uintptr_t fn)
+/* Stands in every empty place, so that hooks need not ask for NULL.  Its key is no call's. */
+static struct hp_row nothing;
+
+static struct hp_row **place_of(const struct hp_local *me, uintptr_t above, uintptr_t fn)
 {
-	uint64_t last = (UINT64_C(1) << (64 - me->slot_shift)) - 1;
-	uint64_t i = hp_slot_index(me, parent, fn);
+	uint64_t i = hp_row_index(me, above, fn);
 
-	while (me->slots[i].fn && (me->slots[i].fn != fn || me->slots[i].parent != parent))
-		i = (i + 1) & last;
-	return &me->slots[i];
+	while (me->rows[i] != &nothing && (me->rows[i]->fn != fn || me->rows[i]->above != above))
+		i = (i + 1) & me->rows_last;
+	return &me->rows[i];
+}
+
+static struct hp_row **table_new(uint64_t count)
+{
+	struct hp_row **rows = hp_pages(count * sizeof(*rows));
+
+	for (uint64_t i = 0; rows && i < count; i++)
+		rows[i] = &nothing;
+	return rows;
 }
 
 /*
- * Twice as many slots.  False = no memory; the old ones stay.  The old pages
+ * Twice as many places.  False = no memory; the old ones stay.  The old pages
  * stay mapped: a dlclose in another thread may be looking through them
  * (hp_row_forget).  If it missed the new ones, all is forgotten.
  */
-static bool slots_grow(struct hp_local *me)
+static bool table_grow(struct hp_local *me)
 {
-	uint64_t count = UINT64_C(1) << (64 - me->slot_shift);
+	uint64_t count = me->rows_last + 1;
 	uint32_t generation = hp_module_generation();
-	struct hp_slot *old = me->slots;
-	struct hp_slot *wide = hp_pages(2 * count * sizeof(*wide));
+	struct hp_row **old = me->rows;
+	struct hp_row **wide = table_new(2 * count);
 
 	if (!wide)
 		return false;
-	me->slots = wide;
-	me->slot_shift--;
-	for (uint64_t i = 0; i < count; i++)
-		if (old[i].fn)
-			*slot_place(me, old[i].parent, old[i].fn) = old[i];
+	me->rows = wide;
+	me->rows_last = 2 * count - 1;
+	me->rows_shift--;
+	me->row_count = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		if (old[i] == &nothing || old[i]->fn == HP_FORGOTTEN)
+			continue;
+		*place_of(me, old[i]->above, old[i]->fn) = old[i];
+		me->row_count++;
+	}
 	if (hp_module_generation() != generation)
-		memset(wide, 0, 2 * count * sizeof(*wide));
+		for (uint64_t i = 0; i < 2 * count; i++)
+			wide[i] = &nothing;
 	return true;
 }
 
 /*
- * A quarter full is usual, so that the hook seldom has to look further; seven
+ * At most a fifth full, so that the hook seldom has to look further; seven
  * eighths is the most when there is no memory, since probing must end.
  */
-static struct hp_slot *slot_fill(struct hp_local *me, const struct hp_slot *slot)
+static bool table_add(struct hp_local *me, struct hp_row *row)
 {
-	uint64_t count = UINT64_C(1) << (64 - me->slot_shift);
-	struct hp_slot *place;
+	uint64_t count = me->rows_last + 1;
 
-	if (me->slot_count >= count / 4 && !slots_grow(me) && me->slot_count >= count - count / 8)
-		return NULL;
-	place = slot_place(me, slot->parent, slot->fn);
-	place->parent = slot->parent;
-	place->row = slot->row;
-	place->function = slot->function;
-	/* The key last: a signal handler that jumps away leaves no half slot. */
+	if (me->row_count >= count / 5 && !table_grow(me) && me->row_count >= count - count / 8)
+		return false;
+	/* The row is complete: a signal handler that jumps away leaves no half of it. */
 	atomic_signal_fence(memory_order_seq_cst);
-	place->fn = slot->fn;
-	me->slot_count++;
-	return place;
+	*place_of(me, row->above, row->fn) = row;
+	me->row_count++;
+	return true;
+}
+
+/* The key leads to `row`, which has another key.  No memory: then it is found the slow way. */
+static void alias_add(struct hp_local *me, const struct hp_row *parent, uintptr_t fn,
+		      struct hp_row *row)
+{
+	struct hp_row *alias = hp_local_memory(me, sizeof(*alias));
+
+	if (!alias)
+		return;
+	alias->fn = fn;
+	alias->above = (uintptr_t)parent;
+	alias->below = (int64_t)(uintptr_t)row;
+	alias->exit_delta = HP_DELTA_ALIAS;
+	table_add(me, alias);
 }
 
 /* --- functions --- */
@@ -195,27 +249,19 @@ static struct hp_function *function_adopted(struct hp_local *me, const struct hp
 
 static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
 {
-	const struct hp_label *label = hp_block_label(fn);
-	const struct hp_module *module = label ? hp_block_module(label) : hp_module_of(fn);
-	uint64_t address = label ? label->address : module ? fn - module->bias : fn;
-	struct hp_function *function;
+	const struct hp_module *module = hp_module_of(fn);
+	uint64_t address = module ? fn - module->bias : fn;
+	struct hp_function *function = function_adopted(me, module, address);
 
-	if (hp_block_is_nameless(fn))
-		return me->other;
-	function = function_adopted(me, module, address);
 	if (!function) {
 		function = function_new(me);
 		if (!function)
 			return me->other;
 		function->module = module ? (uint64_t)((const char *)module - me->base) : 0;
 		function->address = address;
-		if (label)
-			function->label =
-				(uint32_t)(hp_segment_offset(&hp_segment, label) / HP_LINE);
 		function_publish(me, function);
 	}
 	function->fn = fn;
-	function->active = 0;
 	return function;
 }
 
@@ -243,16 +289,21 @@ static uint64_t offset_of(const struct hp_local *me, const void *record)
 	return (uint64_t)((const char *)record - me->base);
 }
 
+static uint32_t line_of(const struct hp_local *me, const void *record)
+{
+	return (uint32_t)(offset_of(me, record) / HP_LINE);
+}
+
 /* The row of `function` among `row` and what is above it; NULL = it is not on the path. */
 static struct hp_row *row_above(const struct hp_local *me, struct hp_row *row,
 				const struct hp_function *function)
 {
-	uint64_t wanted = offset_of(me, function);
+	uint32_t wanted = line_of(me, function);
 
 	while (row->function) {
 		if (row->function == wanted)
 			return row;
-		row = (struct hp_row *)(me->base + row->parent);
+		row = (struct hp_row *)(me->base + (uint64_t)row->parent * HP_LINE);
 	}
 	return NULL;
 }
@@ -260,44 +311,56 @@ static struct hp_row *row_above(const struct hp_local *me, struct hp_row *row,
 static struct hp_row *row_new(struct hp_local *me, const struct hp_row *parent,
 			      const struct hp_function *function)
 {
-	struct hp_row *row = hp_row_take(me, sizeof(*row));
+	struct hp_row *row = row_take(me);
 
 	if (!row)
 		return NULL;
-	row->parent = parent ? offset_of(me, parent) : 0;
-	row->function = function ? offset_of(me, function) : 0;
-	row->next = atomic_load_explicit(&me->block->rows, memory_order_relaxed);
+	row->exit_delta = function ? function->exit_delta : HP_DELTA_NONE;
+	row->fn = function ? function->fn : 0;
+	row->above = (uintptr_t)parent;
+	row->parent = parent ? line_of(me, parent) : 0;
+	row->function = function ? line_of(me, function) : 0;
+	row->next = (uint32_t)(atomic_load_explicit(&me->block->rows, memory_order_relaxed) /
+			       HP_LINE);
 	atomic_store_explicit(&me->block->rows, offset_of(me, row), memory_order_release);
 	me->block->row_count++;
 	return row;
 }
 
-/* What an earlier process recorded is found by records, not by addresses. */
+/*
+ * What an earlier process recorded is found by records, not by addresses: in
+ * its key stands this, which no address equals, until it is called again.
+ */
 static uintptr_t adopted_key(const struct hp_function *function)
 {
 	return (uintptr_t)function | HP_ADOPTED;
 }
 
-/* The record of (parent, function): folded, an earlier process's, or a new one. */
+/* The record of (parent, function): folded, there already, or a new one. */
 static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 			       struct hp_function *function)
 {
 	struct hp_row *row = row_above(me, parent, function);
-	struct hp_slot *slot;
 
 	if (function == me->other)
 		return me->other_row;
 	if (row)
 		return row;
-	slot = slot_place(me, parent, function->fn);
-	if (slot->fn)
-		return slot->row;
-	slot = slot_place(me, parent, adopted_key(function));
-	if (slot->fn)
-		return slot->row;
-	if (me->block->row_count >= HP_ROWS_MOST && parent != me->root)
-		return NULL;
-	return row_new(me, parent, function);
+	row = *place_of(me, (uintptr_t)parent, function->fn);
+	if (row != &nothing)
+		return hp_row_meant(row);
+	row = *place_of(me, (uintptr_t)parent, adopted_key(function));
+	if (row == &nothing) {
+		if (me->block->row_count >= HP_ROWS_MOST && parent != me->root)
+			return NULL;
+		row = row_new(me, parent, function);
+	}
+	if (row) {
+		row->fn = function->fn;
+		row->exit_delta = function->exit_delta;
+		table_add(me, row);
+	}
+	return row;
 }
 
 /* Where calls go that get no row of their own: the function's row below the root. */
@@ -308,30 +371,26 @@ static struct hp_row *row_flat(struct hp_local *me, struct hp_function *function
 	return row ? row : me->other_row;
 }
 
-static const struct hp_slot *slot_make(struct hp_local *me, struct hp_row *parent, uintptr_t fn)
+static struct hp_row *row_make(struct hp_local *me, struct hp_row *parent, uintptr_t fn)
 {
 	struct hp_function *function = function_find(me, fn);
 	struct hp_row *row = row_find(me, parent, function);
-	struct hp_slot *slot;
 
 	if (!row) {
 		row = row_flat(me, function);
 		me->block->folded_rows++;
 	}
+	/* Of its calls the last one's end is known. */
 	if (row == me->other_row)
-		function = me->other;
-	row->fn = fn;
-	row->function_at = (uintptr_t)function;
-	slot = slot_fill(me, &(struct hp_slot){ parent, fn, row, function });
-	if (slot)
-		return slot;
-	me->last = (struct hp_slot){ parent, fn, row, function };
-	return &me->last;
+		row->fn = fn;
+	if (row->fn != fn || row->above != (uintptr_t)parent)
+		alias_add(me, parent, fn, row);
+	return row;
 }
 
-const struct hp_slot *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn)
+struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn)
 {
-	const struct hp_slot *slot;
+	struct hp_row *row;
 	uint64_t since;
 	bool shut;
 	int saved;
@@ -339,17 +398,17 @@ const struct hp_slot *hp_row_find(struct hp_local *me, struct hp_row *parent, ui
 	/* A handler that interrupted a hook may find a frame which is claimed and not filled. */
 	if (HP_UNLIKELY(!parent))
 		parent = me->root;
-	slot = slot_place(me, parent, fn);
-	if (HP_LIKELY(slot->fn))
-		return slot;
+	row = *place_of(me, (uintptr_t)parent, fn);
+	if (HP_LIKELY(row != &nothing))
+		return row;
 	saved = errno;
 	since = hp_clock(me);
 	shut = hp_gate_shut(me);
-	slot = slot_make(me, parent, fn);
+	row = row_make(me, parent, fn);
 	if (shut)
 		hp_gate_open(me, since);
 	errno = saved;
-	return slot;
+	return row;
 }
 
 /* --- histograms --- */
@@ -401,39 +460,32 @@ void hp_row_carry_all(struct hp_local *me, struct hp_function *function)
 
 /* --- life --- */
 
-/* Calls that an earlier process did not end will not end any more. */
-static void forget_calls(struct hp_local *me)
-{
-	uint64_t at = atomic_load_explicit(&me->block->functions, memory_order_relaxed);
-	struct hp_function *function;
-
-	for (; at; at = function->next) {
-		function = (struct hp_function *)(me->base + at);
-		function->active = 0;
-	}
-}
-
-/* The block's records of an earlier process become findable by this one's addresses. */
+/*
+ * The block's records of an earlier process become findable by this one's
+ * addresses.  Calls that it did not end will not end any more.
+ */
 static bool adopt(struct hp_local *me)
 {
 	uint64_t at = atomic_load_explicit(&me->block->rows, memory_order_relaxed);
 
-	forget_calls(me);
-	for (; at; at = ((struct hp_row *)(me->base + at))->next) {
+	while (at) {
 		struct hp_row *row = (struct hp_row *)(me->base + at);
-		struct hp_function *function = (struct hp_function *)(me->base + row->function);
-		struct hp_row *parent = (struct hp_row *)(me->base + row->parent);
+		struct hp_function *function = hp_row_function(me, row);
 
+		at = (uint64_t)row->next * HP_LINE;
+		row->active = 0;
+		row->draws = 0;
+		row->above = (uintptr_t)me->base + (uint64_t)row->parent * HP_LINE;
 		if (row->function == 0) {
 			me->root = row;
 			continue;
 		}
+		row->fn = adopted_key(function);
 		if (function->address == 0 && function->module == 0) {
 			me->other = function;
 			me->other_row = row;
 		}
-		if (!slot_fill(me,
-			       &(struct hp_slot){ parent, adopted_key(function), row, function }))
+		if (!table_add(me, row))
 			return false;
 	}
 	me->is_adopted = true;
@@ -455,29 +507,29 @@ static bool fresh(struct hp_local *me)
 
 bool hp_row_init(struct hp_local *me)
 {
-	me->slots = hp_pages((UINT64_C(1) << HP_SLOTS_FIRST) * sizeof(*me->slots));
+	me->rows = table_new(UINT64_C(1) << HP_ROWS_FIRST);
 	me->known = hp_pages((UINT64_C(1) << HP_KNOWN_FIRST) * sizeof(*me->known));
-	me->slot_shift = 64 - HP_SLOTS_FIRST;
+	me->rows_last = (UINT64_C(1) << HP_ROWS_FIRST) - 1;
+	me->rows_shift = 64 - HP_ROWS_FIRST;
 	me->known_shift = 64 - HP_KNOWN_FIRST;
-	if (!me->slots || !me->known)
+	if (!me->rows || !me->known)
 		return false;
 	return me->block->root ? adopt(me) : fresh(me);
 }
 
 void hp_row_release(struct hp_local *me)
 {
-	hp_pages_release(me->slots, (UINT64_C(1) << (64 - me->slot_shift)) * sizeof(*me->slots));
+	hp_pages_release(me->rows, (me->rows_last + 1) * sizeof(*me->rows));
 	hp_pages_release(me->known, (UINT64_C(1) << (64 - me->known_shift)) * sizeof(*me->known));
 }
 
 void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end)
 {
-	uint64_t slots = UINT64_C(1) << (64 - me->slot_shift);
 	uint64_t known = UINT64_C(1) << (64 - me->known_shift);
 
-	for (uint64_t i = 0; i < slots; i++)
-		if (me->slots[i].fn >= begin && me->slots[i].fn < end)
-			me->slots[i].fn = HP_FORGOTTEN;
+	for (uint64_t i = 0; i <= me->rows_last; i++)
+		if (me->rows[i]->fn >= begin && me->rows[i]->fn < end)
+			me->rows[i]->fn = HP_FORGOTTEN;
 	for (uint64_t i = 0; i < known; i++)
 		if (me->known[i].fn >= begin && me->known[i].fn < end)
 			me->known[i].fn = HP_FORGOTTEN;

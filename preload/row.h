@@ -13,23 +13,45 @@
 /* A tree has at most this many rows in one block; later ones are flat. */
 #define HP_ROWS_MOST 65536
 
-static inline uint64_t hp_slot_index(const struct hp_local *me, const struct hp_row *parent,
-				     uintptr_t fn)
+/*
+ * The table that leads from a call to its row, in the thread's own memory: open
+ * addressing, at most a fifth full.  The key stands in the row itself, so a
+ * counted call touches two lines: its place in the table, and its row.
+ *
+ * Multiplicative hashing of the function (Knuth, TAOCP 6.4), with the factor of
+ * the SplitMix64 generator: the golden ratio would fold functions that lie a
+ * multiple of 48 bytes apart onto each other (tried: half of 2000).  Rows lie
+ * side by side, so the number of the parent makes different places of one
+ * function; and it is known last, so nothing slow follows it.
+ */
+static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, uintptr_t fn)
 {
-	/*
-	 * Multiplicative hashing (Knuth, TAOCP 6.4).  The factor is one of the
-	 * SplitMix64 generator; the golden ratio would fold functions that lie
-	 * a multiple of 48 bytes apart onto each other (tried: half of 2000).
-	 */
-	return (((fn >> 4) ^ ((uintptr_t)parent << 13)) * UINT64_C(0xbf58476d1ce4e5b9)) >>
-	       me->slot_shift;
+	return ((fn * UINT64_C(0xbf58476d1ce4e5b9)) >> me->rows_shift ^ above >> 7) & me->rows_last;
 }
 
 /*
- * The slot of this call.  Makes row and function when they are new; when
- * nothing can be made any more, the slot of `<other>`.  Never NULL.
+ * A call whose function is on the path already goes to that row, but has a key
+ * of its own: the key's place then holds an alias, a row in private memory with
+ * `draws` 0, so that hooks look closer, and the row's address in `below`.
  */
-const struct hp_slot *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn);
+#define HP_DELTA_ALIAS (INT32_MIN + 1)
+
+static inline struct hp_row *hp_row_meant(struct hp_row *row)
+{
+	return row->exit_delta == HP_DELTA_ALIAS ? (struct hp_row *)(uintptr_t)row->below : row;
+}
+
+static inline struct hp_function *hp_row_function(const struct hp_local *me,
+						  const struct hp_row *row)
+{
+	return (struct hp_function *)(me->base + (uint64_t)row->function * HP_LINE);
+}
+
+/*
+ * The row of this call, or its alias.  Makes row and function when they are
+ * new; when nothing can be made any more, the row of `<other>`.  Never NULL.
+ */
+struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn);
 
 /* Tables, root row and `<other>`; what the block already holds is found.  False = no memory. */
 bool hp_row_init(struct hp_local *me);
@@ -39,8 +61,8 @@ void hp_row_release(struct hp_local *me);
 
 /*
  * A module is gone: its addresses may become other functions.  Called by any
- * thread of the process, so `me` may be in use: it only ever changes a key into
- * HP_FORGOTTEN, which no address equals.
+ * thread of the process, so `me` may be in use: it only ever changes a function's
+ * address in a key into HP_FORGOTTEN, which no address equals.
  */
 #define HP_FORGOTTEN 3
 void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end);

@@ -20,7 +20,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/block.h"
 #include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/process.h"
@@ -395,10 +394,15 @@ static void finish(int code, void *argument)
 	errno = saved;
 }
 
-/* The kernel ends the container with its process 1: the helper has to be done by then. */
-void hp_start_finish_container(void)
+/*
+ * Shells end by _exit, and the report should stand before the next prompt.  The
+ * kernel ends a container with its process 1: there the helper has to be done.
+ */
+void hp_start_finish_quick(void)
 {
-	if (!hp_self_is_me() || getpid() != 1 || hp_segment.header->root_pid != 1)
+	if (!hp_self_is_me() || hp_is_confined() ||
+	    hp_segment.header->root_pid != (uint32_t)getpid() ||
+	    atomic_load_explicit(&finisher, memory_order_relaxed))
 		return;
 	atomic_store_explicit(&finisher, self(), memory_order_relaxed);
 	finish_session();
@@ -423,11 +427,8 @@ void hp_start_load(void)
 {
 	int saved = errno;
 
-	bool is_recorded = hp_start();
-
-	if (is_recorded)
+	if (hp_start())
 		hp_self_open();
-	hp_block_offer(is_recorded);
 	is_told = on_exit && on_exit(finish, NULL) == 0;
 	errno = saved;
 }

@@ -26,8 +26,8 @@ void hp_start_thread_key(struct hp_local *me);
 /* Does not return while another thread of this process is in exit(), waiting for the report. */
 void hp_start_wait_for_finish(void);
 
-/* _exit of process 1: asks for the report as exit() does. */
-void hp_start_finish_container(void);
+/* _exit and quick_exit of the root: asks for the report, and waits for it as exit() does. */
+void hp_start_finish_quick(void);
 
 /*
  * An environment that a program made itself may load us without saying which

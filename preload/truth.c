@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/process.h"
+#include "preload/row.h"
 #include "segment/clock.h"
 
 #define HP_TRUTH_CALLS (UINT64_C(1) << 22)
@@ -83,7 +84,7 @@ static void log_call(uint64_t fn, uint64_t ticks)
 void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks)
 {
 	struct hp_row *row = (struct hp_row *)(uintptr_t)f->row;
-	struct hp_function *function = (struct hp_function *)(uintptr_t)row->function_at;
+	struct hp_function *function = hp_row_function(me, row);
 	struct truth *truth;
 
 	/* During calibration there is no segment behind the records; a good time to prepare. */
@@ -105,7 +106,7 @@ void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks)
 	truth->fn = row->fn;
 	truth->calls++;
 	truth->self += ticks - (int64_t)f->reserved[1];
-	if (function->active == 1)
+	if (row->active == 1)
 		truth->outer += ticks;
 	f[-1].reserved[1] += (uint64_t)ticks;
 }

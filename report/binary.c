@@ -56,6 +56,7 @@ struct mark {
 	const char *language;
 };
 
+/* Of several sanitizers the first: every runtime of clang has the handlers of `undefined`. */
 static const struct mark marks[] = {
 	{ "mallctl", SIDE_DEFINED, "jemalloc", NULL, NULL },
 	{ "je_mallctl", SIDE_DEFINED, "jemalloc", NULL, NULL },
@@ -120,7 +121,10 @@ static void name_add(struct hp_binary *binary, const char *name, enum side side)
 		    strncmp(name, mark->start, strlen(mark->start)) != 0)
 			continue;
 		binary->allocator = mark->allocator ? mark->allocator : binary->allocator;
-		binary->sanitizer = mark->sanitizer ? mark->sanitizer : binary->sanitizer;
+		if (mark->sanitizer && (!binary->sanitizer || i < binary->sanitizer_rank)) {
+			binary->sanitizer = mark->sanitizer;
+			binary->sanitizer_rank = i;
+		}
 		binary->language = mark->language ? mark->language : binary->language;
 	}
 }
@@ -191,7 +195,8 @@ static void sections_read(struct hp_binary *binary, Elf *elf)
 		binary->has_symtab |= header.sh_type == SHT_SYMTAB;
 		if (header.sh_type == SHT_DYNAMIC)
 			needed_add(binary, elf, section, header.sh_link);
-		else if (strcmp(name, ".note.go.buildid") == 0 || strcmp(name, ".go.buildinfo") == 0)
+		else if (strcmp(name, ".note.go.buildid") == 0 ||
+			 strcmp(name, ".go.buildinfo") == 0)
 			binary->language = "Go";
 		else if (strcmp(name, ".comment") == 0 && mentions(section, "rustc version"))
 			binary->language = "Rust";
@@ -207,8 +212,8 @@ static void symbols_read(struct hp_binary *binary, Dwfl_Module *module)
 	for (int i = 0; i < count; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
-		const char *name = dw.dwfl_module_getsym_info(module, i, &symbol, &address, NULL,
-							      NULL, NULL);
+		const char *name =
+			dw.dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
 
 		if (name)
 			symbol_add(binary, &symbol, name);

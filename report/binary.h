@@ -22,6 +22,7 @@ struct hp_binary {
 	bool has_own_malloc;	/* defines it, so a library's is not called */
 	const char *allocator;	/* what it is linked with or needs; NULL = none that is known */
 	const char *sanitizer;	/* -fsanitize=...; NULL = none */
+	size_t sanitizer_rank;	/* its place in the table */
 	const char *language;	/* of a compiler that has no hooks; NULL = any other */
 };
 

@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
 	{ "list", hp_cmd_list, "show the runs that are kept" },
 	{ "flags", hp_cmd_flags, "print what to compile with, for $(hotpath flags g++)" },
+	{ "doctor", hp_cmd_doctor, "say what can be profiled here, or of a program" },
 	{ "version", cmd_version, "print the version" },
 	{ "help", cmd_help, "print this, or the help of a command" },
 };

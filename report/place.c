@@ -31,13 +31,16 @@ static int parent_length(const char *folder)
 
 bool hp_place_library(char path[HP_HELPER_PATH], const char *folder)
 {
-	static const char *const places[] = { "/lib", "/lib64",
+	static const char *const places[] = {
+		"/lib",
+		"/lib64",
 #if defined(__x86_64__)
-					      "/lib/x86_64-linux-gnu",
+		"/lib/x86_64-linux-gnu",
 #elif defined(__aarch64__)
-					      "/lib/aarch64-linux-gnu",
+		"/lib/aarch64-linux-gnu",
 #endif
-					      "/lib/hotpath" };
+		"/lib/hotpath"
+	};
 	const char *wished = getenv("HOTPATH_LIB");
 	int parent = parent_length(folder);
 

@@ -198,7 +198,8 @@ static size_t list_rows(struct hp_tree *tree, uint64_t first)
 	struct hp_row row;
 	size_t count = 0;
 
-	for (uint64_t at = first; hp_reader_step(reader, at, &row, sizeof(row)); at = row.next) {
+	for (uint64_t at = first; hp_reader_step(reader, at, &row, sizeof(row));
+	     at = (uint64_t)row.next * HP_LINE) {
 		tree->offsets =
 			hp_xgrow(tree->offsets, count, &tree->offset_room, sizeof(*tree->offsets));
 		tree->offsets[count++] = at;
@@ -221,11 +222,11 @@ static uint64_t add_row(struct hp_tree *tree, uint64_t offset, const uint32_t *f
 
 	if (!hp_reader_copy(&tree->model->reader, offset, &row, sizeof(row)) || !row.function)
 		return 0;
-	place = place_of(tree, functions, row.function);
+	place = place_of(tree, functions, (uint64_t)row.function * HP_LINE);
 	if (!place)
 		return 0;
 	function = &tree->model->functions[--place];
-	node = node_of(tree, place_of(tree, tree->places, row.parent), place);
+	node = node_of(tree, place_of(tree, tree->places, (uint64_t)row.parent * HP_LINE), place);
 	tree->places[offset / HP_LINE] = node;
 	facts = facts_of(&row);
 	add_facts(tree, node, &facts);
@@ -233,6 +234,7 @@ static uint64_t add_row(struct hp_tree *tree, uint64_t offset, const uint32_t *f
 	function->calls += row.calls;
 	function->drawn += (uint64_t)facts.drawn;
 	function->measured += (uint64_t)(facts.timed + facts.drawn);
+	function->running += row.active;
 	return row.calls;
 }
 

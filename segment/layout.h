@@ -24,8 +24,6 @@
  *             adding: so short threads and short processes do not fill the segment
  *   function  a function of a block: its histogram, slowest calls, last calls
  *   part      a piece of a block's shadow stack: frames, which are calls that go on
- *   label     a name that the source gives to a piece of code (include/hotpath.h);
- *             a function may be such a piece: then `label` says so
  *   row       a node of a block's calling-context tree: (parent row, function)
  *   group     64 counters of a histogram: one octave
  *   chunk     a piece of the segment that one block (or the header's lists) fills
@@ -52,6 +50,7 @@
 #define HP_SIZE_MOST (UINT64_C(1) << 36)
 #define HP_CHUNK_FIRST 32768	/* a block's first chunk */
 #define HP_CHUNK_NEXT 65536	/* and its later ones */
+#define HP_CHUNK_ROWS 8192	/* the first one of its rows; each later one is twice as large, up to HP_CHUNK_NEXT */
 
 /* Costs and means are kept in ticks / 1024, "fine ticks": a call may cost few ticks. */
 #define HP_FINE_BITS 10
@@ -200,29 +199,7 @@ struct hp_object {
 	uint64_t path;	/* offset of a hp_text */
 	uint64_t device;
 	uint64_t inode;
-	_Atomic uint64_t labels;	/* any thread: head of the list of hp_label */
-	uint64_t reserved[6];
-};
-
-/*
- * What the source says of a place, with include/hotpath.h.  Blocks of equal
- * labels in one object are one record, that of the first that was seen.
- */
-enum hp_label_kind {
-	HP_LABEL_BLOCK = 1,	/* a piece of code, counted as a function with this label */
-	HP_LABEL_NAME = 2,	/* what a function that the compiler instruments is to be called */
-};
-
-struct hp_label {
-	uint64_t next;	/* set once, as everything here */
-	uint64_t module;	/* offset of the hp_module that holds its descriptor; 0 = none does */
-	uint64_t address;	/* ELF address of the descriptor; without a module this record's offset */
-	uint64_t text;	/* offset of a hp_text */
-	uint64_t file;	/* offset of a hp_text; 0 = unknown */
-	uint64_t function;	/* NAME: offset of a hp_text, the function around it; 0 = unknown */
-	uint32_t line;
-	uint32_t kind;	/* enum hp_label_kind */
-	uint64_t reserved;
+	uint64_t reserved[7];
 };
 
 struct hp_module {
@@ -263,7 +240,8 @@ struct hp_block {
 	uint64_t cpu_ns;	/* its thread, when it ends: of the ended ones */
 	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
 	uint64_t arena_end;	/* its thread: and its end */
-	uint64_t reserved[2];
+	uint64_t row_arena;	/* its thread: the same of the newest chunk of rows */
+	uint64_t row_arena_end;
 };
 
 /*
@@ -276,14 +254,10 @@ struct hp_frame {
 	uint64_t row;	/* owner: address of its hp_row in the owner's process */
 	uint64_t cfa;	/* owner: stack pointer before the call of the entry hook; odd = tagged or no call */
 	uint64_t child;	/* owner: time in callees so far, fine ticks, measured or estimated */
-	uint64_t weight;	/* owner: 0 = counted only, 1 = timed, else sampled; with HP_WEIGHT_RESULT */
+	uint64_t weight;	/* owner: 0 = counted only, 1 = timed, else sampled */
 	uint64_t start;	/* owner: ticks - (hp_block.overhead >> HP_FINE_BITS) at the entry, if weight != 0 */
-	uint64_t reserved[2];
-	uint64_t result;	/* owner: with HP_WEIGHT_RESULT: number of its hp_result */
+	uint64_t reserved[3];
 };
-
-/* In hp_frame.weight: the call has a result.  So its end takes the long way, which knows of them. */
-#define HP_WEIGHT_RESULT (UINT64_C(1) << 63)
 
 /*
  * Shadow stacks grow by parts.  The lowest frame of a part is no call.  It
@@ -306,41 +280,20 @@ struct hp_call {
 	uint64_t start;	/* ticks */
 	uint64_t ticks;	/* duration, our own cost subtracted, at least 1 */
 	uint32_t tid;
-	uint32_t result;	/* number of its hp_result in the function's ring; 0 = none */
+	uint32_t reserved;
 };
 
 /*
- * What calls of a function said of their result (HOTPATH_RESULT).  A ring: the
- * text with the number n is at place n % capacity, until a later one is; then
- * `number` is another.
- */
-#define HP_RESULT_MOST 120
-
-struct hp_result {
-	uint32_t number;	/* owner: from 1 on; 0 = unused, or being written */
-	uint32_t length;	/* owner */
-	char bytes[HP_RESULT_MOST];	/* owner: not terminated */
-};
-
-struct hp_results {
-	uint32_t capacity;	/* set once */
-	uint32_t last;	/* owner: the highest number so far */
-	uint64_t reserved[7];
-	struct hp_result ring[];
-};
-
-/*
- * A function of a block.  The first line is all that a call which is only
- * counted touches.  With `draws`, one call in draws * HP_DRAWN is timed, at random,
- * and then stands for as many in the histogram.
+ * A function of a block.  With `draws`, one call in draws * HP_DRAWN is timed, at
+ * random, and then stands for as many in the histogram.
  */
 struct hp_function {
 	int64_t mean_self;	/* owner: mean own time of a sampled call, fine ticks */
-	int32_t exit_delta;	/* owner: stack pointer at the exit hook - at the entry hook, last seen */
+	int32_t exit_delta;	/* owner: hp_row.exit_delta of its rows, last seen; HP_DELTA_NONE = none yet */
 	uint32_t logs;	/* set once: offset / HP_LINE of hp_call[hp_header.logs_limit], 0 = none */
 	uint32_t draws;	/* owner: 0 = every call is timed; else one of draws * HP_DRAWN is drawn */
-	uint32_t active;	/* owner: calls of it on the stack now */
-	uint32_t recursive;	/* owner: not 0 = was entered while active */
+	uint32_t reserved;
+	uint32_t recursive;	/* owner: not 0 = was entered while active; above 1: 1 + draws of its nested calls */
 	uint32_t log_next;	/* owner: next place in the ring of last calls */
 	uint64_t usual_most;	/* owner: from `least` up to here, calls only add to counters that exist */
 	uint64_t timed;	/* owner: calls timed while each was */
@@ -358,16 +311,14 @@ struct hp_function {
 	uint64_t slow_floor;	/* owner: calls up to this length are not among the slowest */
 
 	uint32_t groups
-		[HP_GROUPS];	/* owner: offset / HP_LINE of each group of 64 uint32_t, 0 = no such value yet */
-	uint32_t label;	/* owner: offset / HP_LINE of its hp_label; 0 = none */
-	uint32_t results;	/* owner: offset / HP_LINE of its hp_results; 0 = none */
-	uint32_t reserved2[3];
+		[HP_GROUPS +
+		 5];	/* owner: offset / HP_LINE of each group of 64 uint32_t, 0 = no such value yet */
 	struct hp_call slowest[HP_SLOWEST];	/* owner: unordered */
 };
 
 /*
  * A row of the tree.  "Outer" calls are those during which the function is not
- * on the stack already; only they add to inclusive time.  Calls come in three
+ * on this stack already; only they add to inclusive time.  Calls come in three
  * kinds: timed (every call of it was, then); sampled (drawn at random among
  * the rest); and the others, counted only.
  *
@@ -376,26 +327,31 @@ struct hp_function {
  *   inclusive time = outer_timed + below
  *                    + (calls - timed - nested) * self_sampled / (sampled - tail_count)
  *
- * Durations are ticks with the cost of our own hooks subtracted.
+ * Durations are ticks with the cost of our own hooks subtracted.  The first
+ * line is all that a counted call touches.
  */
 struct hp_row {
 	uint64_t calls;	/* owner */
+	uint64_t fn;	/* owner's process: code address of the function in it; an address that no code has = gone */
+	uint64_t above;	/* owner: address of `parent` in its process */
 	int64_t below;	/* owner: time in callees, of the outer calls that are not `timed`, fine ticks */
-	uint64_t fn;	/* owner: code address of the function in the owner's process */
-	uint64_t function_at;	/* owner: address of `function` there */
-	uint64_t timed;	/* owner: calls timed when all were */
-	int64_t self_timed;	/* owner: their own time, and that of the nested ones, fine ticks; may be estimated */
-	int64_t outer_timed;	/* owner: inclusive time of those that were outer */
-	uint64_t nested;	/* owner: calls during which the function was active, not timed */
+	int32_t mean_self;	/* owner: what a counted call is charged; of the function, when last looked at */
+	uint32_t draws;	/* owner: 0 = the next call is not just counted; else one of draws * HP_DRAWN is drawn */
+	int32_t exit_delta;	/* owner: stack pointer at the exit hook - at the entry hook, last seen */
+	uint32_t active;	/* owner: calls of it on the stack now */
+	uint64_t nested;	/* owner: calls during which the row was active, not timed */
+	int64_t self_timed;	/* owner: own time of the timed and the nested ones, fine ticks; may be estimated */
 
-	uint64_t function;	/* set once: offset of hp_function; 0 = the root row */
-	uint64_t parent;	/* set once: offset of hp_row; 0 = none */
-	uint64_t next;	/* set once: list of the block */
+	uint32_t function;	/* set once: offset / HP_LINE of hp_function; 0 = the root row */
+	uint32_t parent;	/* set once: offset / HP_LINE of hp_row; 0 = none */
+	uint32_t next;	/* set once: offset / HP_LINE; list of the block */
+	uint32_t tail_count;	/* owner: sampled calls far above the mean: kept apart, */
+	uint64_t tail_ticks;	/* owner: since one seen stall must not be multiplied */
+	uint64_t timed;	/* owner: calls timed when all were */
+	int64_t outer_timed;	/* owner: inclusive time of those that were outer */
 	uint64_t sampled;	/* owner: outer calls timed by sampling */
 	int64_t self_sampled;	/* owner: their own time, tail excluded, fine ticks */
 	double square_sampled;	/* owner: sum of squares of the same, ticks squared */
-	uint64_t tail_count;	/* owner: sampled calls far above the mean: kept apart, */
-	uint64_t tail_ticks;	/* owner: since one seen stall must not be multiplied */
 };
 
 /*
@@ -442,15 +398,12 @@ static_assert(offsetof(struct hp_header, start) == 128, "format: readers rely on
 static_assert(offsetof(struct hp_header, root_pid) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_process) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_object) == 128, "format: readers rely on it");
-static_assert(sizeof(struct hp_label) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_module) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_block) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_frame) == HP_LINE, "an index is a shift");
 static_assert(sizeof(struct hp_part) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_call) == 24, "format: readers rely on it");
-static_assert(offsetof(struct hp_function, next) == 64, "one line is all a counted call touches");
-static_assert(sizeof(struct hp_result) == 128, "format: readers rely on it");
-static_assert(sizeof(struct hp_results) == HP_LINE, "format: readers rely on it");
+static_assert(offsetof(struct hp_function, next) == 64, "what timed calls touch is in one line");
 static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
 static_assert(sizeof(struct hp_row) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_row, function) == 64, "one line is all a usual call touches");

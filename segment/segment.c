@@ -95,8 +95,7 @@ static uint64_t group_limit(const char *root, const char *group, const char *end
 	}
 }
 
-/* What the cgroup of this process may use, v2 and v1; UINT64_MAX = all. */
-static uint64_t cgroup_limit(void)
+uint64_t hp_segment_cgroup_limit(void)
 {
 	char text[2048];
 	uint64_t limit = UINT64_MAX;
@@ -135,7 +134,7 @@ static uint64_t size_allowed(uint64_t wished)
 
 	size = least(size, resource_limit(RLIMIT_AS) / SHARE_OF_ADDRESS_SPACE);
 	size = least(size, resource_limit(RLIMIT_FSIZE));
-	size = least(size, cgroup_limit() / SHARE_OF_CGROUP);
+	size = least(size, hp_segment_cgroup_limit() / SHARE_OF_CGROUP);
 	return size & ~(uint64_t)(HP_PAGE - 1);
 }
 

@@ -49,6 +49,9 @@ struct hp_segment_wish {
  */
 int hp_segment_create(struct hp_segment *segment, const struct hp_segment_wish *wish);
 
+/* Bytes that the cgroup of this process may use, v2 and v1; UINT64_MAX = no limit. */
+uint64_t hp_segment_cgroup_limit(void);
+
 /*
  * Maps the segment behind `fd` for writing.  Takes over fd if it succeeds.
  * Returns 0, or -errno (-EPROTO: it is not a segment of this format).

@@ -43,7 +43,7 @@ class Segment:
             return None
         return self.data[offset:offset + size]
 
-    def walk(self, offset, size, next_place):
+    def walk(self, offset, size, next_place, kind="Q", unit=1):
         """(offset, record) of each record of a list."""
         while offset and self.steps:
             self.steps -= 1
@@ -51,7 +51,7 @@ class Segment:
             if not record:
                 return
             yield offset, record
-            offset = field(record, "Q", next_place)
+            offset = field(record, kind, next_place) * unit
 
     def text(self, offset):
         head = self.record(offset, 4)
@@ -132,9 +132,9 @@ def row_times(row, usual):
 
 
 ROW = {
-    "calls": ("Q", 0), "below": ("q", 8), "function": ("Q", 64), "nested": ("Q", 56),
-    "timed": ("Q", 32), "self_timed": ("q", 40), "outer_timed": ("q", 48), "sampled": ("Q", 88),
-    "self_sampled": ("q", 96), "tail_count": ("Q", 112), "tail_ticks": ("Q", 120),
+    "calls": ("Q", 0), "below": ("q", 24), "function": ("I", 64), "nested": ("Q", 48),
+    "timed": ("Q", 88), "self_timed": ("q", 56), "outer_timed": ("q", 96), "sampled": ("Q", 104),
+    "self_sampled": ("q", 112), "tail_count": ("I", 76), "tail_ticks": ("Q", 80),
 }
 
 
@@ -150,11 +150,12 @@ def read_block(segment, block, functions):
     for offset, record in segment.walk(field(block, "Q", 32), 576, 64):
         here[offset] = functions.setdefault(key_of(segment, record), Function())
         here[offset].add_histogram(segment, record)
-    for _, record in segment.walk(field(block, "Q", 40), 128, 80):
+    for _, record in segment.walk(field(block, "Q", 40), 128, 72, "I", LINE):
         row = {name: field(record, *where) for name, where in ROW.items()}
-        if row["function"] in here:
-            here[row["function"]].calls += row["calls"]
-            here[row["function"]].rows.append(row)
+        place = row["function"] * LINE
+        if place in here:
+            here[place].calls += row["calls"]
+            here[place].rows.append(row)
 
 
 def main():

@@ -158,9 +158,9 @@ static inline struct hp_row *fake_row(struct fake *fake, struct hp_block *block,
 {
 	struct hp_row *row = fake_take(fake, sizeof(*row));
 
-	row->parent = parent ? fake_at(fake, parent) : block->root;
-	row->function = fake_at(fake, function);
-	row->next = block->rows;
+	row->parent = (uint32_t)((parent ? fake_at(fake, parent) : block->root) / HP_LINE);
+	row->function = (uint32_t)(fake_at(fake, function) / HP_LINE);
+	row->next = (uint32_t)(block->rows / HP_LINE);
 	block->rows = fake_at(fake, row);
 	return row;
 }
