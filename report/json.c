@@ -26,7 +26,6 @@
 
 #define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
 #define TREE_MOST 1000	/* nodes written */
-#define LAST_MOST 50	/* calls of each function written */
 
 static cJSON *whole_number(uint64_t number)
 {
@@ -177,8 +176,8 @@ static cJSON *call_new(const struct hp_model_call *call)
 static void function_calls(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_model_function *f = row;
-	struct hp_model_call last[LAST_MOST];
-	size_t count = hp_model_last_calls(&report->model, f, last, LAST_MOST);
+	struct hp_model_call last[HP_LAST_MOST];
+	size_t count = hp_model_last_calls(&report->model, f, last, HP_LAST_MOST);
 	cJSON *array = cJSON_AddArrayToObject(entry, "slowest_calls");
 
 	for (int i = 0; i < HP_SLOWEST && f->slowest[i].ticks; i++) {

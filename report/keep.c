@@ -12,49 +12,57 @@
 #include "report/memory.h"
 #include "report/store.h"
 
-/* A run that goes on after its root's end is saved twice: the second file replaces the first. */
-static void find_name(const struct hp_store *store, const struct hp_report *report,
-		      char name[HP_STORE_NAME])
+/* What the first file of this run was called: its program may have another name by now. */
+static void find_name(const struct hp_store *store, char name[HP_STORE_NAME], uint32_t pid)
 {
-	const struct hp_model *model = &report->model;
-	const struct hp_header *header = &model->reader.header;
-	const char *comm = model->root == HP_NONE ? "" : model->processes[model->root].comm;
-	size_t count;
+	size_t count, stamp = strcspn(name, "-");
 	struct hp_store_file *files = hp_store_list(store, &count);
-	size_t stamp;
 
-	hp_store_name(name, header->created_unix_ns, comm, header->root_pid);
-	stamp = strcspn(name, "-");
 	for (size_t i = 0; i < count; i++)
-		if (memcmp(files[i].name, name, stamp) == 0 &&
-		    hp_store_pid(files[i].name) == header->root_pid)
+		if (memcmp(files[i].name, name, stamp) == 0 && hp_store_pid(files[i].name) == pid)
 			strcpy(name, files[i].name);
 	free(files);
 }
 
-static int save(struct hp_store *store, const struct hp_report *report, int segment_fd,
-		const char *facts, const char *name)
+static void choose_name(const struct hp_store *store, const struct hp_report *report, bool is_again,
+			char name[HP_STORE_NAME])
+{
+	const struct hp_model *model = &report->model;
+	const struct hp_header *header = &model->reader.header;
+	const char *comm = model->root == HP_NONE ? "" : model->processes[model->root].comm;
+
+	hp_store_name(name, header->created_unix_ns, comm, header->root_pid);
+	if (is_again)
+		find_name(store, name, header->root_pid);
+}
+
+static int save(struct hp_store *store, const struct hp_report *report, const struct hp_keep *keep,
+		const char *name)
 {
 	int fd = hp_store_begin(store, name);
+	struct hp_thin thin;
 	int error, finished;
 	char *names;
 
 	if (fd < 0)
 		return fd;
+	hp_thin_init(&thin, &report->model);
 	names = hp_legend_gather(&report->model, report->symbols);
 	error = hp_kept_write(fd, &(struct hp_kept_source){
 					  .segment = &report->model.reader.segment,
 					  .header = &report->model.reader.header,
-					  .fd = segment_fd,
-					  .facts = facts,
+					  .thin = &thin,
+					  .fd = keep->fd,
+					  .facts = keep->facts,
 					  .names = names,
 				  });
 	free(names);
+	hp_thin_release(&thin);
 	finished = hp_store_finish(store, name, fd, error == 0);
 	return error ? error : finished;
 }
 
-bool hp_keep(struct hp_report *report, int fd, const char *text, hp_complain complain,
+bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
 	     void *context)
 {
 	struct hp_store store;
@@ -64,8 +72,8 @@ bool hp_keep(struct hp_report *report, int fd, const char *text, hp_complain com
 	if (!error) {
 		/* A limit on the size of files is an error to tell, not an end. */
 		signal(SIGXFSZ, SIG_IGN);
-		find_name(&store, report, name);
-		error = save(&store, report, fd, text, name);
+		choose_name(&store, report, keep->is_again, name);
+		error = save(&store, report, keep, name);
 	}
 	if (error) {
 		char *line = hp_xprintf(

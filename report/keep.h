@@ -9,12 +9,17 @@
 
 #include "report/report.h"
 
+struct hp_keep {
+	int fd;	/* of the segment */
+	const char *facts;
+	bool is_again;	/* it was saved when its root ended: replaces that file */
+};
+
 /*
- * Saves the run that `report` tells of, whose segment is behind `fd`, with the
- * facts in `text`; cleans up.  What stands in the way is told in one line.
- * False = it is not kept.
+ * Saves the run that `report` tells of; cleans up.  What stands in the way is
+ * told in one line.  False = it is not kept.
  */
-bool hp_keep(struct hp_report *report, int fd, const char *text, hp_complain complain,
+bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
 	     void *context);
 
 #endif

@@ -24,7 +24,8 @@
 #include "report/memory.h"
 
 #define PIECE_MOST (UINT32_C(1) << 20)
-#define BUFFER_SIZE (128 << 10)
+#define RUN_MOST (PIECE_MOST - HP_LINE)
+#define BUFFER_SIZE (64 << 10)
 #define LEVEL "wb1"	/* 6 saves a quarter of the size and takes three times as long */
 
 static_assert(sizeof(struct hp_kept_piece) == 8, "format: readers rely on it");
@@ -48,6 +49,10 @@ struct writer {
 	int error;	/* errno of the first failure */
 	uint64_t pieces;
 	uint64_t bytes;
+	uint64_t run_at;	/* offset of the lines that wait in `run` */
+	size_t run_size;
+	char *run;	/* PIECE_MOST */
+	char *copy;	/* HP_THIN_RECORD_MOST */
 };
 
 static void put(struct writer *writer, const void *bytes, size_t size)
@@ -76,17 +81,32 @@ static void text_put(struct writer *writer, enum hp_kept_kind kind, const char *
 	}
 }
 
-static void run_put(struct writer *writer, uint64_t offset, const char *bytes, size_t size)
+static void run_end(struct writer *writer)
 {
-	struct hp_kept_piece piece = { HP_KEPT_BYTES, (uint32_t)(sizeof(offset) + size) };
+	struct hp_kept_piece piece = { HP_KEPT_BYTES,
+				       (uint32_t)(sizeof(writer->run_at) + writer->run_size) };
 
+	if (writer->run_size == 0)
+		return;
 	put(writer, &piece, sizeof(piece));
-	put(writer, &offset, sizeof(offset));
-	put(writer, bytes, size);
+	put(writer, &writer->run_at, sizeof(writer->run_at));
+	put(writer, writer->run, writer->run_size);
 	writer->pieces++;
-	writer->bytes += size;
+	writer->bytes += writer->run_size;
+	writer->run_size = 0;
 	if (writer->bytes > HP_KEPT_BYTES_MOST)
 		writer->error = EFBIG;
+}
+
+/* `size` bytes of one run. */
+static void run_add(struct writer *writer, uint64_t offset, const char *bytes, size_t size)
+{
+	if (writer->run_at + writer->run_size != offset || writer->run_size + size > RUN_MOST)
+		run_end(writer);
+	if (writer->run_size == 0)
+		writer->run_at = offset;
+	memcpy(writer->run + writer->run_size, bytes, size);
+	writer->run_size += size;
 }
 
 static bool is_empty(const char *line)
@@ -99,20 +119,30 @@ static bool is_empty(const char *line)
 	return any == 0;
 }
 
-/* The lines from `offset` up to `end`, those that hold something. */
-static void lines_put(struct writer *writer, const char *bytes, uint64_t offset, uint64_t end)
+/* The lines that hold something. */
+static void lines_put(struct writer *writer, uint64_t offset, const char *bytes, size_t size)
 {
-	while (offset < end && !writer->error) {
-		uint64_t from = offset;
+	for (size_t i = 0; i < size; i += HP_LINE)
+		if (!is_empty(bytes + i))
+			run_add(writer, offset + i, bytes + i, HP_LINE);
+}
 
-		for (; offset < end && offset - from < PIECE_MOST - HP_LINE; offset += HP_LINE)
-			if (is_empty(bytes + offset))
-				break;
-		if (offset > from)
-			run_put(writer, from, bytes + from, offset - from);
-		while (offset < end && is_empty(bytes + offset))
-			offset += HP_LINE;
+/* The part from `offset` up to `end`, without what is left out.  Returns where it got to. */
+static uint64_t part_put(struct writer *writer, const struct hp_kept_source *source,
+			 uint64_t offset, uint64_t end)
+{
+	const char *bytes = (const char *)source->segment->header;
+
+	while (offset < end && !writer->error) {
+		size_t size = source->thin ? hp_thin_copy(source->thin, offset, writer->copy) : 0;
+
+		if (size)
+			lines_put(writer, offset, writer->copy, size);
+		else if (!source->thin || !hp_thin_drops(source->thin, offset))
+			lines_put(writer, offset, bytes + offset, HP_LINE);
+		offset += size ? size : HP_LINE;
 	}
+	return offset;
 }
 
 /* Sets the next part of the segment that is no hole; false = there is none. */
@@ -133,11 +163,20 @@ static bool next_data(const struct hp_kept_source *source, uint64_t *from, uint6
 static void segment_put(struct writer *writer, const struct hp_kept_source *source)
 {
 	uint64_t end = source->segment->size & ~(uint64_t)(HP_LINE - 1);
-	uint64_t from = HP_PAGE, to = HP_PAGE;
+	uint64_t from = HP_PAGE, to = HP_PAGE, done = HP_PAGE;
+	struct hp_header header;
 
-	run_put(writer, 0, (const char *)source->header, sizeof(*source->header));
+	memcpy(&header, source->header, sizeof(header));
+	header.used = end + (source->thin ? source->thin->more_size : 0);
+	if (header.size < header.used)
+		header.size = (header.used + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+	run_add(writer, 0, (const char *)&header, sizeof(header));
+	run_end(writer);
 	while (!writer->error && next_data(source, &from, &to, end))
-		lines_put(writer, (const char *)source->segment->header, from, to);
+		done = part_put(writer, source, from > done ? from : done, to);
+	if (source->thin)
+		lines_put(writer, end, source->thin->more, source->thin->more_size);
+	run_end(writer);
 }
 
 int hp_kept_write(int fd, const struct hp_kept_source *source)
@@ -154,6 +193,8 @@ int hp_kept_write(int fd, const struct hp_kept_source *source)
 		return -ENOMEM;
 	}
 	gzbuffer(writer.out, BUFFER_SIZE);
+	writer.run = hp_xmalloc(RUN_MOST);
+	writer.copy = hp_xmalloc(HP_THIN_RECORD_MOST);
 	put(&writer, &start, sizeof(start));
 	text_put(&writer, HP_KEPT_FACTS, source->facts);
 	segment_put(&writer, source);
@@ -162,6 +203,8 @@ int hp_kept_write(int fd, const struct hp_kept_source *source)
 	errno = 0;
 	if (gzclose(writer.out) != Z_OK && !writer.error)
 		writer.error = errno ? errno : EIO;
+	free(writer.run);
+	free(writer.copy);
 	return -writer.error;
 }
 

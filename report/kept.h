@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/thin.h"
 #include "segment/segment.h"
 
 #define HP_KEPT_MAGIC UINT64_C(0x31305450454b5048)	/* "HPKEPT01", little endian */
@@ -39,6 +40,7 @@ struct hp_kept_piece {
 struct hp_kept_source {
 	const struct hp_segment *segment;	/* its used part */
 	const struct hp_header *header;	/* written instead of the one that is there */
+	const struct hp_thin *thin;	/* what is left out; NULL = nothing */
 	int fd;	/* of the segment, to find holes; -1 = none */
 	const char *facts;
 	const char *names;

@@ -567,7 +567,7 @@ void hp_model_init(struct hp_model *model, struct hp_segment *segment)
 	hp_map_release(&b.objects);
 	hp_map_release(&b.same_objects);
 	hp_map_release(&b.modules);
-	free(b.functions);
+	model->places = b.functions;
 	hp_map_release(&b.same_functions);
 }
 
@@ -591,6 +591,7 @@ void hp_model_release(struct hp_model *model)
 		free(model->processes[i].command);
 	for (size_t i = 0; i < model->function_count; i++)
 		function_release(&model->functions[i]);
+	free(model->places);
 	free(model->objects);
 	free(model->processes);
 	free(model->functions);

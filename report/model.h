@@ -17,6 +17,7 @@
 #include "report/reader.h"
 
 #define HP_NONE UINT32_MAX	/* no place in an array */
+#define HP_LAST_MOST 50	/* last calls of a function that a report shows */
 
 struct hp_model_object {
 	char *path;	/* never NULL, perhaps "" */
@@ -132,6 +133,7 @@ struct hp_model_losses {
 
 struct hp_model {
 	struct hp_reader reader;
+	uint32_t *places;	/* by offset / HP_LINE: of a function's record its place in functions, + 1 */
 	uint64_t elapsed_ns;
 	double ns_per_tick;
 	double grain_ns;

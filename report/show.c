@@ -361,7 +361,8 @@ static int end(struct hp_report *report, const struct ask *ask)
 		fd = open_output(ask);
 		status = print(report, ask, fd);
 	}
-	if (settings->keep && hp_keep(report, ask->fd, text, say_line, NULL) && is_printed)
+	struct hp_keep keep = { ask->fd, text, ask->is_again };
+	if (settings->keep && hp_keep(report, &keep, say_line, NULL) && is_printed)
 		hint(report, ask, fd);
 	if (fd > 2 && close(fd) != 0)
 		status = HP_EXIT_FAILED;

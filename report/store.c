@@ -264,10 +264,20 @@ static DIR *open_list(const struct hp_store *store)
 	return list;
 }
 
-struct hp_store_file *hp_store_list(const struct hp_store *store, size_t *count)
+/* Of a saver that was killed, most likely. */
+static void clean_temporary(const struct hp_store *store, const char *name, time_t now)
+{
+	struct stat status;
+
+	if (is_ours(store, name, &status) && status.st_mtim.tv_sec < now - STALE_S)
+		unlinkat(store->fd, name, 0);
+}
+
+static struct hp_store_file *list_files(const struct hp_store *store, size_t *count, bool cleans)
 {
 	struct hp_store_file *files = NULL;
 	DIR *list = open_list(store);
+	time_t now = time(NULL);
 	struct dirent *entry;
 	size_t room = 0;
 
@@ -275,6 +285,8 @@ struct hp_store_file *hp_store_list(const struct hp_store *store, size_t *count)
 	while (list && (entry = readdir(list))) {
 		struct stat status;
 
+		if (cleans && is_temporary(entry->d_name))
+			clean_temporary(store, entry->d_name, now);
 		if (!hp_store_is_name(entry->d_name) || !is_ours(store, entry->d_name, &status))
 			continue;
 		files = hp_xgrow(files, *count, &room, sizeof(*files));
@@ -287,6 +299,11 @@ struct hp_store_file *hp_store_list(const struct hp_store *store, size_t *count)
 	if (*count)
 		qsort(files, *count, sizeof(*files), compare_files);
 	return files;
+}
+
+struct hp_store_file *hp_store_list(const struct hp_store *store, size_t *count)
+{
+	return list_files(store, count, false);
 }
 
 int hp_store_begin(struct hp_store *store, const char *name)
@@ -322,27 +339,10 @@ int hp_store_finish(struct hp_store *store, const char *name, int fd, bool is_co
 	return error;
 }
 
-static void clean_temporary(const struct hp_store *store)
-{
-	DIR *list = open_list(store);
-	time_t now = time(NULL);
-	struct dirent *entry;
-
-	while (list && (entry = readdir(list))) {
-		struct stat status;
-
-		if (is_temporary(entry->d_name) && is_ours(store, entry->d_name, &status) &&
-		    status.st_mtim.tv_sec < now - STALE_S)
-			unlinkat(store->fd, entry->d_name, 0);
-	}
-	if (list)
-		closedir(list);
-}
-
 void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *newest)
 {
 	size_t count;
-	struct hp_store_file *files = hp_store_list(store, &count);
+	struct hp_store_file *files = list_files(store, &count, true);
 	uint64_t bytes = 0, kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -354,7 +354,6 @@ void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *new
 			unlinkat(store->fd, files[i].name, 0);
 	}
 	free(files);
-	clean_temporary(store);
 }
 
 int hp_store_read(const struct hp_store *store, const char *name)

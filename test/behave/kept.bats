@@ -13,7 +13,8 @@ setup_file()
 static volatile unsigned sum;
 __attribute__((noinline)) void leaf(unsigned n) { sum += n; }
 __attribute__((noinline)) void left(void) { for (unsigned i = 0; i < 3000; i++) leaf(i); }
-__attribute__((noinline)) void right(void) { for (unsigned i = 0; i < 1000; i++) leaf(i); }
+__attribute__((noinline)) void nap(void) { usleep(1000); }
+__attribute__((noinline)) void right(void) { for (unsigned i = 0; i < 1000; i++) leaf(i); nap(); }
 int main(int argc, char **argv)
 {
 	for (int i = 0; i < 5; i++) { left(); right(); }
@@ -79,7 +80,7 @@ assert report["user_metadata"] == {"build": "7", "k": "v"}, report["user_metadat
 assert report["meta"]["os"] == "linux-" + os.uname().machine
 assert report["meta"]["cores"] == os.sysconf("SC_NPROCESSORS_ONLN")
 names = {row["name"]: row["calls"] for row in report["functions_timing"]["raw"]}
-assert names == {"app::main": 1, "left": 5, "right": 5, "leaf": 20000}, names
+assert names == {"app::main": 1, "left": 5, "right": 5, "nap": 5, "leaf": 20000}, names
 assert report["functions_timing"]["data"][0]["location"]["file"].endswith("app.c")
 END
 }
@@ -293,7 +294,7 @@ for key in ("callers", "callees", "tree"):
 		"3 (begins here) 5000" | sort)" ]
 	[ "$(table --callees left --least 0)" = $'0 left 5\n1 leaf 15000' ]
 	[ "$(table --tree --least 0 | sort)" = "$(printf '%s\n' "0 app::main 1" "1 left 5" \
-		"1 right 5" "2 leaf 15000" "2 leaf 5000" | sort)" ]
+		"1 right 5" "2 leaf 15000" "2 leaf 5000" "2 nap 5" | sort)" ]
 	run "$hotpath" report --callers nonesuch
 	[ "$status" = 1 ]
 	[[ $output == *"'nonesuch'"* ]]
@@ -315,6 +316,6 @@ for line in open(sys.argv[2]):
     assert stack not in stacks, stack
     stacks[stack] = int(ns)
 assert abs(sum(stacks.values()) - own) <= len(stacks), (sum(stacks.values()), own)
-assert "app::main;left;leaf" in stacks and "app::main;right;leaf" in stacks, stacks
+assert stacks["app::main;right;nap"] >= 5000000, stacks
 END
 }

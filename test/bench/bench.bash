@@ -19,6 +19,7 @@ while IFS= read -r variable; do
 	unset "$variable"
 done < <(compgen -e HOTPATH_)
 unset LD_PRELOAD variable
+export HOTPATH_KEEP=0
 
 if [ ! -e "$lib" ]; then
 	echo "${0##*/}: no $lib; run make" >&2

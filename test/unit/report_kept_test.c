@@ -96,15 +96,61 @@ static size_t slurp(int fd, char **bytes)
 /* The same stream, not packed. */
 static size_t unpack(int fd, char **bytes)
 {
-	gzFile in = gzdopen(dup(fd), "rb");
 	int size;
 
+	lseek(fd, 0, SEEK_SET);
+	gzFile in = gzdopen(dup(fd), "rb");
 	*bytes = malloc(SIZE);
 	size = gzread(in, *bytes, SIZE);
 	CHECK(size > 0 && size < SIZE);
 	gzclose(in);
 	lseek(fd, 0, SEEK_SET);
 	return (size_t)size;
+}
+
+/* Many threads that called the same functions, with all that a record can have. */
+static void build_many(struct fake *fake)
+{
+	fake_init(fake, 4 << 20);
+	struct hp_object *object = fake_object(fake, "/nowhere/fake");
+	struct hp_process *process = fake_process(fake, FAKE_PID, object);
+	struct hp_module *module = fake_module(fake, process, object);
+
+	fake_header(fake)->logs_limit = 7;
+	srand(5);
+	for (int thread = 0; thread < 30; thread++) {
+		struct hp_block *block = fake_block(fake, process);
+
+		for (int i = 0; i < 4 + thread % 2; i++) {
+			struct hp_function *f =
+				fake_function(fake, block, module, 0x1000 + 64 * (uint64_t)i);
+			struct hp_row *row = fake_row(fake, block, NULL, f);
+			struct hp_call *ring = fake_take(fake, 7 * sizeof(*ring));
+
+			f->logs = (uint32_t)(fake_at(fake, ring) / HP_LINE);
+			for (int call = 0; call < 9; call++) {
+				struct hp_call one = { FAKE_START + (uint64_t)rand() % 400,
+						       1 + (uint64_t)rand() % 5000,
+						       (uint32_t)thread, 0 };
+
+				fake_call(fake, f, row, one.ticks, 0);
+				if (call < 7)
+					ring[call] = one;
+				if (call < HP_SLOWEST)
+					f->slowest[call] = one;
+			}
+			if (i > 1)
+				continue;
+			/* Together more than a counter holds; and one that carried already. */
+			fake_group(fake, &f->groups[1])[thread] += UINT32_C(0x20000000);
+			fake_group(fake, &f->groups[1])[63] += UINT32_C(0x70000000);
+			if (thread % 3)
+				continue;
+			uint32_t *carries = fake_take(fake, HP_GROUP_SIZE * 4);
+			f->carries = fake_at(fake, carries);
+			fake_group(fake, &carries[1])[62] = 3;
+		}
+	}
 }
 
 /* Table and JSON of what was read, joined; NULL with a fault. */
@@ -128,6 +174,7 @@ static char *report_of(int fd, enum hp_segment_fault *fault)
 	hp_settings_read(&settings, environment, NULL, NULL);
 	hp_facts_init(&facts, kept.facts ? kept.facts : strdup(""));
 	record.facts = &facts;
+	/* No names: programs are not asked, in either case. */
 	record.legend = hp_legend_new(kept.names ? kept.names : strdup(""));
 	hp_report_init_record(&report, &kept.segment, &record, &settings, NULL, NULL);
 	hp_table_write(&report, &look, out);
@@ -137,6 +184,31 @@ static char *report_of(int fd, enum hp_segment_fault *fault)
 	hp_legend_free(record.legend);
 	fclose(out);
 	return text;
+}
+
+/* As the end of a session keeps it. */
+static int keep_thin(const struct fake *fake)
+{
+	struct hp_segment segment = fake_segment(fake);
+	struct hp_model model;
+	struct hp_thin thin;
+	int fd = file_of("", 0);
+
+	/* The model gives its segment back, this one stays. */
+	hp_model_init(&model, &segment);
+	hp_thin_init(&thin, &model);
+	CHECK_EQ(hp_kept_write(fd, &(struct hp_kept_source){ .segment = &model.reader.segment,
+							     .header = &model.reader.header,
+							     .thin = &thin,
+							     .fd = -1,
+							     .facts = "",
+							     .names = "" }),
+		 0);
+	hp_thin_release(&thin);
+	model.reader.segment = (struct hp_segment)HP_SEGMENT_NONE;
+	hp_model_release(&model);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
 }
 
 static enum hp_segment_fault fault_of(const void *bytes, size_t size)
@@ -184,6 +256,50 @@ TEST(kept, names_and_facts_come_back)
 	CHECK(strstr(text, "cannot be read") == NULL);	/* the program's file is not asked */
 	free(text);
 	close(fd);
+}
+
+/* What no report shows is left out: so the report is the same, and the file shorter. */
+TEST(kept, thinned_it_says_the_same)
+{
+	enum hp_segment_fault fault;
+	struct fake fake;
+	char *whole, *thinned;
+	int fd;
+
+	build_many(&fake);
+	fd = file_of(fake.base, fake_header(&fake)->used);
+	whole = report_of(fd, &fault);
+	CHECK_EQ(fault, HP_SEGMENT_FINE);
+	close(fd);
+	fd = keep_thin(&fake);
+	thinned = report_of(fd, &fault);
+	CHECK_EQ(fault, HP_SEGMENT_FINE);
+	CHECK_STR(thinned, whole);
+	CHECK(strstr(whole, "\"last_calls\":[{") != NULL);
+	free(whole);
+	free(thinned);
+	size_t all = fake_header(&fake)->used;
+	CHECK(unpack(fd, &whole) < all / 2);
+	free(whole);
+	close(fd);
+}
+
+/* A program may have written over its segment: it is kept all the same. */
+TEST(kept, a_damaged_segment)
+{
+	struct fake fake;
+
+	build(&fake);
+	for (uint64_t i = 40; i < fake_header(&fake)->used; i++) {
+		int fd;
+
+		if (i == sizeof(struct hp_header))
+			i = HP_PAGE;
+		fake.base[i] ^= (char)0xc0;
+		fd = keep_thin(&fake);
+		close(fd);
+		fake.base[i] ^= (char)0xc0;
+	}
 }
 
 TEST(kept, facts_alone)
