@@ -9,6 +9,9 @@
   stall REPORT SAID CALLS                 stalls in a child are told once
   wait REPORT SAID CALLS                  stalls of the function's own are told once
   parent NS ALLOWED_PERCENT REPORT...     the least total of parent() beside NS
+  known ALLOWED_PERCENT SAID REPORT       times of all functions, on a clock that the program made
+  intervals SAID REPORT                   "IN ALL", as inside
+  ranks P50=ALLOWED_PERCENT,... SAID REPORT    percentiles
   cost NS SAID REPORT                     most of what the hooks cost is not in parent()'s total
 
 SAID is what the program printed: durations that it measured itself.  `scale`, `stall`, `wait` and
@@ -212,8 +215,71 @@ def cost(plain_ns, said_path, report_path):
     return abs(told - plain) <= allowed < hooked - plain
 
 
+class Known:
+    """What programs/virtual.c printed."""
+
+    def __init__(self, path):
+        self.functions = {}
+        self.percentiles = {}
+        with open(path) as file:
+            for line in file:
+                kind, name, *numbers = line.split()
+                if kind == "truth":
+                    self.functions[name] = [int(number) for number in numbers]
+                elif kind == "percentile":
+                    self.percentiles[name] = int(numbers[0])
+
+
+def known(allowed_percent, said_path, report_path):
+    """
+    Own times are what callees leave over, so both are judged as shares of the total.  A clock is
+    read where the processor was lost, which on this clock is 10 ns.
+    """
+    report, share = Report(report_path), float(allowed_percent) / 100
+    good = True
+    for name, (calls, total, own) in Known(said_path).functions.items():
+        row = report.rows[name]
+        allowed = share * total + min(10, 0.01 * total / calls) * calls
+        near = (row["calls"] == calls and abs(row["inclusive_ns"] - total) <= allowed
+                and abs(row["self_ns"] - own) <= allowed)
+        good = good and near
+        print(f"  {name}: {calls} calls, told {row['calls']}; total {total}, told"
+              f" {row['inclusive_ns']} ({100 * (row['inclusive_ns'] / total - 1):+.2f} %); own {own},"
+              f" told {row['self_ns']}; allowed {allowed:.0f} {verdict(near)}")
+    return good
+
+
+def intervals(said_path, report_path):
+    """Of the estimated ones."""
+    report, functions = Report(report_path), Known(said_path).functions
+    rows = [(name, total, report.rows[name]) for name, (_, total, _) in functions.items()
+            if report.rows[name]["sampled_calls"] < report.rows[name]["calls"]]
+    hits = [row["inclusive_low_ns"] <= total <= row["inclusive_high_ns"] for _, total, row in rows]
+    for hit, (name, total, row) in zip(hits, rows):
+        if not hit:
+            print(f"  {name}: {total} is not in {row['inclusive_low_ns']}..{row['inclusive_high_ns']}",
+                  file=sys.stderr)
+    print(sum(hits), len(rows))
+    return True
+
+
+def ranks(allowed, said_path, report_path):
+    """Of the one function; a bucket is 1/128 wide, and a value is told to the ns."""
+    rows = [row for row in Report(report_path).rows.values() if "::main" not in row["name"]]
+    was = Known(said_path).percentiles
+    good = len(rows) == 1
+    for rank, percent in (word[1:].split("=") for word in allowed.split(",")):
+        told = rows[0][f"p{rank}_ns"]
+        near = abs(told - was[rank]) <= 1 + float(percent) / 100 * was[rank]
+        good = good and near
+        print(f"  P{rank}: was {was[rank]}, told {told} ({100 * (told / was[rank] - 1):+.2f} %)"
+              f" {verdict(near)}")
+    return good
+
+
 COMMANDS = {command.__name__: command
-            for command in (percentiles, totals, scale, inside, stall, wait, parent, cost)}
+            for command in (percentiles, totals, scale, inside, stall, wait, parent, cost, known,
+                            intervals, ranks)}
 
 if __name__ == "__main__":
     sys.exit(not COMMANDS[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * virtual.c - functions of known durations on a clock of the program's own
+ * making: virtual SHAPE CALLS [NUMBER].
+ *
+ * The program stands in for clock_gettime, and says that the processor's counter
+ * is forbidden; so the library reads this clock.  It moves when the program
+ * "works", by exactly that, and a little at each reading.  So what a call took
+ * is known to the nanosecond, on every machine and beside any neighbour, and
+ * only what is drawn at random may make a difference to what is reported.
+ *
+ *   mix       a tree of hot, short functions of several kinds and a few long ones
+ *   bimodal   a function takes one of two durations
+ *   tail      durations of a Pareto distribution
+ *   early     a function is short in its first 5000 calls
+ *   stall     a 50 ns function; NUMBER of its calls have a child that loses the
+ *             processor, for a fifth of what all the others take together
+ *   wait      the same, but the function loses it itself
+ *   steal     the same, but the kernel knows of nothing
+ *
+ * Printed are lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
+ * the function that bears the shape's name, and "switches 1" if the C library
+ * lets context switches be seen (preload/switch.h).
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUIET __attribute__((no_instrument_function))
+#define ALONE __attribute__((noinline, noclone))
+#define LOGGED (1 << 20)
+
+/* ---- the clock ---- */
+
+static uint64_t now = 1000000000;
+static uint64_t worked;	/* the part of it that is the program's own */
+
+/* A reading takes 10 ns. */
+QUIET int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	if (clock != CLOCK_MONOTONIC_RAW)
+		return (int)syscall(SYS_clock_gettime, clock, t);
+	now += 10;
+	t->tv_sec = (time_t)(now / 1000000000);
+	t->tv_nsec = (long)(now % 1000000000);
+	return 0;
+}
+
+QUIET int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_GET_TSC) {
+		*(int *)a[0] = PR_TSC_SIGSEGV;
+		return 0;
+	}
+	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
+
+static inline QUIET void work(uint64_t ns)
+{
+	now += ns;
+	worked += ns;
+}
+
+/* The kernel takes the processor away for a moment, which here is so long. */
+static QUIET void lose(uint64_t ns)
+{
+	struct timespec least = { 0, 1 };
+
+	syscall(SYS_nanosleep, &least, NULL);
+	work(ns);
+}
+
+/* ---- what is true ---- */
+
+struct truth {
+	const char *name;
+	uint64_t calls, total, self, depth;
+};
+
+struct scope {
+	struct truth *truth;
+	struct scope *caller;
+	uint64_t began, below;
+};
+
+static struct scope *current;
+static struct truth *logged;
+static uint64_t durations[LOGGED];
+static size_t duration_count;
+
+static inline QUIET struct scope *scope_begin(struct scope *s, struct truth *truth)
+{
+	*s = (struct scope){ truth, current, worked, 0 };
+	truth->depth++;
+	return current = s;
+}
+
+static inline QUIET void scope_end(struct scope *s)
+{
+	uint64_t took = worked - s->began;
+	struct truth *truth = s->truth;
+
+	truth->calls++;
+	truth->self += took - s->below;
+	if (--truth->depth == 0)
+		truth->total += took;
+	if (truth == logged && duration_count < LOGGED)
+		durations[duration_count++] = took;
+	current = s->caller;
+	if (current)
+		current->below += took;
+}
+
+static struct truth *truths[32];
+static int truth_count;
+
+/* At the head of a function: what it takes is noted. */
+#define KNOWN(function) \
+	static struct truth truth = { .name = #function }; \
+	__attribute__((cleanup(scope_end))) struct scope scope; \
+	if (truth.calls == 0 && truth.depth == 0) \
+		truths[truth_count++] = &truth; \
+	scope_begin(&scope, &truth)
+
+/* ---- the functions ---- */
+
+static uint64_t state = 88172645463325252u;
+
+/* Marsaglia's xorshift64. */
+static QUIET uint64_t next(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+ALONE void bimodal(uint64_t ns)
+{
+	KNOWN(bimodal);
+	logged = &truth;
+	work(ns);
+}
+ALONE void tail(uint64_t ns)
+{
+	KNOWN(tail);
+	logged = &truth;
+	work(ns);
+}
+
+ALONE void early(uint64_t ns)
+{
+	KNOWN(early);
+	logged = &truth;
+	work(ns);
+}
+
+ALONE void tiny(void)
+{
+	KNOWN(tiny);
+	work(2);
+}
+ALONE void small(void)
+{
+	KNOWN(small);
+	work(20);
+}
+ALONE void medium(uint64_t n)
+{
+	KNOWN(medium);
+	work(40 + n % 64);
+	small();
+}
+ALONE void varying(uint64_t n)
+{
+	KNOWN(varying);
+	work(10 + n % 300);
+}
+ALONE void nest3(void)
+{
+	KNOWN(nest3);
+	tiny();
+	work(1);
+	tiny();
+}
+ALONE void nest2(void)
+{
+	KNOWN(nest2);
+	nest3();
+	small();
+	nest3();
+}
+ALONE void nest1(uint64_t n)
+{
+	KNOWN(nest1);
+	nest2();
+	work(5);
+	if (n % 4 == 0)
+		medium(n);
+}
+ALONE int recurse(int n)
+{
+	KNOWN(recurse);
+	work(3);
+	return n > 0 ? recurse(n - 1) + 1 : 0;
+}
+ALONE void longer(uint64_t n)
+{
+	KNOWN(longer);
+	work(2000 + n % 1000);
+	for (uint64_t i = 0; i < 10; i++)
+		varying(n * 7 + i);
+}
+ALONE void mix(long calls)
+{
+	KNOWN(mix);
+	for (long i = 0; i < calls; i++) {
+		uint64_t n = next() >> 8;
+
+		work(4);
+		nest1(n);
+		varying(n);
+		if (n % 8 == 0)
+			recurse((int)(n / 8 % 12));
+		if (n % 64 == 0)
+			longer(n);
+	}
+}
+
+ALONE void stalled(uint64_t ns)
+{
+	KNOWN(stalled);
+	lose(ns);
+}
+ALONE void stall(uint64_t stall_ns)
+{
+	KNOWN(stall);
+	work(50);
+	if (stall_ns)
+		stalled(stall_ns);
+}
+ALONE void waits(uint64_t stall_ns)
+{
+	KNOWN(waits);
+	work(50);
+	if (stall_ns)
+		lose(stall_ns);
+}
+ALONE void steals(uint64_t stall_ns)
+{
+	KNOWN(steals);
+	work(50 + stall_ns);
+}
+static QUIET void run_stalls(long calls, long stalls, void (*function)(uint64_t))
+{
+	long each = calls / stalls;
+
+	for (long i = 1; i <= calls; i++)
+		function(i % each ? 0 : (uint64_t)each * 10);
+}
+
+/* ---- */
+
+static QUIET int by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static QUIET void print_truth(void)
+{
+	static const double ranks[] = { 50, 90, 95, 99, 99.9 };
+
+	for (int i = 0; i < truth_count; i++)
+		printf("truth %s %lu %lu %lu\n", truths[i]->name, truths[i]->calls, truths[i]->total,
+		       truths[i]->self);
+	qsort(durations, duration_count, sizeof(durations[0]), by_size);
+	for (size_t i = 0; duration_count && i < sizeof(ranks) / sizeof(ranks[0]); i++)
+		printf("percentile %g %lu\n", ranks[i],
+		       durations[(size_t)ceil((double)duration_count * ranks[i] / 100) - 1]);
+}
+
+extern const unsigned int __rseq_size __attribute__((weak));
+
+QUIET int main(int argc, char **argv)
+{
+	const char *shape = argc > 1 ? argv[1] : "mix";
+	long calls = argc > 2 ? atol(argv[2]) : 1000000;
+	long number = argc > 3 ? atol(argv[3]) : 1;
+
+	if (strcmp(shape, "bimodal") == 0)
+		for (long i = 0; i < calls; i++)
+			bimodal(next() % 10 < 7 ? 60 : 900);
+	else if (strcmp(shape, "tail") == 0)
+		for (long i = 0; i < calls; i++)
+			tail((uint64_t)fmin(
+				30 * pow((double)(next() >> 11) / 9007199254740992.0, -0.8), 1e6));
+	else if (strcmp(shape, "early") == 0)
+		for (long i = 0; i < calls; i++)
+			early(i < 5000 ? 20 : 60);
+	else if (strcmp(shape, "steal") == 0)
+		run_stalls(calls, number, steals);
+	else if (strcmp(shape, "stall") == 0)
+		run_stalls(calls, number, stall);
+	else if (strcmp(shape, "wait") == 0)
+		run_stalls(calls, number, waits);
+	else
+		mix(calls);
+	print_truth();
+	printf("switches %d\n", &__rseq_size && __rseq_size > 0);
+	return 0;
+}

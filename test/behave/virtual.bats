@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# virtual.bats - what the report tells is what was, on a clock that the program makes itself: so the
+# figures are strict, and the same on a slow machine, a busy one and any processor.
+
+load helper
+
+setup_file()
+{
+	gcc -D_GNU_SOURCE -O2 -g -finstrument-functions -rdynamic -o "$T/virtual" \
+		"$ROOT/test/behave/programs/virtual.c" -lm
+}
+
+# The arm64 counter cannot be forbidden.
+setup()
+{
+	[ "$(uname -m)" = x86_64 ] || skip "the library's clock can be replaced on x86-64 only"
+}
+
+# report TIMING SHAPE CALLS... - runs the program, with its report in $T/r.json.
+report()
+{
+	local timing=$1
+	shift
+
+	HOTPATH_REPORT=functions-timing HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/r.json \
+		HOTPATH_FUNCTIONS_LIMIT=0 HOTPATH_PERCENTILES=50,90,95,99,99.9 HOTPATH_TIMING=$timing \
+		LD_PRELOAD=$HP_LIB "$T/virtual" "$@" >"$T/said"
+}
+
+judge()
+{
+	local command=$1
+	shift
+
+	"$ROOT/test/behave/judge.py" "$command" "$@" "$T/said" "$T/r.json"
+}
+
+# Without restartable sequences a counted call that lost the processor cannot be seen.
+needs_switches()
+{
+	grep -q '^switches 1' "$T/said" || skip "no restartable sequences here"
+}
+
+@test "exact: every time is the true one" {
+	report exact mix 300000
+	judge known 0.5
+}
+
+@test "exact: the percentiles of two durations" {
+	report exact bimodal 300000
+	judge ranks P50=1,P90=1,P95=1,P99=1,P99.9=1
+}
+
+@test "exact: the percentiles of a heavy tail" {
+	report exact tail 300000
+	judge ranks P50=1,P90=1,P95=1,P99=1,P99.9=1
+}
+
+# 10 000 drawn calls of the rarest estimated function, whose own times spread by a quarter.
+@test "adaptive: totals are within 3 %" {
+	report adaptive mix 1000000
+	judge known 3
+}
+
+@test "adaptive: percentiles are those of the drawn calls" {
+	report adaptive tail 1000000
+	judge ranks P50=5,P90=8,P95=12
+}
+
+# All the early ones are timed, and of the late ones fewer than these.
+@test "adaptive: a drawn call counts as many times as it stands for" {
+	report adaptive early 100000
+	judge ranks P50=1,P90=1
+}
+
+@test "adaptive: the printed intervals hold the truth" {
+	local i in all hits=0 rows=0
+
+	for i in 1 2 3 4 5; do
+		report adaptive mix 200000
+		read -r in all < <(judge intervals)
+		hits=$((hits + in)) rows=$((rows + all))
+	done
+	echo "$hits of $rows rows are inside their interval"
+	[ $rows -ge 30 ]
+	[ $((hits * 100)) -ge $((rows * 85)) ]
+}
+
+@test "adaptive: stalls in a child are neither lost nor multiplied" {
+	for stalls in 10 500; do
+		report adaptive stall 1000000 $stalls
+		judge known 1
+	done
+}
+
+@test "adaptive: stalls of a counted function itself are neither lost nor multiplied" {
+	for stalls in 10 500; do
+		report adaptive wait 1000000 $stalls
+		needs_switches
+		judge known 1
+	done
+}
+
+# One drawn in 32 is a stall in every third run, and would make the total half as long again.
+@test "adaptive: a stall that nobody told of is not multiplied" {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		report adaptive steal 100000 10
+		judge known 18
+	done
+}
