@@ -28,6 +28,9 @@
 #include <signal.h>
 #include <string.h>
 
+#define HOTPATH_DECLARATIONS
+#include "include/hotpath.h"
+#include "preload/block.h"
 #include "preload/clock.h"
 #include "preload/confine.h"
 #include "preload/process.h"
@@ -145,8 +148,17 @@ static inline void extremes_add(struct hp_function *function, uint64_t ticks)
 		function->most = ticks;
 }
 
+/* The number of what the call said of its result (api.c); 0 = nothing. */
+static inline uint32_t result_take(struct hp_frame *f)
+{
+	if (HP_LIKELY(!(f->weight & HP_WEIGHT_RESULT)))
+		return 0;
+	f->weight &= ~HP_WEIGHT_RESULT;
+	return (uint32_t)f->result;
+}
+
 static inline void log_add(struct hp_local *me, struct hp_function *function, uint64_t start,
-			   uint64_t ticks)
+			   uint64_t ticks, uint32_t result)
 {
 	struct hp_call *call;
 
@@ -157,6 +169,7 @@ static inline void log_add(struct hp_local *me, struct hp_function *function, ui
 	call->start = start;
 	call->ticks = ticks;
 	call->tid = me->tid;
+	call->result = result;
 	function->log_next = function->log_next + 1 == me->logs_limit ? 0 : function->log_next + 1;
 }
 
@@ -354,6 +367,7 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 {
 	struct hp_row *row = frame_row(f);
 	struct hp_function *function = hp_row_function(me, row);
+	uint32_t result = result_take(f);
 	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
 	int64_t exact = duration(me, f->start, now, less);
 	uint64_t ticks = said(exact);
@@ -366,7 +380,7 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 		slowest_add(function, now - ticks, ticks, me->tid);
 	histogram_add(me, function, ticks, (uint32_t)f->weight);
 	usual_range(me, function, now & 63);
-	log_add(me, function, now - ticks, ticks);
+	log_add(me, function, now - ticks, ticks, result);
 	if (f->weight == 1)
 		timed_add(function, row, self, exact);
 	else
@@ -431,7 +445,7 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 	++*me->late_counter;
 	me->late_counter = counter_at(me, function, hp_bucket_group(ticks), ticks);
 	row->active--;
-	log_add(me, function, now - ticks, ticks);
+	log_add(me, function, now - ticks, ticks, 0);
 	timed_add(function, row, (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child,
 		  exact);
 	leave_end(me, f, now, exact);
@@ -923,20 +937,17 @@ void hp_function_leave_all(struct hp_local *me)
 }
 
 /*
- * Entry hook.  No calls on this path but at its end: it must hold the budget of
+ * The entry.  No calls on this path but at its end: it must hold the budget of
  * test/bench/hooks.c.  The gate (local.h) answers every reason not to record;
  * the other two comparisons find frames that are gone and other stacks.
  */
-HP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
+static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintptr_t cfa)
 {
 	struct hp_local *me = hp_local;
 	struct hp_frame *f = me->top;
-	uintptr_t fn = (uintptr_t)function;
-	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 	struct hp_row *row;
 	uintptr_t above;
 
-	(void)call_site;
 	if (HP_UNLIKELY(f >= me->limit || cfa > f[-1].cfa || cfa < me->low || hp_switch_seen(me))) {
 		enter_slow(fn, cfa);
 		return;
@@ -951,24 +962,74 @@ HP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
 	enter(me, f, row);
 }
 
-/* Exit hook: the same. */
-HP_EXPORT void __cyg_profile_func_exit(void *fn, void *call_site)
+/* The exit: the same. */
+static inline __attribute__((always_inline)) void hook_exit(uintptr_t fn, uintptr_t cfa)
 {
 	struct hp_local *me = hp_local;
 	struct hp_frame *f = me->top - 1;
-	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 	struct hp_row *row;
 
-	(void)call_site;
 	if (HP_UNLIKELY(f >= me->limit)) {
-		exit_slow((uintptr_t)fn, cfa);
+		exit_slow(fn, cfa);
 		return;
 	}
 	row = frame_row(f);
-	if (HP_UNLIKELY(row->fn != (uintptr_t)fn || !exit_fits(f, row, cfa) || hp_switch_seen(me)))
-		exit_slow((uintptr_t)fn, cfa);
+	if (HP_UNLIKELY(row->fn != fn || !exit_fits(f, row, cfa) || hp_switch_seen(me)))
+		exit_slow(fn, cfa);
 	else if (HP_UNLIKELY(f->weight != 0) || HP_TRUTH_ALL)
 		exit_timed(me, f);
 	else
 		leave_counted(me, f, row);
+}
+
+HP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
+{
+	(void)call_site;
+	hook_enter((uintptr_t)function, (uintptr_t)__builtin_dwarf_cfa());
+}
+
+HP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
+{
+	(void)call_site;
+	hook_exit((uintptr_t)function, (uintptr_t)__builtin_dwarf_cfa());
+}
+
+/* A block of which the key is not known: it is looked up first. */
+static HP_COLD void block_enter_first(struct hotpath_block *block, uintptr_t cfa)
+{
+	uintptr_t key = hp_block_key(block, cfa);
+
+	if (key)
+		enter_slow(key, cfa);
+}
+
+static HP_COLD void block_leave_first(struct hotpath_block *block, uintptr_t cfa)
+{
+	uintptr_t key = hp_block_key(block, cfa);
+
+	if (key)
+		exit_slow(key, cfa);
+}
+
+/* Blocks are calls of functions without an address (block.h). */
+HP_EXPORT void hotpath_block_enter(struct hotpath_block *block)
+{
+	uintptr_t key = (uintptr_t)block->key;
+	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
+
+	if (HP_LIKELY(key != 0))
+		hook_enter(key, cfa);
+	else
+		block_enter_first(block, cfa);
+}
+
+HP_EXPORT void hotpath_block_leave(struct hotpath_block *block)
+{
+	uintptr_t key = (uintptr_t)block->key;
+	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
+
+	if (HP_LIKELY(key != 0))
+		hook_exit(key, cfa);
+	else
+		block_leave_first(block, cfa);
 }

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/block.h"
 #include "preload/clock.h"
 #include "preload/module.h"
 #include "preload/process.h"
@@ -249,16 +250,23 @@ static struct hp_function *function_adopted(struct hp_local *me, const struct hp
 
 static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
 {
-	const struct hp_module *module = hp_module_of(fn);
-	uint64_t address = module ? fn - module->bias : fn;
-	struct hp_function *function = function_adopted(me, module, address);
+	const struct hp_label *label = hp_block_label(fn);
+	const struct hp_module *module = label ? hp_block_module(label) : hp_module_of(fn);
+	uint64_t address = label ? label->address : module ? fn - module->bias : fn;
+	struct hp_function *function;
 
+	if (hp_block_is_nameless(fn))
+		return me->other;
+	function = function_adopted(me, module, address);
 	if (!function) {
 		function = function_new(me);
 		if (!function)
 			return me->other;
 		function->module = module ? (uint64_t)((const char *)module - me->base) : 0;
 		function->address = address;
+		if (label)
+			function->label =
+				(uint32_t)(hp_segment_offset(&hp_segment, label) / HP_LINE);
 		function_publish(me, function);
 	}
 	function->fn = fn;

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/block.h"
 #include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/process.h"
@@ -427,8 +428,11 @@ void hp_start_load(void)
 {
 	int saved = errno;
 
-	if (hp_start())
+	bool is_recorded = hp_start();
+
+	if (is_recorded)
 		hp_self_open();
+	hp_block_offer(is_recorded);
 	is_told = on_exit && on_exit(finish, NULL) == 0;
 	errno = saved;
 }

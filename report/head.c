@@ -117,7 +117,9 @@ static void top_cell_write(struct hp_report *report, const struct hp_column *col
 		return;
 	column->get(report, row, 0, &value);
 	if (value.text) {
-		char *last = hp_name_short(value.text, (size_t)report->settings->name_depth);
+		size_t depth = (size_t)report->settings->name_depth;
+		char *last =
+			value.is_label ? hp_xstrdup(value.text) : hp_name_short(value.text, depth);
 		char *name = hp_name_fit(last, TOP_NAME);
 
 		fprintf(out, " %s", name);

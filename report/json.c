@@ -170,6 +170,12 @@ static cJSON *call_new(const struct hp_model_call *call)
 	add_whole(entry, "start_ns", call->start_ns);
 	add_whole(entry, "ns", call->ns);
 	add_whole(entry, "tid", call->tid);
+	if (call->result) {
+		char *result = hp_text_clean(call->result);
+
+		cJSON_AddStringToObject(entry, "result", result);
+		free(result);
+	}
 	return entry;
 }
 
@@ -186,8 +192,10 @@ static void function_calls(struct hp_report *report, const void *row, cJSON *ent
 		cJSON_AddItemToArray(array, call_new(&call));
 	}
 	array = cJSON_AddArrayToObject(entry, "last_calls");
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		cJSON_AddItemToArray(array, call_new(&last[i]));
+		free(last[i].result);
+	}
 }
 
 /* --- threads --- */

@@ -308,20 +308,25 @@ static void add_slowest(struct hp_model_function *function, const struct hp_func
 }
 
 /* A function that thousands of blocks know shows the last calls of the newest blocks. */
-static void add_log(struct hp_model_function *function, uint64_t offset)
+static void add_log(struct hp_model_function *function, const struct hp_function *record)
 {
 	struct hp_model_log *log;
 
 	if (function->log_count++ >= HP_RINGS_MOST)
 		return;
 	log = hp_xmalloc(sizeof(*log));
-	*log = (struct hp_model_log){ .next = function->logs, .offset = offset };
+	*log = (struct hp_model_log){ .next = function->logs,
+				      .offset = (uint64_t)record->logs * HP_LINE,
+				      .results = (uint64_t)record->results * HP_LINE };
 	function->logs = log;
 }
 
 static void add_function(struct build *b, struct hp_model_function *function,
 			 const struct hp_function *record)
 {
+	if (record->label && !function->label)
+		function->label =
+			hp_label_new(&b->model->reader, (uint64_t)record->label * HP_LINE);
 	function->is_recursive |= record->recursive != 0;
 	if (record->most && record->least < function->least_ticks)
 		function->least_ticks = record->least;
@@ -329,7 +334,7 @@ static void add_function(struct build *b, struct hp_model_function *function,
 	add_histogram(b, &function->histogram, record);
 	add_slowest(function, record);
 	if (record->logs)
-		add_log(function, (uint64_t)record->logs * HP_LINE);
+		add_log(function, record);
 }
 
 static void read_functions(struct build *b, uint64_t at)
@@ -573,6 +578,7 @@ void hp_model_init(struct hp_model *model, struct hp_segment *segment)
 
 static void function_release(struct hp_model_function *function)
 {
+	hp_label_free(function->label);
 	for (unsigned group = 0; group < HP_GROUPS; group++)
 		free(function->histogram.groups[group]);
 	while (function->logs) {
@@ -671,17 +677,46 @@ struct hp_model_call hp_model_call(const struct hp_model *model, const struct hp
 	};
 }
 
-/* Puts `call` among the newest `most`, the newest first; returns the new count. */
-static size_t newest_add(struct hp_call *newest, size_t count, size_t most, struct hp_call call)
+/* A call in a ring, and where the results of that ring stand. */
+struct logged {
+	struct hp_call call;
+	uint64_t results;
+};
+
+/* Puts `one` among the newest `most`, the newest first; returns the new count. */
+static size_t newest_add(struct logged *newest, size_t count, size_t most, struct logged one)
 {
 	size_t i = count < most ? count++ : most - 1;
 
-	if (i == most - 1 && count == most && newest[i].ticks && newest[i].start >= call.start)
+	if (i == most - 1 && count == most && newest[i].call.ticks &&
+	    newest[i].call.start >= one.call.start)
 		return count;
-	for (; i > 0 && newest[i - 1].start < call.start; i--)
+	for (; i > 0 && newest[i - 1].call.start < one.call.start; i--)
 		newest[i] = newest[i - 1];
-	newest[i] = call;
+	newest[i] = one;
 	return count;
+}
+
+/* A later call's result may have taken the place of this one's: then the number is another. */
+static char *result_of(struct hp_reader *reader, const struct logged *one)
+{
+	struct hp_results results;
+	struct hp_result result;
+	uint64_t place;
+	char *text;
+
+	if (!one->call.result || !hp_reader_copy(reader, one->results, &results, sizeof(results)) ||
+	    results.capacity == 0 || results.capacity > HP_LOGS_MOST)
+		return NULL;
+	place = one->results + sizeof(results) +
+		one->call.result % results.capacity * sizeof(result);
+	if (!hp_reader_copy(reader, place, &result, sizeof(result)) ||
+	    result.number != one->call.result || result.length > sizeof(result.bytes))
+		return NULL;
+	text = hp_xmalloc(result.length + 1);
+	memcpy(text, result.bytes, result.length);
+	text[result.length] = 0;
+	return text;
 }
 
 size_t hp_model_last_calls(struct hp_model *model, const struct hp_model_function *function,
@@ -690,22 +725,24 @@ size_t hp_model_last_calls(struct hp_model *model, const struct hp_model_functio
 	struct hp_reader *reader = &model->reader;
 	uint32_t limit =
 		reader->header.logs_limit < HP_LOGS_MOST ? reader->header.logs_limit : HP_LOGS_MOST;
-	struct hp_call *newest = hp_xcalloc(most, sizeof(*newest));
+	struct logged *newest = hp_xcalloc(most, sizeof(*newest));
 	size_t count = 0;
 
 	for (const struct hp_model_log *log = function->logs; log && most; log = log->next) {
-		struct hp_call call;
+		struct logged one = { .results = log->results };
 		const struct hp_call *ring =
 			hp_reader_see(reader, log->offset, limit * sizeof(*ring));
 
 		for (uint32_t i = 0; ring && i < limit; i++) {
-			memcpy(&call, &ring[i], sizeof(call));
-			if (call.ticks)
-				count = newest_add(newest, count, most, call);
+			memcpy(&one.call, &ring[i], sizeof(one.call));
+			if (one.call.ticks)
+				count = newest_add(newest, count, most, one);
 		}
 	}
-	for (size_t i = 0; i < count; i++)
-		calls[i] = hp_model_call(model, &newest[i]);
+	for (size_t i = 0; i < count; i++) {
+		calls[i] = hp_model_call(model, &newest[i].call);
+		calls[i].result = result_of(reader, &newest[i]);
+	}
 	free(newest);
 	return count;
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/label.h"
 #include "report/reader.h"
 
 #define HP_NONE UINT32_MAX	/* no place in an array */
@@ -57,17 +58,20 @@ struct hp_model_call {
 	uint64_t start_ns;	/* since the session's start */
 	uint64_t ns;
 	uint32_t tid;
+	char *result;	/* what it said of its result, the caller's to free; NULL = nothing */
 };
 
 /* Where last calls of a function stand: one for each block that has some. */
 struct hp_model_log {
 	struct hp_model_log *next;
 	uint64_t offset;
+	uint64_t results;	/* offset of their results; 0 = none */
 };
 
 struct hp_model_function {
 	uint64_t address;	/* in the object */
 	uint32_t object;	/* place in objects, or HP_NONE */
+	struct hp_model_label *label;	/* what the source calls it; NULL = nothing */
 	uint32_t running;	/* calls that had not ended */
 	uint64_t calls;
 	uint64_t measured;	/* calls with a known duration */

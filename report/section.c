@@ -116,10 +116,17 @@ FUNCTION(function_id)
 					   : (double)(f - model->functions) + 1;
 }
 
+static void name_set(struct hp_report *report, const struct hp_model_function *f,
+		     struct hp_value *value)
+{
+	value->text = hp_report_name(report, f);
+	value->is_label = f->label && f != report->wrapper;
+}
+
 FUNCTION(function_name)
 {
 	UNUSED(percentile);
-	value->text = hp_report_name(report, row);
+	name_set(report, row, value);
 }
 
 FUNCTION(function_calls)
@@ -543,7 +550,7 @@ static const struct hp_model_function *path_function(const struct hp_report *rep
 FUNCTION(path_name)
 {
 	UNUSED(percentile);
-	value->text = hp_report_name(report, path_function(report, row));
+	name_set(report, path_function(report, row), value);
 	value->indent = ((const struct hp_path_row *)row)->depth;
 }
 

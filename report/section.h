@@ -31,6 +31,7 @@ struct hp_value {
 	const char *text;	/* names: the whole one; NULL = `number` counts */
 	double number;
 	unsigned indent;	/* levels */
+	bool is_label;	/* a name as somebody wrote it: not to be shortened */
 	bool is_unknown;
 	bool is_estimated;	/* ~ */
 	bool is_bound;	/* at least this: >= */

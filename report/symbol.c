@@ -348,22 +348,42 @@ static const struct symbol *symbol_of(struct hp_symbols *symbols, const struct h
 	return is_in ? symbol : NULL;
 }
 
-static char *name_of(struct hp_symbols *symbols, const struct hp_model_function *f)
+/* As the file says; NULL = it does not. */
+static char *symbol_name(struct hp_symbols *symbols, const struct hp_model_function *f)
 {
 	const struct symbol *symbol = symbol_of(symbols, f);
-	const struct hp_legend_entry *entry = entry_of(symbols, f);
 	char *name, *whole;
 
-	if (entry)
-		return hp_xstrdup(entry->name);
 	if (!symbol)
-		return unknown_name(symbols, f);
+		return NULL;
 	name = demangled(symbol->name);
 	if (f->address == symbol->address)
 		return name;
 	whole = hp_xprintf("%s+0x%llx", name, (unsigned long long)(f->address - symbol->address));
 	free(name);
 	return whole;
+}
+
+static bool is_block(const struct hp_model_function *f)
+{
+	return f->label && f->label->kind == HP_LABEL_BLOCK;
+}
+
+/* A block has no symbol, and a function may have another name in the source than in the file. */
+static char *name_of(struct hp_symbols *symbols, const struct hp_model_function *f)
+{
+	const struct hp_legend_entry *entry = entry_of(symbols, f);
+	char *name;
+
+	if (is_block(f))
+		return hp_xstrdup(f->label->text);
+	if (entry)
+		return hp_xstrdup(entry->name);
+	name = symbol_name(symbols, f);
+	if (!f->label || !hp_label_is_of(f->label, name))
+		return name ? name : unknown_name(symbols, f);
+	free(name);
+	return hp_xstrdup(f->label->text);
 }
 
 const char *hp_symbols_name(struct hp_symbols *symbols, uint32_t function)
@@ -382,7 +402,7 @@ bool hp_symbols_has_name(struct hp_symbols *symbols, uint32_t function)
 {
 	const struct hp_model_function *f = &symbols->model->functions[function];
 
-	return entry_of(symbols, f) || symbol_of(symbols, f);
+	return !is_block(f) && (entry_of(symbols, f) || symbol_of(symbols, f));
 }
 
 bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object_place, uint64_t address,
@@ -470,6 +490,10 @@ bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_
 	const struct hp_legend_entry *entry = entry_of(symbols, f);
 	uint64_t address = f->address;
 
+	if (is_block(f)) {
+		*source = (struct hp_source){ .file = f->label->file, .line = (int)f->label->line };
+		return source->file != NULL;
+	}
 	if (entry) {
 		*source = (struct hp_source){ entry->file, entry->line, entry->column };
 		return *entry->file != 0;

@@ -141,7 +141,9 @@ static char *cell_text(struct grid *grid, const struct column *column, const voi
 	if (column->column->unit != HP_UNIT_NAME)
 		return hp_xstrdup(value.text);
 	indent = value.indent < grid->indent_most ? value.indent : grid->indent_most;
-	name = hp_name_short(value.text, (size_t)grid->report->settings->name_depth);
+	name = value.is_label
+		       ? hp_xstrdup(value.text)
+		       : hp_name_short(value.text, (size_t)grid->report->settings->name_depth);
 	/* Deeper than there is room for: the level in figures. */
 	if (grid->is_deep && value.indent > indent)
 		whole = hp_xprintf("%*s[%u] %s", (int)indent, "", value.indent, name);

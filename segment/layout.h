@@ -24,6 +24,8 @@
  *             adding: so short threads and short processes do not fill the segment
  *   function  a function of a block: its histogram, slowest calls, last calls
  *   part      a piece of a block's shadow stack: frames, which are calls that go on
+ *   label     a name that the source gives to a piece of code (include/hotpath.h);
+ *             a function may be such a piece: then `label` says so
  *   row       a node of a block's calling-context tree: (parent row, function)
  *   group     64 counters of a histogram: one octave
  *   chunk     a piece of the segment that one block (or the header's lists) fills
@@ -199,7 +201,29 @@ struct hp_object {
 	uint64_t path;	/* offset of a hp_text */
 	uint64_t device;
 	uint64_t inode;
-	uint64_t reserved[7];
+	_Atomic uint64_t labels;	/* any thread: head of the list of hp_label */
+	uint64_t reserved[6];
+};
+
+/*
+ * What the source says of a place, with include/hotpath.h.  Blocks of equal
+ * labels in one object are one record, that of the first that was seen.
+ */
+enum hp_label_kind {
+	HP_LABEL_BLOCK = 1,	/* a piece of code, counted as a function with this label */
+	HP_LABEL_NAME = 2,	/* what a function that the compiler instruments is to be called */
+};
+
+struct hp_label {
+	uint64_t next;	/* set once, as everything here */
+	uint64_t module;	/* offset of the hp_module that holds its descriptor; 0 = none does */
+	uint64_t address;	/* ELF address of the descriptor; without a module this record's offset */
+	uint64_t text;	/* offset of a hp_text */
+	uint64_t file;	/* offset of a hp_text; 0 = unknown */
+	uint64_t function;	/* NAME: offset of a hp_text, the function around it; 0 = unknown */
+	uint32_t line;
+	uint32_t kind;	/* enum hp_label_kind */
+	uint64_t reserved;
 };
 
 struct hp_module {
@@ -254,10 +278,14 @@ struct hp_frame {
 	uint64_t row;	/* owner: address of its hp_row in the owner's process */
 	uint64_t cfa;	/* owner: stack pointer before the call of the entry hook; odd = tagged or no call */
 	uint64_t child;	/* owner: time in callees so far, fine ticks, measured or estimated */
-	uint64_t weight;	/* owner: 0 = counted only, 1 = timed, else sampled */
+	uint64_t weight;	/* owner: 0 = counted only, 1 = timed, else sampled; with HP_WEIGHT_RESULT */
 	uint64_t start;	/* owner: ticks - (hp_block.overhead >> HP_FINE_BITS) at the entry, if weight != 0 */
-	uint64_t reserved[3];
+	uint64_t reserved[2];
+	uint64_t result;	/* owner: with HP_WEIGHT_RESULT: number of its hp_result */
 };
+
+/* In hp_frame.weight: the call has a result.  So its end takes the long way, which knows of them. */
+#define HP_WEIGHT_RESULT (UINT64_C(1) << 63)
 
 /*
  * Shadow stacks grow by parts.  The lowest frame of a part is no call.  It
@@ -280,7 +308,27 @@ struct hp_call {
 	uint64_t start;	/* ticks */
 	uint64_t ticks;	/* duration, our own cost subtracted, at least 1 */
 	uint32_t tid;
-	uint32_t reserved;
+	uint32_t result;	/* number of its hp_result in the function's ring; 0 = none */
+};
+
+/*
+ * What calls of a function said of their result (HOTPATH_RESULT).  A ring: the
+ * text with the number n is at place n % capacity, until a later one is; then
+ * `number` is another.
+ */
+#define HP_RESULT_MOST 120
+
+struct hp_result {
+	uint32_t number;	/* owner: from 1 on; 0 = unused, or being written */
+	uint32_t length;	/* owner */
+	char bytes[HP_RESULT_MOST];	/* owner: not terminated */
+};
+
+struct hp_results {
+	uint32_t capacity;	/* set once */
+	uint32_t last;	/* owner: the highest number so far */
+	uint64_t reserved[7];
+	struct hp_result ring[];
 };
 
 /*
@@ -311,8 +359,10 @@ struct hp_function {
 	uint64_t slow_floor;	/* owner: calls up to this length are not among the slowest */
 
 	uint32_t groups
-		[HP_GROUPS +
-		 5];	/* owner: offset / HP_LINE of each group of 64 uint32_t, 0 = no such value yet */
+		[HP_GROUPS];	/* owner: offset / HP_LINE of each group of 64 uint32_t, 0 = no such value yet */
+	uint32_t label;	/* owner: offset / HP_LINE of its hp_label; 0 = none */
+	uint32_t results;	/* owner: offset / HP_LINE of its hp_results; 0 = none */
+	uint32_t reserved2[3];
 	struct hp_call slowest[HP_SLOWEST];	/* owner: unordered */
 };
 
@@ -398,12 +448,15 @@ static_assert(offsetof(struct hp_header, start) == 128, "format: readers rely on
 static_assert(offsetof(struct hp_header, root_pid) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_process) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_object) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_label) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_module) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_block) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_frame) == HP_LINE, "an index is a shift");
 static_assert(sizeof(struct hp_part) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_call) == 24, "format: readers rely on it");
 static_assert(offsetof(struct hp_function, next) == 64, "what timed calls touch is in one line");
+static_assert(sizeof(struct hp_result) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_results) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
 static_assert(sizeof(struct hp_row) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_row, function) == 64, "one line is all a usual call touches");
