@@ -355,6 +355,21 @@ static void report_alone(void)
 		       " did not run: ", reason(error), NULL);
 }
 
+/* Where it will be: the helper's environment is that of our start. */
+static void tell_late(void)
+{
+	const char *keep = variable("HOTPATH_KEEP");
+	const char *place = variable("XDG_STATE_HOME"), *home = variable("HOME");
+	bool has_place = place && *place == '/';
+
+	if ((keep && strcmp(keep, "0") == 0) || (!has_place && (!home || *home != '/')))
+		hp_say("the report takes longer than 5 s and is still to come", NULL);
+	else
+		hp_say("the report takes longer than 5 s; it will be in ", has_place ? place : home,
+		       has_place ? "/hotpath" : "/.local/state/hotpath", ", for `hotpath report`",
+		       NULL);
+}
+
 static void finish_session(void)
 {
 	if (hp_local->state == HP_THREAD_OPEN)
@@ -364,7 +379,7 @@ static void finish_session(void)
 		report_alone();
 		break;
 	case HP_SESSION_LATE:
-		hp_say("the report takes longer than 5 s and is still to come", NULL);
+		tell_late();
 		break;
 	case HP_SESSION_REPORTED:
 	case HP_SESSION_FAILED:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "report/calls.h"
 #include "report/format.h"
@@ -16,6 +17,7 @@
 #include "report/view.h"
 
 #define TOP_NAME 21
+#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */
 #define NEXT_NAME 30	/* longer names are not proposed */
 #define PATH_LEAST 16
 #define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
@@ -45,12 +47,17 @@ static void first_line_write(struct hp_report *report, FILE *out)
 }
 
 /* What the root's end was, as far as anybody knows; "" = nothing to say. */
-static char *ending_text(const struct hp_model *model)
+static char *ending_text(const struct hp_report *report)
 {
+	const struct hp_model *model = &report->model;
 	const struct hp_header *header = &model->reader.header;
 	int status = (int)header->root_status;
 	const char *name;
 
+	if (report->record.is_live)
+		return hp_xstrdup(" so far");
+	if (header->shut_down)
+		return hp_xstrdup(", ended by HOTPATH_SHUTDOWN_MS");
 	if (!header->status_known) {
 		bool is_lost = model->root != HP_NONE &&
 			       model->processes[model->root].ending == HP_ENDING_NONE &&
@@ -68,10 +75,31 @@ static char *ending_text(const struct hp_model *model)
 	return hp_xstrdup("");
 }
 
-static void sums_write(const struct hp_model *model, FILE *out)
+/* Which run this is, if nobody named it. */
+static void run_write(const struct hp_report *report, FILE *out)
 {
+	const struct hp_facts *facts = report->record.facts;
+	const char *command = facts ? hp_facts_get(facts, "command") : NULL;
+	time_t started = (time_t)(report->model.reader.header.created_unix_ns / 1000000000);
+	char *clean = hp_text_clean(command ? command : "?");
+	char when[40];
+	struct tm parts;
+
+	if (!report->record.file) {
+		free(clean);
+		return;
+	}
+	if (!localtime_r(&started, &parts) || !strftime(when, sizeof(when), "%F %T", &parts))
+		strcpy(when, "?");
+	fprintf(out, "run       %s, %.*s\n", when, (int)hp_text_start(clean, RUN_WIDTH), clean);
+	free(clean);
+}
+
+static void sums_write(const struct hp_report *report, FILE *out)
+{
+	const struct hp_model *model = &report->model;
 	struct hp_text_cell cell;
-	char *ending = ending_text(model);
+	char *ending = ending_text(report);
 	double wall = (double)model->elapsed_ns;
 
 	fprintf(out, "wall      %s%s\n", hp_format_time(&cell, wall), ending);
@@ -271,7 +299,8 @@ static void hint_write(struct hp_report *report, FILE *out)
 void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
 	first_line_write(report, out);
-	sums_write(&report->model, out);
+	run_write(report, out);
+	sums_write(report, out);
 	top_write(report, look, out);
 	cost_write(&report->model, out);
 	hint_write(report, out);

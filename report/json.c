@@ -436,6 +436,8 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	add_whole(summary, "unwound_calls", losses->unwound);
 	add_whole(summary, "unpaired_exits", losses->unpaired);
 	cJSON_AddBoolToObject(summary, "damaged", losses->is_damaged);
+	if (model->reader.header.shut_down)
+		cJSON_AddTrueToObject(summary, "shut_down");
 }
 
 void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - `hotpath list`: the runs that are kept.
+ * list.c - `hotpath list`: the runs that are kept, and above them those that go on.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -16,6 +16,7 @@
 #include "report/field.h"
 #include "report/format.h"
 #include "report/kept.h"
+#include "report/live.h"
 #include "report/memory.h"
 #include "report/store.h"
 
@@ -30,7 +31,8 @@ struct row {
 static const char usage_text[] =
 	"Usage: hotpath list\n"
 	"The runs that are kept, the newest first.  `hotpath report PID` or `hotpath report\n"
-	"PROGRAM` prints the report of one, `hotpath report` that of the first.\n"
+	"PROGRAM` prints the report of one, `hotpath report` that of the first.  Above them\n"
+	"those that go on: `hotpath report --session PID` prints what there is by now.\n"
 	"They lie in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP says how many stay.\n";
 
 static char *moment_text(int64_t unix_ns)
@@ -83,6 +85,20 @@ static struct row row_of(const struct hp_store *store, const struct hp_store_fil
 	return row;
 }
 
+static struct row live_row(const struct hp_live *live)
+{
+	struct hp_text_cell cell;
+	struct row row;
+
+	row.cells[STARTED] = moment_text(live->started_unix_ns);
+	row.cells[PROGRAM] = live->comm[0] ? hp_text_clean(live->comm) : hp_xstrdup("-");
+	row.cells[PID] = hp_xprintf("%" PRIu32, live->pid);
+	row.cells[TOOK] = hp_xstrdup(hp_format_time(&cell, (double)live->elapsed_ns));
+	row.cells[SIZE] = hp_xstrdup("running");
+	row.cells[LABEL] = hp_xprintf("session %s", live->token);
+	return row;
+}
+
 static bool is_number(int column)
 {
 	return column == PID || column == TOOK || column == SIZE;
@@ -117,21 +133,38 @@ static void rows_write(const struct row *rows, size_t count)
 	}
 }
 
+static int compare_live(const void *left, const void *right)
+{
+	const struct hp_live *a = left, *b = right;
+
+	return a->started_unix_ns < b->started_unix_ns	 ? 1
+	       : a->started_unix_ns > b->started_unix_ns ? -1
+							 : strcmp(a->token, b->token);
+}
+
+/* `store` may be closed. */
 static void list(const struct hp_store *store)
 {
-	size_t count;
-	struct hp_store_file *files = hp_store_list(store, &count);
-	struct row *rows = hp_xcalloc(count, sizeof(*rows));
+	size_t count = 0, running, shown = 0;
+	struct hp_live *live = hp_live_list(&running);
+	struct hp_store_file *files = store->fd >= 0 ? hp_store_list(store, &count) : NULL;
+	struct row *rows = hp_xcalloc(running + count, sizeof(*rows));
 
+	if (running)
+		qsort(live, running, sizeof(*live), compare_live);
+	for (size_t i = 0; i < running; i++)
+		rows[shown++] = live_row(&live[i]);
 	for (size_t i = 0; i < count; i++)
-		rows[i] = row_of(store, &files[i]);
-	if (count)
-		rows_write(rows, count);
-	else
-		fprintf(stderr, "hotpath: no run is kept in %s\n", store->path);
-	for (size_t i = 0; i < count; i++)
+		rows[shown++] = row_of(store, &files[i]);
+	if (shown)
+		rows_write(rows, shown);
+	if (!count)
+		fprintf(stderr, "hotpath: no run is kept%s%s\n", store->failed[0] ? ": " : " in ",
+			store->failed[0] ? store->failed : store->path);
+	for (size_t i = 0; i < shown; i++)
 		for (int c = 0; c < COLUMNS; c++)
 			free(rows[i].cells[c]);
+	free(live);
 	free(rows);
 	free(files);
 }
@@ -152,11 +185,7 @@ int hp_cmd_list(int argc, char **argv)
 		return HP_EXIT_USAGE;
 	}
 	int error = hp_store_open(&store);
-	if (error) {
-		fprintf(stderr, "hotpath: no run is kept: %s\n", store.failed);
-		return error == -ENOENT ? 0 : HP_EXIT_FAILED;
-	}
 	list(&store);
 	hp_store_release(&store);
-	return 0;
+	return error && error != -ENOENT ? HP_EXIT_FAILED : 0;
 }

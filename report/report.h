@@ -32,6 +32,7 @@ struct hp_record {
 	struct hp_legend *legend;	/* NULL = names are in the programs' files */
 	const struct hp_facts *facts;	/* NULL = not known */
 	const char *file;	/* to be told above the tables; NULL = none */
+	bool is_live;	/* its program still runs */
 };
 
 enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_CALLS_TREE };

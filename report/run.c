@@ -353,7 +353,7 @@ static void tell_status(struct hp_header *header, int status, const struct rusag
 }
 
 /* False if the sampler is dead and there is no report. */
-static bool wait_for_report(struct hp_header *header)
+static bool wait_for_report(struct hp_header *header, bool is_kept)
 {
 	struct timespec slice = { 0, SLICE_NS };
 	uint64_t deadline = hp_clock_raw_ns() + REPORT_WAIT_NS;
@@ -367,7 +367,8 @@ static bool wait_for_report(struct hp_header *header)
 			return false;
 		syscall(SYS_futex, &header->report_word, FUTEX_WAIT, word, &slice, NULL, 0);
 	}
-	fprintf(stderr, "hotpath: the report is not done after 5 s; not waiting any longer\n");
+	fprintf(stderr, "hotpath: the report is not done after 5 s; not waiting any longer%s\n",
+		is_kept ? ", `hotpath report` will show it" : "");
 	return true;
 }
 
@@ -387,7 +388,8 @@ static void report_alone(struct run *run)
 static void end_session(struct run *run, int status, const struct rusage *usage)
 {
 	tell_status(run->segment.header, status, usage);
-	if (!wait_for_report(run->segment.header) && run->settings.format != HP_FORMAT_NONE)
+	if (!wait_for_report(run->segment.header, run->settings.keep) &&
+	    run->settings.format != HP_FORMAT_NONE)
 		report_alone(run);
 }
 
@@ -443,6 +445,8 @@ static int run_program(struct run *run)
 		return give_up(run, run->exec_error);
 	if (run->has_session)
 		end_session(run, status, &usage);
+	if (run->has_session && run->segment.header->shut_down)
+		return 0;	/* as was asked for by HOTPATH_SHUTDOWN_MS */
 	return end_like(status, &run->old_mask);
 }
 

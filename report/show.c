@@ -22,6 +22,7 @@
 #include "report/command.h"
 #include "report/input.h"
 #include "report/keep.h"
+#include "report/live.h"
 #include "report/memory.h"
 #include "report/view.h"
 
@@ -51,7 +52,16 @@ static const struct flag flags[] = {
 
 #define FLAGS (sizeof(flags) / sizeof(flags[0]))
 
-enum { FLAG_FD = 256, FLAG_AGAIN, FLAG_CALLERS, FLAG_CALLEES, FLAG_TREE, FLAG_FOLDED, FLAG_LEAST };
+enum {
+	FLAG_FD = 256,
+	FLAG_AGAIN,
+	FLAG_CALLERS,
+	FLAG_CALLEES,
+	FLAG_TREE,
+	FLAG_FOLDED,
+	FLAG_LEAST,
+	FLAG_SESSION
+};
 
 #define LEAST_PERCENT 0.5
 
@@ -64,6 +74,7 @@ static const struct option others[] = {
 	{ "tree", no_argument, NULL, FLAG_TREE },
 	{ "folded", no_argument, NULL, FLAG_FOLDED },
 	{ "least", required_argument, NULL, FLAG_LEAST },
+	{ "session", required_argument, NULL, FLAG_SESSION },
 	{ "help", no_argument, NULL, 'h' },
 };
 
@@ -73,6 +84,7 @@ struct ask {
 	struct hp_settings settings;
 	const char *path;	/* NULL = the newest kept run */
 	int fd;	/* of a session that just ended; -1 = `path` */
+	const char *session;	/* that goes on */
 	bool is_again;	/* and was reported when its root ended */
 	enum hp_calls_kind calls;	/* asked instead of the sections */
 	const char *function;	/* about this one */
@@ -97,13 +109,14 @@ static const char usage_text[] =
 	"  -e, --exclusive        times without instrumented callees\n"
 	"  -l, --label=TEXT       printed in the first line\n"
 	"  -c, --color=WORD       auto, always, never\n"
+	"      --session=ID       of a program that still runs: its pid, or as hotpath list shows\n"
 	"      --callers=NAME     who calls this function, and from where, up to the top\n"
 	"      --callees=NAME     what it calls\n"
 	"      --tree             the whole call tree\n"
 	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
 	"  -h, --help             this\n\n"
-	"Each option above --callers has a HOTPATH_ variable; the option wins.\n";
+	"Each option above --session has a HOTPATH_ variable; the option wins.\n";
 
 static void say_line(void *context, const char *line)
 {
@@ -195,6 +208,9 @@ static bool option_take(struct ask *ask, int letter)
 		return calls_ask(ask, HP_CALLS_TREE, NULL);
 	case FLAG_FOLDED:
 		return ask->is_folded = true;
+	case FLAG_SESSION:
+		ask->session = optarg;
+		return true;
 	case FLAG_LEAST:
 		return least_read(optarg, &ask->least);
 	default:
@@ -219,7 +235,7 @@ static int options_read(struct ask *ask, int argc, char **argv)
 			return HP_EXIT_USAGE;
 	}
 	ask->path = argv[optind];
-	if (argc - optind + (ask->fd >= 0) <= 1)
+	if (argc - optind + (ask->fd >= 0) + !!ask->session <= 1)
 		return -1;
 	fprintf(stderr, "hotpath report: one FILE at a time; see hotpath report --help\n");
 	return HP_EXIT_USAGE;
@@ -249,6 +265,37 @@ static bool open_ended(const struct ask *ask, struct hp_input *input)
 		return true;
 	fprintf(stderr, "hotpath: the segment %s\n", hp_segment_fault_text(fault));
 	return false;
+}
+
+/* A session that goes on: what is in its segment now. */
+static bool open_session(const struct ask *ask, struct hp_input *input)
+{
+	int fd = hp_live_open(ask->session);
+	enum hp_segment_fault fault;
+
+	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
+	if (fd < 0) {
+		fprintf(stderr, "hotpath: session %s: %s; hotpath list shows those that run\n",
+			ask->session,
+			fd == -ENOENT	? "there is none"
+			: fd == -EEXIST ? "there are several"
+					: strerror(-fd));
+		return false;
+	}
+	input->record.is_live = true;
+	fault = hp_segment_map_fd(&input->segment, fd);
+	close(fd);
+	if (fault != HP_SEGMENT_FINE)
+		fprintf(stderr, "hotpath: session %s %s\n", ask->session,
+			hp_segment_fault_text(fault));
+	return fault == HP_SEGMENT_FINE;
+}
+
+static bool open_input(const struct ask *ask, struct hp_input *input)
+{
+	if (ask->fd >= 0)
+		return open_ended(ask, input);
+	return ask->session ? open_session(ask, input) : hp_input_open(input, ask->path);
 }
 
 /* --- output --- */
@@ -404,7 +451,7 @@ int hp_cmd_report(int argc, char **argv)
 	if (ask.is_limited)
 		limit_settle(&ask.settings);
 	signal(SIGBUS, on_bus_error);
-	if (!(ask.fd >= 0 ? open_ended(&ask, &input) : hp_input_open(&input, ask.path)))
+	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;
 	hp_report_init_record(&report, &input.segment, &input.record, &ask.settings, say_line,
 			      NULL);

@@ -4,9 +4,15 @@
  */
 #include "sampler/door.h"
 
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include "segment/session.h"
 
 static void send_fd(int socket, int fd)
 {
@@ -38,16 +44,46 @@ static bool is_welcome(const struct ucred *peer, const struct hp_members *member
 	       hp_members_find(members, (uint32_t)peer->pid);
 }
 
+/* A reader says so by its own address: it gets a descriptor that it cannot write to. */
+static bool is_reader(const struct sockaddr_un *address, socklen_t size)
+{
+	static const char name[] = HP_READER_NAME;
+	size_t least = offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(name) - 1;
+
+	return size >= least && address->sun_path[0] == 0 &&
+	       memcmp(address->sun_path + 1, name, sizeof(name) - 1) == 0;
+}
+
+static void send_readable(int socket, int segment)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", segment);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	send_fd(socket, fd);
+	close(fd);
+}
+
 void hp_door_answer(int socket, int segment, struct hp_members *members)
 {
+	struct sockaddr_un address;
+	socklen_t length = sizeof(address);
 	struct ucred peer;
 	int fd;
 
-	while ((fd = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+	for (; (fd = accept4(socket, (struct sockaddr *)&address, &length,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
+	     length = sizeof(address)) {
 		socklen_t size = sizeof(peer);
+		bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+				is_welcome(&peer, members);
 
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-		    is_welcome(&peer, members)) {
+		if (is_known && is_reader(&address, length)) {
+			send_readable(fd, segment);
+		} else if (is_known) {
 			/* Answer first: it waits.  A pid of 0 is of a namespace we cannot see. */
 			send_fd(fd, segment);
 			hp_members_add(members, (uint32_t)peer.pid);

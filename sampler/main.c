@@ -12,7 +12,8 @@
  *                 and stores are all that the root may still use.  A thread
  *                 waits on it and passes it on through an eventfd
  *   the report    `hotpath report` is done
- *   the time      for the next look at the threads, at most 4 times a second
+ *   the time      for the next look at the threads, at most 4 times a second;
+ *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
  *
  * The report is started when the root ends.  Then the sampler lives on, without
  * the root's stderr, until the last member is gone.
@@ -32,6 +33,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/deadline.h"
 #include "sampler/door.h"
 #include "sampler/end.h"
 #include "sampler/member.h"
@@ -59,6 +61,7 @@ struct sampler {
 	struct hp_members members;
 	struct hp_watcher watcher;
 	struct hp_end end;
+	struct hp_deadline deadline;
 	enum root_state root;
 	bool has_thread;
 	int epoll;
@@ -318,6 +321,7 @@ static void do_due(struct sampler *sampler)
 {
 	uint64_t now = hp_clock_raw_ns();
 
+	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	if (now >= sampler->look_ns)
 		look(sampler);
 	else if (sampler->scan_ns && now >= sampler->scan_ns)
@@ -336,6 +340,8 @@ static int patience(const struct sampler *sampler)
 	uint64_t due = sampler->look_ns < clock_ns ? sampler->look_ns : clock_ns;
 	if (sampler->scan_ns && sampler->scan_ns < due)
 		due = sampler->scan_ns;
+	if (sampler->deadline.due_ns && sampler->deadline.due_ns < due)
+		due = sampler->deadline.due_ns;
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&
 	    sampler->asked_ns + ALONE_NS < due)
 		due = sampler->asked_ns + ALONE_NS;
@@ -389,6 +395,7 @@ int main(void)
 	if (sampler.end.runner && !wait_for_root(header))
 		return 0;
 	sampler.members.root_pid = header->root_pid;
+	hp_deadline_init(&sampler.deadline, header, sampler.settings.shutdown_ms);
 	sampler.has_thread = start_thread(&sampler);
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
 		root_ends(&sampler, -1, true);	/* it was faster than us */

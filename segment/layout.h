@@ -106,7 +106,7 @@ struct hp_header {
 	uint32_t creator_pid;	/* creator */
 	int64_t created_unix_ns;	/* creator: CLOCK_REALTIME at start.ns */
 	uint32_t careful;	/* creator: 1 = a page may be refused: have it before it is written */
-	uint32_t reserved0;
+	uint32_t shut_down;	/* sampler: 1 = it ended the program, for HOTPATH_SHUTDOWN_MS */
 
 	/* -- line 1: growing words, many writers, atomic -- */
 	_Atomic uint64_t used;	/* any thread, fetch_add: bytes given out; may pass size */

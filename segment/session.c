@@ -114,10 +114,9 @@ static bool parse_text(struct hp_session *session, const char *text)
 
 /* ---- the socket ---- */
 
-static socklen_t fill_address(struct sockaddr_un *address, const char *token)
+static socklen_t fill_address(struct sockaddr_un *address, const char *prefix, const char *token)
 {
-	static const char prefix[] = "hotpath-";
-	size_t size = sizeof(prefix) - 1;
+	size_t size = strlen(prefix);
 
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;	/* sun_path[0] stays 0: the abstract name space */
@@ -129,7 +128,7 @@ static socklen_t fill_address(struct sockaddr_un *address, const char *token)
 static int listen_at(struct hp_session *session)
 {
 	struct sockaddr_un address;
-	socklen_t size = fill_address(&address, session->token);
+	socklen_t size = fill_address(&address, HP_SOCKET_NAME, session->token);
 
 	session->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (session->socket < 0)
@@ -199,17 +198,23 @@ static int receive_fd(int fd)
 	return got;
 }
 
-/* Asks the sampler.  Returns a descriptor or -errno. */
-static int ask_socket(const char *token)
+/* Asks the sampler; `own` is an address to ask from, or NULL.  Returns a descriptor or -errno. */
+static int ask_socket(const char *token, const struct hp_session *own)
 {
 	struct sockaddr_un address;
-	socklen_t size = fill_address(&address, token);
 	struct timeval wait = { 0, JOIN_WAIT_MS * 1000 };
 	int error = -EPERM;
 
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	socklen_t size = own ? fill_address(&address, HP_READER_NAME, own->token) : 0;
+	if (own && bind(fd, (struct sockaddr *)&address, size) < 0) {
+		error = -errno;
+		close(fd);
+		return error;
+	}
+	size = fill_address(&address, HP_SOCKET_NAME, token);
 	/* A connect to a full backlog waits as a send does. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
@@ -258,7 +263,7 @@ static int attach(const struct hp_session *session, struct hp_segment *segment, 
 
 static int join(struct hp_session *session, struct hp_segment *segment)
 {
-	int fd = ask_socket(session->token);
+	int fd = ask_socket(session->token, NULL);
 	int error = fd < 0 ? fd : attach(session, segment, fd);
 
 	if (!error || !session->sampler_pid)
@@ -276,6 +281,14 @@ int hp_session_join(struct hp_session *session, struct hp_segment *segment, cons
 	session->failed = error ? "join the session in HOTPATH_SESSION" : NULL;
 	errno = saved;
 	return error;
+}
+
+int hp_session_look(const char *token)
+{
+	struct hp_session own;
+
+	hp_session_init(&own);	/* for a token of its own: an address that nobody has */
+	return ask_socket(token, &own);
 }
 
 /* ---- the birth of a helper ---- */

@@ -35,6 +35,13 @@
 #define HP_SAMPLER_SEGMENT_FD 3
 #define HP_SAMPLER_SOCKET_FD 4
 
+/*
+ * Abstract addresses: of the session's socket, with the token behind it; and of
+ * those who only want to read, with anything behind it.
+ */
+#define HP_SOCKET_NAME "hotpath-"
+#define HP_READER_NAME "hotpath.reader."
+
 /* What the kernel puts over the pid in hp_header.sampler_pid when the sampler dies. */
 #define HP_SAMPLER_DIED UINT32_C(0x40000000)
 
@@ -77,6 +84,12 @@ void hp_session_text(const struct hp_session *session, char text[HP_SESSION_TEXT
  * hp_segment_close_fd.  Returns 0 or -errno.
  */
 int hp_session_join(struct hp_session *session, struct hp_segment *segment, const char *text);
+
+/*
+ * The same for who only reads, and is no part of the session: a descriptor of
+ * the segment that cannot be written to, or -errno.
+ */
+int hp_session_look(const char *token);
 
 enum hp_session_outcome {
 	HP_SESSION_REPORTED,	/* the report is printed, or somebody else waits for it */

@@ -62,6 +62,8 @@ const struct hp_setting hp_setting_table[] = {
 	  "keep the record in a file, for `hotpath report FILE`" },
 	{ "HOTPATH_KEEP", HP_SETTING_COUNT, AT(keep), "20", "0 to 10000; 0 = none", 0, 10000,
 	  "runs that stay in ~/.local/state/hotpath, for `hotpath list` and `hotpath report`" },
+	{ "HOTPATH_SHUTDOWN_MS", HP_SETTING_COUNT, AT(shutdown_ms), "0", "milliseconds, 0 = never",
+	  0, UINT64_C(31536000000), "end the program after this time, and report" },
 	{ "HOTPATH_DISABLE_HINTS", HP_SETTING_BOOL, AT(disable_hints), "0", "1, true, 0 or false",
 	  0, 0, "no line below the report that says what to ask next" },
 	{ "HOTPATH_VERBOSE", HP_SETTING_BOOL, AT(is_verbose), "0", "1, true, 0 or false", 0, 0,

@@ -66,6 +66,7 @@ struct hp_settings {
 	uint64_t segment_size;
 	uint64_t threads_interval_ms;
 	uint64_t keep;	/* runs; 0 = none */
+	uint64_t shutdown_ms;	/* 0 = never */
 	const char *report;	/* names of sections; NULL = auto */
 	const char *output_path;
 	const char *focus;

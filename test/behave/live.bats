@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# live.bats - sessions that go on: looked into without being disturbed; ended when their time
+# is over; what outlives the program is in the kept run.
+
+load helper
+
+setup_file()
+{
+	# Calls tick every 5 ms: N times; for ever (0); with SIGTERM ignored (i), or answered (h).
+	compile ticker <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile sig_atomic_t is_over;
+static void over(int number) { (void)number; is_over = 1; }
+__attribute__((noinline)) void tick(void) { usleep(5000); }
+int main(int argc, char **argv)
+{
+	int count = argc > 1 ? atoi(argv[1]) : 0;
+	char how = argc > 2 ? argv[2][0] : 'd';
+	if (how == 'i') signal(SIGTERM, SIG_IGN);
+	if (how == 'h') signal(SIGTERM, over);
+	if (how == 'f' && fork()) { tick(); return 0; }
+	puts("up");
+	fflush(stdout);
+	for (int i = 0; (!count || i < count) && !is_over; i++) tick();
+	if (is_over) puts("bye");
+	return 7;
+}
+END
+}
+
+setup()
+{
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	hotpath=$HP_BUILD/hotpath
+	unset ticker
+}
+
+teardown()
+{
+	[ -z "$ticker" ] || kill "$ticker" 2>/dev/null || true
+}
+
+eventually()
+{
+	for _ in $(seq 400); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.02
+	done
+	echo "never: $*"
+	return 1
+}
+
+# A program that runs until it is killed: its pid in $ticker.
+start_ticker()
+{
+	LD_PRELOAD=$HP_LIB "$T/ticker" 0 >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
+	ticker=$!
+	eventually grep up "$BATS_TEST_TMPDIR/out"
+}
+
+# calls NAME - in the JSON on stdin.
+calls()
+{
+	python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["functions_timing"]["raw"]
+print(sum(row["calls"] for row in rows if row["name"] == sys.argv[1]))' "$1"
+}
+
+@test "live: a running session is listed, and read by its pid or its name" {
+	start_ticker
+	run "$hotpath" list
+	echo "$output"
+	line=$(grep running <<<"$output" | grep " $ticker ")
+	[[ $line == *ticker*"session "* ]]
+	first=$("$hotpath" report --session "$ticker" -f json | calls tick)
+	[ "$first" -ge 1 ]
+	more()
+	{
+		[ "$("$hotpath" report --session "${line##* }" -f json | calls tick)" -gt "$first" ]
+	}
+	eventually more
+	"$hotpath" report --session "$ticker" | grep "wall .* so far"
+	"$hotpath" report --session "$ticker" --folded | grep "ticker::main;tick "
+}
+
+@test "live: who looks is no part of the session" {
+	start_ticker
+	for _ in 1 2 3; do
+		"$hotpath" report --session "$ticker" >/dev/null
+	done
+	kill "$ticker"
+	wait "$ticker" || true
+	ticker=
+	eventually sh -c 'test -e "$XDG_STATE_HOME"/hotpath/*.hp.gz'
+	"$hotpath" report -f json -r threads >"$BATS_TEST_TMPDIR/json"
+	python3 -c '
+import json, sys
+names = {row["name"] for row in json.load(open(sys.argv[1]))["threads"]["raw"]}
+assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
+}
+
+@test "live: a session that there is not" {
+	run "$hotpath" report --session 999999999
+	[ "$status" = 1 ]
+	[[ $output == *999999999*"there is none"*"hotpath list"* ]]
+	[ "${#lines[@]}" = 1 ]
+	run "$hotpath" report --session 1 file
+	[ "$status" = 2 ]
+}
+
+@test "live: another user does not see it" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	start_ticker
+	cp "$hotpath" "$BATS_TEST_TMPDIR/hotpath"
+	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$T" 2>/dev/null
+	run setpriv --reuid 65534 --clear-groups "$BATS_TEST_TMPDIR/hotpath" report --session "$ticker"
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ $output == *"there is none"* ]]
+}
+
+@test "live: what outlives the program is in its file in the end, and there is one file" {
+	LD_PRELOAD=$HP_LIB "$T/ticker" 40 f >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err"
+	grep -q "still running" "$BATS_TEST_TMPDIR/err"
+	all_there()
+	{
+		[ "$("$hotpath" report -f json | calls tick)" = 41 ]
+	}
+	eventually all_there
+	[ "$(find "$XDG_STATE_HOME" -type f | wc -l)" = 1 ]
+}
+
+@test "shutdown: after its time the program is ended, and hotpath-run returns 0" {
+	HOTPATH_SHUTDOWN_MS=200 run timeout 60 "$HP_RUN" "$T/ticker" 0
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == up*"ended by HOTPATH_SHUTDOWN_MS"*"tick "* ]]
+	[ "$("$hotpath" report -f json | calls tick)" -ge 1 ]
+}
+
+@test "shutdown: without hotpath-run the program ends by SIGTERM" {
+	HOTPATH_SHUTDOWN_MS=200 LD_PRELOAD=$HP_LIB run timeout 60 "$T/ticker" 0
+	[ "$status" = 143 ]
+}
+
+@test "shutdown: a program may end in its own way" {
+	HOTPATH_SHUTDOWN_MS=200 run timeout 60 "$HP_RUN" "$T/ticker" 0 h
+	[ "$status" = 0 ]
+	[[ $output == up*bye*"ended by HOTPATH_SHUTDOWN_MS"* ]]
+}
+
+@test "shutdown: one that does not listen is killed" {
+	HOTPATH_SHUTDOWN_MS=200 run timeout 60 "$HP_RUN" "$T/ticker" 0 i
+	[ "$status" = 0 ]
+	[[ $output == *"ended by HOTPATH_SHUTDOWN_MS"*"tick "* ]]
+}
+
+@test "shutdown: children are ended, too" {
+	HOTPATH_SHUTDOWN_MS=300 run timeout 60 "$HP_RUN" sh -c "'$T/ticker' 0 & echo \$! >'$BATS_TEST_TMPDIR/pid'; wait"
+	[ "$status" = 0 ]
+	child=$(cat "$BATS_TEST_TMPDIR/pid")
+	gone()
+	{
+		! kill -0 "$child"
+	}
+	eventually gone
+}
+
+@test "shutdown: a program that ends earlier ends as ever" {
+	HOTPATH_SHUTDOWN_MS=100000 run "$HP_RUN" "$T/ticker" 3
+	[ "$status" = 7 ]
+	[[ $output != *HOTPATH_SHUTDOWN_MS* ]]
+}
