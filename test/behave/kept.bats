@@ -325,3 +325,24 @@ assert abs(sum(stacks.values()) - own) <= len(stacks), (sum(stacks.values()), ow
 assert stacks["app::main;right;nap"] >= 5000000, stacks
 END
 }
+
+# A reader made from the page, by the other page's reader: doc/files.md and segment/FORMAT.md.
+@test "kept: the format is what its page says" {
+	record -- "$T/app"
+	python3 "$ROOT/test/behave/read_kept.py" "$(files)" "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/names"
+	python3 "$ROOT/test/behave/read_format.py" "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/read"
+	python3 - "$BATS_TEST_TMPDIR/names" "$BATS_TEST_TMPDIR/read" "$BATS_TEST_TMPDIR/json" <<'END'
+import json, sys
+names = {}
+for line in open(sys.argv[1]):
+    path, address, name = line.rstrip("\n").split(" ", 2)
+    names[path, int(address, 16)] = "app::main" if name == "main" else name
+read = {}
+for line in open(sys.argv[2]):
+    path, address, calls, inclusive, own, median = line.split()
+    if int(calls):
+        read[names[path, int(address, 16)]] = int(calls)
+rows = json.load(open(sys.argv[3]))["functions_timing"]["raw"]
+assert read == {row["name"]: row["calls"] for row in rows}, read
+END
+}
