@@ -140,7 +140,7 @@ static void round_timed(struct hp_local *me, struct kind *kind)
 	struct hp_function *function = hp_row_function(me, row);
 	int64_t mean;
 
-	row->draws = function->draws = 0;
+	hp_row_gist(row)->draws = 0;
 	function->timed = 0;
 	function->timed_self = 0;
 	keep_least(&kind->timed_ticks, round_ticks(me, kind->hooked));
@@ -151,9 +151,7 @@ static void round_timed(struct hp_local *me, struct kind *kind)
 
 static void round_counted(struct hp_local *me, struct kind *kind)
 {
-	struct hp_row *row = row_of(me, kind);
-
-	row->draws = hp_row_function(me, row)->draws = 1;
+	hp_row_gist(row_of(me, kind))->draws = 1;
 	me->gap = me->countdown = UINT32_MAX;
 	keep_least(&kind->counted_ticks, round_ticks(me, kind->hooked));
 	me->gap = me->countdown = 0;
@@ -163,10 +161,9 @@ static void round_counted(struct hp_local *me, struct kind *kind)
 static void round_drawn(struct hp_local *me, struct kind *kind)
 {
 	struct hp_row *row = row_of(me, kind);
-	struct hp_function *function = hp_row_function(me, row);
 
-	row->draws = function->draws = 1;
-	function->mean_self = (int64_t)me->clock_cost * 8;
+	hp_row_gist(row)->draws = 1;
+	hp_row_gist(row)->mean_self = (int32_t)me->clock_cost * 8;
 	me->gap = me->countdown = HP_DRAWN;
 	for (int i = 0; i < 3; i++)
 		round_ticks(me, kind->hooked);

@@ -20,7 +20,7 @@
  * entry from a higher stack pointer, or the exit of a frame further down, shows
  * that the frames above it are gone.  The exit hook is not called with the
  * stack pointer of the entry (alloca; a tail call to the hook), but almost
- * always at the same distance: hp_row.exit_delta.
+ * always at the same distance: hp_gist.exit_delta.
  */
 #include "preload/function.h"
 
@@ -198,7 +198,8 @@ static int64_t usual_self(const struct hp_function *function)
  * recursive function keeps its outermost calls timed if they take long, so that
  * its total stays measured: `recursive` holds what applies to the nested ones.
  */
-static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *function)
+static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *function,
+				struct hp_gist *gist)
 {
 	int64_t mean = usual_self(function);
 	int64_t clock = (int64_t)me->clock_cost;
@@ -208,51 +209,34 @@ static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *f
 		return;
 	if (mean >= clock * HP_VERY_SHORT_CLOCKS && function->timed < HP_LOOK_EVERY * 16)
 		return;
-	function->mean_self = mean;
+	gist->mean_self = (int32_t)mean;
 	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
 	if (function->recursive)
 		function->recursive = 1 + draws;
-	else
-		function->draws = draws;
-}
-
-static bool is_outer_short(const struct hp_local *me, const struct hp_function *function)
-{
-	return (uint64_t)function->outer_mean < (me->clock_cost * HP_OUTER_CLOCKS) >> HP_FINE_BITS;
-}
-
-/* What applies to the next call of the row, `active` calls of which are on the stack. */
-static uint32_t draws_of(const struct hp_local *me, const struct hp_function *function,
-			 uint32_t active)
-{
-	if (HP_LIKELY(!function->recursive))
-		return function->draws;
-	return active || is_outer_short(me, function) ? function->recursive - 1 : 0;
-}
-
-/* What a row knows of its function's policy. */
-static void row_follow(struct hp_row *row, const struct hp_function *function, uint32_t draws)
-{
-	row->draws = draws;
-	row->mean_self =
-		(int32_t)(function->mean_self < INT32_MAX ? function->mean_self : INT32_MAX);
+	if (!function->recursive || gist->active)
+		gist->draws = draws;
 }
 
 /*
  * An outermost call of a recursive function was measured.  Where these take
  * little each, there are many, and timing them all would cost more than they do.
  */
-static void outer_follow(const struct hp_local *me, struct hp_function *function, uint64_t ticks)
+static void outer_follow(const struct hp_local *me, struct hp_function *function,
+			 struct hp_gist *gist, uint64_t ticks)
 {
 	uint64_t most = (me->clock_cost * HP_OUTER_CLOCKS) >> HP_FINE_BITS;
 	int64_t far = (int64_t)(ticks < most * 16 ? ticks : most * 16) - function->outer_mean;
 
 	function->outer_mean += (int32_t)(far / 16);
+	gist->draws = (uint64_t)function->outer_mean < most ? function->recursive - 1 : 0;
 }
 
-static inline void mean_follow(struct hp_function *function, int64_t self)
+/* Held where a thousand clock readings are far off. */
+static inline void mean_follow(struct hp_gist *gist, int64_t self)
 {
-	function->mean_self += (self - function->mean_self) >> HP_MEAN_SHIFT;
+	int64_t mean = gist->mean_self + ((self - gist->mean_self) >> HP_MEAN_SHIFT);
+
+	gist->mean_self = (int32_t)(mean < INT32_MAX ? mean : INT32_MAX);
 }
 
 /*
@@ -271,10 +255,10 @@ static inline void pace_follow(struct hp_local *me)
 }
 
 /* A call drawn at random ended. */
-static HP_COLD void drawn_add(struct hp_function *function, struct hp_row *row, int64_t self,
+static HP_COLD void drawn_add(struct hp_gist *gist, struct hp_row *row, int64_t self,
 			      uint64_t child)
 {
-	int64_t mean = function->mean_self > 0 ? function->mean_self : 0;
+	int64_t mean = gist->mean_self > 0 ? gist->mean_self : 0;
 	int64_t most = (mean + (HP_TAIL_LEAST << HP_FINE_BITS)) * HP_TAIL_FACTOR;
 	double ticks;
 
@@ -284,11 +268,11 @@ static HP_COLD void drawn_add(struct hp_function *function, struct hp_row *row, 
 	 * much: so it is added as it is, and own times sum up to the outermost
 	 * call's measured time.  The mean follows calls with little below them.
 	 */
-	if (row->active) {
+	if (gist->active) {
 		row->nested++;
 		row->self_timed += self;
 		if ((int64_t)child < most && self < most)
-			mean_follow(function, self);
+			mean_follow(gist, self);
 		return;
 	}
 	row->below += (int64_t)child;
@@ -301,17 +285,17 @@ static HP_COLD void drawn_add(struct hp_function *function, struct hp_row *row, 
 	ticks = (double)self / (1 << HP_FINE_BITS);
 	row->self_sampled += self;
 	row->square_sampled += ticks * ticks;
-	mean_follow(function, self);
+	mean_follow(gist, self);
 }
 
 /* A call that was timed because all of its function are. */
-static inline void timed_add(struct hp_function *function, struct hp_row *row, int64_t self,
-			     int64_t exact)
+static inline void timed_add(struct hp_function *function, const struct hp_gist *gist,
+			     struct hp_row *row, int64_t self, int64_t exact)
 {
 	row->timed++;
 	row->self_timed += self;
 	function->timed_self += self;
-	if (HP_LIKELY(row->active == 0))
+	if (HP_LIKELY(gist->active == 0))
 		row->outer_timed += exact;
 	function->timed++;
 }
@@ -366,6 +350,7 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 						  uint64_t now)
 {
 	struct hp_row *row = frame_row(f);
+	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function = hp_row_function(me, row);
 	uint32_t result = result_take(f);
 	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
@@ -374,7 +359,7 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 	int64_t self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
 
 	hp_truth_leave(me, f, exact);
-	row->active--;
+	gist->active--;
 	extremes_add(function, ticks);
 	if (ticks > function->slow_floor)
 		slowest_add(function, now - ticks, ticks, me->tid);
@@ -382,18 +367,17 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 	usual_range(me, function, now & 63);
 	log_add(me, function, now - ticks, ticks, result);
 	if (f->weight == 1)
-		timed_add(function, row, self, exact);
+		timed_add(function, gist, row, self, exact);
 	else
-		drawn_add(function, row, self, f->child);
+		drawn_add(gist, row, self, f->child);
 	if (f->weight != 1)
 		pace_follow(me);
 	if ((function->timed & (HP_LOOK_EVERY - 1)) == 0 && f->weight == 1)
-		policy_look(me, function);
+		policy_look(me, function, gist);
 	if ((function->timed & (HP_CARRY - 1)) == 0)
 		hp_row_carry_all(me, function);
-	if (function->recursive > 1 && row->active == 0)
-		outer_follow(me, function, ticks);
-	row_follow(row, function, draws_of(me, function, row->active));
+	if (function->recursive > 1 && gist->active == 0)
+		outer_follow(me, function, gist, ticks);
 	leave_end(me, f, now, exact);
 	/* Not on a signal stack: it may be small. */
 	if ((++me->leaves & (HP_RECALIBRATE - 1)) == 0 && me->stack == me->home &&
@@ -402,16 +386,17 @@ static __attribute__((noinline)) void leave_timed(struct hp_local *me, struct hp
 }
 
 /* The end of a call that was counted only. */
-static inline void leave_counted(struct hp_local *me, struct hp_frame *f, struct hp_row *row)
+static inline void leave_counted(struct hp_local *me, struct hp_frame *f, struct hp_row *row,
+				 struct hp_gist *gist)
 {
 	uint64_t child = f->child;
 
-	if (HP_UNLIKELY(--row->active)) {
+	if (HP_UNLIKELY(--gist->active)) {
 		row->nested++;
-		row->self_timed += row->mean_self;
+		row->self_timed += gist->mean_self;
 	} else if (child)
 		row->below += (int64_t)child;
-	f[-1].child += (uint64_t)(int64_t)row->mean_self + child;
+	f[-1].child += (uint64_t)(int64_t)gist->mean_self + child;
 	me->top = f;
 }
 
@@ -426,13 +411,14 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 {
 	uint64_t now = clock_at_exit(me);
 	struct hp_row *row = frame_row(f);
+	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function = hp_row_function(me, row);
 	int64_t exact = duration(me, f->start, now, me->less_timed);
 	uint64_t ticks = said(exact);
 
 	if (HP_TRUTH_ALL && f->weight == 0) {
 		hp_truth_leave(me, f, duration(me, f->reserved[0], now, me->less_drawn));
-		leave_counted(me, f, row);
+		leave_counted(me, f, row, gist);
 		return;
 	}
 	if (HP_UNLIKELY(f->weight != 1 || function->recursive > 1 ||
@@ -444,10 +430,10 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 	hp_truth_leave(me, f, exact);
 	++*me->late_counter;
 	me->late_counter = counter_at(me, function, hp_bucket_group(ticks), ticks);
-	row->active--;
+	gist->active--;
 	log_add(me, function, now - ticks, ticks, 0);
-	timed_add(function, row, (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child,
-		  exact);
+	timed_add(function, gist, row,
+		  (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child, exact);
 	leave_end(me, f, now, exact);
 }
 
@@ -457,7 +443,7 @@ static void leave(struct hp_local *me, struct hp_frame *f)
 	struct hp_row *row = frame_row(f);
 
 	/* Claimed, and left by a jump before it was filled; or while it was being left. */
-	if (row == me->root || row->active == 0)
+	if (row == me->root || hp_row_gist(row)->active == 0)
 		me->top = f;
 	else if (f->weight != 0)
 		leave_timed(me, f, clock_at_exit(me));
@@ -466,7 +452,7 @@ static void leave(struct hp_local *me, struct hp_frame *f)
 			hp_truth_leave(me, f,
 				       duration(me, f->reserved[0], clock_at_exit(me),
 						me->less_drawn));
-		leave_counted(me, f, row);
+		leave_counted(me, f, row, hp_row_gist(row));
 	}
 }
 
@@ -505,61 +491,50 @@ static __attribute__((noinline)) void enter_truth(struct hp_local *me, struct hp
 }
 
 /* Fills the claimed frame, and counts. */
-static inline void enter_counted(struct hp_frame *f, struct hp_row *row)
+static inline void enter_counted(struct hp_frame *f, struct hp_row *row, struct hp_gist *gist)
 {
 	row->calls++;
-	row->active++;
+	gist->active++;
 	f->row = (uintptr_t)row;
 	f->child = 0;
 	f->weight = 0;
 }
 
-/*
- * The call is not just counted: one of a function that is timed, one that is
- * drawn, or one whose row does not know the policy that its function has now.
- * Returns the frame's weight.
- */
-static uint64_t weight_of(struct hp_local *me, struct hp_row *row, struct hp_function *function)
+/* The weight of a call of a function that is timed, or of one that is drawn. */
+static uint64_t weight_of(struct hp_local *me, struct hp_function *function, struct hp_gist *gist)
 {
-	bool is_drawn = row->draws != 0;
-
-	if (HP_UNLIKELY(row->active > 1) && !function->recursive)
-		function->recursive = 1;
-	row_follow(row, function, draws_of(me, function, row->active - 1));
-	if (row->draws == 0) {
-		if (HP_UNLIKELY(is_drawn))
-			gap_next(me);
-		/* Of a recursive function's calls those below a timed one are drawn. */
-		if (HP_UNLIKELY(function->recursive > 1))
-			row->draws = function->recursive - 1;
-		return 1;
+	if (gist->draws) {
+		gap_next(me);
+		return gist->draws > 1 && me->random >> 62 ? 0 : (uint64_t)gist->draws * HP_DRAWN;
 	}
-	if (!is_drawn && --me->countdown != 0)
-		return 0;
-	gap_next(me);
-	if (row->draws > 1 && me->random >> 62)
-		return 0;
-	return (uint64_t)row->draws * HP_DRAWN;
+	if (HP_UNLIKELY(gist->active > 1) && !function->recursive)
+		function->recursive = 1;
+	/* Of a recursive function's calls those below a timed one are drawn. */
+	if (HP_UNLIKELY(function->recursive > 1))
+		gist->draws = function->recursive - 1;
+	return 1;
 }
 
-/* The rest of `enter`. */
+/* The rest of `enter`: not just counted, or with an alias for a row. */
 static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp_frame *f,
 						  struct hp_row *row)
 {
+	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function;
 
-	if (HP_UNLIKELY(row->exit_delta == HP_DELTA_ALIAS)) {
+	if (HP_UNLIKELY(gist == &hp_row_alias_gist)) {
 		row = hp_row_meant(row);
-		if (HP_LIKELY(row->draws != 0) && --me->countdown != 0) {
-			enter_counted(f, row);
+		gist = hp_row_gist(row);
+		if (HP_LIKELY(gist->draws != 0) && --me->countdown != 0) {
+			enter_counted(f, row, gist);
 			if (HP_TRUTH_ALL)
 				enter_truth(me, f);
 			return;
 		}
 	}
-	enter_counted(f, row);
+	enter_counted(f, row, gist);
 	function = hp_row_function(me, row);
-	f->weight = weight_of(me, row, function);
+	f->weight = weight_of(me, function, gist);
 	/* What the exit writes is on its way while the clock is read. */
 	__builtin_prefetch(function->groups, 0);
 	if (HP_LIKELY(f->weight == 1)) {
@@ -583,11 +558,13 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 
 static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row *row)
 {
-	if (HP_UNLIKELY(!row->draws || --me->countdown == 0)) {
+	struct hp_gist *gist = hp_row_gist(row);
+
+	if (HP_UNLIKELY(!gist->draws || --me->countdown == 0)) {
 		enter_timed(me, f, row);
 		return;
 	}
-	enter_counted(f, row);
+	enter_counted(f, row, gist);
 	if (HP_TRUTH_ALL)
 		enter_truth(me, f);
 }
@@ -764,9 +741,9 @@ static HP_COLD void enter_slow(uintptr_t fn, uintptr_t cfa)
 }
 
 /* True if a call of `f`'s function would end with this stack pointer. */
-static inline bool exit_fits(const struct hp_frame *f, const struct hp_row *row, uintptr_t cfa)
+static inline bool exit_fits(const struct hp_frame *f, const struct hp_gist *gist, uintptr_t cfa)
 {
-	return (int64_t)(cfa - f->cfa) == row->exit_delta;
+	return (int64_t)(cfa - f->cfa) == gist->exit_delta;
 }
 
 /*
@@ -778,21 +755,18 @@ static bool exit_learns(const struct hp_local *me, const struct hp_frame *f, uin
 			uintptr_t cfa)
 {
 	struct hp_row *row = frame_row(f);
+	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function = hp_row_function(me, row);
 	int64_t delta = (int64_t)(cfa - f->cfa);
 
 	if (row->fn != fn || (f->cfa & HP_GUEST_TAG) || delta != (int32_t)delta)
 		return false;
-	if (delta == row->exit_delta)
+	if (delta == gist->exit_delta)
 		return true;	/* it was something else that brought us here */
-	if (delta != function->exit_delta) {
-		if (delta != function->exit_delta_other &&
-		    function->exit_delta_other != HP_DELTA_NONE)
-			return false;
-		function->exit_delta_other = function->exit_delta;
-		function->exit_delta = (int32_t)delta;
-	}
-	row->exit_delta = (int32_t)delta;
+	if (delta != function->exit_delta_other && function->exit_delta_other != HP_DELTA_NONE)
+		return false;
+	function->exit_delta_other = gist->exit_delta;
+	gist->exit_delta = (int32_t)delta;
 	return true;
 }
 
@@ -808,7 +782,7 @@ static struct hp_frame *exit_frame(struct hp_local *me, uintptr_t fn, uintptr_t 
 		for (struct hp_frame *f = me->top - 1; is_call(me, f); f--) {
 			if (frame_row(f)->fn != fn)
 				continue;
-			if (exit_fits(f, frame_row(f), cfa))
+			if (exit_fits(f, hp_row_gist(frame_row(f)), cfa))
 				return f;
 			if (!first)
 				first = f;
@@ -837,7 +811,7 @@ static void exit_shut(struct hp_local *me, uintptr_t fn, uintptr_t cfa)
 	struct hp_frame *f = me->top - 1;
 
 	if (me->limit && is_call(me, f) && frame_row(f)->fn == fn &&
-	    exit_fits(f, frame_row(f), cfa))
+	    exit_fits(f, hp_row_gist(frame_row(f)), cfa))
 		leave(me, f);
 	else if (me->pending_depth)
 		me->pending_depth--;
@@ -967,6 +941,7 @@ static inline __attribute__((always_inline)) void hook_exit(uintptr_t fn, uintpt
 {
 	struct hp_local *me = hp_local;
 	struct hp_frame *f = me->top - 1;
+	struct hp_gist *gist;
 	struct hp_row *row;
 
 	if (HP_UNLIKELY(f >= me->limit)) {
@@ -974,12 +949,14 @@ static inline __attribute__((always_inline)) void hook_exit(uintptr_t fn, uintpt
 		return;
 	}
 	row = frame_row(f);
-	if (HP_UNLIKELY(row->fn != fn || !exit_fits(f, row, cfa) || hp_switch_seen(me)))
+	gist = hp_row_gist(row);
+	/* In this order: the lowest frame's row has no gist, and no function. */
+	if (HP_UNLIKELY(row->fn != fn || !exit_fits(f, gist, cfa) || hp_switch_seen(me)))
 		exit_slow(fn, cfa);
 	else if (HP_UNLIKELY(f->weight != 0) || HP_TRUTH_ALL)
 		exit_timed(me, f);
 	else
-		leave_counted(me, f, row);
+		leave_counted(me, f, row, gist);
 }
 
 HP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)

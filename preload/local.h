@@ -114,6 +114,8 @@ struct hp_local {
 	char *row_arena;	/* the same of rows, which lie together: fewer pages to know */
 	char *row_arena_end;
 	uint64_t row_chunk;	/* size of the next one */
+	struct hp_gist *gists;	/* the free ones of the newest piece */
+	struct hp_gist *gists_end;
 	struct hp_function *other;	/* takes the calls when the segment is full */
 	struct hp_row *other_row;
 	struct hp_row *root;

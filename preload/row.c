@@ -85,7 +85,24 @@ static uint64_t mix(uint64_t key, uint32_t shift)
 	return (key * UINT64_C(0x9E3779B97F4A7C15)) >> shift;
 }
 
+/* Few for a thread that calls few functions, then a page of them. */
+static struct hp_gist *gist_take(struct hp_local *me)
+{
+	if (me->gists == me->gists_end) {
+		uint64_t size = me->gists ? HP_PAGE : HP_PAGE / 8;
+
+		me->gists = hp_row_take(me, size);
+		if (!me->gists)
+			me->gists_end = NULL;
+		else
+			me->gists_end = me->gists + size / sizeof(*me->gists);
+	}
+	return me->gists ? me->gists++ : NULL;
+}
+
 /* --- the table: (parent row, function address) -> row --- */
+
+struct hp_gist hp_row_alias_gist;
 
 /* Stands in every empty place, so that hooks need not ask for NULL.  Its key is no call's. */
 static struct hp_row nothing;
@@ -166,7 +183,7 @@ static void alias_add(struct hp_local *me, const struct hp_row *parent, uintptr_
 	alias->fn = fn;
 	alias->above = (uintptr_t)parent;
 	alias->below = (int64_t)(uintptr_t)row;
-	alias->exit_delta = HP_DELTA_ALIAS;
+	alias->gist_at = (uintptr_t)&hp_row_alias_gist;
 	table_add(me, alias);
 }
 
@@ -210,11 +227,13 @@ static void function_publish(struct hp_local *me, struct hp_function *function)
 
 static struct hp_function *function_new(struct hp_local *me)
 {
-	struct hp_function *function = hp_row_take(me, sizeof(*function));
+	struct hp_gist *gist = gist_take(me);
+	struct hp_function *function = gist ? hp_row_take(me, sizeof(*function)) : NULL;
 
 	if (!function)
 		return NULL;
-	function->exit_delta = HP_DELTA_NONE;
+	gist->exit_delta = HP_DELTA_NONE;
+	function->gist = (uint32_t)((uint64_t)((char *)gist - me->base) / sizeof(*gist));
 	function->exit_delta_other = HP_DELTA_NONE;
 	function->least = UINT64_MAX;
 	if (me->logs_limit) {
@@ -224,6 +243,11 @@ static struct hp_function *function_new(struct hp_local *me)
 			logs ? (uint32_t)((uint64_t)((char *)logs - me->base) / HP_LINE) : 0;
 	}
 	return function;
+}
+
+static struct hp_gist *gist_of(const struct hp_local *me, const struct hp_function *function)
+{
+	return (struct hp_gist *)(me->base + (uint64_t)function->gist * sizeof(struct hp_gist));
 }
 
 /* One that an earlier process recorded in this block, of the same object and address. */
@@ -270,6 +294,7 @@ static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
 		function_publish(me, function);
 	}
 	function->fn = fn;
+	gist_of(me, function)->active = 0;
 	return function;
 }
 
@@ -323,13 +348,13 @@ static struct hp_row *row_new(struct hp_local *me, const struct hp_row *parent,
 
 	if (!row)
 		return NULL;
-	row->exit_delta = function ? function->exit_delta : HP_DELTA_NONE;
+	row->gist_at = function ? (uintptr_t)gist_of(me, function) : 0;
 	row->fn = function ? function->fn : 0;
 	row->above = (uintptr_t)parent;
 	row->parent = parent ? line_of(me, parent) : 0;
 	row->function = function ? line_of(me, function) : 0;
-	row->next = (uint32_t)(atomic_load_explicit(&me->block->rows, memory_order_relaxed) /
-			       HP_LINE);
+	row->next =
+		(uint32_t)(atomic_load_explicit(&me->block->rows, memory_order_relaxed) / HP_LINE);
 	atomic_store_explicit(&me->block->rows, offset_of(me, row), memory_order_release);
 	me->block->row_count++;
 	return row;
@@ -365,7 +390,6 @@ static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 	}
 	if (row) {
 		row->fn = function->fn;
-		row->exit_delta = function->exit_delta;
 		table_add(me, row);
 	}
 	return row;
@@ -481,14 +505,14 @@ static bool adopt(struct hp_local *me)
 		struct hp_function *function = hp_row_function(me, row);
 
 		at = (uint64_t)row->next * HP_LINE;
-		row->active = 0;
-		row->draws = 0;
 		row->above = (uintptr_t)me->base + (uint64_t)row->parent * HP_LINE;
 		if (row->function == 0) {
 			me->root = row;
 			continue;
 		}
 		row->fn = adopted_key(function);
+		row->gist_at = (uintptr_t)gist_of(me, function);
+		gist_of(me, function)->active = 0;
 		if (function->address == 0 && function->module == 0) {
 			me->other = function;
 			me->other_row = row;

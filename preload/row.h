@@ -16,7 +16,7 @@
 /*
  * The table that leads from a call to its row, in the thread's own memory: open
  * addressing, at most a fifth full.  The key stands in the row itself, so a
- * counted call touches two lines: its place in the table, and its row.
+ * counted call touches its place in the table, its row, and its function's gist.
  *
  * Multiplicative hashing of the function (Knuth, TAOCP 6.4), with the factor of
  * the SplitMix64 generator: the golden ratio would fold functions that lie a
@@ -31,14 +31,20 @@ static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, 
 
 /*
  * A call whose function is on the path already goes to that row, but has a key
- * of its own: the key's place then holds an alias, a row in private memory with
- * `draws` 0, so that hooks look closer, and the row's address in `below`.
+ * of its own: the key's place then holds an alias, a row in private memory whose
+ * gist has `draws` 0, so that hooks look closer, and the row's address in `below`.
  */
-#define HP_DELTA_ALIAS (INT32_MIN + 1)
+extern struct hp_gist hp_row_alias_gist;
+
+static inline struct hp_gist *hp_row_gist(const struct hp_row *row)
+{
+	return (struct hp_gist *)(uintptr_t)row->gist_at;
+}
 
 static inline struct hp_row *hp_row_meant(struct hp_row *row)
 {
-	return row->exit_delta == HP_DELTA_ALIAS ? (struct hp_row *)(uintptr_t)row->below : row;
+	return hp_row_gist(row) == &hp_row_alias_gist ? (struct hp_row *)(uintptr_t)row->below
+						      : row;
 }
 
 static inline struct hp_function *hp_row_function(const struct hp_local *me,

@@ -106,7 +106,7 @@ void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks)
 	truth->fn = row->fn;
 	truth->calls++;
 	truth->self += ticks - (int64_t)f->reserved[1];
-	if (row->active == 1)
+	if (hp_row_gist(row)->active == 1)
 		truth->outer += ticks;
 	f[-1].reserved[1] += (uint64_t)ticks;
 }

@@ -327,6 +327,7 @@ static void add_function(struct build *b, struct hp_model_function *function,
 	if (record->label && !function->label)
 		function->label =
 			hp_label_new(&b->model->reader, (uint64_t)record->label * HP_LINE);
+	function->running += hp_reader_active(&b->model->reader, record);
 	function->is_recursive |= record->recursive != 0;
 	if (record->most && record->least < function->least_ticks)
 		function->least_ticks = record->least;

@@ -66,6 +66,16 @@ bool hp_reader_step(struct hp_reader *reader, uint64_t offset, void *record, siz
 	return hp_reader_copy(reader, offset, record, size);
 }
 
+uint32_t hp_reader_active(struct hp_reader *reader, const struct hp_function *function)
+{
+	uint64_t at = (uint64_t)function->gist * sizeof(struct hp_gist);
+	struct hp_gist line[HP_LINE / sizeof(struct hp_gist)];
+
+	if (!hp_reader_copy(reader, at / HP_LINE * HP_LINE, line, sizeof(line)))
+		return 0;
+	return line[at % HP_LINE / sizeof(line[0])].active;
+}
+
 char *hp_reader_text(struct hp_reader *reader, uint64_t offset)
 {
 	struct hp_text text;

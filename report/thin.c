@@ -57,27 +57,20 @@ static uint32_t place_of(const struct hp_thin *thin, uint64_t at)
 	return at / HP_LINE < thin->lines ? thin->model->places[at / HP_LINE] - 1 : HP_NONE;
 }
 
-static void visit_block(struct hp_thin *thin, struct hp_reader *reader,
-			const struct hp_block *block, visit each)
+/* How many calls of the block go on. */
+static uint64_t visit_block(struct hp_thin *thin, struct hp_reader *reader,
+			    const struct hp_block *block, visit each)
 {
 	struct hp_function record;
+	uint64_t active = 0;
 
 	for (uint64_t at = block->functions; hp_reader_step(reader, at, &record, sizeof(record));
-	     at = record.next)
+	     at = record.next) {
+		active += hp_reader_active(reader, &record);
 		if (place_of(thin, at) != HP_NONE)
 			each(thin, reader, at, &record);
-}
-
-/* Whether calls of the block go on. */
-static bool is_running(struct hp_reader *reader, const struct hp_block *block)
-{
-	struct hp_row row;
-
-	for (uint64_t at = block->rows; hp_reader_step(reader, at, &row, sizeof(row));
-	     at = (uint64_t)row.next * HP_LINE)
-		if (row.active)
-			return true;
-	return false;
+	}
+	return active;
 }
 
 static void drop_frames(struct hp_thin *thin, struct hp_reader *reader,
@@ -104,11 +97,9 @@ static void visit_all(struct hp_thin *thin, visit each, bool is_last)
 	for (uint64_t at = reader.header.processes;
 	     hp_reader_step(&reader, at, &process, sizeof(process)); at = process.next)
 		for (uint64_t in = process.blocks;
-		     hp_reader_step(&reader, in, &block, sizeof(block)); in = block.next) {
-			visit_block(thin, &reader, &block, each);
-			if (is_last && !is_running(&reader, &block))
+		     hp_reader_step(&reader, in, &block, sizeof(block)); in = block.next)
+			if (visit_block(thin, &reader, &block, each) == 0 && is_last)
 				drop_frames(thin, &reader, &block);
-		}
 }
 
 /* --- histograms --- */

@@ -234,7 +234,6 @@ static uint64_t add_row(struct hp_tree *tree, uint64_t offset, const uint32_t *f
 	function->calls += row.calls;
 	function->drawn += (uint64_t)facts.drawn;
 	function->measured += (uint64_t)(facts.timed + facts.drawn);
-	function->running += row.active;
 	return row.calls;
 }
 

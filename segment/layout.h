@@ -52,7 +52,8 @@
 #define HP_SIZE_MOST (UINT64_C(1) << 36)
 #define HP_CHUNK_FIRST 32768	/* a block's first chunk */
 #define HP_CHUNK_NEXT 65536	/* and its later ones */
-#define HP_CHUNK_ROWS 8192	/* the first one of its rows; each later one is twice as large, up to HP_CHUNK_NEXT */
+#define HP_CHUNK_ROWS \
+	8192	/* the first one of its rows; each later one is twice as large, up to HP_CHUNK_NEXT */
 
 /* Costs and means are kept in ticks / 1024, "fine ticks": a call may cost few ticks. */
 #define HP_FINE_BITS 10
@@ -332,21 +333,28 @@ struct hp_results {
 };
 
 /*
- * A function of a block.  With `draws`, one call in draws * HP_DRAWN is timed, at
- * random, and then stands for as many in the histogram.
+ * What a counted call needs of its function: small, so that those of many lie
+ * in few lines.  With `draws`, one call in draws * HP_DRAWN is timed, at random,
+ * and then stands for as many in the histogram.
  */
-struct hp_function {
-	int64_t mean_self;	/* owner: mean own time of a sampled call, fine ticks */
-	int32_t exit_delta;	/* owner: hp_row.exit_delta of its rows, last seen; HP_DELTA_NONE = none yet */
-	uint32_t logs;	/* set once: offset / HP_LINE of hp_call[hp_header.logs_limit], 0 = none */
+struct hp_gist {
+	uint32_t active;	/* owner: calls of the function on the thread's stacks now */
 	uint32_t draws;	/* owner: 0 = every call is timed; else one of draws * HP_DRAWN is drawn */
-	uint32_t reserved;
+	int32_t mean_self;	/* owner: mean own time of a sampled call, fine ticks */
+	int32_t exit_delta;	/* owner: stack pointer at the exit hook - at the entry hook, last seen */
+};
+
+/* A function of a block. */
+struct hp_function {
+	uint32_t gist;	/* set once: offset / 16 of its hp_gist */
+	uint32_t logs;	/* set once: offset / HP_LINE of hp_call[hp_header.logs_limit], 0 = none */
 	uint32_t recursive;	/* owner: not 0 = was entered while active; above 1: 1 + draws of its nested calls */
 	uint32_t log_next;	/* owner: next place in the ring of last calls */
 	uint64_t usual_most;	/* owner: from `least` up to here, calls only add to counters that exist */
 	uint64_t timed;	/* owner: calls timed while each was */
 	int64_t timed_self;	/* owner: their own time, fine ticks; callees may be estimated */
 	uint64_t least;	/* owner: shortest measured duration, ticks */
+	uint64_t reserved[2];
 
 	uint64_t next;	/* set once */
 	uint64_t module;	/* set once: offset of hp_module; 0 = none contains it */
@@ -368,7 +376,7 @@ struct hp_function {
 
 /*
  * A row of the tree.  "Outer" calls are those during which the function is not
- * on this stack already; only they add to inclusive time.  Calls come in three
+ * on the stack already; only they add to inclusive time.  Calls come in three
  * kinds: timed (every call of it was, then); sampled (drawn at random among
  * the rest); and the others, counted only.
  *
@@ -377,31 +385,29 @@ struct hp_function {
  *   inclusive time = outer_timed + below
  *                    + (calls - timed - nested) * self_sampled / (sampled - tail_count)
  *
- * Durations are ticks with the cost of our own hooks subtracted.  The first
- * line is all that a counted call touches.
+ * Durations are ticks with the cost of our own hooks subtracted.  Besides the
+ * function's hp_gist, the first line is all that a usual call touches.
  */
 struct hp_row {
 	uint64_t calls;	/* owner */
 	uint64_t fn;	/* owner's process: code address of the function in it; an address that no code has = gone */
 	uint64_t above;	/* owner: address of `parent` in its process */
+	uint64_t gist_at;	/* owner: address of the function's hp_gist there */
 	int64_t below;	/* owner: time in callees, of the outer calls that are not `timed`, fine ticks */
-	int32_t mean_self;	/* owner: what a counted call is charged; of the function, when last looked at */
-	uint32_t draws;	/* owner: 0 = the next call is not just counted; else one of draws * HP_DRAWN is drawn */
-	int32_t exit_delta;	/* owner: stack pointer at the exit hook - at the entry hook, last seen */
-	uint32_t active;	/* owner: calls of it on the stack now */
-	uint64_t nested;	/* owner: calls during which the row was active, not timed */
+	uint64_t timed;	/* owner: calls timed when all were */
 	int64_t self_timed;	/* owner: own time of the timed and the nested ones, fine ticks; may be estimated */
+	int64_t outer_timed;	/* owner: inclusive time of those timed that were outer */
 
 	uint32_t function;	/* set once: offset / HP_LINE of hp_function; 0 = the root row */
 	uint32_t parent;	/* set once: offset / HP_LINE of hp_row; 0 = none */
 	uint32_t next;	/* set once: offset / HP_LINE; list of the block */
 	uint32_t tail_count;	/* owner: sampled calls far above the mean: kept apart, */
 	uint64_t tail_ticks;	/* owner: since one seen stall must not be multiplied */
-	uint64_t timed;	/* owner: calls timed when all were */
-	int64_t outer_timed;	/* owner: inclusive time of those that were outer */
+	uint64_t nested;	/* owner: calls during which the function was active, not timed */
 	uint64_t sampled;	/* owner: outer calls timed by sampling */
 	int64_t self_sampled;	/* owner: their own time, tail excluded, fine ticks */
 	double square_sampled;	/* owner: sum of squares of the same, ticks squared */
+	uint64_t reserved;
 };
 
 /*
@@ -457,6 +463,7 @@ static_assert(sizeof(struct hp_call) == 24, "format: readers rely on it");
 static_assert(offsetof(struct hp_function, next) == 64, "what timed calls touch is in one line");
 static_assert(sizeof(struct hp_result) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_results) == HP_LINE, "format: readers rely on it");
+static_assert(sizeof(struct hp_gist) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
 static_assert(sizeof(struct hp_row) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_row, function) == 64, "one line is all a usual call touches");

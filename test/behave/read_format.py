@@ -92,7 +92,7 @@ class Function:
                 if count:
                     self.counters[group, i] = self.counters.get((group, i), 0) + count
         if field(record, "Q", 96):
-            least = field(record, "Q", 56)
+            least = field(record, "Q", 40)
             self.least = least if self.least is None else min(self.least, least)
             self.most = max(self.most, field(record, "Q", 96))
 
@@ -132,9 +132,9 @@ def row_times(row, usual):
 
 
 ROW = {
-    "calls": ("Q", 0), "below": ("q", 24), "function": ("I", 64), "nested": ("Q", 48),
-    "timed": ("Q", 88), "self_timed": ("q", 56), "outer_timed": ("q", 96), "sampled": ("Q", 104),
-    "self_sampled": ("q", 112), "tail_count": ("I", 76), "tail_ticks": ("Q", 80),
+    "calls": ("Q", 0), "below": ("q", 32), "function": ("I", 64), "nested": ("Q", 88),
+    "timed": ("Q", 40), "self_timed": ("q", 48), "outer_timed": ("q", 56), "sampled": ("Q", 96),
+    "self_sampled": ("q", 104), "tail_count": ("I", 76), "tail_ticks": ("Q", 80),
 }
 
 

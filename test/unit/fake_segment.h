@@ -143,12 +143,18 @@ static inline struct hp_function *fake_function(struct fake *fake, struct hp_blo
 {
 	struct hp_function *function = fake_take(fake, sizeof(*function));
 
+	function->gist = (uint32_t)(fake_at(fake, fake_take(fake, sizeof(struct hp_gist))) / 16);
 	function->module = fake_at(fake, module);
 	function->address = address;
 	function->least = UINT64_MAX;
 	function->next = block->functions;
 	block->functions = fake_at(fake, function);
 	return function;
+}
+
+static inline struct hp_gist *fake_gist(struct fake *fake, const struct hp_function *function)
+{
+	return (struct hp_gist *)(fake->base + (uint64_t)function->gist * 16);
 }
 
 /* `parent` NULL = the block's root. */

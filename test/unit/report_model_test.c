@@ -251,7 +251,7 @@ TEST(model, calls_that_never_returned_are_counted)
 	outer = fake_row(&s.fake, s.block, NULL, f);
 	inner = fake_row(&s.fake, s.block, outer, g);
 	outer->calls = 1;
-	outer->active = 1;
+	fake_gist(&s.fake, f)->active = 1;
 	fake_call(&s.fake, g, inner, 500, 0);
 	simple_read(&s);
 	const struct hp_model_function *running = function_at(&s.model, 0x1000);
