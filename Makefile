@@ -7,6 +7,7 @@
 
 B ?= build
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 VERSION := 0.1.0
 V ?= 0
 DEBUG ?= 0
@@ -21,6 +22,8 @@ PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm
+INSTALL = B='$(B)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) scripts/install
+DATE = $(shell date -u -d @$${SOURCE_DATE_EPOCH:-$$(date +%s)} +%F)
 Q := $(if $(filter-out 0,$(V)),,@)
 
 objects = $(patsubst %.c,$(B)/$(1)/%.o,$(foreach d,$(2),$(sort $(wildcard $(d)/*.c))))
@@ -34,7 +37,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
 PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath hotpath-run)
 
-.PHONY: all demo test test-all check bench fuzz examples unit install uninstall clean help
+.PHONY: all demo test test-all check bench fuzz examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 
 $(B)/libhotpath.so: $(LIB_O)
@@ -107,18 +110,20 @@ bench:	## ns per call of what test/bench holds, ours beside others'
 	@$(MAKE) --no-print-directory all
 	@HP_BUILD=$(abspath $(B)) test/bench/run
 
-install: all	## below $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/hotpath $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(PRODUCTS) $(DESTDIR)$(PREFIX)/lib/hotpath
-	$(foreach h,$(wildcard include/*.h),install -m 644 $(h) $(DESTDIR)$(PREFIX)/include &&) true
-	for c in hotpath hotpath-run; do ln -sf ../lib/hotpath/$$c $(DESTDIR)$(PREFIX)/bin/$$c; done
-uninstall:	## what install put there
-	rm -rf $(DESTDIR)$(PREFIX)/lib/hotpath
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,hotpath hotpath-run) \
-		$(addprefix $(DESTDIR)$(PREFIX)/,$(wildcard include/*.h))
+# The tables of variables and options are the code's own: the command writes them.
+$(B)/man/%: doc/man/% $(B)/hotpath
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  MAN  $@")
+	$(Q)$(B)/hotpath help --roff >$@.table && sed -e 's/@VERSION@/$(VERSION)/; s/@DATE@/$(DATE)/' \
+		-e '/@VARIABLES@/r $@.table' -e '/@VARIABLES@/d' $< >$@; rm -f $@.table
+man: $(addprefix $(B)/man/,$(notdir $(wildcard doc/man/*)))	## manual pages, to look at with man -l build/man/hotpath.1
+install: all man	## below $(DESTDIR)$(PREFIX), the library in $(LIBDIR)
+	@$(INSTALL) install
+uninstall:	## what install put there, and the folders that it made
+	@$(INSTALL) uninstall
 
 help:	## this text
-	@echo "make TARGET [PREFIX=/usr/local DESTDIR= B=build V=1 DEBUG=1 SANITIZE=address,undefined CC=clang]"
+	@echo "make TARGET [PREFIX=/usr/local LIBDIR= DESTDIR= B=build V=1 DEBUG=1 SANITIZE=address,undefined CC=clang]"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
 clean:	## remove what was built
 	rm -rf $(B)

@@ -32,6 +32,7 @@
 #include "segment/setting.h"
 
 #define HP_SESSION_VARIABLE "HOTPATH_SESSION"
+#define LINKS_MOST 8	/* one leads to the next; the kernel follows 40 */
 #define HP_SESSION_OFF "off"	/* its value for processes that are not to be followed */
 
 enum hp_start_state { HP_START_NONE = 0, HP_START_RUNNING, HP_START_RECORDS, HP_START_PASSES };
@@ -155,6 +156,22 @@ char *const *hp_start_environment(char **copy, char *const *environment, size_t 
 	return copy;
 }
 
+/* Replaces `path` by what the link there leads to; false = it is no link. */
+static bool follow_link(char path[PATH_MAX])
+{
+	char target[PATH_MAX];
+	char *slash = strrchr(path, '/');
+	ssize_t size = readlink(path, target, sizeof(target) - 1);
+	size_t start = size > 0 && target[0] != '/' && slash ? (size_t)(slash + 1 - path) : 0;
+
+	if (size <= 0 || start + (size_t)size >= PATH_MAX)
+		return false;
+	memcpy(path + start, target, (size_t)size);
+	path[start + (size_t)size] = 0;
+	return true;
+}
+
+/* The helpers lie beside the file itself, wherever the links to it are. */
 static void find_directory(void)
 {
 	Dl_info info;
@@ -165,7 +182,11 @@ static void find_directory(void)
 		return;
 	strcpy(directory, info.dli_fname);
 	slash = strrchr(directory, '/');
-	strncpy(library, slash ? slash + 1 : directory, sizeof(library) - 1);
+	const char *name = slash ? slash + 1 : directory;
+	memcpy(library, name, strnlen(name, sizeof(library) - 1));
+	for (int i = 0; i < LINKS_MOST && follow_link(directory); i++)
+		;
+	slash = strrchr(directory, '/');
 	if (slash)
 		*slash = 0;
 	else

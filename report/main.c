@@ -2,6 +2,7 @@
 /*
  * main.c - the `hotpath` command: a table of sub-commands.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,10 +73,54 @@ static void settings_list(void)
 	}
 }
 
+/* Backslashes and dots in front mean something to roff. */
+static void roff_write(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '-')
+			fputs("\\-", stdout);
+		else if (*text == '\\')
+			fputs("\\e", stdout);
+		else if (*text == '|')	/* between words of a choice */
+			fputs(", ", stdout);
+		else
+			putchar(*text);
+	}
+}
+
+/* The same for hotpath(7): `make man` puts it there. */
+static void settings_list_roff(void)
+{
+	for (size_t i = 0; i < hp_setting_count; i++) {
+		const struct hp_setting *setting = &hp_setting_table[i];
+
+		printf(".TP\n.B %s\n", setting->name);
+		putchar(toupper((unsigned char)setting->help[0]));
+		roff_write(setting->help + 1);
+		fputs(".\n.br\nAllowed: ", stdout);
+		roff_write(setting->allowed);
+		fputs(".\n", stdout);
+		if (setting->usual) {
+			fputs(".br\nDefault: ", stdout);
+			roff_write(setting->usual);
+			fputs(".\n", stdout);
+		}
+	}
+}
+
 static int cmd_help(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find(argv[1]) : NULL;
 	char flag[] = "--help";
+
+	if (argc > 1 && strcmp(argv[1], "--roff") == 0) {
+		settings_list_roff();
+		return 0;
+	}
+	if (argc > 1 && !command) {
+		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
+		return HP_EXIT_USAGE;
+	}
 	char *arguments[] = { argc > 1 ? argv[1] : flag, flag, NULL };
 
 	if (command && command->run != cmd_help && command->run != cmd_version)

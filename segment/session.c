@@ -700,7 +700,7 @@ static bool join_path(char path[HP_HELPER_PATH], const char *folder, const char 
 bool hp_session_helper_path(char path[HP_HELPER_PATH], const char *bin, const char *directory,
 			    const char *name)
 {
-	static const char *const places[] = { "", "/../../bin", "/../bin", "/../libexec/hotpath",
+	static const char *const places[] = { "", "/../bin", "/../libexec/hotpath", "/../../bin",
 					      "/../../libexec/hotpath" };
 	int saved = errno;
 	bool is_there = false;

@@ -117,7 +117,7 @@ int hp_session_report_alone(const struct hp_segment *segment, const char *path,
 /*
  * Where an executable of ours lies: in HOTPATH_BIN (`bin`, may be NULL), else
  * beside `directory`, the folder of the caller's own file: there (build tree),
- * in ../../bin, ../bin or ../libexec/hotpath (installed).  `path` takes it;
+ * in ../bin, ../libexec/hotpath, or the same two one folder up (installed).  `path` takes it;
  * returns false, and the first candidate in `path`, if there is none.
  */
 bool hp_session_helper_path(char path[HP_HELPER_PATH], const char *bin, const char *directory,

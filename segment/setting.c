@@ -66,6 +66,10 @@ const struct hp_setting hp_setting_table[] = {
 	  0, UINT64_C(31536000000), "end the program after this time, and report" },
 	{ "HOTPATH_DISABLE_HINTS", HP_SETTING_BOOL, AT(disable_hints), "0", "1, true, 0 or false",
 	  0, 0, "no line below the report that says what to ask next" },
+	{ "HOTPATH_LIB", HP_SETTING_TEXT, AT(library), NULL, "a path", 0, 0,
+	  "libhotpath.so for `hotpath run`, instead of the one beside it" },
+	{ "HOTPATH_BIN", HP_SETTING_TEXT, AT(helpers), NULL, "a folder", 0, 0,
+	  "where hotpath and hotpath-sampler lie, if not beside the library" },
 	{ "HOTPATH_VERBOSE", HP_SETTING_BOOL, AT(is_verbose), "0", "1, true, 0 or false", 0, 0,
 	  "say what is set, hooked and lost" },
 };

@@ -74,6 +74,8 @@ struct hp_settings {
 	const char *user_metadata;
 	const char *segment_path;
 	const char *only;
+	const char *library;	/* for the table only: who needs them asks the environment, */
+	const char *helpers;	/* since they are needed before there are settings */
 	struct hp_percentiles percentiles;
 };
 
