@@ -247,8 +247,8 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 	while read -r command; do
 		[[ $command != version && $command != help ]] || continue
 		page=$HP_BUILD/man/hotpath-$command.1
-		"$HP_BUILD/hotpath" "$command" --help | grep -o -E -e '(^|[ ,(])--[a-z][a-z-]*' |
-			tr -d ' ,(' | sort -u >"$T/said"
+		"$HP_BUILD/hotpath" "$command" --help |
+			sed -n -E 's/^ +(-[a-zA-Z], )?(--[a-z-]+).*/\2/p' >"$T/said"
 		echo --help >>"$T/said"
 		sed -n 's/\\-/-/g; /^\.SH OPTIONS/,/^\.SH [^O]/p' "$page" | grep '^\.B' |
 			grep -o -E -e '--[a-z][a-z-]*' | sort -u >"$T/written"
