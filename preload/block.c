@@ -13,12 +13,14 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define HOTPATH_DECLARATIONS
 #include "include/hotpath.h"
 #include "preload/clock.h"
 #include "preload/module.h"
 #include "preload/process.h"
+#include "segment/defaults.h"
 #include "segment/note.h"
 
 #define LABEL_MOST 1000	/* bytes; what is longer is cut */
@@ -312,4 +314,23 @@ static int object_look(struct dl_phdr_info *info, size_t size, void *is_recorded
 void hp_block_offer(bool is_recorded)
 {
 	dl_iterate_phdr(object_look, &is_recorded);
+}
+
+/* The kernel says where the program's headers are, and one of them where that should be. */
+void hp_block_defaults(char text[HP_DEFAULTS_MOST])
+{
+	const ElfW(Phdr) *heads = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	unsigned long count = heads ? getauxval(AT_PHNUM) : 0;
+	uintptr_t bias = 0;
+
+	text[0] = 0;
+	for (unsigned long i = 0; i < count; i++)
+		if (heads[i].p_type == PT_PHDR)
+			bias = (uintptr_t)heads - heads[i].p_vaddr;
+	for (unsigned long i = 0; i < count; i++) {
+		const char *notes = (const char *)(bias + heads[i].p_vaddr);
+
+		if (heads[i].p_type == PT_NOTE)
+			hp_defaults_add(text, notes, notes + heads[i].p_memsz);
+	}
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "preload/local.h"
+#include "segment/setting.h"
 
 struct hotpath_block;
 
@@ -38,6 +39,9 @@ struct hp_label *hp_block_name(struct hotpath_block *name);
 
 /* Bytes of the longest start of `text`, at most `most`, that does not end inside a character. */
 size_t hp_block_text(const char *text, size_t most);
+
+/* Writes what HOTPATH_DEFAULTS says in the executable; "" = it has none. */
+void hp_block_defaults(char text[HP_DEFAULTS_MOST]);
 
 /* The program's pointers to our hooks, of what is loaded by now; false = they are taken back. */
 void hp_block_offer(bool is_recorded);

@@ -28,6 +28,7 @@
 #include "preload/say.h"
 #include "preload/wait.h"
 #include "segment/clock.h"
+#include "segment/defaults.h"
 #include "segment/session.h"
 #include "segment/setting.h"
 
@@ -52,6 +53,8 @@ static bool is_told;	/* `finish` runs as a handler of on_exit */
 static struct hp_session session;
 static char directory[PATH_MAX];	/* of this library */
 static char library[64];	/* its file's name */
+static char defaults[HP_DEFAULTS_MOST];	/* of the session's root, and */
+static char default_values[HP_DEFAULTS_MOST];	/* their words */
 static char session_entry[sizeof(HP_SESSION_VARIABLE) + HP_SESSION_TEXT];
 
 static void complain(void *context, const char *line)
@@ -240,6 +243,7 @@ static bool make_session(const struct hp_settings *settings)
 		hp_segment.header = NULL;
 		return false;
 	}
+	hp_defaults_keep(&hp_segment, defaults);
 	start_sampler();
 	hp_session_release(&session);
 	hp_segment_close_fd(&hp_segment);
@@ -287,7 +291,12 @@ static uint32_t start(void)
 	joined = join_session(text);
 	if (joined)
 		hp_wait_hide(session.sampler_pid);
+	if (joined)
+		hp_defaults_read(&hp_segment, defaults);
+	else
+		hp_block_defaults(defaults);
 	hp_settings_read(&settings, environ, joined ? NULL : complain, NULL);
+	hp_settings_default(&settings, defaults, default_values, joined ? NULL : complain, NULL);
 	if (!joined && !make_session(&settings))
 		return HP_START_PASSES;
 	if (settings.no_follow)

@@ -19,10 +19,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "segment/defaults.h"
+
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SCRIPTS_MOST 4	/* one #! leads to the next so often; then the kernel gives up */
 #define HEADS_MOST 64	/* program headers looked at */
 #define ENTRIES_MOST 256	/* of the dynamic section */
+#define NOTES_MOST 4096	/* bytes of a segment of notes looked at */
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -179,6 +182,25 @@ static bool needs_asan(const struct image *image)
 	return false;
 }
 
+/* What HOTPATH_DEFAULTS put there. */
+static void read_defaults(struct hp_program *program, const struct image *image)
+{
+	char notes[NOTES_MOST];
+
+	for (size_t i = 0; i < image->count; i++) {
+		const Elf64_Phdr *head = &image->heads[i];
+
+		if (head->p_type != PT_NOTE || head->p_offset > INT64_MAX)
+			continue;
+		ssize_t size =
+			pread(image->fd, notes,
+			      head->p_filesz < sizeof(notes) ? head->p_filesz : sizeof(notes),
+			      (off_t)head->p_offset);
+		if (size > 0)
+			hp_defaults_add(program->defaults, notes, notes + size);
+	}
+}
+
 static bool is_of_glibc(const char *linker)
 {
 	static const char *const others[] = { "ld-musl-", "ld-uClibc", "/linker" };
@@ -205,6 +227,7 @@ static void inspect_elf(struct hp_program *program, int fd, const Elf64_Ehdr *he
 	ssize_t size =
 		pread(fd, image.heads, image.count * sizeof(*image.heads), (off_t)header->e_phoff);
 	image.count = size > 0 ? (size_t)size / sizeof(*image.heads) : 0;
+	read_defaults(program, &image);
 	const Elf64_Phdr *linker = head_of(&image, PT_INTERP);
 	if (!linker) {
 		program->obstacle = &is_static;

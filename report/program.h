@@ -13,6 +13,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "segment/setting.h"
+
 /* Why the library cannot be loaded. */
 struct hp_obstacle {
 	const char *id;
@@ -26,6 +28,7 @@ struct hp_program {
 	char linker[PATH_MAX];	/* its ld.so; "" = none, or no ELF file */
 	char missing[PATH_MAX];	/* what it is started by and is not there; "" = nothing */
 	const struct hp_obstacle *obstacle;	/* NULL = the library can be loaded */
+	char defaults[HP_DEFAULTS_MOST];	/* settings that it brings along; "" = none */
 	bool is_elf;	/* `checked` is; of any kind of processor */
 	bool has_asan;	/* needs the shared AddressSanitizer, which wants to be loaded first */
 };

@@ -35,6 +35,7 @@
 #include "report/place.h"
 #include "report/program.h"
 #include "segment/clock.h"
+#include "segment/defaults.h"
 #include "segment/session.h"
 #include "segment/setting.h"
 
@@ -79,6 +80,7 @@ static const struct flag flags[] = {
 
 struct run {
 	struct hp_settings settings;
+	char defaults[HP_DEFAULTS_MOST];	/* the words of what the program brings along */
 	struct hp_program program;
 	struct hp_segment segment;
 	struct hp_session session;
@@ -224,6 +226,7 @@ static bool start_session(struct run *run)
 	int error = hp_segment_create(&run->segment, &wish);
 	if (error)
 		return refuse(run, run->segment.failed, error);
+	hp_defaults_keep(&run->segment, run->program.defaults);
 	error = hp_session_listen(&run->session);
 	if (error)
 		return refuse(run, run->session.failed, error);
@@ -491,6 +494,7 @@ int hp_cmd_run(int argc, char **argv)
 		return error == -EACCES ? EXIT_NOT_EXECUTABLE : EXIT_NOT_FOUND;
 	}
 	hp_program_inspect(&run.program);
+	hp_settings_default(&run.settings, run.program.defaults, run.defaults, complain, NULL);
 	tell_obstacle(&run);
 	if (run.program.has_asan)
 		let_asan_be_second();

@@ -25,6 +25,7 @@
 #include "report/live.h"
 #include "report/memory.h"
 #include "report/view.h"
+#include "segment/defaults.h"
 
 extern char **environ;
 
@@ -90,6 +91,8 @@ struct ask {
 	const char *function;	/* about this one */
 	double least;	/* percent of the time that a row of these must have */
 	bool is_folded;	/* collapsed stacks instead of a report */
+	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
+	char default_values[HP_DEFAULTS_MOST];	/* their words */
 	bool is_limited;	/* by a flag: it beats the limits of the sections */
 };
 
@@ -435,6 +438,17 @@ static int show(struct hp_report *report, const struct ask *ask)
 	return status;
 }
 
+/* What the program brought along; somebody else's file must not say which of ours to write. */
+static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
+{
+	const char *path = ask->settings.output_path;
+
+	hp_defaults_read(segment, ask->defaults);
+	hp_settings_default(&ask->settings, ask->defaults, ask->default_values, NULL, NULL);
+	if (ask->fd < 0)
+		ask->settings.output_path = path;
+}
+
 int hp_cmd_report(int argc, char **argv)
 {
 	struct ask ask = { .fd = -1, .least = LEAST_PERCENT };
@@ -448,11 +462,12 @@ int hp_cmd_report(int argc, char **argv)
 		return status;
 	if (ask.fd < 0)
 		settings_tell();
-	if (ask.is_limited)
-		limit_settle(&ask.settings);
 	signal(SIGBUS, on_bus_error);
 	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;
+	defaults_apply(&ask, &input.segment);
+	if (ask.is_limited)
+		limit_settle(&ask.settings);
 	hp_report_init_record(&report, &input.segment, &input.record, &ask.settings, say_line,
 			      NULL);
 	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);

@@ -39,6 +39,7 @@
 #include "sampler/member.h"
 #include "sampler/watch.h"
 #include "segment/clock.h"
+#include "segment/defaults.h"
 #include "segment/session.h"
 #include "segment/setting.h"
 
@@ -58,6 +59,8 @@ enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
 struct sampler {
 	struct hp_segment segment;
 	struct hp_settings settings;
+	char defaults[HP_DEFAULTS_MOST];
+	char default_values[HP_DEFAULTS_MOST];
 	struct hp_members members;
 	struct hp_watcher watcher;
 	struct hp_end end;
@@ -164,6 +167,9 @@ static bool sampler_init(struct sampler *sampler)
 		return false;
 	announce(sampler->segment.header);
 	hp_settings_read(&sampler->settings, environ, NULL, NULL);
+	hp_defaults_read(&sampler->segment, sampler->defaults);
+	hp_settings_default(&sampler->settings, sampler->defaults, sampler->default_values, NULL,
+			    NULL);
 	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sampler->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fcntl(HP_SAMPLER_SOCKET_FD, F_SETFD, FD_CLOEXEC);

@@ -106,7 +106,8 @@ struct hp_header {
 	uint32_t logs_limit;	/* creator: last calls kept for each function */
 	uint32_t creator_pid;	/* creator */
 	int64_t created_unix_ns;	/* creator: CLOCK_REALTIME at start.ns */
-	uint32_t careful;	/* creator: 1 = a page may be refused: have it before it is written */
+	uint16_t careful;	/* creator: 1 = a page may be refused: have it before it is written */
+	uint16_t defaults;	/* creator: offset / HP_LINE of a hp_text, the root's HOTPATH_DEFAULTS; 0 = none */
 	uint32_t shut_down;	/* sampler: 1 = it ended the program, for HOTPATH_SHUTDOWN_MS */
 
 	/* -- line 1: growing words, many writers, atomic -- */

@@ -295,7 +295,7 @@ static void fill_header(struct hp_segment *segment, const struct hp_segment_wish
 	header->clock_grain = hp_clock_grain(header->clock_kind);
 	header->logs_limit = wish->logs_limit;
 	header->creator_pid = (uint32_t)getpid();
-	header->careful = careful;
+	header->careful = careful != 0;
 	header->root_pid = wish->root_pid;
 	header->runner_pid = wish->runner_pid;
 	if (wish->token)

@@ -75,6 +75,7 @@ const struct hp_setting hp_setting_table[] = {
 };
 
 const size_t hp_setting_count = sizeof(hp_setting_table) / sizeof(hp_setting_table[0]);
+static_assert(sizeof(hp_setting_table) / sizeof(hp_setting_table[0]) <= 64, "a bit each");
 
 /* A line that is cut rather than too long; cheap on the target's stack. */
 struct line {
@@ -318,6 +319,17 @@ static bool set(const struct reader *r, const struct hp_setting *s, const char *
 	return is_good;
 }
 
+/* The same for a value that the program's defaults do not change. */
+static bool give(const struct reader *r, const struct hp_setting *s, const char *value)
+{
+	bool is_good = set(r, s, value);
+
+	/* Of percentiles what is good is used. */
+	if (is_good || s->kind == HP_SETTING_PERCENTILES)
+		r->out->given |= UINT64_C(1) << (s - hp_setting_table);
+	return is_good;
+}
+
 static void set_usual(struct hp_settings *out)
 {
 	struct reader r = { .out = out, .complain = NULL, .context = NULL };
@@ -353,7 +365,7 @@ void hp_settings_read(struct hp_settings *out, char *const *environment, hp_comp
 		equals = strchr(*environment, '=');
 		s = equals ? find(*environment, (size_t)(equals - *environment)) : NULL;
 		if (s && (equals[1] || s->kind == HP_SETTING_TEXT))
-			set(&r, s, equals + 1);
+			give(&r, s, equals + 1);
 	}
 }
 
@@ -363,5 +375,84 @@ bool hp_settings_set(struct hp_settings *out, const char *name, const char *valu
 	struct reader r = { .out = out, .complain = complain, .context = context };
 	const struct hp_setting *s = find(name, strlen(name));
 
-	return s && set(&r, s, value);
+	return s && give(&r, s, value);
+}
+
+/* --- a program's defaults --- */
+
+static bool is_name(const char *word, size_t length, const char *variable)
+{
+	size_t i = 0;
+
+	for (; i < length && variable[i]; i++) {
+		char c = word[i] == '-' ? '_' : word[i];
+
+		if (c != variable[i] && (c < 'a' || c > 'z' || c - 32 != variable[i]))
+			return false;
+	}
+	return i == length && !variable[i];
+}
+
+static const struct hp_setting *find_word(const char *word, size_t length)
+{
+	for (size_t i = 0; i < hp_setting_count; i++)
+		if (is_name(word, length, hp_setting_table[i].name) ||
+		    is_name(word, length, hp_setting_table[i].name + strlen("HOTPATH_")))
+			return &hp_setting_table[i];
+	return NULL;
+}
+
+static void refuse_word(const struct reader *r, const char *word)
+{
+	struct line line = { .length = 0 };
+
+	if (!r->complain)
+		return;
+	line_add(&line, "HOTPATH_DEFAULTS: '", SIZE_MAX);
+	line_add(&line, word, 40);
+	line_add(&line, strlen(word) > 40 ? "...'" : "'", SIZE_MAX);
+	line_add(&line,
+		 " is no setting; write NAME=VALUE, as in percentiles=50,99 (names: hotpath help)",
+		 SIZE_MAX);
+	r->complain(r->context, line.text);
+}
+
+/* True if flag or environment have said it; a limit of all sections goes for each of them. */
+static bool is_given(const struct hp_settings *settings, const struct hp_setting *s)
+{
+	const struct hp_setting *limit = find_word("limit", strlen("limit"));
+	bool is_limit = s->place == AT(functions_limit) || s->place == AT(threads_limit);
+
+	return settings->given >> (s - hp_setting_table) & 1 ||
+	       (is_limit && settings->given >> (limit - hp_setting_table) & 1);
+}
+
+static void default_set(const struct reader *r, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	const struct hp_setting *s = equals ? find_word(word, (size_t)(equals - word)) : NULL;
+
+	if (!s)
+		refuse_word(r, word);
+	else if (!is_given(r->out, s))
+		set(r, s, equals + 1);
+}
+
+void hp_settings_default(struct hp_settings *out, const char *text, char room[HP_DEFAULTS_MOST],
+			 hp_complain complain, void *context)
+{
+	struct reader r = { .out = out, .complain = complain, .context = context };
+
+	strncpy(room, text, HP_DEFAULTS_MOST - 1);
+	room[HP_DEFAULTS_MOST - 1] = 0;
+	while (*(room += strspn(room, " \t\n"))) {
+		char *word = room;
+		bool is_last;
+
+		room += strcspn(room, " \t\n");
+		is_last = *room == 0;
+		*room = 0;
+		default_set(&r, word);
+		room += !is_last;
+	}
 }

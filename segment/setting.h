@@ -5,7 +5,8 @@
  * The library reads them once inside the target and says what is wrong with
  * them; the sampler and the commands read the same environment silently.  The
  * flags of the commands go through the same checks, and help and manual print
- * the same table.  Order everywhere: flag, environment, built-in.
+ * the same table.  Order everywhere: flag, environment, the program's own
+ * defaults (HOTPATH_DEFAULTS in its source), built-in.
  *
  * Used inside the target: no malloc, no stdio, no locale, no system call.  Texts
  * are not copied: they point into the environment that was read.
@@ -77,6 +78,7 @@ struct hp_settings {
 	const char *library;	/* for the table only: who needs them asks the environment, */
 	const char *helpers;	/* since they are needed before there are settings */
 	struct hp_percentiles percentiles;
+	uint64_t given;	/* which of the table were set by environment or flag, a bit each */
 };
 
 struct hp_setting {
@@ -106,5 +108,15 @@ void hp_settings_read(struct hp_settings *out, char *const *environment, hp_comp
  */
 bool hp_settings_set(struct hp_settings *out, const char *name, const char *value,
 		     hp_complain complain, void *context);
+
+#define HP_DEFAULTS_MOST 1024	/* bytes of a program's defaults, with the 0; more is cut */
+
+/*
+ * Sets what environment and flags have left to the program's defaults: `text`,
+ * words NAME=VALUE, the names in small letters and without HOTPATH_.  `room`
+ * keeps the values.
+ */
+void hp_settings_default(struct hp_settings *out, const char *text, char room[HP_DEFAULTS_MOST],
+			 hp_complain complain, void *context);
 
 #endif

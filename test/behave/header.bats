@@ -131,3 +131,282 @@ matrix()
 		fi
 	done
 }
+
+# --- blocks in hard places ---
+
+# The scenes of header_scenes.c, by both compilers, with hooks and without; and a library.
+scenes_build()
+{
+	local programs=$ROOT/test/behave/programs
+	local flags="-D_GNU_SOURCE -g -DHOTPATH -I$ROOT/include -I$programs"
+	[ ! -e "$T/other.so" ] || return 0
+	# shellcheck disable=SC2086
+	{
+		gcc $flags -O2 -o "$T/scenes.gcc" "$programs"/header_{scenes,other}.c -lpthread
+		gcc $flags -O0 -finstrument-functions -o "$T/scenes.hooked" \
+			"$programs"/header_{scenes,other}.c -lpthread
+		clang $flags -O2 -o "$T/scenes.clang" "$programs"/header_{scenes,other}.c -lpthread
+		gcc $flags -O2 -fPIC -shared -o "$T/other.so" "$programs/header_other.c"
+	}
+}
+
+# watched PROGRAM ARGS... - leaves $T/report, $T/out, $T/err.
+watched()
+{
+	rm -f "$T/report"
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_FUNCTIONS_LIMIT=0 \
+		LIBRARY=$T/other.so LD_PRELOAD=$HP_LIB "$@" >"$T/out" 2>"$T/err"
+}
+
+# counted SCENE COUNT [FLAG...] - every block as often as the program says.
+counted()
+{
+	local program scene=$1 count=$2
+	shift 2
+	scenes_build
+	for program in "$T"/scenes.*; do
+		echo "--- ${program##*/} $scene $count"
+		watched "$program" "$scene" "$count"
+		[ ! -s "$T/err" ] || { cat "$T/err"; return 1; }
+		"$ROOT/test/behave/hooks_check.py" "$T/report" "$T/out" parallel "$@" || return 1
+	done
+}
+
+# field NAME KEY - of the function called NAME in the report.
+field()
+{
+	python3 - "$T/report" "$@" <<-'END'
+		import json, sys
+		rows = json.load(open(sys.argv[1]))["functions_timing"]
+		for data, raw in zip(rows["data"], rows["raw"]):
+		    if data["name"] == sys.argv[2]:
+		        print((raw if sys.argv[3] in raw else data)[sys.argv[3]])
+	END
+}
+
+@test "header: blocks in a recursion" {
+	counted recursion 5000
+}
+
+@test "header: longjmp out of blocks" {
+	counted jumps 10000
+}
+
+@test "header: blocks in coroutines" {
+	counted contexts 1000 coroutines
+}
+
+@test "header: blocks around arrays of variable size" {
+	counted sizes 3000
+}
+
+@test "header: one label in 8 threads, and in two files" {
+	counted threads 20000
+}
+
+@test "header: blocks in signal handlers" {
+	counted interrupted 200 coroutines	# times of the interrupted: hooks.bats
+}
+
+@test "header: blocks in children" {
+	counted children 30
+}
+
+@test "header: blocks of a library that comes and goes" {
+	counted libraries 30
+}
+
+@test "header: descriptors of another version, without a label, made at run time" {
+	counted descriptors 10
+}
+
+@test "header: begun in one thread, ended in another: counted, and told" {
+	counted crossing 20
+	grep -q '"unwound_calls":20' "$T/report"
+}
+
+@test "header: ends without a beginning are told, beginnings without an end end with their function" {
+	counted misuse 50 unpaired
+	grep -q '"unpaired_exits":[1-9]' "$T/report"
+	grep -q '"unwound_calls":[1-9]' "$T/report"
+}
+
+@test "header: times of blocks, one in another" {
+	counted times 40
+}
+
+@test "header: blocks after exit" {
+	counted endings 0
+}
+
+@test "header: killed in a block" {
+	local status
+	scenes_build
+	watched "$T/scenes.gcc" kill 9 || status=$?
+	[ "$status" = 137 ]
+	"$ROOT/test/behave/hooks_check.py" "$T/report" "$T/out"
+	[ "$(field last running_calls)" = 1 ]
+}
+
+@test "header: any label makes JSON, and reads as it was written" {
+	scenes_build
+	watched "$T/scenes.gcc" labels 3
+	[ "$(field $'say "hi"\\??<&>' calls)" = 3 ]
+	[ "$(field '?? broken ?' calls)" = 3 ]
+	[ "$(field 'naïve 日本語 🙂' calls)" = 3 ]
+	[ "$(field 'two words (three) a::b::c<d>' calls)" = 3 ]
+	[ "$(field "$(printf 'very long %.0s' {1..100})" calls)" = 3 ]
+	# No label: the file and the line, as the program was compiled.
+	[ "$(grep -o '"name":"programs/header_scenes.c:[0-9]*"' "$T/report" | sort -u | wc -l)" = 1 ]
+	HOTPATH_KEEP=0 LD_PRELOAD=$HP_LIB "$T/scenes.gcc" labels 3 >"$T/out" 2>"$T/err"
+	grep -q '^two words (three) a::b::c<d>  *3 ' "$T/err"
+}
+
+@test "header: a block's place in the source, without debug information and without the program" {
+	scenes_build
+	cp "$T/scenes.gcc" "$T/gone"
+	strip -s "$T/gone"
+	HOTPATH_SEGMENT_PATH=$T/segment watched "$T/gone" threads 10
+	rm "$T/gone"
+	"$HP_BUILD/hotpath" report -f json "$T/segment" >"$T/report"
+	[ "$(field shared calls)" = 80 ]
+	grep -A 3 'HOTPATH_BLOCK("shared")' "$ROOT/test/behave/programs/header_other.c"
+	[ "$(field shared location)" = "{'file': '$ROOT/test/behave/programs/header_other.c', 'line': $(
+		grep -n 'HOTPATH_BLOCK("shared")' "$ROOT/test/behave/programs/header_other.c" | cut -d: -f1
+	), 'column': 0}" ]
+}
+
+# --- names and results ---
+
+# results NAME - of its last calls that have one, the newest first, a line each.
+results()
+{
+	python3 - "$T/report" "$1" <<-'END'
+		import json, sys
+		for row in json.load(open(sys.argv[1]))["functions_timing"]["raw"]:
+		    if row["name"] == sys.argv[2]:
+		        print("\n".join(c["result"] for c in row["last_calls"] if "result" in c))
+	END
+}
+
+calls_build()
+{
+	[ -e "$T/calls" ] || for level in -O0 -O2; do
+		g++ -std=c++17 -g $level -DHOTPATH -finstrument-functions \
+			-finstrument-functions-exclude-file-list=/usr -I"$ROOT/include" \
+			-o "$T/calls$level" "$ROOT/test/behave/programs/header_calls.cc" -lpthread
+	done
+}
+
+@test "header: names of functions" {
+	local level
+	calls_build
+	for level in -O0 -O2; do
+		echo "--- $level"
+		watched "$T/calls$level"
+		[ "$(field plain calls)" = 42 ]
+		[ "$(field 'name after a block' calls)" = 42 ]
+		[ "$(field 'thing<...>::run' calls)" = 42 ]
+		[ "$(field 'keeps_its_name()' calls)" = 42 ]
+		[ "$(field "calls$level::main" calls)" = 1 ]
+		if grep -e wrong -e plain_name "$T/report"; then return 1; fi
+	done
+}
+
+@test "header: results of calls" {
+	local level
+	calls_build
+	for level in -O0 -O2; do
+		echo "--- $level"
+		watched "$T/calls$level"
+		[ "$(results 'with_result(int)')" = "$(printf 'turn %s\n' 1 0; seq -f 'turn %g' 39 -1 0)" ]
+		[ "$(results 'without_result(int)')" = "only here" ]
+		[ "$(results 'long_result()' | head -n 1)" = "$(printf '0123456789%.0s' {1..11})01234567" ]
+		[ "$(results 'nested_result(int)')" = "$(printf 'depth %s\n' 0 1 2 3 4 5 0 1 2 3 4 5)" ]
+		[ "$(results has-result | uniq)" = "of the block" ]
+		[ "$(results 'result_of_block()' | uniq)" = "of the function" ]
+		[ "$(results 'result_by_helper()' | uniq)" = "a helper's" ]
+	done
+	HOTPATH_LOGS_LIMIT=0 watched "$T/calls-O2"
+	if grep '"result"' "$T/report"; then return 1; fi
+	# Of each thread the last.
+	HOTPATH_LOGS_LIMIT=1 watched "$T/calls-O2"
+	[ "$(results 'with_result(int)')" = "$(printf 'turn %s\n' 1 39)" ]
+	# The outermost call ends last, when its text has made room for the nested ones'.
+	[ "$(results 'nested_result(int)')" = "" ]
+}
+
+# --- a program's own settings ---
+
+# with_defaults NAME TEXT [FLAGS...] - a program that has them.
+with_defaults()
+{
+	local name=$1 text=$2
+	shift 2
+	printf '%s\n' '#include <hotpath.h>' "HOTPATH_DEFAULTS(\"$text\");" \
+		'int main(void) { HOTPATH_BLOCK("block"); return 0; }' |
+		gcc -x c -DHOTPATH -I"$ROOT/include" "$@" -o "$T/$name" -
+}
+
+# columns COMMAND... - the percentiles of the report's first table.
+columns()
+{
+	HOTPATH_KEEP=0 "$@" 2>&1 | grep -m 1 '^Function' | grep -o -w 'P[0-9.]*' | tr '\n' ' '
+}
+
+@test "header: defaults: flag, environment, code, built-in" {
+	local flags
+	for flags in -fPIE "-fno-pic -no-pie" -flto -s; do
+		# shellcheck disable=SC2086
+		with_defaults defaults "percentiles=1,2 functions-limit=7" $flags
+		export LD_PRELOAD=$HP_LIB
+		[ "$(columns "$T/defaults")" = "P1 P2 " ]
+		[ "$(HOTPATH_PERCENTILES=3 columns "$T/defaults")" = "P3 " ]
+		unset LD_PRELOAD
+		[ "$(columns "$HP_RUN" "$T/defaults")" = "P1 P2 " ]
+		[ "$(HOTPATH_PERCENTILES=3 columns "$HP_RUN" "$T/defaults")" = "P3 " ]
+		[ "$(HOTPATH_PERCENTILES=3 columns "$HP_RUN" --percentiles 4 "$T/defaults")" = "P4 " ]
+	done
+	with_defaults none ""
+	[ "$(columns "$HP_RUN" "$T/none")" = "P95 " ]
+}
+
+@test "header: defaults of the session's first program hold for all, and later" {
+	with_defaults child "percentiles=8"
+	printf '%s\n' '#include <hotpath.h>' '#include <stdlib.h>' \
+		'HOTPATH_DEFAULTS("percentiles=9 timing=exact"); HOTPATH_DEFAULTS("logs_limit=3");' \
+		'HOTPATH_DEFAULTS("HOTPATH_THREADS_INTERVAL_MS=777");' \
+		"int main(void) { HOTPATH_BLOCK(\"block\"); return system(\"$T/child\"); }" |
+		sed 's/; HOTPATH/;\nHOTPATH/' |
+		gcc -x c -DHOTPATH -I"$ROOT/include" -o "$T/parent" -
+	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/parent" 2>"$T/err"
+	grep -q ' P9 ' "$T/err"
+	[ "$(columns "$HP_BUILD/hotpath" report "$T/segment")" = "P9 " ]
+	[ "$(columns "$HP_BUILD/hotpath" report -p 10 "$T/segment")" = "P10 " ]
+	[ "$(HOTPATH_PERCENTILES=11 columns "$HP_BUILD/hotpath" report "$T/segment")" = "P11 " ]
+	# timing and logs_limit in the header; the sampler's interval.
+	[ "$(od -A n -t u4 -j 28 -N 4 "$T/segment" | tr -d ' ')" = 1 ]
+	[ "$(od -A n -t u4 -j 40 -N 4 "$T/segment" | tr -d ' ')" = 3 ]
+	"$HP_BUILD/hotpath" report -f json "$T/segment" | grep -q '"sample_interval_ms":777,'
+}
+
+@test "header: defaults that are wrong are told once, and the rest holds" {
+	local run
+	with_defaults bad "percentile=5 sort=weight percentiles=6 nonsense"
+	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
+		HOTPATH_KEEP=0 $run "$T/bad" 2>"$T/err"
+		[ "$(grep -c "HOTPATH_DEFAULTS: 'percentile=5' is no setting; write NAME=VALUE" "$T/err")" = 1 ]
+		[ "$(grep -c "HOTPATH_DEFAULTS: 'nonsense' is no setting" "$T/err")" = 1 ]
+		[ "$(grep -c "HOTPATH_SORT: 'weight' is not allowed; total|self|calls|name" "$T/err")" = 1 ]
+		[ "$(grep -c ' P6 ' "$T/err")" = 1 ]
+	done
+}
+
+@test "header: a file that is reported cannot say where to write" {
+	with_defaults writes "output_path=$T/written percentiles=12"
+	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/writes"
+	grep -q ' P12 ' "$T/written"
+	rm "$T/written"
+	[ "$(columns "$HP_BUILD/hotpath" report "$T/segment")" = "P12 " ]
+	[ ! -e "$T/written" ]
+}

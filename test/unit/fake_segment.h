@@ -157,6 +157,43 @@ static inline struct hp_gist *fake_gist(struct fake *fake, const struct hp_funct
 	return (struct hp_gist *)(fake->base + (uint64_t)function->gist * 16);
 }
 
+/* Makes `function` a block, or one that is called so. */
+static inline struct hp_label *fake_label(struct fake *fake, struct hp_function *function,
+					  enum hp_label_kind kind, const char *text)
+{
+	struct hp_label *label = fake_take(fake, sizeof(*label));
+
+	label->module = function->module;
+	label->address = function->address;
+	label->text = fake_text(fake, text);
+	label->file = fake_text(fake, "some.c");
+	label->line = 17;
+	label->kind = kind;
+	function->label = (uint32_t)(fake_at(fake, label) / HP_LINE);
+	return label;
+}
+
+/* Results of `function`, a ring of `capacity`. */
+static inline struct hp_results *fake_results(struct fake *fake, struct hp_function *function,
+					      uint32_t capacity)
+{
+	struct hp_results *results =
+		fake_take(fake, sizeof(*results) + capacity * sizeof(struct hp_result));
+
+	results->capacity = capacity;
+	function->results = (uint32_t)(fake_at(fake, results) / HP_LINE);
+	return results;
+}
+
+static inline void fake_result(struct hp_results *results, uint32_t number, const char *text)
+{
+	struct hp_result *result = &results->ring[number % results->capacity];
+
+	result->number = number;
+	result->length = (uint32_t)strlen(text);
+	memcpy(result->bytes, text, strlen(text));
+}
+
 /* `parent` NULL = the block's root. */
 static inline struct hp_row *fake_row(struct fake *fake, struct hp_block *block,
 				      const struct hp_row *parent,

@@ -29,7 +29,10 @@ static void build(struct fake *fake)
 	struct hp_watch_row *rows = fake_watch(fake, 2);
 	uint32_t *carries = fake_take(fake, HP_GROUP_SIZE * 4);
 
-	ring[0] = (struct hp_call){ FAKE_START + 5, 17, 3, 0 };
+	ring[0] = (struct hp_call){ FAKE_START + 5, 17, 3, 1 };
+	fake_result(fake_results(fake, f, 2), 1, "a result");
+	fake_label(fake, f, HP_LABEL_NAME, "a name");
+	fake_label(fake, g, HP_LABEL_BLOCK, "a block")->function = fake_text(fake, "f");
 	f->logs = (uint32_t)(fake_at(fake, ring) / HP_LINE);
 	f->slowest[2] = ring[0];
 	fake_call(fake, f, outer, 5000, 3200);

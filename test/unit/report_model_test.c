@@ -4,6 +4,8 @@
  */
 #include "test/test.h"
 
+#include <stdlib.h>
+
 #include "report/model.h"
 #include "test/unit/fake_segment.h"
 
@@ -288,6 +290,81 @@ TEST(model, last_calls_come_newest_first)
 	CHECK_EQ(last[0].ns, 4);
 	CHECK_EQ(last[0].tid, 9);
 	hp_model_release(&s.model);
+}
+
+TEST(model, a_result_belongs_to_its_call_or_to_none)
+{
+	struct simple s;
+	struct hp_function *f;
+	struct hp_results *results;
+	struct hp_call *ring;
+	struct hp_model_call last[4];
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	ring = fake_take(&s.fake, 4 * sizeof(*ring));
+	f->logs = (uint32_t)(fake_at(&s.fake, ring) / HP_LINE);
+	results = fake_results(&s.fake, f, 4);
+	/* 3 was said after 2; 7 took the place of 3; 4 says to be longer than its room. */
+	fake_result(results, 2, "second");
+	fake_result(results, 7, "seventh");
+	fake_result(results, 4, "fourth");
+	results->ring[0].length = HP_RESULT_MOST + 1;
+	for (uint32_t i = 0; i < 4; i++)
+		ring[i] = (struct hp_call){ .start = FAKE_START + 100 * (4 - i), .ticks = 1 };
+	ring[0].result = 2;
+	ring[1].result = 3;
+	ring[2].result = 4;
+	simple_read(&s);
+	CHECK_EQ(hp_model_last_calls(&s.model, &s.model.functions[0], last, 4), 4);
+	CHECK_STR(last[0].result, "second");
+	CHECK_STR(last[1].result, NULL);
+	CHECK_STR(last[2].result, NULL);
+	CHECK_STR(last[3].result, NULL);
+	free(last[0].result);
+	hp_model_release(&s.model);
+}
+
+TEST(model, a_label_is_that_of_any_thread)
+{
+	struct simple s;
+	struct hp_function *f, *g;
+	struct hp_block *other;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	other = fake_block(&s.fake, s.process);
+	g = fake_function(&s.fake, other, s.module, 0x1000);
+	fake_call(&s.fake, f, fake_row(&s.fake, s.block, NULL, f), 100, 0);
+	fake_call(&s.fake, g, fake_row(&s.fake, other, NULL, g), 100, 0);
+	fake_label(&s.fake, f, HP_LABEL_NAME, "called so");
+	simple_read(&s);
+	CHECK_EQ(s.model.function_count, 1);
+	CHECK_EQ(s.model.functions[0].calls, 2);
+	CHECK(s.model.functions[0].label != NULL);
+	CHECK_STR(s.model.functions[0].label->text, "called so");
+	CHECK_STR(s.model.functions[0].label->file, "some.c");
+	CHECK_EQ(s.model.functions[0].label->line, 17);
+	hp_model_release(&s.model);
+}
+
+TEST(label, of_a_name_is_used_if_the_function_is_the_one_around_it)
+{
+	struct hp_model_label block = { .kind = HP_LABEL_BLOCK, .text = (char[]){ "b" } };
+	struct hp_model_label name = { .kind = HP_LABEL_NAME,
+				       .text = (char[]){ "n" },
+				       .function = (char[]){ "load" } };
+
+	CHECK(hp_label_is_of(&block, "anything"));
+	CHECK(hp_label_is_of(&name, NULL));
+	CHECK(hp_label_is_of(&name, "load"));
+	CHECK(hp_label_is_of(&name, "load.part.0"));
+	CHECK(hp_label_is_of(&name, "int space::thing<int>::load<char>(int, std::string) const"));
+	CHECK(hp_label_is_of(&name, "load[abi:cxx11](int)"));
+	CHECK(!hp_label_is_of(&name, "loader"));
+	CHECK(!hp_label_is_of(&name, "load_user"));
+	CHECK(!hp_label_is_of(&name, "upload(int)"));
+	CHECK(!hp_label_is_of(&name, "load::other(int)"));
 }
 
 TEST(model, threads_are_told_as_the_watcher_saw_them)

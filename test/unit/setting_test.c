@@ -127,3 +127,64 @@ TEST(setting, long_values_are_cut)
 	CHECK_EQ(lines, 1);
 	CHECK(strlen(told) < 200);
 }
+
+/* --- a program's defaults --- */
+
+static struct hp_settings read_both(const char *assignment, const char *defaults)
+{
+	static char room[HP_DEFAULTS_MOST];
+	struct hp_settings settings = read_one(assignment);
+
+	hp_settings_default(&settings, defaults, room, listen, NULL);
+	return settings;
+}
+
+TEST(setting, a_programs_defaults_come_after_the_environment)
+{
+	struct hp_settings s =
+		read_both("HOTPATH_SORT=calls", " percentiles=50,99\treport=threads  sort=self\n"
+						"functions-limit=3 HOTPATH_TIMING=exact focus=a=b");
+
+	CHECK_EQ(lines, 0);
+	CHECK_EQ(s.percentiles.count, 2);
+	CHECK_STR(s.report, "threads");
+	CHECK_EQ(s.sort, HP_SORT_CALLS);
+	CHECK_EQ(s.functions_limit, 3);
+	CHECK_EQ(s.timing, 1);
+	CHECK_STR(s.focus, "a=b");
+	CHECK_STR(s.output_path, NULL);
+}
+
+TEST(setting, a_flag_wins_over_a_programs_defaults)
+{
+	char room[HP_DEFAULTS_MOST];
+	struct hp_settings s = read_one("A=b");
+
+	CHECK(hp_settings_set(&s, "HOTPATH_SORT", "name", listen, NULL));
+	CHECK(!hp_settings_set(&s, "HOTPATH_TIMING", "no such", listen, NULL));
+	hp_settings_default(&s, "sort=calls timing=exact", room, listen, NULL);
+	CHECK_EQ(s.sort, HP_SORT_NAME);
+	CHECK_EQ(s.timing, 1);
+}
+
+TEST(setting, a_limit_of_all_wins_over_a_programs_limit_of_one)
+{
+	CHECK_EQ(read_both("HOTPATH_LIMIT=2", "functions_limit=9").functions_limit, HP_LIMIT_UNSET);
+	CHECK_EQ(read_both("HOTPATH_THREADS_LIMIT=2", "functions_limit=9").functions_limit, 9);
+	CHECK_EQ(read_both("A=b", "limit=7 limit=9").limit, 9);
+}
+
+TEST(setting, a_programs_defaults_that_are_wrong)
+{
+	CHECK_EQ(read_both("A=b", "sort=weight timing=exact").timing, 1);
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "HOTPATH_SORT: 'weight' is not allowed") != NULL);
+	CHECK_EQ(read_both("A=b", "sort timing=exact").timing, 1);
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "HOTPATH_DEFAULTS: 'sort' is no setting; write NAME=VALUE") != NULL);
+	CHECK_EQ(read_both("A=b", "=").timing, 0);
+	CHECK_EQ(lines, 1);
+	read_both("A=b", "SORT=name hotpath_sort=name sor=name sorted=name");
+	CHECK_EQ(lines, 2);
+	CHECK_EQ(read_both("HOTPATH_SORT=weight", "sort=name").sort, HP_SORT_NAME);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * defaults.c - see defaults.h.
+ */
+#include "segment/defaults.h"
+
+#include <string.h>
+
+#include "segment/note.h"
+
+#define NOTE_DEFAULTS 2	/* HOTPATH_NOTE_DEFAULTS of include/hotpath.h */
+
+void hp_defaults_add(char text[HP_DEFAULTS_MOST], const char *notes, const char *end)
+{
+	struct hp_note note;
+
+	while ((notes = hp_note_next(notes, end, &note))) {
+		size_t used = strlen(text);
+		size_t size = strnlen(note.data, note.size);
+
+		if (note.type != NOTE_DEFAULTS || used + 1 >= HP_DEFAULTS_MOST)
+			continue;
+		if (used)
+			text[used++] = ' ';
+		if (size > HP_DEFAULTS_MOST - 1 - used)
+			size = HP_DEFAULTS_MOST - 1 - used;
+		memcpy(text + used, note.data, size);
+		text[used + size] = 0;
+	}
+}
+
+void hp_defaults_keep(const struct hp_segment *segment, const char *text)
+{
+	size_t length = strlen(text);
+	size_t size = sizeof(struct hp_text) + length + 1;
+	uint64_t offset = length ? hp_segment_take(segment, size, HP_LINE) : 0;
+	struct hp_text *record = hp_segment_at(segment, offset, size);
+
+	/* It is the first record of all, so its place fits into 16 bits. */
+	if (!record || offset / HP_LINE > UINT16_MAX)
+		return;
+	record->length = (uint32_t)length;
+	memcpy(record->bytes, text, length);
+	segment->header->defaults = (uint16_t)(offset / HP_LINE);
+}
+
+void hp_defaults_read(const struct hp_segment *segment, char text[HP_DEFAULTS_MOST])
+{
+	uint64_t offset = (uint64_t)segment->header->defaults * HP_LINE;
+	const struct hp_text *record = hp_segment_at(segment, offset, sizeof(*record));
+	uint32_t length = record ? record->length : 0;
+
+	text[0] = 0;
+	if (length == 0 || length >= HP_DEFAULTS_MOST ||
+	    !hp_segment_at(segment, offset, sizeof(*record) + length))
+		return;
+	memcpy(text, record->bytes, length);
+	text[length] = 0;
+}
