@@ -26,7 +26,7 @@
 #define PIECE_MOST (UINT32_C(1) << 20)
 #define RUN_MOST (PIECE_MOST - HP_LINE)
 #define BUFFER_SIZE (64 << 10)
-#define LEVEL "wb1"	/* 6 saves a quarter of the size and takes three times as long */
+#define LEVEL "wb1"	/* 6 saves a fifth of the size and takes three times as long */
 
 static_assert(sizeof(struct hp_kept_piece) == 8, "format: readers rely on it");
 
