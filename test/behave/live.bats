@@ -7,6 +7,7 @@ load helper
 
 setup_file()
 {
+	compile session <"$ROOT/test/behave/programs/session.c"
 	# Calls tick every 5 ms: N times; for ever (0); with SIGTERM ignored (i), or answered (h).
 	compile ticker <<'END'
 #include <signal.h>
@@ -133,6 +134,34 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 	}
 	eventually all_there
 	[ "$(find "$XDG_STATE_HOME" -type f | wc -l)" = 1 ]
+}
+
+@test "live: a run whose helper was killed is kept all the same" {
+	LD_PRELOAD=$HP_LIB "$T/session" kill-helper >/dev/null 2>&1 || true
+	[ "$(find "$XDG_STATE_HOME" -name '*-session-*.hp.gz' | wc -l)" = 1 ]
+	"$HP_RUN" "$T/session" kill-helper >/dev/null 2>&1 || true
+	[ "$(find "$XDG_STATE_HOME" -name '*-session-*.hp.gz' | wc -l)" = 2 ]
+	"$hotpath" report | grep "^tick "
+}
+
+# The report stage waits for a file that is made when the program is gone.
+@test "live: when exit could not wait, a line says where the report will be" {
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	ln -s "$HP_BUILD/hotpath-sampler" "$BATS_TEST_TMPDIR/bin/"
+	cat >"$BATS_TEST_TMPDIR/bin/hotpath" <<END
+#!/bin/sh
+until [ -e "$BATS_TEST_TMPDIR/gone" ]; do sleep 0.05; done
+exec "$hotpath" "\$@"
+END
+	chmod +x "$BATS_TEST_TMPDIR/bin/hotpath"
+	HOTPATH_BIN=$BATS_TEST_TMPDIR/bin LD_PRELOAD=$HP_LIB "$T/ticker" 3 2>"$BATS_TEST_TMPDIR/err" 3>&- || true
+	touch "$BATS_TEST_TMPDIR/gone"
+	grep "it will be in $XDG_STATE_HOME/hotpath" "$BATS_TEST_TMPDIR/err"
+	all_there()
+	{
+		[ "$("$hotpath" report -f json | calls tick)" = 3 ]
+	}
+	eventually all_there
 }
 
 @test "shutdown: after its time the program is ended, and hotpath-run returns 0" {

@@ -49,6 +49,29 @@ TEST(setting, defaults)
 	CHECK_STR(s.focus, NULL);
 }
 
+TEST(setting, what_is_kept)
+{
+	CHECK_EQ(read_one("HOTPATH_KEEP=0").keep, 0);
+	CHECK_EQ(read_one("HOTPATH_KEEP=all").keep, 20);
+	CHECK_EQ(lines, 1);
+	CHECK_EQ(read_one("HOTPATH_SHUTDOWN_MS=2500").shutdown_ms, 2500);
+	CHECK_EQ(read_one("HOTPATH_SHUTDOWN_MS=2.5").shutdown_ms, 0);
+	CHECK_EQ(lines, 1);
+}
+
+TEST(setting, pairs)
+{
+	CHECK_STR(read_one("HOTPATH_USER_METADATA=a=1,b=,c=x=y").user_metadata, "a=1,b=,c=x=y");
+	CHECK_EQ(lines, 0);
+	CHECK_STR(read_one("HOTPATH_USER_METADATA=a=1,b").user_metadata, "a=1,b");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "HOTPATH_USER_METADATA: 'a=1,b'") != NULL);
+	CHECK_STR(read_one("HOTPATH_USER_METADATA==1").user_metadata, "=1");
+	CHECK_EQ(lines, 1);
+	CHECK_STR(read_one("HOTPATH_USER_METADATA=").user_metadata, NULL);
+	CHECK_EQ(lines, 0);
+}
+
 TEST(setting, sizes)
 {
 	CHECK_EQ(read_one("HOTPATH_SEGMENT_SIZE=64M").segment_size, 64 << 20);
