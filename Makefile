@@ -81,10 +81,10 @@ unit: $(UNIT)
 
 $(B)/examples/%: test/examples/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -finstrument-functions $(WARN) -o $@ $< -lm
+	$(Q)$(CC) -std=gnu11 -O2 -g -finstrument-functions -DHOTPATH -Iinclude $(WARN) -o $@ $< -lm
 $(B)/examples/%: test/examples/%.cc
 	@mkdir -p $(@D)
-	$(Q)$(CXX) -std=c++17 -O2 -g -finstrument-functions -Wall -Wextra -o $@ $<
+	$(Q)$(CXX) -std=c++17 -O2 -g -finstrument-functions -DHOTPATH -Iinclude -Wall -Wextra -o $@ $<
 examples: $(EXAMPLES)	## the programs of test/examples, instrumented
 
 demo:	## installs what is missing, profiles lua from Debian's source, prints the report

@@ -270,7 +270,7 @@ class guard
 #define HOTPATH_RESULT(text) ((void)0)
 #define HOTPATH_DEFAULTS(settings) struct hotpath_nothing
 
-#if defined(__cplusplus)
+#if defined(__cplusplus) && __cplusplus >= 201103L
 namespace hotpath
 {
 struct guard {

@@ -214,8 +214,6 @@ static struct hp_label *label_of(const struct hotpath_block *block, enum hp_labe
 	struct place place;
 	uint64_t object;
 
-	if (block->size < sizeof(*block))
-		return NULL;
 	place_init(&place, block, kind);
 	/* A descriptor that a binding made at run time counts as the program's. */
 	object = place.module ? place.module->object : hp_self->process->object;
@@ -226,10 +224,12 @@ uintptr_t hp_block_key(struct hotpath_block *block, uintptr_t cfa)
 {
 	int saved = errno;
 	struct hp_local *me;
-	struct hp_label *label;
+	const void *key;
 	uint64_t since;
 	bool shut;
 
+	if (block->size < sizeof(*block))
+		return 0;
 	if (hp_local->state == HP_THREAD_UNBORN)
 		hp_local_open(cfa);
 	me = hp_local;
@@ -237,18 +237,20 @@ uintptr_t hp_block_key(struct hotpath_block *block, uintptr_t cfa)
 		return 0;
 	since = hp_clock(me);
 	shut = hp_gate_shut(me);
-	label = label_of(block, HP_LABEL_BLOCK);
-	if (label)
-		__atomic_store_n(&block->key, label, __ATOMIC_RELAXED);
+	key = label_of(block, HP_LABEL_BLOCK);
+	if (!key)
+		key = &nameless;
+	/* Release: who finds the key finds the label complete. */
+	__atomic_store_n(&block->key, (void *)(uintptr_t)key, __ATOMIC_RELEASE);
 	if (shut)
 		hp_gate_open(me, since);
 	errno = saved;
-	return label ? (uintptr_t)label : (uintptr_t)&nameless;
+	return (uintptr_t)key;
 }
 
 struct hp_label *hp_block_name(struct hotpath_block *name)
 {
-	struct hp_label *label = label_of(name, HP_LABEL_NAME);
+	struct hp_label *label = name->size < sizeof(*name) ? NULL : label_of(name, HP_LABEL_NAME);
 
 	if (label)
 		__atomic_store_n(&name->key, label, __ATOMIC_RELAXED);

@@ -21,7 +21,7 @@ struct hotpath_block;
 
 /*
  * The key of a block whose descriptor does not hold it yet, for the call with
- * the stack pointer `cfa`; 0 = this thread does not record.
+ * the stack pointer `cfa`; 0 = this thread does not record, or it is no descriptor.
  */
 uintptr_t hp_block_key(struct hotpath_block *block, uintptr_t cfa);
 

@@ -991,7 +991,7 @@ static HP_COLD void block_leave_first(struct hotpath_block *block, uintptr_t cfa
 /* Blocks are calls of functions without an address (block.h). */
 HP_EXPORT void hotpath_block_enter(struct hotpath_block *block)
 {
-	uintptr_t key = (uintptr_t)block->key;
+	uintptr_t key = (uintptr_t)__atomic_load_n(&block->key, __ATOMIC_RELAXED);
 	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 
 	if (HP_LIKELY(key != 0))
@@ -1002,7 +1002,7 @@ HP_EXPORT void hotpath_block_enter(struct hotpath_block *block)
 
 HP_EXPORT void hotpath_block_leave(struct hotpath_block *block)
 {
-	uintptr_t key = (uintptr_t)block->key;
+	uintptr_t key = (uintptr_t)__atomic_load_n(&block->key, __ATOMIC_RELAXED);
 	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 
 	if (HP_LIKELY(key != 0))

@@ -40,6 +40,8 @@ static bool is_named(struct hp_report *report, const struct hp_model_function *f
 {
 	const char *whole = hp_report_name(report, f);
 
+	if (hp_report_is_label(report, f))
+		return strcmp(whole, name) == 0;
 	return is_called(whole, name, 0) || is_called(whole, name, 1) ||
 	       is_called(whole, name, (size_t)report->settings->name_depth);
 }
@@ -467,9 +469,13 @@ CALLS(calls_name)
 	const struct hp_calls_row *r = row;
 
 	(void)percentile;
-	value->text = r->function == HP_NONE
-			      ? "(begins here)"
-			      : hp_report_name(report, &report->model.functions[r->function]);
+	value->text = "(begins here)";
+	if (r->function != HP_NONE) {
+		const struct hp_model_function *f = &report->model.functions[r->function];
+
+		value->text = hp_report_name(report, f);
+		value->is_label = hp_report_is_label(report, f);
+	}
 	value->indent = r->depth;
 }
 
@@ -542,11 +548,10 @@ const struct hp_section *hp_calls_section(const struct hp_report *report)
 
 static char *description(struct hp_report *report, enum hp_calls_kind kind)
 {
-	const char *name =
-		kind == HP_CALLS_TREE
-			? ""
-			: hp_report_name(report, &report->model.functions[report->calls.function]);
-	char *last = hp_name_short(name, (size_t)report->settings->name_depth);
+	char *last = kind == HP_CALLS_TREE
+			     ? hp_xstrdup("")
+			     : hp_report_short_name(
+				       report, &report->model.functions[report->calls.function]);
 	char *text;
 
 	if (kind == HP_CALLS_TREE)

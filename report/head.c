@@ -332,8 +332,9 @@ char *hp_head_hint(struct hp_report *report, const struct hp_look *look)
 
 	if (!f || report->settings->disable_hints)
 		return NULL;
-	name = hp_name_short(hp_report_name(report, f), (size_t)report->settings->name_depth);
-	name[strcspn(name, "(")] = 0;
+	name = hp_report_short_name(report, f);
+	if (!hp_report_is_label(report, f))
+		name[strcspn(name, "(")] = 0;
 	if (hp_text_width(name) <= NEXT_NAME && *name && !strchr(name, '\''))
 		line = hp_xprintf(
 			"\n%snext: hotpath report --callers '%s' (or --tree, --folded)%s\n", start,

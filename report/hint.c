@@ -27,6 +27,9 @@ static void tally_add(struct tally *tally, const struct hp_model_function *funct
 {
 	size_t at = tally->count < LOOKED_AT ? tally->count : LOOKED_AT - 1;
 
+	/* Blocks were put there on purpose. */
+	if (function->label && function->label->kind == HP_LABEL_BLOCK)
+		return;
 	tally->calls += function->calls;
 	if (tally->count == LOOKED_AT && tally->top[at]->calls >= function->calls)
 		return;

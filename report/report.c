@@ -11,6 +11,7 @@
 #include "report/calls.h"
 #include "report/format.h"
 #include "report/memory.h"
+#include "report/name.h"
 #include "report/section.h"
 
 static_assert(HP_NONE == UINT32_MAX, "places are uint32_t");
@@ -212,6 +213,20 @@ const char *hp_report_name(struct hp_report *report, const struct hp_model_funct
 	if (function == report->wrapper || function == &report->life)
 		return report->caller;
 	return hp_symbols_name(report->symbols, (uint32_t)(function - report->model.functions));
+}
+
+bool hp_report_is_label(const struct hp_report *report, const struct hp_model_function *function)
+{
+	return function->label && function != report->wrapper;
+}
+
+char *hp_report_short_name(struct hp_report *report, const struct hp_model_function *function)
+{
+	const char *name = hp_report_name(report, function);
+
+	return hp_report_is_label(report, function)
+		       ? hp_xstrdup(name)
+		       : hp_name_short(name, (size_t)report->settings->name_depth);
 }
 
 static double whole_of(const struct hp_report *report)

@@ -79,6 +79,12 @@ void hp_report_release(struct hp_report *report);
 /* The full name of a function of the model, or of `life`. */
 const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function);
 
+/* True if somebody wrote that name in the source (include/hotpath.h): then it stays whole. */
+bool hp_report_is_label(const struct hp_report *report, const struct hp_model_function *function);
+
+/* A fresh copy of the name's last parts, as tables show it. */
+char *hp_report_short_name(struct hp_report *report, const struct hp_model_function *function);
+
 /* A part of a name, or /regex/; NULL and "" let all pass.  What is wrong with it goes to `complain`. */
 void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complain, void *context);
 void hp_focus_release(struct hp_focus *focus);

@@ -120,7 +120,7 @@ static void name_set(struct hp_report *report, const struct hp_model_function *f
 		     struct hp_value *value)
 {
 	value->text = hp_report_name(report, f);
-	value->is_label = f->label && f != report->wrapper;
+	value->is_label = hp_report_is_label(report, f);
 }
 
 FUNCTION(function_name)

@@ -262,6 +262,18 @@ field()
 	grep -q '^two words (three) a::b::c<d>  *3 ' "$T/err"
 }
 
+@test "header: a block is asked for by its label" {
+	scenes_build
+	HOTPATH_SEGMENT_PATH=$T/segment watched "$T/scenes.hooked" labels 3
+	"$HP_BUILD/hotpath" report --callers 'two words (three) a::b::c<d>' "$T/segment" >"$T/out"
+	grep -q '^Function  *Calls' "$T/out"
+	grep -q '^two words (three) a::b::c<d>  *3 ' "$T/out"
+	grep -q '^ labels  *3 ' "$T/out"
+	"$HP_BUILD/hotpath" report --focus 'words (three' -f json "$T/segment" >"$T/report"
+	[ "$(field 'two words (three) a::b::c<d>' calls)" = 3 ]
+	"$HP_BUILD/hotpath" report --folded "$T/segment" | grep -q '^scenes.hooked::main;labels;two words (three) a::b::c<d> [0-9]*$'
+}
+
 @test "header: a block's place in the source, without debug information and without the program" {
 	scenes_build
 	cp "$T/scenes.gcc" "$T/gone"
@@ -409,4 +421,87 @@ columns()
 	rm "$T/written"
 	[ "$(columns "$HP_BUILD/hotpath" report "$T/segment")" = "P12 " ]
 	[ ! -e "$T/written" ]
+}
+
+# --- more blocks than there is room for ---
+
+@test "header: 3000 labels in a small segment: none is lost, none is told wrong" {
+	{
+		echo '#include <hotpath.h>'
+		echo '#include <stdio.h>'
+		echo 'int main(void) { for (int i = 0; i < 3; i++) {'
+		for i in $(seq 3000); do echo "{ HOTPATH_BLOCK(\"b$i\"); __asm__ volatile(\"\"); }"; done
+		echo '} puts("sum all 9000"); return 0; }'
+	} | gcc -x c -O1 -DHOTPATH -I"$ROOT/include" -o "$T/many" -
+	HOTPATH_SEGMENT_SIZE=1M watched "$T/many"
+	"$ROOT/test/behave/hooks_check.py" "$T/report" "$T/out" full
+	[ "$(field b1 calls)" = 3 ]
+	[ "$(field '<other>' calls)" -gt 0 ]
+	python3 - "$T/report" <<-'END'
+		import json, sys
+		rows = json.load(open(sys.argv[1]))["functions_timing"]["raw"]
+		wrong = [r["name"] for r in rows if r["name"] != "<other>" and "::main" not in r["name"]
+		         and r["calls"] != 3]
+		sys.exit(f"told with another number than 3: {wrong}" if wrong else 0)
+	END
+	watched "$T/many"
+	[ "$(grep -o '"name":"b[0-9]*"' "$T/report" | sort -u | wc -l)" = 3000 ]
+}
+
+@test "header: a block across co_await is counted, and told" {
+	cat >"$T/await.cc" <<-'END'
+		#include <coroutine>
+		#include <cstdio>
+		#include <hotpath.h>
+		struct task {
+			struct promise_type {
+				task get_return_object() { return { std::coroutine_handle<promise_type>::from_promise(*this) }; }
+				std::suspend_never initial_suspend() { return {}; }
+				std::suspend_always final_suspend() noexcept { return {}; }
+				void return_void() {}
+				void unhandled_exception() {}
+			};
+			std::coroutine_handle<promise_type> handle;
+		};
+		static task waits()
+		{
+			HOTPATH_BLOCK("across");
+			co_await std::suspend_always{};
+			HOTPATH_BLOCK("behind");
+		}
+		__attribute__((noinline)) static void around()
+		{
+			HOTPATH_BLOCK("around");
+			task t = waits();
+			t.handle.resume();
+			t.handle.destroy();
+		}
+		int main()
+		{
+			for (int i = 0; i < 100; i++)
+				around();
+			std::puts("calls around 100\ncalls across 100\ncalls behind 100");
+		}
+	END
+	g++ -std=c++20 -O1 -DHOTPATH -I"$ROOT/include" -o "$T/await" "$T/await.cc"
+	watched "$T/await"
+	"$ROOT/test/behave/hooks_check.py" "$T/report" "$T/out" unpaired
+}
+
+@test "header: the examples show what their comments say" {
+	watched "$HP_BUILD/examples/blocks"
+	[ "$(field 'handle a message' calls)" = 40000 ]
+	[ "$(field check calls)" = 40000 ]
+	[ "$(field decode calls)" = "$(field 'sort and sum' calls)" ]
+	[ "$(field wait calls)" = 2020 ]
+	[ "$(field send calls)" = 2000 ]
+	[ "$(results batch | awk '{ n += $3 } END { print NR, n }')" = "20 $((40000 - $(field decode calls)))" ]
+	grep -q '"percentiles":\[50.0,99.0\]' "$T/report"
+	if grep -e random_next -e do_handle_msg "$T/report"; then return 1; fi
+	watched "$HP_BUILD/examples/blocks_cxx"
+	[ "$(field sort calls)" = 2 ]
+	[ "$(field parse calls)" = 3000 ]
+	[ "$(field account.book calls)" = 3000 ]
+	[ "$(field checking calls)" = 3000 ]
+	[ "$(results account.book | sort -u | tr '\n' ' ')" = "books bread rent " ]
 }
