@@ -92,9 +92,11 @@ demo:	## installs what is missing, profiles lua from Debian's source, prints the
 	@$(MAKE) --no-print-directory all
 	@B=$(B) scripts/demo
 test:	## installs what the tests need and runs them: unit, behaviour, golden
+	@case "$(CURDIR)" in *[[:blank:]:]*) \
+		echo "make test: the loader splits LD_PRELOAD at blanks and colons; use a path without" >&2; exit 1;; esac
 	@scripts/setup test
 	@$(MAKE) --no-print-directory all unit examples
-	@HP_BUILD=$(abspath $(B)) V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
+	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
 test-all:	## the long ones too, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
@@ -108,7 +110,7 @@ check: all	## layers, exports, format, and no warning from gcc and clang
 bench:	## ns per call of what test/bench holds, ours beside others'
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory all
-	@HP_BUILD=$(abspath $(B)) test/bench/run
+	@HP_BUILD="$$(realpath "$(B)")" test/bench/run
 
 # The tables of variables and options are the code's own: the command writes them.
 $(B)/man/%: doc/man/% $(B)/hotpath

@@ -28,7 +28,7 @@ ends_alike()
 		[ $status = $bare ]
 		cmp "$T/bare.txt" "$T/out.txt"
 		# Of a program that is killed it is written after the end, by the helper.
-		eventually [ -s "$T/report" ]
+		report_comes "$T/report"
 		"$ROOT/test/behave/counts.py" "$T/report" tick tock | tee "$T/counts"
 		[ "$(tr '\n' ' ' <"$T/counts")" = "tick $2 tock $3 " ]
 	done

@@ -104,6 +104,7 @@ agrees()
 	export HOTPATH_FUNCTIONS_LIMIT=0 HOTPATH_OUTPUT_PATH=$T/shapes.json
 	rm -f "$T/shapes.json"
 	LD_PRELOAD=$HP_LIB "$T/shapes"
+	report_comes "$T/shapes.json"
 	by_name "$T/shapes.segment" "$T/shapes" >"$T/read"
 	from_report "$T/shapes.json" >"$T/said"
 	diff "$T/read" "$T/said" || true

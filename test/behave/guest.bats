@@ -39,7 +39,7 @@ counts_are()
 		[ $is_name = 0 ] || names+=("$word")
 		is_name=$((1 - is_name))
 	done
-	eventually [ -s "$T/report" ]
+	report_comes "$T/report" || return
 	[ "$(echo $("$ROOT/test/behave/counts.py" "$T/report" "${names[@]}"))" = "$1" ] ||
 		{ counts_in "$T/report"; return 1; }
 }

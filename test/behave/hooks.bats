@@ -87,9 +87,12 @@ teardown_file()
 # watched PROGRAM ARGS... - under us; leaves $T/report, $T/out, $T/err and the status.
 watched()
 {
+	local status=0
 	rm -f "$T/report"
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_FUNCTIONS_LIMIT=0 \
-		LD_PRELOAD=$HP_LIB "$@" >"$T/out" 2>"$T/err"
+		LD_PRELOAD=$HP_LIB "$@" >"$T/out" 2>"$T/err" || status=$?
+	report_comes "$T/report" "$T/err"
+	return $status
 }
 
 # true_counts NAME ARGS... [-- FLAGS...] - as the program says, in each build of it.
