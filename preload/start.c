@@ -174,11 +174,11 @@ static bool follow_link(char path[PATH_MAX])
 	return true;
 }
 
-/* The helpers lie beside the file itself, wherever the links to it are. */
-static void find_directory(void)
+/* The path and name of this library's file. */
+static void find_library(void)
 {
 	Dl_info info;
-	char *slash;
+	const char *slash;
 
 	if (!dladdr((void *)hp_start, &info) || !info.dli_fname ||
 	    strlen(info.dli_fname) >= sizeof(directory))
@@ -187,6 +187,13 @@ static void find_directory(void)
 	slash = strrchr(directory, '/');
 	const char *name = slash ? slash + 1 : directory;
 	memcpy(library, name, strnlen(name, sizeof(library) - 1));
+}
+
+/* The helpers lie beside the file itself, wherever the links to it are. */
+static void find_directory(void)
+{
+	char *slash;
+
 	for (int i = 0; i < LINKS_MOST && follow_link(directory); i++)
 		;
 	slash = strrchr(directory, '/');
@@ -283,11 +290,13 @@ static uint32_t start(void)
 	if (!gnu_get_libc_version)
 		return HP_START_PASSES;
 	hp_real();
-	find_directory();
+	find_library();
 	if (text)
 		note_entry(text);
+	/* Up to here no system call: a filter of the parent's may forbid any. */
 	if (text && strcmp(text, HP_SESSION_OFF) == 0)
 		return HP_START_PASSES;
+	find_directory();
 	joined = join_session(text);
 	if (joined)
 		hp_wait_hide(session.sampler_pid);
