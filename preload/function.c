@@ -33,6 +33,7 @@
 #include "preload/block.h"
 #include "preload/clock.h"
 #include "preload/confine.h"
+#include "preload/marginal.h"
 #include "preload/process.h"
 #include "preload/row.h"
 #include "preload/stack.h"
@@ -467,6 +468,8 @@ static void gap_next(struct hp_local *me)
 {
 	me->calls += me->gap;
 	me->overhead += (uint64_t)me->gap * me->cost_counted;
+	if (HP_UNLIKELY(me->watched))
+		hp_marginal_end(me);
 	/* Knuth's MMIX generator; only its high bits are random enough. */
 	me->random = me->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	me->gap = 1 + (uint32_t)(((me->random >> 32) * (2 * HP_DRAWN - 1)) >> 32);
@@ -505,7 +508,12 @@ static uint64_t weight_of(struct hp_local *me, struct hp_function *function, str
 {
 	if (gist->draws) {
 		gap_next(me);
-		return gist->draws > 1 && me->random >> 62 ? 0 : (uint64_t)gist->draws * HP_DRAWN;
+		if (gist->draws == 1 || me->random >> 62 == 0)
+			return (uint64_t)gist->draws * HP_DRAWN;
+		/* No clock disturbs the gap that begins here. */
+		if (HP_UNLIKELY((me->random >> 20 & (HP_WATCHED - 1)) == 0))
+			hp_marginal_begin(me, me->random >> 30 & 1);
+		return 0;
 	}
 	if (HP_UNLIKELY(gist->active > 1) && !function->recursive)
 		function->recursive = 1;
@@ -682,6 +690,7 @@ static void switch_note(struct hp_local *me)
 	uint64_t usual = calls > 0 ? (me->pace * (uint64_t)calls) >> HP_FINE_BITS : 0;
 	uint64_t lost = now - me->last_clock;
 
+	hp_marginal_stop(me);
 	if (is_call(me, f) && row != me->root && f->weight != 1 && lost > usual) {
 		f->child += (lost - usual) << HP_FINE_BITS;
 		row->self_timed += (int64_t)((lost - usual) << HP_FINE_BITS);
@@ -727,11 +736,52 @@ static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 	return me;
 }
 
+/* Where the gate is open and nothing is gone. */
+static inline void enter_usual(struct hp_local *me, struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
+{
+	struct hp_row *row;
+	uintptr_t above;
+
+	claim(me, f, cfa);
+	above = f[-1].row;
+	row = me->rows[hp_row_index(me, above, fn)];
+	if (HP_UNLIKELY(row->fn != fn || row->above != above))
+		enter_find(me, f, fn);
+	else
+		enter(me, f, row);
+}
+
+/* What enter_usual does for a counted call, without an effect. */
+static void enter_dummy(struct hp_local *me, struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
+{
+	uintptr_t above = f[-1].row;
+	struct hp_row *row = me->rows[hp_row_index(me, above, fn)];
+	struct hp_dummy *dummy = &me->dummy;
+
+	dummy->frame.cfa = cfa;
+	dummy->top = &dummy->frame;
+	if (row->fn != fn || row->above != above || !hp_row_gist(row)->draws)
+		return;
+	dummy->countdown--;
+	dummy->calls++;
+	dummy->active++;
+	dummy->frame.row = (uintptr_t)row;
+	dummy->frame.child = 0;
+	dummy->frame.weight = 0;
+	__asm__ volatile("" : : "r"(dummy) : "memory");
+}
+
 static HP_COLD void enter_slow(uintptr_t fn, uintptr_t cfa)
 {
 	int saved = errno;
 	struct hp_local *me = hp_local;
 
+	if (me->state == HP_THREAD_OPEN && hp_marginal_is_doubled(me, cfa) && !hp_switch_seen(me)) {
+		enter_dummy(me, me->top, fn, cfa);
+		enter_usual(me, me->top, fn, cfa);
+		return;
+	}
+	hp_marginal_stop(me);
 	if (me->state == HP_THREAD_OPEN && hp_switch_seen(me))
 		switch_note(me);
 	me = enter_ready(fn, cfa);
@@ -830,7 +880,8 @@ static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 		return;
 	if (hp_switch_seen(me))
 		switch_note(me);
-	if (cfa >= me->low && cfa <= me->stack->high && exit_learns(me, me->top - 1, fn, cfa)) {
+	if (cfa >= me->stack->low && cfa <= me->stack->high &&
+	    exit_learns(me, me->top - 1, fn, cfa)) {
 		leave(me, me->top - 1);
 		return;
 	}
@@ -883,7 +934,7 @@ void hp_function_leave_below(uintptr_t cfa)
 
 	if (is_slow_path_left(me, cfa))
 		hp_function_recover(me);
-	if (me->state != HP_THREAD_OPEN || cfa < me->low || cfa > me->stack->high)
+	if (me->state != HP_THREAD_OPEN || cfa < me->stack->low || cfa > me->stack->high)
 		return;
 	since = hp_clock(me);
 	hp_gate_shut(me);
@@ -919,21 +970,12 @@ static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintp
 {
 	struct hp_local *me = hp_local;
 	struct hp_frame *f = me->top;
-	struct hp_row *row;
-	uintptr_t above;
 
 	if (HP_UNLIKELY(f >= me->limit || cfa > f[-1].cfa || cfa < me->low || hp_switch_seen(me))) {
 		enter_slow(fn, cfa);
 		return;
 	}
-	claim(me, f, cfa);
-	above = f[-1].row;
-	row = me->rows[hp_row_index(me, above, fn)];
-	if (HP_UNLIKELY(row->fn != fn || row->above != above)) {
-		enter_find(me, f, fn);
-		return;
-	}
-	enter(me, f, row);
+	enter_usual(me, f, fn, cfa);
 }
 
 /* The exit: the same. */

@@ -13,6 +13,8 @@
 #define HP_OUTER_CLOCKS 32	/* a recursive function's outermost calls are timed from here on */
 #define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the draws is enough */
 #define HP_RECALIBRATE 256	/* slow exits between two looks at what the hooks cost */
+#define HP_WATCHED \
+	16	/* of the gaps without a clock in them one in so many is watched, see marginal.h */
 #define HP_TAIL_LEAST 32	/* ticks: below it the mean of a short function counts as this */
 
 /* The compiler declares them nowhere. */

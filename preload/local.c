@@ -15,6 +15,7 @@
 #include "preload/clock.h"
 #include "preload/confine.h"
 #include "preload/function.h"
+#include "preload/marginal.h"
 #include "preload/process.h"
 #include "preload/row.h"
 #include "preload/stack.h"
@@ -55,6 +56,7 @@ static void configure_costs(struct hp_local *me)
 	const struct hp_header *header = hp_segment.header;
 
 	me->cost_counted = header->cost_counted;
+	hp_marginal_apply(me);
 	me->cost_timed = header->cost_timed;
 	me->inside_timed = header->cost_inside >> HP_FINE_BITS;
 	me->inside_drawn = header->cost_inside_drawn >> HP_FINE_BITS;
@@ -67,12 +69,14 @@ void hp_local_recalibrate(struct hp_local *me)
 {
 	uint64_t since = hp_clock(me);
 	bool shut = hp_gate_shut(me);
+	uint64_t before;
 
 	hp_calibrate_again(hp_segment.header);
 	/* What the present gap cost so far was reckoned with the old figure. */
-	me->overhead += (uint64_t)(int64_t)(int32_t)(me->gap - me->countdown) *
-			(me->cost_counted - hp_segment.header->cost_counted);
+	before = me->cost_counted;
 	configure_costs(me);
+	me->overhead +=
+		(uint64_t)(int64_t)(int32_t)(me->gap - me->countdown) * (before - me->cost_counted);
 	if (shut)
 		hp_gate_open(me, since);
 }

@@ -65,6 +65,15 @@ struct hp_pending {
 
 #define HP_PENDING 32
 
+/* What an entry's second work is done on, see marginal.h. */
+struct hp_dummy {
+	struct hp_frame frame;
+	struct hp_frame *top;
+	uint64_t calls;
+	uint32_t active;
+	uint32_t countdown;
+};
+
 struct hp_local {
 	/* What a counted call touches. */
 	struct hp_frame *top;	/* the next call's frame */
@@ -94,6 +103,13 @@ struct hp_local {
 	uint64_t calls;	/* that might have been drawn, but for the present gap */
 	uint64_t pace_ticks;	/* before the last drawn call, since the clock was read, */
 	int64_t pace_calls;	/* and calls in that time */
+	uint64_t watch_start;	/* of the watched gap, see marginal.h: ticks, */
+	uint64_t watch_calls;	/* `calls`, */
+	uint64_t watch_overhead;	/* and `overhead` */
+	uint64_t seen_ticks[2];	/* of gaps watched so far: whose entries worked once, and twice */
+	uint64_t seen_calls[2];
+	uint64_t more_here;	/* what one more entry cost in these, fine ticks */
+	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
 	uint64_t pace;	/* usual time of a counted call with what is around it, fine ticks */
 	uint32_t *late_counter;	/* of a histogram: one more is due, see exit_timed */
 	uint32_t no_counter;	/* it points here at first */
@@ -138,6 +154,7 @@ struct hp_local {
 	_Atomic uint32_t has_pending;
 	_Atomic uint64_t pending_more;	/* of functions beyond these */
 	struct hp_pending pending[HP_PENDING];
+	struct hp_dummy dummy;
 };
 
 extern __thread struct hp_local *hp_local __attribute__((tls_model("initial-exec")));
@@ -172,6 +189,11 @@ static inline bool hp_gate_shut(struct hp_local *me)
 		return false;
 	me->state = HP_THREAD_BUSY;
 	atomic_signal_fence(memory_order_seq_cst);
+	/* Slow paths want the true bound; see marginal.h. */
+	if (me->watched) {
+		me->watched = 0;
+		me->low = me->stack->low;
+	}
 	me->shut_at = (uintptr_t)__builtin_frame_address(0);
 	me->open_limit = me->limit;
 	me->limit = NULL;
