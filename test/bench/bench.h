@@ -27,9 +27,10 @@ static BENCH_PLAIN double bench_now(void)
 BENCH_PLAIN int main(int argc, char **argv)
 {
 	long calls = argc > 1 ? atol(argv[1]) : 1000000;
+	long first = argc > 2 ? atol(argv[2]) : calls / 10;
 	double start;
 
-	bench_run(calls / 10);
+	bench_run(first);
 	start = bench_now();
 	bench_run(calls);
 	printf("%.3f\n", (bench_now() - start) / (double)calls);

@@ -11,8 +11,9 @@
 #   uftrace    uftrace record, data to memory
 #   gprof      compiled with -pg instead
 #
-# Wall time, without printing a report.  Then: how much of the segment such
-# programs touch.  ROUNDS=3; WORK=1 is 0.1 to 0.3 s of the plain program.
+# Wall time, without printing a report.  Then: what the report says that main
+# took, adaptive, beside the whole with empty hooks: what is left of our cost.
+# And how much of the segment such programs touch.  ROUNDS=3; WORK=1 is 0.1 to 0.3 s of the plain program.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=${WORK:-1}
@@ -106,6 +107,30 @@ row()
 	echo
 }
 
+# Ms that the report gives to main.
+told()
+{
+	HOTPATH_KEEP=0 HOTPATH_REPORT=functions-timing HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH=$memory/report LD_PRELOAD=$lib "${line[@]}" >/dev/null 2>&1
+	python3 -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))["functions_timing"]["raw"]
+print(round(next(r["total_ns"] for r in rows if r["name"].endswith("main")) / 1e6))' \
+		"$memory/report"
+}
+
+told_row()
+{
+	local round
+
+	command_of "$program" instrumented
+	printf '%-10s%8s  ' "$program" "$(reckon "${least[empty]} * 1000" %.0f)"
+	for ((round = 0; round < 5; round++)); do
+		printf '%8s' "$(told)"
+	done
+	echo
+}
+
 calls_in()
 {
 	python3 test/behave/counts.py "$1" 2>/dev/null | awk '{ n += $NF } END { print n }'
@@ -127,7 +152,7 @@ touched()
 kinds="plain empty adaptive exact gprof"
 have uftrace && kinds="$kinds uftrace"
 queries | sed "s/WORK/$work/" >"$memory/queries.sql"
-there=
+there= told_rows=
 for program in lua5.4 sqlite3; do
 	build_all "$program" && there="$there $program"
 done
@@ -139,7 +164,11 @@ for program in $there; do
 	# shellcheck disable=SC2086
 	turns "${ROUNDS:-3}" $kinds
 	row
+	told_rows+=$(told_row)$'\n'
 done
+echo
+echo "ms with empty hooks, and what five reports say of main"
+printf '%s' "$told_rows"
 "${CXX:-c++}" -std=c++17 -O0 -g -finstrument-functions -o "$programs/stl" test/examples/stl.cc &&
 	there="$there stl"
 echo
