@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "report/calls.h"
+#include "report/cpu.h"
 #include "report/field.h"
 #include "report/format.h"
 #include "report/memory.h"
@@ -198,6 +199,41 @@ static void function_calls(struct hp_report *report, const void *row, cJSON *ent
 	}
 }
 
+/* --- samples --- */
+
+static void cpu_head(struct hp_report *report, cJSON *list)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+	struct hp_text_cell cell;
+
+	cJSON_AddStringToObject(list, "time_elapsed",
+				hp_format_time(&cell, (double)report->model.elapsed_ns));
+	add_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
+	add_whole(list, "total_samples", cpu->total_ns / 1000);
+	add_whole(list, "attributed_samples", cpu->attributed_ns / 1000);
+}
+
+static const char *source_name(uint32_t source)
+{
+	static const char *const names[] = { "none", "cycles", "cpu-clock", "timer" };
+
+	return source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
+}
+
+static void cpu_middle(struct hp_report *report, cJSON *list)
+{
+	const struct hp_sampling *record = &report->model.sampling.record;
+
+	cJSON_AddStringToObject(list, "caller_name", report->caller);
+	cJSON_AddStringToObject(list, "source", source_name(record->source));
+	add_whole(list, "frequency_hz", record->frequency);
+	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
+	add_whole(list, "sample_count", record->samples);
+	add_whole(list, "lost_count", record->lost);
+	add_whole(list, "complete_count", record->complete);
+	add_whole(list, "folded_count", record->folded);
+}
+
 /* --- threads --- */
 
 static void threads_head(struct hp_report *report, cJSON *list)
@@ -280,6 +316,7 @@ struct extra {
 static const struct extra extras[] = {
 	{ "functions_timing", functions_head, functions_middle, function_source, function_calls,
 	  NULL },
+	{ "functions_cpu", cpu_head, cpu_middle, NULL, NULL, NULL },
 	{ "threads", threads_head, NULL, NULL, NULL, NULL },
 	{ "calltree", functions_head, functions_middle, NULL, NULL, tree_tail },
 };

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/cpu.h"
+#include "report/cpu_legend.h"
 #include "report/kept.h"
 #include "report/memory.h"
 #include "report/store.h"
@@ -36,7 +38,25 @@ static void choose_name(const struct hp_store *store, const struct hp_report *re
 		find_name(store, name, header->root_pid);
 }
 
-static int save(struct hp_store *store, const struct hp_report *report, const struct hp_keep *keep,
+/* A few samples tell nothing, and looking them up takes long. */
+static char *names_of(struct hp_report *report)
+{
+	char *names = hp_legend_gather(&report->model, report->symbols);
+	char *samples = NULL, *both;
+	size_t size;
+	FILE *out = hp_cpu_has_data(report) ? open_memstream(&samples, &size) : NULL;
+
+	if (!out)
+		return names;
+	hp_cpu_legend_write(report, out);
+	fclose(out);
+	both = hp_xprintf("%s%s", names, samples ? samples : "");
+	free(names);
+	free(samples);
+	return both;
+}
+
+static int save(struct hp_store *store, struct hp_report *report, const struct hp_keep *keep,
 		const char *name)
 {
 	int fd = hp_store_begin(store, name);
@@ -47,7 +67,7 @@ static int save(struct hp_store *store, const struct hp_report *report, const st
 	if (fd < 0)
 		return fd;
 	hp_thin_init(&thin, &report->model);
-	names = hp_legend_gather(&report->model, report->symbols);
+	names = names_of(report);
 	error = hp_kept_write(fd, &(struct hp_kept_source){
 					  .segment = &report->model.reader.segment,
 					  .header = &report->model.reader.header,

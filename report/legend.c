@@ -170,6 +170,8 @@ struct hp_legend *hp_legend_new(char *text)
 			entry_read(legend, fields, producer, &entry_room);
 		else if (strcmp(fields[0], "p") == 0)
 			producer = fields[1];
+		else
+			hp_cpu_legend_read(&legend->cpu, fields);
 	}
 	return legend;
 }
@@ -182,6 +184,7 @@ void hp_legend_free(struct hp_legend *legend)
 	free(legend->objects);
 	free(legend->entries);
 	free(legend->faults);
+	hp_cpu_legend_release(&legend->cpu);
 	free(legend);
 }
 
@@ -269,6 +272,7 @@ void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model)
 	if (legend->entry_count)
 		qsort(legend->entries, legend->entry_count, sizeof(*legend->entries),
 		      compare_entries);
+	hp_cpu_legend_bind(&legend->cpu, places, legend->object_count);
 	free(order);
 	free(places);
 }

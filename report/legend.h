@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/cpu_legend.h"
 #include "report/model.h"
 
 struct hp_legend_entry {
@@ -46,6 +47,7 @@ struct hp_legend {
 	size_t object_count;
 	struct hp_legend_entry *entries;	/* bound: by object and address */
 	size_t entry_count;
+	struct hp_cpu_legend cpu;
 	const char **faults;	/* bound: of each object of the model, NULL = none */
 	size_t fault_count;
 };

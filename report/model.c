@@ -505,6 +505,7 @@ static void read_threads(struct build *b)
 		b->model->rss_kb = watch.rss_kb;
 		b->model->peak_rss_kb = watch.rss_peak_kb;
 		b->watched_cpu_ns = larger(b->watched_cpu_ns, watch.root_cpu_ns);
+		hp_model_sampling_init(&b->model->sampling, reader, watch.sampling, &b->objects);
 	}
 }
 
@@ -604,6 +605,7 @@ void hp_model_release(struct hp_model *model)
 	free(model->functions);
 	free(model->nodes);
 	free(model->threads);
+	hp_model_sampling_release(&model->sampling);
 	hp_reader_release(&model->reader);
 }
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/cpu_model.h"
 #include "report/label.h"
 #include "report/reader.h"
 
@@ -162,6 +163,7 @@ struct hp_model {
 	size_t node_count;
 	struct hp_model_thread *threads;
 	size_t thread_count;
+	struct hp_model_sampling sampling;
 };
 
 /* Builds the model of a segment and takes it over.  Never fails: see `losses`. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/calls.h"
+#include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
 #include "report/name.h"
@@ -279,6 +280,7 @@ void hp_report_release(struct hp_report *report)
 {
 	hp_focus_release(&report->focus);
 	hp_calls_release(&report->calls);
+	hp_cpu_free(report->cpu);
 	hp_symbols_free(report->symbols);
 	hp_model_release(&report->model);
 	free(report->caller);

@@ -69,6 +69,8 @@ static const struct flag flags[] = {
 	  "percentile columns, e.g. 50,95,99.9" },
 	{ "exact", 0, "HOTPATH_TIMING", NULL, "exact", "time every call, none at random" },
 	{ "limit", 'n', "HOTPATH_LIMIT", "N", NULL, "rows of each section; 0 = all" },
+	{ "cpu", 0, "HOTPATH_CPU", "SOURCE", NULL,
+	  "samples of the CPU: auto, perf, timer, samply or off" },
 	{ "only", 0, "HOTPATH_ONLY", "NAME", NULL, "record only processes of this name" },
 	{ "no-follow", 0, "HOTPATH_NO_FOLLOW", NULL, "1", "do not record child processes" },
 	{ "color", 0, "HOTPATH_COLOR", "WHEN", NULL, "auto, always or never" },

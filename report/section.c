@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
 
-#define FUNCTIONS_LIMIT 15
 #define THREADS_LIMIT 5
 #define PATH_LEAST 0.005	/* the hot path ends where less of its start is left */
 
@@ -30,6 +30,11 @@ static size_t limit_of(const struct hp_report *report, uint64_t own, size_t usua
 static void list_cut(struct hp_list *list, size_t limit)
 {
 	list->shown = list->total < limit ? list->total : limit;
+}
+
+void hp_list_cut(struct hp_list *list, const struct hp_report *report, uint64_t own, size_t usual)
+{
+	list_cut(list, limit_of(report, own, usual));
 }
 
 /* --- functions --- */
@@ -84,7 +89,7 @@ static void functions_fill(struct hp_report *report, struct hp_list *list)
 		list->rows[list->total++] = f;
 	}
 	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_functions, report);
-	list_cut(list, limit_of(report, report->settings->functions_limit, FUNCTIONS_LIMIT));
+	list_cut(list, limit_of(report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT));
 }
 
 static const char *functions_describe(const struct hp_report *report)
@@ -527,7 +532,7 @@ static void path_fill(struct hp_report *report, struct hp_list *list)
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
 	for (size_t i = 0; i < list->total; i++)
 		list->rows[i] = &report->path[i];
-	list_cut(list, limit_of(report, report->settings->functions_limit, FUNCTIONS_LIMIT));
+	list_cut(list, limit_of(report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT));
 }
 
 static bool path_has_data(const struct hp_report *report)
@@ -627,7 +632,15 @@ const struct hp_section hp_section_table[] = {
 	{ .key = "functions-cpu",
 	  .json = "functions_cpu",
 	  .route = "/functions_cpu",
-	  .name = "cpu" },
+	  .name = "cpu",
+	  .columns = hp_cpu_columns,
+	  .column_count = HP_CPU_COLUMNS,
+	  .is_on_top = true,
+	  .describe = hp_cpu_describe,
+	  .note = hp_cpu_note,
+	  .fill = hp_cpu_fill,
+	  .has_data = hp_cpu_has_data,
+	  .empty = hp_cpu_empty },
 	{ .key = "channels", .json = "channels", .route = "/channels", .name = "channels" },
 	{ .key = "streams", .json = "streams", .route = "/streams", .name = "streams" },
 	{ .key = "futures", .json = "futures", .route = "/futures", .name = "futures" },

@@ -75,6 +75,14 @@ struct hp_section {
 	const char *(*empty)(struct hp_report *report);	/* what to say when there is no row */
 };
 
+#define HP_FUNCTIONS_LIMIT 15	/* rows of functions, unless said otherwise */
+
+/*
+ * What is shown of a list: `own` is HOTPATH_<SECTION>_LIMIT, `usual` the section's
+ * built-in limit.
+ */
+void hp_list_cut(struct hp_list *list, const struct hp_report *report, uint64_t own, size_t usual);
+
 extern const struct hp_section hp_section_table[];
 extern const size_t hp_section_count;
 

@@ -14,46 +14,17 @@
 
 #include <dlfcn.h>
 #include <dwarf.h>
-#include <elfutils/libdwfl.h>
 #include <gelf.h>
 #include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "report/dwarf.h"
 #include "report/format.h"
 #include "report/legend.h"
 #include "report/memory.h"
 #include "segment/layout.h"
-
-/* What we need of libdw, loaded by name. */
-#define DWFL_LIST(X) \
-	X(dwfl_begin) \
-	X(dwfl_end) \
-	X(dwfl_report_offline) \
-	X(dwfl_report_end) \
-	X(dwfl_module_build_id) \
-	X(dwfl_module_getelf) \
-	X(dwfl_module_getsymtab) \
-	X(dwfl_module_getsym_info) \
-	X(dwfl_module_addrdie) \
-	X(dwfl_module_nextcu) \
-	X(dwarf_ranges) \
-	X(dwarf_getsrc_die) \
-	X(dwarf_linesrc) \
-	X(dwarf_lineno) \
-	X(dwarf_linecol) \
-	X(dwarf_attr) \
-	X(dwarf_formstring) \
-	X(dwfl_build_id_find_elf) \
-	X(dwfl_standard_find_debuginfo) \
-	X(dwfl_offline_section_address)
-
-struct dwfl_functions {
-#define X(name) __typeof__(name) *name;
-	DWFL_LIST(X)
-#undef X
-};
 
 struct symbol {
 	uint64_t address;	/* of the file */
@@ -91,7 +62,7 @@ struct hp_symbols {
 	char **names;	/* beside model->functions; NULL = not asked for yet */
 	bool is_loaded;	/* was tried */
 	bool has_libdw;
-	struct dwfl_functions dw;
+	struct hp_dwarf dw;
 	Dwfl_Callbacks callbacks;
 };
 
@@ -139,7 +110,7 @@ static bool load_libdw(struct hp_symbols *symbols)
 	*(void **)&symbols->dw.name = dlsym(handle, #name); \
 	if (!symbols->dw.name) \
 		return false;
-	DWFL_LIST(X)
+	HP_DWARF_LIST(X)
 #undef X
 	symbols->callbacks = (Dwfl_Callbacks){
 		.find_elf = symbols->dw.dwfl_build_id_find_elf,
@@ -531,4 +502,43 @@ const char *hp_symbols_producer(struct hp_symbols *symbols, uint32_t function)
 const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object)
 {
 	return object < symbols->model->object_count ? symbols->objects[object].fault : NULL;
+}
+
+/* --- by address --- */
+
+const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t place, uint64_t address,
+			    uint64_t *start)
+{
+	struct object *object = object_at(symbols, place);
+	const struct symbol *symbol = object ? symbol_at(object, address) : NULL;
+	const struct symbol *end = object ? object->symbols + object->count : NULL;
+
+	/* Of several at one address the first is the best name, but may have no size. */
+	for (const struct symbol *s = symbol; s && s < end && s->address == symbol->address; s++)
+		if (address == s->address || address - s->address < s->size) {
+			*start = symbol->address;
+			return symbol->name;
+		}
+	return NULL;
+}
+
+char *hp_symbols_readable(const char *name)
+{
+	char *plain = demangled(name);
+	char *clean = hp_text_clean(plain);
+
+	free(plain);
+	return clean;
+}
+
+Dwarf_Die *hp_symbols_unit(struct hp_symbols *symbols, uint32_t place, uint64_t *address)
+{
+	struct object *object = object_at(symbols, place);
+
+	return object && object->module ? unit_at(symbols, object, address) : NULL;
+}
+
+const struct hp_dwarf *hp_symbols_dwarf(const struct hp_symbols *symbols)
+{
+	return &symbols->dw;
 }

@@ -56,4 +56,14 @@ bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object, uint64_t address
  */
 const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object);
 
+/*
+ * The symbol that holds `address` of an object: its name as in the file, and
+ * where it starts; NULL = none does.
+ */
+const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			    uint64_t *start);
+
+/* A fresh copy of a symbol's name as people read it. */
+char *hp_symbols_readable(const char *name);
+
 #endif

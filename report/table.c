@@ -336,6 +336,29 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 	fputs(note || is_cut ? ")\n" : "\n", out);
 }
 
+/* A sentence, in lines of whole words. */
+static void wrapped_write(const char *text, size_t most, FILE *out)
+{
+	size_t width = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char *word = hp_xprintf("%.*s", (int)length, text);
+		size_t more = hp_text_width(word) + (width ? 1 : 0);
+
+		if (width && width + more > most) {
+			fputc('\n', out);
+			more--;
+			width = 0;
+		}
+		fprintf(out, "%s%s", width ? " " : "", word);
+		width += more;
+		text += length + (text[length] == ' ');
+		free(word);
+	}
+	fputc('\n', out);
+}
+
 static bool section_write(struct hp_report *report, const struct hp_section *section,
 			  const struct hp_look *look, FILE *out)
 {
@@ -354,7 +377,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 		name_fit(&grid);
 		grid_write(&grid, out);
 	} else {
-		fprintf(out, "%s\n", section->empty(report));
+		wrapped_write(section->empty(report), look->width, out);
 	}
 	grid_release(&grid);
 	return grid.has_estimates;

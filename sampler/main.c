@@ -12,6 +12,7 @@
  *                 and stores are all that the root may still use.  A thread
  *                 waits on it and passes it on through an eventfd
  *   the report    `hotpath report` is done
+ *   a ring        samples have to be read
  *   the time      for the next look at the threads, at most 4 times a second;
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
  *
@@ -37,6 +38,7 @@
 #include "sampler/door.h"
 #include "sampler/end.h"
 #include "sampler/member.h"
+#include "sampler/perf.h"
 #include "sampler/watch.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
@@ -47,6 +49,7 @@
 #define EVENT_SOCKET (UINT64_C(1) << 40)
 #define EVENT_END_WORD (UINT64_C(2) << 40)
 #define EVENT_REPORT (UINT64_C(3) << 40)
+#define EVENT_RING (UINT64_C(4) << 40)
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
@@ -63,6 +66,7 @@ struct sampler {
 	char default_values[HP_DEFAULTS_MOST];
 	struct hp_members members;
 	struct hp_watcher watcher;
+	struct hp_perf perf;
 	struct hp_end end;
 	struct hp_deadline deadline;
 	enum root_state root;
@@ -152,11 +156,14 @@ static bool wait_for_root(struct hp_header *header)
 	return true;
 }
 
-/* True if a look at the threads is of use to anybody. */
-static bool has_threads_section(const char *report)
+/* True if what the section shows is of use to anybody. */
+static bool has_section(const char *report, const char *name)
 {
-	return !report || strstr(report, "auto") || strstr(report, "all") ||
-	       strstr(report, "threads");
+	const char *at = report ? strstr(report, name) : NULL;
+
+	if (at && at > report && at[-1] == '-' && (at == report + 1 || at[-2] == ','))
+		return false;
+	return !report || at || *report == '-' || strstr(report, "auto") || strstr(report, "all");
 }
 
 static bool sampler_init(struct sampler *sampler)
@@ -179,7 +186,12 @@ static bool sampler_init(struct sampler *sampler)
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
 			(uint32_t)sampler->settings.threads_interval_ms,
-			has_threads_section(sampler->settings.report));
+			has_section(sampler->settings.report, "threads"));
+	hp_perf_init(&sampler->perf, &sampler->segment, &sampler->settings, &sampler->members,
+		     has_section(sampler->settings.report, "functions-cpu"));
+	if (sampler->perf.record)
+		sampler->watcher.sampling =
+			hp_segment_offset(&sampler->segment, sampler->perf.record);
 	sampler->end.segment = &sampler->segment;
 	return sampler->epoll >= 0;
 }
@@ -233,6 +245,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	sampler->root = ROOT_ENDED;
 	scan_to_the_end(sampler);
 	hp_watcher_look(&sampler->watcher);
+	hp_perf_finish(&sampler->perf);
 	hp_clock_note(header);
 	sampler->reported_ticks = header->last.ticks;
 	/* Under a runner the root waits for no more than this. */
@@ -296,6 +309,8 @@ static void handle(struct sampler *sampler, uint64_t data)
 	case EVENT_REPORT:
 		report_ended(sampler);
 		break;
+	case EVENT_RING:	/* with all that is due */
+		break;
 	default:
 		member_ended(sampler, (uint32_t)data);
 	}
@@ -328,6 +343,8 @@ static void do_due(struct sampler *sampler)
 	uint64_t now = hp_clock_raw_ns();
 
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
+	if (sampler->root != ROOT_ENDED)
+		hp_perf_read(&sampler->perf);
 	if (now >= sampler->look_ns)
 		look(sampler);
 	else if (sampler->scan_ns && now >= sampler->scan_ns)
@@ -405,6 +422,8 @@ int main(void)
 	sampler.has_thread = start_thread(&sampler);
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
 		root_ends(&sampler, -1, true);	/* it was faster than us */
+	else
+		hp_perf_start(&sampler.perf, sampler.members.root_pid, sampler.epoll, EVENT_RING);
 	run(&sampler);
 	if (is_wanted_again(&sampler.settings) &&
 	    hp_members_outlived(&sampler.members, sampler.reported_ticks))

@@ -125,6 +125,7 @@ struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid)
 	member->next = *bucket;
 	*bucket = member;
 	members->count++;
+	members->added++;
 	watch(members, member);
 	return member;
 }

@@ -28,6 +28,7 @@ struct hp_member {
 	int pidfd;	/* -1 = none: asked at each look */
 	int status_fd;	/* watcher: /proc/PID/status; -1 = not open */
 	uint32_t threads;	/* watcher: live ones that it knows */
+	bool is_sampled;	/* perf: looked at */
 };
 
 /* A record that looked dead; buried if it still does at the next scan. */
@@ -42,6 +43,7 @@ struct hp_members {
 	const struct hp_segment *segment;
 	int epoll;
 	uint32_t count;
+	uint32_t added;	/* ever */
 	uint32_t foreign;	/* members of other PID namespaces, ever */
 	uint32_t unwatched;	/* live members without a pidfd */
 	uint32_t root_pid;	/* a copy: the header may be overwritten by a broken target */

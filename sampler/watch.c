@@ -524,8 +524,8 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 	uint64_t resident = 0;
 	uint32_t before = watcher->count;
 
-	if (!watcher->area)
-		watcher->area = area_new(watcher, FIRST_ROWS);
+	if (!watcher->area && (watcher->area = area_new(watcher, FIRST_ROWS)))
+		watcher->area->sampling = watcher->sampling;
 	if (!watcher->area || !watcher->threads)
 		return watcher->interval_ms;
 	look_at_known(watcher);

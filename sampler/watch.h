@@ -36,6 +36,7 @@ struct hp_watcher {
 	uint32_t fds_most;
 	uint32_t interval_ms;	/* wished, the least */
 	bool has_schedstat;	/* the kernel has it */
+	uint64_t sampling;	/* offset of hp_sampling, for the area; 0 = none */
 	bool has_threads;	/* false: only sizes and CPU of processes are noted */
 };
 

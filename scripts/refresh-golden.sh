@@ -24,7 +24,7 @@ record()
 	mkdir -p "$case" "$golden_place" || exit
 	"$compiler" -O2 -finstrument-functions "$@" -o "$program" "$source" -lm -lpthread || exit
 	HOTPATH_SEGMENT_SIZE=8M HOTPATH_SEGMENT_PATH=$golden_place/segment HOTPATH_OUTPUT_FORMAT=none \
-		"$golden_build/hotpath-run" "$program" >/dev/null || exit
+		HOTPATH_CPU=off "$golden_build/hotpath-run" "$program" >/dev/null || exit
 	gzip -9n <"$program" >"$case/program.gz"
 	gzip -9n <"$golden_place/segment" >"$case/segment.gz"
 	rm -f "$golden_place/segment"

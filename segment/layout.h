@@ -193,7 +193,12 @@ struct hp_text {
 	char bytes[];
 };
 
-enum hp_object_kind { HP_OBJECT_ELF = 1, HP_OBJECT_VDSO = 2, HP_OBJECT_ANONYMOUS = 3 };
+enum hp_object_kind {
+	HP_OBJECT_ELF = 1,
+	HP_OBJECT_VDSO = 2,
+	HP_OBJECT_ANONYMOUS = 3,	/* made at run time; `path` is where a compiler may have noted names */
+	HP_OBJECT_KERNEL = 4,
+};
 
 struct hp_object {
 	uint64_t next;	/* set once, as everything here */
@@ -425,7 +430,7 @@ struct hp_watch {
 	uint64_t rss_kb;	/* sampler: resident size of all live members, last look */
 	uint64_t rss_peak_kb;	/* sampler: VmHWM of the root, last look */
 	uint64_t root_cpu_ns;	/* sampler: CPU of the root process, last look */
-	uint64_t reserved[1];
+	uint64_t sampling;	/* sampler: offset of hp_sampling; 0 = nobody asked for it */
 };
 
 struct hp_watch_row {	/* follows struct hp_watch */
@@ -445,6 +450,72 @@ struct hp_watch_row {	/* follows struct hp_watch */
 	uint32_t is_member;	/* sampler: 0 = process without our library */
 	uint64_t start_time;	/* sampler: field 22 of stat; tells a reused tid */
 	uint64_t reserved[4];
+};
+
+/* Where samples of the CPU come from. */
+enum hp_sampling_source {
+	HP_SAMPLING_NONE = 0,
+	HP_SAMPLING_CYCLES = 1,	/* perf_event: the processor's cycle counter */
+	HP_SAMPLING_CLOCK = 2,	/* perf_event: the kernel's clock of CPU time */
+	HP_SAMPLING_TIMER = 3,	/* a CPU timer for each thread, in the target */
+};
+
+/* Why there are none. */
+enum hp_sampling_fault {
+	HP_SAMPLING_FINE = 0,
+	HP_SAMPLING_OFF = 1,	/* HOTPATH_CPU=off */
+	HP_SAMPLING_REFUSED = 2,	/* perf_event_open: `error` */
+	HP_SAMPLING_NO_RING = 3,	/* mmap of a ring: `error` */
+	HP_SAMPLING_GONE = 4,	/* the target had ended before it could be sampled */
+};
+
+/*
+ * What the sampler saw of the CPU.  Samples are summed up in a tree of stacks.
+ * Written by the sampler only.
+ */
+struct hp_sampling {
+	uint32_t source;	/* enum hp_sampling_source */
+	uint32_t fault;	/* enum hp_sampling_fault */
+	uint32_t error;	/* errno of it */
+	int32_t paranoid;	/* kernel.perf_event_paranoid; INT32_MIN = not known */
+	uint32_t frequency;	/* samples a second of CPU time, Hz */
+	uint32_t has_kernel;	/* 1 = time in the kernel is sampled too */
+	uint32_t stack_size;	/* bytes of the stack that are copied; 0 = frame pointers */
+	uint32_t ring_size;	/* bytes for each CPU */
+	uint64_t samples;	/* taken */
+	uint64_t cpu_ns;	/* that they stand for */
+	uint64_t lost;	/* records that did not fit into the rings */
+	uint64_t folded;	/* samples that are counted without their stack: no room for it */
+
+	uint64_t complete;	/* samples whose stack reaches the first function of the thread */
+	uint64_t cut;	/* samples whose stack is longer than what was copied */
+	uint64_t nodes;	/* offset of the first hp_stack_chunk */
+	uint64_t node_count;
+	uint64_t reserved[4];
+};
+
+/*
+ * A place in code, called from the place `parent`: a node of the tree of
+ * stacks.  Node 0 is the root, which is no place.
+ */
+struct hp_stack_node {
+	uint64_t address;	/* set once: ELF address, of a caller the return address - 1; else the plain address */
+	uint32_t object;	/* set once: offset / HP_LINE of hp_object; 0 = not known */
+	uint32_t parent;	/* set once: number of a node, lower than its own */
+	uint64_t samples;	/* sampler: of which this is the innermost place */
+	uint64_t cpu_ns;	/* sampler: that they stand for */
+	uint64_t waits;	/* sampler: times that a thread gave up the CPU here */
+	uint64_t blocked_ns;	/* sampler: until it was back */
+	uint64_t reserved[2];
+};
+
+/* Nodes are numbered through all chunks. */
+struct hp_stack_chunk {
+	uint64_t next;	/* sampler: once it is full */
+	uint32_t capacity;	/* set once */
+	uint32_t count;	/* sampler: nodes in use */
+	uint64_t reserved[6];
+	struct hp_stack_node nodes[];
 };
 
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock cannot be shared this way");
@@ -470,5 +541,8 @@ static_assert(sizeof(struct hp_row) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_row, function) == 64, "one line is all a usual call touches");
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_stack_chunk) == 64, "format: readers rely on it");
 
 #endif

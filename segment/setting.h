@@ -39,6 +39,8 @@ enum hp_output_format {
 };
 
 enum hp_sort { HP_SORT_TOTAL = 0, HP_SORT_SELF, HP_SORT_CALLS, HP_SORT_NAME };
+enum hp_cpu_source { HP_CPU_AUTO = 0, HP_CPU_PERF, HP_CPU_TIMER, HP_CPU_SAMPLY, HP_CPU_OFF };
+enum hp_unwind { HP_UNWIND_AUTO = 0, HP_UNWIND_CFI, HP_UNWIND_FP };
 enum hp_color { HP_COLOR_AUTO = 0, HP_COLOR_ALWAYS, HP_COLOR_NEVER };
 
 struct hp_percentiles {
@@ -59,6 +61,9 @@ struct hp_settings {
 	uint32_t no_follow;
 	uint32_t is_verbose;
 	uint32_t disable_hints;
+	uint32_t cpu;	/* enum hp_cpu_source */
+	uint32_t cpu_is_inclusive;
+	uint32_t unwind;	/* enum hp_unwind */
 	uint64_t limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t functions_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
@@ -66,6 +71,7 @@ struct hp_settings {
 	uint64_t logs_limit;
 	uint64_t segment_size;
 	uint64_t threads_interval_ms;
+	uint64_t cpu_hz;
 	uint64_t keep;	/* runs; 0 = none */
 	uint64_t shutdown_ms;	/* 0 = never */
 	const char *report;	/* names of sections; NULL = auto */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu.h - samples by function: who was on the CPU, and on whose behalf.
+ *
+ * Every place of the tree of stacks becomes one or several functions: those that
+ * were inlined there, and the one whose code it is.  Parts that a compiler split
+ * off (NAME.cold, NAME.part.0) are counted as NAME.
+ */
+#ifndef HP_REPORT_CPU_H
+#define HP_REPORT_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/report.h"
+#include "report/section.h"
+
+struct hp_cpu_function {
+	char *name;	/* as people read it */
+	uint32_t object;	/* HP_NONE = none */
+	uint32_t instrumented;	/* place in the model's functions; HP_NONE = it is not */
+	uint64_t self_ns;	/* of samples: innermost, or innermost of the instrumented ones */
+	uint64_t self_samples;
+	uint64_t total_ns;	/* of samples that have it on the stack */
+	uint64_t total_samples;
+	uint32_t stamp;
+};
+
+/* A function at a place, and where in the source the place is. */
+struct hp_cpu_frame {
+	uint32_t function;
+	int line;
+	const char *file;	/* NULL = not known */
+};
+
+/* An address of an object that is on some stack: its frames, the innermost first. */
+struct hp_cpu_place {
+	uint32_t object;	/* the first of those that are the same file; HP_NONE = none */
+	uint32_t first;	/* in the list of frames */
+	uint32_t count;
+	uint64_t address;
+	uint64_t start;	/* of the symbol that holds it; 0 = not known */
+};
+
+struct hp_cpu {
+	struct hp_cpu_function *functions;
+	size_t function_count;
+	struct hp_cpu_frame *frames;
+	size_t frame_count;
+	struct hp_cpu_place *places;
+	size_t place_count;
+	uint32_t *of_stack;	/* place of each stack of the model; [0] is none */
+	uint64_t total_ns;
+	uint64_t total_samples;
+	uint64_t attributed_ns;	/* to functions that are rows */
+};
+
+/* Made when it is asked for first. */
+struct hp_cpu *hp_report_cpu(struct hp_report *report);
+void hp_cpu_free(struct hp_cpu *cpu);
+
+/* For the table of sections; see section.h. */
+#define HP_CPU_COLUMNS 8
+extern const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS];
+void hp_cpu_fill(struct hp_report *report, struct hp_list *list);
+bool hp_cpu_has_data(const struct hp_report *report);
+const char *hp_cpu_describe(const struct hp_report *report);
+const char *hp_cpu_note(struct hp_report *report);
+const char *hp_cpu_empty(struct hp_report *report);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_model.h - what a segment says of samples, as plain structs.
+ */
+#ifndef HP_REPORT_CPU_MODEL_H
+#define HP_REPORT_CPU_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/map.h"
+#include "report/reader.h"
+
+/* A place in code below the places that lead to it. */
+struct hp_model_stack {
+	uint64_t address;	/* in the object; the plain one if that is not known */
+	uint32_t object;	/* place in the model's objects, or HP_NONE */
+	uint32_t parent;	/* lower than its own; the root's is 0 */
+	uint64_t samples;	/* of which this is the innermost place */
+	uint64_t cpu_ns;
+	uint64_t waits;
+	uint64_t blocked_ns;
+};
+
+struct hp_model_sampling {
+	bool is_there;	/* samples were asked for */
+	struct hp_sampling record;
+	struct hp_model_stack *stacks;	/* [0] = root */
+	size_t stack_count;
+};
+
+/* `objects` leads from offsets to places + 1. */
+void hp_model_sampling_init(struct hp_model_sampling *sampling, struct hp_reader *reader,
+			    uint64_t offset, const struct hp_map *objects);
+void hp_model_sampling_release(struct hp_model_sampling *sampling);
+
+#endif

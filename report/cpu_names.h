@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_names.h - names of code that is in no file: the kernel's (/proc/kallsyms)
+ * and what a compiler made at run time (/tmp/perf-PID.map, which V8, the JVM,
+ * LuaJIT and others write on demand).
+ */
+#ifndef HP_REPORT_CPU_NAMES_H
+#define HP_REPORT_CPU_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hp_names {
+	char *text;
+	struct hp_name_entry *entries;	/* by address */
+	size_t count;
+};
+
+/* Empty where the file cannot be read, hides its addresses, or is not to be trusted. */
+void hp_names_init_kernel(struct hp_names *names);
+void hp_names_init_map(struct hp_names *names, const char *path);
+void hp_names_release(struct hp_names *names);
+
+/* NULL = not known. */
+const char *hp_names_at(const struct hp_names *names, uint64_t address);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_section.c - the section functions-cpu: its rows, its columns, and why there are none.
+ *
+ * `Samples` is microseconds of CPU, as it is in the crate hotpath: what the
+ * samples stand for.  Plain counts are in `raw` of JSON.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/cpu.h"
+#include "report/format.h"
+#include "report/memory.h"
+
+#define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
+#define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
+
+#define UNUSED(x) (void)(x)
+
+static const struct hp_sampling *record_of(const struct hp_report *report)
+{
+	return &report->model.sampling.record;
+}
+
+bool hp_cpu_has_data(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+
+	if (!report->model.sampling.is_there || record->fault == HP_SAMPLING_OFF)
+		return false;
+	return record->fault ? report->model.cpu_ns >= LONG_NS : record->samples >= FEW;
+}
+
+const char *hp_cpu_describe(const struct hp_report *report)
+{
+	return report->settings->cpu_is_inclusive
+		       ? "CPU sampling attribution per function (inclusive)."
+		       : "CPU sampling attribution per function (exclusive).";
+}
+
+const char *hp_cpu_note(struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+	struct hp_text_cell total, lost;
+
+	if (!record->samples)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf("%s total samples%s%s%s%s",
+				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
+				  record->has_kernel ? "" : ", user code only",
+				  record->lost ? ", " : "",
+				  record->lost ? hp_format_count(&lost, record->lost) : "",
+				  record->lost ? " lost" : "");
+	return report->text;
+}
+
+/* --- why there are none --- */
+
+static char *refused_text(const struct hp_sampling *record)
+{
+	if (record->error == ENOSYS)
+		return hp_xstrdup("this kernel has no perf_event_open, or a seccomp filter hides "
+				  "it: docker run --security-opt seccomp=unconfined");
+	if (record->error == EMFILE)
+		return hp_xstrdup("an event for each thread and CPU takes more files than "
+				  "`ulimit -n` allows");
+	if (record->error != EACCES && record->error != EPERM)
+		return hp_xprintf("perf_event_open failed: %s", strerror((int)record->error));
+	if (record->paranoid > 2)
+		return hp_xprintf("perf_event_open is not permitted: kernel.perf_event_paranoid "
+				  "is %d; sysctl kernel.perf_event_paranoid=2 allows samples of "
+				  "user code, 1 of the kernel too",
+				  (int)record->paranoid);
+	return hp_xstrdup("perf_event_open is not permitted by a seccomp filter, as containers "
+			  "have: docker run --security-opt seccomp=unconfined, or "
+			  "--cap-add=PERFMON");
+}
+
+static char *reason_text(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+	struct hp_text_cell cell;
+
+	if (!report->model.sampling.is_there)
+		return hp_xstrdup(report->model.reader.header.sampler_area
+					  ? "the CPU was not sampled: HOTPATH_REPORT had no "
+					    "functions-cpu when the program ran"
+					  : "the CPU was not sampled: the helper process did not "
+					    "come up before the end");
+	switch (record->fault) {
+	case HP_SAMPLING_OFF:
+		return hp_xstrdup("HOTPATH_CPU=off: no samples were taken");
+	case HP_SAMPLING_REFUSED:
+		return refused_text(record);
+	case HP_SAMPLING_NO_RING:
+		return hp_xprintf("no memory for samples (%s): more of it may be locked with "
+				  "sysctl kernel.perf_event_mlock_kb or ulimit -l",
+				  strerror((int)record->error));
+	case HP_SAMPLING_GONE:
+		return hp_xstrdup("the program had ended before it could be sampled");
+	default:
+		break;
+	}
+	if (record->samples)
+		return hp_xstrdup("no sample was attributed to an instrumented function");
+	return hp_xprintf("no sample was taken: one comes for each %s of CPU time",
+			  hp_format_time(&cell, record->frequency
+							? 1e9 / (double)record->frequency
+							: 1e6));
+}
+
+const char *hp_cpu_empty(struct hp_report *report)
+{
+	char *text = reason_text(report);
+
+	free(report->text);
+	report->text = text;
+	return text;
+}
+
+/* --- rows --- */
+
+static uint64_t weight_of(const struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return report->settings->cpu_is_inclusive ? f->total_ns : f->self_ns;
+}
+
+static bool is_wrapper(const struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return report->wrapper && f->instrumented != HP_NONE &&
+	       &report->model.functions[f->instrumented] == report->wrapper;
+}
+
+static const char *name_of(struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return f->instrumented == HP_NONE
+		       ? f->name
+		       : hp_report_name(report, &report->model.functions[f->instrumented]);
+}
+
+/* The wrapper first, then by weight, then by name. */
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct hp_cpu_function *a = *(const struct hp_cpu_function *const *)left;
+	const struct hp_cpu_function *b = *(const struct hp_cpu_function *const *)right;
+	struct hp_report *report = context;
+	uint64_t x = weight_of(report, a), y = weight_of(report, b);
+
+	if (is_wrapper(report, a) != is_wrapper(report, b))
+		return is_wrapper(report, a) ? -1 : 1;
+	if (x != y)
+		return x < y ? 1 : -1;
+	return strcmp(name_of(report, a), name_of(report, b));
+}
+
+static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
+{
+	if (is_wrapper(report, f))
+		return !report->settings->exclude_wrapper;
+	return weight_of(report, f) &&
+	       (!report->has_functions || f->instrumented != HP_NONE) &&
+	       hp_focus_lets(&report->focus, name_of(report, f));
+}
+
+void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_cpu *cpu = hp_report_cpu(report);
+
+	list->rows = hp_xcalloc(cpu->function_count, sizeof(*list->rows));
+	list->total = 0;
+	for (size_t i = 0; i < cpu->function_count; i++)
+		if (is_shown(report, &cpu->functions[i]))
+			list->rows[list->total++] = &cpu->functions[i];
+	if (list->total)
+		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
+	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+}
+
+/* --- columns --- */
+
+#define FUNCTION(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+
+FUNCTION(row_id)
+{
+	UNUSED(percentile);
+	value->number =
+		(double)((const struct hp_cpu_function *)row - report->cpu->functions) + 1;
+}
+
+FUNCTION(row_name)
+{
+	UNUSED(percentile);
+	value->text = name_of(report, row);
+}
+
+FUNCTION(row_samples)
+{
+	UNUSED(percentile);
+	value->number = (double)(weight_of(report, row) / 1000);
+}
+
+FUNCTION(row_share)
+{
+	uint64_t total = report->cpu->total_ns;
+
+	UNUSED(percentile);
+	value->number = total ? 100 * (double)weight_of(report, row) / (double)total : 0;
+}
+
+FUNCTION(row_self)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->self_ns;
+}
+
+FUNCTION(row_total)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->total_ns;
+}
+
+FUNCTION(row_self_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->self_samples;
+}
+
+FUNCTION(row_total_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->total_samples;
+}
+
+const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = row_id },
+	{ "Function", "name", "name", HP_UNIT_NAME, row_name, false, false },
+	{ "Samples", "samples", "samples_us", HP_UNIT_COUNT, row_samples, false, false },
+	{ "% Total", "percent", "percent", HP_UNIT_SHARE, row_share, false, false },
+	{ "Self", NULL, "self_ns", HP_UNIT_TIME, row_self, false, false },
+	{ "Inclusive", NULL, "inclusive_ns", HP_UNIT_TIME, row_total, false, false },
+	{ .raw = "self_samples", .unit = HP_UNIT_NUMBER, .get = row_self_count },
+	{ .raw = "inclusive_samples", .unit = HP_UNIT_NUMBER, .get = row_total_count },
+};
+

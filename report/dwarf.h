@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf.h - libdw, loaded when it is needed, and debug information by address.
+ *
+ * For the files that read debug information beside symbol.c, which owns all.
+ */
+#ifndef HP_REPORT_DWARF_H
+#define HP_REPORT_DWARF_H
+
+#include <elfutils/libdwfl.h>
+
+#include "report/symbol.h"
+
+/* What we need of libdw, loaded by name. */
+#define HP_DWARF_LIST(X) \
+	X(dwfl_begin) \
+	X(dwfl_end) \
+	X(dwfl_report_offline) \
+	X(dwfl_report_end) \
+	X(dwfl_module_build_id) \
+	X(dwfl_module_getelf) \
+	X(dwfl_module_getsymtab) \
+	X(dwfl_module_getsym_info) \
+	X(dwfl_module_addrdie) \
+	X(dwfl_module_nextcu) \
+	X(dwarf_ranges) \
+	X(dwarf_getsrc_die) \
+	X(dwarf_linesrc) \
+	X(dwarf_lineno) \
+	X(dwarf_linecol) \
+	X(dwarf_attr) \
+	X(dwarf_attr_integrate) \
+	X(dwarf_child) \
+	X(dwarf_siblingof) \
+	X(dwarf_tag) \
+	X(dwarf_dieoffset) \
+	X(dwarf_diename) \
+	X(dwarf_getsrcfiles) \
+	X(dwarf_filesrc) \
+	X(dwarf_formstring) \
+	X(dwarf_formudata) \
+	X(dwfl_build_id_find_elf) \
+	X(dwfl_standard_find_debuginfo) \
+	X(dwfl_offline_section_address)
+
+struct hp_dwarf {
+#define X(name) __typeof__(name) *name;
+	HP_DWARF_LIST(X)
+#undef X
+};
+
+/*
+ * The compilation unit of the object's `address`, which becomes the one that its
+ * debug information has; NULL = there is none.
+ */
+Dwarf_Die *hp_symbols_unit(struct hp_symbols *symbols, uint32_t object, uint64_t *address);
+
+/* Only after a unit was found. */
+const struct hp_dwarf *hp_symbols_dwarf(const struct hp_symbols *symbols);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf.c - see perf.h.
+ */
+#include "sampler/perf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sampler/proc.h"
+#include "segment/clock.h"
+
+#define RING_SIZE (UINT64_C(256) << 10)	/* of chains: seconds of them */
+#define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
+#define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
+#define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
+
+static bool read_number(const char *path, long *number)
+{
+	char text[64], *end;
+
+	if (hp_proc_read(path, text, sizeof(text)) <= 0)
+		return false;
+	*number = strtol(text, &end, 10);
+	return end != text;
+}
+
+void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
+		  const struct hp_settings *settings, const struct hp_members *members,
+		  bool is_wanted)
+{
+	long paranoid;
+
+	memset(perf, 0, sizeof(*perf));
+	perf->segment = segment;
+	perf->settings = settings;
+	perf->members = members;
+	if (!is_wanted)
+		return;
+	uint64_t offset = hp_segment_take(segment, sizeof(*perf->record), HP_LINE);
+	perf->record = hp_segment_at(segment, offset, sizeof(*perf->record));
+	if (!perf->record)
+		return;
+	perf->record->paranoid = INT32_MIN;
+	if (read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid))
+		perf->record->paranoid = (int32_t)paranoid;
+}
+
+static void fail(struct hp_perf *perf, enum hp_sampling_fault fault, int error)
+{
+	perf->record->fault = fault;
+	perf->record->error = (uint32_t)error;
+}
+
+void hp_perf_release(struct hp_perf *perf)
+{
+	for (uint32_t i = 0; i < perf->fd_count; i++)
+		close(perf->fds[i]);
+	free(perf->fds);
+	perf->fds = NULL;
+	perf->fd_count = perf->fd_room = 0;
+	hp_perf_rings_release(&perf->rings);
+	hp_samples_release(&perf->samples);
+	perf->is_open = false;
+}
+
+/* ---- which event ---- */
+
+struct choice {
+	uint32_t source;
+	uint32_t type;
+	uint64_t config;
+};
+
+static const struct choice choices[] = {
+	{ HP_SAMPLING_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ HP_SAMPLING_CLOCK, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+};
+
+#define CHOICES (sizeof(choices) / sizeof(choices[0]))
+
+static uint64_t frequency_of(const struct hp_settings *settings)
+{
+	long most;
+
+	if (read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) && most > 0 &&
+	    (uint64_t)most < settings->cpu_hz)
+		return (uint64_t)most;
+	return settings->cpu_hz;
+}
+
+static void attr_make(struct hp_perf *perf, const struct choice *choice, bool has_kernel)
+{
+	struct perf_event_attr *attr = &perf->attr;
+
+	hp_perf_attr_init(attr, choice->type, choice->config);
+	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+	attr->freq = 1;
+	attr->sample_freq = frequency_of(perf->settings);
+	attr->inherit = 1;
+	/* Other processes are sampled only if they are to be recorded. */
+	attr->inherit_thread = perf->settings->no_follow || perf->settings->only;
+	attr->exclude_kernel = attr->exclude_callchain_kernel = !has_kernel;
+	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;
+}
+
+/* True if the attributes can never be opened on this machine, whoever asks. */
+static bool is_missing(int error)
+{
+	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV || error == -EINVAL;
+}
+
+static bool is_forbidden(int error)
+{
+	return error == -EACCES || error == -EPERM;
+}
+
+/* Opens the first event that this machine has and this user may open; its descriptor or -errno. */
+static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
+{
+	int error = -ENOENT;
+
+	for (size_t i = 0; i < CHOICES; i++) {
+		for (int has_kernel = 1; has_kernel >= 0; has_kernel--) {
+			attr_make(perf, &choices[i], has_kernel);
+			error = hp_perf_open(&perf->attr, (int)tid, (int)cpu, -1);
+			if (error >= 0) {
+				perf->record->source = choices[i].source;
+				perf->record->has_kernel = (uint32_t)has_kernel;
+				return error;
+			}
+			if (!is_forbidden(error))
+				break;
+		}
+		if (!is_missing(error))
+			break;
+	}
+	return error;
+}
+
+/* ---- opening ---- */
+
+static bool fd_keep(struct hp_perf *perf, int fd)
+{
+	if (perf->fd_count == perf->fd_room) {
+		uint32_t room = perf->fd_room ? perf->fd_room * 2 : 16;
+		int *fds = realloc(perf->fds, room * sizeof(*fds));
+
+		if (!fds)
+			return false;
+		perf->fds = fds;
+		perf->fd_room = room;
+	}
+	perf->fds[perf->fd_count++] = fd;
+	return true;
+}
+
+/* Samples of a thread on one CPU, into the ring of that CPU.  Returns 0 or -errno. */
+static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
+{
+	int fd = perf->is_open ? hp_perf_open(&perf->attr, (int)tid, (int)ring->cpu, -1)
+			       : first_open(perf, tid, ring->cpu);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 || !fd_keep(perf, fd)) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	perf->is_open = true;
+	return 0;
+}
+
+static int thread_open(struct hp_perf *perf, uint32_t tid)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < perf->rings.count && !error; i++)
+		error = event_open(perf, tid, &perf->rings.list[i]);
+	return error;
+}
+
+/* True if the thread is among the ones that were opened. */
+static bool is_known(const uint32_t *tids, uint32_t count, uint32_t tid)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (tids[i] == tid)
+			return true;
+	return false;
+}
+
+struct attachment {
+	uint32_t *tids;
+	uint32_t count;
+	uint32_t room;
+	int error;
+};
+
+/* Opens events on the threads that are new; returns how many. */
+static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment *a)
+{
+	uint32_t before = a->count;
+	struct dirent *entry;
+	char path[64];
+
+	hp_proc_path(path, pid, "task");
+	DIR *folder = opendir(path);
+	while (folder && !a->error && (entry = readdir(folder))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (!tid || is_known(a->tids, a->count, tid))
+			continue;
+		if (a->count == a->room) {
+			uint32_t *tids = realloc(a->tids, (a->room * 2 + 16) * sizeof(*tids));
+
+			if (!tids)
+				break;
+			a->tids = tids;
+			a->room = a->room * 2 + 16;
+		}
+		a->tids[a->count++] = tid;
+		a->error = thread_open(perf, tid);
+		if (a->error == -ESRCH)	/* it has ended */
+			a->error = 0;
+	}
+	if (folder)
+		closedir(folder);
+	return a->count - before;
+}
+
+/*
+ * All threads of a process.  A thread that is started by one which has no event
+ * yet has none either, so the list is read until it brings nothing new.
+ * Returns 0 or -errno.
+ */
+static int process_open(struct hp_perf *perf, uint32_t pid)
+{
+	struct attachment a = { .count = 0 };
+
+	for (int i = 0; i < ROUNDS_MOST && !a.error; i++)
+		if (!round_open(perf, pid, &a))
+			break;
+	free(a.tids);
+	return a.error ? a.error : a.count ? 0 : -ESRCH;
+}
+
+static size_t ring_size(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t size = RING_SIZE;
+
+	while (size * (uint64_t)(cpus > 0 ? cpus : 1) > RINGS_MOST)
+		size /= 2;
+	return (size_t)size;
+}
+
+void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
+{
+	int error;
+
+	if (!perf->record)
+		return;
+	if (perf->settings->cpu == HP_CPU_OFF) {
+		fail(perf, HP_SAMPLING_OFF, 0);
+		return;
+	}
+	error = hp_perf_rings_init(&perf->rings, ring_size());
+	if (error) {
+		fail(perf, is_forbidden(error) || error == -ENOSYS ? HP_SAMPLING_REFUSED
+								   : HP_SAMPLING_NO_RING,
+		     -error);
+		return;
+	}
+	if (!hp_samples_init(&perf->samples, perf->segment, perf->record)) {
+		fail(perf, HP_SAMPLING_NO_RING, ENOMEM);
+		return;
+	}
+	error = process_open(perf, pid);
+	if (!perf->is_open) {
+		fail(perf, error == -ESRCH ? HP_SAMPLING_GONE : HP_SAMPLING_REFUSED, -error);
+		hp_perf_release(perf);
+		return;
+	}
+	perf->record->frequency = (uint32_t)perf->attr.sample_freq;
+	perf->record->ring_size = (uint32_t)perf->rings.list[0].size;
+	perf->samples.sample_type = perf->attr.sample_type;
+	if (perf->record->source != HP_SAMPLING_CLOCK)
+		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
+	for (uint32_t i = 0; i < perf->rings.count; i++) {
+		struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
+
+		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
+	}
+}
+
+/* ---- reading ---- */
+
+/*
+ * A member that no record told of was not forked by a process that has events:
+ * it gets its own.
+ */
+static void meet(struct hp_perf *perf)
+{
+	if (perf->met == perf->members->added)
+		return;
+	perf->met = perf->members->added;
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (struct hp_member *m = perf->members->buckets[i]; m; m = m->next) {
+			if (m->is_sampled)
+				continue;
+			m->is_sampled = true;
+			if (m->pid != perf->members->root_pid &&
+			    !hp_space_known(&perf->samples.spaces, m->pid))
+				process_open(perf, m->pid);
+		}
+}
+
+void hp_perf_read(struct hp_perf *perf)
+{
+	if (!perf->is_open)
+		return;
+	hp_perf_rings_read(&perf->rings, hp_clock_raw_ns() - LATE_NS, hp_samples_handle,
+			   &perf->samples);
+	meet(perf);
+}
+
+void hp_perf_finish(struct hp_perf *perf)
+{
+	if (perf->is_open)
+		hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle,
+				   &perf->samples);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf.h - samples of what the session's threads do with the CPU, by perf_event.
+ *
+ * Counters of the kernel are opened on the root process as soon as it is known,
+ * for each CPU, and inherited by all that it starts: threads and processes are
+ * sampled from their birth, without a signal, a stop or a trace.  A process that
+ * joined the session otherwise gets its own.  Everything is read from rings when
+ * they fill, and with each look of the sampler.
+ */
+#ifndef HP_SAMPLER_PERF_H
+#define HP_SAMPLER_PERF_H
+
+#include "sampler/member.h"
+#include "sampler/perf_ring.h"
+#include "sampler/sample.h"
+#include "segment/setting.h"
+
+struct hp_perf {
+	const struct hp_segment *segment;
+	const struct hp_settings *settings;
+	const struct hp_members *members;
+	struct hp_sampling *record;	/* NULL = nobody wants samples */
+	struct hp_perf_rings rings;
+	struct hp_samples samples;
+	struct perf_event_attr attr;	/* of the events, once one could be opened */
+	bool is_open;
+	uint32_t met;	/* members that were looked at */
+	int *fds;	/* of the events */
+	uint32_t fd_count;
+	uint32_t fd_room;
+};
+
+/* `is_wanted`: a section that is reported needs samples. */
+void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
+		  const struct hp_settings *settings, const struct hp_members *members,
+		  bool is_wanted);
+void hp_perf_release(struct hp_perf *perf);
+
+/* Begins with the root.  Rings that fill wake the epoll with this data. */
+void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data);
+
+/* Reads what there is; samples of members that joined since are taken from now on. */
+void hp_perf_read(struct hp_perf *perf);
+
+/* The same to the last record: the report follows. */
+void hp_perf_finish(struct hp_perf *perf);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_ring.h - the rings that the kernel writes samples to, one for each CPU.
+ *
+ * A ring belongs to an event that counts nothing and never ends, of our own
+ * process, so events of any number of threads can share it and none of them
+ * decides how long it lives.  The records of all rings are read in the order of
+ * their times: a sample is worth nothing before the mapping it lies in is known.
+ */
+#ifndef HP_SAMPLER_PERF_RING_H
+#define HP_SAMPLER_PERF_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What each event has to ask for, so that records can be sorted and told apart:
+ * SAMPLE begins with the identifier, all others end with tid, time, identifier.
+ */
+#define HP_PERF_COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+#define HP_PERF_RECORD_MOST 65536
+
+struct hp_perf_ring {
+	int fd;	/* of the event that has it */
+	uint32_t cpu;
+	struct perf_event_mmap_page *page;
+	uint8_t *data;
+	size_t size;	/* of the data, a power of two */
+	uint64_t head;	/* end of what may be read now */
+	uint64_t tail;
+	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
+};
+
+struct hp_perf_rings {
+	struct hp_perf_ring *list;
+	uint32_t count;
+	uint8_t *copy;	/* HP_PERF_RECORD_MOST bytes for a record that goes round the end */
+};
+
+/*
+ * Rings of up to `size` bytes, a power of two, on all CPUs; smaller ones where
+ * the kernel does not give that much.  Returns 0 or -errno.
+ */
+int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size);
+void hp_perf_rings_release(struct hp_perf_rings *rings);
+
+/* What every event of ours has: clock, times, the place to wake us. */
+void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);
+
+int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
+
+typedef void (*hp_perf_handler)(void *context, const struct perf_event_header *record);
+
+/*
+ * Gives every record up to `until` (CLOCK_MONOTONIC_RAW) to the handler, in the
+ * order of their times.  Returns how many.
+ */
+uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf_handler handler,
+			    void *context);
+
+/* True if one is filled more than half. */
+bool hp_perf_rings_are_full(const struct hp_perf_rings *rings);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample.h - what the kernel's records mean: stacks for the tree, mappings,
+ * forks, images, losses.
+ */
+#ifndef HP_SAMPLER_SAMPLE_H
+#define HP_SAMPLER_SAMPLE_H
+
+#include <linux/perf_event.h>
+
+#include "sampler/sample_space.h"
+#include "sampler/sample_tree.h"
+
+/* Registers that samples carry, and their places in them. */
+#if defined(__aarch64__)
+#define HP_SAMPLE_REGISTERS (UINT64_C(1) << 29 | UINT64_C(1) << 31 | UINT64_C(1) << 32)
+#else
+#define HP_SAMPLE_REGISTERS (UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 8)
+#endif
+enum { HP_SAMPLE_FP, HP_SAMPLE_SP, HP_SAMPLE_PC, HP_SAMPLE_REGISTER_COUNT };
+
+struct hp_samples {
+	struct hp_sampling *record;
+	struct hp_sample_tree tree;
+	struct hp_spaces spaces;
+	uint64_t sample_type;	/* of the events that sample */
+	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
+	struct hp_place places[HP_STACK_MOST];
+	uint32_t place_count;
+};
+
+/* Returns false if there is no memory. */
+bool hp_samples_init(struct hp_samples *samples, const struct hp_segment *segment,
+		     struct hp_sampling *record);
+void hp_samples_release(struct hp_samples *samples);
+
+/* For hp_perf_rings_read; the context is a struct hp_samples. */
+void hp_samples_handle(void *samples, const struct perf_event_header *record);
+
+#endif

@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# cpu.bats - samples of the CPU: whose they are, and what is said where there are none.
+
+load helper
+
+# Three quarters of the work in `heavy`, one in what is inlined into `light`.
+setup_file()
+{
+	compile known -O2 <<-'END' -fno-instrument-functions
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static volatile unsigned long sink;
+		__attribute__((noinline)) static void work(long n)
+		{
+			for (long i = 0; i < n; i++)
+				sink += (unsigned long)i * 7;
+		}
+		static inline __attribute__((always_inline)) void inlined(long n)
+		{
+			for (long i = 0; i < n; i++)
+				sink += (unsigned long)i * 7;
+		}
+		__attribute__((noinline)) static void heavy(long n)
+		{
+			work(n);
+			sink++;
+		}
+		__attribute__((noinline)) static void light(long n)
+		{
+			inlined(n);
+			sink++;
+		}
+		__attribute__((noinline)) static void *run(void *argument)
+		{
+			for (long i = 0; i < (long)argument; i++) {
+				heavy(750000);
+				light(250000);
+			}
+			return NULL;
+		}
+		int main(int argc, char **argv)
+		{
+			long rounds = argc > 1 ? atol(argv[1]) : 300;
+			pthread_t thread;
+			if (argc > 2 && *argv[2] == 't') {
+				pthread_create(&thread, NULL, run, (void *)rounds);
+				pthread_join(thread, NULL);
+			} else if (argc > 2 && *argv[2] == 'f') {
+				if (fork() == 0)
+					_exit(run((void *)rounds) != NULL);
+				wait(NULL);
+			} else {
+				run((void *)rounds);
+			}
+			return 0;
+		}
+	END
+	sed 's/-fno-instrument-functions//' "$T/known.c" | gcc -x c -g -O2 \
+		-finstrument-functions -o "$T/hooked" - -lpthread
+	gcc -O2 -o "$T/refuse" "$ROOT/test/behave/programs/refuse.c"
+	if perf_is_allowed; then touch "$T/allowed"; fi
+}
+
+# One system call: perf_event_open of ourselves, user code only.
+perf_is_allowed()
+{
+	compile allowed -fno-instrument-functions <<-'END'
+		#include <linux/perf_event.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+				.size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
+				.exclude_kernel = 1 };
+			return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) < 0;
+		}
+	END
+	"$T/allowed"
+}
+
+# Where samples cannot be taken, the reason must be told instead.
+needs_perf()
+{
+	[ -e "$T/allowed" ] && return
+	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 10 2>"$T/none"
+	grep -q "perf_event_open" "$T/none" || { cat "$T/none"; return 1; }
+	skip "perf_event_open is refused here; the report says so"
+}
+
+# value FILTER - of the JSON report in $T/json.
+value()
+{
+	python3 - "$T/json" "$1" <<-'END'
+		import json, sys
+		cpu = json.load(open(sys.argv[1]))["functions_cpu"]
+		rows = {row["name"]: row for row in cpu["raw"]}
+		def part(name, key="self_ns"):
+		    return 100 * rows.get(name, {}).get(key, 0) / max(1, cpu["total_samples"] * 1000)
+		print(eval(sys.argv[2]))
+	END
+}
+
+profile()
+{
+	HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$@"
+}
+
+# The work is 3 : 1, and so are samples: 600 or more, so 6 points are more than 3 sigma.
+shares_are_right()
+{
+	value "(part('work'), part('inlined'), part('heavy'), cpu['sample_count'])"
+	[ "$(value "abs(part('work') - 75) < 6 and abs(part('inlined') - 25) < 6")" = True ]
+	[ "$(value "part('heavy') < 2")" = True ]
+}
+
+@test "cpu: a program that was not recompiled, by function, inlined ones too" {
+	needs_perf
+	profile "$T/known" 400
+	shares_are_right
+	[ "$(value "cpu['lost_count']")" = 0 ]
+}
+
+@test "cpu: of instrumented functions, the innermost one gets the sample" {
+	needs_perf
+	profile "$T/hooked" 400
+	shares_are_right
+	[ "$(value "len(rows) == len(cpu['raw'])")" = True ]
+	[ "$(value "sorted(set(rows) - {'hooked::main'} - {'work', 'inlined', 'heavy', 'light', 'run'})")" = "[]" ]
+}
+
+@test "cpu: threads and forked processes are sampled from their birth" {
+	needs_perf
+	profile "$T/known" 300 thread
+	shares_are_right
+	profile "$T/known" 300 fork
+	shares_are_right
+}
+
+@test "cpu: the run is kept with the names of its samples" {
+	needs_perf
+	cp "$T/known" "$T/gone"
+	profile "$T/gone" 300
+	cp "$T/json" "$T/before"
+	rm "$T/gone"
+	"$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json >"$T/json"
+	shares_are_right
+	cmp <(python3 -c "import json; print(json.load(open('$T/before'))['functions_cpu'])") \
+		<(python3 -c "import json; print(json.load(open('$T/json'))['functions_cpu'])")
+}
+
+@test "cpu: the table has the columns and the title of the crate" {
+	needs_perf
+	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 100 2>"$T/table"
+	grep -q "^cpu - CPU sampling attribution per function (exclusive). (.* total samples" "$T/table"
+	grep -q "^Function  *Samples  *% Total" "$T/table"
+	HOTPATH_CPU_INCLUSIVE=1 "$HP_BUILD/hotpath" report -r functions-cpu >"$T/table"
+	grep -q "^cpu - CPU sampling attribution per function (inclusive). (" "$T/table"
+}
+
+@test "cpu: nothing is opened for a report that does not show it" {
+	for setting in HOTPATH_CPU=off HOTPATH_REPORT=threads HOTPATH_REPORT=auto,-functions-cpu; do
+		env "$setting" strace -f -qq -e trace=perf_event_open -o "$T/trace" \
+			"$HP_RUN" "$T/known" 5 2>/dev/null
+		cat "$T/trace"
+		! grep -q perf_event_open "$T/trace"
+	done
+	HOTPATH_CPU=off HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 1 2>"$T/table"
+	grep -q "HOTPATH_CPU=off" "$T/table"
+}
+
+@test "cpu: a filter that forbids perf_event_open is told, and the rest of the report is there" {
+	number=$(printf '#include <sys/syscall.h>\nSYS_perf_event_open\n' | gcc -E -P - | tail -n 1)
+	HOTPATH_REPORT=functions-cpu,threads "$T/refuse" "$number" "$HP_RUN" "$T/known" 5 2>"$T/table"
+	cat "$T/table"
+	grep -A 1 "^cpu - " "$T/table" | grep -q "perf_event_open is not permitted"
+	grep -q "^threads - " "$T/table"
+}
+
+@test "cpu: a value that is no source is told" {
+	HOTPATH_CPU=magic run "$HP_RUN" true
+	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|timer|samply|off"* ]]
+}
