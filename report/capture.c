@@ -4,12 +4,14 @@
  *
  * The output goes into files without a name, not into pipes: so nobody has to
  * read two of them at once, and a grandchild that stays behind holds up nobody.
+ * An empty one is the input: a container may have no /dev/null.
  */
 #include "report/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,16 +44,15 @@ static char *read_sink(int fd)
 }
 
 /* Returns 0 or errno. */
-static int spawn(pid_t *pid, int out, int err, char *const *argv, char *const *environment)
+static int spawn(pid_t *pid, const int streams[3], char *const *argv, char *const *environment)
 {
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
 
 	if (error)
 		return error;
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, out, 1);
-	posix_spawn_file_actions_adddup2(&actions, err, 2);
+	for (int i = 0; i < 3; i++)
+		posix_spawn_file_actions_adddup2(&actions, streams[i], i);
 	error = posix_spawnp(pid, argv[0], &actions, NULL, argv,
 			     environment ? environment : environ);
 	posix_spawn_file_actions_destroy(&actions);
@@ -70,15 +71,17 @@ static int wait_for(pid_t pid)
 
 void hp_capture_init(struct hp_capture *capture, char *const *argv, char *const *environment)
 {
-	int out = open_sink(), err = open_sink();
+	const int streams[3] = { open_sink(), open_sink(), open_sink() };
+	bool has_all = streams[0] >= 0 && streams[1] >= 0 && streams[2] >= 0;
 	pid_t pid;
 
 	*capture = (struct hp_capture){ .status = -1 };
-	capture->error = out < 0 || err < 0 ? errno : spawn(&pid, out, err, argv, environment);
+	capture->error = has_all ? spawn(&pid, streams, argv, environment) : errno;
 	if (!capture->error)
 		capture->status = wait_for(pid);
-	capture->out = read_sink(out);
-	capture->err = read_sink(err);
+	free(read_sink(streams[0]));
+	capture->out = read_sink(streams[1]);
+	capture->err = read_sink(streams[2]);
 }
 
 void hp_capture_release(struct hp_capture *capture)

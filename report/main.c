@@ -54,7 +54,7 @@ static void usage(FILE *out)
 		fprintf(out, "  %-9s%s\n", commands[i].name, commands[i].help);
 	fputs("\n"
 	      "  hotpath run ./app args...            any dynamically linked program\n"
-	      "  cc -O2 -g -finstrument-functions ... to time each of its functions\n\n"
+	      "  cc -O2 $(hotpath flags cc) ...       compiled so, with each of its functions\n\n"
 	      "`hotpath COMMAND --help` says more, `hotpath help` lists the HOTPATH_ variables.\n",
 	      out);
 }

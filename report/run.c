@@ -119,7 +119,7 @@ static void print_help(void)
 	}
 	printf("  -h, --help                 this text\n\n"
 	       "Each option sets the HOTPATH_ variable that `hotpath help` lists.  For times\n"
-	       "of functions compile with -g -finstrument-functions.\n");
+	       "of functions compile with $(hotpath flags cc).\n");
 }
 
 static bool apply_flag(struct run *run, const struct flag *flag, const char *argument)

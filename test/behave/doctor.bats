@@ -188,10 +188,10 @@ root()
 	doctor ok proc unshare -m sh -c "mount -t tmpfs none /proc; $is_remedy; exec $HP doctor --json"
 }
 
-@test "doctor: a container: /proc/sys not writable, process 1 no init, and with hotpath-run as one" {
+@test "doctor: a container: no /dev, /proc/sys not writable, process 1 no init, and with hotpath-run as one" {
 	root
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces here"
-	read_only="mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys"
+	read_only="mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys; mount -t tmpfs none /dev"
 	doctor limited process-1 unshare -fpm --mount-proc sh -c "$read_only; $HP doctor --json; true"
 	[[ $is_found == "process 1 is sh"* ]]
 	[[ $is_remedy == *hotpath-run* ]]
