@@ -132,7 +132,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 	"\t.popsection");
 #endif
 
-#define HOTPATH_INLINE_ __inline__ __attribute__((always_inline, no_instrument_function, unused))
+#define HOTPATH_INLINE_ __inline__ __attribute__((always_inline, no_instrument_function))
 #define HOTPATH_JOIN2_(a, b) a##b
 #define HOTPATH_JOIN_(a, b) HOTPATH_JOIN2_(a, b)
 #if defined(__cplusplus) && __cplusplus >= 201103L

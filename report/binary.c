@@ -195,6 +195,8 @@ static void sections_read(struct hp_binary *binary, Elf *elf)
 		binary->has_symtab |= header.sh_type == SHT_SYMTAB;
 		if (header.sh_type == SHT_DYNAMIC)
 			needed_add(binary, elf, section, header.sh_link);
+		else if (strcmp(name, ".note.hotpath") == 0)
+			binary->has_header = true;
 		else if (strcmp(name, ".note.go.buildid") == 0 ||
 			 strcmp(name, ".go.buildinfo") == 0)
 			binary->language = "Go";

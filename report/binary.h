@@ -23,6 +23,7 @@ struct hp_binary {
 	const char *allocator;	/* what it is linked with or needs; NULL = none that is known */
 	const char *sanitizer;	/* -fsanitize=...; NULL = none */
 	size_t sanitizer_rank;	/* its place in the table */
+	bool has_header;	/* compiled with hotpath.h */
 	const char *language;	/* of a compiler that has no hooks; NULL = any other */
 };
 

@@ -216,7 +216,7 @@ static char *instrumented(const struct hp_patient *patient)
 	return list;
 }
 
-enum { HOOKS_CALLED, HOOKS_OF_LIBRARIES, HOOKS_NONE, HOOKS_OWN };
+enum { HOOKS_CALLED, HOOKS_OF_LIBRARIES, HOOKS_BLOCKS, HOOKS_NONE, HOOKS_OWN };
 
 static size_t look_functions(struct hp_patient *patient, struct hp_finding *finding)
 {
@@ -235,12 +235,16 @@ static size_t look_functions(struct hp_patient *patient, struct hp_finding *find
 				     binary->calls_hooks ? "the program" : "",
 				     binary->calls_hooks && libraries ? ", " : "",
 				     libraries ? libraries : "")
-			: hp_xprintf("no hooks are called, by it or the libraries it starts with");
+			: hp_xprintf("no hooks are called, by it or the libraries it starts with%s",
+				     binary->has_header ? "; it has hotpath.h" : "");
 	bool has_libraries = libraries != NULL;
 	free(libraries);
 	if (binary->language)
 		finding->remedy = hp_xstrdup("none: see `language` below");
-	return binary->calls_hooks ? HOOKS_CALLED : has_libraries ? HOOKS_OF_LIBRARIES : HOOKS_NONE;
+	return binary->calls_hooks  ? HOOKS_CALLED
+	       : has_libraries	    ? HOOKS_OF_LIBRARIES
+	       : binary->has_header ? HOOKS_BLOCKS
+				    : HOOKS_NONE;
 }
 
 enum { SYMBOLS_ALL, SYMBOLS_EXPORTED, SYMBOLS_UNREAD };
@@ -350,6 +354,9 @@ static const struct hp_check checks[] = {
 	    [HOOKS_OF_LIBRARIES] = { HP_LEVEL_OK, "calls and times of those libraries' functions",
 				     "functions of the program itself",
 				     "compile it with $(hotpath flags cc)" },
+	    [HOOKS_BLOCKS] = { HP_LEVEL_LIMITED, "threads, CPU time, its blocks",
+			       "functions that are no blocks",
+			       "compile it with $(hotpath flags cc) too" },
 	    [HOOKS_NONE] = { HP_LEVEL_LIMITED, "threads, CPU time",
 			     "functions, call tree; but what it loads later may call hooks",
 			     "compile it with $(hotpath flags cc)" },

@@ -268,6 +268,15 @@ root()
 	[[ $output == *"Nothing stands in the way of profiling it." ]]
 }
 
+@test "doctor: blocks of hotpath.h without hooks" {
+	echo '#include <hotpath.h>
+	int main(void) { HOTPATH_BLOCK("block"); return 0; }' |
+		gcc -x c -DHOTPATH -I"$ROOT/include" -o "$T/blocks" -
+	run "$HP_BUILD/hotpath" doctor "$T/blocks"
+	[[ $output == *"it has hotpath.h"* ]]
+	[[ $output == *"threads, CPU time, its blocks"* ]]
+}
+
 @test "doctor: no hooks, and the remedy" {
 	gcc -o "$T/plain" "$T/tiny.c"
 	doctor limited functions "$HP" doctor --json "$T/plain"
