@@ -15,6 +15,7 @@
 #include "preload/clock.h"
 #include "preload/confine.h"
 #include "preload/function.h"
+#include "preload/heap.h"
 #include "preload/marginal.h"
 #include "preload/process.h"
 #include "preload/row.h"
@@ -213,5 +214,6 @@ void hp_local_leave(void)
 		return;
 	if (hp_local->state == HP_THREAD_OPEN)
 		hp_local_close(hp_local);
+	hp_heap_leave();
 	hp_self_leave();
 }

@@ -267,6 +267,18 @@ const struct hp_module *hp_module_of(uintptr_t address)
 	return module_new(&found);
 }
 
+bool hp_module_span(uintptr_t address, struct hp_module *module)
+{
+	struct found found;
+
+	if (!find(address, &found))
+		return false;
+	module->begin = found.begin;
+	module->end = found.end;
+	module->bias = found.bias;
+	return true;
+}
+
 /* Gone, or another object at the same place. */
 static bool is_gone(const struct hp_module *module)
 {

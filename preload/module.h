@@ -5,6 +5,7 @@
 #ifndef HP_PRELOAD_MODULE_H
 #define HP_PRELOAD_MODULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "segment/layout.h"
@@ -14,6 +15,9 @@
  * asked for.  NULL = none (generated code), or no room to record it.
  */
 const struct hp_module *hp_module_of(uintptr_t address);
+
+/* Where the object at `address` lies: begin, end and bias of `module`.  False = there is none. */
+bool hp_module_span(uintptr_t address, struct hp_module *module);
 
 /* Changes with every dlclose. */
 uint32_t hp_module_generation(void);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "preload/confine.h"
+#include "preload/heap.h"
 #include "preload/module.h"
 #include "preload/row.h"
 #include "segment/clock.h"
@@ -186,6 +187,7 @@ static void fold(struct hp_process *process)
 	if (process->end_ticks > process->start_ticks)
 		process->folded_ticks += process->end_ticks - process->start_ticks;
 	process->end_ticks = 0;
+	hp_heap_fold(process);
 	atomic_store_explicit(&process->modules, 0, memory_order_relaxed);
 	atomic_store_explicit(&process->ending, HP_ENDING_NONE, memory_order_relaxed);
 }
@@ -319,6 +321,18 @@ void hp_self_end(uint32_t ending, int code)
  * threads records any more; else the sampler frees it.  Not the root's, which
  * the report tells about.  A hook that still comes makes this process anew.
  */
+static bool has_taken_heap(const struct hp_process *process)
+{
+	const struct hp_heap *heap;
+
+	for (uint64_t at_heap = atomic_load(&process->heaps); at_heap; at_heap = heap->next) {
+		heap = at(at_heap);
+		if (atomic_load_explicit(&heap->state, memory_order_acquire) != HP_FREE)
+			return true;
+	}
+	return false;
+}
+
 void hp_self_leave(void)
 {
 	struct hp_process *process;
@@ -332,8 +346,11 @@ void hp_self_leave(void)
 		if (atomic_load_explicit(&block->state, memory_order_acquire) != HP_FREE)
 			return;
 	}
+	if (has_taken_heap(process))
+		return;
 	hp_self->process = NULL;
 	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->state, HP_SELF_NONE, memory_order_relaxed);
 	/* Release: the next owner finds the end that hp_self_end noted. */
 	atomic_store_explicit(&process->state, HP_FREE, memory_order_release);
@@ -406,4 +423,5 @@ void hp_self_forget(uintptr_t begin, uintptr_t end)
 
 	for (; me; me = me->next)
 		hp_row_forget(me, begin, end);
+	hp_heap_forget();
 }

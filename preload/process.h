@@ -12,6 +12,8 @@
 #include "preload/local.h"
 #include "segment/segment.h"
 
+struct hp_heap_local;
+
 /* The session's segment; header NULL = we do not record. */
 extern struct hp_segment hp_segment;
 
@@ -25,6 +27,7 @@ struct hp_self {
 	uint32_t pid;	/* also tells a vfork child, which shares this page, from us */
 	struct hp_process *process;
 	_Atomic(struct hp_local *) locals;	/* of all threads, ended ones too */
+	_Atomic(struct hp_heap_local *) heaps;	/* the same of the allocation stand-ins */
 };
 
 extern struct hp_self *hp_self;

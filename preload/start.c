@@ -23,6 +23,7 @@
 #include "preload/block.h"
 #include "preload/confine.h"
 #include "preload/function.h"
+#include "preload/heap.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/say.h"
@@ -314,7 +315,10 @@ static uint32_t start(void)
 		hp_say("not profiled: no memory, or a kernel before 4.14", NULL);
 		return HP_START_PASSES;
 	}
-	return is_wanted(&settings) ? HP_START_RECORDS : HP_START_PASSES;
+	if (!is_wanted(&settings))
+		return HP_START_PASSES;
+	hp_heap_configure(&settings);
+	return HP_START_RECORDS;
 }
 
 /* Not the thread's id: a program that is not to be followed may forbid the question. */
@@ -336,6 +340,16 @@ static uint32_t wait_for_start(void)
 }
 
 static void thread_end(void *data);
+
+bool hp_start_is_early(void)
+{
+	return !environ;
+}
+
+bool hp_start_is_running(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == HP_START_RUNNING;
+}
 
 bool hp_start(void)
 {

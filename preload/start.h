@@ -20,6 +20,12 @@ bool hp_start(void);
 void hp_start_load(void);
 void hp_start_unload(void);
 
+/* True as long as the C library is not ready: it has no environment yet. */
+bool hp_start_is_early(void);
+
+/* True while some thread, perhaps this one, starts the library. */
+bool hp_start_is_running(void);
+
 /* Has hp_local_close called when the thread ends. */
 void hp_start_thread_key(struct hp_local *me);
 

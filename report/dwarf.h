@@ -39,6 +39,8 @@
 	X(dwarf_filesrc) \
 	X(dwarf_formstring) \
 	X(dwarf_formudata) \
+	X(dwarf_getscopes) \
+	X(dwarf_getscopes_die) \
 	X(dwfl_build_id_find_elf) \
 	X(dwfl_standard_find_debuginfo) \
 	X(dwfl_offline_section_address)

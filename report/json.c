@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "report/alloc_section.h"
 #include "report/calls.h"
 #include "report/cpu.h"
 #include "report/field.h"
@@ -52,6 +53,9 @@ static cJSON *said(const struct hp_column *column, const struct hp_value *value)
 	if (value->text)
 		return cJSON_CreateString(value->text);
 	switch (column->unit) {
+	case HP_UNIT_BYTES:
+		return cJSON_CreateString(
+			hp_format_bytes(&cell, value->number > 0 ? (uint64_t)value->number : 0));
 	case HP_UNIT_TIME:
 		return cJSON_CreateString(hp_format_time(&cell, value->number));
 	case HP_UNIT_SHARE:
@@ -319,6 +323,9 @@ static const struct extra extras[] = {
 	{ "functions_cpu", cpu_head, cpu_middle, NULL, NULL, NULL },
 	{ "threads", threads_head, NULL, NULL, NULL, NULL },
 	{ "calltree", functions_head, functions_middle, NULL, NULL, tree_tail },
+	{ "functions_alloc", hp_alloc_totals_add, functions_middle, NULL, NULL, NULL },
+	{ "alloc_sites", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
+	{ "leaks", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
 };
 
 static const struct extra *extra_of(const struct hp_section *section)

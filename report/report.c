@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/alloc_section.h"
 #include "report/calls.h"
 #include "report/cpu.h"
 #include "report/format.h"
@@ -270,6 +271,7 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	report->symbols = hp_symbols_new(&report->model, record->legend);
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
+	report->alloc = hp_alloc_view_new(report);
 	choose_sections(report, &speaker);
 	hp_focus_init(&report->focus, settings->focus, complain, context);
 	wrapper_init(report);
@@ -280,6 +282,7 @@ void hp_report_release(struct hp_report *report)
 {
 	hp_focus_release(&report->focus);
 	hp_calls_release(&report->calls);
+	hp_alloc_view_free(report->alloc);
 	hp_cpu_free(report->cpu);
 	hp_symbols_free(report->symbols);
 	hp_model_release(&report->model);

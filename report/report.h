@@ -65,6 +65,7 @@ struct hp_report {
 	size_t path_count;
 	struct hp_calls calls;
 	char *text;	/* of section notes */
+	struct hp_alloc_view *alloc;
 };
 
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/alloc_section.h"
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
@@ -628,7 +629,33 @@ const struct hp_section hp_section_table[] = {
 	{ .key = "functions-alloc",
 	  .json = "functions_alloc",
 	  .route = "/functions_alloc",
-	  .name = "alloc" },
+	  .name = "alloc",
+	  COLUMNS(hp_alloc_function_columns),
+	  .describe = hp_alloc_functions_describe,
+	  .note = hp_alloc_note,
+	  .fill = hp_alloc_functions_fill,
+	  .has_data = hp_alloc_has_data,
+	  .empty = hp_alloc_empty },
+	{ .key = "alloc-sites",
+	  .json = "alloc_sites",
+	  .route = "/alloc_sites",
+	  .name = "alloc-sites",
+	  COLUMNS(hp_alloc_site_columns),
+	  .describe = hp_alloc_sites_describe,
+	  .note = hp_alloc_note,
+	  .fill = hp_alloc_sites_fill,
+	  .has_data = hp_alloc_has_data,
+	  .empty = hp_alloc_empty },
+	{ .key = "leaks",
+	  .json = "leaks",
+	  .route = "/leaks",
+	  .name = "leaks",
+	  COLUMNS(hp_leak_columns),
+	  .describe = hp_leaks_describe,
+	  .note = hp_leaks_note,
+	  .fill = hp_leaks_fill,
+	  .has_data = hp_leaks_has_data,
+	  .empty = hp_alloc_empty },
 	{ .key = "functions-cpu",
 	  .json = "functions_cpu",
 	  .route = "/functions_cpu",

@@ -24,6 +24,7 @@ enum hp_unit {
 	HP_UNIT_SHARE,	/* percent of the whole, 2 decimals */
 	HP_UNIT_LOAD,	/* percent of one core, 1 decimal */
 	HP_UNIT_ERROR,	/* percent, half of a 95 % interval */
+	HP_UNIT_BYTES,
 	HP_UNIT_NUMBER,	/* plain, in JSON only */
 };
 

@@ -150,6 +150,7 @@ static void options_make(struct option *options, char *letters)
 static void limit_settle(struct hp_settings *settings)
 {
 	settings->functions_limit = settings->threads_limit = HP_LIMIT_UNSET;
+	settings->alloc_limit = HP_LIMIT_UNSET;
 }
 
 static bool flag_set(struct ask *ask, int letter, const char *argument)

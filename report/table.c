@@ -104,10 +104,18 @@ static bool is_text(const struct hp_column *column)
 	return column->unit == HP_UNIT_NAME || column->unit == HP_UNIT_TEXT;
 }
 
+/* What was held may come out a little below nothing where threads race. */
+static const char *bytes_text(double number, struct hp_text_cell *cell)
+{
+	return hp_format_bytes(cell, number > 0 ? (uint64_t)number : 0);
+}
+
 static const char *number_text(const struct hp_column *column, double number,
 			       struct hp_text_cell *cell)
 {
 	switch (column->unit) {
+	case HP_UNIT_BYTES:
+		return bytes_text(number, cell);
 	case HP_UNIT_TIME:
 		return hp_format_time(cell, number);
 	case HP_UNIT_SHARE:

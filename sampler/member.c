@@ -166,6 +166,20 @@ static void free_blocks(const struct hp_members *members, struct hp_process *rec
 	}
 }
 
+static void free_heaps(const struct hp_members *members, struct hp_process *record)
+{
+	uint64_t offset = atomic_load_explicit(&record->heaps, memory_order_acquire);
+	struct hp_heap *heap;
+
+	for (int i = 0; i < RECORDS_MOST; i++, offset = heap->next) {
+		heap = hp_segment_at(members->segment, offset, sizeof(*heap));
+		if (!heap)
+			return;
+		/* Release: who takes it finds what the dead thread stored. */
+		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	}
+}
+
 /* The process is dead, so nobody else writes its record now. */
 static void bury(struct hp_members *members, struct hp_process *record)
 {
@@ -177,6 +191,7 @@ static void bury(struct hp_members *members, struct hp_process *record)
 	if (members->keep_root && record->pid == members->root_pid)
 		return;
 	free_blocks(members, record, now);
+	free_heaps(members, record);
 	atomic_store_explicit(&record->state, HP_FREE, memory_order_release);
 }
 

@@ -7,8 +7,8 @@
 # public hotpath_* functions; it needs libc alone, and no relocation of its code.
 
 library=${1:-build/libhotpath.so}
-real=$(dirname "$0")/../preload/real.h
-by_another="execl execle execlp execv execvp wait waitpid wait3"
+real="$(dirname "$0")/../preload/real.h $(dirname "$0")/../preload/allocator.h"
+by_another="reallocarray execl execle execlp execv execvp wait waitpid wait3"
 [ -r "$library" ] || {
 	echo "check-exports: no $library"
 	exit 2
@@ -16,7 +16,7 @@ by_another="execl execle execlp execv execvp wait waitpid wait3"
 
 stand_ins()
 {
-	sed -n 's/^[[:space:]]*X([^,]*,[[:space:]]*\([A-Za-z0-9_]*\),.*/\1/p' "$real"
+	sed -n 's/^[[:space:]]*X([^,]*,[[:space:]]*\([A-Za-z0-9_]*\),.*/\1/p' $real
 	printf '%s\n' $by_another
 }
 

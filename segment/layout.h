@@ -28,6 +28,9 @@
  *             a function may be such a piece: then `label` says so
  *   row       a node of a block's calling-context tree: (parent row, function)
  *   group     64 counters of a histogram: one octave
+ *   heap      what one thread counts of allocations; taken over as blocks are
+ *   step      a node of a heap's tree of call paths: (caller's step, code address)
+ *   site      a call path at which something was allocated: counts and bytes
  *   chunk     a piece of the segment that one block (or the header's lists) fills
  *
  * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
@@ -184,7 +187,21 @@ struct hp_process {
 	uint64_t folded_ticks;	/* its process, when taken over: lifetime of the folded ones */
 	uint64_t command;	/* set once: offset of a hp_text, the arguments joined by spaces */
 	uint64_t starttime;	/* its process: field 22 of /proc/PID/stat, 0 = unknown; tells a reused pid */
-	uint64_t reserved[6];
+	_Atomic uint64_t heaps;	/* its threads: head of the list of hp_heap */
+	_Atomic int64_t heap_peak;	/* its threads: most bytes that were allocated at once, so far */
+	uint64_t heap_peak_ticks;	/* its threads: when that was */
+	int64_t folded_heap_peak;	/* its process, when taken over: sum of the earlier ones' peaks */
+	_Atomic uint32_t heap_epoch;	/* its threads: number of the last peak */
+	uint32_t allocator;	/* its process: enum hp_allocator_kind */
+	uint64_t reserved[1];
+};
+
+/* Who provides malloc, as far as it is known. */
+enum hp_allocator_kind {
+	HP_ALLOCATOR_UNKNOWN = 0,
+	HP_ALLOCATOR_GLIBC = 1,
+	HP_ALLOCATOR_OTHER = 2,	/* a shared library's */
+	HP_ALLOCATOR_INSIDE = 3,	/* the program's own, not seen by us */
 };
 
 /* A text, 0-terminated, padded to HP_LINE as every record. */
@@ -417,6 +434,101 @@ struct hp_row {
 };
 
 /*
+ * What one thread counts of allocations, requested bytes.  The newest block is
+ * `pending` as long as its thread neither allocates nor frees it: it is in no
+ * site yet.  If it is freed then, it was temporary, and adds to nothing else.
+ */
+struct hp_heap {
+	uint64_t next;	/* set once */
+	uint64_t process;	/* set once: offset of hp_process */
+	_Atomic uint32_t state;	/* enum hp_state: as hp_block.state */
+	uint32_t tid;	/* its thread (present or last) */
+	uint32_t pid;	/* its thread: process that took it */
+	uint32_t threads;	/* its thread: how many used this heap so far */
+	uint64_t first_bytes;	/* its thread: bytes + temporary_bytes when it took the heap */
+	int64_t first_live;	/* its thread: `live` when it took the heap */
+	int64_t folded_live;	/* its process, when taken over: `live` then */
+	uint64_t reserved0;
+
+	int64_t live;	/* its thread: bytes it allocated less bytes it freed, pending apart; may be < 0 */
+	uint64_t pending;	/* its thread: offset of the pending block's hp_site, 0 = none */
+	uint64_t pending_bytes;	/* its thread */
+	uint64_t bytes;	/* its thread: of its sites */
+	uint64_t temporary_bytes;	/* its thread: of its sites */
+	_Atomic uint64_t sites;	/* its thread: head of the list of hp_site */
+	_Atomic uint64_t steps;	/* its thread: head of the list of hp_steps */
+	uint64_t site_count;	/* its thread */
+
+	uint64_t walks;	/* its thread: allocations whose path was walked; the others' came from the cache */
+	uint64_t incomplete;	/* its thread: of them, ended before the outermost frame */
+	uint64_t cut;	/* its thread: of them, deeper than HOTPATH_ALLOC_DEPTH */
+	uint64_t unproven;	/* its thread: of them, not fit for the cache */
+	uint64_t proofs;	/* its thread: answers of the cache that were walked again */
+	uint64_t mismatches;	/* its thread: and were wrong */
+	uint64_t strange_frees;	/* its thread: of blocks that nobody here allocated */
+	uint64_t folded_sites;	/* its thread: allocations without a site of their own */
+
+	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
+	uint64_t arena_end;	/* its thread: and its end */
+	uint64_t other;	/* set once: the site that takes what gets none of its own */
+	uint64_t lives
+		[24];	/* its thread: random blocks freed after up to 2^n * 1024 ticks, n from 0; the last: all above */
+	uint64_t sizes[32];	/* its thread: blocks of up to 2^n bytes, n from 0; the last: all above */
+	uint64_t reserved[5];
+};
+
+/* Steps lie in order, callers before what they call; ids count 16 bytes from the segment's start. */
+struct hp_step {
+	uint32_t caller;	/* set once: id of the step below; 0 = none */
+	uint32_t object;	/* set once: offset / HP_LINE of hp_object; HP_STEP_PLAIN | high half of a plain address */
+	uint32_t address;	/* set once: return address: ELF address, or low half; object 0: enum hp_step_mark */
+	uint32_t site;	/* owner: offset / HP_LINE of its hp_site; 0 = none */
+};
+
+#define HP_STEP_PLAIN (UINT32_C(1) << 31)
+
+/* Steps that are no code; outermost. */
+enum hp_step_mark {
+	HP_STEP_OTHER = 1,	/* no path: the segment was full, or a signal handler came between */
+	HP_STEP_CUT = 2,	/* deeper than HOTPATH_ALLOC_DEPTH: the outer frames are not known */
+	HP_STEP_LOST = 3,	/* the walk ended before the outermost frame */
+};
+
+struct hp_steps {
+	uint64_t next;	/* set once: list of the heap */
+	uint32_t capacity;	/* set once */
+	_Atomic uint32_t count;	/* owner */
+	uint64_t reserved[6];
+	struct hp_step at[];
+};
+
+/*
+ * All of a site's blocks: allocs + temporary.  On the heap are allocs - frees -
+ * far_frees.  What it held at the process's peak: at_peak if `epoch` is the
+ * process's, else what it holds (nothing changed since).
+ */
+struct hp_site {
+	uint64_t allocs;	/* owner: blocks that outlived the thread's next allocation */
+	uint64_t bytes;	/* owner: of these */
+	uint64_t frees;	/* owner: of these, by the same thread */
+	uint64_t freed;	/* owner: bytes */
+	uint64_t temporary;	/* owner: the others */
+	uint64_t temporary_bytes;	/* owner */
+	int64_t at_peak;	/* owner, or who frees: bytes held at peak number `epoch`, but for `base` */
+	_Atomic uint32_t epoch;	/* owner, or who frees */
+	uint32_t heap;	/* set once: offset / HP_LINE of its hp_heap */
+
+	_Atomic uint64_t far_frees;	/* other threads of the process, atomic add */
+	_Atomic uint64_t far_freed;	/* the same: bytes */
+	int64_t base;	/* its process, when taken over: bytes that earlier processes left */
+	int64_t folded_peak;	/* its process, when taken over: sum of at_peak of the earlier ones */
+	uint64_t next;	/* set once: list of the heap */
+	uint32_t step;	/* set once: id of the innermost step */
+	uint32_t reserved0;
+	uint64_t reserved[2];
+};
+
+/*
  * What the sampler saw of threads.  Written by the sampler only; a row of an
  * ended thread folds into the row of its name once there are many.
  */
@@ -539,6 +651,12 @@ static_assert(sizeof(struct hp_gist) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
 static_assert(sizeof(struct hp_row) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_row, function) == 64, "one line is all a usual call touches");
+static_assert(sizeof(struct hp_heap) == 704, "format: readers rely on it");
+static_assert(offsetof(struct hp_heap, live) == 64, "one line is all a usual allocation touches");
+static_assert(sizeof(struct hp_step) == 16, "format: readers rely on it");
+static_assert(sizeof(struct hp_steps) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_site) == 128, "format: readers rely on it");
+static_assert(offsetof(struct hp_site, far_frees) == 64, "one line is all its owner touches");
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");

@@ -47,6 +47,19 @@ const struct hp_setting hp_setting_table[] = {
 	  "colour of tables; auto: on a terminal" },
 	{ "HOTPATH_TIMING", HP_SETTING_CHOICE, AT(timing), "adaptive", "adaptive|exact", 0, 0,
 	  "time hot, short functions at random, or every call" },
+	{ "HOTPATH_ALLOC_METRIC", HP_SETTING_CHOICE, AT(alloc_metric), "bytes", "bytes|count", 0, 0,
+	  "what the tables of allocations show and are sorted by" },
+	{ "HOTPATH_ALLOC_CUMULATIVE", HP_SETTING_BOOL, AT(alloc_cumulative), "0",
+	  "1, true, 0 or false", 0, 0, "allocations with those of callees" },
+	{ "HOTPATH_ALLOC_LIMIT", HP_SETTING_COUNT, AT(alloc_limit), NULL, "a number, 0 = all", 0,
+	  UINT32_MAX, "rows of call paths (10)" },
+	{ "HOTPATH_ALLOC_WRAPPERS", HP_SETTING_TEXT, AT(alloc_wrappers), NULL,
+	  "names separated by commas; * is any text", 0, 0,
+	  "functions that allocate for their callers, as xmalloc does" },
+	{ "HOTPATH_ALLOC_DEPTH", HP_SETTING_COUNT, AT(alloc_depth), "256", "0 to 1024", 0, 1024,
+	  "frames of an allocation's call path; 0 = its caller only" },
+	{ "HOTPATH_ALLOC_PROVE", HP_SETTING_BOOL, AT(alloc_prove), "0", "1, true, 0 or false", 0, 0,
+	  "find each allocation's callers twice and compare; slow, for tests" },
 	{ "HOTPATH_LOGS_LIMIT", HP_SETTING_COUNT, AT(logs_limit), "50", "0 to 4096", 0,
 	  HP_LOGS_MOST, "last calls kept for each function" },
 	{ "HOTPATH_THREADS_INTERVAL_MS", HP_SETTING_COUNT, AT(threads_interval_ms), "250",
@@ -344,6 +357,7 @@ static void set_usual(struct hp_settings *out)
 
 	memset(out, 0, sizeof(*out));
 	out->limit = out->functions_limit = out->threads_limit = HP_LIMIT_UNSET;
+	out->alloc_limit = HP_LIMIT_UNSET;
 	for (size_t i = 0; i < hp_setting_count; i++)
 		if (hp_setting_table[i].usual)
 			set(&r, &hp_setting_table[i], hp_setting_table[i].usual);
@@ -463,4 +477,38 @@ void hp_settings_default(struct hp_settings *out, const char *text, char room[HP
 		default_set(&r, word);
 		room += !is_last;
 	}
+}
+
+/* One word of a list: 1 = asks for it, 0 = excludes it, -1 = says nothing of it. */
+static int word_asks(const char *word, size_t length, const char *section)
+{
+	bool is_out = length && *word == '-';
+
+	word += is_out, length -= is_out;
+	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
+	    (length == 4 && memcmp(word, "auto", 4) == 0) ||
+	    (strlen(section) == length && memcmp(word, section, length) == 0))
+		return !is_out;
+	return -1;
+}
+
+bool hp_settings_asks(const struct hp_settings *settings, const char *section)
+{
+	const char *list = settings->report ? settings->report : "auto";
+	bool asks;
+
+	list += strspn(list, " ,");
+	asks = !*list || *list == '-';	/* `-threads` alone is short for `auto,-threads` */
+	while (*list) {
+		size_t length = strcspn(list, ","), word = length;
+		int said;
+
+		while (word && list[word - 1] == ' ')
+			word--;
+		said = word_asks(list, word, section);
+		asks = said < 0 ? asks : said;
+		list += length;
+		list += strspn(list, " ,");
+	}
+	return asks;
 }

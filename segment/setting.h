@@ -38,9 +38,16 @@ enum hp_output_format {
 	HP_FORMAT_NONE,
 };
 
+enum hp_unwind { HP_UNWIND_AUTO = 0, HP_UNWIND_CFI, HP_UNWIND_FP };
+enum hp_alloc_metric {
+	HP_ALLOC_BYTES = 0,
+	HP_ALLOC_COUNT,
+	HP_ALLOC_BYTES_MAX,
+	HP_ALLOC_COUNT_MAX,
+};
+
 enum hp_sort { HP_SORT_TOTAL = 0, HP_SORT_SELF, HP_SORT_CALLS, HP_SORT_NAME };
 enum hp_cpu_source { HP_CPU_AUTO = 0, HP_CPU_PERF, HP_CPU_TIMER, HP_CPU_SAMPLY, HP_CPU_OFF };
-enum hp_unwind { HP_UNWIND_AUTO = 0, HP_UNWIND_CFI, HP_UNWIND_FP };
 enum hp_color { HP_COLOR_AUTO = 0, HP_COLOR_ALWAYS, HP_COLOR_NEVER };
 
 struct hp_percentiles {
@@ -64,9 +71,14 @@ struct hp_settings {
 	uint32_t cpu;	/* enum hp_cpu_source */
 	uint32_t cpu_is_inclusive;
 	uint32_t unwind;	/* enum hp_unwind */
+	uint32_t alloc_metric;	/* enum hp_alloc_metric */
+	uint32_t alloc_cumulative;
+	uint32_t alloc_prove;
+	uint64_t alloc_depth;	/* frames; 0 = the caller only */
 	uint64_t limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t functions_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t alloc_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t name_depth;
 	uint64_t logs_limit;
 	uint64_t segment_size;
@@ -83,6 +95,7 @@ struct hp_settings {
 	const char *only;
 	const char *library;	/* for the table only: who needs them asks the environment, */
 	const char *helpers;	/* since they are needed before there are settings */
+	const char *alloc_wrappers;
 	struct hp_percentiles percentiles;
 	uint64_t given;	/* which of the table were set by environment or flag, a bit each */
 };
@@ -124,5 +137,11 @@ bool hp_settings_set(struct hp_settings *out, const char *name, const char *valu
  */
 void hp_settings_default(struct hp_settings *out, const char *text, char room[HP_DEFAULTS_MOST],
 			 hp_complain complain, void *context);
+
+/*
+ * True if HOTPATH_REPORT asks for a section of this name, be it by `auto` or
+ * `all`: what nobody asks for is not recorded.
+ */
+bool hp_settings_asks(const struct hp_settings *settings, const char *section);
 
 #endif

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc.c - stand-ins of the malloc family.
+ *
+ * The caller gets what the program's allocator gives, and its errno.  An
+ * allocation is recorded after the real call, and a free before it: in between
+ * the block may be given out again by another thread.
+ *
+ * The newest block of a thread is pending (layout.h, struct hp_heap): most
+ * programs free many blocks at once, and those touch two words less of their site.
+ *
+ * In a file that no other refers to: a unit test has its own malloc.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/allocator.h"
+#include "preload/heap.h"
+#include "preload/path.h"
+#include "preload/process.h"
+#include "preload/shadow.h"
+
+#define HP_PROVE_EVERY 1024	/* allocations of a site; a power of two */
+
+/* Not in all headers. */
+void cfree(void *block);
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t align, size_t size);
+
+static inline struct hp_shadow_word word_load(const struct hp_shadow_word *place)
+{
+	uint64_t both = __atomic_load_n((const uint64_t *)(const void *)place, __ATOMIC_RELAXED);
+
+	return (struct hp_shadow_word){ (uint32_t)both, (uint32_t)(both >> 32) };
+}
+
+static inline void word_store(struct hp_shadow_word *place, struct hp_shadow_word word)
+{
+	__atomic_store_n((uint64_t *)(void *)place, word.site | (uint64_t)word.size << 32,
+			 __ATOMIC_RELAXED);
+}
+
+static int64_t held(const struct hp_site *site)
+{
+	return (int64_t)(site->bytes - site->freed -
+			 atomic_load_explicit(&site->far_freed, memory_order_relaxed)) -
+	       site->base;
+}
+
+/* The site changes for the first time since a peak: what it holds it held then. */
+static HP_COLD void note_peak(struct hp_site *site, uint32_t epoch)
+{
+	uint32_t before = atomic_load_explicit(&site->epoch, memory_order_relaxed);
+
+	/* Another thread may free a block of this site at the same time: one of the two notes it. */
+	if (before != epoch &&
+	    atomic_compare_exchange_strong_explicit(&site->epoch, &before, epoch,
+						    memory_order_relaxed, memory_order_relaxed))
+		site->at_peak = held(site);
+}
+
+static inline void look_at_peak(const struct hp_heap_local *me, struct hp_site *site)
+{
+	uint32_t epoch = atomic_load_explicit(me->epoch, memory_order_relaxed);
+
+	if (HP_UNLIKELY(atomic_load_explicit(&site->epoch, memory_order_relaxed) != epoch))
+		note_peak(site, epoch);
+}
+
+/* The pending block goes into its site. */
+static inline void settle(struct hp_heap_local *me, struct hp_heap *heap)
+{
+	struct hp_site *site = hp_heap_site(me, heap->pending);
+	uint64_t bytes = heap->pending_bytes;
+
+	look_at_peak(me, site);
+	site->bytes += bytes;
+	heap->bytes += bytes;
+	heap->live += (int64_t)bytes;
+	if (HP_UNLIKELY((++site->allocs & (HP_PROVE_EVERY - 1)) == 0))
+		me->gate = 0;	/* for the next one */
+}
+
+/* A block that has no word cannot be found when it is freed: it is not held. */
+static HP_COLD void note_wordless(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
+{
+	site->allocs++;
+	site->bytes += size;
+	site->frees++;
+	site->freed += size;
+	me->heap->bytes += size;
+}
+
+static HP_COLD struct hp_shadow_word word_large(const struct hp_heap_local *me,
+						const struct hp_site *site, const void *block,
+						uint64_t size)
+{
+	hp_shadow_note_large((uintptr_t)block, size);
+	return (struct hp_shadow_word){
+		(uint32_t)((uint64_t)((const char *)site - me->base) / HP_LINE), HP_SHADOW_LARGE
+	};
+}
+
+/* `block` is new. */
+static inline __attribute__((always_inline)) void note_new(struct hp_heap_local *me,
+							   struct hp_site *site, void *block,
+							   uint64_t size)
+{
+	struct hp_shadow_word *place = hp_shadow_at(block);
+	uint64_t offset = (uint64_t)((char *)site - me->base);
+	struct hp_heap *heap = me->heap;
+
+	if (HP_UNLIKELY(!place)) {
+		note_wordless(me, site, size);
+		return;
+	}
+	if (me->last != HP_NO_BLOCK)
+		settle(me, heap);
+	heap->pending = offset;
+	heap->pending_bytes = size;
+	me->last = block;
+	if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
+		word_store(place, word_large(me, site, block, size));
+	else
+		word_store(place,
+			   (struct hp_shadow_word){ (uint32_t)(offset / HP_LINE), (uint32_t)size });
+}
+
+static inline uint64_t word_size(struct hp_shadow_word word, const void *block)
+{
+	return HP_LIKELY(word.size != HP_SHADOW_LARGE) ? word.size
+						       : hp_shadow_take_large((uintptr_t)block);
+}
+
+/* By a thread that did not allocate it. */
+static __attribute__((noinline)) void free_far(struct hp_site *site, uint64_t size)
+{
+	const struct hp_process *process = hp_self->process;
+
+	if (process)
+		note_peak(site, atomic_load_explicit(&process->heap_epoch, memory_order_relaxed));
+	atomic_fetch_add_explicit(&site->far_frees, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&site->far_freed, size, memory_order_relaxed);
+}
+
+/* A block that was counted is going to be freed; its word is empty already. */
+static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word word,
+			     const void *block)
+{
+	struct hp_site *site = hp_heap_site(me, (uint64_t)word.site * HP_LINE);
+	uint64_t size = word_size(word, block);
+	struct hp_heap *heap = me->heap;
+
+	if (HP_UNLIKELY(heap->live + (int64_t)heap->pending_bytes > me->trigger))
+		hp_heap_look(me);
+	heap->live -= (int64_t)size;
+	if (HP_UNLIKELY(site->heap != me->id)) {
+		free_far(site, size);
+		return;
+	}
+	look_at_peak(me, site);
+	site->frees++;
+	site->freed += size;
+}
+
+/* The pending block is going to be freed. */
+static inline void note_temporary(struct hp_heap_local *me, const void *block)
+{
+	struct hp_heap *heap = me->heap;
+	struct hp_site *site = hp_heap_site(me, heap->pending);
+	uint64_t size = heap->pending_bytes;
+	struct hp_shadow_word *place = hp_shadow_find(block);
+
+	if (HP_UNLIKELY(heap->live + (int64_t)size > me->trigger))
+		hp_heap_look(me);
+	me->last = HP_NO_BLOCK;
+	heap->pending_bytes = 0;
+	heap->pending = 0;
+	heap->temporary_bytes += size;
+	site->temporary_bytes += size;
+	if (HP_UNLIKELY((++site->temporary & (HP_PROVE_EVERY - 1)) == 0))
+		me->gate = 0;
+	if (HP_LIKELY(place != NULL)) {
+		if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
+			hp_shadow_take_large((uintptr_t)block);
+		word_store(place, (struct hp_shadow_word){ 0, 0 });
+	}
+}
+
+/* A block that we know nothing of: from before us, of the parent process, or NULL. */
+static HP_COLD void note_strange(struct hp_heap_local *me, const void *block)
+{
+	if (block && !hp_allocator_is_pool(block))
+		me->heap->strange_frees++;
+}
+
+/* The word of a block, which is emptied; site 0 = it is none of ours. */
+static inline struct hp_shadow_word word_take(const void *block)
+{
+	struct hp_shadow_word *place = hp_shadow_find(block);
+	struct hp_shadow_word word = { 0, 0 };
+
+	if (HP_LIKELY(place != NULL)) {
+		word = word_load(place);
+		if (HP_LIKELY(word.site != 0))
+			word_store(place, (struct hp_shadow_word){ 0, 0 });
+	}
+	return word;
+}
+
+/* Before the real free. */
+static inline void note_free_any(struct hp_heap_local *me, const void *block)
+{
+	struct hp_shadow_word word;
+
+	if (block == me->last) {
+		note_temporary(me, block);
+		return;
+	}
+	word = word_take(block);
+	if (HP_LIKELY(word.site != 0))
+		note_free(me, word, block);
+	else
+		note_strange(me, block);
+}
+
+/* --- when the gate is shut --- */
+
+/* The site of this call; NULL = it is not recorded.  Opens the thread's heap. */
+static struct hp_site *site_slow(const struct hp_path_frame *frame)
+{
+	struct hp_heap_local *me = hp_heap_enter(frame->sp);
+
+	if (!me)
+		return NULL;
+	return me->proof ? hp_path_prove(me, frame) : hp_path_site(me, *frame);
+}
+
+static HP_COLD void note_new_slow(void *block, uint64_t size, uintptr_t pc, uintptr_t sp,
+				  uintptr_t fp)
+{
+	const struct hp_path_frame frame = { pc, sp, fp };
+	struct hp_site *site = block ? site_slow(&frame) : NULL;
+
+	if (site)
+		note_new(hp_heap, site, block, size);
+}
+
+/* Without a heap of the thread's own: it is ending, or interrupted a slow path. */
+static void free_outside(const void *block)
+{
+	struct hp_shadow_word *place = hp_shadow_leaves ? hp_shadow_find(block) : NULL;
+	struct hp_shadow_word word;
+
+	if (!place || !hp_segment.header)
+		return;
+	word = word_load(place);
+	if (!word.site)
+		return;
+	word_store(place, (struct hp_shadow_word){ 0, 0 });
+	free_far((struct hp_site *)((char *)hp_segment.header + (uint64_t)word.site * HP_LINE),
+		 word_size(word, block));
+}
+
+/* A thread's first call is a free: its heap is opened if it is of a block that is known. */
+static bool is_known(const void *block)
+{
+	const struct hp_shadow_word *place = hp_shadow_leaves ? hp_shadow_find(block) : NULL;
+
+	return place && word_load(place).site;
+}
+
+static HP_COLD void note_free_slow(const void *block, uintptr_t sp)
+{
+	struct hp_heap_local *me = hp_heap_enter_free();
+
+	if (!me && hp_heap->state == HP_THREAD_UNBORN && is_known(block))
+		me = hp_heap_enter(sp);
+	if (me)
+		note_free_any(me, block);
+	else
+		free_outside(block);
+}
+
+/* What the allocator is not there for yet. */
+static HP_COLD void *early(size_t size, size_t align)
+{
+	void *block = hp_allocator_pool(size, align);
+
+	if (!block)
+		errno = ENOMEM;
+	return block;
+}
+
+#define IS_EARLY(name) (HP_UNLIKELY(!hp_allocator.name) && !hp_allocator_resolve())
+
+/* --- the stand-ins --- */
+
+static inline __attribute__((always_inline)) void note(void *block, size_t size,
+						       struct hp_path_frame frame)
+{
+	struct hp_heap_local *me = hp_heap;
+
+	if (HP_UNLIKELY(!me->gate)) {
+		note_new_slow(block, size, frame.pc, frame.sp, frame.fp);
+		return;
+	}
+	if (HP_LIKELY(block != NULL))
+		note_new(me, hp_path_site(me, frame), block, size);
+}
+
+static HP_COLD void *malloc_slow(size_t size, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	void *block;
+
+	if (IS_EARLY(malloc))
+		return early(size, 16);
+	block = hp_allocator.malloc(size);
+	note_new_slow(block, size, pc, sp, fp);
+	return block;
+}
+
+HP_EXPORT void *malloc(size_t size)
+{
+	struct hp_heap_local *me = hp_heap;
+	struct hp_path_frame frame = HP_PATH_FRAME;
+	void *block;
+
+	if (HP_UNLIKELY(!me->gate))
+		return malloc_slow(size, frame.pc, frame.sp, frame.fp);
+	block = hp_allocator.malloc(size);
+	if (HP_LIKELY(block != NULL))
+		note_new(me, hp_path_site(me, frame), block, size);
+	return block;
+}
+
+HP_EXPORT void *calloc(size_t count, size_t each)
+{
+	void *block;
+
+	if (IS_EARLY(calloc))
+		return count && each > SIZE_MAX / count ? NULL : early(count * each, 16);
+	block = hp_allocator.calloc(count, each);
+	note(block, count * each, HP_PATH_FRAME);
+	return block;
+}
+
+/* The gate is shut, or the block is none of ours. */
+static HP_COLD void free_slow(void *block, uintptr_t sp)
+{
+	if (!hp_heap->gate)
+		note_free_slow(block, sp);
+	else
+		note_strange(hp_heap, block);
+	if (!hp_allocator_is_pool(block) && !IS_EARLY(free))
+		hp_allocator.free(block);
+}
+
+HP_EXPORT void free(void *block)
+{
+	struct hp_heap_local *me = hp_heap;
+	struct hp_shadow_word word;
+
+	if (HP_UNLIKELY(!me->gate)) {
+		free_slow(block, (uintptr_t)__builtin_frame_address(0));
+		return;
+	}
+	if (block == me->last) {
+		note_temporary(me, block);
+	} else {
+		word = word_take(block);
+		if (HP_UNLIKELY(word.site == 0)) {
+			free_slow(block, (uintptr_t)__builtin_frame_address(0));
+			return;
+		}
+		note_free(me, word, block);
+	}
+	hp_allocator.free(block);
+}
+
+/* realloc may give the block's place away before it returns: its word is taken first. */
+struct taken {
+	struct hp_shadow_word *place;
+	struct hp_shadow_word word;
+	uint64_t size;
+};
+
+static inline struct taken take(struct hp_heap_local *me, const void *block)
+{
+	struct taken taken = { .place = hp_shadow_leaves ? hp_shadow_find(block) : NULL };
+
+	/* It will be a free, or stay: either way it is pending no more. */
+	if (me && block == me->last) {
+		settle(me, me->heap);
+		me->heap->pending = 0;
+		me->heap->pending_bytes = 0;
+		me->last = HP_NO_BLOCK;
+	}
+	if (!taken.place)
+		return taken;
+	taken.word = word_load(taken.place);
+	if (taken.word.site) {
+		taken.size = word_size(taken.word, block);
+		word_store(taken.place, (struct hp_shadow_word){ 0, 0 });
+	}
+	return taken;
+}
+
+static void put_back(const struct taken *taken, const void *block)
+{
+	if (!taken->word.site)
+		return;
+	if (taken->word.size == HP_SHADOW_LARGE)
+		hp_shadow_note_large((uintptr_t)block, taken->size);
+	word_store(taken->place, taken->word);
+}
+
+/* `old` is gone, and `block` is what it became; NULL = it was freed. */
+static void note_moved(struct hp_heap_local *me, const struct taken *taken, void *old, void *block,
+		       size_t size, const struct hp_path_frame *frame)
+{
+	struct hp_shadow_word word = taken->word;
+
+	if (word.site && word.size == HP_SHADOW_LARGE)
+		hp_shadow_note_large((uintptr_t)old, taken->size);
+	if (me && word.site)
+		note_free(me, word, old);
+	else if (me)
+		note_strange(me, old);
+	else if (word.site)
+		free_far((struct hp_site *)((char *)hp_segment.header +
+					    (uint64_t)word.site * HP_LINE),
+			 word_size(word, old));
+	if (block)
+		note(block, size, *frame);
+}
+
+static HP_COLD void *move_out_of_pool(void *block, size_t size, const struct hp_path_frame *frame)
+{
+	size_t old = hp_allocator_pool_size(block);
+	void *moved = IS_EARLY(malloc) ? early(size, 16) : hp_allocator.malloc(size);
+
+	if (moved) {
+		memcpy(moved, block, old < size ? old : size);
+		if (!hp_allocator_is_pool(moved))
+			note(moved, size, *frame);
+	}
+	return moved;
+}
+
+static __attribute__((noinline)) void *resize(void *block, size_t size,
+					      const struct hp_path_frame *frame)
+{
+	struct hp_heap_local *me = hp_heap;
+	struct taken taken;
+	void *moved;
+
+	if (HP_UNLIKELY(hp_allocator_is_pool(block)))
+		return move_out_of_pool(block, size, frame);
+	if (HP_UNLIKELY(!me->gate)) {
+		me = hp_heap_enter_free();
+		if (!me && hp_heap->state == HP_THREAD_UNBORN && is_known(block))
+			me = hp_heap_enter(frame->sp);
+	}
+	taken = take(me, block);
+	moved = hp_allocator.realloc(block, size);
+	if (moved || size == 0)
+		note_moved(me, &taken, block, moved, size, frame);
+	else
+		put_back(&taken, block);
+	return moved;
+}
+
+HP_EXPORT void *realloc(void *block, size_t size)
+{
+	struct hp_path_frame frame = HP_PATH_FRAME;
+	void *made;
+
+	if (IS_EARLY(realloc))
+		return block ? move_out_of_pool(block, size, &frame) : early(size, 16);
+	if (block)
+		return resize(block, size, &frame);
+	made = hp_allocator.realloc(NULL, size);
+	note(made, size, frame);
+	return made;
+}
+
+HP_EXPORT void *reallocarray(void *block, size_t count, size_t each)
+{
+	struct hp_path_frame frame = HP_PATH_FRAME;
+	size_t size;
+	void *made;
+
+	if (__builtin_mul_overflow(count, each, &size)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (IS_EARLY(realloc))
+		return block ? move_out_of_pool(block, size, &frame) : early(size, 16);
+	if (block)
+		return resize(block, size, &frame);
+	made = hp_allocator.realloc(NULL, size);
+	note(made, size, frame);
+	return made;
+}
+
+HP_EXPORT size_t malloc_usable_size(void *block)
+{
+	if (HP_UNLIKELY(hp_allocator_is_pool(block)))
+		return hp_allocator_pool_size(block);
+	if (IS_EARLY(malloc_usable_size))
+		return 0;
+	return hp_allocator.malloc_usable_size(block);
+}
+
+HP_EXPORT int posix_memalign(void **block, size_t align, size_t size)
+{
+	int error;
+
+	if (IS_EARLY(posix_memalign)) {
+		*block = hp_allocator_pool(size, align);
+		return *block ? 0 : ENOMEM;
+	}
+	error = hp_allocator.posix_memalign(block, align, size);
+	if (error == 0)
+		note(*block, size, HP_PATH_FRAME);
+	return error;
+}
+
+HP_EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+	void *block;
+
+	if (IS_EARLY(aligned_alloc))
+		return early(size, align);
+	block = hp_allocator.aligned_alloc(align, size);
+	note(block, size, HP_PATH_FRAME);
+	return block;
+}
+
+HP_EXPORT void *memalign(size_t align, size_t size)
+{
+	void *block;
+
+	if (IS_EARLY(memalign))
+		return early(size, align);
+	block = hp_allocator.memalign(align, size);
+	note(block, size, HP_PATH_FRAME);
+	return block;
+}
+
+HP_EXPORT void *valloc(size_t size)
+{
+	void *block;
+
+	if (IS_EARLY(valloc))
+		return early(size, HP_PAGE);
+	block = hp_allocator.valloc(size);
+	note(block, size, HP_PATH_FRAME);
+	return block;
+}
+
+HP_EXPORT void *pvalloc(size_t size)
+{
+	void *block;
+
+	if (IS_EARLY(pvalloc))
+		return early(size, HP_PAGE);
+	block = hp_allocator.pvalloc(size);
+	note(block, size, HP_PATH_FRAME);
+	return block;
+}
+
+/* Three forms of free that not every C library has. */
+static inline bool note_gone(void *block, uintptr_t sp)
+{
+	struct hp_heap_local *me = hp_heap;
+
+	if (HP_LIKELY(me->gate))
+		note_free_any(me, block);
+	else
+		note_free_slow(block, sp);
+	return !hp_allocator_is_pool(block) && !IS_EARLY(free);
+}
+
+HP_EXPORT void cfree(void *block)
+{
+	if (!note_gone(block, (uintptr_t)__builtin_frame_address(0)))
+		return;
+	hp_allocator_resolve_rare();
+	if (hp_allocator.cfree)
+		hp_allocator.cfree(block);
+	else
+		hp_allocator.free(block);
+}
+
+HP_EXPORT void free_sized(void *block, size_t size)
+{
+	if (!note_gone(block, (uintptr_t)__builtin_frame_address(0)))
+		return;
+	hp_allocator_resolve_rare();
+	if (hp_allocator.free_sized)
+		hp_allocator.free_sized(block, size);
+	else
+		hp_allocator.free(block);
+}
+
+HP_EXPORT void free_aligned_sized(void *block, size_t align, size_t size)
+{
+	if (!note_gone(block, (uintptr_t)__builtin_frame_address(0)))
+		return;
+	hp_allocator_resolve_rare();
+	if (hp_allocator.free_aligned_sized)
+		hp_allocator.free_aligned_sized(block, align, size);
+	else
+		hp_allocator.free(block);
+}

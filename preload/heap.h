@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.h - a thread's life with the allocation stand-ins: its record in the
+ * segment, and what it keeps for itself.
+ *
+ * `hp_heap` is thread-local, 8 bytes, and points to `hp_heap_unborn` before the
+ * thread has a struct of its own.  `gate` is 1 while the thread records and
+ * nothing is to be seen to; any reason else makes it 0, so the stand-ins' one
+ * compare answers all: unborn, inside our own slow path, closed, something to
+ * do first.  And forked: the struct lies in a MADV_WIPEONFORK page.
+ *
+ * A signal handler may allocate between any two instructions here, and other
+ * threads free what this one allocated.
+ */
+#ifndef HP_PRELOAD_HEAP_H
+#define HP_PRELOAD_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/local.h"
+#include "segment/setting.h"
+#include "unwind/walk.h"
+
+#define HP_PATH_WAYS 4	/* entries of the cache with one key */
+
+struct hp_path_entry;
+
+/* A path that was walked before in this process -> its site. */
+struct hp_path_known {
+	uint64_t hash;	/* of the return addresses; 0 = empty */
+	uint64_t site;	/* offset */
+};
+
+struct hp_heap_local {
+	/* What the usual allocation touches. */
+	uint64_t gate;	/* see above */
+	struct hp_heap *heap;
+	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
+	char *base;	/* of the segment */
+	_Atomic uint32_t *epoch;	/* hp_process.heap_epoch */
+	int64_t trigger;	/* heap->live + pending_bytes above this: perhaps a new peak */
+	char *entries;	/* the path cache's entries, a ring; the first matches nothing */
+	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
+
+	uint32_t index_shift;	/* 64 - log2(number of sets) */
+	uint32_t id;	/* offset / HP_LINE of heap */
+	uint32_t state;	/* enum hp_thread_state */
+	_Atomic uint32_t is_stale;	/* a dlclose: the caches are to be emptied first */
+	uint32_t proof;	/* the next answer of the cache is to be walked again */
+	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uintptr_t shut_at;	/* stack pointer when the gate was shut */
+	struct hp_heap_local *next;	/* list of the process */
+
+	/* Slow paths only. */
+	uint64_t entries_size;
+	uint64_t head;	/* where the next entry goes */
+	uint64_t tail;	/* the oldest entry that is not overwritten yet */
+	uint64_t wraps;
+	struct hp_path_known *known;	/* open addressing */
+	uint32_t known_shift;
+	uint32_t known_count;
+	uint32_t *steps;	/* ids of steps, open addressing by what is in them */
+	uint32_t step_shift;
+	uint32_t step_count;
+	struct hp_steps *chunk;	/* the newest steps */
+	uint64_t fills_seen;	/* walker.fills when the rows were last looked at */
+	struct hp_walker walker;
+};
+
+#define HP_NO_BLOCK ((void *)1)
+
+extern __thread struct hp_heap_local *hp_heap __attribute__((tls_model("initial-exec")));
+extern struct hp_heap_local hp_heap_unborn;
+
+/* Called once at the library's start: which sections are asked for, how deep, how. */
+void hp_heap_configure(const struct hp_settings *settings);
+
+/*
+ * The gate is shut: why?  Opens the thread's heap if it has none, does what is to
+ * be done.  Returns it, or NULL: this allocation is not recorded.  Then
+ * `*is_nested` says if that is because a signal handler interrupted a slow path.
+ */
+struct hp_heap_local *hp_heap_enter(uintptr_t sp);
+
+/* The same for a free: no heap is opened for it. */
+struct hp_heap_local *hp_heap_enter_free(void);
+
+/* Around a slow path of ours. */
+void hp_heap_shut(struct hp_heap_local *me, uintptr_t sp);
+void hp_heap_reopen(struct hp_heap_local *me);
+
+/* What the thread allocates in between is ours, and not recorded. */
+struct hp_heap_local *hp_heap_pause(void);
+void hp_heap_go_on(struct hp_heap_local *was);
+
+/* The calling thread ends, or the process does. */
+void hp_heap_leave(void);
+
+/* A module is gone: all threads forget what they know by addresses. */
+void hp_heap_forget(void);
+
+/* The process record was an ended process's: what its heaps hold is folded. */
+void hp_heap_fold(struct hp_process *process);
+
+/* Room in the segment for this heap, zeroed, at a multiple of HP_LINE; NULL = full. */
+void *hp_heap_take(struct hp_heap_local *me, uint64_t size);
+
+/* New peak perhaps: all heaps of the process are looked at. */
+void hp_heap_look(struct hp_heap_local *me);
+
+/* True if allocations are recorded in this process. */
+extern bool hp_heap_is_wanted;
+
+static inline struct hp_site *hp_heap_site(const struct hp_heap_local *me, uint64_t offset)
+{
+	return (struct hp_site *)(me->base + offset);
+}
+
+#endif

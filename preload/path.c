@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - the path cache's other side, and the tree of paths.
+ *
+ * Entries lie in a ring.  An entry that is overwritten is taken out of the
+ * index first: it says which set it is in.  Tables grow by doubling; their old
+ * pages are given back, since only this thread reads them.
+ */
+#include "preload/path.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "preload/confine.h"
+#include "preload/module.h"
+#include "preload/process.h"
+
+extern void *__libc_stack_end __attribute__((weak));
+
+#define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
+#define HP_ENTRIES_MOST (UINT64_C(1) << 22)
+#define HP_INDEX_FIRST 6	/* log2 of sets */
+#define HP_INDEX_MOST 13
+#define HP_ROWS_FIRST 9	/* log2 of the walker's rows */
+#define HP_ROWS_MOST_BITS 16
+#define HP_KNOWN_FIRST 8
+#define HP_STEPS_FIRST 9
+#define HP_STEPS_CHUNK_FIRST 60	/* steps of a heap's first chunk: 1 KiB */
+#define HP_STEPS_CHUNK_NEXT 1020
+#define HP_STACK_MOST (UINT64_C(1) << 30)
+
+static uint64_t mix(uint64_t key)
+{
+	key *= UINT64_C(0xbf58476d1ce4e5b9);
+	return key ^ key >> 31;
+}
+
+/* --- the stack --- */
+
+/* Asks the kernel for a byte of each page: 64 pages at once. */
+static bool is_readable(uintptr_t address, uintptr_t size)
+{
+	struct iovec there[64], here;
+	char bytes[64];
+	int saved = errno;
+	bool is_good = !hp_is_confined();
+
+	while (is_good && size) {
+		size_t count = 0;
+		ssize_t got;
+
+		for (; count < 64 && size; count++) {
+			there[count] = (struct iovec){ .iov_base = (void *)address, .iov_len = 1 };
+			address += HP_PAGE;
+			size -= size < HP_PAGE ? size : HP_PAGE;
+		}
+		here = (struct iovec){ .iov_base = bytes, .iov_len = count };
+		got = syscall(SYS_process_vm_readv, hp_self->pid, &here, 1, there, count, 0);
+		is_good = got == (ssize_t)count;
+	}
+	errno = saved;
+	return is_good;
+}
+
+/* The end of the stack that `sp` is on: of the main thread, or one that glibc made. */
+static uintptr_t stack_end(uintptr_t sp)
+{
+	uintptr_t ends[2] = { &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0,
+			      (uintptr_t)pthread_self() };
+
+	for (int i = 0; i < 2; i++) {
+		uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
+
+		if (sp >= ends[i] || ends[i] - sp > HP_STACK_MOST)
+			continue;
+		if (ends[i] - page <= HP_PAGE || is_readable(page, ends[i] - page))
+			return ends[i] & ~(uintptr_t)7;
+	}
+	return 0;
+}
+
+void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp)
+{
+	uintptr_t end = stack_end(sp);
+
+	me->walker.home_low = end ? sp : 0;
+	me->walker.home_high = end;
+}
+
+/* A lower stack pointer than any before: of the same stack, if all in between can be read. */
+static void look_at_stack(struct hp_heap_local *me, uintptr_t sp)
+{
+	struct hp_walker *walker = &me->walker;
+	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
+
+	if (sp >= walker->home_low || !walker->home_high || walker->home_high - sp > HP_STACK_MOST)
+		return;
+	if (walker->home_low - page <= HP_PAGE || is_readable(page, walker->home_low - page))
+		walker->home_low = page;
+}
+
+/* --- tables --- */
+
+static uint64_t size_of(uint32_t shift, uint64_t each)
+{
+	return (UINT64_C(1) << (64 - shift)) * each;
+}
+
+/* Twice or more as many; the new ones are empty.  False = no memory, and the old ones stay. */
+static bool table_widen(void **table, uint32_t *shift, uint64_t each, uint32_t bits)
+{
+	void *wide = hp_pages(size_of(64 - bits, each));
+
+	if (!wide)
+		return false;
+	if (*table)
+		hp_pages_release(*table, size_of(*shift, each));
+	*table = wide;
+	*shift = 64 - bits;
+	return true;
+}
+
+/* Rows of frames that come again and again should not throw each other out. */
+static void rows_grow(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+	uint32_t bits = 64 - walker->row_shift;
+
+	if (walker->fills - me->fills_seen < UINT64_C(1) << bits || bits >= HP_ROWS_MOST_BITS)
+		return;
+	me->fills_seen = walker->fills;
+	table_widen((void **)&walker->rows, &walker->row_shift, sizeof(*walker->rows), bits + 2);
+}
+
+/* --- the cache --- */
+
+static struct hp_path_entry *entry_at(const struct hp_heap_local *me, uint64_t place)
+{
+	return (struct hp_path_entry *)(me->entries + place);
+}
+
+/* The first entry fits nothing: empty places of the index lead to it. */
+static void entries_clear(struct hp_heap_local *me)
+{
+	struct hp_path_entry *none = entry_at(me, 0);
+
+	memset(none, 0, sizeof(*none));
+	none->pc = 1;
+	none->end = none->slots;
+	me->head = me->tail = sizeof(*none);
+	me->wraps = 0;
+}
+
+static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
+{
+	char *entries = hp_pages(size);
+
+	if (!entries)
+		return false;
+	if (!table_widen((void **)&me->index, &me->index_shift, HP_PATH_WAYS * sizeof(*me->index),
+			 bits)) {
+		hp_pages_release(entries, size);
+		return false;
+	}
+	if (me->entries)
+		hp_pages_release(me->entries, me->entries_size);
+	me->entries = entries;
+	me->entries_size = size;
+	entries_clear(me);
+	return true;
+}
+
+/* The entry at `place` is going to be overwritten. */
+static void entry_drop(struct hp_heap_local *me, uint64_t place)
+{
+	uint32_t *set = me->index + (uint64_t)entry_at(me, place)->set * HP_PATH_WAYS;
+
+	for (int i = 0; i < HP_PATH_WAYS; i++)
+		if (set[i] == place)
+			set[i] = 0;
+}
+
+/* Drops the oldest entries until the ring is free up to `end`. */
+static void ring_free(struct hp_heap_local *me, uint64_t end)
+{
+	while (me->tail < end && me->tail < me->entries_size) {
+		uint32_t size = entry_at(me, me->tail)->size;
+
+		if (size == 0) {	/* nothing was ever here, or the last round ended here */
+			me->tail = me->entries_size;
+			return;
+		}
+		entry_drop(me, me->tail);
+		me->tail += size;
+	}
+}
+
+/* Room for an entry in the ring. */
+static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
+{
+	struct hp_path_entry *entry;
+
+	if (me->head + size > me->entries_size) {
+		if (me->wraps)
+			ring_free(me, me->entries_size);
+		if (me->head < me->entries_size)
+			entry_at(me, me->head)->size = 0;
+		me->head = me->tail = sizeof(*entry);
+		me->wraps++;
+	}
+	if (me->wraps)
+		ring_free(me, me->head + size);
+	entry = entry_at(me, me->head);
+	me->head += size;
+	return entry;
+}
+
+/* A ring that was filled twice is too small for what the program does. */
+static void entries_grow(struct hp_heap_local *me)
+{
+	uint32_t bits = 64 - me->index_shift;
+
+	if (me->wraps < 2 || me->entries_size >= HP_ENTRIES_MOST)
+		return;
+	me->wraps = 0;
+	entries_init(me, me->entries_size * 4, bits + 2 < HP_INDEX_MOST ? bits + 2 : HP_INDEX_MOST);
+}
+
+static void set_put_first(uint32_t *set, uint32_t place, int from)
+{
+	for (int i = from; i > 0; i--)
+		set[i] = set[i - 1];
+	set[0] = place;
+}
+
+static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *frame,
+		      struct hp_site *site)
+{
+	const struct hp_walker *walker = &me->walker;
+	uint64_t size =
+		sizeof(struct hp_path_entry) + walker->slot_count * sizeof(struct hp_walk_slot);
+	struct hp_path_entry *entry;
+	uint32_t *set;
+
+	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
+	entries_grow(me);
+	if (size > me->entries_size / 4)
+		return;
+	entry = ring_take(me, (uint32_t)size);
+	set = hp_path_set(me, frame->pc, frame->sp);
+	*entry = (struct hp_path_entry){
+		.pc = frame->pc,
+		.sp = frame->sp,
+		.fp = frame->fp,
+		.fp_mask = walker->uses_fp ? UINTPTR_MAX : 0,
+		.site = site,
+		.end = entry->slots + walker->slot_count,
+		.size = (uint32_t)size,
+		.set = (uint32_t)((set - me->index) / HP_PATH_WAYS),
+	};
+	memcpy(entry->slots, walker->slots, walker->slot_count * sizeof(*entry->slots));
+	set_put_first(set, (uint32_t)((char *)entry - me->entries), HP_PATH_WAYS - 1);
+}
+
+/* --- the tree --- */
+
+static uint32_t id_of(const struct hp_heap_local *me, const struct hp_step *step)
+{
+	return (uint32_t)((uint64_t)((const char *)step - me->base) / sizeof(*step));
+}
+
+static struct hp_step *step_at(const struct hp_heap_local *me, uint32_t id)
+{
+	return (struct hp_step *)(me->base + (uint64_t)id * sizeof(struct hp_step));
+}
+
+static uint32_t *step_place(const struct hp_heap_local *me, const struct hp_step *wanted)
+{
+	uint64_t last = (UINT64_C(1) << (64 - me->step_shift)) - 1;
+	uint64_t key = ((uint64_t)wanted->object << 32 | wanted->address) +
+		       wanted->caller * UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t i = mix(key) & last;
+
+	for (; me->steps[i]; i = (i + 1) & last) {
+		const struct hp_step *step = step_at(me, me->steps[i]);
+
+		if (step->caller == wanted->caller && step->object == wanted->object &&
+		    step->address == wanted->address)
+			break;
+	}
+	return &me->steps[i];
+}
+
+static bool steps_grow(struct hp_heap_local *me)
+{
+	uint32_t *old = me->steps;
+	uint64_t size = size_of(me->step_shift, sizeof(*old));
+	uint32_t *wide = hp_pages(size * 2);
+
+	if (!wide)
+		return false;
+	me->steps = wide;
+	me->step_shift--;
+	for (uint64_t i = 0; i < size / sizeof(*old); i++)
+		if (old[i])
+			*step_place(me, step_at(me, old[i])) = old[i];
+	hp_pages_release(old, size);
+	return true;
+}
+
+static bool chunk_new(struct hp_heap_local *me)
+{
+	uint32_t capacity = me->chunk ? HP_STEPS_CHUNK_NEXT : HP_STEPS_CHUNK_FIRST;
+	struct hp_steps *chunk = hp_heap_take(me, sizeof(*chunk) + capacity * sizeof(chunk->at[0]));
+
+	if (!chunk)
+		return false;
+	chunk->capacity = capacity;
+	chunk->next = atomic_load_explicit(&me->heap->steps, memory_order_relaxed);
+	/* Release: who finds the chunk finds its `next`. */
+	atomic_store_explicit(&me->heap->steps, (uint64_t)((char *)chunk - me->base),
+			      memory_order_release);
+	me->chunk = chunk;
+	return true;
+}
+
+/* The step with these contents; NULL = no room. */
+static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *wanted)
+{
+	uint32_t *place = step_place(me, wanted);
+	uint64_t slots = UINT64_C(1) << (64 - me->step_shift);
+	struct hp_step *step;
+	uint32_t count;
+
+	if (*place)
+		return step_at(me, *place);
+	if (me->step_count >= slots / 2) {
+		if (!steps_grow(me) && me->step_count >= slots - slots / 8)
+			return NULL;
+		place = step_place(me, wanted);
+	}
+	count = me->chunk ? atomic_load_explicit(&me->chunk->count, memory_order_relaxed) : 0;
+	if (!me->chunk || count == me->chunk->capacity) {
+		if (!chunk_new(me))
+			return NULL;
+		count = 0;
+	}
+	step = &me->chunk->at[count];
+	*step = *wanted;
+	/* Release: who sees the count sees the step. */
+	atomic_store_explicit(&me->chunk->count, count + 1, memory_order_release);
+	*place = id_of(me, step);
+	me->step_count++;
+	return step;
+}
+
+static struct hp_step *step_of(struct hp_heap_local *me, uint32_t caller, uintptr_t pc)
+{
+	const struct hp_module *module = hp_module_of(pc - 1);
+	struct hp_step wanted = { .caller = caller };
+	uint64_t address = module ? pc - module->bias : pc;
+
+	if (module && address <= UINT32_MAX) {
+		wanted.object = (uint32_t)(module->object / HP_LINE);
+		wanted.address = (uint32_t)address;
+	} else {
+		wanted.object = HP_STEP_PLAIN | (uint32_t)((uint64_t)pc >> 32);
+		wanted.address = (uint32_t)pc;
+	}
+	return step_get(me, &wanted);
+}
+
+static struct hp_step *step_of_mark(struct hp_heap_local *me, enum hp_step_mark mark)
+{
+	struct hp_step wanted = { .address = mark };
+
+	return step_get(me, &wanted);
+}
+
+/* The innermost step of the last walk; NULL = no room. */
+static struct hp_step *steps_of_walk(struct hp_heap_local *me)
+{
+	const struct hp_walker *walker = &me->walker;
+	struct hp_step *step = NULL;
+
+	if (walker->is_cut || !walker->is_complete) {
+		step = step_of_mark(me, walker->is_cut ? HP_STEP_CUT : HP_STEP_LOST);
+		if (!step)
+			return NULL;
+	}
+	for (uint32_t i = walker->count; i-- > 0;) {
+		step = step_of(me, step ? id_of(me, step) : 0, walker->frames[i]);
+		if (!step)
+			return NULL;
+	}
+	return step;
+}
+
+/* --- sites --- */
+
+static struct hp_site *site_new(struct hp_heap_local *me, struct hp_step *step)
+{
+	struct hp_site *site = hp_heap_take(me, sizeof(*site));
+	uint64_t offset;
+
+	if (!site)
+		return NULL;
+	offset = (uint64_t)((char *)site - me->base);
+	if (offset / HP_LINE > UINT32_MAX)
+		return NULL;
+	site->heap = me->id;
+	site->step = id_of(me, step);
+	site->epoch = atomic_load_explicit(me->epoch, memory_order_relaxed);
+	site->next = atomic_load_explicit(&me->heap->sites, memory_order_relaxed);
+	/* Release: who finds the site finds it filled. */
+	atomic_store_explicit(&me->heap->sites, offset, memory_order_release);
+	step->site = (uint32_t)(offset / HP_LINE);
+	me->heap->site_count++;
+	return site;
+}
+
+static struct hp_site *site_of_step(struct hp_heap_local *me, struct hp_step *step)
+{
+	struct hp_site *site = NULL;
+
+	if (step && step->site)
+		return hp_heap_site(me, (uint64_t)step->site * HP_LINE);
+	if (step)
+		site = site_new(me, step);
+	if (site)
+		return site;
+	me->heap->folded_sites++;
+	return hp_heap_site(me, me->heap->other);
+}
+
+static struct hp_path_known *known_place(const struct hp_heap_local *me, uint64_t hash)
+{
+	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
+	uint64_t i = hash >> 20 & last;
+
+	while (me->known[i].hash && me->known[i].hash != hash)
+		i = (i + 1) & last;
+	return &me->known[i];
+}
+
+static bool known_grow(struct hp_heap_local *me)
+{
+	struct hp_path_known *old = me->known;
+	uint64_t size = size_of(me->known_shift, sizeof(*old));
+	struct hp_path_known *wide = hp_pages(size * 2);
+
+	if (!wide)
+		return false;
+	me->known = wide;
+	me->known_shift--;
+	for (uint64_t i = 0; i < size / sizeof(*old); i++)
+		if (old[i].hash)
+			*known_place(me, old[i].hash) = old[i];
+	hp_pages_release(old, size);
+	return true;
+}
+
+/* The site of the last walk. */
+static struct hp_site *site_of_walk(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+	uint64_t slots = UINT64_C(1) << (64 - me->known_shift);
+	uint64_t hash = (walker->hash + walker->is_complete) | 1;
+	struct hp_path_known *known = known_place(me, hash);
+	struct hp_site *site;
+
+	if (HP_LIKELY(known->hash))
+		return hp_heap_site(me, known->site);
+	site = site_of_step(me, steps_of_walk(me));
+	if (me->known_count >= slots / 2) {
+		if (!known_grow(me) && me->known_count >= slots - slots / 8)
+			return site;
+		known = known_place(me, hash);
+	}
+	*known = (struct hp_path_known){ hash, (uint64_t)((char *)site - me->base) };
+	me->known_count++;
+	return site;
+}
+
+static struct hp_site *walk(struct hp_heap_local *me, const struct hp_path_frame *frame)
+{
+	struct hp_walker *walker = &me->walker;
+	struct hp_heap *heap = me->heap;
+
+	if (HP_UNLIKELY(frame->sp < walker->home_low))
+		look_at_stack(me, frame->sp);
+	hp_walk(walker, frame->pc, frame->sp, frame->fp);
+	heap->walks++;
+	heap->incomplete += !walker->is_complete && !walker->is_cut;
+	heap->cut += walker->is_cut;
+	heap->unproven += !walker->is_proven;
+	rows_grow(me);
+	return site_of_walk(me);
+}
+
+struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			     uint32_t *set)
+{
+	const struct hp_path_frame frame = { pc, sp, fp };
+	struct hp_site *site;
+
+	for (int i = 1; i < HP_PATH_WAYS; i++) {
+		uint32_t place = set[i];
+
+		if (!hp_path_fits(entry_at(me, place), pc, sp, fp))
+			continue;
+		set_put_first(set, place, i);
+		return entry_at(me, place)->site;
+	}
+	hp_heap_shut(me, sp);
+	site = walk(me, &frame);
+	if (HP_LIKELY(me->walker.is_proven))
+		entry_add(me, &frame, site);
+	hp_heap_reopen(me);
+	return site;
+}
+
+static const struct hp_path_entry *find_entry(const struct hp_heap_local *me,
+					      const struct hp_path_frame *frame)
+{
+	const uint32_t *set = hp_path_set(me, frame->pc, frame->sp);
+
+	for (int i = 0; i < HP_PATH_WAYS; i++)
+		if (hp_path_fits(entry_at(me, set[i]), frame->pc, frame->sp, frame->fp))
+			return entry_at(me, set[i]);
+	return NULL;
+}
+
+struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame)
+{
+	const struct hp_path_entry *entry = find_entry(me, frame);
+	struct hp_site *said, *site;
+
+	if (!entry)
+		return hp_path_site(me, *frame);
+	said = entry->site;
+	hp_heap_shut(me, frame->sp);
+	site = walk(me, frame);
+	me->heap->walks--;
+	me->heap->proofs++;
+	me->heap->mismatches += site != said;
+	hp_heap_reopen(me);
+	return site;
+}
+
+/* --- life --- */
+
+/* Steps that an earlier process of this executable made are found again. */
+static bool adopt(struct hp_heap_local *me)
+{
+	uint64_t at = atomic_load_explicit(&me->heap->steps, memory_order_acquire);
+	struct hp_steps *chunk;
+
+	me->chunk = at ? (struct hp_steps *)(me->base + at) : NULL;
+	for (; at; at = chunk->next) {
+		chunk = (struct hp_steps *)(me->base + at);
+		for (uint32_t i = 0; i < atomic_load(&chunk->count); i++) {
+			if (me->step_count >= UINT64_C(1) << (63 - me->step_shift) &&
+			    !steps_grow(me))
+				return false;
+			*step_place(me, &chunk->at[i]) = id_of(me, &chunk->at[i]);
+			me->step_count++;
+		}
+	}
+	return true;
+}
+
+/* The loader's code before the program's: it begins there and has no information. */
+static void set_start(struct hp_walker *walker)
+{
+	uintptr_t base = (uintptr_t)getauxval(AT_BASE);
+	struct hp_module module;
+
+	if (base && hp_module_span(base, &module)) {
+		walker->start_low = module.begin;
+		walker->start_high = module.end;
+	}
+}
+
+static bool walker_init(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+
+	walker->is_readable = is_readable;
+	set_start(walker);
+	walker->frames = hp_pages(walker->most * sizeof(*walker->frames));
+	walker->slots = hp_pages((2 * walker->most + 2) * sizeof(*walker->slots));
+	return walker->frames && walker->slots &&
+	       table_widen((void **)&walker->rows, &walker->row_shift, sizeof(*walker->rows),
+			   HP_ROWS_FIRST);
+}
+
+static bool other_init(struct hp_heap_local *me)
+{
+	struct hp_step *step = step_of_mark(me, HP_STEP_OTHER);
+	struct hp_site *site = NULL;
+
+	if (step)
+		site = step->site ? hp_heap_site(me, (uint64_t)step->site * HP_LINE)
+				  : site_new(me, step);
+	if (site)
+		me->heap->other = (uint64_t)((char *)site - me->base);
+	return site != NULL;
+}
+
+bool hp_path_init(struct hp_heap_local *me, uintptr_t sp)
+{
+	if (!walker_init(me) || !entries_init(me, HP_ENTRIES_FIRST, HP_INDEX_FIRST) ||
+	    !table_widen((void **)&me->known, &me->known_shift, sizeof(*me->known),
+			 HP_KNOWN_FIRST) ||
+	    !table_widen((void **)&me->steps, &me->step_shift, sizeof(*me->steps),
+			 HP_STEPS_FIRST) ||
+	    !adopt(me) || !other_init(me))
+		return false;
+	hp_path_set_stack(me, sp);
+	return true;
+}
+
+void hp_path_forget(struct hp_heap_local *me)
+{
+	memset(me->index, 0, size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)));
+	memset(me->known, 0, size_of(me->known_shift, sizeof(*me->known)));
+	memset(me->walker.rows, 0, size_of(me->walker.row_shift, sizeof(*me->walker.rows)));
+	me->known_count = 0;
+	entries_clear(me);
+}

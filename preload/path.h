@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.h - from the stack of a call to the site of its call path.
+ *
+ * The path cache answers the usual case.  Its key is (return address, stack
+ * pointer); an entry holds the slots that decided the walk (unwind/walk.h),
+ * from the inside out, and fits only if all of them hold the same words.  So a
+ * hit is exact, costs some two loads a frame, and reads no word that is not of a live
+ * frame.  What is not found is walked; one hash over the whole path leads to
+ * its site; only a path that this thread never had is put into the tree.
+ */
+#ifndef HP_PRELOAD_PATH_H
+#define HP_PRELOAD_PATH_H
+
+#include "preload/heap.h"
+
+struct hp_path_entry {
+	uintptr_t pc;	/* return address; 1 = fits nothing */
+	uintptr_t sp;	/* before the call */
+	uintptr_t fp;
+	uintptr_t fp_mask;	/* 0 = the frame pointer does not matter */
+	struct hp_site *site;
+	const struct hp_walk_slot *end;
+	uint32_t size;	/* of all of it; 0 = the ring's end */
+	uint32_t set;	/* place in the index */
+	uint64_t reserved;
+	struct hp_walk_slot slots[];
+};
+
+/* What a stand-in knows of its caller. */
+struct hp_path_frame {
+	uintptr_t pc;	/* return address */
+	uintptr_t sp;	/* before the call */
+	uintptr_t fp;
+};
+
+/* Of the function that it is used in, which keeps a frame pointer for it. */
+#if defined(__x86_64__)
+#define HP_PATH_FRAME \
+	((struct hp_path_frame){ ((const uintptr_t *)__builtin_frame_address(0))[1], \
+				 (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
+				 ((const uintptr_t *)__builtin_frame_address(0))[0] })
+#else
+#define HP_PATH_FRAME \
+	((struct hp_path_frame){ (uintptr_t)__builtin_return_address(0), \
+				 (uintptr_t)__builtin_dwarf_cfa(), \
+				 ((const uintptr_t *)__builtin_frame_address(0))[0] })
+#endif
+
+/* Tables and caches; false = no memory. */
+bool hp_path_init(struct hp_heap_local *me, uintptr_t sp);
+
+/* The stack of the thread that took `me` over. */
+void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp);
+
+/* Empties what is known by addresses. */
+void hp_path_forget(struct hp_heap_local *me);
+
+/*
+ * Not found in the first place of the set: the others, else a walk.  Never NULL.
+ * The frame's words one by one: else they would be stored for each call.
+ */
+struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			     uint32_t *set);
+
+/* Walks again what the cache answers, and compares. */
+struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame);
+
+static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc, uintptr_t sp,
+				uintptr_t fp)
+{
+	const struct hp_walk_slot *slot = entry->slots, *end = entry->end;
+
+	if (HP_UNLIKELY((entry->pc ^ pc) | (entry->sp ^ sp) | ((entry->fp ^ fp) & entry->fp_mask)))
+		return false;
+	for (; HP_LIKELY(slot < end); slot++)
+		if (HP_UNLIKELY(*(const uintptr_t *)slot->place != slot->word))
+			return false;
+	return true;
+}
+
+static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc, uintptr_t sp)
+{
+	uint64_t key = pc ^ sp << 20;
+
+	return me->index + ((key * UINT64_C(0xbf58476d1ce4e5b9)) >> me->index_shift) * HP_PATH_WAYS;
+}
+
+/* The site of the call with this frame. */
+static inline __attribute__((always_inline)) struct hp_site *hp_path_site(
+	struct hp_heap_local *me, struct hp_path_frame frame)
+{
+	uint32_t *set = hp_path_set(me, frame.pc, frame.sp);
+	const struct hp_path_entry *entry = (const struct hp_path_entry *)(me->entries + *set);
+
+	if (HP_LIKELY(hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
+		return entry->site;
+	return hp_path_miss(me, frame.pc, frame.sp, frame.fp, set);
+}
+
+#endif

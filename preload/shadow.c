@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow.c - the directory of leaves, and the few blocks whose size needs more
+ * than 32 bits.
+ */
+#include "preload/shadow.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/confine.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define HP_LARGE 1024	/* blocks of 4 GiB and more at once */
+#define HP_ADDRESSES_LEAST \
+	(UINT64_C(1) << 30)	/* with less the program needs its addresses itself */
+
+struct large {
+	_Atomic uintptr_t address;	/* 0 = unused */
+	uint64_t size;
+};
+
+struct hp_shadow_word **hp_shadow_leaves;
+uint32_t hp_shadow_grain = 5;
+static struct large larges[HP_LARGE];
+
+static void *map(uint64_t size)
+{
+	void *pages = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+bool hp_shadow_init(bool is_glibc)
+{
+	struct rlimit limit;
+	int saved = errno;
+
+	hp_shadow_grain = is_glibc ? 5 : 3;
+	if (hp_shadow_leaves)
+		return true;
+	if (syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
+	    limit.rlim_cur < HP_ADDRESSES_LEAST) {
+		errno = saved;
+		return false;
+	}
+	hp_shadow_leaves = map(HP_SHADOW_LEAVES * sizeof(*hp_shadow_leaves));
+	errno = saved;
+	return hp_shadow_leaves != NULL;
+}
+
+HP_COLD struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address)
+{
+	uint64_t size =
+		(UINT64_C(1) << (HP_SHADOW_LEAF - hp_shadow_grain)) * sizeof(struct hp_shadow_word);
+	struct hp_shadow_word **place = &hp_shadow_leaves[address >> HP_SHADOW_LEAF];
+	struct hp_shadow_word *leaf, *other = NULL;
+	int saved = errno;
+
+	if (hp_is_confined())
+		return NULL;
+	leaf = map(size);
+	if (leaf && syscall(SYS_madvise, leaf, size, MADV_WIPEONFORK) != 0) {
+		syscall(SYS_munmap, leaf, size);
+		leaf = NULL;
+	}
+	/* Release: who finds the leaf finds it mapped.  Another thread may have been faster. */
+	if (leaf && !__atomic_compare_exchange_n(place, &other, leaf, false, __ATOMIC_RELEASE,
+						 __ATOMIC_ACQUIRE)) {
+		syscall(SYS_munmap, leaf, size);
+		leaf = other;
+	}
+	errno = saved;
+	return leaf;
+}
+
+void hp_shadow_note_large(uintptr_t address, uint64_t size)
+{
+	for (int i = 0; i < HP_LARGE; i++) {
+		uintptr_t none = 0;
+
+		if (!atomic_compare_exchange_strong_explicit(&larges[i].address, &none, 1,
+							     memory_order_acquire,
+							     memory_order_relaxed))
+			continue;
+		larges[i].size = size;
+		/* Release: who finds the address finds its size. */
+		atomic_store_explicit(&larges[i].address, address, memory_order_release);
+		return;
+	}
+}
+
+uint64_t hp_shadow_take_large(uintptr_t address)
+{
+	for (int i = 0; i < HP_LARGE; i++) {
+		uint64_t size;
+
+		if (atomic_load_explicit(&larges[i].address, memory_order_acquire) != address)
+			continue;
+		size = larges[i].size;
+		atomic_store_explicit(&larges[i].address, 0, memory_order_release);
+		return size;
+	}
+	return HP_SHADOW_LARGE;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc.c - reads the heaps of a segment and sums them up.
+ *
+ * As in model.c every record is copied out before it is looked at, and each
+ * step is taken only if its caller was read before.
+ */
+#include "report/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/map.h"
+#include "report/memory.h"
+
+struct build {
+	struct hp_alloc *alloc;
+	struct hp_model *model;
+	struct hp_map objects;	/* offset -> place + 1 */
+	struct hp_map same;	/* step's contents -> place */
+	uint32_t *places;	/* id of a step -> place */
+	size_t place_count;
+	size_t step_room;
+	size_t thread_room;
+	uint64_t *chunks;
+	size_t chunk_room;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ (hash >> 32);
+}
+
+/* A hostile segment may hold any number. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_sum *sum)
+{
+	to->count += sum->count;
+	to->bytes += sum->bytes;
+	to->frees += sum->frees;
+	to->freed_bytes += sum->freed_bytes;
+	to->temporary += sum->temporary;
+	to->temporary_bytes += sum->temporary_bytes;
+	to->live = plus(to->live, sum->live);
+	to->live_bytes = plus(to->live_bytes, sum->live_bytes);
+	to->peak_bytes = plus(to->peak_bytes, sum->peak_bytes);
+}
+
+/* --- steps --- */
+
+static bool is_object(struct build *b, const struct hp_object *record,
+		      const struct hp_model_object *object)
+{
+	char *path;
+	bool is_it;
+
+	if (record->build_id_size != object->build_id_size || record->kind != object->kind ||
+	    record->device != object->device || record->inode != object->inode ||
+	    memcmp(record->build_id, object->build_id, object->build_id_size) != 0)
+		return false;
+	path = hp_reader_text(&b->model->reader, record->path);
+	is_it = strcmp(path ? path : "", object->path) == 0;
+	free(path);
+	return is_it;
+}
+
+/* The place of the model's object at `offset`, or HP_NONE. */
+static uint32_t object_place(struct build *b, uint64_t offset)
+{
+	struct hp_object record;
+	uint32_t *place;
+	bool is_new;
+
+	if (!offset || !hp_reader_copy(&b->model->reader, offset, &record, sizeof(record)))
+		return HP_NONE;
+	place = hp_map_at(&b->objects, offset, &is_new);
+	for (size_t i = 0; is_new && i < b->model->object_count; i++)
+		if (is_object(b, &record, &b->model->objects[i]))
+			*place = (uint32_t)i + 1;
+	return *place - 1;
+}
+
+static bool is_same(const struct hp_alloc_step *a, const struct hp_alloc_step *b)
+{
+	return a->caller == b->caller && a->object == b->object && a->address == b->address &&
+	       a->mark == b->mark;
+}
+
+/* The place of the step like this one. */
+static uint32_t step_place(struct build *b, const struct hp_alloc_step *wanted)
+{
+	struct hp_alloc *alloc = b->alloc;
+	uint64_t hash =
+		mix(mix(mix(wanted->caller, wanted->object), wanted->address), wanted->mark + 1) |
+		1;
+	uint32_t *place;
+	bool is_new;
+
+	for (;; hash += 2) {
+		place = hp_map_at(&b->same, hash, &is_new);
+		if (is_new)
+			break;
+		if (is_same(&alloc->steps[*place], wanted))
+			return *place;
+	}
+	*place = (uint32_t)alloc->count;
+	alloc->steps = hp_xgrow(alloc->steps, alloc->count, &b->step_room, sizeof(*alloc->steps));
+	alloc->steps[alloc->count] = *wanted;
+	alloc->steps[alloc->count].depth = alloc->steps[wanted->caller].depth + (wanted->mark == 0);
+	return (uint32_t)alloc->count++;
+}
+
+static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
+{
+	struct hp_alloc_step step = { .object = HP_NONE };
+
+	/* A caller that was not read leaves the path hanging at the root. */
+	step.caller = record->caller < b->place_count ? b->places[record->caller] : 0;
+	if (record->object & HP_STEP_PLAIN) {
+		step.address = (uint64_t)(record->object & ~HP_STEP_PLAIN) << 32 | record->address;
+	} else if (record->object) {
+		step.object = object_place(b, (uint64_t)record->object * HP_LINE);
+		step.address = record->address;
+	} else {
+		step.mark = record->address ? record->address : HP_STEP_OTHER;
+	}
+	if (id < b->place_count)
+		b->places[id] = step_place(b, &step);
+}
+
+static void read_chunk(struct build *b, uint64_t at)
+{
+	struct hp_steps chunk;
+	const struct hp_step *steps;
+	uint32_t count;
+
+	if (!hp_reader_copy(&b->model->reader, at, &chunk, sizeof(chunk)))
+		return;
+	count = chunk.count < chunk.capacity ? chunk.count : chunk.capacity;
+	steps = hp_reader_see(&b->model->reader, at + sizeof(chunk), count * sizeof(*steps));
+	for (uint32_t i = 0; steps && i < count; i++) {
+		struct hp_step step;
+
+		memcpy(&step, &steps[i], sizeof(step));
+		add_step(b, (at + sizeof(chunk)) / sizeof(step) + i, &step);
+	}
+}
+
+/* The list is newest first, and a caller is older than what it called. */
+static void read_steps(struct build *b, uint64_t first)
+{
+	struct hp_steps chunk;
+	size_t count = 0;
+
+	for (uint64_t at = first; hp_reader_step(&b->model->reader, at, &chunk, sizeof(chunk));
+	     at = chunk.next) {
+		b->chunks = hp_xgrow(b->chunks, count, &b->chunk_room, sizeof(*b->chunks));
+		b->chunks[count++] = at;
+	}
+	while (count-- > 0)
+		read_chunk(b, b->chunks[count]);
+}
+
+/* --- sites --- */
+
+static struct hp_alloc_sum sum_of(const struct hp_site *site, uint32_t epoch, bool is_peak_now)
+{
+	struct hp_alloc_sum sum = {
+		.count = site->allocs + site->temporary,
+		.bytes = site->bytes + site->temporary_bytes,
+		.frees = site->frees + site->far_frees + site->temporary,
+		.freed_bytes = site->freed + site->far_freed + site->temporary_bytes,
+		.temporary = site->temporary,
+		.temporary_bytes = site->temporary_bytes,
+		.live = (int64_t)(site->allocs - site->frees - site->far_frees),
+		.live_bytes = (int64_t)(site->bytes - site->freed - site->far_freed),
+	};
+	bool is_noted = !is_peak_now && site->epoch == epoch;
+
+	sum.peak_bytes = plus(site->folded_peak,
+			      is_noted ? site->at_peak : minus(sum.live_bytes, site->base));
+	return sum;
+}
+
+static void add_site(struct build *b, const struct hp_site *site, const struct hp_alloc_sum *sum)
+{
+	uint32_t place = site->step < b->place_count ? b->places[site->step] : 0;
+
+	hp_alloc_add(&b->alloc->steps[place].own, sum);
+	hp_alloc_add(&b->alloc->all, sum);
+}
+
+/* The newest block of the heap's thread is in no site yet. */
+static void add_pending(struct build *b, const struct hp_heap *heap, bool is_peak_now)
+{
+	struct hp_alloc_sum sum = { .count = 1,
+				    .bytes = heap->pending_bytes,
+				    .live = 1,
+				    .live_bytes = (int64_t)heap->pending_bytes };
+	struct hp_site site;
+
+	if (!heap->pending ||
+	    !hp_reader_copy(&b->model->reader, heap->pending, &site, sizeof(site)))
+		return;
+	sum.peak_bytes = is_peak_now ? sum.live_bytes : 0;
+	add_site(b, &site, &sum);
+}
+
+static void read_sites(struct build *b, const struct hp_heap *heap, uint32_t epoch,
+		       bool is_peak_now)
+{
+	struct hp_site site;
+
+	for (uint64_t at = heap->sites; hp_reader_step(&b->model->reader, at, &site, sizeof(site));
+	     at = site.next) {
+		struct hp_alloc_sum sum = sum_of(&site, epoch, is_peak_now);
+
+		add_site(b, &site, &sum);
+	}
+	add_pending(b, heap, is_peak_now);
+}
+
+/* --- heaps and processes --- */
+
+static void add_thread(struct build *b, const struct hp_heap *heap)
+{
+	struct hp_alloc *alloc = b->alloc;
+	uint64_t bytes = heap->bytes + heap->temporary_bytes;
+	struct hp_alloc_thread *thread;
+
+	alloc->threads = hp_xgrow(alloc->threads, alloc->thread_count, &b->thread_room,
+				  sizeof(*alloc->threads));
+	thread = &alloc->threads[alloc->thread_count++];
+	*thread = (struct hp_alloc_thread){
+		.pid = heap->pid,
+		.tid = heap->tid,
+		.bytes = bytes - heap->first_bytes,
+		.all_bytes = bytes,
+		.all_freed_bytes = bytes - (uint64_t)heap->live,
+	};
+	thread->freed_bytes = thread->bytes - (uint64_t)minus(heap->live, heap->first_live);
+	/* The pending block is allocated and not freed. */
+	thread->bytes += heap->pending_bytes;
+	thread->all_bytes += heap->pending_bytes;
+}
+
+static void add_stats(struct hp_alloc_stats *stats, const struct hp_heap *heap)
+{
+	stats->walks += heap->walks;
+	stats->incomplete += heap->incomplete;
+	stats->cut += heap->cut;
+	stats->unproven += heap->unproven;
+	stats->proofs += heap->proofs;
+	stats->mismatches += heap->mismatches;
+	stats->strange_frees += heap->strange_frees;
+	stats->folded += heap->folded_sites;
+}
+
+/* True if the process holds more now than at its last noted peak. */
+static bool is_peak_at_end(struct build *b, const struct hp_process *process)
+{
+	struct hp_heap heap;
+	int64_t live = 0;
+
+	for (uint64_t at = process->heaps;
+	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next)
+		live = plus(live,
+			    minus(plus(heap.live, (int64_t)heap.pending_bytes), heap.folded_live));
+	return live > process->heap_peak;
+}
+
+static void read_process(struct build *b, const struct hp_process *process)
+{
+	bool is_peak_now = is_peak_at_end(b, process);
+	struct hp_heap heap;
+
+	b->alloc->is_recorded |= process->heaps != 0;
+	if (process->allocator &&
+	    (!b->alloc->allocator || process->pid == b->model->reader.header.root_pid))
+		b->alloc->allocator = process->allocator;
+	for (uint64_t at = process->heaps;
+	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next) {
+		read_steps(b, heap.steps);
+		read_sites(b, &heap, process->heap_epoch, is_peak_now);
+		add_thread(b, &heap);
+		add_stats(&b->alloc->stats, &heap);
+	}
+}
+
+void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
+{
+	struct hp_reader *reader = &model->reader;
+	struct build b = { .alloc = alloc, .model = model };
+	uint64_t at = reader->header.processes;
+	struct hp_process process;
+
+	memset(alloc, 0, sizeof(*alloc));
+	alloc->steps = hp_xgrow(NULL, 0, &b.step_room, sizeof(*alloc->steps));
+	memset(alloc->steps, 0, sizeof(*alloc->steps));
+	alloc->steps[0].object = HP_NONE;
+	alloc->count = 1;
+	b.place_count = reader->segment.size / sizeof(struct hp_step);
+	b.places = hp_xcalloc(b.place_count, sizeof(*b.places));
+	/* Twice, since processes and heaps were and will be walked once more. */
+	reader->steps = reader->segment.size / HP_LINE * 2;
+	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
+		read_process(&b, &process);
+	hp_map_release(&b.objects);
+	hp_map_release(&b.same);
+	free(b.places);
+	free(b.chunks);
+}
+
+void hp_alloc_release(struct hp_alloc *alloc)
+{
+	free(alloc->steps);
+	free(alloc->threads);
+}

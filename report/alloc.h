@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc.h - what a segment says of allocations, as plain structs.
+ *
+ * The trees of call paths of all heaps become one: steps of equal paths are
+ * one step.  Numbers of a step are of the blocks that were allocated right
+ * there; `inclusive` ones are sums over what it called, too.
+ */
+#ifndef HP_REPORT_ALLOC_H
+#define HP_REPORT_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/model.h"
+
+struct hp_alloc_sum {
+	uint64_t count;	/* blocks */
+	uint64_t bytes;	/* as asked for */
+	uint64_t frees;
+	uint64_t freed_bytes;
+	uint64_t temporary;	/* of the blocks: freed by the same thread before its next allocation */
+	uint64_t temporary_bytes;
+	int64_t live;	/* blocks at the end */
+	int64_t live_bytes;
+	int64_t peak_bytes;	/* at the process's peak */
+};
+
+struct hp_alloc_step {
+	uint32_t caller;	/* place of the step below, which is lower; 0 = none; [0] is the root */
+	uint32_t object;	/* place in model->objects, or HP_NONE */
+	uint64_t address;	/* return address: ELF address, or plain */
+	uint32_t mark;	/* enum hp_step_mark: no code; 0 = code */
+	uint32_t depth;	/* code steps from here to the root */
+	struct hp_alloc_sum own;
+};
+
+/* What a thread, or several one after the other, did. */
+struct hp_alloc_thread {
+	uint32_t pid;
+	uint32_t tid;	/* of the last one */
+	uint64_t bytes;	/* the last one's */
+	uint64_t freed_bytes;
+	uint64_t all_bytes;	/* of all of them */
+	uint64_t all_freed_bytes;
+};
+
+struct hp_alloc_stats {
+	uint64_t walks;
+	uint64_t incomplete;
+	uint64_t cut;
+	uint64_t unproven;
+	uint64_t proofs;
+	uint64_t mismatches;
+	uint64_t strange_frees;
+	uint64_t folded;
+};
+
+struct hp_alloc {
+	struct hp_alloc_step *steps;
+	size_t count;	/* steps; at least 1 */
+	struct hp_alloc_sum all;
+	struct hp_alloc_thread *threads;
+	size_t thread_count;
+	struct hp_alloc_stats stats;
+	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
+	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
+	bool is_recorded;	/* some process recorded allocations */
+};
+
+/* Reads the heaps of the model's segment.  Never fails. */
+void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
+void hp_alloc_release(struct hp_alloc *alloc);
+
+void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_sum *sum);
+
+#endif

@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc_section.c - rows and columns of the sections about allocations.
+ *
+ * A row of the sites is a call path without the allocator's wrappers at its
+ * inner end: paths that differ in those only are one row.
+ */
+#include "report/alloc_section.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "report/frame.h"
+#include "report/memory.h"
+#include "report/name.h"
+
+#define SITES_LIMIT 10
+#define FUNCTIONS_LIMIT 15
+#define NAME_CALLERS 8	/* told behind the function's name */
+#define FRAMES_MOST 128	/* of a path, in JSON */
+
+struct row {
+	uint32_t step;	/* of a site: the innermost one that is told */
+	uint32_t function;	/* of a function: its number */
+	char *name;	/* NULL = not asked for yet */
+	struct hp_alloc_sum sum;	/* own */
+	struct hp_alloc_sum inclusive;	/* of a function */
+};
+
+struct hp_alloc_view {
+	struct hp_alloc alloc;
+	struct hp_frames *frames;
+	struct row *sites;
+	size_t site_count;
+	bool has_sites;
+	uint32_t *functions;	/* of each step; UINT32_MAX = no code */
+	struct row *rows;	/* of functions */
+	size_t row_count;
+	bool has_rows;
+};
+
+struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report)
+{
+	struct hp_alloc_view *view = hp_xcalloc(1, sizeof(*view));
+
+	hp_alloc_init(&view->alloc, &report->model);
+	view->frames =
+		hp_frames_new(&report->model, report->symbols, report->settings->alloc_wrappers);
+	return view;
+}
+
+static void rows_free(struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(rows[i].name);
+	free(rows);
+}
+
+void hp_alloc_view_free(struct hp_alloc_view *view)
+{
+	if (!view)
+		return;
+	rows_free(view->sites, view->site_count);
+	rows_free(view->rows, view->row_count);
+	free(view->functions);
+	hp_frames_free(view->frames);
+	hp_alloc_release(&view->alloc);
+	free(view);
+}
+
+const struct hp_alloc *hp_alloc_of(const struct hp_report *report)
+{
+	return report->alloc && report->alloc->alloc.is_recorded ? &report->alloc->alloc : NULL;
+}
+
+/* --- sites --- */
+
+static struct hp_frame_place *place_of(struct hp_alloc_view *view, uint32_t step)
+{
+	const struct hp_alloc_step *s = &view->alloc.steps[step];
+
+	return hp_frames_at(view->frames, s->object, s->address);
+}
+
+/* The step that answers for what was allocated at `step`. */
+static uint32_t folded(struct hp_alloc_view *view, uint32_t step)
+{
+	const struct hp_alloc_step *steps = view->alloc.steps;
+	uint32_t at = step;
+
+	while (at && !steps[at].mark && place_of(view, at)->is_wrapper)
+		at = steps[at].caller;
+	return at && !steps[at].mark ? at : step;
+}
+
+static void sites_make(struct hp_alloc_view *view)
+{
+	const struct hp_alloc *alloc = &view->alloc;
+	struct hp_alloc_sum *sums = hp_xcalloc(alloc->count, sizeof(*sums));
+	size_t room = 0;
+
+	view->has_sites = true;
+	for (uint32_t i = 0; i < alloc->count; i++)
+		if (alloc->steps[i].own.count)
+			hp_alloc_add(&sums[folded(view, i)], &alloc->steps[i].own);
+	for (uint32_t i = 0; i < alloc->count; i++) {
+		if (!sums[i].count)
+			continue;
+		view->sites = hp_xgrow(view->sites, view->site_count, &room, sizeof(*view->sites));
+		view->sites[view->site_count++] = (struct row){ .step = i, .sum = sums[i] };
+	}
+	free(sums);
+}
+
+/* --- functions --- */
+
+static void functions_of_steps(struct hp_alloc_view *view)
+{
+	const struct hp_alloc *alloc = &view->alloc;
+
+	view->functions = hp_xcalloc(alloc->count, sizeof(*view->functions));
+	for (uint32_t i = 0; i < alloc->count; i++)
+		view->functions[i] =
+			i && !alloc->steps[i].mark ? place_of(view, i)->function : UINT32_MAX;
+}
+
+/* Each function on the path once, however often it is there. */
+static void add_path(struct hp_alloc_view *view, uint32_t step, const struct hp_alloc_sum *sum,
+		     uint32_t *seen, uint32_t stamp)
+{
+	for (uint32_t at = step; at; at = view->alloc.steps[at].caller) {
+		uint32_t function = view->functions[at];
+
+		if (function == UINT32_MAX || seen[function] == stamp)
+			continue;
+		seen[function] = stamp;
+		hp_alloc_add(&view->rows[function].inclusive, sum);
+	}
+}
+
+static void functions_make(struct hp_alloc_view *view)
+{
+	uint32_t *seen;
+
+	view->has_rows = true;
+	if (!view->has_sites)
+		sites_make(view);
+	functions_of_steps(view);
+	view->row_count = hp_frames_functions(view->frames);
+	view->rows = hp_xcalloc(view->row_count, sizeof(*view->rows));
+	seen = hp_xcalloc(view->row_count, sizeof(*seen));
+	for (uint32_t i = 0; i < view->row_count; i++)
+		view->rows[i].function = i;
+	for (uint32_t i = 0; i < view->site_count; i++) {
+		const struct row *site = &view->sites[i];
+
+		if (view->functions[site->step] != UINT32_MAX)
+			hp_alloc_add(&view->rows[view->functions[site->step]].sum, &site->sum);
+		add_path(view, site->step, &site->sum, seen, i + 1);
+	}
+	free(seen);
+}
+
+/* --- names --- */
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The frame of a place that is told: the innermost one that is no wrapper. */
+static const struct hp_frame_line *told_frame(struct hp_alloc_view *view,
+					      const struct hp_frame_place *place)
+{
+	for (size_t i = 0; i < place->count; i++)
+		if (!hp_frames_is_wrapper(view->frames, place->frames[i].name))
+			return &place->frames[i];
+	return &place->frames[place->count - 1];
+}
+
+static const char *mark_name(uint32_t mark)
+{
+	switch (mark) {
+	case HP_STEP_CUT:
+		return "(deeper callers)";
+	case HP_STEP_LOST:
+		return "(unknown caller)";
+	default:
+		return "<other>";
+	}
+}
+
+static char *short_name(const struct hp_report *report, const char *name)
+{
+	char *whole = hp_name_short(name, (size_t)report->settings->name_depth);
+
+	whole[strcspn(whole, "(") ? strcspn(whole, "(") : strlen(whole)] = 0;
+	return whole;
+}
+
+/* function file:line, and its callers behind arrows. */
+static char *site_name(struct hp_report *report, const struct row *row)
+{
+	struct hp_alloc_view *view = report->alloc;
+	const struct hp_alloc_step *step = &view->alloc.steps[row->step];
+	const struct hp_frame_place *place;
+	const struct hp_frame_line *frame;
+	char *name, *whole;
+	int callers = 0;
+
+	if (step->mark || row->step == 0)
+		return hp_xstrdup(mark_name(step->mark));
+	place = hp_frames_lines(view->frames, step->object, step->address);
+	frame = told_frame(view, place);
+	name = short_name(report, frame->name);
+	whole = frame->file && frame->line
+			? hp_xprintf("%s %s:%d", name, file_name(frame->file), frame->line)
+			: hp_xstrdup(name);
+	free(name);
+	for (uint32_t at = step->caller; at && callers < NAME_CALLERS; callers++) {
+		char *longer;
+
+		step = &view->alloc.steps[at];
+		name = step->mark ? hp_xstrdup(mark_name(step->mark))
+				  : short_name(report, place_of(view, at)->name);
+		longer = hp_xprintf("%s \342\206\220 %s", whole, name);
+		free(name);
+		free(whole);
+		whole = longer;
+		at = step->caller;
+	}
+	return whole;
+}
+
+static const char *row_name(struct hp_report *report, struct row *row, bool is_site)
+{
+	char *name;
+
+	if (row->name)
+		return row->name;
+	name = is_site ? site_name(report, row)
+		       : hp_xstrdup(hp_frames_function(report->alloc->frames, row->function));
+	row->name = hp_text_clean(name);
+	free(name);
+	return row->name;
+}
+
+/* --- lists --- */
+
+static bool is_count(const struct hp_report *report)
+{
+	return report->settings->alloc_metric == HP_ALLOC_COUNT ||
+	       report->settings->alloc_metric == HP_ALLOC_COUNT_MAX;
+}
+
+static const struct hp_alloc_sum *sum_of(const struct hp_report *report, const struct row *row)
+{
+	return report->settings->alloc_cumulative && row->inclusive.count ? &row->inclusive
+									  : &row->sum;
+}
+
+static uint64_t metric(const struct hp_report *report, const struct row *row)
+{
+	const struct hp_alloc_sum *sum = sum_of(report, row);
+
+	return is_count(report) ? sum->count : sum->bytes;
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct row *a = *(const struct row *const *)left;
+	const struct row *b = *(const struct row *const *)right;
+	struct hp_report *report = context;
+	uint64_t x = metric(report, a), y = metric(report, b);
+
+	if (x == y) {
+		x = a->sum.count;
+		y = b->sum.count;
+	}
+	if (x == y)
+		return a->step + a->function < b->step + b->function ? -1 : 1;
+	return x < y ? 1 : -1;
+}
+
+static int compare_live(const void *left, const void *right, void *context)
+{
+	const struct row *a = *(const struct row *const *)left;
+	const struct row *b = *(const struct row *const *)right;
+	int64_t x = a->sum.live_bytes, y = b->sum.live_bytes;
+
+	(void)context;
+	if (x == y) {
+		x = a->sum.live;
+		y = b->sum.live;
+	}
+	return x < y ? 1 : x > y ? -1 : a->step < b->step ? -1 : 1;
+}
+
+static bool lets(struct hp_report *report, struct row *row, bool is_site)
+{
+	if (!report->focus.part && !report->focus.is_regex)
+		return true;
+	return hp_focus_lets(&report->focus, row_name(report, row, is_site));
+}
+
+static void list_make(struct hp_report *report, struct hp_list *list, struct row *rows,
+		      size_t count, bool is_site)
+{
+	list->rows = hp_xcalloc(count, sizeof(*list->rows));
+	list->total = 0;
+	for (size_t i = 0; i < count; i++)
+		if (metric(report, &rows[i]) && lets(report, &rows[i], is_site))
+			list->rows[list->total++] = &rows[i];
+}
+
+static void list_cut(const struct hp_report *report, struct hp_list *list, uint64_t own,
+		     uint64_t usual)
+{
+	uint64_t limit = own != HP_LIMIT_UNSET ? own : report->settings->limit;
+
+	limit = limit == HP_LIMIT_UNSET ? usual : limit;
+	list->shown = limit && list->total > limit ? (size_t)limit : list->total;
+}
+
+void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = report->alloc;
+
+	if (!view->has_sites)
+		sites_make(view);
+	list_make(report, list, view->sites, view->site_count, true);
+	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
+	list_cut(report, list, report->settings->alloc_limit, SITES_LIMIT);
+}
+
+void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = report->alloc;
+	size_t kept = 0;
+
+	if (!view->has_sites)
+		sites_make(view);
+	list_make(report, list, view->sites, view->site_count, true);
+	for (size_t i = 0; i < list->total; i++)
+		if (((const struct row *)list->rows[i])->sum.live)
+			list->rows[kept++] = list->rows[i];
+	list->total = kept;
+	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_live, report);
+	list_cut(report, list, report->settings->alloc_limit, SITES_LIMIT);
+}
+
+void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = report->alloc;
+
+	if (!view->has_rows)
+		functions_make(view);
+	list_make(report, list, view->rows, view->row_count, false);
+	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
+	list_cut(report, list, report->settings->functions_limit, FUNCTIONS_LIMIT);
+}
+
+/* --- texts --- */
+
+const char *hp_alloc_sites_describe(const struct hp_report *report)
+{
+	return is_count(report) ? "Call paths by blocks allocated."
+				: "Call paths by bytes allocated.";
+}
+
+const char *hp_alloc_functions_describe(const struct hp_report *report)
+{
+	if (report->settings->alloc_cumulative)
+		return is_count(report) ? "Blocks allocated by each function and its callees."
+					: "Bytes allocated by each function and its callees.";
+	return is_count(report) ? "Blocks allocated by each function, callees apart."
+				: "Bytes allocated by each function, callees apart.";
+}
+
+const char *hp_leaks_describe(const struct hp_report *report)
+{
+	(void)report;
+	return "Call paths of what was not freed at the end.";
+}
+
+const char *hp_alloc_note(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+	struct hp_text_cell bytes, count, peak;
+
+	if (!alloc)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf(
+		"Total: %s in %s blocks, peak %s", hp_format_bytes(&bytes, alloc->all.bytes),
+		hp_format_count(&count, alloc->all.count),
+		hp_format_bytes(&peak,
+				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0));
+	return report->text;
+}
+
+const char *hp_leaks_note(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+	struct hp_text_cell bytes, count;
+
+	if (!alloc)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf(
+		"Total: %s in %s blocks",
+		hp_format_bytes(&bytes,
+				alloc->all.live_bytes > 0 ? (uint64_t)alloc->all.live_bytes : 0),
+		hp_format_count(&count, alloc->all.live > 0 ? (uint64_t)alloc->all.live : 0));
+	return report->text;
+}
+
+const char *hp_alloc_empty(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = &report->alloc->alloc;
+
+	if (alloc->allocator == HP_ALLOCATOR_INSIDE)
+		return "the program has a malloc of its own, which cannot be seen from outside";
+	if (alloc->is_recorded && alloc->all.count)
+		return "nothing passes HOTPATH_FOCUS";
+	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";
+}
+
+bool hp_alloc_has_data(const struct hp_report *report)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+
+	return alloc && (alloc->all.count || alloc->allocator == HP_ALLOCATOR_INSIDE);
+}
+
+/* Only if asked for: most programs leave something behind, and the system takes it. */
+bool hp_leaks_has_data(const struct hp_report *report)
+{
+	(void)report;
+	return false;
+}
+
+/* --- columns --- */
+
+#define GETTER(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+#define UNUSED(x) (void)(x)
+
+GETTER(get_site_name)
+{
+	UNUSED(percentile);
+	value->text = row_name(report, (struct row *)(uintptr_t)row, true);
+}
+
+GETTER(get_function_name)
+{
+	UNUSED(percentile);
+	value->text = row_name(report, (struct row *)(uintptr_t)row, false);
+}
+
+GETTER(get_id)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = ((const struct row *)row)->step + ((const struct row *)row)->function;
+}
+
+#define SUM_GETTER(name, field) \
+	GETTER(name) \
+	{ \
+		UNUSED(percentile); \
+		value->number = (double)sum_of(report, row)->field; \
+	}
+
+SUM_GETTER(get_count, count)
+SUM_GETTER(get_bytes, bytes)
+SUM_GETTER(get_frees, frees)
+SUM_GETTER(get_freed, freed_bytes)
+SUM_GETTER(get_temporary, temporary)
+SUM_GETTER(get_temporary_bytes, temporary_bytes)
+SUM_GETTER(get_live, live)
+SUM_GETTER(get_live_bytes, live_bytes)
+SUM_GETTER(get_peak, peak_bytes)
+
+GETTER(get_inclusive)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct row *)row)->inclusive.bytes;
+}
+
+GETTER(get_inclusive_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct row *)row)->inclusive.count;
+}
+
+GETTER(get_average)
+{
+	const struct hp_alloc_sum *sum = sum_of(report, row);
+
+	UNUSED(percentile);
+	value->number = sum->count ? (double)sum->bytes / (double)sum->count : 0;
+}
+
+GETTER(get_share)
+{
+	const struct hp_alloc_sum *all = &report->alloc->alloc.all;
+	double whole = (double)(is_count(report) ? all->count : all->bytes);
+
+	UNUSED(percentile);
+	value->number = whole > 0 ? 100 * (double)metric(report, row) / whole : 0;
+}
+
+GETTER(get_live_share)
+{
+	double whole = (double)report->alloc->alloc.all.live_bytes;
+
+	UNUSED(percentile);
+	value->number =
+		whole > 0 ? 100 * (double)((const struct row *)row)->sum.live_bytes / whole : 0;
+}
+
+GETTER(get_temporary_share)
+{
+	const struct hp_alloc_sum *sum = sum_of(report, row);
+
+	UNUSED(percentile);
+	value->number = sum->count ? 100 * (double)sum->temporary / (double)sum->count : 0;
+}
+
+#define RAW(key, getter) \
+	{ \
+		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
+	}
+
+const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
+	{ "Call path", "name", "name", HP_UNIT_NAME, get_site_name, false, false },
+	{ "Count", "count", "count", HP_UNIT_COUNT, get_count, false, false },
+	{ NULL, "avg", "avg_bytes", HP_UNIT_BYTES, get_average, false, false },
+	{ NULL, "percent_temporary", NULL, HP_UNIT_LOAD, get_temporary_share, false, false },
+	{ "Peak", "peak", "peak_bytes", HP_UNIT_BYTES, get_peak, false, false },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
+	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, get_bytes, false, false },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
+	RAW("live_count", get_live),
+	RAW("frees", get_frees),
+	RAW("freed_bytes", get_freed),
+	RAW("temporary_count", get_temporary),
+	RAW("temporary_bytes", get_temporary_bytes),
+};
+
+const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
+	{ "Function", "name", "name", HP_UNIT_NAME, get_function_name, false, false },
+	{ "Count", "count", "count", HP_UNIT_COUNT, get_count, false, false },
+	{ "Avg", "avg", "avg_bytes", HP_UNIT_BYTES, get_average, false, false },
+	{ "Temp%", "percent_temporary", NULL, HP_UNIT_LOAD, get_temporary_share, false, false },
+	{ "Inclusive", NULL, NULL, HP_UNIT_BYTES, get_inclusive, false, false },
+	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, get_bytes, false, false },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
+	RAW("inclusive_bytes", get_inclusive),
+	RAW("inclusive_count", get_inclusive_count),
+	RAW("live_count", get_live),
+	RAW("live_bytes", get_live_bytes),
+	RAW("peak_bytes", get_peak),
+	RAW("frees", get_frees),
+	RAW("freed_bytes", get_freed),
+	RAW("temporary_count", get_temporary),
+};
+
+const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
+	{ "Call path", "name", "name", HP_UNIT_NAME, get_site_name, false, false },
+	{ "Blocks", "count", "live_count", HP_UNIT_COUNT, get_live, false, false },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
+	{ "% Left", "percent_live", "percent_live", HP_UNIT_SHARE, get_live_share, false, false },
+};
+
+/* --- JSON --- */
+
+static cJSON *whole(uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return cJSON_CreateRaw(text);
+}
+
+static void frame_add(struct hp_report *report, const struct hp_frame_place *place, size_t i,
+		      cJSON *array)
+{
+	const struct hp_frame_line *frame = &place->frames[i];
+	const struct hp_model *model = &report->model;
+	cJSON *entry = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(entry, "function", frame->name);
+	if (frame->file)
+		cJSON_AddStringToObject(entry, "file", frame->file);
+	if (frame->file && frame->line > 0)
+		cJSON_AddItemToObject(entry, "line", whole((uint64_t)frame->line));
+	if (i + 1 < place->count) {
+		cJSON_AddBoolToObject(entry, "inlined", 1);
+	} else if (place->object != HP_NONE) {
+		char *path = hp_text_clean(model->objects[place->object].path);
+
+		cJSON_AddStringToObject(entry, "module", path);
+		free(path);
+	}
+	cJSON_AddItemToArray(array, entry);
+}
+
+void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	struct hp_alloc_view *view = report->alloc;
+	cJSON *array = cJSON_AddArrayToObject(entry, "frames");
+	int count = 0;
+
+	for (uint32_t at = ((const struct row *)row)->step; at && count < FRAMES_MOST; count++) {
+		const struct hp_alloc_step *step = &view->alloc.steps[at];
+
+		at = step->caller;
+		if (step->mark) {
+			cJSON *mark = cJSON_CreateObject();
+
+			cJSON_AddStringToObject(mark, "function", mark_name(step->mark));
+			cJSON_AddItemToArray(array, mark);
+			continue;
+		}
+		const struct hp_frame_place *place =
+			hp_frames_lines(view->frames, step->object, step->address);
+		for (size_t i = 0; i < place->count; i++)
+			frame_add(report, place, i, array);
+	}
+}
+
+static void add_number(cJSON *list, const char *key, uint64_t number)
+{
+	cJSON_AddItemToObject(list, key, whole(number));
+}
+
+void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
+{
+	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const struct hp_alloc_sum *all = &alloc->all;
+	struct hp_text_cell cell;
+
+	cJSON_AddStringToObject(list, "profiling_mode",
+				is_count(report) ? "alloc-count" : "alloc-bytes");
+	cJSON_AddStringToObject(list, "time_elapsed",
+				hp_format_time(&cell, (double)report->model.elapsed_ns));
+	add_number(list, "total_elapsed_ns", report->model.elapsed_ns);
+	cJSON_AddStringToObject(list, "total_allocated",
+				is_count(report) ? hp_format_count(&cell, all->count)
+						 : hp_format_bytes(&cell, all->bytes));
+	add_number(list, "allocated_bytes", all->bytes);
+	add_number(list, "allocated_count", all->count);
+	add_number(list, "freed_bytes", all->freed_bytes);
+	add_number(list, "freed_count", all->frees);
+	add_number(list, "temporary_count", all->temporary);
+	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
+	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
+	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
+	add_number(list, "paths_walked", alloc->stats.walks);
+	add_number(list, "paths_incomplete", alloc->stats.incomplete);
+	add_number(list, "paths_cut", alloc->stats.cut);
+	add_number(list, "paths_unproven", alloc->stats.unproven);
+	add_number(list, "cache_proofs", alloc->stats.proofs);
+	add_number(list, "cache_mismatches", alloc->stats.mismatches);
+	add_number(list, "strange_frees", alloc->stats.strange_frees);
+	add_number(list, "without_path", alloc->stats.folded);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc_section.h - the sections about allocations: by function, by call path,
+ * what was still held at the end.
+ */
+#ifndef HP_REPORT_ALLOC_SECTION_H
+#define HP_REPORT_ALLOC_SECTION_H
+
+#include <cjson/cJSON.h>
+
+#include "report/alloc.h"
+#include "report/section.h"
+
+struct hp_alloc_view;
+
+struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report);
+void hp_alloc_view_free(struct hp_alloc_view *view);
+
+/* What was read of the segment; NULL = nothing recorded allocations. */
+const struct hp_alloc *hp_alloc_of(const struct hp_report *report);
+
+/* What section.c's table names. */
+#define HP_ALLOC_SITE_COLUMNS 14
+#define HP_ALLOC_FUNCTION_COLUMNS 16
+#define HP_LEAK_COLUMNS 5
+extern const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS];
+extern const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS];
+extern const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS];
+
+void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list);
+void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list);
+void hp_leaks_fill(struct hp_report *report, struct hp_list *list);
+const char *hp_alloc_sites_describe(const struct hp_report *report);
+const char *hp_alloc_functions_describe(const struct hp_report *report);
+const char *hp_leaks_describe(const struct hp_report *report);
+const char *hp_alloc_note(struct hp_report *report);
+const char *hp_leaks_note(struct hp_report *report);
+const char *hp_alloc_empty(struct hp_report *report);
+bool hp_alloc_has_data(const struct hp_report *report);
+bool hp_leaks_has_data(const struct hp_report *report);
+
+/* JSON: the frames of a row's path, and what was counted in all. */
+void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry);
+void hp_alloc_totals_add(struct hp_report *report, cJSON *list);
+
+#endif

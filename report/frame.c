@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.c - see frame.h.
+ */
+#include "report/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "report/map.h"
+#include "report/memory.h"
+
+struct function {
+	uint32_t object;
+	uint64_t start;
+	char *name;
+};
+
+struct hp_frames {
+	const struct hp_model *model;
+	struct hp_symbols *symbols;
+	const char *wrappers;
+	struct hp_map at;	/* object and address -> place */
+	struct hp_map same;	/* object and start -> function */
+	struct hp_frame_place *places;
+	size_t count;
+	size_t room;
+	struct function *functions;
+	size_t function_count;
+	size_t function_room;
+};
+
+/* What hands blocks on and is nobody's answer to "who allocates?". */
+static const char *const known_wrappers[] = {
+	"malloc",
+	"calloc",
+	"realloc",
+	"reallocarray",
+	"posix_memalign",
+	"aligned_alloc",
+	"memalign",
+	"valloc",
+	"pvalloc",
+	"operator new",
+	"operator new[]",
+	"strdup",
+	"strndup",
+	"__strdup",
+	"__strndup",
+	"xmalloc",
+	"xcalloc",
+	"xrealloc",
+	"xreallocarray",
+	"xmemdup",
+	"xstrdup",
+	"xstrndup",
+	"xzalloc",
+	"xnmalloc",
+	"xpalloc",
+	"x2realloc",
+	"x2nrealloc",
+	"ximalloc",
+	"xinmalloc",
+	"g_malloc*",
+	"g_realloc*",
+	"g_try_malloc*",
+	"g_slice_alloc*",
+	"g_strdup",
+	"g_strndup",
+	"g_memdup*",
+	"PyMem_Malloc",
+	"PyMem_Calloc",
+	"PyMem_Realloc",
+	"PyMem_RawMalloc",
+	"PyMem_RawCalloc",
+	"PyMem_RawRealloc",
+	"PyObject_Malloc",
+	"PyObject_Calloc",
+	"PyObject_Realloc",
+	"_PyMem_*",
+	"_PyObject_Malloc*",
+	"std::allocator*",
+	"std::__new_allocator*",
+	"std::__allocate_guarded*",
+	"std::_Vector_base*::_M_allocate*",
+	"__gnu_cxx::new_allocator*",
+	"__gnu_cxx::__alloc_traits*",
+	"std::pmr::*resource*",
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ (hash >> 32);
+}
+
+/* `*` stands for any text.  The pattern's end stands for the name's, its parameters or its template. */
+static bool matches(const char *pattern, size_t length, const char *name)
+{
+	const char *star = memchr(pattern, '*', length);
+	size_t head = star ? (size_t)(star - pattern) : length;
+
+	if (strncmp(name, pattern, head) != 0)
+		return false;
+	name += head;
+	if (!star)
+		return *name == 0 || *name == '(' || *name == '<' || *name == '@';
+	length -= head + 1;
+	for (; length && *name; name++)
+		if (matches(star + 1, length, name))
+			return true;
+	return length == 0;
+}
+
+bool hp_frames_is_wrapper(const struct hp_frames *frames, const char *name)
+{
+	const char *list = frames->wrappers ? frames->wrappers : "";
+
+	for (size_t i = 0; i < sizeof(known_wrappers) / sizeof(known_wrappers[0]); i++)
+		if (matches(known_wrappers[i], strlen(known_wrappers[i]), name))
+			return true;
+	while (*list) {
+		size_t length = strcspn(list, ",");
+
+		if (length && matches(list, length, name))
+			return true;
+		list += length + (list[length] == ',');
+	}
+	return false;
+}
+
+struct hp_frames *hp_frames_new(const struct hp_model *model, struct hp_symbols *symbols,
+				const char *wrappers)
+{
+	struct hp_frames *frames = hp_xcalloc(1, sizeof(*frames));
+
+	frames->model = model;
+	frames->symbols = symbols;
+	frames->wrappers = wrappers;
+	return frames;
+}
+
+void hp_frames_free(struct hp_frames *frames)
+{
+	if (!frames)
+		return;
+	for (size_t i = 0; i < frames->count; i++) {
+		struct hp_frame_place *place = &frames->places[i];
+
+		for (size_t j = 0; j < place->count; j++) {
+			free(place->frames[j].name);
+			free(place->frames[j].file);
+		}
+		free(place->frames);
+		free(place->name);
+	}
+	for (size_t i = 0; i < frames->function_count; i++)
+		free(frames->functions[i].name);
+	free(frames->places);
+	free(frames->functions);
+	hp_map_release(&frames->at);
+	hp_map_release(&frames->same);
+	free(frames);
+}
+
+/* The name of an object's file, without its folder; "" = there is no such object. */
+static const char *file_of(const struct hp_frames *frames, uint32_t object)
+{
+	const char *path, *slash;
+
+	if (object >= frames->model->object_count)
+		return "";
+	path = frames->model->objects[object].path;
+	slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* A fresh name: of the symbol that holds the address, else of the object, else the address. */
+static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address, uint64_t *start)
+{
+	const char *symbol = hp_symbols_near(frames->symbols, object, address, start);
+	const char *file = file_of(frames, object);
+
+	if (symbol)
+		return hp_symbols_readable(symbol);
+	*start = object == HP_NONE ? address : UINT64_MAX;
+	return object == HP_NONE ? hp_xprintf("0x%llx", (unsigned long long)address)
+				 : hp_text_clean(*file ? file : "?");
+}
+
+/* The number of the function that starts there, made when new. */
+static uint32_t function_of(struct hp_frames *frames, uint32_t object, uint64_t start,
+			    const char *name)
+{
+	uint64_t hash = mix(mix(7, object), start) | 1;
+	uint32_t *number;
+	bool is_new;
+
+	for (;; hash += 2) {
+		number = hp_map_at(&frames->same, hash, &is_new);
+		if (is_new)
+			break;
+		if (frames->functions[*number].object == object &&
+		    frames->functions[*number].start == start)
+			return *number;
+	}
+	*number = (uint32_t)frames->function_count;
+	frames->functions = hp_xgrow(frames->functions, frames->function_count,
+				     &frames->function_room, sizeof(*frames->functions));
+	frames->functions[frames->function_count] =
+		(struct function){ object, start, hp_xstrdup(name) };
+	return (uint32_t)frames->function_count++;
+}
+
+struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	uint64_t hash = mix(mix(3, object), address) | 1;
+	struct hp_frame_place *place;
+	uint64_t start;
+	char *name;
+	uint32_t *number;
+	bool is_new;
+
+	for (;; hash += 2) {
+		number = hp_map_at(&frames->at, hash, &is_new);
+		if (is_new)
+			break;
+		place = &frames->places[*number];
+		if (place->object == object && place->address == address)
+			return place;
+	}
+	*number = (uint32_t)frames->count;
+	frames->places =
+		hp_xgrow(frames->places, frames->count, &frames->room, sizeof(*frames->places));
+	/* A return address may be the first one of the next function. */
+	name = name_at(frames, object, address ? address - 1 : 0, &start);
+	place = &frames->places[frames->count++];
+	*place = (struct hp_frame_place){
+		.object = object,
+		.address = address,
+		.name = name,
+		.function = function_of(frames, object, start, name),
+		.is_wrapper = hp_frames_is_wrapper(frames, name),
+	};
+	return place;
+}
+
+/*
+ * The C library's lines interest nobody, and where its debug information is
+ * installed, reading it takes longer than the whole report.
+ */
+static bool is_libc(const struct hp_frames *frames, uint32_t object)
+{
+	const char *path = file_of(frames, object);
+
+	return strncmp(path, "libc.so.", 8) == 0 || strncmp(path, "ld-linux", 8) == 0;
+}
+
+const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
+					     uint64_t address)
+{
+	struct hp_frame_place *place = hp_frames_at(frames, object, address);
+
+	if (place->has_lines)
+		return place;
+	place->has_lines = true;
+	place->frames = hp_xcalloc(HP_FRAMES_MOST, sizeof(*place->frames));
+	if (!is_libc(frames, object))
+		place->count = hp_frame_lines(frames->symbols, object, address ? address - 1 : 0,
+					      place->frames, HP_FRAMES_MOST);
+	if (place->count == 0)
+		place->count = 1;
+	for (size_t i = 0; i < place->count; i++)
+		if (!place->frames[i].name)
+			place->frames[i].name =
+				hp_xstrdup(i + 1 == place->count ? place->name : "?");
+	return place;
+}
+
+size_t hp_frames_functions(const struct hp_frames *frames)
+{
+	return frames->function_count;
+}
+
+const char *hp_frames_function(const struct hp_frames *frames, uint32_t function)
+{
+	return frames->functions[function].name;
+}

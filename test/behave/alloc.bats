@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# alloc.bats - every allocation is counted, on the path it was made on, and the program does not notice.
+
+load helper
+
+setup_file()
+{
+	local name
+	for name in family threads paths; do
+		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/alloc_$name.c" -lpthread
+	done
+	g++ -g -O1 -std=c++17 -o "$T/stl" "$ROOT/test/behave/programs/alloc_stl.cc"
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_LIMIT=0 HOTPATH_KEEP=0
+	rm -f "$T/report"
+}
+
+# profiled COMMAND... - prints as without us.
+profiled()
+{
+	local status=0 bare=0
+	"$@" >"$T/bare" 2>&1 || bare=$?
+	LD_PRELOAD=$HP_LIB "$@" >"$T/out" 2>"$T/err" || status=$?
+	cat "$T/err"
+	[ $status = $bare ] && [ ! -s "$T/err" ] && diff "$T/bare" "$T/out"
+}
+
+# said KEY... - numbers of the report's alloc_sites.
+said()
+{
+	python3 -c 'import json, sys
+sites = json.load(open(sys.argv[1]))["alloc_sites"]
+print(*[sites[key] for key in sys.argv[2:]])' "$T/report" "$@"
+}
+
+# memcheck COMMAND... - "ALLOCS FREES BYTES LEFT_BLOCKS LEFT_BYTES", as valgrind counts them.
+memcheck()
+{
+	valgrind --run-libc-freeres=no --run-cxx-freeres=no --log-file="$T/valgrind" "$@" >/dev/null
+	tr -d , <"$T/valgrind" | awk '
+		/total heap usage/ { a = $5; f = $7; b = $9 }
+		/in use at exit/ { left = $6; blocks = $9 }
+		END { print a, f, b, blocks, left }'
+}
+
+all="allocated_count freed_count allocated_bytes live_count live_bytes"
+
+@test "alloc: the whole family, counted as the program itself counts" {
+	profiled "$T/family" 200
+	[ "allocs $(said allocated_count) frees $(said freed_count) bytes $(said allocated_bytes)" = "$(cat "$T/out")" ]
+	[ "$(said without_path paths_incomplete cache_mismatches strange_frees)" = "0 0 0 0" ]
+}
+
+@test "alloc: a C program's totals are valgrind's" {
+	profiled "$T/family" 50 kindly
+	echo "$(said $all) | $(memcheck "$T/family" 50 kindly)"
+	[ "$(said $all)" = "$(memcheck "$T/family" 50 kindly)" ]
+}
+
+@test "alloc: a C++ program's totals are valgrind's, what libraries allocate before main included" {
+	profiled "$T/stl"
+	echo "$(said $all) | $(memcheck "$T/stl")"
+	[ "$(said $all)" = "$(memcheck "$T/stl")" ]
+}
+
+@test "alloc: counts of threads, blocks freed by others, threads that end" {
+	profiled "$T/threads" 8 2000
+	[ "allocs $(said allocated_count) bytes $(said allocated_bytes) left $(said live_count) $(said live_bytes)" = "$(python3 - "$T/out" "$T/report" <<-'END'
+	import json, sys
+	# The threads' own memory is the C library's business: its blocks are taken off.
+	said = dict(zip(*[iter(open(sys.argv[1]).read().split())] * 2))
+	sites = json.load(open(sys.argv[2]))["alloc_sites"]
+	other = [s for s in sites["raw"] if not any(f["function"] in ("make", "churn") for f in s["frames"])]
+	count, size = int(said["allocs"]), int(said["bytes"])
+	live, live_size = int(said["left"]), int(said["left_bytes"])
+	print("allocs", count + sum(s["count"] for s in other), "bytes", size + sum(s["total_bytes"] for s in other),
+	      "left", live + sum(s["live_count"] for s in other), live_size + sum(s["live_bytes"] for s in other))
+	END
+	)" ]
+	[ "$(said cache_mismatches)" = 0 ]
+}
+
+# per_path REPORT - "COUNT BYTES function function ..." up to main, for sites that run under main.
+per_path()
+{
+	python3 - "$1" <<-'END'
+	import json, sys
+	for site in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
+	    names = [frame["function"] for frame in site["frames"]]
+	    if "main" in names:
+	        print(site["count"], site["total_bytes"], *names[:names.index("main") + 1])
+	END
+}
+
+@test "alloc: per call path the counts are the program's, alloca and recursion included" {
+	profiled "$T/paths" 3000
+	per_path "$T/report" | sort >"$T/ours"
+	sort "$T/out" | diff - "$T/ours"
+	[ "$(said cache_mismatches paths_incomplete)" = "0 0" ]
+}
+
+@test "alloc: each answer of the path cache walked again: none is wrong" {
+	export HOTPATH_ALLOC_PROVE=1
+	for program in "paths 300" "threads 4 300" "stl" "family 20"; do
+		profiled "$T/"$program
+		echo "$program: $(said cache_proofs cache_mismatches)"
+		[ "$(said cache_mismatches)" = 0 ]
+		[ "$(said cache_proofs)" -gt 0 ]
+	done
+}
+
+@test "alloc: forked children count their own, and free their parent's blocks" {
+	profiled "$T/threads" fork 20
+	[ "$(python3 -c 'import json, sys
+for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
+    if s["live_count"] < 0 or s["live_bytes"] < 0 or s["peak_bytes"] < 0: print(s)' "$T/report")" = "" ]
+	[ "$(per_path "$T/report" | awk '$3 == "in_child" { print $1, $2 }')" = "2000 200000" ]
+}
+
+@test "alloc: peaks, per path, at the moment when the process held most" {
+	profiled "$T/paths" peak
+	[ "$(python3 -c 'import json, sys
+for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
+    if s["frames"][0]["function"] in ("high", "low", "late"):
+        print(s["frames"][0]["function"], s["peak_bytes"], s["live_bytes"])' "$T/report" | sort | xargs)" = "high 1000000 0 late 0 300000 low 0 0 low 5000 0" ]
+	[ "$(said peak_bytes)" -ge 1005000 ] && [ "$(said peak_bytes)" -lt 1105000 ]
+}
+
+@test "alloc: a section that is not asked for records nothing" {
+	HOTPATH_REPORT=threads HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/family" 100
+	HOTPATH_REPORT=alloc-sites "$HP_BUILD/hotpath" report "$T/segment"
+	[ "$(said allocated_count)" = 0 ]
+}
+
+@test "alloc: HOTPATH_ALLOC_DEPTH cuts paths, and says so" {
+	HOTPATH_ALLOC_DEPTH=3 profiled "$T/paths" 3000
+	[ "$(said paths_cut)" -gt 0 ]
+	# Of five depths of deep() four look the same then.
+	[ "$(python3 -c 'import json, sys
+for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
+    if [f["function"] for f in s["frames"]] == ["leaf", "deep", "deep", "(deeper callers)"]: print(s["count"])' "$T/report")" = 2400 ]
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cfi.h - call frame information: from a pc to the row that finds its caller.
+ *
+ * An object's .eh_frame holds a small program for each function; what it says
+ * for one pc is compiled into a row of 16 bytes, which the users keep.  Only
+ * what a walk needs is followed: stack pointer, frame pointer, return address.
+ *
+ * Two users: the library inside the target, on hot paths and in signal handlers,
+ * and the sampler.  So: no malloc, no lock, no C library state, and every read
+ * of the information stays inside the object's span.
+ */
+#ifndef HP_UNWIND_CFI_H
+#define HP_UNWIND_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hp_row_kind {
+	HP_ROW_SP = 0,	/* CFA = sp + cfa_offset */
+	HP_ROW_FP,	/* CFA = fp + cfa_offset */
+	HP_ROW_FP_LOAD,	/* CFA = *(fp + cfa_offset), the old fp is at fp + fp_offset: realigned stacks */
+	HP_ROW_END,	/* outermost: it has no caller */
+	HP_ROW_ODD,	/* said by an expression: hp_cfi_step */
+	HP_ROW_NONE,	/* nothing is said of this pc */
+};
+
+/* CFA: the stack pointer of the caller after the return. */
+struct hp_cfi_row {
+	uint64_t pc;	/* 0 = unused */
+	int32_t cfa_offset;	/* bytes */
+	int16_t fp_offset;	/* words, from the CFA; 0 = fp is the caller's */
+	int8_t ra_offset;	/* words, from the CFA */
+	uint8_t kind;	/* enum hp_row_kind */
+};
+
+/* Where an object's information is. */
+struct hp_cfi {
+	const uint8_t *header;	/* its .eh_frame_hdr */
+	uintptr_t begin;	/* the object's span: nothing else is read */
+	uintptr_t end;
+	void *room;	/* HP_CFI_ROOM bytes to work in, aligned as a uint64_t */
+};
+
+#define HP_CFI_ROOM 2560
+
+struct hp_cfi_registers {
+	uintptr_t pc;
+	uintptr_t sp;
+	uintptr_t fp;
+	bool is_exact;	/* pc is of an instruction that was interrupted, not a return address */
+};
+
+/* Reads a word of the stack; false = it cannot be read. */
+typedef bool (*hp_cfi_load)(void *context, uintptr_t address, uintptr_t *word);
+
+/* The row of `pc`, with kind HP_ROW_NONE if there is none. */
+void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
+
+/*
+ * One step by the program itself, for HP_ROW_ODD: `registers` become the
+ * caller's.  False = it cannot be said; then they are as they were.
+ */
+bool hp_cfi_step(const struct hp_cfi *cfi, struct hp_cfi_registers *registers, hp_cfi_load load,
+		 void *context);
+
+#endif
