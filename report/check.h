@@ -21,7 +21,7 @@
 enum hp_level {
 	HP_LEVEL_OK,
 	HP_LEVEL_LIMITED,	/* a part is missing; the rest works */
-	HP_LEVEL_FAILED,	/* nothing can be profiled */
+	HP_LEVEL_FAILED,	/* calls cannot be counted and timed */
 };
 
 struct hp_outcome {

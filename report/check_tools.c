@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_tools.c - what others bring: libraries of ours, a place for what is
- * kept, and what other profilers need beside us.
+ * check_tools.c - what others bring: the library that reads names, a place for
+ * what is kept, the kernel's samples of the CPU, and other profilers.
  *
- * Functions, call tree and threads need none of the rights that perf needs, and
- * the texts say so: who reads them shall not open a machine for nothing.
+ * Functions, call tree and threads need no right that perf needs, and the texts
+ * say so: who reads them shall not open a machine for nothing.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,7 +26,7 @@
 #include "report/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define PAGE 4096
+#define RING (4096 + (256 << 10))	/* as the sampler's, with its page of control */
 
 /* --- libraries --- */
 
@@ -118,8 +119,8 @@ static size_t look_state(struct hp_patient *patient, struct hp_finding *finding)
 
 enum { PERF_ALL, PERF_USER, PERF_NONE };
 
-/* A sampling event on ourselves, as perf and samply open them.  Returns 0 or errno. */
-static int try_event(bool has_kernel)
+/* A sampling event on ourselves, as the sampler opens them.  Returns a descriptor or -errno. */
+static int open_event(bool has_kernel)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -133,10 +134,17 @@ static int try_event(bool has_kernel)
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
+	return fd < 0 ? -errno : fd;
+}
+
+/* Returns 0 or errno. */
+static int try_event(bool has_kernel)
+{
+	int fd = open_event(has_kernel);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -fd : 0;
 }
 
 static size_t look_perf(struct hp_patient *patient, struct hp_finding *finding)
@@ -188,21 +196,38 @@ static size_t look_ptrace(struct hp_patient *patient, struct hp_finding *finding
 
 enum { MEMLOCK_FINE, MEMLOCK_SMALL };
 
+/* A ring of samples for one CPU: mapped, as the sampler does it.  Returns 0 or errno. */
+static int try_ring(void)
+{
+	int fd = open_event(false);
+
+	if (fd < 0)
+		return 0;	/* another check's business */
+	void *ring = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int error = ring == MAP_FAILED ? errno : 0;
+	if (!error)
+		munmap(ring, RING);
+	close(fd);
+	return error;
+}
+
 static size_t look_memlock(struct hp_patient *patient, struct hp_finding *finding)
 {
 	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	char *free_kb = hp_first_line("/proc/sys/kernel/perf_event_mlock_kb");
 	struct hp_text_cell cell;
+	int error = try_ring();
 
 	(void)patient;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	finding->found =
-		hp_xprintf("RLIMIT_MEMLOCK (ulimit -l): %s; perf_event_mlock_kb = %s",
+		hp_xprintf("RLIMIT_MEMLOCK (ulimit -l): %s; perf_event_mlock_kb = %s%s%s",
 			   limit.rlim_cur == RLIM_INFINITY ? "no limit"
 							   : hp_format_bytes(&cell, limit.rlim_cur),
-			   free_kb ? free_kb : "unknown");
+			   free_kb ? free_kb : "unknown", error ? "; a ring of 256 KiB: " : "",
+			   error ? strerror(error) : "");
 	free(free_kb);
-	return limit.rlim_cur < PAGE ? MEMLOCK_SMALL : MEMLOCK_FINE;
+	return error ? MEMLOCK_SMALL : MEMLOCK_FINE;
 }
 
 enum { SAMPLY_FINE, SAMPLY_LOST };
@@ -222,7 +247,7 @@ static size_t look_samply(struct hp_patient *patient, struct hp_finding *finding
 	return is_there ? SAMPLY_FINE : SAMPLY_LOST;
 }
 
-#define NOT_OURS "functions, call tree, threads: they do not need it"
+#define WITHOUT "functions, call tree, threads: they do not need it"
 
 static const struct hp_check checks[] = {
 	{ "libdw",
@@ -248,40 +273,43 @@ static const struct hp_check checks[] = {
 				"XDG_STATE_HOME=/a/folder/of/yours" } } },
 	{ "perf-events",
 	  look_perf,
-	  { [PERF_ALL] = { HP_LEVEL_OK, "perf and samply, user and kernel code", NULL, NULL },
-	    [PERF_USER] = { HP_LEVEL_OK, "perf and samply, user code; hotpath needs none of it",
-			    "kernel code in their samples", "sysctl kernel.perf_event_paranoid=1" },
-	    [PERF_NONE] = { HP_LEVEL_LIMITED, NOT_OURS, "samples by perf and samply",
+	  { [PERF_ALL] = { HP_LEVEL_OK, "samples of the CPU, of user and kernel code", NULL, NULL },
+	    [PERF_USER] = { HP_LEVEL_OK, "samples of the CPU, of user code",
+			    "samples of the kernel's code on its behalf",
+			    "sysctl kernel.perf_event_paranoid=1" },
+	    [PERF_NONE] = { HP_LEVEL_LIMITED, WITHOUT, "samples of the CPU",
 			    "sysctl kernel.perf_event_paranoid=1; in a container also docker run "
 			    "--cap-add PERFMON" } } },
 	{ "kptr",
 	  look_kptr,
-	  { [KALLSYMS_SEEN] = { HP_LEVEL_OK, "names of the kernel's functions in perf", NULL, NULL },
-	    [KALLSYMS_HIDDEN] = { HP_LEVEL_OK, NOT_OURS, "names of the kernel's functions in perf",
+	  { [KALLSYMS_SEEN] = { HP_LEVEL_OK, "names of the kernel's functions in samples", NULL,
+				NULL },
+	    [KALLSYMS_HIDDEN] = { HP_LEVEL_OK, WITHOUT, "names of the kernel's functions in samples",
 				  "sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1" } } },
 	{ "ptrace",
 	  look_ptrace,
 	  { [PTRACE_FREE] = { HP_LEVEL_OK, "gdb -p and strace -p beside a profile", NULL, NULL },
-	    [PTRACE_CHILDREN] = { HP_LEVEL_OK, NOT_OURS,
+	    [PTRACE_CHILDREN] = { HP_LEVEL_OK, WITHOUT,
 				  "gdb -p and strace -p of what they did not start",
 				  "sysctl kernel.yama.ptrace_scope=0" },
-	    [PTRACE_NONE] = { HP_LEVEL_OK, NOT_OURS, "gdb -p and strace -p",
+	    [PTRACE_NONE] = { HP_LEVEL_OK, WITHOUT, "gdb -p and strace -p",
 			      "sysctl kernel.yama.ptrace_scope=0; 3 stays until the next boot" } } },
 	{ "memlock",
 	  look_memlock,
-	  { [MEMLOCK_FINE] = { HP_LEVEL_OK, "rings of perf and samply", NULL, NULL },
-	    [MEMLOCK_SMALL] = { HP_LEVEL_OK, NOT_OURS,
-				"rings of perf and samply beyond perf_event_mlock_kb",
-				"ulimit -l $(ulimit -H -l); above that limits.conf or LimitMEMLOCK=" } } },
+	  { [MEMLOCK_FINE] = { HP_LEVEL_OK, "rings for samples of the CPU", NULL, NULL },
+	    [MEMLOCK_SMALL] = { HP_LEVEL_LIMITED, WITHOUT, "samples of the CPU",
+				"ulimit -l $(ulimit -H -l); or sysctl "
+				"kernel.perf_event_mlock_kb=516" } } },
 	{ "libunwind",
 	  look_libunwind,
 	  { [LIBRARY_FINE] = { HP_LEVEL_OK, "nothing here needs it", NULL, NULL },
 	    [LIBRARY_LOST] = { HP_LEVEL_OK, "nothing here needs it", NULL, NULL } } },
 	{ "samply",
 	  look_samply,
-	  { [SAMPLY_FINE] = { HP_LEVEL_OK, "samples beside a profile: samply record", NULL, NULL },
-	    [SAMPLY_LOST] = { HP_LEVEL_OK, NOT_OURS, "samples by samply",
+	  { [SAMPLY_FINE] = { HP_LEVEL_OK, "samply record, beside a profile", NULL, NULL },
+	    [SAMPLY_LOST] = { HP_LEVEL_OK, "our own samples: they do not need it", "samply record",
 			      "cargo install samply" } } },
 };
 
-const struct hp_check_group hp_check_tools = { "what others bring", checks, COUNT(checks) };
+const struct hp_check_group hp_check_tools = { "names, kept runs, samples, other tools", checks,
+					       COUNT(checks) };

@@ -54,7 +54,7 @@ static const char help_text[] =
 	"  -h, --help   this\n\n"
 	"  ok        nothing is missing that hotpath needs\n"
 	"  limited   a part of the report is missing, the rest is right\n"
-	"  failed    functions cannot be profiled\n\n"
+	"  failed    calls of functions cannot be counted and timed\n\n"
 	"Exit status: 0 if no check failed, 1 if one did, 2 for wrong usage or no such PROGRAM.\n"
 	"The limits are those of this shell: ask in the service or container in question.\n";
 
@@ -150,8 +150,8 @@ static void conclude(const struct doctor *doctor)
 	const char *where = doctor->patient.name ? "it" : "programs here";
 
 	if (failed)
-		printf("\nFunctions of %s cannot be profiled: %u failed, %u limited.\n", where,
-		       failed, limited);
+		printf("\nCalls of functions of %s cannot be counted: %u failed, %u limited.\n",
+		       where, failed, limited);
 	else if (limited)
 		printf("\nNothing stands in the way of profiling %s; %u limited.\n", where,
 		       limited);

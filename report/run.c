@@ -70,7 +70,7 @@ static const struct flag flags[] = {
 	{ "exact", 0, "HOTPATH_TIMING", NULL, "exact", "time every call, none at random" },
 	{ "limit", 'n', "HOTPATH_LIMIT", "N", NULL, "rows of each section; 0 = all" },
 	{ "cpu", 0, "HOTPATH_CPU", "SOURCE", NULL,
-	  "samples of the CPU: auto, perf, timer, samply or off" },
+	  "CPU samples: auto, perf, timer, samply or off" },
 	{ "only", 0, "HOTPATH_ONLY", "NAME", NULL, "record only processes of this name" },
 	{ "no-follow", 0, "HOTPATH_NO_FOLLOW", NULL, "1", "do not record child processes" },
 	{ "color", 0, "HOTPATH_COLOR", "WHEN", NULL, "auto, always or never" },
@@ -463,8 +463,8 @@ static void tell_obstacle(const struct run *run)
 
 	if (program->obstacle)
 		fprintf(stderr,
-			"hotpath: %s%s%s %s: the profiler cannot be loaded into it; only its "
-			"threads and CPU time are reported\n",
+			"hotpath: %s%s%s %s: the profiler cannot be loaded into it; its calls "
+			"are not counted, only threads and use of the CPU are reported\n",
 			run->arguments[0], is_script ? ": its interpreter " : "",
 			is_script ? program->checked : "", program->obstacle->what);
 }
