@@ -153,7 +153,7 @@ static void round_timed(struct hp_local *me, struct kind *kind)
 static void round_counted(struct hp_local *me, struct kind *kind)
 {
 	hp_row_gist(row_of(me, kind))->draws = 1;
-	me->gap = me->countdown = UINT32_MAX;
+	me->gap = me->countdown = INT32_MAX;
 	keep_least(&kind->counted_ticks, round_ticks(me, kind->hooked));
 	me->gap = me->countdown = 0;
 }
@@ -161,7 +161,7 @@ static void round_counted(struct hp_local *me, struct kind *kind)
 static void round_doubled(struct hp_local *me, struct kind *kind)
 {
 	hp_row_gist(row_of(me, kind))->draws = 1;
-	me->gap = me->countdown = UINT32_MAX;
+	me->gap = me->countdown = INT32_MAX;
 	hp_marginal_begin(me, true);
 	keep_least(&kind->doubled_ticks, round_ticks(me, kind->hooked));
 	hp_marginal_stop(me);
@@ -302,7 +302,7 @@ static void measure(struct hp_local *me, struct hp_header *header)
 			  fine((int64_t)kinds[0].doubled_ticks - (int64_t)kinds[0].counted_ticks));
 	me->inside_drawn = header->cost_inside_drawn >> HP_FINE_BITS;
 	me->less_drawn = header->cost_less_drawn >> HP_FINE_BITS;
-	me->gap = me->countdown = UINT32_MAX;
+	me->gap = me->countdown = INT32_MAX;
 	round_ticks(me, empty_hooked);
 	hp_truth_settle();
 }

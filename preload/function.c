@@ -462,7 +462,8 @@ static void leave(struct hp_local *me, struct hp_frame *f)
  * function, take one, and the next gap is random, uniform in 1..2*HP_DRAWN-1.
  * So no rhythm of the program can meet ours, and each call is drawn with the
  * probability 1/HP_DRAWN.  Of the shortest functions' draws three
- * in four are let go.
+ * in four are let go.  A handler that interrupts this may jump away for good:
+ * a countdown below 0 is over, too.
  */
 static void gap_next(struct hp_local *me)
 {
@@ -497,10 +498,12 @@ static __attribute__((noinline)) void enter_truth(struct hp_local *me, struct hp
 static inline void enter_counted(struct hp_frame *f, struct hp_row *row, struct hp_gist *gist)
 {
 	row->calls++;
-	gist->active++;
 	f->row = (uintptr_t)row;
 	f->child = 0;
 	f->weight = 0;
+	/* A jump out of a handler that comes before this drops the frame: see `leave`. */
+	atomic_signal_fence(memory_order_seq_cst);
+	gist->active++;
 }
 
 /* The weight of a call of a function that is timed, or of one that is drawn. */
@@ -533,7 +536,7 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	if (HP_UNLIKELY(gist == &hp_row_alias_gist)) {
 		row = hp_row_meant(row);
 		gist = hp_row_gist(row);
-		if (HP_LIKELY(gist->draws != 0) && --me->countdown != 0) {
+		if (HP_LIKELY(gist->draws != 0) && (int32_t)--me->countdown > 0) {
 			enter_counted(f, row, gist);
 			if (HP_TRUTH_ALL)
 				enter_truth(me, f);
@@ -568,7 +571,7 @@ static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row 
 {
 	struct hp_gist *gist = hp_row_gist(row);
 
-	if (HP_UNLIKELY(!gist->draws || --me->countdown == 0)) {
+	if (HP_UNLIKELY(!gist->draws || (int32_t)--me->countdown <= 0)) {
 		enter_timed(me, f, row);
 		return;
 	}
