@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/confine.h"
@@ -248,12 +249,24 @@ static struct hp_process *process_get(void)
 	return process;
 }
 
+/*
+ * Another thread makes the record.  It may have lost the processor to somebody
+ * else, while we yield ours to nobody: so after a while we sleep, all in all for
+ * half a second.  Not by nanosleep(), which is a cancellation point.
+ */
 static bool opening_ends(uint32_t state)
 {
+	static const struct timespec nap = { 0, 20000 };
+	int saved = errno;
+
 	for (int i = 0; i < 10000 && state == HP_SELF_OPENING; i++) {
-		sched_yield();
+		if (i < 1000)
+			sched_yield();
+		else
+			syscall(SYS_nanosleep, &nap, NULL);
 		state = atomic_load_explicit(&hp_self->state, memory_order_acquire);
 	}
+	errno = saved;
 	return state == HP_SELF_OPEN;
 }
 
