@@ -79,9 +79,8 @@ static uint32_t same_of(const struct build *b, uint32_t object)
 /* What compilers put behind the name of a part or a copy of a function. */
 static size_t base_length(const char *name)
 {
-	static const char *const parts[] = { ".cold",	  ".part.",   ".constprop.",
-					     ".isra.",	  ".lto_priv", ".llvm.",
-					     ".localalias" };
+	static const char *const parts[] = { ".cold",	  ".part.", ".constprop.", ".isra.",
+					     ".lto_priv", ".llvm.", ".localalias" };
 	size_t length = strlen(name);
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -200,8 +199,8 @@ static void resolve_file(struct build *b, struct hp_cpu_place *place)
 {
 	struct hp_cpu_frame own = { .line = 0 };
 	struct hp_inline list[HP_INLINES_MOST];
-	const char *name = hp_symbols_near(b->report->symbols, place->object, place->address,
-					   &place->start);
+	const char *name =
+		hp_symbols_near(b->report->symbols, place->object, place->address, &place->start);
 	size_t count = hp_inlines_at(b->inlines, place->object, place->address, list);
 
 	for (size_t i = 0; i < count; i++) {
@@ -212,8 +211,8 @@ static void resolve_file(struct build *b, struct hp_cpu_place *place)
 					     function_named(b, place->object, list[i].name),
 					     list[i].line, list[i].file });
 	}
-	own.function = name ? function_named(b, place->object, name)
-			    : function_unknown(b, place->object);
+	own.function =
+		name ? function_named(b, place->object, name) : function_unknown(b, place->object);
 	frame_add(b, own);
 }
 
@@ -242,18 +241,17 @@ static void resolve_other(struct build *b, const struct hp_cpu_place *place)
 	const char *name = other_name(b, place->object, place->address);
 	struct hp_cpu_frame frame = { .line = 0 };
 
-	frame.function = name ? function_named(b, place->object, name)
-			      : function_unknown(b, place->object);
+	frame.function =
+		name ? function_named(b, place->object, name) : function_unknown(b, place->object);
 	frame_add(b, frame);
 }
 
 static void place_resolve(struct build *b, struct hp_cpu_place *place)
 {
 	place->first = (uint32_t)b->cpu->frame_count;
-	if (place->object == HP_NONE ||
-	    (b->report->record.legend && !resolve_kept(b, place)))
-		frame_add(b, (struct hp_cpu_frame){
-				     .function = function_unknown(b, place->object) });
+	if (place->object == HP_NONE || (b->report->record.legend && !resolve_kept(b, place)))
+		frame_add(b,
+			  (struct hp_cpu_frame){ .function = function_unknown(b, place->object) });
 	else if (b->report->record.legend)
 		;
 	else if (b->report->model.objects[place->object].kind == HP_OBJECT_ELF)
@@ -298,9 +296,9 @@ static void places_find(struct build *b)
 		if (i == 0 || compare_wishes(&wishes[i - 1], &wishes[i]) != 0) {
 			cpu->places = hp_xgrow(cpu->places, cpu->place_count, &room,
 					       sizeof(*cpu->places));
-			cpu->places[cpu->place_count] = (struct hp_cpu_place){
-				.object = wishes[i].object, .address = wishes[i].address
-			};
+			cpu->places[cpu->place_count] =
+				(struct hp_cpu_place){ .object = wishes[i].object,
+						       .address = wishes[i].address };
 			place_resolve(b, &cpu->places[cpu->place_count++]);
 		}
 		cpu->of_stack[wishes[i].stack] = (uint32_t)cpu->place_count - 1;

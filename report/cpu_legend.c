@@ -83,8 +83,8 @@ void hp_cpu_legend_read(struct hp_cpu_legend *legend, char *const *fields)
 					 sizeof(*legend->files));
 		legend->files[legend->file_count++] = fields[1];
 	} else if (strcmp(fields[0], "s") == 0) {
-		legend->places = hp_xgrow(legend->places, legend->place_count,
-					  &legend->place_room, sizeof(*legend->places));
+		legend->places = hp_xgrow(legend->places, legend->place_count, &legend->place_room,
+					  sizeof(*legend->places));
 		legend->places[legend->place_count++] = (struct hp_cpu_legend_place){
 			.object = (uint32_t)hp_field_number(fields[1]),
 			.address = hp_field_address(fields[2]),
@@ -138,8 +138,7 @@ void hp_cpu_legend_bind(struct hp_cpu_legend *legend, const uint32_t *places, si
 		legend->places[i].object = object < count ? places[object] : HP_NONE;
 	}
 	if (legend->place_count)
-		qsort(legend->places, legend->place_count, sizeof(*legend->places),
-		      compare_places);
+		qsort(legend->places, legend->place_count, sizeof(*legend->places), compare_places);
 }
 
 const struct hp_cpu_legend_place *hp_cpu_legend_find(const struct hp_cpu_legend *legend,
@@ -147,8 +146,8 @@ const struct hp_cpu_legend_place *hp_cpu_legend_find(const struct hp_cpu_legend 
 {
 	struct hp_cpu_legend_place key = { .object = object, .address = address };
 
-	return legend->place_count ? bsearch(&key, legend->places, legend->place_count,
-					     sizeof(key), compare_places)
+	return legend->place_count ? bsearch(&key, legend->places, legend->place_count, sizeof(key),
+					     compare_places)
 				   : NULL;
 }
 

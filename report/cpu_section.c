@@ -47,12 +47,12 @@ const char *hp_cpu_note(struct hp_report *report)
 	if (!record->samples)
 		return NULL;
 	free(report->text);
-	report->text = hp_xprintf("%s total samples%s%s%s%s",
-				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
-				  record->has_kernel ? "" : ", user code only",
-				  record->lost ? ", " : "",
-				  record->lost ? hp_format_count(&lost, record->lost) : "",
-				  record->lost ? " lost" : "");
+	report->text =
+		hp_xprintf("%s total samples%s%s%s%s",
+			   hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
+			   record->has_kernel ? "" : ", user code only", record->lost ? ", " : "",
+			   record->lost ? hp_format_count(&lost, record->lost) : "",
+			   record->lost ? " lost" : "");
 	return report->text;
 }
 
@@ -106,9 +106,8 @@ static char *reason_text(const struct hp_report *report)
 	if (record->samples)
 		return hp_xstrdup("no sample was attributed to an instrumented function");
 	return hp_xprintf("no sample was taken: one comes for each %s of CPU time",
-			  hp_format_time(&cell, record->frequency
-							? 1e9 / (double)record->frequency
-							: 1e6));
+			  hp_format_time(&cell, record->frequency ? 1e9 / (double)record->frequency
+								  : 1e6));
 }
 
 const char *hp_cpu_empty(struct hp_report *report)
@@ -159,8 +158,7 @@ static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
 {
 	if (is_wrapper(report, f))
 		return !report->settings->exclude_wrapper;
-	return weight_of(report, f) &&
-	       (!report->has_functions || f->instrumented != HP_NONE) &&
+	return weight_of(report, f) && (!report->has_functions || f->instrumented != HP_NONE) &&
 	       hp_focus_lets(&report->focus, name_of(report, f));
 }
 
@@ -187,8 +185,7 @@ void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
 FUNCTION(row_id)
 {
 	UNUSED(percentile);
-	value->number =
-		(double)((const struct hp_cpu_function *)row - report->cpu->functions) + 1;
+	value->number = (double)((const struct hp_cpu_function *)row - report->cpu->functions) + 1;
 }
 
 FUNCTION(row_name)
@@ -245,4 +242,3 @@ const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS] = {
 	{ .raw = "self_samples", .unit = HP_UNIT_NUMBER, .get = row_self_count },
 	{ .raw = "inclusive_samples", .unit = HP_UNIT_NUMBER, .get = row_total_count },
 };
-

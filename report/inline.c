@@ -139,8 +139,8 @@ static void piece_add(struct unit *unit, uint64_t low, uint32_t span)
 		unit->pieces[unit->piece_count - 1].span = span;
 		return;
 	}
-	unit->pieces = hp_xgrow(unit->pieces, unit->piece_count, &unit->piece_room,
-				sizeof(*unit->pieces));
+	unit->pieces =
+		hp_xgrow(unit->pieces, unit->piece_count, &unit->piece_room, sizeof(*unit->pieces));
 	unit->pieces[unit->piece_count++] = (struct piece){ low, span };
 }
 
@@ -214,8 +214,7 @@ static Dwarf_Word number_of(const struct hp_dwarf *dw, Dwarf_Die *die, unsigned 
 	Dwarf_Attribute attribute;
 	Dwarf_Word number;
 
-	if (!dw->dwarf_attr(die, name, &attribute) ||
-	    dw->dwarf_formudata(&attribute, &number) != 0)
+	if (!dw->dwarf_attr(die, name, &attribute) || dw->dwarf_formudata(&attribute, &number) != 0)
 		return 0;
 	return number;
 }

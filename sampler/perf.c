@@ -16,7 +16,14 @@
 #include "sampler/proc.h"
 #include "segment/clock.h"
 
-#define RING_SIZE (UINT64_C(256) << 10)	/* of chains: seconds of them */
+#define RING_LEAST (UINT64_C(256) << 10)
+#define RING_MOST (UINT64_C(8) << 20)
+#define RING_SHARE 4	/* of what comes in a second with stacks */
+#define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first */
+#define STACK_SIZE_MOST 32768u	/* a record has 64 KiB at most */
+#define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
+#define CUT_MOST 100	/* one in so many may be */
+#define RECORD_SIZE 512	/* the rest of it, about */
 #define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
 #define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
 #define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
@@ -100,7 +107,15 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 	struct perf_event_attr *attr = &perf->attr;
 
 	hp_perf_attr_init(attr, choice->type, choice->config);
-	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+	if (has_kernel || perf->settings->unwind == HP_UNWIND_FP)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (perf->settings->unwind != HP_UNWIND_FP) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = HP_SAMPLE_REGISTERS;
+		attr->sample_stack_user = STACK_SIZE;
+		attr->exclude_callchain_user = 1;
+	}
 	attr->freq = 1;
 	attr->sample_freq = frequency_of(perf->settings);
 	attr->inherit = 1;
@@ -252,11 +267,16 @@ static int process_open(struct hp_perf *perf, uint32_t pid)
 	return a.error ? a.error : a.count ? 0 : -ESRCH;
 }
 
-static size_t ring_size(void)
+static size_t ring_size(const struct hp_settings *settings)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t size = RING_SIZE;
+	uint64_t wish = settings->unwind == HP_UNWIND_FP
+				? RING_LEAST
+				: settings->cpu_hz * (STACK_SIZE + RECORD_SIZE) / RING_SHARE;
+	uint64_t size = RING_LEAST;
 
+	while (size < wish && size < RING_MOST)
+		size *= 2;
 	while (size * (uint64_t)(cpus > 0 ? cpus : 1) > RINGS_MOST)
 		size /= 2;
 	return (size_t)size;
@@ -272,10 +292,11 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		fail(perf, HP_SAMPLING_OFF, 0);
 		return;
 	}
-	error = hp_perf_rings_init(&perf->rings, ring_size());
+	error = hp_perf_rings_init(&perf->rings, ring_size(perf->settings));
 	if (error) {
-		fail(perf, is_forbidden(error) || error == -ENOSYS ? HP_SAMPLING_REFUSED
-								   : HP_SAMPLING_NO_RING,
+		fail(perf,
+		     is_forbidden(error) || error == -ENOSYS ? HP_SAMPLING_REFUSED
+							     : HP_SAMPLING_NO_RING,
 		     -error);
 		return;
 	}
@@ -291,6 +312,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	}
 	perf->record->frequency = (uint32_t)perf->attr.sample_freq;
 	perf->record->ring_size = (uint32_t)perf->rings.list[0].size;
+	perf->record->stack_size = perf->attr.sample_stack_user;
 	perf->samples.sample_type = perf->attr.sample_type;
 	if (perf->record->source != HP_SAMPLING_CLOCK)
 		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
@@ -323,6 +345,42 @@ static void meet(struct hp_perf *perf)
 		}
 }
 
+/* Every process that has events gets new ones, with what `attr` says now. */
+static void open_again(struct hp_perf *perf)
+{
+	const struct hp_spaces *spaces = &perf->samples.spaces;
+	uint32_t old_count = perf->fd_count;
+	int *old = perf->fds;
+
+	perf->fds = NULL;
+	perf->fd_count = perf->fd_room = 0;
+	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
+		for (const struct hp_space *s = spaces->buckets[i]; s; s = s->next)
+			if (!s->is_ended)
+				process_open(perf, s->pid);
+	for (uint32_t i = 0; i < old_count; i++)
+		close(old[i]);
+	free(old);
+}
+
+/* Most programs need little of their stacks; compilers and interpreters need much. */
+static void adapt(struct hp_perf *perf)
+{
+	const struct hp_sampling *record = perf->record;
+	uint64_t samples = record->samples - perf->looked_samples;
+	uint64_t cut = record->cut - perf->looked_cut;
+
+	if (samples < LOOK_AFTER || !record->stack_size)
+		return;
+	perf->looked_samples = record->samples;
+	perf->looked_cut = record->cut;
+	if (cut * CUT_MOST <= samples || record->stack_size >= STACK_SIZE_MOST)
+		return;
+	perf->attr.sample_stack_user *= 2;
+	perf->record->stack_size = perf->attr.sample_stack_user;
+	open_again(perf);
+}
+
 void hp_perf_read(struct hp_perf *perf)
 {
 	if (!perf->is_open)
@@ -330,11 +388,11 @@ void hp_perf_read(struct hp_perf *perf)
 	hp_perf_rings_read(&perf->rings, hp_clock_raw_ns() - LATE_NS, hp_samples_handle,
 			   &perf->samples);
 	meet(perf);
+	adapt(perf);
 }
 
 void hp_perf_finish(struct hp_perf *perf)
 {
 	if (perf->is_open)
-		hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle,
-				   &perf->samples);
+		hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
 }

@@ -129,8 +129,8 @@ void hp_perf_rings_release(struct hp_perf_rings *rings)
 		struct hp_perf_ring *ring = &rings->list[i];
 
 		if (ring->page)
-			munmap(ring->page, (size_t)(ring->data - (uint8_t *)ring->page) +
-						   ring->size);
+			munmap(ring->page,
+			       (size_t)(ring->data - (uint8_t *)ring->page) + ring->size);
 		if (ring->fd >= 0)
 			close(ring->fd);
 	}
@@ -164,8 +164,7 @@ static void ring_peek(struct hp_perf_ring *ring)
 		return;
 	}
 	/* Behind identifier, ip, pid and tid; else in front of the identifier at the end. */
-	bytes_at(ring,
-		 ring->tail + (header.type == PERF_RECORD_SAMPLE ? 32u : header.size - 16u),
+	bytes_at(ring, ring->tail + (header.type == PERF_RECORD_SAMPLE ? 32u : header.size - 16u),
 		 &ring->time, sizeof(ring->time));
 }
 

@@ -34,12 +34,14 @@ bool hp_samples_init(struct hp_samples *samples, const struct hp_segment *segmen
 	memset(samples, 0, sizeof(*samples));
 	samples->record = record;
 	hp_spaces_init(&samples->spaces, segment);
-	return hp_sample_tree_init(&samples->tree, segment, record);
+	return hp_sample_walker_init(&samples->walker, &samples->spaces) &&
+	       hp_sample_tree_init(&samples->tree, segment, record);
 }
 
 void hp_samples_release(struct hp_samples *samples)
 {
 	hp_sample_tree_release(&samples->tree);
+	hp_sample_walker_release(&samples->walker);
 	hp_spaces_release(&samples->spaces);
 }
 
@@ -54,13 +56,31 @@ struct sample {
 	uint64_t period;
 	const uint8_t *chain;	/* words */
 	uint64_t chain_count;
+	bool has_registers;
+	uint64_t registers[HP_SAMPLE_REGISTER_COUNT];
+	const uint8_t *stack;
+	uint64_t stack_size;	/* as much as there was */
+	uint64_t stack_room;	/* as much as was asked for */
 };
+
+static void stack_read(struct cursor *c, struct sample *s)
+{
+	uint64_t room = take(c);
+
+	if (!room || room > (uint64_t)(c->end - c->at))
+		return;
+	s->stack = c->at;
+	s->stack_room = room;
+	c->at += room;
+	s->stack_size = take(c);
+	if (s->stack_size > room)
+		s->stack_size = 0;
+}
 
 static void sample_read(const struct hp_samples *samples, const struct perf_event_header *record,
 			struct sample *s)
 {
-	struct cursor c = { (const uint8_t *)(record + 1),
-			    (const uint8_t *)record + record->size };
+	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 	uint64_t thread;
 
 	memset(s, 0, sizeof(*s));
@@ -77,7 +97,13 @@ static void sample_read(const struct hp_samples *samples, const struct perf_even
 
 		s->chain = c.at;
 		s->chain_count = count < room ? count : room;
+		c.at += s->chain_count * 8;
 	}
+	if (samples->sample_type & PERF_SAMPLE_REGS_USER && (s->has_registers = take(&c) != 0))
+		for (int i = 0; i < HP_SAMPLE_REGISTER_COUNT; i++)
+			s->registers[i] = take(&c);
+	if (samples->sample_type & PERF_SAMPLE_STACK_USER)
+		stack_read(&c, s);
 }
 
 static void place_add(struct hp_samples *samples, struct hp_place place)
@@ -94,8 +120,8 @@ static void user_add(struct hp_samples *samples, struct hp_space *space, uint64_
 
 	address -= is_caller;
 	entry = hp_space_find(&samples->spaces, space, address);
-	place_add(samples, entry ? hp_space_place(entry, address)
-				 : (struct hp_place){ .address = address });
+	place_add(samples,
+		  entry ? hp_space_place(entry, address) : (struct hp_place){ .address = address });
 }
 
 /* The words between the marks of the kernel: where the stack goes on. */
@@ -113,13 +139,32 @@ static void chain_add(struct hp_samples *samples, struct hp_space *space, const 
 			continue;
 		}
 		if (is_kernel)
-			place_add(samples, (struct hp_place){
-						   word - is_caller,
-						   hp_spaces_kernel(&samples->spaces) });
+			place_add(samples, (struct hp_place){ word - is_caller,
+							      hp_spaces_kernel(&samples->spaces) });
 		else
 			user_add(samples, space, word, is_caller);
 		is_caller = true;
 	}
+}
+
+/* The user's part, from registers and stack. */
+static void walk_add(struct hp_samples *samples, struct hp_space *space, const struct sample *s)
+{
+	struct hp_sample_walker *walker = &samples->walker;
+
+	walker->space = space;
+	walker->copy = s->stack;
+	walker->begin = s->registers[HP_SAMPLE_SP];
+	walker->end = walker->begin + s->stack_size;
+	walker->places = samples->places;
+	walker->count = samples->place_count;
+	walker->most = HP_STACK_MOST;
+	hp_sample_walk(walker, s->registers[HP_SAMPLE_PC], walker->begin,
+		       s->registers[HP_SAMPLE_FP]);
+	samples->place_count = walker->count;
+	samples->record->complete += walker->is_complete;
+	samples->record->cut += !walker->is_complete && walker->is_cut &&
+				s->stack_size == s->stack_room;
 }
 
 static void sample_add(struct hp_samples *samples, const struct perf_event_header *record)
@@ -135,6 +180,8 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 		return;
 	samples->place_count = 0;
 	chain_add(samples, space, &s);
+	if (s.has_registers)
+		walk_add(samples, space, &s);
 	if (!samples->place_count)
 		user_add(samples, space, s.pc, false);
 	struct hp_stack_node *node = hp_sample_tree_at(&samples->tree, samples->places,
@@ -151,8 +198,7 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 
 static void map_read(struct hp_samples *samples, const struct perf_event_header *record)
 {
-	struct cursor c = { (const uint8_t *)(record + 1),
-			    (const uint8_t *)record + record->size };
+	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 	uint64_t thread = take(&c);
 	struct hp_map_entry entry = { .begin = take(&c) };
 
@@ -169,8 +215,7 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 
 static void task_read(struct hp_samples *samples, const struct perf_event_header *record)
 {
-	struct cursor c = { (const uint8_t *)(record + 1),
-			    (const uint8_t *)record + record->size };
+	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 	uint64_t processes = take(&c), threads = take(&c);
 	uint32_t pid = (uint32_t)processes, parent = (uint32_t)(processes >> 32);
 
@@ -184,8 +229,7 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 
 static void lost_read(struct hp_samples *samples, const struct perf_event_header *record)
 {
-	struct cursor c = { (const uint8_t *)(record + 1),
-			    (const uint8_t *)record + record->size };
+	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 
 	if (record->type == PERF_RECORD_LOST)
 		take(&c);	/* the event */

@@ -10,6 +10,7 @@
 
 #include "sampler/sample_space.h"
 #include "sampler/sample_tree.h"
+#include "sampler/sample_walk.h"
 
 /* Registers that samples carry, and their places in them. */
 #if defined(__aarch64__)
@@ -23,6 +24,7 @@ struct hp_samples {
 	struct hp_sampling *record;
 	struct hp_sample_tree tree;
 	struct hp_spaces spaces;
+	struct hp_sample_walker walker;
 	uint64_t sample_type;	/* of the events that sample */
 	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
 	struct hp_place places[HP_STACK_MOST];

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -42,6 +44,8 @@ void hp_spaces_release(struct hp_spaces *spaces)
 		}
 		for (struct hp_code *c = spaces->codes[i], *next; c; c = next) {
 			next = c->next;
+			if (c->span)
+				munmap(c->span, c->span_size);
 			free(c->path);
 			free(c);
 		}
@@ -59,8 +63,7 @@ struct identity {
 static uint64_t text_new(const struct hp_segment *segment, const char *bytes)
 {
 	size_t length = strlen(bytes);
-	uint64_t offset =
-		hp_segment_take(segment, sizeof(struct hp_text) + length + 1, HP_LINE);
+	uint64_t offset = hp_segment_take(segment, sizeof(struct hp_text) + length + 1, HP_LINE);
 	struct hp_text *text = hp_segment_at(segment, offset, sizeof(*text) + length + 1);
 
 	if (!text)
@@ -168,9 +171,112 @@ static void read_notes(int fd, const Elf64_Phdr *header, struct identity *id)
 	free(notes);
 }
 
+/* ---- call frame information ---- */
+
+#define SPAN_MOST (UINT64_C(1) << 36)
+#define PAGE UINT64_C(4096)
+#define PE_OMIT 0xff
+#define PE_PCREL_4 0x1b	/* a signed distance of 4 bytes: what every linker writes */
+
+static const Elf64_Phdr *load_with(const struct hp_code *code, uint64_t address)
+{
+	for (uint32_t i = 0; i < code->load_count; i++)
+		if (address >= code->loads[i].p_vaddr &&
+		    address - code->loads[i].p_vaddr < code->loads[i].p_filesz)
+			return &code->loads[i];
+	return NULL;
+}
+
+/*
+ * Room for the whole file, so that each of its addresses is nobody else's with
+ * us.  Nothing of it can be read yet.
+ */
+static bool span_take(struct hp_code *code)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+
+	for (uint32_t i = 0; i < code->load_count; i++) {
+		const Elf64_Phdr *p = &code->loads[i];
+
+		low = p->p_vaddr < low ? p->p_vaddr : low;
+		high = p->p_vaddr + p->p_memsz > high ? p->p_vaddr + p->p_memsz : high;
+	}
+	low &= ~(PAGE - 1);
+	high = (high + PAGE - 1) & ~(PAGE - 1);
+	if (low >= high || high - low > SPAN_MOST)
+		return false;
+	code->span_size = high - low;
+	code->span = mmap(NULL, code->span_size, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (code->span == MAP_FAILED)
+		code->span = NULL;
+	code->bias = (uint64_t)(uintptr_t)code->span - low;
+	return code->span != NULL;
+}
+
+/* Where .eh_frame starts, as its header says; 0 = not said in the usual way. */
+static uint64_t frames_of(int fd, const Elf64_Phdr *header)
+{
+	uint8_t start[8];
+	int32_t distance;
+
+	if (pread(fd, start, sizeof(start), (off_t)header->p_offset) != (ssize_t)sizeof(start) ||
+	    start[0] != 1 || start[1] != PE_PCREL_4)
+		return 0;
+	memcpy(&distance, start + 4, sizeof(distance));
+	return header->p_vaddr + 4 + (uint64_t)(int64_t)distance;
+}
+
+/*
+ * A copy, not a mapping: a file that is cut off while it runs would kill us.
+ * Header and frames are neighbours; what is behind them in their load comes along.
+ */
+static void cfi_read(struct hp_code *code, int fd, const Elf64_Phdr *header)
+{
+	uint64_t frames = frames_of(fd, header);
+	uint64_t from = frames < header->p_vaddr ? frames : header->p_vaddr;
+	const Elf64_Phdr *load = load_with(code, header->p_vaddr);
+
+	if (!frames || !load || load_with(code, frames) != load || !span_take(code))
+		return;
+	uint64_t end = load->p_vaddr + load->p_filesz;
+	uint8_t *to = (uint8_t *)(uintptr_t)(from + code->bias);
+	uintptr_t page = (uintptr_t)to & ~(uintptr_t)(PAGE - 1);
+	if (mprotect((void *)page, (uintptr_t)to + (end - from) - page, PROT_READ | PROT_WRITE) < 0)
+		return;
+	ssize_t got =
+		pread(fd, to, end - from, (off_t)(load->p_offset + (from - load->p_vaddr)));
+	if (got <= 0 || from + (uint64_t)got <= header->p_vaddr)
+		return;
+	code->cfi.begin = (uintptr_t)to;
+	code->cfi.end = (uintptr_t)to + (uintptr_t)got;
+	code->cfi.header = (const uint8_t *)(uintptr_t)(header->p_vaddr + code->bias);
+}
+
+/* All processes have the same one, and so do we. */
+static void cfi_vdso(struct hp_code *code)
+{
+	uintptr_t base = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)base;
+	const Elf64_Phdr *p;
+
+	if (!base)
+		return;
+	p = (const Elf64_Phdr *)(base + header->e_phoff);
+	for (int i = 0; i < header->e_phnum; i++) {
+		if (p[i].p_type == PT_LOAD)
+			code->cfi.end = base + p[i].p_vaddr + p[i].p_memsz;
+		if (p[i].p_type == PT_GNU_EH_FRAME)
+			code->cfi.header = (const uint8_t *)(base + p[i].p_vaddr);
+	}
+	code->cfi.begin = base;
+	code->bias = base;
+}
+
 /* Loads and build-id of an ELF file of this kind of machine. */
 static void read_elf(struct hp_code *code, int fd, struct identity *id)
 {
+	Elf64_Phdr frames = { .p_type = PT_NULL };
 	Elf64_Ehdr header;
 
 	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
@@ -187,7 +293,11 @@ static void read_elf(struct hp_code *code, int fd, struct identity *id)
 			read_notes(fd, &p, id);
 		if (p.p_type == PT_LOAD && code->load_count < HP_CODE_LOADS)
 			code->loads[code->load_count++] = p;
+		if (p.p_type == PT_GNU_EH_FRAME)
+			frames = p;
 	}
+	if (frames.p_type)
+		cfi_read(code, fd, &frames);
 }
 
 static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_map_entry *where)
@@ -235,11 +345,12 @@ static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t p
 	/* What compilers that run inside the process tell profilers, if they do. */
 	kind = strcmp(code->path, "[vdso]") == 0 ? HP_OBJECT_VDSO : HP_OBJECT_ANONYMOUS;
 	snprintf(name, sizeof(name), "/tmp/perf-%u.map", pid);
-	code->object = object_of(spaces->segment, kind,
-				 kind == HP_OBJECT_VDSO ? code->path : name, &id);
+	code->object =
+		object_of(spaces->segment, kind, kind == HP_OBJECT_VDSO ? code->path : name, &id);
 	if (kind == HP_OBJECT_VDSO) {
 		code->load_count = 1;
 		code->loads[0] = (Elf64_Phdr){ .p_filesz = UINT64_MAX };
+		cfi_vdso(code);
 	}
 }
 
@@ -360,8 +471,7 @@ static uint32_t below(const struct hp_space *space, uint64_t address)
 
 static void insert(struct hp_space *space, uint32_t at, struct hp_map_entry entry)
 {
-	memmove(&space->maps[at + 1], &space->maps[at],
-		(space->count - at) * sizeof(*space->maps));
+	memmove(&space->maps[at + 1], &space->maps[at], (space->count - at) * sizeof(*space->maps));
 	space->maps[at] = entry;
 	space->count++;
 }
@@ -386,8 +496,7 @@ static void map_add(struct hp_space *space, struct hp_map_entry new)
 	}
 	for (last = at; last < space->count && space->maps[last].end <= new.end;)
 		last++;
-	memmove(&space->maps[at], &space->maps[last],
-		(space->count - last) * sizeof(*space->maps));
+	memmove(&space->maps[at], &space->maps[last], (space->count - last) * sizeof(*space->maps));
 	space->count -= last - at;
 	if (at < space->count && space->maps[at].begin < new.end) {
 		space->maps[at].offset += new.end - space->maps[at].begin;
@@ -517,8 +626,7 @@ struct hp_place hp_space_place(const struct hp_map_entry *entry, uint64_t addres
 		const Elf64_Phdr *p = &code->loads[i];
 
 		if (offset >= p->p_offset && offset - p->p_offset < p->p_filesz)
-			return (struct hp_place){ offset - p->p_offset + p->p_vaddr,
-						  code->object };
+			return (struct hp_place){ offset - p->p_offset + p->p_vaddr, code->object };
 	}
 	return (struct hp_place){ code->load_count ? offset : address, code->object };
 }

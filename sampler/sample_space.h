@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "sampler/sample_tree.h"
+#include "unwind/cfi.h"
 
 #define HP_SPACE_BUCKETS 1024
 #define HP_CODE_LOADS 16
@@ -28,6 +29,10 @@ struct hp_code {
 	uint32_t object;	/* offset / HP_LINE of its hp_object; 0 = the segment is full */
 	uint32_t load_count;	/* 0 = addresses are plain ones */
 	Elf64_Phdr loads[HP_CODE_LOADS];
+	struct hp_cfi cfi;	/* header NULL = no information */
+	uint64_t bias;	/* where an address has its place with us: address + bias */
+	void *span;	/* of our address space, as large as the file's code and data */
+	size_t span_size;
 };
 
 struct hp_map_entry {

@@ -213,7 +213,7 @@ struct hp_text {
 enum hp_object_kind {
 	HP_OBJECT_ELF = 1,
 	HP_OBJECT_VDSO = 2,
-	HP_OBJECT_ANONYMOUS = 3,	/* made at run time; `path` is where a compiler may have noted names */
+	HP_OBJECT_ANONYMOUS = 3,	/* made at run time; `path` may have its names */
 	HP_OBJECT_KERNEL = 4,
 };
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_walk.h - the callers of a sample, from its registers and a copy of its stack.
+ *
+ * By the same rows of call frame information as in the target (unwind/cfi.h),
+ * read from the files; they are kept in a direct-mapped table by the address
+ * that the code has with us.  Code without information is left by its frame
+ * pointer, if that looks like one.
+ */
+#ifndef HP_SAMPLER_SAMPLE_WALK_H
+#define HP_SAMPLER_SAMPLE_WALK_H
+
+#include "sampler/sample_space.h"
+#include "unwind/cfi.h"
+
+struct hp_sample_walker {
+	struct hp_spaces *spaces;
+	struct hp_space *space;	/* of the sample */
+	struct hp_cfi_row *rows;
+	uint64_t room[HP_CFI_ROOM / 8];
+
+	/* The copy of the stack. */
+	const uint8_t *copy;
+	uint64_t begin;	/* its address in the process */
+	uint64_t end;
+
+	/* The result, the innermost first. */
+	struct hp_place *places;
+	uint32_t count;
+	uint32_t most;
+	bool is_complete;	/* it reached the first function of the thread */
+	bool is_cut;	/* the copy ended before */
+};
+
+/* Returns false if there is no memory. */
+bool hp_sample_walker_init(struct hp_sample_walker *walker, struct hp_spaces *spaces);
+void hp_sample_walker_release(struct hp_sample_walker *walker);
+
+/* Fills the result, which is appended to `count` places; space, copy and places are set. */
+void hp_sample_walk(struct hp_sample_walker *walker, uint64_t pc, uint64_t sp, uint64_t fp);
+
+#endif
