@@ -19,7 +19,8 @@
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
 #define RING_SHARE 4	/* of what comes in a second with stacks */
-#define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first */
+#define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
+#define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
 #define STACK_SIZE_MOST 32768u	/* a record has 64 KiB at most */
 #define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
 #define CUT_MOST 100	/* one in so many may be */
@@ -113,7 +114,7 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 	if (perf->settings->unwind != HP_UNWIND_FP) {
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		attr->sample_regs_user = HP_SAMPLE_REGISTERS;
-		attr->sample_stack_user = STACK_SIZE;
+		attr->sample_stack_user = perf->stack_size;
 		attr->exclude_callchain_user = 1;
 	}
 	attr->freq = 1;
@@ -292,6 +293,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		fail(perf, HP_SAMPLING_OFF, 0);
 		return;
 	}
+	perf->stack_size = STACK_SIZE;
 	error = hp_perf_rings_init(&perf->rings, ring_size(perf->settings));
 	if (error) {
 		fail(perf,
@@ -304,6 +306,8 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		fail(perf, HP_SAMPLING_NO_RING, ENOMEM);
 		return;
 	}
+	if (perf->rings.list[0].size >= ring_size(perf->settings))
+		perf->stack_size = STACK_SIZE_ROOMY;
 	error = process_open(perf, pid);
 	if (!perf->is_open) {
 		fail(perf, error == -ESRCH ? HP_SAMPLING_GONE : HP_SAMPLING_REFUSED, -error);

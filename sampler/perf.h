@@ -26,6 +26,7 @@ struct hp_perf {
 	struct perf_event_attr attr;	/* of the events, once one could be opened */
 	bool is_open;
 	uint32_t met;	/* members that were looked at */
+	uint32_t stack_size;	/* to begin with, bytes */
 	uint64_t looked_samples;	/* when the size of stacks was looked at last */
 	uint64_t looked_cut;
 	int *fds;	/* of the events */

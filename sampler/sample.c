@@ -163,8 +163,8 @@ static void walk_add(struct hp_samples *samples, struct hp_space *space, const s
 		       s->registers[HP_SAMPLE_FP]);
 	samples->place_count = walker->count;
 	samples->record->complete += walker->is_complete;
-	samples->record->cut += !walker->is_complete && walker->is_cut &&
-				s->stack_size == s->stack_room;
+	samples->record->cut +=
+		!walker->is_complete && walker->is_cut && s->stack_size == s->stack_room;
 }
 
 static void sample_add(struct hp_samples *samples, const struct perf_event_header *record)

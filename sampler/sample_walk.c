@@ -50,8 +50,8 @@ struct state {
 	bool is_exact;	/* pc is of an instruction, not a return address */
 };
 
-static const struct hp_cfi_row *row_of(struct hp_sample_walker *walker,
-				       const struct hp_code *code, uint64_t local)
+static const struct hp_cfi_row *row_of(struct hp_sample_walker *walker, const struct hp_code *code,
+				       uint64_t local)
 {
 	/* Multiplicative hashing, with the factor of SplitMix64. */
 	struct hp_cfi_row *row =
@@ -66,8 +66,7 @@ static const struct hp_cfi_row *row_of(struct hp_sample_walker *walker,
 	return row;
 }
 
-static bool step_row(struct hp_sample_walker *walker, const struct hp_cfi_row *row,
-		     struct state *s)
+static bool step_row(struct hp_sample_walker *walker, const struct hp_cfi_row *row, struct state *s)
 {
 	uint64_t base = row->kind == HP_ROW_SP ? s->sp : s->fp;
 	uint64_t cfa = base + (uint64_t)(int64_t)row->cfa_offset, from = cfa;
@@ -117,8 +116,8 @@ static bool step_fp(struct hp_sample_walker *walker, struct state *s)
 }
 
 /* False = the walk ends here. */
-static bool step(struct hp_sample_walker *walker, const struct hp_code *code,
-		 struct hp_place place, struct state *s)
+static bool step(struct hp_sample_walker *walker, const struct hp_code *code, struct hp_place place,
+		 struct state *s)
 {
 	uint64_t sp = s->sp;
 	bool is_done;

@@ -141,6 +141,19 @@ shares_are_right()
 	shares_are_right
 }
 
+@test "cpu: without frame pointers, callers are found up to the first function" {
+	needs_perf
+	for how in main thread; do
+		profile "$T/known" 300 $how
+		[ "$(value "cpu['complete_count'] >= 0.98 * cpu['sample_count']")" = True ]
+		HOTPATH_CPU_INCLUSIVE=1 "$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json \
+			>"$T/json"
+		value "(part('run', 'inclusive_ns'), part('heavy', 'inclusive_ns'))"
+		[ "$(value "part('run', 'inclusive_ns') > 95")" = True ]
+		[ "$(value "abs(part('heavy', 'inclusive_ns') - 75) < 7")" = True ]
+	done
+}
+
 @test "cpu: the run is kept with the names of its samples" {
 	needs_perf
 	cp "$T/known" "$T/gone"
