@@ -20,6 +20,11 @@
  * depends on how much of it the processor overlaps with the function.  That
  * error does not average out: it adds to both ends, for each call estimated.
  *
+ * Sums.  A timed call says what all below it took together.  What the estimates
+ * below add up to more, they are too long by (a drawn call is measured alone,
+ * without the overlap with the code around it): so they are made to fit, from
+ * the root down, the measured ones last; and by as much the interval grows.
+ *
  * Inclusive time.  A timed call's is measured: right even if its callees are
  * estimates.  That of the others is own time plus what was charged for callees,
  * so the callees' uncertainty is passed up in proportion to such calls.  A
@@ -146,6 +151,8 @@ static void add_facts(struct hp_tree *tree, uint32_t place, const struct facts *
 
 	sum->self += f->self_ticks;
 	sum->outer += f->outer_ticks + f->below_ticks;
+	sum->outer_measured += f->outer_ticks;
+	sum->others += f->others;
 	if (f->calls > 0)
 		sum->timed_share =
 			(float)((sum->timed_share * before + f->timed) / (before + f->calls));
@@ -312,6 +319,74 @@ static void settle_tails(const struct hp_tree *tree)
 	free(room);
 }
 
+/* What a node and those below it may have, and what they say: in ticks. */
+struct share {
+	double said;	/* the sum of own times from here down, but no more than was measured */
+	double measured;	/* of that, children that were measured */
+	double estimated;	/* own time and the other children */
+	double given;	/* the part of `said` that fits into what is above */
+};
+
+/* All of its outermost calls were timed. */
+static bool is_measured(const struct hp_tree *tree, size_t place)
+{
+	return tree->sums[place].others == 0 && tree->sums[place].outer_measured > 0;
+}
+
+static void share_sum(const struct hp_tree *tree, struct share *shares)
+{
+	for (size_t i = tree->model->node_count; i-- > 0;) {
+		struct share *here = &shares[i], *caller;
+
+		here->estimated += fmax(tree->sums[i].self, 0);
+		here->said = here->measured + here->estimated;
+		if (i == 0)
+			break;
+		caller = &shares[tree->model->nodes[i].parent];
+		if (is_measured(tree, i)) {
+			here->said = fmin(here->said, tree->sums[i].outer_measured);
+			caller->measured += here->said;
+		} else {
+			caller->estimated += here->said;
+		}
+	}
+	shares[0].given = shares[0].measured + shares[0].estimated;
+}
+
+/* The parts of what `share` consists of that fit into it. */
+static double part_measured(const struct share *share)
+{
+	return share->measured > share->given ? share->given / share->measured : 1;
+}
+
+static double part_estimated(const struct share *share)
+{
+	double left = fmax(share->given - share->measured, 0);
+
+	return share->estimated > left ? left / share->estimated : 1;
+}
+
+/* Estimates that add up to more than what was measured above them are made to fit. */
+static void settle_shares(const struct hp_tree *tree)
+{
+	const struct hp_model *model = tree->model;
+	struct share *shares = hp_xcalloc(model->node_count, sizeof(*shares));
+
+	share_sum(tree, shares);
+	for (size_t i = 1; i < model->node_count; i++) {
+		const struct share *caller = &shares[model->nodes[i].parent];
+		struct hp_tree_sum *sum = &tree->sums[i];
+		double part = is_measured(tree, i) ? part_measured(caller) : part_estimated(caller);
+		double over = fmax(sum->outer - sum->outer_measured, 0) * (1 - part);
+
+		shares[i].given = shares[i].said * part;
+		sum->outer -= over;
+		sum->doubt += over;
+		sum->self = fmax(sum->self, 0) * part_estimated(&shares[i]);
+	}
+	free(shares);
+}
+
 static void settle_function(const struct hp_tree *tree, const struct hp_model_node *node,
 			    const struct hp_tree_sum *sum)
 {
@@ -391,6 +466,7 @@ void hp_tree_finish(struct hp_tree *tree)
 	for (size_t i = 1; i < model->node_count; i++)
 		settle_pending(tree, i);
 	settle_tails(tree);
+	settle_shares(tree);
 	settle_nodes(tree);
 	for (size_t i = 0; i < model->function_count; i++)
 		settle_times(&model->functions[i], model->ns_per_tick);

@@ -15,6 +15,8 @@
 struct hp_tree_sum {
 	double self;	/* ticks: what is known or estimated by now */
 	double outer;	/* the same of inclusive time, outermost calls only */
+	double outer_measured;	/* the part of it that was timed */
+	double others;	/* outermost calls that were not */
 	double variance;	/* of the latter; from sampling here, and passed up */
 	double left_over;	/* variance of callees that adds to own time only */
 	double tail_missing;	/* expected time of stalls that were not drawn, */

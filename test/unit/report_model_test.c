@@ -416,3 +416,29 @@ TEST(model, a_list_without_end_ends)
 	CHECK(s.model.losses.is_damaged);
 	hp_model_release(&s.model);
 }
+
+/* Estimates below a call that was measured add up to no more than it took. */
+TEST(model, estimates_fit_into_what_was_measured)
+{
+	struct simple s;
+	struct hp_function *f, *g;
+	struct hp_row *outer, *inner;
+
+	simple_init(&s, 1 << 20);
+	f = fake_function(&s.fake, s.block, s.module, 0x1000);
+	g = fake_function(&s.fake, s.block, s.module, 0x2000);
+	outer = fake_row(&s.fake, s.block, NULL, f);
+	inner = fake_row(&s.fake, s.block, outer, g);
+	fake_call(&s.fake, f, outer, 10000, 10000);
+	for (int i = 0; i < 10; i++)
+		fake_drawn(&s.fake, g, inner, 50, 32);
+	simple_read(&s);
+	const struct hp_model_function *callee = function_at(&s.model, 0x2000);
+
+	/* 320 calls of 50 ticks are said to take 16 000, within 10 000. */
+	CHECK_NEAR(function_at(&s.model, 0x1000)->total_ns, 20000, 1e-6);
+	CHECK_NEAR(callee->self_ns, 20000, 1e-6);
+	CHECK_NEAR(callee->total_ns, 20000, 1e-6);
+	CHECK(callee->total_high_ns >= 32000);
+	hp_model_release(&s.model);
+}
