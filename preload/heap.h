@@ -64,6 +64,10 @@ struct hp_heap_local {
 	uint32_t step_shift;
 	uint32_t step_count;
 	struct hp_steps *chunk;	/* the newest steps */
+	uintptr_t *past;	/* return addresses of the last path that was new, outermost first */
+	uint32_t *past_ids;	/* and their steps */
+	uint32_t past_count;
+	uint32_t past_mark;	/* the outermost step, if it is no code */
 	uint64_t fills_seen;	/* walker.fills when the rows were last looked at */
 	struct hp_walker walker;
 };

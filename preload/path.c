@@ -383,22 +383,35 @@ static struct hp_step *step_of_mark(struct hp_heap_local *me, enum hp_step_mark 
 	return step_get(me, &wanted);
 }
 
-/* The innermost step of the last walk; NULL = no room. */
+/*
+ * The innermost step of the last walk; NULL = no room.  New paths mostly share
+ * their outer half with the new one before: those steps need no look-up.
+ */
 static struct hp_step *steps_of_walk(struct hp_heap_local *me)
 {
 	const struct hp_walker *walker = &me->walker;
-	struct hp_step *step = NULL;
+	uint32_t mark = walker->is_cut ? HP_STEP_CUT : walker->is_complete ? 0 : HP_STEP_LOST;
+	struct hp_step *step = mark ? step_of_mark(me, mark) : NULL;
+	uint32_t caller = step ? id_of(me, step) : 0;
+	bool is_shared = mark == me->past_mark;
 
-	if (walker->is_cut || !walker->is_complete) {
-		step = step_of_mark(me, walker->is_cut ? HP_STEP_CUT : HP_STEP_LOST);
-		if (!step)
+	if (mark && !step)
+		return NULL;
+	for (uint32_t i = 0; i < walker->count; i++) {
+		uintptr_t pc = walker->frames[walker->count - 1 - i];
+
+		is_shared = is_shared && i < me->past_count && me->past[i] == pc;
+		step = is_shared ? step_at(me, me->past_ids[i]) : step_of(me, caller, pc);
+		if (!step) {
+			me->past_count = i;
 			return NULL;
+		}
+		caller = id_of(me, step);
+		me->past[i] = pc;
+		me->past_ids[i] = caller;
 	}
-	for (uint32_t i = walker->count; i-- > 0;) {
-		step = step_of(me, step ? id_of(me, step) : 0, walker->frames[i]);
-		if (!step)
-			return NULL;
-	}
+	me->past_count = walker->count;
+	me->past_mark = mark;
 	return step;
 }
 
@@ -596,7 +609,9 @@ static bool walker_init(struct hp_heap_local *me)
 	set_start(walker);
 	walker->frames = hp_pages(walker->most * sizeof(*walker->frames));
 	walker->slots = hp_pages((2 * walker->most + 2) * sizeof(*walker->slots));
-	return walker->frames && walker->slots &&
+	me->past = hp_pages(walker->most * (sizeof(*me->past) + sizeof(*me->past_ids)));
+	me->past_ids = (uint32_t *)(me->past + walker->most);
+	return walker->frames && walker->slots && me->past &&
 	       table_widen((void **)&walker->rows, &walker->row_shift, sizeof(*walker->rows),
 			   HP_ROWS_FIRST);
 }
@@ -633,5 +648,6 @@ void hp_path_forget(struct hp_heap_local *me)
 	memset(me->known, 0, size_of(me->known_shift, sizeof(*me->known)));
 	memset(me->walker.rows, 0, size_of(me->walker.row_shift, sizeof(*me->walker.rows)));
 	me->known_count = 0;
+	me->past_count = 0;
 	entries_clear(me);
 }

@@ -203,6 +203,12 @@ static char *short_name(const struct hp_report *report, const char *name)
 	return whole;
 }
 
+/* What calls main is the same in all programs. */
+static bool is_main(const char *name)
+{
+	return strcmp(name, "main") == 0;
+}
+
 /* function file:line, and its callers behind arrows. */
 static char *site_name(struct hp_report *report, const struct row *row)
 {
@@ -222,13 +228,15 @@ static char *site_name(struct hp_report *report, const struct row *row)
 			? hp_xprintf("%s %s:%d", name, file_name(frame->file), frame->line)
 			: hp_xstrdup(name);
 	free(name);
-	for (uint32_t at = step->caller; at && callers < NAME_CALLERS; callers++) {
+	for (uint32_t at = step->caller; at && callers < NAME_CALLERS && !is_main(frame->name);
+	     callers++) {
 		char *longer;
 
 		step = &view->alloc.steps[at];
 		name = step->mark ? hp_xstrdup(mark_name(step->mark))
 				  : short_name(report, place_of(view, at)->name);
 		longer = hp_xprintf("%s \342\206\220 %s", whole, name);
+		callers = is_main(name) ? NAME_CALLERS : callers;
 		free(name);
 		free(whole);
 		whole = longer;
@@ -540,7 +548,7 @@ GETTER(get_temporary_share)
 
 const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
-	{ "Call path", "name", "name", HP_UNIT_NAME, get_site_name, false, false },
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_site_name, false, false },
 	{ "Count", "count", "count", HP_UNIT_COUNT, get_count, false, false },
 	{ NULL, "avg", "avg_bytes", HP_UNIT_BYTES, get_average, false, false },
 	{ NULL, "percent_temporary", NULL, HP_UNIT_LOAD, get_temporary_share, false, false },
@@ -576,7 +584,7 @@ const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS] = {
 
 const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
-	{ "Call path", "name", "name", HP_UNIT_NAME, get_site_name, false, false },
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_site_name, false, false },
 	{ "Blocks", "count", "live_count", HP_UNIT_COUNT, get_live, false, false },
 	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
 	{ "% Left", "percent_live", "percent_live", HP_UNIT_SHARE, get_live_share, false, false },

@@ -18,6 +18,7 @@
 /* How a value is written. */
 enum hp_unit {
 	HP_UNIT_NAME,	/* text that gives way */
+	HP_UNIT_CHAIN,	/* names behind arrows: the end gives way */
 	HP_UNIT_TEXT,	/* text that does not */
 	HP_UNIT_COUNT,
 	HP_UNIT_TIME,	/* ns */

@@ -42,6 +42,7 @@ struct range {
 
 struct object {
 	bool is_open;	/* was tried */
+	bool is_searched;	/* the same beside a legend */
 	const char *fault;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
@@ -506,10 +507,27 @@ const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object)
 
 /* --- by address --- */
 
+/*
+ * A kept file has the names of functions and samples; those of other places are
+ * looked for in the program's files, as long as they are the ones that were running.
+ */
+static struct object *object_beside_legend(struct hp_symbols *symbols, uint32_t place)
+{
+	struct object *object = object_at(symbols, place);
+
+	if (!object || !symbols->legend || object->is_searched)
+		return object;
+	object->is_searched = true;
+	open_dwfl(symbols, &symbols->model->objects[place], object);
+	if (object->module)
+		read_symbols(symbols, object);
+	return object;
+}
+
 const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t place, uint64_t address,
 			    uint64_t *start)
 {
-	struct object *object = object_at(symbols, place);
+	struct object *object = object_beside_legend(symbols, place);
 	const struct symbol *symbol = object ? symbol_at(object, address) : NULL;
 	const struct symbol *end = object ? object->symbols + object->count : NULL;
 

@@ -101,7 +101,8 @@ static const char *ink(const struct hp_look *look, const char *code)
 
 static bool is_text(const struct hp_column *column)
 {
-	return column->unit == HP_UNIT_NAME || column->unit == HP_UNIT_TEXT;
+	return column->unit == HP_UNIT_NAME || column->unit == HP_UNIT_TEXT ||
+	       column->unit == HP_UNIT_CHAIN;
 }
 
 /* What was held may come out a little below nothing where threads race. */
@@ -235,6 +236,14 @@ static void widths_find(struct grid *grid)
 	}
 }
 
+/* As much of the chain's start as fits, and an ellipsis. */
+static char *chain_fit(const char *chain, size_t room)
+{
+	if (hp_text_width(chain) <= room)
+		return hp_xstrdup(chain);
+	return hp_xprintf("%.*s\342\200\246", (int)hp_text_start(chain, room - 1), chain);
+}
+
 /* The first column is the name; it gets what the others leave. */
 static void name_fit(struct grid *grid)
 {
@@ -257,7 +266,9 @@ static void name_fit(struct grid *grid)
 
 		if (indent > room / 2)
 			indent = room / 2;
-		fitted = hp_name_fit(*cell + strspn(*cell, " "), room - indent);
+		fitted = grid->columns[0].column->unit == HP_UNIT_CHAIN
+				 ? chain_fit(*cell, room)
+				 : hp_name_fit(*cell + strspn(*cell, " "), room - indent);
 		whole = hp_xprintf("%*s%s", (int)indent, "", fitted);
 		free(fitted);
 		free(*cell);
