@@ -92,7 +92,8 @@ HOTPATH_IMPORT_ void hotpath_result(const char *text);
  * fills it, before any code of it runs.  In a program most linkers take an
  * undefined weak symbol for 0 once and for all; so the library, when it starts,
  * looks for the note that leads here.  Note: distance to this struct, and how
- * many pointers there are (so it may grow).
+ * many pointers there are.  A header with more of them gives it another name
+ * than hotpath_hooks_1: objects compiled with either may be linked together.
  */
 struct hotpath_hooks {
 	void (*volatile enter)(struct hotpath_block *block);
@@ -115,10 +116,10 @@ struct hotpath_hooks {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks;
-__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks = { hotpath_block_enter,
-								   hotpath_block_leave,
-								   hotpath_name, hotpath_result };
+extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_1;
+__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_1 = { hotpath_block_enter,
+								     hotpath_block_leave,
+								     hotpath_name, hotpath_result };
 #ifdef __cplusplus
 }
 #endif
@@ -128,7 +129,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 	"\t.balign 4\n"
 	"\t.long 8, 8, 1\n"
 	"\t.asciz \"hotpath\"\n"
-	"\t.long hotpath_hooks - ., 4\n"
+	"\t.long hotpath_hooks_1 - ., 4\n"
 	"\t.popsection");
 #endif
 
@@ -150,7 +151,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 
 static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block *block)
 {
-	void (*enter)(struct hotpath_block *) = hotpath_hooks.enter;
+	void (*enter)(struct hotpath_block *) = hotpath_hooks_1.enter;
 
 	if (__builtin_expect(enter != HOTPATH_NULL_, 0))
 		enter(block);
@@ -159,7 +160,7 @@ static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block
 
 static HOTPATH_INLINE_ void hotpath_leave_(struct hotpath_block *block)
 {
-	void (*leave)(struct hotpath_block *) = hotpath_hooks.leave;
+	void (*leave)(struct hotpath_block *) = hotpath_hooks_1.leave;
 
 	if (__builtin_expect(leave != HOTPATH_NULL_, 0))
 		leave(block);
@@ -173,7 +174,7 @@ static HOTPATH_INLINE_ void hotpath_leave_scope_(struct hotpath_block *const *bl
 /* Once for each place: the library sets `key` when it is done. */
 static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 {
-	void (*call)(struct hotpath_block *) = hotpath_hooks.name;
+	void (*call)(struct hotpath_block *) = hotpath_hooks_1.name;
 
 	if (__builtin_expect(call != HOTPATH_NULL_, 0) &&
 	    __atomic_load_n(&name->key, __ATOMIC_RELAXED) == HOTPATH_NULL_)
@@ -201,7 +202,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 
 #define HOTPATH_RESULT(text) \
 	do { \
-		void (*hotpath_result_)(const char *) = hotpath_hooks.result; \
+		void (*hotpath_result_)(const char *) = hotpath_hooks_1.result; \
 		if (__builtin_expect(hotpath_result_ != HOTPATH_NULL_, 0)) \
 			hotpath_result_(text); \
 	} while (0)

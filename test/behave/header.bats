@@ -425,6 +425,16 @@ columns()
 
 # --- more blocks than there is room for ---
 
+@test "header: a process that is not recorded has no blocks" {
+	scenes_build
+	export HOTPATH_KEEP=0
+	HOTPATH_ONLY=another HOTPATH_OUTPUT_FORMAT=json LD_PRELOAD=$HP_LIB "$T/scenes.gcc" threads 1000 \
+		>"$T/out" 2>"$T/err"
+	grep -q '"type":"hotpath_report"' "$T/err"
+	if grep in-thread "$T/err"; then return 1; fi
+	grep -q "calls twice 16000" "$T/out"
+}
+
 @test "header: 3000 labels in a small segment: none is lost, none is told wrong" {
 	{
 		echo '#include <hotpath.h>'
