@@ -76,6 +76,11 @@ const struct hp_alloc *hp_alloc_of(const struct hp_report *report)
 	return report->alloc && report->alloc->alloc.is_recorded ? &report->alloc->alloc : NULL;
 }
 
+struct hp_frames *hp_alloc_frames(struct hp_report *report)
+{
+	return hp_alloc_of(report) ? report->alloc->frames : NULL;
+}
+
 /* --- sites --- */
 
 static struct hp_frame_place *place_of(struct hp_alloc_view *view, uint32_t step)

@@ -19,6 +19,9 @@ void hp_alloc_view_free(struct hp_alloc_view *view);
 /* What was read of the segment; NULL = nothing recorded allocations. */
 const struct hp_alloc *hp_alloc_of(const struct hp_report *report);
 
+/* The names of its steps; NULL as above. */
+struct hp_frames *hp_alloc_frames(struct hp_report *report);
+
 /* What section.c's table names. */
 #define HP_ALLOC_SITE_COLUMNS 14
 #define HP_ALLOC_FUNCTION_COLUMNS 16

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/format.h"
+#include "report/legend.h"
 #include "report/map.h"
 #include "report/memory.h"
 
@@ -176,12 +177,61 @@ static const char *file_of(const struct hp_frames *frames, uint32_t object)
 	return slash ? slash + 1 : path;
 }
 
+/* Of a kept run: what was found out at its end. */
+static const struct hp_cpu_legend_place *kept_at(const struct hp_frames *frames, uint32_t object,
+						 uint64_t address)
+{
+	const struct hp_legend *legend = hp_symbols_legend(frames->symbols);
+
+	return legend ? hp_cpu_legend_find(&legend->alloc, object, address) : NULL;
+}
+
+/* The functions at a kept place, fresh, the innermost first; returns how many. */
+static size_t kept_lines(const struct hp_frames *frames, const struct hp_cpu_legend_place *kept,
+			 struct hp_frame_line *lines, size_t most)
+{
+	const struct hp_legend *legend = hp_symbols_legend(frames->symbols);
+	const char *name, *file;
+	char *at = kept->frames;
+	size_t count = 0;
+	int line;
+
+	while (count < most && hp_cpu_legend_frame(&legend->alloc, &at, &name, &file, &line))
+		lines[count++] = (struct hp_frame_line){
+			.name = hp_text_clean(name),
+			.file = file ? hp_text_clean(file) : NULL,
+			.line = line,
+		};
+	return count;
+}
+
+/* The last of them: the one that is called. */
+static char *kept_name(const struct hp_frames *frames, const struct hp_cpu_legend_place *kept)
+{
+	struct hp_frame_line lines[HP_FRAMES_MOST];
+	size_t count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
+	char *name = count ? lines[count - 1].name : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i + 1 < count)
+			free(lines[i].name);
+		free(lines[i].file);
+	}
+	return name;
+}
+
 /* A fresh name: of the symbol that holds the address, else of the object, else the address. */
 static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address, uint64_t *start)
 {
-	const char *symbol = hp_symbols_near(frames->symbols, object, address, start);
-	const char *file = file_of(frames, object);
+	const struct hp_cpu_legend_place *kept = kept_at(frames, object, address);
+	char *name = kept ? kept_name(frames, kept) : NULL;
+	const char *symbol, *file = file_of(frames, object);
 
+	if (name) {
+		*start = kept->start;
+		return name;
+	}
+	symbol = hp_symbols_near(frames->symbols, object, address, start);
 	if (symbol)
 		return hp_symbols_readable(symbol);
 	*start = object == HP_NONE ? address : UINT64_MAX;
@@ -264,9 +314,12 @@ const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t 
 
 	if (place->has_lines)
 		return place;
+	const struct hp_cpu_legend_place *kept = kept_at(frames, object, address ? address - 1 : 0);
 	place->has_lines = true;
 	place->frames = hp_xcalloc(HP_FRAMES_MOST, sizeof(*place->frames));
-	if (!is_libc(frames, object))
+	if (kept)
+		place->count = kept_lines(frames, kept, place->frames, HP_FRAMES_MOST);
+	else if (!is_libc(frames, object))
 		place->count = hp_frame_lines(frames->symbols, object, address ? address - 1 : 0,
 					      place->frames, HP_FRAMES_MOST);
 	if (place->count == 0)
@@ -276,6 +329,11 @@ const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t 
 			place->frames[i].name =
 				hp_xstrdup(i + 1 == place->count ? place->name : "?");
 	return place;
+}
+
+uint64_t hp_frames_start(const struct hp_frames *frames, const struct hp_frame_place *place)
+{
+	return place->object == HP_NONE ? UINT64_MAX : frames->functions[place->function].start;
 }
 
 size_t hp_frames_functions(const struct hp_frames *frames)

@@ -53,6 +53,9 @@ struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, u
 const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
 					     uint64_t address);
 
+/* Where the symbol of a place starts; UINT64_MAX = it is in none. */
+uint64_t hp_frames_start(const struct hp_frames *frames, const struct hp_frame_place *place);
+
 /* Functions numbered so far. */
 size_t hp_frames_functions(const struct hp_frames *frames);
 const char *hp_frames_function(const struct hp_frames *frames, uint32_t function);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/alloc_legend.h"
 #include "report/cpu.h"
 #include "report/cpu_legend.h"
 #include "report/kept.h"
@@ -38,22 +39,25 @@ static void choose_name(const struct hp_store *store, const struct hp_report *re
 		find_name(store, name, header->root_pid);
 }
 
-/* A few samples tell nothing, and looking them up takes long. */
+/* All names that a report of this run may ask for. */
 static char *names_of(struct hp_report *report)
 {
-	char *names = hp_legend_gather(&report->model, report->symbols);
-	char *samples = NULL, *both;
+	char *functions = hp_legend_gather(&report->model, report->symbols);
+	char *others = NULL, *all;
 	size_t size;
-	FILE *out = hp_cpu_has_data(report) ? open_memstream(&samples, &size) : NULL;
+	FILE *out = open_memstream(&others, &size);
 
 	if (!out)
-		return names;
-	hp_cpu_legend_write(report, out);
+		return functions;
+	/* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */
+	if (report->cpu || hp_cpu_has_data(report))
+		hp_cpu_legend_write(report, out);
+	hp_alloc_legend_write(report, out);
 	fclose(out);
-	both = hp_xprintf("%s%s", names, samples ? samples : "");
-	free(names);
-	free(samples);
-	return both;
+	all = hp_xprintf("%s%s", functions, others ? others : "");
+	free(functions);
+	free(others);
+	return all;
 }
 
 static int save(struct hp_store *store, struct hp_report *report, const struct hp_keep *keep,

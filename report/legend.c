@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/alloc_legend.h"
 #include "report/field.h"
 #include "report/memory.h"
 #include "report/symbol.h"
@@ -170,8 +171,10 @@ struct hp_legend *hp_legend_new(char *text)
 			entry_read(legend, fields, producer, &entry_room);
 		else if (strcmp(fields[0], "p") == 0)
 			producer = fields[1];
-		else
+		else {
 			hp_cpu_legend_read(&legend->cpu, fields);
+			hp_alloc_legend_read(&legend->alloc, fields);
+		}
 	}
 	return legend;
 }
@@ -185,6 +188,7 @@ void hp_legend_free(struct hp_legend *legend)
 	free(legend->entries);
 	free(legend->faults);
 	hp_cpu_legend_release(&legend->cpu);
+	hp_cpu_legend_release(&legend->alloc);
 	free(legend);
 }
 
@@ -273,6 +277,7 @@ void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model)
 		qsort(legend->entries, legend->entry_count, sizeof(*legend->entries),
 		      compare_entries);
 	hp_cpu_legend_bind(&legend->cpu, places, legend->object_count);
+	hp_cpu_legend_bind(&legend->alloc, places, legend->object_count);
 	free(order);
 	free(places);
 }

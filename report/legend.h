@@ -47,7 +47,8 @@ struct hp_legend {
 	size_t object_count;
 	struct hp_legend_entry *entries;	/* bound: by object and address */
 	size_t entry_count;
-	struct hp_cpu_legend cpu;
+	struct hp_cpu_legend cpu;	/* places of samples */
+	struct hp_cpu_legend alloc;	/* steps of allocations' paths */
 	const char **faults;	/* bound: of each object of the model, NULL = none */
 	size_t fault_count;
 };

@@ -78,6 +78,11 @@ struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_
 	return symbols;
 }
 
+const struct hp_legend *hp_symbols_legend(const struct hp_symbols *symbols)
+{
+	return symbols->legend;
+}
+
 void hp_symbols_free(struct hp_symbols *symbols)
 {
 	if (!symbols)

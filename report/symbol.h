@@ -32,6 +32,9 @@ struct hp_source {
 struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend);
 void hp_symbols_free(struct hp_symbols *symbols);
 
+/* The legend that it was made with. */
+const struct hp_legend *hp_symbols_legend(const struct hp_symbols *symbols);
+
 /*
  * The full name of model->functions[function], demangled and without control
  * characters: of the symbol that starts there or, not found, module+0xoffset.
