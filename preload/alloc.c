@@ -313,10 +313,13 @@ static inline __attribute__((always_inline)) void note(void *block, size_t size,
 		note_new(me, hp_path_site(me, frame), block, size);
 }
 
-static HP_COLD void *malloc_slow(size_t size, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+static __attribute__((noinline)) void *malloc_slow(size_t size, uintptr_t pc, uintptr_t sp,
+						   uintptr_t fp)
 {
 	void *block;
 
+	if (hp_heap_is_off())
+		return hp_allocator.malloc(size);
 	if (IS_EARLY(malloc))
 		return early(size, 16);
 	block = hp_allocator.malloc(size);
@@ -350,9 +353,11 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 }
 
 /* The gate is shut, or the block is none of ours. */
-static HP_COLD void free_slow(void *block, uintptr_t sp)
+static __attribute__((noinline)) void free_slow(void *block, uintptr_t sp)
 {
-	if (!hp_heap->gate)
+	if (hp_heap_is_off())
+		;
+	else if (!hp_heap->gate)
 		note_free_slow(block, sp);
 	else
 		note_strange(hp_heap, block);

@@ -36,7 +36,7 @@
 struct hp_heap_local hp_heap_unborn = { .state = HP_THREAD_UNBORN };
 
 /* Threads that do not record point here: for good, and while they are being opened. */
-static struct hp_heap_local closed = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
+struct hp_heap_local hp_heap_closed = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
 static struct hp_heap_local opening = { .state = HP_THREAD_BUSY, .last = HP_NO_BLOCK };
 /* After the thread's last destructor: frees are still counted. */
 static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
@@ -374,7 +374,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 		return NULL;
 	}
 	if (!me) {
-		hp_heap = &closed;
+		hp_heap = &hp_heap_closed;
 		errno = saved;
 		return NULL;
 	}

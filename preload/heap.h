@@ -116,6 +116,14 @@ void hp_heap_look(struct hp_heap_local *me);
 /* True if allocations are recorded in this process. */
 extern bool hp_heap_is_wanted;
 
+extern struct hp_heap_local hp_heap_closed;
+
+/* Nobody asked for allocations: nothing was ever recorded in this process. */
+static inline bool hp_heap_is_off(void)
+{
+	return hp_heap == &hp_heap_closed && !hp_heap_is_wanted;
+}
+
 static inline struct hp_site *hp_heap_site(const struct hp_heap_local *me, uint64_t offset)
 {
 	return (struct hp_site *)(me->base + offset);

@@ -106,7 +106,7 @@ print(len(json.loads(json.dumps(rows))))
 PY
 }
 
-compile -fno-omit-frame-pointer -o "$out/alloc" test/bench/alloc.c -lpthread || exit
+compile -o "$out/alloc" test/bench/alloc.c -lpthread || exit
 heaptrack=
 if [ -n "$tracker" ]; then heaptrack=heaptrack; else echo "skipped: no heaptrack here"; fi
 pairs
