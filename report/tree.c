@@ -382,7 +382,9 @@ static void settle_shares(const struct hp_tree *tree)
 		shares[i].given = shares[i].said * part;
 		sum->outer -= over;
 		sum->doubt += over;
-		sum->self = fmax(sum->self, 0) * part_estimated(&shares[i]);
+		/* Below 0 is chance, or one of many nodes of a function: let it add up. */
+		if (sum->self > 0)
+			sum->self *= part_estimated(&shares[i]);
 	}
 	free(shares);
 }

@@ -84,20 +84,27 @@ for r in json.load(open(sys.argv[1]))["functions_timing"]["raw"]:
 ' "$1" | sort
 }
 
-# alike READ REPORT - equal names and calls; times within rounding, a bucket's width for percentiles.
+# alike READ REPORT MOST - equal names and calls; times within rounding, a bucket's width for
+# percentiles.  The report may make estimates smaller, to fit into what was measured: then what is
+# read may be up to MOST times as much.
 alike()
 {
 	python3 -c '
 import sys
-read, said = ([line.split() for line in open(path)] for path in sys.argv[1:])
+read, said = ([line.split() for line in open(path)] for path in sys.argv[1:3])
+most = float(sys.argv[3])
 assert [r[:2] for r in read] == [r[:2] for r in said], (read, said)
 for r, s in zip(read, said):
-    for i, share in (2, 0.001), (3, 0.001), (4, 0.02):
-        assert s[i] == "-" or abs(int(r[i]) - int(s[i])) <= 20 + share * int(s[i]), (r, s, i)
+    for i, share, most_here in (2, 0.001, most), (3, 0.001, most), (4, 0.02, 1):
+        if s[i] == "-":
+            continue
+        off = 20 + share * int(s[i])
+        assert int(s[i]) - off <= int(r[i]) <= int(s[i]) * most_here + off, (r, s, i)
 assert len(read) >= 5
-' "$1" "$2"
+' "$1" "$2" "$3"
 }
 
+# agrees MOST
 agrees()
 {
 	export HOTPATH_SEGMENT_PATH=$T/shapes.segment HOTPATH_OUTPUT_FORMAT=json HOTPATH_PERCENTILES=50
@@ -108,15 +115,15 @@ agrees()
 	by_name "$T/shapes.segment" "$T/shapes" >"$T/read"
 	from_report "$T/shapes.json" >"$T/said"
 	diff "$T/read" "$T/said" || true
-	alike "$T/read" "$T/said"
+	alike "$T/read" "$T/said" "$1"
 }
 
 @test "a reader of FORMAT.md finds what the report finds, every call timed" {
-	HOTPATH_TIMING=exact agrees
+	HOTPATH_TIMING=exact agrees 1
 }
 
 @test "a reader of FORMAT.md finds what the report finds, calls drawn at random" {
-	agrees
+	agrees 2
 	grep -q '^leaf 601077 ' "$T/read"
 }
 
