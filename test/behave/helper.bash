@@ -43,7 +43,7 @@ eventually()
 {
 	local deadline=$((SECONDS + 60))
 
-	until "$@" 2>/dev/null; do
+	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt $deadline ] || { echo "never: $*"; return 1; }
 		sleep 0.02
 	done

@@ -278,10 +278,11 @@ kept_nowhere()
 	run "$hotpath" report
 	[[ $output == *SIGKILL*left* ]]
 	LD_PRELOAD=$HP_LIB HOTPATH_REPORT_LABEL=bare "$T/app" k 2>/dev/null || true
-	for _ in $(seq 100); do
-		[ "$(count)" = 2 ] && break
-		sleep 0.05
-	done
+	two_are_kept()
+	{
+		[ "$(count)" = 2 ]
+	}
+	eventually two_are_kept
 	"$hotpath" report -f json | grep -q '"label":"bare"'
 }
 
