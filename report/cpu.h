@@ -56,6 +56,9 @@ struct hp_cpu {
 	uint64_t attributed_ns;	/* to functions that are rows */
 };
 
+/* Its name in tables: that of the program's main is another one. */
+const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *function);
+
 /* Made when it is asked for first. */
 struct hp_cpu *hp_report_cpu(struct hp_report *report);
 void hp_cpu_free(struct hp_cpu *cpu);

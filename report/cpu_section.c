@@ -132,7 +132,7 @@ static bool is_wrapper(const struct hp_report *report, const struct hp_cpu_funct
 	       &report->model.functions[f->instrumented] == report->wrapper;
 }
 
-static const char *name_of(struct hp_report *report, const struct hp_cpu_function *f)
+const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *f)
 {
 	return f->instrumented == HP_NONE
 		       ? f->name
@@ -151,7 +151,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 		return is_wrapper(report, a) ? -1 : 1;
 	if (x != y)
 		return x < y ? 1 : -1;
-	return strcmp(name_of(report, a), name_of(report, b));
+	return strcmp(hp_cpu_name(report, a), hp_cpu_name(report, b));
 }
 
 static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
@@ -159,7 +159,7 @@ static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
 	if (is_wrapper(report, f))
 		return !report->settings->exclude_wrapper;
 	return weight_of(report, f) && (!report->has_functions || f->instrumented != HP_NONE) &&
-	       hp_focus_lets(&report->focus, name_of(report, f));
+	       hp_focus_lets(&report->focus, hp_cpu_name(report, f));
 }
 
 void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
@@ -191,7 +191,7 @@ FUNCTION(row_id)
 FUNCTION(row_name)
 {
 	UNUSED(percentile);
-	value->text = name_of(report, row);
+	value->text = hp_cpu_name(report, row);
 }
 
 FUNCTION(row_samples)

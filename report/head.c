@@ -23,17 +23,26 @@
 #define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
 #define RUNNING_MOST 2	/* processes named; the others are counted */
 
-static void first_line_write(struct hp_report *report, FILE *out)
+/* Sections beyond the width are found below anyway. */
+static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	const char *gap = " | ";
+	static const char more[] = ", \342\200\246";	/* three dots, one column */
 	struct hp_text_cell cell;
+	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
+	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
+	const char *gap = " | ";
 
-	fprintf(out, "[hotpath] %s", hp_format_elapsed(&cell, report->model.elapsed_ns));
+	fprintf(out, "[hotpath] %s", elapsed);
 	if (hp_calls_section(report))
 		fprintf(out, "%s%s", gap, hp_calls_section(report)->name);
 	for (size_t i = 0; i < hp_section_count; i++) {
 		if (!report->is_shown[i])
 			continue;
+		width += strlen(gap) + strlen(hp_section_table[i].name);
+		if (width + hp_text_width(more) > look->width) {
+			fputs(more, out);
+			break;
+		}
 		fprintf(out, "%s%s", gap, hp_section_table[i].name);
 		gap = ", ";
 	}
@@ -298,7 +307,7 @@ static void hint_write(struct hp_report *report, FILE *out)
 
 void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	first_line_write(report, out);
+	first_line_write(report, look, out);
 	run_write(report, out);
 	sums_write(report, out);
 	top_write(report, look, out);

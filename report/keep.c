@@ -13,6 +13,7 @@
 #include "report/cpu_legend.h"
 #include "report/kept.h"
 #include "report/memory.h"
+#include "report/offcpu.h"
 #include "report/store.h"
 
 /* What the first file of this run was called: its program may have another name by now. */
@@ -50,7 +51,7 @@ static char *names_of(struct hp_report *report)
 	if (!out)
 		return functions;
 	/* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */
-	if (report->cpu || hp_cpu_has_data(report))
+	if (report->cpu || hp_cpu_has_data(report) || hp_offcpu_has_data(report))
 		hp_cpu_legend_write(report, out);
 	hp_alloc_legend_write(report, out);
 	fclose(out);

@@ -13,6 +13,7 @@
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
+#include "report/offcpu.h"
 #include "report/name.h"
 #include "report/section.h"
 
@@ -283,6 +284,7 @@ void hp_report_release(struct hp_report *report)
 	hp_focus_release(&report->focus);
 	hp_calls_release(&report->calls);
 	hp_alloc_view_free(report->alloc);
+	hp_offcpu_free(report->offcpu);
 	hp_cpu_free(report->cpu);
 	hp_symbols_free(report->symbols);
 	hp_model_release(&report->model);

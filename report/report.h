@@ -61,6 +61,7 @@ struct hp_report {
 	double whole_ns;	/* what 100 % means */
 	bool has_functions;
 	struct hp_cpu *cpu;	/* samples by function; NULL = not asked for yet */
+	struct hp_offcpu *offcpu;	/* waits by function; NULL = not asked for yet */
 	struct hp_path_row *path;	/* the hot path */
 	size_t path_count;
 	struct hp_calls calls;

@@ -12,6 +12,7 @@
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
+#include "report/offcpu.h"
 
 #define THREADS_LIMIT 5
 #define PATH_LEAST 0.005	/* the hot path ends where less of its start is left */
@@ -668,6 +669,18 @@ const struct hp_section hp_section_table[] = {
 	  .fill = hp_cpu_fill,
 	  .has_data = hp_cpu_has_data,
 	  .empty = hp_cpu_empty },
+	{ .key = "offcpu",
+	  .json = "offcpu",
+	  .route = "/offcpu",
+	  .name = "offcpu",
+	  .columns = hp_offcpu_columns,
+	  .column_count = HP_OFFCPU_COLUMNS,
+	  .is_on_top = true,
+	  .describe = hp_offcpu_describe,
+	  .note = hp_offcpu_note,
+	  .fill = hp_offcpu_fill,
+	  .has_data = hp_offcpu_has_data,
+	  .empty = hp_offcpu_empty },
 	{ .key = "channels", .json = "channels", .route = "/channels", .name = "channels" },
 	{ .key = "streams", .json = "streams", .route = "/streams", .name = "streams" },
 	{ .key = "futures", .json = "futures", .route = "/futures", .name = "futures" },

@@ -188,7 +188,10 @@ static bool sampler_init(struct sampler *sampler)
 			(uint32_t)sampler->settings.threads_interval_ms,
 			has_section(sampler->settings.report, "threads"));
 	hp_perf_init(&sampler->perf, &sampler->segment, &sampler->settings, &sampler->members,
-		     has_section(sampler->settings.report, "functions-cpu"));
+		     (struct hp_perf_wish){
+			     .samples = has_section(sampler->settings.report, "functions-cpu"),
+			     .waits = has_section(sampler->settings.report, "offcpu"),
+		     });
 	if (sampler->perf.record)
 		sampler->watcher.sampling =
 			hp_segment_offset(&sampler->segment, sampler->perf.record);

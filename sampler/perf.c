@@ -27,6 +27,8 @@
 #define RECORD_SIZE 512	/* the rest of it, about */
 #define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
 #define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
+#define WINDOW_NS UINT64_C(250000000)
+#define WAITS_MOST 1000	/* stacks of waits in a window */
 #define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
 
 static bool read_number(const char *path, long *number)
@@ -41,7 +43,7 @@ static bool read_number(const char *path, long *number)
 
 void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 		  const struct hp_settings *settings, const struct hp_members *members,
-		  bool is_wanted)
+		  struct hp_perf_wish wish)
 {
 	long paranoid;
 
@@ -49,7 +51,8 @@ void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 	perf->segment = segment;
 	perf->settings = settings;
 	perf->members = members;
-	if (!is_wanted)
+	perf->has_waits = wish.waits;
+	if (!wish.samples && !wish.waits)
 		return;
 	uint64_t offset = hp_segment_take(segment, sizeof(*perf->record), HP_LINE);
 	perf->record = hp_segment_at(segment, offset, sizeof(*perf->record));
@@ -70,9 +73,12 @@ void hp_perf_release(struct hp_perf *perf)
 {
 	for (uint32_t i = 0; i < perf->fd_count; i++)
 		close(perf->fds[i]);
+	for (uint32_t i = 0; i < perf->wait_fd_count; i++)
+		close(perf->wait_fds[i]);
 	free(perf->fds);
-	perf->fds = NULL;
-	perf->fd_count = perf->fd_room = 0;
+	free(perf->wait_fds);
+	perf->fds = perf->wait_fds = NULL;
+	perf->fd_count = perf->fd_room = perf->wait_fd_count = perf->wait_fd_room = 0;
 	hp_perf_rings_release(&perf->rings);
 	hp_samples_release(&perf->samples);
 	perf->is_open = false;
@@ -123,6 +129,7 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 	/* Other processes are sampled only if they are to be recorded. */
 	attr->inherit_thread = perf->settings->no_follow || perf->settings->only;
 	attr->exclude_kernel = attr->exclude_callchain_kernel = !has_kernel;
+	attr->context_switch = perf->has_waits;
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;
 }
 
@@ -162,19 +169,44 @@ static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 
 /* ---- opening ---- */
 
-static bool fd_keep(struct hp_perf *perf, int fd)
+static bool fd_keep(int **list, uint32_t *count, uint32_t *room, int fd)
 {
-	if (perf->fd_count == perf->fd_room) {
-		uint32_t room = perf->fd_room ? perf->fd_room * 2 : 16;
-		int *fds = realloc(perf->fds, room * sizeof(*fds));
+	if (*count == *room) {
+		uint32_t more = *room ? *room * 2 : 16;
+		int *fds = realloc(*list, more * sizeof(*fds));
 
 		if (!fds)
 			return false;
-		perf->fds = fds;
-		perf->fd_room = room;
+		*list = fds;
+		*room = more;
 	}
-	perf->fds[perf->fd_count++] = fd;
+	(*list)[(*count)++] = fd;
 	return true;
+}
+
+/* A stack at each switch.  Only who may see the kernel gets any. */
+static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
+{
+	uint64_t id;
+	int fd;
+
+	perf->wait_attr = perf->attr;
+	perf->wait_attr.type = PERF_TYPE_SOFTWARE;
+	perf->wait_attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	perf->wait_attr.freq = 0;
+	perf->wait_attr.sample_period = 1;
+	perf->wait_attr.mmap = perf->wait_attr.mmap2 = perf->wait_attr.comm = 0;
+	perf->wait_attr.comm_exec = perf->wait_attr.task = perf->wait_attr.context_switch = 0;
+	fd = hp_perf_open(&perf->wait_attr, (int)tid, (int)ring->cpu, -1);
+	if (fd < 0)
+		return;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 ||
+	    !fd_keep(&perf->wait_fds, &perf->wait_fd_count, &perf->wait_fd_room, fd)) {
+		close(fd);
+		return;
+	}
+	hp_samples_note_wait_id(&perf->samples, id);
 }
 
 /* Samples of a thread on one CPU, into the ring of that CPU.  Returns 0 or -errno. */
@@ -185,13 +217,16 @@ static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 || !fd_keep(perf, fd)) {
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
+	    !fd_keep(&perf->fds, &perf->fd_count, &perf->fd_room, fd)) {
 		int error = -errno;
 
 		close(fd);
 		return error;
 	}
 	perf->is_open = true;
+	if (perf->has_waits && perf->record->has_kernel)
+		wait_open(perf, tid, ring);
 	return 0;
 }
 
@@ -353,18 +388,21 @@ static void meet(struct hp_perf *perf)
 static void open_again(struct hp_perf *perf)
 {
 	const struct hp_spaces *spaces = &perf->samples.spaces;
-	uint32_t old_count = perf->fd_count;
-	int *old = perf->fds;
+	uint32_t old_count = perf->fd_count, old_wait_count = perf->wait_fd_count;
+	int *old = perf->fds, *old_wait = perf->wait_fds;
 
-	perf->fds = NULL;
-	perf->fd_count = perf->fd_room = 0;
+	perf->fds = perf->wait_fds = NULL;
+	perf->fd_count = perf->fd_room = perf->wait_fd_count = perf->wait_fd_room = 0;
 	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
 		for (const struct hp_space *s = spaces->buckets[i]; s; s = s->next)
 			if (!s->is_ended)
 				process_open(perf, s->pid);
 	for (uint32_t i = 0; i < old_count; i++)
 		close(old[i]);
+	for (uint32_t i = 0; i < old_wait_count; i++)
+		close(old_wait[i]);
 	free(old);
+	free(old_wait);
 }
 
 /* Most programs need little of their stacks; compilers and interpreters need much. */
@@ -385,14 +423,38 @@ static void adapt(struct hp_perf *perf)
 	open_again(perf);
 }
 
+/*
+ * A stack at each switch is dear for a thread that switches all the time.  So
+ * there are WAITS_MOST in a window, and then none until the next one begins; the
+ * time is known all the same, without its place.
+ */
+static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
+{
+	bool is_over = now_ns >= perf->window_ns + WINDOW_NS;
+
+	if (is_over) {
+		perf->window_ns = now_ns;
+		perf->window_samples = perf->samples.wait_samples;
+	}
+	bool is_off = !is_over && perf->samples.wait_samples - perf->window_samples > WAITS_MOST;
+	if (is_off == perf->are_waits_off || (perf->are_waits_off && !is_over))
+		return;
+	perf->are_waits_off = is_off;
+	for (uint32_t i = 0; i < perf->wait_fd_count; i++)
+		ioctl(perf->wait_fds[i], is_off ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE,
+		      0);
+}
+
 void hp_perf_read(struct hp_perf *perf)
 {
+	uint64_t now_ns = hp_clock_raw_ns();
+
 	if (!perf->is_open)
 		return;
-	hp_perf_rings_read(&perf->rings, hp_clock_raw_ns() - LATE_NS, hp_samples_handle,
-			   &perf->samples);
+	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
 	meet(perf);
 	adapt(perf);
+	limit_waits(perf, now_ns);
 }
 
 void hp_perf_finish(struct hp_perf *perf)

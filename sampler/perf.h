@@ -24,7 +24,15 @@ struct hp_perf {
 	struct hp_perf_rings rings;
 	struct hp_samples samples;
 	struct perf_event_attr attr;	/* of the events, once one could be opened */
+	struct perf_event_attr wait_attr;	/* of the events at switches */
+	bool has_waits;	/* wanted: time that threads wait */
 	bool is_open;
+	uint64_t window_ns;	/* since when stacks of waits are counted */
+	uint64_t window_samples;
+	bool are_waits_off;	/* there were too many in this window */
+	int *wait_fds;
+	uint32_t wait_fd_count;
+	uint32_t wait_fd_room;
 	uint32_t met;	/* members that were looked at */
 	uint32_t stack_size;	/* to begin with, bytes */
 	uint64_t looked_samples;	/* when the size of stacks was looked at last */
@@ -34,10 +42,15 @@ struct hp_perf {
 	uint32_t fd_room;
 };
 
-/* `is_wanted`: a section that is reported needs samples. */
+/* What the sections that are reported need. */
+struct hp_perf_wish {
+	bool samples;
+	bool waits;
+};
+
 void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 		  const struct hp_settings *settings, const struct hp_members *members,
-		  bool is_wanted);
+		  struct hp_perf_wish wish);
 void hp_perf_release(struct hp_perf *perf);
 
 /* Begins with the root.  Rings that fill wake the epoll with this data. */

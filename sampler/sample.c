@@ -7,8 +7,12 @@
  */
 #include "sampler/sample.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+
+#define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
+#define EVENT_LEAST_NS UINT64_C(20000)	/* shorter waits are in the tree only */
 
 /* A record, read from its start. */
 struct cursor {
@@ -33,6 +37,7 @@ bool hp_samples_init(struct hp_samples *samples, const struct hp_segment *segmen
 {
 	memset(samples, 0, sizeof(*samples));
 	samples->record = record;
+	hp_sample_events_init(&samples->events, segment, record);
 	hp_spaces_init(&samples->spaces, segment);
 	return hp_sample_walker_init(&samples->walker, &samples->spaces) &&
 	       hp_sample_tree_init(&samples->tree, segment, record);
@@ -42,6 +47,9 @@ void hp_samples_release(struct hp_samples *samples)
 {
 	hp_sample_tree_release(&samples->tree);
 	hp_sample_walker_release(&samples->walker);
+	hp_waits_release(&samples->waits);
+	free(samples->wait_ids);
+	samples->wait_ids = NULL;
 	hp_spaces_release(&samples->spaces);
 }
 
@@ -167,31 +175,148 @@ static void walk_add(struct hp_samples *samples, struct hp_space *space, const s
 		!walker->is_complete && walker->is_cut && s->stack_size == s->stack_room;
 }
 
-static void sample_add(struct hp_samples *samples, const struct perf_event_header *record)
+static uint32_t node_of(struct hp_samples *samples, const struct sample *s)
+{
+	struct hp_space *space = hp_space_of(&samples->spaces, s->pid);
+	bool is_folded;
+	uint32_t node;
+
+	samples->place_count = 0;
+	if (!space)
+		return 0;
+	chain_add(samples, space, s);
+	if (s->has_registers)
+		walk_add(samples, space, s);
+	if (!samples->place_count)
+		user_add(samples, space, s->pc, false);
+	node = hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);
+	samples->record->folded += is_folded;
+	return node;
+}
+
+static void cpu_add(struct hp_samples *samples, const struct sample *s)
 {
 	struct hp_sampling *sampling = samples->record;
-	struct hp_space *space;
-	struct sample s;
-	bool is_folded;
+	uint32_t number = node_of(samples, s);
+	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, number);
+	uint64_t cpu_ns = samples->period_ns ? samples->period_ns : s->period;
+	struct hp_event event = { s->time, cpu_ns, number, s->pid, s->tid, HP_EVENT_CPU };
 
-	sample_read(samples, record, &s);
-	space = hp_space_of(&samples->spaces, s.pid);
-	if (!space)
-		return;
-	samples->place_count = 0;
-	chain_add(samples, space, &s);
-	if (s.has_registers)
-		walk_add(samples, space, &s);
-	if (!samples->place_count)
-		user_add(samples, space, s.pc, false);
-	struct hp_stack_node *node = hp_sample_tree_at(&samples->tree, samples->places,
-						       samples->place_count, &is_folded);
-	uint64_t cpu_ns = samples->period_ns ? samples->period_ns : s.period;
 	node->samples++;
 	node->cpu_ns += cpu_ns;
-	sampling->folded += is_folded;
 	sampling->cpu_ns += cpu_ns;
+	sampling->complete += samples->is_complete;
+	sampling->cut += samples->is_cut;
 	sampling->samples++;
+	hp_sample_events_add(&samples->events, &event);
+}
+
+/* ---- waits ---- */
+
+static uint64_t *wait_id_slot(const struct hp_samples *samples, uint64_t id)
+{
+	uint32_t at = (uint32_t)(id * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+
+	for (;; at++) {
+		uint64_t *slot = &samples->wait_ids[at & (samples->wait_id_room - 1)];
+
+		if (!*slot || *slot == id)
+			return slot;
+	}
+}
+
+void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id)
+{
+	if (samples->wait_id_count * 2 >= samples->wait_id_room) {
+		struct hp_samples larger = *samples;
+
+		larger.wait_id_room = samples->wait_id_room ? samples->wait_id_room * 2 : 64;
+		larger.wait_ids = calloc(larger.wait_id_room, sizeof(*larger.wait_ids));
+		if (!larger.wait_ids)
+			return;
+		for (uint32_t i = 0; i < samples->wait_id_room; i++)
+			if (samples->wait_ids[i])
+				*wait_id_slot(&larger, samples->wait_ids[i]) = samples->wait_ids[i];
+		free(samples->wait_ids);
+		samples->wait_ids = larger.wait_ids;
+		samples->wait_id_room = larger.wait_id_room;
+	}
+	samples->wait_id_count++;
+	*wait_id_slot(samples, id) = id;
+}
+
+/* Where the thread is, just before it leaves the CPU. */
+static void wait_stack(struct hp_samples *samples, const struct sample *s)
+{
+	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, s->tid);
+
+	samples->wait_samples++;
+	if (!thread)
+		return;
+	thread->node = node_of(samples, s);
+	thread->node_ns = s->time;
+}
+
+static void wait_add(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t now_ns)
+{
+	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, thread->wait_node);
+	uint64_t span_ns = now_ns - thread->out_ns;
+	struct hp_event event = { now_ns,      span_ns,	    thread->wait_node,
+				  thread->pid, thread->tid, HP_EVENT_WAIT };
+
+	node->waits++;
+	node->blocked_ns += span_ns;
+	samples->record->blocked_ns += span_ns;
+	if (span_ns >= EVENT_LEAST_NS)
+		hp_sample_events_add(&samples->events, &event);
+}
+
+static void switch_read(struct hp_samples *samples, const struct perf_event_header *record)
+{
+	/* At the end of the record: who and when. */
+	const uint8_t *end = (const uint8_t *)record + record->size;
+	struct cursor c = { end - 24, end };
+	uint64_t who = take(&c), now_ns = take(&c);
+	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, (uint32_t)(who >> 32));
+
+	if (!thread)
+		return;
+	thread->pid = (uint32_t)who;
+	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
+		if (thread->out_ns && now_ns > thread->out_ns)
+			wait_add(samples, thread, now_ns);
+		thread->out_ns = 0;
+	} else if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
+		bool is_fresh =
+			thread->node_ns <= now_ns && now_ns - thread->node_ns < STACK_FRESH_NS;
+
+		thread->out_ns = now_ns;
+		thread->wait_node = is_fresh ? thread->node : 0;
+	}
+}
+
+void hp_samples_end_waits(struct hp_samples *samples, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < samples->waits.room; i++) {
+		struct hp_wait_thread *thread = &samples->waits.threads[i];
+
+		if (!thread->out_ns || now_ns <= thread->out_ns)
+			continue;
+		wait_add(samples, thread, now_ns);
+		thread->out_ns = now_ns;
+	}
+}
+
+static void sample_add(struct hp_samples *samples, const struct perf_event_header *record)
+{
+	struct sample s;
+
+	sample_read(samples, record, &s);
+	samples->is_complete = samples->is_cut = false;
+	if (samples->wait_id_room && *wait_id_slot(samples, s.id))
+		wait_stack(samples, &s);
+	else
+		cpu_add(samples, &s);
 }
 
 /* ---- other records ---- */
@@ -220,6 +345,11 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 	uint32_t pid = (uint32_t)processes, parent = (uint32_t)(processes >> 32);
 
 	if (record->type == PERF_RECORD_EXIT) {
+		struct hp_wait_thread *thread =
+			hp_wait_thread_of(&samples->waits, (uint32_t)threads);
+
+		if (thread)
+			thread->out_ns = 0;
 		if (pid == (uint32_t)threads)
 			hp_space_end(&samples->spaces, pid);
 	} else if (pid != parent) {
@@ -256,6 +386,9 @@ void hp_samples_handle(void *context, const struct perf_event_header *record)
 		memcpy(&thread, record + 1, sizeof(thread));
 		if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
 			hp_space_exec(&samples->spaces, (uint32_t)thread);
+		break;
+	case PERF_RECORD_SWITCH:
+		switch_read(samples, record);
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:

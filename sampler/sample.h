@@ -8,8 +8,10 @@
 
 #include <linux/perf_event.h>
 
+#include "sampler/sample_event.h"
 #include "sampler/sample_space.h"
 #include "sampler/sample_tree.h"
+#include "sampler/sample_wait.h"
 #include "sampler/sample_walk.h"
 
 /* Registers that samples carry, and their places in them. */
@@ -25,16 +27,30 @@ struct hp_samples {
 	struct hp_sample_tree tree;
 	struct hp_spaces spaces;
 	struct hp_sample_walker walker;
+	struct hp_sample_events events;
+	struct hp_waits waits;
+	uint64_t *wait_ids;	/* of the events at switches: open addressing, 0 = empty */
+	uint32_t wait_id_room;	/* a power of two */
+	uint32_t wait_id_count;
+	uint64_t wait_samples;
 	uint64_t sample_type;	/* of the events that sample */
 	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
 	struct hp_place places[HP_STACK_MOST];
 	uint32_t place_count;
+	bool is_complete;	/* the last one's stack reached its end */
+	bool is_cut;	/* or was longer than the copy */
 };
 
 /* Returns false if there is no memory. */
 bool hp_samples_init(struct hp_samples *samples, const struct hp_segment *segment,
 		     struct hp_sampling *record);
 void hp_samples_release(struct hp_samples *samples);
+
+/* Samples of the event with this identifier are taken when a thread leaves the CPU. */
+void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
+
+/* Adds what threads wait that have not come back.  CLOCK_MONOTONIC_RAW. */
+void hp_samples_end_waits(struct hp_samples *samples, uint64_t now_ns);
 
 /* For hp_perf_rings_read; the context is a struct hp_samples. */
 void hp_samples_handle(void *samples, const struct perf_event_header *record);

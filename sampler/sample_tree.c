@@ -137,8 +137,8 @@ static uint32_t child_of(struct hp_sample_tree *tree, uint32_t parent, struct hp
 	return *slot;
 }
 
-struct hp_stack_node *hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
-					uint32_t count, bool *is_folded)
+uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
+			   uint32_t count, bool *is_folded)
 {
 	uint32_t most = tree->node_most > NODES_RESERVED ? tree->node_most - NODES_RESERVED : 1;
 	uint32_t node = 0;
@@ -155,5 +155,10 @@ struct hp_stack_node *hp_sample_tree_at(struct hp_sample_tree *tree, const struc
 		node = child_of(tree, 0, places[0], tree->node_most);
 		break;
 	}
-	return node_at(tree, node);
+	return node;
+}
+
+struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number)
+{
+	return node_at(tree, number);
 }

@@ -41,8 +41,9 @@ bool hp_sample_tree_init(struct hp_sample_tree *tree, const struct hp_segment *s
 			 struct hp_sampling *record);
 void hp_sample_tree_release(struct hp_sample_tree *tree);
 
-/* The node of a stack, innermost place first.  `is_folded`: it is not all of it. */
-struct hp_stack_node *hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
-					uint32_t count, bool *is_folded);
+/* The number of the node of a stack, innermost place first.  `is_folded`: it is not all of it. */
+uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
+			   uint32_t count, bool *is_folded);
+struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number);
 
 #endif

@@ -603,7 +603,10 @@ struct hp_sampling {
 	uint64_t cut;	/* samples whose stack is longer than what was copied */
 	uint64_t nodes;	/* offset of the first hp_stack_chunk */
 	uint64_t node_count;
-	uint64_t reserved[4];
+	uint64_t events;	/* offset of the first hp_event_chunk */
+	uint64_t event_count;
+	uint64_t event_lost;	/* that had no room; they are in the tree all the same */
+	uint64_t blocked_ns;	/* that threads gave up the CPU for, over all */
 };
 
 /*
@@ -628,6 +631,29 @@ struct hp_stack_chunk {
 	uint32_t count;	/* sampler: nodes in use */
 	uint64_t reserved[6];
 	struct hp_stack_node nodes[];
+};
+
+enum hp_event_kind {
+	HP_EVENT_CPU = 0,	/* a sample; span_ns is what it stands for */
+	HP_EVENT_WAIT = 1,	/* back on the CPU after span_ns */
+};
+
+/* When it was: the same samples and waits, in the order of their times. */
+struct hp_event {
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t span_ns;
+	uint32_t node;	/* number of the stack node; 0 = the stack is not known */
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t kind;	/* enum hp_event_kind */
+};
+
+struct hp_event_chunk {
+	uint64_t next;	/* sampler: once it is full */
+	uint32_t capacity;	/* set once */
+	uint32_t count;	/* sampler: events in use */
+	uint64_t reserved[6];
+	struct hp_event events[];
 };
 
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock cannot be shared this way");
@@ -662,5 +688,7 @@ static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_chunk) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_event) == 32, "format: readers rely on it");
+static_assert(sizeof(struct hp_event_chunk) == 64, "format: readers rely on it");
 
 #endif

@@ -198,3 +198,102 @@ shares_are_right()
 	HOTPATH_CPU=magic run "$HP_RUN" true
 	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|timer|samply|off"* ]]
 }
+
+# Waits of known number and least length, each for another thing.
+waits_are_known()
+{
+	compile waits -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <unistd.h>
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		static int ends[2], ready[2];
+		__attribute__((noinline)) static void sleeps(void)
+		{
+			for (int i = 0; i < 20; i++)
+				usleep(10000);
+		}
+		__attribute__((noinline)) static void locks(void)
+		{
+			pthread_mutex_lock(&lock);
+			pthread_mutex_unlock(&lock);
+		}
+		__attribute__((noinline)) static char reads(void)
+		{
+			char c = 0;
+			return read(ends[0], &c, 1) < 0 ? 0 : c;
+		}
+		static void *hold(void *argument)
+		{
+			pthread_mutex_lock(&lock);
+			(void)!write(ready[1], "x", 1);
+			usleep(200000);
+			pthread_mutex_unlock(&lock);
+			usleep(300000);
+			(void)!write(ends[1], "x", 1);
+			return argument;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+			char c;
+			(void)!pipe(ends);
+			(void)!pipe(ready);
+			pthread_create(&thread, NULL, hold, NULL);
+			(void)!read(ready[0], &c, 1);
+			locks();
+			reads();
+			sleeps();
+			pthread_join(thread, NULL);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$@" "$HP_RUN" "$T/waits"
+}
+
+offcpu()
+{
+	python3 - "$T/json" "$1" <<-'END'
+		import json, sys
+		raw = json.load(open(sys.argv[1]))["offcpu"]["raw"]
+		def of(name, on):
+		    return next((r for r in raw if (r["name"], r["on"]) == (name, on)),
+		                {"waits": 0, "blocked_ns": 0})
+		print(eval(sys.argv[2]))
+	END
+}
+
+@test "cpu: waits, by function and by what they are for" {
+	needs_perf
+	waits_are_known env
+	offcpu "raw"
+	if [ "$(offcpu "any(r['name'] == '<no stack>' and r['waits'] > 20 for r in raw)")" = True ]; then
+		skip "the kernel may not be sampled here; the time has no place"
+	fi
+	[ "$(offcpu "of('sleeps', 'sleep')['waits']")" = 20 ]
+	[ "$(offcpu "of('sleeps', 'sleep')['blocked_ns'] >= 200e6")" = True ]
+	[ "$(offcpu "of('hold', 'sleep')['waits']")" = 2 ]
+	[ "$(offcpu "of('hold', 'sleep')['blocked_ns'] >= 500e6")" = True ]
+	[ "$(offcpu "of('locks', 'lock')['waits'] >= 1")" = True ]
+	[ "$(offcpu "of('reads', 'pipe')['waits']")" = 1 ]
+}
+
+@test "cpu: the time of waits is told to an ordinary user too" {
+	needs_perf
+	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
+	# The folder of the tests is not for everybody.
+	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	waits_are_known env
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/waits" "$other" 2>/dev/null || true
+	chmod -R a+rX "$other"
+	chmod 777 "$other"
+	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
+		HOTPATH_OUTPUT_PATH="$other/json" setpriv --reuid=65534 --regid=65534 \
+		--clear-groups "$other/hotpath-run" "$other/waits"
+	cp "$other/json" "$T/json"
+	rm -rf "$other"
+	grep -q "not permitted" "$T/json" && skip "perf_event_open is not for ordinary users here"
+	# 20 sleeps of 10 ms, 2 of 500 ms together, and waits for them by the other thread.
+	[ "$(offcpu "sum(r['blocked_ns'] for r in raw) >= 700e6 * 2 - 250e6")" = True ]
+	[ "$(offcpu "sum(r['waits'] for r in raw) >= 24")" = True ]
+}

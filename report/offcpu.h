@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu.h - where threads waited, and what for.
+ */
+#ifndef HP_REPORT_OFFCPU_H
+#define HP_REPORT_OFFCPU_H
+
+#include "report/section.h"
+
+/* Waits of one function for one kind of thing. */
+struct hp_offcpu_row {
+	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = the stack is not known */
+	const char *on;
+	uint64_t waits;
+	uint64_t blocked_ns;
+};
+
+struct hp_offcpu {
+	struct hp_offcpu_row *rows;
+	size_t count;
+	size_t room;
+};
+
+void hp_offcpu_free(struct hp_offcpu *offcpu);
+
+#define HP_OFFCPU_COLUMNS 6
+extern const struct hp_column hp_offcpu_columns[HP_OFFCPU_COLUMNS];
+void hp_offcpu_fill(struct hp_report *report, struct hp_list *list);
+bool hp_offcpu_has_data(const struct hp_report *report);
+const char *hp_offcpu_describe(const struct hp_report *report);
+const char *hp_offcpu_note(struct hp_report *report);
+const char *hp_offcpu_empty(struct hp_report *report);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_wait.c - see sample_wait.h.
+ */
+#include "sampler/sample_wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 256
+#define ROOM_MOST (UINT32_C(1) << 20)
+
+static struct hp_wait_thread *slot_of(const struct hp_waits *waits, uint32_t tid)
+{
+	uint32_t at = tid * UINT32_C(0x9E3779B1);
+
+	for (;; at++) {
+		struct hp_wait_thread *slot = &waits->threads[at & (waits->room - 1)];
+
+		if (!slot->tid || slot->tid == tid)
+			return slot;
+	}
+}
+
+static bool grow(struct hp_waits *waits)
+{
+	struct hp_waits larger = { .room = waits->room ? waits->room * 2 : ROOM_FIRST };
+
+	if (waits->count * 2 < waits->room)
+		return true;
+	if (larger.room > ROOM_MOST ||
+	    !(larger.threads = calloc(larger.room, sizeof(*larger.threads))))
+		return false;
+	/* Those that do not wait are met again when they do. */
+	for (uint32_t i = 0; i < waits->room; i++)
+		if (waits->threads[i].tid && waits->threads[i].out_ns) {
+			*slot_of(&larger, waits->threads[i].tid) = waits->threads[i];
+			larger.count++;
+		}
+	free(waits->threads);
+	*waits = larger;
+	return true;
+}
+
+struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid)
+{
+	struct hp_wait_thread *thread;
+
+	if (!tid || !grow(waits))
+		return NULL;
+	thread = slot_of(waits, tid);
+	if (!thread->tid) {
+		memset(thread, 0, sizeof(*thread));
+		thread->tid = tid;
+		waits->count++;
+	}
+	return thread;
+}
+
+void hp_waits_release(struct hp_waits *waits)
+{
+	free(waits->threads);
+	memset(waits, 0, sizeof(*waits));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_wait.h - threads that gave up the CPU: since when, and where.
+ *
+ * The kernel tells every user of each switch away from a thread and back to it;
+ * the stack comes with a sample just before, where samples of the kernel are
+ * allowed.  A thread that lost the CPU to another one does not wait.
+ */
+#ifndef HP_SAMPLER_SAMPLE_WAIT_H
+#define HP_SAMPLER_SAMPLE_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hp_wait_thread {
+	uint32_t tid;	/* 0 = empty */
+	uint32_t node;	/* of the last stack; 0 = none */
+	uint64_t node_ns;	/* when that was */
+	uint64_t out_ns;	/* since when it waits; 0 = it does not */
+	uint32_t pid;
+	uint32_t wait_node;	/* where; 0 = not known */
+};
+
+struct hp_waits {
+	struct hp_wait_thread *threads;	/* open addressing */
+	uint32_t room;	/* a power of two */
+	uint32_t count;
+};
+
+/* The thread, found or made; NULL = no memory.  Valid until the next call. */
+struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid);
+void hp_waits_release(struct hp_waits *waits);
+
+#endif
