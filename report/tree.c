@@ -381,7 +381,9 @@ static void settle_shares(const struct hp_tree *tree)
 
 		shares[i].given = shares[i].said * part;
 		sum->outer -= over;
-		sum->doubt += over;
+		/* Of the function alone: `over` holds that of those below already. */
+		if (model->nodes[i].function != HP_NONE)
+			model->functions[model->nodes[i].function].doubt += over;
 		/* Below 0 is chance, or one of many nodes of a function: let it add up. */
 		if (sum->self > 0)
 			sum->self *= part_estimated(&shares[i]);
