@@ -43,10 +43,11 @@ all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 $(B)/libhotpath.so: $(LIB_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,defs -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
-		$(CFLAGS) $(LDFLAGS) -o $@ $^
+		-Wl,--version-script=preload/versions.map $(CFLAGS) $(LDFLAGS) -o $@ $^
 # The build that judges its own estimates (preload/truth.h), for tests.
 $(B)/truth/libhotpath.so: $(TRUTH_O)
-	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so $(CFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,--version-script=preload/versions.map \
+		$(CFLAGS) $(LDFLAGS) -o $@ $^
 $(B)/truth/%.o: %.c
 	$(call compile,$(PIC) -DHP_TRUTH)
 $(B)/hotpath-sampler: $(SAMPLER_O)

@@ -16,6 +16,7 @@
 #include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/heap.h"
+#include "preload/lock.h"
 #include "preload/marginal.h"
 #include "preload/process.h"
 #include "preload/row.h"
@@ -215,5 +216,6 @@ void hp_local_leave(void)
 	if (hp_local->state == HP_THREAD_OPEN)
 		hp_local_close(hp_local);
 	hp_heap_leave();
+	hp_lock_leave();
 	hp_self_leave();
 }

@@ -22,6 +22,7 @@
 
 #include "preload/confine.h"
 #include "preload/heap.h"
+#include "preload/lock.h"
 #include "preload/module.h"
 #include "preload/row.h"
 #include "segment/clock.h"
@@ -359,11 +360,13 @@ void hp_self_leave(void)
 		if (atomic_load_explicit(&block->state, memory_order_acquire) != HP_FREE)
 			return;
 	}
-	if (has_taken_heap(process))
+	if (has_taken_heap(process) || !hp_lock_is_left())
 		return;
 	hp_self->process = NULL;
 	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->waiters, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->locks, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->state, HP_SELF_NONE, memory_order_relaxed);
 	/* Release: the next owner finds the end that hp_self_end noted. */
 	atomic_store_explicit(&process->state, HP_FREE, memory_order_release);
@@ -437,4 +440,5 @@ void hp_self_forget(uintptr_t begin, uintptr_t end)
 	for (; me; me = me->next)
 		hp_row_forget(me, begin, end);
 	hp_heap_forget();
+	hp_lock_forget(begin, end);
 }

@@ -28,6 +28,8 @@ struct hp_self {
 	struct hp_process *process;
 	_Atomic(struct hp_local *) locals;	/* of all threads, ended ones too */
 	_Atomic(struct hp_heap_local *) heaps;	/* the same of the allocation stand-ins */
+	_Atomic(struct hp_lock_table *) locks;	/* NULL = none yet */
+	_Atomic(struct hp_waiter_local *) waiters;	/* of all threads, ended ones too */
 };
 
 extern struct hp_self *hp_self;

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static struct hp_real table;
+struct hp_real hp_real_table;
 static _Atomic int is_filled;
 
 static void fill(void *place, const char *name)
@@ -22,13 +22,32 @@ static void fill(void *place, const char *name)
 	memcpy(place, &address, sizeof(address));
 }
 
+/* Only glibc has it; without it there is one version. */
+extern void *dlvsym(void *, const char *, const char *) __attribute__((weak));
+
+/* Of several, dlsym may find an old one in C libraries before 2.36 (BZ 14932). */
+static void fill_version(void *place, const char *name, const char *version)
+{
+	void *address = dlvsym ? dlvsym(RTLD_NEXT, name, version) : NULL;
+
+	if (!address)
+		address = dlsym(RTLD_NEXT, name);
+	memcpy(place, &address, sizeof(address));
+}
+
 const struct hp_real *hp_real(void)
 {
 	if (!atomic_load_explicit(&is_filled, memory_order_acquire)) {
-#define X(ret, name, args) fill(&table.name, #name);
+#define X(ret, name, args) fill(&hp_real_table.name, #name);
 		HP_REAL_LIST(X)
+		HP_REAL_CALLED(X)
+#undef X
+#define X(ret, name, old, args) \
+	fill_version(&hp_real_table.name, #name, "GLIBC_2.3.2"); \
+	fill_version(&hp_real_table.old, #name, "GLIBC_2.2.5");
+		HP_REAL_VERSIONS(X)
 #undef X
 		atomic_store_explicit(&is_filled, 1, memory_order_release);
 	}
-	return &table;
+	return &hp_real_table;
 }

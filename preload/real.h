@@ -5,11 +5,15 @@
 #ifndef HP_PRELOAD_REAL_H
 #define HP_PRELOAD_REAL_H
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
 #include <ucontext.h>
 
 #define HP_REAL_LIST(X) \
@@ -35,15 +39,91 @@
 	X(void, longjmp, (jmp_buf, int)) \
 	X(void, _longjmp, (jmp_buf, int)) \
 	X(void, siglongjmp, (sigjmp_buf, int)) \
-	X(void, __longjmp_chk, (jmp_buf, int))
+	X(void, __longjmp_chk, (jmp_buf, int)) \
+	X(int, pthread_mutex_init, (pthread_mutex_t *, const pthread_mutexattr_t *)) \
+	X(int, pthread_mutex_destroy, (pthread_mutex_t *)) \
+	X(int, pthread_mutex_lock, (pthread_mutex_t *)) \
+	X(int, pthread_mutex_trylock, (pthread_mutex_t *)) \
+	X(int, pthread_mutex_timedlock, (pthread_mutex_t *, const struct timespec *)) \
+	X(int, pthread_mutex_clocklock, (pthread_mutex_t *, clockid_t, const struct timespec *)) \
+	X(int, pthread_mutex_unlock, (pthread_mutex_t *)) \
+	X(int, mtx_init, (mtx_t *, int)) \
+	X(void, mtx_destroy, (mtx_t *)) \
+	X(int, mtx_lock, (mtx_t *)) \
+	X(int, mtx_trylock, (mtx_t *)) \
+	X(int, mtx_timedlock, (mtx_t *, const struct timespec *)) \
+	X(int, mtx_unlock, (mtx_t *)) \
+	X(int, pthread_cond_clockwait, \
+	  (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *)) \
+	X(int, cnd_init, (cnd_t *)) \
+	X(void, cnd_destroy, (cnd_t *)) \
+	X(int, cnd_wait, (cnd_t *, mtx_t *)) \
+	X(int, cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *)) \
+	X(int, cnd_signal, (cnd_t *)) \
+	X(int, cnd_broadcast, (cnd_t *)) \
+	X(int, pthread_rwlock_init, (pthread_rwlock_t *, const pthread_rwlockattr_t *)) \
+	X(int, pthread_rwlock_destroy, (pthread_rwlock_t *)) \
+	X(int, pthread_rwlock_rdlock, (pthread_rwlock_t *)) \
+	X(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *)) \
+	X(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t *, const struct timespec *)) \
+	X(int, pthread_rwlock_clockrdlock, \
+	  (pthread_rwlock_t *, clockid_t, const struct timespec *)) \
+	X(int, pthread_rwlock_wrlock, (pthread_rwlock_t *)) \
+	X(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *)) \
+	X(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t *, const struct timespec *)) \
+	X(int, pthread_rwlock_clockwrlock, \
+	  (pthread_rwlock_t *, clockid_t, const struct timespec *)) \
+	X(int, pthread_rwlock_unlock, (pthread_rwlock_t *)) \
+	X(int, pthread_spin_init, (pthread_spinlock_t *, int)) \
+	X(int, pthread_spin_destroy, (pthread_spinlock_t *)) \
+	X(int, pthread_spin_lock, (pthread_spinlock_t *)) \
+	X(int, pthread_spin_trylock, (pthread_spinlock_t *)) \
+	X(int, pthread_spin_unlock, (pthread_spinlock_t *)) \
+	X(int, sem_init, (sem_t *, int, unsigned)) \
+	X(int, sem_destroy, (sem_t *)) \
+	X(int, sem_wait, (sem_t *)) \
+	X(int, sem_trywait, (sem_t *)) \
+	X(int, sem_timedwait, (sem_t *, const struct timespec *)) \
+	X(int, sem_clockwait, (sem_t *, clockid_t, const struct timespec *)) \
+	X(int, sem_post, (sem_t *)) \
+	X(int, pthread_barrier_init, \
+	  (pthread_barrier_t *, const pthread_barrierattr_t *, unsigned)) \
+	X(int, pthread_barrier_destroy, (pthread_barrier_t *)) \
+	X(int, pthread_barrier_wait, (pthread_barrier_t *)) \
+	X(int, pthread_join, (pthread_t, void **)) \
+	X(int, pthread_timedjoin_np, (pthread_t, void **, const struct timespec *)) \
+	X(int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *)) \
+	X(int, thrd_join, (thrd_t, int *))
+
+/* Called, and not stood in for. */
+#define HP_REAL_CALLED(Y) Y(void, pthread_testcancel, (void))
+
+/* Those that the C library has in two versions on x86-64: the first is the present one. */
+#define HP_REAL_VERSIONS(X) \
+	X(int, pthread_cond_wait, old_cond_wait, (pthread_cond_t *, pthread_mutex_t *)) \
+	X(int, pthread_cond_timedwait, old_cond_timedwait, \
+	  (pthread_cond_t *, pthread_mutex_t *, const struct timespec *)) \
+	X(int, pthread_cond_signal, old_cond_signal, (pthread_cond_t *)) \
+	X(int, pthread_cond_broadcast, old_cond_broadcast, (pthread_cond_t *)) \
+	X(int, pthread_cond_init, old_cond_init, (pthread_cond_t *, const pthread_condattr_t *)) \
+	X(int, pthread_cond_destroy, old_cond_destroy, (pthread_cond_t *))
 
 struct hp_real {
 #define X(ret, name, args) ret(*name) args;
 	HP_REAL_LIST(X)
+	HP_REAL_CALLED(X)
+#undef X
+#define X(ret, name, old, args) \
+	ret(*name) args; \
+	ret(*old) args;
+	HP_REAL_VERSIONS(X)
 #undef X
 };
 
 /* Looks all of them up the first time. */
 const struct hp_real *hp_real(void);
+
+/* What it returns, for hot paths that run after that only. */
+extern struct hp_real hp_real_table __attribute__((visibility("hidden")));
 
 #endif

@@ -24,6 +24,7 @@
 #include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/heap.h"
+#include "preload/lock.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/say.h"
@@ -318,6 +319,7 @@ static uint32_t start(void)
 	if (!is_wanted(&settings))
 		return HP_START_PASSES;
 	hp_heap_configure(&settings);
+	hp_lock_configure(&settings);
 	return HP_START_RECORDS;
 }
 

@@ -16,6 +16,9 @@
  */
 bool hp_start(void);
 
+/* True while `hp_start` is at work, in this thread or another one. */
+bool hp_start_is_running(void);
+
 /* What the library does when it is loaded and unloaded. */
 void hp_start_load(void);
 void hp_start_unload(void);

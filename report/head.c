@@ -11,6 +11,7 @@
 #include "report/calls.h"
 #include "report/format.h"
 #include "report/hint.h"
+#include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/name.h"
 #include "report/section.h"
@@ -311,6 +312,7 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	run_write(report, out);
 	sums_write(report, out);
 	top_write(report, look, out);
+	hp_deadlocks_write(report, out);
 	cost_write(&report->model, out);
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);

@@ -22,11 +22,12 @@
 #include "report/cpu.h"
 #include "report/field.h"
 #include "report/format.h"
+#include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/section.h"
 #include "report/view.h"
 
-#define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
+#define SHAPE_VERSION "0.30.3" /* of the crate whose shape this is */
 #define TREE_MOST 1000	/* nodes written */
 
 static cJSON *whole_number(uint64_t number)
@@ -326,6 +327,14 @@ static const struct extra extras[] = {
 	{ "functions_alloc", hp_alloc_totals_add, functions_middle, NULL, NULL, NULL },
 	{ "alloc_sites", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
 	{ "leaks", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
+	{ "mutexes", hp_lock_head_add, NULL, hp_mutex_entry_add, NULL, NULL },
+	{ "rw_locks", hp_lock_head_add, NULL, hp_rwlock_entry_add, NULL, NULL },
+	{ "conds", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
+	{ "sems", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
+	{ "barriers", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
+	{ "waits", hp_lock_head_add, NULL, NULL, NULL, NULL },
+	{ "lock_order", hp_lock_head_add, NULL, NULL, NULL, NULL },
+	{ "waiting", hp_lock_head_add, NULL, NULL, NULL, NULL },
 };
 
 static const struct extra *extra_of(const struct hp_section *section)

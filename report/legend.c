@@ -94,6 +94,26 @@ static void functions_write(struct hp_symbols *symbols, const struct hp_model *m
 	}
 }
 
+/* What the report asked for beside functions. */
+static void spots_write(const struct hp_symbols *symbols, FILE *out)
+{
+	for (size_t i = 0; i < hp_symbols_spot_count(symbols); i++) {
+		const struct hp_symbol_spot *spot = hp_symbols_spot_at(symbols, i);
+
+		if (spot->object == HP_NONE)
+			continue;
+		fprintf(out, "%c\t%" PRIu32 "\t%" PRIx64 "\t-\t", spot->is_data ? 'd' : 'a',
+			spot->object, spot->address);
+		hp_field_write(spot->name, out);
+		if (spot->file) {
+			fputc('\t', out);
+			hp_field_write(spot->file, out);
+			fprintf(out, "\t%d\t%d", spot->line, spot->column);
+		}
+		fputc('\n', out);
+	}
+}
+
 static int compare_total(const void *left, const void *right, void *context)
 {
 	const struct hp_model_function *functions = context;
@@ -118,6 +138,7 @@ char *hp_legend_gather(const struct hp_model *model, struct hp_symbols *symbols)
 	if (out) {
 		objects_write(model, symbols, out);
 		functions_write(symbols, model, order, count, out);
+		spots_write(symbols, out);
 		fclose(out);
 	}
 	free(order);
@@ -148,12 +169,18 @@ static void entry_read(struct hp_legend *legend, char *const *fields, const char
 		.object = (uint32_t)hp_field_number(fields[1]),
 		.address = hp_field_address(fields[2]),
 		.is_main = strchr(fields[3], 'm') != NULL,
+		.kind = fields[0][0],
 		.name = fields[4],
 		.file = fields[5],
 		.producer = producer,
 		.line = (int)(hp_field_number(fields[6]) & INT32_MAX),
 		.column = (int)(hp_field_number(fields[7]) & INT32_MAX),
 	};
+}
+
+static bool is_entry(const char *word)
+{
+	return *word && strchr("fad", *word) && !word[1];
 }
 
 struct hp_legend *hp_legend_new(char *text)
@@ -167,7 +194,7 @@ struct hp_legend *hp_legend_new(char *text)
 	while (hp_field_split(&next, fields, 8)) {
 		if (strcmp(fields[0], "o") == 0)
 			object_read(legend, fields, &object_room);
-		else if (strcmp(fields[0], "f") == 0 && *fields[4])
+		else if (is_entry(fields[0]) && *fields[4])
 			entry_read(legend, fields, producer, &entry_room);
 		else if (strcmp(fields[0], "p") == 0)
 			producer = fields[1];
@@ -217,6 +244,8 @@ static int compare_entries(const void *left, const void *right)
 
 	if (a->object != b->object)
 		return a->object < b->object ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
@@ -282,14 +311,26 @@ void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model)
 	free(places);
 }
 
-const struct hp_legend_entry *hp_legend_find(const struct hp_legend *legend, uint32_t object,
-					     uint64_t address)
+static const struct hp_legend_entry *entry_find(const struct hp_legend *legend, uint32_t object,
+						uint64_t address, char kind)
 {
-	struct hp_legend_entry key = { .object = object, .address = address };
+	struct hp_legend_entry key = { .object = object, .address = address, .kind = kind };
 
 	return legend->entry_count ? bsearch(&key, legend->entries, legend->entry_count,
 					     sizeof(key), compare_entries)
 				   : NULL;
+}
+
+const struct hp_legend_entry *hp_legend_find(const struct hp_legend *legend, uint32_t object,
+					     uint64_t address)
+{
+	return entry_find(legend, object, address, 'f');
+}
+
+const struct hp_legend_entry *hp_legend_spot(const struct hp_legend *legend, uint32_t object,
+					     uint64_t address, bool is_data)
+{
+	return entry_find(legend, object, address, is_data ? 'd' : 'a');
 }
 
 const char *hp_legend_fault(const struct hp_legend *legend, uint32_t object)

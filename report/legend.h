@@ -8,6 +8,8 @@
  *   o  build-id (hex digits)  path  device  inode  why its names are missing, if they are
  *   p  compiler, as the debug information has it
  *   f  object  address (hex)  flags  name  file  line  column
+ *   a  the same of an address in code that is no function's start
+ *   d  object  address  -  name, of a variable
  *
  * Flags: m = the symbol `main` starts here.  Lines that start otherwise are
  * ignored, so that later versions may add some.
@@ -25,6 +27,7 @@
 struct hp_legend_entry {
 	uint32_t object;	/* of the legend; after hp_legend_bind of the model, or HP_NONE */
 	bool is_main;
+	char kind;	/* f, a, d */
 	uint64_t address;
 	const char *name;
 	const char *file;	/* "" = not known */
@@ -63,11 +66,13 @@ void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model);
 /* NULL = not known. */
 const struct hp_legend_entry *hp_legend_find(const struct hp_legend *legend, uint32_t object,
 					     uint64_t address);
+const struct hp_legend_entry *hp_legend_spot(const struct hp_legend *legend, uint32_t object,
+					     uint64_t address, bool is_data);
 const char *hp_legend_fault(const struct hp_legend *legend, uint32_t object);
 
 struct hp_symbols;
 
-/* A fresh text with the names of all functions that were called. */
+/* A fresh text with the names of all functions that were called, and of what else was asked for. */
 char *hp_legend_gather(const struct hp_model *model, struct hp_symbols *symbols);
 
 #endif

@@ -12,6 +12,7 @@
 #include "report/calls.h"
 #include "report/cpu.h"
 #include "report/format.h"
+#include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/offcpu.h"
 #include "report/name.h"
@@ -273,6 +274,7 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
 	report->alloc = hp_alloc_view_new(report);
+	report->locks = hp_lock_view_new(report);
 	choose_sections(report, &speaker);
 	hp_focus_init(&report->focus, settings->focus, complain, context);
 	wrapper_init(report);
@@ -286,6 +288,7 @@ void hp_report_release(struct hp_report *report)
 	hp_alloc_view_free(report->alloc);
 	hp_offcpu_free(report->offcpu);
 	hp_cpu_free(report->cpu);
+	hp_lock_view_free(report->locks);
 	hp_symbols_free(report->symbols);
 	hp_model_release(&report->model);
 	free(report->caller);

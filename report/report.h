@@ -67,6 +67,7 @@ struct hp_report {
 	struct hp_calls calls;
 	char *text;	/* of section notes */
 	struct hp_alloc_view *alloc;
+	struct hp_lock_view *locks;
 };
 
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */

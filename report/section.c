@@ -11,6 +11,7 @@
 #include "report/alloc_section.h"
 #include "report/cpu.h"
 #include "report/format.h"
+#include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/offcpu.h"
 
@@ -608,6 +609,13 @@ static const struct hp_column path_columns[] = {
 
 #define COLUMNS(list) .columns = (list), .column_count = sizeof(list) / sizeof((list)[0])
 
+#define LOCKS(name_, list, count, prefix) \
+	{ \
+		.key = name_, .json = name_, .route = "/" name_, .name = name_, .columns = (list), \
+		.column_count = (count), .describe = prefix##_describe, .fill = prefix##_fill, \
+		.has_data = prefix##_has_data, .empty = hp_locks_empty \
+	}
+
 const struct hp_section hp_section_table[] = {
 	{ .key = "functions-timing",
 	  .json = "functions_timing",
@@ -684,8 +692,14 @@ const struct hp_section hp_section_table[] = {
 	{ .key = "channels", .json = "channels", .route = "/channels", .name = "channels" },
 	{ .key = "streams", .json = "streams", .route = "/streams", .name = "streams" },
 	{ .key = "futures", .json = "futures", .route = "/futures", .name = "futures" },
-	{ .key = "rw_locks", .json = "rw_locks", .route = "/rw_locks", .name = "rw_locks" },
-	{ .key = "mutexes", .json = "mutexes", .route = "/mutexes", .name = "mutexes" },
+	LOCKS("rw_locks", hp_rwlock_columns, HP_RWLOCK_COLUMNS, hp_rw_locks),
+	LOCKS("mutexes", hp_mutex_columns, HP_MUTEX_COLUMNS, hp_mutexes),
+	LOCKS("conds", hp_cond_columns, HP_COND_COLUMNS, hp_conds),
+	LOCKS("sems", hp_sem_columns, HP_SEM_COLUMNS, hp_sems),
+	LOCKS("barriers", hp_barrier_columns, HP_BARRIER_COLUMNS, hp_barriers),
+	LOCKS("waits", hp_wait_columns, HP_WAIT_COLUMNS, hp_waits),
+	LOCKS("lock_order", hp_order_columns, HP_ORDER_COLUMNS, hp_lock_order),
+	LOCKS("waiting", hp_waiting_columns, HP_WAITING_COLUMNS, hp_waiting),
 	{ .key = "sql", .json = "sql", .route = "/sql", .name = "sql" },
 	{ .key = "http", .json = "http", .route = "/http", .name = "http" },
 	{ .key = "server", .json = "server", .route = "/server", .name = "server" },

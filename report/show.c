@@ -49,6 +49,7 @@ static const struct flag flags[] = {
 	{ "exclusive", 'e', "HOTPATH_TIME_EXCLUSIVE", "1" },
 	{ "color", 'c', "HOTPATH_COLOR", NULL },
 	{ "label", 'l', "HOTPATH_REPORT_LABEL", NULL },
+	{ "waits", 'w', "HOTPATH_REPORT", "waits,lock_order,waiting" },
 };
 
 #define FLAGS (sizeof(flags) / sizeof(flags[0]))
@@ -112,6 +113,7 @@ static const char usage_text[] =
 	"  -e, --exclusive        times without instrumented callees\n"
 	"  -l, --label=TEXT       printed in the first line\n"
 	"  -c, --color=WORD       auto, always, never\n"
+	"  -w, --waits            who waited, who waits now, and for whom\n"
 	"      --session=ID       of a program that still runs: its pid, or as hotpath list shows\n"
 	"      --callers=NAME     who calls this function, and from where, up to the top\n"
 	"      --callees=NAME     what it calls\n"

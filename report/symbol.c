@@ -23,6 +23,7 @@
 #include "report/dwarf.h"
 #include "report/format.h"
 #include "report/legend.h"
+#include "report/map.h"
 #include "report/memory.h"
 #include "segment/layout.h"
 
@@ -49,6 +50,8 @@ struct object {
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
 	struct symbol *symbols;
 	size_t count;
+	struct symbol *data;	/* variables */
+	size_t data_count;
 	bool has_ranges;	/* was tried */
 	struct range *ranges;	/* by address */
 	size_t range_count;
@@ -65,6 +68,10 @@ struct hp_symbols {
 	bool has_libdw;
 	struct hp_dwarf dw;
 	Dwfl_Callbacks callbacks;
+	struct hp_symbol_spot **spots;
+	size_t spot_count;
+	size_t spot_room;
+	struct hp_map same_spots;	/* what it is -> place */
 };
 
 struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend)
@@ -89,12 +96,20 @@ void hp_symbols_free(struct hp_symbols *symbols)
 		return;
 	for (size_t i = 0; i < symbols->model->object_count; i++) {
 		free(symbols->objects[i].symbols);
+		free(symbols->objects[i].data);
 		free(symbols->objects[i].ranges);
 		if (symbols->objects[i].dwfl)
 			symbols->dw.dwfl_end(symbols->objects[i].dwfl);
 	}
 	for (size_t i = 0; i < symbols->model->function_count; i++)
 		free(symbols->names[i]);
+	for (size_t i = 0; i < symbols->spot_count; i++) {
+		free(symbols->spots[i]->name);
+		free(symbols->spots[i]->file);
+		free(symbols->spots[i]);
+	}
+	free(symbols->spots);
+	hp_map_release(&symbols->same_spots);
 	free(symbols->objects);
 	free(symbols->names);
 	free(symbols);
@@ -208,6 +223,7 @@ static void read_symbols(struct hp_symbols *symbols, struct object *object)
 	if (count <= 0)
 		return;
 	object->symbols = hp_xcalloc((size_t)count, sizeof(*object->symbols));
+	object->data = hp_xcalloc((size_t)count, sizeof(*object->data));
 	for (int i = 0; i < count; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
@@ -215,16 +231,23 @@ static void read_symbols(struct hp_symbols *symbols, struct object *object)
 								       &address, NULL, NULL, NULL);
 		int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
 
+		bool is_data = type == STT_OBJECT;
+		struct symbol *to = is_data ? &object->data[object->data_count]
+					    : &object->symbols[object->count];
+
 		if (!name || !name[0] || !symbol.st_value ||
-		    (type != STT_FUNC && type != STT_GNU_IFUNC))
+		    (type != STT_FUNC && type != STT_GNU_IFUNC && !is_data))
 			continue;
-		object->symbols[object->count++] = (struct symbol){
+		*to = (struct symbol){
 			.address = address - object->bias,
 			.size = symbol.st_size,
 			.name = name,
 			.rank = rank_of(&symbol, name),
 		};
+		is_data ? object->data_count++ : object->count++;
 	}
+	if (object->data_count)
+		qsort(object->data, object->data_count, sizeof(*object->data), compare_symbols);
 	qsort(object->symbols, object->count, sizeof(*object->symbols), compare_symbols);
 }
 
@@ -249,24 +272,29 @@ static struct object *object_at(struct hp_symbols *symbols, uint32_t place)
 }
 
 /* The first symbol at the highest address that is not above `address`. */
-static const struct symbol *symbol_at(const struct object *object, uint64_t address)
+static const struct symbol *symbol_in(const struct symbol *list, size_t count, uint64_t address)
 {
-	size_t low = 0, high = object->count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (object->symbols[middle].address <= address)
+		if (list[middle].address <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low == 0)
 		return NULL;
-	address = object->symbols[--low].address;
-	while (low > 0 && object->symbols[low - 1].address == address)
+	address = list[--low].address;
+	while (low > 0 && list[low - 1].address == address)
 		low--;
-	return &object->symbols[low];
+	return &list[low];
+}
+
+static const struct symbol *symbol_at(const struct object *object, uint64_t address)
+{
+	return symbol_in(object->symbols, object->count, address);
 }
 
 /* --- names --- */
@@ -564,4 +592,109 @@ Dwarf_Die *hp_symbols_unit(struct hp_symbols *symbols, uint32_t place, uint64_t 
 const struct hp_dwarf *hp_symbols_dwarf(const struct hp_symbols *symbols)
 {
 	return &symbols->dw;
+}
+
+/* --- spots --- */
+
+static char *spot_name(struct hp_symbols *symbols, const struct object *object,
+		       const struct hp_symbol_spot *spot)
+{
+	const struct symbol *symbol = NULL;
+	struct hp_model_function plain = { .object = spot->object, .address = spot->address };
+	uint64_t beyond;
+	char *name, *whole;
+
+	if (object)
+		symbol = spot->is_data ? symbol_in(object->data, object->data_count, spot->address)
+				       : symbol_at(object, spot->address);
+	beyond = symbol ? spot->address - symbol->address : 0;
+	if (!symbol || (beyond && beyond >= symbol->size))
+		return unknown_name(symbols, &plain);
+	name = demangled(symbol->name);
+	/* Of code the line says more than the distance. */
+	if (!beyond || !spot->is_data)
+		return name;
+	whole = hp_xprintf("%s+0x%llx", name, (unsigned long long)beyond);
+	free(name);
+	return whole;
+}
+
+static void spot_source(struct hp_symbols *symbols, struct object *object,
+			struct hp_symbol_spot *spot)
+{
+	uint64_t address = spot->address;
+	Dwarf_Die *unit;
+	Dwarf_Line *line;
+	const char *file;
+
+	if (spot->is_data || !object || !object->module)
+		return;
+	unit = unit_at(symbols, object, &address);
+	line = unit ? symbols->dw.dwarf_getsrc_die(unit, address) : NULL;
+	file = line ? symbols->dw.dwarf_linesrc(line, NULL, NULL) : NULL;
+	if (!file)
+		return;
+	spot->file = hp_text_clean(file);
+	symbols->dw.dwarf_lineno(line, &spot->line);
+	symbols->dw.dwarf_linecol(line, &spot->column);
+}
+
+static void spot_find(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
+{
+	struct object *object = object_at(symbols, spot->object);
+	const struct hp_legend_entry *entry =
+		symbols->legend ? hp_legend_spot(symbols->legend, spot->object, spot->address,
+						 spot->is_data)
+				: NULL;
+	char *raw;
+
+	if (entry) {
+		spot->name = hp_text_clean(entry->name);
+		spot->file = *entry->file ? hp_text_clean(entry->file) : NULL;
+		spot->line = entry->line;
+		spot->column = entry->column;
+		return;
+	}
+	raw = spot_name(symbols, object, spot);
+	spot->name = hp_text_clean(raw);
+	free(raw);
+	spot_source(symbols, object, spot);
+}
+
+const struct hp_symbol_spot *hp_symbols_spot(struct hp_symbols *symbols, uint32_t object,
+					     uint64_t address, bool is_data)
+{
+	uint64_t key = (address * UINT64_C(0x9E3779B97F4A7C15) ^ object << 1 ^ is_data) | 1;
+	struct hp_symbol_spot *spot;
+	uint32_t *place;
+	bool is_new;
+
+	for (;; key += 2) {
+		place = hp_map_at(&symbols->same_spots, key, &is_new);
+		if (is_new)
+			break;
+		spot = symbols->spots[*place];
+		if (spot->object == object && spot->address == address && spot->is_data == is_data)
+			return spot;
+	}
+	*place = (uint32_t)symbols->spot_count;
+	symbols->spots = hp_xgrow(symbols->spots, symbols->spot_count, &symbols->spot_room,
+				  sizeof(*symbols->spots));
+	spot = hp_xcalloc(1, sizeof(*spot));
+	symbols->spots[symbols->spot_count++] = spot;
+	spot->object = object;
+	spot->address = address;
+	spot->is_data = is_data;
+	spot_find(symbols, spot);
+	return spot;
+}
+
+size_t hp_symbols_spot_count(const struct hp_symbols *symbols)
+{
+	return symbols->spot_count;
+}
+
+const struct hp_symbol_spot *hp_symbols_spot_at(const struct hp_symbols *symbols, size_t i)
+{
+	return symbols->spots[i];
 }

@@ -69,4 +69,26 @@ const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t object, uint64_
 /* A fresh copy of a symbol's name as people read it. */
 char *hp_symbols_readable(const char *name);
 
+/*
+ * What is at any address of an object, code or data: the name of the symbol
+ * that holds it, with what is added to it; and of code the place in the source.
+ * It is kept, so that it can be told again from a kept run.
+ */
+struct hp_symbol_spot {
+	uint32_t object;
+	uint64_t address;
+	bool is_data;
+	char *name;	/* without a symbol module+0xoffset */
+	char *file;	/* NULL = not known */
+	int line;
+	int column;
+};
+
+const struct hp_symbol_spot *hp_symbols_spot(struct hp_symbols *symbols, uint32_t object,
+					     uint64_t address, bool is_data);
+
+/* All that were asked for so far, in the order of the questions. */
+size_t hp_symbols_spot_count(const struct hp_symbols *symbols);
+const struct hp_symbol_spot *hp_symbols_spot_at(const struct hp_symbols *symbols, size_t i);
+
 #endif

@@ -180,6 +180,23 @@ static void free_heaps(const struct hp_members *members, struct hp_process *reco
 	}
 }
 
+static void free_waiters(const struct hp_members *members, const struct hp_process *record)
+{
+	struct hp_lockset *set =
+		hp_segment_at(members->segment,
+			      atomic_load_explicit(&record->lockset, memory_order_acquire),
+			      sizeof(*set));
+	uint64_t offset = set ? atomic_load_explicit(&set->waiters, memory_order_acquire) : 0;
+	struct hp_waiter *waiter;
+
+	for (int i = 0; i < RECORDS_MOST; i++, offset = waiter->next) {
+		waiter = hp_segment_at(members->segment, offset, sizeof(*waiter));
+		if (!waiter)
+			return;
+		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	}
+}
+
 /* The process is dead, so nobody else writes its record now. */
 static void bury(struct hp_members *members, struct hp_process *record)
 {
@@ -192,6 +209,7 @@ static void bury(struct hp_members *members, struct hp_process *record)
 		return;
 	free_blocks(members, record, now);
 	free_heaps(members, record);
+	free_waiters(members, record);
 	atomic_store_explicit(&record->state, HP_FREE, memory_order_release);
 }
 

@@ -22,7 +22,7 @@ stand_ins()
 
 stray_symbols()
 {
-	nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u |
+	nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u |
 		grep -v -x -E 'hotpath_[a-z0-9_]+|__cyg_profile_func_(enter|exit)' |
 		grep -v -x -F -e "$(stand_ins)" | sed 's/^/exported, but no hook, stand-in or API: /'
 }

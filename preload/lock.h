@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.h - what stand-ins for locks share: a thread's waiter, its uses of
+ * locks, the locks that it has.
+ *
+ * `hp_waiter` is thread-local, 8 bytes.  It points to a constant before the
+ * thread has a struct of its own, and again when it must not record.  The
+ * struct is one MADV_WIPEONFORK page: a forked child finds zeroes, so no slot
+ * fits and nothing is held, and its first lock takes the slow path.
+ *
+ * The usual acquisition finds its lock in `slots`, by one comparison that also
+ * answers every reason not to record, tries the lock, counts, and notes it in
+ * `held`, where the release finds it on top.  The clock is read only when the
+ * lock was taken, and for some holds.
+ *
+ * Signal handlers may lock between any two instructions here.  They leave `top`
+ * as they found it.  Above `top`, `start` and `depth` are 0: each store between
+ * the atomic instructions of lock and release costs a third of a nanosecond.
+ */
+#ifndef HP_PRELOAD_LOCK_H
+#define HP_PRELOAD_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/local.h"
+#include "segment/clock.h"
+#include "segment/setting.h"
+
+#define HP_HOT inline __attribute__((always_inline))
+#define HP_HIDDEN __attribute__((visibility("hidden")))
+
+#define HP_LOCK_SLOTS 128	/* a power of two */
+#define HP_LOCK_ORDERS 64	/* a power of two */
+#define HP_LOCK_GENERATIONS 256	/* a power of two */
+
+/* The return address of a stand-in: the place in the program that it is told for. */
+#define HP_CALLER ((uintptr_t)__builtin_return_address(0))
+
+/* Address of a lock -> use of it by this thread. */
+struct hp_lock_slot {
+	uintptr_t address;	/* 0 = empty */
+	struct hp_use *use;
+	uint32_t generation;	/* hp_lock_generation of the address when this was filled */
+	uint32_t side;
+};
+
+struct hp_waiter_local {
+	struct hp_held *top;	/* place of the next lock */
+	struct hp_held *bottom;
+	struct hp_held *limit;
+	uint32_t state;	/* enum hp_thread_state */
+	uint32_t slow_clock;	/* the clock is not the TSC */
+	uint64_t random;
+	uint64_t clock_cost;	/* ticks between two readings at once */
+	struct hp_waiter *waiter;
+	char *base;	/* of the segment */
+	uintptr_t wait_frame;	/* stack address of the stand-in that waits; 0 = none does */
+	struct hp_use *wait_mutex;	/* use of the mutex that it will have then; NULL = none */
+	uintptr_t wait_mutex_at;	/* and where it is */
+	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
+	struct hp_waiter_local *next;	/* list of the process */
+	uint64_t *known;	/* uses and contests: high half of a hash, offset / HP_LINE */
+	uint32_t known_shift;	/* 64 - log2(places) */
+	uint32_t known_count;
+	uint32_t contest_count;
+	uint32_t tid;
+	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
+	struct hp_lock_slot slots[HP_LOCK_SLOTS];
+};
+
+extern HP_HIDDEN __thread struct hp_waiter_local *hp_waiter
+	__attribute__((tls_model("initial-exec")));
+
+/* Bumped when a lock at such an address is destroyed or made: slots of before do not fit. */
+extern HP_HIDDEN _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
+
+static inline uint64_t hp_lock_hash(uintptr_t address)
+{
+	return address * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline uint32_t hp_lock_generation(uint64_t hash)
+{
+	return atomic_load_explicit(&hp_lock_generations[hash >> 48 & (HP_LOCK_GENERATIONS - 1)],
+				    memory_order_relaxed);
+}
+
+static inline struct hp_lock_slot *hp_lock_slot(struct hp_waiter_local *me, uint64_t hash,
+						uint32_t side)
+{
+	return &me->slots[(hash >> 57) ^ side];
+}
+
+static inline bool hp_lock_fits(const struct hp_lock_slot *slot, uintptr_t address, uint32_t side,
+				uint64_t hash)
+{
+	return slot->address == address && slot->side == side &&
+	       slot->generation == hp_lock_generation(hash);
+}
+
+static inline uint64_t hp_lock_clock(const struct hp_waiter_local *me)
+{
+	return HP_UNLIKELY(me->slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
+}
+
+/* What a stand-in knows of its call. */
+struct hp_lock_call {
+	uintptr_t address;	/* of the lock */
+	uintptr_t caller;
+	uint32_t kind;	/* enum hp_lock_kind */
+	uint32_t side;
+	uint32_t holder;	/* tid of the thread that has it, as far as the lock says; 0 = unknown */
+};
+
+/* --- lock.c: a thread's life --- */
+
+/* Called once at the library's start: is any of this asked for? */
+void hp_lock_configure(const struct hp_settings *settings);
+extern HP_HIDDEN bool hp_lock_is_wanted;
+
+/* Nothing of it is recorded in this process: one branch, and the real call. */
+extern HP_HIDDEN bool hp_lock_is_refused;
+static inline bool hp_lock_is_off(void)
+{
+	return hp_lock_is_refused;
+}
+
+/*
+ * No slot fits: why?  Opens the thread's waiter if it has none, finds or makes
+ * what is to be found.  NULL = this call is not recorded.
+ */
+struct hp_use *hp_lock_find(const struct hp_lock_call *call);
+
+/* Around a slow path of ours; false = it is one already, or nothing is recorded. */
+bool hp_lock_shut(struct hp_waiter_local *me);
+void hp_lock_reopen(struct hp_waiter_local *me);
+
+/* Room in the segment for this waiter, zeroed, at a multiple of HP_LINE; NULL = full. */
+void *hp_lock_take(struct hp_waiter_local *me, uint64_t size);
+
+/* The place of what has this hash in `known`: see hp_lock_known_fill. */
+uint64_t *hp_lock_known(struct hp_waiter_local *me, uint64_t hash,
+			bool (*is_it)(const void *record, const void *key), const void *key);
+bool hp_lock_known_fill(struct hp_waiter_local *me, uint64_t hash, const void *record);
+
+/* The process ends with the calling thread. */
+void hp_lock_leave(void);
+
+/* True if no thread of the process records any more. */
+bool hp_lock_is_left(void);
+
+/* --- lock_table.c: which lock is at an address --- */
+
+/* Offset of the record of the lock; 0 = there is no room. */
+uint64_t hp_lock_record(const struct hp_lock_call *call);
+
+/* A lock is made or destroyed at an address. */
+void hp_lock_made(const struct hp_lock_call *call);
+void hp_lock_gone(uintptr_t address);
+
+/* A module is gone: so are the locks in it, and the places of its code. */
+void hp_lock_forget(uintptr_t begin, uintptr_t end);
+
+/* This process's hp_lockset, made at the first question; NULL = no room. */
+struct hp_lockset *hp_lock_set(void);
+
+/* Offset of the module of a plain address, 0 = none; and the address in it. */
+void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address);
+
+/* --- lock_order.c: which locks are taken inside which --- */
+
+/* The thread takes a lock at `caller`, and has others: notes each pair once. */
+void hp_lock_orders(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t caller);
+
+/* --- lock_hold.c: acquisitions, waits, releases --- */
+
+/* There is something beside the usual: locks that the thread has already, or no room. */
+void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
+		      uintptr_t caller, uint32_t how);
+
+/* How a lock was got. */
+#define HP_GOT_PLAIN 0
+#define HP_GOT_RECURSIVE 1	/* it can be locked again */
+#define HP_GOT_TRIED 2	/* the thread would not have waited */
+
+/* The hold that begins now is to be timed. */
+void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held);
+
+/*
+ * The lock is taken: begins to wait for it, and ends.  `is_got`: it was got.
+ * Between them stands the real call.
+ */
+struct hp_wait {
+	struct hp_waiter_local *me;	/* NULL = not recorded */
+	struct hp_use *use;
+	struct hp_contest *contest;
+	uint64_t since;
+};
+
+void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call);
+void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_got);
+
+/*
+ * The lock is about to be released: takes it out of `held`, with what is to be
+ * told when it is free.  False = the thread does not have it, as far as we know.
+ */
+struct hp_release {
+	struct hp_waiter_local *me;
+	struct hp_held held;
+	uint64_t end;	/* ticks */
+};
+
+bool hp_lock_release(struct hp_release *release, uintptr_t address);
+void hp_lock_released(struct hp_release *release);
+
+/* The release failed: the thread has the lock as before. */
+void hp_lock_keep(const struct hp_release *release);
+
+/* What is not held is told at once.  `is_got`: not a timeout, nor an error. */
+void hp_wait_told(struct hp_wait *wait, bool is_got);
+
+/* A condition's wait releases the mutex and gets it again. */
+struct hp_cond_wait {
+	struct hp_wait wait;
+	struct hp_use *mutex;	/* use of the mutex; NULL = not known */
+};
+
+void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct hp_lock_call *call,
+		   uintptr_t mutex);
+void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uintptr_t mutex,
+		 bool is_woken);
+
+/* Somebody is about to be woken up. */
+void hp_cond_signal(struct hp_use *use);
+
+/*
+ * A thread that is cancelled, or leaves by a jump, never comes back from the
+ * real call: what it was waiting for is put in order by whatever it does next.
+ * `released`: the lock that is about to be released; 0 = none.
+ */
+void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released);
+
+/* The use that this call is of; NULL = nothing is recorded. */
+static inline struct hp_use *hp_lock_use(const struct hp_lock_call *call)
+{
+	uint64_t hash = hp_lock_hash(call->address);
+	struct hp_lock_slot *slot = hp_lock_slot(hp_waiter, hash, call->side);
+
+	if (HP_LIKELY(hp_lock_fits(slot, call->address, call->side, hash)))
+		return slot->use;
+	return hp_lock_is_off() ? NULL : hp_lock_find(call);
+}
+
+/* --- the usual way --- */
+
+/* Was got at once. */
+static HP_HOT void hp_lock_got(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
+			       uintptr_t caller, uint32_t how)
+{
+	struct hp_held *held = me->top;
+
+	if (HP_UNLIKELY(held != me->bottom)) {
+		hp_lock_got_more(me, use, address, caller, how);
+		return;
+	}
+	me->top = held + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	held->use = (uintptr_t)use;
+	held->at = caller;
+	atomic_store_explicit(&held->address, address, memory_order_relaxed);
+	if (HP_UNLIKELY(++use->count >= use->next_timed))
+		hp_lock_draw(me, use, held);
+}
+
+/*
+ * The usual release: the lock is on top, its hold was not timed.  Returns false
+ * if it is otherwise.
+ */
+static HP_HOT bool hp_lock_drop(struct hp_waiter_local *me, uintptr_t address)
+{
+	struct hp_held *held = me->top;
+
+	if (HP_UNLIKELY(held == me->bottom))
+		return false;
+	held--;
+	if (HP_UNLIKELY(atomic_load_explicit(&held->address, memory_order_relaxed) != address ||
+			held->start != 0 || held->depth != 0))
+		return false;
+	atomic_store_explicit(&held->address, 0, memory_order_relaxed);
+	me->top = held;
+	return true;
+}
+
+/* It failed: see hp_lock_keep. */
+static inline void hp_lock_undrop(struct hp_waiter_local *me, uintptr_t address)
+{
+	atomic_store_explicit(&me->top->address, address, memory_order_relaxed);
+	me->top++;
+}
+
+#endif

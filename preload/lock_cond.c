@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_cond.c - stand-ins of condition variables: pthread_cond_* in both of
+ * their versions, and C11's cnd_*.
+ *
+ * Waiting releases the mutex and gets it again by functions that nobody can
+ * stand in for.  So the hold ends when the wait begins, and what comes after it
+ * is another acquisition.  How long the thread waited for the signal and how
+ * long for the mutex then cannot be told apart: both are the condition's.
+ *
+ * The version 2.2.5 of these functions works on another struct.  A program that
+ * was linked with it must get it, so both are defined here, and each calls its own.
+ *
+ * These are cancellation points.  Who is cancelled unwinds through the stand-in,
+ * which has nothing to clean up: see hp_wait_repair.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+#include <time.h>
+
+#include "preload/lock.h"
+#include "preload/real.h"
+
+static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t side)
+{
+	return (struct hp_lock_call){
+		.address = (uintptr_t)cond, .caller = caller, .kind = HP_LOCK_COND, .side = side
+	};
+}
+
+/* The body of all waits: `real` is the call, `timeout` what it returns then. */
+#define WAIT(cond, mutex, real, timeout) \
+	struct hp_lock_call call = call_of(cond, HP_CALLER, HP_SIDE_ONLY); \
+	struct hp_use *use = hp_lock_use(&call); \
+	struct hp_cond_wait wait; \
+	int result; \
+\
+	if (!use) \
+		return real; \
+	hp_cond_begin(&wait, use, &call, (uintptr_t)(mutex)); \
+	result = real; \
+	hp_cond_end(&wait, &call, (uintptr_t)(mutex), result == 0); \
+	if (result == (timeout)) \
+		use->timeouts++; \
+	return result
+
+#define SIGNAL(cond, real) \
+	struct hp_lock_call call = call_of(cond, HP_CALLER, HP_SIDE_POST); \
+	struct hp_use *use = hp_lock_use(&call); \
+\
+	if (use) \
+		hp_cond_signal(use); \
+	return real
+
+#define MAKE(cond, real) \
+	struct hp_lock_call call = call_of(cond, HP_CALLER, HP_SIDE_ONLY); \
+	int result = real; \
+\
+	if (result == 0) \
+		hp_lock_made(&call); \
+	return result
+
+#define NEVER (-1)	/* no such result */
+
+/* --- version 2.3.2, and the only one where there is no other --- */
+
+/* Defines the function `here`, which programs know by `name` in a version. */
+#if defined(__x86_64__) && defined(__LP64__)
+#define NEW(here, name) __asm__(".symver " #here ", " #name "@@GLIBC_2.3.2, remove")
+#define OLD(here, name) __asm__(".symver " #here ", " #name "@GLIBC_2.2.5, remove")
+#else
+#define NEW(here, name) extern __typeof__(here) name __attribute__((alias(#here)))
+#endif
+
+HP_EXPORT int hp_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+HP_EXPORT int hp_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	WAIT(cond, mutex, hp_real()->pthread_cond_wait(cond, mutex), NEVER);
+}
+NEW(hp_cond_wait, pthread_cond_wait);
+
+HP_EXPORT int hp_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				const struct timespec *until);
+HP_EXPORT int hp_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				const struct timespec *until)
+{
+	WAIT(cond, mutex, hp_real()->pthread_cond_timedwait(cond, mutex, until), ETIMEDOUT);
+}
+NEW(hp_cond_timedwait, pthread_cond_timedwait);
+
+HP_EXPORT int hp_cond_signal_one(pthread_cond_t *cond);
+HP_EXPORT int hp_cond_signal_one(pthread_cond_t *cond)
+{
+	SIGNAL(cond, hp_real()->pthread_cond_signal(cond));
+}
+NEW(hp_cond_signal_one, pthread_cond_signal);
+
+HP_EXPORT int hp_cond_signal_all(pthread_cond_t *cond);
+HP_EXPORT int hp_cond_signal_all(pthread_cond_t *cond)
+{
+	SIGNAL(cond, hp_real()->pthread_cond_broadcast(cond));
+}
+NEW(hp_cond_signal_all, pthread_cond_broadcast);
+
+HP_EXPORT int hp_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes);
+HP_EXPORT int hp_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes)
+{
+	MAKE(cond, hp_real()->pthread_cond_init(cond, attributes));
+}
+NEW(hp_cond_init, pthread_cond_init);
+
+HP_EXPORT int hp_cond_destroy(pthread_cond_t *cond);
+HP_EXPORT int hp_cond_destroy(pthread_cond_t *cond)
+{
+	hp_lock_gone((uintptr_t)cond);
+	return hp_real()->pthread_cond_destroy(cond);
+}
+NEW(hp_cond_destroy, pthread_cond_destroy);
+
+/* Came with 2.30. */
+HP_EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+				     const struct timespec *until)
+{
+	WAIT(cond, mutex, hp_real()->pthread_cond_clockwait(cond, mutex, clock, until), ETIMEDOUT);
+}
+
+/* --- version 2.2.5 --- */
+
+#ifdef OLD
+HP_EXPORT int hp_old_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+HP_EXPORT int hp_old_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	WAIT(cond, mutex, hp_real()->old_cond_wait(cond, mutex), NEVER);
+}
+OLD(hp_old_cond_wait, pthread_cond_wait);
+
+HP_EXPORT int hp_old_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				    const struct timespec *until);
+HP_EXPORT int hp_old_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				    const struct timespec *until)
+{
+	WAIT(cond, mutex, hp_real()->old_cond_timedwait(cond, mutex, until), ETIMEDOUT);
+}
+OLD(hp_old_cond_timedwait, pthread_cond_timedwait);
+
+HP_EXPORT int hp_old_cond_signal(pthread_cond_t *cond);
+HP_EXPORT int hp_old_cond_signal(pthread_cond_t *cond)
+{
+	SIGNAL(cond, hp_real()->old_cond_signal(cond));
+}
+OLD(hp_old_cond_signal, pthread_cond_signal);
+
+HP_EXPORT int hp_old_cond_broadcast(pthread_cond_t *cond);
+HP_EXPORT int hp_old_cond_broadcast(pthread_cond_t *cond)
+{
+	SIGNAL(cond, hp_real()->old_cond_broadcast(cond));
+}
+OLD(hp_old_cond_broadcast, pthread_cond_broadcast);
+
+HP_EXPORT int hp_old_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes);
+HP_EXPORT int hp_old_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes)
+{
+	MAKE(cond, hp_real()->old_cond_init(cond, attributes));
+}
+OLD(hp_old_cond_init, pthread_cond_init);
+
+HP_EXPORT int hp_old_cond_destroy(pthread_cond_t *cond);
+HP_EXPORT int hp_old_cond_destroy(pthread_cond_t *cond)
+{
+	hp_lock_gone((uintptr_t)cond);
+	return hp_real()->old_cond_destroy(cond);
+}
+OLD(hp_old_cond_destroy, pthread_cond_destroy);
+#endif
+
+/* --- C11: a cnd_t is a pthread_cond_t there --- */
+
+HP_EXPORT int cnd_init(cnd_t *cond)
+{
+	MAKE(cond, hp_real()->cnd_init(cond));
+}
+
+HP_EXPORT void cnd_destroy(cnd_t *cond)
+{
+	hp_lock_gone((uintptr_t)cond);
+	hp_real()->cnd_destroy(cond);
+}
+
+HP_EXPORT int cnd_wait(cnd_t *cond, mtx_t *mutex)
+{
+	WAIT(cond, mutex, hp_real()->cnd_wait(cond, mutex), NEVER);
+}
+
+HP_EXPORT int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
+			    const struct timespec *restrict until)
+{
+	WAIT(cond, mutex, hp_real()->cnd_timedwait(cond, mutex, until), thrd_timedout);
+}
+
+HP_EXPORT int cnd_signal(cnd_t *cond)
+{
+	SIGNAL(cond, hp_real()->cnd_signal(cond));
+}
+
+HP_EXPORT int cnd_broadcast(cnd_t *cond)
+{
+	SIGNAL(cond, hp_real()->cnd_broadcast(cond));
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_hold.c - what happens to a lock beside the usual: waits, timed holds,
+ * locks inside locks, recursion.
+ *
+ * A wait is told after the lock was released: what a waiter writes while it has
+ * the lock, all others wait for.  Until then it stands in `held`, where readers
+ * find it, too.
+ *
+ * Who had the lock is known from the lock itself, where it holds a thread's id.
+ * That thread's `held` says where it got it: read by the waiter, so that the
+ * holder pays one store.  It may have gone on meanwhile; then it is not known.
+ */
+#include <errno.h>
+
+#include "preload/lock.h"
+#include "preload/module.h"
+#include "preload/process.h"
+#include "segment/histogram.h"
+
+#define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */
+#define HP_LONG_CLOCKS 50	/* holds of so many clock readings are timed each, always */
+#define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
+#define HP_LOOKS_MOST 1024	/* threads looked through for a holder, */
+#define HP_LOOKS_LONG 64	/* and for somebody who has the lock, which takes longer */
+#define HP_CONTESTS_MOST 4096	/* in the list of a waiter */
+
+/* --- sums --- */
+
+static void spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ticks, uint64_t weight)
+{
+	unsigned group = hp_bucket_group(ticks);
+	struct hp_spread *spread;
+	uint64_t *counters;
+
+	if (!*place) {
+		spread = hp_lock_take(me, sizeof(*spread));
+		if (!spread)
+			return;
+		*place = (uint32_t)((uint64_t)((char *)spread - me->base) / HP_LINE);
+	}
+	spread = (struct hp_spread *)(me->base + (uint64_t)*place * HP_LINE);
+	if (!spread->groups[group]) {
+		counters = hp_lock_take(me, HP_GROUP_SIZE * sizeof(*counters));
+		if (!counters)
+			return;
+		spread->groups[group] =
+			(uint32_t)((uint64_t)((char *)counters - me->base) / HP_LINE);
+	}
+	counters = (uint64_t *)(me->base + (uint64_t)spread->groups[group] * HP_LINE);
+	counters[hp_bucket_place(ticks, group)] += weight;
+}
+
+static void wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
+		     uint64_t since, uint64_t ticks)
+{
+	use->contended++;
+	use->wait_ticks += ticks;
+	use->wait_most = ticks > use->wait_most ? ticks : use->wait_most;
+	spread_add(me, &use->waits, ticks, 1);
+	if (!contest)
+		return;
+	contest->count++;
+	contest->ticks += ticks;
+	if (ticks > contest->most) {
+		contest->most = ticks;
+		contest->most_start = since;
+	}
+}
+
+static uint32_t random_gap(struct hp_waiter_local *me)
+{
+	/* Knuth's MMIX generator; the upper bits: 1 to 31, and 16 for 0, so 16 on average. */
+	uint32_t gap;
+
+	me->random = me->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	gap = (uint32_t)(me->random >> 59);
+	return gap ? gap : HP_LOCK_DRAWN;
+}
+
+/* After a timed hold: are the next ones timed each, or at random? */
+static void policy_look(struct hp_waiter_local *me, struct hp_use *use, uint64_t ticks)
+{
+	int64_t most = (int64_t)(me->clock_cost * HP_LONG_CLOCKS);
+	int64_t far = (int64_t)(ticks < (uint64_t)most * 8 ? ticks : (uint64_t)most * 8) -
+		      (int64_t)use->mean;
+
+	use->mean = (uint32_t)((int64_t)use->mean + far / (1 << HP_MEAN_SHIFT));
+	use->is_drawn = use->count >= HP_ALWAYS && (int64_t)use->mean < most;
+	if (!use->is_drawn)
+		use->next_timed = use->count + 1;
+}
+
+static void hold_add(struct hp_waiter_local *me, struct hp_use *use, const struct hp_held *held,
+		     uint64_t ticks)
+{
+	ticks = ticks > me->clock_cost ? ticks - me->clock_cost : 0;
+	if (held->weight == 1) {
+		use->timed++;
+		use->timed_ticks += ticks;
+	} else {
+		use->drawn++;
+		use->drawn_ticks += ticks;
+	}
+	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
+	spread_add(me, &use->holds, ticks, held->weight);
+	policy_look(me, use, ticks);
+}
+
+/* --- acquisitions --- */
+
+void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held)
+{
+	use->next_timed = use->count + (use->is_drawn ? random_gap(me) : 1);
+	held->weight = use->is_drawn ? HP_LOCK_DRAWN : 1;
+	held->waited = 0;
+	held->contest = 0;
+	held->start = hp_lock_clock(me);
+}
+
+static struct hp_held *held_find(struct hp_waiter_local *me, uintptr_t address)
+{
+	for (struct hp_held *held = me->top; held > me->bottom;)
+		if (atomic_load_explicit(&(--held)->address, memory_order_relaxed) == address)
+			return held;
+	return NULL;
+}
+
+/* Those above move down. */
+static void held_remove(struct hp_waiter_local *me, struct hp_held *held)
+{
+	for (; held + 1 < me->top; held++)
+		*held = held[1];
+	atomic_store_explicit(&held->address, 0, memory_order_relaxed);
+	held->start = 0;
+	held->depth = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	me->top = held;
+}
+
+/* NULL = there are HP_HELD_MOST already. */
+static struct hp_held *held_push(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
+				 uintptr_t caller)
+{
+	struct hp_held *held = me->top;
+
+	if (held == me->limit) {
+		me->waiter->untold++;
+		return NULL;
+	}
+	me->top = held + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	held->use = (uintptr_t)use;
+	held->at = caller;
+	atomic_store_explicit(&held->address, address, memory_order_relaxed);
+	return held;
+}
+
+/*
+ * The thread seems to have it already.  If such a lock can be locked again,
+ * only the outermost counts; if not, another thread has released it.
+ */
+static bool is_again(struct hp_waiter_local *me, uintptr_t address, bool is_recursive)
+{
+	struct hp_held *held = held_find(me, address);
+
+	if (!held)
+		return false;
+	if (is_recursive) {
+		held->depth++;
+		return true;
+	}
+	held_remove(me, held);
+	return false;
+}
+
+void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
+		      uintptr_t caller, uint32_t how)
+{
+	struct hp_held *held;
+
+	if (use->side != HP_SIDE_READ && is_again(me, address, how & HP_GOT_RECURSIVE))
+		return;
+	if (!(how & HP_GOT_TRIED))
+		hp_lock_orders(me, use, caller);
+	held = held_push(me, use, address, caller);
+	if (++use->count >= use->next_timed && held)
+		hp_lock_draw(me, use, held);
+}
+
+/* --- releases --- */
+
+bool hp_lock_release(struct hp_release *release, uintptr_t address)
+{
+	struct hp_waiter_local *me = hp_waiter;
+	struct hp_held *held;
+
+	hp_wait_repair(me, address);
+	held = held_find(me, address);
+
+	if (!held || me->state != HP_THREAD_OPEN)
+		return false;
+	release->me = me;
+	if (held->depth) {
+		held->depth--;
+		release->held = (struct hp_held){ .depth = 1, .address = address };
+		return true;
+	}
+	/* As near to the release as may be: it may wake up others, which takes time. */
+	release->held = *held;
+	held_remove(me, held);
+	release->end = release->held.start ? hp_lock_clock(me) : 0;
+	return true;
+}
+
+void hp_lock_keep(const struct hp_release *release)
+{
+	struct hp_waiter_local *me = release->me;
+	struct hp_held *held;
+
+	if (release->held.depth) {
+		held = held_find(me, release->held.address);
+		if (held)
+			held->depth++;
+		return;
+	}
+	if (me->top == me->limit)
+		return;
+	*me->top = release->held;
+	me->top++;
+}
+
+static struct hp_contest *contest_of(const struct hp_held *held)
+{
+	return (struct hp_contest *)(uintptr_t)held->contest;
+}
+
+void hp_lock_released(struct hp_release *release)
+{
+	struct hp_waiter_local *me = release->me;
+	const struct hp_held *held = &release->held;
+	struct hp_use *use = (struct hp_use *)(uintptr_t)held->use;
+
+	if (!held->start || held->depth || !hp_lock_shut(me))
+		return;
+	if (held->waited)
+		wait_add(me, use, contest_of(held), held->start - held->waited, held->waited);
+	hold_add(me, use, held, release->end - held->start);
+	hp_lock_reopen(me);
+}
+
+/* --- who had it --- */
+
+/* Where the other thread got the lock.  It runs on: all that is read here may be of another moment. */
+static uintptr_t held_at(const struct hp_waiter_local *other, uintptr_t address)
+{
+	const struct hp_held *held = other->waiter->held;
+
+	for (int i = 0; i < HP_HELD_MOST; i++) {
+		uintptr_t there = atomic_load_explicit(&held[i].address, memory_order_relaxed);
+
+		if (there == address)
+			return (uintptr_t)held[i].at;
+		if (!there)
+			break;
+	}
+	return 0;
+}
+
+struct holder {
+	uint32_t waiter;	/* offset / HP_LINE */
+	uintptr_t at;
+	uint32_t tid;
+};
+
+/* Where the lock does not say who has it, who says so is believed. */
+static struct holder holder_of(const struct hp_lock_call *call)
+{
+	const struct hp_waiter_local *other =
+		atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
+	int looks = call->holder ? HP_LOOKS_MOST : HP_LOOKS_LONG;
+	struct holder holder = { 0, 0, call->holder };
+
+	for (int i = 0; other && i < looks; i++, other = other->next) {
+		if (call->holder && other->tid != call->holder)
+			continue;
+		if (other->tid)
+			holder.at = held_at(other, call->address);
+		if (!holder.at && !call->holder)
+			continue;
+		holder.waiter = (uint32_t)(hp_segment_offset(&hp_segment, other->waiter) / HP_LINE);
+		holder.tid = other->tid;
+		break;
+	}
+	return holder;
+}
+
+/* The instrumented call that waits; 0 = none. */
+static uint64_t instrumented_row(void)
+{
+	const struct hp_local *me = hp_local;
+	const struct hp_row *row;
+
+	if (me->state != HP_THREAD_OPEN || me->top <= me->stack->part->frames + 1)
+		return 0;
+	row = (const struct hp_row *)(uintptr_t)me->top[-1].row;
+	return row ? (uint64_t)((const char *)row - me->base) : 0;
+}
+
+/* --- contests --- */
+
+struct contest_key {
+	uint64_t use;
+	uint64_t row;
+	uint64_t at;
+	uint64_t holder_at;
+	uint32_t holder;
+};
+
+static uint64_t plain_of(uint64_t module, uint64_t address)
+{
+	const struct hp_module *record =
+		module ? hp_segment_at(&hp_segment, module, sizeof(*record)) : NULL;
+
+	return record ? address + record->bias : address;
+}
+
+static bool is_contest(const void *record, const void *what)
+{
+	const struct hp_contest *contest = record;
+	const struct contest_key *wanted = what;
+
+	return contest->use == wanted->use && contest->row == wanted->row &&
+	       contest->holder == wanted->holder &&
+	       plain_of(contest->at_module, contest->at_address) == wanted->at &&
+	       plain_of(contest->holder_module, contest->holder_address) == wanted->holder_at;
+}
+
+void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address)
+{
+	const struct hp_module *found = at ? hp_module_of((uintptr_t)at) : NULL;
+
+	*module = found ? hp_segment_offset(&hp_segment, found) : 0;
+	*address = found ? at - found->bias : at;
+}
+
+static struct hp_contest *contest_get(struct hp_waiter_local *me, const struct contest_key *wanted)
+{
+	uint64_t hash = hp_lock_hash(wanted->use ^ wanted->at << 1 ^ wanted->holder_at << 7 ^
+				     (uint64_t)wanted->holder << 40 ^ wanted->row << 20);
+	uint64_t entry = *hp_lock_known(me, hash, is_contest, wanted);
+	struct hp_contest *contest;
+
+	if (entry)
+		return (struct hp_contest *)(me->base + (entry & UINT32_MAX) * HP_LINE);
+	if (me->contest_count >= HP_CONTESTS_MOST)
+		return NULL;
+	contest = hp_lock_take(me, sizeof(*contest));
+	if (!contest || !hp_lock_known_fill(me, hash, contest))
+		return NULL;
+	me->contest_count++;
+	contest->use = wanted->use;
+	contest->row = wanted->row;
+	contest->holder = wanted->holder;
+	hp_lock_place(wanted->at, &contest->at_module, &contest->at_address);
+	hp_lock_place(wanted->holder_at, &contest->holder_module, &contest->holder_address);
+	contest->next = atomic_load_explicit(&me->waiter->contests, memory_order_relaxed);
+	atomic_store_explicit(&me->waiter->contests, (uint64_t)((char *)contest - me->base),
+			      memory_order_release);
+	return contest;
+}
+
+/* --- waits --- */
+
+static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_use *use,
+		  const struct hp_lock_call *call)
+{
+	struct hp_waiter *waiter = me->waiter;
+	struct holder holder = { 0, 0, 0 };
+
+	wait->me = me;
+	wait->use = use;
+	wait->since = hp_lock_clock(me);
+	hp_lock_reopen(me);
+	if (call->kind <= HP_LOCK_SPIN)
+		hp_lock_orders(me, use, call->caller);
+	hp_lock_shut(me);
+	if (call->kind <= HP_LOCK_SPIN)
+		holder = holder_of(call);
+	wait->contest = contest_get(me, &(struct contest_key){ (uint64_t)((char *)use - me->base),
+							       instrumented_row(), call->caller,
+							       holder.at, holder.waiter });
+	waiter->lock = use->lock;
+	waiter->at = call->caller;
+	waiter->address = call->address;
+	waiter->holder = holder.tid;
+	waiter->side = call->side;
+	me->wait_frame = (uintptr_t)wait;
+	/* Release: who finds the wait finds for what. */
+	atomic_store_explicit(&waiter->since, wait->since, memory_order_release);
+}
+
+/* A signal handler that locks inside of a wait is not told as waiting. */
+void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call)
+{
+	struct hp_waiter_local *me = hp_waiter;
+
+	*wait = (struct hp_wait){ .me = NULL };
+	if (!hp_lock_shut(me))
+		return;
+	hp_wait_repair(me, 0);
+	if (!me->wait_frame)
+		begin(me, wait, use, call);
+	hp_lock_reopen(me);
+}
+
+static void wait_over(struct hp_waiter_local *me)
+{
+	struct hp_lock *lock = me->wait_counted;
+
+	atomic_store_explicit(&me->waiter->since, 0, memory_order_relaxed);
+	me->wait_frame = 0;
+	me->wait_counted = NULL;
+	if (lock)
+		atomic_fetch_sub_explicit(&lock->waiting, 1, memory_order_relaxed);
+}
+
+/* True if the wait is still this thread's: a child of fork has none. */
+static bool is_waiting(const struct hp_wait *wait)
+{
+	return wait->me && wait->me == hp_waiter && wait->me->wait_frame == (uintptr_t)wait;
+}
+
+void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_got)
+{
+	struct hp_waiter_local *me = wait->me;
+	struct hp_held *held;
+	uint64_t now;
+
+	if (!is_waiting(wait))
+		return;
+	wait_over(me);
+	if (!is_got)
+		return;
+	now = hp_lock_clock(me);
+	if (call->side != HP_SIDE_READ)
+		is_again(me, call->address, false);
+	wait->use->count++;
+	held = held_push(me, wait->use, call->address, call->caller);
+	if (!held)
+		return;
+	held->weight = 1;
+	held->waited = now > wait->since ? now - wait->since : 1;
+	held->contest = (uintptr_t)wait->contest;
+	held->start = now;
+}
+
+static uint64_t since(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then : 1;
+}
+
+void hp_wait_told(struct hp_wait *wait, bool is_got)
+{
+	struct hp_waiter_local *me = wait->me;
+	uint64_t now;
+
+	if (!is_waiting(wait))
+		return;
+	now = hp_lock_clock(me);
+	wait_over(me);
+	if (!is_got || !hp_lock_shut(me))
+		return;
+	wait->use->count++;
+	wait_add(me, wait->use, wait->contest, wait->since, since(now, wait->since));
+	hp_lock_reopen(me);
+}
+
+/*
+ * A signal handler inside of the wait has a lower stack, too, but it cannot
+ * release the mutex that the wait released.
+ */
+void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released)
+{
+	if (HP_LIKELY(me->wait_frame == 0) ||
+	    ((uintptr_t)__builtin_frame_address(0) <= me->wait_frame &&
+	     (!me->wait_mutex || released != me->wait_mutex_at)))
+		return;
+	wait_over(me);
+	/* The C library got the mutex for it before it was cancelled. */
+	if (me->wait_mutex)
+		me->wait_mutex->count++;
+	me->wait_mutex = NULL;
+}
+
+/* --- conditions --- */
+
+static struct hp_lock *lock_of(const struct hp_use *use)
+{
+	return (struct hp_lock *)((char *)hp_segment.header + use->lock);
+}
+
+void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct hp_lock_call *call,
+		   uintptr_t mutex)
+{
+	struct hp_release release;
+
+	cond->mutex = NULL;
+	if (hp_lock_release(&release, mutex)) {
+		/* A recursive mutex that is locked twice stays locked. */
+		if (release.held.depth)
+			hp_lock_keep(&release);
+		else
+			cond->mutex = (struct hp_use *)(uintptr_t)release.held.use;
+		hp_lock_released(&release);
+	}
+	hp_wait_begin(&cond->wait, use, call);
+	if (!cond->wait.me)
+		return;
+	cond->wait.me->wait_mutex = cond->mutex;
+	cond->wait.me->wait_mutex_at = mutex;
+	cond->wait.me->wait_counted = lock_of(use);
+	atomic_fetch_add_explicit(&lock_of(use)->waiting, 1, memory_order_relaxed);
+}
+
+/* From the signal to here; without a signal it woke up for nothing. */
+static void woken_add(struct hp_waiter_local *me, struct hp_use *use, uint64_t began, uint64_t now)
+{
+	uint64_t signalled = atomic_load_explicit(&lock_of(use)->signalled, memory_order_relaxed);
+	uint64_t ticks = since(now, signalled);
+
+	if (signalled < began) {
+		use->failed++;
+		return;
+	}
+	use->timed++;
+	use->timed_ticks += ticks;
+	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
+	spread_add(me, &use->holds, ticks, 1);
+}
+
+void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uintptr_t mutex,
+		 bool is_woken)
+{
+	struct hp_waiter_local *me = cond->wait.me;
+	struct hp_held *held;
+	uint64_t now;
+
+	if (!is_waiting(&cond->wait))
+		return;
+	now = hp_lock_clock(me);
+	wait_over(me);
+	me->wait_mutex = NULL;
+	if (hp_lock_shut(me)) {
+		cond->wait.use->count++;
+		wait_add(me, cond->wait.use, cond->wait.contest, cond->wait.since,
+			 since(now, cond->wait.since));
+		if (is_woken)
+			woken_add(me, cond->wait.use, cond->wait.since, now);
+		hp_lock_reopen(me);
+	}
+	if (!cond->mutex)
+		return;
+	is_again(me, mutex, false);
+	cond->mutex->count++;
+	held = held_push(me, cond->mutex, mutex, call->caller);
+	if (!held)
+		return;
+	held->weight = 1;
+	held->waited = 0;
+	held->contest = 0;
+	held->start = now;
+}
+
+void hp_cond_signal(struct hp_use *use)
+{
+	struct hp_lock *lock = lock_of(use);
+
+	use->count++;
+	if (atomic_load_explicit(&lock->waiting, memory_order_relaxed))
+		atomic_store_explicit(&lock->signalled, hp_lock_clock(hp_waiter),
+				      memory_order_relaxed);
+}

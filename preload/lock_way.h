@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_way.h - the bodies of stand-ins for what is locked and released.
+ *
+ * Expressions that make the real call are given as arguments: each is evaluated
+ * once on each way through.
+ */
+#ifndef HP_PRELOAD_LOCK_WAY_H
+#define HP_PRELOAD_LOCK_WAY_H
+
+#include "preload/lock.h"
+
+#define HP_CALL_OF(object, kind_, side_) \
+	struct hp_lock_call call = { .address = (uintptr_t)(object), \
+				     .caller = HP_CALLER, \
+				     .kind = (kind_), \
+				     .side = (side_) }
+
+/*
+ * Locks: by `attempt`, which does not wait, else by `block`.  `owner` is the
+ * tid of who has it, 0 = the lock does not say.
+ */
+#define HP_WAY_LOCK(object, kind_, side_, owner, attempt, block) \
+	HP_CALL_OF(object, kind_, side_); \
+	struct hp_use *use = hp_lock_use(&call); \
+	struct hp_wait wait; \
+	int result; \
+\
+	if (HP_UNLIKELY(!use)) \
+		return block; \
+	result = attempt; \
+	if (HP_LIKELY(result == 0)) { \
+		hp_lock_got(hp_waiter, use, call.address, call.caller, HP_GOT_PLAIN); \
+		return 0; \
+	} \
+	call.holder = (uint32_t)(owner); \
+	hp_wait_begin(&wait, use, &call); \
+	result = block; \
+	hp_wait_end(&wait, &call, result == 0); \
+	if (result == ETIMEDOUT) \
+		use->timeouts++; \
+	return result
+
+/* Locks if that needs no waiting. */
+#define HP_WAY_TRY(object, kind_, side_, attempt) \
+	HP_CALL_OF(object, kind_, side_); \
+	struct hp_use *use = hp_lock_use(&call); \
+	int result = attempt; \
+\
+	if (use && result == 0) \
+		hp_lock_got(hp_waiter, use, call.address, call.caller, HP_GOT_TRIED); \
+	else if (use && result == EBUSY) \
+		use->failed++; \
+	return result
+
+/* `told` does the same where there is something to tell. */
+#define HP_WAY_UNLOCK(object, real, told) \
+	struct hp_waiter_local *me = hp_waiter; \
+	int result; \
+\
+	if (HP_UNLIKELY(!hp_lock_drop(me, (uintptr_t)(object)))) \
+		return told(object); \
+	result = real; \
+	if (HP_UNLIKELY(result != 0)) \
+		hp_lock_undrop(me, (uintptr_t)(object)); \
+	return result
+
+#define HP_WAY_UNLOCK_TOLD(object, real) \
+	struct hp_release release; \
+	bool is_ours = hp_lock_release(&release, (uintptr_t)(object)); \
+	int result = real; \
+\
+	if (!is_ours) \
+		return result; \
+	if (result == 0) \
+		hp_lock_released(&release); \
+	else \
+		hp_lock_keep(&release); \
+	return result
+
+#define HP_WAY_MAKE(object, kind_, real) \
+	HP_CALL_OF(object, kind_, HP_SIDE_ONLY); \
+	int result = real; \
+\
+	if (result == 0) \
+		hp_lock_made(&call); \
+	return result
+
+/* Waits for what nobody holds; `is_got` says if it came. */
+#define HP_WAY_WAIT(object, kind_, real, is_got, is_late) \
+	HP_CALL_OF(object, kind_, HP_SIDE_ONLY); \
+	struct hp_use *use = hp_lock_use(&call); \
+	struct hp_wait wait; \
+	int result, saved; \
+\
+	if (!use) \
+		return real; \
+	hp_wait_begin(&wait, use, &call); \
+	result = real; \
+	saved = errno; \
+	hp_wait_told(&wait, is_got); \
+	if (is_late) \
+		use->timeouts++; \
+	errno = saved; \
+	return result
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.h - what a segment says of locks and waits, as plain structs.
+ *
+ * A lock here is the sum over all threads and processes: a static one by object
+ * and address, others by the place that made them (or used them first) and a
+ * number.  Times are ticks until they are shown.
+ */
+#ifndef HP_REPORT_LOCK_H
+#define HP_REPORT_LOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/model.h"
+
+/* A place in code, or of data. */
+struct hp_lock_place {
+	uint32_t object;	/* place in model->objects, or HP_NONE */
+	uint64_t address;	/* in it; else plain; 0 = not known */
+};
+
+/* What was done with a lock on one of its sides. */
+struct hp_lock_sum {
+	uint64_t count;	/* acquisitions */
+	uint64_t contended;	/* of them: had to wait */
+	uint64_t failed;	/* tries that found it taken */
+	uint64_t timeouts;
+	uint64_t timed;	/* holds that were timed each */
+	uint64_t drawn;	/* and at random */
+	double wait_ticks;
+	uint64_t wait_most;
+	double hold_ticks;	/* of all holds, partly estimated */
+	uint64_t hold_most;
+	bool is_estimated;	/* hold_ticks and their percentiles */
+	struct hp_model_histogram waits;	/* of the contended */
+	struct hp_model_histogram holds;
+};
+
+struct hp_lock_row {
+	uint32_t kind;	/* enum hp_lock_kind */
+	uint32_t number;	/* as in the segment */
+	bool is_made;
+	uint64_t objects;	/* how many this is */
+	struct hp_lock_place at;	/* of a static one; else address 0 */
+	struct hp_lock_place site;
+	struct hp_lock_sum sums[HP_SIDES];
+};
+
+/* Waits of one thread after the other (a waiter) for a lock at a place. */
+struct hp_lock_contest {
+	uint32_t lock;	/* place in rows */
+	uint32_t side;
+	uint32_t function;	/* of the instrumented call that waited: place in model->functions, or HP_NONE */
+	uint32_t holder_tid;	/* in the longest wait; 0 = not known */
+	struct hp_lock_place at;
+	struct hp_lock_place holder;	/* where the holder had got it */
+	uint64_t count;
+	uint64_t ticks;
+	uint64_t most;
+};
+
+/* A lock that a thread had at the end. */
+struct hp_lock_hold {
+	uint32_t lock;
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t address;
+	struct hp_lock_place at;
+	uint64_t start;	/* ticks; 0 = not known */
+};
+
+/* A wait that had not ended. */
+struct hp_lock_wait {
+	uint32_t lock;
+	uint32_t side;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t holder;	/* tid; 0 = not known */
+	uint64_t address;
+	struct hp_lock_place at;
+	uint64_t since;	/* ticks */
+};
+
+/* One lock was taken at a place while another one was held. */
+struct hp_lock_order {
+	uint32_t held;	/* places in rows */
+	uint32_t taken;
+	struct hp_lock_place held_at;
+	struct hp_lock_place taken_at;
+};
+
+struct hp_locks {
+	struct hp_lock_row *rows;
+	size_t count;
+	struct hp_lock_contest *contests;
+	size_t contest_count;
+	struct hp_lock_hold *holds;
+	size_t hold_count;
+	struct hp_lock_wait *waits;
+	size_t wait_count;
+	struct hp_lock_order *orders;	/* sorted by held, taken; each pair once */
+	size_t order_count;
+	uint64_t lost;	/* acquisitions that are nowhere else */
+	uint64_t untold;	/* acquisitions of which no hold is known */
+	uint64_t end_ticks;	/* the last moment known */
+};
+
+/* Reads what the model's segment has of locks.  Never fails. */
+void hp_locks_init(struct hp_locks *locks, struct hp_model *model);
+void hp_locks_release(struct hp_locks *locks);
+
+/* The order that contradicts locks->orders[i]; NULL = there is none. */
+const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
+
+/* So many percent of all acquisitions waited at most this long; < 0 = there were none.  Ticks. */
+double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent);
+
+/* The same of holds. */
+double hp_lock_hold_percentile(const struct hp_lock_sum *sum, double percent);
+
+#endif

@@ -1,0 +1,240 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# locks.bats - what is told of locks is what the program measured itself, and the program does not
+# notice: results, errors, output.
+
+load helper
+
+setup_file()
+{
+	local name
+	for name in mutex cond others deadlock order; do
+		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/locks_$name.c" -lpthread
+	done
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_LIMIT=0
+	rm -f "$T/report"
+}
+
+# with_us PROGRAM ARGS... - says what it says without us.
+with_us()
+{
+	local program=$1
+	shift
+	"$T/$program" "$@" >"$T/bare"
+	LD_PRELOAD=$HP_LIB "$T/$program" "$@" >"$T/out"
+	diff "$T/bare" "$T/out"
+}
+
+rows()
+{
+	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
+}
+
+up_to_3()
+{
+	local try
+
+	for try in 1 2 3; do
+		echo "try $try: $*"
+		"$@" && return
+	done
+	return 1
+}
+
+# as_said PROGRAM WHAT PERCENT
+as_said()
+{
+	LD_PRELOAD=$HP_LIB "$T/$1" "$2" >"$T/said" &&
+		python3 "$ROOT/test/behave/locks.py" --near "$T/report" "$T/said" "$3"
+}
+
+# A preemption between the program's reading of the clock and ours is told as one and not as the other.
+@test "locks: waits and holds are those that the program measured" {
+	up_to_3 as_said mutex contended 25
+	up_to_3 as_said mutex holds 25
+}
+
+@test "locks: waits and holds within 2 %, on a quiet machine" {
+	only_in_full
+	up_to_3 as_said mutex contended 2
+	up_to_3 as_said mutex holds 2
+}
+
+@test "locks: every kind of mutex and every variant, counted exactly" {
+	with_us mutex kinds
+	rows mutexes label count failed_tries timeouts >"$T/rows"
+	diff - "$T/rows" <<-'END'
+	adaptive 1000 0 0
+	c11 2000 1000 0
+	errorcheck 1001 0 0
+	inherit 1000 0 0
+	normal 1 1 2
+	recursive 1000 0 0
+	robust 2 0 0
+	shared 1000 0 0
+	END
+}
+
+@test "locks: a fast one is counted exactly, though few holds are timed" {
+	with_us mutex hammer
+	rows mutexes label count >"$T/rows"
+	grep -q '^busy 800000$' "$T/rows"
+	[ "$(rows mutexes sampled_count)" -lt 400000 ]
+}
+
+@test "locks: 100 000 short-lived ones are one row, and take no room" {
+	export HOTPATH_SEGMENT_PATH=$T/many.segment
+	with_us mutex many 100000
+	rows mutexes count objects label | tee "$T/rows"
+	grep -q '^100000 100000 .*locks_mutex.c:[0-9]*×100,000$' "$T/rows"
+	[ "$(wc -l <"$T/rows")" = 1 ]
+	[ "$(du -k "$T/many.segment" | cut -f 1)" -lt 1024 ]
+}
+
+@test "locks: who waits is told with who had it" {
+	LD_PRELOAD=$HP_LIB "$T/mutex" contended >"$T/said"
+	rows waits object kind at holder | tee "$T/rows"
+	grep -q '^contended mutex once (locks_mutex.c:[0-9]*) once (locks_mutex.c:[0-9]*)$' "$T/rows"
+}
+
+@test "locks: nothing is recorded that no section asks for" {
+	HOTPATH_REPORT=functions-timing,threads with_us mutex hammer
+	! grep -q mutexes "$T/report"
+	HOTPATH_REPORT=functions-timing HOTPATH_SEGMENT_PATH=$T/off.segment LD_PRELOAD=$HP_LIB "$T/mutex" hammer
+	HOTPATH_REPORT=mutexes "$HP_BUILD/hotpath" report --format=json "$T/off.segment" >"$T/report"
+	[ -z "$(rows mutexes label)" ]
+}
+
+@test "locks: a kept run names its locks when the program is gone" {
+	cp "$T/mutex" "$T/gone"
+	unset HOTPATH_OUTPUT_PATH
+	LD_PRELOAD=$HP_LIB "$T/gone" kinds >/dev/null 2>&1
+	rm "$T/gone"
+	HOTPATH_OUTPUT_PATH=$T/report "$HP_BUILD/hotpath" report gone
+	rows mutexes label | tr '\n' ' ' >"$T/rows"
+	cat "$T/rows"
+	grep -q '^adaptive c11 errorcheck ' "$T/rows"
+}
+
+@test "locks: waits for a condition, each ended by a signal" {
+	with_us cond signals
+	rows waits object kind at | tee "$T/rows"
+	grep -q '^ready cond consume (locks_cond.c:[0-9]*)$' "$T/rows"
+	# One for each item, and each ends a hold and begins another one.
+	[ "$(rows conds label count signals)" = "ready 100 100" ]
+}
+
+@test "locks: timeouts of conditions, by every call that has one" {
+	with_us cond timeouts
+	rows conds label count timeouts | tee "$T/rows"
+	grep -q '^never 20 20$' "$T/rows"
+	grep -q 'locks_cond.c:[0-9]* 10 10$' "$T/rows"
+	rows mutexes label count >"$T/rows"
+	grep -q '^mutex 21$' "$T/rows"
+}
+
+@test "locks: a thread that is cancelled in a wait has its mutex, as without us" {
+	with_us cond cancel
+	[ "$(grep -c 'cleaned up' "$T/out")" = 20 ]
+	[ -z "$(rows waits object at | grep never)" ]
+}
+
+@test "locks: programs of the old condition variables get those" {
+	with_us cond old
+	[ "$(cat "$T/out")" = "no such version here" ] || rows conds count timeouts signals | grep -q '^1 1 1$'
+}
+
+@test "locks: rwlocks, both sides, and what they return" {
+	with_us others rwlock
+	rows rw_locks label read_count write_count read_failed_tries write_failed_tries read_timeouts \
+		write_timeouts read_contended | tee "$T/rows"
+	grep -q '^rwlock 2001 1001 1 1 1 1 1$' "$T/rows"
+	# The reader waited for the writer, some 50 ms.
+	[ "$(rows rw_locks read_wait_max_ns)" -gt 10000000 ]
+	rows waits object kind holder | grep -q '^rwlock rwlock read [a-z_]* (locks_others.c:[0-9]*)$'
+}
+
+@test "locks: spin locks" {
+	with_us others spin
+	rows mutexes label count failed_tries type_name | grep -q '^spin 100001 1 pthread_spinlock_t$'
+}
+
+@test "locks: semaphores, and their errors" {
+	with_us others sem
+	rows sems label count posts failed_tries timeouts | tee "$T/rows"
+	grep -q '^sem 1003 1003 1 1$' "$T/rows"
+	grep -q '^empty 1 1 0 0$' "$T/rows"
+	[ "$(rows sems label wait_max_ns | sed -n 's/^sem //p')" -gt 10000000 ]
+}
+
+@test "locks: barriers, and who waits for threads" {
+	with_us others barrier
+	[ "$(rows barriers label count)" = "barrier 300" ]
+	rows waits kind at | grep -q '^join [a-z_]* (locks_others.c:[0-9]*)$'
+}
+
+@test "locks: before main, after it, in children of fork and vfork" {
+	with_us others fork
+	# Constructor, main, vfork's child, ten in fork's child, and one when main is over.
+	count=$(rows mutexes label count)
+	echo "$count"
+	[ "$count" = "early 14" ] || [ "$count" = "early 13" ]
+}
+
+# killed SIGNAL WHAT - a run that hangs, then is killed; its report.
+killed()
+{
+	rm -f "$T/said" "$T/report"
+	"$HP_RUN" "$T/deadlock" $2 >"$T/said" 2>"$T/err" &
+	eventually grep -q stuck "$T/said"
+	eventually asleep "$T/deadlock"
+	kill -s "$1" "$(pgrep -f "^$T/deadlock" | head -n 1)"
+	wait $! || true
+	eventually [ -s "$T/report" ]
+}
+
+# All its threads wait in the kernel.
+asleep()
+{
+	local state
+	for state in /proc/"$(pgrep -f "^$1" | head -n 1)"/task/*/stat; do
+		[ "$(sed 's/.*) //; s/ .*//' "$state")" = S ] || return
+	done
+}
+
+@test "locks: a deadlock is named, however the program is killed" {
+	for signal in TERM KILL; do
+		HOTPATH_OUTPUT_FORMAT=table killed $signal ""
+		cat "$T/report"
+		grep -q 'note      deadlock: thread [0-9]* waits for ' "$T/report"
+		grep -q 'waits for first at backwards (locks_deadlock.c:[0-9]*),$' "$T/report"
+		grep -q 'waits for second at forwards (locks_deadlock.c:[0-9]*),$' "$T/report"
+		[ "$(grep -c 'which thread [0-9]* got at ' "$T/report")" = 2 ]
+	done
+	killed TERM self
+	rows waiting object kind cycle | grep -q '^first mutex 1$'
+}
+
+@test "locks: a program that hangs is asked who waits for whom" {
+	"$HP_RUN" "$T/deadlock" >"$T/said" 2>"$T/err" &
+	eventually grep -q stuck "$T/said"
+	eventually asleep "$T/deadlock"
+	pid=$(pgrep -f "^$T/deadlock" | head -n 1)
+	HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH= "$HP_BUILD/hotpath" report --waits --session "$pid" |
+		tee "$T/asked"
+	kill "$pid"
+	wait $! || true
+	grep -q 'note      deadlock: ' "$T/asked"
+	grep -q '^waiting - ' "$T/asked"
+}
+
+@test "locks: those that are taken in both orders are told, once" {
+	with_us order
+	rows lock_order first second at contrary_at | tee "$T/rows"
+	[ "$(wc -l <"$T/rows")" = 1 ]
+	grep -q -E '(first second|second first) .*forwards .*backwards|second first .*backwards .*forwards' "$T/rows"
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""locks.py REPORT SECTION KEY... - a line for each row of a section of the JSON report: those keys of it.
+
+locks.py --near REPORT SAID PERCENT compares the mutexes of a report with what the program said of
+itself, lines of NAME COUNT WAIT_NS HOLD_NS LONGEST_NS: counts are equal, times are within PERCENT.
+"""
+import json
+import sys
+
+
+def rows(path, section):
+    with open(path) as file:
+        return json.load(file).get(section, {}).get("raw", [])
+
+
+def near(got, want, percent, slack):
+    return abs(got - want) <= want * percent / 100 + slack
+
+
+def compare(path, said, percent):
+    found = {row["label"]: row for row in rows(path, "mutexes")}
+    compared = 0
+    for line in open(said):
+        name, *numbers = line.split()
+        count, wait, hold, longest = map(int, numbers)
+        row = found[name]
+        told = row["count"], row["wait_total_ns"], row["acquire_total_ns"], row["wait_max_ns"]
+        print(name, "told", *told, "said", count, wait, hold, longest)
+        assert row["count"] == count
+        # What lies between the program's clock and ours: some 100 ns a call on a quiet machine.
+        assert near(told[1], wait, percent, 500 * count), "wait"
+        assert near(told[2], hold, percent, 500 * count), "hold"
+        assert near(told[3], longest, percent, 500 * count), "longest"
+        compared += 1
+    assert compared
+
+
+if sys.argv[1] == "--near":
+    compare(sys.argv[2], sys.argv[3], float(sys.argv[4]))
+else:
+    for each in rows(sys.argv[1], sys.argv[2]):
+        print(*(each[key] for key in sys.argv[3:]))

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_lock_test.c - what a segment says of locks: sums, percentiles, who waits for whom; and no
+ * byte of it may crash or hang the report.
+ */
+#include "test/test.h"
+
+#include <stdio.h>
+
+#include "report/lock_section.h"
+#include "report/view.h"
+#include "test/unit/fake_segment.h"
+
+#define SIZE 65536
+#define BASE UINT64_C(0x7f0000000000)	/* of the segment in the process */
+
+static uint32_t spread(struct fake *fake, uint64_t ticks, uint64_t count)
+{
+	struct hp_spread *record = fake_take(fake, sizeof(*record));
+	unsigned group = hp_bucket_group(ticks);
+	uint64_t *counters = fake_take(fake, HP_GROUP_SIZE * 8);
+
+	record->groups[group] = (uint32_t)(fake_at(fake, counters) / HP_LINE);
+	counters[hp_bucket_place(ticks, group)] = count;
+	return (uint32_t)(fake_at(fake, record) / HP_LINE);
+}
+
+static struct hp_waiter *waiter_of(struct fake *fake, struct hp_lockset *set, uint32_t tid)
+{
+	struct hp_waiter *waiter = fake_take(fake, sizeof(*waiter));
+
+	waiter->state = HP_TAKEN;
+	waiter->tid = tid;
+	waiter->pid = FAKE_PID;
+	waiter->base = BASE;
+	waiter->next = set->waiters;
+	set->waiters = fake_at(fake, waiter);
+	return waiter;
+}
+
+static struct hp_use *use_of(struct fake *fake, struct hp_waiter *waiter,
+			     const struct hp_lock *lock)
+{
+	struct hp_use *use = fake_take(fake, sizeof(*use));
+
+	use->lock = fake_at(fake, lock);
+	use->next = waiter->uses;
+	waiter->uses = fake_at(fake, use);
+	return use;
+}
+
+static struct hp_lock *lock_of(struct fake *fake, struct hp_lockset *set,
+			       const struct hp_module *module, uint64_t address)
+{
+	struct hp_lock *lock = fake_take(fake, sizeof(*lock));
+
+	lock->kind = HP_LOCK_MUTEX;
+	lock->number = HP_LOCK_STATIC;
+	lock->module = fake_at(fake, module);
+	lock->address = address;
+	lock->next = set->locks;
+	set->locks = fake_at(fake, lock);
+	return lock;
+}
+
+static void hold(const struct fake *fake, struct hp_waiter *waiter, const struct hp_use *use,
+		 uint64_t address)
+{
+	waiter->held[0] = (struct hp_held){ .address = address,
+					    .use = BASE + fake_at(fake, use),
+					    .at = 0x10 };
+}
+
+/* Two threads, two locks: each has one and waits for the other one. */
+static void build(struct fake *fake)
+{
+	fake_init(fake, SIZE);
+	struct hp_object *object = fake_object(fake, "/nowhere/fake");
+	struct hp_process *process = fake_process(fake, FAKE_PID, object);
+	struct hp_module *module = fake_module(fake, process, object);
+	struct hp_lockset *set = fake_take(fake, sizeof(*set));
+	struct hp_lock *a = lock_of(fake, set, module, 0x100);
+	struct hp_lock *b = lock_of(fake, set, module, 0x200);
+	struct hp_waiter *one = waiter_of(fake, set, 1), *two = waiter_of(fake, set, 2);
+	struct hp_use *one_a = use_of(fake, one, a), *two_b = use_of(fake, two, b);
+	struct hp_use *two_a = use_of(fake, two, a);
+	struct hp_contest *contest = fake_take(fake, sizeof(*contest));
+	struct hp_order *order = fake_take(fake, sizeof(*order));
+
+	process->lockset = fake_at(fake, set);
+	one_a->count = 1000;
+	one_a->timed = 200;
+	one_a->timed_ticks = 20000;
+	one_a->drawn = 50;
+	one_a->drawn_ticks = 500;
+	one_a->hold_most = 100;
+	one_a->holds = spread(fake, 10, 800);
+	two_a->count = 100;
+	two_a->contended = 10;
+	two_a->wait_ticks = 5000;
+	two_a->wait_most = 500;
+	two_a->waits = spread(fake, 500, 10);
+	two_b->count = 1;
+	contest->use = fake_at(fake, two_a);
+	contest->holder = (uint32_t)(fake_at(fake, one) / HP_LINE);
+	contest->count = 10;
+	contest->ticks = 5000;
+	contest->most = 500;
+	two->contests = fake_at(fake, contest);
+	order->held = fake_at(fake, two_b);
+	order->taken = fake_at(fake, two_a);
+	two->orders = fake_at(fake, order);
+	hold(fake, one, one_a, 0xa0);
+	hold(fake, two, two_b, 0xb0);
+	one->lock = fake_at(fake, b);
+	one->address = 0xb0;
+	one->holder = 2;
+	one->since = FAKE_START + 7;
+	two->lock = fake_at(fake, a);
+	two->address = 0xa0;
+	two->holder = 1;
+	two->since = FAKE_START + 9;
+}
+
+static char *table_of(const struct fake *fake, char *sections)
+{
+	char *const environment[] = { sections, NULL };
+	struct hp_look look = { .width = 120 };
+	struct hp_settings settings;
+	struct hp_segment segment = HP_SEGMENT_NONE;
+	struct hp_report report;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	char *copy = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(copy, fake->base, SIZE);
+	segment.header = (struct hp_header *)copy;
+	segment.size = SIZE;
+	hp_settings_read(&settings, environment, NULL, NULL);
+	hp_report_init(&report, &segment, &settings, NULL, NULL);
+	hp_table_write(&report, &look, out);
+	hp_json_write(&report, false, out);
+	hp_report_release(&report);
+	fclose(out);
+	return text;
+}
+
+TEST(locks, sums_of_threads_and_what_was_drawn)
+{
+	struct hp_model model;
+	struct hp_locks locks;
+	struct fake fake;
+	struct hp_segment segment;
+
+	build(&fake);
+	segment = fake_segment(&fake);
+	hp_model_init(&model, &segment);
+	hp_locks_init(&locks, &model);
+	CHECK_EQ(locks.count, 2);
+	for (size_t i = 0; i < locks.count; i++) {
+		const struct hp_lock_sum *sum = &locks.rows[i].sums[HP_SIDE_ONLY];
+
+		if (locks.rows[i].at.address != 0x100)
+			continue;
+		CHECK_EQ(sum->count, 1100);
+		CHECK_EQ(sum->contended, 10);
+		/* 200 timed, and 800 like the 50 that were drawn, 10 ticks each. */
+		CHECK_NEAR(sum->hold_ticks, 20000 + 800 * 10, 0.1);
+		CHECK(sum->is_estimated);
+		/* 10 of 1100 waited. */
+		CHECK_NEAR(hp_lock_wait_percentile(sum, 99), 0, 0);
+		CHECK_NEAR(hp_lock_wait_percentile(sum, 99.5), 500, 5);
+		CHECK_NEAR(hp_lock_wait_percentile(sum, 100), 500, 0);
+	}
+	hp_locks_release(&locks);
+	hp_model_release(&model);
+}
+
+TEST(locks, a_circle_of_waits_is_a_deadlock)
+{
+	char sections[] = "HOTPATH_REPORT=waiting,lock_order,waits,mutexes";
+	struct fake fake;
+	char *text;
+
+	build(&fake);
+	text = table_of(&fake, sections);
+	CHECK(strstr(text, "note      deadlock: thread 2 waits for fake+0x100") ||
+	      strstr(text, "note      deadlock: thread 1 waits for fake+0x200"));
+	CHECK(strstr(text, "which thread 2 got at"));
+	CHECK(strstr(text, "which thread 1 got at"));
+	free(text);
+}
+
+TEST(locks, no_byte_crashes_or_hangs_the_report)
+{
+	char sections[] = "HOTPATH_REPORT=waiting,lock_order,waits,mutexes,rw_locks,conds";
+	uint64_t random = 1, first, end;
+	struct fake fake;
+
+	build(&fake);
+	first = fake_at(&fake, fake.base + HP_PAGE);
+	end = fake_header(&fake)->used;
+	for (int i = 0; i < 6000; i++) {
+		uint64_t at, value;
+
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+		at = first + (random >> 33) % (end - first);
+		value = (uint64_t)(unsigned char)fake.base[at];
+		fake.base[at] = (char)(random >> 20);
+		free(table_of(&fake, sections));
+		/* One in four stays. */
+		if (i & 3)
+			fake.base[at] = (char)value;
+		if (i % 40 == 39)
+			build(&fake);
+	}
+	CHECK(end > first);
+}
