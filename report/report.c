@@ -49,8 +49,9 @@ static void set_many(struct hp_report *report, bool is_all)
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_section *section = &hp_section_table[i];
 
-		report->is_shown[i] = section->columns &&
-				      (is_all || !section->has_data || section->has_data(report));
+		report->is_shown[i] =
+			section->columns && ((is_all && !section->is_quiet) || !section->has_data ||
+					     section->has_data(report));
 	}
 }
 

@@ -612,8 +612,8 @@ static const struct hp_column path_columns[] = {
 #define LOCKS(name_, list, count, prefix) \
 	{ \
 		.key = name_, .json = name_, .route = "/" name_, .name = name_, .columns = (list), \
-		.column_count = (count), .describe = prefix##_describe, .fill = prefix##_fill, \
-		.has_data = prefix##_has_data, .empty = hp_locks_empty \
+		.column_count = (count), .is_quiet = true, .describe = prefix##_describe, \
+		.fill = prefix##_fill, .has_data = prefix##_has_data, .empty = hp_locks_empty \
 	}
 
 const struct hp_section hp_section_table[] = {

@@ -67,6 +67,7 @@ struct hp_section {
 	const struct hp_column *columns;	/* NULL = known by name, not recorded */
 	size_t column_count;
 	bool is_deep;	/* its first column is a tree */
+	bool is_quiet;	/* `all`, too, takes it only with data */
 	bool is_on_top;	/* its first row is told above the tables */
 	const char *(*describe)(const struct hp_report *report);
 	const char *(*note)(
