@@ -22,6 +22,7 @@
 
 #include "report/dwarf.h"
 #include "report/format.h"
+#include "report/frame.h"
 #include "report/legend.h"
 #include "report/map.h"
 #include "report/memory.h"
@@ -619,24 +620,39 @@ static char *spot_name(struct hp_symbols *symbols, const struct object *object,
 	return whole;
 }
 
-static void spot_source(struct hp_symbols *symbols, struct object *object,
-			struct hp_symbol_spot *spot)
+/* Lines of std::mutex and the like say nothing: the first one of the program's own does. */
+static bool is_of_system(const char *file)
 {
-	uint64_t address = spot->address;
-	Dwarf_Die *unit;
-	Dwarf_Line *line;
-	const char *file;
+	static const char *const parts[] = { "/usr/include/", "/lib/gcc/", "/include/c++/" };
 
-	if (spot->is_data || !object || !object->module)
-		return;
-	unit = unit_at(symbols, object, &address);
-	line = unit ? symbols->dw.dwarf_getsrc_die(unit, address) : NULL;
-	file = line ? symbols->dw.dwarf_linesrc(line, NULL, NULL) : NULL;
-	if (!file)
-		return;
-	spot->file = hp_text_clean(file);
-	symbols->dw.dwarf_lineno(line, &spot->line);
-	symbols->dw.dwarf_linecol(line, &spot->column);
+	for (size_t i = 0; file && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
+}
+
+static void spot_source(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
+{
+	struct hp_frame_line lines[HP_FRAMES_MOST];
+	size_t count = hp_frame_lines(symbols, spot->object, spot->address, lines, HP_FRAMES_MOST);
+	size_t chosen = 0;
+
+	while (chosen + 1 < count && is_of_system(lines[chosen].file))
+		chosen++;
+	if (chosen < count && is_of_system(lines[chosen].file))
+		chosen = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (i == chosen && lines[i].file) {
+			spot->file = hp_text_clean(lines[i].file);
+			spot->line = lines[i].line;
+		}
+		if (i == chosen && lines[i].name) {
+			free(spot->name);
+			spot->name = hp_text_clean(lines[i].name);
+		}
+		free(lines[i].name);
+		free(lines[i].file);
+	}
 }
 
 static void spot_find(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
@@ -658,7 +674,8 @@ static void spot_find(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
 	raw = spot_name(symbols, object, spot);
 	spot->name = hp_text_clean(raw);
 	free(raw);
-	spot_source(symbols, object, spot);
+	if (!spot->is_data && object && object->module)
+		spot_source(symbols, spot);
 }
 
 const struct hp_symbol_spot *hp_symbols_spot(struct hp_symbols *symbols, uint32_t object,
