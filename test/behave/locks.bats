@@ -238,3 +238,28 @@ asleep()
 	[ "$(wc -l <"$T/rows")" = 1 ]
 	grep -q -E '(first second|second first) .*forwards .*backwards|second first .*backwards .*forwards' "$T/rows"
 }
+
+@test "locks: an instrumented function that waits is named" {
+	compile calls <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+void waiter(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
+void *thread(void *arg) { pthread_barrier_wait(&both); waiter(); return arg; }
+int main(void)
+{
+	pthread_t other;
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_mutex_lock(&mutex);
+	pthread_create(&other, NULL, thread, NULL);
+	pthread_barrier_wait(&both);
+	usleep(200000);
+	pthread_mutex_unlock(&mutex);
+	return pthread_join(other, NULL);
+}
+END
+	with_us calls
+	rows waits object function holder | tee "$T/rows"
+	grep -q '^mutex waiter main (calls.c:[0-9]*)$' "$T/rows"
+}

@@ -3,7 +3,8 @@
 #
 # locks.sh - ns of lock and release that find the lock free, in a process of
 # several threads: without us, with us, and with us where no section of locks is
-# asked for; then the mean ns between two acquisitions of threads on one mutex.
+# asked for; then the CPU ns of an acquisition of threads on one mutex, with the
+# 500 ns of work around it.
 # Budgets: 1.5 x a free pair; 1.05 x under contention and for a pipe.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
