@@ -20,6 +20,7 @@
 
 #include "report/calls.h"
 #include "report/command.h"
+#include "report/export.h"
 #include "report/input.h"
 #include "report/keep.h"
 #include "report/live.h"
@@ -61,6 +62,7 @@ enum {
 	FLAG_CALLEES,
 	FLAG_TREE,
 	FLAG_FOLDED,
+	FLAG_EXPORT,
 	FLAG_LEAST,
 	FLAG_SESSION
 };
@@ -75,6 +77,7 @@ static const struct option others[] = {
 	{ "callees", required_argument, NULL, FLAG_CALLEES },
 	{ "tree", no_argument, NULL, FLAG_TREE },
 	{ "folded", no_argument, NULL, FLAG_FOLDED },
+	{ "export", required_argument, NULL, FLAG_EXPORT },
 	{ "least", required_argument, NULL, FLAG_LEAST },
 	{ "session", required_argument, NULL, FLAG_SESSION },
 	{ "help", no_argument, NULL, 'h' },
@@ -91,6 +94,7 @@ struct ask {
 	enum hp_calls_kind calls;	/* asked instead of the sections */
 	const char *function;	/* about this one */
 	double least;	/* percent of the time that a row of these must have */
+	hp_export_writer export;	/* samples for another tool, instead of a report; NULL = no */
 	bool is_folded;	/* collapsed stacks instead of a report */
 	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
 	char default_values[HP_DEFAULTS_MOST];	/* their words */
@@ -120,6 +124,7 @@ static const char usage_text[] =
 	"      --tree             the whole call tree\n"
 	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
+	"      --export=FORMAT    samples of the CPU for other tools: firefox, folded, pprof\n"
 	"  -h, --help             this\n\n"
 	"Each option above --session has a HOTPATH_ variable; the option wins.\n";
 
@@ -198,6 +203,15 @@ static bool calls_ask(struct ask *ask, enum hp_calls_kind kind, const char *func
 	return true;
 }
 
+static bool export_ask(struct ask *ask, const char *format)
+{
+	ask->export = hp_export_find(format);
+	if (!ask->export)
+		fprintf(stderr, "hotpath report: --export: '%s' is no format; %s\n", format,
+			hp_export_formats);
+	return ask->export != NULL;
+}
+
 /* False = it is wrong, which was told. */
 static bool option_take(struct ask *ask, int letter)
 {
@@ -214,6 +228,8 @@ static bool option_take(struct ask *ask, int letter)
 		return calls_ask(ask, HP_CALLS_TREE, NULL);
 	case FLAG_FOLDED:
 		return ask->is_folded = true;
+	case FLAG_EXPORT:
+		return export_ask(ask, optarg);
 	case FLAG_SESSION:
 		ask->session = optarg;
 		return true;
@@ -424,11 +440,32 @@ static int end(struct hp_report *report, const struct ask *ask)
 	return status;
 }
 
+static int export(struct hp_report *report, const struct ask *ask)
+{
+	int fd, error;
+
+	if (!report->model.sampling.record.samples) {
+		fprintf(stderr, "hotpath report: there is nothing to export: %s\n",
+			hp_cpu_empty(report));
+		return HP_EXIT_FAILED;
+	}
+	fd = open_output(ask);
+	error = ask->export(report, fd);
+	if (fd > 2 && close(fd) != 0 && !error)
+		error = -errno;
+	if (error)
+		fprintf(stderr, "hotpath report: the profile cannot be written: %s\n",
+			strerror(-error));
+	return error ? HP_EXIT_FAILED : 0;
+}
+
 /* Somebody asks about a run. */
 static int show(struct hp_report *report, const struct ask *ask)
 {
 	int fd, status;
 
+	if (ask->export)
+		return export(report, ask);
 	if (ask->settings.format == HP_FORMAT_NONE)
 		return 0;
 	if (ask->calls &&

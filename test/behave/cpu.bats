@@ -314,3 +314,56 @@ offcpu()
 	[ "$(offcpu "sum(r['blocked_ns'] for r in raw) >= 700e6 * 2 - 250e6")" = True ]
 	[ "$(offcpu "sum(r['waits'] for r in raw) >= 24")" = True ]
 }
+
+# What each function has itself, in µs: "WORK INLINED".
+work_of_report()
+{
+	value "(rows['work']['samples_us'], rows['inlined']['samples_us'])"
+}
+
+@test "cpu: exports have the numbers of the report" {
+	needs_perf
+	profile "$T/known" 200 thread
+	numbers=$(work_of_report)
+	"$HP_BUILD/hotpath" report --export folded -o "$T/folded"
+	[ "$(python3 - "$T/folded" <<-'END'
+		import sys
+		own = {}
+		for line in open(sys.argv[1]):
+		    stack, number = line.rstrip("\n").rsplit(" ", 1)
+		    name = stack.split(";")[-1]
+		    own[name] = own.get(name, 0) + int(number)
+		print((own["work"], own["inlined"]))
+	END
+	)" = "$numbers" ]
+	grep -q ";run;heavy;work " "$T/folded"
+	"$HP_BUILD/hotpath" report --export firefox -o "$T/profile.gz"
+	python3 "$ROOT/test/behave/check_profile.py" "$T/profile.gz" >"$T/own"
+	cat "$T/own"
+	# The event holds each sample's time, so only the last part of a µs may differ.
+	python3 - "$T/own" "$numbers" <<-'END'
+		import ast, sys
+		own = {name: int(number) for number, name in
+		       (line.rstrip("\n").split(" ", 1) for line in open(sys.argv[1]))}
+		work, inlined = ast.literal_eval(sys.argv[2])
+		assert abs(own["work"] - work) <= work / 900, own
+		assert abs(own["inlined"] - inlined) <= inlined / 900, own
+	END
+	"$HP_BUILD/hotpath" report --export pprof -o "$T/pprof"
+	if command -v go >/dev/null; then
+		go tool pprof -raw "$T/pprof" >"$T/raw"
+		grep -q "cpu/nanoseconds" "$T/raw"
+		go tool pprof -top "$T/pprof" 2>"$T/err" | grep -q " work$"
+	fi
+	gzip -t "$T/pprof"
+}
+
+@test "cpu: what cannot be exported is told" {
+	run "$HP_BUILD/hotpath" report --export magic
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"'magic' is no format; firefox|folded|pprof"* ]]
+	HOTPATH_CPU=off "$HP_RUN" "$T/known" 1 2>/dev/null
+	run "$HP_BUILD/hotpath" report --export folded
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"there is nothing to export: "*"HOTPATH_CPU=off"* ]]
+}
