@@ -573,6 +573,11 @@ bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char
 
 	if (kind != HP_CALLS_TREE) {
 		calls.function = find(report, name, complain, context);
+		if (calls.function == HP_NONE && !report->has_functions) {
+			if (complain)
+				complain(context, calls_empty(report));
+			return false;
+		}
 		if (calls.function == HP_NONE) {
 			char *line = hp_xprintf("no function that was called fits '%s'; "
 						"--sort=name --limit=0 shows them",

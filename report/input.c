@@ -55,7 +55,7 @@ static bool is_plain(int fd)
 	struct stat status;
 
 	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	       pread(fd, &magic, sizeof(magic), 0) >= 2 && (magic & 0xffff) != 0x8b1f;
+	       pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == HP_MAGIC;
 }
 
 static bool read_kept(struct hp_input *input, const char *path, int fd)

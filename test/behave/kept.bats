@@ -290,6 +290,8 @@ kept_nowhere()
 	record HOTPATH_SEGMENT_PATH="$BATS_TEST_TMPDIR/segment" -- "$T/app"
 	again - <"$(files)" | cmp - "$BATS_TEST_TMPDIR/json"
 	cat "$(files)" | again - | cmp - "$BATS_TEST_TMPDIR/json"
+	gzip -dc "$(files)" >"$BATS_TEST_TMPDIR/unpacked"
+	again "$BATS_TEST_TMPDIR/unpacked" | cmp - "$BATS_TEST_TMPDIR/json"
 	again "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/plain"
 	cat "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"
 	gzip -c "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"

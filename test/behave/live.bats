@@ -8,7 +8,8 @@ load helper
 setup_file()
 {
 	compile session <"$ROOT/test/behave/programs/session.c"
-	# Calls tick every 5 ms: N times; for ever (0); with SIGTERM ignored (i), or answered (h).
+	# Calls tick every 5 ms: N times; for ever (0); with SIGTERM ignored (i), or answered (h);
+	# in a child that it leaves behind (f), when a file is there.
 	compile ticker <<'END'
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +24,15 @@ int main(int argc, char **argv)
 	char how = argc > 2 ? argv[2][0] : 'd';
 	if (how == 'i') signal(SIGTERM, SIG_IGN);
 	if (how == 'h') signal(SIGTERM, over);
-	if (how == 'f' && fork()) { tick(); return 0; }
+	if (how == 'f') {
+		int ends[2];
+		char byte = 0;
+		if (pipe(ends) < 0) return 1;
+		if (fork()) { tick(); return read(ends[0], &byte, 1) != 1; }
+		tick();
+		if (write(ends[1], &byte, 1) != 1) return 1;
+	}
+	while (argc > 3 && access(argv[3], F_OK) < 0) usleep(5000);
 	puts("up");
 	fflush(stdout);
 	for (int i = 0; (!count || i < count) && !is_over; i++) tick();
@@ -116,11 +125,13 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 }
 
 @test "live: what outlives the program is in its file in the end, and there is one file" {
-	LD_PRELOAD=$HP_LIB "$T/ticker" 40 f >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err"
+	LD_PRELOAD=$HP_LIB "$T/ticker" 40 f "$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" \
+		2>"$BATS_TEST_TMPDIR/err" 3>&-
+	touch "$BATS_TEST_TMPDIR/go"
 	grep -q "still running" "$BATS_TEST_TMPDIR/err"
 	all_there()
 	{
-		[ "$("$hotpath" report -f json | calls tick)" = 41 ]
+		[ "$("$hotpath" report -f json | calls tick)" = 42 ]
 	}
 	eventually all_there
 	[ "$(find "$XDG_STATE_HOME" -type f | wc -l)" = 1 ]
