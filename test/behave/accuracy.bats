@@ -37,13 +37,17 @@ judge()
 	"$ROOT/test/behave/judge.py" "$@"
 }
 
+# In the long run the figures are shown, whatever they are.
 up_to_3()
 {
-	local try
+	local try status=1
 
 	for try in 1 2 3; do
-		echo "try $try: $*"
-		"$@" && return
+		echo "try $try: $*" >"$T/judged"
+		"$@" >>"$T/judged" && status=0
+		cat "$T/judged"
+		[ -z "$HP_TEST_FULL" ] || sed 's/^/# /' "$T/judged" >&3
+		[ $status != 0 ] || return 0
 	done
 	return 1
 }
@@ -53,13 +57,6 @@ percentiles()
 {
 	report "$T/r.json" exact "$HP_BUILD/truth/libhotpath.so" "$1" 1000000 &&
 		judge percentiles "$T/truth" "$T/r.json" "$T/accuracy" "$1"
-}
-
-# totals ALLOWED_PERCENT
-totals()
-{
-	report "$T/r.json" adaptive "$HP_BUILD/truth/libhotpath.so" mix 2000000 &&
-		judge totals "$1" "$T/truth" "$T/r.json" "$T/accuracy"
 }
 
 scale()
@@ -147,11 +144,6 @@ parent()
 
 @test "adaptive: totals of functions that matter are of the right order" {
 	up_to_3 scale
-}
-
-@test "adaptive: totals of functions that matter are within 2 % or 1 ns a call" {
-	only_in_full
-	up_to_3 totals 2
 }
 
 @test "adaptive: 94 % of the printed intervals hold the truth" {

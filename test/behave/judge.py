@@ -3,20 +3,20 @@
 """judge.py COMMAND ... - sets a JSON report beside what really was.
 
   percentiles TRUTH REPORT PROGRAM NAME   percentiles of all durations of a function
-  totals ALLOWED_PERCENT TRUTH REPORT PROGRAM    of functions that take 5 % of the time or more
-  scale TRUTH REPORT PROGRAM              the same totals are of the right order
+  scale TRUTH REPORT PROGRAM              totals of functions that take 5 % of the time or more are of
+                                          the right order
   inside TRUTH REPORT PROGRAM             "IN ALL", rows of functions inside their interval
   stall REPORT SAID CALLS                 stalls in a child are told once
   wait REPORT SAID CALLS                  stalls of the function's own are told once
   parent NS ALLOWED_PERCENT REPORT...     the least total of parent() beside NS
+  cost NS SAID REPORT                     most of what the hooks cost is not in parent()'s total
   known ALLOWED_PERCENT SAID REPORT       times of all functions, on a clock that the program made
   intervals SAID REPORT                   "IN ALL", as inside
   ranks P50=ALLOWED_PERCENT,... SAID REPORT    percentiles
-  cost NS SAID REPORT                     most of what the hooks cost is not in parent()'s total
 
 SAID is what the program printed: durations that it measured itself.  `scale`, `stall`, `wait` and
-`cost` compare within one run and one machine, so they hold however slow or busy it is; `totals` and
-`parent` have figures of a quiet one.
+`cost` compare within one run and one machine, so they hold however slow or busy it is; `parent`
+has figures of a quiet one.
 
 TRUTH is what a library built with HP_TRUTH wrote (preload/truth.c): sums by address, and in
 TRUTH.log the durations of all calls.  PROGRAM is linked without PIE, so that its symbols are its
@@ -109,13 +109,6 @@ def near_enough(name, calls, was, told, allowed):
           f" ({100 * (told / was - 1):+.2f} %, {(told - was) / calls:+.2f} ns a call,"
           f" allowed {allowed / calls:.2f}) {verdict(near)}")
     return near
-
-
-def totals(allowed_percent, truth_path, report_path, program):
-    """Within so many %, or half as many ns a call where a call takes less than 50 ns."""
-    rows, _ = of_weight(truth_path, report_path, program)
-    return all([near_enough(name, calls, was, told, float(allowed_percent) * max(
-        0.01 * was, 0.5 * calls if was / calls < 50 else 0)) for name, calls, was, told in rows])
 
 
 # Calls below a call of the function, of those functions that only have short ones below them.
@@ -278,7 +271,7 @@ def ranks(allowed, said_path, report_path):
 
 
 COMMANDS = {command.__name__: command
-            for command in (percentiles, totals, scale, inside, stall, wait, parent, cost, known,
+            for command in (percentiles, scale, inside, stall, wait, parent, cost, known,
                             intervals, ranks)}
 
 if __name__ == "__main__":
