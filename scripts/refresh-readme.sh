@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
 report=$(mktemp) || exit 1
 trap 'rm -f "$report"' EXIT
-COLUMNS=80 HOTPATH_OUTPUT_PATH=$report HOTPATH_PERCENTILES=50,95 HOTPATH_FUNCTIONS_LIMIT=12 \
+COLUMNS=80 HOTPATH_OUTPUT_PATH=$report HOTPATH_PERCENTILES=50,95 HOTPATH_LIMIT=8 \
 	"$B/hotpath-run" "$B/demo/lua" test/examples/demo.lua 10 >/dev/null || exit
 awk -v report="$report" '
 	/^<!-- demo -->/ {
