@@ -254,8 +254,7 @@ static uint32_t function_of_row(struct build *b, uint64_t offset)
 	struct hp_row row;
 
 	if (!offset || !hp_reader_copy(reader, offset, &row, sizeof(row)) || !row.function ||
-	    !hp_reader_copy(reader, (uint64_t)row.function * HP_LINE, &function,
-			    sizeof(function)))
+	    !hp_reader_copy(reader, (uint64_t)row.function * HP_LINE, &function, sizeof(function)))
 		return HP_NONE;
 	place = place_of(b, function.module, function.address);
 	for (uint32_t i = 0; i < b->model->function_count; i++)

@@ -288,8 +288,8 @@ static QUIET void print_truth(void)
 	static const double ranks[] = { 50, 90, 95, 99, 99.9 };
 
 	for (int i = 0; i < truth_count; i++)
-		printf("truth %s %lu %lu %lu\n", truths[i]->name, truths[i]->calls, truths[i]->total,
-		       truths[i]->self);
+		printf("truth %s %lu %lu %lu\n", truths[i]->name, truths[i]->calls,
+		       truths[i]->total, truths[i]->self);
 	qsort(durations, duration_count, sizeof(durations[0]), by_size);
 	for (size_t i = 0; duration_count && i < sizeof(ranks) / sizeof(ranks[0]); i++)
 		printf("percentile %g %lu\n", ranks[i],
