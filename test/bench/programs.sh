@@ -6,7 +6,8 @@
 #
 #   plain      not instrumented
 #   empty      instrumented; the hooks are libc's, which do nothing
-#   adaptive   libhotpath.so
+#   default    libhotpath.so, with all that it records unasked
+#   adaptive   functions only, as are all of these
 #   exact      libhotpath.so with HOTPATH_TIMING=exact
 #   uftrace    uftrace record, data to memory
 #   gprof      compiled with -pg instead
@@ -80,8 +81,12 @@ once()
 	*) command_of "$program" instrumented ;;
 	esac
 	case $1 in
+	default)
+		HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$lib wall "${line[@]}"
+		;;
 	adaptive | exact)
-		HOTPATH_OUTPUT_FORMAT=none HOTPATH_TIMING=$1 LD_PRELOAD=$lib wall "${line[@]}"
+		HOTPATH_KEEP=0 HOTPATH_REPORT=functions-timing,calltree HOTPATH_OUTPUT_FORMAT=none \
+			HOTPATH_TIMING=$1 LD_PRELOAD=$lib wall "${line[@]}"
 		;;
 	uftrace)
 		wall uftrace record --no-libcall --no-event --max-stack=10240 -d "$memory/uftrace" "${line[@]}"
@@ -97,7 +102,7 @@ row()
 	local kind
 
 	printf '%-10s%8s' "$program" "$(reckon "${least[plain]} * 1000" %.0f)"
-	for kind in empty adaptive exact uftrace gprof; do
+	for kind in empty default adaptive exact uftrace gprof; do
 		printf '%10s' "$(ratio $kind plain)"
 	done
 	printf '  |'
@@ -149,7 +154,7 @@ touched()
 		"$(segment_refused "$file")"
 }
 
-kinds="plain empty adaptive exact gprof"
+kinds="plain empty default adaptive exact gprof"
 have uftrace && kinds="$kinds uftrace"
 queries | sed "s/WORK/$work/" >"$memory/queries.sql"
 there= told_rows=
@@ -158,7 +163,7 @@ for program in lua5.4 sqlite3; do
 done
 echo "wall time of a whole run, least of ${ROUNDS:-3}; beside the plain program, and beside"
 echo "the instrumented one without a library"
-printf '%-10s%8s%10s%10s%10s%10s%10s  |%10s%10s%10s\n' program 'plain ms' empty adaptive exact \
+printf '%-10s%8s%10s%10s%10s%10s%10s%10s  |%10s%10s%10s\n' program 'plain ms' empty default adaptive exact \
 	uftrace gprof adaptive exact uftrace
 for program in $there; do
 	# shellcheck disable=SC2086
