@@ -70,7 +70,7 @@ static const struct flag flags[] = {
 	{ "exact", 0, "HOTPATH_TIMING", NULL, "exact", "time every call, none at random" },
 	{ "limit", 'n', "HOTPATH_LIMIT", "N", NULL, "rows of each section; 0 = all" },
 	{ "cpu", 0, "HOTPATH_CPU", "SOURCE", NULL,
-	  "CPU samples: auto, perf, timer, samply or off" },
+	  "CPU samples: auto, perf or off" },
 	{ "only", 0, "HOTPATH_ONLY", "NAME", NULL, "record only processes of this name" },
 	{ "no-follow", 0, "HOTPATH_NO_FOLLOW", NULL, "1", "do not record child processes" },
 	{ "color", 0, "HOTPATH_COLOR", "WHEN", NULL, "auto, always or never" },

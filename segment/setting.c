@@ -64,7 +64,7 @@ const struct hp_setting hp_setting_table[] = {
 	  HP_LOGS_MOST, "last calls kept for each function" },
 	{ "HOTPATH_THREADS_INTERVAL_MS", HP_SETTING_COUNT, AT(threads_interval_ms), "250",
 	  "10 to 3600000", 10, 3600000, "time between two looks at the threads" },
-	{ "HOTPATH_CPU", HP_SETTING_CHOICE, AT(cpu), "auto", "auto|perf|timer|samply|off", 0, 0,
+	{ "HOTPATH_CPU", HP_SETTING_CHOICE, AT(cpu), "auto", "auto|perf|off", 0, 0,
 	  "who takes samples of the CPU" },
 	{ "HOTPATH_CPU_HZ", HP_SETTING_COUNT, AT(cpu_hz), "999", "1 to 20000", 1, 20000,
 	  "samples for each second of CPU time" },
