@@ -129,7 +129,7 @@ static struct hp_frame *frame_at(struct hp_local *me, uintptr_t cfa)
 	struct hp_frame *f;
 
 	/* Another stack than that of the last hook. */
-	if (cfa < me->low || cfa > me->stack->high)
+	if (cfa < me->stack->low || cfa > me->stack->high)
 		return NULL;
 	if (me->top[-1].cfa < cfa)
 		hp_function_leave_below(cfa);

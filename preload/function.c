@@ -694,7 +694,8 @@ static void switch_note(struct hp_local *me)
 	uint64_t lost = now - me->last_clock;
 
 	hp_marginal_stop(me);
-	if (is_call(me, f) && row != me->root && f->weight != 1 && lost > usual) {
+	if (is_call(me, f) && row != me->root && (f->weight & ~HP_WEIGHT_RESULT) != 1 &&
+	    lost > usual) {
 		f->child += (lost - usual) << HP_FINE_BITS;
 		row->self_timed += (int64_t)((lost - usual) << HP_FINE_BITS);
 	}
