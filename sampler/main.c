@@ -53,6 +53,7 @@
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
+#define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled unasked */
 #define ALONE_NS UINT64_C(200000000)	/* between questions whether the session is over */
 #define FALLBACK_MS 20	/* between looks at the end word, where there is no thread for it */
 #define STACK_SIZE (128 << 10)
@@ -77,6 +78,7 @@ struct sampler {
 	uint64_t look_ns;	/* when the next one is due */
 	uint64_t noted_ns;	/* when the clock was noted */
 	uint64_t scan_ns;	/* when the records are to be looked at again; 0 = with the next look */
+	uint64_t sample_ns;	/* when sampling begins; 0 = it has, or never does */
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
 };
@@ -340,12 +342,35 @@ static void look(struct sampler *sampler)
 	sampler->look_ns = hp_clock_raw_ns() + (uint64_t)wait_ms * 1000000;
 }
 
+/*
+ * Opening counters takes a helper that has just started longer than a short
+ * program runs, and its report would wait for that.  Who asks for samples gets
+ * all of them.
+ */
+static uint64_t sample_delay(const struct hp_settings *settings)
+{
+	const char *report = settings->report ? settings->report : "";
+	bool is_asked = settings->cpu == HP_CPU_PERF || strstr(report, "functions-cpu") ||
+			strstr(report, "offcpu");
+
+	return is_asked ? 0 : SAMPLE_DELAY_NS;
+}
+
+static void sample_if_due(struct sampler *sampler, uint64_t now)
+{
+	if (!sampler->sample_ns || now < sampler->sample_ns || sampler->root != ROOT_RUNS)
+		return;
+	sampler->sample_ns = 0;
+	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
+}
+
 /* What is due.  A bit early for the clock, so that it goes along with every fourth look. */
 static void do_due(struct sampler *sampler)
 {
 	uint64_t now = hp_clock_raw_ns();
 
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
+	sample_if_due(sampler, now);
 	if (sampler->root != ROOT_ENDED)
 		hp_perf_read(&sampler->perf);
 	if (now >= sampler->look_ns)
@@ -366,6 +391,8 @@ static int patience(const struct sampler *sampler)
 	uint64_t due = sampler->look_ns < clock_ns ? sampler->look_ns : clock_ns;
 	if (sampler->scan_ns && sampler->scan_ns < due)
 		due = sampler->scan_ns;
+	if (sampler->sample_ns && sampler->root == ROOT_RUNS && sampler->sample_ns < due)
+		due = sampler->sample_ns;
 	if (sampler->deadline.due_ns && sampler->deadline.due_ns < due)
 		due = sampler->deadline.due_ns;
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&
@@ -426,7 +453,7 @@ int main(void)
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
 		root_ends(&sampler, -1, true);	/* it was faster than us */
 	else
-		hp_perf_start(&sampler.perf, sampler.members.root_pid, sampler.epoll, EVENT_RING);
+		sampler.sample_ns = hp_clock_raw_ns() + sample_delay(&sampler.settings);
 	run(&sampler);
 	if (is_wanted_again(&sampler.settings) &&
 	    hp_members_outlived(&sampler.members, sampler.reported_ticks))

@@ -303,6 +303,52 @@ static int process_open(struct hp_perf *perf, uint32_t pid)
 	return a.error ? a.error : a.count ? 0 : -ESRCH;
 }
 
+static void children_open(struct hp_perf *perf, uint32_t pid);
+
+/*
+ * What a thread had forked before it got its events inherited none.  What it
+ * forks now does, and a record in the rings tells of it: so the rings are read
+ * between the list and the look at what is known.
+ */
+static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
+{
+	char path[64], list[4096];
+	char *next = list;
+
+	hp_proc_task_path(path, pid, tid, "children");
+	if (hp_proc_read(path, list, sizeof(list)) <= 0)
+		return;
+	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+	for (;;) {
+		uint32_t child = (uint32_t)strtoul(next, &next, 10);
+
+		if (!child)
+			return;
+		if (!hp_space_known(&perf->samples.spaces, child)) {
+			hp_space_of(&perf->samples.spaces, child);
+			process_open(perf, child);
+		}
+		children_open(perf, child);
+	}
+}
+
+static void children_open(struct hp_perf *perf, uint32_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+
+	hp_proc_path(path, pid, "task");
+	DIR *folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (tid)
+			children_of_thread(perf, pid, tid);
+	}
+	if (folder)
+		closedir(folder);
+}
+
 static size_t ring_size(const struct hp_settings *settings)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -360,6 +406,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
 	}
+	children_open(perf, pid);
 }
 
 /* ---- reading ---- */
@@ -459,6 +506,9 @@ void hp_perf_read(struct hp_perf *perf)
 
 void hp_perf_finish(struct hp_perf *perf)
 {
+	if (perf->record && !perf->is_open && perf->record->fault == HP_SAMPLING_FINE)
+		fail(perf, perf->settings->cpu == HP_CPU_OFF ? HP_SAMPLING_OFF : HP_SAMPLING_GONE,
+		     0);
 	if (perf->is_open)
 		hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
 }

@@ -213,7 +213,7 @@ shares_are_right()
 
 @test "cpu: a value that is no source is told" {
 	HOTPATH_CPU=magic run "$HP_RUN" true
-	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|timer|samply|off"* ]]
+	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|off"* ]]
 }
 
 # Waits of known number and least length, each for another thing.
@@ -255,6 +255,9 @@ waits_are_known()
 			char c;
 			(void)!pipe(ends);
 			(void)!pipe(ready);
+			/* Meanwhile the counters are opened. */
+			for (int i = 0; i < 30; i++)
+				usleep(10000);
 			pthread_create(&thread, NULL, hold, NULL);
 			(void)!read(ready[0], &c, 1);
 			locks();
@@ -280,22 +283,57 @@ offcpu()
 	END
 }
 
-@test "cpu: waits, by function and by what they are for" {
-	needs_perf
+# Counters are opened beside the program, which may wait before that on a busy machine: so a try
+# may come too late for the first wait, but not each of them.
+in_one_of_5()
+{
+	local try
+
+	for try in 1 2 3 4 5; do
+		"$@" && return
+	done
+	return 1
+}
+
+waits_have_places()
+{
 	waits_are_known env
 	offcpu "raw"
-	if [ "$(offcpu "any(r['name'] == '<no stack>' and r['waits'] > 20 for r in raw)")" = True ]; then
-		skip "the kernel may not be sampled here; the time has no place"
-	fi
-	[ "$(offcpu "of('sleeps', 'sleep')['waits']")" = 20 ]
-	[ "$(offcpu "of('sleeps', 'sleep')['blocked_ns'] >= 200e6")" = True ]
-	[ "$(offcpu "of('hold', 'sleep')['waits']")" = 2 ]
-	[ "$(offcpu "of('hold', 'sleep')['blocked_ns'] >= 500e6")" = True ]
-	[ "$(offcpu "of('locks', 'lock')['waits'] >= 1")" = True ]
-	[ "$(offcpu "of('reads', 'pipe')['waits']")" = 1 ]
+	[ "$(offcpu "any(r['name'] == '<no stack>' and r['waits'] > 20 for r in raw)")" = False ] ||
+		return 77
+	[ "$(offcpu "of('sleeps', 'sleep')['waits']")" = 20 ] &&
+		[ "$(offcpu "of('sleeps', 'sleep')['blocked_ns'] >= 200e6")" = True ] &&
+		[ "$(offcpu "of('hold', 'sleep')['waits']")" = 2 ] &&
+		[ "$(offcpu "of('hold', 'sleep')['blocked_ns'] >= 500e6")" = True ] &&
+		[ "$(offcpu "of('locks', 'lock')['waits'] >= 1")" = True ] &&
+		[ "$(offcpu "of('reads', 'pipe')['waits']")" = 1 ]
+}
+
+@test "cpu: waits, by function and by what they are for" {
+	local status=0
+
+	needs_perf
+	waits_have_places || status=$?
+	[ $status != 77 ] || skip "the kernel may not be sampled here; the time has no place"
+	[ $status = 0 ] || in_one_of_5 waits_have_places
+}
+
+# By somebody who may not see the kernel: 77 = nothing at all.
+times_are_told()
+{
+	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
+		HOTPATH_OUTPUT_PATH="$other/json" setpriv --reuid=65534 --regid=65534 \
+		--clear-groups "$other/hotpath-run" "$other/waits"
+	cp "$other/json" "$T/json"
+	grep -q "not permitted" "$T/json" && return 77
+	# 20 sleeps of 10 ms, 2 of 500 ms together, and waits for them by the other thread.
+	[ "$(offcpu "sum(r['blocked_ns'] for r in raw) >= 700e6 * 2 - 250e6")" = True ] &&
+		[ "$(offcpu "sum(r['waits'] for r in raw) >= 24")" = True ]
 }
 
 @test "cpu: the time of waits is told to an ordinary user too" {
+	local status=0
+
 	needs_perf
 	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
 	# The folder of the tests is not for everybody.
@@ -304,15 +342,11 @@ offcpu()
 	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/waits" "$other" 2>/dev/null || true
 	chmod -R a+rX "$other"
 	chmod 777 "$other"
-	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
-		HOTPATH_OUTPUT_PATH="$other/json" setpriv --reuid=65534 --regid=65534 \
-		--clear-groups "$other/hotpath-run" "$other/waits"
-	cp "$other/json" "$T/json"
+	times_are_told || status=$?
+	[ $status = 0 ] || [ $status = 77 ] || { in_one_of_5 times_are_told && status=0; }
 	rm -rf "$other"
-	grep -q "not permitted" "$T/json" && skip "perf_event_open is not for ordinary users here"
-	# 20 sleeps of 10 ms, 2 of 500 ms together, and waits for them by the other thread.
-	[ "$(offcpu "sum(r['blocked_ns'] for r in raw) >= 700e6 * 2 - 250e6")" = True ]
-	[ "$(offcpu "sum(r['waits'] for r in raw) >= 24")" = True ]
+	[ $status != 77 ] || skip "perf_event_open is not for ordinary users here"
+	[ $status = 0 ]
 }
 
 # What each function has itself, in µs: "WORK INLINED".
