@@ -56,9 +56,8 @@ $(B)/hotpath-sampler: $(SAMPLER_O)
 $(B)/hotpath: $(REPORT_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
-$(B)/hotpath-run: scripts/hotpath-run
-	@mkdir -p $(@D)
-	$(Q)install -m 755 $< $@
+$(B)/hotpath-run: $(B)/hotpath	# looks at its name
+	$(Q)ln -f $< $@
 
 define compile
 	@mkdir -p $(@D)

@@ -237,7 +237,7 @@ static bool is_init(const char *comm)
 {
 	static const char names[] = " systemd init tini tini-static dumb-init docker-init "
 				    "podman-init catatonit s6-svscan runit runsvdir openrc-init "
-				    "pause finit dinit hotpath ";
+				    "pause finit dinit hotpath hotpath-run ";
 	char framed[64];
 
 	snprintf(framed, sizeof(framed), " %s ", comm);

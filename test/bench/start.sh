@@ -3,7 +3,7 @@
 #
 # start.sh - what is there before the first call and when there are none:
 #
-#   `hotpath-run true` against `true`, the report included;
+#   `hotpath-run true` against `true`, the report and the kept run included;
 #   a shell script of 1000 /bin/true as one session, with and without;
 #   the helper beside a program that does nothing, with 10 and with 1000
 #   threads: its share of a processor and how often it wakes up, over 20 s
@@ -11,8 +11,9 @@
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 idle=${IDLE:-20}
+export HOTPATH_KEEP=20 XDG_STATE_HOME=$out/state
 segment=$(mktemp -u -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)")
-trap 'rm -f "$segment" "$out/hyperfine.json"' EXIT
+trap 'rm -rf "$segment" "$out/hyperfine.json" "$XDG_STATE_HOME"' EXIT
 spawn='i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i + 1)); done'
 
 # median_ms COMMAND - of some runs, without a shell in between.
@@ -40,7 +41,7 @@ once()
 starts()
 {
 	turns "${ROUNDS:-5}" true run env preload
-	echo "ms of a start, least of ${ROUNDS:-5} medians of ${RUNS:-40}; budget: 6 ms more, report included"
+	echo "ms of a start, least of ${ROUNDS:-5} medians of ${RUNS:-40}; budget: 6 ms more, with report and kept run"
 	row 'hotpath-run true' run true
 	row 'LD_PRELOAD=libhotpath.so true' preload env
 }
