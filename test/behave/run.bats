@@ -142,3 +142,12 @@ fails_with()
 	[ "${#lines[@]}" -le 24 ]
 	[ "$(printf '%s\n' "${lines[@]}" | wc -L)" -le 80 ]
 }
+
+@test "run: the wrapper of the source tree" {
+	run -7 env B="$HP_BUILD" HOTPATH_OUTPUT_FORMAT=none "$ROOT/scripts/hotpath-run" sh -c 'exit 7'
+	ln -s "$ROOT/scripts/hotpath-run" "$T/linked"
+	run -0 env B="$HP_BUILD" HOTPATH_OUTPUT_FORMAT=none "$T/linked" echo 'two  words'
+	[ "$output" = 'two  words' ]
+	run -125 env B=nowhere PATH="/usr/bin:/bin" "$ROOT/scripts/hotpath-run" true
+	[[ "$output" == *"nowhere/hotpath"*"run make"* ]]
+}
