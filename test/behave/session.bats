@@ -10,6 +10,11 @@ setup_file()
 	compile session <"$ROOT/test/behave/programs/session.c"
 }
 
+teardown()
+{
+	[ -z "$place" ] || rm -rf "$place"
+}
+
 setup()
 {
 	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/report
@@ -164,10 +169,11 @@ same_as_bare()
 
 @test "session: an image that changed its user joins" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
-	chmod 755 "$T" "$BATS_TEST_TMPDIR"
-	mkdir -p "$BATS_RUN_TMPDIR" && chmod 755 "$BATS_RUN_TMPDIR" "${T%/*}"
-	setpriv --reuid=65534 --clear-groups "$T/session" 3 || [ $? = 3 ] || skip "no way to $T"
-	"$HP_RUN" setpriv --reuid=65534 --clear-groups "$T/session" 3 || status=$?
+	# The build may lie where nobody else gets in.
+	place=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	chmod 755 "$place"
+	cp "$HP_BUILD"/hotpath "$HP_RUN" "$HP_BUILD"/hotpath-sampler "$HP_LIB" "$T/session" "$place"
+	"$place/hotpath-run" setpriv --reuid=65534 --clear-groups "$place/session" 3 || status=$?
 	[ "$status" = 3 ]
 	has_ticks 100
 }
