@@ -345,11 +345,16 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 {
 	const char *note = section->note ? section->note(grid->report) : NULL;
 	bool is_cut = grid->list.shown < grid->list.total;
+	const char *what = section->describe(grid->report);
+	size_t length = strlen(section->name) + 3 + strlen(what) + 3 + (note ? strlen(note) : 0) +
+			(is_cut ? 12 : 0);
 
 	fprintf(out, "\n%s%s%s - %s", ink(grid->look, BOLD), section->name, ink(grid->look, PLAIN),
-		section->describe(grid->report));
+		what);
+	/* What does not fit beside it goes below it. */
 	if (note || is_cut)
-		fprintf(out, " (%s%s", note ? note : "", note && is_cut ? ", " : "");
+		fprintf(out, "%s(%s%s", length > (size_t)grid->look->width ? "\n" : " ",
+			note ? note : "", note && is_cut ? ", " : "");
 	if (is_cut)
 		fprintf(out, "%zu/%zu", grid->list.shown, grid->list.total);
 	fputs(note || is_cut ? ")\n" : "\n", out);
