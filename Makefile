@@ -70,6 +70,8 @@ $(B)/obj/%.o: %.c
 	$(call compile,$(OBJ))
 $(B)/san/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED))
+# Read by the assembler.
+$(B)/obj/report/asset.o $(B)/san/report/asset.o: $(wildcard report/web/*)
 $(B)/libhp.a: $(PARTS_O) $(GUEST_O)
 	$(Q)rm -f $@ && ar rcsP $@ $^
 # The C library first: it has _exit, wait and others that preload/ stands in for.

@@ -188,7 +188,7 @@ static const struct hp_frame_line *told_frame(struct hp_alloc_view *view,
 	return &place->frames[place->count - 1];
 }
 
-static const char *mark_name(uint32_t mark)
+const char *hp_alloc_mark_name(uint32_t mark)
 {
 	switch (mark) {
 	case HP_STEP_CUT:
@@ -225,7 +225,7 @@ static char *site_name(struct hp_report *report, const struct row *row)
 	int callers = 0;
 
 	if (step->mark || row->step == 0)
-		return hp_xstrdup(mark_name(step->mark));
+		return hp_xstrdup(hp_alloc_mark_name(step->mark));
 	place = hp_frames_lines(view->frames, step->object, step->address);
 	frame = told_frame(view, place);
 	name = short_name(report, frame->name);
@@ -238,7 +238,7 @@ static char *site_name(struct hp_report *report, const struct row *row)
 		char *longer;
 
 		step = &view->alloc.steps[at];
-		name = step->mark ? hp_xstrdup(mark_name(step->mark))
+		name = step->mark ? hp_xstrdup(hp_alloc_mark_name(step->mark))
 				  : short_name(report, place_of(view, at)->name);
 		longer = hp_xprintf("%s \342\206\220 %s", whole, name);
 		callers = is_main(name) ? NAME_CALLERS : callers;
@@ -641,7 +641,7 @@ void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry
 		if (step->mark) {
 			cJSON *mark = cJSON_CreateObject();
 
-			cJSON_AddStringToObject(mark, "function", mark_name(step->mark));
+			cJSON_AddStringToObject(mark, "function", hp_alloc_mark_name(step->mark));
 			cJSON_AddItemToArray(array, mark);
 			continue;
 		}

@@ -22,6 +22,9 @@ const struct hp_alloc *hp_alloc_of(const struct hp_report *report);
 /* The names of its steps; NULL as above. */
 struct hp_frames *hp_alloc_frames(struct hp_report *report);
 
+/* What a step that is no code is called. */
+const char *hp_alloc_mark_name(uint32_t mark);
+
 /* What section.c's table names. */
 #define HP_ALLOC_SITE_COLUMNS 14
 #define HP_ALLOC_FUNCTION_COLUMNS 16

@@ -10,11 +10,15 @@
 
 #include "report/cpu.h"
 
-/* Writes to the descriptor.  Returns 0 or -errno. */
-typedef int (*hp_export_writer)(struct hp_report *report, int fd);
+struct hp_export {
+	const char *name;
+	int (*write)(struct hp_report *report, int fd);	/* 0 or -errno */
+	const char *(*missing)(
+		struct hp_report *report);	/* why there is nothing to write; NULL = there is */
+};
 
 /* NULL = there is no format of this name. */
-hp_export_writer hp_export_find(const char *format);
+const struct hp_export *hp_export_find(const char *format);
 
 /* Names of the formats, with | between them. */
 extern const char hp_export_formats[];
@@ -22,5 +26,6 @@ extern const char hp_export_formats[];
 int hp_export_folded(struct hp_report *report, int fd);	/* export_folded.c */
 int hp_export_pprof(struct hp_report *report, int fd);	/* export_pprof.c */
 int hp_export_firefox(struct hp_report *report, int fd);	/* export_firefox.c */
+int hp_export_flamegraph(struct hp_report *report, int fd);	/* export_flamegraph.c */
 
 #endif

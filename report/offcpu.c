@@ -49,7 +49,7 @@ static bool is_kernel(const struct hp_report *report, uint32_t stack)
 	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL;
 }
 
-static const char *cause_of(const struct hp_report *report, uint32_t stack)
+const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack)
 {
 	for (; stack && is_kernel(report, stack);
 	     stack = report->model.sampling.stacks[stack].parent) {
@@ -136,7 +136,7 @@ static struct hp_offcpu *offcpu_of(struct hp_report *report)
 	for (uint32_t i = 0; i < sampling->stack_count; i++)
 		if (sampling->stacks[i].waits)
 			row_add(report->offcpu, function_of(report, i),
-				i ? cause_of(report, i) : "-", &sampling->stacks[i]);
+				i ? hp_offcpu_cause(report, i) : "-", &sampling->stacks[i]);
 	return report->offcpu;
 }
 

@@ -21,6 +21,9 @@ struct hp_offcpu {
 	size_t room;
 };
 
+/* What a stack of the model waited for, as its kernel functions tell; needs hp_report_cpu. */
+const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
+
 void hp_offcpu_free(struct hp_offcpu *offcpu);
 
 #define HP_OFFCPU_COLUMNS 6

@@ -94,7 +94,7 @@ struct ask {
 	enum hp_calls_kind calls;	/* asked instead of the sections */
 	const char *function;	/* about this one */
 	double least;	/* percent of the time that a row of these must have */
-	hp_export_writer export;	/* samples for another tool, instead of a report; NULL = no */
+	const struct hp_export *export;	/* for another tool, instead of a report; NULL = no */
 	bool is_folded;	/* collapsed stacks instead of a report */
 	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
 	char default_values[HP_DEFAULTS_MOST];	/* their words */
@@ -124,7 +124,7 @@ static const char usage_text[] =
 	"      --tree             the whole call tree\n"
 	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
-	"      --export=FORMAT    samples of the CPU for other tools: firefox, folded, pprof\n"
+	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof\n"
 	"  -h, --help             this\n\n"
 	"Each option above --session has a HOTPATH_ variable; the option wins.\n";
 
@@ -442,15 +442,15 @@ static int end(struct hp_report *report, const struct ask *ask)
 
 static int export(struct hp_report *report, const struct ask *ask)
 {
+	const char *missing = ask->export->missing(report);
 	int fd, error;
 
-	if (!report->model.sampling.record.samples) {
-		fprintf(stderr, "hotpath report: there is nothing to export: %s\n",
-			hp_cpu_empty(report));
+	if (missing) {
+		fprintf(stderr, "hotpath report: there is nothing to export: %s\n", missing);
 		return HP_EXIT_FAILED;
 	}
 	fd = open_output(ask);
-	error = ask->export(report, fd);
+	error = ask->export->write(report, fd);
 	if (fd > 2 && close(fd) != 0 && !error)
 		error = -errno;
 	if (error)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * asset.c - see asset.h.  The assembler reads the files, by their names from the
+ * root of the tree; the Makefile says that this depends on them.
+ */
+#include "report/asset.h"
+
+#define ASSET(name, file) \
+	__asm__(".pushsection .rodata\n" \
+		".globl " #name "\n" \
+		".type " #name ", @object\n" #name ":\n" \
+		".incbin \"" file "\"\n" \
+		".byte 0\n" \
+		".size " #name ", . - " #name "\n" \
+		".popsection\n")
+
+ASSET(hp_asset_flame_js, "report/web/flame.js");
+ASSET(hp_asset_flame_css, "report/web/flame.css");

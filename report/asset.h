@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * asset.h - the files of report/web, which are in the command itself.
+ *
+ * flame.js draws what flame.h writes, into any element of any page: it defines
+ * hotpathFlame(element, data) and touches nothing else.  flame.css has its style.
+ */
+#ifndef HP_REPORT_ASSET_H
+#define HP_REPORT_ASSET_H
+
+/* Each is a text that ends with 0. */
+extern const char hp_asset_flame_js[];
+extern const char hp_asset_flame_css[];
+
+#endif

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# views.bats - what people look at: the flame-graph page, functions side by side, source lines.
+
+load helper
+
+# A name that is an element of a page, when nobody takes care.
+EVIL='</script><b id=evil>'
+
+setup_file()
+{
+	compile work -O2 -g <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		static volatile unsigned long sink;
+		__attribute__((noinline)) void spin(long n)
+		{
+			for (long i = 0; i < n; i++)
+				sink += (unsigned long)i * 7;
+		}
+		__attribute__((noinline)) void keep(size_t size)
+		{
+			char *p = malloc(size);
+			sink += (unsigned long)p;
+		}
+		__attribute__((noinline)) void outer(long n)
+		{
+			spin(n);
+			keep(1000);
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 50; i++)
+				outer(1000000);
+			keep(50000);
+			return 0;
+		}
+	END
+	objcopy --redefine-sym "spin=$EVIL" "$T/work"
+}
+
+# page NAME [VARIABLE=VALUE...] - runs the program, makes the page $T/NAME.html.
+page()
+{
+	local name=$1
+	shift
+	env "$@" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" HOTPATH_LIMIT=0 "$HP_RUN" "$T/work"
+	"$HP_BUILD/hotpath" report --export flamegraph -o "$T/$name.html"
+}
+
+# graphs NAME EXPRESSION - of the checked page, with g["cpu"]["own"]["main"].
+graphs()
+{
+	python3 "$ROOT/test/behave/check_flame.py" "$T/$1.html" >"$T/graphs" || return
+	python3 - "$T/graphs" "$T/json" "$2" <<-'END'
+		import json, sys
+		g = {one["key"]: one for one in map(json.loads, open(sys.argv[1]))}
+		r = json.load(open(sys.argv[2]))
+		print(eval(sys.argv[3]))
+	END
+}
+
+@test "flame graph: one page with the figures of the report, names escaped" {
+	page plain HOTPATH_CPU=off HOTPATH_REPORT=functions-timing,functions-alloc,alloc-sites,calltree
+	[ "$(graphs plain "list(g)")" = "['time', 'bytes', 'blocks', 'peak', 'left']" ]
+	[ "$(graphs plain "g['bytes']['own']['keep']")" = 100000 ]
+	[ "$(graphs plain "(g['blocks']['own']['keep'], g['left']['own']['keep'])")" = "(51, 100000)" ]
+	[ "$(graphs plain "'$EVIL' in g['time']['own']")" = True ]
+	# Own times of the tree, each rounded.
+	[ "$(graphs plain "abs(g['time']['whole'] - sum(n['self_ns'] for n in r['calltree']['tree'])) < 100")" = True ]
+	# What is drawn of it is not an element of the page's own.
+	! grep -q '<b id=evil>' "$T/plain.html"
+	"$HP_BUILD/hotpath" report --export folded >"$T/folded" 2>"$T/err" && false
+	grep -q "HOTPATH_CPU=off" "$T/err"
+}
+
+@test "flame graph: CPU as the collapsed stacks have it" {
+	page cpu HOTPATH_CPU=auto HOTPATH_REPORT=functions-cpu
+	"$HP_BUILD/hotpath" report --export folded -o "$T/folded" 2>"$T/err" || skip "$(cat "$T/err")"
+	sum=$(awk '{ sum += $NF } END { print sum }' "$T/folded")
+	# Each line is cut to whole microseconds.
+	lines=$(wc -l <"$T/folded")
+	graphs cpu "(g['cpu']['whole'], $sum, $lines)"
+	[ "$(graphs cpu "0 <= g['cpu']['whole'] / 1000 - $sum <= $lines + 1")" = True ]
+	[ "$(graphs cpu "g['cpu']['own']['$EVIL'] > 0.5 * g['cpu']['whole']")" = True ]
+}
+
+# in_browser NAME SCRIPT - the page's DOM after the script ran in it; what the script returns is its title.
+in_browser()
+{
+	sed 's|</body>||; s|</html>||' "$T/$1.html" >"$T/$1-driven.html"
+	printf '<script>document.title = JSON.stringify((() => { %s })());</script></body></html>\n' "$2" \
+		>>"$T/$1-driven.html"
+	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--user-data-dir="$T/chromium" --window-size=1000,800 --dump-dom \
+		"file://$T/$1-driven.html" 2>"$T/chromium.err" >"$T/dom"
+	sed -n 's|.*<title>\(.*\)</title>.*|\1|p' "$T/dom"
+}
+
+@test "flame graph: a click zooms, a search finds, keys move, in a browser" {
+	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
+	page seen HOTPATH_CPU=off HOTPATH_REPORT=functions-timing,functions-alloc,alloc-sites,calltree
+	result=$(in_browser seen '
+		const boxes = () => [...document.querySelectorAll(".hpf-box")];
+		const named = (name) => boxes().find((b) => b.getAttribute("aria-label").startsWith(name + ":"));
+		const key = (key) => document.activeElement.dispatchEvent(
+			new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+		const search = document.querySelector("input[type=search]"), said = [];
+		const type = (text) => { search.value = text; search.dispatchEvent(new Event("input")); };
+		const graph = (key) => document.querySelector(`button[data-graph=${key}]`).click();
+		const wide = (name) => Math.round(parseFloat(named(name).style.width));
+		const before = wide("outer");
+		graph("bytes");
+		said.push(wide("outer") < before * 0.6);	// half of the bytes are not its
+		named("outer").click();
+		said.push(wide("outer") === wide("all threads"), !!named("keep"));
+		key("ArrowDown");
+		said.push(document.activeElement.textContent);
+		key("Escape");
+		said.push(wide("outer") < before * 0.6);
+		type("keep");
+		said.push(document.querySelector("[role=status]").textContent);
+		said.push(boxes().filter((b) => b.classList.contains("hpf-match")).length);
+		type("/^(/");
+		said.push(document.querySelector("[role=status]").textContent);
+		type("<b id");
+		graph("time");
+		said.push(named("<\/script><b id=evil>").textContent, document.getElementById("evil"));
+		return said;')
+	echo "$result"
+	[ "$result" = '[true,true,true,"keep",true,"2 found, 100.00% together",2,"nothing found","&lt;/script&gt;&lt;b id=evil&gt;",null]' ]
+}
+
+@test "flame graph: nothing that could be drawn is told" {
+	gcc -x c -o "$T/empty" - <<<'int main(void) { return 0; }'
+	HOTPATH_REPORT=threads HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/empty"
+	run "$HP_BUILD/hotpath" report --export flamegraph
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"there is nothing to export: "* ]]
+}
