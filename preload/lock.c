@@ -44,8 +44,9 @@ static void thread_end(void *data);
 
 void hp_lock_configure(const struct hp_settings *settings)
 {
-	static const char *const sections[] = { "mutexes",  "rw_locks", "conds",      "sems",
-						"barriers", "waits",	"lock_order", "waiting" };
+	static const char *const sections[] = { "mutexes",    "rw_locks", "conds",
+						"sems",	      "barriers", "waits",
+						"lock_order", "waiting",  "file_locks" };
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		hp_lock_is_wanted |= hp_settings_asks(settings, sections[i]);

@@ -113,7 +113,14 @@ struct hp_lock_call {
 	uint32_t kind;	/* enum hp_lock_kind */
 	uint32_t side;
 	uint32_t holder;	/* tid of the thread that has it, as far as the lock says; 0 = unknown */
+	int fd;	/* of a file lock */
 };
+
+/* Its holds are noted, so a waiter can find who has it; and in which order they are taken. */
+static inline bool hp_lock_is_holdable(uint32_t kind)
+{
+	return kind <= HP_LOCK_SPIN || kind == HP_LOCK_ONCE || kind == HP_LOCK_STREAM;
+}
 
 /* --- lock.c: a thread's life --- */
 
@@ -160,6 +167,12 @@ uint64_t hp_lock_record(const struct hp_lock_call *call);
 /* A lock is made or destroyed at an address. */
 void hp_lock_made(const struct hp_lock_call *call);
 void hp_lock_gone(uintptr_t address);
+
+/* The lock at an address is called so from now on. */
+void hp_lock_label(uintptr_t address, const char *label);
+
+/* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
+void hp_lock_file_name(int fd, char *name, size_t room);
 
 /* A module is gone: so are the locks in it, and the places of its code. */
 void hp_lock_forget(uintptr_t begin, uintptr_t end);
@@ -218,6 +231,9 @@ void hp_lock_released(struct hp_release *release);
 
 /* The release failed: the thread has the lock as before. */
 void hp_lock_keep(const struct hp_release *release);
+
+/* It was not waited for, after all. */
+void hp_wait_cancel(struct hp_wait *wait);
 
 /* What is not held is told at once.  `is_got`: not a timeout, nor an error. */
 void hp_wait_told(struct hp_wait *wait, bool is_got);

@@ -382,10 +382,10 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 	wait->use = use;
 	wait->since = hp_lock_clock(me);
 	hp_lock_reopen(me);
-	if (call->kind <= HP_LOCK_SPIN)
+	if (hp_lock_is_holdable(call->kind))
 		hp_lock_orders(me, use, call->caller);
 	hp_lock_shut(me);
-	if (call->kind <= HP_LOCK_SPIN)
+	if (hp_lock_is_holdable(call->kind))
 		holder = holder_of(call);
 	wait->contest = contest_get(me, &(struct contest_key){ (uint64_t)((char *)use - me->base),
 							       instrumented_row(), call->caller,
@@ -453,6 +453,12 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 	held->waited = now > wait->since ? now - wait->since : 1;
 	held->contest = (uintptr_t)wait->contest;
 	held->start = now;
+}
+
+void hp_wait_cancel(struct hp_wait *wait)
+{
+	if (is_waiting(wait))
+		wait_over(wait->me);
 }
 
 static uint64_t since(uint64_t now, uint64_t then)

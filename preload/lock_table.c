@@ -10,9 +10,11 @@
  * A static lock is known by its own address.  Any other one by its site, the
  * place that made it or used it first: the first HP_LOCKS_OF_SITE of them are
  * told apart by a number, all further ones are one record.  So a hundred
- * thousand short-lived mutexes take as much room as 64.
+ * thousand short-lived mutexes take as much room as 64.  Those that the program
+ * gave a label are one record for each label.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "preload/lock.h"
 #include "preload/module.h"
@@ -23,6 +25,7 @@
 #define HP_PROBES 32
 #define HP_SITES 10	/* log2 */
 #define HP_LOCKS_OF_SITE 64
+#define HP_LABEL_MOST 512	/* bytes of a label; what is longer is cut */
 #define HP_LOCKS_STATIC 2048	/* further ones are told by their sites */
 
 /* Only a place was noted, the lock was not used yet: a return address with this bit. */
@@ -31,12 +34,15 @@
 struct place {
 	_Atomic uint64_t address;	/* 0 = never used */
 	_Atomic uint64_t value;	/* offset of the hp_lock; HP_MADE | its site; 0 = none */
+	_Atomic uint64_t label;	/* offset of a hp_text: what the program calls it; 0 = nothing */
 };
 
 struct site {
 	_Atomic uint64_t key;	/* 0 = never used */
 	_Atomic uint32_t count;	/* locks so far */
 	_Atomic uint64_t more;	/* offset of the record for those beyond HP_LOCKS_OF_SITE */
+	_Atomic uint64_t
+		text;	/* offset of a hp_text: this is no place, but all locks of one label */
 };
 
 struct hp_lock_table {
@@ -178,12 +184,28 @@ static bool is_known_by_address(const struct hp_lock *lock)
 	return lock->module && lock->number == HP_LOCK_STATIC;
 }
 
+static const struct hp_text *text_at(uint64_t offset)
+{
+	return offset ? (const struct hp_text *)((char *)hp_segment.header + offset) : NULL;
+}
+
+static bool is_same_text(uint64_t a, uint64_t b)
+{
+	const struct hp_text *x = text_at(a), *y = text_at(b);
+
+	return x == y ||
+	       (x && y && x->length == y->length && memcmp(x->bytes, y->bytes, x->length) == 0);
+}
+
 static bool is_same(const struct hp_lock *a, const struct hp_lock *b)
 {
 	if (a->kind != b->kind || a->number != b->number)
 		return false;
 	if (is_known_by_address(a))
-		return a->address == b->address && object_of(a->module) == object_of(b->module);
+		return a->address == b->address && object_of(a->module) == object_of(b->module) &&
+		       is_same_text(a->label, b->label);
+	if (a->number == HP_LOCK_LABEL)
+		return is_same_text(a->label, b->label);
 	return a->site_address == b->site_address && a->is_made == b->is_made &&
 	       object_of(a->site_module) == object_of(b->site_module);
 }
@@ -230,6 +252,7 @@ static uint64_t record_new(const struct hp_lock *wanted)
 		lock->site_address = wanted->site_address;
 		lock->is_made = wanted->is_made;
 		lock->owner = wanted->owner;
+		lock->label = wanted->label;
 		hp_list_push(&set->locks, offset, &lock->next);
 	}
 	return offset;
@@ -256,13 +279,69 @@ static uint64_t record_more(struct hp_lock *wanted, struct site *site)
 
 	if (more)
 		return more;
-	wanted->number = HP_LOCK_MORE;
-	if (!site)
+	if (!wanted->label)
+		wanted->number = HP_LOCK_MORE;
+	if (!site && !wanted->label)
 		wanted->site_module = wanted->site_address = 0;
 	more = record_new(wanted);
 	if (site)
 		atomic_store_explicit(&site->more, more, memory_order_release);
 	return more;
+}
+
+/* --- labels --- */
+
+static uint64_t label_key(const char *label, size_t length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);	/* FNV-1a */
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)label[i]) * UINT64_C(0x100000001b3);
+	return hash | UINT64_C(1) << 63;	/* as no address is */
+}
+
+static struct site *site_of_label(struct hp_lock_table *table, uint64_t label)
+{
+	const struct hp_text *text = text_at(label);
+
+	return site_of(table, label_key(text->bytes, text->length));
+}
+
+/* Offset of the text, one for all labels that are equal; 0 = there are too many. */
+static uint64_t label_text(struct hp_lock_table *table, const char *label)
+{
+	size_t length = strnlen(label, HP_LABEL_MOST);
+	struct site *site = site_of(table, label_key(label, length));
+	uint64_t known = site ? atomic_load_explicit(&site->text, memory_order_acquire) : 0;
+	uint64_t made;
+
+	if (!site || known)
+		return known;
+	made = hp_text_new(label, length);
+	if (made && !atomic_compare_exchange_strong_explicit(
+			    &site->text, &known, made, memory_order_acq_rel, memory_order_acquire))
+		return known;
+	return made;
+}
+
+/* What the program calls it; a file lock is called as its file. */
+static uint64_t label_of(struct hp_lock_table *table, struct place *place,
+			 const struct hp_lock_call *call)
+{
+	char name[HP_LABEL_MOST];
+	uint64_t label;
+
+	if (!place)
+		return 0;
+	label = atomic_load_explicit(&place->label, memory_order_acquire);
+	if (label || call->kind != HP_LOCK_FILE)
+		return label;
+	hp_lock_file_name(call->fd, name, sizeof(name));
+	if (!name[0])
+		return 0;
+	label = label_text(table, name);
+	atomic_store_explicit(&place->label, label, memory_order_release);
+	return label;
 }
 
 /*
@@ -271,12 +350,14 @@ static uint64_t record_more(struct hp_lock *wanted, struct site *site)
  * is not told alone; nor is one that is met once, as threads are.
  */
 static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call *call,
-			 uintptr_t made, bool is_told_alone)
+			 struct place *place, uintptr_t made)
 {
+	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
 	uintptr_t at = made ? made : call->caller;
 	struct hp_lock wanted = { .kind = call->kind,
 				  .number = HP_LOCK_MORE,
 				  .is_made = made != 0,
+				  .label = label_of(table, place, call),
 				  .owner = hp_self->process->folded + 1 };
 	struct site *site;
 
@@ -285,6 +366,10 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 	if (wanted.module && is_told_alone && takes_static(table)) {
 		wanted.number = HP_LOCK_STATIC;
 		return record_new(&wanted);
+	}
+	if (wanted.label) {
+		wanted.number = HP_LOCK_LABEL;
+		return record_more(&wanted, site_of_label(table, wanted.label));
 	}
 	site = site_of(table, (uint64_t)at << 5 | call->kind << 1 | wanted.is_made);
 	if (site && is_told_alone)
@@ -324,8 +409,7 @@ uint64_t hp_lock_record(const struct hp_lock_call *call)
 		return value;
 	if (value && !(value & HP_MADE))
 		outdate(call->address);
-	made = describe(table, call, value & HP_MADE ? (uintptr_t)(value & ~HP_MADE) : 0,
-			place && call->kind < HP_LOCK_THREAD);
+	made = describe(table, call, place, value & HP_MADE ? (uintptr_t)(value & ~HP_MADE) : 0);
 	if (!made || !place)
 		return made;
 	if (!atomic_compare_exchange_strong_explicit(&place->value, &value, made,
@@ -356,6 +440,7 @@ void hp_lock_made(const struct hp_lock_call *call)
 
 	if (!place)
 		return;
+	atomic_store_explicit(&place->label, 0, memory_order_relaxed);
 	before = atomic_exchange_explicit(&place->value, call->caller | HP_MADE,
 					  memory_order_acq_rel);
 	if (before && !(before & HP_MADE))
@@ -370,8 +455,27 @@ void hp_lock_gone(uintptr_t address)
 
 	if (!place)
 		return;
+	atomic_store_explicit(&place->label, 0, memory_order_relaxed);
 	before = atomic_exchange_explicit(&place->value, 0, memory_order_acq_rel);
 	if (before && !(before & HP_MADE))
+		outdate(address);
+}
+
+/* What was done with it before stays where it is. */
+void hp_lock_label(uintptr_t address, const char *label)
+{
+	struct hp_lock_table *table = table_here(true);
+	struct place *place = table ? place_of(table, address, true) : NULL;
+	uint64_t value;
+
+	if (!place)
+		return;
+	value = atomic_load_explicit(&place->value, memory_order_acquire);
+	atomic_store_explicit(&place->label, label_text(table, label), memory_order_release);
+	/* Who makes it was noted, or it is met anew: then by who calls it so first. */
+	if (value && !(value & HP_MADE) &&
+	    atomic_compare_exchange_strong_explicit(&place->value, &value, 0, memory_order_acq_rel,
+						    memory_order_acquire))
 		outdate(address);
 }
 

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -93,7 +94,17 @@
 	X(int, pthread_join, (pthread_t, void **)) \
 	X(int, pthread_timedjoin_np, (pthread_t, void **, const struct timespec *)) \
 	X(int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *)) \
-	X(int, thrd_join, (thrd_t, int *))
+	X(int, thrd_join, (thrd_t, int *)) \
+	X(int, pthread_once, (pthread_once_t *, void (*)(void))) \
+	X(void, call_once, (once_flag *, void (*)(void))) \
+	X(int, flock, (int, int)) \
+	X(int, lockf, (int, int, off_t)) \
+	X(int, lockf64, (int, int, off64_t)) \
+	X(int, fcntl, (int, int, ...)) \
+	X(int, fcntl64, (int, int, ...)) \
+	X(void, flockfile, (FILE *)) \
+	X(int, ftrylockfile, (FILE *)) \
+	X(void, funlockfile, (FILE *))
 
 /* Called, and not stood in for. */
 #define HP_REAL_CALLED(Y) Y(void, pthread_testcancel, (void))

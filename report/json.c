@@ -27,7 +27,7 @@
 #include "report/section.h"
 #include "report/view.h"
 
-#define SHAPE_VERSION "0.30.3" /* of the crate whose shape this is */
+#define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
 #define TREE_MOST 1000	/* nodes written */
 
 static cJSON *whole_number(uint64_t number)
@@ -332,6 +332,7 @@ static const struct extra extras[] = {
 	{ "conds", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
 	{ "sems", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
 	{ "barriers", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
+	{ "file_locks", hp_lock_head_add, NULL, hp_file_lock_entry_add, NULL, NULL },
 	{ "waits", hp_lock_head_add, NULL, NULL, NULL, NULL },
 	{ "lock_order", hp_lock_head_add, NULL, NULL, NULL, NULL },
 	{ "waiting", hp_lock_head_add, NULL, NULL, NULL, NULL },

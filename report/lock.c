@@ -96,6 +96,8 @@ static struct hp_lock_place plain_place(struct build *b, uint64_t modules, uint6
 
 static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
 {
+	if (a->number == HP_LOCK_LABEL && b->number == HP_LOCK_LABEL)
+		return a->kind == b->kind && strcmp(a->label, b->label) == 0;
 	return a->kind == b->kind && a->number == b->number && a->is_made == b->is_made &&
 	       a->at.object == b->at.object && a->at.address == b->at.address &&
 	       a->site.object == b->site.object && a->site.address == b->site.address;
@@ -105,6 +107,11 @@ static uint64_t row_hash(const struct hp_lock_row *row)
 {
 	uint64_t hash = mix(mix(row->at.address, row->at.object), row->kind);
 
+	if (row->number == HP_LOCK_LABEL) {
+		for (const char *c = row->label; *c; c++)
+			hash = mix(hash, (unsigned char)*c);
+		return hash | 1;
+	}
 	return mix(mix(mix(hash, row->site.address), row->site.object), row->number) | 1;
 }
 
@@ -140,6 +147,15 @@ static uint32_t row_place(struct build *b, const struct hp_lock_row *row)
 	return *place = (uint32_t)locks->count;
 }
 
+/* One that was used before it got its label has two records. */
+static void keep_label(struct hp_lock_row *row, char *label)
+{
+	if (!row->label)
+		row->label = label;
+	else if (row->label != label)
+		free(label);
+}
+
 static void read_locks(struct build *b, uint64_t at)
 {
 	struct hp_lock record;
@@ -159,7 +175,11 @@ static void read_locks(struct build *b, uint64_t at)
 			row.site = place_of(b, record.site_module, record.site_address);
 			row.is_made = record.is_made != 0;
 		}
+		row.label = record.label ? hp_reader_text(&b->model->reader, record.label) : NULL;
+		if (row.number == HP_LOCK_LABEL && !row.label)
+			row.number = HP_LOCK_MORE;
 		place = row_place(b, &row);
+		keep_label(&b->locks->rows[place - 1], row.label);
 		b->locks->rows[place - 1].objects += record.objects;
 		if (record.number == HP_LOCK_STATIC && !b->locks->rows[place - 1].objects)
 			b->locks->rows[place - 1].objects = 1;
@@ -463,7 +483,7 @@ static void fold_sites(struct build *b)
 		struct hp_lock_row *more;
 
 		to[i] = i;
-		if (wanted.number >= HP_LOCK_STATIC)
+		if (wanted.number >= HP_LOCK_LABEL)
 			continue;
 		wanted.number = HP_LOCK_MORE;
 		to[i] = row_find(b, &wanted);
@@ -514,13 +534,18 @@ static void sort_orders(struct hp_locks *locks)
 }
 
 /* Of locks that are not told apart nothing can be said: they may be others each time. */
+static bool is_one(const struct hp_lock_row *row)
+{
+	return row->number != HP_LOCK_MORE && (row->number != HP_LOCK_LABEL || row->objects <= 1);
+}
+
 const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i)
 {
 	struct hp_lock_order wanted = { .held = locks->orders[i].taken,
 					.taken = locks->orders[i].held };
 
-	if (wanted.held == wanted.taken || locks->rows[wanted.held].number == HP_LOCK_MORE ||
-	    locks->rows[wanted.taken].number == HP_LOCK_MORE)
+	if (wanted.held == wanted.taken || !is_one(&locks->rows[wanted.held]) ||
+	    !is_one(&locks->rows[wanted.taken]))
 		return NULL;
 	return bsearch(&wanted, locks->orders, locks->order_count, sizeof(wanted), compare_orders);
 }
@@ -543,6 +568,8 @@ void hp_locks_init(struct hp_locks *locks, struct hp_model *model)
 
 void hp_locks_release(struct hp_locks *locks)
 {
+	for (size_t i = 0; i < locks->count; i++)
+		free(locks->rows[i].label);
 	for (size_t i = 0; i < locks->count; i++)
 		for (int side = 0; side < HP_SIDES; side++)
 			for (unsigned group = 0; group < HP_GROUPS; group++) {

@@ -45,6 +45,7 @@ struct hp_lock_row {
 	uint64_t objects;	/* how many this is */
 	struct hp_lock_place at;	/* of a static one; else address 0 */
 	struct hp_lock_place site;
+	char *label;	/* what the program calls it, the path of a file; NULL = none */
 	struct hp_lock_sum sums[HP_SIDES];
 };
 

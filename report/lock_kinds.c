@@ -10,24 +10,21 @@
 #include <string.h>
 
 #include "report/format.h"
-#include "report/lock_section.h"
+#include "report/lock_cells.h"
 #include "report/memory.h"
 
 #define UNUSED(x) (void)(x)
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
+#define CELL HP_LOCK_CELL
 
 static const struct hp_lock_sum *side(const void *row, enum hp_lock_side which)
 {
 	return &((const struct hp_lock_row *)row)->sums[which];
 }
 
-static void set_ticks(const struct hp_report *report, double ticks, struct hp_value *value)
-{
-	value->number = ticks * report->model.ns_per_tick;
-	value->is_unknown = ticks < 0;
-}
+#define ONLY(row) side(row, HP_SIDE_ONLY)
+#define POST(row) side(row, HP_SIDE_POST)
+#define READ(row) side(row, HP_SIDE_READ)
+#define WRITE(row) side(row, HP_SIDE_WRITE)
 
 CELL(cell_name)
 {
@@ -70,79 +67,10 @@ CELL(cell_objects)
 	value->number = (double)((const struct hp_lock_row *)row)->objects;
 }
 
-/* One getter for each (side, what): they are many and alike. */
-#define COUNT(name, which, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)side(row, which)->field; \
-	}
-#define TICKS(name, which, field) \
-	CELL(name) \
-	{ \
-		UNUSED(percentile); \
-		set_ticks(report, (double)side(row, which)->field, value); \
-	}
-#define WAIT_MEAN(name, which) \
-	CELL(name) \
-	{ \
-		const struct hp_lock_sum *sum = side(row, which); \
-		UNUSED(percentile); \
-		set_ticks(report, sum->count ? sum->wait_ticks / (double)sum->count : -1, value); \
-	}
-#define HOLD_MEAN(name, which) \
-	CELL(name) \
-	{ \
-		const struct hp_lock_sum *sum = side(row, which); \
-		uint64_t count = sum->drawn ? sum->count : sum->timed; \
-		UNUSED(percentile); \
-		set_ticks(report, count ? sum->hold_ticks / (double)count : -1, value); \
-		value->is_estimated = sum->is_estimated; \
-	}
-#define WAIT_PERCENTILE(name, which) \
-	CELL(name) \
-	{ \
-		set_ticks(report, hp_lock_wait_percentile(side(row, which), percentile), value); \
-	}
-#define HOLD_PERCENTILE(name, which) \
-	CELL(name) \
-	{ \
-		set_ticks(report, hp_lock_hold_percentile(side(row, which), percentile), value); \
-		value->is_estimated = side(row, which)->is_estimated; \
-	}
-
-COUNT(only_count, HP_SIDE_ONLY, count)
-COUNT(only_contended, HP_SIDE_ONLY, contended)
-COUNT(only_failed, HP_SIDE_ONLY, failed)
-COUNT(only_timeouts, HP_SIDE_ONLY, timeouts)
-TICKS(only_wait, HP_SIDE_ONLY, wait_ticks)
-TICKS(only_most, HP_SIDE_ONLY, wait_most)
-WAIT_MEAN(only_wait_mean, HP_SIDE_ONLY)
-WAIT_PERCENTILE(only_wait_percentile, HP_SIDE_ONLY)
-HOLD_PERCENTILE(only_hold_percentile, HP_SIDE_ONLY)
-COUNT(post_count, HP_SIDE_POST, count)
-COUNT(read_count, HP_SIDE_READ, count)
-COUNT(read_contended, HP_SIDE_READ, contended)
-COUNT(read_failed, HP_SIDE_READ, failed)
-COUNT(read_timeouts, HP_SIDE_READ, timeouts)
-TICKS(read_wait, HP_SIDE_READ, wait_ticks)
-TICKS(read_hold, HP_SIDE_READ, hold_ticks)
-TICKS(read_most, HP_SIDE_READ, wait_most)
-WAIT_MEAN(read_wait_mean, HP_SIDE_READ)
-HOLD_MEAN(read_hold_mean, HP_SIDE_READ)
-WAIT_PERCENTILE(read_wait_percentile, HP_SIDE_READ)
-HOLD_PERCENTILE(read_hold_percentile, HP_SIDE_READ)
-COUNT(write_count, HP_SIDE_WRITE, count)
-COUNT(write_contended, HP_SIDE_WRITE, contended)
-COUNT(write_failed, HP_SIDE_WRITE, failed)
-COUNT(write_timeouts, HP_SIDE_WRITE, timeouts)
-TICKS(write_wait, HP_SIDE_WRITE, wait_ticks)
-TICKS(write_hold, HP_SIDE_WRITE, hold_ticks)
-TICKS(write_most, HP_SIDE_WRITE, wait_most)
-WAIT_MEAN(write_wait_mean, HP_SIDE_WRITE)
-HOLD_MEAN(write_hold_mean, HP_SIDE_WRITE)
-WAIT_PERCENTILE(write_wait_percentile, HP_SIDE_WRITE)
-HOLD_PERCENTILE(write_hold_percentile, HP_SIDE_WRITE)
+HP_LOCK_CELLS(only, ONLY)
+HP_LOCK_CELLS(post, POST)
+HP_LOCK_CELLS(read, READ)
+HP_LOCK_CELLS(write, WRITE)
 
 #define NUMBER(key, getter) \
 	{ \
@@ -161,7 +89,7 @@ HOLD_PERCENTILE(write_hold_percentile, HP_SIDE_WRITE)
 #define WAITS \
 	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, only_wait_mean, false, false }, \
 		{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, only_wait_percentile, true, false }, \
-		{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, only_most, false, false }, \
+		{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, only_wait_most, false, false }, \
 		NUMBER("wait_total_ns", only_wait), NUMBER("objects", cell_objects)
 
 const struct hp_column hp_cond_columns[HP_COND_COLUMNS] = {
@@ -190,34 +118,48 @@ const struct hp_column hp_barrier_columns[HP_BARRIER_COLUMNS] = {
 	WAITS,
 };
 
+/* One side of a lock that has two: `key` is "read" or "write", `cell` begins its getters. */
+#define SIDE_WAITS(title, key, cell) \
+	{ title, key "_count", key "_count", HP_UNIT_COUNT, cell##_count, false, false }, \
+		{ NULL, key "_wait_avg", key "_wait_avg_ns", HP_UNIT_TIME, cell##_wait_mean, false, \
+		  false }, \
+		{ "Wait P", NULL, key "_wait_p", HP_UNIT_TIME, cell##_wait_percentile, true, false }, \
+	{ \
+		"Longest", NULL, key "_wait_max_ns", HP_UNIT_TIME, cell##_wait_most, false, false \
+	}
+
+#define SIDE_HOLDS(key, cell) \
+	{ NULL, key "_acquire_avg", key "_acquire_avg_ns", HP_UNIT_TIME, cell##_hold_mean, false, \
+	  false }, \
+	{ \
+		"Acq P", NULL, key "_acquire_p", HP_UNIT_TIME, cell##_hold_percentile, true, false \
+	}
+
+#define SIDE_NUMBERS(key, cell) \
+	NUMBER(key "_contended", cell##_contended), NUMBER(key "_wait_total_ns", cell##_wait), \
+		NUMBER(key "_failed_tries", cell##_failed), \
+		NUMBER(key "_timeouts", cell##_timeouts)
+
 const struct hp_column hp_rwlock_columns[HP_RWLOCK_COLUMNS] = {
 	HEAD("RwLock"),
-	{ "Reads", "read_count", "read_count", HP_UNIT_COUNT, read_count, false, false },
-	{ NULL, "read_wait_avg", "read_wait_avg_ns", HP_UNIT_TIME, read_wait_mean, false, false },
-	{ "Wait P", NULL, "read_wait_p", HP_UNIT_TIME, read_wait_percentile, true, false },
-	{ "Longest", NULL, "read_wait_max_ns", HP_UNIT_TIME, read_most, false, false },
-	{ NULL, "read_acquire_avg", "read_acquire_avg_ns", HP_UNIT_TIME, read_hold_mean, false,
-	  false },
-	{ "Acq P", NULL, "read_acquire_p", HP_UNIT_TIME, read_hold_percentile, true, false },
-	{ "Writes", "write_count", "write_count", HP_UNIT_COUNT, write_count, false, false },
-	{ NULL, "write_wait_avg", "write_wait_avg_ns", HP_UNIT_TIME, write_wait_mean, false,
-	  false },
-	{ "Wait P", NULL, "write_wait_p", HP_UNIT_TIME, write_wait_percentile, true, false },
-	{ "Longest", NULL, "write_wait_max_ns", HP_UNIT_TIME, write_most, false, false },
-	{ NULL, "write_acquire_avg", "write_acquire_avg_ns", HP_UNIT_TIME, write_hold_mean, false,
-	  false },
-	{ "Acq P", NULL, "write_acquire_p", HP_UNIT_TIME, write_hold_percentile, true, false },
-	NUMBER("read_contended", read_contended),
-	NUMBER("read_wait_total_ns", read_wait),
+	SIDE_WAITS("Reads", "read", read),
+	SIDE_HOLDS("read", read),
+	SIDE_WAITS("Writes", "write", write),
+	SIDE_HOLDS("write", write),
+	SIDE_NUMBERS("read", read),
 	NUMBER("read_acquire_total_ns", read_hold),
-	NUMBER("read_failed_tries", read_failed),
-	NUMBER("read_timeouts", read_timeouts),
-	NUMBER("write_contended", write_contended),
-	NUMBER("write_wait_total_ns", write_wait),
+	SIDE_NUMBERS("write", write),
 	NUMBER("write_acquire_total_ns", write_hold),
-	NUMBER("write_failed_tries", write_failed),
-	NUMBER("write_timeouts", write_timeouts),
 	NUMBER("objects", cell_objects),
+};
+
+/* How long they are held nobody knows: see preload/lock_file.c. */
+const struct hp_column hp_file_lock_columns[HP_FILE_LOCK_COLUMNS] = {
+	HEAD("File"),
+	SIDE_WAITS("Shared", "read", read),
+	SIDE_WAITS("Exclusive", "write", write),
+	SIDE_NUMBERS("read", read),
+	SIDE_NUMBERS("write", write),
 };
 
 /* --- lists --- */
@@ -295,6 +237,7 @@ static bool has(const struct hp_report *report, uint32_t kind)
 SECTION(conds, HP_LOCK_COND, "Condition variables: waits, signals, and from signal to wake-up.")
 SECTION(sems, HP_LOCK_SEM, "Semaphores.")
 SECTION(barriers, HP_LOCK_BARRIER, "Barriers: how long threads waited for the last one.")
+SECTION(file_locks, HP_LOCK_FILE, "Locks on files: flock, lockf, fcntl.")
 SECTION(rw_locks, HP_LOCK_RWLOCK, "RwLock wait & acquire time statistics.")
 
 /* --- JSON --- */
@@ -308,15 +251,16 @@ void hp_kind_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 				entry);
 }
 
+void hp_file_lock_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	hp_lock_identity_add(report, row, entry);
+	hp_lock_percentiles_add(report, READ(row), false, "read_wait_percentiles", entry);
+	hp_lock_percentiles_add(report, WRITE(row), false, "write_wait_percentiles", entry);
+}
+
 void hp_rwlock_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 {
-	const struct hp_lock_row *lock = row;
-	const struct hp_lock_sum *read = &lock->sums[HP_SIDE_READ];
-	const struct hp_lock_sum *write = &lock->sums[HP_SIDE_WRITE];
-
-	hp_lock_identity_add(report, lock, entry);
-	hp_lock_percentiles_add(report, read, false, "read_wait_percentiles", entry);
-	hp_lock_percentiles_add(report, write, false, "write_wait_percentiles", entry);
-	hp_lock_percentiles_add(report, read, true, "read_acquire_percentiles", entry);
-	hp_lock_percentiles_add(report, write, true, "write_acquire_percentiles", entry);
+	hp_file_lock_entry_add(report, row, entry);
+	hp_lock_percentiles_add(report, READ(row), true, "read_acquire_percentiles", entry);
+	hp_lock_percentiles_add(report, WRITE(row), true, "write_acquire_percentiles", entry);
 }

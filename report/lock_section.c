@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/format.h"
+#include "report/lock_cells.h"
 #include "report/map.h"
 #include "report/memory.h"
 
@@ -171,12 +172,13 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 	struct hp_text_cell cell;
 	char *site, *name;
 
-	if (lock->number == HP_LOCK_STATIC)
+	if (lock->number == HP_LOCK_STATIC && !lock->label)
 		return hp_xstrdup(
 			hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true)
 				->name);
-	site = site_text(hp_lock_site(report, lock));
-	if (lock->number == 0 || (lock->number == HP_LOCK_MORE && lock->objects < 2))
+	site = lock->label ? hp_xstrdup(lock->label) : site_text(hp_lock_site(report, lock));
+	if (lock->number == 0 || lock->number == HP_LOCK_LABEL ||
+	    (lock->number == HP_LOCK_MORE && lock->objects < 2))
 		return site;
 	if (lock->number == HP_LOCK_MORE)
 		name = hp_xprintf("%s\303\227%s", site, hp_format_count(&cell, lock->objects));
@@ -243,7 +245,7 @@ static const struct kind kinds[HP_LOCK_KINDS] = {
 	[HP_LOCK_BARRIER] = { "barrier", "pthread_barrier_t" },
 	[HP_LOCK_ONCE] = { "once", "pthread_once_t" },
 	[HP_LOCK_THREAD] = { "join", "pthread_t" },
-	[HP_LOCK_FILE] = { "file lock", "file" },
+	[HP_LOCK_FILE] = { "file", "file" },
 	[HP_LOCK_STREAM] = { "stream", "FILE" },
 };
 
@@ -253,6 +255,8 @@ const char *hp_lock_kind_text(uint32_t kind, uint32_t side)
 		return "rwlock read";
 	if (kind == HP_LOCK_RWLOCK && side == HP_SIDE_WRITE)
 		return "rwlock write";
+	if (kind == HP_LOCK_FILE)
+		return side == HP_SIDE_READ ? "file shared" : "file exclusive";
 	return kinds[kind < HP_LOCK_KINDS ? kind : 0].text;
 }
 
@@ -273,7 +277,8 @@ void hp_lock_list_cut(const struct hp_report *report, struct hp_list *list)
 
 static bool is_exclusive(const struct hp_lock_row *lock)
 {
-	return lock->kind == HP_LOCK_MUTEX || lock->kind == HP_LOCK_SPIN;
+	return lock->kind == HP_LOCK_MUTEX || lock->kind == HP_LOCK_SPIN ||
+	       lock->kind == HP_LOCK_STREAM;
 }
 
 /* Most time waited first, then the most used, then by name. */
@@ -317,21 +322,20 @@ static bool has_lines(const struct hp_report *report,
 
 /* --- columns of locks --- */
 
-#define LINE(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
+#define LINE HP_LOCK_CELL
+#define UNUSED HP_LOCK_UNUSED
 
 static const struct hp_lock_line *line_of(const void *row)
 {
 	return row;
 }
 
-static void set_ticks(const struct hp_report *report, double ticks, struct hp_value *value)
+static const struct hp_lock_sum *sum_of(const void *row)
 {
-	value->number = ticks * report->model.ns_per_tick;
-	value->is_unknown = ticks < 0;
+	return line_of(row)->sum;
 }
+
+HP_LOCK_CELLS(line, sum_of)
 
 LINE(line_name)
 {
@@ -365,87 +369,10 @@ LINE(line_source)
 	value->text = report->text;
 }
 
-#define COUNT(name, field) \
-	LINE(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)line_of(row)->sum->field; \
-	}
-
-COUNT(line_count, count)
-COUNT(line_contended, contended)
-COUNT(line_failed, failed)
-COUNT(line_timeouts, timeouts)
-
 LINE(line_objects)
 {
 	UNUSED(report), UNUSED(percentile);
 	value->number = (double)line_of(row)->lock->objects;
-}
-
-LINE(line_timed)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)(line_of(row)->sum->timed + line_of(row)->sum->drawn);
-}
-
-LINE(line_wait)
-{
-	UNUSED(percentile);
-	set_ticks(report, line_of(row)->sum->wait_ticks, value);
-}
-
-LINE(line_wait_average)
-{
-	const struct hp_lock_sum *sum = line_of(row)->sum;
-
-	UNUSED(percentile);
-	set_ticks(report, sum->count ? sum->wait_ticks / (double)sum->count : -1, value);
-}
-
-LINE(line_wait_percentile)
-{
-	set_ticks(report, hp_lock_wait_percentile(line_of(row)->sum, percentile), value);
-}
-
-LINE(line_wait_most)
-{
-	UNUSED(percentile);
-	set_ticks(report, (double)line_of(row)->sum->wait_most, value);
-}
-
-LINE(line_hold)
-{
-	UNUSED(percentile);
-	set_ticks(report, line_of(row)->sum->hold_ticks, value);
-	value->is_estimated = line_of(row)->sum->is_estimated;
-}
-
-/* Of holds that have ended, as far as they are known. */
-LINE(line_hold_average)
-{
-	const struct hp_lock_sum *sum = line_of(row)->sum;
-	uint64_t count = sum->drawn ? sum->count : sum->timed;
-
-	UNUSED(percentile);
-	set_ticks(report, count ? sum->hold_ticks / (double)count : -1, value);
-	value->is_estimated = sum->is_estimated;
-}
-
-LINE(line_hold_percentile)
-{
-	set_ticks(report, hp_lock_hold_percentile(line_of(row)->sum, percentile), value);
-	value->is_estimated = line_of(row)->sum->is_estimated;
-	value->is_bound = value->is_estimated && percentile >= 100;
-}
-
-LINE(line_hold_most)
-{
-	const struct hp_lock_sum *sum = line_of(row)->sum;
-
-	UNUSED(percentile);
-	set_ticks(report, sum->timed + sum->drawn ? (double)sum->hold_most : -1, value);
-	value->is_bound = sum->is_estimated;
 }
 
 const struct hp_column hp_mutex_columns[HP_MUTEX_COLUMNS] = {
@@ -456,11 +383,10 @@ const struct hp_column hp_mutex_columns[HP_MUTEX_COLUMNS] = {
 	{ "Locks", "count", "count", HP_UNIT_COUNT, line_count, false, false },
 	{ NULL, "sampled_count", "sampled_count", HP_UNIT_COUNT, line_timed, false, false },
 	{ "Waits", NULL, "contended", HP_UNIT_COUNT, line_contended, false, false },
-	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, line_wait_average, false, false },
+	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, line_wait_mean, false, false },
 	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, line_wait_percentile, true, false },
 	{ "Longest", NULL, "wait_max_ns", HP_UNIT_TIME, line_wait_most, false, false },
-	{ "Acq avg", "acquire_avg", "acquire_avg_ns", HP_UNIT_TIME, line_hold_average, false,
-	  false },
+	{ "Acq avg", "acquire_avg", "acquire_avg_ns", HP_UNIT_TIME, line_hold_mean, false, false },
 	{ "Acq P", NULL, "acquire_p", HP_UNIT_TIME, line_hold_percentile, true, false },
 	{ .raw = "wait_total_ns", .unit = HP_UNIT_NUMBER, .get = line_wait },
 	{ .raw = "acquire_total_ns", .unit = HP_UNIT_NUMBER, .get = line_hold },
@@ -566,13 +492,13 @@ LINE(wait_count)
 LINE(wait_total)
 {
 	UNUSED(percentile);
-	set_ticks(report, (double)wait_of(row)->ticks, value);
+	hp_lock_set_ticks(report, (double)wait_of(row)->ticks, value);
 }
 
 LINE(wait_most)
 {
 	UNUSED(percentile);
-	set_ticks(report, (double)wait_of(row)->most, value);
+	hp_lock_set_ticks(report, (double)wait_of(row)->most, value);
 }
 
 LINE(wait_share)
@@ -694,7 +620,7 @@ static void location_add(struct hp_report *report, const struct hp_lock_row *loc
 
 void hp_lock_identity_add(struct hp_report *report, const struct hp_lock_row *lock, cJSON *entry)
 {
-	cJSON_AddBoolToObject(entry, "has_custom_label", false);
+	cJSON_AddBoolToObject(entry, "has_custom_label", lock->label && lock->kind != HP_LOCK_FILE);
 	location_add(report, lock, entry);
 	add_whole(entry, "iter", lock->number < HP_LOCK_STATIC ? lock->number : 0);
 }

@@ -58,12 +58,14 @@ const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct
 #define HP_SEM_COLUMNS 14
 #define HP_BARRIER_COLUMNS 10
 #define HP_RWLOCK_COLUMNS 27
+#define HP_FILE_LOCK_COLUMNS 20
 extern const struct hp_column hp_order_columns[HP_ORDER_COLUMNS];
 extern const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS];
 extern const struct hp_column hp_cond_columns[HP_COND_COLUMNS];
 extern const struct hp_column hp_sem_columns[HP_SEM_COLUMNS];
 extern const struct hp_column hp_barrier_columns[HP_BARRIER_COLUMNS];
 extern const struct hp_column hp_rwlock_columns[HP_RWLOCK_COLUMNS];
+extern const struct hp_column hp_file_lock_columns[HP_FILE_LOCK_COLUMNS];
 extern const struct hp_column hp_mutex_columns[HP_MUTEX_COLUMNS];
 extern const struct hp_column hp_wait_columns[HP_WAIT_COLUMNS];
 
@@ -83,6 +85,7 @@ HP_LOCK_SECTION(conds);
 HP_LOCK_SECTION(sems);
 HP_LOCK_SECTION(barriers);
 HP_LOCK_SECTION(rw_locks);
+HP_LOCK_SECTION(file_locks);
 HP_LOCK_SECTION(waiting);
 HP_LOCK_SECTION(lock_order);
 
@@ -104,6 +107,7 @@ void hp_lock_percentiles_add(struct hp_report *report, const struct hp_lock_sum 
 void hp_lock_head_add(struct hp_report *report, struct cJSON *list);
 void hp_mutex_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_kind_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
+void hp_file_lock_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_rwlock_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 
 #endif

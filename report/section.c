@@ -697,6 +697,7 @@ const struct hp_section hp_section_table[] = {
 	LOCKS("conds", hp_cond_columns, HP_COND_COLUMNS, hp_conds),
 	LOCKS("sems", hp_sem_columns, HP_SEM_COLUMNS, hp_sems),
 	LOCKS("barriers", hp_barrier_columns, HP_BARRIER_COLUMNS, hp_barriers),
+	LOCKS("file_locks", hp_file_lock_columns, HP_FILE_LOCK_COLUMNS, hp_file_locks),
 	LOCKS("waits", hp_wait_columns, HP_WAIT_COLUMNS, hp_waits),
 	LOCKS("lock_order", hp_order_columns, HP_ORDER_COLUMNS, hp_lock_order),
 	LOCKS("waiting", hp_waiting_columns, HP_WAITING_COLUMNS, hp_waiting),

@@ -552,14 +552,15 @@ enum hp_lock_kind {
 	HP_LOCK_BARRIER = 6,
 	HP_LOCK_ONCE = 7,
 	HP_LOCK_THREAD = 8,	/* pthread_join and its kin */
-	HP_LOCK_FILE = 9,	/* flock, lockf, fcntl */
+	HP_LOCK_FILE = 9,	/* flock, lockf, fcntl: waits and counts, no holds */
 	HP_LOCK_STREAM = 10,	/* flockfile */
 	HP_LOCK_KINDS
 };
 
 /*
  * A lock is known by its own address where that lies in an object (a static
- * one), else by its site, the place that made it or used it first, and a number.
+ * one), else by its label, else by its site, the place that made it or used it
+ * first, and a number.
  */
 struct hp_lock {
 	uint64_t next;	/* set once */
@@ -575,16 +576,18 @@ struct hp_lock {
 
 	_Atomic uint64_t signalled;	/* any thread: ticks of the last signal to somebody */
 	_Atomic uint64_t waiting;	/* any thread: how many wait now; conditions, semaphores */
-	uint64_t reserved[6];
+	uint64_t label;	/* set once: offset of a hp_text; what the program calls it, a file's path; 0 = none */
+	uint64_t reserved[5];
 };
 
 #define HP_LOCK_MORE UINT32_MAX	/* all further ones of its site */
 #define HP_LOCK_STATIC (UINT32_MAX - 1)	/* the one at `address` in `module` */
+#define HP_LOCK_LABEL (UINT32_MAX - 2)	/* all that have its `label` */
 
 /* What a thread does with a lock; each side is a use of its own. */
 enum hp_lock_side {
 	HP_SIDE_ONLY = 0,	/* locks it, waits for it */
-	HP_SIDE_READ = 1,	/* of a rwlock */
+	HP_SIDE_READ = 1,	/* of a rwlock, a file */
 	HP_SIDE_WRITE = 2,
 	HP_SIDE_POST = 3,	/* signals a condition, posts a semaphore: `count` only */
 	HP_SIDES
