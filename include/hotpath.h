@@ -31,6 +31,10 @@
  *	HOTPATH_RESULT(text);	the text (const char *) goes to the log entry of the
  *				current call, if that is timed; copied, up to 120 bytes.
  *				It is evaluated only when there is a library
+ *	HOTPATH_LOCK(object, label);	what locks and waits say of this lock: a mutex,
+ *				rwlock, condition, semaphore, ..., of any interface;
+ *				after it was made, before it is used.  All that have one
+ *				label are one row.  `label` (const char *) is copied
  *	HOTPATH_SKIP		before a function: the compiler shall not instrument it
  *	HOTPATH_DEFAULTS(text);	outside of functions, in the program: settings that
  *				hold unless flag or environment say otherwise,
@@ -86,6 +90,9 @@ HOTPATH_IMPORT_ void hotpath_block_enter(struct hotpath_block *block);
 HOTPATH_IMPORT_ void hotpath_block_leave(struct hotpath_block *block);
 HOTPATH_IMPORT_ void hotpath_name(struct hotpath_block *name);
 HOTPATH_IMPORT_ void hotpath_result(const char *text);
+HOTPATH_IMPORT_ void hotpath_label(int what, const void *object, const char *label);
+
+#define HOTPATH_LABEL_LOCK 1	/* what an `object` of hotpath_label is: the address of a lock */
 
 /*
  * One in each program and each library, not seen outside.  In a library ld.so
@@ -93,13 +100,14 @@ HOTPATH_IMPORT_ void hotpath_result(const char *text);
  * undefined weak symbol for 0 once and for all; so the library, when it starts,
  * looks for the note that leads here.  Note: distance to this struct, and how
  * many pointers there are.  A header with more of them gives it another name
- * than hotpath_hooks_1: objects compiled with either may be linked together.
+ * than hotpath_hooks_2: objects compiled with either may be linked together.
  */
 struct hotpath_hooks {
 	void (*volatile enter)(struct hotpath_block *block);
 	void (*volatile leave)(struct hotpath_block *block);
 	void (*volatile name)(struct hotpath_block *name);
 	void (*volatile result)(const char *text);
+	void (*volatile label)(int what, const void *object, const char *label);
 };
 
 #define HOTPATH_NOTE_HOOKS 1	/* types of the notes called "hotpath" */
@@ -116,10 +124,10 @@ struct hotpath_hooks {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_1;
-__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_1 = { hotpath_block_enter,
-								     hotpath_block_leave,
-								     hotpath_name, hotpath_result };
+extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_2;
+__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_2 = {
+	hotpath_block_enter, hotpath_block_leave, hotpath_name, hotpath_result, hotpath_label
+};
 #ifdef __cplusplus
 }
 #endif
@@ -129,7 +137,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 	"\t.balign 4\n"
 	"\t.long 8, 8, 1\n"
 	"\t.asciz \"hotpath\"\n"
-	"\t.long hotpath_hooks_1 - ., 4\n"
+	"\t.long hotpath_hooks_2 - ., 5\n"
 	"\t.popsection");
 #endif
 
@@ -151,7 +159,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 
 static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block *block)
 {
-	void (*enter)(struct hotpath_block *) = hotpath_hooks_1.enter;
+	void (*enter)(struct hotpath_block *) = hotpath_hooks_2.enter;
 
 	if (__builtin_expect(enter != HOTPATH_NULL_, 0))
 		enter(block);
@@ -160,7 +168,7 @@ static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block
 
 static HOTPATH_INLINE_ void hotpath_leave_(struct hotpath_block *block)
 {
-	void (*leave)(struct hotpath_block *) = hotpath_hooks_1.leave;
+	void (*leave)(struct hotpath_block *) = hotpath_hooks_2.leave;
 
 	if (__builtin_expect(leave != HOTPATH_NULL_, 0))
 		leave(block);
@@ -174,7 +182,7 @@ static HOTPATH_INLINE_ void hotpath_leave_scope_(struct hotpath_block *const *bl
 /* Once for each place: the library sets `key` when it is done. */
 static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 {
-	void (*call)(struct hotpath_block *) = hotpath_hooks_1.name;
+	void (*call)(struct hotpath_block *) = hotpath_hooks_2.name;
 
 	if (__builtin_expect(call != HOTPATH_NULL_, 0) &&
 	    __atomic_load_n(&name->key, __ATOMIC_RELAXED) == HOTPATH_NULL_)
@@ -202,9 +210,17 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 
 #define HOTPATH_RESULT(text) \
 	do { \
-		void (*hotpath_result_)(const char *) = hotpath_hooks_1.result; \
+		void (*hotpath_result_)(const char *) = hotpath_hooks_2.result; \
 		if (__builtin_expect(hotpath_result_ != HOTPATH_NULL_, 0)) \
 			hotpath_result_(text); \
+	} while (0)
+
+/* Both are evaluated only when there is a library. */
+#define HOTPATH_LOCK(object, text) \
+	do { \
+		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_2.label; \
+		if (__builtin_expect(hotpath_label_ != HOTPATH_NULL_, 0)) \
+			hotpath_label_(HOTPATH_LABEL_LOCK, object, text); \
 	} while (0)
 
 /* An ELF note: the library and hotpath run read it, the program does not. */
@@ -269,6 +285,7 @@ class guard
 #define HOTPATH_END(label) ((void)0)
 #define HOTPATH_NAME(name) ((void)0)
 #define HOTPATH_RESULT(text) ((void)0)
+#define HOTPATH_LOCK(object, text) ((void)0)
 #define HOTPATH_DEFAULTS(settings) struct hotpath_nothing
 
 #if defined(__cplusplus) && __cplusplus >= 201103L

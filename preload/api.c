@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api.c - what a program says about the call that it is in: HOTPATH_NAME and
- * HOTPATH_RESULT of include/hotpath.h.
+ * api.c - what a program says about the call that it is in, HOTPATH_NAME and
+ * HOTPATH_RESULT of include/hotpath.h, and about its locks, HOTPATH_LOCK.
  *
  * Which call that is, only the shadow stack knows.  The hook of a function is
  * called with the stack pointer of its body.  So a frame of another function
@@ -17,6 +17,7 @@
 #include "preload/block.h"
 #include "preload/clock.h"
 #include "preload/function.h"
+#include "preload/lock.h"
 #include "preload/process.h"
 #include "preload/row.h"
 #include "preload/stack.h"
@@ -154,5 +155,14 @@ HP_EXPORT void hotpath_result(const char *text)
 	hp_gate_shut(me);
 	result_store(me, f, text);
 	hp_gate_open(me, since);
+	errno = saved;
+}
+
+HP_EXPORT void hotpath_label(int what, const void *object, const char *label)
+{
+	int saved = errno;
+
+	if (what == HOTPATH_LABEL_LOCK && object && label && label[0])
+		hp_lock_label((uintptr_t)object, label);
 	errno = saved;
 }

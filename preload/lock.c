@@ -29,6 +29,9 @@ static struct hp_waiter_local unborn = { .state = HP_THREAD_UNBORN };
 /* Threads that do not record point here: for good, and while they are being opened. */
 static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
 
+/* Those that are in a function that locks inside, which is told as a whole. */
+static struct hp_waiter_local paused = { .state = HP_THREAD_BUSY };
+
 __thread struct hp_waiter_local *hp_waiter = &unborn;
 
 _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
@@ -369,6 +372,19 @@ void hp_lock_reopen(struct hp_waiter_local *me)
 	me->state = HP_THREAD_OPEN;
 }
 
+struct hp_waiter_local *hp_lock_pause(void)
+{
+	struct hp_waiter_local *was = hp_waiter;
+
+	hp_waiter = &paused;
+	return was;
+}
+
+void hp_lock_go_on(struct hp_waiter_local *was)
+{
+	hp_waiter = was;
+}
+
 struct use_key {
 	uint64_t lock;
 	uint32_t side;
@@ -440,6 +456,8 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call)
 	struct hp_use *use;
 	int saved = errno;
 
+	if (me == &paused)
+		return NULL;
 	if (me->state == HP_THREAD_UNBORN)
 		me = open_waiter();
 	if (!me || !hp_lock_shut(me)) {

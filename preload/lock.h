@@ -119,7 +119,8 @@ struct hp_lock_call {
 /* Its holds are noted, so a waiter can find who has it; and in which order they are taken. */
 static inline bool hp_lock_is_holdable(uint32_t kind)
 {
-	return kind <= HP_LOCK_SPIN || kind == HP_LOCK_ONCE || kind == HP_LOCK_STREAM;
+	return kind <= HP_LOCK_SPIN || kind == HP_LOCK_ONCE ||
+	       (kind >= HP_LOCK_STREAM && kind <= HP_LOCK_GRWLOCK);
 }
 
 /* --- lock.c: a thread's life --- */
@@ -144,6 +145,10 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call);
 /* Around a slow path of ours; false = it is one already, or nothing is recorded. */
 bool hp_lock_shut(struct hp_waiter_local *me);
 void hp_lock_reopen(struct hp_waiter_local *me);
+
+/* What the thread locks in between is part of another lock, and not recorded. */
+struct hp_waiter_local *hp_lock_pause(void);
+void hp_lock_go_on(struct hp_waiter_local *was);
 
 /* Room in the segment for this waiter, zeroed, at a multiple of HP_LINE; NULL = full. */
 void *hp_lock_take(struct hp_waiter_local *me, uint64_t size);

@@ -21,6 +21,10 @@
  * tid of who has it, 0 = the lock does not say.
  */
 #define HP_WAY_LOCK(object, kind_, side_, owner, attempt, block) \
+	HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, HP_GOT_PLAIN)
+
+/* The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE. */
+#define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
 	HP_CALL_OF(object, kind_, side_); \
 	struct hp_use *use = hp_lock_use(&call); \
 	struct hp_wait wait; \
@@ -30,7 +34,7 @@
 		return block; \
 	result = attempt; \
 	if (HP_LIKELY(result == 0)) { \
-		hp_lock_got(hp_waiter, use, call.address, call.caller, HP_GOT_PLAIN); \
+		hp_lock_got(hp_waiter, use, call.address, call.caller, how); \
 		return 0; \
 	} \
 	call.holder = (uint32_t)(owner); \
@@ -43,12 +47,15 @@
 
 /* Locks if that needs no waiting. */
 #define HP_WAY_TRY(object, kind_, side_, attempt) \
+	HP_WAY_TRY_HOW(object, kind_, side_, attempt, HP_GOT_PLAIN)
+
+#define HP_WAY_TRY_HOW(object, kind_, side_, attempt, how) \
 	HP_CALL_OF(object, kind_, side_); \
 	struct hp_use *use = hp_lock_use(&call); \
 	int result = attempt; \
 \
 	if (use && result == 0) \
-		hp_lock_got(hp_waiter, use, call.address, call.caller, HP_GOT_TRIED); \
+		hp_lock_got(hp_waiter, use, call.address, call.caller, HP_GOT_TRIED | (how)); \
 	else if (use && result == EBUSY) \
 		use->failed++; \
 	return result

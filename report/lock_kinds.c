@@ -182,6 +182,13 @@ static uint64_t used(const struct hp_lock_row *lock)
 	return count;
 }
 
+/* GLib's are in one table with those of the C library. */
+static bool is_of(const struct hp_lock_row *lock, uint32_t kind)
+{
+	return lock->kind == kind || (lock->kind == HP_LOCK_GRWLOCK && kind == HP_LOCK_RWLOCK) ||
+	       (lock->kind == HP_LOCK_GCOND && kind == HP_LOCK_COND);
+}
+
 static int compare_rows(const void *left, const void *right, void *context)
 {
 	const struct hp_lock_row *a = *(const struct hp_lock_row *const *)left;
@@ -202,7 +209,7 @@ static void fill(struct hp_report *report, struct hp_list *list, uint32_t kind)
 	list->rows = hp_xcalloc(locks->count, sizeof(*list->rows));
 	list->total = 0;
 	for (size_t i = 0; i < locks->count; i++)
-		if (locks->rows[i].kind == kind && used(&locks->rows[i]))
+		if (is_of(&locks->rows[i], kind) && used(&locks->rows[i]))
 			list->rows[list->total++] = &locks->rows[i];
 	if (list->total)
 		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
@@ -214,7 +221,7 @@ static bool has(const struct hp_report *report, uint32_t kind)
 	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
 
 	for (size_t i = 0; i < locks->count; i++)
-		if (locks->rows[i].kind == kind && used(&locks->rows[i]))
+		if (is_of(&locks->rows[i], kind) && used(&locks->rows[i]))
 			return true;
 	return false;
 }

@@ -177,8 +177,7 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 			hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true)
 				->name);
 	site = lock->label ? hp_xstrdup(lock->label) : site_text(hp_lock_site(report, lock));
-	if (lock->number == 0 || lock->number == HP_LOCK_LABEL ||
-	    (lock->number == HP_LOCK_MORE && lock->objects < 2))
+	if (lock->number == 0 || lock->label || (lock->number == HP_LOCK_MORE && lock->objects < 2))
 		return site;
 	if (lock->number == HP_LOCK_MORE)
 		name = hp_xprintf("%s\303\227%s", site, hp_format_count(&cell, lock->objects));
@@ -247,6 +246,10 @@ static const struct kind kinds[HP_LOCK_KINDS] = {
 	[HP_LOCK_THREAD] = { "join", "pthread_t" },
 	[HP_LOCK_FILE] = { "file", "file" },
 	[HP_LOCK_STREAM] = { "stream", "FILE" },
+	[HP_LOCK_GMUTEX] = { "GMutex", "GMutex" },
+	[HP_LOCK_GRECMUTEX] = { "GRecMutex", "GRecMutex" },
+	[HP_LOCK_GRWLOCK] = { "GRWLock", "GRWLock" },
+	[HP_LOCK_GCOND] = { "GCond", "GCond" },
 };
 
 const char *hp_lock_kind_text(uint32_t kind, uint32_t side)
@@ -255,6 +258,8 @@ const char *hp_lock_kind_text(uint32_t kind, uint32_t side)
 		return "rwlock read";
 	if (kind == HP_LOCK_RWLOCK && side == HP_SIDE_WRITE)
 		return "rwlock write";
+	if (kind == HP_LOCK_GRWLOCK)
+		return side == HP_SIDE_READ ? "GRWLock read" : "GRWLock write";
 	if (kind == HP_LOCK_FILE)
 		return side == HP_SIDE_READ ? "file shared" : "file exclusive";
 	return kinds[kind < HP_LOCK_KINDS ? kind : 0].text;
@@ -277,8 +282,15 @@ void hp_lock_list_cut(const struct hp_report *report, struct hp_list *list)
 
 static bool is_exclusive(const struct hp_lock_row *lock)
 {
-	return lock->kind == HP_LOCK_MUTEX || lock->kind == HP_LOCK_SPIN ||
-	       lock->kind == HP_LOCK_STREAM;
+	switch (lock->kind) {
+	case HP_LOCK_MUTEX:
+	case HP_LOCK_SPIN:
+	case HP_LOCK_STREAM:
+	case HP_LOCK_GMUTEX:
+	case HP_LOCK_GRECMUTEX:
+		return true;
+	}
+	return false;
 }
 
 /* Most time waited first, then the most used, then by name. */

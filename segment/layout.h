@@ -554,6 +554,10 @@ enum hp_lock_kind {
 	HP_LOCK_THREAD = 8,	/* pthread_join and its kin */
 	HP_LOCK_FILE = 9,	/* flock, lockf, fcntl: waits and counts, no holds */
 	HP_LOCK_STREAM = 10,	/* flockfile */
+	HP_LOCK_GMUTEX = 11,	/* GLib's; their sides are as of those above */
+	HP_LOCK_GRECMUTEX = 12,
+	HP_LOCK_GRWLOCK = 13,
+	HP_LOCK_GCOND = 14,
 	HP_LOCK_KINDS
 };
 

@@ -6,7 +6,12 @@ load helper
 
 setup_file()
 {
-	gcc -D_GNU_SOURCE -g -O1 -o "$T/files" "$ROOT/test/behave/programs/locks_files.c" -lpthread
+	local programs=$ROOT/test/behave/programs
+
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/files" "$programs/locks_files.c" -lpthread
+	gcc -DHOTPATH -I"$ROOT/include" -g -O1 -o "$T/label" "$programs/locks_label.c" -lpthread
+	# shellcheck disable=SC2046
+	gcc -g -O1 -o "$T/glib" "$programs/locks_glib.c" $(pkg-config --cflags --libs glib-2.0)
 }
 
 setup()
@@ -56,4 +61,32 @@ rows()
 	rows mutexes type_name count contended failed_tries | tee "$T/rows"
 	grep -q '^FILE 102 1 1$' "$T/rows"
 	rows waits kind at holder | grep -q '^stream run_stream (locks_files.c:[0-9]*) hold (locks_files.c:[0-9]*)$'
+}
+
+@test "locks: GLib's, of every kind" {
+	with_us glib
+	rows mutexes label type_name count failed_tries contended | tee "$T/rows"
+	grep -q '^mutex GMutex 1002 1 1$' "$T/rows"
+	# The outermost ones; and the C library's mutex inside of it is not told.
+	grep -q '^recursive GRecMutex 1000 0 0$' "$T/rows"
+	grep -q '^guard GMutex [0-9]* 0 ' "$T/rows"
+	grep -q 'locks_glib.c:[0-9]* GMutex 1 0 0$' "$T/rows"
+	[ "$(wc -l <"$T/rows")" = 4 ]
+	rows rw_locks label type_name read_count write_count read_failed_tries read_contended |
+		grep -q '^rwlock GRWLock 1001 1001 1 1$'
+	rows conds label type_name signals timeouts | grep -q '^cond GCond 1 1$'
+	rows waits object kind at holder | tee "$T/rows"
+	grep -q '^mutex GMutex wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
+	grep -q '^rwlock GRWLock read wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
+}
+
+@test "locks: those that the program gave names" {
+	with_us label
+	rows mutexes label count objects | tee "$T/rows"
+	grep -q '^shard 2000 1000$' "$T/rows"
+	grep -q '^the plain one 10 1$' "$T/rows"
+	grep -q 'locks_label.c:[0-9]* 5 1$' "$T/rows"
+	[ "$(wc -l <"$T/rows")" = 3 ]
+	grep -o '"has_custom_label": *true' "$T/report" | wc -l | grep -q '^3$'
+	rows sems label count posts | grep -q '^tokens 0 1$'
 }
