@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "report/alloc_section.h"
+#include "report/bound.h"
 #include "report/calls.h"
 #include "report/cpu.h"
 #include "report/field.h"
@@ -322,6 +323,7 @@ static const struct extra extras[] = {
 	{ "functions_timing", functions_head, functions_middle, function_source, function_calls,
 	  NULL },
 	{ "functions_cpu", cpu_head, cpu_middle, NULL, NULL, NULL },
+	{ "bound", NULL, NULL, NULL, hp_bound_raw_add, NULL },
 	{ "threads", threads_head, NULL, NULL, NULL, NULL },
 	{ "calltree", functions_head, functions_middle, NULL, NULL, tree_tail },
 	{ "functions_alloc", hp_alloc_totals_add, functions_middle, NULL, NULL, NULL },

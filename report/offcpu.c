@@ -63,7 +63,7 @@ const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack)
 	return "other";
 }
 
-static bool is_libc(const struct hp_report *report, uint32_t object)
+bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object)
 {
 	static const char *const names[] = { "libc.so", "libc-", "libpthread", "ld-linux",
 					     "libhotpath.so" };
@@ -98,10 +98,10 @@ static uint32_t function_of(const struct hp_report *report, uint32_t stack)
 				return function;
 			if (best != HP_NONE)
 				continue;
-			if (!report->has_functions && !is_libc(report, place->object))
+			if (!report->has_functions && !hp_offcpu_is_libc(report, place->object))
 				return function;
 		}
-		if (best == HP_NONE && !is_libc(report, place->object))
+		if (best == HP_NONE && !hp_offcpu_is_libc(report, place->object))
 			best = frame_of(cpu, stack)->function;
 	}
 	return best == HP_NONE ? any : best;

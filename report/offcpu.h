@@ -24,6 +24,9 @@ struct hp_offcpu {
 /* What a stack of the model waited for, as its kernel functions tell; needs hp_report_cpu. */
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
 
+/* The C library's, its loader's, or ours. */
+bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);
+
 void hp_offcpu_free(struct hp_offcpu *offcpu);
 
 #define HP_OFFCPU_COLUMNS 6

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/alloc_section.h"
+#include "report/bound.h"
 #include "report/calls.h"
 #include "report/cpu.h"
 #include "report/format.h"
@@ -287,6 +288,7 @@ void hp_report_release(struct hp_report *report)
 	hp_focus_release(&report->focus);
 	hp_calls_release(&report->calls);
 	hp_alloc_view_free(report->alloc);
+	hp_bound_free(report->bound);
 	hp_offcpu_free(report->offcpu);
 	hp_cpu_free(report->cpu);
 	hp_lock_view_free(report->locks);

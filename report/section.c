@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/alloc_section.h"
+#include "report/bound.h"
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/lock_section.h"
@@ -689,6 +690,19 @@ const struct hp_section hp_section_table[] = {
 	  .fill = hp_offcpu_fill,
 	  .has_data = hp_offcpu_has_data,
 	  .empty = hp_offcpu_empty },
+	{ .key = "bound",
+	  .json = "bound",
+	  .route = "/bound",
+	  .name = "bound",
+	  .columns = hp_bound_columns,
+	  .column_count = HP_BOUND_COLUMNS,
+	  .is_quiet = true,
+	  .is_on_top = true,
+	  .describe = hp_bound_describe,
+	  .note = hp_bound_note,
+	  .fill = hp_bound_fill,
+	  .has_data = hp_bound_has_data,
+	  .empty = hp_bound_empty },
 	{ .key = "channels", .json = "channels", .route = "/channels", .name = "channels" },
 	{ .key = "streams", .json = "streams", .route = "/streams", .name = "streams" },
 	{ .key = "futures", .json = "futures", .route = "/futures", .name = "futures" },

@@ -168,8 +168,18 @@ static bool has_section(const char *report, const char *name)
 	return !report || at || *report == '-' || strstr(report, "auto") || strstr(report, "all");
 }
 
+/* True if it is asked for by its name. */
+static bool is_named(const char *report, const char *name)
+{
+	const char *at = report ? strstr(report, name) : NULL;
+
+	return at && (at == report || at[-1] != '-');
+}
+
 static bool sampler_init(struct sampler *sampler)
 {
+	const char *report;
+
 	memset(sampler, 0, sizeof(*sampler));
 	sampler->report_pidfd = -1;
 	if (hp_segment_attach(&sampler->segment, HP_SAMPLER_SEGMENT_FD) < 0)
@@ -189,10 +199,12 @@ static bool sampler_init(struct sampler *sampler)
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
 			(uint32_t)sampler->settings.threads_interval_ms,
 			has_section(sampler->settings.report, "threads"));
+	report = sampler->settings.report;
 	hp_perf_init(&sampler->perf, &sampler->segment, &sampler->settings, &sampler->members,
 		     (struct hp_perf_wish){
-			     .samples = has_section(sampler->settings.report, "functions-cpu"),
-			     .waits = has_section(sampler->settings.report, "offcpu"),
+			     .samples = has_section(report, "functions-cpu") ||
+					is_named(report, "bound"),
+			     .waits = has_section(report, "offcpu") || is_named(report, "bound"),
 		     });
 	if (sampler->perf.record)
 		sampler->watcher.sampling =
@@ -351,7 +363,7 @@ static uint64_t sample_delay(const struct hp_settings *settings)
 {
 	const char *report = settings->report ? settings->report : "";
 	bool is_asked = settings->cpu == HP_CPU_PERF || strstr(report, "functions-cpu") ||
-			strstr(report, "offcpu");
+			strstr(report, "offcpu") || is_named(report, "bound");
 
 	return is_asked ? 0 : SAMPLE_DELAY_NS;
 }

@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# refresh-golden.sh [--record] - writes the reports expected by
+# refresh-golden.sh [--record|--record-kept] - writes the reports expected by
 # test/golden/golden.bats anew; the difference is then looked through by
 # someone who knows why.  With --record the segments are recorded anew too,
 # which is needed only when their format has changed.
 #
 # A case is a directory of test/golden: segment.gz (what was recorded),
 # program.gz (the executable, for its names), and the reports.  Paths in a
-# segment are absolute, so the program lies in /tmp/hotpath-golden each time.
+# segment are absolute, so the program lies in /tmp/hotpath-golden each time.  A
+# case with samples is a kept run (run.hp.gz) instead: names of the kernel's code
+# are only on the machine where it ran.
 
 cd "$(dirname "$0")/.." || exit 1
 . test/golden/views.sh
@@ -30,6 +32,26 @@ record()
 	rm -f "$golden_place/segment"
 }
 
+# record_kept CASE SOURCE - as root, or who else may sample the kernel.
+record_kept()
+{
+	case=test/golden/$1
+	mkdir -p "$case" "$golden_place" || exit
+	rm -rf "$golden_place/state" "$golden_place/bin"
+	mkdir -p "$golden_place/bin" && cp "$golden_build"/libhotpath.so "$golden_build"/hotpath \
+		"$golden_build"/hotpath-sampler "$golden_build"/hotpath-run "$golden_place/bin" || exit
+	cc -O2 -g -finstrument-functions -o "$golden_place/$1" "$2" -lm -lpthread || exit
+	# From there: the run has paths of its files, and the revision of the folder that it ran in.
+	(cd "$golden_place" && HOTPATH_SEGMENT_SIZE=8M HOTPATH_OUTPUT_FORMAT=none HOTPATH_CPU=perf \
+		XDG_STATE_HOME=$golden_place/state \
+		"$golden_place/bin/hotpath-run" "$golden_place/$1" >/dev/null) || exit
+	cp "$golden_place"/state/hotpath/*.hp.gz "$case/run.hp.gz" && chmod 644 "$case/run.hp.gz" || exit
+	rm -rf "$golden_place/state" "$golden_place/bin" "$golden_place/$1"
+}
+
+if [ "$1" = --record-kept ] || [ "$1" = --record ]; then
+	record_kept choose test/examples/choose.c
+fi
 if [ "$1" = --record ]; then
 	record basic cc test/examples/basic.c
 	record threads cc test/examples/cpu.c

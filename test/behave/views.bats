@@ -139,3 +139,51 @@ in_browser()
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"there is nothing to export: "* ]]
 }
+
+# Samples need a kernel that lets us; then where it does not, the section says why.
+needs_samples()
+{
+	HOTPATH_REPORT=bound HOTPATH_CPU=perf HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/may.json" \
+		"$HP_RUN" "$T/work"
+	[ "$(python3 -c "import json; print(bool(json.load(open('$T/may.json'))['bound']['raw']))")" = True ] ||
+		skip "$(python3 -c "import json; print(json.load(open('$T/may.json'))['bound']['message'])")"
+}
+
+bound_is_right()
+{
+	HOTPATH_REPORT=bound,functions-alloc HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$1" >/dev/null
+	python3 - "$T/json" <<-'END'
+		import json, sys
+		rows = {row["name"]: row for row in json.load(open(sys.argv[1]))["bound"]["raw"]}
+		for name, row in rows.items():
+		    print(name, row)
+		assert rows["compute"]["bound"] == "cpu"
+		assert rows["allocate"]["bound"] == "allocation"
+		assert rows["allocate"]["blocks"] == 400000, rows["allocate"]
+		assert rows["allocate"]["allocator_ns"] <= rows["allocate"]["cpu_ns"]
+		# Each wait is at least as long as it was asked to be; all but what began before the counters.
+		for name, on, least in (("wait_a_bit", "sleep", 8), ("wait_for_lock", "lock", 8)):
+		    assert rows[name]["bound"] == "waiting", rows[name]
+		    assert rows[name]["blocked_on_ns"][on] >= 9 * least * 1e6 * 0.9, rows[name]
+		assert rows["wait_for_answer"]["blocked_on_ns"]["pipe"] > 0
+		assert rows["hold"]["bound"] == "waiting"
+		assert rows["hold"]["blocked_on_ns"]["sleep"] >= 9 * 18e6
+	END
+}
+
+@test "bound: functions that wait, work and allocate, each by its word" {
+	needs_samples
+	gcc -O2 -g -finstrument-functions -o "$T/choose" "$ROOT/test/examples/choose.c" -lpthread
+	bound_is_right "$T/choose"
+	# Not compiled for it: the same but for wall time.
+	gcc -O2 -g -o "$T/plain" "$ROOT/test/examples/choose.c" -lpthread
+	bound_is_right "$T/plain"
+}
+
+@test "bound: without samples it is not there unasked, and says why when asked" {
+	HOTPATH_CPU=off "$HP_RUN" "$T/work" 2>"$T/table"
+	! grep -q "^bound - " "$T/table"
+	HOTPATH_CPU=off HOTPATH_REPORT=bound "$HP_RUN" "$T/work" 2>"$T/table"
+	grep -A 1 "^bound - " "$T/table" | grep -q "HOTPATH_CPU=off"
+}

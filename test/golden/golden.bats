@@ -37,6 +37,10 @@ same()
 	same stl
 }
 
+@test "golden: samples, waits, and what functions are bound by" {
+	same choose
+}
+
 # A line of a table is as long as the terminal is wide, at most.
 @test "golden: no line is wider than it may be" {
 	for file in "$ROOT"/test/golden/*/table-*.txt; do

@@ -9,10 +9,12 @@ golden_own=${BATS_TEST_TMPDIR:-$golden_place}
 golden_build=${HP_BUILD:-$PWD/build}
 views="table-80.txt table-120.txt all.json"
 
-# unpack CASE - its program and segment.  Fails if the place is somebody else's, with another program.
+# unpack CASE - its program and segment, or its kept run, which has names of the kernel's code too.
+# Fails if the place is somebody else's, with another program.
 unpack()
 {
 	name=$(basename "$1")
+	[ ! -e "$1/run.hp.gz" ] || { cp "$1/run.hp.gz" "$golden_own/$name.segment"; return; }
 	mkdir -p "$golden_place" && gzip -dc "$1/segment.gz" >"$golden_own/$name.segment" || return
 	gzip -dc "$1/program.gz" | cmp -s - "$golden_place/$name" && return
 	[ -O "$golden_place" ] && gzip -dc "$1/program.gz" >"$golden_place/$name.new.$$" &&
@@ -26,12 +28,15 @@ view()
 	case $1 in
 	table-*.txt)
 		columns=${1#table-}
-		COLUMNS=${columns%.txt} HOTPATH_REPORT=all "$golden_build/hotpath" report \
+		sections=all
+		[ "$name" != choose ] || sections=functions-cpu,offcpu,bound
+		COLUMNS=${columns%.txt} HOTPATH_REPORT=$sections "$golden_build/hotpath" report \
 			"$golden_own/$name.segment"
 		;;
 	all.json)
 		sections=all
 		[ "$name" != stl ] || sections=functions-timing,threads	# its tree is long
+		[ "$name" != choose ] || sections=functions-cpu,offcpu,bound
 		HOTPATH_REPORT=$sections HOTPATH_OUTPUT_FORMAT=json-pretty HOTPATH_PERCENTILES=0,50,95,99.9,100 \
 			HOTPATH_LIMIT=5 "$golden_build/hotpath" report "$golden_own/$name.segment" |
 			sed '/"version":/d'
