@@ -158,16 +158,6 @@ static bool wait_for_root(struct hp_header *header)
 	return true;
 }
 
-/* True if what the section shows is of use to anybody. */
-static bool has_section(const char *report, const char *name)
-{
-	const char *at = report ? strstr(report, name) : NULL;
-
-	if (at && at > report && at[-1] == '-' && (at == report + 1 || at[-2] == ','))
-		return false;
-	return !report || at || *report == '-' || strstr(report, "auto") || strstr(report, "all");
-}
-
 /* True if it is asked for by its name. */
 static bool is_named(const char *report, const char *name)
 {
@@ -198,13 +188,14 @@ static bool sampler_init(struct sampler *sampler)
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
 			(uint32_t)sampler->settings.threads_interval_ms,
-			has_section(sampler->settings.report, "threads"));
+			hp_settings_asks(&sampler->settings, "threads"));
 	report = sampler->settings.report;
 	hp_perf_init(&sampler->perf, &sampler->segment, &sampler->settings, &sampler->members,
 		     (struct hp_perf_wish){
-			     .samples = has_section(report, "functions-cpu") ||
+			     .samples = hp_settings_asks(&sampler->settings, "functions-cpu") ||
 					is_named(report, "bound"),
-			     .waits = has_section(report, "offcpu") || is_named(report, "bound"),
+			     .waits = hp_settings_asks(&sampler->settings, "offcpu") ||
+				      is_named(report, "bound"),
 		     });
 	if (sampler->perf.record)
 		sampler->watcher.sampling =

@@ -144,3 +144,11 @@ for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
 for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
     if [f["function"] for f in s["frames"]] == ["leaf", "deep", "deep", "(deeper callers)"]: print(s["count"])' "$T/report")" = 2400 ]
 }
+
+@test "alloc: asked for alone, no CPU is sampled and no thread looked at: \"all\" is a word" {
+	HOTPATH_REPORT=alloc-sites,functions-alloc HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/stl"
+	HOTPATH_REPORT=functions-cpu,threads "$HP_BUILD/hotpath" report "$T/segment"
+	[ "$(python3 -c 'import json, sys
+said = json.load(open(sys.argv[1]))
+print(said["functions_cpu"]["source"], said["threads"]["thread_count"])' "$T/report")" = "none 0" ]
+}
