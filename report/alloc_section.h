@@ -25,6 +25,19 @@ struct hp_frames *hp_alloc_frames(struct hp_report *report);
 /* What a step that is no code is called. */
 const char *hp_alloc_mark_name(uint32_t mark);
 
+/*
+ * What a thread allocated and freed; NULL = it did not, or another thread took
+ * its heap over since (its figures are in the totals only).
+ */
+const struct hp_alloc_thread *hp_alloc_thread_of(const struct hp_report *report, uint32_t pid,
+						 uint32_t tid);
+
+/* "Alloc: 2.0 MB, Dealloc: 1.9 MB, Diff: 0.1 MB" of all threads, fresh; NULL = not recorded. */
+char *hp_alloc_threads_note(const struct hp_report *report);
+
+/* JSON: the same. */
+void hp_alloc_threads_add(struct hp_report *report, cJSON *list);
+
 /* What section.c's table names. */
 #define HP_ALLOC_SITE_COLUMNS 14
 #define HP_ALLOC_FUNCTION_COLUMNS 16

@@ -8,11 +8,20 @@
 
 #include "report/alloc_section.h"
 
-const char hp_export_formats[] = "firefox|flamegraph|folded|pprof";
+const char hp_export_formats[] =
+	"firefox|flamegraph|folded|pprof, of memory "
+	"folded-bytes|folded-count|folded-live|folded-peak|folded-temporary|pprof-heap";
 
 static const char *samples_missing(struct hp_report *report)
 {
 	return report->model.sampling.record.samples ? NULL : hp_cpu_empty(report);
+}
+
+static const char *alloc_missing(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+
+	return alloc && alloc->all.count ? NULL : hp_alloc_empty(report);
 }
 
 /* Time, samples, waits or bytes: one of them will do. */
@@ -30,7 +39,13 @@ const struct hp_export *hp_export_find(const char *format)
 		{ "firefox", hp_export_firefox, samples_missing },
 		{ "flamegraph", hp_export_flamegraph, all_missing },
 		{ "folded", hp_export_folded, samples_missing },
+		{ "folded-bytes", hp_export_folded_bytes, alloc_missing },
+		{ "folded-count", hp_export_folded_count, alloc_missing },
+		{ "folded-live", hp_export_folded_live, alloc_missing },
+		{ "folded-peak", hp_export_folded_peak, alloc_missing },
+		{ "folded-temporary", hp_export_folded_temporary, alloc_missing },
 		{ "pprof", hp_export_pprof, samples_missing },
+		{ "pprof-heap", hp_export_pprof_heap, alloc_missing },
 	};
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)

@@ -28,4 +28,12 @@ int hp_export_pprof(struct hp_report *report, int fd);	/* export_pprof.c */
 int hp_export_firefox(struct hp_report *report, int fd);	/* export_firefox.c */
 int hp_export_flamegraph(struct hp_report *report, int fd);	/* export_flamegraph.c */
 
+/* export_alloc.c: collapsed stacks of what the paths allocated, and a heap profile. */
+int hp_export_folded_bytes(struct hp_report *report, int fd);
+int hp_export_folded_count(struct hp_report *report, int fd);	/* blocks */
+int hp_export_folded_live(struct hp_report *report, int fd);	/* bytes held at the end */
+int hp_export_folded_peak(struct hp_report *report, int fd);	/* bytes held at the peak */
+int hp_export_folded_temporary(struct hp_report *report, int fd);	/* blocks */
+int hp_export_pprof_heap(struct hp_report *report, int fd);
+
 #endif

@@ -74,6 +74,18 @@ const char *hp_format_bytes(struct hp_text_cell *cell, uint64_t bytes)
 	return cell->text;
 }
 
+const char *hp_format_signed_bytes(struct hp_text_cell *cell, double bytes)
+{
+	size_t sign = bytes <= -1;
+	struct hp_text_cell size;
+
+	hp_format_bytes(&size, (uint64_t)(bytes < 0 ? -bytes : bytes));
+	cell->text[0] = '-';
+	memcpy(cell->text + sign, size.text, sizeof(size.text) - 1);
+	cell->text[sizeof(cell->text) - 1] = 0;
+	return cell->text;
+}
+
 const char *hp_format_percent(struct hp_text_cell *cell, double percent, int decimals)
 {
 	snprintf(cell->text, sizeof(cell->text), "%.*f%%", decimals, percent);

@@ -27,6 +27,9 @@ const char *hp_format_count(struct hp_text_cell *cell, uint64_t count);
 /* 0 B, 1.5 KB, 2.0 MB */
 const char *hp_format_bytes(struct hp_text_cell *cell, uint64_t bytes);
 
+/* The same with a minus sign before it. */
+const char *hp_format_signed_bytes(struct hp_text_cell *cell, double bytes);
+
 /* 12.34% with 2 decimals, 99.9% with 1 */
 const char *hp_format_percent(struct hp_text_cell *cell, double percent, int decimals);
 

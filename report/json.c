@@ -58,6 +58,8 @@ static cJSON *said(const struct hp_column *column, const struct hp_value *value)
 	case HP_UNIT_BYTES:
 		return cJSON_CreateString(
 			hp_format_bytes(&cell, value->number > 0 ? (uint64_t)value->number : 0));
+	case HP_UNIT_DIFFERENCE:
+		return cJSON_CreateString(hp_format_signed_bytes(&cell, value->number));
 	case HP_UNIT_TIME:
 		return cJSON_CreateString(hp_format_time(&cell, value->number));
 	case HP_UNIT_SHARE:
@@ -78,6 +80,8 @@ static cJSON *plain(const struct hp_column *column, const struct hp_value *value
 		return cJSON_CreateString(value->text);
 	if (column->unit == HP_UNIT_SHARE || column->unit == HP_UNIT_LOAD)
 		return cJSON_CreateNumber(round(value->number * 1e4) / 1e4);
+	if (value->number < 0 && column->unit == HP_UNIT_DIFFERENCE)
+		return cJSON_CreateNumber(rint(value->number));
 	return whole_number(value->number > 0 ? (uint64_t)rint(value->number) : 0);
 }
 
@@ -91,6 +95,8 @@ static void value_add(struct hp_report *report, const struct hp_column *column, 
 	char key[64];
 
 	column->get(report, row, percentile, &value);
+	if (value.is_unknown && column->need == HP_NEED_KNOWN)
+		return;
 	snprintf(key, sizeof(key), "%s%s%s", side == SIDE_DATA ? column->key : column->raw,
 		 column->is_percentiles ? hp_format_percentile(&cell, percentile) : "",
 		 column->is_percentiles && side == SIDE_RAW ? "_ns" : "");
@@ -256,6 +262,7 @@ static void threads_head(struct hp_report *report, cJSON *list)
 	if (model->peak_rss_kb)
 		cJSON_AddStringToObject(list, "rss_bytes_max",
 					hp_format_bytes(&cell, model->peak_rss_kb * 1024));
+	hp_alloc_threads_add(report, list);
 }
 
 /* --- the tree --- */

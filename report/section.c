@@ -261,7 +261,7 @@ static const struct hp_column function_columns[] = {
 	{ "Avg", "avg", "avg_ns", HP_UNIT_TIME, function_average, false, false },
 	{ "P", "p", "p", HP_UNIT_TIME, function_percentile, true, false },
 	{ "Total", "total", "total_ns", HP_UNIT_TIME, function_total, false, false },
-	{ "\302\26195%", NULL, NULL, HP_UNIT_ERROR, function_error, false, true },
+	{ "\302\26195%", NULL, NULL, HP_UNIT_ERROR, function_error, false, HP_NEED_ESTIMATE },
 	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, function_share, false,
 	  false },
 	{ .raw = "inclusive_ns", .unit = HP_UNIT_NUMBER, .get = function_inclusive },
@@ -317,11 +317,18 @@ static const char *threads_note(struct hp_report *report)
 {
 	struct hp_text_cell cell;
 
-	if (!report->model.peak_rss_kb)
+	char *alloc = hp_alloc_threads_note(report);
+
+	if (!report->model.peak_rss_kb && !alloc)
 		return NULL;
 	free(report->text);
 	report->text =
-		hp_xprintf("Max RSS: %s", hp_format_bytes(&cell, report->model.peak_rss_kb * 1024));
+		hp_xprintf("%s%s%s%s", report->model.peak_rss_kb ? "Max RSS: " : "",
+			   report->model.peak_rss_kb
+				   ? hp_format_bytes(&cell, report->model.peak_rss_kb * 1024)
+				   : "",
+			   report->model.peak_rss_kb && alloc ? ", " : "", alloc ? alloc : "");
+	free(alloc);
 	return report->text;
 }
 
@@ -424,6 +431,42 @@ FUNCTION(thread_cpu)
 	value->number = (double)((const struct hp_model_thread *)row)->cpu_ns;
 }
 
+/* What the thread allocated and freed; NULL = not known. */
+static const struct hp_alloc_thread *thread_alloc(struct hp_report *report, const void *row,
+						  struct hp_value *value)
+{
+	const struct hp_model_thread *thread = row;
+	const struct hp_alloc_thread *alloc =
+		thread->folded ? NULL : hp_alloc_thread_of(report, thread->pid, thread->tid);
+
+	value->is_unknown = alloc == NULL;
+	return alloc;
+}
+
+FUNCTION(thread_allocated)
+{
+	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+
+	UNUSED(percentile);
+	value->number = alloc ? (double)alloc->bytes : 0;
+}
+
+FUNCTION(thread_freed)
+{
+	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+
+	UNUSED(percentile);
+	value->number = alloc ? (double)alloc->freed_bytes : 0;
+}
+
+FUNCTION(thread_difference)
+{
+	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+
+	UNUSED(percentile);
+	value->number = alloc ? (double)(int64_t)(alloc->bytes - alloc->freed_bytes) : 0;
+}
+
 FUNCTION(thread_wait)
 {
 	UNUSED(report), UNUSED(percentile);
@@ -453,6 +496,12 @@ static const struct hp_column thread_columns[] = {
 	{ "Avg%", "cpu_percent_avg", "cpu_percent_avg", HP_UNIT_LOAD, thread_average, false,
 	  false },
 	{ "CPU", NULL, "cpu_ns", HP_UNIT_TIME, thread_cpu, false, false },
+	{ "Alloc", "alloc_bytes", "alloc_bytes", HP_UNIT_BYTES, thread_allocated, false,
+	  HP_NEED_KNOWN },
+	{ "Dealloc", "dealloc_bytes", "dealloc_bytes", HP_UNIT_BYTES, thread_freed, false,
+	  HP_NEED_KNOWN },
+	{ "Diff", "mem_diff", "mem_diff", HP_UNIT_DIFFERENCE, thread_difference, false,
+	  HP_NEED_KNOWN },
 	{ .raw = "wait_ns", .unit = HP_UNIT_NUMBER, .get = thread_wait },
 	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .get = thread_life },
 	{ .raw = "threads", .unit = HP_UNIT_NUMBER, .get = thread_count },

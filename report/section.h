@@ -26,6 +26,7 @@ enum hp_unit {
 	HP_UNIT_LOAD,	/* percent of one core, 1 decimal */
 	HP_UNIT_ERROR,	/* percent, half of a 95 % interval */
 	HP_UNIT_BYTES,
+	HP_UNIT_DIFFERENCE,	/* bytes, perhaps below 0 */
 	HP_UNIT_NUMBER,	/* plain, in JSON only */
 };
 
@@ -43,6 +44,13 @@ struct hp_value {
 typedef void (*hp_getter)(struct hp_report *report, const void *row, double percentile,
 			  struct hp_value *value);
 
+/* When a column is there. */
+enum hp_need {
+	HP_NEED_NONE = 0,	/* always */
+	HP_NEED_ESTIMATE,	/* when a row was estimated */
+	HP_NEED_KNOWN,	/* when a row knows it; in `data` and `raw` only of those that do */
+};
+
 struct hp_column {
 	const char *title;	/* in tables; NULL = not there */
 	const char *key;	/* in `data` of JSON; NULL = not there */
@@ -50,7 +58,7 @@ struct hp_column {
 	enum hp_unit unit;
 	hp_getter get;
 	bool is_percentiles;	/* one column for each percentile; names are P95, p95, p95_ns */
-	bool is_for_estimates;	/* shown when a row was estimated */
+	enum hp_need need;
 };
 
 struct hp_list {

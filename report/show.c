@@ -124,7 +124,9 @@ static const char usage_text[] =
 	"      --tree             the whole call tree\n"
 	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
-	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof\n"
+	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof;\n"
+	"                         of memory: folded-bytes, -count, -live, -peak, -temporary,\n"
+	"                         pprof-heap\n"
 	"  -h, --help             this\n\n"
 	"Each option above --session has a HOTPATH_ variable; the option wins.\n";
 

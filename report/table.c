@@ -117,6 +117,8 @@ static const char *number_text(const struct hp_column *column, double number,
 	switch (column->unit) {
 	case HP_UNIT_BYTES:
 		return bytes_text(number, cell);
+	case HP_UNIT_DIFFERENCE:
+		return hp_format_signed_bytes(cell, number);
 	case HP_UNIT_TIME:
 		return hp_format_time(cell, number);
 	case HP_UNIT_SHARE:
@@ -208,12 +210,25 @@ static void cells_make(struct grid *grid)
 				cell_text(grid, &grid->columns[i], grid->list.rows[row]);
 }
 
+/* No row knows its value. */
+static bool is_empty(struct grid *grid, size_t column)
+{
+	for (size_t row = 0; row < grid->list.shown; row++)
+		if (strcmp(*cell_at(grid, row, column), "-") != 0)
+			return false;
+	return true;
+}
+
 /* The column of intervals is there only if something was estimated. */
 static void columns_drop(struct grid *grid)
 {
-	for (size_t i = 0; i < grid->column_count; i++)
-		if (grid->columns[i].column->is_for_estimates && !grid->has_estimates)
+	for (size_t i = 0; i < grid->column_count; i++) {
+		const struct hp_column *column = grid->columns[i].column;
+
+		if ((column->need == HP_NEED_ESTIMATE && !grid->has_estimates) ||
+		    (column->need == HP_NEED_KNOWN && is_empty(grid, i)))
 			grid->columns[i].title[0] = 0;
+	}
 }
 
 static bool is_dropped(const struct column *column)
