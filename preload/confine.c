@@ -24,6 +24,7 @@
 #include "preload/local.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/timer.h"
 
 #define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and what is used of it */
 #define HP_RESERVE_WIPED (256 * HP_PAGE)	/* as many threads */
@@ -138,8 +139,10 @@ static uint32_t confine(enum change change)
 	uint32_t before = atomic_load(&hp_confined);
 	int saved = errno;
 
-	if (!before)
+	if (!before) {
 		make_reserve();
+		hp_timer_stop();
+	}
 	if (change == NO_CLOCK) {
 		if (hp_local->state == HP_THREAD_OPEN)
 			hp_local_close(hp_local);
@@ -156,6 +159,8 @@ static void release(enum change change, uint32_t before)
 	if (change == NO_CLOCK && hp_local == &silent)
 		hp_local = &hp_unborn;
 	atomic_store(&hp_confined, before);
+	if (!before)
+		hp_timer_go_on();
 }
 
 HP_EXPORT int prctl(int option, ...)

@@ -9,19 +9,16 @@
 #include "preload/path.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "preload/confine.h"
 #include "preload/module.h"
 #include "preload/process.h"
-
-extern void *__libc_stack_end __attribute__((weak));
+#include "preload/readable.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
 #define HP_ENTRIES_MOST (UINT64_C(1) << 22)
@@ -33,7 +30,6 @@ extern void *__libc_stack_end __attribute__((weak));
 #define HP_STEPS_FIRST 9
 #define HP_STEPS_CHUNK_FIRST 60	/* steps of a heap's first chunk: 1 KiB */
 #define HP_STEPS_CHUNK_NEXT 1020
-#define HP_STACK_MOST (UINT64_C(1) << 30)
 
 static uint64_t mix(uint64_t key)
 {
@@ -43,51 +39,9 @@ static uint64_t mix(uint64_t key)
 
 /* --- the stack --- */
 
-/* Asks the kernel for a byte of each page: 64 pages at once. */
-static bool is_readable(uintptr_t address, uintptr_t size)
-{
-	struct iovec there[64], here;
-	char bytes[64];
-	int saved = errno;
-	bool is_good = !hp_is_confined();
-
-	while (is_good && size) {
-		size_t count = 0;
-		ssize_t got;
-
-		for (; count < 64 && size; count++) {
-			there[count] = (struct iovec){ .iov_base = (void *)address, .iov_len = 1 };
-			address += HP_PAGE;
-			size -= size < HP_PAGE ? size : HP_PAGE;
-		}
-		here = (struct iovec){ .iov_base = bytes, .iov_len = count };
-		got = syscall(SYS_process_vm_readv, hp_self->pid, &here, 1, there, count, 0);
-		is_good = got == (ssize_t)count;
-	}
-	errno = saved;
-	return is_good;
-}
-
-/* The end of the stack that `sp` is on: of the main thread, or one that glibc made. */
-static uintptr_t stack_end(uintptr_t sp)
-{
-	uintptr_t ends[2] = { &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0,
-			      (uintptr_t)pthread_self() };
-
-	for (int i = 0; i < 2; i++) {
-		uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
-
-		if (sp >= ends[i] || ends[i] - sp > HP_STACK_MOST)
-			continue;
-		if (ends[i] - page <= HP_PAGE || is_readable(page, ends[i] - page))
-			return ends[i] & ~(uintptr_t)7;
-	}
-	return 0;
-}
-
 void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp)
 {
-	uintptr_t end = stack_end(sp);
+	uintptr_t end = hp_readable_stack_end(sp);
 
 	me->walker.home_low = end ? sp : 0;
 	me->walker.home_high = end;
@@ -99,9 +53,10 @@ static void look_at_stack(struct hp_heap_local *me, uintptr_t sp)
 	struct hp_walker *walker = &me->walker;
 	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
 
-	if (sp >= walker->home_low || !walker->home_high || walker->home_high - sp > HP_STACK_MOST)
+	if (sp >= walker->home_low || !walker->home_high ||
+	    walker->home_high - sp > HP_READABLE_MOST)
 		return;
-	if (walker->home_low - page <= HP_PAGE || is_readable(page, walker->home_low - page))
+	if (walker->home_low - page <= HP_PAGE || hp_readable(page, walker->home_low - page))
 		walker->home_low = page;
 }
 
@@ -605,7 +560,7 @@ static bool walker_init(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
 
-	walker->is_readable = is_readable;
+	walker->is_readable = hp_readable;
 	set_start(walker);
 	walker->frames = hp_pages(walker->most * sizeof(*walker->frames));
 	walker->slots = hp_pages((2 * walker->most + 2) * sizeof(*walker->slots));

@@ -25,6 +25,7 @@
 #include "preload/lock.h"
 #include "preload/module.h"
 #include "preload/row.h"
+#include "preload/timer.h"
 #include "segment/clock.h"
 
 #ifndef MADV_WIPEONFORK
@@ -288,6 +289,8 @@ bool hp_self_open(void)
 		atomic_fetch_add_explicit(&hp_segment.header->joined, 1, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->state, process ? HP_SELF_OPEN : HP_SELF_REFUSED,
 			      memory_order_release);
+	if (process)
+		hp_timer_open();
 	return process != NULL;
 }
 

@@ -91,6 +91,8 @@
 	  (pthread_barrier_t *, const pthread_barrierattr_t *, unsigned)) \
 	X(int, pthread_barrier_destroy, (pthread_barrier_t *)) \
 	X(int, pthread_barrier_wait, (pthread_barrier_t *)) \
+	X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)) \
+	X(int, thrd_create, (thrd_t *, thrd_start_t, void *)) \
 	X(int, pthread_join, (pthread_t, void **)) \
 	X(int, pthread_timedjoin_np, (pthread_t, void **, const struct timespec *)) \
 	X(int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *)) \

@@ -28,6 +28,7 @@
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/say.h"
+#include "preload/timer.h"
 #include "preload/wait.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
@@ -320,6 +321,7 @@ static uint32_t start(void)
 		return HP_START_PASSES;
 	hp_heap_configure(&settings);
 	hp_lock_configure(&settings);
+	hp_timer_configure(&settings, !joined);
 	return HP_START_RECORDS;
 }
 

@@ -47,12 +47,13 @@ const char *hp_cpu_note(struct hp_report *report)
 	if (!record->samples)
 		return NULL;
 	free(report->text);
-	report->text =
-		hp_xprintf("%s total samples%s%s%s%s",
-			   hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
-			   record->has_kernel ? "" : ", user code only", record->lost ? ", " : "",
-			   record->lost ? hp_format_count(&lost, record->lost) : "",
-			   record->lost ? " lost" : "");
+	report->text = hp_xprintf("%s total samples%s%s%s%s%s",
+				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
+				  record->has_kernel ? "" : ", user code only",
+				  record->source == HP_SAMPLING_TIMER ? ", by timers" : "",
+				  record->lost ? ", " : "",
+				  record->lost ? hp_format_count(&lost, record->lost) : "",
+				  record->lost ? " lost" : "");
 	return report->text;
 }
 
@@ -62,7 +63,8 @@ static char *refused_text(const struct hp_sampling *record)
 {
 	if (record->error == ENOSYS)
 		return hp_xstrdup("this kernel has no perf_event_open, or a seccomp filter hides "
-				  "it: docker run --security-opt seccomp=unconfined");
+				  "it: docker run --security-opt seccomp=unconfined, or "
+				  "HOTPATH_CPU=timer for samples by timers in the program");
 	if (record->error == EMFILE)
 		return hp_xstrdup("an event for each thread and CPU takes more files than "
 				  "`ulimit -n` allows");
@@ -71,11 +73,13 @@ static char *refused_text(const struct hp_sampling *record)
 	if (record->paranoid > 2)
 		return hp_xprintf("perf_event_open is not permitted: kernel.perf_event_paranoid "
 				  "is %d; sysctl kernel.perf_event_paranoid=2 allows samples of "
-				  "user code, 1 of the kernel too",
+				  "user code, 1 of the kernel too; HOTPATH_CPU=timer takes some "
+				  "by timers in the program",
 				  (int)record->paranoid);
 	return hp_xstrdup("perf_event_open is not permitted by a seccomp filter, as containers "
 			  "have: docker run --security-opt seccomp=unconfined, or "
-			  "--cap-add=PERFMON");
+			  "--cap-add=PERFMON; HOTPATH_CPU=timer takes samples by timers in "
+			  "the program");
 }
 
 static char *reason_text(const struct hp_report *report)
@@ -100,6 +104,9 @@ static char *reason_text(const struct hp_report *report)
 				  strerror((int)record->error));
 	case HP_SAMPLING_GONE:
 		return hp_xstrdup("the program had ended before it could be sampled");
+	case HP_SAMPLING_NO_TIMER:
+		return hp_xstrdup("HOTPATH_CPU=timer: no program that the library was loaded into "
+				  "made timers; hotpath doctor PROGRAM says why it was not");
 	default:
 		break;
 	}

@@ -39,6 +39,7 @@
 #include "sampler/end.h"
 #include "sampler/member.h"
 #include "sampler/perf.h"
+#include "sampler/tick.h"
 #include "sampler/watch.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
@@ -68,6 +69,7 @@ struct sampler {
 	struct hp_members members;
 	struct hp_watcher watcher;
 	struct hp_perf perf;
+	struct hp_ticks ticks;
 	struct hp_end end;
 	struct hp_deadline deadline;
 	enum root_state root;
@@ -200,6 +202,7 @@ static bool sampler_init(struct sampler *sampler)
 	if (sampler->perf.record)
 		sampler->watcher.sampling =
 			hp_segment_offset(&sampler->segment, sampler->perf.record);
+	hp_ticks_init(&sampler->ticks, &sampler->perf);
 	sampler->end.segment = &sampler->segment;
 	return sampler->epoll >= 0;
 }
@@ -254,6 +257,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	scan_to_the_end(sampler);
 	hp_watcher_look(&sampler->watcher);
 	hp_perf_finish(&sampler->perf);
+	hp_ticks_finish(&sampler->ticks);
 	hp_clock_note(header);
 	sampler->reported_ticks = header->last.ticks;
 	/* Under a runner the root waits for no more than this. */
@@ -374,8 +378,10 @@ static void do_due(struct sampler *sampler)
 
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	sample_if_due(sampler, now);
-	if (sampler->root != ROOT_ENDED)
+	if (sampler->root != ROOT_ENDED) {
 		hp_perf_read(&sampler->perf);
+		hp_ticks_read(&sampler->ticks);
+	}
 	if (now >= sampler->look_ns)
 		look(sampler);
 	else if (sampler->scan_ns && now >= sampler->scan_ns)
@@ -401,6 +407,8 @@ static int patience(const struct sampler *sampler)
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&
 	    sampler->asked_ns + ALONE_NS < due)
 		due = sampler->asked_ns + ALONE_NS;
+	if (sampler->ticks.is_on && now + HP_TICKS_EVERY_NS < due)
+		due = now + HP_TICKS_EVERY_NS;
 	int wait_ms = due > now ? (int)((due - now) / 1000000) + 1 : 0;
 
 	return !sampler->has_thread && wait_ms > FALLBACK_MS ? FALLBACK_MS : wait_ms;

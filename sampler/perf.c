@@ -374,6 +374,8 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		fail(perf, HP_SAMPLING_OFF, 0);
 		return;
 	}
+	if (perf->settings->cpu == HP_CPU_TIMER || perf->settings->cpu == HP_CPU_SAMPLY)
+		return;
 	perf->stack_size = STACK_SIZE;
 	error = hp_perf_rings_init(&perf->rings, ring_size(perf->settings));
 	if (error) {

@@ -194,21 +194,44 @@ static uint32_t node_of(struct hp_samples *samples, const struct sample *s)
 	return node;
 }
 
-static void cpu_add(struct hp_samples *samples, const struct sample *s)
+static void event_add(struct hp_samples *samples, const struct hp_event *event)
 {
-	struct hp_sampling *sampling = samples->record;
-	uint32_t number = node_of(samples, s);
-	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, number);
-	uint64_t cpu_ns = samples->period_ns ? samples->period_ns : s->period;
-	struct hp_event event = { s->time, cpu_ns, number, s->pid, s->tid, HP_EVENT_CPU };
+	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, event->node);
 
 	node->samples++;
-	node->cpu_ns += cpu_ns;
-	sampling->cpu_ns += cpu_ns;
-	sampling->complete += samples->is_complete;
-	sampling->cut += samples->is_cut;
-	sampling->samples++;
-	hp_sample_events_add(&samples->events, &event);
+	node->cpu_ns += event->span_ns;
+	samples->record->cpu_ns += event->span_ns;
+	samples->record->samples++;
+	hp_sample_events_add(&samples->events, event);
+}
+
+static void cpu_add(struct hp_samples *samples, const struct sample *s)
+{
+	uint64_t cpu_ns = samples->period_ns ? samples->period_ns : s->period;
+	struct hp_event event = {
+		s->time, cpu_ns, node_of(samples, s), s->pid, s->tid, HP_EVENT_CPU
+	};
+
+	samples->record->complete += samples->is_complete;
+	samples->record->cut += samples->is_cut;
+	event_add(samples, &event);
+}
+
+void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *space,
+			 const struct hp_tick *tick)
+{
+	struct hp_event event = { tick->ns, tick->cpu_ns, 0, tick->pid, tick->tid, HP_EVENT_CPU };
+	bool is_folded;
+
+	samples->place_count = 0;
+	for (uint32_t i = 0; i < tick->count; i++)
+		user_add(samples, space, tick->frames[i], true);
+	event.node = hp_sample_tree_at(&samples->tree, samples->places, samples->place_count,
+				       &is_folded);
+	samples->record->folded += is_folded;
+	samples->record->complete += tick->is_complete;
+	samples->record->cut += tick->is_cut;
+	event_add(samples, &event);
 }
 
 /* ---- waits ---- */

@@ -52,6 +52,21 @@ void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
 /* Adds what threads wait that have not come back.  CLOCK_MONOTONIC_RAW. */
 void hp_samples_end_waits(struct hp_samples *samples, uint64_t now_ns);
 
+/* A sample that a thread took of itself. */
+struct hp_tick {
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t cpu_ns;	/* that it stands for */
+	uint32_t pid;
+	uint32_t tid;
+	const uint64_t *frames;	/* return addresses from the inside out, the first one too */
+	uint32_t count;
+	bool is_complete;
+	bool is_cut;
+};
+
+void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *space,
+			 const struct hp_tick *tick);
+
 /* For hp_perf_rings_read; the context is a struct hp_samples. */
 void hp_samples_handle(void *samples, const struct perf_event_header *record);
 

@@ -50,6 +50,7 @@ struct hp_space {
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
 	uint64_t read_ns;	/* when /proc was read last */
+	uint64_t image;	/* hp_process.start_ticks, if it takes samples itself; else 0 */
 	struct hp_map_entry *maps;	/* by address */
 };
 

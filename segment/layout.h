@@ -10,6 +10,7 @@
  * FORMAT.md says the same in prose, with the reader's algorithm.
  *
  *       0  struct hp_header     how to read the rest
+ *     256  struct hp_ticking    CPU timers in the profiled processes
  *    4096  chunks               taken in order from hp_header.used, never returned
  *
  * One word for each idea in the whole tree:
@@ -38,6 +39,8 @@
  *   held      a lock that a thread has now
  *   order     a lock was taken while another one was held
  *   contest   waits of a waiter for a lock at one place while another place had it
+ *   ticker    what the CPU timer of a thread writes: a ring of samples; taken over as
+ *             blocks are
  *   chunk     a piece of the segment that one block (or the header's lists) fills
  *
  * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
@@ -745,12 +748,67 @@ struct hp_watch_row {	/* follows struct hp_watch */
 	uint64_t reserved[4];
 };
 
+/*
+ * Samples that the profiled processes take of themselves, where the kernel's
+ * counters are not to be had (preload/timer.h).  At HP_TICKING_AT, directly
+ * behind the header.
+ */
+#define HP_TICKING_AT 256
+
+struct hp_ticking {
+	_Atomic uint64_t tickers;	/* any thread: head of the list of hp_ticker */
+	_Atomic uint32_t is_on;	/* the root: 1 = threads of the session have timers */
+	uint32_t interval_ns;	/* the root, before that: user time between two samples */
+	_Atomic uint64_t refused;	/* any thread: threads that got no timer or no ticker */
+	uint64_t reserved[5];
+};
+
+/*
+ * A ring of samples, words that are numbered for ever: number n is at
+ * words[n % HP_TICKER_WORDS].  The thread stores `head` after the words before
+ * it, the sampler `tail` after it has read those.
+ */
+#define HP_TICKER_WORDS 8192
+
+struct hp_ticker {
+	uint64_t next;	/* set once */
+	_Atomic uint32_t
+		state;	/* enum hp_state; freed by its thread, or by the sampler after its process */
+	uint32_t pid;	/* owner: present or last */
+	uint32_t tid;	/* owner: present or last */
+	uint32_t reserved0;
+	_Atomic uint64_t head;	/* owner: number of the next word */
+	_Atomic uint64_t lost;	/* owner: samples that had no room */
+	_Atomic uint64_t lost_ns;	/* owner: what they stand for */
+	uint64_t process;	/* owner: offset of its hp_process, */
+	uint64_t image;	/* and hp_process.start_ticks: if that is another one, the ticker is nobody's */
+
+	_Atomic uint64_t tail;	/* sampler: number of the first word that was not read */
+	uint64_t reserved2[7];
+	uint64_t words[HP_TICKER_WORDS];
+};
+
+/* A sample: these words, and behind them return addresses from the inside out. */
+enum hp_tick_word {
+	HP_TICK_SIZE = 0,	/* all its words, HP_TICK_FLAGS above */
+	HP_TICK_TIME,	/* ns, CLOCK_MONOTONIC_RAW */
+	HP_TICK_SPAN,	/* ns of CPU that it stands for */
+	HP_TICK_THREAD,	/* pid, tid << 32 */
+	HP_TICK_PARENT,	/* pid of its parent, offset / HP_LINE of the executable's hp_object << 32 */
+	HP_TICK_IMAGE,	/* hp_process.start_ticks: another one after exec */
+	HP_TICK_WORDS,
+};
+
+#define HP_TICK_COMPLETE (UINT64_C(1) << 32)	/* it reaches the thread's first function */
+#define HP_TICK_CUT (UINT64_C(1) << 33)	/* it has more frames than were walked */
+
 /* Where samples of the CPU come from. */
 enum hp_sampling_source {
 	HP_SAMPLING_NONE = 0,
 	HP_SAMPLING_CYCLES = 1,	/* perf_event: the processor's cycle counter */
 	HP_SAMPLING_CLOCK = 2,	/* perf_event: the kernel's clock of CPU time */
 	HP_SAMPLING_TIMER = 3,	/* a CPU timer for each thread, in the target */
+	HP_SAMPLING_SAMPLY = 4,	/* samply's profile, beside the segment */
 };
 
 /* Why there are none. */
@@ -760,6 +818,8 @@ enum hp_sampling_fault {
 	HP_SAMPLING_REFUSED = 2,	/* perf_event_open: `error` */
 	HP_SAMPLING_NO_RING = 3,	/* mmap of a ring: `error` */
 	HP_SAMPLING_GONE = 4,	/* the target had ended before it could be sampled */
+	HP_SAMPLING_NO_TIMER = 5,	/* no process of the session made timers */
+	HP_SAMPLING_SAMPLY_FAILED = 6,	/* samply: see its session */
 };
 
 /*
@@ -876,6 +936,9 @@ static_assert(sizeof(struct hp_spread) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_contest) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");
+static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");
+static_assert(offsetof(struct hp_ticker, words) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_chunk) == 64, "format: readers rely on it");

@@ -64,7 +64,7 @@ const struct hp_setting hp_setting_table[] = {
 	  HP_LOGS_MOST, "last calls kept for each function" },
 	{ "HOTPATH_THREADS_INTERVAL_MS", HP_SETTING_COUNT, AT(threads_interval_ms), "250",
 	  "10 to 3600000", 10, 3600000, "time between two looks at the threads" },
-	{ "HOTPATH_CPU", HP_SETTING_CHOICE, AT(cpu), "auto", "auto|perf|off", 0, 0,
+	{ "HOTPATH_CPU", HP_SETTING_CHOICE, AT(cpu), "auto", "auto|perf|timer|samply|off", 0, 0,
 	  "who takes samples of the CPU" },
 	{ "HOTPATH_CPU_HZ", HP_SETTING_COUNT, AT(cpu_hz), "999", "1 to 20000", 1, 20000,
 	  "samples for each second of CPU time" },
@@ -511,4 +511,17 @@ bool hp_settings_asks(const struct hp_settings *settings, const char *section)
 		list += strspn(list, " ,");
 	}
 	return asks;
+}
+
+bool hp_settings_names(const struct hp_settings *settings, const char *section)
+{
+	const char *list = settings->report ? settings->report : "";
+	const char *at = strstr(list, section);
+	size_t length = strlen(section);
+
+	for (; at; at = strstr(at + 1, section))
+		if ((at == list || at[-1] == ',' || at[-1] == ' ') &&
+		    (!at[length] || at[length] == ',' || at[length] == ' '))
+			return true;
+	return false;
 }

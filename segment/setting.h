@@ -47,7 +47,7 @@ enum hp_alloc_metric {
 };
 
 enum hp_sort { HP_SORT_TOTAL = 0, HP_SORT_SELF, HP_SORT_CALLS, HP_SORT_NAME };
-enum hp_cpu_source { HP_CPU_AUTO = 0, HP_CPU_PERF, HP_CPU_OFF };
+enum hp_cpu_source { HP_CPU_AUTO = 0, HP_CPU_PERF, HP_CPU_TIMER, HP_CPU_SAMPLY, HP_CPU_OFF };
 enum hp_color { HP_COLOR_AUTO = 0, HP_COLOR_ALWAYS, HP_COLOR_NEVER };
 
 struct hp_percentiles {
@@ -143,5 +143,8 @@ void hp_settings_default(struct hp_settings *out, const char *text, char room[HP
  * `all`: what nobody asks for is not recorded.
  */
 bool hp_settings_asks(const struct hp_settings *settings, const char *section);
+
+/* True if HOTPATH_REPORT asks for it by its name. */
+bool hp_settings_names(const struct hp_settings *settings, const char *section);
 
 #endif

@@ -100,7 +100,7 @@ perf_is_allowed()
 needs_perf()
 {
 	[ -e "$T/allowed" ] && return
-	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 10 2>"$T/none"
+	HOTPATH_CPU=perf HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 10 2>"$T/none"
 	grep -q "perf_event_open" "$T/none" || { cat "$T/none"; return 1; }
 	skip "perf_event_open is refused here; the report says so"
 }
@@ -207,7 +207,7 @@ shares_are_right()
 
 @test "cpu: a filter that forbids perf_event_open is told, and the rest of the report is there" {
 	number=$(printf '#include <sys/syscall.h>\nSYS_perf_event_open\n' | gcc -E -P - | tail -n 1)
-	HOTPATH_REPORT=functions-cpu,threads "$T/refuse" "$number" "$HP_RUN" "$T/known" 5 2>"$T/table"
+	HOTPATH_CPU=perf HOTPATH_REPORT=functions-cpu,threads "$T/refuse" "$number" "$HP_RUN" "$T/known" 5 2>"$T/table"
 	cat "$T/table"
 	grep -A 1 "^cpu - " "$T/table" | grep -q "perf_event_open is not permitted"
 	grep -q "^threads - " "$T/table"
@@ -215,7 +215,7 @@ shares_are_right()
 
 @test "cpu: a value that is no source is told" {
 	HOTPATH_CPU=magic run "$HP_RUN" true
-	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|off"* ]]
+	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|timer|samply|off"* ]]
 }
 
 # Waits of known number and least length, each for another thing.

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * readable.c - see readable.h.
+ */
+#include "preload/readable.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "preload/confine.h"
+#include "preload/process.h"
+
+extern void *__libc_stack_end __attribute__((weak));
+
+#define PAGES 64	/* asked for at once */
+#define NO_SUCH_ACTION 0x7ffffff	/* of rt_sigprocmask */
+
+/*
+ * Where process_vm_readv is refused (seccomp in containers): rt_sigprocmask reads
+ * the new mask before it looks at what is to be done with it, so of a wrong
+ * action it says EFAULT or EINVAL, and does nothing.
+ */
+static bool is_word_readable(uintptr_t address)
+{
+	return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, address, NULL, sizeof(uint64_t)) < 0 &&
+	       errno == EINVAL;
+}
+
+static bool are_readable(const struct iovec *there, size_t count)
+{
+	char bytes[PAGES];
+	struct iovec here = { .iov_base = bytes, .iov_len = count };
+	ssize_t got = syscall(SYS_process_vm_readv, hp_self->pid, &here, 1, there, count, 0);
+
+	if (got >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES))
+		return got == (ssize_t)count;
+	for (size_t i = 0; i < count; i++)
+		if (!is_word_readable((uintptr_t)there[i].iov_base & ~(uintptr_t)7))
+			return false;
+	return true;
+}
+
+bool hp_readable(uintptr_t address, uintptr_t size)
+{
+	struct iovec there[PAGES];
+	int saved = errno;
+	bool is_good = !hp_is_confined();
+
+	while (is_good && size) {
+		size_t count = 0;
+
+		for (; count < PAGES && size; count++) {
+			there[count] = (struct iovec){ .iov_base = (void *)address, .iov_len = 1 };
+			address += HP_PAGE;
+			size -= size < HP_PAGE ? size : HP_PAGE;
+		}
+		is_good = are_readable(there, count);
+	}
+	errno = saved;
+	return is_good;
+}
+
+uintptr_t hp_readable_stack_end(uintptr_t sp)
+{
+	uintptr_t ends[2] = { &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0,
+			      (uintptr_t)pthread_self() };
+
+	for (int i = 0; i < 2; i++) {
+		uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
+
+		if (sp >= ends[i] || ends[i] - sp > HP_READABLE_MOST)
+			continue;
+		if (ends[i] - page <= HP_PAGE || hp_readable(page, ends[i] - page))
+			return ends[i] & ~(uintptr_t)7;
+	}
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * readable.h - which memory of this process can be read, for walks of stacks.
+ *
+ * Asked of the kernel, which answers for memory that is gone with an error
+ * instead of a fault.  No lock, no memory: signal handlers ask too.  errno is kept.
+ */
+#ifndef HP_PRELOAD_READABLE_H
+#define HP_PRELOAD_READABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HP_READABLE_MOST (UINT64_C(1) << 30)	/* a larger span is no stack */
+
+/* True if each page of [address, address + size) can be read.  Confined: nobody may ask, so false. */
+bool hp_readable(uintptr_t address, uintptr_t size);
+
+/* The end of the stack that `sp` is on: the main thread's, or the caller's by glibc; 0 = another. */
+uintptr_t hp_readable_stack_end(uintptr_t sp);
+
+#endif
