@@ -22,6 +22,7 @@ PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm
+LIVE_LIBS := $(REPORT_LIBS) -lmicrohttpd -lpthread
 INSTALL = B='$(B)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) scripts/install
 DATE = $(shell date -u -d @$${SOURCE_DATE_EPOCH:-$$(date +%s)} +%F)
 Q := $(if $(filter-out 0,$(V)),,@)
@@ -31,11 +32,12 @@ LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
 SAMPLER_O := $(call objects,obj,sampler segment unwind)
 REPORT_O := $(call objects,obj,report segment)
-PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report sampler unwind))
+LIVE_O := $(filter-out %/report/main.o,$(call objects,obj,live report segment))
+PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live sampler unwind))
 GUEST_O := $(call objects,san,preload)
 UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
-PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath hotpath-run)
+PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-live hotpath hotpath-run)
 
 .PHONY: all demo test test-all check bench fuzz examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
@@ -56,6 +58,9 @@ $(B)/hotpath-sampler: $(SAMPLER_O)
 $(B)/hotpath: $(REPORT_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+$(B)/hotpath-live: $(LIVE_O)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(LIVE_LIBS)
 $(B)/hotpath-run: $(B)/hotpath	# looks at its name
 	$(Q)ln -f $< $@
 
@@ -78,7 +83,7 @@ $(B)/libhp.a: $(PARTS_O) $(GUEST_O)
 $(UNIT): $(B)/test/%: $(B)/san/test/unit/%.o $(B)/san/test/test.o $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(REPORT_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(LIVE_LIBS)
 unit: $(UNIT)
 
 $(B)/examples/%: test/examples/%.c

@@ -16,5 +16,6 @@ int hp_cmd_report(int argc, char **argv);	/* show.c */
 int hp_cmd_list(int argc, char **argv);	/* list.c */
 int hp_cmd_flags(int argc, char **argv);	/* flags.c */
 int hp_cmd_doctor(int argc, char **argv);	/* doctor.c */
+int hp_cmd_live(int argc, char **argv);	/* away.c: whatever hotpath-live does, by its own name */
 
 #endif

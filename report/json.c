@@ -196,8 +196,13 @@ static void function_calls(struct hp_report *report, const void *row, cJSON *ent
 {
 	const struct hp_model_function *f = row;
 	struct hp_model_call last[HP_LAST_MOST];
-	size_t count = hp_model_last_calls(&report->model, f, last, HP_LAST_MOST);
-	cJSON *array = cJSON_AddArrayToObject(entry, "slowest_calls");
+	size_t count;
+	cJSON *array;
+
+	if (report->is_brief)
+		return;
+	count = hp_model_last_calls(&report->model, f, last, HP_LAST_MOST);
+	array = cJSON_AddArrayToObject(entry, "slowest_calls");
 
 	for (int i = 0; i < HP_SLOWEST && f->slowest[i].ticks; i++) {
 		struct hp_model_call call = hp_model_call(&report->model, &f->slowest[i]);
@@ -374,10 +379,10 @@ static void rows_add(struct hp_report *report, const struct hp_section *section,
 	}
 }
 
-static void section_add(struct hp_report *report, const struct hp_section *section, cJSON *root)
+cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section)
 {
 	const struct extra *extra = extra_of(section);
-	cJSON *to = cJSON_AddObjectToObject(root, section->json);
+	cJSON *to = cJSON_CreateObject();
 	struct hp_list list;
 
 	section->fill(report, &list);
@@ -395,6 +400,12 @@ static void section_add(struct hp_report *report, const struct hp_section *secti
 	if (!list.shown)
 		cJSON_AddStringToObject(to, "message", section->empty(report));
 	free(list.rows);
+	return to;
+}
+
+static void section_add(struct hp_report *report, const struct hp_section *section, cJSON *root)
+{
+	cJSON_AddItemToObject(root, section->json, hp_json_section(report, section));
 }
 
 static void text_add(cJSON *object, const char *key, const char *text)

@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "run", hp_cmd_run, "run a program and report when it ends" },
 	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
 	{ "list", hp_cmd_list, "show the runs that are kept" },
+	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },
 	{ "flags", hp_cmd_flags, "print what to compile with, for $(hotpath flags g++)" },
 	{ "doctor", hp_cmd_doctor, "say what can be profiled here, or of a program" },
 	{ "version", cmd_version, "print the version" },
@@ -67,10 +68,10 @@ static void settings_list(void)
 	for (size_t i = 0; i < hp_setting_count; i++) {
 		const struct hp_setting *setting = &hp_setting_table[i];
 
-		printf("  %-30s%s%s%s%s\n", setting->name, setting->help,
+		printf("  %-32s%s%s%s%s\n", setting->name, setting->help,
 		       setting->usual ? " (" : "", setting->usual ? setting->usual : "",
 		       setting->usual ? ")" : "");
-		printf("  %-30s  %s\n", "", setting->allowed);
+		printf("  %-32s  %s\n", "", setting->allowed);
 	}
 }
 

@@ -60,6 +60,7 @@ struct hp_report {
 	const struct hp_model_function *wrapper;	/* main, or `life`; NULL = nothing is instrumented */
 	double whole_ns;	/* what 100 % means */
 	bool has_functions;
+	bool is_brief;	/* lists in JSON tell nothing of single calls */
 	struct hp_cpu *cpu;	/* samples by function; NULL = not asked for yet */
 	struct hp_offcpu *offcpu;	/* waits by function; NULL = not asked for yet */
 	struct hp_bound *bound;	/* what functions spend their time on; NULL = not asked for yet */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "report/report.h"
+#include "report/section.h"
 
 struct hp_look {
 	size_t width;	/* columns */
@@ -32,5 +33,8 @@ char *hp_head_hint(struct hp_report *report, const struct hp_look *look);
 
 /* json.c */
 void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out);
+
+/* One section as it stands there, fresh; report->is_brief leaves out what is told of single calls. */
+struct cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section);
 
 #endif

@@ -50,6 +50,8 @@ enum hp_sort { HP_SORT_TOTAL = 0, HP_SORT_SELF, HP_SORT_CALLS, HP_SORT_NAME };
 enum hp_cpu_source { HP_CPU_AUTO = 0, HP_CPU_PERF, HP_CPU_TIMER, HP_CPU_SAMPLY, HP_CPU_OFF };
 enum hp_color { HP_COLOR_AUTO = 0, HP_COLOR_ALWAYS, HP_COLOR_NEVER };
 
+enum hp_api { HP_API_NEW = 0, HP_API_OLD };	/* of the crate: 0.30, 0.18 */
+
 struct hp_percentiles {
 	uint32_t count;
 	double at[HP_PERCENTILES_MOST];	/* 0..100, as given */
@@ -86,6 +88,19 @@ struct hp_settings {
 	uint64_t cpu_hz;
 	uint64_t keep;	/* runs; 0 = none */
 	uint64_t shutdown_ms;	/* 0 = never */
+	uint32_t metrics_off;
+	uint32_t api;	/* enum hp_api */
+	uint64_t metrics_port;	/* 0 = any free one */
+	uint64_t mcp_port;	/* the same */
+	uint64_t prometheus_port;	/* the same */
+	uint64_t entries_limit;	/* rows of a list over HTTP */
+	const char *metrics_bind;	/* an address, as numbers */
+	const char *prometheus_bind;	/* the same */
+	const char *metrics_token;	/* NULL = none */
+	const char *mcp_token;	/* NULL = none */
+	const char *prometheus_token;	/* NULL = none */
+	const char *fast_buckets;	/* NULL = built-in */
+	const char *slow_buckets;	/* NULL = built-in */
 	const char *report;	/* names of sections; NULL = auto */
 	const char *output_path;
 	const char *focus;

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http.c - see http.h.
+ *
+ * libmicrohttpd calls for each request: once with its head, with each part of
+ * its body, and once when it is there.  While the worker makes the answer the
+ * connection is suspended, so that a slow answer keeps no other one waiting.
+ *
+ *   head       who asks (guard.c), and whether there is such a route: a request
+ *              that is refused is refused before its body is read
+ *   body       kept, up to HP_BODY_MOST
+ *   end        the answer is at hand, or: suspend, ask; the worker resumes
+ *   again      the answer goes out
+ */
+#include "live/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "live/guard.h"
+#include "report/memory.h"
+#include "segment/clock.h"
+
+#define CONNECTIONS_MOST 200
+#define HEAD_MOST (32 << 10)	/* bytes of memory for a connection: its request's head must fit */
+#define QUIET_S 10	/* without a byte of a request */
+#define HEADERS_MOST 4	/* of an answer, by sites */
+
+struct hp_http {
+	struct MHD_Daemon *daemon;
+	const char *token;
+	const char *only;
+	struct hp_picture *picture;
+	const struct hp_http_site *sites;
+	size_t site_count;
+	_Atomic uint64_t asked_ns;
+};
+
+/* Of a connection, as long as it is there. */
+struct peer {
+	bool is_known;	/* was looked up */
+	bool is_own;
+};
+
+struct header {
+	char *name;
+	char *value;
+};
+
+struct hp_exchange {
+	struct hp_http *http;
+	struct MHD_Connection *connection;
+	const char *method;	/* libmicrohttpd's, as long as the request */
+	struct hp_request request;
+	const struct hp_http_site *site;	/* NULL = a route's */
+	char *path;
+	const char *query;	/* behind the path, as it came; NULL = none */
+	char *body;
+	size_t size;
+	size_t room;
+	bool is_too_long;
+	struct header headers[HEADERS_MOST];
+	size_t header_count;
+	const char *allowed;
+	struct hp_answer *_Atomic answer;	/* NULL = not yet; stored by who answers */
+};
+
+static const char *header_of(const struct hp_exchange *exchange, const char *name)
+{
+	return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+/* --- who asks --- */
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	(void)context, (void)connection;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		*socket_context = hp_xcalloc(1, sizeof(struct peer));
+	} else {
+		free(*socket_context);
+		*socket_context = NULL;
+	}
+}
+
+/* Asks the kernel once for each connection. */
+static bool is_own_peer(const struct hp_exchange *exchange)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct peer *peer = info ? info->socket_context : NULL;
+
+	if (!peer)
+		return false;
+	if (peer->is_known)
+		return peer->is_own;
+	info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	peer->is_own = info && hp_guard_is_own_peer(info->connect_fd);
+	peer->is_known = true;
+	return peer->is_own;
+}
+
+/* What a browser says of a page that is not ours. */
+static struct hp_answer *refuse_page(const struct hp_exchange *exchange)
+{
+	const char *host = header_of(exchange, "Host");
+	const char *origin = header_of(exchange, "Origin");
+	const char *site = header_of(exchange, "Sec-Fetch-Site");
+	bool is_foreign =
+		site && strcasecmp(site, "same-origin") != 0 && strcasecmp(site, "none") != 0;
+
+	if (host && !exchange->http->token && !hp_guard_is_local_host(host))
+		return hp_answer_error(403, "ask as localhost or by the address",
+				       "Host is no name of this machine");
+	if ((origin && !hp_guard_is_own_origin(origin, host)) || is_foreign)
+		return hp_answer_error(403, NULL, "A page of another origin may not ask");
+	return NULL;
+}
+
+/* NULL = he may. */
+static struct hp_answer *refuse(const struct hp_exchange *exchange)
+{
+	const char *token = exchange->http->token;
+	struct hp_answer *answer = refuse_page(exchange);
+
+	if (answer)
+		return answer;
+	if (token && !hp_guard_knows_token(header_of(exchange, "Authorization"), token))
+		return hp_answer_error(401,
+				       "Authorization has to be the token, bare or behind Bearer",
+				       "Unauthorized");
+	if (!token && !is_own_peer(exchange))
+		return hp_answer_error(
+			403, "start the program with HOTPATH_METRICS_AUTH_TOKEN, and send it",
+			"Another user's program; it takes a token to see it");
+	return NULL;
+}
+
+/* --- the answer --- */
+
+static struct MHD_Response *response_of(const struct hp_exchange *exchange,
+					const struct hp_answer *answer)
+{
+	/* The answer may go before the last byte is out. */
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(answer->size, answer->body, MHD_RESPMEM_MUST_COPY);
+
+	if (!response)
+		return NULL;
+	if (answer->type)
+		MHD_add_response_header(response, "Content-Type", answer->type);
+	MHD_add_response_header(response, "Cache-Control", "no-store");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (exchange->allowed)
+		MHD_add_response_header(response, "Allow", exchange->allowed);
+	if (answer->status == 401)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	for (size_t i = 0; i < exchange->header_count; i++)
+		MHD_add_response_header(response, exchange->headers[i].name,
+					exchange->headers[i].value);
+	return response;
+}
+
+static enum MHD_Result reply(const struct hp_exchange *exchange, const struct hp_answer *answer)
+{
+	struct MHD_Response *response = response_of(exchange, answer);
+	enum MHD_Result result = MHD_NO;
+
+	if (response) {
+		result = MHD_queue_response(exchange->connection, (unsigned)answer->status,
+					    response);
+		MHD_destroy_response(response);
+	}
+	return result;
+}
+
+void hp_exchange_answer(struct hp_exchange *exchange, struct hp_answer *answer)
+{
+	struct MHD_Connection *connection = exchange->connection;
+
+	/* Release: the connection's thread reads what this one has made. */
+	atomic_store_explicit(&exchange->answer, answer, memory_order_release);
+	MHD_resume_connection(connection);
+}
+
+static void on_answer(void *context, struct hp_answer *answer)
+{
+	hp_exchange_answer(context, answer);
+}
+
+/* The request is there as a whole. */
+static enum MHD_Result serve(struct hp_exchange *exchange)
+{
+	struct hp_picture *picture = exchange->http->picture;
+	struct hp_answer *answer;
+
+	if (exchange->site) {
+		MHD_suspend_connection(exchange->connection);
+		exchange->site->serve(exchange->site->context, exchange);
+		return MHD_YES;
+	}
+	answer = hp_picture_peek(picture, &exchange->request);
+	if (answer) {
+		atomic_store_explicit(&exchange->answer, answer, memory_order_relaxed);
+		return reply(exchange, answer);
+	}
+	/* Before the question: its answer may come at once. */
+	MHD_suspend_connection(exchange->connection);
+	hp_picture_ask(picture, &exchange->request, on_answer, exchange);
+	return MHD_YES;
+}
+
+/* --- requests --- */
+
+static bool is_openmetrics(const struct hp_exchange *exchange)
+{
+	const char *accept = header_of(exchange, "Accept");
+
+	return accept && strstr(accept, "application/openmetrics-text");
+}
+
+/* Comes first, with the path and what is behind the question mark, as they came. */
+static void *on_uri(void *context, const char *uri, struct MHD_Connection *connection)
+{
+	struct hp_http *http = context;
+	struct hp_exchange *exchange = hp_xcalloc(1, sizeof(*exchange));
+
+	exchange->http = http;
+	exchange->connection = connection;
+	exchange->path = hp_xstrdup(uri);
+	return exchange;
+}
+
+static const struct hp_http_site *site_of(const struct hp_http *http, const char *path)
+{
+	for (size_t i = 0; i < http->site_count; i++)
+		if (strcmp(http->sites[i].path, path) == 0)
+			return &http->sites[i];
+	return NULL;
+}
+
+/* NULL = there is somebody who answers it. */
+static struct hp_answer *find(struct hp_exchange *exchange, const char *path, const char *query)
+{
+	const struct hp_http *http = exchange->http;
+	struct hp_answer *error;
+
+	exchange->site = site_of(http, path);
+	if (exchange->site)
+		return NULL;
+	if (http->only && strcmp(http->only, path) != 0)
+		return hp_answer_error(404, NULL, "Not found - here is %s", http->only);
+	if (hp_route_find(exchange->method, path, query, &exchange->request, &error,
+			  &exchange->allowed)) {
+		exchange->request.is_openmetrics = is_openmetrics(exchange);
+		return NULL;
+	}
+	return error;
+}
+
+static bool is_without_body(const char *method)
+{
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+/* The head is there. */
+static enum MHD_Result begin(struct hp_exchange *exchange, const char *method)
+{
+	char *query = strchr(exchange->path, '?');
+	struct hp_answer *error;
+
+	exchange->method = method;
+	atomic_store_explicit(&exchange->http->asked_ns, hp_clock_raw_ns(), memory_order_relaxed);
+	if (query)
+		*query++ = 0;
+	exchange->query = query;
+	error = refuse(exchange);
+	if (!error)
+		error = find(exchange, exchange->path, query);
+	exchange->answer = error;
+	/* Refused before its body is read, which ends the connection; without a body it may stay. */
+	return error && !is_without_body(method) ? reply(exchange, error) : MHD_YES;
+}
+
+static void body_add(struct hp_exchange *exchange, const char *data, size_t size)
+{
+	if (exchange->size + size > HP_BODY_MOST) {
+		exchange->is_too_long = true;
+		return;
+	}
+	if (exchange->size + size + 1 > exchange->room) {
+		exchange->room = 2 * (exchange->size + size + 1);
+		exchange->body = hp_xrealloc(exchange->body, exchange->room, 1);
+	}
+	memcpy(exchange->body + exchange->size, data, size);
+	exchange->size += size;
+	exchange->body[exchange->size] = 0;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *size, void **request)
+{
+	struct hp_exchange *exchange = *request;
+
+	(void)context, (void)connection, (void)url, (void)version;
+	if (!exchange)
+		return MHD_NO;
+	if (!exchange->method)
+		return begin(exchange, method);
+	if (*size) {
+		body_add(exchange, data, *size);
+		*size = 0;
+		return MHD_YES;
+	}
+	if (exchange->is_too_long && !exchange->answer)
+		exchange->answer = hp_answer_error(413, NULL, "The body is longer than %d bytes",
+						   HP_BODY_MOST);
+	/* Acquire: see hp_exchange_answer. */
+	const struct hp_answer *answer =
+		atomic_load_explicit(&exchange->answer, memory_order_acquire);
+	return answer ? reply(exchange, answer) : serve(exchange);
+}
+
+static void on_end(void *context, struct MHD_Connection *connection, void **request,
+		   enum MHD_RequestTerminationCode code)
+{
+	struct hp_exchange *exchange = *request;
+
+	(void)context, (void)connection, (void)code;
+	if (!exchange)
+		return;
+	for (size_t i = 0; i < exchange->header_count; i++) {
+		free(exchange->headers[i].name);
+		free(exchange->headers[i].value);
+	}
+	hp_answer_drop(exchange->answer);
+	free(exchange->path);
+	free(exchange->body);
+	free(exchange);
+	*request = NULL;
+}
+
+/* Paths are taken as they came: none of ours has an escape. */
+static size_t unescape_nothing(void *context, struct MHD_Connection *connection, char *text)
+{
+	(void)context, (void)connection;
+	return strlen(text);
+}
+
+/* --- its life --- */
+
+struct hp_http *hp_http_new(const struct hp_http_wish *wish)
+{
+	struct hp_http *http = hp_xcalloc(1, sizeof(*http));
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+
+	http->token = wish->token;
+	http->only = wish->only;
+	http->picture = wish->picture;
+	http->sites = wish->sites;
+	http->site_count = wish->site_count;
+	http->asked_ns = hp_clock_raw_ns();
+	http->daemon = MHD_start_daemon(
+		flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, wish->socket,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MOST,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)QUIET_S, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_end, http,
+		MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_UNESCAPE_CALLBACK,
+		unescape_nothing, NULL, MHD_OPTION_END);
+	if (http->daemon)
+		return http;
+	free(http);
+	return NULL;
+}
+
+void hp_http_free(struct hp_http *http)
+{
+	if (!http)
+		return;
+	MHD_stop_daemon(http->daemon);
+	free(http);
+}
+
+unsigned hp_http_connections(const struct hp_http *http)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+	return info ? info->num_connections : 0;
+}
+
+uint64_t hp_http_asked_ns(const struct hp_http *http)
+{
+	return atomic_load_explicit(&http->asked_ns, memory_order_relaxed);
+}
+
+/* --- for sites --- */
+
+const char *hp_exchange_method(const struct hp_exchange *exchange)
+{
+	return exchange->method;
+}
+
+const char *hp_exchange_header(const struct hp_exchange *exchange, const char *name)
+{
+	return header_of(exchange, name);
+}
+
+const char *hp_exchange_query(const struct hp_exchange *exchange)
+{
+	return exchange->query;
+}
+
+const char *hp_exchange_body(const struct hp_exchange *exchange, size_t *size)
+{
+	*size = exchange->size;
+	return exchange->body ? exchange->body : "";
+}
+
+void hp_exchange_add(struct hp_exchange *exchange, const char *name, const char *value)
+{
+	if (exchange->header_count == HEADERS_MOST)
+		return;
+	exchange->headers[exchange->header_count++] =
+		(struct header){ hp_xstrdup(name), hp_xstrdup(value) };
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * logs.c - see logs.h.
+ *
+ * Newest first.  The crate's own server numbers that list upwards, so that its
+ * newest call has the smallest number; here the newest has the number of the
+ * last call, as its console shows it.
+ */
+#include "live/logs.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/lists.h"
+#include "live/shape.h"
+#include "report/format.h"
+#include "report/memory.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* now, 5s ago, 3m ago, 2h ago */
+static const char *ago_text(char *room, size_t size, uint64_t ns)
+{
+	uint64_t seconds = ns / SECOND;
+
+	if (!seconds)
+		snprintf(room, size, "now");
+	else if (seconds < 60)
+		snprintf(room, size, "%" PRIu64 "s ago", seconds);
+	else if (seconds < 3600)
+		snprintf(room, size, "%" PRIu64 "m ago", seconds / 60);
+	else
+		snprintf(room, size, "%" PRIu64 "h ago", seconds / 3600);
+	return room;
+}
+
+static const struct hp_model_function *function_of(struct hp_scene *scene, uint32_t id)
+{
+	struct hp_report *report = &scene->report;
+
+	if (id == report->model.function_count + 1 && report->wrapper == &report->life)
+		return &report->life;
+	if (id == 0 || id > report->model.function_count || !report->model.functions[id - 1].calls)
+		return NULL;
+	return &report->model.functions[id - 1];
+}
+
+static struct hp_answer *no_function(uint32_t id)
+{
+	return hp_answer_error(404, "ids are those of /functions_timing",
+			       "Function with id %u not found", id);
+}
+
+static void location_add(struct hp_scene *scene, const struct hp_model_function *f, cJSON *to)
+{
+	struct hp_report *report = &scene->report;
+	struct hp_source source;
+	cJSON *location;
+	char *file;
+
+	if (f == &report->life ||
+	    !hp_symbols_source(report->symbols, (uint32_t)(f - report->model.functions), &source))
+		return;
+	location = cJSON_AddObjectToObject(to, "location");
+	file = hp_text_clean(source.file);
+	cJSON_AddStringToObject(location, "file", file);
+	free(file);
+	hp_json_whole(location, "line", source.line > 0 ? (uint64_t)source.line : 0);
+	hp_json_whole(location, "column", source.column > 0 ? (uint64_t)source.column : 0);
+}
+
+static cJSON *log_new(const struct hp_scene *scene, const struct hp_model_call *call,
+		      uint64_t invocation)
+{
+	uint64_t end = call->start_ns + call->ns, now = scene->report.model.elapsed_ns;
+	struct hp_text_cell cell;
+	char text[32];
+	cJSON *log = cJSON_CreateObject();
+
+	hp_json_whole(log, "invocation", invocation);
+	cJSON_AddStringToObject(log, "duration", hp_format_time(&cell, (double)call->ns));
+	cJSON_AddStringToObject(log, "timestamp", hp_format_time(&cell, (double)end));
+	cJSON_AddStringToObject(log, "ago",
+				ago_text(text, sizeof(text), now > end ? now - end : 0));
+	hp_json_whole(log, "thread_id", call->tid);
+	if (call->result) {
+		char *result = hp_text_clean(call->result);
+
+		cJSON_AddStringToObject(log, "result", result);
+		free(result);
+	} else {
+		cJSON_AddNullToObject(log, "result");
+	}
+	return log;
+}
+
+static void raw_add(cJSON *array, const struct hp_model_call *call)
+{
+	cJSON *one = cJSON_CreateObject();
+
+	hp_json_whole(one, "start_ns", call->start_ns);
+	hp_json_whole(one, "ns", call->ns);
+	hp_json_whole(one, "tid", call->tid);
+	cJSON_AddItemToArray(array, one);
+}
+
+static void slowest_add(struct hp_scene *scene, const struct hp_model_function *f, cJSON *list)
+{
+	cJSON *array = cJSON_AddArrayToObject(list, "slowest");
+
+	for (int i = 0; i < HP_SLOWEST && f->slowest[i].ticks; i++) {
+		struct hp_model_call call = hp_model_call(&scene->report.model, &f->slowest[i]);
+
+		raw_add(array, &call);
+	}
+}
+
+struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request *request)
+{
+	const struct hp_model_function *f = function_of(scene, request->id);
+	struct hp_model_call last[HP_LAST_MOST];
+	size_t count;
+	cJSON *list, *logs, *raw;
+
+	if (!f)
+		return no_function(request->id);
+	count = hp_model_last_calls(&scene->report.model, f, last, HP_LAST_MOST);
+	list = cJSON_CreateObject();
+	cJSON_AddStringToObject(list, "function_name", hp_report_name(&scene->report, f));
+	location_add(scene, f, list);
+	hp_json_whole(list, "total_invocations", f->calls);
+	logs = cJSON_AddArrayToObject(list, "logs");
+	raw = cJSON_AddArrayToObject(list, "raw");
+	for (size_t i = 0; i < count; i++) {
+		cJSON_AddItemToArray(logs, log_new(scene, &last[i], f->calls - i));
+		raw_add(raw, &last[i]);
+		free(last[i].result);
+	}
+	slowest_add(scene, f, list);
+	hp_shape_fit_logs(list, scene->settings.api);
+	return hp_answer_json(200, list);
+}
+
+/* Allocations of single calls are not recorded: a list without rows, and why. */
+struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request)
+{
+	const struct hp_model_function *f = function_of(scene, request->id);
+	cJSON *list;
+
+	if (!f)
+		return no_function(request->id);
+	list = cJSON_CreateObject();
+	cJSON_AddStringToObject(list, "function_name", hp_report_name(&scene->report, f));
+	location_add(scene, f, list);
+	hp_json_whole(list, "total_invocations", f->calls);
+	cJSON_AddArrayToObject(list, "logs");
+	cJSON_AddStringToObject(list, "message",
+				"allocations are counted, not logged call by call");
+	hp_shape_fit_logs(list, scene->settings.api);
+	return hp_answer_json(200, list);
+}
+
+struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *request)
+{
+	(void)scene;
+	return hp_answer_error(404, "ids are those of the list; nothing is recorded there yet",
+			       "No %s with id %u", request->route->section, request->id);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * logs.h - the last calls of one function.
+ */
+#ifndef HP_LIVE_LOGS_H
+#define HP_LIVE_LOGS_H
+
+#include "live/route.h"
+
+struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request);
+
+/* Logs of sections in which nothing is recorded: 404 that says so. */
+struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *request);
+
+#endif

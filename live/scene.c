@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scene.c - see scene.h.
+ */
+#include "live/scene.h"
+
+#include <string.h>
+
+#include "segment/clock.h"
+#include "segment/defaults.h"
+
+/* Lists over HTTP are long: what is shown is the reader's business. */
+static void limits_settle(struct hp_settings *settings)
+{
+	settings->limit = settings->entries_limit;
+	settings->functions_limit = settings->threads_limit = HP_LIMIT_UNSET;
+	settings->alloc_limit = HP_LIMIT_UNSET;
+}
+
+void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
+		   const struct hp_settings *settings)
+{
+	memset(scene, 0, sizeof(*scene));
+	scene->target = *target;
+	scene->settings = *settings;
+}
+
+void hp_scene_drop(struct hp_scene *scene)
+{
+	if (scene->has_report)
+		hp_report_release(&scene->report);
+	scene->has_report = false;
+}
+
+bool hp_scene_look(struct hp_scene *scene)
+{
+	uint64_t began = hp_clock_raw_ns(), cost;
+	struct hp_segment segment;
+	bool is_first = !scene->cost_ns;
+
+	if (!hp_target_look(&scene->target, &segment))
+		return false;
+	hp_scene_drop(scene);
+	if (is_first) {
+		hp_defaults_read(&segment, scene->defaults);
+		hp_settings_default(&scene->settings, scene->defaults, scene->default_values, NULL,
+				    NULL);
+		limits_settle(&scene->settings);
+	}
+	hp_report_init_record(&scene->report, &segment, &scene->target.input.record,
+			      &scene->settings, NULL, NULL);
+	scene->report.is_brief = true;
+	scene->has_report = true;
+	scene->taken_ns = began;
+	cost = hp_clock_raw_ns() - began;
+	scene->cost_ns = is_first ? cost : (3 * scene->cost_ns + cost) / 4;
+	return true;
+}
+
+void hp_scene_release(struct hp_scene *scene)
+{
+	hp_scene_drop(scene);
+	hp_snapshot_release(&scene->snapshot);
+	hp_target_release(&scene->target);
+}

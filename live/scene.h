@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scene.h - what answers are made from: the report of one moment, and what
+ * outlives it.  The worker of picture.c alone touches it.
+ */
+#ifndef HP_LIVE_SCENE_H
+#define HP_LIVE_SCENE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live/snapshot.h"
+#include "live/target.h"
+#include "report/report.h"
+
+struct hp_scene {
+	struct hp_target target;
+	struct hp_settings settings;
+	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
+	char default_values[HP_DEFAULTS_MOST];	/* their words */
+	bool has_report;
+	struct hp_report report;
+	uint64_t taken_ns;	/* when its segment was read, CLOCK_MONOTONIC_RAW */
+	uint64_t cost_ns;	/* what that took, mean of late */
+	struct hp_snapshot snapshot;	/* of the CPU's samples */
+};
+
+/* Takes over the target.  `settings` are of flags and environment; the program's defaults are added. */
+void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
+		   const struct hp_settings *settings);
+
+/* Looks again.  False = there is nothing to see; of a run that is over: nothing new. */
+bool hp_scene_look(struct hp_scene *scene);
+
+/* Lets go of the report, whose memory may be a lot. */
+void hp_scene_drop(struct hp_scene *scene);
+void hp_scene_release(struct hp_scene *scene);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * status.c - see status.h.
+ */
+#include "live/status.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "live/lists.h"
+#include "report/format.h"
+#include "report/live.h"
+#include "report/view.h"
+
+static const char *comm_of(const struct hp_model *model)
+{
+	return model->root == HP_NONE ? "" : model->processes[model->root].comm;
+}
+
+static void text_add(cJSON *object, const char *key, const char *text)
+{
+	char *clean = hp_text_clean(text);
+
+	cJSON_AddStringToObject(object, key, clean);
+	free(clean);
+}
+
+struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	const struct hp_model *model = &scene->report.model;
+	const struct hp_header *header = &model->reader.header;
+	struct hp_text_cell cell;
+	cJSON *said = cJSON_CreateObject();
+
+	(void)request;
+	cJSON_AddStringToObject(said, "uptime", hp_format_time(&cell, (double)model->elapsed_ns));
+	hp_json_whole(said, "pid", header->root_pid);
+	hp_json_whole(said, "uptime_ns", model->elapsed_ns);
+	text_add(said, "comm", comm_of(model));
+	if (model->root != HP_NONE && model->processes[model->root].command)
+		text_add(said, "command", model->processes[model->root].command);
+	cJSON_AddStringToObject(said, "profiler", "hotpath " HP_VERSION);
+	cJSON_AddBoolToObject(said, "is_live", hp_target_is_live(&scene->target));
+	hp_json_whole(said, "looked_ns", scene->cost_ns);
+	hp_json_whole(said, "cpu_ns", model->cpu_ns);
+	hp_json_whole(said, "rss_bytes", model->rss_kb * 1024);
+	hp_json_whole(said, "profiling_cost_ns", model->overhead_ns);
+	return hp_answer_json(200, said);
+}
+
+struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	size_t count;
+	struct hp_live *live = hp_live_list(&count);
+	cJSON *said = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(said, "data");
+
+	(void)request;
+	for (size_t i = 0; i < count; i++) {
+		cJSON *one = cJSON_CreateObject();
+
+		hp_json_whole(one, "pid", live[i].pid);
+		text_add(one, "comm", live[i].comm);
+		cJSON_AddStringToObject(one, "session", live[i].token);
+		hp_json_whole(one, "uptime_ns", live[i].elapsed_ns);
+		cJSON_AddBoolToObject(one, "is_this",
+				      live[i].pid == scene->report.model.reader.header.root_pid);
+		cJSON_AddItemToArray(array, one);
+	}
+	hp_json_whole(said, "total_count", count);
+	hp_json_whole(said, "included_count", count);
+	free(live);
+	return hp_answer_json(200, said);
+}
+
+struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	cJSON *said = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(said, "routes");
+
+	(void)scene, (void)request;
+	for (size_t i = 0; i < hp_route_count; i++) {
+		cJSON *one = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(one, "method", hp_routes[i].method);
+		cJSON_AddStringToObject(one, "path", hp_routes[i].path);
+		cJSON_AddStringToObject(one, "help", hp_routes[i].help);
+		cJSON_AddItemToArray(array, one);
+	}
+	return hp_answer_json(200, said);
+}
+
+struct hp_answer *hp_runtime_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	(void)scene, (void)request;
+	return hp_answer_error(404, "this is of Rust's tokio; /threads has the program's threads",
+			       "No event loop is recorded in this program");
+}
+
+struct hp_answer *hp_report_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)request;
+	if (!out)
+		return hp_answer_error(500, NULL, "No memory for the report");
+	hp_json_write(&scene->report, false, out);
+	fclose(out);
+	return hp_answer_new(200, HP_TYPE_JSON, text, size);
+}

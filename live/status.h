@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * status.h - routes about the program and the server themselves.
+ */
+#ifndef HP_LIVE_STATUS_H
+#define HP_LIVE_STATUS_H
+
+#include "live/route.h"
+
+/* /profiler_status */
+struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* /sessions: those of this user that run now. */
+struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* /routes: what can be asked. */
+struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* /tokio_runtime: 404. */
+struct hp_answer *hp_runtime_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* /report: the whole report in JSON. */
+struct hp_answer *hp_report_render(struct hp_scene *scene, const struct hp_request *request);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.c - see target.h.
+ */
+#include "live/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/live.h"
+
+void hp_target_init_fd(struct hp_target *target, int fd)
+{
+	*target = (struct hp_target){ .fd = fd, .input = { .segment = HP_SEGMENT_NONE } };
+	target->input.record.is_live = true;
+}
+
+/* The only session that runs: a descriptor, or -ENOENT, -EEXIST. */
+static int open_only(void)
+{
+	size_t count;
+	struct hp_live *live = hp_live_list(&count);
+	int fd = count == 1 ? hp_session_look(live->token) : count ? -EEXIST : -ENOENT;
+
+	free(live);
+	return fd;
+}
+
+bool hp_target_init(struct hp_target *target, const char *command, const char *name)
+{
+	int fd = name ? hp_live_open(name) : open_only();
+
+	if (fd >= 0) {
+		hp_target_init_fd(target, fd);
+		return true;
+	}
+	hp_target_init_fd(target, -1);
+	if (fd == -EEXIST) {
+		fprintf(stderr,
+			"hotpath %s: %s%sseveral sessions run; give one of those that "
+			"hotpath list shows\n",
+			command, name ? name : "", name ? ": " : "");
+		return false;
+	}
+	return hp_input_open(&target->input, name);
+}
+
+bool hp_target_is_live(const struct hp_target *target)
+{
+	return target->fd >= 0;
+}
+
+bool hp_target_look(struct hp_target *target, struct hp_segment *segment)
+{
+	if (target->fd >= 0)
+		return hp_segment_map_fd(segment, target->fd) == HP_SEGMENT_FINE;
+	if (target->is_taken)
+		return false;
+	*segment = target->input.segment;
+	target->input.segment = (struct hp_segment)HP_SEGMENT_NONE;
+	return target->is_taken = true;
+}
+
+void hp_target_release(struct hp_target *target)
+{
+	if (target->fd >= 0)
+		close(target->fd);
+	hp_input_release(&target->input);
+	target->fd = -1;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.h - what is looked at: a session that goes on, or a run that is over.
+ *
+ * A session's segment is mapped anew for each look, through one descriptor that
+ * cannot be written to.  A run's file is read once.
+ */
+#ifndef HP_LIVE_TARGET_H
+#define HP_LIVE_TARGET_H
+
+#include <stdbool.h>
+
+#include "report/input.h"
+
+struct hp_target {
+	int fd;	/* of a session's segment; -1 = none */
+	struct hp_input input;	/* of a run; its segment goes with the first look */
+	bool is_taken;
+};
+
+/* A session's segment; takes over the descriptor. */
+void hp_target_init_fd(struct hp_target *target, int fd);
+
+/*
+ * What `name` means: a session that goes on (its pid or token), else a file or
+ * kept run; NULL = the only session there is, else the newest run.  A failure is
+ * told in one line, which starts with `command`.
+ */
+bool hp_target_init(struct hp_target *target, const char *command, const char *name);
+
+/* True if its figures go on. */
+bool hp_target_is_live(const struct hp_target *target);
+
+/* Maps it as it is now.  Of a run this works once.  False = it cannot be read. */
+bool hp_target_look(struct hp_target *target, struct hp_segment *segment);
+void hp_target_release(struct hp_target *target);
+
+#endif

@@ -1,0 +1,233 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# http.bats - a running program's figures over HTTP: routes, refusals, clients that misbehave.
+
+load helper
+
+setup_file()
+{
+	# Threads that lock, allocate and call, until they are killed; up when it says so.
+	compile shop <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t stock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t prices = PTHREAD_RWLOCK_INITIALIZER;
+__attribute__((noinline)) long price(long n) { long sum = 0; for (long i = 0; i < n; i++) sum += i * i; return sum; }
+__attribute__((noinline)) void *basket(void) { return malloc(100); }
+__attribute__((noinline)) void sell(void)
+{
+	pthread_mutex_lock(&stock);
+	pthread_rwlock_rdlock(&prices);
+	price(20000);
+	pthread_rwlock_unlock(&prices);
+	pthread_mutex_unlock(&stock);
+	free(basket());
+	usleep(1000);
+}
+static void *work(void *unused) { for (;;) sell(); return unused; }
+int main(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 2; i++) pthread_create(&thread, NULL, work, NULL);
+	sell();
+	puts("up");
+	fflush(stdout);
+	work(NULL);
+}
+END
+	LD_PRELOAD=$HP_LIB "$T/shop" >"$T/shop.out" 2>/dev/null 3>&- &
+	echo $! >"$T/shop.pid"
+	eventually grep up "$T/shop.out"
+	serve "$(cat "$T/shop.pid")" >"$T/url"
+}
+
+teardown_file()
+{
+	for pid in "$T"/*.pid; do
+		kill "$(cat "$pid")" 2>/dev/null || true
+	done
+}
+
+# serve PROGRAM [VARIABLE=VALUE...] - a server at a free port; prints its address.
+serve()
+{
+	local program=$1 out
+	shift
+	out=$(mktemp "$T/serve.XXXXXX")
+	env "$@" "$HP_BUILD/hotpath" serve "$program" --port 0 >"$out" 3>&- &
+	echo $! >"$out.pid"
+	eventually grep -q '^http' "$out"
+	cat "$out"
+}
+
+setup()
+{
+	url=$(cat "$T/url")
+	pid=$(cat "$T/shop.pid")
+}
+
+# get PATH [CURL OPTION...] - prints the body; the status is in $T/status.
+get()
+{
+	local path=$1
+	shift
+	curl -s -m 20 -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' "$@" "${url%/}$path" >"$T/status"
+	cat "$BATS_TEST_TMPDIR/body"
+}
+
+status_is()
+{
+	[ "$(cat "$T/status")" = "$1" ] || { echo "status $(cat "$T/status")"; return 1; }
+}
+
+# query EXPRESSION - of the JSON `a` on stdin, by Python; prints it.
+query()
+{
+	python3 -c "import json, sys; a = json.load(sys.stdin); print($1)"
+}
+
+@test "http: every route answers, and answers JSON" {
+	get /routes | query '"\n".join(r["path"] for r in a["routes"] if r["method"] == "GET")' >"$BATS_TEST_TMPDIR/paths"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/paths")" -ge 30 ]
+	while read -r path; do
+		get "${path/\{id\}/1}" >"$BATS_TEST_TMPDIR/answer"
+		echo "$path $(cat "$T/status")"
+		case $path in
+		*/logs | /tokio_runtime) ;;
+		/functions_cpu) ;;	# 404 where nothing may be sampled
+		*) status_is 200 ;;
+		esac
+		python3 -m json.tool <"$BATS_TEST_TMPDIR/answer" >/dev/null
+	done <"$BATS_TEST_TMPDIR/paths"
+}
+
+@test "http: the figures are those of the program, and go on" {
+	[ "$(get /profiler_status | query 'a["pid"]')" = "$pid" ]
+	sells()
+	{
+		get /functions_timing | query 'next(r["calls"] for r in a["raw"] if r["name"] == "sell")'
+	}
+	first=$(sells)
+	[ "$first" -ge 1 ]
+	more()
+	{
+		[ "$(sells)" -gt "$first" ]
+	}
+	eventually more
+	[ "$(get /threads | query 'a["thread_count"]')" = 3 ]
+	get /functions_alloc | query '[r["name"] for r in a["raw"]]' | grep basket
+	get /mutexes | query 'a["data"][0]["count"] > 0' | grep True
+}
+
+@test "http: data and raw are the same rows in the same order" {
+	get /functions_timing | query '[r["id"] for r in a["data"]] == [r["id"] for r in a["raw"]]' | grep True
+	get "/functions_timing?limit=2" | query '(len(a["data"]), len(a["raw"]), a["included_count"])' | grep "(2, 2, 2)"
+}
+
+@test "http: logs of a function, the newest first" {
+	id=$(get /functions_timing | query 'next(r["id"] for r in a["raw"] if r["name"] == "price")')
+	get "/functions_timing/$id/logs" >"$BATS_TEST_TMPDIR/logs"
+	query 'a["function_name"]' <"$BATS_TEST_TMPDIR/logs" | grep price
+	query '[l["invocation"] for l in a["logs"]] == list(range(a["total_invocations"], a["total_invocations"] - len(a["logs"]), -1))' \
+		<"$BATS_TEST_TMPDIR/logs" | grep True
+	query 'a["raw"] == sorted(a["raw"], key=lambda c: -c["start_ns"])' <"$BATS_TEST_TMPDIR/logs" | grep True
+}
+
+@test "http: what there is not says so in JSON" {
+	get /nope | query 'a["error"]' | grep "Not found"
+	status_is 404
+	get /functions_timing/4000000/logs | query 'a["error"]' | grep "4000000 not found"
+	status_is 404
+	get /functions_timing/99999999999999999999/logs | query 'a["error"]'
+	status_is 404
+	get /functions_timing/-1/logs | query 'a["error"]'
+	status_is 404
+	get /tokio_runtime | query '"hint" in a' | grep True
+	status_is 404
+	get /functions_cpu/snapshot | query 'a["error"]' | grep POST
+	status_is 405
+	get /threads -X POST -d x | query 'a["error"]' | grep GET
+	status_is 405
+	get "/threads?$(printf 'x%.0s' {1..600})" | query 'a["error"]'
+	status_is 414
+}
+
+@test "http: a page of another origin gets nothing" {
+	get /threads -H "Origin: http://evil.example"
+	status_is 403
+	get /threads -H "Origin: null"
+	status_is 403
+	get /threads -H "Sec-Fetch-Site: cross-site"
+	status_is 403
+	get /functions_cpu/snapshot -X POST -H "Origin: http://evil.example"
+	status_is 403
+	get /threads -H "Host: evil.example"
+	status_is 403
+	get /threads -H "Host: evil.example:80"
+	status_is 403
+	host=${url#http://}
+	get /threads -H "Origin: http://${host%/}" >/dev/null
+	status_is 200
+	get /threads -H "Host: localhost:6770" >/dev/null
+	status_is 200
+	get /threads -H "Host: [::1]:6770" >/dev/null
+	status_is 200
+}
+
+@test "http: a token is taken bare and as Bearer, and nothing else is" {
+	url=$(serve "$pid" HOTPATH_METRICS_AUTH_TOKEN=s3cret)
+	for header in X: "Authorization: wrong" "Authorization: s3cre" "Authorization: s3crett" "Authorization: Bearer" \
+		"Authorization: Bearer s3cretx" "Authorization: Basic s3cret"; do
+		get /threads -H "$header" | query 'a["error"]' | grep Unauthorized
+		status_is 401
+		get /nope -H "$header" >/dev/null
+		status_is 401
+	done
+	for header in "Authorization: s3cret" "Authorization: Bearer s3cret" "Authorization: bearer s3cret"; do
+		get /threads -H "$header" >/dev/null
+		status_is 200
+	done
+}
+
+@test "http: beyond this machine a token is needed" {
+	run "$HP_BUILD/hotpath" serve "$pid" --port 0 --bind 0.0.0.0
+	[ "$status" = 1 ]
+	[[ $output == *HOTPATH_METRICS_AUTH_TOKEN* ]]
+	[ "${#lines[@]}" = 1 ]
+	run "$HP_BUILD/hotpath" serve "$pid" --port 0 --bind nowhere
+	[ "$status" = 1 ]
+	HOTPATH_METRICS_AUTH_TOKEN="a b" run "$HP_BUILD/hotpath" serve "$pid" --port 0
+	[ "$status" = 1 ]
+	[[ $output == *blanks* ]]
+}
+
+@test "http: another user of the machine sees nothing without the token" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	chmod 755 "$T" "$BATS_RUN_TMPDIR" 2>/dev/null || true
+	run setpriv --reuid 65534 --clear-groups curl -s -m 20 "${url}threads"
+	[[ $output == *"Another user"* ]]
+	url=$(serve "$pid" HOTPATH_METRICS_AUTH_TOKEN=s3cret)
+	run setpriv --reuid 65534 --clear-groups curl -s -m 20 -H "Authorization: s3cret" "${url}threads"
+	[[ $output == *thread_count* ]]
+}
+
+@test "http: a busy port is no trouble" {
+	port=${url##*:}
+	out=$(mktemp "$T/serve.XXXXXX")
+	"$HP_BUILD/hotpath" serve "$pid" --port "${port%/}" >"$out" 2>"$out.err" 3>&- &
+	echo $! >"$out.pid"
+	eventually grep -q '^http' "$out"
+	grep "busy" "$out.err"
+	[ "$(cat "$out")" != "$url" ]
+	url=$(cat "$out") get /threads >/dev/null
+	status_is 200
+}
+
+@test "http: a run that is over can be looked at, too" {
+	"$HP_RUN" --format none "$HP_BUILD/examples/basic" >/dev/null 2>&1
+	url=$(serve basic)
+	get /functions_timing | query 'a["raw"][0]["name"]' | grep main
+	get /profiler_status | query 'a["is_live"]' | grep False
+}
