@@ -28,3 +28,13 @@ all_same()
 @test "same: shells, tools, compilers and interpreters" {
 	all_same fast
 }
+
+@test "same: interpreters, servers, builds, tools that look at others, a browser" {
+	only_in_full
+	all_same full
+}
+
+@test "same: other projects' test suites" {
+	only_in_full
+	all_same suites
+}

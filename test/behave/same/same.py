@@ -29,6 +29,7 @@ TOOLS = os.environ["SAME_TOOLS"]
 LIBRARY = os.environ.get("SAME_LIBRARY", BUILD + "/libhotpath.so")
 PR_SET_CHILD_SUBREAPER = 36
 BARE_RUNS = 4
+ROUNDS_LEFT = 50
 LINES_MOST = 60    # of a difference that are shown
 # What we say ourselves where a program ends faster than the report is made.
 OWN_LINES = re.compile(rb"^hotpath: the report takes longer than 5 s.*\n", re.M)
@@ -91,10 +92,8 @@ def descendants():
 
 
 def is_helper(pid):
-    try:
-        return os.path.basename(os.readlink(f"/proc/{pid}/exe")).startswith("hotpath")
-    except OSError:
-        return status_fields(pid) is None
+    fields = status_fields(pid)
+    return not fields or fields[0].startswith("hotpath")
 
 
 def reap():
@@ -107,8 +106,13 @@ def reap():
 
 def left_over():
     """Names of the processes that the case left; ends them, and waits for our helper to be done."""
-    reap()
-    left = {pid: name for pid, name in descendants().items() if not is_helper(pid)}
+    left = {}
+    for _ in range(ROUNDS_LEFT):   # what is about to end may do so
+        reap()
+        left = {pid: name for pid, name in descendants().items() if not is_helper(pid)}
+        if not left:
+            break
+        time.sleep(0.01)
     for pid in left:
         try:
             os.kill(pid, signal.SIGKILL)
@@ -148,11 +152,12 @@ class Run:
         for folder in (self.folder, self.probes, self.apart):
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
+        os.chmod(self.apart, 0o777)   # the command may become another user
         self.go()
 
     def environment(self):
         env = {k: v for k, v in os.environ.items()
-               if k in ("PATH", "HOME", "LANG", "USER", "TERM") or k.startswith("GO")}
+               if k in ("PATH", "HOME", "LANG", "USER", "TERM", "SUITE_LOG", "OPS") or k.startswith("GO")}
         env.update(LC_ALL="C.UTF-8", TZ="UTC", TMPDIR=self.folder, TOOLS=TOOLS, SAME=HERE)
         env.update(self.case.env)
         preload = [] if self.case.get("probe") == "off" else [TOOLS + "/probe.so"]
@@ -291,6 +296,7 @@ def main(arguments):
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     results = []
     with tempfile.TemporaryDirectory(prefix="same.") as room:
+        os.chmod(room, 0o755)
         for table in tables:
             for case in cases_of(table):
                 if only and not only.search(case.name):

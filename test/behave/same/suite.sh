@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# suite.sh SECONDS PROGRAM... - runs each test program by itself in a folder of its own, at most so long, and
+# says how it ended. What it prints is not shown.
+limit=$1
+shift
+exec 2>/dev/null	# bash tells of each that is killed
+for program in "$@"; do
+	[ -f "$program" ] && [ -x "$program" ] || continue
+	mkdir -p room
+	(cd room && HOME=$PWD exec timeout -k 5 "$limit" "$program" >../out 2>&1 </dev/null)
+	status=$?
+	echo "${program##*/} $status"
+	[ $status = 0 ] || [ $status = 77 ] || [ -z "$SUITE_LOG" ] || { echo "== $program $status"; tail -n 20 out; } >>"$SUITE_LOG"
+	chmod -R u+rwx .
+	rm -rf ./*
+done
