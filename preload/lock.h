@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "preload/local.h"
+#include "preload/process.h"
 #include "segment/clock.h"
 #include "segment/setting.h"
 
@@ -193,6 +194,25 @@ void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address);
 /* The thread takes a lock at `caller`, and has others: notes each pair once. */
 void hp_lock_orders(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t caller);
 
+static inline struct hp_lock *hp_lock_of(const struct hp_use *use)
+{
+	return (struct hp_lock *)((char *)hp_segment.header + use->lock);
+}
+
+/* --- lock_path.c: the call paths of who waits and who has it --- */
+
+/* Id of the step of this call, our own functions included; 0 = not known. */
+uint32_t hp_lock_path(void);
+
+/* Is this wait worth to ask whoever has the lock where it is? */
+bool hp_lock_asks(const struct hp_waiter_local *me, const struct hp_contest *contest);
+
+/* The thread was asked, and is about to release the lock. */
+void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use);
+
+/* What was answered, to who has the lock now: hp_waiter's offset / HP_LINE << 32 | step; 0 = nothing. */
+uint64_t hp_lock_answered(const struct hp_use *use);
+
 /* --- lock_hold.c: acquisitions, waits, releases --- */
 
 /* There is something beside the usual: locks that the thread has already, or no room. */
@@ -216,6 +236,7 @@ struct hp_wait {
 	struct hp_use *use;
 	struct hp_contest *contest;
 	uint64_t since;
+	bool has_asked;	/* who has the lock for its path */
 };
 
 void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call);
@@ -308,7 +329,7 @@ static HP_HOT bool hp_lock_drop(struct hp_waiter_local *me, uintptr_t address)
 		return false;
 	held--;
 	if (HP_UNLIKELY(atomic_load_explicit(&held->address, memory_order_relaxed) != address ||
-			held->start != 0 || held->depth != 0))
+			held->start != 0 || (held->depth | held->asked) != 0))
 		return false;
 	atomic_store_explicit(&held->address, 0, memory_order_relaxed);
 	me->top = held;

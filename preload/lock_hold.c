@@ -134,6 +134,7 @@ static void held_remove(struct hp_waiter_local *me, struct hp_held *held)
 	atomic_store_explicit(&held->address, 0, memory_order_relaxed);
 	held->start = 0;
 	held->depth = 0;
+	held->asked = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	me->top = held;
 }
@@ -206,6 +207,10 @@ bool hp_lock_release(struct hp_release *release, uintptr_t address)
 		release->held = (struct hp_held){ .depth = 1, .address = address };
 		return true;
 	}
+	if (held->asked) {
+		__atomic_store_n(&held->asked, 0, __ATOMIC_RELAXED);
+		hp_lock_answer(me, (const struct hp_use *)(uintptr_t)held->use);
+	}
 	/* As near to the release as may be: it may wake up others, which takes time. */
 	release->held = *held;
 	held_remove(me, held);
@@ -252,25 +257,26 @@ void hp_lock_released(struct hp_release *release)
 /* --- who had it --- */
 
 /* Where the other thread got the lock.  It runs on: all that is read here may be of another moment. */
-static uintptr_t held_at(const struct hp_waiter_local *other, uintptr_t address)
+static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t address)
 {
-	const struct hp_held *held = other->waiter->held;
+	struct hp_held *held = other->waiter->held;
 
 	for (int i = 0; i < HP_HELD_MOST; i++) {
 		uintptr_t there = atomic_load_explicit(&held[i].address, memory_order_relaxed);
 
 		if (there == address)
-			return (uintptr_t)held[i].at;
+			return &held[i];
 		if (!there)
 			break;
 	}
-	return 0;
+	return NULL;
 }
 
 struct holder {
 	uint32_t waiter;	/* offset / HP_LINE */
 	uintptr_t at;
 	uint32_t tid;
+	struct hp_held *held;	/* NULL = it does not say that it has it */
 };
 
 /* Where the lock does not say who has it, who says so is believed. */
@@ -279,13 +285,13 @@ static struct holder holder_of(const struct hp_lock_call *call)
 	const struct hp_waiter_local *other =
 		atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
 	int looks = call->holder ? HP_LOOKS_MOST : HP_LOOKS_LONG;
-	struct holder holder = { 0, 0, call->holder };
+	struct holder holder = { 0, 0, call->holder, NULL };
 
 	for (int i = 0; other && i < looks; i++, other = other->next) {
 		if (call->holder && other->tid != call->holder)
 			continue;
-		if (other->tid)
-			holder.at = held_at(other, call->address);
+		holder.held = other->tid ? held_of(other, call->address) : NULL;
+		holder.at = holder.held ? (uintptr_t)holder.held->at : 0;
 		if (!holder.at && !call->holder)
 			continue;
 		holder.waiter = (uint32_t)(hp_segment_offset(&hp_segment, other->waiter) / HP_LINE);
@@ -315,6 +321,7 @@ struct contest_key {
 	uint64_t at;
 	uint64_t holder_at;
 	uint32_t holder;
+	uint32_t path;
 };
 
 static uint64_t plain_of(uint64_t module, uint64_t address)
@@ -331,7 +338,7 @@ static bool is_contest(const void *record, const void *what)
 	const struct contest_key *wanted = what;
 
 	return contest->use == wanted->use && contest->row == wanted->row &&
-	       contest->holder == wanted->holder &&
+	       contest->holder == wanted->holder && contest->path == wanted->path &&
 	       plain_of(contest->at_module, contest->at_address) == wanted->at &&
 	       plain_of(contest->holder_module, contest->holder_address) == wanted->holder_at;
 }
@@ -347,7 +354,8 @@ void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address)
 static struct hp_contest *contest_get(struct hp_waiter_local *me, const struct contest_key *wanted)
 {
 	uint64_t hash = hp_lock_hash(wanted->use ^ wanted->at << 1 ^ wanted->holder_at << 7 ^
-				     (uint64_t)wanted->holder << 40 ^ wanted->row << 20);
+				     (uint64_t)wanted->holder << 40 ^ wanted->row << 20 ^
+				     (uint64_t)wanted->path << 12);
 	uint64_t entry = *hp_lock_known(me, hash, is_contest, wanted);
 	struct hp_contest *contest;
 
@@ -362,6 +370,7 @@ static struct hp_contest *contest_get(struct hp_waiter_local *me, const struct c
 	contest->use = wanted->use;
 	contest->row = wanted->row;
 	contest->holder = wanted->holder;
+	contest->path = wanted->path;
 	hp_lock_place(wanted->at, &contest->at_module, &contest->at_address);
 	hp_lock_place(wanted->holder_at, &contest->holder_module, &contest->holder_address);
 	contest->next = atomic_load_explicit(&me->waiter->contests, memory_order_relaxed);
@@ -376,7 +385,8 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 		  const struct hp_lock_call *call)
 {
 	struct hp_waiter *waiter = me->waiter;
-	struct holder holder = { 0, 0, 0 };
+	struct holder holder = { 0, 0, 0, NULL };
+	uint32_t path = hp_lock_path();
 
 	wait->me = me;
 	wait->use = use;
@@ -389,12 +399,19 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 		holder = holder_of(call);
 	wait->contest = contest_get(me, &(struct contest_key){ (uint64_t)((char *)use - me->base),
 							       instrumented_row(), call->caller,
-							       holder.at, holder.waiter });
+							       holder.at, holder.waiter, path });
+	wait->has_asked = holder.held && hp_lock_asks(me, wait->contest);
+	if (wait->has_asked) {
+		/* What another one did not take is not for us. */
+		atomic_store_explicit(&hp_lock_of(use)->answer, 0, memory_order_relaxed);
+		__atomic_store_n(&holder.held->asked, 1, __ATOMIC_RELAXED);
+	}
 	waiter->lock = use->lock;
 	waiter->at = call->caller;
 	waiter->address = call->address;
 	waiter->holder = holder.tid;
 	waiter->side = call->side;
+	waiter->path = path;
 	me->wait_frame = (uintptr_t)wait;
 	/* Release: who finds the wait finds for what. */
 	atomic_store_explicit(&waiter->since, wait->since, memory_order_release);
@@ -431,6 +448,18 @@ static bool is_waiting(const struct hp_wait *wait)
 	return wait->me && wait->me == hp_waiter && wait->me->wait_frame == (uintptr_t)wait;
 }
 
+/* By which path it was released to us; of the longest such wait. */
+static void answer_take(struct hp_contest *contest, const struct hp_use *use, uint64_t ticks)
+{
+	uint64_t answer = hp_lock_answered(use);
+
+	if (!(uint32_t)answer || ticks <= contest->from_ticks)
+		return;
+	contest->from = (uint32_t)answer;
+	contest->from_waiter = (uint32_t)(answer >> 32);
+	contest->from_ticks = ticks;
+}
+
 void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_got)
 {
 	struct hp_waiter_local *me = wait->me;
@@ -453,6 +482,8 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 	held->waited = now > wait->since ? now - wait->since : 1;
 	held->contest = (uintptr_t)wait->contest;
 	held->start = now;
+	if (wait->has_asked)
+		answer_take(wait->contest, wait->use, held->waited);
 }
 
 void hp_wait_cancel(struct hp_wait *wait)
@@ -501,11 +532,6 @@ void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released)
 
 /* --- conditions --- */
 
-static struct hp_lock *lock_of(const struct hp_use *use)
-{
-	return (struct hp_lock *)((char *)hp_segment.header + use->lock);
-}
-
 void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct hp_lock_call *call,
 		   uintptr_t mutex)
 {
@@ -525,14 +551,15 @@ void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct h
 		return;
 	cond->wait.me->wait_mutex = cond->mutex;
 	cond->wait.me->wait_mutex_at = mutex;
-	cond->wait.me->wait_counted = lock_of(use);
-	atomic_fetch_add_explicit(&lock_of(use)->waiting, 1, memory_order_relaxed);
+	cond->wait.me->wait_counted = hp_lock_of(use);
+	atomic_fetch_add_explicit(&hp_lock_of(use)->waiting, 1, memory_order_relaxed);
 }
 
 /* From the signal to here; without a signal it woke up for nothing. */
 static void woken_add(struct hp_waiter_local *me, struct hp_use *use, uint64_t began, uint64_t now)
 {
-	uint64_t signalled = atomic_load_explicit(&lock_of(use)->signalled, memory_order_relaxed);
+	uint64_t signalled =
+		atomic_load_explicit(&hp_lock_of(use)->signalled, memory_order_relaxed);
 	uint64_t ticks = since(now, signalled);
 
 	if (signalled < began) {
@@ -580,7 +607,7 @@ void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uin
 
 void hp_cond_signal(struct hp_use *use)
 {
-	struct hp_lock *lock = lock_of(use);
+	struct hp_lock *lock = hp_lock_of(use);
 
 	use->count++;
 	if (atomic_load_explicit(&lock->waiting, memory_order_relaxed))

@@ -347,9 +347,9 @@ static const struct extra extras[] = {
 	{ "sems", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
 	{ "barriers", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
 	{ "file_locks", hp_lock_head_add, NULL, hp_file_lock_entry_add, NULL, NULL },
-	{ "waits", hp_lock_head_add, NULL, NULL, NULL, NULL },
+	{ "waits", hp_lock_head_add, NULL, NULL, hp_wait_entry_add, NULL },
 	{ "lock_order", hp_lock_head_add, NULL, NULL, NULL, NULL },
-	{ "waiting", hp_lock_head_add, NULL, NULL, NULL, NULL },
+	{ "waiting", hp_lock_head_add, NULL, NULL, hp_waiting_entry_add, NULL },
 };
 
 static const struct extra *extra_of(const struct hp_section *section)

@@ -63,20 +63,32 @@ static uint32_t find_object(struct build *b, uint64_t offset)
 	return i < b->model->object_count ? i + 1 : 0;
 }
 
+static uint32_t object_place(void *context, uint64_t offset)
+{
+	struct build *b = context;
+	uint32_t *found;
+	bool is_new;
+
+	found = hp_map_at(&b->objects, offset, &is_new);
+	if (is_new)
+		*found = find_object(b, offset);
+	return *found - 1;
+}
+
+static uint32_t path_of(struct build *b, uint32_t step)
+{
+	return hp_lock_path_read(&b->locks->paths, b->model, step, object_place, b);
+}
+
 static struct hp_lock_place place_of(struct build *b, uint64_t module, uint64_t address)
 {
 	struct hp_lock_place place = { .object = HP_NONE, .address = address };
 	struct hp_module record;
-	uint32_t *found;
-	bool is_new;
 
 	if (!module || !hp_reader_copy(&b->model->reader, module, &record, sizeof(record)) ||
 	    !record.object)
 		return place;
-	found = hp_map_at(&b->objects, record.object, &is_new);
-	if (is_new)
-		*found = find_object(b, record.object);
-	place.object = *found - 1;
+	place.object = object_place(b, record.object);
 	return place;
 }
 
@@ -309,6 +321,13 @@ static void add_contest(struct build *b, const struct hp_contest *record, uint64
 	if (record->holder && hp_reader_copy(&b->model->reader, (uint64_t)record->holder * HP_LINE,
 					     &holder, offsetof(struct hp_waiter, held)))
 		contest.holder_tid = holder.tid;
+	contest.path = path_of(b, record->path);
+	contest.from = path_of(b, record->from);
+	contest.from_ticks = record->from_ticks;
+	if (record->from_waiter &&
+	    hp_reader_copy(&b->model->reader, (uint64_t)record->from_waiter * HP_LINE, &holder,
+			   offsetof(struct hp_waiter, held)))
+		contest.from_tid = holder.tid;
 	*contest_new(b) = contest;
 }
 
@@ -378,6 +397,7 @@ static void read_wait(struct build *b, const struct hp_waiter *waiter, uint64_t 
 		.address = waiter->address,
 		.at = plain_place(b, modules, waiter->at),
 		.since = waiter->since,
+		.path = path_of(b, waiter->path),
 	};
 }
 
@@ -581,6 +601,7 @@ void hp_locks_release(struct hp_locks *locks)
 	free(locks->holds);
 	free(locks->waits);
 	free(locks->orders);
+	hp_lock_paths_release(&locks->paths);
 }
 
 /* --- questions --- */

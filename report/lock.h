@@ -13,13 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/lock_path.h"
 #include "report/model.h"
-
-/* A place in code, or of data. */
-struct hp_lock_place {
-	uint32_t object;	/* place in model->objects, or HP_NONE */
-	uint64_t address;	/* in it; else plain; 0 = not known */
-};
 
 /* What was done with a lock on one of its sides. */
 struct hp_lock_sum {
@@ -57,6 +52,10 @@ struct hp_lock_contest {
 	uint32_t holder_tid;	/* in the longest wait; 0 = not known */
 	struct hp_lock_place at;
 	struct hp_lock_place holder;	/* where the holder had got it */
+	uint32_t path;	/* of the waiter: place in paths, or HP_NONE */
+	uint32_t from;	/* by which it was released in the longest wait that knows, or HP_NONE */
+	uint32_t from_tid;	/* by this thread; 0 = not known */
+	uint64_t from_ticks;	/* how long that wait was */
 	uint64_t count;
 	uint64_t ticks;
 	uint64_t most;
@@ -81,6 +80,7 @@ struct hp_lock_wait {
 	uint32_t holder;	/* tid; 0 = not known */
 	uint64_t address;
 	struct hp_lock_place at;
+	uint32_t path;	/* place in paths, or HP_NONE */
 	uint64_t since;	/* ticks */
 };
 
@@ -93,6 +93,7 @@ struct hp_lock_order {
 };
 
 struct hp_locks {
+	struct hp_lock_paths paths;
 	struct hp_lock_row *rows;
 	size_t count;
 	struct hp_lock_contest *contests;

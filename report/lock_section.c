@@ -36,7 +36,7 @@ static bool is_place(const struct hp_lock_place *a, const struct hp_lock_place *
 static bool is_same(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
 {
 	return a->lock == b->lock && a->side == b->side && a->function == b->function &&
-	       is_place(&a->at, &b->at) && is_place(&a->holder, &b->holder);
+	       a->path == b->path && is_place(&a->at, &b->at) && is_place(&a->holder, &b->holder);
 }
 
 static uint64_t hash_of(const struct hp_lock_contest *c)
@@ -44,7 +44,8 @@ static uint64_t hash_of(const struct hp_lock_contest *c)
 	uint64_t hash = (uint64_t)c->lock << 34 ^ (uint64_t)c->side << 32 ^ c->function;
 
 	hash = (hash ^ c->at.address) * UINT64_C(0xff51afd7ed558ccd);
-	hash = (hash ^ hash >> 32 ^ c->holder.address) * UINT64_C(0xff51afd7ed558ccd);
+	hash = (hash ^ hash >> 32 ^ c->holder.address ^ (uint64_t)c->path << 44) *
+	       UINT64_C(0xff51afd7ed558ccd);
 	return (hash ^ hash >> 32) | 1;
 }
 
@@ -52,6 +53,11 @@ static void wait_add(struct hp_lock_waiting *to, const struct hp_lock_contest *c
 {
 	to->sum.count += contest->count;
 	to->sum.ticks += contest->ticks;
+	if (contest->from != HP_NONE && contest->from_ticks > to->sum.from_ticks) {
+		to->sum.from = contest->from;
+		to->sum.from_tid = contest->from_tid;
+		to->sum.from_ticks = contest->from_ticks;
+	}
 	if (contest->most > to->sum.most) {
 		to->sum.most = contest->most;
 		to->sum.holder_tid = contest->holder_tid;
@@ -128,8 +134,8 @@ const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view)
 /* --- names --- */
 
 /* A return address is behind the call: one byte before it is of the call's line. */
-static const struct hp_symbol_spot *code_at(struct hp_report *report,
-					    const struct hp_lock_place *place)
+const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
+					  const struct hp_lock_place *place)
 {
 	if (!place->address)
 		return NULL;
@@ -138,7 +144,7 @@ static const struct hp_symbol_spot *code_at(struct hp_report *report,
 
 const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct hp_lock_row *lock)
 {
-	return code_at(report, &lock->site);
+	return hp_lock_code(report, &lock->site);
 }
 
 /* The last two parts of a path. */
@@ -199,7 +205,7 @@ const char *hp_lock_name(struct hp_report *report, const struct hp_lock_row *loc
 
 char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *place)
 {
-	const struct hp_symbol_spot *spot = code_at(report, place);
+	const struct hp_symbol_spot *spot = hp_lock_code(report, place);
 
 	if (!spot)
 		return hp_xstrdup("?");
@@ -215,18 +221,22 @@ void hp_lock_view_name_all(struct hp_report *report)
 	for (size_t i = 0; i < locks->count; i++)
 		hp_lock_name(report, &locks->rows[i]);
 	for (size_t i = 0; i < locks->contest_count; i++) {
-		code_at(report, &locks->contests[i].at);
-		code_at(report, &locks->contests[i].holder);
+		hp_lock_code(report, &locks->contests[i].at);
+		hp_lock_code(report, &locks->contests[i].holder);
+		hp_lock_path_name(report, locks->contests[i].path);
+		hp_lock_path_name(report, locks->contests[i].from);
 	}
 	for (size_t i = 0; i < locks->order_count; i++)
 		if (hp_locks_contrary(locks, i)) {
-			code_at(report, &locks->orders[i].held_at);
-			code_at(report, &locks->orders[i].taken_at);
+			hp_lock_code(report, &locks->orders[i].held_at);
+			hp_lock_code(report, &locks->orders[i].taken_at);
 		}
 	for (size_t i = 0; i < locks->hold_count; i++)
-		code_at(report, &locks->holds[i].at);
-	for (size_t i = 0; i < locks->wait_count; i++)
-		code_at(report, &locks->waits[i].at);
+		hp_lock_code(report, &locks->holds[i].at);
+	for (size_t i = 0; i < locks->wait_count; i++) {
+		hp_lock_code(report, &locks->waits[i].at);
+		hp_lock_path_name(report, locks->waits[i].path);
+	}
 }
 
 struct kind {
@@ -488,6 +498,14 @@ LINE(wait_holder)
 		set_place(report, &wait_of(row)->holder, value);
 }
 
+LINE(wait_path)
+{
+	UNUSED(percentile);
+	free(report->text);
+	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
+	value->text = report->text;
+}
+
 LINE(wait_tid)
 {
 	UNUSED(report), UNUSED(percentile);
@@ -522,7 +540,8 @@ LINE(wait_share)
 const struct hp_column hp_wait_columns[HP_WAIT_COLUMNS] = {
 	{ "Object", "object", "object", HP_UNIT_NAME, wait_name, false, false },
 	{ "Kind", "kind", "kind", HP_UNIT_TEXT, wait_kind, false, false },
-	{ "Waits at", "at", "at", HP_UNIT_TEXT, wait_at, false, false },
+	{ "Waits at", NULL, NULL, HP_UNIT_TEXT, wait_path, false, false },
+	{ NULL, "at", "at", HP_UNIT_TEXT, wait_at, false, false },
 	{ NULL, "function", "function", HP_UNIT_TEXT, wait_function, false, false },
 	{ "Held by", "holder", "holder", HP_UNIT_TEXT, wait_holder, false, false },
 	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = wait_tid },
@@ -644,4 +663,12 @@ void hp_mutex_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 	hp_lock_identity_add(report, line->lock, entry);
 	hp_lock_percentiles_add(report, line->sum, false, "wait_percentiles", entry);
 	hp_lock_percentiles_add(report, line->sum, true, "acquire_percentiles", entry);
+}
+
+void hp_wait_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_lock_contest *wait = wait_of(row);
+
+	hp_lock_path_add(report, wait->path, "frames", entry);
+	hp_lock_path_add(report, wait->from, "released_by", entry);
 }

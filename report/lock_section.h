@@ -43,6 +43,10 @@ const char *hp_lock_kind_text(uint32_t kind, uint32_t side);
 /* The C type of such an object. */
 const char *hp_lock_type(uint32_t kind);
 
+/* What is known of a place in code; NULL = nothing.  Valid as long as the report. */
+const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
+					  const struct hp_lock_place *place);
+
 /* A fresh "function (file.c:12)" of a place in code; "?" = not known. */
 char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *place);
 
@@ -51,9 +55,9 @@ const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct
 
 /* The lists of columns, with their lengths: a table of constants cannot read a variable. */
 #define HP_MUTEX_COLUMNS 18
-#define HP_WAIT_COLUMNS 10
+#define HP_WAIT_COLUMNS 11
 #define HP_ORDER_COLUMNS 4
-#define HP_WAITING_COLUMNS 10
+#define HP_WAITING_COLUMNS 11
 #define HP_COND_COLUMNS 14
 #define HP_SEM_COLUMNS 14
 #define HP_BARRIER_COLUMNS 10
@@ -105,6 +109,8 @@ void hp_lock_percentiles_add(struct hp_report *report, const struct hp_lock_sum 
 
 /* What these lists have in JSON beside their columns. */
 void hp_lock_head_add(struct hp_report *report, struct cJSON *list);
+void hp_wait_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
+void hp_waiting_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_mutex_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_kind_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_file_lock_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);

@@ -178,6 +178,14 @@ CELL(waiting_at)
 	set_place(report, &wait_of(row)->at, value);
 }
 
+CELL(waiting_path)
+{
+	UNUSED(percentile);
+	free(report->text);
+	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
+	value->text = report->text;
+}
+
 CELL(waiting_since)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
@@ -219,7 +227,8 @@ const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS] = {
 	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .get = waiting_pid },
 	{ "Waits for", "object", "object", HP_UNIT_TEXT, waiting_object, false, false },
 	{ "Kind", "kind", "kind", HP_UNIT_TEXT, waiting_kind, false, false },
-	{ "At", "at", "at", HP_UNIT_TEXT, waiting_at, false, false },
+	{ "At", NULL, NULL, HP_UNIT_TEXT, waiting_path, false, false },
+	{ NULL, "at", "at", HP_UNIT_TEXT, waiting_at, false, false },
 	{ "Since", "since", "since_ns", HP_UNIT_TIME, waiting_since, false, false },
 	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = waiting_for },
 	{ "Held by", "holder", "holder", HP_UNIT_TEXT, waiting_holder, false, false },
@@ -267,4 +276,9 @@ bool hp_waiting_has_data(const struct hp_report *report)
 		if (is_killed || cycle_length(locks, &locks->waits[i]))
 			return true;
 	return false;
+}
+
+void hp_waiting_entry_add(struct hp_report *report, const void *row, struct cJSON *entry)
+{
+	hp_lock_path_add(report, wait_of(row)->path, "frames", entry);
 }

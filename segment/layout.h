@@ -584,7 +584,9 @@ struct hp_lock {
 	_Atomic uint64_t signalled;	/* any thread: ticks of the last signal to somebody */
 	_Atomic uint64_t waiting;	/* any thread: how many wait now; conditions, semaphores */
 	uint64_t label;	/* set once: offset of a hp_text; what the program calls it, a file's path; 0 = none */
-	uint64_t reserved[5];
+	_Atomic uint64_t
+		answer;	/* who had it and was asked; who gets it takes it: see preload/lock_path.c */
+	uint64_t reserved[4];
 };
 
 #define HP_LOCK_MORE UINT32_MAX	/* all further ones of its site */
@@ -606,11 +608,12 @@ struct hp_held {
 	uint64_t use;	/* owner: address of the hp_use there */
 	uint64_t at;	/* owner: return address of the call that got it */
 	uint32_t depth;	/* owner: how often it was locked again, recursively */
-	uint32_t weight;	/* owner: a timed hold stands for so many */
+	uint32_t asked;	/* a waiter: 1 = say by which path it is released; the owner takes it back */
 	uint64_t start;	/* owner: ticks when it was got; 0 = this hold is not timed */
 	uint64_t waited;	/* owner: ticks that it took; 0 = it was free */
 	uint64_t contest;	/* owner: address of the hp_contest; 0 = none */
-	uint64_t reserved;
+	uint32_t weight;	/* owner: a timed hold stands for so many */
+	uint32_t reserved;
 };
 
 #define HP_HELD_MOST 32
@@ -636,7 +639,8 @@ struct hp_waiter {
 	uint32_t holder;	/* its thread: tid of the thread that had the lock; 0 = unknown */
 	uint32_t side;	/* its thread: enum hp_lock_side */
 	_Atomic uint64_t orders;	/* its thread: head of the list of hp_order */
-	uint64_t untold;	/* its thread: acquisitions of which no hold is known: more than HP_HELD_MOST at once */
+	uint32_t untold;	/* its thread: acquisitions of which no hold is known: more than HP_HELD_MOST at once */
+	uint32_t path;	/* its thread: of the present wait: id of the hp_step, our functions included; 0 = unknown */
 
 	struct hp_held held[HP_HELD_MOST];	/* its thread: in the order in which it got them */
 };
@@ -703,13 +707,16 @@ struct hp_contest {
 	uint64_t holder_module;	/* set once: of the return address of the call by which the holder got it; 0 = none */
 	uint64_t holder_address;	/* set once; with holder_module 0: 0 = unknown */
 	uint32_t holder;	/* set once: offset / HP_LINE of the holder's hp_waiter; 0 = unknown */
-	uint32_t reserved0;
+	uint32_t path;	/* set once: id of the waiter's hp_step, our functions included; 0 = unknown */
 
 	uint64_t count;	/* owner */
 	uint64_t ticks;	/* owner */
 	uint64_t most;	/* owner */
 	uint64_t most_start;	/* owner: ticks when the longest began */
-	uint64_t reserved[4];
+	uint32_t from;	/* owner: id of the hp_step by which it was released in the longest that knows; 0 = unknown */
+	uint32_t from_waiter;	/* owner: offset / HP_LINE of the hp_waiter that released it then */
+	uint64_t from_ticks;	/* owner: how long that wait was */
+	uint64_t reserved[2];
 };
 
 /*

@@ -36,8 +36,15 @@ def compare(path, said, percent):
     assert compared
 
 
+def text(value):
+    """A call path is its functions, the innermost first."""
+    if isinstance(value, list):
+        return "<".join(frame["function"] for frame in value)
+    return value
+
+
 if sys.argv[1] == "--near":
     compare(sys.argv[2], sys.argv[3], float(sys.argv[4]))
 else:
     for each in rows(sys.argv[1], sys.argv[2]):
-        print(*(each[key] for key in sys.argv[3:]))
+        print(*(text(each[key]) for key in sys.argv[3:]))

@@ -6,6 +6,8 @@
  *	file	PATH: locks of all kinds, tries that fail, and a wait for a child's lock
  *	stream	flockfile, again and again, and a thread that waits for it
  */
+#include "asleep.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,6 +26,7 @@ static pthread_once_t inner = PTHREAD_ONCE_INIT;
 static once_flag flag = ONCE_FLAG_INIT;
 static pthread_barrier_t begun;
 static int done;
+static int late_tid;
 
 static void init_inner(void)
 {
@@ -34,13 +37,14 @@ static void init_inner(void)
 static void init(void)
 {
 	pthread_barrier_wait(&begun);
-	usleep(100000);
+	until_asleep(getpid(), late_tid);
 	pthread_once(&inner, init_inner);
 	done++;
 }
 
 static void *late(void *arg)
 {
+	late_tid = gettid();
 	pthread_barrier_wait(&begun);
 	pthread_once(&once, init);
 	return arg;
@@ -70,7 +74,7 @@ static int record(int fd, int command, short type)
 	return fcntl(fd, command, &lock);
 }
 
-/* A child has the file locked when this returns, and gives it back when `ends` is written to. */
+/* A child has the file locked when this returns, and ends when `ends` was written to and we wait. */
 static pid_t child_with(const char *path, int *ends, int by_record)
 {
 	int begins[2], give[2];
@@ -87,7 +91,7 @@ static pid_t child_with(const char *path, int *ends, int by_record)
 			_exit(2);
 		if (write(begins[1], &byte, 1) != 1 || read(give[0], &byte, 1) != 1)
 			_exit(3);
-		usleep(100000);
+		until_asleep(getppid(), getppid());
 		_exit(0);
 	}
 	if (read(begins[0], &byte, 1) != 1)
@@ -141,7 +145,7 @@ static void *hold(void *arg)
 	flockfile(stream);
 	flockfile(stream);
 	pthread_barrier_wait(&begun);
-	usleep(100000);
+	until_asleep(getpid(), getpid());
 	funlockfile(stream);
 	funlockfile(stream);
 	return arg;

@@ -2,6 +2,8 @@
 /*
  * locks_glib.c - GLib's locks: known numbers of acquisitions of each kind, and waits.
  */
+#include "asleep.h"
+
 #include <glib.h>
 #include <stdio.h>
 
@@ -19,9 +21,11 @@ static gpointer hold(gpointer arg)
 	g_mutex_lock(&mutex);
 	g_rw_lock_writer_lock(&rwlock);
 	g_atomic_int_set(&begun, 1);
-	g_usleep(100000);
+	while (g_atomic_int_get(&begun) == 1)
+		g_usleep(100);
+	until_asleep(getpid(), getpid());
 	g_mutex_unlock(&mutex);
-	g_usleep(100000);
+	until_asleep(getpid(), getpid());
 	g_rw_lock_writer_unlock(&rwlock);
 	g_mutex_lock(&guard);
 	is_ready = TRUE;
@@ -37,6 +41,7 @@ static void wait_for_it(void)
 	while (!g_atomic_int_get(&begun))
 		g_usleep(100);
 	printf("%d %d\n", g_mutex_trylock(&mutex), g_rw_lock_reader_trylock(&rwlock));
+	g_atomic_int_set(&begun, 2);
 	g_mutex_lock(&mutex);
 	g_mutex_unlock(&mutex);
 	g_rw_lock_reader_lock(&rwlock);
