@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/channel.h"
 #include "preload/confine.h"
 #include "preload/lock.h"
 #include "preload/real.h"
@@ -170,7 +171,7 @@ static int lock_record(int fd, int command, struct flock *record, int (*real)(in
 	if (command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || \
 	    command == F_OFD_SETLKW) \
 		return lock_record(fd, command, argument, real, HP_CALLER); \
-	return real(fd, command, argument)
+	return hp_channel_control(real, fd, command, argument)
 
 HP_EXPORT int fcntl(int fd, int command, ...)
 {

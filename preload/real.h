@@ -12,10 +12,30 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <ucontext.h>
+
+/* Descriptors, and what goes through them. */
+#define HP_REAL_CHANNELS(X) \
+	X(int, pipe, (int[2])) \
+	X(int, pipe2, (int[2], int)) \
+	X(int, dup, (int)) \
+	X(int, dup2, (int, int)) \
+	X(int, dup3, (int, int, int)) \
+	X(int, close, (int)) \
+	X(int, fclose, (FILE *)) \
+	X(int, close_range, (unsigned, unsigned, int)) \
+	X(void, closefrom, (int)) \
+	X(pid_t, fork, (void)) \
+	X(ssize_t, read, (int, void *, size_t)) \
+	X(ssize_t, __read_chk, (int, void *, size_t, size_t)) \
+	X(ssize_t, write, (int, const void *, size_t)) \
+	X(ssize_t, readv, (int, const struct iovec *, int)) \
+	X(ssize_t, writev, (int, const struct iovec *, int))
 
 #define HP_REAL_LIST(X) \
 	X(int, dlclose, (void *)) \
@@ -106,7 +126,8 @@
 	X(int, fcntl64, (int, int, ...)) \
 	X(void, flockfile, (FILE *)) \
 	X(int, ftrylockfile, (FILE *)) \
-	X(void, funlockfile, (FILE *))
+	X(void, funlockfile, (FILE *)) \
+	HP_REAL_CHANNELS(X)
 
 /* Called, and not stood in for. */
 #define HP_REAL_CALLED(Y) Y(void, pthread_testcancel, (void))

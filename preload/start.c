@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/block.h"
+#include "preload/channel.h"
 #include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/heap.h"
@@ -322,6 +323,7 @@ static uint32_t start(void)
 	hp_heap_configure(&settings);
 	hp_lock_configure(&settings);
 	hp_timer_configure(&settings, !joined);
+	hp_channel_configure(&settings);
 	return HP_START_RECORDS;
 }
 

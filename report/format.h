@@ -24,6 +24,9 @@ const char *hp_format_elapsed(struct hp_text_cell *cell, uint64_t ns);
 /* 17, 1,234 */
 const char *hp_format_count(struct hp_text_cell *cell, uint64_t count);
 
+/* So many a second: one decimal below 100, else as a count. */
+const char *hp_format_rate(struct hp_text_cell *cell, double rate);
+
 /* 0 B, 1.5 KB, 2.0 MB */
 const char *hp_format_bytes(struct hp_text_cell *cell, uint64_t bytes);
 

@@ -20,6 +20,7 @@
 #include "report/alloc_section.h"
 #include "report/bound.h"
 #include "report/calls.h"
+#include "report/channel_section.h"
 #include "report/cpu.h"
 #include "report/field.h"
 #include "report/format.h"
@@ -51,7 +52,9 @@ static cJSON *said(const struct hp_column *column, const struct hp_value *value)
 	struct hp_text_cell cell;
 
 	if (value->is_unknown)
-		return column->unit == HP_UNIT_LOAD ? cJSON_CreateNull() : cJSON_CreateString("-");
+		return column->unit == HP_UNIT_LOAD || column->unit == HP_UNIT_RATE
+			       ? cJSON_CreateNull()
+			       : cJSON_CreateString("-");
 	if (value->text)
 		return cJSON_CreateString(value->text);
 	switch (column->unit) {
@@ -64,6 +67,8 @@ static cJSON *said(const struct hp_column *column, const struct hp_value *value)
 		return cJSON_CreateString(hp_format_time(&cell, value->number));
 	case HP_UNIT_SHARE:
 		return cJSON_CreateString(hp_format_percent(&cell, value->number, 2));
+	case HP_UNIT_RATE:
+		return cJSON_CreateNumber(value->number);
 	case HP_UNIT_LOAD:
 	case HP_UNIT_ERROR:
 		return cJSON_CreateString(hp_format_percent(&cell, value->number, 1));
@@ -78,7 +83,8 @@ static cJSON *plain(const struct hp_column *column, const struct hp_value *value
 		return cJSON_CreateNull();
 	if (value->text)
 		return cJSON_CreateString(value->text);
-	if (column->unit == HP_UNIT_SHARE || column->unit == HP_UNIT_LOAD)
+	if (column->unit == HP_UNIT_SHARE || column->unit == HP_UNIT_LOAD ||
+	    column->unit == HP_UNIT_RATE)
 		return cJSON_CreateNumber(round(value->number * 1e4) / 1e4);
 	if (value->number < 0 && column->unit == HP_UNIT_DIFFERENCE)
 		return cJSON_CreateNumber(rint(value->number));
@@ -350,6 +356,8 @@ static const struct extra extras[] = {
 	{ "waits", hp_lock_head_add, NULL, NULL, hp_wait_entry_add, NULL },
 	{ "lock_order", hp_lock_head_add, NULL, NULL, NULL, NULL },
 	{ "waiting", hp_lock_head_add, NULL, NULL, hp_waiting_entry_add, NULL },
+	{ "waiting", hp_lock_head_add, NULL, NULL, NULL, NULL },
+	{ "channels", hp_lock_head_add, NULL, hp_channel_entry_add, hp_channel_messages_add, NULL },
 };
 
 static const struct extra *extra_of(const struct hp_section *section)
@@ -528,7 +536,7 @@ void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
 	if (hp_calls_section(report))
 		section_add(report, hp_calls_section(report), root);
 	for (size_t i = 0; i < hp_section_count; i++)
-		if (report->is_shown[i])
+		if (report->is_shown[i] && hp_section_table[i].json[0])
 			section_add(report, &hp_section_table[i], root);
 	summary_add(report, root);
 	text = is_pretty ? cJSON_Print(root) : cJSON_PrintUnformatted(root);

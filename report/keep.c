@@ -12,6 +12,7 @@
 #include "report/cpu.h"
 #include "report/cpu_legend.h"
 #include "report/kept.h"
+#include "report/channel_section.h"
 #include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/offcpu.h"
@@ -74,6 +75,7 @@ static int save(struct hp_store *store, struct hp_report *report, const struct h
 		return fd;
 	hp_thin_init(&thin, &report->model);
 	hp_lock_view_name_all(report);
+	hp_channel_view_name_all(report);
 	names = names_of(report);
 	error = hp_kept_write(fd, &(struct hp_kept_source){
 					  .segment = &report->model.reader.segment,

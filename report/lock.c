@@ -604,6 +604,23 @@ void hp_locks_release(struct hp_locks *locks)
 	hp_lock_paths_release(&locks->paths);
 }
 
+struct hp_lock_place hp_lock_place_of(struct hp_model *model, uint64_t module, uint64_t address)
+{
+	struct build b = { .model = model };
+	struct hp_lock_place place = place_of(&b, module, address);
+
+	hp_map_release(&b.objects);
+	return place;
+}
+
+void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
+			uint32_t place)
+{
+	struct build b = { .model = model };
+
+	add_spread(&b, histogram, place);
+}
+
 /* --- questions --- */
 
 /* The middle of the bucket that holds the value of this rank (from 1). */

@@ -113,6 +113,11 @@ struct hp_locks {
 void hp_locks_init(struct hp_locks *locks, struct hp_model *model);
 void hp_locks_release(struct hp_locks *locks);
 
+/* A place of a module of the segment; and the counters of a hp_spread at `place` * HP_LINE. */
+struct hp_lock_place hp_lock_place_of(struct hp_model *model, uint64_t module, uint64_t address);
+void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
+			uint32_t place);
+
 /* The order that contradicts locks->orders[i]; NULL = there is none. */
 const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
 

@@ -11,6 +11,7 @@
 #include "report/alloc_section.h"
 #include "report/bound.h"
 #include "report/calls.h"
+#include "report/channel_section.h"
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/lock_section.h"
@@ -79,6 +80,18 @@ static void choose_word(struct hp_report *report, const char *word, size_t lengt
 		report->is_shown[section] = !is_out;
 }
 
+/* Second tables come with their first, if there is something in them. */
+static void choose_more(struct hp_report *report)
+{
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const char *with = hp_section_table[i].with;
+
+		if (with)
+			report->is_shown[i] = report->is_shown[section_named(with, strlen(with))] &&
+					      hp_section_table[i].has_data(report);
+	}
+}
+
 /* `-threads` alone is short for `auto,-threads`. */
 static void choose_sections(struct hp_report *report, const struct speaker *speaker)
 {
@@ -98,6 +111,7 @@ static void choose_sections(struct hp_report *report, const struct speaker *spea
 		spec += length;
 		spec += strspn(spec, " ,");
 	}
+	choose_more(report);
 }
 
 /* --- focus --- */
@@ -277,6 +291,7 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 		report->has_functions |= report->model.functions[i].calls != 0;
 	report->alloc = hp_alloc_view_new(report);
 	report->locks = hp_lock_view_new(report);
+	report->channels = hp_channel_view_new(report);
 	choose_sections(report, &speaker);
 	hp_focus_init(&report->focus, settings->focus, complain, context);
 	wrapper_init(report);
@@ -292,6 +307,7 @@ void hp_report_release(struct hp_report *report)
 	hp_offcpu_free(report->offcpu);
 	hp_cpu_free(report->cpu);
 	hp_lock_view_free(report->locks);
+	hp_channel_view_free(report->channels);
 	hp_symbols_free(report->symbols);
 	hp_model_release(&report->model);
 	free(report->caller);

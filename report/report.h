@@ -70,6 +70,7 @@ struct hp_report {
 	char *text;	/* of section notes */
 	struct hp_alloc_view *alloc;
 	struct hp_lock_view *locks;
+	struct hp_channel_view *channels;
 };
 
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */

@@ -10,6 +10,7 @@
 
 #include "report/alloc_section.h"
 #include "report/bound.h"
+#include "report/channel_section.h"
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/lock_section.h"
@@ -752,7 +753,30 @@ const struct hp_section hp_section_table[] = {
 	  .fill = hp_bound_fill,
 	  .has_data = hp_bound_has_data,
 	  .empty = hp_bound_empty },
-	{ .key = "channels", .json = "channels", .route = "/channels", .name = "channels" },
+	{ .key = "channels",
+	  .json = "channels",
+	  .route = "/channels",
+	  .name = "channels",
+	  .columns = hp_channel_columns,
+	  .column_count = HP_CHANNEL_COLUMNS,
+	  .is_quiet = true,
+	  .describe = hp_channels_describe,
+	  .note = hp_channels_note,
+	  .fill = hp_channels_fill,
+	  .has_data = hp_channels_has_data,
+	  .empty = hp_channels_empty },
+	{ .key = "channels-latency",
+	  .with = "channels",
+	  .json = "",
+	  .route = "",
+	  .name = "channels latency",
+	  .columns = hp_latency_columns,
+	  .column_count = HP_LATENCY_COLUMNS,
+	  .is_quiet = true,
+	  .describe = hp_latency_describe,
+	  .fill = hp_latency_fill,
+	  .has_data = hp_latency_has_data,
+	  .empty = hp_channels_empty },
 	{ .key = "streams", .json = "streams", .route = "/streams", .name = "streams" },
 	{ .key = "futures", .json = "futures", .route = "/futures", .name = "futures" },
 	LOCKS("rw_locks", hp_rwlock_columns, HP_RWLOCK_COLUMNS, hp_rw_locks),

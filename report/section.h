@@ -28,6 +28,7 @@ enum hp_unit {
 	HP_UNIT_BYTES,
 	HP_UNIT_DIFFERENCE,	/* bytes, perhaps below 0 */
 	HP_UNIT_NUMBER,	/* plain, in JSON only */
+	HP_UNIT_RATE,	/* per second; in JSON with its fraction, null where there is none */
 };
 
 struct hp_value {
@@ -69,7 +70,8 @@ struct hp_list {
 
 struct hp_section {
 	const char *key;	/* in HOTPATH_REPORT */
-	const char *json;	/* key in JSON */
+	const char *json;	/* key in JSON; "" = it is not there */
+	const char *with;	/* shown if this section is: its second table; NULL = on its own */
 	const char *route;	/* of the server */
 	const char *name;	/* in the first line and in titles */
 	const struct hp_column *columns;	/* NULL = known by name, not recorded */

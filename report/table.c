@@ -127,6 +127,8 @@ static const char *number_text(const struct hp_column *column, double number,
 		return hp_format_percent(cell, number, 1);
 	case HP_UNIT_ERROR:
 		return hp_format_percent(cell, number, number < 9.95 ? 1 : 0);
+	case HP_UNIT_RATE:
+		return hp_format_rate(cell, number);
 	default:
 		return hp_format_count(cell, number > 0 ? (uint64_t)number : 0);
 	}

@@ -41,6 +41,10 @@
  *   contest   waits of a waiter for a lock at one place while another place had it
  *   ticker    what the CPU timer of a thread writes: a ring of samples; taken over as
  *             blocks are
+ *   channel   what one place in the program made to pass messages by: pipes, socket
+ *             pairs, queues; one way of them
+ *   lane      one way of one of these objects; taken over by a later one of its channel
+ *   probe     a message on its way whose time is taken
  *   chunk     a piece of the segment that one block (or the header's lists) fills
  *
  * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
@@ -56,7 +60,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_MAGIC UINT64_C(0x3148544150544f48)	/* "HOTPATH1", little endian */
+#define HP_MAGIC UINT64_C(0x3148544150544f48) /* "HOTPATH1", little endian */
 #define HP_FORMAT 1	/* readers refuse another number */
 #define HP_LINE 64	/* words of different writers do not share a line */
 #define HP_PAGE 4096
@@ -543,7 +547,9 @@ struct hp_lockset {
 	_Atomic uint64_t locks;	/* its threads: head of the list of hp_lock */
 	_Atomic uint64_t waiters;	/* its threads: head of the list of hp_waiter */
 	_Atomic uint64_t lost;	/* its threads: acquisitions that found no room for a record */
-	uint64_t reserved[5];
+	_Atomic uint64_t channels;	/* its threads: head of the list of hp_channel */
+	_Atomic uint64_t lost_channels;	/* its threads: objects that found no room for a record */
+	uint64_t reserved[3];
 };
 
 enum hp_lock_kind {
@@ -717,6 +723,152 @@ struct hp_contest {
 	uint32_t from_waiter;	/* owner: offset / HP_LINE of the hp_waiter that released it then */
 	uint64_t from_ticks;	/* owner: how long that wait was */
 	uint64_t reserved[2];
+};
+
+/* --- channels --- */
+
+enum hp_channel_kind {
+	HP_CHANNEL_PIPE = 1,
+	HP_CHANNEL_FIFO = 2,
+	HP_CHANNEL_STREAM = 3,	/* socketpair(AF_UNIX, SOCK_STREAM) */
+	HP_CHANNEL_PACKET = 4,	/* SOCK_SEQPACKET */
+	HP_CHANNEL_DATAGRAM = 5,	/* SOCK_DGRAM */
+	HP_CHANNEL_EVENT = 6,	/* eventfd */
+	HP_CHANNEL_MQ = 7,	/* POSIX message queue */
+	HP_CHANNEL_SYSV = 8,	/* System V message queue */
+	HP_CHANNEL_QUEUE = 9,	/* GAsyncQueue */
+	HP_CHANNEL_THREAD = 10,	/* a thread's result: pthread_create -> pthread_join */
+	HP_CHANNEL_CUSTOM = 11,	/* HOTPATH_CHANNEL of include/hotpath.h */
+	HP_CHANNEL_KINDS
+};
+
+/* How a channel became known. */
+enum hp_channel_origin {
+	HP_CHANNEL_MADE = 0,	/* the site made it */
+	HP_CHANNEL_FOUND = 1,	/* a descriptor that was there already; `number` is the descriptor */
+};
+
+struct hp_channel {
+	uint64_t next;	/* set once */
+	uint32_t kind;	/* set once: enum hp_channel_kind */
+	uint32_t way;	/* set once: of a socket pair: 0 = from the first to the second, 1 = back */
+	uint64_t site_module;	/* set once: offset of the hp_module of the code that made it; 0 = none */
+	uint64_t site_address;	/* set once: a return address */
+	uint32_t number;	/* set once: of those of its site, from 0; FOUND: the descriptor */
+	uint32_t origin;	/* set once: enum hp_channel_origin */
+	_Atomic uint64_t label;	/* any thread: offset of a hp_text; 0 = none */
+	_Atomic uint64_t lanes;	/* any thread: head of the list of hp_lane */
+	_Atomic uint32_t instances;	/* any thread: objects made */
+	_Atomic uint32_t closed;	/* any thread: of them, closed at one end */
+};
+
+/*
+ * Who sends, or who receives.  The first thread that does has plain counters of
+ * its own; all others share the other two.
+ */
+struct hp_lane_side {
+	_Atomic uint64_t owner;	/* key of the thread that writes the next two, or HP_OWNER_NONE */
+	uint64_t units;	/* owner: what went through, in the lane's unit */
+	uint64_t others;	/* owner: messages, where the unit is bytes; else bytes */
+	_Atomic uint64_t more_units;	/* other threads */
+	_Atomic uint64_t more_others;
+	uint64_t last_ticks;	/* senders: when the last timed one was sent */
+	int64_t credit;	/* senders: ticks that timing may still take */
+	uint32_t countdown;	/* senders: messages until one is timed */
+	uint32_t reserved;
+};
+
+#define HP_OWNER_NONE 1
+
+struct hp_lane_wait {
+	_Atomic uint64_t count;
+	_Atomic uint64_t ticks;
+	_Atomic uint64_t most;
+};
+
+enum hp_lane_state { HP_LANE_FREE = 0, HP_LANE_TAKEN = 1 };
+
+/* What its queue is counted in. */
+enum hp_lane_unit {
+	HP_LANE_BYTES = 0,
+	HP_LANE_MESSAGES = 1,
+	HP_LANE_TOKENS = 2,	/* a message may be several: the value added to an eventfd */
+};
+
+/*
+ * In its unit the queue is
+ *
+ *   depth = sent - received - abandoned
+ *
+ * where what is received may be told before what is sent.  One that is taken over
+ * goes on counting; what was left in the queue is abandoned.
+ */
+struct hp_lane {
+	uint64_t next;	/* set once */
+	uint64_t channel;	/* set once: offset of hp_channel */
+	_Atomic uint32_t state;	/* enum hp_lane_state */
+	uint32_t unit;	/* who took it: enum hp_lane_unit */
+	uint64_t capacity;	/* any thread: in its unit; 0 = unbounded or unknown */
+	uint64_t safe;	/* any thread: up to so many in it nobody has to wait */
+	uint64_t device;	/* who took it: of the inodes below; 0 = it has none */
+	uint64_t out_inode;	/* of the end that sends */
+	uint64_t in_inode;	/* of the end that receives */
+
+	struct hp_lane_side sends;
+	struct hp_lane_side receives;
+
+	_Atomic uint64_t most;	/* any thread: most that was in it */
+	_Atomic uint64_t abandoned;	/* any thread */
+	_Atomic uint64_t head;	/* senders: number of the next probe */
+	uint64_t tail;	/* who has `popping`: of the oldest one */
+	_Atomic uint64_t calm;	/* any thread: up to so many in it nothing is to be noted */
+	_Atomic uint32_t popping;	/* receivers: 1 = one of them looks at probes */
+	uint32_t probes;	/* once: offset / HP_LINE of hp_lane_log; 0 = none yet */
+	_Atomic uint32_t senders;	/* descriptors that can send, as far as they are known */
+	_Atomic uint32_t receivers;
+	_Atomic uint32_t shared;	/* any thread: 1 = another process may have it, too */
+	_Atomic uint32_t closed;	/* any thread: 1 = one end is closed for good */
+
+	struct hp_lane_wait blocked;	/* senders that found it full */
+	struct hp_lane_wait starved;	/* receivers that found it empty */
+	_Atomic uint64_t refused;	/* sends that would have had to wait */
+	_Atomic uint64_t empty;	/* receives that would have had to wait */
+
+	uint64_t timed;	/* who has `popping`, as the next ones: messages whose way was timed */
+	uint64_t delay_ticks;	/* their sum, from before the send to after the receive */
+	uint64_t delay_most;
+	uint64_t first_ticks;	/* a sender: when the first message was sent */
+	uint32_t delays;	/* offset / HP_LINE of hp_spread; 0 = none */
+	uint32_t reserved0;
+	uint64_t reserved[3];
+};
+
+struct hp_probe {
+	_Atomic uint64_t end;	/* a sender: what was sent with it, all before included; 0 = unused */
+	uint64_t since;	/* a sender: ticks before the send; 0 = it was not sent */
+	uint64_t number;	/* a sender: of the message, from 1 */
+	uint64_t entry;	/* a sender: number of its hp_message */
+};
+
+#define HP_PROBES_MOST 256
+#define HP_MESSAGES 64
+
+/* A message that was timed, in a ring: number n at n % HP_MESSAGES. */
+struct hp_message {
+	uint64_t ticks;	/* when; 0 = never used */
+	uint64_t delay;	/* sent: until it was received, 0 = it was not */
+	uint64_t number;	/* of the message, from 1 */
+	uint32_t size;	/* bytes */
+	uint32_t tid;
+};
+
+struct hp_lane_log {
+	_Atomic uint64_t sent_count;	/* senders: entries so far */
+	uint64_t received_count;	/* who has `popping` */
+	uint64_t reserved[6];
+	struct hp_probe probes[HP_PROBES_MOST];
+	struct hp_message sent[HP_MESSAGES];
+	struct hp_message received[HP_MESSAGES];
 };
 
 /*
@@ -941,6 +1093,14 @@ static_assert(offsetof(struct hp_use, drawn_ticks) == 64, "one line is all a usu
 static_assert(sizeof(struct hp_order) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_spread) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_contest) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_channel) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_lane_side) == 64, "each side has its own line");
+static_assert(offsetof(struct hp_lane, sends) == 64, "each side has its own line");
+static_assert(offsetof(struct hp_lane, most) == 192, "each side has its own line");
+static_assert(sizeof(struct hp_lane) == 384, "format: readers rely on it");
+static_assert(sizeof(struct hp_probe) == 32, "format: readers rely on it");
+static_assert(sizeof(struct hp_message) == 32, "format: readers rely on it");
+static_assert(sizeof(struct hp_lane_log) % HP_LINE == 0, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");

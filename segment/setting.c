@@ -62,6 +62,10 @@ const struct hp_setting hp_setting_table[] = {
 	  "find each allocation's callers twice and compare; slow, for tests" },
 	{ "HOTPATH_LOGS_LIMIT", HP_SETTING_COUNT, AT(logs_limit), "50", "0 to 4096", 0,
 	  HP_LOGS_MOST, "last calls kept for each function" },
+	{ "HOTPATH_CHANNELS_LIMIT", HP_SETTING_COUNT, AT(channels_limit), NULL, "a number, 0 = all",
+	  0, UINT32_MAX, "rows of channels (15)" },
+	{ "HOTPATH_CHANNELS_ITER", HP_SETTING_BOOL, AT(channels_iter), "0", "1, true, 0 or false",
+	  0, 0, "a row for each pipe or queue, not for each place that makes some" },
 	{ "HOTPATH_THREADS_INTERVAL_MS", HP_SETTING_COUNT, AT(threads_interval_ms), "250",
 	  "10 to 3600000", 10, 3600000, "time between two looks at the threads" },
 	{ "HOTPATH_CPU", HP_SETTING_CHOICE, AT(cpu), "auto", "auto|perf|timer|samply|off", 0, 0,
@@ -388,7 +392,7 @@ static void set_usual(struct hp_settings *out)
 
 	memset(out, 0, sizeof(*out));
 	out->limit = out->functions_limit = out->threads_limit = HP_LIMIT_UNSET;
-	out->alloc_limit = HP_LIMIT_UNSET;
+	out->alloc_limit = out->channels_limit = HP_LIMIT_UNSET;
 	for (size_t i = 0; i < hp_setting_count; i++)
 		if (hp_setting_table[i].usual)
 			set(&r, &hp_setting_table[i], hp_setting_table[i].usual);

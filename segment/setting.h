@@ -76,11 +76,15 @@ struct hp_settings {
 	uint32_t alloc_metric;	/* enum hp_alloc_metric */
 	uint32_t alloc_cumulative;
 	uint32_t alloc_prove;
+	uint32_t channels_iter;
+	uint32_t log_payload;
 	uint64_t alloc_depth;	/* frames; 0 = the caller only */
 	uint64_t limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t functions_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t alloc_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t channels_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t log_length;	/* bytes */
 	uint64_t name_depth;
 	uint64_t logs_limit;
 	uint64_t segment_size;

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.c - channels, their lanes, and the threads that use them.
+ *
+ * A channel is what one place in the program makes, so a hundred thousand pipes
+ * of one line are one channel.  A lane is one of them, and free for the next one
+ * when all its descriptors are closed; if another process may have it still
+ * (fork), it stays as long as there are few such.
+ */
+#include "preload/channel.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/confine.h"
+#include "preload/lock.h"
+#include "preload/start.h"
+
+#define HP_LANES_SHARED 64	/* of a channel, before the oldest one is used again */
+#define HP_SITES_OF_ITER 256	/* channels of one place, with HOTPATH_CHANNELS_ITER */
+
+static struct hp_courier unborn;
+static _Atomic(struct hp_courier *) couriers;
+static bool is_wanted;
+static bool is_each;	/* HOTPATH_CHANNELS_ITER */
+static pthread_key_t key;
+static bool has_key;
+
+__thread struct hp_courier *hp_courier = &unborn;
+char *hp_channel_base;
+uint32_t hp_channel_slow_clock;
+
+static_assert(sizeof(struct hp_courier) <= HP_PAGE, "one wiped page each");
+
+static void thread_end(void *data)
+{
+	struct hp_courier *me = data;
+
+	if (me != hp_courier)
+		return;
+	hp_courier = &unborn;
+	atomic_store_explicit(&me->state, 0, memory_order_release);
+}
+
+void hp_channel_configure(const struct hp_settings *settings)
+{
+	is_wanted = hp_settings_asks(settings, "channels");
+	is_each = settings->channels_iter;
+	if (!is_wanted)
+		return;
+	has_key = pthread_key_create(&key, thread_end) == 0;
+	hp_channel_base = (char *)hp_segment.header;
+	hp_channel_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
+	hp_channel_fds_most = HP_FDS;
+}
+
+bool hp_channel_is_on(void)
+{
+	return hp_start() && is_wanted && hp_self_open();
+}
+
+/* --- threads --- */
+
+/* A struct that an ended thread of the process left, with its key. */
+static struct hp_courier *courier_free(void)
+{
+	struct hp_courier *me = atomic_load_explicit(&couriers, memory_order_acquire);
+
+	for (; me; me = me->next) {
+		uint32_t state = 0;
+
+		if (atomic_compare_exchange_strong_explicit(
+			    &me->state, &state, 1, memory_order_acq_rel, memory_order_relaxed))
+			return me;
+	}
+	return NULL;
+}
+
+static struct hp_courier *courier_new(void)
+{
+	struct hp_courier *me = hp_pages_wiped();
+
+	if (!me)
+		return NULL;
+	atomic_store_explicit(&me->state, 1, memory_order_relaxed);
+	me->next = atomic_load_explicit(&couriers, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&couriers, &me->next, me,
+						      memory_order_release, memory_order_relaxed))
+		;
+	return me;
+}
+
+/* In a forked child all of them are wiped, so they are free, and the list ends early. */
+struct hp_courier *hp_courier_open(void)
+{
+	struct hp_courier *me = hp_courier;
+	int saved = errno;
+
+	if (me->key)
+		return me;
+	if (!hp_channel_is_on())
+		return NULL;
+	me = courier_free();
+	if (!me)
+		me = courier_new();
+	errno = saved;
+	if (!me)
+		return NULL;
+	me->tid = hp_confine_tid();
+	me->idle_since = me->idle_until = 0;
+	if (!me->key) {
+		me->random = hp_channel_clock() ^ (uint64_t)me->tid << 40;
+		me->key = (me->random * UINT64_C(0x9E3779B97F4A7C15)) | 2;
+	}
+	hp_courier = me;
+	if (has_key)
+		pthread_setspecific(key, me);
+	return me;
+}
+
+/* --- channels --- */
+
+static void *at(uint64_t offset)
+{
+	return hp_channel_base + offset;
+}
+
+static uint64_t object_of(uint64_t module)
+{
+	return module ? ((const struct hp_module *)at(module))->object : 0;
+}
+
+static bool is_same(const struct hp_channel *a, const struct hp_channel *b)
+{
+	return a->kind == b->kind && a->way == b->way && a->number == b->number &&
+	       a->origin == b->origin && a->site_address == b->site_address &&
+	       object_of(a->site_module) == object_of(b->site_module);
+}
+
+static struct hp_channel *channel_find(struct hp_lockset *set, const struct hp_channel *wanted)
+{
+	uint64_t offset = atomic_load_explicit(&set->channels, memory_order_acquire);
+
+	for (; offset; offset = ((struct hp_channel *)at(offset))->next)
+		if (is_same(at(offset), wanted))
+			return at(offset);
+	return NULL;
+}
+
+static struct hp_channel *channel_new(struct hp_lockset *set, const struct hp_channel *wanted)
+{
+	uint64_t offset = hp_segment_take(&hp_segment, sizeof(*wanted), HP_LINE);
+	struct hp_channel *channel = hp_segment_at(&hp_segment, offset, sizeof(*channel));
+
+	if (!channel) {
+		atomic_fetch_add_explicit(&set->lost_channels, 1, memory_order_relaxed);
+		return NULL;
+	}
+	channel->kind = wanted->kind;
+	channel->way = wanted->way;
+	channel->site_module = wanted->site_module;
+	channel->site_address = wanted->site_address;
+	channel->number = wanted->number;
+	channel->origin = wanted->origin;
+	hp_list_push(&set->channels, offset, &channel->next);
+	return channel;
+}
+
+/* Two threads may make one each: the report adds them up. */
+static struct hp_channel *channel_of(const struct hp_channel_wish *wish)
+{
+	struct hp_lockset *set = hp_lock_set();
+	struct hp_channel wanted = { .kind = wish->kind, .way = wish->way };
+	struct hp_channel *channel;
+
+	if (!set)
+		return NULL;
+	if (wish->is_found) {
+		wanted.origin = HP_CHANNEL_FOUND;
+		wanted.number = wish->descriptor;
+	} else {
+		hp_lock_place(wish->caller, &wanted.site_module, &wanted.site_address);
+	}
+	for (;;) {
+		channel = channel_find(set, &wanted);
+		if (!channel)
+			return channel_new(set, &wanted);
+		if (!is_each || wish->is_found || wanted.number >= HP_SITES_OF_ITER)
+			return channel;
+		wanted.number++;
+	}
+}
+
+/* --- lanes --- */
+
+/* What was in the queue, and on its way, is gone. */
+static void empty(struct hp_lane *lane)
+{
+	int64_t depth = hp_lane_depth(lane);
+	struct hp_lane_log *log = lane->probes ? at((uint64_t)lane->probes * HP_LINE) : NULL;
+
+	atomic_fetch_add_explicit(&lane->abandoned, (uint64_t)depth, memory_order_relaxed);
+	for (int i = 0; log && i < HP_PROBES_MOST; i++)
+		atomic_store_explicit(&log->probes[i].end, 0, memory_order_relaxed);
+	lane->tail = atomic_load_explicit(&lane->head, memory_order_relaxed);
+}
+
+static bool take(struct hp_lane *lane, uint32_t from)
+{
+	return atomic_load_explicit(&lane->state, memory_order_relaxed) == from &&
+	       atomic_compare_exchange_strong_explicit(&lane->state, &from, HP_LANE_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* Of those that another process may have, the oldest that this one has closed. */
+static struct hp_lane *lane_oldest(struct hp_channel *channel)
+{
+	uint64_t offset = atomic_load_explicit(&channel->lanes, memory_order_acquire);
+	struct hp_lane *lane, *oldest = NULL;
+	int count = 0;
+
+	for (; offset; offset = lane->next, count++) {
+		lane = at(offset);
+		if (atomic_load_explicit(&lane->senders, memory_order_relaxed) == 0 &&
+		    atomic_load_explicit(&lane->receivers, memory_order_relaxed) == 0)
+			oldest = lane;
+	}
+	return count >= HP_LANES_SHARED ? oldest : NULL;
+}
+
+static struct hp_lane *lane_free(struct hp_channel *channel)
+{
+	uint64_t offset = atomic_load_explicit(&channel->lanes, memory_order_acquire);
+	struct hp_lane *lane;
+
+	for (; offset; offset = lane->next) {
+		lane = at(offset);
+		if (take(lane, HP_LANE_FREE))
+			return lane;
+	}
+	return lane_oldest(channel);
+}
+
+static struct hp_lane *lane_make(struct hp_channel *channel)
+{
+	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_lane), HP_LINE);
+	struct hp_lane *lane = hp_segment_at(&hp_segment, offset, sizeof(*lane));
+
+	if (!lane) {
+		atomic_fetch_add_explicit(&hp_lock_set()->lost_channels, 1, memory_order_relaxed);
+		return NULL;
+	}
+	lane->channel = hp_segment_offset(&hp_segment, channel);
+	atomic_store_explicit(&lane->state, HP_LANE_TAKEN, memory_order_relaxed);
+	hp_list_push(&channel->lanes, offset, &lane->next);
+	return lane;
+}
+
+struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
+{
+	struct hp_channel *channel = channel_of(wish);
+	struct hp_lane *lane = channel ? lane_free(channel) : NULL;
+
+	if (!channel)
+		return NULL;
+	if (lane)
+		empty(lane);	/* of one that was still taken */
+	else
+		lane = lane_make(channel);
+	if (!lane)
+		return NULL;
+	lane->unit = wish->unit;
+	lane->capacity = wish->capacity;
+	lane->safe = wish->safe;
+	lane->device = wish->device;
+	lane->out_inode = wish->out_inode;
+	lane->in_inode = wish->in_inode;
+	lane->sends.credit = INT64_MAX;
+	atomic_store_explicit(&lane->calm, 0, memory_order_relaxed);
+	atomic_store_explicit(&lane->sends.owner, HP_OWNER_NONE, memory_order_relaxed);
+	atomic_store_explicit(&lane->receives.owner, HP_OWNER_NONE, memory_order_relaxed);
+	atomic_store_explicit(&lane->senders, 0, memory_order_relaxed);
+	atomic_store_explicit(&lane->receivers, 0, memory_order_relaxed);
+	atomic_store_explicit(&lane->shared, wish->is_found, memory_order_relaxed);
+	atomic_store_explicit(&lane->closed, 0, memory_order_relaxed);
+	atomic_fetch_add_explicit(&channel->instances, 1, memory_order_relaxed);
+	return lane;
+}
+
+static struct hp_lane *lane_in(const struct hp_channel *channel, uint64_t device, uint64_t inode,
+			       bool is_out)
+{
+	uint64_t offset = atomic_load_explicit(&channel->lanes, memory_order_acquire);
+	struct hp_lane *lane;
+
+	for (; offset; offset = lane->next) {
+		lane = at(offset);
+		if (lane->device == device &&
+		    (is_out ? lane->out_inode : lane->in_inode) == inode &&
+		    atomic_load_explicit(&lane->state, memory_order_relaxed) == HP_LANE_TAKEN)
+			return lane;
+	}
+	return NULL;
+}
+
+struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out)
+{
+	const struct hp_process *process;
+	const struct hp_lockset *set;
+	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+
+	for (; offset; offset = process->next) {
+		const struct hp_channel *channel;
+		uint64_t of_set, in;
+
+		process = at(offset);
+		of_set = atomic_load_explicit(&process->lockset, memory_order_acquire);
+		set = at(of_set);
+		in = of_set ? atomic_load_explicit(&set->channels, memory_order_acquire) : 0;
+		for (; in; in = channel->next) {
+			struct hp_lane *lane;
+
+			channel = at(in);
+			lane = lane_in(channel, device, inode, is_out);
+			if (lane)
+				return lane;
+		}
+	}
+	return NULL;
+}
+
+/* --- ends --- */
+
+void hp_lane_hold(struct hp_lane *lane, bool is_out)
+{
+	atomic_fetch_add_explicit(is_out ? &lane->senders : &lane->receivers, 1,
+				  memory_order_relaxed);
+}
+
+void hp_lane_close(struct hp_lane *lane)
+{
+	struct hp_channel *channel = at(lane->channel);
+
+	if (atomic_exchange_explicit(&lane->closed, 1, memory_order_relaxed) == 0)
+		atomic_fetch_add_explicit(&channel->closed, 1, memory_order_relaxed);
+}
+
+void hp_lane_drop(struct hp_lane *lane, bool is_out)
+{
+	_Atomic uint32_t *ends = is_out ? &lane->senders : &lane->receivers;
+	_Atomic uint32_t *others = is_out ? &lane->receivers : &lane->senders;
+
+	if (atomic_load_explicit(ends, memory_order_relaxed) == 0 ||
+	    atomic_fetch_sub_explicit(ends, 1, memory_order_relaxed) != 1 ||
+	    atomic_load_explicit(&lane->shared, memory_order_relaxed))
+		return;
+	hp_lane_close(lane);
+	if (atomic_load_explicit(others, memory_order_relaxed) != 0)
+		return;
+	empty(lane);
+	atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.h - what stand-ins for pipes, sockets and queues share.
+ *
+ * A table of the process leads from a descriptor to its lanes: one that it sends
+ * into, one that it receives from.  A descriptor that is a file costs this look
+ * and nothing else.  All counts are in the segment: two processes of a session
+ * that share a pipe share its lane.
+ *
+ * Everything is told after the real call, so a call that is cancelled, or
+ * interrupted, was none.  Only what times a message is laid down before it is
+ * sent, since it may be received before the sender comes back: a probe, with the
+ * place in the stream where the message ends.  A receiver that has passed that
+ * place takes it.
+ *
+ * Counts are exact; times cost two readings of the clock each, so as much of
+ * them is taken as 2 % of the time pays for: every message of a channel that has
+ * some hundred thousand a second, some of a faster one.
+ */
+#ifndef HP_PRELOAD_CHANNEL_H
+#define HP_PRELOAD_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "preload/local.h"
+#include "preload/process.h"
+#include "segment/clock.h"
+#include "segment/setting.h"
+
+#define HP_HOT inline __attribute__((always_inline))
+#define HP_HIDDEN __attribute__((visibility("hidden")))
+#define HP_CALLER ((uintptr_t)__builtin_return_address(0))
+
+#define HP_FDS 65536	/* descriptors above are not seen */
+
+/* In the table: lane to send into << 32 | lane to receive from, as offset / HP_LINE. */
+#define HP_FD_UNKNOWN UINT64_C(0)
+#define HP_FD_NONE (UINT64_C(1) << 32 | 1)	/* no channel */
+#define HP_LANE_NONE 1	/* no lane this way */
+
+/* What a thread keeps; in a MADV_WIPEONFORK page. */
+struct hp_courier {
+	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
+	uint64_t random;
+	_Atomic uint32_t state;	/* 1 = a thread has it */
+	uint32_t tid;
+	uint64_t idle_since;	/* the last wait by poll or the like: ticks; 0 = none */
+	uint64_t idle_until;
+	struct hp_courier *next;	/* list of the process */
+};
+
+extern HP_HIDDEN __thread struct hp_courier *hp_courier __attribute__((tls_model("initial-exec")));
+extern HP_HIDDEN _Atomic uint64_t hp_channel_fds[HP_FDS];
+extern HP_HIDDEN uint32_t hp_channel_fds_most;	/* HP_FDS; 0 = nothing is recorded */
+extern HP_HIDDEN char *hp_channel_base;	/* of the segment */
+extern HP_HIDDEN uint32_t hp_channel_slow_clock;	/* the clock is not the TSC */
+
+void hp_channel_configure(const struct hp_settings *settings);
+
+static inline uint64_t hp_channel_clock(void)
+{
+	return HP_UNLIKELY(hp_channel_slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
+}
+
+/* True if channels are recorded in this process: starts the library. */
+bool hp_channel_is_on(void);
+
+/* --- channel.c: channels and lanes --- */
+
+struct hp_channel_wish {
+	uint32_t kind;
+	uint32_t way;
+	uintptr_t caller;	/* 0 with `is_found` */
+	uint32_t descriptor;	/* with `is_found` */
+	bool is_found;
+	uint32_t unit;
+	uint64_t capacity;
+	uint64_t safe;
+	uint64_t device;
+	uint64_t out_inode;
+	uint64_t in_inode;
+};
+
+/* A lane for a new object; NULL = no room. */
+struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish);
+
+/* The lane that a process of the session has for such an inode; NULL = none. */
+struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out);
+
+/* One more descriptor, or one less, that sends or receives. */
+void hp_lane_hold(struct hp_lane *lane, bool is_out);
+void hp_lane_drop(struct hp_lane *lane, bool is_out);
+
+/* One end is gone: noted once. */
+void hp_lane_close(struct hp_lane *lane);
+
+/* The thread's own; NULL = no memory. */
+struct hp_courier *hp_courier_open(void);
+
+static inline uint64_t hp_lane_id(const struct hp_lane *lane)
+{
+	return (uint64_t)((const char *)lane - hp_channel_base) / HP_LINE;
+}
+
+/* --- channel_fd.c: descriptors --- */
+
+/* A descriptor is about to be closed; is there twice now. */
+void hp_channel_forget(int fd);
+void hp_channel_copied(int fd, int copy);
+
+/* fcntl, but for locks. */
+int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument);
+
+/* The process ends, or becomes another image; it did not. */
+void hp_channel_leave(void);
+void hp_channel_come_back(void);
+
+/* What the descriptor is; word of the table. */
+uint64_t hp_channel_meet(int fd);
+
+static HP_HOT uint64_t hp_channel_word(int fd)
+{
+	uint64_t word;
+
+	if (HP_UNLIKELY((unsigned)fd >= hp_channel_fds_most))
+		return HP_FD_NONE;
+	word = atomic_load_explicit(&hp_channel_fds[fd], memory_order_relaxed);
+	return HP_LIKELY(word) ? word : hp_channel_meet(fd);
+}
+
+static HP_HOT struct hp_lane *hp_channel_lane(uint64_t id)
+{
+	return HP_LIKELY(id == HP_LANE_NONE) ? NULL
+					     : (struct hp_lane *)(hp_channel_base + id * HP_LINE);
+}
+
+/* NULL = it is nothing to send into. */
+static HP_HOT struct hp_lane *hp_channel_out(int fd)
+{
+	return hp_channel_lane(hp_channel_word(fd) >> 32);
+}
+
+static HP_HOT struct hp_lane *hp_channel_in(int fd)
+{
+	return hp_channel_lane(hp_channel_word(fd) & UINT32_MAX);
+}
+
+/* --- channel_queue.c: messages --- */
+
+/* What went through, in the lane's unit. */
+static HP_HOT uint64_t hp_side_units(const struct hp_lane_side *side)
+{
+	return side->units + atomic_load_explicit(&side->more_units, memory_order_relaxed);
+}
+
+static inline uint64_t hp_side_others(const struct hp_lane_side *side)
+{
+	return side->others + atomic_load_explicit(&side->more_others, memory_order_relaxed);
+}
+
+/* Up to which place of the stream it was received. */
+static HP_HOT uint64_t hp_lane_place(const struct hp_lane *lane)
+{
+	return hp_side_units(&lane->receives) +
+	       atomic_load_explicit(&lane->abandoned, memory_order_relaxed);
+}
+
+static HP_HOT int64_t hp_lane_depth(const struct hp_lane *lane)
+{
+	return (int64_t)(hp_side_units(&lane->sends) - hp_lane_place(lane));
+}
+
+struct hp_sending {
+	struct hp_lane *lane;
+	uint64_t since;	/* ticks before the call; 0 = not taken */
+	struct hp_probe *probe;	/* NULL = not timed */
+	uint64_t size;	/* what it would send, in the lane's unit */
+	uint64_t end;	/* of the probe */
+	int64_t depth;	/* with this message in it; 0 = no matter */
+};
+
+/* The message that is about to be sent is to be timed. */
+void hp_send_time(struct hp_sending *call);
+
+/* With it the queue is deeper than ever, or so deep that the call may wait. */
+void hp_send_deep(struct hp_sending *call, int64_t depth);
+
+/* It was sent by another thread than usual; it was deep or timed; it was not sent. */
+void hp_side_add_more(struct hp_lane_side *side, uint64_t units, uint64_t others);
+void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes);
+void hp_send_failed(const struct hp_sending *call);
+
+/* `size`: in the lane's unit. */
+static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, uint64_t size)
+{
+	int64_t depth;
+
+	call->lane = lane;
+	call->since = 0;
+	call->size = size;
+	if (HP_UNLIKELY(lane->sends.countdown == 0))
+		hp_send_time(call);
+	else
+		lane->sends.countdown--;
+	depth = hp_lane_depth(lane) + (int64_t)size;
+	if (HP_UNLIKELY(depth > (int64_t)atomic_load_explicit(&lane->calm, memory_order_relaxed)))
+		hp_send_deep(call, depth);
+}
+
+/* The same where the call itself finds out how much that is. */
+void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane);
+
+static HP_HOT void hp_side_add(struct hp_lane_side *side, uint64_t units, uint64_t others)
+{
+	if (HP_LIKELY(atomic_load_explicit(&side->owner, memory_order_relaxed) ==
+		      hp_courier->key)) {
+		side->units += units;
+		side->others += others;
+	} else {
+		hp_side_add_more(side, units, others);
+	}
+}
+
+/* `units` in the lane's unit were sent; `others`: messages, or bytes. */
+static HP_HOT void hp_send_end(const struct hp_sending *call, uint64_t units, uint64_t others,
+			       uint64_t bytes)
+{
+	hp_side_add(&call->lane->sends, units, others);
+	if (HP_UNLIKELY(call->since != 0))
+		hp_send_more(call, units, bytes);
+}
+
+struct hp_receiving {
+	struct hp_lane *lane;
+	uint64_t since;	/* ticks before the call; 0 = it has something to receive */
+};
+
+void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes);
+void hp_receive_pop(struct hp_lane *lane, uint64_t bytes);
+void hp_receive_failed(const struct hp_receiving *call);
+void hp_receive_none(const struct hp_receiving *call);
+
+static HP_HOT void hp_receive_begin(struct hp_receiving *call, struct hp_lane *lane)
+{
+	call->lane = lane;
+	call->since = HP_UNLIKELY(hp_lane_depth(lane) <= 0) ? hp_channel_clock() : 0;
+}
+
+static HP_HOT void hp_receive_end(const struct hp_receiving *call, uint64_t units, uint64_t others,
+				  uint64_t bytes)
+{
+	struct hp_lane *lane = call->lane;
+
+	hp_side_add(&lane->receives, units, others);
+	if (HP_UNLIKELY(call->since != 0))
+		hp_receive_waited(call, bytes);
+	if (HP_UNLIKELY(lane->tail != atomic_load_explicit(&lane->head, memory_order_relaxed)))
+		hp_receive_pop(lane, bytes);
+}
+
+#endif

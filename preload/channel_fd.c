@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_fd.c - which descriptor is which channel: stand-ins for what makes,
+ * copies and closes descriptors.
+ *
+ * What nobody told of is asked of the kernel when it is used first, once: an
+ * inherited pipe, one that came over a socket.  Its inode says if a process of
+ * the session has it already.
+ *
+ * The table is not wiped on fork: a child has the same descriptors.  A vfork child
+ * has descriptors of its own and works in its parent's memory, so it changes
+ * nothing here.
+ *
+ * A word is emptied before the real close: after it, the number may be another
+ * thread's new descriptor.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/channel.h"
+#include "preload/confine.h"
+#include "preload/real.h"
+#include "preload/start.h"
+
+_Atomic uint64_t hp_channel_fds[HP_FDS];
+uint32_t hp_channel_fds_most;
+
+static _Atomic uint32_t above;	/* no descriptor from here on was ever told of */
+
+/* False in a vfork child, which has its parent's memory; a forked one has not opened its own yet. */
+static bool is_ours(void)
+{
+	return !hp_self || hp_self->pid == 0 || hp_is_confined() ||
+	       hp_self->pid == (uint32_t)getpid();
+}
+
+static uint64_t word_of(const struct hp_lane *out, const struct hp_lane *in)
+{
+	return (out ? hp_lane_id(out) : HP_LANE_NONE) << 32 | (in ? hp_lane_id(in) : HP_LANE_NONE);
+}
+
+static bool is_channel(uint64_t word)
+{
+	return word != HP_FD_UNKNOWN && word != HP_FD_NONE;
+}
+
+static void word_hold(uint64_t word)
+{
+	struct hp_lane *out = hp_channel_lane(word >> 32);
+	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
+
+	if (!is_channel(word))
+		return;
+	if (out)
+		hp_lane_hold(out, true);
+	if (in)
+		hp_lane_hold(in, false);
+}
+
+static void word_drop(uint64_t word)
+{
+	struct hp_lane *out = hp_channel_lane(word >> 32);
+	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
+
+	if (!is_channel(word))
+		return;
+	if (out)
+		hp_lane_drop(out, true);
+	if (in)
+		hp_lane_drop(in, false);
+}
+
+static bool is_told(int fd)
+{
+	return (unsigned)fd < hp_channel_fds_most;
+}
+
+static uint64_t word_at(int fd)
+{
+	return is_told(fd) ? atomic_load_explicit(&hp_channel_fds[fd], memory_order_relaxed)
+			   : HP_FD_UNKNOWN;
+}
+
+static void note_highest(int fd)
+{
+	uint32_t before = atomic_load_explicit(&above, memory_order_relaxed);
+
+	while (before <= (uint32_t)fd &&
+	       !atomic_compare_exchange_weak_explicit(&above, &before, (uint32_t)fd + 1,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* The descriptor is new, whatever the number was before. */
+static void put(int fd, uint64_t word)
+{
+	uint64_t before;
+
+	if (!is_told(fd))
+		return;
+	note_highest(fd);
+	word_hold(word);
+	before = atomic_exchange_explicit(&hp_channel_fds[fd], word, memory_order_acq_rel);
+	word_drop(before);
+}
+
+/* The descriptor is about to be closed. */
+static void forget(int fd)
+{
+	uint64_t word;
+
+	if (!is_told(fd))
+		return;
+	word = word_at(fd);
+	if (word == HP_FD_UNKNOWN || (is_channel(word) && !is_ours()))
+		return;
+	word_drop(
+		atomic_exchange_explicit(&hp_channel_fds[fd], HP_FD_UNKNOWN, memory_order_acq_rel));
+}
+
+void hp_channel_forget(int fd)
+{
+	int saved = errno;
+
+	forget(fd);
+	errno = saved;
+}
+
+/* `copy` is another number for what `fd` is. */
+void hp_channel_copied(int fd, int copy)
+{
+	int saved = errno;
+	uint64_t word;
+
+	if (fd == copy || !is_told(copy))
+		return;
+	word = word_at(fd);
+	if ((is_channel(word) || is_channel(word_at(copy))) && !is_ours())
+		return;
+	put(copy, word);
+	errno = saved;
+}
+
+/* --- what was there already --- */
+
+static bool is_nameless(int fd)
+{
+	struct statfs fs;
+
+	return syscall(SYS_fstatfs, fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+}
+
+static void wish_pipe(struct hp_channel_wish *wish, int fd, const struct stat *stat)
+{
+	long size = syscall(SYS_fcntl, fd, F_GETPIPE_SZ);
+
+	wish->device = stat->st_dev;
+	wish->out_inode = wish->in_inode = stat->st_ino;
+	wish->capacity = size > 0 ? (uint64_t)size : 0;
+	/* Each of its pages may be half empty. */
+	wish->safe = wish->capacity > 4 * HP_PAGE ? wish->capacity / 2 - HP_PAGE : 0;
+}
+
+static struct hp_lane *find_pipe(int fd, const struct stat *stat)
+{
+	struct hp_lane *lane = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
+	struct hp_channel_wish wish = { .is_found = true, .descriptor = (uint32_t)fd };
+
+	if (lane)
+		return lane;
+	wish.kind = is_nameless(fd) ? HP_CHANNEL_PIPE : HP_CHANNEL_FIFO;
+	wish_pipe(&wish, fd, stat);
+	return hp_lane_new(&wish);
+}
+
+static uint64_t meet_pipe(int fd, const struct stat *stat)
+{
+	long flags = syscall(SYS_fcntl, fd, F_GETFL);
+	struct hp_lane *lane = flags < 0 ? NULL : find_pipe(fd, stat);
+	long mode = flags & O_ACCMODE;
+
+	if (!lane)
+		return HP_FD_NONE;
+	/* Another process has it, too. */
+	atomic_store_explicit(&lane->shared, 1, memory_order_relaxed);
+	return word_of(mode == O_RDONLY ? NULL : lane, mode == O_WRONLY ? NULL : lane);
+}
+
+static uint64_t meet_socket(const struct stat *stat)
+{
+	struct hp_lane *out = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
+	struct hp_lane *in = hp_lane_of_inode(stat->st_dev, stat->st_ino, false);
+
+	if (out)
+		atomic_store_explicit(&out->shared, 1, memory_order_relaxed);
+	if (in)
+		atomic_store_explicit(&in->shared, 1, memory_order_relaxed);
+	return word_of(out, in);
+}
+
+static HP_COLD uint64_t meet(int fd)
+{
+	uint64_t word = HP_FD_NONE, before = HP_FD_UNKNOWN;
+	struct stat stat;
+
+	if (hp_is_confined() || !is_ours() || !hp_channel_is_on() || fstat(fd, &stat) != 0)
+		return HP_FD_NONE;
+	if (S_ISFIFO(stat.st_mode))
+		word = meet_pipe(fd, &stat);
+	else if (S_ISSOCK(stat.st_mode))
+		word = meet_socket(&stat);
+	if (!atomic_compare_exchange_strong_explicit(&hp_channel_fds[fd], &before, word,
+						     memory_order_acq_rel, memory_order_relaxed))
+		return before;
+	note_highest(fd);
+	word_hold(word);
+	return word;
+}
+
+/* Something that we do for a lane may call it for its own descriptors. */
+HP_COLD uint64_t hp_channel_meet(int fd)
+{
+	int saved = errno;
+	uint64_t word = hp_start_is_running() ? HP_FD_NONE : meet(fd);
+
+	errno = saved;
+	return word;
+}
+
+/* --- what is made --- */
+
+static void pipe_made(const int fds[2], int flags, uintptr_t caller)
+{
+	struct hp_channel_wish wish = { .kind = HP_CHANNEL_PIPE, .caller = caller };
+	struct hp_lane *lane;
+	struct stat stat;
+
+	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() || fstat(fds[0], &stat) != 0)
+		return;
+	wish_pipe(&wish, fds[0], &stat);
+	if (flags & O_DIRECT) {
+		wish.unit = HP_LANE_MESSAGES;
+		wish.capacity /= HP_PAGE;
+		wish.safe = wish.capacity / 2;
+	}
+	lane = hp_lane_new(&wish);
+	put(fds[0], word_of(NULL, lane));
+	put(fds[1], word_of(lane, NULL));
+}
+
+static int pipe_with(int fds[2], int flags, uintptr_t caller)
+{
+	bool is_on = hp_channel_is_on();
+	int result = hp_real()->pipe2(fds, flags);
+	int saved = errno;
+
+	if (result == 0 && is_on)
+		pipe_made(fds, flags, caller);
+	errno = saved;
+	return result;
+}
+
+HP_EXPORT int pipe(int fds[2])
+{
+	return pipe_with(fds, 0, HP_CALLER);
+}
+
+HP_EXPORT int pipe2(int fds[2], int flags)
+{
+	return pipe_with(fds, flags, HP_CALLER);
+}
+
+/* --- copies --- */
+
+HP_EXPORT int dup(int fd)
+{
+	int copy = hp_real()->dup(fd);
+
+	hp_channel_copied(fd, copy);
+	return copy;
+}
+
+HP_EXPORT int dup2(int fd, int copy)
+{
+	int result = hp_real()->dup2(fd, copy);
+
+	if (result >= 0)
+		hp_channel_copied(fd, result);
+	return result;
+}
+
+HP_EXPORT int dup3(int fd, int copy, int flags)
+{
+	int result = hp_real()->dup3(fd, copy, flags);
+
+	if (result >= 0)
+		hp_channel_copied(fd, result);
+	return result;
+}
+
+/* Every command takes one argument of a word, or none. */
+int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument)
+{
+	int result = real(fd, command, argument);
+	struct hp_lane *lane;
+
+	if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
+		hp_channel_copied(fd, result);
+	if (result > 0 && command == F_SETPIPE_SZ) {
+		lane = hp_channel_out(fd);
+		lane = lane ? lane : hp_channel_in(fd);
+		if (lane && lane->unit == HP_LANE_BYTES) {
+			lane->capacity = (uint64_t)result;
+			lane->safe = result > 4 * HP_PAGE ? (uint64_t)result / 2 - HP_PAGE : 0;
+		}
+	}
+	return result;
+}
+
+/* --- closing --- */
+
+HP_EXPORT int close(int fd)
+{
+	hp_channel_forget(fd);
+	return hp_real()->close(fd);
+}
+
+HP_EXPORT int fclose(FILE *file)
+{
+	int saved = errno;
+
+	if (file && hp_channel_fds_most)
+		hp_channel_forget(fileno(file));
+	errno = saved;
+	return hp_real()->fclose(file);
+}
+
+static void forget_range(unsigned first, unsigned last)
+{
+	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
+	int saved = errno;
+
+	for (unsigned fd = first; fd <= last && fd < end; fd++)
+		forget((int)fd);
+	errno = saved;
+}
+
+HP_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	if (!(flags & (int)CLOSE_RANGE_CLOEXEC))
+		forget_range(first, last);
+	return hp_real()->close_range(first, last, flags);
+}
+
+HP_EXPORT void closefrom(int first)
+{
+	forget_range(first < 0 ? 0 : (unsigned)first, HP_FDS);
+	hp_real()->closefrom(first);
+}
+
+/* --- fork, exec, exit --- */
+
+static void each_word(void (*what)(uint64_t word))
+{
+	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
+
+	for (unsigned fd = 0; fd < end; fd++)
+		what(word_at((int)fd));
+}
+
+/* For a child: none of them is over when this process has closed it. */
+static void word_share(uint64_t word)
+{
+	struct hp_lane *out = hp_channel_lane(word >> 32);
+	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
+
+	if (!is_channel(word))
+		return;
+	word_hold(word);
+	if (out)
+		atomic_store_explicit(&out->shared, 1, memory_order_relaxed);
+	if (in)
+		atomic_store_explicit(&in->shared, 1, memory_order_relaxed);
+}
+
+HP_EXPORT pid_t fork(void)
+{
+	pid_t child;
+
+	each_word(word_share);
+	child = hp_real()->fork();
+	if (child < 0)
+		each_word(word_drop);
+	return child;
+}
+
+void hp_channel_leave(void)
+{
+	if (is_ours())
+		each_word(word_drop);
+}
+
+void hp_channel_come_back(void)
+{
+	if (is_ours())
+		each_word(word_hold);
+}

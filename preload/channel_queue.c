@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_queue.c - messages that are timed, waited for, or not sent: the slow
+ * ways of channel.h.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "preload/channel.h"
+#include "segment/histogram.h"
+
+/*
+ * A message that is timed costs some 80 ns.  For each the lane gives credit, and
+ * gets 1 % of the time that goes by; up to some thousand messages ahead, so that
+ * a burst is timed whole.
+ */
+#define HP_TIMED_COST 200	/* ticks */
+#define HP_TIMED_SHARE 100	/* one part of so many */
+#define HP_TIMED_AHEAD 1024
+#define HP_TIMED_GAP 32	/* without credit: one of so many, at random */
+
+/* A call that waits for nobody takes less: ticks, and one for each byte that is copied. */
+#define HP_WAIT_LEAST 4000
+
+static uint64_t draw(struct hp_courier *me)
+{
+	/* xorshift64: G. Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8 (2003) */
+	me->random ^= me->random << 13;
+	me->random ^= me->random >> 7;
+	me->random ^= me->random << 17;
+	return me->random;
+}
+
+/* --- counters --- */
+
+void hp_side_add_more(struct hp_lane_side *side, uint64_t units, uint64_t others)
+{
+	struct hp_courier *me = hp_courier_open();
+	uint64_t owner = HP_OWNER_NONE;
+
+	if (me &&
+	    (atomic_load_explicit(&side->owner, memory_order_relaxed) == me->key ||
+	     atomic_compare_exchange_strong_explicit(&side->owner, &owner, me->key,
+						     memory_order_relaxed, memory_order_relaxed))) {
+		side->units += units;
+		side->others += others;
+		return;
+	}
+	atomic_fetch_add_explicit(&side->more_units, units, memory_order_relaxed);
+	atomic_fetch_add_explicit(&side->more_others, others, memory_order_relaxed);
+}
+
+static void most(_Atomic uint64_t *place, uint64_t value)
+{
+	uint64_t before = atomic_load_explicit(place, memory_order_relaxed);
+
+	while (value > before &&
+	       !atomic_compare_exchange_weak_explicit(place, &before, value, memory_order_relaxed,
+						      memory_order_relaxed))
+		;
+}
+
+static void wait_add(struct hp_lane_wait *wait, uint64_t ticks)
+{
+	atomic_fetch_add_explicit(&wait->count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&wait->ticks, ticks, memory_order_relaxed);
+	most(&wait->most, ticks);
+}
+
+/* --- sending --- */
+
+static struct hp_lane_log *log_of(const struct hp_lane *lane)
+{
+	return (struct hp_lane_log *)(hp_channel_base + (uint64_t)lane->probes * HP_LINE);
+}
+
+static bool log_make(struct hp_lane *lane)
+{
+	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_lane_log), HP_LINE);
+	uint32_t none = 0;
+
+	if (offset)
+		__atomic_compare_exchange_n(&lane->probes, &none, (uint32_t)(offset / HP_LINE), 0,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return lane->probes != 0;
+}
+
+static uint64_t log_sent(struct hp_lane_log *log, const struct hp_courier *me, uint64_t now,
+			 uint64_t number, uint64_t size)
+{
+	uint64_t entry = atomic_fetch_add_explicit(&log->sent_count, 1, memory_order_relaxed);
+	struct hp_message *message = &log->sent[entry % HP_MESSAGES];
+
+	message->ticks = now;
+	message->delay = 0;
+	message->number = number;
+	message->size = (uint32_t)size;
+	message->tid = me->tid;
+	return entry;
+}
+
+/* A place in the ring; NULL = all are on their way. */
+static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log)
+{
+	uint64_t head = atomic_load_explicit(&lane->head, memory_order_relaxed);
+	struct hp_probe *probe;
+
+	do {
+		probe = &log->probes[head % HP_PROBES_MOST];
+		if (atomic_load_explicit(&probe->end, memory_order_acquire))
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&lane->head, &head, head + 1, memory_order_relaxed, memory_order_relaxed));
+	return probe;
+}
+
+/* How many messages go by until the next one is timed. */
+static uint32_t next_one(struct hp_lane_side *side, struct hp_courier *me, uint64_t now)
+{
+	const int64_t ahead = (int64_t)HP_TIMED_AHEAD * HP_TIMED_COST;
+	int64_t credit = side->credit;
+
+	if (now > side->last_ticks)
+		credit = credit > ahead
+				 ? ahead
+				 : credit + (int64_t)((now - side->last_ticks) / HP_TIMED_SHARE);
+	credit = (credit > ahead ? ahead : credit) - HP_TIMED_COST;
+	side->last_ticks = now;
+	side->credit = credit < 0 ? 0 : credit;
+	return credit > 0 ? 0 : 1 + (uint32_t)(draw(me) % (2 * HP_TIMED_GAP - 1));
+}
+
+/* Number of the message that is about to be sent; of tokens and messages the unit tells. */
+static uint64_t number_of(const struct hp_lane *lane)
+{
+	return 1 + (lane->unit == HP_LANE_BYTES ? hp_side_others(&lane->sends)
+						: hp_side_units(&lane->sends));
+}
+
+void hp_send_time(struct hp_sending *call)
+{
+	struct hp_courier *me = hp_courier_open();
+	struct hp_lane *lane = call->lane;
+	struct hp_lane_log *log;
+
+	call->probe = NULL;
+	call->depth = 0;
+	if (!me || (!lane->probes && !log_make(lane)))
+		return;
+	log = log_of(lane);
+	call->since = hp_channel_clock();
+	lane->sends.countdown = next_one(&lane->sends, me, call->since);
+	if (!lane->first_ticks)
+		lane->first_ticks = call->since;
+	call->probe = probe_take(lane, log);
+	if (!call->probe)
+		return;
+	call->end = hp_side_units(&lane->sends) + call->size;
+	call->probe->since = call->since;
+	call->probe->number = number_of(lane);
+	call->probe->entry = log_sent(log, me, call->since, call->probe->number, call->size);
+	atomic_store_explicit(&call->probe->end, call->end, memory_order_release);
+}
+
+void hp_send_deep(struct hp_sending *call, int64_t depth)
+{
+	if (!call->since) {
+		call->since = hp_channel_clock();
+		call->probe = NULL;
+	}
+	call->depth = depth;
+}
+
+void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane)
+{
+	hp_send_begin(call, lane, 1);
+	hp_send_deep(call, hp_lane_depth(lane) + 1);
+}
+
+/* The probe is not of the message that it was laid down for: it is dropped when it is met. */
+static void probe_void(const struct hp_sending *call)
+{
+	if (call->since && call->probe)
+		__atomic_store_n(&call->probe->since, 0, __ATOMIC_RELAXED);
+}
+
+/* What was received and is not told yet makes it look deeper than it can be. */
+static void deep(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
+{
+	struct hp_lane *lane = call->lane;
+	uint64_t depth = (uint64_t)(call->depth - (int64_t)call->size + (int64_t)sent);
+	uint64_t ticks, calm;
+
+	if ((int64_t)depth <= 0)
+		return;
+	if (depth > lane->safe) {
+		ticks = hp_channel_clock() - call->since;
+		if (ticks >= HP_WAIT_LEAST + bytes)
+			wait_add(&lane->blocked, ticks);
+	}
+	most(&lane->most, lane->capacity && depth > lane->capacity ? lane->capacity : depth);
+	calm = atomic_load_explicit(&lane->most, memory_order_relaxed);
+	atomic_store_explicit(&lane->calm, calm < lane->safe ? calm : lane->safe,
+			      memory_order_relaxed);
+}
+
+void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
+{
+	if (call->probe && sent != call->size) {
+		uint64_t was = call->end;
+
+		/* Unless it was met already. */
+		atomic_compare_exchange_strong_explicit(&call->probe->end, &was,
+							was - call->size + sent,
+							memory_order_release, memory_order_relaxed);
+	}
+	if (call->depth)
+		deep(call, sent, bytes);
+}
+
+void hp_send_failed(const struct hp_sending *call)
+{
+	struct hp_lane *lane = call->lane;
+
+	probe_void(call);
+	if (errno == EAGAIN || errno == EWOULDBLOCK)
+		atomic_fetch_add_explicit(&lane->refused, 1, memory_order_relaxed);
+	if (errno == EPIPE)
+		hp_lane_close(lane);
+}
+
+/* --- receiving --- */
+
+void hp_receive_failed(const struct hp_receiving *call)
+{
+	if (errno == EAGAIN || errno == EWOULDBLOCK)
+		atomic_fetch_add_explicit(&call->lane->empty, 1, memory_order_relaxed);
+}
+
+/* Nothing, though there was room for something: all who could send are gone. */
+void hp_receive_none(const struct hp_receiving *call)
+{
+	if (call->lane->unit == HP_LANE_BYTES)
+		hp_lane_close(call->lane);
+}
+
+void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes)
+{
+	uint64_t ticks = hp_channel_clock() - call->since;
+
+	if (ticks >= HP_WAIT_LEAST + bytes)
+		wait_add(&call->lane->starved, ticks);
+}
+
+static void spread_add(struct hp_lane *lane, uint64_t ticks)
+{
+	unsigned group = hp_bucket_group(ticks);
+	struct hp_spread *spread;
+	uint64_t *counters;
+	uint64_t offset;
+
+	if (!lane->delays) {
+		offset = hp_segment_take(&hp_segment, sizeof(*spread), HP_LINE);
+		lane->delays = (uint32_t)(offset / HP_LINE);
+	}
+	if (!lane->delays)
+		return;
+	spread = (struct hp_spread *)(hp_channel_base + (uint64_t)lane->delays * HP_LINE);
+	if (!spread->groups[group]) {
+		offset = hp_segment_take(&hp_segment, HP_GROUP_SIZE * sizeof(*counters), HP_LINE);
+		spread->groups[group] = (uint32_t)(offset / HP_LINE);
+	}
+	if (!spread->groups[group])
+		return;
+	counters = (uint64_t *)(hp_channel_base + (uint64_t)spread->groups[group] * HP_LINE);
+	counters[hp_bucket_place(ticks, group)]++;
+}
+
+/* Its sender is `probe`, and now it is here. */
+static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struct hp_probe *probe,
+		      uint64_t now)
+{
+	uint64_t ticks = now > probe->since ? now - probe->since : 0;
+	struct hp_message *entry = &log->sent[probe->entry % HP_MESSAGES];
+	const struct hp_courier *me = hp_courier;
+
+	lane->timed++;
+	lane->delay_ticks += ticks;
+	if (ticks > lane->delay_most)
+		lane->delay_most = ticks;
+	spread_add(lane, ticks);
+	if (entry->number == probe->number)
+		entry->delay = ticks ? ticks : 1;
+	/* It waited for this by poll or the like, and there was nothing before. */
+	if (me->idle_since && probe->since >= me->idle_since && probe->since <= me->idle_until)
+		wait_add(&lane->starved, me->idle_until - me->idle_since);
+}
+
+static void log_received(struct hp_lane_log *log, uint64_t now, uint64_t number, uint64_t size)
+{
+	struct hp_message *message = &log->received[log->received_count % HP_MESSAGES];
+
+	message->ticks = now;
+	message->number = number;
+	message->size = (uint32_t)size;
+	message->tid = hp_courier->tid;
+	log->received_count++;
+}
+
+static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, uint64_t bytes)
+{
+	uint64_t now = hp_channel_clock(), number = 0;
+
+	for (;;) {
+		struct hp_probe *probe = &log->probes[lane->tail % HP_PROBES_MOST];
+		uint64_t end = atomic_load_explicit(&probe->end, memory_order_acquire);
+
+		if (end == 0 || end > place)
+			break;
+		if (probe->since) {
+			delay_add(lane, log, probe, now);
+			number = probe->number;
+		}
+		lane->tail++;
+		atomic_store_explicit(&probe->end, 0, memory_order_release);
+	}
+	if (number)
+		log_received(log, now, number, bytes);
+}
+
+/*
+ * There are probes; those that are passed are here.  One receiver at a time looks;
+ * another one, or a signal handler that interrupts it, leaves them to the next.
+ */
+void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
+{
+	struct hp_lane_log *log = log_of(lane);
+	uint64_t place = hp_lane_place(lane), end;
+
+	if (!lane->probes)
+		return;
+	end = atomic_load_explicit(&log->probes[lane->tail % HP_PROBES_MOST].end,
+				   memory_order_acquire);
+	if (end == 0 || end > place || !hp_courier_open() ||
+	    atomic_exchange_explicit(&lane->popping, 1, memory_order_acquire) != 0)
+		return;
+	pop(lane, log, place, bytes);
+	atomic_store_explicit(&lane->popping, 0, memory_order_release);
+}

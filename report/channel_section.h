@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_section.h - the sections of channels: rows, names, columns.
+ */
+#ifndef HP_REPORT_CHANNEL_SECTION_H
+#define HP_REPORT_CHANNEL_SECTION_H
+
+#include "report/channel.h"
+#include "report/section.h"
+
+struct hp_channel_view;
+struct cJSON;
+
+/* Reads the channels of the report's segment; names are looked up when they are asked for. */
+struct hp_channel_view *hp_channel_view_new(struct hp_report *report);
+void hp_channel_view_free(struct hp_channel_view *view);
+
+/* Asks for all names: a kept run has to carry them. */
+void hp_channel_view_name_all(struct hp_report *report);
+
+#define HP_CHANNEL_COLUMNS 35
+#define HP_LATENCY_COLUMNS 4
+extern const struct hp_column hp_channel_columns[HP_CHANNEL_COLUMNS];
+extern const struct hp_column hp_latency_columns[HP_LATENCY_COLUMNS];
+
+const char *hp_channels_describe(const struct hp_report *report);
+const char *hp_channels_note(struct hp_report *report);
+void hp_channels_fill(struct hp_report *report, struct hp_list *list);
+bool hp_channels_has_data(const struct hp_report *report);
+const char *hp_channels_empty(struct hp_report *report);
+
+const char *hp_latency_describe(const struct hp_report *report);
+void hp_latency_fill(struct hp_report *report, struct hp_list *list);
+bool hp_latency_has_data(const struct hp_report *report);
+
+/* What entries have in JSON beside their columns; with their messages in `raw`. */
+void hp_channel_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
+void hp_channel_messages_add(struct hp_report *report, const void *row, struct cJSON *entry);
+
+#endif
