@@ -126,6 +126,21 @@ const char *hp_cpu_empty(struct hp_report *report)
 	return text;
 }
 
+/* What opens the profile of this run. */
+const char *hp_cpu_after(struct hp_report *report)
+{
+	if (!report->profile_path)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf("samply load %s", report->profile_path);
+	return report->text;
+}
+
+bool hp_cpu_is_failed(const struct hp_report *report)
+{
+	return !report->model.sampling.is_there || record_of(report)->fault;
+}
+
 /* --- rows --- */
 
 static uint64_t weight_of(const struct hp_report *report, const struct hp_cpu_function *f)

@@ -255,6 +255,8 @@ static void cpu_middle(struct hp_report *report, cJSON *list)
 	add_whole(list, "lost_count", record->lost);
 	add_whole(list, "complete_count", record->complete);
 	add_whole(list, "folded_count", record->folded);
+	if (report->profile_path)
+		cJSON_AddStringToObject(list, "profile_path", report->profile_path);
 }
 
 /* --- threads --- */

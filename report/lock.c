@@ -331,12 +331,22 @@ static void add_contest(struct build *b, const struct hp_contest *record, uint64
 	*contest_new(b) = contest;
 }
 
-static void read_contests(struct build *b, uint64_t at)
+static void read_contests(struct build *b, const struct hp_waiter *waiter)
 {
+	struct hp_locks *locks = b->locks;
 	struct hp_contest record;
 
-	for (; hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next)
+	for (uint64_t at = waiter->contests;
+	     hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next) {
+		size_t before = locks->contest_count;
+
 		add_contest(b, &record, record.count, record.ticks, record.most);
+		if (locks->contest_count == before)
+			continue;
+		locks->contests[before].most_start = record.most_start;
+		locks->contests[before].pid = waiter->pid;
+		locks->contests[before].tid = waiter->tid;
+	}
 }
 
 /* A wait of which the thread has not told yet. */
@@ -430,7 +440,7 @@ static void read_waiters(struct build *b, uint64_t at, uint64_t modules)
 
 	for (; hp_reader_step(&b->model->reader, at, &waiter, sizeof(waiter)); at = waiter.next) {
 		read_uses(b, waiter.uses);
-		read_contests(b, waiter.contests);
+		read_contests(b, &waiter);
 		read_orders(b, waiter.orders);
 		b->locks->untold += waiter.untold;
 		read_held(b, &waiter, modules);

@@ -59,6 +59,9 @@ struct hp_lock_contest {
 	uint64_t count;
 	uint64_t ticks;
 	uint64_t most;
+	uint64_t most_start;	/* ticks when the longest began; 0 = not known */
+	uint32_t pid;	/* the waiter's (last) thread */
+	uint32_t tid;
 };
 
 /* A lock that a thread had at the end. */

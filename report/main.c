@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "list", hp_cmd_list, "show the runs that are kept" },
 	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },
 	{ "flags", hp_cmd_flags, "print what to compile with, for $(hotpath flags g++)" },
+	{ "check", hp_cmd_check, "verify the structure of a profile (hp.json.gz)" },
 	{ "doctor", hp_cmd_doctor, "say what can be profiled here, or of a program" },
 	{ "version", cmd_version, "print the version" },
 	{ "help", cmd_help, "print this, or the help of a command" },

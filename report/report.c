@@ -312,5 +312,6 @@ void hp_report_release(struct hp_report *report)
 	hp_model_release(&report->model);
 	free(report->caller);
 	free(report->path);
+	free(report->profile_path);
 	free(report->text);
 }

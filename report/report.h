@@ -64,6 +64,7 @@ struct hp_report {
 	struct hp_cpu *cpu;	/* samples by function; NULL = not asked for yet */
 	struct hp_offcpu *offcpu;	/* waits by function; NULL = not asked for yet */
 	struct hp_bound *bound;	/* what functions spend their time on; NULL = not asked for yet */
+	char *profile_path;	/* where this run's profile is written; NULL = nowhere */
 	struct hp_path_row *path;	/* the hot path */
 	size_t path_count;
 	struct hp_calls calls;

@@ -86,6 +86,8 @@ struct hp_section {
 	void (*fill)(struct hp_report *report, struct hp_list *list);
 	bool (*has_data)(const struct hp_report *report);	/* `auto` takes it; NULL = always */
 	const char *(*empty)(struct hp_report *report);	/* what to say when there is no row */
+	const char *(*after)(struct hp_report *report);	/* a line below the rows; may be NULL */
+	bool (*is_failed)(const struct hp_report *report);	/* `empty` is an error; may be NULL */
 };
 
 #define HP_FUNCTIONS_LIMIT 15	/* rows of functions, unless said otherwise */

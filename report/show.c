@@ -25,6 +25,7 @@
 #include "report/keep.h"
 #include "report/live.h"
 #include "report/memory.h"
+#include "report/profile_place.h"
 #include "report/view.h"
 #include "segment/defaults.h"
 
@@ -428,10 +429,12 @@ static int end(struct hp_report *report, const struct ask *ask)
 
 	hp_facts_init(&facts, hp_xstrdup(text));
 	report->record.facts = &facts;
+	hp_profile_place(report, say_line, NULL);
 	if (is_printed) {
 		fd = open_output(ask);
 		status = print(report, ask, fd);
 	}
+	hp_profile_keep(report, say_line, NULL);
 	struct hp_keep keep = { ask->fd, text, ask->is_again };
 	if (settings->keep && hp_keep(report, &keep, say_line, NULL) && is_printed)
 		hint(report, ask, fd);

@@ -400,6 +400,18 @@ static void wrapped_write(const char *text, size_t most, FILE *out)
 	fputc('\n', out);
 }
 
+/* Instead of rows, as the crate does: a table of one column with the reason and the remedy. */
+static void error_write(const struct grid *grid, const struct hp_section *section, FILE *out)
+{
+	fprintf(out, "\n%s%s%s - report unavailable\n%sError%s\n", ink(grid->look, BOLD),
+		section->name, ink(grid->look, PLAIN), ink(grid->look, HEADER),
+		ink(grid->look, PLAIN));
+	for (size_t i = 0; i < grid->look->width; i++)
+		fputs("\342\224\200", out);
+	fputc('\n', out);
+	wrapped_write(section->empty(grid->report), grid->look->width, out);
+}
+
 static bool section_write(struct hp_report *report, const struct hp_section *section,
 			  const struct hp_look *look, FILE *out)
 {
@@ -409,6 +421,11 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 			     .indent_most = section->is_deep ? look->width * 2 / 5 : INDENT_MOST };
 
 	section->fill(report, &grid.list);
+	if (!grid.list.shown && section->is_failed && section->is_failed(report)) {
+		error_write(&grid, section, out);
+		grid_release(&grid);
+		return false;
+	}
 	title_write(&grid, section, out);
 	if (grid.list.shown) {
 		columns_make(&grid, section);
@@ -420,6 +437,8 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	} else {
 		wrapped_write(section->empty(report), look->width, out);
 	}
+	if (section->after && section->after(report))
+		fprintf(out, "%s\n", section->after(report));
 	grid_release(&grid);
 	return grid.has_estimates;
 }

@@ -74,6 +74,8 @@ const struct hp_setting hp_setting_table[] = {
 	  "samples for each second of CPU time" },
 	{ "HOTPATH_CPU_INCLUSIVE", HP_SETTING_BOOL, AT(cpu_is_inclusive), "0",
 	  "1, true, 0 or false", 0, 0, "a sample counts for all functions on the stack" },
+	{ "HOTPATH_PROFILE_DIR", HP_SETTING_TEXT, AT(profile_dir), NULL, "a folder, or off", 0, 0,
+	  "write each run's profile there, as PID-NS/hp.json.gz, for profiler.firefox.com" },
 	{ "HOTPATH_UNWIND", HP_SETTING_CHOICE, AT(unwind), "auto", "auto|cfi|fp", 0, 0,
 	  "how callers are found: call frame information, frame pointers" },
 	{ "HOTPATH_ONLY", HP_SETTING_TEXT, AT(only), NULL, "a process name", 0, 0,

@@ -111,6 +111,7 @@ struct hp_settings {
 	const char *label;
 	const char *user_metadata;
 	const char *segment_path;
+	const char *profile_dir;
 	const char *only;
 	const char *library;	/* for the table only: who needs them asks the environment, */
 	const char *helpers;	/* since they are needed before there are settings */

@@ -20,6 +20,8 @@ done < <(compgen -e HOTPATH_)
 unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 # Runs are kept as they are by default, but not among those of whoever runs the tests.
 export XDG_STATE_HOME=$T/state
+# Nor are profiles written for each report of samples.
+export HOTPATH_PROFILE_DIR=off
 
 # compile NAME [FLAGS...] - C source on stdin to $T/NAME, instrumented unless
 # the flags say otherwise; CC chooses the compiler, LANGUAGE=c++ the language.

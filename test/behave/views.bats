@@ -185,5 +185,5 @@ bound_is_right()
 	HOTPATH_CPU=off "$HP_RUN" "$T/work" 2>"$T/table"
 	! grep -q "^bound - " "$T/table"
 	HOTPATH_CPU=off HOTPATH_REPORT=bound "$HP_RUN" "$T/work" 2>"$T/table"
-	grep -A 1 "^bound - " "$T/table" | grep -q "HOTPATH_CPU=off"
+	grep -A 1 "^bound - " "$T/table" | grep -q "^HOTPATH_CPU=off"
 }

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# profile.bats - the profile of a run for profiler.firefox.com: what is in it, where it goes, who asked.
+
+load helper
+
+setup_file()
+{
+	gcc -O2 -g -finstrument-functions -o "$T/choose" "$ROOT/test/examples/choose.c" -lpthread
+	gcc -x c -O1 -o "$T/nothing" - <<<'int main(void) { return 0; }'
+	HOTPATH_REPORT=functions-cpu,offcpu,alloc-sites,mutexes,functions-timing HOTPATH_LIMIT=0 \
+		HOTPATH_PROFILE_DIR="$T/place" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/choose" >/dev/null
+}
+
+# Where no samples may be taken there is no profile; the reason is in the report.
+needs_samples()
+{
+	python3 -c "import json; c = json.load(open('$T/json'))['functions_cpu']; print(c.get('message', ''))" >"$T/why"
+	[ ! -s "$T/why" ] || [ -n "$(ls "$T/place" 2>/dev/null)" ] || skip "$(cat "$T/why")"
+	PROFILE=$(echo "$T"/place/*/hp.json.gz)
+}
+
+# profile EXPRESSION - of the profile p and the report r.
+profile()
+{
+	python3 - "$PROFILE" "$T/json" "$1" <<-'END'
+		import collections, gzip, json, sys
+		p = json.loads(gzip.open(sys.argv[1]).read())
+		r = json.load(open(sys.argv[2]))
+		threads = {str(t["tid"]): t for t in p["threads"]}
+		def cpu():
+		    own = collections.Counter()
+		    for t in p["threads"]:
+		        for s, d in zip(t["samples"]["stack"], t["samples"]["threadCPUDelta"]):
+		            own["all"] += d
+		    return own["all"]
+		def markers(kind):
+		    return [(d, e - s) for t in p["threads"] for d, s, e in
+		            zip(t["markers"]["data"], t["markers"]["startTime"], t["markers"]["endTime"])
+		            if d["type"] == kind]
+		def blocked():
+		    return sum(sum(t["samples"]["weight"]) for t in p["threads"]
+		               if t["samples"]["weightType"] == "tracing-ms")
+		def bytes_of(positive):
+		    return sum(w for t in p["threads"] for w in t.get("nativeAllocations", {"weight": []})["weight"]
+		               if (w > 0) == positive)
+		print(eval(sys.argv[3]))
+	END
+}
+
+@test "profile: in a folder for its owner only, whole" {
+	needs_samples
+	[ "$(stat -c %a "$PROFILE")" = 600 ]
+	[ "$(stat -c %a "$(dirname "$PROFILE")")" = 700 ]
+	[[ "$(basename "$(dirname "$PROFILE")")" =~ ^[0-9]+-[0-9]{19}$ ]]
+	python3 "$ROOT/test/behave/check_profile.py" "$PROFILE" >/dev/null
+	run "$HP_BUILD/hotpath" check "$PROFILE"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *": whole: version 49, "* ]]
+	[ "$(profile "r['functions_cpu']['profile_path']")" = "$PROFILE" ]
+}
+
+@test "profile: its sums are the report's: CPU, waits, bytes" {
+	needs_samples
+	# Each sample is cut to whole µs.
+	[ "$(profile "0 <= r['functions_cpu']['total_samples'] - cpu() <= r['functions_cpu']['sample_count'] + 1")" = True ]
+	# Waits shorter than 20 µs have no event.
+	[ "$(profile "0 <= sum(row['blocked_ns'] for row in r['offcpu']['raw']) / 1e6 - blocked() <= 5")" = True ]
+	[ "$(profile "bytes_of(True) == sum(row['total_bytes'] for row in r['alloc_sites']['raw'])")" = True ]
+	[ "$(profile "bytes_of(True) + bytes_of(False) == sum(row['live_bytes'] for row in r['alloc_sites']['raw'])")" = True ]
+}
+
+@test "profile: markers tell long calls, and waits for a lock and who had it" {
+	needs_samples
+	[ "$(profile "any(d['function'] == 'compute' for d, ms in markers('Call'))")" = True ]
+	[ "$(profile "max(ms for d, ms in markers('Call') if d['function'] == 'wait_a_bit') >= 8")" = True ]
+	[ "$(profile "[(d['waits'] >= 5, 'wait_for_lock' in d['at'], 'hold' in d['holder']) for d, ms in markers('LockWait') if d['lock'] == 'lock']")" = \
+		"[(True, True, True)]" ]
+	[ "$(profile "{d['on'] for d, ms in markers('Wait')} >= {'sleep', 'lock', 'pipe'} or not r['functions_cpu']['has_kernel']")" = True ]
+}
+
+@test "profile: the line that opens it stands below the table" {
+	needs_samples
+	HOTPATH_REPORT=functions-cpu HOTPATH_PROFILE_DIR="$T/other" "$HP_RUN" "$T/choose" 2>"$T/table" >/dev/null
+	grep -q "^samply load $T/other/[0-9-]*/hp.json.gz$" "$T/table"
+	[ -s "$(sed -n 's/^samply load //p' "$T/table")" ]
+}
+
+@test "profile: none is written for who did not ask, and a folder that cannot be is told" {
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/unasked" "$HP_RUN" "$T/choose" >/dev/null
+	! grep -q profile_path "$T/unasked"
+	needs_samples
+	HOTPATH_REPORT=functions-cpu HOTPATH_PROFILE_DIR=/proc/none "$HP_RUN" "$T/choose" 2>"$T/table" >/dev/null
+	grep -q "^\[hotpath\] the profile is not written: /proc/none: .*; HOTPATH_PROFILE_DIR names another folder" "$T/table"
+	! grep -q "^samply load" "$T/table"
+}
+
+# damaged NAME PYTHON - a copy of the profile that PYTHON changes (p), then checked.
+damaged()
+{
+	python3 - "$PROFILE" "$T/$1.json" "$2" <<-'END'
+		import gzip, json, sys
+		p = json.loads(gzip.open(sys.argv[1]).read())
+		t = p["threads"][0]
+		exec(sys.argv[3])
+		json.dump(p, open(sys.argv[2], "w"))
+	END
+	run "$HP_BUILD/hotpath" check "$T/$1.json"
+	echo "$output"
+	[ "$status" -eq 1 ]
+}
+
+@test "profile: check finds what viewers do not" {
+	needs_samples
+	damaged stack 't["samples"]["stack"][0] = 10**6'
+	[[ "$output" == *"samples.stack[0] is no place of "* ]]
+	damaged prefix 't["stackTable"]["prefix"][1] = 1'
+	[[ "$output" == *"stackTable.prefix[1] is not before it"* ]]
+	damaged length 't["frameTable"]["line"].pop()'
+	[[ "$output" == *"frameTable.line has "*" entries, and the table "* ]]
+	damaged time 't["samples"]["time"].reverse()'
+	[[ "$output" == *"samples.time is not in the order of time"* ]]
+	damaged schema 'p["meta"]["markerSchema"] = []'
+	[[ "$output" == *"and there is no schema of it"* ]]
+	damaged version 'p["meta"]["preprocessedProfileVersion"] = 12'
+	[[ "$output" == *"has version 12; this command knows version 49"* ]]
+	damaged id 'p["libs"][0]["breakpadId"] = "12"'
+	[[ "$output" == *"is not 33 hex digits: 12"* ]]
+	head -c 300 "$PROFILE" >"$T/cut.json.gz"
+	run "$HP_BUILD/hotpath" check "$T/cut.json.gz"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"cannot be unpacked: it is damaged or cut off"* ]]
+	run "$HP_BUILD/hotpath" check "$T/none.json.gz"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"none.json.gz: No such file or directory"* ]]
+}
+
+# The reader of the Firefox Profiler itself, without the browser.
+@test "profile: the Firefox Profiler's own code reads the report's numbers from it" {
+	only_in_full
+	needs_samples
+	command -v npm >/dev/null || skip "no npm here"
+	mkdir -p "$HP_BUILD/npm"
+	npm install --prefix "$HP_BUILD/npm" --ignore-scripts --no-audit --no-fund \
+		@firefox-devtools/profiler-cli@0.10.0 >"$T/npm.log" 2>&1 || skip "no package: $(tail -n 1 "$T/npm.log")"
+	export PROFILER_CLI_SESSION_DIR=$T/sessions
+	pq() { node "$HP_BUILD/npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js" "$@"; }
+	for try in 1 2 3; do pq load "$PROFILE" --session t && break; done
+	pq thread samples --session t --json >"$T/samples.json"
+	pq thread markers --session t --json >"$T/markers.json"
+	pq strategy native-retained-allocations --session t
+	pq thread samples --session t --json >"$T/retained.json"
+	pq stop --all
+	grep -q compute "$T/samples.json"
+	grep -q "Lock wait" "$T/markers.json"
+	python3 - "$T" "$T/json" <<-'END'
+		import json, sys
+		r = json.load(open(sys.argv[2]))
+		text = open(sys.argv[1] + "/samples.json").read()
+		json.loads(text)
+		want = {row["name"]: row["inclusive_samples"] for row in r["functions_cpu"]["raw"]}
+		got = {}
+		def walk(x):
+		    if isinstance(x, dict):
+		        name = x.get("name", "")
+		        if "totalSamples" in x:
+		            got.setdefault(name.split("!")[-1], x["totalSamples"])
+		        for y in x.values(): walk(y)
+		    elif isinstance(x, list):
+		        for y in x: walk(y)
+		walk(json.loads(text))
+		print(want, got)
+		assert got["compute"] == want["compute"] and got["allocate"] == want["allocate"]
+		live = sum(row["live_bytes"] for row in r["alloc_sites"]["raw"])
+		retained = json.dumps(json.load(open(sys.argv[1] + "/retained.json")))
+		assert str(live) in retained, live
+	END
+}
