@@ -32,6 +32,12 @@ struct hp_path_known {
 	uint64_t site;	/* offset */
 };
 
+/* Of the index of steps. */
+struct hp_path_step {
+	uint32_t hash;	/* of what is in it */
+	uint32_t id;	/* 0 = empty */
+};
+
 struct hp_heap_local {
 	/* What the usual allocation touches. */
 	uint64_t gate;	/* see above */
@@ -60,7 +66,7 @@ struct hp_heap_local {
 	struct hp_path_known *known;	/* open addressing */
 	uint32_t known_shift;
 	uint32_t known_count;
-	uint32_t *steps;	/* ids of steps, open addressing by what is in them */
+	struct hp_path_step *steps;	/* open addressing */
 	uint32_t step_shift;
 	uint32_t step_count;
 	struct hp_steps *chunk;	/* the newest steps */

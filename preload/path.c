@@ -21,15 +21,15 @@
 #include "preload/readable.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
-#define HP_ENTRIES_MOST (UINT64_C(1) << 22)
+#define HP_ENTRIES_MOST (UINT64_C(1) << 17)
 #define HP_INDEX_FIRST 6	/* log2 of sets */
 #define HP_INDEX_MOST 13
-#define HP_ROWS_FIRST 9	/* log2 of the walker's rows */
-#define HP_ROWS_MOST_BITS 16
+#define HP_ROWS_FIRST 8	/* log2 of the walker's pairs of rows */
+#define HP_ROWS_MOST_BITS 14
 #define HP_KNOWN_FIRST 8
 #define HP_STEPS_FIRST 9
-#define HP_STEPS_CHUNK_FIRST 60	/* steps of a heap's first chunk: 1 KiB */
-#define HP_STEPS_CHUNK_NEXT 1020
+#define HP_STEPS_CHUNK_FIRST 59	/* steps of a heap's first chunk: 1 KiB with one that stays empty */
+#define HP_STEPS_CHUNK_NEXT 1019
 
 static uint64_t mix(uint64_t key)
 {
@@ -87,10 +87,11 @@ static void rows_grow(struct hp_heap_local *me)
 	struct hp_walker *walker = &me->walker;
 	uint32_t bits = 64 - walker->row_shift;
 
-	if (walker->fills - me->fills_seen < UINT64_C(1) << bits || bits >= HP_ROWS_MOST_BITS)
+	if (walker->fills - me->fills_seen < UINT64_C(2) << bits || bits >= HP_ROWS_MOST_BITS)
 		return;
 	me->fills_seen = walker->fills;
-	table_widen((void **)&walker->rows, &walker->row_shift, sizeof(*walker->rows), bits + 2);
+	table_widen((void **)&walker->rows, &walker->row_shift, 2 * sizeof(*walker->rows),
+		    bits + 2);
 }
 
 /* --- the cache --- */
@@ -198,9 +199,10 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 		      struct hp_site *site)
 {
 	const struct hp_walker *walker = &me->walker;
-	uint64_t size =
-		sizeof(struct hp_path_entry) + walker->slot_count * sizeof(struct hp_walk_slot);
+	const struct hp_walk_frame *top = &walker->trail[walker->count - 1];
+	uint64_t size = sizeof(struct hp_path_entry) + top->slots * sizeof(struct hp_walk_slot);
 	struct hp_path_entry *entry;
+	struct hp_walk_slot *slot;
 	uint32_t *set;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
@@ -213,13 +215,15 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 		.pc = frame->pc,
 		.sp = frame->sp,
 		.fp = frame->fp,
-		.fp_mask = walker->uses_fp ? UINTPTR_MAX : 0,
+		.fp_mask = top->needs_fp ? UINTPTR_MAX : 0,
 		.site = site,
-		.end = entry->slots + walker->slot_count,
+		.end = entry->slots + top->slots,
 		.size = (uint32_t)size,
 		.set = (uint32_t)((set - me->index) / HP_PATH_WAYS),
 	};
-	memcpy(entry->slots, walker->slots, walker->slot_count * sizeof(*entry->slots));
+	slot = entry->slots;
+	for (uint32_t i = top->slots; i-- > 0;)
+		*slot++ = walker->slots[i];
 	set_put_first(set, (uint32_t)((char *)entry - me->entries), HP_PATH_WAYS - 1);
 }
 
@@ -235,36 +239,69 @@ static struct hp_step *step_at(const struct hp_heap_local *me, uint32_t id)
 	return (struct hp_step *)(me->base + (uint64_t)id * sizeof(struct hp_step));
 }
 
-static uint32_t *step_place(const struct hp_heap_local *me, const struct hp_step *wanted)
+/*
+ * Mostly a step is made right behind its caller, and is found there.  Others
+ * stand in an index; it holds 32 bits of the hash, so that what is not there is
+ * mostly known without a look at steps.
+ */
+static bool is_same(const struct hp_step *step, const struct hp_step *wanted)
 {
-	uint64_t last = (UINT64_C(1) << (64 - me->step_shift)) - 1;
-	uint64_t key = ((uint64_t)wanted->object << 32 | wanted->address) +
-		       wanted->caller * UINT64_C(0x9E3779B97F4A7C15);
-	uint64_t i = mix(key) & last;
+	return step->caller == wanted->caller && step->object == wanted->object &&
+	       step->address == wanted->address;
+}
 
-	for (; me->steps[i]; i = (i + 1) & last) {
-		const struct hp_step *step = step_at(me, me->steps[i]);
+static bool is_behind(uint32_t id, const struct hp_step *step)
+{
+	return step->caller && step->caller == id - 1;
+}
 
-		if (step->caller == wanted->caller && step->object == wanted->object &&
-		    step->address == wanted->address)
-			break;
-	}
-	return &me->steps[i];
+static uint32_t step_hash(const struct hp_step *step)
+{
+	uint64_t key = ((uint64_t)step->object << 32 | step->address) +
+		       step->caller * UINT64_C(0x9E3779B97F4A7C15);
+
+	return (uint32_t)(mix(key) >> 16);
+}
+
+/* NULL = there is none. */
+static struct hp_step *step_find(const struct hp_heap_local *me, const struct hp_step *wanted,
+				 uint32_t hash)
+{
+	uint32_t last = (UINT32_C(1) << (64 - me->step_shift)) - 1;
+	uint32_t i = hash & last;
+
+	/* Behind a chunk's last step is an empty one, which has no caller. */
+	if (wanted->caller && is_same(step_at(me, wanted->caller + 1), wanted))
+		return step_at(me, wanted->caller + 1);
+	for (; me->steps[i].id; i = (i + 1) & last)
+		if (me->steps[i].hash == hash && is_same(step_at(me, me->steps[i].id), wanted))
+			return step_at(me, me->steps[i].id);
+	return NULL;
+}
+
+static void step_note(struct hp_heap_local *me, const struct hp_path_step *noted)
+{
+	uint32_t last = (UINT32_C(1) << (64 - me->step_shift)) - 1;
+	uint32_t i = noted->hash & last;
+
+	while (me->steps[i].id)
+		i = (i + 1) & last;
+	me->steps[i] = *noted;
 }
 
 static bool steps_grow(struct hp_heap_local *me)
 {
-	uint32_t *old = me->steps;
+	struct hp_path_step *old = me->steps;
 	uint64_t size = size_of(me->step_shift, sizeof(*old));
-	uint32_t *wide = hp_pages(size * 2);
+	struct hp_path_step *wide = hp_pages(size * 2);
 
 	if (!wide)
 		return false;
 	me->steps = wide;
 	me->step_shift--;
 	for (uint64_t i = 0; i < size / sizeof(*old); i++)
-		if (old[i])
-			*step_place(me, step_at(me, old[i])) = old[i];
+		if (old[i].id)
+			step_note(me, &old[i]);
 	hp_pages_release(old, size);
 	return true;
 }
@@ -272,7 +309,8 @@ static bool steps_grow(struct hp_heap_local *me)
 static bool chunk_new(struct hp_heap_local *me)
 {
 	uint32_t capacity = me->chunk ? HP_STEPS_CHUNK_NEXT : HP_STEPS_CHUNK_FIRST;
-	struct hp_steps *chunk = hp_heap_take(me, sizeof(*chunk) + capacity * sizeof(chunk->at[0]));
+	struct hp_steps *chunk =
+		hp_heap_take(me, sizeof(*chunk) + (capacity + 1) * sizeof(chunk->at[0]));
 
 	if (!chunk)
 		return false;
@@ -285,21 +323,25 @@ static bool chunk_new(struct hp_heap_local *me)
 	return true;
 }
 
+/* There is room for one more in the index; false = no memory. */
+static bool steps_have_room(struct hp_heap_local *me)
+{
+	uint64_t slots = UINT64_C(1) << (64 - me->step_shift);
+
+	return me->step_count < slots - slots / 4 || steps_grow(me) ||
+	       me->step_count < slots - slots / 8;
+}
+
 /* The step with these contents; NULL = no room. */
 static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *wanted)
 {
-	uint32_t *place = step_place(me, wanted);
-	uint64_t slots = UINT64_C(1) << (64 - me->step_shift);
-	struct hp_step *step;
-	uint32_t count;
+	uint32_t hash = step_hash(wanted), count, id;
+	struct hp_step *step = step_find(me, wanted, hash);
 
-	if (*place)
-		return step_at(me, *place);
-	if (me->step_count >= slots / 2) {
-		if (!steps_grow(me) && me->step_count >= slots - slots / 8)
-			return NULL;
-		place = step_place(me, wanted);
-	}
+	if (step)
+		return step;
+	if (!steps_have_room(me))
+		return NULL;
 	count = me->chunk ? atomic_load_explicit(&me->chunk->count, memory_order_relaxed) : 0;
 	if (!me->chunk || count == me->chunk->capacity) {
 		if (!chunk_new(me))
@@ -310,7 +352,10 @@ static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *
 	*step = *wanted;
 	/* Release: who sees the count sees the step. */
 	atomic_store_explicit(&me->chunk->count, count + 1, memory_order_release);
-	*place = id_of(me, step);
+	id = id_of(me, step);
+	if (is_behind(id, step))
+		return step;
+	step_note(me, &(struct hp_path_step){ hash, id });
 	me->step_count++;
 	return step;
 }
@@ -353,7 +398,7 @@ static struct hp_step *steps_of_walk(struct hp_heap_local *me)
 	if (mark && !step)
 		return NULL;
 	for (uint32_t i = 0; i < walker->count; i++) {
-		uintptr_t pc = walker->frames[walker->count - 1 - i];
+		uintptr_t pc = walker->trail[i].pc;
 
 		is_shared = is_shared && i < me->past_count && me->past[i] == pc;
 		step = is_shared ? step_at(me, me->past_ids[i]) : step_of(me, caller, pc);
@@ -439,14 +484,14 @@ static struct hp_site *site_of_walk(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
 	uint64_t slots = UINT64_C(1) << (64 - me->known_shift);
-	uint64_t hash = (walker->hash + walker->is_complete) | 1;
+	uint64_t hash = (walker->trail[walker->count - 1].hash + walker->is_complete) | 1;
 	struct hp_path_known *known = known_place(me, hash);
 	struct hp_site *site;
 
 	if (HP_LIKELY(known->hash))
 		return hp_heap_site(me, known->site);
 	site = site_of_step(me, steps_of_walk(me));
-	if (me->known_count >= slots / 2) {
+	if (me->known_count >= slots - slots / 4) {
 		if (!known_grow(me) && me->known_count >= slots - slots / 8)
 			return site;
 		known = known_place(me, hash);
@@ -534,10 +579,14 @@ static bool adopt(struct hp_heap_local *me)
 	for (; at; at = chunk->next) {
 		chunk = (struct hp_steps *)(me->base + at);
 		for (uint32_t i = 0; i < atomic_load(&chunk->count); i++) {
-			if (me->step_count >= UINT64_C(1) << (63 - me->step_shift) &&
-			    !steps_grow(me))
+			const struct hp_step *step = &chunk->at[i];
+			uint32_t id = id_of(me, step);
+
+			if (is_behind(id, step))
+				continue;
+			if (!steps_have_room(me))
 				return false;
-			*step_place(me, &chunk->at[i]) = id_of(me, &chunk->at[i]);
+			step_note(me, &(struct hp_path_step){ step_hash(step), id });
 			me->step_count++;
 		}
 	}
@@ -559,16 +608,17 @@ static void set_start(struct hp_walker *walker)
 static bool walker_init(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
+	void *room = hp_pages(HP_WALK_ROOM(walker->most));
 
 	walker->is_readable = hp_readable;
 	set_start(walker);
-	walker->frames = hp_pages(walker->most * sizeof(*walker->frames));
-	walker->slots = hp_pages((2 * walker->most + 2) * sizeof(*walker->slots));
+	if (!room)
+		return false;
+	hp_walk_settle(walker, room, walker->most);
 	me->past = hp_pages(walker->most * (sizeof(*me->past) + sizeof(*me->past_ids)));
 	me->past_ids = (uint32_t *)(me->past + walker->most);
-	return walker->frames && walker->slots && me->past &&
-	       table_widen((void **)&walker->rows, &walker->row_shift, sizeof(*walker->rows),
-			   HP_ROWS_FIRST);
+	return me->past && table_widen((void **)&walker->rows, &walker->row_shift,
+				       2 * sizeof(*walker->rows), HP_ROWS_FIRST);
 }
 
 static bool other_init(struct hp_heap_local *me)
@@ -601,7 +651,8 @@ void hp_path_forget(struct hp_heap_local *me)
 {
 	memset(me->index, 0, size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)));
 	memset(me->known, 0, size_of(me->known_shift, sizeof(*me->known)));
-	memset(me->walker.rows, 0, size_of(me->walker.row_shift, sizeof(*me->walker.rows)));
+	memset(me->walker.rows, 0, size_of(me->walker.row_shift, 2 * sizeof(*me->walker.rows)));
+	hp_walk_forget(&me->walker);
 	me->known_count = 0;
 	me->past_count = 0;
 	entries_clear(me);

@@ -32,7 +32,7 @@
 
 #define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */
 #define FRAMES_MOST 512
-#define ROW_BITS 10
+#define PAIR_BITS 9
 #define SECOND_NS UINT64_C(1000000000)
 #define PATIENCE 1000	/* yields until a handler on another thread has returned */
 
@@ -136,7 +136,7 @@ static void sample_put(struct hp_timer_local *me, uint64_t span_ns)
 	word_put(ticker, head + HP_TICK_PARENT, me->parent);
 	word_put(ticker, head + HP_TICK_IMAGE, ticker->image);
 	for (uint32_t i = 0; i < walker->count; i++)
-		word_put(ticker, head + HP_TICK_WORDS + i, walker->frames[i]);
+		word_put(ticker, head + HP_TICK_WORDS + i, walker->trail[walker->count - 1 - i].pc);
 	/* Release: who sees the head sees the words before it. */
 	atomic_store_explicit(&ticker->head, head + size, memory_order_release);
 }
@@ -288,17 +288,14 @@ static void ticker_give(struct hp_ticker *ticker)
 
 static bool walker_init(struct hp_walker *walker)
 {
-	size_t slots = (2 * FRAMES_MOST + 2) * sizeof(*walker->slots);
-	size_t frames = FRAMES_MOST * sizeof(*walker->frames);
-	char *pages = hp_pages(slots + frames + (sizeof(*walker->rows) << ROW_BITS));
+	const size_t room = HP_WALK_ROOM(FRAMES_MOST);
+	char *pages = hp_pages(room + (2 * sizeof(*walker->rows) << PAIR_BITS));
 
 	if (!pages)
 		return false;
-	walker->slots = (struct hp_walk_slot *)pages;
-	walker->frames = (uintptr_t *)(pages + slots);
-	walker->rows = (struct hp_cfi_row *)(pages + slots + frames);
-	walker->row_shift = 64 - ROW_BITS;
-	walker->most = FRAMES_MOST;
+	hp_walk_settle(walker, pages, FRAMES_MOST);
+	walker->rows = (struct hp_cfi_row *)(pages + room);
+	walker->row_shift = 64 - PAIR_BITS;
 	walker->is_readable = hp_readable;
 	/* Asking the loader otherwise takes its lock, which this thread may have. */
 	walker->mode = &find_object ? HP_WALK_AUTO : HP_WALK_FP;
@@ -368,7 +365,8 @@ static void begin(struct hp_timer_local *me)
 	me->pid = hp_self->pid;
 	me->walker.home_high = hp_readable_stack_end(sp);
 	me->walker.home_low = me->walker.home_high ? sp : 0;
-	memset(me->walker.rows, 0, sizeof(*me->walker.rows) << ROW_BITS);
+	memset(me->walker.rows, 0, 2 * sizeof(*me->walker.rows) << PAIR_BITS);
+	hp_walk_forget(&me->walker);
 	me->parent = hp_self->process->parent_pid | hp_self->process->object / HP_LINE << 32;
 	me->ticker = ticker_take(tid);
 	me->id = me->ticker ? timer_new(me, tid) : -1;

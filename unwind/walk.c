@@ -91,15 +91,29 @@ static __attribute__((noinline, cold)) void row_fill(struct hp_walker *walker, u
 	row->pc = pc;
 }
 
+/* Of a pair the first is the one that was used last. */
+static __attribute__((noinline)) const struct hp_cfi_row *row_other(struct hp_walker *walker,
+								    uintptr_t pc,
+								    struct hp_cfi_row *pair)
+{
+	struct hp_cfi_row row = pair[1];
+
+	if (row.pc != pc)
+		row_fill(walker, pc, &row);
+	pair[1] = pair[0];
+	pair[0] = row;
+	return pair;
+}
+
 static inline const struct hp_cfi_row *row_of(struct hp_walker *walker, uintptr_t pc)
 {
 	/* Multiplicative hashing, with the factor of SplitMix64. */
-	struct hp_cfi_row *row =
-		&walker->rows[(pc * UINT64_C(0xbf58476d1ce4e5b9)) >> walker->row_shift];
+	struct hp_cfi_row *pair =
+		&walker->rows[2 * ((pc * UINT64_C(0xbf58476d1ce4e5b9)) >> walker->row_shift)];
 
-	if (__builtin_expect(row->pc != pc, 0))
-		row_fill(walker, pc, row);
-	return row;
+	if (__builtin_expect(pair->pc != pc, 0))
+		return row_other(walker, pc, pair);
+	return pair;
 }
 
 /* --- the stack --- */
@@ -142,62 +156,44 @@ static bool load_checked(void *context, uintptr_t place, uintptr_t *word)
 	return load(bounds->walker, bounds->sp, place, word);
 }
 
-static inline void slot_add(struct hp_walker *walker, uintptr_t place, uintptr_t word)
-{
-	struct hp_walk_slot *slot = &walker->slots[walker->slot_count++];
-
-	slot->place = place;
-	slot->word = word;
-}
-
 /* What is known of the frame that the walk stands in. */
 struct state {
 	uintptr_t pc;
 	uintptr_t sp;
 	uintptr_t fp;
-	uintptr_t fp_place;	/* where fp was loaded from, if no slot says so yet; else 0 */
-	bool is_start;	/* fp is still that of the start */
 };
 
-/* The walk is going to depend on fp. */
-static inline void use_fp(struct hp_walker *walker, struct state *s)
-{
-	if (s->is_start)
-		walker->uses_fp = true;
-	else if (s->fp_place)
-		slot_add(walker, s->fp_place, s->fp);
-	s->fp_place = 0;
-}
-
 /* One step by a row of the usual kinds; false = it leads off the stack. */
-static inline bool step(struct hp_walker *walker, const struct hp_cfi_row *row, struct state *s)
+static inline bool step(struct hp_walker *walker, const struct hp_cfi_row *row, struct state *s,
+			struct hp_walk_fresh *fresh)
 {
-	uintptr_t cfa, from, ra;
+	bool is_loaded = row->kind == HP_ROW_FP_LOAD;
+	uintptr_t cfa, from, place, ra, cfa_place = 0;
 
 	if (__builtin_expect(row->kind == HP_ROW_SP, 1)) {
 		cfa = from = s->sp + (uintptr_t)(intptr_t)row->cfa_offset;
 	} else {
-		use_fp(walker, s);
-		cfa = s->fp + (uintptr_t)(intptr_t)row->cfa_offset;
-		from = cfa;
-		if (row->kind == HP_ROW_FP_LOAD) {
-			uintptr_t place = cfa;
-
-			if (!load(walker, s->sp, place, &cfa))
+		fresh->uses_fp = true;
+		cfa = from = s->fp + (uintptr_t)(intptr_t)row->cfa_offset;
+		if (is_loaded) {
+			cfa_place = cfa;
+			if (!load(walker, s->sp, cfa_place, &cfa))
 				return false;
-			slot_add(walker, place, cfa);
 			from = s->fp;
 		}
 	}
-	if (!load(walker, s->sp, cfa + (uintptr_t)(intptr_t)row->ra_offset * WORD, &ra))
+	place = cfa + (uintptr_t)(intptr_t)row->ra_offset * WORD;
+	if (!load(walker, s->sp, place, &ra))
 		return false;
-	slot_add(walker, cfa + (uintptr_t)(intptr_t)row->ra_offset * WORD, ra);
-	if (row->fp_offset || row->kind == HP_ROW_FP_LOAD) {
-		s->fp_place = from + (uintptr_t)(intptr_t)row->fp_offset * WORD;
-		if (!load(walker, s->sp, s->fp_place, &s->fp))
+	if (row->fp_offset || is_loaded) {
+		uintptr_t fp_place = from + (uintptr_t)(intptr_t)row->fp_offset * WORD;
+
+		if (!load(walker, s->sp, fp_place, &s->fp))
 			return false;
-		s->is_start = false;
+		fresh->fp_place = fp_place;
 	}
+	fresh->cfa_place = cfa_place;
+	fresh->ra_place = place;
 	s->sp = cfa;
 	s->pc = ra;
 	return true;
@@ -217,8 +213,6 @@ static __attribute__((noinline, cold)) bool step_odd(struct hp_walker *walker, s
 	s->pc = registers.pc + registers.is_exact;
 	s->sp = registers.sp;
 	s->fp = registers.fp;
-	s->fp_place = 0;
-	s->is_start = false;
 	return true;
 }
 
@@ -235,8 +229,6 @@ static __attribute__((noinline, cold)) bool step_fp(struct hp_walker *walker, st
 	s->sp = s->fp + 2 * WORD;
 	s->fp = fp;
 	s->pc = ra;
-	s->fp_place = 0;
-	s->is_start = false;
 	return true;
 }
 
@@ -254,12 +246,13 @@ static uintptr_t limit_of(const struct hp_walker *walker, uintptr_t sp)
 }
 
 /* False = the walk ends here. */
-static inline bool step_any(struct hp_walker *walker, const struct hp_cfi_row *row, struct state *s)
+static inline bool step_any(struct hp_walker *walker, const struct hp_cfi_row *row, struct state *s,
+			    struct hp_walk_fresh *fresh)
 {
 	uintptr_t sp = s->sp;
 
 	if (__builtin_expect(row->kind <= HP_ROW_FP_LOAD, 1))
-		return step(walker, row, s) && s->sp > sp;
+		return step(walker, row, s, fresh) && s->sp > sp;
 	if (row->kind == HP_ROW_END || (row->kind == HP_ROW_NONE && s->pc > walker->start_low &&
 					s->pc <= walker->start_high)) {
 		walker->is_complete = true;
@@ -268,34 +261,133 @@ static inline bool step_any(struct hp_walker *walker, const struct hp_cfi_row *r
 	return row->kind == HP_ROW_ODD ? step_odd(walker, s) : step_fp(walker, s);
 }
 
-void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* The first slot, from the inside, of `slots` that does not hold the same any more; -1 = all do. */
+static inline int64_t differs(const struct hp_walker *walker, uint32_t slots)
 {
-	struct state s = { .pc = pc, .sp = sp, .fp = fp, .is_start = true };
-	static const struct hp_cfi_row no_row = { .kind = HP_ROW_NONE };
-	uint32_t count = 0;
-	uint64_t hash = 1;
+	const struct hp_walk_slot *slot = walker->slots + slots;
 
-	walker->slot_count = 0;
-	walker->is_complete = walker->is_cut = walker->uses_fp = false;
-	walker->is_proven = true;
-	walker->limit = limit_of(walker, sp);
-	for (;;) {
-		walker->frames[count++] = s.pc;
+	while (slot-- > walker->slots)
+		if (__builtin_expect(*(const uintptr_t *)slot->place != slot->word, 0))
+			return slot - walker->slots;
+	return -1;
+}
+
+/*
+ * `*met` frames of the trail are still to be met.  True = the walk, which stands in
+ * frame number *met - 1 of it, would go on as the trail did.
+ */
+static inline bool joins(const struct hp_walker *walker, const struct state *s, uint32_t *met)
+{
+	const struct hp_walk_frame *frame;
+	int64_t slot;
+
+	while (*met && walker->trail[*met - 1].sp < s->sp)
+		--*met;
+	frame = &walker->trail[*met - 1];
+	if (*met == 0 || frame->sp != s->sp || frame->pc != s->pc ||
+	    (frame->needs_fp && frame->fp != s->fp))
+		return false;
+	slot = differs(walker, frame->slots);
+	if (slot < 0)
+		return true;
+	/* Only what is further out than that slot's frame may be met again. */
+	while (*met && walker->trail[*met - 1].slots > slot)
+		--*met;
+	return false;
+}
+
+static inline void slot_add(struct hp_walker *walker, uint32_t *count, uintptr_t place,
+			    uintptr_t word)
+{
+	walker->slots[(*count)++] = (struct hp_walk_slot){ place, word };
+}
+
+/* `count` fresh frames go behind the first `kept` ones of the trail; `s` is where the walk ended. */
+static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t kept,
+			     struct state s)
+{
+	struct hp_walk_frame *to = walker->trail + kept;
+	uint32_t slots = kept ? to[-1].slots : 0, needs_fp = kept ? to[-1].needs_fp : 0;
+	uint64_t hash = kept ? to[-1].hash : 1;
+
+	for (const struct hp_walk_fresh *fresh = walker->fresh + count; fresh-- > walker->fresh;
+	     to++) {
+		/* Read from the last one on: each place has to follow from those before. */
+		if (fresh->fp_place && needs_fp)
+			slot_add(walker, &slots, fresh->fp_place, s.fp);
+		if (fresh->ra_place)
+			slot_add(walker, &slots, fresh->ra_place, s.pc);
+		if (fresh->cfa_place)
+			slot_add(walker, &slots, fresh->cfa_place, s.sp);
+		needs_fp = fresh->uses_fp || (needs_fp && !fresh->fp_place);
+		s = (struct state){ fresh->pc, fresh->sp, fresh->fp };
 		hash = mix(hash, s.pc);
-		if (__builtin_expect(count == walker->most, 0)) {
-			walker->is_cut = true;
+		*to = (struct hp_walk_frame){ s.pc, s.sp, s.fp, hash, slots, needs_fp };
+	}
+	walker->count = kept + count;
+	walker->shared = kept;
+}
+
+/* Up to the outermost frame, or one of the trail: then `*kept` is the number of its frames. */
+static inline uint32_t walk_fresh(struct hp_walker *walker, struct state *s, uint32_t *kept)
+{
+	static const struct hp_cfi_row no_row = { .kind = HP_ROW_NONE };
+	uint32_t met = *kept, count = 0;
+	bool was_complete = walker->is_complete;
+
+	walker->is_complete = walker->is_cut = false;
+	walker->is_proven = true;
+	for (;;) {
+		struct hp_walk_fresh *fresh = &walker->fresh[count];
+
+		if (met && joins(walker, s, &met)) {
+			walker->is_complete = was_complete;
 			break;
 		}
-		if (!step_any(walker, walker->mode == HP_WALK_FP ? &no_row : row_of(walker, s.pc),
-			      &s))
+		*fresh = (struct hp_walk_fresh){ .pc = s->pc, .sp = s->sp, .fp = s->fp };
+		count++;
+		if (__builtin_expect(count == walker->most, 0)) {
+			walker->is_cut = true;
+			met = 0;
 			break;
-		if (__builtin_expect(s.pc == 0, 0)) {
+		}
+		if (!step_any(walker, walker->mode == HP_WALK_FP ? &no_row : row_of(walker, s->pc),
+			      s, fresh)) {
+			met = 0;
+			break;
+		}
+		if (__builtin_expect(s->pc == 0, 0)) {
 			walker->is_complete = true;
+			met = 0;
 			break;
 		}
 	}
-	walker->count = count;
-	walker->hash = hash;
+	*kept = met;
+	return count;
+}
+
+void hp_walk_settle(struct hp_walker *walker, void *room, uint32_t most)
+{
+	walker->most = most;
+	walker->trail = room;
+	walker->slots = (struct hp_walk_slot *)(walker->trail + most);
+	walker->fresh = (struct hp_walk_fresh *)(walker->slots + 3 * (size_t)most);
+}
+
+void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	uint32_t kept = walker->is_followed ? walker->count : 0, count;
+	struct state s = { pc, sp, fp };
+
+	walker->limit = limit_of(walker, sp);
+	count = walk_fresh(walker, &s, &kept);
+	if (__builtin_expect(count + kept > walker->most, 0)) {	/* it is cut further in than that */
+		kept = 0;
+		s = (struct state){ pc, sp, fp };
+		count = walk_fresh(walker, &s, &kept);
+	}
+	trail_add(walker, count, kept, s);
+	walker->is_followed = walker->is_proven && !walker->is_cut;
 }
 
 uint32_t hp_walk_slowly(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp,
