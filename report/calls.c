@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/annotate.h"
 #include "report/format.h"
 #include "report/memory.h"
 #include "report/name.h"
@@ -543,6 +544,8 @@ static const struct hp_section sections[] = {
 
 const struct hp_section *hp_calls_section(const struct hp_report *report)
 {
+	if (report->annotation)
+		return hp_annotation_section();
 	return report->calls.kind == HP_CALLS_NONE ? NULL : &sections[report->calls.kind];
 }
 

@@ -31,7 +31,7 @@ bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char
 		   double least_percent, hp_complain complain, void *context);
 void hp_calls_release(struct hp_calls *calls);
 
-/* The section that answers report->calls; NULL = nothing was asked. */
+/* The section that answers report->calls, or shows report->annotation; NULL = nothing was asked. */
 const struct hp_section *hp_calls_section(const struct hp_report *report);
 
 /*

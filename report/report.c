@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/alloc_section.h"
+#include "report/annotate.h"
 #include "report/bound.h"
 #include "report/calls.h"
 #include "report/channel_section.h"
@@ -301,6 +302,7 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 void hp_report_release(struct hp_report *report)
 {
 	hp_focus_release(&report->focus);
+	hp_annotation_free(report->annotation);
 	hp_calls_release(&report->calls);
 	hp_alloc_view_free(report->alloc);
 	hp_bound_free(report->bound);

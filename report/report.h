@@ -68,6 +68,7 @@ struct hp_report {
 	struct hp_path_row *path;	/* the hot path */
 	size_t path_count;
 	struct hp_calls calls;
+	struct hp_annotation *annotation;	/* lines of a function; NULL = not asked for */
 	char *text;	/* of section notes */
 	struct hp_alloc_view *alloc;
 	struct hp_lock_view *locks;

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/annotate.h"
 #include "report/calls.h"
 #include "report/command.h"
 #include "report/export.h"
@@ -62,6 +63,7 @@ enum {
 	FLAG_CALLERS,
 	FLAG_CALLEES,
 	FLAG_TREE,
+	FLAG_ANNOTATE,
 	FLAG_FOLDED,
 	FLAG_EXPORT,
 	FLAG_LEAST,
@@ -76,6 +78,7 @@ static const struct option others[] = {
 	{ "again", no_argument, NULL, FLAG_AGAIN },
 	{ "callers", required_argument, NULL, FLAG_CALLERS },
 	{ "callees", required_argument, NULL, FLAG_CALLEES },
+	{ "annotate", required_argument, NULL, FLAG_ANNOTATE },
 	{ "tree", no_argument, NULL, FLAG_TREE },
 	{ "folded", no_argument, NULL, FLAG_FOLDED },
 	{ "export", required_argument, NULL, FLAG_EXPORT },
@@ -94,6 +97,7 @@ struct ask {
 	bool is_again;	/* and was reported when its root ended */
 	enum hp_calls_kind calls;	/* asked instead of the sections */
 	const char *function;	/* about this one */
+	const char *annotate;	/* lines of this function, instead of the sections; NULL = no */
 	double least;	/* percent of the time that a row of these must have */
 	const struct hp_export *export;	/* for another tool, instead of a report; NULL = no */
 	bool is_folded;	/* collapsed stacks instead of a report */
@@ -123,6 +127,7 @@ static const char usage_text[] =
 	"      --callers=NAME     who calls this function, and from where, up to the top\n"
 	"      --callees=NAME     what it calls\n"
 	"      --tree             the whole call tree\n"
+	"      --annotate=NAME    the source lines of this function, with the CPU time of each\n"
 	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
 	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof;\n"
@@ -229,6 +234,9 @@ static bool option_take(struct ask *ask, int letter)
 		return calls_ask(ask, HP_CALLS_CALLEES, optarg);
 	case FLAG_TREE:
 		return calls_ask(ask, HP_CALLS_TREE, NULL);
+	case FLAG_ANNOTATE:
+		ask->annotate = optarg;
+		return true;
 	case FLAG_FOLDED:
 		return ask->is_folded = true;
 	case FLAG_EXPORT:
@@ -475,6 +483,8 @@ static int show(struct hp_report *report, const struct ask *ask)
 		return 0;
 	if (ask->calls &&
 	    !hp_calls_init(report, ask->calls, ask->function, ask->least, say_line, NULL))
+		return HP_EXIT_FAILED;
+	if (ask->annotate && !hp_annotation_init(report, ask->annotate, say_line, NULL))
 		return HP_EXIT_FAILED;
 	fd = open_output(ask);
 	status = print(report, ask, fd);

@@ -71,7 +71,7 @@ graphs()
 	# What is drawn of it is not an element of the page's own.
 	! grep -q '<b id=evil>' "$T/plain.html"
 	"$HP_BUILD/hotpath" report --export folded >"$T/folded" 2>"$T/err" && false
-	grep -q "HOTPATH_CPU=off" "$T/err"
+	grep -q "there is nothing to export: " "$T/err"
 }
 
 @test "flame graph: CPU as the collapsed stacks have it" {
@@ -138,6 +138,68 @@ in_browser()
 	run "$HP_BUILD/hotpath" report --export flamegraph
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"there is nothing to export: "* ]]
+}
+
+# lines EXPRESSION - of the annotated lines of `spinner`, by their text.
+lines()
+{
+	python3 - "$T/lines.json" "$1" <<-'END'
+		import json, sys
+		raw = json.load(open(sys.argv[1]))["annotate"]["raw"]
+		by = {" ".join(row["source"].split()): row for row in raw}
+		print(eval(sys.argv[2]))
+	END
+}
+
+@test "annotate: samples stand at the lines that work, and at those that call" {
+	needs_samples
+	compile spinner -O1 -g -fno-instrument-functions <<-'END'
+		static volatile unsigned long sink;
+		static inline __attribute__((always_inline)) void inlined(long n)
+		{
+			for (long i = 0; i < n; i++)
+				sink += 3;
+		}
+		__attribute__((noinline)) static void callee(long n)
+		{
+			for (long i = 0; i < n; i++)
+				sink += 5;
+		}
+		__attribute__((noinline)) static void spinner(long n)
+		{
+			sink = 1;
+			inlined(n);	/* inlined */
+			callee(n);	/* called */
+			for (long i = 0; i < n; i++)
+				sink += 7;	/* itself */
+			sink = 2;
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 4; i++)
+				spinner(30000000);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/spinner" 2>/dev/null
+	"$HP_BUILD/hotpath" report --annotate spinner -f json >"$T/lines.json"
+	lines "raw"
+	[ "$(lines "sum(r['inclusive_ns'] for r in raw) >= 0.99 * sum(r['self_ns'] for r in raw)")" = True ]
+	# The call's line has what was called, and nothing itself; so has what was inlined.
+	[ "$(lines "by['callee(n); /* called */']['self_samples'] <= 3")" = True ]
+	[ "$(lines "by['callee(n); /* called */']['inclusive_samples'] >= 20")" = True ]
+	[ "$(lines "by['inlined(n); /* inlined */']['self_samples'] <= 3")" = True ]
+	[ "$(lines "by['inlined(n); /* inlined */']['inclusive_samples'] >= 20")" = True ]
+	[ "$(lines "sum(r['self_samples'] for r in raw if r['line'] in (by['sink += 7; /* itself */']['line'], by['sink += 7; /* itself */']['line'] - 1)) >= 20")" = True ]
+	[ "$(lines "'return 0;' in by")" = False ]
+	# Without the source, and of a function that is not there.
+	mv "$T/spinner.c" "$T/away.c"
+	"$HP_BUILD/hotpath" report --annotate spinner 2>"$T/err" >"$T/table"
+	grep -q "spinner.c: No such file or directory: lines are shown without their text" "$T/err"
+	grep -q "^annotate - spinner, spinner.c" "$T/table"
+	run "$HP_BUILD/hotpath" report --annotate nowhere
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"no function with samples fits 'nowhere'"* ]]
 }
 
 # Samples need a kernel that lets us; then where it does not, the section says why.
