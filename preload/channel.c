@@ -215,7 +215,12 @@ static bool take(struct hp_lane *lane, uint32_t from)
 						       memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* Of those that another process may have, the oldest that this one has closed. */
+static bool is_dead(uint32_t pid)
+{
+	return !hp_is_confined() && pid && syscall(SYS_kill, pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Of those that another process may have, the oldest that nobody seems to have; or a killed one's. */
 static struct hp_lane *lane_oldest(struct hp_channel *channel)
 {
 	uint64_t offset = atomic_load_explicit(&channel->lanes, memory_order_acquire);
@@ -224,8 +229,9 @@ static struct hp_lane *lane_oldest(struct hp_channel *channel)
 
 	for (; offset; offset = lane->next, count++) {
 		lane = at(offset);
-		if (atomic_load_explicit(&lane->senders, memory_order_relaxed) == 0 &&
-		    atomic_load_explicit(&lane->receivers, memory_order_relaxed) == 0)
+		if ((atomic_load_explicit(&lane->senders, memory_order_relaxed) == 0 &&
+		     atomic_load_explicit(&lane->receivers, memory_order_relaxed) == 0) ||
+		    (count >= HP_LANES_SHARED && !oldest && is_dead(lane->maker)))
 			oldest = lane;
 	}
 	return count >= HP_LANES_SHARED ? oldest : NULL;
@@ -273,6 +279,7 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	if (!lane)
 		return NULL;
 	lane->unit = wish->unit;
+	lane->maker = hp_self->pid;
 	lane->capacity = wish->capacity;
 	lane->safe = wish->safe;
 	lane->device = wish->device;
@@ -288,6 +295,15 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	atomic_store_explicit(&lane->closed, 0, memory_order_relaxed);
 	atomic_fetch_add_explicit(&channel->instances, 1, memory_order_relaxed);
 	return lane;
+}
+
+void hp_channel_label(const struct hp_lane *lane, const char *text, size_t length)
+{
+	struct hp_channel *channel = at(lane->channel);
+
+	if (!atomic_load_explicit(&channel->label, memory_order_relaxed))
+		atomic_store_explicit(&channel->label, hp_text_new(text, length),
+				      memory_order_release);
 }
 
 static struct hp_lane *lane_in(const struct hp_channel *channel, uint64_t device, uint64_t inode,
@@ -348,14 +364,29 @@ void hp_lane_close(struct hp_lane *lane)
 		atomic_fetch_add_explicit(&channel->closed, 1, memory_order_relaxed);
 }
 
+/* Returns true if it was the last of its kind. */
+static bool leave(_Atomic uint32_t *ends)
+{
+	return atomic_load_explicit(ends, memory_order_relaxed) != 0 &&
+	       atomic_fetch_sub_explicit(ends, 1, memory_order_relaxed) == 1;
+}
+
+void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec)
+{
+	_Atomic uint32_t *ends = is_out ? &lane->senders : &lane->receivers;
+	_Atomic uint32_t *others = is_out ? &lane->receivers : &lane->senders;
+
+	if (leave(ends) && !is_exec && !atomic_load_explicit(&lane->shared, memory_order_relaxed) &&
+	    atomic_load_explicit(others, memory_order_relaxed) == 0)
+		atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);
+}
+
 void hp_lane_drop(struct hp_lane *lane, bool is_out)
 {
 	_Atomic uint32_t *ends = is_out ? &lane->senders : &lane->receivers;
 	_Atomic uint32_t *others = is_out ? &lane->receivers : &lane->senders;
 
-	if (atomic_load_explicit(ends, memory_order_relaxed) == 0 ||
-	    atomic_fetch_sub_explicit(ends, 1, memory_order_relaxed) != 1 ||
-	    atomic_load_explicit(&lane->shared, memory_order_relaxed))
+	if (!leave(ends) || atomic_load_explicit(&lane->shared, memory_order_relaxed))
 		return;
 	hp_lane_close(lane);
 	if (atomic_load_explicit(others, memory_order_relaxed) != 0)

@@ -88,12 +88,21 @@ struct hp_channel_wish {
 /* A lane for a new object; NULL = no room. */
 struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish);
 
+/* What its channel is called, unless it is called something already. */
+void hp_channel_label(const struct hp_lane *lane, const char *text, size_t length);
+
 /* The lane that a process of the session has for such an inode; NULL = none. */
 struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out);
 
 /* One more descriptor, or one less, that sends or receives. */
 void hp_lane_hold(struct hp_lane *lane, bool is_out);
 void hp_lane_drop(struct hp_lane *lane, bool is_out);
+
+/*
+ * The process ends, or becomes another image that may have it still: that is not
+ * noted as a close.
+ */
+void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec);
 
 /* One end is gone: noted once. */
 void hp_lane_close(struct hp_lane *lane);
@@ -112,11 +121,23 @@ static inline uint64_t hp_lane_id(const struct hp_lane *lane)
 void hp_channel_forget(int fd);
 void hp_channel_copied(int fd, int copy);
 
+/* A pair of descriptors, each of which sends into what the other one receives from. */
+void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish);
+
+/* Both ends are one descriptor. */
+void hp_channel_single(int fd, const struct hp_channel_wish *wish);
+
+/* A descriptor came from somewhere: it is asked of the kernel when it is used. */
+void hp_channel_came(int fd);
+
+/* It was given to somebody. */
+void hp_channel_share(int fd);
+
 /* fcntl, but for locks. */
 int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument);
 
 /* The process ends, or becomes another image; it did not. */
-void hp_channel_leave(void);
+void hp_channel_leave(bool is_exec);
 void hp_channel_come_back(void);
 
 /* What the descriptor is; word of the table. */
@@ -234,6 +255,9 @@ static HP_HOT void hp_send_end(const struct hp_sending *call, uint64_t units, ui
 		hp_send_more(call, units, bytes);
 }
 
+/* One message that is so many tokens. */
+void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes);
+
 struct hp_receiving {
 	struct hp_lane *lane;
 	uint64_t since;	/* ticks before the call; 0 = it has something to receive */
@@ -243,6 +267,20 @@ void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes);
 void hp_receive_pop(struct hp_lane *lane, uint64_t bytes);
 void hp_receive_failed(const struct hp_receiving *call);
 void hp_receive_none(const struct hp_receiving *call);
+
+/* The thread waits by poll or the like. */
+static inline uint64_t hp_idle_begin(void)
+{
+	return hp_courier->key ? hp_channel_clock() : 0;
+}
+
+static inline void hp_idle_end(uint64_t since)
+{
+	if (!since)
+		return;
+	hp_courier->idle_since = since;
+	hp_courier->idle_until = hp_channel_clock();
+}
 
 static HP_HOT void hp_receive_begin(struct hp_receiving *call, struct hp_lane *lane)
 {

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,6 +34,7 @@
 _Atomic uint64_t hp_channel_fds[HP_FDS];
 uint32_t hp_channel_fds_most;
 
+static _Atomic uint32_t has_left;	/* the process is ending */
 static _Atomic uint32_t above;	/* no descriptor from here on was ever told of */
 
 /* False in a vfork child, which has its parent's memory; a forked one has not opened its own yet. */
@@ -134,6 +136,18 @@ void hp_channel_forget(int fd)
 	errno = saved;
 }
 
+static void veil(int fd)
+{
+	uint64_t word = hp_channel_word(fd);
+	struct hp_lane *out = hp_channel_lane(word >> 32);
+	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
+
+	if (out)
+		atomic_fetch_or_explicit(&out->veiled, HP_VEILED_SENDS, memory_order_relaxed);
+	if (in)
+		atomic_fetch_or_explicit(&in->veiled, HP_VEILED_RECEIVES, memory_order_relaxed);
+}
+
 /* `copy` is another number for what `fd` is. */
 void hp_channel_copied(int fd, int copy)
 {
@@ -146,6 +160,8 @@ void hp_channel_copied(int fd, int copy)
 	if ((is_channel(word) || is_channel(word_at(copy))) && !is_ours())
 		return;
 	put(copy, word);
+	if (copy <= STDERR_FILENO && is_channel(word))
+		veil(copy);
 	errno = saved;
 }
 
@@ -169,6 +185,23 @@ static void wish_pipe(struct hp_channel_wish *wish, int fd, const struct stat *s
 	wish->safe = wish->capacity > 4 * HP_PAGE ? wish->capacity / 2 - HP_PAGE : 0;
 }
 
+/* A FIFO is called by its path. */
+static void label_fifo(const struct hp_lane *lane, int fd)
+{
+	char link[32] = "/proc/self/fd/", path[256], digits[12];
+	size_t length = strlen(link), count = 0;
+	long size;
+
+	do
+		digits[count++] = (char)('0' + fd % 10);
+	while (fd /= 10);
+	while (count)
+		link[length++] = digits[--count];
+	size = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof(path));
+	if (lane && size > 0)
+		hp_channel_label(lane, path, (size_t)size);
+}
+
 static struct hp_lane *find_pipe(int fd, const struct stat *stat)
 {
 	struct hp_lane *lane = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
@@ -178,7 +211,10 @@ static struct hp_lane *find_pipe(int fd, const struct stat *stat)
 		return lane;
 	wish.kind = is_nameless(fd) ? HP_CHANNEL_PIPE : HP_CHANNEL_FIFO;
 	wish_pipe(&wish, fd, stat);
-	return hp_lane_new(&wish);
+	lane = hp_lane_new(&wish);
+	if (wish.kind == HP_CHANNEL_FIFO)
+		label_fifo(lane, fd);
+	return lane;
 }
 
 static uint64_t meet_pipe(int fd, const struct stat *stat)
@@ -222,6 +258,8 @@ static HP_COLD uint64_t meet(int fd)
 		return before;
 	note_highest(fd);
 	word_hold(word);
+	if (fd <= STDERR_FILENO)
+		veil(fd);
 	return word;
 }
 
@@ -276,6 +314,45 @@ HP_EXPORT int pipe(int fds[2])
 HP_EXPORT int pipe2(int fds[2], int flags)
 {
 	return pipe_with(fds, flags, HP_CALLER);
+}
+
+void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish)
+{
+	struct hp_channel_wish way = *wish;
+	struct hp_lane *there, *back;
+	struct stat first, second;
+
+	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() || fstat(fds[0], &first) != 0 ||
+	    fstat(fds[1], &second) != 0)
+		return;
+	way.device = first.st_dev;
+	way.out_inode = first.st_ino;
+	way.in_inode = second.st_ino;
+	there = hp_lane_new(&way);
+	way.way = 1;
+	way.out_inode = second.st_ino;
+	way.in_inode = first.st_ino;
+	back = hp_lane_new(&way);
+	put(fds[0], word_of(there, back));
+	put(fds[1], word_of(back, there));
+}
+
+void hp_channel_single(int fd, const struct hp_channel_wish *wish)
+{
+	struct hp_lane *lane;
+
+	if (!is_told(fd) || !is_ours())
+		return;
+	lane = hp_lane_new(wish);
+	put(fd, word_of(lane, lane));
+}
+
+void hp_channel_came(int fd)
+{
+	int saved = errno;
+
+	hp_channel_forget(fd);
+	errno = saved;
 }
 
 /* --- copies --- */
@@ -343,6 +420,16 @@ HP_EXPORT int fclose(FILE *file)
 	return hp_real()->fclose(file);
 }
 
+/* What stdio does with a descriptor it does inside the C library. */
+HP_EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	FILE *file = hp_real()->fdopen(fd, mode);
+
+	if (file)
+		veil(fd);
+	return file;
+}
+
 static void forget_range(unsigned first, unsigned last)
 {
 	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
@@ -355,6 +442,10 @@ static void forget_range(unsigned first, unsigned last)
 
 HP_EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
+	if (!hp_real()->close_range) {
+		errno = ENOSYS;
+		return -1;
+	}
 	if (!(flags & (int)CLOSE_RANGE_CLOEXEC))
 		forget_range(first, last);
 	return hp_real()->close_range(first, last, flags);
@@ -391,6 +482,12 @@ static void word_share(uint64_t word)
 		atomic_store_explicit(&in->shared, 1, memory_order_relaxed);
 }
 
+void hp_channel_share(int fd)
+{
+	if (is_told(fd))
+		word_share(word_at(fd));
+}
+
 HP_EXPORT pid_t fork(void)
 {
 	pid_t child;
@@ -402,14 +499,31 @@ HP_EXPORT pid_t fork(void)
 	return child;
 }
 
-void hp_channel_leave(void)
+static void word_leave(uint64_t word, bool is_exec)
 {
-	if (is_ours())
-		each_word(word_drop);
+	struct hp_lane *out = hp_channel_lane(word >> 32);
+	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
+
+	if (!is_channel(word))
+		return;
+	if (out)
+		hp_lane_leave(out, true, is_exec);
+	if (in)
+		hp_lane_leave(in, false, is_exec);
+}
+
+void hp_channel_leave(bool is_exec)
+{
+	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
+
+	if (!end || !is_ours() || atomic_exchange_explicit(&has_left, 1, memory_order_relaxed))
+		return;
+	for (unsigned fd = 0; fd < end; fd++)
+		word_leave(word_at((int)fd), is_exec);
 }
 
 void hp_channel_come_back(void)
 {
-	if (is_ours())
+	if (is_ours() && atomic_exchange_explicit(&has_left, 0, memory_order_relaxed))
 		each_word(word_hold);
 }

@@ -21,6 +21,7 @@
 
 /* A call that waits for nobody takes less: ticks, and one for each byte that is copied. */
 #define HP_WAIT_LEAST 4000
+#define HP_WAIT_UNSEEN 20000	/* where a sender that is not seen may have been there before */
 
 static uint64_t draw(struct hp_courier *me)
 {
@@ -218,6 +219,17 @@ void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 		deep(call, sent, bytes);
 }
 
+void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes)
+{
+	struct hp_lane *lane = call->lane;
+	int64_t depth;
+
+	hp_send_end(call, tokens, bytes, bytes);
+	depth = hp_lane_depth(lane);
+	if (depth > 0)
+		most(&lane->most, (uint64_t)depth);
+}
+
 void hp_send_failed(const struct hp_sending *call)
 {
 	struct hp_lane *lane = call->lane;
@@ -240,15 +252,24 @@ void hp_receive_failed(const struct hp_receiving *call)
 /* Nothing, though there was room for something: all who could send are gone. */
 void hp_receive_none(const struct hp_receiving *call)
 {
-	if (call->lane->unit == HP_LANE_BYTES)
-		hp_lane_close(call->lane);
+	struct hp_lane *lane = call->lane;
+	const struct hp_channel *channel = (const void *)(hp_channel_base + lane->channel);
+
+	if (lane->unit != HP_LANE_BYTES && channel->kind != HP_CHANNEL_PACKET)
+		return;
+	/* What was not received here went another way. */
+	if (hp_lane_depth(lane) > 0)
+		atomic_fetch_or_explicit(&lane->veiled, HP_VEILED_RECEIVES, memory_order_relaxed);
+	hp_lane_close(lane);
 }
 
 void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes)
 {
 	uint64_t ticks = hp_channel_clock() - call->since;
+	const struct hp_lane *lane = call->lane;
+	bool is_seen = hp_side_units(&lane->sends) && hp_lane_depth(lane) >= 0;
 
-	if (ticks >= HP_WAIT_LEAST + bytes)
+	if (ticks >= (is_seen ? HP_WAIT_LEAST : HP_WAIT_UNSEEN) + bytes)
 		wait_add(&call->lane->starved, ticks);
 }
 
@@ -292,8 +313,11 @@ static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struc
 	if (entry->number == probe->number)
 		entry->delay = ticks ? ticks : 1;
 	/* It waited for this by poll or the like, and there was nothing before. */
-	if (me->idle_since && probe->since >= me->idle_since && probe->since <= me->idle_until)
+	if (me->idle_since && probe->since >= me->idle_since && probe->since <= me->idle_until &&
+	    lane->idle != me->idle_until) {
+		lane->idle = me->idle_until;
 		wait_add(&lane->starved, me->idle_until - me->idle_since);
+	}
 }
 
 static void log_received(struct hp_lane_log *log, uint64_t now, uint64_t number, uint64_t size)

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/channel.h"
 #include "preload/confine.h"
 #include "preload/heap.h"
 #include "preload/lock.h"
@@ -312,6 +313,7 @@ void hp_self_end(uint32_t ending, int code)
 	struct hp_process *process;
 	struct rusage usage;
 
+	hp_channel_leave(ending == HP_ENDING_EXEC);
 	if (hp_is_confined())
 		end_confined(ending, code);
 	if (!hp_self_is_me())
@@ -377,6 +379,7 @@ void hp_self_leave(void)
 
 void hp_self_go_on(void)
 {
+	hp_channel_come_back();
 	if (!hp_self_is_me())
 		return;
 	hp_self->process->end_ticks = 0;

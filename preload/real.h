@@ -5,13 +5,16 @@
 #ifndef HP_PRELOAD_REAL_H
 #define HP_PRELOAD_REAL_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -35,7 +38,43 @@
 	X(ssize_t, __read_chk, (int, void *, size_t, size_t)) \
 	X(ssize_t, write, (int, const void *, size_t)) \
 	X(ssize_t, readv, (int, const struct iovec *, int)) \
-	X(ssize_t, writev, (int, const struct iovec *, int))
+	X(ssize_t, writev, (int, const struct iovec *, int)) \
+	X(ssize_t, preadv2, (int, const struct iovec *, int, off_t, int)) \
+	X(ssize_t, preadv64v2, (int, const struct iovec *, int, off64_t, int)) \
+	X(ssize_t, pwritev2, (int, const struct iovec *, int, off_t, int)) \
+	X(ssize_t, pwritev64v2, (int, const struct iovec *, int, off64_t, int)) \
+	X(ssize_t, splice, (int, off64_t *, int, off64_t *, size_t, unsigned)) \
+	X(ssize_t, tee, (int, int, size_t, unsigned)) \
+	X(ssize_t, vmsplice, (int, const struct iovec *, size_t, unsigned)) \
+	X(ssize_t, sendfile, (int, int, off_t *, size_t)) \
+	X(ssize_t, sendfile64, (int, int, off64_t *, size_t)) \
+	X(FILE *, fdopen, (int, const char *)) \
+	X(int, eventfd, (unsigned, int)) \
+	X(int, poll, (struct pollfd *, nfds_t, int)) \
+	X(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t)) \
+	X(int, ppoll, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) \
+	X(int, __ppoll_chk, \
+	  (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t)) \
+	X(int, select, (int, fd_set *, fd_set *, fd_set *, struct timeval *)) \
+	X(int, pselect, \
+	  (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *)) \
+	X(int, epoll_wait, (int, struct epoll_event *, int, int)) \
+	X(int, epoll_pwait, (int, struct epoll_event *, int, int, const sigset_t *)) \
+	X(int, epoll_pwait2, \
+	  (int, struct epoll_event *, int, const struct timespec *, const sigset_t *)) \
+	X(int, socketpair, (int, int, int, int[2])) \
+	X(int, shutdown, (int, int)) \
+	X(ssize_t, send, (int, const void *, size_t, int)) \
+	X(ssize_t, recv, (int, void *, size_t, int)) \
+	X(ssize_t, __recv_chk, (int, void *, size_t, size_t, int)) \
+	X(ssize_t, sendto, (int, const void *, size_t, int, const struct sockaddr *, socklen_t)) \
+	X(ssize_t, recvfrom, (int, void *, size_t, int, struct sockaddr *, socklen_t *)) \
+	X(ssize_t, __recvfrom_chk, \
+	  (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
+	X(ssize_t, sendmsg, (int, const struct msghdr *, int)) \
+	X(ssize_t, recvmsg, (int, struct msghdr *, int)) \
+	X(int, sendmmsg, (int, struct mmsghdr *, unsigned, int)) \
+	X(int, recvmmsg, (int, struct mmsghdr *, unsigned, int, struct timespec *))
 
 #define HP_REAL_LIST(X) \
 	X(int, dlclose, (void *)) \

@@ -111,8 +111,11 @@ static void queue_add(struct hp_channel_row *row, const struct hp_lane *lane)
 
 	row->capacity = larger(row->capacity, lane->capacity);
 	row->most = larger(row->most, lane->most);
-	if (depth < 0)
+	if (depth < 0 ||
+	    (lane->veiled & HP_VEILED_SENDS && !lane->receives.units && !lane->receives.more_units))
 		row->is_sender_partial = true;
+	if (depth > 0 && lane->veiled & HP_VEILED_RECEIVES)
+		row->is_receiver_partial = true;
 	if (lane->capacity && depth > 0 && (uint64_t)depth > lane->capacity) {
 		row->is_receiver_partial = true;
 		depth = (int64_t)lane->capacity;

@@ -202,7 +202,7 @@ static bool has_some(const struct hp_report *report,
 
 static bool is_made(const struct hp_channel_row *row)
 {
-	return is_used(row) && row->origin == HP_CHANNEL_MADE;
+	return is_used(row) && (row->origin == HP_CHANNEL_MADE || row->kind == HP_CHANNEL_FIFO);
 }
 
 static bool is_timed(const struct hp_channel_row *row)

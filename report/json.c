@@ -358,7 +358,6 @@ static const struct extra extras[] = {
 	{ "waits", hp_lock_head_add, NULL, NULL, hp_wait_entry_add, NULL },
 	{ "lock_order", hp_lock_head_add, NULL, NULL, NULL, NULL },
 	{ "waiting", hp_lock_head_add, NULL, NULL, hp_waiting_entry_add, NULL },
-	{ "waiting", hp_lock_head_add, NULL, NULL, NULL, NULL },
 	{ "channels", hp_lock_head_add, NULL, hp_channel_entry_add, hp_channel_messages_add, NULL },
 };
 

@@ -8,7 +8,7 @@
 
 library=${1:-build/libhotpath.so}
 real="$(dirname "$0")/../preload/real.h $(dirname "$0")/../preload/allocator.h $(dirname "$0")/../preload/glib.h"
-by_another="reallocarray execl execle execlp execv execvp wait waitpid wait3"
+by_another="reallocarray execl execle execlp execv execvp wait waitpid wait3 eventfd_read eventfd_write"
 [ -r "$library" ] || {
 	echo "check-exports: no $library"
 	exit 2

@@ -838,10 +838,16 @@ struct hp_lane {
 	uint64_t delay_ticks;	/* their sum, from before the send to after the receive */
 	uint64_t delay_most;
 	uint64_t first_ticks;	/* a sender: when the first message was sent */
+	uint64_t idle;	/* a receiver: end of the last wait by poll that counts in `starved` */
 	uint32_t delays;	/* offset / HP_LINE of hp_spread; 0 = none */
-	uint32_t reserved0;
-	uint64_t reserved[3];
+	uint32_t maker;	/* who took it: its pid */
+	_Atomic uint32_t veiled;	/* any thread: HP_VEILED_* */
+	uint32_t reserved[3];
 };
+
+/* Something may go through it that is not seen: a stream of stdio has the descriptor. */
+#define HP_VEILED_SENDS 1
+#define HP_VEILED_RECEIVES 2
 
 struct hp_probe {
 	_Atomic uint64_t end;	/* a sender: what was sent with it, all before included; 0 = unused */

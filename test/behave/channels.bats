@@ -8,7 +8,7 @@ load helper
 setup_file()
 {
 	local name
-	for name in pipe; do
+	for name in pipe socket; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/channels_$name.c" -lpthread
 	done
 }
@@ -37,6 +37,13 @@ same()
 told()
 {
 	python3 "$ROOT/test/behave/channels.py" "$T/report" "$@"
+}
+
+# socket MODE [KEY...] - all that it counted is told exactly.
+socket()
+{
+	same socket "$1"
+	told --as "$T/said" "${@:2}"
 }
 
 up_to_3()
@@ -118,4 +125,53 @@ wait_as_said()
 @test "channels: time of senders that wait for room, of receivers that wait for a message" {
 	up_to_3 wait_as_said blocked 25
 	up_to_3 wait_as_said starved 25
+}
+
+@test "channels: socket pairs, by every call, each way a row" {
+	socket stream $COUNTS max_queue_size
+	told type_name channel_type | sort -u >"$T/types"
+	grep -q '^stream bounded\[[0-9]*\]$' "$T/types"
+	[ "$(told label | wc -l)" = 2 ]
+	socket packet $COUNTS max_queue_size
+	socket datagram $COUNTS max_queue_size
+}
+
+@test "channels: tokens of eventfds, those that they begin with too" {
+	socket event sent_count received_count max_queue_size
+}
+
+@test "channels: a FIFO is called by its path, whoever opened it" {
+	socket fifo $COUNTS max_queue_size
+	[[ "$(told label source)" = /tmp/hotpath-fifo.*/fifo* ]]
+}
+
+@test "channels: splice, tee, vmsplice, sendfile" {
+	socket splices $COUNTS max_queue_size
+}
+
+@test "channels: a descriptor that was sent over a socket is the same pipe there" {
+	socket given sent_count sent_bytes received_bytes
+	[ "$(told label | wc -l)" = 2 ]
+}
+
+@test "channels: what another program reads, by its standard input" {
+	socket programs sent_count sent_bytes received_bytes
+	[ "$(told label | wc -l)" = 1 ]
+}
+
+@test "channels: what stdio writes is not seen, and not told as nothing" {
+	same socket stdio
+	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 said socket stdio
+	grep -q 'pipe *≥ 0 *10 *50 B' "$T/report"
+	grep -q 'eventfd *1 ' "$T/report"
+}
+
+idle_as_said()
+{
+	said socket idle && told --as "$T/said" $COUNTS max_queue_size &&
+		told --near "$T/said" 25 starved_ns starved_ns
+}
+
+@test "channels: waiting by poll and epoll is waiting for what came then" {
+	up_to_3 idle_as_said
 }
