@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""same.py [-v] [--only REGEX] [--markdown FILE] TABLE... - runs each case of the tables without and with
+"""same.py [-v] [--timer] [--only REGEX] [--markdown FILE] TABLE... - runs each case of the tables without and with
 the library, all sections on, and compares what can be seen of it from outside and from inside.
+
+--timer takes the samples of the CPU by HOTPATH_CPU=timer, whose signal 33 (the C library's own) is then not compared.
 
 A table has a case a line, NAME [OPTION...] -- COMMAND, the command for `sh -c exec`; a line that ends in a
 backslash goes on. Compared are stdout, stderr, exit status or signal, the files left in the case's
@@ -33,6 +35,9 @@ ROUNDS_LEFT = 50
 LINES_MOST = 60    # of a difference that are shown
 # What we say ourselves where a program ends faster than the report is made.
 OWN_LINES = re.compile(rb"^hotpath: the report takes longer than 5 s.*\n", re.M)
+
+
+timer = False
 
 
 class Case:
@@ -157,7 +162,7 @@ class Run:
 
     def environment(self):
         env = {k: v for k, v in os.environ.items()
-               if k in ("PATH", "HOME", "LANG", "USER", "TERM", "SUITE_LOG", "OPS") or k.startswith("GO")}
+               if k in ("PATH", "HOME", "LANG", "USER", "TERM", "SUITE_LOG", "OPS", "SUFFIX") or k.startswith("GO")}
         env.update(LC_ALL="C.UTF-8", TZ="UTC", TMPDIR=self.folder, TOOLS=TOOLS, SAME=HERE)
         env.update(self.case.env)
         preload = [] if self.case.get("probe") == "off" else [TOOLS + "/probe.so"]
@@ -166,7 +171,7 @@ class Run:
         if self.with_us:
             self.report = self.apart + "/report.json"
             env.update(HOTPATH_REPORT="all", HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=self.report,
-                       HOTPATH_KEEP="0")
+                       HOTPATH_KEEP="0", **({"HOTPATH_CPU": "timer"} if timer else {}))
             if self.case.get("how") != "run":
                 preload.insert(0, LIBRARY)
         if preload:
@@ -199,6 +204,8 @@ class Run:
         self.files = listing(self.folder)
 
     def filtered(self, data):
+        if timer:
+            data = re.sub(rb"(?m)^signal 33 .*\n", b"", data)
         sed = self.case.get("sed")
         if sed:
             data = subprocess.run(["sed", "-E", sed], input=data, stdout=subprocess.PIPE, check=True).stdout
@@ -282,11 +289,14 @@ def judge(case, room):
 
 
 def main(arguments):
+    global timer
     verbose, only, markdown, tables = False, None, None, []
     rest = iter(arguments)
     for word in rest:
         if word == "-v":
             verbose = True
+        elif word == "--timer":
+            timer = True
         elif word == "--only":
             only = re.compile(next(rest))
         elif word == "--markdown":
