@@ -24,6 +24,7 @@
 #include "preload/confine.h"
 #include "preload/heap.h"
 #include "preload/lock.h"
+#include "preload/memlock.h"
 #include "preload/module.h"
 #include "preload/row.h"
 #include "preload/timer.h"
@@ -55,11 +56,9 @@ void *hp_pages(uint64_t size)
 
 	if (hp_is_confined())
 		return hp_confine_pages(size);
-	pages = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
+	pages = hp_memlock_map(size, 0);
 	errno = saved;
-	return pages == MAP_FAILED ? NULL : pages;
+	return pages;
 }
 
 void hp_pages_release(void *pages, uint64_t size)
@@ -68,7 +67,7 @@ void hp_pages_release(void *pages, uint64_t size)
 
 	if (hp_is_confined())
 		return;
-	syscall(SYS_munmap, pages, size);
+	hp_memlock_unmap(pages, size);
 	errno = saved;
 }
 
@@ -233,7 +232,7 @@ static struct hp_process *process_get(void)
 	static struct hp_process draft;
 	uint64_t object = executable(&draft);
 	struct hp_process *process = take_over(object);
-	char *text = hp_pages(HP_PAGE);	/* not on the stack: that may be a small one */
+	char *text = hp_pages(HP_PAGE); /* not on the stack: that may be a small one */
 
 	if (process) {
 		fold(process);

@@ -89,6 +89,8 @@
 	   char *const[], char *const[])) \
 	X(pid_t, wait4, (pid_t, int *, int, struct rusage *)) \
 	X(int, waitid, (idtype_t, id_t, siginfo_t *, int)) \
+	X(int, mlockall, (int)) \
+	X(int, munlockall, (void)) \
 	X(int, prctl, (int, ...)) \
 	X(long, syscall, (long, ...)) \
 	X(void, _exit, (int)) \

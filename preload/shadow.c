@@ -13,31 +13,24 @@
 #include <unistd.h>
 
 #include "preload/confine.h"
+#include "preload/memlock.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_LARGE 1024	/* blocks of 4 GiB and more at once */
+#define HP_LARGE 1024 /* blocks of 4 GiB and more at once */
 #define HP_ADDRESSES_LEAST \
-	(UINT64_C(1) << 30)	/* with less the program needs its addresses itself */
+	(UINT64_C(1) << 30) /* with less the program needs its addresses itself */
 
 struct large {
-	_Atomic uintptr_t address;	/* 0 = unused */
+	_Atomic uintptr_t address; /* 0 = unused */
 	uint64_t size;
 };
 
 struct hp_shadow_word **hp_shadow_leaves;
 uint32_t hp_shadow_grain = 5;
 static struct large larges[HP_LARGE];
-
-static void *map(uint64_t size)
-{
-	void *pages = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
-				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return pages == MAP_FAILED ? NULL : pages;
-}
 
 bool hp_shadow_init(bool is_glibc)
 {
@@ -52,7 +45,8 @@ bool hp_shadow_init(bool is_glibc)
 		errno = saved;
 		return false;
 	}
-	hp_shadow_leaves = map(HP_SHADOW_LEAVES * sizeof(*hp_shadow_leaves));
+	hp_shadow_leaves =
+		hp_memlock_map(HP_SHADOW_LEAVES * sizeof(*hp_shadow_leaves), MAP_NORESERVE);
 	errno = saved;
 	return hp_shadow_leaves != NULL;
 }
@@ -67,15 +61,15 @@ HP_COLD struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address)
 
 	if (hp_is_confined())
 		return NULL;
-	leaf = map(size);
+	leaf = hp_memlock_map(size, MAP_NORESERVE);
 	if (leaf && syscall(SYS_madvise, leaf, size, MADV_WIPEONFORK) != 0) {
-		syscall(SYS_munmap, leaf, size);
+		hp_memlock_unmap(leaf, size);
 		leaf = NULL;
 	}
 	/* Release: who finds the leaf finds it mapped.  Another thread may have been faster. */
 	if (leaf && !__atomic_compare_exchange_n(place, &other, leaf, false, __ATOMIC_RELEASE,
 						 __ATOMIC_ACQUIRE)) {
-		syscall(SYS_munmap, leaf, size);
+		hp_memlock_unmap(leaf, size);
 		leaf = other;
 	}
 	errno = saved;

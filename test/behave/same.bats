@@ -7,15 +7,15 @@ load helper
 
 setup_file()
 {
-	gcc -O1 -D_GNU_SOURCE -o "$T/probe" "$ROOT/test/behave/same/probe.c"
-	gcc -O1 -D_GNU_SOURCE -DPROBE_LIBRARY -shared -fPIC -o "$T/probe.so" "$ROOT/test/behave/same/probe.c"
-	gcc -O1 -D_GNU_SOURCE -shared -fPIC -o "$T/bad_guest.so" "$ROOT/test/behave/same/bad_guest.c"
+	bash "$ROOT/test/behave/same/tools.sh" "$T"
 }
 
-# all_same TABLE - each case of the table.
+# all_same TABLE [OPTION...] - each case of the table.
 all_same()
 {
-	SAME_TOOLS=$T /usr/bin/python3 "$ROOT/test/behave/same/same.py" "$ROOT/test/behave/same/$1.same"
+	local table=$ROOT/test/behave/same/$1.same
+	shift
+	SAME_TOOLS=$T /usr/bin/python3 "$ROOT/test/behave/same/same.py" "$@" "$table"
 }
 
 @test "same: a library that changes anything is found out" {
@@ -27,6 +27,17 @@ all_same()
 
 @test "same: shells, tools, compilers and interpreters" {
 	all_same fast
+}
+
+@test "same: children, handlers, threads, stacks, locked memory, libraries that come and go" {
+	all_same process
+}
+
+@test "same: the same with a hook in each function, and with timers" {
+	only_in_full
+	SUFFIX=.hooks all_same process
+	SUFFIX=.hooks all_same process --timer
+	all_same fast --timer
 }
 
 @test "same: interpreters, servers, builds, tools that look at others, a browser" {

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memlock.h - our memory is not locked when the program locks all of its own.
+ *
+ * The segment is a sparse mapping of 1 GiB, the directory and leaves of shadow.h some
+ * 16 MiB each.  mlockall() would fill them with pages, or fail for a limit that the program's own
+ * memory is well below.  So the stand-in locks what is not ours, mapping by mapping, and
+ * what we map while later mappings are to be locked is exempted at once.
+ */
+#ifndef HP_PRELOAD_MEMLOCK_H
+#define HP_PRELOAD_MEMLOCK_H
+
+#include <stdint.h>
+
+/* Private zeroed pages, with MAP_NORESERVE or 0; NULL = refused.  Never locked.  Changes errno. */
+void *hp_memlock_map(uint64_t size, int flags);
+
+/* Gives them back.  Changes errno. */
+void hp_memlock_unmap(void *pages, uint64_t size);
+
+#endif
