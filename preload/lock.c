@@ -260,6 +260,7 @@ static void identify(struct hp_waiter_local *me)
 	me->end_rounds = 0;
 	atomic_store_explicit(&waiter->since, 0, memory_order_relaxed);
 	memset(waiter->held, 0, sizeof(waiter->held));
+	memcpy(waiter->waited_before, waiter->waited, sizeof(waiter->waited));
 	waiter->tid = me->tid;
 	waiter->pid = hp_self->pid;
 	waiter->base = (uintptr_t)me->base;

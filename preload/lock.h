@@ -165,6 +165,11 @@ void hp_lock_leave(void);
 /* True if no thread of the process records any more. */
 bool hp_lock_is_left(void);
 
+/* --- thread.c: who makes threads --- */
+
+/* Called once at the library's start. */
+void hp_thread_configure(const struct hp_settings *settings);
+
 /* --- lock_table.c: which lock is at an address --- */
 
 /* Offset of the record of the lock; 0 = there is no room. */

@@ -51,11 +51,23 @@ static void spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t tic
 	counters[hp_bucket_place(ticks, group)] += weight;
 }
 
+static enum hp_wait_class class_of(const struct hp_use *use)
+{
+	uint32_t kind = hp_lock_of(use)->kind;
+
+	if (hp_lock_is_holdable(kind))
+		return HP_WAIT_LOCK;
+	return kind == HP_LOCK_THREAD ? HP_WAIT_THREAD
+	       : kind == HP_LOCK_FILE ? HP_WAIT_FILE
+				      : HP_WAIT_SIGNAL;
+}
+
 static void wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
 		     uint64_t since, uint64_t ticks)
 {
 	use->contended++;
 	use->wait_ticks += ticks;
+	me->waiter->waited[class_of(use)] += ticks;
 	use->wait_most = ticks > use->wait_most ? ticks : use->wait_most;
 	spread_add(me, &use->waits, ticks, 1);
 	if (!contest)

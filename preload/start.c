@@ -322,6 +322,7 @@ static uint32_t start(void)
 		return HP_START_PASSES;
 	hp_heap_configure(&settings);
 	hp_lock_configure(&settings);
+	hp_thread_configure(&settings);
 	hp_timer_configure(&settings, !joined);
 	hp_channel_configure(&settings);
 	return HP_START_RECORDS;

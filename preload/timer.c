@@ -451,8 +451,8 @@ static void after_create(struct hp_timer_local *me, bool is_made)
 	errno = saved;
 }
 
-HP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-			     void *(*routine)(void *), void *argument)
+int hp_timer_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+		    void *argument)
 {
 	struct hp_timer_local *me = may_sample() ? local_take() : NULL;
 
@@ -465,7 +465,7 @@ HP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
 	return result;
 }
 
-HP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+int hp_timer_create_c11(thrd_t *thread, thrd_start_t routine, void *argument)
 {
 	struct hp_timer_local *me = may_sample() ? local_take() : NULL;
 

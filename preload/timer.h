@@ -23,6 +23,9 @@
 #ifndef HP_PRELOAD_TIMER_H
 #define HP_PRELOAD_TIMER_H
 
+#include <pthread.h>
+#include <threads.h>
+
 #include "segment/setting.h"
 
 /* Decides, for the whole session if it is new. */
@@ -30,6 +33,11 @@ void hp_timer_configure(const struct hp_settings *settings, bool is_new_session)
 
 /* The process has its record: the calling thread, its only one, gets a timer. */
 void hp_timer_open(void);
+
+/* pthread_create and thrd_create, of a thread that gets a timer if one is wanted. */
+int hp_timer_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+		    void *argument);
+int hp_timer_create_c11(thrd_t *thread, thrd_start_t routine, void *argument);
 
 /*
  * Before a seccomp filter, which may forbid a handler to return: no timer fires

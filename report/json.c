@@ -27,6 +27,7 @@
 #include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/section.h"
+#include "report/thread.h"
 #include "report/view.h"
 
 #define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
@@ -355,6 +356,7 @@ static const struct extra extras[] = {
 	{ "sems", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
 	{ "barriers", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
 	{ "file_locks", hp_lock_head_add, NULL, hp_file_lock_entry_add, NULL, NULL },
+	{ "thread_states", hp_lock_head_add, NULL, NULL, hp_thread_state_entry_add, NULL },
 	{ "waits", hp_lock_head_add, NULL, NULL, hp_wait_entry_add, NULL },
 	{ "lock_order", hp_lock_head_add, NULL, NULL, NULL, NULL },
 	{ "waiting", hp_lock_head_add, NULL, NULL, hp_waiting_entry_add, NULL },

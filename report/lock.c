@@ -27,6 +27,8 @@ struct build {
 	size_t hold_room;
 	size_t wait_room;
 	size_t order_room;
+	size_t thread_room;
+	size_t birth_room;
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -434,13 +436,55 @@ static void read_orders(struct build *b, uint64_t at)
 	}
 }
 
+static void add_thread(struct build *b, const struct hp_waiter *waiter, size_t first)
+{
+	struct hp_locks *locks = b->locks;
+	struct hp_lock_thread thread = { .pid = waiter->pid, .tid = waiter->tid };
+
+	for (int i = 0; i < HP_WAIT_CLASSES; i++)
+		if (waiter->waited[i] > waiter->waited_before[i])
+			thread.waited[i] = waiter->waited[i] - waiter->waited_before[i];
+	thread.contest_first = first;
+	thread.contest_end = waiter->threads == 1 ? locks->contest_count : first;
+	locks->threads = hp_xgrow(locks->threads, locks->thread_count, &b->thread_room,
+				  sizeof(*locks->threads));
+	locks->threads[locks->thread_count++] = thread;
+}
+
+static void read_births(struct build *b, uint64_t at, uint64_t modules)
+{
+	struct hp_locks *locks = b->locks;
+	struct hp_thread record;
+
+	for (; hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next) {
+		if (!record.tid)
+			continue;
+		locks->births = hp_xgrow(locks->births, locks->birth_count, &b->birth_room,
+					 sizeof(*locks->births));
+		locks->births[locks->birth_count++] = (struct hp_lock_birth){
+			.pid = record.pid,
+			.tid = record.tid,
+			.maker = record.maker,
+			.path = path_of(b, record.path),
+			.at = plain_place(b, modules, record.at),
+			.routine = plain_place(b, modules, record.routine),
+			.start = record.start,
+			.end = record.end,
+			.cpu_ns = record.end ? record.argument : 0,
+		};
+	}
+}
+
 static void read_waiters(struct build *b, uint64_t at, uint64_t modules)
 {
 	struct hp_waiter waiter;
 
 	for (; hp_reader_step(&b->model->reader, at, &waiter, sizeof(waiter)); at = waiter.next) {
+		size_t first = b->locks->contest_count;
+
 		read_uses(b, waiter.uses);
 		read_contests(b, &waiter);
+		add_thread(b, &waiter, first);
 		read_orders(b, waiter.orders);
 		b->locks->untold += waiter.untold;
 		read_held(b, &waiter, modules);
@@ -461,6 +505,7 @@ static void read_processes(struct build *b)
 		b->locks->lost += set.lost;
 		read_locks(b, set.locks);
 		read_waiters(b, set.waiters, process.modules);
+		read_births(b, set.threads, process.modules);
 	}
 }
 
@@ -611,6 +656,8 @@ void hp_locks_release(struct hp_locks *locks)
 	free(locks->holds);
 	free(locks->waits);
 	free(locks->orders);
+	free(locks->threads);
+	free(locks->births);
 	hp_lock_paths_release(&locks->paths);
 }
 

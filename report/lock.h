@@ -95,6 +95,28 @@ struct hp_lock_order {
 	struct hp_lock_place taken_at;
 };
 
+/* What a waiter's present or last thread waited for. */
+struct hp_lock_thread {
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t waited[HP_WAIT_CLASSES];	/* ticks; of waits that have ended */
+	size_t contest_first;	/* its contests, in hp_locks.contests */
+	size_t contest_end;	/* the same: not known, as other threads used the waiter before */
+};
+
+/* Who made a thread. */
+struct hp_lock_birth {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t maker;	/* tid */
+	uint32_t path;	/* place in paths, or HP_NONE */
+	struct hp_lock_place at;	/* of the call that made it */
+	struct hp_lock_place routine;	/* its first function */
+	uint64_t start;	/* ticks */
+	uint64_t end;	/* 0 = it went on at the end */
+	uint64_t cpu_ns;	/* with `end` */
+};
+
 struct hp_locks {
 	struct hp_lock_paths paths;
 	struct hp_lock_row *rows;
@@ -107,6 +129,10 @@ struct hp_locks {
 	size_t wait_count;
 	struct hp_lock_order *orders;	/* sorted by held, taken; each pair once */
 	size_t order_count;
+	struct hp_lock_thread *threads;
+	size_t thread_count;
+	struct hp_lock_birth *births;
+	size_t birth_count;
 	uint64_t lost;	/* acquisitions that are nowhere else */
 	uint64_t untold;	/* acquisitions of which no hold is known */
 	uint64_t end_ticks;	/* the last moment known */

@@ -147,6 +147,13 @@ const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct
 	return hp_lock_code(report, &lock->site);
 }
 
+const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
+					     const struct hp_lock_birth *birth)
+{
+	return hp_symbols_spot(report->symbols, birth->routine.object, birth->routine.address,
+			       false);
+}
+
 /* The last two parts of a path. */
 static const char *short_path(const char *path)
 {
@@ -231,6 +238,11 @@ void hp_lock_view_name_all(struct hp_report *report)
 			hp_lock_code(report, &locks->orders[i].held_at);
 			hp_lock_code(report, &locks->orders[i].taken_at);
 		}
+	for (size_t i = 0; i < locks->birth_count; i++) {
+		hp_lock_code(report, &locks->births[i].at);
+		hp_lock_routine(report, &locks->births[i]);
+		hp_lock_path_name(report, locks->births[i].path);
+	}
 	for (size_t i = 0; i < locks->hold_count; i++)
 		hp_lock_code(report, &locks->holds[i].at);
 	for (size_t i = 0; i < locks->wait_count; i++) {

@@ -47,6 +47,10 @@ const char *hp_lock_type(uint32_t kind);
 const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
 					  const struct hp_lock_place *place);
 
+/* The function in which a thread begins. */
+const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
+					     const struct hp_lock_birth *birth);
+
 /* A fresh "function (file.c:12)" of a place in code; "?" = not known. */
 char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *place);
 

@@ -20,6 +20,7 @@
 #include "report/offcpu.h"
 #include "report/name.h"
 #include "report/section.h"
+#include "report/thread.h"
 
 static_assert(HP_NONE == UINT32_MAX, "places are uint32_t");
 
@@ -310,6 +311,7 @@ void hp_report_release(struct hp_report *report)
 	hp_cpu_free(report->cpu);
 	hp_lock_view_free(report->locks);
 	hp_channel_view_free(report->channels);
+	hp_threads_free(report->threads);
 	hp_symbols_free(report->symbols);
 	hp_model_release(&report->model);
 	free(report->caller);

@@ -73,6 +73,7 @@ struct hp_report {
 	struct hp_alloc_view *alloc;
 	struct hp_lock_view *locks;
 	struct hp_channel_view *channels;
+	struct hp_threads *threads;	/* what they did; NULL = not asked for yet */
 };
 
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */

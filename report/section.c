@@ -16,6 +16,7 @@
 #include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/offcpu.h"
+#include "report/thread.h"
 
 #define THREADS_LIMIT 5
 #define PATH_LEAST 0.005	/* the hot path ends where less of its start is left */
@@ -804,6 +805,17 @@ const struct hp_section hp_section_table[] = {
 	  .note = threads_note,
 	  .fill = threads_fill,
 	  .empty = threads_empty },
+	{ .key = "thread-states",
+	  .json = "thread_states",
+	  .route = "/thread_states",
+	  .name = "thread-states",
+	  .columns = hp_thread_state_columns,
+	  .column_count = HP_THREAD_STATE_COLUMNS,
+	  .is_quiet = true,
+	  .describe = hp_thread_states_describe,
+	  .fill = hp_thread_states_fill,
+	  .has_data = hp_thread_states_has_data,
+	  .empty = hp_thread_states_empty },
 	{ .key = "debug", .json = "debug", .route = "/debug", .name = "debug" },
 };
 

@@ -60,7 +60,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_MAGIC UINT64_C(0x3148544150544f48) /* "HOTPATH1", little endian */
+#define HP_MAGIC UINT64_C(0x3148544150544f48)	/* "HOTPATH1", little endian */
 #define HP_FORMAT 1	/* readers refuse another number */
 #define HP_LINE 64	/* words of different writers do not share a line */
 #define HP_PAGE 4096
@@ -549,7 +549,26 @@ struct hp_lockset {
 	_Atomic uint64_t lost;	/* its threads: acquisitions that found no room for a record */
 	_Atomic uint64_t channels;	/* its threads: head of the list of hp_channel */
 	_Atomic uint64_t lost_channels;	/* its threads: objects that found no room for a record */
-	uint64_t reserved[3];
+	_Atomic uint64_t threads;	/* its threads: head of the list of hp_thread */
+	_Atomic uint64_t
+		thread_count;	/* its threads: that were to be made, also beyond HP_THREADS_MOST */
+	uint64_t reserved;
+};
+
+#define HP_THREADS_MOST 4096	/* records of a process and those that take its place */
+
+/* A thread that was made by the C library: who made it. */
+struct hp_thread {
+	uint64_t next;	/* set once */
+	uint32_t pid;	/* its maker */
+	_Atomic uint32_t tid;	/* itself, last; 0 = it did not begin */
+	uint64_t routine;	/* its maker: address of its function in the process */
+	uint64_t argument;	/* its maker, for itself; with `end`: ns of CPU that it took */
+	uint64_t at;	/* its maker: return address of the call that made it */
+	uint64_t start;	/* itself: ticks */
+	uint32_t path;	/* its maker: id of the hp_step, our functions included; 0 = unknown */
+	uint32_t maker;	/* its maker: its tid */
+	uint64_t end;	/* itself: ticks when its destructors began to run; 0 = it goes on, or nobody knows */
 };
 
 enum hp_lock_kind {
@@ -624,6 +643,15 @@ struct hp_held {
 
 #define HP_HELD_MOST 32
 
+/* What a thread waited for, as sums. */
+enum hp_wait_class {
+	HP_WAIT_LOCK = 0,	/* what somebody has: mutexes, rwlocks, ... */
+	HP_WAIT_SIGNAL = 1,	/* conditions, semaphores, barriers */
+	HP_WAIT_THREAD = 2,	/* the end of a thread */
+	HP_WAIT_FILE = 3,	/* locks on files */
+	HP_WAIT_CLASSES
+};
+
 struct hp_waiter {
 	uint64_t next;	/* set once */
 	uint64_t process;	/* set once: offset of hp_process */
@@ -647,6 +675,9 @@ struct hp_waiter {
 	_Atomic uint64_t orders;	/* its thread: head of the list of hp_order */
 	uint32_t untold;	/* its thread: acquisitions of which no hold is known: more than HP_HELD_MOST at once */
 	uint32_t path;	/* its thread: of the present wait: id of the hp_step, our functions included; 0 = unknown */
+
+	uint64_t waited[HP_WAIT_CLASSES];	/* its thread: ticks, of waits that have ended */
+	uint64_t waited_before[HP_WAIT_CLASSES];	/* its thread: the same when it took the waiter */
 
 	struct hp_held held[HP_HELD_MOST];	/* its thread: in the order in which it got them */
 };
@@ -1091,9 +1122,10 @@ static_assert(sizeof(struct hp_site) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_site, far_frees) == 64, "one line is all its owner touches");
 static_assert(offsetof(struct hp_process, lockset) == 184, "format: readers rely on it");
 static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_thread) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_lock) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_held) == 64, "format: readers rely on it");
-static_assert(offsetof(struct hp_waiter, held) == 128, "format: readers rely on it");
+static_assert(offsetof(struct hp_waiter, held) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_use) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_use, drawn_ticks) == 64, "one line is all a usual lock touches");
 static_assert(sizeof(struct hp_order) == 64, "format: readers rely on it");

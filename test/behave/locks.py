@@ -47,4 +47,4 @@ if sys.argv[1] == "--near":
     compare(sys.argv[2], sys.argv[3], float(sys.argv[4]))
 else:
     for each in rows(sys.argv[1], sys.argv[2]):
-        print(*(text(each[key]) for key in sys.argv[3:]))
+        print(*(text(each.get(key)) for key in sys.argv[3:]))

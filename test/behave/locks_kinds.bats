@@ -9,8 +9,8 @@ setup_file()
 {
 	local name programs=$ROOT/test/behave/programs
 
-	for name in files path; do
-		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$programs/locks_$name.c" -lpthread
+	for name in locks_files locks_path threads_states; do
+		gcc -D_GNU_SOURCE -g -O1 -o "$T/${name#locks_}" "$programs/$name.c" -lpthread
 	done
 	gcc -DHOTPATH -I"$ROOT/include" -g -O1 -o "$T/label" "$programs/locks_label.c" -lpthread
 	# shellcheck disable=SC2046
@@ -105,4 +105,18 @@ rows()
 	HOTPATH_REPORT=waits LD_PRELOAD=$HP_LIB "$T/path"
 	rows waits object at count holder | tee "$T/rows"
 	grep -q '^mutex take (locks_path.c:[0-9]*) 4 write_out (locks_path.c:[0-9]*)$' "$T/rows"
+}
+
+@test "threads: who made them, what they run, and what they mostly did" {
+	LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
+	rows thread_states name routine made_by frames mostly | tee "$T/rows"
+	grep -q -E '^locker locker start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a lock, jobs$' "$T/rows"
+	grep -q -E '^waiter waiter start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a signal, tokens$' "$T/rows"
+	grep -q -E '^runner runner start_pool \(threads_states.c:[0-9]*\) ← main ' "$T/rows"
+	rows thread_states name ran_ns | sed -n 's/^runner //p' >"$T/ran"
+	# Its own clock and ours, read one after the other.
+	awk 'NR == FNR { said = $1; next } { off = $1 - said } END { exit !(off >= 0 && off < said / 10) }' \
+		"$T/said" "$T/ran"
+	HOTPATH_REPORT=auto,-threads,-thread-states LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
+	[ -z "$(rows thread_states name)" ]
 }
