@@ -30,7 +30,10 @@ static void say_locked(const char *what, int result)
 	long locked = status_kb("VmLck");
 
 	printf("%s: %d %s, locked %s\n", what, result, result ? strerror(error) : "",
-	       locked == 0 ? "nothing" : locked < 500 ? "little" : locked < 64 << 10 ? "all" : "too much");
+	       locked == 0	   ? "nothing"
+	       : locked < 500	   ? "little"
+	       : locked < 64 << 10 ? "all"
+				   : "too much");
 }
 
 static void *small_thread(void *arg)
@@ -41,8 +44,13 @@ static void *small_thread(void *arg)
 
 static void lock_in_all_ways(void)
 {
-	static const int flags[] = { 0, MCL_CURRENT, MCL_FUTURE, MCL_CURRENT | MCL_FUTURE, 9,
-				     MCL_CURRENT | MCL_ONFAULT, MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT };
+	static const int flags[] = { 0,
+				     MCL_CURRENT,
+				     MCL_FUTURE,
+				     MCL_CURRENT | MCL_FUTURE,
+				     9,
+				     MCL_CURRENT | MCL_ONFAULT,
+				     MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT };
 	pthread_attr_t attributes;
 	pthread_t thread;
 	char what[16];
@@ -57,7 +65,8 @@ static void lock_in_all_ways(void)
 		void *block = malloc(200000);
 		check(block != NULL, "malloc");
 		for (int n = 0; n < 8; n++) {
-			check(pthread_create(&thread, &attributes, small_thread, NULL) == 0, "thread");
+			check(pthread_create(&thread, &attributes, small_thread, NULL) == 0,
+			      "thread");
 			pthread_join(thread, NULL);
 		}
 		free(block);
@@ -125,7 +134,8 @@ static void plugins(void)
 	use_plugin("now, global", RTLD_NOW | RTLD_GLOBAL, false);
 	use_plugin("deepbind", RTLD_NOW | RTLD_DEEPBIND, false);
 	use_plugin("namespace", RTLD_NOW, true);
-	check(dlsym(RTLD_DEFAULT, "no_such_function") == NULL && dlerror() != NULL, "an error is told");
+	check(dlsym(RTLD_DEFAULT, "no_such_function") == NULL && dlerror() != NULL,
+	      "an error is told");
 	dlclose(dlopen(NULL, RTLD_NOW));
 	puts("all closed");
 }

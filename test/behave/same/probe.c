@@ -108,7 +108,8 @@ static void signals(void)
 	sigpending(&set);
 	signal_set("pending", &set);
 	if (sigaltstack(NULL, &stack) == 0)
-		say("signal stack %s %zu\n", stack.ss_flags & SS_DISABLE ? "none" : "set", stack.ss_size);
+		say("signal stack %s %zu\n", stack.ss_flags & SS_DISABLE ? "none" : "set",
+		    stack.ss_size);
 	for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++) {
 		struct itimerval timer;
 		if (getitimer(which, &timer) == 0)
@@ -144,9 +145,10 @@ static void environment(void)
 /* Lines of /proc/self/status that no two runs differ in. */
 static void status(void)
 {
-	static const char *const names[] = { "Umask:", "NoNewPrivs:", "Seccomp:", "Threads:", "CapEff:",
-					     "CapPrm:", "Uid:",	       "Gid:",	   "Cpus_allowed:",
-					     "CoreDumping:", "THP_enabled:", "VmLck:" };
+	static const char *const names[] = {
+		"Umask:", "NoNewPrivs:", "Seccomp:",	  "Threads:",	  "CapEff:",	  "CapPrm:",
+		"Uid:",	  "Gid:",	 "Cpus_allowed:", "CoreDumping:", "THP_enabled:", "VmLck:"
+	};
 	static char buffer[8192];
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd < 0 ? 0 : read(fd, buffer, sizeof(buffer) - 1);
@@ -165,7 +167,8 @@ static void limits(void)
 	for (int which = 0; which < RLIM_NLIMITS; which++) {
 		struct rlimit limit;
 		if (getrlimit(which, &limit) == 0)
-			say("limit %d %lx %lx\n", which, (long)limit.rlim_cur, (long)limit.rlim_max);
+			say("limit %d %lx %lx\n", which, (long)limit.rlim_cur,
+			    (long)limit.rlim_max);
 	}
 }
 

@@ -76,9 +76,9 @@ static void fork_busy(void)
 static void raw_fork_once(int i)
 {
 	struct clone_args how = { .exit_signal = SIGCHLD };
-	pid_t pid = i % 3 == 0 ? (pid_t)syscall(SYS_clone3, &how, sizeof(how)) :
-		    i % 3 == 1 ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) :
-				 _Fork();
+	pid_t pid = i % 3 == 0	 ? (pid_t)syscall(SYS_clone3, &how, sizeof(how))
+		    : i % 3 == 1 ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)
+				 : _Fork();
 
 	if (pid == 0) {
 		sem_t sem;
@@ -149,8 +149,9 @@ static void vfork_child(void)
 
 static void spawn(void)
 {
-	static const char *const argv[] = { "sh", "-c", "read x <&9; echo $x; trap; ls /proc/self/fd | wc -l; exit 13",
-					    NULL };
+	static const char *const argv[] = {
+		"sh", "-c", "read x <&9; echo $x; trap; ls /proc/self/fd | wc -l; exit 13", NULL
+	};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	int ends[2];
@@ -168,9 +169,11 @@ static void spawn(void)
 	posix_spawnattr_setsigmask(&attributes, &set);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
 	fflush(stdout);
-	check(posix_spawnp(&pid, "sh", &actions, &attributes, (char *const *)argv, environ) == 0, "spawn");
+	check(posix_spawnp(&pid, "sh", &actions, &attributes, (char *const *)argv, environ) == 0,
+	      "spawn");
 	say_end("spawn", pid);
-	printf("spawn of nothing: %d\n", posix_spawn(&pid, "/nowhere", NULL, NULL, (char *const *)argv, environ));
+	printf("spawn of nothing: %d\n",
+	       posix_spawn(&pid, "/nowhere", NULL, NULL, (char *const *)argv, environ));
 }
 
 static int clone_child(void *arg)
@@ -193,11 +196,13 @@ static void clone_flags(void)
 		{ "vm, sighand\n", CLONE_VM | CLONE_SIGHAND | CLONE_FILES | CLONE_FS | SIGCHLD },
 		{ "vm, vfork, no signal\n", CLONE_VM | CLONE_VFORK },
 	};
-	char *stack = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	char *stack = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 
 	signal(SIGUSR1, SIG_IGN);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		pid_t pid = clone(clone_child, stack + (1 << 16), kinds[i].flags, (void *)kinds[i].text);
+		pid_t pid = clone(clone_child, stack + (1 << 16), kinds[i].flags,
+				  (void *)kinds[i].text);
 		say_end(kinds[i].text, pid);
 	}
 	printf("sum %u\n", allocate(1000));
@@ -262,8 +267,10 @@ static void wait_loops(void)
 
 	check(waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD, "no child at first");
 	check(waitpid(-1, &status, WNOHANG | __WALL) == -1 && errno == ECHILD, "nor with __WALL");
-	check(waitpid(-1, &status, WNOHANG | __WCLONE) == -1 && errno == ECHILD, "nor with __WCLONE");
-	check(waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == -1 && errno == ECHILD, "nor for waitid");
+	check(waitpid(-1, &status, WNOHANG | __WCLONE) == -1 && errno == ECHILD,
+	      "nor with __WCLONE");
+	check(waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == -1 && errno == ECHILD,
+	      "nor for waitid");
 	for (int i = 0; i < 5; i++)
 		if (fork() == 0)
 			_exit(i);
@@ -378,13 +385,20 @@ static void exec_from_thread(void)
 }
 
 static const struct scene scenes[] = {
-	{ "fork_busy", fork_busy },	    { "raw_fork_busy", raw_fork_busy },
-	{ "thread_forks", thread_forks },   { "vfork", vfork_child },
-	{ "spawn", spawn },		    { "clone", clone_flags },
-	{ "daemon", daemonize },	    { "close_all", close_all },
-	{ "wait", wait_loops },		    { "children_ignored", children_ignored },
-	{ "child_signals", child_signals }, { "stopped", stopped },
-	{ "affinity", affinity },	    { "exec_from_thread", exec_from_thread },
+	{ "fork_busy", fork_busy },
+	{ "raw_fork_busy", raw_fork_busy },
+	{ "thread_forks", thread_forks },
+	{ "vfork", vfork_child },
+	{ "spawn", spawn },
+	{ "clone", clone_flags },
+	{ "daemon", daemonize },
+	{ "close_all", close_all },
+	{ "wait", wait_loops },
+	{ "children_ignored", children_ignored },
+	{ "child_signals", child_signals },
+	{ "stopped", stopped },
+	{ "affinity", affinity },
+	{ "exec_from_thread", exec_from_thread },
 	{ NULL, NULL },
 };
 

@@ -142,7 +142,8 @@ static void on_overflow(int number, siginfo_t *info, void *context)
 
 static void stack_overflow(void)
 {
-	struct sigaction action = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	struct sigaction action = { .sa_sigaction = on_overflow,
+				    .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	stack_t stack = { .ss_sp = malloc(65536), .ss_size = 65536 };
 	struct rlimit limit = { 1 << 20, RLIM_INFINITY };
 
@@ -245,10 +246,10 @@ static void interrupted(void)
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += 60;
 		errno = 0;
-		got = i == 0 ? sem_wait(&sem) :
-		      i == 1 ? sem_timedwait(&sem, &until) :
-		      i == 2 ? (int)read(ends[0], &byte, 1) :
-			       pause();
+		got = i == 0   ? sem_wait(&sem)
+		      : i == 1 ? sem_timedwait(&sem, &until)
+		      : i == 2 ? (int)read(ends[0], &byte, 1)
+			       : pause();
 		printf("%d: %d %s\n", i, got, strerror(errno));
 		atomic_store(&stop, 1);
 		pthread_join(other, NULL);
@@ -347,12 +348,14 @@ static void small_stacks(void)
 
 	pthread_attr_init(&attributes);
 	for (size_t size = (size_t)sysconf(_SC_THREAD_STACK_MIN); size <= 65536; size *= 2) {
-		char *room = mmap(NULL, size * 50, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *room = mmap(NULL, size * 50, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		int failed = 0;
 
 		for (int i = 0; i < 50; i++) {
 			pthread_attr_setstack(&attributes, room + (size_t)i * size, size);
-			failed += pthread_create(&threads[i], &attributes, small_work, (void *)(intptr_t)i) != 0;
+			failed += pthread_create(&threads[i], &attributes, small_work,
+						 (void *)(intptr_t)i) != 0;
 		}
 		for (int i = 0; i < 50; i++)
 			pthread_join(threads[i], NULL);
@@ -379,7 +382,9 @@ static void many_threads(void)
 	pthread_attr_setstacksize(&attributes, 65536);
 	pthread_barrier_init(&barrier, NULL, MANY);
 	for (int i = 0; i < MANY; i++)
-		check(pthread_create(&threads[i], &attributes, wait_there, (void *)(intptr_t)i) == 0, "thread");
+		check(pthread_create(&threads[i], &attributes, wait_there, (void *)(intptr_t)i) ==
+			      0,
+		      "thread");
 	for (int i = 0; i < MANY; i++)
 		pthread_join(threads[i], NULL);
 	puts("all joined");
@@ -463,10 +468,11 @@ static void raw_threads(void)
 	static atomic_int word;
 
 	for (int i = 0; i < 10; i++) {
-		char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
 		atomic_store(&word, 0);
-		clone(raw_thread, stack + 65536,
-		      0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000, (void *)&word);
+		clone(raw_thread, stack + 65536, 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000,
+		      (void *)&word);
 		while (atomic_load(&word) == 0)
 			syscall(SYS_futex, &word, 0, 0, NULL, NULL, 0);
 	}
