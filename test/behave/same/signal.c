@@ -471,7 +471,9 @@ static void raw_threads(void)
 		char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 				   -1, 0);
 		atomic_store(&word, 0);
-		clone(raw_thread, stack + 65536, 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000,
+		clone(raw_thread, stack + 65536,
+		      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			      CLONE_SYSVSEM,
 		      (void *)&word);
 		while (atomic_load(&word) == 0)
 			syscall(SYS_futex, &word, 0, 0, NULL, NULL, 0);
