@@ -62,6 +62,7 @@ struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_req
 		hp_json_whole(one, "pid", live[i].pid);
 		text_add(one, "comm", live[i].comm);
 		cJSON_AddStringToObject(one, "session", live[i].token);
+		hp_json_whole(one, "port", live[i].port);
 		hp_json_whole(one, "uptime_ns", live[i].elapsed_ns);
 		cJSON_AddBoolToObject(one, "is_this",
 				      live[i].pid == scene->report.model.reader.header.root_pid);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "report/live.h"
+#include "segment/clock.h"
 
 void hp_target_init_fd(struct hp_target *target, int fd)
 {
@@ -55,8 +56,12 @@ bool hp_target_is_live(const struct hp_target *target)
 
 bool hp_target_look(struct hp_target *target, struct hp_segment *segment)
 {
-	if (target->fd >= 0)
-		return hp_segment_map_fd(segment, target->fd) == HP_SEGMENT_FINE;
+	if (target->fd >= 0) {
+		if (hp_segment_map_fd(segment, target->fd) != HP_SEGMENT_FINE)
+			return false;
+		segment->now = hp_clock_moment(segment->header->clock_kind);
+		return true;
+	}
 	if (target->is_taken)
 		return false;
 	*segment = target->input.segment;

@@ -168,6 +168,8 @@
 	X(void, flockfile, (FILE *)) \
 	X(int, ftrylockfile, (FILE *)) \
 	X(void, funlockfile, (FILE *)) \
+	X(int, bind, (int, const struct sockaddr *, socklen_t)) \
+	X(int, listen, (int, int)) \
 	HP_REAL_CHANNELS(X)
 
 /* Called, and not stood in for. */

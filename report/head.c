@@ -105,6 +105,15 @@ static void run_write(const struct hp_report *report, FILE *out)
 	free(clean);
 }
 
+/* Where a program that goes on can be looked at. */
+static void port_write(const struct hp_report *report, FILE *out)
+{
+	uint16_t port = hp_reader_port(&report->model.reader);
+
+	if (report->record.is_live && port)
+		fprintf(out, "live      http://127.0.0.1:%u/\n", (unsigned)port);
+}
+
 static void sums_write(const struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
@@ -310,6 +319,7 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 {
 	first_line_write(report, look, out);
 	run_write(report, out);
+	port_write(report, out);
 	sums_write(report, out);
 	top_write(report, look, out);
 	hp_deadlocks_write(report, out);

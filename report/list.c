@@ -95,7 +95,9 @@ static struct row live_row(const struct hp_live *live)
 	row.cells[PID] = hp_xprintf("%" PRIu32, live->pid);
 	row.cells[TOOK] = hp_xstrdup(hp_format_time(&cell, (double)live->elapsed_ns));
 	row.cells[SIZE] = hp_xstrdup("running");
-	row.cells[LABEL] = hp_xprintf("session %s", live->token);
+	row.cells[LABEL] =
+		live->port ? hp_xprintf("session %s, port %u", live->token, (unsigned)live->port)
+			   : hp_xprintf("session %s", live->token);
 	return row;
 }
 

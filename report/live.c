@@ -71,6 +71,7 @@ static bool look(struct hp_live *live)
 	hp_reader_init(&reader, &segment);
 	comm_read(&reader, live->comm);
 	live->pid = reader.header.root_pid;
+	live->port = hp_reader_port(&reader);
 	live->started_unix_ns = reader.header.created_unix_ns;
 	live->elapsed_ns = now > reader.header.start.ns ? now - reader.header.start.ns : 0;
 	hp_reader_release(&reader);

@@ -14,6 +14,7 @@ struct hp_live {
 	char token[HP_TOKEN_SIZE + 1];
 	char comm[20];	/* of the root; "" = not known */
 	uint32_t pid;	/* of the root */
+	uint16_t port;	/* of its figures over HTTP; 0 = none */
 	int64_t started_unix_ns;
 	uint64_t elapsed_ns;
 };

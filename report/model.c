@@ -81,6 +81,17 @@ static double rate_guess(const struct hp_header *header)
 							    : rate_between(&header->start, &now);
 }
 
+/* Of a session that goes on the present moment is later than the one noted last. */
+static struct hp_moment later(const struct hp_reader *reader, struct hp_moment last)
+{
+	struct hp_moment now = reader->segment.now;
+
+	return reader->header.report_word == HP_REPORT_NONE && now.ns > last.ns &&
+			       now.ticks > last.ticks
+		       ? now
+		       : last;
+}
+
 static void read_clock(struct build *b)
 {
 	struct hp_model *model = b->model;
@@ -98,6 +109,7 @@ static void read_clock(struct build *b)
 		    atomic_load_explicit(&shared->last_seq, memory_order_relaxed) == seq)
 			break;
 	}
+	last = later(&model->reader, last);
 	model->ns_per_tick = rate_between(&header->start, &last);
 	if (!is_rate_sane(model->ns_per_tick)) {
 		model->ns_per_tick = rate_guess(header);

@@ -92,3 +92,11 @@ char *hp_reader_text(struct hp_reader *reader, uint64_t offset)
 	copy[text.length] = 0;
 	return copy;
 }
+
+uint16_t hp_reader_port(const struct hp_reader *reader)
+{
+	const struct hp_ports *ports =
+		reader->mapped < HP_PAGE ? NULL : hp_segment_ports(&reader->segment);
+
+	return ports ? atomic_load_explicit(&ports->at[HP_PORT_METRICS], memory_order_relaxed) : 0;
+}

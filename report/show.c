@@ -28,6 +28,7 @@
 #include "report/memory.h"
 #include "report/profile_place.h"
 #include "report/view.h"
+#include "segment/clock.h"
 #include "segment/defaults.h"
 
 extern char **environ;
@@ -321,6 +322,8 @@ static bool open_session(const struct ask *ask, struct hp_input *input)
 	if (fault != HP_SEGMENT_FINE)
 		fprintf(stderr, "hotpath: session %s %s\n", ask->session,
 			hp_segment_fault_text(fault));
+	else
+		input->segment.now = hp_clock_moment(input->segment.header->clock_kind);
 	return fault == HP_SEGMENT_FINE;
 }
 

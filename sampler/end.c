@@ -77,8 +77,7 @@ void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead)
 	}
 }
 
-/* The folder of our own executable. */
-static void own_folder(char folder[HP_HELPER_PATH])
+void hp_end_folder(char folder[HP_HELPER_PATH])
 {
 	ssize_t size = readlink("/proc/self/exe", folder, HP_HELPER_PATH - 1);
 
@@ -97,7 +96,7 @@ static int start(struct hp_end *end)
 	posix_spawnattr_t attributes;
 	sigset_t none;
 
-	own_folder(folder);
+	hp_end_folder(folder);
 	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, name);
 	sigemptyset(&none);
 	posix_spawnattr_init(&attributes);

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "segment/segment.h"
+#include "segment/session.h"
 
 struct hp_end {
 	const struct hp_segment *segment;
@@ -40,6 +41,9 @@ void hp_end_finish(struct hp_end *end);
 
 /* The report again, into its file, when processes outlived the root.  Waits for it. */
 void hp_end_again(struct hp_end *end);
+
+/* The folder of our own executable, beside which our others lie. */
+void hp_end_folder(char folder[HP_HELPER_PATH]);
 
 /* Lets go of the root's stderr: x=$(program that leaves a daemon 2>&1) must return. */
 void hp_end_let_go(void);

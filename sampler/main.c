@@ -13,6 +13,7 @@
  *                 waits on it and passes it on through an eventfd
  *   the report    `hotpath report` is done
  *   a ring        samples have to be read
+ *   a port        somebody wants to see live figures: their server is started
  *   the time      for the next look at the threads, at most 4 times a second;
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
  *
@@ -39,6 +40,7 @@
 #include "sampler/end.h"
 #include "sampler/member.h"
 #include "sampler/perf.h"
+#include "sampler/port.h"
 #include "sampler/tick.h"
 #include "sampler/watch.h"
 #include "segment/clock.h"
@@ -51,6 +53,8 @@
 #define EVENT_END_WORD (UINT64_C(2) << 40)
 #define EVENT_REPORT (UINT64_C(3) << 40)
 #define EVENT_RING (UINT64_C(4) << 40)
+#define EVENT_KNOCK (UINT64_C(16) << 40)
+#define EVENT_SERVER (UINT64_C(17) << 40)
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
@@ -72,6 +76,7 @@ struct sampler {
 	struct hp_ticks ticks;
 	struct hp_end end;
 	struct hp_deadline deadline;
+	struct hp_server server;
 	enum root_state root;
 	bool has_thread;
 	int epoll;
@@ -118,10 +123,13 @@ static void *wait_for_end(void *argument)
 	struct sampler *sampler = argument;
 	_Atomic uint32_t *word = &sampler->segment.header->end_word;
 
-	while (atomic_load_explicit(word, memory_order_acquire) == HP_END_RUNNING)
+	while (atomic_load_explicit(word, memory_order_acquire) == HP_END_RUNNING) {
+		if (hp_server_is_asked(&sampler->segment))
+			eventfd_write(sampler->end_event, 1);
 		if (syscall(SYS_futex, word, FUTEX_WAIT, HP_END_RUNNING, NULL, NULL, 0) < 0 &&
 		    errno != EAGAIN && errno != EINTR)
 			return NULL;
+	}
 	eventfd_write(sampler->end_event, 1);
 	return NULL;
 }
@@ -316,12 +324,19 @@ static void handle(struct sampler *sampler, uint64_t data)
 		break;
 	case EVENT_END_WORD:
 		eventfd_read(sampler->end_event, &count);
-		root_ends(sampler, -1, false);
-		break;
+		if (sampler->segment.header->end_word == HP_END_ASKED)
+			root_ends(sampler, -1, false);
+		break;	/* else a port is asked for, which is looked after anyway */
 	case EVENT_REPORT:
 		report_ended(sampler);
 		break;
 	case EVENT_RING:	/* with all that is due */
+		break;
+	case EVENT_KNOCK:
+		hp_server_knock(&sampler->server);
+		break;
+	case EVENT_SERVER:
+		hp_server_ended(&sampler->server);
 		break;
 	default:
 		member_ended(sampler, (uint32_t)data);
@@ -377,6 +392,8 @@ static void do_due(struct sampler *sampler)
 	uint64_t now = hp_clock_raw_ns();
 
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
+	hp_server_do(&sampler->server, now);
+	hp_server_give_way(&sampler->server);
 	sample_if_due(sampler, now);
 	if (sampler->root != ROOT_ENDED) {
 		hp_perf_read(&sampler->perf);
@@ -404,6 +421,8 @@ static int patience(const struct sampler *sampler)
 		due = sampler->sample_ns;
 	if (sampler->deadline.due_ns && sampler->deadline.due_ns < due)
 		due = sampler->deadline.due_ns;
+	if (sampler->server.due_ns && sampler->server.due_ns < due)
+		due = sampler->server.due_ns;
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&
 	    sampler->asked_ns + ALONE_NS < due)
 		due = sampler->asked_ns + ALONE_NS;
@@ -465,7 +484,10 @@ int main(void)
 		root_ends(&sampler, -1, true);	/* it was faster than us */
 	else
 		sampler.sample_ns = hp_clock_raw_ns() + sample_delay(&sampler.settings);
+	hp_server_init(&sampler.server, &sampler.segment, &sampler.settings, sampler.epoll,
+		       EVENT_KNOCK, EVENT_SERVER);
 	run(&sampler);
+	hp_server_close(&sampler.server);
 	if (is_wanted_again(&sampler.settings) &&
 	    hp_members_outlived(&sampler.members, sampler.reported_ticks))
 		hp_end_again(&sampler.end);

@@ -11,6 +11,7 @@
  *
  *       0  struct hp_header     how to read the rest
  *     256  struct hp_ticking    CPU timers in the profiled processes
+ *     320  struct hp_ports      ports at which live figures are to be had
  *    4096  chunks               taken in order from hp_header.used, never returned
  *
  * One word for each idea in the whole tree:
@@ -162,6 +163,24 @@ struct hp_header {
 	uint64_t root_cpu_ns;	/* runner: user + system of the root, from wait4 */
 	_Atomic uint64_t sampler_area;	/* sampler: offset of struct hp_watch */
 	char token[16];	/* creator: names the session's socket, hex, not terminated */
+};
+
+/* The ports that the sampler holds for the server of live figures. */
+enum hp_port_kind { HP_PORT_METRICS = 0, HP_PORT_MCP = 1, HP_PORT_PROMETHEUS = 2, HP_PORT_KINDS };
+
+/*
+ * Stands behind the header, at HP_PORTS_AT.  A process of the session that
+ * cannot bind() one of these ports asks for it: it sets its bit in `asked`, wakes
+ * who waits on hp_header.end_word, and waits for `given` to change.
+ */
+#define HP_PORTS_AT 320
+
+struct hp_ports {
+	_Atomic uint16_t at[HP_PORT_KINDS];	/* sampler: 0 = none */
+	uint16_t reserved0;
+	_Atomic uint32_t asked;	/* any process, by fetch_or: 1 << enum hp_port_kind */
+	_Atomic uint32_t given;	/* sampler: how often it let go of some; futex */
+	uint32_t reserved[12];
 };
 
 /*
@@ -1099,6 +1118,7 @@ static_assert(sizeof(struct hp_header) == 256, "format: readers rely on it");
 static_assert(offsetof(struct hp_header, used) == 64, "format: readers rely on it");
 static_assert(offsetof(struct hp_header, start) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_header, root_pid) == 192, "format: readers rely on it");
+static_assert(sizeof(struct hp_ports) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_process) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_object) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_label) == 64, "format: readers rely on it");
@@ -1143,6 +1163,7 @@ static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");
+static_assert(HP_TICKING_AT + sizeof(struct hp_ticking) <= HP_PORTS_AT, "it is behind that");
 static_assert(offsetof(struct hp_ticker, words) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");

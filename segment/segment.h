@@ -23,11 +23,14 @@ struct hp_segment {
 	int fd;	/* -1 = none */
 	const char *failed;	/* after a failure: what was tried, a static text */
 	uint64_t records_most;	/* readers: no list is longer; 0 = not known */
+	struct hp_moment now;	/* readers of a session that goes on: of this look; 0 = not known */
 };
 
 #define HP_SEGMENT_NONE \
 	{ \
-		.header = NULL, .size = 0, .fd = -1, .failed = NULL, .records_most = 0 \
+		.header = NULL, .size = 0, .fd = -1, .failed = NULL, .records_most = 0, \
+		.now = { 0, \
+			 0 } \
 	}
 
 /* What the creator asks for. */
@@ -82,6 +85,14 @@ static inline void *hp_segment_at(const struct hp_segment *segment, uint64_t off
 	    bytes > segment->size - offset)
 		return NULL;
 	return (char *)segment->header + offset;
+}
+
+/* The ports of the live server, in the header's page; NULL = a reader has less than that. */
+static inline struct hp_ports *hp_segment_ports(const struct hp_segment *segment)
+{
+	if (!segment->header || segment->size < HP_PAGE)
+		return NULL;
+	return (struct hp_ports *)((char *)segment->header + HP_PORTS_AT);
 }
 
 /* Offset of an address inside the segment. */
