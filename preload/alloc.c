@@ -23,6 +23,7 @@
 #include "preload/path.h"
 #include "preload/process.h"
 #include "preload/shadow.h"
+#include "preload/tally.h"
 
 #define HP_PROVE_EVERY 1024	/* allocations of a site; a power of two */
 
@@ -114,6 +115,8 @@ static inline __attribute__((always_inline)) void note_new(struct hp_heap_local 
 	uint64_t offset = (uint64_t)((char *)site - me->base);
 	struct hp_heap *heap = me->heap;
 
+	if (HP_UNLIKELY(me->calls != NULL))
+		hp_tally_add(me, size);
 	if (HP_UNLIKELY(!place)) {
 		note_wordless(me, site, size);
 		return;
@@ -280,6 +283,8 @@ static HP_COLD void note_free_slow(const void *block, uintptr_t sp)
 
 	if (!me && hp_heap->state == HP_THREAD_UNBORN && is_known(block))
 		me = hp_heap_enter(sp);
+	if (me && HP_UNLIKELY(hp_tally_has_most) && is_known(block))
+		hp_tally_free(me);
 	if (me)
 		note_free_any(me, block);
 	else
@@ -432,6 +437,8 @@ static void note_moved(struct hp_heap_local *me, const struct taken *taken, void
 
 	if (word.site && word.size == HP_SHADOW_LARGE)
 		hp_shadow_note_large((uintptr_t)old, taken->size);
+	if (me && word.site && HP_UNLIKELY(hp_tally_has_most))
+		hp_tally_free(me);
 	if (me && word.site)
 		note_free(me, word, old);
 	else if (me)

@@ -149,7 +149,7 @@ HP_EXPORT void hotpath_result(const char *text)
 		return;
 	f = frame_at(me, (uintptr_t)__builtin_dwarf_cfa());
 	/* A call that is only counted has no entry in the log. */
-	if (!f || f->weight == 0 || !function_of(me, f))
+	if (!f || (f->weight & ~HP_WEIGHT_TALLY) == 0 || !function_of(me, f))
 		return;
 	since = hp_clock(me);
 	hp_gate_shut(me);

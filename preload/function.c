@@ -38,6 +38,7 @@
 #include "preload/row.h"
 #include "preload/stack.h"
 #include "preload/switch.h"
+#include "preload/tally.h"
 #include "preload/truth.h"
 #include "segment/histogram.h"
 
@@ -401,6 +402,24 @@ static inline void leave_counted(struct hp_local *me, struct hp_frame *f, struct
 	me->top = f;
 }
 
+/* The end of a call that allocated, or has a callee that did. */
+static __attribute__((noinline)) void leave_tallied(struct hp_local *me, struct hp_frame *f,
+						    struct hp_row *row)
+{
+	bool is_timed = HP_TRUTH_ALL || (f->weight & ~HP_WEIGHT_TALLY) != 0;
+	uint64_t now = is_timed ? clock_at_exit(me) : 0;
+	uint64_t cost = hp_tally_end(me, f, now);
+
+	if (HP_TRUTH_ALL && f->weight == 0)
+		hp_truth_leave(me, f, duration(me, f->reserved[0], now, me->less_drawn));
+	if (f->weight != 0)
+		leave_timed(me, f, now);
+	else
+		leave_counted(me, f, row, hp_row_gist(row));
+	/* It came after the end of the call, and is none of its callers' time. */
+	me->overhead += cost;
+}
+
 /*
  * The same as leave_timed, for the usual call: without any call of ours, and
  * without a store to an address that waits for the clock: later loads would
@@ -410,13 +429,19 @@ static inline void leave_counted(struct hp_local *me, struct hp_frame *f, struct
  */
 static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_frame *f)
 {
-	uint64_t now = clock_at_exit(me);
 	struct hp_row *row = frame_row(f);
 	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function = hp_row_function(me, row);
-	int64_t exact = duration(me, f->start, now, me->less_timed);
-	uint64_t ticks = said(exact);
+	uint64_t now, ticks;
+	int64_t exact;
 
+	if (HP_UNLIKELY(f->weight & HP_WEIGHT_TALLY)) {
+		leave_tallied(me, f, row);
+		return;
+	}
+	now = clock_at_exit(me);
+	exact = duration(me, f->start, now, me->less_timed);
+	ticks = said(exact);
 	if (HP_TRUTH_ALL && f->weight == 0) {
 		hp_truth_leave(me, f, duration(me, f->reserved[0], now, me->less_drawn));
 		leave_counted(me, f, row, gist);
@@ -444,8 +469,12 @@ static void leave(struct hp_local *me, struct hp_frame *f)
 	struct hp_row *row = frame_row(f);
 
 	/* Claimed, and left by a jump before it was filled; or while it was being left. */
-	if (row == me->root || hp_row_gist(row)->active == 0)
+	if (row == me->root || hp_row_gist(row)->active == 0) {
+		if (f->weight & HP_WEIGHT_TALLY)
+			hp_tally_drop(me, f);
 		me->top = f;
+	} else if (f->weight & HP_WEIGHT_TALLY)
+		leave_tallied(me, f, row);
 	else if (f->weight != 0)
 		leave_timed(me, f, clock_at_exit(me));
 	else {
@@ -694,7 +723,7 @@ static void switch_note(struct hp_local *me)
 	uint64_t lost = now - me->last_clock;
 
 	hp_marginal_stop(me);
-	if (is_call(me, f) && row != me->root && (f->weight & ~HP_WEIGHT_RESULT) != 1 &&
+	if (is_call(me, f) && row != me->root && (f->weight & ~HP_WEIGHT_FLAGS) != 1 &&
 	    lost > usual) {
 		f->child += (lost - usual) << HP_FINE_BITS;
 		row->self_timed += (int64_t)((lost - usual) << HP_FINE_BITS);

@@ -27,6 +27,7 @@
 #include "preload/say.h"
 #include "preload/shadow.h"
 #include "preload/start.h"
+#include "preload/tally.h"
 
 #define HP_HEAP_CHUNK_FIRST 8192
 #define HP_HEAP_CHUNK_NEXT 65536
@@ -47,6 +48,7 @@ bool hp_heap_is_wanted;
 static uint32_t depth_most;
 static uint32_t walk_mode;
 static uint32_t prove_all;
+static bool has_charges;	/* calls of functions are charged what they allocate */
 static uint32_t allocator;	/* enum hp_allocator_kind */
 static pthread_key_t key;
 static bool has_key;
@@ -59,10 +61,14 @@ void hp_heap_configure(const struct hp_settings *settings)
 {
 	hp_heap_is_wanted = hp_settings_asks(settings, "alloc-sites") ||
 			    hp_settings_asks(settings, "functions-alloc") ||
+			    hp_settings_asks(settings, "alloc-callers") ||
 			    hp_settings_asks(settings, "leaks");
 	depth_most = (uint32_t)settings->alloc_depth;
 	walk_mode = settings->unwind;
 	prove_all = settings->alloc_prove;
+	has_charges = hp_settings_asks(settings, "functions-alloc");
+	hp_tally_has_most = has_charges && (settings->alloc_metric == HP_ALLOC_BYTES_MAX ||
+					    settings->alloc_metric == HP_ALLOC_COUNT_MAX);
 	if (!hp_heap_is_wanted)
 		return;
 	allocator = hp_allocator_kind();
@@ -352,6 +358,15 @@ static bool is_large_segment(void)
 	return hp_segment.size / HP_LINE > UINT32_MAX;
 }
 
+void hp_heap_bind(struct hp_local *calls)
+{
+	struct hp_heap_local *me = hp_heap;
+
+	/* One that is shared by all, or is being opened, is no thread's own. */
+	if (has_charges && me->heap)
+		me->calls = calls;
+}
+
 /* The first allocation of a thread, or of a forked child. */
 static struct hp_heap_local *open_heap(uintptr_t sp)
 {
@@ -381,6 +396,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 	identify(me);
 	if (has_key)
 		pthread_setspecific(key, me);
+	me->calls = has_charges && hp_local->block ? hp_local : NULL;
 	me->state = HP_THREAD_OPEN;
 	hp_heap = me;
 	hp_heap_reopen(me);
@@ -413,7 +429,7 @@ void hp_heap_reopen(struct hp_heap_local *me)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	me->state = HP_THREAD_OPEN;
-	__atomic_store_n(&me->gate, !prove_all, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->gate, !prove_all && !hp_tally_has_most, __ATOMIC_RELAXED);
 	/*
 	 * The other side is hp_heap_forget: is_stale, then gate.  Either we see
 	 * is_stale here, or its store to the gate comes after ours.
@@ -440,7 +456,9 @@ HP_COLD struct hp_heap_local *hp_heap_enter(uintptr_t sp)
 	case HP_THREAD_UNBORN:
 		return open_heap(sp);
 	case HP_THREAD_OPEN:
-		me->proof = prove_all || !atomic_load_explicit(&me->is_stale, memory_order_relaxed);
+		me->proof =
+			prove_all || (!hp_tally_has_most &&
+				      !atomic_load_explicit(&me->is_stale, memory_order_relaxed));
 		see_to(me, sp);
 		return me;
 	case HP_THREAD_BUSY:
@@ -468,6 +486,7 @@ static void close_heap(struct hp_heap_local *me, struct hp_heap_local *then)
 	hp_heap_shut(me, 0);
 	settle_pending(me->heap);
 	me->last = HP_NO_BLOCK;
+	me->calls = NULL;
 	hp_heap = then;
 	/* Release: the next owner finds the tables as we leave them. */
 	atomic_store_explicit(&me->heap->state, HP_FREE, memory_order_release);

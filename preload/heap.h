@@ -58,7 +58,10 @@ struct hp_heap_local {
 	uintptr_t shut_at;	/* stack pointer when the gate was shut */
 	struct hp_heap_local *next;	/* list of the process */
 
+	struct hp_local *calls;	/* whose calls are charged (tally.h); NULL = none are */
+
 	/* Slow paths only. */
+	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
 	uint64_t entries_size;
 	uint64_t head;	/* where the next entry goes */
 	uint64_t tail;	/* the oldest entry that is not overwritten yet */
@@ -103,6 +106,9 @@ void hp_heap_reopen(struct hp_heap_local *me);
 /* What the thread allocates in between is ours, and not recorded. */
 struct hp_heap_local *hp_heap_pause(void);
 void hp_heap_go_on(struct hp_heap_local *was);
+
+/* The thread's hooks record from now on, or (NULL) no more: what its calls allocate is charged to them. */
+void hp_heap_bind(struct hp_local *calls);
 
 /* The calling thread ends, or the process does. */
 void hp_heap_leave(void);

@@ -186,6 +186,7 @@ bool hp_local_open(uintptr_t cfa)
 	me->limit = me->open_limit;
 	atomic_signal_fence(memory_order_seq_cst);
 	hp_local = me;
+	hp_heap_bind(me);
 	return true;
 }
 
@@ -200,6 +201,7 @@ void hp_local_close(struct hp_local *me)
 	hp_gate_shut(me);
 	hp_function_leave_all(me);
 	hp_switch_release(me);
+	hp_heap_bind(NULL);
 	hp_local = &hp_unborn;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
 		me->block->cpu_ns += (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;

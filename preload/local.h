@@ -122,6 +122,9 @@ struct hp_local {
 	uintptr_t hint_low;	/* machine stack of the context last switched to, if it said */
 	uintptr_t hint_high;
 	struct hp_block *block;
+	struct hp_tally *tallies;	/* free ones, see tally.h */
+	uint64_t tally_ends;	/* calls that ended with one */
+	uint64_t tally_cost;	/* of that, running mean, fine ticks */
 
 	/* Slow paths only. */
 	struct hp_local *next;	/* list of the process */

@@ -17,6 +17,7 @@
 #include "preload/clock.h"
 #include "preload/confine.h"
 #include "preload/row.h"
+#include "preload/tally.h"
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -38,8 +39,10 @@ static struct hp_frame *row_frame(struct hp_part *part, struct hp_row *row, uint
 static void part_fill(const struct hp_local *me, struct hp_part *part, uint32_t capacity)
 {
 	part->capacity = capacity;
-	for (uint32_t i = 0; i < capacity; i++)
+	for (uint32_t i = 0; i < capacity; i++) {
 		part->frames[i].row = (uintptr_t)me->root;
+		part->frames[i].tally = 0;
+	}
 }
 
 /* The smallest part that an earlier process left in the block, and that is large enough. */
@@ -131,6 +134,8 @@ bool hp_stack_shrink(struct hp_local *me)
 		return false;
 	resume[-1].child += part->frames[0].child;
 	part->frames[0].child = 0;
+	if (part->frames[0].weight & HP_WEIGHT_TALLY)
+		hp_tally_pass(me, &part->frames[0], resume - 1);
 	current(me, below, resume);
 	return true;
 }

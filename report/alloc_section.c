@@ -12,47 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/alloc_view.h"
 #include "report/format.h"
 #include "report/frame.h"
 #include "report/memory.h"
 #include "report/name.h"
 
 #define SITES_LIMIT 10
-#define FUNCTIONS_LIMIT 15
 #define NAME_CALLERS 8	/* told behind the function's name */
 #define FRAMES_MOST 128	/* of a path, in JSON */
-
-struct row {
-	uint32_t step;	/* of a site: the innermost one that is told */
-	uint32_t function;	/* of a function: its number */
-	char *name;	/* NULL = not asked for yet */
-	struct hp_alloc_sum sum;	/* own */
-	struct hp_alloc_sum inclusive;	/* of a function */
-};
-
-struct hp_alloc_view {
-	struct hp_alloc alloc;
-	struct hp_frames *frames;
-	struct row *sites;
-	size_t site_count;
-	bool has_sites;
-	uint32_t *functions;	/* of each step; UINT32_MAX = no code */
-	struct row *rows;	/* of functions */
-	size_t row_count;
-	bool has_rows;
-};
 
 struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report)
 {
 	struct hp_alloc_view *view = hp_xcalloc(1, sizeof(*view));
 
 	hp_alloc_init(&view->alloc, &report->model);
+	hp_charges_init(&view->charges, &report->model);
 	view->frames =
 		hp_frames_new(&report->model, report->symbols, report->settings->alloc_wrappers);
 	return view;
 }
 
-static void rows_free(struct row *rows, size_t count)
+static void rows_free(struct hp_alloc_row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		free(rows[i].name);
@@ -65,6 +46,8 @@ void hp_alloc_view_free(struct hp_alloc_view *view)
 		return;
 	rows_free(view->sites, view->site_count);
 	rows_free(view->rows, view->row_count);
+	free(view->charged);
+	hp_charges_release(&view->charges);
 	free(view->functions);
 	hp_frames_free(view->frames);
 	hp_alloc_release(&view->alloc);
@@ -83,7 +66,7 @@ struct hp_frames *hp_alloc_frames(struct hp_report *report)
 
 /* --- sites --- */
 
-static struct hp_frame_place *place_of(struct hp_alloc_view *view, uint32_t step)
+struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 {
 	const struct hp_alloc_step *s = &view->alloc.steps[step];
 
@@ -96,17 +79,21 @@ static uint32_t folded(struct hp_alloc_view *view, uint32_t step)
 	const struct hp_alloc_step *steps = view->alloc.steps;
 	uint32_t at = step;
 
-	while (at && !steps[at].mark && place_of(view, at)->is_wrapper)
+	while (at && !steps[at].mark && hp_alloc_place(view, at)->is_wrapper)
 		at = steps[at].caller;
 	return at && !steps[at].mark ? at : step;
 }
 
-static void sites_make(struct hp_alloc_view *view)
+void hp_alloc_sites_make(struct hp_alloc_view *view)
 {
 	const struct hp_alloc *alloc = &view->alloc;
 	struct hp_alloc_sum *sums = hp_xcalloc(alloc->count, sizeof(*sums));
 	size_t room = 0;
 
+	if (view->has_sites) {
+		free(sums);
+		return;
+	}
 	view->has_sites = true;
 	for (uint32_t i = 0; i < alloc->count; i++)
 		if (alloc->steps[i].own.count)
@@ -115,58 +102,10 @@ static void sites_make(struct hp_alloc_view *view)
 		if (!sums[i].count)
 			continue;
 		view->sites = hp_xgrow(view->sites, view->site_count, &room, sizeof(*view->sites));
-		view->sites[view->site_count++] = (struct row){ .step = i, .sum = sums[i] };
+		view->sites[view->site_count++] =
+			(struct hp_alloc_row){ .step = i, .sum = sums[i] };
 	}
 	free(sums);
-}
-
-/* --- functions --- */
-
-static void functions_of_steps(struct hp_alloc_view *view)
-{
-	const struct hp_alloc *alloc = &view->alloc;
-
-	view->functions = hp_xcalloc(alloc->count, sizeof(*view->functions));
-	for (uint32_t i = 0; i < alloc->count; i++)
-		view->functions[i] =
-			i && !alloc->steps[i].mark ? place_of(view, i)->function : UINT32_MAX;
-}
-
-/* Each function on the path once, however often it is there. */
-static void add_path(struct hp_alloc_view *view, uint32_t step, const struct hp_alloc_sum *sum,
-		     uint32_t *seen, uint32_t stamp)
-{
-	for (uint32_t at = step; at; at = view->alloc.steps[at].caller) {
-		uint32_t function = view->functions[at];
-
-		if (function == UINT32_MAX || seen[function] == stamp)
-			continue;
-		seen[function] = stamp;
-		hp_alloc_add(&view->rows[function].inclusive, sum);
-	}
-}
-
-static void functions_make(struct hp_alloc_view *view)
-{
-	uint32_t *seen;
-
-	view->has_rows = true;
-	if (!view->has_sites)
-		sites_make(view);
-	functions_of_steps(view);
-	view->row_count = hp_frames_functions(view->frames);
-	view->rows = hp_xcalloc(view->row_count, sizeof(*view->rows));
-	seen = hp_xcalloc(view->row_count, sizeof(*seen));
-	for (uint32_t i = 0; i < view->row_count; i++)
-		view->rows[i].function = i;
-	for (uint32_t i = 0; i < view->site_count; i++) {
-		const struct row *site = &view->sites[i];
-
-		if (view->functions[site->step] != UINT32_MAX)
-			hp_alloc_add(&view->rows[view->functions[site->step]].sum, &site->sum);
-		add_path(view, site->step, &site->sum, seen, i + 1);
-	}
-	free(seen);
 }
 
 /* --- names --- */
@@ -215,7 +154,7 @@ static bool is_main(const char *name)
 }
 
 /* function file:line, and its callers behind arrows. */
-static char *site_name(struct hp_report *report, const struct row *row)
+static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 {
 	struct hp_alloc_view *view = report->alloc;
 	const struct hp_alloc_step *step = &view->alloc.steps[row->step];
@@ -239,7 +178,7 @@ static char *site_name(struct hp_report *report, const struct row *row)
 
 		step = &view->alloc.steps[at];
 		name = step->mark ? hp_xstrdup(hp_alloc_mark_name(step->mark))
-				  : short_name(report, place_of(view, at)->name);
+				  : short_name(report, hp_alloc_place(view, at)->name);
 		longer = hp_xprintf("%s \342\206\220 %s", whole, name);
 		callers = is_main(name) ? NAME_CALLERS : callers;
 		free(name);
@@ -250,14 +189,17 @@ static char *site_name(struct hp_report *report, const struct row *row)
 	return whole;
 }
 
-static const char *row_name(struct hp_report *report, struct row *row, bool is_site)
+const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row)
 {
 	char *name;
 
+	if (row->charge)
+		return hp_report_name(report, &report->model.functions[row->function]);
 	if (row->name)
 		return row->name;
-	name = is_site ? site_name(report, row)
-		       : hp_xstrdup(hp_frames_function(report->alloc->frames, row->function));
+	name = row->is_function
+		       ? hp_xstrdup(hp_frames_function(report->alloc->frames, row->function))
+		       : site_name(report, row);
 	row->name = hp_text_clean(name);
 	free(name);
 	return row->name;
@@ -265,29 +207,32 @@ static const char *row_name(struct hp_report *report, struct row *row, bool is_s
 
 /* --- lists --- */
 
-static bool is_count(const struct hp_report *report)
+bool hp_alloc_is_count(const struct hp_report *report)
 {
 	return report->settings->alloc_metric == HP_ALLOC_COUNT ||
 	       report->settings->alloc_metric == HP_ALLOC_COUNT_MAX;
 }
 
-static const struct hp_alloc_sum *sum_of(const struct hp_report *report, const struct row *row)
+const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
+					   const struct hp_alloc_row *row)
 {
 	return report->settings->alloc_cumulative && row->inclusive.count ? &row->inclusive
 									  : &row->sum;
 }
 
-static uint64_t metric(const struct hp_report *report, const struct row *row)
+static uint64_t metric(const struct hp_report *report, const struct hp_alloc_row *row)
 {
-	const struct hp_alloc_sum *sum = sum_of(report, row);
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
 
-	return is_count(report) ? sum->count : sum->bytes;
+	if (row->charge)
+		return hp_alloc_charged(report, row);
+	return hp_alloc_is_count(report) ? sum->count : sum->bytes;
 }
 
 static int compare_rows(const void *left, const void *right, void *context)
 {
-	const struct row *a = *(const struct row *const *)left;
-	const struct row *b = *(const struct row *const *)right;
+	const struct hp_alloc_row *a = *(const struct hp_alloc_row *const *)left;
+	const struct hp_alloc_row *b = *(const struct hp_alloc_row *const *)right;
 	struct hp_report *report = context;
 	uint64_t x = metric(report, a), y = metric(report, b);
 
@@ -302,8 +247,8 @@ static int compare_rows(const void *left, const void *right, void *context)
 
 static int compare_live(const void *left, const void *right, void *context)
 {
-	const struct row *a = *(const struct row *const *)left;
-	const struct row *b = *(const struct row *const *)right;
+	const struct hp_alloc_row *a = *(const struct hp_alloc_row *const *)left;
+	const struct hp_alloc_row *b = *(const struct hp_alloc_row *const *)right;
 	int64_t x = a->sum.live_bytes, y = b->sum.live_bytes;
 
 	(void)context;
@@ -314,41 +259,38 @@ static int compare_live(const void *left, const void *right, void *context)
 	return x < y ? 1 : x > y ? -1 : a->step < b->step ? -1 : 1;
 }
 
-static bool lets(struct hp_report *report, struct row *row, bool is_site)
+static bool lets(struct hp_report *report, struct hp_alloc_row *row)
 {
 	if (!report->focus.part && !report->focus.is_regex)
 		return true;
-	return hp_focus_lets(&report->focus, row_name(report, row, is_site));
+	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, row));
 }
 
-static void list_make(struct hp_report *report, struct hp_list *list, struct row *rows,
-		      size_t count, bool is_site)
+static void list_make(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
+		      size_t count)
 {
 	list->rows = hp_xcalloc(count, sizeof(*list->rows));
 	list->total = 0;
 	for (size_t i = 0; i < count; i++)
-		if (metric(report, &rows[i]) && lets(report, &rows[i], is_site))
+		if (metric(report, &rows[i]) && lets(report, &rows[i]))
 			list->rows[list->total++] = &rows[i];
 }
 
-static void list_cut(const struct hp_report *report, struct hp_list *list, uint64_t own,
-		     uint64_t usual)
+void hp_alloc_list(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
+		   size_t count, uint64_t limit, size_t usual)
 {
-	uint64_t limit = own != HP_LIMIT_UNSET ? own : report->settings->limit;
-
-	limit = limit == HP_LIMIT_UNSET ? usual : limit;
-	list->shown = limit && list->total > limit ? (size_t)limit : list->total;
+	list_make(report, list, rows, count);
+	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
+	hp_list_cut(list, report, limit, usual);
 }
 
 void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = report->alloc;
 
-	if (!view->has_sites)
-		sites_make(view);
-	list_make(report, list, view->sites, view->site_count, true);
-	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
-	list_cut(report, list, report->settings->alloc_limit, SITES_LIMIT);
+	hp_alloc_sites_make(view);
+	hp_alloc_list(report, list, view->sites, view->site_count, report->settings->alloc_limit,
+		      SITES_LIMIT);
 }
 
 void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
@@ -356,43 +298,22 @@ void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
 	struct hp_alloc_view *view = report->alloc;
 	size_t kept = 0;
 
-	if (!view->has_sites)
-		sites_make(view);
-	list_make(report, list, view->sites, view->site_count, true);
+	hp_alloc_sites_make(view);
+	list_make(report, list, view->sites, view->site_count);
 	for (size_t i = 0; i < list->total; i++)
-		if (((const struct row *)list->rows[i])->sum.live)
+		if (((const struct hp_alloc_row *)list->rows[i])->sum.live)
 			list->rows[kept++] = list->rows[i];
 	list->total = kept;
 	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_live, report);
-	list_cut(report, list, report->settings->alloc_limit, SITES_LIMIT);
-}
-
-void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list)
-{
-	struct hp_alloc_view *view = report->alloc;
-
-	if (!view->has_rows)
-		functions_make(view);
-	list_make(report, list, view->rows, view->row_count, false);
-	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
-	list_cut(report, list, report->settings->functions_limit, FUNCTIONS_LIMIT);
+	hp_list_cut(list, report, report->settings->alloc_limit, SITES_LIMIT);
 }
 
 /* --- texts --- */
 
 const char *hp_alloc_sites_describe(const struct hp_report *report)
 {
-	return is_count(report) ? "Call paths by blocks allocated."
-				: "Call paths by bytes allocated.";
-}
-
-const char *hp_alloc_functions_describe(const struct hp_report *report)
-{
-	if (report->settings->alloc_cumulative)
-		return is_count(report) ? "Blocks allocated by each function and its callees."
-					: "Bytes allocated by each function and its callees.";
-	return is_count(report) ? "Blocks allocated by each function, callees apart."
-				: "Bytes allocated by each function, callees apart.";
+	return hp_alloc_is_count(report) ? "Call paths by blocks allocated."
+					 : "Call paths by bytes allocated.";
 }
 
 const char *hp_leaks_describe(const struct hp_report *report)
@@ -468,26 +389,21 @@ bool hp_leaks_has_data(const struct hp_report *report)
 GETTER(get_site_name)
 {
 	UNUSED(percentile);
-	value->text = row_name(report, (struct row *)(uintptr_t)row, true);
-}
-
-GETTER(get_function_name)
-{
-	UNUSED(percentile);
-	value->text = row_name(report, (struct row *)(uintptr_t)row, false);
+	value->text = hp_alloc_row_name(report, (struct hp_alloc_row *)(uintptr_t)row);
 }
 
 GETTER(get_id)
 {
 	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct row *)row)->step + ((const struct row *)row)->function;
+	value->number = ((const struct hp_alloc_row *)row)->step +
+			((const struct hp_alloc_row *)row)->function;
 }
 
 #define SUM_GETTER(name, field) \
 	GETTER(name) \
 	{ \
 		UNUSED(percentile); \
-		value->number = (double)sum_of(report, row)->field; \
+		value->number = (double)hp_alloc_sum_of(report, row)->field; \
 	}
 
 SUM_GETTER(get_count, count)
@@ -500,21 +416,9 @@ SUM_GETTER(get_live, live)
 SUM_GETTER(get_live_bytes, live_bytes)
 SUM_GETTER(get_peak, peak_bytes)
 
-GETTER(get_inclusive)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct row *)row)->inclusive.bytes;
-}
-
-GETTER(get_inclusive_count)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct row *)row)->inclusive.count;
-}
-
 GETTER(get_average)
 {
-	const struct hp_alloc_sum *sum = sum_of(report, row);
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
 
 	UNUSED(percentile);
 	value->number = sum->count ? (double)sum->bytes / (double)sum->count : 0;
@@ -523,7 +427,7 @@ GETTER(get_average)
 GETTER(get_share)
 {
 	const struct hp_alloc_sum *all = &report->alloc->alloc.all;
-	double whole = (double)(is_count(report) ? all->count : all->bytes);
+	double whole = (double)(hp_alloc_is_count(report) ? all->count : all->bytes);
 
 	UNUSED(percentile);
 	value->number = whole > 0 ? 100 * (double)metric(report, row) / whole : 0;
@@ -535,12 +439,13 @@ GETTER(get_live_share)
 
 	UNUSED(percentile);
 	value->number =
-		whole > 0 ? 100 * (double)((const struct row *)row)->sum.live_bytes / whole : 0;
+		whole > 0 ? 100 * (double)((const struct hp_alloc_row *)row)->sum.live_bytes / whole
+			  : 0;
 }
 
 GETTER(get_temporary_share)
 {
-	const struct hp_alloc_sum *sum = sum_of(report, row);
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
 
 	UNUSED(percentile);
 	value->number = sum->count ? 100 * (double)sum->temporary / (double)sum->count : 0;
@@ -566,25 +471,6 @@ const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS] = {
 	RAW("freed_bytes", get_freed),
 	RAW("temporary_count", get_temporary),
 	RAW("temporary_bytes", get_temporary_bytes),
-};
-
-const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS] = {
-	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
-	{ "Function", "name", "name", HP_UNIT_NAME, get_function_name, false, false },
-	{ "Count", "count", "count", HP_UNIT_COUNT, get_count, false, false },
-	{ "Avg", "avg", "avg_bytes", HP_UNIT_BYTES, get_average, false, false },
-	{ "Temp%", "percent_temporary", NULL, HP_UNIT_LOAD, get_temporary_share, false, false },
-	{ "Inclusive", NULL, NULL, HP_UNIT_BYTES, get_inclusive, false, false },
-	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, get_bytes, false, false },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
-	RAW("inclusive_bytes", get_inclusive),
-	RAW("inclusive_count", get_inclusive_count),
-	RAW("live_count", get_live),
-	RAW("live_bytes", get_live_bytes),
-	RAW("peak_bytes", get_peak),
-	RAW("frees", get_frees),
-	RAW("freed_bytes", get_freed),
-	RAW("temporary_count", get_temporary),
 };
 
 const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS] = {
@@ -634,7 +520,8 @@ void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry
 	cJSON *array = cJSON_AddArrayToObject(entry, "frames");
 	int count = 0;
 
-	for (uint32_t at = ((const struct row *)row)->step; at && count < FRAMES_MOST; count++) {
+	for (uint32_t at = ((const struct hp_alloc_row *)row)->step; at && count < FRAMES_MOST;
+	     count++) {
 		const struct hp_alloc_step *step = &view->alloc.steps[at];
 
 		at = step->caller;
@@ -664,13 +551,13 @@ void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 	struct hp_text_cell cell;
 
 	cJSON_AddStringToObject(list, "profiling_mode",
-				is_count(report) ? "alloc-count" : "alloc-bytes");
+				hp_alloc_is_count(report) ? "alloc-count" : "alloc-bytes");
 	cJSON_AddStringToObject(list, "time_elapsed",
 				hp_format_time(&cell, (double)report->model.elapsed_ns));
 	add_number(list, "total_elapsed_ns", report->model.elapsed_ns);
 	cJSON_AddStringToObject(list, "total_allocated",
-				is_count(report) ? hp_format_count(&cell, all->count)
-						 : hp_format_bytes(&cell, all->bytes));
+				hp_alloc_is_count(report) ? hp_format_count(&cell, all->count)
+							  : hp_format_bytes(&cell, all->bytes));
 	add_number(list, "allocated_bytes", all->bytes);
 	add_number(list, "allocated_count", all->count);
 	add_number(list, "freed_bytes", all->freed_bytes);

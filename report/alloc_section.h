@@ -40,14 +40,15 @@ void hp_alloc_threads_add(struct hp_report *report, cJSON *list);
 
 /* What section.c's table names. */
 #define HP_ALLOC_SITE_COLUMNS 14
-#define HP_ALLOC_FUNCTION_COLUMNS 16
+#define HP_ALLOC_FUNCTION_COLUMNS 27
 #define HP_LEAK_COLUMNS 5
 extern const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS];
 extern const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS];
 extern const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS];
 
 void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list);
-void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list);
+void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list);	/* alloc_function.c */
+void hp_alloc_callers_fill(struct hp_report *report, struct hp_list *list);
 void hp_leaks_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_alloc_sites_describe(const struct hp_report *report);
 const char *hp_alloc_functions_describe(const struct hp_report *report);
@@ -55,11 +56,14 @@ const char *hp_leaks_describe(const struct hp_report *report);
 const char *hp_alloc_note(struct hp_report *report);
 const char *hp_leaks_note(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
+const char *hp_alloc_callers_describe(const struct hp_report *report);
+bool hp_alloc_callers_has_data(const struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
 bool hp_leaks_has_data(const struct hp_report *report);
 
 /* JSON: the frames of a row's path, and what was counted in all. */
 void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry);
+void hp_alloc_calls_add(struct hp_report *report, const void *row, cJSON *entry);
 void hp_alloc_totals_add(struct hp_report *report, cJSON *list);
 
 #endif

@@ -106,7 +106,8 @@ static void value_add(struct hp_report *report, const struct hp_column *column, 
 		return;
 	snprintf(key, sizeof(key), "%s%s%s", side == SIDE_DATA ? column->key : column->raw,
 		 column->is_percentiles ? hp_format_percentile(&cell, percentile) : "",
-		 column->is_percentiles && side == SIDE_RAW ? "_ns" : "");
+		 column->is_percentiles && side == SIDE_RAW && column->unit == HP_UNIT_TIME ? "_ns"
+											    : "");
 	cJSON_AddItemToObject(entry, key,
 			      side == SIDE_DATA ? said(column, &value) : plain(column, &value));
 }
@@ -347,7 +348,9 @@ static const struct extra extras[] = {
 	{ "bound", NULL, NULL, NULL, hp_bound_raw_add, NULL },
 	{ "threads", threads_head, NULL, NULL, NULL, NULL },
 	{ "calltree", functions_head, functions_middle, NULL, NULL, tree_tail },
-	{ "functions_alloc", hp_alloc_totals_add, functions_middle, NULL, NULL, NULL },
+	{ "functions_alloc", hp_alloc_totals_add, functions_middle, NULL, hp_alloc_calls_add,
+	  NULL },
+	{ "alloc_callers", hp_alloc_totals_add, NULL, NULL, NULL, NULL },
 	{ "alloc_sites", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
 	{ "leaks", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
 	{ "mutexes", hp_lock_head_add, NULL, hp_mutex_entry_add, NULL, NULL },

@@ -335,14 +335,80 @@ struct hp_frame {
 	uint64_t row;	/* owner: address of its hp_row in the owner's process */
 	uint64_t cfa;	/* owner: stack pointer before the call of the entry hook; odd = tagged or no call */
 	uint64_t child;	/* owner: time in callees so far, fine ticks, measured or estimated */
-	uint64_t weight;	/* owner: 0 = counted only, 1 = timed, else sampled; with HP_WEIGHT_RESULT */
+	uint64_t weight;	/* owner: 0 = counted only, 1 = timed, else sampled; with HP_WEIGHT_RESULT, _TALLY */
 	uint64_t start;	/* owner: ticks - (hp_block.overhead >> HP_FINE_BITS) at the entry, if weight != 0 */
-	uint64_t reserved[2];
+	uint64_t reserved[1];
+	uint64_t tally;	/* owner: with HP_WEIGHT_TALLY: address of its hp_tally in the owner's process */
 	uint64_t result;	/* owner: with HP_WEIGHT_RESULT: number of its hp_result */
 };
 
 /* In hp_frame.weight: the call has a result.  So its end takes the long way, which knows of them. */
 #define HP_WEIGHT_RESULT (UINT64_C(1) << 63)
+
+/* The same: it allocated, or a callee did. */
+#define HP_WEIGHT_TALLY (UINT64_C(1) << 62)
+#define HP_WEIGHT_FLAGS (HP_WEIGHT_RESULT | HP_WEIGHT_TALLY)
+
+/* What a call that goes on has allocated so far. */
+struct hp_tally {
+	uint64_t bytes;	/* owner: callees apart */
+	uint64_t count;	/* owner: blocks */
+	uint64_t below_bytes;	/* owner: by callees that have ended */
+	uint64_t below_count;	/* owner */
+	int64_t live;	/* owner: bytes that the thread had at the call's start, less what it freed */
+	int64_t live_most;	/* owner: the most since */
+	int64_t blocks;	/* owner: the same in blocks */
+	int64_t blocks_most;	/* owner */
+};
+
+/* Of what calls allocated; the last two with HOTPATH_ALLOC_METRIC=bytes-max or count-max only. */
+enum hp_charge_kind {
+	HP_CHARGE_ALONE_BYTES = 0,	/* of calls whose callees allocated nothing */
+	HP_CHARGE_ALONE_COUNT,	/* but those of one block: hp_charge.ones */
+	HP_CHARGE_BYTES,	/* of the others: callees apart */
+	HP_CHARGE_COUNT,
+	HP_CHARGE_WHOLE_BYTES,	/* of the others: callees included */
+	HP_CHARGE_WHOLE_COUNT,
+	HP_CHARGE_MOST_BYTES,	/* highest net of the thread since entry; calls above 0 */
+	HP_CHARGE_MOST_COUNT,
+	HP_CHARGE_KINDS
+};
+
+/* A histogram of them, without the calls that have 0. */
+struct hp_charge_spread {
+	uint32_t groups
+		[HP_GROUPS];	/* owner: offset / HP_LINE of each group of 64 uint64_t, 0 = no such value yet */
+	uint32_t reserved;
+	uint64_t least;	/* owner */
+	uint64_t most;	/* owner */
+};
+
+/* What the ended calls of a function allocated. */
+struct hp_charge {
+	uint64_t ones;	/* owner: calls that allocated one block, and their callees nothing */
+	uint64_t whole_bytes;	/* owner: outermost calls, callees included */
+	uint64_t whole_count;	/* owner: blocks */
+	uint64_t sums[HP_CHARGE_KINDS];	/* owner: over all calls, nested ones too */
+	uint64_t most_bytes;	/* owner: highest net of a call */
+	uint64_t most_count;	/* owner */
+	uint32_t spreads[HP_CHARGE_KINDS];	/* owner: offset / HP_LINE of hp_charge_spread; 0 = none */
+	uint32_t logs;	/* owner: offset / HP_LINE of logs_limit hp_spent, a ring; 0 = none */
+	uint32_t log_next;	/* owner */
+	uint32_t has_most;	/* owner: 1 = the net was followed */
+	uint32_t reserved0;
+	uint64_t reserved[5];
+};
+
+/* A call that allocated. */
+struct hp_spent {
+	uint64_t at;	/* ticks at the clock's last reading by its thread; 0 = unused */
+	uint64_t bytes;
+	uint64_t whole_bytes;
+	uint32_t count;	/* UINT32_MAX = that or more */
+	uint32_t whole_count;
+	uint32_t tid;
+	uint32_t reserved[3];
+};
 
 /*
  * Shadow stacks grow by parts.  The lowest frame of a part is no call.  It
@@ -426,7 +492,8 @@ struct hp_function {
 		[HP_GROUPS];	/* owner: offset / HP_LINE of each group of 64 uint32_t, 0 = no such value yet */
 	uint32_t label;	/* owner: offset / HP_LINE of its hp_label; 0 = none */
 	uint32_t results;	/* owner: offset / HP_LINE of its hp_results; 0 = none */
-	uint32_t reserved2[3];
+	uint32_t charge;	/* owner: offset / HP_LINE of its hp_charge; 0 = none */
+	uint32_t reserved2[2];
 	struct hp_call slowest[HP_SLOWEST];	/* owner: unordered */
 };
 
@@ -1132,6 +1199,10 @@ static_assert(sizeof(struct hp_result) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_results) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_gist) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
+static_assert(sizeof(struct hp_tally) == HP_LINE, "format: readers rely on it");
+static_assert(sizeof(struct hp_charge_spread) == 256, "format: readers rely on it");
+static_assert(sizeof(struct hp_charge) == 192, "format: readers rely on it");
+static_assert(sizeof(struct hp_spent) == 48, "format: readers rely on it");
 static_assert(sizeof(struct hp_row) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_row, function) == 64, "one line is all a usual call touches");
 static_assert(sizeof(struct hp_heap) == 704, "format: readers rely on it");
