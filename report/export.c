@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "report/alloc_section.h"
+#include "report/lock_section.h"
 
 const char hp_export_formats[] =
-	"firefox|flamegraph|folded|pprof, of memory "
+	"firefox|flamegraph|folded|pprof, of locks pprof-mutex, of memory "
 	"folded-bytes|folded-count|folded-live|folded-peak|folded-temporary|pprof-heap";
 
 static const char *samples_missing(struct hp_report *report)
@@ -22,6 +23,13 @@ static const char *alloc_missing(struct hp_report *report)
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 
 	return alloc && alloc->all.count ? NULL : hp_alloc_empty(report);
+}
+
+static const char *waits_missing(struct hp_report *report)
+{
+	const struct hp_locks *locks = report->locks ? hp_lock_view_locks(report->locks) : NULL;
+
+	return locks && locks->contest_count ? NULL : "no thread waited for a lock";
 }
 
 /* Time, samples, waits or bytes: one of them will do. */
@@ -46,6 +54,7 @@ const struct hp_export *hp_export_find(const char *format)
 		{ "folded-temporary", hp_export_folded_temporary, alloc_missing },
 		{ "pprof", hp_export_pprof, samples_missing },
 		{ "pprof-heap", hp_export_pprof_heap, alloc_missing },
+		{ "pprof-mutex", hp_export_pprof_mutex, waits_missing },
 	};
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)

@@ -26,6 +26,7 @@ extern const char hp_export_formats[];
 int hp_export_folded(struct hp_report *report, int fd);	/* export_folded.c */
 int hp_export_pprof(struct hp_report *report, int fd);	/* export_pprof.c */
 int hp_export_firefox(struct hp_report *report, int fd);	/* export_firefox.c */
+int hp_export_pprof_mutex(struct hp_report *report, int fd);	/* export_pprof_mutex.c */
 int hp_export_flamegraph(struct hp_report *report, int fd);	/* export_flamegraph.c */
 
 /* export_alloc.c: collapsed stacks of what the paths allocated, and a heap profile. */

@@ -133,7 +133,7 @@ static const char usage_text[] =
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
 	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof;\n"
 	"                         of memory: folded-bytes, -count, -live, -peak, -temporary,\n"
-	"                         pprof-heap\n"
+	"                         pprof-heap; of locks: pprof-mutex\n"
 	"  -h, --help             this\n\n"
 	"Each option above --session has a HOTPATH_ variable; the option wins.\n";
 

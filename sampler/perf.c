@@ -18,10 +18,12 @@
 
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
+#define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
 #define RING_SHARE 4	/* of what comes in a second with stacks */
 #define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
 #define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
-#define STACK_SIZE_MOST 32768u	/* a record has 64 KiB at most */
+#define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
+#define STACK_SIZE_MOST 61440u	/* a record has 64 KiB at most */
 #define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
 #define CUT_MOST 100	/* one in so many may be */
 #define RECORD_SIZE 512	/* the rest of it, about */
@@ -460,14 +462,17 @@ static void adapt(struct hp_perf *perf)
 	const struct hp_sampling *record = perf->record;
 	uint64_t samples = record->samples - perf->looked_samples;
 	uint64_t cut = record->cut - perf->looked_cut;
+	uint32_t most =
+		perf->rings.list[0].size >= RINGS_ROOMY ? STACK_SIZE_MOST : STACK_SIZE_SMALL;
 
 	if (samples < LOOK_AFTER || !record->stack_size)
 		return;
 	perf->looked_samples = record->samples;
 	perf->looked_cut = record->cut;
-	if (cut * CUT_MOST <= samples || record->stack_size >= STACK_SIZE_MOST)
+	if (cut * CUT_MOST <= samples || record->stack_size >= most)
 		return;
-	perf->attr.sample_stack_user *= 2;
+	perf->attr.sample_stack_user =
+		2 * record->stack_size < most ? 2 * record->stack_size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;
 	open_again(perf);
 }

@@ -178,3 +178,27 @@ damaged()
 		assert str(live) in retained, live
 	END
 }
+
+@test "profile: waits for locks for pprof, by the path that waited" {
+	HOTPATH_REPORT=waits,mutexes HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/waits" HOTPATH_LIMIT=0 \
+		"$HP_RUN" "$T/choose" >/dev/null
+	"$HP_BUILD/hotpath" report --export pprof-mutex -o "$T/mutex.pb.gz"
+	gzip -t "$T/mutex.pb.gz"
+	"$HP_RUN" "$T/nothing" 2>/dev/null
+	run "$HP_BUILD/hotpath" report --export pprof-mutex
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"there is nothing to export: no thread waited for a lock"* ]]
+	command -v go >/dev/null || skip "no go here; the file is whole as far as gzip says"
+	go tool pprof -raw "$T/mutex.pb.gz" >"$T/raw" 2>/dev/null
+	grep -q "contentions/count delay/nanoseconds" "$T/raw"
+	grep -q "lock:\[lock\]" "$T/raw"
+	python3 - "$T/raw" "$T/waits" <<-'END'
+		import json, re, sys
+		got = [tuple(map(int, m.groups())) for m in re.finditer(r"^ +(\d+) +(\d+): \d", open(sys.argv[1]).read(), re.M)]
+		want = json.load(open(sys.argv[2]))["waits"]["raw"]
+		print(got, want)
+		assert sum(n for n, ns in got) == sum(row["count"] for row in want)
+		assert abs(sum(ns for n, ns in got) - sum(row["total_ns"] for row in want)) <= len(got)
+	END
+	go tool pprof -top -sample_index=delay "$T/mutex.pb.gz" 2>/dev/null | grep -q " wait_for_lock$"
+}
