@@ -35,6 +35,13 @@
  *				rwlock, condition, semaphore, ..., of any interface;
  *				after it was made, before it is used.  All that have one
  *				label are one row.  `label` (const char *) is copied
+ *	HOTPATH_LABEL_FD(fd, label);	what channels say of this pipe, socket pair,
+ *				eventfd or queue; after it was made.  `label` is copied
+ *	HOTPATH_CHANNEL(object, label, capacity);	a queue of one's own, at the address
+ *				`object`: begins a channel; capacity 0 = unbounded
+ *	HOTPATH_CHANNEL_SEND(object);	a message is put in: before it can be taken out
+ *	HOTPATH_CHANNEL_RECEIVE(object);	one was taken out
+ *	HOTPATH_CHANNEL_CLOSE(object);	the queue is no more
  *	HOTPATH_SKIP		before a function: the compiler shall not instrument it
  *	HOTPATH_DEFAULTS(text);	outside of functions, in the program: settings that
  *				hold unless flag or environment say otherwise,
@@ -71,7 +78,7 @@ extern "C" {
 struct hotpath_block {
 	unsigned int size;
 	unsigned int line;
-	const char *label;	/* NULL or "": the file's name and line stand for it */
+	const char *label; /* NULL or "": the file's name and line stand for it */
 	const char *file;	/* NULL = unknown */
 	const char *function;	/* __func__ around HOTPATH_NAME */
 	void *key;	/* the library's; NULL at first */
@@ -93,6 +100,11 @@ HOTPATH_IMPORT_ void hotpath_result(const char *text);
 HOTPATH_IMPORT_ void hotpath_label(int what, const void *object, const char *label);
 
 #define HOTPATH_LABEL_LOCK 1	/* what an `object` of hotpath_label is: the address of a lock */
+#define HOTPATH_MARK_FD 2	/* a descriptor */
+#define HOTPATH_MARK_CHANNEL 3	/* a queue of the program's own, which begins; capacity << 8 */
+#define HOTPATH_MARK_SENT 4	/* the same: a message was sent, received; it ends */
+#define HOTPATH_MARK_RECEIVED 5
+#define HOTPATH_MARK_CLOSED 6
 
 /*
  * One in each program and each library, not seen outside.  In a library ld.so
@@ -110,7 +122,7 @@ struct hotpath_hooks {
 	void (*volatile label)(int what, const void *object, const char *label);
 };
 
-#define HOTPATH_NOTE_HOOKS 1	/* types of the notes called "hotpath" */
+#define HOTPATH_NOTE_HOOKS 1 /* types of the notes called "hotpath" */
 #define HOTPATH_NOTE_DEFAULTS 2
 
 #ifdef __cplusplus
@@ -215,13 +227,21 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 			hotpath_result_(text); \
 	} while (0)
 
-/* Both are evaluated only when there is a library. */
-#define HOTPATH_LOCK(object, text) \
+/* All are evaluated only when there is a library. */
+#define HOTPATH_MARK_(what, object, text) \
 	do { \
 		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_2.label; \
 		if (__builtin_expect(hotpath_label_ != HOTPATH_NULL_, 0)) \
-			hotpath_label_(HOTPATH_LABEL_LOCK, object, text); \
+			hotpath_label_(what, object, text); \
 	} while (0)
+
+#define HOTPATH_LOCK(object, text) HOTPATH_MARK_(HOTPATH_LABEL_LOCK, object, text)
+#define HOTPATH_LABEL_FD(fd, text) HOTPATH_MARK_(HOTPATH_MARK_FD, (const void *)(long)(fd), text)
+#define HOTPATH_CHANNEL(object, text, capacity) \
+	HOTPATH_MARK_((int)((unsigned int)(capacity) << 8) | HOTPATH_MARK_CHANNEL, object, text)
+#define HOTPATH_CHANNEL_SEND(object) HOTPATH_MARK_(HOTPATH_MARK_SENT, object, HOTPATH_NULL_)
+#define HOTPATH_CHANNEL_RECEIVE(object) HOTPATH_MARK_(HOTPATH_MARK_RECEIVED, object, HOTPATH_NULL_)
+#define HOTPATH_CHANNEL_CLOSE(object) HOTPATH_MARK_(HOTPATH_MARK_CLOSED, object, HOTPATH_NULL_)
 
 /* An ELF note: the library and hotpath run read it, the program does not. */
 #define HOTPATH_DEFAULTS(settings) \
@@ -286,6 +306,11 @@ class guard
 #define HOTPATH_NAME(name) ((void)0)
 #define HOTPATH_RESULT(text) ((void)0)
 #define HOTPATH_LOCK(object, text) ((void)0)
+#define HOTPATH_LABEL_FD(fd, text) ((void)0)
+#define HOTPATH_CHANNEL(object, text, capacity) ((void)0)
+#define HOTPATH_CHANNEL_SEND(object) ((void)0)
+#define HOTPATH_CHANNEL_RECEIVE(object) ((void)0)
+#define HOTPATH_CHANNEL_CLOSE(object) ((void)0)
 #define HOTPATH_DEFAULTS(settings) struct hotpath_nothing
 
 #if defined(__cplusplus) && __cplusplus >= 201103L

@@ -15,6 +15,7 @@
 #define HOTPATH_DECLARATIONS
 #include "include/hotpath.h"
 #include "preload/block.h"
+#include "preload/channel.h"
 #include "preload/clock.h"
 #include "preload/function.h"
 #include "preload/lock.h"
@@ -164,5 +165,7 @@ HP_EXPORT void hotpath_label(int what, const void *object, const char *label)
 
 	if (what == HOTPATH_LABEL_LOCK && object && label && label[0])
 		hp_lock_label((uintptr_t)object, label);
+	else
+		hp_channel_mark(what, object, label, HP_CALLER);
 	errno = saved;
 }

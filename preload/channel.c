@@ -32,6 +32,8 @@ static bool has_key;
 __thread struct hp_courier *hp_courier = &unborn;
 char *hp_channel_base;
 uint32_t hp_channel_slow_clock;
+uint32_t hp_channel_text_room;
+bool hp_channel_is_exact;
 
 static_assert(sizeof(struct hp_courier) <= HP_PAGE, "one wiped page each");
 
@@ -54,6 +56,9 @@ void hp_channel_configure(const struct hp_settings *settings)
 	has_key = pthread_key_create(&key, thread_end) == 0;
 	hp_channel_base = (char *)hp_segment.header;
 	hp_channel_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
+	hp_channel_is_exact = hp_segment.header->timing == HP_TIMING_EXACT;
+	if (settings->log_payload)
+		hp_channel_text_room = (uint32_t)settings->log_length;
 	hp_channel_fds_most = HP_FDS;
 }
 
@@ -182,6 +187,7 @@ static struct hp_channel *channel_of(const struct hp_channel_wish *wish)
 		wanted.origin = HP_CHANNEL_FOUND;
 		wanted.number = wish->descriptor;
 	} else {
+		wanted.origin = wish->is_first ? HP_CHANNEL_FIRST : HP_CHANNEL_MADE;
 		hp_lock_place(wish->caller, &wanted.site_module, &wanted.site_address);
 	}
 	for (;;) {
@@ -280,6 +286,8 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 		return NULL;
 	lane->unit = wish->unit;
 	lane->maker = hp_self->pid;
+	lane->priority = 0;
+	atomic_store_explicit(&lane->veiled, 0, memory_order_relaxed);
 	lane->capacity = wish->capacity;
 	lane->safe = wish->safe;
 	lane->device = wish->device;

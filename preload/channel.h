@@ -59,6 +59,9 @@ extern HP_HIDDEN uint32_t hp_channel_fds_most;	/* HP_FDS; 0 = nothing is recorde
 extern HP_HIDDEN char *hp_channel_base;	/* of the segment */
 extern HP_HIDDEN uint32_t hp_channel_slow_clock;	/* the clock is not the TSC */
 
+extern HP_HIDDEN uint32_t hp_channel_text_room;	/* bytes of a message that are kept; 0 = none */
+extern HP_HIDDEN bool hp_channel_is_exact;	/* every message is timed */
+
 void hp_channel_configure(const struct hp_settings *settings);
 
 static inline uint64_t hp_channel_clock(void)
@@ -77,6 +80,7 @@ struct hp_channel_wish {
 	uintptr_t caller;	/* 0 with `is_found` */
 	uint32_t descriptor;	/* with `is_found` */
 	bool is_found;
+	bool is_first;	/* the caller did not make it: it uses it first */
 	uint32_t unit;
 	uint64_t capacity;
 	uint64_t safe;
@@ -127,6 +131,9 @@ void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish);
 /* Both ends are one descriptor. */
 void hp_channel_single(int fd, const struct hp_channel_wish *wish);
 
+/* A further descriptor of what both sends to and receives from `lane`. */
+void hp_channel_again(int fd, struct hp_lane *lane);
+
 /* A descriptor came from somewhere: it is asked of the kernel when it is used. */
 void hp_channel_came(int fd);
 
@@ -170,7 +177,18 @@ static HP_HOT struct hp_lane *hp_channel_in(int fd)
 	return hp_channel_lane(hp_channel_word(fd) & UINT32_MAX);
 }
 
+/* --- channel_key.c --- */
+
+/* What the source says of channels: hotpath_label of include/hotpath.h. */
+void hp_channel_mark(int what, const void *object, const char *text, uintptr_t caller);
+
 /* --- channel_queue.c: messages --- */
+
+/* They do not come out in the order in which they went in: none is timed any more. */
+static inline void hp_lane_mix(struct hp_lane *lane)
+{
+	atomic_fetch_or_explicit(&lane->veiled, HP_LANE_MIXED, memory_order_relaxed);
+}
 
 /* What went through, in the lane's unit. */
 static HP_HOT uint64_t hp_side_units(const struct hp_lane_side *side)
@@ -201,6 +219,8 @@ struct hp_sending {
 	struct hp_probe *probe;	/* NULL = not timed */
 	uint64_t size;	/* what it would send, in the lane's unit */
 	uint64_t end;	/* of the probe */
+	uint64_t entry;	/* of the log */
+	uint64_t number;	/* of the message */
 	int64_t depth;	/* with this message in it; 0 = no matter */
 };
 
@@ -257,6 +277,15 @@ static HP_HOT void hp_send_end(const struct hp_sending *call, uint64_t units, ui
 
 /* One message that is so many tokens. */
 void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes);
+
+/* A message that was timed went well: what it says may be kept. */
+void hp_send_text(const struct hp_sending *call, const void *buffer, uint64_t size);
+
+static HP_HOT void hp_send_kept(const struct hp_sending *call, const void *buffer, uint64_t size)
+{
+	if (HP_UNLIKELY(hp_channel_text_room && call->since && call->probe && buffer))
+		hp_send_text(call, buffer, size);
+}
 
 struct hp_receiving {
 	struct hp_lane *lane;

@@ -347,6 +347,12 @@ void hp_channel_single(int fd, const struct hp_channel_wish *wish)
 	put(fd, word_of(lane, lane));
 }
 
+void hp_channel_again(int fd, struct hp_lane *lane)
+{
+	if (is_told(fd) && is_ours())
+		put(fd, word_of(lane, lane));
+}
+
 void hp_channel_came(int fd)
 {
 	int saved = errno;

@@ -128,7 +128,9 @@ static uint32_t next_one(struct hp_lane_side *side, struct hp_courier *me, uint6
 	credit = (credit > ahead ? ahead : credit) - HP_TIMED_COST;
 	side->last_ticks = now;
 	side->credit = credit < 0 ? 0 : credit;
-	return credit > 0 ? 0 : 1 + (uint32_t)(draw(me) % (2 * HP_TIMED_GAP - 1));
+	return credit > 0 || hp_channel_is_exact
+		       ? 0
+		       : 1 + (uint32_t)(draw(me) % (2 * HP_TIMED_GAP - 1));
 }
 
 /* Number of the message that is about to be sent; of tokens and messages the unit tells. */
@@ -146,7 +148,8 @@ void hp_send_time(struct hp_sending *call)
 
 	call->probe = NULL;
 	call->depth = 0;
-	if (!me || (!lane->probes && !log_make(lane)))
+	if (!me || atomic_load_explicit(&lane->veiled, memory_order_relaxed) & HP_LANE_MIXED ||
+	    (!lane->probes && !log_make(lane)))
 		return;
 	log = log_of(lane);
 	call->since = hp_channel_clock();
@@ -158,8 +161,8 @@ void hp_send_time(struct hp_sending *call)
 		return;
 	call->end = hp_side_units(&lane->sends) + call->size;
 	call->probe->since = call->since;
-	call->probe->number = number_of(lane);
-	call->probe->entry = log_sent(log, me, call->since, call->probe->number, call->size);
+	call->probe->number = call->number = number_of(lane);
+	call->probe->entry = call->entry = log_sent(log, me, call->since, call->number, call->size);
 	atomic_store_explicit(&call->probe->end, call->end, memory_order_release);
 }
 
@@ -215,8 +218,44 @@ void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 							was - call->size + sent,
 							memory_order_release, memory_order_relaxed);
 	}
+	if (call->probe)
+		log_of(call->lane)->sent[call->entry % HP_MESSAGES].size = (uint32_t)bytes;
 	if (call->depth)
 		deep(call, sent, bytes);
+}
+
+static struct hp_lane_texts *texts_of(struct hp_lane *lane, uint64_t slot)
+{
+	struct hp_lane_texts *texts;
+	uint32_t none = 0;
+	uint64_t offset;
+
+	if (!lane->texts) {
+		offset = hp_segment_take(&hp_segment, sizeof(*texts) + HP_MESSAGES * slot, HP_LINE);
+		if (!offset)
+			return NULL;
+		texts = (struct hp_lane_texts *)(hp_channel_base + offset);
+		texts->room = hp_channel_text_room;
+		__atomic_compare_exchange_n(&lane->texts, &none, (uint32_t)(offset / HP_LINE), 0,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+	return (struct hp_lane_texts *)(hp_channel_base + (uint64_t)lane->texts * HP_LINE);
+}
+
+void hp_send_text(const struct hp_sending *call, const void *buffer, uint64_t size)
+{
+	uint64_t slot = (sizeof(struct hp_lane_text) + hp_channel_text_room + 7) & ~UINT64_C(7);
+	struct hp_lane_texts *texts = texts_of(call->lane, slot);
+	struct hp_lane_text *text;
+
+	if (!texts || texts->room != hp_channel_text_room)
+		return;
+	text = (struct hp_lane_text *)((char *)(texts + 1) + call->entry % HP_MESSAGES * slot);
+	text->number = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	text->length = (uint32_t)(size < texts->room ? size : texts->room);
+	memcpy(text + 1, buffer, text->length);
+	__atomic_store_n(&text->number, call->number, __ATOMIC_RELEASE);
 }
 
 void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes)
@@ -225,6 +264,8 @@ void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t byt
 	int64_t depth;
 
 	hp_send_end(call, tokens, bytes, bytes);
+	if (tokens == 1)
+		return;	/* as was said before the call */
 	depth = hp_lane_depth(lane);
 	if (depth > 0)
 		most(&lane->most, (uint64_t)depth);
@@ -235,7 +276,7 @@ void hp_send_failed(const struct hp_sending *call)
 	struct hp_lane *lane = call->lane;
 
 	probe_void(call);
-	if (errno == EAGAIN || errno == EWOULDBLOCK)
+	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETIMEDOUT)
 		atomic_fetch_add_explicit(&lane->refused, 1, memory_order_relaxed);
 	if (errno == EPIPE)
 		hp_lane_close(lane);
@@ -245,7 +286,7 @@ void hp_send_failed(const struct hp_sending *call)
 
 void hp_receive_failed(const struct hp_receiving *call)
 {
-	if (errno == EAGAIN || errno == EWOULDBLOCK)
+	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOMSG || errno == ETIMEDOUT)
 		atomic_fetch_add_explicit(&call->lane->empty, 1, memory_order_relaxed);
 }
 
@@ -341,7 +382,7 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 
 		if (end == 0 || end > place)
 			break;
-		if (probe->since) {
+		if (probe->since && !(lane->veiled & HP_LANE_MIXED)) {
 			delay_add(lane, log, probe, now);
 			number = probe->number;
 		}

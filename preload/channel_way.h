@@ -67,6 +67,8 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	hp_send_begin(&call, lane, lane->unit ? 1 : size); \
 	got = hp_real_table.real; \
 	sent(&call, buffer, got); \
+	if (got > 0) \
+		hp_send_kept(&call, buffer, (uint64_t)got); \
 	return got
 
 /* How much is sent is known afterwards. */

@@ -34,7 +34,27 @@
 	X(void, g_cond_wait, (void *, void *)) \
 	X(int, g_cond_wait_until, (void *, void *, int64_t)) \
 	X(void, g_cond_signal, (void *)) \
-	X(void, g_cond_broadcast, (void *))
+	X(void, g_cond_broadcast, (void *)) \
+	X(void *, g_async_queue_new, (void)) \
+	X(void *, g_async_queue_new_full, (void (*)(void *))) \
+	X(void *, g_async_queue_ref, (void *)) \
+	X(void, g_async_queue_unref, (void *)) \
+	X(void, g_async_queue_push, (void *, void *)) \
+	X(void, g_async_queue_push_unlocked, (void *, void *)) \
+	X(void, g_async_queue_push_front, (void *, void *)) \
+	X(void, g_async_queue_push_front_unlocked, (void *, void *)) \
+	X(void, g_async_queue_push_sorted, \
+	  (void *, void *, int (*)(const void *, const void *, void *), void *)) \
+	X(void, g_async_queue_push_sorted_unlocked, \
+	  (void *, void *, int (*)(const void *, const void *, void *), void *)) \
+	X(void *, g_async_queue_pop, (void *)) \
+	X(void *, g_async_queue_pop_unlocked, (void *)) \
+	X(void *, g_async_queue_try_pop, (void *)) \
+	X(void *, g_async_queue_try_pop_unlocked, (void *)) \
+	X(void *, g_async_queue_timeout_pop, (void *, uint64_t)) \
+	X(void *, g_async_queue_timeout_pop_unlocked, (void *, uint64_t)) \
+	X(int, g_async_queue_remove, (void *, void *)) \
+	X(int, g_async_queue_remove_unlocked, (void *, void *))
 
 struct hp_glib {
 #define X(ret, name, args) ret(*name) args;

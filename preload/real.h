@@ -5,6 +5,7 @@
 #ifndef HP_PRELOAD_REAL_H
 #define HP_PRELOAD_REAL_H
 
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,6 +14,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -74,7 +76,18 @@
 	X(ssize_t, sendmsg, (int, const struct msghdr *, int)) \
 	X(ssize_t, recvmsg, (int, struct msghdr *, int)) \
 	X(int, sendmmsg, (int, struct mmsghdr *, unsigned, int)) \
-	X(int, recvmmsg, (int, struct mmsghdr *, unsigned, int, struct timespec *))
+	X(int, recvmmsg, (int, struct mmsghdr *, unsigned, int, struct timespec *)) \
+	X(mqd_t, mq_open, (const char *, int, ...)) \
+	X(mqd_t, __mq_open_2, (const char *, int)) \
+	X(int, mq_close, (mqd_t)) \
+	X(int, mq_send, (mqd_t, const char *, size_t, unsigned)) \
+	X(int, mq_timedsend, (mqd_t, const char *, size_t, unsigned, const struct timespec *)) \
+	X(ssize_t, mq_receive, (mqd_t, char *, size_t, unsigned *)) \
+	X(ssize_t, mq_timedreceive, (mqd_t, char *, size_t, unsigned *, const struct timespec *)) \
+	X(int, msgget, (key_t, int)) \
+	X(int, msgctl, (int, int, struct msqid_ds *)) \
+	X(int, msgsnd, (int, const void *, size_t, int)) \
+	X(ssize_t, msgrcv, (int, void *, size_t, long, int))
 
 #define HP_REAL_LIST(X) \
 	X(int, dlclose, (void *)) \
@@ -173,7 +186,9 @@
 	HP_REAL_CHANNELS(X)
 
 /* Called, and not stood in for. */
-#define HP_REAL_CALLED(Y) Y(void, pthread_testcancel, (void))
+#define HP_REAL_CALLED(Y) \
+	Y(void, pthread_testcancel, (void)) \
+	Y(int, mq_getattr, (mqd_t, struct mq_attr *))
 
 /* Those that the C library has in two versions on x86-64: the first is the present one. */
 #define HP_REAL_VERSIONS(X) \

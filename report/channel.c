@@ -54,29 +54,53 @@ static int compare_messages(const void *left, const void *right)
 	return a->number > b->number ? -1 : a->number < b->number;
 }
 
-static void messages_add(struct hp_channel_message **list, size_t *shown,
-			 const struct hp_message *ring, uint64_t lane)
+/* A fresh copy of what message `i` of the ring said, as far as it was kept. */
+static char *text_at(struct build *b, const struct hp_lane *lane, const struct hp_message *ring,
+		     uint64_t i)
 {
-	*list = hp_xrealloc(*list, *shown + HP_MESSAGES, sizeof(**list));
-	for (int i = 0; i < HP_MESSAGES; i++)
-		if (ring[i].ticks)
-			(*list)[(*shown)++] =
-				(struct hp_channel_message){ .record = ring[i], .lane = lane };
-	if (*shown)
-		qsort(*list, *shown, sizeof(**list), compare_messages);
-	if (*shown > HP_CHANNEL_LAST)
-		*shown = HP_CHANNEL_LAST;
+	struct hp_reader *reader = &b->model->reader;
+	uint64_t at = (uint64_t)lane->texts * HP_LINE, slot;
+	struct hp_lane_texts texts;
+	struct hp_lane_text text;
+	const char *bytes;
+
+	if (!at || !hp_reader_copy(reader, at, &texts, sizeof(texts)) || texts.room > 65536)
+		return NULL;
+	slot = (sizeof(text) + texts.room + 7) & ~UINT64_C(7);
+	bytes = hp_reader_see(reader, at, sizeof(texts) + HP_MESSAGES * slot);
+	if (!bytes)
+		return NULL;
+	bytes += sizeof(texts) + i * slot;
+	memcpy(&text, bytes, sizeof(text));
+	if (text.number != ring[i].number || text.length > texts.room)
+		return NULL;
+	return hp_xprintf("%.*s%s", (int)text.length, bytes + sizeof(text),
+			  text.length < ring[i].size ? "..." : "");
 }
 
-static void read_log(struct build *b, struct hp_channel_row *row, const struct hp_lane *lane,
-		     uint64_t at)
+static void messages_add(struct build *b, struct hp_channel_message **list, size_t *shown,
+			 const struct hp_message *ring, const struct hp_lane *lane)
+{
+	*list = hp_xrealloc(*list, *shown + HP_MESSAGES, sizeof(**list));
+	for (uint64_t i = 0; i < HP_MESSAGES; i++)
+		if (ring[i].ticks)
+			(*list)[(*shown)++] = (struct hp_channel_message){
+				.record = ring[i], .text = lane ? text_at(b, lane, ring, i) : NULL
+			};
+	if (*shown)
+		qsort(*list, *shown, sizeof(**list), compare_messages);
+	while (*shown > HP_CHANNEL_LAST)
+		free((*list)[--*shown].text);
+}
+
+static void read_log(struct build *b, struct hp_channel_row *row, const struct hp_lane *lane)
 {
 	struct hp_lane_log *log = hp_xcalloc(1, sizeof(*log));
 
 	if (lane->probes && hp_reader_copy(&b->model->reader, (uint64_t)lane->probes * HP_LINE, log,
 					   sizeof(*log))) {
-		messages_add(&row->sent, &row->sent_shown, log->sent, at);
-		messages_add(&row->received, &row->received_shown, log->received, at);
+		messages_add(b, &row->sent, &row->sent_shown, log->sent, lane);
+		messages_add(b, &row->received, &row->received_shown, log->received, NULL);
 	}
 	free(log);
 }
@@ -123,8 +147,7 @@ static void queue_add(struct hp_channel_row *row, const struct hp_lane *lane)
 	row->queue += depth > 0 ? (uint64_t)depth : 0;
 }
 
-static void add_lane(struct build *b, struct hp_channel_row *row, const struct hp_lane *lane,
-		     uint64_t at)
+static void add_lane(struct build *b, struct hp_channel_row *row, const struct hp_lane *lane)
 {
 	row->unit = lane->unit;
 	row->sent_count += messages_of(lane, &lane->sends);
@@ -143,7 +166,7 @@ static void add_lane(struct build *b, struct hp_channel_row *row, const struct h
 	row->delay.hold_ticks += (double)lane->delay_ticks;
 	row->delay.hold_most = larger(row->delay.hold_most, lane->delay_most);
 	hp_lock_spread_add(b->model, &row->delay.holds, lane->delays);
-	read_log(b, row, lane, at);
+	read_log(b, row, lane);
 }
 
 static void read_lanes(struct build *b, struct hp_channel_row *row, uint64_t at)
@@ -151,7 +174,7 @@ static void read_lanes(struct build *b, struct hp_channel_row *row, uint64_t at)
 	struct hp_lane lane;
 
 	for (; hp_reader_step(&b->model->reader, at, &lane, sizeof(lane)); at = lane.next)
-		add_lane(b, row, &lane, at);
+		add_lane(b, row, &lane);
 }
 
 static void read_channels(struct build *b, uint64_t at)
@@ -203,6 +226,8 @@ void hp_channels_release(struct hp_channels *channels)
 
 		for (unsigned group = 0; group < HP_GROUPS; group++)
 			free(row->delay.holds.groups[group]);
+		for (size_t n = 0; n < row->sent_shown; n++)
+			free(row->sent[n].text);
 		free(row->label);
 		free(row->sent);
 		free(row->received);

@@ -12,7 +12,7 @@
 
 struct hp_channel_message {
 	struct hp_message record;
-	uint64_t lane;	/* offset of the lane, to tell messages of equal numbers apart */
+	char *text;	/* NULL = not kept */
 };
 
 struct hp_channel_wait {

@@ -581,6 +581,12 @@ static void messages_add(struct hp_report *report, const struct hp_channel_messa
 		if (is_sent && message->delay)
 			add_whole(item, "delay_ns",
 				  (double)message->delay * report->model.ns_per_tick);
+		if (list[i].text) {
+			char *text = hp_text_clean(list[i].text);
+
+			cJSON_AddStringToObject(item, "message", text);
+			free(text);
+		}
 		cJSON_AddItemToArray(array, item);
 	}
 }

@@ -863,6 +863,7 @@ enum hp_channel_kind {
 enum hp_channel_origin {
 	HP_CHANNEL_MADE = 0,	/* the site made it */
 	HP_CHANNEL_FOUND = 1,	/* a descriptor that was there already; `number` is the descriptor */
+	HP_CHANNEL_FIRST = 2,	/* the site used it first */
 };
 
 struct hp_channel {
@@ -959,12 +960,15 @@ struct hp_lane {
 	uint32_t delays;	/* offset / HP_LINE of hp_spread; 0 = none */
 	uint32_t maker;	/* who took it: its pid */
 	_Atomic uint32_t veiled;	/* any thread: HP_VEILED_* */
-	uint32_t reserved[3];
+	uint32_t priority;	/* a sender to a queue with priorities: 1 + that of the first message */
+	uint32_t texts;	/* once: offset / HP_LINE of hp_lane_texts; 0 = none are kept */
+	uint32_t reserved;
 };
 
 /* Something may go through it that is not seen: a stream of stdio has the descriptor. */
 #define HP_VEILED_SENDS 1
 #define HP_VEILED_RECEIVES 2
+#define HP_LANE_MIXED 4	/* not first in, first out */
 
 struct hp_probe {
 	_Atomic uint64_t end;	/* a sender: what was sent with it, all before included; 0 = unused */
@@ -992,6 +996,18 @@ struct hp_lane_log {
 	struct hp_probe probes[HP_PROBES_MOST];
 	struct hp_message sent[HP_MESSAGES];
 	struct hp_message received[HP_MESSAGES];
+};
+
+/* With HOTPATH_LOG_PAYLOAD, what was sent: number n of the log at n % HP_MESSAGES. */
+struct hp_lane_texts {
+	uint32_t room;	/* set once: bytes of each, behind its hp_lane_text */
+	uint32_t reserved[15];
+};
+
+struct hp_lane_text {
+	uint64_t number;	/* a sender: of the message; 0 = never used */
+	uint32_t length;	/* a sender: bytes that are kept */
+	uint32_t reserved;
 };
 
 /*
@@ -1230,6 +1246,8 @@ static_assert(sizeof(struct hp_lane) == 384, "format: readers rely on it");
 static_assert(sizeof(struct hp_probe) == 32, "format: readers rely on it");
 static_assert(sizeof(struct hp_message) == 32, "format: readers rely on it");
 static_assert(sizeof(struct hp_lane_log) % HP_LINE == 0, "format: readers rely on it");
+static_assert(sizeof(struct hp_lane_texts) == HP_LINE, "format: readers rely on it");
+static_assert(sizeof(struct hp_lane_text) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");

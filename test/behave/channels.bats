@@ -11,6 +11,8 @@ setup_file()
 	for name in pipe socket; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/channels_$name.c" -lpthread
 	done
+	gcc -D_GNU_SOURCE -DHOTPATH -I"$ROOT/include" -g -O1 -o "$T/queue" \
+		"$ROOT/test/behave/programs/channels_queue.c" -lpthread -lrt -l:libglib-2.0.so.0
 }
 
 setup()
@@ -39,10 +41,18 @@ told()
 	python3 "$ROOT/test/behave/channels.py" "$T/report" "$@"
 }
 
-# socket MODE [KEY...] - all that it counted is told exactly.
+# socket MODE [KEY...], queue ... - all that it counted is told exactly.
 socket()
 {
 	same socket "$1"
+	told --as "$T/said" "${@:2}"
+}
+
+queue()
+{
+	"$T/queue" "$1" >"$T/bare" || skip "$(cat "$T/bare")"
+	said queue "$1"
+	diff "$T/bare" "$T/said"
 	told --as "$T/said" "${@:2}"
 }
 
@@ -174,4 +184,48 @@ idle_as_said()
 
 @test "channels: waiting by poll and epoll is waiting for what came then" {
 	up_to_3 idle_as_said
+}
+
+@test "channels: a POSIX message queue, and a child that opens it by its name" {
+	queue posix $COUNTS max_queue_size
+	[[ "$(told label channel_type type_name)" = "/hotpath-test-"*" bounded[5] mqueue" ]]
+	# Another priority came: what is out first is not what was in first.
+	[ "$(told delay_sampled_count)" = 300 ]
+}
+
+@test "channels: a System V message queue" {
+	queue sysv $COUNTS max_queue_size
+	[ "$(told empty_receives state)" = "1 closed" ]
+}
+
+@test "channels: GAsyncQueues, two thousand of one place in one row" {
+	queue glib sent_count received_count
+	[ "$(told instances closed_instances empty_receives queue_size | tail -n 1)" = "2000 2000 2000 0" ]
+}
+
+@test "channels: what overtakes is counted and not timed" {
+	queue front $COUNTS max_queue_size
+	[ "$(told delay_sampled_count)" = 0 ]
+}
+
+@test "channels: queues and names that the source tells of" {
+	queue header sent_count received_count max_queue_size
+	told label type_name state sent_count received_count channel_type |
+		grep -v '^programs/.*channel active 1 0 unbounded$' | diff - /dev/fd/3 3<<-'END'
+		jobs pipe active 1 0 bounded[65536]
+		ring channel closed 442 442 bounded[8]
+		END
+}
+
+@test "channels: the text of messages, cut, and only if it is asked for" {
+	said queue header
+	! grep -q 1234 "$T/report"
+	HOTPATH_LOG_PAYLOAD=1 HOTPATH_MAX_LOG_LEN=4 said queue header
+	grep -q '"message": *"1234\.\.\."' "$T/report"
+}
+
+@test "channels: nobody asks for them, nothing is recorded" {
+	HOTPATH_REPORT=threads LD_PRELOAD=$HP_LIB HOTPATH_SEGMENT_PATH=$T/segment "$T/pipe" count >"$T/out"
+	HOTPATH_REPORT=channels "$HP_BUILD/hotpath" report "$T/segment" >"$T/report"
+	grep -q '"message": *"nothing was sent' "$T/report"
 }
