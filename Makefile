@@ -30,6 +30,8 @@ Q := $(if $(filter-out 0,$(V)),,@)
 objects = $(patsubst %.c,$(B)/$(1)/%.o,$(foreach d,$(2),$(sort $(wildcard $(d)/*.c))))
 LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
+SAMPLY_O := $(call objects,obj,sampler/samply segment unwind) \
+	$(addprefix $(B)/obj/sampler/,proc.o sample_space.o sample_tree.o)
 SAMPLER_O := $(call objects,obj,sampler segment unwind)
 REPORT_O := $(call objects,obj,report segment)
 LIVE_O := $(filter-out %/report/main.o,$(call objects,obj,live report segment))
@@ -37,7 +39,7 @@ PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live sampler 
 GUEST_O := $(call objects,san,preload)
 UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
-PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-live hotpath hotpath-run)
+PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath hotpath-run)
 
 .PHONY: all demo test test-all check bench fuzz examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
@@ -55,6 +57,9 @@ $(B)/truth/%.o: %.c
 $(B)/hotpath-sampler: $(SAMPLER_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^
+$(B)/hotpath-samply: $(SAMPLY_O)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcjson -lz
 $(B)/hotpath: $(REPORT_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)

@@ -77,6 +77,7 @@ extern const struct hp_check_group hp_check_parts;	/* hotpath itself */
 extern const struct hp_check_group hp_check_room;	/* memory and limits */
 extern const struct hp_check_group hp_check_kernel;	/* kernel, clock, container */
 extern const struct hp_check_group hp_check_tools;	/* what others bring */
+extern const struct hp_check_group hp_check_samples;	/* timers and samply */
 extern const struct hp_check_group hp_check_program;	/* of patient->name */
 
 /* The first line of a small file in fresh memory, or NULL. */

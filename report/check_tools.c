@@ -230,23 +230,6 @@ static size_t look_memlock(struct hp_patient *patient, struct hp_finding *findin
 	return error ? MEMLOCK_SMALL : MEMLOCK_FINE;
 }
 
-enum { SAMPLY_FINE, SAMPLY_LOST };
-
-static size_t look_samply(struct hp_patient *patient, struct hp_finding *finding)
-{
-	static char name[] = "samply", version[] = "--version";
-	char *argv[] = { name, version, NULL };
-	struct hp_capture capture;
-
-	(void)patient;
-	hp_capture_init(&capture, argv, NULL);
-	bool is_there = capture.status == 0;
-	finding->found = is_there ? hp_xprintf("%.*s", (int)strcspn(capture.out, "\n"), capture.out)
-				  : hp_xstrdup("samply is not in PATH");
-	hp_capture_release(&capture);
-	return is_there ? SAMPLY_FINE : SAMPLY_LOST;
-}
-
 #define WITHOUT "functions, call tree, threads: they do not need it"
 
 static const struct hp_check checks[] = {
@@ -279,7 +262,7 @@ static const struct hp_check checks[] = {
 			    "sysctl kernel.perf_event_paranoid=1" },
 	    [PERF_NONE] = { HP_LEVEL_LIMITED, WITHOUT, "samples of the CPU",
 			    "sysctl kernel.perf_event_paranoid=1; in a container also docker run "
-			    "--cap-add PERFMON" } } },
+			    "--cap-add PERFMON; without any of it HOTPATH_CPU=timer" } } },
 	{ "kptr",
 	  look_kptr,
 	  { [KALLSYMS_SEEN] = { HP_LEVEL_OK, "names of the kernel's functions in samples", NULL,
@@ -304,12 +287,6 @@ static const struct hp_check checks[] = {
 	  look_libunwind,
 	  { [LIBRARY_FINE] = { HP_LEVEL_OK, "nothing here needs it", NULL, NULL },
 	    [LIBRARY_LOST] = { HP_LEVEL_OK, "nothing here needs it", NULL, NULL } } },
-	{ "samply",
-	  look_samply,
-	  { [SAMPLY_FINE] = { HP_LEVEL_OK, "samply record, beside a profile", NULL, NULL },
-	    [SAMPLY_LOST] = { HP_LEVEL_OK, "our own samples: they do not need it", "samply record",
-			      "cargo install samply" } } },
 };
 
-const struct hp_check_group hp_check_tools = { "names, kept runs, samples, other tools", checks,
-					       COUNT(checks) };
+const struct hp_check_group hp_check_tools = { "names, kept runs, samples", checks, COUNT(checks) };

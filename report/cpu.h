@@ -71,6 +71,8 @@ bool hp_cpu_has_data(const struct hp_report *report);
 const char *hp_cpu_describe(const struct hp_report *report);
 const char *hp_cpu_note(struct hp_report *report);
 const char *hp_cpu_empty(struct hp_report *report);
+/* Path of this run's profile, ours or samply's; NULL = there is none. */
+const char *hp_cpu_profile(const struct hp_report *report);
 const char *hp_cpu_after(struct hp_report *report);
 bool hp_cpu_is_failed(const struct hp_report *report);
 

@@ -29,6 +29,17 @@ static void stack_add(struct hp_model_sampling *sampling, size_t *room,
 	};
 }
 
+static void texts_read(struct hp_model_sampling *sampling, struct hp_reader *reader)
+{
+	struct hp_ticking ticking;
+
+	memcpy(&ticking, (const char *)reader->segment.header + HP_TICKING_AT, sizeof(ticking));
+	if (ticking.profile)
+		sampling->profile = hp_reader_text(reader, ticking.profile);
+	if (ticking.trouble)
+		sampling->trouble = hp_reader_text(reader, ticking.trouble);
+}
+
 void hp_model_sampling_init(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			    uint64_t offset, const struct hp_map *objects)
 {
@@ -40,6 +51,7 @@ void hp_model_sampling_init(struct hp_model_sampling *sampling, struct hp_reader
 	if (!hp_reader_step(reader, offset, &sampling->record, sizeof(sampling->record)))
 		return;
 	sampling->is_there = true;
+	texts_read(sampling, reader);
 	for (uint64_t at = sampling->record.nodes;
 	     hp_reader_step(reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
 		uint64_t place = at + sizeof(chunk);
@@ -56,5 +68,7 @@ void hp_model_sampling_init(struct hp_model_sampling *sampling, struct hp_reader
 void hp_model_sampling_release(struct hp_model_sampling *sampling)
 {
 	free(sampling->stacks);
+	free(sampling->profile);
+	free(sampling->trouble);
 	memset(sampling, 0, sizeof(*sampling));
 }

@@ -28,6 +28,8 @@ struct hp_model_sampling {
 	struct hp_sampling record;
 	struct hp_model_stack *stacks;	/* [0] = root */
 	size_t stack_count;
+	char *profile;	/* path of samply's; NULL = it took none */
+	char *trouble;	/* why there are no samples of samply */
 };
 
 /* `objects` leads from offsets to places + 1. */

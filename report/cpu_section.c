@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/cpu.h"
 #include "report/format.h"
@@ -49,8 +50,12 @@ const char *hp_cpu_note(struct hp_report *report)
 	free(report->text);
 	report->text = hp_xprintf("%s total samples%s%s%s%s%s",
 				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
-				  record->has_kernel ? "" : ", user code only",
-				  record->source == HP_SAMPLING_TIMER ? ", by timers" : "",
+				  record->has_kernel || record->source == HP_SAMPLING_SAMPLY
+					  ? ""
+					  : ", user code only",
+				  record->source == HP_SAMPLING_TIMER	 ? ", by timers"
+				  : record->source == HP_SAMPLING_SAMPLY ? ", by samply"
+									 : "",
 				  record->lost ? ", " : "",
 				  record->lost ? hp_format_count(&lost, record->lost) : "",
 				  record->lost ? " lost" : "");
@@ -107,6 +112,11 @@ static char *reason_text(const struct hp_report *report)
 	case HP_SAMPLING_NO_TIMER:
 		return hp_xstrdup("HOTPATH_CPU=timer: no program that the library was loaded into "
 				  "made timers; hotpath doctor PROGRAM says why it was not");
+	case HP_SAMPLING_SAMPLY_FAILED:
+		return hp_xprintf("HOTPATH_CPU=samply: %s",
+				  report->model.sampling.trouble
+					  ? report->model.sampling.trouble
+					  : "there is no room to say what went wrong");
 	default:
 		break;
 	}
@@ -126,13 +136,24 @@ const char *hp_cpu_empty(struct hp_report *report)
 	return text;
 }
 
+const char *hp_cpu_profile(const struct hp_report *report)
+{
+	const char *theirs = report->model.sampling.profile;
+
+	if (report->profile_path)
+		return report->profile_path;
+	return theirs && access(theirs, R_OK) == 0 ? theirs : NULL;
+}
+
 /* What opens the profile of this run. */
 const char *hp_cpu_after(struct hp_report *report)
 {
-	if (!report->profile_path)
+	const char *profile = hp_cpu_profile(report);
+
+	if (!profile || report->settings->disable_samply_load)
 		return NULL;
 	free(report->text);
-	report->text = hp_xprintf("samply load %s", report->profile_path);
+	report->text = hp_xprintf("samply load %s", profile);
 	return report->text;
 }
 

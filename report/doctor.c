@@ -37,10 +37,7 @@ struct doctor {
 };
 
 static const struct hp_check_group *const machine_groups[] = {
-	&hp_check_parts,
-	&hp_check_room,
-	&hp_check_kernel,
-	&hp_check_tools,
+	&hp_check_parts, &hp_check_room, &hp_check_kernel, &hp_check_tools, &hp_check_samples,
 };
 static const struct hp_check_group *const program_groups[] = { &hp_check_program };
 

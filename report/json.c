@@ -240,7 +240,7 @@ static void cpu_head(struct hp_report *report, cJSON *list)
 
 static const char *source_name(uint32_t source)
 {
-	static const char *const names[] = { "none", "cycles", "cpu-clock", "timer" };
+	static const char *const names[] = { "none", "cycles", "cpu-clock", "timer", "samply" };
 
 	return source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
 }
@@ -257,8 +257,8 @@ static void cpu_middle(struct hp_report *report, cJSON *list)
 	add_whole(list, "lost_count", record->lost);
 	add_whole(list, "complete_count", record->complete);
 	add_whole(list, "folded_count", record->folded);
-	if (report->profile_path)
-		cJSON_AddStringToObject(list, "profile_path", report->profile_path);
+	if (hp_cpu_profile(report))
+		cJSON_AddStringToObject(list, "profile_path", hp_cpu_profile(report));
 }
 
 /* --- threads --- */

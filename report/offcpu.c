@@ -183,8 +183,9 @@ const char *hp_offcpu_empty(struct hp_report *report)
 {
 	if (!report->model.sampling.is_there || report->model.sampling.record.fault)
 		return hp_cpu_empty(report);
-	if (report->model.sampling.record.source == HP_SAMPLING_TIMER)
-		return "not known: timers in the program see its work only; HOTPATH_CPU=perf tells "
+	if (report->model.sampling.record.source == HP_SAMPLING_TIMER ||
+	    report->model.sampling.record.source == HP_SAMPLING_SAMPLY)
+		return "not known: timers and samply see work only; HOTPATH_CPU=perf tells "
 		       "waits too, where the kernel permits it";
 	return "no thread waited";
 }

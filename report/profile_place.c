@@ -38,7 +38,8 @@ static bool is_wanted(const struct hp_report *report)
 	const char *report_list = settings->report ? settings->report : "";
 	const char *at = strstr(report_list, "functions-cpu");
 
-	if (!report->model.sampling.record.samples)
+	/* samply has written one already. */
+	if (!report->model.sampling.record.samples || report->model.sampling.profile)
 		return false;
 	if (settings->profile_dir)
 		return *settings->profile_dir && strcmp(settings->profile_dir, "off") != 0;

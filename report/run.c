@@ -325,7 +325,8 @@ static void pass_on(pid_t pid, const siginfo_t *info)
 }
 
 /* Waits for the program's end.  Returns its wait status. */
-static int wait_for_program(pid_t pid, const sigset_t *held, struct rusage *usage)
+static int wait_for_program(pid_t pid, const sigset_t *held, struct rusage *usage,
+			    bool is_stopped_by_us)
 {
 	siginfo_t info;
 	int status;
@@ -335,6 +336,9 @@ static int wait_for_program(pid_t pid, const sigset_t *held, struct rusage *usag
 
 		if (got == pid && !WIFSTOPPED(status))
 			return status;
+		/* samply holds the program while it attaches, and lets it go on itself. */
+		if (got == pid && is_stopped_by_us && WSTOPSIG(status) == SIGSTOP)
+			continue;
 		if (got == pid)
 			stop_too(pid);
 		else if (got < 0 && errno == ECHILD)
@@ -445,7 +449,7 @@ static int run_program(struct run *run)
 		give_up(run, error);
 		return EXIT_OURS;
 	}
-	int status = wait_for_program(run->pid, &held, &usage);
+	int status = wait_for_program(run->pid, &held, &usage, run->settings.cpu == HP_CPU_SAMPLY);
 	if (run->exec_error)
 		return give_up(run, run->exec_error);
 	if (run->has_session)

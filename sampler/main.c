@@ -41,6 +41,7 @@
 #include "sampler/member.h"
 #include "sampler/perf.h"
 #include "sampler/port.h"
+#include "sampler/samply.h"
 #include "sampler/tick.h"
 #include "sampler/watch.h"
 #include "segment/clock.h"
@@ -74,6 +75,7 @@ struct sampler {
 	struct hp_watcher watcher;
 	struct hp_perf perf;
 	struct hp_ticks ticks;
+	struct hp_samply samply;
 	struct hp_end end;
 	struct hp_deadline deadline;
 	struct hp_server server;
@@ -266,6 +268,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	hp_watcher_look(&sampler->watcher);
 	hp_perf_finish(&sampler->perf);
 	hp_ticks_finish(&sampler->ticks);
+	hp_samply_finish(&sampler->samply);
 	hp_clock_note(header);
 	sampler->reported_ticks = header->last.ticks;
 	/* Under a runner the root waits for no more than this. */
@@ -372,6 +375,9 @@ static void look(struct sampler *sampler)
 static uint64_t sample_delay(const struct hp_settings *settings)
 {
 	const char *report = settings->report ? settings->report : "";
+	/* The program that is to run is there by then, not only whoever becomes it. */
+	if (settings->cpu == HP_CPU_SAMPLY)
+		return SAMPLE_DELAY_NS;
 	bool is_asked = settings->cpu == HP_CPU_PERF || strstr(report, "functions-cpu") ||
 			strstr(report, "offcpu") || is_named(report, "bound");
 
@@ -383,6 +389,11 @@ static void sample_if_due(struct sampler *sampler, uint64_t now)
 	if (!sampler->sample_ns || now < sampler->sample_ns || sampler->root != ROOT_RUNS)
 		return;
 	sampler->sample_ns = 0;
+	if (sampler->settings.cpu == HP_CPU_SAMPLY && sampler->perf.record) {
+		hp_samply_start(&sampler->samply, &sampler->segment, sampler->perf.record,
+				sampler->members.root_pid);
+		return;
+	}
 	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
 }
 

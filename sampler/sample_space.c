@@ -135,6 +135,19 @@ uint32_t hp_spaces_kernel(struct hp_spaces *spaces)
 	return spaces->kernel;
 }
 
+uint32_t hp_spaces_object(struct hp_spaces *spaces, const char *path, const uint8_t *build_id,
+			  size_t size)
+{
+	uint32_t kind = strcmp(path, "[vdso]") == 0 ? HP_OBJECT_VDSO : HP_OBJECT_ELF;
+	struct identity id = { .build_id_size = 0 };
+
+	if (size <= sizeof(id.build_id)) {
+		id.build_id_size = (uint32_t)size;
+		memcpy(id.build_id, build_id, size);
+	}
+	return object_of(spaces->segment, kind, path, &id);
+}
+
 /* ---- files ---- */
 
 static void note_build_id(const uint8_t *notes, size_t size, struct identity *id)

@@ -89,6 +89,10 @@ const struct hp_map_entry *hp_space_find(struct hp_spaces *spaces, struct hp_spa
 /* The place of an address, with `entry` as found. */
 struct hp_place hp_space_place(const struct hp_map_entry *entry, uint64_t address);
 
+/* The object of a file that is known by its path and build-id (size 0 = none). */
+uint32_t hp_spaces_object(struct hp_spaces *spaces, const char *path, const uint8_t *build_id,
+			  size_t size);
+
 /* The object of the kernel's code. */
 uint32_t hp_spaces_kernel(struct hp_spaces *spaces);
 

@@ -1058,7 +1058,9 @@ struct hp_ticking {
 	_Atomic uint32_t is_on;	/* the root: 1 = threads of the session have timers */
 	uint32_t interval_ns;	/* the root, before that: user time between two samples */
 	_Atomic uint64_t refused;	/* any thread: threads that got no timer or no ticker */
-	uint64_t reserved[5];
+	uint64_t profile;	/* sampler: offset of a hp_text, the path of samply's profile; 0 = none */
+	uint64_t trouble;	/* sampler: the same, why samply gave no samples */
+	uint64_t reserved[3];
 };
 
 /*

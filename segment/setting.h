@@ -72,6 +72,7 @@ struct hp_settings {
 	uint32_t disable_hints;
 	uint32_t cpu;	/* enum hp_cpu_source */
 	uint32_t cpu_is_inclusive;
+	uint32_t disable_samply_load;
 	uint32_t unwind;	/* enum hp_unwind */
 	uint32_t alloc_metric;	/* enum hp_alloc_metric */
 	uint32_t alloc_cumulative;
@@ -116,6 +117,8 @@ struct hp_settings {
 	const char *library;	/* for the table only: who needs them asks the environment, */
 	const char *helpers;	/* since they are needed before there are settings */
 	const char *alloc_wrappers;
+	const char *samply;	/* the same */
+	const char *samply_wrapper;
 	struct hp_percentiles percentiles;
 	uint64_t given;	/* which of the table were set by environment or flag, a bit each */
 };

@@ -255,12 +255,28 @@ root()
 	HOME='' XDG_STATE_HOME='' doctor limited state "$HP" doctor --json
 }
 
-@test "doctor: samply and a server of debug files" {
+@test "doctor: samply, what it refuses and what is missing of it" {
 	mkdir -p "$T/bin"
 	printf '#!/bin/sh\necho samply 9.9\n' >"$T/bin/samply"
 	chmod 755 "$T/bin/samply"
 	PATH=$T/bin:$PATH doctor ok samply "$HP" doctor --json
-	[ "$is_found" = "samply 9.9" ]
+	[[ "$is_found" == "samply 9.9"* ]]
+	PATH=/usr/bin:/bin HOME=/nowhere doctor ok samply "$HP" doctor --json
+	[[ "$is_remedy" == "cargo install --locked samply"* ]]
+	HOTPATH_SAMPLY_BIN=$T/bin/samply HOTPATH_SAMPLY_WRAPPER_BIN=/nowhere doctor ok samply "$HP" doctor --json
+	[[ "$is_remedy" == *HOTPATH_SAMPLY_WRAPPER_BIN=* ]]
+}
+
+@test "doctor: timers, for samples where the kernel's counters are refused" {
+	doctor ok timers "$HP" doctor --json
+	[[ "$is_works" == HOTPATH_CPU=timer* ]]
+	number=$(printf '#include <sys/syscall.h>\nSYS_timer_create\n' | gcc -E -P - | tail -n 1)
+	gcc -O2 -o "$T/refuse" "$ROOT/test/behave/programs/refuse.c"
+	doctor ok timers "$T/refuse" "$number" "$HP" doctor --json
+	[ "$is_missing" = HOTPATH_CPU=timer ]
+}
+
+@test "doctor: a server of debug files" {
 	DEBUGINFOD_URLS=http://127.0.0.1:1 doctor ok debug-files "$HP" doctor --json
 	[ -n "$is_missing" ]
 }

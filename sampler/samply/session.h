@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - a session of samply: a folder through which those who start, stop
+ * and read it talk.
+ *
+ *   hp.json.gz       samply's profile, when it has ended
+ *   samply.log       what samply said
+ *   stop-profiling   made by who wants the profile: samply is to end
+ *   done             made by the worker: there will be no more.  Empty = the
+ *                    profile is there, else why there is none
+ *
+ * Files, mode and deadlines are those of the crate hotpath, whose programs may
+ * use this wrapper as their own (HOTPATH_SAMPLY_WRAPPER_BIN).
+ */
+#ifndef HP_SAMPLER_SAMPLY_SESSION_H
+#define HP_SAMPLER_SAMPLY_SESSION_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HP_SAMPLY_PROFILE "hp.json.gz"
+#define HP_SAMPLY_LOG "samply.log"
+#define HP_SAMPLY_STOP "stop-profiling"
+#define HP_SAMPLY_DONE "done"
+#define HP_SAMPLY_TEXT 1024	/* of an error */
+
+/* The path of a file of the session; false = it is too long. */
+bool hp_samply_path(char path[PATH_MAX], const char *folder, const char *name);
+
+/* `done`, complete or not at all.  Returns 0 or -errno. */
+int hp_samply_done(const char *folder, const char *text);
+
+/* Runs samply on a process until it is to stop; writes `done`.  Returns an exit status. */
+int hp_samply_work(const char *pid, const char *folder);
+
+/*
+ * Asks the worker to stop and waits for it.  True = there is a profile; else
+ * `error` says why not.
+ */
+bool hp_samply_stop(const char *folder, char error[HP_SAMPLY_TEXT]);
+
+#endif
