@@ -25,6 +25,13 @@
 #include "preload/shadow.h"
 #include "preload/tally.h"
 
+/* Functions that are tail-called; without optimisation they would not be. */
+#ifdef __OPTIMIZE__
+#define HP_TAIL __attribute__((noinline))
+#else
+#define HP_TAIL inline __attribute__((always_inline))
+#endif
+
 #define HP_PROVE_EVERY 1024	/* allocations of a site; a power of two */
 
 /* Not in all headers. */
@@ -106,21 +113,15 @@ static HP_COLD struct hp_shadow_word word_large(const struct hp_heap_local *me,
 	};
 }
 
-/* `block` is new. */
-static inline __attribute__((always_inline)) void note_new(struct hp_heap_local *me,
-							   struct hp_site *site, void *block,
-							   uint64_t size)
+/* `block` is new, and `place` is of its word. */
+static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *me,
+							  struct hp_shadow_word *place,
+							  struct hp_site *site, void *block,
+							  uint64_t size)
 {
-	struct hp_shadow_word *place = hp_shadow_at(block);
 	uint64_t offset = (uint64_t)((char *)site - me->base);
 	struct hp_heap *heap = me->heap;
 
-	if (HP_UNLIKELY(me->calls != NULL))
-		hp_tally_add(me, size);
-	if (HP_UNLIKELY(!place)) {
-		note_wordless(me, site, size);
-		return;
-	}
 	if (me->last != HP_NO_BLOCK)
 		settle(me, heap);
 	heap->pending = offset;
@@ -131,6 +132,33 @@ static inline __attribute__((always_inline)) void note_new(struct hp_heap_local 
 	else
 		word_store(place,
 			   (struct hp_shadow_word){ (uint32_t)(offset / HP_LINE), (uint32_t)size });
+}
+
+/* In memory that was never used before. */
+static HP_COLD void note_new_leaf(struct hp_heap_local *me, struct hp_site *site, void *block,
+				  uint64_t size)
+{
+	struct hp_shadow_word *place = hp_shadow_at(block);
+
+	if (place)
+		note_at(me, place, site, block, size);
+	else
+		note_wordless(me, site, size);
+}
+
+/* `block` is new. */
+static inline __attribute__((always_inline)) void note_new(struct hp_heap_local *me,
+							   struct hp_site *site, void *block,
+							   uint64_t size)
+{
+	struct hp_shadow_word *place = hp_shadow_find(block);
+
+	if (HP_UNLIKELY(me->calls != NULL))
+		hp_tally_add(me, size);
+	if (HP_LIKELY(place != NULL))
+		note_at(me, place, site, block, size);
+	else
+		note_new_leaf(me, site, block, size);
 }
 
 static inline uint64_t word_size(struct hp_shadow_word word, const void *block)
@@ -332,18 +360,36 @@ static __attribute__((noinline)) void *malloc_slow(size_t size, uintptr_t pc, ui
 	return block;
 }
 
+/* As a tail call it has the stack of malloc, so this frame is as good. */
+static HP_TAIL void *malloc_open(struct hp_heap_local *me, size_t size)
+{
+	void *block = hp_allocator.malloc(size);
+
+	if (HP_LIKELY(block != NULL)) {
+		struct hp_path_frame frame = HP_PATH_FRAME;
+
+		note_new(me, hp_path_site(me, frame), block, size);
+	}
+	return block;
+}
+
+static HP_TAIL void *malloc_shut(size_t size)
+{
+	struct hp_path_frame frame = HP_PATH_FRAME;
+
+	return malloc_slow(size, frame.pc, frame.sp, frame.fp);
+}
+
+/* No register is saved before it is known what is to be done. */
 HP_EXPORT void *malloc(size_t size)
 {
 	struct hp_heap_local *me = hp_heap;
-	struct hp_path_frame frame = HP_PATH_FRAME;
-	void *block;
 
-	if (HP_UNLIKELY(!me->gate))
-		return malloc_slow(size, frame.pc, frame.sp, frame.fp);
-	block = hp_allocator.malloc(size);
-	if (HP_LIKELY(block != NULL))
-		note_new(me, hp_path_site(me, frame), block, size);
-	return block;
+	if (HP_LIKELY(me->gate))
+		return malloc_open(me, size);
+	if (me->is_off)
+		return hp_allocator.malloc(size);
+	return malloc_shut(size);
 }
 
 HP_EXPORT void *calloc(size_t count, size_t each)
@@ -358,36 +404,98 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 }
 
 /* The gate is shut, or the block is none of ours. */
-static __attribute__((noinline)) void free_slow(void *block, uintptr_t sp)
+static __attribute__((noinline)) void free_slow(void *block)
 {
 	if (hp_heap_is_off())
 		;
 	else if (!hp_heap->gate)
-		note_free_slow(block, sp);
+		note_free_slow(block, (uintptr_t)__builtin_frame_address(0));
 	else
 		note_strange(hp_heap, block);
 	if (!hp_allocator_is_pool(block) && !IS_EARLY(free))
 		hp_allocator.free(block);
 }
 
+/* What is rare: a peak, a block of another thread or of 4 GiB. */
+static HP_COLD void free_rare(void *block)
+{
+	note_free_any(hp_heap, block);
+	hp_allocator.free(block);
+}
+
+/* The pending block, as note_temporary.  False = nothing was done: it is a rare case. */
+static inline __attribute__((always_inline)) bool is_temporary(struct hp_heap_local *me,
+							       const void *block)
+{
+	struct hp_heap *heap = me->heap;
+	struct hp_site *site = hp_heap_site(me, heap->pending);
+	uint64_t size = heap->pending_bytes;
+
+	if (HP_UNLIKELY(heap->live + (int64_t)size > me->trigger || size >= HP_SHADOW_LARGE))
+		return false;
+	me->last = HP_NO_BLOCK;
+	heap->pending_bytes = 0;
+	heap->pending = 0;
+	heap->temporary_bytes += size;
+	site->temporary_bytes += size;
+	/* It has a word, else it would not be pending. */
+	word_store(hp_shadow_known(block), (struct hp_shadow_word){ 0, 0 });
+	if (HP_UNLIKELY((++site->temporary & (HP_PROVE_EVERY - 1)) == 0))
+		me->gate = 0;
+	return true;
+}
+
+/* Any other block of this thread's, as note_free.  False = as above. */
+static inline __attribute__((always_inline)) bool is_usual(struct hp_heap_local *me,
+							   struct hp_shadow_word *place,
+							   struct hp_shadow_word word)
+{
+	struct hp_site *site = hp_heap_site(me, (uint64_t)word.site * HP_LINE);
+	struct hp_heap *heap = me->heap;
+
+	if (HP_UNLIKELY(heap->live + (int64_t)heap->pending_bytes > me->trigger ||
+			word.size == HP_SHADOW_LARGE || site->heap != me->id ||
+			atomic_load_explicit(&site->epoch, memory_order_relaxed) !=
+				atomic_load_explicit(me->epoch, memory_order_relaxed)))
+		return false;
+	word_store(place, (struct hp_shadow_word){ 0, 0 });
+	heap->live -= word.size;
+	site->frees++;
+	site->freed += word.size;
+	return true;
+}
+
+/* No call but the last: so no register is saved. */
 HP_EXPORT void free(void *block)
 {
 	struct hp_heap_local *me = hp_heap;
+	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
 
 	if (HP_UNLIKELY(!me->gate)) {
-		free_slow(block, (uintptr_t)__builtin_frame_address(0));
+		if (me->is_off && !hp_allocator_is_pool(block))
+			hp_allocator.free(block);
+		else
+			free_slow(block);
 		return;
 	}
 	if (block == me->last) {
-		note_temporary(me, block);
-	} else {
-		word = word_take(block);
-		if (HP_UNLIKELY(word.site == 0)) {
-			free_slow(block, (uintptr_t)__builtin_frame_address(0));
+		if (HP_UNLIKELY(!is_temporary(me, block))) {
+			free_rare(block);
 			return;
 		}
-		note_free(me, word, block);
+	} else {
+		place = hp_shadow_find(block);
+		word = HP_LIKELY(place != NULL) ? word_load(place)
+						: (struct hp_shadow_word){ 0, 0 };
+		if (HP_UNLIKELY(word.site == 0)) {
+			free_slow(block);
+			return;
+		}
+		if (HP_UNLIKELY(!is_usual(me, place, word))) {
+			free_rare(block);
+			return;
+		}
 	}
 	hp_allocator.free(block);
 }

@@ -11,7 +11,6 @@
 #include "preload/heap.h"
 #include "segment/layout.h"
 
-#define HP_POOL 65536	/* bytes */
 #define HP_POOL_HEAD 16	/* before each block: its size */
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
@@ -19,7 +18,7 @@ extern void *malloc(size_t size);
 
 struct hp_allocator hp_allocator;
 static _Atomic uint32_t state;	/* 0 = not looked for, 1 = being looked for, 2 = found */
-static char pool[HP_POOL] __attribute__((aligned(64)));
+char hp_allocator_memory[HP_ALLOCATOR_POOL] __attribute__((aligned(64)));
 static _Atomic size_t pool_used;
 
 /* A variable between: as a sibling call dlsym would take the loader for its caller. */
@@ -92,22 +91,17 @@ void *hp_allocator_pool(size_t size, size_t align)
 	uintptr_t block;
 	size_t at;
 
-	if (size > HP_POOL || align > HP_POOL / 2)
+	if (size > HP_ALLOCATOR_POOL || align > HP_ALLOCATOR_POOL / 2)
 		return NULL;
 	room = (room + 15) & ~(size_t)15;
 	at = atomic_fetch_add_explicit(&pool_used, room, memory_order_relaxed);
-	if (at > HP_POOL || room > HP_POOL - at)
+	if (at > HP_ALLOCATOR_POOL || room > HP_ALLOCATOR_POOL - at)
 		return NULL;
-	block = (uintptr_t)pool + at + HP_POOL_HEAD;
+	block = (uintptr_t)hp_allocator_memory + at + HP_POOL_HEAD;
 	align = align < 16 ? 16 : align;
 	block = (block + align - 1) & ~(uintptr_t)(align - 1);
 	memcpy((void *)(block - sizeof(size)), &size, sizeof(size));
 	return (void *)block;
-}
-
-bool hp_allocator_is_pool(const void *block)
-{
-	return (uintptr_t)block - (uintptr_t)pool < HP_POOL;
 }
 
 size_t hp_allocator_pool_size(const void *block)

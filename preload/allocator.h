@@ -55,7 +55,14 @@ uint32_t hp_allocator_kind(void);
 
 /* A zeroed block of the pool, at a multiple of `align`; NULL = it is used up. */
 void *hp_allocator_pool(size_t size, size_t align);
-bool hp_allocator_is_pool(const void *block);
+#define HP_ALLOCATOR_POOL 65536	/* bytes */
+extern char hp_allocator_memory[] __attribute__((visibility("hidden")));
+
+static inline bool hp_allocator_is_pool(const void *block)
+{
+	return (uintptr_t)block - (uintptr_t)hp_allocator_memory < HP_ALLOCATOR_POOL;
+}
+
 size_t hp_allocator_pool_size(const void *block);
 
 #endif

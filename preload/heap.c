@@ -389,6 +389,8 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 		return NULL;
 	}
 	if (!me) {
+		if (!hp_heap_is_wanted && hp_allocator_resolve())
+			hp_heap_closed.is_off = 1;
 		hp_heap = &hp_heap_closed;
 		errno = saved;
 		return NULL;

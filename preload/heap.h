@@ -53,6 +53,7 @@ struct hp_heap_local {
 	uint32_t id;	/* offset / HP_LINE of heap */
 	uint32_t state;	/* enum hp_thread_state */
 	_Atomic uint32_t is_stale;	/* a dlclose: the caches are to be emptied first */
+	uint32_t is_off;	/* nobody asked for allocations, and the allocator is known */
 	uint32_t proof;	/* the next answer of the cache is to be walked again */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uintptr_t shut_at;	/* stack pointer when the gate was shut */

@@ -200,7 +200,8 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 {
 	const struct hp_walker *walker = &me->walker;
 	const struct hp_walk_frame *top = &walker->trail[walker->count - 1];
-	uint64_t size = sizeof(struct hp_path_entry) + top->slots * sizeof(struct hp_walk_slot);
+	uint64_t size =
+		sizeof(struct hp_path_entry) + (top->slots + 1) * sizeof(struct hp_walk_slot);
 	struct hp_path_entry *entry;
 	struct hp_walk_slot *slot;
 	uint32_t *set;
@@ -224,6 +225,7 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 	slot = entry->slots;
 	for (uint32_t i = top->slots; i-- > 0;)
 		*slot++ = walker->slots[i];
+	*slot = (struct hp_walk_slot){ (uintptr_t)&entry->pc, ~entry->pc };
 	set_put_first(set, (uint32_t)((char *)entry - me->entries), HP_PATH_WAYS - 1);
 }
 

@@ -24,7 +24,7 @@ struct hp_path_entry {
 	uint32_t size;	/* of all of it; 0 = the ring's end */
 	uint32_t set;	/* place in the index */
 	uint64_t reserved;
-	struct hp_walk_slot slots[];
+	struct hp_walk_slot slots[];	/* and one that never fits */
 };
 
 /* What a stand-in knows of its caller. */
@@ -66,6 +66,11 @@ struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t s
 /* Walks again what the cache answers, and compares. */
 struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame);
 
+static inline bool hp_path_slot_fits(const struct hp_walk_slot *slot)
+{
+	return *(const uintptr_t *)slot->place == slot->word;
+}
+
 static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc, uintptr_t sp,
 				uintptr_t fp)
 {
@@ -73,10 +78,17 @@ static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc,
 
 	if (HP_UNLIKELY((entry->pc ^ pc) | (entry->sp ^ sp) | ((entry->fp ^ fp) & entry->fp_mask)))
 		return false;
-	for (; HP_LIKELY(slot < end); slot++)
-		if (HP_UNLIKELY(*(const uintptr_t *)slot->place != slot->word))
-			return false;
-	return true;
+	/* The slot at the end does not fit, so each is one comparison. */
+	for (;; slot += 4) {
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot)))
+			return slot == end;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 1)))
+			return slot + 1 == end;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 2)))
+			return slot + 2 == end;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 3)))
+			return slot + 3 == end;
+	}
 }
 
 static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc, uintptr_t sp)

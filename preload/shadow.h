@@ -64,6 +64,14 @@ static inline struct hp_shadow_word *hp_shadow_at(const void *block)
 	return hp_shadow_in(leaf, address);
 }
 
+/* The word of a block that has one. */
+static inline struct hp_shadow_word *hp_shadow_known(const void *block)
+{
+	uintptr_t address = (uintptr_t)block;
+
+	return hp_shadow_in(hp_shadow_leaves[address >> HP_SHADOW_LEAF], address);
+}
+
 /* The word of the block, if it may have one; else NULL. */
 static inline struct hp_shadow_word *hp_shadow_find(const void *block)
 {
