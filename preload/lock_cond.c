@@ -63,6 +63,42 @@ static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t 
 
 #define NEVER (-1)	/* no such result */
 
+/* Defines `here`_wait and the others of one version; `real` begins the names of the calls. */
+#define FUNCTIONS(here, real) \
+	HP_EXPORT int here##_wait(pthread_cond_t *cond, pthread_mutex_t *mutex); \
+	HP_EXPORT int here##_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) \
+	{ \
+		WAIT(cond, mutex, hp_real()->real##_wait(cond, mutex), NEVER); \
+	} \
+	HP_EXPORT int here##_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, \
+				       const struct timespec *until); \
+	HP_EXPORT int here##_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, \
+				       const struct timespec *until) \
+	{ \
+		WAIT(cond, mutex, hp_real()->real##_timedwait(cond, mutex, until), ETIMEDOUT); \
+	} \
+	HP_EXPORT int here##_signal_one(pthread_cond_t *cond); \
+	HP_EXPORT int here##_signal_one(pthread_cond_t *cond) \
+	{ \
+		SIGNAL(cond, hp_real()->real##_signal(cond)); \
+	} \
+	HP_EXPORT int here##_signal_all(pthread_cond_t *cond); \
+	HP_EXPORT int here##_signal_all(pthread_cond_t *cond) \
+	{ \
+		SIGNAL(cond, hp_real()->real##_broadcast(cond)); \
+	} \
+	HP_EXPORT int here##_init(pthread_cond_t *cond, const pthread_condattr_t *attributes); \
+	HP_EXPORT int here##_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) \
+	{ \
+		MAKE(cond, hp_real()->real##_init(cond, attributes)); \
+	} \
+	HP_EXPORT int here##_destroy(pthread_cond_t *cond); \
+	HP_EXPORT int here##_destroy(pthread_cond_t *cond) \
+	{ \
+		hp_lock_gone((uintptr_t)cond); \
+		return hp_real()->real##_destroy(cond); \
+	}
+
 /* --- version 2.3.2, and the only one where there is no other --- */
 
 /* Defines the function `here`, which programs know by `name` in a version. */
@@ -73,49 +109,12 @@ static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t 
 #define NEW(here, name) extern __typeof__(here) name __attribute__((alias(#here)))
 #endif
 
-HP_EXPORT int hp_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-HP_EXPORT int hp_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
-{
-	WAIT(cond, mutex, hp_real()->pthread_cond_wait(cond, mutex), NEVER);
-}
+FUNCTIONS(hp_cond, pthread_cond)
 NEW(hp_cond_wait, pthread_cond_wait);
-
-HP_EXPORT int hp_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-				const struct timespec *until);
-HP_EXPORT int hp_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-				const struct timespec *until)
-{
-	WAIT(cond, mutex, hp_real()->pthread_cond_timedwait(cond, mutex, until), ETIMEDOUT);
-}
 NEW(hp_cond_timedwait, pthread_cond_timedwait);
-
-HP_EXPORT int hp_cond_signal_one(pthread_cond_t *cond);
-HP_EXPORT int hp_cond_signal_one(pthread_cond_t *cond)
-{
-	SIGNAL(cond, hp_real()->pthread_cond_signal(cond));
-}
 NEW(hp_cond_signal_one, pthread_cond_signal);
-
-HP_EXPORT int hp_cond_signal_all(pthread_cond_t *cond);
-HP_EXPORT int hp_cond_signal_all(pthread_cond_t *cond)
-{
-	SIGNAL(cond, hp_real()->pthread_cond_broadcast(cond));
-}
 NEW(hp_cond_signal_all, pthread_cond_broadcast);
-
-HP_EXPORT int hp_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes);
-HP_EXPORT int hp_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes)
-{
-	MAKE(cond, hp_real()->pthread_cond_init(cond, attributes));
-}
 NEW(hp_cond_init, pthread_cond_init);
-
-HP_EXPORT int hp_cond_destroy(pthread_cond_t *cond);
-HP_EXPORT int hp_cond_destroy(pthread_cond_t *cond)
-{
-	hp_lock_gone((uintptr_t)cond);
-	return hp_real()->pthread_cond_destroy(cond);
-}
 NEW(hp_cond_destroy, pthread_cond_destroy);
 
 /* Came with 2.30. */
@@ -128,49 +127,12 @@ HP_EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mute
 /* --- version 2.2.5 --- */
 
 #ifdef OLD
-HP_EXPORT int hp_old_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-HP_EXPORT int hp_old_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
-{
-	WAIT(cond, mutex, hp_real()->old_cond_wait(cond, mutex), NEVER);
-}
+FUNCTIONS(hp_old_cond, old_cond)
 OLD(hp_old_cond_wait, pthread_cond_wait);
-
-HP_EXPORT int hp_old_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-				    const struct timespec *until);
-HP_EXPORT int hp_old_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-				    const struct timespec *until)
-{
-	WAIT(cond, mutex, hp_real()->old_cond_timedwait(cond, mutex, until), ETIMEDOUT);
-}
 OLD(hp_old_cond_timedwait, pthread_cond_timedwait);
-
-HP_EXPORT int hp_old_cond_signal(pthread_cond_t *cond);
-HP_EXPORT int hp_old_cond_signal(pthread_cond_t *cond)
-{
-	SIGNAL(cond, hp_real()->old_cond_signal(cond));
-}
-OLD(hp_old_cond_signal, pthread_cond_signal);
-
-HP_EXPORT int hp_old_cond_broadcast(pthread_cond_t *cond);
-HP_EXPORT int hp_old_cond_broadcast(pthread_cond_t *cond)
-{
-	SIGNAL(cond, hp_real()->old_cond_broadcast(cond));
-}
-OLD(hp_old_cond_broadcast, pthread_cond_broadcast);
-
-HP_EXPORT int hp_old_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes);
-HP_EXPORT int hp_old_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes)
-{
-	MAKE(cond, hp_real()->old_cond_init(cond, attributes));
-}
+OLD(hp_old_cond_signal_one, pthread_cond_signal);
+OLD(hp_old_cond_signal_all, pthread_cond_broadcast);
 OLD(hp_old_cond_init, pthread_cond_init);
-
-HP_EXPORT int hp_old_cond_destroy(pthread_cond_t *cond);
-HP_EXPORT int hp_old_cond_destroy(pthread_cond_t *cond)
-{
-	hp_lock_gone((uintptr_t)cond);
-	return hp_real()->old_cond_destroy(cond);
-}
 OLD(hp_old_cond_destroy, pthread_cond_destroy);
 #endif
 

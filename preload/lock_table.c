@@ -353,10 +353,13 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 			 struct place *place, uintptr_t made)
 {
 	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
-	uintptr_t at = made ? made : call->caller;
+	uintptr_t allocated = made ? 0 : hp_lock_allocated_at(call->address, call->caller);
+	uintptr_t at = made ? made : allocated ? allocated : call->caller;
 	struct hp_lock wanted = { .kind = call->kind,
 				  .number = HP_LOCK_MORE,
-				  .is_made = made != 0,
+				  .is_made = made	 ? HP_LOCK_MADE
+					     : allocated ? HP_LOCK_ALLOCATED
+							 : 0,
 				  .label = label_of(table, place, call),
 				  .owner = hp_self->process->folded + 1 };
 	struct site *site;
@@ -371,7 +374,7 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 		wanted.number = HP_LOCK_LABEL;
 		return record_more(&wanted, site_of_label(table, wanted.label));
 	}
-	site = site_of(table, (uint64_t)at << 5 | call->kind << 1 | wanted.is_made);
+	site = site_of(table, (uint64_t)at << 5 | call->kind << 1 | (wanted.is_made != 0));
 	if (site && is_told_alone)
 		wanted.number = atomic_fetch_add_explicit(&site->count, 1, memory_order_relaxed);
 	if (wanted.number < HP_LOCKS_OF_SITE)

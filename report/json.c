@@ -357,7 +357,7 @@ static const struct extra extras[] = {
 	{ "rw_locks", hp_lock_head_add, NULL, hp_rwlock_entry_add, NULL, NULL },
 	{ "conds", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
 	{ "sems", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
-	{ "barriers", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
+	{ "barriers", hp_lock_head_add, NULL, hp_kind_entry_add, hp_barrier_entry_add, NULL },
 	{ "file_locks", hp_lock_head_add, NULL, hp_file_lock_entry_add, NULL, NULL },
 	{ "thread_states", hp_lock_head_add, NULL, NULL, hp_thread_state_entry_add, NULL },
 	{ "waits", hp_lock_head_add, NULL, NULL, hp_wait_entry_add, NULL },

@@ -28,6 +28,7 @@ struct build {
 	size_t wait_room;
 	size_t order_room;
 	size_t thread_room;
+	size_t party_room;
 	size_t birth_room;
 };
 
@@ -254,8 +255,23 @@ static void add_use(struct build *b, struct hp_lock_sum *sum, const struct hp_us
 	add_spread(b, &sum->holds, use->holds);
 }
 
-static void read_uses(struct build *b, uint64_t at)
+static void add_party(struct build *b, const struct hp_waiter *waiter, const struct hp_use *use,
+		      uint32_t lock)
 {
+	struct hp_locks *locks = b->locks;
+
+	if (locks->rows[lock].kind != HP_LOCK_BARRIER)
+		return;
+	locks->parties = hp_xgrow(locks->parties, locks->party_count, &b->party_room,
+				  sizeof(*locks->parties));
+	locks->parties[locks->party_count++] =
+		(struct hp_lock_party){ lock, waiter->pid, waiter->tid, use->count,
+					use->wait_ticks };
+}
+
+static void read_uses(struct build *b, const struct hp_waiter *waiter)
+{
+	uint64_t at = waiter->uses;
 	struct hp_use use;
 	bool is_new;
 
@@ -266,6 +282,7 @@ static void read_uses(struct build *b, uint64_t at)
 			continue;
 		*hp_map_at(&b->uses, at, &is_new) = *place | use.side << 30;
 		add_use(b, &b->locks->rows[*place - 1].sums[use.side], &use);
+		add_party(b, waiter, &use, *place - 1);
 	}
 }
 
@@ -482,7 +499,7 @@ static void read_waiters(struct build *b, uint64_t at, uint64_t modules)
 	for (; hp_reader_step(&b->model->reader, at, &waiter, sizeof(waiter)); at = waiter.next) {
 		size_t first = b->locks->contest_count;
 
-		read_uses(b, waiter.uses);
+		read_uses(b, &waiter);
 		read_contests(b, &waiter);
 		add_thread(b, &waiter, first);
 		read_orders(b, waiter.orders);
@@ -577,6 +594,8 @@ static void fold_sites(struct build *b)
 		locks->orders[i].held = to[locks->orders[i].held];
 		locks->orders[i].taken = to[locks->orders[i].taken];
 	}
+	for (size_t i = 0; i < locks->party_count; i++)
+		locks->parties[i].lock = to[locks->parties[i].lock];
 	for (size_t i = 0; i < locks->hold_count; i++)
 		locks->holds[i].lock = to[locks->holds[i].lock];
 	for (size_t i = 0; i < locks->wait_count; i++)
@@ -609,7 +628,7 @@ static void sort_orders(struct hp_locks *locks)
 }
 
 /* Of locks that are not told apart nothing can be said: they may be others each time. */
-static bool is_one(const struct hp_lock_row *row)
+bool hp_lock_is_one(const struct hp_lock_row *row)
 {
 	return row->number != HP_LOCK_MORE && (row->number != HP_LOCK_LABEL || row->objects <= 1);
 }
@@ -619,8 +638,8 @@ const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size
 	struct hp_lock_order wanted = { .held = locks->orders[i].taken,
 					.taken = locks->orders[i].held };
 
-	if (wanted.held == wanted.taken || !is_one(&locks->rows[wanted.held]) ||
-	    !is_one(&locks->rows[wanted.taken]))
+	if (wanted.held == wanted.taken || !hp_lock_is_one(&locks->rows[wanted.held]) ||
+	    !hp_lock_is_one(&locks->rows[wanted.taken]))
 		return NULL;
 	return bsearch(&wanted, locks->orders, locks->order_count, sizeof(wanted), compare_orders);
 }
@@ -657,6 +676,7 @@ void hp_locks_release(struct hp_locks *locks)
 	free(locks->waits);
 	free(locks->orders);
 	free(locks->threads);
+	free(locks->parties);
 	free(locks->births);
 	hp_lock_paths_release(&locks->paths);
 }

@@ -95,6 +95,15 @@ struct hp_lock_order {
 	struct hp_lock_place taken_at;
 };
 
+/* A thread at a barrier, or several one after the other. */
+struct hp_lock_party {
+	uint32_t lock;	/* place in rows */
+	uint32_t pid;
+	uint32_t tid;	/* of the last */
+	uint64_t count;	/* arrivals */
+	uint64_t ticks;	/* waited there for the others */
+};
+
 /* What a waiter's present or last thread waited for. */
 struct hp_lock_thread {
 	uint32_t pid;
@@ -129,6 +138,8 @@ struct hp_locks {
 	size_t wait_count;
 	struct hp_lock_order *orders;	/* sorted by held, taken; each pair once */
 	size_t order_count;
+	struct hp_lock_party *parties;
+	size_t party_count;
 	struct hp_lock_thread *threads;
 	size_t thread_count;
 	struct hp_lock_birth *births;
@@ -149,6 +160,9 @@ void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histo
 
 /* The order that contradicts locks->orders[i]; NULL = there is none. */
 const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
+
+/* A lock, not several that are told as one. */
+bool hp_lock_is_one(const struct hp_lock_row *row);
 
 /* So many percent of all acquisitions waited at most this long; < 0 = there were none.  Ticks. */
 double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent);

@@ -92,6 +92,58 @@ HP_LOCK_CELLS(write, WRITE)
 		{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, only_wait_most, false, false }, \
 		NUMBER("wait_total_ns", only_wait), NUMBER("objects", cell_objects)
 
+/* --- who is late at a barrier --- */
+
+static bool is_at(const struct hp_locks *locks, size_t i, const void *row)
+{
+	return &locks->rows[locks->parties[i].lock] == row && locks->parties[i].count;
+}
+
+/* Of the threads that came there who waited least, and most: the least one is waited for; NULL = fewer than two. */
+static const struct hp_lock_party *latest(const struct hp_report *report, const void *row,
+					  const struct hp_lock_party **earliest)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_lock_party *least = NULL, *most = NULL;
+
+	for (size_t i = 0; i < locks->party_count; i++) {
+		const struct hp_lock_party *party = &locks->parties[i];
+
+		if (!is_at(locks, i, row))
+			continue;
+		least = !least || party->ticks < least->ticks ? party : least;
+		most = !most || party->ticks > most->ticks ? party : most;
+	}
+	*earliest = most;
+	return least == most ? NULL : least;
+}
+
+CELL(barrier_latest)
+{
+	const struct hp_lock_party *most, *party = latest(report, row, &most);
+	const char *name = "";
+
+	UNUSED(percentile);
+	value->is_unknown = !party;
+	if (!party)
+		return;
+	for (size_t i = 0; i < report->model.thread_count; i++)
+		if (report->model.threads[i].tid == party->tid &&
+		    report->model.threads[i].pid == party->pid)
+			name = report->model.threads[i].name;
+	free(report->text);
+	report->text = hp_xprintf("%s%s%u", name, *name ? " " : "", party->tid);
+	value->text = report->text;
+}
+
+CELL(barrier_imbalance)
+{
+	const struct hp_lock_party *most, *party = latest(report, row, &most);
+
+	UNUSED(percentile);
+	hp_lock_set_ticks(report, party ? (double)(most->ticks - party->ticks) : -1, value);
+}
+
 const struct hp_column hp_cond_columns[HP_COND_COLUMNS] = {
 	HEAD("Condition"),
 	{ "Waits", "count", "count", HP_UNIT_COUNT, only_count, false, false },
@@ -116,6 +168,9 @@ const struct hp_column hp_barrier_columns[HP_BARRIER_COLUMNS] = {
 	HEAD("Barrier"),
 	{ "Arrivals", "count", "count", HP_UNIT_COUNT, only_count, false, false },
 	WAITS,
+	{ "Latest", "latest", "latest", HP_UNIT_TEXT, barrier_latest, false, HP_NEED_KNOWN },
+	{ "Imbalance", "imbalance", "imbalance_ns", HP_UNIT_TIME, barrier_imbalance, false,
+	  HP_NEED_KNOWN },
 };
 
 /* One side of a lock that has two: `key` is "read" or "write", `cell` begins its getters. */
@@ -270,4 +325,24 @@ void hp_rwlock_entry_add(struct hp_report *report, const void *row, cJSON *entry
 	hp_file_lock_entry_add(report, row, entry);
 	hp_lock_percentiles_add(report, READ(row), true, "read_acquire_percentiles", entry);
 	hp_lock_percentiles_add(report, WRITE(row), true, "write_acquire_percentiles", entry);
+}
+
+void hp_barrier_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	cJSON *threads = cJSON_AddArrayToObject(entry, "threads");
+
+	for (size_t i = 0; i < locks->party_count; i++) {
+		const struct hp_lock_party *party = &locks->parties[i];
+		cJSON *thread;
+
+		if (!is_at(locks, i, row))
+			continue;
+		thread = cJSON_CreateObject();
+		cJSON_AddNumberToObject(thread, "os_tid", party->tid);
+		cJSON_AddNumberToObject(thread, "count", (double)party->count);
+		cJSON_AddNumberToObject(thread, "wait_total_ns",
+					rint((double)party->ticks * report->model.ns_per_tick));
+		cJSON_AddItemToArray(threads, thread);
+	}
 }

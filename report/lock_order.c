@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_order.c - pairs of locks that were taken in both orders.
+ * lock_order.c - the section of locks that were taken in orders that contradict
+ * each other.
  */
 #include <stdlib.h>
 
@@ -12,98 +13,110 @@
 	static void name(struct hp_report *report, const void *row, double percentile, \
 			 struct hp_value *value)
 
-static const struct hp_locks *locks_of(const struct hp_report *report)
+static const struct hp_lock_cycle *cycle_of(const void *row)
 {
-	return hp_lock_view_locks(report->locks);
+	return row;
 }
 
-static const struct hp_lock_order *contrary_of(const struct hp_report *report, const void *row)
+static const char *name_of(struct hp_report *report, uint32_t lock)
 {
-	const struct hp_locks *locks = locks_of(report);
-
-	return hp_locks_contrary(locks,
-				 (size_t)((const struct hp_lock_order *)row - locks->orders));
+	return hp_lock_name(report, &hp_lock_view_locks(report->locks)->rows[lock]);
 }
 
-/* Each pair is one row: that of the lower place. */
-static bool is_shown(const struct hp_locks *locks, size_t i)
+CELL(order_first)
 {
-	return locks->orders[i].held < locks->orders[i].taken && hp_locks_contrary(locks, i);
+	UNUSED(percentile);
+	value->text = name_of(report, cycle_of(row)->edges[0]->held);
 }
 
-CELL(order_held)
+/* The others, in the order in which they are taken. */
+CELL(order_second)
 {
-	const struct hp_lock_order *order = row;
+	const struct hp_lock_cycle *cycle = cycle_of(row);
+	char *text = hp_xstrdup(name_of(report, cycle->edges[0]->taken));
 
 	UNUSED(percentile);
-	value->text = hp_lock_name(report, &locks_of(report)->rows[order->held]);
+	for (size_t i = 1; i + 1 < cycle->count; i++) {
+		char *longer = hp_xprintf("%s, %s", text, name_of(report, cycle->edges[i]->taken));
+
+		free(text);
+		text = longer;
+	}
+	free(report->text);
+	value->text = report->text = text;
 }
 
-CELL(order_taken)
-{
-	const struct hp_lock_order *order = row;
-
-	UNUSED(percentile);
-	value->text = hp_lock_name(report, &locks_of(report)->rows[order->taken]);
-}
-
-static void set_places(struct hp_report *report, const struct hp_lock_order *order,
-		       struct hp_value *value)
+static char *places(struct hp_report *report, const struct hp_lock_order *order)
 {
 	char *held = hp_lock_place_text(report, &order->held_at);
 	char *taken = hp_lock_place_text(report, &order->taken_at);
+	char *text = hp_xprintf("%s, %s", held, taken);
 
-	free(report->text);
-	report->text = hp_xprintf("%s, %s", held, taken);
-	value->text = report->text;
 	free(held);
 	free(taken);
+	return text;
 }
 
 CELL(order_at)
 {
 	UNUSED(percentile);
-	set_places(report, row, value);
+	free(report->text);
+	value->text = report->text = places(report, cycle_of(row)->edges[0]);
 }
 
 CELL(order_contrary)
 {
+	const struct hp_lock_cycle *cycle = cycle_of(row);
+	char *text = places(report, cycle->edges[1]);
+
 	UNUSED(percentile);
-	set_places(report, contrary_of(report, row), value);
+	for (size_t i = 2; i < cycle->count; i++) {
+		char *more = places(report, cycle->edges[i]);
+		char *longer = hp_xprintf("%s; %s", text, more);
+
+		free(text);
+		free(more);
+		text = longer;
+	}
+	free(report->text);
+	value->text = report->text = text;
+}
+
+CELL(order_length)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)cycle_of(row)->count;
 }
 
 const struct hp_column hp_order_columns[HP_ORDER_COLUMNS] = {
-	{ "Lock", "first", "first", HP_UNIT_NAME, order_held, false, false },
-	{ "And", "second", "second", HP_UNIT_TEXT, order_taken, false, false },
+	{ "Lock", "first", "first", HP_UNIT_NAME, order_first, false, false },
+	{ "And", "second", "second", HP_UNIT_TEXT, order_second, false, false },
 	{ "In this order", "at", "at", HP_UNIT_TEXT, order_at, false, false },
 	{ "And the other way round", "contrary_at", "contrary_at", HP_UNIT_TEXT, order_contrary,
 	  false, false },
+	{ .raw = "locks", .unit = HP_UNIT_NUMBER, .get = order_length },
 };
 
 const char *hp_lock_order_describe(const struct hp_report *report)
 {
 	UNUSED(report);
-	return "Locks that were taken in both orders: a deadlock that may come.";
+	return "Locks that were taken in both orders, or in a circle: a deadlock that may come.";
 }
 
 void hp_lock_order_fill(struct hp_report *report, struct hp_list *list)
 {
-	const struct hp_locks *locks = locks_of(report);
+	const struct hp_lock_cycle *cycles = hp_lock_view_cycles(report->locks, &list->total);
 
-	list->rows = hp_xcalloc(locks->order_count, sizeof(*list->rows));
-	list->total = 0;
-	for (size_t i = 0; i < locks->order_count; i++)
-		if (is_shown(locks, i))
-			list->rows[list->total++] = &locks->orders[i];
+	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
+	for (size_t i = 0; i < list->total; i++)
+		list->rows[i] = &cycles[i];
 	hp_lock_list_cut(report, list);
 }
 
 bool hp_lock_order_has_data(const struct hp_report *report)
 {
-	const struct hp_locks *locks = locks_of(report);
+	size_t count;
 
-	for (size_t i = 0; i < locks->order_count; i++)
-		if (is_shown(locks, i))
-			return true;
-	return false;
+	hp_lock_view_cycles(report->locks, &count);
+	return count != 0;
 }

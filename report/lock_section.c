@@ -24,6 +24,8 @@ struct hp_lock_view {
 	size_t line_count;
 	struct hp_lock_waiting *waits;
 	size_t wait_count;
+	struct hp_lock_cycle *cycles;
+	size_t cycle_count;
 };
 
 /* --- waits, summed up over threads --- */
@@ -110,6 +112,7 @@ struct hp_lock_view *hp_lock_view_new(struct hp_report *report)
 					(struct hp_lock_line){ lock, sum, side, i + 1 };
 		}
 	waits_make(view);
+	view->cycles = hp_lock_cycles(&view->locks, &view->cycle_count);
 	return view;
 }
 
@@ -121,6 +124,7 @@ void hp_lock_view_free(struct hp_lock_view *view)
 		free(view->names[i]);
 	free(view->names);
 	free(view->lines);
+	free(view->cycles);
 	free(view->waits);
 	hp_locks_release(&view->locks);
 	free(view);
@@ -129,6 +133,12 @@ void hp_lock_view_free(struct hp_lock_view *view)
 const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view)
 {
 	return &view->locks;
+}
+
+const struct hp_lock_cycle *hp_lock_view_cycles(const struct hp_lock_view *view, size_t *count)
+{
+	*count = view->cycle_count;
+	return view->cycles;
 }
 
 /* --- names --- */
@@ -233,10 +243,10 @@ void hp_lock_view_name_all(struct hp_report *report)
 		hp_lock_path_name(report, locks->contests[i].path);
 		hp_lock_path_name(report, locks->contests[i].from);
 	}
-	for (size_t i = 0; i < locks->order_count; i++)
-		if (hp_locks_contrary(locks, i)) {
-			hp_lock_code(report, &locks->orders[i].held_at);
-			hp_lock_code(report, &locks->orders[i].taken_at);
+	for (size_t i = 0; i < report->locks->cycle_count; i++)
+		for (size_t j = 0; j < report->locks->cycles[i].count; j++) {
+			hp_lock_code(report, &report->locks->cycles[i].edges[j]->held_at);
+			hp_lock_code(report, &report->locks->cycles[i].edges[j]->taken_at);
 		}
 	for (size_t i = 0; i < locks->birth_count; i++) {
 		hp_lock_code(report, &locks->births[i].at);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "report/lock.h"
+#include "report/lock_cycle.h"
 #include "report/section.h"
 
 /* A row of a section of locks: one side of a lock. */
@@ -30,6 +31,9 @@ struct hp_lock_view;
 struct hp_lock_view *hp_lock_view_new(struct hp_report *report);
 void hp_lock_view_free(struct hp_lock_view *view);
 const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view);
+
+/* Locks that were taken in orders that contradict each other. */
+const struct hp_lock_cycle *hp_lock_view_cycles(const struct hp_lock_view *view, size_t *count);
 
 /* Asks for all names: a kept run has to carry them. */
 void hp_lock_view_name_all(struct hp_report *report);
@@ -60,11 +64,11 @@ const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct
 /* The lists of columns, with their lengths: a table of constants cannot read a variable. */
 #define HP_MUTEX_COLUMNS 18
 #define HP_WAIT_COLUMNS 11
-#define HP_ORDER_COLUMNS 4
+#define HP_ORDER_COLUMNS 5
 #define HP_WAITING_COLUMNS 11
 #define HP_COND_COLUMNS 14
 #define HP_SEM_COLUMNS 14
-#define HP_BARRIER_COLUMNS 10
+#define HP_BARRIER_COLUMNS 12
 #define HP_RWLOCK_COLUMNS 27
 #define HP_FILE_LOCK_COLUMNS 20
 extern const struct hp_column hp_order_columns[HP_ORDER_COLUMNS];
@@ -116,6 +120,7 @@ void hp_lock_head_add(struct hp_report *report, struct cJSON *list);
 void hp_wait_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_waiting_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_mutex_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
+void hp_barrier_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_kind_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_file_lock_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
 void hp_rwlock_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);

@@ -688,7 +688,7 @@ struct hp_lock {
 	uint64_t address;	/* set once: ELF address with a module; else where the first of them was, for people */
 	uint64_t site_module;	/* set once: the same of the code that made it or used it first; 0 = none */
 	uint64_t site_address;	/* set once: a return address */
-	uint32_t is_made;	/* set once: 1 = the site made it; 0 = used it first */
+	uint32_t is_made;	/* set once: 0 = the site used it first; else HP_LOCK_MADE, HP_LOCK_ALLOCATED */
 	uint32_t owner;	/* any thread of the process that took it last: hp_process.folded then, plus 1 */
 	_Atomic uint64_t objects;	/* any thread: how many objects this is */
 
@@ -699,6 +699,9 @@ struct hp_lock {
 		answer;	/* who had it and was asked; who gets it takes it: see preload/lock_path.c */
 	uint64_t reserved[4];
 };
+
+#define HP_LOCK_MADE 1	/* the site made it */
+#define HP_LOCK_ALLOCATED 2	/* it allocated the block of memory that it is in */
 
 #define HP_LOCK_MORE UINT32_MAX	/* all further ones of its site */
 #define HP_LOCK_STATIC (UINT32_MAX - 1)	/* the one at `address` in `module` */

@@ -38,7 +38,7 @@ def compare(path, said, percent):
 
 def text(value):
     """A call path is its functions, the innermost first."""
-    if isinstance(value, list):
+    if isinstance(value, list) and value and "function" in value[0]:
         return "<".join(frame["function"] for frame in value)
     return value
 

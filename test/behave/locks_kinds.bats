@@ -9,7 +9,7 @@ setup_file()
 {
 	local name programs=$ROOT/test/behave/programs
 
-	for name in locks_files locks_path threads_states; do
+	for name in locks_files locks_path locks_circle locks_barrier threads_states; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/${name#locks_}" "$programs/$name.c" -lpthread
 	done
 	gcc -DHOTPATH -I"$ROOT/include" -g -O1 -o "$T/label" "$programs/locks_label.c" -lpthread
@@ -119,4 +119,24 @@ rows()
 		"$T/said" "$T/ran"
 	HOTPATH_REPORT=auto,-threads,-thread-states LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
 	[ -z "$(rows thread_states name)" ]
+}
+
+@test "locks: a circle of three is told, once, and so says Helgrind" {
+	with_us circle
+	rows lock_order first second locks | tee "$T/rows"
+	[ "$(wc -l <"$T/rows")" = 2 ]
+	grep -q -E '^(red green, blue|green blue, red|blue red, green) 3$' "$T/rows"
+	grep -q -E '^(black white|white black) 2$' "$T/rows"
+	command -v valgrind >/dev/null || return 0
+	valgrind --tool=helgrind "$T/circle" 2>"$T/helgrind"
+	[ "$(grep -c 'lock order ".*" violated' "$T/helgrind")" = 2 ]
+}
+
+@test "locks: who is late at a barrier" {
+	LD_PRELOAD=$HP_LIB "$T/barrier" >"$T/said"
+	rows barriers label count latest | tee "$T/rows"
+	[ "$(cat "$T/rows")" = "barrier 15 barrier $(cat "$T/said")" ]
+	# It never waited; the others did, some 30 ms each time.
+	[ "$(rows barriers imbalance_ns)" -gt 50000000 ]
+	[ "$(rows barriers threads | grep -o "'count': 5" | wc -l)" = 3 ]
 }
