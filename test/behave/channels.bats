@@ -109,6 +109,22 @@ COUNTS="sent_count sent_bytes received_count received_bytes"
 	told --as "$T/said" $COUNTS max_queue_size
 }
 
+@test "channels: threads that are cancelled in a call did nothing in it" {
+	same pipe cancelled
+	grep -c 'canceled 1' "$T/said" | grep -x 2
+	told --as "$T/said" $COUNTS
+}
+
+@test "channels: signal handlers that write where the program writes" {
+	said pipe signals
+	told --as "$T/said" sent_count sent_bytes received_count received_bytes
+}
+
+@test "channels: a child by vfork changes nothing of its parent's" {
+	same pipe borrowed
+	told --as "$T/said" $COUNTS
+}
+
 latency_as_said()
 {
 	said pipe latency

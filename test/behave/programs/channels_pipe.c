@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -244,6 +245,109 @@ static void child(void)
 	waitpid(pid, NULL, 0);
 }
 
+static void *read_for_ever(void *data)
+{
+	char c;
+
+	for (;;)
+		note_receive(read(fds[0], &c, 1));
+	return data;
+}
+
+static void *write_for_ever(void *data)
+{
+	static char buffer[4096];
+
+	for (;;)
+		note_send(write(fds[1], buffer, sizeof(buffer)));
+	return data;
+}
+
+static void cancel(void *(*what)(void *), int (*is_there)(void))
+{
+	pthread_t thread;
+	void *result;
+
+	pthread_create(&thread, NULL, what, NULL);
+	while (!is_there())
+		nap(1000000);
+	nap(5000000);
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	printf("canceled %d\n", result == PTHREAD_CANCELED);
+}
+
+static int has_read_three(void)
+{
+	return *(volatile long *)&received == 3;
+}
+
+static int has_filled_it(void)
+{
+	return *(volatile long *)&sent_bytes == 65536;
+}
+
+/* Threads that are cancelled in the calls: at once in those that wait. */
+static void cancelled(void)
+{
+	note_send(write(fds[1], "123", 3));
+	cancel(read_for_ever, has_read_three);
+	sent_bytes = received_bytes = most = 0;
+	cancel(write_for_ever, has_filled_it);
+	sent_bytes += 3, received_bytes += 3;
+}
+
+static void on_signal(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	note_send(write(fds[1], "s", 1));
+	errno = saved;
+}
+
+/* A handler that writes into the pipe that the program is writing into. */
+static void signals(void)
+{
+	static const struct itimerval often = { { 0, 200 }, { 0, 200 } };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	sigset_t all, before;
+	char buffer[8192];
+
+	sigfillset(&all);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < 30000; i++) {
+		ssize_t got = write(fds[1], "m", 1);
+
+		sigprocmask(SIG_BLOCK, &all, &before);
+		note_send(got);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		if (i % 100 == 99)
+			note_receive(read(fds[0], buffer, sizeof(buffer)));
+	}
+	setitimer(ITIMER_REAL, &(struct itimerval){ { 0, 0 }, { 0, 0 } }, NULL);
+}
+
+/* A child in its parent's memory changes descriptors that are its own. */
+static void borrowed(void)
+{
+	char buffer[10] = "";
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		dup2(fds[1], 7);
+		close(fds[0]);
+		close(fds[1]);
+		execlp("true", "true", NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+	note_send(write(fds[1], buffer, 10));
+	need(write(7, buffer, 5) == -1, "no descriptor");
+	note_receive(read(fds[0], buffer, 10));
+}
+
 static void make(void)
 {
 	need(pipe(fds) == 0, "pipe");
@@ -296,8 +400,9 @@ int main(int count_of, char **arguments)
 	} modes[] = { { "count", count, 1 },	 { "odd", odd, 1 },
 		      { "latency", latency, 1 }, { "blocked", blocked, 1 },
 		      { "starved", starved, 1 }, { "threads", threads, 1 },
-		      { "child", child, 1 },	 { "many", many, 0 },
-		      { "copies", copies, 1 } };
+		      { "child", child, 1 },	 { "cancelled", cancelled, 1 },
+		      { "signals", signals, 1 }, { "borrowed", borrowed, 1 },
+		      { "many", many, 0 },	 { "copies", copies, 1 } };
 
 	for (size_t i = 0; count_of > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(arguments[1], modes[i].name) != 0)
