@@ -74,7 +74,7 @@ void hp_heap_configure(const struct hp_settings *settings)
 	allocator = hp_allocator_kind();
 	if (!hp_shadow_init(allocator == HP_ALLOCATOR_GLIBC)) {
 		hp_heap_is_wanted = false;
-		hp_say("allocations are not recorded: less than 1 GiB of addresses (ulimit -v)",
+		hp_say("allocations are not recorded: less than 1 GiB of addresses (ulimit -v, -d)",
 		       NULL);
 		return;
 	}

@@ -194,6 +194,16 @@ static uint64_t object_at(const struct found *found, const char *path)
 	return offset;
 }
 
+/* As it was given to execve: no use if it is not absolute, since the folder may be another by now. */
+static void name_without_proc(char path[HP_PAGE])
+{
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	size_t size = name && *name == '/' ? strnlen(name, HP_PAGE - 1) : 0;
+
+	memcpy(path, name, size);
+	path[size] = 0;
+}
+
 /* The path of the executable takes a page of ours: we may be on a small signal stack. */
 static uint64_t object_of(const struct found *found)
 {
@@ -210,7 +220,7 @@ static uint64_t object_of(const struct found *found)
 	if (!path)
 		return 0;
 	if (readlink("/proc/self/exe", path, HP_PAGE - 1) < 0)
-		path[0] = 0;
+		name_without_proc(path);
 	object = object_at(found, path);
 	__atomic_store_n(&executable, object, __ATOMIC_RELAXED);
 	hp_pages_release(path, HP_PAGE);

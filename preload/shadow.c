@@ -19,12 +19,11 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_LARGE 1024 /* blocks of 4 GiB and more at once */
-#define HP_ADDRESSES_LEAST \
-	(UINT64_C(1) << 30) /* with less the program needs its addresses itself */
+#define HP_LARGE 1024	/* blocks of 4 GiB and more at once */
+#define HP_ADDRESSES_LEAST (UINT64_C(1) << 30)	/* with less the program needs them itself */
 
 struct large {
-	_Atomic uintptr_t address; /* 0 = unused */
+	_Atomic uintptr_t address;	/* 0 = unused */
 	uint64_t size;
 };
 
@@ -40,10 +39,13 @@ bool hp_shadow_init(bool is_glibc)
 	hp_shadow_grain = is_glibc ? 5 : 3;
 	if (hp_shadow_leaves)
 		return true;
-	if (syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
-	    limit.rlim_cur < HP_ADDRESSES_LEAST) {
-		errno = saved;
-		return false;
+	/* RLIMIT_DATA is of all private memory that can be written, since Linux 4.7. */
+	for (int i = 0; i < 2; i++) {
+		if (syscall(SYS_prlimit64, 0, i ? RLIMIT_DATA : RLIMIT_AS, NULL, &limit) == 0 &&
+		    limit.rlim_cur < HP_ADDRESSES_LEAST) {
+			errno = saved;
+			return false;
+		}
 	}
 	hp_shadow_leaves =
 		hp_memlock_map(HP_SHADOW_LEAVES * sizeof(*hp_shadow_leaves), MAP_NORESERVE);

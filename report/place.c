@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define NAME "libhotpath.so"
@@ -14,8 +15,11 @@
 void hp_place_folder(char folder[HP_HELPER_PATH])
 {
 	ssize_t size = readlink("/proc/self/exe", folder, HP_HELPER_PATH - 1);
+	const char *name = (const char *)getauxval(AT_EXECFN);	/* without /proc */
 
 	folder[size > 0 ? size : 0] = '\0';
+	if (size <= 0 && name)
+		snprintf(folder, HP_HELPER_PATH, "%s", name);
 	char *slash = strrchr(folder, '/');
 	if (slash)
 		*slash = '\0';

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -77,11 +78,15 @@ void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead)
 	}
 }
 
+/* Without /proc that of the path we were started by. */
 void hp_end_folder(char folder[HP_HELPER_PATH])
 {
 	ssize_t size = readlink("/proc/self/exe", folder, HP_HELPER_PATH - 1);
+	const char *name = (const char *)getauxval(AT_EXECFN);
 
 	folder[size > 0 ? size : 0] = '\0';
+	if (size <= 0 && name)
+		snprintf(folder, HP_HELPER_PATH, "%s", name);
 	char *slash = strrchr(folder, '/');
 	if (slash)
 		*slash = '\0';

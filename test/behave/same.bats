@@ -33,6 +33,16 @@ all_same()
 	all_same process
 }
 
+@test "same: limits, users, namespaces, static and foreign programs" {
+	all_same around --only \
+		'^(ulimit-[vdfnsl]|setpriv|setuid|su$|unshare|no-proc|read-only|full-disk|chroot|bind-now|static|musl|i386)'
+}
+
+@test "same: other allocators, tracers, sanitizers, containers" {
+	only_in_full
+	all_same around
+}
+
 @test "same: the same with a hook in each function, and with timers" {
 	only_in_full
 	SUFFIX=.hooks all_same process

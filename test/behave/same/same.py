@@ -20,7 +20,8 @@ Options of a case:
   report=none  a report is not expected (the command is not followed, or is static)
   env=N=V      set in the environment, with and without; may be repeated
   time=N       seconds until it is taken for hung (60)
-  differs=WHAT a difference that is wanted, said in WHAT
+  told=yes     lines of ours on stderr are allowed, and no report is expected
+  front=LIB, behind=LIB   LD_PRELOAD with another library, in front of ours or behind it
 Environment: HP_BUILD, SAME_TOOLS (where the probe was compiled to), SAME_LIBRARY (another one to look at). Exit status 1 if any case differs.
 """
 import ctypes, json, os, re, shlex, shutil, signal, stat, subprocess, sys, tempfile, time
@@ -35,7 +36,8 @@ ROUNDS_LEFT = 50
 LINES_MOST = 60    # of a difference that are shown
 # What we say ourselves where a program ends faster than the report is made.
 OWN_LINES = re.compile(rb"^hotpath: the report takes longer than 5 s.*\n", re.M)
-
+# What we say where something is missing, and the report that is then printed instead of written.
+TOLD_LINES = re.compile(rb'^(\[hotpath\]|hotpath: |\{"type":"hotpath_report").*\n', re.M)
 
 timer = False
 
@@ -174,6 +176,7 @@ class Run:
                        HOTPATH_KEEP="0", **({"HOTPATH_CPU": "timer"} if timer else {}))
             if self.case.get("how") != "run":
                 preload.insert(0, LIBRARY)
+        preload = list(filter(None, [self.case.get("front")] + preload + [self.case.get("behind")]))
         if preload:
             env["LD_PRELOAD"] = " ".join(preload)
         return env
@@ -201,6 +204,8 @@ class Run:
         self.stdout, self.stderr = (OWN_LINES.sub(b"", s.read()) for s in streams)
         for stream in streams:
             stream.close()
+        if self.case.get("told"):
+            self.stderr, self.stdout = (TOLD_LINES.sub(b"", s) for s in (self.stderr, self.stdout))
         self.files = listing(self.folder)
 
     def filtered(self, data):
@@ -230,7 +235,7 @@ class Run:
         """What is wrong with the report, or None."""
         if self.helpers:
             return f"helpers did not end: {self.helpers}"
-        if self.case.get("report") == "none":
+        if self.case.get("report") == "none" or self.case.get("told"):
             return None
         try:
             report = json.load(open(self.report))
