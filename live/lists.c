@@ -94,6 +94,7 @@ cJSON *hp_list_json(struct hp_scene *scene, const char *name)
 	cJSON *list = section && section->columns ? hp_json_section(&scene->report, section)
 						  : empty_new(&scene->report, name);
 
+	hp_ids_settle(&scene->ids, name, list);
 	hp_shape_fit(list, name, scene->settings.api);
 	return list;
 }

@@ -40,12 +40,13 @@ static const char *ago_text(char *room, size_t size, uint64_t ns)
 static const struct hp_model_function *function_of(struct hp_scene *scene, uint32_t id)
 {
 	struct hp_report *report = &scene->report;
+	size_t count = report->model.function_count, i = 0;
 
-	if (id == report->model.function_count + 1 && report->wrapper == &report->life)
+	while (i <= count && scene->function_ids[i] != id)
+		i++;
+	if (i == count && report->wrapper == &report->life)
 		return &report->life;
-	if (id == 0 || id > report->model.function_count || !report->model.functions[id - 1].calls)
-		return NULL;
-	return &report->model.functions[id - 1];
+	return i < count && report->model.functions[i].calls ? &report->model.functions[i] : NULL;
 }
 
 static struct hp_answer *no_function(uint32_t id)
@@ -91,8 +92,6 @@ static cJSON *log_new(const struct hp_scene *scene, const struct hp_model_call *
 
 		cJSON_AddStringToObject(log, "result", result);
 		free(result);
-	} else {
-		cJSON_AddNullToObject(log, "result");
 	}
 	return log;
 }
@@ -147,20 +146,31 @@ struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request
 /* Allocations of single calls are not recorded: a list without rows, and why. */
 struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request)
 {
-	const struct hp_model_function *f = function_of(scene, request->id);
-	cJSON *list;
+	cJSON *rows = hp_list_json(scene, "functions_alloc"), *row, *list;
+	struct hp_answer *answer;
 
-	if (!f)
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(rows, "data"))
+	{
+		const cJSON *id = cJSON_GetObjectItemCaseSensitive(row, "id");
+
+		if (id && id->valuedouble >= request->id && id->valuedouble <= request->id)
+			break;
+	}
+	if (!row) {
+		cJSON_Delete(rows);
 		return no_function(request->id);
+	}
 	list = cJSON_CreateObject();
-	cJSON_AddStringToObject(list, "function_name", hp_report_name(&scene->report, f));
-	location_add(scene, f, list);
-	hp_json_whole(list, "total_invocations", f->calls);
+	cJSON_AddItemToObject(list, "function_name",
+			      cJSON_DetachItemFromObjectCaseSensitive(row, "name"));
+	cJSON_AddItemToObject(list, "total_invocations",
+			      cJSON_DetachItemFromObjectCaseSensitive(row, "calls"));
 	cJSON_AddArrayToObject(list, "logs");
 	cJSON_AddStringToObject(list, "message",
 				"allocations are counted, not logged call by call");
-	hp_shape_fit_logs(list, scene->settings.api);
-	return hp_answer_json(200, list);
+	answer = hp_answer_json(200, list);
+	cJSON_Delete(rows);
+	return answer;
 }
 
 struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *request)

@@ -11,6 +11,7 @@
 #include "live/snapshot.h"
 #include "live/lists.h"
 #include "live/logs.h"
+#include "live/pprof.h"
 #include "live/status.h"
 
 #define LIST(section, help) \
@@ -66,6 +67,12 @@ const struct hp_route hp_routes[] = {
 	LIST("waits", "waits for locks: who, for whom, where"),
 	LIST("lock_order", "locks taken while another one was held"),
 	LIST("waiting", "who waits now, and for whom"),
+	{ "GET", "/debug/pprof/profile", NULL, NULL,
+	  "samples of the CPU for pprof; ?seconds=N from now", hp_pprof_span_ns, hp_pprof_cpu_begin,
+	  hp_pprof_cpu_end },
+	ANSWER("/debug/pprof/heap", hp_pprof_heap, "allocations for pprof, what is held first"),
+	ANSWER("/debug/pprof/allocs", hp_pprof_allocs, "the same, what was allocated first"),
+	ANSWER("/debug/pprof/mutex", hp_pprof_mutex, "waits for locks for pprof"),
 	ANSWER("/report", hp_report_render, "the whole report in JSON"),
 	ANSWER("/sessions", hp_sessions_render, "profiled programs of this user that run"),
 	ANSWER("/routes", hp_routes_render, "this list"),

@@ -4,6 +4,7 @@
  */
 #include "live/scene.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "segment/clock.h"
@@ -29,6 +30,8 @@ void hp_scene_drop(struct hp_scene *scene)
 {
 	if (scene->has_report)
 		hp_report_release(&scene->report);
+	free(scene->function_ids);
+	scene->function_ids = NULL;
 	scene->has_report = false;
 }
 
@@ -50,6 +53,8 @@ bool hp_scene_look(struct hp_scene *scene)
 	hp_report_init_record(&scene->report, &segment, &scene->target.input.record,
 			      &scene->settings, NULL, NULL);
 	scene->report.is_brief = true;
+	scene->function_ids = hp_ids_of_functions(&scene->ids, &scene->report.model);
+	scene->report.function_ids = scene->function_ids;
 	scene->has_report = true;
 	scene->taken_ns = began;
 	cost = hp_clock_raw_ns() - began;
@@ -61,5 +66,6 @@ void hp_scene_release(struct hp_scene *scene)
 {
 	hp_scene_drop(scene);
 	hp_snapshot_release(&scene->snapshot);
+	hp_ids_release(&scene->ids);
 	hp_target_release(&scene->target);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "live/ids.h"
 #include "live/snapshot.h"
 #include "live/target.h"
 #include "report/report.h"
@@ -20,6 +21,8 @@ struct hp_scene {
 	char default_values[HP_DEFAULTS_MOST];	/* their words */
 	bool has_report;
 	struct hp_report report;
+	struct hp_ids ids;	/* of rows, from look to look */
+	uint32_t *function_ids;	/* of the report's functions */
 	uint64_t taken_ns;	/* when its segment was read, CLOCK_MONOTONIC_RAW */
 	uint64_t cost_ns;	/* what that took, mean of late */
 	struct hp_snapshot snapshot;	/* of the CPU's samples */

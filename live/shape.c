@@ -48,10 +48,42 @@ static void channel_fit(cJSON *entry)
 		cJSON_AddItemToObject(entry, "proc_percentiles", percentiles);
 }
 
+/*
+ * What is averaged over in rows of allocations is blocks.  Clients know it as
+ * calls, and take a list with any other number in its entries for broken.
+ */
+static void alloc_fit(cJSON *entry)
+{
+	cJSON *count = cJSON_DetachItemFromObjectCaseSensitive(entry, "count");
+
+	if (!count)
+		return;
+	cJSON_AddItemToObject(entry, "sampled_calls", cJSON_Duplicate(count, 1));
+	cJSON_AddItemToObject(entry, "calls", count);
+}
+
+/* Every acquisition is counted: as many are sampled as there were. */
+static void rwlock_fit(cJSON *entry)
+{
+	static const char *const pairs[][2] = { { "read_count", "read_sampled_count" },
+						{ "write_count", "write_sampled_count" } };
+
+	for (size_t i = 0; i < COUNT(pairs); i++) {
+		const cJSON *count = cJSON_GetObjectItemCaseSensitive(entry, pairs[i][0]);
+
+		if (count && !cJSON_HasObjectItem(entry, pairs[i][1]))
+			cJSON_AddItemToObject(entry, pairs[i][1], cJSON_Duplicate(count, 1));
+	}
+}
+
 void hp_shape_fit(cJSON *list, const char *section, uint32_t api)
 {
 	cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "data"), *entry;
 
+	if (strcmp(section, "functions_alloc") == 0)
+		cJSON_ArrayForEach(entry, rows) alloc_fit(entry);
+	if (strcmp(section, "rw_locks") == 0)
+		cJSON_ArrayForEach(entry, rows) rwlock_fit(entry);
 	if (api != HP_API_OLD)
 		return;
 	if (!rows)

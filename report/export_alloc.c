@@ -196,7 +196,8 @@ static void samples_put(struct heap *heap, const struct hp_alloc *alloc)
 	free(packed.at);
 }
 
-int hp_export_pprof_heap(struct hp_report *report, int fd)
+/* `first` is the type that is shown if nobody asks for another one. */
+static int heap_export(struct hp_report *report, int fd, const char *first)
 {
 	struct heap heap = { .count = 0 };
 	struct hp_pprof *profile = &heap.profile;
@@ -212,7 +213,7 @@ int hp_export_pprof_heap(struct hp_report *report, int fd)
 	locations_put(&heap, report);
 	hp_pprof_number(&profile->all, 9, (uint64_t)report->model.reader.header.created_unix_ns);
 	hp_pprof_number(&profile->all, 10, report->model.elapsed_ns);
-	hp_pprof_number(&profile->all, 14, hp_pprof_string(profile, "inuse_space"));
+	hp_pprof_number(&profile->all, 14, hp_pprof_string(profile, first));
 	error = hp_pprof_write(profile, fd);
 	for (size_t i = 0; i < heap.count; i++)
 		free(heap.known[i]);
@@ -220,4 +221,14 @@ int hp_export_pprof_heap(struct hp_report *report, int fd)
 	hp_map_release(&heap.functions);
 	hp_pprof_release(profile);
 	return error;
+}
+
+int hp_export_pprof_heap(struct hp_report *report, int fd)
+{
+	return heap_export(report, fd, "inuse_space");
+}
+
+int hp_export_pprof_allocs(struct hp_report *report, int fd)
+{
+	return heap_export(report, fd, "alloc_space");
 }

@@ -60,6 +60,7 @@ struct hp_report {
 	const struct hp_model_function *wrapper;	/* main, or `life`; NULL = nothing is instrumented */
 	double whole_ns;	/* what 100 % means */
 	bool has_functions;
+	const uint32_t *function_ids;	/* beside the model's, and `life`; NULL = places + 1 */
 	bool is_brief;	/* lists in JSON tell nothing of single calls */
 	struct hp_cpu *cpu;	/* samples by function; NULL = not asked for yet */
 	struct hp_offcpu *offcpu;	/* waits by function; NULL = not asked for yet */

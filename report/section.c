@@ -121,10 +121,10 @@ FUNCTION(function_id)
 {
 	const struct hp_model_function *f = row;
 	const struct hp_model *model = &report->model;
+	size_t place = f == &report->life ? model->function_count : (size_t)(f - model->functions);
 
 	UNUSED(percentile);
-	value->number = f == &report->life ? (double)model->function_count + 1
-					   : (double)(f - model->functions) + 1;
+	value->number = report->function_ids ? report->function_ids[place] : (double)place + 1;
 }
 
 static void name_set(struct hp_report *report, const struct hp_model_function *f,

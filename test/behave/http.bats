@@ -89,7 +89,7 @@ query()
 }
 
 @test "http: every route answers, and answers JSON" {
-	get /routes | query '"\n".join(r["path"] for r in a["routes"] if r["method"] == "GET")' >"$BATS_TEST_TMPDIR/paths"
+	get /routes | query '"\n".join(r["path"] for r in a["routes"] if r["method"] == "GET" and "pprof" not in r["path"] and r["path"] != "/metrics")' >"$BATS_TEST_TMPDIR/paths"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/paths")" -ge 30 ]
 	while read -r path; do
 		get "${path/\{id\}/1}" >"$BATS_TEST_TMPDIR/answer"
@@ -133,6 +133,26 @@ query()
 	query '[l["invocation"] for l in a["logs"]] == list(range(a["total_invocations"], a["total_invocations"] - len(a["logs"]), -1))' \
 		<"$BATS_TEST_TMPDIR/logs" | grep True
 	query 'a["raw"] == sorted(a["raw"], key=lambda c: -c["start_ns"])' <"$BATS_TEST_TMPDIR/logs" | grep True
+}
+
+@test "http: ids stay the same while rows change places" {
+	ids()
+	{
+		for list in functions_timing functions_alloc mutexes; do
+			get "/$list" | query 'sorted((r.get("name", r.get("source")), r["id"]) for r in a["data"])'
+		done
+	}
+	ids >"$BATS_TEST_TMPDIR/first"
+	grep sell "$BATS_TEST_TMPDIR/first"
+	for _ in 1 2 3; do
+		elapsed=$(get /profiler_status | query 'a["uptime_ns"]')
+		later()
+		{
+			[ "$(get /profiler_status | query 'a["uptime_ns"]')" -gt "$elapsed" ]
+		}
+		eventually later
+		ids | diff "$BATS_TEST_TMPDIR/first" -
+	done
 }
 
 @test "http: what there is not says so in JSON" {
@@ -230,4 +250,86 @@ query()
 	url=$(serve basic)
 	get /functions_timing | query 'a["raw"][0]["name"]' | grep main
 	get /profiler_status | query 'a["is_live"]' | grep False
+}
+
+# fits VERSION - every list and log has the shape that the crate's own server of this version has.
+fits()
+{
+	local shapes=$ROOT/test/behave/shapes/$1.json name id failed=0
+	for name in functions_timing functions_alloc functions_cpu threads channels streams futures rw_locks \
+		mutexes sql http server io debug profiler_status; do
+		[ "$1" = 0.30 ] || [[ " sql http server io functions_cpu " != *" $name "* ]] || continue
+		get "/$name" >"$BATS_TEST_TMPDIR/answer"
+		[ "$name" != functions_cpu ] || [ "$(cat "$T/status")" = 200 ] || continue
+		python3 "$ROOT/test/behave/shape.py" check "$shapes" "$name" <"$BATS_TEST_TMPDIR/answer" || failed=1
+	done
+	id=$(get /functions_timing | query 'next(r["id"] for r in a["raw"] if r["name"] == "price")')
+	get "/functions_timing/$id/logs" |
+		python3 "$ROOT/test/behave/shape.py" check "$shapes" functions_timing_ID_logs || failed=1
+	get /nope | python3 "$ROOT/test/behave/shape.py" check "$shapes" error_404 || failed=1
+	return $failed
+}
+
+@test "http: answers have the shape of the crate's, 0.30" {
+	fits 0.30
+}
+
+@test "http: answers have the shape of the crate's, 0.18, on request" {
+	url=$(serve "$pid" HOTPATH_API=0.18)
+	fits 0.18
+	get /functions_timing | query '"sampled_calls" in a["data"][0]' | grep False
+}
+
+@test "http: an answer in another shape is found out" {
+	get /functions_timing | sed 's/"calls":\([0-9]*\)/"calls":"\1"/' >"$BATS_TEST_TMPDIR/answer"
+	run python3 "$ROOT/test/behave/shape.py" check "$ROOT/test/behave/shapes/0.30.json" functions_timing \
+		<"$BATS_TEST_TMPDIR/answer"
+	[ "$status" = 1 ]
+	get /functions_timing | sed 's/"calls":\([0-9]*\)/"calls":\1,"p50":null/' >"$BATS_TEST_TMPDIR/answer"
+	run python3 "$ROOT/test/behave/shape.py" check "$ROOT/test/behave/shapes/0.30.json" functions_timing \
+		<"$BATS_TEST_TMPDIR/answer"
+	[ "$status" = 1 ]
+}
+
+@test "http: a snapshot of the samples: 202, 409 while it is taken, then ready" {
+	get /functions_cpu >/dev/null
+	[ "$(cat "$T/status")" = 200 ] || skip "nothing may be sampled here"
+	# Several at once: the first one is taken, and while it is, the others are refused.
+	u=${url}functions_cpu/snapshot
+	curl -s -m 20 -Z --parallel-immediate -X POST -w '\n%{http_code}\n' \
+		"$u" "$u" "$u" "$u" "$u" "$u" | tee "$BATS_TEST_TMPDIR/said" |
+		grep -x '[0-9]*' | sort | uniq -c >"$BATS_TEST_TMPDIR/statuses"
+	grep "in progress" "$BATS_TEST_TMPDIR/said"
+	grep -E '^ +[12] 202$' "$BATS_TEST_TMPDIR/statuses"
+	grep -E '409$' "$BATS_TEST_TMPDIR/statuses"
+	ready()
+	{
+		[ "$(get /functions_cpu | query 'a["status"]')" = ready ]
+	}
+	eventually ready
+	get /functions_cpu >"$BATS_TEST_TMPDIR/first"
+	query 'a["report"]["total_count"] >= len(a["report"]["data"]) >= 1' <"$BATS_TEST_TMPDIR/first" | grep True
+	# It stays, while the figures beside it go on.
+	goes_on()
+	{
+		get /functions_cpu | query 'a["now"]["total_elapsed_ns"] > a["report"]["total_elapsed_ns"] + 10**9' | grep True
+	}
+	eventually goes_on
+	get /functions_cpu | query 'a["report"]' | diff - <(query 'a["report"]' <"$BATS_TEST_TMPDIR/first")
+}
+
+@test "http: profiles for pprof" {
+	for path in heap allocs mutex profile "profile?seconds=1"; do
+		get "/debug/pprof/$path" >"$BATS_TEST_TMPDIR/profile"
+		[[ $path != profile* || $(cat "$T/status") = 200 ]] || continue
+		status_is 200
+		python3 - "$BATS_TEST_TMPDIR/profile" "$path" <<'END'
+import gzip, sys
+texts = gzip.open(sys.argv[1]).read()
+wanted = {"heap": b"basket", "allocs": b"basket", "mutex": b"contentions"}.get(sys.argv[2], b"price")
+assert wanted in texts, sys.argv
+END
+	done
+	command -v go >/dev/null && [ -n "$HP_TEST_FULL" ] || return 0
+	PPROF_TMPDIR=$T go tool pprof -top "${url}debug/pprof/allocs" 2>/dev/null | grep basket
 }
