@@ -164,6 +164,8 @@ static const char *other_name(struct build *b, uint32_t object, uint64_t address
 {
 	const struct hp_model_object *o = &b->report->model.objects[object];
 
+	if (o->kind == HP_OBJECT_KERNEL && address < HP_ON_ONS)
+		return hp_names_wait((uint32_t)address);
 	if (b->named != object) {
 		hp_names_release(&b->names);
 		if (o->kind == HP_OBJECT_KERNEL)

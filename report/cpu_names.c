@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "report/memory.h"
+#include "segment/layout.h"
 
 #define TEXT_MOST (UINT64_C(256) << 20)
 
@@ -129,4 +130,17 @@ const char *hp_names_at(const struct hp_names *names, uint64_t address)
 		return NULL;
 	const struct hp_name_entry *entry = &names->entries[low - 1];
 	return entry->size && address - entry->address >= entry->size ? NULL : entry->name;
+}
+
+const char *hp_names_wait(uint32_t on)
+{
+	static const char *const names[HP_ON_ONS] = {
+		[HP_ON_FUTEX] = "futex_wait", [HP_ON_SLEEP] = "nanosleep",
+		[HP_ON_POLL] = "ep_poll",     [HP_ON_PIPE] = "pipe_wait",
+		[HP_ON_SOCKET] = "sock_wait", [HP_ON_DISK] = "io_schedule",
+		[HP_ON_CHILD] = "do_wait",    [HP_ON_SIGNAL] = "sigtimedwait",
+		[HP_ON_OTHER] = "schedule",
+	};
+
+	return on < HP_ON_ONS && names[on] ? names[on] : names[HP_ON_OTHER];
 }

@@ -21,6 +21,9 @@ void hp_names_init_kernel(struct hp_names *names);
 void hp_names_init_map(struct hp_names *names, const char *path);
 void hp_names_release(struct hp_names *names);
 
+/* A call of the kernel in which a thread waits, as enum hp_wait_on tells it. */
+const char *hp_names_wait(uint32_t on);
+
 /* NULL = not known. */
 const char *hp_names_at(const struct hp_names *names, uint64_t address);
 

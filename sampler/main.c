@@ -437,6 +437,8 @@ static int patience(const struct sampler *sampler)
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&
 	    sampler->asked_ns + ALONE_NS < due)
 		due = sampler->asked_ns + ALONE_NS;
+	if (sampler->perf.look_ns && sampler->root == ROOT_RUNS && sampler->perf.look_ns < due)
+		due = sampler->perf.look_ns;
 	if (sampler->ticks.is_on && now + HP_TICKS_EVERY_NS < due)
 		due = now + HP_TICKS_EVERY_NS;
 	int wait_ms = due > now ? (int)((due - now) / 1000000) + 1 : 0;

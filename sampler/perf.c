@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sampler/outside.h"
 #include "sampler/proc.h"
 #include "segment/clock.h"
 
@@ -31,6 +32,7 @@
 #define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
 #define WAITS_MOST 1000	/* stacks of waits in a window */
+#define IDLE_LOOKS 25	/* in which nobody was found waiting: then there are fewer */
 #define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
 
 static bool read_number(const char *path, long *number)
@@ -410,6 +412,8 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
 	}
+	if (perf->has_waits && !perf->record->has_kernel)
+		perf->look_ns = hp_clock_raw_ns();
 	children_open(perf, pid);
 }
 
@@ -499,6 +503,16 @@ static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 		      0);
 }
 
+/* More often while there is something to see; a thread that waits on is seen once. */
+static void look_outside(struct hp_perf *perf, uint64_t now_ns)
+{
+	if (!perf->look_ns || now_ns < perf->look_ns)
+		return;
+	perf->idle_looks = hp_outside_look(&perf->samples) ? 0 : perf->idle_looks + 1;
+	perf->look_ns = hp_clock_raw_ns() +
+			(perf->idle_looks < IDLE_LOOKS ? HP_OUTSIDE_NS : HP_OUTSIDE_IDLE_NS);
+}
+
 void hp_perf_read(struct hp_perf *perf)
 {
 	uint64_t now_ns = hp_clock_raw_ns();
@@ -509,6 +523,7 @@ void hp_perf_read(struct hp_perf *perf)
 	meet(perf);
 	adapt(perf);
 	limit_waits(perf, now_ns);
+	look_outside(perf, now_ns);
 }
 
 void hp_perf_finish(struct hp_perf *perf)

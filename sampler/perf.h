@@ -30,6 +30,8 @@ struct hp_perf {
 	uint64_t window_ns;	/* since when stacks of waits are counted */
 	uint64_t window_samples;
 	bool are_waits_off;	/* there were too many in this window */
+	uint32_t idle_looks;	/* since somebody was found waiting */
+	uint64_t look_ns;	/* when waiting threads are looked at next; 0 = never, their stacks come */
 	int *wait_fds;
 	uint32_t wait_fd_count;
 	uint32_t wait_fd_room;

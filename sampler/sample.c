@@ -306,9 +306,13 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 		return;
 	thread->pid = (uint32_t)who;
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
+		/* Back before the look: that saw another wait. */
+		if (thread->look_ns > now_ns)
+			thread->wait_node = 0;
 		if (thread->out_ns && now_ns > thread->out_ns)
 			wait_add(samples, thread, now_ns);
-		thread->out_ns = 0;
+		thread->out_ns = thread->look_ns = 0;
+		thread->wait_node = 0;
 	} else if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
 		bool is_fresh =
 			thread->node_ns <= now_ns && now_ns - thread->node_ns < STACK_FRESH_NS;
@@ -316,6 +320,28 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 		thread->out_ns = now_ns;
 		thread->wait_node = is_fresh ? thread->node : 0;
 	}
+}
+
+uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_stack *stack,
+			      enum hp_wait_on on)
+{
+	struct hp_sample_walker *walker = &samples->walker;
+	bool is_folded;
+
+	walker->space = hp_space_of(&samples->spaces, stack->pid);
+	if (!walker->space)
+		return 0;
+	samples->place_count = 0;
+	place_add(samples, (struct hp_place){ on, hp_spaces_kernel(&samples->spaces) });
+	walker->copy = stack->copy;
+	walker->begin = stack->sp;
+	walker->end = stack->sp + stack->size;
+	walker->places = samples->places;
+	walker->count = samples->place_count;
+	walker->most = HP_STACK_MOST;
+	hp_sample_walk(walker, stack->pc, stack->sp, 0);
+	samples->place_count = walker->count;
+	return hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);
 }
 
 void hp_samples_end_waits(struct hp_samples *samples, uint64_t now_ns)

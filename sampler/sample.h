@@ -67,6 +67,19 @@ struct hp_tick {
 void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *space,
 			 const struct hp_tick *tick);
 
+/* A thread that stands still in a system call. */
+struct hp_wait_stack {
+	uint32_t pid;
+	uint64_t pc;
+	uint64_t sp;
+	const uint8_t *copy;	/* of its stack, from sp on */
+	size_t size;
+};
+
+/* The node of where it waits; 0 = no memory. */
+uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_stack *stack,
+			      enum hp_wait_on on);
+
 /* For hp_perf_rings_read; the context is a struct hp_samples. */
 void hp_samples_handle(void *samples, const struct perf_event_header *record);
 

@@ -19,6 +19,7 @@ struct hp_wait_thread {
 	uint64_t out_ns;	/* since when it waits; 0 = it does not */
 	uint32_t pid;
 	uint32_t wait_node;	/* where; 0 = not known */
+	uint64_t look_ns;	/* seen there from outside, at this time; 0 = not */
 };
 
 struct hp_waits {

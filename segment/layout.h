@@ -1114,6 +1114,23 @@ enum hp_sampling_source {
 	HP_SAMPLING_SAMPLY = 4,	/* samply's profile, beside the segment */
 };
 
+/*
+ * What a thread waits for, where only its system call is known: stands as an
+ * address of the kernel's object, which has no code down there.
+ */
+enum hp_wait_on {
+	HP_ON_OTHER = 1,
+	HP_ON_FUTEX,
+	HP_ON_SLEEP,
+	HP_ON_POLL,
+	HP_ON_PIPE,
+	HP_ON_SOCKET,
+	HP_ON_DISK,
+	HP_ON_CHILD,
+	HP_ON_SIGNAL,
+	HP_ON_ONS,
+};
+
 /* Why there are none. */
 enum hp_sampling_fault {
 	HP_SAMPLING_FINE = 0,
