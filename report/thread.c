@@ -166,18 +166,50 @@ static void times_set(struct hp_report *report, struct hp_thread_row *row)
 	row->blocked_ns = row->life_ns - row->ran_ns - row->ready_ns;
 }
 
+static bool is_listed(const struct hp_model *model, const struct hp_lock_birth *birth)
+{
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].tid == birth->tid && model->threads[i].pid == birth->pid)
+			return true;
+	return false;
+}
+
+/* Threads of which the sampler saw nothing. */
+static void unseen_add(struct hp_report *report, struct hp_threads *threads)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	size_t count = 0;
+
+	threads->unseen = hp_xcalloc(locks->birth_count, sizeof(*threads->unseen));
+	for (size_t i = 0; i < locks->birth_count; i++) {
+		const struct hp_lock_birth *birth = &locks->births[i];
+
+		if (!birth->end || is_listed(&report->model, birth))
+			continue;
+		threads->unseen[count] = (struct hp_model_thread){
+			.tid = birth->tid, .pid = birth->pid, .state = 'x', .cpu_ns = birth->cpu_ns
+		};
+		threads->rows[threads->count++].thread = &threads->unseen[count++];
+	}
+}
+
 struct hp_threads *hp_threads_of(struct hp_report *report)
 {
+	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
 	const struct hp_model *model = &report->model;
 	struct hp_threads *threads = report->threads;
 
 	if (threads)
 		return threads;
 	report->threads = threads = hp_xcalloc(1, sizeof(*threads));
-	threads->rows = hp_xcalloc(model->thread_count, sizeof(*threads->rows));
+	threads->rows =
+		hp_xcalloc(model->thread_count + locks->birth_count, sizeof(*threads->rows));
 	for (size_t i = 0; i < model->thread_count; i++)
-		if (!model->threads[i].folded)
+		if (!model->threads[i].folded) {
+			threads->rows[threads->count].is_seen = true;
 			threads->rows[threads->count++].thread = &model->threads[i];
+		}
+	unseen_add(report, threads);
 	locks_add(report, threads);
 	switches_add(report, threads);
 	for (size_t i = 0; i < threads->count; i++)
@@ -187,7 +219,9 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 
 void hp_threads_free(struct hp_threads *threads)
 {
-	if (threads)
+	if (threads) {
 		free(threads->rows);
+		free(threads->unseen);
+	}
 	free(threads);
 }

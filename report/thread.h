@@ -29,12 +29,15 @@ struct hp_thread_row {
 	double ready_ns;	/* without a CPU, though it could run */
 	double blocked_ns;	/* the rest */
 	double waits_ns[HP_THREAD_WAITS];	/* of that, as far as it is known */
+	bool is_seen;	/* by the sampler: else name, queue and so waits are not known */
 	bool has_switches;	/* waits beyond those for locks are known, but for short ones */
 };
 
 struct hp_threads {
 	struct hp_thread_row *rows;	/* of threads that are not several folded into one */
 	size_t count;
+	struct hp_model_thread
+		*unseen;	/* those that ended between two looks, known by their birth and end */
 };
 
 struct hp_threads *hp_threads_of(struct hp_report *report);

@@ -68,12 +68,14 @@ CELL(state_ready)
 {
 	UNUSED(report), UNUSED(percentile);
 	share(row, row_of(row)->ready_ns, value);
+	value->is_unknown |= !row_of(row)->is_seen;
 }
 
 CELL(state_blocked)
 {
 	UNUSED(report), UNUSED(percentile);
 	share(row, row_of(row)->blocked_ns, value);
+	value->is_unknown |= !row_of(row)->is_seen;
 }
 
 #define NS(name, field) \
@@ -84,12 +86,22 @@ CELL(state_blocked)
 	}
 
 NS(state_ran_ns, ran_ns)
-NS(state_ready_ns, ready_ns)
-NS(state_blocked_ns, blocked_ns)
 NS(state_lock_ns, waits_ns[HP_WAIT_LOCK])
 NS(state_signal_ns, waits_ns[HP_WAIT_SIGNAL])
 NS(state_join_ns, waits_ns[HP_WAIT_THREAD])
 NS(state_file_ns, waits_ns[HP_WAIT_FILE])
+
+/* What the sampler alone knows. */
+#define SEEN_NS(name, field) \
+	CELL(name) \
+	{ \
+		UNUSED(report), UNUSED(percentile); \
+		value->number = row_of(row)->field; \
+		value->is_unknown = !row_of(row)->is_seen; \
+	}
+
+SEEN_NS(state_ready_ns, ready_ns)
+SEEN_NS(state_blocked_ns, blocked_ns)
 
 /* Of what the kernel alone knows. */
 #define SWITCH_NS(name, wait) \
@@ -164,7 +176,7 @@ CELL(state_mostly)
 	}
 	if (unknown > most) {
 		most = unknown;
-		what = "waited";
+		what = thread->is_seen ? "waited" : "waited, or was ready";
 		object = NULL;
 	}
 	value->is_unknown = thread->life_ns <= 0 || most <= 0;
@@ -266,7 +278,7 @@ void hp_thread_states_fill(struct hp_report *report, struct hp_list *list)
 
 bool hp_thread_states_has_data(const struct hp_report *report)
 {
-	return hp_lock_view_locks(report->locks)->birth_count != 0 && report->model.thread_count;
+	return hp_lock_view_locks(report->locks)->birth_count != 0;
 }
 
 const char *hp_thread_states_empty(struct hp_report *report)

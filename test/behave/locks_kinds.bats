@@ -140,3 +140,9 @@ rows()
 	[ "$(rows barriers imbalance_ns)" -gt 50000000 ]
 	[ "$(rows barriers threads | grep -o "'count': 5" | wc -l)" = 3 ]
 }
+
+@test "threads: those that end before anybody looks are listed, too" {
+	with_us circle
+	rows thread_states routine frames | tee "$T/rows"
+	[ "$(grep -c '^both main<' "$T/rows")" = 7 ]
+}
