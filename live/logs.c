@@ -21,8 +21,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* now, 5s ago, 3m ago, 2h ago */
-static const char *ago_text(char *room, size_t size, uint64_t ns)
+const char *hp_ago_text(char *room, size_t size, uint64_t ns)
 {
 	uint64_t seconds = ns / SECOND;
 
@@ -85,7 +84,7 @@ static cJSON *log_new(const struct hp_scene *scene, const struct hp_model_call *
 	cJSON_AddStringToObject(log, "duration", hp_format_time(&cell, (double)call->ns));
 	cJSON_AddStringToObject(log, "timestamp", hp_format_time(&cell, (double)end));
 	cJSON_AddStringToObject(log, "ago",
-				ago_text(text, sizeof(text), now > end ? now - end : 0));
+				hp_ago_text(text, sizeof(text), now > end ? now - end : 0));
 	hp_json_whole(log, "thread_id", call->tid);
 	if (call->result) {
 		char *result = hp_text_clean(call->result);

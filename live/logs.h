@@ -10,6 +10,11 @@
 struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request *request);
 struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request);
 
+struct hp_answer *hp_logs_channel(struct hp_scene *scene, const struct hp_request *request);
+
+/* now, 5s ago, 3m ago, 2h ago: written into `room`. */
+const char *hp_ago_text(char *room, size_t size, uint64_t ns);
+
 /* Logs of sections in which nothing is recorded: 404 that says so. */
 struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *request);
 

@@ -37,7 +37,7 @@ const struct hp_route hp_routes[] = {
 	  NULL, hp_snapshot_end },
 	LIST("threads", "threads: CPU, state, memory"),
 	LIST("channels", "channels"),
-	NO_LOGS("/channels/{id}/logs", "channel"),
+	ANSWER("/channels/{id}/logs", hp_logs_channel, "last messages of one"),
 	LIST("streams", "streams"),
 	NO_LOGS("/streams/{id}/logs", "stream"),
 	LIST("futures", "futures"),

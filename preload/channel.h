@@ -182,6 +182,11 @@ static HP_HOT struct hp_lane *hp_channel_in(int fd)
 /* What the source says of channels: hotpath_label of include/hotpath.h. */
 void hp_channel_mark(int what, const void *object, const char *text, uintptr_t caller);
 
+/* A thread's result: it begins, made at `at`; it ends; somebody has waited for it. */
+void hp_channel_thread_began(uintptr_t at);
+void hp_channel_thread_ended(void);
+void hp_channel_thread_joined(uintptr_t thread);
+
 /* --- channel_queue.c: messages --- */
 
 /* They do not come out in the order in which they went in: none is timed any more. */

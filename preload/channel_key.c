@@ -9,6 +9,7 @@
 #include "preload/channel_key.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -150,6 +151,52 @@ void hp_channel_key_gone(uint64_t key)
 
 	if (lane)
 		lane_end(hp_channel_lane(lane));
+}
+
+/* --- results of threads: sent when one ends, received when it is joined --- */
+
+static uint64_t thread_key(uintptr_t thread)
+{
+	return (uint64_t)thread | HP_KEY_THREAD;
+}
+
+void hp_channel_thread_began(uintptr_t at)
+{
+	struct hp_channel_wish wish = { .kind = HP_CHANNEL_THREAD,
+					.caller = at,
+					.unit = HP_LANE_MESSAGES,
+					.capacity = 1,
+					.safe = 1 };
+
+	if (hp_channel_is_on())
+		hp_channel_key_make(thread_key((uintptr_t)pthread_self()), &wish);
+}
+
+static struct hp_lane *thread_lane(uintptr_t thread)
+{
+	return hp_channel_fds_most ? hp_channel_key_lane(thread_key(thread)) : NULL;
+}
+
+void hp_channel_thread_ended(void)
+{
+	struct hp_lane *lane = thread_lane((uintptr_t)pthread_self());
+	struct hp_sending call;
+
+	if (!lane)
+		return;
+	hp_send_begin(&call, lane, 1);
+	hp_send_end(&call, 1, 0, 0);
+}
+
+void hp_channel_thread_joined(uintptr_t thread)
+{
+	struct hp_lane *lane = thread_lane(thread);
+	struct hp_receiving call = { .lane = lane };
+
+	if (!lane)
+		return;
+	hp_receive_end(&call, 1, 0, 0);
+	hp_channel_key_gone(thread_key(thread));
 }
 
 /* --- what the source says --- */

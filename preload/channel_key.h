@@ -12,6 +12,8 @@
 #define HP_KEY_SYSV (UINT64_C(1) << 63)
 #define HP_KEY_CUSTOM (UINT64_C(1) << 62)	/* with an address */
 
+#define HP_KEY_THREAD (UINT64_C(1) << 61)	/* the same */
+
 #define HP_KEYS_BITS 13	/* log2 of the places */
 #define HP_KEY_PROBES 16
 

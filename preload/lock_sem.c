@@ -14,6 +14,7 @@
 #include <threads.h>
 #include <time.h>
 
+#include "preload/channel.h"
 #include "preload/lock_way.h"
 #include "preload/real.h"
 
@@ -131,8 +132,15 @@ HP_EXPORT int pthread_barrier_destroy(pthread_barrier_t *barrier)
 /* --- threads --- */
 
 /* The next thread may have the same address, and is another one. */
+static int joined(uintptr_t thread, int result)
+{
+	if (result == 0)
+		hp_channel_thread_joined(thread);
+	return result;
+}
+
 #define JOIN(thread, real, is_late) \
-	HP_WAY_WAIT(thread, HP_LOCK_THREAD, real, \
+	HP_WAY_WAIT(thread, HP_LOCK_THREAD, joined((uintptr_t)(thread), real), \
 		    (hp_lock_gone((uintptr_t)(thread)), result == 0), is_late)
 
 HP_EXPORT int pthread_join(pthread_t thread, void **value)

@@ -13,6 +13,7 @@
 #include <threads.h>
 #include <time.h>
 
+#include "preload/channel.h"
 #include "preload/confine.h"
 #include "preload/lock.h"
 #include "preload/process.h"
@@ -40,11 +41,12 @@ static void end(void *record)
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
 		thread->argument = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 	thread->end = now();
+	hp_channel_thread_ended();
 }
 
 void hp_thread_configure(const struct hp_settings *settings)
 {
-	is_wanted = hp_settings_asks(settings, "threads");
+	is_wanted = hp_settings_asks(settings, "threads") || hp_settings_asks(settings, "channels");
 	has_key = is_wanted && pthread_key_create(&key, end) == 0;
 }
 
@@ -94,6 +96,7 @@ static void *begin(struct hp_thread *thread)
 	thread->start = now();
 	if (has_key)
 		pthread_setspecific(key, thread);
+	hp_channel_thread_began(thread->at);
 	/* Release: who finds the thread finds when it began. */
 	atomic_store_explicit(&thread->tid, hp_confine_tid(), memory_order_release);
 	errno = saved;

@@ -48,6 +48,11 @@ void hp_channel_view_free(struct hp_channel_view *view)
 	free(view);
 }
 
+const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view)
+{
+	return &view->channels;
+}
+
 /* --- names --- */
 
 static const struct hp_channel_row *row_at(const void *row)
@@ -202,7 +207,8 @@ static bool has_some(const struct hp_report *report,
 
 static bool is_made(const struct hp_channel_row *row)
 {
-	return is_used(row) && (row->origin == HP_CHANNEL_MADE || row->kind == HP_CHANNEL_FIFO);
+	return is_used(row) && row->kind != HP_CHANNEL_THREAD &&
+	       (row->origin != HP_CHANNEL_FOUND || row->kind == HP_CHANNEL_FIFO);
 }
 
 static bool is_timed(const struct hp_channel_row *row)
@@ -233,7 +239,10 @@ void hp_channels_fill(struct hp_report *report, struct hp_list *list)
 	fill(report, list, is_used);
 }
 
-/* Descriptors that the program was given are no reason to show a table unasked. */
+/*
+ * Descriptors that the program was given, and threads that it waits for, are no
+ * reason to show a table unasked.
+ */
 bool hp_channels_has_data(const struct hp_report *report)
 {
 	return has_some(report, is_made);

@@ -15,6 +15,8 @@ struct cJSON;
 struct hp_channel_view *hp_channel_view_new(struct hp_report *report);
 void hp_channel_view_free(struct hp_channel_view *view);
 
+const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view);
+
 /* Asks for all names: a kept run has to carry them. */
 void hp_channel_view_name_all(struct hp_report *report);
 

@@ -233,6 +233,11 @@ idle_as_said()
 		END
 }
 
+@test "channels: results of threads, from their end to the join" {
+	queue results sent_count received_count max_queue_size
+	[ "$(told type_name channel_type instances delay_sampled_count)" = "thread oneshot 50 50" ]
+}
+
 @test "channels: the text of messages, cut, and only if it is asked for" {
 	said queue header
 	! grep -q 1234 "$T/report"
@@ -244,4 +249,24 @@ idle_as_said()
 	HOTPATH_REPORT=threads LD_PRELOAD=$HP_LIB HOTPATH_SEGMENT_PATH=$T/segment "$T/pipe" count >"$T/out"
 	HOTPATH_REPORT=channels "$HP_BUILD/hotpath" report "$T/segment" >"$T/report"
 	grep -q '"message": *"nothing was sent' "$T/report"
+}
+
+# Of one that is over, by the record that it left.
+@test "channels: over HTTP, with the last messages of each" {
+	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/queue" header >/dev/null
+	"$HP_BUILD/hotpath" serve "$T/segment" --port 0 >"$T/url" 3>&- &
+	echo $! >"$T/server"
+	eventually grep -q '^http' "$T/url"
+	url=$(cat "$T/url")
+	curl -s -m 20 "${url%/}/channels" >"$T/list" && curl -s -m 20 "${url%/}/channels/99/logs" >"$T/none"
+	id=$(python3 -c 'import json, sys
+print([row["id"] for row in json.load(open(sys.argv[1]))["data"] if row["label"] == "jobs"][0])' "$T/list")
+	curl -s -m 20 "${url%/}/channels/$id/logs" >"$T/logs"
+	kill "$(cat "$T/server")"
+	grep -q '"error"' "$T/none"
+	python3 -c 'import json, sys
+logs = json.load(open(sys.argv[1]))
+assert logs["received_logs"] == [] and len(logs["sent_logs"]) == 1, logs
+first = logs["sent_logs"][0]
+assert first["index"] == 1 and first["delay"] is None and first["thread_id"] > 0, first' "$T/logs"
 }

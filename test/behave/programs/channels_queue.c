@@ -195,16 +195,34 @@ static void header(void)
 	in(write(fds[1], "12345", 5) == 5, 5);
 }
 
+static void *nap_and_end(void *data)
+{
+	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+	return data;
+}
+
+/* A result is sent by who ends, and received by who joins. */
+static void results(void)
+{
+	pthread_t threads[5];
+
+	for (int round = 0; round < 10; round++) {
+		for (int i = 0; i < 5; i++)
+			pthread_create(&threads[i], NULL, nap_and_end, NULL);
+		for (int i = 0; i < 5; i++)
+			pthread_join(threads[i], NULL);
+	}
+	sent = received = 50;
+	most = 1;
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = { { "posix", posix },
-		      { "sysv", sysv },
-		      { "glib", glib },
-		      { "front", front },
-		      { "header", header } };
+	} modes[] = { { "posix", posix }, { "sysv", sysv },	{ "glib", glib },
+		      { "front", front }, { "header", header }, { "results", results } };
 
 	for (size_t i = 0; count > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (strcmp(arguments[1], modes[i].name) == 0)
