@@ -23,6 +23,7 @@
 #define HP_SITES_OF_ITER 256	/* channels of one place, with HOTPATH_CHANNELS_ITER */
 
 static struct hp_courier unborn;
+static struct hp_courier opening;	/* of a thread that makes the process's record */
 static _Atomic(struct hp_courier *) couriers;
 static bool is_wanted;
 static bool is_each;	/* HOTPATH_CHANNELS_ITER */
@@ -62,9 +63,23 @@ void hp_channel_configure(const struct hp_settings *settings)
 	hp_channel_fds_most = HP_FDS;
 }
 
+/*
+ * A signal handler that comes while this thread makes the process's record would
+ * wait for it.  And once a filter forbids system calls nothing new is looked at.
+ */
 bool hp_channel_is_on(void)
 {
-	return hp_start() && is_wanted && hp_self_open();
+	struct hp_courier *before = hp_courier;
+	bool is_on;
+
+	if (before == &opening || hp_is_confined())
+		return false;
+	hp_courier = &opening;
+	atomic_signal_fence(memory_order_seq_cst);
+	is_on = hp_start() && is_wanted && hp_self_open();
+	atomic_signal_fence(memory_order_seq_cst);
+	hp_courier = before;
+	return is_on;
 }
 
 /* --- threads --- */

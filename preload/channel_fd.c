@@ -426,6 +426,46 @@ HP_EXPORT int fclose(FILE *file)
 	return hp_real()->fclose(file);
 }
 
+/* Those of the C library that close without close. */
+HP_EXPORT int pclose(FILE *file)
+{
+	int saved = errno;
+
+	if (file && hp_channel_fds_most)
+		hp_channel_forget(fileno(file));
+	errno = saved;
+	return hp_real()->pclose(file);
+}
+
+HP_EXPORT FILE *freopen(const char *path, const char *mode, FILE *file)
+{
+	int saved = errno;
+
+	if (file && hp_channel_fds_most)
+		hp_channel_forget(fileno(file));
+	errno = saved;
+	return hp_real()->freopen(path, mode, file);
+}
+
+HP_EXPORT FILE *freopen64(const char *path, const char *mode, FILE *file)
+{
+	int saved = errno;
+
+	if (file && hp_channel_fds_most)
+		hp_channel_forget(fileno(file));
+	errno = saved;
+	return hp_real()->freopen64(path, mode, file);
+}
+
+HP_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
+{
+	int result = hp_real()->daemon(keeps_directory, keeps_descriptors);
+
+	for (int fd = 0; result == 0 && !keeps_descriptors && fd <= STDERR_FILENO; fd++)
+		hp_channel_forget(fd);
+	return result;
+}
+
 /* What stdio does with a descriptor it does inside the C library. */
 HP_EXPORT FILE *fdopen(int fd, const char *mode)
 {

@@ -51,6 +51,10 @@
 	X(ssize_t, sendfile, (int, int, off_t *, size_t)) \
 	X(ssize_t, sendfile64, (int, int, off64_t *, size_t)) \
 	X(FILE *, fdopen, (int, const char *)) \
+	X(int, pclose, (FILE *)) \
+	X(FILE *, freopen, (const char *, const char *, FILE *)) \
+	X(FILE *, freopen64, (const char *, const char *, FILE *)) \
+	X(int, daemon, (int, int)) \
 	X(int, eventfd, (unsigned, int)) \
 	X(int, poll, (struct pollfd *, nfds_t, int)) \
 	X(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t)) \
