@@ -252,6 +252,102 @@ static inline void fake_drawn(struct fake *fake, struct hp_function *function, s
 	fake_duration(fake, function, ticks, weight);
 }
 
+/* A heap with a chunk of room for 15 steps. */
+static inline struct hp_heap *fake_heap(struct fake *fake, struct hp_process *process)
+{
+	struct hp_heap *heap = fake_take(fake, sizeof(*heap));
+	struct hp_steps *steps = fake_take(fake, sizeof(*steps) + 15 * sizeof(struct hp_step));
+
+	heap->process = fake_at(fake, process);
+	heap->state = HP_TAKEN;
+	heap->pid = process->pid;
+	heap->next = process->heaps;
+	process->heaps = fake_at(fake, heap);
+	steps->capacity = 15;
+	heap->steps = fake_at(fake, steps);
+	return heap;
+}
+
+/* The id of a new step; `caller` 0 = none. */
+static inline uint32_t fake_step(struct fake *fake, struct hp_heap *heap, uint32_t caller,
+				 const struct hp_object *object, uint32_t address)
+{
+	struct hp_steps *steps = (struct hp_steps *)(fake->base + heap->steps);
+	struct hp_step *step = &steps->at[steps->count++];
+
+	step->caller = caller;
+	step->object = object ? (uint32_t)(fake_at(fake, object) / HP_LINE) : 0;
+	step->address = address;
+	return (uint32_t)((uint64_t)((char *)step - fake->base) / sizeof(*step));
+}
+
+/* Of `count` blocks of `size` bytes half are left. */
+static inline struct hp_site *fake_site(struct fake *fake, struct hp_heap *heap, uint32_t step,
+					uint64_t count, uint64_t size)
+{
+	struct hp_site *site = fake_take(fake, sizeof(*site));
+
+	site->allocs = count;
+	site->bytes = count * size;
+	site->frees = count / 2;
+	site->freed = count / 2 * size;
+	site->heap = (uint32_t)(fake_at(fake, heap) / HP_LINE);
+	site->step = step;
+	site->next = heap->sites;
+	heap->sites = fake_at(fake, site);
+	heap->bytes += site->bytes;
+	heap->live += (int64_t)(site->bytes - site->freed);
+	return site;
+}
+
+static inline void fake_spread(struct fake *fake, uint32_t *place, uint64_t value, uint64_t count)
+{
+	struct hp_charge_spread *spread = fake_take(fake, sizeof(*spread));
+	uint64_t *counters = fake_take(fake, HP_GROUP_SIZE * sizeof(*counters));
+	unsigned group = hp_bucket_group(value);
+
+	*place = (uint32_t)(fake_at(fake, spread) / HP_LINE);
+	spread->groups[group] = (uint32_t)(fake_at(fake, counters) / HP_LINE);
+	spread->least = spread->most = value;
+	counters[hp_bucket_place(value, group)] = count;
+}
+
+/* `count` calls of the function took two blocks of `size` bytes in all, and callees nothing; without a histogram of the blocks. */
+static inline struct hp_charge *fake_charge(struct fake *fake, struct hp_function *function,
+					    uint64_t count, uint64_t size)
+{
+	struct hp_charge *charge = fake_take(fake, sizeof(*charge));
+
+	function->charge = (uint32_t)(fake_at(fake, charge) / HP_LINE);
+	charge->whole_bytes = charge->sums[HP_CHARGE_ALONE_BYTES] = count * size;
+	charge->whole_count = charge->sums[HP_CHARGE_ALONE_COUNT] = count * 2;
+	fake_spread(fake, &charge->spreads[HP_CHARGE_ALONE_BYTES], size, count);
+	return charge;
+}
+
+/* A part with `count` frames, of rows whose functions have an active call each; `base` is 0. */
+static inline struct hp_part *fake_part(struct fake *fake, struct hp_block *block,
+					struct hp_row *const *rows, uint32_t count)
+{
+	struct hp_part *part =
+		fake_take(fake, sizeof(*part) + (count + 2) * sizeof(struct hp_frame));
+
+	part->capacity = count + 2;
+	part->next = block->parts;
+	block->parts = fake_at(fake, part);
+	for (uint32_t i = 0; i < count; i++) {
+		struct hp_tally *tally = fake_take(fake, sizeof(*tally));
+		struct hp_frame *frame = &part->frames[i + 1];
+
+		tally->bytes = 100;
+		tally->count = 1;
+		frame->row = fake_at(fake, rows[i]);
+		frame->weight = HP_WEIGHT_TALLY;
+		frame->tally = fake_at(fake, tally);
+	}
+	return part;
+}
+
 static inline struct hp_watch_row *fake_watch(struct fake *fake, uint32_t count)
 {
 	struct hp_watch *watch =

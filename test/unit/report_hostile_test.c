@@ -14,6 +14,44 @@
 
 #define SIZE 16384
 
+static bool has_alloc;	/* more records, and longer rounds */
+static uint64_t alloc_from;	/* where they begin */
+
+/* Allocations: by path, by call. */
+static void build_alloc(struct fake *fake, struct hp_process *process, struct hp_object *object,
+			struct hp_block *block, struct hp_row *outer, struct hp_row *inner)
+{
+	struct hp_heap *heap = fake_heap(fake, process);
+	uint32_t start = fake_step(fake, heap, 0, NULL, HP_STEP_LOST);
+	uint32_t middle = fake_step(fake, heap, start, object, 0x1010);
+	struct hp_site *site =
+		fake_site(fake, heap, fake_step(fake, heap, middle, object, 0x2010), 10, 64);
+	struct hp_row *const rows[] = { outer, inner };
+
+	fake_site(fake, heap, middle, 1, 7);
+	heap->pending = fake_at(fake, site);
+	heap->pending_bytes = 64;
+	process->heap_peak = 300;
+	block->base = 0;
+	for (int i = 0; i < 2; i++) {
+		struct hp_function *function =
+			(struct hp_function *)(fake->base + (uint64_t)rows[i]->function * HP_LINE);
+		struct hp_charge *charge;
+		struct hp_spent *ring;
+
+		fake_gist(fake, function)->active = 1;
+		if (i)
+			break;
+		ring = fake_take(fake, 4 * sizeof(*ring));
+		ring[1] = (struct hp_spent){ .at = FAKE_START + 3, .bytes = 900, .count = 2 };
+		charge = fake_charge(fake, function, 3, 900);
+		charge->logs = (uint32_t)(fake_at(fake, ring) / HP_LINE);
+		/* One histogram is as good as two, and each byte here is a second of the test. */
+		charge->spreads[HP_CHARGE_ALONE_COUNT] = charge->spreads[HP_CHARGE_ALONE_BYTES];
+	}
+	fake_part(fake, block, rows, 2);
+}
+
 static void build(struct fake *fake)
 {
 	fake_init(fake, SIZE);
@@ -44,12 +82,16 @@ static void build(struct fake *fake)
 	fake_group(fake, &carries[0])[50] = 1;
 	rows[0] = (struct hp_watch_row){ .tid = 1, .name = "one", .state = 'R', .seen_ns = 100 };
 	rows[1] = (struct hp_watch_row){ .tid = 2, .name = "two", .state = 'x', .folded = 3 };
+	alloc_from = fake_header(fake)->used;
+	if (has_alloc)
+		build_alloc(fake, process, object, block, outer, inner);
 }
 
 static size_t report_of(const struct fake *fake)
 {
 	static char percentiles[] = "HOTPATH_PERCENTILES=0,50,99.9,100";
-	static char *const environment[] = { percentiles, NULL };
+	static char sections[] = "HOTPATH_REPORT=auto,leaks,alloc-callers";
+	static char *const environment[] = { percentiles, sections, NULL };
 	struct hp_look look = { .width = 80 };
 	struct hp_settings settings;
 	struct hp_segment segment;
@@ -71,12 +113,13 @@ static size_t report_of(const struct fake *fake)
 	return size;
 }
 
+/* `from` 0 = where the records of allocations begin. */
 static void flip_each(unsigned char with, uint64_t from, uint64_t to)
 {
 	struct fake fake;
 
 	build(&fake);
-	for (uint64_t i = from; i < to && i < fake_header(&fake)->used; i++) {
+	for (uint64_t i = from ? from : alloc_from; i < to && i < fake_header(&fake)->used; i++) {
 		fake.base[i] ^= (char)with;
 		CHECK(report_of(&fake) > 0);
 		fake.base[i] ^= (char)with;
@@ -126,11 +169,20 @@ TEST(hostile, any_word_any_offset)
 	}
 }
 
+TEST(hostile, records_of_allocations)
+{
+	has_alloc = true;
+	flip_each(0xff, 0, SIZE);
+	has_alloc = false;
+}
+
 TEST(hostile, noise)
 {
 	struct fake fake;
 
+	has_alloc = true;
 	build(&fake);
+	has_alloc = false;
 	srand(8);
 	for (int round = 0; round < 500; round++) {
 		for (int i = 0; i < 40; i++)
