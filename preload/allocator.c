@@ -5,6 +5,7 @@
 #include "preload/allocator.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -14,7 +15,6 @@
 #define HP_POOL_HEAD 16	/* before each block: its size */
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
-extern void *malloc(size_t size);
 
 struct hp_allocator hp_allocator;
 static _Atomic uint32_t state;	/* 0 = not looked for, 1 = being looked for, 2 = found */
@@ -65,24 +65,61 @@ bool hp_allocator_resolve(void)
 	return true;
 }
 
-static const void *object_of(const void *address)
+struct place {
+	const void *object;	/* where it begins; NULL = not known */
+	const char *file;
+	bool is_program;
+};
+
+static struct place place_of(const void *address)
 {
+	struct place place = { .object = NULL };
+	struct link_map *map = NULL;
 	Dl_info info;
 
-	return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+	if (!address || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
+		return place;
+	place.object = info.dli_fbase;
+	place.file = info.dli_fname;
+	/* The loader knows the program by no name. */
+	place.is_program = map && !map->l_name[0];
+	return place;
 }
 
-uint32_t hp_allocator_kind(void)
+static uint32_t kind_of(const void *first, struct place *place)
 {
-	void *first = dlsym(RTLD_DEFAULT, "malloc");
-	const void *found, *libc;
+	const void *libc = place_of((const void *)gnu_get_libc_version).object;
+	const void *found, *operator_new;
+
+	memcpy(&found, &hp_allocator.malloc, sizeof(found));
+	*place = place_of(first);
+	/* Not by our function's address: the loader would tell us that of the first one, too. */
+	if (place->object == place_of(&hp_allocator).object)
+		*place = place_of(found);
+	else
+		return place->is_program ? HP_ALLOCATOR_INSIDE : HP_ALLOCATOR_BEFORE;
+	if (libc && place->object == libc)
+		return HP_ALLOCATOR_GLIBC;
+	operator_new = dlsym(RTLD_DEFAULT, "_Znwm");
+	if (operator_new && place_of(operator_new).object == place->object)
+		return HP_ALLOCATOR_OTHER | HP_ALLOCATOR_NEW;
+	return HP_ALLOCATOR_OTHER;
+}
+
+uint32_t hp_allocator_kind(const char **file)
+{
+	struct hp_heap_local *was;
+	struct place place;
+	uint32_t kind;
 
 	hp_allocator_resolve();
-	if (first != (void *)malloc)
-		return HP_ALLOCATOR_INSIDE;
-	memcpy(&found, &hp_allocator.malloc, sizeof(found));
-	libc = object_of((const void *)gnu_get_libc_version);
-	return libc && object_of(found) == libc ? HP_ALLOCATOR_GLIBC : HP_ALLOCATOR_OTHER;
+	was = hp_heap_pause();
+	kind = kind_of(dlsym(RTLD_DEFAULT, "malloc"), &place);
+	/* As above: what is not there left a message. */
+	dlerror();
+	hp_heap_go_on(was);
+	*file = place.file;
+	return kind;
 }
 
 void *hp_allocator_pool(size_t size, size_t align)

@@ -50,8 +50,11 @@ bool hp_allocator_resolve(void);
 /* The rare ones. */
 void hp_allocator_resolve_rare(void);
 
-/* Who it is: enum hp_allocator_kind of the layout. */
-uint32_t hp_allocator_kind(void);
+/*
+ * Who it is: enum hp_allocator_kind of the layout, and `*file`, the object that it
+ * is in (the loader's string; NULL = not known).
+ */
+uint32_t hp_allocator_kind(const char **file);
 
 /* A zeroed block of the pool, at a multiple of `align`; NULL = it is used up. */
 void *hp_allocator_pool(size_t size, size_t align);

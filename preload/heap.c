@@ -50,12 +50,27 @@ static uint32_t walk_mode;
 static uint32_t prove_all;
 static bool has_charges;	/* calls of functions are charged what they allocate */
 static uint32_t allocator;	/* enum hp_allocator_kind */
+static const char *allocator_file;
 static pthread_key_t key;
 static bool has_key;
 
 static void thread_end(void *data);
 
 static_assert(sizeof(struct hp_heap_local) <= HP_PAGE, "one wiped page each");
+
+static void note_allocator(void)
+{
+	struct hp_process *process;
+
+	if (!hp_self_open())
+		return;
+	process = hp_self->process;
+	if (process->allocator == allocator)
+		return;
+	process->allocator_file =
+		allocator_file ? hp_text_new(allocator_file, strlen(allocator_file)) : 0;
+	process->allocator = allocator;
+}
 
 void hp_heap_configure(const struct hp_settings *settings)
 {
@@ -71,7 +86,10 @@ void hp_heap_configure(const struct hp_settings *settings)
 					    settings->alloc_metric == HP_ALLOC_COUNT_MAX);
 	if (!hp_heap_is_wanted)
 		return;
-	allocator = hp_allocator_kind();
+	allocator = hp_allocator_kind(&allocator_file);
+	/* Nobody will ask us for a block: this is the place to say so. */
+	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)
+		note_allocator();
 	if (!hp_shadow_init(allocator == HP_ALLOCATOR_GLIBC)) {
 		hp_heap_is_wanted = false;
 		hp_say("allocations are not recorded: less than 1 GiB of addresses (ulimit -v, -d)",
@@ -377,7 +395,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 	hp_allocator_resolve();
 	if (!hp_start_is_early() && hp_start() && hp_heap_is_wanted && !is_large_segment()) {
 		if (hp_self_open()) {
-			hp_self->process->allocator = allocator;
+			note_allocator();
 			me = local_get(sp);
 		}
 		if (!me)

@@ -286,8 +286,15 @@ static void read_process(struct build *b, const struct hp_process *process)
 
 	b->alloc->is_recorded |= process->heaps != 0;
 	if (process->allocator &&
-	    (!b->alloc->allocator || process->pid == b->model->reader.header.root_pid))
-		b->alloc->allocator = process->allocator;
+	    (!b->alloc->allocator || process->pid == b->model->reader.header.root_pid)) {
+		b->alloc->allocator = process->allocator & ~HP_ALLOCATOR_NEW;
+		b->alloc->has_new = process->allocator & HP_ALLOCATOR_NEW;
+		free(b->alloc->allocator_file);
+		b->alloc->allocator_file =
+			process->allocator_file
+				? hp_reader_text(&b->model->reader, process->allocator_file)
+				: NULL;
+	}
 	for (uint64_t at = process->heaps;
 	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next) {
 		read_steps(b, heap.steps);
@@ -325,4 +332,5 @@ void hp_alloc_release(struct hp_alloc *alloc)
 {
 	free(alloc->steps);
 	free(alloc->threads);
+	free(alloc->allocator_file);
 }

@@ -322,6 +322,11 @@ const char *hp_leaks_describe(const struct hp_report *report)
 	return "Call paths of what was not freed at the end.";
 }
 
+static bool is_other(const struct hp_alloc *alloc)
+{
+	return alloc->allocator == HP_ALLOCATOR_OTHER && alloc->allocator_file;
+}
+
 const char *hp_alloc_note(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
@@ -331,10 +336,13 @@ const char *hp_alloc_note(struct hp_report *report)
 		return NULL;
 	free(report->text);
 	report->text = hp_xprintf(
-		"Total: %s in %s blocks, peak %s", hp_format_bytes(&bytes, alloc->all.bytes),
+		"Total: %s in %s blocks, peak %s%s%s%s", hp_format_bytes(&bytes, alloc->all.bytes),
 		hp_format_count(&count, alloc->all.count),
 		hp_format_bytes(&peak,
-				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0));
+				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0),
+		is_other(alloc) ? ", by " : "",
+		is_other(alloc) ? file_name(alloc->allocator_file) : "",
+		alloc->has_new ? ", whose operator new is not seen" : "");
 	return report->text;
 }
 
@@ -357,19 +365,37 @@ const char *hp_leaks_note(struct hp_report *report)
 const char *hp_alloc_empty(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const char *file = alloc->allocator_file ? file_name(alloc->allocator_file) : "a library";
 
+	free(report->text);
+	report->text = NULL;
 	if (alloc->allocator == HP_ALLOCATOR_INSIDE)
-		return "the program has a malloc of its own, which cannot be seen from outside";
+		report->text = hp_xprintf(
+			"%s has a malloc of its own inside (linked statically), which cannot be seen "
+			"from outside; link it with the shared library of that allocator",
+			alloc->allocator_file ? file : "the program");
+	if (alloc->allocator == HP_ALLOCATOR_BEFORE)
+		report->text = hp_xprintf(
+			"malloc is that of %s, which is loaded before libhotpath.so; put "
+			"libhotpath.so first in LD_PRELOAD",
+			file);
+	if (report->text)
+		return report->text;
 	if (alloc->is_recorded && alloc->all.count)
 		return "nothing passes HOTPATH_FOCUS";
 	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";
 }
 
+static bool is_unseen(const struct hp_alloc *alloc)
+{
+	return alloc->allocator == HP_ALLOCATOR_INSIDE || alloc->allocator == HP_ALLOCATOR_BEFORE;
+}
+
 bool hp_alloc_has_data(const struct hp_report *report)
 {
-	const struct hp_alloc *alloc = hp_alloc_of(report);
+	const struct hp_alloc *alloc = &report->alloc->alloc;
 
-	return alloc && (alloc->all.count || alloc->allocator == HP_ALLOCATOR_INSIDE);
+	return (alloc->is_recorded && alloc->all.count) || is_unseen(alloc);
 }
 
 /* Only if asked for: most programs leave something behind, and the system takes it. */
@@ -566,6 +592,10 @@ void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
 	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
 	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
+	if (alloc->allocator_file)
+		cJSON_AddStringToObject(list, "allocator", alloc->allocator_file);
+	if (alloc->has_new)
+		cJSON_AddBoolToObject(list, "operator_new_unseen", 1);
 	add_number(list, "paths_walked", alloc->stats.walks);
 	add_number(list, "paths_incomplete", alloc->stats.incomplete);
 	add_number(list, "paths_cut", alloc->stats.cut);

@@ -222,10 +222,10 @@ struct hp_process {
 	uint64_t starttime;	/* its process: field 22 of /proc/PID/stat, 0 = unknown; tells a reused pid */
 	_Atomic uint64_t heaps;	/* its threads: head of the list of hp_heap */
 	_Atomic int64_t heap_peak;	/* its threads: most bytes that were allocated at once, so far */
-	uint64_t heap_peak_ticks;	/* its threads: when that was */
+	uint64_t allocator_file;	/* its process: offset of a hp_text, whose malloc it is; 0 = not known */
 	int64_t folded_heap_peak;	/* its process, when taken over: sum of the earlier ones' peaks */
 	_Atomic uint32_t heap_epoch;	/* its threads: number of the last peak */
-	uint32_t allocator;	/* its process: enum hp_allocator_kind */
+	uint32_t allocator;	/* its process: enum hp_allocator_kind, perhaps with HP_ALLOCATOR_NEW */
 	_Atomic uint64_t lockset;	/* its threads, once: offset of hp_lockset; 0 = none */
 };
 
@@ -235,7 +235,11 @@ enum hp_allocator_kind {
 	HP_ALLOCATOR_GLIBC = 1,
 	HP_ALLOCATOR_OTHER = 2,	/* a shared library's */
 	HP_ALLOCATOR_INSIDE = 3,	/* the program's own, not seen by us */
+	HP_ALLOCATOR_BEFORE = 4,	/* a library's that comes before ours, not seen either */
 };
+
+/* It has an operator new of its own, which does not call malloc: those blocks are not seen. */
+#define HP_ALLOCATOR_NEW (UINT32_C(1) << 8)
 
 /* A text, 0-terminated, padded to HP_LINE as every record. */
 struct hp_text {

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# alloc_hard.bats - other allocators, and odd cases: the program does what it does without us.
+
+load helper
+
+setup_file()
+{
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/hard" "$ROOT/test/behave/programs/alloc_hard.c" -ldl
+	printf '#include <stdlib.h>\nint use(int x) { int *volatile p = malloc(40); *p = x; x = *p + 1; free(p); return x; }\n' |
+		gcc -shared -fPIC -g -O1 -o "$T/library.so" -x c -
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/family" "$ROOT/test/behave/programs/alloc_family.c"
+	g++ -g -O1 -std=c++17 -o "$T/stl" "$ROOT/test/behave/programs/alloc_stl.cc"
+	printf '#include <stdlib.h>\nint main(void) { free(malloc(atoi("100"))); return 0; }\n' | tee "$T/own.c" |
+		gcc -O0 -g -o "$T/plain" -x c -
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_LIMIT=0 HOTPATH_KEEP=0
+	rm -f "$T/report"
+}
+
+# same COMMAND... - with the library as without, but for its report.
+same()
+{
+	local bare=0 status=0
+	"$@" >"$T/bare" 2>&1 || bare=$?
+	LD_PRELOAD="$HP_LIB${LD_PRELOAD:+ $LD_PRELOAD}" "$@" >"$T/out" 2>&1 || status=$?
+	diff "$T/bare" "$T/out" && [ $status = $bare ]
+}
+
+said()
+{
+	jq -r "[.alloc_sites | .$1] | join(\" \")" "$T/report"
+}
+
+@test "hard: sizes of 0, overflow, alignments, mallopt, malloc_trim, MALLOC_PERTURB_" {
+	same "$T/hard" odd
+	export MALLOC_PERTURB_=90
+	same "$T/hard" odd
+	[ "$(said live_count)" -ge 1 ]
+}
+
+@test "hard: handlers that allocate" {
+	same "$T/hard" signal 500
+	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "handler") | .count] | add' "$T/report")" = 500 ]
+}
+
+@test "hard: libraries that are unloaded" {
+	same "$T/hard" library "$T/library.so" 30
+	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "use") | .count] | add' "$T/report")" = 30 ]
+	[ "$(said cache_mismatches)" = 0 ]
+}
+
+# Debian's packages; none is needed to build or to run.
+found()
+{
+	local file
+	for file in /usr/lib/*/"$1".so.*; do
+		[ ! -e "$file" ] || { echo "$file"; return; }
+	done
+	return 1
+}
+
+@test "hard: jemalloc, tcmalloc, mimalloc preloaded behind us" {
+	local name file count=0
+	for name in libjemalloc libtcmalloc_minimal libmimalloc; do
+		file=$(found $name) || continue
+		count=$((count + 1))
+		# A realloc to 0 frees in all of them, but not all return NULL then: the program would stop.
+		LD_PRELOAD=$file same "$T/stl"
+		[ "$(said allocator)" = "$file" ] || [ "$(basename "$(said allocator)")" = "$(basename "$file")" ]
+		LD_PRELOAD=$file same "$T/plain"
+		[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .total_bytes] | add' "$T/report")" = 100 ]
+	done
+	[ $count -gt 0 ] || skip "no allocator here"
+}
+
+@test "hard: an allocator that is not seen is named" {
+	local file
+	file=$(found libjemalloc) || skip "no jemalloc here"
+	LD_PRELOAD="$file $HP_LIB" "$T/plain"
+	[[ "$(said message)" == *"libjemalloc.so.2, which is loaded before libhotpath.so"* ]]
+	printf '#include <stddef.h>\nstatic char room[1 << 20]; static size_t used;
+void *malloc(size_t n) { void *p = room + used; used += (n + 31) & ~15ul; return p; }
+void free(void *p) { (void)p; } void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g -o "$T/own" "$T/own.c" -x c - -fno-builtin
+	LD_PRELOAD=$HP_LIB "$T/own"
+	[[ "$(said message)" == *"own has a malloc of its own inside"* ]]
+}
+
+@test "hard: redis-server, linked with jemalloc, serves as without us" {
+	command -v redis-server >/dev/null && command -v redis-cli >/dev/null || skip "no redis here"
+	local kind lib
+	for kind in bare ours; do
+		lib=
+		[ $kind = bare ] || lib=$HP_LIB
+		LD_PRELOAD=$lib redis-server --port 0 --unixsocket "$T/redis.sock" --save "" --appendonly no \
+			--dir "$T" >"$T/redis.$kind.log" 2>&1 &
+		eventually redis-cli -s "$T/redis.sock" ping
+		{
+			seq 1 2000 | sed 's/.*/SET key:& value-&-abcdefghijklmnopqrstuvwxyz/'
+			echo 'DBSIZE'
+			seq 1 7 2000 | sed 's/.*/GET key:&/'
+			echo 'LPUSH list a b c d'; echo 'SORT list ALPHA'; echo 'FLUSHALL'; echo 'DBSIZE'
+		} | redis-cli -s "$T/redis.sock" >"$T/redis.$kind"
+		redis-cli -s "$T/redis.sock" shutdown nosave || true
+		wait $!
+	done
+	diff "$T/redis.bare" "$T/redis.ours"
+	report_comes "$T/report"
+	[ "$(said allocated_count)" -gt 4000 ]
+}
