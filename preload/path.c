@@ -552,15 +552,15 @@ static const struct hp_path_entry *find_entry(const struct hp_heap_local *me,
 	return NULL;
 }
 
+/* What the cache says, or a walk that ends in the last one, against a walk of its own. */
 struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame)
 {
 	const struct hp_path_entry *entry = find_entry(me, frame);
 	struct hp_site *said, *site;
 
-	if (!entry)
-		return hp_path_site(me, *frame);
-	said = entry->site;
+	said = entry ? entry->site : hp_path_site(me, *frame);
 	hp_heap_shut(me, frame->sp);
+	hp_walk_forget(&me->walker);
 	site = walk(me, frame);
 	me->heap->walks--;
 	me->heap->proofs++;

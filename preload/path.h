@@ -63,7 +63,7 @@ void hp_path_forget(struct hp_heap_local *me);
 struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp,
 			     uint32_t *set);
 
-/* Walks again what the cache answers, and compares. */
+/* Walks again, from the allocation to the outermost frame, and compares. */
 struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame);
 
 static inline bool hp_path_slot_fits(const struct hp_walk_slot *slot)

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# alloc_paths.bats - each answer of the path cache, and each walk that ended in an earlier one, walked again.
+
+load helper
+
+setup_file()
+{
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/paths" "$ROOT/test/behave/programs/alloc_paths.c"
+	g++ -g -O1 -std=c++17 -o "$T/stacks" "$ROOT/test/behave/programs/alloc_stacks.cc"
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/pairs" "$ROOT/test/behave/programs/alloc_pairs.c"
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_LIMIT=0 HOTPATH_KEEP=0
+	export HOTPATH_REPORT=alloc-sites
+	rm -f "$T/report"
+}
+
+# sites EXPRESSION - of the report's alloc_sites, as `s`.
+sites()
+{
+	python3 -c 'import json, sys
+s = json.load(open(sys.argv[1]))["alloc_sites"]
+print(eval(sys.argv[2]))' "$T/report" "$1"
+}
+
+# proven COMMAND... - it says the same as without us, and no answer was wrong.
+proven()
+{
+	"$@" >"$T/bare" 2>&1
+	HOTPATH_ALLOC_PROVE=1 LD_PRELOAD=$HP_LIB timeout 120 "$@" >"$T/out" 2>&1
+	cmp "$T/bare" "$T/out"
+	echo "$1: $(sites '[s[k] for k in ("allocated_count", "cache_proofs", "cache_mismatches", "paths_incomplete", "paths_walked")]')"
+	[ "$(sites 's["cache_mismatches"]')" = 0 ]
+	[ "$(sites 's["cache_proofs"] >= 0.9 * s["allocated_count"]')" = True ]
+}
+
+# 99.5 % of the walks reached the outermost frame.
+whole()
+{
+	[ "$(sites 's["paths_incomplete"] <= 0.005 * s["cache_proofs"]')" = True ]
+}
+
+@test "paths: alloca of two sizes below equal return addresses: none is wrong" {
+	proven "$T/paths" 300
+	whole
+}
+
+@test "paths: coroutines whose stacks are unmapped and used again smaller, and exceptions" {
+	proven "$T/stacks" 300
+	LD_PRELOAD=$HP_LIB "$T/stacks" 3000 >"$T/out"
+	python3 - "$T/report" >"$T/ours" <<-'END'
+	import json, sys
+	count = {}
+	for site in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
+	    names = [frame["function"].split("(")[0] for frame in site["frames"]]
+	    for last in ("body_small", "body_large", "catcher"):
+	        if last in names and "nested" not in names and names[0] == "leaf":
+	            key = " ".join(names[:names.index(last) + 1])
+	            count[key] = count.get(key, 0) + site["count"]
+	for key, number in count.items():
+	    print(number, key)
+	END
+	sort "$T/out" | diff - <(sort "$T/ours")
+}
+
+@test "paths: programs nobody wrote for this" {
+	local cc1plus
+	cc1plus=$(g++ -print-prog-name=cc1plus)
+	echo '#include <map>
+	int main() { std::map<int, int> m; return m[1]; }' >"$T/small.cc"
+	g++ -E "$T/small.cc" -o "$T/small.ii"
+	[ -z "$HP_TEST_FULL" ] || { echo '#include <regex>' >"$T/small.cc"; g++ -E "$T/small.cc" -o "$T/small.ii"; }
+	proven "$cc1plus" -quiet -O1 -fpreprocessed "$T/small.ii" -o /dev/null
+	whole
+	PYTHONMALLOC=malloc PYTHONHASHSEED=0 proven /usr/bin/python3 -c 'import json; print(len(json.loads(json.dumps([{"a": i} for i in range(3000)]))))'
+	whole
+	command -v sqlite3 >/dev/null || skip "no sqlite3 here"
+	proven sqlite3 :memory: 'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) insert into t select i, hex(i) from n; create index x on t(b); select count(*), max(b) from t;'
+	whole
+}
+
+@test "paths: our own memory does not grow with the number of pairs" {
+	local few=100000 many=3000000 before after
+	[ -z "$HP_TEST_FULL" ] || many=1000000000
+	before=$(LD_PRELOAD=$HP_LIB "$T/pairs" $few)
+	after=$(LD_PRELOAD=$HP_LIB "$T/pairs" $many)
+	[ "$(sites 's["allocated_count"]')" -ge $many ]
+	echo "KiB resident: $before after $few pairs, $after after $many"
+	[ $((after - before)) -le 512 ]
+}
