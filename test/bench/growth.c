@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - memory CALLS... - makes calls until there were so many, says so,
+ * growth.c - growth CALLS... - makes calls until there were so many, says so,
  * and waits for a line of input, while somebody looks at what memory it takes.
  * The functions are a few levels deep and of several durations, so that
  * histograms have groups to touch.
