@@ -57,7 +57,8 @@ static void body_small()
 /* The stack ends `size` bytes above `at`; above it is nothing. */
 static HIDDEN void coroutine(char *at, size_t size, void (*body)())
 {
-	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
+	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != at)
 		abort();
 	getcontext(&away);
 	away.uc_stack.ss_sp = at;
