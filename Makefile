@@ -41,7 +41,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
 PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath hotpath-run)
 
-.PHONY: all demo test test-all check bench fuzz examples unit man install uninstall clean help
+.PHONY: all demo smoke test test-all check bench fuzz examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 
 $(B)/libhotpath.so: $(LIB_O)
@@ -109,6 +109,10 @@ test:	## installs what the tests need and runs them: unit, behaviour, golden
 	@scripts/setup test
 	@$(MAKE) --no-print-directory all unit examples
 	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
+smoke:	## profiles a program of known shares here, and looks at the tables
+	@scripts/setup build
+	@$(MAKE) --no-print-directory all $(B)/examples/smoke
+	@B=$(B) scripts/smoke
 test-all:	## the long ones too, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test

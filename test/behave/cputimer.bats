@@ -224,3 +224,11 @@ shares_are_right()
 	grep -q timer_create "$T/trace"
 	! grep -q perf_event_open "$T/trace"
 }
+
+@test "smoke: known shares are in the tables, and a table that is missing is told" {
+	HOTPATH_CPU=timer B=$HP_BUILD "$ROOT/scripts/smoke" >"$T/smoke"
+	tail -n 1 "$T/smoke" | grep -q "^smoke: fine"
+	run env HOTPATH_CPU=off B="$HP_BUILD" "$ROOT/scripts/smoke"
+	[ "$status" = 1 ]
+	[[ "$output" == *"smoke: the table cpu does not have heavy_work and light_work"* ]]
+}
