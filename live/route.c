@@ -11,6 +11,7 @@
 #include "live/snapshot.h"
 #include "live/lists.h"
 #include "live/logs.h"
+#include "live/metrics.h"
 #include "live/pprof.h"
 #include "live/status.h"
 
@@ -73,6 +74,7 @@ const struct hp_route hp_routes[] = {
 	ANSWER("/debug/pprof/heap", hp_pprof_heap, "allocations for pprof, what is held first"),
 	ANSWER("/debug/pprof/allocs", hp_pprof_allocs, "the same, what was allocated first"),
 	ANSWER("/debug/pprof/mutex", hp_pprof_mutex, "waits for locks for pprof"),
+	ANSWER("/metrics", hp_metrics_render, "the figures for Prometheus"),
 	ANSWER("/report", hp_report_render, "the whole report in JSON"),
 	ANSWER("/sessions", hp_sessions_render, "profiled programs of this user that run"),
 	ANSWER("/routes", hp_routes_render, "this list"),

@@ -36,6 +36,7 @@ int hp_export_folded_live(struct hp_report *report, int fd);	/* bytes held at th
 int hp_export_folded_peak(struct hp_report *report, int fd);	/* bytes held at the peak */
 int hp_export_folded_temporary(struct hp_report *report, int fd);	/* blocks */
 int hp_export_pprof_heap(struct hp_report *report, int fd);	/* first what is held */
-int hp_export_pprof_allocs(struct hp_report *report, int fd);	/* the same, first what was allocated */
+int hp_export_pprof_allocs(struct hp_report *report,
+			   int fd);	/* the same, first what was allocated */
 
 #endif

@@ -333,3 +333,46 @@ END
 	command -v go >/dev/null && [ -n "$HP_TEST_FULL" ] || return 0
 	PPROF_TMPDIR=$T go tool pprof -top "${url}debug/pprof/allocs" 2>/dev/null | grep basket
 }
+
+@test "http: metrics for Prometheus, of the same figures" {
+	get /functions_timing | query 'next(r["calls"] for r in a["raw"] if r["name"] == "sell")' >"$BATS_TEST_TMPDIR/before"
+	get /metrics -D "$BATS_TEST_TMPDIR/head" >"$BATS_TEST_TMPDIR/metrics"
+	status_is 200
+	grep -i '^content-type: text/plain; version=0.0.4; charset=utf-8' "$BATS_TEST_TMPDIR/head"
+	get /metrics -H "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5" \
+		-D "$BATS_TEST_TMPDIR/head2" >"$BATS_TEST_TMPDIR/openmetrics"
+	grep -i '^content-type: application/openmetrics-text' "$BATS_TEST_TMPDIR/head2"
+	[ "$(tail -n 1 "$BATS_TEST_TMPDIR/openmetrics")" = "# EOF" ]
+	# The answers may be of different moments, a second apart.
+	passed()
+	{
+		metric=$(sed -n 's/^hotpath_function_calls_total{function="sell"} //p' "$BATS_TEST_TMPDIR/metrics")
+		[ "$(get /functions_timing | query 'next(r["calls"] for r in a["raw"] if r["name"] == "sell")')" -ge "$metric" ]
+	}
+	eventually passed
+	python3 - "$BATS_TEST_TMPDIR" <<'END'
+import re, sys
+folder = sys.argv[1]
+series, buckets = {}, {}
+for line in open(folder + "/metrics"):
+    if line.startswith("#"):
+        continue
+    name, labels, value = re.fullmatch(r'([a-z_]+)(\{.*\})? ([0-9.e+-]+)\n', line).groups()
+    assert (name, labels) not in series, line
+    series[name, labels] = float(value)
+    if name.endswith("_bucket"):
+        plain, bound = re.fullmatch(r'(.*?),?le="([^"]*)"\}', labels).groups()
+        buckets.setdefault((name[:-7], plain), []).append((float(bound), float(value)))
+for (name, labels), list_ in buckets.items():
+    assert [b for b, _ in list_] == sorted(b for b, _ in list_), name
+    assert [v for _, v in list_] == sorted(v for _, v in list_), name
+    assert list_[-1] == (float("inf"), series[name + "_count", labels + "}"]), name
+calls = series["hotpath_function_calls_total", '{function="sell"}']
+assert calls >= float(open(folder + "/before").read())
+assert ("hotpath_mutex_acquisitions_total", '{source="",label="stock",iter="0"}') in series
+assert series["hotpath_threads", None] >= 1
+END
+	if command -v promtool >/dev/null; then
+		promtool check metrics <"$BATS_TEST_TMPDIR/metrics"
+	fi
+}
