@@ -73,16 +73,13 @@ static bool is_taken(int error)
 /* Calls that may wait are cancellation points, also where they do not wait. */
 #define TESTED(attempt) (hp_real()->pthread_testcancel(), attempt)
 
-/* Tries by `attempt`, and waits by `block` if it is taken. */
-#define WAY_LOCK(use, call, attempt, block) \
+/* The attempt is made: it waits by `block` if it is taken. */
+#define WAY_LOCK_END(use, call, block) \
 	struct hp_wait wait; \
-	int result, saved = errno; \
 \
-	if (!(use)) \
-		return block; \
-	result = attempt; \
 	if (result == 0) { \
-		(use)->count++; \
+		if (use) \
+			(use)->count++; \
 		return 0; \
 	} \
 	if (!is_taken(errno)) \
@@ -95,14 +92,26 @@ static bool is_taken(int error)
 	errno = saved; \
 	return result
 
-#define WAY_TRY(use, attempt) \
-	int result = attempt; \
-\
+#define WAY_TRY_END(use) \
 	if ((use) && result == 0) \
 		(use)->count++; \
 	else if ((use) && is_taken(errno)) \
 		(use)->failed++; \
 	return result
+
+/* Tries by `attempt`, and waits by `block` if it is taken. */
+#define WAY_LOCK(use, call, attempt, block) \
+	int result, saved = errno; \
+\
+	if (!(use)) \
+		return block; \
+	result = attempt; \
+	WAY_LOCK_END(use, call, block)
+
+#define WAY_TRY(use, attempt) \
+	int result = attempt; \
+\
+	WAY_TRY_END(use)
 
 HP_EXPORT int flock(int fd, int operation)
 {
@@ -142,22 +151,39 @@ HP_EXPORT int lockf64(int fd, int command, off64_t length)
 	LOCKF(hp_real()->lockf64);
 }
 
-/* struct flock and struct flock64 are the same where the library runs: 64 bits. */
+/* The command that asks for the same and does not wait. */
+static int tried(int command)
+{
+	return command == F_SETLKW ? F_SETLK : command == F_OFD_SETLKW ? F_OFD_SETLK : command;
+}
+
+/*
+ * struct flock and struct flock64 are the same where the library runs: 64 bits.
+ * The record is read after the kernel has: a bad pointer is EFAULT, as without us.
+ */
 static int lock_record(int fd, int command, struct flock *record, int (*real)(int, int, ...),
 		       uintptr_t caller)
 {
 	bool is_try = command == F_SETLK || command == F_OFD_SETLK;
+	int saved = errno, result;
 	struct hp_lock_call call;
 	struct hp_use *use;
 
-	if (!record || (record->l_type != F_RDLCK && record->l_type != F_WRLCK))
+	if (HP_UNLIKELY(hp_lock_is_off()))
 		return real(fd, command, record);
+	if (!is_try)
+		hp_real()->pthread_testcancel();
+	result = real(fd, tried(command), record);
+	if ((result != 0 && !is_taken(errno)) ||
+	    (record->l_type != F_RDLCK && record->l_type != F_WRLCK))
+		return result;
 	use = use_of(&call, fd, record->l_type == F_RDLCK, caller);
 	if (is_try) {
-		WAY_TRY(use, real(fd, command, record));
+		WAY_TRY_END(use);
 	}
-	WAY_LOCK(use, &call, TESTED(real(fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK, record)),
-		 real(fd, command, record));
+	if (!use && result != 0)
+		return real(fd, command, record);
+	WAY_LOCK_END(use, &call, real(fd, command, record));
 }
 
 /* The argument is a number or a pointer: a register in either case. */

@@ -7,7 +7,7 @@ gcc $flags -o "$1/probe" probe.c
 gcc $flags -DPROBE_LIBRARY -shared -fPIC -o "$1/probe.so" probe.c
 gcc $flags -shared -fPIC -o "$1/bad_guest.so" bad_guest.c
 gcc $flags -shared -fPIC -o "$1/plugin.so" plugin.c
-for program in process signal memory; do
+for program in process signal memory refused; do
 	for suffix in '' .hooks; do
 		gcc $flags ${suffix:+-finstrument-functions} -o "$1/$program$suffix" $program.c
 	done

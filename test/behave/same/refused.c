@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refused.c - calls with what the kernel refuses: pointers to nothing, numbers of
+ * nothing, sizes beyond all.  Each line is the call, its result and errno; a call
+ * that reads such a pointer itself says so, with the library as without.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/msg.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wnonnull"
+#pragma GCC diagnostic ignored "-Wint-conversion"
+#pragma GCC diagnostic ignored "-Wrestrict"
+#pragma GCC diagnostic ignored "-Walloc-size-larger-than="
+#pragma GCC diagnostic ignored "-Wunused-result"
+#pragma GCC diagnostic ignored "-Wstringop-overflow="
+#pragma GCC diagnostic ignored "-Wstringop-overread"
+
+static sigjmp_buf back;
+static char room[8192];
+
+static void fault(int signal)
+{
+	(void)signal;
+	siglongjmp(back, 1);
+}
+
+#define SAY(call) \
+	do { \
+		errno = 0; \
+		if (sigsetjmp(back, 1) == 0) { \
+			long result = (long)(call); \
+			printf("%s: %ld %s\n", #call, result, \
+			       result < 0 ? strerrorname_np(errno) : ""); \
+		} else { \
+			printf("%s: reads it\n", #call); \
+		} \
+	} while (0)
+
+static void files(void *bad)
+{
+	int f = open("refused.file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	SAY(fcntl(f, F_SETLK, bad));
+	SAY(fcntl(f, F_SETLKW, bad));
+	SAY(fcntl(f, F_OFD_SETLKW, bad));
+	SAY(fcntl(f, F_GETLK, bad));
+	SAY(fcntl(-1, F_SETLK, bad));
+	SAY(copy_file_range(f, bad, f, bad, 1, 0));
+	SAY(flock(-1, LOCK_EX));
+	SAY(lockf(-1, F_LOCK, 0));
+	SAY(open(bad, 0));
+	SAY(mkfifo(bad, 0));
+}
+
+static void channels(void *bad, int f)
+{
+	struct iovec iv = { bad, 5 };
+	struct msghdr m = { .msg_iov = bad, .msg_iovlen = 1 };
+	struct msghdr mc = { .msg_control = bad, .msg_controllen = 64, .msg_iov = &iv };
+	int p[2], s[2], d[2], ev = eventfd(0, EFD_NONBLOCK);
+
+	if (pipe2(p, O_NONBLOCK) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) < 0 ||
+	    socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, d) < 0)
+		exit(1);
+	write(p[1], "hello", 5);
+	write(s[1], "hello", 5);
+	write(d[1], "hello", 5);
+	eventfd_write(ev, 3);
+	SAY(pipe(bad));
+	SAY(pipe2(bad, 0));
+	SAY(socketpair(AF_UNIX, SOCK_STREAM, 0, bad));
+	SAY(read(p[0], bad, 5));
+	SAY(write(p[1], bad, 5));
+	SAY(readv(p[0], bad, 1));
+	SAY(writev(p[1], bad, 1));
+	SAY(readv(p[0], bad, 0));
+	SAY(readv(p[0], &iv, 1));
+	SAY(writev(p[1], &iv, 1));
+	SAY(writev(p[1], &iv, -1));
+	SAY(writev(p[1], &iv, 5000));
+	SAY(recv(s[0], bad, 5, 0));
+	SAY(send(s[1], bad, 5, 0));
+	SAY(recvmsg(s[0], bad, 0));
+	SAY(sendmsg(s[1], bad, 0));
+	SAY(recvmsg(s[0], &m, 0));
+	SAY(sendmsg(s[1], &m, 0));
+	SAY(recvmsg(d[0], &m, 0));
+	SAY(sendmsg(d[1], &m, 0));
+	SAY(recvmsg(s[0], &mc, 0));
+	SAY(sendmsg(s[1], &mc, 0));
+	SAY(recvmmsg(d[0], bad, 1, 0, 0));
+	SAY(sendmmsg(d[1], bad, 1, 0));
+	SAY(recvmmsg(d[0], bad, 0, 0, 0));
+	SAY(recvfrom(d[0], bad, 5, 0, bad, bad));
+	SAY(sendto(d[1], "x", 1, 0, bad, 5));
+	SAY(recvfrom(d[0], room, 5, 0, bad, bad));
+	SAY(read(ev, bad, 8));
+	SAY(write(ev, bad, 8));
+	SAY(eventfd_read(ev, bad));
+	SAY(eventfd_read(ev, (eventfd_t *)room));
+	SAY(splice(p[0], bad, p[1], 0, 5, 0));
+	SAY(vmsplice(p[1], bad, 1, 0));
+	SAY(sendfile(p[1], f, bad, 5));
+	SAY(tee(-1, -1, 5, 0));
+	SAY(dup2(-1, 5));
+	SAY(dup3(p[0], p[0], 0));
+	SAY(fcntl(p[0], F_DUPFD, -1));
+	SAY(close(-1));
+	SAY(close_range(5000, 4000, 0));
+	SAY(fcntl(p[0], 12345, bad));
+	SAY(read(-1, bad, 5));
+	SAY(write(-1, bad, 5));
+	SAY(read(p[0], bad, 0));
+	SAY(write(p[1], bad, 0));
+	SAY(connect(s[0], bad, 5));
+	SAY(accept(s[0], bad, bad));
+	SAY(bind(s[0], bad, 5));
+	SAY(socket(-1, -1, -1));
+	SAY(pread(p[0], bad, 5, 0));
+	SAY(preadv(p[0], bad, 1, 0));
+	SAY(read(p[0], room, 100));
+	SAY(read(s[0], room, 100));
+	SAY(read(d[0], room, 100));
+}
+
+static void messages(void *bad)
+{
+	int q = msgget(IPC_PRIVATE, 0600);
+
+	SAY(msgsnd(q, bad, 5, 0));
+	SAY(msgrcv(q, bad, 5, 0, IPC_NOWAIT));
+	SAY(mq_open(bad, 0));
+	SAY(mq_send(1234, bad, 5, 0));
+	SAY(mq_receive(1234, bad, 5, bad));
+	SAY(mq_timedsend(1234, "x", 1, 0, bad));
+	msgctl(q, IPC_RMID, NULL);
+}
+
+static void waits(void *bad)
+{
+	int ep = epoll_create1(0);
+
+	SAY(poll(bad, 1, 0));
+	SAY(ppoll(bad, 1, bad, bad));
+	SAY(epoll_wait(ep, bad, 1, 0));
+	SAY(select(5, bad, bad, bad, bad));
+}
+
+static void others(void *bad)
+{
+	SAY(nanosleep(bad, bad));
+	SAY(clock_nanosleep(0, 0, bad, bad));
+	SAY(sigaction(SIGPROF, bad, 0));
+	SAY(sigaction(SIGPROF, 0, bad));
+	SAY(sigprocmask(0, bad, 0));
+	SAY(sigaction(64, 0, bad));
+	SAY(timer_create(0, bad, bad));
+	SAY(sigtimedwait(bad, bad, bad));
+	SAY(pthread_sigmask(99, (sigset_t *)room, 0));
+	SAY(signal(99, SIG_DFL));
+	SAY(wait4(-1, bad, 0, bad));
+	SAY(posix_memalign(bad, 16, 5));
+	SAY(malloc(~0UL) != NULL);
+	SAY(calloc(1UL << 40, 1UL << 40) != NULL);
+	SAY(reallocarray(0, 1UL << 40, 1UL << 40) != NULL);
+	SAY(aligned_alloc(3, 5) != NULL);
+}
+
+int main(void)
+{
+	void *volatile bad = (void *)8;
+
+	signal(SIGSEGV, fault);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	files(bad);
+	channels(bad, open("refused.file", O_RDWR | O_CLOEXEC));
+	messages(bad);
+	waits(bad);
+	others(bad);
+	return 0;
+}
