@@ -347,7 +347,9 @@ int hp_export_firefox(struct hp_report *report, int fd)
 	hp_profile_marker_threads(&p);
 	meta_write(&p);
 	libs_write(&p);
-	gzputs(p.out, "\"pages\":[],\"profilerOverhead\":[],\"counters\":[],\"threads\":[");
+	gzputs(p.out, "\"pages\":[],\"profilerOverhead\":[],");
+	hp_profile_counters_write(&p);
+	gzputs(p.out, "\"threads\":[");
 	for (size_t i = 0; i < p.thread_count; i++) {
 		if (i)
 			gzputc(p.out, ',');

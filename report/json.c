@@ -27,6 +27,7 @@
 #include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/section.h"
+#include "report/size.h"
 #include "report/thread.h"
 #include "report/view.h"
 
@@ -271,6 +272,7 @@ static void threads_head(struct hp_report *report, cJSON *list)
 	add_whole(list, "current_elapsed_ns", model->elapsed_ns);
 	add_whole(list, "sample_interval_ms", model->threads_interval_ms);
 	add_whole(list, "thread_count", model->thread_count);
+	hp_sizes_add_json(model, list);
 	if (model->rss_kb)
 		cJSON_AddStringToObject(list, "rss_bytes",
 					hp_format_bytes(&cell, model->rss_kb * 1024));

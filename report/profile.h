@@ -122,4 +122,7 @@ extern const char hp_profile_schemas[];	/* of the markers, JSON */
 bool hp_profile_has_memory(const struct hp_profile *profile);
 void hp_profile_allocations_write(struct hp_profile *profile);
 
+/* The list of counters: memory over time, if it is known. */
+void hp_profile_counters_write(struct hp_profile *profile);
+
 #endif

@@ -13,6 +13,7 @@
 #include "report/frame.h"
 #include "report/memory.h"
 #include "report/profile.h"
+#include "report/size.h"
 
 bool hp_profile_has_memory(const struct hp_profile *profile)
 {
@@ -108,4 +109,32 @@ void hp_profile_allocations_write(struct hp_profile *profile)
 	free(blocks.stack.list);
 	free(blocks.address.list);
 	free(blocks.thread.list);
+}
+
+/* Resident memory of all processes, as the helper saw it: counts are differences. */
+void hp_profile_counters_write(struct hp_profile *profile)
+{
+	size_t count;
+	struct hp_size_moment *moments = hp_sizes_read(&profile->report->model, &count);
+	gzFile out = profile->out;
+
+	gzputs(out, "\"counters\":[");
+	if (count) {
+		gzprintf(out,
+			 "{\"name\":\"RSS\",\"category\":\"Memory\",\"description\":"
+			 "\"Resident memory of all processes\",\"pid\":\"%u\","
+			 "\"mainThreadIndex\":0,\"color\":\"grey\",\"samples\":{\"length\":%zu,"
+			 "\"time\":[",
+			 profile->threads[0].pid, count);
+		for (size_t i = 0; i < count; i++)
+			gzprintf(out, "%s%.6f", i ? "," : "", (double)moments[i].ns / 1e6);
+		gzputs(out, "],\"count\":[");
+		for (size_t i = 0; i < count; i++)
+			gzprintf(out, "%s%lld", i ? "," : "",
+				 (long long)moments[i].rss_bytes -
+					 (i ? (long long)moments[i - 1].rss_bytes : 0));
+		gzputs(out, "]}}");
+	}
+	gzputs(out, "],");
+	free(moments);
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "sampler/proc.h"
+#include "sampler/size.h"
 #include "segment/clock.h"
 
 #define FIRST_ROWS 62	/* a first chunk of two pages */
@@ -524,8 +525,10 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 	uint64_t resident = 0;
 	uint32_t before = watcher->count;
 
-	if (!watcher->area && (watcher->area = area_new(watcher, FIRST_ROWS)))
+	if (!watcher->area && (watcher->area = area_new(watcher, FIRST_ROWS))) {
 		watcher->area->sampling = watcher->sampling;
+		watcher->sizes = hp_sizes_new(watcher->segment, watcher->area);
+	}
 	if (!watcher->area || !watcher->threads)
 		return watcher->interval_ms;
 	look_at_known(watcher);
@@ -533,6 +536,8 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 		for (struct hp_member *m = watcher->members->buckets[i]; m; m = m->next)
 			resident += look_at_process(watcher, m);
 	watcher->area->rss_kb = resident;
+	if (resident)	/* what has just ended has none */
+		hp_sizes_add(watcher->sizes, hp_clock_raw_ns(), resident);
 	watcher->area->looks++;
 	watcher->area->interval_ms =
 		next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);

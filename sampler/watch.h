@@ -26,6 +26,7 @@ struct hp_watcher {
 	const struct hp_segment *segment;
 	const struct hp_members *members;
 	struct hp_watch *area;	/* the first; NULL = the segment is full */
+	struct hp_size_line *sizes;	/* NULL = no room for it */
 	struct hp_watch *newest;	/* the one that has room */
 	struct hp_watch_row *other;	/* `<other>`, made when needed */
 	struct hp_watch_thread *threads;	/* open addressing by tid */

@@ -1026,12 +1026,29 @@ struct hp_watch {
 	uint32_t interval_ms;	/* sampler: time between looks now */
 	uint32_t count;	/* sampler: rows in use below */
 	uint32_t capacity;	/* set once */
-	uint32_t reserved1;
+	uint32_t sizes;	/* sampler: offset / HP_LINE of hp_size_line; 0 = none */
 	uint64_t looks;	/* sampler: number of looks so far */
 	uint64_t rss_kb;	/* sampler: resident size of all live members, last look */
 	uint64_t rss_peak_kb;	/* sampler: VmHWM of the root, last look */
 	uint64_t root_cpu_ns;	/* sampler: CPU of the root process, last look */
 	uint64_t sampling;	/* sampler: offset of hp_sampling; 0 = nobody asked for it */
+};
+
+/* How large all processes of the session were together, over time. */
+struct hp_size_point {
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t rss_kb;
+};
+
+/* When it is full, every second point goes, and `every` doubles. */
+struct hp_size_line {
+	uint32_t capacity;	/* set once */
+	uint32_t count;	/* sampler: points in use */
+	uint32_t every;	/* sampler: looks for one point */
+	uint32_t looks;	/* sampler: so far */
+	uint64_t reserved[6];
+	struct hp_size_point
+		points[];	/* sampler: in the order of time; one that is not later is to be skipped */
 };
 
 struct hp_watch_row {	/* follows struct hp_watch */
@@ -1275,6 +1292,7 @@ static_assert(sizeof(struct hp_lane_log) % HP_LINE == 0, "format: readers rely o
 static_assert(sizeof(struct hp_lane_texts) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_lane_text) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_size_line) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");

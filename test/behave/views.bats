@@ -234,13 +234,24 @@ bound_is_right()
 	END
 }
 
+# Who gets no processor for 12 ms does not wait for the lock any more, so a try may miss; not each.
+in_one_of_4()
+{
+	local try
+
+	for try in 1 2 3 4; do
+		"$@" && return
+	done
+	return 1
+}
+
 @test "bound: functions that wait, work and allocate, each by its word" {
 	needs_samples
 	gcc -O2 -g -finstrument-functions -o "$T/choose" "$ROOT/test/examples/choose.c" -lpthread
-	bound_is_right "$T/choose"
+	in_one_of_4 bound_is_right "$T/choose"
 	# Not compiled for it: the same but for wall time.
 	gcc -O2 -g -o "$T/plain" "$ROOT/test/examples/choose.c" -lpthread
-	bound_is_right "$T/plain"
+	in_one_of_4 bound_is_right "$T/plain"
 }
 
 @test "bound: without samples it is not there unasked, and says why when asked" {

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * size.h - how large the program was, over time, as far as the helper looked.
+ */
+#ifndef HP_REPORT_SIZE_H
+#define HP_REPORT_SIZE_H
+
+#include <cjson/cJSON.h>
+
+#include "report/model.h"
+
+struct hp_size_moment {
+	uint64_t ns;	/* since the session's start */
+	uint64_t rss_bytes;	/* of all its processes together */
+};
+
+/* Fresh, in the order of time; NULL and 0 = nothing is known. */
+struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count);
+
+/* JSON: `rss_timeline`, [ns, bytes] each; nothing where nothing is known. */
+void hp_sizes_add_json(const struct hp_model *model, cJSON *list);
+
+#endif

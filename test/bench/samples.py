@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""samples.py - what samples.sh computes.
+
+shares REPORT.json COMM   perf script on stdin: the largest differences of self and inclusive shares
+quality COMM              perf script on stdin: share of the stacks that reach the first function
+"""
+import collections
+import json
+import re
+import sys
+
+# What a thread begins with, as far as perf names it.
+FIRST = {"_start", "__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl",
+         "__clone", "clone", "__clone3", "clone3", "start_thread"}
+LEAST = 0.5     # percent: functions with less are not compared
+
+
+def stacks(comm):
+    """Lists of function names, the innermost first, of the samples of a command."""
+    stack, wanted = None, False
+    for line in sys.stdin:
+        if not line.strip():
+            if wanted and stack:
+                yield stack
+            stack = None
+        elif not line[0].isspace():
+            wanted, stack = line.split()[0] == comm, []
+        elif stack is not None:
+            match = re.match(r"\s+[0-9a-f]+ (.*?)(\+0x[0-9a-f]+)? \(.*\)$", line)
+            stack.append(match.group(1) if match else "[unknown]")
+    if wanted and stack:
+        yield stack
+
+
+def base(name):
+    """Without what compilers add to the name of a part."""
+    return re.split(r"\.(?:cold|part|constprop|isra|lto_priv)\b", name.split("@")[0])[0]
+
+
+def is_whole(stack):
+    return any(base(name) in FIRST for name in stack[-3:])
+
+
+def shares(path, comm):
+    own, total, count, whole = collections.Counter(), collections.Counter(), 0, 0
+    for stack in stacks(comm):
+        count += 1
+        own[base(stack[0])] += 1
+        # A stack that was cut off misses callers, which would have less than their share.
+        if not is_whole(stack):
+            continue
+        whole += 1
+        for name in {base(name) for name in stack}:
+            total[name] += 1
+    cpu = json.load(open(path))["functions_cpu"]
+    ours = cpu["total_samples"] * 1000
+    worst = {"self_ns": (0.0, "-"), "inclusive_ns": (0.0, "-")}
+    compared = 0
+    # One name in two files (malloc: ours and the C library's) is two rows here and one there.
+    names = collections.Counter(base(row["name"]) for row in cpu["raw"])
+    rows = {base(row["name"]): row for row in cpu["raw"] if names[base(row["name"])] == 1}
+    for key, theirs in (("self_ns", own), ("inclusive_ns", total)):
+        for name in set(rows) & set(theirs):
+            a, b = 100 * rows[name][key] / ours, 100 * theirs[name] / (count if key == "self_ns" else max(1, whole))
+            if max(a, b) < LEAST:
+                continue
+            compared += 1
+            worst[key] = max(worst[key], (abs(a - b), f"{name} {a:.2f}/{b:.2f}"))
+    print(f"{cpu['sample_count']:>8}{count:>8}{compared:>6}"
+          f"{worst['self_ns'][0]:>8.2f}{worst['inclusive_ns'][0]:>8.2f}  {worst['self_ns'][1]}, {worst['inclusive_ns'][1]}")
+
+
+def quality(comm):
+    count = whole = 0
+    for stack in stacks(comm):
+        count += 1
+        whole += is_whole(stack)
+    print(f"{100 * whole / max(1, count):.2f} {count}")
+
+
+if sys.argv[1] == "shares":
+    shares(sys.argv[2], sys.argv[3])
+else:
+    quality(sys.argv[2])
