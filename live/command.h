@@ -10,5 +10,6 @@
 #define HP_LIVE_COMMAND_H
 
 int hp_cmd_serve(int argc, char **argv);	/* serve.c */
+int hp_cmd_load(int argc, char **argv);	/* load.c */
 
 #endif

@@ -14,6 +14,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "serve", hp_cmd_serve },
+	{ "load", hp_cmd_load },
 };
 
 int main(int argc, char **argv)

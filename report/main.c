@@ -24,6 +24,7 @@ static const struct command commands[] = {
 	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
 	{ "list", hp_cmd_list, "show the runs that are kept" },
 	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },
+	{ "load", hp_cmd_live, "show a profile in the browser, without samply" },
 	{ "flags", hp_cmd_flags, "print what to compile with, for $(hotpath flags g++)" },
 	{ "check", hp_cmd_check, "verify the structure of a profile (hp.json.gz)" },
 	{ "doctor", hp_cmd_doctor, "say what can be profiled here, or of a program" },

@@ -235,3 +235,24 @@ real()
 	echo "samply $theirs, ours $ours, true $(cat "$T/share")"
 	python3 -c "assert abs($theirs - $ours) < 2"
 }
+
+@test "load: a profile goes to the profiler's page, and to nobody else" {
+	printf '{"meta":{}}' | gzip >"$T/hp.json.gz"
+	"$HP_BUILD/hotpath" load --no-open "$T/hp.json.gz" >"$T/addresses" 3>&- &
+	server=$!
+	eventually grep -q from-url "$T/addresses"
+	address=$(head -n 1 "$T/addresses")
+	[[ "$address" == http://127.0.0.1:*/hp.json.gz ]]
+	curl -s -D "$T/head" -H "Origin: https://profiler.firefox.com" "$address" | cmp - "$T/hp.json.gz"
+	grep -q -i "^Access-Control-Allow-Origin: https://profiler.firefox.com" "$T/head"
+	for wrong in "Origin: https://example.org" "Host: example.org"; do
+		[ "$(curl -s -o "$T/got" -w '%{http_code}' -H "$wrong" "$address")" = 403 ]
+		[ ! -s "$T/got" ]
+	done
+	[ "$(curl -s -o "$T/got" -w '%{http_code}' "${address%/*/*}/hp.json.gz")" = 404 ]
+	kill -INT $server
+	wait $server
+	run "$HP_BUILD/hotpath" load "$T/fake"
+	[ "$status" = 1 ]
+	[[ "$output" == *"is no profile"* ]]
+}
