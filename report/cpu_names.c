@@ -62,7 +62,7 @@ static void sort(struct hp_names *names)
 }
 
 /* ADDRESS LETTER NAME [MODULE] */
-void hp_names_init_kernel(struct hp_names *names)
+static void kernel_read(struct hp_names *names)
 {
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	size_t room = 0;
@@ -82,6 +82,18 @@ void hp_names_init_kernel(struct hp_names *names)
 		entry_add(names, &room, (struct hp_name_entry){ address, 0, at + 3 });
 	}
 	sort(names);
+}
+
+void hp_names_init_kernel(struct hp_names *names)
+{
+	static struct hp_names kernel;
+	static bool is_read;
+
+	if (!is_read)
+		kernel_read(&kernel);
+	is_read = true;
+	*names = kernel;
+	names->is_shared = true;
 }
 
 /* ADDRESS SIZE NAME.  /tmp is everybody's: only a file of the user or of root is taken. */
@@ -109,8 +121,10 @@ void hp_names_init_map(struct hp_names *names, const char *path)
 
 void hp_names_release(struct hp_names *names)
 {
-	free(names->text);
-	free(names->entries);
+	if (!names->is_shared) {
+		free(names->text);
+		free(names->entries);
+	}
 	*names = (struct hp_names){ .text = NULL };
 }
 

@@ -7,6 +7,7 @@
 #ifndef HP_REPORT_CPU_NAMES_H
 #define HP_REPORT_CPU_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,9 +15,13 @@ struct hp_names {
 	char *text;
 	struct hp_name_entry *entries;	/* by address */
 	size_t count;
+	bool is_shared;	/* text and entries are somebody else's */
 };
 
-/* Empty where the file cannot be read, hides its addresses, or is not to be trusted. */
+/*
+ * Empty where the file cannot be read, hides its addresses, or is not to be
+ * trusted.  The kernel's are many: a process reads them once, in one thread.
+ */
 void hp_names_init_kernel(struct hp_names *names);
 void hp_names_init_map(struct hp_names *names, const char *path);
 void hp_names_release(struct hp_names *names);

@@ -376,3 +376,53 @@ END
 		promtool check metrics <"$BATS_TEST_TMPDIR/metrics"
 	fi
 }
+
+@test "http: clients that are slow, broken or hostile keep nobody else waiting" {
+	port=${url##*:}
+	timeout 100 python3 - "${port%/}" <<'END'
+import http.client, json, socket, sys
+port = int(sys.argv[1])
+
+def ask(path="/profiler_status"):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+def send(data):
+    s = socket.create_connection(("127.0.0.1", port), timeout=60)
+    try:
+        s.sendall(data)
+        return s, s.recv(64)
+    except OSError:     # it need not listen to the end
+        return s, b""
+
+half = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
+for s in half:
+    s.sendall(b"GET /threads HT")
+assert ask()[0] == 200
+line = b"GET /threads HTTP/1.1\r\nHost: localhost\r\n"
+for data in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20, b"\x00" * 1000, b"GET\r\n\r\n",
+             b"GET " + b"/x" * 100000 + b" HTTP/1.1\r\n\r\n", line + b"A: " + b"b" * 5000000 + b"\r\n\r\n",
+             line + b"A: b\r\n" * 20000 + b"\r\n", line + b"Content-Length: 99999999999999999999\r\n\r\n",
+             b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             b"POST /functions_cpu/snapshot HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+             b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+    s, got = send(data)
+    assert b" 200 " not in got, (data[:40], got)
+    s.close()
+assert ask()[0] == 200
+# A body without end, and many who ask and go.
+s, got = send(b"GET /threads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 3000000)
+s.close()
+for _ in range(300):
+    s = socket.create_connection(("127.0.0.1", port))
+    s.sendall(b"GET /report HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    s.close()
+status, said = ask()
+assert status == 200 and said["pid"]
+print("pid", said["pid"])
+END
+	[ "$(get /profiler_status | query 'a["pid"]')" = "$pid" ]
+	kill -0 "$pid"
+}
