@@ -25,6 +25,11 @@ all_same()
 	[ "${lines[-1]}" = "0 same, 13 differs, 0 unsteady, 0 skipped" ]
 }
 
+@test "same: a call with a stack that is not aligned is found out" {
+	[ -e "$T/behind.so" ] || skip "x86-64 only"
+	LD_PRELOAD=$T/behind.so "$T/registers" misaligned | grep -x "stack is not aligned: free"
+}
+
 @test "same: shells, tools, compilers and interpreters" {
 	all_same fast
 }

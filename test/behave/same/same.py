@@ -54,7 +54,7 @@ class Case:
             if key == "env":
                 self.env.append(value.split("=", 1))
             else:
-                self.options[key] = value
+                self.options[key] = value.replace("$TOOLS", TOOLS)
 
     def get(self, key, default=None):
         return self.options.get(key, default)

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registers.c - what a call has to keep: rbx, rbp, r12 to r15, rsp, the direction flag, rounding and
+ * exception masks of SSE and x87; and errno, which is printed where it changes.  Each function that may be stood
+ * in for is called with patterns in all of them, al being 0 and 8 as a caller of a variadic function
+ * may have it.  Calls what there is; behind.c looks at the other end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The call's state, by offsets that the code below knows. */
+static struct {
+	uint64_t function;	/* 0 */
+	uint64_t args[6];	/* 8 */
+	uint64_t al;	/* 56 */
+	uint64_t saved[7];	/* 64: rbx rbp r12 r13 r14 r15 rsp of the caller */
+	uint64_t found[7];	/* 120: after the call */
+	uint64_t result;	/* 176 */
+	uint32_t mxcsr, mxcsr_found;	/* 184, 188 */
+	uint16_t control, control_found;	/* 192, 194 */
+	uint32_t mxcsr_saved;	/* 196 */
+	uint16_t control_saved, unused;	/* 200 */
+	uint32_t unused2;
+	uint64_t flags;	/* 208 */
+} state;
+
+static const uint64_t patterns[6] = { 0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
+				      0x4444444444444444, 0x5555555555555555, 0x6666666666666666 };
+
+/* Our own state is at a fixed address, so nothing is needed in registers across the call. */
+static __attribute__((noinline, naked)) void call_with_patterns(void)
+{
+	__asm__ volatile(
+		"movq %%rbx, 64+%0\n\tmovq %%rbp, 72+%0\n\tmovq %%r12, 80+%0\n\t"
+		"movq %%r13, 88+%0\n\tmovq %%r14, 96+%0\n\tmovq %%r15, 104+%0\n\t"
+		"movq %%rsp, 112+%0\n\t"
+		"stmxcsr 196+%0\n\tfnstcw 200+%0\n\tldmxcsr 184+%0\n\tfldcw 192+%0\n\t"
+		"movq 8+%0, %%rdi\n\tmovq 16+%0, %%rsi\n\tmovq 24+%0, %%rdx\n\t"
+		"movq 32+%0, %%rcx\n\tmovq 40+%0, %%r8\n\tmovq 48+%0, %%r9\n\t"
+		"movq 56+%0, %%rax\n\t"
+		"movabsq $0x1111111111111111, %%rbx\n\tmovabsq $0x2222222222222222, %%rbp\n\t"
+		"movabsq $0x3333333333333333, %%r12\n\tmovabsq $0x4444444444444444, %%r13\n\t"
+		"movabsq $0x5555555555555555, %%r14\n\tmovabsq $0x6666666666666666, %%r15\n\t"
+		"subq $8, %%rsp\n\t"
+		"call *%0\n\t"
+		"pushfq\n\tpopq 208+%0\n\tcld\n\t"
+		"addq $8, %%rsp\n\t"
+		"movq %%rbx, 120+%0\n\tmovq %%rbp, 128+%0\n\tmovq %%r12, 136+%0\n\t"
+		"movq %%r13, 144+%0\n\tmovq %%r14, 152+%0\n\tmovq %%r15, 160+%0\n\t"
+		"movq %%rsp, 168+%0\n\tmovq %%rax, 176+%0\n\t"
+		"stmxcsr 188+%0\n\tfnstcw 194+%0\n\tldmxcsr 196+%0\n\tfldcw 200+%0\n\t"
+		"movq 64+%0, %%rbx\n\tmovq 72+%0, %%rbp\n\tmovq 80+%0, %%r12\n\t"
+		"movq 88+%0, %%r13\n\tmovq 96+%0, %%r14\n\tmovq 104+%0, %%r15\n\t"
+		"movq 112+%0, %%rsp\n\tret"
+		:
+		: "m"(state));
+}
+
+static int calls, bad;
+
+static long call(const char *name, void *function, const long *args, int al)
+{
+	memset(&state, 0, sizeof(state));
+	state.function = (uint64_t)(uintptr_t)function;
+	for (int i = 0; i < 6; i++)
+		state.args[i] = (uint64_t)args[i];
+	state.al = (uint64_t)al;
+	state.mxcsr = 0x1f80 | 0x6000;	/* towards zero */
+	state.control = 0x0f7f;	/* the same, in double precision */
+	errno = 77;
+	call_with_patterns();
+	int error = errno, wrong = memcmp(state.found, patterns, sizeof(patterns)) != 0;
+
+	calls++;
+	wrong |= (state.found[6] != state.saved[6]) << 1;
+	wrong |=
+		((state.mxcsr_found & ~0x3fu) != state.mxcsr || state.control_found != state.control)
+		<< 2;
+	wrong |= ((state.flags & 0x400) != 0) << 3;
+	if (error != 77)
+		printf("%s: errno %d\n", name, error);
+	if (wrong) {
+		bad++;
+		printf("%s:%s%s%s%s is lost\n", name, wrong & 1 ? " a register" : "",
+		       wrong & 2 ? " rsp" : "", wrong & 4 ? " a control word" : "",
+		       wrong & 8 ? " the direction" : "");
+	}
+	return (long)state.result;
+}
+
+#define CALL_AL(al, name, ...) \
+	call(#name, (void *)(uintptr_t)name, (const long[6]){ __VA_ARGS__ }, al)
+#define CALL(name, ...) CALL_AL(0, name, __VA_ARGS__)
+#define P(x) ((long)(uintptr_t)(x))
+
+static void allocations(void)
+{
+	static void *block;
+
+	CALL(free, CALL(malloc, 100));
+	CALL(free, CALL(malloc, 10000000));
+	CALL(free, CALL(realloc, CALL(calloc, 10, 30), 2000));
+	CALL(free, CALL(reallocarray, 0, 10, 30));
+	CALL(free, CALL(aligned_alloc, 64, 640));
+	CALL(free, CALL(memalign, 128, 10));
+	CALL(free, CALL(valloc, 10));
+	CALL(free, CALL(pvalloc, 10));
+	CALL(posix_memalign, P(&block), 256, 10);
+	CALL(malloc_usable_size, P(block));
+	CALL(free, P(block));
+	CALL(free, 0);
+}
+
+static void mutexes(void)
+{
+	static pthread_mutex_t mutex;
+	static mtx_t mtx;
+	static struct timespec past = { 1, 0 };
+
+	CALL(pthread_mutex_init, P(&mutex), 0);
+	CALL(pthread_mutex_lock, P(&mutex));
+	CALL(pthread_mutex_trylock, P(&mutex));
+	CALL(pthread_mutex_timedlock, P(&mutex), P(&past));
+	CALL(pthread_mutex_clocklock, P(&mutex), CLOCK_MONOTONIC, P(&past));
+	CALL(pthread_mutex_unlock, P(&mutex));
+	CALL(pthread_mutex_destroy, P(&mutex));
+	CALL(mtx_init, P(&mtx), mtx_timed);
+	CALL(mtx_lock, P(&mtx));
+	CALL(mtx_trylock, P(&mtx));
+	CALL(mtx_unlock, P(&mtx));
+	CALL(mtx_timedlock, P(&mtx), P(&past));
+	CALL(mtx_destroy, P(&mtx));
+}
+
+static void conditions(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t cond;
+	static cnd_t cnd;
+	static mtx_t mtx;
+	static struct timespec past = { 1, 0 };
+
+	CALL(pthread_cond_init, P(&cond), 0);
+	pthread_mutex_lock(&mutex);
+	CALL(pthread_cond_timedwait, P(&cond), P(&mutex), P(&past));
+	CALL(pthread_cond_clockwait, P(&cond), P(&mutex), CLOCK_MONOTONIC, P(&past));
+	pthread_mutex_unlock(&mutex);
+	CALL(pthread_cond_signal, P(&cond));
+	CALL(pthread_cond_broadcast, P(&cond));
+	CALL(pthread_cond_destroy, P(&cond));
+	mtx_init(&mtx, mtx_plain);
+	CALL(cnd_init, P(&cnd));
+	mtx_lock(&mtx);
+	CALL(cnd_timedwait, P(&cnd), P(&mtx), P(&past));
+	mtx_unlock(&mtx);
+	CALL(cnd_signal, P(&cnd));
+	CALL(cnd_broadcast, P(&cnd));
+	CALL(cnd_destroy, P(&cnd));
+}
+
+static void other_locks(void)
+{
+	static pthread_rwlock_t lock;
+	static pthread_spinlock_t spin;
+	static pthread_barrier_t barrier;
+	static sem_t sem;
+	static struct timespec past = { 1, 0 };
+
+	CALL(pthread_rwlock_init, P(&lock), 0);
+	CALL(pthread_rwlock_rdlock, P(&lock));
+	CALL(pthread_rwlock_trywrlock, P(&lock));
+	CALL(pthread_rwlock_timedwrlock, P(&lock), P(&past));
+	CALL(pthread_rwlock_clockwrlock, P(&lock), CLOCK_MONOTONIC, P(&past));
+	CALL(pthread_rwlock_tryrdlock, P(&lock));
+	CALL(pthread_rwlock_unlock, P(&lock));
+	CALL(pthread_rwlock_unlock, P(&lock));
+	CALL(pthread_rwlock_wrlock, P(&lock));
+	CALL(pthread_rwlock_unlock, P(&lock));
+	CALL(pthread_rwlock_destroy, P(&lock));
+	CALL(pthread_spin_init, P(&spin), 0);
+	CALL(pthread_spin_lock, P(&spin));
+	CALL(pthread_spin_trylock, P(&spin));
+	CALL(pthread_spin_unlock, P(&spin));
+	CALL(pthread_spin_destroy, P(&spin));
+	CALL(pthread_barrier_init, P(&barrier), 0, 1);
+	CALL(pthread_barrier_wait, P(&barrier));
+	CALL(pthread_barrier_destroy, P(&barrier));
+	CALL(sem_init, P(&sem), 0, 1);
+	CALL(sem_wait, P(&sem));
+	CALL(sem_trywait, P(&sem));
+	CALL(sem_timedwait, P(&sem), P(&past));
+	CALL(sem_clockwait, P(&sem), CLOCK_MONOTONIC, P(&past));
+	CALL(sem_post, P(&sem));
+	CALL(sem_destroy, P(&sem));
+	CALL(flockfile, P(stdout));
+	CALL(ftrylockfile, P(stdout));
+	CALL(funlockfile, P(stdout));
+	CALL(funlockfile, P(stdout));
+}
+
+static void nothing(void)
+{
+}
+
+static void *thread_nothing(void *arg)
+{
+	return arg;
+}
+
+static void threads(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static once_flag flag = ONCE_FLAG_INIT;
+	static struct timespec late = { INT32_MAX, 0 };
+	static pthread_t thread;
+	static thrd_t thrd;
+
+	CALL(pthread_once, P(&once), P(nothing));
+	CALL(call_once, P(&flag), P(nothing));
+	CALL(pthread_create, P(&thread), 0, P(thread_nothing), 0);
+	CALL(pthread_join, P(thread), 0);
+	CALL(pthread_create, P(&thread), 0, P(thread_nothing), 0);
+	CALL(pthread_timedjoin_np, P(thread), 0, P(&late));
+	CALL(pthread_create, P(&thread), 0, P(thread_nothing), 0);
+	CALL(pthread_clockjoin_np, P(thread), 0, CLOCK_REALTIME, P(&late));
+	CALL(thrd_create, P(&thrd), P(thread_nothing), 0);
+	CALL(thrd_join, P(thrd), 0);
+}
+
+static pid_t child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(3);
+	return pid;
+}
+
+static void processes(void)
+{
+	static char *argv[] = { "true", NULL };
+	static siginfo_t info;
+	static pid_t pid;
+	static int status;
+
+	CALL(wait4, child(), P(&status), 0, 0);
+	CALL(waitpid, child(), P(&status), 0);
+	child();
+	CALL(wait, P(&status));
+	child();
+	CALL(wait3, P(&status), 0, 0);
+	child();
+	CALL(waitid, P_ALL, 0, P(&info), WEXITED);
+	CALL(posix_spawnp, P(&pid), P("true"), 0, 0, P(argv), P(environ));
+	waitpid(pid, NULL, 0);
+	CALL(execve, P("/nowhere"), P(argv), P(environ));
+	CALL(execvp, P("/nowhere"), P(argv));
+	for (int al = 0; al <= 8; al += 8)
+		CALL_AL(al, execl, P("/nowhere"), P("x"), 0);
+}
+
+static void variadic(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int al = 0; al <= 8; al += 8) {
+		CALL_AL(al, prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
+		CALL_AL(al, syscall, SYS_getppid);
+		CALL_AL(al, syscall, SYS_mmap, 0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		CALL_AL(al, fcntl, fd, F_GETFD);
+		CALL_AL(al, fcntl, fd, F_SETFD, FD_CLOEXEC);
+	}
+	CALL(flock, fd, LOCK_EX);
+	CALL(flock, fd, LOCK_UN);
+	CALL(mlockall, MCL_FUTURE | MCL_ONFAULT);
+	CALL(munlockall, 0);
+	close(fd);
+}
+
+static void transfers(void)
+{
+	static char text[16] = "some text";
+	static struct iovec part = { text, 4 };
+	static struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	static int ends[2], pair[2];
+
+	if (pipe(ends) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+		exit(2);
+	CALL(write, ends[1], P(text), 8);
+	CALL(read, ends[0], P(text), 4);
+	CALL(writev, ends[1], P(&part), 1);
+	CALL(readv, ends[0], P(&part), 1);
+	CALL(send, pair[0], P(text), 8, 0);
+	CALL(recv, pair[1], P(text), 4, 0);
+	CALL(sendto, pair[0], P(text), 8, 0, 0, 0);
+	CALL(recvfrom, pair[1], P(text), 4, 0, 0, 0);
+	CALL(sendmsg, pair[0], P(&message), 0);
+	CALL(recvmsg, pair[1], P(&message), 0);
+	CALL(shutdown, pair[0], SHUT_WR);
+	struct pollfd polled = { ends[0], POLLIN, 0 };
+	CALL(poll, P(&polled), 1, 0);
+	int copy = (int)CALL(dup, ends[0]);
+	CALL(dup2, ends[1], copy);
+	CALL(close, copy);
+	CALL(close, -1);
+	CALL(usleep, 1);
+	CALL(sched_yield, 0);
+}
+
+/* The hooks of functions; the address is some function's. */
+void __cyg_profile_func_enter(void *function, void *site) __attribute__((weak));
+void __cyg_profile_func_exit(void *function, void *site) __attribute__((weak));
+
+static void hooks(void)
+{
+	for (int i = 0; i < 100 && __cyg_profile_func_enter; i++) {
+		CALL(__cyg_profile_func_enter, P(nothing), P(hooks));
+		CALL(__cyg_profile_func_exit, P(nothing), P(hooks));
+	}
+}
+
+/* What behind.c has to tell. */
+static void misaligned(void)
+{
+	__asm__ volatile(
+		"pushq %%rbp\n\tmovq %%rsp, %%rbp\n\tandq $-16, %%rsp\n\tsubq $8, %%rsp\n\t"
+		"xorl %%edi, %%edi\n\tcall *%0\n\tmovq %%rbp, %%rsp\n\tpopq %%rbp"
+		:
+		: "r"(free)
+		: "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
+}
+
+/* First the slow ways, then the usual ones. */
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		misaligned();
+	for (int i = 0; i < 3; i++) {
+		hooks();
+		allocations();
+		mutexes();
+		conditions();
+		other_locks();
+		threads();
+		processes();
+		variadic();
+		transfers();
+	}
+	printf("%s, %d of the calls wrong\n", calls > 400 ? "many calls" : "few calls", bad);
+	return bad != 0;
+}
