@@ -238,7 +238,8 @@ static bool take(struct hp_lane *lane, uint32_t from)
 
 static bool is_dead(uint32_t pid)
 {
-	return !hp_is_confined() && pid && syscall(SYS_kill, pid, 0) != 0 && errno == ESRCH;
+	return !hp_is_confined() && pid && pid != hp_self->pid && syscall(SYS_kill, pid, 0) != 0 &&
+	       errno == ESRCH;
 }
 
 /* Of those that another process may have, the oldest that nobody seems to have; or a killed one's. */
@@ -258,17 +259,44 @@ static struct hp_lane *lane_oldest(struct hp_channel *channel)
 	return count >= HP_LANES_SHARED ? oldest : NULL;
 }
 
+/*
+ * A program may have ten thousand sockets from one place, all open.  So a search of many that found
+ * none is not made again until there are a quarter more: what searching costs stays in
+ * proportion to how many there are.  Two threads at once search once too often.
+ */
+static struct {
+	struct hp_channel *_Atomic channel;
+	_Atomic uint32_t left;	/* lanes of it to be made without a search */
+} put_off;
+
+static bool is_put_off(const struct hp_channel *channel)
+{
+	if (atomic_load_explicit(&put_off.channel, memory_order_relaxed) != channel ||
+	    atomic_load_explicit(&put_off.left, memory_order_relaxed) == 0)
+		return false;
+	atomic_fetch_sub_explicit(&put_off.left, 1, memory_order_relaxed);
+	return true;
+}
+
 static struct hp_lane *lane_free(struct hp_channel *channel)
 {
 	uint64_t offset = atomic_load_explicit(&channel->lanes, memory_order_acquire);
 	struct hp_lane *lane;
+	uint32_t count = 0;
 
-	for (; offset; offset = lane->next) {
+	if (is_put_off(channel))
+		return NULL;
+	for (; offset; offset = lane->next, count++) {
 		lane = at(offset);
 		if (take(lane, HP_LANE_FREE))
 			return lane;
 	}
-	return lane_oldest(channel);
+	lane = lane_oldest(channel);
+	if (!lane && count >= 4 * HP_LANES_SHARED) {
+		atomic_store_explicit(&put_off.left, count / 4, memory_order_relaxed);
+		atomic_store_explicit(&put_off.channel, channel, memory_order_relaxed);
+	}
+	return lane;
 }
 
 static struct hp_lane *lane_make(struct hp_channel *channel)

@@ -9,7 +9,8 @@
 
 #define FUNCTIONS(X) \
 	X(malloc) \
-	X(free) X(calloc) X(realloc) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X( \
+	X(free) \
+	X(calloc) X(realloc) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X( \
 		pvalloc) X(malloc_usable_size) X(pthread_mutex_init) X(pthread_mutex_lock) \
 		X(pthread_mutex_trylock) X(pthread_mutex_timedlock) X(pthread_mutex_unlock) X( \
 			pthread_mutex_destroy) X(pthread_cond_timedwait) X(pthread_cond_signal) \

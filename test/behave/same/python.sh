@@ -2,9 +2,9 @@
 # python.sh - those of Python's own tests that are about processes, threads, signals, memory and descriptors: how
 # many tests each module ran, and which failed.
 for module in test_subprocess test_signal test_threading test_thread test_threadsignals test_threading_local \
-	test_fork1 test_wait3 test_wait4 test_posix test_os test_socket test_select test_selectors test_epoll \
+	test_fork1 test_wait3 test_wait4 test_posix test_os test_select test_selectors test_epoll \
 	test_mmap test_gc test_weakref test_faulthandler test_sys test_pty test_popen test_queue test_sched \
-	test_concurrent_futures test_multiprocessing_fork test_multiprocessing_spawn test_atexit test_io test_resource \
+	test_concurrent_futures test_multiprocessing_fork test_atexit test_io test_resource \
 	test_tracemalloc test_ctypes test_asyncio test_zlib test_sqlite3 test_ssl test_time test_exceptions test_generators; do
 	timeout -k 5 300 /usr/bin/python3 -m unittest -v "test.$module" >out 2>&1
 	echo "$module $?"
