@@ -7,26 +7,59 @@
 #include <stdint.h>
 #include <unistd.h>
 
+/* clang-format off */
 #define FUNCTIONS(X) \
 	X(malloc) \
 	X(free) \
-	X(calloc) X(realloc) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X( \
-		pvalloc) X(malloc_usable_size) X(pthread_mutex_init) X(pthread_mutex_lock) \
-		X(pthread_mutex_trylock) X(pthread_mutex_timedlock) X(pthread_mutex_unlock) X( \
-			pthread_mutex_destroy) X(pthread_cond_timedwait) X(pthread_cond_signal) \
-			X(pthread_cond_broadcast) X(pthread_rwlock_rdlock) X( \
-				pthread_rwlock_wrlock) X(pthread_rwlock_unlock) \
-				X(pthread_spin_lock) X(pthread_spin_unlock) X( \
-					pthread_barrier_wait) X(sem_wait) X(sem_trywait) \
-					X(sem_timedwait) X(sem_post) X(pthread_once) X( \
-						pthread_create) X(pthread_join) X(wait4) X(waitid) \
-						X(posix_spawnp) X(execve) X(execvpe) X(prctl) X( \
-							syscall) X(fcntl) X(flock) X(mlockall) \
-							X(munlockall) X(read) X(write) X(readv) X( \
-								writev) X(send) X(recv) X(sendto) \
-								X(recvfrom) X(sendmsg) X(recvmsg) \
-									X(poll) X(close) X(dup) \
-										X(dup2)
+	X(calloc) \
+	X(realloc) \
+	X(posix_memalign) \
+	X(aligned_alloc) \
+	X(memalign) \
+	X(valloc) \
+	X(malloc_usable_size) \
+	X(pthread_mutex_init) \
+	X(pthread_mutex_lock) \
+	X(pthread_mutex_trylock) \
+	X(pthread_mutex_timedlock) \
+	X(pthread_mutex_unlock) \
+	X(pthread_cond_timedwait) \
+	X(pthread_cond_signal) \
+	X(pthread_cond_broadcast) \
+	X(pthread_rwlock_rdlock) \
+	X(pthread_rwlock_unlock) \
+	X(pthread_spin_lock) \
+	X(pthread_spin_unlock) \
+	X(sem_wait) \
+	X(sem_trywait) \
+	X(sem_timedwait) \
+	X(sem_post) \
+	X(pthread_once) \
+	X(pthread_join) \
+	X(wait4) \
+	X(waitid) \
+	X(posix_spawnp) \
+	X(execve) \
+	X(execvpe) \
+	X(prctl) \
+	X(fcntl) \
+	X(flock) \
+	X(mlockall) \
+	X(munlockall) \
+	X(read) \
+	X(write) \
+	X(readv) \
+	X(send) \
+	X(recv) \
+	X(sendto) \
+	X(recvfrom) \
+	X(sendmsg) \
+	X(recvmsg) \
+	X(poll) \
+	X(close) \
+	X(dup) \
+	X(dup2)
+/* clang-format on */
 
 enum {
 #define X(name) INDEX_##name,
