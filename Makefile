@@ -41,7 +41,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
 PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath hotpath-run)
 
-.PHONY: all demo smoke test test-all check bench fuzz examples unit man install uninstall clean help
+.PHONY: all demo smoke test test-all check bench fuzz fuzzers replay examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 
 $(B)/libhotpath.so: $(LIB_O)
@@ -91,6 +91,26 @@ $(UNIT): $(B)/test/%: $(B)/san/test/unit/%.o $(B)/san/test/test.o $(B)/libhp.a
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(LIVE_LIBS)
 unit: $(UNIT)
 
+# Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
+FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
+FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sampler unwind)) \
+	$(B)/fuzz/test/fuzz/base.o $(B)/fuzz/test/fuzz/fuzz.o
+$(B)/fuzz/%.o: %.c
+	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)
+$(B)/fuzz/report/asset.o: $(wildcard report/web/*)
+$(B)/fuzz/libhp.a: $(FUZZ_PARTS_O)
+	$(Q)rm -f $@ && ar rcsP $@ $^
+$(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ)): $(B)/fuzz/%: $(B)/fuzz/test/fuzz/%.o $(B)/fuzz/libhp.a
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIVE_LIBS)
+fuzzers: $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ))
+$(addprefix $(B)/replay/,$(FUZZ)): $(B)/replay/%: $(B)/san/test/fuzz/%_fuzz.o $(B)/san/test/fuzz/replay.o \
+		$(B)/san/test/fuzz/base.o $(B)/san/test/fuzz/fuzz.o $(B)/libhp.a
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(LIVE_LIBS)
+replay: $(addprefix $(B)/replay/,$(FUZZ))
+
 $(B)/examples/%: test/examples/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -finstrument-functions -DHOTPATH -Iinclude $(WARN) -o $@ $< -lm
@@ -107,7 +127,7 @@ test:	## installs what the tests need and runs them: unit, behaviour, golden
 	@case "$(CURDIR)" in *[[:blank:]:]*) \
 		echo "make test: the loader splits LD_PRELOAD at blanks and colons; use a path without" >&2; exit 1;; esac
 	@scripts/setup test
-	@$(MAKE) --no-print-directory all unit examples
+	@$(MAKE) --no-print-directory all unit replay examples
 	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
 smoke:	## profiles a program of known shares here, and looks at the tables
 	@scripts/setup build
@@ -123,6 +143,11 @@ check: all	## layers, exports, format, and no warning from gcc and clang
 	@scripts/check-format.sh
 	@for cc in gcc clang; do \
 		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc CFLAGS="-O2 -g -Werror" all || exit; done
+fuzz:	## each parser with libFuzzer, FUZZ_SECONDS=60 each
+	@scripts/setup fuzz
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory CC=clang fuzzers
+	@HP_BUILD="$$(realpath "$(B)")" test/fuzz/run $(FUZZ)
 bench:	## ns per call of what test/bench holds, ours beside others'
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory all

@@ -14,6 +14,7 @@
 
 #include "report/alloc_section.h"
 #include "report/export.h"
+#include "report/format.h"
 #include "report/frame.h"
 #include "report/map.h"
 #include "report/memory.h"
@@ -137,7 +138,7 @@ static void line_put(struct heap *heap, struct hp_pprof_bytes *location, const c
 	struct hp_pprof_bytes line = { .at = NULL };
 
 	hp_pprof_number(&line, 1, function_id(heap, name, file));
-	hp_pprof_number(&line, 2, number > 0 ? (uint64_t)number : 0);
+	hp_pprof_number(&line, 2, hp_whole(number));
 	hp_pprof_message(location, 4, &line);
 	free(line.at);
 }
@@ -169,7 +170,7 @@ static void locations_put(struct heap *heap, struct hp_report *report)
 
 static uint64_t positive(int64_t number)
 {
-	return number > 0 ? (uint64_t)number : 0;
+	return hp_whole(number);
 }
 
 static void samples_put(struct heap *heap, const struct hp_alloc *alloc)

@@ -48,4 +48,15 @@ size_t hp_text_start(const char *text, size_t width);
 /* A fresh copy in which control characters and broken UTF-8 are '?'. */
 char *hp_text_clean(const char *text);
 
+/*
+ * A number as a whole one, towards 0: what is negative or none is 0, what is too
+ * large the largest.  Of a segment that is torn or hostile any sum may come.
+ */
+static inline uint64_t hp_whole(double number)
+{
+	if (!(number > 0))
+		return 0;
+	return number < 18446744073709551615.0 ? (uint64_t)number : UINT64_MAX;
+}
+
 #endif

@@ -61,8 +61,7 @@ static cJSON *said(const struct hp_column *column, const struct hp_value *value)
 		return cJSON_CreateString(value->text);
 	switch (column->unit) {
 	case HP_UNIT_BYTES:
-		return cJSON_CreateString(
-			hp_format_bytes(&cell, value->number > 0 ? (uint64_t)value->number : 0));
+		return cJSON_CreateString(hp_format_bytes(&cell, hp_whole(value->number)));
 	case HP_UNIT_DIFFERENCE:
 		return cJSON_CreateString(hp_format_signed_bytes(&cell, value->number));
 	case HP_UNIT_TIME:
@@ -75,7 +74,7 @@ static cJSON *said(const struct hp_column *column, const struct hp_value *value)
 	case HP_UNIT_ERROR:
 		return cJSON_CreateString(hp_format_percent(&cell, value->number, 1));
 	default:
-		return whole_number(value->number > 0 ? (uint64_t)value->number : 0);
+		return whole_number(hp_whole(value->number));
 	}
 }
 
@@ -90,7 +89,7 @@ static cJSON *plain(const struct hp_column *column, const struct hp_value *value
 		return cJSON_CreateNumber(round(value->number * 1e4) / 1e4);
 	if (value->number < 0 && column->unit == HP_UNIT_DIFFERENCE)
 		return cJSON_CreateNumber(rint(value->number));
-	return whole_number(value->number > 0 ? (uint64_t)rint(value->number) : 0);
+	return whole_number(hp_whole(rint(value->number)));
 }
 
 enum side { SIDE_DATA, SIDE_RAW };
@@ -324,8 +323,8 @@ static void tree_tail(struct hp_report *report, cJSON *list)
 		cJSON_AddStringToObject(entry, "name",
 					hp_report_name(report, &model->functions[node->function]));
 		add_whole(entry, "calls", node->calls);
-		add_whole(entry, "inclusive_ns", (uint64_t)rint(node->inclusive_ns));
-		add_whole(entry, "self_ns", (uint64_t)rint(node->self_ns));
+		add_whole(entry, "inclusive_ns", hp_whole(rint(node->inclusive_ns)));
+		add_whole(entry, "self_ns", hp_whole(rint(node->self_ns)));
 		cJSON_AddItemToArray(array, entry);
 	}
 	add_whole(list, "tree_total_count", model->node_count - 1);
@@ -514,7 +513,7 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	add_whole(summary, "blocked_ns", model->blocked_ns);
 	add_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
 	add_whole(summary, "profiling_cost_ns", model->overhead_ns);
-	add_whole(summary, "clock_grain_ns", (uint64_t)rint(model->grain_ns));
+	add_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));
 	cJSON_AddBoolToObject(summary, "status_known", model->reader.header.status_known != 0);
 	if (model->reader.header.status_known)
 		add_whole(summary, "wait_status", model->reader.header.root_status);

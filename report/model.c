@@ -529,6 +529,7 @@ static void sum_up(struct build *b)
 	struct hp_model *model = b->model;
 	const struct hp_header *header = &model->reader.header;
 	uint64_t cpu_ns = 0;
+	double overhead_ns;
 
 	for (size_t i = 0; i < model->process_count; i++) {
 		cpu_ns += model->processes[i].cpu_ns;
@@ -536,7 +537,8 @@ static void sum_up(struct build *b)
 	}
 	model->cpu_ns = larger(larger(cpu_ns, b->watched_cpu_ns), header->root_cpu_ns);
 	model->peak_rss_kb = larger(model->peak_rss_kb, header->peak_rss_kb);
-	model->overhead_ns = (uint64_t)(b->overhead_ticks * model->ns_per_tick);
+	overhead_ns = b->overhead_ticks * model->ns_per_tick;
+	model->overhead_ns = overhead_ns < 1e18 ? (uint64_t)overhead_ns : 0;
 	if (model->thread_count > 1)
 		return;
 	/* One thread: what it did before the watcher's first look counts too. */

@@ -563,7 +563,7 @@ const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t place, uint64_t
 {
 	struct object *object = object_beside_legend(symbols, place);
 	const struct symbol *symbol = object ? symbol_at(object, address) : NULL;
-	const struct symbol *end = object ? object->symbols + object->count : NULL;
+	const struct symbol *end = symbol ? object->symbols + object->count : NULL;
 
 	/* Of several at one address the first is the best name, but may have no size. */
 	for (const struct symbol *s = symbol; s && s < end && s->address == symbol->address; s++)

@@ -108,7 +108,7 @@ static bool is_text(const struct hp_column *column)
 /* What was held may come out a little below nothing where threads race. */
 static const char *bytes_text(double number, struct hp_text_cell *cell)
 {
-	return hp_format_bytes(cell, number > 0 ? (uint64_t)number : 0);
+	return hp_format_bytes(cell, hp_whole(number));
 }
 
 static const char *number_text(const struct hp_column *column, double number,
@@ -130,7 +130,7 @@ static const char *number_text(const struct hp_column *column, double number,
 	case HP_UNIT_RATE:
 		return hp_format_rate(cell, number);
 	default:
-		return hp_format_count(cell, number > 0 ? (uint64_t)number : 0);
+		return hp_format_count(cell, hp_whole(number));
 	}
 }
 

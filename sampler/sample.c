@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
+#define RECORD_LEAST 24	/* tid and pid, time, identifier */
 #define EVENT_LEAST_NS UINT64_C(20000)	/* shorter waits are in the tree only */
 
 /* A record, read from its start. */
@@ -420,6 +421,9 @@ void hp_samples_handle(void *context, const struct perf_event_header *record)
 	struct hp_samples *samples = context;
 	uint64_t thread;
 
+	/* None is shorter than what each of our events asks for; from the kernel it never is. */
+	if (record->size < sizeof(*record) + RECORD_LEAST)
+		return;
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		sample_add(samples, record);

@@ -541,7 +541,8 @@ void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent)
 	space->is_whole = space->is_ended = false;
 	if (!from || !from->is_whole || !has_room(space, from->count))
 		return;
-	memcpy(space->maps, from->maps, from->count * sizeof(*space->maps));
+	if (from->count)
+		memcpy(space->maps, from->maps, from->count * sizeof(*space->maps));
 	space->count = from->count;
 	space->is_whole = true;
 }

@@ -403,6 +403,12 @@ static void pop_state(struct machine *m)
 		m->is_bad = true;
 }
 
+/* A factored offset.  What no stack is as large as may wrap: it is refused later. */
+static int64_t scaled(uint64_t factored, int64_t align)
+{
+	return (int64_t)(factored * (uint64_t)align);
+}
+
 /* The instructions without an operand in their first byte. */
 static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 {
@@ -419,7 +425,7 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 		return;
 	case 0x05:	/* offset_extended */
 		number = read_uleb(c);
-		set_rule(m, number, RULE_OFFSET, (int64_t)read_uleb(c) * data);
+		set_rule(m, number, RULE_OFFSET, scaled(read_uleb(c), data));
 		return;
 	case 0x06:	/* restore_extended */
 		restore_rule(m, read_uleb(c));
@@ -459,14 +465,14 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 		return;
 	case 0x11:	/* offset_extended_sf */
 		number = read_uleb(c);
-		set_rule(m, number, RULE_OFFSET, read_sleb(c) * data);
+		set_rule(m, number, RULE_OFFSET, scaled((uint64_t)read_sleb(c), data));
 		return;
 	case 0x12:	/* def_cfa_sf */
 		number = read_uleb(c);
-		def_cfa(m, number, read_sleb(c) * data);
+		def_cfa(m, number, scaled((uint64_t)read_sleb(c), data));
 		return;
 	case 0x13:	/* def_cfa_offset_sf */
-		m->now.cfa_offset = read_sleb(c) * data;
+		m->now.cfa_offset = scaled((uint64_t)read_sleb(c), data);
 		return;
 	case 0x14:	/* val_offset, val_offset_sf */
 	case 0x15:
@@ -486,7 +492,7 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 		return;
 	case 0x2f:	/* GNU_negative_offset_extended */
 		number = read_uleb(c);
-		set_rule(m, number, RULE_OFFSET, -(int64_t)read_uleb(c) * data);
+		set_rule(m, number, RULE_OFFSET, scaled(-read_uleb(c), data));
 		return;
 	default:	/* set_loc too, which no assembler writes into .eh_frame */
 		m->is_bad = true;
@@ -506,8 +512,7 @@ static void execute(struct machine *m, struct cursor c, uintptr_t pc)
 			m->at += low * m->entry->code_align;
 			break;
 		case 2:
-			set_rule(m, low, RULE_OFFSET,
-				 (int64_t)read_uleb(&c) * m->entry->data_align);
+			set_rule(m, low, RULE_OFFSET, scaled(read_uleb(&c), m->entry->data_align));
 			break;
 		case 3:
 			restore_rule(m, low);

@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# fuzz.bats - what made a parser fail once, and what shows the most of it, never does again: each target of
+# test/fuzz is given its corpus, under ASan and UBSan.  `make fuzz` looks for more.
+
+load helper
+. "$ROOT/test/fuzz/base.sh"
+
+setup_file()
+{
+	FUZZ_BASE=$(fuzz_base "$HP_BUILD" "$T/base")
+	export FUZZ_BASE
+	[ -s "$FUZZ_BASE" ]
+	FLIP_STEP=$([ -n "$HP_TEST_FULL" ] && echo 1 || echo 211) python3 "$ROOT/test/fuzz/seeds.py" "$T/seeds"
+}
+
+# replay TARGET - its corpus and its seeds.
+replay()
+{
+	local folders=("$T/corpus/$1")
+
+	mkdir -p "$T/corpus/$1"
+	tar -xzf "$ROOT/test/fuzz/corpus/$1.tar.gz" -C "$T/corpus/$1"
+	[ ! -d "$T/seeds/$1" ] || folders+=("$T/seeds/$1")
+	"$HP_BUILD/replay/$1" "${folders[@]}" >"$T/out" 2>"$T/err" || { tail -n 40 "$T/err"; return 1; }
+	cat "$T/out"
+}
+
+@test "fuzz: records of a segment" {
+	replay segment
+}
+
+@test "fuzz: each byte of a run changed in turn" {
+	ls "$T/seeds/flips" | wc -l
+	"$HP_BUILD/replay/segment" "$T/seeds/flips" >"$T/out" 2>"$T/err" || { tail -n 40 "$T/err"; false; }
+}
+
+@test "fuzz: kept runs" {
+	replay kept
+}
+
+@test "fuzz: call frame information" {
+	replay cfi
+}
+
+@test "fuzz: records of perf" {
+	replay perf
+}
+
+@test "fuzz: texts of /proc, and names" {
+	replay proc
+}
+
+@test "fuzz: settings" {
+	replay setting
+}
+
+@test "fuzz: questions over HTTP" {
+	replay route
+}
+

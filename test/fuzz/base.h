@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base.h - the real run that a target starts from: a kept file, named by FUZZ_BASE.
+ *
+ * A segment has too much structure to be found by chance, and a committed one would
+ * be of a format of the past soon.  So one is recorded by the build under test, and
+ * the fuzzer's input says what to change in it.
+ */
+#ifndef HP_TEST_FUZZ_BASE_H
+#define HP_TEST_FUZZ_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/facts.h"
+#include "report/kept.h"
+#include "report/report.h"
+
+struct fuzz_base {
+	struct hp_kept kept;
+	uint64_t used;	/* bytes of its segment */
+};
+
+/* Read once; ends the program with a line if there is none. */
+const struct fuzz_base *fuzz_base(void);
+
+/* A private copy of its segment, changed as the input says. */
+struct hp_segment fuzz_base_changed(const struct fuzz_base *base, const uint8_t *data, size_t size);
+
+#endif

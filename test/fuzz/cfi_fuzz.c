@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cfi_fuzz.c - call frame information that says anything: the input is an object's
+ * span, whose .eh_frame_hdr is where its last two bytes say.
+ */
+#include <stdlib.h>
+
+#include "test/fuzz/fuzz.h"
+#include "unwind/cfi.h"
+
+#define PCS 24
+
+/* A stack of a few words; beyond it nothing can be read. */
+static bool load(void *context, uintptr_t address, uintptr_t *word)
+{
+	const uintptr_t *stack = context;
+
+	if (address % 8 || address < (uintptr_t)stack || address >= (uintptr_t)(stack + 16))
+		return false;
+	*word = *(const uintptr_t *)address;
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static uintptr_t stack[16];
+	static uint64_t room[HP_CFI_ROOM / 8];
+	uint8_t *span;
+	struct hp_cfi cfi;
+
+	if (size < 8)
+		return 0;
+	span = malloc(size);
+	memcpy(span, data, size);
+	cfi = (struct hp_cfi){ .header = span + (span[size - 2] | span[size - 1] << 8) % size,
+			       .begin = (uintptr_t)span,
+			       .end = (uintptr_t)span + size,
+			       .room = room };
+	for (size_t i = 0; i < PCS; i++) {
+		uintptr_t pc = cfi.begin + size * i / PCS;
+		struct hp_cfi_row row;
+		struct hp_cfi_registers registers = { pc, (uintptr_t)stack, (uintptr_t)(stack + 8),
+						      i & 1 };
+
+		hp_cfi_find(&cfi, pc, &row);
+		hp_cfi_step(&cfi, &registers, load, stack);
+	}
+	free(span);
+	return 0;
+}

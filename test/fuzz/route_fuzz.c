@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * route_fuzz.c - what is asked over HTTP: a path, perhaps with a query, answered
+ * from a real run.
+ */
+#include <stdlib.h>
+
+#include "live/route.h"
+#include "test/fuzz/base.h"
+#include "test/fuzz/fuzz.h"
+
+static struct hp_scene *scene(void)
+{
+	static struct hp_scene one;
+	static bool is_there;
+	struct hp_target target;
+	struct hp_settings settings;
+
+	if (is_there)
+		return &one;
+	hp_settings_read(&settings, (char *[]){ NULL }, NULL, NULL);
+	fuzz_base();
+	if (!hp_target_init(&target, "fuzz", getenv("FUZZ_BASE")))
+		exit(1);
+	hp_scene_init(&one, &target, &settings);
+	is_there = hp_scene_look(&one);
+	return &one;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *path = fuzz_text(data, size), *query = strchr(path, '?'), room[64];
+	struct hp_request request = { .id = 0 };
+	struct hp_answer *answer = NULL;
+	const char *allowed;
+
+	if (query)
+		*query++ = 0;
+	if (hp_route_find("GET", path, query, &request, &answer, &allowed)) {
+		hp_request_get(&request, "seconds", room, sizeof(room));
+		hp_request_number(&request, "limit", 5, 100);
+		answer = request.route->render ? request.route->render(scene(), &request) : NULL;
+	}
+	hp_answer_drop(answer);
+	free(path);
+	return 0;
+}

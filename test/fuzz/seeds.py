@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+#
+# seeds.py FOLDER - makes what the fuzzer starts from, for targets whose inputs are not texts:
+# FOLDER/cfi, perf, kept, segment; with FLIP_STEP=N FOLDER/flips, every Nth byte of the run's segment.
+import gzip
+import os
+import random
+import struct
+import subprocess
+import sys
+
+SOURCE = """
+extern int other(void *);
+int leaf(int a) { return a * 3; }
+int room(int n) { return other(__builtin_alloca(n)) + leaf(n); }
+int many(int a, int b, int c) { char t[400]; return other(t) + room(a) + room(b) * room(c); }
+__asm__(".globl odd\\nodd:\\n.cfi_startproc\\n.cfi_escape 0x0f,3,0x77,8,6\\nret\\n.cfi_endproc\\n"
+	".globl sig\\nsig:\\n.cfi_startproc\\n.cfi_signal_frame\\n.cfi_def_cfa %rbp,16\\n"
+	".cfi_offset 16,-8\\n.cfi_escape 0x10,6,3,0x77,16,6\\nret\\n.cfi_endproc\\n");
+"""
+
+
+def write(folder, name, data):
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/{name}", "wb") as out:
+        out.write(data)
+
+
+def cfi(folder):
+    for flags in (["-O0"], ["-O2"], ["-O2", "-mstackrealign", "-fno-omit-frame-pointer"]):
+        name = f"{folder}/object.so"
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["gcc", "-x", "c", "-", "-shared", "-fPIC", "-nostdlib", "-s", *flags, "-o", name,
+                        "-Wl,-z,noseparate-code,--build-id=none"], input=SOURCE.encode(), check=True)
+        headers = subprocess.run(["readelf", "-SW", name], capture_output=True, check=True).stdout.decode()
+        line = next(text for text in headers.splitlines() if ".eh_frame_hdr" in text)
+        offset = int(line.split("]")[1].split()[3], 16)
+        with open(name, "rb") as file:
+            write(folder, "object" + "".join(flags), file.read()[:8192] + struct.pack("<H", offset))
+        os.remove(name)
+
+
+def record(kind, misc, body):
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def perf(folder):
+    tail = struct.pack("<IIQQ", 100, 100, 5000, 1)
+    path = b"/lib/x86_64-linux-gnu/libc.so.6".ljust(32, b"\0")
+    where = struct.pack("<IIQQQ", 100, 100, 0x400000, 0x200000, 0)
+    mapped = record(10, 2, where + struct.pack("<IIQQII", 254, 0, 77, 1, 5, 2) + path + tail)
+    forked = record(7, 0, struct.pack("<IIIIQ", 101, 100, 101, 101, 4000) + tail)
+    ended = record(4, 0, struct.pack("<IIIIQ", 101, 100, 101, 101, 6000) + tail)
+    named = record(3, 1 << 13, struct.pack("<II", 100, 100) + b"program\0" + tail)
+    lost = record(2, 0, struct.pack("<QQ", 1, 9) + tail)
+    switches = [record(14, out << 13, tail) for out in (1, 0)]
+    samples = []
+    for chain in ([], [2**64 - 512, 0x400100], [2**64 - 128, 2**64 - 100, 2**64 - 512, 0x400100]):
+        stack = struct.pack("<Q", 0x400200) * 32
+        body = struct.pack("<QQIIQQ", 1, 0x400100, 100, 100, 5000, 1001001)
+        body += struct.pack("<Q", len(chain)) + b"".join(struct.pack("<Q", at) for at in chain)
+        body += struct.pack("<QQQQ", 2, 0x7FFE0010, 0x7FFE0000, 0x400100)
+        body += struct.pack("<Q", len(stack)) + stack + struct.pack("<Q", len(stack))
+        samples.append(record(9, 2, body))
+    write(folder, "all", mapped + forked + named + b"".join(samples) + b"".join(switches) + lost + ended)
+    write(folder, "samples", mapped + b"".join(samples))
+    write(folder, "waits", b"".join(switches) * 3)
+
+
+def kept(folder):
+    """Unpacked, for zlib's checksum would hide all that is changed."""
+    with gzip.open(os.environ["FUZZ_BASE"]) as file:
+        data = file.read()
+    write(folder, "run", data[:200000])
+    at, head, rest = 16, data[:16], b""
+    while at + 8 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        piece = data[at:at + 8 + size]
+        if kind != 3 or size < 3000:
+            rest += piece
+        at += 8 + size
+    write(folder, "small", head + rest)
+
+
+def segment(folder):
+    random.seed(1)
+    for i in range(24):
+        changes = b"".join(struct.pack("<BBHIQ", random.randrange(8), random.randrange(4), random.randrange(65536),
+                                       random.randrange(1 << 24), random.choice((0, 1, 2**31, 2**64 - 1, 2**63,
+                                                                               random.randrange(1 << 20))))
+                           for _ in range(1 << i % 8))
+        write(folder, f"changes{i}", changes)
+
+
+def flips(folder):
+    step = int(os.environ.get("FLIP_STEP", "0"))
+    with gzip.open(os.environ["FUZZ_BASE"]) as file:
+        data = file.read()
+    at, places = 16, []
+    while step and at + 8 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        if kind == 3:
+            offset = struct.unpack_from("<Q", data, at + 8)[0]
+            places += range(max(offset, 64), offset + size - 8)
+        at += 8 + size
+    random.seed()
+    for place in places[random.randrange(step) if step else 0::step or 1]:
+        write(folder, f"{place:08x}", struct.pack("<BBHIQ", 1, 0, 0, place - 64, random.choice((0xFF, 0x80, 0x40, 1))))
+
+
+if __name__ == "__main__":
+    for make in (cfi, perf, kept, segment, flips):
+        make(f"{sys.argv[1]}/{make.__name__}")
