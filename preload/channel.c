@@ -264,17 +264,24 @@ static struct hp_lane *lane_oldest(struct hp_channel *channel)
  * none is not made again until there are a quarter more: what searching costs stays in
  * proportion to how many there are.  Two threads at once search once too often.
  */
-static struct {
-	struct hp_channel *_Atomic channel;
+static struct put_off {
+	const struct hp_channel *_Atomic channel;
 	_Atomic uint32_t left;	/* lanes of it to be made without a search */
-} put_off;
+} put_offs[64];
+
+static struct put_off *put_off_of(const struct hp_channel *channel)
+{
+	return &put_offs[(uintptr_t)channel / HP_LINE % 64];
+}
 
 static bool is_put_off(const struct hp_channel *channel)
 {
-	if (atomic_load_explicit(&put_off.channel, memory_order_relaxed) != channel ||
-	    atomic_load_explicit(&put_off.left, memory_order_relaxed) == 0)
+	struct put_off *put_off = put_off_of(channel);
+	uint32_t left = atomic_load_explicit(&put_off->left, memory_order_relaxed);
+
+	if (left == 0 || atomic_load_explicit(&put_off->channel, memory_order_relaxed) != channel)
 		return false;
-	atomic_fetch_sub_explicit(&put_off.left, 1, memory_order_relaxed);
+	atomic_store_explicit(&put_off->left, left - 1, memory_order_relaxed);
 	return true;
 }
 
@@ -293,8 +300,10 @@ static struct hp_lane *lane_free(struct hp_channel *channel)
 	}
 	lane = lane_oldest(channel);
 	if (!lane && count >= 4 * HP_LANES_SHARED) {
-		atomic_store_explicit(&put_off.left, count / 4, memory_order_relaxed);
-		atomic_store_explicit(&put_off.channel, channel, memory_order_relaxed);
+		struct put_off *put_off = put_off_of(channel);
+
+		atomic_store_explicit(&put_off->left, count / 4, memory_order_relaxed);
+		atomic_store_explicit(&put_off->channel, channel, memory_order_relaxed);
 	}
 	return lane;
 }
