@@ -15,6 +15,7 @@ static const struct {
 } commands[] = {
 	{ "serve", hp_cmd_serve },
 	{ "load", hp_cmd_load },
+	{ "mcp", hp_cmd_mcp },
 };
 
 int main(int argc, char **argv)

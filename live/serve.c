@@ -21,6 +21,7 @@
 #include "live/command.h"
 #include "live/guard.h"
 #include "live/http.h"
+#include "live/mcp.h"
 #include "report/command.h"
 #include "report/memory.h"
 #include "segment/clock.h"
@@ -37,12 +38,14 @@ struct serve {
 	int fd;	/* of the segment, from the sampler; -1 = none */
 	int metrics;	/* listening sockets; -1 = none */
 	int prometheus;
+	int mcp;
 	pid_t parent;	/* the sampler; 0 = started by hand */
 	struct hp_picture *picture;
-	struct hp_http *https[2];
+	struct hp_http_site mcp_site;
+	struct hp_http *https[3];
 };
 
-enum { FLAG_FD = 256, FLAG_LISTEN, FLAG_PROMETHEUS, FLAG_PARENT };
+enum { FLAG_FD = 256, FLAG_LISTEN, FLAG_PROMETHEUS, FLAG_MCP, FLAG_PARENT };
 
 static const struct option options[] = {
 	{ "port", required_argument, NULL, 'p' },
@@ -50,6 +53,7 @@ static const struct option options[] = {
 	{ "fd", required_argument, NULL, FLAG_FD },
 	{ "listen", required_argument, NULL, FLAG_LISTEN },
 	{ "prometheus", required_argument, NULL, FLAG_PROMETHEUS },
+	{ "mcp", required_argument, NULL, FLAG_MCP },
 	{ "parent", required_argument, NULL, FLAG_PARENT },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -96,6 +100,8 @@ static bool option_take(struct serve *serve, int letter)
 		return (serve->metrics = number_of(optarg)) >= 0;
 	case FLAG_PROMETHEUS:
 		return (serve->prometheus = number_of(optarg)) >= 0;
+	case FLAG_MCP:
+		return (serve->mcp = number_of(optarg)) >= 0;
 	case FLAG_PARENT:
 		return (serve->parent = number_of(optarg)) > 0;
 	default:
@@ -174,9 +180,13 @@ static bool listen_by_hand(struct serve *serve)
 static struct hp_http *server_start(struct serve *serve, int fd, const char *token,
 				    const char *only)
 {
-	struct hp_http_wish wish = {
-		.socket = fd, .token = token, .picture = serve->picture, .only = only
-	};
+	bool is_mcp = only && strcmp(only, serve->mcp_site.path) == 0;
+	struct hp_http_wish wish = { .socket = fd,
+				     .token = token,
+				     .picture = serve->picture,
+				     .only = only,
+				     .sites = &serve->mcp_site,
+				     .site_count = is_mcp };
 
 	if (fd < 0)
 		return NULL;
@@ -188,17 +198,19 @@ static bool servers_start(struct serve *serve)
 {
 	const struct hp_settings *settings = &serve->settings;
 
+	serve->mcp_site = (struct hp_http_site){ "/mcp", hp_mcp_serve, serve->picture };
 	serve->https[0] = server_start(serve, serve->metrics, settings->metrics_token, NULL);
 	serve->https[1] =
 		server_start(serve, serve->prometheus, settings->prometheus_token, "/metrics");
-	return serve->https[0] || serve->https[1];
+	serve->https[2] = server_start(serve, serve->mcp, settings->mcp_token, "/mcp");
+	return serve->https[0] || serve->https[1] || serve->https[2];
 }
 
 static bool is_idle(const struct serve *serve)
 {
 	uint64_t now = hp_clock_raw_ns();
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (serve->https[i] && now - hp_http_asked_ns(serve->https[i]) < IDLE_NS)
 			return false;
 	return true;
@@ -249,7 +261,7 @@ static void signals_set(const struct serve *serve)
 
 int hp_cmd_serve(int argc, char **argv)
 {
-	struct serve serve = { .fd = -1, .metrics = -1, .prometheus = -1 };
+	struct serve serve = { .fd = -1, .metrics = -1, .prometheus = -1, .mcp = -1 };
 	struct hp_target target;
 	int status;
 

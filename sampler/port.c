@@ -39,7 +39,7 @@ struct kind {
 
 static const struct kind kinds[HP_PORT_KINDS] = {
 	[HP_PORT_METRICS] = { "HOTPATH_METRICS_PORT", "live figures", "--listen" },
-	[HP_PORT_MCP] = { "HOTPATH_MCP_PORT", "MCP", NULL },
+	[HP_PORT_MCP] = { "HOTPATH_MCP_PORT", "MCP", "--mcp" },
 	[HP_PORT_PROMETHEUS] = { "HOTPATH_PROMETHEUS_PORT", "Prometheus", "--prometheus" },
 };
 

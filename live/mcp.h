@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mcp.h - the Model Context Protocol: what an agent asks, over HTTP or stdio.
+ *
+ * Both eras of the protocol: clients that begin with `initialize` (2024-11-05 to
+ * 2025-11-25), and those whose every request says its version in _meta
+ * (2026-07-28).  Nothing is remembered between messages, for either.
+ *
+ * Source: https://modelcontextprotocol.io/specification, the pages "Lifecycle",
+ * "Transports" and "Tools" of these revisions; JSON-RPC 2.0.
+ */
+#ifndef HP_LIVE_MCP_H
+#define HP_LIVE_MCP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "live/picture.h"
+
+struct hp_exchange;
+
+#define HP_MCP_MODERN "2026-07-28"
+
+/* A message as it came.  The headers are those of HTTP, NULL = not there. */
+struct hp_mcp_message {
+	const char *body;	/* terminated; a NUL within is an error of its sender */
+	size_t size;
+	bool is_http;
+	const char *version;	/* MCP-Protocol-Version */
+	const char *method;	/* Mcp-Method */
+	const char *name;	/* Mcp-Name */
+};
+
+/*
+ * Answers one message: `done` is called once, here or in the picture's worker.
+ * An answer of status 202 without a body: nothing is to be said.
+ */
+void hp_mcp_take(struct hp_picture *picture, const struct hp_mcp_message *message,
+		 hp_picture_done done, void *context);
+
+/* The answer to a message of which only so much is known: it is too long. */
+struct hp_answer *hp_mcp_too_long(void);
+
+/* A site of http.h; its context is the picture. */
+void hp_mcp_serve(void *context, struct hp_exchange *exchange);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mcp_explain.c - what the answers of tools mean, for who has not read the documentation.
+ */
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "live/mcp_tool.h"
+
+struct topic {
+	const char *name;	/* of a tool */
+	const char *meaning;
+	const char *next;
+};
+
+static const struct topic topics[] = {
+	{ "functions_timing",
+	  "Wall time of each instrumented function's calls, measured at its entry and exit. total "
+	  "includes what it calls, so that shares add up to more than 100 %.",
+	  "hot_path for the chain of calls; function_timing_logs for its slowest calls; functions_cpu "
+	  "to tell computing from waiting, offcpu where it waits." },
+	{ "functions_cpu",
+	  "Samples taken while a thread ran on a CPU. Shares are estimates: of n samples their "
+	  "error is about the square root of n. Functions need not be compiled anew.",
+	  "hot_path or functions_timing for callers; offcpu if the program runs less than it lasts." },
+	{ "hot_path", "From the outermost function down, the callee in which most time was spent.",
+	  "functions_timing with the name of its last function." },
+	{ "functions_alloc",
+	  "What each function's calls allocated, freed or not. Every allocation is counted.",
+	  "top_allocation_sites for the lines; leaks for what is still held." },
+	{ "top_allocation_sites", "Call paths by bytes allocated since the start, freed or not.",
+	  "leaks; functions_alloc." },
+	{ "leaks",
+	  "Call paths by bytes that were allocated and not freed by now. While the program runs "
+	  "this is what it holds, which need not be lost.",
+	  "Ask twice: what grows between the two is a suspect." },
+	{ "threads", "Each thread's state, CPU time and memory.",
+	  "offcpu for threads that wait; functions_cpu for those that run." },
+	{ "offcpu", "Time in which threads did not run, by the call path in which they stopped.",
+	  "who_waits_for_whom if it is a lock." },
+	{ "mutexes",
+	  "Each mutex by the place that made or first took it: how often it was taken, how often "
+	  "and how long somebody had to wait, how long it was held.",
+	  "who_waits_for_whom for the places; lock_order for deadlocks." },
+	{ "rw_locks", "As mutexes, for reader-writer locks; readers and writers apart.",
+	  "who_waits_for_whom." },
+	{ "who_waits_for_whom",
+	  "Waits for locks: the place that waited, and the place that held the lock meanwhile.",
+	  "Shorten what the holder does under the lock; mutexes for how long it is held." },
+	{ "lock_order",
+	  "Pairs of locks, the second taken while the first was held. A cycle may deadlock, even "
+	  "if it has not yet.",
+	  "waiting_now if the program stands still." },
+	{ "channels",
+	  "Messages sent and received, the queue's length and how long messages waited.",
+	  "channel_logs with a row's id; threads for who does not keep up." },
+};
+
+static cJSON *topic_json(const struct topic *topic)
+{
+	cJSON *json = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(json, "topic", topic->name);
+	cJSON_AddStringToObject(json, "meaning", topic->meaning);
+	cJSON_AddStringToObject(json, "next", topic->next);
+	return json;
+}
+
+struct hp_answer *hp_mcp_explain(const char *name)
+{
+	cJSON *json = cJSON_CreateObject();
+	cJSON *array = cJSON_AddArrayToObject(json, "topics");
+
+	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+		if (!name || strcmp(topics[i].name, name) == 0)
+			cJSON_AddItemToArray(array, topic_json(&topics[i]));
+	if (cJSON_GetArraySize(array))
+		return hp_answer_json(200, json);
+	cJSON_Delete(json);
+	return hp_answer_error(404,
+			       "explain without a topic lists them; the description in "
+			       "tools/list says what a tool without one is",
+			       "No topic '%.64s'", name);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mcp_tool.h - the tools that MCP offers: each is a route of route.c, or a text.
+ */
+#ifndef HP_LIVE_MCP_TOOL_H
+#define HP_LIVE_MCP_TOOL_H
+
+#include <stdint.h>
+
+#include "live/answer.h"
+
+struct cJSON;
+
+enum hp_mcp_shape {
+	HP_MCP_LIST = 0,	/* rows, with `limit` */
+	HP_MCP_LOGS,	/* of one row, with its id */
+	HP_MCP_OBJECT	/* one thing */
+};
+
+struct hp_mcp_tool {
+	const char *name;
+	const char *method;	/* of the route; NULL = `explain` */
+	const char *path;	/* with an id, "/ID/logs" comes behind it */
+	const char *id;	/* name of the argument that is the id; NULL = none */
+	enum hp_mcp_shape shape;
+	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
+	const char *help;
+};
+
+/* A call's arguments, checked. */
+struct hp_mcp_arguments {
+	uint32_t id;
+	uint32_t limit;	/* rows */
+	const char *topic;	/* for `explain`; NULL = all */
+};
+
+/* NULL = there is no such tool. */
+const struct hp_mcp_tool *hp_mcp_tool_find(const char *name);
+
+/* The array of all tools with their schemas, in a fixed order. */
+struct cJSON *hp_mcp_tools(void);
+
+/*
+ * Reads the arguments of a call (may be NULL).  NULL = they are right; else what
+ * is wrong with them, of malloc.  `arguments` points into `json`.
+ */
+char *hp_mcp_arguments_read(const struct hp_mcp_tool *tool, const struct cJSON *json,
+			    struct hp_mcp_arguments *arguments);
+
+/* The result of a call that the route has answered so. */
+struct cJSON *hp_mcp_result(const struct hp_mcp_tool *tool,
+			    const struct hp_mcp_arguments *arguments,
+			    const struct hp_answer *answer);
+
+/* The result of a call that failed, with a text that says why. */
+struct cJSON *hp_mcp_failure(const char *text);
+
+/* mcp_explain.c: what a section says, and what to ask next; all of them for NULL; 404 = no such one. */
+struct hp_answer *hp_mcp_explain(const char *topic);
+
+#endif

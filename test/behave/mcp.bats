@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# mcp.bats - the Model Context Protocol: a run that is over by stdio, a running program by HTTP.
+
+load helper
+
+setup_file()
+{
+	# Calls sell() 40 times; with an argument it waits to be killed.
+	compile shop <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t stock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) void *basket(void) { return malloc(100); }
+__attribute__((noinline)) void sell(void)
+{
+	pthread_mutex_lock(&stock);
+	free(basket());
+	pthread_mutex_unlock(&stock);
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	for (int i = 0; i < 40; i++) sell();
+	puts("up");
+	fflush(stdout);
+	while (argc > 1) pause();
+	return 0;
+}
+END
+	HOTPATH_SEGMENT_PATH=$T/shop.seg HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/shop"
+	HOTPATH_MCP_PORT=0 HOTPATH_METRICS_PORT=0 LD_PRELOAD=$HP_LIB "$T/shop" stay \
+		>"$T/shop.out" 2>"$T/shop.err" 3>&- &
+	echo $! >"$T/shop.pid"
+	eventually grep 'MCP: http' "$T/shop.err"
+	sed -n 's|.* MCP: \(http.*\)/$|\1/mcp|p' "$T/shop.err" >"$T/url"
+	eventually grep up "$T/shop.out"
+}
+
+teardown_file()
+{
+	kill "$(cat "$T/shop.pid")" 2>/dev/null || true
+}
+
+client()
+{
+	python3 "$ROOT/test/behave/mcp_client.py" "$@"
+}
+
+stdio()
+{
+	client "$1" "$HP_BUILD/hotpath" mcp "$T/shop.seg"
+}
+
+over_http()
+{
+	client "$1" "$(cat "$T/url")"
+}
+
+@test "clients that begin with initialize" { stdio legacy && over_http legacy; }
+@test "clients of the era without state" { stdio modern && over_http modern; }
+@test "every tool answers as its schema says" { stdio tools && over_http tools; }
+@test "the figures are the program's, and bounded" { stdio figures && over_http figures; }
+@test "bad arguments are told to the agent" { stdio errors && over_http errors; }
+@test "malformed and huge messages, batches, notifications" { stdio malformed && over_http malformed; }
+@test "over HTTP: headers, methods, pages of others" { over_http headers; }
+
+@test "without a program its start is awaited" {
+	XDG_STATE_HOME=$T/empty client nothing "$HP_BUILD/hotpath" mcp 424242424
+}
+
+@test "a token is asked for" {
+	HOTPATH_MCP_AUTH_TOKEN=sesame HOTPATH_MCP_PORT=0 LD_PRELOAD=$HP_LIB "$T/shop" stay \
+		>/dev/null 2>"$T/token.err" 3>&- &
+	local pid=$! url body='{"jsonrpc":"2.0","id":1,"method":"ping"}'
+	eventually grep 'MCP: http' "$T/token.err"
+	url=$(sed -n 's|.* MCP: \(http.*\)/$|\1/mcp|p' "$T/token.err")
+	run curl -s -o /dev/null -w '%{http_code}' -d "$body" "$url"
+	local without=$output
+	run curl -s -H 'Authorization: Bearer sesame' -d "$body" "$url"
+	kill $pid
+	[ "$without" = 401 ]
+	[ "$output" = '{"jsonrpc":"2.0","id":1,"result":{}}' ]
+}

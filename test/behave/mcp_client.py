@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A client of MCP for the tests: over stdio, or HTTP if an address is given.
+
+mcp_client.py TEST COMMAND... | http://ADDRESS/mcp
+
+TEST is the name of a function below; it fails by an assertion.
+"""
+import http.client
+import json
+import subprocess
+import sys
+import urllib.parse
+
+MODERN = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class Stdio:
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def raw(self, body, headers=None):
+        self.process.stdin.write(body + b"\n")
+        self.process.stdin.flush()
+        return 0, json.loads(self.process.stdout.readline())
+
+    def silent(self, body):
+        """What gets no answer: the next answer has to be that of the ping."""
+        self.process.stdin.write(body + b"\n")
+        _, answer = self.raw(b'{"jsonrpc":"2.0","id":"after","method":"ping"}')
+        assert answer["id"] == "after", answer
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.stdout.read() == b""
+        assert self.process.wait(60) == 0
+
+
+class Http:
+    def __init__(self, address):
+        self.url = urllib.parse.urlsplit(address)
+
+    def raw(self, body, headers=None, method="POST"):
+        connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
+        connection.request(method, self.url.path, body, headers or {})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text) if text else None
+
+    def silent(self, body):
+        assert self.raw(body) == (202, None)
+
+    def close(self):
+        pass
+
+
+def ask(peer, method, params=None, modern=False, number=[0]):
+    number[0] += 1
+    message = {"jsonrpc": "2.0", "id": number[0], "method": method}
+    params = dict(params or {})
+    headers = {"Accept": "application/json, text/event-stream"}
+    if modern:
+        params["_meta"] = META
+        headers["MCP-Protocol-Version"] = MODERN
+        headers["Mcp-Method"] = method
+        if method == "tools/call":
+            headers["Mcp-Name"] = params["name"]
+    if params:
+        message["params"] = params
+    _, answer = peer.raw(json.dumps(message).encode(), headers)
+    assert answer["jsonrpc"] == "2.0" and answer["id"] == number[0], answer
+    if modern and "result" in answer:
+        assert answer["result"]["resultType"] == "complete"
+        meta = answer["result"]["_meta"]
+        assert meta["io.modelcontextprotocol/serverInfo"]["name"] == "hotpath"
+    return answer
+
+
+def call(peer, name, arguments=None, modern=False):
+    params = {"name": name}
+    if arguments is not None:
+        params["arguments"] = arguments
+    return ask(peer, "tools/call", params, modern)["result"]
+
+
+def code(answer):
+    return answer["error"]["code"]
+
+
+TYPES = {"array": list, "integer": int, "string": str, "boolean": bool, "object": dict}
+
+
+def fits(schema, value, name):
+    """The part of JSON Schema that the tools use."""
+    for key in schema.get("required", []):
+        assert key in value, (name, key)
+    for key, part in schema["properties"].items():
+        if key in value:
+            assert isinstance(value[key], TYPES[part["type"]]), (name, key, value[key])
+
+
+def legacy(peer):
+    """Opening as clients do that know initialize."""
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]:
+        result = ask(peer, "initialize", {"protocolVersion": version})["result"]
+        assert result["protocolVersion"] == version
+        assert result["serverInfo"]["name"] == "hotpath"
+        assert "tools" in result["capabilities"]
+        assert "resultType" not in result
+    result = ask(peer, "initialize", {"protocolVersion": "1999-01-01"})["result"]
+    assert result["protocolVersion"] == "2025-11-25"
+    peer.silent(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert ask(peer, "ping")["result"] == {}
+    assert code(ask(peer, "no/such")) == -32601
+
+
+def modern(peer):
+    """Without state: each request says its version."""
+    result = ask(peer, "server/discover", modern=True)["result"]
+    assert result["supportedVersions"] == [MODERN] and result["ttlMs"] > 0
+    tools = ask(peer, "tools/list", modern=True)["result"]
+    assert tools["cacheScope"] in ("public", "private")
+    assert tools["tools"] == ask(peer, "tools/list")["result"]["tools"]
+    assert code(ask(peer, "ping", modern=True)) == -32601
+    body = {"jsonrpc": "2.0", "id": 1, "method": "server/discover"}
+    _, answer = peer.raw(json.dumps(body).encode())
+    assert code(answer) == -32602
+    meta = dict(META, **{"io.modelcontextprotocol/protocolVersion": "2030-01-01"})
+    body["params"] = {"_meta": meta}
+    headers = {"MCP-Protocol-Version": "2030-01-01", "Mcp-Method": "server/discover"}
+    _, answer = peer.raw(json.dumps(body).encode(), headers)
+    assert code(answer) == -32022
+    assert answer["error"]["data"] == {"supported": [MODERN], "requested": "2030-01-01"}
+
+
+def tools(peer):
+    """Every tool answers, in both eras, as its schema says."""
+    listed = ask(peer, "tools/list")["result"]["tools"]
+    fine = set()
+    for tool in listed:
+        arguments = {key: "0" for key in tool["inputSchema"].get("required", [])}
+        for era in (False, True):
+            result = call(peer, tool["name"], arguments, era)
+            text = result["content"][0]["text"]
+            if result.get("isError"):
+                assert "structuredContent" not in result and text, tool
+                continue
+            fine.add(tool["name"])
+            assert json.loads(text) == result["structuredContent"]
+            fits(tool["outputSchema"], result["structuredContent"], tool["name"])
+    wanted = {tool["name"] for tool in listed if not tool["name"].endswith("_logs")}
+    missing = wanted - fine - {
+        "tokio_runtime",
+        "functions_cpu",  # nothing was sampled
+        "functions_cpu_snapshot",
+    }
+    assert not missing, missing
+
+
+def figures(peer):
+    """What a tool says is what the program did: `shop` calls sell() 40 times."""
+    rows = call(peer, "functions_timing")["structuredContent"]["raw"]
+    row = next(row for row in rows if row["name"].startswith("sell"))
+    assert row["calls"] == 40, row
+    logs = call(peer, "function_timing_logs", {"function_id": row["id"], "limit": 3})
+    logs = logs["structuredContent"]
+    assert len(logs["logs"]) == 3 and logs["truncated"] is True, logs
+    one = call(peer, "functions_timing", {"limit": 1})["structuredContent"]
+    assert len(one["data"]) == len(one["raw"]) == 1 and one["truncated"] is True
+    assert one["included_count"] == 1 < one["total_count"]
+
+
+def errors(peer):
+    """Bad arguments are results, bad messages are errors of the protocol."""
+    for name, arguments, word in [
+        ("functions_timing", {"limit": 0}, "limit"),
+        ("functions_timing", {"limit": 1.5}, "limit"),
+        ("functions_timing", {"colour": 1}, "colour"),
+        ("functions_timing", [1], "object"),
+        ("function_timing_logs", {}, "function_id"),
+        ("function_timing_logs", {"function_id": "-1"}, "function_id"),
+        ("explain", {"topic": "nonsense"}, "nonsense"),
+    ]:
+        result = call(peer, name, arguments)
+        assert result["isError"] is True, result
+        assert word in result["content"][0]["text"], result
+    assert code(ask(peer, "tools/call", {"name": "no_such_tool"})) == -32602
+    assert code(ask(peer, "tools/call", {})) == -32602
+    assert code(ask(peer, "tools/list", {"cursor": "x"})) == -32602
+    explained = call(peer, "explain", {"topic": "leaks"})["structuredContent"]
+    assert [topic["topic"] for topic in explained["topics"]] == ["leaks"]
+
+
+def malformed(peer):
+    """Nothing of it ends the server, or goes without an answer."""
+    for body, wanted in [
+        (b"{", -32700),
+        (b"\xff\xfe", -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"} x', -32700),
+        (b'{"jsonrpc":"2.0","id":1,\x00"method":"ping"}', -32700),
+        (b"[" * 100000, -32700),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+        (b"[]", -32600),
+        (b"1", -32600),
+        (b'{"id":1,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', -32600),
+    ]:
+        _, answer = peer.raw(body)
+        assert code(answer) == wanted, (body[:60], answer)
+    peer.silent(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}')
+    peer.silent(b'{"jsonrpc":"2.0","id":9,"result":{}}')
+    if isinstance(peer, Stdio):
+        _, answer = peer.raw(b'"' + b"x" * (3 << 20) + b'"')
+        assert code(answer) == -32600
+    assert ask(peer, "ping")["result"] == {}
+
+
+def headers(peer):
+    """What HTTP alone has: methods, headers, pages of others."""
+    body = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "explain", "_meta": META},
+        }
+    ).encode()
+    right = {
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "explain",
+    }
+    assert peer.raw(body, right)[0] == 200
+    for key in right:
+        wrong = dict(right, **{key: "other"})
+        status, answer = peer.raw(body, wrong)
+        assert (status, code(answer)) == (400, -32020), (key, status, answer)
+        del wrong[key]
+        status, answer = peer.raw(body, wrong)
+        assert (status, code(answer)) == (400, -32020), (key, status, answer)
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    assert peer.raw(ping, {"MCP-Protocol-Version": "1999-01-01"})[0] == 400
+    assert peer.raw(ping, {"MCP-Protocol-Version": "2025-06-18"})[0] == 200
+    assert peer.raw(ping, {"Origin": "http://evil.example"})[0] == 403
+    assert peer.raw(ping, {"Host": "localhost.evil.example"})[0] == 403
+    assert peer.raw(None, method="GET")[0] == 405
+    assert peer.raw(None, method="DELETE")[0] == 405
+    assert peer.raw(b" " * ((1 << 20) + 1))[0] == 413
+    status, answer = peer.raw(body.replace(b"tools/call", b"no/such"),
+                              dict(right, **{"Mcp-Method": "no/such"}))
+    assert (status, code(answer)) == (404, -32601)
+
+
+def nothing(peer):
+    """An agent starts us before the program: that is said by the tool."""
+    result = call(peer, "functions_timing")
+    assert result["isError"] is True
+    assert "hotpath run" in result["content"][0]["text"]
+
+
+def main():
+    test, peer = sys.argv[1], sys.argv[2:]
+    peer = Http(peer[0]) if peer[0].startswith("http:") else Stdio(peer)
+    globals()[test](peer)
+    peer.close()
+
+
+main()
