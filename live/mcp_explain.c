@@ -15,8 +15,9 @@ struct topic {
 
 static const struct topic topics[] = {
 	{ "functions_timing",
-	  "Wall time of each instrumented function's calls, measured at its entry and exit. total "
-	  "includes what it calls, so that shares add up to more than 100 %.",
+	  "Wall time of each instrumented function's calls, measured at entry and exit. All calls "
+	  "are counted; of very frequent ones only some are timed, and the total is estimated from "
+	  "those. total includes what it calls: shares add up to more than 100 %.",
 	  "hot_path for the chain of calls; function_timing_logs for its slowest calls; functions_cpu "
 	  "to tell computing from waiting, offcpu where it waits." },
 	{ "functions_cpu",
@@ -25,8 +26,7 @@ static const struct topic topics[] = {
 	  "hot_path or functions_timing for callers; offcpu if the program runs less than it lasts." },
 	{ "hot_path", "From the outermost function down, the callee in which most time was spent.",
 	  "functions_timing with the name of its last function." },
-	{ "functions_alloc",
-	  "What each function's calls allocated, freed or not. Every allocation is counted.",
+	{ "functions_alloc", "What each function's calls allocated, freed or not.",
 	  "top_allocation_sites for the lines; leaks for what is still held." },
 	{ "top_allocation_sites", "Call paths by bytes allocated since the start, freed or not.",
 	  "leaks; functions_alloc." },
@@ -39,11 +39,10 @@ static const struct topic topics[] = {
 	{ "offcpu", "Time in which threads did not run, by the call path in which they stopped.",
 	  "who_waits_for_whom if it is a lock." },
 	{ "mutexes",
-	  "Each mutex by the place that made or first took it: how often it was taken, how often "
-	  "and how long somebody had to wait, how long it was held.",
+	  "Mutexes: how often each was taken, how long somebody had to wait for it, and how long it "
+	  "was held.",
 	  "who_waits_for_whom for the places; lock_order for deadlocks." },
-	{ "rw_locks", "As mutexes, for reader-writer locks; readers and writers apart.",
-	  "who_waits_for_whom." },
+	{ "rw_locks", "As mutexes, for reader-writer locks.", "who_waits_for_whom." },
 	{ "who_waits_for_whom",
 	  "Waits for locks: the place that waited, and the place that held the lock meanwhile.",
 	  "Shorten what the holder does under the lock; mutexes for how long it is held." },

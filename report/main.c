@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },
 	{ "load", hp_cmd_live, "show a profile in the browser, without samply" },
 	{ "mcp", hp_cmd_live, "answer an agent about a program, by the Model Context Protocol" },
+	{ "init", hp_cmd_init, "print how to begin, for each question" },
 	{ "flags", hp_cmd_flags, "print what to compile with, for $(hotpath flags g++)" },
 	{ "check", hp_cmd_check, "verify the structure of a profile (hp.json.gz)" },
 	{ "doctor", hp_cmd_doctor, "say what can be profiled here, or of a program" },

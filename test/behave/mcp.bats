@@ -84,3 +84,41 @@ over_http()
 	[ "$without" = 401 ]
 	[ "$output" = '{"jsonrpc":"2.0","id":1,"result":{}}' ]
 }
+
+@test "hotpath init: each command runs, and says something" {
+	local names scenario json command
+	names=$("$HP_BUILD/hotpath" init --help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p')
+	[ "$(echo $names)" = "basic functions memory locks channels cpu live mcp" ]
+	mkdir -p "$T/init"
+	cd "$T/init"
+	cp "$T/shop" app
+	for scenario in $names; do
+		json=$("$HP_BUILD/hotpath" init --json "$scenario")
+		[ "$(jq -r .scenario <<<"$json")" = "$scenario" ]
+		command=$(jq -r .command <<<"$json")
+		run env PATH="$HP_BUILD:$PATH" bash -c "$command"
+		[ "$status" -eq 0 ]
+		[[ $output != *"Unknown report"* && $output == *up* ]]
+		[ "${#lines[@]}" -gt 1 ]
+	done
+	run "$HP_BUILD/hotpath" init nonsense
+	[ "$status" -eq 2 ]
+	[[ $output == *"no scenario 'nonsense'"* ]]
+}
+
+@test "the skill's commands run" {
+	mkdir -p "$T/skill"
+	cd "$T/skill"
+	printf '#include <stdio.h>\nint main(void) { puts("up"); return 0; }\n' >app.c
+	# Those that begin with cc or hotpath run, in the order of the page.
+	grep -o '`\(cc\|hotpath run\) [^`]*`' "$ROOT/doc/SKILL.md" | tr -d '`' >commands
+	[ "$(wc -l <commands)" -eq 3 ]
+	grep cc commands >ordered
+	grep '^hotpath run' commands >>ordered
+	while read -r command; do
+		run env PATH="$HP_BUILD:$PATH" bash -c "$command"
+		[ "$status" -eq 0 ]
+		[[ $output != *"Unknown"* ]]
+	done <ordered
+	jq -e '.functions_timing' report.json
+}
