@@ -122,3 +122,16 @@ over_http()
 	done <ordered
 	jq -e '.functions_timing' report.json
 }
+
+@test "clients from npm, in each mode" {
+	only_in_full
+	mkdir -p "$T/npm"
+	cd "$T/npm"
+	npm i --no-audit --no-fund --ignore-scripts @modelcontextprotocol/sdk@1.32.2 \
+		@modelcontextprotocol/client@2.4.0 >npm.log 2>&1 || skip "npm: $(tail -n 1 npm.log)"
+	cp "$ROOT/test/behave/mcp_clients.mjs" .
+	run node mcp_clients.mjs "$HP_BUILD/hotpath" "$T/shop.seg" "$(cat "$T/url")"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 8 ]
+}
