@@ -47,7 +47,7 @@ static void program_write(struct metrics *m)
 	char os[100] = "linux";
 	struct hp_label_pair labels[] = { { "hotpath_version", HP_VERSION },
 					  { "os", os },
-					  { NULL } };
+					  { NULL, NULL } };
 
 	if (uname(&system) == 0)
 		snprintf(os, sizeof(os), "linux-%s", system.machine);
@@ -118,7 +118,7 @@ static char **names_of(struct metrics *m, const struct hp_model_function *const 
 static void functions_write(struct metrics *m)
 {
 	struct hp_report *report = &m->scene->report;
-	struct hp_label_pair labels[] = { { "function", "other" }, { NULL } };
+	struct hp_label_pair labels[] = { { "function", "other" }, { NULL, NULL } };
 	uint64_t others;
 	size_t count;
 	const struct hp_model_function **list = functions_choose(m, &count, &others);
@@ -241,7 +241,7 @@ static void row_write(struct metrics *m, const struct column *column, const cJSO
 		      const cJSON *row, const cJSON *raw)
 {
 	char *longer = NULL;
-	struct hp_label_pair labels[8] = { { NULL } };
+	struct hp_label_pair labels[8] = { { NULL, NULL } };
 	char rooms[8][40];
 	double number;
 
@@ -298,7 +298,7 @@ static void columns_write(struct metrics *m)
 static void threads_write(struct metrics *m)
 {
 	const struct hp_model *model = &m->scene->report.model;
-	struct hp_label_pair labels[] = { { "name", NULL }, { "tid", NULL }, { NULL } };
+	struct hp_label_pair labels[] = { { "name", NULL }, { "tid", NULL }, { NULL, NULL } };
 	size_t count =
 		model->thread_count < HP_METRICS_SERIES ? model->thread_count : HP_METRICS_SERIES;
 	char tid[24];
@@ -394,11 +394,9 @@ static void lock_write(struct metrics *m, const struct hp_lock_row *lock, size_t
 	const struct hp_symbol_spot *site = hp_lock_site(&m->scene->report, lock);
 	char source[512] = "", iter[24];
 	struct hp_label_pair labels[] = {
-		{ "source", source },
-		{ "label", hp_lock_name(&m->scene->report, lock) },
-		{ "iter", iter },
-		{ NULL },
-		{ NULL },
+		{ "source", source }, { "label", hp_lock_name(&m->scene->report, lock) },
+		{ "iter", iter },     { NULL, NULL },
+		{ NULL, NULL },
 	};
 
 	if (site && site->file)

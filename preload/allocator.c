@@ -15,6 +15,7 @@
 #define HP_POOL_HEAD 16	/* before each block: its size */
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
 
 struct hp_allocator hp_allocator;
 static _Atomic uint32_t state;	/* 0 = not looked for, 1 = being looked for, 2 = found */
@@ -77,7 +78,7 @@ static struct place place_of(const void *address)
 	struct link_map *map = NULL;
 	Dl_info info;
 
-	if (!address || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
+	if (!address || !dladdr1 || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
 		return place;
 	place.object = info.dli_fbase;
 	place.file = info.dli_fname;

@@ -86,7 +86,7 @@ static void blocks_make(struct hp_profile *profile, struct blocks *blocks)
 	blocks->freed = blocks->weight.count;
 	for (uint32_t i = 1; i < alloc->count; i++)
 		block_add(blocks, alloc->steps[i].own.count ? step_stack(profile, i) : 0,
-			  -(int64_t)alloc->steps[i].own.freed_bytes, 2 * i + 1, tid);
+			  (int64_t)-alloc->steps[i].own.freed_bytes, 2 * i + 1, tid);
 }
 
 void hp_profile_allocations_write(struct hp_profile *profile)

@@ -51,6 +51,22 @@ eventually()
 	done
 }
 
+# No helper of a program of this file writes any more.
+helpers_are_gone()
+{
+	local pid
+	for pid in $(pgrep '^hotpath'); do
+		! tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "XDG_STATE_HOME=$T/state" ||
+			return
+	done
+}
+
+# Who is killed last leaves a helper that writes a report, into a folder that is about to be removed.
+teardown_file()
+{
+	eventually helpers_are_gone
+}
+
 # A report in JSON is written to its end.
 is_whole()
 {

@@ -48,6 +48,7 @@ teardown_file()
 	for pid in "$T"/*.pid; do
 		kill "$(cat "$pid")" 2>/dev/null || true
 	done
+	eventually helpers_are_gone
 }
 
 # serve PROGRAM [VARIABLE=VALUE...] - a server at a free port; prints its address.

@@ -42,6 +42,7 @@ END
 teardown_file()
 {
 	kill "$(cat "$T/shop.pid")" 2>/dev/null || true
+	eventually helpers_are_gone
 }
 
 client()

@@ -101,6 +101,7 @@ setup_file()
 teardown_file()
 {
 	[ ! -e "$T/other" ] || rm -rf "$(cat "$T/other")"
+	eventually helpers_are_gone
 }
 
 # as_other ROUNDS - as an ordinary user; what the program measured, in $T/took.
