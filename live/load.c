@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * load.c - hotpath load: shows a profile in profiler.firefox.com, without samply.
+ * load.c - hotpath load: shows a profile or a kept run in profiler.firefox.com, without samply.
  *
  * The page is Mozilla's, the profile stays here: the page asks this machine for
  * it, at a port of the loopback and a path that nobody can guess.  No other page
@@ -14,31 +14,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "live/command.h"
 #include "live/guard.h"
 #include "report/command.h"
+#include "report/export.h"
+#include "report/input.h"
+#include "report/report.h"
 
 #define PAGE "https://profiler.firefox.com"
 #define QUIET_S 10
 #define CONNECTIONS_MOST 16
 
 static const char help_text[] =
-	"Usage: hotpath load [--no-open] PROFILE\n"
+	"Usage: hotpath load [--no-open] [PROFILE | RUN]\n"
 	"\n"
 	"Serves a profile (hp.json.gz, of hotpath or samply) to profiler.firefox.com in a browser of\n"
-	"this machine, and opens it there.  Ends with Ctrl-C.\n"
+	"this machine, and opens it there.  Ends with Ctrl-C.  RUN is a run that was kept: a file,\n"
+	"or what `hotpath list` shows, a pid or a program's name; without one it is the newest.\n"
 	"\n"
 	"  --no-open   print the address only\n";
 
 struct load {
 	int fd;
 	uint64_t size;
-	char path[64];	/* of the profile: not to be guessed */
+	char path[64]; /* of the profile: not to be guessed */
 };
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status)
@@ -81,27 +87,87 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	return result;
 }
 
-/* Returns an exit status; fills `load`. */
-static int file_open(struct load *load, const char *path)
+/* JSON, packed or not: a run that was kept never begins like it. */
+static bool is_profile(int fd)
 {
-	unsigned char start[2] = { 0, 0 };
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	gzFile file = copy < 0 ? NULL : gzdopen(copy, "r");
+	bool is;
+
+	if (!file) {
+		if (copy >= 0)
+			close(copy);
+		return false;
+	}
+	is = gzgetc(file) == '{';
+	gzclose(file);
+	lseek(fd, 0, SEEK_SET);
+	return is;
+}
+
+/* False = `path` is no profile in a file; perhaps it is a run. */
+static bool profile_open(struct load *load, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	struct stat status;
 
-	load->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (load->fd < 0 || fstat(load->fd, &status) < 0) {
-		fprintf(stderr, "hotpath: %s: %s\n", path, strerror(errno));
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && is_profile(fd)) {
+		load->fd = fd;
+		load->size = (uint64_t)status.st_size;
+		return true;
+	}
+	close(fd);
+	return false;
+}
+
+static void say_line(void *to, const char *line)
+{
+	(void)to;
+	fprintf(stderr, "hotpath: %s\n", line);
+}
+
+/* The profile of what a report holds, in memory.  Returns an exit status. */
+static int profile_make(struct load *load, struct hp_report *report)
+{
+	const struct hp_export *export = hp_export_find("firefox");
+	const char *missing = export->missing(report);
+	off_t size;
+	int error;
+
+	if (missing) {
+		fprintf(stderr, "hotpath load: there is nothing to show: %s\n", missing);
 		return HP_EXIT_FAILED;
 	}
-	load->size = (uint64_t)status.st_size;
-	if (!S_ISREG(status.st_mode) || pread(load->fd, start, 2, 0) != 2 ||
-	    (start[0] != '{' && (start[0] != 0x1f || start[1] != 0x8b))) {
-		fprintf(stderr,
-			"hotpath: %s is no profile; `hotpath report --export firefox -o FILE` "
-			"makes one of a run\n",
-			path);
+	load->fd = memfd_create("hotpath-profile", MFD_CLOEXEC);
+	error = load->fd < 0 ? -errno : export->write(report, load->fd);
+	size = error ? -1 : lseek(load->fd, 0, SEEK_END);
+	if (size < 0) {
+		fprintf(stderr, "hotpath load: the profile cannot be made: %s\n",
+			strerror(error ? -error : errno));
 		return HP_EXIT_FAILED;
 	}
+	load->size = (uint64_t)size;
 	return 0;
+}
+
+/* Returns an exit status; NULL = the newest run. */
+static int run_open(struct load *load, const char *path)
+{
+	struct hp_settings settings;
+	struct hp_input input;
+	struct hp_report report;
+	int status;
+
+	hp_settings_read(&settings, environ, NULL, NULL);
+	if (!hp_input_open(&input, path))
+		return HP_EXIT_FAILED;
+	hp_report_init_record(&report, &input.segment, &input.record, &settings, say_line, NULL);
+	status = profile_make(load, &report);
+	hp_report_release(&report);
+	hp_input_release(&input);
+	return status;
 }
 
 static bool token_make(struct load *load)
@@ -174,26 +240,28 @@ int hp_cmd_load(int argc, char **argv)
 	struct load load = { .fd = -1 };
 	bool is_opened = true;
 	const char *path = NULL;
+	int status = 0;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			fputs(help_text, stdout);
 			return 0;
 		}
-		if (strcmp(argv[i], "--no-open") == 0)
+		if (strcmp(argv[i], "--no-open") == 0) {
 			is_opened = false;
-		else if (argv[i][0] == '-' || path)
-			break;
-		else
+		} else if ((argv[i][0] == '-' && argv[i][1]) || path) {
+			fputs(help_text, stderr);
+			return HP_EXIT_USAGE;
+		} else {
 			path = argv[i];
-		if (i == argc - 1 && path) {
-			int status = file_open(&load, path);
-
-			if (!status && !token_make(&load))
-				status = HP_EXIT_FAILED;
-			return status ? status : serve(&load, is_opened);
 		}
 	}
-	fputs(help_text, stderr);
-	return HP_EXIT_USAGE;
+	if (!path || !profile_open(&load, path))
+		status = run_open(&load, path);
+	if (!status && !token_make(&load)) {
+		fprintf(stderr, "hotpath load: the system gives no random numbers: %s\n",
+			strerror(errno));
+		status = HP_EXIT_FAILED;
+	}
+	return status ? status : serve(&load, is_opened);
 }

@@ -31,8 +31,8 @@
 
 #define HP_HEAP_CHUNK_FIRST 8192
 #define HP_HEAP_CHUNK_NEXT 65536
-#define HP_PEAK_PART 1024	/* threads look again after the peak / this */
-#define HP_PEAK_LEAST 4096	/* bytes */
+#define HP_PEAK_PART 1024 /* threads look again after the peak / this */
+#define HP_PEAK_LEAST 4096 /* bytes */
 
 struct hp_heap_local hp_heap_unborn = { .state = HP_THREAD_UNBORN };
 
@@ -48,8 +48,8 @@ bool hp_heap_is_wanted;
 static uint32_t depth_most;
 static uint32_t walk_mode;
 static uint32_t prove_all;
-static bool has_charges;	/* calls of functions are charged what they allocate */
-static uint32_t allocator;	/* enum hp_allocator_kind */
+static bool has_charges; /* calls of functions are charged what they allocate */
+static uint32_t allocator; /* enum hp_allocator_kind */
 static const char *allocator_file;
 static pthread_key_t key;
 static bool has_key;
@@ -77,7 +77,8 @@ void hp_heap_configure(const struct hp_settings *settings)
 	hp_heap_is_wanted = hp_settings_asks(settings, "alloc-sites") ||
 			    hp_settings_asks(settings, "functions-alloc") ||
 			    hp_settings_asks(settings, "alloc-callers") ||
-			    hp_settings_asks(settings, "leaks");
+			    hp_settings_asks(settings, "leaks") ||
+			    hp_settings_names(settings, "bound");
 	depth_most = (uint32_t)settings->alloc_depth;
 	walk_mode = settings->unwind;
 	prove_all = settings->alloc_prove;
@@ -402,7 +403,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 			atomic_fetch_add_explicit(&hp_segment.header->lost_threads, 1,
 						  memory_order_relaxed);
 	} else if (hp_start_is_early() || hp_start_is_running()) {
-		hp_heap = &hp_heap_unborn;	/* later, perhaps */
+		hp_heap = &hp_heap_unborn; /* later, perhaps */
 		errno = saved;
 		return NULL;
 	}

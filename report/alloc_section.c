@@ -19,8 +19,8 @@
 #include "report/name.h"
 
 #define SITES_LIMIT 10
-#define NAME_CALLERS 8	/* told behind the function's name */
-#define FRAMES_MOST 128	/* of a path, in JSON */
+#define NAME_CALLERS 8 /* told behind the function's name */
+#define FRAMES_MOST 128 /* of a path, in JSON */
 
 struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report)
 {
@@ -384,6 +384,14 @@ const char *hp_alloc_empty(struct hp_report *report)
 	if (alloc->is_recorded && alloc->all.count)
 		return "nothing passes HOTPATH_FOCUS";
 	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";
+}
+
+const char *hp_leaks_empty(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = &report->alloc->alloc;
+
+	return alloc->is_recorded && alloc->all.count && !alloc->all.live ? "every block was freed"
+									  : hp_alloc_empty(report);
 }
 
 static bool is_unseen(const struct hp_alloc *alloc)

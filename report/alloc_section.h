@@ -56,6 +56,7 @@ const char *hp_leaks_describe(const struct hp_report *report);
 const char *hp_alloc_note(struct hp_report *report);
 const char *hp_leaks_note(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
+const char *hp_leaks_empty(struct hp_report *report);
 const char *hp_alloc_callers_describe(const struct hp_report *report);
 bool hp_alloc_callers_has_data(const struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);

@@ -35,15 +35,13 @@ static void say(hp_complain complain, void *context, const char *path, int error
 static bool is_wanted(const struct hp_report *report)
 {
 	const struct hp_settings *settings = report->settings;
-	const char *report_list = settings->report ? settings->report : "";
-	const char *at = strstr(report_list, "functions-cpu");
 
 	/* samply has written one already. */
 	if (!report->model.sampling.record.samples || report->model.sampling.profile)
 		return false;
 	if (settings->profile_dir)
 		return *settings->profile_dir && strcmp(settings->profile_dir, "off") != 0;
-	return (at && (at == report_list || at[-1] != '-'));
+	return hp_settings_names(settings, "functions-cpu");
 }
 
 /* The folder for all runs, open; -1 and errno. */

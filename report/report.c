@@ -41,8 +41,7 @@ static void say(const struct speaker *speaker, char *line)
 static size_t section_named(const char *name, size_t length)
 {
 	for (size_t i = 0; i < hp_section_count; i++)
-		if (strncmp(hp_section_table[i].key, name, length) == 0 &&
-		    !hp_section_table[i].key[length])
+		if (hp_section_is(name, length, hp_section_table[i].key))
 			return i;
 	return hp_section_count;
 }
@@ -57,6 +56,23 @@ static void set_many(struct hp_report *report, bool is_all)
 			section->columns && ((is_all && !section->is_quiet) || !section->has_data ||
 					     section->has_data(report));
 	}
+}
+
+static void say_unknown(const char *word, size_t length, const struct speaker *speaker)
+{
+	char *line = hp_xprintf("Unknown report section: '%.*s'; there are", (int)length, word);
+
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+		char *longer;
+
+		if (!section->columns || section->with)
+			continue;
+		longer = hp_xprintf("%s%s %s", line, i ? "," : "", section->key);
+		free(line);
+		line = longer;
+	}
+	say(speaker, line);
 }
 
 /* One word of HOTPATH_REPORT. */
@@ -74,7 +90,7 @@ static void choose_word(struct hp_report *report, const char *word, size_t lengt
 	}
 	section = section_named(word, length);
 	if (section == hp_section_count)
-		say(speaker, hp_xprintf("Unknown report section: '%.*s'", (int)length, word));
+		say_unknown(word, length, speaker);
 	else if (!is_out && !hp_section_table[section].columns)
 		say(speaker, hp_xprintf("report section '%.*s' is not recorded by this version",
 					(int)length, word));

@@ -345,18 +345,6 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
 	return hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);
 }
 
-void hp_samples_end_waits(struct hp_samples *samples, uint64_t now_ns)
-{
-	for (uint32_t i = 0; i < samples->waits.room; i++) {
-		struct hp_wait_thread *thread = &samples->waits.threads[i];
-
-		if (!thread->out_ns || now_ns <= thread->out_ns)
-			continue;
-		wait_add(samples, thread, now_ns);
-		thread->out_ns = now_ns;
-	}
-}
-
 static void sample_add(struct hp_samples *samples, const struct perf_event_header *record)
 {
 	struct sample s;

@@ -49,8 +49,6 @@ void hp_samples_release(struct hp_samples *samples);
 /* Samples of the event with this identifier are taken when a thread leaves the CPU. */
 void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
 
-/* Adds what threads wait that have not come back.  CLOCK_MONOTONIC_RAW. */
-void hp_samples_end_waits(struct hp_samples *samples, uint64_t now_ns);
 
 /* A sample that a thread took of itself. */
 struct hp_tick {

@@ -528,6 +528,20 @@ void hp_settings_default(struct hp_settings *out, const char *text, char room[HP
 	}
 }
 
+bool hp_section_is(const char *word, size_t length, const char *section)
+{
+	static const char functions[] = "functions-";
+	size_t family = sizeof(functions) - 1;
+
+	if (strncmp(section, functions, family) == 0 && strlen(section) == length + family)
+		section += family;
+	for (size_t i = 0; i < length; i++)
+		if (section[i] != word[i] && !(word[i] == '-' && section[i] == '_') &&
+		    !(word[i] == '_' && section[i] == '-'))
+			return false;
+	return length && !section[length];
+}
+
 /* One word of a list: 1 = asks for it, 0 = excludes it, -1 = says nothing of it. */
 static int word_asks(const char *word, size_t length, const char *section)
 {
@@ -535,29 +549,36 @@ static int word_asks(const char *word, size_t length, const char *section)
 
 	word += is_out, length -= is_out;
 	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
-	    (length == 4 && memcmp(word, "auto", 4) == 0) ||
-	    (strlen(section) == length && memcmp(word, section, length) == 0))
+	    (length == 4 && memcmp(word, "auto", 4) == 0) || hp_section_is(word, length, section))
 		return !is_out;
 	return -1;
+}
+
+/* The next word of a list, `*length` characters of it; NULL = there is none. */
+static const char *word_next(const char **list, size_t *length)
+{
+	const char *word = *list + strspn(*list, " ,");
+
+	*length = strcspn(word, ",");
+	*list = word + *length;
+	while (*length && word[*length - 1] == ' ')
+		--*length;
+	return *length ? word : NULL;
 }
 
 bool hp_settings_asks(const struct hp_settings *settings, const char *section)
 {
 	const char *list = settings->report ? settings->report : "auto";
+	const char *word;
+	size_t length;
 	bool asks;
 
 	list += strspn(list, " ,");
-	asks = !*list || *list == '-';	/* `-threads` alone is short for `auto,-threads` */
-	while (*list) {
-		size_t length = strcspn(list, ","), word = length;
-		int said;
+	asks = !*list || *list == '-'; /* `-threads` alone is short for `auto,-threads` */
+	while ((word = word_next(&list, &length))) {
+		int said = word_asks(word, length, section);
 
-		while (word && list[word - 1] == ' ')
-			word--;
-		said = word_asks(list, word, section);
 		asks = said < 0 ? asks : said;
-		list += length;
-		list += strspn(list, " ,");
 	}
 	return asks;
 }
@@ -565,12 +586,11 @@ bool hp_settings_asks(const struct hp_settings *settings, const char *section)
 bool hp_settings_names(const struct hp_settings *settings, const char *section)
 {
 	const char *list = settings->report ? settings->report : "";
-	const char *at = strstr(list, section);
-	size_t length = strlen(section);
+	const char *word;
+	size_t length;
 
-	for (; at; at = strstr(at + 1, section))
-		if ((at == list || at[-1] == ',' || at[-1] == ' ') &&
-		    (!at[length] || at[length] == ',' || at[length] == ' '))
+	while ((word = word_next(&list, &length)))
+		if (hp_section_is(word, length, section))
 			return true;
 	return false;
 }

@@ -162,6 +162,12 @@ void hp_settings_default(struct hp_settings *out, const char *text, char room[HP
 			 hp_complain complain, void *context);
 
 /*
+ * True if `word` of HOTPATH_REPORT, `length` characters, means the section of this
+ * name: `cpu` and `functions_cpu` are functions-cpu, too.
+ */
+bool hp_section_is(const char *word, size_t length, const char *section);
+
+/*
  * True if HOTPATH_REPORT asks for a section of this name, be it by `auto` or
  * `all`: what nobody asks for is not recorded.
  */

@@ -254,5 +254,29 @@ real()
 	wait $server
 	run "$HP_BUILD/hotpath" load "$T/fake"
 	[ "$status" = 1 ]
-	[[ "$output" == *"is no profile"* ]]
+	[[ "$output" == *"is not a hotpath segment"* ]]
+}
+
+@test "load: a kept run, the newest and one by its name" {
+	export XDG_STATE_HOME=$T/state
+	HOTPATH_REPORT=cpu HOTPATH_OUTPUT_PATH=$T/report "$HP_RUN" "$T/work" 300
+	grep -q "total samples" "$T/report" || skip "$(cat "$T/report")"
+	for run in "" work; do
+		# shellcheck disable=SC2086
+		"$HP_BUILD/hotpath" load --no-open $run >"$T/addresses" 3>&- &
+		server=$!
+		eventually grep -q from-url "$T/addresses"
+		curl -s "$(head -n 1 "$T/addresses")" >"$T/of-run.gz"
+		kill -INT $server
+		wait $server
+		"$HP_BUILD/hotpath" check "$T/of-run.gz"
+		gzip -dc "$T/of-run.gz" | grep -q '"heavy"'
+	done
+	run "$HP_BUILD/hotpath" load nobody
+	[ "$status" = 1 ]
+	[[ "$output" == *"no kept run; see hotpath list"* ]]
+	HOTPATH_REPORT=threads HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/work" 1
+	run "$HP_BUILD/hotpath" load --no-open
+	[ "$status" = 1 ]
+	[[ "$output" == *"nothing to show: the CPU was not sampled"* ]]
 }

@@ -40,7 +40,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += header.size;
 		size -= header.size;
 	}
-	hp_samples_end_waits(&samples, UINT64_MAX);
 	hp_samples_release(&samples);
 	hp_segment_release(&segment);
 	return 0;

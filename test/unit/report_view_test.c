@@ -169,7 +169,8 @@ TEST(table, sections_are_chosen_by_name)
 	CHECK(strstr(text, "| timing, calltree\n") != NULL);
 	free(text);
 	text = REPORT(80, SET("HOTPATH_REPORT=bogus, threads"));
-	CHECK_STR(told, "Unknown report section: 'bogus'");
+	CHECK(strstr(told, "Unknown report section: 'bogus'; there are functions-timing, ") ==
+	      told);
 	CHECK(strstr(text, "| threads\n") != NULL);
 	free(text);
 	text = REPORT(80, SET("HOTPATH_REPORT=auto,-calltree,streams"));
