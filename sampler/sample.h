@@ -49,7 +49,6 @@ void hp_samples_release(struct hp_samples *samples);
 /* Samples of the event with this identifier are taken when a thread leaves the CPU. */
 void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
 
-
 /* A sample that a thread took of itself. */
 struct hp_tick {
 	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
