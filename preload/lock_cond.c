@@ -29,6 +29,15 @@ static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t 
 	};
 }
 
+/* NULL = nothing is recorded. */
+static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
+{
+	struct hp_lock_call call = call_of(cond, caller, HP_SIDE_POST);
+
+	hp_real(); /* it may be the very first call of ours */
+	return hp_lock_use(&call);
+}
+
 /* The body of all waits: `real` is the call, `timeout` what it returns then. */
 #define WAIT(cond, mutex, real, timeout) \
 	struct hp_lock_call call = call_of(cond, HP_CALLER, HP_SIDE_ONLY); \
@@ -45,11 +54,13 @@ static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t 
 		use->timeouts++; \
 	return result
 
+/* Mostly to nobody, which costs the C library next to nothing: so here, too. */
 #define SIGNAL(cond, real) \
-	struct hp_lock_call call = call_of(cond, HP_CALLER, HP_SIDE_POST); \
-	struct hp_use *use = hp_lock_use(&call); \
+	struct hp_use *use = hp_lock_quick((uintptr_t)(cond), HP_SIDE_POST); \
 \
-	if (use) \
+	if (HP_UNLIKELY(!use)) \
+		use = find_post(cond, HP_CALLER); \
+	if (HP_LIKELY(use)) \
 		hp_cond_signal(use); \
 	return real
 
@@ -61,7 +72,7 @@ static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t 
 		hp_lock_made(&call); \
 	return result
 
-#define NEVER (-1)	/* no such result */
+#define NEVER (-1) /* no such result */
 
 /* Defines `here`_wait and the others of one version; `real` begins the names of the calls. */
 #define FUNCTIONS(here, real) \
@@ -80,12 +91,12 @@ static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t 
 	HP_EXPORT int here##_signal_one(pthread_cond_t *cond); \
 	HP_EXPORT int here##_signal_one(pthread_cond_t *cond) \
 	{ \
-		SIGNAL(cond, hp_real()->real##_signal(cond)); \
+		SIGNAL(cond, hp_real_table.real##_signal(cond)); \
 	} \
 	HP_EXPORT int here##_signal_all(pthread_cond_t *cond); \
 	HP_EXPORT int here##_signal_all(pthread_cond_t *cond) \
 	{ \
-		SIGNAL(cond, hp_real()->real##_broadcast(cond)); \
+		SIGNAL(cond, hp_real_table.real##_broadcast(cond)); \
 	} \
 	HP_EXPORT int here##_init(pthread_cond_t *cond, const pthread_condattr_t *attributes); \
 	HP_EXPORT int here##_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) \
@@ -162,10 +173,10 @@ HP_EXPORT int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
 
 HP_EXPORT int cnd_signal(cnd_t *cond)
 {
-	SIGNAL(cond, hp_real()->cnd_signal(cond));
+	SIGNAL(cond, hp_real_table.cnd_signal(cond));
 }
 
 HP_EXPORT int cnd_broadcast(cnd_t *cond)
 {
-	SIGNAL(cond, hp_real()->cnd_broadcast(cond));
+	SIGNAL(cond, hp_real_table.cnd_broadcast(cond));
 }

@@ -18,14 +18,19 @@
 #include "preload/process.h"
 #include "segment/histogram.h"
 
-#define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */
-#define HP_LONG_CLOCKS 50	/* holds of so many clock readings are timed each, always */
-#define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
-#define HP_LOOKS_MOST 1024	/* threads looked through for a holder, */
-#define HP_LOOKS_LONG 64	/* and for somebody who has the lock, which takes longer */
-#define HP_CONTESTS_MOST 4096	/* in the list of a waiter */
+#define HP_ALWAYS 64 /* so many holds are timed each, before any is left out */
+#define HP_LONG_CLOCKS 50 /* holds of so many clock readings are timed each, always */
+#define HP_MEAN_SHIFT 3 /* the running mean follows 1/8 of each difference */
+#define HP_LOOKS_MOST 1024 /* threads looked through for a holder, */
+#define HP_LOOKS_LONG 64 /* and for somebody who has the lock, which takes longer */
+#define HP_CONTESTS_MOST 4096 /* in the list of a waiter */
 
 /* --- sums --- */
+
+static struct hp_spread *spread_at(struct hp_waiter_local *me, uint32_t place)
+{
+	return (struct hp_spread *)(me->base + (uint64_t)place * HP_LINE);
+}
 
 static void spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ticks, uint64_t weight)
 {
@@ -39,7 +44,7 @@ static void spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t tic
 			return;
 		*place = (uint32_t)((uint64_t)((char *)spread - me->base) / HP_LINE);
 	}
-	spread = (struct hp_spread *)(me->base + (uint64_t)*place * HP_LINE);
+	spread = spread_at(me, *place);
 	if (!spread->groups[group]) {
 		counters = hp_lock_take(me, HP_GROUP_SIZE * sizeof(*counters));
 		if (!counters)
@@ -80,14 +85,15 @@ static void wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_c
 	}
 }
 
-static uint32_t random_gap(struct hp_waiter_local *me)
+/* Uniform in 1 .. 2 * mean - 1, and `mean` twice as likely, so that this is the mean; a power of two. */
+static uint32_t random_gap(struct hp_waiter_local *me, uint32_t mean)
 {
-	/* Knuth's MMIX generator; the upper bits: 1 to 31, and 16 for 0, so 16 on average. */
 	uint32_t gap;
 
+	/* Knuth's MMIX generator, of which the upper bits are the random ones. */
 	me->random = me->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	gap = (uint32_t)(me->random >> 59);
-	return gap ? gap : HP_LOCK_DRAWN;
+	gap = (uint32_t)(me->random >> 32) & (2 * mean - 1);
+	return gap ? gap : mean;
 }
 
 /* After a timed hold: are the next ones timed each, or at random? */
@@ -111,11 +117,13 @@ static void hold_add(struct hp_waiter_local *me, struct hp_use *use, const struc
 		use->timed++;
 		use->timed_ticks += ticks;
 	} else {
-		use->drawn++;
-		use->drawn_ticks += ticks;
+		use->drawn += held->weight / HP_LOCK_DRAWN;
+		use->drawn_ticks += ticks * (held->weight / HP_LOCK_DRAWN);
 	}
 	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
 	spread_add(me, &use->holds, ticks, held->weight);
+	if (held->weight == HP_LOCK_RARE && use->holds)
+		spread_at(me, use->holds)->rare++;
 	policy_look(me, use, ticks);
 }
 
@@ -123,8 +131,10 @@ static void hold_add(struct hp_waiter_local *me, struct hp_use *use, const struc
 
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held)
 {
-	use->next_timed = use->count + (use->is_drawn ? random_gap(me) : 1);
-	held->weight = use->is_drawn ? HP_LOCK_DRAWN : 1;
+	held->weight = !use->is_drawn		    ? 1
+		       : use->count < HP_LOCK_OFTEN ? HP_LOCK_DRAWN
+						    : HP_LOCK_RARE;
+	use->next_timed = use->count + (use->is_drawn ? random_gap(me, held->weight) : 1);
 	held->waited = 0;
 	held->contest = 0;
 	held->start = hp_lock_clock(me);
@@ -285,10 +295,10 @@ static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t ad
 }
 
 struct holder {
-	uint32_t waiter;	/* offset / HP_LINE */
+	uint32_t waiter; /* offset / HP_LINE */
 	uintptr_t at;
 	uint32_t tid;
-	struct hp_held *held;	/* NULL = it does not say that it has it */
+	struct hp_held *held; /* NULL = it does not say that it has it */
 };
 
 /* Where the lock does not say who has it, who says so is believed. */
@@ -617,12 +627,7 @@ void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uin
 	held->start = now;
 }
 
-void hp_cond_signal(struct hp_use *use)
+HP_COLD void hp_cond_wake(struct hp_lock *lock)
 {
-	struct hp_lock *lock = hp_lock_of(use);
-
-	use->count++;
-	if (atomic_load_explicit(&lock->waiting, memory_order_relaxed))
-		atomic_store_explicit(&lock->signalled, hp_lock_clock(hp_waiter),
-				      memory_order_relaxed);
+	atomic_store_explicit(&lock->signalled, hp_lock_clock(hp_waiter), memory_order_relaxed);
 }

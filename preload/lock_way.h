@@ -23,19 +23,33 @@
 #define HP_WAY_LOCK(object, kind_, side_, owner, attempt, block) \
 	HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, HP_GOT_PLAIN)
 
-/* The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE. */
+/*
+ * The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE.  What the usual
+ * way does not need is made behind it, so that it saves no registers for it.
+ */
 #define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
-	HP_CALL_OF(object, kind_, side_); \
-	struct hp_use *use = hp_lock_use(&call); \
-	struct hp_wait wait; \
+	struct hp_use *use = hp_lock_quick((uintptr_t)(object), side_); \
 	int result; \
 \
-	if (HP_UNLIKELY(!use)) \
-		return block; \
-	result = attempt; \
-	if (HP_LIKELY(result == 0)) { \
-		hp_lock_got(hp_waiter, use, call.address, call.caller, how); \
-		return 0; \
+	if (HP_LIKELY(use)) { \
+		result = attempt; \
+		if (HP_LIKELY(result == 0)) { \
+			hp_lock_got(hp_waiter, use, (uintptr_t)(object), HP_CALLER, how); \
+			return 0; \
+		} \
+	} \
+	HP_CALL_OF(object, kind_, side_); \
+	struct hp_wait wait; \
+\
+	if (!use) { \
+		use = hp_lock_is_off() ? NULL : hp_lock_find(&call); \
+		if (!use) \
+			return block; \
+		result = attempt; \
+		if (result == 0) { \
+			hp_lock_got(hp_waiter, use, call.address, call.caller, how); \
+			return 0; \
+		} \
 	} \
 	call.holder = (uint32_t)(owner); \
 	hp_wait_begin(&wait, use, &call); \

@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct hp_real hp_real_table;
-static _Atomic int is_filled;
+_Atomic int hp_real_is_filled;
 
 static void fill(void *place, const char *name)
 {
@@ -35,19 +35,17 @@ static void fill_version(void *place, const char *name, const char *version)
 	memcpy(place, &address, sizeof(address));
 }
 
-const struct hp_real *hp_real(void)
+__attribute__((cold)) const struct hp_real *hp_real_fill(void)
 {
-	if (!atomic_load_explicit(&is_filled, memory_order_acquire)) {
 #define X(ret, name, args) fill(&hp_real_table.name, #name);
-		HP_REAL_LIST(X)
-		HP_REAL_CALLED(X)
+	HP_REAL_LIST(X)
+	HP_REAL_CALLED(X)
 #undef X
 #define X(ret, name, old, args) \
 	fill_version(&hp_real_table.name, #name, "GLIBC_2.3.2"); \
 	fill_version(&hp_real_table.old, #name, "GLIBC_2.2.5");
-		HP_REAL_VERSIONS(X)
+	HP_REAL_VERSIONS(X)
 #undef X
-		atomic_store_explicit(&is_filled, 1, memory_order_release);
-	}
+	atomic_store_explicit(&hp_real_is_filled, 1, memory_order_release);
 	return &hp_real_table;
 }

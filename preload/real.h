@@ -12,6 +12,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
@@ -216,10 +217,19 @@ struct hp_real {
 #undef X
 };
 
-/* Looks all of them up the first time. */
-const struct hp_real *hp_real(void);
-
-/* What it returns, for hot paths that run after that only. */
+/* What hp_real() returns, for hot paths that run after it only. */
 extern struct hp_real hp_real_table __attribute__((visibility("hidden")));
+extern _Atomic int hp_real_is_filled __attribute__((visibility("hidden")));
+
+const struct hp_real *hp_real_fill(void);
+
+/* Looks all of them up the first time.  Acquire: who finds them filled finds them all. */
+static inline const struct hp_real *hp_real(void)
+{
+	if (__builtin_expect(atomic_load_explicit(&hp_real_is_filled, memory_order_acquire) != 0,
+			     1))
+		return &hp_real_table;
+	return hp_real_fill();
+}
 
 #endif

@@ -18,10 +18,10 @@
 struct build {
 	struct hp_model *model;
 	struct hp_locks *locks;
-	struct hp_map rows;	/* offset of a hp_lock -> place + 1 */
-	struct hp_map same;	/* what it is -> place + 1 */
-	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */
-	struct hp_map objects;	/* offset of a hp_object -> place in model->objects + 1 */
+	struct hp_map rows; /* offset of a hp_lock -> place + 1 */
+	struct hp_map same; /* what it is -> place + 1 */
+	struct hp_map uses; /* offset of a hp_use -> place of its lock + 1 */
+	struct hp_map objects; /* offset of a hp_object -> place in model->objects + 1 */
 	size_t room;
 	size_t contest_room;
 	size_t hold_room;
@@ -228,6 +228,18 @@ static void add_spread(struct build *b, struct hp_model_histogram *histogram, ui
 	}
 }
 
+/* A rare draw counts as several, but was one. */
+static uint64_t draws_of(struct build *b, const struct hp_use *use)
+{
+	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;
+	struct hp_spread spread;
+
+	if (!use->holds || !hp_reader_copy(&b->model->reader, (uint64_t)use->holds * HP_LINE,
+					   &spread, sizeof(spread)))
+		return use->drawn;
+	return use->drawn > spread.rare * too_many ? use->drawn - spread.rare * too_many : 0;
+}
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -242,7 +254,7 @@ static void add_use(struct build *b, struct hp_lock_sum *sum, const struct hp_us
 	sum->failed += use->failed;
 	sum->timeouts += use->timeouts;
 	sum->timed += use->timed;
-	sum->drawn += use->drawn;
+	sum->drawn += draws_of(b, use);
 	sum->wait_ticks += (double)use->wait_ticks;
 	sum->wait_most = larger(sum->wait_most, use->wait_most);
 	sum->hold_most = larger(sum->hold_most, use->hold_most);

@@ -15,6 +15,7 @@
 #define PAIRS 10000
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_spinlock_t spin;
@@ -44,6 +45,13 @@ PAIR(pair_spin, pthread_spin_lock(&spin); pthread_spin_unlock(&spin))
 PAIR(pair_sem, sem_post(&sem); sem_wait(&sem))
 PAIR(pair_signal, pthread_cond_signal(&cond))
 
+static void pair_nested(void)
+{
+	pthread_mutex_lock(&outer);
+	pair_mutex();
+	pthread_mutex_unlock(&outer);
+}
+
 static void pair_pipe(void)
 {
 	char byte = 0;
@@ -60,10 +68,10 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	{ "mutex", pair_mutex, PAIRS },	   { "read", pair_read, PAIRS },
-	{ "write", pair_write, PAIRS },	   { "spin", pair_spin, PAIRS },
-	{ "sem", pair_sem, PAIRS },	   { "signal", pair_signal, PAIRS },
-	{ "pipe", pair_pipe, PAIRS / 10 },
+	{ "mutex", pair_mutex, PAIRS },	  { "nested", pair_nested, PAIRS },
+	{ "read", pair_read, PAIRS },	  { "write", pair_write, PAIRS },
+	{ "spin", pair_spin, PAIRS },	  { "sem", pair_sem, PAIRS },
+	{ "signal", pair_signal, PAIRS }, { "pipe", pair_pipe, PAIRS / 10 },
 };
 
 static void *idle(void *arg)

@@ -23,7 +23,7 @@ once()
 
 compile -o "$out/locks" test/bench/locks.c -lpthread || exit
 printf '%-16s%9s%9s%9s%10s%10s\n' 'ns a pair' plain ours off ours/plain off/plain
-for what in "mutex alone" "mutex threads" "read threads" "write threads" "spin threads" \
+for what in "mutex alone" "mutex threads" "nested threads" "read threads" "write threads" "spin threads" \
 	"sem threads" "signal threads" "pipe threads" "threads 2" "threads 4" "threads 8"; do
 	turns "${ROUNDS:-5}" plain ours off
 	printf '%-16s%9.2f%9.2f%9.2f%10s%10s\n' "$what" "${least[plain]}" "${least[ours]}" \
