@@ -16,7 +16,7 @@ CFLAGS ?= $(if $(filter-out 0,$(DEBUG)),-O0 -g3,-O2 -g)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
 	-Wpointer-arith -Wundef -Wvla -Wformat=2
-BASE = -std=gnu11 $(WARN) -I. -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
+BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
 	$(if $(filter-out 0,$(DEBUG)),-DHP_DEBUG=$(DEBUG)) $(CPPFLAGS) $(CFLAGS)
 PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -80,8 +80,12 @@ $(B)/obj/%.o: %.c
 	$(call compile,$(OBJ))
 $(B)/san/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED))
-# Read by the assembler.
+# Read by the assembler; and hashes of them, for what a saved page may execute.
 $(B)/obj/report/asset.o $(B)/san/report/asset.o: $(wildcard report/web/*)
+$(B)/obj/report/page.o $(B)/san/report/page.o $(B)/fuzz/report/page.o: $(B)/gen/report/web_hash.h
+$(B)/gen/report/web_hash.h: scripts/web-hash $(wildcard report/web/*)
+	@mkdir -p $(@D)
+	$(Q)scripts/web-hash report/web/*.css report/web/*.js >$@.new && mv $@.new $@
 $(B)/libhp.a: $(PARTS_O) $(GUEST_O)
 	$(Q)rm -f $@ && ar rcsP $@ $^
 # The C library first: it has _exit, wait and others that preload/ stands in for.

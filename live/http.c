@@ -27,9 +27,9 @@
 #include "segment/clock.h"
 
 #define CONNECTIONS_MOST 200
-#define HEAD_MOST (32 << 10)	/* bytes of memory for a connection: its request's head must fit */
-#define QUIET_S 10	/* without a byte of a request */
-#define HEADERS_MOST 4	/* of an answer, by sites */
+#define HEAD_MOST (32 << 10) /* bytes of memory for a connection: its request's head must fit */
+#define QUIET_S 10 /* without a byte of a request */
+#define HEADERS_MOST 6 /* of an answer, by sites */
 
 struct hp_http {
 	struct MHD_Daemon *daemon;
@@ -43,7 +43,7 @@ struct hp_http {
 
 /* Of a connection, as long as it is there. */
 struct peer {
-	bool is_known;	/* was looked up */
+	bool is_known; /* was looked up */
 	bool is_own;
 };
 
@@ -55,11 +55,11 @@ struct header {
 struct hp_exchange {
 	struct hp_http *http;
 	struct MHD_Connection *connection;
-	const char *method;	/* libmicrohttpd's, as long as the request */
+	const char *method; /* libmicrohttpd's, as long as the request */
 	struct hp_request request;
-	const struct hp_http_site *site;	/* NULL = a route's */
+	const struct hp_http_site *site; /* NULL = a route's */
 	char *path;
-	const char *query;	/* behind the path, as it came; NULL = none */
+	const char *query; /* behind the path, as it came; NULL = none */
 	char *body;
 	size_t size;
 	size_t room;
@@ -67,7 +67,7 @@ struct hp_exchange {
 	struct header headers[HEADERS_MOST];
 	size_t header_count;
 	const char *allowed;
-	struct hp_answer *_Atomic answer;	/* NULL = not yet; stored by who answers */
+	struct hp_answer *_Atomic answer; /* NULL = not yet; stored by who answers */
 };
 
 static const char *header_of(const struct hp_exchange *exchange, const char *name)
@@ -123,14 +123,25 @@ static struct hp_answer *refuse_page(const struct hp_exchange *exchange)
 	return NULL;
 }
 
+static const struct hp_http_site *site_of(const struct hp_http *http, const char *path)
+{
+	for (size_t i = 0; i < http->site_count; i++)
+		if (strcmp(http->sites[i].path, path) == 0)
+			return &http->sites[i];
+	return NULL;
+}
+
 /* NULL = he may. */
 static struct hp_answer *refuse(const struct hp_exchange *exchange)
 {
+	const struct hp_http_site *site = site_of(exchange->http, exchange->path);
 	const char *token = exchange->http->token;
 	struct hp_answer *answer = refuse_page(exchange);
 
 	if (answer)
 		return answer;
+	if (token && site && site->is_public)
+		return NULL;
 	if (token && !hp_guard_knows_token(header_of(exchange, "Authorization"), token))
 		return hp_answer_error(401,
 				       "Authorization has to be the token, bare or behind Bearer",
@@ -235,14 +246,6 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 	exchange->connection = connection;
 	exchange->path = hp_xstrdup(uri);
 	return exchange;
-}
-
-static const struct hp_http_site *site_of(const struct hp_http *http, const char *path)
-{
-	for (size_t i = 0; i < http->site_count; i++)
-		if (strcmp(http->sites[i].path, path) == 0)
-			return &http->sites[i];
-	return NULL;
 }
 
 /* NULL = there is somebody who answers it. */

@@ -29,6 +29,7 @@ struct hp_http_site {
 	 */
 	void (*serve)(void *context, struct hp_exchange *exchange);
 	void *context;
+	bool is_public;	/* holds nothing of the program: no token is needed to see it */
 };
 
 struct hp_http_wish {

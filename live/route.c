@@ -13,6 +13,7 @@
 #include "live/logs.h"
 #include "live/metrics.h"
 #include "live/pprof.h"
+#include "live/site.h"
 #include "live/status.h"
 
 #define LIST(section, help) \
@@ -62,6 +63,8 @@ const struct hp_route hp_routes[] = {
 	LIST("alloc_sites", "call paths by what they allocate"),
 	LIST("leaks", "call paths by what is left"),
 	LIST("offcpu", "where threads wait"),
+	LIST("bound", "what functions spend their time on"),
+	LIST("thread_states", "what threads did with their time"),
 	LIST("conds", "condition variables"),
 	LIST("sems", "semaphores"),
 	LIST("barriers", "barriers"),
@@ -75,6 +78,8 @@ const struct hp_route hp_routes[] = {
 	ANSWER("/debug/pprof/allocs", hp_pprof_allocs, "the same, what was allocated first"),
 	ANSWER("/debug/pprof/mutex", hp_pprof_mutex, "waits for locks for pprof"),
 	ANSWER("/metrics", hp_metrics_render, "the figures for Prometheus"),
+	ANSWER("/overview", hp_site_overview, "the run as a whole, and what each section has"),
+	ANSWER("/flame", hp_site_flame, "call trees for flame graphs: time, CPU, waits, bytes"),
 	ANSWER("/report", hp_report_render, "the whole report in JSON"),
 	ANSWER("/sessions", hp_sessions_render, "profiled programs of this user that run"),
 	ANSWER("/routes", hp_routes_render, "this list"),

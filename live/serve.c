@@ -22,26 +22,29 @@
 #include "live/guard.h"
 #include "live/http.h"
 #include "live/mcp.h"
+#include "live/site.h"
 #include "report/command.h"
 #include "report/memory.h"
 #include "segment/clock.h"
 #include "segment/port.h"
 
-#define IDLE_NS UINT64_C(120000000000)	/* after this a server that the sampler started ends */
+#define IDLE_NS UINT64_C(120000000000) /* after this a server that the sampler started ends */
 #define LOOK_MS 250
 
 extern char **environ;
 
 struct serve {
 	struct hp_settings settings;
-	const char *name;	/* of the run; NULL = the one there is */
-	int fd;	/* of the segment, from the sampler; -1 = none */
-	int metrics;	/* listening sockets; -1 = none */
+	const char *name; /* of the run; NULL = the one there is */
+	int fd; /* of the segment, from the sampler; -1 = none */
+	int metrics; /* listening sockets; -1 = none */
 	int prometheus;
 	int mcp;
-	pid_t parent;	/* the sampler; 0 = started by hand */
+	pid_t parent; /* the sampler; 0 = started by hand */
 	struct hp_picture *picture;
 	struct hp_http_site mcp_site;
+	struct hp_http_site page_sites[HP_SITE_PATHS_MOST];
+	size_t page_site_count;
 	struct hp_http *https[3];
 };
 
@@ -185,8 +188,10 @@ static struct hp_http *server_start(struct serve *serve, int fd, const char *tok
 				     .token = token,
 				     .picture = serve->picture,
 				     .only = only,
-				     .sites = &serve->mcp_site,
-				     .site_count = is_mcp };
+				     .sites = is_mcp ? &serve->mcp_site : serve->page_sites,
+				     .site_count = is_mcp ? 1
+						   : only ? 0
+							  : serve->page_site_count };
 
 	if (fd < 0)
 		return NULL;
@@ -198,7 +203,8 @@ static bool servers_start(struct serve *serve)
 {
 	const struct hp_settings *settings = &serve->settings;
 
-	serve->mcp_site = (struct hp_http_site){ "/mcp", hp_mcp_serve, serve->picture };
+	serve->mcp_site = (struct hp_http_site){ "/mcp", hp_mcp_serve, serve->picture, false };
+	serve->page_site_count = hp_site_paths(serve->page_sites);
 	serve->https[0] = server_start(serve, serve->metrics, settings->metrics_token, NULL);
 	serve->https[1] =
 		server_start(serve, serve->prometheus, settings->prometheus_token, "/metrics");
@@ -280,5 +286,5 @@ int hp_cmd_serve(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	}
 	wait_for_end(&serve);
-	_exit(0);	/* connections that wait for an answer need not be told */
+	_exit(0); /* connections that wait for an answer need not be told */
 }

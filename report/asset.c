@@ -16,3 +16,10 @@
 
 ASSET(hp_asset_flame_js, "report/web/flame.js");
 ASSET(hp_asset_flame_css, "report/web/flame.css");
+ASSET(hp_asset_page_html, "report/web/page.html");
+ASSET(hp_asset_page_css, "report/web/page.css");
+ASSET(hp_asset_base_js, "report/web/base.js");
+ASSET(hp_asset_table_js, "report/web/table.js");
+ASSET(hp_asset_source_js, "report/web/source.js");
+ASSET(hp_asset_functions_js, "report/web/functions.js");
+ASSET(hp_asset_page_js, "report/web/page.js");

@@ -12,4 +12,13 @@
 extern const char hp_asset_flame_js[];
 extern const char hp_asset_flame_css[];
 
+/* Of the web page (report/page.h). */
+extern const char hp_asset_page_html[];
+extern const char hp_asset_page_css[];
+extern const char hp_asset_base_js[];
+extern const char hp_asset_table_js[];
+extern const char hp_asset_source_js[];
+extern const char hp_asset_functions_js[];
+extern const char hp_asset_page_js[];
+
 #endif

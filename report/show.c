@@ -26,6 +26,7 @@
 #include "report/keep.h"
 #include "report/live.h"
 #include "report/memory.h"
+#include "report/page.h"
 #include "report/profile_place.h"
 #include "report/view.h"
 #include "segment/clock.h"
@@ -38,7 +39,7 @@ struct flag {
 	const char *name;
 	int letter;
 	const char *variable;
-	const char *value;	/* of a flag without argument */
+	const char *value; /* of a flag without argument */
 };
 
 static const struct flag flags[] = {
@@ -67,6 +68,7 @@ enum {
 	FLAG_ANNOTATE,
 	FLAG_FOLDED,
 	FLAG_EXPORT,
+	FLAG_HTML,
 	FLAG_LEAST,
 	FLAG_SESSION
 };
@@ -83,6 +85,7 @@ static const struct option others[] = {
 	{ "tree", no_argument, NULL, FLAG_TREE },
 	{ "folded", no_argument, NULL, FLAG_FOLDED },
 	{ "export", required_argument, NULL, FLAG_EXPORT },
+	{ "html", no_argument, NULL, FLAG_HTML },
 	{ "least", required_argument, NULL, FLAG_LEAST },
 	{ "session", required_argument, NULL, FLAG_SESSION },
 	{ "help", no_argument, NULL, 'h' },
@@ -92,19 +95,20 @@ static const struct option others[] = {
 
 struct ask {
 	struct hp_settings settings;
-	const char *path;	/* NULL = the newest kept run */
-	int fd;	/* of a session that just ended; -1 = `path` */
-	const char *session;	/* that goes on */
-	bool is_again;	/* and was reported when its root ended */
-	enum hp_calls_kind calls;	/* asked instead of the sections */
-	const char *function;	/* about this one */
-	const char *annotate;	/* lines of this function, instead of the sections; NULL = no */
-	double least;	/* percent of the time that a row of these must have */
-	const struct hp_export *export;	/* for another tool, instead of a report; NULL = no */
-	bool is_folded;	/* collapsed stacks instead of a report */
-	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
-	char default_values[HP_DEFAULTS_MOST];	/* their words */
-	bool is_limited;	/* by a flag: it beats the limits of the sections */
+	const char *path; /* NULL = the newest kept run */
+	int fd; /* of a session that just ended; -1 = `path` */
+	const char *session; /* that goes on */
+	bool is_again; /* and was reported when its root ended */
+	enum hp_calls_kind calls; /* asked instead of the sections */
+	const char *function; /* about this one */
+	const char *annotate; /* lines of this function, instead of the sections; NULL = no */
+	double least; /* percent of the time that a row of these must have */
+	const struct hp_export *export; /* for another tool, instead of a report; NULL = no */
+	bool is_html; /* the web page instead of a report */
+	bool is_folded; /* collapsed stacks instead of a report */
+	char defaults[HP_DEFAULTS_MOST]; /* of the program, and */
+	char default_values[HP_DEFAULTS_MOST]; /* their words */
+	bool is_limited; /* by a flag: it beats the limits of the sections */
 };
 
 static const char usage_text[] =
@@ -131,6 +135,7 @@ static const char usage_text[] =
 	"      --annotate=NAME    the source lines of this function, with the CPU time of each\n"
 	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
+	"      --html             a page to walk through in a browser, with the data inside (-o)\n"
 	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof;\n"
 	"                         of memory: folded-bytes, -count, -live, -peak, -temporary,\n"
 	"                         pprof-heap; of locks: pprof-mutex\n"
@@ -240,6 +245,8 @@ static bool option_take(struct ask *ask, int letter)
 		return true;
 	case FLAG_FOLDED:
 		return ask->is_folded = true;
+	case FLAG_HTML:
+		return ask->is_html = true;
 	case FLAG_EXPORT:
 		return export_ask(ask, optarg);
 	case FLAG_SESSION:
@@ -475,6 +482,26 @@ static int export(struct hp_report *report, const struct ask *ask)
 	return error ? HP_EXIT_FAILED : 0;
 }
 
+/* A page of some 100 KB is nothing for a terminal. */
+static int page_print(struct hp_report *report, const struct ask *ask)
+{
+	int fd, error;
+
+	if (!ask->settings.output_path && isatty(1)) {
+		fprintf(stderr, "hotpath report: --html writes a page for a browser; say where: "
+				"-o FILE.html\n");
+		return HP_EXIT_USAGE;
+	}
+	fd = open_output(ask);
+	error = hp_page_write(report, fd);
+	if (fd > 2 && close(fd) != 0 && !error)
+		error = -errno;
+	if (error)
+		fprintf(stderr, "hotpath report: the page cannot be written: %s\n",
+			strerror(-error));
+	return error ? HP_EXIT_FAILED : 0;
+}
+
 /* Somebody asks about a run. */
 static int show(struct hp_report *report, const struct ask *ask)
 {
@@ -482,6 +509,8 @@ static int show(struct hp_report *report, const struct ask *ask)
 
 	if (ask->export)
 		return export(report, ask);
+	if (ask->is_html)
+		return page_print(report, ask);
 	if (ask->settings.format == HP_FORMAT_NONE)
 		return 0;
 	if (ask->calls &&
@@ -524,7 +553,9 @@ int hp_cmd_report(int argc, char **argv)
 	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;
 	defaults_apply(&ask, &input.segment);
-	if (ask.is_limited)
+	if (ask.is_html && !ask.is_limited)
+		ask.settings.limit = ask.settings.entries_limit;
+	if (ask.is_limited || ask.is_html)
 		limit_settle(&ask.settings);
 	hp_report_init_record(&report, &input.segment, &input.record, &ask.settings, say_line,
 			      NULL);

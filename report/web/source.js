@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//
+// source.js - where figures come from: the server that sent the page, asked each
+// second while somebody looks, or the data inside of a saved page.
+//
+// Nothing is asked while the page is paused or not to be seen, so that the server
+// has nothing to do, either.
+"use strict";
+
+hotpath.source = (() => {
+	const INTERVAL_MS = 1000, SLOW_MS = 5000, PATIENCE_MS = 8000;
+	const KEY = "hotpath-token";
+	const inside = document.getElementById("data");
+	const saved = inside ? JSON.parse(inside.textContent) : null;
+	let token = null;
+
+	try {
+		token = saved ? null : sessionStorage.getItem(KEY);
+	} catch {
+		// A browser that keeps nothing: the token is asked for again after a reload.
+	}
+
+	class Refused extends Error {
+		constructor(status, message, hint) {
+			super(message);
+			this.status = status;
+			this.hint = hint;
+		}
+	}
+
+	// A section's list is under "now" where snapshots are taken of it.
+	const listOf = (answer) => (answer && answer.now ? answer.now : answer);
+
+	function fromPage(path) {
+		if (path === "overview" || path === "flame")
+			return saved[path];
+		const list = saved.sections[path];
+		if (!list)
+			throw new Refused(404, "It is not in this file");
+		return list;
+	}
+
+	async function ask(path) {
+		if (saved)
+			return fromPage(path);
+		const headers = token ? { Authorization: token } : {};
+		const answer = await fetch(path, { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
+		let body = null;
+		try {
+			body = await answer.json();
+		} catch {
+			throw new Refused(answer.status, "An answer that is no JSON");
+		}
+		if (!answer.ok)
+			throw new Refused(answer.status, body.error || String(answer.status), body.hint);
+		return listOf(body);
+	}
+
+	// What is not there is an empty list which says why; other faults are faults.
+	async function list(path) {
+		try {
+			return await ask(path);
+		} catch (error) {
+			if (error.status !== 404)
+				throw error;
+			return { data: [], raw: [], message: error.message };
+		}
+	}
+
+	return {
+		isSaved: Boolean(saved),
+		INTERVAL_MS,
+		SLOW_MS,
+		ask,
+		list,
+		setToken(text) {
+			token = text;
+			try {
+				sessionStorage.setItem(KEY, text);
+			} catch {
+				// As above.
+			}
+		},
+		hasToken: () => Boolean(token),
+	};
+})();

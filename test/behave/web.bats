@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# web.bats - the web page: what the server gives, what a saved page holds, and both in a browser.
+
+load helper
+
+# A name that is an element of a page, when nobody takes care.
+EVIL='</script><b id=evil>'
+
+setup_file()
+{
+	compile shop <<'END_OF_C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+static pthread_mutex_t stock = PTHREAD_MUTEX_INITIALIZER;
+static int orders[2];
+static volatile long sink;
+__attribute__((noinline)) void evil(void) { for (int i = 0; i < 20000; i++) sink += i; }
+__attribute__((noinline)) void *keep(size_t size) { return memset(malloc(size), 1, size); }
+__attribute__((noinline)) void sell(void)
+{
+	pthread_mutex_lock(&stock);
+	evil();
+	usleep(2000);
+	pthread_mutex_unlock(&stock);
+	free(keep(100));
+	sink += (long)keep(10);
+	if (write(orders[1], "<i id=evil>order</i>", 20) != 20) exit(1);
+}
+static void *work(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	for (;;) sell();
+}
+static void *ship(void *unused)
+{
+	char order[20];
+	while (read(orders[0], order, 20) == 20) sink++;
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	if (pipe(orders)) return 1;
+	pthread_create(&thread, NULL, ship, NULL);
+	if (argc > 1) {	/* a short run, for a file */
+		for (int i = 0; i < 20; i++) sell();
+		close(orders[1]);
+		pthread_join(thread, NULL);
+		return 0;
+	}
+	pthread_create(&thread, NULL, work, "<b id=evil>1");
+	pthread_create(&thread, NULL, work, "clerk");
+	sell();
+	puts("up");
+	fflush(stdout);
+	(void)argv;
+	work("main");
+}
+END_OF_C
+	objcopy --redefine-sym "evil=$EVIL" "$T/shop"
+	LD_PRELOAD=$HP_LIB HOTPATH_METRICS_PORT=0 HOTPATH_PROMETHEUS_PORT=0 HOTPATH_MCP_PORT=0 \
+		"$T/shop" >"$T/shop.out" 2>/dev/null 3>&- &
+	echo $! >"$T/shop.pid"
+	eventually grep up "$T/shop.out"
+	serve "$(cat "$T/shop.pid")" >"$T/url"
+}
+
+teardown_file()
+{
+	for pid in "$T"/*.pid; do
+		kill "$(cat "$pid")" 2>/dev/null || true
+	done
+	eventually helpers_are_gone
+}
+
+# serve PROGRAM [VARIABLE=VALUE...] - a server at a free port; prints its address.
+serve()
+{
+	local program=$1 out
+	shift
+	out=$(mktemp "$T/serve.XXXXXX")
+	env "$@" "$HP_BUILD/hotpath" serve "$program" --port 0 >"$out" 3>&- &
+	echo $! >"$out.pid"
+	eventually grep -q '^http' "$out"
+	cat "$out"
+}
+
+setup()
+{
+	url=$(cat "$T/url")
+}
+
+# saved - the page of a run that is over, once.
+saved()
+{
+	[ -s "$T/saved.html" ] && return
+	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/shop" short
+	"$HP_BUILD/hotpath" report --html -o "$T/saved.html"
+}
+
+# in_browser NAME ADDRESS - what test/behave/web.py looks for there.
+in_browser()
+{
+	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
+	timeout 150 python3 "$ROOT/test/behave/web.py" "$BATS_TEST_TMPDIR/profile" "$@"
+}
+
+@test "web: the page and its files come with a policy that lets nothing else run" {
+	curl -s -m 20 -D "$T/head" "$url" >"$T/page"
+	grep -qi "^content-type: text/html" "$T/head"
+	grep -i "^content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'" "$T/head"
+	grep -qi "frame-ancestors 'none'" "$T/head"
+	! grep -qi "unsafe" "$T/head"
+	# Nothing in it that would need an exception.
+	! grep -qE "<style|<script>| on[a-z]+=| style=" "$T/page"
+	grep -oE '(src|href)="page/[^"]*"' "$T/page" | cut -d '"' -f 2 >"$T/files"
+	[ "$(wc -l <"$T/files")" -ge 8 ]
+	while read -r file; do
+		[ "$(curl -s -m 20 -o "$T/file" -w '%{http_code}' "$url$file")" = 200 ]
+		cmp "$T/file" "$ROOT/report/web/${file#page/}"
+	done <"$T/files"
+	[ "$(curl -s -m 20 -X POST -d x -o /dev/null -w '%{http_code}' "$url")" = 405 ]
+	[ "$(curl -s -m 20 -H "Origin: http://evil.example" -o /dev/null -w '%{http_code}' "$url")" = 403 ]
+	[ "$(curl -s -m 20 -H "Host: evil.example" -o /dev/null -w '%{http_code}' "$url")" = 403 ]
+}
+
+@test "web: its sources make no elements of texts" {
+	! grep -nE "innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function" "$ROOT"/report/web/*.js
+	! grep -nE "https?://" "$ROOT"/report/web/*.js "$ROOT"/report/web/*.css | grep -v "http://www.w3.org/2000/svg"
+	# Nothing in them ends the element that they stand in, in a saved page.
+	! grep -nE "</(script|style)" "$ROOT"/report/web/*.js "$ROOT"/report/web/*.css
+}
+
+@test "web: with a token the page comes, and no figure without it" {
+	url=$(serve "$(cat "$T/shop.pid")" HOTPATH_METRICS_AUTH_TOKEN=s3cret)
+	[ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "$url")" = 200 ]
+	[ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "${url}page/base.js")" = 200 ]
+	for path in overview flame functions_timing page/nothing report; do
+		[ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "$url$path")" = 401 ]
+	done
+	in_browser token "$url"
+}
+
+@test "web: a saved page holds its data and asks nobody" {
+	saved
+	python3 "$ROOT/test/behave/check_web.py" "$T/saved.html" "$EVIL"
+}
+
+@test "web: functions, live, in a browser" {
+	in_browser functions "$url"
+}
+
+@test "web: a saved page opens from disk" {
+	saved
+	in_browser saved "file://$T/saved.html"
+}
