@@ -90,9 +90,9 @@ CELL(order_length)
 
 const struct hp_column hp_order_columns[HP_ORDER_COLUMNS] = {
 	{ "Lock", "first", "first", HP_UNIT_NAME, order_first, false, false },
-	{ "And", "second", "second", HP_UNIT_TEXT, order_second, false, false },
-	{ "In this order", "at", "at", HP_UNIT_TEXT, order_at, false, false },
-	{ "And the other way round", "contrary_at", "contrary_at", HP_UNIT_TEXT, order_contrary,
+	{ "And", "second", "second", HP_UNIT_CHAIN, order_second, false, false },
+	{ "In this order", "at", "at", HP_UNIT_CHAIN, order_at, false, false },
+	{ "And the other way round", "contrary_at", "contrary_at", HP_UNIT_CHAIN, order_contrary,
 	  false, false },
 	{ .raw = "locks", .unit = HP_UNIT_NUMBER, .get = order_length },
 };

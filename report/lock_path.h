@@ -44,7 +44,7 @@ uint32_t hp_lock_path_read(struct hp_lock_paths *paths, struct hp_model *model, 
 			   hp_lock_find_object find, void *context);
 void hp_lock_paths_release(struct hp_lock_paths *paths);
 
-/* A fresh "function (file.c:12) ← caller ← …", some 40 columns; `path` may be HP_NONE. */
+/* A fresh "function (file.c:12) ← caller ← …", 160 columns at most; `path` may be HP_NONE. */
 char *hp_lock_path_text(struct hp_report *report, const struct hp_lock_place *at, uint32_t path);
 
 /* The whole of it, as an array. */

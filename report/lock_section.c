@@ -15,12 +15,12 @@
 #include "report/map.h"
 #include "report/memory.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15 /* rows, where no variable says otherwise */
 
 struct hp_lock_view {
 	struct hp_locks locks;
-	char **names;	/* beside locks.rows; NULL = not asked for yet */
-	struct hp_lock_line *lines;	/* of all sides that were used */
+	char **names; /* beside locks.rows; NULL = not asked for yet */
+	struct hp_lock_line *lines; /* of all sides that were used */
 	size_t line_count;
 	struct hp_lock_waiting *waits;
 	size_t wait_count;
@@ -562,10 +562,10 @@ LINE(wait_share)
 const struct hp_column hp_wait_columns[HP_WAIT_COLUMNS] = {
 	{ "Object", "object", "object", HP_UNIT_NAME, wait_name, false, false },
 	{ "Kind", "kind", "kind", HP_UNIT_TEXT, wait_kind, false, false },
-	{ "Waits at", NULL, NULL, HP_UNIT_TEXT, wait_path, false, false },
+	{ "Waits at", NULL, NULL, HP_UNIT_CHAIN, wait_path, false, false },
 	{ NULL, "at", "at", HP_UNIT_TEXT, wait_at, false, false },
 	{ NULL, "function", "function", HP_UNIT_TEXT, wait_function, false, false },
-	{ "Held by", "holder", "holder", HP_UNIT_TEXT, wait_holder, false, false },
+	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, wait_holder, false, false },
 	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = wait_tid },
 	{ "Waits", "count", "count", HP_UNIT_COUNT, wait_count, false, false },
 	{ "Total", "total", "total_ns", HP_UNIT_TIME, wait_total, false, false },

@@ -225,13 +225,13 @@ const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS] = {
 	{ "Thread", "thread", "thread", HP_UNIT_TEXT, waiting_thread, false, false },
 	{ .raw = "tid", .unit = HP_UNIT_NUMBER, .get = waiting_tid },
 	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .get = waiting_pid },
-	{ "Waits for", "object", "object", HP_UNIT_TEXT, waiting_object, false, false },
+	{ "Waits for", "object", "object", HP_UNIT_CHAIN, waiting_object, false, false },
 	{ "Kind", "kind", "kind", HP_UNIT_TEXT, waiting_kind, false, false },
-	{ "At", NULL, NULL, HP_UNIT_TEXT, waiting_path, false, false },
+	{ "At", NULL, NULL, HP_UNIT_CHAIN, waiting_path, false, false },
 	{ NULL, "at", "at", HP_UNIT_TEXT, waiting_at, false, false },
 	{ "Since", "since", "since_ns", HP_UNIT_TIME, waiting_since, false, false },
 	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = waiting_for },
-	{ "Held by", "holder", "holder", HP_UNIT_TEXT, waiting_holder, false, false },
+	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, waiting_holder, false, false },
 	{ .raw = "cycle", .unit = HP_UNIT_NUMBER, .get = waiting_cycle },
 };
 

@@ -22,7 +22,7 @@
 #define WIDTH_LEAST 20
 #define WIDTH_MOST 1000
 #define GAP 2
-#define INDENT_MOST 10	/* levels of a table that is no tree */
+#define INDENT_MOST 10 /* levels of a table that is no tree */
 #define COLUMNS_MOST 40
 
 #define BOLD "\033[1m"
@@ -44,10 +44,10 @@ struct grid {
 	struct hp_list list;
 	struct column columns[COLUMNS_MOST];
 	size_t column_count;
-	char **cells;	/* row by row */
+	char **cells; /* row by row */
 	bool has_estimates;
 	bool is_deep;
-	size_t indent_most;	/* levels; deeper ones stand under each other */
+	size_t indent_most; /* levels; deeper ones stand under each other */
 };
 
 /* --- what the stream can show --- */
@@ -261,6 +261,60 @@ static char *chain_fit(const char *chain, size_t room)
 	return hp_xprintf("%.*s\342\200\246", (int)hp_text_start(chain, room - 1), chain);
 }
 
+static size_t width_whole(const struct grid *grid)
+{
+	size_t whole = 0;
+
+	for (size_t i = 0; i < grid->column_count; i++)
+		if (!is_dropped(&grid->columns[i]))
+			whole += grid->columns[i].width + (whole ? GAP : 0);
+	return whole;
+}
+
+static bool gives_way(const struct grid *grid, size_t i)
+{
+	return !is_dropped(&grid->columns[i]) && grid->columns[i].column->unit == HP_UNIT_CHAIN;
+}
+
+static size_t chain_least(const struct grid *grid, size_t i)
+{
+	size_t title = hp_text_width(grid->columns[i].title);
+
+	return title > NAME_LEAST ? title : NAME_LEAST;
+}
+
+/*
+ * Chains behind the first column: where the table is too wide, the widest gives
+ * way, down to that of a short name; so does the name as long as it is wider.
+ */
+static void chains_fit(struct grid *grid)
+{
+	size_t whole = width_whole(grid), name = grid->columns[0].width;
+
+	for (; whole > grid->look->width; whole--) {
+		struct column *widest = NULL;
+
+		for (size_t i = 1; i < grid->column_count; i++)
+			if (gives_way(grid, i) && grid->columns[i].width > chain_least(grid, i) &&
+			    (!widest || grid->columns[i].width > widest->width))
+				widest = &grid->columns[i];
+		if (name > NAME_LEAST && (!widest || name > widest->width))
+			name--;
+		else if (widest)
+			widest->width--;
+		else
+			break;
+	}
+	for (size_t i = 1; i < grid->column_count; i++)
+		for (size_t row = 0; gives_way(grid, i) && row < grid->list.shown; row++) {
+			char **cell = cell_at(grid, row, i);
+			char *fitted = chain_fit(*cell, grid->columns[i].width);
+
+			free(*cell);
+			*cell = fitted;
+		}
+}
+
 /* The first column is the name; it gets what the others leave. */
 static void name_fit(struct grid *grid)
 {
@@ -432,6 +486,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 		cells_make(&grid);
 		columns_drop(&grid);
 		widths_find(&grid);
+		chains_fit(&grid);
 		name_fit(&grid);
 		grid_write(&grid, out);
 	} else {

@@ -11,7 +11,7 @@
 #include "report/memory.h"
 #include "report/thread.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15 /* rows, where no variable says otherwise */
 #define UNUSED(x) (void)(x)
 #define CELL(name) \
 	static void name(struct hp_report *report, const void *row, double percentile, \
@@ -227,8 +227,8 @@ const struct hp_column hp_thread_state_columns[HP_THREAD_STATE_COLUMNS] = {
 	{ "Ran", "ran_percent", "ran_percent", HP_UNIT_LOAD, state_ran, false, false },
 	{ "Ready", "ready_percent", "ready_percent", HP_UNIT_LOAD, state_ready, false, false },
 	{ "Waited", "waited_percent", "waited_percent", HP_UNIT_LOAD, state_blocked, false, false },
-	{ "Mostly", "mostly", "mostly", HP_UNIT_TEXT, state_mostly, false, false },
-	{ "Made by", "made_by", "made_by", HP_UNIT_TEXT, state_maker, false, HP_NEED_KNOWN },
+	{ "Mostly", "mostly", "mostly", HP_UNIT_CHAIN, state_mostly, false, false },
+	{ "Made by", "made_by", "made_by", HP_UNIT_CHAIN, state_maker, false, HP_NEED_KNOWN },
 	{ NULL, "routine", "routine", HP_UNIT_TEXT, state_routine, false, false },
 	NUMBER("ran_ns", state_ran_ns),
 	NUMBER("ready_ns", state_ready_ns),
