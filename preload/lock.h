@@ -32,43 +32,43 @@
 #define HP_HOT inline __attribute__((always_inline))
 #define HP_HIDDEN __attribute__((visibility("hidden")))
 
-#define HP_LOCK_SLOTS 128 /* a power of two */
-#define HP_LOCK_ORDERS 64 /* a power of two */
-#define HP_LOCK_GENERATIONS 256 /* a power of two */
+#define HP_LOCK_SLOTS 128	/* a power of two */
+#define HP_LOCK_ORDERS 64	/* a power of two */
+#define HP_LOCK_GENERATIONS 256	/* a power of two */
 
 /* The return address of a stand-in: the place in the program that it is told for. */
 #define HP_CALLER ((uintptr_t)__builtin_return_address(0))
 
 /* Address of a lock -> use of it by this thread. */
 struct hp_lock_slot {
-	uintptr_t address; /* 0 = empty */
+	uintptr_t address;	/* 0 = empty */
 	struct hp_use *use;
-	uint32_t generation; /* hp_lock_generation of the address when this was filled */
+	uint32_t generation;	/* hp_lock_generation of the address when this was filled */
 	uint32_t side;
 };
 
 struct hp_waiter_local {
-	struct hp_held *top; /* place of the next lock */
+	struct hp_held *top;	/* place of the next lock */
 	struct hp_held *bottom;
 	struct hp_held *limit;
-	uint32_t state; /* enum hp_thread_state */
-	uint32_t slow_clock; /* the clock is not the TSC */
+	uint32_t state;	/* enum hp_thread_state */
+	uint32_t slow_clock;	/* the clock is not the TSC */
 	uint64_t random;
-	uint64_t clock_cost; /* ticks between two readings at once */
+	uint64_t clock_cost;	/* ticks between two readings at once */
 	struct hp_waiter *waiter;
-	char *base; /* of the segment */
-	uintptr_t wait_frame; /* stack address of the stand-in that waits; 0 = none does */
-	struct hp_use *wait_mutex; /* use of the mutex that it will have then; NULL = none */
-	uintptr_t wait_mutex_at; /* and where it is */
-	struct hp_lock *wait_counted; /* its `waiting` counts this thread; NULL = none does */
-	struct hp_waiter_local *next; /* list of the process */
-	uint64_t *known; /* uses and contests: high half of a hash, offset / HP_LINE */
-	uint32_t known_shift; /* 64 - log2(places) */
+	char *base;	/* of the segment */
+	uintptr_t wait_frame;	/* stack address of the stand-in that waits; 0 = none does */
+	struct hp_use *wait_mutex;	/* use of the mutex that it will have then; NULL = none */
+	uintptr_t wait_mutex_at;	/* and where it is */
+	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
+	struct hp_waiter_local *next;	/* list of the process */
+	uint64_t *known;	/* uses and contests: high half of a hash, offset / HP_LINE */
+	uint32_t known_shift;	/* 64 - log2(places) */
 	uint32_t known_count;
 	uint32_t contest_count;
 	uint32_t tid;
-	uint32_t end_rounds; /* calls of the key's destructor so far */
-	uint64_t orders[HP_LOCK_ORDERS]; /* pairs of uses that were noted: their hashes */
+	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
 };
 
@@ -109,12 +109,12 @@ static inline uint64_t hp_lock_clock(const struct hp_waiter_local *me)
 
 /* What a stand-in knows of its call. */
 struct hp_lock_call {
-	uintptr_t address; /* of the lock */
+	uintptr_t address;	/* of the lock */
 	uintptr_t caller;
-	uint32_t kind; /* enum hp_lock_kind */
+	uint32_t kind;	/* enum hp_lock_kind */
 	uint32_t side;
-	uint32_t holder; /* tid of the thread that has it, as far as the lock says; 0 = unknown */
-	int fd; /* of a file lock */
+	uint32_t holder;	/* tid of the thread that has it, as far as the lock says; 0 = unknown */
+	int fd;	/* of a file lock */
 };
 
 /* Its holds are noted, so a waiter can find who has it; and in which order they are taken. */
@@ -229,8 +229,8 @@ void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t 
 
 /* How a lock was got. */
 #define HP_GOT_PLAIN 0
-#define HP_GOT_RECURSIVE 1 /* it can be locked again */
-#define HP_GOT_TRIED 2 /* the thread would not have waited */
+#define HP_GOT_RECURSIVE 1	/* it can be locked again */
+#define HP_GOT_TRIED 2	/* the thread would not have waited */
 
 /* The hold that begins now is to be timed. */
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held);
@@ -240,11 +240,11 @@ void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held
  * Between them stands the real call.
  */
 struct hp_wait {
-	struct hp_waiter_local *me; /* NULL = not recorded */
+	struct hp_waiter_local *me;	/* NULL = not recorded */
 	struct hp_use *use;
 	struct hp_contest *contest;
 	uint64_t since;
-	bool has_asked; /* who has the lock for its path */
+	bool has_asked;	/* who has the lock for its path */
 };
 
 void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call);
@@ -257,7 +257,7 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 struct hp_release {
 	struct hp_waiter_local *me;
 	struct hp_held held;
-	uint64_t end; /* ticks */
+	uint64_t end;	/* ticks */
 };
 
 bool hp_lock_release(struct hp_release *release, uintptr_t address);
@@ -275,7 +275,7 @@ void hp_wait_told(struct hp_wait *wait, bool is_got);
 /* A condition's wait releases the mutex and gets it again. */
 struct hp_cond_wait {
 	struct hp_wait wait;
-	struct hp_use *mutex; /* use of the mutex; NULL = not known */
+	struct hp_use *mutex;	/* use of the mutex; NULL = not known */
 };
 
 void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct hp_lock_call *call,

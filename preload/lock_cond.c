@@ -34,7 +34,7 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 {
 	struct hp_lock_call call = call_of(cond, caller, HP_SIDE_POST);
 
-	hp_real(); /* it may be the very first call of ours */
+	hp_real();	/* it may be the very first call of ours */
 	return hp_lock_use(&call);
 }
 
@@ -72,7 +72,7 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 		hp_lock_made(&call); \
 	return result
 
-#define NEVER (-1) /* no such result */
+#define NEVER (-1)	/* no such result */
 
 /* Defines `here`_wait and the others of one version; `real` begins the names of the calls. */
 #define FUNCTIONS(here, real) \

@@ -18,12 +18,12 @@
 #include "preload/process.h"
 #include "segment/histogram.h"
 
-#define HP_ALWAYS 64 /* so many holds are timed each, before any is left out */
-#define HP_LONG_CLOCKS 50 /* holds of so many clock readings are timed each, always */
-#define HP_MEAN_SHIFT 3 /* the running mean follows 1/8 of each difference */
-#define HP_LOOKS_MOST 1024 /* threads looked through for a holder, */
-#define HP_LOOKS_LONG 64 /* and for somebody who has the lock, which takes longer */
-#define HP_CONTESTS_MOST 4096 /* in the list of a waiter */
+#define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */
+#define HP_LONG_CLOCKS 50	/* holds of so many clock readings are timed each, always */
+#define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
+#define HP_LOOKS_MOST 1024	/* threads looked through for a holder, */
+#define HP_LOOKS_LONG 64	/* and for somebody who has the lock, which takes longer */
+#define HP_CONTESTS_MOST 4096	/* in the list of a waiter */
 
 /* --- sums --- */
 
@@ -295,10 +295,10 @@ static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t ad
 }
 
 struct holder {
-	uint32_t waiter; /* offset / HP_LINE */
+	uint32_t waiter;	/* offset / HP_LINE */
 	uintptr_t at;
 	uint32_t tid;
-	struct hp_held *held; /* NULL = it does not say that it has it */
+	struct hp_held *held;	/* NULL = it does not say that it has it */
 };
 
 /* Where the lock does not say who has it, who says so is believed. */
