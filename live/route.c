@@ -62,6 +62,7 @@ const struct hp_route hp_routes[] = {
 	LIST("calltree", "the hot path, and the call tree"),
 	LIST("alloc_sites", "call paths by what they allocate"),
 	LIST("leaks", "call paths by what is left"),
+	LIST("direct_maps", "call paths by what they map themselves"),
 	LIST("offcpu", "where threads wait"),
 	LIST("bound", "what functions spend their time on"),
 	LIST("thread_states", "what threads did with their time"),

@@ -22,6 +22,7 @@
 
 #include "preload/allocator.h"
 #include "preload/confine.h"
+#include "preload/direct.h"
 #include "preload/path.h"
 #include "preload/process.h"
 #include "preload/say.h"
@@ -78,7 +79,8 @@ void hp_heap_configure(const struct hp_settings *settings)
 			    hp_settings_asks(settings, "functions-alloc") ||
 			    hp_settings_asks(settings, "alloc-callers") ||
 			    hp_settings_asks(settings, "leaks") ||
-			    hp_settings_names(settings, "bound");
+			    hp_settings_names(settings, "bound") ||
+			    hp_settings_asks(settings, "direct-maps");
 	depth_most = (uint32_t)settings->alloc_depth;
 	walk_mode = settings->unwind;
 	prove_all = settings->alloc_prove;
@@ -97,6 +99,7 @@ void hp_heap_configure(const struct hp_settings *settings)
 		       NULL);
 		return;
 	}
+	hp_direct_configure(settings, allocator);
 	has_key = pthread_key_create(&key, thread_end) == 0;
 }
 
@@ -244,6 +247,7 @@ void hp_heap_fold(struct hp_process *process)
 		}
 		heap->folded_live = heap->live;
 	}
+	hp_direct_fold(process);
 	process->folded_heap_peak += atomic_load(&process->heap_peak);
 	atomic_store(&process->heap_peak, 0);
 	atomic_store(&process->heap_epoch, epoch);

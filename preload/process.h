@@ -12,6 +12,7 @@
 #include "preload/local.h"
 #include "segment/segment.h"
 
+struct hp_direct;
 struct hp_heap_local;
 
 /* The session's segment; header NULL = we do not record. */
@@ -30,6 +31,7 @@ struct hp_self {
 	_Atomic(struct hp_heap_local *) heaps;	/* the same of the allocation stand-ins */
 	_Atomic(struct hp_lock_table *) locks;	/* NULL = none yet */
 	_Atomic(struct hp_waiter_local *) waiters;	/* of all threads, ended ones too */
+	_Atomic(struct hp_direct *) direct;	/* what it mapped; NULL = nothing yet */
 };
 
 extern struct hp_self *hp_self;

@@ -94,7 +94,17 @@
 	X(int, msgsnd, (int, const void *, size_t, int)) \
 	X(ssize_t, msgrcv, (int, void *, size_t, long, int))
 
+/* What maps memory. */
+#define HP_REAL_MAPS(X) \
+	X(void *, mmap, (void *, size_t, int, int, int, off_t)) \
+	X(void *, mmap64, (void *, size_t, int, int, int, off64_t)) \
+	X(int, munmap, (void *, size_t)) \
+	X(void *, mremap, (void *, size_t, size_t, int, ...)) \
+	X(int, brk, (void *)) \
+	X(void *, sbrk, (intptr_t))
+
 #define HP_REAL_LIST(X) \
+	HP_REAL_MAPS(X) \
 	X(int, dlclose, (void *)) \
 	X(int, execve, (const char *, char *const[], char *const[])) \
 	X(int, execvpe, (const char *, char *const[], char *const[])) \

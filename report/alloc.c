@@ -16,12 +16,13 @@
 struct build {
 	struct hp_alloc *alloc;
 	struct hp_model *model;
-	struct hp_map objects;	/* offset -> place + 1 */
-	struct hp_map same;	/* step's contents -> place */
-	uint32_t *places;	/* id of a step -> place */
+	struct hp_map objects; /* offset -> place + 1 */
+	struct hp_map same; /* step's contents -> place */
+	uint32_t *places; /* id of a step -> place */
 	size_t place_count;
 	size_t step_room;
 	size_t thread_room;
+	size_t map_room;
 	uint64_t *chunks;
 	size_t chunk_room;
 };
@@ -230,6 +231,66 @@ static void read_sites(struct build *b, const struct hp_heap *heap, uint32_t epo
 	add_pending(b, heap, is_peak_now);
 }
 
+/* --- direct maps --- */
+
+static void add_map(struct build *b, const struct hp_site *site, const struct hp_alloc_sum *sum)
+{
+	struct hp_alloc *alloc = b->alloc;
+
+	alloc->maps = hp_xgrow(alloc->maps, alloc->map_count, &b->map_room, sizeof(*alloc->maps));
+	alloc->maps[alloc->map_count++] = (struct hp_alloc_map){
+		.step = site->step < b->place_count ? b->places[site->step] : 0,
+		.kinds = (uint32_t)site->kinds,
+		.sum = *sum,
+	};
+}
+
+static void read_map_sites(struct build *b, const struct hp_heap *heap, const struct hp_maps *maps)
+{
+	bool is_peak_now = minus(maps->live, maps->folded_live) > maps->peak;
+	struct hp_site site;
+
+	for (uint64_t at = heap->map_sites;
+	     hp_reader_step(&b->model->reader, at, &site, sizeof(site)); at = site.next) {
+		struct hp_alloc_sum sum = sum_of(&site, maps->epoch, is_peak_now);
+
+		sum.live = plus(sum.live, (int64_t)site.splits);
+		if (sum.count)
+			add_map(b, &site, &sum);
+	}
+}
+
+/* The heaps of the threads that mapped something lead to the process's one record. */
+static bool find_maps(struct build *b, const struct hp_process *process, struct hp_maps *maps)
+{
+	struct hp_heap heap;
+
+	for (uint64_t at = process->heaps;
+	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next)
+		if (heap.maps && hp_reader_copy(&b->model->reader, heap.maps, maps, sizeof(*maps)))
+			return true;
+	return false;
+}
+
+static void read_maps(struct build *b, const struct hp_process *process)
+{
+	struct hp_alloc_mapped *mapped = &b->alloc->mapped;
+	struct hp_maps maps;
+	struct hp_heap heap;
+	int64_t now;
+
+	if (!find_maps(b, process, &maps))
+		return;
+	for (uint64_t at = process->heaps;
+	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next)
+		read_map_sites(b, &heap, &maps);
+	now = minus(maps.live, maps.folded_live);
+	mapped->lost += maps.lost;
+	mapped->fault = mapped->fault ? mapped->fault : maps.fault;
+	mapped->peak_bytes =
+		plus(mapped->peak_bytes, plus(maps.folded_peak, now > maps.peak ? now : maps.peak));
+}
+
 /* --- heaps and processes --- */
 
 static void add_thread(struct build *b, const struct hp_heap *heap)
@@ -302,6 +363,7 @@ static void read_process(struct build *b, const struct hp_process *process)
 		add_thread(b, &heap);
 		add_stats(&b->alloc->stats, &heap);
 	}
+	read_maps(b, process);
 }
 
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
@@ -318,8 +380,8 @@ void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
 	alloc->count = 1;
 	b.place_count = reader->segment.size / sizeof(struct hp_step);
 	b.places = hp_xcalloc(b.place_count, sizeof(*b.places));
-	/* Twice, since processes and heaps were and will be walked once more. */
-	reader->steps = reader->segment.size / HP_LINE * 2;
+	/* Often enough for heaps that are walked four times. */
+	reader->steps = reader->segment.size / HP_LINE * 4;
 	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
 		read_process(&b, &process);
 	hp_map_release(&b.objects);
@@ -332,5 +394,6 @@ void hp_alloc_release(struct hp_alloc *alloc)
 {
 	free(alloc->steps);
 	free(alloc->threads);
+	free(alloc->maps);
 	free(alloc->allocator_file);
 }

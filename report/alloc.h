@@ -46,6 +46,20 @@ struct hp_alloc_thread {
 	uint64_t all_freed_bytes;
 };
 
+/* What was mapped on one path, not through the allocator; several may have one step. */
+struct hp_alloc_map {
+	uint32_t step;
+	uint32_t kinds;	/* bits of enum hp_map_kind */
+	struct hp_alloc_sum sum;	/* `live` is ranges */
+};
+
+/* Of all processes together. */
+struct hp_alloc_mapped {
+	int64_t peak_bytes;
+	uint64_t lost;	/* calls that were not recorded */
+	uint32_t fault;	/* enum hp_maps_fault */
+};
+
 struct hp_alloc_stats {
 	uint64_t walks;
 	uint64_t incomplete;
@@ -63,6 +77,9 @@ struct hp_alloc {
 	struct hp_alloc_sum all;
 	struct hp_alloc_thread *threads;
 	size_t thread_count;
+	struct hp_alloc_map *maps;
+	size_t map_count;
+	struct hp_alloc_mapped mapped;
 	struct hp_alloc_stats stats;
 	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
 	uint32_t allocator;	/* enum hp_allocator_kind of the root process */

@@ -46,6 +46,7 @@ void hp_alloc_view_free(struct hp_alloc_view *view)
 		return;
 	rows_free(view->sites, view->site_count);
 	rows_free(view->rows, view->row_count);
+	hp_direct_maps_free(view);
 	free(view->charged);
 	hp_charges_release(&view->charges);
 	free(view->functions);
@@ -73,8 +74,7 @@ struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 	return hp_frames_at(view->frames, s->object, s->address);
 }
 
-/* The step that answers for what was allocated at `step`. */
-static uint32_t folded(struct hp_alloc_view *view, uint32_t step)
+uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step)
 {
 	const struct hp_alloc_step *steps = view->alloc.steps;
 	uint32_t at = step;
@@ -97,7 +97,7 @@ void hp_alloc_sites_make(struct hp_alloc_view *view)
 	view->has_sites = true;
 	for (uint32_t i = 0; i < alloc->count; i++)
 		if (alloc->steps[i].own.count)
-			hp_alloc_add(&sums[folded(view, i)], &alloc->steps[i].own);
+			hp_alloc_add(&sums[hp_alloc_folded(view, i)], &alloc->steps[i].own);
 	for (uint32_t i = 0; i < alloc->count; i++) {
 		if (!sums[i].count)
 			continue;

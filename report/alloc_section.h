@@ -62,6 +62,18 @@ bool hp_alloc_callers_has_data(const struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
 bool hp_leaks_has_data(const struct hp_report *report);
 
+/* Direct maps: direct_section.c. */
+#define HP_DIRECT_COLUMNS 11
+extern const struct hp_column hp_direct_columns[HP_DIRECT_COLUMNS];
+void hp_direct_maps_fill(struct hp_report *report, struct hp_list *list);
+const char *hp_direct_maps_describe(const struct hp_report *report);
+const char *hp_direct_maps_note(struct hp_report *report);
+const char *hp_direct_maps_empty(struct hp_report *report);
+const char *hp_direct_maps_after(struct hp_report *report);
+bool hp_direct_maps_has_data(const struct hp_report *report);
+void hp_direct_maps_add(struct hp_report *report, cJSON *list);	/* JSON: totals */
+void hp_direct_maps_free(struct hp_alloc_view *view);
+
 /* JSON: the frames of a row's path, and what was counted in all. */
 void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry);
 void hp_alloc_calls_add(struct hp_report *report, const void *row, cJSON *entry);

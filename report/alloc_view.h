@@ -21,6 +21,12 @@ struct hp_alloc_row {
 		*charge;	/* of an instrumented function, which is of the model then */
 };
 
+struct hp_map_row {
+	struct hp_alloc_row row;	/* first: a path is told as of other rows */
+	uint32_t kinds;
+	bool is_allocator;	/* mapped by the allocator for what it gives out */
+};
+
 struct hp_alloc_view {
 	struct hp_alloc alloc;
 	struct hp_charges charges;
@@ -32,12 +38,18 @@ struct hp_alloc_view {
 	struct hp_alloc_row *rows;	/* of functions, as call paths tell them */
 	size_t row_count;
 	bool has_rows;
+	struct hp_map_row *maps;	/* direct maps */
+	size_t map_count;
+	bool has_maps;
 	struct hp_alloc_row *charged;	/* instrumented functions */
 	size_t charged_count;
 };
 
 /* The sites: hp_alloc_view.sites. */
 void hp_alloc_sites_make(struct hp_alloc_view *view);
+
+/* The step that answers for what was allocated at `step`: not of a wrapper. */
+uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step);
 
 /* The place that a step is at; not of a mark. */
 struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step);

@@ -354,6 +354,7 @@ static const struct extra extras[] = {
 	{ "alloc_callers", hp_alloc_totals_add, NULL, NULL, NULL, NULL },
 	{ "alloc_sites", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
 	{ "leaks", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
+	{ "direct_maps", hp_direct_maps_add, NULL, NULL, hp_alloc_frames_add, NULL },
 	{ "mutexes", hp_lock_head_add, NULL, hp_mutex_entry_add, NULL, NULL },
 	{ "rw_locks", hp_lock_head_add, NULL, hp_rwlock_entry_add, NULL, NULL },
 	{ "conds", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },

@@ -552,7 +552,7 @@ struct hp_heap {
 	uint64_t first_bytes;	/* its thread: bytes + temporary_bytes when it took the heap */
 	int64_t first_live;	/* its thread: `live` when it took the heap */
 	int64_t folded_live;	/* its process, when taken over: `live` then */
-	uint64_t reserved0;
+	uint64_t maps;	/* its thread: offset of its process's hp_maps; 0 = it mapped nothing */
 
 	int64_t live;	/* its thread: bytes it allocated less bytes it freed, pending apart; may be < 0 */
 	uint64_t pending;	/* its thread: offset of the pending block's hp_site, 0 = none */
@@ -578,7 +578,8 @@ struct hp_heap {
 	uint64_t lives
 		[24];	/* its thread: random blocks freed after up to 2^n * 1024 ticks, n from 0; the last: all above */
 	uint64_t sizes[32];	/* its thread: blocks of up to 2^n bytes, n from 0; the last: all above */
-	uint64_t reserved[5];
+	_Atomic uint64_t map_sites;	/* its thread: head of a list of hp_site, of direct maps */
+	uint64_t reserved[4];
 };
 
 /* Steps lie in order, callers before what they call; ids count 16 bytes from the segment's start. */
@@ -628,8 +629,45 @@ struct hp_site {
 	int64_t folded_peak;	/* its process, when taken over: sum of at_peak of the earlier ones */
 	uint64_t next;	/* set once: list of the heap */
 	uint32_t step;	/* set once: id of the innermost step */
-	uint32_t reserved0;
-	uint64_t reserved[2];
+	uint32_t map_site;	/* owner: offset / HP_LINE of the site of direct maps on this path; 0 = none */
+	uint64_t kinds;	/* of direct maps, who holds hp_maps: bits of enum hp_map_kind */
+	uint64_t splits;	/* the same: times that a map fell into two */
+};
+
+/*
+ * What a process mapped by itself, not through the allocator: mmap, mremap, brk.
+ * Each range of it belongs to a hp_site of its own kind, in hp_heap.map_sites:
+ * `allocs` and `bytes` of what was mapped, `frees` of ranges that are gone,
+ * `freed` of bytes; ranges that are left: allocs + splits - frees.  All of it is
+ * written by who has the process's lock of maps.
+ */
+struct hp_maps {
+	int64_t live;	/* bytes mapped now */
+	int64_t peak;	/* most, as far as noted */
+	uint32_t epoch;	/* number of the last peak */
+	uint32_t fault;	/* enum hp_maps_fault */
+	int64_t folded_live;	/* its process, when taken over: `live` then */
+	int64_t folded_peak;	/* its process, when taken over: sum of the earlier ones' peaks */
+	_Atomic uint64_t lost;	/* its threads: calls that were not recorded */
+	uint64_t other;	/* set once: offset of the site that takes what has no path */
+	uint64_t inner;	/* set once: the same of the allocator's own */
+};
+
+enum hp_map_kind {
+	HP_MAP_MEMORY = 1,	/* private, of zeroes */
+	HP_MAP_SHARED = 2,
+	HP_MAP_FILE = 4,
+	HP_MAP_RESERVED = 8,	/* no access at first */
+	HP_MAP_BREAK = 16,	/* brk, sbrk */
+	HP_MAP_MOVED = 32,	/* mremap */
+	HP_MAP_INNER = 64,	/* by an allocator, for what it gives out */
+};
+
+/* Why the figures end before the process did. */
+enum hp_maps_fault {
+	HP_MAPS_FINE = 0,
+	HP_MAPS_LEFT = 1,	/* a thread left the middle of our code: longjmp, cancellation */
+	HP_MAPS_NO_MEMORY = 2,
 };
 
 /* What a process has of locks. */
@@ -1276,6 +1314,7 @@ static_assert(offsetof(struct hp_heap, live) == 64, "one line is all a usual all
 static_assert(sizeof(struct hp_step) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_steps) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_site) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_maps) == 64, "format: readers rely on it");
 static_assert(offsetof(struct hp_site, far_frees) == 64, "one line is all its owner touches");
 static_assert(offsetof(struct hp_process, lockset) == 184, "format: readers rely on it");
 static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
