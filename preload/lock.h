@@ -55,22 +55,32 @@ struct hp_waiter_local {
 	uint32_t slow_clock;	/* the clock is not the TSC */
 	uint64_t random;
 	uint64_t clock_cost;	/* ticks between two readings at once */
-	struct hp_waiter *waiter;
-	char *base;	/* of the segment */
 	uintptr_t wait_frame;	/* stack address of the stand-in that waits; 0 = none does */
 	struct hp_use *wait_mutex;	/* use of the mutex that it will have then; NULL = none */
-	uintptr_t wait_mutex_at;	/* and where it is */
-	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
+
+	/*
+	 * What threads read that look for who has a lock is in a line that changes
+	 * seldom: the one above is written at each lock and release.
+	 */
 	struct hp_waiter_local *next;	/* list of the process */
+	struct hp_waiter *waiter;
+	char *base;	/* of the segment */
 	uint64_t *known;	/* uses and contests: high half of a hash, offset / HP_LINE */
 	uint32_t known_shift;	/* 64 - log2(places) */
 	uint32_t known_count;
 	uint32_t contest_count;
 	uint32_t tid;
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uint32_t reserved[3];
+
+	uintptr_t wait_mutex_at;	/* where wait_mutex is */
+	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
 	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
 };
+
+static_assert(offsetof(struct hp_waiter_local, next) == HP_LINE, "others read from here on");
+static_assert(offsetof(struct hp_waiter_local, wait_mutex_at) == 2 * HP_LINE, "up to here");
 
 extern HP_HIDDEN __thread struct hp_waiter_local *hp_waiter
 	__attribute__((tls_model("initial-exec")));
@@ -198,6 +208,24 @@ struct hp_lockset *hp_lock_set(void);
 void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address);
 
 /* --- lock_order.c: which locks are taken inside which --- */
+
+static_assert(HP_LOCK_ORDERS == 1 << (64 - 58), "an index is so many bits");
+#define HP_LOCK_ORDER_SHIFT 58
+
+/* Uses are records of the segment, so the upper bits of both addresses are the same. */
+static inline uint64_t hp_lock_order_hash(const struct hp_held *held, const struct hp_use *use)
+{
+	return hp_lock_hash(held->use ^ (uint64_t)(uintptr_t)use << 20) | 1;
+}
+
+/* This pair was noted, or is none. */
+static inline bool hp_lock_order_is_known(const struct hp_waiter_local *me,
+					  const struct hp_held *held, const struct hp_use *use)
+{
+	uint64_t hash = hp_lock_order_hash(held, use);
+
+	return held->use == (uintptr_t)use || me->orders[hash >> HP_LOCK_ORDER_SHIFT] == hash;
+}
 
 /* The thread takes a lock at `caller`, and has others: notes each pair once. */
 void hp_lock_orders(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t caller);

@@ -197,14 +197,24 @@ static bool is_again(struct hp_waiter_local *me, uintptr_t address, bool is_recu
 	return false;
 }
 
+/*
+ * Programs that lock inside of locks come here each time, so it is one pass over
+ * what the thread has: is it this one, and was this order seen?
+ */
 void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
 		      uintptr_t caller, uint32_t how)
 {
+	bool is_new = false, is_there = false;
 	struct hp_held *held;
 
-	if (use->side != HP_SIDE_READ && is_again(me, address, how & HP_GOT_RECURSIVE))
+	for (held = me->bottom; held < me->top; held++) {
+		is_there |= atomic_load_explicit(&held->address, memory_order_relaxed) == address;
+		is_new |= !hp_lock_order_is_known(me, held, use);
+	}
+	if (HP_UNLIKELY(is_there) && use->side != HP_SIDE_READ &&
+	    is_again(me, address, how & HP_GOT_RECURSIVE))
 		return;
-	if (!(how & HP_GOT_TRIED))
+	if (HP_UNLIKELY(is_new) && !(how & HP_GOT_TRIED))
 		hp_lock_orders(me, use, caller);
 	held = held_push(me, use, address, caller);
 	if (++use->count >= use->next_timed && held)

@@ -22,8 +22,6 @@ static bool is_order(const void *record, const void *what)
 	return order->held == wanted->held && order->taken == wanted->taken;
 }
 
-static_assert(HP_LOCK_ORDERS == 1 << (64 - 58), "an index is so many bits");
-
 static HP_COLD void note(struct hp_waiter_local *me, const struct pair *pair, uint64_t hash,
 			 uintptr_t held_at, uintptr_t taken_at)
 {
@@ -45,7 +43,7 @@ static HP_COLD void note(struct hp_waiter_local *me, const struct pair *pair, ui
 		atomic_store_explicit(&me->waiter->orders, (uint64_t)((char *)order - me->base),
 				      memory_order_release);
 	}
-	me->orders[hash >> 58] = hash;
+	me->orders[hash >> HP_LOCK_ORDER_SHIFT] = hash;
 	hp_lock_reopen(me);
 }
 
@@ -55,9 +53,8 @@ void hp_lock_orders(struct hp_waiter_local *me, const struct hp_use *use, uintpt
 
 	for (const struct hp_held *held = me->bottom; held < me->top; held++) {
 		struct pair pair = { held->use - (uintptr_t)me->base, taken };
-		uint64_t hash = hp_lock_hash(pair.held ^ pair.taken << 20) | 1;
 
-		if (pair.held != taken && me->orders[hash >> 58] != hash)
-			note(me, &pair, hash, (uintptr_t)held->at, caller);
+		if (!hp_lock_order_is_known(me, held, use))
+			note(me, &pair, hp_lock_order_hash(held, use), (uintptr_t)held->at, caller);
 	}
 }
