@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "preload/local.h"
+#include "preload/table.h"
 #include "segment/setting.h"
 #include "unwind/walk.h"
 
@@ -29,7 +30,8 @@ struct hp_path_entry;
 /* A path that was walked before in this process -> its site. */
 struct hp_path_known {
 	uint64_t hash;	/* of the return addresses; 0 = empty */
-	uint64_t site;	/* offset */
+	uint32_t site;	/* offset / HP_LINE */
+	uint32_t next;	/* place of the path that came two walks later, the last time */
 };
 
 /* Of the index of steps. */
@@ -62,6 +64,7 @@ struct hp_heap_local {
 	struct hp_local *calls;	/* whose calls are charged (tally.h); NULL = none are */
 
 	/* Slow paths only. */
+	struct hp_tables tables;
 	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
 	uint64_t entries_size;
 	uint64_t head;	/* where the next entry goes */
@@ -70,6 +73,8 @@ struct hp_heap_local {
 	struct hp_path_known *known;	/* open addressing */
 	uint32_t known_shift;
 	uint32_t known_count;
+	uint32_t known_last;	/* places of the last walk's path, */
+	uint32_t known_before;	/* and of the one before */
 	struct hp_path_step *steps;	/* open addressing */
 	uint32_t step_shift;
 	uint32_t step_count;

@@ -27,6 +27,7 @@
 #define HP_ROWS_FIRST 8	/* log2 of the walker's pairs of rows */
 #define HP_ROWS_MOST_BITS 14
 #define HP_KNOWN_FIRST 8
+#define HP_KNOWN_LARGE (UINT64_C(1) << 19)	/* bytes: from 12 288 paths on */
 #define HP_STEPS_FIRST 9
 #define HP_STEPS_CHUNK_FIRST 59	/* steps of a heap's first chunk: 1 KiB with one that stays empty */
 #define HP_STEPS_CHUNK_NEXT 1019
@@ -68,14 +69,15 @@ static uint64_t size_of(uint32_t shift, uint64_t each)
 }
 
 /* Twice or more as many; the new ones are empty.  False = no memory, and the old ones stay. */
-static bool table_widen(void **table, uint32_t *shift, uint64_t each, uint32_t bits)
+static bool table_widen(struct hp_heap_local *me, void **table, uint32_t *shift, uint64_t each,
+			uint32_t bits)
 {
-	void *wide = hp_pages(size_of(64 - bits, each));
+	void *wide = hp_tables_take(&me->tables, size_of(64 - bits, each));
 
 	if (!wide)
 		return false;
 	if (*table)
-		hp_pages_release(*table, size_of(*shift, each));
+		hp_tables_give(&me->tables, *table, size_of(*shift, each));
 	*table = wide;
 	*shift = 64 - bits;
 	return true;
@@ -90,7 +92,7 @@ static void rows_grow(struct hp_heap_local *me)
 	if (walker->fills - me->fills_seen < UINT64_C(2) << bits || bits >= HP_ROWS_MOST_BITS)
 		return;
 	me->fills_seen = walker->fills;
-	table_widen((void **)&walker->rows, &walker->row_shift, 2 * sizeof(*walker->rows),
+	table_widen(me, (void **)&walker->rows, &walker->row_shift, 2 * sizeof(*walker->rows),
 		    bits + 2);
 }
 
@@ -115,17 +117,17 @@ static void entries_clear(struct hp_heap_local *me)
 
 static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 {
-	char *entries = hp_pages(size);
+	char *entries = hp_tables_take(&me->tables, size);
 
 	if (!entries)
 		return false;
-	if (!table_widen((void **)&me->index, &me->index_shift, HP_PATH_WAYS * sizeof(*me->index),
-			 bits)) {
-		hp_pages_release(entries, size);
+	if (!table_widen(me, (void **)&me->index, &me->index_shift,
+			 HP_PATH_WAYS * sizeof(*me->index), bits)) {
+		hp_tables_give(&me->tables, entries, size);
 		return false;
 	}
 	if (me->entries)
-		hp_pages_release(me->entries, me->entries_size);
+		hp_tables_give(&me->tables, me->entries, me->entries_size);
 	me->entries = entries;
 	me->entries_size = size;
 	entries_clear(me);
@@ -295,7 +297,7 @@ static bool steps_grow(struct hp_heap_local *me)
 {
 	struct hp_path_step *old = me->steps;
 	uint64_t size = size_of(me->step_shift, sizeof(*old));
-	struct hp_path_step *wide = hp_pages(size * 2);
+	struct hp_path_step *wide = hp_tables_take(&me->tables, size * 2);
 
 	if (!wide)
 		return false;
@@ -304,7 +306,7 @@ static bool steps_grow(struct hp_heap_local *me)
 	for (uint64_t i = 0; i < size / sizeof(*old); i++)
 		if (old[i].id)
 			step_note(me, &old[i]);
-	hp_pages_release(old, size);
+	hp_tables_give(&me->tables, old, size);
 	return true;
 }
 
@@ -334,17 +336,26 @@ static bool steps_have_room(struct hp_heap_local *me)
 	       me->step_count < slots - slots / 8;
 }
 
+/* A new path's steps but for the first: what the newest one called would be newer still. */
+static bool is_newest(const struct hp_heap_local *me, uint32_t id, uint32_t count)
+{
+	return id && count && id == id_of(me, &me->chunk->at[count - 1]);
+}
+
 /* The step with these contents; NULL = no room. */
 static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *wanted)
 {
-	uint32_t hash = step_hash(wanted), count, id;
-	struct hp_step *step = step_find(me, wanted, hash);
+	uint32_t count =
+		me->chunk ? atomic_load_explicit(&me->chunk->count, memory_order_relaxed) : 0;
+	struct hp_step *step = NULL;
+	uint32_t id;
 
+	if (!is_newest(me, wanted->caller, count))
+		step = step_find(me, wanted, step_hash(wanted));
 	if (step)
 		return step;
 	if (!steps_have_room(me))
 		return NULL;
-	count = me->chunk ? atomic_load_explicit(&me->chunk->count, memory_order_relaxed) : 0;
 	if (!me->chunk || count == me->chunk->capacity) {
 		if (!chunk_new(me))
 			return NULL;
@@ -357,7 +368,7 @@ static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *
 	id = id_of(me, step);
 	if (is_behind(id, step))
 		return step;
-	step_note(me, &(struct hp_path_step){ hash, id });
+	step_note(me, &(struct hp_path_step){ step_hash(step), id });
 	me->step_count++;
 	return step;
 }
@@ -454,6 +465,11 @@ static struct hp_site *site_of_step(struct hp_heap_local *me, struct hp_step *st
 	return hp_heap_site(me, me->heap->other);
 }
 
+static uint32_t place_of(const struct hp_heap_local *me, const struct hp_site *site)
+{
+	return (uint32_t)((uint64_t)((const char *)site - me->base) / HP_LINE);
+}
+
 static struct hp_path_known *known_place(const struct hp_heap_local *me, uint64_t hash)
 {
 	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
@@ -464,21 +480,53 @@ static struct hp_path_known *known_place(const struct hp_heap_local *me, uint64_
 	return &me->known[i];
 }
 
+/* The others, which do not grow so far, go into the huge pages too. */
+static void tables_move(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+	uint64_t size = size_of(walker->row_shift, 2 * sizeof(*walker->rows));
+	struct hp_cfi_row *old = walker->rows, *rows = hp_tables_take(&me->tables, size);
+
+	if (rows) {
+		walker->rows = memcpy(rows, old, size);
+		hp_tables_give(&me->tables, old, size);
+	}
+	/* Emptied: entries hold addresses in themselves. */
+	entries_init(me, me->entries_size, 64 - me->index_shift);
+}
+
 static bool known_grow(struct hp_heap_local *me)
 {
 	struct hp_path_known *old = me->known;
 	uint64_t size = size_of(me->known_shift, sizeof(*old));
-	struct hp_path_known *wide = hp_pages(size * 2);
+	struct hp_path_known *wide;
 
+	if (size * 2 >= HP_KNOWN_LARGE && hp_tables_enlarge(&me->tables))
+		tables_move(me);
+	wide = hp_tables_take(&me->tables, size * 2);
 	if (!wide)
 		return false;
 	me->known = wide;
 	me->known_shift--;
+	me->known_last = me->known_before = 0;
 	for (uint64_t i = 0; i < size / sizeof(*old); i++)
 		if (old[i].hash)
-			*known_place(me, old[i].hash) = old[i];
-	hp_pages_release(old, size);
+			*known_place(me, old[i].hash) =
+				(struct hp_path_known){ old[i].hash, old[i].site, 0 };
+	hp_tables_give(&me->tables, old, size);
 	return true;
+}
+
+/*
+ * Paths follow each other as they did before, in four of five cases (cc1plus):
+ * the one after the next is fetched, since none of the places it is in will be in a cache.
+ */
+static inline void known_follow(struct hp_heap_local *me, uint32_t place)
+{
+	__builtin_prefetch(&me->known[me->known[place].next]);
+	me->known[me->known_before].next = place;
+	me->known_before = me->known_last;
+	me->known_last = place;
 }
 
 /* The site of the last walk. */
@@ -490,15 +538,18 @@ static struct hp_site *site_of_walk(struct hp_heap_local *me)
 	struct hp_path_known *known = known_place(me, hash);
 	struct hp_site *site;
 
-	if (HP_LIKELY(known->hash))
-		return hp_heap_site(me, known->site);
+	if (HP_LIKELY(known->hash)) {
+		known_follow(me, (uint32_t)(known - me->known));
+		return hp_heap_site(me, (uint64_t)known->site * HP_LINE);
+	}
 	site = site_of_step(me, steps_of_walk(me));
 	if (me->known_count >= slots - slots / 4) {
 		if (!known_grow(me) && me->known_count >= slots - slots / 8)
 			return site;
 		known = known_place(me, hash);
 	}
-	*known = (struct hp_path_known){ hash, (uint64_t)((char *)site - me->base) };
+	*known = (struct hp_path_known){ hash, place_of(me, site), 0 };
+	known_follow(me, (uint32_t)(known - me->known));
 	me->known_count++;
 	return site;
 }
@@ -619,7 +670,7 @@ static bool walker_init(struct hp_heap_local *me)
 	hp_walk_settle(walker, room, walker->most);
 	me->past = hp_pages(walker->most * (sizeof(*me->past) + sizeof(*me->past_ids)));
 	me->past_ids = (uint32_t *)(me->past + walker->most);
-	return me->past && table_widen((void **)&walker->rows, &walker->row_shift,
+	return me->past && table_widen(me, (void **)&walker->rows, &walker->row_shift,
 				       2 * sizeof(*walker->rows), HP_ROWS_FIRST);
 }
 
@@ -639,9 +690,9 @@ static bool other_init(struct hp_heap_local *me)
 bool hp_path_init(struct hp_heap_local *me, uintptr_t sp)
 {
 	if (!walker_init(me) || !entries_init(me, HP_ENTRIES_FIRST, HP_INDEX_FIRST) ||
-	    !table_widen((void **)&me->known, &me->known_shift, sizeof(*me->known),
+	    !table_widen(me, (void **)&me->known, &me->known_shift, sizeof(*me->known),
 			 HP_KNOWN_FIRST) ||
-	    !table_widen((void **)&me->steps, &me->step_shift, sizeof(*me->steps),
+	    !table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps),
 			 HP_STEPS_FIRST) ||
 	    !adopt(me) || !other_init(me))
 		return false;
@@ -656,6 +707,7 @@ void hp_path_forget(struct hp_heap_local *me)
 	memset(me->walker.rows, 0, size_of(me->walker.row_shift, 2 * sizeof(*me->walker.rows)));
 	hp_walk_forget(&me->walker);
 	me->known_count = 0;
+	me->known_last = me->known_before = 0;
 	me->past_count = 0;
 	entries_clear(me);
 }
