@@ -23,6 +23,7 @@ SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined
 OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm
 LIVE_LIBS := $(REPORT_LIBS) -lmicrohttpd -lpthread
+CONSOLE_LIBS := $(LIVE_LIBS) -lcurl -lncursesw -ltinfo
 INSTALL = B='$(B)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) scripts/install
 DATE = $(shell date -u -d @$${SOURCE_DATE_EPOCH:-$$(date +%s)} +%F)
 Q := $(if $(filter-out 0,$(V)),,@)
@@ -35,11 +36,13 @@ SAMPLY_O := $(call objects,obj,sampler/samply segment unwind) \
 SAMPLER_O := $(call objects,obj,sampler segment unwind)
 REPORT_O := $(call objects,obj,report segment)
 LIVE_O := $(filter-out %/report/main.o,$(call objects,obj,live report segment))
-PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live sampler unwind))
+CONSOLE_O := $(filter-out %/live/main.o,$(LIVE_O)) $(call objects,obj,live/console)
+PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live live/console sampler unwind))
 GUEST_O := $(call objects,san,preload)
 UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
-PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath hotpath-run)
+PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath-console \
+	hotpath hotpath-run)
 
 .PHONY: all demo smoke test test-all check bench fuzz fuzzers replay examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
@@ -66,6 +69,9 @@ $(B)/hotpath: $(REPORT_O)
 $(B)/hotpath-live: $(LIVE_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(LIVE_LIBS)
+$(B)/hotpath-console: $(CONSOLE_O)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 $(B)/hotpath-run: $(B)/hotpath	# looks at its name
 	$(Q)ln -f $< $@
 
@@ -92,7 +98,7 @@ $(B)/libhp.a: $(PARTS_O) $(GUEST_O)
 $(UNIT): $(B)/test/%: $(B)/san/test/unit/%.o $(B)/san/test/test.o $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(LIVE_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
 unit: $(UNIT)
 
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.

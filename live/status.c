@@ -9,8 +9,10 @@
 #include <stdlib.h>
 
 #include "live/lists.h"
+#include "report/alloc_section.h"
 #include "report/format.h"
 #include "report/live.h"
+#include "report/lock_section.h"
 #include "report/view.h"
 
 static const char *comm_of(const struct hp_model *model)
@@ -24,6 +26,38 @@ static void text_add(cJSON *object, const char *key, const char *text)
 
 	cJSON_AddStringToObject(object, key, clean);
 	free(clean);
+}
+
+static bool is_lock(uint32_t kind)
+{
+	switch (kind) {
+	case HP_LOCK_MUTEX:
+	case HP_LOCK_SPIN:
+	case HP_LOCK_GMUTEX:
+	case HP_LOCK_GRECMUTEX:
+	case HP_LOCK_RWLOCK:
+	case HP_LOCK_GRWLOCK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What clients draw time lines of: they need sums, not rows.  Waits that have ended. */
+static void sums_add(const struct hp_report *report, cJSON *said)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+	const struct hp_locks *locks = report->locks ? hp_lock_view_locks(report->locks) : NULL;
+	double wait_ticks = 0;
+
+	if (alloc && alloc->is_recorded)
+		hp_json_whole(said, "live_bytes", alloc->all.live_bytes);
+	for (size_t i = 0; locks && i < locks->count; i++)
+		for (int side = 0; side < HP_SIDE_POST && is_lock(locks->rows[i].kind); side++)
+			wait_ticks += locks->rows[i].sums[side].wait_ticks;
+	if (locks)
+		hp_json_whole(said, "lock_wait_ns",
+			      hp_whole(wait_ticks * report->model.ns_per_tick));
 }
 
 struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_request *request)
@@ -46,6 +80,7 @@ struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_reque
 	hp_json_whole(said, "cpu_ns", model->cpu_ns);
 	hp_json_whole(said, "rss_bytes", model->rss_kb * 1024);
 	hp_json_whole(said, "profiling_cost_ns", model->overhead_ns);
+	sums_add(&scene->report, said);
 	return hp_answer_json(200, said);
 }
 

@@ -15,7 +15,8 @@
 
 int hp_cmd_live(int argc, char **argv)
 {
-	static char name[] = "hotpath-live";
+	static char live[] = "hotpath-live", console[] = "hotpath-console";
+	char *name = strcmp(argv[0], "console") == 0 ? console : live;
 	char **arguments = hp_xcalloc((size_t)argc + 2, sizeof(*arguments));
 	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH], *slash;
 	ssize_t size = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
@@ -28,8 +29,8 @@ int hp_cmd_live(int argc, char **argv)
 	arguments[0] = name;
 	memcpy(arguments + 1, argv, (size_t)argc * sizeof(*argv));
 	execv(path, arguments);
-	fprintf(stderr, "hotpath: %s: %s; HOTPATH_BIN names the folder of hotpath-live\n", path,
-		strerror(errno));
+	fprintf(stderr, "hotpath: %s: %s; HOTPATH_BIN names the folder of %s\n", path,
+		strerror(errno), name);
 	free(arguments);
 	return HP_EXIT_FAILED;
 }

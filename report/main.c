@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "run", hp_cmd_run, "run a program and report when it ends" },
 	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
 	{ "list", hp_cmd_list, "show the runs that are kept" },
+	{ "console", hp_cmd_live, "show a running program on the terminal" },
 	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },
 	{ "load", hp_cmd_live, "show a profile in the browser, without samply" },
 	{ "mcp", hp_cmd_live, "answer an agent about a program, by the Model Context Protocol" },

@@ -99,6 +99,9 @@ struct hp_settings {
 	uint64_t mcp_port;	/* the same */
 	uint64_t prometheus_port;	/* the same */
 	uint64_t entries_limit;	/* rows of a list over HTTP */
+	uint64_t tui_interval_ms;	/* of the console */
+	uint64_t tui_tab;	/* its first one, from 1 */
+	const char *metrics_host;	/* http://HOST that it asks; NULL = it reads the segment */
 	const char *metrics_bind;	/* an address, as numbers */
 	const char *prometheus_bind;	/* the same */
 	const char *metrics_token;	/* NULL = none */
