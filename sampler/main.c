@@ -185,7 +185,6 @@ static bool sampler_init(struct sampler *sampler)
 	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sampler->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fcntl(HP_SAMPLER_SOCKET_FD, F_SETFD, FD_CLOEXEC);
-	fcntl(HP_SAMPLER_SOCKET_FD, F_SETFL, O_NONBLOCK);
 	watch_fd(sampler, HP_SAMPLER_SOCKET_FD, EVENT_SOCKET);
 	watch_fd(sampler, sampler->end_event, EVENT_END_WORD);
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);

@@ -130,7 +130,8 @@ static int listen_at(struct hp_session *session)
 	struct sockaddr_un address;
 	socklen_t size = fill_address(&address, HP_SOCKET_NAME, session->token);
 
-	session->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	/* Whoever answers must never wait for a caller that has gone. */
+	session->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (session->socket < 0)
 		return -errno;
 	if (bind(session->socket, (struct sockaddr *)&address, size) < 0 ||

@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# faults.bats - system calls of the library, of the helper and of the report that fail, one in each run:
+# the program does what it does without, and there is a report or a reason.
+
+load helper
+
+setup_file()
+{
+	compile victim <<-'EOF'
+		/* A program with a bit of everything that is recorded, and an output that is always the same. */
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		#include <sys/wait.h>
+
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+		static long sum;
+		static int turn;
+
+		static void *work(void *argument)
+		{
+			for (int i = 0; i < 1000; i++) {
+				char *block = malloc(10 + i % 100);
+				memset(block, i, 10);
+				pthread_mutex_lock(&lock);
+				sum += block[3] + i;
+				pthread_mutex_unlock(&lock);
+				free(block);
+			}
+			pthread_mutex_lock(&lock);
+			turn++;
+			pthread_cond_signal(&ready);
+			pthread_mutex_unlock(&lock);
+			return argument;
+		}
+
+		int main(void)
+		{
+			pthread_t threads[3];
+			int ends[2];
+			char text[6] = "";
+			pid_t child;
+			int status;
+
+			for (int i = 0; i < 3; i++)
+				pthread_create(&threads[i], NULL, work, NULL);
+			pthread_mutex_lock(&lock);
+			while (turn < 3)
+				pthread_cond_wait(&ready, &lock);
+			pthread_mutex_unlock(&lock);
+			for (int i = 0; i < 3; i++)
+				pthread_join(threads[i], NULL);
+			if (pipe(ends) < 0 || write(ends[1], "hello", 5) != 5 || read(ends[0], text, 5) != 5)
+				return 1;
+			child = fork();
+			if (child == 0) {
+				free(malloc(100));
+				_exit(7);
+			}
+			waitpid(child, &status, 0);
+			printf("%s %ld %d\n", text, sum, WEXITSTATUS(status));
+			fflush(stdout);
+			return 3;
+		}
+	EOF
+}
+
+# some PARTS - every how manyeth call fails.
+some()
+{
+	if [ -n "$HP_TEST_FULL" ]; then echo 1; else echo "$1"; fi
+}
+
+strace_works()
+{
+	strace -k -o "$T/nothing" true 2>/dev/null || skip "strace cannot trace, or tells no stacks, here"
+}
+
+@test "faults: calls of the library fail, and the program goes on" {
+	strace_works
+	python3 "$ROOT/test/behave/faults.py" target "$HP_BUILD" "$T/victim" "$(some 4)"
+}
+
+@test "faults: calls of the helper and the report fail, and the program goes on" {
+	strace_works
+	python3 "$ROOT/test/behave/faults.py" helper "$HP_BUILD" "$T/victim" "$(some 40)"
+}
