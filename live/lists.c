@@ -17,6 +17,8 @@
 #include "report/section.h"
 #include "report/view.h"
 
+#define PATHS_USUAL 100	/* rows of sections with call paths, unless more are asked for */
+
 void hp_json_whole(cJSON *object, const char *key, uint64_t number)
 {
 	char text[24];
@@ -91,12 +93,25 @@ static cJSON *empty_new(const struct hp_report *report, const char *section)
 cJSON *hp_list_json(struct hp_scene *scene, const char *name)
 {
 	const struct hp_section *section = section_named(name);
+	uint64_t missing = hp_scene_missing(scene);
 	cJSON *list = section && section->columns ? hp_json_section(&scene->report, section)
 						  : empty_new(&scene->report, name);
 
 	hp_ids_settle(&scene->ids, name, list);
 	hp_shape_fit(list, name, scene->settings.api);
+	missing = hp_scene_missing(scene) - missing + scene->missing;
+	if (missing)
+		hp_json_whole(list, "names_pending", missing);
 	return list;
+}
+
+/* A row with a call path has some 15 KB: 15 MB a second would be a tenth of a core. */
+static uint64_t usual_limit(const struct hp_request *request)
+{
+	const char *section = request->route->section;
+
+	return strcmp(section, "alloc_sites") == 0 || strcmp(section, "leaks") == 0 ? PATHS_USUAL
+										    : UINT32_MAX;
 }
 
 /* How many rows at most: what is asked for, within HOTPATH_ENTRIES_LIMIT. */
@@ -105,7 +120,9 @@ static uint64_t limit_of(const struct hp_scene *scene, const struct hp_request *
 	uint64_t most = scene->settings.entries_limit;
 	uint64_t limit = hp_request_number(request, "limit", 0, UINT32_MAX);
 
-	return limit && limit < most ? limit : most;
+	if (!limit)
+		limit = usual_limit(request);
+	return limit < most ? limit : most;
 }
 
 struct hp_answer *hp_list_render(struct hp_scene *scene, const struct hp_request *request)

@@ -9,6 +9,7 @@
 #include "live/picture.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,7 +17,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/cpu.h"
 #include "report/memory.h"
+#include "report/resolver.h"
 #include "segment/clock.h"
 
 #define MS UINT64_C(1000000)
@@ -28,12 +31,17 @@
 #define LOOK_SHARE 25	/* a look may take one part in so many of the time */
 #define SLOTS_MOST 256
 #define JOBS_MOST 16	/* that take their time, at once */
+#define RETRY_NS (20 * MS)	/* between looks whether names have come */
+#define NAMES_NS (250 * MS)	/* so long an answer waits for names */
+#define NAMES_WHOLE_NS \
+	(3000 * MS)	/* the same for what is read once, and not again a second later */
 #define REPORT_IDLE_NS (10000 * MS)	/* the report's memory goes when nobody asked for so long */
 
 struct waiter {
 	struct waiter *next;
 	hp_picture_done done;
 	void *context;
+	uint64_t until_ns;	/* so long it would rather wait for names */
 };
 
 struct slot {
@@ -42,6 +50,8 @@ struct slot {
 	struct hp_answer *answer;	/* NULL = none yet */
 	struct waiter *waiters;
 	uint64_t asked_ns;
+	uint64_t wanted_ns;	/* since when its waiters wait */
+	uint64_t retry_ns;	/* not made again for them before, since names were missing; 0 = they were not */
 	bool is_hot;	/* asked again, soon after */
 };
 
@@ -51,6 +61,7 @@ struct job {
 	struct hp_request request;
 	struct waiter waiter;
 	uint64_t due_ns;	/* 0 = has not begun */
+	uint64_t until_ns;	/* so long it waits for names; 0 = does not yet */
 	void *begun;
 };
 
@@ -65,6 +76,7 @@ struct hp_picture {
 	size_t job_count;
 	uint64_t asked_ns;
 	struct hp_scene scene;	/* the worker's */
+	uint64_t snapshot_until_ns;	/* the worker's: so long a snapshot waits for names; 0 = does not */
 	bool is_lost;	/* the worker's: nothing can be read any more */
 };
 
@@ -177,10 +189,31 @@ static void waiters_call(struct waiter *waiters, struct hp_answer *answer)
 	}
 }
 
+/* Takes those out that do not wait for names, or no longer. */
+static struct waiter *waiters_take(struct slot *slot, uint64_t now, bool is_whole)
+{
+	struct waiter *taken = NULL;
+
+	for (struct waiter **at = &slot->waiters, *waiter; (waiter = *at);) {
+		if (!is_whole && waiter->until_ns > now) {
+			at = &waiter->next;
+			continue;
+		}
+		*at = waiter->next;
+		waiter->next = taken;
+		taken = waiter;
+	}
+	slot->retry_ns = slot->waiters ? now + RETRY_NS : 0;
+	return taken;
+}
+
 /* Makes the slot's answer.  It may have gone meanwhile if nobody waits for it. */
 static void slot_fill(struct hp_picture *picture, const struct hp_request *request)
 {
+	uint64_t missing = hp_scene_missing(&picture->scene);
 	struct hp_answer *answer = render(picture, request);
+	bool is_whole = hp_scene_missing(&picture->scene) == missing &&
+			(!picture->scene.has_report || !picture->scene.missing);
 	struct waiter *waiters = NULL;
 	struct slot *slot;
 
@@ -189,31 +222,80 @@ static void slot_fill(struct hp_picture *picture, const struct hp_request *reque
 	if (slot) {
 		hp_answer_drop(slot->answer);
 		slot->answer = hp_answer_hold(answer);
-		waiters = slot->waiters;
-		slot->waiters = NULL;
+		waiters = waiters_take(slot, hp_clock_raw_ns(), is_whole);
 	}
 	pthread_mutex_unlock(&picture->lock);
 	waiters_call(waiters, answer);
 	hp_answer_drop(answer);
 }
 
-/* The next slot that is waited for; or one with an older answer that is asked regularly. */
+/*
+ * The slot that was waited for longest; else, if wished, one with an older answer
+ * that is asked regularly.  In any other order one that is always asked again
+ * could keep others waiting for good.
+ */
 static bool slot_next(struct hp_picture *picture, bool is_hot_too, struct hp_request *request)
 {
 	uint64_t now = hp_clock_raw_ns();
+	const struct slot *waited = NULL, *due = NULL;
 
-	for (struct slot *slot = picture->slots; slot; slot = slot->next) {
-		bool is_due = slot->answer && slot->answer->taken_ns != picture->scene.taken_ns;
+	for (const struct slot *slot = picture->slots; slot; slot = slot->next) {
+		bool is_older = slot->answer && slot->answer->taken_ns != picture->scene.taken_ns;
 
-		if (slot->waiters || (is_hot_too && is_due && is_asked_regularly(slot, now))) {
-			*request = slot->request;
-			return true;
-		}
+		if (slot->waiters && slot->retry_ns <= now &&
+		    (!waited || slot->wanted_ns < waited->wanted_ns))
+			waited = slot;
+		if (is_hot_too && is_older && is_asked_regularly(slot, now))
+			due = slot;
 	}
+	if (waited || due)
+		*request = waited ? waited->request : due->request;
+	return waited || due;
+}
+
+static bool is_patience_over(const struct slot *slot, uint64_t now)
+{
+	for (const struct waiter *waiter = slot->waiters; waiter; waiter = waiter->next)
+		if (waiter->until_ns <= now)
+			return true;
+	return false;
+}
+
+/*
+ * Those who wait for names are not asked for again while these are looked for.
+ * False = the slot is not to be made now.
+ */
+static bool retry_settle(struct hp_picture *picture, const struct hp_request *request)
+{
+	struct hp_resolver *resolver = picture->scene.target.input.record.resolver;
+	struct slot *slot = slot_find(picture, request);
+	uint64_t now = hp_clock_raw_ns();
+
+	if (!slot->retry_ns || hp_resolver_is_idle(resolver) || is_patience_over(slot, now))
+		return true;
+	slot->retry_ns = now + RETRY_NS;
 	return false;
 }
 
 /* --- jobs --- */
+
+/* The names of all samples: what jobs tell.  False = they are still to come. */
+static bool has_names(struct hp_picture *picture)
+{
+	struct hp_scene *scene = &picture->scene;
+	uint64_t missing = hp_scene_missing(scene);
+
+	if (scene->has_report)
+		hp_report_cpu(&scene->report);
+	return hp_scene_missing(scene) == missing && (!scene->has_report || !scene->missing);
+}
+
+static bool is_to_wait(struct hp_picture *picture, uint64_t *until_ns, uint64_t now)
+{
+	if (!*until_ns)
+		*until_ns = now + NAMES_WHOLE_NS;
+	return now < *until_ns && !has_names(picture);
+}
 
 static struct job *job_due(struct hp_picture *picture, uint64_t now)
 {
@@ -257,6 +339,10 @@ static void job_do(struct hp_picture *picture, struct job *job)
 		job->due_ns = hp_clock_raw_ns() + route->span_ns(&job->request);
 		return;
 	}
+	if (is_to_wait(picture, &job->until_ns, hp_clock_raw_ns())) {
+		job->due_ns = hp_clock_raw_ns() + RETRY_NS;
+		return;
+	}
 	if (!scene->has_report)
 		answer = no_target();
 	else
@@ -271,7 +357,14 @@ static void job_do(struct hp_picture *picture, struct job *job)
 
 static void snapshot_do(struct hp_picture *picture)
 {
+	struct hp_snapshot *snapshot = &picture->scene.snapshot;
+
 	look(picture, 0);
+	if (is_to_wait(picture, &picture->snapshot_until_ns, hp_clock_raw_ns())) {
+		snapshot->due_ns = hp_clock_raw_ns() + RETRY_NS;
+		return;
+	}
+	picture->snapshot_until_ns = 0;
 	if (hp_snapshot_take(&picture->scene))
 		answers_forget(picture);
 }
@@ -314,6 +407,9 @@ static uint64_t due_of(const struct hp_picture *picture, uint64_t now)
 	for (const struct job *job = picture->jobs; job; job = job->next)
 		due = job->due_ns < due ? job->due_ns : due;
 	earlier(&due, scene->snapshot.due_ns);
+	for (const struct slot *slot = picture->slots; slot; slot = slot->next)
+		if (slot->waiters)
+			earlier(&due, slot->retry_ns);
 	if (scene->has_report && hp_target_is_live(&scene->target))
 		earlier(&due, picture->asked_ns + REPORT_IDLE_NS);
 	return due;
@@ -337,6 +433,12 @@ static void sleep_until(struct hp_picture *picture, uint64_t due, uint64_t now)
 	pthread_cond_timedwait(&picture->wake, &picture->lock, &at);
 }
 
+static void memory_drop(struct hp_scene *scene)
+{
+	hp_scene_drop(scene);
+	malloc_trim(0);
+}
+
 /* What is due besides what is waited for.  Entered and left with the lock. */
 static void do_due(struct hp_picture *picture, uint64_t now)
 {
@@ -354,7 +456,7 @@ static void do_due(struct hp_picture *picture, uint64_t now)
 	else if (is_hot)
 		look(picture, 0);
 	else if (is_idle)
-		hp_scene_drop(scene);
+		memory_drop(scene);
 	pthread_mutex_lock(&picture->lock);
 	while (is_hot && slot_next(picture, true, &request)) {
 		pthread_mutex_unlock(&picture->lock);
@@ -373,8 +475,12 @@ static void *work(void *argument)
 		uint64_t now = hp_clock_raw_ns(), due;
 
 		if (slot_next(picture, false, &request)) {
+			bool is_retry = slot_find(picture, &request)->retry_ns != 0;
+
+			if (!retry_settle(picture, &request))
+				continue;
 			pthread_mutex_unlock(&picture->lock);
-			look(picture, YOUNG_NS);
+			look(picture, is_retry ? 0 : YOUNG_NS);
 			slot_fill(picture, &request);
 			pthread_mutex_lock(&picture->lock);
 			continue;
@@ -474,6 +580,17 @@ struct hp_answer *hp_picture_peek(struct hp_picture *picture, const struct hp_re
 	return answer;
 }
 
+/* What is read by people or machines once a second has its names a second later. */
+static uint64_t patience_of(const struct hp_request *request)
+{
+	const char *path = request->route->path;
+
+	return request->is_once || strcmp(path, "/report") == 0 ||
+			       strncmp(path, "/debug/pprof/", 13) == 0
+		       ? NAMES_WHOLE_NS
+		       : NAMES_NS;
+}
+
 static void job_ask(struct hp_picture *picture, const struct hp_request *request,
 		    hp_picture_done done, void *context)
 {
@@ -484,7 +601,7 @@ static void job_ask(struct hp_picture *picture, const struct hp_request *request
 	if (picture->job_count < JOBS_MOST) {
 		job = hp_xcalloc(1, sizeof(*job));
 		job->request = *request;
-		job->waiter = (struct waiter){ NULL, done, context };
+		job->waiter = (struct waiter){ .done = done, .context = context };
 		job->next = picture->jobs;
 		picture->jobs = job;
 		picture->job_count++;
@@ -507,10 +624,14 @@ void hp_picture_ask(struct hp_picture *picture, const struct hp_request *request
 		return;
 	}
 	waiter = hp_xcalloc(1, sizeof(*waiter));
-	*waiter = (struct waiter){ .done = done, .context = context };
+	*waiter = (struct waiter){ .done = done,
+				   .context = context,
+				   .until_ns = hp_clock_raw_ns() + patience_of(request) };
 	pthread_mutex_lock(&picture->lock);
 	slot = slot_make(picture, request);
 	slot_touch(picture, slot, hp_clock_raw_ns());
+	if (!slot->waiters)
+		slot->wanted_ns = slot->asked_ns;
 	waiter->next = slot->waiters;
 	slot->waiters = waiter;
 	pthread_cond_signal(&picture->wake);
@@ -546,6 +667,7 @@ struct hp_answer *hp_picture_get(struct hp_picture *picture, const char *method,
 	free(plain);
 	if (!is_found)
 		return answer;
+	request.is_once = true;
 	answer = hp_picture_peek(picture, &request);
 	if (answer)
 		return answer;

@@ -38,6 +38,7 @@ struct hp_request {
 	const struct hp_route *route;
 	uint32_t id;	/* of {id} */
 	bool is_openmetrics;	/* the client takes application/openmetrics-text */
+	bool is_once;	/* who asks would rather wait for names than ask again */
 	char query[HP_QUERY_MOST];	/* as it came, decoded by hp_request_get; "" = none */
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/resolver.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
 
@@ -24,6 +25,13 @@ void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
 	memset(scene, 0, sizeof(*scene));
 	scene->target = *target;
 	scene->settings = *settings;
+	if (hp_target_is_live(target))
+		scene->target.input.record.resolver = hp_resolver_new();
+}
+
+uint64_t hp_scene_missing(const struct hp_scene *scene)
+{
+	return hp_resolver_missing(scene->target.input.record.resolver);
 }
 
 void hp_scene_drop(struct hp_scene *scene)
@@ -37,7 +45,7 @@ void hp_scene_drop(struct hp_scene *scene)
 
 bool hp_scene_look(struct hp_scene *scene)
 {
-	uint64_t began = hp_clock_raw_ns(), cost;
+	uint64_t began = hp_clock_raw_ns(), missing = hp_scene_missing(scene), cost;
 	struct hp_segment segment;
 	bool is_first = !scene->cost_ns;
 
@@ -52,6 +60,7 @@ bool hp_scene_look(struct hp_scene *scene)
 	}
 	hp_report_init_record(&scene->report, &segment, &scene->target.input.record,
 			      &scene->settings, NULL, NULL);
+	scene->missing = hp_scene_missing(scene) - missing;
 	scene->report.is_brief = true;
 	scene->function_ids = hp_ids_of_functions(&scene->ids, &scene->report.model);
 	scene->report.function_ids = scene->function_ids;
@@ -67,5 +76,7 @@ void hp_scene_release(struct hp_scene *scene)
 	hp_scene_drop(scene);
 	hp_snapshot_release(&scene->snapshot);
 	hp_ids_release(&scene->ids);
+	hp_resolver_free(scene->target.input.record.resolver);
+	scene->target.input.record.resolver = NULL;
 	hp_target_release(&scene->target);
 }

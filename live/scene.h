@@ -25,6 +25,7 @@ struct hp_scene {
 	uint32_t *function_ids;	/* of the report's functions */
 	uint64_t taken_ns;	/* when its segment was read, CLOCK_MONOTONIC_RAW */
 	uint64_t cost_ns;	/* what that took, mean of late */
+	uint64_t missing;	/* names that the look itself asked for in vain */
 	struct hp_snapshot snapshot;	/* of the CPU's samples */
 };
 
@@ -34,6 +35,13 @@ void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
 
 /* Looks again.  False = there is nothing to see; of a run that is over: nothing new. */
 bool hp_scene_look(struct hp_scene *scene);
+
+/*
+ * Names are looked up aside (report/resolver.h).  How many were asked for in vain
+ * so far: if it grew while an answer was made, or the look says so, names are
+ * still to come.
+ */
+uint64_t hp_scene_missing(const struct hp_scene *scene);
 
 /* Lets go of the report, whose memory may be a lot. */
 void hp_scene_drop(struct hp_scene *scene);

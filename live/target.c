@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/live.h"
@@ -15,7 +16,9 @@
 
 void hp_target_init_fd(struct hp_target *target, int fd)
 {
-	*target = (struct hp_target){ .fd = fd, .input = { .segment = HP_SEGMENT_NONE } };
+	*target = (struct hp_target){ .fd = fd,
+				      .mapped = HP_SEGMENT_NONE,
+				      .input = { .segment = HP_SEGMENT_NONE } };
 	target->input.record.is_live = true;
 }
 
@@ -54,11 +57,26 @@ bool hp_target_is_live(const struct hp_target *target)
 	return target->fd >= 0;
 }
 
+/* A segment in a file may have been cut since. */
+static bool is_mapped_whole(const struct hp_target *target)
+{
+	struct stat status;
+
+	return target->mapped.header && fstat(target->fd, &status) == 0 &&
+	       (uint64_t)status.st_size >= target->mapped.size &&
+	       hp_segment_check(target->mapped.header, (uint64_t)status.st_size) == HP_SEGMENT_FINE;
+}
+
 bool hp_target_look(struct hp_target *target, struct hp_segment *segment)
 {
 	if (target->fd >= 0) {
-		if (hp_segment_map_fd(segment, target->fd) != HP_SEGMENT_FINE)
-			return false;
+		if (!is_mapped_whole(target)) {
+			hp_segment_release(&target->mapped);
+			if (hp_segment_map_fd(&target->mapped, target->fd) != HP_SEGMENT_FINE)
+				return false;
+		}
+		*segment = target->mapped;
+		segment->is_lent = true;
 		segment->now = hp_clock_moment(segment->header->clock_kind);
 		return true;
 	}
@@ -73,6 +91,7 @@ void hp_target_release(struct hp_target *target)
 {
 	if (target->fd >= 0)
 		close(target->fd);
+	hp_segment_release(&target->mapped);
 	hp_input_release(&target->input);
 	target->fd = -1;
 }

@@ -2,8 +2,8 @@
 /*
  * target.h - what is looked at: a session that goes on, or a run that is over.
  *
- * A session's segment is mapped anew for each look, through one descriptor that
- * cannot be written to.  A run's file is read once.
+ * A session's segment is mapped once, through a descriptor that cannot be
+ * written to, and lent to each look.  A run's file is read once.
  */
 #ifndef HP_LIVE_TARGET_H
 #define HP_LIVE_TARGET_H
@@ -14,6 +14,7 @@
 
 struct hp_target {
 	int fd;	/* of a session's segment; -1 = none */
+	struct hp_segment mapped;	/* that segment, for all looks: faults are paid once */
 	struct hp_input input;	/* of a run; its segment goes with the first look */
 	bool is_taken;
 };
@@ -31,7 +32,10 @@ bool hp_target_init(struct hp_target *target, const char *command, const char *n
 /* True if its figures go on. */
 bool hp_target_is_live(const struct hp_target *target);
 
-/* Maps it as it is now.  Of a run this works once.  False = it cannot be read. */
+/*
+ * The segment as it is now; it must be released before the target is.  Of a run
+ * this works once.  False = it cannot be read.
+ */
 bool hp_target_look(struct hp_target *target, struct hp_segment *segment);
 void hp_target_release(struct hp_target *target);
 

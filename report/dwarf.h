@@ -57,7 +57,4 @@ struct hp_dwarf {
  */
 Dwarf_Die *hp_symbols_unit(struct hp_symbols *symbols, uint32_t object, uint64_t *address);
 
-/* Only after a unit was found. */
-const struct hp_dwarf *hp_symbols_dwarf(const struct hp_symbols *symbols);
-
 #endif

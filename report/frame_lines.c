@@ -8,6 +8,8 @@
 #include "report/dwarf.h"
 #include "report/format.h"
 #include "report/frame.h"
+#include "report/memory.h"
+#include "report/resolver.h"
 
 static char *die_name(const struct hp_dwarf *dw, Dwarf_Die *die)
 {
@@ -86,10 +88,32 @@ static size_t frames_of(const struct hp_dwarf *dw, Dwarf_Die *unit, uint64_t add
 	return count;
 }
 
+static size_t lines_resolved(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			     struct hp_frame_line *lines, size_t most)
+{
+	const struct hp_resolved *resolved =
+		hp_symbols_resolve(symbols, object, address, HP_WANT_LINES);
+	size_t count = resolved ? resolved->count : 0;
+
+	count = count < most ? count : most;
+	for (size_t i = 0; i < count; i++)
+		lines[i] = (struct hp_frame_line){
+			.name = resolved->lines[i].name ? hp_xstrdup(resolved->lines[i].name)
+							: NULL,
+			.file = resolved->lines[i].file ? hp_xstrdup(resolved->lines[i].file)
+							: NULL,
+			.line = resolved->lines[i].line,
+		};
+	return count;
+}
+
 size_t hp_frame_lines(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 		      struct hp_frame_line *lines, size_t most)
 {
-	Dwarf_Die *unit = most ? hp_symbols_unit(symbols, object, &address) : NULL;
+	Dwarf_Die *unit;
 
-	return unit ? frames_of(hp_symbols_dwarf(symbols), unit, address, lines, most) : 0;
+	if (hp_symbols_resolver(symbols))
+		return lines_resolved(symbols, object, address, lines, most);
+	unit = most ? hp_symbols_unit(symbols, object, &address) : NULL;
+	return unit ? frames_of(hp_dwarf_load(), unit, address, lines, most) : 0;
 }

@@ -11,6 +11,7 @@
 #include "report/dwarf.h"
 #include "report/map.h"
 #include "report/memory.h"
+#include "report/resolver.h"
 
 #define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
 
@@ -178,7 +179,7 @@ static struct unit *unit_of(struct hp_inlines *inlines, Dwarf_Die *die)
 	unit = &inlines->units[inlines->count++];
 	*place = (uint32_t)inlines->count;
 	*unit = (struct unit){ .die = *die };
-	walk(hp_symbols_dwarf(inlines->symbols), unit, &unit->die, 0);
+	walk(hp_dwarf_load(), unit, &unit->die, 0);
 	pieces_make(unit);
 	return unit;
 }
@@ -244,19 +245,14 @@ static void own_place(const struct hp_dwarf *dw, struct unit *unit, uint64_t add
 	dw->dwarf_lineno(line, &innermost->line);
 }
 
-size_t hp_inlines_at(struct hp_inlines *inlines, uint32_t object, uint64_t address,
+size_t hp_inlines_in(struct hp_inlines *inlines, Dwarf_Die *die, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MOST])
 {
-	Dwarf_Die *die = hp_symbols_unit(inlines->symbols, object, &address);
-	const struct hp_dwarf *dw;
+	const struct hp_dwarf *dw = hp_dwarf_load();
+	struct unit *unit = unit_of(inlines, die);
 	struct span *inner = NULL;
-	struct unit *unit;
 	size_t count = 0;
 
-	if (!die)
-		return 0;
-	dw = hp_symbols_dwarf(inlines->symbols);
-	unit = unit_of(inlines, die);
 	for (uint32_t i = span_at(unit, address); i != HP_NONE && count < HP_INLINES_MOST;
 	     i = unit->spans[i].outer) {
 		struct span *span = &unit->spans[i];
@@ -273,4 +269,29 @@ size_t hp_inlines_at(struct hp_inlines *inlines, uint32_t object, uint64_t addre
 			break;
 	}
 	return count;
+}
+
+static size_t inlines_resolved(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			       struct hp_inline list[HP_INLINES_MOST])
+{
+	const struct hp_resolved *resolved =
+		hp_symbols_resolve(symbols, object, address, HP_WANT_INLINES);
+	size_t count = resolved ? resolved->count : 0;
+
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct hp_inline){ resolved->lines[i].name, resolved->lines[i].file,
+					      resolved->lines[i].line,
+					      resolved->lines[i].is_inlined };
+	return count;
+}
+
+size_t hp_inlines_at(struct hp_inlines *inlines, uint32_t object, uint64_t address,
+		     struct hp_inline list[HP_INLINES_MOST])
+{
+	Dwarf_Die *die;
+
+	if (hp_symbols_resolver(inlines->symbols))
+		return inlines_resolved(inlines->symbols, object, address, list);
+	die = hp_symbols_unit(inlines->symbols, object, &address);
+	return die ? hp_inlines_in(inlines, die, address, list) : 0;
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/symbol.h"
+#include "report/dwarf.h"
 
 #define HP_INLINES_MOST 32	/* at one address, the outer function among them */
 
@@ -26,11 +26,16 @@ struct hp_inline {
 	int is_inlined;	/* 0: the function itself */
 };
 
+/* `symbols` may be NULL if only hp_inlines_in is called. */
 struct hp_inlines *hp_inlines_new(struct hp_symbols *symbols);
 void hp_inlines_free(struct hp_inlines *inlines);
 
 /* The functions at an address, the innermost first; returns how many, 0 = not known. */
 size_t hp_inlines_at(struct hp_inlines *inlines, uint32_t object, uint64_t address,
+		     struct hp_inline list[HP_INLINES_MOST]);
+
+/* The same at an address of the debug information, in its unit. */
+size_t hp_inlines_in(struct hp_inlines *inlines, Dwarf_Die *unit, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MOST]);
 
 #endif

@@ -266,19 +266,22 @@ static uint32_t function_place(struct build *b, uint32_t object, uint64_t addres
 static void add_group(struct hp_model_histogram *histogram, unsigned group, const uint32_t *low,
 		      const uint32_t *high)
 {
-	uint64_t *counters = histogram->groups[group];
+	uint64_t *counters = histogram->groups[group], total = 0;
+	uint32_t counts[HP_GROUP_SIZE], carries[HP_GROUP_SIZE] = { 0 };
 
 	if (!counters)
 		counters = histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*counters));
+	/* Their threads go on: what is added here and there has to be one value. */
+	memcpy(counts, low, sizeof(counts));
+	if (high)
+		memcpy(carries, high, sizeof(carries));
 	for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
-		uint64_t count = *(const volatile uint32_t *)&low[i];
+		uint64_t count = counts[i] + (uint64_t)(carries[i] & 0xffffff) * HP_CARRY;
 
-		if (high)
-			count += (uint64_t)(*(const volatile uint32_t *)&high[i] & 0xffffff) *
-				 HP_CARRY;
 		counters[i] += count;
-		histogram->total += count;
+		total += count;
 	}
+	histogram->total += total;
 }
 
 static void add_histogram(struct build *b, struct hp_model_histogram *histogram,
@@ -308,6 +311,8 @@ static void add_slowest(struct hp_model_function *function, const struct hp_func
 	for (int i = 0; i < HP_SLOWEST; i++) {
 		struct hp_call call = record->slowest[i];
 
+		if (call.ticks <= function->slowest[HP_SLOWEST - 1].ticks)
+			continue;
 		for (int j = 0; j < HP_SLOWEST; j++) {
 			struct hp_call kept = function->slowest[j];
 

@@ -304,7 +304,7 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	hp_model_init(&report->model, segment);
 	if (record->legend)
 		hp_legend_bind(record->legend, &report->model);
-	report->symbols = hp_symbols_new(&report->model, record->legend);
+	report->symbols = hp_symbols_new(&report->model, record->legend, record->resolver);
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
 	report->alloc = hp_alloc_view_new(report);

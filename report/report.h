@@ -32,6 +32,7 @@ struct hp_record {
 	struct hp_legend *legend;	/* NULL = names are in the programs' files */
 	const struct hp_facts *facts;	/* NULL = not known */
 	const char *file;	/* to be told above the tables; NULL = none */
+	struct hp_resolver *resolver;	/* looks names up aside; NULL = they are waited for */
 	bool is_live;	/* its program still runs */
 };
 

@@ -17,6 +17,7 @@
 
 struct hp_symbols;
 struct hp_legend;
+struct hp_resolver;
 
 struct hp_source {
 	const char *file;
@@ -27,9 +28,11 @@ struct hp_source {
 /*
  * The model's objects and functions stay where they are while this lives.  With
  * a `legend`, which stays the caller's, names come from it alone: files of
- * today's machine need not be those of then.
+ * today's machine need not be those of then.  With a `resolver`, the caller's
+ * too, what is not found yet is told as not known.
  */
-struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend);
+struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend,
+				  struct hp_resolver *resolver);
 void hp_symbols_free(struct hp_symbols *symbols);
 
 /* The legend that it was made with. */

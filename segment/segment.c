@@ -490,7 +490,7 @@ void hp_segment_release(struct hp_segment *segment)
 	int saved = errno;
 
 	hp_segment_close_fd(segment);
-	if (segment->header)
+	if (segment->header && !segment->is_lent)
 		munmap(segment->header, segment->size);
 	*segment = (struct hp_segment)HP_SEGMENT_NONE;
 	errno = saved;

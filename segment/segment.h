@@ -21,6 +21,7 @@ struct hp_segment {
 	struct hp_header *header;	/* NULL = none; it is the start of the mapping */
 	uint64_t size;	/* bytes mapped; offsets end here */
 	int fd;	/* -1 = none */
+	bool is_lent;	/* the mapping is another one's, which outlives this: release leaves it */
 	const char *failed;	/* after a failure: what was tried, a static text */
 	uint64_t records_most;	/* readers: no list is longer; 0 = not known */
 	struct hp_moment now;	/* readers of a session that goes on: of this look; 0 = not known */
@@ -28,7 +29,8 @@ struct hp_segment {
 
 #define HP_SEGMENT_NONE \
 	{ \
-		.header = NULL, .size = 0, .fd = -1, .failed = NULL, .records_most = 0, \
+		.header = NULL, .size = 0, .fd = -1, .is_lent = false, .failed = NULL, \
+		.records_most = 0, \
 		.now = { 0, \
 			 0 } \
 	}

@@ -76,12 +76,13 @@ print(sum(row["calls"] for row in rows if row["name"] == sys.argv[1]))' "$1"
 	run "$hotpath" list
 	echo "$output"
 	line=$(grep running <<<"$output" | grep " $ticker ")
-	[[ $line == *ticker*"session "* ]]
+	[[ $line =~ ticker.*session\ ([0-9a-f]+) ]]
+	session=${BASH_REMATCH[1]}
 	first=$("$hotpath" report --session "$ticker" -f json | calls tick)
 	[ "$first" -ge 1 ]
 	more()
 	{
-		[ "$("$hotpath" report --session "${line##* }" -f json | calls tick)" -gt "$first" ]
+		[ "$("$hotpath" report --session "$session" -f json | calls tick)" -gt "$first" ]
 	}
 	eventually more
 	"$hotpath" report --session "$ticker" | grep "wall .* so far"

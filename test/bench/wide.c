@@ -3,10 +3,13 @@
  * wide.c - 64 threads that each call the same 1000 functions: the largest
  * record for its calls.  Their work differs from call to call, so that
  * histograms have some octaves.
+ *
+ *     wide [ROUNDS [SECONDS]]   then all wait but one, which calls on for so long
  */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define THREADS 64
 
@@ -45,16 +48,27 @@ THOUSAND(ONE, 1)
 
 static void (*const functions[1000])(unsigned) = { THOUSAND(NAME, 1) };
 static int rounds = 100;
+static int seconds;
+static pthread_barrier_t done;
+
+static void call_each(uint32_t *random, unsigned least)
+{
+	for (int i = 0; i < 1000; i++) {
+		*random = *random * 1664525 + 1013904223;
+		functions[i](UINT32_C(1) << (*random >> least));
+	}
+}
 
 static void *run(void *seed)
 {
 	uint32_t random = (uint32_t)(uintptr_t)seed;
+	time_t end = time(NULL) + seconds;
 
 	for (int round = 0; round < rounds; round++)
-		for (int i = 0; i < 1000; i++) {
-			random = random * 1664525 + 1013904223;
-			functions[i](UINT32_C(1) << (random >> 29));
-		}
+		call_each(&random, 29);
+	while (seconds && seed == (void *)1 && time(NULL) < end)
+		call_each(&random, 31);
+	pthread_barrier_wait(&done);
 	return NULL;
 }
 
@@ -64,6 +78,9 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		rounds = atoi(argv[1]);
+	if (argc > 2)
+		seconds = atoi(argv[2]);
+	pthread_barrier_init(&done, NULL, THREADS);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, run, (void *)(i + 1));
 	for (int i = 0; i < THREADS; i++)
