@@ -33,9 +33,9 @@ extern char **environ;
 struct pidfd_info {
 	uint64_t mask;
 	uint64_t cgroup;
-	uint32_t pids_and_users[12];
+	uint32_t pids_and_users[11];
 	int32_t exit_code;
-	uint32_t rest[3];
+	uint32_t rest[4];
 };
 
 #define INFO_EXIT UINT64_C(8)
