@@ -13,6 +13,7 @@
 #include "report/memory.h"
 #include "report/page.h"
 #include "report/page_data.h"
+#include "report/page_timeline.h"
 
 static void not_allowed(struct hp_exchange *exchange)
 {
@@ -79,6 +80,13 @@ struct hp_answer *hp_site_overview(struct hp_scene *scene, const struct hp_reque
 {
 	(void)request;
 	return hp_answer_json(200, hp_page_overview(&scene->report));
+}
+
+struct hp_answer *hp_site_timeline(struct hp_scene *scene, const struct hp_request *request)
+{
+	uint64_t seconds = hp_request_number(request, "seconds", 0, UINT32_MAX);
+
+	return hp_answer_json(200, hp_page_timeline(&scene->report, seconds * 1000000000));
 }
 
 struct hp_answer *hp_site_flame(struct hp_scene *scene, const struct hp_request *request)

@@ -19,6 +19,14 @@ extern const char hp_asset_base_js[];
 extern const char hp_asset_table_js[];
 extern const char hp_asset_source_js[];
 extern const char hp_asset_functions_js[];
+extern const char hp_asset_chart_js[];
+extern const char hp_asset_overview_js[];
+extern const char hp_asset_calltree_js[];
+extern const char hp_asset_memory_js[];
+extern const char hp_asset_locks_js[];
+extern const char hp_asset_channels_js[];
+extern const char hp_asset_threads_js[];
+extern const char hp_asset_bound_js[];
 extern const char hp_asset_page_js[];
 
 #endif

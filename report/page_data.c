@@ -11,6 +11,7 @@
 #include "report/field.h"
 #include "report/flame.h"
 #include "report/format.h"
+#include "report/page_timeline.h"
 #include "report/section.h"
 #include "report/view.h"
 
@@ -52,6 +53,9 @@ static void program_add(struct hp_report *report, cJSON *to)
 	add_whole(to, "pid", header->root_pid);
 	add_whole(to, "created_unix_ms", header->created_unix_ns / 1000000);
 	cJSON_AddBoolToObject(to, "is_live", report->record.is_live);
+	cJSON_AddBoolToObject(to, "is_running",
+			      report->record.is_live && model->root != HP_NONE &&
+				      model->processes[model->root].is_running);
 	cJSON_AddBoolToObject(to, "status_known", header->status_known != 0);
 	if (header->status_known)
 		add_whole(to, "wait_status", header->root_status);
@@ -179,6 +183,8 @@ void hp_page_data_write(struct hp_report *report, FILE *out)
 	hp_flame_init(&flame, report);
 	hp_flame_write(&flame, report, out);
 	hp_flame_release(&flame);
+	fputs(",\n\"timeline\":", out);
+	escaped_write(hp_page_timeline(report, 0), out);
 	fputs(",\n\"sections\":{", out);
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_section *section = &hp_section_table[i];

@@ -17,7 +17,7 @@
 cJSON *hp_page_overview(struct hp_report *report);
 
 /*
- * {"overview": ..., "flame": ..., "sections": {"functions_timing": ...}}, with no
+ * {"overview": ..., "flame": ..., "timeline": ..., "sections": {"functions_timing": ...}}, with no
  * character that could end the element of a page which it stands in.
  */
 void hp_page_data_write(struct hp_report *report, FILE *out);

@@ -15,7 +15,7 @@ function hotpathFlame(root, data) {
 	const KINDS = [["program", 28, "75%"], ["libraries", 205, "65%"], ["kernel", 285, "60%"],
 		["waits and the rest", 120, "8%"]];
 	let graph, total, self, first, next, depth, order;	// of the graph that is shown
-	let zoom = 0, active = 0, matches = new Set(), query = "", boxes = new Map();
+	let zoom = 0, active = 0, matches = new Set(), query = "", boxes = new Map(), drawn = 0;
 
 	function make(tag, parent, attributes, text) {
 		const element = document.createElement(tag);
@@ -189,8 +189,9 @@ function hotpathFlame(root, data) {
 
 	function draw() {
 		const width = picture.clientWidth;
-		const path = pathOf(zoom);
+		const path = pathOf(zoom), hasFocus = picture.contains(document.activeElement);
 		let deepest = path.length;
+		drawn = width;
 		picture.textContent = "";
 		boxes = new Map();
 		for (const node of path)
@@ -214,6 +215,8 @@ function hotpathFlame(root, data) {
 		if (!boxes.has(active))
 			active = zoom;
 		boxes.get(active).tabIndex = 0;
+		if (hasFocus)
+			boxes.get(active).focus({ preventScroll: true });
 		out.disabled = zoom === 0;
 		tell();
 	}
@@ -313,29 +316,55 @@ function hotpathFlame(root, data) {
 		return [...rows.values()].sort((a, b) => b.self - a.self || b.total - a.total);
 	}
 
+	function newLine(body) {
+		const line = make("tr", body);
+		for (let i = 0; i < 4; i++)
+			make("td", line);
+		const button = make("button", make("td", line), { type: "button" });
+		button.addEventListener("click", () => {
+			input.value = button.textContent;
+			search(input.value);
+			draw();
+			picture.scrollIntoView({ block: "nearest" });
+		});
+		return line;
+	}
+
+	// Lines stay from figure to figure, and with them the focus.
 	function list() {
-		const body = table.tBodies[0];
-		body.textContent = "";
-		for (const row of functionsOf().slice(0, TOP_ROWS)) {
-			const line = make("tr", body);
-			for (const value of [row.self, row.total]) {
-				make("td", line, {}, said(value));
-				make("td", line, {}, share(value, total[0]));
-			}
-			const button = make("button", make("td", line), { type: "button" }, data.names[row.name]);
-			button.addEventListener("click", () => {
-				input.value = data.names[row.name];
-				search(input.value);
-				draw();
-				picture.scrollIntoView({ block: "nearest" });
-			});
-		}
+		const body = table.tBodies[0], rows = functionsOf().slice(0, TOP_ROWS);
+		rows.forEach((row, i) => {
+			const line = body.rows[i] || newLine(body);
+			[said(row.self), share(row.self, total[0]), said(row.total), share(row.total, total[0])]
+				.forEach((text, column) => {
+					line.cells[column].textContent = text;
+				});
+			line.cells[4].firstChild.textContent = data.names[row.name];
+		});
+		while (body.rows.length > rows.length)
+			body.lastChild.remove();
 	}
 
 	// --- the whole ---
 
-	function show(index) {
+	// A node by the names that lead to it, as far as there are such.
+	function nodeOf(names) {
+		let node = 0;
+		for (const name of names.slice(1)) {
+			const next = [...childrenOf(node)].find((child) => nameOf(child) === name);
+			if (next === undefined)
+				break;
+			node = next;
+		}
+		return node;
+	}
+
+	function show(index, keep) {
 		take(index);
+		if (keep) {
+			zoom = nodeOf(keep.zoom);
+			active = nodeOf(keep.active);
+		}
 		for (const [i, button] of [...choice.children].entries())
 			button.setAttribute("aria-pressed", String(i === index));
 		about.textContent = `${graph.about} All: ${said(total[0])}.`;
@@ -346,6 +375,10 @@ function hotpathFlame(root, data) {
 	}
 
 	function choices() {
+		const keys = data.graphs.map((one) => one.key).join();
+		if (choice.dataset.keys === keys)
+			return;
+		choice.dataset.keys = keys;
 		choice.textContent = "";
 		data.graphs.forEach((one, index) => {
 			const button = make("button", choice, { type: "button", "data-graph": one.key }, one.title);
@@ -426,15 +459,20 @@ function hotpathFlame(root, data) {
 	}
 	choices();
 	show(0);
-	new ResizeObserver(() => draw()).observe(root);
+	new ResizeObserver(() => {
+		if (picture.clientWidth !== drawn)
+			draw();
+	}).observe(root);
 	return {
 		// New figures: what is shown stays, as far as it is still there.
 		update(fresh) {
 			const key = graph.key;
+			const keep = { zoom: pathOf(zoom).map(nameOf), active: pathOf(active).map(nameOf) };
 			data = fresh;
 			title.textContent = data.title;
 			choices();
-			show(Math.max(0, data.graphs.findIndex((one) => one.key === key)));
+			const index = data.graphs.findIndex((one) => one.key === key);
+			show(Math.max(0, index), index >= 0 ? keep : null);
 		},
 	};
 }

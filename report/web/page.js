@@ -83,25 +83,29 @@
 
 	// --- asking ---
 
-	async function look() {
+	// Asked for by hand, each view gets its figures at once.
+	async function look(isAsked) {
 		const mine = ++turn, view = opened.get(current);
-		const [run, ...answers] = await Promise.all(
-			[source.ask("overview"), ...view.paths().map((path) => source.list(path))]);
+		const isTurn = isAsked || view.looks++ % (view.every || 1) === 0;
+		const known = overview || await source.ask("overview");
+		const [run, ...answers] = await Promise.all([overview ? source.ask("overview") : known,
+			...(isTurn ? view.paths().map((path) => source.list(path, known)) : [])]);
 		if (mine !== turn)
 			return;
 		overview = run;
 		answeredAt = Date.now();
-		isEnded = !run.is_live;
+		isEnded = !run.is_running;
 		hotpath.history.add(run);
 		describe(run);
-		view.update(answers, run);
+		if (isTurn)
+			view.update(answers, run);
 	}
 
-	async function refresh() {
+	async function refresh(isAsked = true) {
 		let error = null;
 		clearTimeout(timer);
 		try {
-			await look();
+			await look(isAsked);
 		} catch (fault) {
 			error = fault;
 			if (!fault.status && !(fault instanceof TypeError) && fault.name !== "TimeoutError")
@@ -120,7 +124,7 @@
 		pause.hidden = source.isSaved || isEnded;
 		if (source.isSaved || isEnded || isPaused || document.hidden)
 			return;
-		timer = setTimeout(refresh, ms);
+		timer = setTimeout(() => refresh(false), ms);
 	}
 
 	hotpath.refresh = refresh;
@@ -164,7 +168,7 @@
 		current = view.key;
 		if (!opened.has(current)) {
 			const element = make("div", main, { class: "view", id: `view-${current}` });
-			opened.set(current, Object.assign({ element }, view.open(element)));
+			opened.set(current, Object.assign({ element, every: view.every, looks: 1 }, view.open(element)));
 		}
 		for (const [key, one] of opened)
 			one.element.hidden = key !== current;

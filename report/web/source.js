@@ -32,7 +32,7 @@ hotpath.source = (() => {
 	const listOf = (answer) => (answer && answer.now ? answer.now : answer);
 
 	function fromPage(path) {
-		if (path === "overview" || path === "flame")
+		if (path === "overview" || path === "flame" || path === "timeline")
 			return saved[path];
 		const list = saved.sections[path];
 		if (!list)
@@ -57,7 +57,11 @@ hotpath.source = (() => {
 	}
 
 	// What is not there is an empty list which says why; other faults are faults.
-	async function list(path) {
+	// Where the overview says that there is nothing, nothing is asked for.
+	async function list(path, run) {
+		const section = run && run.sections.find((one) => one.key === path);
+		if (section && !section.has_data)
+			return { data: [], raw: [], message: section.message };
 		try {
 			return await ask(path);
 		} catch (error) {

@@ -4,7 +4,8 @@
 //
 //   hotpath.table(parent, {
 //     caption,                 what it is, for screen readers, too
-//     columns: [{ key, title, unit, about, value(row), mark(row), isBar }],
+//     columns: [{ key, title, unit, about, value(row), mark(row), isBar, most,
+//                paint(element, row) }],     `most` is the whole of the bar, else the largest of them
 //     sort,                    key of the column; numbers largest first
 //     id(row),                 what makes it the same row in the next figures
 //     detail(row, element),    fills what opens below a row; called again with new figures
@@ -25,6 +26,9 @@ hotpath.table = (parent, options) => {
 	const nameOf = (row) => String(valueOf(columns[0], row));
 	const idOf = (row) => String(options.id ? options.id(row) : row.id ?? nameOf(row));
 
+	const classOf = (column, index) => (units[column.unit].isNumber ? "number" :
+		column.unit === "name" || !index ? "name" : "");
+
 	// --- what stays ---
 
 	const box = make("section", parent, { class: "card" });
@@ -43,7 +47,7 @@ hotpath.table = (parent, options) => {
 	const more = make("button", box, { type: "button", class: "more" });
 
 	const buttons = columns.map((column, index) => {
-		const cell = make("th", headings, { scope: "col", class: units[column.unit].isNumber ? "number" : "" });
+		const cell = make("th", headings, { scope: "col", class: classOf(column, index) });
 		const button = make("button", cell, { type: "button", title: column.about });
 		make("span", button, { class: "arrow", "aria-hidden": "true" });
 		make("span", button, {}, column.title);
@@ -78,7 +82,7 @@ hotpath.table = (parent, options) => {
 		const line = make("tr", null, { "data-id": id });
 		const cells = columns.map((column, index) => {
 			const cell = make(index ? "td" : "th", line, {
-				class: units[column.unit].isNumber ? "number" : column.unit === "name" ? "name" : "",
+				class: classOf(column, index),
 				scope: index ? false : "row",
 			});
 			if (column.isBar)
@@ -97,6 +101,10 @@ hotpath.table = (parent, options) => {
 		columns.forEach((column, index) => {
 			const value = valueOf(column, row), cell = element.cells[index];
 			const mark = column.mark ? column.mark(row) : "";
+			if (column.paint) {
+				column.paint(cell, row);
+				return;
+			}
 			say(cell, (value === null || value === undefined ? "" : mark) + units[column.unit].text(value));
 			if (column.unit === "name")
 				cell.title = String(value ?? "");
@@ -146,7 +154,7 @@ hotpath.table = (parent, options) => {
 		const found = rows.filter((row) => !wanted || nameOf(row).toLowerCase().includes(wanted));
 		const shown = ordered(found).slice(0, most);
 		const largest = columns.map((column) =>
-			column.isBar ? Math.max(0, ...rows.map((row) => valueOf(column, row) || 0)) : 0);
+			column.isBar ? column.most || Math.max(0, ...rows.map((row) => valueOf(column, row) || 0)) : 0);
 		const kept = new Map();
 		let before = null;
 

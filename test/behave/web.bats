@@ -155,6 +155,25 @@ in_browser()
 	in_browser functions "$url"
 }
 
+@test "web: every view, live, in a browser" {
+	in_browser views "$url"
+}
+
+@test "web: the flame graph goes on, and a zoom stays" {
+	in_browser flame "$url"
+}
+
+@test "web: a program that ended and a server that is gone are told" {
+	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
+	LD_PRELOAD=$HP_LIB HOTPATH_METRICS_SERVER_OFF=1 "$T/shop" >"$T/brief.out" 2>/dev/null 3>&- &
+	echo $! >"$T/brief.pid"
+	eventually grep up "$T/brief.out"
+	url=$(serve "$(cat "$T/brief.pid")")
+	in_browser ended "$url" "$(cat "$T/brief.pid")"
+	url=$(serve "$(cat "$T/shop.pid")")
+	in_browser silent "$url" "$(cat "$(ls -t "$T"/serve.*.pid | head -n 1)")"
+}
+
 @test "web: a saved page opens from disk" {
 	saved
 	in_browser saved "file://$T/saved.html"

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""web.py FOLDER NAME ADDRESS - the page in a headless browser: what NAME, a function below, looks for there.
+"""web.py FOLDER NAME ADDRESS [PID] - the page in a headless browser: what NAME, a function below, looks for there.
 
+PID is the process that some of them end.
 FOLDER is where the browser may keep its profile.  Each ends with: nothing went wrong in the page, nothing but
 its own server was asked, no element came with a name of the program.
 """
+import os
+import signal
 import sys
 
 from browser import Browser
@@ -69,13 +72,156 @@ def functions(page):
     sees(page, "keep")
 
 
+def go(page, view):
+    """By the tabs, as people do."""
+    page.click(f"nav a[data-view={view}]")
+    page.wait(f"!document.getElementById('view-{view}').hidden")
+    assert page.value("document.querySelectorAll('nav [aria-current]').length") == 1
+    assert page.value("[...document.querySelectorAll('.view')].filter((one) => !one.hidden).length") == 1
+    assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), f"{view} is wider than the page"
+
+
+def locks_and_channels(page):
+    go(page, "locks")
+    sees(page, "stock")
+    graph = page.wait("document.querySelector('.graph svg').getAttribute('aria-label')")
+    assert "sell waited " in graph and " for stock, held by sell" in graph, graph
+    assert "stock" in page.value("[...document.querySelectorAll('.graph text')].map((one) => one.textContent)")
+    waits = page.value("""[...document.querySelectorAll('#view-locks .card')].findIndex((one) =>
+        one.querySelector('h2').textContent === 'Waits')""")
+    page.value(f"document.querySelectorAll('#view-locks .card')[{waits}].querySelector('button.open').click()")
+    page.wait("document.querySelector('#view-locks .detail').textContent.includes('Waited at')")
+    go(page, "channels")
+    sees(page, "pipe")
+    page.click("#view-channels button.open")
+    page.wait("document.querySelectorAll('#view-channels .detail table.small').length === 2")
+    assert page.value("document.querySelector('#view-channels .detail table.small').tBodies[0].rows.length") > 5
+
+
+def memory(page):
+    go(page, "memory")
+    sees(page, "keep")
+    assert "resident: now" in page.wait("document.querySelector('#view-memory svg').getAttribute('aria-label')")
+    page.type("#view-memory .filter input", "keep")
+    page.wait("document.querySelector('#view-memory tbody th').textContent.includes('keep')")
+    page.click("#view-memory tbody button.open")
+    page.wait("document.querySelector('#view-memory .detail .frames').textContent.includes('sell')")
+
+
+def threads(page, is_live):
+    go(page, "threads")
+    sees(page, "shop")
+    if is_live:
+        names = rows(page, 0, "#view-threads table")
+        assert {"<b id=evil>1", "clerk", "main"} <= set(names), names
+    strips = page.value("document.querySelectorAll('.strip canvas').length")
+    about = page.value("document.querySelector('#view-threads .about').textContent")
+    assert strips or about, "neither a time line nor why there is none"
+    for words in page.value("[...document.querySelectorAll('.strip canvas')].map((one) => one.getAttribute('aria-label'))"):
+        assert ": " in words, words
+    go(page, "bound")
+    page.wait("document.querySelector('#view-bound tbody tr') || document.querySelector('#view-bound .about').textContent")
+
+
+def views(page):
+    go(page, "overview")
+    sections = page.wait("document.querySelectorAll('.sections tr').length")
+    assert sections > 15, sections
+    empty = page.value("[...document.querySelectorAll('.sections tr.empty')].map((one) => one.cells[2].textContent)")
+    assert empty and all(empty), empty
+    page.wait("document.querySelector('.facts').textContent.includes('it runs')")
+    page.wait("document.querySelector('.chart svg').getAttribute('aria-label').includes('now')")
+    page.click(".sections a[href='#memory']")
+    page.wait("!document.getElementById('view-memory').hidden")
+    memory(page)
+    page.wait("document.querySelector('#view-memory .detail svg').getAttribute('aria-label').includes('held: now')")
+    locks_and_channels(page)
+    threads(page, True)
+    # Narrow as a phone, and dark.
+    page.look(400, 800, "dark")
+    for view in ("overview", "functions", "calltree", "memory", "locks", "channels", "threads", "bound"):
+        go(page, view)
+    assert page.value("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
+    # By keys alone: from the start of the page to the tabs, and into another view.
+    page.look(1200, 900)
+    page.value("document.activeElement.blur(); window.scrollTo(0, 0)")
+    for _ in range(30):
+        page.key("Tab")
+        if page.value("document.activeElement.dataset?.view") == "functions":
+            break
+    page.key("Enter")
+    page.wait("!document.getElementById('view-functions').hidden")
+
+
+def flame(page):
+    def wide(name):
+        return page.value(f"""(() => {{
+            const box = [...document.querySelectorAll('.hpf-box')].find((one) => one.textContent === {name!r});
+            return box ? parseFloat(box.style.width) : 0; }})()""")
+
+    def whole():
+        return page.value("Number(document.querySelector('.hpf-about').textContent.split('All: ')[1].replace(/[,.]/g, ''))")
+    go(page, "calltree")
+    page.wait("document.querySelectorAll('.hpf-box').length > 3")
+    graphs = page.value("[...document.querySelectorAll('[data-graph]')].map((one) => one.dataset.graph)")
+    assert {"time", "bytes", "left"} <= set(graphs), graphs
+    page.click("[data-graph=blocks]")
+    before = whole()
+    # A zoom stays while figures come.
+    page.value("[...document.querySelectorAll('.hpf-box')].find((one) => one.textContent === 'keep').click()")
+    all_wide = wide("all threads")
+    assert wide("keep") == all_wide
+    page.wait(f"Number(document.querySelector('.hpf-about').textContent.split('All: ')[1].replace(/[,.]/g, '')) > {before}")
+    assert wide("keep") == all_wide
+    assert page.value("document.activeElement.textContent") == "keep"
+    page.key("Escape")
+    assert 0 < wide("keep") < all_wide
+    page.click("[data-graph=time]")
+    page.type(".hpf input[type=search]", "<b id")
+    page.wait("document.querySelector('.hpf-found').textContent.includes(' found')")
+    assert page.value("document.querySelector('.hpf-match').textContent") == EVIL or page.value(
+        "document.querySelector('.hpf-match').getAttribute('aria-label')").startswith(EVIL)
+
+
+def ended(page, end):
+    sees(page, "sell")
+    page.wait("document.getElementById('state').textContent === 'Live'")
+    end()
+    page.wait("document.getElementById('state').textContent === 'Ended'")
+    assert page.value("document.getElementById('pause').hidden")
+    go(page, "overview")
+    page.wait("/ended|SIGTERM/.test(document.querySelector('.facts').textContent)")
+
+
+def silent(page, end):
+    sees(page, "sell")
+    page.wait("document.getElementById('state').textContent === 'Live'")
+    end()
+    page.wait("document.getElementById('state').textContent.startsWith('Stale since')")
+    page.wait("document.querySelector('[role=alert]').textContent.includes('No answer')")
+    assert "sell" in rows(page)
+    page.faults = [fault for fault in page.faults if "ERR_CONNECTION_REFUSED" not in str(fault)]
+
+
 def saved(page):
+    assert page.value("document.getElementById('state').textContent") == "Saved"
+    go(page, "functions")
     sees(page, "sell")
     assert EVIL in rows(page)
     assert dict(zip(rows(page), rows(page, 1)))["sell"] == "20"
-    assert page.value("document.getElementById('state').textContent") == "Saved"
-    page.click("button.open")
+    page.click("#view-functions button.open")
     page.wait("document.querySelector('.detail').textContent.includes('calls')")
+    page.click("button[data-mode=alloc]")
+    sees(page, "keep")
+    go(page, "calltree")
+    page.wait("document.querySelectorAll('.hpf-box').length > 3")
+    memory(page)
+    go(page, "locks")
+    sees(page, "stock")
+    go(page, "channels")
+    page.click("#view-channels button.open")
+    page.wait("document.querySelectorAll('#view-channels .detail table.small').length === 2")
+    threads(page, False)
     assert len(page.requests) == 1, page.requests
 
 
@@ -94,10 +240,15 @@ def token(page):
 
 
 def main():
-    folder, name, address = sys.argv[1:]
+    folder, name, address, *pid = sys.argv[1:]
     with Browser(folder) as browser:
-        page = browser.open(address)
-        globals()[name](page)
+        page = browser.open(address + ("#functions" if name in ("functions", "token", "ended", "silent") else ""))
+        page.wait("document.querySelector('.card, dialog')")
+        try:
+            globals()[name](page, *[lambda one=one: os.kill(int(one), signal.SIGTERM) for one in pid])
+        except AssertionError:
+            print(page.value("document.body.innerText"), file=sys.stderr)
+            raise
         assert not page.faults, page.faults
         assert page.value("document.getElementById('evil')") is None
         foreign = [one for one in page.requests if not one.startswith((address, "data:"))]
