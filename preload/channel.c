@@ -50,7 +50,8 @@ static void thread_end(void *data)
 
 void hp_channel_configure(const struct hp_settings *settings)
 {
-	is_wanted = hp_settings_asks(settings, "channels");
+	is_wanted = hp_settings_asks(settings, "channels") || hp_settings_asks(settings, "waits") ||
+		    hp_settings_asks(settings, "waiting");
 	is_each = settings->channels_iter;
 	if (!is_wanted)
 		return;

@@ -177,6 +177,16 @@ static HP_HOT struct hp_lane *hp_channel_in(int fd)
 	return hp_channel_lane(hp_channel_word(fd) & UINT32_MAX);
 }
 
+/* --- lock_channel.c --- */
+
+/*
+ * The call whose `frame` this is may wait for this lane; it is over: it waited for
+ * so many ticks, 0 = it did not.
+ */
+void hp_channel_wait_begin(const void *frame, const struct hp_lane *lane, uint32_t side,
+			   uintptr_t caller, uint64_t since);
+void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t ticks);
+
 /* --- channel_key.c --- */
 
 /* What the source says of channels: hotpath_label of include/hotpath.h. */
@@ -233,7 +243,10 @@ struct hp_sending {
 void hp_send_time(struct hp_sending *call);
 
 /* With it the queue is deeper than ever, or so deep that the call may wait. */
-void hp_send_deep(struct hp_sending *call, int64_t depth);
+void hp_send_deep(struct hp_sending *call, int64_t depth, uintptr_t caller);
+
+/* Nothing was sent, and it did not fail. */
+void hp_send_none(const struct hp_sending *call);
 
 /* It was sent by another thread than usual; it was deep or timed; it was not sent. */
 void hp_side_add_more(struct hp_lane_side *side, uint64_t units, uint64_t others);
@@ -254,11 +267,15 @@ static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, 
 		lane->sends.countdown--;
 	depth = hp_lane_depth(lane) + (int64_t)size;
 	if (HP_UNLIKELY(depth > (int64_t)atomic_load_explicit(&lane->calm, memory_order_relaxed)))
-		hp_send_deep(call, depth);
+		hp_send_deep(call, depth, HP_CALLER);
 }
 
 /* The same where the call itself finds out how much that is. */
-void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane);
+static HP_HOT void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane)
+{
+	hp_send_begin(call, lane, 1);
+	hp_send_deep(call, hp_lane_depth(lane) + 1, HP_CALLER);
+}
 
 static HP_HOT void hp_side_add(struct hp_lane_side *side, uint64_t units, uint64_t others)
 {
@@ -316,10 +333,18 @@ static inline void hp_idle_end(uint64_t since)
 	hp_courier->idle_until = hp_channel_clock();
 }
 
+/* There is nothing to receive yet, as far as we know. */
+void hp_receive_dry(struct hp_receiving *call, uintptr_t caller);
+
+/* Nothing was received: no wait is told. */
+void hp_receive_over(const struct hp_receiving *call);
+
 static HP_HOT void hp_receive_begin(struct hp_receiving *call, struct hp_lane *lane)
 {
 	call->lane = lane;
-	call->since = HP_UNLIKELY(hp_lane_depth(lane) <= 0) ? hp_channel_clock() : 0;
+	call->since = 0;
+	if (HP_UNLIKELY(hp_lane_depth(lane) <= 0))
+		hp_receive_dry(call, HP_CALLER);
 }
 
 static HP_HOT void hp_receive_end(const struct hp_receiving *call, uint64_t units, uint64_t others,

@@ -97,6 +97,8 @@ HP_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_
 	/* A failure may be of either end. */
 	if (is_in && got >= 0)
 		received(&receiving, NULL, size, got);
+	else if (is_in)
+		hp_receive_over(&receiving);
 	if (is_out)
 		sent(&sending, NULL, got);
 	return got;
@@ -122,8 +124,10 @@ HP_EXPORT ssize_t vmsplice(int fd, const struct iovec *parts, size_t count, unsi
 
 	if (is_out)
 		sent(&sending, NULL, got);
-	else if (is_in)
+	if (is_in && !is_out)
 		received(&receiving, NULL, count, got);
+	else if (is_in)
+		hp_receive_over(&receiving);
 	return got;
 }
 

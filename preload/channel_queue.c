@@ -166,19 +166,15 @@ void hp_send_time(struct hp_sending *call)
 	atomic_store_explicit(&call->probe->end, call->end, memory_order_release);
 }
 
-void hp_send_deep(struct hp_sending *call, int64_t depth)
+void hp_send_deep(struct hp_sending *call, int64_t depth, uintptr_t caller)
 {
 	if (!call->since) {
 		call->since = hp_channel_clock();
 		call->probe = NULL;
 	}
 	call->depth = depth;
-}
-
-void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane)
-{
-	hp_send_begin(call, lane, 1);
-	hp_send_deep(call, hp_lane_depth(lane) + 1);
+	if (depth > 0 && (uint64_t)depth > call->lane->safe)
+		hp_channel_wait_begin(call, call->lane, HP_SIDE_WRITE, caller, call->since);
 }
 
 /* The probe is not of the message that it was laid down for: it is dropped when it is met. */
@@ -193,15 +189,18 @@ static void deep(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 {
 	struct hp_lane *lane = call->lane;
 	uint64_t depth = (uint64_t)(call->depth - (int64_t)call->size + (int64_t)sent);
-	uint64_t ticks, calm;
+	uint64_t ticks = 0, calm;
 
-	if ((int64_t)depth <= 0)
-		return;
-	if (depth > lane->safe) {
+	if ((int64_t)depth > 0 && depth > lane->safe) {
 		ticks = hp_channel_clock() - call->since;
 		if (ticks >= HP_WAIT_LEAST + bytes)
 			wait_add(&lane->blocked, ticks);
+		else
+			ticks = 0;
 	}
+	hp_channel_wait_end(call, lane, ticks);
+	if ((int64_t)depth <= 0)
+		return;
 	most(&lane->most, lane->capacity && depth > lane->capacity ? lane->capacity : depth);
 	calm = atomic_load_explicit(&lane->most, memory_order_relaxed);
 	atomic_store_explicit(&lane->calm, calm < lane->safe ? calm : lane->safe,
@@ -271,10 +270,17 @@ void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t byt
 		most(&lane->most, (uint64_t)depth);
 }
 
+void hp_send_none(const struct hp_sending *call)
+{
+	if (call->since)
+		hp_channel_wait_end(call, call->lane, 0);
+}
+
 void hp_send_failed(const struct hp_sending *call)
 {
 	struct hp_lane *lane = call->lane;
 
+	hp_send_none(call);
 	probe_void(call);
 	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETIMEDOUT)
 		atomic_fetch_add_explicit(&lane->refused, 1, memory_order_relaxed);
@@ -284,8 +290,21 @@ void hp_send_failed(const struct hp_sending *call)
 
 /* --- receiving --- */
 
+void hp_receive_dry(struct hp_receiving *call, uintptr_t caller)
+{
+	call->since = hp_channel_clock();
+	hp_channel_wait_begin(call, call->lane, HP_SIDE_READ, caller, call->since);
+}
+
+void hp_receive_over(const struct hp_receiving *call)
+{
+	if (call->since)
+		hp_channel_wait_end(call, call->lane, 0);
+}
+
 void hp_receive_failed(const struct hp_receiving *call)
 {
+	hp_receive_over(call);
 	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOMSG || errno == ETIMEDOUT)
 		atomic_fetch_add_explicit(&call->lane->empty, 1, memory_order_relaxed);
 }
@@ -296,6 +315,7 @@ void hp_receive_none(const struct hp_receiving *call)
 	struct hp_lane *lane = call->lane;
 	const struct hp_channel *channel = (const void *)(hp_channel_base + lane->channel);
 
+	hp_receive_over(call);
 	if (lane->unit != HP_LANE_BYTES && channel->kind != HP_CHANNEL_PACKET)
 		return;
 	/* What was not received here went another way. */
@@ -312,6 +332,9 @@ void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes)
 
 	if (ticks >= (is_seen ? HP_WAIT_LEAST : HP_WAIT_UNSEEN) + bytes)
 		wait_add(&call->lane->starved, ticks);
+	else
+		ticks = 0;
+	hp_channel_wait_end(call, lane, ticks);
 }
 
 static void spread_add(struct hp_lane *lane, uint64_t ticks)

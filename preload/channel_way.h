@@ -38,6 +38,8 @@ static HP_HOT void sent(const struct hp_sending *call, const void *buffer, ssize
 		hp_send_tokens(call, value_in(buffer, (size_t)got), (uint64_t)got);
 	else if (unit != HP_LANE_BYTES)
 		hp_send_end(call, 1, (uint64_t)got, (uint64_t)got);
+	else
+		hp_send_none(call);
 }
 
 /* `size`: bytes that there was room for. */
@@ -55,6 +57,8 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 			       (uint64_t)got, (uint64_t)got);
 	else if (size)
 		hp_receive_none(call);
+	else
+		hp_receive_over(call);
 }
 
 #define SEND(fd, buffer, size, real) \

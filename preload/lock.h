@@ -249,7 +249,33 @@ void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use);
 /* What was answered, to who has the lock now: hp_waiter's offset / HP_LINE << 32 | step; 0 = nothing. */
 uint64_t hp_lock_answered(const struct hp_use *use);
 
+/* --- lock_contest.c: who waited where, and for whom --- */
+
+struct hp_lock_holder {
+	uint32_t waiter;	/* offset / HP_LINE */
+	uintptr_t at;	/* where it got the lock; 0 = not known */
+	uint32_t tid;
+	struct hp_held *held;	/* NULL = it does not say that it has it */
+};
+
+struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call);
+
+/* The sum that such a wait belongs to; NULL = there is no room. */
+struct hp_contest *hp_lock_contest_of(struct hp_waiter_local *me, const struct hp_use *use,
+				      uintptr_t caller, const struct hp_lock_holder *holder,
+				      uint32_t path);
+
 /* --- lock_hold.c: acquisitions, waits, releases --- */
+
+/* The thread waits: readers of the segment see it.  `frame`: on the stack of the stand-in. */
+void hp_wait_publish(struct hp_waiter_local *me, const void *frame, const struct hp_use *use,
+		     const struct hp_lock_call *call, uint32_t holder, uint32_t path,
+		     uint64_t since);
+void hp_wait_over(struct hp_waiter_local *me);
+
+/* A wait that has ended. */
+void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
+		 uint64_t since, uint64_t ticks);
 
 /* There is something beside the usual: locks that the thread has already, or no room. */
 void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,

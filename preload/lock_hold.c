@@ -6,24 +6,16 @@
  * A wait is told after the lock was released: what a waiter writes while it has
  * the lock, all others wait for.  Until then it stands in `held`, where readers
  * find it, too.
- *
- * Who had the lock is known from the lock itself, where it holds a thread's id.
- * That thread's `held` says where it got it: read by the waiter, so that the
- * holder pays one store.  It may have gone on meanwhile; then it is not known.
  */
 #include <errno.h>
 
 #include "preload/lock.h"
-#include "preload/module.h"
 #include "preload/process.h"
 #include "segment/histogram.h"
 
 #define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */
 #define HP_LONG_CLOCKS 50	/* holds of so many clock readings are timed each, always */
 #define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
-#define HP_LOOKS_MOST 1024	/* threads looked through for a holder, */
-#define HP_LOOKS_LONG 64	/* and for somebody who has the lock, which takes longer */
-#define HP_CONTESTS_MOST 4096	/* in the list of a waiter */
 
 /* --- sums --- */
 
@@ -56,23 +48,26 @@ static void spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t tic
 	counters[hp_bucket_place(ticks, group)] += weight;
 }
 
+/* HP_WAIT_CLASSES = none: how long it waited for pipes and sockets the kernel says. */
 static enum hp_wait_class class_of(const struct hp_use *use)
 {
 	uint32_t kind = hp_lock_of(use)->kind;
 
 	if (hp_lock_is_holdable(kind))
 		return HP_WAIT_LOCK;
-	return kind == HP_LOCK_THREAD ? HP_WAIT_THREAD
-	       : kind == HP_LOCK_FILE ? HP_WAIT_FILE
-				      : HP_WAIT_SIGNAL;
+	return kind == HP_LOCK_THREAD	 ? HP_WAIT_THREAD
+	       : kind == HP_LOCK_FILE	 ? HP_WAIT_FILE
+	       : kind == HP_LOCK_CHANNEL ? HP_WAIT_CLASSES
+					 : HP_WAIT_SIGNAL;
 }
 
-static void wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
-		     uint64_t since, uint64_t ticks)
+void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
+		 uint64_t since, uint64_t ticks)
 {
 	use->contended++;
 	use->wait_ticks += ticks;
-	me->waiter->waited[class_of(use)] += ticks;
+	if (class_of(use) != HP_WAIT_CLASSES)
+		me->waiter->waited[class_of(use)] += ticks;
 	use->wait_most = ticks > use->wait_most ? ticks : use->wait_most;
 	spread_add(me, &use->waits, ticks, 1);
 	if (!contest)
@@ -281,143 +276,34 @@ void hp_lock_released(struct hp_release *release)
 	if (!held->start || held->depth || !hp_lock_shut(me))
 		return;
 	if (held->waited)
-		wait_add(me, use, contest_of(held), held->start - held->waited, held->waited);
+		hp_wait_add(me, use, contest_of(held), held->start - held->waited, held->waited);
 	hold_add(me, use, held, release->end - held->start);
 	hp_lock_reopen(me);
 }
 
-/* --- who had it --- */
-
-/* Where the other thread got the lock.  It runs on: all that is read here may be of another moment. */
-static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t address)
-{
-	struct hp_held *held = other->waiter->held;
-
-	for (int i = 0; i < HP_HELD_MOST; i++) {
-		uintptr_t there = atomic_load_explicit(&held[i].address, memory_order_relaxed);
-
-		if (there == address)
-			return &held[i];
-		if (!there)
-			break;
-	}
-	return NULL;
-}
-
-struct holder {
-	uint32_t waiter;	/* offset / HP_LINE */
-	uintptr_t at;
-	uint32_t tid;
-	struct hp_held *held;	/* NULL = it does not say that it has it */
-};
-
-/* Where the lock does not say who has it, who says so is believed. */
-static struct holder holder_of(const struct hp_lock_call *call)
-{
-	const struct hp_waiter_local *other =
-		atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
-	int looks = call->holder ? HP_LOOKS_MOST : HP_LOOKS_LONG;
-	struct holder holder = { 0, 0, call->holder, NULL };
-
-	for (int i = 0; other && i < looks; i++, other = other->next) {
-		if (call->holder && other->tid != call->holder)
-			continue;
-		holder.held = other->tid ? held_of(other, call->address) : NULL;
-		holder.at = holder.held ? (uintptr_t)holder.held->at : 0;
-		if (!holder.at && !call->holder)
-			continue;
-		holder.waiter = (uint32_t)(hp_segment_offset(&hp_segment, other->waiter) / HP_LINE);
-		holder.tid = other->tid;
-		break;
-	}
-	return holder;
-}
-
-/* The instrumented call that waits; 0 = none. */
-static uint64_t instrumented_row(void)
-{
-	const struct hp_local *me = hp_local;
-	const struct hp_row *row;
-
-	if (me->state != HP_THREAD_OPEN || me->top <= me->stack->part->frames + 1)
-		return 0;
-	row = (const struct hp_row *)(uintptr_t)me->top[-1].row;
-	return row ? (uint64_t)((const char *)row - me->base) : 0;
-}
-
-/* --- contests --- */
-
-struct contest_key {
-	uint64_t use;
-	uint64_t row;
-	uint64_t at;
-	uint64_t holder_at;
-	uint32_t holder;
-	uint32_t path;
-};
-
-static uint64_t plain_of(uint64_t module, uint64_t address)
-{
-	const struct hp_module *record =
-		module ? hp_segment_at(&hp_segment, module, sizeof(*record)) : NULL;
-
-	return record ? address + record->bias : address;
-}
-
-static bool is_contest(const void *record, const void *what)
-{
-	const struct hp_contest *contest = record;
-	const struct contest_key *wanted = what;
-
-	return contest->use == wanted->use && contest->row == wanted->row &&
-	       contest->holder == wanted->holder && contest->path == wanted->path &&
-	       plain_of(contest->at_module, contest->at_address) == wanted->at &&
-	       plain_of(contest->holder_module, contest->holder_address) == wanted->holder_at;
-}
-
-void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address)
-{
-	const struct hp_module *found = at ? hp_module_of((uintptr_t)at) : NULL;
-
-	*module = found ? hp_segment_offset(&hp_segment, found) : 0;
-	*address = found ? at - found->bias : at;
-}
-
-static struct hp_contest *contest_get(struct hp_waiter_local *me, const struct contest_key *wanted)
-{
-	uint64_t hash = hp_lock_hash(wanted->use ^ wanted->at << 1 ^ wanted->holder_at << 7 ^
-				     (uint64_t)wanted->holder << 40 ^ wanted->row << 20 ^
-				     (uint64_t)wanted->path << 12);
-	uint64_t entry = *hp_lock_known(me, hash, is_contest, wanted);
-	struct hp_contest *contest;
-
-	if (entry)
-		return (struct hp_contest *)(me->base + (entry & UINT32_MAX) * HP_LINE);
-	if (me->contest_count >= HP_CONTESTS_MOST)
-		return NULL;
-	contest = hp_lock_take(me, sizeof(*contest));
-	if (!contest || !hp_lock_known_fill(me, hash, contest))
-		return NULL;
-	me->contest_count++;
-	contest->use = wanted->use;
-	contest->row = wanted->row;
-	contest->holder = wanted->holder;
-	contest->path = wanted->path;
-	hp_lock_place(wanted->at, &contest->at_module, &contest->at_address);
-	hp_lock_place(wanted->holder_at, &contest->holder_module, &contest->holder_address);
-	contest->next = atomic_load_explicit(&me->waiter->contests, memory_order_relaxed);
-	atomic_store_explicit(&me->waiter->contests, (uint64_t)((char *)contest - me->base),
-			      memory_order_release);
-	return contest;
-}
-
 /* --- waits --- */
+
+void hp_wait_publish(struct hp_waiter_local *me, const void *frame, const struct hp_use *use,
+		     const struct hp_lock_call *call, uint32_t holder, uint32_t path,
+		     uint64_t since)
+{
+	struct hp_waiter *waiter = me->waiter;
+
+	waiter->lock = use->lock;
+	waiter->at = call->caller;
+	waiter->address = call->address;
+	waiter->holder = holder;
+	waiter->side = call->side;
+	waiter->path = path;
+	me->wait_frame = (uintptr_t)frame;
+	/* Release: who finds the wait finds for what. */
+	atomic_store_explicit(&waiter->since, since, memory_order_release);
+}
 
 static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_use *use,
 		  const struct hp_lock_call *call)
 {
-	struct hp_waiter *waiter = me->waiter;
-	struct holder holder = { 0, 0, 0, NULL };
+	struct hp_lock_holder holder = { 0, 0, 0, NULL };
 	uint32_t path = hp_lock_path();
 
 	wait->me = me;
@@ -428,25 +314,15 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 		hp_lock_orders(me, use, call->caller);
 	hp_lock_shut(me);
 	if (hp_lock_is_holdable(call->kind))
-		holder = holder_of(call);
-	wait->contest = contest_get(me, &(struct contest_key){ (uint64_t)((char *)use - me->base),
-							       instrumented_row(), call->caller,
-							       holder.at, holder.waiter, path });
+		holder = hp_lock_holder_of(call);
+	wait->contest = hp_lock_contest_of(me, use, call->caller, &holder, path);
 	wait->has_asked = holder.held && hp_lock_asks(me, wait->contest);
 	if (wait->has_asked) {
 		/* What another one did not take is not for us. */
 		atomic_store_explicit(&hp_lock_of(use)->answer, 0, memory_order_relaxed);
 		__atomic_store_n(&holder.held->asked, 1, __ATOMIC_RELAXED);
 	}
-	waiter->lock = use->lock;
-	waiter->at = call->caller;
-	waiter->address = call->address;
-	waiter->holder = holder.tid;
-	waiter->side = call->side;
-	waiter->path = path;
-	me->wait_frame = (uintptr_t)wait;
-	/* Release: who finds the wait finds for what. */
-	atomic_store_explicit(&waiter->since, wait->since, memory_order_release);
+	hp_wait_publish(me, wait, use, call, holder.tid, path, wait->since);
 }
 
 /* A signal handler that locks inside of a wait is not told as waiting. */
@@ -463,7 +339,7 @@ void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_loc
 	hp_lock_reopen(me);
 }
 
-static void wait_over(struct hp_waiter_local *me)
+void hp_wait_over(struct hp_waiter_local *me)
 {
 	struct hp_lock *lock = me->wait_counted;
 
@@ -500,7 +376,7 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 
 	if (!is_waiting(wait))
 		return;
-	wait_over(me);
+	hp_wait_over(me);
 	if (!is_got)
 		return;
 	now = hp_lock_clock(me);
@@ -521,7 +397,7 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 void hp_wait_cancel(struct hp_wait *wait)
 {
 	if (is_waiting(wait))
-		wait_over(wait->me);
+		hp_wait_over(wait->me);
 }
 
 static uint64_t since(uint64_t now, uint64_t then)
@@ -537,11 +413,11 @@ void hp_wait_told(struct hp_wait *wait, bool is_got)
 	if (!is_waiting(wait))
 		return;
 	now = hp_lock_clock(me);
-	wait_over(me);
+	hp_wait_over(me);
 	if (!is_got || !hp_lock_shut(me))
 		return;
 	wait->use->count++;
-	wait_add(me, wait->use, wait->contest, wait->since, since(now, wait->since));
+	hp_wait_add(me, wait->use, wait->contest, wait->since, since(now, wait->since));
 	hp_lock_reopen(me);
 }
 
@@ -555,7 +431,7 @@ void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released)
 	    ((uintptr_t)__builtin_frame_address(0) <= me->wait_frame &&
 	     (!me->wait_mutex || released != me->wait_mutex_at)))
 		return;
-	wait_over(me);
+	hp_wait_over(me);
 	/* The C library got the mutex for it before it was cancelled. */
 	if (me->wait_mutex)
 		me->wait_mutex->count++;
@@ -614,12 +490,12 @@ void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uin
 	if (!is_waiting(&cond->wait))
 		return;
 	now = hp_lock_clock(me);
-	wait_over(me);
+	hp_wait_over(me);
 	me->wait_mutex = NULL;
 	if (hp_lock_shut(me)) {
 		cond->wait.use->count++;
-		wait_add(me, cond->wait.use, cond->wait.contest, cond->wait.since,
-			 since(now, cond->wait.since));
+		hp_wait_add(me, cond->wait.use, cond->wait.contest, cond->wait.since,
+			    since(now, cond->wait.since));
 		if (is_woken)
 			woken_add(me, cond->wait.use, cond->wait.since, now);
 		hp_lock_reopen(me);

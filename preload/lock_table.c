@@ -181,7 +181,8 @@ static uint64_t object_of(uint64_t module)
 
 static bool is_known_by_address(const struct hp_lock *lock)
 {
-	return lock->module && lock->number == HP_LOCK_STATIC;
+	return (lock->module && lock->number == HP_LOCK_STATIC) ||
+	       lock->number == HP_LOCK_OF_CHANNEL;
 }
 
 static const struct hp_text *text_at(uint64_t offset)
@@ -331,7 +332,7 @@ static uint64_t label_of(struct hp_lock_table *table, struct place *place,
 	char name[HP_LABEL_MOST];
 	uint64_t label;
 
-	if (!place)
+	if (!place || call->kind == HP_LOCK_CHANNEL)
 		return 0;
 	label = atomic_load_explicit(&place->label, memory_order_acquire);
 	if (label || call->kind != HP_LOCK_FILE)
@@ -353,7 +354,9 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 			 struct place *place, uintptr_t made)
 {
 	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
-	uintptr_t allocated = made ? 0 : hp_lock_allocated_at(call->address, call->caller);
+	uintptr_t allocated = made || call->kind == HP_LOCK_CHANNEL
+				      ? 0
+				      : hp_lock_allocated_at(call->address, call->caller);
 	uintptr_t at = made ? made : allocated ? allocated : call->caller;
 	struct hp_lock wanted = { .kind = call->kind,
 				  .number = HP_LOCK_MORE,
@@ -364,6 +367,11 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 				  .owner = hp_self->process->folded + 1 };
 	struct site *site;
 
+	if (call->kind == HP_LOCK_CHANNEL) {
+		wanted.number = HP_LOCK_OF_CHANNEL;
+		wanted.address = hp_segment_offset(&hp_segment, (const void *)call->address);
+		return record_new(&wanted);
+	}
 	hp_lock_place(call->address, &wanted.module, &wanted.address);
 	hp_lock_place(at, &wanted.site_module, &wanted.site_address);
 	if (wanted.module && is_told_alone && takes_static(table)) {

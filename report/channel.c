@@ -13,6 +13,7 @@ struct build {
 	struct hp_model *model;
 	struct hp_channels *channels;
 	size_t room;
+	size_t offset_room;
 };
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -177,6 +178,15 @@ static void read_lanes(struct build *b, struct hp_channel_row *row, uint64_t at)
 		add_lane(b, row, &lane);
 }
 
+static void offset_add(struct build *b, uint64_t at, size_t row)
+{
+	struct hp_channels *channels = b->channels;
+
+	channels->offsets = hp_xgrow(channels->offsets, channels->offset_count, &b->offset_room,
+				     sizeof(*channels->offsets));
+	channels->offsets[channels->offset_count++] = (struct hp_channel_offset){ at, row };
+}
+
 static void read_channels(struct build *b, uint64_t at)
 {
 	struct hp_reader *reader = &b->model->reader;
@@ -193,6 +203,7 @@ static void read_channels(struct build *b, uint64_t at)
 			continue;
 		wanted.site = hp_lock_place_of(b->model, record.site_module, record.site_address);
 		row = row_of(b, &wanted);
+		offset_add(b, at, (size_t)(row - b->channels->rows));
 		row->instances += record.instances;
 		row->closed += record.closed;
 		if (record.label && !row->label)
@@ -219,6 +230,14 @@ void hp_channels_init(struct hp_channels *channels, struct hp_model *model)
 	channels->end_ticks = larger(reader->header.last.ticks, reader->header.start.ticks);
 }
 
+const struct hp_channel_row *hp_channels_row_at(const struct hp_channels *channels, uint64_t at)
+{
+	for (size_t i = 0; i < channels->offset_count; i++)
+		if (channels->offsets[i].at == at)
+			return &channels->rows[channels->offsets[i].row];
+	return NULL;
+}
+
 void hp_channels_release(struct hp_channels *channels)
 {
 	for (size_t i = 0; i < channels->count; i++) {
@@ -233,4 +252,5 @@ void hp_channels_release(struct hp_channels *channels)
 		free(row->received);
 	}
 	free(channels->rows);
+	free(channels->offsets);
 }

@@ -53,7 +53,15 @@ struct hp_channel_row {
 	size_t received_shown;
 };
 
+/* Where a row, or a part of it, stands in the segment. */
+struct hp_channel_offset {
+	uint64_t at;
+	size_t row;
+};
+
 struct hp_channels {
+	struct hp_channel_offset *offsets;
+	size_t offset_count;
 	struct hp_channel_row *rows;
 	size_t count;
 	uint64_t lost;	/* objects of which nothing is known */
@@ -62,6 +70,8 @@ struct hp_channels {
 
 /* Reads what the model's segment has of channels.  Never fails. */
 void hp_channels_init(struct hp_channels *channels, struct hp_model *model);
+/* The row of the hp_channel at an offset; NULL = it is none. */
+const struct hp_channel_row *hp_channels_row_at(const struct hp_channels *channels, uint64_t at);
 void hp_channels_release(struct hp_channels *channels);
 
 #endif

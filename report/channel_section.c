@@ -144,18 +144,41 @@ void hp_channel_view_name_all(struct hp_report *report)
 		channel_name(report, &channels->rows[i]);
 }
 
+const char *hp_channel_name_at(struct hp_report *report, uint64_t at)
+{
+	const struct hp_channel_row *row = hp_channels_row_at(&report->channels->channels, at);
+
+	return row ? channel_name(report, row) : "<other>";
+}
+
+struct kind {
+	const char *text;
+	const char *empty;
+	const char *full;
+};
+
+#define KIND(text) \
+	{ \
+		text, text " empty", text " full" \
+	}
+
+static const struct kind kinds[HP_CHANNEL_KINDS] = {
+	[HP_CHANNEL_PIPE] = KIND("pipe"),	  [HP_CHANNEL_FIFO] = KIND("fifo"),
+	[HP_CHANNEL_STREAM] = KIND("stream"),	  [HP_CHANNEL_PACKET] = KIND("seqpacket"),
+	[HP_CHANNEL_DATAGRAM] = KIND("datagram"), [HP_CHANNEL_EVENT] = KIND("eventfd"),
+	[HP_CHANNEL_MQ] = KIND("mqueue"),	  [HP_CHANNEL_SYSV] = KIND("msgqueue"),
+	[HP_CHANNEL_QUEUE] = KIND("GAsyncQueue"), [HP_CHANNEL_THREAD] = KIND("thread"),
+	[HP_CHANNEL_CUSTOM] = KIND("channel"),
+};
+
 static const char *kind_text(uint32_t kind)
 {
-	static const char *const names[HP_CHANNEL_KINDS] = {
-		[HP_CHANNEL_PIPE] = "pipe",	    [HP_CHANNEL_FIFO] = "fifo",
-		[HP_CHANNEL_STREAM] = "stream",	    [HP_CHANNEL_PACKET] = "seqpacket",
-		[HP_CHANNEL_DATAGRAM] = "datagram", [HP_CHANNEL_EVENT] = "eventfd",
-		[HP_CHANNEL_MQ] = "mqueue",	    [HP_CHANNEL_SYSV] = "msgqueue",
-		[HP_CHANNEL_QUEUE] = "GAsyncQueue", [HP_CHANNEL_THREAD] = "thread",
-		[HP_CHANNEL_CUSTOM] = "channel",
-	};
+	return kinds[kind].text;
+}
 
-	return names[kind];
+const char *hp_channel_kind_text(uint32_t kind, uint32_t side)
+{
+	return side == HP_SIDE_READ ? kinds[kind].empty : kinds[kind].full;
 }
 
 /* --- lists --- */

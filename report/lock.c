@@ -171,6 +171,23 @@ static void keep_label(struct hp_lock_row *row, char *label)
 		free(label);
 }
 
+/* Returns false if its channel is none. */
+static bool row_of_channel(struct build *b, const struct hp_lock *record, struct hp_lock_row *row)
+{
+	struct hp_channel channel;
+
+	if (record->number != HP_LOCK_OF_CHANNEL ||
+	    !hp_reader_copy(&b->model->reader, record->address, &channel, sizeof(channel)) ||
+	    channel.kind == 0 || channel.kind >= HP_CHANNEL_KINDS)
+		return false;
+	row->at = (struct hp_lock_place){ .object = HP_NONE, .address = record->address };
+	row->site.object = HP_NONE;
+	row->channel = record->address;
+	row->channel_kind = channel.kind;
+	row->is_found = channel.origin == HP_CHANNEL_FOUND;
+	return true;
+}
+
 static void read_locks(struct build *b, uint64_t at)
 {
 	struct hp_lock record;
@@ -182,7 +199,10 @@ static void read_locks(struct build *b, uint64_t at)
 
 		if (record.kind == 0 || record.kind >= HP_LOCK_KINDS)
 			continue;
-		if (record.number == HP_LOCK_STATIC) {
+		if (record.kind == HP_LOCK_CHANNEL) {
+			if (!row_of_channel(b, &record, &row))
+				continue;
+		} else if (record.number == HP_LOCK_STATIC) {
 			row.at = place_of(b, record.module, record.address);
 			row.site.object = HP_NONE;
 		} else {

@@ -41,6 +41,9 @@ struct hp_lock_row {
 	struct hp_lock_place at;	/* of a static one; else address 0 */
 	struct hp_lock_place site;
 	char *label;	/* what the program calls it, the path of a file; NULL = none */
+	uint64_t channel;	/* of a HP_LOCK_CHANNEL: offset of its hp_channel */
+	uint32_t channel_kind;	/* enum hp_channel_kind */
+	bool is_found;	/* that channel was there before the program */
 	struct hp_lock_sum sums[HP_SIDES];
 };
 

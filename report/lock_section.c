@@ -10,17 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/channel_section.h"
 #include "report/format.h"
 #include "report/lock_cells.h"
 #include "report/map.h"
 #include "report/memory.h"
 
-#define LIMIT 15 /* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, where no variable says otherwise */
 
 struct hp_lock_view {
 	struct hp_locks locks;
-	char **names; /* beside locks.rows; NULL = not asked for yet */
-	struct hp_lock_line *lines; /* of all sides that were used */
+	char **names;	/* beside locks.rows; NULL = not asked for yet */
+	struct hp_lock_line *lines;	/* of all sides that were used */
 	size_t line_count;
 	struct hp_lock_waiting *waits;
 	size_t wait_count;
@@ -195,6 +196,8 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 	struct hp_text_cell cell;
 	char *site, *name;
 
+	if (lock->kind == HP_LOCK_CHANNEL)
+		return hp_xstrdup(hp_channel_name_at(report, lock->channel));
 	if (lock->number == HP_LOCK_STATIC && !lock->label)
 		return hp_xstrdup(
 			hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true)
@@ -282,6 +285,7 @@ static const struct kind kinds[HP_LOCK_KINDS] = {
 	[HP_LOCK_GRECMUTEX] = { "GRecMutex", "GRecMutex" },
 	[HP_LOCK_GRWLOCK] = { "GRWLock", "GRWLock" },
 	[HP_LOCK_GCOND] = { "GCond", "GCond" },
+	[HP_LOCK_CHANNEL] = { "channel", "channel" },
 };
 
 const char *hp_lock_kind_text(uint32_t kind, uint32_t side)
@@ -295,6 +299,12 @@ const char *hp_lock_kind_text(uint32_t kind, uint32_t side)
 	if (kind == HP_LOCK_FILE)
 		return side == HP_SIDE_READ ? "file shared" : "file exclusive";
 	return kinds[kind < HP_LOCK_KINDS ? kind : 0].text;
+}
+
+const char *hp_lock_row_kind(const struct hp_lock_row *lock, uint32_t side)
+{
+	return lock->kind == HP_LOCK_CHANNEL ? hp_channel_kind_text(lock->channel_kind, side)
+					     : hp_lock_kind_text(lock->kind, side);
 }
 
 const char *hp_lock_type(uint32_t kind)
@@ -484,8 +494,7 @@ LINE(wait_kind)
 	const struct hp_lock_view *view = report->locks;
 
 	UNUSED(percentile);
-	value->text =
-		hp_lock_kind_text(view->locks.rows[wait_of(row)->lock].kind, wait_of(row)->side);
+	value->text = hp_lock_row_kind(&view->locks.rows[wait_of(row)->lock], wait_of(row)->side);
 }
 
 static void set_place(struct hp_report *report, const struct hp_lock_place *place,
@@ -604,9 +613,15 @@ void hp_waits_fill(struct hp_report *report, struct hp_list *list)
 	hp_lock_list_cut(report, list);
 }
 
+/* Waits for what the program was given (a terminal's pipe) are shown beside others only. */
 bool hp_waits_has_data(const struct hp_report *report)
 {
-	return report->locks->wait_count != 0;
+	const struct hp_lock_view *view = report->locks;
+
+	for (size_t i = 0; i < view->wait_count; i++)
+		if (!view->locks.rows[view->waits[i].sum.lock].is_found)
+			return true;
+	return false;
 }
 
 /* --- JSON --- */

@@ -44,6 +44,9 @@ const char *hp_lock_name(struct hp_report *report, const struct hp_lock_row *loc
 /* "mutex", "rwlock (read)", ... */
 const char *hp_lock_kind_text(uint32_t kind, uint32_t side);
 
+/* The same, which says of a channel what it is and what is waited for. */
+const char *hp_lock_row_kind(const struct hp_lock_row *lock, uint32_t side);
+
 /* The C type of such an object. */
 const char *hp_lock_type(uint32_t kind);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "report/channel_section.h"
 #include "report/format.h"
 #include "report/lock_section.h"
 #include "report/memory.h"
@@ -48,59 +49,111 @@ static const struct hp_lock_wait *wait_of_thread(const struct hp_locks *locks, u
 	return NULL;
 }
 
-static const struct hp_lock_wait *next_wait(const struct hp_locks *locks,
+/*
+ * Nobody has a channel.  Who sent into it last may be who is to send next, and
+ * who received from it last who is to make room: its thread, 0 = not known.
+ */
+static uint32_t last_user(const struct hp_report *report, const struct hp_lock_wait *wait)
+{
+	const struct hp_lock_row *lock = &hp_lock_view_locks(report->locks)->rows[wait->lock];
+	const struct hp_channel_row *row =
+		lock->kind == HP_LOCK_CHANNEL
+			? hp_channels_row_at(hp_channel_view_channels(report->channels),
+					     lock->channel)
+			: NULL;
+	uint32_t tid = 0;
+
+	if (row && wait->side == HP_SIDE_READ && row->sent_shown)
+		tid = row->sent[0].record.tid;
+	else if (row && wait->side == HP_SIDE_WRITE && row->received_shown)
+		tid = row->received[0].record.tid;
+	return tid == wait->tid ? 0 : tid;
+}
+
+static const struct hp_lock_wait *next_wait(const struct hp_report *report,
 					    const struct hp_lock_wait *wait)
 {
+	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
 	const struct hp_lock_hold *hold = hold_for(locks, wait);
+	uint32_t last = hold ? 0 : last_user(report, wait);
 
-	return hold ? wait_of_thread(locks, hold->pid, hold->tid) : NULL;
+	if (hold)
+		return wait_of_thread(locks, hold->pid, hold->tid);
+	return last ? wait_of_thread(locks, wait->pid, last) : NULL;
 }
 
 /* Threads in the cycle that `first` is part of; 0 = it is in none. */
-static size_t cycle_length(const struct hp_locks *locks, const struct hp_lock_wait *first)
+static size_t cycle_length(const struct hp_report *report, const struct hp_lock_wait *first)
 {
 	const struct hp_lock_wait *wait = first;
 	size_t length = 0;
 
 	do {
-		wait = next_wait(locks, wait);
-		if (!wait || ++length > locks->wait_count)
+		wait = next_wait(report, wait);
+		if (!wait || ++length > hp_lock_view_locks(report->locks)->wait_count)
 			return 0;
 	} while (wait != first);
 	return length;
 }
 
 /* Each cycle is told once: by its wait that stands first. */
-static bool is_first_of_cycle(const struct hp_locks *locks, const struct hp_lock_wait *first)
+static bool is_first_of_cycle(const struct hp_report *report, const struct hp_lock_wait *first)
 {
 	const struct hp_lock_wait *wait = first;
 
 	do {
-		wait = next_wait(locks, wait);
+		wait = next_wait(report, wait);
 		if (wait < first)
 			return false;
 	} while (wait != first);
 	return true;
 }
 
-static void cycle_write(struct hp_report *report, const struct hp_lock_wait *first, FILE *out)
+/* A channel is in it, so somebody else might send or make room. */
+static bool is_perhaps(const struct hp_report *report, const struct hp_lock_wait *first)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
 	const struct hp_lock_wait *wait = first;
-	const char *gap = "note      deadlock: ";
 
 	do {
-		const struct hp_lock_hold *hold = hold_for(locks, wait);
-		char *at = hp_lock_place_text(report, &wait->at);
-		char *since = hp_lock_place_text(report, &hold->at);
+		if (!hold_for(hp_lock_view_locks(report->locks), wait))
+			return true;
+		wait = next_wait(report, wait);
+	} while (wait != first);
+	return false;
+}
 
-		fprintf(out, "%sthread %u waits for %s at %s,\n", gap, wait->tid,
-			hp_lock_name(report, &locks->rows[wait->lock]), at);
-		fprintf(out, "          which thread %u got at %s\n", hold->tid, since);
-		gap = "          ";
-		free(at);
-		free(since);
-		wait = next_wait(locks, wait);
+static void edge_write(struct hp_report *report, const struct hp_lock_wait *wait, FILE *out)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_lock_row *lock = &locks->rows[wait->lock];
+	const struct hp_lock_hold *hold = hold_for(locks, wait);
+	char *at = hp_lock_place_text(report, &wait->at);
+	char *since = hold ? hp_lock_place_text(report, &hold->at) : NULL;
+
+	if (hold)
+		fprintf(out, "thread %u waits for %s at %s,\n          which thread %u got at %s\n",
+			wait->tid, hp_lock_name(report, lock), at, hold->tid, since);
+	else
+		fprintf(out, "thread %u waits at %s: %s, %s,\n          %s thread %u %s last\n",
+			wait->tid, at, hp_lock_name(report, lock),
+			hp_lock_row_kind(lock, wait->side),
+			wait->side == HP_SIDE_READ ? "into which" : "from which",
+			last_user(report, wait), wait->side == HP_SIDE_READ ? "sent" : "received");
+	free(at);
+	free(since);
+}
+
+static void cycle_write(struct hp_report *report, const struct hp_lock_wait *first, FILE *out)
+{
+	const struct hp_lock_wait *wait = first;
+
+	fprintf(out,
+		"note      %s: ", is_perhaps(report, first) ? "perhaps a deadlock" : "deadlock");
+	do {
+		if (wait != first)
+			fputs("          ", out);
+		edge_write(report, wait, out);
+		wait = next_wait(report, wait);
 	} while (wait != first);
 }
 
@@ -109,8 +162,8 @@ void hp_deadlocks_write(struct hp_report *report, FILE *out)
 	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
 
 	for (size_t i = 0; i < locks->wait_count; i++)
-		if (cycle_length(locks, &locks->waits[i]) &&
-		    is_first_of_cycle(locks, &locks->waits[i]))
+		if (cycle_length(report, &locks->waits[i]) &&
+		    is_first_of_cycle(report, &locks->waits[i]))
 			cycle_write(report, &locks->waits[i], out);
 }
 
@@ -161,7 +214,7 @@ CELL(waiting_kind)
 	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
 
 	UNUSED(percentile);
-	value->text = hp_lock_kind_text(locks->rows[wait_of(row)->lock].kind, wait_of(row)->side);
+	value->text = hp_lock_row_kind(&locks->rows[wait_of(row)->lock], wait_of(row)->side);
 }
 
 static void set_place(struct hp_report *report, const struct hp_lock_place *place,
@@ -195,12 +248,14 @@ CELL(waiting_since)
 	value->number = end > since ? (double)(end - since) * report->model.ns_per_tick : 0;
 }
 
+/* Whom it waits for: who has it, or used it last. */
 CELL(waiting_for)
 {
 	const struct hp_lock_hold *hold = hold_for(hp_lock_view_locks(report->locks), wait_of(row));
+	uint32_t last = last_user(report, wait_of(row));
 
 	UNUSED(percentile);
-	value->number = hold ? hold->tid : wait_of(row)->holder;
+	value->number = hold ? hold->tid : last ? last : wait_of(row)->holder;
 	value->is_unknown = value->number <= 0;
 }
 
@@ -218,7 +273,7 @@ CELL(waiting_holder)
 CELL(waiting_cycle)
 {
 	UNUSED(percentile);
-	value->number = (double)cycle_length(hp_lock_view_locks(report->locks), wait_of(row));
+	value->number = (double)cycle_length(report, wait_of(row));
 }
 
 const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS] = {
@@ -273,7 +328,7 @@ bool hp_waiting_has_data(const struct hp_report *report)
 	bool is_killed = header->status_known && WIFSIGNALED((int)header->root_status);
 
 	for (size_t i = 0; i < locks->wait_count; i++)
-		if (is_killed || cycle_length(locks, &locks->waits[i]))
+		if (is_killed || cycle_length(report, &locks->waits[i]))
 			return true;
 	return false;
 }

@@ -37,6 +37,8 @@ static int class_of(uint32_t kind)
 		return HP_WAIT_THREAD;
 	case HP_LOCK_FILE:
 		return HP_WAIT_FILE;
+	case HP_LOCK_CHANNEL:
+		return HP_THREAD_CHANNEL;
 	}
 	return HP_WAIT_LOCK;
 }

@@ -11,7 +11,7 @@
 #include "report/memory.h"
 #include "report/thread.h"
 
-#define LIMIT 15 /* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, where no variable says otherwise */
 #define UNUSED(x) (void)(x)
 #define CELL(name) \
 	static void name(struct hp_report *report, const void *row, double percentile, \
@@ -132,8 +132,11 @@ static bool is_of(uint32_t kind, int wait)
 {
 	bool is_signal = kind == HP_LOCK_COND || kind == HP_LOCK_GCOND || kind == HP_LOCK_SEM ||
 			 kind == HP_LOCK_BARRIER;
-	bool is_lock = !is_signal && kind != HP_LOCK_THREAD && kind != HP_LOCK_FILE;
+	bool is_lock = !is_signal && kind != HP_LOCK_THREAD && kind != HP_LOCK_FILE &&
+		       kind != HP_LOCK_CHANNEL;
 
+	if (wait == HP_THREAD_CHANNEL)
+		return kind == HP_LOCK_CHANNEL;
 	return wait == HP_WAIT_SIGNAL ? is_signal : wait == HP_WAIT_LOCK && is_lock;
 }
 

@@ -714,6 +714,8 @@ enum hp_lock_kind {
 	HP_LOCK_GRECMUTEX = 12,
 	HP_LOCK_GRWLOCK = 13,
 	HP_LOCK_GCOND = 14,
+	HP_LOCK_CHANNEL =
+		15,	/* waits for a message, or for room: `address` is the offset of a hp_channel */
 	HP_LOCK_KINDS
 };
 
@@ -748,12 +750,13 @@ struct hp_lock {
 #define HP_LOCK_MORE UINT32_MAX	/* all further ones of its site */
 #define HP_LOCK_STATIC (UINT32_MAX - 1)	/* the one at `address` in `module` */
 #define HP_LOCK_LABEL (UINT32_MAX - 2)	/* all that have its `label` */
+#define HP_LOCK_OF_CHANNEL (UINT32_MAX - 3)	/* one way of a channel */
 
 /* What a thread does with a lock; each side is a use of its own. */
 enum hp_lock_side {
 	HP_SIDE_ONLY = 0,	/* locks it, waits for it */
-	HP_SIDE_READ = 1,	/* of a rwlock, a file */
-	HP_SIDE_WRITE = 2,
+	HP_SIDE_READ = 1,	/* of a rwlock, a file; receives from a channel that is empty */
+	HP_SIDE_WRITE = 2,	/* sends into a channel that is full */
 	HP_SIDE_POST = 3,	/* signals a condition, posts a semaphore: `count` only */
 	HP_SIDES
 };

@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# waits.bats - waits of all kinds beside what others say of them: the program's own clock, strace.
+
+load helper
+
+setup_file()
+{
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/channel" "$ROOT/test/behave/programs/waits_channel.c" -lpthread
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/futex" "$ROOT/test/behave/programs/waits_futex.c" -lpthread
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_LIMIT=0
+	rm -f "$T/report"
+}
+
+rows()
+{
+	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
+}
+
+up_to_3()
+{
+	local try
+
+	for try in 1 2 3; do
+		echo "try $try: $*"
+		"$@" && return
+	done
+	return 1
+}
+
+# near PERCENT TOLD SAID
+near()
+{
+	echo "told $2, said $3"
+	awk -v p="$1" -v told="$2" -v said="$3" 'BEGIN { d = told - said; exit !((d < 0 ? -d : d) <= said * p / 100) }'
+}
+
+# What the program said of its function, and what the rows of `waits` at it add up to.
+channel_times()
+{
+	local name count ns
+
+	rm -f "$T/report"
+	HOTPATH_REPORT=waits,channels LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said" || return
+	[ "$(wc -l <"$T/said")" = 2 ] || return
+	while read -r name count ns; do
+		near "$1" "$(rows waits count total_ns at | awk -v at="$name" '$3 == at { n += $1 } END { print n }')" "$count" &&
+			near "$1" "$(rows waits count total_ns at | awk -v at="$name" '$3 == at { n += $2 } END { print n }')" "$ns" ||
+			return
+	done <"$T/said"
+}
+
+@test "waits: for messages and for room, those that the program measured" {
+	up_to_3 channel_times 25
+	rows waits kind at >"$T/rows"
+	grep -q '^pipe empty take_slowly ' "$T/rows"
+	grep -q '^pipe full put_much ' "$T/rows"
+}
+
+@test "waits: for messages and for room within 2 %, on a quiet machine" {
+	only_in_full
+	up_to_3 channel_times 2
+}
+
+@test "waits: asked for without channels, those for channels are there" {
+	HOTPATH_REPORT=waits LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said"
+	rows waits kind | grep -q '^pipe empty$'
+	HOTPATH_REPORT=threads LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said"
+	[ -z "$(rows waits kind)" ]
+}
+
+@test "waits: a message that will never come, in a circle with a mutex" {
+	HOTPATH_SEGMENT_PATH=$T/hang.segment HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/channel" hang >"$T/out" &
+	local pid=$!
+
+	eventually grep -q hangs "$T/out"
+	eventually asleep $pid
+	kill -9 $pid
+	wait $pid || true
+	eventually "$HP_BUILD/hotpath" report --waits "$T/hang.segment"
+	HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH=$T/text "$HP_BUILD/hotpath" report --waits "$T/hang.segment"
+	cat "$T/text"
+	grep -A3 '^note      perhaps a deadlock: thread' "$T/text" >"$T/note"
+	grep -q 'waits for door at ask (waits_channel.c:' "$T/note"
+	grep -q 'got at hang (waits_channel.c:' "$T/note"
+	grep -q 'waits at take_slowly (waits_channel.c:.*pipe empty,$' "$T/note"
+	grep -q 'into which thread [0-9]* sent last$' "$T/note"
+}
+
+# All its threads, which are two, wait in the kernel.
+asleep()
+{
+	[ "$(cat /proc/"$1"/task/*/stat | sed 's/.*) //; s/ .*//' | sort | uniq -c | tr -d ' \n')" = 2S ]
+}
+
+# Time in futex calls that wait, by strace, against waits for the mutex: each of them is one such call.
+futex_times()
+{
+	rm -f "$T/report" "$T/calls"
+	HOTPATH_REPORT=mutexes strace -f -T -e trace=futex -o "$T/calls" -E LD_PRELOAD="$HP_LIB" "$T/futex" >"$T/said" || return
+	near "$1" "$(rows mutexes label wait_total_ns | awk '$1 == "contended" { print $2 }')" \
+		"$(python3 "$ROOT/test/behave/futex_time.py" "$T/calls" "$(cat "$T/said")")"
+}
+
+@test "waits: for a mutex, as strace finds them in the kernel" {
+	command -v strace >/dev/null || skip "no strace here"
+	up_to_3 futex_times 25
+}
+
+@test "waits: for a mutex within 2 % of strace, on a quiet machine" {
+	only_in_full
+	command -v strace >/dev/null || skip "no strace here"
+	up_to_3 futex_times 2
+}
