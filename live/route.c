@@ -63,6 +63,8 @@ const struct hp_route hp_routes[] = {
 	LIST("alloc_callers", "functions that allocate, instrumented or not"),
 	LIST("alloc_sites", "call paths by what they allocate"),
 	LIST("leaks", "call paths by what is left"),
+	LIST("alloc_sizes", "how large blocks are"),
+	LIST("alloc_lives", "how long blocks live"),
 	LIST("direct_maps", "call paths by what they map themselves"),
 	LIST("offcpu", "where threads wait"),
 	LIST("bound", "what functions spend their time on"),

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "preload/allocator.h"
+#include "preload/aside.h"
+#include "preload/drawn.h"
 #include "preload/heap.h"
 #include "preload/path.h"
 #include "preload/process.h"
@@ -107,7 +109,7 @@ static HP_COLD struct hp_shadow_word word_large(const struct hp_heap_local *me,
 						const struct hp_site *site, const void *block,
 						uint64_t size)
 {
-	hp_shadow_note_large((uintptr_t)block, size);
+	hp_aside_put((uintptr_t)block, (struct hp_aside){ .size = size });
 	return (struct hp_shadow_word){
 		(uint32_t)((uint64_t)((const char *)site - me->base) / HP_LINE), HP_SHADOW_LARGE
 	};
@@ -134,6 +136,26 @@ static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *
 			   (struct hp_shadow_word){ (uint32_t)(offset / HP_LINE), (uint32_t)size });
 }
 
+/*
+ * A drawn block: its word says that more is known of it.  It is settled at once, since the usual
+ * way for a pending block looks at no word; if it was temporary, note_free finds that out.
+ */
+static HP_COLD void note_drawn(struct hp_heap_local *me, struct hp_shadow_word *place,
+			       struct hp_site *site, void *block, uint64_t size)
+{
+	struct hp_heap *heap = me->heap;
+
+	note_at(me, place, site, block, size);
+	if (!hp_drawn_begin(me, site, block, size))
+		return;
+	word_store(place,
+		   (struct hp_shadow_word){ (uint32_t)(heap->pending / HP_LINE), HP_SHADOW_LARGE });
+	settle(me, heap);
+	heap->pending = 0;
+	heap->pending_bytes = 0;
+	me->last = HP_NO_BLOCK;
+}
+
 /* In memory that was never used before. */
 static HP_COLD void note_new_leaf(struct hp_heap_local *me, struct hp_site *site, void *block,
 				  uint64_t size)
@@ -155,16 +177,12 @@ static inline __attribute__((always_inline)) void note_new(struct hp_heap_local 
 
 	if (HP_UNLIKELY(me->calls != NULL))
 		hp_tally_add(me, size);
-	if (HP_LIKELY(place != NULL))
-		note_at(me, place, site, block, size);
-	else
+	if (HP_UNLIKELY(place == NULL))
 		note_new_leaf(me, site, block, size);
-}
-
-static inline uint64_t word_size(struct hp_shadow_word word, const void *block)
-{
-	return HP_LIKELY(word.size != HP_SHADOW_LARGE) ? word.size
-						       : hp_shadow_take_large((uintptr_t)block);
+	else if (HP_UNLIKELY(--me->countdown == 0))
+		note_drawn(me, place, site, block, size);
+	else
+		note_at(me, place, site, block, size);
 }
 
 /* By a thread that did not allocate it. */
@@ -178,12 +196,8 @@ static __attribute__((noinline)) void free_far(struct hp_site *site, uint64_t si
 	atomic_fetch_add_explicit(&site->far_freed, size, memory_order_relaxed);
 }
 
-/* A block that was counted is going to be freed; its word is empty already. */
-static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word word,
-			     const void *block)
+static inline void note_free_size(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
 {
-	struct hp_site *site = hp_heap_site(me, (uint64_t)word.site * HP_LINE);
-	uint64_t size = word_size(word, block);
 	struct hp_heap *heap = me->heap;
 
 	if (HP_UNLIKELY(heap->live + (int64_t)heap->pending_bytes > me->trigger))
@@ -196,6 +210,48 @@ static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word wor
 	look_at_peak(me, site);
 	site->frees++;
 	site->freed += size;
+}
+
+/* The drawn block of last: it was settled, and was temporary. */
+static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
+{
+	struct hp_heap *heap = me->heap;
+
+	if (HP_UNLIKELY(heap->live > me->trigger))
+		hp_heap_look(me);
+	look_at_peak(me, site);
+	heap->live -= (int64_t)size;
+	heap->bytes -= size;
+	heap->temporary_bytes += size;
+	site->allocs--;
+	site->bytes -= size;
+	site->temporary++;
+	site->temporary_bytes += size;
+}
+
+/* A block of which more is known; `aside` is what. */
+static HP_COLD void note_free_aside(struct hp_heap_local *me, struct hp_site *site,
+				    const void *block, struct hp_aside aside)
+{
+	if (hp_drawn_is_temporary(me, block)) {
+		unsettle(me, site, aside.size);
+		return;
+	}
+	if (aside.born)
+		hp_drawn_end(me, site, aside.born);
+	note_free_size(me, site, aside.size);
+}
+
+/* A block that was counted is going to be freed; its word is empty already. */
+static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word word,
+			     const void *block)
+{
+	struct hp_site *site = hp_heap_site(me, (uint64_t)word.site * HP_LINE);
+
+	if (HP_UNLIKELY(word.size == HP_SHADOW_LARGE))
+		note_free_aside(me, site, block, hp_aside_take((uintptr_t)block));
+	else
+		note_free_size(me, site, word.size);
 }
 
 /* The pending block is going to be freed. */
@@ -217,7 +273,7 @@ static inline void note_temporary(struct hp_heap_local *me, const void *block)
 		me->gate = 0;
 	if (HP_LIKELY(place != NULL)) {
 		if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
-			hp_shadow_take_large((uintptr_t)block);
+			hp_aside_take((uintptr_t)block);
 		word_store(place, (struct hp_shadow_word){ 0, 0 });
 	}
 }
@@ -286,6 +342,7 @@ static void free_outside(const void *block)
 {
 	struct hp_shadow_word *place = hp_shadow_leaves ? hp_shadow_find(block) : NULL;
 	struct hp_shadow_word word;
+	struct hp_site *site;
 
 	if (!place || !hp_segment.header)
 		return;
@@ -293,8 +350,9 @@ static void free_outside(const void *block)
 	if (!word.site)
 		return;
 	word_store(place, (struct hp_shadow_word){ 0, 0 });
-	free_far((struct hp_site *)((char *)hp_segment.header + (uint64_t)word.site * HP_LINE),
-		 word_size(word, block));
+	site = (struct hp_site *)((char *)hp_segment.header + (uint64_t)word.site * HP_LINE);
+	free_far(site,
+		 word.size == HP_SHADOW_LARGE ? hp_aside_take((uintptr_t)block).size : word.size);
 }
 
 /* A thread's first call is a free: its heap is opened if it is of a block that is known. */
@@ -504,14 +562,16 @@ HP_EXPORT void free(void *block)
 struct taken {
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
-	uint64_t size;
+	struct hp_aside aside;	/* if the word says so */
 };
 
 static inline struct taken take(struct hp_heap_local *me, const void *block)
 {
 	struct taken taken = { .place = hp_shadow_leaves ? hp_shadow_find(block) : NULL };
 
-	/* It will be a free, or stay: either way it is pending no more. */
+	/* It will be a free, or stay: either way it is pending no more, nor temporary. */
+	if (me && block == me->drawn)
+		me->drawn = NULL;
 	if (me && block == me->last) {
 		settle(me, me->heap);
 		me->heap->pending = 0;
@@ -522,7 +582,8 @@ static inline struct taken take(struct hp_heap_local *me, const void *block)
 		return taken;
 	taken.word = word_load(taken.place);
 	if (taken.word.site) {
-		taken.size = word_size(taken.word, block);
+		if (taken.word.size == HP_SHADOW_LARGE)
+			taken.aside = hp_aside_take((uintptr_t)block);
 		word_store(taken.place, (struct hp_shadow_word){ 0, 0 });
 	}
 	return taken;
@@ -533,7 +594,7 @@ static void put_back(const struct taken *taken, const void *block)
 	if (!taken->word.site)
 		return;
 	if (taken->word.size == HP_SHADOW_LARGE)
-		hp_shadow_note_large((uintptr_t)block, taken->size);
+		hp_aside_put((uintptr_t)block, taken->aside);
 	word_store(taken->place, taken->word);
 }
 
@@ -542,19 +603,20 @@ static void note_moved(struct hp_heap_local *me, const struct taken *taken, void
 		       size_t size, const struct hp_path_frame *frame)
 {
 	struct hp_shadow_word word = taken->word;
+	bool is_aside = word.size == HP_SHADOW_LARGE;
+	struct hp_site *site;
 
-	if (word.site && word.size == HP_SHADOW_LARGE)
-		hp_shadow_note_large((uintptr_t)old, taken->size);
+	site = (struct hp_site *)((char *)hp_segment.header + (uint64_t)word.site * HP_LINE);
 	if (me && word.site && HP_UNLIKELY(hp_tally_has_most))
 		hp_tally_free(me);
-	if (me && word.site)
-		note_free(me, word, old);
-	else if (me)
+	if (!word.site && me)
 		note_strange(me, old);
+	else if (word.site && me && is_aside)
+		note_free_aside(me, site, old, taken->aside);
+	else if (word.site && me)
+		note_free_size(me, site, word.size);
 	else if (word.site)
-		free_far((struct hp_site *)((char *)hp_segment.header +
-					    (uint64_t)word.site * HP_LINE),
-			 word_size(word, old));
+		free_far(site, is_aside ? taken->aside.size : word.size);
 	if (block)
 		note(block, size, *frame);
 }

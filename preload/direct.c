@@ -26,22 +26,22 @@
 #include "preload/process.h"
 #include "preload/range.h"
 
-#define LATE 16 /* calls of signal handlers that interrupted one */
-#define TRIES 1000 /* to get the lock, before other threads are let run */
-#define WAITS 20000 /* of 0.1 ms: who has it then is gone */
+#define LATE 16	/* calls of signal handlers that interrupted one */
+#define TRIES 1000	/* to get the lock, before other threads are let run */
+#define WAITS 20000	/* of 0.1 ms: who has it then is gone */
 
 struct call {
 	uintptr_t begin;
 	uintptr_t end;
 	uint64_t number;
-	struct hp_site *site; /* NULL = it is gone */
+	struct hp_site *site;	/* NULL = it is gone */
 	uint32_t kinds;
 };
 
 struct hp_direct {
-	_Atomic uintptr_t owner; /* who has the lock: its thread's own address; 0 = nobody */
-	uintptr_t owner_sp; /* its stack pointer */
-	_Atomic uint64_t numbers; /* given so far */
+	_Atomic uintptr_t owner;	/* who has the lock: its thread's own address; 0 = nobody */
+	uintptr_t owner_sp;	/* its stack pointer */
+	_Atomic uint64_t numbers;	/* given so far */
 	struct hp_ranges ranges;
 	struct hp_maps *maps;
 	_Atomic uint32_t late_count;
@@ -50,8 +50,8 @@ struct hp_direct {
 
 bool hp_direct_is_wanted;
 struct hp_module hp_direct_own;
-static _Atomic uint64_t early; /* calls before there was a record: of handlers, of ending threads */
-static struct hp_module allocator_at; /* the code of an allocator that is not the C library's */
+static _Atomic uint64_t early;	/* calls before there was a record: of handlers, of ending threads */
+static struct hp_module allocator_at;	/* the code of an allocator that is not the C library's */
 
 void hp_direct_configure(const struct hp_settings *settings, uint32_t allocator)
 {

@@ -23,6 +23,7 @@
 #include "preload/allocator.h"
 #include "preload/confine.h"
 #include "preload/direct.h"
+#include "preload/drawn.h"
 #include "preload/path.h"
 #include "preload/process.h"
 #include "preload/say.h"
@@ -32,8 +33,8 @@
 
 #define HP_HEAP_CHUNK_FIRST 8192
 #define HP_HEAP_CHUNK_NEXT 65536
-#define HP_PEAK_PART 1024 /* threads look again after the peak / this */
-#define HP_PEAK_LEAST 4096 /* bytes */
+#define HP_PEAK_PART 1024	/* threads look again after the peak / this */
+#define HP_PEAK_LEAST 4096	/* bytes */
 
 struct hp_heap_local hp_heap_unborn = { .state = HP_THREAD_UNBORN };
 
@@ -49,8 +50,8 @@ bool hp_heap_is_wanted;
 static uint32_t depth_most;
 static uint32_t walk_mode;
 static uint32_t prove_all;
-static bool has_charges; /* calls of functions are charged what they allocate */
-static uint32_t allocator; /* enum hp_allocator_kind */
+static bool has_charges;	/* calls of functions are charged what they allocate */
+static uint32_t allocator;	/* enum hp_allocator_kind */
 static const char *allocator_file;
 static pthread_key_t key;
 static bool has_key;
@@ -80,6 +81,8 @@ void hp_heap_configure(const struct hp_settings *settings)
 			    hp_settings_asks(settings, "alloc-callers") ||
 			    hp_settings_asks(settings, "leaks") ||
 			    hp_settings_names(settings, "bound") ||
+			    hp_settings_asks(settings, "alloc-sizes") ||
+			    hp_settings_asks(settings, "alloc-lives") ||
 			    hp_settings_asks(settings, "direct-maps");
 	depth_most = (uint32_t)settings->alloc_depth;
 	walk_mode = settings->unwind;
@@ -334,6 +337,7 @@ static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t
 	me->walker.most = depth_most ? depth_most : 1;
 	me->walker.mode = walk_mode;
 	me->state = HP_THREAD_BUSY;
+	hp_drawn_init(me);
 	return hp_path_init(me, sp);
 }
 
@@ -407,7 +411,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 			atomic_fetch_add_explicit(&hp_segment.header->lost_threads, 1,
 						  memory_order_relaxed);
 	} else if (hp_start_is_early() || hp_start_is_running()) {
-		hp_heap = &hp_heap_unborn; /* later, perhaps */
+		hp_heap = &hp_heap_unborn;	/* later, perhaps */
 		errno = saved;
 		return NULL;
 	}

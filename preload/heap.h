@@ -58,6 +58,7 @@ struct hp_heap_local {
 	uint32_t is_off;	/* nobody asked for allocations, and the allocator is known */
 	uint32_t proof;	/* the next answer of the cache is to be walked again */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uint32_t countdown;	/* blocks until one is drawn, see drawn.h */
 	uintptr_t shut_at;	/* stack pointer when the gate was shut */
 	struct hp_heap_local *next;	/* list of the process */
 
@@ -65,6 +66,9 @@ struct hp_heap_local {
 
 	/* Slow paths only. */
 	struct hp_tables tables;
+	const void *drawn;	/* the last drawn block; NULL = none */
+	uint32_t drawn_at;	/* countdown then */
+	uint64_t random;
 	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
 	uint64_t entries_size;
 	uint64_t head;	/* where the next entry goes */

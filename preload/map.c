@@ -21,9 +21,9 @@
 #include "preload/real.h"
 
 #ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#define MREMAP_DONTUNMAP 4	/* Linux 5.7 */
 #endif
-#define HUGE_USUAL 21 /* log2: of MAP_HUGETLB without a size, x86-64 and arm64 */
+#define HUGE_USUAL 21	/* log2: of MAP_HUGETLB without a size, x86-64 and arm64 */
 
 /* Through a variable, as in real.c.  That it exists everywhere means no message of the loader's. */
 static void find(void *place, const char *name)

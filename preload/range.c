@@ -12,8 +12,8 @@
 
 #include "preload/local.h"
 
-#define CHUNK UINT64_C(65536) /* bytes of ranges that are made at once */
-#define NEEDED 2 /* a call cuts one range into two, and adds one */
+#define CHUNK UINT64_C(65536)	/* bytes of ranges that are made at once */
+#define NEEDED 2	/* a call cuts one range into two, and adds one */
 
 bool hp_ranges_prepare(struct hp_ranges *ranges)
 {

@@ -20,15 +20,15 @@ struct hp_range {
 	uintptr_t begin;
 	uintptr_t end;
 	struct hp_site *site;
-	uint64_t number; /* of the call that made it */
-	uint64_t order; /* a random number: above it in the tree are larger ones */
-	struct hp_range *left; /* lower addresses */
+	uint64_t number;	/* of the call that made it */
+	uint64_t order;	/* a random number: above it in the tree are larger ones */
+	struct hp_range *left;	/* lower addresses */
 	struct hp_range *right;
 };
 
 struct hp_ranges {
-	struct hp_range *root; /* a treap */
-	struct hp_range *unused; /* by `right` */
+	struct hp_range *root;	/* a treap */
+	struct hp_range *unused;	/* by `right` */
 	uint64_t random;
 };
 

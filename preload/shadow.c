@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow.c - the directory of leaves, and the few blocks whose size needs more
- * than 32 bits.
+ * shadow.c - the directory of leaves.
  */
 #include "preload/shadow.h"
 
@@ -19,17 +18,10 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_LARGE 1024	/* blocks of 4 GiB and more at once */
 #define HP_ADDRESSES_LEAST (UINT64_C(1) << 30)	/* with less the program needs them itself */
-
-struct large {
-	_Atomic uintptr_t address;	/* 0 = unused */
-	uint64_t size;
-};
 
 struct hp_shadow_word **hp_shadow_leaves;
 uint32_t hp_shadow_grain = 5;
-static struct large larges[HP_LARGE];
 
 bool hp_shadow_init(bool is_glibc)
 {
@@ -76,34 +68,4 @@ HP_COLD struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address)
 	}
 	errno = saved;
 	return leaf;
-}
-
-void hp_shadow_note_large(uintptr_t address, uint64_t size)
-{
-	for (int i = 0; i < HP_LARGE; i++) {
-		uintptr_t none = 0;
-
-		if (!atomic_compare_exchange_strong_explicit(&larges[i].address, &none, 1,
-							     memory_order_acquire,
-							     memory_order_relaxed))
-			continue;
-		larges[i].size = size;
-		/* Release: who finds the address finds its size. */
-		atomic_store_explicit(&larges[i].address, address, memory_order_release);
-		return;
-	}
-}
-
-uint64_t hp_shadow_take_large(uintptr_t address)
-{
-	for (int i = 0; i < HP_LARGE; i++) {
-		uint64_t size;
-
-		if (atomic_load_explicit(&larges[i].address, memory_order_acquire) != address)
-			continue;
-		size = larges[i].size;
-		atomic_store_explicit(&larges[i].address, 0, memory_order_release);
-		return size;
-	}
-	return HP_SHADOW_LARGE;
 }

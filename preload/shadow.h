@@ -21,7 +21,7 @@
 
 #define HP_SHADOW_LEAF 26	/* log2 of the address space that a leaf covers */
 #define HP_SHADOW_LEAVES (1 << (47 - HP_SHADOW_LEAF))
-#define HP_SHADOW_LARGE UINT32_MAX	/* of hp_shadow_word.size: it is in a table */
+#define HP_SHADOW_LARGE UINT32_MAX	/* of hp_shadow_word.size: see aside.h */
 
 /* 0 = no block of ours starts here. */
 struct hp_shadow_word {
@@ -37,10 +37,6 @@ bool hp_shadow_init(bool is_glibc);
 
 /* A leaf for the address; NULL = there is none. */
 struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address);
-
-/* Of blocks of 4 GiB and more. */
-void hp_shadow_note_large(uintptr_t address, uint64_t size);
-uint64_t hp_shadow_take_large(uintptr_t address);
 
 static inline struct hp_shadow_word *hp_shadow_in(struct hp_shadow_word *leaf, uintptr_t address)
 {

@@ -16,13 +16,14 @@
 struct build {
 	struct hp_alloc *alloc;
 	struct hp_model *model;
-	struct hp_map objects; /* offset -> place + 1 */
-	struct hp_map same; /* step's contents -> place */
-	uint32_t *places; /* id of a step -> place */
+	struct hp_map objects;	/* offset -> place + 1 */
+	struct hp_map same;	/* step's contents -> place */
+	uint32_t *places;	/* id of a step -> place */
 	size_t place_count;
 	size_t step_room;
 	size_t thread_room;
 	size_t map_room;
+	size_t spread_room;
 	uint64_t *chunks;
 	size_t chunk_room;
 };
@@ -217,6 +218,25 @@ static void add_pending(struct build *b, const struct hp_heap *heap, bool is_pea
 	add_site(b, &site, &sum);
 }
 
+static void add_spread(struct build *b, const struct hp_site *site)
+{
+	struct hp_alloc *alloc = b->alloc;
+	struct hp_spread_of_blocks record;
+	struct hp_alloc_spread *spread;
+
+	if (!site->spread || !hp_reader_copy(&b->model->reader, (uint64_t)site->spread * HP_LINE,
+					     &record, sizeof(record)))
+		return;
+	alloc->spreads = hp_xgrow(alloc->spreads, alloc->spread_count, &b->spread_room,
+				  sizeof(*alloc->spreads));
+	spread = &alloc->spreads[alloc->spread_count++];
+	spread->step = site->step < b->place_count ? b->places[site->step] : 0;
+	for (int i = 0; i < HP_SIZE_CLASSES; i++)
+		spread->drawn.sizes[i] = record.sizes[i];
+	for (int i = 0; i < HP_LIFE_CLASSES; i++)
+		spread->drawn.lives[i] = record.lives[i];
+}
+
 static void read_sites(struct build *b, const struct hp_heap *heap, uint32_t epoch,
 		       bool is_peak_now)
 {
@@ -227,6 +247,7 @@ static void read_sites(struct build *b, const struct hp_heap *heap, uint32_t epo
 		struct hp_alloc_sum sum = sum_of(&site, epoch, is_peak_now);
 
 		add_site(b, &site, &sum);
+		add_spread(b, &site);
 	}
 	add_pending(b, heap, is_peak_now);
 }
@@ -315,6 +336,15 @@ static void add_thread(struct build *b, const struct hp_heap *heap)
 	thread->all_bytes += heap->pending_bytes;
 }
 
+static void add_drawn(struct hp_alloc *alloc, const struct hp_heap *heap)
+{
+	for (int i = 0; i < HP_SIZE_CLASSES; i++)
+		alloc->drawn.sizes[i] += heap->sizes[i];
+	for (int i = 0; i < HP_LIFE_CLASSES; i++)
+		alloc->drawn.lives[i] += heap->lives[i];
+	alloc->drawn_lost += heap->drawn_lost;
+}
+
 static void add_stats(struct hp_alloc_stats *stats, const struct hp_heap *heap)
 {
 	stats->walks += heap->walks;
@@ -362,6 +392,7 @@ static void read_process(struct build *b, const struct hp_process *process)
 		read_sites(b, &heap, process->heap_epoch, is_peak_now);
 		add_thread(b, &heap);
 		add_stats(&b->alloc->stats, &heap);
+		add_drawn(b->alloc, &heap);
 	}
 	read_maps(b, process);
 }
@@ -395,5 +426,6 @@ void hp_alloc_release(struct hp_alloc *alloc)
 	free(alloc->steps);
 	free(alloc->threads);
 	free(alloc->maps);
+	free(alloc->spreads);
 	free(alloc->allocator_file);
 }

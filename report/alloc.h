@@ -60,6 +60,18 @@ struct hp_alloc_mapped {
 	uint32_t fault;	/* enum hp_maps_fault */
 };
 
+/* Of blocks that were drawn at random: how many are of each class (layout.h). */
+struct hp_alloc_drawn {
+	uint64_t sizes[HP_SIZE_CLASSES];
+	uint64_t lives[HP_LIFE_CLASSES];
+};
+
+/* Of one path; several may have one step. */
+struct hp_alloc_spread {
+	uint32_t step;
+	struct hp_alloc_drawn drawn;
+};
+
 struct hp_alloc_stats {
 	uint64_t walks;
 	uint64_t incomplete;
@@ -80,6 +92,10 @@ struct hp_alloc {
 	struct hp_alloc_map *maps;
 	size_t map_count;
 	struct hp_alloc_mapped mapped;
+	struct hp_alloc_drawn drawn;
+	uint64_t drawn_lost;	/* whose age had no room */
+	struct hp_alloc_spread *spreads;	/* of the paths with many blocks */
+	size_t spread_count;
 	struct hp_alloc_stats stats;
 	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
 	uint32_t allocator;	/* enum hp_allocator_kind of the root process */

@@ -19,8 +19,8 @@
 #include "report/name.h"
 
 #define SITES_LIMIT 10
-#define NAME_CALLERS 8 /* told behind the function's name */
-#define FRAMES_MOST 128 /* of a path, in JSON */
+#define NAME_CALLERS 8	/* told behind the function's name */
+#define FRAMES_MOST 128	/* of a path, in JSON */
 
 struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report)
 {
@@ -47,6 +47,8 @@ void hp_alloc_view_free(struct hp_alloc_view *view)
 	rows_free(view->sites, view->site_count);
 	rows_free(view->rows, view->row_count);
 	hp_direct_maps_free(view);
+	free(view->spread_of);
+	free(view->spreads);
 	free(view->charged);
 	hp_charges_release(&view->charges);
 	free(view->functions);

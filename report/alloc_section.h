@@ -62,6 +62,21 @@ bool hp_alloc_callers_has_data(const struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
 bool hp_leaks_has_data(const struct hp_report *report);
 
+/* Blocks that were drawn at random, by size and age: drawn_section.c. */
+#define HP_CLASS_COLUMNS 6
+extern const struct hp_column hp_size_columns[HP_CLASS_COLUMNS];
+extern const struct hp_column hp_life_columns[HP_CLASS_COLUMNS];
+void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list);
+void hp_block_lives_fill(struct hp_report *report, struct hp_list *list);
+const char *hp_block_sizes_describe(const struct hp_report *report);
+const char *hp_block_lives_describe(const struct hp_report *report);
+const char *hp_blocks_empty(struct hp_report *report);
+const char *hp_blocks_after(struct hp_report *report);
+bool hp_blocks_has_data(const struct hp_report *report);
+void hp_blocks_add(struct hp_report *report, cJSON *list);	/* JSON: how many were drawn */
+/* JSON: `sizes` and `lives` of a call path that has many blocks. */
+void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry);
+
 /* Direct maps: direct_section.c. */
 #define HP_DIRECT_COLUMNS 11
 extern const struct hp_column hp_direct_columns[HP_DIRECT_COLUMNS];

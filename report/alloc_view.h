@@ -27,6 +27,13 @@ struct hp_map_row {
 	bool is_allocator;	/* mapped by the allocator for what it gives out */
 };
 
+/* A class of sizes or ages. */
+struct hp_class_row {
+	uint32_t number;	/* HP_LIFE_CLASSES of ages: the temporary ones */
+	uint64_t samples;
+	double count;	/* blocks, estimated */
+};
+
 struct hp_alloc_view {
 	struct hp_alloc alloc;
 	struct hp_charges charges;
@@ -41,6 +48,10 @@ struct hp_alloc_view {
 	struct hp_map_row *maps;	/* direct maps */
 	size_t map_count;
 	bool has_maps;
+	struct hp_class_row size_rows[HP_SIZE_CLASSES];
+	struct hp_class_row life_rows[HP_LIFE_CLASSES + 1];
+	uint32_t *spread_of;	/* by folded step: place in `spreads` + 1; NULL = not made yet */
+	struct hp_alloc_drawn *spreads;
 	struct hp_alloc_row *charged;	/* instrumented functions */
 	size_t charged_count;
 };

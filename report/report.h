@@ -19,7 +19,7 @@
 #include "report/symbol.h"
 #include "segment/setting.h"
 
-#define HP_SECTIONS_MOST 32
+#define HP_SECTIONS_MOST 48
 
 struct hp_focus {
 	const char *part;	/* NULL = all pass, or `is_regex` */

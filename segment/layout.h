@@ -537,6 +537,10 @@ struct hp_row {
 	uint64_t reserved;
 };
 
+/* Drawn blocks, one in some 256 at random, by powers of two: class n is above 2^(n-1), up to 2^n. */
+#define HP_SIZE_CLASSES 32	/* bytes; the last: all above */
+#define HP_LIFE_CLASSES 24	/* 1024 ticks, rounded down; the last: all above */
+
 /*
  * What one thread counts of allocations, requested bytes.  The newest block is
  * `pending` as long as its thread neither allocates nor frees it: it is in no
@@ -575,11 +579,11 @@ struct hp_heap {
 	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
 	uint64_t arena_end;	/* its thread: and its end */
 	uint64_t other;	/* set once: the site that takes what gets none of its own */
-	uint64_t lives
-		[24];	/* its thread: random blocks freed after up to 2^n * 1024 ticks, n from 0; the last: all above */
-	uint64_t sizes[32];	/* its thread: blocks of up to 2^n bytes, n from 0; the last: all above */
+	uint64_t lives[HP_LIFE_CLASSES];	/* its thread: drawn blocks it freed, by age */
+	uint64_t sizes[HP_SIZE_CLASSES];	/* its thread: drawn blocks, by size */
 	_Atomic uint64_t map_sites;	/* its thread: head of a list of hp_site, of direct maps */
-	uint64_t reserved[4];
+	uint64_t drawn_lost;	/* its thread: drawn blocks whose age has no room */
+	uint64_t reserved[3];
 };
 
 /* Steps lie in order, callers before what they call; ids count 16 bytes from the segment's start. */
@@ -630,8 +634,16 @@ struct hp_site {
 	uint64_t next;	/* set once: list of the heap */
 	uint32_t step;	/* set once: id of the innermost step */
 	uint32_t map_site;	/* owner: offset / HP_LINE of the site of direct maps on this path; 0 = none */
-	uint64_t kinds;	/* of direct maps, who holds hp_maps: bits of enum hp_map_kind */
+	uint32_t kinds;	/* of direct maps, who holds hp_maps: bits of enum hp_map_kind */
+	uint32_t spread;	/* owner: offset / HP_LINE of its hp_spread_of_blocks; 0 = none */
 	uint64_t splits;	/* the same: times that a map fell into two */
+};
+
+/* The drawn blocks of one site that has many. */
+struct hp_spread_of_blocks {
+	uint32_t sizes[HP_SIZE_CLASSES];	/* owner */
+	_Atomic uint32_t lives[HP_LIFE_CLASSES];	/* who frees, atomic add */
+	uint32_t reserved[8];
 };
 
 /*
@@ -1317,6 +1329,7 @@ static_assert(offsetof(struct hp_heap, live) == 64, "one line is all a usual all
 static_assert(sizeof(struct hp_step) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_steps) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_site) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_spread_of_blocks) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_maps) == 64, "format: readers rely on it");
 static_assert(offsetof(struct hp_site, far_frees) == 64, "one line is all its owner touches");
 static_assert(offsetof(struct hp_process, lockset) == 184, "format: readers rely on it");

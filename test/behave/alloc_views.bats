@@ -108,3 +108,61 @@ watched()
 "giver 7500 500 7000 taker 1 7001 -7000" ]
 	[ "$(jq -r '.threads.data[] | select(.name == "taker") | .mem_diff' "$T/report")" = "-6.8 KB" ]
 }
+
+# Of some 1172 blocks a third is 391 +- 16: six times that far is no chance (1 in 500 million).
+@test "views: sizes and ages of blocks that were drawn are those of all, and change no count" {
+	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_drawn.c"
+	HOTPATH_REPORT=alloc-sizes,alloc-lives,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/drawn.json \
+		LD_PRELOAD=$HP_LIB "$T/drawn"
+	python3 - "$T/drawn.json" <<-'END'
+	import json, sys
+	r = json.load(open(sys.argv[1]))
+	totals = r["alloc_sites"]
+	assert [totals[k] for k in ("allocated_count", "freed_count", "temporary_count", "allocated_bytes", "live_bytes", "peak_bytes")] == \
+	    [300000, 300000, 100005, 107400000, 0, 20000100], totals
+	sizes = {row["up_to_bytes"]: row["count_estimated"] for row in r["alloc_sizes"]["raw"]}
+	assert {size for size, count in sizes.items() if count} == {32, 64, 1024}, sizes
+	assert all(75000 < count < 125000 for count in sizes.values() if count), sizes
+	lives = r["alloc_lives"]["raw"]
+	assert lives[0]["count_estimated"] == 100005 and lives[0]["samples"] == 0
+	# A class that ends above 30 ms may hold what lived shorter, one that ends below cannot.
+	kept = sum(row["count_estimated"] for row in lives[1:] if row["up_to_ns"] is None or row["up_to_ns"] > 30000000)
+	assert 75000 < kept < 125000 + 20000, kept
+	# Per path, if it has many: its own sizes only.
+	by_size = {int(site["avg_bytes"]): [end for end, _ in site["drawn_sizes"]] for site in totals["raw"]}
+	assert by_size == {24: [32], 50: [64], 1000: [1024]}, by_size
+	END
+}
+
+@test "views: blocks of 4 GiB, drawn blocks that move and are freed by others: no byte is lost" {
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/moved" -x c - -lpthread <<-'END'
+	#include <pthread.h>
+	#include <stdlib.h>
+	static void *blocks[50000];
+	static void *work(void *data)
+	{
+		for (int i = 0; i < 50000; i++)
+			free(blocks[i]);
+		return data;
+	}
+	int main(void)
+	{
+		pthread_t id;
+		void *volatile large = malloc((size_t)5 << 30);
+		large = large ? realloc(large, (size_t)6 << 30) : NULL;
+		if (!large)
+			return 3;
+		free(large);
+		for (int i = 0; i < 50000; i++)
+			blocks[i] = realloc(malloc(10), 20);
+		pthread_create(&id, NULL, work, NULL);
+		pthread_join(id, NULL);
+		return 0;
+	}
+	END
+	HOTPATH_REPORT=alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_LIMIT=0 HOTPATH_OUTPUT_PATH=$T/moved.json LD_PRELOAD=$HP_LIB "$T/moved" ||
+		skip "6 GiB of addresses are not to be had here"
+	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main" or .frames[0].function == "work") |
+		.total_bytes - .freed_bytes, .live_count] | add' "$T/moved.json")" = 0 ]
+	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .freed_bytes] | add' "$T/moved.json")" = $(((11 << 30) + 50000 * 30)) ]
+}
