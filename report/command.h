@@ -13,6 +13,7 @@
 
 int hp_cmd_run(int argc, char **argv);	/* run.c */
 int hp_cmd_report(int argc, char **argv);	/* show.c */
+int hp_cmd_compare(int argc, char **argv);	/* compare_view.c */
 int hp_cmd_list(int argc, char **argv);	/* list.c */
 int hp_cmd_init(int argc, char **argv);	/* init.c */
 int hp_cmd_flags(int argc, char **argv);	/* flags.c */

@@ -22,6 +22,7 @@ static int cmd_help(int argc, char **argv);
 static const struct command commands[] = {
 	{ "run", hp_cmd_run, "run a program and report when it ends" },
 	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
+	{ "compare", hp_cmd_compare, "say what became more and what less between two runs" },
 	{ "list", hp_cmd_list, "show the runs that are kept" },
 	{ "console", hp_cmd_live, "show a running program on the terminal" },
 	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },

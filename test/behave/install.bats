@@ -288,7 +288,7 @@ completed()
 }
 
 @test "completion: bash" {
-	[[ $(completed "hotpath ") == "run report list console serve load mcp init flags check doctor "* ]]
+	[[ $(completed "hotpath ") == "run report compare list console serve load mcp init flags check doctor "* ]]
 	[ "$(completed "hotpath do")" = "doctor " ]
 	[ "$(completed "hotpath run --fo")" = "--format= --focus= " ]
 	[ "$(completed "hotpath run --format=j")" = "json json-pretty " ]
@@ -312,7 +312,7 @@ completed()
 			complete -C '$1'" | cut -f 1 | tr '\n' ' '
 	}
 	cd "$ROOT"
-	[[ $(offered "hotpath ") == "check console doctor flags help init list load mcp report run serve version "* ]]
+	[[ $(offered "hotpath ") == "check compare console doctor flags help init list load mcp report run serve version "* ]]
 	[ "$(offered "hotpath run --form")" = "--format=json --format=json-pretty --format=none --format=table " ]
 	[ "$(offered "hotpath-run -f j")" = "json json-pretty " ]
 	[ "$(offered "hotpath report --fol")" = "--folded " ]
