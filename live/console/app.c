@@ -21,6 +21,7 @@ void hp_app_init(struct hp_app *app, struct hp_feed *feed, const char *source, u
 {
 	*app = (struct hp_app){ .feed = feed, .source = source, .interval_ms = interval_ms };
 	app->phase = HP_PHASE_WAITS;
+	app->asked_ns = hp_clock_raw_ns();
 	hp_trend_init(&app->trend);
 	for (size_t tab = 0; tab < hp_tab_count; tab++)
 		for (size_t i = 0; hp_tabs[tab].views[i]; i++) {
@@ -296,8 +297,10 @@ void hp_app_hear(struct hp_app *app)
 			choice_take(app, news);
 			continue;
 		}
-		if (*news->heard.said || news->heard.status)
+		if (*news->heard.said || news->heard.status) {
 			app->phase = news->heard.phase;
+			app->asked_ns = hp_clock_raw_ns();
+		}
 		if (strcmp(news->path, STATUS_PATH) == 0)
 			status_take(app, news);
 		else

@@ -72,6 +72,7 @@ struct hp_app {
 	double pid;	/* of the program; 0 = not known yet */
 	enum hp_phase phase;	/* of the last attempt at anything */
 	bool is_paused;
+	uint64_t asked_ns;	/* since when what is visible is asked for, without an answer */
 
 	bool has_logs;	/* the panel is open */
 	enum hp_focus focus;

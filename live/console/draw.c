@@ -215,14 +215,15 @@ static void notes_draw(const struct hp_app *app, int y)
 		return;
 	}
 	if (*state->page.said && list) {
-		snprintf(line, sizeof(line), "%s: %s", state->page.said, state->page.remedy);
+		snprintf(line, sizeof(line), "%s%s%s", state->page.said,
+			 *state->page.remedy ? ": " : "", state->page.remedy);
 		hp_put(y, 0, hp_screen.width, HP_INK_BAD, HP_LEFT, HP_CUT_END, line);
 		return;
 	}
 	if (app->phase == HP_PHASE_OVER) {
 		hp_put(y, 0, hp_screen.width, HP_INK_WARN, HP_LEFT, HP_CUT_END,
-		       "The program has ended: these are its last figures; hotpath report prints "
-		       "its report");
+		       "The program has ended; these are its last figures. "
+		       "a: another program");
 		return;
 	}
 	for (size_t i = 0; i < HP_VIEW_NOTES && list; i++)
@@ -234,6 +235,30 @@ static void notes_draw(const struct hp_app *app, int y)
 
 /* --- the list, or why there is none --- */
 
+/* What there is to say of a page without an answer; the server as a whole comes first. */
+static const char *missing_text(const struct hp_page *page, const struct hp_app *app,
+				const char **remedy, enum hp_ink *ink)
+{
+	static char text[400];
+	double waited = (double)(hp_clock_raw_ns() - app->asked_ns) / 1e9;
+	const struct hp_page *who = !app->status.news && *app->status.said ? &app->status : page;
+
+	if (*who->said) {
+		*remedy = who->remedy;
+		*ink = who == page && page->status ? HP_INK_PLAIN : HP_INK_BAD;
+		return who->said;
+	}
+	if (app->phase == HP_PHASE_OVER)
+		return "The program ended before this was read.";
+	if (waited < 2)
+		return "Asking …";
+	snprintf(text, sizeof(text), "%s%shas not answered for %.0f s.",
+		 app->is_local ? "The program's record" : app->source, " ", waited);
+	*remedy = app->is_local ? "Large programs take a while: their symbols are read first."
+				: "After 5 s it is asked again.";
+	return text;
+}
+
 static void absence_draw(const struct hp_page *page, const char *empty, struct hp_area area,
 			 const struct hp_app *app)
 {
@@ -242,16 +267,10 @@ static void absence_draw(const struct hp_page *page, const char *empty, struct h
 	enum hp_ink ink = HP_INK_PLAIN;
 	int y = area.y + (area.height > 6 ? 2 : 1), width = area.width - 4;
 
-	if (!page->news && *page->said) {
-		text = page->said;
-		remedy = page->remedy;
-		ink = page->status ? HP_INK_PLAIN : HP_INK_BAD;
-	} else if (!page->news) {
-		text = app->phase == HP_PHASE_OVER ? "The program ended before this was read."
-						   : "Asking …";
-	} else if (cJSON_IsString(message)) {
+	if (!page->news)
+		text = missing_text(page, app, &remedy, &ink);
+	else if (cJSON_IsString(message))
 		text = message->valuestring;
-	}
 	y += hp_draw_wrapped(y, area.x + 2, width, 4, ink, text);
 	hp_draw_wrapped(y, area.x + 2, width, 4, HP_INK_DIM, remedy);
 }

@@ -85,7 +85,13 @@ static bool words_shorten(const struct hp_table *table, struct layout *layout)
 	return has_any;
 }
 
-/* Of equals the one on the right goes first. */
+static bool goes_before(const struct hp_field *field, const struct hp_field *other)
+{
+	return field->keep < other->keep ||
+	       (field->keep == other->keep && !(field == other && field->is_percentiles));
+}
+
+/* Of equals the one on the right goes first; of percentiles the lowest. */
 static bool column_drop(const struct hp_table *table, struct layout *layout)
 {
 	int least = -1;
@@ -93,7 +99,7 @@ static bool column_drop(const struct hp_table *table, struct layout *layout)
 	for (size_t i = 0; i < table->column_count; i++)
 		if (layout->width[i] && (int)i != layout->name &&
 		    (least < 0 ||
-		     table->columns[i].field->keep <= table->columns[least].field->keep))
+		     goes_before(table->columns[i].field, table->columns[least].field)))
 			least = (int)i;
 	if (least < 0)
 		return false;

@@ -24,7 +24,7 @@ struct http {
 	struct curl_slist *headers;
 	char *url;	/* without a slash at its end */
 	bool has_token;
-	uint32_t pid;	/* of who answered; 0 = nobody yet */
+	bool was_heard;	/* it has answered before */
 	uint32_t turn;	/* when the question was put */
 	struct hp_heard *heard;
 };
@@ -59,10 +59,10 @@ static void running_tell(char *text, size_t size)
 	struct hp_live *live = hp_live_list(&count);
 
 	text[0] = 0;
-	for (size_t i = 0; i < count && i < 3 && done < size; i++)
-		done += (size_t)snprintf(text + done, size - done, "%s%s %u: port %u",
-					 i ? ", " : "running here: ", live[i].comm, live[i].pid,
-					 live[i].port);
+	for (size_t i = 0; i < count && done + 64 < size; i++)
+		if (live[i].port)
+			done += (size_t)snprintf(text + done, size - done, "%s%s has port %u",
+						 done ? ", " : "", live[i].comm, live[i].port);
 	free(live);
 }
 
@@ -135,6 +135,7 @@ static void ask(struct hp_origin *origin, const char *method, const char *path,
 	code = curl_easy_perform(http->curl);
 	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
 	heard->status = (int)status;
+	http->was_heard = http->was_heard || status == 200;
 	if (code == CURLE_OK)
 		status_tell(http, path);
 	else if (code == CURLE_ABORTED_BY_CALLBACK)

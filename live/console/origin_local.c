@@ -170,6 +170,25 @@ static void choose(struct local *local, const char *token, struct hp_heard *hear
 
 /* --- asking --- */
 
+/* A process that its parent has not waited for yet has ended, too. */
+static bool is_running(uint32_t pid)
+{
+	char path[32], text[256] = "", *name_end;
+	FILE *file;
+
+	if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	name_end = strrchr(text, ')');
+	return !name_end || name_end[1] != ' ' || name_end[2] != 'Z';
+}
+
 /*
  * The session may go on in children when its first process is gone; it is over
  * when its helper is.  Only then is the socket asked for.
@@ -178,7 +197,7 @@ static bool is_session_over(const struct local *local)
 {
 	int fd;
 
-	if (!local->token[0] || kill((pid_t)local->pid, 0) == 0 || errno != ESRCH)
+	if (!local->token[0] || is_running(local->pid))
 		return false;
 	fd = hp_session_look(local->token);
 	if (fd >= 0)

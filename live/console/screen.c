@@ -172,6 +172,26 @@ static void size_take(void)
 	getmaxyx(stdscr, hp_screen.height, hp_screen.width);
 }
 
+/* What terminals send besides what their description says. */
+static void more_keys(void)
+{
+	static const struct {
+		const char *sent;
+		int code;
+	} keys[] = {
+		{ "\033[1~", KEY_HOME },  { "\033[4~", KEY_END },   { "\033[7~", KEY_HOME },
+		{ "\033[8~", KEY_END },	  { "\033[H", KEY_HOME },   { "\033[F", KEY_END },
+		{ "\033OH", KEY_HOME },	  { "\033OF", KEY_END },    { "\033[A", KEY_UP },
+		{ "\033[B", KEY_DOWN },	  { "\033[C", KEY_RIGHT },  { "\033[D", KEY_LEFT },
+		{ "\033OP", KEY_F(1) },	  { "\033[11~", KEY_F(1) }, { "\033[17~", KEY_F(6) },
+		{ "\033[5~", KEY_PPAGE }, { "\033[6~", KEY_NPAGE },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (key_defined(keys[i].sent) == 0)
+			define_key(keys[i].sent, keys[i].code);
+}
+
 const char *hp_screen_open(void)
 {
 	const char *why = hp_terminal_check();
@@ -188,6 +208,7 @@ const char *hp_screen_open(void)
 	noecho();
 	nonl();
 	keypad(stdscr, TRUE);
+	more_keys();
 	nodelay(stdscr, TRUE);
 	leaveok(stdscr, FALSE);
 	curs_set(0);

@@ -437,11 +437,11 @@ static const struct hp_view runtime = {
 
 static const struct hp_field site_fields[] = {
 	{ "Call path", "name", NULL, HP_KIND_NAME, 9, false },
-	{ "Count", "count", "count", HP_KIND_COUNT, 7, false },
+	{ "Count", "count", "count", HP_KIND_COUNT, 6, false },
 	{ "Avg", "avg", "avg_bytes", HP_KIND_BYTES, 4, false },
 	{ "Temp%", "percent_temporary", NULL, HP_KIND_LOAD, 3, false },
 	{ "Peak", "peak", "peak_bytes", HP_KIND_BYTES, 6, false },
-	{ "Left", "live", "live_bytes", HP_KIND_BYTES, 6, false },
+	{ "Left", "live", "live_bytes", HP_KIND_BYTES, 7, false },
 	{ "Total", "total", "total_bytes", HP_KIND_BYTES, 8, false },
 	{ "% Total", "percent_total", "percent_total", HP_KIND_SHARE, 8, false },
 };

@@ -43,12 +43,12 @@ console()
 	local line="'$HP_BUILD/hotpath' console"
 	for word; do line+=" '$word'"; done
 	$tmux new-session -d -s c -x "${size%x*}" -y "${size#*x}" \
-		"cd '$BATS_TEST_TMPDIR'; TERM=${term:-xterm-256color} LC_ALL=${locale:-C.UTF-8} $line; echo exit \$?; stty -a; exec sleep 1000" 3>&-
+		"cd '$BATS_TEST_TMPDIR'; ${HOTPATH_PERCENTILES:+HOTPATH_PERCENTILES=$HOTPATH_PERCENTILES} ${NO_COLOR:+NO_COLOR=$NO_COLOR} TERM=${term:-xterm-256color} LC_ALL=${locale:-C.UTF-8} $line; echo exit \$?; stty -a; exec sleep 1000" 3>&-
 }
 
 screen()
 {
-	$tmux capture-pane -p -t c
+	$tmux capture-pane -p -t c:0
 }
 
 on_screen()
@@ -82,4 +82,547 @@ press()
 	shows '^exit 0'
 	shows ' echo '
 	not_on_screen Function
+}
+
+# fake MODE - the server of console_server.py: its port.
+fake()
+{
+	{ [ -s "$T/$1.port" ] && kill -0 "$(cat "$T/fake-$1.pid")" 2>/dev/null; } || {
+		rm -f "$T/$1.port"
+		python3 "$ROOT/test/behave/console_server.py" "$1" "$T/$1.port" >/dev/null 3>&- &
+		echo $! >"$T/fake-$1.pid"
+		eventually test -s "$T/$1.port"
+	}
+	cat "$T/$1.port"
+}
+
+own_port()
+{
+	sed -n 's|.*http://127.0.0.1:\([0-9]*\)/.*|\1|p' "$T/shop.err" | head -n 1
+}
+
+@test "console: every view of every tab, in three sizes: a head that fits, the name, the keys" {
+	for size in 80x24 60x16 200x60; do
+		console -r 100 "$pid"
+		shows '^sell  *[1-9]'
+		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '2 Channel' '2 the' '2 the' '2 RwLock' \
+			'2 Mutex' '3 .*' '4 Thread' '4 Function' '5 the' '6 No event' '7 Call path' \
+			'7 Call path' '8 Object' '8 Thread' '8 none' '8 Label' '8 none' '8 none'; do
+			press "${expected%% *}"
+			case $expected in
+			'1 CPU') shows '^Function .*%\|  ' ;;
+			'1 Calls') shows '^▾ seller' ;;
+			*) shows "^ *${expected#* }" ;;
+			esac
+			not_on_screen 'broken\|(null)'
+		done
+		[ "$(screen | wc -l)" = "${size#*x}" ]
+		on_screen 'F1 Help'
+		on_screen 'q Quit'
+		press 1 1
+		shows '^sell  *[1-9]'
+		press q
+		shows '^exit 0'
+		$tmux kill-server
+		eventually sh -c "! $tmux ls"
+	done
+}
+
+@test "console: what of a list gives way is a column, never the name" {
+	size=60x16
+	console "$pid"
+	shows '^shop::main .* 100.00%'
+	not_on_screen 'P95'
+	press q
+	shows '^exit 0'
+	$tmux kill-server
+	eventually sh -c "! $tmux ls"
+	size=120x30
+	HOTPATH_PERCENTILES=50,95 console "$pid"
+	shows '^Function .*P50 .*P95 .*Self .*Total .*% Total'
+}
+
+@test "console: the figures are the program's, and go on" {
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	calls()
+	{
+		screen | sed -n 's/^sell  *\([0-9,]*\) .*/\1/p' | tr -d ,
+	}
+	first=$(calls)
+	more()
+	{
+		[ "$(calls)" -gt "$first" ]
+	}
+	eventually more
+	# What the report of the same program says before and after embraces what is shown.
+	count()
+	{
+		"$HP_BUILD/hotpath" report --session "$pid" -f json |
+			python3 -c 'import json, sys; print(next(r["calls"] for r in json.load(sys.stdin)["functions_timing"]["raw"] if r["name"] == "sell"))'
+	}
+	before=$(count)
+	first=$before
+	eventually more
+	shown=$(calls)
+	after=$(count)
+	[ "$shown" -ge "$before" ] && [ "$shown" -le "$after" ]
+}
+
+@test "console: lines, first and last, and the choice stays with its row" {
+	console -r 100 "$pid"
+	shows '\[1/9\]'
+	press j j
+	shows '\[3/9\]'
+	press k
+	shows '\[2/9\]'
+	press G
+	shows '\[9/9\]'
+	press g g
+	shows '\[1/9\]'
+	press Down
+	shows '\[2/9\]'
+	press End
+	shows '\[9/9\]'
+	press Home
+	shows '\[1/9\]'
+	press PageDown
+	shows '\[9/9\]'
+	press PageUp
+	shows '\[1/9\]'
+	# By name, upwards: basket is the first, sell is not.
+	press '>'
+	shows '^Function▲'
+	shows '\[[2-9]/9\]'
+	press I
+	shows '^Function▼'
+}
+
+@test "console: sorts by any column, by < and > and from a list" {
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	order()
+	{
+		screen | sed -n '7,15s/ .*//p' | tr '\n' ' '
+	}
+	press '>'
+	eventually sh -c "[ \"\$($tmux capture-pane -p -t c | sed -n '7,15s/ .*//p' | sort -c -f 2>&1)\" = '' ]"
+	press '<' '<'
+	shows '% Total▼'
+	press F6
+	shows 'Sort by'
+	press j j j
+	press Enter
+	shows 'Avg▼'
+	[[ $(order) == shop::main\ * ]]
+	press I
+	shows 'Avg▲'
+	last()
+	{
+		[[ $(order) != shop::main\ * ]]
+	}
+	eventually last
+}
+
+@test "console: filters as one types, and says so" {
+	console -r 100 "$pid"
+	shows '^price  *[1-9]'
+	press /
+	shows 'Filter:'
+	press -l SeL
+	shows '\[1/2\]'
+	not_on_screen '^price'
+	press Enter
+	shows '/SeL'
+	press Escape
+	shows '^price  *[1-9]'
+	shows '/9\]'
+	press / x y z
+	shows '\[0/0\]\|/xyz'
+	not_on_screen '^sell'
+	press BSpace BSpace BSpace Enter
+	shows '^sell  *[1-9]'
+}
+
+@test "console: logs of a row, and all that is known of one of them" {
+	size=120x30
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	press / b a s k Enter o
+	shows 'Log of basket'
+	shows 'a basket'
+	press l i
+	shows 'Inspect (Esc'
+	shows 'result  *a basket'
+	press Escape
+	eventually not_on_screen 'Inspect (Esc'
+	press h o
+	eventually not_on_screen 'Log of'
+	press i
+	shows 'Inspect (Esc'
+	shows 'name  *basket'
+	shows 'total_ns'
+	press q
+	eventually not_on_screen 'Inspect (Esc'
+	press Escape 2
+	shows '^programs/console.c'
+	press o
+	shows 'Log of programs/console.c'
+}
+
+@test "console: trees unfold: the call tree, and the path of an allocation" {
+	console -r 100 -T 1 "$pid"
+	press 1 1 1
+	shows '^▾ seller'
+	shows '^  ▾ sell '
+	shows '▸ keep'
+	not_on_screen basket
+	press '*'
+	shows '^        basket'
+	press g g Space
+	shows '^▸ seller'
+	press l
+	shows '^▾ seller'
+	press h
+	shows '^▸ seller'
+	press 7
+	shows '^▸ basket'
+	press Enter
+	shows '^    seller  .*console.c:[0-9]'
+	press j h
+	press Enter
+	eventually not_on_screen '^    seller'
+}
+
+@test "console: pauses, and goes on" {
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	press p
+	shows PAUSED
+	before=$(screen)
+	# Others go on meanwhile.
+	port=$(fake crate)
+	$tmux new-window -d -n other "TERM=xterm-256color LC_ALL=C.UTF-8 '$HP_BUILD/hotpath' console -r 100 -p $port"
+	other_shows()
+	{
+		$tmux capture-pane -p -t c:other | grep -q shop::nap
+	}
+	eventually other_shows
+	[ "$(screen)" = "$before" ]
+	press p
+	shows 'Live'
+	changed()
+	{
+		[ "$(screen | grep '^sell')" != "$(grep '^sell' <<<"$before")" ]
+	}
+	eventually changed
+}
+
+@test "console: saves the report of this moment, and no file is overwritten" {
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	press s
+	shows 'saved hotpath-.*json'
+	press s
+	two()
+	{
+		[ "$(ls "$BATS_TEST_TMPDIR" | grep -c '^hotpath-.*json$')" = 2 ]
+	}
+	eventually two
+	for file in "$BATS_TEST_TMPDIR"/hotpath-"$pid"-*.json; do
+		eventually python3 -m json.tool "$file"
+		python3 -c 'import json, sys; assert any(r["name"] == "sell" for r in json.load(open(sys.argv[1]))["functions_timing"]["raw"])' "$file"
+	done
+}
+
+@test "console: a snapshot of the CPU is taken on c" {
+	"$HP_BUILD/hotpath" report --session "$pid" -f json -r cpu | grep -q sample_count || skip "nothing may be sampled here"
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	press 1 1
+	shows 'snapshot idle'
+	press c
+	shows 'snapshot ready'
+	shows '^Function .*Samples'
+}
+
+@test "console: help lists the keys" {
+	console "$pid"
+	shows '^sell  *[1-9]'
+	press '?'
+	shows 'Keys'
+	shows 'quit; the program goes on'
+	press Escape
+	eventually not_on_screen 'quit; the program'
+	press F1
+	shows 'Keys'
+}
+
+@test "console: the mouse chooses tabs, rows and columns" {
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	click()	# ROW COLUMN, from 1
+	{
+		press -l "$(printf '\033[<0;%d;%dM\033[<0;%d;%dm' "$2" "$1" "$2" "$1")"
+	}
+	click 9 3
+	shows '\[3/9\]'
+	click 6 18
+	shows 'Calls▼'
+	click 6 18
+	shows 'Calls▲'
+	click 2 15
+	shows '^programs/console.c'
+	click 3 31
+	shows '^prices'
+}
+
+@test "console: started first, it waits; a program that ends leaves its last picture" {
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	# In an own network namespace there are no other sessions: they are found by their sockets.
+	unshare -n true 2>/dev/null || skip "no network namespaces here"
+	$tmux new-session -d -s c -x 80 -y 24 "exec unshare -n sh -c '
+		(cat \"$BATS_TEST_TMPDIR/go\" >/dev/null
+		LD_PRELOAD=$HP_LIB exec \"$T/shop\" \"$BATS_TEST_TMPDIR/end\") >/dev/null 2>&1 </dev/null &
+		TERM=xterm-256color LC_ALL=C.UTF-8 exec \"$HP_BUILD/hotpath\" console -r 100'" 3>&-
+	shows 'Waiting for a profiled program'
+	shows 'hotpath-run'
+	echo >"$BATS_TEST_TMPDIR/go"
+	shows 'shop.*Live'
+	shows '^sell  *[1-9]'
+	touch "$BATS_TEST_TMPDIR/end"
+	shows 'Ended'
+	shows 'has ended'
+	shows '^sell  *[1-9]'
+	picture=$(screen)
+	press 7
+	shows 'Call path'
+	press 1
+	shows '^sell  *[1-9]'
+	[ "$(screen | grep '^sell')" = "$(grep '^sell' <<<"$picture")" ]
+}
+
+@test "console: of several programs one is chosen, and another one" {
+	unshare -n true 2>/dev/null || skip "no network namespaces here"
+	$tmux new-session -d -s c -x 80 -y 24 "exec unshare -n sh -c '
+		for i in 1 2; do LD_PRELOAD=$HP_LIB \"$T/shop\" \"$BATS_TEST_TMPDIR/end\" >/dev/null 2>&1 </dev/null & echo \$! >$BATS_TEST_TMPDIR/\$i; done
+		TERM=xterm-256color LC_ALL=C.UTF-8 exec \"$HP_BUILD/hotpath\" console -r 100'" 3>&-
+	both()
+	{
+		on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/1") " && on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/2") "
+	}
+	# Who came first may have been the only one for a moment.
+	eventually on_screen 'Profiled programs\|Live'
+	on_screen 'Profiled programs' || press a
+	eventually both
+	press Enter
+	shows 'shop.*pid.*Live'
+	one=$(screen | sed -n '1s/.*pid \([0-9]*\).*/\1/p')
+	press a
+	eventually both
+	screen | grep -n 'shop .*' >"$BATS_TEST_TMPDIR/list"
+	other=$(cat "$BATS_TEST_TMPDIR/1")
+	[ "$one" != "$other" ] || other=$(cat "$BATS_TEST_TMPDIR/2")
+	# The newest is on top.
+	if screen | grep -A1 'Runs for' | grep -q " $other "; then press Enter; else press j Enter; fi
+	shows "pid $other"
+	touch "$BATS_TEST_TMPDIR/end"
+}
+
+@test "console: over HTTP, of our server" {
+	console -r 100 --metrics-host http://127.0.0.1 --metrics-port "$(own_port)"
+	shows "shop.*pid $pid.*Live"
+	shows '^sell  *[1-9]'
+	press 7
+	shows '^▸ basket'
+}
+
+@test "console: over HTTP, of a server like the Rust crate's, which has less" {
+	console -r 100 -p "$(fake crate)"
+	shows 'pid 28317'
+	shows '^shop::nap  *25,616  *1.65 ms .*22.58 s'
+	shows 'CPU  *62.5%'
+	# By the numbers that the words stand for: 22.58 s, 1.20 ms, 999 ns.
+	press '<' '<'
+	shows 'Total▼'
+	screen | sed -n '7,9s/ .*//p' >"$BATS_TEST_TMPDIR/order"
+	diff - "$BATS_TEST_TMPDIR/order" <<<$'shop::nap\nshop::late\nshop::fast'
+	press o
+	shows '25,616 .*1.58 ms'
+	press o 3 3 3 3
+	shows '^journal .*210.6 MB'
+	press 6
+	shows 'workers 2  tasks 4'
+	press 7
+	shows 'Not found'
+	press s
+	shows 'nothing was saved'
+	press 1 1 1 c
+	shows 'a snapshot is being taken already'
+}
+
+@test "console: whatever is wrong with a server is said, with a remedy" {
+	declare -A said=([token]='wants a token' [page]='is no JSON' [half]='partial file'
+		[foreign]='answers 404 to /profiler_status')
+	for mode in token page half foreign; do
+		console -r 100 -p "$(fake $mode)"
+		shows 'No answer'
+		shows "${said[$mode]}"
+		on_screen 'metrics-auth-token\|hotpath list'
+		press q
+		shows '^exit 0'
+		$tmux kill-server
+		eventually sh -c "! $tmux ls"
+	done
+	console -r 100 -p "$(fake token)" -t secret
+	shows '^shop::nap'
+	$tmux kill-server
+	eventually sh -c "! $tmux ls"
+	console -r 100 -p 1
+	shows 'Nobody listens at http://localhost:1'
+}
+
+@test "console: a server that never answers holds up no key" {
+	console -r 100 -p "$(fake slow)"
+	shows 'Asking\|has not answered'
+	press 4
+	shows 'Off-CPU'
+	press '?'
+	shows 'Keys'
+	press Escape
+	shows 'has not answered\|did not answer'
+	shows 'did not answer within 5 s'
+	press q
+	shows '^exit 0'
+}
+
+@test "console: a server that goes is told, and its picture stays" {
+	port=$(fake crate)
+	console -r 100 -p "$port"
+	shows '^shop::nap'
+	kill "$(cat "$T/fake-crate.pid")"
+	rm "$T/crate.port"
+	shows 'Stale'
+	shows 'Nobody listens'
+	shows '^shop::nap'
+}
+
+@test "console: names of the program cannot write to the terminal" {
+	console -r 100 -p "$(fake hostile)"
+	shows 'evil?\[31m'
+	shows '^wwww*…ww'
+	screen >"$BATS_TEST_TMPDIR/screen"
+	! LC_ALL=C grep -q -P '\x1b|\x07|\x9b5n|\xe2\x80\xae|\xe2\x81\xa6' "$BATS_TEST_TMPDIR/screen"
+	[ "$($tmux display-message -p -t c '#{pane_title}')" != title ]
+	press j j j j G i
+	shows 'Inspect (Esc'
+	press q / e v i l Enter
+	shows '\[1/1\]'
+}
+
+@test "console: what cannot be shown is told in one line, before the screen" {
+	one_line()	# STATUS PATTERN COMMAND...
+	{
+		local status_wanted=$1 pattern=$2
+		shift 2
+		run "$@" </dev/null
+		echo "$output"
+		[ "$status" = "$status_wanted" ]
+		[ "${#lines[@]}" = 1 ]
+		[[ $output == $pattern ]]
+	}
+	hotpath=$HP_BUILD/hotpath
+	one_line 1 '*needs a terminal; hotpath report*' "$hotpath" console "$pid"
+	one_line 1 '*no process 999999999; hotpath list*' "$hotpath" console 999999999
+	one_line 1 "*process $$ (*) is not profiled*hotpath-run*" "$hotpath" console $$
+	one_line 1 '*no such file*' "$hotpath" console nonsense
+	one_line 1 '*has to begin with http://*' "$hotpath" console --metrics-host localhost
+	one_line 1 '*the port goes to --metrics-port*' "$hotpath" console --metrics-host http://localhost:80
+	one_line 1 '*token*printable ASCII*' "$hotpath" console -p 1 -t 'a b'
+	one_line 2 '*REFRESH_INTERVAL_MS*100 to 60000*' "$hotpath" console --refresh-interval 5
+	one_line 2 '*not both*' "$hotpath" console -p 1 "$pid"
+	for term in nonsense dumb; do
+		console "$pid"
+		shows "TERM=$term"
+		shows '^exit 1'
+		$tmux kill-server
+		eventually sh -c "! $tmux ls"
+	done
+}
+
+@test "console: a terminal without colours, without UTF-8" {
+	term=vt100 locale=C
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	press i
+	shows 'Inspect (Esc'
+	press q 1 1 1
+	shows '^- seller'
+	screen >"$BATS_TEST_TMPDIR/screen"
+	! LC_ALL=C grep -q -P '[\x80-\xff]' "$BATS_TEST_TMPDIR/screen"
+	$tmux kill-server
+	eventually sh -c "! $tmux ls"
+	unset term locale
+	coloured()
+	{
+		$tmux capture-pane -e -p -t c | LC_ALL=C grep -q -P '\x1b\[[0-9;]*[34]8;5;'
+	}
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	eventually coloured
+	$tmux kill-server
+	eventually sh -c "! $tmux ls"
+	NO_COLOR=1 console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	! coloured
+}
+
+@test "console: any size, while it runs" {
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	for to in 60x16 20x5 1x1 200x50 80x24; do
+		$tmux resize-window -t c -x "${to%x*}" -y "${to#*x}"
+		press j k o o F1 Escape i Escape F6 Escape
+	done
+	shows '^sell  *[1-9]'
+	shows 'F1 Help'
+	press q
+	shows '^exit 0'
+}
+
+@test "console: the terminal is given back, whichever signal ends it, and on a fault" {
+	for name in TERM HUP INT QUIT SEGV ABRT; do
+		console -r 100 "$pid"
+		shows '^sell  *[1-9]'
+		kill -$name "$($tmux list-panes -t c -F '#{pane_pid}' | xargs -I{} pgrep -P {} hotpath-console)"
+		shows "^exit $((128 + $(kill -l $name)))"
+		shows ' echo '
+		not_on_screen '^sell'
+		[ "$($tmux display-message -p -t c '#{cursor_flag}#{mouse_any_flag}#{alternate_on}')" = 100 ]
+		$tmux kill-server
+		eventually sh -c "! $tmux ls"
+	done
+}
+
+@test "console: stops and goes on as the shell wants" {
+	$tmux new-session -d -s c -x 80 -y 24 "env PS1='ready> ' TERM=xterm-256color LC_ALL=C.UTF-8 bash --norc -i" 3>&-
+	shows '^ready>'
+	press -l "'$HP_BUILD/hotpath' console -r 100 $pid"
+	press Enter
+	shows '^sell  *[1-9]'
+	press C-z
+	shows 'Stopped'
+	press -l 'stty -a; echo back'
+	press Enter
+	shows ' echo '
+	press -l fg
+	press Enter
+	shows '^sell  *[1-9]'
+	press j
+	shows '\[2/9\]'
+	press q
+	eventually not_on_screen '^sell'
+	press -l 'echo gone'
+	press Enter
+	shows '^gone'
 }
