@@ -86,6 +86,7 @@ const struct hp_route hp_routes[] = {
 	ANSWER("/overview", hp_site_overview, "the run as a whole, and what each section has"),
 	ANSWER("/flame", hp_site_flame, "call trees for flame graphs: time, CPU, waits, bytes"),
 	ANSWER("/timeline", hp_site_timeline, "what threads did when; ?seconds=N the last ones"),
+	ANSWER("/report.html", hp_site_saved, "the page with its data inside, to be kept"),
 	ANSWER("/report", hp_report_render, "the whole report in JSON"),
 	ANSWER("/sessions", hp_sessions_render, "profiled programs of this user that run"),
 	ANSWER("/routes", hp_routes_render, "this list"),

@@ -82,6 +82,22 @@ struct hp_answer *hp_site_overview(struct hp_scene *scene, const struct hp_reque
 	return hp_answer_json(200, hp_page_overview(&scene->report));
 }
 
+struct hp_answer *hp_site_saved(struct hp_scene *scene, const struct hp_request *request)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)request;
+	if (!out)
+		return hp_answer_error(500, NULL, "No memory for the page");
+	scene->report.is_brief = false; /* single calls, too */
+	hp_page_saved_write(&scene->report, out);
+	scene->report.is_brief = true;
+	fclose(out);
+	return hp_answer_new(200, "text/html; charset=utf-8", text, size);
+}
+
 struct hp_answer *hp_site_timeline(struct hp_scene *scene, const struct hp_request *request)
 {
 	uint64_t seconds = hp_request_number(request, "seconds", 0, UINT32_MAX);

@@ -20,6 +20,9 @@ struct hp_scene;
 struct hp_request;
 
 struct hp_answer *hp_site_overview(struct hp_scene *scene, const struct hp_request *request);
+/* The page with its data inside, as a file. */
+struct hp_answer *hp_site_saved(struct hp_scene *scene, const struct hp_request *request);
+
 /* ?seconds=N: the last N only. */
 struct hp_answer *hp_site_timeline(struct hp_scene *scene, const struct hp_request *request);
 struct hp_answer *hp_site_flame(struct hp_scene *scene, const struct hp_request *request);

@@ -93,7 +93,7 @@ static void files_write(bool is_of_styles, FILE *out)
 			fprintf(out, "<%s>%s</%s>\n", tag, hp_page_files[i].text, tag);
 }
 
-static void saved_write(struct hp_report *report, FILE *out)
+void hp_page_saved_write(struct hp_report *report, FILE *out)
 {
 	const char *at = part_write(hp_asset_page_html, mark_styles, out);
 
@@ -120,6 +120,6 @@ int hp_page_write(struct hp_report *report, int fd)
 
 	if (!out)
 		return -errno;
-	saved_write(report, out);
+	hp_page_saved_write(report, out);
 	return fclose(out) == 0 ? 0 : -errno;
 }

@@ -30,7 +30,10 @@ extern const char hp_page_policy[];
 /* The page as it is served: it loads its files. */
 void hp_page_shell_write(FILE *out);
 
-/* The page with its files and the report's data inside; 0 or -errno. */
+/* The page with its files and the report's data inside. */
+void hp_page_saved_write(struct hp_report *report, FILE *out);
+
+/* The same; 0 or -errno. */
 int hp_page_write(struct hp_report *report, int fd);
 
 #endif

@@ -19,7 +19,8 @@
 
 #define STEPS 240
 #define THREADS_MOST 64 /* strips on one page; the busiest by records are kept */
-#define CAUSES_MOST 16
+#define STRIPS_MOST 1024 /* looked at: a program may start any number of threads */
+#define CAUSES_MOST 16 /* the list of offcpu.c has fewer */
 #define DISORDER_NS UINT64_C(2000000000) /* processors tell their records in turns */
 
 struct strip {
@@ -39,6 +40,7 @@ struct timeline {
 	struct strip *strips;
 	size_t count;
 	size_t room;
+	bool is_full; /* there were more threads than STRIPS_MOST */
 };
 
 static size_t cause_place(struct timeline *line, const char *cause)
@@ -66,11 +68,16 @@ static const char *cause_of(struct timeline *line, const struct hp_event *event)
 	return line->of_stack[event->node];
 }
 
+/* NULL = there are too many threads. */
 static struct strip *strip_of(struct timeline *line, const struct hp_event *event)
 {
 	for (size_t i = line->count; i-- > 0;)
 		if (line->strips[i].tid == event->tid && line->strips[i].pid == event->pid)
 			return &line->strips[i];
+	if (line->count == STRIPS_MOST) {
+		line->is_full = true;
+		return NULL;
+	}
 	line->strips = hp_xgrow(line->strips, line->count, &line->room, sizeof(*line->strips));
 	line->strips[line->count] = (struct strip){ .pid = event->pid, .tid = event->tid };
 	return &line->strips[line->count++];
@@ -102,6 +109,8 @@ static void event_add(struct timeline *line, const struct hp_event *event)
 	    event->span_ns > event->ns || end < (double)line->from_ns)
 		return;
 	strip = strip_of(line, event);
+	if (!strip)
+		return;
 	place = cause_place(line, cause_of(line, event));
 	if (!strip->parts[place])
 		strip->parts[place] = hp_xcalloc(STEPS, sizeof(double));
@@ -205,6 +214,7 @@ static cJSON *timeline_json(struct timeline *line)
 	for (size_t i = 0; i < line->count && i < THREADS_MOST; i++)
 		cJSON_AddItemToArray(array, strip_json(line, &line->strips[i]));
 	cJSON_AddNumberToObject(to, "total_count", (double)line->count);
+	cJSON_AddBoolToObject(to, "has_more", line->is_full);
 	if (!line->count)
 		cJSON_AddStringToObject(to, "message", hp_offcpu_empty(line->report));
 	return to;

@@ -14,7 +14,8 @@
  * Of the last `span_ns`, 0 = of all.  Fresh:
  *
  *   {"from_ns", "step_ns", "steps", "lost_count", "data": [{"name", "os_tid", "pid",
- *     "parts": {"cpu": [0.5, ...], "lock": [...]}}], "message"}
+ *     "parts": {"cpu": [0.5, ...], "lock": [...]}}],
+ *     "total_count", "has_more", "message"}
  *
  * Parts are shares of each step, 0 to 1; they may be less than 1 together: the rest
  * was spent ready, or nobody knows.  Waits are exact, `cpu` is of samples.  Threads

@@ -355,6 +355,17 @@ static void make_parents(const char *path)
 	free(copy);
 }
 
+/* A fresh file, and the folders that it is in; -1 and errno. */
+static int open_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	make_parents(path);
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+}
+
 /* Where the report goes; what cannot be opened is told, and stderr takes its place. */
 static int open_output(const struct ask *ask)
 {
@@ -363,11 +374,7 @@ static int open_output(const struct ask *ask)
 
 	if (!path || strcmp(path, "-") == 0)
 		return path || ask->fd < 0 ? 1 : 2;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-	if (fd < 0 && errno == ENOENT) {
-		make_parents(path);
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-	}
+	fd = open_file(path);
 	if (fd >= 0)
 		return fd;
 	fprintf(stderr, "[hotpath] %s: %s; the report is printed here instead\n", path,
@@ -485,14 +492,20 @@ static int export(struct hp_report *report, const struct ask *ask)
 /* A page of some 100 KB is nothing for a terminal. */
 static int page_print(struct hp_report *report, const struct ask *ask)
 {
+	const char *path = ask->settings.output_path;
 	int fd, error;
 
-	if (!ask->settings.output_path && isatty(1)) {
+	if (!path && isatty(1)) {
 		fprintf(stderr, "hotpath report: --html writes a page for a browser; say where: "
 				"-o FILE.html\n");
 		return HP_EXIT_USAGE;
 	}
-	fd = open_output(ask);
+	fd = !path || strcmp(path, "-") == 0 ? 1 : open_file(path);
+	if (fd < 0) {
+		fprintf(stderr, "hotpath report: %s: %s; name another file with -o\n", path,
+			strerror(errno));
+		return HP_EXIT_FAILED;
+	}
 	error = hp_page_write(report, fd);
 	if (fd > 2 && close(fd) != 0 && !error)
 		error = -errno;

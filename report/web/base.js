@@ -74,7 +74,7 @@ hotpath.lasting = known((ns) => {
 
 // How a value of a column is written, and how it is ordered.
 hotpath.units = {
-	name: { text: (value) => (value === null || value === undefined ? "–" : String(value)) },
+	name: { text: (value) => (value === null || value === undefined || value === "" ? "not known" : String(value)) },
 	text: { text: (value) => (value === null || value === undefined ? "–" : String(value)) },
 	time: { text: hotpath.time, isNumber: true },
 	bytes: { text: hotpath.bytes, isNumber: true },

@@ -406,7 +406,7 @@ function hotpathFlame(root, data) {
 	make("p", root, { class: "hpf-keys" }, "Click or Enter zooms in, Esc out, Backspace one level; " +
 		"arrows move; / searches, n and N go through what was found.");
 	make("h2", root, {}, "Functions by their own share");
-	const table = make("table", make("div", root, { class: "hpf-scroll" }));
+	const table = make("table", make("div", root, { class: "hpf-scroll" }), { "aria-label": "Functions by their own share" });
 	const headings = make("tr", make("thead", table));
 	for (const text of ["Self", "", "With callees", "", "Function"])
 		make(text ? "th" : "td", headings, text ? { scope: "col" } : {}, text);

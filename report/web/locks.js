@@ -13,6 +13,8 @@ hotpath.views.push({
 			mutexes: "mutex", rw_locks: "reader-writer lock", conds: "condition", sems: "semaphore",
 			barriers: "barrier", file_locks: "file lock",
 		};
+		const ABOUT = "From left to right: who waited, for what, and who had it. The thicker, the longer altogether. " +
+			"The table below has the same in figures.";
 		const EDGES_MOST = 14, ROW = 34;
 
 		const now = hotpath.table(element, {
@@ -24,15 +26,13 @@ hotpath.views.push({
 				{ key: "kind", title: "Kind", unit: "text" },
 				{ key: "since_ns", title: "Since", unit: "time" },
 				{ key: "holder", title: "Held by", unit: "text" },
-				{ key: "cycle", title: "", unit: "text", value: (row) => (row.cycle ? "in a circle: a deadlock" : "") },
+				{ key: "cycle", title: "Deadlock", unit: "text", value: (row) => (row.cycle ? "yes: they wait in a circle" : "no") },
 				{ key: "at", title: "At", unit: "name" },
 			],
 		});
 		const card = make("section", element, { class: "card" });
 		make("h2", card, {}, "Who waited for whom");
-		const about = make("p", card, { class: "dim about" },
-			"From left to right: who waited, for what, and who had it. The thicker, the longer altogether. " +
-			"The table below has the same in figures.");
+		const about = make("p", card, { class: "dim about" });
 		const picture = make("div", card, { class: "graph" });
 		const waits = hotpath.table(element, {
 			caption: "Waits", sort: "total_ns",
@@ -42,6 +42,8 @@ hotpath.views.push({
 				{ key: "object", title: "For", unit: "text" },
 				{ key: "kind", title: "Kind", unit: "text" },
 				{ key: "holder", title: "Held by", unit: "name" },
+				{ key: "holder_tid", title: "Thread", unit: "text", about: "that had it",
+					value: (row) => row.holder_tid || null },
 				{ key: "count", title: "Waits", unit: "count" },
 				{ key: "longest_ns", title: "Longest", unit: "time" },
 				{ key: "total_ns", title: "Total", unit: "time" },
@@ -113,7 +115,8 @@ hotpath.views.push({
 			const high = ROW * Math.max(1, ...columns.map((list) => list.length));
 			const box = wide * 0.27, gap = (wide - 3 * box) / 2;
 			const most = Math.max(1, ...edges.map((edge) => edge.total_ns));
-			const x = (i) => i * (box + gap), y = (i, name) => ROW * columns[i].indexOf(name) + ROW / 2;
+			const x = (i) => i * (box + gap), y = (i, name) =>
+				ROW * columns[i].indexOf(name) + (high - ROW * columns[i].length + ROW) / 2;
 
 			picture.textContent = "";
 			const svg = draw("svg", picture, { width: wide, height: high, role: "img", "aria-label": edges.map((edge) =>
@@ -167,7 +170,7 @@ hotpath.views.push({
 				now.element.hidden = !run.is_running && !(of.waiting.raw || []).length;
 				now.update(of.waiting.raw, (of.waiting.raw || []).length ? "" : "Nobody waits for a lock.");
 				card.hidden = !rows.length;
-				say(about, about.textContent);
+				say(about, ABOUT + (rows.length > EDGES_MOST ? ` The ${EDGES_MOST} longest of ${rows.length} are drawn.` : ""));
 				if (rows.length)
 					paintGraph(rows);
 				waits.update(rows, of.waits.message);

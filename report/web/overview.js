@@ -59,6 +59,7 @@
 	function open(element) {
 		const about = make("section", element, { class: "card" });
 		const command = make("p", about, { class: "command" });
+		const began = make("p", about, { class: "dim began" });
 		const facts = make("dl", about, { class: "facts" });
 		const cells = FACTS.map(([title]) => {
 			const one = make("div", facts);
@@ -92,6 +93,8 @@
 			paths: () => [],
 			update(answers, run) {
 				say(command, run.command || run.comm || "");
+				say(began, [run.created_unix_ms ? `began ${new Date(run.created_unix_ms).toLocaleString()}` : "", run.os,
+					run.cores ? `${run.cores} cores` : "", run.label, run.profiler].filter(Boolean).join(" · "));
 				FACTS.forEach(([, value, more], i) => {
 					say(cells[i][0], value(run));
 					say(cells[i][1], more(run));

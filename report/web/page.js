@@ -10,6 +10,7 @@
 	const { make, say, source } = hotpath;
 	const main = document.getElementById("main"), tabs = document.getElementById("tabs");
 	const state = document.getElementById("state"), pause = document.getElementById("pause");
+	const save = document.getElementById("save");
 	const opened = new Map();	// views that were looked at, by key
 	let current = null, isPaused = false, timer = 0, turn = 0, overview = null;
 	let answeredAt = 0, isEnded = false;
@@ -121,6 +122,7 @@
 
 	function plan(ms) {
 		clearTimeout(timer);
+		save.hidden = source.isSaved;
 		pause.hidden = source.isSaved || isEnded;
 		if (source.isSaved || isEnded || isPaused || document.hidden)
 			return;
@@ -139,6 +141,19 @@
 		} else {
 			refresh();
 		}
+	});
+	save.addEventListener("click", async () => {
+		save.disabled = true;
+		try {
+			const address = URL.createObjectURL(await source.file());
+			const link = make("a", null, { href: address, download: `hotpath-${overview?.comm || "program"}-${overview?.pid || 0}.html` });
+			link.click();
+			setTimeout(() => URL.revokeObjectURL(address), 10000);
+			hotpath.announce("saved");
+		} catch (error) {
+			tellFault(error);
+		}
+		save.disabled = false;
 	});
 	document.addEventListener("visibilitychange", () => {
 		if (!document.hidden && !isPaused && !isEnded)

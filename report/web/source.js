@@ -71,7 +71,17 @@ hotpath.source = (() => {
 		}
 	}
 
+	// A file of these figures, which opens from disk.
+	async function file() {
+		const headers = token ? { Authorization: token } : {};
+		const answer = await fetch("report.html", { headers, cache: "no-store" });
+		if (!answer.ok)
+			throw new Refused(answer.status, String(answer.status));
+		return answer.blob();
+	}
+
 	return {
+		file,
 		isSaved: Boolean(saved),
 		INTERVAL_MS,
 		SLOW_MS,

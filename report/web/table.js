@@ -44,7 +44,7 @@ hotpath.table = (parent, options) => {
 	make("caption", table, { class: "unseen" }, options.caption);
 	const headings = make("tr", make("thead", table));
 	const body = make("tbody", table);
-	const more = make("button", box, { type: "button", class: "more" });
+	const more = make("button", box, { type: "button", class: "more", hidden: true });
 
 	const buttons = columns.map((column, index) => {
 		const cell = make("th", headings, { scope: "col", class: classOf(column, index) });

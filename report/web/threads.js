@@ -155,7 +155,7 @@ hotpath.views.push({
 					list.length ? "since this page was opened" : "");
 				say(about, [kernel.length ? "" : timeline.message || "",
 					timeline.lost_count ? `There was no room for ${hotpath.count(timeline.lost_count)} later records.` : "",
-					timeline.total_count > kernel.length ? `${timeline.total_count - kernel.length} more threads are not drawn.` : "",
+					timeline.total_count > kernel.length ? `${timeline.has_more ? "More than " : ""}${timeline.total_count - kernel.length} more threads are not drawn.` : "",
 				].filter(Boolean).join(" "));
 				about.hidden = !about.textContent;
 				table.update((threads.raw || []).map((row) => ({ ...of.get(`${row.pid} ${row.os_tid}`), ...row })), threads.message);

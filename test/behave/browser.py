@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import time
 
-SECONDS_MOST = 60
+SECONDS_MOST = 120
 OPTIONS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-extensions",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",

@@ -58,6 +58,19 @@ data = json.loads(next(inside for _, kind, inside in page.texts if kind == "appl
 assert sys.argv[2] in [row["name"] for row in data["sections"]["functions_timing"]["raw"]]
 assert sys.argv[2] in data["flame"]["names"]
 assert {section["key"] for section in data["overview"]["sections"]} == set(data["sections"])
+# The time line has the waits that the section of waits has, each rounded to a thousandth of a step.
+timeline = data["timeline"]
+assert timeline["data"] or timeline["message"]
+if timeline["data"] and not timeline["lost_count"] and not timeline["has_more"]:
+    step, seen, cells = timeline["step_ns"], 0, 0
+    for thread in timeline["data"]:
+        for cause, shares in thread["parts"].items():
+            assert len(shares) == timeline["steps"] and all(0 <= share <= 1 for share in shares), thread
+            if cause != "cpu":
+                seen += step * sum(shares)
+                cells += len(shares)
+    waited = sum(row["blocked_ns"] for row in data["sections"]["offcpu"]["raw"])
+    assert abs(seen - waited) <= 0.0006 * step * cells + 0.01 * waited, (seen, waited)
 for section in data["overview"]["sections"]:
     rows = data["sections"][section["key"]]["raw"]
     assert bool(rows) == section["has_data"], section

@@ -107,7 +107,7 @@ saved()
 in_browser()
 {
 	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
-	timeout 150 python3 "$ROOT/test/behave/web.py" "$BATS_TEST_TMPDIR/profile" "$@"
+	timeout 400 python3 "$ROOT/test/behave/web.py" "$BATS_TEST_TMPDIR/profile" "$@"
 }
 
 @test "web: the page and its files come with a policy that lets nothing else run" {
@@ -149,6 +149,21 @@ in_browser()
 @test "web: a saved page holds its data and asks nobody" {
 	saved
 	python3 "$ROOT/test/behave/check_web.py" "$T/saved.html" "$EVIL"
+	# Of a running program, too, and from its server.
+	"$HP_BUILD/hotpath" report --html --session "$(cat "$T/shop.pid")" -o "$T/now.html"
+	python3 "$ROOT/test/behave/check_web.py" "$T/now.html" "$EVIL"
+	# The server finds names aside: they may follow.
+	served_is_whole()
+	{
+		curl -s -m 60 "${url}report.html" >"$T/served.html"
+		python3 "$ROOT/test/behave/check_web.py" "$T/served.html" "$EVIL"
+	}
+	eventually served_is_whole || served_is_whole
+	# Nowhere to write it.
+	run "$HP_BUILD/hotpath" report --html -o "$T/saved.html/x"
+	[ "$status" = 1 ]
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == *"saved.html/x: Not a directory; name another file with -o" ]]
 }
 
 @test "web: functions, live, in a browser" {

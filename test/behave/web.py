@@ -41,6 +41,9 @@ def functions(page):
               f"Number(row.cells[1].textContent.replaceAll(',', '')) > {first})")
     page.click("#pause")
     page.wait("document.getElementById('state').textContent.startsWith('Paused')")
+    asked = len(page.requests)
+    page.value("new Promise((done) => setTimeout(done, 2500))")
+    assert len(page.requests) == asked, page.requests[asked:]
     # By a click on a heading, by keys on it.
     page.click("thead th:first-child button")
     names = rows(page)
@@ -79,6 +82,11 @@ def go(page, view):
     assert page.value("document.querySelectorAll('nav [aria-current]').length") == 1
     assert page.value("[...document.querySelectorAll('.view')].filter((one) => !one.hidden).length") == 1
     assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), f"{view} is wider than the page"
+    # What can be used and what is drawn has a name for who does not see it.
+    for node in page.send("Accessibility.getFullAXTree")["nodes"]:
+        role = node.get("role", {}).get("value")
+        if role in ("button", "link", "searchbox", "textbox", "image", "img", "table", "region") and not node["ignored"]:
+            assert node.get("name", {}).get("value", "").strip(), (view, node)
 
 
 def locks_and_channels(page):

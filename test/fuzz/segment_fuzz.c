@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/export.h"
+#include "report/page.h"
 #include "report/view.h"
 #include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"
@@ -47,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hp_table_write(&report, &look, out);
 	hp_json_write(&report, false, out);
 	export_all(&report);
+	hp_page_write(&report, fuzz_sink());
 	hp_report_release(&report);
 	hp_facts_release(&facts);
 	hp_legend_free(record.legend);
