@@ -30,6 +30,22 @@ all_same()
 	LD_PRELOAD=$T/behind.so "$T/registers" misaligned | grep -x "stack is not aligned: free"
 }
 
+@test "same: each function that is exported is called with patterns in the registers" {
+	[ -e "$T/behind.so" ] || skip "x86-64 only"
+	LD_PRELOAD="$HP_LIB $T/behind.so" HOTPATH_OUTPUT_FORMAT=none run "$T/registers"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ ${lines[-1]} == *" calls, 0 wrong" ]]
+	# One more export, and nobody calls it.
+	cp "$T"/exports.h "$BATS_TEST_TMPDIR"
+	echo 'X(new_function)' >>"$BATS_TEST_TMPDIR/exports.h"
+	gcc -w -D_GNU_SOURCE -no-pie -I "$BATS_TEST_TMPDIR" -o "$BATS_TEST_TMPDIR/registers" \
+		"$ROOT"/test/behave/same/registers*.c
+	run "$BATS_TEST_TMPDIR/registers"
+	[ "$status" = 1 ]
+	[[ $output == *"not called here: new_function"* ]]
+}
+
 @test "same: shells, tools, compilers and interpreters" {
 	all_same fast
 }

@@ -4,12 +4,15 @@
 # everything.sh - what programs as they are installed pay for all that we record.
 #
 #   none      without the library
+#   nothing   with a library that stands in for the same functions and passes on at once: test/bench/nothing
+#   off       with ours, told not to record
 #   default   with what it records unasked
 #   all       HOTPATH_REPORT=all
 #
 # sqlite3, cc1plus, python3: processor time of the program, user and system, least of ROUNDS (5). redis, nginx:
 # the least processor time of the server for the same requests, which is what bounds its throughput. All without printing
-# a report. Budgets (all beside none): sqlite3 and cc1plus 1.20, redis and nginx 1.05, python3 1.40.
+# a report. PROGRAMS="sqlite3 nginx" looks at these only.
+# Budgets (all beside none): sqlite3 and cc1plus 1.20, redis and nginx 1.05, python3 1.40.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=$(mktemp -d /tmp/everything.XXXXXX) || exit
@@ -21,6 +24,8 @@ with()
 {
 	export HOTPATH_OUTPUT_FORMAT=none
 	case $1 in
+	nothing) export LD_PRELOAD=$work/nothing.so ;;
+	off) export LD_PRELOAD=$lib HOTPATH_SESSION=off ;;
 	default) export LD_PRELOAD=$lib ;;
 	all) export LD_PRELOAD=$lib HOTPATH_REPORT=all ;;
 	esac
@@ -144,10 +149,14 @@ row()
 	for command in "${@:2}"; do
 		have "$command" || return
 	done
-	turns "${ROUNDS:-5}" "$name.none" "$name.default" "$name.all"
-	printf '%-10s%9.2f s%10s x%10s x\n' "$name" "${least[$name.none]}" \
-		"$(reckon "${least[$name.default]} / ${least[$name.none]}")" \
-		"$(reckon "${least[$name.all]} / ${least[$name.none]}")"
+	[ -z "$PROGRAMS" ] || [[ " $PROGRAMS " == *" $name "* ]] || return
+	# shellcheck disable=SC2086
+	turns "${ROUNDS:-5}" $(printf "$name.%s " none $kinds)
+	printf '%-10s%9.2f s' "$name" "${least[$name.none]}"
+	for kind in $kinds; do
+		printf '%10s x' "$(ratio "$name.$kind" "$name.none")"
+	done
+	echo
 }
 
 queries >"$work/queries"
@@ -155,7 +164,12 @@ printf '#include <map>\n#include <regex>\n#include <string>\n#include <algorithm
 	'int f(std::map<std::string, std::vector<int>> &m) { std::sort(m["a"].begin(), m["a"].end()); return std::regex_match("x", std::regex("x*")); }' |
 	g++ -E -x c++ - >"$work/in.ii"
 prepare_nginx
-printf '%-10s%11s%12s%12s\n' program none default all
+kinds="nothing off default all"
+test/bench/nothing "$lib" "$work/nothing.so" || kinds="off default all"
+printf '%-10s%11s' program none
+# shellcheck disable=SC2086
+printf '%12s' $kinds
+echo
 row sqlite3 sqlite3
 row cc1plus g++
 row python3 /usr/bin/python3

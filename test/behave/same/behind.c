@@ -2,84 +2,58 @@
 /*
  * behind.c - a library to be preloaded behind ours: how functions are called by who stands in for them. Each
  * passes on to the real one, and notes if the stack was not aligned, as the ABI asks (rsp + 8 is a multiple of 16).
- * */
+ *
+ * behind.h is made by tools.sh: what our library exports and the C library or GLib has, but for functions of ours that do
+ * their work by another one. Processes that end without destructors count in memory that all of them share.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-
-/* clang-format off */
-#define FUNCTIONS(X) \
-	X(malloc) \
-	X(free) \
-	X(calloc) \
-	X(realloc) \
-	X(posix_memalign) \
-	X(aligned_alloc) \
-	X(memalign) \
-	X(valloc) \
-	X(malloc_usable_size) \
-	X(pthread_mutex_init) \
-	X(pthread_mutex_lock) \
-	X(pthread_mutex_trylock) \
-	X(pthread_mutex_timedlock) \
-	X(pthread_mutex_unlock) \
-	X(pthread_cond_timedwait) \
-	X(pthread_cond_signal) \
-	X(pthread_cond_broadcast) \
-	X(pthread_rwlock_rdlock) \
-	X(pthread_rwlock_unlock) \
-	X(pthread_spin_lock) \
-	X(pthread_spin_unlock) \
-	X(sem_wait) \
-	X(sem_trywait) \
-	X(sem_timedwait) \
-	X(sem_post) \
-	X(pthread_once) \
-	X(pthread_join) \
-	X(wait4) \
-	X(waitid) \
-	X(posix_spawnp) \
-	X(execve) \
-	X(execvpe) \
-	X(prctl) \
-	X(fcntl) \
-	X(flock) \
-	X(mlockall) \
-	X(munlockall) \
-	X(read) \
-	X(write) \
-	X(readv) \
-	X(send) \
-	X(recv) \
-	X(sendto) \
-	X(recvfrom) \
-	X(sendmsg) \
-	X(recvmsg) \
-	X(poll) \
-	X(close) \
-	X(dup) \
-	X(dup2)
-/* clang-format on */
 
 enum {
 #define X(name) INDEX_##name,
-	FUNCTIONS(X)
+#include "behind.h"
 #undef X
-		INDEX_MOST
+	INDEX_MOST
 };
 
 static const char *const names[] = {
 #define X(name) #name,
-	FUNCTIONS(X)
+#include "behind.h"
 #undef X
 };
 
 __attribute__((visibility("hidden"))) void *behind_real[INDEX_MOST];
-__attribute__((visibility("hidden"))) unsigned behind_misaligned[INDEX_MOST];
+static unsigned misaligned[INDEX_MOST];
+__attribute__((visibility("hidden"))) unsigned *behind_misaligned = misaligned;
+static pid_t first;
+
+static __attribute__((constructor)) void share(void)
+{
+	long shared = syscall(SYS_mmap, 0L, sizeof(misaligned), (long)(PROT_READ | PROT_WRITE),
+			      (long)(MAP_SHARED | MAP_ANONYMOUS), -1L, 0L);
+
+	first = (pid_t)syscall(SYS_getpid);
+	if (shared == -1)
+		return;
+	memcpy((void *)shared, misaligned, sizeof(misaligned));
+	behind_misaligned = (unsigned *)shared;
+}
 
 __attribute__((visibility("hidden"), used)) void *behind_find(long index)
 {
-	behind_real[index] = dlsym(RTLD_NEXT, names[index]);
+	/* A search frees what an earlier one in vain has left, so this one has to be known before. */
+	if (!behind_real[INDEX_free])
+		behind_real[INDEX_free] = dlsym(RTLD_NEXT, "free");
+	/* These have two versions, and the first one found need not be the present one. Searching allocates if in vain. */
+	if (strncmp(names[index], "pthread_cond_", 13) == 0 &&
+	    strcmp(names[index], "pthread_cond_clockwait") != 0)
+		behind_real[index] = dlvsym(RTLD_NEXT, names[index], "GLIBC_2.3.2");
+	if (!behind_real[index])
+		behind_real[index] = dlsym(RTLD_NEXT, names[index]);
 	return behind_real[index];
 }
 
@@ -94,6 +68,8 @@ static void say(const char *text)
 
 static __attribute__((destructor)) void tell(void)
 {
+	if (syscall(SYS_getpid) != first)
+		return;
 	for (int i = 0; i < INDEX_MOST; i++) {
 		if (!behind_misaligned[i])
 			continue;
@@ -103,21 +79,22 @@ static __attribute__((destructor)) void tell(void)
 	}
 }
 
-/* r11 is nobody's at a call; nothing else is touched. */
+/* r10 and r11 are nobody's at a call of a C function; nothing else is touched. */
 #define X(name) \
 	__attribute__((naked, visibility("default"))) void stub_##name(void) __asm__(#name); \
 	__attribute__((naked, visibility("default"))) void stub_##name(void) \
 	{ \
 		__asm__ volatile( \
 			"movq %%rsp, %%r11\n\tandl $15, %%r11d\n\tcmpl $8, %%r11d\n\tje 1f\n\t" \
-			"incl behind_misaligned+%c0(%%rip)\n" \
+			"movq behind_misaligned(%%rip), %%r10\n\tincl %c0(%%r10)\n" \
 			"1:\tmovq behind_real+%c1(%%rip), %%r11\n\ttestq %%r11, %%r11\n\tjz 2f\n\t" \
 			"jmp *%%r11\n" \
 			"2:\tmovl %2, %%r11d\n\tjmp behind_slow" \
 			: \
 			: "i"(4 * INDEX_##name), "i"(8 * INDEX_##name), "i"(INDEX_##name)); \
 	}
-FUNCTIONS(X)
+#include "behind.h"
+#undef X
 
 /* The first call: all that arguments may be in is kept. */
 __asm__(".text\nbehind_slow:\n\tpushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\tpushq %r8\n\t"

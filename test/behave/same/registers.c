@@ -4,16 +4,19 @@
  * exception masks of SSE and x87; and errno, which is printed where it changes.  Each function that may be stood
  * in for is called with patterns in all of them, al being 0 and 8 as a caller of a variadic function
  * may have it.  Calls what there is; behind.c looks at the other end.
+ *
+ * exports.h lists what the library exports (tools.sh asks nm): one that is not called here is an error.
  */
+#include "registers.h"
+
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +34,19 @@
 
 /* The call's state, by offsets that the code below knows. */
 static struct {
-	uint64_t function;	/* 0 */
-	uint64_t args[6];	/* 8 */
-	uint64_t al;	/* 56 */
-	uint64_t saved[7];	/* 64: rbx rbp r12 r13 r14 r15 rsp of the caller */
-	uint64_t found[7];	/* 120: after the call */
-	uint64_t result;	/* 176 */
-	uint32_t mxcsr, mxcsr_found;	/* 184, 188 */
-	uint16_t control, control_found;	/* 192, 194 */
-	uint32_t mxcsr_saved;	/* 196 */
-	uint16_t control_saved, unused;	/* 200 */
+	uint64_t function; /* 0 */
+	uint64_t args[6]; /* 8 */
+	uint64_t al; /* 56 */
+	uint64_t saved[7]; /* 64: rbx rbp r12 r13 r14 r15 rsp of the caller */
+	uint64_t found[7]; /* 120: after the call */
+	uint64_t result; /* 176 */
+	uint32_t mxcsr, mxcsr_found; /* 184, 188 */
+	uint16_t control, control_found; /* 192, 194 */
+	uint32_t mxcsr_saved; /* 196 */
+	uint16_t control_saved, unused; /* 200 */
 	uint32_t unused2;
-	uint64_t flags;	/* 208 */
+	uint64_t flags; /* 208; of a jump: the function that saves */
+	uint64_t buffer; /* 216: where to */
 } state;
 
 static const uint64_t patterns[6] = { 0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
@@ -77,22 +81,67 @@ static __attribute__((noinline, naked)) void call_with_patterns(void)
 		: "m"(state));
 }
 
+/* What the library exports, and whether it was called; what it does not export is not looked for. */
+static struct {
+	const char *name;
+	int is_called;
+} exports[] = {
+#define X(name) { #name, 0 },
+#include "exports.h"
+#undef X
+};
+
 static int calls, bad;
 
-static long call(const char *name, void *function, const long *args, int al)
+int wrong_calls(void)
+{
+	return bad;
+}
+
+static void mark(const char *name)
+{
+	calls++;
+	for (unsigned i = 0; i < sizeof(exports) / sizeof(*exports); i++)
+		if (strcmp(exports[i].name, name) == 0)
+			exports[i].is_called = 1;
+}
+
+static int not_called(void)
+{
+	int count = 0;
+
+	for (unsigned i = 0; i < sizeof(exports) / sizeof(*exports); i++) {
+		if (exports[i].is_called)
+			continue;
+		printf("not called here: %s\n", exports[i].name);
+		count++;
+	}
+	return count;
+}
+
+static void prepare(void *function, const long *args)
 {
 	memset(&state, 0, sizeof(state));
 	state.function = (uint64_t)(uintptr_t)function;
 	for (int i = 0; i < 6; i++)
 		state.args[i] = (uint64_t)args[i];
-	state.al = (uint64_t)al;
-	state.mxcsr = 0x1f80 | 0x6000;	/* towards zero */
-	state.control = 0x0f7f;	/* the same, in double precision */
+	state.mxcsr = 0x1f80 | 0x6000; /* towards zero */
+	state.control = 0x0f7f; /* the same, in double precision */
 	errno = 77;
-	call_with_patterns();
-	int error = errno, wrong = memcmp(state.found, patterns, sizeof(patterns)) != 0;
+}
 
-	calls++;
+long call(const char *name, void *function, const long *args, int al)
+{
+	int error, wrong;
+
+	mark(name);
+	if (!function)
+		return 0;
+	prepare(function, args);
+	state.al = (uint64_t)al;
+	call_with_patterns();
+	error = errno;
+	wrong = memcmp(state.found, patterns, sizeof(patterns)) != 0;
 	wrong |= (state.found[6] != state.saved[6]) << 1;
 	wrong |=
 		((state.mxcsr_found & ~0x3fu) != state.mxcsr || state.control_found != state.control)
@@ -109,10 +158,83 @@ static long call(const char *name, void *function, const long *args, int al)
 	return (long)state.result;
 }
 
-#define CALL_AL(al, name, ...) \
-	call(#name, (void *)(uintptr_t)name, (const long[6]){ __VA_ARGS__ }, al)
-#define CALL(name, ...) CALL_AL(0, name, __VA_ARGS__)
-#define P(x) ((long)(uintptr_t)(x))
+/* After the jump registers are what they were when `save` was called, as the ABI has it; not the control words. */
+static __attribute__((noinline, naked)) void jump_with_patterns(void)
+{
+	__asm__ volatile(
+		"movq %%rbx, 64+%0\n\tmovq %%rbp, 72+%0\n\tmovq %%r12, 80+%0\n\t"
+		"movq %%r13, 88+%0\n\tmovq %%r14, 96+%0\n\tmovq %%r15, 104+%0\n\t"
+		"movq %%rsp, 112+%0\n\t"
+		"movabsq $0x1111111111111111, %%rbx\n\tmovabsq $0x2222222222222222, %%rbp\n\t"
+		"movabsq $0x3333333333333333, %%r12\n\tmovabsq $0x4444444444444444, %%r13\n\t"
+		"movabsq $0x5555555555555555, %%r14\n\tmovabsq $0x6666666666666666, %%r15\n\t"
+		"subq $8, %%rsp\n\t"
+		"movq 216+%0, %%rdi\n\txorl %%esi, %%esi\n\tcall *208+%0\n\t"
+		"cmpq $0, 56+%0\n\tjne 1f\n\tincq 56+%0\n\t"
+		"movq 8+%0, %%rdi\n\tmovq 16+%0, %%rsi\n\tcall *%0\n\tud2\n"
+		"1:\taddq $8, %%rsp\n\t"
+		"movq %%rbx, 120+%0\n\tmovq %%rbp, 128+%0\n\tmovq %%r12, 136+%0\n\t"
+		"movq %%r13, 144+%0\n\tmovq %%r14, 152+%0\n\tmovq %%r15, 160+%0\n\t"
+		"movq %%rsp, 168+%0\n\tmovq %%rax, 176+%0\n\t"
+		"movq 64+%0, %%rbx\n\tmovq 72+%0, %%rbp\n\tmovq 80+%0, %%r12\n\t"
+		"movq 88+%0, %%r13\n\tmovq 96+%0, %%r14\n\tmovq 104+%0, %%r15\n\t"
+		"movq 112+%0, %%rsp\n\tret"
+		:
+		: "m"(state));
+}
+
+void call_jump(const char *name, void *function, const long *args, void *save, void *buffer)
+{
+	mark(name);
+	prepare(function, args);
+	state.flags = (uint64_t)(uintptr_t)save;
+	state.buffer = (uint64_t)(uintptr_t)buffer;
+	jump_with_patterns();
+	if (memcmp(state.found, patterns, sizeof(patterns)) == 0 &&
+	    state.found[6] == state.saved[6])
+		return;
+	bad++;
+	printf("%s: a register is not what it was\n", name);
+}
+
+void call_end(const char *name, void *function, int status)
+{
+	pid_t pid;
+	int how;
+
+	mark(name);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		prepare(function, (const long[6]){ status });
+		call_with_patterns();
+		abort();
+	}
+	if (waitpid(pid, &how, 0) == pid && WIFEXITED(how) && WEXITSTATUS(how) == status)
+		return;
+	bad++;
+	printf("%s: the child's status is %x\n", name, how);
+}
+
+void count_child(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) == pid && status != 0)
+		bad++;
+}
+
+/* The C library has none of these. */
+void cfree(void *block) __attribute__((weak));
+void free_sized(void *block, size_t size) __attribute__((weak));
+void free_aligned_sized(void *block, size_t align, size_t size) __attribute__((weak));
+
+static void rare_allocations(void)
+{
+	CALL(cfree, cfree ? P(malloc(10)) : 0);
+	CALL(free_sized, free_sized ? P(malloc(10)) : 0, 10);
+	CALL(free_aligned_sized, free_aligned_sized ? P(aligned_alloc(64, 64)) : 0, 64, 64);
+}
 
 static void allocations(void)
 {
@@ -153,6 +275,23 @@ static void mutexes(void)
 	CALL(mtx_destroy, P(&mtx));
 }
 
+/* Gets the lock when the other one waits. */
+static void *wake(void *arg)
+{
+	void **three = arg; /* lock, condition, and which kind */
+
+	if (three[2]) {
+		mtx_lock(three[0]);
+		cnd_signal(three[1]);
+		mtx_unlock(three[0]);
+	} else {
+		pthread_mutex_lock(three[0]);
+		pthread_cond_signal(three[1]);
+		pthread_mutex_unlock(three[0]);
+	}
+	return NULL;
+}
+
 static void conditions(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -160,20 +299,27 @@ static void conditions(void)
 	static cnd_t cnd;
 	static mtx_t mtx;
 	static struct timespec past = { 1, 0 };
+	pthread_t thread;
 
 	CALL(pthread_cond_init, P(&cond), 0);
 	pthread_mutex_lock(&mutex);
+	pthread_create(&thread, NULL, wake, (void *[]){ &mutex, &cond, NULL });
+	CALL(pthread_cond_wait, P(&cond), P(&mutex));
 	CALL(pthread_cond_timedwait, P(&cond), P(&mutex), P(&past));
 	CALL(pthread_cond_clockwait, P(&cond), P(&mutex), CLOCK_MONOTONIC, P(&past));
 	pthread_mutex_unlock(&mutex);
+	pthread_join(thread, NULL);
 	CALL(pthread_cond_signal, P(&cond));
 	CALL(pthread_cond_broadcast, P(&cond));
 	CALL(pthread_cond_destroy, P(&cond));
 	mtx_init(&mtx, mtx_plain);
 	CALL(cnd_init, P(&cnd));
 	mtx_lock(&mtx);
+	pthread_create(&thread, NULL, wake, (void *[]){ &mtx, &cnd, &cnd });
+	CALL(cnd_wait, P(&cnd), P(&mtx));
 	CALL(cnd_timedwait, P(&cnd), P(&mtx), P(&past));
 	mtx_unlock(&mtx);
+	pthread_join(thread, NULL);
 	CALL(cnd_signal, P(&cnd));
 	CALL(cnd_broadcast, P(&cnd));
 	CALL(cnd_destroy, P(&cnd));
@@ -194,6 +340,10 @@ static void other_locks(void)
 	CALL(pthread_rwlock_clockwrlock, P(&lock), CLOCK_MONOTONIC, P(&past));
 	CALL(pthread_rwlock_tryrdlock, P(&lock));
 	CALL(pthread_rwlock_unlock, P(&lock));
+	CALL(pthread_rwlock_unlock, P(&lock));
+	CALL(pthread_rwlock_timedrdlock, P(&lock), P(&past));
+	CALL(pthread_rwlock_unlock, P(&lock));
+	CALL(pthread_rwlock_clockrdlock, P(&lock), CLOCK_MONOTONIC, P(&past));
 	CALL(pthread_rwlock_unlock, P(&lock));
 	CALL(pthread_rwlock_wrlock, P(&lock));
 	CALL(pthread_rwlock_unlock, P(&lock));
@@ -276,8 +426,16 @@ static void processes(void)
 	waitpid(pid, NULL, 0);
 	CALL(execve, P("/nowhere"), P(argv), P(environ));
 	CALL(execvp, P("/nowhere"), P(argv));
-	for (int al = 0; al <= 8; al += 8)
+	CALL(posix_spawn, P(&pid), P("/bin/true"), 0, 0, P(argv), P(environ));
+	waitpid(pid, NULL, 0);
+	CALL(execv, P("/nowhere"), P(argv));
+	CALL(execvpe, P("/nowhere"), P(argv), P(environ));
+	CALL(fexecve, -1, P(argv), P(environ));
+	for (int al = 0; al <= 8; al += 8) {
 		CALL_AL(al, execl, P("/nowhere"), P("x"), 0);
+		CALL_AL(al, execlp, P("/nowhere"), P("x"), 0);
+		CALL_AL(al, execle, P("/nowhere"), P("x"), 0, P(environ));
+	}
 }
 
 static void variadic(void)
@@ -290,12 +448,28 @@ static void variadic(void)
 		CALL_AL(al, syscall, SYS_mmap, 0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 		CALL_AL(al, fcntl, fd, F_GETFD);
 		CALL_AL(al, fcntl, fd, F_SETFD, FD_CLOEXEC);
+		CALL_AL(al, fcntl64, fd, F_SETFD, FD_CLOEXEC);
 	}
 	CALL(flock, fd, LOCK_EX);
 	CALL(flock, fd, LOCK_UN);
 	CALL(mlockall, MCL_FUTURE | MCL_ONFAULT);
 	CALL(munlockall, 0);
 	close(fd);
+}
+
+static void maps(void)
+{
+	long map = CALL(mmap, 0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CALL(munmap, map, 8192);
+	for (int al = 0; al <= 8; al += 8) {
+		map = CALL(mmap64, 0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		map = CALL_AL(al, mremap, map, 8192, 65536, MREMAP_MAYMOVE, 0);
+		CALL(munmap, map, 65536);
+	}
+	CALL(brk, P(sbrk(0)));
+	CALL(sbrk, 0);
+	CALL(dlclose, P(dlopen("libm.so.6", RTLD_LAZY)));
 }
 
 static void transfers(void)
@@ -334,7 +508,7 @@ void __cyg_profile_func_exit(void *function, void *site) __attribute__((weak));
 
 static void hooks(void)
 {
-	for (int i = 0; i < 100 && __cyg_profile_func_enter; i++) {
+	for (int i = 0; i < 100; i++) {
 		CALL(__cyg_profile_func_enter, P(nothing), P(hooks));
 		CALL(__cyg_profile_func_exit, P(nothing), P(hooks));
 	}
@@ -359,7 +533,10 @@ int main(int argc, char **argv)
 		misaligned();
 	for (int i = 0; i < 3; i++) {
 		hooks();
+		own();
 		allocations();
+		rare_allocations();
+		maps();
 		mutexes();
 		conditions();
 		other_locks();
@@ -367,7 +544,14 @@ int main(int argc, char **argv)
 		processes();
 		variadic();
 		transfers();
+		descriptors();
+		messages();
+		jumps();
+		endings();
+		glib();
+		old_conditions();
 	}
-	printf("%s, %d of the calls wrong\n", calls > 400 ? "many calls" : "few calls", bad);
+	bad += not_called();
+	printf("%d calls, %d wrong\n", calls, bad);
 	return bad != 0;
 }

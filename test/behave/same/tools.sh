@@ -1,15 +1,37 @@
 # SPDX-License-Identifier: MIT
-# tools.sh FOLDER - compiles the programs that the cases use.
+# tools.sh FOLDER - compiles the programs that the cases use. HP_BUILD is where the library is.
 cd "$(dirname "$0")" || exit
 flags='-O1 -g -D_GNU_SOURCE -Wall -Wextra'
 set -e
+
+# The functions of the library; those of GLib only where it can be called.
+exported()
+{
+	nm -D --defined-only "${HP_BUILD:?}/libhotpath.so" |
+		awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort -u | grep -v "$skip"
+}
+
+list()
+{
+	sed 's/.*/X(&)/'
+}
+
 gcc $flags -o "$1/probe" probe.c
 gcc $flags -DPROBE_LIBRARY -shared -fPIC -o "$1/probe.so" probe.c
 gcc $flags -shared -fPIC -o "$1/bad_guest.so" bad_guest.c
 gcc $flags -shared -fPIC -o "$1/plugin.so" plugin.c
 if [ "$(uname -m)" = x86_64 ]; then
-	gcc $flags -no-pie -o "$1/registers" registers.c
-	gcc $flags -fno-builtin -shared -fPIC -o "$1/behind.so" behind.c
+	skip='^g_'
+	glib=$(pkg-config --cflags --libs glib-2.0 2>/dev/null) && skip='^$' &&
+		glib="-DWITH_GLIB -Wl,--no-as-needed $glib"
+	exported | list >"$1/exports.h"
+	exported | grep -vxE '__cyg_.*|hotpath_.*|cfree|free_.*sized|execl.*|execvp?|wait(pid|3)?|eventfd_.*|reallocarray' |
+		list >"$1/behind.h"
+	gcc $flags -no-pie -I "$1" -o "$1/registers" registers.c registers_io.c registers_glib.c $glib
+	# Our library looks for these by their version.
+	echo 'GLIBC_2.3.2 { pthread_cond_wait; pthread_cond_timedwait; pthread_cond_signal; pthread_cond_broadcast;
+		pthread_cond_init; pthread_cond_destroy; };' >"$1/behind.map"
+	gcc $flags -fno-builtin -shared -fPIC -I "$1" -Wl,--version-script="$1/behind.map" -o "$1/behind.so" behind.c
 fi
 for program in process signal memory refused; do
 	for suffix in '' .hooks; do

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registers_glib.c - GLib's functions, those of hotpath.h, and old versions of the C library's, called with patterns
+ * in the registers: see registers.c. Without GLib's headers there is nothing to call, and nothing is missed.
+ */
+#define HOTPATH
+#include "registers.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "../../../include/hotpath.h"
+
+void own(void)
+{
+	static struct hotpath_block block = { .size = sizeof(block),
+					      .label = "a block",
+					      .line = 1 };
+	static struct hotpath_block name = {
+		.size = sizeof(name), .label = "a name", .line = 2, .function = "own"
+	};
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	for (int i = 0; i < 3; i++) {
+		CALL(hotpath_block_enter, P(&block));
+		CALL(hotpath_result, P("a result"));
+		CALL(hotpath_block_leave, P(&block));
+		CALL(hotpath_name, P(&name));
+		CALL(hotpath_label, HOTPATH_LABEL_LOCK, P(&mutex), P("a lock"));
+	}
+}
+
+/* As programs that were linked 20 years ago call them: the condition is a pointer there. */
+void old_conditions(void)
+{
+	static const char *const names[] = { "init", "signal", "broadcast", "timedwait",
+					     "destroy" };
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t cond;
+	static struct timespec past = { 1, 0 };
+	char name[64];
+
+	pthread_mutex_lock(&mutex);
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(name, sizeof(name), "pthread_cond_%s", names[i]);
+		call("an old condition's function", dlvsym(RTLD_DEFAULT, name, "GLIBC_2.2.5"),
+		     (const long[6]){ P(&cond), i == 3 ? P(&mutex) : 0, P(&past) }, 0);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+#ifdef WITH_GLIB
+#include <glib.h>
+
+static GMutex mutex;
+static GCond cond;
+
+static void *wake(void *arg)
+{
+	g_mutex_lock(&mutex);
+	g_cond_signal(&cond);
+	g_mutex_unlock(&mutex);
+	return arg;
+}
+
+static void glib_conditions(void)
+{
+	pthread_t thread;
+
+	CALL(g_mutex_init, P(&mutex));
+	CALL(g_cond_init, P(&cond));
+	CALL(g_mutex_lock, P(&mutex));
+	CALL(g_mutex_trylock, P(&mutex));
+	pthread_create(&thread, NULL, wake, NULL);
+	CALL(g_cond_wait, P(&cond), P(&mutex));
+	CALL(g_cond_wait_until, P(&cond), P(&mutex), 1);
+	CALL(g_mutex_unlock, P(&mutex));
+	pthread_join(thread, NULL);
+	CALL(g_cond_signal, P(&cond));
+	CALL(g_cond_broadcast, P(&cond));
+	CALL(g_cond_clear, P(&cond));
+	CALL(g_mutex_clear, P(&mutex));
+}
+
+static void glib_locks(void)
+{
+	static GRecMutex recursive;
+	static GRWLock lock;
+
+	CALL(g_rec_mutex_init, P(&recursive));
+	CALL(g_rec_mutex_lock, P(&recursive));
+	CALL(g_rec_mutex_trylock, P(&recursive));
+	CALL(g_rec_mutex_unlock, P(&recursive));
+	CALL(g_rec_mutex_unlock, P(&recursive));
+	CALL(g_rec_mutex_clear, P(&recursive));
+	CALL(g_rw_lock_init, P(&lock));
+	CALL(g_rw_lock_reader_lock, P(&lock));
+	CALL(g_rw_lock_reader_trylock, P(&lock));
+	CALL(g_rw_lock_reader_unlock, P(&lock));
+	CALL(g_rw_lock_reader_unlock, P(&lock));
+	CALL(g_rw_lock_writer_lock, P(&lock));
+	CALL(g_rw_lock_writer_unlock, P(&lock));
+	CALL(g_rw_lock_writer_trylock, P(&lock));
+	CALL(g_rw_lock_writer_unlock, P(&lock));
+	CALL(g_rw_lock_clear, P(&lock));
+}
+
+static int compare(const void *a, const void *b, void *unused)
+{
+	(void)unused;
+	return (a > b) - (a < b);
+}
+
+static void none(void *item)
+{
+	(void)item;
+}
+
+static void glib_queues(void)
+{
+	long queue = CALL(g_async_queue_new, 0), other = CALL(g_async_queue_new_full, P(none));
+	GAsyncQueue *locked = (GAsyncQueue *)queue;
+
+	CALL(g_async_queue_ref, queue);
+	CALL(g_async_queue_push, queue, P("1"));
+	CALL(g_async_queue_push_front, queue, P("2"));
+	CALL(g_async_queue_push_sorted, queue, P("3"), P(compare), 0);
+	CALL(g_async_queue_pop, queue);
+	CALL(g_async_queue_try_pop, queue);
+	CALL(g_async_queue_timeout_pop, queue, 1);
+	CALL(g_async_queue_timeout_pop, queue, 1);
+	CALL(g_async_queue_push, queue, P(&cond));
+	CALL(g_async_queue_remove, queue, P(&cond));
+	g_async_queue_lock(locked);
+	CALL(g_async_queue_push_unlocked, queue, P("1"));
+	CALL(g_async_queue_push_front_unlocked, queue, P("2"));
+	CALL(g_async_queue_push_sorted_unlocked, queue, P("3"), P(compare), 0);
+	CALL(g_async_queue_pop_unlocked, queue);
+	CALL(g_async_queue_try_pop_unlocked, queue);
+	CALL(g_async_queue_timeout_pop_unlocked, queue, 1);
+	CALL(g_async_queue_push_unlocked, queue, P(&cond));
+	CALL(g_async_queue_remove_unlocked, queue, P(&cond));
+	g_async_queue_unlock(locked);
+	CALL(g_async_queue_unref, queue);
+	CALL(g_async_queue_unref, queue);
+	CALL(g_async_queue_unref, other);
+}
+
+void glib(void)
+{
+	glib_conditions();
+	glib_locks();
+	glib_queues();
+}
+#else
+void glib(void)
+{
+}
+#endif
