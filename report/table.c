@@ -22,7 +22,7 @@
 #define WIDTH_LEAST 20
 #define WIDTH_MOST 1000
 #define GAP 2
-#define INDENT_MOST 10 /* levels of a table that is no tree */
+#define INDENT_MOST 10	/* levels of a table that is no tree */
 #define COLUMNS_MOST 40
 
 #define BOLD "\033[1m"
@@ -44,10 +44,10 @@ struct grid {
 	struct hp_list list;
 	struct column columns[COLUMNS_MOST];
 	size_t column_count;
-	char **cells; /* row by row */
+	char **cells;	/* row by row */
 	bool has_estimates;
 	bool is_deep;
-	size_t indent_most; /* levels; deeper ones stand under each other */
+	size_t indent_most;	/* levels; deeper ones stand under each other */
 };
 
 /* --- what the stream can show --- */
@@ -498,19 +498,42 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	return grid.has_estimates;
 }
 
+/* What is estimated, by what sections tell. */
+enum estimated { OF_FUNCTIONS, OF_HOLDS, OF_MESSAGES, ESTIMATED };
+
+static const char *const estimates[ESTIMATED] = {
+	[OF_FUNCTIONS] = "~ estimated: hot, short functions are counted always, timed at random.\n"
+			 "  \302\26195% is half of the total's 95 % interval. "
+			 "HOTPATH_TIMING=exact times all.\n",
+	[OF_HOLDS] =
+		"~ estimated: short holds of locks are timed at random; counts and waits are not.\n",
+	[OF_MESSAGES] =
+		"~ estimated: of a fast channel some messages are timed, at random; all are counted.\n",
+};
+
+static enum estimated estimated_in(const struct hp_section *section)
+{
+	if (strcmp(section->name, "mutexes") == 0 || strcmp(section->name, "rw_locks") == 0)
+		return OF_HOLDS;
+	return strncmp(section->name, "channels", strlen("channels")) == 0 ? OF_MESSAGES
+									   : OF_FUNCTIONS;
+}
+
 void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	bool has_estimates = false;
+	bool has[ESTIMATED] = { false };
+	const char *gap = "\n";
 
 	hp_head_write(report, look, out);
 	if (hp_calls_section(report))
-		has_estimates = section_write(report, hp_calls_section(report), look, out);
+		has[OF_FUNCTIONS] = section_write(report, hp_calls_section(report), look, out);
 	for (size_t i = 0; i < hp_section_count; i++)
-		if (report->is_shown[i])
-			has_estimates |= section_write(report, &hp_section_table[i], look, out);
-	if (has_estimates)
-		fputs("\n~ estimated: hot, short functions are counted always, timed at random.\n"
-		      "  \302\26195% is half of the total's 95 % interval. "
-		      "HOTPATH_TIMING=exact times all.\n",
-		      out);
+		if (report->is_shown[i] && section_write(report, &hp_section_table[i], look, out))
+			has[estimated_in(&hp_section_table[i])] = true;
+	for (int i = 0; i < ESTIMATED; i++) {
+		if (!has[i])
+			continue;
+		fprintf(out, "%s%s", gap, estimates[i]);
+		gap = "";
+	}
 }

@@ -7,6 +7,18 @@ load helper
 setup_file()
 {
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/channel" "$ROOT/test/behave/programs/waits_channel.c" -lpthread
+	gcc -x c -g -O1 -o "$T/busy" - -lpthread <<-'END'
+	#include <pthread.h>
+	pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+	int main(void)
+	{
+		for (int i = 0; i < 300000; i++) {
+			pthread_mutex_lock(&busy);
+			pthread_mutex_unlock(&busy);
+		}
+		return 0;
+	}
+	END
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/futex" "$ROOT/test/behave/programs/waits_futex.c" -lpthread
 }
 
@@ -115,4 +127,12 @@ futex_times()
 	only_in_full
 	command -v strace >/dev/null || skip "no strace here"
 	up_to_3 futex_times 2
+}
+
+@test "waits: what is estimated is said of locks, not of functions" {
+	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=mutexes LD_PRELOAD=$HP_LIB "$T/busy"
+	cat "$T/report"
+	grep -q '^busy  *300,000 ' "$T/report"
+	grep -q '^~ estimated: short holds of locks ' "$T/report"
+	! grep -q 'short functions' "$T/report"
 }
