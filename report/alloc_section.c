@@ -17,6 +17,7 @@
 #include "report/frame.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/size.h"
 
 #define SITES_LIMIT 10
 #define NAME_CALLERS 8	/* told behind the function's name */
@@ -348,6 +349,18 @@ const char *hp_alloc_note(struct hp_report *report)
 	return report->text;
 }
 
+const char *hp_alloc_sites_after(struct hp_report *report)
+{
+	char *line = hp_sizes_live_text(&report->model);
+
+	if (!line)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf("held over time  %s", line);
+	free(line);
+	return report->text;
+}
+
 const char *hp_leaks_note(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
@@ -602,6 +615,7 @@ void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
 	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
 	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
+	hp_sizes_add_live_json(&report->model, list);
 	if (alloc->allocator_file)
 		cJSON_AddStringToObject(list, "allocator", alloc->allocator_file);
 	if (alloc->has_new)

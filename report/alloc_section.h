@@ -54,6 +54,7 @@ const char *hp_alloc_sites_describe(const struct hp_report *report);
 const char *hp_alloc_functions_describe(const struct hp_report *report);
 const char *hp_leaks_describe(const struct hp_report *report);
 const char *hp_alloc_note(struct hp_report *report);
+const char *hp_alloc_sites_after(struct hp_report *report);
 const char *hp_leaks_note(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
 const char *hp_leaks_empty(struct hp_report *report);

@@ -111,30 +111,51 @@ void hp_profile_allocations_write(struct hp_profile *profile)
 	free(blocks.thread.list);
 }
 
-/* Resident memory of all processes, as the helper saw it: counts are differences. */
+/* Of all processes together, as the helper saw it: counts are differences. */
+static void counter_write(struct hp_profile *profile, const char *what,
+			  const struct hp_size_moment *moments, size_t count, bool is_live)
+{
+	gzFile out = profile->out;
+	uint64_t before = 0;
+
+	gzprintf(out,
+		 "{%s,\"category\":\"Memory\",\"pid\":\"%u\","
+		 "\"mainThreadIndex\":0,\"color\":\"grey\",\"samples\":{\"length\":%zu,"
+		 "\"time\":[",
+		 what, profile->threads[0].pid, count);
+	for (size_t i = 0; i < count; i++)
+		gzprintf(out, "%s%.6f", i ? "," : "", (double)moments[i].ns / 1e6);
+	gzputs(out, "],\"count\":[");
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = is_live ? moments[i].live_bytes : moments[i].rss_bytes;
+
+		gzprintf(out, "%s%lld", i ? "," : "", (long long)bytes - (long long)before);
+		before = bytes;
+	}
+	gzputs(out, "]}}");
+}
+
 void hp_profile_counters_write(struct hp_profile *profile)
 {
 	size_t count;
 	struct hp_size_moment *moments = hp_sizes_read(&profile->report->model, &count);
-	gzFile out = profile->out;
+	bool has_live = false;
 
-	gzputs(out, "\"counters\":[");
-	if (count) {
-		gzprintf(out,
-			 "{\"name\":\"RSS\",\"category\":\"Memory\",\"description\":"
-			 "\"Resident memory of all processes\",\"pid\":\"%u\","
-			 "\"mainThreadIndex\":0,\"color\":\"grey\",\"samples\":{\"length\":%zu,"
-			 "\"time\":[",
-			 profile->threads[0].pid, count);
-		for (size_t i = 0; i < count; i++)
-			gzprintf(out, "%s%.6f", i ? "," : "", (double)moments[i].ns / 1e6);
-		gzputs(out, "],\"count\":[");
-		for (size_t i = 0; i < count; i++)
-			gzprintf(out, "%s%lld", i ? "," : "",
-				 (long long)moments[i].rss_bytes -
-					 (i ? (long long)moments[i - 1].rss_bytes : 0));
-		gzputs(out, "]}}");
+	for (size_t i = 0; i < count; i++)
+		has_live |= moments[i].live_bytes != 0;
+	gzputs(profile->out, "\"counters\":[");
+	if (count)
+		counter_write(
+			profile,
+			"\"name\":\"RSS\",\"description\":\"Resident memory of all processes\"",
+			moments, count, false);
+	if (has_live) {
+		gzputs(profile->out, ",");
+		counter_write(
+			profile,
+			"\"name\":\"malloc\",\"description\":\"Bytes that all processes hold\"",
+			moments, count, true);
 	}
-	gzputs(out, "],");
+	gzputs(profile->out, "],");
 	free(moments);
 }

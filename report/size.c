@@ -9,6 +9,8 @@
 
 #include "report/memory.h"
 
+#define PARTS 60	/* characters */
+#define MOMENTS_LEAST 16	/* with fewer a line would say nothing */
 #define POINTS_MOST 65536	/* a damaged file may say any number */
 
 /* The line of the first watch; false = there is none. */
@@ -30,7 +32,7 @@ struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count
 	uint64_t start = reader.header.start.ns, before = 0, at;
 	struct hp_size_moment *moments;
 	struct hp_size_line line;
-	const char *points;
+	const char *points, *live;
 
 	*count = 0;
 	if (!line_find(&reader, &line, &at))
@@ -39,6 +41,7 @@ struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count
 			       line.count * sizeof(struct hp_size_point));
 	if (!points)
 		return NULL;
+	live = line.live ? hp_reader_see(&reader, line.live, line.count * sizeof(uint64_t)) : NULL;
 	moments = hp_xcalloc(line.count, sizeof(*moments));
 	for (uint32_t i = 0; i < line.count; i++) {
 		struct hp_size_point point;
@@ -48,8 +51,12 @@ struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count
 		if (point.ns <= before || point.ns < start)
 			continue;
 		before = point.ns;
-		moments[(*count)++] = (struct hp_size_moment){ .ns = point.ns - start,
-							       .rss_bytes = point.rss_kb * 1024 };
+		moments[*count] = (struct hp_size_moment){ .ns = point.ns - start,
+							   .rss_bytes = point.rss_kb * 1024 };
+		if (live)
+			memcpy(&moments[*count].live_bytes, live + i * sizeof(uint64_t),
+			       sizeof(uint64_t));
+		(*count)++;
 	}
 	return moments;
 }
@@ -66,4 +73,69 @@ void hp_sizes_add_json(const struct hp_model *model, cJSON *list)
 		cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(pair, 2));
 	}
 	free(moments);
+}
+
+static uint64_t most_live(const struct hp_size_moment *moments, size_t count)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = moments[i].live_bytes > most ? moments[i].live_bytes : most;
+	return most;
+}
+
+void hp_sizes_add_live_json(const struct hp_model *model, cJSON *list)
+{
+	size_t count;
+	struct hp_size_moment *moments = hp_sizes_read(model, &count);
+	cJSON *array =
+		most_live(moments, count) ? cJSON_AddArrayToObject(list, "live_timeline") : NULL;
+
+	for (size_t i = 0; array && i < count; i++) {
+		double pair[] = { (double)moments[i].ns, (double)moments[i].live_bytes };
+
+		cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(pair, 2));
+	}
+	free(moments);
+}
+
+/* The most that was seen in the part of the run that a character stands for. */
+static uint64_t most_of_part(const struct hp_size_moment *moments, size_t count, size_t part)
+{
+	uint64_t end = moments[count - 1].ns + 1, most = 0;
+	size_t last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t of = (size_t)((double)moments[i].ns / (double)end * PARTS);
+
+		if (of <= part)
+			last = i;
+		if (of == part && moments[i].live_bytes > most)
+			most = moments[i].live_bytes;
+	}
+	/* Nobody looked: as it was before. */
+	return most ? most : moments[last].live_bytes;
+}
+
+char *hp_sizes_live_text(const struct hp_model *model)
+{
+	size_t count;
+	struct hp_size_moment *moments = hp_sizes_read(model, &count);
+	uint64_t most = most_live(moments, count);
+	char *text = NULL, *at;
+
+	if (most && count >= MOMENTS_LEAST) {
+		text = at = hp_xcalloc(PARTS * 3 + 1, 1);
+		for (size_t part = 0; part < PARTS; part++) {
+			uint64_t live = most_of_part(moments, count, part);
+			unsigned eighths = (unsigned)((double)live / (double)most * 7.999);
+
+			/* U+2581 to U+2588, lower blocks of an eighth to the whole. */
+			memcpy(at, "\342\226", 2);
+			at[2] = (char)(0x81 + eighths);
+			at += 3;
+		}
+	}
+	free(moments);
+	return text;
 }

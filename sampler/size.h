@@ -14,7 +14,11 @@
 /* Makes the line for `watch`; without room in the segment there is none. */
 struct hp_size_line *hp_sizes_new(const struct hp_segment *segment, struct hp_watch *watch);
 
-/* What a look has found; `line` may be NULL. */
-void hp_sizes_add(struct hp_size_line *line, uint64_t ns, uint64_t rss_kb);
+/* Bytes of the blocks that live processes hold, as their heaps say; -1 = none records allocations. */
+int64_t hp_sizes_live(const struct hp_segment *segment);
+
+/* What a look has found; `live` is the line's, or NULL; `line` may be NULL. */
+void hp_sizes_add(struct hp_size_line *line, uint64_t *live, const struct hp_size_point *point,
+		  uint64_t live_bytes);
 
 #endif

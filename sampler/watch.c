@@ -519,6 +519,21 @@ static uint32_t next_ms(const struct hp_watcher *watcher, uint64_t cost_ns, uint
 	return rest_ms < INTERVAL_MOST_MS ? (uint32_t)rest_ms : INTERVAL_MOST_MS;
 }
 
+static void note_size(const struct hp_watcher *watcher, uint64_t rss_kb)
+{
+	const struct hp_size_point point = { .ns = hp_clock_raw_ns(), .rss_kb = rss_kb };
+	struct hp_size_line *line = watcher->sizes;
+	uint64_t *live = NULL;
+	int64_t bytes = line && line->live ? hp_sizes_live(watcher->segment) : -1;
+
+	/* Nothing is recorded, or not yet: the line of bytes begins with the first that are. */
+	if (bytes >= 0 || (line && line->count))
+		live = line && line->live ? hp_segment_at(watcher->segment, line->live,
+							  line->capacity * sizeof(*live))
+					  : NULL;
+	hp_sizes_add(line, live, &point, bytes > 0 ? (uint64_t)bytes : 0);
+}
+
 uint32_t hp_watcher_look(struct hp_watcher *watcher)
 {
 	uint64_t began_ns = own_cpu_ns();
@@ -537,7 +552,7 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 			resident += look_at_process(watcher, m);
 	watcher->area->rss_kb = resident;
 	if (resident)	/* what has just ended has none */
-		hp_sizes_add(watcher->sizes, hp_clock_raw_ns(), resident);
+		note_size(watcher, resident);
 	watcher->area->looks++;
 	watcher->area->interval_ms =
 		next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);

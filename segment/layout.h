@@ -1106,7 +1106,8 @@ struct hp_size_line {
 	uint32_t count;	/* sampler: points in use */
 	uint32_t every;	/* sampler: looks for one point */
 	uint32_t looks;	/* sampler: so far */
-	uint64_t reserved[6];
+	uint64_t live;	/* sampler: offset of `capacity` u64 beside `points`: bytes of blocks; 0 = none */
+	uint64_t reserved[5];
 	struct hp_size_point
 		points[];	/* sampler: in the order of time; one that is not later is to be skipped */
 };

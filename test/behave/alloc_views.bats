@@ -166,3 +166,31 @@ watched()
 		.total_bytes - .freed_bytes, .live_count] | add' "$T/moved.json")" = 0 ]
 	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .freed_bytes] | add' "$T/moved.json")" = $(((11 << 30) + 50000 * 30)) ]
 }
+
+# steady - what is held over time, at a machine that lets the helper look.
+steady()
+{
+	HOTPATH_REPORT=alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/steady.json \
+		HOTPATH_THREADS_INTERVAL_MS=10 LD_PRELOAD=$HP_LIB "$T/steady"
+	[ "$(jq '.alloc_sites.live_timeline | length >= 8 and any(.[]; .[1] > 5000000) and .[-1][1] == 5000000' "$T/steady.json")" = true ]
+}
+
+@test "views: bytes over time: what the program held at each moment, and at the end what is left" {
+	gcc -g -O1 -o "$T/steady" -x c - <<-'END'
+	#include <stdlib.h>
+	#include <unistd.h>
+	int main(void)
+	{
+		static char *volatile blocks[100];
+		for (int i = 0; i < 100; i++, usleep(3000))
+			blocks[i] = malloc(100000);
+		for (int i = 50; i < 100; i++, usleep(3000))
+			free(blocks[i]);
+		usleep(300000);
+		return 0;
+	}
+	END
+	eventually steady
+	[ "$(jq '.alloc_sites | .peak_bytes as $peak | [.live_timeline[] | .[1]] | all(. % 100000 == 0 and . <= $peak)' "$T/steady.json")" = true ]
+	[ "$(jq '[.alloc_sites.live_timeline[] | .[0]] | . == sort' "$T/steady.json")" = true ]
+}

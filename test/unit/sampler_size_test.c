@@ -11,16 +11,20 @@ TEST(sizes, a_long_run_keeps_its_first_point_and_an_even_spread)
 {
 	struct hp_size_line *line = calloc(1, sizeof(*line) + 512 * sizeof(struct hp_size_point));
 
+	uint64_t live[512];
+
 	line->capacity = 512;
 	line->every = 1;
 	for (uint64_t i = 0; i < 100000; i++)
-		hp_sizes_add(line, 1000 + i, i);
+		hp_sizes_add(line, live, &(struct hp_size_point){ 1000 + i, i }, 3 * i);
 	CHECK(line->count >= 256 && line->count <= 512);
 	CHECK_EQ(line->points[0].ns, 1000);
 	for (uint32_t i = 1; i < line->count; i++)
 		CHECK_EQ(line->points[i].ns - line->points[i - 1].ns, line->every);
 	/* The last one is not longer ago than a step. */
 	CHECK(100999 - line->points[line->count - 1].ns < line->every);
-	hp_sizes_add(NULL, 1, 1);
+	for (uint32_t i = 0; i < line->count; i++)
+		CHECK_EQ(live[i], 3 * line->points[i].rss_kb);
+	hp_sizes_add(NULL, NULL, &(struct hp_size_point){ 1, 1 }, 1);
 	free(line);
 }
