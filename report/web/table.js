@@ -27,7 +27,7 @@ hotpath.table = (parent, options) => {
 	const idOf = (row) => String(options.id ? options.id(row) : row.id ?? nameOf(row));
 
 	const classOf = (column, index) => (units[column.unit].isNumber ? "number" :
-		column.unit === "name" || !index ? "name" : "");
+		column.unit === "name" || !index ? "name" : "text");
 
 	// --- what stays ---
 
@@ -106,7 +106,7 @@ hotpath.table = (parent, options) => {
 				return;
 			}
 			say(cell, (value === null || value === undefined ? "" : mark) + units[column.unit].text(value));
-			if (column.unit === "name")
+			if (!units[column.unit].isNumber)
 				cell.title = String(value ?? "");
 			if (column.isBar)
 				cell.parentNode.querySelector(".bar > span").style.width =

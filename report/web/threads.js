@@ -18,6 +18,7 @@ hotpath.views.push({
 			["memory", "page fault"], ["child", "child process"], ["join", "end of a thread"], ["signal", "signal"],
 			["sleep", "sleep"], ["stop", "stopped"], ["debugger", "debugger"], ["other", "other"]];
 		const STATES = { R: "running", S: "sleeping", D: "disk", T: "stopped", Z: "ended", X: "ended", x: "ended", t: "traced", I: "idle" };
+		const POLLED = { cpu: "on the CPU", other: "waiting" };
 		const polled = new Map();	// by thread: shares of each step between two answers
 		let before = null;
 
@@ -105,7 +106,7 @@ hotpath.views.push({
 				legend.dataset.parts = text;
 				legend.textContent = "";
 				for (const [key, title] of wanted)
-					make("span", legend, { class: `part part-${key}` }, title);
+					make("span", legend, { class: `part part-${key}` }, kernel ? title : POLLED[key] || title);
 				if (wanted.length)
 					make("span", legend, { class: "dim" }, kernel ?
 						"A wait lasts until the thread runs again. Blank: ready, a wait that goes on, or not known." :
@@ -118,6 +119,16 @@ hotpath.views.push({
 		const COUNTED = { cpu: "ran_ns", ready: "ready_ns", lock: "lock_ns", signal: "signal_ns", join: "join_ns",
 			file_lock: "file_lock_ns", channel: "channel_ns", disk: "disk_ns", poll: "poll_ns", sleep: "sleep_ns" };
 
+		// A thread that has ended moves out of the picture.
+		function fade(key, line) {
+			for (const list of Object.values(line.parts)) {
+				list.push(0);
+				list.shift();
+			}
+			if (Object.values(line.parts).every((list) => list.every((share) => !share)))
+				polled.delete(key);
+		}
+
 		function count(states, run) {
 			const rows = new Map(states.map((row) => [`${row.pid} ${row.os_tid}`, row]));
 			const elapsed = before ? run.elapsed_ns - before.ns : 0;
@@ -129,12 +140,19 @@ hotpath.views.push({
 					continue;
 				const line = polled.get(key) || { name: row.name, pid: row.pid, os_tid: row.os_tid, parts: {} };
 				polled.set(key, line);
-				for (const [part, field] of Object.entries(COUNTED)) {
+				const step = (field) => Math.max(0, Math.min(1, ((row[field] || 0) - (then[field] || 0)) / elapsed));
+				const shares = Object.entries(COUNTED).map(([part, field]) => [part, step(field)]);
+				const told = shares.filter(([part]) => part !== "cpu" && part !== "ready");
+				shares.push(["other", Math.max(0, step("waited_ns") - told.reduce((sum, [, share]) => sum + share, 0))]);
+				for (const [part, share] of shares) {
 					const list = line.parts[part] ||= new Array(SPAN_S).fill(0);
-					list.push(Math.max(0, Math.min(1, ((row[field] || 0) - (then[field] || 0)) / elapsed)));
+					list.push(share);
 					list.shift();
 				}
 			}
+			for (const [key, line] of polled)
+				if (!rows.has(key))
+					fade(key, line);
 			before = { ns: run.elapsed_ns, rows };
 		}
 

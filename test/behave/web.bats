@@ -180,7 +180,7 @@ in_browser()
 
 @test "web: a program that ended and a server that is gone are told" {
 	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
-	LD_PRELOAD=$HP_LIB HOTPATH_METRICS_SERVER_OFF=1 "$T/shop" >"$T/brief.out" 2>/dev/null 3>&- &
+	LD_PRELOAD=$HP_LIB HOTPATH_METRICS_SERVER_OFF=1 HOTPATH_CPU=off "$T/shop" >"$T/brief.out" 2>/dev/null 3>&- &
 	echo $! >"$T/brief.pid"
 	eventually grep up "$T/brief.out"
 	url=$(serve "$(cat "$T/brief.pid")")

@@ -194,6 +194,10 @@ def flame(page):
 def ended(page, end):
     sees(page, "sell")
     page.wait("document.getElementById('state').textContent === 'Live'")
+    # The kernel was not asked: what its threads did is counted from answer to answer.
+    go(page, "threads")
+    page.wait("document.querySelector('#view-threads .about').textContent.includes('HOTPATH_CPU=off')")
+    page.wait("[...document.querySelectorAll('.strip canvas')].some((one) => one.getAttribute('aria-label').includes('waiting'))")
     end()
     page.wait("document.getElementById('state').textContent === 'Ended'")
     assert page.value("document.getElementById('pause').hidden")
