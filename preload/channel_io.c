@@ -180,8 +180,9 @@ HP_EXPORT int eventfd_write(int fd, eventfd_t value)
 
 #define IDLE(type, real) \
 	uint64_t since = hp_idle_begin(); \
-	type result = hp_real()->real; \
+	type result; \
 \
+	HP_AWAY(result = hp_real()->real, HP_ON_POLL, HP_AWAY_NO_FD); \
 	hp_idle_end(since); \
 	return result
 

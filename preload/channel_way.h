@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "preload/away.h"
 #include "preload/channel.h"
 #include "preload/real.h"
 
@@ -66,10 +67,12 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	struct hp_sending call; \
 	ssize_t got; \
 \
-	if (HP_LIKELY(!lane)) \
-		return hp_real()->real; \
+	if (HP_LIKELY(!lane)) { \
+		HP_AWAY(got = hp_real()->real, 0, fd); \
+		return got; \
+	} \
 	hp_send_begin(&call, lane, lane->unit ? 1 : size); \
-	got = hp_real_table.real; \
+	HP_AWAY(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	if (got > 0) \
 		hp_send_kept(&call, buffer, (uint64_t)got); \
@@ -81,10 +84,12 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	struct hp_sending call; \
 	ssize_t got; \
 \
-	if (HP_LIKELY(!lane)) \
-		return hp_real()->real; \
+	if (HP_LIKELY(!lane)) { \
+		HP_AWAY(got = hp_real()->real, 0, fd); \
+		return got; \
+	} \
 	hp_send_begin_some(&call, lane); \
-	got = hp_real_table.real; \
+	HP_AWAY(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	return got
 
@@ -93,10 +98,12 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	struct hp_receiving call; \
 	ssize_t got; \
 \
-	if (HP_LIKELY(!lane)) \
-		return hp_real()->real; \
+	if (HP_LIKELY(!lane)) { \
+		HP_AWAY(got = hp_real()->real, 0, fd); \
+		return got; \
+	} \
 	hp_receive_begin(&call, lane); \
-	got = hp_real_table.real; \
+	HP_AWAY(got = hp_real_table.real, 0, fd); \
 	received(&call, buffer, size, got); \
 	return got
 

@@ -299,6 +299,7 @@ struct hp_wait {
 	struct hp_contest *contest;
 	uint64_t since;
 	bool has_asked;	/* who has the lock for its path */
+	uint64_t away;	/* hp_away_begin */
 };
 
 void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call);

@@ -19,6 +19,7 @@
 #include <threads.h>
 #include <time.h>
 
+#include "preload/away.h"
 #include "preload/lock.h"
 #include "preload/real.h"
 
@@ -45,8 +46,10 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 	struct hp_cond_wait wait; \
 	int result; \
 \
-	if (!use) \
-		return real; \
+	if (!use) { \
+		HP_AWAY(result = real, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+		return result; \
+	} \
 	hp_cond_begin(&wait, use, &call, (uintptr_t)(mutex)); \
 	result = real; \
 	hp_cond_end(&wait, &call, (uintptr_t)(mutex), result == 0); \

@@ -15,6 +15,7 @@
 #include <threads.h>
 #include <time.h>
 
+#include "preload/away.h"
 #include "preload/lock.h"
 #include "preload/real.h"
 
@@ -110,12 +111,24 @@ static HP_HOT int lock_with(struct hp_waiter_local *me, struct hp_use *use, pthr
 	return result;
 }
 
+/* Locks are not recorded, waits for them are. */
+static int lock_away(pthread_mutex_t *mutex, const struct blocking *how)
+{
+	int result = try_lock(mutex);
+
+	if (!is_got(result))
+		HP_AWAY(result = block(how, mutex), HP_ON_FUTEX, HP_AWAY_NO_FD);
+	return result;
+}
+
 static HP_COLD int lock_first(pthread_mutex_t *mutex, uintptr_t caller, const struct blocking *how)
 {
 	struct hp_lock_call call = call_of(mutex, caller);
 	struct hp_use *use = hp_lock_find(&call);
 
-	return use ? lock_with(hp_waiter, use, mutex, caller, how) : block(how, mutex);
+	if (use)
+		return lock_with(hp_waiter, use, mutex, caller, how);
+	return hp_away_is_asked() ? lock_away(mutex, how) : block(how, mutex);
 }
 
 static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct blocking *how)
@@ -212,7 +225,8 @@ HP_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	static const struct blocking how = { .lock = real_lock };
 
 	if (HP_UNLIKELY(hp_lock_is_off()))
-		return hp_real_table.pthread_mutex_lock(mutex);
+		return hp_away_is_asked() ? lock_away(mutex, &how)
+					  : hp_real_table.pthread_mutex_lock(mutex);
 	return lock(mutex, HP_CALLER, &how);
 }
 

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "preload/channel.h"
+#include "preload/away.h"
 #include "preload/lock_way.h"
 #include "preload/real.h"
 
@@ -40,8 +41,10 @@ static bool is_time(const struct timespec *until)
 	struct hp_wait wait; \
 	int result, saved; \
 \
-	if (!use || !(may_try)) \
-		return block; \
+	if (!use || !(may_try)) { \
+		HP_AWAY(result = block, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+		return result; \
+	} \
 	if (take(sem)) { \
 		use->count++; \
 		return 0; \

@@ -8,6 +8,7 @@
 #ifndef HP_PRELOAD_LOCK_WAY_H
 #define HP_PRELOAD_LOCK_WAY_H
 
+#include "preload/away.h"
 #include "preload/lock.h"
 
 #define HP_CALL_OF(object, kind_, side_) \
@@ -43,9 +44,14 @@
 \
 	if (!use) { \
 		use = hp_lock_is_off() ? NULL : hp_lock_find(&call); \
-		if (!use) \
+		if (!use && !hp_away_is_asked()) \
 			return block; \
 		result = attempt; \
+		if (!use) { \
+			if (result) \
+				HP_AWAY(result = block, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+			return result; \
+		} \
 		if (result == 0) { \
 			hp_lock_got(hp_waiter, use, call.address, call.caller, how); \
 			return 0; \
@@ -114,8 +120,10 @@
 	struct hp_wait wait; \
 	int result, saved; \
 \
-	if (!use) \
-		return real; \
+	if (!use) { \
+		HP_AWAY(result = real, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+		return result; \
+	} \
 	hp_wait_begin(&wait, use, &call); \
 	result = real; \
 	saved = errno; \

@@ -103,8 +103,23 @@
 	X(int, brk, (void *)) \
 	X(void *, sbrk, (intptr_t))
 
+/* What only waits. */
+#define HP_REAL_PAUSES(X) \
+	X(int, nanosleep, (const struct timespec *, struct timespec *)) \
+	X(int, clock_nanosleep, (clockid_t, int, const struct timespec *, struct timespec *)) \
+	X(int, usleep, (useconds_t)) \
+	X(unsigned, sleep, (unsigned)) \
+	X(int, thrd_sleep, (const struct timespec *, struct timespec *)) \
+	X(int, fsync, (int)) \
+	X(int, fdatasync, (int)) \
+	X(int, syncfs, (int)) \
+	X(void, sync, (void)) \
+	X(int, sync_file_range, (int, off64_t, off64_t, unsigned)) \
+	X(int, msync, (void *, size_t, int))
+
 #define HP_REAL_LIST(X) \
 	HP_REAL_MAPS(X) \
+	HP_REAL_PAUSES(X) \
 	X(int, dlclose, (void *)) \
 	X(int, execve, (const char *, char *const[], char *const[])) \
 	X(int, execvpe, (const char *, char *const[], char *const[])) \

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/away.h"
 #include "preload/block.h"
 #include "preload/channel.h"
 #include "preload/confine.h"
@@ -325,6 +326,7 @@ static uint32_t start(void)
 	hp_thread_configure(&settings);
 	hp_timer_configure(&settings, !joined);
 	hp_channel_configure(&settings);
+	hp_away_configure(&settings);
 	return HP_START_RECORDS;
 }
 

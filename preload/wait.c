@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/away.h"
 #include "preload/confine.h"
 #include "preload/local.h"
 #include "preload/real.h"
@@ -214,9 +215,13 @@ static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
 HP_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
 {
 	int but = hidden_here();
+	pid_t got;
 
-	if (HP_LIKELY(but == 0) || (pid != -1 && pid != but))
-		return hp_real()->wait4(pid, status, options, usage);
+	if (HP_LIKELY(but == 0) || (pid != -1 && pid != but)) {
+		HP_AWAY(got = hp_real()->wait4(pid, status, options, usage), HP_ON_CHILD,
+			HP_AWAY_NO_FD);
+		return got;
+	}
 	return pid == but ? no_child() : wait_any(but, status, options, usage);
 }
 
@@ -271,9 +276,12 @@ static int waitid_any(int but, siginfo_t *info, int options)
 
 HP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
-	int but = hidden_here();
+	int but = hidden_here(), result;
 
-	if (HP_LIKELY(but == 0) || (type != P_ALL && (type != P_PID || id != (id_t)but)))
-		return hp_real()->waitid(type, id, info, options);
+	if (HP_LIKELY(but == 0) || (type != P_ALL && (type != P_PID || id != (id_t)but))) {
+		HP_AWAY(result = hp_real()->waitid(type, id, info, options), HP_ON_CHILD,
+			HP_AWAY_NO_FD);
+		return result;
+	}
 	return type == P_PID ? no_child() : waitid_any(but, info, options);
 }

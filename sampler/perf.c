@@ -412,8 +412,10 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
 	}
-	if (perf->has_waits && !perf->record->has_kernel)
+	if (perf->has_waits && !perf->record->has_kernel) {
 		perf->look_ns = hp_clock_raw_ns();
+		hp_aways_ask(&perf->aways, perf->segment, &perf->samples);
+	}
 	children_open(perf, pid);
 }
 
@@ -520,10 +522,14 @@ void hp_perf_read(struct hp_perf *perf)
 	if (!perf->is_open)
 		return;
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
+	uint32_t notes = hp_aways_read(&perf->aways, now_ns - LATE_NS);
 	meet(perf);
 	adapt(perf);
 	limit_waits(perf, now_ns);
 	look_outside(perf, now_ns);
+	/* A ring of notes holds some ms of a thread that waits all the time. */
+	if (notes && perf->look_ns > now_ns + HP_OUTSIDE_NS)
+		perf->look_ns = now_ns + HP_OUTSIDE_NS;
 }
 
 void hp_perf_finish(struct hp_perf *perf)
@@ -531,6 +537,8 @@ void hp_perf_finish(struct hp_perf *perf)
 	if (perf->record && !perf->is_open && perf->record->fault == HP_SAMPLING_FINE)
 		fail(perf, perf->settings->cpu == HP_CPU_OFF ? HP_SAMPLING_OFF : HP_SAMPLING_GONE,
 		     0);
-	if (perf->is_open)
-		hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+	if (!perf->is_open)
+		return;
+	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+	hp_aways_read(&perf->aways, UINT64_MAX);
 }

@@ -11,6 +11,7 @@
 #ifndef HP_SAMPLER_PERF_H
 #define HP_SAMPLER_PERF_H
 
+#include "sampler/away.h"
 #include "sampler/member.h"
 #include "sampler/perf_ring.h"
 #include "sampler/sample.h"
@@ -31,6 +32,7 @@ struct hp_perf {
 	uint64_t window_samples;
 	bool are_waits_off;	/* there were too many in this window */
 	uint32_t idle_looks;	/* since somebody was found waiting */
+	struct hp_aways aways;
 	uint64_t look_ns;	/* when waiting threads are looked at next; 0 = never, their stacks come */
 	int *wait_fds;
 	uint32_t wait_fd_count;

@@ -291,8 +291,49 @@ static void wait_add(struct hp_samples *samples, struct hp_wait_thread *thread, 
 	node->waits++;
 	node->blocked_ns += span_ns;
 	samples->record->blocked_ns += span_ns;
+	struct hp_wait_open open = { thread->out_ns, now_ns, NULL };
 	if (span_ns >= EVENT_LEAST_NS)
-		hp_sample_events_add(&samples->events, &event);
+		open.event = hp_sample_events_add(&samples->events, &event);
+	if (!thread->wait_node && samples->has_notes)
+		hp_wait_keep(thread, &open);
+}
+
+/* From the row of those without a place to that of `number`. */
+static void wait_move(struct hp_samples *samples, const struct hp_wait_open *wait, uint32_t number)
+{
+	struct hp_stack_node *none = hp_sample_tree_node(&samples->tree, 0);
+	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, number);
+	uint64_t span_ns = wait->in_ns - wait->out_ns;
+
+	none->waits--;
+	none->blocked_ns -= span_ns;
+	node->waits++;
+	node->blocked_ns += span_ns;
+	if (wait->event)
+		wait->event->node = number;
+}
+
+void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t begin_ns,
+			    uint64_t end_ns, const struct hp_wait_stack *stack, enum hp_wait_on on)
+{
+	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, tid);
+	uint32_t count = 0, node = 0;
+
+	for (uint32_t i = 0; thread && i < thread->open_count; i++) {
+		struct hp_wait_open *wait = &thread->open[i];
+
+		if (wait->out_ns >= begin_ns && wait->in_ns <= end_ns) {
+			if (!node)
+				node = hp_samples_wait_node(samples, stack, on);
+			if (node) {
+				wait_move(samples, wait, node);
+				continue;
+			}
+		}
+		thread->open[count++] = *wait;
+	}
+	if (thread)
+		thread->open_count = count;
 }
 
 static void switch_read(struct hp_samples *samples, const struct perf_event_header *record)
@@ -306,6 +347,7 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 	if (!thread)
 		return;
 	thread->pid = (uint32_t)who;
+	thread->is_ended = false;
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
 		/* Back before the look: that saw another wait. */
 		if (thread->look_ns > now_ns)
@@ -340,7 +382,7 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
 	walker->places = samples->places;
 	walker->count = samples->place_count;
 	walker->most = HP_STACK_MOST;
-	hp_sample_walk(walker, stack->pc, stack->sp, 0);
+	hp_sample_walk(walker, stack->pc, stack->sp, stack->fp);
 	samples->place_count = walker->count;
 	return hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);
 }
@@ -386,8 +428,10 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 		struct hp_wait_thread *thread =
 			hp_wait_thread_of(&samples->waits, (uint32_t)threads);
 
-		if (thread)
+		if (thread) {
 			thread->out_ns = 0;
+			thread->is_ended = true;
+		}
 		if (pid == (uint32_t)threads)
 			hp_space_end(&samples->spaces, pid);
 	} else if (pid != parent) {

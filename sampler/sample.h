@@ -33,6 +33,7 @@ struct hp_samples {
 	uint32_t wait_id_room;	/* a power of two */
 	uint32_t wait_id_count;
 	uint64_t wait_samples;
+	bool has_notes;	/* threads say where they waited, later */
 	uint64_t sample_type;	/* of the events that sample */
 	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
 	struct hp_place places[HP_STACK_MOST];
@@ -64,11 +65,12 @@ struct hp_tick {
 void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *space,
 			 const struct hp_tick *tick);
 
-/* A thread that stands still in a system call. */
+/* A thread that stands still, or stood, in a call. */
 struct hp_wait_stack {
 	uint32_t pid;
 	uint64_t pc;
 	uint64_t sp;
+	uint64_t fp;	/* 0 = not known */
 	const uint8_t *copy;	/* of its stack, from sp on */
 	size_t size;
 };
@@ -76,6 +78,10 @@ struct hp_wait_stack {
 /* The node of where it waits; 0 = no memory. */
 uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_stack *stack,
 			      enum hp_wait_on on);
+
+/* Waits of a thread that lie in this time, and have no place, were there. */
+void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t begin_ns,
+			    uint64_t end_ns, const struct hp_wait_stack *stack, enum hp_wait_on on);
 
 /* For hp_perf_rings_read; the context is a struct hp_samples. */
 void hp_samples_handle(void *samples, const struct perf_event_header *record);

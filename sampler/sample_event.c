@@ -35,18 +35,19 @@ static bool chunk_new(struct hp_sample_events *events)
 	return true;
 }
 
-void hp_sample_events_add(struct hp_sample_events *events, const struct hp_event *event)
+struct hp_event *hp_sample_events_add(struct hp_sample_events *events, const struct hp_event *event)
 {
 	struct hp_event_chunk *chunk = events->newest;
 
 	if (events->record->event_count >= events->most ||
 	    ((!chunk || chunk->count == chunk->capacity) && !chunk_new(events))) {
 		events->record->event_lost++;
-		return;
+		return NULL;
 	}
 	chunk = events->newest;
 	chunk->events[chunk->count] = *event;
 	/* Readers see an event once it is complete. */
 	__atomic_store_n(&chunk->count, chunk->count + 1, __ATOMIC_RELEASE);
 	events->record->event_count++;
+	return &chunk->events[chunk->count - 1];
 }

@@ -16,6 +16,8 @@ struct hp_sample_events {
 
 void hp_sample_events_init(struct hp_sample_events *events, const struct hp_segment *segment,
 			   struct hp_sampling *record);
-void hp_sample_events_add(struct hp_sample_events *events, const struct hp_event *event);
+/* Returns where it stands, NULL = it had no room. */
+struct hp_event *hp_sample_events_add(struct hp_sample_events *events,
+				      const struct hp_event *event);
 
 #endif

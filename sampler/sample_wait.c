@@ -22,6 +22,12 @@ static struct hp_wait_thread *slot_of(const struct hp_waits *waits, uint32_t tid
 	}
 }
 
+/* Those that do not wait are met again when they do. */
+static bool is_kept(const struct hp_wait_thread *thread)
+{
+	return thread->out_ns || (thread->open_count && !thread->is_ended);
+}
+
 static bool grow(struct hp_waits *waits)
 {
 	struct hp_waits larger = { .room = waits->room ? waits->room * 2 : ROOM_FIRST };
@@ -31,11 +37,12 @@ static bool grow(struct hp_waits *waits)
 	if (larger.room > ROOM_MOST ||
 	    !(larger.threads = calloc(larger.room, sizeof(*larger.threads))))
 		return false;
-	/* Those that do not wait are met again when they do. */
 	for (uint32_t i = 0; i < waits->room; i++)
-		if (waits->threads[i].tid && waits->threads[i].out_ns) {
+		if (waits->threads[i].tid && is_kept(&waits->threads[i])) {
 			*slot_of(&larger, waits->threads[i].tid) = waits->threads[i];
 			larger.count++;
+		} else {
+			free(waits->threads[i].open);
 		}
 	free(waits->threads);
 	*waits = larger;
@@ -57,8 +64,24 @@ struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid)
 	return thread;
 }
 
+void hp_wait_keep(struct hp_wait_thread *thread, const struct hp_wait_open *wait)
+{
+	if (!thread->open)
+		thread->open = calloc(HP_WAITS_OPEN, sizeof(*thread->open));
+	if (!thread->open)
+		return;
+	if (thread->open_count == HP_WAITS_OPEN) {
+		thread->open_count -= HP_WAITS_OPEN / 2;
+		memmove(thread->open, thread->open + HP_WAITS_OPEN / 2,
+			thread->open_count * sizeof(*thread->open));
+	}
+	thread->open[thread->open_count++] = *wait;
+}
+
 void hp_waits_release(struct hp_waits *waits)
 {
+	for (uint32_t i = 0; i < waits->room; i++)
+		free(waits->threads[i].open);
 	free(waits->threads);
 	memset(waits, 0, sizeof(*waits));
 }

@@ -12,6 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct hp_event;
+
+/* A wait that is over, and has no place yet. */
+struct hp_wait_open {
+	uint64_t out_ns;
+	uint64_t in_ns;
+	struct hp_event *event;	/* NULL = not kept */
+};
+
+#define HP_WAITS_OPEN 256	/* of a thread; the oldest goes */
+
 struct hp_wait_thread {
 	uint32_t tid;	/* 0 = empty */
 	uint32_t node;	/* of the last stack; 0 = none */
@@ -20,6 +31,9 @@ struct hp_wait_thread {
 	uint32_t pid;
 	uint32_t wait_node;	/* where; 0 = not known */
 	uint64_t look_ns;	/* seen there from outside, at this time; 0 = not */
+	struct hp_wait_open *open;	/* HP_WAITS_OPEN, some in use; NULL = none ever was */
+	uint32_t open_count;
+	bool is_ended;
 };
 
 struct hp_waits {
@@ -30,6 +44,9 @@ struct hp_waits {
 
 /* The thread, found or made; NULL = no memory.  Valid until the next call. */
 struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid);
+/* Keeps a wait for who says later where it was. */
+void hp_wait_keep(struct hp_wait_thread *thread, const struct hp_wait_open *wait);
+
 void hp_waits_release(struct hp_waits *waits);
 
 #endif

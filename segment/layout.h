@@ -1145,7 +1145,10 @@ struct hp_ticking {
 	_Atomic uint64_t refused;	/* any thread: threads that got no timer or no ticker */
 	uint64_t profile;	/* sampler: offset of a hp_text, the path of samply's profile; 0 = none */
 	uint64_t trouble;	/* sampler: the same, why samply gave no samples */
-	uint64_t reserved[3];
+	_Atomic uint64_t aways;	/* any thread: head of the list of hp_away */
+	_Atomic uint32_t away_least;	/* sampler: calls of so many ticks are noted; 0 = none are */
+	_Atomic uint32_t away_count;	/* any thread: in the list, or refused for want of room */
+	uint64_t reserved;
 };
 
 /*
@@ -1186,6 +1189,47 @@ enum hp_tick_word {
 
 #define HP_TICK_COMPLETE (UINT64_C(1) << 32)	/* it reaches the thread's first function */
 #define HP_TICK_CUT (UINT64_C(1) << 33)	/* it has more frames than were walked */
+
+/*
+ * Calls that waited, noted by the thread behind them (preload/away.h): the kernel
+ * tells when a thread was off the CPU, and to some users not where.  A ring of
+ * words as hp_ticker's.
+ */
+#define HP_AWAY_WORDS 4096
+
+struct hp_away {
+	uint64_t next;	/* set once */
+	_Atomic uint32_t
+		state;	/* enum hp_state; freed by its thread, or by the sampler after its process */
+	uint32_t pid;	/* owner: present or last */
+	uint32_t tid;	/* owner: present or last */
+	uint32_t is_busy;	/* owner: a record is being written */
+	_Atomic uint64_t head;	/* owner: number of the next word */
+	_Atomic uint64_t lost;	/* owner: calls that had no room, or were too many */
+	uint64_t process;	/* owner: offset of its hp_process, */
+	uint64_t image;	/* and hp_process.start_ticks: if that is another one, the ring is nobody's */
+	uint64_t stack_low;	/* owner: plain addresses of its stack that can be read */
+
+	uint64_t stack_high;	/* owner: and their end */
+	uint64_t window;	/* owner: ticks when the present count began */
+	uint64_t window_count;	/* owner: calls since */
+	uint64_t reserved[5];
+
+	_Atomic uint64_t tail;	/* sampler: number of the first word that was not read */
+	uint64_t reserved2[7];
+	uint64_t words[HP_AWAY_WORDS];
+};
+
+/* A call: these words, and behind them a copy of the stack from HP_AWAY_SP on. */
+enum hp_away_word {
+	HP_AWAY_SIZE = 0,	/* all its words, enum hp_wait_on << 32 */
+	HP_AWAY_END,	/* ns, CLOCK_MONOTONIC_RAW */
+	HP_AWAY_TICKS,	/* that it took */
+	HP_AWAY_PC,	/* return address into who called, */
+	HP_AWAY_SP,	/* its stack pointer then, */
+	HP_AWAY_FP,	/* and frame pointer */
+	HP_AWAY_HEAD,
+};
 
 /* Where samples of the CPU come from. */
 enum hp_sampling_source {
@@ -1361,6 +1405,7 @@ static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it"
 static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");
 static_assert(HP_TICKING_AT + sizeof(struct hp_ticking) <= HP_PORTS_AT, "it is behind that");
 static_assert(offsetof(struct hp_ticker, words) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_away) == 192 + HP_AWAY_WORDS * 8, "format: readers rely on it");
 static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_chunk) == 64, "format: readers rely on it");

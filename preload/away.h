@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * away.h - where a thread waited, for the helper that knows only when.
+ *
+ * The kernel tells every user when a thread left the CPU and came back, but a
+ * stack only to who may sample the kernel.  For others the helper asks for notes
+ * (hp_ticking.away_least), and the stand-ins of calls that may wait say after
+ * each that took long: from when to when, from where, and a piece of the stack,
+ * which is as it was before the call.  Nothing is walked here; the helper does
+ * that, and only for calls in which the thread was off the CPU.
+ *
+ * Not asked, that is a load and a compare; asked, two readings of the clock.
+ * Nothing is held across the real call, so a call that is cancelled or left by a
+ * jump is one without a note.
+ */
+#ifndef HP_PRELOAD_AWAY_H
+#define HP_PRELOAD_AWAY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/local.h"
+#include "segment/clock.h"
+#include "segment/setting.h"
+
+#define HP_AWAY_NO_FD (-1)
+
+/* hp_ticking.away_least, or a word that is 0. */
+extern __attribute__((visibility("hidden"))) const _Atomic uint32_t *hp_away_least;
+extern __attribute__((visibility("hidden"))) uint32_t hp_away_slow_clock;
+
+/* Called once at the library's start. */
+void hp_away_configure(const struct hp_settings *settings);
+
+/* The call since then waited: noted.  errno is kept. */
+void hp_away_note(uint64_t since, enum hp_wait_on on, int fd);
+
+static inline bool hp_away_is_asked(void)
+{
+	return atomic_load_explicit(hp_away_least, memory_order_relaxed) != 0;
+}
+
+static inline uint64_t hp_away_clock(void)
+{
+	return HP_UNLIKELY(hp_away_slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
+}
+
+/* In front of the real call: ticks; 0 = nobody asks. */
+static inline uint64_t hp_away_begin(void)
+{
+	return HP_UNLIKELY(hp_away_is_asked()) ? hp_away_clock() : 0;
+}
+
+/* Behind it.  `on` 0: what the descriptor `fd` is. */
+static inline void hp_away_end(uint64_t since, enum hp_wait_on on, int fd)
+{
+	if (HP_LIKELY(since == 0))
+		return;
+	if (hp_away_clock() - since >= atomic_load_explicit(hp_away_least, memory_order_relaxed))
+		hp_away_note(since, on, fd);
+}
+
+/* A statement with a call that may wait. */
+#define HP_AWAY(statement, on, fd) \
+	do { \
+		uint64_t hp_away_since = hp_away_begin(); \
+\
+		statement; \
+		hp_away_end(hp_away_since, on, fd); \
+	} while (0)
+
+#endif

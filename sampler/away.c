@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * away.c - see away.h.
+ *
+ * What a ring holds was written by the program's own process, so nothing of it
+ * is believed: sizes and offsets are looked at before they are used.
+ */
+#include "sampler/away.h"
+
+#include <string.h>
+
+#include "segment/clock.h"
+
+#define LEAST_NS 10000	/* shorter calls are not worth a note */
+#define LEAST_TICKS 1000
+#define RINGS_MOST 100000	/* a damaged list must not hold us for ever */
+#define FREE_EVERY_NS UINT64_C(1000000000)
+#define SLACK_NS 1000	/* of a call's begin, which is told in ticks, */
+#define SLACK_PART 1000	/* and this part of what it took */
+
+static struct hp_ticking *ticking_of(const struct hp_aways *aways)
+{
+	return (struct hp_ticking *)((char *)aways->segment->header + HP_TICKING_AT);
+}
+
+/* Of the session's clock. */
+static double ns_per_tick(const struct hp_aways *aways)
+{
+	const struct hp_header *header = aways->segment->header;
+
+	if (header->clock_kind == HP_CLOCK_MONOTONIC_RAW)
+		return 1;
+	struct hp_moment now = hp_clock_moment(header->clock_kind);
+	return now.ticks > header->start.ticks ? (double)(now.ns - header->start.ns) /
+							 (double)(now.ticks - header->start.ticks)
+					       : 1;
+}
+
+void hp_aways_ask(struct hp_aways *aways, const struct hp_segment *segment,
+		  struct hp_samples *samples)
+{
+	*aways = (struct hp_aways){ .segment = segment, .samples = samples };
+	double ticks = LEAST_NS / ns_per_tick(aways);
+	uint32_t least = ticks > LEAST_TICKS ? (uint32_t)ticks : LEAST_TICKS;
+
+	samples->has_notes = true;
+	atomic_store_explicit(&ticking_of(aways)->away_least, least, memory_order_relaxed);
+}
+
+/* ---- a note ---- */
+
+static void note_add(struct hp_aways *aways, const struct hp_away *ring, const uint64_t *words,
+		     uint32_t size, double tick_ns)
+{
+	uint64_t took_ns = (uint64_t)((double)words[HP_AWAY_TICKS] * tick_ns);
+	uint64_t end_ns = words[HP_AWAY_END], on = words[HP_AWAY_SIZE] >> 32;
+	struct hp_wait_stack stack = {
+		.pid = ring->pid,
+		.pc = words[HP_AWAY_PC] - 1,	/* a return address */
+		.sp = words[HP_AWAY_SP],
+		.fp = words[HP_AWAY_FP],
+		.copy = (const uint8_t *)(words + HP_AWAY_HEAD),
+		.size = (size - HP_AWAY_HEAD) * sizeof(uint64_t),
+	};
+
+	took_ns += SLACK_NS + took_ns / SLACK_PART;
+	if (on >= HP_ON_OTHER && on < HP_ON_ONS && took_ns < end_ns)
+		hp_samples_place_waits(aways->samples, ring->tid, end_ns - took_ns, end_ns, &stack,
+				       (enum hp_wait_on)on);
+}
+
+static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t until_ns,
+			  double tick_ns)
+{
+	static uint64_t words[HP_AWAY_WORDS];
+	/* Acquire: the words before it are there. */
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	uint32_t count = 0;
+
+	for (; tail != head; count++) {
+		uint32_t size = (uint32_t)ring->words[tail % HP_AWAY_WORDS];
+
+		if (size < HP_AWAY_HEAD || size > head - tail || size > HP_AWAY_WORDS) {
+			tail = head;
+			break;
+		}
+		for (uint32_t i = 0; i < size; i++)
+			words[i] = ring->words[(tail + i) % HP_AWAY_WORDS];
+		if (words[HP_AWAY_END] > until_ns)
+			break;
+		note_add(aways, ring, words, size, tick_ns);
+		tail += size;
+	}
+	/* Release: the thread may write over what was read. */
+	atomic_store_explicit(&ring->tail, tail, memory_order_release);
+	return count;
+}
+
+/* A process that is gone gives nothing back. */
+static void ring_free(struct hp_aways *aways, struct hp_away *ring)
+{
+	const struct hp_process *process =
+		hp_segment_at(aways->segment, ring->process, sizeof(struct hp_process));
+
+	if (atomic_load(&ring->state) == HP_TAKEN && process &&
+	    (atomic_load(&process->state) == HP_FREE || process->start_ticks != ring->image))
+		atomic_store_explicit(&ring->state, HP_FREE, memory_order_release);
+}
+
+uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns)
+{
+	uint64_t now_ns = hp_clock_raw_ns(), at;
+	uint32_t count = 0;
+	double tick_ns;
+
+	if (!aways->segment)
+		return 0;
+	tick_ns = ns_per_tick(aways);
+	bool frees = now_ns >= aways->free_ns + FREE_EVERY_NS;
+	at = atomic_load_explicit(&ticking_of(aways)->aways, memory_order_acquire);
+	for (int i = 0; at && i < RINGS_MOST; i++) {
+		struct hp_away *ring = hp_segment_at(aways->segment, at, sizeof(*ring));
+
+		if (!ring)
+			break;
+		count += ring_read(aways, ring, until_ns, tick_ns);
+		if (frees)
+			ring_free(aways, ring);
+		at = ring->next;
+	}
+	if (frees)
+		aways->free_ns = now_ns;
+	return count;
+}
