@@ -164,7 +164,9 @@ static void complaint_take(struct hp_page *page, const struct hp_news *news)
 	snprintf(page->said, sizeof(page->said), "%s",
 		 cJSON_IsString(error) ? error->valuestring : "This server does not have it");
 	snprintf(page->remedy, sizeof(page->remedy), "%s",
-		 cJSON_IsString(hint) ? hint->valuestring : "");
+		 cJSON_IsString(hint)	     ? hint->valuestring
+		 : news->heard.status == 404 ? "this server has no such list"
+					     : "");
 }
 
 /* True: the page has taken over the news. */

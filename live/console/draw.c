@@ -228,8 +228,11 @@ static void notes_draw(const struct hp_app *app, int y)
 	}
 	for (size_t i = 0; i < HP_VIEW_NOTES && list; i++)
 		note_add(text, sizeof(text), list, &state->view->notes[i]);
-	snprintf(line, sizeof(line), " %s%s%s", list ? description_of(list) : "", *text ? "  " : "",
-		 text);
+	snprintf(line, sizeof(line), " %s%s%s",
+		 !list		      ? ""
+		 : state->view->about ? state->view->about
+				      : description_of(list),
+		 *text ? "  " : "", text);
 	hp_put(y, 0, hp_screen.width, HP_INK_DIM, HP_LEFT, HP_CUT_END, line);
 }
 

@@ -104,6 +104,7 @@ static const struct hp_field tree_fields[] = {
 
 static const struct hp_view calls = {
 	.name = "Calls",
+	.about = "Call tree: who calls whom, and what it takes.",
 	.route = "/calltree",
 	.form = HP_FORM_TREE,
 	.rows = { "tree" },
@@ -476,6 +477,7 @@ static const struct hp_field leak_fields[] = {
 static const struct hp_view leaks = {
 	.name = "Held now",
 	.brief = "Held",
+	.about = "Call paths of what is held now.",
 	.route = "/leaks",
 	.form = HP_FORM_FRAMES,
 	DATA,
@@ -518,6 +520,7 @@ static const struct hp_field waiting_fields[] = {
 static const struct hp_view waiting = {
 	.name = "Waiting now",
 	.brief = "Now",
+	.about = "Threads that wait now, and for whom.",
 	.route = "/waiting",
 	.form = HP_FORM_FRAMES,
 	DATA,

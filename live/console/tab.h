@@ -51,6 +51,7 @@ struct hp_note {
 struct hp_view {
 	const char *name;
 	const char *brief;	/* where room is scarce */
+	const char *about;	/* instead of the description of a report; may be NULL */
 	const char *route;
 	enum hp_form form;
 	const char *rows[2];	/* arrays; of the second if the first is not there */
