@@ -74,9 +74,9 @@ hotpath.views.push({
 			}
 		}
 
-		function inWords(name, parts, steps) {
+		function inWords(name, parts, steps, kernel) {
 			const sums = PARTS.filter(([key]) => parts[key]).map(([key, title]) =>
-				[title, 100 * parts[key].reduce((sum, share) => sum + share, 0) / steps]);
+				[kernel ? title : POLLED[key] || title, 100 * parts[key].reduce((sum, share) => sum + share, 0) / steps]);
 			return `${name}: ` + sums.filter(([, part]) => part >= 0.05)
 				.map(([title, part]) => `${title} ${part.toFixed(1)}%`).join(", ");
 		}
@@ -89,7 +89,7 @@ hotpath.views.push({
 				seen.add(key);
 				if (!lines.has(key))
 					lines.set(key, stripOf(key, name));
-				const { canvas } = lines.get(key), words = inWords(name, thread.parts, steps);
+				const { canvas } = lines.get(key), words = inWords(name, thread.parts, steps, kernel);
 				paintStrip(canvas, thread.parts, steps);
 				canvas.setAttribute("aria-label", words);
 				canvas.title = words;
