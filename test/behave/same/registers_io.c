@@ -14,12 +14,14 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -132,7 +134,7 @@ static void ready(void)
 
 static void sockets(void)
 {
-	static struct sockaddr address = { .sa_family = AF_UNIX }; /* the kernel chooses a name */
+	static struct sockaddr address = { .sa_family = AF_UNIX };	/* the kernel chooses a name */
 	static struct mmsghdr messages_two[2] = {
 		{ .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } },
 		{ .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } }
@@ -154,6 +156,26 @@ static void sockets(void)
 	close(pair[1]);
 }
 
+/* What waits for time and for the disk: for none, and of a file in memory. */
+static void pauses(void)
+{
+	static char page[8192] __attribute__((aligned(4096)));
+	int fd = memfd_create("registers", MFD_CLOEXEC);
+
+	CALL(nanosleep, P(&none), 0);
+	CALL(clock_nanosleep, CLOCK_MONOTONIC, 0, P(&none), 0);
+	CALL(usleep, 1);
+	CALL(sleep, 0);
+	CALL(thrd_sleep, P(&none), 0);
+	CALL(fsync, fd);
+	CALL(fdatasync, fd);
+	CALL(syncfs, fd);
+	CALL(sync_file_range, fd, 0, 0, 0);
+	CALL(msync, P(page), 4096, MS_ASYNC);
+	CALL(sync, 0);
+	close(fd);
+}
+
 void descriptors(void)
 {
 	make_and_close();
@@ -161,6 +183,7 @@ void descriptors(void)
 	vectors();
 	between();
 	ready();
+	pauses();
 	sockets();
 }
 
