@@ -626,3 +626,37 @@ own_port()
 	press Enter
 	shows '^gone'
 }
+
+@test "console: a real Rust program with the crate, over HTTP" {
+	only_in_full
+	command -v cargo >/dev/null || skip "no cargo here"
+	mkdir -p "$T/crate/src"
+	cp "$ROOT/test/behave/programs/console_crate.rs" "$T/crate/src/main.rs"
+	cat >"$T/crate/Cargo.toml" <<-'EOF'
+	[package]
+	name = "shop"
+	version = "0.1.0"
+	edition = "2021"
+	[dependencies]
+	hotpath = { version = "=0.30.3", features = ["hotpath"] }
+	[profile.release]
+	opt-level = 1
+	EOF
+	CARGO_TARGET_DIR=$HP_BUILD/crate nice -n 19 cargo build -q --release --manifest-path "$T/crate/Cargo.toml" ||
+		skip "the crate cannot be built here"
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	HOTPATH_METRICS_PORT=$port HOTPATH_MCP_PORT=$((port % 60000 + 1024)) \
+		"$HP_BUILD/crate/release/shop" >/dev/null 2>&1 3>&- &
+	echo $! >"$T/crate.pid"
+	console -r 200 -p "$port"
+	shows "pid $(cat "$T/crate.pid")"
+	shows '^shop::nap  *[1-9]'
+	press / p r i c e Enter o
+	shows '332833500'
+	press o Escape 2
+	shows '^orders .* active'
+	press 4
+	shows '^shop .*[0-9]%'
+	press 7
+	shows 'this server has no such list'
+}
