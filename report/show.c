@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -400,6 +401,23 @@ static int write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
+/*
+ * Another session may write the same file now: a program that has lost the rights to its session begins one of its own.
+ * Who comes last has written all of it. Who holds the lock for longer is none of ours, and not waited for.
+ */
+static int write_file(int fd, const char *text, size_t size)
+{
+	struct stat status;
+
+	if (fd > 2 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+		for (int i = 0; i < 100 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
+			usleep(10000);
+		if (ftruncate(fd, 0) < 0)
+			return HP_EXIT_FAILED;
+	}
+	return write_all(fd, text, size);
+}
+
 static int print(struct hp_report *report, const struct ask *ask, int fd)
 {
 	struct hp_look look = hp_look_of(fd, &ask->settings);
@@ -418,7 +436,7 @@ static int print(struct hp_report *report, const struct ask *ask, int fd)
 		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
 	if (fclose(out) != 0)
 		return HP_EXIT_FAILED;
-	status = write_all(fd, text, size);
+	status = write_file(fd, text, size);
 	free(text);
 	return status;
 }

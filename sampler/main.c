@@ -472,7 +472,9 @@ int main(void)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	if (!sampler_init(&sampler)) {
-		dprintf(2, "hotpath-sampler: started without a segment; use hotpath-run\n");
+		dprintf(2,
+			"hotpath-sampler: no segment of this version; it is started by the library, "
+			"and both have to be of one build\n");
 		return 1;
 	}
 	struct hp_header *header = sampler.segment.header;

@@ -92,7 +92,7 @@ redis()
 	pid=$!
 	until_it_answers redis-cli -s "$work/redis" ping
 	before=$(used $pid)
-	redis-benchmark -s "$work/redis" -n 100000 -c 20 -P 1 -q -t set,get,lpush,hset >/dev/null 2>&1
+	redis-benchmark -s "$work/redis" -n 10000 -c 1 -P 1 -q -t set,get,lpush,hset >/dev/null 2>&1
 	reckon "$(used $pid) - $before" %.3f
 	redis-cli -s "$work/redis" shutdown nosave >/dev/null 2>&1
 	wait $pid 2>/dev/null

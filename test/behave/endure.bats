@@ -1,0 +1,247 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# endure.bats - what wears a session out, or takes its helper away for a while: storms of short processes, a helper
+# that does not run or is of another version, a second copy of the library, clocks of another time namespace.
+
+load helper
+
+setup_file()
+{
+	compile tiny <<-'EOF'
+		#include <stdlib.h>
+		static __attribute__((noinline)) void *one(void) { return malloc(100); }
+		int main(void) { void *volatile p = one(); free(p); return 0; }
+	EOF
+	# Works, waits for its input, works again.
+	compile works <<-'EOF'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static volatile long sum;
+		static __attribute__((noinline)) void work(long i)
+		{
+			void *volatile p = malloc(10);
+			sum += i;
+			free(p);
+		}
+		int main(void)
+		{
+			char byte;
+
+			for (long i = 0; i < 20000; i++)
+				work(i);
+			if (read(0, &byte, 1) != 1)
+				return 1;
+			for (long i = 0; i < 10000; i++)
+				work(i);
+			printf("%ld\n", sum);
+			return 3;
+		}
+	EOF
+	cat >"$T/storm.mk" <<-'EOF'
+		.RECIPEPREFIX = >
+		N := $(shell seq $(COUNT))
+		all: $(addprefix t,$(N))
+		> @grep VmHWM /proc/$$(od -An -t u4 -j 200 -N 4 $(SEGMENT) | tr -d ' ')/status >$(OUT)
+		> @od -An -t u8 -j 64 -N 16 $(SEGMENT) >>$(OUT)
+		> @du -k $(SEGMENT) >>$(OUT)
+		t%:
+		> @$(TINY)
+	EOF
+}
+
+# Each process is counted, and none leaves anything but counts: 525 bytes of the segment, 1 kB in the helper.
+@test "endure: a storm of short processes is folded" {
+	local count=400 used refused
+
+	[ -z "$HP_TEST_FULL" ] || count=10000
+	cd "$BATS_TEST_TMPDIR"
+	HOTPATH_SEGMENT_PATH=$PWD/segment HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report HOTPATH_REPORT=all \
+		LD_PRELOAD=$HP_LIB make -s -j2 -f "$T/storm.mk" COUNT=$count SEGMENT="$PWD/segment" OUT="$PWD/out" TINY="$T/tiny"
+	report_comes report
+	cat out
+	[ "$(counts_in report | grep -v make)" = "main $count"$'\n'"one $count" ]
+	python3 - report "$count" <<-'EOF'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		lost = {k: v for k, v in report["summary"].items() if k.startswith("lost_") and v}
+		assert not lost and report["summary"]["refused_chunks"] == 0, report["summary"]
+		one = [r for r in report["functions_alloc"]["raw"] if r["name"] == "one"]
+		assert one[0]["total_bytes"] == 100 * int(sys.argv[2]), one
+	EOF
+	read -r used refused < <(sed -n 2p out)
+	[ "$refused" = 0 ]
+	[ "$used" -lt $((4000000 + count * 1000)) ]
+	[ "$(awk '/VmHWM/ { print $2 }' out)" -lt $((20000 + count)) ]
+}
+
+# The pid of the helper of a segment.
+helper_of()
+{
+	local pid
+
+	[ -s "$1" ] && pid=$(od -An -t u4 -j 200 -N 4 "$1" | tr -d ' ') && [ "$pid" != 0 ] && echo "$pid"
+}
+
+# begin - starts `works`, whose input is descriptor 7; $helper is its helper.
+begin()
+{
+	cd "$BATS_TEST_TMPDIR"
+	mkfifo input
+	(
+		HOTPATH_SEGMENT_PATH=$PWD/segment HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report \
+			HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/works" <input >out 2>err 3>&- || echo "status $?" >>out
+	) &
+	program=$!
+	exec 7>input
+	eventually helper_of segment
+	helper=$(helper_of segment)
+}
+
+is_all_there()
+{
+	report_comes report err
+	cat err out
+	[ ! -s err ]
+	[ "$(cat out)" = "249985000"$'\n'"status 3" ]
+	[ "$(counts_in report)" = "work 30000"$'\n'"works::main 1" ]
+	python3 -c '
+import json
+report = json.load(open("report"))
+work = [r for r in report["functions_alloc"]["raw"] if r["name"] == "work"][0]
+assert work["total_bytes"] == 300000, work
+assert report["threads"]["raw"][0]["cpu_ns"] > 0
+'
+}
+
+# A helper that stayed stopped would keep the next tests waiting.
+teardown()
+{
+	[ -z "$helper" ] || kill -CONT "$helper" 2>/dev/null || :
+}
+
+@test "endure: a helper that is stopped and goes on" {
+	begin
+	kill -STOP "$helper"
+	sleep 1
+	kill -CONT "$helper"
+	echo x >&7
+	exec 7>&-
+	wait "$program"
+	is_all_there
+}
+
+@test "endure: a helper that is stopped when the program ends" {
+	begin
+	kill -STOP "$helper"
+	echo x >&7
+	exec 7>&-
+	wait "$program"
+	[ ! -s report ]
+	grep "^hotpath: the report takes longer than 5 s" err
+	kill -CONT "$helper"
+	is_all_there
+}
+
+@test "endure: a program that is stopped and goes on" {
+	begin
+	local pid
+	pid=$(pgrep -P "$program" works)
+	kill -STOP "$pid"
+	echo x >&7
+	exec 7>&-
+	sleep 0.5
+	kill -CONT "$pid"
+	wait "$program"
+	is_all_there
+}
+
+# Another version knows another segment: its magic number is changed in a copy.
+other_version()
+{
+	mkdir -p "$BATS_TEST_TMPDIR/bin"
+	cp "$HP_BUILD"/hotpath* "$BATS_TEST_TMPDIR/bin"
+	python3 - "$BATS_TEST_TMPDIR/bin/$1" <<-'EOF'
+		import sys
+		data = open(sys.argv[1], "rb").read()
+		assert b"HOTPATH1" in data
+		open(sys.argv[1], "wb").write(data.replace(b"HOTPATH1", b"HOTPATH0"))
+	EOF
+}
+
+@test "endure: a helper of another version says so, and the report comes" {
+	other_version hotpath-sampler
+	HOTPATH_BIN=$BATS_TEST_TMPDIR/bin LD_PRELOAD=$HP_LIB run "$T/tiny"
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$(grep -c '^hotpath-sampler: ' <<<"$output")" = 1 ]
+	[[ $output == *"hotpath-sampler: no segment of this version"* ]]
+	grep -qE '^one +1 ' <<<"$output"
+}
+
+@test "endure: a report command of another version says so" {
+	other_version hotpath
+	HOTPATH_BIN=$BATS_TEST_TMPDIR/bin LD_PRELOAD=$HP_LIB run "$T/tiny"
+	[ "$status" = 0 ]
+	[ "$output" = "hotpath: the segment is not a hotpath segment" ]
+}
+
+@test "endure: two copies of the library" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir copy
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" copy
+	for both in "$HP_LIB:$PWD/copy/libhotpath.so" "$PWD/copy/libhotpath.so:$HP_LIB"; do
+		rm -f report
+		HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report LD_PRELOAD=$both "$T/works" <<<x >out || status=$?
+		[ "$status" = 3 ]
+		[ "$(cat out)" = 249985000 ]
+		report_comes report
+		[ "$(counts_in report)" = "work 30000"$'\n'"works::main 1" ]
+	done
+}
+
+@test "endure: clocks of another time namespace" {
+	unshare --time --monotonic 100000 --fork true 2>/dev/null || skip "no time namespaces here"
+	cd "$BATS_TEST_TMPDIR"
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report LD_PRELOAD=$HP_LIB \
+		unshare --time --monotonic 100000 --boottime 200000 --fork "$T/works" <<<x >out || status=$?
+	[ "$status" = 3 ]
+	report_comes report
+	[ "$(counts_in report | grep -v unshare)" = "main 1"$'\n'"work 30000" ]
+	# Nobody was profiled for the 27 hours between the two clocks.
+	python3 -c '
+import json
+report = json.load(open("report"))
+main = [r for r in report["functions_timing"]["raw"] if r["name"].endswith("main")][0]
+assert 0 < main["total_ns"] <= report["summary"]["wall_ns"] < 3600 * 10**9, report["summary"]
+assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
+'
+}
+
+@test "endure: its processors are changed while it runs" {
+	[ "$(nproc)" -gt 1 ] || skip "one processor"
+	begin
+	local pid
+	pid=$(pgrep -P "$program" works)
+	for cpu in 0 1 0 1 0 1; do
+		taskset -apc "$cpu" "$pid" >/dev/null
+		taskset -apc "$cpu" "$helper" >/dev/null
+	done
+	echo x >&7
+	exec 7>&-
+	wait "$program"
+	is_all_there
+}
+
+# As where a program loses the rights to its session, and begins one of its own.
+@test "endure: several sessions write one file: who comes last has all of it" {
+	cd "$BATS_TEST_TMPDIR"
+	for _ in {1..10}; do
+		for program in "$T/tiny" "$T/works" "$T/tiny"; do
+			HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report LD_PRELOAD=$HP_LIB "$program" <<<x >/dev/null &
+		done
+		wait
+		eventually helpers_are_gone
+		python3 -m json.tool report >/dev/null
+	done
+}
