@@ -28,6 +28,15 @@
 #define RANGES_MOST 1024 /* more are locked with the program's */
 #define RANGE_LEAST 32768 /* bytes; what is smaller is not worth an entry */
 
+#define ZONE (UINT64_C(1) << 38) /* bytes below the segment, for our own mappings */
+#define STEP (UINT64_C(1) << 30) /* over what the program has there */
+#define TRIES 8
+#define HP_HUGE (UINT64_C(1) << 21)
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17 */
+#endif
+
 struct range {
 	_Atomic uintptr_t begin; /* 0 = unused */
 	_Atomic uintptr_t end;
@@ -35,6 +44,7 @@ struct range {
 
 static struct range ranges[RANGES_MOST];
 static _Atomic bool locks_future;
+static _Atomic uintptr_t place; /* of the next mapping of ours */
 
 static void note(uintptr_t begin, uint64_t size)
 {
@@ -64,13 +74,54 @@ static void forget(uintptr_t begin)
 	}
 }
 
+/*
+ * A place that the kernel would not choose: a program may unmap a part of what it
+ * has and map something else there with MAP_FIXED, and what the kernel gave us in
+ * between would be gone.  Upward from far below the segment, which was mapped
+ * where mappings go; what the program has there is stepped over.
+ */
+static uintptr_t place_next(uint64_t size)
+{
+	uintptr_t segment = (uintptr_t)hp_segment.header;
+	uintptr_t least = segment - (segment / 4 < ZONE ? segment / 4 : ZONE);
+	uintptr_t known = atomic_load_explicit(&place, memory_order_relaxed), at;
+
+	least &= ~(HP_HUGE - 1);
+	size = (size + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+	do {
+		at = known;
+		if (at < least || at >= segment || size > segment - at)
+			at = least;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&place, &known, at + size, memory_order_relaxed, memory_order_relaxed));
+	return at;
+}
+
+/* Pages apart from the program's, if there is room; MAP_FAILED = refused. */
+static void *map(uint64_t size, int protection, int flags)
+{
+	void *pages;
+
+	flags |= MAP_PRIVATE | MAP_ANONYMOUS;
+	for (int i = 0; hp_segment.header && i < TRIES; i++) {
+		/* The second time far behind what is in the way. */
+		uintptr_t at = place_next(size + (i ? STEP : 0)) + (i ? STEP : 0);
+
+		/* Before Linux 4.17 the address is a wish. */
+		pages = (void *)syscall(SYS_mmap, at, size, protection, flags | MAP_FIXED_NOREPLACE,
+					-1, 0);
+		if (pages != MAP_FAILED || errno != EEXIST)
+			return pages;
+	}
+	return (void *)syscall(SYS_mmap, NULL, size, protection, flags, -1, 0);
+}
+
 void *hp_memlock_map(uint64_t size, int flags)
 {
 	bool unlock = atomic_load_explicit(&locks_future, memory_order_relaxed);
 	int protection = PROT_READ | PROT_WRITE;
 	/* Without rights the kernel cannot fill it while it is locked still. */
-	void *pages = (void *)syscall(SYS_mmap, NULL, size, unlock ? PROT_NONE : protection,
-				      MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	void *pages = map(size, unlock ? PROT_NONE : protection, flags);
 
 	if (pages == MAP_FAILED)
 		return NULL;

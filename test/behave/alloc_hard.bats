@@ -112,3 +112,48 @@ void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g 
 	report_comes "$T/report"
 	[ "$(said allocated_count)" -gt 4000 ]
 }
+
+# A program may put something where it has just unmapped something, with MAP_FIXED.
+@test "hard: nothing of ours comes where the program made room" {
+	compile hole -fno-instrument-functions <<-'EOF'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/mman.h>
+		#define SIZE (512L << 20)
+		static void *volatile kept;
+		__attribute__((noinline)) static void left(int depth, unsigned path);
+		__attribute__((noinline)) static void right(int depth, unsigned path);
+		static void down(int depth, unsigned path)
+		{
+			if (!depth)
+				free((void *)(kept = malloc(24)));
+			else if (path & 1)
+				left(depth - 1, path >> 1);
+			else
+				right(depth - 1, path >> 1);
+		}
+		static void left(int depth, unsigned path)
+		{
+			down(depth, path);
+			__asm__ volatile("");
+		}
+		static void right(int depth, unsigned path)
+		{
+			down(depth, path);
+			__asm__ volatile("");
+		}
+		int main(void)
+		{
+			int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+			char *room = mmap(NULL, SIZE, PROT_NONE, flags, -1, 0);
+			munmap(room, SIZE);
+			/* 16,384 paths: the tables grow several times. */
+			for (unsigned path = 0; path < 1u << 14; path++)
+				down(14, path);
+			return mmap(room, SIZE, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0) != room;
+		}
+	EOF
+	"$T/hole"
+	HOTPATH_REPORT=alloc-sites LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/hole.json "$T/hole"
+	[ "$(python3 -c "import json; print(len(json.load(open('$T/hole.json'))['alloc_sites']['raw']) > 0)")" = True ]
+}
