@@ -129,7 +129,7 @@ static void counter_write(struct hp_profile *profile, const char *what,
 	for (size_t i = 0; i < count; i++) {
 		uint64_t bytes = is_live ? moments[i].live_bytes : moments[i].rss_bytes;
 
-		gzprintf(out, "%s%lld", i ? "," : "", (long long)bytes - (long long)before);
+		gzprintf(out, "%s%lld", i ? "," : "", (long long)(bytes - before));
 		before = bytes;
 	}
 	gzputs(out, "]}}");

@@ -102,11 +102,12 @@ void hp_sizes_add_live_json(const struct hp_model *model, cJSON *list)
 /* The most that was seen in the part of the run that a character stands for. */
 static uint64_t most_of_part(const struct hp_size_moment *moments, size_t count, size_t part)
 {
-	uint64_t end = moments[count - 1].ns + 1, most = 0;
+	double end = (double)moments[count - 1].ns + 1;
+	uint64_t most = 0;
 	size_t last = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t of = (size_t)((double)moments[i].ns / (double)end * PARTS);
+		size_t of = (size_t)((double)moments[i].ns / end * PARTS);
 
 		if (of <= part)
 			last = i;

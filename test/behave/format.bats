@@ -153,3 +153,41 @@ many_leaves()
 	[ "$status" = 1 ]
 	[ "$output" = "not a segment" ]
 }
+
+# heaps_agree KIND COMMAND...
+heaps_agree()
+{
+	local kind=$1
+	shift
+	rm -f "$T/h.segment" "$T/h.json"
+	HOTPATH_REPORT=alloc-sites,direct-maps,alloc-sizes HOTPATH_ALLOC_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH=$T/h.json HOTPATH_SEGMENT_PATH=$T/h.segment LD_PRELOAD=$HP_LIB "$@" >/dev/null
+	report_comes "$T/h.json"
+	python3 "$ROOT/test/behave/read_heaps.py" "$T/h.segment" $kind >"$T/read"
+	python3 - "$T/h.json" "$kind" >"$T/said" <<-'END'
+	import json, sys
+	r = json.load(open(sys.argv[1]))
+	blocks = "count total_bytes frees freed_bytes temporary_count live_count live_bytes peak_bytes"
+	maps = "count total_bytes freed_bytes live_ranges live_bytes peak_bytes"
+	section, keys = ("direct_maps", maps) if sys.argv[2] else ("alloc_sites", blocks)
+	for numbers in sorted([row[key] for key in keys.split()] for row in r[section]["raw"]):
+	    print(*numbers)
+	print("drawn", r["alloc_sizes"]["drawn_blocks"], r["alloc_sizes"]["drawn_freed"])
+	END
+	diff "$T/said" "$T/read"
+}
+
+@test "a reader of FORMAT.md finds the report's allocations, path by path: threads, forks, peaks, maps" {
+	local name
+	for name in paths threads; do
+		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/alloc_$name.c" -lpthread
+	done
+	gcc -g -O1 -o "$T/maps" "$ROOT/test/behave/programs/maps.c" -lpthread -ldl
+	heaps_agree "" "$T/paths" 300
+	heaps_agree "" "$T/paths" peak
+	heaps_agree "" "$T/threads" 4 300
+	heaps_agree "" "$T/threads" fork 5
+	heaps_agree maps "$T/maps" random 3 500
+	heaps_agree maps "$T/maps" threads 500
+	[ "$(wc -l <"$T/read")" -gt 3 ]
+}
