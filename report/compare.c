@@ -198,7 +198,9 @@ static enum hp_compare_verdict verdict_of(const struct hp_compare_row *row, bool
 {
 	if ((!has_a && !a->is_whole) || (!has_b && !b->is_whole))
 		return HP_COMPARE_UNKNOWN;
-	if (fabs(row->b - row->a) <= row->error)
+	/* That a function is called at all is no matter of noise; that it has a sample is. */
+	bool is_called = row->calls_a > 0 || row->calls_b > 0;
+	if ((!is_called || (has_a && has_b)) && fabs(row->b - row->a) <= row->error)
 		return HP_COMPARE_SAME;
 	if (!has_a || !has_b)
 		return has_a ? HP_COMPARE_GONE : HP_COMPARE_NEW;
