@@ -24,6 +24,8 @@ void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
 {
 	memset(scene, 0, sizeof(*scene));
 	scene->target = *target;
+	if (target->input.record.facts == &target->input.facts)	/* the caller's may go */
+		scene->target.input.record.facts = &scene->target.input.facts;
 	scene->settings = *settings;
 	if (hp_target_is_live(target))
 		scene->target.input.record.resolver = hp_resolver_new();
