@@ -14,8 +14,8 @@
 
 #define SIZE 16384
 
-static bool has_alloc;	/* more records, and longer rounds */
-static uint64_t alloc_from;	/* where they begin */
+static bool has_alloc; /* more records, and longer rounds */
+static uint64_t alloc_from; /* where they begin */
 
 /* Allocations: by path, by call. */
 static void build_alloc(struct fake *fake, struct hp_process *process, struct hp_object *object,
@@ -27,11 +27,18 @@ static void build_alloc(struct fake *fake, struct hp_process *process, struct hp
 	struct hp_site *site =
 		fake_site(fake, heap, fake_step(fake, heap, middle, object, 0x2010), 10, 64);
 	struct hp_row *const rows[] = { outer, inner };
+	struct hp_maps *maps;
 
 	fake_site(fake, heap, middle, 1, 7);
 	heap->pending = fake_at(fake, site);
 	heap->pending_bytes = 64;
 	process->heap_peak = 300;
+	/* Two lists lead to one site, and its spread is what lies there. */
+	maps = fake_take(fake, sizeof(*maps));
+	maps->live = 64;
+	heap->maps = fake_at(fake, maps);
+	heap->map_sites = fake_at(fake, site);
+	site->spread = (uint32_t)(fake_at(fake, heap) / HP_LINE);
 	block->base = 0;
 	for (int i = 0; i < 2; i++) {
 		struct hp_function *function =
@@ -90,7 +97,8 @@ static void build(struct fake *fake)
 static size_t report_of(const struct fake *fake)
 {
 	static char percentiles[] = "HOTPATH_PERCENTILES=0,50,99.9,100";
-	static char sections[] = "HOTPATH_REPORT=auto,leaks,alloc-callers";
+	static char sections[] =
+		"HOTPATH_REPORT=auto,leaks,alloc-callers,direct-maps,alloc-sizes,alloc-lives";
 	static char *const environment[] = { percentiles, sections, NULL };
 	struct hp_look look = { .width = 80 };
 	struct hp_settings settings;
