@@ -81,18 +81,23 @@ static inline void look_at_peak(const struct hp_heap_local *me, struct hp_site *
 		note_peak(site, epoch);
 }
 
-/* The pending block goes into its site. */
-static inline void settle(struct hp_heap_local *me, struct hp_heap *heap)
+/* The pending block goes into its site, which has noted the peak. */
+static inline void settle_known(struct hp_heap_local *me, struct hp_heap *heap)
 {
 	struct hp_site *site = hp_heap_site(me, heap->pending);
 	uint64_t bytes = heap->pending_bytes;
 
-	look_at_peak(me, site);
 	site->bytes += bytes;
 	heap->bytes += bytes;
 	heap->live += (int64_t)bytes;
 	if (HP_UNLIKELY((++site->allocs & (HP_PROVE_EVERY - 1)) == 0))
 		me->gate = 0;	/* for the next one */
+}
+
+static inline void settle(struct hp_heap_local *me, struct hp_heap *heap)
+{
+	look_at_peak(me, hp_heap_site(me, heap->pending));
+	settle_known(me, heap);
 }
 
 /* A block that has no word cannot be found when it is freed: it is not held. */
@@ -418,17 +423,110 @@ static __attribute__((noinline)) void *malloc_slow(size_t size, uintptr_t pc, ui
 	return block;
 }
 
-/* As a tail call it has the stack of malloc, so this frame is as good. */
-static HP_TAIL void *malloc_open(struct hp_heap_local *me, size_t size)
+/* What note_open leaves alone: nothing was done yet.  Has the same stack. */
+static HP_TAIL void *note_rare(struct hp_heap_local *me, size_t size, void *block)
 {
-	void *block = hp_allocator.malloc(size);
+	struct hp_path_frame frame = HP_PATH_FRAME;
 
-	if (HP_LIKELY(block != NULL)) {
-		struct hp_path_frame frame = HP_PATH_FRAME;
-
-		note_new(me, hp_path_site(me, frame), block, size);
-	}
+	note_new(me, hp_path_site(me, frame), block, size);
 	return block;
+}
+
+/*
+ * As note_new, for a block that is there and has a word already, while nothing is to be
+ * charged to a call.  False = one of these is not so, it is drawn, or a peak is to be noted: then
+ * nothing was done.
+ */
+static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local *me,
+							   struct hp_site *site, void *block,
+							   uint64_t size)
+{
+	uint64_t offset = (uint64_t)((char *)site - me->base);
+	struct hp_shadow_word *place = hp_shadow_find(block);
+	uint32_t countdown = me->countdown - 1;
+	struct hp_heap *heap = me->heap;
+
+	if (HP_UNLIKELY(!place || size >= HP_SHADOW_LARGE || countdown == 0))
+		return false;
+	if (me->last != HP_NO_BLOCK) {
+		if (HP_UNLIKELY(atomic_load_explicit(&hp_heap_site(me, heap->pending)->epoch,
+						     memory_order_relaxed) !=
+				atomic_load_explicit(me->epoch, memory_order_relaxed)))
+			return false;
+		settle_known(me, heap);
+	}
+	heap->pending = offset;
+	heap->pending_bytes = size;
+	me->last = block;
+	me->countdown = countdown;
+	word_store(place, (struct hp_shadow_word){ (uint32_t)(offset / HP_LINE), (uint32_t)size });
+	return true;
+}
+
+/*
+ * After the real call.  As a tail call it has the stack of the stand-in, so this frame
+ * is as good; and as all that it calls itself are tail calls, it saves no register.
+ */
+static HP_TAIL void *note_open(struct hp_heap_local *me, size_t size, void *block)
+{
+	struct hp_path_frame frame = HP_PATH_FRAME;
+	const struct hp_path_entry *entry;
+
+	if (HP_UNLIKELY(!block))
+		return NULL;
+	if (HP_UNLIKELY(me->calls != NULL))
+		return note_rare(me, size, block);
+	entry = hp_path_first(me, frame.pc, frame.sp);
+	if (HP_UNLIKELY(!hp_path_fits(entry, frame.pc, frame.sp, frame.fp) ||
+			!is_noted(me, entry->site, block, size)))
+		return note_rare(me, size, block);
+	return block;
+}
+
+static HP_TAIL void *note_flat_rare(struct hp_heap_local *me, size_t size, void *block)
+{
+	struct hp_path_frame frame = HP_PATH_FRAME;
+	struct hp_path_flat *flat = hp_path_flat(me, frame.pc);
+
+	/* A signal handler that allocates may come in between: it finds this place empty, or filled. */
+	if (flat->pc != frame.pc) {
+		struct hp_site *site = hp_path_site(me, frame);
+
+		flat->pc = 0;
+		atomic_signal_fence(memory_order_seq_cst);
+		flat->site = site;
+		atomic_signal_fence(memory_order_seq_cst);
+		flat->pc = frame.pc;
+	}
+	note_new(me, flat->site, block, size);
+	return block;
+}
+
+/* The same without paths (HOTPATH_ALLOC_DEPTH=0): the caller's address is all that counts. */
+static HP_TAIL void *note_flat(struct hp_heap_local *me, size_t size, void *block)
+{
+	uintptr_t pc = (uintptr_t)__builtin_return_address(0);
+	const struct hp_path_flat *flat = hp_path_flat(me, pc);
+	struct hp_site *site = __atomic_load_n(&flat->site, __ATOMIC_RELAXED);
+
+	/* A signal handler may come in between: the site was read first. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (HP_UNLIKELY(!block))
+		return NULL;
+	if (HP_UNLIKELY(me->calls != NULL || flat->pc != pc || !is_noted(me, site, block, size)))
+		return note_flat_rare(me, size, block);
+	return block;
+}
+
+static inline __attribute__((always_inline)) void *malloc_open(struct hp_heap_local *me,
+							       size_t size)
+{
+	return note_open(me, size, hp_allocator.malloc(size));
+}
+
+static HP_TAIL void *malloc_flat(struct hp_heap_local *me, size_t size)
+{
+	return note_flat(me, size, hp_allocator.malloc(size));
 }
 
 static HP_TAIL void *malloc_shut(size_t size)
@@ -443,14 +541,21 @@ HP_EXPORT void *malloc(size_t size)
 {
 	struct hp_heap_local *me = hp_heap;
 
-	if (HP_LIKELY(me->gate))
+	if (HP_LIKELY(me->gate == HP_GATE_PATHS))
 		return malloc_open(me, size);
+	if (me->gate == HP_GATE_FLAT)
+		return malloc_flat(me, size);
 	if (me->is_off)
 		return hp_allocator.malloc(size);
 	return malloc_shut(size);
 }
 
-HP_EXPORT void *calloc(size_t count, size_t each)
+static HP_TAIL void *calloc_open(struct hp_heap_local *me, size_t count, size_t each)
+{
+	return note_open(me, count * each, hp_allocator.calloc(count, each));
+}
+
+static HP_TAIL void *calloc_shut(size_t count, size_t each)
 {
 	void *block;
 
@@ -459,6 +564,14 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 	block = hp_allocator.calloc(count, each);
 	note(block, count * each, HP_PATH_FRAME);
 	return block;
+}
+
+HP_EXPORT void *calloc(size_t count, size_t each)
+{
+	struct hp_heap_local *me = hp_heap;
+
+	return HP_LIKELY(me->gate == HP_GATE_PATHS) ? calloc_open(me, count, each)
+						    : calloc_shut(count, each);
 }
 
 /* The gate is shut, or the block is none of ours. */

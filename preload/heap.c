@@ -338,7 +338,9 @@ static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t
 	me->walker.mode = walk_mode;
 	me->state = HP_THREAD_BUSY;
 	hp_drawn_init(me);
-	return hp_path_init(me, sp);
+	if (!depth_most)
+		me->flat = hp_pages(sizeof(*me->flat) << HP_PATH_FLAT_BITS);
+	return (depth_most || me->flat) && hp_path_init(me, sp);
 }
 
 static struct hp_heap_local *local_get(uintptr_t sp)
@@ -458,7 +460,9 @@ void hp_heap_reopen(struct hp_heap_local *me)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	me->state = HP_THREAD_OPEN;
-	__atomic_store_n(&me->gate, !prove_all && !hp_tally_has_most, __ATOMIC_RELAXED);
+	if (!prove_all && !hp_tally_has_most)
+		__atomic_store_n(&me->gate, me->flat ? HP_GATE_FLAT : HP_GATE_PATHS,
+				 __ATOMIC_RELAXED);
 	/*
 	 * The other side is hp_heap_forget: is_stale, then gate.  Either we see
 	 * is_stale here, or its store to the gate comes after ours.

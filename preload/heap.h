@@ -4,7 +4,7 @@
  * segment, and what it keeps for itself.
  *
  * `hp_heap` is thread-local, 8 bytes, and points to `hp_heap_unborn` before the
- * thread has a struct of its own.  `gate` is 1 while the thread records and
+ * thread has a struct of its own.  `gate` is not 0 while the thread records and
  * nothing is to be seen to; any reason else makes it 0, so the stand-ins' one
  * compare answers all: unborn, inside our own slow path, closed, something to
  * do first.  And forked: the struct lies in a MADV_WIPEONFORK page.
@@ -27,6 +27,20 @@
 
 struct hp_path_entry;
 
+/* HOTPATH_ALLOC_DEPTH=0: return address -> its site. */
+struct hp_path_flat {
+	uintptr_t pc;	/* 0 = empty */
+	struct hp_site *site;
+};
+
+#define HP_PATH_FLAT_BITS 10	/* log2 of their number */
+
+/* Of hp_heap_local.gate; 0 = see to something first. */
+enum hp_gate {
+	HP_GATE_PATHS = 1,
+	HP_GATE_FLAT,	/* the caller alone */
+};
+
 /* A path that was walked before in this process -> its site. */
 struct hp_path_known {
 	uint64_t hash;	/* of the return addresses; 0 = empty */
@@ -42,7 +56,7 @@ struct hp_path_step {
 
 struct hp_heap_local {
 	/* What the usual allocation touches. */
-	uint64_t gate;	/* see above */
+	uint64_t gate;	/* see above; enum hp_gate */
 	struct hp_heap *heap;
 	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
 	char *base;	/* of the segment */
@@ -62,6 +76,7 @@ struct hp_heap_local {
 	uintptr_t shut_at;	/* stack pointer when the gate was shut */
 	struct hp_heap_local *next;	/* list of the process */
 
+	struct hp_path_flat *flat;	/* NULL = paths are walked */
 	struct hp_local *calls;	/* whose calls are charged (tally.h); NULL = none are */
 
 	/* Slow paths only. */

@@ -705,6 +705,8 @@ void hp_path_forget(struct hp_heap_local *me)
 	memset(me->index, 0, size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)));
 	memset(me->known, 0, size_of(me->known_shift, sizeof(*me->known)));
 	memset(me->walker.rows, 0, size_of(me->walker.row_shift, 2 * sizeof(*me->walker.rows)));
+	if (me->flat)
+		memset(me->flat, 0, sizeof(*me->flat) << HP_PATH_FLAT_BITS);
 	hp_walk_forget(&me->walker);
 	me->known_count = 0;
 	me->known_last = me->known_before = 0;

@@ -98,6 +98,19 @@ static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc
 	return me->index + ((key * UINT64_C(0xbf58476d1ce4e5b9)) >> me->index_shift) * HP_PATH_WAYS;
 }
 
+/* The entry that was used last with this key. */
+static inline const struct hp_path_entry *hp_path_first(const struct hp_heap_local *me,
+							uintptr_t pc, uintptr_t sp)
+{
+	return (const struct hp_path_entry *)(me->entries + *hp_path_set(me, pc, sp));
+}
+
+/* Where the site of this caller stands, if paths have no other frame. */
+static inline struct hp_path_flat *hp_path_flat(const struct hp_heap_local *me, uintptr_t pc)
+{
+	return &me->flat[(pc * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - HP_PATH_FLAT_BITS)];
+}
+
 /* The site of the call with this frame. */
 static inline __attribute__((always_inline)) struct hp_site *hp_path_site(
 	struct hp_heap_local *me, struct hp_path_frame frame)

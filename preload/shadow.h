@@ -29,8 +29,11 @@ struct hp_shadow_word {
 	uint32_t size;	/* bytes asked for */
 };
 
+/* Hidden here, too: else the compiler reads them by way of a table. */
+#pragma GCC visibility push(hidden)
 extern struct hp_shadow_word **hp_shadow_leaves;
 extern uint32_t hp_shadow_grain;	/* log2 of the bytes that no two blocks share: 5 for glibc, else 3 */
+#pragma GCC visibility pop
 
 /* Called once, before anything else.  False = no memory: live bytes are not known. */
 bool hp_shadow_init(bool is_glibc);

@@ -9,6 +9,7 @@ setup_file()
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/paths" "$ROOT/test/behave/programs/alloc_paths.c"
 	g++ -g -O1 -std=c++17 -o "$T/stacks" "$ROOT/test/behave/programs/alloc_stacks.cc"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/pairs" "$ROOT/test/behave/programs/alloc_pairs.c"
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/wide" "$ROOT/test/behave/programs/alloc_wide.c"
 }
 
 setup()
@@ -46,6 +47,27 @@ whole()
 @test "paths: alloca of two sizes below equal return addresses: none is wrong" {
 	proven "$T/paths" 300
 	whole
+}
+
+@test "paths: so many that the tables move into huge pages: each is counted by itself" {
+	HOTPATH_LIMIT=20 LD_PRELOAD=$HP_LIB "$T/wide" paths 3
+	[ "$(sites 's["total_count"] >= 1 << 14 and s["allocated_count"] >= 3 << 14')" = True ]
+	[ "$(sites '(s["total_count"] - (1 << 14)) <= (s["allocated_count"] - (3 << 14))')" = True ]
+	# The largest: 7 bytes each time.
+	[ "$(sites '{(row["count"], row["total_bytes"]) for row in s["raw"] if row["name"].startswith("take")}')" = "{(3, 21)}" ]
+	[ "$(sites 's["cache_mismatches"]')" = 0 ]
+}
+
+@test "paths: without them (HOTPATH_ALLOC_DEPTH=0) each caller is counted by itself" {
+	HOTPATH_ALLOC_DEPTH=0 LD_PRELOAD=$HP_LIB "$T/wide" callers 5
+	python3 - "$T/report" <<-'END'
+	import json, sys
+	said = json.load(open(sys.argv[1]))["alloc_sites"]
+	ours = [s for s in said["raw"] if s["frames"][0]["function"] == "callers"]
+	assert len(ours) == 2048, len(ours)
+	assert {(s["count"], s["total_bytes"], s["live_count"]) for s in ours} == {(5, 80, 5), (5, 80, 0)}
+	assert sum(s["live_count"] for s in ours) == 1024 * 5
+	END
 }
 
 @test "paths: coroutines whose stacks are unmapped and used again smaller, and exceptions" {
