@@ -34,6 +34,7 @@
 struct hp_http {
 	struct MHD_Daemon *daemon;
 	const char *token;
+	const char *token_name;	/* of the variable */
 	const char *only;
 	struct hp_picture *picture;
 	const struct hp_http_site *sites;
@@ -131,6 +132,15 @@ static const struct hp_http_site *site_of(const struct hp_http *http, const char
 	return NULL;
 }
 
+/* Each server has a token of its own. */
+static struct hp_answer *no_token(const struct hp_http *http)
+{
+	char hint[96];
+
+	snprintf(hint, sizeof(hint), "start the program with %s, and send it", http->token_name);
+	return hp_answer_error(403, hint, "Another user's program; it takes a token to see it");
+}
+
 /* NULL = he may. */
 static struct hp_answer *refuse(const struct hp_exchange *exchange)
 {
@@ -147,9 +157,7 @@ static struct hp_answer *refuse(const struct hp_exchange *exchange)
 				       "Authorization has to be the token, bare or behind Bearer",
 				       "Unauthorized");
 	if (!token && !is_own_peer(exchange))
-		return hp_answer_error(
-			403, "start the program with HOTPATH_METRICS_AUTH_TOKEN, and send it",
-			"Another user's program; it takes a token to see it");
+		return no_token(exchange->http);
 	return NULL;
 }
 
@@ -365,6 +373,7 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
 
 	http->token = wish->token;
+	http->token_name = wish->token_name;
 	http->only = wish->only;
 	http->picture = wish->picture;
 	http->sites = wish->sites;

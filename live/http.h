@@ -35,6 +35,7 @@ struct hp_http_site {
 struct hp_http_wish {
 	int socket;	/* listening; taken over */
 	const char *token;	/* NULL = the user himself may ask */
+	const char *token_name;	/* the variable that it is from */
 	struct hp_picture *picture;
 	const char *only;	/* the only path that is served; NULL = all routes */
 	const struct hp_http_site *sites;

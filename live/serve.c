@@ -42,6 +42,7 @@ struct serve {
 	int metrics;	/* listening sockets; -1 = none */
 	int prometheus;
 	int mcp;
+	bool has_mcp_port;	/* by hand: MCP is asked for, too */
 	pid_t parent;	/* the sampler; 0 = started by hand */
 	struct hp_picture *picture;
 	struct hp_http_site mcp_site;
@@ -50,11 +51,12 @@ struct serve {
 	struct hp_http *https[3];
 };
 
-enum { FLAG_FD = 256, FLAG_LISTEN, FLAG_PROMETHEUS, FLAG_MCP, FLAG_PARENT };
+enum { FLAG_FD = 256, FLAG_LISTEN, FLAG_PROMETHEUS, FLAG_MCP, FLAG_PARENT, FLAG_MCP_PORT };
 
 static const struct option options[] = {
 	{ "port", required_argument, NULL, 'p' },
 	{ "bind", required_argument, NULL, 'b' },
+	{ "mcp-port", required_argument, NULL, FLAG_MCP_PORT },
 	{ "fd", required_argument, NULL, FLAG_FD },
 	{ "listen", required_argument, NULL, FLAG_LISTEN },
 	{ "prometheus", required_argument, NULL, FLAG_PROMETHEUS },
@@ -71,6 +73,7 @@ static const char usage_text[] =
 	"A profiled program is served without this: see hotpath list for its port.\n\n"
 	"  -p, --port=N     listen there; 0 = any free port (HOTPATH_METRICS_PORT, 6770)\n"
 	"  -b, --bind=ADDR  at this address, as numbers (HOTPATH_METRICS_BIND, 127.0.0.1)\n"
+	"      --mcp-port=N MCP for agents as well, there; 0 = any free port (HOTPATH_MCP_PORT)\n"
 	"  -h, --help       this\n\n"
 	"HOTPATH_METRICS_AUTH_TOKEN is what clients must send as Authorization; beyond this\n"
 	"machine it is needed.  GET /routes lists what can be asked; doc/http.md says more.\n";
@@ -98,6 +101,10 @@ static bool option_take(struct serve *serve, int letter)
 				       NULL);
 	case 'b':
 		return hp_settings_set(&serve->settings, "HOTPATH_METRICS_BIND", optarg, say_line,
+				       NULL);
+	case FLAG_MCP_PORT:
+		serve->has_mcp_port = true;
+		return hp_settings_set(&serve->settings, "HOTPATH_MCP_PORT", optarg, say_line,
 				       NULL);
 	case FLAG_FD:
 		return (serve->fd = number_of(optarg)) >= 0;
@@ -151,16 +158,12 @@ static bool is_bind_fine(const struct hp_settings *settings)
 	return false;
 }
 
-/* A busy port that nobody asked for by number is no trouble: another one does. */
-static bool listen_by_hand(struct serve *serve)
+/* A busy port is no trouble: another one does.  Says where it listens; < 0 = nowhere. */
+static int port_open(const char *address, uint64_t wished, const char *path)
 {
-	const char *address = serve->settings.metrics_bind;
-	uint16_t port = (uint16_t)serve->settings.metrics_port;
-	int fd;
+	uint16_t port = (uint16_t)wished;
+	int fd = hp_port_listen(address, &port);
 
-	if (!is_bind_fine(&serve->settings))
-		return false;
-	fd = hp_port_listen(address, &port);
 	if (fd == -EADDRINUSE) {
 		fprintf(stderr, "hotpath serve: port %u is busy; another one:\n", (unsigned)port);
 		port = 0;
@@ -171,13 +174,27 @@ static bool listen_by_hand(struct serve *serve)
 			"hotpath serve: cannot listen at %s: %s; --bind takes an address as "
 			"numbers\n",
 			address, fd == -EINVAL ? "it is no address" : strerror(-fd));
-		return false;
+		return fd;
 	}
-	serve->metrics = fd;
-	printf("http://%s%s%s:%u/\n", strchr(address, ':') ? "[" : "", address,
-	       strchr(address, ':') ? "]" : "", (unsigned)port);
+	printf("http://%s%s%s:%u/%s\n", strchr(address, ':') ? "[" : "", address,
+	       strchr(address, ':') ? "]" : "", (unsigned)port, path);
 	fflush(stdout);
-	return true;
+	return fd;
+}
+
+static bool listen_by_hand(struct serve *serve)
+{
+	const struct hp_settings *settings = &serve->settings;
+
+	if (!is_bind_fine(settings))
+		return false;
+	serve->metrics = port_open(settings->metrics_bind, settings->metrics_port, "");
+	if (serve->metrics < 0)
+		return false;
+	/* Beyond this machine it would need a token of its own. */
+	if (serve->has_mcp_port)
+		serve->mcp = port_open("127.0.0.1", settings->mcp_port, "mcp");
+	return !serve->has_mcp_port || serve->mcp >= 0;
 }
 
 /* --- servers --- */
@@ -188,6 +205,9 @@ static struct hp_http *server_start(struct serve *serve, int fd, const char *tok
 	bool is_mcp = only && strcmp(only, serve->mcp_site.path) == 0;
 	struct hp_http_wish wish = { .socket = fd,
 				     .token = token,
+				     .token_name = is_mcp ? "HOTPATH_MCP_AUTH_TOKEN"
+						   : only ? "HOTPATH_PROMETHEUS_AUTH_TOKEN"
+							  : "HOTPATH_METRICS_AUTH_TOKEN",
 				     .picture = serve->picture,
 				     .only = only,
 				     .sites = is_mcp ? &serve->mcp_site : serve->page_sites,

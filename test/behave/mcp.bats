@@ -136,3 +136,21 @@ over_http()
 	[ "$status" -eq 0 ]
 	[ "${#lines[@]}" -eq 8 ]
 }
+
+@test "mcp: hotpath serve opens a port for it, too, with a token of its own" {
+	"$HP_BUILD/hotpath" serve --port 0 --mcp-port 0 "$(cat "$T/shop.pid")" >"$T/served" 2>&1 3>&- &
+	server=$!
+	eventually grep 'http.*/mcp$' "$T/served"
+	url=$(grep 'mcp$' "$T/served")
+	[ "$(grep -c '^http://127.0.0.1:' "$T/served")" -eq 2 ]
+	curl -s -m 20 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+		-d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+		"$url" | grep -q '"serverInfo"'
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid 65534 --clear-groups curl -s -m 20 -d '{}' "$url" | grep -q 'start the program with HOTPATH_MCP_AUTH_TOKEN'
+		setpriv --reuid 65534 --clear-groups curl -s -m 20 "$(grep -v 'mcp$' "$T/served")threads" |
+			grep -q 'start the program with HOTPATH_METRICS_AUTH_TOKEN'
+	fi
+	kill -INT $server
+	wait $server
+}
