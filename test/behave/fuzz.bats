@@ -55,6 +55,10 @@ replay()
 	replay setting
 }
 
+@test "fuzz: messages of JSON-RPC" {
+	replay mcp
+}
+
 @test "fuzz: questions over HTTP" {
 	replay route
 }

@@ -4,6 +4,7 @@
 # seeds.py FOLDER - makes what the fuzzer starts from, for targets whose inputs are not texts:
 # FOLDER/cfi, perf, kept, segment; with FLIP_STEP=N FOLDER/flips, every Nth byte of the run's segment.
 import gzip
+import json
 import os
 import random
 import struct
@@ -109,6 +110,22 @@ def flips(folder):
         write(folder, f"{place:08x}", struct.pack("<BBHIQ", 1, 0, 0, place - 64, random.choice((0xFF, 0x80, 0x40, 1))))
 
 
+def mcp(folder):
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    calls = [("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}}), ("tools/list", {}), ("ping", {}),
+             ("tools/list", meta), ("server/discover", meta)]
+    for name, arguments in (("functions_timing", {"limit": 3}), ("hot_path", {}), ("explain", {"topic": "leaks"}),
+                            ("function_timing_logs", {"function_id": "1"}), ("functions_cpu_snapshot", {}),
+                            ("top_allocation_sites", {"limit": 1000}), ("leaks", {"limit": -1}), ("sessions", None)):
+        calls.append(("tools/call", {"name": name, "arguments": arguments}))
+        calls.append(("tools/call", {"name": name, "arguments": arguments, **meta}))
+    for i, (method, params) in enumerate(calls):
+        message = json.dumps({"jsonrpc": "2.0", "id": i, "method": method, "params": params}).encode()
+        write(folder, f"call{i}", bytes([i % 32]) + message)
+    write(folder, "told", b"\0" + b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    write(folder, "deep", b"\0" + b"[" * 2000)
+
+
 if __name__ == "__main__":
-    for make in (cfi, perf, kept, segment, flips):
+    for make in (cfi, perf, kept, segment, flips, mcp):
         make(f"{sys.argv[1]}/{make.__name__}")
