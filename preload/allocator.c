@@ -5,6 +5,7 @@
 #include "preload/allocator.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -87,14 +88,43 @@ static struct place place_of(const void *address)
 	return place;
 }
 
-static uint32_t kind_of(const void *first, struct place *place)
+/*
+ * An executable that is not position-independent, and that takes a function's address,
+ * gives it one of its own, of a stub that goes to whoever has the function (the
+ * x86-64 ABI's "function addresses"): the symbol there has a value and no section.
+ */
+static bool is_stub(const void *address)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return address && dladdr1 && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) &&
+	       symbol && symbol->st_shndx == SHN_UNDEF;
+}
+
+/* Where the program's calls of malloc go: its stub does not tell, but who has malloc has the others. */
+static const void *first_malloc(void)
+{
+	static const char *const names[] = { "malloc",	       "calloc",	"realloc",
+					     "posix_memalign", "aligned_alloc", "memalign" };
+	const void *address;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		address = dlsym(RTLD_DEFAULT, names[i]);
+		if (address && !is_stub(address))
+			return address;
+	}
+	return &hp_allocator;
+}
+
+static uint32_t kind_of(struct place *place)
 {
 	const void *libc = place_of((const void *)gnu_get_libc_version).object;
 	const void *found, *operator_new;
 
 	memcpy(&found, &hp_allocator.malloc, sizeof(found));
-	*place = place_of(first);
 	/* Not by our function's address: the loader would tell us that of the first one, too. */
+	*place = place_of(first_malloc());
 	if (place->object == place_of(&hp_allocator).object)
 		*place = place_of(found);
 	else
@@ -115,7 +145,7 @@ uint32_t hp_allocator_kind(const char **file)
 
 	hp_allocator_resolve();
 	was = hp_heap_pause();
-	kind = kind_of(dlsym(RTLD_DEFAULT, "malloc"), &place);
+	kind = kind_of(&place);
 	/* As above: what is not there left a message. */
 	dlerror();
 	hp_heap_go_on(was);

@@ -90,6 +90,30 @@ void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g 
 	[[ "$(said message)" == *"own has a malloc of its own inside"* ]]
 }
 
+# A program that is not position-independent and takes malloc's address has a symbol malloc, too.
+@test "hard: a program with malloc's address is none with a malloc" {
+	local file
+	compile address -no-pie -fno-pie -fno-instrument-functions <<-'EOF'
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			void *(*volatile allocate)(size_t) = malloc;
+			void *volatile block = allocate(100);
+			puts(block ? "done" : "no memory");
+			return 0;
+		}
+	EOF
+	readelf -W --dyn-syms "$T/address" | grep -E ' 0*[1-9a-f][0-9a-f]* +0 FUNC .* UND malloc' || skip "no such symbols on this machine"
+	same "$T/address"
+	[[ "$(said allocator)" == */libc.so* ]]
+	[ -z "$(said message)" ]
+	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .total_bytes] | add' "$T/report")" = 100 ]
+	file=$(found libjemalloc) || return 0
+	LD_PRELOAD="$file $HP_LIB" "$T/address"
+	[[ "$(said message)" == *"libjemalloc.so.2, which is loaded before libhotpath.so"* ]]
+}
+
 @test "hard: redis-server, linked with jemalloc, serves as without us" {
 	command -v redis-server >/dev/null && command -v redis-cli >/dev/null || skip "no redis here"
 	local kind lib
