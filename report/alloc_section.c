@@ -20,8 +20,7 @@
 #include "report/size.h"
 
 #define SITES_LIMIT 10
-#define NAME_CALLERS 8	/* told behind the function's name */
-#define FRAMES_MOST 128	/* of a path, in JSON */
+#define FRAMES_MOST 128 /* of a path, in JSON */
 
 struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report)
 {
@@ -109,103 +108,6 @@ void hp_alloc_sites_make(struct hp_alloc_view *view)
 			(struct hp_alloc_row){ .step = i, .sum = sums[i] };
 	}
 	free(sums);
-}
-
-/* --- names --- */
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* The frame of a place that is told: the innermost one that is no wrapper. */
-static const struct hp_frame_line *told_frame(struct hp_alloc_view *view,
-					      const struct hp_frame_place *place)
-{
-	for (size_t i = 0; i < place->count; i++)
-		if (!hp_frames_is_wrapper(view->frames, place->frames[i].name))
-			return &place->frames[i];
-	return &place->frames[place->count - 1];
-}
-
-const char *hp_alloc_mark_name(uint32_t mark)
-{
-	switch (mark) {
-	case HP_STEP_CUT:
-		return "(deeper callers)";
-	case HP_STEP_LOST:
-		return "(unknown caller)";
-	default:
-		return "<other>";
-	}
-}
-
-static char *short_name(const struct hp_report *report, const char *name)
-{
-	char *whole = hp_name_short(name, (size_t)report->settings->name_depth);
-
-	whole[strcspn(whole, "(") ? strcspn(whole, "(") : strlen(whole)] = 0;
-	return whole;
-}
-
-/* What calls main is the same in all programs. */
-static bool is_main(const char *name)
-{
-	return strcmp(name, "main") == 0;
-}
-
-/* function file:line, and its callers behind arrows. */
-static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
-{
-	struct hp_alloc_view *view = report->alloc;
-	const struct hp_alloc_step *step = &view->alloc.steps[row->step];
-	const struct hp_frame_place *place;
-	const struct hp_frame_line *frame;
-	char *name, *whole;
-	int callers = 0;
-
-	if (step->mark || row->step == 0)
-		return hp_xstrdup(hp_alloc_mark_name(step->mark));
-	place = hp_frames_lines(view->frames, step->object, step->address);
-	frame = told_frame(view, place);
-	name = short_name(report, frame->name);
-	whole = frame->file && frame->line
-			? hp_xprintf("%s %s:%d", name, file_name(frame->file), frame->line)
-			: hp_xstrdup(name);
-	free(name);
-	for (uint32_t at = step->caller; at && callers < NAME_CALLERS && !is_main(frame->name);
-	     callers++) {
-		char *longer;
-
-		step = &view->alloc.steps[at];
-		name = step->mark ? hp_xstrdup(hp_alloc_mark_name(step->mark))
-				  : short_name(report, hp_alloc_place(view, at)->name);
-		longer = hp_xprintf("%s \342\206\220 %s", whole, name);
-		callers = is_main(name) ? NAME_CALLERS : callers;
-		free(name);
-		free(whole);
-		whole = longer;
-		at = step->caller;
-	}
-	return whole;
-}
-
-const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row)
-{
-	char *name;
-
-	if (row->charge)
-		return hp_report_name(report, &report->model.functions[row->function]);
-	if (row->name)
-		return row->name;
-	name = row->is_function
-		       ? hp_xstrdup(hp_frames_function(report->alloc->frames, row->function))
-		       : site_name(report, row);
-	row->name = hp_text_clean(name);
-	free(name);
-	return row->name;
 }
 
 /* --- lists --- */
@@ -344,7 +246,7 @@ const char *hp_alloc_note(struct hp_report *report)
 		hp_format_bytes(&peak,
 				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0),
 		is_other(alloc) ? ", by " : "",
-		is_other(alloc) ? file_name(alloc->allocator_file) : "",
+		is_other(alloc) ? hp_name_file(alloc->allocator_file) : "",
 		alloc->has_new ? ", whose operator new is not seen" : "");
 	return report->text;
 }
@@ -380,7 +282,8 @@ const char *hp_leaks_note(struct hp_report *report)
 const char *hp_alloc_empty(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = &report->alloc->alloc;
-	const char *file = alloc->allocator_file ? file_name(alloc->allocator_file) : "a library";
+	const char *file =
+		alloc->allocator_file ? hp_name_file(alloc->allocator_file) : "a library";
 
 	free(report->text);
 	report->text = NULL;

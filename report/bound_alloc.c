@@ -17,19 +17,19 @@
 #include "report/memory.h"
 #include "report/offcpu.h"
 
-#define INSTRUMENTED UINT32_MAX	/* in the map: it is, but has no row */
+#define INSTRUMENTED UINT32_MAX /* in the map: it is, but has no row */
 
 struct build {
 	struct hp_report *report;
 	struct hp_bound *bound;
-	struct hp_map functions;	/* of name and file -> place in rows + 1, or INSTRUMENTED */
-	uint32_t *stamps;	/* of each row */
+	struct hp_map functions; /* of name and file -> place in rows + 1, or INSTRUMENTED */
+	uint32_t *stamps; /* of each row */
 };
 
 static uint64_t key_of(const struct hp_model *model, uint32_t object, const char *name)
 {
 	const char *path = object == HP_NONE ? "" : model->objects[object].path;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);	/* FNV-1a */
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 
 	for (const char *c = name; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
@@ -58,24 +58,13 @@ static void functions_note(struct build *b)
 				   &is_new) = i + 1;
 }
 
-/* Code without a symbol is called by its file, by samples with brackets around it. */
-static uint64_t key_at(struct build *b, const struct hp_alloc_step *step,
-		       const struct hp_frame_place *place)
-{
-	bool has_symbol = hp_frames_start(hp_alloc_frames(b->report), place) != UINT64_MAX;
-	char *name = has_symbol ? hp_xstrdup(place->name) : hp_xprintf("[%s]", place->name);
-	uint64_t key = key_of(&b->report->model, step->object, name);
-
-	free(name);
-	return key;
-}
-
 /* True if the step's function may have a row; *row is HP_NONE if it has none. */
 static bool row_of(struct build *b, const struct hp_alloc_step *step, uint32_t *row)
 {
 	const struct hp_frame_place *place =
 		hp_frames_at(hp_alloc_frames(b->report), step->object, step->address);
-	const uint32_t *found = hp_map_find(&b->functions, key_at(b, step, place));
+	const uint32_t *found =
+		hp_map_find(&b->functions, key_of(&b->report->model, step->object, place->name));
 
 	*row = found && *found != INSTRUMENTED ? *found - 1 : HP_NONE;
 	if (b->report->has_functions)

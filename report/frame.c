@@ -22,8 +22,8 @@ struct hp_frames {
 	const struct hp_model *model;
 	struct hp_symbols *symbols;
 	const char *wrappers;
-	struct hp_map at;	/* object and address -> place */
-	struct hp_map same;	/* object and start -> function */
+	struct hp_map at; /* object and address -> place */
+	struct hp_map same; /* object and start -> function */
 	struct hp_frame_place *places;
 	size_t count;
 	size_t room;
@@ -220,12 +220,13 @@ static char *kept_name(const struct hp_frames *frames, const struct hp_cpu_legen
 	return name;
 }
 
-/* A fresh name: of the symbol that holds the address, else of the object, else the address. */
+/* A fresh name: of the symbol that holds the address, else of the object in brackets, else the address. */
 static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address, uint64_t *start)
 {
 	const struct hp_cpu_legend_place *kept = kept_at(frames, object, address);
 	char *name = kept ? kept_name(frames, kept) : NULL;
 	const char *symbol, *file = file_of(frames, object);
+	char *clean;
 
 	if (name) {
 		*start = kept->start;
@@ -235,8 +236,13 @@ static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address
 	if (symbol)
 		return hp_symbols_readable(symbol);
 	*start = object == HP_NONE ? address : UINT64_MAX;
-	return object == HP_NONE ? hp_xprintf("0x%llx", (unsigned long long)address)
-				 : hp_text_clean(*file ? file : "?");
+	if (object == HP_NONE)
+		return hp_xprintf("0x%llx", (unsigned long long)address);
+	/* Brackets tell a file from a function that is called like it. */
+	clean = hp_text_clean(*file ? file : "?");
+	name = clean[0] == '[' ? hp_xstrdup(clean) : hp_xprintf("[%s]", clean);
+	free(clean);
+	return name;
 }
 
 /* The number of the function that starts there, made when new. */

@@ -213,3 +213,10 @@ char *hp_name_fit(const char *name, size_t width)
 	free(fitted);
 	return next;
 }
+
+const char *hp_name_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
