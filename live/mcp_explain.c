@@ -34,6 +34,23 @@ static const struct topic topics[] = {
 	  "Call paths by bytes that were allocated and not freed by now. While the program runs "
 	  "this is what it holds, which need not be lost.",
 	  "Ask twice: what grows between the two is a suspect." },
+	{ "alloc_sizes",
+	  "How many blocks of which size, estimated from blocks that were drawn at random: "
+	  "error_percent is half of a 95 % interval.",
+	  "top_allocation_sites: its raw rows have drawn_sizes of each call path." },
+	{ "alloc_lives",
+	  "How long blocks lived that were freed, estimated as alloc_sizes. Many that live "
+	  "microseconds could be one that is kept.",
+	  "top_allocation_sites, for call paths whose blocks are temporary." },
+	{ "direct_maps",
+	  "Memory that the program maps itself (mmap, brk), by call path; none of it is in leaks or "
+	  "top_allocation_sites.",
+	  "threads for the process's resident memory." },
+	{ "compare",
+	  "Rows of two runs, matched by name. verdict: more, less, new, gone; rows that are the same "
+	  "within the error of both are left out, unknown is what one side did not show. change_error "
+	  "is half of a 95 % interval, with noise_percent on top for times; counts and bytes are exact.",
+	  "Look at calls_a and calls_b first: they do not depend on how busy the machine was." },
 	{ "threads", "Each thread's state, CPU time and memory.",
 	  "offcpu for threads that wait; functions_cpu for those that run." },
 	{ "offcpu", "Time in which threads did not run, by the call path in which they stopped.",

@@ -27,6 +27,7 @@ extern char **environ;
 struct stdio {
 	struct hp_settings settings;
 	const char *name;	/* of the program; NULL = the one there is */
+	struct hp_mcp_host host;
 	struct hp_picture *picture;	/* NULL = none yet */
 	FILE *out;	/* what was stdout */
 	char *line;
@@ -82,30 +83,44 @@ static void say(void *context, struct hp_answer *answer)
 	sem_post(&stdio->said);
 }
 
-/* Messages that need no program are answered without one. */
-static bool is_call(const struct stdio *stdio)
-{
-	return strstr(stdio->line, "tools/call") != NULL;
-}
-
-static void target_look_for(struct stdio *stdio)
+/* False = it is not there; what is looked at stays. */
+static bool target_take(struct stdio *stdio, const char *name)
 {
 	struct hp_target target;
+	struct hp_picture *picture;
 
-	if (!stdio->picture && hp_target_init(&target, "mcp", stdio->name))
-		stdio->picture = hp_picture_new(&target, &stdio->settings);
+	if (!hp_target_init(&target, "mcp", name))
+		return false;
+	picture = hp_picture_new(&target, &stdio->settings);
+	if (!picture)
+		return false;
+	hp_picture_free(stdio->picture);	/* only one message is on its way: nobody waits */
+	stdio->picture = picture;
+	return true;
+}
+
+static struct hp_picture *picture_of(void *context)
+{
+	struct stdio *stdio = context;
+
+	if (!stdio->picture)
+		target_take(stdio, stdio->name);
+	return stdio->picture;
+}
+
+static bool choose(void *context, const char *name)
+{
+	return target_take(context, name);
 }
 
 static void take(struct stdio *stdio)
 {
 	struct hp_mcp_message message = { .body = stdio->line, .size = stdio->size };
 
-	if (is_call(stdio))
-		target_look_for(stdio);
 	if (stdio->is_too_long)
 		say(stdio, hp_mcp_too_long());
 	else
-		hp_mcp_take(stdio->picture, &message, say, stdio);
+		hp_mcp_take(&stdio->host, &message, say, stdio);
 	while (sem_wait(&stdio->said) < 0 && errno == EINTR)
 		;
 }
@@ -132,6 +147,7 @@ int hp_cmd_mcp(int argc, char **argv)
 		return HP_EXIT_USAGE;
 	}
 	stdio.name = argc > 1 ? argv[1] : NULL;
+	stdio.host = (struct hp_mcp_host){ picture_of, choose, &stdio };
 	hp_settings_read(&stdio.settings, environ, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!stdout_take(&stdio)) {

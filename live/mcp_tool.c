@@ -8,37 +8,47 @@
 #include "live/mcp_tool.h"
 
 #include <cjson/cJSON.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/mcp_schema.h"
 #include "report/memory.h"
 
-#define ROWS_USUAL 20
-#define ROWS_MOST 1000
 #define TEXT_MOST (512 << 10)	/* bytes of an answer */
 
 #define LIST(name, path, help) \
 	{ \
-		name, "GET", path, NULL, HP_MCP_LIST, NULL, help \
+		name, HP_MCP_ROUTE, "GET", path, NULL, HP_MCP_LIST, NULL, help \
 	}
 #define LOGS(name, path, id, help) \
 	{ \
-		name, "GET", path, id, HP_MCP_LOGS, NULL, help \
+		name, HP_MCP_ROUTE, "GET", path, id, HP_MCP_LOGS, NULL, help \
 	}
 #define ONE(name, method, path, help) \
 	{ \
-		name, method, path, NULL, HP_MCP_OBJECT, NULL, help \
+		name, HP_MCP_ROUTE, method, path, NULL, HP_MCP_OBJECT, NULL, help \
+	}
+#define OWN(name, kind, help) \
+	{ \
+		name, kind, NULL, NULL, NULL, HP_MCP_OBJECT, NULL, help \
 	}
 
 static const struct hp_mcp_tool tools[] = {
 	ONE("profiler_status", "GET", "/profiler_status",
 	    "The profiled program, since when it runs, and what profiling costs it. Ask it first."),
-	{ "explain", NULL, NULL, NULL, HP_MCP_OBJECT, NULL,
-	  "What the answer of a tool means, how far its numbers can be relied on, and what to ask "
-	  "next. Give the tool's name as topic; without one, all topics." },
-	{ "hot_path", "GET", "/calltree", NULL, HP_MCP_LIST, "tree",
+	OWN("explain", HP_MCP_EXPLAIN,
+	    "What the answer of a tool means, how far its numbers can be relied on, and what to ask "
+	    "next. Give the tool's name as topic; without one, all topics."),
+	OWN("sessions", HP_MCP_SESSIONS, "Profiled programs of this user that run now."),
+	OWN("choose_session", HP_MCP_CHOOSE,
+	    "Asks another program from now on: one of sessions by its pid, or a run of runs that is "
+	    "over. Answers as profiler_status does."),
+	OWN("runs", HP_MCP_RUNS, "Runs that are over and were kept, the newest first."),
+	OWN("compare", HP_MCP_COMPARE,
+	    "What became more and what less between two runs of runs, beyond the error of both: "
+	    "time and CPU by function, bytes by call path, waits. Takes some seconds."),
+	{ "hot_path", HP_MCP_ROUTE, "GET", "/calltree", NULL, HP_MCP_LIST, "tree",
 	  "The chain of calls in which most time was spent, from the outermost function down." },
 	LIST("functions_timing", "/functions_timing",
 	     "Functions by time: calls, mean, percentiles, total, and share of the run. Only "
@@ -55,6 +65,12 @@ static const struct hp_mcp_tool tools[] = {
 	    "Takes a snapshot of the CPU's samples; functions_cpu shows it when it is ready."),
 	LIST("top_allocation_sites", "/alloc_sites", "Call paths by what they allocate."),
 	LIST("leaks", "/leaks", "Call paths by what they allocated and nobody has freed yet."),
+	LIST("alloc_sizes", "/alloc_sizes",
+	     "How large blocks are, estimated from blocks that were drawn at random."),
+	LIST("alloc_lives", "/alloc_lives",
+	     "How long blocks live until they are freed, estimated as alloc_sizes."),
+	LIST("direct_maps", "/direct_maps",
+	     "Memory that the program maps itself, by call path: not of malloc."),
 	LIST("threads", "/threads", "Threads: state, CPU time, memory."),
 	LIST("offcpu", "/offcpu", "Where threads wait instead of running, by call path."),
 	LIST("mutexes", "/mutexes", "Mutexes: how often taken, how long waited for and held."),
@@ -89,7 +105,6 @@ static const struct hp_mcp_tool tools[] = {
 	LIST("val_entries", "/debug", "Values that the program logs."),
 	LOGS("val_logs", "/debug/val", "debug_id", "The last values of one."),
 	ONE("tokio_runtime", "GET", "/tokio_runtime", "The event loop, if the program has one."),
-	LIST("sessions", "/sessions", "Profiled programs of this user that run now."),
 };
 
 #define TOOLS (sizeof(tools) / sizeof(tools[0]))
@@ -102,86 +117,20 @@ const struct hp_mcp_tool *hp_mcp_tool_find(const char *name)
 	return NULL;
 }
 
-/* --- schemas: JSON Schema 2020-12 --- */
-
-static cJSON *property_add(cJSON *schema, const char *name, const char *type, const char *help)
-{
-	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
-	cJSON *property = cJSON_AddObjectToObject(properties, name);
-
-	cJSON_AddStringToObject(property, "type", type);
-	cJSON_AddStringToObject(property, "description", help);
-	return property;
-}
-
-static cJSON *schema_new(void)
-{
-	cJSON *schema = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(schema, "type", "object");
-	cJSON_AddObjectToObject(schema, "properties");
-	return schema;
-}
-
-static void require(cJSON *schema, const char *name)
-{
-	cJSON *required = cJSON_GetObjectItemCaseSensitive(schema, "required");
-
-	if (!required)
-		required = cJSON_AddArrayToObject(schema, "required");
-	cJSON_AddItemToArray(required, cJSON_CreateString(name));
-}
-
-static cJSON *input_schema(const struct hp_mcp_tool *tool)
-{
-	cJSON *schema = schema_new(), *property;
-
-	if (tool->id) {
-		property = property_add(schema, tool->id, "integer", "id of a row of the list");
-		cJSON_AddNumberToObject(property, "minimum", 0);
-		cJSON_AddNumberToObject(property, "maximum", UINT32_MAX);
-		require(schema, tool->id);
-	}
-	if (!tool->method)
-		property_add(schema, "topic", "string", "name of a tool; without it, all");
-	if (tool->method && tool->shape != HP_MCP_OBJECT) {
-		property = property_add(schema, "limit", "integer", "rows at most");
-		cJSON_AddNumberToObject(property, "minimum", 1);
-		cJSON_AddNumberToObject(property, "maximum", ROWS_MOST);
-		cJSON_AddNumberToObject(property, "default", ROWS_USUAL);
-	}
-	cJSON_AddFalseToObject(schema, "additionalProperties");
-	return schema;
-}
-
-static cJSON *output_schema(const struct hp_mcp_tool *tool)
-{
-	cJSON *schema = schema_new();
-
-	if (tool->shape == HP_MCP_LIST) {
-		property_add(schema, "data", "array", "rows as texts for people");
-		property_add(schema, "raw", "array",
-			     "the same rows as numbers, whose names end in their unit");
-		property_add(schema, "total_count", "integer", "rows there are");
-		property_add(schema, "included_count", "integer", "rows that are here");
-		property_add(schema, "message", "string", "why there are none");
-	}
-	property_add(schema, "truncated", "boolean", "more was known than fitted in here");
-	require(schema, "truncated");
-	return schema;
-}
-
-cJSON *hp_mcp_tools(void)
+cJSON *hp_mcp_tools(bool can_choose)
 {
 	cJSON *array = cJSON_CreateArray();
 
 	for (size_t i = 0; i < TOOLS; i++) {
-		cJSON *tool = cJSON_CreateObject(), *hints;
+		cJSON *tool, *hints;
 
+		if (tools[i].kind == HP_MCP_CHOOSE && !can_choose)
+			continue;
+		tool = cJSON_CreateObject();
 		cJSON_AddStringToObject(tool, "name", tools[i].name);
 		cJSON_AddStringToObject(tool, "description", tools[i].help);
-		cJSON_AddItemToObject(tool, "inputSchema", input_schema(&tools[i]));
-		cJSON_AddItemToObject(tool, "outputSchema", output_schema(&tools[i]));
+		cJSON_AddItemToObject(tool, "inputSchema", hp_mcp_input_schema(&tools[i]));
+		cJSON_AddItemToObject(tool, "outputSchema", hp_mcp_output_schema(&tools[i]));
 		hints = cJSON_AddObjectToObject(tool, "annotations");
 		cJSON_AddBoolToObject(hints, "readOnlyHint",
 				      !tools[i].method || strcmp(tools[i].method, "GET") == 0);
@@ -190,70 +139,6 @@ cJSON *hp_mcp_tools(void)
 		cJSON_AddItemToArray(array, tool);
 	}
 	return array;
-}
-
-/* --- arguments --- */
-
-/* A whole number, or a text of digits: clients of the Rust crate send ids so. */
-static bool number_read(const cJSON *json, double least, double most, uint32_t *number)
-{
-	double value = json->valuedouble;
-
-	if (cJSON_IsString(json)) {
-		size_t digits = strspn(json->valuestring, "0123456789");
-
-		if (!digits || digits > 10 || json->valuestring[digits])
-			return false;
-		value = strtod(json->valuestring, NULL);
-	} else if (!cJSON_IsNumber(json)) {
-		return false;
-	}
-	if (!(value >= least && value <= most) || value != floor(value))
-		return false;
-	*number = (uint32_t)value;
-	return true;
-}
-
-static char *argument_take(const struct hp_mcp_tool *tool, const cJSON *item,
-			   struct hp_mcp_arguments *arguments)
-{
-	if (tool->id && strcmp(item->string, tool->id) == 0)
-		return number_read(item, 0, UINT32_MAX, &arguments->id)
-			       ? NULL
-			       : hp_xprintf("%s has to be the id of a row of the list: a whole "
-					    "number",
-					    tool->id);
-	if (!tool->method && strcmp(item->string, "topic") == 0) {
-		arguments->topic = cJSON_IsString(item) ? item->valuestring : NULL;
-		return arguments->topic ? NULL : hp_xstrdup("topic has to be the name of a tool");
-	}
-	if (tool->method && tool->shape != HP_MCP_OBJECT && strcmp(item->string, "limit") == 0)
-		return number_read(item, 1, ROWS_MOST, &arguments->limit)
-			       ? NULL
-			       : hp_xprintf("limit has to be a whole number from 1 to %d",
-					    ROWS_MOST);
-	return hp_xprintf("%s has no argument '%.64s'; tools/list shows its inputSchema",
-			  tool->name, item->string);
-}
-
-char *hp_mcp_arguments_read(const struct hp_mcp_tool *tool, const cJSON *json,
-			    struct hp_mcp_arguments *arguments)
-{
-	const cJSON *item;
-	char *error;
-
-	*arguments = (struct hp_mcp_arguments){ .limit = ROWS_USUAL };
-	if (json && !cJSON_IsObject(json))
-		return hp_xstrdup("arguments have to be an object");
-	cJSON_ArrayForEach(item, json)
-	{
-		error = argument_take(tool, item, arguments);
-		if (error)
-			return error;
-	}
-	if (tool->id && !cJSON_GetObjectItemCaseSensitive(json, tool->id))
-		return hp_xprintf("%s is missing: the id of a row of the list", tool->id);
-	return NULL;
 }
 
 /* --- results --- */
@@ -283,6 +168,22 @@ static bool is_partial(const cJSON *json)
 	const cJSON *included = cJSON_GetObjectItemCaseSensitive(json, "included_count");
 
 	return total && included && included->valuedouble < total->valuedouble;
+}
+
+/* Rows of a comparison that changed and are not here. */
+static bool has_more_changes(const cJSON *json)
+{
+	const cJSON *section;
+
+	cJSON_ArrayForEach(section, cJSON_GetObjectItemCaseSensitive(json, "sections"))
+	{
+		const cJSON *rows = cJSON_GetObjectItemCaseSensitive(section, "rows");
+		const cJSON *changed = cJSON_GetObjectItemCaseSensitive(section, "changed_count");
+
+		if (changed && cJSON_GetArraySize(rows) < changed->valuedouble)
+			return true;
+	}
+	return false;
 }
 
 static cJSON *content_new(const char *text)
@@ -325,8 +226,9 @@ static cJSON *success(const struct hp_mcp_tool *tool, const struct hp_mcp_argume
 
 	if (tool->drop)
 		cJSON_DeleteItemFromObjectCaseSensitive(json, tool->drop);
-	is_cut = tool->method && cut(json, arguments->limit);
-	cJSON_AddBoolToObject(json, "truncated", is_cut || is_partial(json));
+	is_cut = tool->kind == HP_MCP_ROUTE && cut(json, arguments->limit);
+	cJSON_AddBoolToObject(json, "truncated",
+			      is_cut || is_partial(json) || has_more_changes(json));
 	text = cJSON_PrintUnformatted(json);
 	is_short = text && strlen(text) <= TEXT_MOST;
 	result = is_short ? content_new(text)

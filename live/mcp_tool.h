@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mcp_tool.h - the tools that MCP offers: each is a route of route.c, or a text.
+ * mcp_tool.h - the tools that MCP offers: most are a route of route.c.
  */
 #ifndef HP_LIVE_MCP_TOOL_H
 #define HP_LIVE_MCP_TOOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "live/answer.h"
 
 struct cJSON;
+
+/* Who answers. */
+enum hp_mcp_kind {
+	HP_MCP_ROUTE = 0,	/* route.c, about the program that is looked at */
+	HP_MCP_EXPLAIN,	/* mcp_explain.c */
+	HP_MCP_CHOOSE,	/* the host: another program from now on */
+	HP_MCP_SESSIONS,	/* status.c; there need not be a program */
+	HP_MCP_RUNS,	/* mcp_runs.c */
+	HP_MCP_COMPARE	/* mcp_runs.c, by `hotpath compare` */
+};
 
 enum hp_mcp_shape {
 	HP_MCP_LIST = 0,	/* rows, with `limit` */
@@ -19,7 +30,8 @@ enum hp_mcp_shape {
 
 struct hp_mcp_tool {
 	const char *name;
-	const char *method;	/* of the route; NULL = `explain` */
+	enum hp_mcp_kind kind;
+	const char *method;	/* of the route */
 	const char *path;	/* with an id, "/ID/logs" comes behind it */
 	const char *id;	/* name of the argument that is the id; NULL = none */
 	enum hp_mcp_shape shape;
@@ -32,13 +44,18 @@ struct hp_mcp_arguments {
 	uint32_t id;
 	uint32_t limit;	/* rows */
 	const char *topic;	/* for `explain`; NULL = all */
+	const char *session;	/* what to look at from now on */
+	const char *before, *after;	/* runs */
+	double noise;	/* percent */
+	char numbers[4][16];	/* texts above that came as numbers */
+	uint32_t number_count;
 };
 
 /* NULL = there is no such tool. */
 const struct hp_mcp_tool *hp_mcp_tool_find(const char *name);
 
-/* The array of all tools with their schemas, in a fixed order. */
-struct cJSON *hp_mcp_tools(void);
+/* The array of tools with their schemas, in a fixed order; choose_session if `can_choose`. */
+struct cJSON *hp_mcp_tools(bool can_choose);
 
 /*
  * Reads the arguments of a call (may be NULL).  NULL = they are right; else what

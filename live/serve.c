@@ -46,6 +46,7 @@ struct serve {
 	pid_t parent;	/* the sampler; 0 = started by hand */
 	struct hp_picture *picture;
 	struct hp_http_site mcp_site;
+	struct hp_mcp_host mcp_host;
 	struct hp_http_site page_sites[HP_SITE_PATHS_MOST];
 	size_t page_site_count;
 	struct hp_http *https[3];
@@ -221,11 +222,17 @@ static struct hp_http *server_start(struct serve *serve, int fd, const char *tok
 	return hp_http_new(&wish);
 }
 
+static struct hp_picture *own_picture(void *context)
+{
+	return context;
+}
+
 static bool servers_start(struct serve *serve)
 {
 	const struct hp_settings *settings = &serve->settings;
 
-	serve->mcp_site = (struct hp_http_site){ "/mcp", hp_mcp_serve, serve->picture, false };
+	serve->mcp_host = (struct hp_mcp_host){ .picture = own_picture, .context = serve->picture };
+	serve->mcp_site = (struct hp_http_site){ "/mcp", hp_mcp_serve, &serve->mcp_host, false };
 	serve->page_site_count = hp_site_paths(serve->page_sites);
 	serve->https[0] = server_start(serve, serve->metrics, settings->metrics_token, NULL);
 	serve->https[1] =

@@ -84,13 +84,12 @@ struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_reque
 	return hp_answer_json(200, said);
 }
 
-struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request)
+cJSON *hp_sessions_json(uint32_t root)
 {
 	size_t count;
 	struct hp_live *live = hp_live_list(&count);
 	cJSON *said = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(said, "data");
 
-	(void)request;
 	for (size_t i = 0; i < count; i++) {
 		cJSON *one = cJSON_CreateObject();
 
@@ -99,14 +98,19 @@ struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_req
 		cJSON_AddStringToObject(one, "session", live[i].token);
 		hp_json_whole(one, "port", live[i].port);
 		hp_json_whole(one, "uptime_ns", live[i].elapsed_ns);
-		cJSON_AddBoolToObject(one, "is_this",
-				      live[i].pid == scene->report.model.reader.header.root_pid);
+		cJSON_AddBoolToObject(one, "is_this", live[i].pid == root);
 		cJSON_AddItemToArray(array, one);
 	}
 	hp_json_whole(said, "total_count", count);
 	hp_json_whole(said, "included_count", count);
 	free(live);
-	return hp_answer_json(200, said);
+	return said;
+}
+
+struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	(void)request;
+	return hp_answer_json(200, hp_sessions_json(scene->report.model.reader.header.root_pid));
 }
 
 struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_request *request)

@@ -5,13 +5,20 @@
 #ifndef HP_LIVE_STATUS_H
 #define HP_LIVE_STATUS_H
 
+#include <stdint.h>
+
 #include "live/route.h"
+
+struct cJSON;
 
 /* /profiler_status */
 struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_request *request);
 
 /* /sessions: those of this user that run now. */
 struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* The same without a program; `root` is the pid of the one that is looked at, 0 = none. */
+struct cJSON *hp_sessions_json(uint32_t root);
 
 /* /routes: what can be asked. */
 struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_request *request);

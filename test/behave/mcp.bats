@@ -6,7 +6,7 @@ load helper
 
 setup_file()
 {
-	# Calls sell() 40 times; with an argument it waits to be killed.
+	# Calls sell() 40 times; with an argument it waits to be killed, with two it sells 400 times.
 	compile shop <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 40; i++) sell();
 	puts("up");
 	fflush(stdout);
-	while (argc > 1) pause();
+	for (int i = argc > 2 ? 360 : 0; i; i--) sell();
+	while (argc == 2) pause();
 	return 0;
 }
 END
@@ -63,6 +64,52 @@ over_http()
 @test "clients that begin with initialize" { stdio legacy && over_http legacy; }
 @test "clients of the era without state" { stdio modern && over_http modern; }
 @test "every tool answers as its schema says" { stdio tools && over_http tools; }
+@test "rows are typed: each key, of each section that a program fills" {
+	local name
+	gcc -g -O1 -finstrument-functions -D_GNU_SOURCE -DHOTPATH -I"$ROOT/include" -o "$T/wares" \
+		"$ROOT/test/behave/programs/console.c" -lpthread
+	for name in locks_order locks_barrier locks_others alloc_drawn maps; do
+		gcc -g -O1 -D_GNU_SOURCE= -o "$T/$name" "$ROOT/test/behave/programs/$name.c" -lpthread
+		case $name in
+		maps) set -- random 1 50 ;;
+		locks_others) set -- sem ;;
+		*) set -- ;;
+		esac
+		HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/$name.seg LD_PRELOAD=$HP_LIB \
+			"$T/$name" "$@" >/dev/null
+	done
+	HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/wares.seg LD_PRELOAD=$HP_LIB \
+		"$T/wares" "$T/enough" >/dev/null 3>&- &
+	sold()
+	{
+		"$HP_BUILD/hotpath" report --session $! --format json --report all >"$T/now" 2>/dev/null &&
+			jq -e '[.channels, .waits, .conds, .rw_locks, .leaks] | all(.raw | length > 0)' "$T/now"
+	}
+	eventually sold || { kill $!; return 1; }
+	touch "$T/enough"
+	wait $!
+	ROWS="functions_timing hot_path functions_alloc top_allocation_sites leaks
+		threads mutexes rw_locks conds who_waits_for_whom channels" \
+		client rows "$HP_BUILD/hotpath" mcp "$T/wares.seg"
+	ROWS="alloc_sizes alloc_lives top_allocation_sites" client rows "$HP_BUILD/hotpath" mcp "$T/alloc_drawn.seg"
+	ROWS=direct_maps client rows "$HP_BUILD/hotpath" mcp "$T/maps.seg"
+	ROWS=lock_order client rows "$HP_BUILD/hotpath" mcp "$T/locks_order.seg"
+	ROWS=barriers client rows "$HP_BUILD/hotpath" mcp "$T/locks_barrier.seg"
+	ROWS=sems client rows "$HP_BUILD/hotpath" mcp "$T/locks_others.seg"
+}
+
+@test "one program of several is chosen" {
+	RUN=$T/shop.seg PID=$(cat "$T/shop.pid") client chosen "$HP_BUILD/hotpath" mcp
+	client alone "$(cat "$T/url")"
+}
+
+@test "two kept runs are compared" {
+	HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/shop" >/dev/null
+	HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/shop" much more >/dev/null
+	HOTPATH=$HP_BUILD/hotpath client compared "$HP_BUILD/hotpath" mcp "$T/shop.seg"
+	HOTPATH=$HP_BUILD/hotpath client compared "$(cat "$T/url")"
+}
+
 @test "the figures are the program's, and bounded" { stdio figures && over_http figures; }
 @test "bad arguments are told to the agent" { stdio errors && over_http errors; }
 @test "malformed and huge messages, batches, notifications" { stdio malformed && over_http malformed; }

@@ -8,9 +8,13 @@ TEST is the name of a function below; it fails by an assertion.
 """
 import http.client
 import json
+import os
+import re
 import subprocess
 import sys
 import urllib.parse
+
+import jsonschema
 
 MODERN = "2026-07-28"
 META = {
@@ -94,16 +98,23 @@ def code(answer):
     return answer["error"]["code"]
 
 
-TYPES = {"array": list, "integer": int, "string": str, "boolean": bool, "object": dict}
+def described(schema, value, where):
+    """Each key of an answer is in its schema: clients may show, or type, what is announced."""
+    if isinstance(value, list):
+        for item in value:
+            described(schema.get("items", {}), item, where + "[]")
+    if not isinstance(value, dict) or "properties" not in schema:
+        return
+    patterns = schema.get("patternProperties", {})
+    for key, item in value.items():
+        of = [part for pattern, part in patterns.items() if re.search(pattern, key)]
+        assert key in schema["properties"] or of, f"{where}.{key} is not announced"
+        described(schema["properties"].get(key) or of[0], item, f"{where}.{key}")
 
 
 def fits(schema, value, name):
-    """The part of JSON Schema that the tools use."""
-    for key in schema.get("required", []):
-        assert key in value, (name, key)
-    for key, part in schema["properties"].items():
-        if key in value:
-            assert isinstance(value[key], TYPES[part["type"]]), (name, key, value[key])
+    jsonschema.Draft202012Validator(schema).validate(value)
+    described(schema, value, name)
 
 
 def legacy(peer):
@@ -145,6 +156,8 @@ def tools(peer):
     listed = ask(peer, "tools/list")["result"]["tools"]
     fine = set()
     for tool in listed:
+        for schema in (tool["inputSchema"], tool["outputSchema"]):
+            jsonschema.Draft202012Validator.check_schema(schema)
         arguments = {key: "0" for key in tool["inputSchema"].get("required", [])}
         for era in (False, True):
             result = call(peer, tool["name"], arguments, era)
@@ -160,8 +173,85 @@ def tools(peer):
         "tokio_runtime",
         "functions_cpu",  # nothing was sampled
         "functions_cpu_snapshot",
+        "choose_session",  # there is no session 0
+        "compare",
     }
     assert not missing, missing
+
+
+def rows(peer):
+    """Rows are typed as the schema says; those of the tools in ROWS are there at all."""
+    listed = ask(peer, "tools/list")["result"]["tools"]
+    schemas = {tool["name"]: tool["outputSchema"] for tool in listed}
+    for name in os.environ["ROWS"].split():
+        said = call(peer, name, {"limit": 1000})["structuredContent"]
+        assert said["raw"] and len(said["raw"]) == len(said["data"]), (name, said)
+        fits(schemas[name], said, name)
+        for key in said["raw"][0]:  # no key may be just anything
+            wrong = dict(said, raw=[{**said["raw"][0], key: [[{}]]}])
+            assert not jsonschema.Draft202012Validator(schemas[name]).is_valid(wrong), (name, key)
+
+
+def chosen(peer):
+    """Among several programs one is chosen, then a run; what is not there changes nothing."""
+    pid, run = int(os.environ["PID"]), os.environ["RUN"]
+    listed = call(peer, "sessions")["structuredContent"]
+    assert pid in [row["pid"] for row in listed["data"]], listed
+    said = call(peer, "choose_session", {"session": str(pid)})["structuredContent"]
+    assert said["pid"] == pid and said["is_live"] is True, said
+    for number in (pid, str(pid)):
+        said = call(peer, "choose_session", {"session": number})["structuredContent"]
+        assert said["pid"] == pid, said
+    this = [row["pid"] for row in call(peer, "sessions")["structuredContent"]["data"]
+            if row["is_this"]]
+    assert this == [pid], this
+    refused = call(peer, "choose_session", {"session": "no-such-run"})
+    assert refused["isError"] and "no-such-run" in refused["content"][0]["text"]
+    assert call(peer, "profiler_status")["structuredContent"]["pid"] == pid
+    said = call(peer, "choose_session", {"session": run})["structuredContent"]
+    assert said["is_live"] is False, said
+    assert call(peer, "functions_timing")["structuredContent"]["raw"]
+
+
+def alone(peer):
+    """A program's own port is about that program: there is nothing to choose."""
+    names = [tool["name"] for tool in ask(peer, "tools/list")["result"]["tools"]]
+    assert "choose_session" not in names and "sessions" in names
+    assert code(ask(peer, "tools/call", {"name": "choose_session"})) == -32602
+
+
+def compared(peer):
+    """As `hotpath compare` prints it, bounded, by the names that runs has."""
+    runs = call(peer, "runs", {"limit": 2})["structuredContent"]
+    assert [row["comm"] for row in runs["data"]] == ["shop", "shop"], runs
+    after, before = (row["run"] for row in runs["data"])
+    wanted = {"before": before, "after": after, "noise": 20, "limit": 1}
+    result = call(peer, "compare", wanted)
+    assert not result["isError"], result
+    said = result["structuredContent"]
+    schema = [tool["outputSchema"] for tool in ask(peer, "tools/list")["result"]["tools"]
+              if tool["name"] == "compare"]
+    fits(schema[0], said, "compare")
+    out = subprocess.run(
+        [os.environ["HOTPATH"], "compare", "-f", "json", "-n", "1", "--noise", "20", before, after],
+        stdout=subprocess.PIPE, check=True).stdout
+    assert {**json.loads(out), "truncated": said["truncated"]} == said
+    alloc = said["sections"]["functions_alloc"]["rows"]  # exact: basket() is called by sell()
+    assert [(row["name"], row["calls_a"], row["calls_b"]) for row in alloc] == [("basket", 40, 400)]
+    one = said["sections"]["functions_timing"]
+    assert said["truncated"] is any(len(part["rows"]) < part["changed_count"]
+                                    for part in said["sections"].values()), one
+    for arguments, word in [
+        ({"before": before, "after": "no-such-run"}, "no-such-run"),
+        ({"before": before}, "after"),
+        ({"before": "-", "after": after}, "runs"),
+        ({"before": "--help", "after": after}, "--help"),
+        ({"before": before, "after": after, "noise": -1}, "noise"),
+    ]:
+        result = call(peer, "compare", arguments)
+        assert result["isError"] and word in result["content"][0]["text"], result
+    path = {"before": runs["folder"] + "/" + before, "after": after}
+    assert call(peer, "compare", path)["isError"] is isinstance(peer, Http)
 
 
 def figures(peer):

@@ -4,6 +4,7 @@
  * stdio, answered from a real run.  The first byte chooses the headers.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "live/mcp.h"
@@ -13,12 +14,13 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
-static struct hp_picture *picture(void)
+static struct hp_picture *picture(void *context)
 {
 	static struct hp_picture *one;
 	struct hp_settings settings;
 	struct hp_target target;
 
+	(void)context;
 	if (one)
 		return one;
 	hp_settings_read(&settings, (char *[]){ NULL }, NULL, NULL);
@@ -37,9 +39,17 @@ static void done(void *context, struct hp_answer *answer)
 	pthread_mutex_unlock(&lock);
 }
 
+/* One of each answer: there is no other program. */
+static bool choose(void *context, const char *name)
+{
+	(void)context;
+	return *name == 'a';
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const versions[] = { NULL, "2025-06-18", "2026-07-28", "1999-01-01" };
+	static const struct hp_mcp_host host = { picture, choose, NULL };
 	struct hp_answer *answer = NULL;
 	struct hp_mcp_message message = { .is_http = size && (data[0] & 1) };
 	char *body = fuzz_text(size ? data + 1 : data, size ? size - 1 : 0);
@@ -51,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		message.method = data[0] & 8 ? "tools/call" : NULL;
 		message.name = data[0] & 16 ? "functions_timing" : NULL;
 	}
-	hp_mcp_take(picture(), &message, done, &answer);
+	hp_mcp_take(&host, &message, done, &answer);
 	pthread_mutex_lock(&lock);
 	while (!answer)
 		pthread_cond_wait(&wake, &lock);
