@@ -11,11 +11,11 @@
 #include "report/memory.h"
 #include "report/offcpu.h"
 
-#define SAMPLES_LEAST 10	/* fewer say nothing */
+#define SAMPLES_LEAST 10 /* fewer say nothing */
 #define BLOCKED_LEAST_NS UINT64_C(10000000)
-#define MOST (2.0 / 3)	/* of the time, for a word that says only one thing */
-#define ALLOCATOR_LEAST (1.0 / 3)	/* of the CPU time */
-#define TOLD_LEAST 0.25	/* of what was waited for, to be named */
+#define MOST (2.0 / 3) /* of the time, for a word that says only one thing */
+#define ALLOCATOR_LEAST (1.0 / 3) /* of the CPU time */
+#define TOLD_LEAST 0.25 /* of what was waited for, to be named */
 
 #define UNUSED(x) (void)(x)
 
@@ -93,8 +93,11 @@ static char *word_text(const struct hp_bound *bound, const struct hp_bound_row *
 
 bool hp_bound_has_data(const struct hp_report *report)
 {
-	return (hp_cpu_has_data(report) && report->model.sampling.record.samples) ||
-	       hp_offcpu_has_data(report);
+	const struct hp_sampling *record = &report->model.sampling.record;
+
+	/* Waits alone have no word: the CPU beside them is not known. */
+	return (hp_cpu_has_data(report) && record->samples) ||
+	       (record->source != HP_SAMPLING_NONE && hp_offcpu_has_data(report));
 }
 
 const char *hp_bound_describe(const struct hp_report *report)

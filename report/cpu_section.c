@@ -14,14 +14,20 @@
 #include "report/format.h"
 #include "report/memory.h"
 
-#define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
-#define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
+#define FEW 10 /* samples that say nothing: not worth a table that nobody asked for */
+#define LONG_NS UINT64_C(100000000) /* of CPU: that there are no samples is worth telling */
 
 #define UNUSED(x) (void)(x)
 
 static const struct hp_sampling *record_of(const struct hp_report *report)
 {
 	return &report->model.sampling.record;
+}
+
+/* Only waits were asked for. */
+static bool is_waits_only(const struct hp_sampling *record)
+{
+	return record->fault == HP_SAMPLING_FINE && record->source == HP_SAMPLING_NONE;
 }
 
 bool hp_cpu_has_data(const struct hp_report *report)
@@ -92,7 +98,7 @@ static char *reason_text(const struct hp_report *report)
 	const struct hp_sampling *record = record_of(report);
 	struct hp_text_cell cell;
 
-	if (!report->model.sampling.is_there)
+	if (!report->model.sampling.is_there || is_waits_only(record))
 		return hp_xstrdup(report->model.reader.header.sampler_area
 					  ? "the CPU was not sampled: HOTPATH_REPORT had no "
 					    "functions-cpu when the program ran"
@@ -159,7 +165,8 @@ const char *hp_cpu_after(struct hp_report *report)
 
 bool hp_cpu_is_failed(const struct hp_report *report)
 {
-	return !report->model.sampling.is_there || record_of(report)->fault;
+	return !report->model.sampling.is_there || record_of(report)->fault ||
+	       is_waits_only(record_of(report));
 }
 
 /* --- rows --- */

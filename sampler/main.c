@@ -367,8 +367,7 @@ static uint64_t sample_delay(const struct hp_settings *settings)
 	if (settings->cpu == HP_CPU_SAMPLY)
 		return SAMPLE_DELAY_NS;
 	bool is_asked =
-		settings->cpu == HP_CPU_PERF || hp_settings_names(settings, "functions-cpu") ||
-		hp_settings_names(settings, "offcpu") || hp_settings_names(settings, "bound");
+		hp_settings_wants_samples(settings) || hp_settings_names(settings, "offcpu");
 
 	return is_asked ? 0 : SAMPLE_DELAY_NS;
 }

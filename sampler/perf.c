@@ -19,21 +19,21 @@
 
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
-#define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
-#define RING_SHARE 4	/* of what comes in a second with stacks */
-#define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
-#define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
-#define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
-#define STACK_SIZE_MOST 61440u	/* a record has 64 KiB at most */
-#define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
-#define CUT_MOST 100	/* one in so many may be */
-#define RECORD_SIZE 512	/* the rest of it, about */
-#define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
-#define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
+#define RINGS_ROOMY (UINT64_C(2) << 20) /* each: holds the largest stacks of some 30 ms */
+#define RING_SHARE 4 /* of what comes in a second with stacks */
+#define STACK_SIZE 8192u /* bytes of the stack that come with a sample, at first; */
+#define STACK_SIZE_ROOMY 16384u /* where rings may be as large as we like */
+#define STACK_SIZE_SMALL 32768u /* the most where rings are small: they hold some samples yet */
+#define STACK_SIZE_MOST 61440u /* a record has 64 KiB at most */
+#define LOOK_AFTER 50 /* samples: how many of their stacks were longer? */
+#define CUT_MOST 100 /* one in so many may be */
+#define RECORD_SIZE 512 /* the rest of it, about */
+#define RINGS_MOST (UINT64_C(64) << 20) /* of all CPUs together */
+#define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
-#define WAITS_MOST 1000	/* stacks of waits in a window */
-#define IDLE_LOOKS 25	/* in which nobody was found waiting: then there are fewer */
-#define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
+#define WAITS_MOST 1000 /* stacks of waits in a window */
+#define IDLE_LOOKS 25 /* in which nobody was found waiting: then there are fewer */
+#define ROUNDS_MOST 8 /* looks for threads that came meanwhile */
 
 static bool read_number(const char *path, long *number)
 {
@@ -55,6 +55,7 @@ void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 	perf->segment = segment;
 	perf->settings = settings;
 	perf->members = members;
+	perf->has_samples = wish.samples;
 	perf->has_waits = wish.waits;
 	if (!wish.samples && !wish.waits)
 		return;
@@ -99,18 +100,22 @@ struct choice {
 static const struct choice choices[] = {
 	{ HP_SAMPLING_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 	{ HP_SAMPLING_CLOCK, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	/* Counts nothing and interrupts nobody: it tells of switches, mappings and tasks. */
+	{ HP_SAMPLING_NONE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY },
 };
 
 #define CHOICES (sizeof(choices) / sizeof(choices[0]))
+#define CHOICE_DUMMY (CHOICES - 1)
 
 static uint64_t frequency_of(const struct hp_settings *settings)
 {
+	uint64_t wish = hp_settings_cpu_hz(settings);
 	long most;
 
 	if (read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) && most > 0 &&
-	    (uint64_t)most < settings->cpu_hz)
+	    (uint64_t)most < wish)
 		return (uint64_t)most;
-	return settings->cpu_hz;
+	return wish;
 }
 
 static void attr_make(struct hp_perf *perf, const struct choice *choice, bool has_kernel)
@@ -127,8 +132,8 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 		attr->sample_stack_user = perf->stack_size;
 		attr->exclude_callchain_user = 1;
 	}
-	attr->freq = 1;
-	attr->sample_freq = frequency_of(perf->settings);
+	attr->freq = perf->has_samples;
+	attr->sample_freq = perf->has_samples ? frequency_of(perf->settings) : 0;
 	attr->inherit = 1;
 	/* Other processes are sampled only if they are to be recorded. */
 	attr->inherit_thread = perf->settings->no_follow || perf->settings->only;
@@ -151,9 +156,11 @@ static bool is_forbidden(int error)
 /* Opens the first event that this machine has and this user may open; its descriptor or -errno. */
 static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 {
+	size_t first = perf->has_samples ? 0 : CHOICE_DUMMY;
+	size_t end = perf->has_samples ? CHOICE_DUMMY : CHOICES;
 	int error = -ENOENT;
 
-	for (size_t i = 0; i < CHOICES; i++) {
+	for (size_t i = first; i < end; i++) {
 		for (int has_kernel = 1; has_kernel >= 0; has_kernel--) {
 			attr_make(perf, &choices[i], has_kernel);
 			error = hp_perf_open(&perf->attr, (int)tid, (int)cpu, -1);
@@ -283,7 +290,7 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 		}
 		a->tids[a->count++] = tid;
 		a->error = thread_open(perf, tid);
-		if (a->error == -ESRCH)	/* it has ended */
+		if (a->error == -ESRCH) /* it has ended */
 			a->error = 0;
 	}
 	if (folder)
@@ -356,9 +363,10 @@ static void children_open(struct hp_perf *perf, uint32_t pid)
 static size_t ring_size(const struct hp_settings *settings)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t wish = settings->unwind == HP_UNWIND_FP
-				? RING_LEAST
-				: settings->cpu_hz * (STACK_SIZE + RECORD_SIZE) / RING_SHARE;
+	uint64_t wish =
+		settings->unwind == HP_UNWIND_FP
+			? RING_LEAST
+			: hp_settings_cpu_hz(settings) * (STACK_SIZE + RECORD_SIZE) / RING_SHARE;
 	uint64_t size = RING_LEAST;
 
 	while (size < wish && size < RING_MOST)
@@ -405,7 +413,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	perf->record->ring_size = (uint32_t)perf->rings.list[0].size;
 	perf->record->stack_size = perf->attr.sample_stack_user;
 	perf->samples.sample_type = perf->attr.sample_type;
-	if (perf->record->source != HP_SAMPLING_CLOCK)
+	if (perf->record->source == HP_SAMPLING_CYCLES)
 		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
 	for (uint32_t i = 0; i < perf->rings.count; i++) {
 		struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
@@ -466,15 +474,15 @@ static void open_again(struct hp_perf *perf)
 static void adapt(struct hp_perf *perf)
 {
 	const struct hp_sampling *record = perf->record;
-	uint64_t samples = record->samples - perf->looked_samples;
-	uint64_t cut = record->cut - perf->looked_cut;
+	uint64_t samples = perf->samples.walked - perf->looked_samples;
+	uint64_t cut = perf->samples.cut - perf->looked_cut;
 	uint32_t most =
 		perf->rings.list[0].size >= RINGS_ROOMY ? STACK_SIZE_MOST : STACK_SIZE_SMALL;
 
 	if (samples < LOOK_AFTER || !record->stack_size)
 		return;
-	perf->looked_samples = record->samples;
-	perf->looked_cut = record->cut;
+	perf->looked_samples = perf->samples.walked;
+	perf->looked_cut = perf->samples.cut;
 	if (cut * CUT_MOST <= samples || record->stack_size >= most)
 		return;
 	perf->attr.sample_stack_user =

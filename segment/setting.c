@@ -75,8 +75,8 @@ const struct hp_setting hp_setting_table[] = {
 	  "10 to 3600000", 10, 3600000, "time between two looks at the threads" },
 	{ "HOTPATH_CPU", HP_SETTING_CHOICE, AT(cpu), "auto", "auto|perf|timer|samply|off", 0, 0,
 	  "who takes samples of the CPU" },
-	{ "HOTPATH_CPU_HZ", HP_SETTING_COUNT, AT(cpu_hz), "999", "1 to 20000", 1, 20000,
-	  "samples for each second of CPU time" },
+	{ "HOTPATH_CPU_HZ", HP_SETTING_COUNT, AT(cpu_hz), NULL, "1 to 20000", 1, 20000,
+	  "samples for each second of CPU time (999; 249 where none were asked for)" },
 	{ "HOTPATH_CPU_INCLUSIVE", HP_SETTING_BOOL, AT(cpu_is_inclusive), "0",
 	  "1, true, 0 or false", 0, 0, "a sample counts for all functions on the stack" },
 	{ "HOTPATH_PROFILE_DIR", HP_SETTING_TEXT, AT(profile_dir), NULL, "a folder, or off", 0, 0,
@@ -600,4 +600,17 @@ bool hp_settings_names(const struct hp_settings *settings, const char *section)
 		if (hp_section_is(word, length, section))
 			return true;
 	return false;
+}
+
+bool hp_settings_wants_samples(const struct hp_settings *settings)
+{
+	return settings->cpu == HP_CPU_PERF || settings->cpu == HP_CPU_TIMER ||
+	       hp_settings_names(settings, "functions-cpu") || hp_settings_names(settings, "bound");
+}
+
+uint64_t hp_settings_cpu_hz(const struct hp_settings *settings)
+{
+	if (settings->cpu_hz)
+		return settings->cpu_hz;
+	return hp_settings_wants_samples(settings) ? HP_CPU_HZ : HP_CPU_HZ_UNASKED;
 }

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# cpurate.bats - how often the program is interrupted for samples: no more than what was asked for is worth.
+
+load helper
+
+setup_file()
+{
+	compile busy -O2 -fno-instrument-functions <<-'END'
+		#include <stdlib.h>
+		#include <time.h>
+		static volatile unsigned long sink;
+		/* argv[1] ms of CPU, a nap in between. */
+		int main(int argc, char **argv)
+		{
+			clock_t end = (argc > 1 ? atol(argv[1]) : 100) * CLOCKS_PER_SEC / 1000;
+			nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+			while (clock() < end)
+				for (int i = 0; i < 100000; i++)
+					sink += (unsigned long)i;
+			nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+			return 0;
+		}
+	END
+	# The helper as strace runs it: it is started so that no tracer of the program follows it.
+	mkdir "$T/bin"
+	ln -s "$HP_BUILD"/hotpath* "$T/bin"
+	rm "$T/bin/hotpath-sampler"
+	printf '#!/bin/sh\nexec strace -qq -e trace=perf_event_open -o "%s" "%s" "$@"\n' "$T/trace" \
+		"$HP_BUILD/hotpath-sampler" >"$T/bin/hotpath-sampler"
+	chmod +x "$T/bin/hotpath-sampler"
+	if HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/busy" 60 2>&1 | grep -q "total samples"; then
+		touch "$T/allowed"
+	fi
+}
+
+setup()
+{
+	[ -e "$T/allowed" ] || skip "perf_event_open is refused here"
+}
+
+# opened VARIABLE=VALUE - the events that the helper opens, by strace's words, once each.
+opened()
+{
+	rm -f "$T/trace"
+	env "$1" HOTPATH_BIN="$T/bin" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 300
+	[ -e "$T/trace" ] || echo "no trace"
+	grep -o 'config=[A-Z_]*' "$T/trace" | sort -u | tr '\n' ' '
+}
+
+asked()
+{
+	python3 -c "import json, sys; a = json.load(open('$T/json')); print($1)"
+}
+
+@test "rate: who asks for waits alone is not interrupted for samples" {
+	[[ $(opened HOTPATH_REPORT=offcpu) =~ SW_DUMMY ]]
+	! grep -q 'CPU_CLOCK\|CPU_CYCLES' "$T/trace"
+	[ "$(asked "sum(r['waits'] for r in a['offcpu']['raw']) >= 1")" = True ]
+	[[ $(opened HOTPATH_REPORT=functions-cpu) =~ CPU_CLOCK|CPU_CYCLES ]]
+}
+
+@test "rate: nothing is opened for a report that does not show it" {
+	for setting in HOTPATH_CPU=off HOTPATH_REPORT=threads HOTPATH_REPORT=auto,-functions-cpu,-offcpu; do
+		[ "$(opened $setting)" = "" ]
+	done
+	[[ $(opened HOTPATH_REPORT=auto) =~ CPU_CLOCK|CPU_CYCLES ]]
+}
+
+@test "rate: waits alone make no word of what bounds a function, and samples are not called zero" {
+	HOTPATH_REPORT=auto,-cpu "$HP_RUN" "$T/busy" 60 2>"$T/table"
+	grep -q '^offcpu - ' "$T/table"
+	! grep -q '^bound - ' "$T/table"
+	"$HP_BUILD/hotpath" report -r functions-cpu >"$T/table"
+	cat "$T/table"
+	grep -q 'HOTPATH_REPORT had no functions-cpu' "$T/table"
+}
+
+@test "rate: 999 Hz for who asks, fewer for who does not, and what one sets" {
+	for case in functions-cpu: auto: functions-cpu:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU=perf; do
+		env HOTPATH_REPORT="${case%%:*}" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+			${case#*:} "$HP_RUN" "$T/busy" 400
+		asked "a['functions_cpu']['frequency_hz']"
+	done >"$T/rates"
+	[ "$(tr '\n' ' ' <"$T/rates")" = "999 249 500 500 999 " ]
+}
+
+@test "rate: fewer samples stand for the same CPU time" {
+	# Within what 250 samples and a late start allow.
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 1000
+	asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count']"
+	[ "$(asked "a['functions_cpu']['total_samples'] <= 1150000")" = True ]
+	[ "$(asked "a['functions_cpu']['sample_count'] <= 290")" = True ]
+}
+
+@test "rate: of the stacks of samples, not of those at waits, it is told how many are whole" {
+	compile naps -O2 -fno-instrument-functions <<-'END'
+		#include <time.h>
+		int main(void)
+		{
+			for (int i = 0; i < 300; i++)
+				nanosleep(&(struct timespec){ 0, 100000 }, NULL);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/naps"
+	[ "$(asked "a['functions_cpu'].get('complete_count', 0) <= a['functions_cpu'].get('sample_count', 0)")" = True ]
+	[ "$(asked "sum(r['waits'] for r in a['offcpu']['raw']) >= 200")" = True ]
+}
