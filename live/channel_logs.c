@@ -13,7 +13,7 @@
 
 static const struct hp_channel_row *row_of(const struct hp_report *report, uint32_t id)
 {
-	const struct hp_channels *channels = hp_channel_view_channels(report->channels);
+	const struct hp_channels *channels = hp_channel_view_channels(hp_channel_view(report));
 
 	return id == 0 || id > channels->count ? NULL : &channels->rows[id - 1];
 }

@@ -154,11 +154,11 @@ static void functions_write(struct metrics *m)
 /* A counter or gauge that is a number in the rows of a list. */
 struct column {
 	const char *section;
-	const char *key;	/* in `raw`, else in `data` */
+	const char *key; /* in `raw`, else in `data` */
 	enum hp_family_kind kind;
 	const char *name;
 	const char *help;
-	const char *const (*labels)[2];	/* name, key in `data` */
+	const char *const (*labels)[2]; /* name, key in `data` */
 };
 
 static const char *const function_labels[][2] = { { "function", "name" }, { NULL, NULL } };
@@ -354,7 +354,7 @@ static enum lock_family family_of(uint32_t kind)
 
 struct lock_family_head {
 	enum hp_family_kind kind;
-	const char *name[2];	/* of mutexes, of rwlocks */
+	const char *name[2]; /* of mutexes, of rwlocks */
 	const char *help;
 };
 
@@ -426,7 +426,7 @@ static int compare_locks(const void *left, const void *right)
 
 static void locks_write(struct metrics *m, enum lock_family family)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(m->scene->report.locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(&m->scene->report));
 	size_t most = locks ? locks->count : 0, count = 0;
 	const struct hp_lock_row **list = hp_xcalloc(most + 1, sizeof(*list));
 

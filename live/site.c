@@ -91,6 +91,7 @@ struct hp_answer *hp_site_saved(struct hp_scene *scene, const struct hp_request 
 	(void)request;
 	if (!out)
 		return hp_answer_error(500, NULL, "No memory for the page");
+	hp_report_choose(&scene->report);
 	scene->report.is_brief = false; /* single calls, too */
 	hp_page_saved_write(&scene->report, out);
 	scene->report.is_brief = true;

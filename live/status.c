@@ -47,7 +47,7 @@ static bool is_lock(uint32_t kind)
 static void sums_add(const struct hp_report *report, cJSON *said)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
-	const struct hp_locks *locks = report->locks ? hp_lock_view_locks(report->locks) : NULL;
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	double wait_ticks = 0;
 
 	if (alloc && alloc->is_recorded)
@@ -145,6 +145,7 @@ struct hp_answer *hp_report_render(struct hp_scene *scene, const struct hp_reque
 	(void)request;
 	if (!out)
 		return hp_answer_error(500, NULL, "No memory for the report");
+	hp_report_choose(&scene->report);
 	hp_json_write(&scene->report, false, out);
 	fclose(out);
 	return hp_answer_new(200, HP_TYPE_JSON, text, size);

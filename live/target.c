@@ -20,6 +20,7 @@ void hp_target_init_fd(struct hp_target *target, int fd)
 				      .mapped = HP_SEGMENT_NONE,
 				      .input = { .segment = HP_SEGMENT_NONE } };
 	target->input.record.is_live = true;
+	target->input.record.is_lazy = true;
 }
 
 /* The only session that runs: a descriptor, or -ENOENT, -EEXIST. */

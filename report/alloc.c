@@ -16,9 +16,9 @@
 struct build {
 	struct hp_alloc *alloc;
 	struct hp_model *model;
-	struct hp_map objects;	/* offset -> place + 1 */
-	struct hp_map same;	/* step's contents -> place */
-	uint32_t *places;	/* id of a step -> place */
+	struct hp_map objects; /* offset -> place + 1 */
+	struct hp_map same; /* step's contents -> place */
+	uint32_t *places; /* id of a step -> place */
 	size_t place_count;
 	size_t step_room;
 	size_t thread_room;
@@ -412,7 +412,7 @@ void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
 	b.place_count = reader->segment.size / sizeof(struct hp_step);
 	b.places = hp_xcalloc(b.place_count, sizeof(*b.places));
 	/* Often enough for heaps that are walked four times. */
-	reader->steps = reader->segment.size / HP_LINE * 4;
+	hp_reader_restart(reader, 4);
 	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
 		read_process(&b, &process);
 	hp_map_release(&b.objects);

@@ -66,9 +66,10 @@ static void callers_make(struct hp_alloc_view *view)
 	free(seen);
 }
 
-static void charged_make(struct hp_alloc_view *view)
+static void charged_make(struct hp_report *report)
 {
-	const struct hp_charges *charges = &view->charges;
+	const struct hp_charges *charges = hp_alloc_charges(report);
+	struct hp_alloc_view *view = hp_alloc_view(report);
 
 	if (view->charged)
 		return;
@@ -82,23 +83,23 @@ static void charged_make(struct hp_alloc_view *view)
 
 void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 
-	if (!view->charges.is_any) {
+	if (!hp_alloc_charges(report)->is_any) {
 		callers_make(view);
 		hp_alloc_list(report, list, view->rows, view->row_count,
 			      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
 		return;
 	}
-	charged_make(view);
+	charged_make(report);
 	hp_alloc_list(report, list, view->charged, view->charged_count,
 		      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
 }
 
 void hp_alloc_callers_fill(struct hp_report *report, struct hp_list *list)
 {
-	callers_make(report->alloc);
-	hp_alloc_list(report, list, report->alloc->rows, report->alloc->row_count,
+	callers_make(hp_alloc_view(report));
+	hp_alloc_list(report, list, hp_alloc_view(report)->rows, hp_alloc_view(report)->row_count,
 		      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
 }
 
@@ -115,7 +116,7 @@ static bool is_most(const struct hp_report *report)
 {
 	uint32_t metric = report->settings->alloc_metric;
 
-	return report->alloc->charges.has_most &&
+	return hp_alloc_charges(report)->has_most &&
 	       (metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX);
 }
 
@@ -306,7 +307,7 @@ GETTER(get_total)
 
 GETTER(get_share)
 {
-	const struct hp_alloc_sum *all = &report->alloc->alloc.all;
+	const struct hp_alloc_sum *all = &hp_alloc_view(report)->alloc.all;
 	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
 	bool is_count = hp_alloc_is_count(report);
 	double whole = (double)(is_count ? all->count : all->bytes);

@@ -64,10 +64,10 @@ static char *place_text(const char *name, const struct hp_alloc_step *step,
 
 static char *caller_name(struct hp_report *report, uint32_t step)
 {
-	const struct hp_alloc_step *s = &report->alloc->alloc.steps[step];
+	const struct hp_alloc_step *s = &hp_alloc_view(report)->alloc.steps[step];
 
 	return s->mark ? hp_xstrdup(hp_alloc_mark_name(s->mark))
-		       : short_name(report, hp_alloc_place(report->alloc, step)->name);
+		       : short_name(report, hp_alloc_place(hp_alloc_view(report), step)->name);
 }
 
 /*
@@ -76,7 +76,7 @@ static char *caller_name(struct hp_report *report, uint32_t step)
  */
 static unsigned callers_alike(struct hp_report *report, uint32_t *step, const char *name)
 {
-	const struct hp_alloc_step *steps = report->alloc->alloc.steps;
+	const struct hp_alloc_step *steps = hp_alloc_view(report)->alloc.steps;
 	unsigned count = 1;
 
 	while (name[0] == '[' && steps[*step].caller) {
@@ -95,7 +95,7 @@ static unsigned callers_alike(struct hp_report *report, uint32_t *step, const ch
 /* function file:line, and its callers behind arrows. */
 static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	const struct hp_alloc_step *step = &view->alloc.steps[row->step];
 	const struct hp_frame_line *frame;
 	char *name, *whole, *longer;
@@ -131,9 +131,9 @@ const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row
 		return hp_report_name(report, &report->model.functions[row->function]);
 	if (row->name)
 		return row->name;
-	name = row->is_function
-		       ? hp_xstrdup(hp_frames_function(report->alloc->frames, row->function))
-		       : site_name(report, row);
+	name = row->is_function ? hp_xstrdup(hp_frames_function(hp_alloc_view(report)->frames,
+								row->function))
+				: site_name(report, row);
 	row->name = hp_text_clean(name);
 	free(name);
 	return row->name;

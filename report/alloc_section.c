@@ -22,15 +22,29 @@
 #define SITES_LIMIT 10
 #define FRAMES_MOST 128 /* of a path, in JSON */
 
-struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report)
+struct hp_alloc_view *hp_alloc_view(const struct hp_report *asked)
 {
-	struct hp_alloc_view *view = hp_xcalloc(1, sizeof(*view));
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_alloc_view *view = report->alloc;
 
+	if (view)
+		return view;
+	report->alloc = view = hp_xcalloc(1, sizeof(*view));
 	hp_alloc_init(&view->alloc, &report->model);
-	hp_charges_init(&view->charges, &report->model);
 	view->frames =
 		hp_frames_new(&report->model, report->symbols, report->settings->alloc_wrappers);
 	return view;
+}
+
+const struct hp_charges *hp_alloc_charges(const struct hp_report *asked)
+{
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_alloc_view *view = hp_alloc_view(report);
+
+	if (!view->has_charges)
+		hp_charges_init(&view->charges, &report->model);
+	view->has_charges = true;
+	return &view->charges;
 }
 
 static void rows_free(struct hp_alloc_row *rows, size_t count)
@@ -50,7 +64,8 @@ void hp_alloc_view_free(struct hp_alloc_view *view)
 	free(view->spread_of);
 	free(view->spreads);
 	free(view->charged);
-	hp_charges_release(&view->charges);
+	if (view->has_charges)
+		hp_charges_release(&view->charges);
 	free(view->functions);
 	hp_frames_free(view->frames);
 	hp_alloc_release(&view->alloc);
@@ -59,12 +74,14 @@ void hp_alloc_view_free(struct hp_alloc_view *view)
 
 const struct hp_alloc *hp_alloc_of(const struct hp_report *report)
 {
-	return report->alloc && report->alloc->alloc.is_recorded ? &report->alloc->alloc : NULL;
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+
+	return alloc->is_recorded ? alloc : NULL;
 }
 
 struct hp_frames *hp_alloc_frames(struct hp_report *report)
 {
-	return hp_alloc_of(report) ? report->alloc->frames : NULL;
+	return hp_alloc_of(report) ? hp_alloc_view(report)->frames : NULL;
 }
 
 /* --- sites --- */
@@ -191,7 +208,7 @@ void hp_alloc_list(struct hp_report *report, struct hp_list *list, struct hp_all
 
 void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 
 	hp_alloc_sites_make(view);
 	hp_alloc_list(report, list, view->sites, view->site_count, report->settings->alloc_limit,
@@ -200,7 +217,7 @@ void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list)
 
 void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	size_t kept = 0;
 
 	hp_alloc_sites_make(view);
@@ -281,7 +298,7 @@ const char *hp_leaks_note(struct hp_report *report)
 
 const char *hp_alloc_empty(struct hp_report *report)
 {
-	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 	const char *file =
 		alloc->allocator_file ? hp_name_file(alloc->allocator_file) : "a library";
 
@@ -306,7 +323,7 @@ const char *hp_alloc_empty(struct hp_report *report)
 
 const char *hp_leaks_empty(struct hp_report *report)
 {
-	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
 	return alloc->is_recorded && alloc->all.count && !alloc->all.live ? "every block was freed"
 									  : hp_alloc_empty(report);
@@ -319,7 +336,7 @@ static bool is_unseen(const struct hp_alloc *alloc)
 
 bool hp_alloc_has_data(const struct hp_report *report)
 {
-	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
 	return (alloc->is_recorded && alloc->all.count) || is_unseen(alloc);
 }
@@ -378,7 +395,7 @@ GETTER(get_average)
 
 GETTER(get_share)
 {
-	const struct hp_alloc_sum *all = &report->alloc->alloc.all;
+	const struct hp_alloc_sum *all = &hp_alloc_view(report)->alloc.all;
 	double whole = (double)(hp_alloc_is_count(report) ? all->count : all->bytes);
 
 	UNUSED(percentile);
@@ -387,7 +404,7 @@ GETTER(get_share)
 
 GETTER(get_live_share)
 {
-	double whole = (double)report->alloc->alloc.all.live_bytes;
+	double whole = (double)hp_alloc_view(report)->alloc.all.live_bytes;
 
 	UNUSED(percentile);
 	value->number =
@@ -468,7 +485,7 @@ static void frame_add(struct hp_report *report, const struct hp_frame_place *pla
 
 void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	cJSON *array = cJSON_AddArrayToObject(entry, "frames");
 	int count = 0;
 
@@ -498,7 +515,7 @@ static void add_number(cJSON *list, const char *key, uint64_t number)
 
 void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 {
-	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 	const struct hp_alloc_sum *all = &alloc->all;
 	struct hp_text_cell cell;
 

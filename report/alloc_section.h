@@ -13,7 +13,8 @@
 
 struct hp_alloc_view;
 
-struct hp_alloc_view *hp_alloc_view_new(struct hp_report *report);
+/* The report's allocations: they are read when they are first asked for. */
+struct hp_alloc_view *hp_alloc_view(const struct hp_report *report);
 void hp_alloc_view_free(struct hp_alloc_view *view);
 
 /* What was read of the segment; NULL = nothing recorded allocations. */
@@ -47,7 +48,7 @@ extern const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMN
 extern const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS];
 
 void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list);
-void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list);	/* alloc_function.c */
+void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list); /* alloc_function.c */
 void hp_alloc_callers_fill(struct hp_report *report, struct hp_list *list);
 void hp_leaks_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_alloc_sites_describe(const struct hp_report *report);
@@ -74,7 +75,7 @@ const char *hp_block_lives_describe(const struct hp_report *report);
 const char *hp_blocks_empty(struct hp_report *report);
 const char *hp_blocks_after(struct hp_report *report);
 bool hp_blocks_has_data(const struct hp_report *report);
-void hp_blocks_add(struct hp_report *report, cJSON *list);	/* JSON: how many were drawn */
+void hp_blocks_add(struct hp_report *report, cJSON *list); /* JSON: how many were drawn */
 /* JSON: `sizes` and `lives` of a call path that has many blocks. */
 void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry);
 
@@ -87,7 +88,7 @@ const char *hp_direct_maps_note(struct hp_report *report);
 const char *hp_direct_maps_empty(struct hp_report *report);
 const char *hp_direct_maps_after(struct hp_report *report);
 bool hp_direct_maps_has_data(const struct hp_report *report);
-void hp_direct_maps_add(struct hp_report *report, cJSON *list);	/* JSON: totals */
+void hp_direct_maps_add(struct hp_report *report, cJSON *list); /* JSON: totals */
 void hp_direct_maps_free(struct hp_alloc_view *view);
 
 /* JSON: the frames of a row's path, and what was counted in all. */

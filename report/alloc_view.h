@@ -11,50 +11,54 @@
 #include "report/frame.h"
 
 struct hp_alloc_row {
-	uint32_t step;	/* of a site: the innermost one that is told */
-	uint32_t function;	/* of a function: its number */
+	uint32_t step; /* of a site: the innermost one that is told */
+	uint32_t function; /* of a function: its number */
 	bool is_function;
-	char *name;	/* NULL = not asked for yet */
-	struct hp_alloc_sum sum;	/* own */
-	struct hp_alloc_sum inclusive;	/* of a function */
+	char *name; /* NULL = not asked for yet */
+	struct hp_alloc_sum sum; /* own */
+	struct hp_alloc_sum inclusive; /* of a function */
 	const struct hp_charge_sum
-		*charge;	/* of an instrumented function, which is of the model then */
+		*charge; /* of an instrumented function, which is of the model then */
 };
 
 struct hp_map_row {
-	struct hp_alloc_row row;	/* first: a path is told as of other rows */
+	struct hp_alloc_row row; /* first: a path is told as of other rows */
 	uint32_t kinds;
-	bool is_allocator;	/* mapped by the allocator for what it gives out */
+	bool is_allocator; /* mapped by the allocator for what it gives out */
 };
 
 /* A class of sizes or ages. */
 struct hp_class_row {
-	uint32_t number;	/* HP_LIFE_CLASSES of ages: the temporary ones */
+	uint32_t number; /* HP_LIFE_CLASSES of ages: the temporary ones */
 	uint64_t samples;
-	double count;	/* blocks, estimated */
+	double count; /* blocks, estimated */
 };
 
 struct hp_alloc_view {
 	struct hp_alloc alloc;
 	struct hp_charges charges;
+	bool has_charges;
 	struct hp_frames *frames;
 	struct hp_alloc_row *sites;
 	size_t site_count;
 	bool has_sites;
-	uint32_t *functions;	/* of each step; UINT32_MAX = no code */
-	struct hp_alloc_row *rows;	/* of functions, as call paths tell them */
+	uint32_t *functions; /* of each step; UINT32_MAX = no code */
+	struct hp_alloc_row *rows; /* of functions, as call paths tell them */
 	size_t row_count;
 	bool has_rows;
-	struct hp_map_row *maps;	/* direct maps */
+	struct hp_map_row *maps; /* direct maps */
 	size_t map_count;
 	bool has_maps;
 	struct hp_class_row size_rows[HP_SIZE_CLASSES];
 	struct hp_class_row life_rows[HP_LIFE_CLASSES + 1];
-	uint32_t *spread_of;	/* by folded step: place in `spreads` + 1; NULL = not made yet */
+	uint32_t *spread_of; /* by folded step: place in `spreads` + 1; NULL = not made yet */
 	struct hp_alloc_drawn *spreads;
-	struct hp_alloc_row *charged;	/* instrumented functions */
+	struct hp_alloc_row *charged; /* instrumented functions */
 	size_t charged_count;
 };
+
+/* What calls of instrumented functions allocated; read when it is first asked for. */
+const struct hp_charges *hp_alloc_charges(const struct hp_report *report);
 
 /* The sites: hp_alloc_view.sites. */
 void hp_alloc_sites_make(struct hp_alloc_view *view);

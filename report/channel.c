@@ -221,6 +221,7 @@ void hp_channels_init(struct hp_channels *channels, struct hp_model *model)
 	uint64_t at = reader->header.processes;
 
 	memset(channels, 0, sizeof(*channels));
+	hp_reader_restart(reader, 2);
 	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next) {
 		if (!process.lockset || !hp_reader_copy(reader, process.lockset, &set, sizeof(set)))
 			continue;

@@ -17,7 +17,7 @@
 #include "report/lock_section.h"
 #include "report/memory.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15 /* rows, where no variable says otherwise */
 #define UNUSED(x) (void)(x)
 #define CELL(name) \
 	static void name(struct hp_report *report, const void *row, double percentile, \
@@ -25,13 +25,17 @@
 
 struct hp_channel_view {
 	struct hp_channels channels;
-	char **names;	/* beside channels.rows; NULL = not asked for yet */
+	char **names; /* beside channels.rows; NULL = not asked for yet */
 };
 
-struct hp_channel_view *hp_channel_view_new(struct hp_report *report)
+struct hp_channel_view *hp_channel_view(const struct hp_report *asked)
 {
-	struct hp_channel_view *view = hp_xcalloc(1, sizeof(*view));
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_channel_view *view = report->channels;
 
+	if (view)
+		return view;
+	report->channels = view = hp_xcalloc(1, sizeof(*view));
 	hp_channels_init(&view->channels, &report->model);
 	view->names = hp_xcalloc(view->channels.count, sizeof(*view->names));
 	return view;
@@ -128,7 +132,7 @@ static char *name_of(struct hp_report *report, const struct hp_channel_row *row)
 
 static const char *channel_name(struct hp_report *report, const struct hp_channel_row *row)
 {
-	struct hp_channel_view *view = report->channels;
+	struct hp_channel_view *view = hp_channel_view(report);
 	char **name = &view->names[row - view->channels.rows];
 
 	if (!*name)
@@ -138,7 +142,7 @@ static const char *channel_name(struct hp_report *report, const struct hp_channe
 
 void hp_channel_view_name_all(struct hp_report *report)
 {
-	const struct hp_channels *channels = &report->channels->channels;
+	const struct hp_channels *channels = &hp_channel_view(report)->channels;
 
 	for (size_t i = 0; i < channels->count; i++)
 		channel_name(report, &channels->rows[i]);
@@ -146,7 +150,8 @@ void hp_channel_view_name_all(struct hp_report *report)
 
 const char *hp_channel_name_at(struct hp_report *report, uint64_t at)
 {
-	const struct hp_channel_row *row = hp_channels_row_at(&report->channels->channels, at);
+	const struct hp_channel_row *row =
+		hp_channels_row_at(&hp_channel_view(report)->channels, at);
 
 	return row ? channel_name(report, row) : "<other>";
 }
@@ -205,7 +210,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 static void fill(struct hp_report *report, struct hp_list *list,
 		 bool (*is_wanted)(const struct hp_channel_row *row))
 {
-	const struct hp_channels *channels = &report->channels->channels;
+	const struct hp_channels *channels = &hp_channel_view(report)->channels;
 
 	list->rows = hp_xcalloc(channels->count, sizeof(*list->rows));
 	list->total = 0;
@@ -220,7 +225,7 @@ static void fill(struct hp_report *report, struct hp_list *list,
 static bool has_some(const struct hp_report *report,
 		     bool (*is_wanted)(const struct hp_channel_row *row))
 {
-	const struct hp_channels *channels = &report->channels->channels;
+	const struct hp_channels *channels = &hp_channel_view(report)->channels;
 
 	for (size_t i = 0; i < channels->count; i++)
 		if (is_wanted(&channels->rows[i]))
@@ -248,7 +253,7 @@ const char *hp_channels_describe(const struct hp_report *report)
 const char *hp_channels_note(struct hp_report *report)
 {
 	struct hp_text_cell cell;
-	uint64_t lost = report->channels->channels.lost;
+	uint64_t lost = hp_channel_view(report)->channels.lost;
 
 	if (!lost)
 		return NULL;
@@ -298,7 +303,7 @@ bool hp_latency_has_data(const struct hp_report *report)
 CELL(cell_id)
 {
 	UNUSED(percentile);
-	value->number = (double)(row_at(row) - report->channels->channels.rows) + 1;
+	value->number = (double)(row_at(row) - hp_channel_view(report)->channels.rows) + 1;
 }
 
 CELL(cell_name)
@@ -424,7 +429,7 @@ CELL(cell_bytes)
 static void set_rate(const struct hp_report *report, const struct hp_channel_row *row,
 		     uint64_t count, struct hp_value *value)
 {
-	uint64_t end = report->channels->channels.end_ticks;
+	uint64_t end = hp_channel_view(report)->channels.end_ticks;
 	double ns = row->first_ticks && end > row->first_ticks
 			    ? (double)(end - row->first_ticks) * report->model.ns_per_tick
 			    : 0;

@@ -11,8 +11,8 @@
 struct hp_channel_view;
 struct cJSON;
 
-/* Reads the channels of the report's segment; names are looked up when they are asked for. */
-struct hp_channel_view *hp_channel_view_new(struct hp_report *report);
+/* The report's channels: they are read when they are first asked for, and so are their names. */
+struct hp_channel_view *hp_channel_view(const struct hp_report *report);
 void hp_channel_view_free(struct hp_channel_view *view);
 
 const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view);

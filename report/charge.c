@@ -17,8 +17,8 @@
 struct build {
 	struct hp_charges *charges;
 	struct hp_model *model;
-	struct hp_map active;	/* offset of a function's record -> calls that go on */
-	struct hp_map outer;	/* place of a function + 1 -> it is on this stack already */
+	struct hp_map active; /* offset of a function's record -> calls that go on */
+	struct hp_map outer; /* place of a function + 1 -> it is on this stack already */
 };
 
 /* The place of the function whose record is at `at`, or HP_NONE. */
@@ -153,12 +153,12 @@ static void read_functions(struct build *b, const struct hp_block *block)
 /* --- calls that go on --- */
 
 struct call {
-	uint32_t place;	/* of the function */
-	struct hp_tally tally;	/* zeroes without one */
+	uint32_t place; /* of the function */
+	struct hp_tally tally; /* zeroes without one */
 };
 
 struct calls {
-	struct call *at;	/* outermost first */
+	struct call *at; /* outermost first */
 	size_t count;
 	size_t room;
 };
@@ -271,7 +271,7 @@ void hp_charges_init(struct hp_charges *charges, struct hp_model *model)
 	*charges = (struct hp_charges){ .count = model->function_count };
 	charges->functions = hp_xcalloc(charges->count, sizeof(*charges->functions));
 	/* Parts are met twice. */
-	reader->steps = reader->segment.size / HP_LINE * 2;
+	hp_reader_restart(reader, 2);
 	for (uint64_t at = reader->header.processes;
 	     hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
 		for (uint64_t in = process.blocks;

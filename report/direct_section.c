@@ -31,7 +31,7 @@ static const struct kind kinds[] = {
 
 static void rows_make(struct hp_report *report)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	const struct hp_alloc *alloc = &view->alloc;
 	struct hp_map places = { 0 };
 
@@ -68,7 +68,7 @@ void hp_direct_maps_free(struct hp_alloc_view *view)
 /* What the program mapped itself. */
 static struct hp_alloc_sum total_of(struct hp_report *report)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	struct hp_alloc_sum total = { .count = 0 };
 
 	rows_make(report);
@@ -106,7 +106,7 @@ static bool lets(struct hp_report *report, struct hp_map_row *row)
 
 void hp_direct_maps_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 
 	rows_make(report);
 	list->rows = hp_xcalloc(view->map_count, sizeof(*list->rows));
@@ -146,7 +146,7 @@ const char *hp_direct_maps_note(struct hp_report *report)
 
 bool hp_direct_maps_has_data(const struct hp_report *report)
 {
-	return report->alloc->alloc.map_count != 0;
+	return hp_alloc_view(report)->alloc.map_count != 0;
 }
 
 const char *hp_direct_maps_empty(struct hp_report *report)
@@ -159,7 +159,7 @@ const char *hp_direct_maps_empty(struct hp_report *report)
 
 const char *hp_direct_maps_after(struct hp_report *report)
 {
-	switch (report->alloc->alloc.mapped.fault) {
+	switch (hp_alloc_view(report)->alloc.mapped.fault) {
 	case HP_MAPS_LEFT:
 		return "These figures end early: a thread left one of these calls by longjmp, or was "
 		       "cancelled in it.";
@@ -274,7 +274,7 @@ static void add_number(cJSON *list, const char *key, int64_t number)
 
 void hp_direct_maps_add(struct hp_report *report, cJSON *list)
 {
-	const struct hp_alloc_mapped *mapped = &report->alloc->alloc.mapped;
+	const struct hp_alloc_mapped *mapped = &hp_alloc_view(report)->alloc.mapped;
 	struct hp_alloc_sum total = total_of(report);
 
 	add_number(list, "mapped_bytes", (int64_t)total.bytes);

@@ -57,7 +57,7 @@ static void list_make(struct hp_list *list, const struct hp_class_row *rows, uin
 
 void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 
 	rows_make(view->size_rows, view->alloc.drawn.sizes, HP_SIZE_CLASSES, view->alloc.all.count);
 	list->rows = hp_xcalloc(HP_SIZE_CLASSES, sizeof(*list->rows));
@@ -67,7 +67,7 @@ void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list)
 
 void hp_block_lives_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	const struct hp_alloc_sum *all = &view->alloc.all;
 	struct hp_class_row *temporary = &view->life_rows[HP_LIFE_CLASSES];
 
@@ -99,19 +99,19 @@ const char *hp_block_lives_describe(const struct hp_report *report)
 bool hp_blocks_has_data(const struct hp_report *report)
 {
 	(void)report;
-	return false;	/* only if asked for */
+	return false; /* only if asked for */
 }
 
 const char *hp_blocks_empty(struct hp_report *report)
 {
-	if (!report->alloc->alloc.all.count)
+	if (!hp_alloc_view(report)->alloc.all.count)
 		return hp_alloc_empty(report);
 	return "no block was drawn: the program allocated too few (one in 256 is)";
 }
 
 const char *hp_blocks_after(struct hp_report *report)
 {
-	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 	struct hp_text_cell cell;
 
 	if (!total(alloc->drawn.sizes, HP_SIZE_CLASSES))
@@ -217,13 +217,13 @@ static void share(double count, double all, struct hp_value *value)
 GETTER(get_share)
 {
 	UNUSED(percentile);
-	share(class_of(row)->count, (double)report->alloc->alloc.all.count, value);
+	share(class_of(row)->count, (double)hp_alloc_view(report)->alloc.all.count, value);
 }
 
 GETTER(get_freed_share)
 {
 	UNUSED(percentile);
-	share(class_of(row)->count, (double)report->alloc->alloc.all.frees, value);
+	share(class_of(row)->count, (double)hp_alloc_view(report)->alloc.all.frees, value);
 }
 
 static void error(const struct hp_class_row *row, uint64_t all, struct hp_value *value)
@@ -237,13 +237,13 @@ static void error(const struct hp_class_row *row, uint64_t all, struct hp_value 
 GETTER(get_size_error)
 {
 	UNUSED(percentile);
-	error(row, total(report->alloc->alloc.drawn.sizes, HP_SIZE_CLASSES), value);
+	error(row, total(hp_alloc_view(report)->alloc.drawn.sizes, HP_SIZE_CLASSES), value);
 }
 
 GETTER(get_life_error)
 {
 	UNUSED(percentile);
-	error(row, total(report->alloc->alloc.drawn.lives, HP_LIFE_CLASSES), value);
+	error(row, total(hp_alloc_view(report)->alloc.drawn.lives, HP_LIFE_CLASSES), value);
 }
 
 const struct hp_column hp_size_columns[HP_CLASS_COLUMNS] = {
@@ -277,7 +277,7 @@ static void add_number(cJSON *list, const char *key, uint64_t number)
 
 void hp_blocks_add(struct hp_report *report, cJSON *list)
 {
-	const struct hp_alloc *alloc = &report->alloc->alloc;
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
 	add_number(list, "drawn_blocks", total(alloc->drawn.sizes, HP_SIZE_CLASSES));
 	add_number(list, "drawn_freed", total(alloc->drawn.lives, HP_LIFE_CLASSES));
@@ -323,7 +323,7 @@ static void classes_add(cJSON *entry, const char *key, const uint64_t *samples, 
 
 void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	uint32_t place;
 
 	hp_alloc_frames_add(report, row, entry);

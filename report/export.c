@@ -27,7 +27,7 @@ static const char *alloc_missing(struct hp_report *report)
 
 static const char *waits_missing(struct hp_report *report)
 {
-	const struct hp_locks *locks = report->locks ? hp_lock_view_locks(report->locks) : NULL;
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	return locks && locks->contest_count ? NULL : "no thread waited for a lock";
 }

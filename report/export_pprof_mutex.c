@@ -19,8 +19,8 @@
 struct build {
 	struct hp_report *report;
 	struct hp_pprof profile;
-	struct hp_map locations;	/* of object and address -> its id */
-	uint64_t last;	/* id of a location, and of its function */
+	struct hp_map locations; /* of object and address -> its id */
+	uint64_t last; /* id of a location, and of its function */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -68,7 +68,7 @@ static void label_put(struct build *b, struct hp_pprof_bytes *sample, const char
 
 static void contest_put(struct build *b, const struct hp_lock_contest *contest)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(b->report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(b->report));
 	struct hp_pprof_bytes m = { .at = NULL }, packed = { .at = NULL };
 	char *holder = hp_lock_place_text(b->report, &contest->holder);
 	const struct hp_lock_path *path =
@@ -92,7 +92,7 @@ static void contest_put(struct build *b, const struct hp_lock_contest *contest)
 
 int hp_export_pprof_mutex(struct hp_report *report, int fd)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	struct build b = { .report = report };
 	int error;
 

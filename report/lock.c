@@ -18,10 +18,10 @@
 struct build {
 	struct hp_model *model;
 	struct hp_locks *locks;
-	struct hp_map rows;	/* offset of a hp_lock -> place + 1 */
-	struct hp_map same;	/* what it is -> place + 1 */
-	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */
-	struct hp_map objects;	/* offset of a hp_object -> place in model->objects + 1 */
+	struct hp_map rows; /* offset of a hp_lock -> place + 1 */
+	struct hp_map same; /* what it is -> place + 1 */
+	struct hp_map uses; /* offset of a hp_use -> place of its lock + 1 */
+	struct hp_map objects; /* offset of a hp_object -> place in model->objects + 1 */
 	size_t room;
 	size_t contest_room;
 	size_t hold_room;
@@ -681,6 +681,7 @@ void hp_locks_init(struct hp_locks *locks, struct hp_model *model)
 	struct build b = { .model = model, .locks = locks };
 
 	memset(locks, 0, sizeof(*locks));
+	hp_reader_restart(&model->reader, 2);
 	read_processes(&b);
 	fold_sites(&b);
 	sort_orders(locks);

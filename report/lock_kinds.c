@@ -34,7 +34,7 @@ CELL(cell_name)
 
 CELL(cell_id)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	UNUSED(percentile);
 	value->number = (double)((const struct hp_lock_row *)row - locks->rows) + 1;
@@ -103,7 +103,7 @@ static bool is_at(const struct hp_locks *locks, size_t i, const void *row)
 static const struct hp_lock_party *latest(const struct hp_report *report, const void *row,
 					  const struct hp_lock_party **earliest)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_lock_party *least = NULL, *most = NULL;
 
 	for (size_t i = 0; i < locks->party_count; i++) {
@@ -259,7 +259,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 
 static void fill(struct hp_report *report, struct hp_list *list, uint32_t kind)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	list->rows = hp_xcalloc(locks->count, sizeof(*list->rows));
 	list->total = 0;
@@ -273,7 +273,7 @@ static void fill(struct hp_report *report, struct hp_list *list, uint32_t kind)
 
 static bool has(const struct hp_report *report, uint32_t kind)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	for (size_t i = 0; i < locks->count; i++)
 		if (is_of(&locks->rows[i], kind) && used(&locks->rows[i]))
@@ -329,7 +329,7 @@ void hp_rwlock_entry_add(struct hp_report *report, const void *row, cJSON *entry
 
 void hp_barrier_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	cJSON *threads = cJSON_AddArrayToObject(entry, "threads");
 
 	for (size_t i = 0; i < locks->party_count; i++) {

@@ -20,7 +20,7 @@ static const struct hp_lock_cycle *cycle_of(const void *row)
 
 static const char *name_of(struct hp_report *report, uint32_t lock)
 {
-	return hp_lock_name(report, &hp_lock_view_locks(report->locks)->rows[lock]);
+	return hp_lock_name(report, &hp_lock_view_locks(hp_lock_view(report))->rows[lock]);
 }
 
 CELL(order_first)
@@ -105,7 +105,8 @@ const char *hp_lock_order_describe(const struct hp_report *report)
 
 void hp_lock_order_fill(struct hp_report *report, struct hp_list *list)
 {
-	const struct hp_lock_cycle *cycles = hp_lock_view_cycles(report->locks, &list->total);
+	const struct hp_lock_cycle *cycles =
+		hp_lock_view_cycles(hp_lock_view(report), &list->total);
 
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
 	for (size_t i = 0; i < list->total; i++)
@@ -117,6 +118,6 @@ bool hp_lock_order_has_data(const struct hp_report *report)
 {
 	size_t count;
 
-	hp_lock_view_cycles(report->locks, &count);
+	hp_lock_view_cycles(hp_lock_view(report), &count);
 	return count != 0;
 }

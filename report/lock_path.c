@@ -147,7 +147,7 @@ void hp_lock_paths_release(struct hp_lock_paths *paths)
 
 static const struct hp_lock_path *path_at(const struct hp_report *report, uint32_t path)
 {
-	const struct hp_lock_paths *paths = &hp_lock_view_locks(report->locks)->paths;
+	const struct hp_lock_paths *paths = &hp_lock_view_locks(hp_lock_view(report))->paths;
 
 	return path < paths->count ? &paths->all[path] : NULL;
 }

@@ -16,12 +16,12 @@
 #include "report/map.h"
 #include "report/memory.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15 /* rows, where no variable says otherwise */
 
 struct hp_lock_view {
 	struct hp_locks locks;
-	char **names;	/* beside locks.rows; NULL = not asked for yet */
-	struct hp_lock_line *lines;	/* of all sides that were used */
+	char **names; /* beside locks.rows; NULL = not asked for yet */
+	struct hp_lock_line *lines; /* of all sides that were used */
 	size_t line_count;
 	struct hp_lock_waiting *waits;
 	size_t wait_count;
@@ -96,10 +96,14 @@ static void waits_make(struct hp_lock_view *view)
 
 /* --- the view --- */
 
-struct hp_lock_view *hp_lock_view_new(struct hp_report *report)
+struct hp_lock_view *hp_lock_view(const struct hp_report *asked)
 {
-	struct hp_lock_view *view = hp_xcalloc(1, sizeof(*view));
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_lock_view *view = report->locks;
 
+	if (view)
+		return view;
+	report->locks = view = hp_xcalloc(1, sizeof(*view));
 	hp_locks_init(&view->locks, &report->model);
 	view->names = hp_xcalloc(view->locks.count, sizeof(*view->names));
 	view->lines = hp_xcalloc(view->locks.count * HP_SIDES, sizeof(*view->lines));
@@ -215,7 +219,7 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 
 const char *hp_lock_name(struct hp_report *report, const struct hp_lock_row *lock)
 {
-	struct hp_lock_view *view = report->locks;
+	struct hp_lock_view *view = hp_lock_view(report);
 	char **name = &view->names[lock - view->locks.rows];
 
 	if (!*name)
@@ -236,7 +240,7 @@ char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *p
 
 void hp_lock_view_name_all(struct hp_report *report)
 {
-	const struct hp_locks *locks = &report->locks->locks;
+	const struct hp_locks *locks = &hp_lock_view(report)->locks;
 
 	for (size_t i = 0; i < locks->count; i++)
 		hp_lock_name(report, &locks->rows[i]);
@@ -246,10 +250,10 @@ void hp_lock_view_name_all(struct hp_report *report)
 		hp_lock_path_name(report, locks->contests[i].path);
 		hp_lock_path_name(report, locks->contests[i].from);
 	}
-	for (size_t i = 0; i < report->locks->cycle_count; i++)
-		for (size_t j = 0; j < report->locks->cycles[i].count; j++) {
-			hp_lock_code(report, &report->locks->cycles[i].edges[j]->held_at);
-			hp_lock_code(report, &report->locks->cycles[i].edges[j]->taken_at);
+	for (size_t i = 0; i < hp_lock_view(report)->cycle_count; i++)
+		for (size_t j = 0; j < hp_lock_view(report)->cycles[i].count; j++) {
+			hp_lock_code(report, &hp_lock_view(report)->cycles[i].edges[j]->held_at);
+			hp_lock_code(report, &hp_lock_view(report)->cycles[i].edges[j]->taken_at);
 		}
 	for (size_t i = 0; i < locks->birth_count; i++) {
 		hp_lock_code(report, &locks->births[i].at);
@@ -351,7 +355,7 @@ static int compare_lines(const void *left, const void *right, void *context)
 static void lines_fill(struct hp_report *report, struct hp_list *list,
 		       bool (*is_wanted)(const struct hp_lock_row *lock))
 {
-	struct hp_lock_view *view = report->locks;
+	struct hp_lock_view *view = hp_lock_view(report);
 
 	list->rows = hp_xcalloc(view->line_count, sizeof(*list->rows));
 	list->total = 0;
@@ -366,7 +370,7 @@ static void lines_fill(struct hp_report *report, struct hp_list *list,
 static bool has_lines(const struct hp_report *report,
 		      bool (*is_wanted)(const struct hp_lock_row *lock))
 {
-	const struct hp_lock_view *view = report->locks;
+	const struct hp_lock_view *view = hp_lock_view(report);
 
 	for (size_t i = 0; i < view->line_count; i++)
 		if (is_wanted(view->lines[i].lock))
@@ -483,7 +487,7 @@ static const struct hp_lock_contest *wait_of(const void *row)
 
 LINE(wait_name)
 {
-	const struct hp_lock_view *view = report->locks;
+	const struct hp_lock_view *view = hp_lock_view(report);
 
 	UNUSED(percentile);
 	value->text = hp_lock_name(report, &view->locks.rows[wait_of(row)->lock]);
@@ -491,7 +495,7 @@ LINE(wait_name)
 
 LINE(wait_kind)
 {
-	const struct hp_lock_view *view = report->locks;
+	const struct hp_lock_view *view = hp_lock_view(report);
 
 	UNUSED(percentile);
 	value->text = hp_lock_row_kind(&view->locks.rows[wait_of(row)->lock], wait_of(row)->side);
@@ -602,7 +606,7 @@ static int compare_waits(const void *left, const void *right)
 
 void hp_waits_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_lock_view *view = report->locks;
+	struct hp_lock_view *view = hp_lock_view(report);
 
 	list->total = view->wait_count;
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
@@ -616,7 +620,7 @@ void hp_waits_fill(struct hp_report *report, struct hp_list *list)
 /* Waits for what the program was given (a terminal's pipe) are shown beside others only. */
 bool hp_waits_has_data(const struct hp_report *report)
 {
-	const struct hp_lock_view *view = report->locks;
+	const struct hp_lock_view *view = hp_lock_view(report);
 
 	for (size_t i = 0; i < view->wait_count; i++)
 		if (!view->locks.rows[view->waits[i].sum.lock].is_found)

@@ -16,19 +16,19 @@ struct hp_lock_line {
 	const struct hp_lock_row *lock;
 	const struct hp_lock_sum *sum;
 	uint32_t side;
-	uint32_t id;	/* from 1 */
+	uint32_t id; /* from 1 */
 };
 
 /* A row of the section of waits: sum over threads. */
 struct hp_lock_waiting {
 	struct hp_lock_contest sum;
-	double share;	/* of the time of all waits, percent */
+	double share; /* of the time of all waits, percent */
 };
 
 struct hp_lock_view;
 
 /* Reads the locks of the report's segment; names are looked up when they are asked for. */
-struct hp_lock_view *hp_lock_view_new(struct hp_report *report);
+struct hp_lock_view *hp_lock_view(const struct hp_report *report);
 void hp_lock_view_free(struct hp_lock_view *view);
 const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view);
 

@@ -55,10 +55,11 @@ static const struct hp_lock_wait *wait_of_thread(const struct hp_locks *locks, u
  */
 static uint32_t last_user(const struct hp_report *report, const struct hp_lock_wait *wait)
 {
-	const struct hp_lock_row *lock = &hp_lock_view_locks(report->locks)->rows[wait->lock];
+	const struct hp_lock_row *lock =
+		&hp_lock_view_locks(hp_lock_view(report))->rows[wait->lock];
 	const struct hp_channel_row *row =
 		lock->kind == HP_LOCK_CHANNEL
-			? hp_channels_row_at(hp_channel_view_channels(report->channels),
+			? hp_channels_row_at(hp_channel_view_channels(hp_channel_view(report)),
 					     lock->channel)
 			: NULL;
 	uint32_t tid = 0;
@@ -73,7 +74,7 @@ static uint32_t last_user(const struct hp_report *report, const struct hp_lock_w
 static const struct hp_lock_wait *next_wait(const struct hp_report *report,
 					    const struct hp_lock_wait *wait)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_lock_hold *hold = hold_for(locks, wait);
 	uint32_t last = hold ? 0 : last_user(report, wait);
 
@@ -90,7 +91,7 @@ static size_t cycle_length(const struct hp_report *report, const struct hp_lock_
 
 	do {
 		wait = next_wait(report, wait);
-		if (!wait || ++length > hp_lock_view_locks(report->locks)->wait_count)
+		if (!wait || ++length > hp_lock_view_locks(hp_lock_view(report))->wait_count)
 			return 0;
 	} while (wait != first);
 	return length;
@@ -115,7 +116,7 @@ static bool is_perhaps(const struct hp_report *report, const struct hp_lock_wait
 	const struct hp_lock_wait *wait = first;
 
 	do {
-		if (!hold_for(hp_lock_view_locks(report->locks), wait))
+		if (!hold_for(hp_lock_view_locks(hp_lock_view(report)), wait))
 			return true;
 		wait = next_wait(report, wait);
 	} while (wait != first);
@@ -124,7 +125,7 @@ static bool is_perhaps(const struct hp_report *report, const struct hp_lock_wait
 
 static void edge_write(struct hp_report *report, const struct hp_lock_wait *wait, FILE *out)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_lock_row *lock = &locks->rows[wait->lock];
 	const struct hp_lock_hold *hold = hold_for(locks, wait);
 	char *at = hp_lock_place_text(report, &wait->at);
@@ -159,7 +160,7 @@ static void cycle_write(struct hp_report *report, const struct hp_lock_wait *fir
 
 void hp_deadlocks_write(struct hp_report *report, FILE *out)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	for (size_t i = 0; i < locks->wait_count; i++)
 		if (cycle_length(report, &locks->waits[i]) &&
@@ -203,7 +204,7 @@ CELL(waiting_pid)
 
 CELL(waiting_object)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	UNUSED(percentile);
 	value->text = hp_lock_name(report, &locks->rows[wait_of(row)->lock]);
@@ -211,7 +212,7 @@ CELL(waiting_object)
 
 CELL(waiting_kind)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	UNUSED(percentile);
 	value->text = hp_lock_row_kind(&locks->rows[wait_of(row)->lock], wait_of(row)->side);
@@ -241,7 +242,7 @@ CELL(waiting_path)
 
 CELL(waiting_since)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	uint64_t since = wait_of(row)->since, end = locks->end_ticks;
 
 	UNUSED(percentile);
@@ -251,7 +252,8 @@ CELL(waiting_since)
 /* Whom it waits for: who has it, or used it last. */
 CELL(waiting_for)
 {
-	const struct hp_lock_hold *hold = hold_for(hp_lock_view_locks(report->locks), wait_of(row));
+	const struct hp_lock_hold *hold =
+		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
 	uint32_t last = last_user(report, wait_of(row));
 
 	UNUSED(percentile);
@@ -261,7 +263,8 @@ CELL(waiting_for)
 
 CELL(waiting_holder)
 {
-	const struct hp_lock_hold *hold = hold_for(hp_lock_view_locks(report->locks), wait_of(row));
+	const struct hp_lock_hold *hold =
+		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
 
 	UNUSED(percentile);
 	value->is_unknown = !hold;
@@ -309,7 +312,7 @@ static int compare_waiting(const void *left, const void *right)
 
 void hp_waiting_fill(struct hp_report *report, struct hp_list *list)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	list->total = locks->wait_count;
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
@@ -323,7 +326,7 @@ void hp_waiting_fill(struct hp_report *report, struct hp_list *list)
 /* Idle workers wait at the end of every program: `auto` shows them when the end was no good one. */
 bool hp_waiting_has_data(const struct hp_report *report)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_header *header = &report->model.reader.header;
 	bool is_killed = header->status_known && WIFSIGNALED((int)header->root_status);
 

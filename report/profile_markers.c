@@ -19,8 +19,8 @@
 #include "report/offcpu.h"
 #include "report/profile.h"
 
-#define CALLS_MOST 2000	/* the longest of all functions */
-#define CALL_LEAST_NS UINT64_C(10000)	/* shorter ones cannot be seen */
+#define CALLS_MOST 2000 /* the longest of all functions */
+#define CALL_LEAST_NS UINT64_C(10000) /* shorter ones cannot be seen */
 
 const char hp_profile_schemas[] =
 	"{\"name\":\"Wait\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
@@ -42,9 +42,9 @@ const char hp_profile_schemas[] =
 struct mark {
 	double start_ms;
 	double end_ms;
-	uint32_t name;	/* text */
+	uint32_t name; /* text */
 	enum hp_profile_category category;
-	char *data;	/* JSON */
+	char *data; /* JSON */
 };
 
 struct marks {
@@ -113,7 +113,7 @@ static void lock_wait_add(struct hp_profile *profile, const struct hp_lock_conte
 			  struct marks *marks)
 {
 	struct hp_report *report = profile->report;
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	struct hp_call call = { .start = contest->most_start, .ticks = contest->most };
 	struct hp_model_call longest = hp_model_call(&report->model, &call);
 	char *at = hp_lock_place_text(report, &contest->at);
@@ -139,8 +139,7 @@ static void lock_wait_add(struct hp_profile *profile, const struct hp_lock_conte
 
 static const struct hp_lock_contest *contests_of(const struct hp_profile *profile, size_t *count)
 {
-	const struct hp_locks *locks =
-		profile->report->locks ? hp_lock_view_locks(profile->report->locks) : NULL;
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(profile->report));
 
 	*count = locks ? locks->contest_count : 0;
 	return locks ? locks->contests : NULL;
@@ -263,7 +262,7 @@ static void marks_write(gzFile out, const struct marks *marks)
 	for (size_t i = 0; i < marks->count; i++) {
 		hp_profile_column_add(&names, marks->list[i].name);
 		hp_profile_column_add(&categories, marks->list[i].category);
-		hp_profile_column_add(&phases, 1);	/* an interval */
+		hp_profile_column_add(&phases, 1); /* an interval */
 	}
 	gzputs(out, "\"markers\":{");
 	hp_profile_column_write(out, "name", &names);

@@ -22,9 +22,16 @@ void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 	used = reader->header.used;
 	if (used < reader->segment.size)
 		reader->segment.size = used > HP_PAGE ? used : HP_PAGE;
-	reader->steps = reader->segment.size / HP_LINE;
-	if (reader->segment.records_most && reader->segment.records_most < reader->steps)
-		reader->steps = reader->segment.records_most;
+	hp_reader_restart(reader, 1);
+}
+
+void hp_reader_restart(struct hp_reader *reader, unsigned times)
+{
+	uint64_t most = reader->segment.size / HP_LINE;
+
+	if (reader->segment.records_most && reader->segment.records_most < most)
+		most = reader->segment.records_most;
+	reader->steps = most * times;
 }
 
 void hp_reader_release(struct hp_reader *reader)

@@ -18,15 +18,18 @@
 
 struct hp_reader {
 	struct hp_segment segment;
-	struct hp_header header;	/* as it was at the start */
-	uint64_t mapped;	/* segment.size is the part in use */
-	uint64_t steps;	/* still allowed */
-	bool is_damaged;	/* an offset led nowhere, or a list never ended */
+	struct hp_header header; /* as it was at the start */
+	uint64_t mapped; /* segment.size is the part in use */
+	uint64_t steps; /* still allowed */
+	bool is_damaged; /* an offset led nowhere, or a list never ended */
 };
 
 /* Takes over a segment that hp_segment_map_* accepted. */
 void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment);
 void hp_reader_release(struct hp_reader *reader);
+
+/* Begins to count anew: each record may be met so many times. */
+void hp_reader_restart(struct hp_reader *reader, unsigned times);
 
 /* Copies `size` bytes at `offset`; false = there are none. */
 bool hp_reader_copy(struct hp_reader *reader, uint64_t offset, void *record, size_t size);

@@ -307,13 +307,16 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	report->symbols = hp_symbols_new(&report->model, record->legend, record->resolver);
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
-	report->alloc = hp_alloc_view_new(report);
-	report->locks = hp_lock_view_new(report);
-	report->channels = hp_channel_view_new(report);
-	choose_sections(report, &speaker);
+	if (!record->is_lazy)
+		choose_sections(report, &speaker);
 	hp_focus_init(&report->focus, settings->focus, complain, context);
 	wrapper_init(report);
 	report->whole_ns = whole_of(report);
+}
+
+void hp_report_choose(struct hp_report *report)
+{
+	choose_sections(report, &(const struct speaker){ NULL, NULL });
 }
 
 void hp_report_release(struct hp_report *report)

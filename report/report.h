@@ -22,18 +22,19 @@
 #define HP_SECTIONS_MOST 48
 
 struct hp_focus {
-	const char *part;	/* NULL = all pass, or `is_regex` */
+	const char *part; /* NULL = all pass, or `is_regex` */
 	bool is_regex;
 	regex_t regex;
 };
 
 /* What a kept file tells beside its segment.  All of it stays the caller's. */
 struct hp_record {
-	struct hp_legend *legend;	/* NULL = names are in the programs' files */
-	const struct hp_facts *facts;	/* NULL = not known */
-	const char *file;	/* to be told above the tables; NULL = none */
-	struct hp_resolver *resolver;	/* looks names up aside; NULL = they are waited for */
-	bool is_live;	/* its program still runs */
+	struct hp_legend *legend; /* NULL = names are in the programs' files */
+	const struct hp_facts *facts; /* NULL = not known */
+	const char *file; /* to be told above the tables; NULL = none */
+	struct hp_resolver *resolver; /* looks names up aside; NULL = they are waited for */
+	bool is_live; /* its program still runs */
+	bool is_lazy; /* nothing is read before it is asked for: see hp_report_choose */
 };
 
 enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_CALLS_TREE };
@@ -41,9 +42,9 @@ enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_C
 /* A question to the call tree, which takes the place of the sections (calls.c). */
 struct hp_calls {
 	enum hp_calls_kind kind;
-	uint32_t function;	/* asked about */
-	double least;	/* rows with less of the whole are left out, percent */
-	struct hp_calls_row *rows;	/* in the order of the table */
+	uint32_t function; /* asked about */
+	double least; /* rows with less of the whole are left out, percent */
+	struct hp_calls_row *rows; /* in the order of the table */
 	size_t count;
 	char *describe;
 };
@@ -53,29 +54,29 @@ struct hp_report {
 	struct hp_symbols *symbols;
 	const struct hp_settings *settings;
 	struct hp_record record;
-	const char *label;	/* NULL = none */
+	const char *label; /* NULL = none */
 	struct hp_focus focus;
-	bool is_shown[HP_SECTIONS_MOST];	/* beside hp_section_table */
-	char *caller;	/* comm::main */
-	struct hp_model_function life;	/* stands for main when that is not instrumented */
-	const struct hp_model_function *wrapper;	/* main, or `life`; NULL = nothing is instrumented */
-	double whole_ns;	/* what 100 % means */
+	bool is_shown[HP_SECTIONS_MOST]; /* beside hp_section_table */
+	char *caller; /* comm::main */
+	struct hp_model_function life; /* stands for main when that is not instrumented */
+	const struct hp_model_function *wrapper; /* main, or `life`; NULL = nothing is instrumented */
+	double whole_ns; /* what 100 % means */
 	bool has_functions;
-	const uint32_t *function_ids;	/* beside the model's, and `life`; NULL = places + 1 */
-	bool is_brief;	/* lists in JSON tell nothing of single calls */
-	struct hp_cpu *cpu;	/* samples by function; NULL = not asked for yet */
-	struct hp_offcpu *offcpu;	/* waits by function; NULL = not asked for yet */
-	struct hp_bound *bound;	/* what functions spend their time on; NULL = not asked for yet */
-	char *profile_path;	/* where this run's profile is written; NULL = nowhere */
-	struct hp_path_row *path;	/* the hot path */
+	const uint32_t *function_ids; /* beside the model's, and `life`; NULL = places + 1 */
+	bool is_brief; /* lists in JSON tell nothing of single calls */
+	struct hp_cpu *cpu; /* samples by function; NULL = not asked for yet */
+	struct hp_offcpu *offcpu; /* waits by function; NULL = not asked for yet */
+	struct hp_bound *bound; /* what functions spend their time on; NULL = not asked for yet */
+	char *profile_path; /* where this run's profile is written; NULL = nowhere */
+	struct hp_path_row *path; /* the hot path */
 	size_t path_count;
 	struct hp_calls calls;
-	struct hp_annotation *annotation;	/* lines of a function; NULL = not asked for */
-	char *text;	/* of section notes */
+	struct hp_annotation *annotation; /* lines of a function; NULL = not asked for */
+	char *text; /* of section notes */
 	struct hp_alloc_view *alloc;
 	struct hp_lock_view *locks;
 	struct hp_channel_view *channels;
-	struct hp_threads *threads;	/* what they did; NULL = not asked for yet */
+	struct hp_threads *threads; /* what they did; NULL = not asked for yet */
 };
 
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */
@@ -86,6 +87,9 @@ void hp_report_init(struct hp_report *report, struct hp_segment *segment,
 void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 			   const struct hp_record *record, const struct hp_settings *settings,
 			   hp_complain complain, void *context);
+
+/* Settles which sections are shown, for whoever said `is_lazy`: that reads all of them. */
+void hp_report_choose(struct hp_report *report);
 void hp_report_release(struct hp_report *report);
 
 /* The full name of a function of the model, or of `life`. */

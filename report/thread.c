@@ -45,7 +45,7 @@ static int class_of(uint32_t kind)
 
 static void locks_add(struct hp_report *report, struct hp_threads *threads)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	double ns = report->model.ns_per_tick;
 	struct hp_thread_row *row;
 
@@ -77,7 +77,7 @@ static void locks_add(struct hp_report *report, struct hp_threads *threads)
 /* --- what the kernel tells --- */
 
 struct cause {
-	const char *on;	/* of hp_offcpu_cause */
+	const char *on; /* of hp_offcpu_cause */
 	enum hp_thread_wait wait;
 };
 
@@ -145,7 +145,7 @@ static void switches_add(struct hp_report *report, struct hp_threads *threads)
 /* The sampler sees a thread some time after it began, and the thread knows when it did. */
 static void times_set(struct hp_report *report, struct hp_thread_row *row)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_model_thread *thread = row->thread;
 	uint64_t ticks = 0;
 
@@ -179,7 +179,7 @@ static bool is_listed(const struct hp_model *model, const struct hp_lock_birth *
 /* Threads of which the sampler saw nothing. */
 static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	size_t count = 0;
 
 	threads->unseen = hp_xcalloc(locks->birth_count, sizeof(*threads->unseen));
@@ -197,7 +197,7 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 
 struct hp_threads *hp_threads_of(struct hp_report *report)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_model *model = &report->model;
 	struct hp_threads *threads = report->threads;
 

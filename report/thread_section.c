@@ -11,7 +11,7 @@
 #include "report/memory.h"
 #include "report/thread.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15 /* rows, where no variable says otherwise */
 #define UNUSED(x) (void)(x)
 #define CELL(name) \
 	static void name(struct hp_report *report, const void *row, double percentile, \
@@ -143,7 +143,7 @@ static bool is_of(uint32_t kind, int wait)
 /* The lock that it waited for longest; NULL = not known. */
 static const char *object_of(struct hp_report *report, const struct hp_thread_row *row, int wait)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(report->locks);
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_lock_contest *best = NULL;
 
 	for (size_t i = row->waiter ? row->waiter->contest_first : 0;
@@ -281,7 +281,7 @@ void hp_thread_states_fill(struct hp_report *report, struct hp_list *list)
 
 bool hp_thread_states_has_data(const struct hp_report *report)
 {
-	return hp_lock_view_locks(report->locks)->birth_count != 0;
+	return hp_lock_view_locks(hp_lock_view(report))->birth_count != 0;
 }
 
 const char *hp_thread_states_empty(struct hp_report *report)
