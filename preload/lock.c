@@ -432,14 +432,14 @@ static HP_COLD struct hp_use *find(struct hp_waiter_local *me, const struct hp_l
 
 	if (!use)
 		return NULL;
-	slot->address = 0;
+	slot->key = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	slot->use = use;
-	slot->side = call->side;
 	slot->generation = generation;
-	/* The address last: a signal handler that locks finds no half slot. */
+	slot->outer = 0;
+	/* The key last: a signal handler that locks finds no half slot. */
 	atomic_signal_fence(memory_order_seq_cst);
-	slot->address = call->address;
+	slot->key = hp_lock_key(call->address, call->side);
 	return use;
 }
 

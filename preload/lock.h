@@ -39,12 +39,12 @@
 /* The return address of a stand-in: the place in the program that it is told for. */
 #define HP_CALLER ((uintptr_t)__builtin_return_address(0))
 
-/* Address of a lock -> use of it by this thread. */
+/* Lock and side -> use of it by this thread. */
 struct hp_lock_slot {
-	uintptr_t address;	/* 0 = empty */
+	uint64_t key;	/* hp_lock_key; 0 = empty */
 	struct hp_use *use;
 	uint32_t generation;	/* hp_lock_generation of the address when this was filled */
-	uint32_t side;
+	uint32_t outer;	/* hp_lock_outer of the lock that it was taken inside of, which is noted; 0 = none */
 };
 
 struct hp_waiter_local {
@@ -105,11 +105,26 @@ static inline struct hp_lock_slot *hp_lock_slot(struct hp_waiter_local *me, uint
 	return &me->slots[(hash >> 57) ^ side];
 }
 
+/* An address of user space has no such bits; what a descriptor or a thread is called has none either. */
+static inline uint64_t hp_lock_key(uintptr_t address, uint32_t side)
+{
+	return address ^ (uint64_t)side << 61;
+}
+
 static inline bool hp_lock_fits(const struct hp_lock_slot *slot, uintptr_t address, uint32_t side,
 				uint64_t hash)
 {
-	return slot->address == address && slot->side == side &&
+	return slot->key == hp_lock_key(address, side) &&
 	       slot->generation == hp_lock_generation(hash);
+}
+
+/*
+ * A pair of uses in 32 bits: both are lines of the segment, so this tells any two
+ * pairs of the same inner one apart.  0 = both are the same.
+ */
+static inline uint32_t hp_lock_outer(const struct hp_held *held, const struct hp_use *use)
+{
+	return (uint32_t)((held->use ^ (uintptr_t)use) / HP_LINE);
 }
 
 static inline uint64_t hp_lock_clock(const struct hp_waiter_local *me)
@@ -370,51 +385,110 @@ static inline struct hp_use *hp_lock_use(const struct hp_lock_call *call)
 
 /* --- the usual way --- */
 
-/* The use of a lock that this thread knows already; NULL = it does not, or nothing is recorded. */
-static HP_HOT struct hp_use *hp_lock_quick(uintptr_t address, uint32_t side)
+/* The slot of a lock that this thread knows already; NULL = it does not, or nothing is recorded. */
+static HP_HOT struct hp_lock_slot *hp_lock_quick(struct hp_waiter_local *me, uintptr_t address,
+						 uint32_t side)
 {
 	uint64_t hash = hp_lock_hash(address);
-	struct hp_lock_slot *slot = hp_lock_slot(hp_waiter, hash, side);
+	struct hp_lock_slot *slot = hp_lock_slot(me, hash, side);
 
-	return HP_LIKELY(hp_lock_fits(slot, address, side, hash)) ? slot->use : NULL;
-}
-
-/* Was got at once. */
-static HP_HOT void hp_lock_got(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
-			       uintptr_t caller, uint32_t how)
-{
-	struct hp_held *held = me->top;
-
-	if (HP_UNLIKELY(held != me->bottom)) {
-		hp_lock_got_more(me, use, address, caller, how);
-		return;
-	}
-	me->top = held + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	held->use = (uintptr_t)use;
-	held->at = caller;
-	atomic_store_explicit(&held->address, address, memory_order_relaxed);
-	if (HP_UNLIKELY(++use->count >= use->next_timed))
-		hp_lock_draw(me, use, held);
+	/* One address, not an index to be reckoned again for each field. */
+	__asm__("" : "+r"(slot));
+	return HP_LIKELY(hp_lock_fits(slot, address, side, hash)) ? slot : NULL;
 }
 
 /*
- * The usual release: the lock is on top, its hold was not timed.  Returns false
- * if it is otherwise.
+ * The place of the thread's first lock is `bottom`, which never changes.  The
+ * compiler is not to know that it equals `top`: from there each lock and release
+ * would wait for the store of the one before.
  */
-static HP_HOT bool hp_lock_drop(struct hp_waiter_local *me, uintptr_t address)
+static HP_HOT struct hp_held *hp_lock_first(struct hp_waiter_local *me)
 {
-	struct hp_held *held = me->top;
+	struct hp_held *held = me->bottom;
 
-	if (HP_UNLIKELY(held == me->bottom))
+	__asm__("" : "+r"(held));
+	return held;
+}
+
+static HP_HOT void hp_lock_fill(struct hp_waiter_local *me, struct hp_held *held,
+				struct hp_use *use, uintptr_t address, uintptr_t caller)
+{
+	me->top = held + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	held->use = (uintptr_t)use;
+	/* Two stores of one register each: to make one of them takes longer than both. */
+	atomic_signal_fence(memory_order_seq_cst);
+	held->at = caller;
+	atomic_store_explicit(&held->address, address, memory_order_relaxed);
+}
+
+/* Notes that the thread has this lock, and no other.  False = it has, or this one is to be timed. */
+static HP_HOT bool hp_lock_note_first(struct hp_waiter_local *me, struct hp_use *use,
+				      uintptr_t address, uintptr_t caller)
+{
+	uint64_t count = use->count + 1;
+
+	if (HP_UNLIKELY(me->top != me->bottom || count >= use->next_timed))
 		return false;
-	held--;
+	use->count = count;
+	hp_lock_fill(me, hp_lock_first(me), use, address, caller);
+	return true;
+}
+
+/* The same, also inside of a lock that it was seen inside of before. */
+static HP_HOT bool hp_lock_note(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
+				struct hp_use *use, uintptr_t address, uintptr_t caller)
+{
+	struct hp_held *held = hp_lock_first(me);
+	uint64_t count = use->count + 1;
+
+	if (HP_UNLIKELY(count >= use->next_timed))
+		return false;
+	if (me->top != me->bottom) {
+		if (me->top != held + 1 || slot->outer != hp_lock_outer(held, use) ||
+		    atomic_load_explicit(&held->address, memory_order_relaxed) == address)
+			return false;
+		held++;
+	}
+	use->count = count;
+	hp_lock_fill(me, held, use, address, caller);
+	return true;
+}
+
+/* Was got at once. */
+static HP_HOT void hp_lock_got(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
+			       struct hp_use *use, uintptr_t address, uintptr_t caller,
+			       uint32_t how)
+{
+	if (HP_UNLIKELY(!hp_lock_note(me, slot, use, address, caller)))
+		hp_lock_got_more(me, use, address, caller, how);
+}
+
+static HP_HOT bool hp_lock_drop_at(struct hp_waiter_local *me, struct hp_held *held,
+				   uintptr_t address)
+{
 	if (HP_UNLIKELY(atomic_load_explicit(&held->address, memory_order_relaxed) != address ||
 			held->start != 0 || (held->depth | held->asked) != 0))
 		return false;
 	atomic_store_explicit(&held->address, 0, memory_order_relaxed);
 	me->top = held;
 	return true;
+}
+
+/* The usual release: it is the only lock, or the second; its hold was not timed.  False = it is otherwise. */
+static HP_HOT bool hp_lock_drop_usual(struct hp_waiter_local *me, uintptr_t address)
+{
+	struct hp_held *held = hp_lock_first(me);
+
+	if (me->top == me->bottom + 1)
+		return hp_lock_drop_at(me, held, address);
+	return me->top == me->bottom + 2 && hp_lock_drop_at(me, held + 1, address);
+}
+
+/* The same of one that has any number of others below it. */
+static HP_HOT bool hp_lock_drop(struct hp_waiter_local *me, uintptr_t address)
+{
+	return me->top != me->bottom && hp_lock_drop_at(me, me->top - 1, address);
 }
 
 /* It failed: see hp_lock_keep. */

@@ -57,15 +57,44 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 		use->timeouts++; \
 	return result
 
-/* Mostly to nobody, which costs the C library next to nothing: so here, too. */
-#define SIGNAL(cond, real) \
-	struct hp_use *use = hp_lock_quick((uintptr_t)(cond), HP_SIDE_POST); \
-\
-	if (HP_UNLIKELY(!use)) \
-		use = find_post(cond, HP_CALLER); \
-	if (HP_LIKELY(use)) \
-		hp_cond_signal(use); \
-	return real
+typedef int (*signal_call)(pthread_cond_t *cond);
+
+static HP_COLD int signal_first(pthread_cond_t *cond, uintptr_t caller, const signal_call *real)
+{
+	struct hp_use *use = find_post(cond, caller);
+
+	if (use)
+		hp_cond_signal(use);
+	return (*real)(cond);
+}
+
+static HP_COLD int signal_somebody(pthread_cond_t *cond, const struct hp_use *use,
+				   const signal_call *real)
+{
+	hp_cond_wake(hp_lock_of(use));
+	return (*real)(cond);
+}
+
+/*
+ * Mostly to nobody, which costs the C library next to nothing.  So all else is
+ * behind a jump, and nothing is left to be done behind the real call.
+ */
+static HP_HOT int signal_with(pthread_cond_t *cond, uintptr_t caller, const signal_call *real)
+{
+	const struct hp_lock_slot *slot;
+	struct hp_use *use;
+
+	if (HP_UNLIKELY(hp_lock_is_off()))
+		return (*real)(cond);
+	slot = hp_lock_quick(hp_waiter, (uintptr_t)cond, HP_SIDE_POST);
+	if (HP_UNLIKELY(!slot))
+		return signal_first(cond, caller, real);
+	use = slot->use;
+	use->count++;
+	if (HP_UNLIKELY(atomic_load_explicit(&hp_lock_of(use)->waiting, memory_order_relaxed)))
+		return signal_somebody(cond, use, real);
+	return (*real)(cond);
+}
 
 #define MAKE(cond, real) \
 	struct hp_lock_call call = call_of(cond, HP_CALLER, HP_SIDE_ONLY); \
@@ -94,12 +123,12 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 	HP_EXPORT int here##_signal_one(pthread_cond_t *cond); \
 	HP_EXPORT int here##_signal_one(pthread_cond_t *cond) \
 	{ \
-		SIGNAL(cond, hp_real_table.real##_signal(cond)); \
+		return signal_with(cond, HP_CALLER, &hp_real_table.real##_signal); \
 	} \
 	HP_EXPORT int here##_signal_all(pthread_cond_t *cond); \
 	HP_EXPORT int here##_signal_all(pthread_cond_t *cond) \
 	{ \
-		SIGNAL(cond, hp_real_table.real##_broadcast(cond)); \
+		return signal_with(cond, HP_CALLER, &hp_real_table.real##_broadcast); \
 	} \
 	HP_EXPORT int here##_init(pthread_cond_t *cond, const pthread_condattr_t *attributes); \
 	HP_EXPORT int here##_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) \
@@ -176,10 +205,18 @@ HP_EXPORT int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
 
 HP_EXPORT int cnd_signal(cnd_t *cond)
 {
-	SIGNAL(cond, hp_real_table.cnd_signal(cond));
+	struct hp_use *use = hp_lock_is_off() ? NULL : find_post(cond, HP_CALLER);
+
+	if (use)
+		hp_cond_signal(use);
+	return hp_real()->cnd_signal(cond);
 }
 
 HP_EXPORT int cnd_broadcast(cnd_t *cond)
 {
-	SIGNAL(cond, hp_real_table.cnd_broadcast(cond));
+	struct hp_use *use = hp_lock_is_off() ? NULL : find_post(cond, HP_CALLER);
+
+	if (use)
+		hp_cond_signal(use);
+	return hp_real()->cnd_broadcast(cond);
 }

@@ -193,8 +193,18 @@ static bool is_again(struct hp_waiter_local *me, uintptr_t address, bool is_recu
 	return false;
 }
 
+/* So that the usual way need not look for the order again. */
+static void outer_note(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t address)
+{
+	uint64_t hash = hp_lock_hash(address);
+	struct hp_lock_slot *slot = hp_lock_slot(me, hash, use->side);
+
+	if (slot->use == use)
+		slot->outer = hp_lock_outer(me->bottom, use);
+}
+
 /*
- * Programs that lock inside of locks come here each time, so it is one pass over
+ * Programs that lock inside of locks inside of locks come here each time, so it is one pass over
  * what the thread has: is it this one, and was this order seen?
  */
 void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
@@ -212,6 +222,8 @@ void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t 
 		return;
 	if (HP_UNLIKELY(is_new) && !(how & HP_GOT_TRIED))
 		hp_lock_orders(me, use, caller);
+	if (me->top == me->bottom + 1 && (!is_new || !(how & HP_GOT_TRIED)))
+		outer_note(me, use, address);
 	held = held_push(me, use, address, caller);
 	if (++use->count >= use->next_timed && held)
 		hp_lock_draw(me, use, held);

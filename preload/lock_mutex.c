@@ -19,14 +19,18 @@
 #include "preload/lock.h"
 #include "preload/real.h"
 
+/* Called by a jump: what is saved in it the usual way does not save. */
+#define HP_APART __attribute__((noinline))
+
 #define HP_KIND_MASK 3	/* of __kind: the lower bits are the type */
 #define HP_KIND_RECURSIVE 1
 
 extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 and later */
 
-static inline bool is_recursive(const pthread_mutex_t *mutex)
+static inline uint32_t how_got(const pthread_mutex_t *mutex)
 {
-	return (mutex->__data.__kind & HP_KIND_MASK) == HP_KIND_RECURSIVE;
+	return (mutex->__data.__kind & HP_KIND_MASK) == HP_KIND_RECURSIVE ? HP_GOT_RECURSIVE
+									  : HP_GOT_PLAIN;
 }
 
 static inline struct hp_lock_call call_of(const pthread_mutex_t *mutex, uintptr_t caller)
@@ -100,14 +104,16 @@ static HP_COLD int lock_taken(struct hp_use *use, pthread_mutex_t *mutex, uintpt
 	return result;
 }
 
-static HP_HOT int lock_with(struct hp_waiter_local *me, struct hp_use *use, pthread_mutex_t *mutex,
-			    uintptr_t caller, const struct blocking *how)
+static HP_HOT int lock_with(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
+			    struct hp_use *use, pthread_mutex_t *mutex, uintptr_t caller,
+			    const struct blocking *how)
 {
 	int result = try_lock(mutex);
 
 	if (HP_UNLIKELY(!is_got(result)))
 		return lock_taken(use, mutex, caller, how);
-	hp_lock_got(me, use, (uintptr_t)mutex, caller, is_recursive(mutex) ? HP_GOT_RECURSIVE : 0);
+	if (HP_UNLIKELY(!slot || !hp_lock_note(me, slot, use, (uintptr_t)mutex, caller)))
+		hp_lock_got_more(me, use, (uintptr_t)mutex, caller, how_got(mutex));
 	return result;
 }
 
@@ -127,19 +133,18 @@ static HP_COLD int lock_first(pthread_mutex_t *mutex, uintptr_t caller, const st
 	struct hp_use *use = hp_lock_find(&call);
 
 	if (use)
-		return lock_with(hp_waiter, use, mutex, caller, how);
+		return lock_with(hp_waiter, NULL, use, mutex, caller, how);
 	return hp_away_is_asked() ? lock_away(mutex, how) : block(how, mutex);
 }
 
 static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct blocking *how)
 {
 	struct hp_waiter_local *me = hp_waiter;
-	uint64_t hash = hp_lock_hash((uintptr_t)mutex);
-	struct hp_lock_slot *slot = hp_lock_slot(me, hash, HP_SIDE_ONLY);
+	const struct hp_lock_slot *slot = hp_lock_quick(me, (uintptr_t)mutex, HP_SIDE_ONLY);
 
-	if (HP_UNLIKELY(!hp_lock_fits(slot, (uintptr_t)mutex, HP_SIDE_ONLY, hash)))
+	if (HP_UNLIKELY(!slot))
 		return lock_first(mutex, caller, how);
-	return lock_with(me, slot->use, mutex, caller, how);
+	return lock_with(me, slot, slot->use, mutex, caller, how);
 }
 
 /* `busy`: what the interface says of a taken one. */
@@ -153,8 +158,8 @@ static int try_only(pthread_mutex_t *mutex, uintptr_t caller, int (*real)(pthrea
 	if (!use)
 		return result;
 	if (is_got(result))
-		hp_lock_got(hp_waiter, use, call.address, caller,
-			    HP_GOT_TRIED | (is_recursive(mutex) ? HP_GOT_RECURSIVE : 0));
+		hp_lock_got_more(hp_waiter, use, call.address, caller,
+				 HP_GOT_TRIED | how_got(mutex));
 	else if (result == busy)
 		use->failed++;
 	return result;
@@ -177,7 +182,7 @@ static HP_COLD int unlock_told(pthread_mutex_t *mutex, int (*real)(pthread_mutex
 	return result;
 }
 
-static HP_HOT int unlock(pthread_mutex_t *mutex, int (*real)(pthread_mutex_t *))
+static HP_APART int unlock(pthread_mutex_t *mutex, int (*real)(pthread_mutex_t *))
 {
 	struct hp_waiter_local *me = hp_waiter;
 	int result;
@@ -219,15 +224,64 @@ static int real_mtx_trylock(pthread_mutex_t *mutex)
 	return hp_real_table.mtx_trylock((mtx_t *)mutex);
 }
 
+static const struct blocking plainly = { .lock = real_lock };
+
+static HP_APART int lock_off(pthread_mutex_t *mutex)
+{
+	return hp_away_is_asked() ? lock_away(mutex, &plainly)
+				  : hp_real_table.pthread_mutex_lock(mutex);
+}
+
+/*
+ * Beside the usual: `result` is what the try said.  `use` = NULL: a signal
+ * handler took the slot meanwhile.
+ */
+static HP_APART int lock_tried(struct hp_use *use, pthread_mutex_t *mutex, uintptr_t caller,
+			       int result)
+{
+	struct hp_lock_call call = call_of(mutex, caller);
+
+	use = use ? use : hp_lock_find(&call);
+	if (!is_got(result))
+		return use ? lock_taken(use, mutex, caller, &plainly) : real_lock(mutex);
+	if (use)
+		hp_lock_got_more(hp_waiter, use, call.address, caller, how_got(mutex));
+	return result;
+}
+
+/* Behind a jump: the way of one thread does not save the registers that this one needs. */
+static HP_APART int lock_shared(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
+				pthread_mutex_t *mutex, uintptr_t caller)
+{
+	int result = try_lock(mutex);
+	struct hp_use *use = slot->use;
+
+	/* A use that is read before the key belongs to it. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (HP_UNLIKELY(slot->key != (uintptr_t)mutex))
+		use = NULL;
+	if (HP_UNLIKELY(result != 0 || !use ||
+			!hp_lock_note(me, slot, use, (uintptr_t)mutex, caller)))
+		return lock_tried(use, mutex, caller, result);
+	return 0;
+}
+
 /* Of these two each nanosecond is seen: where nothing is recorded they do no more than look. */
 HP_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	static const struct blocking how = { .lock = real_lock };
+	struct hp_waiter_local *me = hp_waiter;
+	const struct hp_lock_slot *slot;
 
 	if (HP_UNLIKELY(hp_lock_is_off()))
-		return hp_away_is_asked() ? lock_away(mutex, &how)
-					  : hp_real_table.pthread_mutex_lock(mutex);
-	return lock(mutex, HP_CALLER, &how);
+		return lock_off(mutex);
+	slot = hp_lock_quick(me, (uintptr_t)mutex, HP_SIDE_ONLY);
+	if (HP_UNLIKELY(!slot))
+		return lock_first(mutex, HP_CALLER, &plainly);
+	/* Nobody can come between: so it is noted first, and nothing is left to be done behind it. */
+	if (is_for_us_alone(mutex) &&
+	    hp_lock_note_first(me, slot->use, (uintptr_t)mutex, HP_CALLER))
+		return hp_real_table.pthread_mutex_lock(mutex);
+	return lock_shared(me, slot, mutex, HP_CALLER);
 }
 
 HP_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
@@ -254,7 +308,13 @@ HP_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 HP_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
+	struct hp_waiter_local *me = hp_waiter;
+
 	if (HP_UNLIKELY(hp_lock_is_off()))
+		return hp_real_table.pthread_mutex_unlock(mutex);
+	/* One that does not look who releases it cannot fail. */
+	if (HP_LIKELY(mutex->__data.__kind == PTHREAD_MUTEX_NORMAL &&
+		      hp_lock_drop_usual(me, (uintptr_t)mutex)))
 		return hp_real_table.pthread_mutex_unlock(mutex);
 	return unlock(mutex, real_unlock);
 }

@@ -29,13 +29,16 @@
  * way does not need is made behind it, so that it saves no registers for it.
  */
 #define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
-	struct hp_use *use = hp_lock_quick((uintptr_t)(object), side_); \
+	struct hp_waiter_local *me = hp_waiter; \
+	const struct hp_lock_slot *slot = hp_lock_quick(me, (uintptr_t)(object), side_); \
+	struct hp_use *use = NULL; \
 	int result; \
 \
-	if (HP_LIKELY(use)) { \
+	if (HP_LIKELY(slot != NULL)) { \
+		use = slot->use; \
 		result = attempt; \
 		if (HP_LIKELY(result == 0)) { \
-			hp_lock_got(hp_waiter, use, (uintptr_t)(object), HP_CALLER, how); \
+			hp_lock_got(me, slot, use, (uintptr_t)(object), HP_CALLER, how); \
 			return 0; \
 		} \
 	} \
@@ -53,7 +56,7 @@
 			return result; \
 		} \
 		if (result == 0) { \
-			hp_lock_got(hp_waiter, use, call.address, call.caller, how); \
+			hp_lock_got_more(hp_waiter, use, call.address, call.caller, how); \
 			return 0; \
 		} \
 	} \
@@ -75,7 +78,7 @@
 	int result = attempt; \
 \
 	if (use && result == 0) \
-		hp_lock_got(hp_waiter, use, call.address, call.caller, HP_GOT_TRIED | (how)); \
+		hp_lock_got_more(hp_waiter, use, call.address, call.caller, HP_GOT_TRIED | (how)); \
 	else if (use && result == EBUSY) \
 		use->failed++; \
 	return result
