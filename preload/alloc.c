@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "preload/alloc.h"
 #include "preload/allocator.h"
 #include "preload/aside.h"
 #include "preload/drawn.h"
@@ -26,13 +27,6 @@
 #include "preload/process.h"
 #include "preload/shadow.h"
 #include "preload/tally.h"
-
-/* Functions that are tail-called; without optimisation they would not be. */
-#ifdef __OPTIMIZE__
-#define HP_TAIL __attribute__((noinline))
-#else
-#define HP_TAIL inline __attribute__((always_inline))
-#endif
 
 #define HP_PROVE_EVERY 1024	/* allocations of a site; a power of two */
 
@@ -286,7 +280,7 @@ static inline void note_temporary(struct hp_heap_local *me, const void *block)
 /* A block that we know nothing of: from before us, of the parent process, or NULL. */
 static HP_COLD void note_strange(struct hp_heap_local *me, const void *block)
 {
-	if (block && !hp_allocator_is_pool(block))
+	if (block && block != me->forgiven && !hp_allocator_is_pool(block))
 		me->heap->strange_frees++;
 }
 
@@ -870,8 +864,7 @@ HP_EXPORT void *pvalloc(size_t size)
 	return block;
 }
 
-/* Three forms of free that not every C library has. */
-static inline bool note_gone(void *block, uintptr_t sp)
+static inline void note_gone_any(const void *block, uintptr_t sp)
 {
 	struct hp_heap_local *me = hp_heap;
 
@@ -879,6 +872,12 @@ static inline bool note_gone(void *block, uintptr_t sp)
 		note_free_any(me, block);
 	else
 		note_free_slow(block, sp);
+}
+
+/* Three forms of free that not every C library has. */
+static inline bool note_gone(void *block, uintptr_t sp)
+{
+	note_gone_any(block, sp);
 	return !hp_allocator_is_pool(block) && !IS_EARLY(free);
 }
 
@@ -913,4 +912,35 @@ HP_EXPORT void free_aligned_sized(void *block, size_t align, size_t size)
 		hp_allocator.free_aligned_sized(block, align, size);
 	else
 		hp_allocator.free(block);
+}
+
+/* --- for alloc_operator.c --- */
+
+void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t size,
+			 const struct hp_path_frame *frame)
+{
+	const struct hp_heap_local *me = hp_heap;
+	bool is_still = me == mark->heap && me->last == mark->last && me->drawn == mark->drawn &&
+			me->countdown == mark->countdown;
+
+	/* A word without anything that was recorded: of a block whose end nobody saw. */
+	if (is_still || !is_known(block))
+		note(block, size, *frame);
+}
+
+const void *hp_alloc_note_delete(const void *block, uintptr_t sp)
+{
+	const void *before;
+
+	note_gone_any(block, sp);
+	before = hp_heap->forgiven;
+	hp_alloc_forgive(block);
+	return before;
+}
+
+void hp_alloc_forgive(const void *block)
+{
+	/* Those that no thread has are constant for all. */
+	if (hp_heap->heap)
+		hp_heap->forgiven = block;
 }

@@ -120,7 +120,7 @@ static const void *first_malloc(void)
 static uint32_t kind_of(struct place *place)
 {
 	const void *libc = place_of((const void *)gnu_get_libc_version).object;
-	const void *found, *operator_new;
+	const void *found;
 
 	memcpy(&found, &hp_allocator.malloc, sizeof(found));
 	/* Not by our function's address: the loader would tell us that of the first one, too. */
@@ -131,9 +131,6 @@ static uint32_t kind_of(struct place *place)
 		return place->is_program ? HP_ALLOCATOR_INSIDE : HP_ALLOCATOR_BEFORE;
 	if (libc && place->object == libc)
 		return HP_ALLOCATOR_GLIBC;
-	operator_new = dlsym(RTLD_DEFAULT, "_Znwm");
-	if (operator_new && place_of(operator_new).object == place->object)
-		return HP_ALLOCATOR_OTHER | HP_ALLOCATOR_NEW;
 	return HP_ALLOCATOR_OTHER;
 }
 

@@ -60,7 +60,7 @@ void hp_direct_configure(const struct hp_settings *settings, uint32_t allocator)
 	hp_direct_is_wanted = hp_heap_is_wanted && hp_settings_asks(settings, "direct-maps") &&
 			      hp_module_span((uintptr_t)hp_direct_configure, &hp_direct_own);
 	memcpy(&address, &hp_allocator.malloc, sizeof(address));
-	if ((allocator & ~HP_ALLOCATOR_NEW) == HP_ALLOCATOR_OTHER)
+	if (allocator == HP_ALLOCATOR_OTHER)
 		hp_module_span(address, &allocator_at);
 }
 

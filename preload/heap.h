@@ -83,6 +83,7 @@ struct hp_heap_local {
 	struct hp_tables tables;
 	const void *drawn;	/* the last drawn block; NULL = none */
 	uint32_t drawn_at;	/* countdown then */
+	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
 	uint64_t random;
 	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
 	uint64_t entries_size;

@@ -27,6 +27,7 @@
 #include "preload/function.h"
 #include "preload/heap.h"
 #include "preload/lock.h"
+#include "preload/operator.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/say.h"
@@ -295,6 +296,7 @@ static uint32_t start(void)
 	if (!gnu_get_libc_version)
 		return HP_START_PASSES;
 	hp_real();
+	hp_operator_configure();
 	find_library();
 	if (text)
 		note_entry(text);

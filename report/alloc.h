@@ -99,7 +99,7 @@ struct hp_alloc {
 	struct hp_alloc_stats stats;
 	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
 	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
-	bool has_new;	/* it has an operator new of its own, which is not seen */
+	bool has_new;	/* it has an operator new of its own, which was not seen */
 	char *allocator_file;	/* NULL = not known */
 	bool is_recorded;	/* some process recorded allocations */
 };

@@ -264,7 +264,7 @@ const char *hp_alloc_note(struct hp_report *report)
 				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0),
 		is_other(alloc) ? ", by " : "",
 		is_other(alloc) ? hp_name_file(alloc->allocator_file) : "",
-		alloc->has_new ? ", whose operator new is not seen" : "");
+		alloc->has_new ? ", whose operator new was not seen" : "");
 	return report->text;
 }
 

@@ -297,7 +297,8 @@ struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, u
 		.address = address,
 		.name = name,
 		.function = function_of(frames, object, start, name),
-		.is_wrapper = hp_frames_is_wrapper(frames, name),
+		.is_wrapper = hp_frames_is_wrapper(frames, name) ||
+			      strcmp(file_of(frames, object), "libhotpath.so") == 0,
 	};
 	return place;
 }

@@ -238,7 +238,7 @@ enum hp_allocator_kind {
 	HP_ALLOCATOR_BEFORE = 4,	/* a library's that comes before ours, not seen either */
 };
 
-/* It has an operator new of its own, which does not call malloc: those blocks are not seen. */
+/* Of earlier libraries: it has an operator new of its own, and those blocks were not seen. */
 #define HP_ALLOCATOR_NEW (UINT32_C(1) << 8)
 
 /* A text, 0-terminated, padded to HP_LINE as every record. */

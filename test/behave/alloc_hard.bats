@@ -53,16 +53,6 @@ said()
 	[ "$(said cache_mismatches)" = 0 ]
 }
 
-# Debian's packages; none is needed to build or to run.
-found()
-{
-	local file
-	for file in /usr/lib/*/"$1".so.*; do
-		[ ! -e "$file" ] || { echo "$file"; return; }
-	done
-	return 1
-}
-
 @test "hard: jemalloc, tcmalloc, mimalloc preloaded behind us" {
 	local name file count=0
 	for name in libjemalloc libtcmalloc_minimal libmimalloc; do

@@ -40,7 +40,7 @@ all_same()
 	cp "$T"/exports.h "$BATS_TEST_TMPDIR"
 	echo 'X(new_function)' >>"$BATS_TEST_TMPDIR/exports.h"
 	gcc -w -D_GNU_SOURCE -no-pie -I "$BATS_TEST_TMPDIR" -o "$BATS_TEST_TMPDIR/registers" \
-		"$ROOT"/test/behave/same/registers*.c
+		"$ROOT"/test/behave/same/registers*.c -lstdc++
 	run "$BATS_TEST_TMPDIR/registers"
 	[ "$status" = 1 ]
 	[[ $output == *"not called here: new_function"* ]]

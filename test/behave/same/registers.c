@@ -254,6 +254,64 @@ static void allocations(void)
 	CALL(free, 0);
 }
 
+/* operator new and delete, as g++ names them; libstdc++ has them. */
+#define NEWS(X) X(_Znwm) X(_Znam)
+#define NOTHROW_NEWS(X) X(_ZnwmRKSt9nothrow_t) X(_ZnamRKSt9nothrow_t)
+#define ALIGNED_NEWS(X) X(_ZnwmSt11align_val_t) X(_ZnamSt11align_val_t)
+#define ALIGNED_NOTHROW_NEWS(X) \
+	X(_ZnwmSt11align_val_tRKSt9nothrow_t) X(_ZnamSt11align_val_tRKSt9nothrow_t)
+#define DELETES(X) \
+	X(_ZdlPv) X(_ZdaPv) X(_ZdlPvm) X(_ZdaPvm) X(_ZdlPvRKSt9nothrow_t) X(_ZdaPvRKSt9nothrow_t)
+#define ALIGNED_DELETES(X) \
+	X(_ZdlPvSt11align_val_t) \
+	X(_ZdaPvSt11align_val_t) \
+	X(_ZdlPvSt11align_val_tRKSt9nothrow_t) X(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+#define ALIGNED_SIZED_DELETES(X) X(_ZdlPvmSt11align_val_t) X(_ZdaPvmSt11align_val_t)
+#define ALL_NEWS(X) NEWS(X) NOTHROW_NEWS(X) ALIGNED_NEWS(X) ALIGNED_NOTHROW_NEWS(X)
+#define ALL_DELETES(X) DELETES(X) ALIGNED_DELETES(X) ALIGNED_SIZED_DELETES(X)
+#define X(name) void *name(size_t size);
+ALL_NEWS(X)
+#undef X
+#define X(name) void name(void *block);
+ALL_DELETES(X)
+#undef X
+
+static void operators(void)
+{
+	static const char tag;
+	long blocks[14];
+	int next = 0;
+
+#define X(name) blocks[next++] = CALL(name, 24);
+	NEWS(X)
+	NEWS(X)
+	NEWS(X)
+#undef X
+#define X(name) blocks[next++] = CALL(name, 24, P(&tag));
+	NOTHROW_NEWS(X)
+#undef X
+#define X(name) blocks[next++] = CALL(name, 64, 64);
+	ALIGNED_NEWS(X)
+	ALIGNED_NEWS(X)
+#undef X
+#define X(name) blocks[next++] = CALL(name, 64, 64, P(&tag));
+	ALIGNED_NOTHROW_NEWS(X)
+#undef X
+	next = 0;
+	/* What a form has not it does not look at: the size, or the tag. */
+#define X(name) CALL(name, blocks[next++], 24);
+	DELETES(X)
+#undef X
+	CALL(_ZdlPv, blocks[next++]);
+	CALL(_ZdlPv, blocks[next++]);
+#define X(name) CALL(name, blocks[next++], 64, P(&tag));
+	ALIGNED_DELETES(X)
+#undef X
+#define X(name) CALL(name, blocks[next++], 64, 64);
+	ALIGNED_SIZED_DELETES(X)
+#undef X
+}
+
 static void mutexes(void)
 {
 	static pthread_mutex_t mutex;
@@ -536,6 +594,7 @@ int main(int argc, char **argv)
 		own();
 		allocations();
 		rare_allocations();
+		operators();
 		maps();
 		mutexes();
 		conditions();
