@@ -9,7 +9,8 @@
  *   "pid:i! comm:s? rows:[@row]"   name:type, with blanks between
  *
  *   s text, i whole number, n number, b true or false, o an object of no fixed keys;
- *   [x] a list of x, @name what `shapes` has under that name, ? or null, ! always there
+ *   [x] a list of x, @name what `shapes` has under that name
+ *   behind it ? or null (of letters only), ! always there
  *
  * Schemas have no descriptions of single keys: names of numbers end in their
  * unit, and a client may put the whole list of tools into an agent's context.
@@ -148,14 +149,23 @@ static const char *text_named(const struct text *texts, size_t count, const char
 	return NULL;
 }
 
-static void type_set(cJSON *schema, const char *name, bool or_null)
+static void type_set(cJSON *schema, const char *name)
 {
-	const char *const both[] = { name, "null" };
+	cJSON_AddStringToObject(schema, "type", name);
+}
 
-	if (or_null)
-		cJSON_AddItemToObject(schema, "type", cJSON_CreateStringArray(both, 2));
-	else
-		cJSON_AddStringToObject(schema, "type", name);
+/* Two types as branches: some clients know no list of types. */
+static void types_set(cJSON *schema, const char *name, const char *other)
+{
+	cJSON *branches = cJSON_AddArrayToObject(schema, "anyOf");
+	const char *const names[] = { name, other };
+
+	for (int i = 0; i < 2; i++) {
+		cJSON *branch = cJSON_CreateObject();
+
+		type_set(branch, names[i]);
+		cJSON_AddItemToArray(branches, branch);
+	}
 }
 
 static void require(cJSON *schema, const char *name)
@@ -173,7 +183,7 @@ static cJSON *object_new(void)
 {
 	cJSON *schema = cJSON_CreateObject();
 
-	type_set(schema, "object", false);
+	type_set(schema, "object");
 	cJSON_AddObjectToObject(schema, "properties");
 	return schema;
 }
@@ -182,12 +192,13 @@ static cJSON *object_new(void)
 static cJSON *type_new(const char *type, size_t size, bool or_null)
 {
 	static const char *const names[] = { "string", "integer", "number", "boolean", "object" };
+	static const char letters[] = "sinbo";
 	const char *letter;
 	cJSON *schema;
 
 	if (type[0] == '[') {
 		schema = cJSON_CreateObject();
-		type_set(schema, "array", or_null);
+		type_set(schema, "array");
 		cJSON_AddItemToObject(schema, "items", type_new(type + 1, size - 2, false));
 		return schema;
 	}
@@ -196,9 +207,12 @@ static cJSON *type_new(const char *type, size_t size, bool or_null)
 		keys_add(schema, text_named(shapes, COUNT(shapes), type + 1, size - 1));
 		return schema;
 	}
-	letter = strchr("sinbo", type[0]);
+	letter = strchr(letters, type[0]);
 	schema = cJSON_CreateObject();
-	type_set(schema, names[letter - "sinbo"], or_null);
+	if (or_null)
+		types_set(schema, names[letter - letters], "null");
+	else
+		type_set(schema, names[letter - letters]);
 	return schema;
 }
 
@@ -262,16 +276,18 @@ static const char *type_of(enum hp_unit unit, bool is_raw)
 	}
 }
 
-static cJSON *column_type(enum hp_unit unit, bool is_raw)
+static cJSON *column_type(const struct hp_column *column, bool is_raw)
 {
-	static const char *const number_or_text[] = { "integer", "string" };
-	const char *type = type_of(unit, is_raw);
+	const char *type = type_of(column->unit, is_raw);
 	cJSON *schema;
 
-	if (*type)
-		return type_new(type, 1, type[1] == '?');
+	if (*type)	/* what only rows have that know it is never null */
+		return type_new(type, 1, type[1] == '?' && column->need != HP_NEED_KNOWN);
 	schema = cJSON_CreateObject();
-	cJSON_AddItemToObject(schema, "type", cJSON_CreateStringArray(number_or_text, 2));
+	if (column->need == HP_NEED_KNOWN)
+		type_set(schema, "integer");
+	else
+		types_set(schema, "integer", "string");
 	return schema;
 }
 
@@ -285,7 +301,7 @@ static void percentiles_add(cJSON *schema, const struct hp_column *column, bool 
 		patterns = cJSON_AddObjectToObject(schema, "patternProperties");
 	snprintf(pattern, sizeof(pattern), "^%s[0-9.]+%s$", is_raw ? column->raw : column->key,
 		 is_raw && column->unit == HP_UNIT_TIME ? "_ns" : "");
-	cJSON_AddItemToObject(patterns, pattern, column_type(column->unit, is_raw));
+	cJSON_AddItemToObject(patterns, pattern, column_type(column, is_raw));
 }
 
 static cJSON *rows_new(const struct hp_section *section, const char *beside, bool is_raw)
@@ -293,7 +309,7 @@ static cJSON *rows_new(const struct hp_section *section, const char *beside, boo
 	cJSON *schema = cJSON_CreateObject(), *row = object_new();
 	cJSON *properties = cJSON_GetObjectItemCaseSensitive(row, "properties");
 
-	type_set(schema, "array", false);
+	type_set(schema, "array");
 	for (size_t i = 0; i < section->column_count; i++) {
 		const struct hp_column *column = &section->columns[i];
 		const char *key = is_raw ? column->raw : column->key;
@@ -301,7 +317,7 @@ static cJSON *rows_new(const struct hp_section *section, const char *beside, boo
 		if (key && column->is_percentiles)
 			percentiles_add(row, column, is_raw);
 		else if (key && !cJSON_HasObjectItem(properties, key))
-			cJSON_AddItemToObject(properties, key, column_type(column->unit, is_raw));
+			cJSON_AddItemToObject(properties, key, column_type(column, is_raw));
 	}
 	keys_add(row, beside);
 	cJSON_AddItemToObject(schema, "items", row);
