@@ -8,6 +8,7 @@
 #include "live/lists.h"
 #include "live/logs.h"
 #include "live/shape.h"
+#include "report/json_put.h"
 #include "report/channel_section.h"
 #include "report/format.h"
 

@@ -8,24 +8,15 @@
 #include "live/lists.h"
 
 #include <cjson/cJSON.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "live/shape.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/section.h"
 #include "report/view.h"
 
 #define PATHS_USUAL 100	/* rows of sections with call paths, unless more are asked for */
-
-void hp_json_whole(cJSON *object, const char *key, uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	cJSON_AddRawToObject(object, key, text);
-}
 
 static const struct hp_section *section_named(const char *json)
 {

@@ -18,7 +18,4 @@ struct hp_answer *hp_list_render(struct hp_scene *scene, const struct hp_request
 /* The section with that key in JSON, fresh. */
 struct cJSON *hp_list_json(struct hp_scene *scene, const char *section);
 
-/* Adds a whole number: cJSON alone would write a large one as 1e+15. */
-void hp_json_whole(struct cJSON *object, const char *key, uint64_t number);
-
 #endif

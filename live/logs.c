@@ -17,6 +17,7 @@
 #include "live/lists.h"
 #include "live/shape.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/memory.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -54,24 +55,6 @@ static struct hp_answer *no_function(uint32_t id)
 			       "Function with id %u not found", id);
 }
 
-static void location_add(struct hp_scene *scene, const struct hp_model_function *f, cJSON *to)
-{
-	struct hp_report *report = &scene->report;
-	struct hp_source source;
-	cJSON *location;
-	char *file;
-
-	if (f == &report->life ||
-	    !hp_symbols_source(report->symbols, (uint32_t)(f - report->model.functions), &source))
-		return;
-	location = cJSON_AddObjectToObject(to, "location");
-	file = hp_text_clean(source.file);
-	cJSON_AddStringToObject(location, "file", file);
-	free(file);
-	hp_json_whole(location, "line", source.line > 0 ? (uint64_t)source.line : 0);
-	hp_json_whole(location, "column", source.column > 0 ? (uint64_t)source.column : 0);
-}
-
 static cJSON *log_new(const struct hp_scene *scene, const struct hp_model_call *call,
 		      uint64_t invocation)
 {
@@ -86,12 +69,7 @@ static cJSON *log_new(const struct hp_scene *scene, const struct hp_model_call *
 	cJSON_AddStringToObject(log, "ago",
 				hp_ago_text(text, sizeof(text), now > end ? now - end : 0));
 	hp_json_whole(log, "thread_id", call->tid);
-	if (call->result) {
-		char *result = hp_text_clean(call->result);
-
-		cJSON_AddStringToObject(log, "result", result);
-		free(result);
-	}
+	hp_json_text(log, "result", call->result);
 	return log;
 }
 
@@ -128,7 +106,7 @@ struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request
 	count = hp_model_last_calls(&scene->report.model, f, last, HP_LAST_MOST);
 	list = cJSON_CreateObject();
 	cJSON_AddStringToObject(list, "function_name", hp_report_name(&scene->report, f));
-	location_add(scene, f, list);
+	hp_json_location(list, &scene->report, f);
 	hp_json_whole(list, "total_invocations", f->calls);
 	logs = cJSON_AddArrayToObject(list, "logs");
 	raw = cJSON_AddArrayToObject(list, "raw");
@@ -142,17 +120,59 @@ struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request
 	return hp_answer_json(200, list);
 }
 
-/* Allocations of single calls are not recorded: a list without rows, and why. */
+static uint64_t number_of(const cJSON *row, const char *key)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, key);
+
+	if (cJSON_IsRaw(value))	/* a whole number, see report/json_put.h */
+		return strtoull(value->valuestring, NULL, 10);
+	return cJSON_IsNumber(value) ? (uint64_t)value->valuedouble : 0;
+}
+
+/* `call` is one of `last_calls` in report/alloc_function.c. */
+static cJSON *alloc_log_new(const struct hp_scene *scene, const cJSON *call, uint64_t invocation)
+{
+	bool is_whole = scene->settings.alloc_cumulative;
+	uint64_t at = number_of(call, "at_ns"), now = scene->report.model.elapsed_ns;
+	struct hp_text_cell cell;
+	char text[32];
+	cJSON *log = cJSON_CreateObject();
+
+	hp_json_whole(log, "invocation", invocation);
+	cJSON_AddStringToObject(
+		log, "bytes",
+		hp_format_bytes(&cell, number_of(call, is_whole ? "inclusive_bytes" : "bytes")));
+	hp_json_whole(log, "alloc_count",
+		      number_of(call, is_whole ? "inclusive_count" : "alloc_count"));
+	cJSON_AddStringToObject(log, "timestamp", hp_format_time(&cell, (double)at));
+	cJSON_AddStringToObject(log, "ago",
+				hp_ago_text(text, sizeof(text), now > at ? now - at : 0));
+	hp_json_whole(log, "thread_id", number_of(call, "tid"));
+	return log;
+}
+
+/* All rows of the section, as JSON tells them. */
+static cJSON *alloc_rows(struct hp_scene *scene)
+{
+	uint64_t limit = scene->settings.limit;
+	cJSON *list;
+
+	scene->settings.limit = scene->settings.entries_limit;
+	list = hp_list_json(scene, "functions_alloc");
+	scene->settings.limit = limit;
+	return list;
+}
+
+/* Calls that allocated: others leave nothing, so the numbers are of those. */
 struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request)
 {
-	cJSON *rows = hp_list_json(scene, "functions_alloc"), *row, *list;
-	struct hp_answer *answer;
+	cJSON *rows = alloc_rows(scene), *row, *list, *logs;
+	const cJSON *calls, *call;
+	uint64_t invocation;
 
-	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(rows, "data"))
+	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(rows, "raw"))
 	{
-		const cJSON *id = cJSON_GetObjectItemCaseSensitive(row, "id");
-
-		if (id && id->valuedouble >= request->id && id->valuedouble <= request->id)
+		if (number_of(row, "id") == request->id)
 			break;
 	}
 	if (!row) {
@@ -162,14 +182,19 @@ struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request 
 	list = cJSON_CreateObject();
 	cJSON_AddItemToObject(list, "function_name",
 			      cJSON_DetachItemFromObjectCaseSensitive(row, "name"));
-	cJSON_AddItemToObject(list, "total_invocations",
-			      cJSON_DetachItemFromObjectCaseSensitive(row, "calls"));
-	cJSON_AddArrayToObject(list, "logs");
-	cJSON_AddStringToObject(list, "message",
-				"allocations are counted, not logged call by call");
-	answer = hp_answer_json(200, list);
+	hp_json_whole(list, "total_invocations", number_of(row, "calls"));
+	logs = cJSON_AddArrayToObject(list, "logs");
+	calls = cJSON_GetObjectItemCaseSensitive(row, "last_calls");
+	invocation = number_of(row, "allocating_calls");
+	cJSON_ArrayForEach(call, calls) cJSON_AddItemToArray(
+		logs, alloc_log_new(scene, call, invocation ? invocation-- : 0));
+	if (!calls)
+		cJSON_AddStringToObject(
+			list, "message",
+			"single calls are known of functions that were compiled with "
+			"the flags of hotpath flags");
 	cJSON_Delete(rows);
-	return answer;
+	return hp_answer_json(200, list);
 }
 
 struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *request)

@@ -20,11 +20,10 @@
 #include <unistd.h>
 
 #include "live/answer.h"
-#include "live/lists.h"
 #include "live/mcp_tool.h"
 #include "report/facts.h"
 #include "report/field.h"
-#include "report/format.h"
+#include "report/json_put.h"
 #include "report/kept.h"
 #include "report/memory.h"
 #include "report/place.h"
@@ -37,16 +36,6 @@
 extern char **environ;
 
 /* --- which there are --- */
-
-static void fact_add(cJSON *row, const char *key, const struct hp_facts *facts, const char *fact)
-{
-	const char *value = hp_facts_get(facts, fact);
-	char *clean = value ? hp_text_clean(value) : NULL;
-
-	if (clean)
-		cJSON_AddStringToObject(row, key, clean);
-	free(clean);
-}
 
 static void started_add(cJSON *row, const struct hp_facts *facts)
 {
@@ -70,13 +59,13 @@ static cJSON *run_new(const struct hp_store *store, const struct hp_store_file *
 	hp_facts_init(&facts, text ? text : hp_xstrdup(""));
 	cJSON_AddStringToObject(row, "run", file->name);
 	hp_json_whole(row, "pid", hp_store_pid(file->name));
-	fact_add(row, "comm", &facts, "comm");
+	hp_json_text(row, "comm", hp_facts_get(&facts, "comm"));
 	started_add(row, &facts);
 	if (hp_facts_get(&facts, "elapsed_ns"))
 		hp_json_whole(row, "elapsed_ns",
 			      hp_field_number(hp_facts_get(&facts, "elapsed_ns")));
 	hp_json_whole(row, "size_bytes", file->size);
-	fact_add(row, "label", &facts, "label");
+	hp_json_text(row, "label", hp_facts_get(&facts, "label"));
 	hp_facts_release(&facts);
 	if (fd >= 0)
 		close(fd);

@@ -40,6 +40,7 @@ static const struct text shapes[] = {
 	{ "frame", "function:s file:s line:i inlined:b module:s" },
 	{ "call", "start_ns:i ns:i tid:i result:s" },
 	{ "log", "invocation:i duration:s timestamp:s ago:s thread_id:i result:s" },
+	{ "spent_log", "invocation:i bytes:s alloc_count:i timestamp:s ago:s thread_id:i" },
 	{ "spent", "at_ns:i bytes:i alloc_count:i inclusive_bytes:i inclusive_count:i tid:i" },
 	{ "way", "index:i timestamp:s ago:s message:s? thread_id:i delay:s?" },
 	{ "message", "msg_id:i timestamp_ns:i size:i tid:i delay_ns:i? message:s" },
@@ -68,7 +69,7 @@ static const struct text answers[] = {
 	{ "function_timing_logs", "function_name:s! location:@location total_invocations:i! "
 				  "logs:[@log]! raw:[@call] slowest:[@call]" },
 	{ "function_alloc_logs",
-	  "function_name:s! location:@location total_invocations:i logs:[@log]! message:s" },
+	  "function_name:s! location:@location total_invocations:i logs:[@spent_log]! message:s" },
 	{ "channel_logs", "id:s! sent_logs:[@way]! received_logs:[@way]!" },
 	{ "compare", "noise_percent:n! summary:@summary! sections:@sections!" },
 };

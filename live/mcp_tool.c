@@ -57,7 +57,7 @@ static const struct hp_mcp_tool tools[] = {
 	     "The last calls of one function, and its slowest ones."),
 	LIST("functions_alloc", "/functions_alloc", "Functions by what they allocate."),
 	LOGS("function_alloc_logs", "/functions_alloc", "function_id",
-	     "What the last calls of one function allocated."),
+	     "What the last calls of one function allocated, of those that did."),
 	ONE("functions_cpu", "GET", "/functions_cpu",
 	    "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "
 	    "Works without compiling anything anew."),

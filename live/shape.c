@@ -19,13 +19,11 @@ static const char *const list_late[] = { "total_count", "included_count" };
 static const char *const entry_late[] = {
 	"sampled_calls", "location",	       "instances",	      "closed_instances",
 	"delay_avg",	 "delay_percentiles",  "delay_sampled_count", "sampled_polls",
-	"sampled_count", "read_sampled_count", "write_sampled_count", "alloc_bytes",
-	"dealloc_bytes", "mem_diff",
+	"sampled_count", "read_sampled_count", "write_sampled_count",
 };
 
 /* And those of the list itself. */
-static const char *const threads_late[] = { "rss_bytes_max", "total_alloc_bytes",
-					    "total_dealloc_bytes", "alloc_dealloc_diff" };
+static const char *const threads_late[] = { "rss_bytes_max" };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

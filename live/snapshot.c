@@ -11,6 +11,7 @@
 
 #include "live/lists.h"
 #include "live/scene.h"
+#include "report/json_put.h"
 #include "report/cpu.h"
 #include "report/memory.h"
 #include "segment/clock.h"

@@ -11,6 +11,7 @@
 #include "live/lists.h"
 #include "report/alloc_section.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/live.h"
 #include "report/lock_section.h"
 #include "report/view.h"
@@ -18,14 +19,6 @@
 static const char *comm_of(const struct hp_model *model)
 {
 	return model->root == HP_NONE ? "" : model->processes[model->root].comm;
-}
-
-static void text_add(cJSON *object, const char *key, const char *text)
-{
-	char *clean = hp_text_clean(text);
-
-	cJSON_AddStringToObject(object, key, clean);
-	free(clean);
 }
 
 static bool is_lock(uint32_t kind)
@@ -71,9 +64,9 @@ struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_reque
 	cJSON_AddStringToObject(said, "uptime", hp_format_time(&cell, (double)model->elapsed_ns));
 	hp_json_whole(said, "pid", header->root_pid);
 	hp_json_whole(said, "uptime_ns", model->elapsed_ns);
-	text_add(said, "comm", comm_of(model));
+	hp_json_text(said, "comm", comm_of(model));
 	if (model->root != HP_NONE && model->processes[model->root].command)
-		text_add(said, "command", model->processes[model->root].command);
+		hp_json_text(said, "command", model->processes[model->root].command);
 	cJSON_AddStringToObject(said, "profiler", "hotpath " HP_VERSION);
 	cJSON_AddBoolToObject(said, "is_live", hp_target_is_live(&scene->target));
 	hp_json_whole(said, "looked_ns", scene->cost_ns);
@@ -94,7 +87,7 @@ cJSON *hp_sessions_json(uint32_t root)
 		cJSON *one = cJSON_CreateObject();
 
 		hp_json_whole(one, "pid", live[i].pid);
-		text_add(one, "comm", live[i].comm);
+		hp_json_text(one, "comm", live[i].comm);
 		cJSON_AddStringToObject(one, "session", live[i].token);
 		hp_json_whole(one, "port", live[i].port);
 		hp_json_whole(one, "uptime_ns", live[i].elapsed_ns);

@@ -6,11 +6,8 @@
  * Each list has `data`, exactly in that shape: numbers as people read them, and
  * in entries of functions no key of ours, since those clients refuse them.
  * Beside it stands `raw`, the same rows in the same order, with plain numbers.
- * Whole numbers are written by ourselves: cJSON holds doubles and may write
- * 1e+15, which is no integer to a strict reader.
  */
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +21,7 @@
 #include "report/cpu.h"
 #include "report/field.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/section.h"
@@ -33,19 +31,6 @@
 
 #define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
 #define TREE_MOST 1000	/* nodes written */
-
-static cJSON *whole_number(uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return cJSON_CreateRaw(text);
-}
-
-static void add_whole(cJSON *object, const char *key, uint64_t number)
-{
-	cJSON_AddItemToObject(object, key, whole_number(number));
-}
 
 /* --- values --- */
 
@@ -74,7 +59,7 @@ static cJSON *said(const struct hp_column *column, const struct hp_value *value)
 	case HP_UNIT_ERROR:
 		return cJSON_CreateString(hp_format_percent(&cell, value->number, 1));
 	default:
-		return whole_number(hp_whole(value->number));
+		return hp_json_number(hp_whole(value->number));
 	}
 }
 
@@ -89,7 +74,7 @@ static cJSON *plain(const struct hp_column *column, const struct hp_value *value
 		return cJSON_CreateNumber(round(value->number * 1e4) / 1e4);
 	if (value->number < 0 && column->unit == HP_UNIT_DIFFERENCE)
 		return cJSON_CreateNumber(rint(value->number));
-	return whole_number(hp_whole(rint(value->number)));
+	return hp_json_number(hp_whole(rint(value->number)));
 }
 
 enum side { SIDE_DATA, SIDE_RAW };
@@ -157,7 +142,7 @@ static void functions_head(struct hp_report *report, cJSON *list)
 	cJSON_AddStringToObject(list, "profiling_mode", "timing");
 	cJSON_AddStringToObject(list, "time_elapsed",
 				hp_format_time(&cell, (double)report->model.elapsed_ns));
-	add_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
+	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
 }
 
 static void functions_middle(struct hp_report *report, cJSON *list)
@@ -168,35 +153,17 @@ static void functions_middle(struct hp_report *report, cJSON *list)
 
 static void function_source(struct hp_report *report, const void *row, cJSON *entry)
 {
-	const struct hp_model_function *f = row;
-	struct hp_source source;
-	cJSON *location;
-	char *file;
-
-	if (f == &report->life ||
-	    !hp_symbols_source(report->symbols, (uint32_t)(f - report->model.functions), &source))
-		return;
-	location = cJSON_AddObjectToObject(entry, "location");
-	file = hp_text_clean(source.file);
-	cJSON_AddStringToObject(location, "file", file);
-	add_whole(location, "line", source.line > 0 ? (uint64_t)source.line : 0);
-	add_whole(location, "column", source.column > 0 ? (uint64_t)source.column : 0);
-	free(file);
+	hp_json_location(entry, report, row);
 }
 
 static cJSON *call_new(const struct hp_model_call *call)
 {
 	cJSON *entry = cJSON_CreateObject();
 
-	add_whole(entry, "start_ns", call->start_ns);
-	add_whole(entry, "ns", call->ns);
-	add_whole(entry, "tid", call->tid);
-	if (call->result) {
-		char *result = hp_text_clean(call->result);
-
-		cJSON_AddStringToObject(entry, "result", result);
-		free(result);
-	}
+	hp_json_whole(entry, "start_ns", call->start_ns);
+	hp_json_whole(entry, "ns", call->ns);
+	hp_json_whole(entry, "tid", call->tid);
+	hp_json_text(entry, "result", call->result);
 	return entry;
 }
 
@@ -233,9 +200,9 @@ static void cpu_head(struct hp_report *report, cJSON *list)
 
 	cJSON_AddStringToObject(list, "time_elapsed",
 				hp_format_time(&cell, (double)report->model.elapsed_ns));
-	add_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
-	add_whole(list, "total_samples", cpu->total_ns / 1000);
-	add_whole(list, "attributed_samples", cpu->attributed_ns / 1000);
+	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
+	hp_json_whole(list, "total_samples", cpu->total_ns / 1000);
+	hp_json_whole(list, "attributed_samples", cpu->attributed_ns / 1000);
 }
 
 static const char *source_name(uint32_t source)
@@ -251,12 +218,12 @@ static void cpu_middle(struct hp_report *report, cJSON *list)
 
 	cJSON_AddStringToObject(list, "caller_name", report->caller);
 	cJSON_AddStringToObject(list, "source", source_name(record->source));
-	add_whole(list, "frequency_hz", record->frequency);
+	hp_json_whole(list, "frequency_hz", record->frequency);
 	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
-	add_whole(list, "sample_count", record->samples);
-	add_whole(list, "lost_count", record->lost);
-	add_whole(list, "complete_count", record->complete);
-	add_whole(list, "folded_count", record->folded);
+	hp_json_whole(list, "sample_count", record->samples);
+	hp_json_whole(list, "lost_count", record->lost);
+	hp_json_whole(list, "complete_count", record->complete);
+	hp_json_whole(list, "folded_count", record->folded);
 	if (hp_cpu_profile(report))
 		cJSON_AddStringToObject(list, "profile_path", hp_cpu_profile(report));
 }
@@ -268,9 +235,9 @@ static void threads_head(struct hp_report *report, cJSON *list)
 	const struct hp_model *model = &report->model;
 	struct hp_text_cell cell;
 
-	add_whole(list, "current_elapsed_ns", model->elapsed_ns);
-	add_whole(list, "sample_interval_ms", model->threads_interval_ms);
-	add_whole(list, "thread_count", model->thread_count);
+	hp_json_whole(list, "current_elapsed_ns", model->elapsed_ns);
+	hp_json_whole(list, "sample_interval_ms", model->threads_interval_ms);
+	hp_json_whole(list, "thread_count", model->thread_count);
 	hp_sizes_add_json(model, list);
 	if (model->rss_kb)
 		cJSON_AddStringToObject(list, "rss_bytes",
@@ -318,16 +285,16 @@ static void tree_tail(struct hp_report *report, cJSON *list)
 		if (node->inclusive_ns <= least)
 			continue;
 		entry = cJSON_CreateObject();
-		add_whole(entry, "id", i);
-		add_whole(entry, "parent", node->parent);
+		hp_json_whole(entry, "id", i);
+		hp_json_whole(entry, "parent", node->parent);
 		cJSON_AddStringToObject(entry, "name",
 					hp_report_name(report, &model->functions[node->function]));
-		add_whole(entry, "calls", node->calls);
-		add_whole(entry, "inclusive_ns", hp_whole(rint(node->inclusive_ns)));
-		add_whole(entry, "self_ns", hp_whole(rint(node->self_ns)));
+		hp_json_whole(entry, "calls", node->calls);
+		hp_json_whole(entry, "inclusive_ns", hp_whole(rint(node->inclusive_ns)));
+		hp_json_whole(entry, "self_ns", hp_whole(rint(node->self_ns)));
 		cJSON_AddItemToArray(array, entry);
 	}
-	add_whole(list, "tree_total_count", model->node_count - 1);
+	hp_json_whole(list, "tree_total_count", model->node_count - 1);
 }
 
 /* --- the whole --- */
@@ -410,8 +377,8 @@ cJSON *hp_json_section(struct hp_report *report, const struct hp_section *sectio
 	if (extra->middle)
 		extra->middle(report, to);
 	rows_add(report, section, &list, SIDE_DATA, to);
-	add_whole(to, "total_count", list.total);
-	add_whole(to, "included_count", list.shown);
+	hp_json_whole(to, "total_count", list.total);
+	hp_json_whole(to, "included_count", list.shown);
 	rows_add(report, section, &list, SIDE_RAW, to);
 	if (extra->tail)
 		extra->tail(report, to);
@@ -426,15 +393,6 @@ static void section_add(struct hp_report *report, const struct hp_section *secti
 	cJSON_AddItemToObject(root, section->json, hp_json_section(report, section));
 }
 
-static void text_add(cJSON *object, const char *key, const char *text)
-{
-	char *clean = text ? hp_text_clean(text) : NULL;
-
-	if (clean)
-		cJSON_AddStringToObject(object, key, clean);
-	free(clean);
-}
-
 /* What was found out when the run ended. */
 static void facts_add(const struct hp_facts *facts, cJSON *meta)
 {
@@ -443,12 +401,12 @@ static void facts_add(const struct hp_facts *facts, cJSON *meta)
 	cJSON *git;
 
 	if (cores)
-		add_whole(meta, "cores", hp_field_number(cores));
+		hp_json_whole(meta, "cores", hp_field_number(cores));
 	if (!sha)
 		return;
 	git = cJSON_AddObjectToObject(meta, "git");
-	text_add(git, "sha", sha);
-	text_add(git, "ref", hp_facts_get(facts, "git.ref"));
+	hp_json_text(git, "sha", sha);
+	hp_json_text(git, "ref", hp_facts_get(facts, "git.ref"));
 }
 
 static void meta_add(struct hp_report *report, cJSON *root)
@@ -467,13 +425,13 @@ static void meta_add(struct hp_report *report, cJSON *root)
 		snprintf(text, sizeof(text), "linux-%s", system.machine);
 		os = text;
 	}
-	text_add(meta, "os", os);
+	hp_json_text(meta, "os", os);
 	if (gmtime_r(&created, &parts) &&
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts))
 		cJSON_AddStringToObject(meta, "created_at", text);
 	cJSON_AddStringToObject(meta, "profiler", "hotpath " HP_VERSION);
 	if (model->root != HP_NONE)
-		text_add(meta, "command", model->processes[model->root].command);
+		hp_json_text(meta, "command", model->processes[model->root].command);
 	facts_add(facts, meta);
 }
 
@@ -498,7 +456,7 @@ static void user_add(const struct hp_facts *facts, cJSON *root)
 		char *key = hp_text_clean(pairs[i].key + 5);
 
 		if (!cJSON_HasObjectItem(user, key))
-			text_add(user, key, pairs[i].value);
+			hp_json_text(user, key, pairs[i].value);
 		free(key);
 	}
 	free(pairs);
@@ -511,22 +469,22 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	const struct hp_model_losses *losses = &model->losses;
 	cJSON *summary = cJSON_AddObjectToObject(root, "summary");
 
-	add_whole(summary, "wall_ns", model->elapsed_ns);
-	add_whole(summary, "cpu_ns", model->cpu_ns);
-	add_whole(summary, "blocked_ns", model->blocked_ns);
-	add_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
-	add_whole(summary, "profiling_cost_ns", model->overhead_ns);
-	add_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));
+	hp_json_whole(summary, "wall_ns", model->elapsed_ns);
+	hp_json_whole(summary, "cpu_ns", model->cpu_ns);
+	hp_json_whole(summary, "blocked_ns", model->blocked_ns);
+	hp_json_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
+	hp_json_whole(summary, "profiling_cost_ns", model->overhead_ns);
+	hp_json_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));
 	cJSON_AddBoolToObject(summary, "status_known", model->reader.header.status_known != 0);
 	if (model->reader.header.status_known)
-		add_whole(summary, "wait_status", model->reader.header.root_status);
-	add_whole(summary, "refused_chunks", losses->refused_chunks);
-	add_whole(summary, "lost_calls", losses->lost_calls);
-	add_whole(summary, "lost_threads", losses->lost_threads);
-	add_whole(summary, "calls_without_path", losses->folded_rows);
-	add_whole(summary, "calls_in_other", losses->folded_functions);
-	add_whole(summary, "unwound_calls", losses->unwound);
-	add_whole(summary, "unpaired_exits", losses->unpaired);
+		hp_json_whole(summary, "wait_status", model->reader.header.root_status);
+	hp_json_whole(summary, "refused_chunks", losses->refused_chunks);
+	hp_json_whole(summary, "lost_calls", losses->lost_calls);
+	hp_json_whole(summary, "lost_threads", losses->lost_threads);
+	hp_json_whole(summary, "calls_without_path", losses->folded_rows);
+	hp_json_whole(summary, "calls_in_other", losses->folded_functions);
+	hp_json_whole(summary, "unwound_calls", losses->unwound);
+	hp_json_whole(summary, "unpaired_exits", losses->unpaired);
 	cJSON_AddBoolToObject(summary, "damaged", losses->is_damaged);
 	if (model->reader.header.shut_down)
 		cJSON_AddTrueToObject(summary, "shut_down");
@@ -540,7 +498,7 @@ void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
 	cJSON_AddStringToObject(root, "type", "hotpath_report");
 	cJSON_AddStringToObject(root, "version", SHAPE_VERSION);
 	meta_add(report, root);
-	text_add(root, "label", report->label);
+	hp_json_text(root, "label", report->label);
 	if (report->record.facts)
 		user_add(report->record.facts, root);
 	if (hp_calls_section(report))

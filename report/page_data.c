@@ -11,27 +11,10 @@
 #include "report/field.h"
 #include "report/flame.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/page_timeline.h"
 #include "report/section.h"
 #include "report/view.h"
-
-/* Whole numbers as they are: cJSON holds doubles. */
-static void add_whole(cJSON *object, const char *key, uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
-	cJSON_AddRawToObject(object, key, text);
-}
-
-static void add_text(cJSON *object, const char *key, const char *text)
-{
-	char *clean = text ? hp_text_clean(text) : NULL;
-
-	if (clean)
-		cJSON_AddStringToObject(object, key, clean);
-	free(clean);
-}
 
 static void program_add(struct hp_report *report, cJSON *to)
 {
@@ -41,24 +24,24 @@ static void program_add(struct hp_report *report, cJSON *to)
 	const char *cores = facts ? hp_facts_get(facts, "cores") : NULL;
 
 	if (model->root != HP_NONE) {
-		add_text(to, "comm", model->processes[model->root].comm);
-		add_text(to, "command", model->processes[model->root].command);
+		hp_json_text(to, "comm", model->processes[model->root].comm);
+		hp_json_text(to, "command", model->processes[model->root].command);
 	}
-	add_text(to, "caller_name", report->caller);
-	add_text(to, "label", report->label);
-	add_text(to, "os", facts ? hp_facts_get(facts, "os") : NULL);
+	hp_json_text(to, "caller_name", report->caller);
+	hp_json_text(to, "label", report->label);
+	hp_json_text(to, "os", facts ? hp_facts_get(facts, "os") : NULL);
 	if (cores)
-		add_whole(to, "cores", hp_field_number(cores));
+		hp_json_whole(to, "cores", hp_field_number(cores));
 	cJSON_AddStringToObject(to, "profiler", "hotpath " HP_VERSION);
-	add_whole(to, "pid", header->root_pid);
-	add_whole(to, "created_unix_ms", header->created_unix_ns / 1000000);
+	hp_json_whole(to, "pid", header->root_pid);
+	hp_json_whole(to, "created_unix_ms", header->created_unix_ns / 1000000);
 	cJSON_AddBoolToObject(to, "is_live", report->record.is_live);
 	cJSON_AddBoolToObject(to, "is_running",
 			      report->record.is_live && model->root != HP_NONE &&
 				      model->processes[model->root].is_running);
 	cJSON_AddBoolToObject(to, "status_known", header->status_known != 0);
 	if (header->status_known)
-		add_whole(to, "wait_status", header->root_status);
+		hp_json_whole(to, "wait_status", header->root_status);
 	cJSON_AddBoolToObject(to, "shut_down", header->shut_down != 0);
 }
 
@@ -67,20 +50,20 @@ static void sums_add(struct hp_report *report, cJSON *to)
 	const struct hp_model *model = &report->model;
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 
-	add_whole(to, "elapsed_ns", model->elapsed_ns);
-	add_whole(to, "cpu_ns", model->cpu_ns);
-	add_whole(to, "blocked_ns", model->blocked_ns);
-	add_whole(to, "thread_ns", model->thread_ns);
-	add_whole(to, "thread_count", model->thread_count);
-	add_whole(to, "process_count", model->process_count);
-	add_whole(to, "rss_bytes", model->rss_kb * 1024);
-	add_whole(to, "peak_rss_bytes", model->peak_rss_kb * 1024);
-	add_whole(to, "profiling_cost_ns", model->overhead_ns);
+	hp_json_whole(to, "elapsed_ns", model->elapsed_ns);
+	hp_json_whole(to, "cpu_ns", model->cpu_ns);
+	hp_json_whole(to, "blocked_ns", model->blocked_ns);
+	hp_json_whole(to, "thread_ns", model->thread_ns);
+	hp_json_whole(to, "thread_count", model->thread_count);
+	hp_json_whole(to, "process_count", model->process_count);
+	hp_json_whole(to, "rss_bytes", model->rss_kb * 1024);
+	hp_json_whole(to, "peak_rss_bytes", model->peak_rss_kb * 1024);
+	hp_json_whole(to, "profiling_cost_ns", model->overhead_ns);
 	if (alloc && alloc->is_recorded) {
-		add_whole(to, "allocated_bytes", alloc->all.bytes);
-		add_whole(to, "allocated_count", alloc->all.count);
-		add_whole(to, "live_bytes",
-			  alloc->all.live_bytes > 0 ? (uint64_t)alloc->all.live_bytes : 0);
+		hp_json_whole(to, "allocated_bytes", alloc->all.bytes);
+		hp_json_whole(to, "allocated_count", alloc->all.count);
+		hp_json_whole(to, "live_bytes",
+			      alloc->all.live_bytes > 0 ? (uint64_t)alloc->all.live_bytes : 0);
 	}
 }
 
@@ -103,7 +86,7 @@ static void losses_add(const struct hp_model_losses *losses, cJSON *to)
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		if (list[i].count)
-			add_whole(object, list[i].key, list[i].count);
+			hp_json_whole(object, list[i].key, list[i].count);
 }
 
 static bool has_rows(struct hp_report *report, const struct hp_section *section)

@@ -136,6 +136,18 @@ query()
 	query 'a["raw"] == sorted(a["raw"], key=lambda c: -c["start_ns"])' <"$BATS_TEST_TMPDIR/logs" | grep True
 }
 
+@test "http: what single calls of a function allocated, the newest first" {
+	id=$(get /functions_alloc | query 'next(r["id"] for r in a["raw"] if r["name"] == "basket")')
+	get "/functions_alloc/$id/logs" >"$BATS_TEST_TMPDIR/logs"
+	query '{(l["bytes"], l["alloc_count"]) for l in a["logs"]}, len(a["logs"]) > 2' \
+		<"$BATS_TEST_TMPDIR/logs" | grep -Fx "{('100 B', 1)} True"
+	query '[l["invocation"] for l in a["logs"]] == list(range(a["total_invocations"], a["total_invocations"] - len(a["logs"]), -1))' \
+		<"$BATS_TEST_TMPDIR/logs" | grep True
+	get /threads >"$BATS_TEST_TMPDIR/threads"
+	query '{l["thread_id"] for l in a["logs"]} <= {r["os_tid"] for r in json.load(open("'"$BATS_TEST_TMPDIR/threads"'"))["raw"]}' \
+		<"$BATS_TEST_TMPDIR/logs" | grep True
+}
+
 @test "http: ids stay the same while rows change places" {
 	ids()
 	{
@@ -267,6 +279,9 @@ fits()
 	id=$(get /functions_timing | query 'next(r["id"] for r in a["raw"] if r["name"] == "price")')
 	get "/functions_timing/$id/logs" |
 		python3 "$ROOT/test/behave/shape.py" check "$shapes" functions_timing_ID_logs || failed=1
+	id=$(get /functions_alloc | query 'next(r["id"] for r in a["raw"] if r["name"] == "basket")')
+	get "/functions_alloc/$id/logs" |
+		python3 "$ROOT/test/behave/shape.py" check "$shapes" functions_alloc_ID_logs || failed=1
 	get /nope | python3 "$ROOT/test/behave/shape.py" check "$shapes" error_404 || failed=1
 	return $failed
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_put.c - see json_put.h.
+ */
+#include "report/json_put.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/format.h"
+#include "report/report.h"
+
+cJSON *hp_json_number(uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return cJSON_CreateRaw(text);
+}
+
+void hp_json_whole(cJSON *object, const char *key, uint64_t number)
+{
+	cJSON_AddItemToObject(object, key, hp_json_number(number));
+}
+
+void hp_json_text(cJSON *object, const char *key, const char *text)
+{
+	char *clean = text ? hp_text_clean(text) : NULL;
+
+	if (clean)
+		cJSON_AddStringToObject(object, key, clean);
+	free(clean);
+}
+
+void hp_json_location(cJSON *object, struct hp_report *report,
+		      const struct hp_model_function *function)
+{
+	struct hp_source source;
+	cJSON *location;
+
+	if (function == &report->life ||
+	    !hp_symbols_source(report->symbols, (uint32_t)(function - report->model.functions),
+			       &source))
+		return;
+	location = cJSON_AddObjectToObject(object, "location");
+	hp_json_text(location, "file", source.file);
+	hp_json_whole(location, "line", source.line > 0 ? (uint64_t)source.line : 0);
+	hp_json_whole(location, "column", source.column > 0 ? (uint64_t)source.column : 0);
+}
