@@ -61,7 +61,7 @@ static const struct hp_cfi_row *row_of(struct hp_sample_walker *walker, const st
 	if (row->pc == local)
 		return row;
 	cfi.room = walker->room;
-	hp_cfi_find(&cfi, local, row);
+	hp_cfi_find_call(&cfi, local, row);
 	row->pc = local;
 	return row;
 }

@@ -791,6 +791,16 @@ void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
 	row->kind = kind != HP_ROW_ODD && fill_saved(rules, kind, row) ? kind : HP_ROW_ODD;
 }
 
+void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
+{
+	hp_cfi_find(cfi, pc, row);
+	if (row->kind != HP_ROW_NONE)
+		return;
+	hp_cfi_find(cfi, pc + 1, row);
+	*row = (struct hp_cfi_row){ .pc = pc,
+				    .kind = row->kind == HP_ROW_NONE ? HP_ROW_NONE : HP_ROW_END };
+}
+
 /* Where a register was saved. */
 static bool place_of(struct evaluation *e, const struct rule *rule, uintptr_t cfa, uintptr_t *place)
 {

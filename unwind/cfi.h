@@ -58,6 +58,13 @@ typedef bool (*hp_cfi_load)(void *context, uintptr_t address, uintptr_t *word);
 void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
 
 /*
+ * The same, of a call that ends at `pc`.  Where nothing is said of a call, and of what follows it
+ * there is, a function begins behind it: nobody called from there, it was put on the stack to return to,
+ * as makecontext does.  That frame is the outermost.
+ */
+void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
+
+/*
  * One step by the program itself, for HP_ROW_ODD: `registers` become the
  * caller's.  False = it cannot be said; then they are as they were.
  */

@@ -85,7 +85,7 @@ static __attribute__((noinline, cold)) void row_fill(struct hp_walker *walker, u
 
 	walker->fills++;
 	if (cfi_of(walker, pc - 1, &cfi))
-		hp_cfi_find(&cfi, pc - 1, row);
+		hp_cfi_find_call(&cfi, pc - 1, row);
 	else
 		*row = (struct hp_cfi_row){ .kind = HP_ROW_NONE };
 	row->pc = pc;
@@ -199,6 +199,25 @@ static inline bool step(struct hp_walker *walker, const struct hp_cfi_row *row, 
 	return true;
 }
 
+static uintptr_t limit_of(const struct hp_walker *walker, uintptr_t sp)
+{
+	if (sp >= walker->home_low && sp < walker->home_high)
+		return walker->home_high;
+	return (sp & ~(uintptr_t)(PAGE - 1)) + PAGE;
+}
+
+/* From a handler to what it interrupted, which may have been on any other stack. */
+static bool change_stack(struct hp_walker *walker, uintptr_t sp)
+{
+	uintptr_t limit = limit_of(walker, sp);
+
+	if (limit != walker->home_high &&
+	    (!walker->is_readable || !walker->is_readable(limit - PAGE, PAGE)))
+		return false;
+	walker->limit = limit;
+	return true;
+}
+
 /* By the program itself, which a row cannot hold. */
 static __attribute__((noinline, cold)) bool step_odd(struct hp_walker *walker, struct state *s)
 {
@@ -208,7 +227,9 @@ static __attribute__((noinline, cold)) bool step_odd(struct hp_walker *walker, s
 
 	walker->is_proven = false;
 	if (!cfi_of(walker, s->pc - 1, &cfi) ||
-	    !hp_cfi_step(&cfi, &registers, load_checked, &bounds) || registers.sp <= s->sp)
+	    !hp_cfi_step(&cfi, &registers, load_checked, &bounds))
+		return false;
+	if (registers.is_exact ? !change_stack(walker, registers.sp) : registers.sp <= s->sp)
 		return false;
 	s->pc = registers.pc + registers.is_exact;
 	s->sp = registers.sp;
@@ -236,13 +257,6 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9FB21C651E98DF25);
 	return hash ^ (hash >> 32);
-}
-
-static uintptr_t limit_of(const struct hp_walker *walker, uintptr_t sp)
-{
-	if (sp >= walker->home_low && sp < walker->home_high)
-		return walker->home_high;
-	return (sp & ~(uintptr_t)(PAGE - 1)) + PAGE;
 }
 
 /* False = the walk ends here. */
