@@ -23,9 +23,9 @@
 
 #include "live/command.h"
 #include "live/guard.h"
+#include "live/target.h"
 #include "report/command.h"
 #include "report/export.h"
-#include "report/input.h"
 #include "report/report.h"
 
 #define PAGE "https://profiler.firefox.com"
@@ -38,13 +38,14 @@ static const char help_text[] =
 	"Serves a profile (hp.json.gz, of hotpath or samply) to profiler.firefox.com in a browser of\n"
 	"this machine, and opens it there.  Ends with Ctrl-C.  RUN is a run that was kept: a file,\n"
 	"or what `hotpath list` shows, a pid or a program's name; without one it is the newest.\n"
+	"A program that runs is shown as far as it came.\n"
 	"\n"
 	"  --no-open   print the address only\n";
 
 struct load {
 	int fd;
 	uint64_t size;
-	char path[64]; /* of the profile: not to be guessed */
+	char path[64];	/* of the profile: not to be guessed */
 };
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status)
@@ -156,17 +157,23 @@ static int profile_make(struct load *load, struct hp_report *report)
 static int run_open(struct load *load, const char *path)
 {
 	struct hp_settings settings;
-	struct hp_input input;
+	struct hp_segment segment;
+	struct hp_target target;
 	struct hp_report report;
 	int status;
 
 	hp_settings_read(&settings, environ, NULL, NULL);
-	if (!hp_input_open(&input, path))
+	if (path ? !hp_target_init(&target, "load", path) : !hp_target_init_run(&target, NULL))
 		return HP_EXIT_FAILED;
-	hp_report_init_record(&report, &input.segment, &input.record, &settings, say_line, NULL);
+	if (!hp_target_look(&target, &segment)) {
+		fprintf(stderr, "hotpath load: %s cannot be read any more\n", path);
+		hp_target_release(&target);
+		return HP_EXIT_FAILED;
+	}
+	hp_report_init_record(&report, &segment, &target.input.record, &settings, say_line, NULL);
 	status = profile_make(load, &report);
 	hp_report_release(&report);
-	hp_input_release(&input);
+	hp_target_release(&target);
 	return status;
 }
 
@@ -249,6 +256,8 @@ int hp_cmd_load(int argc, char **argv)
 		}
 		if (strcmp(argv[i], "--no-open") == 0) {
 			is_opened = false;
+		} else if (strcmp(argv[i], "--") == 0 && i + 2 == argc) {
+			path = argv[++i];
 		} else if ((argv[i][0] == '-' && argv[i][1]) || path) {
 			fputs(help_text, stderr);
 			return HP_EXIT_USAGE;

@@ -37,7 +37,7 @@ const char *hp_ago_text(char *room, size_t size, uint64_t ns)
 	return room;
 }
 
-static const struct hp_model_function *function_of(struct hp_scene *scene, uint32_t id)
+const struct hp_model_function *hp_logs_function(struct hp_scene *scene, uint32_t id)
 {
 	struct hp_report *report = &scene->report;
 	size_t count = report->model.function_count, i = 0;
@@ -96,7 +96,7 @@ static void slowest_add(struct hp_scene *scene, const struct hp_model_function *
 
 struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request *request)
 {
-	const struct hp_model_function *f = function_of(scene, request->id);
+	const struct hp_model_function *f = hp_logs_function(scene, request->id);
 	struct hp_model_call last[HP_LAST_MOST];
 	size_t count;
 	cJSON *list, *logs, *raw;

@@ -248,13 +248,14 @@ static void route_ask(struct call *call, const char *method, const char *path, c
 static void tool_ask(struct call *call)
 {
 	const struct hp_mcp_tool *tool = call->tool;
+	const char *id = strstr(tool->path, "{id}");
 	char path[64], query[32] = "";
 
 	snprintf(path, sizeof(path), "%s", tool->path);
-	if (tool->id)
-		snprintf(path, sizeof(path), "%s/%u/logs", tool->path,
-			 (unsigned)call->arguments.id);
-	if (tool->shape == HP_MCP_LIST)
+	if (id)
+		snprintf(path, sizeof(path), "%.*s%u%s", (int)(id - tool->path), tool->path,
+			 (unsigned)call->arguments.id, id + 4);
+	if (tool->shape != HP_MCP_OBJECT)
 		snprintf(query, sizeof(query), "limit=%u", (unsigned)call->arguments.limit);
 	route_ask(call, tool->method, path, query);
 }

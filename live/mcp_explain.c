@@ -26,6 +26,10 @@ static const struct topic topics[] = {
 	  "hot_path or functions_timing for callers; offcpu if the program runs less than it lasts." },
 	{ "hot_path", "From the outermost function down, the callee in which most time was spent.",
 	  "functions_timing with the name of its last function." },
+	{ "callers",
+	  "All paths to a function taken together: the first row is the function, the rows that hang "
+	  "on it are its callers with the calls and the time that it has from there.",
+	  "hot_path for the one chain in which most time is spent; functions_timing for ids." },
 	{ "functions_alloc", "What each function's calls allocated, freed or not.",
 	  "top_allocation_sites for the lines; leaks for what is still held." },
 	{ "top_allocation_sites", "Call paths by bytes allocated since the start, freed or not.",

@@ -35,7 +35,12 @@ struct text {
 	"pid:i! uptime:s! uptime_ns:i! comm:s command:s profiler:s is_live:b! looked_ns:i cpu_ns:i " \
 	"rss_bytes:i profiling_cost_ns:i live_bytes:i lock_wait_ns:i"
 
+#define CALLS \
+	"function_name:s! description:s! total_elapsed_ns:i! function_ns:i! total_count:i! " \
+	"included_count:i! tree:[@step]!"
+
 static const struct text shapes[] = {
+	{ "step", "id:i! parent:i! depth:i! name:s! calls:i! inclusive_ns:i! self_ns:i!" },
 	{ "location", "file:s line:i column:i" },
 	{ "frame", "function:s file:s line:i inlined:b module:s" },
 	{ "call", "start_ns:i ns:i tid:i result:s" },
@@ -70,6 +75,8 @@ static const struct text answers[] = {
 				  "logs:[@log]! raw:[@call] slowest:[@call]" },
 	{ "function_alloc_logs",
 	  "function_name:s! location:@location total_invocations:i logs:[@spent_log]! message:s" },
+	{ "callers", CALLS },
+	{ "callees", CALLS },
 	{ "channel_logs", "id:s! sent_logs:[@way]! received_logs:[@way]!" },
 	{ "compare", "noise_percent:n! summary:@summary! sections:@sections!" },
 };

@@ -32,7 +32,7 @@ struct hp_mcp_tool {
 	const char *name;
 	enum hp_mcp_kind kind;
 	const char *method;	/* of the route */
-	const char *path;	/* with an id, "/ID/logs" comes behind it */
+	const char *path;	/* {id} stands for the argument */
 	const char *id;	/* name of the argument that is the id; NULL = none */
 	enum hp_mcp_shape shape;
 	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/callers.h"
 #include "live/snapshot.h"
 #include "live/lists.h"
 #include "live/logs.h"
@@ -32,6 +33,10 @@
 const struct hp_route hp_routes[] = {
 	LIST("functions_timing", "functions by time"),
 	ANSWER("/functions_timing/{id}/logs", hp_logs_timing, "last and slowest calls of one"),
+	ANSWER("/functions_timing/{id}/callers", hp_callers_render,
+	       "who calls one, over all paths"),
+	ANSWER("/functions_timing/{id}/callees", hp_callees_render,
+	       "whom one calls, over all paths"),
 	LIST("functions_alloc", "functions by what they allocate"),
 	ANSWER("/functions_alloc/{id}/logs", hp_logs_alloc, "calls of one"),
 	ANSWER("/functions_cpu", hp_snapshot_show, "samples of the CPU by function"),

@@ -42,15 +42,21 @@ bool hp_target_init(struct hp_target *target, const char *command, const char *n
 		hp_target_init_fd(target, fd);
 		return true;
 	}
-	hp_target_init_fd(target, -1);
 	if (fd == -EEXIST) {
+		hp_target_init_fd(target, -1);
 		fprintf(stderr,
 			"hotpath %s: %s%sseveral sessions run; give one of those that "
 			"hotpath list shows\n",
 			command, name ? name : "", name ? ": " : "");
 		return false;
 	}
-	return hp_input_open(&target->input, name);
+	return hp_target_init_run(target, name);
+}
+
+bool hp_target_init_run(struct hp_target *target, const char *path)
+{
+	hp_target_init_fd(target, -1);
+	return hp_input_open(&target->input, path);
 }
 
 bool hp_target_is_live(const struct hp_target *target)

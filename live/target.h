@@ -29,6 +29,9 @@ void hp_target_init_fd(struct hp_target *target, int fd);
  */
 bool hp_target_init(struct hp_target *target, const char *command, const char *name);
 
+/* A run that is over, as hp_input_open finds it. */
+bool hp_target_init_run(struct hp_target *target, const char *path);
+
 /* True if its figures go on. */
 bool hp_target_is_live(const struct hp_target *target);
 

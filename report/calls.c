@@ -598,6 +598,23 @@ bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char
 	return true;
 }
 
+void hp_calls_ask(struct hp_report *report, enum hp_calls_kind kind, uint32_t function,
+		  double least_percent, uint64_t limit)
+{
+	struct hp_calls *calls = &report->calls;
+	struct hp_calls_row *rows;
+
+	*calls = (struct hp_calls){ .kind = kind, .function = function, .least = least_percent };
+	calls->describe = description(report, kind);
+	function_fill(report);
+	calls->found = calls->count;
+	if (calls->count > limit)
+		calls->count = limit;
+	rows = arranged(calls->rows, calls->found, calls->count);
+	free(calls->rows);
+	calls->rows = rows;
+}
+
 void hp_calls_release(struct hp_calls *calls)
 {
 	free(calls->rows);

@@ -31,6 +31,14 @@ bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char
 		   double least_percent, hp_complain complain, void *context);
 void hp_calls_release(struct hp_calls *calls);
 
+/*
+ * The same of one function of the model, callers or callees: answers at once in
+ * report->calls, the heaviest `limit` rows in the order of the table.  Sections
+ * stay as they are; to be released.
+ */
+void hp_calls_ask(struct hp_report *report, enum hp_calls_kind kind, uint32_t function,
+		  double least_percent, uint64_t limit);
+
 /* The section that answers report->calls, or shows report->annotation; NULL = nothing was asked. */
 const struct hp_section *hp_calls_section(const struct hp_report *report);
 

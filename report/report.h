@@ -46,6 +46,7 @@ struct hp_calls {
 	double least; /* rows with less of the whole are left out, percent */
 	struct hp_calls_row *rows; /* in the order of the table */
 	size_t count;
+	size_t found; /* rows there are */
 	char *describe;
 };
 

@@ -141,6 +141,9 @@ const struct hp_setting hp_setting_table[] = {
 	  "100 to 60000", 100, 60000, "time between two pictures of `hotpath console`" },
 	{ "HOTPATH_TUI_TAB", HP_SETTING_COUNT, AT(tui_tab), "1", "1 to 8", 1, 8,
 	  "first tab of `hotpath console`" },
+	{ "HOTPATH_TUI_AUTO_EXPAND_LOGS", HP_SETTING_COUNT, AT(tui_logs), NULL,
+	  "a row, 0 = the first", 0, UINT32_MAX,
+	  "`hotpath console` begins with the log of this row open" },
 	{ "HOTPATH_DISABLE_HINTS", HP_SETTING_BOOL, AT(disable_hints), "0", "1, true, 0 or false",
 	  0, 0, "no line below the report that says what to ask next" },
 	{ "HOTPATH_LIB", HP_SETTING_TEXT, AT(library), NULL, "a path", 0, 0,
@@ -414,6 +417,7 @@ static void set_usual(struct hp_settings *out)
 	memset(out, 0, sizeof(*out));
 	out->limit = out->functions_limit = out->threads_limit = HP_LIMIT_UNSET;
 	out->alloc_limit = out->channels_limit = HP_LIMIT_UNSET;
+	out->tui_logs = HP_LIMIT_UNSET;
 	for (size_t i = 0; i < hp_setting_count; i++)
 		if (hp_setting_table[i].usual)
 			set(&r, &hp_setting_table[i], hp_setting_table[i].usual);
@@ -581,7 +585,7 @@ bool hp_settings_asks(const struct hp_settings *settings, const char *section)
 	bool asks;
 
 	list += strspn(list, " ,");
-	asks = !*list || *list == '-'; /* `-threads` alone is short for `auto,-threads` */
+	asks = !*list || *list == '-';	/* `-threads` alone is short for `auto,-threads` */
 	while ((word = word_next(&list, &length))) {
 		int said = word_asks(word, length, section);
 

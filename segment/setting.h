@@ -101,6 +101,7 @@ struct hp_settings {
 	uint64_t entries_limit; /* rows of a list over HTTP */
 	uint64_t tui_interval_ms; /* of the console */
 	uint64_t tui_tab; /* its first one, from 1 */
+	uint64_t tui_logs; /* its log is open, of this row from 0; HP_LIMIT_UNSET = it is not */
 	const char *metrics_host; /* http://HOST that it asks; NULL = it reads the segment */
 	const char *metrics_bind; /* an address, as numbers */
 	const char *prometheus_bind; /* the same */

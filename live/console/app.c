@@ -11,16 +11,20 @@
 #include <string.h>
 
 #include "live/console/screen.h"
+#include "segment/setting.h"
 #include "segment/clock.h"
 
 #define SAID_NS UINT64_C(6000000000)
 #define STATUS_PATH "/profiler_status"
 #define THREADS_PATH "/threads"
+#define FUNCTIONS_PATH "/functions_timing"
+#define CALLERS_ROUTE "/functions_timing/%/callers"
 
 void hp_app_init(struct hp_app *app, struct hp_feed *feed, const char *source, uint32_t interval_ms)
 {
 	*app = (struct hp_app){ .feed = feed, .source = source, .interval_ms = interval_ms };
 	app->phase = HP_PHASE_WAITS;
+	app->logs_row = HP_LIMIT_UNSET;
 	app->asked_ns = hp_clock_raw_ns();
 	hp_trend_init(&app->trend);
 	for (size_t tab = 0; tab < hp_tab_count; tab++)
@@ -67,6 +71,30 @@ double hp_app_age(const struct hp_app *app)
 }
 
 /* --- wishes --- */
+
+static struct hp_view_state *view_of(struct hp_app *app, const char *route)
+{
+	for (size_t tab = 0; tab < hp_tab_count; tab++)
+		for (size_t i = 0; hp_tabs[tab].views[i]; i++)
+			if (strcmp(app->views[tab][i].view->route, route) == 0)
+				return &app->views[tab][i];
+	return NULL;
+}
+
+/* Where the view's list is; that of functions as long as it is not known which one is meant. */
+static void list_path_make(const struct hp_app *app, const struct hp_view *view,
+			   char path[HP_FEED_PATH])
+{
+	const char *mark = strchr(view->route, '%');
+
+	if (!mark)
+		snprintf(path, HP_FEED_PATH, "%s", view->route);
+	else if (app->function_id > 0)
+		snprintf(path, HP_FEED_PATH, "%.*s%.0f%s", (int)(mark - view->route), view->route,
+			 app->function_id, mark + 1);
+	else
+		snprintf(path, HP_FEED_PATH, "%s", FUNCTIONS_PATH);
+}
 
 /* The path of the chosen row's logs; "" = it has none. */
 static void logs_path_make(struct hp_app *app, char path[HP_FEED_PATH])
@@ -125,13 +153,37 @@ static void logs_follow(struct hp_app *app)
 	strcpy(app->logs_path, path);
 }
 
+void hp_app_callers(struct hp_app *app, double id)
+{
+	struct hp_view_state *callers = view_of(app, CALLERS_ROUTE);
+
+	if (app->function_id < id || app->function_id > id) {
+		hp_table_fill(&callers->table, NULL);
+		page_release(&callers->page);
+	}
+	app->function_id = id;
+}
+
+/* Nobody asked: those of the function that is chosen, at first the one on top. */
+static void callers_follow(struct hp_app *app)
+{
+	const struct hp_table *table = &view_of(app, FUNCTIONS_PATH)->table;
+	const cJSON *id = table->chosen < table->count
+				  ? hp_json_at(table->rows[table->chosen].data, "id")
+				  : NULL;
+
+	if (app->function_id <= 0 && cJSON_IsNumber(id))
+		hp_app_callers(app, id->valuedouble);
+}
+
 void hp_app_wish(struct hp_app *app)
 {
 	char paths[HP_FEED_WISHES][HP_FEED_PATH];
 	size_t count = 0;
 
 	logs_follow(app);
-	snprintf(paths[count++], HP_FEED_PATH, "%s", hp_app_view(app)->view->route);
+	callers_follow(app);
+	list_path_make(app, hp_app_view(app)->view, paths[count++]);
 	if (app->has_logs && *app->logs_path)
 		snprintf(paths[count++], HP_FEED_PATH, "%s", app->logs_path);
 	snprintf(paths[count++], HP_FEED_PATH, "%s", STATUS_PATH);
@@ -198,6 +250,7 @@ static void program_forget(struct hp_app *app)
 	hp_table_release(&app->logs);
 	page_release(&app->logs_page);
 	app->logs.fields = NULL;
+	app->function_id = 0;
 	hp_trend_init(&app->trend);
 }
 
@@ -220,13 +273,26 @@ static void status_take(struct hp_app *app, struct hp_news *news)
 		hp_trend_add_status(&app->trend, news->json);
 }
 
+/* The first list that comes: as HOTPATH_TUI_AUTO_EXPAND_LOGS has it. */
+static void logs_open(struct hp_app *app, struct hp_view_state *state)
+{
+	if (app->logs_row == HP_LIMIT_UNSET || state != hp_app_view(app) || !state->table.count)
+		return;
+	hp_table_move(&state->table, (long)app->logs_row);
+	app->has_logs = state->view->logs != NULL;
+	app->logs_row = HP_LIMIT_UNSET;
+}
+
 static void list_take(struct hp_app *app, struct hp_news *news)
 {
+	char path[HP_FEED_PATH];
+
 	for (size_t tab = 0; tab < hp_tab_count; tab++)
 		for (size_t i = 0; hp_tabs[tab].views[i]; i++) {
 			struct hp_view_state *state = &app->views[tab][i];
 
-			if (strcmp(news->path, state->view->route) != 0)
+			list_path_make(app, state->view, path);
+			if (strcmp(news->path, path) != 0)
 				continue;
 			if (app->status.news && strcmp(news->path, THREADS_PATH) == 0 &&
 			    news->json && !hp_trend_is_in(app->status.news->json))
@@ -235,6 +301,7 @@ static void list_take(struct hp_app *app, struct hp_news *news)
 				hp_table_fill(&state->table, news->json);
 			else
 				hp_news_free(news);
+			logs_open(app, state);
 			return;
 		}
 	if (strcmp(news->path, app->logs_path) == 0 && page_take(&app->logs_page, news))
@@ -247,6 +314,7 @@ static void list_take(struct hp_app *app, struct hp_news *news)
 static void once_take(struct hp_app *app, struct hp_news *news)
 {
 	const cJSON *error = hp_json_at(news->json, "error");
+	const cJSON *opened = hp_json_at(news->json, "opened");
 
 	if (news->heard.phase == HP_PHASE_CHOOSE) {
 		hp_news_free(app->programs);
@@ -260,6 +328,9 @@ static void once_take(struct hp_app *app, struct hp_news *news)
 	else if (news->heard.status >= 400)
 		hp_app_say(app, "%s",
 			   cJSON_IsString(error) ? error->valuestring : "It was refused");
+	else if (cJSON_IsString(opened))
+		hp_app_say(app, "in the browser, as long as this console runs: %s",
+			   opened->valuestring);
 	else if (news->heard.status == 202)
 		hp_app_say(app, "a snapshot of the CPU is being taken");
 	else if (news->heard.status == 0)

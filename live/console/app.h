@@ -74,6 +74,8 @@ struct hp_app {
 	bool is_paused;
 	uint64_t asked_ns;	/* since when what is visible is asked for, without an answer */
 
+	double function_id;	/* whose callers are shown; 0 = nobody asked yet */
+	uint64_t logs_row;	/* the log of this row is to be opened; HP_LIMIT_UNSET = of none */
 	bool has_logs;	/* the panel is open */
 	enum hp_focus focus;
 	char logs_path[HP_FEED_PATH];	/* "" = the row has none */
@@ -103,6 +105,9 @@ struct hp_view_state *hp_app_view(struct hp_app *app);
 
 /* The table that the keys move in. */
 struct hp_table *hp_app_table(struct hp_app *app);
+
+/* Shows who calls this function, an id of /functions_timing. */
+void hp_app_callers(struct hp_app *app, double id);
 
 /* Tells the feed what is visible. */
 void hp_app_wish(struct hp_app *app);

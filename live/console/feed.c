@@ -95,7 +95,10 @@ static void fetch(struct hp_feed *feed, const char *method, const char *path, bo
 
 	snprintf(news->path, sizeof(news->path), "%s", path);
 	news->is_once = is_once;
-	feed->origin->ask(feed->origin, method, path, &news->heard);
+	if (strncmp(path, HP_VIEWER_PATH, strlen(HP_VIEWER_PATH)) == 0)
+		hp_viewer_open(path + strlen(HP_VIEWER_PATH), &news->heard);
+	else
+		feed->origin->ask(feed->origin, method, path, &news->heard);
 	news->at_ns = hp_clock_raw_ns();
 	understand(news);
 	publish(feed, news);

@@ -270,10 +270,77 @@ static void save(struct hp_app *app)
 	app->wants_save = hp_feed_do(app->feed, "GET", path);
 }
 
+static bool is_cpu(struct hp_app *app)
+{
+	return strcmp(hp_app_view(app)->view->route, "/functions_cpu") == 0;
+}
+
 static void snapshot(struct hp_app *app)
 {
-	if (strcmp(hp_app_view(app)->view->name, "CPU") == 0)
-		hp_feed_do(app->feed, "POST", "/functions_cpu/snapshot");
+	if (!is_cpu(app))
+		return;
+	hp_app_view(app)->table.skips_first = false;
+	hp_feed_do(app->feed, "POST", "/functions_cpu/snapshot");
+}
+
+/* From the snapshot to the samples as they go on, and back. */
+static void snapshot_leave(struct hp_app *app)
+{
+	struct hp_view_state *state = hp_app_view(app);
+
+	if (!is_cpu(app) || !state->page.news || !hp_json_at(state->page.news->json, "report"))
+		return;
+	if (!hp_json_at(state->page.news->json, "now")) {
+		hp_app_say(app, "this server has snapshots only; c takes another one");
+		return;
+	}
+	state->table.skips_first = !state->table.skips_first;
+	hp_table_renew(&state->table);
+	hp_app_say(app, state->table.skips_first
+				? "samples up to now; n shows the snapshot again"
+				: "the snapshot; n goes on with samples up to now");
+}
+
+static void profile_open(struct hp_app *app)
+{
+	const struct hp_view_state *state = hp_app_view(app);
+	const cJSON *path =
+		state->page.news ? hp_json_at(state->page.news->json, "report/profile_path") : NULL;
+	char ask[HP_FEED_PATH];
+
+	if (!is_cpu(app))
+		return;
+	/* A server of ours gives its profile over HTTP: it is none of the crate's files. */
+	if (app->is_local ||
+	    (cJSON_IsString(path) && strncmp(path->valuestring, "/debug/", 7) == 0))
+		snprintf(ask, sizeof(ask), "%s%.0f", HP_VIEWER_PATH, app->pid);
+	else if (cJSON_IsString(path) && strlen(path->valuestring) < HP_FEED_PATH - 32)
+		snprintf(ask, sizeof(ask), "%s%s", HP_VIEWER_PATH, path->valuestring);
+	else {
+		hp_app_say(app, "there is no profile yet; c takes a snapshot");
+		return;
+	}
+	if (hp_feed_do(app->feed, "POST", ask))
+		hp_app_say(app, "the profile is being made");
+}
+
+/* Who calls the function that is chosen? */
+static void callers(struct hp_app *app)
+{
+	const struct hp_table *table = &hp_app_view(app)->table;
+	const cJSON *id = table->chosen < table->count
+				  ? hp_json_at(table->rows[table->chosen].data, "id")
+				  : NULL;
+	unsigned view = 0;
+
+	if (strcmp(hp_app_view(app)->view->name, "Timing") != 0 || !cJSON_IsNumber(id)) {
+		hp_app_say(app, "u is for a function in Timing: who calls it");
+		return;
+	}
+	while (hp_tabs[0].views[view + 1])	/* the last one */
+		view++;
+	hp_app_callers(app, id->valuedouble);
+	view_go(app, 0, view);
 }
 
 static void programs(struct hp_app *app)
@@ -341,6 +408,9 @@ static const struct {
 	{ 'p', pause_toggle },
 	{ 's', save },
 	{ 'c', snapshot },
+	{ 'n', snapshot_leave },
+	{ 'f', profile_open },
+	{ 'u', callers },
 	{ 'a', programs },
 	{ '?', help },
 	{ HP_KEY_F1, help },
@@ -361,7 +431,9 @@ const struct hp_key_help hp_key_helps[] = {
 	{ "i Enter", "inspect: all that is known of the row" },
 	{ "p", "pause: the picture stays as it is" },
 	{ "s", "save the report of this moment here, in JSON" },
-	{ "c", "in CPU: take a snapshot of the samples" },
+	{ "c n", "in CPU: take a snapshot of the samples; leave it, and back" },
+	{ "f", "in CPU: open the profile in profiler.firefox.com" },
+	{ "u", "in Timing: who calls the function, over all paths" },
 	{ "a", "another of the profiled programs" },
 	{ "mouse", "tabs, views, rows, heads of columns; twice inspects" },
 	{ "q F10 Ctrl-C", "quit; the program goes on" },

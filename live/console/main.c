@@ -261,7 +261,9 @@ static int show(struct wish *wish, struct hp_origin *origin)
 	hp_app_init(&app, feed, origin->name, interval);
 	app.is_local = !wish->is_http;
 	app.tab = (unsigned)settings->tui_tab - 1;
+	app.logs_row = settings->tui_logs;
 	ended = hp_app_run(&app);
+	hp_viewer_close();
 	hp_screen_close();
 	if (ended > 0)
 		return die_by(ended);

@@ -56,6 +56,14 @@ struct hp_origin *hp_origin_http(const char *base, const char *token);
 #define HP_PROGRAMS_PATH "/console/programs"
 #define HP_ATTACH_PATH "/console/attach/"
 
+/* viewer.c, over any origin: POST "…PID" or "…/path/of/a/profile" opens it in a browser. */
+#define HP_VIEWER_PATH "/console/viewer/"
+
+void hp_viewer_open(const char *what, struct hp_heard *heard);
+
+/* Ends what hp_viewer_open started. */
+void hp_viewer_close(void);
+
 void hp_heard_say(struct hp_heard *heard, enum hp_phase phase, const char *remedy,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -146,7 +146,7 @@ static void take(struct all *all)
 {
 	struct hp_table *table = all->table;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = table->skips_first; i < 2; i++) {
 		const cJSON *array = array_at(table, table->rows_keys, i);
 
 		if (!array)

@@ -52,9 +52,9 @@ struct hp_view {
 	const char *name;
 	const char *brief;	/* where room is scarce */
 	const char *about;	/* instead of the description of a report; may be NULL */
-	const char *route;
+	const char *route;	/* % = id of the function that was asked about */
 	enum hp_form form;
-	const char *rows[2];	/* arrays; of the second if the first is not there */
+	const char *rows[2];	/* arrays; of the second if the first is not there, or not wanted */
 	const char *raw[2];
 	const struct hp_field *fields;
 	size_t field_count;

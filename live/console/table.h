@@ -55,6 +55,7 @@ struct hp_table {
 	const char *const *rows_keys;
 	const char *const *raw_keys;
 	bool takes_both;	/* of rows_keys; else the first that is there */
+	bool skips_first;	/* the second one is wanted, though the first is there */
 
 	const struct cJSON *list;	/* the answer, not ours; NULL = none yet */
 	struct hp_table_column columns[HP_COLUMNS_MOST];

@@ -43,7 +43,7 @@ console()
 	local line="'$HP_BUILD/hotpath' console"
 	for word; do line+=" '$word'"; done
 	$tmux new-session -d -s c -x "${size%x*}" -y "${size#*x}" \
-		"cd '$BATS_TEST_TMPDIR'; ${HOTPATH_PERCENTILES:+HOTPATH_PERCENTILES=$HOTPATH_PERCENTILES} ${NO_COLOR:+NO_COLOR=$NO_COLOR} TERM=${term:-xterm-256color} LC_ALL=${locale:-C.UTF-8} $line; echo exit \$?; stty -a; exec sleep 1000" 3>&-
+		"cd '$BATS_TEST_TMPDIR'; ${HOTPATH_PERCENTILES:+HOTPATH_PERCENTILES=$HOTPATH_PERCENTILES} ${NO_COLOR:+NO_COLOR=$NO_COLOR} ${HOTPATH_TUI_AUTO_EXPAND_LOGS:+HOTPATH_TUI_AUTO_EXPAND_LOGS=$HOTPATH_TUI_AUTO_EXPAND_LOGS} TERM=${term:-xterm-256color} LC_ALL=${locale:-C.UTF-8} $line; echo exit \$?; stty -a; exec sleep 1000" 3>&-
 }
 
 screen()
@@ -105,7 +105,7 @@ own_port()
 	for size in 80x24 60x16 200x60; do
 		console -r 100 "$pid"
 		shows '^sell  *[1-9]'
-		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '2 Channel' '2 the' '2 the' '2 RwLock' \
+		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '2 Channel' '2 the' '2 the' '2 RwLock' \
 			'2 Mutex' '3 .*' '4 Thread' '4 Function' '5 the' '6 No event' '7 Call path' \
 			'7 Call path' '8 Object' '8 Thread' '8 none' '8 Label' '8 none' '8 none'; do
 			press "${expected%% *}"
@@ -344,6 +344,56 @@ own_port()
 	press c
 	shows 'snapshot ready'
 	shows '^Function .*Samples'
+	press n
+	shows 'samples up to now; n shows the snapshot again'
+	press n
+	shows 'the snapshot; n goes on'
+}
+
+@test "console: who calls a function, over all paths, with the calls that it has from there" {
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	press / 'price' Enter
+	shows '^price  *[1-9]'
+	eventually not_on_screen '^sell '
+	press u
+	shows 'Who calls price'
+	shows '^  ▾ sell  *[1-9]'
+	shows '^      *seller  *[1-9]\|^    ▾ seller  *[1-9]'
+	screen | sed 's/,//g' | awk '
+		/▾ price / { whole = $3 } /▾ sell |▸ sell / { sum += $3 }
+		/[▾▸] pack / { sum += $3 } /[▾▸] shop::main / { sum += $3 }
+		END { if (!whole || sum != whole) { print sum, whole; exit 1 } }'
+	press 1 u
+	shows 'Who calls price'
+	press 1 1 u
+	shows 'u is for a function in Timing'
+}
+
+@test "console: HOTPATH_TUI_AUTO_EXPAND_LOGS begins with the log of a row" {
+	export HOTPATH_TUI_AUTO_EXPAND_LOGS=0
+	console -r 100 "$pid"
+	unset HOTPATH_TUI_AUTO_EXPAND_LOGS
+	shows 'Log of sell'
+	shows '^│ *[0-9,]* .*now'
+}
+
+@test "console: f serves the profile to a browser, until the console ends" {
+	"$HP_BUILD/hotpath" report --session "$pid" -f json -r cpu | grep -q sample_count || skip "nothing may be sampled here"
+	size=160x24
+	console -r 100 "$pid"
+	shows '^sell  *[1-9]'
+	press 1 1
+	shows 'snapshot'
+	press f
+	shows 'in the browser, as long as this console runs: http://127.0.0.1:[0-9]*/.*hp.json.gz'
+	local address
+	address=$(screen | grep -o 'http://127[^ ]*hp.json.gz')
+	curl -s -m 20 -H "Host: 127.0.0.1" "$address" | gunzip | jq -e '(.meta.product | startswith("shop")) and (.threads | map(.name) | contains(["packer", "seller-1"]))'
+	press q
+	shows '^exit 0'
+	run curl -s -m 20 "$address"
+	[ "$status" -ne 0 ]
 }
 
 @test "console: help lists the keys" {

@@ -175,6 +175,8 @@ def tools(peer):
         "functions_cpu_snapshot",
         "choose_session",  # there is no session 0
         "compare",
+        "callers",  # no function has the id 0
+        "callees",
     }
     assert not missing, missing
 
@@ -262,6 +264,15 @@ def figures(peer):
     logs = call(peer, "function_timing_logs", {"function_id": row["id"], "limit": 3})
     logs = logs["structuredContent"]
     assert len(logs["logs"]) == 3 and logs["truncated"] is True, logs
+    schemas = {tool["name"]: tool["outputSchema"]
+               for tool in ask(peer, "tools/list")["result"]["tools"]}
+    for name, first in [("callers", "main"), ("callees", "basket")]:
+        said = call(peer, name, {"function_id": row["id"]})["structuredContent"]
+        fits(schemas[name], said, name)
+        tree = said["tree"]
+        assert tree[0]["name"] == row["name"] and tree[0]["calls"] == 40, tree
+        assert tree[1]["parent"] == tree[0]["id"] and tree[1]["calls"] == 40, tree
+        assert first in tree[1]["name"] and said["function_ns"] == tree[0]["inclusive_ns"], tree
     one = call(peer, "functions_timing", {"limit": 1})["structuredContent"]
     assert len(one["data"]) == len(one["raw"]) == 1 and one["truncated"] is True
     assert one["included_count"] == 1 < one["total_count"]
