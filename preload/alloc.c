@@ -28,8 +28,6 @@
 #include "preload/shadow.h"
 #include "preload/tally.h"
 
-#define HP_PROVE_EVERY 1024	/* allocations of a site; a power of two */
-
 /* Not in all headers. */
 void cfree(void *block);
 void free_sized(void *block, size_t size);
@@ -42,10 +40,14 @@ static inline struct hp_shadow_word word_load(const struct hp_shadow_word *place
 	return (struct hp_shadow_word){ (uint32_t)both, (uint32_t)(both >> 32) };
 }
 
+static inline void word_store_both(struct hp_shadow_word *place, uint64_t both)
+{
+	__atomic_store_n((uint64_t *)(void *)place, both, __ATOMIC_RELAXED);
+}
+
 static inline void word_store(struct hp_shadow_word *place, struct hp_shadow_word word)
 {
-	__atomic_store_n((uint64_t *)(void *)place, word.site | (uint64_t)word.size << 32,
-			 __ATOMIC_RELAXED);
+	word_store_both(place, word.site | (uint64_t)word.size << 32);
 }
 
 static int64_t held(const struct hp_site *site)
@@ -84,8 +86,7 @@ static inline void settle_known(struct hp_heap_local *me, struct hp_heap *heap)
 	site->bytes += bytes;
 	heap->bytes += bytes;
 	heap->live += (int64_t)bytes;
-	if (HP_UNLIKELY((++site->allocs & (HP_PROVE_EVERY - 1)) == 0))
-		me->gate = 0;	/* for the next one */
+	site->allocs++;
 }
 
 static inline void settle(struct hp_heap_local *me, struct hp_heap *heap)
@@ -143,9 +144,13 @@ static HP_COLD void note_drawn(struct hp_heap_local *me, struct hp_shadow_word *
 			       struct hp_site *site, void *block, uint64_t size)
 {
 	struct hp_heap *heap = me->heap;
+	bool has_room;
 
 	note_at(me, place, site, block, size);
-	if (!hp_drawn_begin(me, site, block, size))
+	has_room = hp_drawn_begin(me, site, block, size);
+	if (++me->draws % HP_PROVE_DRAWS == 0)
+		me->gate = 0;	/* the next answer of the path cache is walked again */
+	if (!has_room)
 		return;
 	word_store(place,
 		   (struct hp_shadow_word){ (uint32_t)(heap->pending / HP_LINE), HP_SHADOW_LARGE });
@@ -268,8 +273,7 @@ static inline void note_temporary(struct hp_heap_local *me, const void *block)
 	heap->pending = 0;
 	heap->temporary_bytes += size;
 	site->temporary_bytes += size;
-	if (HP_UNLIKELY((++site->temporary & (HP_PROVE_EVERY - 1)) == 0))
-		me->gate = 0;
+	site->temporary++;
 	if (HP_LIKELY(place != NULL)) {
 		if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
 			hp_aside_take((uintptr_t)block);
@@ -413,7 +417,7 @@ static __attribute__((noinline)) void *malloc_slow(size_t size, uintptr_t pc, ui
 	if (IS_EARLY(malloc))
 		return early(size, 16);
 	block = hp_allocator.malloc(size);
-	note_new_slow(block, size, pc, sp, fp);
+	note(block, size, (struct hp_path_frame){ pc, sp, fp });
 	return block;
 }
 
@@ -432,15 +436,13 @@ static HP_TAIL void *note_rare(struct hp_heap_local *me, size_t size, void *bloc
  * nothing was done.
  */
 static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local *me,
-							   struct hp_site *site, void *block,
+							   uint64_t offset, void *block,
 							   uint64_t size)
 {
-	uint64_t offset = (uint64_t)((char *)site - me->base);
-	struct hp_shadow_word *place = hp_shadow_find(block);
-	uint32_t countdown = me->countdown - 1;
+	struct hp_shadow_word *place = hp_shadow_usual(block);
 	struct hp_heap *heap = me->heap;
 
-	if (HP_UNLIKELY(!place || size >= HP_SHADOW_LARGE || countdown == 0))
+	if (HP_UNLIKELY(!place || size >= HP_SHADOW_LARGE))
 		return false;
 	if (me->last != HP_NO_BLOCK) {
 		if (HP_UNLIKELY(atomic_load_explicit(&hp_heap_site(me, heap->pending)->epoch,
@@ -448,12 +450,16 @@ static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local 
 				atomic_load_explicit(me->epoch, memory_order_relaxed)))
 			return false;
 		settle_known(me, heap);
+		me->last = HP_NO_BLOCK;
+	}
+	if (HP_UNLIKELY(--me->countdown == 0)) {
+		me->countdown = 1;	/* for note_new */
+		return false;
 	}
 	heap->pending = offset;
 	heap->pending_bytes = size;
 	me->last = block;
-	me->countdown = countdown;
-	word_store(place, (struct hp_shadow_word){ (uint32_t)(offset / HP_LINE), (uint32_t)size });
+	word_store_both(place, offset / HP_LINE | size << 32);
 	return true;
 }
 
@@ -488,11 +494,11 @@ static HP_TAIL void *note_flat_rare(struct hp_heap_local *me, size_t size, void 
 
 		flat->pc = 0;
 		atomic_signal_fence(memory_order_seq_cst);
-		flat->site = site;
+		flat->site = (uint64_t)((char *)site - me->base);
 		atomic_signal_fence(memory_order_seq_cst);
 		flat->pc = frame.pc;
 	}
-	note_new(me, flat->site, block, size);
+	note_new(me, hp_heap_site(me, flat->site), block, size);
 	return block;
 }
 
@@ -501,7 +507,7 @@ static HP_TAIL void *note_flat(struct hp_heap_local *me, size_t size, void *bloc
 {
 	uintptr_t pc = (uintptr_t)__builtin_return_address(0);
 	const struct hp_path_flat *flat = hp_path_flat(me, pc);
-	struct hp_site *site = __atomic_load_n(&flat->site, __ATOMIC_RELAXED);
+	uint64_t site = __atomic_load_n(&flat->site, __ATOMIC_RELAXED);
 
 	/* A signal handler may come in between: the site was read first. */
 	atomic_signal_fence(memory_order_seq_cst);
@@ -568,7 +574,7 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 						    : calloc_shut(count, each);
 }
 
-/* The gate is shut, or the block is none of ours. */
+/* The gate is shut or not the usual one, or the block is none of ours. */
 static __attribute__((noinline)) void free_slow(void *block)
 {
 	if (hp_heap_is_off())
@@ -576,12 +582,12 @@ static __attribute__((noinline)) void free_slow(void *block)
 	else if (!hp_heap->gate)
 		note_free_slow(block, (uintptr_t)__builtin_frame_address(0));
 	else
-		note_strange(hp_heap, block);
+		note_free_any(hp_heap, block);
 	if (!hp_allocator_is_pool(block) && !IS_EARLY(free))
 		hp_allocator.free(block);
 }
 
-/* What is rare: a peak, a block of another thread or of 4 GiB. */
+/* What is rare: a peak, a block of another thread or of 2 GiB. */
 static HP_COLD void free_rare(void *block)
 {
 	note_free_any(hp_heap, block);
@@ -604,9 +610,8 @@ static inline __attribute__((always_inline)) bool is_temporary(struct hp_heap_lo
 	heap->temporary_bytes += size;
 	site->temporary_bytes += size;
 	/* It has a word, else it would not be pending. */
-	word_store(hp_shadow_known(block), (struct hp_shadow_word){ 0, 0 });
-	if (HP_UNLIKELY((++site->temporary & (HP_PROVE_EVERY - 1)) == 0))
-		me->gate = 0;
+	word_store_both(hp_shadow_known(block), 0);
+	site->temporary++;
 	return true;
 }
 
@@ -637,7 +642,7 @@ HP_EXPORT void free(void *block)
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
 
-	if (HP_UNLIKELY(!me->gate)) {
+	if (HP_UNLIKELY(me->gate < HP_GATE_PATHS)) {
 		if (me->is_off && !hp_allocator_is_pool(block))
 			hp_allocator.free(block);
 		else
@@ -650,7 +655,7 @@ HP_EXPORT void free(void *block)
 			return;
 		}
 	} else {
-		place = hp_shadow_find(block);
+		place = hp_shadow_usual(block);
 		word = HP_LIKELY(place != NULL) ? word_load(place)
 						: (struct hp_shadow_word){ 0, 0 };
 		if (HP_UNLIKELY(word.site == 0)) {

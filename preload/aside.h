@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aside.h - what does not fit into a block's shadow word: sizes of 4 GiB and more, and when a drawn
+ * aside.h - what does not fit into a block's shadow word: sizes of 2 GiB and more, and when a drawn
  * block was made.
  *
  * The word says by its size, HP_SHADOW_LARGE, that there is something here.

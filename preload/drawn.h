@@ -14,6 +14,7 @@
 #include "preload/heap.h"
 
 #define HP_DRAWN_MEAN 256	/* blocks */
+#define HP_PROVE_DRAWS 4	/* after so many draws an answer of the path cache is proved */
 
 /* Before the thread's first allocation. */
 void hp_drawn_init(struct hp_heap_local *me);

@@ -340,6 +340,9 @@ static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t
 	hp_drawn_init(me);
 	if (!depth_most)
 		me->flat = hp_pages(sizeof(*me->flat) << HP_PATH_FLAT_BITS);
+	me->gate_open = hp_shadow_grain != HP_SHADOW_USUAL ? HP_GATE_ANY
+			: me->flat			   ? HP_GATE_FLAT
+							   : HP_GATE_PATHS;
 	return (depth_most || me->flat) && hp_path_init(me, sp);
 }
 
@@ -461,8 +464,7 @@ void hp_heap_reopen(struct hp_heap_local *me)
 	atomic_signal_fence(memory_order_seq_cst);
 	me->state = HP_THREAD_OPEN;
 	if (!prove_all && !hp_tally_has_most)
-		__atomic_store_n(&me->gate, me->flat ? HP_GATE_FLAT : HP_GATE_PATHS,
-				 __ATOMIC_RELAXED);
+		__atomic_store_n(&me->gate, me->gate_open, __ATOMIC_RELAXED);
 	/*
 	 * The other side is hp_heap_forget: is_stale, then gate.  Either we see
 	 * is_stale here, or its store to the gate comes after ours.

@@ -30,14 +30,15 @@ struct hp_path_entry;
 /* HOTPATH_ALLOC_DEPTH=0: return address -> its site. */
 struct hp_path_flat {
 	uintptr_t pc;	/* 0 = empty */
-	struct hp_site *site;
+	uint64_t site;	/* its offset */
 };
 
 #define HP_PATH_FLAT_BITS 10	/* log2 of their number */
 
 /* Of hp_heap_local.gate; 0 = see to something first. */
 enum hp_gate {
-	HP_GATE_PATHS = 1,
+	HP_GATE_ANY = 1,	/* open, but not as the usual way supposes: another grain (shadow.h) */
+	HP_GATE_PATHS,
 	HP_GATE_FLAT,	/* the caller alone */
 };
 
@@ -65,7 +66,7 @@ struct hp_heap_local {
 	char *entries;	/* the path cache's entries, a ring; the first matches nothing */
 	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
 
-	uint32_t index_shift;	/* 64 - log2(number of sets) */
+	uint32_t index_mask;	/* bytes of the sets, but for one */
 	uint32_t id;	/* offset / HP_LINE of heap */
 	uint32_t state;	/* enum hp_thread_state */
 	_Atomic uint32_t is_stale;	/* a dlclose: the caches are to be emptied first */
@@ -81,11 +82,14 @@ struct hp_heap_local {
 
 	/* Slow paths only. */
 	struct hp_tables tables;
+	uint32_t gate_open;	/* what the gate is when it is open */
 	const void *drawn;	/* the last drawn block; NULL = none */
 	uint32_t drawn_at;	/* countdown then */
+	uint32_t draws;
 	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
 	uint64_t random;
 	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
+	uint32_t index_shift;	/* 64 - log2(number of sets) */
 	uint64_t entries_size;
 	uint64_t head;	/* where the next entry goes */
 	uint64_t tail;	/* the oldest entry that is not overwritten yet */

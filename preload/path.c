@@ -126,6 +126,8 @@ static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 		hp_tables_give(&me->tables, entries, size);
 		return false;
 	}
+	me->index_mask = (uint32_t)(size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)) -
+				    HP_PATH_WAYS * sizeof(*me->index));
 	if (me->entries)
 		hp_tables_give(&me->tables, me->entries, me->entries_size);
 	me->entries = entries;
@@ -219,7 +221,7 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 		.sp = frame->sp,
 		.fp = frame->fp,
 		.fp_mask = top->needs_fp ? UINTPTR_MAX : 0,
-		.site = site,
+		.site = (uint64_t)((char *)site - me->base),
 		.end = entry->slots + top->slots,
 		.size = (uint32_t)size,
 		.set = (uint32_t)((set - me->index) / HP_PATH_WAYS),
@@ -582,7 +584,7 @@ struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t s
 		if (!hp_path_fits(entry_at(me, place), pc, sp, fp))
 			continue;
 		set_put_first(set, place, i);
-		return entry_at(me, place)->site;
+		return hp_heap_site(me, entry_at(me, place)->site);
 	}
 	hp_heap_shut(me, sp);
 	site = walk(me, &frame);
@@ -609,7 +611,7 @@ struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_fra
 	const struct hp_path_entry *entry = find_entry(me, frame);
 	struct hp_site *said, *site;
 
-	said = entry ? entry->site : hp_path_site(me, *frame);
+	said = entry ? hp_heap_site(me, entry->site) : hp_path_site(me, *frame);
 	hp_heap_shut(me, frame->sp);
 	hp_walk_forget(&me->walker);
 	site = walk(me, frame);

@@ -19,7 +19,7 @@ struct hp_path_entry {
 	uintptr_t sp;	/* before the call */
 	uintptr_t fp;
 	uintptr_t fp_mask;	/* 0 = the frame pointer does not matter */
-	struct hp_site *site;
+	uint64_t site;	/* offset of hp_site */
 	const struct hp_walk_slot *end;
 	uint32_t size;	/* of all of it; 0 = the ring's end */
 	uint32_t set;	/* place in the index */
@@ -76,7 +76,8 @@ static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc,
 {
 	const struct hp_walk_slot *slot = entry->slots, *end = entry->end;
 
-	if (HP_UNLIKELY((entry->pc ^ pc) | (entry->sp ^ sp) | ((entry->fp ^ fp) & entry->fp_mask)))
+	if (HP_UNLIKELY(entry->pc != pc) || HP_UNLIKELY(entry->sp != sp) ||
+	    HP_UNLIKELY((entry->fp ^ fp) & entry->fp_mask))
 		return false;
 	/* The slot at the end does not fit, so each is one comparison. */
 	for (;; slot += 4) {
@@ -95,7 +96,9 @@ static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc
 {
 	uint64_t key = pc ^ sp << 20;
 
-	return me->index + ((key * UINT64_C(0xbf58476d1ce4e5b9)) >> me->index_shift) * HP_PATH_WAYS;
+	/* A mask of bytes is two operations less than a shift and a multiplication. */
+	return (uint32_t *)(void *)((char *)me->index +
+				    ((key * UINT64_C(0xbf58476d1ce4e5b9)) >> 40 & me->index_mask));
 }
 
 /* The entry that was used last with this key. */
@@ -119,7 +122,7 @@ static inline __attribute__((always_inline)) struct hp_site *hp_path_site(
 	const struct hp_path_entry *entry = (const struct hp_path_entry *)(me->entries + *set);
 
 	if (HP_LIKELY(hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
-		return entry->site;
+		return hp_heap_site(me, entry->site);
 	return hp_path_miss(me, frame.pc, frame.sp, frame.fp, set);
 }
 

@@ -21,14 +21,14 @@
 #define HP_ADDRESSES_LEAST (UINT64_C(1) << 30)	/* with less the program needs them itself */
 
 struct hp_shadow_word **hp_shadow_leaves;
-uint32_t hp_shadow_grain = 5;
+uint32_t hp_shadow_grain = HP_SHADOW_USUAL;
 
 bool hp_shadow_init(bool is_glibc)
 {
 	struct rlimit limit;
 	int saved = errno;
 
-	hp_shadow_grain = is_glibc ? 5 : 3;
+	hp_shadow_grain = is_glibc ? HP_SHADOW_USUAL : 3;
 	if (hp_shadow_leaves)
 		return true;
 	/* RLIMIT_DATA is of all private memory that can be written, since Linux 4.7. */

@@ -21,7 +21,9 @@
 
 #define HP_SHADOW_LEAF 26	/* log2 of the address space that a leaf covers */
 #define HP_SHADOW_LEAVES (1 << (47 - HP_SHADOW_LEAF))
-#define HP_SHADOW_LARGE UINT32_MAX	/* of hp_shadow_word.size: see aside.h */
+#define HP_SHADOW_USUAL 5	/* grain of glibc: its smallest chunk has 32 bytes */
+#define HP_SHADOW_LARGE \
+	INT32_MAX /* of hp_shadow_word.size: see aside.h; fits into an instruction */
 
 /* 0 = no block of ours starts here. */
 struct hp_shadow_word {
@@ -32,7 +34,8 @@ struct hp_shadow_word {
 /* Hidden here, too: else the compiler reads them by way of a table. */
 #pragma GCC visibility push(hidden)
 extern struct hp_shadow_word **hp_shadow_leaves;
-extern uint32_t hp_shadow_grain;	/* log2 of the bytes that no two blocks share: 5 for glibc, else 3 */
+extern uint32_t
+	hp_shadow_grain;	/* log2 of the bytes that no two blocks share: HP_SHADOW_USUAL, else 3 */
 #pragma GCC visibility pop
 
 /* Called once, before anything else.  False = no memory: live bytes are not known. */
@@ -44,6 +47,20 @@ struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address);
 static inline struct hp_shadow_word *hp_shadow_in(struct hp_shadow_word *leaf, uintptr_t address)
 {
 	return leaf + ((address & ((UINT64_C(1) << HP_SHADOW_LEAF) - 1)) >> hp_shadow_grain);
+}
+
+/* The same where the grain is the usual one; NULL = there is no leaf. */
+static inline struct hp_shadow_word *hp_shadow_usual(const void *block)
+{
+	uintptr_t address = (uintptr_t)block;
+	struct hp_shadow_word *leaf;
+
+	if (HP_UNLIKELY(address >> 47))
+		return NULL;
+	leaf = hp_shadow_leaves[address >> HP_SHADOW_LEAF];
+	if (HP_UNLIKELY(!leaf))
+		return NULL;
+	return leaf + ((address & ((UINT64_C(1) << HP_SHADOW_LEAF) - 1)) >> HP_SHADOW_USUAL);
 }
 
 /* Where the word of a block at `address` is to be written; NULL = nowhere. */
@@ -63,12 +80,13 @@ static inline struct hp_shadow_word *hp_shadow_at(const void *block)
 	return hp_shadow_in(leaf, address);
 }
 
-/* The word of a block that has one. */
+/* The word of a block that has one, where the grain is the usual one. */
 static inline struct hp_shadow_word *hp_shadow_known(const void *block)
 {
 	uintptr_t address = (uintptr_t)block;
 
-	return hp_shadow_in(hp_shadow_leaves[address >> HP_SHADOW_LEAF], address);
+	return hp_shadow_leaves[address >> HP_SHADOW_LEAF] +
+	       ((address & ((UINT64_C(1) << HP_SHADOW_LEAF) - 1)) >> HP_SHADOW_USUAL);
 }
 
 /* The word of the block, if it may have one; else NULL. */
