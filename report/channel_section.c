@@ -17,7 +17,7 @@
 #include "report/lock_section.h"
 #include "report/memory.h"
 
-#define LIMIT 15 /* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, where no variable says otherwise */
 #define UNUSED(x) (void)(x)
 #define CELL(name) \
 	static void name(struct hp_report *report, const void *row, double percentile, \
@@ -25,7 +25,7 @@
 
 struct hp_channel_view {
 	struct hp_channels channels;
-	char **names; /* beside channels.rows; NULL = not asked for yet */
+	char **names;	/* beside channels.rows; NULL = not asked for yet */
 };
 
 struct hp_channel_view *hp_channel_view(const struct hp_report *asked)
@@ -82,27 +82,10 @@ static char *found_text(const struct hp_channel_row *row)
 	return hp_xprintf("descriptor %u", row->number);
 }
 
-/* The last two parts of a path. */
-static const char *short_path(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	while (slash && slash > path && slash[-1] != '/')
-		slash--;
-	return slash && slash > path ? slash : path;
-}
-
 static char *source_text(struct hp_report *report, const struct hp_channel_row *row)
 {
-	const struct hp_symbol_spot *spot = spot_of(report, row);
-
-	if (row->origin == HP_CHANNEL_FOUND)
-		return found_text(row);
-	if (!spot)
-		return hp_xstrdup("<other>");
-	if (spot->file)
-		return hp_xprintf("%s:%d", short_path(spot->file), spot->line);
-	return hp_xstrdup(spot->name);
+	return row->origin == HP_CHANNEL_FOUND ? found_text(row)
+					       : hp_lock_site_text(spot_of(report, row));
 }
 
 static bool is_pair(const struct hp_channel_row *row)

@@ -12,15 +12,15 @@
 
 #include "report/memory.h"
 
-#define EDGES_MOST 20000 /* with more of them circles would take long to find */
+#define EDGES_MOST 20000	/* with more of them circles would take long to find */
 
 struct search {
 	const struct hp_locks *locks;
-	const struct hp_lock_order **by; /* of each lock: the edge by which it was reached */
+	const struct hp_lock_order **by;	/* of each lock: the edge by which it was reached */
 	uint32_t *queue;
-	uint32_t *seen; /* of each lock: the search that saw it last */
+	uint32_t *seen;	/* of each lock: the search that saw it last */
 	uint32_t *depth;
-	uint32_t number; /* of this search, from 1 */
+	uint32_t number;	/* of this search, from 1 */
 };
 
 /* The first order in which `held` was held. */

@@ -14,8 +14,8 @@
 
 #define FRAMES_MOST 256
 #define STEPS_MOST \
-	(FRAMES_MOST + 16) /* our own functions are steps, too; and a damaged file has circles */
-#define TEXT_MOST 160 /* columns of a path in a table */
+	(FRAMES_MOST + 16)	/* our own functions are steps, too; and a damaged file has circles */
+#define TEXT_MOST 160	/* columns of a path in a table */
 
 /* --- reading --- */
 

@@ -10,89 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/channel_section.h"
 #include "report/format.h"
 #include "report/lock_cells.h"
-#include "report/map.h"
+#include "report/lock_view.h"
 #include "report/memory.h"
 
-#define LIMIT 15 /* rows, where no variable says otherwise */
-
-struct hp_lock_view {
-	struct hp_locks locks;
-	char **names; /* beside locks.rows; NULL = not asked for yet */
-	struct hp_lock_line *lines; /* of all sides that were used */
-	size_t line_count;
-	struct hp_lock_waiting *waits;
-	size_t wait_count;
-	struct hp_lock_cycle *cycles;
-	size_t cycle_count;
-};
-
-/* --- waits, summed up over threads --- */
-
-static bool is_place(const struct hp_lock_place *a, const struct hp_lock_place *b)
-{
-	return a->object == b->object && a->address == b->address;
-}
-
-static bool is_same(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
-{
-	return a->lock == b->lock && a->side == b->side && a->function == b->function &&
-	       a->path == b->path && is_place(&a->at, &b->at) && is_place(&a->holder, &b->holder);
-}
-
-static uint64_t hash_of(const struct hp_lock_contest *c)
-{
-	uint64_t hash = (uint64_t)c->lock << 34 ^ (uint64_t)c->side << 32 ^ c->function;
-
-	hash = (hash ^ c->at.address) * UINT64_C(0xff51afd7ed558ccd);
-	hash = (hash ^ hash >> 32 ^ c->holder.address ^ (uint64_t)c->path << 44) *
-	       UINT64_C(0xff51afd7ed558ccd);
-	return (hash ^ hash >> 32) | 1;
-}
-
-static void wait_add(struct hp_lock_waiting *to, const struct hp_lock_contest *contest)
-{
-	to->sum.count += contest->count;
-	to->sum.ticks += contest->ticks;
-	if (contest->from != HP_NONE && contest->from_ticks > to->sum.from_ticks) {
-		to->sum.from = contest->from;
-		to->sum.from_tid = contest->from_tid;
-		to->sum.from_ticks = contest->from_ticks;
-	}
-	if (contest->most > to->sum.most) {
-		to->sum.most = contest->most;
-		to->sum.holder_tid = contest->holder_tid;
-	}
-}
-
-static void waits_make(struct hp_lock_view *view)
-{
-	struct hp_map map = HP_MAP_NONE;
-	double all = 0;
-	bool is_new;
-
-	view->waits = hp_xcalloc(view->locks.contest_count, sizeof(*view->waits));
-	for (size_t i = 0; i < view->locks.contest_count; i++) {
-		const struct hp_lock_contest *contest = &view->locks.contests[i];
-		uint64_t hash = hash_of(contest);
-		uint32_t *place = hp_map_at(&map, hash, &is_new);
-
-		while (!is_new && !is_same(&view->waits[*place].sum, contest))
-			place = hp_map_at(&map, hash += 2, &is_new);
-		if (is_new) {
-			*place = (uint32_t)view->wait_count;
-			view->waits[view->wait_count++].sum = *contest;
-		} else {
-			wait_add(&view->waits[*place], contest);
-		}
-		all += (double)contest->ticks;
-	}
-	for (size_t i = 0; i < view->wait_count && all > 0; i++)
-		view->waits[i].share = 100 * (double)view->waits[i].sum.ticks / all;
-	hp_map_release(&map);
-}
+#define LIMIT 15	/* rows, where no variable says otherwise */
 
 /* --- the view --- */
 
@@ -116,7 +39,7 @@ struct hp_lock_view *hp_lock_view(const struct hp_report *asked)
 				view->lines[view->line_count++] =
 					(struct hp_lock_line){ lock, sum, side, i + 1 };
 		}
-	waits_make(view);
+	hp_lock_view_sum_waits(view);
 	view->cycles = hp_lock_cycles(&view->locks, &view->cycle_count);
 	return view;
 }
@@ -144,98 +67,6 @@ const struct hp_lock_cycle *hp_lock_view_cycles(const struct hp_lock_view *view,
 {
 	*count = view->cycle_count;
 	return view->cycles;
-}
-
-/* --- names --- */
-
-/* A return address is behind the call: one byte before it is of the call's line. */
-const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
-					  const struct hp_lock_place *place)
-{
-	if (!place->address)
-		return NULL;
-	return hp_symbols_spot(report->symbols, place->object, place->address - 1, false);
-}
-
-const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct hp_lock_row *lock)
-{
-	return hp_lock_code(report, &lock->site);
-}
-
-const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
-					     const struct hp_lock_birth *birth)
-{
-	return hp_symbols_spot(report->symbols, birth->routine.object, birth->routine.address,
-			       false);
-}
-
-/* The last two parts of a path. */
-static const char *short_path(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	while (slash && slash > path && slash[-1] != '/')
-		slash--;
-	return slash && slash > path ? slash : path;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static char *site_text(const struct hp_symbol_spot *spot)
-{
-	if (!spot)
-		return hp_xstrdup("<other>");
-	if (spot->file)
-		return hp_xprintf("%s:%d", short_path(spot->file), spot->line);
-	return hp_xstrdup(spot->name);
-}
-
-static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
-{
-	struct hp_text_cell cell;
-	char *site, *name;
-
-	if (lock->kind == HP_LOCK_CHANNEL)
-		return hp_xstrdup(hp_channel_name_at(report, lock->channel));
-	if (lock->number == HP_LOCK_STATIC && !lock->label)
-		return hp_xstrdup(
-			hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true)
-				->name);
-	site = lock->label ? hp_xstrdup(lock->label) : site_text(hp_lock_site(report, lock));
-	if (lock->number == 0 || lock->label || (lock->number == HP_LOCK_MORE && lock->objects < 2))
-		return site;
-	if (lock->number == HP_LOCK_MORE)
-		name = hp_xprintf("%s\303\227%s", site, hp_format_count(&cell, lock->objects));
-	else
-		name = hp_xprintf("%s-%u", site, lock->number + 1);
-	free(site);
-	return name;
-}
-
-const char *hp_lock_name(struct hp_report *report, const struct hp_lock_row *lock)
-{
-	struct hp_lock_view *view = hp_lock_view(report);
-	char **name = &view->names[lock - view->locks.rows];
-
-	if (!*name)
-		*name = name_of(report, lock);
-	return *name;
-}
-
-char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *place)
-{
-	const struct hp_symbol_spot *spot = hp_lock_code(report, place);
-
-	if (!spot)
-		return hp_xstrdup("?");
-	if (!spot->file)
-		return hp_xstrdup(spot->name);
-	return hp_xprintf("%s (%s:%d)", spot->name, base_name(spot->file), spot->line);
 }
 
 void hp_lock_view_name_all(struct hp_report *report)
@@ -266,54 +97,6 @@ void hp_lock_view_name_all(struct hp_report *report)
 		hp_lock_code(report, &locks->waits[i].at);
 		hp_lock_path_name(report, locks->waits[i].path);
 	}
-}
-
-struct kind {
-	const char *text;
-	const char *type;
-};
-
-static const struct kind kinds[HP_LOCK_KINDS] = {
-	[0] = { "?", "?" },
-	[HP_LOCK_MUTEX] = { "mutex", "pthread_mutex_t" },
-	[HP_LOCK_RWLOCK] = { "rwlock", "pthread_rwlock_t" },
-	[HP_LOCK_SPIN] = { "spin", "pthread_spinlock_t" },
-	[HP_LOCK_COND] = { "cond", "pthread_cond_t" },
-	[HP_LOCK_SEM] = { "sem", "sem_t" },
-	[HP_LOCK_BARRIER] = { "barrier", "pthread_barrier_t" },
-	[HP_LOCK_ONCE] = { "once", "pthread_once_t" },
-	[HP_LOCK_THREAD] = { "join", "pthread_t" },
-	[HP_LOCK_FILE] = { "file", "file" },
-	[HP_LOCK_STREAM] = { "stream", "FILE" },
-	[HP_LOCK_GMUTEX] = { "GMutex", "GMutex" },
-	[HP_LOCK_GRECMUTEX] = { "GRecMutex", "GRecMutex" },
-	[HP_LOCK_GRWLOCK] = { "GRWLock", "GRWLock" },
-	[HP_LOCK_GCOND] = { "GCond", "GCond" },
-	[HP_LOCK_CHANNEL] = { "channel", "channel" },
-};
-
-const char *hp_lock_kind_text(uint32_t kind, uint32_t side)
-{
-	if (kind == HP_LOCK_RWLOCK && side == HP_SIDE_READ)
-		return "rwlock read";
-	if (kind == HP_LOCK_RWLOCK && side == HP_SIDE_WRITE)
-		return "rwlock write";
-	if (kind == HP_LOCK_GRWLOCK)
-		return side == HP_SIDE_READ ? "GRWLock read" : "GRWLock write";
-	if (kind == HP_LOCK_FILE)
-		return side == HP_SIDE_READ ? "file shared" : "file exclusive";
-	return kinds[kind < HP_LOCK_KINDS ? kind : 0].text;
-}
-
-const char *hp_lock_row_kind(const struct hp_lock_row *lock, uint32_t side)
-{
-	return lock->kind == HP_LOCK_CHANNEL ? hp_channel_kind_text(lock->channel_kind, side)
-					     : hp_lock_kind_text(lock->kind, side);
-}
-
-const char *hp_lock_type(uint32_t kind)
-{
-	return kinds[kind < HP_LOCK_KINDS ? kind : 0].type;
 }
 
 /* --- lists --- */
@@ -423,7 +206,7 @@ LINE(line_source)
 		return;
 	}
 	free(report->text);
-	report->text = site_text(hp_lock_site(report, lock));
+	report->text = hp_lock_site_text(hp_lock_site(report, lock));
 	value->text = report->text;
 }
 
@@ -476,156 +259,6 @@ const char *hp_locks_empty(struct hp_report *report)
 {
 	UNUSED(report);
 	return "none was used";
-}
-
-/* --- waits --- */
-
-static const struct hp_lock_contest *wait_of(const void *row)
-{
-	return &((const struct hp_lock_waiting *)row)->sum;
-}
-
-LINE(wait_name)
-{
-	const struct hp_lock_view *view = hp_lock_view(report);
-
-	UNUSED(percentile);
-	value->text = hp_lock_name(report, &view->locks.rows[wait_of(row)->lock]);
-}
-
-LINE(wait_kind)
-{
-	const struct hp_lock_view *view = hp_lock_view(report);
-
-	UNUSED(percentile);
-	value->text = hp_lock_row_kind(&view->locks.rows[wait_of(row)->lock], wait_of(row)->side);
-}
-
-static void set_place(struct hp_report *report, const struct hp_lock_place *place,
-		      struct hp_value *value)
-{
-	free(report->text);
-	report->text = hp_lock_place_text(report, place);
-	value->text = report->text;
-}
-
-LINE(wait_at)
-{
-	UNUSED(percentile);
-	set_place(report, &wait_of(row)->at, value);
-}
-
-LINE(wait_function)
-{
-	uint32_t function = wait_of(row)->function;
-
-	UNUSED(percentile);
-	value->is_unknown = function == HP_NONE;
-	if (function != HP_NONE)
-		value->text = hp_report_name(report, &report->model.functions[function]);
-}
-
-LINE(wait_holder)
-{
-	UNUSED(percentile);
-	value->is_unknown = !wait_of(row)->holder.address;
-	if (!value->is_unknown)
-		set_place(report, &wait_of(row)->holder, value);
-}
-
-LINE(wait_path)
-{
-	UNUSED(percentile);
-	free(report->text);
-	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
-	value->text = report->text;
-}
-
-LINE(wait_tid)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = wait_of(row)->holder_tid;
-	value->is_unknown = !value->number;
-}
-
-LINE(wait_count)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)wait_of(row)->count;
-}
-
-LINE(wait_total)
-{
-	UNUSED(percentile);
-	hp_lock_set_ticks(report, (double)wait_of(row)->ticks, value);
-}
-
-LINE(wait_most)
-{
-	UNUSED(percentile);
-	hp_lock_set_ticks(report, (double)wait_of(row)->most, value);
-}
-
-LINE(wait_share)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_lock_waiting *)row)->share;
-}
-
-const struct hp_column hp_wait_columns[HP_WAIT_COLUMNS] = {
-	{ "Object", "object", "object", HP_UNIT_NAME, wait_name, false, false },
-	{ "Kind", "kind", "kind", HP_UNIT_TEXT, wait_kind, false, false },
-	{ "Waits at", NULL, NULL, HP_UNIT_CHAIN, wait_path, false, false },
-	{ NULL, "at", "at", HP_UNIT_TEXT, wait_at, false, false },
-	{ NULL, "function", "function", HP_UNIT_TEXT, wait_function, false, false },
-	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, wait_holder, false, false },
-	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = wait_tid },
-	{ "Waits", "count", "count", HP_UNIT_COUNT, wait_count, false, false },
-	{ "Total", "total", "total_ns", HP_UNIT_TIME, wait_total, false, false },
-	{ "Longest", "longest", "longest_ns", HP_UNIT_TIME, wait_most, false, false },
-	{ "% Waits", "percent_total", "percent_total", HP_UNIT_SHARE, wait_share, false, false },
-};
-
-const char *hp_waits_describe(const struct hp_report *report)
-{
-	UNUSED(report);
-	return "Where threads waited, and for whom.";
-}
-
-static int compare_waits(const void *left, const void *right)
-{
-	const struct hp_lock_contest *a = wait_of(*(const struct hp_lock_waiting *const *)left);
-	const struct hp_lock_contest *b = wait_of(*(const struct hp_lock_waiting *const *)right);
-
-	if (a->ticks != b->ticks)
-		return a->ticks > b->ticks ? -1 : 1;
-	if (a->lock != b->lock)
-		return a->lock < b->lock ? -1 : 1;
-	return a->at.address < b->at.address ? -1 : a->at.address > b->at.address;
-}
-
-void hp_waits_fill(struct hp_report *report, struct hp_list *list)
-{
-	struct hp_lock_view *view = hp_lock_view(report);
-
-	list->total = view->wait_count;
-	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
-	for (size_t i = 0; i < list->total; i++)
-		list->rows[i] = &view->waits[i];
-	if (list->total)
-		qsort(list->rows, list->total, sizeof(*list->rows), compare_waits);
-	hp_lock_list_cut(report, list);
-}
-
-/* Waits for what the program was given (a terminal's pipe) are shown beside others only. */
-bool hp_waits_has_data(const struct hp_report *report)
-{
-	const struct hp_lock_view *view = hp_lock_view(report);
-
-	for (size_t i = 0; i < view->wait_count; i++)
-		if (!view->locks.rows[view->waits[i].sum.lock].is_found)
-			return true;
-	return false;
 }
 
 /* --- JSON --- */
@@ -704,12 +337,4 @@ void hp_mutex_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 	hp_lock_identity_add(report, line->lock, entry);
 	hp_lock_percentiles_add(report, line->sum, false, "wait_percentiles", entry);
 	hp_lock_percentiles_add(report, line->sum, true, "acquire_percentiles", entry);
-}
-
-void hp_wait_entry_add(struct hp_report *report, const void *row, cJSON *entry)
-{
-	const struct hp_lock_contest *wait = wait_of(row);
-
-	hp_lock_path_add(report, wait->path, "frames", entry);
-	hp_lock_path_add(report, wait->from, "released_by", entry);
 }

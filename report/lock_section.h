@@ -16,13 +16,13 @@ struct hp_lock_line {
 	const struct hp_lock_row *lock;
 	const struct hp_lock_sum *sum;
 	uint32_t side;
-	uint32_t id; /* from 1 */
+	uint32_t id;	/* from 1 */
 };
 
 /* A row of the section of waits: sum over threads. */
 struct hp_lock_waiting {
 	struct hp_lock_contest sum;
-	double share; /* of the time of all waits, percent */
+	double share;	/* of the time of all waits, percent */
 };
 
 struct hp_lock_view;
@@ -60,6 +60,9 @@ const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
 
 /* A fresh "function (file.c:12)" of a place in code; "?" = not known. */
 char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *place);
+
+/* A fresh "dir/file.c:12" of a place, else its function; "<other>" = not known. */
+char *hp_lock_site_text(const struct hp_symbol_spot *spot);
 
 /* Where a lock was made or used first; NULL = a static one. */
 const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct hp_lock_row *lock);
