@@ -3,7 +3,9 @@
  * table.c - the report as text.
  *
  * Tables fit the width: numbers are never cut and stand to the right, the name
- * column gets what they leave, but at least NAME_LEAST columns.
+ * column gets what they leave, but at least NAME_LEAST columns.  Chains behind it
+ * give way down to CHAIN_LEAST; where that is not enough the longest stand on
+ * lines of their own below their rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,8 @@
 #include "report/view.h"
 
 #define NAME_LEAST 12
+#define CHAIN_LEAST 32
+#define BELOW "  "	/* in front of what stands below its row */
 #define WIDTH_USUAL 80
 #define WIDTH_LEAST 20
 #define WIDTH_MOST 1000
@@ -35,6 +39,7 @@ struct column {
 	const struct hp_column *column;
 	double percentile;
 	size_t width;
+	bool is_below;	/* its cells stand below their rows */
 	char title[40];
 };
 
@@ -235,7 +240,7 @@ static void columns_drop(struct grid *grid)
 
 static bool is_dropped(const struct column *column)
 {
-	return column->title[0] == 0;
+	return column->title[0] == 0 || column->is_below;
 }
 
 static void widths_find(struct grid *grid)
@@ -276,28 +281,68 @@ static bool gives_way(const struct grid *grid, size_t i)
 	return !is_dropped(&grid->columns[i]) && grid->columns[i].column->unit == HP_UNIT_CHAIN;
 }
 
+static size_t lesser(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 static size_t chain_least(const struct grid *grid, size_t i)
 {
-	size_t title = hp_text_width(grid->columns[i].title);
+	const struct column *column = &grid->columns[i];
+	size_t title = hp_text_width(column->title);
 
-	return title > NAME_LEAST ? title : NAME_LEAST;
+	return title > CHAIN_LEAST ? title : lesser(column->width, CHAIN_LEAST);
+}
+
+/* How wide the table is when all have given way. */
+static size_t width_least(const struct grid *grid)
+{
+	size_t whole = width_whole(grid) - grid->columns[0].width +
+		       lesser(grid->columns[0].width, NAME_LEAST);
+
+	for (size_t i = 1; i < grid->column_count; i++)
+		if (gives_way(grid, i))
+			whole -= grid->columns[i].width - chain_least(grid, i);
+	return whole;
+}
+
+static struct column *chain_widest(struct grid *grid, bool can_shrink)
+{
+	struct column *widest = NULL;
+
+	for (size_t i = 1; i < grid->column_count; i++)
+		if (gives_way(grid, i) &&
+		    (!can_shrink || grid->columns[i].width > chain_least(grid, i)) &&
+		    (!widest || grid->columns[i].width > widest->width))
+			widest = &grid->columns[i];
+	return widest;
+}
+
+/* A place with its file and line needs some room: where it has none it gets a line. */
+static void chains_move(struct grid *grid)
+{
+	struct column *widest = chain_widest(grid, false);
+
+	if (width_least(grid) <= grid->look->width)
+		return;
+	while (widest && widest->width > CHAIN_LEAST / 2 && width_whole(grid) > grid->look->width) {
+		widest->is_below = true;
+		widest = chain_widest(grid, false);
+	}
 }
 
 /*
  * Chains behind the first column: where the table is too wide, the widest gives
- * way, down to that of a short name; so does the name as long as it is wider.
+ * way; so does the name as long as it is wider.
  */
 static void chains_fit(struct grid *grid)
 {
-	size_t whole = width_whole(grid), name = grid->columns[0].width;
+	size_t whole, name = grid->columns[0].width;
 
-	for (; whole > grid->look->width; whole--) {
-		struct column *widest = NULL;
+	chains_move(grid);
+	for (whole = width_whole(grid); whole > grid->look->width; whole--) {
+		struct column *widest = chain_widest(grid, true);
 
-		for (size_t i = 1; i < grid->column_count; i++)
-			if (gives_way(grid, i) && grid->columns[i].width > chain_least(grid, i) &&
-			    (!widest || grid->columns[i].width > widest->width))
-				widest = &grid->columns[i];
 		if (name > NAME_LEAST && (!widest || name > widest->width))
 			name--;
 		else if (widest)
@@ -382,22 +427,56 @@ static void rule_write(const struct grid *grid, FILE *out)
 	fprintf(out, "%s\n", ink(grid->look, PLAIN));
 }
 
+/* What is not known needs no line. */
+static void below_write(struct grid *grid, size_t row, size_t title, FILE *out)
+{
+	size_t margin = strlen(BELOW) + title + GAP;
+	size_t room =
+		grid->look->width > margin + NAME_LEAST ? grid->look->width - margin : NAME_LEAST;
+
+	for (size_t i = 1; i < grid->column_count; i++) {
+		const struct column *column = &grid->columns[i];
+		const char *cell = *cell_at(grid, row, i);
+		char *fitted;
+
+		if (!column->title[0] || !column->is_below || strcmp(cell, "-") == 0)
+			continue;
+		fitted = chain_fit(cell, room);
+		fprintf(out, BELOW "%s%-*s%s%*s%s\n", ink(grid->look, DIM), (int)title,
+			column->title, ink(grid->look, PLAIN), GAP, "", fitted);
+		free(fitted);
+	}
+}
+
+static void row_write(struct grid *grid, size_t row, size_t last, FILE *out)
+{
+	for (size_t i = 0; i <= last; i++)
+		if (!is_dropped(&grid->columns[i]))
+			cell_write(&grid->columns[i], i, *cell_at(grid, row, i), i == last, out);
+	fputc('\n', out);
+}
+
 static void grid_write(struct grid *grid, FILE *out)
 {
-	size_t last = grid->column_count - 1;
+	size_t last = 0, title = 0;
 
+	for (size_t i = 0; i < grid->column_count; i++) {
+		size_t width = hp_text_width(grid->columns[i].title);
+
+		if (!is_dropped(&grid->columns[i]))
+			last = i;
+		else if (grid->columns[i].is_below && width > title)
+			title = width;
+	}
 	fputs(ink(grid->look, HEADER), out);
-	for (size_t i = 0; i < grid->column_count; i++)
+	for (size_t i = 0; i <= last; i++)
 		if (!is_dropped(&grid->columns[i]))
 			cell_write(&grid->columns[i], i, grid->columns[i].title, i == last, out);
 	fprintf(out, "%s\n", ink(grid->look, PLAIN));
 	rule_write(grid, out);
 	for (size_t row = 0; row < grid->list.shown; row++) {
-		for (size_t i = 0; i < grid->column_count; i++)
-			if (!is_dropped(&grid->columns[i]))
-				cell_write(&grid->columns[i], i, *cell_at(grid, row, i), i == last,
-					   out);
-		fputc('\n', out);
+		row_write(grid, row, last, out);
+		below_write(grid, row, title, out);
 	}
 }
 

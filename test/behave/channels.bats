@@ -56,17 +56,6 @@ queue()
 	told --as "$T/said" "${@:2}"
 }
 
-up_to_3()
-{
-	local try
-
-	for try in 1 2 3; do
-		echo "try $try: $*"
-		"$@" && return
-	done
-	return 1
-}
-
 COUNTS="sent_count sent_bytes received_count received_bytes"
 
 @test "channels: messages and bytes of a pipe, and the deepest queue, exactly" {

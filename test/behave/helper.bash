@@ -92,6 +92,41 @@ found()
 	return 1
 }
 
+# up_to_3 COMMAND... - what compares times may meet another user's load: once of three times will do.
+up_to_3()
+{
+	local try
+
+	for try in 1 2 3; do
+		echo "try $try: $*"
+		"$@" && return
+	done
+	return 1
+}
+
+# near PERCENT TOLD SAID
+near()
+{
+	echo "told $2, said $3"
+	awk -v p="$1" -v told="$2" -v said="$3" 'BEGIN { d = told - said; exit !((d < 0 ? -d : d) <= said * p / 100) }'
+}
+
+# with_us PROGRAM ARGS... - $T/PROGRAM says what it says without us, in $T/out.
+with_us()
+{
+	local program=$1
+	shift
+	"$T/$program" "$@" >"$T/bare"
+	LD_PRELOAD=$HP_LIB "$T/$program" "$@" >"$T/out"
+	diff "$T/bare" "$T/out"
+}
+
+# lock_rows SECTION KEY... - a line for each row of the JSON report $T/report.
+lock_rows()
+{
+	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
+}
+
 # Skips a test that is too long for `make test`.
 only_in_full()
 {

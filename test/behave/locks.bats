@@ -19,32 +19,6 @@ setup()
 	rm -f "$T/report"
 }
 
-# with_us PROGRAM ARGS... - says what it says without us.
-with_us()
-{
-	local program=$1
-	shift
-	"$T/$program" "$@" >"$T/bare"
-	LD_PRELOAD=$HP_LIB "$T/$program" "$@" >"$T/out"
-	diff "$T/bare" "$T/out"
-}
-
-rows()
-{
-	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
-}
-
-up_to_3()
-{
-	local try
-
-	for try in 1 2 3; do
-		echo "try $try: $*"
-		"$@" && return
-	done
-	return 1
-}
-
 # as_said PROGRAM WHAT PERCENT
 as_said()
 {
@@ -66,7 +40,7 @@ as_said()
 
 @test "locks: every kind of mutex and every variant, counted exactly" {
 	with_us mutex kinds
-	rows mutexes label count failed_tries timeouts >"$T/rows"
+	lock_rows mutexes label count failed_tries timeouts >"$T/rows"
 	diff - "$T/rows" <<-'END'
 	adaptive 1000 0 0
 	c11 2000 1000 0
@@ -81,15 +55,15 @@ as_said()
 
 @test "locks: a fast one is counted exactly, though few holds are timed" {
 	with_us mutex hammer
-	rows mutexes label count >"$T/rows"
+	lock_rows mutexes label count >"$T/rows"
 	grep -q '^busy 800000$' "$T/rows"
-	[ "$(rows mutexes sampled_count)" -lt 400000 ]
+	[ "$(lock_rows mutexes sampled_count)" -lt 400000 ]
 }
 
 @test "locks: 100 000 short-lived ones are one row, and take no room" {
 	export HOTPATH_SEGMENT_PATH=$T/many.segment
 	with_us mutex many 100000
-	rows mutexes count objects label | tee "$T/rows"
+	lock_rows mutexes count objects label | tee "$T/rows"
 	grep -q '^100000 100000 .*locks_mutex.c:[0-9]*×100,000$' "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 1 ]
 	[ "$(du -k "$T/many.segment" | cut -f 1)" -lt 1024 ]
@@ -97,7 +71,7 @@ as_said()
 
 @test "locks: who waits is told with who had it" {
 	LD_PRELOAD=$HP_LIB "$T/mutex" contended >"$T/said"
-	rows waits object kind at holder | tee "$T/rows"
+	lock_rows waits object kind at holder | tee "$T/rows"
 	grep -q '^contended mutex once (locks_mutex.c:[0-9]*) once (locks_mutex.c:[0-9]*)$' "$T/rows"
 }
 
@@ -106,7 +80,7 @@ as_said()
 	! grep -q mutexes "$T/report"
 	HOTPATH_REPORT=functions-timing HOTPATH_SEGMENT_PATH=$T/off.segment LD_PRELOAD=$HP_LIB "$T/mutex" hammer
 	HOTPATH_REPORT=mutexes "$HP_BUILD/hotpath" report --format=json "$T/off.segment" >"$T/report"
-	[ -z "$(rows mutexes label)" ]
+	[ -z "$(lock_rows mutexes label)" ]
 }
 
 @test "locks: a kept run names its locks when the program is gone" {
@@ -115,72 +89,72 @@ as_said()
 	LD_PRELOAD=$HP_LIB "$T/gone" kinds >/dev/null 2>&1
 	rm "$T/gone"
 	HOTPATH_OUTPUT_PATH=$T/report "$HP_BUILD/hotpath" report gone
-	rows mutexes label | tr '\n' ' ' >"$T/rows"
+	lock_rows mutexes label | tr '\n' ' ' >"$T/rows"
 	cat "$T/rows"
 	grep -q '^adaptive c11 errorcheck ' "$T/rows"
 }
 
 @test "locks: waits for a condition, each ended by a signal" {
 	with_us cond signals
-	rows waits object kind at | tee "$T/rows"
+	lock_rows waits object kind at | tee "$T/rows"
 	grep -q '^ready cond consume (locks_cond.c:[0-9]*)$' "$T/rows"
 	# One for each item, and each ends a hold and begins another one.
-	[ "$(rows conds label count signals)" = "ready 100 100" ]
+	[ "$(lock_rows conds label count signals)" = "ready 100 100" ]
 }
 
 @test "locks: timeouts of conditions, by every call that has one" {
 	with_us cond timeouts
-	rows conds label count timeouts | tee "$T/rows"
+	lock_rows conds label count timeouts | tee "$T/rows"
 	grep -q '^never 20 20$' "$T/rows"
 	grep -q 'locks_cond.c:[0-9]* 10 10$' "$T/rows"
-	rows mutexes label count >"$T/rows"
+	lock_rows mutexes label count >"$T/rows"
 	grep -q '^mutex 21$' "$T/rows"
 }
 
 @test "locks: a thread that is cancelled in a wait has its mutex, as without us" {
 	with_us cond cancel
 	[ "$(grep -c 'cleaned up' "$T/out")" = 20 ]
-	[ -z "$(rows waits object at | grep never)" ]
+	[ -z "$(lock_rows waits object at | grep never)" ]
 }
 
 @test "locks: programs of the old condition variables get those" {
 	with_us cond old
-	[ "$(cat "$T/out")" = "no such version here" ] || rows conds count timeouts signals | grep -q '^1 1 1$'
+	[ "$(cat "$T/out")" = "no such version here" ] || lock_rows conds count timeouts signals | grep -q '^1 1 1$'
 }
 
 @test "locks: rwlocks, both sides, and what they return" {
 	with_us others rwlock
-	rows rw_locks label read_count write_count read_failed_tries write_failed_tries read_timeouts \
+	lock_rows rw_locks label read_count write_count read_failed_tries write_failed_tries read_timeouts \
 		write_timeouts read_contended | tee "$T/rows"
 	grep -q '^rwlock 2001 1001 1 1 1 1 1$' "$T/rows"
 	# The reader waited for the writer, some 50 ms.
-	[ "$(rows rw_locks read_wait_max_ns)" -gt 10000000 ]
-	rows waits object kind holder | grep -q '^rwlock rwlock read [a-z_]* (locks_others.c:[0-9]*)$'
+	[ "$(lock_rows rw_locks read_wait_max_ns)" -gt 10000000 ]
+	lock_rows waits object kind holder | grep -q '^rwlock rwlock read [a-z_]* (locks_others.c:[0-9]*)$'
 }
 
 @test "locks: spin locks" {
 	with_us others spin
-	rows mutexes label count failed_tries type_name | grep -q '^spin 100001 1 pthread_spinlock_t$'
+	lock_rows mutexes label count failed_tries type_name | grep -q '^spin 100001 1 pthread_spinlock_t$'
 }
 
 @test "locks: semaphores, and their errors" {
 	with_us others sem
-	rows sems label count posts failed_tries timeouts | tee "$T/rows"
+	lock_rows sems label count posts failed_tries timeouts | tee "$T/rows"
 	grep -q '^sem 1003 1003 1 1$' "$T/rows"
 	grep -q '^empty 1 1 0 0$' "$T/rows"
-	[ "$(rows sems label wait_max_ns | sed -n 's/^sem //p')" -gt 10000000 ]
+	[ "$(lock_rows sems label wait_max_ns | sed -n 's/^sem //p')" -gt 10000000 ]
 }
 
 @test "locks: barriers, and who waits for threads" {
 	with_us others barrier
-	[ "$(rows barriers label count)" = "barrier 300" ]
-	rows waits kind at | grep -q '^join [a-z_]* (locks_others.c:[0-9]*)$'
+	[ "$(lock_rows barriers label count)" = "barrier 300" ]
+	lock_rows waits kind at | grep -q '^join [a-z_]* (locks_others.c:[0-9]*)$'
 }
 
 @test "locks: before main, after it, in children of fork and vfork" {
 	with_us others fork
 	# Constructor, main, vfork's child, ten in fork's child, and one when main is over.
-	count=$(rows mutexes label count)
+	count=$(lock_rows mutexes label count)
 	echo "$count"
 	[ "$count" = "early 14" ] || [ "$count" = "early 13" ]
 }
@@ -216,7 +190,7 @@ asleep()
 		[ "$(grep -c 'which thread [0-9]* got at ' "$T/report")" = 2 ]
 	done
 	killed TERM self
-	rows waiting object kind cycle | grep -q '^first mutex 1$'
+	lock_rows waiting object kind cycle | grep -q '^first mutex 1$'
 }
 
 @test "locks: a program that hangs is asked who waits for whom" {
@@ -234,7 +208,7 @@ asleep()
 
 @test "locks: those that are taken in both orders are told, once" {
 	with_us order
-	rows lock_order first second at contrary_at | tee "$T/rows"
+	lock_rows lock_order first second at contrary_at | tee "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 1 ]
 	grep -q -E '(first second|second first) .*forwards .*backwards|second first .*backwards .*forwards' "$T/rows"
 }
@@ -260,6 +234,6 @@ int main(void)
 }
 END
 	with_us calls
-	rows waits object function holder | tee "$T/rows"
+	lock_rows waits object function holder | tee "$T/rows"
 	grep -q '^mutex waiter main (calls.c:[0-9]*)$' "$T/rows"
 }

@@ -23,108 +23,97 @@ setup()
 	rm -f "$T/report" "$T/data"
 }
 
-# with_us PROGRAM ARGS... - says what it says without us.
-with_us()
-{
-	local program=$1
-	shift
-	"$T/$program" "$@" >"$T/bare"
-	LD_PRELOAD=$HP_LIB "$T/$program" "$@" >"$T/out"
-	diff "$T/bare" "$T/out"
-}
-
-rows()
-{
-	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
-}
-
 @test "locks: who waits for what another thread does once, and for whom" {
 	with_us files once
-	rows waits object kind at holder count | tee "$T/rows"
+	lock_rows waits object kind at holder count | tee "$T/rows"
 	grep -q '^once once late (locks_files.c:[0-9]*) run_once (locks_files.c:[0-9]*) 1$' "$T/rows"
 	# Nobody waits for what is done, nor whoever does it.
 	[ "$(grep -c ' once ' "$T/rows")" = 1 ]
-	[ "$(rows waits kind longest_ns | sed -n 's/^once //p')" -gt 10000000 ]
+	[ "$(lock_rows waits kind longest_ns | sed -n 's/^once //p')" -gt 10000000 ]
 }
 
 @test "locks: files, by every call that locks one" {
 	with_us files file "$T/data"
-	rows file_locks label read_count write_count read_failed_tries write_failed_tries read_contended \
+	lock_rows file_locks label read_count write_count read_failed_tries write_failed_tries read_contended \
 		write_contended | tee "$T/rows"
 	# flock and fcntl for 101 shared ones; flock, lockf, fcntl and those of the two children.
 	grep -q "^$T/data 101 5 1 2 1 1$" "$T/rows"
-	rows waits object kind at | tee "$T/rows"
+	lock_rows waits object kind at | tee "$T/rows"
 	grep -q "^$T/data file exclusive run_file (locks_files.c:[0-9]*)$" "$T/rows"
 	grep -q "^$T/data file shared record (locks_files.c:[0-9]*)$" "$T/rows"
-	[ "$(rows file_locks write_wait_max_ns)" -gt 10000000 ]
+	[ "$(lock_rows file_locks write_wait_max_ns)" -gt 10000000 ]
 }
 
 @test "locks: a stream, locked again by who has it" {
 	with_us files stream
-	rows mutexes type_name count contended failed_tries | tee "$T/rows"
+	lock_rows mutexes type_name count contended failed_tries | tee "$T/rows"
 	grep -q '^FILE 102 1 1$' "$T/rows"
-	rows waits kind at holder | grep -q '^stream run_stream (locks_files.c:[0-9]*) hold (locks_files.c:[0-9]*)$'
+	lock_rows waits kind at holder | grep -q '^stream run_stream (locks_files.c:[0-9]*) hold (locks_files.c:[0-9]*)$'
 }
 
 @test "locks: GLib's, of every kind" {
 	with_us glib
-	rows mutexes label type_name count failed_tries contended | tee "$T/rows"
+	lock_rows mutexes label type_name count failed_tries contended | tee "$T/rows"
 	grep -q '^mutex GMutex 1002 1 1$' "$T/rows"
 	# The outermost ones; and the C library's mutex inside of it is not told.
 	grep -q '^recursive GRecMutex 1000 0 0$' "$T/rows"
 	grep -q '^guard GMutex [0-9]* 0 ' "$T/rows"
 	grep -q 'locks_glib.c:[0-9]* GMutex 1 0 0$' "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 4 ]
-	rows rw_locks label type_name read_count write_count read_failed_tries read_contended |
+	lock_rows rw_locks label type_name read_count write_count read_failed_tries read_contended |
 		grep -q '^rwlock GRWLock 1001 1001 1 1$'
-	rows conds label type_name signals timeouts | grep -q '^cond GCond 1 1$'
-	rows waits object kind at holder | tee "$T/rows"
+	lock_rows conds label type_name signals timeouts | grep -q '^cond GCond 1 1$'
+	lock_rows waits object kind at holder | tee "$T/rows"
 	grep -q '^mutex GMutex wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
 	grep -q '^rwlock GRWLock read wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
 }
 
 @test "locks: those that the program gave names" {
 	with_us label
-	rows mutexes label count objects | tee "$T/rows"
+	lock_rows mutexes label count objects | tee "$T/rows"
 	grep -q '^shard 2000 1000$' "$T/rows"
 	grep -q '^the plain one 10 1$' "$T/rows"
 	grep -q 'locks_label.c:[0-9]* 5 1$' "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 3 ]
 	grep -o '"has_custom_label": *true' "$T/report" | wc -l | grep -q '^3$'
-	rows sems label count posts | grep -q '^tokens 0 1$'
+	lock_rows sems label count posts | grep -q '^tokens 0 1$'
 }
 
 @test "locks: whole call paths, of who waits and of who releases" {
 	with_us path
-	rows waits object kind count frames released_by | tee "$T/rows"
+	lock_rows waits object kind count frames released_by | tee "$T/rows"
 	grep -q -E '^mutex mutex 2 take<parse<main<.* give_back<write_out<writer<' "$T/rows"
 	grep -q -E '^mutex mutex 2 take<load<main<.* give_back<write_out<writer<' "$T/rows"
+	# Where the table has no room for both paths they stand below; where it has, beside each other.
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/path"
-	# As much of both paths as there is room for.
-	grep -q '^mutex  *mutex  *take (locks[^ ]*…  *write_out (…' "$T/report"
+	grep -A2 '^mutex  *mutex  *2  *' "$T/report" | tee "$T/table"
+	grep -q '^  Waits at  take (locks_path.c:[0-9]*) ← parse ← main' "$T/table"
+	grep -q '^  Held by   write_out (locks_path.c:[0-9]*)$' "$T/table"
+	COLUMNS=160 HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/path"
+	grep -q '^mutex  *mutex  *take (locks_path.c:[0-9]*) ← [^ ]* ← main .* write_out (locks_path.c:[0-9]*)  ' "$T/report"
 	# Paths are of allocations' making: without them there is the place.
 	HOTPATH_REPORT=waits LD_PRELOAD=$HP_LIB "$T/path"
-	rows waits object at count holder | tee "$T/rows"
+	lock_rows waits object at count holder | tee "$T/rows"
 	grep -q '^mutex take (locks_path.c:[0-9]*) 4 write_out (locks_path.c:[0-9]*)$' "$T/rows"
 }
 
 @test "threads: who made them, what they run, and what they mostly did" {
 	LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
-	rows thread_states name routine made_by frames mostly | tee "$T/rows"
+	lock_rows thread_states name routine made_by frames mostly | tee "$T/rows"
 	grep -q -E '^locker locker start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a lock, jobs$' "$T/rows"
 	grep -q -E '^waiter waiter start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a signal, tokens$' "$T/rows"
 	grep -q -E '^runner runner start_pool \(threads_states.c:[0-9]*\) ← main ' "$T/rows"
-	rows thread_states name ran_ns | sed -n 's/^runner //p' >"$T/ran"
+	lock_rows thread_states name ran_ns | sed -n 's/^runner //p' >"$T/ran"
 	# Its own clock and ours, read one after the other.
 	awk 'NR == FNR { said = $1; next } { off = $1 - said } END { exit !(off >= 0 && off < said / 10) }' \
 		"$T/said" "$T/ran"
 	HOTPATH_REPORT=auto,-threads,-thread-states LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
-	[ -z "$(rows thread_states name)" ]
+	[ -z "$(lock_rows thread_states name)" ]
 }
 
 @test "locks: a circle of three is told, once, and so says Helgrind" {
 	with_us circle
-	rows lock_order first second locks | tee "$T/rows"
+	lock_rows lock_order first second locks | tee "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 2 ]
 	grep -q -E '^(red green, blue|green blue, red|blue red, green) 3$' "$T/rows"
 	grep -q -E '^(black white|white black) 2$' "$T/rows"
@@ -135,15 +124,15 @@ rows()
 
 @test "locks: who is late at a barrier" {
 	LD_PRELOAD=$HP_LIB "$T/barrier" >"$T/said"
-	rows barriers label count latest | tee "$T/rows"
+	lock_rows barriers label count latest | tee "$T/rows"
 	[ "$(cat "$T/rows")" = "barrier 15 barrier $(cat "$T/said")" ]
 	# It never waited; the others did, some 30 ms each time.
-	[ "$(rows barriers imbalance_ns)" -gt 50000000 ]
-	[ "$(rows barriers threads | grep -o "'count': 5" | wc -l)" = 3 ]
+	[ "$(lock_rows barriers imbalance_ns)" -gt 50000000 ]
+	[ "$(lock_rows barriers threads | grep -o "'count': 5" | wc -l)" = 3 ]
 }
 
 @test "threads: those that end before anybody looks are listed, too" {
 	with_us circle
-	rows thread_states routine frames | tee "$T/rows"
+	lock_rows thread_states routine frames | tee "$T/rows"
 	[ "$(grep -c '^both main<' "$T/rows")" = 7 ]
 }

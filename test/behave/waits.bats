@@ -28,29 +28,6 @@ setup()
 	rm -f "$T/report"
 }
 
-rows()
-{
-	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
-}
-
-up_to_3()
-{
-	local try
-
-	for try in 1 2 3; do
-		echo "try $try: $*"
-		"$@" && return
-	done
-	return 1
-}
-
-# near PERCENT TOLD SAID
-near()
-{
-	echo "told $2, said $3"
-	awk -v p="$1" -v told="$2" -v said="$3" 'BEGIN { d = told - said; exit !((d < 0 ? -d : d) <= said * p / 100) }'
-}
-
 # What the program said of its function, and what the rows of `waits` at it add up to.
 channel_times()
 {
@@ -60,15 +37,15 @@ channel_times()
 	HOTPATH_REPORT=waits,channels LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said" || return
 	[ "$(wc -l <"$T/said")" = 2 ] || return
 	while read -r name count ns; do
-		near "$1" "$(rows waits count total_ns at | awk -v at="$name" '$3 == at { n += $1 } END { print n }')" "$count" &&
-			near "$1" "$(rows waits count total_ns at | awk -v at="$name" '$3 == at { n += $2 } END { print n }')" "$ns" ||
+		near "$1" "$(lock_rows waits count total_ns at | awk -v at="$name" '$3 == at { n += $1 } END { print n }')" "$count" &&
+			near "$1" "$(lock_rows waits count total_ns at | awk -v at="$name" '$3 == at { n += $2 } END { print n }')" "$ns" ||
 			return
 	done <"$T/said"
 }
 
 @test "waits: for messages and for room, those that the program measured" {
 	up_to_3 channel_times 25
-	rows waits kind at >"$T/rows"
+	lock_rows waits kind at >"$T/rows"
 	grep -q '^pipe empty take_slowly ' "$T/rows"
 	grep -q '^pipe full put_much ' "$T/rows"
 }
@@ -80,9 +57,9 @@ channel_times()
 
 @test "waits: asked for without channels, those for channels are there" {
 	HOTPATH_REPORT=waits LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said"
-	rows waits kind | grep -q '^pipe empty$'
+	lock_rows waits kind | grep -q '^pipe empty$'
 	HOTPATH_REPORT=threads LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said"
-	[ -z "$(rows waits kind)" ]
+	[ -z "$(lock_rows waits kind)" ]
 }
 
 @test "waits: a message that will never come, in a circle with a mutex" {
@@ -114,7 +91,7 @@ futex_times()
 {
 	rm -f "$T/report" "$T/calls"
 	HOTPATH_REPORT=mutexes strace -f -T -e trace=futex -o "$T/calls" -E LD_PRELOAD="$HP_LIB" "$T/futex" >"$T/said" || return
-	near "$1" "$(rows mutexes label wait_total_ns | awk '$1 == "contended" { print $2 }')" \
+	near "$1" "$(lock_rows mutexes label wait_total_ns | awk '$1 == "contended" { print $2 }')" \
 		"$(python3 "$ROOT/test/behave/futex_time.py" "$T/calls" "$(cat "$T/said")")"
 }
 

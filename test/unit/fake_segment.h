@@ -79,6 +79,18 @@ static inline uint64_t fake_text(struct fake *fake, const char *text)
 	return fake_at(fake, record);
 }
 
+/* A histogram of `count` times of so many ticks: its hp_spread, as offset / HP_LINE. */
+static inline uint32_t fake_times(struct fake *fake, uint64_t ticks, uint64_t count)
+{
+	struct hp_spread *record = fake_take(fake, sizeof(*record));
+	unsigned group = hp_bucket_group(ticks);
+	uint64_t *counters = fake_take(fake, HP_GROUP_SIZE * 8);
+
+	record->groups[group] = (uint32_t)(fake_at(fake, counters) / HP_LINE);
+	counters[hp_bucket_place(ticks, group)] = count;
+	return (uint32_t)(fake_at(fake, record) / HP_LINE);
+}
+
 static inline struct hp_object *fake_object(struct fake *fake, const char *path)
 {
 	struct hp_object *object = fake_take(fake, sizeof(*object));

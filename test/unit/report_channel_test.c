@@ -43,14 +43,9 @@ static struct hp_lane *lane_of(struct fake *fake, struct hp_channel *channel)
 static void timed(struct fake *fake, struct hp_lane *lane)
 {
 	struct hp_lane_log *log = fake_take(fake, sizeof(*log));
-	struct hp_spread *spread = fake_take(fake, sizeof(*spread));
-	uint64_t *counters = fake_take(fake, HP_GROUP_SIZE * 8);
-	unsigned group = hp_bucket_group(500);
 
 	lane->probes = (uint32_t)(fake_at(fake, log) / HP_LINE);
-	lane->delays = (uint32_t)(fake_at(fake, spread) / HP_LINE);
-	spread->groups[group] = (uint32_t)(fake_at(fake, counters) / HP_LINE);
-	counters[hp_bucket_place(500, group)] = 10;
+	lane->delays = fake_times(fake, 500, 10);
 	lane->timed = 10;
 	lane->delay_ticks = 5000;
 	lane->delay_most = 500;

@@ -14,17 +14,6 @@
 #define SIZE 65536
 #define BASE UINT64_C(0x7f0000000000)	/* of the segment in the process */
 
-static uint32_t spread(struct fake *fake, uint64_t ticks, uint64_t count)
-{
-	struct hp_spread *record = fake_take(fake, sizeof(*record));
-	unsigned group = hp_bucket_group(ticks);
-	uint64_t *counters = fake_take(fake, HP_GROUP_SIZE * 8);
-
-	record->groups[group] = (uint32_t)(fake_at(fake, counters) / HP_LINE);
-	counters[hp_bucket_place(ticks, group)] = count;
-	return (uint32_t)(fake_at(fake, record) / HP_LINE);
-}
-
 static struct hp_waiter *waiter_of(struct fake *fake, struct hp_lockset *set, uint32_t tid)
 {
 	struct hp_waiter *waiter = fake_take(fake, sizeof(*waiter));
@@ -94,12 +83,12 @@ static void build(struct fake *fake)
 	one_a->drawn = 50;
 	one_a->drawn_ticks = 500;
 	one_a->hold_most = 100;
-	one_a->holds = spread(fake, 10, 800);
+	one_a->holds = fake_times(fake, 10, 800);
 	two_a->count = 100;
 	two_a->contended = 10;
 	two_a->wait_ticks = 5000;
 	two_a->wait_most = 500;
-	two_a->waits = spread(fake, 500, 10);
+	two_a->waits = fake_times(fake, 500, 10);
 	two_b->count = 1;
 	contest->use = fake_at(fake, two_a);
 	contest->holder = (uint32_t)(fake_at(fake, one) / HP_LINE);
