@@ -28,6 +28,11 @@
 
 #define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and what is used of it */
 #define HP_RESERVE_WIPED (256 * HP_PAGE)	/* as many threads */
+#ifndef PR_SET_SYSCALL_USER_DISPATCH	/* Linux 5.11 */
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_ON 1
+#endif
+
 #define HP_TID_WITHIN 1024	/* glibc keeps the thread id at 720 on x86-64 */
 
 _Atomic uint32_t hp_confined;
@@ -117,6 +122,9 @@ static enum change change_of_prctl(unsigned long option, unsigned long value)
 {
 	if (option == PR_SET_TSC && value == PR_TSC_SIGSEGV)
 		return NO_CLOCK;
+	/* System calls from outside of what it names become signals of the program's. */
+	if (option == PR_SET_SYSCALL_USER_DISPATCH && value == PR_SYS_DISPATCH_ON)
+		return FILTER;
 	if (option != PR_SET_SECCOMP)
 		return NO_CHANGE;
 	return value == SECCOMP_MODE_STRICT ? NO_CLOCK : FILTER;
@@ -186,8 +194,9 @@ HP_EXPORT int prctl(int option, ...)
 
 /*
  * syscall() is a handful of instructions that leave the stack alone (a child
- * may share it), so here it is the same ones; what may be a filter goes on to
- * `watched`.
+ * may share it).  So this jumps to the C library's: the program may care where
+ * the instruction is (PR_SET_SYSCALL_USER_DISPATCH).  Before that is known it is
+ * the same instructions here; what may be a filter goes on to `watched`.
  */
 #if defined(__x86_64__) && defined(__LP64__)
 __attribute__((visibility("hidden"))) long hp_confine_watched(long number, long a, long b, long c,
@@ -242,7 +251,11 @@ __asm__(".pushsection .text\n"
 	"	je hp_confine_watched\n"
 	"	cmpl $" NUMBER(__NR_prctl) ", %edi\n"
 	"	je hp_confine_watched\n"
-	"	movq %rdi, %rax\n"
+	"	movq hp_real_syscall(%rip), %rax\n"
+	"	testq %rax, %rax\n"
+	"	je 2f\n"
+	"	jmp *%rax\n"
+	"2:	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
 	"	movq %rdx, %rsi\n"
 	"	movq %rcx, %rdx\n"

@@ -24,6 +24,7 @@
 
 #define HP_KIND_MASK 3	/* of __kind: the lower bits are the type */
 #define HP_KIND_RECURSIVE 1
+#define HP_KIND_INHERIT 32	/* priority, of who waits */
 
 extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 and later */
 
@@ -145,6 +146,26 @@ static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct bl
 	if (HP_UNLIKELY(!slot))
 		return lock_first(mutex, caller, how);
 	return lock_with(me, slot, slot->use, mutex, caller, how);
+}
+
+/* The real call refuses it before it looks at the lock, or may: a try would have got it. */
+static bool is_odd_clock(const pthread_mutex_t *mutex, clockid_t clock)
+{
+	bool inherits = mutex->__data.__kind & HP_KIND_INHERIT;
+
+	return clock != CLOCK_REALTIME && (clock != CLOCK_MONOTONIC || inherits);
+}
+
+static int lock_untried(pthread_mutex_t *mutex, uintptr_t caller, const struct blocking *how)
+{
+	struct hp_lock_call call = call_of(mutex, caller);
+	struct hp_use *use = hp_lock_use(&call);
+	int result = block(how, mutex);
+
+	if (use && is_got(result))
+		hp_lock_got(hp_waiter, use, call.address, caller,
+			    is_recursive(mutex) ? HP_GOT_RECURSIVE : 0);
+	return result;
 }
 
 /* `busy`: what the interface says of a taken one. */
@@ -298,6 +319,8 @@ HP_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				      .until = until,
 				      .clock = clock };
 
+	if (HP_UNLIKELY(is_odd_clock(mutex, clock)))
+		return lock_untried(mutex, HP_CALLER, &how);
 	return lock(mutex, HP_CALLER, &how);
 }
 

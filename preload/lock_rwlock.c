@@ -28,12 +28,16 @@ HP_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 
 HP_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
+	if (!hp_is_time_or_none(until))
+		return hp_real()->pthread_rwlock_timedrdlock(lock, until);
 	READ(lock, hp_real()->pthread_rwlock_timedrdlock(lock, until));
 }
 
 HP_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
 					 const struct timespec *until)
 {
+	if (!hp_is_clock(clock) || !hp_is_time_or_none(until))
+		return hp_real()->pthread_rwlock_clockrdlock(lock, clock, until);
 	READ(lock, hp_real()->pthread_rwlock_clockrdlock(lock, clock, until));
 }
 
@@ -44,12 +48,16 @@ HP_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 
 HP_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
+	if (!hp_is_time_or_none(until))
+		return hp_real()->pthread_rwlock_timedwrlock(lock, until);
 	WRITE(lock, hp_real()->pthread_rwlock_timedwrlock(lock, until));
 }
 
 HP_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 					 const struct timespec *until)
 {
+	if (!hp_is_clock(clock) || !hp_is_time_or_none(until))
+		return hp_real()->pthread_rwlock_clockwrlock(lock, clock, until);
 	WRITE(lock, hp_real()->pthread_rwlock_clockwrlock(lock, clock, until));
 }
 

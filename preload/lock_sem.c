@@ -30,11 +30,6 @@ static bool take(sem_t *sem)
 	return is_taken;
 }
 
-static bool is_time(const struct timespec *until)
-{
-	return until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
-}
-
 #define TAKE(sem, may_try, block) \
 	HP_CALL_OF(sem, HP_LOCK_SEM, HP_SIDE_ONLY); \
 	struct hp_use *use = hp_lock_use(&call); \
@@ -65,13 +60,13 @@ HP_EXPORT int sem_wait(sem_t *sem)
 
 HP_EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict until)
 {
-	TAKE(sem, is_time(until), hp_real()->sem_timedwait(sem, until));
+	TAKE(sem, hp_is_time(until), hp_real()->sem_timedwait(sem, until));
 }
 
 HP_EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock,
 			    const struct timespec *restrict until)
 {
-	TAKE(sem, is_time(until) && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC),
+	TAKE(sem, hp_is_time(until) && hp_is_clock(clock),
 	     hp_real()->sem_clockwait(sem, clock, until));
 }
 

@@ -8,6 +8,9 @@
 #ifndef HP_PRELOAD_LOCK_WAY_H
 #define HP_PRELOAD_LOCK_WAY_H
 
+#include <stdbool.h>
+#include <time.h>
+
 #include "preload/away.h"
 #include "preload/lock.h"
 
@@ -67,6 +70,24 @@
 	if (result == ETIMEDOUT) \
 		use->timeouts++; \
 	return result
+
+/* What the real calls check before they look at the lock: with others a try would get it. */
+static inline bool hp_is_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+static inline bool hp_is_time(const struct timespec *until)
+{
+	return until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+/* The headers say that no time is none; the functions take it for no limit. */
+static inline bool hp_is_time_or_none(const struct timespec *until)
+{
+	__asm__("" : "+r"(until));
+	return !until || hp_is_time(until);
+}
 
 /* Locks if that needs no waiting. */
 #define HP_WAY_TRY(object, kind_, side_, attempt) \

@@ -14,6 +14,7 @@
 
 struct hp_real hp_real_table;
 _Atomic int hp_real_is_filled;
+long (*hp_real_syscall)(long, ...);
 
 static void fill(void *place, const char *name)
 {
@@ -46,6 +47,7 @@ __attribute__((cold)) const struct hp_real *hp_real_fill(void)
 	fill_version(&hp_real_table.old, #name, "GLIBC_2.2.5");
 	HP_REAL_VERSIONS(X)
 #undef X
+	hp_real_syscall = hp_real_table.syscall;
 	atomic_store_explicit(&hp_real_is_filled, 1, memory_order_release);
 	return &hp_real_table;
 }

@@ -134,6 +134,11 @@
 	X(int, waitid, (idtype_t, id_t, siginfo_t *, int)) \
 	X(int, mlockall, (int)) \
 	X(int, munlockall, (void)) \
+	X(int, setrlimit, (__rlimit_resource_t, const struct rlimit *)) \
+	X(int, setrlimit64, (__rlimit_resource_t, const struct rlimit64 *)) \
+	X(int, prlimit, (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *)) \
+	X(int, prlimit64, \
+	  (pid_t, enum __rlimit_resource, const struct rlimit64 *, struct rlimit64 *)) \
 	X(int, prctl, (int, ...)) \
 	X(long, syscall, (long, ...)) \
 	X(void, _exit, (int)) \
@@ -245,6 +250,8 @@ struct hp_real {
 /* What hp_real() returns, for hot paths that run after it only. */
 extern struct hp_real hp_real_table __attribute__((visibility("hidden")));
 extern _Atomic int hp_real_is_filled __attribute__((visibility("hidden")));
+/* For assembler; NULL = not filled yet. */
+extern long (*hp_real_syscall)(long, ...) __attribute__((visibility("hidden")));
 
 const struct hp_real *hp_real_fill(void);
 

@@ -184,6 +184,18 @@ struct hp_ports {
 };
 
 /*
+ * Stands behind the ports, at HP_ROOM_AT.  A process that limits its own addresses gives back
+ * what it has mapped of the segment beyond this, and from then on nobody is given room there.
+ */
+#define HP_ROOM_AT 384
+
+struct hp_room {
+	_Atomic uint64_t
+		room;	/* any process, becomes less only: end of what is given out; 0 = size */
+	uint64_t reserved[7];
+};
+
+/*
  * Process and block states.  FREE: a later process of the same executable, or a
  * later thread of the process, may take it.  MOVING: a process took it and does
  * not say yet which; nobody else writes it.
@@ -1350,6 +1362,8 @@ static_assert(offsetof(struct hp_header, used) == 64, "format: readers rely on i
 static_assert(offsetof(struct hp_header, start) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_header, root_pid) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_ports) == 64, "format: readers rely on it");
+static_assert(HP_PORTS_AT + sizeof(struct hp_ports) <= HP_ROOM_AT, "it is behind them");
+static_assert(sizeof(struct hp_room) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_process) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_object) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_label) == 64, "format: readers rely on it");

@@ -30,7 +30,6 @@
 #define MADV_POPULATE_WRITE 23	/* Linux 5.14 */
 #endif
 
-#define SHARE_OF_ADDRESS_SPACE 16
 #define SHARE_OF_CGROUP 4
 #define SIZE_SECOND_TRY (UINT64_C(64) << 20)
 #define SIZE_WITHOUT_POPULATE (UINT64_C(16) << 20)
@@ -132,7 +131,7 @@ static uint64_t size_allowed(uint64_t wished)
 {
 	uint64_t size = least(wished ? wished : HP_SIZE_DEFAULT, HP_SIZE_MOST);
 
-	size = least(size, resource_limit(RLIMIT_AS) / SHARE_OF_ADDRESS_SPACE);
+	size = least(size, resource_limit(RLIMIT_AS) / HP_SEGMENT_SHARE);
 	size = least(size, resource_limit(RLIMIT_FSIZE));
 	size = least(size, hp_segment_cgroup_limit() / SHARE_OF_CGROUP);
 	return size & ~(uint64_t)(HP_PAGE - 1);
@@ -513,23 +512,63 @@ static bool has_pages(const struct hp_segment *segment, uint64_t offset, uint64_
 	return is_reserved;
 }
 
+static _Atomic uint64_t *bound(const struct hp_segment *segment)
+{
+	return &((struct hp_room *)((char *)segment->header + HP_ROOM_AT))->room;
+}
+
+/* Where what is given out ends. */
+static uint64_t end_of_room(const struct hp_segment *segment)
+{
+	uint64_t end = atomic_load(bound(segment));
+	uint64_t size = __atomic_load_n(&segment->size, __ATOMIC_RELAXED);
+
+	return end && end < size ? end : size;
+}
+
+/*
+ * Who takes room adds to `used` first and looks at the bound then, here the bound is stored first
+ * and `used` read then, all in one order: either its room is below what is kept, or it is refused.
+ */
+bool hp_segment_narrow(struct hp_segment *segment, uint64_t most)
+{
+	struct hp_header *header = segment->header;
+	uint64_t used = atomic_load(&header->used), keep, end;
+
+	keep = used > most ? used : most;
+	keep = (keep + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+	end = atomic_load(bound(segment));
+	while ((end == 0 || end > keep) &&
+	       !atomic_compare_exchange_weak(bound(segment), &end, keep))
+		;
+	used = (atomic_load(&header->used) + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+	keep = used > keep ? used : keep;
+	if (keep >= segment->size)
+		return false;
+	end = segment->size;
+	__atomic_store_n(&segment->size, keep, __ATOMIC_RELAXED);
+	munmap((char *)header + keep, end - keep);
+	return true;
+}
+
 uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align)
 {
 	struct hp_header *header = segment->header;
-	uint64_t room = (bytes + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
+	uint64_t room = (bytes + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1), end;
 
 	/* `used` is a multiple of HP_LINE; more than that is paid for with padding. */
 	if (align > HP_LINE)
 		room += align - HP_LINE;
 	/* Look first: a chunk that is too large must not use up the rest for small ones. */
 	uint64_t used = atomic_load_explicit(&header->used, memory_order_relaxed);
-	if (bytes <= segment->size && used <= segment->size && room <= segment->size - used) {
-		/* Relaxed: what is handed over is published by whoever links it into a list. */
-		used = atomic_fetch_add_explicit(&header->used, room, memory_order_relaxed);
+	end = end_of_room(segment);
+	if (bytes <= end && used <= end && room <= end - used) {
+		/* The order is hp_segment_narrow's: what is handed over is published by whoever links it. */
+		used = atomic_fetch_add(&header->used, room);
 		uint64_t offset = (used + align - 1) & ~(align - 1);
 
-		if (offset <= segment->size && bytes <= segment->size - offset &&
-		    has_pages(segment, offset, bytes))
+		end = end_of_room(segment);
+		if (offset <= end && bytes <= end - offset && has_pages(segment, offset, bytes))
 			return offset;
 	}
 	atomic_fetch_add_explicit(&header->refused, 1, memory_order_relaxed);

@@ -17,6 +17,8 @@
 
 #include "segment/layout.h"
 
+#define HP_SEGMENT_SHARE 16	/* it takes one part in so many of the addresses that are allowed */
+
 struct hp_segment {
 	struct hp_header *header;	/* NULL = none; it is the start of the mapping */
 	uint64_t size;	/* bytes mapped; offsets end here */
@@ -75,6 +77,13 @@ void hp_segment_release(struct hp_segment *segment);
  * Any thread, any process, also in a signal handler.
  */
 uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align);
+
+/*
+ * This process's mapping shall be of `most` bytes, or what is given out already: the rest is
+ * unmapped, and nobody of the session is given room in it any more.  Returns false if there is
+ * nothing to unmap.  Any thread; not in a signal handler that interrupted it.
+ */
+bool hp_segment_narrow(struct hp_segment *segment, uint64_t most);
 
 /*
  * Address of a record at `offset`, or NULL if a record of `bytes` there would

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,11 +19,13 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/msg.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -185,6 +189,97 @@ static void others(void *bad)
 	SAY(aligned_alloc(3, 5) != NULL);
 }
 
+/* Those that return what is wrong: free locks, which a try would get. */
+#define SAY_LOCK(call, unlock) \
+	do { \
+		if (sigsetjmp(back, 1) == 0) { \
+			int result = (call); \
+			printf("%s: %d\n", #call, result); \
+			if (result == 0) \
+				unlock; \
+		} else { \
+			printf("%s: reads it\n", #call); \
+		} \
+	} while (0)
+
+static void mutexes(const struct timespec *until, clockid_t clock)
+{
+	static const int protocols[] = { PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT };
+
+	for (int i = 0; i < 2; i++) {
+		pthread_mutexattr_t attributes;
+		pthread_mutex_t m;
+
+		pthread_mutexattr_init(&attributes);
+		pthread_mutexattr_setprotocol(&attributes, protocols[i]);
+		pthread_mutex_init(&m, &attributes);
+		printf("protocol %d, ", protocols[i]);
+		SAY_LOCK(pthread_mutex_clocklock(&m, clock, until), pthread_mutex_unlock(&m));
+		SAY_LOCK(pthread_mutex_timedlock(&m, until), pthread_mutex_unlock(&m));
+		pthread_mutex_destroy(&m);
+	}
+}
+
+static void locks(const struct timespec *until, clockid_t clock)
+{
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	pthread_rwlock_t r = PTHREAD_RWLOCK_INITIALIZER;
+	sem_t s;
+	mtx_t t;
+
+	printf("clock %d, %s\n", (int)clock,
+	       !until		    ? "no time"
+	       : until == (void *)8 ? "a time that is nowhere"
+	       : until->tv_nsec < 0 ? "a negative time"
+				    : "a time");
+	sem_init(&s, 0, 1);
+	mtx_init(&t, mtx_timed);
+	mutexes(until, clock);
+	SAY_LOCK(mtx_timedlock(&t, until), mtx_unlock(&t));
+	SAY_LOCK(pthread_rwlock_timedrdlock(&r, until), pthread_rwlock_unlock(&r));
+	SAY_LOCK(pthread_rwlock_timedwrlock(&r, until), pthread_rwlock_unlock(&r));
+	SAY_LOCK(pthread_rwlock_clockrdlock(&r, clock, until), pthread_rwlock_unlock(&r));
+	SAY_LOCK(pthread_rwlock_clockwrlock(&r, clock, until), pthread_rwlock_unlock(&r));
+	if (until && until != (void *)8) {
+		SAY(sem_timedwait(&s, until));
+		SAY(sem_clockwait(&s, clock, until));
+		pthread_mutex_lock(&m);
+		SAY_LOCK(pthread_cond_timedwait(&c, &m, until), (void)0);
+		SAY_LOCK(pthread_cond_clockwait(&c, &m, clock, until), (void)0);
+		pthread_mutex_unlock(&m);
+	}
+}
+
+static void all_locks(void *bad)
+{
+	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME,
+					    CLOCK_THREAD_CPUTIME_ID, 77 };
+	static const struct timespec negative = { 5, -1 }, large = { 5, 1000000000 },
+				     past = { 5, 5 };
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
+		locks(&past, clocks[i]);
+		locks(&negative, clocks[i]);
+		locks(&large, clocks[i]);
+		locks(NULL, clocks[i]);
+		locks(bad, clocks[i]);
+	}
+}
+
+static void limits(void *bad)
+{
+	struct rlimit limit = { 2, 1 };
+
+	SAY(setrlimit(RLIMIT_AS, bad));
+	SAY(setrlimit64(RLIMIT_AS, bad));
+	SAY(prlimit(0, RLIMIT_AS, bad, NULL));
+	SAY(prlimit64(0, RLIMIT_AS, NULL, bad));
+	SAY(setrlimit(RLIMIT_AS, &limit));
+	SAY(setrlimit(99, &limit));
+	SAY(prlimit(0x7fffffff, RLIMIT_AS, &limit, NULL));
+}
+
 int main(void)
 {
 	void *volatile bad = (void *)8;
@@ -196,5 +291,7 @@ int main(void)
 	messages(bad);
 	waits(bad);
 	others(bad);
+	limits(bad);
+	all_locks(bad);
 	return 0;
 }

@@ -34,19 +34,19 @@
 
 /* The call's state, by offsets that the code below knows. */
 static struct {
-	uint64_t function; /* 0 */
-	uint64_t args[6]; /* 8 */
-	uint64_t al; /* 56 */
-	uint64_t saved[7]; /* 64: rbx rbp r12 r13 r14 r15 rsp of the caller */
-	uint64_t found[7]; /* 120: after the call */
-	uint64_t result; /* 176 */
-	uint32_t mxcsr, mxcsr_found; /* 184, 188 */
-	uint16_t control, control_found; /* 192, 194 */
-	uint32_t mxcsr_saved; /* 196 */
-	uint16_t control_saved, unused; /* 200 */
+	uint64_t function;	/* 0 */
+	uint64_t args[6];	/* 8 */
+	uint64_t al;	/* 56 */
+	uint64_t saved[7];	/* 64: rbx rbp r12 r13 r14 r15 rsp of the caller */
+	uint64_t found[7];	/* 120: after the call */
+	uint64_t result;	/* 176 */
+	uint32_t mxcsr, mxcsr_found;	/* 184, 188 */
+	uint16_t control, control_found;	/* 192, 194 */
+	uint32_t mxcsr_saved;	/* 196 */
+	uint16_t control_saved, unused;	/* 200 */
 	uint32_t unused2;
-	uint64_t flags; /* 208; of a jump: the function that saves */
-	uint64_t buffer; /* 216: where to */
+	uint64_t flags;	/* 208; of a jump: the function that saves */
+	uint64_t buffer;	/* 216: where to */
 } state;
 
 static const uint64_t patterns[6] = { 0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
@@ -125,8 +125,8 @@ static void prepare(void *function, const long *args)
 	state.function = (uint64_t)(uintptr_t)function;
 	for (int i = 0; i < 6; i++)
 		state.args[i] = (uint64_t)args[i];
-	state.mxcsr = 0x1f80 | 0x6000; /* towards zero */
-	state.control = 0x0f7f; /* the same, in double precision */
+	state.mxcsr = 0x1f80 | 0x6000;	/* towards zero */
+	state.control = 0x0f7f;	/* the same, in double precision */
 	errno = 77;
 }
 
@@ -336,7 +336,7 @@ static void mutexes(void)
 /* Gets the lock when the other one waits. */
 static void *wake(void *arg)
 {
-	void **three = arg; /* lock, condition, and which kind */
+	void **three = arg;	/* lock, condition, and which kind */
 
 	if (three[2]) {
 		mtx_lock(three[0]);
@@ -512,6 +512,12 @@ static void variadic(void)
 	CALL(flock, fd, LOCK_UN);
 	CALL(mlockall, MCL_FUTURE | MCL_ONFAULT);
 	CALL(munlockall, 0);
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	getrlimit(RLIMIT_NOFILE, &limit);
+	CALL(setrlimit, RLIMIT_NOFILE, P(&limit));
+	CALL(setrlimit64, RLIMIT_NOFILE, P(&limit));
+	CALL(prlimit, 0, RLIMIT_NOFILE, P(&limit), 0);
+	CALL(prlimit64, 0, RLIMIT_NOFILE, P(&limit), P(&limit));
 	close(fd);
 }
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment_narrow_test.c - a process that gives back a part of its mapping is never given room there, nor is
+ * anybody else.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "segment/segment.h"
+#include "test/test.h"
+
+#define SIZE (UINT64_C(64) << 20)
+
+static struct hp_segment segment;
+static atomic_bool stop;
+
+static void make(void)
+{
+	static const struct hp_segment_wish wish = { .size = SIZE,
+						     .root_pid = 1,
+						     .token = "0123456789abcdef" };
+
+	CHECK_EQ(hp_segment_create(&segment, &wish), 0);
+	CHECK_EQ(segment.size, SIZE);
+}
+
+/* Writes what it is given: a page that is gone would end the test. */
+static void *taker(void *count)
+{
+	uint64_t taken = 0;
+
+	while (!atomic_load(&stop)) {
+		uint64_t offset = hp_segment_take(&segment, 192, HP_LINE);
+
+		if (!offset)
+			continue;
+		*(volatile uint64_t *)((char *)segment.header + offset) = offset;
+		taken++;
+	}
+	*(uint64_t *)count = taken;
+	return NULL;
+}
+
+static bool is_mapped(const char *page)
+{
+	unsigned char in;
+
+	return mincore((void *)(uintptr_t)page, HP_PAGE, &in) == 0 || errno != ENOMEM;
+}
+
+TEST(narrow, what_is_not_used_is_unmapped_and_not_given_out)
+{
+	make();
+	CHECK(hp_segment_narrow(&segment, 1 << 20));
+	CHECK_EQ(segment.size, 1 << 20);
+	CHECK(is_mapped((char *)segment.header + (1 << 20) - HP_PAGE));
+	CHECK(!is_mapped((char *)segment.header + (1 << 20)));
+	CHECK_EQ(hp_segment_take(&segment, 2 << 20, HP_LINE), 0);
+	CHECK_EQ(atomic_load(&segment.header->refused), 1);
+	CHECK(hp_segment_take(&segment, 4096, HP_LINE) != 0);
+	/* Nothing is left to give back, and more is not got again. */
+	CHECK(!hp_segment_narrow(&segment, 2 << 20));
+	CHECK_EQ(segment.size, 1 << 20);
+	CHECK_EQ(hp_segment_take(&segment, 1 << 20, HP_LINE), 0);
+}
+
+TEST(narrow, another_process_is_given_no_room_behind_it)
+{
+	struct hp_segment other = HP_SEGMENT_NONE;
+
+	make();
+	CHECK_EQ(hp_segment_attach(&other, dup(segment.fd)), 0);
+	CHECK(hp_segment_narrow(&segment, 1 << 20));
+	CHECK_EQ(other.size, SIZE);
+	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
+	for (;;) {
+		uint64_t offset = hp_segment_take(&other, 1000, HP_LINE);
+
+		if (!offset)
+			break;
+		CHECK(offset + 1000 <= segment.size);
+	}
+	hp_segment_release(&other);
+}
+
+TEST(narrow, what_is_given_out_already_stays)
+{
+	uint64_t offset;
+
+	make();
+	offset = hp_segment_take(&segment, 3 << 20, HP_LINE);
+	CHECK(hp_segment_narrow(&segment, 1 << 20));
+	CHECK(segment.size >= offset + (3 << 20));
+	memset((char *)segment.header + offset, 1, 3 << 20);
+	CHECK_EQ(hp_segment_take(&segment, 1 << 20, HP_LINE), 0);
+}
+
+TEST(narrow, threads_that_take_room_at_the_same_time)
+{
+	pthread_t threads[4];
+	uint64_t taken[4], all = 0;
+
+	for (int round = 0; round < 20; round++) {
+		make();
+		atomic_store(&stop, false);
+		for (int i = 0; i < 4; i++)
+			pthread_create(&threads[i], NULL, taker, &taken[i]);
+		while (atomic_load(&segment.header->used) < (1 << 20))
+			;
+		for (uint64_t most = 32 << 20; most >= 1 << 20; most /= 2)
+			hp_segment_narrow(&segment, most);
+		atomic_store(&stop, true);
+		for (int i = 0; i < 4; i++) {
+			pthread_join(threads[i], NULL);
+			all += taken[i];
+		}
+		hp_segment_release(&segment);
+	}
+	CHECK(all > 20 * 5000);
+}
