@@ -11,9 +11,12 @@
  * but its tries have one: so a free mutex is locked by the real call there.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "preload/away.h"
 #include "preload/lock.h"
@@ -52,6 +55,22 @@ static inline int try_lock(pthread_mutex_t *mutex)
 {
 	return is_for_us_alone(mutex) ? hp_real_table.pthread_mutex_lock(mutex)
 				      : hp_real_table.pthread_mutex_trylock(mutex);
+}
+
+/*
+ * A try of a mutex that is not recoverable any more leaves it locked by who tried (glibc 2.36);
+ * what the program called would not.  Nobody holds such a one, so if it is ours it is by the try.
+ */
+static HP_COLD void let_go(pthread_mutex_t *mutex)
+{
+	uint32_t *word = (uint32_t *)(void *)&mutex->__data.__lock;
+	uint32_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+	if ((before & FUTEX_TID_MASK) != (uint32_t)syscall(SYS_gettid))
+		return;
+	before = __atomic_exchange_n(word, 0, __ATOMIC_RELEASE);
+	if (before & FUTEX_WAITERS)
+		syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 static inline bool is_got(int result)
@@ -111,8 +130,11 @@ static HP_HOT int lock_with(struct hp_waiter_local *me, const struct hp_lock_slo
 {
 	int result = try_lock(mutex);
 
-	if (HP_UNLIKELY(!is_got(result)))
+	if (HP_UNLIKELY(!is_got(result))) {
+		if (HP_UNLIKELY(result == ENOTRECOVERABLE))
+			let_go(mutex);
 		return lock_taken(use, mutex, caller, how);
+	}
 	if (HP_UNLIKELY(!slot || !hp_lock_note(me, slot, use, (uintptr_t)mutex, caller)))
 		hp_lock_got_more(me, use, (uintptr_t)mutex, caller, how_got(mutex));
 	return result;
@@ -123,6 +145,8 @@ static int lock_away(pthread_mutex_t *mutex, const struct blocking *how)
 {
 	int result = try_lock(mutex);
 
+	if (result == ENOTRECOVERABLE)
+		let_go(mutex);
 	if (!is_got(result))
 		HP_AWAY(result = block(how, mutex), HP_ON_FUTEX, HP_AWAY_NO_FD);
 	return result;
@@ -163,8 +187,7 @@ static int lock_untried(pthread_mutex_t *mutex, uintptr_t caller, const struct b
 	int result = block(how, mutex);
 
 	if (use && is_got(result))
-		hp_lock_got(hp_waiter, use, call.address, caller,
-			    is_recursive(mutex) ? HP_GOT_RECURSIVE : 0);
+		hp_lock_got_more(hp_waiter, use, call.address, caller, how_got(mutex));
 	return result;
 }
 
@@ -263,6 +286,8 @@ static HP_APART int lock_tried(struct hp_use *use, pthread_mutex_t *mutex, uintp
 	struct hp_lock_call call = call_of(mutex, caller);
 
 	use = use ? use : hp_lock_find(&call);
+	if (result == ENOTRECOVERABLE)
+		let_go(mutex);
 	if (!is_got(result))
 		return use ? lock_taken(use, mutex, caller, &plainly) : real_lock(mutex);
 	if (use)
