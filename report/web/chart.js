@@ -78,3 +78,16 @@ hotpath.chart = (parent, options) => {
 		},
 	};
 };
+
+// Memory over time as two lists have it, [[ns, bytes], ...] at the same moments: what is held, what is resident; and now.
+hotpath.sizes = (sites, threads, run) => {
+	const points = new Map();
+	for (const [ns, bytes] of threads.rss_timeline || [])
+		points.set(ns, { ns, rss_bytes: bytes });
+	for (const [ns, bytes] of sites.live_timeline || [])
+		points.set(ns, { ...points.get(ns), ns, live_bytes: bytes });
+	const list = [...points.values()].sort((a, b) => a.ns - b.ns);
+	if (!hotpath.source.isSaved && (!list.length || list[list.length - 1].ns < run.elapsed_ns))
+		list.push({ ns: run.elapsed_ns, rss_bytes: run.rss_bytes, live_bytes: run.live_bytes });
+	return list;
+};

@@ -8,7 +8,8 @@
 	const SECTIONS = {
 		functions_timing: ["Functions by time", "functions"], calltree: ["Call tree", "calltree"],
 		functions_alloc: ["Functions by memory", "functions"], alloc_callers: ["Callers that allocate", "memory"],
-		alloc_sites: ["Allocation sites", "memory"], leaks: ["What is still held", "memory"],
+		alloc_sites: ["Allocation sites", "memory"], alloc_sizes: ["Sizes of blocks", "memory"],
+		alloc_lives: ["Lives of blocks", "memory"], direct_maps: ["Direct maps", "memory"], leaks: ["What is still held", "memory"],
 		functions_cpu: ["Functions by CPU", "functions"], offcpu: ["Waits by function", "bound"],
 		bound: ["What functions spend time on", "bound"], channels: ["Channels", "channels"],
 		rw_locks: ["Reader-writer locks", "locks"], mutexes: ["Mutexes", "locks"],
@@ -67,8 +68,8 @@
 			return [make("dd", one, { class: "big" }), make("dd", one, { class: "dim" })];
 		});
 		const losses = make("p", about, { class: "loss" });
-		const charts = make("section", element, { class: "card pair", hidden: hotpath.source.isSaved });
-		const load = hotpath.chart(charts, {
+		const charts = make("section", element, { class: `card${hotpath.source.isSaved ? "" : " pair"}` });
+		const load = hotpath.source.isSaved ? null : hotpath.chart(charts, {
 			title: "CPU", format: share, least: 10, series: [{ key: "cpu", title: "of one core" }],
 		});
 		const memory = hotpath.chart(charts, {
@@ -90,8 +91,8 @@
 		}
 
 		return {
-			paths: () => [],
-			update(answers, run) {
+			paths: () => ["alloc_sites", "threads"].filter(() => hotpath.source.isSaved),
+			update([sites, threads], run) {
 				say(command, run.command || run.comm || "");
 				say(began, [run.created_unix_ms ? `began ${new Date(run.created_unix_ms).toLocaleString()}` : "", run.os,
 					run.cores ? `${run.cores} cores` : "", run.label, run.profiler].filter(Boolean).join(" · "));
@@ -102,8 +103,11 @@
 				const lost = Object.entries(run.losses || {});
 				losses.hidden = !lost.length;
 				say(losses, lost.map(([key, number]) => `${count(number)} ${LOSSES[key] || key}`).join(", "));
-				load.update(loads(hotpath.history.list), "since this page was opened");
-				memory.update(hotpath.history.list.map((one) => ({ ns: one.elapsed_ns, ...one })), "");
+				load?.update(loads(hotpath.history.list), "since this page was opened");
+				const sizes = hotpath.source.isSaved ? hotpath.sizes(sites, threads, run) :
+					hotpath.history.list.map((one) => ({ ns: one.elapsed_ns, ...one }));
+				charts.hidden = hotpath.source.isSaved && !sizes.length;
+				memory.update(sizes, "");
 				for (const section of run.sections) {
 					if (!lines.has(section.key))
 						lines.set(section.key, line(section));

@@ -19,10 +19,7 @@ setup_file()
 
 teardown_file()
 {
-	for pid in "$T"/*.pid; do
-		kill "$(cat "$pid")" 2>/dev/null || true
-	done
-	eventually helpers_are_gone
+	pids_end
 }
 
 setup()

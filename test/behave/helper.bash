@@ -142,3 +142,25 @@ debian_source()
 		"$ROOT/scripts/fetch-source" "$1" "$HP_BUILD/source" 2>"$T/fetch.err"
 	) 9>"$HP_BUILD/source.lock" || { tail -n 1 "$T/fetch.err" >&2; return 1; }
 }
+
+# serve PROGRAM [VARIABLE=VALUE...] - a server at a free port; prints its address.
+serve()
+{
+	local program=$1 out
+	shift
+	out=$(mktemp "$T/serve.XXXXXX")
+	env "$@" "$HP_BUILD/hotpath" serve "$program" --port 0 >"$out" 3>&- &
+	echo $! >"$out.pid"
+	eventually grep -q '^http' "$out"
+	cat "$out"
+}
+
+# Ends what $T/*.pid name, and waits for the helpers.
+pids_end()
+{
+	local pid
+	for pid in "$T"/*.pid; do
+		kill "$(cat "$pid")" 2>/dev/null || true
+	done
+	eventually helpers_are_gone
+}

@@ -45,22 +45,7 @@ END
 
 teardown_file()
 {
-	for pid in "$T"/*.pid; do
-		kill "$(cat "$pid")" 2>/dev/null || true
-	done
-	eventually helpers_are_gone
-}
-
-# serve PROGRAM [VARIABLE=VALUE...] - a server at a free port; prints its address.
-serve()
-{
-	local program=$1 out
-	shift
-	out=$(mktemp "$T/serve.XXXXXX")
-	env "$@" "$HP_BUILD/hotpath" serve "$program" --port 0 >"$out" 3>&- &
-	echo $! >"$out.pid"
-	eventually grep -q '^http' "$out"
-	cat "$out"
+	pids_end
 }
 
 setup()

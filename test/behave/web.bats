@@ -72,22 +72,7 @@ END_OF_C
 
 teardown_file()
 {
-	for pid in "$T"/*.pid; do
-		kill "$(cat "$pid")" 2>/dev/null || true
-	done
-	eventually helpers_are_gone
-}
-
-# serve PROGRAM [VARIABLE=VALUE...] - a server at a free port; prints its address.
-serve()
-{
-	local program=$1 out
-	shift
-	out=$(mktemp "$T/serve.XXXXXX")
-	env "$@" "$HP_BUILD/hotpath" serve "$program" --port 0 >"$out" 3>&- &
-	echo $! >"$out.pid"
-	eventually grep -q '^http' "$out"
-	cat "$out"
+	pids_end
 }
 
 setup()
@@ -192,4 +177,11 @@ in_browser()
 @test "web: a saved page opens from disk" {
 	saved
 	in_browser saved "file://$T/saved.html"
+}
+
+@test "web: sizes and lives of blocks, of the program and of a call path" {
+	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_drawn.c"
+	HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/drawn.seg "$HP_RUN" "$T/drawn"
+	"$HP_BUILD/hotpath" report --html -o "$T/drawn.html" "$T/drawn.seg"
+	in_browser blocks "file://$T/drawn.html"
 }

@@ -109,11 +109,26 @@ def locks_and_channels(page):
 def memory(page):
     go(page, "memory")
     sees(page, "keep")
-    assert "resident: now" in page.wait("document.querySelector('#view-memory svg').getAttribute('aria-label')")
+    line = page.wait("document.querySelector('#view-memory svg').getAttribute('aria-label')")
+    assert "held: now" in line and "resident: now" in line, line
     page.type("#view-memory .filter input", "keep")
     page.wait("document.querySelector('#view-memory tbody th').textContent.includes('keep')")
     page.click("#view-memory tbody button.open")
     page.wait("document.querySelector('#view-memory .detail .frames').textContent.includes('sell')")
+
+
+def blocks(page):
+    """Sizes and lives of blocks, of the program and of one call path; and what the program maps itself."""
+    go(page, "memory")
+    page.wait("document.querySelectorAll('#view-memory .spread').length >= 2")
+    shares = page.value("[...document.querySelectorAll('#view-memory .spread')].slice(0, 2).map((one) => "
+                        "[...one.querySelectorAll('dd')].map((cell) => parseFloat(cell.textContent.slice(1))))")
+    for list in shares:
+        assert list and abs(sum(list) - 100) < 1 and all(0 < one <= 100 for one in list), shares
+    page.type("#view-memory .filter input", "pair")
+    page.click("#view-memory tbody button.open")
+    sizes = page.wait("[...document.querySelectorAll('#view-memory .detail .spread')].map((one) => one.textContent).join()")
+    assert "up to 64 B" in sizes or "up to 32 B" in sizes, sizes
 
 
 def threads(page, is_live):
