@@ -8,6 +8,10 @@
 
 #include "report/lock.h"
 
+/* Kinds of rows that are no channels in the segment, behind those of enum hp_channel_kind. */
+#define HP_CHANNEL_TOKENS HP_CHANNEL_KINDS	/* a semaphore: see hp_channels_add_tokens */
+#define HP_CHANNEL_ROW_KINDS (HP_CHANNEL_KINDS + 1)
+
 #define HP_CHANNEL_LAST 50	/* messages that are shown */
 
 struct hp_channel_message {
@@ -22,11 +26,12 @@ struct hp_channel_wait {
 };
 
 struct hp_channel_row {
-	uint32_t kind;	/* enum hp_channel_kind */
+	uint32_t kind;	/* enum hp_channel_kind, or HP_CHANNEL_TOKENS */
 	uint32_t way;
 	uint32_t number;
 	uint32_t origin;	/* enum hp_channel_origin */
 	struct hp_lock_place site;
+	const struct hp_lock_row *lock;	/* of HP_CHANNEL_TOKENS, the semaphore; else NULL */
 	char *label;	/* NULL = none */
 	uint32_t unit;	/* enum hp_lane_unit */
 	uint64_t instances;
@@ -72,6 +77,13 @@ struct hp_channels {
 void hp_channels_init(struct hp_channels *channels, struct hp_model *model);
 /* The row of the hp_channel at an offset; NULL = it is none. */
 const struct hp_channel_row *hp_channels_row_at(const struct hp_channels *channels, uint64_t at);
+
+/*
+ * Adds a row for each semaphore that no thread both posted to and took from:
+ * posts are sent, taking is receiving.  What it began with is not known, so the
+ * queue is not.  `locks` has to stay as long as the rows.
+ */
+void hp_channels_add_tokens(struct hp_channels *channels, const struct hp_locks *locks);
 void hp_channels_release(struct hp_channels *channels);
 
 #endif

@@ -37,6 +37,7 @@ struct hp_channel_view *hp_channel_view(const struct hp_report *asked)
 		return view;
 	report->channels = view = hp_xcalloc(1, sizeof(*view));
 	hp_channels_init(&view->channels, &report->model);
+	hp_channels_add_tokens(&view->channels, hp_lock_view_locks(hp_lock_view(report)));
 	view->names = hp_xcalloc(view->channels.count, sizeof(*view->names));
 	return view;
 }
@@ -84,6 +85,8 @@ static char *found_text(const struct hp_channel_row *row)
 
 static char *source_text(struct hp_report *report, const struct hp_channel_row *row)
 {
+	if (row->lock && row->lock->number == HP_LOCK_STATIC)
+		return hp_xstrdup(hp_lock_name(report, row->lock));
 	return row->origin == HP_CHANNEL_FOUND ? found_text(row)
 					       : hp_lock_site_text(spot_of(report, row));
 }
@@ -119,7 +122,8 @@ static const char *channel_name(struct hp_report *report, const struct hp_channe
 	char **name = &view->names[row - view->channels.rows];
 
 	if (!*name)
-		*name = name_of(report, row);
+		*name = row->lock ? hp_xstrdup(hp_lock_name(report, row->lock))
+				  : name_of(report, row);
 	return *name;
 }
 
@@ -150,13 +154,13 @@ struct kind {
 		text, text " empty", text " full" \
 	}
 
-static const struct kind kinds[HP_CHANNEL_KINDS] = {
+static const struct kind kinds[HP_CHANNEL_ROW_KINDS] = {
 	[HP_CHANNEL_PIPE] = KIND("pipe"),	  [HP_CHANNEL_FIFO] = KIND("fifo"),
 	[HP_CHANNEL_STREAM] = KIND("stream"),	  [HP_CHANNEL_PACKET] = KIND("seqpacket"),
 	[HP_CHANNEL_DATAGRAM] = KIND("datagram"), [HP_CHANNEL_EVENT] = KIND("eventfd"),
 	[HP_CHANNEL_MQ] = KIND("mqueue"),	  [HP_CHANNEL_SYSV] = KIND("msgqueue"),
 	[HP_CHANNEL_QUEUE] = KIND("GAsyncQueue"), [HP_CHANNEL_THREAD] = KIND("thread"),
-	[HP_CHANNEL_CUSTOM] = KIND("channel"),
+	[HP_CHANNEL_CUSTOM] = KIND("channel"),	  [HP_CHANNEL_TOKENS] = KIND("semaphore"),
 };
 
 static const char *kind_text(uint32_t kind)
@@ -362,8 +366,21 @@ COUNT(cell_blocked_count, blocked.count)
 COUNT(cell_starved_count, starved.count)
 COUNT(cell_sent_count, sent_count)
 COUNT(cell_received_count, received_count)
+
 COUNT(cell_queue_count, queue)
 COUNT(cell_most_count, most)
+
+/* What a semaphore began with is not known: `data`, where clients expect a number, has the least. */
+#define QUEUE(name, field) \
+	CELL(name) \
+	{ \
+		UNUSED(report), UNUSED(percentile); \
+		value->number = (double)row_at(row)->field; \
+		value->is_unknown = row_at(row)->kind == HP_CHANNEL_TOKENS; \
+	}
+
+QUEUE(cell_queue_raw, queue)
+QUEUE(cell_most_raw, most)
 
 static bool is_sender_unseen(const struct hp_channel_row *row)
 {
@@ -439,7 +456,8 @@ CELL(cell_most)
 	struct hp_text_cell cell;
 
 	UNUSED(percentile);
-	value->is_unknown = is_sender_unseen(row_at(row)) || is_receiver_unseen(row_at(row));
+	value->is_unknown = is_sender_unseen(row_at(row)) || is_receiver_unseen(row_at(row)) ||
+			    row_at(row)->kind == HP_CHANNEL_TOKENS;
 	set_text(report,
 		 hp_xstrdup(row_at(row)->unit == HP_LANE_BYTES
 				    ? hp_format_bytes(&cell, row_at(row)->most)
@@ -514,8 +532,10 @@ const struct hp_column hp_channel_columns[HP_CHANNEL_COLUMNS] = {
 	{ NULL, "received_per_sec", "received_per_sec", HP_UNIT_RATE, cell_received_rate, false,
 	  false },
 	{ "Max queue", NULL, NULL, HP_UNIT_TEXT, cell_most, false, false },
-	{ NULL, "queue_size", "queue_size", HP_UNIT_NUMBER, cell_queue_count, false, false },
-	{ NULL, "max_queue_size", "max_queue_size", HP_UNIT_NUMBER, cell_most_count, false, false },
+	{ .key = "queue_size", .unit = HP_UNIT_NUMBER, .get = cell_queue_count },
+	{ .key = "max_queue_size", .unit = HP_UNIT_NUMBER, .get = cell_most_count },
+	NUMBER("queue_size", cell_queue_raw),
+	NUMBER("max_queue_size", cell_most_raw),
 	{ "Blocked", NULL, "blocked_ns", HP_UNIT_TIME, cell_blocked, false, false },
 	{ "Starved", NULL, "starved_ns", HP_UNIT_TIME, cell_starved, false, false },
 	{ NULL, "delay_avg", "delay_avg_ns", HP_UNIT_TIME, cell_delay_average, false, false },
@@ -572,7 +592,7 @@ void hp_channel_entry_add(struct hp_report *report, const void *row, cJSON *entr
 {
 	const struct hp_channel_row *r = row;
 
-	cJSON_AddBoolToObject(entry, "has_custom_label", r->label != NULL);
+	cJSON_AddBoolToObject(entry, "has_custom_label", r->label || (r->lock && r->lock->label));
 	hp_lock_percentiles_add(report, &r->delay, true, "delay_percentiles", entry);
 	location_add(report, r, entry);
 	add_whole(entry, "iter", r->origin == HP_CHANNEL_MADE ? r->number : 0);

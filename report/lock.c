@@ -276,12 +276,25 @@ static void add_party(struct hp_lock_build *b, const struct hp_waiter *waiter,
 					use->wait_ticks };
 }
 
+/*
+ * A semaphore that one thread posts to and another one takes from passes tokens;
+ * where a thread does both it may be a lock, or a number of free places.
+ */
+static void add_poster(struct hp_lock_build *b, const struct hp_use *use, struct hp_lock_row *row)
+{
+	if (row->kind != HP_LOCK_SEM || !use->count)
+		return;
+	*(use->side == HP_SIDE_POST ? &row->posting : &row->taking) = b->waiter;
+	row->is_both |= row->posting == row->taking;
+}
+
 void hp_lock_read_uses(struct hp_lock_build *b, const struct hp_waiter *waiter)
 {
 	uint64_t at = waiter->uses;
 	struct hp_use use;
 	bool is_new;
 
+	b->waiter++;
 	for (; hp_reader_step(&b->model->reader, at, &use, sizeof(use)); at = use.next) {
 		const uint32_t *place = hp_map_find(&b->rows, use.lock);
 
@@ -290,6 +303,7 @@ void hp_lock_read_uses(struct hp_lock_build *b, const struct hp_waiter *waiter)
 		*hp_map_at(&b->uses, at, &is_new) = *place | use.side << 30;
 		add_use(b, &b->locks->rows[*place - 1].sums[use.side], &use);
 		add_party(b, waiter, &use, *place - 1);
+		add_poster(b, &use, &b->locks->rows[*place - 1]);
 	}
 }
 

@@ -44,6 +44,9 @@ struct hp_lock_row {
 	uint64_t channel;	/* of a HP_LOCK_CHANNEL: offset of its hp_channel */
 	uint32_t channel_kind;	/* enum hp_channel_kind */
 	bool is_found;	/* that channel was there before the program */
+	bool is_both;	/* of a semaphore: a thread took from it and posted to it, too */
+	uint32_t posting;	/* of a semaphore: number of the last waiter that posted; 0 = none did */
+	uint32_t taking;	/* and that took */
 	struct hp_lock_sum sums[HP_SIDES];
 };
 

@@ -15,6 +15,7 @@ struct hp_lock_build {
 	struct hp_map same;	/* what it is -> place + 1 */
 	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */
 	struct hp_map objects;	/* offset of a hp_object -> place in model->objects + 1 */
+	uint32_t waiter;	/* number of the one that is read, from 1 */
 	size_t room;
 	size_t contest_room;
 	size_t hold_room;

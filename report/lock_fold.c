@@ -67,6 +67,7 @@ static void fold_sites(struct hp_lock_build *b)
 		}
 		more = &locks->rows[to[i]];
 		more->objects += locks->rows[i].objects;
+		more->is_both |= locks->rows[i].is_both;
 		for (int side = 0; side < HP_SIDES; side++)
 			sum_move(&more->sums[side], &locks->rows[i].sums[side]);
 	}

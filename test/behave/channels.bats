@@ -227,6 +227,13 @@ idle_as_said()
 	[ "$(told type_name channel_type instances delay_sampled_count)" = "thread oneshot 50 50" ]
 }
 
+# A guard, and places that are taken and given back, are none.
+@test "channels: semaphores that one thread posts to and another takes from" {
+	HOTPATH_REPORT=channels,sems queue semaphores sent_count received_count
+	[ "$(told label type_name channel_type max_queue_size)" = "tokens semaphore unbounded None" ]
+	[ "$(lock_rows sems label count posts | tr '\n' ' ')" = "guard 1000 1000 places 500 500 tokens 500 500 " ]
+}
+
 @test "channels: the text of messages, cut, and only if it is asked for" {
 	said queue header
 	! grep -q 1234 "$T/report"

@@ -69,6 +69,13 @@ turns()
 	done
 }
 
+# quantile FILE COLUMN PART - of the numbers in a column of its lines; PART 0.5 is the median.
+quantile()
+{
+	awk -v column="$2" '{ print $column }' "$1" | sort -g |
+		awk -v part="$3" '{ v[NR] = $1 } END { if (NR) print v[int((NR - 1) * part + 1.5)] }'
+}
+
 # ratio A B - least[A] / least[B]
 ratio()
 {

@@ -19,13 +19,6 @@ fair()
 	fi
 }
 
-# quantile KIND COLUMN PART
-quantile()
-{
-	awk -v column="$2" '{ print $column }' "$work/$1" | sort -g |
-		awk -v part="$3" '{ v[NR] = $1 } END { print v[int((NR - 1) * part + 1.5)] }'
-}
-
 compile -o "$out/fairness" test/bench/fairness.c -lpthread || exit
 printf '%-8s%-20s%12s%12s%9s   %s\n' threads '' plain ours ratio 'plain, quartiles'
 for threads in 2 4 8; do
@@ -36,9 +29,9 @@ for threads in 2 4 8; do
 	done
 	column=1
 	for what in 'locks a second' 'least share' 'most share' 'longest wait, ms'; do
-		plain=$(quantile plain $column 0.5) ours=$(quantile ours $column 0.5)
+		plain=$(quantile "$work/plain" $column 0.5) ours=$(quantile "$work/ours" $column 0.5)
 		printf '%-8s%-20s%12s%12s%9s   %s\n' $threads "$what" "$plain" "$ours" "$(reckon "$ours / $plain")" \
-			"[$(quantile plain $column 0.25), $(quantile plain $column 0.75)]"
+			"[$(quantile "$work/plain" $column 0.25), $(quantile "$work/plain" $column 0.75)]"
 		column=$((column + 1))
 	done
 done

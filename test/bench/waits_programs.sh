@@ -9,8 +9,9 @@
 #   default   with what it records unasked
 #
 # sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a lock):
-# processor time; redis (io-threads), postgres (pgbench, read only): µs a request, by the client. The least of
-# ROUNDS (5). Budgets: waits 1.03 x none. LOOK=DIR keeps a report of each there.
+# processor time; redis (io-threads), postgres (pgbench, read only): µs a request, by the client. In turns, ROUNDS
+# (5) of each: the least, and on a second line the medians with the quartiles of the runs without us, which say
+# what such runs differ by themselves. Budgets: waits 1.03 x none. LOOK=DIR keeps a report of each there.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=$(mktemp -d /tmp/waits.XXXXXX) || exit
@@ -72,7 +73,7 @@ redis()
 		--io-threads-do-reads yes) >/dev/null 2>&1 &
 	pid=$!
 	until_it_answers redis-cli -s "$work/redis" ping
-	redis-benchmark -s "$work/redis" -n 60000 -c 20 -P 4 -t set,get --csv 2>/dev/null |
+	redis-benchmark -s "$work/redis" -n "${REQUESTS:-20000}" -c 20 -P 4 -t set,get --csv 2>/dev/null |
 		awk -F '"' '$4 + 0 { us += 1e6 / $4; n++ } END { if (n) printf "%.3f", us / n }'
 	redis-cli -s "$work/redis" shutdown nosave >/dev/null 2>&1
 	wait $pid 2>/dev/null
@@ -106,7 +107,13 @@ served()
 	wait $pid 2>/dev/null
 }
 
+# Its number, which is kept for the medians, too.
 once()
+{
+	run "$1" | tee -a "$work/$1.all"
+}
+
+run()
 {
 	local kind=${1#*.}
 
@@ -122,6 +129,22 @@ once()
 	esac
 }
 
+# median PROGRAM KIND... - medians, and of the first kind the quartiles, as parts of its median.
+median()
+{
+	local name=$1 none kind
+
+	for kind in "${@:2}"; do
+		grep -oE '[0-9]+\.[0-9]{3}' "$work/$name.$kind.all" >"$work/$name.$kind.list"
+	done
+	none=$work/$name.none.list
+	printf '%-10s%9.2f %-3s%10s x%10s x   [%s, %s]\n' '  median' "$(quantile "$none" 1 0.5)" '' \
+		"$(reckon "$(quantile "$work/$name.waits.list" 1 0.5) / $(quantile "$none" 1 0.5)" %.3f)" \
+		"$(reckon "$(quantile "$work/$name.default.list" 1 0.5) / $(quantile "$none" 1 0.5)" %.3f)" \
+		"$(reckon "$(quantile "$none" 1 0.25) / $(quantile "$none" 1 0.5)" %.3f)" \
+		"$(reckon "$(quantile "$none" 1 0.75) / $(quantile "$none" 1 0.5)" %.3f)"
+}
+
 # row PROGRAM UNIT - where it is there.
 row()
 {
@@ -132,6 +155,7 @@ row()
 	printf '%-10s%9.2f %-3s%10s x%10s x\n' "$name" "${least[$name.none]}" "$2" \
 		"$(reckon "${least[$name.waits]} / ${least[$name.none]}" %.3f)" \
 		"$(reckon "${least[$name.default]} / ${least[$name.none]}" %.3f)"
+	median "$name" none waits default
 	[ -z "$LOOK" ] || { look=$LOOK/$name.txt; once "$name.look" >/dev/null; }
 }
 

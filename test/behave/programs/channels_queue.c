@@ -9,6 +9,7 @@
 #include <mqueue.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,13 +217,46 @@ static void results(void)
 	most = 1;
 }
 
+static sem_t tokens, guard, places;
+
+/* Tokens go from one thread to another; the guard is a lock, and so are places that are taken and given back. */
+static void *take_tokens(void *data)
+{
+	for (int i = 0; i < 500; i++) {
+		sem_wait(&tokens);
+		sem_wait(&guard);
+		sem_post(&guard);
+	}
+	return data;
+}
+
+static void semaphores(void)
+{
+	pthread_t thread;
+
+	sem_init(&tokens, 0, 0);
+	sem_init(&guard, 0, 1);
+	sem_init(&places, 0, 2);
+	pthread_create(&thread, NULL, take_tokens, NULL);
+	for (int i = 0; i < 500; i++) {
+		sem_post(&tokens);
+		sem_wait(&guard);
+		sem_post(&guard);
+		sem_wait(&places);
+		sem_post(&places);
+	}
+	pthread_join(thread, NULL);
+	sent = received = 500;
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} modes[] = { { "posix", posix }, { "sysv", sysv },	{ "glib", glib },
-		      { "front", front }, { "header", header }, { "results", results } };
+		      { "front", front }, { "header", header }, { "results", results },
+		      { "semaphores", semaphores } };
 
 	for (size_t i = 0; count > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (strcmp(arguments[1], modes[i].name) == 0)
