@@ -210,8 +210,11 @@ void hp_lock_label(uintptr_t address, const char *label);
 /* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
 void hp_lock_file_name(int fd, char *name, size_t room);
 
-/* Return address of the call that allocated what is at `address`, as seen from `user`; 0 = not known. */
-uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user);
+/*
+ * Return address of the call that allocated what is at `address`, as seen from
+ * `user`; 0 = not known.  `inside`: how far behind the block's begin it is.
+ */
+uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t *inside);
 
 /* A module is gone: so are the locks in it, and the places of its code. */
 void hp_lock_forget(uintptr_t begin, uintptr_t end);

@@ -24,6 +24,8 @@
 #define HP_TABLE_MORE 18	/* and of those that follow when they are taken */
 #define HP_PROBES 32
 #define HP_SITES 10	/* log2 */
+#define HP_INSIDE_SHIFT \
+	52	/* of a site's key: above the address, which has 47 bits, and what is below it */
 #define HP_LOCKS_OF_SITE 64
 #define HP_LABEL_MOST 512	/* bytes of a label; what is longer is cut */
 #define HP_LOCKS_STATIC 2048	/* further ones are told by their sites */
@@ -208,7 +210,7 @@ static bool is_same(const struct hp_lock *a, const struct hp_lock *b)
 	if (a->number == HP_LOCK_LABEL)
 		return is_same_text(a->label, b->label);
 	return a->site_address == b->site_address && a->is_made == b->is_made &&
-	       object_of(a->site_module) == object_of(b->site_module);
+	       a->inside == b->inside && object_of(a->site_module) == object_of(b->site_module);
 }
 
 /*
@@ -252,6 +254,7 @@ static uint64_t record_new(const struct hp_lock *wanted)
 		lock->site_module = wanted->site_module;
 		lock->site_address = wanted->site_address;
 		lock->is_made = wanted->is_made;
+		lock->inside = wanted->inside;
 		lock->owner = wanted->owner;
 		lock->label = wanted->label;
 		hp_list_push(&set->locks, offset, &lock->next);
@@ -354,9 +357,10 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 			 struct place *place, uintptr_t made)
 {
 	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
+	uintptr_t inside = 0;
 	uintptr_t allocated = made || call->kind == HP_LOCK_CHANNEL
 				      ? 0
-				      : hp_lock_allocated_at(call->address, call->caller);
+				      : hp_lock_allocated_at(call->address, call->caller, &inside);
 	uintptr_t at = made ? made : allocated ? allocated : call->caller;
 	struct hp_lock wanted = { .kind = call->kind,
 				  .number = HP_LOCK_MORE,
@@ -364,6 +368,9 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 					     : allocated ? HP_LOCK_ALLOCATED
 							 : 0,
 				  .label = label_of(table, place, call),
+				  .inside = allocated && inside <= HP_LOCK_INSIDE_MOST
+						    ? (uint32_t)inside + 1
+						    : 0,
 				  .owner = hp_self->process->folded + 1 };
 	struct site *site;
 
@@ -382,7 +389,8 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 		wanted.number = HP_LOCK_LABEL;
 		return record_more(&wanted, site_of_label(table, wanted.label));
 	}
-	site = site_of(table, (uint64_t)at << 5 | call->kind << 1 | (wanted.is_made != 0));
+	site = site_of(table, (uint64_t)wanted.inside << HP_INSIDE_SHIFT | (uint64_t)at << 5 |
+				      call->kind << 1 | (wanted.is_made != 0));
 	if (site && is_told_alone)
 		wanted.number = atomic_fetch_add_explicit(&site->count, 1, memory_order_relaxed);
 	if (wanted.number < HP_LOCKS_OF_SITE)
@@ -513,7 +521,8 @@ void hp_lock_forget(uintptr_t begin, uintptr_t end)
 	forget_in(table->places, HP_TABLE_FIRST, begin, end);
 	forget_in(atomic_load(&table->more), HP_TABLE_MORE, begin, end);
 	for (int i = 0; i < 1 << HP_SITES; i++) {
-		uint64_t at = atomic_load_explicit(&table->sites[i].key, memory_order_relaxed) >> 5;
+		uint64_t key = atomic_load_explicit(&table->sites[i].key, memory_order_relaxed);
+		uint64_t at = (key & ((UINT64_C(1) << HP_INSIDE_SHIFT) - 1)) >> 5;
 
 		/* Its records stay; a later site at this address begins with new ones. */
 		if (at >= begin && at < end)

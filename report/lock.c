@@ -93,8 +93,9 @@ static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
 	if (a->number == HP_LOCK_LABEL && b->number == HP_LOCK_LABEL)
 		return a->kind == b->kind && strcmp(a->label, b->label) == 0;
 	return a->kind == b->kind && a->number == b->number && a->is_made == b->is_made &&
-	       a->at.object == b->at.object && a->at.address == b->at.address &&
-	       a->site.object == b->site.object && a->site.address == b->site.address;
+	       a->inside == b->inside && a->at.object == b->at.object &&
+	       a->at.address == b->at.address && a->site.object == b->site.object &&
+	       a->site.address == b->site.address;
 }
 
 static uint64_t row_hash(const struct hp_lock_row *row)
@@ -106,7 +107,8 @@ static uint64_t row_hash(const struct hp_lock_row *row)
 			hash = mix(hash, (unsigned char)*c);
 		return hash | 1;
 	}
-	return mix(mix(mix(hash, row->site.address), row->site.object), row->number) | 1;
+	hash = mix(mix(hash, row->site.address), row->site.object);
+	return mix(hash, (uint64_t)row->inside << 32 | row->number) | 1;
 }
 
 uint32_t hp_lock_build_find(const struct hp_lock_build *b, const struct hp_lock_row *row)
@@ -188,6 +190,7 @@ static void read_locks(struct hp_lock_build *b, uint64_t at)
 			row.at.object = HP_NONE;
 			row.site = hp_lock_build_place(b, record.site_module, record.site_address);
 			row.is_made = record.is_made != 0;
+			row.inside = record.is_made == HP_LOCK_ALLOCATED ? record.inside : 0;
 		}
 		row.label = record.label ? hp_reader_text(&b->model->reader, record.label) : NULL;
 		if (row.number == HP_LOCK_LABEL && !row.label)

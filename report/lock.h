@@ -37,6 +37,7 @@ struct hp_lock_row {
 	uint32_t kind;	/* enum hp_lock_kind */
 	uint32_t number;	/* as in the segment */
 	bool is_made;
+	uint32_t inside;	/* as in the segment: bytes from the begin of its block, plus 1; 0 = unknown */
 	uint64_t objects;	/* how many this is */
 	struct hp_lock_place at;	/* of a static one; else address 0 */
 	struct hp_lock_place site;

@@ -70,6 +70,11 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 				->name);
 	site = lock->label ? hp_xstrdup(lock->label)
 			   : hp_lock_site_text(hp_lock_site(report, lock));
+	if (!lock->label && lock->inside > 1) {
+		name = hp_xprintf("%s+0x%x", site, lock->inside - 1);
+		free(site);
+		site = name;
+	}
 	if (lock->number == 0 || lock->label || (lock->number == HP_LOCK_MORE && lock->objects < 2))
 		return site;
 	if (lock->number == HP_LOCK_MORE)

@@ -765,8 +765,11 @@ struct hp_lock {
 	uint64_t label;	/* set once: offset of a hp_text; what the program calls it, a file's path; 0 = none */
 	_Atomic uint64_t
 		answer;	/* who had it and was asked; who gets it takes it: see preload/lock_path.c */
-	uint64_t reserved[4];
+	uint32_t inside;	/* set once: with HP_LOCK_ALLOCATED its bytes from the block's begin, plus 1; 0 = not known */
+	uint32_t reserved[7];
 };
+
+#define HP_LOCK_INSIDE_MOST 2047	/* bytes from the block's begin; of others `inside` is 0 */
 
 #define HP_LOCK_MADE 1	/* the site made it */
 #define HP_LOCK_ALLOCATED 2	/* it allocated the block of memory that it is in */

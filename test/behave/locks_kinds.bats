@@ -68,6 +68,43 @@ setup()
 	grep -q '^rwlock GRWLock read wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
 }
 
+# What nobody makes by a call is called after who allocated the object, and where in it it is.
+@test "locks: several in one block of the heap are told apart by their place in it" {
+	gcc -x c -g -O1 -o "$T/block" - -lpthread <<-'END'
+	#include <pthread.h>
+	#include <stdlib.h>
+	struct pool { pthread_mutex_t head; char pad[24]; pthread_mutex_t tail; };
+	static struct pool *pool_new(void)
+	{
+		struct pool *pool = calloc(1, sizeof(*pool));
+		return pool;
+	}
+	int main(void)
+	{
+		for (int i = 0; i < 2; i++) {
+			struct pool *pool = pool_new();
+			for (int n = 0; n < 30; n++) {
+				pthread_mutex_lock(&pool->tail);
+				pthread_mutex_unlock(&pool->tail);
+				if (n % 3)
+					continue;
+				pthread_mutex_lock(&pool->head);
+				pthread_mutex_unlock(&pool->head);
+			}
+		}
+		return 0;
+	}
+	END
+	with_us block
+	lock_rows mutexes label count | sed 's/^[^ ]*:6/at 6/' | tee "$T/rows"
+	diff - "$T/rows" <<-'END'
+	at 6 10
+	at 6+0x40 30
+	at 6+0x40-2 30
+	at 6-2 10
+	END
+}
+
 @test "locks: those that the program gave names" {
 	with_us label
 	lock_rows mutexes label count objects | tee "$T/rows"
