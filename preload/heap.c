@@ -24,6 +24,7 @@
 #include "preload/confine.h"
 #include "preload/direct.h"
 #include "preload/drawn.h"
+#include "preload/leak.h"
 #include "preload/path.h"
 #include "preload/process.h"
 #include "preload/say.h"
@@ -102,6 +103,7 @@ void hp_heap_configure(const struct hp_settings *settings)
 		       NULL);
 		return;
 	}
+	hp_leak_configure(settings, allocator == HP_ALLOCATOR_GLIBC);
 	hp_direct_configure(settings, allocator);
 	has_key = pthread_key_create(&key, thread_end) == 0;
 }

@@ -74,6 +74,19 @@ static void forget(uintptr_t begin)
 	}
 }
 
+static uintptr_t place_first(void)
+{
+	uintptr_t segment = (uintptr_t)hp_segment.header;
+
+	return (segment - (segment / 4 < ZONE ? segment / 4 : ZONE)) & ~(HP_HUGE - 1);
+}
+
+void hp_memlock_span(uintptr_t *begin, uintptr_t *end)
+{
+	*begin = place_first();
+	*end = atomic_load_explicit(&place, memory_order_relaxed);
+}
+
 /*
  * A place that the kernel would not choose: a program may unmap a part of what it
  * has and map something else there with MAP_FIXED, and what the kernel gave us in
@@ -82,11 +95,9 @@ static void forget(uintptr_t begin)
  */
 static uintptr_t place_next(uint64_t size)
 {
-	uintptr_t segment = (uintptr_t)hp_segment.header;
-	uintptr_t least = segment - (segment / 4 < ZONE ? segment / 4 : ZONE);
+	uintptr_t segment = (uintptr_t)hp_segment.header, least = place_first();
 	uintptr_t known = atomic_load_explicit(&place, memory_order_relaxed), at;
 
-	least &= ~(HP_HUGE - 1);
 	size = (size + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
 	do {
 		at = known;

@@ -18,4 +18,7 @@ void *hp_memlock_map(uint64_t size, int flags);
 /* Gives them back.  Changes errno. */
 void hp_memlock_unmap(void *pages, uint64_t size);
 
+/* Where most of them are: [*begin, *end), in which the kernel puts nothing of the program's by itself. */
+void hp_memlock_span(uintptr_t *begin, uintptr_t *end);
+
 #endif

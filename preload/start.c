@@ -26,6 +26,7 @@
 #include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/heap.h"
+#include "preload/leak.h"
 #include "preload/lock.h"
 #include "preload/operator.h"
 #include "preload/process.h"
@@ -466,6 +467,7 @@ static void finish(int code, void *argument)
 		return;
 	}
 	atomic_store_explicit(&finisher, self(), memory_order_relaxed);
+	hp_leak_scan();
 	hp_self_end(HP_ENDING_EXIT, code);
 	if (hp_segment.header->root_pid != (uint32_t)getpid())
 		hp_local_leave();

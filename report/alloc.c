@@ -56,6 +56,8 @@ void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_sum *sum)
 	to->live = plus(to->live, sum->live);
 	to->live_bytes = plus(to->live_bytes, sum->live_bytes);
 	to->peak_bytes = plus(to->peak_bytes, sum->peak_bytes);
+	to->lost += sum->lost;
+	to->lost_bytes += sum->lost_bytes;
 }
 
 /* --- steps --- */
@@ -246,6 +248,8 @@ static void read_sites(struct build *b, const struct hp_heap *heap, uint32_t epo
 	     at = site.next) {
 		struct hp_alloc_sum sum = sum_of(&site, epoch, is_peak_now);
 
+		sum.lost = site.lost;
+		sum.lost_bytes = site.lost_bytes;
 		add_site(b, &site, &sum);
 		add_spread(b, &site);
 	}
@@ -393,6 +397,9 @@ static void read_process(struct build *b, const struct hp_process *process)
 		add_thread(b, &heap);
 		add_stats(&b->alloc->stats, &heap);
 		add_drawn(b->alloc, &heap);
+		b->alloc->leak_scans += heap.leak_scans;
+		if (heap.leak_state && process->pid == b->model->reader.header.root_pid)
+			b->alloc->leak_state = heap.leak_state;
 	}
 	read_maps(b, process);
 }

@@ -25,6 +25,8 @@ struct hp_alloc_sum {
 	int64_t live;	/* blocks at the end */
 	int64_t live_bytes;
 	int64_t peak_bytes;	/* at the process's peak */
+	uint64_t lost;	/* blocks that nothing pointed to at the end (hp_alloc.leak_scans) */
+	uint64_t lost_bytes;
 };
 
 struct hp_alloc_step {
@@ -97,6 +99,8 @@ struct hp_alloc {
 	struct hp_alloc_spread *spreads;	/* of the paths with many blocks */
 	size_t spread_count;
 	struct hp_alloc_stats stats;
+	uint64_t leak_scans;	/* processes that were told what is lost */
+	uint32_t leak_state;	/* enum hp_leak_state: else why not, of the root process */
 	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
 	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
 	bool has_new;	/* it has an operator new of its own, which was not seen */

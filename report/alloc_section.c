@@ -244,6 +244,33 @@ const char *hp_leaks_describe(const struct hp_report *report)
 	return "Call paths of what was not freed at the end.";
 }
 
+/* What is known of what can be reached; "" = nobody asked for it. */
+static const char *reach_text(const struct hp_alloc *alloc)
+{
+	switch (alloc->leak_state) {
+	case HP_LEAKS_THREADS:
+		return "; what can be reached is not told: other threads were running at the end";
+	case HP_LEAKS_ALLOCATOR:
+		return "; what can be reached is told of glibc's malloc only";
+	case HP_LEAKS_REFUSED:
+		return "; what can be reached is not told: memory could not be looked through";
+	default:
+		return "";
+	}
+}
+
+/* NULL = not known.  The caller frees it. */
+static char *lost_text(const struct hp_alloc *alloc)
+{
+	struct hp_text_cell bytes, count;
+
+	if (!alloc->leak_scans)
+		return NULL;
+	return hp_xprintf("; lost, as nothing points to them: %s in %s blocks",
+			  hp_format_bytes(&bytes, alloc->all.lost_bytes),
+			  hp_format_count(&count, alloc->all.lost));
+}
+
 static bool is_other(const struct hp_alloc *alloc)
 {
 	return alloc->allocator == HP_ALLOCATOR_OTHER && alloc->allocator_file;
@@ -284,15 +311,19 @@ const char *hp_leaks_note(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 	struct hp_text_cell bytes, count;
+	char *lost;
 
 	if (!alloc)
 		return NULL;
+	lost = lost_text(alloc);
 	free(report->text);
 	report->text = hp_xprintf(
-		"Total: %s in %s blocks",
+		"Total: %s in %s blocks%s",
 		hp_format_bytes(&bytes,
 				alloc->all.live_bytes > 0 ? (uint64_t)alloc->all.live_bytes : 0),
-		hp_format_count(&count, alloc->all.live > 0 ? (uint64_t)alloc->all.live : 0));
+		hp_format_count(&count, alloc->all.live > 0 ? (uint64_t)alloc->all.live : 0),
+		lost ? lost : reach_text(alloc));
+	free(lost);
 	return report->text;
 }
 
@@ -385,6 +416,17 @@ SUM_GETTER(get_live, live)
 SUM_GETTER(get_live_bytes, live_bytes)
 SUM_GETTER(get_peak, peak_bytes)
 
+#define LOST_GETTER(name, field) \
+	GETTER(name) \
+	{ \
+		UNUSED(percentile); \
+		value->number = (double)hp_alloc_sum_of(report, row)->field; \
+		value->is_unknown = !hp_alloc_view(report)->alloc.leak_scans; \
+	}
+
+LOST_GETTER(get_lost, lost)
+LOST_GETTER(get_lost_bytes, lost_bytes)
+
 GETTER(get_average)
 {
 	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
@@ -448,6 +490,8 @@ const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS] = {
 	{ "Blocks", "count", "live_count", HP_UNIT_COUNT, get_live, false, false },
 	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
 	{ "% Left", "percent_live", "percent_live", HP_UNIT_SHARE, get_live_share, false, false },
+	{ "Lost", "lost", "lost_bytes", HP_UNIT_BYTES, get_lost_bytes, false, HP_NEED_KNOWN },
+	{ .raw = "lost_count", .unit = HP_UNIT_NUMBER, .get = get_lost, .need = HP_NEED_KNOWN },
 };
 
 /* --- JSON --- */
@@ -540,6 +584,11 @@ void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 		cJSON_AddStringToObject(list, "allocator", alloc->allocator_file);
 	if (alloc->has_new)
 		cJSON_AddBoolToObject(list, "operator_new_unseen", 1);
+	if (alloc->leak_scans) {
+		add_number(list, "leak_scans", alloc->leak_scans);
+		add_number(list, "lost_bytes", all->lost_bytes);
+		add_number(list, "lost_count", all->lost);
+	}
 	add_number(list, "paths_walked", alloc->stats.walks);
 	add_number(list, "paths_incomplete", alloc->stats.incomplete);
 	add_number(list, "paths_cut", alloc->stats.cut);

@@ -42,7 +42,7 @@ void hp_alloc_threads_add(struct hp_report *report, cJSON *list);
 /* What section.c's table names. */
 #define HP_ALLOC_SITE_COLUMNS 14
 #define HP_ALLOC_FUNCTION_COLUMNS 27
-#define HP_LEAK_COLUMNS 5
+#define HP_LEAK_COLUMNS 7
 extern const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS];
 extern const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS];
 extern const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS];

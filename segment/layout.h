@@ -595,7 +595,18 @@ struct hp_heap {
 	uint64_t sizes[HP_SIZE_CLASSES];	/* its thread: drawn blocks, by size */
 	_Atomic uint64_t map_sites;	/* its thread: head of a list of hp_site, of direct maps */
 	uint64_t drawn_lost;	/* its thread: drawn blocks whose age has no room */
-	uint64_t reserved[3];
+	uint32_t leak_state;	/* its thread, the last of its process: enum hp_leak_state */
+	uint32_t leak_scans;	/* the same: processes that were told what is lost */
+	uint64_t reserved[2];
+};
+
+/* What a process could say at its end of which blocks nothing points to. */
+enum hp_leak_state {
+	HP_LEAKS_UNKNOWN = 0,	/* it did not ask, or ended otherwise than by exit */
+	HP_LEAKS_TOLD = 1,	/* hp_site.lost has them */
+	HP_LEAKS_THREADS = 2,	/* other threads were there still */
+	HP_LEAKS_ALLOCATOR = 3,	/* another allocator than glibc's */
+	HP_LEAKS_REFUSED = 4,	/* no memory, no /proc, or too much to look through */
 };
 
 /* Steps lie in order, callers before what they call; ids count 16 bytes from the segment's start. */
@@ -646,9 +657,15 @@ struct hp_site {
 	uint64_t next;	/* set once: list of the heap */
 	uint32_t step;	/* set once: id of the innermost step */
 	uint32_t map_site;	/* owner: offset / HP_LINE of the site of direct maps on this path; 0 = none */
-	uint32_t kinds;	/* of direct maps, who holds hp_maps: bits of enum hp_map_kind */
+	union {
+		uint32_t kinds;	/* of direct maps, who holds hp_maps: bits of enum hp_map_kind */
+		uint32_t lost;	/* of blocks, its process at its end: that nothing points to */
+	};
 	uint32_t spread;	/* owner: offset / HP_LINE of its hp_spread_of_blocks; 0 = none */
-	uint64_t splits;	/* the same: times that a map fell into two */
+	union {
+		uint64_t splits;	/* of direct maps, the same: times that a map fell into two */
+		uint64_t lost_bytes;	/* of blocks: bytes of those that are lost */
+	};
 };
 
 /* The drawn blocks of one site that has many. */

@@ -76,6 +76,13 @@ all_same()
 	all_same full
 }
 
+@test "same: programs with jemalloc, tcmalloc and mimalloc, and tests of these" {
+	only_in_full
+	TOOLS=$T bash "$ROOT/test/behave/same/allocators.sh" build "$HP_BUILD/source" >"$T/allocators.log" 2>&1 ||
+		tail -n 3 "$T/allocators.log"
+	all_same allocators
+}
+
 @test "same: other projects' test suites" {
 	only_in_full
 	TOOLS=$T bash "$ROOT/test/behave/same/libuv.sh" build "$HP_BUILD/source" >"$T/libuv.log" 2>&1 || tail -n 3 "$T/libuv.log"

@@ -39,3 +39,5 @@ for program in process signal memory refused; do
 		gcc $flags ${suffix:+-finstrument-functions} -o "$1/$program$suffix" $program.c
 	done
 done
+# C++'s operators in all forms.
+g++ -O1 -g -std=c++17 -fno-builtin -w -o "$1/new" ../programs/alloc_new.cc -lpthread
