@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,26 +27,38 @@
 #include "report/memory.h"
 #include "segment/clock.h"
 
+/*
+ * Beyond the first number only the user's own processes are let in, beyond the
+ * second whoever asks is told to come again, beyond the third the connection ends at once:
+ * who waits for an answer must not wait for others to time out.
+ */
+#define CONNECTIONS_OPEN 100
 #define CONNECTIONS_MOST 200
+#define CONNECTIONS_TOLD 250
+#define FILES_OTHER 64 /* descriptors that are not connections */
 #define HEAD_MOST (32 << 10) /* bytes of memory for a connection: its request's head must fit */
+#define HASTE_S 1 /* the same when there are too many */
+#define RETRY_S "1" /* when they may come again */
 #define QUIET_S 10 /* without a byte of a request */
 #define HEADERS_MOST 6 /* of an answer, by sites */
 
 struct hp_http {
 	struct MHD_Daemon *daemon;
 	const char *token;
-	const char *token_name;	/* of the variable */
+	const char *token_name; /* of the variable */
 	const char *only;
 	struct hp_picture *picture;
 	const struct hp_http_site *sites;
 	size_t site_count;
 	_Atomic uint64_t asked_ns;
+	_Atomic unsigned connections;
 };
 
 /* Of a connection, as long as it is there. */
 struct peer {
 	bool is_known; /* was looked up */
 	bool is_own;
+	bool is_late; /* there were too many already */
 };
 
 struct header {
@@ -78,33 +91,75 @@ static const char *header_of(const struct hp_exchange *exchange, const char *nam
 
 /* --- who asks --- */
 
-static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
-			  enum MHD_ConnectionNotificationCode code)
+static struct peer *peer_of(struct MHD_Connection *connection)
 {
-	(void)context, (void)connection;
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		*socket_context = hp_xcalloc(1, sizeof(struct peer));
-	} else {
-		free(*socket_context);
-		*socket_context = NULL;
-	}
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
 }
 
 /* Asks the kernel once for each connection. */
-static bool is_own_peer(const struct hp_exchange *exchange)
+static bool peer_is_own(struct MHD_Connection *connection, struct peer *peer)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct peer *peer = info ? info->socket_context : NULL;
+	const union MHD_ConnectionInfo *info;
 
-	if (!peer)
-		return false;
 	if (peer->is_known)
 		return peer->is_own;
-	info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	peer->is_own = info && hp_guard_is_own_peer(info->connect_fd);
 	peer->is_known = true;
 	return peer->is_own;
+}
+
+/* Without a connection's record: libmicrohttpd closes it. */
+static enum MHD_Result on_accept(void *context, const struct sockaddr *address, socklen_t size)
+{
+	struct hp_http *http = context;
+
+	(void)address, (void)size;
+	return atomic_load_explicit(&http->connections, memory_order_relaxed) < CONNECTIONS_TOLD
+		       ? MHD_YES
+		       : MHD_NO;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct hp_http *http = context;
+	struct peer *peer;
+	unsigned count;
+
+	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+		atomic_fetch_sub_explicit(&http->connections, 1, memory_order_relaxed);
+		free(*socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	*socket_context = peer = hp_xcalloc(1, sizeof(*peer));
+	count = atomic_fetch_add_explicit(&http->connections, 1, memory_order_relaxed);
+	if (count < CONNECTIONS_OPEN)
+		return;
+	/* Others must not keep the user out. */
+	peer->is_late =
+		count >= CONNECTIONS_MOST || (!http->token && !peer_is_own(connection, peer));
+	if (peer->is_late)
+		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+					  (unsigned)HASTE_S);
+}
+
+static bool is_own_peer(const struct hp_exchange *exchange)
+{
+	struct peer *peer = peer_of(exchange->connection);
+
+	return peer && peer_is_own(exchange->connection, peer);
+}
+
+static bool is_late(const struct hp_exchange *exchange)
+{
+	const struct peer *peer = peer_of(exchange->connection);
+
+	return peer && peer->is_late;
 }
 
 /* What a browser says of a page that is not ours. */
@@ -150,6 +205,9 @@ static struct hp_answer *refuse(const struct hp_exchange *exchange)
 
 	if (answer)
 		return answer;
+	if (is_late(exchange))
+		return hp_answer_error(503, "ask again in a second", "Too many connections: %d",
+				       CONNECTIONS_MOST);
 	if (token && site && site->is_public)
 		return NULL;
 	if (token && !hp_guard_knows_token(header_of(exchange, "Authorization"), token))
@@ -178,6 +236,10 @@ static struct MHD_Response *response_of(const struct hp_exchange *exchange,
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (exchange->allowed)
 		MHD_add_response_header(response, "Allow", exchange->allowed);
+	if (answer->status == 503) {
+		MHD_add_response_header(response, "Retry-After", RETRY_S);
+		MHD_add_response_header(response, "Connection", "close");
+	}
 	if (answer->status == 401)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	for (size_t i = 0; i < exchange->header_count; i++)
@@ -367,6 +429,25 @@ static size_t unescape_nothing(void *context, struct MHD_Connection *connection,
 
 /* --- its life --- */
 
+/* Connections that there are descriptors for; libmicrohttpd would stop to accept. */
+static unsigned connections_most(void)
+{
+	struct rlimit limit;
+	unsigned most = CONNECTIONS_TOLD + 8;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return most;
+	if (limit.rlim_cur < most + FILES_OTHER && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur =
+			limit.rlim_max < most + FILES_OTHER ? limit.rlim_max : most + FILES_OTHER;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur >= most + FILES_OTHER)
+		return most;
+	return limit.rlim_cur > 2 * FILES_OTHER ? (unsigned)limit.rlim_cur - FILES_OTHER
+						: FILES_OTHER / 2;
+}
+
 struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 {
 	struct hp_http *http = hp_xcalloc(1, sizeof(*http));
@@ -380,13 +461,12 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	http->site_count = wish->site_count;
 	http->asked_ns = hp_clock_raw_ns();
 	http->daemon = MHD_start_daemon(
-		flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, wish->socket,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MOST,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)QUIET_S, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_end, http,
-		MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_UNESCAPE_CALLBACK,
-		unescape_nothing, NULL, MHD_OPTION_END);
+		flags, 0, on_accept, http, on_request, http, MHD_OPTION_LISTEN_SOCKET, wish->socket,
+		MHD_OPTION_CONNECTION_LIMIT, connections_most(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HEAD_MOST, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)QUIET_S,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
+		on_end, http, MHD_OPTION_URI_LOG_CALLBACK, on_uri, http,
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL, MHD_OPTION_END);
 	if (http->daemon)
 		return http;
 	free(http);
