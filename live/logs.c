@@ -86,9 +86,11 @@ static void raw_add(cJSON *array, const struct hp_model_call *call)
 static void slowest_add(struct hp_scene *scene, const struct hp_model_function *f, cJSON *list)
 {
 	cJSON *array = cJSON_AddArrayToObject(list, "slowest");
+	struct hp_call slowest[HP_SLOWEST];
 
-	for (int i = 0; i < HP_SLOWEST && f->slowest[i].ticks; i++) {
-		struct hp_model_call call = hp_model_call(&scene->report.model, &f->slowest[i]);
+	hp_model_slowest(&scene->report.model, f, slowest);
+	for (int i = 0; i < HP_SLOWEST && slowest[i].ticks; i++) {
+		struct hp_model_call call = hp_model_call(&scene->report.model, &slowest[i]);
 
 		raw_add(array, &call);
 	}
@@ -124,7 +126,7 @@ static uint64_t number_of(const cJSON *row, const char *key)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, key);
 
-	if (cJSON_IsRaw(value))	/* a whole number, see report/json_put.h */
+	if (cJSON_IsRaw(value)) /* a whole number, see report/json_put.h */
 		return strtoull(value->valuestring, NULL, 10);
 	return cJSON_IsNumber(value) ? (uint64_t)value->valuedouble : 0;
 }

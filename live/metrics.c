@@ -137,11 +137,12 @@ static void functions_write(struct metrics *m)
 	hp_family_begin(&m->to, HP_FAMILY_HISTOGRAM, "hotpath_function_duration_seconds",
 			"Duration of calls of each instrumented function, callees included.");
 	for (size_t i = 0; i < count; i++) {
-		const struct hp_values values = { &list[i]->histogram, report->model.ns_per_tick,
-						  0 };
+		const struct hp_model_histogram *histogram =
+			hp_model_histogram(&report->model, list[i]);
+		const struct hp_values values = { histogram, report->model.ns_per_tick, 0 };
 
 		labels[0].value = names[i];
-		if (list[i]->histogram.total)
+		if (histogram->total)
 			hp_spread(&m->to, labels, &values, &m->fast);
 		free(names[i]);
 	}

@@ -24,7 +24,7 @@ void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
 {
 	memset(scene, 0, sizeof(*scene));
 	scene->target = *target;
-	if (target->input.record.facts == &target->input.facts)	/* the caller's may go */
+	if (target->input.record.facts == &target->input.facts) /* the caller's may go */
 		scene->target.input.record.facts = &scene->target.input.facts;
 	scene->settings = *settings;
 	if (hp_target_is_live(target))
@@ -36,13 +36,20 @@ uint64_t hp_scene_missing(const struct hp_scene *scene)
 	return hp_resolver_missing(scene->target.input.record.resolver);
 }
 
-void hp_scene_drop(struct hp_scene *scene)
+/* Between two looks. */
+static void report_end(struct hp_scene *scene)
 {
 	if (scene->has_report)
 		hp_report_release(&scene->report);
 	free(scene->function_ids);
 	scene->function_ids = NULL;
 	scene->has_report = false;
+}
+
+void hp_scene_drop(struct hp_scene *scene)
+{
+	report_end(scene);
+	hp_model_release(&scene->kept);
 }
 
 bool hp_scene_look(struct hp_scene *scene)
@@ -53,13 +60,15 @@ bool hp_scene_look(struct hp_scene *scene)
 
 	if (!hp_target_look(&scene->target, &segment))
 		return false;
-	hp_scene_drop(scene);
+	report_end(scene);
 	if (is_first) {
 		hp_defaults_read(&segment, scene->defaults);
 		hp_settings_default(&scene->settings, scene->defaults, scene->default_values, NULL,
 				    NULL);
 		limits_settle(&scene->settings);
 	}
+	if (hp_target_is_live(&scene->target))
+		scene->target.input.record.kept = &scene->kept;
 	hp_report_init_record(&scene->report, &segment, &scene->target.input.record,
 			      &scene->settings, NULL, NULL);
 	scene->missing = hp_scene_missing(scene) - missing;

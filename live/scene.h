@@ -17,16 +17,17 @@
 struct hp_scene {
 	struct hp_target target;
 	struct hp_settings settings;
-	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
-	char default_values[HP_DEFAULTS_MOST];	/* their words */
+	char defaults[HP_DEFAULTS_MOST]; /* of the program, and */
+	char default_values[HP_DEFAULTS_MOST]; /* their words */
 	bool has_report;
 	struct hp_report report;
-	struct hp_ids ids;	/* of rows, from look to look */
-	uint32_t *function_ids;	/* of the report's functions */
-	uint64_t taken_ns;	/* when its segment was read, CLOCK_MONOTONIC_RAW */
-	uint64_t cost_ns;	/* what that took, mean of late */
-	uint64_t missing;	/* names that the look itself asked for in vain */
-	struct hp_snapshot snapshot;	/* of the CPU's samples */
+	struct hp_model kept; /* what outlives a look of it */
+	struct hp_ids ids; /* of rows, from look to look */
+	uint32_t *function_ids; /* of the report's functions */
+	uint64_t taken_ns; /* when its segment was read, CLOCK_MONOTONIC_RAW */
+	uint64_t cost_ns; /* what that took, mean of late */
+	uint64_t missing; /* names that the look itself asked for in vain */
+	struct hp_snapshot snapshot; /* of the CPU's samples */
 };
 
 /* Takes over the target.  `settings` are of flags and environment; the program's defaults are added. */

@@ -24,12 +24,9 @@ struct build {
 /* The place of the function whose record is at `at`, or HP_NONE. */
 static uint32_t place_of(const struct build *b, uint64_t at)
 {
-	uint32_t place;
+	uint32_t place = hp_model_place_at(b->model, at);
 
-	if (at % HP_LINE || at / HP_LINE >= hp_reader_places(&b->model->reader))
-		return HP_NONE;
-	place = b->model->places[at / HP_LINE];
-	return place && place <= b->charges->count ? place - 1 : HP_NONE;
+	return place < b->charges->count ? place : HP_NONE;
 }
 
 /* --- ended calls --- */

@@ -29,8 +29,8 @@
 #include "report/thread.h"
 #include "report/view.h"
 
-#define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
-#define TREE_MOST 1000	/* nodes written */
+#define SHAPE_VERSION "0.30.3" /* of the crate whose shape this is */
+#define TREE_MOST 1000 /* nodes written */
 
 /* --- values --- */
 
@@ -171,16 +171,18 @@ static void function_calls(struct hp_report *report, const void *row, cJSON *ent
 {
 	const struct hp_model_function *f = row;
 	struct hp_model_call last[HP_LAST_MOST];
+	struct hp_call slowest[HP_SLOWEST];
 	size_t count;
 	cJSON *array;
 
 	if (report->is_brief)
 		return;
+	hp_model_slowest(&report->model, f, slowest);
 	count = hp_model_last_calls(&report->model, f, last, HP_LAST_MOST);
 	array = cJSON_AddArrayToObject(entry, "slowest_calls");
 
-	for (int i = 0; i < HP_SLOWEST && f->slowest[i].ticks; i++) {
-		struct hp_model_call call = hp_model_call(&report->model, &f->slowest[i]);
+	for (int i = 0; i < HP_SLOWEST && slowest[i].ticks; i++) {
+		struct hp_model_call call = hp_model_call(&report->model, &slowest[i]);
 
 		cJSON_AddItemToArray(array, call_new(&call));
 	}

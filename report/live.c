@@ -75,7 +75,8 @@ static bool look(struct hp_live *live)
 	live->started_unix_ns = reader.header.created_unix_ns;
 	live->elapsed_ns = now > reader.header.start.ns ? now - reader.header.start.ns : 0;
 	hp_reader_release(&reader);
-	return true;
+	/* Its runner found no program to run, and the helper is about to go. */
+	return live->pid && live->pid <= INT32_MAX;
 }
 
 struct hp_live *hp_live_list(size_t *count)

@@ -167,15 +167,17 @@ static struct long_call *long_calls(const struct hp_model *model, size_t *count)
 	size_t room = 0;
 
 	*count = 0;
-	for (size_t i = 0; i < model->function_count; i++)
-		for (int s = 0; s < HP_SLOWEST; s++) {
-			const struct hp_call *call = &model->functions[i].slowest[s];
+	for (size_t i = 0; i < model->function_count; i++) {
+		struct hp_call slowest[HP_SLOWEST];
 
-			if ((double)call->ticks < least)
+		hp_model_slowest(model, &model->functions[i], slowest);
+		for (int s = 0; s < HP_SLOWEST; s++) {
+			if ((double)slowest[s].ticks < least)
 				continue;
 			list = hp_xgrow(list, *count, &room, sizeof(*list));
-			list[(*count)++] = (struct long_call){ &model->functions[i], *call };
+			list[(*count)++] = (struct long_call){ &model->functions[i], slowest[s] };
 		}
+	}
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_calls);
 	if (*count > CALLS_MOST)

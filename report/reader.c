@@ -75,7 +75,11 @@ bool hp_reader_step(struct hp_reader *reader, uint64_t offset, void *record, siz
 
 uint32_t hp_reader_active(struct hp_reader *reader, const struct hp_function *function)
 {
-	uint64_t at = (uint64_t)function->gist * sizeof(struct hp_gist);
+	return hp_reader_gist_active(reader, (uint64_t)function->gist * sizeof(struct hp_gist));
+}
+
+uint32_t hp_reader_gist_active(struct hp_reader *reader, uint64_t at)
+{
 	struct hp_gist line[HP_LINE / sizeof(struct hp_gist)];
 
 	if (!hp_reader_copy(reader, at / HP_LINE * HP_LINE, line, sizeof(line)))

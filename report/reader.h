@@ -46,6 +46,9 @@ uint16_t hp_reader_port(const struct hp_reader *reader);
 /* Calls of the function that go on. */
 uint32_t hp_reader_active(struct hp_reader *reader, const struct hp_function *function);
 
+/* The same by the offset of its hp_gist. */
+uint32_t hp_reader_gist_active(struct hp_reader *reader, uint64_t at);
+
 /* How many records there can be: those that the reader accepts lie below HP_LINE times this. */
 size_t hp_reader_places(const struct hp_reader *reader);
 

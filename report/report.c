@@ -202,31 +202,27 @@ static struct hp_model_function *find_main(struct hp_report *report)
 }
 
 /* A main that never returned ran as long as its process. */
-static void finish_main(const struct hp_model *model, struct hp_model_function *function)
+static void finish_main(struct hp_report *report, struct hp_model_function *function)
 {
-	double life_ns = (double)model->elapsed_ns;
+	double life_ns = (double)report->model.elapsed_ns;
 
 	if (!function->running || function->total_ns >= life_ns)
 		return;
 	function->total_ns = function->total_low_ns = function->total_high_ns = life_ns;
-	function->average_ns = life_ns / (double)function->calls;
+	report->has_main_running = true;
 }
 
 static struct hp_model_function life_of(const struct hp_model *model)
 {
 	double ns = (double)model->elapsed_ns;
-	double ticks = ns / model->ns_per_tick;
 
 	return (struct hp_model_function){
 		.object = HP_NONE,
 		.calls = 1,
 		.measured = 1,
-		.least_ticks = (uint64_t)ticks,
-		.most_ticks = (uint64_t)ticks,
 		.total_ns = ns,
 		.total_low_ns = ns,
 		.total_high_ns = ns,
-		.average_ns = ns,
 	};
 }
 
@@ -241,9 +237,18 @@ static void wrapper_init(struct hp_report *report)
 	free(whole);
 	report->life = life_of(model);
 	if (function)
-		finish_main(model, function);
+		finish_main(report, function);
 	if (report->has_functions)
 		report->wrapper = function ? function : &report->life;
+}
+
+double hp_report_average(const struct hp_report *report, const struct hp_model_function *function)
+{
+	bool is_life = function == &report->life ||
+		       (report->has_main_running && function == report->wrapper);
+
+	return is_life ? function->total_ns / (double)function->calls
+		       : hp_model_average(&report->model, function);
 }
 
 const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function)
@@ -301,7 +306,9 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	report->record = *record;
 	report->label = settings->label || !record->facts ? settings->label
 							  : hp_facts_get(record->facts, "label");
-	hp_model_init(&report->model, segment);
+	if (record->kept)
+		report->model = *record->kept;
+	hp_model_look(&report->model, segment);
 	if (record->legend)
 		hp_legend_bind(record->legend, &report->model);
 	report->symbols = hp_symbols_new(&report->model, record->legend, record->resolver);
@@ -332,7 +339,12 @@ void hp_report_release(struct hp_report *report)
 	hp_channel_view_free(report->channels);
 	hp_threads_free(report->threads);
 	hp_symbols_free(report->symbols);
-	hp_model_release(&report->model);
+	if (report->record.kept) {
+		hp_model_pause(&report->model);
+		*report->record.kept = report->model;
+	} else {
+		hp_model_release(&report->model);
+	}
 	free(report->caller);
 	free(report->path);
 	free(report->profile_path);

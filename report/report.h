@@ -34,6 +34,8 @@ struct hp_record {
 	const char *file; /* to be told above the tables; NULL = none */
 	struct hp_resolver *resolver; /* looks names up aside; NULL = they are waited for */
 	bool is_live; /* its program still runs */
+	struct hp_model
+		*kept; /* of the look before: taken over, given back at the end; NULL = none */
 	bool is_lazy; /* nothing is read before it is asked for: see hp_report_choose */
 };
 
@@ -63,6 +65,7 @@ struct hp_report {
 	const struct hp_model_function *wrapper; /* main, or `life`; NULL = nothing is instrumented */
 	double whole_ns; /* what 100 % means */
 	bool has_functions;
+	bool has_main_running; /* the wrapper is a main that has not returned: its time is the run's */
 	const uint32_t *function_ids; /* beside the model's, and `life`; NULL = places + 1 */
 	bool is_brief; /* lists in JSON tell nothing of single calls */
 	struct hp_cpu *cpu; /* samples by function; NULL = not asked for yet */
@@ -92,6 +95,9 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 /* Settles which sections are shown, for whoever said `is_lazy`: that reads all of them. */
 void hp_report_choose(struct hp_report *report);
 void hp_report_release(struct hp_report *report);
+
+/* The mean of its calls, ns; < 0 = not known. */
+double hp_report_average(const struct hp_report *report, const struct hp_model_function *function);
 
 /* The full name of a function of the model, or of `life`. */
 const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function);

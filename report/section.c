@@ -19,7 +19,7 @@
 #include "report/thread.h"
 
 #define THREADS_LIMIT 5
-#define PATH_LEAST 0.005	/* the hot path ends where less of its start is left */
+#define PATH_LEAST 0.005 /* the hot path ends where less of its start is left */
 
 /* --- lists --- */
 
@@ -163,8 +163,8 @@ FUNCTION(function_average)
 	const struct hp_model_function *f = row;
 
 	UNUSED(percentile);
-	value->number = f->average_ns;
-	if (report->settings->is_exclusive && f != &report->life && f->average_ns >= 0)
+	value->number = hp_report_average(report, f);
+	if (report->settings->is_exclusive && f != &report->life && value->number >= 0)
 		value->number = f->self_ns / (double)f->calls;
 	value->is_unknown = value->number < 0;
 	value->is_estimated = f->is_sampled;

@@ -20,11 +20,12 @@ enum mark { MARK_NONE = 0, MARK_DROP, MARK_FUNCTION, MARK_RING };
 #define MARK_MASK ((1u << MARK_BITS) - 1)
 
 struct hp_thin_function {
-	uint64_t holder;	/* offset of the record that gets the histogram; 0 = each keeps its own */
-	uint32_t groups[HP_GROUPS];	/* of the holder */
+	uint64_t holder; /* offset of the record that gets the histogram; 0 = each keeps its own */
+	uint32_t groups[HP_GROUPS]; /* of the holder */
 	uint64_t carries;
 	uint64_t records;
-	uint64_t newest_from;	/* start of the oldest call that stays */
+	uint64_t newest_from; /* start of the oldest call that stays */
+	uint64_t slow_least; /* ticks of the shortest of the slowest calls */
 };
 
 /* --- marks --- */
@@ -54,7 +55,7 @@ typedef void (*visit)(struct hp_thin *thin, struct hp_reader *reader, uint64_t a
 /* The function of a record, or HP_NONE. */
 static uint32_t place_of(const struct hp_thin *thin, uint64_t at)
 {
-	return at / HP_LINE < thin->lines ? thin->model->places[at / HP_LINE] - 1 : HP_NONE;
+	return at / HP_LINE < thin->lines ? hp_model_place_at(thin->model, at) : HP_NONE;
 }
 
 /* How many calls of the block go on. */
@@ -89,7 +90,7 @@ static void drop_frames(struct hp_thin *thin, struct hp_reader *reader,
 
 static void visit_all(struct hp_thin *thin, visit each, bool is_last)
 {
-	struct hp_reader reader = thin->model->reader;	/* not released: the model's */
+	struct hp_reader reader = thin->model->reader; /* not released: the model's */
 	struct hp_process process;
 	struct hp_block block;
 
@@ -148,10 +149,13 @@ static void group_write(struct hp_thin *thin, struct hp_thin_function *function,
 static void histograms_write(struct hp_thin *thin)
 {
 	for (size_t i = 0; i < thin->model->function_count; i++) {
-		const struct hp_model_histogram *from = &thin->model->functions[i].histogram;
 		struct hp_thin_function *function = &thin->functions[i];
+		const struct hp_model_histogram *from;
 
-		for (unsigned group = 0; function->holder && group < HP_GROUPS; group++)
+		if (!function->holder)
+			continue;
+		from = hp_model_histogram(thin->model, &thin->model->functions[i]);
+		for (unsigned group = 0; group < HP_GROUPS; group++)
 			if (from->groups[group])
 				group_write(thin, function, group, from->groups[group]);
 	}
@@ -206,9 +210,9 @@ static uint64_t newest_from(const struct hp_thin *thin, const struct hp_model_fu
 	size_t wanted = limit > HP_LAST_MOST ? limit : HP_LAST_MOST;
 	size_t count = 0;
 
-	for (const struct hp_model_log *log = function->logs; log; log = log->next) {
-		const struct hp_call *ring =
-			hp_reader_see(&reader, log->offset, limit * sizeof(*ring));
+	for (uint32_t record = function->record; record;) {
+		uint64_t results, at = hp_model_ring(thin->model, &record, &results);
+		const struct hp_call *ring = hp_reader_see(&reader, at, limit * sizeof(*ring));
 
 		for (uint32_t i = 0; ring && i < limit; i++) {
 			if (!ring[i].ticks)
@@ -220,15 +224,21 @@ static uint64_t newest_from(const struct hp_thin *thin, const struct hp_model_fu
 	return count > wanted ? nth_largest(*starts, count, wanted) : 0;
 }
 
-static void last_calls_choose(struct hp_thin *thin)
+static void calls_choose(struct hp_thin *thin)
 {
 	uint64_t *starts = NULL;
 	size_t room = 0;
 
-	for (size_t i = 0; i < thin->model->function_count; i++)
-		if (thin->functions[i].holder)
-			thin->functions[i].newest_from =
-				newest_from(thin, &thin->model->functions[i], &starts, &room);
+	for (size_t i = 0; i < thin->model->function_count; i++) {
+		const struct hp_model_function *function = &thin->model->functions[i];
+		struct hp_call slowest[HP_SLOWEST];
+
+		if (!thin->functions[i].holder)
+			continue;
+		thin->functions[i].newest_from = newest_from(thin, function, &starts, &room);
+		hp_model_slowest(thin->model, function, slowest);
+		thin->functions[i].slow_least = slowest[HP_SLOWEST - 1].ticks;
+	}
 	free(starts);
 }
 
@@ -289,7 +299,7 @@ void hp_thin_init(struct hp_thin *thin, const struct hp_model *model)
 	for (size_t i = 0; i < model->function_count; i++)
 		if (thin->functions[i].records < 2)
 			thin->functions[i].holder = 0;
-	last_calls_choose(thin);
+	calls_choose(thin);
 	histograms_write(thin);
 	visit_all(thin, mark_record, true);
 }
@@ -312,7 +322,7 @@ bool hp_thin_drops(const struct hp_thin *thin, uint64_t offset)
 static size_t function_copy(const struct hp_thin *thin, uint64_t offset, uint32_t place, char *copy)
 {
 	const struct hp_thin_function *function = &thin->functions[place];
-	uint64_t slowest = thin->model->functions[place].slowest[HP_SLOWEST - 1].ticks;
+	uint64_t slowest = thin->functions[place].slow_least;
 	struct hp_function record;
 
 	memcpy(&record, (const char *)thin->model->reader.segment.header + offset, sizeof(record));

@@ -39,24 +39,24 @@
 #include "report/memory.h"
 
 #define FINE ((double)(1 << HP_FINE_BITS))
-#define TAIL_FEW 16	/* from here on stalls are scaled */
-#define TAIL_RARE 32	/* or if one in so many drawn calls is one */
-#define SURE 2.1	/* standard deviations: 1.96 if they were known and not estimated too */
-#define DOUBT 8	/* one part in so many of the hooks' cost may be wrong */
+#define TAIL_FEW 16 /* from here on stalls are scaled */
+#define TAIL_RARE 32 /* or if one in so many drawn calls is one */
+#define SURE 2.1 /* standard deviations: 1.96 if they were known and not estimated too */
+#define DOUBT 8 /* one part in so many of the hooks' cost may be wrong */
 
 /* A row's numbers as claims that hold, whatever was read. */
 struct facts {
 	double calls;
 	double timed;
-	double others;	/* calls that are neither timed nor nested */
+	double others; /* calls that are neither timed nor nested */
 	double drawn;
 	double tail_count;
 	double tail_ticks;
 	double body_ticks;
 	double body_squares;
-	double self_ticks;	/* of the timed */
-	double outer_ticks;	/* of the timed */
-	double below_ticks;	/* of the others */
+	double self_ticks; /* of the timed */
+	double outer_ticks; /* of the timed */
+	double below_ticks; /* of the others */
 };
 
 static uint64_t least_of(uint64_t a, uint64_t b)
@@ -142,10 +142,11 @@ static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
 	tree->drawn += f->drawn;
 }
 
-static void add_facts(struct hp_tree *tree, uint32_t place, const struct facts *f)
+static void add_facts(struct hp_tree *tree, const struct hp_model *model, uint32_t place,
+		      const struct facts *f)
 {
-	struct hp_model_node *node = &tree->model->nodes[place];
-	struct hp_model_function *function = &tree->model->functions[node->function];
+	struct hp_model_node *node = &model->nodes[place];
+	struct hp_model_function *function = &model->functions[node->function];
 	struct hp_tree_sum *sum = &tree->sums[place];
 	double before = (double)node->calls;
 
@@ -164,15 +165,14 @@ static void add_facts(struct hp_tree *tree, uint32_t place, const struct facts *
 	}
 }
 
-static uint32_t node_new(struct hp_tree *tree, uint32_t parent, uint32_t function)
+static uint32_t node_new(struct hp_tree *tree, struct hp_model *model, uint32_t parent,
+			 uint32_t function)
 {
-	struct hp_model *model = tree->model;
 	size_t place = model->node_count;
 
 	model->nodes = hp_xgrow(model->nodes, place, &tree->room, sizeof(*model->nodes));
 	tree->sums = hp_xgrow(tree->sums, place, &tree->sum_room, sizeof(*tree->sums));
 	model->nodes[place] = (struct hp_model_node){ .parent = parent, .function = function };
-	memset(&tree->sums[place], 0, sizeof(*tree->sums));
 	model->node_count++;
 	return (uint32_t)place;
 }
@@ -180,80 +180,98 @@ static uint32_t node_new(struct hp_tree *tree, uint32_t parent, uint32_t functio
 void hp_tree_init(struct hp_tree *tree, struct hp_model *model)
 {
 	memset(tree, 0, sizeof(*tree));
-	tree->model = model;
-	tree->doubt = model->reader.header.cost_inside / FINE / DOUBT;
-	tree->place_count = hp_reader_places(&model->reader);
-	tree->places = hp_xcalloc(tree->place_count, sizeof(*tree->places));
-	node_new(tree, 0, HP_NONE);
+	node_new(tree, model, 0, HP_NONE);
 }
 
-static uint32_t node_of(struct hp_tree *tree, uint32_t parent, uint32_t function)
+void hp_tree_release(struct hp_tree *tree)
+{
+	hp_map_release(&tree->children);
+	free(tree->sums);
+	free(tree->rows);
+}
+
+void hp_tree_reserve(struct hp_tree *tree, size_t count)
+{
+	if (!tree->row_count)
+		hp_map_reserve(&tree->children, count);
+}
+
+static uint32_t node_of(struct hp_tree *tree, struct hp_model *model, uint32_t parent,
+			uint32_t function)
 {
 	bool is_new;
 	uint32_t *place =
 		hp_map_at(&tree->children, ((uint64_t)parent << 32) | (function + 1), &is_new);
 
 	if (is_new)
-		*place = node_new(tree, parent, function);
+		*place = node_new(tree, model, parent, function);
 	return *place;
 }
 
-/* The list is newest first, and a row is older than the rows below it. */
-static size_t list_rows(struct hp_tree *tree, uint64_t first)
+/* The node of the row at `offset`; the root for rows that are not known. */
+static uint32_t node_at(const struct hp_model *model, uint64_t offset)
 {
-	struct hp_reader *reader = &tree->model->reader;
+	uint32_t place =
+		offset / HP_LINE < model->place_count ? model->places[offset / HP_LINE] : 0;
+
+	return place & HP_PLACE_ROW ? place & ~HP_PLACE_ROW : 0;
+}
+
+bool hp_tree_row(struct hp_tree *tree, struct hp_model *model, uint64_t offset)
+{
 	struct hp_row row;
-	size_t count = 0;
+	uint32_t record, node;
 
-	for (uint64_t at = first; hp_reader_step(reader, at, &row, sizeof(row));
-	     at = (uint64_t)row.next * HP_LINE) {
-		tree->offsets =
-			hp_xgrow(tree->offsets, count, &tree->offset_room, sizeof(*tree->offsets));
-		tree->offsets[count++] = at;
-	}
-	return count;
+	if (!hp_reader_copy(&model->reader, offset, &row, sizeof(row)))
+		return false;
+	if (!row.function)
+		return true;
+	record = hp_model_record_at(model, (uint64_t)row.function * HP_LINE);
+	if (record == HP_NONE || offset / HP_LINE >= model->place_count)
+		return false;
+	node = node_of(tree, model, node_at(model, (uint64_t)row.parent * HP_LINE),
+		       model->records[record].function);
+	model->places[offset / HP_LINE] = HP_PLACE_ROW | node;
+	tree->rows = hp_xgrow(tree->rows, tree->row_count, &tree->row_room, sizeof(*tree->rows));
+	tree->rows[tree->row_count++] = (struct hp_tree_row){ offset, node, record };
+	return true;
 }
 
-/* What `places` says of the record at `offset`; 0 = nothing. */
-static uint32_t place_of(const struct hp_tree *tree, const uint32_t *places, uint64_t offset)
+static void add_row(struct hp_tree *tree, struct hp_model *model, const struct hp_tree_row *place)
 {
-	return offset / HP_LINE < tree->place_count ? places[offset / HP_LINE] : 0;
-}
-
-static uint64_t add_row(struct hp_tree *tree, uint64_t offset, const uint32_t *functions)
-{
-	struct hp_model_function *function;
+	struct hp_model_record *record = &model->records[place->record];
+	struct hp_model_function *function = &model->functions[record->function];
 	struct hp_row row;
 	struct facts facts;
-	uint32_t place, node;
+	uint64_t stamp;
 
-	if (!hp_reader_copy(&tree->model->reader, offset, &row, sizeof(row)) || !row.function)
-		return 0;
-	place = place_of(tree, functions, (uint64_t)row.function * HP_LINE);
-	if (!place)
-		return 0;
-	function = &tree->model->functions[--place];
-	node = node_of(tree, place_of(tree, tree->places, (uint64_t)row.parent * HP_LINE), place);
-	tree->places[offset / HP_LINE] = node;
+	if (!hp_reader_copy(&model->reader, place->offset, &row, sizeof(row)))
+		return;
 	facts = facts_of(&row);
-	add_facts(tree, node, &facts);
-	tree->model->nodes[node].calls += row.calls;
+	add_facts(tree, model, place->node, &facts);
+	model->nodes[place->node].calls += row.calls;
 	function->calls += row.calls;
 	function->drawn += (uint64_t)facts.drawn;
 	function->measured += (uint64_t)(facts.timed + facts.drawn);
-	return row.calls;
+	stamp = row.calls + row.timed + row.nested + row.sampled + row.tail_count;
+	record->stamp += stamp;
+	model->blocks[record->block].stamp += stamp;
+	model->blocks[record->block].calls += row.calls;
 }
 
-uint64_t hp_tree_add(struct hp_tree *tree, uint64_t first, const uint32_t *functions)
+void hp_tree_count(struct hp_tree *tree, struct hp_model *model)
 {
-	size_t count = list_rows(tree, first);
-	uint64_t calls = 0;
+	tree->tail_count = tree->tail_logs = tree->body_ticks = tree->drawn = 0;
+	tree->doubt = model->reader.header.cost_inside / FINE / DOUBT;
+	memset(tree->sums, 0, model->node_count * sizeof(*tree->sums));
+	for (size_t i = 0; i < model->node_count; i++) {
+		struct hp_model_node *node = &model->nodes[i];
 
-	if (tree->model->node_count == 1)
-		hp_map_reserve(&tree->children, count);
-	while (count-- > 0)
-		calls += add_row(tree, tree->offsets[count], functions);
-	return calls;
+		node->calls = 0;
+		node->self_ns = node->inclusive_ns = 0;
+	}
+	for (size_t i = 0; i < tree->row_count; i++)
+		add_row(tree, model, &tree->rows[i]);
 }
 
 /*
@@ -261,10 +279,10 @@ uint64_t hp_tree_add(struct hp_tree *tree, uint64_t first, const uint32_t *funct
  * mean stands for them, with as large an error.  Without any sample of the
  * function they are calls that had not ended.
  */
-static void settle_pending(const struct hp_tree *tree, size_t place)
+static void settle_pending(const struct hp_tree *tree, const struct hp_model *model, size_t place)
 {
-	const struct hp_model_node *node = &tree->model->nodes[place];
-	const struct hp_model_function *f = &tree->model->functions[node->function];
+	const struct hp_model_node *node = &model->nodes[place];
+	const struct hp_model_function *f = &model->functions[node->function];
 	struct hp_tree_sum *sum = &tree->sums[place];
 	double mean = f->body_count > 0 ? f->body_ticks / f->body_count : 0;
 
@@ -278,10 +296,11 @@ static void settle_pending(const struct hp_tree *tree, size_t place)
  * have had some that were not drawn.  The usual stall (geometric mean) is what the machine does to any row;
  * a function's own rare slow path is no news about the others.
  */
-static void settle_tail(const struct hp_tree *tree, size_t place, double room)
+static void settle_tail(const struct hp_tree *tree, const struct hp_model *model, size_t place,
+			double room)
 {
-	const struct hp_model_node *node = &tree->model->nodes[place];
-	const struct hp_model_function *f = &tree->model->functions[node->function];
+	const struct hp_model_node *node = &model->nodes[place];
+	const struct hp_model_function *f = &model->functions[node->function];
 	struct hp_tree_sum *sum = &tree->sums[place];
 	double mean, expected;
 
@@ -302,9 +321,8 @@ static void settle_tail(const struct hp_tree *tree, size_t place, double room)
 }
 
 /* From the root down: how much more a node can have taken than it is said to. */
-static void settle_tails(const struct hp_tree *tree)
+static void settle_tails(const struct hp_tree *tree, const struct hp_model *model)
 {
-	const struct hp_model *model = tree->model;
 	double *room = hp_xmalloc(model->node_count * sizeof(*room));
 
 	room[0] = INFINITY;
@@ -314,17 +332,17 @@ static void settle_tails(const struct hp_tree *tree)
 		bool is_measured = caller && tree->sums[caller].timed_share >= 1;
 
 		room[i] = is_measured ? own : room[caller] + own;
-		settle_tail(tree, i, room[i]);
+		settle_tail(tree, model, i, room[i]);
 	}
 	free(room);
 }
 
 /* What a node and those below it may have, and what they say: in ticks. */
 struct share {
-	double said;	/* the sum of own times from here down, but no more than was measured */
-	double measured;	/* of that, children that were measured */
-	double estimated;	/* own time and the other children */
-	double given;	/* the part of `said` that fits into what is above */
+	double said; /* the sum of own times from here down, but no more than was measured */
+	double measured; /* of that, children that were measured */
+	double estimated; /* own time and the other children */
+	double given; /* the part of `said` that fits into what is above */
 };
 
 /* All of its outermost calls were timed. */
@@ -333,16 +351,17 @@ static bool is_measured(const struct hp_tree *tree, size_t place)
 	return tree->sums[place].others == 0 && tree->sums[place].outer_measured > 0;
 }
 
-static void share_sum(const struct hp_tree *tree, struct share *shares)
+static void share_sum(const struct hp_tree *tree, const struct hp_model *model,
+		      struct share *shares)
 {
-	for (size_t i = tree->model->node_count; i-- > 0;) {
+	for (size_t i = model->node_count; i-- > 0;) {
 		struct share *here = &shares[i], *caller;
 
 		here->estimated += fmax(tree->sums[i].self, 0);
 		here->said = here->measured + here->estimated;
 		if (i == 0)
 			break;
-		caller = &shares[tree->model->nodes[i].parent];
+		caller = &shares[model->nodes[i].parent];
 		if (is_measured(tree, i)) {
 			here->said = fmin(here->said, tree->sums[i].outer_measured);
 			caller->measured += here->said;
@@ -367,12 +386,11 @@ static double part_estimated(const struct share *share)
 }
 
 /* Estimates that add up to more than what was measured above them are made to fit. */
-static void settle_shares(const struct hp_tree *tree)
+static void settle_shares(const struct hp_tree *tree, const struct hp_model *model)
 {
-	const struct hp_model *model = tree->model;
 	struct share *shares = hp_xcalloc(model->node_count, sizeof(*shares));
 
-	share_sum(tree, shares);
+	share_sum(tree, model, shares);
 	for (size_t i = 1; i < model->node_count; i++) {
 		const struct share *caller = &shares[model->nodes[i].parent];
 		struct hp_tree_sum *sum = &tree->sums[i];
@@ -391,15 +409,15 @@ static void settle_shares(const struct hp_tree *tree)
 	free(shares);
 }
 
-static void settle_function(const struct hp_tree *tree, const struct hp_model_node *node,
+static void settle_function(const struct hp_model *model, const struct hp_model_node *node,
 			    const struct hp_tree_sum *sum)
 {
-	struct hp_model_function *f = &tree->model->functions[node->function];
+	struct hp_model_function *f = &model->functions[node->function];
 
 	f->self_ns += sum->self;
 	f->total_ns += sum->outer;
 	f->self_error_ns +=
-		sum->variance + sum->left_over;	/* a variance in ticks until hp_tree_finish */
+		sum->variance + sum->left_over; /* a variance in ticks until hp_tree_finish */
 	f->total_low_ns += sum->variance;
 	f->total_high_ns += sum->tail_missing;
 	f->tail_variance += sum->tail_variance;
@@ -407,17 +425,17 @@ static void settle_function(const struct hp_tree *tree, const struct hp_model_no
 }
 
 /* From the leaves up: what is uncertain below is uncertain here. */
-static void settle_nodes(const struct hp_tree *tree)
+static void settle_nodes(const struct hp_tree *tree, const struct hp_model *model)
 {
-	struct hp_model_node *nodes = tree->model->nodes;
+	struct hp_model_node *nodes = model->nodes;
 	struct hp_tree_sum *sums = tree->sums;
 
-	for (size_t i = tree->model->node_count; i-- > 1;) {
+	for (size_t i = model->node_count; i-- > 1;) {
 		struct hp_tree_sum *parent = &sums[nodes[i].parent];
 		double passed = 1 - parent->timed_share;
 
-		settle_function(tree, &nodes[i], &sums[i]);
-		nodes[i].self_ns = fmax(0, sums[i].self * tree->model->ns_per_tick);
+		settle_function(model, &nodes[i], &sums[i]);
+		nodes[i].self_ns = fmax(0, sums[i].self * model->ns_per_tick);
 		nodes[i].inclusive_ns += nodes[i].self_ns;
 		nodes[nodes[i].parent].inclusive_ns += nodes[i].inclusive_ns;
 		parent->variance += sums[i].variance * passed;
@@ -463,20 +481,14 @@ static void settle_running(struct hp_model *model)
 	free(below);
 }
 
-void hp_tree_finish(struct hp_tree *tree)
+void hp_tree_finish(const struct hp_tree *tree, struct hp_model *model)
 {
-	struct hp_model *model = tree->model;
-
 	for (size_t i = 1; i < model->node_count; i++)
-		settle_pending(tree, i);
-	settle_tails(tree);
-	settle_shares(tree);
-	settle_nodes(tree);
+		settle_pending(tree, model, i);
+	settle_tails(tree, model);
+	settle_shares(tree, model);
+	settle_nodes(tree, model);
 	for (size_t i = 0; i < model->function_count; i++)
 		settle_times(&model->functions[i], model->ns_per_tick);
 	settle_running(model);
-	hp_map_release(&tree->children);
-	free(tree->places);
-	free(tree->sums);
-	free(tree->offsets);
 }

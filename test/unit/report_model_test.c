@@ -82,7 +82,7 @@ TEST(model, percentiles_are_those_of_the_durations)
 		CHECK_NEAR(hp_model_percentile(&s.model, got, p), want, want * 0.0005 + 2);
 	}
 	CHECK_NEAR(got->total_ns, 100000.0 * 100001, 1);
-	CHECK_NEAR(got->average_ns, 100001, 1e-6);
+	CHECK_NEAR(hp_model_average(&s.model, got), 100001, 1e-6);
 	hp_model_release(&s.model);
 }
 
@@ -101,8 +101,10 @@ TEST(model, counters_carry_into_their_high_halves)
 	f->carries = fake_at(&s.fake, carries);
 	fake_group(&s.fake, &carries[0])[10] = 3;
 	simple_read(&s);
-	CHECK_EQ(s.model.functions[0].histogram.groups[0][10], 7 + UINT64_C(3) * HP_CARRY);
-	CHECK_EQ(s.model.functions[0].histogram.total, 12 + UINT64_C(3) * HP_CARRY);
+	CHECK_EQ(hp_model_histogram(&s.model, &s.model.functions[0])->groups[0][10],
+		 7 + UINT64_C(3) * HP_CARRY);
+	CHECK_EQ(hp_model_histogram(&s.model, &s.model.functions[0])->total,
+		 12 + UINT64_C(3) * HP_CARRY);
 	CHECK_NEAR(hp_model_percentile(&s.model, &s.model.functions[0], 50), 20, 1e-9);
 	hp_model_release(&s.model);
 }
@@ -152,11 +154,11 @@ TEST(model, recursion_counts_time_once)
 	f->recursive = 1;
 	fake_call(&s.fake, f, row, 1000, 600);
 	fake_call(&s.fake, f, row, 600, 0);
-	row->outer_timed -= 600;	/* the second one was nested */
+	row->outer_timed -= 600; /* the second one was nested */
 	simple_read(&s);
 	CHECK_NEAR(s.model.functions[0].total_ns, 2000, 1e-6);
 	CHECK_NEAR(s.model.functions[0].self_ns, 2000, 1e-6);
-	CHECK_NEAR(s.model.functions[0].average_ns, 1600, 16);
+	CHECK_NEAR(hp_model_average(&s.model, &s.model.functions[0]), 1600, 16);
 	CHECK_EQ(s.model.functions[0].calls, 2);
 	hp_model_release(&s.model);
 }
@@ -188,7 +190,7 @@ TEST(model, strata_are_estimated_apart)
 	CHECK_NEAR(got->self_ns, want, 1);
 	CHECK_NEAR(got->total_ns - got->total_low_ns, half, half * 0.01);
 	CHECK_NEAR(got->total_high_ns - got->total_ns, half, half * 0.01);
-	CHECK_NEAR(got->average_ns, want / 32960, 0.001);
+	CHECK_NEAR(hp_model_average(&s.model, got), want / 32960, 0.001);
 	hp_model_release(&s.model);
 }
 
@@ -262,7 +264,7 @@ TEST(model, calls_that_never_returned_are_counted)
 	CHECK_EQ(running->running, 1);
 	CHECK_EQ(running->measured, 0);
 	CHECK_NEAR(running->total_ns, 1000, 1e-6);
-	CHECK(running->average_ns < 0);
+	CHECK(hp_model_average(&s.model, running) < 0);
 	CHECK(hp_model_percentile(&s.model, running, 95) < 0);
 	hp_model_release(&s.model);
 }
