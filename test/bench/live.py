@@ -6,12 +6,16 @@
     live.py routes PORT SECONDS         each route once a second: ms of each, and the server's share of a core
     live.py one PORT SECONDS ROUTE      the same of one route
     live.py storm PORT SECONDS RATE     RATE requests a second over eight connections: median, p99, worst
+    live.py pays LIBRARY ROUNDS COMMAND...
+                                        user CPU seconds of the command alone and with each route asked for
+                                        once a second, in turns, least of each; percent that it pays
 
 Prints lines "NAME VALUE...".  Times are ms; a share is percent of one core.
 """
 import glob
 import http.client
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -120,8 +124,48 @@ def storm(port, seconds, rate):
     print(f"server-pid {pid}")
 
 
+def run(library, command, is_asked):
+    """User CPU seconds of the command."""
+    environment = dict(os.environ, LD_PRELOAD=library, HOTPATH_METRICS_PORT="0")
+    program = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    is_over = threading.Event()
+
+    def look(port):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while not is_over.wait(1):
+            try:
+                for route in EACH:
+                    ask(connection, route)
+            except (OSError, http.client.HTTPException):
+                return      # it has ended
+
+    said = program.stderr.readline().decode()
+    port = int(said.rstrip().rstrip("/").rsplit(":", 1)[1])
+    thread = threading.Thread(target=look, args=(port,))
+    if is_asked:
+        thread.start()
+    _, _, used = os.wait4(program.pid, 0)
+    is_over.set()
+    if is_asked:
+        thread.join()
+    return used.ru_utime
+
+
+def pays(library, rounds, command):
+    least = {}
+    for _ in range(rounds):
+        for is_asked in (False, True):
+            took = run(library, command, is_asked)
+            least[is_asked] = min(least.get(is_asked, took), took)
+    print(f"pays {least[False]:.3f} {least[True]:.3f} {100 * (least[True] / least[False] - 1):+.2f} %")
+
+
 def main():
-    what, port = sys.argv[1], int(sys.argv[2])
+    what = sys.argv[1]
+    if what == "pays":
+        pays(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+        return
+    port = int(sys.argv[2])
     if what == "first":
         first(port, *sys.argv[3:4])
     elif what == "routes":

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# live.sh [PROGRAM...] - what being looked at costs: the server's share of a core, how long
+# answers take, and what the program itself pays.
+#
+#   python3, sqlite3, cc1plus   the programs of memory.sh, for longer; every call path counts
+#   wide                        1 000 functions in 64 threads, then one thread that calls on
+#
+# For each: ms to the first answer; one route once a second, then each route once a second:
+# the server's share of a core, percent.  Of wide also ms of each route's answer to who has not
+# asked for it before, the others' median and worst with each route once a second, and
+# 200 requests a second.
+#
+# Then the user CPU time of a fixed piece of work (python3) alone and with a client that asks
+# each second for each route, in turns, least of ROUNDS=5.  SECONDS_EACH=10 for each share.
+
+cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
+seconds=${SECONDS_EACH:-10}
+rounds=${ROUNDS:-5}
+work=$(mktemp -d) || exit
+program=
+trap 'stop; rm -rf "$work"' EXIT
+export HOTPATH_OUTPUT_FORMAT=none HOTPATH_METRICS_PORT=0
+python=/usr/bin/python3
+ask() { $python test/bench/live.py "$@"; }
+
+stop()
+{
+	[ -z "$program" ] || { kill "$program"; wait "$program"; } 2>/dev/null
+	program=
+}
+
+# start COMMAND... - profiled, sets `port` and `program`.
+start()
+{
+	LD_PRELOAD=$lib PYTHONMALLOC=malloc "$@" >/dev/null 2>"$work/said" &
+	program=$!
+	port=
+	while [ -z "$port" ] && kill -0 "$program" 2>/dev/null; do
+		sleep 0.1
+		port=$(sed -n 's,.*live figures: http://[^:]*:\([0-9]*\)/.*,\1,p' "$work/said")
+	done
+}
+
+sources()
+{
+	cat >"$work/parse.py" <<'PY'
+import json, random, sys
+random.seed(1)
+rows = [{"id": i, "name": "n%d" % i, "v": [random.random() for _ in range(10)]} for i in range(20000)]
+for _ in range(int(sys.argv[1])):
+    json.loads(json.dumps(rows))
+PY
+	{
+		cat <<'SQL'
+create table item(id integer primary key, name text, price real);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000)
+	insert into item select i, 'item ' || (i * 7919 % 10007), i % 97 / 7.0 from n;
+create index by_name on item(name);
+SQL
+		for ((i = 0; i < 2000; i++)); do
+			echo "select substr(name, 1, 7) as start, count(*), avg(price) from item group by start" \
+				"order by 2 limit 9;"
+		done
+	} >"$work/queries.sql"
+	# A class template in many sizes: some 100 000 call paths by half a minute.
+	cat >"$work/large.cc" <<'CC'
+#include <functional>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+template <int N> struct S {
+	std::map<std::string, S<N - 1> *> m;
+	std::vector<std::function<int(int)>> v;
+	int f(int x)
+	{
+		std::regex r("a(b|c)*d");
+		v.push_back([x](int y) { return x + y + N; });
+		return (int)m.size() + v.back()(x) + std::regex_match("abcd", r) + S<N - 1>().f(x);
+	}
+};
+template <> struct S<0> { int f(int) { return 0; } };
+int main() { return S<2000>().f(1); }
+CC
+	g++ -E -std=c++17 "$work/large.cc" -o "$work/large.ii"
+	compile -finstrument-functions -o "$work/wide" test/bench/wide.c -lpthread
+}
+
+command_of()
+{
+	case $1 in
+	python3) line=("$python" "$work/parse.py" 1000000) ;;
+	sqlite3) have sqlite3 && line=("$(command -v sqlite3)" :memory: ".read $work/queries.sql") ;;
+	cc1plus) line=("$(g++ -print-prog-name=cc1plus)" -quiet -O1 -ftemplate-depth=3000 -fpreprocessed
+		"$work/large.ii" -o /dev/null) ;;
+	wide) line=("$work/wide" 60 $((6 * seconds + 60))) ;;
+	*) false ;;
+	esac
+}
+
+shares()
+{
+	local first one all
+
+	first=$(ask first "$port" | cut -d ' ' -f 2)
+	one=$(ask one "$port" "$seconds" functions_timing | sed -n 's/^server //p')
+	all=$(ask routes "$port" "$seconds" | tee "$work/routes" | sed -n 's/^server //p')
+	printf '%-10s %6s %8s %8s' "$1" "$first" "$one" "$all"
+	awk '/^server/ { next } { if ($3 > worst) worst = $3 } END { printf " %9.1f\n", worst }' "$work/routes"
+}
+
+sources
+printf '%-10s %6s %8s %8s %9s\n' program 'first' 'one,%' 'all,%' 'worst,ms'
+for name in "${@:-python3 sqlite3 cc1plus wide}"; do
+	for one in $name; do
+		command_of "$one" || continue
+		start "${line[@]}"
+		sleep 5
+		shares "$one"
+		if [ "$one" = wide ]; then
+			for route in overview flame timeline calltree functions_timing; do
+				sleep 3
+				echo "  $route, not asked for before: $(ask first "$port" "$route" | cut -d ' ' -f 2) ms"
+			done
+			ask storm "$port" "$seconds" 200 | sed -n 's/^storm/  200 a second: median, p99, worst ms, rate:/p'
+		fi
+		stop
+	done
+done
+[ $# -ne 0 ] || PYTHONMALLOC=malloc ask pays "$lib" "$rounds" "$python" "$work/parse.py" 12
