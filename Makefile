@@ -131,7 +131,7 @@ examples: $(EXAMPLES)	## the programs of test/examples, instrumented
 
 demo:	## installs what is missing, profiles lua from Debian's source, prints the report
 	@scripts/setup demo
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all
 	@B=$(B) scripts/demo
 test:	## installs what the tests need and runs them: unit, behaviour, golden
 	@case "$(CURDIR)" in *[[:blank:]:]*) \

@@ -272,7 +272,10 @@ static void save(struct hp_app *app)
 
 static bool is_cpu(struct hp_app *app)
 {
-	return strcmp(hp_app_view(app)->view->route, "/functions_cpu") == 0;
+	if (strcmp(hp_app_view(app)->view->route, "/functions_cpu") == 0)
+		return true;
+	hp_app_say(app, "this key is for the view CPU of Functions; ? lists all keys");
+	return false;
 }
 
 static void snapshot(struct hp_app *app)

@@ -365,6 +365,8 @@ own_port()
 	shows 'Who calls price'
 	press 1 1 u
 	shows 'u is for a function in Timing'
+	press c
+	shows 'this key is for the view CPU'
 }
 
 @test "console: HOTPATH_TUI_AUTO_EXPAND_LOGS begins with the log of a row" {
