@@ -30,11 +30,11 @@
 #include "segment/clock.h"
 #include "unwind/walk.h"
 
-#define SIGNAL_SETXID 33 /* glibc, internal-signals.h; SIGRTMIN is the one behind it */
+#define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */
 #define FRAMES_MOST 512
 #define PAIR_BITS 9
 #define SECOND_NS UINT64_C(1000000000)
-#define PATIENCE 1000 /* yields until a handler on another thread has returned */
+#define PATIENCE 1000	/* yields until a handler on another thread has returned */
 
 /* The kernel's struct sigaction: the C library's own refuses the signal. */
 struct action {
@@ -47,13 +47,13 @@ struct action {
 /* One thread's; taken over by a later one.  The tables lie behind it. */
 struct hp_timer_local {
 	struct hp_timer_local *next;
-	_Atomic uint32_t state; /* enum hp_state */
-	_Atomic uint32_t is_busy; /* its handler runs */
+	_Atomic uint32_t state;	/* enum hp_state */
+	_Atomic uint32_t is_busy;	/* its handler runs */
 	struct hp_ticker *ticker;
-	uint32_t pid; /* whose timer it is: in a forked child another one */
-	int id; /* of the timer, the kernel's; -1 = none */
-	uint64_t parent; /* what samples say of it */
-	void *(*routine)(void *); /* of a thread that starts */
+	uint32_t pid;	/* whose timer it is: in a forked child another one */
+	int id;	/* of the timer, the kernel's; -1 = none */
+	uint64_t parent;	/* what samples say of it */
+	void *(*routine)(void *);	/* of a thread that starts */
 	int (*routine_c11)(void *);
 	void *argument;
 	struct hp_walker walker;
@@ -67,10 +67,10 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static bool is_on;
-static _Atomic(struct hp_timer_local *) locals; /* of this process: see `owner` */
-static uint32_t owner; /* pid of the process whose they are */
+static _Atomic(struct hp_timer_local *) locals;	/* of this process: see `owner` */
+static uint32_t owner;	/* pid of the process whose they are */
 static pthread_key_t key;
-static struct action under; /* the C library's */
+static struct action under;	/* the C library's */
 
 static struct hp_ticking *ticking(void)
 {
@@ -426,7 +426,7 @@ static void *run(void *argument)
 	argument = me->argument;
 	begin(me);
 	errno = saved;
-	return routine(argument); /* a jump, so no frame of ours is on the stack */
+	return routine(argument);	/* a jump, so no frame of ours is on the stack */
 }
 
 static int run_c11(void *argument)

@@ -11,11 +11,11 @@
 #include "report/memory.h"
 #include "report/offcpu.h"
 
-#define SAMPLES_LEAST 10 /* fewer say nothing */
+#define SAMPLES_LEAST 10	/* fewer say nothing */
 #define BLOCKED_LEAST_NS UINT64_C(10000000)
-#define MOST (2.0 / 3) /* of the time, for a word that says only one thing */
-#define ALLOCATOR_LEAST (1.0 / 3) /* of the CPU time */
-#define TOLD_LEAST 0.25 /* of what was waited for, to be named */
+#define MOST (2.0 / 3)	/* of the time, for a word that says only one thing */
+#define ALLOCATOR_LEAST (1.0 / 3)	/* of the CPU time */
+#define TOLD_LEAST 0.25	/* of what was waited for, to be named */
 
 #define UNUSED(x) (void)(x)
 

@@ -14,8 +14,8 @@
 #include "report/format.h"
 #include "report/memory.h"
 
-#define FEW 10 /* samples that say nothing: not worth a table that nobody asked for */
-#define LONG_NS UINT64_C(100000000) /* of CPU: that there are no samples is worth telling */
+#define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
+#define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
 
 #define UNUSED(x) (void)(x)
 

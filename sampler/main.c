@@ -59,9 +59,9 @@
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
-#define SAMPLE_DELAY_NS UINT64_C(5000000) /* until the CPU is sampled unasked */
-#define ALONE_NS UINT64_C(200000000) /* between questions whether the session is over */
-#define FALLBACK_MS 20 /* between looks at the end word, where there is no thread for it */
+#define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled unasked */
+#define ALONE_NS UINT64_C(200000000)	/* between questions whether the session is over */
+#define FALLBACK_MS 20	/* between looks at the end word, where there is no thread for it */
 #define STACK_SIZE (128 << 10)
 
 enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
@@ -84,12 +84,12 @@ struct sampler {
 	int epoll;
 	int end_event;
 	int report_pidfd;
-	uint64_t look_ns; /* when the next one is due */
-	uint64_t noted_ns; /* when the clock was noted */
-	uint64_t scan_ns; /* when the records are to be looked at again; 0 = with the next look */
-	uint64_t sample_ns; /* when sampling begins; 0 = it has, or never does */
-	uint64_t reported_ticks; /* when the report was started */
-	uint64_t asked_ns; /* when the kernel was asked who has the segment */
+	uint64_t look_ns;	/* when the next one is due */
+	uint64_t noted_ns;	/* when the clock was noted */
+	uint64_t scan_ns;	/* when the records are to be looked at again; 0 = with the next look */
+	uint64_t sample_ns;	/* when sampling begins; 0 = it has, or never does */
+	uint64_t reported_ticks;	/* when the report was started */
+	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
 };
 
 extern char **environ;
@@ -229,7 +229,7 @@ static void report_is_done(struct sampler *sampler)
 	hp_end_let_go();
 	sampler->members.keep_root = false;
 	if (!sampler->settings.output_path)
-		(void)!chdir("/"); /* nothing of ours needs the folder of the target */
+		(void)!chdir("/");	/* nothing of ours needs the folder of the target */
 	scan_to_the_end(sampler);
 	sampler->asked_ns = 0;
 }
@@ -273,7 +273,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 		watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT);
 		return;
 	}
-	hp_end_finish(&sampler->end); /* an old kernel: joiners wait as long */
+	hp_end_finish(&sampler->end);	/* an old kernel: joiners wait as long */
 	report_is_done(sampler);
 }
 
@@ -318,11 +318,11 @@ static void handle(struct sampler *sampler, uint64_t data)
 		eventfd_read(sampler->end_event, &count);
 		if (sampler->segment.header->end_word == HP_END_ASKED)
 			root_ends(sampler, -1, false);
-		break; /* else a port is asked for, which is looked after anyway */
+		break;	/* else a port is asked for, which is looked after anyway */
 	case EVENT_REPORT:
 		report_ended(sampler);
 		break;
-	case EVENT_RING: /* with all that is due */
+	case EVENT_RING:	/* with all that is due */
 		break;
 	case EVENT_KNOCK:
 		hp_server_knock(&sampler->server);
@@ -351,7 +351,7 @@ static void look(struct sampler *sampler)
 
 	hp_members_poll(&sampler->members, member_ended, sampler);
 	scan(sampler);
-	if (sampler->root != ROOT_ENDED) /* the report reads a still picture */
+	if (sampler->root != ROOT_ENDED)	/* the report reads a still picture */
 		wait_ms = hp_watcher_look(&sampler->watcher);
 	sampler->look_ns = hp_clock_raw_ns() + (uint64_t)wait_ms * 1000000;
 }
@@ -484,7 +484,7 @@ int main(void)
 	hp_deadline_init(&sampler.deadline, header, sampler.settings.shutdown_ms);
 	sampler.has_thread = start_thread(&sampler);
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
-		root_ends(&sampler, -1, true); /* it was faster than us */
+		root_ends(&sampler, -1, true);	/* it was faster than us */
 	else
 		sampler.sample_ns = hp_clock_raw_ns() + sample_delay(&sampler.settings);
 	hp_server_init(&sampler.server, &sampler.segment, &sampler.settings, sampler.epoll,

@@ -19,21 +19,21 @@
 
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
-#define RINGS_ROOMY (UINT64_C(2) << 20) /* each: holds the largest stacks of some 30 ms */
-#define RING_SHARE 4 /* of what comes in a second with stacks */
-#define STACK_SIZE 8192u /* bytes of the stack that come with a sample, at first; */
-#define STACK_SIZE_ROOMY 16384u /* where rings may be as large as we like */
-#define STACK_SIZE_SMALL 32768u /* the most where rings are small: they hold some samples yet */
-#define STACK_SIZE_MOST 61440u /* a record has 64 KiB at most */
-#define LOOK_AFTER 50 /* samples: how many of their stacks were longer? */
-#define CUT_MOST 100 /* one in so many may be */
-#define RECORD_SIZE 512 /* the rest of it, about */
-#define RINGS_MOST (UINT64_C(64) << 20) /* of all CPUs together */
-#define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
+#define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
+#define RING_SHARE 4	/* of what comes in a second with stacks */
+#define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
+#define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
+#define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
+#define STACK_SIZE_MOST 61440u	/* a record has 64 KiB at most */
+#define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
+#define CUT_MOST 100	/* one in so many may be */
+#define RECORD_SIZE 512	/* the rest of it, about */
+#define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
+#define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
-#define WAITS_MOST 1000 /* stacks of waits in a window */
-#define IDLE_LOOKS 25 /* in which nobody was found waiting: then there are fewer */
-#define ROUNDS_MOST 8 /* looks for threads that came meanwhile */
+#define WAITS_MOST 1000	/* stacks of waits in a window */
+#define IDLE_LOOKS 25	/* in which nobody was found waiting: then there are fewer */
+#define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
 
 static bool read_number(const char *path, long *number)
 {
@@ -290,7 +290,7 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 		}
 		a->tids[a->count++] = tid;
 		a->error = thread_open(perf, tid);
-		if (a->error == -ESRCH) /* it has ended */
+		if (a->error == -ESRCH)	/* it has ended */
 			a->error = 0;
 	}
 	if (folder)

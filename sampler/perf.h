@@ -21,28 +21,28 @@ struct hp_perf {
 	const struct hp_segment *segment;
 	const struct hp_settings *settings;
 	const struct hp_members *members;
-	struct hp_sampling *record; /* NULL = nobody wants samples */
+	struct hp_sampling *record;	/* NULL = nobody wants samples */
 	struct hp_perf_rings rings;
 	struct hp_samples samples;
-	struct perf_event_attr attr; /* of the events, once one could be opened */
-	struct perf_event_attr wait_attr; /* of the events at switches */
-	bool has_samples; /* wanted: of the CPU */
-	bool has_waits; /* wanted: time that threads wait */
+	struct perf_event_attr attr;	/* of the events, once one could be opened */
+	struct perf_event_attr wait_attr;	/* of the events at switches */
+	bool has_samples;	/* wanted: of the CPU */
+	bool has_waits;	/* wanted: time that threads wait */
 	bool is_open;
-	uint64_t window_ns; /* since when stacks of waits are counted */
+	uint64_t window_ns;	/* since when stacks of waits are counted */
 	uint64_t window_samples;
-	bool are_waits_off; /* there were too many in this window */
-	uint32_t idle_looks; /* since somebody was found waiting */
+	bool are_waits_off;	/* there were too many in this window */
+	uint32_t idle_looks;	/* since somebody was found waiting */
 	struct hp_aways aways;
-	uint64_t look_ns; /* when waiting threads are looked at next; 0 = never, their stacks come */
+	uint64_t look_ns;	/* when waiting threads are looked at next; 0 = never, their stacks come */
 	int *wait_fds;
 	uint32_t wait_fd_count;
 	uint32_t wait_fd_room;
-	uint32_t met; /* members that were looked at */
-	uint32_t stack_size; /* to begin with, bytes */
-	uint64_t looked_samples; /* when the size of stacks was looked at last */
+	uint32_t met;	/* members that were looked at */
+	uint32_t stack_size;	/* to begin with, bytes */
+	uint64_t looked_samples;	/* when the size of stacks was looked at last */
 	uint64_t looked_cut;
-	int *fds; /* of the events */
+	int *fds;	/* of the events */
 	uint32_t fd_count;
 	uint32_t fd_room;
 };

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#define STACK_FRESH_NS UINT64_C(200000) /* between a stack and the switch that it is of */
-#define RECORD_LEAST 24 /* tid and pid, time, identifier */
-#define EVENT_LEAST_NS UINT64_C(20000) /* shorter waits are in the tree only */
+#define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
+#define RECORD_LEAST 24	/* tid and pid, time, identifier */
+#define EVENT_LEAST_NS UINT64_C(20000)	/* shorter waits are in the tree only */
 
 /* A record, read from its start. */
 struct cursor {
@@ -63,13 +63,13 @@ struct sample {
 	uint32_t tid;
 	uint64_t time;
 	uint64_t period;
-	const uint8_t *chain; /* words */
+	const uint8_t *chain;	/* words */
 	uint64_t chain_count;
 	bool has_registers;
 	uint64_t registers[HP_SAMPLE_REGISTER_COUNT];
 	const uint8_t *stack;
-	uint64_t stack_size; /* as much as there was */
-	uint64_t stack_room; /* as much as was asked for */
+	uint64_t stack_size;	/* as much as there was */
+	uint64_t stack_room;	/* as much as was asked for */
 };
 
 static void stack_read(struct cursor *c, struct sample *s)
@@ -411,8 +411,8 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 	entry.end = entry.begin + take(&c);
 	entry.offset = take(&c);
 	uint64_t device = take(&c), inode = take(&c);
-	take(&c); /* the inode's generation */
-	take(&c); /* access and flags */
+	take(&c);	/* the inode's generation */
+	take(&c);	/* access and flags */
 	if (c.at >= c.end || !memchr(c.at, 0, (size_t)(c.end - c.at)))
 		return;
 	hp_space_map(&samples->spaces, (uint32_t)thread, &entry, (const char *)c.at,
@@ -445,7 +445,7 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 
 	if (record->type == PERF_RECORD_LOST)
-		take(&c); /* the event */
+		take(&c);	/* the event */
 	samples->record->lost += take(&c);
 }
 

@@ -22,13 +22,13 @@
 
 /* What a variable holds; says how it is checked and where in hp_settings it goes. */
 enum hp_setting_kind {
-	HP_SETTING_CHOICE, /* one of some words -> uint32_t, the word's place in `allowed` */
-	HP_SETTING_BOOL, /* 1, true, 0, false, empty -> uint32_t */
-	HP_SETTING_COUNT, /* least..most -> uint64_t */
-	HP_SETTING_SIZE, /* the same with K, M, G behind it */
-	HP_SETTING_TEXT, /* anything -> const char *, NULL = not set or empty */
-	HP_SETTING_PAIRS, /* key=value,key=value -> const char *, as TEXT */
-	HP_SETTING_PERCENTILES, /* 50,99.9 -> struct hp_percentiles */
+	HP_SETTING_CHOICE,	/* one of some words -> uint32_t, the word's place in `allowed` */
+	HP_SETTING_BOOL,	/* 1, true, 0, false, empty -> uint32_t */
+	HP_SETTING_COUNT,	/* least..most -> uint64_t */
+	HP_SETTING_SIZE,	/* the same with K, M, G behind it */
+	HP_SETTING_TEXT,	/* anything -> const char *, NULL = not set or empty */
+	HP_SETTING_PAIRS,	/* key=value,key=value -> const char *, as TEXT */
+	HP_SETTING_PERCENTILES,	/* 50,99.9 -> struct hp_percentiles */
 };
 
 enum hp_output_format {
@@ -50,67 +50,67 @@ enum hp_sort { HP_SORT_TOTAL = 0, HP_SORT_SELF, HP_SORT_CALLS, HP_SORT_NAME };
 enum hp_cpu_source { HP_CPU_AUTO = 0, HP_CPU_PERF, HP_CPU_TIMER, HP_CPU_SAMPLY, HP_CPU_OFF };
 enum hp_color { HP_COLOR_AUTO = 0, HP_COLOR_ALWAYS, HP_COLOR_NEVER };
 
-enum hp_api { HP_API_NEW = 0, HP_API_OLD }; /* of the crate: 0.30, 0.18 */
+enum hp_api { HP_API_NEW = 0, HP_API_OLD };	/* of the crate: 0.30, 0.18 */
 
 struct hp_percentiles {
 	uint32_t count;
-	double at[HP_PERCENTILES_MOST]; /* 0..100, as given */
+	double at[HP_PERCENTILES_MOST];	/* 0..100, as given */
 };
 
 #define HP_LIMIT_UNSET UINT64_MAX
 
 /* All values.  Limits: 0 = all. */
 struct hp_settings {
-	uint32_t timing; /* enum hp_timing */
-	uint32_t format; /* enum hp_output_format */
-	uint32_t sort; /* enum hp_sort */
-	uint32_t color; /* enum hp_color */
+	uint32_t timing;	/* enum hp_timing */
+	uint32_t format;	/* enum hp_output_format */
+	uint32_t sort;	/* enum hp_sort */
+	uint32_t color;	/* enum hp_color */
 	uint32_t is_exclusive;
 	uint32_t exclude_wrapper;
 	uint32_t no_follow;
 	uint32_t is_verbose;
 	uint32_t disable_hints;
-	uint32_t cpu; /* enum hp_cpu_source */
+	uint32_t cpu;	/* enum hp_cpu_source */
 	uint32_t cpu_is_inclusive;
 	uint32_t disable_samply_load;
-	uint32_t unwind; /* enum hp_unwind */
-	uint32_t alloc_metric; /* enum hp_alloc_metric */
+	uint32_t unwind;	/* enum hp_unwind */
+	uint32_t alloc_metric;	/* enum hp_alloc_metric */
 	uint32_t alloc_cumulative;
 	uint32_t alloc_prove;
 	uint32_t channels_iter;
 	uint32_t log_payload;
-	uint64_t alloc_depth; /* frames; 0 = the caller only */
-	uint64_t limit; /* HP_LIMIT_UNSET = not set */
-	uint64_t functions_limit; /* HP_LIMIT_UNSET = not set */
-	uint64_t threads_limit; /* HP_LIMIT_UNSET = not set */
-	uint64_t alloc_limit; /* HP_LIMIT_UNSET = not set */
-	uint64_t channels_limit; /* HP_LIMIT_UNSET = not set */
-	uint64_t log_length; /* bytes */
+	uint64_t alloc_depth;	/* frames; 0 = the caller only */
+	uint64_t limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t functions_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t alloc_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t channels_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t log_length;	/* bytes */
 	uint64_t name_depth;
 	uint64_t logs_limit;
 	uint64_t segment_size;
 	uint64_t threads_interval_ms;
-	uint64_t cpu_hz; /* 0 = not set: see hp_settings_cpu_hz */
-	uint64_t keep; /* runs; 0 = none */
-	uint64_t shutdown_ms; /* 0 = never */
+	uint64_t cpu_hz;	/* 0 = not set: see hp_settings_cpu_hz */
+	uint64_t keep;	/* runs; 0 = none */
+	uint64_t shutdown_ms;	/* 0 = never */
 	uint32_t metrics_off;
-	uint32_t api; /* enum hp_api */
-	uint64_t metrics_port; /* 0 = any free one */
-	uint64_t mcp_port; /* the same */
-	uint64_t prometheus_port; /* the same */
-	uint64_t entries_limit; /* rows of a list over HTTP */
-	uint64_t tui_interval_ms; /* of the console */
-	uint64_t tui_tab; /* its first one, from 1 */
-	uint64_t tui_logs; /* its log is open, of this row from 0; HP_LIMIT_UNSET = it is not */
-	const char *metrics_host; /* http://HOST that it asks; NULL = it reads the segment */
-	const char *metrics_bind; /* an address, as numbers */
-	const char *prometheus_bind; /* the same */
-	const char *metrics_token; /* NULL = none */
-	const char *mcp_token; /* NULL = none */
-	const char *prometheus_token; /* NULL = none */
-	const char *fast_buckets; /* NULL = built-in */
-	const char *slow_buckets; /* NULL = built-in */
-	const char *report; /* names of sections; NULL = auto */
+	uint32_t api;	/* enum hp_api */
+	uint64_t metrics_port;	/* 0 = any free one */
+	uint64_t mcp_port;	/* the same */
+	uint64_t prometheus_port;	/* the same */
+	uint64_t entries_limit;	/* rows of a list over HTTP */
+	uint64_t tui_interval_ms;	/* of the console */
+	uint64_t tui_tab;	/* its first one, from 1 */
+	uint64_t tui_logs;	/* its log is open, of this row from 0; HP_LIMIT_UNSET = it is not */
+	const char *metrics_host;	/* http://HOST that it asks; NULL = it reads the segment */
+	const char *metrics_bind;	/* an address, as numbers */
+	const char *prometheus_bind;	/* the same */
+	const char *metrics_token;	/* NULL = none */
+	const char *mcp_token;	/* NULL = none */
+	const char *prometheus_token;	/* NULL = none */
+	const char *fast_buckets;	/* NULL = built-in */
+	const char *slow_buckets;	/* NULL = built-in */
+	const char *report;	/* names of sections; NULL = auto */
 	const char *output_path;
 	const char *focus;
 	const char *label;
@@ -118,22 +118,22 @@ struct hp_settings {
 	const char *segment_path;
 	const char *profile_dir;
 	const char *only;
-	const char *library; /* for the table only: who needs them asks the environment, */
-	const char *helpers; /* since they are needed before there are settings */
+	const char *library;	/* for the table only: who needs them asks the environment, */
+	const char *helpers;	/* since they are needed before there are settings */
 	const char *alloc_wrappers;
-	const char *samply; /* the same */
+	const char *samply;	/* the same */
 	const char *samply_wrapper;
 	struct hp_percentiles percentiles;
-	uint64_t given; /* which of the table were set by environment or flag, a bit each */
+	uint64_t given;	/* which of the table were set by environment or flag, a bit each */
 };
 
 struct hp_setting {
 	const char *name;
 	enum hp_setting_kind kind;
-	uint32_t place; /* offsetof in struct hp_settings */
-	const char *usual; /* the default as one would write it; NULL = not set */
-	const char *allowed; /* CHOICE: words between '|'; else for the reader only */
-	uint64_t least; /* COUNT and SIZE */
+	uint32_t place;	/* offsetof in struct hp_settings */
+	const char *usual;	/* the default as one would write it; NULL = not set */
+	const char *allowed;	/* CHOICE: words between '|'; else for the reader only */
+	uint64_t least;	/* COUNT and SIZE */
 	uint64_t most;
 	const char *help;
 };
@@ -155,7 +155,7 @@ void hp_settings_read(struct hp_settings *out, char *const *environment, hp_comp
 bool hp_settings_set(struct hp_settings *out, const char *name, const char *value,
 		     hp_complain complain, void *context);
 
-#define HP_DEFAULTS_MOST 1024 /* bytes of a program's defaults, with the 0; more is cut */
+#define HP_DEFAULTS_MOST 1024	/* bytes of a program's defaults, with the 0; more is cut */
 
 /*
  * Sets what environment and flags have left to the program's defaults: `text`,
