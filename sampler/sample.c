@@ -41,6 +41,7 @@ bool hp_samples_init(struct hp_samples *samples, const struct hp_segment *segmen
 	hp_sample_events_init(&samples->events, segment, record);
 	hp_spaces_init(&samples->spaces, segment);
 	return hp_sample_walker_init(&samples->walker, &samples->spaces) &&
+	       hp_trails_init(&samples->trails) &&
 	       hp_sample_tree_init(&samples->tree, segment, record);
 }
 
@@ -48,6 +49,7 @@ void hp_samples_release(struct hp_samples *samples)
 {
 	hp_sample_tree_release(&samples->tree);
 	hp_sample_walker_release(&samples->walker);
+	hp_trails_release(&samples->trails);
 	hp_waits_release(&samples->waits);
 	free(samples->wait_ids);
 	samples->wait_ids = NULL;
@@ -161,15 +163,15 @@ static void walk_add(struct hp_samples *samples, struct hp_space *space, const s
 {
 	struct hp_sample_walker *walker = &samples->walker;
 
+	uint64_t sp = s->registers[HP_SAMPLE_SP];
+
+	walker->trail = hp_trails_of(&samples->trails, s->pid, s->tid, space->mapped);
 	walker->space = space;
-	walker->copy = s->stack;
-	walker->begin = s->registers[HP_SAMPLE_SP];
-	walker->end = walker->begin + s->stack_size;
+	walker->stack = (struct hp_stack_copy){ s->stack, sp, sp + s->stack_size };
 	walker->places = samples->places;
 	walker->count = samples->place_count;
 	walker->most = HP_STACK_MOST;
-	hp_sample_walk(walker, s->registers[HP_SAMPLE_PC], walker->begin,
-		       s->registers[HP_SAMPLE_FP]);
+	hp_sample_walk(walker, s->registers[HP_SAMPLE_PC], sp, s->registers[HP_SAMPLE_FP]);
 	samples->place_count = walker->count;
 	samples->is_complete = walker->is_complete;
 	samples->is_cut = !walker->is_complete && walker->is_cut && s->stack_size == s->stack_room;
@@ -180,19 +182,28 @@ static void walk_add(struct hp_samples *samples, struct hp_space *space, const s
 static uint32_t node_of(struct hp_samples *samples, const struct sample *s)
 {
 	struct hp_space *space = hp_space_of(&samples->spaces, s->pid);
+	struct hp_sample_walker *walker = &samples->walker;
+	uint64_t from = HP_TREE_ROOT;
+	uint32_t node, kernel;
 	bool is_folded;
-	uint32_t node;
 
 	samples->place_count = 0;
+	walker->joint = 0;
 	if (!space)
 		return 0;
 	chain_add(samples, space, s);
+	kernel = samples->place_count;
 	if (s->has_registers)
 		walk_add(samples, space, s);
-	if (!samples->place_count)
+	if (walker->joint)
+		from = walker->trail->frames[walker->joint - 1].path;
+	else if (!samples->place_count)
 		user_add(samples, space, s->pc, false);
-	node = hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);
+	node = hp_sample_tree_below(&samples->tree, from, samples->places, samples->place_count,
+				    samples->paths, &is_folded);
 	samples->record->folded += is_folded;
+	if (s->has_registers && !is_folded)
+		hp_sample_walk_keep(walker, samples->paths + kernel);
 	return node;
 }
 
@@ -377,9 +388,8 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
 		return 0;
 	samples->place_count = 0;
 	place_add(samples, (struct hp_place){ on, hp_spaces_kernel(&samples->spaces) });
-	walker->copy = stack->copy;
-	walker->begin = stack->sp;
-	walker->end = stack->sp + stack->size;
+	walker->stack = (struct hp_stack_copy){ stack->copy, stack->sp, stack->sp + stack->size };
+	walker->trail = NULL;
 	walker->places = samples->places;
 	walker->count = samples->place_count;
 	walker->most = HP_STACK_MOST;

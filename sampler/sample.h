@@ -27,6 +27,7 @@ struct hp_samples {
 	struct hp_sample_tree tree;
 	struct hp_spaces spaces;
 	struct hp_sample_walker walker;
+	struct hp_trails trails;
 	struct hp_sample_events events;
 	struct hp_waits waits;
 	uint64_t *wait_ids;	/* of the events at switches: open addressing, 0 = empty */
@@ -39,6 +40,7 @@ struct hp_samples {
 	uint64_t sample_type;	/* of the events that sample */
 	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
 	struct hp_place places[HP_STACK_MOST];
+	uint64_t paths[HP_STACK_MOST];	/* hashes up to them */
 	uint32_t place_count;
 	bool is_complete;	/* the last one's stack reached its end */
 	bool is_cut;	/* or was longer than the copy */

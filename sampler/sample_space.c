@@ -443,6 +443,7 @@ struct hp_space *hp_space_of(struct hp_spaces *spaces, uint32_t pid)
 	if (!space)
 		return NULL;
 	space->pid = pid;
+	space->mapped = ++spaces->mapped;
 	space->next = spaces->buckets[pid % HP_SPACE_BUCKETS];
 	spaces->buckets[pid % HP_SPACE_BUCKETS] = space;
 	spaces->count++;
@@ -526,8 +527,10 @@ void hp_space_map(struct hp_spaces *spaces, uint32_t pid, const struct hp_map_en
 	if (!space)
 		return;
 	entry.code = code_of(spaces, pid, where, path, device, inode);
-	if (entry.code)
-		map_add(space, entry);
+	if (!entry.code)
+		return;
+	space->mapped = ++spaces->mapped;
+	map_add(space, entry);
 }
 
 void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent)
@@ -537,6 +540,7 @@ void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent)
 
 	if (!space)
 		return;
+	space->mapped = ++spaces->mapped;
 	space->count = 0;
 	space->is_whole = space->is_ended = false;
 	if (!from || !from->is_whole || !has_room(space, from->count))
@@ -553,6 +557,7 @@ void hp_space_exec(struct hp_spaces *spaces, uint32_t pid)
 
 	if (!space)
 		return;
+	space->mapped = ++spaces->mapped;
 	space->count = 0;
 	space->is_whole = true;
 	space->read_ns = 0;
@@ -597,6 +602,7 @@ static void read_maps(struct hp_spaces *spaces, struct hp_space *space)
 	FILE *in;
 
 	space->read_ns = hp_clock_raw_ns();
+	space->mapped = ++spaces->mapped;
 	hp_proc_path(path, space->pid, "maps");
 	in = fopen(path, "re");
 	if (!in)

@@ -49,6 +49,7 @@ struct hp_space {
 	uint32_t room;
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
+	uint64_t mapped;	/* changes with the mappings, and is never again what it was */
 	uint64_t read_ns;	/* when /proc was read last */
 	uint64_t image;	/* hp_process.start_ticks, if it takes samples itself; else 0 */
 	struct hp_map_entry *maps;	/* by address */
@@ -58,6 +59,7 @@ struct hp_spaces {
 	const struct hp_segment *segment;
 	uint32_t count;
 	uint32_t ended;
+	uint64_t mapped;	/* the newest number that a space has got */
 	uint32_t kernel;	/* its object; 0 = not met yet */
 	struct hp_space *buckets[HP_SPACE_BUCKETS];
 	struct hp_code *codes[HP_SPACE_BUCKETS];

@@ -84,22 +84,20 @@ void hp_sample_tree_release(struct hp_sample_tree *tree)
 	memset(tree, 0, sizeof(*tree));
 }
 
-static uint32_t *slot_of(const struct hp_sample_tree *tree, uint32_t parent, struct hp_place place)
+/* Of the path from outside up to a place: multiplication and shift, with factors of SplitMix64. */
+static uint64_t hash_on(uint64_t hash, struct hp_place place)
 {
-	uint64_t hash = (place.address ^ ((uint64_t)parent << 40) ^ ((uint64_t)place.object << 20) ^
-			 parent) *
-			UINT64_C(0x9E3779B97F4A7C15);
-	uint32_t at = (uint32_t)(hash >> 32);
+	hash = (hash ^ place.address) * UINT64_C(0xbf58476d1ce4e5b9);
+	hash = (hash ^ hash >> 29 ^ place.object) * UINT64_C(0x94d049bb133111eb);
+	return hash ^ hash >> 32;
+}
 
-	for (;; at++) {
-		uint32_t *slot = &tree->slots[at & (tree->slot_count - 1)];
-		const struct hp_stack_node *node;
+static struct hp_tree_slot *slot_of(const struct hp_sample_tree *tree, uint64_t hash)
+{
+	for (uint64_t at = hash;; at++) {
+		struct hp_tree_slot *slot = &tree->slots[at & (tree->slot_count - 1)];
 
-		if (!*slot)
-			return slot;
-		node = node_at(tree, *slot);
-		if (node->parent == parent && node->address == place.address &&
-		    node->object == place.object)
+		if (!slot->number || slot->hash == hash)
 			return slot;
 	}
 }
@@ -114,48 +112,76 @@ static bool grow(struct hp_sample_tree *tree)
 	larger.slots = calloc(larger.slot_count, sizeof(*larger.slots));
 	if (!larger.slots)
 		return tree->count + 1 < tree->slot_count;
-	for (uint32_t i = 1; i < tree->count; i++) {
-		const struct hp_stack_node *node = node_at(tree, i);
-
-		*slot_of(&larger, node->parent, (struct hp_place){ node->address, node->object }) =
-			i;
-	}
+	for (uint32_t i = 0; i < tree->slot_count; i++)
+		if (tree->slots[i].number)
+			*slot_of(&larger, tree->slots[i].hash) = tree->slots[i];
 	free(tree->slots);
 	*tree = larger;
 	return true;
 }
 
 /* 0 = there is no room. */
-static uint32_t child_of(struct hp_sample_tree *tree, uint32_t parent, struct hp_place place,
-			 uint32_t most)
+static uint32_t child_of(struct hp_sample_tree *tree, uint32_t parent, uint64_t hash,
+			 struct hp_place place, uint32_t most)
 {
 	if (!grow(tree))
 		return 0;
-	uint32_t *slot = slot_of(tree, parent, place);
-	if (!*slot)
-		*slot = node_new(tree, parent, place, most);
-	return *slot;
+	struct hp_tree_slot *slot = slot_of(tree, hash);
+	if (!slot->number) {
+		slot->number = node_new(tree, parent, place, most);
+		slot->hash = hash;
+	}
+	return slot->number;
 }
 
-uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
-			   uint32_t count, bool *is_folded)
+/* What is known of a path from here on is found from the inside out: mostly all of it. */
+static uint32_t known_part(const struct hp_sample_tree *tree, uint64_t from, const uint64_t *hashes,
+			   uint32_t count, uint32_t *unknown)
+{
+	uint32_t number;
+
+	for (*unknown = 0; *unknown < count; ++*unknown)
+		if ((number = slot_of(tree, hashes[*unknown])->number))
+			return number;
+	return from == HP_TREE_ROOT ? 0 : slot_of(tree, from)->number;
+}
+
+uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, uint64_t from,
+			      const struct hp_place *places, uint32_t count, uint64_t *hashes,
+			      bool *is_folded)
 {
 	uint32_t most = tree->node_most > NODES_RESERVED ? tree->node_most - NODES_RESERVED : 1;
-	uint32_t node = 0;
+	uint64_t hash = from;
+	uint32_t node, unknown;
 
 	*is_folded = false;
 	for (uint32_t i = count; i-- > 0;) {
-		uint32_t child = child_of(tree, node, places[i], most);
+		hashes[i] = hash = hash_on(hash, places[i]);
+		__builtin_prefetch(&tree->slots[hash & (tree->slot_count - 1)]);
+	}
+	node = known_part(tree, from, hashes, count, &unknown);
+	while (unknown-- > 0) {
+		uint32_t child = child_of(tree, node, hashes[unknown], places[unknown], most);
 
 		if (child) {
 			node = child;
 			continue;
 		}
 		*is_folded = true;
-		node = child_of(tree, 0, places[0], tree->node_most);
-		break;
+		return child_of(tree, 0, hash_on(HP_TREE_ROOT, places[0]), places[0],
+				tree->node_most);
 	}
 	return node;
+}
+
+uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
+			   uint32_t count, bool *is_folded)
+{
+	uint64_t hashes[HP_STACK_MOST];
+
+	if (count > HP_STACK_MOST)
+		count = HP_STACK_MOST;
+	return hp_sample_tree_below(tree, HP_TREE_ROOT, places, count, hashes, is_folded);
 }
 
 struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number)

@@ -253,7 +253,7 @@ speed()
 	local start took count spent worked few few_spent
 
 	printf '%-10s%10s%12s%16s%16s\n' speed samples 'helper %' 'µs one more' 'perf script µs'
-	for program in lua python3 cc1plus; do
+	for program in ${PROGRAMS:-lua python3 cc1plus}; do
 		helped 999 "$program"
 		few=$count few_spent=$spent
 		printf '%-10s%10s%12s' "$program" "$count" "$(reckon "100 * $spent / $worked" %.2f)"
