@@ -137,6 +137,13 @@ void hp_channel_again(int fd, struct hp_lane *lane);
 /* A descriptor came from somewhere: it is asked of the kernel when it is used. */
 void hp_channel_came(int fd);
 
+/*
+ * A system call of the program's own, by syscall(): what it does to descriptors.
+ * `before` tells if `after` is to be told of it.
+ */
+bool hp_channel_raw_before(long number, long a, long b, long c);
+void hp_channel_raw_after(long a, long result);
+
 /* It was given to somebody. */
 void hp_channel_share(int fd);
 

@@ -503,6 +503,25 @@ HP_EXPORT void closefrom(int first)
 	hp_real()->closefrom(first);
 }
 
+/* --- system calls of the program's own --- */
+
+bool hp_channel_raw_before(long number, long a, long b, long c)
+{
+	if (!hp_channel_fds_most)
+		return false;
+	if (number == SYS_close)
+		hp_channel_forget((int)a);
+	else if (number == SYS_close_range && !((unsigned)c & CLOSE_RANGE_CLOEXEC))
+		forget_range((unsigned)a, (unsigned)b);
+	return number != SYS_close && number != SYS_close_range;
+}
+
+void hp_channel_raw_after(long a, long result)
+{
+	if (result >= 0)
+		hp_channel_copied((int)a, (int)result);
+}
+
 /* --- fork, exec, exit --- */
 
 static void each_word(void (*what)(uint64_t word))

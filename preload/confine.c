@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/calibrate.h"
+#include "preload/channel.h"
 #include "preload/local.h"
 #include "preload/process.h"
 #include "preload/real.h"
@@ -196,7 +197,8 @@ HP_EXPORT int prctl(int option, ...)
  * syscall() is a handful of instructions that leave the stack alone (a child
  * may share it).  So this jumps to the C library's: the program may care where
  * the instruction is (PR_SET_SYSCALL_USER_DISPATCH).  Before that is known it is
- * the same instructions here; what may be a filter goes on to `watched`.
+ * the same instructions here; what may be a filter goes on to `watched`, what
+ * closes or copies descriptors to `descriptors`.
  */
 #if defined(__x86_64__) && defined(__LP64__)
 __attribute__((visibility("hidden"))) long hp_confine_watched(long number, long a, long b, long c,
@@ -221,6 +223,19 @@ long hp_confine_error(long error)
 {
 	errno = (int)-error;
 	return -1;
+}
+
+__attribute__((visibility("hidden"))) long hp_confine_descriptors(long number, long a, long b,
+								  long c, long d, long e, long f);
+
+long hp_confine_descriptors(long number, long a, long b, long c, long d, long e, long f)
+{
+	bool is_copy = hp_channel_raw_before(number, a, b, c);
+	long result = hp_real()->syscall(number, a, b, c, d, e, f);
+
+	if (is_copy)
+		hp_channel_raw_after(a, result);
+	return result;
 }
 
 long hp_confine_watched(long number, long a, long b, long c, long d, long e, long f)
@@ -254,6 +269,16 @@ __asm__(".pushsection .text\n"
 	"	movq hp_real_syscall(%rip), %rax\n"
 	"	testq %rax, %rax\n"
 	"	je 2f\n"
+	"	cmpl $" NUMBER(__NR_close) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_dup) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_dup2) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_dup3) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_close_range) ", %edi\n"
+	"	je hp_confine_descriptors\n"
 	"	jmp *%rax\n"
 	"2:	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
@@ -273,11 +298,22 @@ __asm__(".pushsection .text\n"
 	".popsection\n");
 /* clang-format on */
 #else
+static bool is_of_descriptors(long number)
+{
+#ifdef SYS_dup2
+	if (number == SYS_dup2)
+		return true;
+#endif
+	return number == SYS_close || number == SYS_close_range || number == SYS_dup ||
+	       number == SYS_dup3;
+}
+
 HP_EXPORT long syscall(long number, ...)
 {
 	long values[6];
 	enum change change;
 	uint32_t before = 0;
+	bool is_copy;
 	va_list list;
 	long result;
 
@@ -288,8 +324,12 @@ HP_EXPORT long syscall(long number, ...)
 	change = change_of_syscall(number, (unsigned long)values[0], (unsigned long)values[1]);
 	if (change != NO_CHANGE)
 		before = confine(change);
+	is_copy = is_of_descriptors(number) &&
+		  hp_channel_raw_before(number, values[0], values[1], values[2]);
 	result = hp_real()->syscall(number, values[0], values[1], values[2], values[3], values[4],
 				    values[5]);
+	if (is_copy)
+		hp_channel_raw_after(values[0], result);
 	if (change != NO_CHANGE && result < 0)
 		release(change, before);
 	return result;

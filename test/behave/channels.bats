@@ -227,6 +227,42 @@ idle_as_said()
 	[ "$(told type_name channel_type instances delay_sampled_count)" = "thread oneshot 50 50" ]
 }
 
+@test "channels: descriptors that syscall() closes and copies are not taken for what they were" {
+	gcc -D_GNU_SOURCE -x c -g -O1 -o "$T/raw" - <<-'END'
+	#include <fcntl.h>
+	#include <stdio.h>
+	#include <sys/syscall.h>
+	#include <unistd.h>
+	int main(void)
+	{
+		char byte = 0;
+		int fds[2], null, copy;
+
+		if (pipe(fds) != 0)
+			return 1;
+		for (int i = 0; i < 10; i++)
+			if (write(fds[1], &byte, 1) != 1 || read(fds[0], &byte, 1) != 1)
+				return 1;
+		copy = (int)syscall(SYS_dup, fds[1]);
+		for (int i = 0; i < 5; i++)
+			if (write(copy, &byte, 1) != 1 || read(fds[0], &byte, 1) != 1)
+				return 1;
+		syscall(SYS_close, fds[1]);
+		null = open("/dev/null", O_WRONLY);
+		if (null != fds[1] || syscall(SYS_dup2, null, copy) != copy || syscall(SYS_close, 1000) != -1)
+			return 1;
+		for (int i = 0; i < 100; i++)
+			if (write(null, &byte, 1) != 1 || write(copy, &byte, 1) != 1)
+				return 1;
+		printf("sent_count 15\nreceived_count 15\n");
+		return 0;
+	}
+	END
+	same raw x
+	told --as "$T/said" sent_count received_count
+	[ "$(told state)" = closed ]
+}
+
 # A guard, and places that are taken and given back, are none.
 @test "channels: semaphores that one thread posts to and another takes from" {
 	HOTPATH_REPORT=channels,sems queue semaphores sent_count received_count
