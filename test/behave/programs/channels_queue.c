@@ -254,8 +254,8 @@ int main(int count, char **arguments)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = { { "posix", posix }, { "sysv", sysv },	{ "glib", glib },
-		      { "front", front }, { "header", header }, { "results", results },
+	} modes[] = { { "posix", posix },	   { "sysv", sysv },	 { "glib", glib },
+		      { "front", front },	   { "header", header }, { "results", results },
 		      { "semaphores", semaphores } };
 
 	for (size_t i = 0; count > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
