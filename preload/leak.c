@@ -134,6 +134,30 @@ static void look(struct scan *scan, const void *memory, uint64_t size, bool is_s
 		meet(scan, words[i], is_start);
 }
 
+/* Copies what can be read; returns how many bytes from the first on. */
+static uint64_t copy(const struct scan *scan, uintptr_t at, uint64_t size)
+{
+	struct iovec to = { scan->piece, size }, from = { (void *)at, size };
+	long got = syscall(SYS_process_vm_readv, getpid(), &to, 1L, &from, 1L, 0L);
+
+	return got > 0 ? (uint64_t)got : 0;
+}
+
+/*
+ * By the kernel: behind the end of its file a mapping cannot be read, nor guard
+ * pages (MADV_GUARD_INSTALL, Linux 6.13) of which /proc says nothing.
+ */
+static void look_through(struct scan *scan, uintptr_t begin, uintptr_t end, bool is_start)
+{
+	for (uintptr_t at = begin, got; at < end; at += got) {
+		got = copy(scan, at, end - at < PIECE ? end - at : PIECE);
+		look(scan, scan->piece, got, is_start);
+		/* The page that stopped it is stepped over. */
+		if (got % HP_PAGE || !got)
+			got = ((at + got) & ~(uintptr_t)(HP_PAGE - 1)) + HP_PAGE - at;
+	}
+}
+
 static void follow(struct scan *scan)
 {
 	while (scan->depth) {
@@ -141,24 +165,10 @@ static void follow(struct scan *scan)
 		const struct hp_leak_range *range = hp_leak_map_find(&scan->map, block->at);
 
 		/* The program may have taken away the right to read it. */
-		if (range && !range->is_shared && block->size <= range->end - block->at)
+		if (range && block->size < HP_PAGE && block->size <= range->end - block->at)
 			look(scan, (const void *)block->at, block->size, false);
-	}
-}
-
-static void look_through(struct scan *scan, const struct hp_leak_range *range, uintptr_t begin,
-			 uintptr_t end)
-{
-	for (uintptr_t at = begin; at < end; at += PIECE) {
-		uint64_t size = end - at < PIECE ? end - at : PIECE;
-		struct iovec to = { scan->piece, size }, from = { (void *)at, size };
-
-		/* Behind the end of its file a mapping cannot be read. */
-		if (range->is_shared &&
-		    syscall(SYS_process_vm_readv, getpid(), &to, 1L, &from, 1L, 0L) != (long)size)
-			continue;
-		look(scan, range->is_shared ? scan->piece : (const char *)at, size, range->is_libc);
-		scan->roots += size;
+		else
+			look_through(scan, block->at, block->at + block->size, false);
 	}
 }
 
@@ -178,8 +188,10 @@ static void look_at_root(struct scan *scan, const struct hp_leak_range *range)
 			else if (hole->begin > at && hole->begin < end)
 				end = hole->begin;
 		}
-		if (!skip)
-			look_through(scan, range, at, end);
+		if (!skip) {
+			look_through(scan, at, end, range->is_libc);
+			scan->roots += end - at;
+		}
 		at = skip ? skip : end;
 	}
 }
@@ -204,7 +216,9 @@ static enum hp_leak_state search(struct scan *scan, uintptr_t sp)
 {
 	uint64_t room;
 
-	if (!hp_leak_map_read(&scan->map) || !hp_leak_map_cut(&scan->map, sp))
+	/* A container may forbid to ask for memory this way. */
+	if (!hp_leak_map_read(&scan->map) || !hp_leak_map_cut(&scan->map, sp) ||
+	    copy(scan, sp, WORD) != WORD)
 		return HP_LEAKS_REFUSED;
 	gather(scan);
 	if (!scan->count)

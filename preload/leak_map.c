@@ -20,9 +20,11 @@
 #include "preload/memlock.h"
 #include "preload/module.h"
 #include "preload/process.h"
+#include "preload/readable.h"
 #include "preload/real.h"
 
 #define HEAP_MAX (UINT64_C(1) << 26)	/* of x86-64 and arm64 */
+#define WORD sizeof(uintptr_t)
 #define IS_MMAPPED 2
 #define NON_MAIN_ARENA 4
 #define DESCRIPTOR_FAR (UINT64_C(1) << 16)	/* bytes from the end of a stack */
@@ -175,7 +177,7 @@ static bool is_arena(const struct hp_leak_range *range)
 {
 	uintptr_t arena;
 
-	if (range->begin % HEAP_MAX || range->is_shared)
+	if (range->begin % HEAP_MAX || range->is_shared || !hp_readable(range->begin, WORD))
 		return false;
 	arena = *(const uintptr_t *)range->begin;
 	return arena % 16 == 0 && arena > HEAP_MAX && arena % HEAP_MAX &&
@@ -190,6 +192,9 @@ static uintptr_t descriptor(uintptr_t begin, uintptr_t end)
 {
 	uintptr_t least = end - begin > DESCRIPTOR_FAR ? end - DESCRIPTOR_FAR : begin;
 
+	/* A guard page may be in it. */
+	if (!hp_readable(least, end - least))
+		return 0;
 	for (uintptr_t at = (end - 3 * sizeof(at)) & ~(uintptr_t)15; at >= least; at -= 16) {
 		const uintptr_t *words = (const uintptr_t *)at;
 
