@@ -366,11 +366,11 @@ static bool is_known(const void *block)
 	return place && word_load(place).site;
 }
 
-static HP_COLD void note_free_slow(const void *block, uintptr_t sp)
+static HP_COLD void note_free_slow(const void *block, uintptr_t pc, uintptr_t sp)
 {
 	struct hp_heap_local *me = hp_heap_enter_free();
 
-	if (!me && hp_heap->state == HP_THREAD_UNBORN && is_known(block))
+	if (!me && hp_heap->state == HP_THREAD_UNBORN && is_known(block) && !hp_heap_is_loader(pc))
 		me = hp_heap_enter(sp);
 	if (me && HP_UNLIKELY(hp_tally_has_most) && is_known(block))
 		hp_tally_free(me);
@@ -580,7 +580,8 @@ static __attribute__((noinline)) void free_slow(void *block)
 	if (hp_heap_is_off())
 		;
 	else if (!hp_heap->gate)
-		note_free_slow(block, (uintptr_t)__builtin_frame_address(0));
+		note_free_slow(block, (uintptr_t)__builtin_return_address(0),
+			       (uintptr_t)__builtin_frame_address(0));
 	else
 		note_free_any(hp_heap, block);
 	if (!hp_allocator_is_pool(block) && !IS_EARLY(free))
@@ -876,7 +877,7 @@ static inline void note_gone_any(const void *block, uintptr_t sp)
 	if (HP_LIKELY(me->gate))
 		note_free_any(me, block);
 	else
-		note_free_slow(block, sp);
+		note_free_slow(block, 0, sp);	/* the loader calls none of these */
 }
 
 /* Three forms of free that not every C library has. */

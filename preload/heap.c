@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "preload/allocator.h"
@@ -25,6 +26,7 @@
 #include "preload/direct.h"
 #include "preload/drawn.h"
 #include "preload/leak.h"
+#include "preload/module.h"
 #include "preload/path.h"
 #include "preload/process.h"
 #include "preload/say.h"
@@ -54,6 +56,7 @@ static uint32_t prove_all;
 static bool has_charges;	/* calls of functions are charged what they allocate */
 static uint32_t allocator;	/* enum hp_allocator_kind */
 static const char *allocator_file;
+static uintptr_t loader_low, loader_high;
 static pthread_key_t key;
 static bool has_key;
 
@@ -75,6 +78,22 @@ static void note_allocator(void)
 	process->allocator = allocator;
 }
 
+static void find_loader(void)
+{
+	uintptr_t base = (uintptr_t)getauxval(AT_BASE);
+	struct hp_module module;
+
+	if (base && hp_module_span(base, &module)) {
+		loader_low = module.begin;
+		loader_high = module.end;
+	}
+}
+
+bool hp_heap_is_loader(uintptr_t pc)
+{
+	return pc >= loader_low && pc < loader_high;
+}
+
 void hp_heap_configure(const struct hp_settings *settings)
 {
 	hp_heap_is_wanted = hp_settings_asks(settings, "alloc-sites") ||
@@ -93,6 +112,7 @@ void hp_heap_configure(const struct hp_settings *settings)
 					    settings->alloc_metric == HP_ALLOC_COUNT_MAX);
 	if (!hp_heap_is_wanted)
 		return;
+	find_loader();
 	allocator = hp_allocator_kind(&allocator_file);
 	/* Nobody will ask us for a block: this is the place to say so. */
 	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)

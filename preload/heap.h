@@ -126,6 +126,12 @@ void hp_heap_configure(const struct hp_settings *settings);
  */
 struct hp_heap_local *hp_heap_enter(uintptr_t sp);
 
+/*
+ * True if the loader's code is at `pc`.  What it frees where a thread has no heap belongs to the
+ * thread's end, after the last key destructor: a heap that is opened then is never given back.
+ */
+bool hp_heap_is_loader(uintptr_t pc);
+
 /* The same for a free: no heap is opened for it. */
 struct hp_heap_local *hp_heap_enter_free(void);
 

@@ -40,7 +40,7 @@ struct flag {
 	const char *name;
 	int letter;
 	const char *variable;
-	const char *value; /* of a flag without argument */
+	const char *value;	/* of a flag without argument */
 };
 
 static const struct flag flags[] = {
@@ -96,20 +96,20 @@ static const struct option others[] = {
 
 struct ask {
 	struct hp_settings settings;
-	const char *path; /* NULL = the newest kept run */
-	int fd; /* of a session that just ended; -1 = `path` */
-	const char *session; /* that goes on */
-	bool is_again; /* and was reported when its root ended */
-	enum hp_calls_kind calls; /* asked instead of the sections */
-	const char *function; /* about this one */
-	const char *annotate; /* lines of this function, instead of the sections; NULL = no */
-	double least; /* percent of the time that a row of these must have */
-	const struct hp_export *export; /* for another tool, instead of a report; NULL = no */
-	bool is_html; /* the web page instead of a report */
-	bool is_folded; /* collapsed stacks instead of a report */
-	char defaults[HP_DEFAULTS_MOST]; /* of the program, and */
-	char default_values[HP_DEFAULTS_MOST]; /* their words */
-	bool is_limited; /* by a flag: it beats the limits of the sections */
+	const char *path;	/* NULL = the newest kept run */
+	int fd;	/* of a session that just ended; -1 = `path` */
+	const char *session;	/* that goes on */
+	bool is_again;	/* and was reported when its root ended */
+	enum hp_calls_kind calls;	/* asked instead of the sections */
+	const char *function;	/* about this one */
+	const char *annotate;	/* lines of this function, instead of the sections; NULL = no */
+	double least;	/* percent of the time that a row of these must have */
+	const struct hp_export *export;	/* for another tool, instead of a report; NULL = no */
+	bool is_html;	/* the web page instead of a report */
+	bool is_folded;	/* collapsed stacks instead of a report */
+	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
+	char default_values[HP_DEFAULTS_MOST];	/* their words */
+	bool is_limited;	/* by a flag: it beats the limits of the sections */
 };
 
 static const char usage_text[] =
@@ -383,6 +383,12 @@ static int open_output(const struct ask *ask)
 	return 2;
 }
 
+static int say_unwritten(void)
+{
+	fprintf(stderr, "hotpath: the report cannot be written: %s\n", strerror(errno));
+	return HP_EXIT_FAILED;
+}
+
 static int write_all(int fd, const char *text, size_t size)
 {
 	while (size) {
@@ -390,11 +396,8 @@ static int write_all(int fd, const char *text, size_t size)
 
 		if (done < 0 && errno == EINTR)
 			continue;
-		if (done < 0) {
-			fprintf(stderr, "hotpath: the report cannot be written: %s\n",
-				strerror(errno));
-			return HP_EXIT_FAILED;
-		}
+		if (done < 0)
+			return say_unwritten();
 		text += done;
 		size -= (size_t)done;
 	}
@@ -413,7 +416,7 @@ static int write_file(int fd, const char *text, size_t size)
 		for (int i = 0; i < 100 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
 			usleep(10000);
 		if (ftruncate(fd, 0) < 0)
-			return HP_EXIT_FAILED;
+			return say_unwritten();
 	}
 	return write_all(fd, text, size);
 }

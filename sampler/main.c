@@ -149,11 +149,11 @@ static bool start_thread(struct sampler *sampler)
 	return error == 0;
 }
 
-static void watch_fd(const struct sampler *sampler, int fd, uint64_t data)
+static bool watch_fd(const struct sampler *sampler, int fd, uint64_t data)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
 
-	epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &event);
+	return epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /* `hotpath run` starts us before the root, which then says its pid. */
@@ -246,6 +246,15 @@ static bool is_wanted_again(const struct hp_settings *settings)
 	return settings->keep || (settings->format != HP_FORMAT_NONE && settings->output_path);
 }
 
+static void report_ended(struct sampler *sampler)
+{
+	if (sampler->report_pidfd >= 0)
+		close(sampler->report_pidfd);
+	sampler->report_pidfd = -1;
+	hp_end_finish(&sampler->end);
+	report_is_done(sampler);
+}
+
 static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 {
 	struct hp_header *header = sampler->segment.header;
@@ -269,20 +278,9 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 		return;
 	}
 	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
-	if (sampler->report_pidfd >= 0) {
-		watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT);
+	if (sampler->report_pidfd >= 0 && watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT))
 		return;
-	}
-	hp_end_finish(&sampler->end);	/* an old kernel: joiners wait as long */
-	report_is_done(sampler);
-}
-
-static void report_ended(struct sampler *sampler)
-{
-	close(sampler->report_pidfd);
-	sampler->report_pidfd = -1;
-	hp_end_finish(&sampler->end);
-	report_is_done(sampler);
+	report_ended(sampler);	/* an old kernel, or no room: joiners wait as long */
 }
 
 static void member_ended(void *context, uint32_t pid)

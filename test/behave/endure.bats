@@ -75,6 +75,40 @@ setup_file()
 	[ "$(awk '/VmHWM/ { print $2 }' out)" -lt $((20000 + count)) ]
 }
 
+# Their stacks are unmapped at once, so the loader frees what the maker had allocated for them, as the last thing.
+@test "endure: detached threads that allocate nothing leave nothing" {
+	compile detached <<-'EOF'
+		#include <pthread.h>
+		#include <semaphore.h>
+		static sem_t done;
+		static void *nothing(void *arg) { sem_post(&done); return arg; }
+		int main(int argc, char **argv)
+		{
+			pthread_attr_t attributes;
+			pthread_t thread;
+
+			(void)argv;
+			sem_init(&done, 0, 0);
+			pthread_attr_init(&attributes);
+			pthread_attr_setstacksize(&attributes, 64 << 20);
+			pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+			for (int i = 0; i < (argc > 1 ? 4000 : 500); i++) {
+				while (pthread_create(&thread, &attributes, nothing, NULL) != 0)
+					;
+				sem_wait(&done);
+			}
+		}
+	EOF
+	local used=()
+	for many in '' x; do
+		HOTPATH_SEGMENT_PATH=$T/many HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/detached" $many
+		used+=("$(od -An -t u8 -j 64 -N 8 "$T/many" | tr -d ' ')")
+		rm "$T/many"
+	done
+	echo "${used[@]}"
+	[ $((used[1] - used[0])) -lt 300000 ]
+}
+
 # The pid of the helper of a segment.
 helper_of()
 {

@@ -8,6 +8,8 @@ load helper
 setup_file()
 {
 	bash "$ROOT/test/behave/same/tools.sh" "$T"
+	# For what is run as another user.
+	chmod a+x "$BATS_RUN_TMPDIR"
 }
 
 # all_same TABLE [OPTION...] - each case of the table.
@@ -16,6 +18,38 @@ all_same()
 	local table=$ROOT/test/behave/same/$1.same
 	shift
 	SAME_TOOLS=$T /usr/bin/python3 "$ROOT/test/behave/same/same.py" "$@" "$table"
+}
+
+# as_nobody TABLE - each case of the file, by a user without rights and in a file system of its own: what a stressor
+# may do to the machine is bounded so.
+as_nobody()
+{
+	local command=(/usr/bin/python3 -B "$ROOT/test/behave/same/same.py" -q "$1") room=$T/nobody
+
+	mkdir -p "$room" && chmod 777 "$room" && chmod -R a+rX "$T"
+	export SAME_TOOLS=$T TMPDIR=$room HOME=$room
+	if [ "$(id -u)" = 0 ]; then
+		command=(setpriv --reuid 65534 --regid 65534 --clear-groups "${command[@]}")
+		setpriv --reuid 65534 --clear-groups test -r "$HP_LIB" -a -r "$1" ||
+			skip "others may not read $HP_LIB"
+	fi
+	if unshare --mount true 2>/dev/null; then
+		unshare --mount sh -c 'mount -t tmpfs -o size=2g,mode=777 none "$0" && exec "$@"' "$room" "${command[@]}"
+	else
+		"${command[@]}"
+	fi
+}
+
+# conformance SUITE - builds it, if it can be had, and runs all of it.
+conformance()
+{
+	local sources=$HP_BUILD/source script=$ROOT/test/behave/same/conform.sh
+
+	mkdir -p "$sources"
+	bash "$script" "$1" "$T/$1" "$sources" >"$T/$1.log" 2>&1 || skip "$(tail -n 1 "$T/$1.log")"
+	bash "$script" table "$T/$1" >"$T/$1.same"
+	[ "$(wc -l <"$T/$1.same")" -gt 300 ]
+	as_nobody "$T/$1.same"
 }
 
 @test "same: a library that changes anything is found out" {
@@ -57,6 +91,27 @@ all_same()
 @test "same: limits, users, namespaces, static and foreign programs" {
 	all_same around --only \
 		'^(ulimit-[vdfnsl]|setpriv|setuid|su$|unshare|no-proc|read-only|full-disk|chroot|bind-now|static|musl|i386)'
+}
+
+@test "same: stressors of processes, threads, memory, descriptors and signals" {
+	OPS=10 SECONDS_EACH=1 bash "$ROOT/test/behave/same/stress.sh" some >"$T/some.same"
+	as_nobody "$T/some.same"
+}
+
+@test "same: all of stress-ng's stressors" {
+	only_in_full
+	bash "$ROOT/test/behave/same/stress.sh" all >"$T/all.same"
+	as_nobody "$T/all.same"
+}
+
+@test "same: the POSIX conformance suite" {
+	only_in_full
+	conformance posix
+}
+
+@test "same: the C library's own tests" {
+	only_in_full
+	conformance glibc
 }
 
 @test "same: other allocators, tracers, sanitizers, containers" {

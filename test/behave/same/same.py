@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""same.py [-v] [--timer] [--only REGEX] [--markdown FILE] TABLE... - runs each case of the tables without and with
+"""same.py [-v|-q] [--timer] [--only REGEX] [--markdown FILE] TABLE... - runs each case of the tables without and with
 the library, all sections on, and compares what can be seen of it from outside and from inside.
 
+-v prints differences also of those that are same in another run, -q nothing of those that are the same.
 --timer takes the samples of the CPU by HOTPATH_CPU=timer, whose signal 33 (the C library's own) is then not compared.
 
 A table has a case a line, NAME [OPTION...] -- COMMAND, the command for `sh -c exec`; a line that ends in a
@@ -16,6 +17,7 @@ Options of a case:
   sed=EXPR     filters stdout, stderr, files and what the probe saw (an option with blanks in quotes)
   how=run      by `hotpath run` instead of LD_PRELOAD
   probe=off    without the probe's library
+  compare=end  only how it ends, and the processes left: what it prints has times and addresses
   probe=start  what it saw at exit is not compared: processes that are killed, or end in another order
   report=none  a report is not expected (the command is not followed, or is static)
   env=N=V      set in the environment, with and without; may be repeated
@@ -226,6 +228,8 @@ class Run:
         return sorted(self.filtered(text) for text in texts)
 
     def parts(self):
+        if self.case.get("compare") == "end":
+            return {"status": self.status, "processes left": self.left, "hung": self.hung}
         files = {name: (mode, self.filtered(content)) for name, (mode, content) in self.files.items()}
         return {"status": self.status, "stdout": self.filtered(self.stdout),
                 "stderr": self.filtered(self.stderr), "files": files, "processes left": self.left,
@@ -295,11 +299,13 @@ def judge(case, room):
 
 def main(arguments):
     global timer
-    verbose, only, markdown, tables = False, None, None, []
+    verbose, quiet, only, markdown, tables = False, False, None, None, []
     rest = iter(arguments)
     for word in rest:
         if word == "-v":
             verbose = True
+        elif word == "-q":
+            quiet = True
         elif word == "--timer":
             timer = True
         elif word == "--only":
@@ -319,7 +325,8 @@ def main(arguments):
                 outcome, lines, seconds = judge(case, room)
                 results.append((case, outcome, lines))
                 took = " {:.2f} s, {:.2f} s".format(*seconds) if seconds else ""
-                print(f"{outcome:9}{case.name}{took}", flush=True)
+                if not quiet or outcome != "same":
+                    print(f"{outcome:9}{case.name}{took}", flush=True)
                 if lines and (verbose or outcome != "same"):
                     print("\n".join(lines), flush=True)
     if markdown:
