@@ -547,6 +547,6 @@ void hp_perf_finish(struct hp_perf *perf)
 		     0);
 	if (!perf->is_open)
 		return;
-	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+	hp_perf_rings_settle(&perf->rings, hp_samples_handle, &perf->samples);
 	hp_aways_read(&perf->aways, UINT64_MAX);
 }

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,6 +66,7 @@ static int ring_init(struct hp_perf_ring *ring, uint32_t cpu, size_t size)
 
 	hp_perf_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	attr.exclude_kernel = 1;
+	attr.comm = 1;	/* for hp_perf_rings_settle */
 	attr.wakeup_watermark = (uint32_t)(size / WAKE_SHARE);
 	*ring = (struct hp_perf_ring){ .cpu = cpu, .time = UINT64_MAX };
 	ring->fd = hp_perf_open(&attr, 0, (int)cpu, -1);
@@ -171,8 +174,12 @@ static void ring_peek(struct hp_perf_ring *ring)
 static void ring_begin(struct hp_perf_ring *ring)
 {
 	/* Acquire: the kernel publishes the head after the records. */
-	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+
 	ring->tail = ring->page->data_tail;
+	if (head != ring->head)
+		ring->is_tight = head - ring->tail > ring->size - HP_PERF_RECORD_MOST;
+	ring->head = head;
 	ring_peek(ring);
 }
 
@@ -235,4 +242,38 @@ bool hp_perf_rings_are_full(const struct hp_perf_rings *rings)
 			return true;
 	}
 	return false;
+}
+
+/* A record of our own in the ring of a CPU: our name, which stays what it is. */
+static void ring_write(const struct hp_perf_ring *ring)
+{
+	char name[16] = "";
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (ring->cpu >= CPU_SETSIZE)
+		return;
+	CPU_SET(ring->cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) == 0 && prctl(PR_GET_NAME, name) == 0)
+		prctl(PR_SET_NAME, name);
+}
+
+uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handler, void *context)
+{
+	cpu_set_t before;
+	bool is_moved = false;
+	uint64_t count = hp_perf_rings_read(rings, UINT64_MAX - 1, handler, context);
+
+	for (uint32_t i = 0; i < rings->count; i++) {
+		if (!rings->list[i].is_tight)
+			continue;
+		if (!is_moved && sched_getaffinity(0, sizeof(before), &before) < 0)
+			break;
+		is_moved = true;
+		ring_write(&rings->list[i]);
+	}
+	if (!is_moved)
+		return count;
+	sched_setaffinity(0, sizeof(before), &before);
+	return count + hp_perf_rings_read(rings, UINT64_MAX - 1, handler, context);
 }

@@ -30,6 +30,7 @@ struct hp_perf_ring {
 	size_t size;	/* of the data, a power of two */
 	uint64_t head;	/* end of what may be read now */
 	uint64_t tail;
+	bool is_tight;	/* when its last records were met it had no room for a large one */
 	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
 };
 
@@ -59,6 +60,13 @@ typedef void (*hp_perf_handler)(void *context, const struct perf_event_header *r
  */
 uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf_handler handler,
 			    void *context);
+
+/*
+ * The same to the last record, what was lost included: the kernel tells of that
+ * in front of the next record, and behind the last one there is none.  So where
+ * a ring was full, one of our own follows.
+ */
+uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handler, void *context);
 
 /* True if one is filled more than half. */
 bool hp_perf_rings_are_full(const struct hp_perf_rings *rings);

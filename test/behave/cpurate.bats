@@ -107,3 +107,50 @@ asked()
 	[ "$(asked "a['functions_cpu'].get('complete_count', 0) <= a['functions_cpu'].get('sample_count', 0)")" = True ]
 	[ "$(asked "sum(r['waits'] for r in a['offcpu']['raw']) >= 200")" = True ]
 }
+
+@test "rate: what an ordinary user's small rings have no room for is counted, to the very end" {
+	local helper counted
+
+	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
+	compile burns -O2 -fno-instrument-functions <<-'END'
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <time.h>
+		static volatile unsigned long sink;
+		static void burn(double seconds)
+		{
+			while ((double)clock() < seconds * CLOCKS_PER_SEC)
+				for (int i = 0; i < 100000; i++)
+					sink += (unsigned long)i;
+		}
+		int main(int argc, char **argv)
+		{
+			burn(0.4);
+			fclose(fopen(argv[1], "w"));
+			burn(1.2);
+			FILE *out = fopen(argv[2], "w");
+			fprintf(out, "%f\n", (double)clock() / CLOCKS_PER_SEC);
+			return fclose(out) + argc * 0;
+		}
+	END
+	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/burns" "$other" 2>/dev/null || true
+	chmod -R a+rX "$other"
+	chmod 777 "$other"
+	HOTPATH_CPU_HZ=4000 HOTPATH_REPORT=functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
+		HOTPATH_OUTPUT_PATH="$other/json" HOTPATH_SEGMENT_PATH="$other/segment" setpriv --reuid=65534 \
+		--regid=65534 --clear-groups "$other/hotpath-run" "$other/burns" "$other/begun" "$other/ended" &
+	eventually [ -e "$other/begun" ]
+	# From now on nobody reads the rings, until there is nobody left who fills them.
+	helper=$(od -An -t u4 -j 200 -N 4 "$other/segment" | tr -d ' ')
+	kill -STOP "$helper"
+	eventually [ -s "$other/ended" ]
+	kill -CONT "$helper"
+	wait $!
+	report_comes "$other/json"
+	cp "$other/json" "$T/json"
+	counted=$(asked "(a['functions_cpu'].get('sample_count', 0), a['functions_cpu'].get('lost_count', 0), $(cat "$other/ended") * 4000)")
+	rm -rf "$other"
+	echo "taken, lost, expected: $counted"
+	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
+}
