@@ -13,14 +13,30 @@
 #include "report/map.h"
 #include "report/memory.h"
 
-struct build {
-	struct hp_alloc *alloc;
-	struct hp_model *model;
+/* What is known of a heap's steps: they never change, and new ones come behind them. */
+struct known {
+	uint64_t chunk; /* the newest that was read */
+	uint32_t count; /* of its steps */
+};
+
+/* What outlives a look at a program that runs: the tree of paths.  Counters are read anew. */
+struct hp_alloc_build {
 	struct hp_map objects; /* offset -> place + 1 */
 	struct hp_map same; /* step's contents -> place */
+	struct hp_map heaps; /* offset -> place in known */
+	struct known *known;
+	size_t known_count;
+	size_t known_room;
 	uint32_t *places; /* id of a step -> place */
 	size_t place_count;
 	size_t step_room;
+	bool is_broken; /* something was not there yet: the next look begins from nothing */
+};
+
+struct build {
+	struct hp_alloc_build *kept;
+	struct hp_alloc *alloc;
+	struct hp_model *model;
 	size_t thread_room;
 	size_t map_room;
 	size_t spread_room;
@@ -87,10 +103,12 @@ static uint32_t object_place(struct build *b, uint64_t offset)
 
 	if (!offset || !hp_reader_copy(&b->model->reader, offset, &record, sizeof(record)))
 		return HP_NONE;
-	place = hp_map_at(&b->objects, offset, &is_new);
+	place = hp_map_at(&b->kept->objects, offset, &is_new);
 	for (size_t i = 0; is_new && i < b->model->object_count; i++)
 		if (is_object(b, &record, &b->model->objects[i]))
 			*place = (uint32_t)i + 1;
+	/* Newer than the model's list: or the segment is damaged. */
+	b->kept->is_broken |= *place == 0;
 	return *place - 1;
 }
 
@@ -111,14 +129,15 @@ static uint32_t step_place(struct build *b, const struct hp_alloc_step *wanted)
 	bool is_new;
 
 	for (;; hash += 2) {
-		place = hp_map_at(&b->same, hash, &is_new);
+		place = hp_map_at(&b->kept->same, hash, &is_new);
 		if (is_new)
 			break;
 		if (is_same(&alloc->steps[*place], wanted))
 			return *place;
 	}
 	*place = (uint32_t)alloc->count;
-	alloc->steps = hp_xgrow(alloc->steps, alloc->count, &b->step_room, sizeof(*alloc->steps));
+	alloc->steps =
+		hp_xgrow(alloc->steps, alloc->count, &b->kept->step_room, sizeof(*alloc->steps));
 	alloc->steps[alloc->count] = *wanted;
 	alloc->steps[alloc->count].depth = alloc->steps[wanted->caller].depth + (wanted->mark == 0);
 	return (uint32_t)alloc->count++;
@@ -129,7 +148,7 @@ static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
 	struct hp_alloc_step step = { .object = HP_NONE };
 
 	/* A caller that was not read leaves the path hanging at the root. */
-	step.caller = record->caller < b->place_count ? b->places[record->caller] : 0;
+	step.caller = record->caller < b->kept->place_count ? b->kept->places[record->caller] : 0;
 	if (record->object & HP_STEP_PLAIN) {
 		step.address = (uint64_t)(record->object & ~HP_STEP_PLAIN) << 32 | record->address;
 	} else if (record->object) {
@@ -138,41 +157,66 @@ static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
 	} else {
 		step.mark = record->address ? record->address : HP_STEP_OTHER;
 	}
-	if (id < b->place_count)
-		b->places[id] = step_place(b, &step);
+	if (id < b->kept->place_count)
+		b->kept->places[id] = step_place(b, &step);
 }
 
-static void read_chunk(struct build *b, uint64_t at)
+/* The steps of a chunk from the `first` on; returns how many there are. */
+static uint32_t read_chunk(struct build *b, uint64_t at, uint32_t first)
 {
 	struct hp_steps chunk;
 	const struct hp_step *steps;
 	uint32_t count;
 
-	if (!hp_reader_copy(&b->model->reader, at, &chunk, sizeof(chunk)))
-		return;
+	if (!hp_reader_copy(&b->model->reader, at, &chunk, sizeof(chunk))) {
+		b->kept->is_broken = true;
+		return 0;
+	}
 	count = chunk.count < chunk.capacity ? chunk.count : chunk.capacity;
 	steps = hp_reader_see(&b->model->reader, at + sizeof(chunk), count * sizeof(*steps));
-	for (uint32_t i = 0; steps && i < count; i++) {
+	for (uint32_t i = first; steps && i < count; i++) {
 		struct hp_step step;
 
 		memcpy(&step, &steps[i], sizeof(step));
 		add_step(b, (at + sizeof(chunk)) / sizeof(step) + i, &step);
 	}
+	return count;
+}
+
+static struct known *known_of(struct build *b, uint64_t heap)
+{
+	struct hp_alloc_build *kept = b->kept;
+	bool is_new;
+	uint32_t *place = hp_map_at(&kept->heaps, heap, &is_new);
+
+	if (is_new) {
+		kept->known = hp_xgrow(kept->known, kept->known_count, &kept->known_room,
+				       sizeof(*kept->known));
+		*place = (uint32_t)kept->known_count++;
+		kept->known[*place] = (struct known){ .chunk = 0 };
+	}
+	return &kept->known[*place];
 }
 
 /* The list is newest first, and a caller is older than what it called. */
-static void read_steps(struct build *b, uint64_t first)
+static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 {
+	struct known *known = known_of(b, heap);
 	struct hp_steps chunk;
 	size_t count = 0;
+	uint64_t at = first;
 
-	for (uint64_t at = first; hp_reader_step(&b->model->reader, at, &chunk, sizeof(chunk));
+	for (; at != known->chunk && hp_reader_step(&b->model->reader, at, &chunk, sizeof(chunk));
 	     at = chunk.next) {
 		b->chunks = hp_xgrow(b->chunks, count, &b->chunk_room, sizeof(*b->chunks));
 		b->chunks[count++] = at;
 	}
+	b->kept->is_broken |= at != known->chunk;
+	if (known->chunk)
+		known->count = read_chunk(b, known->chunk, known->count);
 	while (count-- > 0)
-		read_chunk(b, b->chunks[count]);
+		known->count = read_chunk(b, b->chunks[count], 0);
+	known->chunk = first;
 }
 
 /* --- sites --- */
@@ -198,7 +242,7 @@ static struct hp_alloc_sum sum_of(const struct hp_site *site, uint32_t epoch, bo
 
 static void add_site(struct build *b, const struct hp_site *site, const struct hp_alloc_sum *sum)
 {
-	uint32_t place = site->step < b->place_count ? b->places[site->step] : 0;
+	uint32_t place = site->step < b->kept->place_count ? b->kept->places[site->step] : 0;
 
 	hp_alloc_add(&b->alloc->steps[place].own, sum);
 	hp_alloc_add(&b->alloc->all, sum);
@@ -232,7 +276,7 @@ static void add_spread(struct build *b, const struct hp_site *site)
 	alloc->spreads = hp_xgrow(alloc->spreads, alloc->spread_count, &b->spread_room,
 				  sizeof(*alloc->spreads));
 	spread = &alloc->spreads[alloc->spread_count++];
-	spread->step = site->step < b->place_count ? b->places[site->step] : 0;
+	spread->step = site->step < b->kept->place_count ? b->kept->places[site->step] : 0;
 	for (int i = 0; i < HP_SIZE_CLASSES; i++)
 		spread->drawn.sizes[i] = record.sizes[i];
 	for (int i = 0; i < HP_LIFE_CLASSES; i++)
@@ -264,7 +308,7 @@ static void add_map(struct build *b, const struct hp_site *site, const struct hp
 
 	alloc->maps = hp_xgrow(alloc->maps, alloc->map_count, &b->map_room, sizeof(*alloc->maps));
 	alloc->maps[alloc->map_count++] = (struct hp_alloc_map){
-		.step = site->step < b->place_count ? b->places[site->step] : 0,
+		.step = site->step < b->kept->place_count ? b->kept->places[site->step] : 0,
 		.kinds = (uint32_t)site->kinds,
 		.sum = *sum,
 	};
@@ -374,6 +418,14 @@ static bool is_peak_at_end(struct build *b, const struct hp_process *process)
 	return live > process->heap_peak;
 }
 
+/* As they are now: the sites of the heap's copy have their steps in them. */
+static uint64_t steps_now(struct build *b, uint64_t heap)
+{
+	const struct hp_heap *there = hp_reader_see(&b->model->reader, heap, sizeof(*there));
+
+	return there ? atomic_load_explicit(&there->steps, memory_order_acquire) : 0;
+}
+
 static void read_process(struct build *b, const struct hp_process *process)
 {
 	bool is_peak_now = is_peak_at_end(b, process);
@@ -392,7 +444,7 @@ static void read_process(struct build *b, const struct hp_process *process)
 	}
 	for (uint64_t at = process->heaps;
 	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next) {
-		read_steps(b, heap.steps);
+		read_steps(b, at, steps_now(b, at));
 		read_sites(b, &heap, process->heap_epoch, is_peak_now);
 		add_thread(b, &heap);
 		add_stats(&b->alloc->stats, &heap);
@@ -404,6 +456,62 @@ static void read_process(struct build *b, const struct hp_process *process)
 	read_maps(b, process);
 }
 
+static void build_free(struct hp_alloc_build *kept)
+{
+	if (!kept)
+		return;
+	hp_map_release(&kept->objects);
+	hp_map_release(&kept->same);
+	hp_map_release(&kept->heaps);
+	free(kept->known);
+	free(kept->places);
+	free(kept);
+}
+
+static void places_grow(struct hp_alloc_build *kept, size_t count)
+{
+	uint32_t *places;
+
+	if (count <= kept->place_count)
+		return;
+	count += count / 4;
+	places = hp_xcalloc(count, sizeof(*places));
+	if (kept->place_count)
+		memcpy(places, kept->places, kept->place_count * sizeof(*places));
+	free(kept->places);
+	kept->places = places;
+	kept->place_count = count;
+}
+
+/* The tree of the look before, without its sums; or that of nothing. */
+static void begin(struct hp_alloc *alloc, struct hp_model *model)
+{
+	struct hp_alloc *kept = model->alloc;
+	size_t room = 0;
+
+	memset(alloc, 0, sizeof(*alloc));
+	if (kept && kept->build->is_broken) {
+		hp_alloc_free(kept);
+		model->alloc = kept = NULL;
+	}
+	if (kept) {
+		alloc->steps = kept->steps;
+		alloc->count = kept->count;
+		alloc->build = kept->build;
+		free(kept);
+		model->alloc = NULL;
+		for (size_t i = 0; i < alloc->count; i++)
+			alloc->steps[i].own = (struct hp_alloc_sum){ .count = 0 };
+		return;
+	}
+	alloc->build = hp_xcalloc(1, sizeof(*alloc->build));
+	alloc->steps = hp_xgrow(NULL, 0, &room, sizeof(*alloc->steps));
+	memset(alloc->steps, 0, sizeof(*alloc->steps));
+	alloc->steps[0].object = HP_NONE;
+	alloc->count = 1;
+	alloc->build->step_room = room;
+}
+
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
 {
 	struct hp_reader *reader = &model->reader;
@@ -411,28 +519,44 @@ void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
 	uint64_t at = reader->header.processes;
 	struct hp_process process;
 
-	memset(alloc, 0, sizeof(*alloc));
-	alloc->steps = hp_xgrow(NULL, 0, &b.step_room, sizeof(*alloc->steps));
-	memset(alloc->steps, 0, sizeof(*alloc->steps));
-	alloc->steps[0].object = HP_NONE;
-	alloc->count = 1;
-	b.place_count = reader->segment.size / sizeof(struct hp_step);
-	b.places = hp_xcalloc(b.place_count, sizeof(*b.places));
+	begin(alloc, model);
+	b.kept = alloc->build;
+	places_grow(b.kept, reader->segment.size / sizeof(struct hp_step));
 	/* Often enough for heaps that are walked four times. */
 	hp_reader_restart(reader, 4);
 	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
 		read_process(&b, &process);
-	hp_map_release(&b.objects);
-	hp_map_release(&b.same);
-	free(b.places);
 	free(b.chunks);
 }
 
-void hp_alloc_release(struct hp_alloc *alloc)
+static void sums_free(struct hp_alloc *alloc)
 {
-	free(alloc->steps);
 	free(alloc->threads);
 	free(alloc->maps);
 	free(alloc->spreads);
 	free(alloc->allocator_file);
+}
+
+void hp_alloc_keep(struct hp_alloc *alloc, struct hp_model *model)
+{
+	sums_free(alloc);
+	model->alloc = hp_xcalloc(1, sizeof(*model->alloc));
+	*model->alloc = (struct hp_alloc){ .steps = alloc->steps,
+					   .count = alloc->count,
+					   .build = alloc->build };
+}
+
+void hp_alloc_release(struct hp_alloc *alloc)
+{
+	sums_free(alloc);
+	free(alloc->steps);
+	build_free(alloc->build);
+}
+
+void hp_alloc_free(struct hp_alloc *alloc)
+{
+	if (!alloc)
+		return;
+	hp_alloc_release(alloc);
+	free(alloc);
 }

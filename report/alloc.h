@@ -16,50 +16,50 @@
 #include "report/model.h"
 
 struct hp_alloc_sum {
-	uint64_t count;	/* blocks */
-	uint64_t bytes;	/* as asked for */
+	uint64_t count; /* blocks */
+	uint64_t bytes; /* as asked for */
 	uint64_t frees;
 	uint64_t freed_bytes;
-	uint64_t temporary;	/* of the blocks: freed by the same thread before its next allocation */
+	uint64_t temporary; /* of the blocks: freed by the same thread before its next allocation */
 	uint64_t temporary_bytes;
-	int64_t live;	/* blocks at the end */
+	int64_t live; /* blocks at the end */
 	int64_t live_bytes;
-	int64_t peak_bytes;	/* at the process's peak */
-	uint64_t lost;	/* blocks that nothing pointed to at the end (hp_alloc.leak_scans) */
+	int64_t peak_bytes; /* at the process's peak */
+	uint64_t lost; /* blocks that nothing pointed to at the end (hp_alloc.leak_scans) */
 	uint64_t lost_bytes;
 };
 
 struct hp_alloc_step {
-	uint32_t caller;	/* place of the step below, which is lower; 0 = none; [0] is the root */
-	uint32_t object;	/* place in model->objects, or HP_NONE */
-	uint64_t address;	/* return address: ELF address, or plain */
-	uint32_t mark;	/* enum hp_step_mark: no code; 0 = code */
-	uint32_t depth;	/* code steps from here to the root */
+	uint32_t caller; /* place of the step below, which is lower; 0 = none; [0] is the root */
+	uint32_t object; /* place in model->objects, or HP_NONE */
+	uint64_t address; /* return address: ELF address, or plain */
+	uint32_t mark; /* enum hp_step_mark: no code; 0 = code */
+	uint32_t depth; /* code steps from here to the root */
 	struct hp_alloc_sum own;
 };
 
 /* What a thread, or several one after the other, did. */
 struct hp_alloc_thread {
 	uint32_t pid;
-	uint32_t tid;	/* of the last one */
-	uint64_t bytes;	/* the last one's */
+	uint32_t tid; /* of the last one */
+	uint64_t bytes; /* the last one's */
 	uint64_t freed_bytes;
-	uint64_t all_bytes;	/* of all of them */
+	uint64_t all_bytes; /* of all of them */
 	uint64_t all_freed_bytes;
 };
 
 /* What was mapped on one path, not through the allocator; several may have one step. */
 struct hp_alloc_map {
 	uint32_t step;
-	uint32_t kinds;	/* bits of enum hp_map_kind */
-	struct hp_alloc_sum sum;	/* `live` is ranges */
+	uint32_t kinds; /* bits of enum hp_map_kind */
+	struct hp_alloc_sum sum; /* `live` is ranges */
 };
 
 /* Of all processes together. */
 struct hp_alloc_mapped {
 	int64_t peak_bytes;
-	uint64_t lost;	/* calls that were not recorded */
-	uint32_t fault;	/* enum hp_maps_fault */
+	uint64_t lost; /* calls that were not recorded */
+	uint32_t fault; /* enum hp_maps_fault */
 };
 
 /* Of blocks that were drawn at random: how many are of each class (layout.h). */
@@ -85,9 +85,12 @@ struct hp_alloc_stats {
 	uint64_t folded;
 };
 
+struct hp_alloc_build;
+
 struct hp_alloc {
+	struct hp_alloc_build *build; /* what is needed at the next look */
 	struct hp_alloc_step *steps;
-	size_t count;	/* steps; at least 1 */
+	size_t count; /* steps; at least 1 */
 	struct hp_alloc_sum all;
 	struct hp_alloc_thread *threads;
 	size_t thread_count;
@@ -95,22 +98,26 @@ struct hp_alloc {
 	size_t map_count;
 	struct hp_alloc_mapped mapped;
 	struct hp_alloc_drawn drawn;
-	uint64_t drawn_lost;	/* whose age had no room */
-	struct hp_alloc_spread *spreads;	/* of the paths with many blocks */
+	uint64_t drawn_lost; /* whose age had no room */
+	struct hp_alloc_spread *spreads; /* of the paths with many blocks */
 	size_t spread_count;
 	struct hp_alloc_stats stats;
-	uint64_t leak_scans;	/* processes that were told what is lost */
-	uint32_t leak_state;	/* enum hp_leak_state: else why not, of the root process */
-	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
-	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
-	bool has_new;	/* it has an operator new of its own, which was not seen */
-	char *allocator_file;	/* NULL = not known */
-	bool is_recorded;	/* some process recorded allocations */
+	uint64_t leak_scans; /* processes that were told what is lost */
+	uint32_t leak_state; /* enum hp_leak_state: else why not, of the root process */
+	uint64_t peak_ns; /* when the root process held most; 0 = not known */
+	uint32_t allocator; /* enum hp_allocator_kind of the root process */
+	bool has_new; /* it has an operator new of its own, which was not seen */
+	char *allocator_file; /* NULL = not known */
+	bool is_recorded; /* some process recorded allocations */
 };
 
 /* Reads the heaps of the model's segment.  Never fails. */
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
 void hp_alloc_release(struct hp_alloc *alloc);
+
+/* Instead of that: the tree of paths stays with the model for its next look.  And its end. */
+void hp_alloc_keep(struct hp_alloc *alloc, struct hp_model *model);
+void hp_alloc_free(struct hp_alloc *alloc);
 
 void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_sum *sum);
 

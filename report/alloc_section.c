@@ -54,7 +54,7 @@ static void rows_free(struct hp_alloc_row *rows, size_t count)
 	free(rows);
 }
 
-void hp_alloc_view_free(struct hp_alloc_view *view)
+void hp_alloc_view_free(struct hp_alloc_view *view, struct hp_model *kept)
 {
 	if (!view)
 		return;
@@ -68,7 +68,10 @@ void hp_alloc_view_free(struct hp_alloc_view *view)
 		hp_charges_release(&view->charges);
 	free(view->functions);
 	hp_frames_free(view->frames);
-	hp_alloc_release(&view->alloc);
+	if (kept)
+		hp_alloc_keep(&view->alloc, kept);
+	else
+		hp_alloc_release(&view->alloc);
 	free(view);
 }
 

@@ -15,7 +15,8 @@ struct hp_alloc_view;
 
 /* The report's allocations: they are read when they are first asked for. */
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *report);
-void hp_alloc_view_free(struct hp_alloc_view *view);
+/* With `kept`, the report's model, its tree of paths stays for the next look. */
+void hp_alloc_view_free(struct hp_alloc_view *view, struct hp_model *kept);
 
 /* What was read of the segment; NULL = nothing recorded allocations. */
 const struct hp_alloc *hp_alloc_of(const struct hp_report *report);

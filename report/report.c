@@ -331,7 +331,7 @@ void hp_report_release(struct hp_report *report)
 	hp_focus_release(&report->focus);
 	hp_annotation_free(report->annotation);
 	hp_calls_release(&report->calls);
-	hp_alloc_view_free(report->alloc);
+	hp_alloc_view_free(report->alloc, report->record.kept ? &report->model : NULL);
 	hp_bound_free(report->bound);
 	hp_offcpu_free(report->offcpu);
 	hp_cpu_free(report->cpu);
