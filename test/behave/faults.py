@@ -18,13 +18,13 @@ ERRORS = {"mmap": "ENOMEM", "clone": "EAGAIN", "clone3": "EAGAIN", "fork": "EAGA
           "socketpair": "EMFILE", "memfd_create": "EMFILE", "openat": "EMFILE", "connect": "ECONNREFUSED",
           "ftruncate": "EFBIG", "epoll_create1": "EMFILE", "eventfd2": "EMFILE", "pidfd_open": "EMFILE",
           "read": "EIO", "pread64": "EIO", "write": "ENOSPC", "sendmsg": "EPIPE", "recvmsg": "EAGAIN",
-          "close": "EINTR", "perf_event_open": "EMFILE", "wait4": "ECHILD", "brk": "ENOMEM", "mremap": "ENOMEM",
+          "close": "EINTR", "perf_event_open": "EMFILE", "wait4": "ECHILD", "mremap": "ENOMEM",
           # The C library ends a program that is told anything else here.
           "futex": "EINVAL", "epoll_ctl": "ENOSPC"}
 # These do not fail, or are the program's, passed on; without the last the loader cannot begin.
 NEVER = {"exit", "exit_group", "rt_sigreturn", "restart_syscall", "execve", "getpid", "getppid", "gettid",
          "getuid", "geteuid", "getgid", "getegid", "umask", "sched_yield", "pipe2",
-         "set_robust_list", "arch_prctl", "set_tid_address", "rseq"}
+         "brk", "set_robust_list", "arch_prctl", "set_tid_address", "rseq"}
 CALL = re.compile(r"^(?:\d+ +)?([a-z_0-9]+)\(")
 
 
