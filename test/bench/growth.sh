@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# growth.sh - memory does not grow with the number of calls: resident memory of
-# the target and of the helper after 10^6 calls and after 10^8 of the same run
-# (FULL=1: 10^9), and the time that the report takes afterwards.
+# growth.sh - memory does not grow with the number of calls, nor with that of allocations:
+# resident memory of the target and of the helper after 10^6 calls (pairs of malloc and free) and
+# after 10^8 of the same run (FULL=1: 10^9), and the time that the report takes afterwards.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 few=1000000
@@ -35,17 +35,23 @@ once()
 	HOTPATH_OUTPUT_FORMAT=${1#*.} wall "$build/hotpath" report "$segment"
 }
 
-for timing in adaptive exact; do
+# growing TITLE WHAT NAME=VALUE...
+growing()
+{
 	rm -f "$segment"
-	printf '%-12s%16s%16s%16s\n' "$timing" 'target KiB' 'helper KiB' 'segment KiB'
+	printf '%-12s%16s%16s%16s\n' "$1" 'target KiB' 'helper KiB' 'segment KiB'
 	coproc target {
-		HOTPATH_OUTPUT_FORMAT=none HOTPATH_TIMING=$timing HOTPATH_SEGMENT_PATH=$segment \
-			LD_PRELOAD=$lib exec "$out/growth" "$few" "$many" 2>/dev/null
+		exec env HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH="$segment" \
+			LD_PRELOAD="$lib" "${@:3}" "$out/growth" "$2" "$few" "$many" 2>/dev/null
 	}
 	pid=$target_PID
 	look && look
 	wait "$pid" 2>/dev/null
-done
+}
+
+growing pairs pairs HOTPATH_REPORT=alloc-sites,functions-alloc,alloc-sizes
+growing adaptive calls HOTPATH_TIMING=adaptive
+growing exact calls HOTPATH_TIMING=exact
 turns 5 report.table report.json
 echo "hotpath report FILE, least of 5: $(reckon "${least[report.table]} * 1000" %.0f) ms as table," \
 	"$(reckon "${least[report.json]} * 1000" %.0f) ms as JSON; budget 200 ms"
