@@ -297,7 +297,8 @@ CELL(cell_name)
 {
 	UNUSED(percentile);
 	value->text = channel_name(report, row);
-	value->is_label = row_at(row)->label != NULL;
+	/* Not one of C++, of which the last parts would do. */
+	value->is_label = true;
 }
 
 static void set_text(struct hp_report *report, char *text, struct hp_value *value)

@@ -92,6 +92,7 @@ LINE(wait_name)
 
 	UNUSED(percentile);
 	value->text = hp_lock_name(report, &view->locks.rows[wait_of(row)->lock]);
+	value->is_label = view->locks.rows[wait_of(row)->lock].number != HP_LOCK_STATIC;
 }
 
 LINE(wait_kind)

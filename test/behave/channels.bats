@@ -151,6 +151,12 @@ wait_as_said()
 	socket datagram $COUNTS max_queue_size
 }
 
+@test "channels: both ways of a socket pair are called by who made it, in tables, too" {
+	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 said socket stream
+	grep -q '^[^ ]*channels_socket.c:[0-9]* →  *stream ' "$T/report"
+	grep -q '^[^ ]*channels_socket.c:[0-9]* ←  *stream ' "$T/report"
+}
+
 @test "channels: tokens of eventfds, those that they begin with too" {
 	socket event sent_count received_count max_queue_size
 }
