@@ -121,6 +121,13 @@ void hp_operator_configure(void)
 		ask();
 }
 
+void hp_operator_pass(void)
+{
+	for (uint32_t i = 0; i < HP_OPERATORS; i++)
+		if (next[i].address)
+			__atomic_store_n(&hp_operator_passes[i], next[i].address, __ATOMIC_RELAXED);
+}
+
 /* --- in the caller's scope --- */
 
 /*

@@ -72,6 +72,9 @@ extern void *hp_operator_passes[HP_OPERATORS];
 /* Called at the library's start, while there is one thread: asks the loader. */
 void hp_operator_configure(void);
 
+/* Nothing is to be counted in this process: those of the loader's order are passed on to, whoever has them. */
+void hp_operator_pass(void);
+
 /* Which one the code at `pc` means. */
 struct hp_operator_found hp_operator_find(enum hp_operator which, uintptr_t pc);
 

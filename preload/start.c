@@ -513,6 +513,8 @@ void hp_start_load(void)
 
 	if (is_recorded)
 		hp_self_open();
+	if (!is_recorded || !hp_heap_is_wanted)
+		hp_operator_pass();
 	hp_block_offer(is_recorded);
 	is_told = on_exit && on_exit(finish, NULL) == 0;
 	errno = saved;
