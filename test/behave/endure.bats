@@ -109,6 +109,26 @@ setup_file()
 	[ $((used[1] - used[0])) -lt 300000 ]
 }
 
+@test "endure: the program, or its helper, is killed at any moment: the report is there, and right" {
+	compile kept_count <<-'EOF'
+		#include <fcntl.h>
+		#include <stdint.h>
+		#include <sys/mman.h>
+		static __attribute__((noinline)) void work(void) { __asm__ volatile(""); }
+		int main(int argc, char **argv)
+		{
+			volatile uint64_t *words = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+							open(argv[argc - 1], O_RDWR), 0);
+			while (!words[1]) {
+				work();
+				words[0]++;
+			}
+			return 3;
+		}
+	EOF
+	python3 "$ROOT/test/behave/kills.py" "$HP_BUILD" "$T/kept_count" "$([ -n "$HP_TEST_FULL" ] && echo 1000 || echo 20)"
+}
+
 # The pid of the helper of a segment.
 helper_of()
 {
