@@ -26,7 +26,7 @@
 #define OLD_NS (1000 * MS)	/* answers older than this are not given */
 #define YOUNG_NS (200 * MS)	/* a look younger than this does for a new question */
 #define HOT_NS (2500 * MS)	/* a question asked twice within this is asked regularly */
-#define LOOK_LEAST_NS (500 * MS)	/* between looks, as long as somebody asks */
+#define LOOK_LEAST_NS (700 * MS)	/* between looks, as long as somebody asks */
 #define LOOK_MOST_NS (950 * MS)
 #define LOOK_SHARE 25	/* a look may take one part in so many of the time */
 #define SLOTS_MOST 256

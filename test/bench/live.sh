@@ -106,9 +106,9 @@ shares()
 
 	first=$(ask first "$port" | cut -d ' ' -f 2)
 	one=$(ask one "$port" "$seconds" functions_timing | sed -n 's/^server //p')
-	all=$(ask routes "$port" "$seconds" | tee "$work/routes" | sed -n 's/^server //p')
+	all=$(ask routes "$port" "$seconds" | tee "$work/routes" | tail -n 1 | cut -d ' ' -f 2)
 	printf '%-10s %6s %8s %8s' "$1" "$first" "$one" "$all"
-	awk '/^server/ { next } { if ($3 > worst) worst = $3 } END { printf " %9.1f\n", worst }' "$work/routes"
+	awk 'NF == 2 { next } { if ($3 > worst) worst = $3 } END { printf " %9.1f\n", worst }' "$work/routes"
 }
 
 sources
