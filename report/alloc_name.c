@@ -62,65 +62,90 @@ static char *place_text(const char *name, const struct hp_alloc_step *step,
 	return hp_xstrdup(name);
 }
 
-static char *caller_name(struct hp_report *report, uint32_t step)
-{
-	const struct hp_alloc_step *s = &hp_alloc_view(report)->alloc.steps[step];
+/* Goes out along a path, one function at a time: those that were inlined, then those that called. */
+struct walk {
+	struct hp_report *report;
+	uint32_t step; /* 0 = behind the outermost one */
+	size_t frame; /* of its place */
+};
 
-	return s->mark ? hp_xstrdup(hp_alloc_mark_name(s->mark))
-		       : short_name(report, hp_alloc_place(hp_alloc_view(report), step)->name);
+/* A fresh name of the next function; NULL = there is none. */
+static char *walk_on(struct walk *walk)
+{
+	struct hp_alloc_view *view = walk->report->alloc;
+	const struct hp_alloc_step *step = &view->alloc.steps[walk->step];
+
+	if (!step->mark &&
+	    walk->frame + 1 < hp_frames_lines(view->frames, step->object, step->address)->count) {
+		walk->frame++;
+	} else {
+		walk->step = step->caller;
+		walk->frame = 0;
+		step = &view->alloc.steps[walk->step];
+	}
+	if (walk->step == 0)
+		return NULL;
+	if (step->mark)
+		return hp_xstrdup(hp_alloc_mark_name(step->mark));
+	return short_name(walk->report, hp_frames_lines(view->frames, step->object, step->address)
+						->frames[walk->frame]
+						.name);
 }
 
-/*
- * The callers from *step out that have the same file for a name, since nothing
- * is told by naming it again: goes to the last of them, returns how many.
- */
-static unsigned callers_alike(struct hp_report *report, uint32_t *step, const char *name)
+/* `whole` with one function more; frees both.  A file without names is told once, and how often. */
+static char *caller_add(char *whole, char *name, unsigned alike)
 {
-	const struct hp_alloc_step *steps = hp_alloc_view(report)->alloc.steps;
-	unsigned count = 1;
+	char *longer = alike > 1 ? hp_xprintf("%s " ARROW " %s\303\227%u", whole, name, alike)
+				 : hp_xprintf("%s " ARROW " %s", whole, name);
 
-	while (name[0] == '[' && steps[*step].caller) {
-		char *next = caller_name(report, steps[*step].caller);
-		bool is_alike = strcmp(next, name) == 0;
+	free(whole);
+	free(name);
+	return longer;
+}
 
-		free(next);
-		if (!is_alike)
-			break;
-		*step = steps[*step].caller;
-		count++;
+static char *callers_add(char *whole, struct walk walk)
+{
+	char *name = walk_on(&walk), *next;
+	bool is_last = !name;
+
+	for (int callers = 0; !is_last && callers < NAME_CALLERS; callers++) {
+		unsigned alike = 1;
+
+		is_last = is_main(name);
+		next = is_last ? NULL : walk_on(&walk);
+		for (; next && name[0] == '[' && strcmp(name, next) == 0; alike++) {
+			free(next);
+			next = walk_on(&walk);
+		}
+		whole = caller_add(whole, name, alike);
+		name = next;
+		is_last |= !name;
 	}
-	return count;
+	free(name);
+	return whole;
 }
 
 /* function file:line, and its callers behind arrows. */
 static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 {
-	struct hp_alloc_view *view = hp_alloc_view(report);
+	struct hp_alloc_view *view = report->alloc;
 	const struct hp_alloc_step *step = &view->alloc.steps[row->step];
+	const struct hp_frame_place *place;
 	const struct hp_frame_line *frame;
-	char *name, *whole, *longer;
-	uint32_t at = step->caller;
+	char *name, *whole;
+	size_t told;
+	bool is_whole;
 
 	if (step->mark || row->step == 0)
 		return hp_xstrdup(hp_alloc_mark_name(step->mark));
-	frame = told_frame(view, hp_frames_lines(view->frames, step->object, step->address));
+	place = hp_frames_lines(view->frames, step->object, step->address);
+	frame = told_frame(view, place);
+	told = (size_t)(frame - place->frames);
+	is_whole = is_main(frame->name);
 	name = short_name(report, frame->name);
 	whole = place_text(name, step, frame);
 	free(name);
-	if (is_main(frame->name))
-		return whole;
-	for (int callers = 0; at && callers < NAME_CALLERS; callers++) {
-		name = caller_name(report, at);
-		unsigned alike = callers_alike(report, &at, name);
-		longer = alike > 1 ? hp_xprintf("%s " ARROW " %s\303\227%u", whole, name, alike)
-				   : hp_xprintf("%s " ARROW " %s", whole, name);
-		callers = is_main(name) ? NAME_CALLERS : callers;
-		free(name);
-		free(whole);
-		whole = longer;
-		at = view->alloc.steps[at].caller;
-	}
-	return whole;
+	return is_whole ? whole : callers_add(whole, (struct walk){ report, row->step, told });
 }
 
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row)

@@ -18,16 +18,16 @@
 #include "report/view.h"
 
 #define TOP_NAME 21
-#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */
-#define NEXT_NAME 30	/* longer names are not proposed */
+#define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
+#define NEXT_NAME 30 /* longer names are not proposed */
 #define PATH_LEAST 16
-#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
-#define RUNNING_MOST 2	/* processes named; the others are counted */
+#define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
+#define RUNNING_MOST 2 /* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
 static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	static const char more[] = ", \342\200\246";	/* three dots, one column */
+	static const char more[] = ", \342\200\246"; /* three dots, one column */
 	struct hp_text_cell cell;
 	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
 	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
@@ -114,6 +114,18 @@ static void port_write(const struct hp_report *report, FILE *out)
 		fprintf(out, "live      http://127.0.0.1:%u/\n", (unsigned)port);
 }
 
+/* A machine that is busy otherwise explains a long wall time: told from a tenth of it on. */
+static void ready_write(const struct hp_model *model, FILE *out)
+{
+	struct hp_text_cell cell;
+	uint64_t ready_ns = 0;
+
+	for (size_t i = 0; i < model->thread_count; i++)
+		ready_ns += model->threads[i].wait_ns;
+	if (ready_ns >= SHARES_FROM_NS && ready_ns >= model->thread_ns / 10)
+		fprintf(out, ", %s ready without a core", hp_format_time(&cell, (double)ready_ns));
+}
+
 static void sums_write(const struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
@@ -127,10 +139,13 @@ static void sums_write(const struct hp_report *report, FILE *out)
 	if (wall >= SHARES_FROM_NS && model->cpu_ns)
 		fprintf(out, ", %s of one core",
 			hp_format_percent(&cell, 100 * (double)model->cpu_ns / wall, 1));
-	fprintf(out, "\nblocked   %s", hp_format_time(&cell, (double)model->blocked_ns));
+	/* Of threads that nobody watched it is not known; wall less CPU is that of a single one. */
+	if (model->thread_count)
+		fprintf(out, "\nblocked   %s", hp_format_time(&cell, (double)model->blocked_ns));
 	if (model->thread_count > 1)
 		fprintf(out, " of %s in %zu threads",
 			hp_format_time(&cell, (double)model->thread_ns), model->thread_count);
+	ready_write(model, out);
 	fprintf(out, "\npeak RSS  %s\n",
 		model->peak_rss_kb ? hp_format_bytes(&cell, model->peak_rss_kb * 1024) : "-");
 }

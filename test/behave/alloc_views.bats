@@ -194,3 +194,31 @@ steady()
 	[ "$(jq '.alloc_sites | .peak_bytes as $peak | [.live_timeline[] | .[1]] | all(. % 100000 == 0 and . <= $peak)' "$T/steady.json")" = true ]
 	[ "$(jq '[.alloc_sites.live_timeline[] | .[0]] | . == sort' "$T/steady.json")" = true ]
 }
+
+@test "views: callers that were inlined stand in a path as those that were called" {
+	gcc -g -O2 -o "$T/inlined" -x c - -lpthread <<-'END'
+	#include <pthread.h>
+	#include <stdlib.h>
+	static inline void *parse(void) { return malloc(100); }
+	static inline void *handle(void) { return parse(); }
+	static void *worker(void *unused)
+	{
+	    for (int i = 0; i < 1000; i++) {
+	        void *volatile block = handle();
+	        free(block);
+	    }
+	    return unused;
+	}
+	int main(void)
+	{
+	    pthread_t thread;
+	    return pthread_create(&thread, NULL, worker, NULL) || pthread_join(thread, NULL);
+	}
+	END
+	run env -u HOTPATH_OUTPUT_PATH COLUMNS=120 HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=alloc-sites \
+		"$HP_BUILD/hotpath-run" "$T/inlined"
+	[ "$status" -eq 0 ]
+	[[ "$output" =~ parse' '[^' ']*:3' ← handle ← worker ← start_thread' ]]
+	# Nobody looked at the threads: what blocked them is not known.
+	[[ "$output" != *"blocked "* ]]
+}
