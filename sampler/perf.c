@@ -15,25 +15,26 @@
 
 #include "sampler/outside.h"
 #include "sampler/proc.h"
+#include "sampler/sample_open.h"
 #include "segment/clock.h"
 
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
-#define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
-#define RING_SHARE 4	/* of what comes in a second with stacks */
-#define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
-#define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
-#define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
-#define STACK_SIZE_MOST 61440u	/* a record has 64 KiB at most */
-#define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
-#define CUT_MOST 100	/* one in so many may be */
-#define RECORD_SIZE 512	/* the rest of it, about */
-#define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
-#define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
+#define RINGS_ROOMY (UINT64_C(2) << 20) /* each: holds the largest stacks of some 30 ms */
+#define RING_SHARE 4 /* of what comes in a second with stacks */
+#define STACK_SIZE 8192u /* bytes of the stack that come with a sample, at first; */
+#define STACK_SIZE_ROOMY 16384u /* where rings may be as large as we like */
+#define STACK_SIZE_SMALL 32768u /* the most where rings are small: they hold some samples yet */
+#define STACK_SIZE_MOST 61440u /* a record has 64 KiB at most */
+#define LOOK_AFTER 50 /* samples: how many of their stacks were longer? */
+#define CUT_MOST 100 /* one in so many may be */
+#define RECORD_SIZE 512 /* the rest of it, about */
+#define RINGS_MOST (UINT64_C(64) << 20) /* of all CPUs together */
+#define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
-#define WAITS_MOST 1000	/* stacks of waits in a window */
-#define IDLE_LOOKS 25	/* in which nobody was found waiting: then there are fewer */
-#define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
+#define WAITS_MOST 1000 /* stacks of waits in a window */
+#define IDLE_LOOKS 25 /* in which nobody was found waiting: then there are fewer */
+#define ROUNDS_MOST 8 /* looks for threads that came meanwhile */
 
 static bool read_number(const char *path, long *number)
 {
@@ -290,7 +291,7 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 		}
 		a->tids[a->count++] = tid;
 		a->error = thread_open(perf, tid);
-		if (a->error == -ESRCH)	/* it has ended */
+		if (a->error == -ESRCH) /* it has ended */
 			a->error = 0;
 	}
 	if (folder)
@@ -531,6 +532,7 @@ void hp_perf_read(struct hp_perf *perf)
 		return;
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
 	uint32_t notes = hp_aways_read(&perf->aways, now_ns - LATE_NS);
+	hp_open_round(&perf->samples, now_ns - LATE_NS);
 	meet(perf);
 	adapt(perf);
 	limit_waits(perf, now_ns);
@@ -545,8 +547,11 @@ void hp_perf_finish(struct hp_perf *perf)
 	if (perf->record && !perf->is_open && perf->record->fault == HP_SAMPLING_FINE)
 		fail(perf, perf->settings->cpu == HP_CPU_OFF ? HP_SAMPLING_OFF : HP_SAMPLING_GONE,
 		     0);
+	uint64_t now_ns = hp_clock_raw_ns();
+
 	if (!perf->is_open)
 		return;
 	hp_perf_rings_settle(&perf->rings, hp_samples_handle, &perf->samples);
 	hp_aways_read(&perf->aways, UINT64_MAX);
+	hp_open_finish(&perf->samples, now_ns);
 }

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
-#define RECORD_LEAST 24	/* tid and pid, time, identifier */
-#define EVENT_LEAST_NS UINT64_C(20000)	/* shorter waits are in the tree only */
+#include "sampler/sample_open.h"
+
+#define STACK_FRESH_NS UINT64_C(200000) /* between a stack and the switch that it is of */
+#define RECORD_LEAST 24 /* tid and pid, time, identifier */
+#define EVENT_LEAST_NS UINT64_C(20000) /* shorter waits are in the tree only */
 
 /* A record, read from its start. */
 struct cursor {
@@ -65,13 +67,13 @@ struct sample {
 	uint32_t tid;
 	uint64_t time;
 	uint64_t period;
-	const uint8_t *chain;	/* words */
+	const uint8_t *chain; /* words */
 	uint64_t chain_count;
 	bool has_registers;
 	uint64_t registers[HP_SAMPLE_REGISTER_COUNT];
 	const uint8_t *stack;
-	uint64_t stack_size;	/* as much as there was */
-	uint64_t stack_room;	/* as much as was asked for */
+	uint64_t stack_size; /* as much as there was */
+	uint64_t stack_room; /* as much as was asked for */
 };
 
 static void stack_read(struct cursor *c, struct sample *s)
@@ -218,6 +220,15 @@ static void event_add(struct hp_samples *samples, const struct hp_event *event)
 	hp_sample_events_add(&samples->events, event);
 }
 
+/* Who is sampled does not wait: the record of its coming back was lost. */
+static void wait_check(struct hp_samples *samples, const struct sample *s)
+{
+	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, s->tid);
+
+	if (thread && thread->out_ns && s->time > thread->out_ns + STACK_FRESH_NS)
+		hp_open_forget(samples, thread);
+}
+
 static void cpu_add(struct hp_samples *samples, const struct sample *s)
 {
 	uint64_t cpu_ns = samples->period_ns ? samples->period_ns : s->period;
@@ -225,6 +236,8 @@ static void cpu_add(struct hp_samples *samples, const struct sample *s)
 		s->time, cpu_ns, node_of(samples, s), s->pid, s->tid, HP_EVENT_CPU
 	};
 
+	if (samples->waits.room)
+		wait_check(samples, s);
 	samples->record->complete += samples->is_complete;
 	samples->record->cut += samples->is_cut;
 	event_add(samples, &event);
@@ -295,16 +308,13 @@ static void wait_stack(struct hp_samples *samples, const struct sample *s)
 
 static void wait_add(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t now_ns)
 {
-	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, thread->wait_node);
-	uint64_t span_ns = now_ns - thread->out_ns;
-	struct hp_event event = { now_ns,      span_ns,	    thread->wait_node,
-				  thread->pid, thread->tid, HP_EVENT_WAIT };
+	uint64_t from_ns = thread->told_ns ? thread->told_ns : thread->out_ns;
+	struct hp_event event = { now_ns,      now_ns - from_ns, thread->wait_node,
+				  thread->pid, thread->tid,	 HP_EVENT_WAIT };
 
-	node->waits++;
-	node->blocked_ns += span_ns;
-	samples->record->blocked_ns += span_ns;
+	hp_open_count(samples, thread, now_ns);
 	struct hp_wait_open open = { thread->out_ns, now_ns, NULL };
-	if (span_ns >= EVENT_LEAST_NS)
+	if (now_ns >= from_ns + EVENT_LEAST_NS)
 		open.event = hp_sample_events_add(&samples->events, &event);
 	if (!thread->wait_node && samples->has_notes)
 		hp_wait_keep(thread, &open);
@@ -364,11 +374,16 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 		/* Back before the look: that saw another wait. */
 		if (thread->look_ns > now_ns)
 			thread->wait_node = 0;
-		if (thread->out_ns && now_ns > thread->out_ns)
+		if (thread->out_ns && now_ns > thread->out_ns) {
 			wait_add(samples, thread, now_ns);
-		thread->out_ns = thread->look_ns = 0;
-		thread->wait_node = 0;
-	} else if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
+			thread->counted_ns = 0;
+		}
+		hp_open_forget(samples, thread);
+		return;
+	}
+	/* Here it ran: a wait that has not ended ended in a record that was lost. */
+	hp_open_forget(samples, thread);
+	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
 		bool is_fresh =
 			thread->node_ns <= now_ns && now_ns - thread->node_ns < STACK_FRESH_NS;
 
@@ -421,8 +436,8 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 	entry.end = entry.begin + take(&c);
 	entry.offset = take(&c);
 	uint64_t device = take(&c), inode = take(&c);
-	take(&c);	/* the inode's generation */
-	take(&c);	/* access and flags */
+	take(&c); /* the inode's generation */
+	take(&c); /* access and flags */
 	if (c.at >= c.end || !memchr(c.at, 0, (size_t)(c.end - c.at)))
 		return;
 	hp_space_map(&samples->spaces, (uint32_t)thread, &entry, (const char *)c.at,
@@ -440,7 +455,7 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 			hp_wait_thread_of(&samples->waits, (uint32_t)threads);
 
 		if (thread) {
-			thread->out_ns = 0;
+			hp_open_forget(samples, thread);
 			thread->is_ended = true;
 		}
 		if (pid == (uint32_t)threads)
@@ -450,12 +465,18 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 	}
 }
 
+static void exec_read(struct hp_samples *samples, uint32_t pid)
+{
+	hp_space_exec(&samples->spaces, pid);
+	hp_open_exec(samples, pid);
+}
+
 static void lost_read(struct hp_samples *samples, const struct perf_event_header *record)
 {
 	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 
 	if (record->type == PERF_RECORD_LOST)
-		take(&c);	/* the event */
+		take(&c); /* the event */
 	samples->record->lost += take(&c);
 }
 
@@ -481,7 +502,7 @@ void hp_samples_handle(void *context, const struct perf_event_header *record)
 	case PERF_RECORD_COMM:
 		memcpy(&thread, record + 1, sizeof(thread));
 		if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
-			hp_space_exec(&samples->spaces, (uint32_t)thread);
+			exec_read(samples, (uint32_t)thread);
 		break;
 	case PERF_RECORD_SWITCH:
 		switch_read(samples, record);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_open.h - waits that go on are in the sums, too.
+ *
+ * The kernel's record of a wait's end may come in an hour, or never.  So at each
+ * round what has passed of every open wait is added to its node, and the thread
+ * keeps until when (hp_wait_thread.counted_ns): the end adds what is left, or
+ * takes back what was too much.  A wait whose end was lost is taken back whole.
+ */
+#ifndef HP_SAMPLER_SAMPLE_OPEN_H
+#define HP_SAMPLER_SAMPLE_OPEN_H
+
+#include "sampler/sample.h"
+
+#define HP_OPEN_EVERY_NS UINT64_C(100000000) /* between two rounds */
+
+/* The thread's open wait is in the sums up to that time, at the node where it is known to be now. */
+void hp_open_count(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t until_ns);
+
+/* The thread's open wait is over; it is in no sum. */
+void hp_open_forget(struct hp_samples *samples, struct hp_wait_thread *thread);
+
+/* An image of its own: what other threads of the process waited in is gone, with their numbers. */
+void hp_open_exec(struct hp_samples *samples, uint32_t pid);
+
+/* A round: all that wait.  The kernel's records up to that time, ns, were read. */
+void hp_open_round(struct hp_samples *samples, uint64_t until_ns);
+
+/* The last one before the report, which gets events of them, too. */
+void hp_open_finish(struct hp_samples *samples, uint64_t until_ns);
+
+#endif

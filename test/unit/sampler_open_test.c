@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampler_open_test.c - waits that go on are in the sums once, whatever records come, or do not.
+ */
+/* The name is the test runner's, too. */
+#define hp_place hp_code_place
+#include "sampler/sample_open.h"
+#undef hp_place
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test/test.h"
+
+#define TID 7
+#define MS UINT64_C(1000000)
+
+static struct hp_segment segment;
+static struct hp_samples samples;
+
+static void begin(void)
+{
+	struct hp_segment_wish wish = { .size = 16 << 20, .path = NULL };
+	uint64_t offset;
+
+	CHECK_EQ(hp_segment_create(&segment, &wish), 0);
+	offset = hp_segment_take(&segment, sizeof(struct hp_sampling), HP_LINE);
+	CHECK(hp_samples_init(&samples, &segment,
+			      hp_segment_at(&segment, offset, sizeof(struct hp_sampling))));
+	samples.period_ns = MS;
+}
+
+static void end(void)
+{
+	hp_samples_release(&samples);
+	hp_segment_release(&segment);
+}
+
+static uint64_t who(uint32_t tid)
+{
+	return (uint64_t)tid << 32 | (uint32_t)getpid();
+}
+
+static void record(uint32_t type, uint16_t misc, const uint64_t body[4])
+{
+	uint64_t words[5] = { 0, body[0], body[1], body[2], body[3] };
+	struct perf_event_header header = { type, misc, sizeof(words) };
+
+	memcpy(words, &header, sizeof(header));
+	hp_samples_handle(&samples, (const void *)words);
+}
+
+/* The last words: who, when, the event. */
+static void out(uint32_t tid, uint64_t ns)
+{
+	record(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, (uint64_t[]){ 0, who(tid), ns, 1 });
+}
+
+static void in(uint32_t tid, uint64_t ns)
+{
+	record(PERF_RECORD_SWITCH, 0, (uint64_t[]){ 0, who(tid), ns, 1 });
+}
+
+/* Event, pc, who, when. */
+static void sampled(uint32_t tid, uint64_t ns)
+{
+	record(PERF_RECORD_SAMPLE, 0, (uint64_t[]){ 1, 0x1000, who(tid), ns });
+}
+
+/* Process and parent, thread and parent, when. */
+static void ended(uint32_t tid, uint64_t ns)
+{
+	record(PERF_RECORD_EXIT, 0, (uint64_t[]){ (uint32_t)getpid(), tid, ns, 1 });
+}
+
+static void sums_are(uint64_t waits, uint64_t blocked_ns)
+{
+	const struct hp_stack_node *none = hp_sample_tree_node(&samples.tree, 0);
+
+	CHECK_EQ(none->waits, waits);
+	CHECK_EQ(none->blocked_ns, blocked_ns);
+	CHECK_EQ(samples.record->blocked_ns, blocked_ns);
+}
+
+TEST(open, a_wait_grows_with_each_round_and_its_end_adds_what_is_left)
+{
+	begin();
+	out(TID, 1000 * MS);
+	sums_are(0, 0);
+	hp_open_round(&samples, 1400 * MS);
+	sums_are(1, 400 * MS);
+	hp_open_round(&samples, 1401 * MS); /* too soon */
+	sums_are(1, 400 * MS);
+	hp_open_round(&samples, 31000 * MS);
+	sums_are(1, 30000 * MS);
+	in(TID, 31500 * MS);
+	sums_are(1, 30500 * MS);
+	hp_open_round(&samples, 40000 * MS);
+	sums_are(1, 30500 * MS);
+	out(TID, 41000 * MS);
+	in(TID, 41001 * MS);
+	sums_are(2, 30501 * MS);
+	end();
+}
+
+TEST(open, an_end_before_what_was_counted_takes_back_what_was_too_much)
+{
+	begin();
+	out(TID, 1000 * MS);
+	hp_open_round(&samples, 2000 * MS);
+	in(TID, 1999 * MS);
+	sums_are(1, 999 * MS);
+	end();
+}
+
+TEST(open, a_wait_whose_end_was_lost_is_taken_back)
+{
+	begin();
+	out(TID, 1000 * MS);
+	hp_open_round(&samples, 2000 * MS);
+	out(TID, 2500 * MS);
+	sums_are(0, 0);
+	hp_open_round(&samples, 3000 * MS);
+	sums_are(1, 500 * MS);
+	sampled(TID, 2500 * MS + 1000); /* an interrupt on the way out */
+	sums_are(1, 500 * MS);
+	sampled(TID, 3001 * MS);
+	sums_are(0, 0);
+	hp_open_round(&samples, 4000 * MS);
+	sums_are(0, 0);
+	out(TID, 5000 * MS);
+	hp_open_round(&samples, 6000 * MS);
+	sums_are(1, 1000 * MS);
+	ended(TID, 6001 * MS);
+	sums_are(0, 0);
+	end();
+}
+
+TEST(open, threads_that_are_gone_wait_no_more)
+{
+	uint32_t pid = (uint32_t)getpid();
+
+	begin();
+	out(pid, 1000 * MS);
+	out(INT32_MAX, 1000 * MS); /* no thread has this number */
+	hp_open_round(&samples, 2000 * MS);
+	sums_are(2, 2000 * MS);
+	samples.record->lost++;
+	hp_open_round(&samples, 3000 * MS);
+	sums_are(1, 2000 * MS);
+	/* Another image: only the thread that is the process may wait on. */
+	out(TID, 3000 * MS);
+	hp_open_round(&samples, 4000 * MS);
+	sums_are(2, 4000 * MS);
+	hp_open_exec(&samples, pid);
+	sums_are(1, 3000 * MS);
+	end();
+}
+
+TEST(open, a_place_found_later_gets_all_of_it)
+{
+	struct hp_code_place place = { 0x1234, 0 };
+	struct hp_wait_thread *thread;
+	bool is_folded;
+
+	begin();
+	uint32_t number = hp_sample_tree_at(&samples.tree, &place, 1, &is_folded);
+	const struct hp_stack_node *node = hp_sample_tree_node(&samples.tree, number);
+
+	CHECK(number != 0);
+	out(TID, 1000 * MS);
+	hp_open_round(&samples, 2000 * MS);
+	thread = hp_wait_thread_of(&samples.waits, TID);
+	thread->wait_node = number;
+	thread->look_ns = 2100 * MS;
+	hp_open_round(&samples, 3000 * MS);
+	CHECK_EQ(node->waits, 1);
+	CHECK_EQ(node->blocked_ns, 2000 * MS);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, 0)->waits, 0);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, 0)->blocked_ns, 0);
+	/* It was back before it was looked at. */
+	in(TID, 2050 * MS);
+	CHECK_EQ(node->waits, 0);
+	CHECK_EQ(node->blocked_ns, 0);
+	sums_are(1, 1050 * MS);
+	end();
+}
+
+TEST(open, the_last_round_before_the_report_has_events_and_the_rest_has_its_own)
+{
+	begin();
+	out((uint32_t)getpid(), 1000 * MS);
+	hp_open_finish(&samples, 2000 * MS);
+	sums_are(1, 1000 * MS);
+	const struct hp_event *events = samples.events.newest->events;
+
+	CHECK_EQ(samples.record->event_count, 1);
+	CHECK_EQ(events[0].ns, 2000 * MS);
+	CHECK_EQ(events[0].span_ns, 1000 * MS);
+	in((uint32_t)getpid(), 2600 * MS);
+	sums_are(1, 1600 * MS);
+	CHECK_EQ(samples.record->event_count, 2);
+	CHECK_EQ(events[1].ns, 2600 * MS);
+	CHECK_EQ(events[1].span_ns, 600 * MS);
+	end();
+}
