@@ -45,16 +45,26 @@ static bool is_ours(const struct hp_dynamic *object)
 static struct hp_operator_found next[HP_OPERATORS];
 static uint32_t is_asked;	/* `next` is filled */
 
-/* Which forms any object defines: to ask the loader for the others costs a message of its. */
+struct forms {
+	uint32_t some;	/* a bit for each */
+	bool is_behind;	/* us, in the loader's order */
+};
+
+/*
+ * Which forms an object behind us defines: to ask the loader for the others costs
+ * a message of its, which it allocates with malloc.  Where there are two copies of
+ * us, that starts the other one before this one has made the session.
+ */
 static int look_for_any(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct hp_dynamic object = hp_dynamic_read(info);
-	uint32_t *some = data;
+	struct forms *forms = data;
 
 	(void)size;
-	for (uint32_t i = 0; i < HP_OPERATORS && !is_ours(&object); i++)
-		if (!(*some >> i & 1) && hp_dynamic_function(&object, names[i]))
-			*some |= UINT32_C(1) << i;
+	for (uint32_t i = 0; i < HP_OPERATORS && forms->is_behind; i++)
+		if (!(forms->some >> i & 1) && hp_dynamic_function(&object, names[i]))
+			forms->some |= UINT32_C(1) << i;
+	forms->is_behind |= is_ours(&object);
 	return 0;
 }
 
@@ -101,14 +111,14 @@ static void ask(void)
 	struct hp_heap_local *was = hp_heap_pause();
 	struct place place = { .address = 0 };
 	int saved = errno;
-	uint32_t some = 0;
+	struct forms forms = { .some = 0 };
 
-	dl_iterate_phdr(look_for_any, &some);
+	dl_iterate_phdr(look_for_any, &forms);
 	for (uint32_t i = 0; i < HP_OPERATORS; i++)
-		if (some >> i & 1)
+		if (forms.some >> i & 1)
 			ask_for(i, &place);
 	/* What is not there left a message that the program would take for its own. */
-	if (some)
+	if (forms.some)
 		dlerror();
 	hp_heap_go_on(was);
 	errno = saved;
