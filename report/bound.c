@@ -9,6 +9,7 @@
 
 #include "report/cpu.h"
 #include "report/memory.h"
+#include "report/name.h"
 #include "report/offcpu.h"
 
 struct build {
@@ -68,9 +69,8 @@ static bool is_profiler(const struct build *b, uint32_t stack)
 {
 	uint32_t object = place_of(b, stack)->object;
 	const char *path = object == HP_NONE ? "" : b->report->model.objects[object].path;
-	const char *slash = strrchr(path, '/');
 
-	return strcmp(slash ? slash + 1 : path, "libhotpath.so") == 0;
+	return strcmp(hp_name_file(path), "libhotpath.so") == 0;
 }
 
 /* A caller has a lower number, so it was looked at before. */

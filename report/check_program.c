@@ -14,16 +14,10 @@
 #include "report/capture.h"
 #include "report/check.h"
 #include "report/memory.h"
+#include "report/name.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NAMES_MOST 6	/* of libraries in one line */
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 /* `list` with `name` behind it, in fresh memory instead of `list`. */
 static char *list_add(char *list, const char *name)
@@ -42,7 +36,7 @@ static void follow_env(struct hp_program *program)
 	char *line = hp_first_line(program->path);
 	struct hp_program next;
 
-	if (line && strcmp(base_name(program->checked), "env") == 0) {
+	if (line && strcmp(hp_name_file(program->checked), "env") == 0) {
 		char *rest = line, *word = strtok_r(rest, " \t", &rest);
 
 		do
@@ -96,7 +90,7 @@ static void line_read(struct hp_patient *patient, char *line)
 	if (is_same_file(path, patient->library))
 		patient->is_preloaded = true;
 	else if (!is_same_file(path, patient->program.linker) &&
-		 strncmp(base_name(path), "libc.so.", 8) != 0)
+		 strncmp(hp_name_file(path), "libc.so.", 8) != 0)
 		library_add(patient, path);
 }
 
@@ -181,8 +175,8 @@ static size_t look_loading(struct hp_patient *patient, struct hp_finding *findin
 	if (!program->is_elf || !patient->is_executable)
 		return HP_NO_OUTCOME;
 	if (program->obstacle) {
-		finding->found =
-			hp_xprintf("%s %s", base_name(program->checked), program->obstacle->what);
+		finding->found = hp_xprintf("%s %s", hp_name_file(program->checked),
+					    program->obstacle->what);
 		finding->remedy = hp_xstrdup(patient->binary.language ? "none: see `language` below"
 								      : program->obstacle->remedy);
 		return LOADING_HINDERED;
@@ -206,7 +200,7 @@ static char *instrumented(const struct hp_patient *patient)
 
 	for (size_t i = 0; i < patient->library_count; i++)
 		if (patient->libraries[i].binary.calls_hooks && count++ < NAMES_MOST)
-			list = list_add(list, base_name(patient->libraries[i].path));
+			list = list_add(list, hp_name_file(patient->libraries[i].path));
 	if (count > NAMES_MOST) {
 		char *more = hp_xprintf("%zu more", count - NAMES_MOST);
 

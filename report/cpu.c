@@ -16,6 +16,7 @@
 #include "report/inline.h"
 #include "report/map.h"
 #include "report/memory.h"
+#include "report/name.h"
 
 /* What is needed while the functions are found. */
 struct build {
@@ -122,13 +123,6 @@ static uint32_t function_named(struct build *b, uint32_t object, const char *nam
 	return (uint32_t)cpu->function_count++;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* For an address without a symbol: what it belongs to. */
 static uint32_t function_unknown(struct build *b, uint32_t object)
 {
@@ -144,7 +138,7 @@ static uint32_t function_unknown(struct build *b, uint32_t object)
 	else if (o->path[0] == '[')
 		name = hp_xstrdup(o->path);
 	else
-		name = hp_xprintf("[%s]", base_name(o->path));
+		name = hp_xprintf("[%s]", hp_name_file(o->path));
 	place = function_named(b, object, name);
 	free(name);
 	return place;

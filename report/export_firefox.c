@@ -16,6 +16,7 @@
 #include "report/alloc_section.h"
 #include "report/export.h"
 #include "report/memory.h"
+#include "report/name.h"
 #include "report/profile.h"
 
 /* --- threads and their events --- */
@@ -271,13 +272,12 @@ static void libs_write(struct hp_profile *p)
 	gzputs(p->out, "\"libs\":[");
 	for (size_t i = 0; i < model->object_count; i++) {
 		const char *path = model->objects[i].path;
-		const char *slash = strrchr(path, '/');
 		const char *const names[] = { "name", "debugName", "path", "debugPath" };
 
 		gzputs(p->out, i ? ",{" : "{");
 		for (int n = 0; n < 4; n++) {
 			gzprintf(p->out, "\"%s\":", names[n]);
-			hp_profile_text(p->out, n < 2 && slash ? slash + 1 : path);
+			hp_profile_text(p->out, n < 2 ? hp_name_file(path) : path);
 			gzputc(p->out, ',');
 		}
 		breakpad_put(p, &model->objects[i]);

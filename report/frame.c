@@ -11,6 +11,7 @@
 #include "report/legend.h"
 #include "report/map.h"
 #include "report/memory.h"
+#include "report/name.h"
 
 struct function {
 	uint32_t object;
@@ -168,13 +169,9 @@ void hp_frames_free(struct hp_frames *frames)
 /* The name of an object's file, without its folder; "" = there is no such object. */
 static const char *file_of(const struct hp_frames *frames, uint32_t object)
 {
-	const char *path, *slash;
-
-	if (object >= frames->model->object_count)
-		return "";
-	path = frames->model->objects[object].path;
-	slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
+	return object < frames->model->object_count
+		       ? hp_name_file(frames->model->objects[object].path)
+		       : "";
 }
 
 /* Of a kept run: what was found out at its end. */

@@ -9,6 +9,7 @@
 #include "report/format.h"
 #include "report/lock_view.h"
 #include "report/memory.h"
+#include "report/name.h"
 
 /* A return address is behind the call: one byte before it is of the call's line. */
 const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
@@ -39,13 +40,6 @@ static const char *short_path(const char *path)
 	while (slash && slash > path && slash[-1] != '/')
 		slash--;
 	return slash && slash > path ? slash : path;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 char *hp_lock_site_text(const struct hp_symbol_spot *spot)
@@ -103,7 +97,7 @@ char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *p
 		return hp_xstrdup("?");
 	if (!spot->file)
 		return hp_xstrdup(spot->name);
-	return hp_xprintf("%s (%s:%d)", spot->name, base_name(spot->file), spot->line);
+	return hp_xprintf("%s (%s:%d)", spot->name, hp_name_file(spot->file), spot->line);
 }
 
 struct kind {

@@ -22,9 +22,8 @@
 static bool is_ours(const struct hp_model *model, uint32_t object)
 {
 	const char *path = object < model->object_count ? model->objects[object].path : "";
-	const char *slash = strrchr(path, '/');
 
-	return strncmp(slash ? slash + 1 : path, "libhotpath.so", 13) == 0;
+	return strncmp(hp_name_file(path), "libhotpath.so", 13) == 0;
 }
 
 /* One step; false = it is no code. */

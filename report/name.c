@@ -218,5 +218,5 @@ const char *hp_name_file(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash ? slash + 1 : path;
+	return slash && slash[1] ? slash + 1 : path;
 }

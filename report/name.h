@@ -19,7 +19,7 @@ char *hp_name_short(const char *name, size_t depth);
  */
 char *hp_name_fit(const char *name, size_t width);
 
-/* The part of a path after its last slash: within `path`, not a copy. */
+/* The part of a path after its last slash, if there is something: within `path`, not a copy. */
 const char *hp_name_file(const char *path);
 
 #endif

@@ -14,6 +14,7 @@
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
+#include "report/name.h"
 
 #define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody asked for */
 #define UNUSED(x) (void)(x)
@@ -68,8 +69,7 @@ bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object)
 	static const char *const names[] = { "libc.so", "libc-", "libpthread", "ld-linux",
 					     "libhotpath.so" };
 	const char *path = object == HP_NONE ? "" : report->model.objects[object].path;
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
+	const char *base = hp_name_file(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(base, names[i], strlen(names[i])) == 0)

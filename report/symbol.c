@@ -18,6 +18,7 @@
 #include "report/legend.h"
 #include "report/map.h"
 #include "report/memory.h"
+#include "report/name.h"
 #include "report/resolver.h"
 #include "report/symbol_file.h"
 #include "segment/layout.h"
@@ -158,13 +159,6 @@ static char *demangled(const char *name)
 	return readable;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static char *unknown_name(const struct hp_symbols *symbols, const struct hp_model_function *f)
 {
 	const struct hp_model_object *object;
@@ -174,7 +168,7 @@ static char *unknown_name(const struct hp_symbols *symbols, const struct hp_mode
 	if (f->object == HP_NONE)
 		return hp_xprintf("0x%llx", (unsigned long long)f->address);
 	object = &symbols->model->objects[f->object];
-	return hp_xprintf("%s+0x%llx", object->path[0] ? base_name(object->path) : "?",
+	return hp_xprintf("%s+0x%llx", object->path[0] ? hp_name_file(object->path) : "?",
 			  (unsigned long long)f->address);
 }
 
