@@ -218,8 +218,7 @@ static struct hp_channel *channel_of(const struct hp_channel_wish *wish)
 
 /* --- lanes --- */
 
-/* What was in the queue, and on its way, is gone. */
-static void empty(struct hp_lane *lane)
+void hp_lane_empty(struct hp_lane *lane)
 {
 	int64_t depth = hp_lane_depth(lane);
 	struct hp_lane_log *log = lane->probes ? at((uint64_t)lane->probes * HP_LINE) : NULL;
@@ -332,7 +331,7 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	if (!channel)
 		return NULL;
 	if (lane)
-		empty(lane);	/* of one that was still taken */
+		hp_lane_empty(lane); /* of one that was still taken */
 	else
 		lane = lane_make(channel);
 	if (!lane)
@@ -442,16 +441,36 @@ void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec)
 		atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);
 }
 
+/* Others may come and send as long as there is a receiver, and nobody after it. */
+static void named_drop(struct hp_lane *lane, bool is_out)
+{
+	if (!is_out) {
+		hp_lane_close(lane);
+		lane->out_inode = HP_LANE_NAMED;
+	}
+	if (atomic_load_explicit(&lane->senders, memory_order_relaxed) != 0 ||
+	    atomic_load_explicit(&lane->receivers, memory_order_relaxed) != 0)
+		return;
+	hp_lane_empty(lane);
+	atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);
+}
+
 void hp_lane_drop(struct hp_lane *lane, bool is_out)
 {
 	_Atomic uint32_t *ends = is_out ? &lane->senders : &lane->receivers;
 	_Atomic uint32_t *others = is_out ? &lane->receivers : &lane->senders;
 
-	if (!leave(ends) || atomic_load_explicit(&lane->shared, memory_order_relaxed))
+	if (!leave(ends))
+		return;
+	if (lane->out_inode & HP_LANE_NAMED) {
+		named_drop(lane, is_out);
+		return;
+	}
+	if (atomic_load_explicit(&lane->shared, memory_order_relaxed))
 		return;
 	hp_lane_close(lane);
 	if (atomic_load_explicit(others, memory_order_relaxed) != 0)
 		return;
-	empty(lane);
+	hp_lane_empty(lane);
 	atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);
 }

@@ -108,6 +108,12 @@ void hp_lane_drop(struct hp_lane *lane, bool is_out);
  */
 void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec);
 
+/* What was in the queue, and on its way, is gone. */
+void hp_lane_empty(struct hp_lane *lane);
+
+/* hp_lane.out_inode of what a bound socket receives: the rest is its name. */
+#define HP_LANE_NAMED (UINT64_C(1) << 63)
+
 /* One end is gone: noted once. */
 void hp_lane_close(struct hp_lane *lane);
 
@@ -130,6 +136,9 @@ void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish);
 
 /* Both ends are one descriptor. */
 void hp_channel_single(int fd, const struct hp_channel_wish *wish);
+
+/* The descriptor sends into `out` and receives from `in`; NULL = none. */
+void hp_channel_put(int fd, const struct hp_lane *out, const struct hp_lane *in);
 
 /* A further descriptor of what both sends to and receives from `lane`. */
 void hp_channel_again(int fd, struct hp_lane *lane);
@@ -303,6 +312,12 @@ static HP_HOT void hp_send_end(const struct hp_sending *call, uint64_t units, ui
 	if (HP_UNLIKELY(call->since != 0))
 		hp_send_more(call, units, bytes);
 }
+
+/* One message was sent, and was told of after it was. */
+void hp_send_late(struct hp_lane *lane, uint64_t bytes);
+
+/* What was begun went elsewhere. */
+void hp_send_void(const struct hp_sending *call);
 
 /* One message that is so many tokens. */
 void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes);

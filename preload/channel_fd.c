@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "preload/channel.h"
+#include "preload/channel_datagram.h"
 #include "preload/confine.h"
 #include "preload/real.h"
 #include "preload/start.h"
@@ -230,11 +231,13 @@ static uint64_t meet_pipe(int fd, const struct stat *stat)
 	return word_of(mode == O_RDONLY ? NULL : lane, mode == O_WRONLY ? NULL : lane);
 }
 
-static uint64_t meet_socket(const struct stat *stat)
+static uint64_t meet_socket(int fd, const struct stat *stat)
 {
 	struct hp_lane *out = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
 	struct hp_lane *in = hp_lane_of_inode(stat->st_dev, stat->st_ino, false);
 
+	if (!out)
+		hp_datagram_meet(fd, stat, &out, &in);
 	if (out)
 		atomic_store_explicit(&out->shared, 1, memory_order_relaxed);
 	if (in)
@@ -252,7 +255,7 @@ static HP_COLD uint64_t meet(int fd)
 	if (S_ISFIFO(stat.st_mode))
 		word = meet_pipe(fd, &stat);
 	else if (S_ISSOCK(stat.st_mode))
-		word = meet_socket(&stat);
+		word = meet_socket(fd, &stat);
 	if (!atomic_compare_exchange_strong_explicit(&hp_channel_fds[fd], &before, word,
 						     memory_order_acq_rel, memory_order_relaxed))
 		return before;
@@ -335,6 +338,12 @@ void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish)
 	back = hp_lane_new(&way);
 	put(fds[0], word_of(there, back));
 	put(fds[1], word_of(back, there));
+}
+
+void hp_channel_put(int fd, const struct hp_lane *out, const struct hp_lane *in)
+{
+	if (is_told(fd) && is_ours())
+		put(fd, word_of(out, in));
 }
 
 void hp_channel_single(int fd, const struct hp_channel_wish *wish)

@@ -270,18 +270,33 @@ void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t byt
 		most(&lane->most, (uint64_t)depth);
 }
 
+void hp_send_late(struct hp_lane *lane, uint64_t bytes)
+{
+	int64_t depth;
+
+	hp_side_add(&lane->sends, 1, bytes);
+	depth = hp_lane_depth(lane);
+	if (depth > 0)
+		most(&lane->most, (uint64_t)depth);
+}
+
 void hp_send_none(const struct hp_sending *call)
 {
 	if (call->since)
 		hp_channel_wait_end(call, call->lane, 0);
 }
 
+void hp_send_void(const struct hp_sending *call)
+{
+	hp_send_none(call);
+	probe_void(call);
+}
+
 void hp_send_failed(const struct hp_sending *call)
 {
 	struct hp_lane *lane = call->lane;
 
-	hp_send_none(call);
-	probe_void(call);
+	hp_send_void(call);
 	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETIMEDOUT)
 		atomic_fetch_add_explicit(&lane->refused, 1, memory_order_relaxed);
 	if (errno == EPIPE)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "preload/channel_datagram.h"
 #include "preload/channel_way.h"
 
 /* The C library's names for calls with checked buffers. */
@@ -84,7 +85,11 @@ HP_EXPORT ssize_t send(int fd, const void *buffer, size_t size, int flags)
 HP_EXPORT ssize_t sendto(int fd, const void *buffer, size_t size, int flags,
 			 const struct sockaddr *to, socklen_t length)
 {
-	SEND(fd, buffer, size, sendto(fd, buffer, size, flags, to, length));
+	struct hp_lane *out = hp_channel_out(fd);
+
+	if (HP_UNLIKELY(to != NULL) && out)
+		out = hp_datagram_to(out, fd, to, length);
+	SEND_INTO(out, fd, buffer, size, sendto(fd, buffer, size, flags, to, length));
 }
 
 /* What is only looked at is still there. */
@@ -135,20 +140,38 @@ static void each_descriptor(const struct msghdr *message, void (*what)(int fd))
 	}
 }
 
+static void sent_late(struct hp_lane *lane, size_t bytes)
+{
+	int saved = errno;
+
+	if (lane)
+		hp_send_late(lane, bytes);
+	errno = saved;
+}
+
 /* They are given before anybody can have them; so the receiver finds them still taken. */
 HP_EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	struct hp_lane *lane = hp_channel_out(fd);
+	bool is_open = lane && hp_datagram_is_open(lane);
+	struct hp_lane *out = is_open ? hp_datagram_to_message(lane, fd, message) : lane;
 	struct hp_sending call;
 	ssize_t got;
 
+	lane = out;
 	if (lane)
 		hp_send_begin_some(&call, lane);
 	got = hp_real()->sendmsg(fd, message, flags);
 	if (got >= 0 && message->msg_controllen)
 		each_descriptor(message, hp_channel_share);
-	if (lane)
+	if (lane && !is_open && got >= 0 && HP_UNLIKELY(message->msg_name != NULL))
+		out = hp_datagram_to(lane, fd, message->msg_name, message->msg_namelen);
+	if (HP_UNLIKELY(lane != out)) {
+		hp_send_void(&call);
+		sent_late(out, (size_t)got);
+	} else if (lane) {
 		sent(&call, NULL, got);
+	}
 	return got;
 }
 
@@ -194,6 +217,25 @@ static void amounts(const struct hp_lane *lane, uint64_t count, uint64_t bytes, 
 	*others = lane->unit == HP_LANE_BYTES ? count : bytes;
 }
 
+static bool have_names(const struct mmsghdr *messages, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (messages[i].msg_hdr.msg_name)
+			return true;
+	return false;
+}
+
+/* Each may go elsewhere: none is timed. */
+static void sent_each(struct hp_lane *lane, int fd, const struct mmsghdr *messages, int count)
+{
+	for (int i = 0; i < count; i++) {
+		const struct msghdr *message = &messages[i].msg_hdr;
+
+		sent_late(hp_datagram_to(lane, fd, message->msg_name, message->msg_namelen),
+			  messages[i].msg_len);
+	}
+}
+
 HP_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
 	struct hp_lane *lane = hp_channel_out(fd);
@@ -210,6 +252,11 @@ HP_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int fla
 		return got;
 	if (got <= 0) {
 		hp_send_failed(&call);
+		return got;
+	}
+	if (HP_UNLIKELY(lane->unit == HP_LANE_MESSAGES && have_names(messages, got))) {
+		hp_send_void(&call);
+		sent_each(lane, fd, messages, got);
 		return got;
 	}
 	bytes = bytes_of(messages, got);

@@ -62,8 +62,10 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		hp_receive_over(call);
 }
 
-#define SEND(fd, buffer, size, real) \
-	struct hp_lane *lane = hp_channel_out(fd); \
+#define SEND(fd, buffer, size, real) SEND_INTO(hp_channel_out(fd), fd, buffer, size, real)
+
+#define SEND_INTO(into, fd, buffer, size, real) \
+	struct hp_lane *lane = into; \
 	struct hp_sending call; \
 	ssize_t got; \
 \

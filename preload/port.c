@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/channel_datagram.h"
 #include "preload/confine.h"
 #include "preload/local.h"
 #include "preload/process.h"
@@ -92,6 +93,8 @@ HP_EXPORT int bind(int fd, const struct sockaddr *address, socklen_t size)
 	int saved = errno;
 	int result = hp_real()->bind(fd, address, size);
 
+	if (result == 0)
+		hp_datagram_bound(fd, HP_CALLER);
 	if (result == 0 || errno != EADDRINUSE || !is_ours(address, size))
 		return result;
 	errno = saved;

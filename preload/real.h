@@ -69,6 +69,8 @@
 	X(int, epoll_pwait, (int, struct epoll_event *, int, int, const sigset_t *)) \
 	X(int, epoll_pwait2, \
 	  (int, struct epoll_event *, int, const struct timespec *, const sigset_t *)) \
+	X(int, socket, (int, int, int)) \
+	X(int, connect, (int, const struct sockaddr *, socklen_t)) \
 	X(int, socketpair, (int, int, int, int[2])) \
 	X(int, shutdown, (int, int)) \
 	X(ssize_t, send, (int, const void *, size_t, int)) \

@@ -109,9 +109,9 @@ static char *name_of(struct hp_report *report, const struct hp_channel_row *row)
 		snprintf(number, sizeof(number), "\303\227%s",
 			 hp_format_count(&cell, row->instances));
 	name = hp_xprintf("%s%s%s", base, number,
-			  !is_pair(row) ? ""
-			  : row->way	? " \342\206\220"
-					: " \342\206\222");
+			  !is_pair(row) || row->way > 1 ? ""
+			  : row->way			? " \342\206\220"
+							: " \342\206\222");
 	free(base);
 	return name;
 }
@@ -371,18 +371,6 @@ COUNT(cell_received_count, received_count)
 COUNT(cell_queue_count, queue)
 COUNT(cell_most_count, most)
 
-/* What a semaphore began with is not known: `data`, where clients expect a number, has the least. */
-#define QUEUE(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)row_at(row)->field; \
-		value->is_unknown = row_at(row)->kind == HP_CHANNEL_TOKENS; \
-	}
-
-QUEUE(cell_queue_raw, queue)
-QUEUE(cell_most_raw, most)
-
 static bool is_sender_unseen(const struct hp_channel_row *row)
 {
 	return row->is_shared && !row->sent_count;
@@ -392,6 +380,27 @@ static bool is_receiver_unseen(const struct hp_channel_row *row)
 {
 	return row->is_shared && !row->received_count;
 }
+
+/* Of datagrams by a name nobody knows who else sends, nor what a receiver that is not seen has taken. */
+static bool is_queue_unknown(const struct hp_channel_row *row)
+{
+	return row->kind == HP_CHANNEL_TOKENS ||
+	       (row->kind == HP_CHANNEL_DATAGRAM &&
+		(is_sender_unseen(row) || is_receiver_unseen(row) || row->is_sender_partial ||
+		 row->is_receiver_partial));
+}
+
+/* What a semaphore began with is not known: `data`, where clients expect a number, has the least. */
+#define QUEUE(name, field) \
+	CELL(name) \
+	{ \
+		UNUSED(report), UNUSED(percentile); \
+		value->number = (double)row_at(row)->field; \
+		value->is_unknown = is_queue_unknown(row_at(row)); \
+	}
+
+QUEUE(cell_queue_raw, queue)
+QUEUE(cell_most_raw, most)
 
 #define SENT(name, field) \
 	CELL(name) \
@@ -458,7 +467,7 @@ CELL(cell_most)
 
 	UNUSED(percentile);
 	value->is_unknown = is_sender_unseen(row_at(row)) || is_receiver_unseen(row_at(row)) ||
-			    row_at(row)->kind == HP_CHANNEL_TOKENS;
+			    is_queue_unknown(row_at(row));
 	set_text(report,
 		 hp_xstrdup(row_at(row)->unit == HP_LANE_BYTES
 				    ? hp_format_bytes(&cell, row_at(row)->most)

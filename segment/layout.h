@@ -968,7 +968,7 @@ enum hp_channel_origin {
 struct hp_channel {
 	uint64_t next; /* set once */
 	uint32_t kind; /* set once: enum hp_channel_kind */
-	uint32_t way; /* set once: of a socket pair: 0 = from the first to the second, 1 = back */
+	uint32_t way; /* set once: of a pair: 0 = from the first to the second, 1 = back; 2 = by name */
 	uint64_t site_module; /* set once: offset of the hp_module of the code that made it; 0 = none */
 	uint64_t site_address; /* set once: a return address */
 	uint32_t number; /* set once: of those of its site, from 0; FOUND: the descriptor */

@@ -8,7 +8,7 @@ load helper
 setup_file()
 {
 	local name
-	for name in pipe socket; do
+	for name in pipe socket datagram; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/channels_$name.c" -lpthread
 	done
 	gcc -D_GNU_SOURCE -DHOTPATH -I"$ROOT/include" -g -O1 -o "$T/queue" \
@@ -155,6 +155,65 @@ wait_as_said()
 	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 said socket stream
 	grep -q '^[^ ]*channels_socket.c:[0-9]* →  *stream ' "$T/report"
 	grep -q '^[^ ]*channels_socket.c:[0-9]* ←  *stream ' "$T/report"
+}
+
+datagram()
+{
+	same datagram "$1"
+	told --as "$T/said" "${@:2}"
+}
+
+@test "channels: datagram sockets with names, by every call, connected and by address" {
+	datagram path $COUNTS max_queue_size
+	[ "$(told label type_name state)" = "socket datagram closed" ]
+	datagram autobind $COUNTS max_queue_size
+	[ "$(told sent_count delay_sampled_count | sort | uniq -c | tr -s ' ')" = " 2 50 50" ]
+	said datagram abstract
+	told --as "$T/said" $COUNTS max_queue_size
+	[[ "$(told label)" = @hotpath-test-* ]]
+}
+
+@test "channels: a path that is bound again is another socket; another process sends to it" {
+	datagram rebound $COUNTS max_queue_size
+	[ "$(told label instances)" = "socket×2 2" ]
+	datagram child $COUNTS
+}
+
+# The other side of each is not profiled: neither its figures nor what is in the queue are known.
+@test "channels: datagrams from and to a program that is not seen" {
+	mkdir -p "$T/there"
+	cat >"$T/outsider" <<-'END'
+	import socket, sys
+	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+	s.bind("outsider")
+	print("bound", flush=True)
+	s.settimeout(60)
+	for _ in range(20):
+	    s.recv(100)
+	s.sendto(b"x", "socket")
+	END
+	(cd "$T/there" && exec python3 "$T/outsider" >"$T/bound" 3>&-) &
+	eventually grep -q bound "$T/bound"
+	THERE=$T/there said datagram outside
+	wait
+	told --as "$T/said" $COUNTS
+	told sent_count received_count max_queue_size | sort | diff - /dev/fd/3 3<<-'END'
+		20 None None
+		None 1 None
+		END
+}
+
+full_as_said()
+{
+	said datagram "full-$1" && told --as "$T/said" $COUNTS &&
+		told --near "$T/said" 2 blocked_ns blocked_ns
+}
+
+# The receiver sleeps while the sender waits, so that is longer than what two clocks differ by.
+@test "channels: time of senders that wait for room, by type of channel, within 2 %" {
+	for type in pipe stream packet datagram named; do
+		up_to_3 full_as_said $type
+	done
 }
 
 @test "channels: tokens of eventfds, those that they begin with too" {
