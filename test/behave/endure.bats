@@ -106,7 +106,9 @@ setup_file()
 		rm "$T/many"
 	done
 	echo "${used[@]}"
-	[ $((used[1] - used[0])) -lt 300000 ]
+	# Where the machine is busy many end at once, each with a record for that time: 3500 times 2.7 KB would
+	# be 9 MB.
+	[ $((used[1] - used[0])) -lt 2000000 ]
 }
 
 @test "endure: the program, or its helper, is killed at any moment: the report is there, and right" {
