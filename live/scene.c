@@ -72,6 +72,7 @@ bool hp_scene_look(struct hp_scene *scene)
 	hp_report_init_record(&scene->report, &segment, &scene->target.input.record,
 			      &scene->settings, NULL, NULL);
 	scene->missing = hp_scene_missing(scene) - missing;
+	scene->missing_before = missing;
 	scene->report.is_brief = true;
 	scene->function_ids = hp_ids_of_functions(&scene->ids, &scene->report.model);
 	scene->report.function_ids = scene->function_ids;

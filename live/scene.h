@@ -27,6 +27,7 @@ struct hp_scene {
 	uint64_t taken_ns; /* when its segment was read, CLOCK_MONOTONIC_RAW */
 	uint64_t cost_ns; /* what that took, mean of late */
 	uint64_t missing; /* names that the look itself asked for in vain */
+	uint64_t missing_before; /* hp_scene_missing before the look */
 	struct hp_snapshot snapshot; /* of the CPU's samples */
 };
 
