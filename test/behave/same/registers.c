@@ -554,6 +554,8 @@ static void transfers(void)
 	CALL(sendto, pair[0], P(text), 8, 0, 0, 0);
 	CALL(recvfrom, pair[1], P(text), 4, 0, 0, 0);
 	CALL(sendmsg, pair[0], P(&message), 0);
+	CALL(socket, AF_UNIX, SOCK_DGRAM, 0);
+	CALL(connect, pair[0], P(text), sizeof(text));
 	CALL(recvmsg, pair[1], P(&message), 0);
 	CALL(shutdown, pair[0], SHUT_WR);
 	struct pollfd polled = { ends[0], POLLIN, 0 };
