@@ -99,6 +99,8 @@ with open(seen, "w") as out:
 END
 	exec 9>&-
 	eventually test -s "$T/agree.json"
+	# exit() flushes stdout after the report: the program's last line may come later.
+	eventually grep -qxE "[0-9]+" "$T/agree.out"
 	steps=$(tail -n 1 "$T/agree.out")
 	echo "seen $(cat "$T/seen"), done $steps"
 	[ "$steps" -ge "$(cat "$T/seen")" ]
