@@ -262,7 +262,9 @@ static void wait_for_end(const struct serve *serve)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
 	if (!serve->parent) {
-		sigwaitinfo(&signals, NULL);
+		/* Whoever is stopped and goes on is interrupted in it. */
+		while (sigwaitinfo(&signals, NULL) < 0 && errno == EINTR)
+			;
 		return;
 	}
 	while (sigtimedwait(&signals, NULL, &pause) < 0)

@@ -243,6 +243,22 @@ query()
 	status_is 200
 }
 
+# is_in STATE PID - as the kernel calls it: T is stopped, S sleeps.
+is_in()
+{
+	grep -q "^State:.$1" "/proc/$2/status"
+}
+
+@test "http: a server that is stopped for a while goes on" {
+	url=$(serve "$pid")
+	server=$(cat "$(grep -l -x "$url" "$T"/serve.?????? | head -n 1).pid")
+	kill -STOP "$server"
+	eventually is_in T "$server"
+	kill -CONT "$server"
+	eventually is_in S "$server"
+	[ "$(get /profiler_status | query 'a["pid"]')" = "$pid" ]
+}
+
 @test "http: a run that is over can be looked at, too" {
 	"$HP_RUN" --format none "$HP_BUILD/examples/basic" >/dev/null 2>&1
 	url=$(serve basic)
