@@ -18,7 +18,8 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-
 	-Wpointer-arith -Wundef -Wvla -Wformat=2
 BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
 	$(if $(filter-out 0,$(DEBUG)),-DHP_DEBUG=$(DEBUG)) $(CPPFLAGS) $(CFLAGS)
-PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec
+# No pairs of words by way of vector registers: what was stored word by word and is loaded as a pair has to wait.
+PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm

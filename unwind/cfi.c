@@ -499,13 +499,11 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 	}
 }
 
-/* Runs `c` up to the code address `pc`. */
+/* Runs `c` up to the code address `pc`: what moves on changes no rule, so the rules stay as they are there. */
 static void execute(struct machine *m, struct cursor c, uintptr_t pc)
 {
 	while (c.at < c.end && !c.is_bad && !m->is_bad && m->at <= pc) {
 		unsigned byte = (unsigned)read_u8(&c), low = byte & 0x3f;
-		struct rules before = m->now;
-		uintptr_t at = m->at;
 
 		switch (byte >> 6) {
 		case 1:
@@ -520,8 +518,6 @@ static void execute(struct machine *m, struct cursor c, uintptr_t pc)
 		default:
 			execute_extended(m, &c, low);
 		}
-		if (m->at != at && m->at > pc)
-			m->now = before;
 	}
 	m->is_bad |= c.is_bad;
 }

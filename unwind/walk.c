@@ -123,6 +123,8 @@ static __attribute__((noinline, cold)) bool extend(struct hp_walker *walker, uin
 {
 	bool is_home = walker->limit == walker->home_high;
 
+	if (place + WORD < place)
+		return false;
 	while (!is_home && walker->is_readable && place + WORD > walker->limit) {
 		if (place - walker->limit > FP_FRAME_MOST ||
 		    !walker->is_readable(walker->limit, PAGE))
@@ -137,8 +139,7 @@ static inline bool load(struct hp_walker *walker, uintptr_t sp, uintptr_t place,
 {
 	if (__builtin_expect(place < sp || place % WORD, 0))
 		return false;
-	if (__builtin_expect(place + WORD > walker->limit || place + WORD < place, 0) &&
-	    !extend(walker, place))
+	if (__builtin_expect(place > walker->limit - WORD, 0) && !extend(walker, place))
 		return false;
 	*word = *(const uintptr_t *)place;
 	return true;
@@ -259,13 +260,105 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ (hash >> 32);
 }
 
-/* False = the walk ends here. */
-static inline bool step_any(struct hp_walker *walker, const struct hp_cfi_row *row, struct state *s,
-			    struct hp_walk_fresh *fresh)
+static inline bool is_same(const struct hp_walk_slot *slot)
+{
+	return __builtin_expect(*(const uintptr_t *)slot->place == slot->word, 1);
+}
+
+/*
+ * The first slot below `top`, from the inside, that does not hold the same any more: the one in front
+ * of all, which never does, where all the others do.
+ */
+static inline const struct hp_walk_slot *differs(const struct hp_walk_slot *top)
+{
+	for (;; top -= 4) {
+		if (!is_same(top - 1))
+			return top - 1;
+		if (!is_same(top - 2))
+			return top - 2;
+		if (!is_same(top - 3))
+			return top - 3;
+		if (!is_same(top - 4))
+			return top - 4;
+	}
+}
+
+/*
+ * The frame in front of *met is where `s` is.  True = the walk would go on from here as the trail
+ * did.  Else *met is behind the first frame that may be met yet.
+ */
+static inline bool joins(const struct hp_walker *walker, const struct state *s,
+			 const struct hp_walk_frame **met)
+{
+	const struct hp_walk_frame *frame = *met - 1;
+	const struct hp_walk_slot *slot;
+
+	if (frame->pc != s->pc || (frame->needs_fp && frame->fp != s->fp))
+		return false;
+	slot = differs(walker->slots + frame->slots);
+	if (slot < walker->slots)
+		return true;
+	/* Only what is further out than that slot's frame may be met again. */
+	while ((*met)[-1].slots > slot - walker->slots)
+		--*met;
+	return false;
+}
+
+/*
+ * `count` fresh frames go behind the first `kept` ones of the trail; `s` is where the walk
+ * ended.  In front of the trail is a frame without slots.
+ */
+static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t kept,
+			     struct state s)
+{
+	struct hp_walk_frame *to = walker->trail + kept;
+	struct hp_walk_slot *slot = walker->slots + to[-1].slots;
+	bool needs_fp = to[-1].needs_fp;
+	uint64_t hash = to[-1].hash;
+
+	for (const struct hp_walk_fresh *fresh = walker->fresh + count; fresh-- > walker->fresh;
+	     to++) {
+		/*
+		 * Read from the last one on: each place has to follow from those before.  What does
+		 * not count is overwritten by the next: that is cheaper than a guess.
+		 */
+		*slot = (struct hp_walk_slot){ fresh->fp_place, s.fp };
+		slot += needs_fp & (fresh->fp_place != 0);
+		*slot = (struct hp_walk_slot){ fresh->ra_place, s.pc };
+		slot += fresh->ra_place != 0;
+		if (__builtin_expect(fresh->cfa_place != 0, 0))
+			*slot++ = (struct hp_walk_slot){ fresh->cfa_place, s.sp };
+		needs_fp = fresh->uses_fp | (needs_fp & (fresh->fp_place == 0));
+		s = (struct state){ fresh->pc, fresh->sp, fresh->fp };
+		hash = mix(hash, s.pc);
+		to->pc = s.pc;
+		to->sp = s.sp;
+		to->fp = s.fp;
+		to->hash = hash;
+		to->slots = (uint32_t)(slot - walker->slots);
+		to->needs_fp = needs_fp;
+	}
+	walker->count = kept + count;
+	walker->shared = kept;
+}
+
+static inline void fresh_begin(struct hp_walk_fresh *fresh, const struct state *s)
+{
+	fresh->pc = s->pc;
+	fresh->sp = s->sp;
+	fresh->fp = s->fp;
+	fresh->ra_place = fresh->fp_place = fresh->cfa_place = 0;
+	fresh->uses_fp = false;
+}
+
+/* By a row that is not of the most usual kind; false = the walk ends here. */
+static __attribute__((noinline)) bool step_other(struct hp_walker *walker,
+						 const struct hp_cfi_row *row, struct state *s,
+						 struct hp_walk_fresh *fresh)
 {
 	uintptr_t sp = s->sp;
 
-	if (__builtin_expect(row->kind <= HP_ROW_FP_LOAD, 1))
+	if (row->kind <= HP_ROW_FP_LOAD)
 		return step(walker, row, s, fresh) && s->sp > sp;
 	if (row->kind == HP_ROW_END || (row->kind == HP_ROW_NONE && s->pc > walker->start_low &&
 					s->pc <= walker->start_high)) {
@@ -275,132 +368,99 @@ static inline bool step_any(struct hp_walker *walker, const struct hp_cfi_row *r
 	return row->kind == HP_ROW_ODD ? step_odd(walker, s) : step_fp(walker, s);
 }
 
-/* The first slot, from the inside, of `slots` that does not hold the same any more; -1 = all do. */
-static inline int64_t differs(const struct hp_walker *walker, uint32_t slots)
+/* The same of any. */
+static inline bool step_any(struct hp_walker *walker, struct state *s, struct hp_walk_fresh *fresh)
 {
-	const struct hp_walk_slot *slot = walker->slots + slots;
+	static const struct hp_cfi_row no_row = { .kind = HP_ROW_NONE };
+	const struct hp_cfi_row *row;
+	uintptr_t sp = s->sp;
+	struct state other;
+	bool is_going_on;
 
-	while (slot-- > walker->slots)
-		if (__builtin_expect(*(const uintptr_t *)slot->place != slot->word, 0))
-			return slot - walker->slots;
-	return -1;
+	if (__builtin_expect(walker->mode == HP_WALK_FP, 0))
+		row = &no_row;
+	else
+		row = row_of(walker, s->pc);
+	if (__builtin_expect(row->kind == HP_ROW_SP, 1))
+		return step(walker, row, s, fresh) && s->sp > sp;
+	/* A copy: else the usual steps would be made in memory. */
+	other = *s;
+	is_going_on = step_other(walker, row, &other, fresh);
+	*s = other;
+	return is_going_on;
 }
 
 /*
- * `*met` frames of the trail are still to be met.  True = the walk, which stands in
- * frame number *met - 1 of it, would go on as the trail did.
+ * From `s` up to the outermost frame, or one of the trail: then *kept is the number of its
+ * frames.  Returns that of the fresh ones.
  */
-static inline bool joins(const struct hp_walker *walker, const struct state *s, uint32_t *met)
-{
-	const struct hp_walk_frame *frame;
-	int64_t slot;
-
-	while (*met && walker->trail[*met - 1].sp < s->sp)
-		--*met;
-	frame = &walker->trail[*met - 1];
-	if (*met == 0 || frame->sp != s->sp || frame->pc != s->pc ||
-	    (frame->needs_fp && frame->fp != s->fp))
-		return false;
-	slot = differs(walker, frame->slots);
-	if (slot < 0)
-		return true;
-	/* Only what is further out than that slot's frame may be met again. */
-	while (*met && walker->trail[*met - 1].slots > slot)
-		--*met;
-	return false;
-}
-
-static inline void slot_add(struct hp_walker *walker, uint32_t *count, uintptr_t place,
-			    uintptr_t word)
-{
-	walker->slots[(*count)++] = (struct hp_walk_slot){ place, word };
-}
-
-/* `count` fresh frames go behind the first `kept` ones of the trail; `s` is where the walk ended. */
-static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t kept,
-			     struct state s)
-{
-	struct hp_walk_frame *to = walker->trail + kept;
-	uint32_t slots = kept ? to[-1].slots : 0, needs_fp = kept ? to[-1].needs_fp : 0;
-	uint64_t hash = kept ? to[-1].hash : 1;
-
-	for (const struct hp_walk_fresh *fresh = walker->fresh + count; fresh-- > walker->fresh;
-	     to++) {
-		/* Read from the last one on: each place has to follow from those before. */
-		if (fresh->fp_place && needs_fp)
-			slot_add(walker, &slots, fresh->fp_place, s.fp);
-		if (fresh->ra_place)
-			slot_add(walker, &slots, fresh->ra_place, s.pc);
-		if (fresh->cfa_place)
-			slot_add(walker, &slots, fresh->cfa_place, s.sp);
-		needs_fp = fresh->uses_fp || (needs_fp && !fresh->fp_place);
-		s = (struct state){ fresh->pc, fresh->sp, fresh->fp };
-		hash = mix(hash, s.pc);
-		*to = (struct hp_walk_frame){ s.pc, s.sp, s.fp, hash, slots, needs_fp };
-	}
-	walker->count = kept + count;
-	walker->shared = kept;
-}
-
-/* Up to the outermost frame, or one of the trail: then `*kept` is the number of its frames. */
 static inline uint32_t walk_fresh(struct hp_walker *walker, struct state *s, uint32_t *kept)
 {
-	static const struct hp_cfi_row no_row = { .kind = HP_ROW_NONE };
-	uint32_t met = *kept, count = 0;
+	const struct hp_walk_frame *met = walker->trail + *kept;
+	struct hp_walk_fresh *fresh = walker->fresh, *end = fresh + walker->most;
 	bool was_complete = walker->is_complete;
 
 	walker->is_complete = walker->is_cut = false;
 	walker->is_proven = true;
 	for (;;) {
-		struct hp_walk_fresh *fresh = &walker->fresh[count];
-
-		if (met && joins(walker, s, &met)) {
+		while (met[-1].sp < s->sp)
+			met--;
+		if (met[-1].sp == s->sp && joins(walker, s, &met)) {
 			walker->is_complete = was_complete;
 			break;
 		}
-		*fresh = (struct hp_walk_fresh){ .pc = s->pc, .sp = s->sp, .fp = s->fp };
-		count++;
-		if (__builtin_expect(count == walker->most, 0)) {
+		fresh_begin(fresh, s);
+		if (__builtin_expect(++fresh == end, 0)) {
 			walker->is_cut = true;
-			met = 0;
+			met = walker->trail;
 			break;
 		}
-		if (!step_any(walker, walker->mode == HP_WALK_FP ? &no_row : row_of(walker, s->pc),
-			      s, fresh)) {
-			met = 0;
+		if (!step_any(walker, s, fresh - 1)) {
+			met = walker->trail;
 			break;
 		}
 		if (__builtin_expect(s->pc == 0, 0)) {
 			walker->is_complete = true;
-			met = 0;
+			met = walker->trail;
 			break;
 		}
 	}
-	*kept = met;
-	return count;
+	*kept = (uint32_t)(met - walker->trail);
+	return (uint32_t)(fresh - walker->fresh);
 }
 
 void hp_walk_settle(struct hp_walker *walker, void *room, uint32_t most)
 {
+	struct hp_walk_frame *outside = room;
+	struct hp_walk_slot *never = (struct hp_walk_slot *)(outside + 1 + most);
+
 	walker->most = most;
-	walker->trail = room;
-	walker->slots = (struct hp_walk_slot *)(walker->trail + most);
-	walker->fresh = (struct hp_walk_fresh *)(walker->slots + 3 * (size_t)most);
+	*outside = (struct hp_walk_frame){ .sp = UINTPTR_MAX, .hash = 1 };
+	*never = (struct hp_walk_slot){ (uintptr_t)&never->place, ~(uintptr_t)&never->place };
+	walker->trail = outside + 1;
+	walker->slots = never + 1;
+	walker->fresh = (struct hp_walk_fresh *)(walker->slots + 3 * (size_t)most + 4);
 }
 
 void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint32_t kept = walker->is_followed ? walker->count : 0, count;
-	struct state s = { pc, sp, fp };
+	uint32_t followed = walker->is_followed ? walker->count : 0, kept, count;
+	struct state s;
 
 	walker->limit = limit_of(walker, sp);
-	count = walk_fresh(walker, &s, &kept);
-	if (__builtin_expect(count + kept > walker->most, 0)) {	/* it is cut further in than that */
-		kept = 0;
+	/* Where a signal handler jumps out of this, the trail is no trail. */
+	walker->is_followed = false;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	for (;; followed = 0) {
 		s = (struct state){ pc, sp, fp };
+		kept = followed;
 		count = walk_fresh(walker, &s, &kept);
+		if (__builtin_expect(count + kept <= walker->most, 1))
+			break;
+		/* It is cut further in than that. */
 	}
 	trail_add(walker, count, kept, s);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	walker->is_followed = walker->is_proven && !walker->is_cut;
 }
 

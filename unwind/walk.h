@@ -77,8 +77,10 @@ struct hp_walker {
 	uintptr_t start_high;
 
 	/* The last walk, outermost frame first. */
-	struct hp_walk_frame *trail;	/* room for `most` */
-	struct hp_walk_slot *slots;	/* room for 3 * most */
+	struct hp_walk_frame
+		*trail;	/* room for `most`; in front of it one without slots, above all */
+	struct hp_walk_slot
+		*slots;	/* room for 3 * most; in front of it one that never holds its word */
 	struct hp_walk_fresh *fresh;	/* room for `most`; innermost first, of the present one */
 	uint32_t count;
 	uint32_t shared;	/* frames that were those of the walk before */
@@ -92,7 +94,8 @@ struct hp_walker {
 
 /* Bytes for walks of so many frames, rows apart; hp_walk_settle divides such zeroed memory up. */
 #define HP_WALK_ROOM(most) \
-	((most) * (sizeof(struct hp_walk_frame) + 3 * sizeof(struct hp_walk_slot) + \
+	(sizeof(struct hp_walk_frame) + 5 * sizeof(struct hp_walk_slot) + \
+	 (most) * (sizeof(struct hp_walk_frame) + 3 * sizeof(struct hp_walk_slot) + \
 		   sizeof(struct hp_walk_fresh)))
 void hp_walk_settle(struct hp_walker *walker, void *room, uint32_t most);
 
