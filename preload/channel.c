@@ -229,11 +229,18 @@ void hp_lane_empty(struct hp_lane *lane)
 	lane->tail = atomic_load_explicit(&lane->head, memory_order_relaxed);
 }
 
+/* One of several threads gets it. */
 static bool take(struct hp_lane *lane, uint32_t from)
 {
 	return atomic_load_explicit(&lane->state, memory_order_relaxed) == from &&
-	       atomic_compare_exchange_strong_explicit(&lane->state, &from, HP_LANE_TAKEN,
+	       atomic_compare_exchange_strong_explicit(&lane->state, &from, HP_LANE_MADE,
 						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+static bool seems_left(const struct hp_lane *lane)
+{
+	return atomic_load_explicit(&lane->ends, memory_order_relaxed) == 0 &&
+	       atomic_load_explicit(&lane->state, memory_order_relaxed) == HP_LANE_TAKEN;
 }
 
 static bool is_dead(uint32_t pid)
@@ -251,12 +258,11 @@ static struct hp_lane *lane_oldest(struct hp_channel *channel)
 
 	for (; offset; offset = lane->next, count++) {
 		lane = at(offset);
-		if ((atomic_load_explicit(&lane->senders, memory_order_relaxed) == 0 &&
-		     atomic_load_explicit(&lane->receivers, memory_order_relaxed) == 0) ||
+		if (seems_left(lane) ||
 		    (count >= HP_LANES_SHARED && !oldest && is_dead(lane->maker)))
 			oldest = lane;
 	}
-	return count >= HP_LANES_SHARED ? oldest : NULL;
+	return count >= HP_LANES_SHARED && oldest && take(oldest, HP_LANE_TAKEN) ? oldest : NULL;
 }
 
 /*
@@ -318,7 +324,7 @@ static struct hp_lane *lane_make(struct hp_channel *channel)
 		return NULL;
 	}
 	lane->channel = hp_segment_offset(&hp_segment, channel);
-	atomic_store_explicit(&lane->state, HP_LANE_TAKEN, memory_order_relaxed);
+	atomic_store_explicit(&lane->state, HP_LANE_MADE, memory_order_relaxed);
 	hp_list_push(&channel->lanes, offset, &lane->next);
 	return lane;
 }
@@ -349,8 +355,7 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	atomic_store_explicit(&lane->calm, 0, memory_order_relaxed);
 	atomic_store_explicit(&lane->sends.owner, HP_OWNER_NONE, memory_order_relaxed);
 	atomic_store_explicit(&lane->receives.owner, HP_OWNER_NONE, memory_order_relaxed);
-	atomic_store_explicit(&lane->senders, 0, memory_order_relaxed);
-	atomic_store_explicit(&lane->receivers, 0, memory_order_relaxed);
+	atomic_store_explicit(&lane->ends, 0, memory_order_relaxed);
 	atomic_store_explicit(&lane->shared, wish->is_found, memory_order_relaxed);
 	atomic_store_explicit(&lane->closed, 0, memory_order_relaxed);
 	atomic_fetch_add_explicit(&channel->instances, 1, memory_order_relaxed);
@@ -410,10 +415,38 @@ struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out)
 
 /* --- ends --- */
 
+/* Descriptors of one kind, in hp_lane.ends. */
+static uint64_t one_end(bool is_out)
+{
+	return is_out ? 1 : UINT64_C(1) << 32;
+}
+
+static uint32_t ends_of(uint64_t ends, bool is_out)
+{
+	return (uint32_t)(is_out ? ends : ends >> 32);
+}
+
 void hp_lane_hold(struct hp_lane *lane, bool is_out)
 {
-	atomic_fetch_add_explicit(is_out ? &lane->senders : &lane->receivers, 1,
-				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&lane->ends, one_end(is_out), memory_order_relaxed);
+	hp_lane_ready(lane);
+}
+
+void hp_lane_ready(struct hp_lane *lane)
+{
+	uint32_t made = HP_LANE_MADE;
+
+	if (HP_UNLIKELY(atomic_load_explicit(&lane->state, memory_order_relaxed) == made))
+		atomic_compare_exchange_strong_explicit(&lane->state, &made, HP_LANE_TAKEN,
+							memory_order_acq_rel, memory_order_relaxed);
+}
+
+void hp_lane_unmake(struct hp_lane *lane)
+{
+	uint32_t made = HP_LANE_MADE;
+
+	atomic_compare_exchange_strong_explicit(&lane->state, &made, HP_LANE_FREE,
+						memory_order_acq_rel, memory_order_relaxed);
 }
 
 void hp_lane_close(struct hp_lane *lane)
@@ -424,52 +457,59 @@ void hp_lane_close(struct hp_lane *lane)
 		atomic_fetch_add_explicit(&channel->closed, 1, memory_order_relaxed);
 }
 
-/* Returns true if it was the last of its kind. */
-static bool leave(_Atomic uint32_t *ends)
+/*
+ * One end less.  Both counts are one word, so that of two threads that close the
+ * last sender and the last receiver at once one alone finds that nobody is left:
+ * it may go on with the lane, and for the other one the lane is gone.  Hence
+ * what the last of its kind has to say it says before (`last`; NULL = nothing).
+ */
+static bool leave(struct hp_lane *lane, bool is_out, void (*last)(struct hp_lane *, bool))
 {
-	return atomic_load_explicit(ends, memory_order_relaxed) != 0 &&
-	       atomic_fetch_sub_explicit(ends, 1, memory_order_relaxed) == 1;
+	uint64_t ends = atomic_load_explicit(&lane->ends, memory_order_relaxed);
+
+	do {
+		if (ends_of(ends, is_out) == 0)
+			return false;
+		if (ends_of(ends, is_out) == 1 && last)
+			last(lane, is_out);
+		/* Release and acquire: who is alone finds what the others have done with it. */
+	} while (!atomic_compare_exchange_weak_explicit(&lane->ends, &ends, ends - one_end(is_out),
+							memory_order_acq_rel,
+							memory_order_relaxed));
+	return ends == one_end(is_out);
 }
 
 void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec)
 {
-	_Atomic uint32_t *ends = is_out ? &lane->senders : &lane->receivers;
-	_Atomic uint32_t *others = is_out ? &lane->receivers : &lane->senders;
+	bool is_shared = atomic_load_explicit(&lane->shared, memory_order_relaxed);
 
-	if (leave(ends) && !is_exec && !atomic_load_explicit(&lane->shared, memory_order_relaxed) &&
-	    atomic_load_explicit(others, memory_order_relaxed) == 0)
+	if (leave(lane, is_out, NULL) && !is_exec && !is_shared)
 		atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);
 }
 
-/* Others may come and send as long as there is a receiver, and nobody after it. */
-static void named_drop(struct hp_lane *lane, bool is_out)
+static bool is_named(const struct hp_lane *lane)
 {
-	if (!is_out) {
+	return lane->out_inode & HP_LANE_NAMED;
+}
+
+/*
+ * To a name others may come and send as long as there is a receiver, and nobody
+ * after it.  Of what another process may have, too, nobody knows if it is over.
+ */
+static void last_drops(struct hp_lane *lane, bool is_out)
+{
+	if (is_named(lane) ? !is_out : !atomic_load_explicit(&lane->shared, memory_order_relaxed))
 		hp_lane_close(lane);
+	if (is_named(lane) && !is_out)
 		lane->out_inode = HP_LANE_NAMED;
-	}
-	if (atomic_load_explicit(&lane->senders, memory_order_relaxed) != 0 ||
-	    atomic_load_explicit(&lane->receivers, memory_order_relaxed) != 0)
-		return;
-	hp_lane_empty(lane);
-	atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);
 }
 
 void hp_lane_drop(struct hp_lane *lane, bool is_out)
 {
-	_Atomic uint32_t *ends = is_out ? &lane->senders : &lane->receivers;
-	_Atomic uint32_t *others = is_out ? &lane->receivers : &lane->senders;
+	bool is_freed =
+		is_named(lane) || !atomic_load_explicit(&lane->shared, memory_order_relaxed);
 
-	if (!leave(ends))
-		return;
-	if (lane->out_inode & HP_LANE_NAMED) {
-		named_drop(lane, is_out);
-		return;
-	}
-	if (atomic_load_explicit(&lane->shared, memory_order_relaxed))
-		return;
-	hp_lane_close(lane);
-	if (atomic_load_explicit(others, memory_order_relaxed) != 0)
+	if (!leave(lane, is_out, last_drops) || !is_freed)
 		return;
 	hp_lane_empty(lane);
 	atomic_store_explicit(&lane->state, HP_LANE_FREE, memory_order_release);

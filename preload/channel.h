@@ -89,8 +89,12 @@ struct hp_channel_wish {
 	uint64_t in_inode;
 };
 
-/* A lane for a new object; NULL = no room. */
+/* A lane for a new object, which nobody else finds before it is held; NULL = no room. */
 struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish);
+
+/* A new one is to be found before anybody holds it; is not wanted after all, if nobody holds it. */
+void hp_lane_ready(struct hp_lane *lane);
+void hp_lane_unmake(struct hp_lane *lane);
 
 /* What its channel is called, unless it is called something already. */
 void hp_channel_label(const struct hp_lane *lane, const char *text, size_t length);

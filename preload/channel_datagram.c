@@ -305,9 +305,12 @@ struct hp_lane *hp_datagram_to(struct hp_lane *lane, int fd, const void *to, soc
 	found = copy_name(&name, to, length) ? lane_of(lane->device, key_of(&name)) : NULL;
 	if (!found && hp_datagram_is_open(lane))
 		found = lane;
-	else if (!found && fstat(fd, &stat) == 0)
+	else if (!found && fstat(fd, &stat) == 0) {
 		found = open_lane(&stat, (struct hp_channel_wish){ .is_found = true,
 								   .descriptor = (uint32_t)fd });
+		if (found)
+			hp_lane_ready(found);
+	}
 	errno = saved;
 	return found;
 }

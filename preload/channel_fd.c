@@ -81,6 +81,18 @@ static void word_drop(uint64_t word)
 		hp_lane_drop(in, false);
 }
 
+/* Another thread was first. */
+static void word_unmake(uint64_t word)
+{
+	struct hp_lane *out = hp_channel_lane(word >> 32);
+	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
+
+	if (out)
+		hp_lane_unmake(out);
+	if (in)
+		hp_lane_unmake(in);
+}
+
 static bool is_told(int fd)
 {
 	return (unsigned)fd < hp_channel_fds_most;
@@ -257,8 +269,10 @@ static HP_COLD uint64_t meet(int fd)
 	else if (S_ISSOCK(stat.st_mode))
 		word = meet_socket(fd, &stat);
 	if (!atomic_compare_exchange_strong_explicit(&hp_channel_fds[fd], &before, word,
-						     memory_order_acq_rel, memory_order_relaxed))
+						     memory_order_acq_rel, memory_order_relaxed)) {
+		word_unmake(word);
 		return before;
+	}
 	note_highest(fd);
 	word_hold(word);
 	if (fd <= STDERR_FILENO)

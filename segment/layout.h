@@ -1003,7 +1003,11 @@ struct hp_lane_wait {
 	_Atomic uint64_t most;
 };
 
-enum hp_lane_state { HP_LANE_FREE = 0, HP_LANE_TAKEN = 1 };
+enum hp_lane_state {
+	HP_LANE_FREE = 0,
+	HP_LANE_TAKEN = 1,
+	HP_LANE_MADE = 2, /* taken, and no descriptor has it yet */
+};
 
 /* What its queue is counted in. */
 enum hp_lane_unit {
@@ -1041,8 +1045,7 @@ struct hp_lane {
 	_Atomic uint64_t calm; /* any thread: up to so many in it nothing is to be noted */
 	_Atomic uint32_t popping; /* receivers: 1 = one of them looks at probes */
 	uint32_t probes; /* once: offset / HP_LINE of hp_lane_log; 0 = none yet */
-	_Atomic uint32_t senders; /* descriptors that can send, as far as they are known */
-	_Atomic uint32_t receivers;
+	_Atomic uint64_t ends; /* descriptors, as far as known: that send; << 32: that receive */
 	_Atomic uint32_t shared; /* any thread: 1 = another process may have it, too */
 	_Atomic uint32_t closed; /* any thread: 1 = one end is closed for good */
 
