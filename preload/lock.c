@@ -53,6 +53,8 @@ void hp_lock_configure(const struct hp_settings *settings)
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		hp_lock_is_wanted |= hp_settings_asks(settings, sections[i]);
+	/* For which it waited is most of what there is to say. */
+	hp_lock_is_wanted |= hp_settings_names(settings, "thread-states");
 	hp_lock_is_refused = !hp_lock_is_wanted;
 	if (hp_lock_is_wanted)
 		has_key = pthread_key_create(&key, thread_end) == 0;

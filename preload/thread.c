@@ -46,7 +46,7 @@ static void end(void *record)
 
 void hp_thread_configure(const struct hp_settings *settings)
 {
-	is_wanted = hp_settings_asks(settings, "threads") || hp_settings_asks(settings, "channels");
+	is_wanted = hp_settings_asks_threads(settings) || hp_settings_asks(settings, "channels");
 	has_key = is_wanted && pthread_key_create(&key, end) == 0;
 }
 

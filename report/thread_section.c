@@ -140,11 +140,28 @@ static bool is_of(uint32_t kind, int wait)
 	return wait == HP_WAIT_SIGNAL ? is_signal : wait == HP_WAIT_LOCK && is_lock;
 }
 
-/* The lock that it waited for longest; NULL = not known. */
+/* How long it has been waiting for that at the end; `*lock`: for what; 0 = it is not. */
+static uint64_t waiting_for(const struct hp_locks *locks, const struct hp_thread_row *row, int wait,
+			    const struct hp_lock_row **lock)
+{
+	for (size_t i = 0; i < locks->wait_count; i++) {
+		const struct hp_lock_wait *open = &locks->waits[i];
+
+		*lock = &locks->rows[open->lock];
+		if (open->tid == row->thread->tid && open->pid == row->thread->pid &&
+		    is_of((*lock)->kind, wait) && locks->end_ticks > open->since)
+			return locks->end_ticks - open->since;
+	}
+	return 0;
+}
+
+/* The lock that it waited for longest, be it in several waits; NULL = not known. */
 static const char *object_of(struct hp_report *report, const struct hp_thread_row *row, int wait)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_lock_contest *best = NULL;
+	const struct hp_lock_row *lock;
+	uint64_t open = waiting_for(locks, row, wait, &lock);
 
 	for (size_t i = row->waiter ? row->waiter->contest_first : 0;
 	     row->waiter && i < row->waiter->contest_end; i++) {
@@ -154,6 +171,8 @@ static const char *object_of(struct hp_report *report, const struct hp_thread_ro
 		    (!best || contest->ticks > best->ticks))
 			best = contest;
 	}
+	if (open && (!best || open > best->ticks))
+		return hp_lock_name(report, lock);
 	return best ? hp_lock_name(report, &locks->rows[best->lock]) : NULL;
 }
 
@@ -287,7 +306,8 @@ bool hp_thread_states_has_data(const struct hp_report *report)
 const char *hp_thread_states_empty(struct hp_report *report)
 {
 	UNUSED(report);
-	return "no thread lived long enough to be looked at";
+	return "no thread was looked at: HOTPATH_REPORT asked for no threads when it ran, or it was "
+	       "over too soon";
 }
 
 void hp_thread_state_entry_add(struct hp_report *report, const void *row, cJSON *entry)

@@ -190,13 +190,14 @@ static bool sampler_init(struct sampler *sampler)
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
 			(uint32_t)sampler->settings.threads_interval_ms,
-			hp_settings_asks(&sampler->settings, "threads"));
+			hp_settings_asks_threads(&sampler->settings));
 	hp_perf_init(&sampler->perf, &sampler->segment, &sampler->settings, &sampler->members,
 		     (struct hp_perf_wish){
 			     .samples = hp_settings_asks(&sampler->settings, "functions-cpu") ||
 					hp_settings_names(&sampler->settings, "bound"),
 			     .waits = hp_settings_asks(&sampler->settings, "offcpu") ||
-				      hp_settings_names(&sampler->settings, "bound"),
+				      hp_settings_names(&sampler->settings, "bound") ||
+				      hp_settings_names(&sampler->settings, "thread-states"),
 		     });
 	if (sampler->perf.record)
 		sampler->watcher.sampling =

@@ -606,6 +606,12 @@ bool hp_settings_names(const struct hp_settings *settings, const char *section)
 	return false;
 }
 
+bool hp_settings_asks_threads(const struct hp_settings *settings)
+{
+	return hp_settings_asks(settings, "threads") ||
+	       hp_settings_names(settings, "thread-states");
+}
+
 bool hp_settings_wants_samples(const struct hp_settings *settings)
 {
 	return settings->cpu == HP_CPU_PERF || settings->cpu == HP_CPU_TIMER ||

@@ -177,6 +177,9 @@ bool hp_section_is(const char *word, size_t length, const char *section);
  */
 bool hp_settings_asks(const struct hp_settings *settings, const char *section);
 
+/* Threads are looked at: for `threads`, and where `thread-states` is named, which is made of the same. */
+bool hp_settings_asks_threads(const struct hp_settings *settings);
+
 /* True if HOTPATH_REPORT asks for it by its name. */
 bool hp_settings_names(const struct hp_settings *settings, const char *section);
 

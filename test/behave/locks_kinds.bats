@@ -144,6 +144,10 @@ setup()
 	# Its own clock and ours, read one after the other.
 	awk 'NR == FNR { said = $1; next } { off = $1 - said } END { exit !(off >= 0 && off < said / 10) }' \
 		"$T/said" "$T/ran"
+	# Named alone it has the same.
+	HOTPATH_REPORT=thread-states LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
+	lock_rows thread_states name mostly | tee "$T/rows"
+	grep -q -E '^locker [0-9]*% waited for a lock, jobs$' "$T/rows"
 	HOTPATH_REPORT=auto,-threads,-thread-states LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
 	[ -z "$(lock_rows thread_states name)" ]
 }
