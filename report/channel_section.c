@@ -266,7 +266,7 @@ bool hp_channels_has_data(const struct hp_report *report)
 const char *hp_channels_empty(struct hp_report *report)
 {
 	UNUSED(report);
-	return "nothing was sent by a pipe, a socket pair, a queue";
+	return "nothing was sent by a pipe, a socket pair, a queue (connections are none)";
 }
 
 const char *hp_latency_describe(const struct hp_report *report)

@@ -88,7 +88,7 @@ HP_LOCK_CELLS(write, WRITE)
 /* Waits for something that nobody holds. */
 #define WAITS \
 	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, only_wait_mean, false, false }, \
-		{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, only_wait_percentile, true, false }, \
+		{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, only_wait_percentile, true, HP_NEED_ROOM }, \
 		{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, only_wait_most, false, false }, \
 		NUMBER("wait_total_ns", only_wait), NUMBER("objects", cell_objects)
 
@@ -178,7 +178,8 @@ const struct hp_column hp_barrier_columns[HP_BARRIER_COLUMNS] = {
 	{ title, key "_count", key "_count", HP_UNIT_COUNT, cell##_count, false, false }, \
 		{ NULL, key "_wait_avg", key "_wait_avg_ns", HP_UNIT_TIME, cell##_wait_mean, false, \
 		  false }, \
-		{ "Wait P", NULL, key "_wait_p", HP_UNIT_TIME, cell##_wait_percentile, true, false }, \
+		{ "Wait P", NULL,	 key "_wait_p", HP_UNIT_TIME, cell##_wait_percentile, \
+		  true,	    HP_NEED_ROOM }, \
 	{ \
 		"Longest", NULL, key "_wait_max_ns", HP_UNIT_TIME, cell##_wait_most, false, false \
 	}

@@ -224,8 +224,9 @@ const struct hp_column hp_mutex_columns[HP_MUTEX_COLUMNS] = {
 	{ "Locks", "count", "count", HP_UNIT_COUNT, line_count, false, false },
 	{ NULL, "sampled_count", "sampled_count", HP_UNIT_COUNT, line_timed, false, false },
 	{ "Waits", NULL, "contended", HP_UNIT_COUNT, line_contended, false, false },
-	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, line_wait_mean, false, false },
-	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, line_wait_percentile, true, false },
+	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, line_wait_mean, false,
+	  HP_NEED_ROOM },
+	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, line_wait_percentile, true, HP_NEED_ROOM },
 	{ "Longest", NULL, "wait_max_ns", HP_UNIT_TIME, line_wait_most, false, false },
 	{ "Acq avg", "acquire_avg", "acquire_avg_ns", HP_UNIT_TIME, line_hold_mean, false, false },
 	{ "Acq P", NULL, "acquire_p", HP_UNIT_TIME, line_hold_percentile, true, false },
@@ -259,6 +260,24 @@ const char *hp_locks_empty(struct hp_report *report)
 {
 	UNUSED(report);
 	return "none was used";
+}
+
+const char *hp_lock_order_empty(struct hp_report *report)
+{
+	UNUSED(report);
+	return "each two were taken in one order only";
+}
+
+const char *hp_waits_empty(struct hp_report *report)
+{
+	UNUSED(report);
+	return "no wait came to its end; those that go on are in waiting";
+}
+
+const char *hp_waiting_empty(struct hp_report *report)
+{
+	UNUSED(report);
+	return "nobody was waiting";
 }
 
 /* --- JSON --- */

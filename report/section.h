@@ -50,6 +50,7 @@ enum hp_need {
 	HP_NEED_NONE = 0,	/* always */
 	HP_NEED_ESTIMATE,	/* when a row was estimated */
 	HP_NEED_KNOWN,	/* when a row knows it; in `data` and `raw` only of those that do */
+	HP_NEED_ROOM,	/* in tables: unless names would be cut, and it is 0 in all rows */
 };
 
 struct hp_column {

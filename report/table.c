@@ -258,6 +258,19 @@ static void widths_find(struct grid *grid)
 	}
 }
 
+/* In no row there is anything but 0. */
+static bool says_nothing(struct grid *grid, size_t column)
+{
+	struct hp_text_cell cell;
+	const char *nothing = number_text(grid->columns[column].column, 0, &cell);
+
+	for (size_t row = 0; row < grid->list.shown; row++)
+		if (strcmp(*cell_at(grid, row, column), "-") != 0 &&
+		    strcmp(*cell_at(grid, row, column), nothing) != 0)
+			return false;
+	return true;
+}
+
 /* As much of the chain's start as fits, and an ellipsis. */
 static char *chain_fit(const char *chain, size_t room)
 {
@@ -274,6 +287,14 @@ static size_t width_whole(const struct grid *grid)
 		if (!is_dropped(&grid->columns[i]))
 			whole += grid->columns[i].width + (whole ? GAP : 0);
 	return whole;
+}
+
+/* A name tells more than a column of zeros. */
+static void zeros_drop(struct grid *grid)
+{
+	for (size_t i = 1; i < grid->column_count && width_whole(grid) > grid->look->width; i++)
+		if (grid->columns[i].column->need == HP_NEED_ROOM && says_nothing(grid, i))
+			grid->columns[i].title[0] = 0;
 }
 
 static bool gives_way(const struct grid *grid, size_t i)
@@ -565,6 +586,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 		cells_make(&grid);
 		columns_drop(&grid);
 		widths_find(&grid);
+		zeros_drop(&grid);
 		chains_fit(&grid);
 		name_fit(&grid);
 		grid_write(&grid, out);

@@ -88,5 +88,4 @@ def main():
     return 1 if wrong else 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+sys.exit(main())

@@ -236,18 +236,11 @@ real()
 	python3 -c "assert abs($theirs - $ours) < 2"
 }
 
-# serve_profile [WHAT] - serves it: addresses in $T/addresses, the server's pid in $server.
-serve_profile()
-{
-	rm -f "$T/addresses"	# of the one before
-	"$HP_BUILD/hotpath" load --no-open "$@" >"$T/addresses" 3>&- &
-	server=$!
-	eventually grep -q from-url "$T/addresses"
-}
-
 @test "load: a profile goes to the profiler's page, and to nobody else" {
 	printf '{"meta":{}}' | gzip >"$T/hp.json.gz"
-	serve_profile "$T/hp.json.gz"
+	"$HP_BUILD/hotpath" load --no-open "$T/hp.json.gz" >"$T/addresses" 3>&- &
+	server=$!
+	eventually grep -q from-url "$T/addresses"
 	address=$(head -n 1 "$T/addresses")
 	[[ "$address" == http://127.0.0.1:*/hp.json.gz ]]
 	curl -s -D "$T/head" -H "Origin: https://profiler.firefox.com" "$address" | cmp - "$T/hp.json.gz"
@@ -270,7 +263,9 @@ serve_profile()
 	grep -q "total samples" "$T/report" || skip "$(cat "$T/report")"
 	for run in "" work; do
 		# shellcheck disable=SC2086
-		serve_profile $run
+		"$HP_BUILD/hotpath" load --no-open $run >"$T/addresses" 3>&- &
+		server=$!
+		eventually grep -q from-url "$T/addresses"
 		curl -s "$(head -n 1 "$T/addresses")" >"$T/of-run.gz"
 		kill -INT $server
 		wait $server

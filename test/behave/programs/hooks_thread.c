@@ -177,9 +177,8 @@ SEEN static void *spinner_body(void *unused)
 {
 	CALLED(spinner_body);
 	(void)unused;
-	/* Not to be cancelled asynchronously itself. */
-	pthread_barrier_wait(&barrier);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	pthread_barrier_wait(&barrier);
 	for (;;)
 		spun_step();
 }
