@@ -32,6 +32,12 @@ static const char *waits_missing(struct hp_report *report)
 	return locks && locks->contest_count ? NULL : "no thread waited for a lock";
 }
 
+/* Of a program that only waited there is a track. */
+static const char *track_missing(struct hp_report *report)
+{
+	return report->model.sampling.record.blocked_ns ? NULL : samples_missing(report);
+}
+
 /* Time, samples, waits or bytes: one of them will do. */
 static const char *all_missing(struct hp_report *report)
 {
@@ -44,7 +50,7 @@ static const char *all_missing(struct hp_report *report)
 const struct hp_export *hp_export_find(const char *format)
 {
 	static const struct hp_export formats[] = {
-		{ "firefox", hp_export_firefox, samples_missing },
+		{ "firefox", hp_export_firefox, track_missing },
 		{ "flamegraph", hp_export_flamegraph, all_missing },
 		{ "folded", hp_export_folded, samples_missing },
 		{ "folded-bytes", hp_export_folded_bytes, alloc_missing },

@@ -58,6 +58,18 @@ static bool is_plain(int fd)
 	       pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == HP_MAGIC;
 }
 
+/* An executable, a script, or a folder. */
+static bool is_program(int fd)
+{
+	char start[4];
+	struct stat status;
+
+	return fstat(fd, &status) == 0 &&
+	       (S_ISDIR(status.st_mode) ||
+		(S_ISREG(status.st_mode) && pread(fd, start, sizeof(start), 0) == sizeof(start) &&
+		 (memcmp(start, "\177ELF", 4) == 0 || memcmp(start, "#!", 2) == 0)));
+}
+
 static bool read_kept(struct hp_input *input, const char *path, int fd)
 {
 	struct hp_kept kept;
@@ -124,8 +136,8 @@ static int open_kept(struct hp_input *input, const char *name)
 		fprintf(stderr, "hotpath: no run is kept in %s; profile a program first\n",
 			store.path);
 	else
-		fprintf(stderr, "hotpath: %s: no such file, and no kept run; see hotpath list\n",
-			name);
+		fprintf(stderr,
+			"hotpath: %s: no file of a run, and no kept run; see hotpath list\n", name);
 	hp_store_release(&store);
 	free(files);
 	return fd;
@@ -142,6 +154,11 @@ bool hp_input_open(struct hp_input *input, const char *path)
 	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
 	if (fd < 0 && path && (errno != ENOENT || strchr(path, '/')))
 		return settle(path, HP_SEGMENT_MISSING);
+	/* In its own folder a program's name is a file's, too: the run is meant. */
+	if (fd >= 0 && !strchr(path, '/') && is_program(fd)) {
+		close(fd);
+		fd = -1;
+	}
 	if (fd < 0 && (fd = open_kept(input, path)) < 0)
 		return false;
 	is_open = read_fd(input, input->file ? input->file : path, fd);

@@ -217,8 +217,9 @@ CELL(state_maker)
 	const struct hp_lock_birth *birth = row_of(row)->birth;
 
 	UNUSED(percentile);
-	value->is_unknown = !birth;
-	if (!birth)
+	/* Without paths and modules, which locks and memory are recorded with, it is a bare address. */
+	value->is_unknown = !birth || (birth->path == HP_NONE && birth->at.object == HP_NONE);
+	if (value->is_unknown)
 		return;
 	free(report->text);
 	report->text = hp_lock_path_text(report, &birth->at, birth->path);

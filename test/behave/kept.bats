@@ -175,6 +175,7 @@ END
 	[[ ${lines[2]} == *app*first ]]
 	again | grep -q '"label":"two"'
 	again app | grep -q '"label":"first"'
+	(cd "$T" && again app) | grep -q '"label":"first"'	# where that is a file's name, too
 	pid=$(echo "${lines[2]}" | awk '{ print $4 }')
 	again "$pid" | grep -q '"label":"first"'
 	run "$hotpath" report nonesuch

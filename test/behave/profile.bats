@@ -221,3 +221,13 @@ damaged()
 	END
 	go tool pprof -top -sample_index=delay "$T/mutex.pb.gz" 2>/dev/null | grep -q " wait_for_lock$"
 }
+
+@test "profile: a program that only waited has one, too" {
+	needs_samples
+	HOTPATH_SEGMENT_PATH="$T/waited" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/waited.json" \
+		HOTPATH_REPORT=offcpu LD_PRELOAD=$HP_LIB sleep 0.5
+	[ "$(jq '.offcpu.raw | length > 0' "$T/waited.json")" = true ] || skip "no wait was seen here"
+	"$HP_BUILD/hotpath" report "$T/waited" --export firefox -o "$T/waited.gz"
+	"$HP_BUILD/hotpath" check "$T/waited.gz"
+	[ "$(PROFILE=$T/waited.gz profile 'blocked() > 0')" = True ]
+}
