@@ -111,6 +111,7 @@ leaf 11 11 460 460" ]
 	[ "$(rows calls count total_bytes inclusive_bytes)" = \
 "dies 3 3 150 159
 leaf 1 1 9 9" ]
+	rm "$T/report"
 	HOTPATH_ALLOC_CUMULATIVE=1 LD_PRELOAD=$HP_LIB "$T/calls" kill || true
 	report_comes "$T/report"
 	[ "$(rows total)" = "dies 159

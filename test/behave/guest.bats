@@ -63,6 +63,7 @@ summary()
 		sh -c "$T/another_one exit 0; $T/a_name_of_more_than_fifteen exit 0"
 	counts_are "work 10"
 	[ "$(summary lost_threads)" = 0 ]
+	rm "$T/report"
 	HOTPATH_ONLY=another_one LD_PRELOAD=$HP_LIB \
 		sh -c "$T/another_one exit 0; $T/a_name_of_more_than_fifteen exit 0"
 	counts_are "work 10"
@@ -163,6 +164,8 @@ needs_namespaces()
 		grep -q hotpath-run "$T/err"
 		counts_are "work 10"
 	done
+	rm "$T/report"
+	status=0
 	as_first sh -c "$T/end _exit 0; exit 3" 2>"$T/err" || status=$?
 	[ $status = 3 ]
 	counts_are "work 10"

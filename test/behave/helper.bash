@@ -74,7 +74,8 @@ is_whole()
 }
 
 # report_comes FILE [STDERR] - a program that ends by _exit or a signal does not wait for its report
-# (JSON), and exit() for 5 s only, which it says: no matter here.
+# (JSON), and exit() for 5 s only, which it says: no matter here.  One of a run before would do as well: it has
+# to be removed.
 report_comes()
 {
 	eventually is_whole "$1" || return

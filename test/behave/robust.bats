@@ -98,7 +98,7 @@ with open(seen, "w") as out:
     print(last, file=out)
 END
 	exec 9>&-
-	eventually test -s "$T/agree.json"
+	report_comes "$T/agree.json"
 	# exit() flushes stdout after the report: the program's last line may come later.
 	eventually grep -qxE "[0-9]+" "$T/agree.out"
 	steps=$(tail -n 1 "$T/agree.out")
