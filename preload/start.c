@@ -57,6 +57,7 @@ static _Atomic uintptr_t finisher;	/* the thread that waits for the report in ex
 static pthread_key_t key;
 static bool has_key;
 static bool is_told;	/* `finish` runs as a handler of on_exit */
+static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
 static struct hp_session session;
 static char directory[PATH_MAX];	/* of this library */
 static char library[64];	/* its file's name */
@@ -314,6 +315,7 @@ static uint32_t start(void)
 		hp_block_defaults(defaults);
 	hp_settings_read(&settings, environ, joined ? NULL : complain, NULL);
 	hp_settings_default(&settings, defaults, default_values, joined ? NULL : complain, NULL);
+	exit_wait_ms = settings.exit_wait_ms;
 	if (!joined && !make_session(&settings))
 		return HP_START_PASSES;
 	if (settings.no_follow)
@@ -414,7 +416,7 @@ static void report_alone(void)
 
 	hp_clock_note(hp_segment.header);	/* nobody else does it any more */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
-		error = hp_session_report_alone(&hp_segment, path, environ);
+		error = hp_session_report_alone(&hp_segment, path, environ, exit_wait_ms);
 	if (error)
 		hp_say("no report: the helper process is gone, and ", path,
 		       " did not run: ", reason(error), NULL);
@@ -425,12 +427,15 @@ static void tell_late(void)
 {
 	const char *keep = variable("HOTPATH_KEEP");
 	const char *place = variable("XDG_STATE_HOME"), *home = variable("HOME");
+	const char *longer = exit_wait_ms == HP_EXIT_WAIT_MS
+				     ? "the report takes longer than 5 s"
+				     : "the report takes longer than HOTPATH_EXIT_WAIT_MS";
 	bool has_place = place && *place == '/';
 
 	if ((keep && strcmp(keep, "0") == 0) || (!has_place && (!home || *home != '/')))
-		hp_say("the report takes longer than 5 s and is still to come", NULL);
+		hp_say(longer, " and is still to come", NULL);
 	else
-		hp_say("the report takes longer than 5 s; it will be in ", has_place ? place : home,
+		hp_say(longer, "; it will be in ", has_place ? place : home,
 		       has_place ? "/hotpath" : "/.local/state/hotpath", ", for `hotpath report`",
 		       NULL);
 }
@@ -439,7 +444,7 @@ static void finish_session(void)
 {
 	if (hp_local->state == HP_THREAD_OPEN)
 		hp_function_count_late(hp_local);
-	switch (hp_session_end(hp_segment.header)) {
+	switch (hp_session_end(hp_segment.header, exit_wait_ms)) {
 	case HP_SESSION_SAMPLER_DEAD:
 		report_alone();
 		break;

@@ -43,7 +43,6 @@
 #define EXIT_OURS 125
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
-#define REPORT_WAIT_NS UINT64_C(5000000000)
 #define SLICE_NS 50000000
 
 extern char **environ;
@@ -362,10 +361,10 @@ static void tell_status(struct hp_header *header, int status, const struct rusag
 }
 
 /* False if the sampler is dead and there is no report. */
-static bool wait_for_report(struct hp_header *header, bool is_kept)
+static bool wait_for_report(struct hp_header *header, const struct hp_settings *settings)
 {
 	struct timespec slice = { 0, SLICE_NS };
-	uint64_t deadline = hp_clock_raw_ns() + REPORT_WAIT_NS;
+	uint64_t deadline = hp_clock_raw_ns() + settings->exit_wait_ms * 1000000;
 
 	while (hp_clock_raw_ns() < deadline) {
 		uint32_t word = atomic_load_explicit(&header->report_word, memory_order_acquire);
@@ -376,8 +375,9 @@ static bool wait_for_report(struct hp_header *header, bool is_kept)
 			return false;
 		syscall(SYS_futex, &header->report_word, FUTEX_WAIT, word, &slice, NULL, 0);
 	}
-	fprintf(stderr, "hotpath: the report is not done after 5 s; not waiting any longer%s\n",
-		is_kept ? ", `hotpath report` will show it" : "");
+	fprintf(stderr, "hotpath: the report is not done after %.0f s; not waiting any longer%s\n",
+		(double)settings->exit_wait_ms / 1000,
+		settings->keep ? ", `hotpath report` will show it" : "");
 	return true;
 }
 
@@ -389,7 +389,8 @@ static void report_alone(struct run *run)
 	hp_clock_note(run->segment.header);
 	hp_place_folder(folder);
 	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, "hotpath");
-	int error = hp_session_report_alone(&run->segment, path, environ);
+	int error =
+		hp_session_report_alone(&run->segment, path, environ, run->settings.exit_wait_ms);
 	if (error)
 		fprintf(stderr, "hotpath: no report: %s: %s\n", path, strerror(-error));
 }
@@ -397,7 +398,7 @@ static void report_alone(struct run *run)
 static void end_session(struct run *run, int status, const struct rusage *usage)
 {
 	tell_status(run->segment.header, status, usage);
-	if (!wait_for_report(run->segment.header, run->settings.keep) &&
+	if (!wait_for_report(run->segment.header, &run->settings) &&
 	    run->settings.format != HP_FORMAT_NONE)
 		report_alone(run);
 }

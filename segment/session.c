@@ -46,9 +46,8 @@
 #include "segment/clock.h"
 
 #define JOIN_WAIT_MS 200
-#define END_WAIT_NS UINT64_C(5000000000)
 #define END_SLICE_NS 100000000
-#define COME_UP_NS UINT64_C(1000000000)	/* a sampler needs 1 ms */
+#define COME_UP_PART 5	/* of the whole wait: a sampler needs 1 ms of CPU */
 #define ALONE_SLICE_NS 2000000
 #define BACKLOG 1024	/* the kernel cuts it to net.core.somaxconn */
 #define STACK_SIZE 32768
@@ -308,6 +307,7 @@ struct birth {
 	char **environment;
 	int segment;
 	int socket;	/* -1 = none */
+	uint64_t wait_ms;	/* BIRTH_AWAITED only */
 	char *stack;	/* of the helper, its end */
 	volatile int error;
 	volatile int pid;
@@ -451,10 +451,10 @@ static int be_intermediate(void *argument)
 }
 
 /* The intermediate ends at once, or when the report it waits for does. */
-static int reap(int pid, enum birth_kind kind)
+static int reap(int pid, enum birth_kind kind, uint64_t wait_ms)
 {
 	struct timespec slice = { 0, ALONE_SLICE_NS };
-	uint64_t deadline = hp_clock_raw_ns() + END_WAIT_NS;
+	uint64_t deadline = hp_clock_raw_ns() + wait_ms * 1000000;
 
 	if (kind == BIRTH_OF_INIT) {
 		syscall(SYS_wait4, pid, NULL, __WCLONE, NULL);
@@ -485,7 +485,7 @@ static int clone_helper(struct birth *birth, char *first_stack)
 		break;
 	}
 	pid = clone(be_intermediate, first_stack, flags, birth);
-	return pid < 0 ? -errno : reap(pid, birth->kind);
+	return pid < 0 ? -errno : reap(pid, birth->kind, birth->wait_ms);
 }
 
 /* True for what must not reach our own processes: ld.so's switches, and the way in. */
@@ -601,20 +601,21 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
  * The kernel marks a dead sampler; not one that was killed before it came up
  * (it has no watch then) and asked the kernel to.
  */
-static bool is_sampler_dead(const struct hp_header *header, uint64_t waited_ns)
+static bool is_sampler_dead(const struct hp_header *header, bool had_time)
 {
 	uint32_t pid = atomic_load_explicit(&header->sampler_pid, memory_order_relaxed);
 
 	if (pid == 0 || pid & HP_SAMPLER_DIED)
 		return true;
-	return waited_ns > COME_UP_NS &&
+	return had_time &&
 	       atomic_load_explicit(&header->report_word, memory_order_relaxed) == HP_REPORT_NONE &&
 	       atomic_load_explicit(&header->sampler_area, memory_order_relaxed) == 0;
 }
 
-enum hp_session_outcome hp_session_end(struct hp_header *header)
+enum hp_session_outcome hp_session_end(struct hp_header *header, uint64_t wait_ms)
 {
 	int saved = errno;
+	uint64_t wait_ns = wait_ms * 1000000;
 	uint64_t began = hp_clock_raw_ns(), waited = 0;
 	uint32_t enough = header->runner_pid ? HP_REPORT_STARTED : HP_REPORT_DONE;
 	enum hp_session_outcome outcome = HP_SESSION_LATE;
@@ -622,7 +623,7 @@ enum hp_session_outcome hp_session_end(struct hp_header *header)
 	/* Release: who sees the question also sees what this thread counted. */
 	atomic_store_explicit(&header->end_word, HP_END_ASKED, memory_order_release);
 	syscall(SYS_futex, &header->end_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	for (; waited < END_WAIT_NS; waited = hp_clock_raw_ns() - began) {
+	for (; waited < wait_ns; waited = hp_clock_raw_ns() - began) {
 		uint32_t word = atomic_load_explicit(&header->report_word, memory_order_acquire);
 
 		if (word >= enough) {
@@ -630,7 +631,7 @@ enum hp_session_outcome hp_session_end(struct hp_header *header)
 				word == HP_REPORT_FAILED ? HP_SESSION_FAILED : HP_SESSION_REPORTED;
 			break;
 		}
-		if (is_sampler_dead(header, waited)) {
+		if (is_sampler_dead(header, waited > wait_ns / COME_UP_PART)) {
 			outcome = HP_SESSION_SAMPLER_DEAD;
 			break;
 		}
@@ -665,7 +666,7 @@ static int copy_used(const struct hp_segment *segment)
 }
 
 int hp_session_report_alone(const struct hp_segment *segment, const char *path,
-			    char *const environment[])
+			    char *const environment[], uint64_t wait_ms)
 {
 	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
 	char *const arguments[] = { name, report, option, number, NULL };
@@ -675,6 +676,7 @@ int hp_session_report_alone(const struct hp_segment *segment, const char *path,
 		.path = path,
 		.arguments = arguments,
 		.socket = -1,
+		.wait_ms = wait_ms,
 	};
 
 	birth.segment = copy_used(segment);

@@ -95,24 +95,25 @@ enum hp_session_outcome {
 	HP_SESSION_REPORTED,	/* the report is printed, or somebody else waits for it */
 	HP_SESSION_FAILED,	/* the sampler said why */
 	HP_SESSION_SAMPLER_DEAD,	/* nobody prints a report */
-	HP_SESSION_LATE,	/* 5 s are over; it may still come */
+	HP_SESSION_LATE,	/* the time is over; it may still come */
 };
 
 /*
- * The root's last call: asks for the report and waits for it, 5 s at most.
+ * The root's last call: asks for the report and waits for it, `wait_ms` at most
+ * (HOTPATH_EXIT_WAIT_MS).
  * Under `hotpath run` it waits only until the sampler has had its last look at
  * the process, since the runner, which still has to see how the root ends,
  * waits for the report.  Stores and futex only, so it works under seccomp.
  */
-enum hp_session_outcome hp_session_end(struct hp_header *header);
+enum hp_session_outcome hp_session_end(struct hp_header *header, uint64_t wait_ms);
 
 /*
  * After HP_SESSION_SAMPLER_DEAD: copies the used part of the segment into a
- * new memfd and runs `hotpath report` (`path`) on it, 5 s at most.  Returns 0
+ * new memfd and runs `hotpath report` (`path`) on it, `wait_ms` at most.  Returns 0
  * or -errno.  Not under seccomp: it makes system calls.
  */
 int hp_session_report_alone(const struct hp_segment *segment, const char *path,
-			    char *const environment[]);
+			    char *const environment[], uint64_t wait_ms);
 
 /*
  * Where an executable of ours lies: in HOTPATH_BIN (`bin`, may be NULL), else

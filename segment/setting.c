@@ -101,6 +101,8 @@ const struct hp_setting hp_setting_table[] = {
 	  "keep the record in a file, for `hotpath report FILE`" },
 	{ "HOTPATH_KEEP", HP_SETTING_COUNT, AT(keep), "20", "0 to 10000; 0 = none", 0, 10000,
 	  "runs that stay in ~/.local/state/hotpath, for `hotpath list` and `hotpath report`" },
+	{ "HOTPATH_EXIT_WAIT_MS", HP_SETTING_COUNT, AT(exit_wait_ms), "5000", "milliseconds", 0,
+	  3600000, "how long the program's exit waits for the report, at most" },
 	{ "HOTPATH_SHUTDOWN_MS", HP_SETTING_COUNT, AT(shutdown_ms), "0", "milliseconds, 0 = never",
 	  0, UINT64_C(31536000000), "end the program after this time, and report" },
 	{ "HOTPATH_METRICS_PORT", HP_SETTING_COUNT, AT(metrics_port), "6770",

@@ -58,6 +58,7 @@ struct hp_percentiles {
 };
 
 #define HP_LIMIT_UNSET UINT64_MAX
+#define HP_EXIT_WAIT_MS 5000	/* HOTPATH_EXIT_WAIT_MS where it is not set */
 
 /* All values.  Limits: 0 = all. */
 struct hp_settings {
@@ -93,6 +94,7 @@ struct hp_settings {
 	uint64_t cpu_hz;	/* 0 = not set: see hp_settings_cpu_hz */
 	uint64_t keep;	/* runs; 0 = none */
 	uint64_t shutdown_ms;	/* 0 = never */
+	uint64_t exit_wait_ms;
 	uint32_t metrics_off;
 	uint32_t api;	/* enum hp_api */
 	uint64_t metrics_port;	/* 0 = any free one */

@@ -112,6 +112,7 @@ setup_file()
 }
 
 @test "endure: the program, or its helper, is killed at any moment: the report is there, and right" {
+	unset HOTPATH_EXIT_WAIT_MS	# a helper that was killed before it came up is waited for
 	compile kept_count <<-'EOF'
 		#include <fcntl.h>
 		#include <stdint.h>
@@ -188,6 +189,7 @@ teardown()
 }
 
 @test "endure: a helper that is stopped when the program ends" {
+	unset HOTPATH_EXIT_WAIT_MS
 	begin
 	kill -STOP "$helper"
 	echo x >&7
@@ -225,7 +227,21 @@ other_version()
 	EOF
 }
 
+@test "endure: exit waits for the report as long as it is asked to" {
+	export HOTPATH_EXIT_WAIT_MS=50
+	begin
+	kill -STOP "$helper"
+	echo x >&7
+	exec 7>&-
+	wait "$program"
+	[ ! -s report ]
+	grep "^hotpath: the report takes longer than HOTPATH_EXIT_WAIT_MS; it will be in" err
+	kill -CONT "$helper"
+	is_all_there
+}
+
 @test "endure: a helper of another version says so, and the report comes" {
+	unset HOTPATH_EXIT_WAIT_MS
 	other_version hotpath-sampler
 	HOTPATH_BIN=$BATS_TEST_TMPDIR/bin LD_PRELOAD=$HP_LIB run "$T/tiny"
 	echo "$output"

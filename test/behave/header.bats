@@ -153,9 +153,12 @@ scenes_build()
 # watched PROGRAM ARGS... - leaves $T/report, $T/out, $T/err.
 watched()
 {
+	local status=0
 	rm -f "$T/report"
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_FUNCTIONS_LIMIT=0 \
-		LIBRARY=$T/other.so LD_PRELOAD=$HP_LIB "$@" >"$T/out" 2>"$T/err"
+		LIBRARY=$T/other.so LD_PRELOAD=$HP_LIB "$@" >"$T/out" 2>"$T/err" || status=$?
+	report_comes "$T/report" "$T/err"
+	return $status
 }
 
 # counted SCENE COUNT [FLAG...] - every block as often as the program says.

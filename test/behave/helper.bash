@@ -20,6 +20,8 @@ done < <(compgen -e HOTPATH_)
 unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 # Runs are kept as they are by default, but not among those of whoever runs the tests.
 export XDG_STATE_HOME=$T/state
+# A report that takes long, on a busy machine, is waited for all the same.
+export HOTPATH_EXIT_WAIT_MS=20000
 # Nor are profiles written for each report of samples.
 export HOTPATH_PROFILE_DIR=off
 
@@ -74,7 +76,7 @@ is_whole()
 }
 
 # report_comes FILE [STDERR] - a program that ends by _exit or a signal does not wait for its report
-# (JSON), and exit() for 5 s only, which it says: no matter here.  One of a run before would do as well: it has
+# (JSON), and exit() for so long only, which it says: no matter here.  One of a run before would do as well: it has
 # to be removed.
 report_comes()
 {

@@ -148,6 +148,7 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 
 # The report stage waits for a file that is made when the program is gone.
 @test "live: when exit could not wait, a line says where the report will be" {
+	unset HOTPATH_EXIT_WAIT_MS
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	ln -s "$HP_BUILD/hotpath-sampler" "$BATS_TEST_TMPDIR/bin/"
 	cat >"$BATS_TEST_TMPDIR/bin/hotpath" <<END
