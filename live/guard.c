@@ -8,7 +8,7 @@
 #include "live/guard.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -161,16 +161,17 @@ bool hp_guard_user_of(const struct sockaddr *peer, const struct sockaddr *local,
 	return user_of(&own, &other, user);
 }
 
-bool hp_guard_is_own_peer(int socket)
+int hp_guard_is_own_peer(int socket)
 {
 	struct sockaddr_storage peer, local;
 	socklen_t peer_size = sizeof(peer), local_size = sizeof(local);
 	uid_t user;
 
+	errno = 0;
 	if (getpeername(socket, (struct sockaddr *)&peer, &peer_size) < 0 ||
 	    getsockname(socket, (struct sockaddr *)&local, &local_size) < 0 ||
 	    !hp_guard_user_of((struct sockaddr *)&peer, (struct sockaddr *)&local, &user))
-		return false;
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
 	return user == 0 || user == geteuid() || user == getuid();
 }
 

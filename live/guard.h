@@ -17,8 +17,11 @@
 
 struct hp_answer;
 
-/* True if the user behind the other end of a TCP connection of this machine may ask. */
-bool hp_guard_is_own_peer(int socket);
+/*
+ * 1 if the user behind the other end of a TCP connection of this machine may ask,
+ * else 0; -errno = whose it is cannot be told for want of descriptors or memory.
+ */
+int hp_guard_is_own_peer(int socket);
 
 /* The user of the connection whose own end is `peer` and other end `local`; false = it is not of this machine. */
 bool hp_guard_user_of(const struct sockaddr *peer, const struct sockaddr *local, uid_t *user);

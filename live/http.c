@@ -35,17 +35,17 @@
 #define CONNECTIONS_OPEN 100
 #define CONNECTIONS_MOST 200
 #define CONNECTIONS_TOLD 250
-#define FILES_OTHER 64 /* descriptors that are not connections */
-#define HEAD_MOST (32 << 10) /* bytes of memory for a connection: its request's head must fit */
-#define HASTE_S 1 /* the same when there are too many */
-#define RETRY_S "1" /* when they may come again */
-#define QUIET_S 10 /* without a byte of a request */
-#define HEADERS_MOST 6 /* of an answer, by sites */
+#define FILES_OTHER 64	/* descriptors that are not connections */
+#define HEAD_MOST (32 << 10)	/* bytes of memory for a connection: its request's head must fit */
+#define HASTE_S 1	/* the same when there are too many */
+#define RETRY_S "1"	/* when they may come again */
+#define QUIET_S 10	/* without a byte of a request */
+#define HEADERS_MOST 6	/* of an answer, by sites */
 
 struct hp_http {
 	struct MHD_Daemon *daemon;
 	const char *token;
-	const char *token_name; /* of the variable */
+	const char *token_name;	/* of the variable */
 	const char *only;
 	struct hp_picture *picture;
 	const struct hp_http_site *sites;
@@ -56,9 +56,9 @@ struct hp_http {
 
 /* Of a connection, as long as it is there. */
 struct peer {
-	bool is_known; /* was looked up */
-	bool is_own;
-	bool is_late; /* there were too many already */
+	bool is_known;	/* was looked up */
+	int own;	/* what hp_guard_is_own_peer says */
+	bool is_late;	/* there were too many already */
 };
 
 struct header {
@@ -69,11 +69,11 @@ struct header {
 struct hp_exchange {
 	struct hp_http *http;
 	struct MHD_Connection *connection;
-	const char *method; /* libmicrohttpd's, as long as the request */
+	const char *method;	/* libmicrohttpd's, as long as the request */
 	struct hp_request request;
-	const struct hp_http_site *site; /* NULL = a route's */
+	const struct hp_http_site *site;	/* NULL = a route's */
 	char *path;
-	const char *query; /* behind the path, as it came; NULL = none */
+	const char *query;	/* behind the path, as it came; NULL = none */
 	char *body;
 	size_t size;
 	size_t room;
@@ -81,7 +81,7 @@ struct hp_exchange {
 	struct header headers[HEADERS_MOST];
 	size_t header_count;
 	const char *allowed;
-	struct hp_answer *_Atomic answer; /* NULL = not yet; stored by who answers */
+	struct hp_answer *_Atomic answer;	/* NULL = not yet; stored by who answers */
 };
 
 static const char *header_of(const struct hp_exchange *exchange, const char *name)
@@ -99,17 +99,17 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
-/* Asks the kernel once for each connection. */
-static bool peer_is_own(struct MHD_Connection *connection, struct peer *peer)
+/* Asks the kernel once for each connection, if it can be told. */
+static int peer_is_own(struct MHD_Connection *connection, struct peer *peer)
 {
 	const union MHD_ConnectionInfo *info;
 
 	if (peer->is_known)
-		return peer->is_own;
+		return peer->own;
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	peer->is_own = info && hp_guard_is_own_peer(info->connect_fd);
-	peer->is_known = true;
-	return peer->is_own;
+	peer->own = info ? hp_guard_is_own_peer(info->connect_fd) : 0;
+	peer->is_known = peer->own >= 0;
+	return peer->own;
 }
 
 /* Without a connection's record: libmicrohttpd closes it. */
@@ -142,17 +142,18 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 		return;
 	/* Others must not keep the user out. */
 	peer->is_late =
-		count >= CONNECTIONS_MOST || (!http->token && !peer_is_own(connection, peer));
+		count >= CONNECTIONS_MOST || (!http->token && peer_is_own(connection, peer) <= 0);
 	if (peer->is_late)
 		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
 					  (unsigned)HASTE_S);
 }
 
-static bool is_own_peer(const struct hp_exchange *exchange)
+/* As hp_guard_is_own_peer. */
+static int is_own_peer(const struct hp_exchange *exchange)
 {
 	struct peer *peer = peer_of(exchange->connection);
 
-	return peer && peer_is_own(exchange->connection, peer);
+	return peer ? peer_is_own(exchange->connection, peer) : 0;
 }
 
 static bool is_late(const struct hp_exchange *exchange)
@@ -196,6 +197,19 @@ static struct hp_answer *no_token(const struct hp_http *http)
 	return hp_answer_error(403, hint, "Another user's program; it takes a token to see it");
 }
 
+/* NULL = it is our user, or root. */
+static struct hp_answer *refuse_user(const struct hp_exchange *exchange)
+{
+	int own = is_own_peer(exchange);
+
+	if (own < 0)
+		return hp_answer_error(503,
+				       "raise the limit of open files (ulimit -n), or use a token",
+				       "Whose connection this is cannot be told: %s",
+				       strerror(-own));
+	return own ? NULL : no_token(exchange->http);
+}
+
 /* NULL = he may. */
 static struct hp_answer *refuse(const struct hp_exchange *exchange)
 {
@@ -214,9 +228,7 @@ static struct hp_answer *refuse(const struct hp_exchange *exchange)
 		return hp_answer_error(401,
 				       "Authorization has to be the token, bare or behind Bearer",
 				       "Unauthorized");
-	if (!token && !is_own_peer(exchange))
-		return no_token(exchange->http);
-	return NULL;
+	return token ? NULL : refuse_user(exchange);
 }
 
 /* --- the answer --- */

@@ -165,16 +165,14 @@ static int port_open(const char *address, uint64_t wished, const char *path)
 	uint16_t port = (uint16_t)wished;
 	int fd = hp_port_listen(address, &port);
 
-	if (fd == -EADDRINUSE) {
+	if (fd == -EADDRINUSE && port) {
 		fprintf(stderr, "hotpath serve: port %u is busy; another one:\n", (unsigned)port);
 		port = 0;
 		fd = hp_port_listen(address, &port);
 	}
 	if (fd < 0) {
-		fprintf(stderr,
-			"hotpath serve: cannot listen at %s: %s; --bind takes an address as "
-			"numbers\n",
-			address, fd == -EINVAL ? "it is no address" : strerror(-fd));
+		fprintf(stderr, "hotpath serve: cannot listen at %s: %s%s\n", address,
+			fd == -EINVAL ? "it is no address" : strerror(-fd), hp_port_remedy(-fd));
 		return fd;
 	}
 	printf("http://%s%s%s:%u/%s\n", strchr(address, ':') ? "[" : "", address,
@@ -262,7 +260,9 @@ static void wait_for_end(const struct serve *serve)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
 	if (!serve->parent) {
-		sigwaitinfo(&signals, NULL);
+		/* Whoever is stopped and goes on is interrupted in it. */
+		while (sigwaitinfo(&signals, NULL) < 0 && errno == EINTR)
+			;
 		return;
 	}
 	while (sigtimedwait(&signals, NULL, &pause) < 0)

@@ -7,8 +7,6 @@
  */
 #include "report/alloc_section.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +18,6 @@
 #include "report/size.h"
 
 #define SITES_LIMIT 10
-#define FRAMES_MOST 128 /* of a path, in JSON */
 
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *asked)
 {
@@ -496,108 +493,3 @@ const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS] = {
 	{ "Lost", "lost", "lost_bytes", HP_UNIT_BYTES, get_lost_bytes, false, HP_NEED_KNOWN },
 	{ .raw = "lost_count", .unit = HP_UNIT_NUMBER, .get = get_lost, .need = HP_NEED_KNOWN },
 };
-
-/* --- JSON --- */
-
-static cJSON *whole(uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return cJSON_CreateRaw(text);
-}
-
-static void frame_add(struct hp_report *report, const struct hp_frame_place *place, size_t i,
-		      cJSON *array)
-{
-	const struct hp_frame_line *frame = &place->frames[i];
-	const struct hp_model *model = &report->model;
-	cJSON *entry = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(entry, "function", frame->name);
-	if (frame->file)
-		cJSON_AddStringToObject(entry, "file", frame->file);
-	if (frame->file && frame->line > 0)
-		cJSON_AddItemToObject(entry, "line", whole((uint64_t)frame->line));
-	if (i + 1 < place->count) {
-		cJSON_AddBoolToObject(entry, "inlined", 1);
-	} else if (place->object != HP_NONE) {
-		char *path = hp_text_clean(model->objects[place->object].path);
-
-		cJSON_AddStringToObject(entry, "module", path);
-		free(path);
-	}
-	cJSON_AddItemToArray(array, entry);
-}
-
-void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry)
-{
-	struct hp_alloc_view *view = hp_alloc_view(report);
-	cJSON *array = cJSON_AddArrayToObject(entry, "frames");
-	int count = 0;
-
-	for (uint32_t at = ((const struct hp_alloc_row *)row)->step; at && count < FRAMES_MOST;
-	     count++) {
-		const struct hp_alloc_step *step = &view->alloc.steps[at];
-
-		at = step->caller;
-		if (step->mark) {
-			cJSON *mark = cJSON_CreateObject();
-
-			cJSON_AddStringToObject(mark, "function", hp_alloc_mark_name(step->mark));
-			cJSON_AddItemToArray(array, mark);
-			continue;
-		}
-		const struct hp_frame_place *place =
-			hp_frames_lines(view->frames, step->object, step->address);
-		for (size_t i = 0; i < place->count; i++)
-			frame_add(report, place, i, array);
-	}
-}
-
-static void add_number(cJSON *list, const char *key, uint64_t number)
-{
-	cJSON_AddItemToObject(list, key, whole(number));
-}
-
-void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
-{
-	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
-	const struct hp_alloc_sum *all = &alloc->all;
-	struct hp_text_cell cell;
-
-	cJSON_AddStringToObject(list, "profiling_mode",
-				hp_alloc_is_count(report) ? "alloc-count" : "alloc-bytes");
-	cJSON_AddStringToObject(list, "time_elapsed",
-				hp_format_time(&cell, (double)report->model.elapsed_ns));
-	add_number(list, "total_elapsed_ns", report->model.elapsed_ns);
-	cJSON_AddStringToObject(list, "total_allocated",
-				hp_alloc_is_count(report) ? hp_format_count(&cell, all->count)
-							  : hp_format_bytes(&cell, all->bytes));
-	add_number(list, "allocated_bytes", all->bytes);
-	add_number(list, "allocated_count", all->count);
-	add_number(list, "freed_bytes", all->freed_bytes);
-	add_number(list, "freed_count", all->frees);
-	add_number(list, "temporary_count", all->temporary);
-	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
-	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
-	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
-	hp_sizes_add_live_json(&report->model, list);
-	if (alloc->allocator_file)
-		cJSON_AddStringToObject(list, "allocator", alloc->allocator_file);
-	if (alloc->has_new)
-		cJSON_AddBoolToObject(list, "operator_new_unseen", 1);
-	if (alloc->leak_scans) {
-		add_number(list, "leak_scans", alloc->leak_scans);
-		add_number(list, "lost_bytes", all->lost_bytes);
-		add_number(list, "lost_count", all->lost);
-	}
-	add_number(list, "paths_walked", alloc->stats.walks);
-	add_number(list, "paths_incomplete", alloc->stats.incomplete);
-	add_number(list, "paths_cut", alloc->stats.cut);
-	add_number(list, "paths_unproven", alloc->stats.unproven);
-	add_number(list, "cache_proofs", alloc->stats.proofs);
-	add_number(list, "cache_mismatches", alloc->stats.mismatches);
-	add_number(list, "strange_frees", alloc->stats.strange_frees);
-	add_number(list, "without_path", alloc->stats.folded);
-}

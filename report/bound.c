@@ -142,7 +142,7 @@ static struct hp_bound_row *row_at(struct hp_bound *bound, uint32_t function)
 	return &bound->rows[function == HP_NONE ? bound->count - 1 : function];
 }
 
-static void stack_add(struct build *b, uint32_t function, uint32_t stack)
+static void cpu_add(struct build *b, uint32_t function, uint32_t stack)
 {
 	const struct hp_model_stack *from = &b->report->model.sampling.stacks[stack];
 	struct hp_bound_row *row = row_at(b->bound, function);
@@ -155,7 +155,14 @@ static void stack_add(struct build *b, uint32_t function, uint32_t stack)
 		if (b->is_inside[stack])
 			row->allocator_ns += from->cpu_ns;
 	}
-	if (!from->blocked_ns)
+}
+
+static void wait_add(struct build *b, uint32_t function, uint32_t stack)
+{
+	const struct hp_model_stack *from = &b->report->model.sampling.stacks[stack];
+	struct hp_bound_row *row = row_at(b->bound, function);
+
+	if (!from->blocked_ns || (stack && hp_offcpu_is_profiler(b->report, stack)))
 		return;
 	row->blocked_ns += from->blocked_ns;
 	row->blocked_on[cause_number(b->bound, stack ? hp_offcpu_cause(b->report, stack)
@@ -176,7 +183,8 @@ static void stack_add_all(struct build *b, uint32_t stack)
 			if (b->stamps[function] == stack || !is_row(b->report, function))
 				continue;
 			b->stamps[function] = stack;
-			stack_add(b, function, stack);
+			cpu_add(b, function, stack);
+			wait_add(b, function, stack);
 		}
 	}
 }
@@ -188,10 +196,12 @@ static void stacks_add(struct build *b)
 	for (uint32_t i = 0; i < sampling->stack_count; i++) {
 		if (!sampling->stacks[i].samples && !sampling->stacks[i].waits)
 			continue;
-		if (i && b->report->settings->cpu_is_inclusive)
+		if (i && b->report->settings->cpu_is_inclusive) {
 			stack_add_all(b, i);
-		else
-			stack_add(b, i ? owner_of(b, i) : HP_NONE, i);
+			continue;
+		}
+		cpu_add(b, i ? owner_of(b, i) : HP_NONE, i);
+		wait_add(b, hp_offcpu_function(b->report, i), i);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "report/map.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/wrapper.h"
 
 struct function {
 	uint32_t object;
@@ -97,35 +98,17 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ (hash >> 32);
 }
 
-/* `*` stands for any text.  The pattern's end stands for the name's, its parameters or its template. */
-static bool matches(const char *pattern, size_t length, const char *name)
-{
-	const char *star = memchr(pattern, '*', length);
-	size_t head = star ? (size_t)(star - pattern) : length;
-
-	if (strncmp(name, pattern, head) != 0)
-		return false;
-	name += head;
-	if (!star)
-		return *name == 0 || *name == '(' || *name == '<' || *name == '@';
-	length -= head + 1;
-	for (; length && *name; name++)
-		if (matches(star + 1, length, name))
-			return true;
-	return length == 0;
-}
-
 bool hp_frames_is_wrapper(const struct hp_frames *frames, const char *name)
 {
 	const char *list = frames->wrappers ? frames->wrappers : "";
 
 	for (size_t i = 0; i < sizeof(known_wrappers) / sizeof(known_wrappers[0]); i++)
-		if (matches(known_wrappers[i], strlen(known_wrappers[i]), name))
+		if (hp_wrapper_matches(known_wrappers[i], strlen(known_wrappers[i]), name))
 			return true;
 	while (*list) {
 		size_t length = strcspn(list, ",");
 
-		if (length && matches(list, length, name))
+		if (length && hp_wrapper_matches(list, length, name))
 			return true;
 		list += length + (list[length] == ',');
 	}

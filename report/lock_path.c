@@ -11,6 +11,7 @@
 #include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/wrapper.h"
 
 #define FRAMES_MOST 256
 #define STEPS_MOST \
@@ -158,6 +159,18 @@ static bool is_outermost(const char *name)
 	       strncmp(name, "clone", 5) == 0 || strncmp(name, "__libc_start", 12) == 0;
 }
 
+/* Between a function and the thread that it is the first of. */
+static bool is_plumbing(const char *name)
+{
+	static const char *const patterns[] = { "*std::__invoke*", "*std::thread::_*",
+						"*std::__1::__thread_*", "*std::__1::__invoke*" };
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (hp_wrapper_matches(patterns[i], strlen(patterns[i]), name))
+			return true;
+	return false;
+}
+
 static size_t columns_of(const char *text)
 {
 	size_t count = 0;
@@ -170,9 +183,9 @@ static size_t columns_of(const char *text)
 /* Appends a caller; false = there is no room for it. */
 static bool caller_add(char **text, const char *name, bool is_short)
 {
-	char *caller = hp_name_short(name, 2), *longer;
+	char *whole = hp_name_short(name, 2), *caller = hp_name_plain(whole), *longer;
 
-	caller[strcspn(caller, "(") ? strcspn(caller, "(") : strlen(caller)] = 0;
+	free(whole);
 	if (is_short && columns_of(*text) + columns_of(caller) + 3 > TEXT_MOST) {
 		free(caller);
 		longer = hp_xprintf("%s \342\206\220 \342\200\246", *text);
@@ -187,19 +200,49 @@ static bool caller_add(char **text, const char *name, bool is_short)
 	return true;
 }
 
+/* The innermost function that is no wrapper of a lock; the innermost one if all are. */
+static size_t first_of(struct hp_report *report, const struct hp_lock_path *path)
+{
+	const struct hp_symbol_spot *spot;
+
+	for (size_t i = 0; i < path->count; i++) {
+		spot = hp_lock_code(report, &path->places[i]);
+		if (!spot || !hp_wrapper_waits(spot->name))
+			return spot && is_outermost(spot->name) && strcmp(spot->name, "main") != 0
+				       ? 0
+				       : i;
+	}
+	return 0;
+}
+
 char *hp_lock_path_text(struct hp_report *report, const struct hp_lock_place *at, uint32_t path)
 {
 	const struct hp_lock_path *known = path_at(report, path);
-	char *text = hp_lock_place_text(report, known ? &known->places[0] : at);
+	size_t first = known ? first_of(report, known) : 0;
+	char *text = hp_lock_place_text(report, known ? &known->places[first] : at);
 	const struct hp_symbol_spot *spot;
 
-	for (size_t i = 0; known && i < known->count; i++) {
+	for (size_t i = first; known && i < known->count; i++) {
 		spot = hp_lock_code(report, &known->places[i]);
-		if (!spot || (i && is_outermost(spot->name) && strcmp(spot->name, "main") != 0) ||
-		    (i && !caller_add(&text, spot->name, true)) || is_outermost(spot->name))
+		if (spot && i > first && is_plumbing(spot->name))
+			continue;
+		if (!spot ||
+		    (i > first && is_outermost(spot->name) && strcmp(spot->name, "main") != 0) ||
+		    (i > first && !caller_add(&text, spot->name, true)) || is_outermost(spot->name))
 			break;
 	}
 	return text;
+}
+
+char *hp_lock_holder_text(struct hp_report *report, const struct hp_lock_place *holder,
+			  uint32_t release)
+{
+	const struct hp_symbol_spot *spot = hp_lock_code(report, holder);
+	const struct hp_lock_path *known = path_at(report, release);
+
+	if (known && spot && hp_wrapper_waits(spot->name))
+		holder = &known->places[first_of(report, known)];
+	return hp_lock_place_text(report, holder);
 }
 
 void hp_lock_path_add(struct hp_report *report, uint32_t path, const char *key, cJSON *entry)

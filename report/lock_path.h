@@ -44,8 +44,18 @@ uint32_t hp_lock_path_read(struct hp_lock_paths *paths, struct hp_model *model, 
 			   hp_lock_find_object find, void *context);
 void hp_lock_paths_release(struct hp_lock_paths *paths);
 
-/* A fresh "function (file.c:12) ← caller ← …", 160 columns at most; `path` may be HP_NONE. */
+/*
+ * A fresh "function (file.c:12) ← caller ← …", 160 columns at most; `path` may be HP_NONE.  It begins
+ * at who called a wrapper of a lock, as std::mutex::lock is one.
+ */
 char *hp_lock_path_text(struct hp_report *report, const struct hp_lock_place *at, uint32_t path);
+
+/*
+ * Where a lock was taken, "function (file.c:12)", fresh.  If that is in a wrapper, whose caller
+ * nobody noted, it is the function that gave it back, by the path `release`.
+ */
+char *hp_lock_holder_text(struct hp_report *report, const struct hp_lock_place *holder,
+			  uint32_t release);
 
 /* The whole of it, as an array. */
 void hp_lock_path_add(struct hp_report *report, uint32_t path, const char *key,

@@ -131,8 +131,11 @@ LINE(wait_holder)
 {
 	UNUSED(percentile);
 	value->is_unknown = !wait_of(row)->holder.address;
-	if (!value->is_unknown)
-		set_place(report, &wait_of(row)->holder, value);
+	if (value->is_unknown)
+		return;
+	free(report->text);
+	report->text = hp_lock_holder_text(report, &wait_of(row)->holder, wait_of(row)->from);
+	value->text = report->text;
 }
 
 LINE(wait_path)

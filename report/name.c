@@ -20,6 +20,13 @@
 
 static const char anonymous[] = "(anonymous namespace)";
 
+/* Longer ones before those that they begin with: a template's bracket may follow. */
+static const char *const operators[] = {
+	"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&",
+	"||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "->", "<",
+	">",   "=",   "-",   "+",   "*",  "/",	"%",  "^",  "&",  "|",	"~",  "!",  ",",
+};
+
 static bool is_of_word(char c)
 {
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -31,13 +38,13 @@ static size_t operator_size(const char *name, const char *text)
 {
 	static const char word[] = "operator";
 	size_t size = sizeof(word) - 1;
-	size_t signs;
+	size_t signs = 0;
 
 	if (strncmp(text, word, size) != 0 || (text > name && is_of_word(text[-1])))
 		return 0;
-	if (strncmp(text + size, "()", 2) == 0 || strncmp(text + size, "[]", 2) == 0)
-		return size + 2;
-	signs = strspn(text + size, "<>=-+*/%^&|~!,");
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]) && !signs; i++)
+		if (strncmp(text + size, operators[i], strlen(operators[i])) == 0)
+			signs = strlen(operators[i]);
 	if (signs && strncmp(text + size + signs, " <", 2) == 0)
 		signs++;	/* "operator< <int>(...)" */
 	if (signs)
@@ -189,6 +196,16 @@ static char *cut(const char *name, size_t width)
 	strcpy(copy + left, width ? ELLIPSIS : "");
 	strcat(copy, width ? name + right : "");
 	return copy;
+}
+
+char *hp_name_plain(const char *name)
+{
+	char *copy = hp_xstrdup(name), *plain;
+
+	copy[parameters_at(copy)] = 0;
+	plain = hollow(copy, '<', GONE_INSIDE);
+	free(copy);
+	return plain;
 }
 
 char *hp_name_fit(const char *name, size_t width)

@@ -19,6 +19,9 @@ char *hp_name_short(const char *name, size_t depth);
  */
 char *hp_name_fit(const char *name, size_t width);
 
+/* A fresh copy without parameters, what is in the brackets of templates left out. */
+char *hp_name_plain(const char *name);
+
 /* The part of a path after its last slash, if there is something: within `path`, not a copy. */
 const char *hp_name_file(const char *path);
 

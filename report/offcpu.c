@@ -3,8 +3,8 @@
  * offcpu.c - see offcpu.h.
  *
  * A wait belongs to the innermost instrumented function on its stack; where none
- * is instrumented, to the innermost function that is not the C library's.  What
- * for is told by the kernel's functions inside of it.
+ * is instrumented, to the innermost function that is neither the C library's nor a
+ * wrapper of its locks.  What for is told by the kernel's functions inside of it.
  */
 #include "report/offcpu.h"
 
@@ -15,6 +15,7 @@
 #include "report/format.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/wrapper.h"
 
 #define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody asked for */
 #define UNUSED(x) (void)(x)
@@ -77,11 +78,51 @@ bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object)
 	return false;
 }
 
-/* Whose wait it is; HP_NONE = nobody knows. */
-static uint32_t function_of(const struct hp_report *report, uint32_t stack)
+static bool is_ours(const struct hp_report *report, uint32_t object)
+{
+	return object != HP_NONE && strncmp(hp_name_file(report->model.objects[object].path),
+					    "libhotpath.so", strlen("libhotpath.so")) == 0;
+}
+
+bool hp_offcpu_is_profiler(const struct hp_report *report, uint32_t stack)
 {
 	const struct hp_cpu *cpu = report->cpu;
-	uint32_t best = HP_NONE, any = HP_NONE;
+
+	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
+		uint32_t object = cpu->places[cpu->of_stack[stack]].object;
+		const char *name = cpu->functions[frame_of(cpu, stack)->function].name;
+
+		if (is_kernel(report, stack))
+			continue;
+		if (!hp_offcpu_is_libc(report, object))
+			return false;
+		if (is_ours(report, object) && strcmp(name, "hp_session_end") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* How well a function answers whose wait it is. */
+enum fit { UNFIT, LIBC, WRAPPER, OTHER, WHOLE };
+
+static enum fit fit_of(const struct hp_report *report, uint32_t object, uint32_t function)
+{
+	const struct hp_cpu_function *f = &report->cpu->functions[function];
+
+	if (report->has_functions && f->instrumented != HP_NONE)
+		return WHOLE;
+	if (hp_offcpu_is_libc(report, object))
+		return LIBC;
+	if (hp_wrapper_waits(f->name))
+		return WRAPPER;
+	return report->has_functions ? OTHER : WHOLE;
+}
+
+uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack)
+{
+	const struct hp_cpu *cpu = report->cpu;
+	uint32_t best = HP_NONE;
+	enum fit found = UNFIT;
 
 	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
 		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
@@ -90,21 +131,17 @@ static uint32_t function_of(const struct hp_report *report, uint32_t stack)
 			continue;
 		for (uint32_t i = 0; i < place->count; i++) {
 			uint32_t function = cpu->frames[place->first + i].function;
+			enum fit fit = fit_of(report, place->object, function);
 
-			if (any == HP_NONE)
-				any = function;
-			if (report->has_functions &&
-			    cpu->functions[function].instrumented != HP_NONE)
-				return function;
-			if (best != HP_NONE)
-				continue;
-			if (!report->has_functions && !hp_offcpu_is_libc(report, place->object))
+			if (fit > found) {
+				best = function;
+				found = fit;
+			}
+			if (fit == WHOLE)
 				return function;
 		}
-		if (best == HP_NONE && !hp_offcpu_is_libc(report, place->object))
-			best = frame_of(cpu, stack)->function;
 	}
-	return best == HP_NONE ? any : best;
+	return best;
 }
 
 static void row_add(struct hp_offcpu *offcpu, uint32_t function, const char *on,
@@ -133,10 +170,15 @@ static struct hp_offcpu *offcpu_of(struct hp_report *report)
 		return report->offcpu;
 	report->offcpu = hp_xcalloc(1, sizeof(*report->offcpu));
 	hp_report_cpu(report);
-	for (uint32_t i = 0; i < sampling->stack_count; i++)
-		if (sampling->stacks[i].waits)
-			row_add(report->offcpu, function_of(report, i),
+	for (uint32_t i = 0; i < sampling->stack_count; i++) {
+		if (!sampling->stacks[i].waits)
+			continue;
+		if (i && hp_offcpu_is_profiler(report, i))
+			report->offcpu->profiler_ns += sampling->stacks[i].blocked_ns;
+		else
+			row_add(report->offcpu, hp_offcpu_function(report, i),
 				i ? hp_offcpu_cause(report, i) : "-", &sampling->stacks[i]);
+	}
 	return report->offcpu;
 }
 
@@ -161,10 +203,17 @@ const char *hp_offcpu_describe(const struct hp_report *report)
 	return "Time that threads waited, by function and cause.";
 }
 
+/* Of all rows, ns. */
+static double total_of(struct hp_report *report)
+{
+	return (double)report->model.sampling.record.blocked_ns -
+	       (double)offcpu_of(report)->profiler_ns;
+}
+
 const char *hp_offcpu_note(struct hp_report *report)
 {
-	double total = (double)report->model.sampling.record.blocked_ns, unknown = 0;
-	const struct hp_offcpu *offcpu = offcpu_of(report);
+	double total = total_of(report), unknown = 0;
+	const struct hp_offcpu *offcpu = report->offcpu;
 	struct hp_text_cell time, share;
 
 	if (total <= 0)
@@ -254,7 +303,7 @@ FUNCTION(row_average)
 
 FUNCTION(row_share)
 {
-	double total = (double)report->model.sampling.record.blocked_ns;
+	double total = total_of(report);
 
 	row_blocked(report, row, percentile, value);
 	value->number = total > 0 ? 100 * value->number / total : 0;

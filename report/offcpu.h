@@ -19,10 +19,17 @@ struct hp_offcpu {
 	struct hp_offcpu_row *rows;
 	size_t count;
 	size_t room;
+	uint64_t profiler_ns;	/* in no row */
 };
 
 /* What a stack of the model waited for, as its kernel functions tell; needs hp_report_cpu. */
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
+
+/* Whose wait it is: place in hp_cpu.functions, HP_NONE = nobody knows.  Needs hp_report_cpu. */
+uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack);
+
+/* The library waited for its helper in the program's name: true of no stand-in.  Needs hp_report_cpu. */
+bool hp_offcpu_is_profiler(const struct hp_report *report, uint32_t stack);
 
 /* The C library's, its loader's, or ours. */
 bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);

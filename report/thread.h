@@ -43,6 +43,15 @@ struct hp_threads {
 struct hp_threads *hp_threads_of(struct hp_report *report);
 void hp_threads_free(struct hp_threads *threads);
 
+/* CPU and memory of each (thread_list.c); a row is a struct hp_model_thread. */
+#define HP_THREAD_COLUMNS 15
+extern const struct hp_column hp_thread_columns[HP_THREAD_COLUMNS];
+const char *hp_threads_describe(const struct hp_report *report);
+const char *hp_threads_note(struct hp_report *report);
+void hp_threads_fill(struct hp_report *report, struct hp_list *list);
+const char *hp_threads_empty(struct hp_report *report);
+
+/* What each did with its time (thread_section.c); a row is a struct hp_thread_row. */
 #define HP_THREAD_STATE_COLUMNS 22
 extern const struct hp_column hp_thread_state_columns[HP_THREAD_STATE_COLUMNS];
 const char *hp_thread_states_describe(const struct hp_report *report);

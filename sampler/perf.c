@@ -299,6 +299,18 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 	return a->count - before;
 }
 
+/* Who waits already: no record tells that, and of the place none will. */
+static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachment *a)
+{
+	uint64_t now_ns = hp_clock_raw_ns();
+	bool is_any = false;
+
+	for (uint32_t i = 0; perf->has_waits && i < a->count; i++)
+		is_any |= hp_open_meet(&perf->samples, pid, a->tids[i], now_ns);
+	if (is_any)
+		hp_outside_look(&perf->samples);
+}
+
 /*
  * All threads of a process.  A thread that is started by one which has no event
  * yet has none either, so the list is read until it brings nothing new.
@@ -311,6 +323,8 @@ static int process_open(struct hp_perf *perf, uint32_t pid)
 	for (int i = 0; i < ROUNDS_MOST && !a.error; i++)
 		if (!round_open(perf, pid, &a))
 			break;
+	if (perf->is_open)
+		meet_waits(perf, pid, &a);
 	free(a.tids);
 	return a.error ? a.error : a.count ? 0 : -ESRCH;
 }

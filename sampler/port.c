@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +27,9 @@
 #define DELAY_NS UINT64_C(50000000)	/* programs that are over by then pay for no socket */
 #define SOON_NS UINT64_C(1000000000)	/* a server that ends before this has failed */
 #define FAILURES_MOST 3
+#define PAUSE_NS UINT64_C(1000000000)	/* after a failure: descriptors and memory may come back */
 #define NUMBER_MOST 16
+#define FILES_LEAST 32	/* descriptors of a server, with room for some clients */
 
 extern char **environ;
 
@@ -147,8 +150,8 @@ static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 	}
 	if (fd < 0) {
 		if (is_named)
-			dprintf(2, "[hotpath] %s: cannot listen at %s: %s\n", kinds[kind].name,
-				address, strerror(-fd));
+			dprintf(2, "[hotpath] %s: cannot listen at %s: %s%s\n", kinds[kind].name,
+				address, strerror(-fd), hp_port_remedy(-fd));
 		return;
 	}
 	server->sockets[kind] = fd;
@@ -172,11 +175,22 @@ static void let_go(struct hp_server *server, int kind)
 	atomic_store_explicit(&server->ports->at[kind], 0, memory_order_relaxed);
 }
 
+static void listen_again(struct hp_server *server, int operation)
+{
+	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
+		if (server->sockets[kind] >= 0)
+			watch(server, operation, server->sockets[kind], server->knock);
+}
+
 void hp_server_do(struct hp_server *server, uint64_t now)
 {
 	if (!server->due_ns || now < server->due_ns)
 		return;
 	server->due_ns = 0;
+	if (server->failures) {
+		listen_again(server, EPOLL_CTL_ADD);
+		return;
+	}
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
 		if (kinds[kind].option)
 			listen_at(server, kind, number_of(server->settings, kind));
@@ -256,51 +270,71 @@ static int start(struct hp_server *server)
 	return 0;
 }
 
-static void listen_again(struct hp_server *server, int operation)
+/*
+ * No server was to be had.  Who connects waits for the next try; after the last
+ * one he is told by a refusal, and the program's user by a line: it comes only
+ * where somebody asked.
+ */
+static void failed(struct hp_server *server, const char *why)
 {
-	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
-		if (server->sockets[kind] >= 0)
-			watch(server, operation, server->sockets[kind], server->knock);
-}
+	struct rlimit limit;
 
-/* There is no server to be had: who connects is told by a refusal. */
-static void give_up(struct hp_server *server)
-{
+	if (++server->failures < FAILURES_MOST) {
+		server->due_ns = hp_clock_raw_ns() + PAUSE_NS;
+		return;
+	}
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
 		let_go(server, kind);
+	dprintf(2, "[hotpath] live figures: no server could be started, %d times: %s",
+		FAILURES_MOST, why);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < FILES_LEAST)
+		dprintf(2, "; it may open %llu files (ulimit -n), and needs %d",
+			(unsigned long long)limit.rlim_max, FILES_LEAST);
+	dprintf(2, "\n");
 }
 
 void hp_server_knock(struct hp_server *server)
 {
+	int error;
+
 	if (server->pid)
 		return;
+
 	listen_again(server, EPOLL_CTL_DEL);
-	if (start(server) < 0)
-		give_up(server);
+	error = start(server);
+	if (error < 0)
+		failed(server, strerror(-error));
 }
 
-/* Waits for its end, which has come or is near. */
-static void reap(struct hp_server *server)
+/* Waits for its end, which has come or is near; returns the status. */
+static int reap(struct hp_server *server)
 {
-	while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
+	int status = 0;
+
+	while (waitpid(server->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (server->pidfd >= 0)
 		close(server->pidfd);
 	server->pidfd = -1;
 	server->pid = 0;
+	return status;
 }
 
 void hp_server_ended(struct hp_server *server)
 {
+	int status;
+
 	if (!server->pid)
 		return;
-	reap(server);
-	server->failures =
-		hp_clock_raw_ns() - server->started_ns < SOON_NS ? server->failures + 1 : 0;
-	if (server->failures < FAILURES_MOST)
+	status = reap(server);
+	/* Whoever killed it may do so: that is no fault of it. */
+	if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+	    hp_clock_raw_ns() - server->started_ns >= SOON_NS) {
+		server->failures = 0;
 		listen_again(server, EPOLL_CTL_ADD);
-	else
-		give_up(server);
+		return;
+	}
+	failed(server, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it ended at once");
 }
 
 static void server_kill(struct hp_server *server)

@@ -28,10 +28,10 @@ struct hp_server {
 	int epoll;
 	uint64_t knock;	/* data of the epoll: somebody connects */
 	uint64_t ended;	/* and: the server has ended */
-	uint64_t due_ns;	/* when the ports are opened; 0 = they are, or never */
+	uint64_t due_ns;	/* when the ports are opened, or after failures listened at again; 0 = they are, or never */
 	pid_t pid;	/* 0 = no server runs */
 	int pidfd;
-	unsigned failures;	/* servers that ended at once */
+	unsigned failures;	/* servers that could not be started or ended at once, in a row */
 	uint64_t started_ns;
 };
 

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/proc.h"
+
 /* What the thread's wait has in the sums goes to another node. */
 static void move(struct hp_samples *samples, struct hp_wait_thread *thread, uint32_t to)
 {
@@ -52,6 +54,24 @@ void hp_open_forget(struct hp_samples *samples, struct hp_wait_thread *thread)
 	}
 	thread->out_ns = thread->counted_ns = thread->told_ns = thread->look_ns = 0;
 	thread->wait_node = 0;
+}
+
+bool hp_open_meet(struct hp_samples *samples, uint32_t pid, uint32_t tid, uint64_t now_ns)
+{
+	struct hp_wait_thread *thread;
+	struct hp_proc_stat stat;
+	char path[64], text[1024];
+
+	hp_proc_task_path(path, pid, tid, "stat");
+	if (hp_proc_read(path, text, sizeof(text)) <= 0 || hp_proc_stat(text, &stat) < 0 ||
+	    (stat.state != 'S' && stat.state != 'D'))
+		return false;
+	thread = hp_wait_thread_of(&samples->waits, tid);
+	if (!thread || thread->out_ns)
+		return false;
+	thread->pid = pid;
+	thread->out_ns = now_ns;
+	return true;
 }
 
 void hp_open_exec(struct hp_samples *samples, uint32_t pid)

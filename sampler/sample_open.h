@@ -20,6 +20,13 @@ void hp_open_count(struct hp_samples *samples, struct hp_wait_thread *thread, ui
 /* The thread's open wait is over; it is in no sum. */
 void hp_open_forget(struct hp_samples *samples, struct hp_wait_thread *thread);
 
+/*
+ * A thread that was there before its events: if it waits and no record tells since
+ * when, it has done so since `now_ns`, which is after its events were opened.
+ * Records that come later and are older put that right.  True if it waits.
+ */
+bool hp_open_meet(struct hp_samples *samples, uint32_t pid, uint32_t tid, uint64_t now_ns);
+
 /* An image of its own: what other threads of the process waited in is gone, with their numbers. */
 void hp_open_exec(struct hp_samples *samples, uint32_t pid);
 

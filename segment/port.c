@@ -67,3 +67,23 @@ int hp_port_listen(const char *text, uint16_t *port)
 	close(fd);
 	return error;
 }
+
+const char *hp_port_remedy(int error)
+{
+	switch (error) {
+	case EADDRINUSE:
+		return "; all ports of net.ipv4.ip_local_port_range are taken: name another one";
+	case EADDRNOTAVAIL:
+		return "; this machine has no such address";
+	case EACCES:
+		return "; ports below net.ipv4.ip_unprivileged_port_start are root's";
+	case EMFILE:
+		return "; raise the limit of open files (ulimit -n)";
+	case ENFILE:
+		return "; the machine's limit is fs.file-max";
+	case EINVAL:
+		return "; an address is written as numbers";
+	default:
+		return "";
+	}
+}

@@ -14,4 +14,7 @@
  */
 int hp_port_listen(const char *address, uint16_t *port);
 
+/* What helps where that failed with `error` (an errno): "; ..."; "" = nothing is known. */
+const char *hp_port_remedy(int error);
+
 #endif

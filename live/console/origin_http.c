@@ -6,6 +6,7 @@
  * No proxy: the figures are this user's, and the server is named.
  */
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,14 +67,35 @@ static void running_tell(char *text, size_t size)
 	free(live);
 }
 
+static const char *connect_remedy(long error)
+{
+	switch (error) {
+	case EADDRNOTAVAIL:
+		return "all ports of net.ipv4.ip_local_port_range are taken; without "
+		       "--metrics-port none is needed";
+	case EMFILE:
+	case ENFILE:
+		return "raise the limit of open files (ulimit -n)";
+	default:
+		return "is that the address of the machine that the program runs on?";
+	}
+}
+
 static void failure_tell(struct http *http, CURLcode code)
 {
 	struct hp_heard *heard = http->heard;
 	char running[160];
+	long error = 0;
 
 	running_tell(running, sizeof(running));
 	switch (code) {
 	case CURLE_COULDNT_CONNECT:
+		curl_easy_getinfo(http->curl, CURLINFO_OS_ERRNO, &error);
+		if (error && error != ECONNREFUSED) {
+			hp_heard_say(heard, HP_PHASE_FAILS, connect_remedy(error),
+				     "%s cannot be reached: %s", http->url, strerror((int)error));
+			break;
+		}
 		hp_heard_say(heard, HP_PHASE_FAILS,
 			     *running ? running
 				      : "start the program, or give its port: --metrics-port",

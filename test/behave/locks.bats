@@ -16,7 +16,7 @@ setup_file()
 setup()
 {
 	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_LIMIT=0
-	rm -f "$T/report"
+	rm -f "$T/report" "$T/said"
 }
 
 # as_said PROGRAM WHAT PERCENT
@@ -214,13 +214,17 @@ asleep()
 }
 
 @test "locks: an instrumented function that waits is named" {
-	compile calls <<'END'
+	compile calls -D_GNU_SOURCE -I"$ROOT/test/behave/programs" <<'END'
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+#include "asleep.h"
+static pid_t tid;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t both;
 void waiter(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
-void *thread(void *arg) { pthread_barrier_wait(&both); waiter(); return arg; }
+void *thread(void *arg) { tid = gettid(); pthread_barrier_wait(&both); waiter(); return arg; }
 int main(void)
 {
 	pthread_t other;
@@ -228,7 +232,7 @@ int main(void)
 	pthread_mutex_lock(&mutex);
 	pthread_create(&other, NULL, thread, NULL);
 	pthread_barrier_wait(&both);
-	usleep(200000);
+	until_asleep(getpid(), tid);
 	pthread_mutex_unlock(&mutex);
 	return pthread_join(other, NULL);
 }

@@ -49,7 +49,27 @@ setup_file()
 			return 0;
 		}
 	EOF
-	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/holds" "$other"
+	# Waits before any counter is open: they are 5 ms after the start, unless they are asked for.
+	compile early -fno-instrument-functions <<-'EOF'
+		#include <stdio.h>
+		#include <time.h>
+		#include <unistd.h>
+		__attribute__((noinline)) static long reads(void)
+		{
+			char c;
+			return read(0, &c, 1);
+		}
+		int main(void)
+		{
+			struct timespec from, to;
+			clock_gettime(CLOCK_MONOTONIC_RAW, &from);
+			long got = reads();
+			clock_gettime(CLOCK_MONOTONIC_RAW, &to);
+			printf("%lld\n", (to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec);
+			return got < 0;
+		}
+	EOF
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/holds" "$T/early" "$other"
 	chmod -R a+rX "$other"
 	chmod 777 "$other"
 }
@@ -67,9 +87,9 @@ begin()
 	rm -f "$other/json" "$T/input"
 	mkfifo "$T/input"
 	# shellcheck disable=SC2086
-	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
+	HOTPATH_REPORT=${SECTIONS:-offcpu} HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
 		HOTPATH_OUTPUT_PATH="$other/json" HOTPATH_BIN="$other" \
-		$AS env LD_PRELOAD="$other/libhotpath.so" "$other/holds" <"$T/input" >"$T/took" 3>&- &
+		$AS env LD_PRELOAD="$other/libhotpath.so" "$other/${PROGRAM:-holds}" <"$T/input" >"$T/took" 3>&- &
 	root=$!
 	exec 7>"$T/input"
 	eventually asked "'offcpu' in r"
@@ -144,6 +164,15 @@ whole_wait()
 @test "open waits: an ordinary user sees the same" {
 	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
 	AS="setpriv --reuid=65534 --regid=65534 --clear-groups" whole_wait
+}
+
+@test "open waits: one that began before the counters were open is told" {
+	PROGRAM=early SECTIONS=auto whole_wait
+}
+
+@test "open waits: an ordinary user sees that one, too" {
+	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
+	PROGRAM=early SECTIONS=auto AS="setpriv --reuid=65534 --regid=65534 --clear-groups" whole_wait
 }
 
 @test "open waits: the time in the end is right within 2 %" {

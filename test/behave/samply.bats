@@ -236,11 +236,18 @@ real()
 	python3 -c "assert abs($theirs - $ours) < 2"
 }
 
-@test "load: a profile goes to the profiler's page, and to nobody else" {
-	printf '{"meta":{}}' | gzip >"$T/hp.json.gz"
-	"$HP_BUILD/hotpath" load --no-open "$T/hp.json.gz" >"$T/addresses" 3>&- &
+# serve_profile [WHAT] - serves it: addresses in $T/addresses, the server's pid in $server.
+serve_profile()
+{
+	rm -f "$T/addresses"	# of the one before
+	"$HP_BUILD/hotpath" load --no-open "$@" >"$T/addresses" 3>&- &
 	server=$!
 	eventually grep -q from-url "$T/addresses"
+}
+
+@test "load: a profile goes to the profiler's page, and to nobody else" {
+	printf '{"meta":{}}' | gzip >"$T/hp.json.gz"
+	serve_profile "$T/hp.json.gz"
 	address=$(head -n 1 "$T/addresses")
 	[[ "$address" == http://127.0.0.1:*/hp.json.gz ]]
 	curl -s -D "$T/head" -H "Origin: https://profiler.firefox.com" "$address" | cmp - "$T/hp.json.gz"
@@ -263,9 +270,7 @@ real()
 	grep -q "total samples" "$T/report" || skip "$(cat "$T/report")"
 	for run in "" work; do
 		# shellcheck disable=SC2086
-		"$HP_BUILD/hotpath" load --no-open $run >"$T/addresses" 3>&- &
-		server=$!
-		eventually grep -q from-url "$T/addresses"
+		serve_profile $run
 		curl -s "$(head -n 1 "$T/addresses")" >"$T/of-run.gz"
 		kill -INT $server
 		wait $server

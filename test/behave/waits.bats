@@ -113,3 +113,39 @@ futex_times()
 	grep -q '^~ estimated: short holds of locks ' "$T/report"
 	! grep -q 'short functions' "$T/report"
 }
+
+# The class's functions lie between: nobody's answer to "who waits?".
+@test "waits: for a std::mutex are its users', in a program that was not optimised" {
+	g++ -g -O0 -o "$T/classes" -x c++ - <<-'END' -lpthread
+	#include <atomic>
+	#include <mutex>
+	#include <thread>
+	static std::mutex door;
+	static std::atomic<int> is_there;
+	static void enter()
+	{
+		is_there = 1;
+		std::lock_guard<std::mutex> hold(door);
+	}
+	static void keep(int milliseconds)
+	{
+		std::lock_guard<std::mutex> hold(door);
+		std::thread thread(enter);
+		while (!is_there)
+			std::this_thread::yield();
+		std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+		thread.detach();
+	}
+	int main()
+	{
+		keep(100);
+		std::lock_guard<std::mutex> hold(door);
+	}
+	END
+	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=waits,offcpu,bound LD_PRELOAD=$HP_LIB COLUMNS=120 "$T/classes"
+	cat "$T/report"
+	grep -q '^door  *mutex  *enter() .*  keep(int) ' "$T/report" ||
+		grep -A2 '^door  *mutex ' "$T/report" | grep -q '^  Waits at  *enter() ('
+	grep -A2 '^door ' "$T/report" | grep -q 'keep(int)'
+	! grep -E '__gthread|_Invoker|__invoke|lock_guard' "$T/report"
+}

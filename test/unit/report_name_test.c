@@ -8,6 +8,7 @@
 
 #include "report/format.h"
 #include "report/name.h"
+#include "report/wrapper.h"
 
 static void check_short(const char *name, size_t depth, const char *want)
 {
@@ -56,6 +57,11 @@ TEST(name, operators_are_not_brackets)
 	check_short("a::b::operator->() const", 1, "operator->() const");
 	check_short("x::operator new(unsigned long)", 2, "x::operator new(unsigned long)");
 	check_short("my_operator<a::b>::c()", 2, "my_operator<a::b>::c()");
+	check_short("bool x::operator!=<a::b*, c>(d const&)", 2,
+		    "x::operator!=<a::b*, c>(d const&)");
+	check_short("auto operator<=><a::b>(a::b)", 2, "operator<=><a::b>(a::b)");
+	check_short("x::y& operator>><a::b>(x::y&)", 2, "operator>><a::b>(x::y&)");
+	check_short("int operator-<a::b>(a::b)", 2, "operator-<a::b>(a::b)");
 }
 
 TEST(name, scopes_in_brackets_are_no_parts)
@@ -86,6 +92,37 @@ TEST(name, gives_way_in_steps)
 	check_fit(name, 12, "vec\342\200\246ush_back");
 	check_fit(name, 1, "\342\200\246");
 	check_fit(name, 0, "");
+}
+
+static void check_plain(const char *name, const char *expected)
+{
+	char *plain = hp_name_plain(name);
+
+	CHECK_STR(plain, expected);
+	free(plain);
+}
+
+TEST(name, plain_ones_have_no_parameters)
+{
+	check_plain("f(int)", "f");
+	check_plain("a<void (*)(), b>::c(d)", "a<\342\200\246>::c");
+	check_plain("operator()(int) const", "operator()");
+	check_plain("plain", "plain");
+}
+
+TEST(name, wrappers_of_waits_are_known_by_name)
+{
+	CHECK(hp_wrapper_waits("std::mutex::lock()"));
+	CHECK(hp_wrapper_waits("__gthread_mutex_lock(pthread_mutex_t*)"));
+	CHECK(hp_wrapper_waits("std::unique_lock<std::mutex>::lock()"));
+	CHECK(hp_wrapper_waits("void std::condition_variable::wait<f()::{lambda()#1}>(int)"));
+	CHECK(hp_wrapper_waits("g_mutex_lock"));
+	CHECK(hp_wrapper_waits("uv_sem_wait@plt"));
+	CHECK(!hp_wrapper_waits("uv_sem_waits"));
+	CHECK(!hp_wrapper_waits("my::std::mutex::lock()"));
+	CHECK(!hp_wrapper_waits("stdx::lock()"));
+	CHECK(!hp_wrapper_waits("void f<std::mutex>()"));
+	CHECK(!hp_wrapper_waits(""));
 }
 
 TEST(name, hostile_names_end)

@@ -268,10 +268,13 @@ static void stdio(void)
 	sent = 1;
 }
 
+/* One is there at a time, however late the other thread is. */
 static void *drip(void *data)
 {
 	(void)data;
 	for (int i = 0; i < 10; i++) {
+		while (__atomic_load_n(&received, __ATOMIC_ACQUIRE) != i + 1)
+			usleep(200);
 		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
 		note_send(write(fds[1], "x", 1));
 	}

@@ -177,8 +177,9 @@ SEEN static void *spinner_body(void *unused)
 {
 	CALLED(spinner_body);
 	(void)unused;
-	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	/* Not to be cancelled asynchronously itself. */
 	pthread_barrier_wait(&barrier);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 	for (;;)
 		spun_step();
 }

@@ -14,17 +14,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asleep.h"
+
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static sem_t sem, empty;
 static pthread_mutex_t early = PTHREAD_MUTEX_INITIALIZER;
 static const struct timespec past = { 1, 0 }, bad = { 1, 2000000000 };
+static pid_t waiter;	/* the thread that is about to wait, once it is */
+static sem_t is_there;
 
 static void check(const char *what, int got, int wanted)
 {
 	if (got != wanted)
 		printf("%s: %d, not %d\n", what, got, wanted);
+}
+
+/* A thread about to wait says who it is, and its creator goes on when it waits: some 30 ms later. */
+static void say_who(void)
+{
+	waiter = gettid();
+	sem_post(&is_there);
+}
+
+static void until_it_waits(void)
+{
+	sem_wait(&is_there);
+	until_asleep(getpid(), waiter);
 }
 
 /* --- rwlocks --- */
@@ -36,6 +53,7 @@ static void *read_it(void *arg)
 	check("clock write", pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &past),
 	      ETIMEDOUT);
 	check("write", pthread_rwlock_trywrlock(&rwlock), EBUSY);
+	say_who();
 	pthread_rwlock_rdlock(&rwlock);
 	pthread_rwlock_unlock(&rwlock);
 	return arg;
@@ -56,7 +74,7 @@ static void run_rwlock(void)
 	}
 	pthread_rwlock_wrlock(&rwlock);
 	pthread_create(&thread, NULL, read_it, NULL);
-	usleep(50000);
+	until_it_waits();
 	pthread_rwlock_unlock(&rwlock);
 	pthread_join(thread, NULL);
 }
@@ -92,14 +110,19 @@ static void run_spin(void)
 
 /* --- semaphores --- */
 
+/* Whatever waits is interrupted, though only once is there something to take. */
 static void nothing(int number)
 {
+	static int has_posted;
+
 	(void)number;
-	sem_post(&empty);
+	if (!has_posted++)
+		sem_post(&empty);
 }
 
 static void *wait_it(void *arg)
 {
+	say_who();
 	sem_wait(&sem);
 	return arg;
 }
@@ -136,7 +159,7 @@ static void run_sem(void)
 	}
 	check("errno", errno, 77);
 	pthread_create(&thread, NULL, wait_it, NULL);
-	usleep(50000);
+	until_it_waits();
 	sem_post(&sem);
 	pthread_join(thread, NULL);
 	check("try", sem_trywait(&sem), -1);
@@ -148,19 +171,22 @@ static void run_sem(void)
 	check("bad's errno", errno, EINVAL);
 	check("clock", sem_clockwait(&sem, CLOCK_MONOTONIC, &past), 0);
 	sigaction(SIGALRM, &action, NULL);
-	ualarm(20000, 0);
+	ualarm(20000, 20000);	/* the first may come before anybody waits */
 	check("interrupted", sem_wait(&sem), -1);
 	check("its errno", errno, EINTR);
+	ualarm(0, 0);
 	check("posted by the handler", sem_wait(&empty), 0);
 	run_cancelled_sem();
 }
 
 /* --- barriers --- */
 
+/* Who joins them waits. */
 static void *meet(void *arg)
 {
 	for (int i = 0; i < 100; i++)
 		pthread_barrier_wait(&barrier);
+	until_asleep(getpid(), getpid());
 	return arg;
 }
 
@@ -220,6 +246,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	sem_init(&is_there, 0, 0);
 	if (strcmp(what, "rwlock") == 0)
 		run_rwlock();
 	else if (strcmp(what, "spin") == 0)
