@@ -337,7 +337,7 @@ static HP_COLD void note_new_slow(void *block, uint64_t size, uintptr_t pc, uint
 	struct hp_site *site = block ? site_slow(&frame) : NULL;
 
 	if (site)
-		note_new(hp_heap, site, block, size);
+		note_new(hp_heap(), site, block, size);
 }
 
 /* Without a heap of the thread's own: it is ending, or interrupted a slow path. */
@@ -370,7 +370,8 @@ static HP_COLD void note_free_slow(const void *block, uintptr_t pc, uintptr_t sp
 {
 	struct hp_heap_local *me = hp_heap_enter_free();
 
-	if (!me && hp_heap->state == HP_THREAD_UNBORN && is_known(block) && !hp_heap_is_loader(pc))
+	if (!me && hp_heap()->state == HP_THREAD_UNBORN && is_known(block) &&
+	    !hp_heap_is_loader(pc))
 		me = hp_heap_enter(sp);
 	if (me && HP_UNLIKELY(hp_tally_has_most) && is_known(block))
 		hp_tally_free(me);
@@ -397,7 +398,7 @@ static HP_COLD void *early(size_t size, size_t align)
 static inline __attribute__((always_inline)) void note(void *block, size_t size,
 						       struct hp_path_frame frame)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 
 	if (HP_UNLIKELY(!me->gate)) {
 		note_new_slow(block, size, frame.pc, frame.sp, frame.fp);
@@ -539,7 +540,7 @@ static HP_TAIL void *malloc_shut(size_t size)
 /* No register is saved before it is known what is to be done. */
 HP_EXPORT void *malloc(size_t size)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 
 	if (HP_LIKELY(me->gate == HP_GATE_PATHS))
 		return malloc_open(me, size);
@@ -568,7 +569,7 @@ static HP_TAIL void *calloc_shut(size_t count, size_t each)
 
 HP_EXPORT void *calloc(size_t count, size_t each)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 
 	return HP_LIKELY(me->gate == HP_GATE_PATHS) ? calloc_open(me, count, each)
 						    : calloc_shut(count, each);
@@ -579,11 +580,11 @@ static __attribute__((noinline)) void free_slow(void *block)
 {
 	if (hp_heap_is_off())
 		;
-	else if (!hp_heap->gate)
+	else if (!hp_heap()->gate)
 		note_free_slow(block, (uintptr_t)__builtin_return_address(0),
 			       (uintptr_t)__builtin_frame_address(0));
 	else
-		note_free_any(hp_heap, block);
+		note_free_any(hp_heap(), block);
 	if (!hp_allocator_is_pool(block) && !IS_EARLY(free))
 		hp_allocator.free(block);
 }
@@ -591,7 +592,7 @@ static __attribute__((noinline)) void free_slow(void *block)
 /* What is rare: a peak, a block of another thread or of 2 GiB. */
 static HP_COLD void free_rare(void *block)
 {
-	note_free_any(hp_heap, block);
+	note_free_any(hp_heap(), block);
 	hp_allocator.free(block);
 }
 
@@ -639,7 +640,7 @@ static inline __attribute__((always_inline)) bool is_usual(struct hp_heap_local 
 /* No call but the last: so no register is saved. */
 HP_EXPORT void free(void *block)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
 
@@ -750,7 +751,7 @@ static HP_COLD void *move_out_of_pool(void *block, size_t size, const struct hp_
 static __attribute__((noinline)) void *resize(void *block, size_t size,
 					      const struct hp_path_frame *frame)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 	struct taken taken;
 	void *moved;
 
@@ -758,7 +759,7 @@ static __attribute__((noinline)) void *resize(void *block, size_t size,
 		return move_out_of_pool(block, size, frame);
 	if (HP_UNLIKELY(!me->gate)) {
 		me = hp_heap_enter_free();
-		if (!me && hp_heap->state == HP_THREAD_UNBORN && is_known(block))
+		if (!me && hp_heap()->state == HP_THREAD_UNBORN && is_known(block))
 			me = hp_heap_enter(frame->sp);
 	}
 	taken = take(me, block);
@@ -872,7 +873,7 @@ HP_EXPORT void *pvalloc(size_t size)
 
 static inline void note_gone_any(const void *block, uintptr_t sp)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 
 	if (HP_LIKELY(me->gate))
 		note_free_any(me, block);
@@ -925,7 +926,7 @@ HP_EXPORT void free_aligned_sized(void *block, size_t align, size_t size)
 void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t size,
 			 const struct hp_path_frame *frame)
 {
-	const struct hp_heap_local *me = hp_heap;
+	const struct hp_heap_local *me = hp_heap();
 	bool is_still = me == mark->heap && me->last == mark->last && me->drawn == mark->drawn &&
 			me->countdown == mark->countdown;
 
@@ -939,7 +940,7 @@ const void *hp_alloc_note_delete(const void *block, uintptr_t sp)
 	const void *before;
 
 	note_gone_any(block, sp);
-	before = hp_heap->forgiven;
+	before = hp_heap()->forgiven;
 	hp_alloc_forgive(block);
 	return before;
 }
@@ -947,6 +948,6 @@ const void *hp_alloc_note_delete(const void *block, uintptr_t sp)
 void hp_alloc_forgive(const void *block)
 {
 	/* Those that no thread has are constant for all. */
-	if (hp_heap->heap)
-		hp_heap->forgiven = block;
+	if (hp_heap()->heap)
+		hp_heap()->forgiven = block;
 }

@@ -29,7 +29,7 @@ struct hp_alloc_mark {
 
 static inline struct hp_alloc_mark hp_alloc_mark(void)
 {
-	const struct hp_heap_local *me = hp_heap;
+	const struct hp_heap_local *me = hp_heap();
 
 	return (struct hp_alloc_mark){ me, me->last, me->drawn, me->countdown };
 }

@@ -39,12 +39,16 @@ static void *new_by_malloc(size_t size, size_t align)
 #define ALIGN_ZnwmSt11align_val_tRKSt9nothrow_t align
 #define ALIGN_ZnamSt11align_val_tRKSt9nothrow_t align
 
+#define FIND(name) \
+	(hp_is_early() ? (struct hp_operator_found){ hp_early_find(#name, false), false } \
+		       : hp_operator_find(HP_OPERATOR##name, frame.pc))
+
 /* The exported ones keep no register and end in a jump, so these have their stack. */
 #define X(ret, name, params, args) \
 	static HP_TAIL void *slow##name params \
 	{ \
 		struct hp_path_frame frame = HP_PATH_FRAME; \
-		struct hp_operator_found found = hp_operator_find(HP_OPERATOR##name, frame.pc); \
+		struct hp_operator_found found = FIND(name); \
 		void *(*real)params; \
 		struct hp_alloc_mark mark; \
 		void *block; \
@@ -74,7 +78,7 @@ HP_OPERATOR_NEWS(X)
 	static HP_TAIL void slow##name params \
 	{ \
 		struct hp_path_frame frame = HP_PATH_FRAME; \
-		struct hp_operator_found found = hp_operator_find(HP_OPERATOR##name, frame.pc); \
+		struct hp_operator_found found = FIND(name); \
 		const void *before; \
 		void(*real) params; \
 \

@@ -26,7 +26,7 @@ static _Atomic size_t pool_used;
 /* A variable between: as a sibling call dlsym would take the loader for its caller. */
 static void find(void *place, const char *name)
 {
-	void *address = dlsym(RTLD_NEXT, name);
+	void *address = hp_is_early() ? hp_early_find(name, false) : dlsym(RTLD_NEXT, name);
 
 	memcpy(place, &address, sizeof(address));
 }
@@ -42,9 +42,17 @@ void hp_allocator_resolve_rare(void)
 	HP_ALLOCATOR_RARE(X)
 #undef X
 	/* What is not there left a message that the program would take for its own. */
-	dlerror();
+	if (!hp_is_early())
+		dlerror();
 	__atomic_store_n(&hp_allocator.has_rare, true, __ATOMIC_RELEASE);
 	hp_heap_go_on(was);
+}
+
+static void find_all(void)
+{
+#define X(ret, name, args) find(&hp_allocator.name, #name);
+	HP_ALLOCATOR_LIST(X)
+#undef X
 }
 
 bool hp_allocator_resolve(void)
@@ -52,6 +60,10 @@ bool hp_allocator_resolve(void)
 	struct hp_heap_local *was;
 	uint32_t now = 0;
 
+	if (hp_is_early()) {
+		find_all();
+		return true;
+	}
 	if (atomic_load_explicit(&state, memory_order_acquire) == 2)
 		return true;
 	if (!atomic_compare_exchange_strong(&state, &now, 1))
@@ -59,9 +71,7 @@ bool hp_allocator_resolve(void)
 		       (hp_allocator.malloc && hp_allocator.free && hp_allocator.realloc &&
 			hp_allocator.calloc);
 	was = hp_heap_pause();
-#define X(ret, name, args) find(&hp_allocator.name, #name);
-	HP_ALLOCATOR_LIST(X)
-#undef X
+	find_all();
 	hp_heap_go_on(was);
 	atomic_store_explicit(&state, 2, memory_order_release);
 	return true;

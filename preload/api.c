@@ -59,7 +59,7 @@ static struct hp_function *function_at(const struct hp_local *me, uintptr_t cfa)
 
 HP_EXPORT void hotpath_name(struct hotpath_block *name)
 {
-	struct hp_local *me = hp_local;
+	struct hp_local *me = hp_local();
 	struct hp_function *function;
 	struct hp_label *label;
 	int saved = errno;
@@ -141,7 +141,7 @@ static struct hp_frame *frame_at(struct hp_local *me, uintptr_t cfa)
 
 HP_EXPORT void hotpath_result(const char *text)
 {
-	struct hp_local *me = hp_local;
+	struct hp_local *me = hp_local();
 	int saved = errno;
 	struct hp_frame *f;
 	uint64_t since;

@@ -26,8 +26,8 @@
 #define SHARE_OF_SEGMENT 16	/* rings take no more of it */
 #define RINGS_MOST 100000	/* a damaged list must not hold us for ever */
 
-static const _Atomic uint32_t nobody_asks;
-const _Atomic uint32_t *hp_away_least = &nobody_asks;
+const _Atomic uint32_t hp_away_nobody;
+ptrdiff_t hp_away_least_at;
 uint32_t hp_away_slow_clock;
 
 static __thread struct hp_away *away __attribute__((tls_model("initial-exec")));
@@ -55,7 +55,7 @@ void hp_away_configure(const struct hp_settings *settings)
 	    pthread_key_create(&key, thread_end) != 0)
 		return;
 	hp_away_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
-	hp_away_least = &ticking()->away_least;
+	hp_away_least_at = (const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
 }
 
 /* ---- rings ---- */
@@ -149,7 +149,7 @@ static uint64_t stack_size(struct hp_away *me, uintptr_t sp)
 /* Too many of them cost the helper too much. */
 static bool is_too_much(struct hp_away *me, uint64_t now)
 {
-	uint64_t window = (uint64_t)atomic_load(hp_away_least) * WINDOW_LEASTS;
+	uint64_t window = (uint64_t)hp_away_least() * WINDOW_LEASTS;
 
 	if (now - me->window >= window) {
 		me->window = now;

@@ -18,6 +18,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/local.h"
@@ -26,8 +27,9 @@
 
 #define HP_AWAY_NO_FD (-1)
 
-/* hp_ticking.away_least, or a word that is 0. */
-extern __attribute__((visibility("hidden"))) const _Atomic uint32_t *hp_away_least;
+/* A word that is 0, and how far hp_ticking.away_least is from it, if it is asked for: no pointer (early.h). */
+extern __attribute__((visibility("hidden"))) const _Atomic uint32_t hp_away_nobody;
+extern __attribute__((visibility("hidden"))) ptrdiff_t hp_away_least_at;
 extern __attribute__((visibility("hidden"))) uint32_t hp_away_slow_clock;
 
 /* Called once at the library's start. */
@@ -36,9 +38,16 @@ void hp_away_configure(const struct hp_settings *settings);
 /* The call since then waited: noted.  errno is kept. */
 void hp_away_note(uint64_t since, enum hp_wait_on on, int fd);
 
+static inline uint32_t hp_away_least(void)
+{
+	const char *word = (const char *)&hp_away_nobody + hp_away_least_at;
+
+	return atomic_load_explicit((const _Atomic uint32_t *)word, memory_order_relaxed);
+}
+
 static inline bool hp_away_is_asked(void)
 {
-	return atomic_load_explicit(hp_away_least, memory_order_relaxed) != 0;
+	return hp_away_least() != 0;
 }
 
 static inline uint64_t hp_away_clock(void)
@@ -57,7 +66,7 @@ static inline void hp_away_end(uint64_t since, enum hp_wait_on on, int fd)
 {
 	if (HP_LIKELY(since == 0))
 		return;
-	if (hp_away_clock() - since >= atomic_load_explicit(hp_away_least, memory_order_relaxed))
+	if (hp_away_clock() - since >= hp_away_least())
 		hp_away_note(since, on, fd);
 }
 

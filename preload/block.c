@@ -222,17 +222,20 @@ static struct hp_label *label_of(const struct hotpath_block *block, enum hp_labe
 
 uintptr_t hp_block_key(struct hotpath_block *block, uintptr_t cfa)
 {
-	int saved = errno;
 	struct hp_local *me;
 	const void *key;
 	uint64_t since;
 	bool shut;
+	int saved;
 
+	if (hp_is_early())
+		return 0;
+	saved = errno;
 	if (block->size < sizeof(*block))
 		return 0;
-	if (hp_local->state == HP_THREAD_UNBORN)
+	if (hp_local()->state == HP_THREAD_UNBORN)
 		hp_local_open(cfa);
-	me = hp_local;
+	me = hp_local();
 	if (me->state != HP_THREAD_OPEN && me->state != HP_THREAD_BUSY)
 		return 0;
 	since = hp_clock(me);

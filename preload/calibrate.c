@@ -322,7 +322,7 @@ static void signals_release(const uint64_t *before)
 
 static void calibrate(struct hp_header *header)
 {
-	struct hp_local *before = hp_local;
+	struct hp_local *before = hp_local();
 	struct hp_local *me = hp_pages(HP_PAGE);
 	char *room = hp_pages(HP_ROOM);
 	int saved = errno;
@@ -330,9 +330,9 @@ static void calibrate(struct hp_header *header)
 
 	signals_hold(&mask);
 	if (me && room && prepare(me, room, header)) {
-		hp_local = me;
+		hp_local_set(me);
 		measure(me, header);
-		hp_local = before;
+		hp_local_set(before);
 		hp_row_release(me);
 	}
 	signals_release(&mask);

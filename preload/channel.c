@@ -30,7 +30,7 @@ static bool is_each;	/* HOTPATH_CHANNELS_ITER */
 static pthread_key_t key;
 static bool has_key;
 
-__thread struct hp_courier *hp_courier = &unborn;
+__thread struct hp_courier *hp_courier_pointer = &unborn;
 char *hp_channel_base;
 uint32_t hp_channel_slow_clock;
 uint32_t hp_channel_text_room;
@@ -42,9 +42,9 @@ static void thread_end(void *data)
 {
 	struct hp_courier *me = data;
 
-	if (me != hp_courier)
+	if (me != hp_courier())
 		return;
-	hp_courier = &unborn;
+	hp_courier_set(&unborn);
 	atomic_store_explicit(&me->state, 0, memory_order_release);
 }
 
@@ -70,16 +70,19 @@ void hp_channel_configure(const struct hp_settings *settings)
  */
 bool hp_channel_is_on(void)
 {
-	struct hp_courier *before = hp_courier;
+	struct hp_courier *before;
 	bool is_on;
 
+	if (hp_is_early())
+		return false;
+	before = hp_courier();
 	if (before == &opening || hp_is_confined())
 		return false;
-	hp_courier = &opening;
+	hp_courier_set(&opening);
 	atomic_signal_fence(memory_order_seq_cst);
 	is_on = hp_start() && is_wanted && hp_self_open();
 	atomic_signal_fence(memory_order_seq_cst);
-	hp_courier = before;
+	hp_courier_set(before);
 	return is_on;
 }
 
@@ -117,7 +120,7 @@ static struct hp_courier *courier_new(void)
 /* In a forked child all of them are wiped, so they are free, and the list ends early. */
 struct hp_courier *hp_courier_open(void)
 {
-	struct hp_courier *me = hp_courier;
+	struct hp_courier *me = hp_courier();
 	int saved = errno;
 
 	if (me->key)
@@ -136,7 +139,7 @@ struct hp_courier *hp_courier_open(void)
 		me->random = hp_channel_clock() ^ (uint64_t)me->tid << 40;
 		me->key = (me->random * UINT64_C(0x9E3779B97F4A7C15)) | 2;
 	}
-	hp_courier = me;
+	hp_courier_set(me);
 	if (has_key)
 		pthread_setspecific(key, me);
 	return me;

@@ -44,16 +44,18 @@
 
 /* What a thread keeps; in a MADV_WIPEONFORK page. */
 struct hp_courier {
-	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
 	uint64_t random;
 	_Atomic uint32_t state;	/* 1 = a thread has it */
 	uint32_t tid;
 	uint64_t idle_since;	/* the last wait by poll or the like: ticks; 0 = none */
 	uint64_t idle_until;
+	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
 	struct hp_courier *next;	/* list of the process */
 };
 
-extern HP_HIDDEN __thread struct hp_courier *hp_courier __attribute__((tls_model("initial-exec")));
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_courier, key)), "see early.h");
+
+HP_THREAD_POINTER(struct hp_courier, courier)
 extern HP_HIDDEN _Atomic uint64_t hp_channel_fds[HP_FDS];
 extern HP_HIDDEN uint32_t hp_channel_fds_most;	/* HP_FDS; 0 = nothing is recorded */
 extern HP_HIDDEN char *hp_channel_base;	/* of the segment */
@@ -300,7 +302,7 @@ static HP_HOT void hp_send_begin_some(struct hp_sending *call, struct hp_lane *l
 static HP_HOT void hp_side_add(struct hp_lane_side *side, uint64_t units, uint64_t others)
 {
 	if (HP_LIKELY(atomic_load_explicit(&side->owner, memory_order_relaxed) ==
-		      hp_courier->key)) {
+		      hp_courier()->key)) {
 		side->units += units;
 		side->others += others;
 	} else {
@@ -348,15 +350,15 @@ void hp_receive_none(const struct hp_receiving *call);
 /* The thread waits by poll or the like. */
 static inline uint64_t hp_idle_begin(void)
 {
-	return hp_courier->key ? hp_channel_clock() : 0;
+	return hp_courier()->key ? hp_channel_clock() : 0;
 }
 
 static inline void hp_idle_end(uint64_t since)
 {
 	if (!since)
 		return;
-	hp_courier->idle_since = since;
-	hp_courier->idle_until = hp_channel_clock();
+	hp_courier()->idle_since = since;
+	hp_courier()->idle_until = hp_channel_clock();
 }
 
 /* There is nothing to receive yet, as far as we know. */

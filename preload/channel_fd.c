@@ -143,8 +143,11 @@ static void forget(int fd)
 
 void hp_channel_forget(int fd)
 {
-	int saved = errno;
+	int saved;
 
+	if (!is_told(fd))
+		return;
+	saved = errno;
 	forget(fd);
 	errno = saved;
 }
@@ -164,11 +167,12 @@ static void veil(int fd)
 /* `copy` is another number for what `fd` is. */
 void hp_channel_copied(int fd, int copy)
 {
-	int saved = errno;
 	uint64_t word;
+	int saved;
 
 	if (fd == copy || !is_told(copy))
 		return;
+	saved = errno;
 	word = word_at(fd);
 	if ((is_channel(word) || is_channel(word_at(copy))) && !is_ours())
 		return;
@@ -315,10 +319,12 @@ static int pipe_with(int fds[2], int flags, uintptr_t caller)
 {
 	bool is_on = hp_channel_is_on();
 	int result = hp_real()->pipe2(fds, flags);
-	int saved = errno;
+	int saved;
 
-	if (result == 0 && is_on)
-		pipe_made(fds, flags, caller);
+	if (result != 0 || !is_on)
+		return result;
+	saved = errno;
+	pipe_made(fds, flags, caller);
 	errno = saved;
 	return result;
 }
@@ -439,44 +445,39 @@ HP_EXPORT int close(int fd)
 	return hp_real()->close(fd);
 }
 
+static void stream_forget(FILE *file)
+{
+	int saved;
+
+	if (!file || !hp_channel_fds_most)
+		return;
+	saved = errno;
+	hp_channel_forget(fileno(file));
+	errno = saved;
+}
+
 HP_EXPORT int fclose(FILE *file)
 {
-	int saved = errno;
-
-	if (file && hp_channel_fds_most)
-		hp_channel_forget(fileno(file));
-	errno = saved;
+	stream_forget(file);
 	return hp_real()->fclose(file);
 }
 
 /* Those of the C library that close without close. */
 HP_EXPORT int pclose(FILE *file)
 {
-	int saved = errno;
-
-	if (file && hp_channel_fds_most)
-		hp_channel_forget(fileno(file));
-	errno = saved;
+	stream_forget(file);
 	return hp_real()->pclose(file);
 }
 
 HP_EXPORT FILE *freopen(const char *path, const char *mode, FILE *file)
 {
-	int saved = errno;
-
-	if (file && hp_channel_fds_most)
-		hp_channel_forget(fileno(file));
-	errno = saved;
+	stream_forget(file);
 	return hp_real()->freopen(path, mode, file);
 }
 
 HP_EXPORT FILE *freopen64(const char *path, const char *mode, FILE *file)
 {
-	int saved = errno;
-
-	if (file && hp_channel_fds_most)
-		hp_channel_forget(fileno(file));
-	errno = saved;
+	stream_forget(file);
 	return hp_real()->freopen64(path, mode, file);
 }
 
@@ -502,8 +503,11 @@ HP_EXPORT FILE *fdopen(int fd, const char *mode)
 static void forget_range(unsigned first, unsigned last)
 {
 	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
-	int saved = errno;
+	int saved;
 
+	if (!end)
+		return;
+	saved = errno;
 	for (unsigned fd = first; fd <= last && fd < end; fd++)
 		forget((int)fd);
 	errno = saved;

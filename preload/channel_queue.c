@@ -382,7 +382,7 @@ static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struc
 {
 	uint64_t ticks = now > probe->since ? now - probe->since : 0;
 	struct hp_message *entry = &log->sent[probe->entry % HP_MESSAGES];
-	const struct hp_courier *me = hp_courier;
+	const struct hp_courier *me = hp_courier();
 
 	lane->timed++;
 	lane->delay_ticks += ticks;
@@ -406,7 +406,7 @@ static void log_received(struct hp_lane_log *log, uint64_t now, uint64_t number,
 	message->ticks = now;
 	message->number = number;
 	message->size = (uint32_t)size;
-	message->tid = hp_courier->tid;
+	message->tid = hp_courier()->tid;
 	log->received_count++;
 }
 

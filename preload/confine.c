@@ -152,10 +152,10 @@ static uint32_t confine(enum change change)
 		make_reserve();
 		hp_timer_stop();
 	}
-	if (change == NO_CLOCK) {
-		if (hp_local->state == HP_THREAD_OPEN)
-			hp_local_close(hp_local);
-		hp_local = &silent;
+	if (change == NO_CLOCK && !hp_is_early()) {
+		if (hp_local()->state == HP_THREAD_OPEN)
+			hp_local_close(hp_local());
+		hp_local_set(&silent);
 	}
 	atomic_store(&hp_confined, 1);
 	errno = saved;
@@ -165,8 +165,8 @@ static uint32_t confine(enum change change)
 /* It was refused: all is as before. */
 static void release(enum change change, uint32_t before)
 {
-	if (change == NO_CLOCK && hp_local == &silent)
-		hp_local = &hp_unborn;
+	if (change == NO_CLOCK && !hp_is_early() && hp_local() == &silent)
+		hp_local_set(&hp_unborn);
 	atomic_store(&hp_confined, before);
 	if (!before)
 		hp_timer_go_on();

@@ -68,7 +68,7 @@ void hp_direct_configure(const struct hp_settings *settings, uint32_t allocator)
 
 static uintptr_t self(void)
 {
-	return (uintptr_t)&hp_heap;
+	return (uintptr_t)&hp_heap_pointer;
 }
 
 static void give_up(struct hp_direct *direct, uint32_t fault)
@@ -346,7 +346,7 @@ void hp_direct_made(uintptr_t begin, uintptr_t end, uint32_t kinds,
 		    const struct hp_path_frame *frame)
 {
 	struct call call = { .begin = begin, .end = end, .kinds = kinds };
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 	struct hp_direct *direct;
 
 	if (is_inner(frame->pc))

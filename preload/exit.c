@@ -219,7 +219,7 @@ HP_EXPORT HP_NORETURN void siglongjmp(sigjmp_buf buffer, int value)
 /* Coroutines: what makecontext was told about the stack is better than what the hooks can learn. */
 static void hint(const ucontext_t *to)
 {
-	struct hp_local *me = hp_local;
+	struct hp_local *me = hp_local();
 
 	if (me->state == HP_THREAD_OPEN)
 		hp_stack_hint(me, (uintptr_t)to->uc_stack.ss_sp, to->uc_stack.ss_size);

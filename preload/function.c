@@ -735,12 +735,12 @@ static void switch_note(struct hp_local *me)
 /* Readies the thread for an entry at `cfa`: open, right stack, a claimed frame. */
 static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 {
-	struct hp_local *me = hp_local;
+	struct hp_local *me = hp_local();
 	uint64_t since;
 
 	if (me->state == HP_THREAD_UNBORN)
 		hp_local_open(cfa);
-	me = hp_local;
+	me = hp_local();
 	if (me->state == HP_THREAD_BUSY)
 		pending_add(me, fn);
 	if (me->state == HP_THREAD_LOST)
@@ -806,9 +806,13 @@ static void enter_dummy(struct hp_local *me, struct hp_frame *f, uintptr_t fn, u
 
 static HP_COLD void enter_slow(uintptr_t fn, uintptr_t cfa)
 {
-	int saved = errno;
-	struct hp_local *me = hp_local;
+	struct hp_local *me;
+	int saved;
 
+	if (hp_is_early())
+		return;
+	saved = errno;
+	me = hp_local();
 	if (me->state == HP_THREAD_OPEN && hp_marginal_is_doubled(me, cfa) && !hp_switch_seen(me)) {
 		enter_dummy(me, me->top, fn, cfa);
 		enter_usual(me, me->top, fn, cfa);
@@ -902,11 +906,15 @@ static void exit_shut(struct hp_local *me, uintptr_t fn, uintptr_t cfa)
 
 static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 {
-	struct hp_local *me = hp_local;
-	int saved = errno;
+	struct hp_local *me;
 	struct hp_frame *f;
 	uint64_t since;
+	int saved;
 
+	if (hp_is_early())
+		return;
+	saved = errno;
+	me = hp_local();
 	if (me->state == HP_THREAD_BUSY)
 		exit_shut(me, fn, cfa);
 	if (me->state != HP_THREAD_OPEN)
@@ -961,10 +969,14 @@ void hp_function_recover(struct hp_local *me)
 
 void hp_function_leave_below(uintptr_t cfa)
 {
-	struct hp_local *me = hp_local;
+	struct hp_local *me;
 	uint64_t since;
-	int saved = errno;
+	int saved;
 
+	if (hp_is_early())
+		return;
+	saved = errno;
+	me = hp_local();
 	if (is_slow_path_left(me, cfa))
 		hp_function_recover(me);
 	if (me->state != HP_THREAD_OPEN || cfa < me->stack->low || cfa > me->stack->high)
@@ -1001,7 +1013,7 @@ void hp_function_leave_all(struct hp_local *me)
  */
 static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintptr_t cfa)
 {
-	struct hp_local *me = hp_local;
+	struct hp_local *me = hp_local();
 	struct hp_frame *f = me->top;
 
 	if (HP_UNLIKELY(f >= me->limit || cfa > f[-1].cfa || cfa < me->low || hp_switch_seen(me))) {
@@ -1014,7 +1026,7 @@ static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintp
 /* The exit: the same. */
 static inline __attribute__((always_inline)) void hook_exit(uintptr_t fn, uintptr_t cfa)
 {
-	struct hp_local *me = hp_local;
+	struct hp_local *me = hp_local();
 	struct hp_frame *f = me->top - 1;
 	struct hp_gist *gist;
 	struct hp_row *row;

@@ -47,7 +47,7 @@ static struct hp_heap_local opening = { .state = HP_THREAD_BUSY, .last = HP_NO_B
 /* After the thread's last destructor: frees are still counted. */
 static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
 
-__thread struct hp_heap_local *hp_heap = &hp_heap_unborn;
+__thread struct hp_heap_local *hp_heap_pointer = &hp_heap_unborn;
 
 bool hp_heap_is_wanted;
 static uint32_t depth_most;
@@ -414,7 +414,7 @@ static bool is_large_segment(void)
 
 void hp_heap_bind(struct hp_local *calls)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 
 	/* One that is shared by all, or is being opened, is no thread's own. */
 	if (has_charges && me->heap)
@@ -427,7 +427,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 	struct hp_heap_local *me = NULL;
 	int saved = errno;
 
-	hp_heap = &opening;
+	hp_heap_set(&opening);
 	hp_allocator_resolve();
 	if (!hp_start_is_early() && hp_start() && hp_heap_is_wanted && !is_large_segment()) {
 		if (hp_self_open()) {
@@ -438,23 +438,23 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 			atomic_fetch_add_explicit(&hp_segment.header->lost_threads, 1,
 						  memory_order_relaxed);
 	} else if (hp_start_is_early() || hp_start_is_running()) {
-		hp_heap = &hp_heap_unborn;	/* later, perhaps */
+		hp_heap_set(&hp_heap_unborn);	/* later, perhaps */
 		errno = saved;
 		return NULL;
 	}
 	if (!me) {
 		if (!hp_heap_is_wanted && hp_allocator_resolve())
 			hp_heap_closed.is_off = 1;
-		hp_heap = &hp_heap_closed;
+		hp_heap_set(&hp_heap_closed);
 		errno = saved;
 		return NULL;
 	}
 	identify(me);
 	if (has_key)
 		pthread_setspecific(key, me);
-	me->calls = has_charges && hp_local->block ? hp_local : NULL;
+	me->calls = has_charges && hp_local()->block ? hp_local() : NULL;
 	me->state = HP_THREAD_OPEN;
-	hp_heap = me;
+	hp_heap_set(me);
 	hp_heap_reopen(me);
 	errno = saved;
 	return me;
@@ -462,15 +462,19 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 
 struct hp_heap_local *hp_heap_pause(void)
 {
-	struct hp_heap_local *was = hp_heap;
+	struct hp_heap_local *was;
 
-	hp_heap = &opening;
+	if (hp_is_early())
+		return NULL;
+	was = hp_heap();
+	hp_heap_set(&opening);
 	return was;
 }
 
 void hp_heap_go_on(struct hp_heap_local *was)
 {
-	hp_heap = was;
+	if (was)
+		hp_heap_set(was);
 }
 
 void hp_heap_shut(struct hp_heap_local *me, uintptr_t sp)
@@ -507,8 +511,11 @@ static void see_to(struct hp_heap_local *me, uintptr_t sp)
 
 HP_COLD struct hp_heap_local *hp_heap_enter(uintptr_t sp)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me;
 
+	if (hp_is_early())
+		return NULL;
+	me = hp_heap();
 	switch (me->state) {
 	case HP_THREAD_UNBORN:
 		return open_heap(sp);
@@ -532,7 +539,7 @@ HP_COLD struct hp_heap_local *hp_heap_enter(uintptr_t sp)
 
 HP_COLD struct hp_heap_local *hp_heap_enter_free(void)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 
 	/* A proof that is due waits for the next allocation. */
 	return me->state == HP_THREAD_OPEN ? me : NULL;
@@ -544,7 +551,7 @@ static void close_heap(struct hp_heap_local *me, struct hp_heap_local *then)
 	settle_pending(me->heap);
 	me->last = HP_NO_BLOCK;
 	me->calls = NULL;
-	hp_heap = then;
+	hp_heap_set(then);
 	/* Release: the next owner finds the tables as we leave them. */
 	atomic_store_explicit(&me->heap->state, HP_FREE, memory_order_release);
 }
@@ -554,7 +561,7 @@ static void thread_end(void *data)
 {
 	struct hp_heap_local *me = data;
 
-	if (me != hp_heap || (me->state != HP_THREAD_OPEN && me->state != HP_THREAD_BUSY))
+	if (me != hp_heap() || (me->state != HP_THREAD_OPEN && me->state != HP_THREAD_BUSY))
 		return;
 	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(key, me);
@@ -564,7 +571,7 @@ static void thread_end(void *data)
 
 void hp_heap_leave(void)
 {
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 
 	if (me->state == HP_THREAD_OPEN || (me->state == HP_THREAD_BUSY && me != &opening))
 		close_heap(me, &ending);

@@ -57,20 +57,20 @@ struct hp_path_step {
 
 struct hp_heap_local {
 	/* What the usual allocation touches. */
-	uint64_t gate;	/* see above; enum hp_gate */
-	struct hp_heap *heap;
-	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
 	char *base;	/* of the segment */
-	_Atomic uint32_t *epoch;	/* hp_process.heap_epoch */
-	int64_t trigger;	/* heap->live + pending_bytes above this: perhaps a new peak */
 	char *entries;	/* the path cache's entries, a ring; the first matches nothing */
 	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
+	struct hp_heap *heap;
+	uint64_t gate;	/* see above; enum hp_gate */
+	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
+	int64_t trigger;	/* heap->live + pending_bytes above this: perhaps a new peak */
+	uint32_t is_off;	/* nobody asked for allocations, and the allocator is known */
+	uint32_t state;	/* enum hp_thread_state */
 
+	_Atomic uint32_t *epoch;	/* hp_process.heap_epoch */
 	uint32_t index_mask;	/* bytes of the sets, but for one */
 	uint32_t id;	/* offset / HP_LINE of heap */
-	uint32_t state;	/* enum hp_thread_state */
 	_Atomic uint32_t is_stale;	/* a dlclose: the caches are to be emptied first */
-	uint32_t is_off;	/* nobody asked for allocations, and the allocator is known */
 	uint32_t proof;	/* the next answer of the cache is to be walked again */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t countdown;	/* blocks until one is drawn, see drawn.h */
@@ -113,7 +113,12 @@ struct hp_heap_local {
 
 #define HP_NO_BLOCK ((void *)1)
 
-extern __thread struct hp_heap_local *hp_heap __attribute__((tls_model("initial-exec")));
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, gate)), "see early.h");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, heap)), "the same");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, is_off)), "the same");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, state)), "the same");
+
+HP_THREAD_POINTER(struct hp_heap_local, heap)
 extern struct hp_heap_local hp_heap_unborn;
 
 /* Called once at the library's start: which sections are asked for, how deep, how. */
@@ -169,7 +174,7 @@ extern struct hp_heap_local hp_heap_closed;
 /* Nobody asked for allocations: nothing was ever recorded in this process. */
 static inline bool hp_heap_is_off(void)
 {
-	return hp_heap == &hp_heap_closed && !hp_heap_is_wanted;
+	return hp_heap() == &hp_heap_closed && !hp_heap_is_wanted;
 }
 
 static inline struct hp_site *hp_heap_site(const struct hp_heap_local *me, uint64_t offset)

@@ -270,7 +270,7 @@ static uintptr_t program_stack(struct hp_heap_local *me, uintptr_t sp, uintptr_t
 __attribute__((noinline)) void hp_leak_scan(void)
 {
 	struct hp_path_frame frame = HP_PATH_FRAME;
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 	enum hp_leak_state state = HP_LEAKS_ALLOCATOR;
 	uint64_t size = (sizeof(struct scan) + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
 	uint64_t ranges = HP_LEAK_RANGES * sizeof(struct hp_leak_range);

@@ -35,7 +35,7 @@ static struct hp_local lost = { .state = HP_THREAD_LOST };
 /* The thread that is just being opened: hooks of its signal handlers do nothing. */
 static struct hp_local opening = { .state = HP_THREAD_CLOSED };
 
-__thread struct hp_local *hp_local = &hp_unborn;
+__thread struct hp_local *hp_local_pointer = &hp_unborn;
 
 void *hp_local_memory(struct hp_local *me, uint64_t size)
 {
@@ -165,18 +165,20 @@ bool hp_local_open(uintptr_t cfa)
 	struct hp_local *me = NULL;
 	bool is_wanted;
 
-	hp_local = &opening;
+	if (hp_is_early())
+		return false;
+	hp_local_set(&opening);
 	is_wanted = hp_start();
 	if (is_wanted && hp_self_open()) {
 		hp_calibrate_first(hp_segment.header);
-		hp_local = &opening;
+		hp_local_set(&opening);
 		me = local_get(cfa);
 	}
 	if (!me) {
 		if (is_wanted)
 			atomic_fetch_add_explicit(&hp_segment.header->lost_threads, 1,
 						  memory_order_relaxed);
-		hp_local = is_wanted ? &lost : &closed;
+		hp_local_set(is_wanted ? &lost : &closed);
 		return false;
 	}
 	identify(me);
@@ -185,7 +187,7 @@ bool hp_local_open(uintptr_t cfa)
 	atomic_signal_fence(memory_order_seq_cst);
 	me->limit = me->open_limit;
 	atomic_signal_fence(memory_order_seq_cst);
-	hp_local = me;
+	hp_local_set(me);
 	hp_heap_bind(me);
 	return true;
 }
@@ -202,7 +204,7 @@ void hp_local_close(struct hp_local *me)
 	hp_function_leave_all(me);
 	hp_switch_release(me);
 	hp_heap_bind(NULL);
-	hp_local = &hp_unborn;
+	hp_local_set(&hp_unborn);
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
 		me->block->cpu_ns += (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 	me->block->overhead = me->overhead;
@@ -215,8 +217,8 @@ void hp_local_leave(void)
 {
 	if (!hp_self_is_me())
 		return;
-	if (hp_local->state == HP_THREAD_OPEN)
-		hp_local_close(hp_local);
+	if (hp_local()->state == HP_THREAD_OPEN)
+		hp_local_close(hp_local());
 	hp_heap_leave();
 	hp_lock_leave();
 	hp_self_leave();

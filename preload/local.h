@@ -20,8 +20,10 @@
 #define HP_PRELOAD_LOCAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "preload/early.h"
 #include "segment/layout.h"
 
 #define HP_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -77,14 +79,14 @@ struct hp_dummy {
 struct hp_local {
 	/* What a counted call touches. */
 	struct hp_frame *top;	/* the next call's frame */
-	struct hp_frame *limit;	/* see above */
 	uintptr_t low;	/* of the current stack */
 	struct hp_row **rows;	/* by (address of the parent row, function address); see row.h */
 	uint64_t rows_last;	/* number of places - 1 */
+	struct hp_frame *limit;	/* see above */
 	uint32_t rows_shift;	/* 64 - log2 of their number */
 	uint32_t countdown;	/* counted calls until the next one is drawn */
 	uint64_t *switch_word;	/* zero: the thread lost the processor, see switch.h */
-	uint32_t gap;	/* `countdown` when it was set */
+	uint32_t state;	/* enum hp_thread_state */
 	uint32_t slow_clock;	/* the clock is not the TSC */
 
 	uint64_t overhead;	/* what our hooks cost so far, fine ticks, but for the present gap */
@@ -95,7 +97,7 @@ struct hp_local {
 	int64_t less_timed;	/* ticks of these that work of 20 ns hides */
 	int64_t less_drawn;
 	uint64_t clock_cost;	/* of one reading, fine ticks */
-	uint32_t state;	/* enum hp_thread_state */
+	uint32_t gap;	/* `countdown` when it was set */
 	uint32_t is_exact;	/* every call is timed, always */
 	uint64_t random;
 	uint64_t last_clock;	/* ticks at the last reading, */
@@ -160,7 +162,10 @@ struct hp_local {
 	struct hp_dummy dummy;
 };
 
-extern __thread struct hp_local *hp_local __attribute__((tls_model("initial-exec")));
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_local, limit)), "see early.h");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_local, state)), "the same");
+
+HP_THREAD_POINTER(struct hp_local, local)
 
 /* The state of a thread that has not met us, of all of them. */
 extern struct hp_local hp_unborn;

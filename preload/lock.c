@@ -32,7 +32,7 @@ static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
 /* Those that are in a function that locks inside, which is told as a whole. */
 static struct hp_waiter_local paused = { .state = HP_THREAD_BUSY };
 
-__thread struct hp_waiter_local *hp_waiter = &unborn;
+__thread struct hp_waiter_local *hp_waiter_pointer = &unborn;
 
 _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 bool hp_lock_is_wanted;
@@ -290,14 +290,14 @@ static struct hp_waiter_local *local_get(void)
 /* While the library starts nothing is known yet: the next call asks again. */
 static struct hp_waiter_local *open_waiter(void)
 {
-	struct hp_waiter_local *before = hp_waiter, *me = NULL;
+	struct hp_waiter_local *before = hp_waiter(), *me = NULL;
 	int saved = errno;
 	bool is_wanted;
 
-	hp_waiter = &closed;
+	hp_waiter_set(&closed);
 	is_wanted = hp_start();
 	if (!is_wanted && hp_start_is_running()) {
-		hp_waiter = before;
+		hp_waiter_set(before);
 		errno = saved;
 		return NULL;
 	}
@@ -308,7 +308,7 @@ static struct hp_waiter_local *open_waiter(void)
 		identify(me);
 		me->state = HP_THREAD_OPEN;
 		atomic_signal_fence(memory_order_seq_cst);
-		hp_waiter = me;
+		hp_waiter_set(me);
 	}
 	errno = saved;
 	return me;
@@ -319,7 +319,7 @@ static struct hp_waiter_local *open_waiter(void)
 static void close_waiter(struct hp_waiter_local *me)
 {
 	hp_wait_repair(me, 0);
-	hp_waiter = &closed;
+	hp_waiter_set(&closed);
 	atomic_store_explicit(&me->waiter->since, 0, memory_order_relaxed);
 	memset(me->waiter->held, 0, sizeof(me->waiter->held));
 	me->state = HP_THREAD_CLOSED;
@@ -333,7 +333,7 @@ static void thread_end(void *data)
 {
 	struct hp_waiter_local *me = data;
 
-	if (me != hp_waiter)
+	if (me != hp_waiter())
 		return;
 	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(key, me);
@@ -343,8 +343,8 @@ static void thread_end(void *data)
 
 void hp_lock_leave(void)
 {
-	if (hp_waiter->state == HP_THREAD_OPEN)
-		close_waiter(hp_waiter);
+	if (hp_waiter()->state == HP_THREAD_OPEN)
+		close_waiter(hp_waiter());
 }
 
 bool hp_lock_is_left(void)
@@ -377,15 +377,19 @@ void hp_lock_reopen(struct hp_waiter_local *me)
 
 struct hp_waiter_local *hp_lock_pause(void)
 {
-	struct hp_waiter_local *was = hp_waiter;
+	struct hp_waiter_local *was;
 
-	hp_waiter = &paused;
+	if (hp_is_early())
+		return NULL;
+	was = hp_waiter();
+	hp_waiter_set(&paused);
 	return was;
 }
 
 void hp_lock_go_on(struct hp_waiter_local *was)
 {
-	hp_waiter = was;
+	if (was)
+		hp_waiter_set(was);
 }
 
 struct use_key {
@@ -455,10 +459,14 @@ static void count_lost(void)
 
 struct hp_use *hp_lock_find(const struct hp_lock_call *call)
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me;
 	struct hp_use *use;
-	int saved = errno;
+	int saved;
 
+	if (hp_is_early())
+		return NULL;
+	me = hp_waiter();
+	saved = errno;
 	if (me == &paused)
 		return NULL;
 	if (me->state == HP_THREAD_UNBORN)

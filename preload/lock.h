@@ -48,15 +48,15 @@ struct hp_lock_slot {
 };
 
 struct hp_waiter_local {
-	struct hp_held *top;	/* place of the next lock */
-	struct hp_held *bottom;
-	struct hp_held *limit;
-	uint32_t state;	/* enum hp_thread_state */
-	uint32_t slow_clock;	/* the clock is not the TSC */
 	uint64_t random;
 	uint64_t clock_cost;	/* ticks between two readings at once */
+	struct hp_held *limit;
+	struct hp_held *top;	/* place of the next lock */
+	struct hp_held *bottom;
 	uintptr_t wait_frame;	/* stack address of the stand-in that waits; 0 = none does */
 	struct hp_use *wait_mutex;	/* use of the mutex that it will have then; NULL = none */
+	uint32_t state;	/* enum hp_thread_state */
+	uint32_t slow_clock;	/* the clock is not the TSC */
 
 	/*
 	 * What threads read that look for who has a lock is in a line that changes
@@ -82,8 +82,11 @@ struct hp_waiter_local {
 static_assert(offsetof(struct hp_waiter_local, next) == HP_LINE, "others read from here on");
 static_assert(offsetof(struct hp_waiter_local, wait_mutex_at) == 2 * HP_LINE, "up to here");
 
-extern HP_HIDDEN __thread struct hp_waiter_local *hp_waiter
-	__attribute__((tls_model("initial-exec")));
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_waiter_local, top)), "see early.h");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_waiter_local, bottom)), "the same");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_waiter_local, state)), "the same");
+
+HP_THREAD_POINTER(struct hp_waiter_local, waiter)
 
 /* Bumped when a lock at such an address is destroyed or made: slots of before do not fit. */
 extern HP_HIDDEN _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
@@ -379,7 +382,7 @@ void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released);
 static inline struct hp_use *hp_lock_use(const struct hp_lock_call *call)
 {
 	uint64_t hash = hp_lock_hash(call->address);
-	struct hp_lock_slot *slot = hp_lock_slot(hp_waiter, hash, call->side);
+	struct hp_lock_slot *slot = hp_lock_slot(hp_waiter(), hash, call->side);
 
 	if (HP_LIKELY(hp_lock_fits(slot, call->address, call->side, hash)))
 		return slot->use;

@@ -25,7 +25,7 @@ void hp_channel_wait_begin(const void *frame, const struct hp_lane *lane, uint32
 {
 	struct hp_lock_call call = call_of(lane, side, caller);
 	struct hp_use *use = hp_lock_use(&call);
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me = hp_waiter();
 
 	if (!use || !hp_lock_shut(me))
 		return;
@@ -55,7 +55,7 @@ static HP_COLD void told(struct hp_waiter_local *me, const struct hp_lock_call *
 /* In a child of fork there is none, and the frame of a wait that was left by a jump is another one. */
 void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t ticks)
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me = hp_waiter();
 	struct hp_lock_call call;
 	uint64_t since;
 

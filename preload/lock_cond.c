@@ -86,7 +86,7 @@ static HP_HOT int signal_with(pthread_cond_t *cond, uintptr_t caller, const sign
 
 	if (HP_UNLIKELY(hp_lock_is_off()))
 		return (*real)(cond);
-	slot = hp_lock_quick(hp_waiter, (uintptr_t)cond, HP_SIDE_POST);
+	slot = hp_lock_quick(hp_waiter(), (uintptr_t)cond, HP_SIDE_POST);
 	if (HP_UNLIKELY(!slot))
 		return signal_first(cond, caller, real);
 	use = slot->use;

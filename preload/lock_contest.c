@@ -58,7 +58,7 @@ struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call)
 /* The instrumented call that waits; 0 = none. */
 static uint64_t instrumented_row(void)
 {
-	const struct hp_local *me = hp_local;
+	const struct hp_local *me = hp_local();
 	const struct hp_row *row;
 
 	if (me->state != HP_THREAD_OPEN || me->top <= me->stack->part->frames + 1)

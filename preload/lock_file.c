@@ -224,7 +224,7 @@ HP_EXPORT void flockfile(FILE *stream)
 		return;
 	}
 	if (hp_real()->ftrylockfile(stream) == 0) {
-		hp_lock_got_more(hp_waiter, use, call.address, call.caller, HP_GOT_RECURSIVE);
+		hp_lock_got_more(hp_waiter(), use, call.address, call.caller, HP_GOT_RECURSIVE);
 		return;
 	}
 	hp_wait_begin(&wait, use, &call);
@@ -241,7 +241,7 @@ HP_EXPORT int ftrylockfile(FILE *stream)
 	int result = hp_real()->ftrylockfile(stream);
 
 	if (use && result == 0)
-		hp_lock_got_more(hp_waiter, use, call.address, call.caller,
+		hp_lock_got_more(hp_waiter(), use, call.address, call.caller,
 				 HP_GOT_TRIED | HP_GOT_RECURSIVE);
 	else if (use)
 		use->failed++;

@@ -233,9 +233,12 @@ void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t 
 
 bool hp_lock_release(struct hp_release *release, uintptr_t address)
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me;
 	struct hp_held *held;
 
+	if (hp_is_early())
+		return false;
+	me = hp_waiter();
 	hp_wait_repair(me, address);
 	held = held_find(me, address);
 
@@ -341,7 +344,7 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 /* A signal handler that locks inside of a wait is not told as waiting. */
 void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call)
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me = hp_waiter();
 
 	*wait = (struct hp_wait){ .me = NULL };
 	if (!hp_lock_shut(me))
@@ -367,7 +370,7 @@ void hp_wait_over(struct hp_waiter_local *me)
 /* True if the wait is still this thread's: a child of fork has none. */
 static bool is_waiting(const struct hp_wait *wait)
 {
-	return wait->me && wait->me == hp_waiter && wait->me->wait_frame == (uintptr_t)wait;
+	return wait->me && wait->me == hp_waiter() && wait->me->wait_frame == (uintptr_t)wait;
 }
 
 /* By which path it was released to us; of the longest such wait. */
@@ -532,5 +535,5 @@ void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uin
 
 HP_COLD void hp_cond_wake(struct hp_lock *lock)
 {
-	atomic_store_explicit(&lock->signalled, hp_lock_clock(hp_waiter), memory_order_relaxed);
+	atomic_store_explicit(&lock->signalled, hp_lock_clock(hp_waiter()), memory_order_relaxed);
 }

@@ -78,9 +78,8 @@ static inline bool is_got(int result)
 	return result == 0 || result == EOWNERDEAD;
 }
 
-/* The call that waits, of whichever interface. */
+/* The call that waits, of whichever interface; none of them: pthread_mutex_lock. */
 struct blocking {
-	int (*lock)(pthread_mutex_t *);
 	int (*timed)(pthread_mutex_t *, const struct timespec *);
 	int (*clocked)(pthread_mutex_t *, clockid_t, const struct timespec *);
 	int (*c11)(mtx_t *);
@@ -91,15 +90,15 @@ struct blocking {
 
 static int block(const struct blocking *how, pthread_mutex_t *mutex)
 {
-	if (how->lock)
-		return how->lock(mutex);
 	if (how->timed)
 		return how->timed(mutex, how->until);
 	if (how->clocked)
 		return how->clocked(mutex, how->clock, how->until);
 	if (how->c11)
 		return how->c11((mtx_t *)mutex);
-	return how->c11_timed((mtx_t *)mutex, how->until);
+	if (how->c11_timed)
+		return how->c11_timed((mtx_t *)mutex, how->until);
+	return hp_real()->pthread_mutex_lock(mutex);
 }
 
 static bool is_timeout(const struct blocking *how, int result)
@@ -158,13 +157,13 @@ static HP_COLD int lock_first(pthread_mutex_t *mutex, uintptr_t caller, const st
 	struct hp_use *use = hp_lock_find(&call);
 
 	if (use)
-		return lock_with(hp_waiter, NULL, use, mutex, caller, how);
+		return lock_with(hp_waiter(), NULL, use, mutex, caller, how);
 	return hp_away_is_asked() ? lock_away(mutex, how) : block(how, mutex);
 }
 
 static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct blocking *how)
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me = hp_waiter();
 	const struct hp_lock_slot *slot = hp_lock_quick(me, (uintptr_t)mutex, HP_SIDE_ONLY);
 
 	if (HP_UNLIKELY(!slot))
@@ -187,7 +186,7 @@ static int lock_untried(pthread_mutex_t *mutex, uintptr_t caller, const struct b
 	int result = block(how, mutex);
 
 	if (use && is_got(result))
-		hp_lock_got_more(hp_waiter, use, call.address, caller, how_got(mutex));
+		hp_lock_got_more(hp_waiter(), use, call.address, caller, how_got(mutex));
 	return result;
 }
 
@@ -202,7 +201,7 @@ static int try_only(pthread_mutex_t *mutex, uintptr_t caller, int (*real)(pthrea
 	if (!use)
 		return result;
 	if (is_got(result))
-		hp_lock_got_more(hp_waiter, use, call.address, caller,
+		hp_lock_got_more(hp_waiter(), use, call.address, caller,
 				 HP_GOT_TRIED | how_got(mutex));
 	else if (result == busy)
 		use->failed++;
@@ -228,7 +227,7 @@ static HP_COLD int unlock_told(pthread_mutex_t *mutex, int (*real)(pthread_mutex
 
 static HP_APART int unlock(pthread_mutex_t *mutex, int (*real)(pthread_mutex_t *))
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me = hp_waiter();
 	int result;
 
 	if (HP_UNLIKELY(!hp_lock_drop(me, (uintptr_t)mutex)))
@@ -268,7 +267,8 @@ static int real_mtx_trylock(pthread_mutex_t *mutex)
 	return hp_real_table.mtx_trylock((mtx_t *)mutex);
 }
 
-static const struct blocking plainly = { .lock = real_lock };
+/* Empty, since a constant with an address is none before we are relocated (early.h). */
+static const struct blocking plainly;
 
 static HP_APART int lock_off(pthread_mutex_t *mutex)
 {
@@ -291,7 +291,7 @@ static HP_APART int lock_tried(struct hp_use *use, pthread_mutex_t *mutex, uintp
 	if (!is_got(result))
 		return use ? lock_taken(use, mutex, caller, &plainly) : real_lock(mutex);
 	if (use)
-		hp_lock_got_more(hp_waiter, use, call.address, caller, how_got(mutex));
+		hp_lock_got_more(hp_waiter(), use, call.address, caller, how_got(mutex));
 	return result;
 }
 
@@ -315,7 +315,7 @@ static HP_APART int lock_shared(struct hp_waiter_local *me, const struct hp_lock
 /* Of these two each nanosecond is seen: where nothing is recorded they do no more than look. */
 HP_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me = hp_waiter();
 	const struct hp_lock_slot *slot;
 
 	if (HP_UNLIKELY(hp_lock_is_off()))
@@ -356,7 +356,7 @@ HP_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 HP_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	struct hp_waiter_local *me = hp_waiter;
+	struct hp_waiter_local *me = hp_waiter();
 
 	if (HP_UNLIKELY(hp_lock_is_off()))
 		return hp_real_table.pthread_mutex_unlock(mutex);

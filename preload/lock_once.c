@@ -38,7 +38,7 @@ static void run(void)
 
 	once->is_run = true;
 	hp_wait_cancel(&once->wait);
-	hp_lock_got_more(hp_waiter, once->use, once->call->address, once->call->caller,
+	hp_lock_got_more(hp_waiter(), once->use, once->call->address, once->call->caller,
 			 HP_GOT_PLAIN);
 	once->init();
 	if (hp_lock_release(&release, once->call->address))

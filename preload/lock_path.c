@@ -23,7 +23,7 @@
 __attribute__((noinline)) uint32_t hp_lock_path(void)
 {
 	const struct hp_path_frame frame = HP_PATH_FRAME;
-	struct hp_heap_local *me = hp_heap;
+	struct hp_heap_local *me = hp_heap();
 	const struct hp_site *site;
 
 	if (hp_heap_is_off())

@@ -32,7 +32,7 @@
  * way does not need is made behind it, so that it saves no registers for it.
  */
 #define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
-	struct hp_waiter_local *me = hp_waiter; \
+	struct hp_waiter_local *me = hp_waiter(); \
 	const struct hp_lock_slot *slot = hp_lock_quick(me, (uintptr_t)(object), side_); \
 	struct hp_use *use = NULL; \
 	int result; \
@@ -59,7 +59,7 @@
 			return result; \
 		} \
 		if (result == 0) { \
-			hp_lock_got_more(hp_waiter, use, call.address, call.caller, how); \
+			hp_lock_got_more(hp_waiter(), use, call.address, call.caller, how); \
 			return 0; \
 		} \
 	} \
@@ -99,14 +99,15 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 	int result = attempt; \
 \
 	if (use && result == 0) \
-		hp_lock_got_more(hp_waiter, use, call.address, call.caller, HP_GOT_TRIED | (how)); \
+		hp_lock_got_more(hp_waiter(), use, call.address, call.caller, \
+				 HP_GOT_TRIED | (how)); \
 	else if (use && result == EBUSY) \
 		use->failed++; \
 	return result
 
 /* `told` does the same where there is something to tell. */
 #define HP_WAY_UNLOCK(object, real, told) \
-	struct hp_waiter_local *me = hp_waiter; \
+	struct hp_waiter_local *me = hp_waiter(); \
 	int result; \
 \
 	if (HP_UNLIKELY(!hp_lock_drop(me, (uintptr_t)(object)))) \

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "preload/direct.h"
+#include "preload/early.h"
 #include "preload/real.h"
 
 #ifndef MREMAP_DONTUNMAP
@@ -28,7 +29,7 @@
 /* Through a variable, as in real.c.  That it exists everywhere means no message of the loader's. */
 static void find(void *place, const char *name)
 {
-	void *address = dlsym(RTLD_NEXT, name);
+	void *address = hp_is_early() ? hp_early_find(name, false) : dlsym(RTLD_NEXT, name);
 
 	memcpy(place, &address, sizeof(address));
 }

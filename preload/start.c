@@ -368,8 +368,11 @@ bool hp_start_is_running(void)
 bool hp_start(void)
 {
 	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
-	int saved = errno;
+	int saved;
 
+	if (hp_is_early())
+		return false;
+	saved = errno;
 	if (now == HP_START_NONE &&
 	    atomic_compare_exchange_strong_explicit(&state, &now, HP_START_RUNNING,
 						    memory_order_acq_rel, memory_order_acquire)) {
@@ -393,7 +396,7 @@ static void thread_end(void *data)
 {
 	struct hp_local *me = data;
 
-	if (me != hp_local)
+	if (me != hp_local())
 		return;
 	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(key, me);
@@ -442,8 +445,8 @@ static void tell_late(void)
 
 static void finish_session(void)
 {
-	if (hp_local->state == HP_THREAD_OPEN)
-		hp_function_count_late(hp_local);
+	if (hp_local()->state == HP_THREAD_OPEN)
+		hp_function_count_late(hp_local());
 	switch (hp_session_end(hp_segment.header, exit_wait_ms)) {
 	case HP_SESSION_SAMPLER_DEAD:
 		report_alone();
@@ -467,8 +470,8 @@ static void finish(int code, void *argument)
 		return;
 	if (hp_is_confined()) {
 		hp_self_end(HP_ENDING_EXIT, code);
-		if (hp_local->state == HP_THREAD_OPEN)
-			hp_function_count_late(hp_local);
+		if (hp_local()->state == HP_THREAD_OPEN)
+			hp_function_count_late(hp_local());
 		return;
 	}
 	atomic_store_explicit(&finisher, self(), memory_order_relaxed);

@@ -110,7 +110,7 @@ struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f)
 {
 	/* One that is still there is of a frame in this place that was left in an odd way. */
 	struct hp_tally *tally = f->tally ? tally_of(f) : tally_take(local);
-	const struct hp_heap_local *heap = hp_heap;
+	const struct hp_heap_local *heap = hp_heap();
 
 	if (!tally)
 		return NULL;

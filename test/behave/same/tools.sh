@@ -39,5 +39,14 @@ for program in process signal memory refused; do
 		gcc $flags ${suffix:+-finstrument-functions} -o "$1/$program$suffix" $program.c
 	done
 done
+# Resolvers that run while the loader relocates: bound at once, and at the first call.
+for how in now lazy; do
+	for suffix in '' .hooks; do
+		own="$flags ${suffix:+-finstrument-functions} -Wl,-z,$how"
+		gcc $own -DPART=library -shared -fPIC -o "$1/libearly-$how$suffix.so" early.c
+		gcc $own -DPART=program -DIS_PROGRAM -o "$1/early-$how$suffix" early.c -L "$1" -Wl,-rpath,"$1" \
+			-l:"libearly-$how$suffix.so"
+	done
+done
 # C++'s operators in all forms.
 g++ -O1 -g -std=c++17 -fno-builtin -w -o "$1/new" ../programs/alloc_new.cc -lpthread
