@@ -416,6 +416,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		fail(perf, HP_SAMPLING_NO_RING, ENOMEM);
 		return;
 	}
+	perf->rings.ahead = hp_samples_ahead;
 	if (perf->rings.list[0].size >= ring_size(perf->settings))
 		perf->stack_size = STACK_SIZE_ROOMY;
 	error = process_open(perf, pid);

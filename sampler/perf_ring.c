@@ -18,6 +18,7 @@
 #define SIZE_LEAST (size_t)65536
 #define WAKE_SHARE 4	/* of a ring, when we are woken */
 #define CPUS_MOST 4096
+#define LINE 64	/* of the processor's cache */
 
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config)
 {
@@ -196,6 +197,43 @@ static const struct perf_event_header *ring_record(struct hp_perf_rings *rings,
 	return (const void *)rings->copy;
 }
 
+/* The record at a place, if all of it lies there in one piece. */
+static const struct perf_event_header *whole_at(const struct hp_perf_ring *ring, uint64_t place)
+{
+	uint64_t left = ring->head - place;
+	size_t at = (size_t)(place & (ring->size - 1));
+	const struct perf_event_header *record = (const void *)(ring->data + at);
+
+	if (left < sizeof(*record) || record->size < sizeof(*record) || record->size > left ||
+	    record->size > ring->size - at)
+		return NULL;
+	return record;
+}
+
+/* Records were written by another processor, so each first look at one takes long. */
+static void look_ahead(const struct hp_perf_rings *rings, const struct hp_perf_ring *ring,
+		       void *context)
+{
+	const struct perf_event_header *record = whole_at(ring, ring->tail);
+	uint64_t place = ring->tail;
+
+	for (unsigned steps = 1; record; steps++) {
+		place += record->size;
+		if (steps > HP_PERF_AHEAD)
+			break;
+		record = whole_at(ring, place);
+		if (record)
+			rings->ahead(context, record, steps);
+	}
+	if (record && ring->head - place > 2 * LINE) {
+		const uint8_t *begin = ring->data + (place & (ring->size - 1));
+
+		__builtin_prefetch(begin - sizeof(uint64_t));
+		__builtin_prefetch(begin);
+		__builtin_prefetch(begin + LINE);
+	}
+}
+
 static struct hp_perf_ring *oldest(struct hp_perf_rings *rings)
 {
 	struct hp_perf_ring *best = &rings->list[0];
@@ -221,6 +259,8 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 			break;
 		record = ring_record(rings, ring);
 		uint16_t size = record->size;
+		if (rings->ahead)
+			look_ahead(rings, ring, context);
 		handler(context, record);
 		ring->tail += size;
 		/* Release: the kernel may write there now. */

@@ -34,8 +34,21 @@ struct hp_perf_ring {
 	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
 };
 
+typedef void (*hp_perf_handler)(void *context, const struct perf_event_header *record);
+
+/*
+ * Is given the records of a ring some steps before they are handled, to have the processor
+ * fetch what they will need: first with HP_PERF_AHEAD, last with 1 step to go.  Not all of them.
+ */
+typedef void (*hp_perf_scout)(void *context, const struct perf_event_header *record,
+			      unsigned steps);
+
+#define HP_PERF_AHEAD 2u
+
 struct hp_perf_rings {
 	struct hp_perf_ring *list;
+	/* NULL = nobody looks ahead. */
+	hp_perf_scout ahead;
 	uint32_t count;
 	uint8_t *copy;	/* HP_PERF_RECORD_MOST bytes for a record that goes round the end */
 };
@@ -51,8 +64,6 @@ void hp_perf_rings_release(struct hp_perf_rings *rings);
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);
 
 int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
-
-typedef void (*hp_perf_handler)(void *context, const struct perf_event_header *record);
 
 /*
  * Gives every record up to `until` (CLOCK_MONOTONIC_RAW) to the handler, in the

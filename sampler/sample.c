@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "sampler/perf_ring.h"
 #include "sampler/sample_open.h"
 
-#define STACK_FRESH_NS UINT64_C(200000) /* between a stack and the switch that it is of */
-#define RECORD_LEAST 24 /* tid and pid, time, identifier */
-#define EVENT_LEAST_NS UINT64_C(20000) /* shorter waits are in the tree only */
+#define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
+#define RECORD_LEAST 24	/* tid and pid, time, identifier */
+#define FETCH_MOST UINT64_C(512)	/* innermost bytes of a stack that are asked for ahead */
+#define EVENT_LEAST_NS UINT64_C(20000)	/* shorter waits are in the tree only */
 
 /* A record, read from its start. */
 struct cursor {
@@ -67,27 +69,32 @@ struct sample {
 	uint32_t tid;
 	uint64_t time;
 	uint64_t period;
-	const uint8_t *chain; /* words */
+	const uint8_t *chain;	/* words */
 	uint64_t chain_count;
 	bool has_registers;
 	uint64_t registers[HP_SAMPLE_REGISTER_COUNT];
 	const uint8_t *stack;
-	uint64_t stack_size; /* as much as there was */
-	uint64_t stack_room; /* as much as was asked for */
+	uint64_t stack_room;	/* as much as was asked for; behind it stands how much there was */
 };
 
 static void stack_read(struct cursor *c, struct sample *s)
 {
 	uint64_t room = take(c);
 
-	if (!room || room > (uint64_t)(c->end - c->at))
-		return;
-	s->stack = c->at;
-	s->stack_room = room;
-	c->at += room;
-	s->stack_size = take(c);
-	if (s->stack_size > room)
-		s->stack_size = 0;
+	if (room && (uint64_t)(c->end - c->at) >= room + sizeof(room)) {
+		s->stack = c->at;
+		s->stack_room = room;
+	}
+}
+
+/* Apart from the rest, since it lies far behind it. */
+static uint64_t stack_size(const struct sample *s)
+{
+	uint64_t size = 0;
+
+	if (s->stack_room)
+		memcpy(&size, s->stack + s->stack_room, sizeof(size));
+	return size <= s->stack_room ? size : 0;
 }
 
 static void sample_read(const struct hp_samples *samples, const struct perf_event_header *record,
@@ -165,18 +172,18 @@ static void walk_add(struct hp_samples *samples, struct hp_space *space, const s
 {
 	struct hp_sample_walker *walker = &samples->walker;
 
-	uint64_t sp = s->registers[HP_SAMPLE_SP];
+	uint64_t sp = s->registers[HP_SAMPLE_SP], size = stack_size(s);
 
 	walker->trail = hp_trails_of(&samples->trails, s->pid, s->tid, space->mapped);
 	walker->space = space;
-	walker->stack = (struct hp_stack_copy){ s->stack, sp, sp + s->stack_size };
+	walker->stack = (struct hp_stack_copy){ s->stack, sp, sp + size };
 	walker->places = samples->places;
 	walker->count = samples->place_count;
 	walker->most = HP_STACK_MOST;
 	hp_sample_walk(walker, s->registers[HP_SAMPLE_PC], sp, s->registers[HP_SAMPLE_FP]);
 	samples->place_count = walker->count;
 	samples->is_complete = walker->is_complete;
-	samples->is_cut = !walker->is_complete && walker->is_cut && s->stack_size == s->stack_room;
+	samples->is_cut = !walker->is_complete && walker->is_cut && size == s->stack_room;
 	samples->walked++;
 	samples->cut += samples->is_cut;
 }
@@ -436,8 +443,8 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 	entry.end = entry.begin + take(&c);
 	entry.offset = take(&c);
 	uint64_t device = take(&c), inode = take(&c);
-	take(&c); /* the inode's generation */
-	take(&c); /* access and flags */
+	take(&c);	/* the inode's generation */
+	take(&c);	/* access and flags */
 	if (c.at >= c.end || !memchr(c.at, 0, (size_t)(c.end - c.at)))
 		return;
 	hp_space_map(&samples->spaces, (uint32_t)thread, &entry, (const char *)c.at,
@@ -476,8 +483,70 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 
 	if (record->type == PERF_RECORD_LOST)
-		take(&c); /* the event */
+		take(&c);	/* the event */
 	samples->record->lost += take(&c);
+}
+
+/* ---- what comes next ---- */
+
+/* The words that decided the thread's last walk, and what is further in. */
+static void stack_fetch(const struct hp_trail *trail, const struct sample *s)
+{
+	uint64_t sp = s->registers[HP_SAMPLE_SP];
+
+	for (uint32_t i = trail->count; i-- > 0;) {
+		uint64_t at = trail->frames[i].sp - sizeof(uint64_t) - sp;
+
+		if (at < s->stack_room)
+			__builtin_prefetch(s->stack + at);
+	}
+	for (uint64_t at = 0; at < FETCH_MOST && at < s->stack_room; at += HP_LINE)
+		__builtin_prefetch(s->stack + at);
+}
+
+/* Rows of the innermost frame, and of what looks like a return address to the same code. */
+static void rows_fetch(const struct hp_samples *samples, const struct sample *s)
+{
+	const struct hp_rows *rows = &samples->walker.rows;
+	const struct hp_space *space = hp_space_known(&samples->spaces, s->pid);
+	uint64_t pc = s->registers[HP_SAMPLE_PC];
+	const struct hp_map_entry *entry = space ? hp_space_entry(space, pc) : NULL;
+
+	if (!entry || !entry->code->cfi.header)
+		return;
+	uint64_t begin = entry->begin, size = entry->end - begin;
+	uint64_t shift = hp_space_place(entry, pc).address + entry->code->bias - pc;
+	__builtin_prefetch(hp_rows_line(rows, pc + shift));
+	for (uint64_t at = 0; at < FETCH_MOST && at < s->stack_room; at += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, s->stack + at, sizeof(word));
+		if (word - begin < size)
+			__builtin_prefetch(hp_rows_line(rows, word - 1 + shift));
+	}
+}
+
+/*
+ * A walk waits for memory most of the time: for the stack, which another
+ * processor has written, and for one row after the other.  So they are asked for
+ * while the samples before are walked.
+ */
+void hp_samples_ahead(void *context, const struct perf_event_header *record, unsigned steps)
+{
+	const struct hp_samples *samples = context;
+	const struct hp_trail *trail;
+	struct sample s;
+
+	if (record->type != PERF_RECORD_SAMPLE || record->size < sizeof(*record) + RECORD_LEAST)
+		return;
+	sample_read(samples, record, &s);
+	trail = s.stack_room ? hp_trails_known(&samples->trails, s.pid, s.tid) : NULL;
+	if (!trail)
+		return;
+	if (steps == HP_PERF_AHEAD)
+		stack_fetch(trail, &s);
+	else
+		rows_fetch(samples, &s);
 }
 
 void hp_samples_handle(void *context, const struct perf_event_header *record)

@@ -30,22 +30,22 @@ struct hp_samples {
 	struct hp_trails trails;
 	struct hp_sample_events events;
 	struct hp_waits waits;
-	uint64_t *wait_ids; /* of the events at switches: open addressing, 0 = empty */
-	uint32_t wait_id_room; /* a power of two */
+	uint64_t *wait_ids;	/* of the events at switches: open addressing, 0 = empty */
+	uint32_t wait_id_room;	/* a power of two */
 	uint32_t wait_id_count;
 	uint64_t wait_samples;
-	uint64_t walked; /* stacks, of samples and at switches */
-	uint64_t cut; /* of these: longer than what was copied */
-	uint64_t open_ns; /* until when waits that go on were counted */
-	uint64_t open_lost; /* and what had been lost then */
-	bool has_notes; /* threads say where they waited, later */
-	uint64_t sample_type; /* of the events that sample */
-	uint64_t period_ns; /* what a sample stands for; 0 = its own period */
+	uint64_t walked;	/* stacks, of samples and at switches */
+	uint64_t cut;	/* of these: longer than what was copied */
+	uint64_t open_ns;	/* until when waits that go on were counted */
+	uint64_t open_lost;	/* and what had been lost then */
+	bool has_notes;	/* threads say where they waited, later */
+	uint64_t sample_type;	/* of the events that sample */
+	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
 	struct hp_place places[HP_STACK_MOST];
-	uint64_t paths[HP_STACK_MOST]; /* hashes up to them */
+	uint64_t paths[HP_STACK_MOST];	/* hashes up to them */
 	uint32_t place_count;
-	bool is_complete; /* the last one's stack reached its end */
-	bool is_cut; /* or was longer than the copy */
+	bool is_complete;	/* the last one's stack reached its end */
+	bool is_cut;	/* or was longer than the copy */
 };
 
 /* Returns false if there is no memory. */
@@ -58,11 +58,11 @@ void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
 
 /* A sample that a thread took of itself. */
 struct hp_tick {
-	uint64_t ns; /* CLOCK_MONOTONIC_RAW */
-	uint64_t cpu_ns; /* that it stands for */
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t cpu_ns;	/* that it stands for */
 	uint32_t pid;
 	uint32_t tid;
-	const uint64_t *frames; /* return addresses from the inside out, the first one too */
+	const uint64_t *frames;	/* return addresses from the inside out, the first one too */
 	uint32_t count;
 	bool is_complete;
 	bool is_cut;
@@ -76,8 +76,8 @@ struct hp_wait_stack {
 	uint32_t pid;
 	uint64_t pc;
 	uint64_t sp;
-	uint64_t fp; /* 0 = not known */
-	const uint8_t *copy; /* of its stack, from sp on */
+	uint64_t fp;	/* 0 = not known */
+	const uint8_t *copy;	/* of its stack, from sp on */
 	size_t size;
 };
 
@@ -89,7 +89,8 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
 void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t begin_ns,
 			    uint64_t end_ns, const struct hp_wait_stack *stack, enum hp_wait_on on);
 
-/* For hp_perf_rings_read; the context is a struct hp_samples. */
+/* For hp_perf_rings; the context is a struct hp_samples. */
+void hp_samples_ahead(void *samples, const struct perf_event_header *record, unsigned steps);
 void hp_samples_handle(void *samples, const struct perf_event_header *record);
 
 #endif

@@ -616,7 +616,7 @@ static void read_maps(struct hp_spaces *spaces, struct hp_space *space)
 	space->is_whole |= space->count != 0;
 }
 
-static const struct hp_map_entry *find_known(const struct hp_space *space, uint64_t address)
+const struct hp_map_entry *hp_space_entry(const struct hp_space *space, uint64_t address)
 {
 	uint32_t at = below(space, address);
 
@@ -626,14 +626,14 @@ static const struct hp_map_entry *find_known(const struct hp_space *space, uint6
 const struct hp_map_entry *hp_space_find(struct hp_spaces *spaces, struct hp_space *space,
 					 uint64_t address)
 {
-	const struct hp_map_entry *entry = find_known(space, address);
+	const struct hp_map_entry *entry = hp_space_entry(space, address);
 
 	if (entry)
 		return entry;
 	if (space->read_ns && hp_clock_raw_ns() < space->read_ns + READ_AGAIN_NS)
 		return NULL;
 	read_maps(spaces, space);
-	return find_known(space, address);
+	return hp_space_entry(space, address);
 }
 
 struct hp_place hp_space_place(const struct hp_map_entry *entry, uint64_t address)

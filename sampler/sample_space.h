@@ -88,6 +88,9 @@ void hp_space_map(struct hp_spaces *spaces, uint32_t pid, const struct hp_map_en
 const struct hp_map_entry *hp_space_find(struct hp_spaces *spaces, struct hp_space *space,
 					 uint64_t address);
 
+/* The same of what is known already: nothing is read. */
+const struct hp_map_entry *hp_space_entry(const struct hp_space *space, uint64_t address);
+
 /* The place of an address, with `entry` as found. */
 struct hp_place hp_space_place(const struct hp_map_entry *entry, uint64_t address);
 

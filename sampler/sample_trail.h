@@ -95,6 +95,15 @@ struct hp_trails {
 bool hp_trails_init(struct hp_trails *trails);
 void hp_trails_release(struct hp_trails *trails);
 
+/* NULL = there is none of this thread. */
+static inline const struct hp_trail *hp_trails_known(const struct hp_trails *trails, uint32_t pid,
+						     uint32_t tid)
+{
+	const struct hp_trail *trail = trails->list[tid % HP_TRAILS];
+
+	return trail && trail->pid == pid && trail->tid == tid ? trail : NULL;
+}
+
 /*
  * The thread's, with nothing in it if it is another thread's or is of other
  * mappings; NULL = there is no memory.

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_BITS 16
 #define WORD sizeof(uint64_t)
 #define FP_FRAME_MOST (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
 
@@ -15,14 +14,13 @@ bool hp_sample_walker_init(struct hp_sample_walker *walker, struct hp_spaces *sp
 {
 	memset(walker, 0, sizeof(*walker));
 	walker->spaces = spaces;
-	walker->rows = calloc((size_t)1 << ROWS_BITS, sizeof(*walker->rows));
 	walker->fresh = calloc(HP_TRAIL_MOST, sizeof(*walker->fresh));
-	return walker->rows && walker->fresh;
+	return hp_rows_init(&walker->rows) && walker->fresh;
 }
 
 void hp_sample_walker_release(struct hp_sample_walker *walker)
 {
-	free(walker->rows);
+	hp_rows_release(&walker->rows);
 	free(walker->fresh);
 	memset(walker, 0, sizeof(*walker));
 }
@@ -60,22 +58,6 @@ static void note_fp_word(struct hp_sample_walker *walker)
 {
 	if (walker->noting)
 		walker->noting->fp_word = walker->noting->word_count;
-}
-
-static const struct hp_cfi_row *row_of(struct hp_sample_walker *walker, const struct hp_code *code,
-				       uint64_t local)
-{
-	/* Multiplicative hashing, with the factor of SplitMix64. */
-	struct hp_cfi_row *row =
-		&walker->rows[(local * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - ROWS_BITS)];
-	struct hp_cfi cfi = code->cfi;
-
-	if (row->pc == local)
-		return row;
-	cfi.room = walker->room;
-	hp_cfi_find_call(&cfi, local, row);
-	row->pc = local;
-	return row;
 }
 
 static bool step_row(struct hp_sample_walker *walker, const struct hp_cfi_row *row,
@@ -122,7 +104,7 @@ static bool step_odd(struct hp_sample_walker *walker, const struct hp_code *code
 
 	note_fp_use(walker);
 	registers.is_exact = true;
-	cfi.room = walker->room;
+	cfi.room = walker->rows.room;
 	if (!hp_cfi_step(&cfi, &registers, load_word, walker))
 		return false;
 	state_set(s, registers.pc, registers.sp, registers.fp);
@@ -153,7 +135,7 @@ static bool step(struct hp_sample_walker *walker, const struct hp_code *code, st
 	if (!code || !code->cfi.header)
 		return step_fp(walker, s);
 	uint64_t local = place.address + code->bias;
-	const struct hp_cfi_row *row = row_of(walker, code, local);
+	const struct hp_cfi_row *row = hp_rows_find(&walker->rows, &code->cfi, local);
 	switch (row->kind) {
 	case HP_ROW_END:
 		walker->is_complete = true;

@@ -3,13 +3,13 @@
  * sample_walk.h - the callers of a sample, from its registers and a copy of its stack.
  *
  * By the same rows of call frame information as in the target (unwind/cfi.h),
- * read from the files; they are kept in a direct-mapped table by the address
- * that the code has with us.  Code without information is left by its frame
+ * read from the files; they are kept by the address that the code has with us.  Code without information is left by its frame
  * pointer, if that looks like one.
  */
 #ifndef HP_SAMPLER_SAMPLE_WALK_H
 #define HP_SAMPLER_SAMPLE_WALK_H
 
+#include "sampler/sample_row.h"
 #include "sampler/sample_space.h"
 #include "sampler/sample_trail.h"
 #include "unwind/cfi.h"
@@ -17,8 +17,7 @@
 struct hp_sample_walker {
 	struct hp_spaces *spaces;
 	struct hp_space *space;	/* of the sample */
-	struct hp_cfi_row *rows;
-	uint64_t room[HP_CFI_ROOM / 8];
+	struct hp_rows rows;
 
 	struct hp_stack_copy stack;
 	struct hp_trail *trail;	/* of the thread; NULL = all is walked, and not kept */

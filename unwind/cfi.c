@@ -10,6 +10,7 @@
 #include "unwind/cfi.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #if defined(__aarch64__)
@@ -327,10 +328,13 @@ struct machine {
 	const struct entry *entry;
 	struct rules now;
 	struct rules initial;
-	struct rules saved[SAVED_MOST];
 	unsigned depth;
 	uintptr_t at;	/* code address that the rules hold from */
+	uintptr_t end;	/* and up to, once they are those of `pc` */
+	uintptr_t pc;	/* that is looked for */
+	bool is_found;	/* the rules are those of `pc` */
 	bool is_bad;
+	struct rules saved[SAVED_MOST];	/* of these the first `depth` hold something */
 };
 
 /* The rule of a register; NULL = it is not followed. */
@@ -409,6 +413,15 @@ static int64_t scaled(uint64_t factored, int64_t align)
 	return (int64_t)(factored * (uint64_t)align);
 }
 
+/* The rules so far hold up to `delta` bytes on. */
+static void advance(struct machine *m, uint64_t delta)
+{
+	uintptr_t next = m->at + (uintptr_t)delta;
+
+	m->is_found = next > m->pc;
+	*(m->is_found ? &m->end : &m->at) = next;
+}
+
 /* The instructions without an operand in their first byte. */
 static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 {
@@ -421,7 +434,7 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 	case 0x02:	/* advance_loc1, 2, 4 */
 	case 0x03:
 	case 0x04:
-		m->at += read_bytes(c, 1u << (op - 2)) * m->entry->code_align;
+		advance(m, read_bytes(c, 1u << (op - 2)) * m->entry->code_align);
 		return;
 	case 0x05:	/* offset_extended */
 		number = read_uleb(c);
@@ -499,15 +512,19 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 	}
 }
 
-/* Runs `c` up to the code address `pc`: what moves on changes no rule, so the rules stay as they are there. */
+/* Runs `c` from the start of the function up to the code address `pc`. */
 static void execute(struct machine *m, struct cursor c, uintptr_t pc)
 {
-	while (c.at < c.end && !c.is_bad && !m->is_bad && m->at <= pc) {
+	m->at = m->entry->first;
+	m->end = m->entry->last;
+	m->pc = pc;
+	m->is_found = m->at > pc;
+	while (c.at < c.end && !c.is_bad && !m->is_bad && !m->is_found) {
 		unsigned byte = (unsigned)read_u8(&c), low = byte & 0x3f;
 
 		switch (byte >> 6) {
 		case 1:
-			m->at += low * m->entry->code_align;
+			advance(m, low * m->entry->code_align);
 			break;
 		case 2:
 			set_rule(m, low, RULE_OFFSET, scaled(read_uleb(&c), m->entry->data_align));
@@ -549,13 +566,11 @@ static bool rules_at(const struct hp_cfi *cfi, uintptr_t pc, struct work *work)
 
 	if (!entry_of(cfi, pc, entry))
 		return false;
-	memset(m, 0, sizeof(*m));
+	memset(m, 0, offsetof(struct machine, saved));
 	m->entry = entry;
-	m->at = entry->first;
 	m->now.cfa_register = REG_SP;
 	execute(m, entry->initial, UINTPTR_MAX);
 	m->initial = m->now;
-	m->at = entry->first;
 	execute(m, entry->program, pc);
 	return !m->is_bad;
 }
@@ -770,13 +785,25 @@ static bool fill_saved(const struct rules *rules, enum hp_row_kind kind, struct 
 	return true;
 }
 
-void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
+/* The rules hold for all of their span; what was reckoned from an expression perhaps for `pc` only. */
+static struct hp_cfi_span span_of(const struct machine *m, uintptr_t pc, enum hp_row_kind kind)
+{
+	bool is_reckoned = m->now.cfa_expression.at && kind != HP_ROW_FP_LOAD;
+
+	if (is_reckoned || m->at > pc || m->end <= pc)
+		return (struct hp_cfi_span){ pc, pc };
+	return (struct hp_cfi_span){ m->at, m->end - 1 };
+}
+
+void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,
+		      struct hp_cfi_span *span)
 {
 	struct work *work = cfi->room;
 	const struct rules *rules = &work->machine.now;
 	enum hp_row_kind kind;
 
 	*row = (struct hp_cfi_row){ .pc = pc, .kind = HP_ROW_NONE };
+	*span = (struct hp_cfi_span){ pc, pc };
 	if (!rules_at(cfi, pc, work))
 		return;
 	if (rules->ra.kind == RULE_UNDEFINED) {
@@ -785,14 +812,32 @@ void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
 	}
 	kind = work->entry.is_signal ? HP_ROW_ODD : fill_cfa(work, pc, row);
 	row->kind = kind != HP_ROW_ODD && fill_saved(rules, kind, row) ? kind : HP_ROW_ODD;
+	*span = span_of(&work->machine, pc, kind);
+}
+
+void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
+{
+	struct hp_cfi_span span;
+
+	hp_cfi_find_span(cfi, pc, row, &span);
 }
 
 void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
 {
-	hp_cfi_find(cfi, pc, row);
+	struct hp_cfi_span span;
+
+	hp_cfi_find_call_span(cfi, pc, row, &span);
+}
+
+void hp_cfi_find_call_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,
+			   struct hp_cfi_span *span)
+{
+	struct hp_cfi_span behind;
+
+	hp_cfi_find_span(cfi, pc, row, span);
 	if (row->kind != HP_ROW_NONE)
 		return;
-	hp_cfi_find(cfi, pc + 1, row);
+	hp_cfi_find_span(cfi, pc + 1, row, &behind);
 	*row = (struct hp_cfi_row){ .pc = pc,
 				    .kind = row->kind == HP_ROW_NONE ? HP_ROW_NONE : HP_ROW_END };
 }

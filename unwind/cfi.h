@@ -54,8 +54,18 @@ struct hp_cfi_registers {
 /* Reads a word of the stack; false = it cannot be read. */
 typedef bool (*hp_cfi_load)(void *context, uintptr_t address, uintptr_t *word);
 
+/* Code that a row holds for, both ends included. */
+struct hp_cfi_span {
+	uintptr_t first;
+	uintptr_t last;
+};
+
 /* The row of `pc`, with kind HP_ROW_NONE if there is none. */
 void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
+
+/* The same, with the span around `pc` in which the row is the same. */
+void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,
+		      struct hp_cfi_span *span);
 
 /*
  * The same, of a call that ends at `pc`.  Where nothing is said of a call, and of what follows it
@@ -63,6 +73,8 @@ void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
  * as makecontext does.  That frame is the outermost.
  */
 void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
+void hp_cfi_find_call_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,
+			   struct hp_cfi_span *span);
 
 /*
  * One step by the program itself, for HP_ROW_ODD: `registers` become the

@@ -124,14 +124,16 @@ profile()
 		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$@" >"$T/share"
 }
 
-# Samples are as the CPU time was: at 300 or more, 10 points are 4 sigma.
+# Samples are as the CPU time was: at 300 or more, 10 points are 4 sigma.  Of both functions together: what
+# a machine with many others at work has the kernel do besides is in neither.
 shares_are_right()
 {
 	local was
 	was=$(cat "$T/share")
 	echo "$was"
 	value "(part('work'), part('inlined'), part('heavy'), cpu['sample_count'])"
-	[ "$(value "abs(part('work') - $was) < 10 and abs(part('inlined') - (100 - $was)) < 10")" = True ]
+	[ "$(value "abs(100 * part('work') / max(1, part('work') + part('inlined')) - $was) < 10")" = True ]
+	[ "$(value "part('work') + part('inlined') > 60")" = True ]
 	[ "$(value "part('heavy') < 2")" = True ]
 }
 

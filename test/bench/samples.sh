@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# samples.sh [shares] [quality] [cost] [speed] [loss] [stage] - how good samples of
+# samples.sh [shares] [quality] [cost] [speed] [walks] [loss] [stage] - how good samples of
 # the CPU are and what they cost, beside perf on the same programs.  As root.
 #
 #   shares    self and inclusive shares of both samplers in the same run, 20 000 samples
 #   quality   of all stacks, those that reach the thread's first function
 #   cost      the target's wall time: alone, under perf record -g, under --call-graph dwarf, ours
 #   speed     CPU of the helper for each sample; perf script's for each of its own
+#   walks     the same of recorded samples read again: no process, no kernel, so it can be had twice
 #   loss      two busy threads at 4 kHz
 #   stage     the report on SECONDS (60) of two cc1plus
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 have perf || exit 0
 [ "$(id -u)" = 0 ] || { echo "skipped: perf and rings of 8 MiB need root"; exit 0; }
-[ $# -gt 0 ] || set -- shares quality cost speed loss stage
+[ $# -gt 0 ] || set -- shares quality cost speed walks loss stage
 tmp=$(mktemp -d) || exit
 trap 'rm -rf "$tmp"' EXIT
 export HOTPATH_PROFILE_DIR=off
@@ -263,6 +264,19 @@ speed()
 		start=$EPOCHREALTIME
 		took=$( { TIMEFORMAT=%U; time perf script --no-inline --max-stack 1024 -i "$tmp/perf.data" -F comm,ip,sym >"$tmp/script" 2>/dev/null; } 2>&1)
 		printf '%16s\n' "$(reckon "$took * 1e6 / $(grep -c '^[^[:blank:]]' "$tmp/script")" %.1f)"
+	done
+}
+
+walks()
+{
+	local parts
+
+	mapfile -t parts < <(find "$build"/obj/{segment,unwind,sampler} -maxdepth 1 -name '*.o' ! -name main.o)
+	compile -std=gnu11 -D_GNU_SOURCE -o "$out/stacks" test/bench/stacks.c "${parts[@]}" || return
+	for program in ${PROGRAMS:-lua python3 cc1plus}; do
+		words_of "$program" 2
+		"$out/stacks" record "$tmp/records" 2000 "${words[@]}" >/dev/null &&
+			printf 'walks     %-10s%s\n' "$program" "$("$out/stacks" replay "$tmp/records" 5)"
 	done
 }
 

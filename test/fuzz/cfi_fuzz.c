@@ -38,11 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			       .room = room };
 	for (size_t i = 0; i < PCS; i++) {
 		uintptr_t pc = cfi.begin + size * i / PCS;
+		struct hp_cfi_span around;
 		struct hp_cfi_row row;
 		struct hp_cfi_registers registers = { pc, (uintptr_t)stack, (uintptr_t)(stack + 8),
 						      i & 1 };
 
-		hp_cfi_find(&cfi, pc, &row);
+		hp_cfi_find_call_span(&cfi, pc, &row, &around);
+		if (pc < around.first || pc > around.last)
+			__builtin_trap();
 		hp_cfi_step(&cfi, &registers, load, stack);
 	}
 	free(span);
