@@ -205,7 +205,7 @@ static void do_list(struct call *call)
 		return;
 	}
 	result = cJSON_CreateObject();
-	cJSON_AddItemToObject(result, "tools", hp_mcp_tools(call->host->choose != NULL));
+	cJSON_AddRawToObject(result, "tools", hp_mcp_tools(call->host->choose != NULL));
 	caching_add(call, result);
 	succeed(call, result);
 }
@@ -234,15 +234,19 @@ static void route_ask(struct call *call, const char *method, const char *path, c
 {
 	struct hp_picture *picture = call->host->picture(call->host->context);
 	struct hp_request request;
-	struct hp_answer *error;
+	struct hp_answer *answer;
 	const char *allowed;
 
-	if (!picture)
+	if (!picture) {
 		on_answer(call, no_program(call));
-	else if (hp_route_find(method, path, query, &request, &error, &allowed))
-		hp_picture_ask(picture, &request, on_answer, call);
+		return;
+	}
+	if (hp_route_find(method, path, query, &request, &answer, &allowed))
+		answer = hp_picture_peek(picture, &request);
+	if (answer)
+		on_answer(call, answer);
 	else
-		on_answer(call, error);
+		hp_picture_ask(picture, &request, on_answer, call);
 }
 
 static void tool_ask(struct call *call)

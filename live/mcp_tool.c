@@ -8,6 +8,7 @@
 #include "live/mcp_tool.h"
 
 #include <cjson/cJSON.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,9 +124,10 @@ const struct hp_mcp_tool *hp_mcp_tool_find(const char *name)
 	return NULL;
 }
 
-cJSON *hp_mcp_tools(bool can_choose)
+static char *tools_text(bool can_choose)
 {
 	cJSON *array = cJSON_CreateArray();
+	char *text;
 
 	for (size_t i = 0; i < TOOLS; i++) {
 		cJSON *tool, *hints;
@@ -144,7 +146,25 @@ cJSON *hp_mcp_tools(bool can_choose)
 		cJSON_AddFalseToObject(hints, "openWorldHint");
 		cJSON_AddItemToArray(array, tool);
 	}
-	return array;
+	text = cJSON_PrintUnformatted(array);
+	cJSON_Delete(array);
+	return text ? text : hp_xstrdup("[]");
+}
+
+static const char *texts[2];
+
+static void texts_make(void)
+{
+	texts[false] = tools_text(false);
+	texts[true] = tools_text(true);
+}
+
+const char *hp_mcp_tools(bool can_choose)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, texts_make);
+	return texts[can_choose];
 }
 
 /* --- results --- */

@@ -54,8 +54,11 @@ struct hp_mcp_arguments {
 /* NULL = there is no such tool. */
 const struct hp_mcp_tool *hp_mcp_tool_find(const char *name);
 
-/* The array of tools with their schemas, in a fixed order; choose_session if `can_choose`. */
-struct cJSON *hp_mcp_tools(bool can_choose);
+/*
+ * The array of tools with their schemas, in a fixed order, as JSON; choose_session
+ * if `can_choose`.  It is made once, and stays.
+ */
+const char *hp_mcp_tools(bool can_choose);
 
 /*
  * Reads the arguments of a call (may be NULL).  NULL = they are right; else what
