@@ -163,7 +163,8 @@ static int run_open(struct load *load, const char *path)
 	int status;
 
 	hp_settings_read(&settings, environ, NULL, NULL);
-	if (path ? !hp_target_init(&target, "load", path) : !hp_target_init_run(&target, NULL))
+	if (path ? !hp_target_init(&target, path, hp_input_say, NULL)
+		 : !hp_target_init_run(&target, NULL, hp_input_say, NULL))
 		return HP_EXIT_FAILED;
 	if (!hp_target_look(&target, &segment)) {
 		fprintf(stderr, "hotpath load: %s cannot be read any more\n", path);

@@ -221,12 +221,15 @@ static void on_answer(void *context, struct hp_answer *answer)
 
 static struct hp_answer *no_program(const struct call *call)
 {
-	return hp_answer_error(404,
-			       call->host->choose
-				       ? "sessions lists them, choose_session takes one; to start "
-					 "one: hotpath run ./app"
-				       : NULL,
-			       "No profiled program runs, or several do");
+	const char *hint = call->host->choose
+				   ? "sessions lists them, choose_session takes one; to start "
+				     "one: hotpath run ./app"
+				   : NULL;
+
+	if (call->host->wrong)
+		return hp_answer_error(404, hint, "There is no program to ask: %s",
+				       call->host->wrong);
+	return hp_answer_error(404, hint, "No profiled program runs, or several do");
 }
 
 /* Through the route, as a client of HTTP would. */

@@ -42,6 +42,7 @@ struct hp_mcp_host {
 	 */
 	bool (*choose)(void *context, const char *name);
 	void *context;
+	const char *wrong;	/* why there was no picture; NULL = not known */
 };
 
 /*

@@ -33,6 +33,7 @@ struct stdio {
 	char *line;
 	size_t size;
 	bool is_too_long;
+	char *wrong;	/* why there is no picture, as it was told last; NULL = nothing was */
 	sem_t said;
 };
 
@@ -83,19 +84,33 @@ static void say(void *context, struct hp_answer *answer)
 	sem_post(&stdio->said);
 }
 
+/* Each call may look again for what is not there: stderr, which is some log, has it once. */
+static void wrong_tell(void *context, const char *line)
+{
+	struct stdio *stdio = context;
+
+	if (stdio->wrong && strcmp(stdio->wrong, line) == 0)
+		return;
+	free(stdio->wrong);
+	stdio->host.wrong = stdio->wrong = hp_xstrdup(line);
+	hp_input_say(NULL, line);
+}
+
 /* False = it is not there; what is looked at stays. */
 static bool target_take(struct stdio *stdio, const char *name)
 {
 	struct hp_target target;
 	struct hp_picture *picture;
 
-	if (!hp_target_init(&target, "mcp", name))
+	if (!hp_target_init(&target, name, wrong_tell, stdio))
 		return false;
 	picture = hp_picture_new(&target, &stdio->settings);
 	if (!picture)
 		return false;
 	hp_picture_free(stdio->picture);	/* only one message is on its way: nobody waits */
 	stdio->picture = picture;
+	free(stdio->wrong);
+	stdio->host.wrong = stdio->wrong = NULL;
 	return true;
 }
 
@@ -147,7 +162,8 @@ int hp_cmd_mcp(int argc, char **argv)
 		return HP_EXIT_USAGE;
 	}
 	stdio.name = argc > 1 ? argv[1] : NULL;
-	stdio.host = (struct hp_mcp_host){ picture_of, choose, &stdio };
+	stdio.host =
+		(struct hp_mcp_host){ .picture = picture_of, .choose = choose, .context = &stdio };
 	hp_settings_read(&stdio.settings, environ, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!stdout_take(&stdio)) {

@@ -273,7 +273,7 @@ static void wait_for_end(const struct serve *serve)
 static bool target_open(const struct serve *serve, struct hp_target *target)
 {
 	if (serve->fd < 0)
-		return hp_target_init(target, "serve", serve->name);
+		return hp_target_init(target, serve->name, hp_input_say, NULL);
 	fcntl(serve->fd, F_SETFD, FD_CLOEXEC);
 	hp_target_init_fd(target, serve->fd);
 	return true;

@@ -5,13 +5,13 @@
 #include "live/target.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/live.h"
+#include "report/memory.h"
 #include "segment/clock.h"
 
 void hp_target_init_fd(struct hp_target *target, int fd)
@@ -34,9 +34,10 @@ static int open_only(void)
 	return fd;
 }
 
-bool hp_target_init(struct hp_target *target, const char *command, const char *name)
+bool hp_target_init(struct hp_target *target, const char *name, hp_complain complain, void *context)
 {
 	int fd = name ? hp_live_open(name) : open_only();
+	char *line;
 
 	if (fd >= 0) {
 		hp_target_init_fd(target, fd);
@@ -44,19 +45,21 @@ bool hp_target_init(struct hp_target *target, const char *command, const char *n
 	}
 	if (fd == -EEXIST) {
 		hp_target_init_fd(target, -1);
-		fprintf(stderr,
-			"hotpath %s: %s%sseveral sessions run; give one of those that "
-			"hotpath list shows\n",
-			command, name ? name : "", name ? ": " : "");
+		line = hp_xprintf("%s%sseveral sessions run; give one of those that hotpath list "
+				  "shows",
+				  name ? name : "", name ? ": " : "");
+		complain(context, line);
+		free(line);
 		return false;
 	}
-	return hp_target_init_run(target, name);
+	return hp_target_init_run(target, name, complain, context);
 }
 
-bool hp_target_init_run(struct hp_target *target, const char *path)
+bool hp_target_init_run(struct hp_target *target, const char *path, hp_complain complain,
+			void *context)
 {
 	hp_target_init_fd(target, -1);
-	return hp_input_open(&target->input, path);
+	return hp_input_open(&target->input, path, complain, context);
 }
 
 bool hp_target_is_live(const struct hp_target *target)

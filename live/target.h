@@ -25,12 +25,14 @@ void hp_target_init_fd(struct hp_target *target, int fd);
 /*
  * What `name` means: a session that goes on (its pid or token), else a file or
  * kept run; NULL = the only session there is, else the newest run.  A failure is
- * told in one line, which starts with `command`.
+ * told in one line, to `complain`.
  */
-bool hp_target_init(struct hp_target *target, const char *command, const char *name);
+bool hp_target_init(struct hp_target *target, const char *name, hp_complain complain,
+		    void *context);
 
 /* A run that is over, as hp_input_open finds it. */
-bool hp_target_init_run(struct hp_target *target, const char *path);
+bool hp_target_init_run(struct hp_target *target, const char *path, hp_complain complain,
+			void *context);
 
 /* True if its figures go on. */
 bool hp_target_is_live(const struct hp_target *target);

@@ -87,7 +87,7 @@ cJSON *hp_compare_load(const char *path)
 		cJSON_Delete(json);
 		return NULL;
 	}
-	if (!hp_input_open(&input, path))
+	if (!hp_input_open(&input, path, hp_input_say, NULL))
 		return NULL;
 	json = report_json(&input);
 	hp_input_release(&input);

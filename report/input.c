@@ -16,10 +16,23 @@
 #include "report/memory.h"
 #include "report/store.h"
 
-static void say(const char *path, const char *text, const char *reason, const char *remedy)
+/* Whom a failure is told. */
+struct teller {
+	hp_complain complain;
+	void *context;
+};
+
+void hp_input_say(void *context, const char *line)
 {
-	fprintf(stderr, "hotpath: %s %s%s%s%s\n", path, text, reason ? ": " : "",
-		reason ? reason : "", remedy);
+	(void)context;
+	fprintf(stderr, "hotpath: %s\n", line);
+}
+
+/* Takes over the line. */
+static void say(const struct teller *teller, char *line)
+{
+	teller->complain(teller->context, line);
+	free(line);
 }
 
 static const char *remedy(enum hp_segment_fault fault)
@@ -38,13 +51,14 @@ static const char *remedy(enum hp_segment_fault fault)
 }
 
 /* True if there is a segment now. */
-static bool settle(const char *path, enum hp_segment_fault fault)
+static bool settle(const struct teller *teller, const char *path, enum hp_segment_fault fault)
 {
 	bool has_reason = fault == HP_SEGMENT_MISSING || fault == HP_SEGMENT_UNMAPPED;
 
 	if (fault != HP_SEGMENT_FINE)
-		say(path, hp_segment_fault_text(fault), has_reason ? strerror(errno) : NULL,
-		    remedy(fault));
+		say(teller, hp_xprintf("%s %s%s%s%s", path, hp_segment_fault_text(fault),
+				       has_reason ? ": " : "", has_reason ? strerror(errno) : "",
+				       remedy(fault)));
 	return fault == HP_SEGMENT_FINE;
 }
 
@@ -70,14 +84,14 @@ static bool is_program(int fd)
 		 (memcmp(start, "\177ELF", 4) == 0 || memcmp(start, "#!", 2) == 0)));
 }
 
-static bool read_kept(struct hp_input *input, const char *path, int fd)
+static bool read_kept(struct hp_input *input, const struct teller *teller, const char *path, int fd)
 {
 	struct hp_kept kept;
 	enum hp_segment_fault fault;
 
 	errno = ENOMEM;
 	fault = hp_kept_read(&kept, fd);
-	if (!settle(path, fault))
+	if (!settle(teller, path, fault))
 		return false;
 	input->segment = kept.segment;
 	if (!kept.names)	/* it was a segment */
@@ -88,11 +102,11 @@ static bool read_kept(struct hp_input *input, const char *path, int fd)
 	return true;
 }
 
-static bool read_fd(struct hp_input *input, const char *path, int fd)
+static bool read_fd(struct hp_input *input, const struct teller *teller, const char *path, int fd)
 {
 	if (is_plain(fd))
-		return settle(path, hp_segment_map_fd(&input->segment, fd));
-	return read_kept(input, path, fd);
+		return settle(teller, path, hp_segment_map_fd(&input->segment, fd));
+	return read_kept(input, teller, path, fd);
 }
 
 /* The newest run that `name` means; NULL = any. */
@@ -115,7 +129,7 @@ static const struct hp_store_file *find(const struct hp_store_file *files, size_
 }
 
 /* Opens a run of the store.  Returns a descriptor, or -errno after telling what is wrong. */
-static int open_kept(struct hp_input *input, const char *name)
+static int open_kept(struct hp_input *input, const struct teller *teller, const char *name)
 {
 	const struct hp_store_file *found;
 	struct hp_store_file *files;
@@ -124,7 +138,8 @@ static int open_kept(struct hp_input *input, const char *name)
 	int fd;
 
 	if (hp_store_open(&store) < 0) {
-		fprintf(stderr, "hotpath: no run is kept: %s; give a FILE\n", store.failed);
+		say(teller, hp_xprintf("%s%sno run is kept: %s; give a FILE", name ? name : "",
+				       name ? ": no file of a run, and " : "", store.failed));
 		return -1;
 	}
 	files = hp_store_list(&store, &count);
@@ -133,35 +148,36 @@ static int open_kept(struct hp_input *input, const char *name)
 	if (fd >= 0)
 		input->file = hp_xprintf("%s/%s", store.path, found->name);
 	else if (!name)
-		fprintf(stderr, "hotpath: no run is kept in %s; profile a program first\n",
-			store.path);
+		say(teller,
+		    hp_xprintf("no run is kept in %s; profile a program first", store.path));
 	else
-		fprintf(stderr,
-			"hotpath: %s: no file of a run, and no kept run; see hotpath list\n", name);
+		say(teller,
+		    hp_xprintf("%s: no file of a run, and no kept run; see hotpath list", name));
 	hp_store_release(&store);
 	free(files);
 	return fd;
 }
 
-bool hp_input_open(struct hp_input *input, const char *path)
+bool hp_input_open(struct hp_input *input, const char *path, hp_complain complain, void *context)
 {
+	const struct teller teller = { complain, context };
 	bool is_open;
 	int fd;
 
 	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
 	if (path && strcmp(path, "-") == 0)
-		return read_fd(input, "stdin", 0);
+		return read_fd(input, &teller, "stdin", 0);
 	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
 	if (fd < 0 && path && (errno != ENOENT || strchr(path, '/')))
-		return settle(path, HP_SEGMENT_MISSING);
+		return settle(&teller, path, HP_SEGMENT_MISSING);
 	/* In its own folder a program's name is a file's, too: the run is meant. */
 	if (fd >= 0 && !strchr(path, '/') && is_program(fd)) {
 		close(fd);
 		fd = -1;
 	}
-	if (fd < 0 && (fd = open_kept(input, path)) < 0)
+	if (fd < 0 && (fd = open_kept(input, &teller, path)) < 0)
 		return false;
-	is_open = read_fd(input, input->file ? input->file : path, fd);
+	is_open = read_fd(input, &teller, input->file ? input->file : path, fd);
 	input->record.file = input->file;
 	close(fd);
 	if (!is_open)

@@ -21,9 +21,13 @@ struct hp_input {
 /*
  * `path` is a file, "-" (stdin), or NULL: the newest run that was kept.  What is
  * no file may be a kept run's name, its pid, or its program's name.  A failure
- * is told in one line, and then `input` holds nothing.
+ * is told in one line, to `complain`, and then `input` holds nothing.
  */
-bool hp_input_open(struct hp_input *input, const char *path);
+bool hp_input_open(struct hp_input *input, const char *path, hp_complain complain, void *context);
+
+/* A hp_complain: "hotpath: LINE" on stderr. */
+void hp_input_say(void *context, const char *line);
+
 void hp_input_release(struct hp_input *input);
 
 #endif

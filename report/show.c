@@ -339,7 +339,8 @@ static bool open_input(const struct ask *ask, struct hp_input *input)
 {
 	if (ask->fd >= 0)
 		return open_ended(ask, input);
-	return ask->session ? open_session(ask, input) : hp_input_open(input, ask->path);
+	return ask->session ? open_session(ask, input)
+			    : hp_input_open(input, ask->path, hp_input_say, NULL);
 }
 
 /* --- output --- */

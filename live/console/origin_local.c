@@ -246,7 +246,7 @@ struct hp_origin *hp_origin_local(const char *name, bool is_file,
 	snprintf(local->base.name, sizeof(local->base.name), "%s", name ? name : "");
 	if (!is_file)
 		return &local->base;
-	if (hp_target_init(&target, "console", name))
+	if (hp_target_init(&target, name, hp_input_say, NULL))
 		local->picture = hp_picture_new(&target, settings);
 	if (local->picture)
 		return &local->base;

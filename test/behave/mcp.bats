@@ -116,7 +116,10 @@ over_http()
 @test "over HTTP: headers, methods, pages of others" { over_http headers; }
 
 @test "without a program its start is awaited" {
-	XDG_STATE_HOME=$T/empty client nothing "$HP_BUILD/hotpath" mcp 424242424
+	XDG_STATE_HOME=$T/empty client nothing "$HP_BUILD/hotpath" mcp 424242424 2>"$T/nothing"
+	cat "$T/nothing"
+	# Each call looks for it; whoever reads stderr needs to hear it once.
+	[ "$(grep -c '424242424' "$T/nothing")" = 1 ]
 }
 
 @test "a token is asked for" {

@@ -365,9 +365,11 @@ def headers(peer):
 
 def nothing(peer):
     """An agent starts us before the program: that is said by the tool."""
-    result = call(peer, "functions_timing")
-    assert result["isError"] is True
-    assert "hotpath run" in result["content"][0]["text"]
+    for tool in ("functions_timing", "threads", "functions_timing"):
+        result = call(peer, tool)
+        assert result["isError"] is True
+        assert "hotpath run" in result["content"][0]["text"]
+        assert "424242424: no file of a run, and no run is kept" in result["content"][0]["text"]
 
 
 def main():
