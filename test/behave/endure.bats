@@ -319,3 +319,95 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 		python3 -m json.tool report >/dev/null
 	done
 }
+
+# 2^31 events of a counter take minutes: the segment is a file, and its counters are set to just before that.
+@test "endure: counters of 32 and of 31 bits are exceeded, and nothing is lost" {
+	export HOTPATH_TIMING=exact
+	begin
+	eventually sh -c "python3 $ROOT/test/behave/wraps.py sum segment | grep -q '^20000 '"
+	read -r calls cells < <(python3 "$ROOT/test/behave/wraps.py" set segment)
+	[ "$calls" = $(((1 << 32) - 5000)) ]
+	echo x >&7
+	exec 7>&-
+	wait "$program"
+	report_comes report err
+	# The counter of the last timed call before the change comes after it.
+	read -r calls_after cells_after < <(python3 "$ROOT/test/behave/wraps.py" sum segment)
+	echo "$calls $cells, then $calls_after $cells_after"
+	[ "$calls_after" = $(((1 << 32) + 5000)) ]
+	[ $((cells_after - cells)) -ge 10000 ]
+	[ $((cells_after - cells)) -le 10001 ]
+	[ "$(counts_in report | grep '^work ')" = "work $calls_after" ]
+}
+
+# A process whose record is left in a segment is dead, and its number is another program's.
+@test "endure: a number of a process that is used again is not mixed up" {
+	unshare --pid --net --fork --mount-proc sh -c 'echo 4000 >/proc/sys/kernel/ns_last_pid' 2>/dev/null ||
+		skip "numbers of processes cannot be chosen here"
+	compile other <<-'EOF'
+		#include <stdio.h>
+		#include <unistd.h>
+		static __attribute__((noinline)) void others(void) { __asm__ volatile(""); }
+		int main(void)
+		{
+			char byte;
+
+			others();
+			puts("up");
+			fflush(stdout);
+			return read(0, &byte, 1) == 1;
+		}
+	EOF
+	cat >"$BATS_TEST_TMPDIR/scene" <<-'EOF'
+		cd "$BATS_TEST_TMPDIR"
+		hotpath=$HP_BUILD/hotpath
+		mkfifo first second
+		export HOTPATH_OUTPUT_FORMAT=json
+		echo 4000 >/proc/sys/kernel/ns_last_pid
+		HOTPATH_SEGMENT_PATH=$PWD/segment HOTPATH_OUTPUT_PATH=$PWD/report LD_PRELOAD=$HP_LIB "$T/works" <first &
+		dead=$!
+		exec 7>first
+		until [ -s segment ] && [ "$(od -An -t u4 -j 200 -N 4 segment)" -gt 0 ] &&
+			"$hotpath" report segment -f json | grep -q '"work"'; do sleep 0.02; done
+		# Nobody is left to say that it ended.
+		kill -9 $(od -An -t u4 -j 200 -N 4 segment) $dead
+		wait $dead
+		# The same number, a program that is not profiled.
+		echo $((dead - 1)) >/proc/sys/kernel/ns_last_pid
+		sleep 1000 &
+		plain=$!
+		echo "plain $((plain == dead))"
+		"$hotpath" list 2>/dev/null | grep running || echo "none runs"
+		"$hotpath" report --session $plain
+		"$hotpath" report segment -f json | grep -o '"name": *"works::main"\|"name": *"work"' | sort -u
+		kill -9 $plain
+		wait $plain
+		touch out
+		# And one that is.
+		echo $((dead - 1)) >/proc/sys/kernel/ns_last_pid
+		LD_PRELOAD=$HP_LIB "$T/other" <second >out 2>/dev/null &
+		other=$!
+		exec 8>second
+		until grep -q up out; do sleep 0.02; done
+		echo "other $((other == dead))"
+		"$hotpath" list 2>/dev/null | grep running | grep -o " other \| works "
+		"$hotpath" report --session $other -f json | grep -o '"name": *"others"\|"name": *"work"' | sort -u
+		"$hotpath" report segment -f json | grep -o '"name": *"others"\|"name": *"work"' | sort -u
+		exec 8>&-
+		wait $other
+	EOF
+	# Sessions are found by names of the network namespace: others' are not to be seen.
+	run unshare --pid --net --fork --mount-proc bash "$BATS_TEST_TMPDIR/scene"
+	echo "$output"
+	diff - <(grep -v Killed <<<"$output") <<-'WANTED'
+		plain 1
+		none runs
+		hotpath: session 4001: there is none; hotpath list shows those that run
+		"name":"work"
+		"name":"works::main"
+		other 1
+		 other 
+		"name":"others"
+		"name":"work"
+	WANTED
+}

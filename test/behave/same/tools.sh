@@ -48,5 +48,8 @@ for how in now lazy; do
 			-l:"libearly-$how$suffix.so"
 	done
 done
+for suffix in '' .hooks; do
+	g++ -O1 -g -std=c++17 ${suffix:+-finstrument-functions} -o "$1/thread_local$suffix" thread_local.cc -lpthread
+done
 # C++'s operators in all forms.
 g++ -O1 -g -std=c++17 -fno-builtin -w -o "$1/new" ../programs/alloc_new.cc -lpthread
