@@ -49,7 +49,7 @@ static void report_end(struct hp_scene *scene)
 void hp_scene_drop(struct hp_scene *scene)
 {
 	report_end(scene);
-	hp_model_release(&scene->kept);
+	hp_carry_release(&scene->carry);
 }
 
 bool hp_scene_look(struct hp_scene *scene)
@@ -68,7 +68,7 @@ bool hp_scene_look(struct hp_scene *scene)
 		limits_settle(&scene->settings);
 	}
 	if (hp_target_is_live(&scene->target))
-		scene->target.input.record.kept = &scene->kept;
+		scene->target.input.record.carry = &scene->carry;
 	hp_report_init_record(&scene->report, &segment, &scene->target.input.record,
 			      &scene->settings, NULL, NULL);
 	scene->missing = hp_scene_missing(scene) - missing;

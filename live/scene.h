@@ -21,7 +21,7 @@ struct hp_scene {
 	char default_values[HP_DEFAULTS_MOST]; /* their words */
 	bool has_report;
 	struct hp_report report;
-	struct hp_model kept; /* what outlives a look of it */
+	struct hp_carry carry; /* what outlives a look of it */
 	struct hp_ids ids; /* of rows, from look to look */
 	uint32_t *function_ids; /* of the report's functions */
 	uint64_t taken_ns; /* when its segment was read, CLOCK_MONOTONIC_RAW */

@@ -29,21 +29,21 @@
 #include "segment/clock.h"
 #include "segment/port.h"
 
-#define IDLE_NS UINT64_C(120000000000)	/* after this a server that the sampler started ends */
+#define IDLE_NS UINT64_C(120000000000) /* after this a server that the sampler started ends */
 #define LOOK_MS 250
-#define MEMORY_KEPT (128 << 20)	/* bytes; goes when nobody asks, see picture.c */
+#define MEMORY_KEPT (128 << 20) /* bytes; goes when nobody asks, see picture.c */
 
 extern char **environ;
 
 struct serve {
 	struct hp_settings settings;
-	const char *name;	/* of the run; NULL = the one there is */
-	int fd;	/* of the segment, from the sampler; -1 = none */
-	int metrics;	/* listening sockets; -1 = none */
+	const char *name; /* of the run; NULL = the one there is */
+	int fd; /* of the segment, from the sampler; -1 = none */
+	int metrics; /* listening sockets; -1 = none */
 	int prometheus;
 	int mcp;
-	bool has_mcp_port;	/* by hand: MCP is asked for, too */
-	pid_t parent;	/* the sampler; 0 = started by hand */
+	bool has_mcp_port; /* by hand: MCP is asked for, too */
+	pid_t parent; /* the sampler; 0 = started by hand */
 	struct hp_picture *picture;
 	struct hp_http_site mcp_site;
 	struct hp_mcp_host mcp_host;
@@ -296,10 +296,12 @@ static void signals_set(const struct serve *serve)
 
 /*
  * Each look allocates the same again.  Giving the memory back to the kernel and
- * asking for it once more each second was a third of the server's time.
+ * asking for it once more each second was a third of the server's time.  It did so
+ * with an arena for each thread, too, whose settings for that are others.
  */
 static void memory_settle(void)
 {
+	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TRIM_THRESHOLD, MEMORY_KEPT);
 	mallopt(M_MMAP_THRESHOLD, MEMORY_KEPT / 8);
 	mallopt(M_TOP_PAD, MEMORY_KEPT / 32);
@@ -327,5 +329,5 @@ int hp_cmd_serve(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	}
 	wait_for_end(&serve);
-	_exit(0);	/* connections that wait for an answer need not be told */
+	_exit(0); /* connections that wait for an answer need not be told */
 }

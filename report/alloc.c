@@ -3,23 +3,26 @@
  * alloc.c - reads the heaps of a segment and sums them up.
  *
  * As in model.c every record is copied out before it is looked at, and each
- * step is taken only if its caller was read before.
+ * step is taken only if its caller was read before.  The counters of paths are
+ * read by alloc_site.c.
  */
 #include "report/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/alloc_site.h"
 #include "report/map.h"
 #include "report/memory.h"
 
-/* What is known of a heap's steps: they never change, and new ones come behind them. */
+/* What is known of a heap.  Steps never change, and new ones come behind them. */
 struct known {
 	uint64_t chunk; /* the newest that was read */
 	uint32_t count; /* of its steps */
+	struct hp_alloc_sites sites;
 };
 
-/* What outlives a look at a program that runs: the tree of paths.  Counters are read anew. */
+/* What outlives a look at a program that runs: the tree of paths, and what each said. */
 struct hp_alloc_build {
 	struct hp_map objects; /* offset -> place + 1 */
 	struct hp_map same; /* step's contents -> place */
@@ -27,9 +30,11 @@ struct hp_alloc_build {
 	struct known *known;
 	size_t known_count;
 	size_t known_room;
-	uint32_t *places; /* id of a step -> place */
-	size_t place_count;
+	struct hp_alloc_places places;
 	size_t step_room;
+	struct hp_alloc_change *pending; /* blocks that are in no site yet, of the last look */
+	size_t pending_count;
+	size_t pending_room;
 	bool is_broken; /* something was not there yet: the next look begins from nothing */
 };
 
@@ -39,7 +44,6 @@ struct build {
 	struct hp_model *model;
 	size_t thread_room;
 	size_t map_room;
-	size_t spread_room;
 	uint64_t *chunks;
 	size_t chunk_room;
 };
@@ -48,32 +52,6 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
 	return hash ^ (hash >> 32);
-}
-
-/* A hostile segment may hold any number. */
-static int64_t plus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-static int64_t minus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a - (uint64_t)b);
-}
-
-void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_sum *sum)
-{
-	to->count += sum->count;
-	to->bytes += sum->bytes;
-	to->frees += sum->frees;
-	to->freed_bytes += sum->freed_bytes;
-	to->temporary += sum->temporary;
-	to->temporary_bytes += sum->temporary_bytes;
-	to->live = plus(to->live, sum->live);
-	to->live_bytes = plus(to->live_bytes, sum->live_bytes);
-	to->peak_bytes = plus(to->peak_bytes, sum->peak_bytes);
-	to->lost += sum->lost;
-	to->lost_bytes += sum->lost_bytes;
 }
 
 /* --- steps --- */
@@ -148,7 +126,7 @@ static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
 	struct hp_alloc_step step = { .object = HP_NONE };
 
 	/* A caller that was not read leaves the path hanging at the root. */
-	step.caller = record->caller < b->kept->place_count ? b->kept->places[record->caller] : 0;
+	step.caller = hp_alloc_place_of(&b->kept->places, record->caller);
 	if (record->object & HP_STEP_PLAIN) {
 		step.address = (uint64_t)(record->object & ~HP_STEP_PLAIN) << 32 | record->address;
 	} else if (record->object) {
@@ -157,8 +135,8 @@ static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
 	} else {
 		step.mark = record->address ? record->address : HP_STEP_OTHER;
 	}
-	if (id < b->kept->place_count)
-		b->kept->places[id] = step_place(b, &step);
+	if (id < b->kept->places.count)
+		b->kept->places.of[id] = step_place(b, &step);
 }
 
 /* The steps of a chunk from the `first` on; returns how many there are. */
@@ -221,31 +199,18 @@ static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 
 /* --- sites --- */
 
-static struct hp_alloc_sum sum_of(const struct hp_site *site, uint32_t epoch, bool is_peak_now)
+/* What was pending at the look before is in its site by now, or pending again. */
+static void pending_take_back(struct hp_alloc *alloc)
 {
-	struct hp_alloc_sum sum = {
-		.count = site->allocs + site->temporary,
-		.bytes = site->bytes + site->temporary_bytes,
-		.frees = site->frees + site->far_frees + site->temporary,
-		.freed_bytes = site->freed + site->far_freed + site->temporary_bytes,
-		.temporary = site->temporary,
-		.temporary_bytes = site->temporary_bytes,
-		.live = (int64_t)(site->allocs - site->frees - site->far_frees),
-		.live_bytes = (int64_t)(site->bytes - site->freed - site->far_freed),
-	};
-	bool is_noted = !is_peak_now && site->epoch == epoch;
+	static const struct hp_alloc_sum none = { .count = 0 };
+	struct hp_alloc_build *kept = alloc->build;
 
-	sum.peak_bytes = plus(site->folded_peak,
-			      is_noted ? site->at_peak : minus(sum.live_bytes, site->base));
-	return sum;
-}
+	for (size_t i = 0; i < kept->pending_count; i++) {
+		struct hp_alloc_sum less = hp_alloc_difference(&none, &kept->pending[i].sum);
 
-static void add_site(struct build *b, const struct hp_site *site, const struct hp_alloc_sum *sum)
-{
-	uint32_t place = site->step < b->kept->place_count ? b->kept->places[site->step] : 0;
-
-	hp_alloc_add(&b->alloc->steps[place].own, sum);
-	hp_alloc_add(&b->alloc->all, sum);
+		hp_alloc_count(alloc, kept->pending[i].place, &less);
+	}
+	kept->pending_count = 0;
 }
 
 /* The newest block of the heap's thread is in no site yet. */
@@ -255,49 +220,42 @@ static void add_pending(struct build *b, const struct hp_heap *heap, bool is_pea
 				    .bytes = heap->pending_bytes,
 				    .live = 1,
 				    .live_bytes = (int64_t)heap->pending_bytes };
+	struct hp_alloc_build *kept = b->kept;
 	struct hp_site site;
+	uint32_t step;
 
 	if (!heap->pending ||
 	    !hp_reader_copy(&b->model->reader, heap->pending, &site, sizeof(site)))
 		return;
 	sum.peak_bytes = is_peak_now ? sum.live_bytes : 0;
-	add_site(b, &site, &sum);
+	step = hp_alloc_place_of(&kept->places, site.step);
+	hp_alloc_count(b->alloc, step, &sum);
+	kept->pending = hp_xgrow(kept->pending, kept->pending_count, &kept->pending_room,
+				 sizeof(*kept->pending));
+	kept->pending[kept->pending_count++] = (struct hp_alloc_change){ step, sum };
 }
 
-static void add_spread(struct build *b, const struct hp_site *site)
+static void read_sites(struct build *b, struct known *known, const struct hp_heap *heap,
+		       const struct hp_alloc_peak *peak)
 {
-	struct hp_alloc *alloc = b->alloc;
+	if (!hp_alloc_sites_look(&known->sites, b->alloc, &b->model->reader, heap->sites, peak,
+				 &b->kept->places))
+		b->kept->is_broken = true;
+	add_pending(b, heap, peak->is_now);
+}
+
+struct hp_alloc_drawn hp_alloc_drawn(struct hp_model *model, const struct hp_alloc_spread *spread)
+{
+	struct hp_alloc_drawn drawn = { .sizes = { 0 } };
 	struct hp_spread_of_blocks record;
-	struct hp_alloc_spread *spread;
 
-	if (!site->spread || !hp_reader_copy(&b->model->reader, (uint64_t)site->spread * HP_LINE,
-					     &record, sizeof(record)))
-		return;
-	alloc->spreads = hp_xgrow(alloc->spreads, alloc->spread_count, &b->spread_room,
-				  sizeof(*alloc->spreads));
-	spread = &alloc->spreads[alloc->spread_count++];
-	spread->step = site->step < b->kept->place_count ? b->kept->places[site->step] : 0;
+	if (!hp_reader_copy(&model->reader, spread->offset, &record, sizeof(record)))
+		return drawn;
 	for (int i = 0; i < HP_SIZE_CLASSES; i++)
-		spread->drawn.sizes[i] = record.sizes[i];
+		drawn.sizes[i] = record.sizes[i];
 	for (int i = 0; i < HP_LIFE_CLASSES; i++)
-		spread->drawn.lives[i] = record.lives[i];
-}
-
-static void read_sites(struct build *b, const struct hp_heap *heap, uint32_t epoch,
-		       bool is_peak_now)
-{
-	struct hp_site site;
-
-	for (uint64_t at = heap->sites; hp_reader_step(&b->model->reader, at, &site, sizeof(site));
-	     at = site.next) {
-		struct hp_alloc_sum sum = sum_of(&site, epoch, is_peak_now);
-
-		sum.lost = site.lost;
-		sum.lost_bytes = site.lost_bytes;
-		add_site(b, &site, &sum);
-		add_spread(b, &site);
-	}
-	add_pending(b, heap, is_peak_now);
+		drawn.lives[i] = record.lives[i];
+	return drawn;
 }
 
 /* --- direct maps --- */
@@ -308,7 +266,7 @@ static void add_map(struct build *b, const struct hp_site *site, const struct hp
 
 	alloc->maps = hp_xgrow(alloc->maps, alloc->map_count, &b->map_room, sizeof(*alloc->maps));
 	alloc->maps[alloc->map_count++] = (struct hp_alloc_map){
-		.step = site->step < b->kept->place_count ? b->kept->places[site->step] : 0,
+		.step = hp_alloc_place_of(&b->kept->places, site->step),
 		.kinds = (uint32_t)site->kinds,
 		.sum = *sum,
 	};
@@ -316,14 +274,17 @@ static void add_map(struct build *b, const struct hp_site *site, const struct hp
 
 static void read_map_sites(struct build *b, const struct hp_heap *heap, const struct hp_maps *maps)
 {
-	bool is_peak_now = minus(maps->live, maps->folded_live) > maps->peak;
+	struct hp_alloc_peak peak = {
+		.epoch = maps->epoch,
+		.is_now = hp_alloc_minus(maps->live, maps->folded_live) > maps->peak,
+	};
 	struct hp_site site;
 
 	for (uint64_t at = heap->map_sites;
 	     hp_reader_step(&b->model->reader, at, &site, sizeof(site)); at = site.next) {
-		struct hp_alloc_sum sum = sum_of(&site, maps->epoch, is_peak_now);
+		struct hp_alloc_sum sum = hp_alloc_site_sum(&site, &peak);
 
-		sum.live = plus(sum.live, (int64_t)site.splits);
+		sum.live = hp_alloc_plus(sum.live, (int64_t)site.splits);
 		if (sum.count)
 			add_map(b, &site, &sum);
 	}
@@ -353,11 +314,12 @@ static void read_maps(struct build *b, const struct hp_process *process)
 	for (uint64_t at = process->heaps;
 	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next)
 		read_map_sites(b, &heap, &maps);
-	now = minus(maps.live, maps.folded_live);
+	now = hp_alloc_minus(maps.live, maps.folded_live);
 	mapped->lost += maps.lost;
 	mapped->fault = mapped->fault ? mapped->fault : maps.fault;
 	mapped->peak_bytes =
-		plus(mapped->peak_bytes, plus(maps.folded_peak, now > maps.peak ? now : maps.peak));
+		hp_alloc_plus(mapped->peak_bytes,
+			      hp_alloc_plus(maps.folded_peak, now > maps.peak ? now : maps.peak));
 }
 
 /* --- heaps and processes --- */
@@ -378,7 +340,8 @@ static void add_thread(struct build *b, const struct hp_heap *heap)
 		.all_bytes = bytes,
 		.all_freed_bytes = bytes - (uint64_t)heap->live,
 	};
-	thread->freed_bytes = thread->bytes - (uint64_t)minus(heap->live, heap->first_live);
+	thread->freed_bytes =
+		thread->bytes - (uint64_t)hp_alloc_minus(heap->live, heap->first_live);
 	/* The pending block is allocated and not freed. */
 	thread->bytes += heap->pending_bytes;
 	thread->all_bytes += heap->pending_bytes;
@@ -413,8 +376,9 @@ static bool is_peak_at_end(struct build *b, const struct hp_process *process)
 
 	for (uint64_t at = process->heaps;
 	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next)
-		live = plus(live,
-			    minus(plus(heap.live, (int64_t)heap.pending_bytes), heap.folded_live));
+		live = hp_alloc_plus(
+			live, hp_alloc_minus(hp_alloc_plus(heap.live, (int64_t)heap.pending_bytes),
+					     heap.folded_live));
 	return live > process->heap_peak;
 }
 
@@ -428,7 +392,8 @@ static uint64_t steps_now(struct build *b, uint64_t heap)
 
 static void read_process(struct build *b, const struct hp_process *process)
 {
-	bool is_peak_now = is_peak_at_end(b, process);
+	struct hp_alloc_peak peak = { .epoch = process->heap_epoch,
+				      .is_now = is_peak_at_end(b, process) };
 	struct hp_heap heap;
 
 	b->alloc->is_recorded |= process->heaps != 0;
@@ -445,7 +410,7 @@ static void read_process(struct build *b, const struct hp_process *process)
 	for (uint64_t at = process->heaps;
 	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next) {
 		read_steps(b, at, steps_now(b, at));
-		read_sites(b, &heap, process->heap_epoch, is_peak_now);
+		read_sites(b, known_of(b, at), &heap, &peak);
 		add_thread(b, &heap);
 		add_stats(&b->alloc->stats, &heap);
 		add_drawn(b->alloc, &heap);
@@ -463,47 +428,57 @@ static void build_free(struct hp_alloc_build *kept)
 	hp_map_release(&kept->objects);
 	hp_map_release(&kept->same);
 	hp_map_release(&kept->heaps);
+	for (size_t i = 0; i < kept->known_count; i++)
+		hp_alloc_sites_release(&kept->known[i].sites);
 	free(kept->known);
-	free(kept->places);
+	free(kept->places.of);
+	free(kept->pending);
 	free(kept);
 }
 
-static void places_grow(struct hp_alloc_build *kept, size_t count)
+static void places_grow(struct hp_alloc_places *places, size_t count)
 {
-	uint32_t *places;
+	uint32_t *of;
 
-	if (count <= kept->place_count)
+	if (count <= places->count)
 		return;
 	count += count / 4;
-	places = hp_xcalloc(count, sizeof(*places));
-	if (kept->place_count)
-		memcpy(places, kept->places, kept->place_count * sizeof(*places));
-	free(kept->places);
-	kept->places = places;
-	kept->place_count = count;
+	of = hp_xcalloc(count, sizeof(*of));
+	if (places->count)
+		memcpy(of, places->of, places->count * sizeof(*of));
+	free(places->of);
+	*places = (struct hp_alloc_places){ of, count };
 }
 
-/* The tree of the look before, without its sums; or that of nothing. */
-static void begin(struct hp_alloc *alloc, struct hp_model *model)
+/* What each look finds anew. */
+static void clear(struct hp_alloc *alloc)
 {
-	struct hp_alloc *kept = model->alloc;
+	free(alloc->threads);
+	free(alloc->maps);
+	free(alloc->allocator_file);
+	*alloc = (struct hp_alloc){ .build = alloc->build,
+				    .steps = alloc->steps,
+				    .count = alloc->count,
+				    .all = alloc->all,
+				    .spreads = alloc->spreads,
+				    .spread_count = alloc->spread_count,
+				    .spread_room = alloc->spread_room,
+				    .changes = alloc->changes };
+	pending_take_back(alloc);
+}
+
+static void begin(struct hp_alloc *alloc)
+{
 	size_t room = 0;
 
-	memset(alloc, 0, sizeof(*alloc));
-	if (kept && kept->build->is_broken) {
-		hp_alloc_free(kept);
-		model->alloc = kept = NULL;
-	}
-	if (kept) {
-		alloc->steps = kept->steps;
-		alloc->count = kept->count;
-		alloc->build = kept->build;
-		free(kept);
-		model->alloc = NULL;
-		for (size_t i = 0; i < alloc->count; i++)
-			alloc->steps[i].own = (struct hp_alloc_sum){ .count = 0 };
+	if (alloc->build && alloc->build->is_broken)
+		hp_alloc_release(alloc);
+	if (alloc->build) {
+		clear(alloc);
 		return;
 	}
+	memset(alloc, 0, sizeof(*alloc));
+	alloc->is_fresh = true;
 	alloc->build = hp_xcalloc(1, sizeof(*alloc->build));
 	alloc->steps = hp_xgrow(NULL, 0, &room, sizeof(*alloc->steps));
 	memset(alloc->steps, 0, sizeof(*alloc->steps));
@@ -512,16 +487,16 @@ static void begin(struct hp_alloc *alloc, struct hp_model *model)
 	alloc->build->step_room = room;
 }
 
-void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
+void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 {
 	struct hp_reader *reader = &model->reader;
 	struct build b = { .alloc = alloc, .model = model };
 	uint64_t at = reader->header.processes;
 	struct hp_process process;
 
-	begin(alloc, model);
+	begin(alloc);
 	b.kept = alloc->build;
-	places_grow(b.kept, reader->segment.size / sizeof(struct hp_step));
+	places_grow(&b.kept->places, reader->segment.size / sizeof(struct hp_step));
 	/* Often enough for heaps that are walked four times. */
 	hp_reader_restart(reader, 4);
 	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
@@ -529,34 +504,20 @@ void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
 	free(b.chunks);
 }
 
-static void sums_free(struct hp_alloc *alloc)
+void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
 {
-	free(alloc->threads);
-	free(alloc->maps);
-	free(alloc->spreads);
-	free(alloc->allocator_file);
-}
-
-void hp_alloc_keep(struct hp_alloc *alloc, struct hp_model *model)
-{
-	sums_free(alloc);
-	model->alloc = hp_xcalloc(1, sizeof(*model->alloc));
-	*model->alloc = (struct hp_alloc){ .steps = alloc->steps,
-					   .count = alloc->count,
-					   .build = alloc->build };
+	memset(alloc, 0, sizeof(*alloc));
+	hp_alloc_look(alloc, model);
 }
 
 void hp_alloc_release(struct hp_alloc *alloc)
 {
-	sums_free(alloc);
+	free(alloc->threads);
+	free(alloc->maps);
+	free(alloc->allocator_file);
+	free(alloc->spreads);
 	free(alloc->steps);
+	hp_alloc_changes_release(&alloc->changes);
 	build_free(alloc->build);
-}
-
-void hp_alloc_free(struct hp_alloc *alloc)
-{
-	if (!alloc)
-		return;
-	hp_alloc_release(alloc);
-	free(alloc);
+	memset(alloc, 0, sizeof(*alloc));
 }

@@ -13,21 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/alloc_change.h"
+#include "report/alloc_sum.h"
 #include "report/model.h"
-
-struct hp_alloc_sum {
-	uint64_t count; /* blocks */
-	uint64_t bytes; /* as asked for */
-	uint64_t frees;
-	uint64_t freed_bytes;
-	uint64_t temporary; /* of the blocks: freed by the same thread before its next allocation */
-	uint64_t temporary_bytes;
-	int64_t live; /* blocks at the end */
-	int64_t live_bytes;
-	int64_t peak_bytes; /* at the process's peak */
-	uint64_t lost; /* blocks that nothing pointed to at the end (hp_alloc.leak_scans) */
-	uint64_t lost_bytes;
-};
 
 struct hp_alloc_step {
 	uint32_t caller; /* place of the step below, which is lower; 0 = none; [0] is the root */
@@ -71,7 +59,7 @@ struct hp_alloc_drawn {
 /* Of one path; several may have one step. */
 struct hp_alloc_spread {
 	uint32_t step;
-	struct hp_alloc_drawn drawn;
+	uint64_t offset; /* of its hp_spread_of_blocks */
 };
 
 struct hp_alloc_stats {
@@ -101,6 +89,7 @@ struct hp_alloc {
 	uint64_t drawn_lost; /* whose age had no room */
 	struct hp_alloc_spread *spreads; /* of the paths with many blocks */
 	size_t spread_count;
+	size_t spread_room;
 	struct hp_alloc_stats stats;
 	uint64_t leak_scans; /* processes that were told what is lost */
 	uint32_t leak_state; /* enum hp_leak_state: else why not, of the root process */
@@ -109,16 +98,22 @@ struct hp_alloc {
 	bool has_new; /* it has an operator new of its own, which was not seen */
 	char *allocator_file; /* NULL = not known */
 	bool is_recorded; /* some process recorded allocations */
+	bool is_fresh; /* nothing is kept of a look before: `changes` are not told */
+	struct hp_alloc_changes changes; /* of steps' own, since they were cleared */
 };
 
 /* Reads the heaps of the model's segment.  Never fails. */
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
+
+/*
+ * The same of one that was read before or is all zeroes, at a later look of the
+ * same model: as if it was read anew, but the steps stay where they are, and what
+ * was added to their own sums is in `changes`.
+ */
+void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model);
 void hp_alloc_release(struct hp_alloc *alloc);
 
-/* Instead of that: the tree of paths stays with the model for its next look.  And its end. */
-void hp_alloc_keep(struct hp_alloc *alloc, struct hp_model *model);
-void hp_alloc_free(struct hp_alloc *alloc);
-
-void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_sum *sum);
+/* The drawn blocks of one path, as they are now. */
+struct hp_alloc_drawn hp_alloc_drawn(struct hp_model *model, const struct hp_alloc_spread *spread);
 
 #endif

@@ -8,63 +8,12 @@
  * of the two has are left out of the other.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/alloc_view.h"
 #include "report/format.h"
 #include "report/memory.h"
 
 /* --- rows --- */
-
-static void functions_of_steps(struct hp_alloc_view *view)
-{
-	const struct hp_alloc *alloc = &view->alloc;
-
-	view->functions = hp_xcalloc(alloc->count, sizeof(*view->functions));
-	for (uint32_t i = 0; i < alloc->count; i++)
-		view->functions[i] =
-			i && !alloc->steps[i].mark ? hp_alloc_place(view, i)->function : UINT32_MAX;
-}
-
-/* Each function on the path once, however often it is there. */
-static void add_path(struct hp_alloc_view *view, uint32_t step, const struct hp_alloc_sum *sum,
-		     uint32_t *seen, uint32_t stamp)
-{
-	for (uint32_t at = step; at; at = view->alloc.steps[at].caller) {
-		uint32_t function = view->functions[at];
-
-		if (function == UINT32_MAX || seen[function] == stamp)
-			continue;
-		seen[function] = stamp;
-		hp_alloc_add(&view->rows[function].inclusive, sum);
-	}
-}
-
-static void callers_make(struct hp_alloc_view *view)
-{
-	uint32_t *seen;
-
-	if (view->has_rows)
-		return;
-	view->has_rows = true;
-	hp_alloc_sites_make(view);
-	functions_of_steps(view);
-	view->row_count = hp_frames_functions(view->frames);
-	view->rows = hp_xcalloc(view->row_count, sizeof(*view->rows));
-	seen = hp_xcalloc(view->row_count, sizeof(*seen));
-	for (uint32_t i = 0; i < view->row_count; i++) {
-		view->rows[i].function = i;
-		view->rows[i].is_function = true;
-	}
-	for (uint32_t i = 0; i < view->site_count; i++) {
-		const struct hp_alloc_row *site = &view->sites[i];
-
-		if (view->functions[site->step] != UINT32_MAX)
-			hp_alloc_add(&view->rows[view->functions[site->step]].sum, &site->sum);
-		add_path(view, site->step, &site->sum, seen, i + 1);
-	}
-	free(seen);
-}
 
 static void charged_make(struct hp_report *report)
 {
@@ -86,7 +35,7 @@ void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list)
 	struct hp_alloc_view *view = hp_alloc_view(report);
 
 	if (!hp_alloc_charges(report)->is_any) {
-		callers_make(view);
+		hp_alloc_callers_make(view);
 		hp_alloc_list(report, list, view->rows, view->row_count,
 			      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
 		return;
@@ -98,7 +47,7 @@ void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list)
 
 void hp_alloc_callers_fill(struct hp_report *report, struct hp_list *list)
 {
-	callers_make(hp_alloc_view(report));
+	hp_alloc_callers_make(hp_alloc_view(report));
 	hp_alloc_list(report, list, hp_alloc_view(report)->rows, hp_alloc_view(report)->row_count,
 		      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
 }

@@ -45,14 +45,13 @@ static void frame_add(struct hp_report *report, const struct hp_frame_place *pla
 	cJSON_AddItemToArray(array, entry);
 }
 
-void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry)
+static cJSON *frames_new(struct hp_report *report, const struct hp_alloc_row *row)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
-	cJSON *array = cJSON_AddArrayToObject(entry, "frames");
+	cJSON *array = cJSON_CreateArray();
 	int count = 0;
 
-	for (uint32_t at = ((const struct hp_alloc_row *)row)->step; at && count < FRAMES_MOST;
-	     count++) {
+	for (uint32_t at = row->step; at && count < FRAMES_MOST; count++) {
 		const struct hp_alloc_step *step = &view->alloc.steps[at];
 
 		at = step->caller;
@@ -68,6 +67,28 @@ void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry
 		for (size_t i = 0; i < place->count; i++)
 			frame_add(report, place, i, array);
 	}
+	return array;
+}
+
+/* A path has some 5 KB of them, and who looks each second is told the same again. */
+void hp_alloc_frames_add(struct hp_report *report, const void *of, cJSON *entry)
+{
+	struct hp_alloc_row *row = (struct hp_alloc_row *)(uintptr_t)of;
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	uint64_t pending = hp_frames_pending(view->frames);
+	cJSON *array;
+
+	if (!row->frames) {
+		array = frames_new(report, row);
+		if (!view->is_kept) {
+			cJSON_AddItemToObject(entry, "frames", array);
+			return;
+		}
+		row->frames = cJSON_PrintUnformatted(array);
+		hp_alloc_name_note(view, row, pending);
+		cJSON_Delete(array);
+	}
+	cJSON_AddRawToObject(entry, "frames", row->frames ? row->frames : "[]");
 }
 
 static void add_number(cJSON *list, const char *key, uint64_t number)

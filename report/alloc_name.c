@@ -150,16 +150,18 @@ static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row)
 {
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	uint64_t pending = hp_frames_pending(view->frames);
 	char *name;
 
 	if (row->charge)
 		return hp_report_name(report, &report->model.functions[row->function]);
 	if (row->name)
 		return row->name;
-	name = row->is_function ? hp_xstrdup(hp_frames_function(hp_alloc_view(report)->frames,
-								row->function))
+	name = row->is_function ? hp_xstrdup(hp_frames_function(view->frames, row->function))
 				: site_name(report, row);
 	row->name = hp_text_clean(name);
+	hp_alloc_name_note(view, row, pending);
 	free(name);
 	return row->name;
 }

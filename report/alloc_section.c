@@ -16,21 +16,53 @@
 #include "report/memory.h"
 #include "report/name.h"
 #include "report/size.h"
+#include "report/top.h"
 
 #define SITES_LIMIT 10
+
+/* What belongs to one look. */
+static void look_free(struct hp_alloc_view *view)
+{
+	hp_direct_maps_free(view);
+	free(view->charged);
+	if (view->has_charges)
+		hp_charges_release(&view->charges);
+	view->charged = NULL;
+	view->charged_count = view->map_count = 0;
+	view->maps = NULL;
+	view->has_charges = view->has_maps = false;
+	view->has_sites = view->has_rows = view->has_spreads = false;
+}
+
+static void look(struct hp_alloc_view *view, struct hp_report *report)
+{
+	hp_alloc_look(&view->alloc, &report->model);
+	view->is_stale |= view->alloc.is_fresh;
+	view->is_cumulative = report->settings->alloc_cumulative;
+	if (!view->frames)
+		view->frames = hp_frames_new(&report->model, report->symbols,
+					     report->settings->alloc_wrappers);
+	else
+		view->is_stale |= hp_frames_look(view->frames, report->symbols);
+	hp_alloc_names_forget(view);
+}
 
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *asked)
 {
 	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_carry *carry = report->record.carry;
 
-	if (view)
-		return view;
-	report->alloc = view = hp_xcalloc(1, sizeof(*view));
-	hp_alloc_init(&view->alloc, &report->model);
-	view->frames =
-		hp_frames_new(&report->model, report->symbols, report->settings->alloc_wrappers);
-	return view;
+	if (report->alloc)
+		return report->alloc;
+	if (carry && carry->alloc)
+		report->alloc = carry->alloc;
+	else
+		report->alloc = hp_xcalloc(1, sizeof(*report->alloc));
+	if (carry)
+		carry->alloc = NULL;
+	report->alloc->is_kept = carry != NULL;
+	look(report->alloc, report);
+	return report->alloc;
 }
 
 const struct hp_charges *hp_alloc_charges(const struct hp_report *asked)
@@ -44,32 +76,25 @@ const struct hp_charges *hp_alloc_charges(const struct hp_report *asked)
 	return &view->charges;
 }
 
-static void rows_free(struct hp_alloc_row *rows, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(rows[i].name);
-	free(rows);
-}
-
-void hp_alloc_view_free(struct hp_alloc_view *view, struct hp_model *kept)
+void hp_alloc_view_free(struct hp_alloc_view *view)
 {
 	if (!view)
 		return;
-	rows_free(view->sites, view->site_count);
-	rows_free(view->rows, view->row_count);
-	hp_direct_maps_free(view);
-	free(view->spread_of);
-	free(view->spreads);
-	free(view->charged);
-	if (view->has_charges)
-		hp_charges_release(&view->charges);
-	free(view->functions);
+	look_free(view);
+	hp_alloc_rows_free(view);
+	hp_alloc_changes_release(&view->changes);
+	free(view->pending);
+	free(view->spread_next);
 	hp_frames_free(view->frames);
-	if (kept)
-		hp_alloc_keep(&view->alloc, kept);
-	else
-		hp_alloc_release(&view->alloc);
+	hp_alloc_release(&view->alloc);
 	free(view);
+}
+
+struct hp_alloc_view *hp_alloc_view_keep(struct hp_alloc_view *view)
+{
+	if (view)
+		look_free(view);
+	return view;
 }
 
 const struct hp_alloc *hp_alloc_of(const struct hp_report *report)
@@ -82,49 +107,6 @@ const struct hp_alloc *hp_alloc_of(const struct hp_report *report)
 struct hp_frames *hp_alloc_frames(struct hp_report *report)
 {
 	return hp_alloc_of(report) ? hp_alloc_view(report)->frames : NULL;
-}
-
-/* --- sites --- */
-
-struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
-{
-	const struct hp_alloc_step *s = &view->alloc.steps[step];
-
-	return hp_frames_at(view->frames, s->object, s->address);
-}
-
-uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step)
-{
-	const struct hp_alloc_step *steps = view->alloc.steps;
-	uint32_t at = step;
-
-	while (at && !steps[at].mark && hp_alloc_place(view, at)->is_wrapper)
-		at = steps[at].caller;
-	return at && !steps[at].mark ? at : step;
-}
-
-void hp_alloc_sites_make(struct hp_alloc_view *view)
-{
-	const struct hp_alloc *alloc = &view->alloc;
-	struct hp_alloc_sum *sums = hp_xcalloc(alloc->count, sizeof(*sums));
-	size_t room = 0;
-
-	if (view->has_sites) {
-		free(sums);
-		return;
-	}
-	view->has_sites = true;
-	for (uint32_t i = 0; i < alloc->count; i++)
-		if (alloc->steps[i].own.count)
-			hp_alloc_add(&sums[hp_alloc_folded(view, i)], &alloc->steps[i].own);
-	for (uint32_t i = 0; i < alloc->count; i++) {
-		if (!sums[i].count)
-			continue;
-		view->sites = hp_xgrow(view->sites, view->site_count, &room, sizeof(*view->sites));
-		view->sites[view->site_count++] =
-			(struct hp_alloc_row){ .step = i, .sum = sums[i] };
-	}
-	free(sums);
 }
 
 /* --- lists --- */
@@ -202,8 +184,8 @@ void hp_alloc_list(struct hp_report *report, struct hp_list *list, struct hp_all
 		   size_t count, uint64_t limit, size_t usual)
 {
 	list_make(report, list, rows, count);
-	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
 	hp_list_cut(list, report, limit, usual);
+	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
 }
 
 void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list)
@@ -226,8 +208,8 @@ void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
 		if (((const struct hp_alloc_row *)list->rows[i])->sum.live)
 			list->rows[kept++] = list->rows[i];
 	list->total = kept;
-	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_live, report);
 	hp_list_cut(list, report, report->settings->alloc_limit, SITES_LIMIT);
+	hp_top_sort(list->rows, list->total, list->shown, compare_live, report);
 }
 
 /* --- texts --- */

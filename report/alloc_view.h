@@ -15,6 +15,7 @@ struct hp_alloc_row {
 	uint32_t function; /* of a function: its number */
 	bool is_function;
 	char *name; /* NULL = not asked for yet */
+	char *frames; /* of a site: what JSON tells of it; NULL = the same */
 	struct hp_alloc_sum sum; /* own */
 	struct hp_alloc_sum inclusive; /* of a function */
 	const struct hp_charge_sum
@@ -34,25 +35,50 @@ struct hp_class_row {
 	double count; /* blocks, estimated */
 };
 
+/* A step as part of paths: see alloc_rows.c. */
+struct hp_alloc_link {
+	uint32_t function; /* UINT32_MAX = no code */
+	uint32_t outer; /* the next step outward whose function is not further out again; 0 = none */
+};
+
+/*
+ * What outlives a look: the rows, and what it takes to know which of them a step
+ * belongs to.  Only what changed is added to them at the next one.
+ */
 struct hp_alloc_view {
 	struct hp_alloc alloc;
-	struct hp_charges charges;
-	bool has_charges;
 	struct hp_frames *frames;
-	struct hp_alloc_row *sites;
+	bool is_kept; /* for a next look */
+	bool is_stale; /* a name came, or the steps are others: rows are to be made anew */
+	bool is_cumulative; /* all of what callees did is summed up, not only how much they allocated */
+	size_t step_room; /* of the arrays beside the steps */
+	uint32_t *folded; /* by step: the one that answers for it, + 1; 0 = not known yet */
+	uint32_t *site_of; /* by folded step: place in sites + 1; 0 = none */
+	struct hp_alloc_row *sites; /* some may have nothing any more */
 	size_t site_count;
-	bool has_sites;
-	uint32_t *functions; /* of each step; UINT32_MAX = no code */
+	size_t site_room;
+	bool has_sites; /* of this look */
+	uint32_t *pending; /* sites whose names may still be found */
+	size_t pending_count;
+	size_t pending_room;
+	struct hp_alloc_link *links; /* by step */
+	size_t link_count;
+	struct hp_alloc_changes changes; /* of sites, for the rows of functions */
 	struct hp_alloc_row *rows; /* of functions, as call paths tell them */
 	size_t row_count;
-	bool has_rows;
+	bool has_rows; /* of this look */
+	uint32_t *spread_of; /* by folded step: place in alloc.spreads + 1 */
+	uint32_t *spread_next; /* beside alloc.spreads: of the same folded step, + 1 */
+	bool has_spreads; /* of this look */
+
+	/* Of this look only. */
+	struct hp_charges charges;
+	bool has_charges;
 	struct hp_map_row *maps; /* direct maps */
 	size_t map_count;
 	bool has_maps;
 	struct hp_class_row size_rows[HP_SIZE_CLASSES];
 	struct hp_class_row life_rows[HP_LIFE_CLASSES + 1];
-	uint32_t *spread_of; /* by folded step: place in `spreads` + 1; NULL = not made yet */
-	struct hp_alloc_drawn *spreads;
 	struct hp_alloc_row *charged; /* instrumented functions */
 	size_t charged_count;
 };
@@ -62,6 +88,17 @@ const struct hp_charges *hp_alloc_charges(const struct hp_report *report);
 
 /* The sites: hp_alloc_view.sites. */
 void hp_alloc_sites_make(struct hp_alloc_view *view);
+
+/* The functions that call paths tell: hp_alloc_view.rows. */
+void hp_alloc_callers_make(struct hp_alloc_view *view);
+
+/* Lets go of rows: all of them, or those whose names may still be found of their names. */
+void hp_alloc_rows_free(struct hp_alloc_view *view);
+void hp_alloc_names_forget(struct hp_alloc_view *view);
+
+/* Names of the row were made, or its frames; `before` is hp_frames_pending before. */
+void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *row,
+			uint64_t before);
 
 /* The step that answers for what was allocated at `step`: not of a wrapper. */
 uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step);

@@ -60,8 +60,10 @@ static void rows_make(struct hp_report *report)
 
 void hp_direct_maps_free(struct hp_alloc_view *view)
 {
-	for (size_t i = 0; i < view->map_count; i++)
+	for (size_t i = 0; i < view->map_count; i++) {
 		free(view->maps[i].row.name);
+		free(view->maps[i].row.frames);
+	}
 	free(view->maps);
 }
 

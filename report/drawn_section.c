@@ -287,24 +287,38 @@ void hp_blocks_add(struct hp_report *report, cJSON *list)
 	add_number(list, "temporary_count", alloc->all.temporary);
 }
 
+/* Those of a row, from one to the next. */
 static void spreads_make(struct hp_alloc_view *view)
 {
 	const struct hp_alloc *alloc = &view->alloc;
-	uint32_t count = 0;
 
-	view->spread_of = hp_xcalloc(alloc->count, sizeof(*view->spread_of));
-	view->spreads = hp_xcalloc(alloc->spread_count, sizeof(*view->spreads));
-	for (size_t i = 0; i < alloc->spread_count; i++) {
-		uint32_t *place = &view->spread_of[hp_alloc_folded(view, alloc->spreads[i].step)];
-		struct hp_alloc_drawn *to;
+	view->has_spreads = true;
+	memset(view->spread_of, 0, alloc->count * sizeof(*view->spread_of));
+	free(view->spread_next);
+	view->spread_next = hp_xcalloc(alloc->spread_count, sizeof(*view->spread_next));
+	for (uint32_t i = 0; i < alloc->spread_count; i++) {
+		uint32_t *first = &view->spread_of[hp_alloc_folded(view, alloc->spreads[i].step)];
 
-		*place = *place ? *place : ++count;
-		to = &view->spreads[*place - 1];
-		for (int n = 0; n < HP_SIZE_CLASSES; n++)
-			to->sizes[n] += alloc->spreads[i].drawn.sizes[n];
-		for (int n = 0; n < HP_LIFE_CLASSES; n++)
-			to->lives[n] += alloc->spreads[i].drawn.lives[n];
+		view->spread_next[i] = *first;
+		*first = i + 1;
 	}
+}
+
+static struct hp_alloc_drawn spread_sum(struct hp_report *report, uint32_t step)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	struct hp_alloc_drawn sum = { .sizes = { 0 } };
+
+	for (uint32_t i = view->spread_of[step]; i; i = view->spread_next[i - 1]) {
+		struct hp_alloc_drawn one =
+			hp_alloc_drawn(&report->model, &view->alloc.spreads[i - 1]);
+
+		for (int n = 0; n < HP_SIZE_CLASSES; n++)
+			sum.sizes[n] += one.sizes[n];
+		for (int n = 0; n < HP_LIFE_CLASSES; n++)
+			sum.lives[n] += one.lives[n];
+	}
+	return sum;
 }
 
 /* [end of the class, samples] of those that have some. */
@@ -324,17 +338,16 @@ static void classes_add(cJSON *entry, const char *key, const uint64_t *samples, 
 void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
-	uint32_t place;
+	uint32_t step = ((const struct hp_alloc_row *)row)->step;
+	struct hp_alloc_drawn sum;
 
 	hp_alloc_frames_add(report, row, entry);
-	if (!view->alloc.spread_count)
-		return;
-	if (!view->spread_of)
+	if (!view->has_spreads)
 		spreads_make(view);
-	place = view->spread_of[((const struct hp_alloc_row *)row)->step];
-	if (!place)
+	if (!view->spread_of[step])
 		return;
-	classes_add(entry, "drawn_sizes", view->spreads[place - 1].sizes, HP_SIZE_CLASSES, 1);
-	classes_add(entry, "drawn_lives_ns", view->spreads[place - 1].lives, HP_LIFE_CLASSES,
+	sum = spread_sum(report, step);
+	classes_add(entry, "drawn_sizes", sum.sizes, HP_SIZE_CLASSES, 1);
+	classes_add(entry, "drawn_lives_ns", sum.lives, HP_LIFE_CLASSES,
 		    1024 * report->model.ns_per_tick);
 }

@@ -12,6 +12,7 @@
 #include "report/map.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/resolver.h"
 #include "report/wrapper.h"
 
 struct function {
@@ -32,6 +33,10 @@ struct hp_frames {
 	struct function *functions;
 	size_t function_count;
 	size_t function_room;
+	uint32_t *pending; /* places whose names may still be found */
+	size_t pending_count;
+	size_t pending_room;
+	uint64_t given_pending;
 };
 
 /* What hands blocks on and is nobody's answer to "who allocates?". */
@@ -126,20 +131,27 @@ struct hp_frames *hp_frames_new(const struct hp_model *model, struct hp_symbols 
 	return frames;
 }
 
+static void lines_free(struct hp_frame_place *place)
+{
+	for (size_t i = 0; i < place->count; i++) {
+		free(place->frames[i].name);
+		free(place->frames[i].file);
+	}
+	free(place->frames);
+	place->frames = NULL;
+	place->count = 0;
+	place->has_lines = false;
+}
+
 void hp_frames_free(struct hp_frames *frames)
 {
 	if (!frames)
 		return;
 	for (size_t i = 0; i < frames->count; i++) {
-		struct hp_frame_place *place = &frames->places[i];
-
-		for (size_t j = 0; j < place->count; j++) {
-			free(place->frames[j].name);
-			free(place->frames[j].file);
-		}
-		free(place->frames);
-		free(place->name);
+		lines_free(&frames->places[i]);
+		free(frames->places[i].name);
 	}
+	free(frames->pending);
 	for (size_t i = 0; i < frames->function_count; i++)
 		free(frames->functions[i].name);
 	free(frames->places);
@@ -249,12 +261,40 @@ static uint32_t function_of(struct hp_frames *frames, uint32_t object, uint64_t 
 	return (uint32_t)frames->function_count++;
 }
 
-struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, uint64_t address)
+/* Names that were not there when they were asked for. */
+static uint64_t missing(const struct hp_frames *frames)
+{
+	return hp_resolver_missing(hp_symbols_resolver(frames->symbols));
+}
+
+static void pending_add(struct hp_frames *frames, const struct hp_frame_place *place)
+{
+	frames->pending = hp_xgrow(frames->pending, frames->pending_count, &frames->pending_room,
+				   sizeof(*frames->pending));
+	frames->pending[frames->pending_count++] = (uint32_t)(place - frames->places);
+}
+
+static void place_name(struct hp_frames *frames, struct hp_frame_place *place)
+{
+	uint64_t before = missing(frames), start;
+	/* A return address may be the first one of the next function. */
+	char *name =
+		name_at(frames, place->object, place->address ? place->address - 1 : 0, &start);
+
+	free(place->name);
+	place->name = name;
+	place->function = function_of(frames, place->object, start, name);
+	place->is_wrapper = hp_frames_is_wrapper(frames, name) ||
+			    strcmp(file_of(frames, place->object), "libhotpath.so") == 0;
+	place->is_pending = missing(frames) != before;
+	if (place->is_pending)
+		pending_add(frames, place);
+}
+
+static struct hp_frame_place *place_at(struct hp_frames *frames, uint32_t object, uint64_t address)
 {
 	uint64_t hash = mix(mix(3, object), address) | 1;
 	struct hp_frame_place *place;
-	uint64_t start;
-	char *name;
 	uint32_t *number;
 	bool is_new;
 
@@ -269,18 +309,49 @@ struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, u
 	*number = (uint32_t)frames->count;
 	frames->places =
 		hp_xgrow(frames->places, frames->count, &frames->room, sizeof(*frames->places));
-	/* A return address may be the first one of the next function. */
-	name = name_at(frames, object, address ? address - 1 : 0, &start);
 	place = &frames->places[frames->count++];
-	*place = (struct hp_frame_place){
-		.object = object,
-		.address = address,
-		.name = name,
-		.function = function_of(frames, object, start, name),
-		.is_wrapper = hp_frames_is_wrapper(frames, name) ||
-			      strcmp(file_of(frames, object), "libhotpath.so") == 0,
-	};
+	*place = (struct hp_frame_place){ .object = object, .address = address };
+	place_name(frames, place);
 	return place;
+}
+
+struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	struct hp_frame_place *place = place_at(frames, object, address);
+
+	frames->given_pending += place->is_pending;
+	return place;
+}
+
+bool hp_frames_look(struct hp_frames *frames, struct hp_symbols *symbols)
+{
+	size_t count = frames->pending_count;
+	uint32_t *pending = frames->pending;
+	bool has_changed = false;
+
+	frames->symbols = symbols;
+	frames->pending = NULL;
+	frames->pending_count = frames->pending_room = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct hp_frame_place *place = &frames->places[pending[i]];
+		uint32_t function = place->function;
+		bool was_wrapper = place->is_wrapper;
+
+		if (place->has_pending_lines)
+			lines_free(place);
+		place->has_pending_lines = false;
+		if (!place->is_pending)
+			continue;
+		place_name(frames, place);
+		has_changed |= place->function != function || place->is_wrapper != was_wrapper;
+	}
+	free(pending);
+	return has_changed;
+}
+
+uint64_t hp_frames_pending(const struct hp_frames *frames)
+{
+	return frames->given_pending;
 }
 
 /*
@@ -294,27 +365,39 @@ static bool is_libc(const struct hp_frames *frames, uint32_t object)
 	return strncmp(path, "libc.so.", 8) == 0 || strncmp(path, "ld-linux", 8) == 0;
 }
 
-const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
-					     uint64_t address)
+static void place_lines(struct hp_frames *frames, struct hp_frame_place *place)
 {
-	struct hp_frame_place *place = hp_frames_at(frames, object, address);
+	uint64_t before = missing(frames), address = place->address ? place->address - 1 : 0;
+	const struct hp_cpu_legend_place *kept = kept_at(frames, place->object, address);
+	struct hp_frame_line lines[HP_FRAMES_MOST] = { { .name = NULL } };
+	size_t count = 0;
 
-	if (place->has_lines)
-		return place;
-	const struct hp_cpu_legend_place *kept = kept_at(frames, object, address ? address - 1 : 0);
-	place->has_lines = true;
-	place->frames = hp_xcalloc(HP_FRAMES_MOST, sizeof(*place->frames));
 	if (kept)
-		place->count = kept_lines(frames, kept, place->frames, HP_FRAMES_MOST);
-	else if (!is_libc(frames, object))
-		place->count = hp_frame_lines(frames->symbols, object, address ? address - 1 : 0,
-					      place->frames, HP_FRAMES_MOST);
-	if (place->count == 0)
-		place->count = 1;
+		count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
+	else if (!is_libc(frames, place->object))
+		count = hp_frame_lines(frames->symbols, place->object, address, lines,
+				       HP_FRAMES_MOST);
+	place->has_lines = true;
+	place->count = count ? count : 1;
+	place->frames = hp_xcalloc(place->count, sizeof(*place->frames));
+	memcpy(place->frames, lines, place->count * sizeof(*lines));
 	for (size_t i = 0; i < place->count; i++)
 		if (!place->frames[i].name)
 			place->frames[i].name =
 				hp_xstrdup(i + 1 == place->count ? place->name : "?");
+	place->has_pending_lines = place->is_pending || missing(frames) != before;
+	if (place->has_pending_lines && !place->is_pending)
+		pending_add(frames, place);
+}
+
+const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
+					     uint64_t address)
+{
+	struct hp_frame_place *place = place_at(frames, object, address);
+
+	if (!place->has_lines)
+		place_lines(frames, place);
+	frames->given_pending += place->is_pending || place->has_pending_lines;
 	return place;
 }
 

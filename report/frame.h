@@ -15,13 +15,13 @@
 
 #include "report/symbol.h"
 
-#define HP_FRAMES_MOST 32	/* functions of one place */
+#define HP_FRAMES_MOST 32 /* functions of one place */
 
 /* A function that an instruction is of: an inlined one, or the one that is called. */
 struct hp_frame_line {
-	char *name;	/* fresh; NULL = not known: it is the symbol's */
-	char *file;	/* fresh; NULL = not known */
-	int line;	/* of the instruction, or of the call that was inlined */
+	char *name; /* fresh; NULL = not known: it is the symbol's */
+	char *file; /* fresh; NULL = not known */
+	int line; /* of the instruction, or of the call that was inlined */
 };
 
 /* Those of `address`, the innermost first; returns how many, 0 = not known. */
@@ -31,11 +31,13 @@ size_t hp_frame_lines(struct hp_symbols *symbols, uint32_t object, uint64_t addr
 struct hp_frame_place {
 	uint32_t object;
 	uint64_t address;
-	char *name;	/* of the function that is called */
-	uint32_t function;	/* number of that function, from 0 */
-	bool is_wrapper;	/* of an allocator: folded into its caller */
-	bool has_lines;	/* was tried */
-	struct hp_frame_line *frames;	/* innermost first; the last is the function */
+	char *name; /* of the function that is called */
+	uint32_t function; /* number of that function, from 0 */
+	bool is_wrapper; /* of an allocator: folded into its caller */
+	bool has_lines; /* was tried */
+	bool is_pending; /* its name may still be found, */
+	bool has_pending_lines; /* or its lines */
+	struct hp_frame_line *frames; /* innermost first; the last is the function */
 	size_t count;
 };
 
@@ -45,6 +47,15 @@ struct hp_frames;
 struct hp_frames *hp_frames_new(const struct hp_model *model, struct hp_symbols *symbols,
 				const char *wrappers);
 void hp_frames_free(struct hp_frames *frames);
+
+/*
+ * At a later look of the same model, with its symbols: names that were missing are
+ * asked for again.  True if a place has become another function, or a wrapper.
+ */
+bool hp_frames_look(struct hp_frames *frames, struct hp_symbols *symbols);
+
+/* Grows with each place given out whose names may still be found. */
+uint64_t hp_frames_pending(const struct hp_frames *frames);
 
 /* Valid until the next call. */
 struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, uint64_t address);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/alloc.h"
 #include "report/memory.h"
 #include "report/model_build.h"
 #include "report/tree.h"
@@ -405,7 +404,6 @@ void hp_model_release(struct hp_model *model)
 {
 	clear(model);
 	hp_model_build_release(model);
-	hp_alloc_free(model->alloc);
 	for (size_t i = 0; i < model->object_count; i++)
 		free(model->objects[i].path);
 	for (size_t i = 0; i < model->function_count; i++) {

@@ -167,13 +167,11 @@ struct hp_model_losses {
 
 #define HP_PLACE_ROW (UINT32_C(1) << 31)
 
-struct hp_alloc;
 struct hp_model_build;
 
 struct hp_model {
 	struct hp_reader reader;
 	struct hp_model_build *build; /* what is needed at the next look (model_build.h) */
-	struct hp_alloc *alloc; /* call paths of the look before (alloc.h); NULL = none */
 	uint32_t look; /* their number, from 1 */
 	uint32_t *places; /* by offset / HP_LINE: record's place + 1, or HP_PLACE_ROW and a row's node */
 	size_t place_count;

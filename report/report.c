@@ -295,6 +295,12 @@ void hp_report_init(struct hp_report *report, struct hp_segment *segment,
 	hp_report_init_record(report, segment, &none, settings, complain, context);
 }
 
+static void views_free(struct hp_carry *carry)
+{
+	hp_alloc_view_free(carry->alloc);
+	carry->alloc = NULL;
+}
+
 void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 			   const struct hp_record *record, const struct hp_settings *settings,
 			   hp_complain complain, void *context)
@@ -306,9 +312,12 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	report->record = *record;
 	report->label = settings->label || !record->facts ? settings->label
 							  : hp_facts_get(record->facts, "label");
-	if (record->kept)
-		report->model = *record->kept;
+	if (record->carry)
+		report->model = record->carry->model;
 	hp_model_look(&report->model, segment);
+	/* It had to begin from nothing: places are others. */
+	if (record->carry && report->model.look == 1)
+		views_free(record->carry);
 	if (record->legend)
 		hp_legend_bind(record->legend, &report->model);
 	report->symbols = hp_symbols_new(&report->model, record->legend, record->resolver);
@@ -326,12 +335,32 @@ void hp_report_choose(struct hp_report *report)
 	choose_sections(report, &(const struct speaker){ NULL, NULL });
 }
 
+/* What was not asked for at this look is in there still. */
+static void hand_on(struct hp_report *report, struct hp_carry *carry)
+{
+	if (report->alloc)
+		carry->alloc = hp_alloc_view_keep(report->alloc);
+	hp_model_pause(&report->model);
+	carry->model = report->model;
+}
+
+static void end(struct hp_report *report)
+{
+	hp_alloc_view_free(report->alloc);
+	hp_model_release(&report->model);
+}
+
+void hp_carry_release(struct hp_carry *carry)
+{
+	views_free(carry);
+	hp_model_release(&carry->model);
+}
+
 void hp_report_release(struct hp_report *report)
 {
 	hp_focus_release(&report->focus);
 	hp_annotation_free(report->annotation);
 	hp_calls_release(&report->calls);
-	hp_alloc_view_free(report->alloc, report->record.kept ? &report->model : NULL);
 	hp_bound_free(report->bound);
 	hp_offcpu_free(report->offcpu);
 	hp_cpu_free(report->cpu);
@@ -339,12 +368,10 @@ void hp_report_release(struct hp_report *report)
 	hp_channel_view_free(report->channels);
 	hp_threads_free(report->threads);
 	hp_symbols_free(report->symbols);
-	if (report->record.kept) {
-		hp_model_pause(&report->model);
-		*report->record.kept = report->model;
-	} else {
-		hp_model_release(&report->model);
-	}
+	if (report->record.carry)
+		hand_on(report, report->record.carry);
+	else
+		end(report);
 	free(report->caller);
 	free(report->path);
 	free(report->profile_path);

@@ -27,6 +27,19 @@ struct hp_focus {
 	regex_t regex;
 };
 
+struct hp_alloc_view;
+struct hp_cpu;
+
+/*
+ * What a report hands on to that of the next look at the same program, so that only
+ * what is new has to be found.  All zeroes at first.  A report takes out of it what
+ * it is asked for, and puts it back when it is released.
+ */
+struct hp_carry {
+	struct hp_model model;
+	struct hp_alloc_view *alloc; /* NULL = not asked for yet, or taken out */
+};
+
 /* What a kept file tells beside its segment.  All of it stays the caller's. */
 struct hp_record {
 	struct hp_legend *legend; /* NULL = names are in the programs' files */
@@ -34,8 +47,7 @@ struct hp_record {
 	const char *file; /* to be told above the tables; NULL = none */
 	struct hp_resolver *resolver; /* looks names up aside; NULL = they are waited for */
 	bool is_live; /* its program still runs */
-	struct hp_model
-		*kept; /* of the look before: taken over, given back at the end; NULL = none */
+	struct hp_carry *carry; /* of the look before, and for the next one; NULL = none */
 	bool is_lazy; /* nothing is read before it is asked for: see hp_report_choose */
 };
 
@@ -95,6 +107,7 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 /* Settles which sections are shown, for whoever said `is_lazy`: that reads all of them. */
 void hp_report_choose(struct hp_report *report);
 void hp_report_release(struct hp_report *report);
+void hp_carry_release(struct hp_carry *carry);
 
 /* The mean of its calls, ns; < 0 = not known. */
 double hp_report_average(const struct hp_report *report, const struct hp_model_function *function);

@@ -5,6 +5,8 @@
     live.py first PORT [ROUTE]          ms from the first request to its answer: the server starts
     live.py routes PORT SECONDS         each route once a second: ms of each, and the server's share of a core
     live.py one PORT SECONDS ROUTE      the same of one route
+    live.py each PORT SECONDS           the server's share of a core for each route alone, once a second
+    live.py alone PORT                  ms of each route's answer to who has not asked for it lately
     live.py storm PORT SECONDS RATE     RATE requests a second over eight connections: median, p99, worst
     live.py pays LIBRARY ROUNDS COMMAND...
                                         user CPU seconds of the command alone and with each route asked for
@@ -21,6 +23,8 @@ import threading
 import time
 
 STORM = 8  # connections
+FORGOTTEN = 3  # seconds after which nothing is made for who asked
+MORE = ["overview", "flame", "timeline"]  # of the page
 EACH = [
     "functions_timing", "functions_alloc", "functions_cpu", "threads", "channels", "mutexes", "rw_locks",
     "conds", "sems", "barriers", "waits", "waiting", "lock_order", "calltree", "alloc_sites", "leaks",
@@ -93,6 +97,34 @@ def routes(port, seconds, each):
         times = sorted(ms for ms, _ in took[route])
         print(f"{route} {times[len(times) // 2]:.1f} {times[-1]:.1f} {took[route][-1][1]}")
     print(f"server {share:.2f}")
+
+
+def share_of(pid, connection, seconds, each):
+    """The server's share of a core while each of these is asked for once a second; percent."""
+    began, cpu = time.monotonic(), cpu_of(pid)
+    for turn in range(seconds):
+        for route in each:
+            ask(connection, route)
+        time.sleep(max(0, began + turn + 1 - time.monotonic()))
+    return 100 * (cpu_of(pid) - cpu) / (time.monotonic() - began)
+
+
+def each(port, seconds):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    ask(connection, EACH[0])
+    pid = server_of(port)
+    for route in EACH:
+        share_of(pid, connection, 2, [route])
+        _, size = ask(connection, route)
+        print(f"{route} {share_of(pid, connection, seconds, [route]):.2f} {size}", flush=True)
+
+
+def alone(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    for route in EACH + MORE:
+        time.sleep(FORGOTTEN)
+        ms, size = ask(connection, route)
+        print(f"{route} {ms:.1f} {size}", flush=True)
 
 
 def storm(port, seconds, rate):
@@ -170,6 +202,10 @@ def main():
         first(port, *sys.argv[3:4])
     elif what == "routes":
         routes(port, int(sys.argv[3]), EACH)
+    elif what == "each":
+        each(port, int(sys.argv[3]))
+    elif what == "alone":
+        alone(port)
     elif what == "one":
         routes(port, int(sys.argv[3]), sys.argv[4:5])
     else:
