@@ -390,7 +390,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 		exec 8>second
 		until grep -q up out; do sleep 0.02; done
 		echo "other $((other == dead))"
-		"$hotpath" list 2>/dev/null | grep running | grep -o " other \| works "
+		"$hotpath" list 2>/dev/null | grep running | grep -ow "other\|works"
 		"$hotpath" report --session $other -f json | grep -o '"name": *"others"\|"name": *"work"' | sort -u
 		"$hotpath" report segment -f json | grep -o '"name": *"others"\|"name": *"work"' | sort -u
 		exec 8>&-
@@ -406,7 +406,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 		"name":"work"
 		"name":"works::main"
 		other 1
-		 other 
+		other
 		"name":"others"
 		"name":"work"
 	WANTED
