@@ -61,7 +61,7 @@ void hp_truth_enter(struct hp_local *me, struct hp_frame *f, uint64_t start)
 {
 	(void)me;
 	f->reserved[0] = start;
-	f->reserved[1] = 0;
+	f->tally = 0;	/* what its callees took; no allocations are recorded in such a run */
 }
 
 /* What a counted call takes around nothing: it is no surprise as a drawn one is. */
@@ -105,10 +105,10 @@ void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks)
 	}
 	truth->fn = row->fn;
 	truth->calls++;
-	truth->self += ticks - (int64_t)f->reserved[1];
+	truth->self += ticks - (int64_t)f->tally;
 	if (hp_row_gist(row)->active == 1)
 		truth->outer += ticks;
-	f[-1].reserved[1] += (uint64_t)ticks;
+	f[-1].tally += (uint64_t)ticks;
 }
 
 static void dump_functions(FILE *out)
