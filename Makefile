@@ -138,7 +138,8 @@ test:	## installs what the tests need and runs them: unit, behaviour, golden
 	@case "$(CURDIR)" in *[[:blank:]:]*) \
 		echo "make test: the loader splits LD_PRELOAD at blanks and colons; use a path without" >&2; exit 1;; esac
 	@scripts/setup test
-	@$(MAKE) --no-print-directory all unit replay examples
+	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all unit replay examples man \
+		$(B)/truth/libhotpath.so
 	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
 smoke:	## profiles a program of known shares here, and looks at the tables
 	@scripts/setup build
