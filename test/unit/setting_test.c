@@ -54,10 +54,10 @@ TEST(setting, what_is_kept)
 	CHECK_EQ(read_one("HOTPATH_KEEP=0").keep, 0);
 	CHECK_EQ(read_one("HOTPATH_KEEP=all").keep, 20);
 	CHECK_EQ(lines, 1);
-	CHECK_EQ(read_one("HOTPATH_SHUTDOWN_MS=2500").shutdown_ms, 2500);
-	CHECK_EQ(read_one("HOTPATH_SHUTDOWN_MS=2.5").shutdown_ms, 0);
 	CHECK_EQ(read_one("PATH=/bin").exit_wait_ms, HP_EXIT_WAIT_MS);
 	CHECK_EQ(read_one("HOTPATH_EXIT_WAIT_MS=60000").exit_wait_ms, 60000);
+	CHECK_EQ(read_one("HOTPATH_SHUTDOWN_MS=2500").shutdown_ms, 2500);
+	CHECK_EQ(read_one("HOTPATH_SHUTDOWN_MS=2.5").shutdown_ms, 0);
 	CHECK_EQ(lines, 1);
 }
 
