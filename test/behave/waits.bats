@@ -116,15 +116,16 @@ futex_times()
 
 # The class's functions lie between: nobody's answer to "who waits?".
 @test "waits: for a std::mutex are its users', in a program that was not optimised" {
-	g++ -g -O0 -o "$T/classes" -x c++ - <<-'END' -lpthread
+	g++ -g -O0 -I"$ROOT/test/behave/programs" -o "$T/classes" -x c++ - <<-'END' -lpthread
 	#include <atomic>
 	#include <mutex>
 	#include <thread>
+	#include "asleep.h"
 	static std::mutex door;
 	static std::atomic<int> is_there;
 	static void enter()
 	{
-		is_there = 1;
+		is_there = gettid();
 		std::lock_guard<std::mutex> hold(door);
 	}
 	static void keep(int milliseconds)
@@ -132,7 +133,8 @@ futex_times()
 		std::lock_guard<std::mutex> hold(door);
 		std::thread thread(enter);
 		while (!is_there)
-			std::this_thread::yield();
+			std::this_thread::sleep_for(std::chrono::milliseconds(1));
+		until_asleep(getpid(), is_there);
 		std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 		thread.detach();
 	}
