@@ -267,8 +267,7 @@ static bool copy_name(struct name *name, const void *address, socklen_t length)
 
 	*name = (struct name){ .length = length };
 	if (length < sizeof(name->address.sun_family) || length > sizeof(name->address) ||
-	    !hp_readable(at, 1) ||
-	    (at / HP_PAGE != (at + length - 1) / HP_PAGE && !hp_readable(at + length - 1, 1)))
+	    !hp_readable_few(at, length))
 		return false;
 	memcpy(&name->address, address, length);
 	return true;

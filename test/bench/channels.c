@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * channels.c WHAT [ROUNDS] - ns for one message, there and back out, in one thread: the least of
- * some rounds.  WHAT: pipe, pair, event, file, queue (GAsyncQueue).
+ * some rounds.  WHAT: pipe, pair, event, file, queue (GAsyncQueue); path, abstract: a
+ * datagram to a name of that kind, which is given with each.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +53,37 @@ static double descriptors(const int fds[2])
 	return (now() - since) / MESSAGES;
 }
 
+/* --- datagrams to a name --- */
+
+static struct sockaddr_un name = { .sun_family = AF_UNIX };
+static socklen_t name_length;
+
+static int named(const char *what, int fds[2])
+{
+	char *at = name.sun_path + (strcmp(what, "abstract") == 0);
+	int length = snprintf(at, sizeof(name.sun_path) - 1, "/tmp/hotpath-bench.%d", getpid());
+
+	name_length = (socklen_t)(at - (char *)&name) + (socklen_t)length;
+	fds[0] = socket(AF_UNIX, SOCK_DGRAM, 0);
+	fds[1] = socket(AF_UNIX, SOCK_DGRAM, 0);
+	return bind(fds[0], (const struct sockaddr *)&name, name_length);
+}
+
+static double datagrams(const int fds[2])
+{
+	uint64_t message = 1;
+	double since = now();
+
+	for (int i = 0; i < MESSAGES; i++)
+		if (sendto(fds[1], &message, 8, 0, (const struct sockaddr *)&name, name_length) !=
+			    8 ||
+		    recv(fds[0], &message, 8, 0) != 8)
+			abort();
+	return (now() - since) / MESSAGES;
+}
+
+/* --- queues --- */
+
 static double queue_round(void *queue)
 {
 	double since = now();
@@ -68,16 +101,21 @@ int main(int count, char **arguments)
 	const char *what = count > 1 ? arguments[1] : "pipe";
 	int rounds = count > 2 ? atoi(arguments[2]) : 30, fds[2] = { -1, -1 };
 	int is_queue = strcmp(what, "queue") == 0;
+	int is_named = strcmp(what, "path") == 0 || strcmp(what, "abstract") == 0;
 	void *queue = is_queue ? g_async_queue_new() : NULL;
 	double least = 1e9;
 
-	if (!is_queue && made(what, fds) != 0)
+	if (is_named ? named(what, fds) != 0 : !is_queue && made(what, fds) != 0)
 		return 1;
 	for (int i = 0; i < rounds; i++) {
-		double ns = is_queue ? queue_round(queue) : descriptors(fds);
+		double ns = is_queue   ? queue_round(queue)
+			    : is_named ? datagrams(fds)
+				       : descriptors(fds);
 
 		least = ns < least ? ns : least;
 	}
+	if (name.sun_path[0])
+		unlink(name.sun_path);
 	printf("%.1f\n", least);
 	return 0;
 }
