@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * locks.c - ns of a pair of lock and release that finds the lock free; and of
- * threads on one mutex, CPU time of an acquisition with the work around it.
+ * threads on one mutex what an acquisition takes with the work around it:
+ *
+ *   threads N [cpu]      CPU time, ns
+ *   threads N elapsed    time, ns: 1e9 / it are acquisitions a second
+ *   threads N switches   how often a thread slept for the lock, per thousand
  */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,12 +114,28 @@ static double cpu_ns(void)
 	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static void threads_on_one(int count)
+static double slept(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)usage.ru_nvcsw;
+}
+
+/* What is asked for until now. */
+static double amount(const char *what)
+{
+	if (strcmp(what, "elapsed") == 0)
+		return now();
+	return strcmp(what, "switches") == 0 ? 1000 * slept() : cpu_ns();
+}
+
+static void threads_on_one(int count, const char *what)
 {
 	pthread_t threads[64];
 	static unsigned long counts[64][8];
 	unsigned long sum = 0;
-	double before = cpu_ns();
+	double before = amount(what);
 
 	for (int i = 0; i < count; i++)
 		pthread_create(&threads[i], NULL, contend, counts[i]);
@@ -124,8 +145,7 @@ static void threads_on_one(int count)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < count; i++)
 		sum += counts[i][0];
-	/* Of the processor: on a machine with other users only that can be had twice. */
-	printf("%.3f\n", (cpu_ns() - before) / (double)sum);
+	printf("%.3f\n", (amount(what) - before) / (double)sum);
 }
 
 int main(int argc, char **argv)
@@ -134,7 +154,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (argc > 2 && strcmp(argv[1], "threads") == 0) {
-		threads_on_one(atoi(argv[2]));
+		threads_on_one(atoi(argv[2]), argc > 3 ? argv[3] : "cpu");
 		return 0;
 	}
 	pthread_spin_init(&spin, 0);
