@@ -431,6 +431,19 @@ static HP_TAIL void *note_rare(struct hp_heap_local *me, size_t size, void *bloc
 	return block;
 }
 
+/* The path is not the one that was looked at first. */
+static HP_TAIL void *note_missed(struct hp_heap_local *me, size_t size, void *block)
+{
+	struct hp_path_frame frame = HP_PATH_FRAME;
+	struct hp_site *site =
+		hp_path_miss(me, frame.pc, frame.sp, frame.fp, hp_path_set(me, frame.pc, frame.sp));
+
+	/* The next allocation settles this one, if its own end does not come first. */
+	__builtin_prefetch(site, 1);
+	note_new(me, site, block, size);
+	return block;
+}
+
 /*
  * As note_new, for a block that is there and has a word already, while nothing is to be
  * charged to a call.  False = one of these is not so, it is drawn, or a peak is to be noted: then
@@ -478,8 +491,9 @@ static HP_TAIL void *note_open(struct hp_heap_local *me, size_t size, void *bloc
 	if (HP_UNLIKELY(me->calls != NULL))
 		return note_rare(me, size, block);
 	entry = hp_path_first(me, frame.pc, frame.sp);
-	if (HP_UNLIKELY(!hp_path_fits(entry, frame.pc, frame.sp, frame.fp) ||
-			!is_noted(me, entry->site, block, size)))
+	if (HP_UNLIKELY(!hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
+		return note_missed(me, size, block);
+	if (HP_UNLIKELY(!is_noted(me, entry->site, block, size)))
 		return note_rare(me, size, block);
 	return block;
 }

@@ -74,7 +74,7 @@ static inline bool hp_path_slot_fits(const struct hp_walk_slot *slot)
 static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc, uintptr_t sp,
 				uintptr_t fp)
 {
-	const struct hp_walk_slot *slot = entry->slots, *end = entry->end;
+	const struct hp_walk_slot *slot = entry->slots;
 
 	if (HP_UNLIKELY(entry->pc != pc) || HP_UNLIKELY(entry->sp != sp) ||
 	    HP_UNLIKELY((entry->fp ^ fp) & entry->fp_mask))
@@ -82,13 +82,13 @@ static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc,
 	/* The slot at the end does not fit, so each is one comparison. */
 	for (;; slot += 4) {
 		if (HP_UNLIKELY(!hp_path_slot_fits(slot)))
-			return slot == end;
+			return slot == entry->end;
 		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 1)))
-			return slot + 1 == end;
+			return slot + 1 == entry->end;
 		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 2)))
-			return slot + 2 == end;
+			return slot + 2 == entry->end;
 		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 3)))
-			return slot + 3 == end;
+			return slot + 3 == entry->end;
 	}
 }
 
