@@ -94,16 +94,25 @@ bool hp_heap_is_loader(uintptr_t pc)
 	return pc >= loader_low && pc < loader_high;
 }
 
+/* Of a section that `auto` does not show: it is recorded with the others, and for it alone if it is asked for. */
+static bool is_asked_apart(const struct hp_settings *settings, const char *section)
+{
+	return hp_settings_names(settings, section) ||
+	       (hp_settings_names(settings, "all") && hp_settings_asks(settings, section));
+}
+
+static bool is_asked(const struct hp_settings *settings)
+{
+	return hp_settings_asks(settings, "alloc-sites") ||
+	       hp_settings_asks(settings, "functions-alloc") ||
+	       hp_settings_asks(settings, "direct-maps") || hp_settings_names(settings, "bound") ||
+	       is_asked_apart(settings, "alloc-callers") || is_asked_apart(settings, "leaks") ||
+	       is_asked_apart(settings, "alloc-sizes") || is_asked_apart(settings, "alloc-lives");
+}
+
 void hp_heap_configure(const struct hp_settings *settings)
 {
-	hp_heap_is_wanted = hp_settings_asks(settings, "alloc-sites") ||
-			    hp_settings_asks(settings, "functions-alloc") ||
-			    hp_settings_asks(settings, "alloc-callers") ||
-			    hp_settings_asks(settings, "leaks") ||
-			    hp_settings_names(settings, "bound") ||
-			    hp_settings_asks(settings, "alloc-sizes") ||
-			    hp_settings_asks(settings, "alloc-lives") ||
-			    hp_settings_asks(settings, "direct-maps");
+	hp_heap_is_wanted = is_asked(settings);
 	depth_most = (uint32_t)settings->alloc_depth;
 	walk_mode = settings->unwind;
 	prove_all = settings->alloc_prove;

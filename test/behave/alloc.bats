@@ -130,10 +130,18 @@ for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
 	[ "$(said peak_bytes)" -ge 1005000 ] && [ "$(said peak_bytes)" -lt 1105000 ]
 }
 
-@test "alloc: a section that is not asked for records nothing" {
-	HOTPATH_REPORT=threads HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/family" 100
+@test "alloc: a section that is not asked for, or is taken out of auto, records nothing" {
+	local list
+
+	for list in threads auto,-alloc-sites,-functions-alloc,-direct-maps; do
+		HOTPATH_REPORT=$list HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/family" 100
+		HOTPATH_REPORT=alloc-sites "$HP_BUILD/hotpath" report "$T/segment"
+		[ "$(said allocated_count)" = 0 ]
+		rm "$T/segment"
+	done
+	HOTPATH_REPORT=auto,-alloc-sites,-functions-alloc,-direct-maps,leaks HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/family" 100
 	HOTPATH_REPORT=alloc-sites "$HP_BUILD/hotpath" report "$T/segment"
-	[ "$(said allocated_count)" = 0 ]
+	[ "$(said allocated_count)" -gt 0 ]
 }
 
 @test "alloc: HOTPATH_ALLOC_DEPTH cuts paths, and says so" {
