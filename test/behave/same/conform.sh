@@ -62,7 +62,7 @@ table)
 		told=
 		# Takes all memory that it may have: its last threads are not recorded, which is told.
 		[ "${path##*/}" != pthread-tst-basic7 ] || told='told=yes '
-		echo "${path##*/} ${told}probe=off compare=end time=40 -- $path"
+		echo "${path##*/} ${told}probe=off compare=end time=120 -- $path"
 	done
 	;;
 esac
