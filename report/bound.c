@@ -152,6 +152,8 @@ static void cpu_add(struct build *b, uint32_t function, uint32_t stack)
 	} else {
 		row->cpu_ns += from->cpu_ns;
 		row->samples += from->samples;
+		row->counted_ns += from->counted_ns;
+		row->memory_ns += from->memory_ns;
 		if (b->is_inside[stack])
 			row->allocator_ns += from->cpu_ns;
 	}

@@ -21,6 +21,7 @@ enum hp_bound_word {
 	HP_BOUND_UNKNOWN = 0,	/* too little to say */
 	HP_BOUND_CPU,
 	HP_BOUND_ALLOCATION,	/* CPU, a third or more of it inside the allocator */
+	HP_BOUND_MEMORY,	/* CPU, half of it or more waiting for memory */
 	HP_BOUND_WAITING,
 	HP_BOUND_MIXED,
 };
@@ -32,6 +33,8 @@ struct hp_bound_row {
 	uint64_t samples;
 	uint64_t profiler_ns;	/* the profiler's CPU on its behalf */
 	uint64_t allocator_ns;	/* of cpu_ns: inside the allocator */
+	uint64_t counted_ns;	/* of cpu_ns: the processor's counters tell of what kind */
+	uint64_t memory_ns;	/* of counted_ns: waiting for memory */
 	uint64_t blocked_ns;
 	uint64_t blocked_on[HP_BOUND_CAUSES];	/* beside hp_bound.causes */
 	uint64_t blocks;	/* allocated */

@@ -15,6 +15,8 @@
 #define BLOCKED_LEAST_NS UINT64_C(10000000)
 #define MOST (2.0 / 3)	/* of the time, for a word that says only one thing */
 #define ALLOCATOR_LEAST (1.0 / 3)	/* of the CPU time */
+#define COUNTED_LEAST 0.5	/* of the CPU time, for the processor's counters to have a say */
+#define MEMORY_LEAST 0.5	/* of the counted time */
 #define TOLD_LEAST 0.25	/* of what was waited for, to be named */
 
 #define UNUSED(x) (void)(x)
@@ -34,8 +36,12 @@ enum hp_bound_word hp_bound_word(const struct hp_bound_row *row)
 		return HP_BOUND_WAITING;
 	if (part(row->cpu_ns, time) < MOST)
 		return HP_BOUND_MIXED;
-	return part(row->allocator_ns, row->cpu_ns) >= ALLOCATOR_LEAST ? HP_BOUND_ALLOCATION
-								       : HP_BOUND_CPU;
+	if (part(row->allocator_ns, row->cpu_ns) >= ALLOCATOR_LEAST)
+		return HP_BOUND_ALLOCATION;
+	return part(row->counted_ns, row->cpu_ns) >= COUNTED_LEAST &&
+			       part(row->memory_ns, row->counted_ns) >= MEMORY_LEAST
+		       ? HP_BOUND_MEMORY
+		       : HP_BOUND_CPU;
 }
 
 /* The two things that were waited for most, if they are a fair part of it; fresh. */
@@ -74,6 +80,10 @@ static char *word_text(const struct hp_bound *bound, const struct hp_bound_row *
 	case HP_BOUND_ALLOCATION:
 		text = hp_xprintf("allocation-heavy (%.0f%%)",
 				  100 * part(row->allocator_ns, row->cpu_ns));
+		break;
+	case HP_BOUND_MEMORY:
+		text = hp_xprintf("memory-bound (%.0f%%)",
+				  100 * part(row->memory_ns, row->counted_ns));
 		break;
 	case HP_BOUND_WAITING:
 		text = hp_xprintf("waiting (%s)", causes);
@@ -253,7 +263,11 @@ NUMBER(row_samples, samples)
 
 FUNCTION(row_word_name)
 {
-	static const char *const names[] = { "unknown", "cpu", "allocation", "waiting", "mixed" };
+	static const char *const names[] = {
+		[HP_BOUND_UNKNOWN] = "unknown",	      [HP_BOUND_CPU] = "cpu",
+		[HP_BOUND_ALLOCATION] = "allocation", [HP_BOUND_MEMORY] = "memory",
+		[HP_BOUND_WAITING] = "waiting",	      [HP_BOUND_MIXED] = "mixed"
+	};
 
 	UNUSED(report), UNUSED(percentile);
 	value->text = names[hp_bound_word(row)];

@@ -162,6 +162,54 @@ static size_t look_perf(struct hp_patient *patient, struct hp_finding *finding)
 	return user ? PERF_NONE : all ? PERF_USER : PERF_ALL;
 }
 
+enum { COUNTERS_FINE, COUNTERS_NONE };
+
+/* As the sampler counts them, beside samples by cycles.  Returns 0 or errno. */
+static int try_counter(uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = config,
+		.read_format = PERF_FORMAT_GROUP,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_READ,
+		.sample_period = 1000000,
+		.inherit = 1,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? errno : 0;
+}
+
+static size_t look_counters(struct hp_patient *patient, struct hp_finding *finding)
+{
+	static const struct {
+		uint64_t config;
+		const char *name;
+	} counters[] = { { PERF_COUNT_HW_CPU_CYCLES, "cycles" },
+			 { PERF_COUNT_HW_INSTRUCTIONS, "instructions" },
+			 { PERF_COUNT_HW_CACHE_MISSES, "cache misses" } };
+
+	(void)patient;
+	for (size_t i = 0; i < COUNT(counters); i++) {
+		int error = try_counter(counters[i].config);
+
+		if (!error)
+			continue;
+		finding->found = hp_xprintf("no hardware counters: %s: %s", counters[i].name,
+					    error == EINVAL ? "not of threads that inherit them"
+							    : strerror(error));
+		return COUNTERS_NONE;
+	}
+	finding->found = hp_xstrdup("cycles, instructions, cache misses");
+	return COUNTERS_FINE;
+}
+
 enum { KALLSYMS_SEEN, KALLSYMS_HIDDEN };
 
 static size_t look_kptr(struct hp_patient *patient, struct hp_finding *finding)
@@ -263,6 +311,13 @@ static const struct hp_check checks[] = {
 	    [PERF_NONE] = { HP_LEVEL_LIMITED, WITHOUT, "samples of the CPU",
 			    "sysctl kernel.perf_event_paranoid=1; in a container also docker run "
 			    "--cap-add PERFMON; without any of it HOTPATH_CPU=timer" } } },
+	{ "counters",
+	  look_counters,
+	  { [COUNTERS_FINE] = { HP_LEVEL_OK, "bound: memory-bound, where functions wait for memory",
+				NULL, NULL },
+	    [COUNTERS_NONE] = { HP_LEVEL_OK, "bound, all other words", "memory-bound is never said",
+				"a machine, or a host, that lends its counters (PMU); Linux 6.12 or "
+				"later" } } },
 	{ "kptr",
 	  look_kptr,
 	  { [KALLSYMS_SEEN] = { HP_LEVEL_OK, "names of the kernel's functions in samples", NULL,

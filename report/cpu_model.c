@@ -26,6 +26,8 @@ static void stack_add(struct hp_model_sampling *sampling, size_t *room,
 		.cpu_ns = node->cpu_ns,
 		.waits = node->waits,
 		.blocked_ns = node->blocked_ns,
+		.counted_ns = node->counted_ns,
+		.memory_ns = node->memory_ns,
 	};
 }
 

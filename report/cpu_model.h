@@ -21,6 +21,8 @@ struct hp_model_stack {
 	uint64_t cpu_ns;
 	uint64_t waits;
 	uint64_t blocked_ns;
+	uint64_t counted_ns;	/* of cpu_ns: the processor's counters tell of what kind */
+	uint64_t memory_ns;	/* of counted_ns: it waited for memory */
 };
 
 struct hp_model_sampling {

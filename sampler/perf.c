@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/outside.h"
+#include "sampler/perf_count.h"
 #include "sampler/proc.h"
 #include "sampler/sample_open.h"
 #include "segment/clock.h"
@@ -164,6 +165,10 @@ static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 	for (size_t i = first; i < end; i++) {
 		for (int has_kernel = 1; has_kernel >= 0; has_kernel--) {
 			attr_make(perf, &choices[i], has_kernel);
+			perf->has_counts =
+				perf->has_samples &&
+				hp_perf_counts_ask(&perf->attr,
+						   choices[i].source == HP_SAMPLING_CYCLES);
 			error = hp_perf_open(&perf->attr, (int)tid, (int)cpu, -1);
 			if (error >= 0) {
 				perf->record->source = choices[i].source;
@@ -221,6 +226,17 @@ static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	hp_samples_note_wait_id(&perf->samples, id);
 }
 
+/* What the samples of `leader` count besides.  One that cannot be opened: they say so themselves. */
+static void counts_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu, int leader)
+{
+	for (int i = 1; perf->has_counts && i < HP_COUNTS; i++) {
+		int fd = hp_perf_counts_open(&perf->attr, (int)tid, (int)cpu, leader, i);
+
+		if (fd >= 0 && !fd_keep(&perf->fds, &perf->fd_count, &perf->fd_room, fd))
+			close(fd);
+	}
+}
+
 /* Samples of a thread on one CPU, into the ring of that CPU.  Returns 0 or -errno. */
 static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
 {
@@ -237,6 +253,7 @@ static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 		return error;
 	}
 	perf->is_open = true;
+	counts_open(perf, tid, ring->cpu, fd);
 	if (perf->has_waits && perf->record->has_kernel)
 		wait_open(perf, tid, ring);
 	return 0;

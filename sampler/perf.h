@@ -25,6 +25,7 @@ struct hp_perf {
 	struct hp_perf_rings rings;
 	struct hp_samples samples;
 	struct perf_event_attr attr;	/* of the events, once one could be opened */
+	bool has_counts;	/* each sample has hp_counts */
 	struct perf_event_attr wait_attr;	/* of the events at switches */
 	bool has_samples;	/* wanted: of the CPU */
 	bool has_waits;	/* wanted: time that threads wait */

@@ -56,7 +56,9 @@ void hp_samples_release(struct hp_samples *samples)
 	hp_trails_release(&samples->trails);
 	hp_waits_release(&samples->waits);
 	free(samples->wait_ids);
+	free(samples->counts);
 	samples->wait_ids = NULL;
+	samples->counts = NULL;
 	hp_spaces_release(&samples->spaces);
 }
 
@@ -69,6 +71,8 @@ struct sample {
 	uint32_t tid;
 	uint64_t time;
 	uint64_t period;
+	bool has_counts;
+	struct hp_counts counts;
 	const uint8_t *chain;	/* words */
 	uint64_t chain_count;
 	bool has_registers;
@@ -97,6 +101,21 @@ static uint64_t stack_size(const struct sample *s)
 	return size <= s->stack_room ? size : 0;
 }
 
+/* Of the group; fewer than all = one could not be opened for this thread. */
+static void counts_read(struct cursor *c, struct sample *s)
+{
+	uint64_t count = take(c), words[HP_COUNTS] = { 0 };
+
+	for (uint64_t i = 0; i < count && c->at < c->end; i++) {
+		uint64_t word = take(c);
+
+		if (i < HP_COUNTS)
+			words[i] = word;
+	}
+	s->has_counts = count == HP_COUNTS;
+	s->counts = (struct hp_counts){ words[0], words[1], words[2] };
+}
+
 static void sample_read(const struct hp_samples *samples, const struct perf_event_header *record,
 			struct sample *s)
 {
@@ -112,6 +131,8 @@ static void sample_read(const struct hp_samples *samples, const struct perf_even
 	s->time = take(&c);
 	if (samples->sample_type & PERF_SAMPLE_PERIOD)
 		s->period = take(&c);
+	if (samples->sample_type & PERF_SAMPLE_READ)
+		counts_read(&c, s);
 	if (samples->sample_type & PERF_SAMPLE_CALLCHAIN) {
 		uint64_t count = take(&c), room = (uint64_t)(c.end - c.at) / 8;
 
@@ -236,6 +257,22 @@ static void wait_check(struct hp_samples *samples, const struct sample *s)
 		hp_open_forget(samples, thread);
 }
 
+/* What kind of time it is, where the processor's counters say so. */
+static void counts_add(struct hp_samples *samples, const struct sample *s,
+		       const struct hp_event *event)
+{
+	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, event->node);
+	struct hp_counts grown;
+
+	if (!samples->counts)
+		samples->counts = calloc(HP_COUNT_SLOTS, sizeof(*samples->counts));
+	if (!samples->counts || !hp_counts_grow(samples->counts, s->tid, s->id, &s->counts, &grown))
+		return;
+	node->counted_ns += event->span_ns;
+	if (hp_counts_wait_for_memory(&grown))
+		node->memory_ns += event->span_ns;
+}
+
 static void cpu_add(struct hp_samples *samples, const struct sample *s)
 {
 	uint64_t cpu_ns = samples->period_ns ? samples->period_ns : s->period;
@@ -247,6 +284,8 @@ static void cpu_add(struct hp_samples *samples, const struct sample *s)
 		wait_check(samples, s);
 	samples->record->complete += samples->is_complete;
 	samples->record->cut += samples->is_cut;
+	if (s->has_counts)
+		counts_add(samples, s, &event);
 	event_add(samples, &event);
 }
 

@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 
+#include "sampler/perf_count.h"
 #include "sampler/sample_event.h"
 #include "sampler/sample_space.h"
 #include "sampler/sample_tree.h"
@@ -41,6 +42,7 @@ struct hp_samples {
 	bool has_notes;	/* threads say where they waited, later */
 	uint64_t sample_type;	/* of the events that sample */
 	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
+	struct hp_count_slot *counts;	/* HP_COUNT_SLOTS; NULL until a sample has some */
 	struct hp_place places[HP_STACK_MOST];
 	uint64_t paths[HP_STACK_MOST];	/* hashes up to them */
 	uint32_t place_count;

@@ -1343,7 +1343,8 @@ struct hp_stack_node {
 	uint64_t cpu_ns; /* sampler: that they stand for */
 	uint64_t waits; /* sampler: times that a thread gave up the CPU here */
 	uint64_t blocked_ns; /* sampler: until it was back, or so far */
-	uint64_t reserved[2];
+	uint64_t counted_ns; /* sampler: of cpu_ns, what the processor's counters tell the kind of */
+	uint64_t memory_ns; /* sampler: of that, spent waiting for memory mostly */
 };
 
 /* Nodes are numbered through all chunks. */

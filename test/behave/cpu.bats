@@ -402,3 +402,63 @@ work_of_report()
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"there is nothing to export: "*"HOTPATH_CPU=off"* ]]
 }
+
+# No machine of ours has the processor's counters, so page faults stand in for cache misses (sampler/perf_count.h):
+# the group, what samples carry of it, inherited by a thread, and the word in the table are the real ones.
+@test "cpu: a function is called memory-bound where counters say so, and nowhere else" {
+	needs_perf
+	IFS=.- read -r major minor _ < <(uname -r)
+	[ "$((major * 100 + minor))" -ge 612 ] || skip "Linux before 6.12 reads no groups of inherited events"
+	cc -O1 -o "$T/faults" -xc - -lpthread <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <sys/mman.h>
+		#include <sys/resource.h>
+		static volatile unsigned long sink;
+		static double used(void)
+		{
+			struct rusage u;
+			getrusage(RUSAGE_THREAD, &u);
+			return u.ru_utime.tv_sec + u.ru_stime.tv_sec + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+		}
+		__attribute__((noinline)) static void spins(void)
+		{
+			for (int i = 0; i < 1000000; i++)
+				sink += (unsigned long)i;
+		}
+		__attribute__((noinline)) static void touches(void)
+		{
+			char *p = mmap(0, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			madvise(p, 4 << 20, MADV_NOHUGEPAGE);
+			for (int i = 0; i < 4 << 20; i += 4096)
+				p[i] = 1;
+			sink += (unsigned long)p;
+			munmap(p, 4 << 20);
+		}
+		static void *run(void *nothing)
+		{
+			while (used() < 0.3)
+				spins();
+			while (used() < 0.6)
+				touches();
+			return nothing;
+		}
+		int main(void)
+		{
+			pthread_t t;
+			pthread_create(&t, 0, run, 0);
+			return pthread_join(t, 0);
+		}
+	END
+	for case in HOTPATH_TEST_COUNTS=1:True HOTPATH_LIMIT=0:False; do
+		env HOTPATH_REPORT=bound,functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+			"${case%:*}" "$HP_RUN" "$T/faults"
+		python3 - "$T/json" "${case#*:}" <<-'END'
+			import json, sys
+			rows = {row["name"]: row for row in json.load(open(sys.argv[1]))["bound"]["data"]}
+			print(rows)
+			assert rows["spins"]["bound"] == "CPU-bound"
+			assert rows["touches"]["bound"].startswith("memory-bound") == (sys.argv[2] == "True")
+		END
+	done
+}

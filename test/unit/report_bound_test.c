@@ -39,6 +39,24 @@ TEST(bound, a_third_inside_the_allocator_is_told)
 	CHECK_EQ(word(100, 99, 99, 99), HP_BOUND_MIXED);
 }
 
+TEST(bound, memory_is_named_only_where_counters_say_so)
+{
+	struct hp_bound_row row = { .samples = 100, .cpu_ns = 100 * MS };
+
+	CHECK_EQ(hp_bound_word(&row), HP_BOUND_CPU);
+	row.counted_ns = 100 * MS, row.memory_ns = 50 * MS;
+	CHECK_EQ(hp_bound_word(&row), HP_BOUND_MEMORY);
+	row.memory_ns = 49 * MS;
+	CHECK_EQ(hp_bound_word(&row), HP_BOUND_CPU);
+	row.counted_ns = row.memory_ns = 49 * MS;	/* of less than half of it nothing is said */
+	CHECK_EQ(hp_bound_word(&row), HP_BOUND_CPU);
+	row.counted_ns = row.memory_ns = 100 * MS;
+	row.allocator_ns = 34 * MS;
+	CHECK_EQ(hp_bound_word(&row), HP_BOUND_ALLOCATION);
+	row.allocator_ns = 0, row.blocked_ns = 200 * MS;
+	CHECK_EQ(hp_bound_word(&row), HP_BOUND_WAITING);
+}
+
 TEST(bound, little_data_has_no_word)
 {
 	CHECK_EQ(word(9, 9, 9, 9), HP_BOUND_UNKNOWN);
