@@ -3,24 +3,15 @@
  * alloc_json.c - what JSON tells of allocations beyond the columns: the frames of
  * a call path, and what was counted in all.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/alloc_view.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/memory.h"
 #include "report/size.h"
 
 #define FRAMES_MOST 128	/* of a path */
-
-static cJSON *whole(uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return cJSON_CreateRaw(text);
-}
 
 static void frame_add(struct hp_report *report, const struct hp_frame_place *place, size_t i,
 		      cJSON *array)
@@ -33,7 +24,7 @@ static void frame_add(struct hp_report *report, const struct hp_frame_place *pla
 	if (frame->file)
 		cJSON_AddStringToObject(entry, "file", frame->file);
 	if (frame->file && frame->line > 0)
-		cJSON_AddItemToObject(entry, "line", whole((uint64_t)frame->line));
+		hp_json_whole(entry, "line", (uint64_t)frame->line);
 	if (i + 1 < place->count) {
 		cJSON_AddBoolToObject(entry, "inlined", 1);
 	} else if (place->object != HP_NONE) {
@@ -91,11 +82,6 @@ void hp_alloc_frames_add(struct hp_report *report, const void *of, cJSON *entry)
 	cJSON_AddRawToObject(entry, "frames", row->frames ? row->frames : "[]");
 }
 
-static void add_number(cJSON *list, const char *key, uint64_t number)
-{
-	cJSON_AddItemToObject(list, key, whole(number));
-}
-
 void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
@@ -106,15 +92,15 @@ void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 				hp_alloc_is_count(report) ? "alloc-count" : "alloc-bytes");
 	cJSON_AddStringToObject(list, "time_elapsed",
 				hp_format_time(&cell, (double)report->model.elapsed_ns));
-	add_number(list, "total_elapsed_ns", report->model.elapsed_ns);
+	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
 	cJSON_AddStringToObject(list, "total_allocated",
 				hp_alloc_is_count(report) ? hp_format_count(&cell, all->count)
 							  : hp_format_bytes(&cell, all->bytes));
-	add_number(list, "allocated_bytes", all->bytes);
-	add_number(list, "allocated_count", all->count);
-	add_number(list, "freed_bytes", all->freed_bytes);
-	add_number(list, "freed_count", all->frees);
-	add_number(list, "temporary_count", all->temporary);
+	hp_json_whole(list, "allocated_bytes", all->bytes);
+	hp_json_whole(list, "allocated_count", all->count);
+	hp_json_whole(list, "freed_bytes", all->freed_bytes);
+	hp_json_whole(list, "freed_count", all->frees);
+	hp_json_whole(list, "temporary_count", all->temporary);
 	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
 	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
 	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
@@ -124,16 +110,16 @@ void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
 	if (alloc->has_new)
 		cJSON_AddBoolToObject(list, "operator_new_unseen", 1);
 	if (alloc->leak_scans) {
-		add_number(list, "leak_scans", alloc->leak_scans);
-		add_number(list, "lost_bytes", all->lost_bytes);
-		add_number(list, "lost_count", all->lost);
+		hp_json_whole(list, "leak_scans", alloc->leak_scans);
+		hp_json_whole(list, "lost_bytes", all->lost_bytes);
+		hp_json_whole(list, "lost_count", all->lost);
 	}
-	add_number(list, "paths_walked", alloc->stats.walks);
-	add_number(list, "paths_incomplete", alloc->stats.incomplete);
-	add_number(list, "paths_cut", alloc->stats.cut);
-	add_number(list, "paths_unproven", alloc->stats.unproven);
-	add_number(list, "cache_proofs", alloc->stats.proofs);
-	add_number(list, "cache_mismatches", alloc->stats.mismatches);
-	add_number(list, "strange_frees", alloc->stats.strange_frees);
-	add_number(list, "without_path", alloc->stats.folded);
+	hp_json_whole(list, "paths_walked", alloc->stats.walks);
+	hp_json_whole(list, "paths_incomplete", alloc->stats.incomplete);
+	hp_json_whole(list, "paths_cut", alloc->stats.cut);
+	hp_json_whole(list, "paths_unproven", alloc->stats.unproven);
+	hp_json_whole(list, "cache_proofs", alloc->stats.proofs);
+	hp_json_whole(list, "cache_mismatches", alloc->stats.mismatches);
+	hp_json_whole(list, "strange_frees", alloc->stats.strange_frees);
+	hp_json_whole(list, "without_path", alloc->stats.folded);
 }

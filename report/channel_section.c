@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/lock_section.h"
 #include "report/memory.h"
 
@@ -577,14 +578,6 @@ const struct hp_column hp_latency_columns[HP_LATENCY_COLUMNS] = {
 
 /* --- JSON --- */
 
-static void add_whole(cJSON *object, const char *key, double number)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.0f", number > 0 ? rint(number) : 0);
-	cJSON_AddItemToObject(object, key, cJSON_CreateRaw(text));
-}
-
 /* Without debug information: the module, line 0. */
 static void location_add(struct hp_report *report, const struct hp_channel_row *row, cJSON *entry)
 {
@@ -594,8 +587,8 @@ static void location_add(struct hp_report *report, const struct hp_channel_row *
 	cJSON *location = cJSON_AddObjectToObject(entry, "location");
 
 	cJSON_AddStringToObject(location, "file", spot && spot->file ? spot->file : path);
-	add_whole(location, "line", spot && spot->file ? spot->line : 0);
-	add_whole(location, "column", spot && spot->file ? spot->column : 0);
+	hp_json_rounded(location, "line", spot && spot->file ? spot->line : 0);
+	hp_json_rounded(location, "column", spot && spot->file ? spot->column : 0);
 }
 
 void hp_channel_entry_add(struct hp_report *report, const void *row, cJSON *entry)
@@ -605,7 +598,7 @@ void hp_channel_entry_add(struct hp_report *report, const void *row, cJSON *entr
 	cJSON_AddBoolToObject(entry, "has_custom_label", r->label || (r->lock && r->lock->label));
 	hp_lock_percentiles_add(report, &r->delay, true, "delay_percentiles", entry);
 	location_add(report, r, entry);
-	add_whole(entry, "iter", r->origin == HP_CHANNEL_MADE ? r->number : 0);
+	hp_json_rounded(entry, "iter", r->origin == HP_CHANNEL_MADE ? r->number : 0);
 }
 
 static double ns_since_start(const struct hp_report *report, uint64_t ticks)
@@ -624,13 +617,13 @@ static void messages_add(struct hp_report *report, const struct hp_channel_messa
 		const struct hp_message *message = &list[i].record;
 		cJSON *item = cJSON_CreateObject();
 
-		add_whole(item, "msg_id", (double)message->number);
-		add_whole(item, "timestamp_ns", ns_since_start(report, message->ticks));
-		add_whole(item, "size", message->size);
-		add_whole(item, "tid", message->tid);
+		hp_json_rounded(item, "msg_id", (double)message->number);
+		hp_json_rounded(item, "timestamp_ns", ns_since_start(report, message->ticks));
+		hp_json_rounded(item, "size", message->size);
+		hp_json_rounded(item, "tid", message->tid);
 		if (is_sent && message->delay)
-			add_whole(item, "delay_ns",
-				  (double)message->delay * report->model.ns_per_tick);
+			hp_json_rounded(item, "delay_ns",
+					(double)message->delay * report->model.ns_per_tick);
 		if (list[i].text) {
 			char *text = hp_text_clean(list[i].text);
 

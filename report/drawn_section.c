@@ -15,6 +15,7 @@
 
 #include "report/alloc_view.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/memory.h"
 
 /* --- rows --- */
@@ -267,24 +268,16 @@ const struct hp_column hp_life_columns[HP_CLASS_COLUMNS] = {
 
 /* --- JSON --- */
 
-static void add_number(cJSON *list, const char *key, uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	cJSON_AddItemToObject(list, key, cJSON_CreateRaw(text));
-}
-
 void hp_blocks_add(struct hp_report *report, cJSON *list)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
-	add_number(list, "drawn_blocks", total(alloc->drawn.sizes, HP_SIZE_CLASSES));
-	add_number(list, "drawn_freed", total(alloc->drawn.lives, HP_LIFE_CLASSES));
-	add_number(list, "drawn_without_age", alloc->drawn_lost);
-	add_number(list, "allocated_count", alloc->all.count);
-	add_number(list, "freed_count", alloc->all.frees);
-	add_number(list, "temporary_count", alloc->all.temporary);
+	hp_json_whole(list, "drawn_blocks", total(alloc->drawn.sizes, HP_SIZE_CLASSES));
+	hp_json_whole(list, "drawn_freed", total(alloc->drawn.lives, HP_LIFE_CLASSES));
+	hp_json_whole(list, "drawn_without_age", alloc->drawn_lost);
+	hp_json_whole(list, "allocated_count", alloc->all.count);
+	hp_json_whole(list, "freed_count", alloc->all.frees);
+	hp_json_whole(list, "temporary_count", alloc->all.temporary);
 }
 
 /* Those of a row, from one to the next. */

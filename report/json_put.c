@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +24,14 @@ cJSON *hp_json_number(uint64_t number)
 void hp_json_whole(cJSON *object, const char *key, uint64_t number)
 {
 	cJSON_AddItemToObject(object, key, hp_json_number(number));
+}
+
+void hp_json_rounded(cJSON *object, const char *key, double number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f", number > 0 ? rint(number) : 0);
+	cJSON_AddItemToObject(object, key, cJSON_CreateRaw(text));
 }
 
 void hp_json_text(cJSON *object, const char *key, const char *text)

@@ -15,6 +15,9 @@ struct hp_report;
 struct cJSON *hp_json_number(uint64_t number);
 void hp_json_whole(struct cJSON *object, const char *key, uint64_t number);
 
+/* The same of a number that has a fraction, rounded; 0 for what is below. */
+void hp_json_rounded(struct cJSON *object, const char *key, double number);
+
 /* Without control characters (hp_text_clean); nothing for NULL. */
 void hp_json_text(struct cJSON *object, const char *key, const char *text);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/lock_cells.h"
 #include "report/lock_view.h"
 #include "report/memory.h"
@@ -282,20 +283,12 @@ const char *hp_waiting_empty(struct hp_report *report)
 
 /* --- JSON --- */
 
-static void add_whole(cJSON *object, const char *key, double number)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.0f", number > 0 ? rint(number) : 0);
-	cJSON_AddItemToObject(object, key, cJSON_CreateRaw(text));
-}
-
 void hp_lock_head_add(struct hp_report *report, cJSON *list)
 {
 	const struct hp_percentiles *percentiles = &report->settings->percentiles;
 	cJSON *array;
 
-	add_whole(list, "current_elapsed_ns", (double)report->model.elapsed_ns);
+	hp_json_rounded(list, "current_elapsed_ns", (double)report->model.elapsed_ns);
 	array = cJSON_AddArrayToObject(list, "percentiles");
 	for (uint32_t i = 0; i < percentiles->count; i++) {
 		struct hp_text_cell cell;
@@ -338,15 +331,15 @@ static void location_add(struct hp_report *report, const struct hp_lock_row *loc
 	cJSON *location = cJSON_AddObjectToObject(entry, "location");
 
 	cJSON_AddStringToObject(location, "file", spot && spot->file ? spot->file : path);
-	add_whole(location, "line", spot && spot->file ? spot->line : 0);
-	add_whole(location, "column", spot && spot->file ? spot->column : 0);
+	hp_json_rounded(location, "line", spot && spot->file ? spot->line : 0);
+	hp_json_rounded(location, "column", spot && spot->file ? spot->column : 0);
 }
 
 void hp_lock_identity_add(struct hp_report *report, const struct hp_lock_row *lock, cJSON *entry)
 {
 	cJSON_AddBoolToObject(entry, "has_custom_label", lock->label && lock->kind != HP_LOCK_FILE);
 	location_add(report, lock, entry);
-	add_whole(entry, "iter", lock->number < HP_LOCK_STATIC ? lock->number : 0);
+	hp_json_rounded(entry, "iter", lock->number < HP_LOCK_STATIC ? lock->number : 0);
 }
 
 void hp_mutex_entry_add(struct hp_report *report, const void *row, cJSON *entry)
