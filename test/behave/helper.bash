@@ -130,6 +130,21 @@ lock_rows()
 	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
 }
 
+# folder_for_all NAME... - makes a folder that is for every user, as that of the tests is not, with the commands,
+# the library and $T/NAME; its name is in $T/other.
+folder_for_all()
+{
+	local other name
+	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	echo "$other" >"$T/other"
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$other"
+	for name; do
+		cp "$T/$name" "$other"
+	done
+	chmod -R a+rX "$other"
+	chmod 777 "$other"
+}
+
 # Skips a test that is too long for `make test`.
 only_in_full()
 {

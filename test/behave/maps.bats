@@ -77,16 +77,6 @@ told()
 	[ "$(jq .direct_maps.mapped_count "$T/report")" = 0 ]
 }
 
-# found NAME - a library of Debian's; none is needed to build or to run.
-found()
-{
-	local file
-	for file in /usr/lib/*/"$1".so.*; do
-		[ ! -e "$file" ] || { echo "$file"; return; }
-	done
-	return 1
-}
-
 @test "maps: what another allocator maps for itself is told apart" {
 	local name file count=0
 	gcc -g -O1 -o "$T/blocks" -x c - <<-'END' -lpthread

@@ -8,9 +8,6 @@ load helper
 setup_file()
 {
 	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
-	# The folder of the tests is not for everybody.
-	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
-	echo "$other" >"$T/other"
 	compile waits -fno-instrument-functions <<-'EOF'
 		#include <fcntl.h>
 		#include <poll.h>
@@ -115,9 +112,7 @@ setup_file()
 			return 0;
 		}
 	EOF
-	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/waits" "$other"
-	chmod -R a+rX "$other"
-	chmod 777 "$other"
+	folder_for_all waits
 }
 
 teardown_file()

@@ -6,9 +6,6 @@ load helper
 
 setup_file()
 {
-	# The folder of the tests is not for everybody.
-	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
-	echo "$other" >"$T/other"
 	compile holds -fno-instrument-functions <<-'EOF'
 		#include <pthread.h>
 		#include <stdio.h>
@@ -69,9 +66,7 @@ setup_file()
 			return got < 0;
 		}
 	EOF
-	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/holds" "$T/early" "$other"
-	chmod -R a+rX "$other"
-	chmod 777 "$other"
+	folder_for_all holds early
 }
 
 teardown_file()
