@@ -248,23 +248,15 @@ static const struct {
 	int code;
 	enum hp_key key;
 } codes[] = {
-	{ KEY_UP, HP_KEY_UP },
-	{ KEY_DOWN, HP_KEY_DOWN },
-	{ KEY_LEFT, HP_KEY_LEFT },
-	{ KEY_RIGHT, HP_KEY_RIGHT },
-	{ KEY_PPAGE, HP_KEY_PAGE_UP },
-	{ KEY_NPAGE, HP_KEY_PAGE_DOWN },
-	{ KEY_HOME, HP_KEY_HOME },
-	{ KEY_END, HP_KEY_END },
-	{ KEY_BTAB, HP_KEY_BACK_TAB },
-	{ KEY_BACKSPACE, HP_KEY_BACKSPACE },
-	{ KEY_F(1), HP_KEY_F1 },
-	{ KEY_F(3), HP_KEY_F3 },
-	{ KEY_F(5), HP_KEY_F5 },
-	{ KEY_F(6), HP_KEY_F6 },
-	{ KEY_F(10), HP_KEY_F10 },
-	{ KEY_RESIZE, HP_KEY_RESIZE },
-	{ KEY_ENTER, (enum hp_key)'\n' },
+	{ KEY_UP, HP_KEY_UP },	       { KEY_DOWN, HP_KEY_DOWN },
+	{ KEY_LEFT, HP_KEY_LEFT },     { KEY_RIGHT, HP_KEY_RIGHT },
+	{ KEY_PPAGE, HP_KEY_PAGE_UP }, { KEY_NPAGE, HP_KEY_PAGE_DOWN },
+	{ KEY_HOME, HP_KEY_HOME },     { KEY_END, HP_KEY_END },
+	{ KEY_BTAB, HP_KEY_BACK_TAB }, { KEY_BACKSPACE, HP_KEY_BACKSPACE },
+	{ KEY_F(1), HP_KEY_F1 },       { KEY_F(3), HP_KEY_F3 },
+	{ KEY_F(4), HP_KEY_F4 },       { KEY_F(5), HP_KEY_F5 },
+	{ KEY_F(6), HP_KEY_F6 },       { KEY_F(10), HP_KEY_F10 },
+	{ KEY_RESIZE, HP_KEY_RESIZE }, { KEY_ENTER, (enum hp_key)'\n' },
 };
 
 static void mouse_take(struct hp_press *press)

@@ -59,6 +59,7 @@ enum hp_key {
 	HP_KEY_BACKSPACE,
 	HP_KEY_F1,
 	HP_KEY_F3,
+	HP_KEY_F4,
 	HP_KEY_F5,
 	HP_KEY_F6,
 	HP_KEY_F10,
