@@ -501,6 +501,9 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 	hp_reader_restart(reader, 4);
 	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
 		read_process(&b, &process);
+	/* Threads notice a peak within their grain only: it was not below what is held. */
+	if (alloc->all.peak_bytes < alloc->all.live_bytes)
+		alloc->all.peak_bytes = alloc->all.live_bytes;
 	free(b.chunks);
 }
 

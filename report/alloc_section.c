@@ -222,8 +222,8 @@ const char *hp_alloc_sites_describe(const struct hp_report *report)
 
 const char *hp_leaks_describe(const struct hp_report *report)
 {
-	(void)report;
-	return "Call paths of what was not freed at the end.";
+	return report->record.is_live ? "Call paths of what is not freed yet."
+				      : "Call paths of what was not freed at the end.";
 }
 
 /* What is known of what can be reached; "" = nobody asked for it. */
