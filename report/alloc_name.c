@@ -11,6 +11,7 @@
 #include "report/memory.h"
 #include "report/name.h"
 #include "report/report.h"
+#include "report/wrapper.h"
 
 #define ARROW "\342\206\220"
 #define NAME_CALLERS 8 /* told behind the function's name */
@@ -20,7 +21,8 @@ static const struct hp_frame_line *told_frame(struct hp_alloc_view *view,
 					      const struct hp_frame_place *place)
 {
 	for (size_t i = 0; i < place->count; i++)
-		if (!hp_frames_is_wrapper(view->frames, place->frames[i].name))
+		if (!hp_frames_is_wrapper(view->frames, place->frames[i].name) &&
+		    !hp_wrapper_is_library(place->frames[i].name))
 			return &place->frames[i];
 	return &place->frames[place->count - 1];
 }
@@ -40,9 +42,10 @@ const char *hp_alloc_mark_name(uint32_t mark)
 static char *short_name(const struct hp_report *report, const char *name)
 {
 	char *whole = hp_name_short(name, (size_t)report->settings->name_depth);
+	char *bare = hp_name_bare(whole);
 
-	whole[strcspn(whole, "(") ? strcspn(whole, "(") : strlen(whole)] = 0;
-	return whole;
+	free(whole);
+	return bare;
 }
 
 /* What calls main is the same in all programs. */
@@ -60,6 +63,36 @@ static char *place_text(const char *name, const struct hp_alloc_step *step,
 	if (name[0] == '[')
 		return hp_xprintf("%s +0x%" PRIx64, name, step->address - 1);
 	return hp_xstrdup(name);
+}
+
+/*
+ * Several things in one line may allocate: which of C++'s library it was, " (string::resize)", fresh;
+ * NULL = none.  `frame` is the one that is told, of the step `told`; the site is the step `from`.
+ */
+static char *library_text(struct hp_report *report, uint32_t from, uint32_t told,
+			  const struct hp_frame_place *place, size_t frame)
+{
+	struct hp_alloc_view *view = report->alloc;
+	const struct hp_alloc_step *steps = view->alloc.steps;
+	const char *name = NULL;
+	char *whole, *plain, *text;
+
+	if (frame) {
+		name = place->frames[frame - 1].name;
+	} else if (from != told) {
+		while (steps[from].caller != told)
+			from = steps[from].caller;
+		place = hp_frames_lines(view->frames, steps[from].object, steps[from].address);
+		name = place->frames[place->count - 1].name;
+	}
+	if (!name || !hp_wrapper_is_library(name))
+		return NULL;
+	whole = hp_name_short(name, 2);
+	plain = hp_name_plain(whole);
+	text = hp_xprintf(" (%s)", plain);
+	free(whole);
+	free(plain);
+	return text;
 }
 
 /* Goes out along a path, one function at a time: those that were inlined, then those that called. */
@@ -129,10 +162,11 @@ static char *callers_add(char *whole, struct walk walk)
 static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 {
 	struct hp_alloc_view *view = report->alloc;
-	const struct hp_alloc_step *step = &view->alloc.steps[row->step];
+	uint32_t from = hp_alloc_told(view, row->step);
+	const struct hp_alloc_step *step = &view->alloc.steps[from];
 	const struct hp_frame_place *place;
 	const struct hp_frame_line *frame;
-	char *name, *whole;
+	char *name, *whole, *library;
 	size_t told;
 	bool is_whole;
 
@@ -145,7 +179,14 @@ static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 	name = short_name(report, frame->name);
 	whole = place_text(name, step, frame);
 	free(name);
-	return is_whole ? whole : callers_add(whole, (struct walk){ report, row->step, told });
+	library = library_text(report, row->step, from, place, told);
+	if (library) {
+		name = hp_xprintf("%s%s", whole, library);
+		free(whole);
+		free(library);
+		whole = name;
+	}
+	return is_whole ? whole : callers_add(whole, (struct walk){ report, from, told });
 }
 
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row)

@@ -109,6 +109,16 @@ static uint32_t folded_find(struct hp_alloc_view *view, uint32_t step)
 	return at && !steps[at].mark ? at : step;
 }
 
+uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step)
+{
+	const struct hp_alloc_step *steps = view->alloc.steps;
+	uint32_t at = step;
+
+	while (at && !steps[at].mark && hp_alloc_place(view, at)->is_library)
+		at = steps[at].caller;
+	return at && !steps[at].mark ? at : step;
+}
+
 uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step)
 {
 	uint32_t *folded;
@@ -212,9 +222,10 @@ static void rows_make(struct hp_alloc_view *view)
 static void caller_add(struct hp_alloc_view *view, uint32_t step, const struct hp_alloc_sum *sum)
 {
 	const struct hp_alloc_link *links = view->links;
+	uint32_t function = links[hp_alloc_told(view, step)].function;
 
-	if (links[step].function != UINT32_MAX)
-		hp_alloc_add(&view->rows[links[step].function].sum, sum);
+	if (function != UINT32_MAX)
+		hp_alloc_add(&view->rows[function].sum, sum);
 	for (uint32_t at = outer_of(view, step); at; at = links[at].outer & ~IS_OUTER) {
 		struct hp_alloc_sum *inclusive = &view->rows[links[at].function].inclusive;
 

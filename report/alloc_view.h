@@ -102,6 +102,8 @@ void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *r
 
 /* The step that answers for what was allocated at `step`: not of a wrapper. */
 uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step);
+/* From there out, the first step that is not of C++'s library; `step` if all are. */
+uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step);
 
 /* The place that a step is at; not of a mark. */
 struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step);

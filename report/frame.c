@@ -286,6 +286,7 @@ static void place_name(struct hp_frames *frames, struct hp_frame_place *place)
 	place->function = function_of(frames, place->object, start, name);
 	place->is_wrapper = hp_frames_is_wrapper(frames, name) ||
 			    strcmp(file_of(frames, place->object), "libhotpath.so") == 0;
+	place->is_library = hp_wrapper_is_library(name);
 	place->is_pending = missing(frames) != before;
 	if (place->is_pending)
 		pending_add(frames, place);

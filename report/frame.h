@@ -34,6 +34,7 @@ struct hp_frame_place {
 	char *name; /* of the function that is called */
 	uint32_t function; /* number of that function, from 0 */
 	bool is_wrapper; /* of an allocator: folded into its caller */
+	bool is_library; /* of C++'s library: a row is called by its caller */
 	bool has_lines; /* was tried */
 	bool is_pending; /* its name may still be found, */
 	bool has_pending_lines; /* or its lines */

@@ -108,6 +108,11 @@ static size_t parts_at(const char *name, size_t end, size_t parts)
 	return starts[parts && parts < count ? count - parts : 0];
 }
 
+const char *hp_name_scope(const char *name)
+{
+	return name + parts_at(name, parameters_at(name), 0);
+}
+
 /* What the standard library's inner names hide is better known by its outer name. */
 static char *well_known(const char *name)
 {
@@ -198,12 +203,18 @@ static char *cut(const char *name, size_t width)
 	return copy;
 }
 
-char *hp_name_plain(const char *name)
+char *hp_name_bare(const char *name)
 {
-	char *copy = hp_xstrdup(name), *plain;
+	char *copy = hp_xstrdup(name);
 
 	copy[parameters_at(copy)] = 0;
-	plain = hollow(copy, '<', GONE_INSIDE);
+	return copy;
+}
+
+char *hp_name_plain(const char *name)
+{
+	char *copy = hp_name_bare(name), *plain = hollow(copy, '<', GONE_WHOLE);
+
 	free(copy);
 	return plain;
 }

@@ -13,13 +13,19 @@
  */
 char *hp_name_short(const char *name, size_t depth);
 
+/* Where the name begins behind what the function returns, if that is told: within `name`. */
+const char *hp_name_scope(const char *name);
+
 /*
  * A fresh copy of at most `width` columns.  Gives way, as far as needed: the
  * template arguments, the parameters, then the middle.
  */
 char *hp_name_fit(const char *name, size_t width);
 
-/* A fresh copy without parameters, what is in the brackets of templates left out. */
+/* A fresh copy without parameters. */
+char *hp_name_bare(const char *name);
+
+/* The same, and without what templates were made of. */
 char *hp_name_plain(const char *name);
 
 /* The part of a path after its last slash, if there is something: within `path`, not a copy. */

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "report/name.h"
+
 static const char *const waiters[] = {
-	"std::*",
-	"__gnu_cxx::*",
 	"__gthread_*",
 	"g_mutex_*",
 	"g_rec_mutex_*",
@@ -45,14 +45,17 @@ bool hp_wrapper_matches(const char *pattern, size_t length, const char *name)
 	return length == 0;
 }
 
+bool hp_wrapper_is_library(const char *name)
+{
+	name = hp_name_scope(name);
+	return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
+}
+
 bool hp_wrapper_waits(const char *name)
 {
-	/* Templates are told with what they return. */
-	static const char *const types[] = { "void ", "bool ", "std::cv_status " };
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (strncmp(name, types[i], strlen(types[i])) == 0)
-			name += strlen(types[i]);
+	if (hp_wrapper_is_library(name))
+		return true;
+	name = hp_name_scope(name);
 	for (size_t i = 0; i < sizeof(waiters) / sizeof(waiters[0]); i++)
 		if (hp_wrapper_matches(waiters[i], strlen(waiters[i]), name))
 			return true;

@@ -14,6 +14,9 @@
  */
 bool hp_wrapper_matches(const char *pattern, size_t length, const char *name);
 
+/* Functions of C++'s library: what they allocate is whose who called them. */
+bool hp_wrapper_is_library(const char *name);
+
 /*
  * Functions of C++'s library, of GLib and others that lead to the C library's locks, conditions,
  * threads and sleeps: whose wait it is says their caller.

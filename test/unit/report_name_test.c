@@ -105,9 +105,19 @@ static void check_plain(const char *name, const char *expected)
 TEST(name, plain_ones_have_no_parameters)
 {
 	check_plain("f(int)", "f");
-	check_plain("a<void (*)(), b>::c(d)", "a<\342\200\246>::c");
+	check_plain("a<void (*)(), b>::c(d)", "a::c");
 	check_plain("operator()(int) const", "operator()");
+	check_plain("std::operator+<char>(int)", "std::operator+");
 	check_plain("plain", "plain");
+}
+
+TEST(name, the_scope_is_behind_the_type)
+{
+	CHECK_STR(hp_name_scope("void std::f<int (*)()>(int)"), "std::f<int (*)()>(int)");
+	CHECK_STR(hp_name_scope("std::pair<a, b> x::f<c>(d)"), "x::f<c>(d)");
+	CHECK_STR(hp_name_scope("std::f(int)"), "std::f(int)");
+	CHECK_STR(hp_name_scope("main"), "main");
+	CHECK_STR(hp_name_scope(""), "");
 }
 
 TEST(name, wrappers_of_waits_are_known_by_name)
