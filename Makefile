@@ -149,7 +149,7 @@ test-all:	## the long ones too, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
 	@test/fresh
-check: all	## layers, exports, format, and no warning from gcc and clang
+check: all unit replay	## layers, exports, format, and no warning from gcc and clang
 	@scripts/check-layers.sh
 	@scripts/check-exports.sh $(B)/libhotpath.so
 	@scripts/check-format.sh

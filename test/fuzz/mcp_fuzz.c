@@ -25,7 +25,7 @@ static struct hp_picture *picture(void *context)
 		return one;
 	hp_settings_read(&settings, (char *[]){ NULL }, NULL, NULL);
 	fuzz_base();
-	if (!hp_target_init(&target, "fuzz", getenv("FUZZ_BASE")))
+	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
 	one = hp_picture_new(&target, &settings);
 	return one;
@@ -49,7 +49,7 @@ static bool choose(void *context, const char *name)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const versions[] = { NULL, "2025-06-18", "2026-07-28", "1999-01-01" };
-	static const struct hp_mcp_host host = { picture, choose, NULL };
+	static const struct hp_mcp_host host = { picture, choose, NULL, NULL };
 	struct hp_answer *answer = NULL;
 	struct hp_mcp_message message = { .is_http = size && (data[0] & 1) };
 	char *body = fuzz_text(size ? data + 1 : data, size ? size - 1 : 0);

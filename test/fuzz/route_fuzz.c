@@ -20,7 +20,7 @@ static struct hp_scene *scene(void)
 		return &one;
 	hp_settings_read(&settings, (char *[]){ NULL }, NULL, NULL);
 	fuzz_base();
-	if (!hp_target_init(&target, "fuzz", getenv("FUZZ_BASE")))
+	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
 	hp_scene_init(&one, &target, &settings);
 	is_there = hp_scene_look(&one);
