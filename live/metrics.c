@@ -246,6 +246,9 @@ static void row_write(struct metrics *m, const struct column *column, const cJSO
 	char rooms[8][40];
 	double number;
 
+	/* What `raw` says is not known, `data` has a number in place of. */
+	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(raw, column->key)))
+		return;
 	if (!number_of(raw, column->key, &number) && !number_of(row, column->key, &number))
 		return;
 	for (size_t i = 0; i < COUNT(labels) - 1 && column->labels[i][0]; i++) {

@@ -574,10 +574,25 @@ static void word_share(uint64_t word)
 		atomic_store_explicit(&in->shared, 1, memory_order_relaxed);
 }
 
+/*
+ * Nothing that the kernel tells of an eventfd says which one it is, so whoever was given one adds to
+ * it and takes from it unseen, and what is taken here need not be what was added first.
+ */
+static void veil_tokens(uint64_t word)
+{
+	const uint32_t all = HP_VEILED_SENDS | HP_VEILED_RECEIVES | HP_LANE_MIXED;
+	struct hp_lane *lane = is_channel(word) ? hp_channel_lane(word >> 32) : NULL;
+
+	if (lane && lane->unit == HP_LANE_TOKENS)
+		atomic_fetch_or_explicit(&lane->veiled, all, memory_order_relaxed);
+}
+
 void hp_channel_share(int fd)
 {
-	if (is_told(fd))
-		word_share(word_at(fd));
+	if (!is_told(fd))
+		return;
+	veil_tokens(word_at(fd));
+	word_share(word_at(fd));
 }
 
 HP_EXPORT pid_t fork(void)

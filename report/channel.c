@@ -128,6 +128,14 @@ static uint64_t bytes_of(const struct hp_lane *lane, const struct hp_lane_side *
 					   : side->others + side->more_others;
 }
 
+/* An eventfd that was given away: what others add and take may cancel out, so neither figure tells of it. */
+static bool is_given_away(const struct hp_lane *lane)
+{
+	const uint32_t both = HP_VEILED_SENDS | HP_VEILED_RECEIVES;
+
+	return lane->unit == HP_LANE_TOKENS && (lane->veiled & both) == both;
+}
+
 static void queue_add(struct hp_channel_row *row, const struct hp_lane *lane)
 {
 	int64_t depth =
@@ -141,6 +149,8 @@ static void queue_add(struct hp_channel_row *row, const struct hp_lane *lane)
 		row->is_sender_partial = true;
 	if (depth > 0 && lane->veiled & HP_VEILED_RECEIVES)
 		row->is_receiver_partial = true;
+	if (is_given_away(lane))
+		row->is_sender_partial = row->is_receiver_partial = true;
 	if (lane->capacity && depth > 0 && (uint64_t)depth > lane->capacity) {
 		row->is_receiver_partial = true;
 		depth = (int64_t)lane->capacity;

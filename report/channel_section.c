@@ -369,9 +369,6 @@ COUNT(cell_starved_count, starved.count)
 COUNT(cell_sent_count, sent_count)
 COUNT(cell_received_count, received_count)
 
-COUNT(cell_queue_count, queue)
-COUNT(cell_most_count, most)
-
 static bool is_sender_unseen(const struct hp_channel_row *row)
 {
 	return row->is_shared && !row->sent_count;
@@ -382,16 +379,27 @@ static bool is_receiver_unseen(const struct hp_channel_row *row)
 	return row->is_shared && !row->received_count;
 }
 
-/* Of datagrams by a name nobody knows who else sends, nor what a receiver that is not seen has taken. */
+/* What a semaphore began with; what a sender that is not seen has added, or a receiver taken. */
 static bool is_queue_unknown(const struct hp_channel_row *row)
 {
-	return row->kind == HP_CHANNEL_TOKENS ||
-	       (row->kind == HP_CHANNEL_DATAGRAM &&
-		(is_sender_unseen(row) || is_receiver_unseen(row) || row->is_sender_partial ||
-		 row->is_receiver_partial));
+	return row->kind == HP_CHANNEL_TOKENS || is_sender_unseen(row) || is_receiver_unseen(row) ||
+	       row->is_sender_partial || row->is_receiver_partial;
 }
 
-/* What a semaphore began with is not known: `data`, where clients expect a number, has the least. */
+/* `data`, where clients expect a number, has the least: all of it may have been taken unseen. */
+#define LEAST(name, field) \
+	CELL(name) \
+	{ \
+		const struct hp_channel_row *r = row_at(row); \
+\
+		UNUSED(report), UNUSED(percentile); \
+		value->number = \
+			is_receiver_unseen(r) || r->is_receiver_partial ? 0 : (double)r->field; \
+	}
+
+LEAST(cell_queue_count, queue)
+LEAST(cell_most_count, most)
+
 #define QUEUE(name, field) \
 	CELL(name) \
 	{ \
@@ -467,8 +475,7 @@ CELL(cell_most)
 	struct hp_text_cell cell;
 
 	UNUSED(percentile);
-	value->is_unknown = is_sender_unseen(row_at(row)) || is_receiver_unseen(row_at(row)) ||
-			    is_queue_unknown(row_at(row));
+	value->is_unknown = is_queue_unknown(row_at(row));
 	set_text(report,
 		 hp_xstrdup(row_at(row)->unit == HP_LANE_BYTES
 				    ? hp_format_bytes(&cell, row_at(row)->most)

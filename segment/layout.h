@@ -1067,7 +1067,7 @@ struct hp_lane {
 	uint32_t reserved;
 };
 
-/* Something may go through it that is not seen: a stream of stdio has the descriptor. */
+/* Something may go through it that is not seen: a stream of stdio has it, or an eventfd was given away. */
 #define HP_VEILED_SENDS 1
 #define HP_VEILED_RECEIVES 2
 #define HP_LANE_MIXED 4 /* not first in, first out */

@@ -21,7 +21,7 @@ hotpath.views.push({
 				{ key: "queue_size", title: "Queue", unit: "count", about: "now" },
 				{ key: "max_queue_size", title: "At most", unit: "count", about: "in the queue" },
 				{ key: "fill", title: "Fullest", unit: "share", isBar: true, most: 100, about: "of its capacity",
-					value: (row) => (row.capacity ? 100 * row.max_queue_size / row.capacity : null) },
+					value: (row) => (row.capacity && row.max_queue_size !== null ? 100 * row.max_queue_size / row.capacity : null) },
 				{ key: "blocked_ns", title: "Full", unit: "time", about: "senders waited for room" },
 				{ key: "starved_ns", title: "Empty", unit: "time", about: "receivers waited for a message" },
 				{ key: "delay_avg_ns", title: "Delay", unit: "time", about: "from sending to receiving, mean" },

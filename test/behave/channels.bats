@@ -22,10 +22,10 @@ setup()
 	rm -f "$T/report"
 }
 
-# said PROGRAM MODE - runs it, its words in $T/said.
+# said PROGRAM MODE... - runs it, its words in $T/said.
 said()
 {
-	LD_PRELOAD=$HP_LIB "$T/$1" "$2" >"$T/said"
+	LD_PRELOAD=$HP_LIB "$T/$1" "${@:2}" >"$T/said"
 }
 
 # same PROGRAM MODE - says what it says without us.
@@ -234,6 +234,28 @@ full_as_said()
 	[ "$(told label | wc -l)" = 2 ]
 }
 
+# handed MODE - the row of the eventfd, as told in `raw` and in `data`.
+handed()
+{
+	said socket handed "$@"
+	told type_name sent_count received_count queue_size max_queue_size | sed -n 's/^eventfd //p'
+	python3 -c 'import json, sys
+print(*[row[key] for row in json.load(open(sys.argv[1]))["channels"]["data"] if row["type_name"] == "eventfd"
+        for key in ("queue_size", "max_queue_size")])' "$T/report"
+}
+
+# It adds 10 to the 50 and takes 40 of the 60, of which 20 are taken here.
+@test "channels: an eventfd that another program was given has bounds, and no queue" {
+	for who in seen unseen; do
+		[ "$(handed $who)" = "50 20 None None"$'\n'"0 0" ]
+		# The first five were taken before it was given.
+		[ "$(told type_name delay_sampled_count | grep eventfd)" = "eventfd 5" ]
+	done
+	[ "$(handed all)" = "50 None None None"$'\n'"0 0" ]
+	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 said socket handed seen
+	grep -q 'eventfd *≥ 50 *≥ 20 .* -  *0 ns' "$T/report"
+}
+
 @test "channels: what another program reads, by its standard input" {
 	socket programs sent_count sent_bytes received_bytes
 	[ "$(told label | wc -l)" = 1 ]
@@ -348,13 +370,32 @@ idle_as_said()
 	grep -q '"message": *"nothing was sent' "$T/report"
 }
 
-# Of one that is over, by the record that it left.
-@test "channels: over HTTP, with the last messages of each" {
-	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/queue" header >/dev/null
+# serve - serves the record of $T/segment at $url, until $T/server is ended.
+serve()
+{
 	"$HP_BUILD/hotpath" serve "$T/segment" --port 0 >"$T/url" 3>&- &
 	echo $! >"$T/server"
 	eventually grep -q '^http' "$T/url"
 	url=$(cat "$T/url")
+}
+
+@test "channels: what is not known is no sample for Prometheus" {
+	HOTPATH_SEGMENT_PATH=$T/segment said socket handed all
+	serve
+	curl -s -m 20 "${url%/}/metrics" >"$T/metrics"
+	kill "$(cat "$T/server")"
+	sed -n 's/^\(hotpath_channel_[a-z_]*\){.*payload="eventfd"} /\1 /p' "$T/metrics" | diff - /dev/fd/3 3<<-'END'
+		hotpath_channel_sent_total 50
+		hotpath_channel_instances_created_total 1
+		hotpath_channel_instances_closed_total 0
+		END
+	grep -q 'hotpath_channel_received_total{.*payload="stream"} 1' "$T/metrics"
+}
+
+# Of one that is over, by the record that it left.
+@test "channels: over HTTP, with the last messages of each" {
+	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/queue" header >/dev/null
+	serve
 	curl -s -m 20 "${url%/}/channels" >"$T/list" && curl -s -m 20 "${url%/}/channels/99/logs" >"$T/none"
 	id=$(python3 -c 'import json, sys
 print([row["id"] for row in json.load(open(sys.argv[1]))["data"] if row["label"] == "jobs"][0])' "$T/list")

@@ -175,6 +175,11 @@ TEST(channels, what_was_not_seen_is_not_told_as_nothing)
 	/* Three were sent, more than there is room for, and nobody here received any. */
 	CHECK(strcmp(type, "pipe") == 0 && strcmp(sent, "3") == 0 && strcmp(received, "-") == 0);
 	CHECK(strstr(text, "\"label\":\"half\""));
+	/* In `raw`; in `data`, whose rows are before, the least. */
+	row = strstr(text, "\"raw\":");
+	row = row ? strstr(row, "\"label\":\"half\"") : NULL;
+	CHECK(row && strstr(row, "\"queue_size\":null,\"max_queue_size\":null"));
+	CHECK(strstr(text, "\"queue_size\":0,\"max_queue_size\":0"));
 	free(text);
 }
 

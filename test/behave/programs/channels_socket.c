@@ -23,6 +23,7 @@
 
 static long sent, sent_bytes, received, received_bytes, most;
 static int fds[2];
+static const char *argument = ""; /* of the mode */
 
 static void need(int is_good, const char *what)
 {
@@ -192,35 +193,55 @@ static void splices(void)
 	deepest(888);
 }
 
-/* A child gets the pipe over a socket, and reads there. */
-static void given(void)
+static void give(int socket, int fd)
 {
-	char room[CMSG_SPACE(sizeof(int))] = "", byte = 0, buffer[10] = "";
+	char room[CMSG_SPACE(sizeof(int))] = "", byte = 0;
 	struct iovec part;
 	struct msghdr message = message_of(&part, &byte, 1);
 	struct cmsghdr *control;
-	int ends[2], got;
-	pid_t child;
 
 	message.msg_control = room;
 	message.msg_controllen = sizeof(room);
+	control = CMSG_FIRSTHDR(&message);
+	control->cmsg_level = SOL_SOCKET;
+	control->cmsg_type = SCM_RIGHTS;
+	control->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(control), &fd, sizeof(fd));
+	need(sendmsg(socket, &message, 0) == 1, "sendmsg");
+}
+
+static int get(int socket)
+{
+	char room[CMSG_SPACE(sizeof(int))] = "", byte = 0;
+	struct iovec part;
+	struct msghdr message = message_of(&part, &byte, 1);
+	int got;
+
+	message.msg_control = room;
+	message.msg_controllen = sizeof(room);
+	need(recvmsg(socket, &message, 0) == 1, "recvmsg");
+	memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(got));
+	return got;
+}
+
+/* A child gets the pipe over a socket, and reads there. */
+static void given(void)
+{
+	char buffer[10] = "";
+	int ends[2], got;
+	pid_t child;
+
 	pair(SOCK_STREAM);
 	child = fork();
 	need(child >= 0, "fork");
 	if (child == 0) {
-		need(recvmsg(fds[1], &message, 0) == 1, "recvmsg");
-		memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(got));
+		got = get(fds[1]);
 		while (read(got, buffer, sizeof(buffer)) > 0)
 			;
 		_exit(0);
 	}
 	need(pipe(ends) == 0, "pipe");
-	control = CMSG_FIRSTHDR(&message);
-	control->cmsg_level = SOL_SOCKET;
-	control->cmsg_type = SCM_RIGHTS;
-	control->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(control), &ends[0], sizeof(int));
-	need(sendmsg(fds[0], &message, 0) == 1, "sendmsg");
+	give(fds[0], ends[0]);
 	close(ends[0]);
 	for (int i = 0; i < 500; i++)
 		need(write(ends[1], buffer, 10) == 10, "write");
@@ -228,6 +249,51 @@ static void given(void)
 	waitpid(child, NULL, 0);
 	/* The socket's byte, too. */
 	sent = 501, sent_bytes = 5001, received_bytes = 5001;
+}
+
+static void tokens(int fd, int adds, int takes)
+{
+	eventfd_t value;
+
+	for (int i = 0; i < adds; i++)
+		need(eventfd_write(fd, 1) == 0, "write");
+	for (int i = 0; i < takes; i++)
+		need(eventfd_read(fd, &value) == 0, "read");
+}
+
+/* What `handed` becomes in its child. */
+static void taker(void)
+{
+	int socket = atoi(argument), fd = get(socket);
+
+	tokens(fd, 10, 40);
+	need(write(socket, "x", 1) == 1, "write");
+	_exit(0);
+}
+
+/*
+ * Another program is given an eventfd over a socket, adds 10 to the 50 and takes 40. With "unseen" it has
+ * no library; with "all" it is the only one that takes.
+ */
+static void handed(void)
+{
+	int counter, is_all = strcmp(argument, "all") == 0;
+	char number[12], byte;
+
+	pair(SOCK_STREAM);
+	snprintf(number, sizeof(number), "%d", fds[1]);
+	if (fork() == 0) {
+		if (strcmp(argument, "unseen") == 0)
+			unsetenv("LD_PRELOAD");
+		execl("/proc/self/exe", "taker", "taker", number, NULL);
+		_exit(127);
+	}
+	counter = eventfd(0, EFD_SEMAPHORE);
+	tokens(counter, 50, is_all ? 0 : 5);
+	give(fds[0], counter);
+	need(read(fds[0], &byte, 1) == 1, "read");
+	tokens(counter, 0, is_all ? 0 : 15);
+	wait(NULL);
 }
 
 /* The other end is another program's: of one that reads by itself, and of one by stdio. */
@@ -314,11 +380,13 @@ int main(int count, char **arguments)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = { { "stream", stream },    { "packet", packet }, { "datagram", datagram },
-		      { "event", event },      { "fifo", fifo },     { "splices", splices },
-		      { "given", given },      { "stdio", stdio },   { "idle", idle },
-		      { "programs", programs } };
+	} modes[] = { { "stream", stream },	{ "packet", packet }, { "datagram", datagram },
+		      { "event", event },	{ "fifo", fifo },     { "splices", splices },
+		      { "given", given },	{ "stdio", stdio },   { "idle", idle },
+		      { "programs", programs }, { "handed", handed }, { "taker", taker } };
 
+	if (count > 2)
+		argument = arguments[2];
 	for (size_t i = 0; count > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (strcmp(arguments[1], modes[i].name) == 0)
 			modes[i].run();
