@@ -16,10 +16,10 @@ struct hp_alloc_row {
 	bool is_function;
 	char *name; /* NULL = not asked for yet */
 	char *frames; /* of a site: what JSON tells of it; NULL = the same */
-	struct hp_alloc_sum sum; /* own */
-	struct hp_alloc_sum inclusive; /* of a function */
 	const struct hp_charge_sum
 		*charge; /* of an instrumented function, which is of the model then */
+	struct hp_alloc_sum sum; /* own.  What rows are sorted by is in one line of memory */
+	struct hp_alloc_sum inclusive; /* of a function */
 };
 
 struct hp_map_row {

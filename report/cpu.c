@@ -3,7 +3,8 @@
  * cpu.c - see cpu.h.
  *
  * Addresses are looked up once each, sorted by object and address, so that
- * tables and debug information are walked in order.
+ * tables and debug information are walked in order.  At a later look only those of
+ * new stacks are, and those whose names were not there yet.  Sums: cpu_sum.c.
  */
 #include "report/cpu.h"
 
@@ -11,28 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/cpu_names.h"
+#include "report/cpu_build.h"
 #include "report/format.h"
 #include "report/inline.h"
 #include "report/map.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/resolver.h"
 
-/* What is needed while the functions are found. */
-struct build {
-	struct hp_report *report;
-	struct hp_cpu *cpu;
-	struct hp_inlines *inlines;
-	struct hp_map by_name;	/* hash of object and name -> place in cpu->functions */
-	struct hp_map by_code;	/* hash of object and address -> place in model->functions */
-	char **raw;	/* beside cpu->functions: names as in the files */
-	struct hp_names names;	/* of the object at hand, if it is no file */
-	uint32_t named;	/* that object */
-	size_t function_room;
-	size_t raw_room;
-	size_t frame_room;
-	uint32_t *same;	/* of each object: the first that is the same file */
-};
+#define NAMES_SPARE 1000 /* functions that no frame is of any more, before all is found anew */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -59,10 +47,11 @@ static bool is_same_file(const struct hp_model_object *a, const struct hp_model_
 	return a->kind == b->kind && a->path[0] && strcmp(a->path, b->path) == 0;
 }
 
-static void same_find(struct build *b)
+static void same_find(struct hp_cpu_build *b)
 {
 	const struct hp_model *model = &b->report->model;
 
+	free(b->same);
 	b->same = hp_xcalloc(model->object_count, sizeof(*b->same));
 	for (uint32_t i = 0; i < model->object_count; i++)
 		for (b->same[i] = 0; b->same[i] < i; b->same[i]++)
@@ -70,7 +59,7 @@ static void same_find(struct build *b)
 				break;
 }
 
-static uint32_t same_of(const struct build *b, uint32_t object)
+static uint32_t same_of(const struct hp_cpu_build *b, uint32_t object)
 {
 	return object < b->report->model.object_count ? b->same[object] : HP_NONE;
 }
@@ -94,7 +83,7 @@ static size_t base_length(const char *name)
 }
 
 /* The function of this name; several of one name in an object are one row. */
-static uint32_t function_named(struct build *b, uint32_t object, const char *name)
+static uint32_t function_named(struct hp_cpu_build *b, uint32_t object, const char *name)
 {
 	struct hp_cpu *cpu = b->cpu;
 	size_t length = base_length(name);
@@ -124,7 +113,7 @@ static uint32_t function_named(struct build *b, uint32_t object, const char *nam
 }
 
 /* For an address without a symbol: what it belongs to. */
-static uint32_t function_unknown(struct build *b, uint32_t object)
+static uint32_t function_unknown(struct hp_cpu_build *b, uint32_t object)
 {
 	const struct hp_model_object *o =
 		object == HP_NONE ? NULL : &b->report->model.objects[object];
@@ -146,7 +135,7 @@ static uint32_t function_unknown(struct build *b, uint32_t object)
 
 /* --- places --- */
 
-static void frame_add(struct build *b, struct hp_cpu_frame frame)
+static void frame_add(struct hp_cpu_build *b, struct hp_cpu_frame frame)
 {
 	b->cpu->frames = hp_xgrow(b->cpu->frames, b->cpu->frame_count, &b->frame_room,
 				  sizeof(*b->cpu->frames));
@@ -154,7 +143,7 @@ static void frame_add(struct build *b, struct hp_cpu_frame frame)
 }
 
 /* Names of the kernel, or of code made at run time. */
-static const char *other_name(struct build *b, uint32_t object, uint64_t address)
+static const char *other_name(struct hp_cpu_build *b, uint32_t object, uint64_t address)
 {
 	const struct hp_model_object *o = &b->report->model.objects[object];
 
@@ -172,7 +161,7 @@ static const char *other_name(struct build *b, uint32_t object, uint64_t address
 }
 
 /* An instrumented function whose code starts here. */
-static void note_code(struct build *b, uint32_t function, uint32_t object, uint64_t start)
+static void note_code(struct hp_cpu_build *b, uint32_t function, uint32_t object, uint64_t start)
 {
 	const struct hp_model *model = &b->report->model;
 	uint64_t hash = mix(mix(same_of(b, object), start), start) | 1;
@@ -185,13 +174,16 @@ static void note_code(struct build *b, uint32_t function, uint32_t object, uint6
 		if (model->functions[*place].address != start ||
 		    same_of(b, model->functions[*place].object) != same_of(b, object))
 			continue;
-		b->cpu->functions[function].instrumented = *place;
+		/* Of several of one name it is the last one, in whatever order places were found. */
+		if (b->cpu->functions[function].instrumented == HP_NONE ||
+		    model->functions[b->cpu->functions[function].instrumented].address < start)
+			b->cpu->functions[function].instrumented = *place;
 		return;
 	}
 }
 
 /* Of code in a file: what was inlined there, then the function itself. */
-static void resolve_file(struct build *b, struct hp_cpu_place *place)
+static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
 	struct hp_cpu_frame own = { .line = 0 };
 	struct hp_inline list[HP_INLINES_MOST];
@@ -213,7 +205,7 @@ static void resolve_file(struct build *b, struct hp_cpu_place *place)
 }
 
 /* By what the kept file says; false = nothing. */
-static bool resolve_kept(struct build *b, struct hp_cpu_place *place)
+static bool resolve_kept(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
 	const struct hp_cpu_legend *legend = &b->report->record.legend->cpu;
 	const struct hp_cpu_legend_place *kept =
@@ -232,7 +224,7 @@ static bool resolve_kept(struct build *b, struct hp_cpu_place *place)
 	return b->cpu->frame_count > place->first;
 }
 
-static void resolve_other(struct build *b, const struct hp_cpu_place *place)
+static void resolve_other(struct hp_cpu_build *b, const struct hp_cpu_place *place)
 {
 	const char *name = other_name(b, place->object, place->address);
 	struct hp_cpu_frame frame = { .line = 0 };
@@ -242,8 +234,22 @@ static void resolve_other(struct build *b, const struct hp_cpu_place *place)
 	frame_add(b, frame);
 }
 
-static void place_resolve(struct build *b, struct hp_cpu_place *place)
+/* Code that is made at run time may be another's by now. */
+static bool is_lasting(const struct hp_cpu_build *b, uint32_t object)
 {
+	return object == HP_NONE || b->report->model.objects[object].kind != HP_OBJECT_ANONYMOUS;
+}
+
+static uint64_t missing(const struct hp_cpu_build *b)
+{
+	return hp_resolver_missing(hp_symbols_resolver(b->report->symbols));
+}
+
+static void place_resolve(struct hp_cpu_build *b, uint32_t number)
+{
+	struct hp_cpu_place *place = &b->cpu->places[number];
+	uint64_t before = missing(b);
+
 	place->first = (uint32_t)b->cpu->frame_count;
 	if (place->object == HP_NONE || (b->report->record.legend && !resolve_kept(b, place)))
 		frame_add(b,
@@ -254,10 +260,59 @@ static void place_resolve(struct build *b, struct hp_cpu_place *place)
 		resolve_file(b, place);
 	else
 		resolve_other(b, place);
-	if (place->start)
-		note_code(b, b->cpu->frames[b->cpu->frame_count - 1].function, place->object,
-			  place->start);
 	place->count = (uint32_t)b->cpu->frame_count - place->first;
+	place->is_pending = missing(b) != before || !is_lasting(b, place->object);
+	if (!place->is_pending)
+		return;
+	b->pending = hp_xgrow(b->pending, b->pending_count, &b->pending_room, sizeof(*b->pending));
+	b->pending[b->pending_count++] = number;
+}
+
+/* Asks again.  New frames take the place of the old ones if there are as many. */
+static void place_again(struct hp_cpu_build *b, uint32_t number)
+{
+	struct hp_cpu *cpu = b->cpu;
+	struct hp_cpu_place before = cpu->places[number], *place;
+	bool is_same;
+
+	place_resolve(b, number);
+	place = &cpu->places[number];
+	is_same = place->count == before.count;
+	for (uint32_t i = 0; is_same && i < place->count; i++)
+		is_same = cpu->frames[place->first + i].function ==
+			  cpu->frames[before.first + i].function;
+	b->is_stale |= !is_same;
+	if (place->count != before.count)
+		return;
+	memcpy(&cpu->frames[before.first], &cpu->frames[place->first],
+	       place->count * sizeof(*cpu->frames));
+	cpu->frame_count -= place->count;
+	place->first = before.first;
+}
+
+static int compare_pending(const void *left, const void *right, void *context)
+{
+	const struct hp_cpu_place *places = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	if (places[a].object != places[b].object)
+		return places[a].object < places[b].object ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* By object: names of code that is made at run time are read once for all of it. */
+static void pending_look(struct hp_cpu_build *b)
+{
+	size_t count = b->pending_count;
+	uint32_t *pending = b->pending;
+
+	if (count)
+		qsort_r(pending, count, sizeof(*pending), compare_pending, b->cpu->places);
+	b->pending = NULL;
+	b->pending_count = b->pending_room = 0;
+	for (size_t i = 0; i < count; i++)
+		place_again(b, pending[i]);
+	free(pending);
 }
 
 struct wish {
@@ -275,36 +330,61 @@ static int compare_wishes(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-static void places_find(struct build *b)
+/* The place + 1 of an address. */
+static uint32_t *place_at(struct hp_cpu_build *b, uint32_t object, uint64_t address, bool *is_new)
+{
+	uint64_t hash = mix(mix(5, object), address) | 1;
+	uint32_t *number;
+
+	for (;; hash += 2) {
+		number = hp_map_at(&b->by_place, hash, is_new);
+		if (*is_new || (b->cpu->places[*number - 1].object == object &&
+				b->cpu->places[*number - 1].address == address))
+			return number;
+	}
+}
+
+static uint32_t place_find(struct hp_cpu_build *b, const struct wish *wish)
+{
+	struct hp_cpu *cpu = b->cpu;
+	bool is_new;
+	uint32_t *number = place_at(b, wish->object, wish->address, &is_new);
+
+	if (!is_new)
+		return *number - 1;
+	cpu->places = hp_xgrow(cpu->places, cpu->place_count, &b->place_room, sizeof(*cpu->places));
+	cpu->places[cpu->place_count] =
+		(struct hp_cpu_place){ .object = wish->object, .address = wish->address };
+	*number = (uint32_t)++cpu->place_count;
+	place_resolve(b, (uint32_t)cpu->place_count - 1);
+	return (uint32_t)cpu->place_count - 1;
+}
+
+/* Of the stacks from the `first` on. */
+static void places_find(struct hp_cpu_build *b, uint32_t first)
 {
 	const struct hp_model_sampling *sampling = &b->report->model.sampling;
-	struct hp_cpu *cpu = b->cpu;
-	size_t count = sampling->stack_count, room = 0;
-	struct wish *wishes = hp_xcalloc(count, sizeof(*wishes));
+	size_t count = sampling->stack_count, wished = 0;
+	struct wish *wishes;
 
-	cpu->of_stack = hp_xcalloc(count, sizeof(*cpu->of_stack));
-	for (uint32_t i = 1; i < count; i++)
-		wishes[i - 1] = (struct wish){ sampling->stacks[i].address,
-					       same_of(b, sampling->stacks[i].object), i };
-	if (count > 1)
-		qsort(wishes, count - 1, sizeof(*wishes), compare_wishes);
-	for (size_t i = 0; i + 1 < count; i++) {
-		if (i == 0 || compare_wishes(&wishes[i - 1], &wishes[i]) != 0) {
-			cpu->places = hp_xgrow(cpu->places, cpu->place_count, &room,
-					       sizeof(*cpu->places));
-			cpu->places[cpu->place_count] =
-				(struct hp_cpu_place){ .object = wishes[i].object,
-						       .address = wishes[i].address };
-			place_resolve(b, &cpu->places[cpu->place_count++]);
-		}
-		cpu->of_stack[wishes[i].stack] = (uint32_t)cpu->place_count - 1;
-	}
+	if (first >= count)
+		return;
+	wishes = hp_xcalloc(count - first, sizeof(*wishes));
+	b->cpu->of_stack = hp_xrealloc(b->cpu->of_stack, count, sizeof(*b->cpu->of_stack));
+	b->cpu->of_stack[0] = 0;
+	for (uint32_t i = first ? first : 1; i < count; i++)
+		wishes[wished++] = (struct wish){ sampling->stacks[i].address,
+						  same_of(b, sampling->stacks[i].object), i };
+	if (wished > 1)
+		qsort(wishes, wished, sizeof(*wishes), compare_wishes);
+	for (size_t i = 0; i < wished; i++)
+		b->cpu->of_stack[wishes[i].stack] = place_find(b, &wishes[i]);
 	free(wishes);
 }
 
 /* --- instrumented functions --- */
 
-static void codes_find(struct build *b)
+static void codes_find(struct hp_cpu_build *b)
 {
 	const struct hp_model *model = &b->report->model;
 
@@ -328,7 +408,7 @@ static void codes_find(struct build *b)
  * A function of which only inlined copies were met, or a part that was split
  * off, is instrumented if one of the same name is.
  */
-static void names_match(struct build *b)
+static void names_match(struct hp_cpu_build *b)
 {
 	const struct hp_model *model = &b->report->model;
 	struct hp_map by_name = HP_MAP_NONE;
@@ -354,107 +434,109 @@ static void names_match(struct build *b)
 	hp_map_release(&by_name);
 }
 
-/* --- sums --- */
-
-static bool is_row(const struct hp_report *report, const struct hp_cpu_function *f)
+/* Which of the functions are instrumented: more of them may be called by now. */
+static void instrumented_find(struct hp_cpu_build *b)
 {
-	return !report->has_functions || f->instrumented != HP_NONE;
-}
-
-/* The innermost function at a place that is a row; HP_NONE = there is none. */
-static uint32_t owner_at(const struct build *b, uint32_t stack)
-{
-	const struct hp_cpu_place *place = &b->cpu->places[b->cpu->of_stack[stack]];
-
-	for (uint32_t i = 0; i < place->count; i++) {
-		uint32_t function = b->cpu->frames[place->first + i].function;
-
-		if (is_row(b->report, &b->cpu->functions[function]))
-			return function;
-	}
-	return HP_NONE;
-}
-
-/* Each function on the stack once, however often it is on it. */
-static void total_add(struct build *b, uint32_t stack, const struct hp_model_stack *from)
-{
-	const struct hp_model_stack *stacks = b->report->model.sampling.stacks;
-	uint32_t stamp = stack;
-
-	for (; stack; stack = stacks[stack].parent) {
-		const struct hp_cpu_place *place = &b->cpu->places[b->cpu->of_stack[stack]];
-
-		for (uint32_t i = 0; i < place->count; i++) {
-			struct hp_cpu_function *f =
-				&b->cpu->functions[b->cpu->frames[place->first + i].function];
-
-			if (f->stamp == stamp)
-				continue;
-			f->stamp = stamp;
-			f->total_ns += from->cpu_ns;
-			f->total_samples += from->samples;
-		}
-	}
-}
-
-static void sum_up(struct build *b)
-{
-	const struct hp_model_sampling *sampling = &b->report->model.sampling;
 	struct hp_cpu *cpu = b->cpu;
-	uint32_t *owners = hp_xcalloc(sampling->stack_count, sizeof(*owners));
+	uint32_t *before = hp_xcalloc(cpu->function_count, sizeof(*before));
 
-	for (uint32_t i = 0; i < sampling->stack_count; i++) {
-		const struct hp_model_stack *stack = &sampling->stacks[i];
-		uint32_t owner = i ? owner_at(b, i) : HP_NONE;
-
-		/* A caller has a lower number. */
-		if (i && owner == HP_NONE)
-			owner = owners[stack->parent];
-		owners[i] = owner;
-		cpu->total_ns += stack->cpu_ns;
-		cpu->total_samples += stack->samples;
-		if (!stack->samples)
-			continue;
-		total_add(b, i, stack);
-		if (owner == HP_NONE)
-			continue;
-		cpu->functions[owner].self_ns += stack->cpu_ns;
-		cpu->functions[owner].self_samples += stack->samples;
-		cpu->attributed_ns += stack->cpu_ns;
+	for (size_t i = 0; i < cpu->function_count; i++) {
+		before[i] = cpu->functions[i].instrumented;
+		cpu->functions[i].instrumented = HP_NONE;
 	}
-	free(owners);
+	codes_find(b);
+	for (size_t i = 0; i < cpu->place_count; i++) {
+		const struct hp_cpu_place *place = &cpu->places[i];
+
+		if (place->start)
+			note_code(b, cpu->frames[place->first + place->count - 1].function,
+				  place->object, place->start);
+	}
+	names_match(b);
+	for (size_t i = 0; i < cpu->function_count; i++)
+		b->is_stale |= cpu->functions[i].instrumented != before[i];
+	hp_map_clear(&b->by_code);
+	free(before);
+}
+
+/* --- looks --- */
+
+/* Code that is made at run time leaves the names behind that it had before: not for ever. */
+static bool is_of_use(const struct hp_cpu *cpu, uint32_t generation)
+{
+	return cpu->build->generation == generation &&
+	       cpu->function_count <= 2 * cpu->frame_count + NAMES_SPARE;
+}
+
+static struct hp_cpu *begin(struct hp_report *report)
+{
+	struct hp_carry *carry = report->record.carry;
+	uint32_t generation = report->model.sampling.generation;
+	struct hp_cpu *cpu = carry ? carry->cpu : NULL;
+
+	if (carry)
+		carry->cpu = NULL;
+	if (cpu && !is_of_use(cpu, generation)) {
+		hp_cpu_free(cpu);
+		cpu = NULL;
+	}
+	if (cpu)
+		return cpu;
+	cpu = hp_xcalloc(1, sizeof(*cpu));
+	cpu->build = hp_xcalloc(1, sizeof(*cpu->build));
+	cpu->build->cpu = cpu;
+	cpu->build->generation = generation;
+	return cpu;
 }
 
 struct hp_cpu *hp_report_cpu(struct hp_report *report)
 {
-	struct build b = { .report = report, .named = HP_NONE };
+	struct hp_cpu_build *b;
 
 	if (report->cpu)
 		return report->cpu;
-	report->cpu = b.cpu = hp_xcalloc(1, sizeof(*b.cpu));
-	b.inlines = hp_inlines_new(report->symbols);
-	same_find(&b);
+	report->cpu = begin(report);
+	b = report->cpu->build;
+	b->report = report;
+	b->named = HP_NONE;
+	b->is_stale = b->has_functions != report->has_functions;
+	b->has_functions = report->has_functions;
+	b->is_lasting = hp_symbols_resolver(report->symbols) != NULL;
+	b->inlines = hp_inlines_new(report->symbols);
+	same_find(b);
+	pending_look(b);
+	places_find(b, (uint32_t)b->stack_count);
 	if (report->has_functions)
-		codes_find(&b);
-	places_find(&b);
-	if (report->has_functions)
-		names_match(&b);
-	sum_up(&b);
-	hp_inlines_free(b.inlines);
-	hp_names_release(&b.names);
-	hp_map_release(&b.by_name);
-	hp_map_release(&b.by_code);
-	for (size_t i = 0; i < b.cpu->function_count; i++)
-		free(b.raw[i]);
-	free(b.raw);
-	free(b.same);
+		instrumented_find(b);
+	hp_cpu_sum(b);
+	b->stack_count = report->model.sampling.stack_count;
+	hp_inlines_free(b->inlines);
+	hp_names_release(&b->names);
+	b->inlines = NULL;
 	return report->cpu;
+}
+
+static void build_free(struct hp_cpu_build *b)
+{
+	hp_map_release(&b->by_name);
+	hp_map_release(&b->by_code);
+	hp_map_release(&b->by_place);
+	for (size_t i = 0; i < b->cpu->function_count; i++)
+		free(b->raw[i]);
+	free(b->raw);
+	free(b->same);
+	free(b->pending);
+	free(b->owners);
+	free(b->outer);
+	free(b->ups);
+	free(b);
 }
 
 void hp_cpu_free(struct hp_cpu *cpu)
 {
 	if (!cpu)
 		return;
+	build_free(cpu->build);
 	for (size_t i = 0; i < cpu->function_count; i++)
 		free(cpu->functions[i].name);
 	free(cpu->functions);
@@ -462,4 +544,13 @@ void hp_cpu_free(struct hp_cpu *cpu)
 	free(cpu->places);
 	free(cpu->of_stack);
 	free(cpu);
+}
+
+/* Without a resolver the names of files are those of this look's symbols. */
+struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu)
+{
+	if (cpu && cpu->build->is_lasting)
+		return cpu;
+	hp_cpu_free(cpu);
+	return NULL;
 }

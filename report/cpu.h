@@ -24,7 +24,6 @@ struct hp_cpu_function {
 	uint64_t self_samples;
 	uint64_t total_ns;	/* of samples that have it on the stack */
 	uint64_t total_samples;
-	uint32_t stamp;
 };
 
 /* A function at a place, and where in the source the place is. */
@@ -41,9 +40,17 @@ struct hp_cpu_place {
 	uint32_t count;
 	uint64_t address;
 	uint64_t start;	/* of the symbol that holds it; 0 = not known */
+	bool is_pending;	/* its names may still be found, or be others */
 };
 
+struct hp_cpu_build;
+
+/*
+ * Functions, frames and places stay where they are from look to look; sums are made
+ * anew.  A function may have nothing any more, when a place has become another's.
+ */
 struct hp_cpu {
+	struct hp_cpu_build *build;	/* what is needed at the next look */
 	struct hp_cpu_function *functions;
 	size_t function_count;
 	struct hp_cpu_frame *frames;
@@ -62,6 +69,9 @@ const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *
 /* Made when it is asked for first. */
 struct hp_cpu *hp_report_cpu(struct hp_report *report);
 void hp_cpu_free(struct hp_cpu *cpu);
+
+/* Instead of that: what the next look of the same model begins with; NULL = nothing can be kept. */
+struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu);
 
 /* For the table of sections; see section.h. */
 #define HP_CPU_COLUMNS 8

@@ -23,6 +23,7 @@ struct hp_model_stack {
 	uint64_t blocked_ns;
 	uint64_t counted_ns;	/* of cpu_ns: the processor's counters tell of what kind */
 	uint64_t memory_ns;	/* of counted_ns: it waited for memory */
+	uint32_t code;	/* its object as the segment has it */
 };
 
 struct hp_model_sampling {
@@ -30,13 +31,22 @@ struct hp_model_sampling {
 	struct hp_sampling record;
 	struct hp_model_stack *stacks;	/* [0] = root */
 	size_t stack_count;
+	size_t stack_room;
+	size_t known;	/* of the stacks: they are those of the look before, with other counters */
+	uint32_t generation;	/* grows when what stands in `stacks` is not what stood there */
 	char *profile;	/* path of samply's; NULL = it took none */
 	char *trouble;	/* why there are no samples of samply */
 };
 
-/* `objects` leads from offsets to places + 1. */
-void hp_model_sampling_init(struct hp_model_sampling *sampling, struct hp_reader *reader,
+/*
+ * Reads them into one that is all zeroes, or was paused.  `objects` leads from
+ * offsets to places + 1.
+ */
+void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			    uint64_t offset, const struct hp_map *objects);
+
+/* Until the next look nothing is there; which places are known is kept. */
+void hp_model_sampling_pause(struct hp_model_sampling *sampling);
 void hp_model_sampling_release(struct hp_model_sampling *sampling);
 
 #endif

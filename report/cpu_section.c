@@ -13,6 +13,7 @@
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
+#include "report/top.h"
 
 #define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
 #define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
@@ -221,9 +222,8 @@ void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
 	for (size_t i = 0; i < cpu->function_count; i++)
 		if (is_shown(report, &cpu->functions[i]))
 			list->rows[list->total++] = &cpu->functions[i];
-	if (list->total)
-		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
 	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
 }
 
 /* --- columns --- */

@@ -89,10 +89,16 @@ static void value_add(struct hp_report *report, const struct hp_column *column, 
 	column->get(report, row, percentile, &value);
 	if (value.is_unknown && column->need == HP_NEED_KNOWN)
 		return;
+	if (!column->is_percentiles) {
+		/* The key stays where it is: thousands of copies of it are spared. */
+		cJSON_AddItemToObjectCS(entry, side == SIDE_DATA ? column->key : column->raw,
+					side == SIDE_DATA ? said(column, &value)
+							  : plain(column, &value));
+		return;
+	}
 	snprintf(key, sizeof(key), "%s%s%s", side == SIDE_DATA ? column->key : column->raw,
-		 column->is_percentiles ? hp_format_percentile(&cell, percentile) : "",
-		 column->is_percentiles && side == SIDE_RAW && column->unit == HP_UNIT_TIME ? "_ns"
-											    : "");
+		 hp_format_percentile(&cell, percentile),
+		 side == SIDE_RAW && column->unit == HP_UNIT_TIME ? "_ns" : "");
 	cJSON_AddItemToObject(entry, key,
 			      side == SIDE_DATA ? said(column, &value) : plain(column, &value));
 }

@@ -5,20 +5,22 @@
 #include "report/json_put.h"
 
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/format.h"
 #include "report/report.h"
 
+/* An answer has thousands of them: printf would take a tenth of its time. */
 cJSON *hp_json_number(uint64_t number)
 {
-	char text[24];
+	char text[24], *at = &text[sizeof(text) - 1];
 
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return cJSON_CreateRaw(text);
+	*at = 0;
+	do
+		*--at = (char)('0' + number % 10);
+	while (number /= 10);
+	return cJSON_CreateRaw(at);
 }
 
 void hp_json_whole(cJSON *object, const char *key, uint64_t number)

@@ -262,7 +262,7 @@ static void read_threads(struct build *b)
 		b->model->rss_kb = watch.rss_kb;
 		b->model->peak_rss_kb = watch.rss_peak_kb;
 		b->watched_cpu_ns = larger(b->watched_cpu_ns, watch.root_cpu_ns);
-		hp_model_sampling_init(&b->model->sampling, reader, watch.sampling,
+		hp_model_sampling_look(&b->model->sampling, reader, watch.sampling,
 				       &b->model->build->objects);
 	}
 }
@@ -350,7 +350,7 @@ static void clear(struct hp_model *model)
 		free(model->processes[i].command);
 	free(model->processes);
 	free(model->threads);
-	hp_model_sampling_release(&model->sampling);
+	hp_model_sampling_pause(&model->sampling);
 	model->processes = NULL;
 	model->threads = NULL;
 	model->process_count = model->thread_count = 0;
@@ -403,6 +403,7 @@ void hp_model_pause(struct hp_model *model)
 void hp_model_release(struct hp_model *model)
 {
 	clear(model);
+	hp_model_sampling_release(&model->sampling);
 	hp_model_build_release(model);
 	for (size_t i = 0; i < model->object_count; i++)
 		free(model->objects[i].path);

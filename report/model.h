@@ -83,6 +83,9 @@ struct hp_model_function {
 	uint32_t last_record;
 	struct hp_model_label *label; /* what the source calls it; NULL = nothing */
 	struct hp_model_spread *spread; /* NULL = nobody asked for it; see hp_model_histogram */
+	uint32_t plan_look; /* of model->look: when its records were gone through last, */
+	uint32_t unsettled; /* the first of those that have changed or are not in `settled`, place + 1, */
+	uint32_t plan; /* and what is to be done about them (model_calls.c) */
 
 	/* Sums, made anew at each look. */
 	uint32_t running; /* calls that had not ended */
@@ -115,6 +118,7 @@ struct hp_model_record {
 	uint32_t block;
 	uint32_t next; /* of the same function: place + 1; 0 = none */
 	uint64_t label_stamp; /* `stamp` when its label was looked for */
+	uint32_t next_unsettled; /* of the same function, place + 1; 0 = none */
 	bool is_read; /* its histogram was */
 	bool is_flushed; /* no counter of it waits for the thread's next call */
 	bool is_settled; /* its histogram is in `settled` */
@@ -173,6 +177,7 @@ struct hp_model {
 	struct hp_reader reader;
 	struct hp_model_build *build; /* what is needed at the next look (model_build.h) */
 	uint32_t look; /* their number, from 1 */
+	uint32_t plan_look; /* of `look`: when all records were gone through for their histograms */
 	uint32_t *places; /* by offset / HP_LINE: record's place + 1, or HP_PLACE_ROW and a row's node */
 	size_t place_count;
 	struct hp_model_record *records;

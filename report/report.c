@@ -298,7 +298,9 @@ void hp_report_init(struct hp_report *report, struct hp_segment *segment,
 static void views_free(struct hp_carry *carry)
 {
 	hp_alloc_view_free(carry->alloc);
+	hp_cpu_free(carry->cpu);
 	carry->alloc = NULL;
+	carry->cpu = NULL;
 }
 
 void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
@@ -340,6 +342,8 @@ static void hand_on(struct hp_report *report, struct hp_carry *carry)
 {
 	if (report->alloc)
 		carry->alloc = hp_alloc_view_keep(report->alloc);
+	if (report->cpu)
+		carry->cpu = hp_cpu_keep(report->cpu);
 	hp_model_pause(&report->model);
 	carry->model = report->model;
 }
@@ -347,6 +351,7 @@ static void hand_on(struct hp_report *report, struct hp_carry *carry)
 static void end(struct hp_report *report)
 {
 	hp_alloc_view_free(report->alloc);
+	hp_cpu_free(report->cpu);
 	hp_model_release(&report->model);
 }
 
@@ -363,7 +368,6 @@ void hp_report_release(struct hp_report *report)
 	hp_calls_release(&report->calls);
 	hp_bound_free(report->bound);
 	hp_offcpu_free(report->offcpu);
-	hp_cpu_free(report->cpu);
 	hp_lock_view_free(report->locks);
 	hp_channel_view_free(report->channels);
 	hp_threads_free(report->threads);

@@ -38,6 +38,7 @@ struct hp_cpu;
 struct hp_carry {
 	struct hp_model model;
 	struct hp_alloc_view *alloc; /* NULL = not asked for yet, or taken out */
+	struct hp_cpu *cpu; /* the same */
 };
 
 /* What a kept file tells beside its segment.  All of it stays the caller's. */

@@ -7,6 +7,7 @@
     live.py one PORT SECONDS ROUTE      the same of one route
     live.py each PORT SECONDS           the server's share of a core for each route alone, once a second
     live.py alone PORT                  ms of each route's answer to who has not asked for it lately
+    live.py memory PORT                 MB that the server has of its own, without the segment and files
     live.py storm PORT SECONDS RATE     RATE requests a second over eight connections: median, p99, worst
     live.py pays LIBRARY ROUNDS COMMAND...
                                         user CPU seconds of the command alone and with each route asked for
@@ -127,6 +128,12 @@ def alone(port):
         print(f"{route} {ms:.1f} {size}", flush=True)
 
 
+def memory(port):
+    with open(f"/proc/{server_of(port)}/status") as lines:
+        kb = next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
+    print(f"memory {kb / 1024:.0f}")
+
+
 def storm(port, seconds, rate):
     took, lock = [], threading.Lock()
     begin = time.monotonic() + 0.1
@@ -206,6 +213,8 @@ def main():
         each(port, int(sys.argv[3]))
     elif what == "alone":
         alone(port)
+    elif what == "memory":
+        memory(port)
     elif what == "one":
         routes(port, int(sys.argv[3]), sys.argv[4:5])
     else:

@@ -8,9 +8,9 @@
 #   wide                        1 000 functions in 64 threads, then one thread that calls on
 #
 # For each: ms to the first answer; one route once a second, then each route once a second:
-# the server's share of a core, percent.  Of wide also ms of each route's answer to who has not
-# asked for it before, the others' median and worst with each route once a second, and
-# 200 requests a second.
+# the server's share of a core, percent; the worst answer of these, ms; the server's own memory, MB.
+# Of wide also ms of each route's answer to who has not asked for it lately, and 200 requests a
+# second.  EACH=1: the share of each route alone as well.
 #
 # Then the user CPU time of a fixed piece of work (python3) alone and with a client that asks
 # each second for each route, in turns, least of ROUNDS=5.  SECONDS_EACH=10 for each share.
@@ -95,24 +95,27 @@ command_of()
 	sqlite3) have sqlite3 && line=("$(command -v sqlite3)" :memory: ".read $work/queries.sql") ;;
 	cc1plus) line=("$(g++ -print-prog-name=cc1plus)" -quiet -O1 -ftemplate-depth=3000 -fpreprocessed
 		"$work/large.ii" -o /dev/null) ;;
-	wide) line=("$work/wide" 60 $((6 * seconds + 60))) ;;
+	wide) line=("$work/wide" 60 $((6 * seconds + 240))) ;;
 	*) false ;;
 	esac
 }
 
 shares()
 {
-	local first one all
+	local first one all memory
 
 	first=$(ask first "$port" | cut -d ' ' -f 2)
 	one=$(ask one "$port" "$seconds" functions_timing | sed -n 's/^server //p')
 	all=$(ask routes "$port" "$seconds" | tee "$work/routes" | tail -n 1 | cut -d ' ' -f 2)
+	memory=$(ask memory "$port" | cut -d ' ' -f 2)
 	printf '%-10s %6s %8s %8s' "$1" "$first" "$one" "$all"
-	awk 'NF == 2 { next } { if ($3 > worst) worst = $3 } END { printf " %9.1f\n", worst }' "$work/routes"
+	awk -v memory="$memory" 'NF == 2 { next } { if ($3 > worst) worst = $3 }
+		END { printf " %9.1f %9s\n", worst, memory }' "$work/routes"
+	[ -z "$EACH" ] || ask each "$port" 5 | awk '{ printf "  %s: %s %%\n", $1, $2 }'
 }
 
 sources
-printf '%-10s %6s %8s %8s %9s\n' program 'first' 'one,%' 'all,%' 'worst,ms'
+printf '%-10s %6s %8s %8s %9s %9s\n' program 'first' 'one,%' 'all,%' 'worst,ms' 'memory,MB'
 for name in "${@:-python3 sqlite3 cc1plus wide}"; do
 	for one in $name; do
 		command_of "$one" || continue
@@ -120,10 +123,7 @@ for name in "${@:-python3 sqlite3 cc1plus wide}"; do
 		sleep 5
 		shares "$one"
 		if [ "$one" = wide ]; then
-			for route in overview flame timeline calltree functions_timing; do
-				sleep 3
-				echo "  $route, not asked for before: $(ask first "$port" "$route" | cut -d ' ' -f 2) ms"
-			done
+			ask alone "$port" | awk '{ printf "  %s, not asked for lately: %s ms\n", $1, $2 }'
 			ask storm "$port" "$seconds" 200 | sed -n 's/^storm/  200 a second: median, p99, worst ms, rate:/p'
 		fi
 		stop
