@@ -416,6 +416,72 @@ struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out)
 	return NULL;
 }
 
+/* --- one that two processes meet at once --- */
+
+#define HP_MEETING_TRIES 16	/* that another one is faster each time */
+
+/*
+ * Both look for it, find none and make one.  So a word of the segment changes with each
+ * lane that is made for what was there before: who finds that it has changed since it looked looks
+ * again.  What it names everybody can find before it changes again: who wants to change it sees to that,
+ * since the one who put it there may be stopped, or killed.
+ */
+static _Atomic uint64_t *meeting(void)
+{
+	return &((struct hp_meeting *)at(HP_MEETING_AT))->word;
+}
+
+/* To be called before the search: what is made from then on is not missed. */
+static uint64_t meeting_look(void)
+{
+	uint64_t word = atomic_load_explicit(meeting(), memory_order_acquire);
+
+	if (word & UINT32_MAX)
+		hp_lane_ready(hp_channel_lane(word & UINT32_MAX));
+	return word;
+}
+
+/* False if one was made since `before`: it may be for the same thing. */
+static bool meeting_take(uint64_t before, struct hp_lane *lane)
+{
+	uint64_t done = ((before >> 32) + 1) << 32, word = done | hp_lane_id(lane);
+
+	if (!atomic_compare_exchange_strong_explicit(meeting(), &before, word, memory_order_acq_rel,
+						     memory_order_relaxed))
+		return false;
+	hp_lane_ready(lane);
+	atomic_compare_exchange_strong_explicit(meeting(), &word, done, memory_order_acq_rel,
+						memory_order_relaxed);
+	return true;
+}
+
+static void lane_give_up(struct hp_lane *lane)
+{
+	struct hp_channel *channel = at(lane->channel);
+
+	atomic_fetch_sub_explicit(&channel->instances, 1, memory_order_relaxed);
+	hp_lane_unmake(lane);
+}
+
+struct hp_lane *hp_lane_meet(const struct hp_channel_wish *wish)
+{
+	struct hp_lane *lane = NULL, *found;
+
+	for (int i = 0; i < HP_MEETING_TRIES; i++) {
+		uint64_t before = meeting_look();
+
+		found = hp_lane_of_inode(wish->device, wish->out_inode, true);
+		if (found && lane)
+			lane_give_up(lane);
+		if (found)
+			return found;
+		lane = lane ? lane : hp_lane_new(wish);
+		if (!lane || meeting_take(before, lane))
+			return lane;
+	}
+	return lane;
+}
+
 /* --- ends --- */
 
 /* Descriptors of one kind, in hp_lane.ends. */

@@ -104,6 +104,12 @@ void hp_channel_label(const struct hp_lane *lane, const char *text, size_t lengt
 /* The lane that a process of the session has for such an inode; NULL = none. */
 struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out);
 
+/*
+ * The same for a pipe that was there before; made as wished, once for all processes of the session, if there is
+ * none.  NULL = no room.
+ */
+struct hp_lane *hp_lane_meet(const struct hp_channel_wish *wish);
+
 /* One more descriptor, or one less, that sends or receives. */
 void hp_lane_hold(struct hp_lane *lane, bool is_out);
 void hp_lane_drop(struct hp_lane *lane, bool is_out);

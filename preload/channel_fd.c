@@ -228,7 +228,7 @@ static struct hp_lane *find_pipe(int fd, const struct stat *stat)
 		return lane;
 	wish.kind = is_nameless(fd) ? HP_CHANNEL_PIPE : HP_CHANNEL_FIFO;
 	wish_pipe(&wish, fd, stat);
-	lane = hp_lane_new(&wish);
+	lane = hp_lane_meet(&wish);
 	if (wish.kind == HP_CHANNEL_FIFO)
 		label_fifo(lane, fd);
 	return lane;

@@ -196,6 +196,18 @@ struct hp_room {
 };
 
 /*
+ * Stands behind the room, at HP_MEETING_AT.  Two processes that use an inherited pipe
+ * first at the same moment agree by it who makes the lane.
+ */
+#define HP_MEETING_AT 448
+
+struct hp_meeting {
+	/* any process, by compare-exchange: how many were made << 32 | offset / HP_LINE of one being made, or 0 */
+	_Atomic uint64_t word;
+	uint64_t reserved[7];
+};
+
+/*
  * Process and block states.  FREE: a later process of the same executable, or a
  * later thread of the process, may take it.  MOVING: a process took it and does
  * not say yet which; nobody else writes it.
@@ -1387,6 +1399,7 @@ static_assert(offsetof(struct hp_header, start) == 128, "format: readers rely on
 static_assert(offsetof(struct hp_header, root_pid) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_ports) == 64, "format: readers rely on it");
 static_assert(HP_PORTS_AT + sizeof(struct hp_ports) <= HP_ROOM_AT, "it is behind them");
+static_assert(HP_ROOM_AT + sizeof(struct hp_room) <= HP_MEETING_AT, "it is behind it");
 static_assert(sizeof(struct hp_room) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_process) == 192, "format: readers rely on it");
 static_assert(sizeof(struct hp_object) == 128, "format: readers rely on it");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * preload_lane_test.c - two threads that close the last two ends of a lane at the
- * same moment; and two that want one that was left.
+ * same moment; two that want one that was left; and two processes that use the same inherited pipe first.
  *
  * The programs of test/behave meet such a moment once in a hundred thousand
  * times, since there are system calls around it.  So this is the file itself,
@@ -20,6 +20,8 @@
 /* --- what the rest of the library would be --- */
 
 static struct hp_lockset lockset;
+static __thread struct hp_lockset *own; /* of a thread that is to be a process of its own */
+static void (*meanwhile)(void); /* what another process does before the next lane is made; once */
 static struct hp_self self = { .pid = 1 };
 
 _Atomic uint32_t hp_confined = 1; /* no system call is needed */
@@ -49,7 +51,13 @@ bool hp_self_open(void)
 
 struct hp_lockset *hp_lock_set(void)
 {
-	return &lockset;
+	void (*what)(void) = meanwhile;
+
+	if (what) {
+		meanwhile = NULL;
+		what();
+	}
+	return own ? own : &lockset;
 }
 
 void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address)
@@ -78,10 +86,10 @@ static struct hp_lane *made(void)
 	return hp_lane_new(&wish);
 }
 
+static struct fake fake;
+
 static void library_init(void)
 {
-	struct fake fake;
-
 	fake_init(&fake, 1 << 20);
 	hp_segment = (struct hp_segment){ .header = fake_header(&fake), .size = fake.size };
 	hp_channel_base = fake.base;
@@ -182,4 +190,129 @@ TEST(lane, that_was_left_is_taken_by_one_of_two)
 			hp_lane_ready(gots[i]);
 	}
 	CHECK(used_again > 0);
+}
+
+/* --- of a pipe that was there before --- */
+
+static struct hp_lockset *sets[2];
+static struct hp_lane *theirs;
+
+static void session_init(void)
+{
+	struct hp_object *object;
+
+	library_init();
+	object = fake_object(&fake, "/nowhere/fake");
+	for (int i = 0; i < 2; i++) {
+		sets[i] = fake_take(&fake, sizeof(*sets[i]));
+		fake_process(&fake, FAKE_PID + (uint32_t)i, object)->lockset =
+			fake_at(&fake, sets[i]);
+	}
+	own = sets[0];
+}
+
+/* As the process with this set. */
+static struct hp_lane *met(struct hp_lockset *set, uint64_t inode)
+{
+	const struct hp_channel_wish wish = { .kind = HP_CHANNEL_PIPE,
+					      .is_found = true,
+					      .device = 7,
+					      .out_inode = inode,
+					      .in_inode = inode };
+	struct hp_lockset *before = own;
+	struct hp_lane *lane;
+
+	own = set;
+	lane = hp_lane_meet(&wish);
+	own = before;
+	return lane;
+}
+
+static void other_meets(void)
+{
+	theirs = met(sets[1], 42);
+}
+
+/* The other one comes after the search, before there is a lane. */
+TEST(lane, of_a_pipe_that_two_processes_meet_at_once_is_one)
+{
+	const struct hp_channel *channel;
+	struct hp_lane *lane;
+
+	session_init();
+	meanwhile = other_meets;
+	lane = met(sets[0], 42);
+	CHECK(lane != NULL && lane == theirs);
+	CHECK_EQ(atomic_load(&lane->state), HP_LANE_TAKEN);
+	/* What was made in vain is free, and counts for nothing. */
+	channel = at(sets[0]->channels);
+	CHECK_EQ(channel->instances, 0);
+	CHECK_EQ(((const struct hp_lane *)at(channel->lanes))->state, HP_LANE_FREE);
+	CHECK_EQ(((const struct hp_channel *)at(lane->channel))->instances, 1);
+	CHECK(met(sets[0], 42) == lane && met(sets[0], 43) != lane);
+}
+
+static void other_meets_another(void)
+{
+	theirs = met(sets[1], 41);
+}
+
+TEST(lane, of_another_pipe_that_is_met_meanwhile_is_another)
+{
+	struct hp_lane *lane;
+
+	session_init();
+	meanwhile = other_meets_another;
+	lane = met(sets[0], 42);
+	CHECK(lane && theirs && lane != theirs);
+	CHECK_EQ(lane->out_inode, 42);
+	CHECK_EQ(((const struct hp_channel *)at(lane->channel))->instances, 1);
+}
+
+TEST(lane, that_a_killed_process_was_making_is_found)
+{
+	struct hp_lane *lane;
+
+	session_init();
+	lane = met(sets[0], 42);
+	/* As it was in between. */
+	atomic_store(&lane->state, HP_LANE_MADE);
+	atomic_store(meeting(), UINT64_C(1) << 32 | hp_lane_id(lane));
+	CHECK(met(sets[1], 42) == lane);
+	CHECK_EQ(atomic_load(&lane->state), HP_LANE_TAKEN);
+}
+
+#define MEETINGS 20000
+
+static struct hp_lane *mets[2];
+
+static void *process(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+
+	for (int i = 1; i <= MEETINGS; i++) {
+		meet(&round_now, i);
+		mets[me] = met(sets[me], (uint64_t)i);
+		atomic_fetch_add(&done, 1);
+	}
+	return NULL;
+}
+
+TEST(lane, of_a_pipe_is_one_whoever_is_first)
+{
+	pthread_t threads[2];
+
+	session_init();
+	atomic_store(&round_now, 0);
+	atomic_store(&done, 0);
+	for (intptr_t i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, process, (void *)i);
+	for (int i = 1; i <= MEETINGS; i++) {
+		atomic_store(&round_now, i);
+		meet(&done, 2 * i);
+		CHECK(mets[0] && mets[0] == mets[1]);
+		atomic_store(&mets[0]->state, HP_LANE_FREE);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
 }
