@@ -46,6 +46,7 @@
 #include "segment/clock.h"
 
 #define JOIN_WAIT_MS 200
+#define LOOK_WAIT_MS 2000	/* of readers: a busy helper waits for a core first */
 #define END_SLICE_NS 100000000
 #define COME_UP_PART 5	/* of the whole wait: a sampler needs 1 ms of CPU */
 #define ALONE_SLICE_NS 2000000
@@ -202,7 +203,8 @@ static int receive_fd(int fd)
 static int ask_socket(const char *token, const struct hp_session *own)
 {
 	struct sockaddr_un address;
-	struct timeval wait = { 0, JOIN_WAIT_MS * 1000 };
+	uint64_t wait_ms = own ? LOOK_WAIT_MS : JOIN_WAIT_MS;
+	struct timeval wait = { (time_t)(wait_ms / 1000), (suseconds_t)(wait_ms % 1000 * 1000) };
 	int error = -EPERM;
 
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -107,7 +107,7 @@ own_port()
 		shows '^sell  *[1-9]'
 		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '2 Channel' '2 the' '2 the' '2 RwLock' \
 			'2 Mutex' '3 .*' '4 Thread' '4 Function' '5 the' '6 No event' '7 Call path' \
-			'7 Call path' '8 Object' '8 Thread' '8 none' '8 Label' '8 none' '8 none'; do
+			'7 Call path' '8 Object' '8 Thread' '8 each two' '8 Label' '8 none' '8 none'; do
 			press "${expected%% *}"
 			case $expected in
 			'1 CPU') shows '^Function .*%\|  ' ;;
@@ -583,7 +583,7 @@ own_port()
 	one_line 1 '*needs a terminal; hotpath report*' "$hotpath" console "$pid"
 	one_line 1 '*no process 999999999; hotpath list*' "$hotpath" console 999999999
 	one_line 1 "*process $$ (*) is not profiled*hotpath-run*" "$hotpath" console $$
-	one_line 1 '*[Nn]o such file*' "$hotpath" console nonsense
+	one_line 1 '*nonsense: no file of a run*' "$hotpath" console nonsense
 	one_line 1 '*has to begin with http://*' "$hotpath" console --metrics-host localhost
 	one_line 1 '*the port goes to --metrics-port*' "$hotpath" console --metrics-host http://localhost:80
 	one_line 1 '*token*printable ASCII*' "$hotpath" console -p 1 -t 'a b'
