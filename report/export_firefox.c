@@ -17,6 +17,7 @@
 #include "report/export.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/offcpu.h"
 #include "report/profile.h"
 
 /* --- threads and their events --- */
@@ -42,7 +43,8 @@ static void event_add(struct hp_profile *p, const struct hp_event *event)
 {
 	struct hp_profile_thread *thread;
 
-	if (event->node >= p->report->model.sampling.stack_count || event->span_ns > event->ns)
+	if (event->node >= p->report->model.sampling.stack_count || event->span_ns > event->ns ||
+	    (event->kind == HP_EVENT_WAIT && hp_offcpu_is_profiler(p->report, event->node)))
 		return;
 	thread = hp_profile_thread(p, event->pid, event->tid);
 	thread->events =

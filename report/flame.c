@@ -275,7 +275,7 @@ static void cpu_add(struct hp_flame *flame, struct hp_report *report)
 		if (i)
 			places[i] = stack_put(flame, tree, report, places[stack->parent], i);
 		tree->nodes[places[i]].self[0] += (double)stack->cpu_ns;
-		if (stack->blocked_ns) {
+		if (stack->blocked_ns && !hp_offcpu_is_profiler(report, i)) {
 			uint32_t on =
 				hp_flame_name(flame, i ? hp_offcpu_cause(report, i) : "<no stack>",
 					      HP_FLAME_OTHER);

@@ -84,7 +84,7 @@ static bool is_ours(const struct hp_report *report, uint32_t object)
 					    "libhotpath.so", strlen("libhotpath.so")) == 0;
 }
 
-bool hp_offcpu_is_profiler(const struct hp_report *report, uint32_t stack)
+static bool is_profiler(const struct hp_report *report, uint32_t stack)
 {
 	const struct hp_cpu *cpu = report->cpu;
 
@@ -169,11 +169,13 @@ static struct hp_offcpu *offcpu_of(struct hp_report *report)
 	if (report->offcpu)
 		return report->offcpu;
 	report->offcpu = hp_xcalloc(1, sizeof(*report->offcpu));
+	report->offcpu->is_profiler = hp_xcalloc((size_t)sampling->stack_count + 1, sizeof(bool));
 	hp_report_cpu(report);
 	for (uint32_t i = 0; i < sampling->stack_count; i++) {
 		if (!sampling->stacks[i].waits)
 			continue;
-		if (i && hp_offcpu_is_profiler(report, i))
+		report->offcpu->is_profiler[i] = i && is_profiler(report, i);
+		if (report->offcpu->is_profiler[i])
 			report->offcpu->profiler_ns += sampling->stacks[i].blocked_ns;
 		else
 			row_add(report->offcpu, hp_offcpu_function(report, i),
@@ -182,10 +184,17 @@ static struct hp_offcpu *offcpu_of(struct hp_report *report)
 	return report->offcpu;
 }
 
+bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack)
+{
+	return stack < report->model.sampling.stack_count && offcpu_of(report)->is_profiler[stack];
+}
+
 void hp_offcpu_free(struct hp_offcpu *offcpu)
 {
-	if (offcpu)
+	if (offcpu) {
+		free(offcpu->is_profiler);
 		free(offcpu->rows);
+	}
 	free(offcpu);
 }
 

@@ -20,6 +20,7 @@ struct hp_offcpu {
 	size_t count;
 	size_t room;
 	uint64_t profiler_ns;	/* in no row */
+	bool *is_profiler;	/* by stack */
 };
 
 /* What a stack of the model waited for, as its kernel functions tell; needs hp_report_cpu. */
@@ -29,7 +30,7 @@ const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
 uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack);
 
 /* The library waited for its helper in the program's name: true of no stand-in.  Needs hp_report_cpu. */
-bool hp_offcpu_is_profiler(const struct hp_report *report, uint32_t stack);
+bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack);
 
 /* The C library's, its loader's, or ours. */
 bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);

@@ -101,7 +101,8 @@ static void event_add(struct hp_report *report, struct hp_threads *threads,
 	struct hp_thread_row *row;
 	const char *on;
 
-	if (event->kind != HP_EVENT_WAIT || event->node >= report->model.sampling.stack_count)
+	if (event->kind != HP_EVENT_WAIT || event->node >= report->model.sampling.stack_count ||
+	    hp_offcpu_is_profiler(report, event->node))
 		return;
 	row = row_of(threads, event->pid, event->tid);
 	if (!row)
