@@ -72,7 +72,7 @@ static bool is_given(const struct hp_settings *settings, int kind)
 {
 	for (size_t i = 0; i < hp_setting_count; i++)
 		if (strcmp(hp_setting_table[i].name, kinds[kind].variable) == 0)
-			return settings->given >> i & 1;
+			return settings->is_given[i];
 	return false;
 }
 

@@ -1,163 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setting.c - the table of HOTPATH_* variables, and how a value is checked.
- *
- * A new variable is a line here and a field in struct hp_settings.
+ * setting.c - how a value of a HOTPATH_* variable is checked, and what it sets.
  */
 #include "segment/setting.h"
 
 #include <string.h>
 
-#include "segment/layout.h"
-
 #define AT(field) offsetof(struct hp_settings, field)
-#define KIB UINT64_C(1024)
-
-const struct hp_setting hp_setting_table[] = {
-	{ "HOTPATH_REPORT", HP_SETTING_TEXT, AT(report), "auto",
-	  "auto, all, a list of sections, or auto,-section", 0, 0,
-	  "sections to record and to report" },
-	{ "HOTPATH_OUTPUT_FORMAT", HP_SETTING_CHOICE, AT(format), "table",
-	  "table|json|json-pretty|none", 0, 0, "how the report is printed" },
-	{ "HOTPATH_OUTPUT_PATH", HP_SETTING_TEXT, AT(output_path), NULL, "a path", 0, 0,
-	  "file for the report, instead of stderr" },
-	{ "HOTPATH_REPORT_LABEL", HP_SETTING_TEXT, AT(label), NULL, "any text", 0, 0,
-	  "printed in the report's first line" },
-	{ "HOTPATH_USER_METADATA", HP_SETTING_PAIRS, AT(user_metadata), NULL,
-	  "key=value pairs with commas between them", 0, 0, "told in JSON, kept with the run" },
-	{ "HOTPATH_PERCENTILES", HP_SETTING_PERCENTILES, AT(percentiles), "95",
-	  "up to 16 numbers from 0 to 100, as in 50,95,99.9", 0, 0, "percentile columns" },
-	{ "HOTPATH_FOCUS", HP_SETTING_TEXT, AT(focus), NULL, "a part of the name, or /regex/", 0, 0,
-	  "show only these functions" },
-	{ "HOTPATH_SORT", HP_SETTING_CHOICE, AT(sort), "total", "total|self|calls|name", 0, 0,
-	  "order of the functions" },
-	{ "HOTPATH_LIMIT", HP_SETTING_COUNT, AT(limit), NULL, "a number, 0 = all", 0, UINT32_MAX,
-	  "rows of each section" },
-	{ "HOTPATH_FUNCTIONS_LIMIT", HP_SETTING_COUNT, AT(functions_limit), NULL,
-	  "a number, 0 = all", 0, UINT32_MAX, "rows of functions (15)" },
-	{ "HOTPATH_THREADS_LIMIT", HP_SETTING_COUNT, AT(threads_limit), NULL, "a number, 0 = all",
-	  0, UINT32_MAX, "rows of threads (5)" },
-	{ "HOTPATH_FUNCTIONS_NAME_DEPTH", HP_SETTING_COUNT, AT(name_depth), "2",
-	  "a number, 0 = all", 0, 1000, "last parts of a::b::c that are shown" },
-	{ "HOTPATH_TIME_EXCLUSIVE", HP_SETTING_BOOL, AT(is_exclusive), "0", "1, true, 0 or false",
-	  0, 0, "times without instrumented callees" },
-	{ "HOTPATH_EXCLUDE_WRAPPER", HP_SETTING_BOOL, AT(exclude_wrapper), "0",
-	  "1, true, 0 or false", 0, 0, "leave the program's main out" },
-	{ "HOTPATH_COLOR", HP_SETTING_CHOICE, AT(color), "auto", "auto|always|never", 0, 0,
-	  "colour of tables; auto: on a terminal" },
-	{ "HOTPATH_TIMING", HP_SETTING_CHOICE, AT(timing), "adaptive", "adaptive|exact", 0, 0,
-	  "time hot, short functions at random, or every call" },
-	{ "HOTPATH_ALLOC_METRIC", HP_SETTING_CHOICE, AT(alloc_metric), "bytes",
-	  "bytes|count|bytes-max|count-max", 0, 0,
-	  "what the tables of allocations show and are sorted by; -max: highest net of a call" },
-	{ "HOTPATH_ALLOC_CUMULATIVE", HP_SETTING_BOOL, AT(alloc_cumulative), "0",
-	  "1, true, 0 or false", 0, 0, "allocations with those of callees" },
-	{ "HOTPATH_ALLOC_LIMIT", HP_SETTING_COUNT, AT(alloc_limit), NULL, "a number, 0 = all", 0,
-	  UINT32_MAX, "rows of call paths (10)" },
-	{ "HOTPATH_ALLOC_WRAPPERS", HP_SETTING_TEXT, AT(alloc_wrappers), NULL,
-	  "names separated by commas; * is any text", 0, 0,
-	  "functions that allocate for their callers, as xmalloc does" },
-	{ "HOTPATH_ALLOC_DEPTH", HP_SETTING_COUNT, AT(alloc_depth), "256", "0 to 1024", 0, 1024,
-	  "frames of an allocation's call path; 0 = its caller only" },
-	{ "HOTPATH_ALLOC_PROVE", HP_SETTING_BOOL, AT(alloc_prove), "0", "1, true, 0 or false", 0, 0,
-	  "find each allocation's callers twice and compare; slow, for tests" },
-	{ "HOTPATH_LOGS_LIMIT", HP_SETTING_COUNT, AT(logs_limit), "50", "0 to 4096", 0,
-	  HP_LOGS_MOST, "last calls kept for each function" },
-	{ "HOTPATH_CHANNELS_LIMIT", HP_SETTING_COUNT, AT(channels_limit), NULL, "a number, 0 = all",
-	  0, UINT32_MAX, "rows of channels (15)" },
-	{ "HOTPATH_CHANNELS_ITER", HP_SETTING_BOOL, AT(channels_iter), "0", "1, true, 0 or false",
-	  0, 0, "a row for each pipe or queue, not for each place that makes some" },
-	{ "HOTPATH_LOG_PAYLOAD", HP_SETTING_BOOL, AT(log_payload), "0", "1, true, 0 or false", 0, 0,
-	  "keep the text of the last messages of channels" },
-	{ "HOTPATH_MAX_LOG_LEN", HP_SETTING_COUNT, AT(log_length), "1536", "1 to 65536", 1, 65536,
-	  "bytes of each of them" },
-	{ "HOTPATH_THREADS_INTERVAL_MS", HP_SETTING_COUNT, AT(threads_interval_ms), "250",
-	  "10 to 3600000", 10, 3600000, "time between two looks at the threads" },
-	{ "HOTPATH_CPU", HP_SETTING_CHOICE, AT(cpu), "auto", "auto|perf|timer|samply|off", 0, 0,
-	  "who takes samples of the CPU" },
-	{ "HOTPATH_CPU_HZ", HP_SETTING_COUNT, AT(cpu_hz), NULL, "1 to 20000", 1, 20000,
-	  "samples for each second of CPU time (999; 249 where none were asked for)" },
-	{ "HOTPATH_CPU_INCLUSIVE", HP_SETTING_BOOL, AT(cpu_is_inclusive), "0",
-	  "1, true, 0 or false", 0, 0, "a sample counts for all functions on the stack" },
-	{ "HOTPATH_PROFILE_DIR", HP_SETTING_TEXT, AT(profile_dir), NULL, "a folder, or off", 0, 0,
-	  "write each run's profile there, as PID-NS/hp.json.gz, for profiler.firefox.com" },
-	{ "HOTPATH_SAMPLY_BIN", HP_SETTING_TEXT, AT(samply), NULL, "a path", 0, 0,
-	  "samply for HOTPATH_CPU=samply, instead of the one in PATH" },
-	{ "HOTPATH_SAMPLY_WRAPPER_BIN", HP_SETTING_TEXT, AT(samply_wrapper), NULL, "a path", 0, 0,
-	  "what starts it, instead of hotpath-samply" },
-	{ "HOTPATH_DISABLE_SAMPLY_LOAD", HP_SETTING_BOOL, AT(disable_samply_load), "0",
-	  "1, true, 0 or false", 0, 0,
-	  "no line below the samples that says how to see samply's profile" },
-	{ "HOTPATH_UNWIND", HP_SETTING_CHOICE, AT(unwind), "auto", "auto|cfi|fp", 0, 0,
-	  "how callers are found: call frame information, frame pointers" },
-	{ "HOTPATH_ONLY", HP_SETTING_TEXT, AT(only), NULL, "a process name", 0, 0,
-	  "record only processes of this name" },
-	{ "HOTPATH_NO_FOLLOW", HP_SETTING_BOOL, AT(no_follow), "0", "1, true, 0 or false", 0, 0,
-	  "do not record child processes" },
-	{ "HOTPATH_SEGMENT_SIZE", HP_SETTING_SIZE, AT(segment_size), "1G",
-	  "1M to 64G, with K, M or G", HP_SIZE_LEAST, HP_SIZE_MOST,
-	  "upper limit of what is recorded, sparse" },
-	{ "HOTPATH_SEGMENT_PATH", HP_SETTING_TEXT, AT(segment_path), NULL, "a path, %p = pid", 0, 0,
-	  "keep the record in a file, for `hotpath report FILE`" },
-	{ "HOTPATH_KEEP", HP_SETTING_COUNT, AT(keep), "20", "0 to 10000; 0 = none", 0, 10000,
-	  "runs that stay in ~/.local/state/hotpath, for `hotpath list` and `hotpath report`" },
-	{ "HOTPATH_EXIT_WAIT_MS", HP_SETTING_COUNT, AT(exit_wait_ms), "5000", "milliseconds", 0,
-	  3600000, "how long the program's exit waits for the report, at most" },
-	{ "HOTPATH_SHUTDOWN_MS", HP_SETTING_COUNT, AT(shutdown_ms), "0", "milliseconds, 0 = never",
-	  0, UINT64_C(31536000000), "end the program after this time, and report" },
-	{ "HOTPATH_METRICS_PORT", HP_SETTING_COUNT, AT(metrics_port), "6770",
-	  "0 to 65535; 0 = a free one, which is printed", 0, 65535,
-	  "port of the running program's figures over HTTP" },
-	{ "HOTPATH_METRICS_BIND", HP_SETTING_TEXT, AT(metrics_bind), "127.0.0.1",
-	  "an address as numbers; beyond the machine itself a token is needed", 0, 0,
-	  "address of that port" },
-	{ "HOTPATH_METRICS_SERVER_OFF", HP_SETTING_BOOL, AT(metrics_off), "0",
-	  "1, true, 0 or false", 0, 0, "no port at all for the running program's figures" },
-	{ "HOTPATH_METRICS_AUTH_TOKEN", HP_SETTING_TEXT, AT(metrics_token), NULL,
-	  "printable ASCII without blanks", 0, 0, "what Authorization must say to be answered" },
-	{ "HOTPATH_MCP_PORT", HP_SETTING_COUNT, AT(mcp_port), "6771",
-	  "0 to 65535; 0 = a free one, which is printed", 0, 65535, "port of the MCP server" },
-	{ "HOTPATH_MCP_AUTH_TOKEN", HP_SETTING_TEXT, AT(mcp_token), NULL,
-	  "printable ASCII without blanks", 0, 0, "the same token for the MCP server" },
-	{ "HOTPATH_PROMETHEUS_PORT", HP_SETTING_COUNT, AT(prometheus_port), "6772",
-	  "0 to 65535; 0 = a free one, which is printed", 0, 65535,
-	  "port that Prometheus scrapes, /metrics" },
-	{ "HOTPATH_PROMETHEUS_HOST", HP_SETTING_TEXT, AT(prometheus_bind), "127.0.0.1",
-	  "an address as numbers; beyond the machine itself a token is needed", 0, 0,
-	  "address of that port" },
-	{ "HOTPATH_PROMETHEUS_AUTH_TOKEN", HP_SETTING_TEXT, AT(prometheus_token), NULL,
-	  "printable ASCII without blanks", 0, 0, "the same token for Prometheus" },
-	{ "HOTPATH_PROMETHEUS_FAST_BUCKETS", HP_SETTING_TEXT, AT(fast_buckets), NULL,
-	  "ascending seconds, as in 0.001,0.01,0.1", 0, 0,
-	  "bounds of the histograms of functions and locks" },
-	{ "HOTPATH_PROMETHEUS_SLOW_BUCKETS", HP_SETTING_TEXT, AT(slow_buckets), NULL,
-	  "ascending seconds, as in 0.001,0.01,0.1", 0, 0, "bounds of the histograms of requests" },
-	{ "HOTPATH_API", HP_SETTING_CHOICE, AT(api), "0.30", "0.30|0.18", 0, 0,
-	  "the version of the Rust crate whose JSON the server speaks" },
-	{ "HOTPATH_ENTRIES_LIMIT", HP_SETTING_COUNT, AT(entries_limit), "1000", "1 to 100000", 1,
-	  100000, "rows of a list over HTTP" },
-	{ "HOTPATH_METRICS_HOST", HP_SETTING_TEXT, AT(metrics_host), NULL,
-	  "http://HOST or https://HOST, without a port", 0, 0,
-	  "whom `hotpath console` asks over HTTP, at HOTPATH_METRICS_PORT" },
-	{ "HOTPATH_TUI_REFRESH_INTERVAL_MS", HP_SETTING_COUNT, AT(tui_interval_ms), "1000",
-	  "100 to 60000", 100, 60000, "time between two pictures of `hotpath console`" },
-	{ "HOTPATH_TUI_TAB", HP_SETTING_COUNT, AT(tui_tab), "1", "1 to 8", 1, 8,
-	  "first tab of `hotpath console`" },
-	{ "HOTPATH_TUI_AUTO_EXPAND_LOGS", HP_SETTING_COUNT, AT(tui_logs), NULL,
-	  "a row, 0 = the first", 0, UINT32_MAX,
-	  "`hotpath console` begins with the log of this row open" },
-	{ "HOTPATH_DISABLE_HINTS", HP_SETTING_BOOL, AT(disable_hints), "0", "1, true, 0 or false",
-	  0, 0, "no line below the report that says what to ask next" },
-	{ "HOTPATH_LIB", HP_SETTING_TEXT, AT(library), NULL, "a path", 0, 0,
-	  "libhotpath.so for `hotpath run`, instead of the one beside it" },
-	{ "HOTPATH_BIN", HP_SETTING_TEXT, AT(helpers), NULL, "a folder", 0, 0,
-	  "where hotpath and hotpath-sampler lie, if not beside the library" },
-	{ "HOTPATH_VERBOSE", HP_SETTING_BOOL, AT(is_verbose), "0", "1, true, 0 or false", 0, 0,
-	  "say what is set, hooked and lost" },
-};
-
-const size_t hp_setting_count = sizeof(hp_setting_table) / sizeof(hp_setting_table[0]);
-static_assert(sizeof(hp_setting_table) / sizeof(hp_setting_table[0]) <= 64, "a bit each");
 
 /* A line that is cut rather than too long; cheap on the target's stack. */
 struct line {
@@ -408,7 +257,7 @@ static bool give(const struct reader *r, const struct hp_setting *s, const char 
 
 	/* Of percentiles what is good is used. */
 	if (is_good || s->kind == HP_SETTING_PERCENTILES)
-		r->out->given |= UINT64_C(1) << (s - hp_setting_table);
+		r->out->is_given[s - hp_setting_table] = true;
 	return is_good;
 }
 
@@ -507,8 +356,8 @@ static bool is_given(const struct hp_settings *settings, const struct hp_setting
 	const struct hp_setting *limit = find_word("limit", strlen("limit"));
 	bool is_limit = s->place == AT(functions_limit) || s->place == AT(threads_limit);
 
-	return settings->given >> (s - hp_setting_table) & 1 ||
-	       (is_limit && settings->given >> (limit - hp_setting_table) & 1);
+	return settings->is_given[s - hp_setting_table] ||
+	       (is_limit && settings->is_given[limit - hp_setting_table]);
 }
 
 static void default_set(const struct reader *r, const char *word)

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #define HP_PERCENTILES_MOST 16
+#define HP_SETTINGS_MOST 96	/* variables; the table is checked against it */
 
 /* What a variable holds; says how it is checked and where in hp_settings it goes. */
 enum hp_setting_kind {
@@ -126,7 +127,7 @@ struct hp_settings {
 	const char *samply;	/* the same */
 	const char *samply_wrapper;
 	struct hp_percentiles percentiles;
-	uint64_t given;	/* which of the table were set by environment or flag, a bit each */
+	bool is_given[HP_SETTINGS_MOST];	/* by environment or flag; places of the table */
 };
 
 struct hp_setting {

@@ -74,76 +74,109 @@ static void files(void *bad)
 	SAY(mkfifo(bad, 0));
 }
 
-static void channels(void *bad, int f)
+/* Both ends of what messages go through, with one in each. */
+struct ends {
+	int p[2]; /* a pipe */
+	int s[2]; /* a stream */
+	int d[2]; /* datagrams */
+	int ev;	/* a counter */
+};
+
+static void ends_open(struct ends *e)
+{
+	e->ev = eventfd(0, EFD_NONBLOCK);
+	if (pipe2(e->p, O_NONBLOCK) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, e->s) < 0 ||
+	    socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, e->d) < 0)
+		exit(1);
+	write(e->p[1], "hello", 5);
+	write(e->s[1], "hello", 5);
+	write(e->d[1], "hello", 5);
+	eventfd_write(e->ev, 3);
+}
+
+static void bytes(const struct ends *e, void *bad)
+{
+	struct iovec iv = { bad, 5 };
+
+	SAY(pipe(bad));
+	SAY(pipe2(bad, 0));
+	SAY(socketpair(AF_UNIX, SOCK_STREAM, 0, bad));
+	SAY(read(e->p[0], bad, 5));
+	SAY(write(e->p[1], bad, 5));
+	SAY(readv(e->p[0], bad, 1));
+	SAY(writev(e->p[1], bad, 1));
+	SAY(readv(e->p[0], bad, 0));
+	SAY(readv(e->p[0], &iv, 1));
+	SAY(writev(e->p[1], &iv, 1));
+	SAY(writev(e->p[1], &iv, -1));
+	SAY(writev(e->p[1], &iv, 5000));
+}
+
+static void packets(const struct ends *e, void *bad)
 {
 	struct iovec iv = { bad, 5 };
 	struct msghdr m = { .msg_iov = bad, .msg_iovlen = 1 };
 	struct msghdr mc = { .msg_control = bad, .msg_controllen = 64, .msg_iov = &iv };
-	int p[2], s[2], d[2], ev = eventfd(0, EFD_NONBLOCK);
 
-	if (pipe2(p, O_NONBLOCK) < 0 ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) < 0 ||
-	    socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, d) < 0)
-		exit(1);
-	write(p[1], "hello", 5);
-	write(s[1], "hello", 5);
-	write(d[1], "hello", 5);
-	eventfd_write(ev, 3);
-	SAY(pipe(bad));
-	SAY(pipe2(bad, 0));
-	SAY(socketpair(AF_UNIX, SOCK_STREAM, 0, bad));
-	SAY(read(p[0], bad, 5));
-	SAY(write(p[1], bad, 5));
-	SAY(readv(p[0], bad, 1));
-	SAY(writev(p[1], bad, 1));
-	SAY(readv(p[0], bad, 0));
-	SAY(readv(p[0], &iv, 1));
-	SAY(writev(p[1], &iv, 1));
-	SAY(writev(p[1], &iv, -1));
-	SAY(writev(p[1], &iv, 5000));
-	SAY(recv(s[0], bad, 5, 0));
-	SAY(send(s[1], bad, 5, 0));
-	SAY(recvmsg(s[0], bad, 0));
-	SAY(sendmsg(s[1], bad, 0));
-	SAY(recvmsg(s[0], &m, 0));
-	SAY(sendmsg(s[1], &m, 0));
-	SAY(recvmsg(d[0], &m, 0));
-	SAY(sendmsg(d[1], &m, 0));
-	SAY(recvmsg(s[0], &mc, 0));
-	SAY(sendmsg(s[1], &mc, 0));
-	SAY(recvmmsg(d[0], bad, 1, 0, 0));
-	SAY(sendmmsg(d[1], bad, 1, 0));
-	SAY(recvmmsg(d[0], bad, 0, 0, 0));
-	SAY(recvfrom(d[0], bad, 5, 0, bad, bad));
-	SAY(sendto(d[1], "x", 1, 0, bad, 5));
-	SAY(recvfrom(d[0], room, 5, 0, bad, bad));
-	SAY(read(ev, bad, 8));
-	SAY(write(ev, bad, 8));
-	SAY(eventfd_read(ev, bad));
-	SAY(eventfd_read(ev, (eventfd_t *)room));
-	SAY(splice(p[0], bad, p[1], 0, 5, 0));
-	SAY(vmsplice(p[1], bad, 1, 0));
-	SAY(sendfile(p[1], f, bad, 5));
+	SAY(recv(e->s[0], bad, 5, 0));
+	SAY(send(e->s[1], bad, 5, 0));
+	SAY(recvmsg(e->s[0], bad, 0));
+	SAY(sendmsg(e->s[1], bad, 0));
+	SAY(recvmsg(e->s[0], &m, 0));
+	SAY(sendmsg(e->s[1], &m, 0));
+	SAY(recvmsg(e->d[0], &m, 0));
+	SAY(sendmsg(e->d[1], &m, 0));
+	SAY(recvmsg(e->s[0], &mc, 0));
+	SAY(sendmsg(e->s[1], &mc, 0));
+	SAY(recvmmsg(e->d[0], bad, 1, 0, 0));
+	SAY(sendmmsg(e->d[1], bad, 1, 0));
+	SAY(recvmmsg(e->d[0], bad, 0, 0, 0));
+	SAY(recvfrom(e->d[0], bad, 5, 0, bad, bad));
+	SAY(sendto(e->d[1], "x", 1, 0, bad, 5));
+	SAY(recvfrom(e->d[0], room, 5, 0, bad, bad));
+}
+
+static void descriptors(const struct ends *e, void *bad, int file)
+{
+	SAY(read(e->ev, bad, 8));
+	SAY(write(e->ev, bad, 8));
+	SAY(eventfd_read(e->ev, bad));
+	SAY(eventfd_read(e->ev, (eventfd_t *)room));
+	SAY(splice(e->p[0], bad, e->p[1], 0, 5, 0));
+	SAY(vmsplice(e->p[1], bad, 1, 0));
+	SAY(sendfile(e->p[1], file, bad, 5));
 	SAY(tee(-1, -1, 5, 0));
 	SAY(dup2(-1, 5));
-	SAY(dup3(p[0], p[0], 0));
-	SAY(fcntl(p[0], F_DUPFD, -1));
+	SAY(dup3(e->p[0], e->p[0], 0));
+	SAY(fcntl(e->p[0], F_DUPFD, -1));
 	SAY(close(-1));
 	SAY(close_range(5000, 4000, 0));
-	SAY(fcntl(p[0], 12345, bad));
+	SAY(fcntl(e->p[0], 12345, bad));
 	SAY(read(-1, bad, 5));
 	SAY(write(-1, bad, 5));
-	SAY(read(p[0], bad, 0));
-	SAY(write(p[1], bad, 0));
-	SAY(connect(s[0], bad, 5));
-	SAY(accept(s[0], bad, bad));
-	SAY(bind(s[0], bad, 5));
+	SAY(read(e->p[0], bad, 0));
+	SAY(write(e->p[1], bad, 0));
+	SAY(connect(e->s[0], bad, 5));
+	SAY(accept(e->s[0], bad, bad));
+	SAY(bind(e->s[0], bad, 5));
 	SAY(socket(-1, -1, -1));
-	SAY(pread(p[0], bad, 5, 0));
-	SAY(preadv(p[0], bad, 1, 0));
-	SAY(read(p[0], room, 100));
-	SAY(read(s[0], room, 100));
-	SAY(read(d[0], room, 100));
+	SAY(pread(e->p[0], bad, 5, 0));
+	SAY(preadv(e->p[0], bad, 1, 0));
+}
+
+static void channels(void *bad, int file)
+{
+	struct ends e;
+
+	ends_open(&e);
+	bytes(&e, bad);
+	packets(&e, bad);
+	descriptors(&e, bad, file);
+	/* What is left in them. */
+	SAY(read(e.p[0], room, 100));
+	SAY(read(e.s[0], room, 100));
+	SAY(read(e.d[0], room, 100));
 }
 
 static void messages(void *bad)
