@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "live/acceptor.h"
 #include "live/guard.h"
 #include "report/memory.h"
 #include "segment/clock.h"
@@ -44,6 +45,7 @@
 
 struct hp_http {
 	struct MHD_Daemon *daemon;
+	struct hp_acceptor *acceptor;
 	const char *token;
 	const char *token_name;	/* of the variable */
 	const char *only;
@@ -112,15 +114,12 @@ static int peer_is_own(struct MHD_Connection *connection, struct peer *peer)
 	return peer->own;
 }
 
-/* Without a connection's record: libmicrohttpd closes it. */
-static enum MHD_Result on_accept(void *context, const struct sockaddr *address, socklen_t size)
+/* In the acceptor's thread; libmicrohttpd closes what it does not take. */
+static bool on_accept(void *context, int connection, const struct sockaddr *address, socklen_t size)
 {
 	struct hp_http *http = context;
 
-	(void)address, (void)size;
-	return atomic_load_explicit(&http->connections, memory_order_relaxed) < CONNECTIONS_TOLD
-		       ? MHD_YES
-		       : MHD_NO;
+	return MHD_add_connection(http->daemon, connection, address, size) == MHD_YES;
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
@@ -132,6 +131,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
 		atomic_fetch_sub_explicit(&http->connections, 1, memory_order_relaxed);
+		hp_acceptor_gone(http->acceptor);
 		free(*socket_context);
 		*socket_context = NULL;
 		return;
@@ -441,11 +441,11 @@ static size_t unescape_nothing(void *context, struct MHD_Connection *connection,
 
 /* --- its life --- */
 
-/* Connections that there are descriptors for; libmicrohttpd would stop to accept. */
+/* Connections that there are descriptors for. */
 static unsigned connections_most(void)
 {
 	struct rlimit limit;
-	unsigned most = CONNECTIONS_TOLD + 8;
+	unsigned most = CONNECTIONS_TOLD;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
 		return most;
@@ -460,10 +460,30 @@ static unsigned connections_most(void)
 						: FILES_OTHER / 2;
 }
 
+/* Its own limit of connections is never met: the acceptor's is lower. */
+static struct MHD_Daemon *daemon_start(struct hp_http *http, unsigned most)
+{
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+			 MHD_USE_NO_LISTEN_SOCKET;
+
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_LIMIT,
+				2 * most, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MOST,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)QUIET_S,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+				MHD_OPTION_NOTIFY_COMPLETED, on_end, http,
+				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http,
+				MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
+				MHD_OPTION_END);
+}
+
 struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 {
 	struct hp_http *http = hp_xcalloc(1, sizeof(*http));
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+	struct hp_acceptor_wish accepting = { .socket = wish->socket,
+					      .most = connections_most(),
+					      .take = on_accept,
+					      .context = http };
+	int error;
 
 	http->token = wish->token;
 	http->token_name = wish->token_name;
@@ -472,33 +492,19 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	http->sites = wish->sites;
 	http->site_count = wish->site_count;
 	http->asked_ns = hp_clock_raw_ns();
-	http->daemon = MHD_start_daemon(
-		flags, 0, on_accept, http, on_request, http, MHD_OPTION_LISTEN_SOCKET, wish->socket,
-		MHD_OPTION_CONNECTION_LIMIT, connections_most(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)HEAD_MOST, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)QUIET_S,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
-		on_end, http, MHD_OPTION_URI_LOG_CALLBACK, on_uri, http,
-		MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL, MHD_OPTION_END);
-	if (http->daemon)
+	errno = ENOMEM;	/* libmicrohttpd need not say why */
+	http->acceptor = hp_acceptor_new(&accepting);
+	if (http->acceptor)
+		http->daemon = daemon_start(http, accepting.most);
+	error = !http->daemon ? -errno : hp_acceptor_start(http->acceptor);
+	if (!error)
 		return http;
+	if (http->daemon)
+		MHD_stop_daemon(http->daemon);
+	hp_acceptor_free(http->acceptor);
 	free(http);
+	errno = -error;
 	return NULL;
-}
-
-void hp_http_free(struct hp_http *http)
-{
-	if (!http)
-		return;
-	MHD_stop_daemon(http->daemon);
-	free(http);
-}
-
-unsigned hp_http_connections(const struct hp_http *http)
-{
-	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-
-	return info ? info->num_connections : 0;
 }
 
 uint64_t hp_http_asked_ns(const struct hp_http *http)

@@ -44,10 +44,6 @@ struct hp_http_wish {
 
 /* NULL = it cannot be started; errno says why.  The wish's texts stay the caller's. */
 struct hp_http *hp_http_new(const struct hp_http_wish *wish);
-void hp_http_free(struct hp_http *http);
-
-/* How many connections there are. */
-unsigned hp_http_connections(const struct hp_http *http);
 
 /* When a request came last, CLOCK_MONOTONIC_RAW. */
 uint64_t hp_http_asked_ns(const struct hp_http *http);

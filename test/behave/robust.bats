@@ -191,6 +191,63 @@ END
 	[ "$(wc -l <"$T/crowd.out")" -eq 2 ]
 }
 
+@test "robust: ten thousand connections at once, and a head of a hundred megabytes" {
+	connections=$([ -n "$HP_TEST_FULL" ] && echo 10000 || echo 1500)
+	start flood
+	port=$(port_of flood)
+	curl -s -m 20 -o /dev/null "http://127.0.0.1:$port/threads"
+	server=$(server_of "$port")
+	helper=$(awk '{print $4}' "/proc/$server/stat")
+	python3 - "$port" "$connections" "$server" "$helper" <<'END'
+import os, re, resource, socket, sys, urllib.request
+port, count, server, helper = map(int, sys.argv[1:])
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+count = min(count, hard - 100)
+
+def files(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+def peak_mb(pid):
+    return int(re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{pid}/status").read()).group(1)) / 1024
+
+before = files(helper), peak_mb(helper), peak_mb(server)
+held = []
+for i in range(count):
+    one = socket.socket()
+    one.setblocking(False)
+    one.connect_ex(("127.0.0.1", port))
+    held.append(one)
+for i, one in enumerate(held):
+    try:
+        one.send(b"GET /threads HTTP/1.1\r\nHost: loc" if i % 2 else b"\0\xff" * 50)
+    except OSError:
+        pass            # full: refused is an answer, too
+print(f"{count} at once: the server has {files(server)} files, {peak_mb(server):.0f} MB")
+assert files(server) < 350, files(server)
+for one in held:
+    one.close()
+huge = socket.create_connection(("127.0.0.1", port), timeout=60)
+sent = 0
+try:
+    huge.sendall(b"GET /threads HTTP/1.1\r\nHost: localhost\r\nA: ")
+    for sent in range(100):
+        huge.sendall(b"b" * (1 << 20))
+except OSError:
+    pass                # it need not listen to the end
+huge.close()
+print(f"the server heard {sent} MB of a head, and has {peak_mb(server):.0f} MB")
+assert peak_mb(server) < before[2] + 40, (before, peak_mb(server))
+assert files(helper) <= before[0] and peak_mb(helper) <= before[1] + 2, (before, files(helper), peak_mb(helper))
+with urllib.request.urlopen(f"http://127.0.0.1:{port}/threads", timeout=60) as answer:
+    assert b"worker" in answer.read()
+END
+	[ "$(server_of "$port")" = "$server" ]
+	exec 9>&-
+	wait "$(cat "$T/flood.pid")" || [ $? -eq 7 ]
+	[ "$(wc -l <"$T/flood.out")" -eq 2 ]
+}
+
 @test "robust: Prometheus scrapes for a minute, and its quantile is ours" {
 	[ -n "$HP_TEST_FULL" ] || skip "takes a minute; make test-all"
 	command -v prometheus promtool >/dev/null || skip "no prometheus here"
