@@ -68,6 +68,9 @@ static void change(int what)
 		break;
 	case 12:
 		_exit(9);
+	case 13:
+		close(open("/dev/shm/stray", O_CREAT | O_RDWR, 0600));
+		break;
 	}
 }
 

@@ -14,7 +14,7 @@ except KeyboardInterrupt:
     raise SystemExit(5)
 END
 server=$!
-for _ in {1..500}; do [ -e port ] && break; sleep 0.02; done
+for _ in {1..500}; do [ -e port ] && break; (unset LD_PRELOAD; exec sleep 0.02); done
 seq 100 >f
 for _ in 1 2 3; do curl -s --max-time 20 "http://127.0.0.1:$(cat port)/f" | md5sum; done
 kill -INT $server

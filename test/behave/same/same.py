@@ -8,7 +8,8 @@ the library, all sections on, and compares what can be seen of it from outside a
 
 A table has a case a line, NAME [OPTION...] -- COMMAND, the command for `sh -c exec`; a line that ends in a
 backslash goes on. Compared are stdout, stderr, exit status or signal, the files left in the case's
-folder, the processes left, and what the probe (probe.c) saw in every process at its start and at exit.
+folder and (by root, who gets one of its own) in /dev/shm, the processes left, and what the probe (probe.c) saw in
+every process at its start and at exit.
 What a program does with the library has to be among what it does without it in up to four runs. Where these
 differ from each other in the same part the case is unsteady: an error of the case, which wants a filter.
 
@@ -33,6 +34,7 @@ BUILD = os.environ["HP_BUILD"]
 TOOLS = os.environ["SAME_TOOLS"]
 LIBRARY = os.environ.get("SAME_LIBRARY", BUILD + "/libhotpath.so")
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 BARE_RUNS = 4
 ROUNDS_LEFT = 50
 LINES_MOST = 60    # of a difference that are shown
@@ -41,7 +43,10 @@ OWN_LINES = re.compile(rb"^hotpath: the report (takes longer than|is not done af
 # What we say where something is missing, and the report that is then printed instead of written.
 TOLD_LINES = re.compile(rb'^(\[hotpath\]|hotpath: |\{"type":"hotpath_report").*\n', re.M)
 
+SHARED = "/dev/shm"
+
 timer = False
+shared_is_own = False
 
 
 class Case:
@@ -161,6 +166,8 @@ class Run:
         for folder in (self.folder, self.probes, self.apart):
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
+        for name in os.listdir(SHARED) if shared_is_own else ():
+            subprocess.run(["rm", "-rf", os.path.join(SHARED, name)], check=True)
         os.chmod(self.apart, 0o777)   # the command may become another user
         self.go()
 
@@ -209,6 +216,7 @@ class Run:
         if self.case.get("told"):
             self.stderr, self.stdout = (TOLD_LINES.sub(b"", s) for s in (self.stderr, self.stdout))
         self.files = listing(self.folder)
+        self.shared = listing(SHARED) if shared_is_own else {}
 
     def filtered(self, data):
         if timer:
@@ -232,8 +240,8 @@ class Run:
             return {"status": self.status, "processes left": self.left, "hung": self.hung}
         files = {name: (mode, self.filtered(content)) for name, (mode, content) in self.files.items()}
         return {"status": self.status, "stdout": self.filtered(self.stdout),
-                "stderr": self.filtered(self.stderr), "files": files, "processes left": self.left,
-                "hung": self.hung, "seen inside": self.seen()}
+                "stderr": self.filtered(self.stderr), "files": files, "left in " + SHARED: self.shared,
+                "processes left": self.left, "hung": self.hung, "seen inside": self.seen()}
 
     def report_error(self):
         """What is wrong with the report, or None."""
@@ -297,8 +305,18 @@ def judge(case, room):
     return "differs", lines, seconds
 
 
+def own_shared_memory():
+    """A /dev/shm that nobody else writes to; False where this may not be."""
+    if os.geteuid() != 0 or any(place.startswith(SHARED) for place in (BUILD, TOOLS, tempfile.gettempdir())):
+        return False
+    libc = ctypes.CDLL(None)
+    return (libc.unshare(CLONE_NEWNS) == 0 and
+            libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) == 0 and
+            libc.mount(b"none", SHARED.encode(), b"tmpfs", 0, b"mode=1777") == 0)
+
+
 def main(arguments):
-    global timer
+    global timer, shared_is_own
     verbose, quiet, only, markdown, tables = False, False, None, None, []
     rest = iter(arguments)
     for word in rest:
@@ -315,6 +333,7 @@ def main(arguments):
         else:
             tables.append(word)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    shared_is_own = own_shared_memory()
     results = []
     with tempfile.TemporaryDirectory(prefix="same.") as room:
         os.chmod(room, 0o755)
