@@ -161,7 +161,7 @@ static int compare_rows(const void *left, const void *right)
 static const char *name_of(struct hp_report *report, const struct hp_bound_row *row)
 {
 	return row->function == HP_NONE
-		       ? "<no stack>"
+		       ? HP_NO_STACK
 		       : hp_cpu_name(report, &report->cpu->functions[row->function]);
 }
 

@@ -9,6 +9,7 @@
 
 #include "report/annotate.h"
 #include "report/calls_part.h"
+#include "report/function_section.h"
 #include "report/memory.h"
 #include "report/section.h"
 
@@ -45,7 +46,7 @@ static const char *calls_empty(struct hp_report *report)
 {
 	if (report->has_functions)
 		return "no path passes HOTPATH_FOCUS";
-	return "no instrumented function was called; compile with -finstrument-functions";
+	return HP_NO_FUNCTIONS;
 }
 
 #define CALLS(name) \

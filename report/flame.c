@@ -277,7 +277,7 @@ static void cpu_add(struct hp_flame *flame, struct hp_report *report)
 		tree->nodes[places[i]].self[0] += (double)stack->cpu_ns;
 		if (stack->blocked_ns && !hp_offcpu_is_profiler(report, i)) {
 			uint32_t on =
-				hp_flame_name(flame, i ? hp_offcpu_cause(report, i) : "<no stack>",
+				hp_flame_name(flame, i ? hp_offcpu_cause(report, i) : HP_NO_STACK,
 					      HP_FLAME_OTHER);
 
 			on = hp_flame_child(tree, places[i], on);

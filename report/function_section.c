@@ -78,7 +78,7 @@ const char *hp_functions_empty(struct hp_report *report)
 {
 	if (report->has_functions)
 		return "no function passes HOTPATH_FOCUS";
-	return "no instrumented function was called; compile with -finstrument-functions";
+	return HP_NO_FUNCTIONS;
 }
 
 CELL(function_id)

@@ -8,6 +8,9 @@
 
 #include "report/section.h"
 
+#define HP_NO_FUNCTIONS \
+	"no instrumented function was called; compile with what `hotpath flags cc` prints"
+
 /* Functions by time; a row is a struct hp_model_function. */
 #define HP_FUNCTION_COLUMNS 15
 extern const struct hp_column hp_function_columns[HP_FUNCTION_COLUMNS];

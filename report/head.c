@@ -10,14 +10,17 @@
 
 #include "report/calls.h"
 #include "report/format.h"
+#include "report/function_section.h"
 #include "report/hint.h"
 #include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/offcpu.h"
 #include "report/section.h"
+#include "report/thread.h"
 #include "report/view.h"
 
-#define TOP_NAME 21
+#define TOP_NAME 32
 #define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
 #define NEXT_NAME 30 /* longer names are not proposed */
 #define PATH_LEAST 16
@@ -126,9 +129,10 @@ static void ready_write(const struct hp_model *model, FILE *out)
 		fprintf(out, ", %s ready without a core", hp_format_time(&cell, (double)ready_ns));
 }
 
-static void sums_write(const struct hp_report *report, FILE *out)
+static void sums_write(struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
+	size_t unseen = hp_threads_unseen(report);
 	struct hp_text_cell cell;
 	char *ending = ending_text(report);
 	double wall = (double)model->elapsed_ns;
@@ -142,7 +146,11 @@ static void sums_write(const struct hp_report *report, FILE *out)
 	/* Of threads that nobody watched it is not known; wall less CPU is that of a single one. */
 	if (model->thread_count)
 		fprintf(out, "\nblocked   %s", hp_format_time(&cell, (double)model->blocked_ns));
-	if (model->thread_count > 1)
+	if (unseen)
+		fprintf(out, " of %s in %zu of %zu threads",
+			hp_format_time(&cell, (double)model->thread_ns), model->thread_count,
+			model->thread_count + unseen);
+	else if (model->thread_count > 1)
 		fprintf(out, " of %s in %zu threads",
 			hp_format_time(&cell, (double)model->thread_ns), model->thread_count);
 	ready_write(model, out);
@@ -150,8 +158,63 @@ static void sums_write(const struct hp_report *report, FILE *out)
 		model->peak_rss_kb ? hp_format_bytes(&cell, model->peak_rss_kb * 1024) : "-");
 }
 
-/* --- the first row of each section --- */
+/* --- what takes most, by section --- */
 
+/* The function that takes most of the time itself. */
+static const struct hp_model_function *busiest(struct hp_report *report)
+{
+	const struct hp_model_function *best = NULL;
+
+	for (size_t i = 0; i < report->model.function_count; i++) {
+		const struct hp_model_function *f = &report->model.functions[i];
+
+		if (f->calls && f != report->wrapper && (!best || f->self_ns > best->self_ns))
+			best = f;
+	}
+	return best;
+}
+
+static void top_value_write(const struct hp_report *report, const struct hp_value *value, FILE *out)
+{
+	struct hp_text_cell cell;
+	char *last, *name;
+
+	if (!value->text) {
+		if (!value->is_unknown)
+			fprintf(out, " %s%s", value->is_estimated ? "~" : "",
+				hp_format_percent(&cell, value->number, 1));
+		return;
+	}
+	last = value->is_label ? hp_xstrdup(value->text)
+			       : hp_name_short(value->text, (size_t)report->settings->name_depth);
+	name = hp_name_fit(last, TOP_NAME);
+	fprintf(out, " %s", name);
+	free(last);
+	free(name);
+}
+
+/*
+ * By own time: with callees the first function would be one that only calls what does the
+ * work.  main is named if nothing else was called.
+ */
+static void top_function_write(struct hp_report *report, FILE *out)
+{
+	const struct hp_model_function *f = busiest(report);
+	struct hp_value name = { .text = NULL }, share = { .text = NULL };
+
+	f = f ? f : report->wrapper;
+	if (!f || f == &report->life || report->whole_ns <= 0)
+		return;
+	hp_function_name_set(report, f, &name);
+	share.number = 100 * f->self_ns / report->whole_ns;
+	share.is_estimated = f->self_error_ns > 0;
+	fputs("timing:", out);
+	top_value_write(report, &name, out);
+	top_value_write(report, &share, out);
+	fputs(" self", out);
+}
+
+/* The first row that has a name of its own. */
 static const void *top_row(struct hp_report *report, const struct hp_section *section,
 			   const struct hp_list *list)
 {
@@ -161,75 +224,70 @@ static const void *top_row(struct hp_report *report, const struct hp_section *se
 		for (size_t c = 0; c < section->column_count && !value.text; c++)
 			if (section->columns[c].unit == HP_UNIT_NAME)
 				section->columns[c].get(report, list->rows[i], 0, &value);
-		/* That main takes 100 % of main is no news. */
-		if (value.text != report->caller)
+		/* That main takes 100 % of main is no news, and what has no stack is nowhere. */
+		if (value.text != report->caller &&
+		    (!value.text || strcmp(value.text, HP_NO_STACK) != 0))
 			return list->rows[i];
 	}
 	return list->shown ? list->rows[0] : NULL;
 }
 
-static void top_cell_write(struct hp_report *report, const struct hp_column *column,
-			   const void *row, FILE *out)
-{
-	struct hp_value value = { .text = NULL };
-	struct hp_text_cell cell;
-
-	if (column->unit != HP_UNIT_NAME && column->unit != HP_UNIT_SHARE &&
-	    strcmp(column->title ? column->title : "", "Max%") != 0)
-		return;
-	column->get(report, row, 0, &value);
-	if (value.text) {
-		size_t depth = (size_t)report->settings->name_depth;
-		char *last =
-			value.is_label ? hp_xstrdup(value.text) : hp_name_short(value.text, depth);
-		char *name = hp_name_fit(last, TOP_NAME);
-
-		fprintf(out, " %s", name);
-		free(last);
-		free(name);
-	} else if (!value.is_unknown) {
-		fprintf(out, " %s", hp_format_percent(&cell, value.number, 1));
-	}
-}
-
-/* "timing: name 61.0%"; NULL = the section has no row. */
-static char *top_text(struct hp_report *report, const struct hp_section *section)
+static void top_row_write(struct hp_report *report, const struct hp_section *section, FILE *out)
 {
 	struct hp_list list;
 	const void *row;
-	char *text = NULL;
-	size_t length;
-	FILE *out;
 
 	section->fill(report, &list);
 	row = top_row(report, section, &list);
-	out = row ? open_memstream(&text, &length) : NULL;
-	if (out) {
+	if (row)
 		fprintf(out, "%s:", section->name);
-		for (size_t c = 0; c < section->column_count; c++)
-			top_cell_write(report, &section->columns[c], row, out);
-		fclose(out);
+	for (size_t c = 0; row && c < section->column_count; c++) {
+		const struct hp_column *column = &section->columns[c];
+		struct hp_value value = { .text = NULL };
+
+		if (column->unit != HP_UNIT_NAME && column->unit != HP_UNIT_SHARE)
+			continue;
+		column->get(report, row, 0, &value);
+		top_value_write(report, &value, out);
 	}
 	free(list.rows);
+}
+
+/* "cpu: name 61.0%"; empty if the section has no row. */
+static char *top_text(struct hp_report *report, const struct hp_section *section)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return NULL;
+	if (section->fill == hp_functions_fill)
+		top_function_write(report, out);
+	else
+		top_row_write(report, section, out);
+	fclose(out);
 	return text;
 }
 
-/* As many as there is room for. */
+/* Side by side, in as many lines as they take. */
 static void top_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	const char *gap = "top       ";
+	static const char *const starts[] = { "top       ", "\n          " };
 	size_t width = 0;
 
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_section *section = &hp_section_table[i];
 		char *text = report->is_shown[i] && section->is_on_top ? top_text(report, section)
 								       : NULL;
-		size_t more = text ? strlen(gap) + hp_text_width(text) : 0;
+		size_t more = text ? hp_text_width(text) : 0;
 
-		if (text && width + more <= look->width) {
-			fprintf(out, "%s%s", gap, text);
-			width += more;
-			gap = "; ";
+		if (more && width && width + strlen("; ") + more <= look->width) {
+			fprintf(out, "; %s", text);
+			width += strlen("; ") + more;
+		} else if (more) {
+			fprintf(out, "%s%s", starts[width > 0], text);
+			width = strlen(starts[0]) + more;
 		}
 		free(text);
 	}
@@ -282,6 +340,16 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, F
 		free(path);
 		free(fitted);
 	}
+}
+
+/* What the sampler did not see is missing in the sums above, not below. */
+static void unseen_write(struct hp_report *report, FILE *out)
+{
+	size_t unseen = hp_threads_unseen(report);
+
+	if (unseen)
+		fprintf(out, "note      %zu %s ended between two looks: see threads, thread-states\n",
+			unseen, unseen == 1 ? "thread" : "threads");
 }
 
 static void running_write(const struct hp_model *model, FILE *out)
@@ -342,21 +410,8 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);
 	faults_write(report, look, out);
+	unseen_write(report, out);
 	running_write(&report->model, out);
-}
-
-/* The function that takes most of the time itself. */
-static const struct hp_model_function *busiest(struct hp_report *report)
-{
-	const struct hp_model_function *best = NULL;
-
-	for (size_t i = 0; i < report->model.function_count; i++) {
-		const struct hp_model_function *f = &report->model.functions[i];
-
-		if (f->calls && f != report->wrapper && (!best || f->self_ns > best->self_ns))
-			best = f;
-	}
-	return best;
 }
 
 char *hp_head_hint(struct hp_report *report, const struct hp_look *look)

@@ -280,7 +280,7 @@ FUNCTION(row_name)
 	uint32_t function = ((const struct hp_offcpu_row *)row)->function;
 
 	UNUSED(percentile);
-	value->text = function == HP_NONE ? "<no stack>"
+	value->text = function == HP_NONE ? HP_NO_STACK
 					  : hp_cpu_name(report, &report->cpu->functions[function]);
 }
 

@@ -7,6 +7,8 @@
 
 #include "report/section.h"
 
+#define HP_NO_STACK "<no stack>" /* whose wait it was nobody knows */
+
 /* Waits of one function for one kind of thing. */
 struct hp_offcpu_row {
 	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = the stack is not known */

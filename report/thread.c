@@ -182,18 +182,34 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	size_t count = 0;
+	double ns = report->model.ns_per_tick;
 
 	threads->unseen = hp_xcalloc(locks->birth_count, sizeof(*threads->unseen));
 	for (size_t i = 0; i < locks->birth_count; i++) {
 		const struct hp_lock_birth *birth = &locks->births[i];
+		struct hp_model_thread *thread;
 
 		if (!birth->end || is_listed(&report->model, birth))
 			continue;
-		threads->unseen[count] = (struct hp_model_thread){
-			.tid = birth->tid, .pid = birth->pid, .state = 'x', .cpu_ns = birth->cpu_ns
+		thread = &threads->unseen[count++];
+		*thread = (struct hp_model_thread){
+			.tid = birth->tid,
+			.pid = birth->pid,
+			.state = 'x',
+			.percent_last = -1,
+			.percent_max = -1,
+			.percent_average = -1,
+			.cpu_ns = birth->cpu_ns,
+			.life_ns = birth->end > birth->start
+					   ? (uint64_t)((double)(birth->end - birth->start) * ns)
+					   : 0,
 		};
-		threads->rows[threads->count++].thread = &threads->unseen[count++];
+		if (thread->life_ns)
+			thread->percent_average =
+				100.0 * (double)thread->cpu_ns / (double)thread->life_ns;
+		threads->rows[threads->count++].thread = thread;
 	}
+	threads->unseen_count = count;
 }
 
 struct hp_threads *hp_threads_of(struct hp_report *report)
@@ -218,6 +234,16 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 	for (size_t i = 0; i < threads->count; i++)
 		times_set(report, &threads->rows[i]);
 	return threads;
+}
+
+size_t hp_threads_unseen(struct hp_report *report)
+{
+	if (report->record.is_live)
+		return 0;
+	for (size_t i = 0; i < report->model.thread_count; i++)
+		if (report->model.threads[i].folded)
+			return 0;
+	return hp_threads_of(report)->unseen_count;
 }
 
 void hp_threads_free(struct hp_threads *threads)

@@ -38,10 +38,17 @@ struct hp_threads {
 	size_t count;
 	struct hp_model_thread
 		*unseen;	/* those that ended between two looks, known by their birth and end */
+	size_t unseen_count;
 };
 
 struct hp_threads *hp_threads_of(struct hp_report *report);
 void hp_threads_free(struct hp_threads *threads);
+
+/*
+ * Threads that ended between two looks of the sampler, in a report about the past.  0 too if
+ * several were folded into one: which of those it had seen is not known.
+ */
+size_t hp_threads_unseen(struct hp_report *report);
 
 /* CPU and memory of each (thread_list.c); a row is a struct hp_model_thread. */
 #define HP_THREAD_COLUMNS 15

@@ -22,12 +22,18 @@ static int compare_doubles(double a, double b)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
+/* Of a thread that nobody looked at the peak is not known, and not below its average. */
+static double peak(const struct hp_model_thread *thread)
+{
+	return thread->percent_max < 0 ? thread->percent_average : thread->percent_max;
+}
+
 /* Highest peak first. */
 static int compare_threads(const void *left, const void *right)
 {
 	const struct hp_model_thread *a = *(const struct hp_model_thread *const *)left;
 	const struct hp_model_thread *b = *(const struct hp_model_thread *const *)right;
-	int order = compare_doubles(a->percent_max, b->percent_max);
+	int order = compare_doubles(peak(a), peak(b));
 
 	if (!order)
 		order = compare_doubles(a->percent_average, b->percent_average);
@@ -41,11 +47,14 @@ static int compare_threads(const void *left, const void *right)
 void hp_threads_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_model *model = &report->model;
+	size_t unseen = hp_threads_unseen(report);
 
-	list->total = model->thread_count;
+	list->total = model->thread_count + unseen;
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
-	for (size_t i = 0; i < list->total; i++)
+	for (size_t i = 0; i < model->thread_count; i++)
 		list->rows[i] = &model->threads[i];
+	for (size_t i = 0; i < unseen; i++)
+		list->rows[model->thread_count + i] = &report->threads->unseen[i];
 	qsort(list->rows, list->total, sizeof(*list->rows), compare_threads);
 	hp_list_cut(list, report, report->settings->threads_limit, THREADS_LIMIT);
 }

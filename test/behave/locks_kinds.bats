@@ -152,6 +152,37 @@ setup()
 	[ -z "$(lock_rows thread_states name)" ]
 }
 
+@test "threads: those that end between two looks are listed, with what they told themselves" {
+	compile brief <<'END'
+#include <pthread.h>
+#include <stddef.h>
+static void *run(void *unused)
+{
+	for (volatile int i = 0; i < 100000; i++)
+		;
+	return unused;
+}
+int main(void)
+{
+	for (int i = 0; i < 5; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, run, NULL);
+		pthread_join(t, NULL);
+	}
+}
+END
+	export HOTPATH_THREADS_INTERVAL_MS=3600000
+	LD_PRELOAD=$HP_LIB "$T/brief"
+	lock_rows threads os_tid cpu_ns | tee "$T/rows"
+	[ "$(wc -l <"$T/rows")" = 6 ]
+	# The sampler may have met one or the other.
+	lock_rows threads status_code cpu_ns | grep -c '^x [1-9]'
+	# The sums are of those that were looked at, and say so.
+	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/brief"
+	grep -E '^blocked .* in [1-5] of 6 threads' "$T/report"
+	grep -E '^note  *[1-5] threads? ended between two looks: ' "$T/report"
+}
+
 @test "locks: a circle of three is told, once, and so says Helgrind" {
 	with_us circle
 	lock_rows lock_order first second locks | tee "$T/rows"
