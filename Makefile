@@ -33,7 +33,7 @@ objects = $(patsubst %.c,$(B)/$(1)/%.o,$(foreach d,$(2),$(sort $(wildcard $(d)/*
 LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
 SAMPLY_O := $(call objects,obj,sampler/samply segment unwind) \
-	$(addprefix $(B)/obj/sampler/,proc.o sample_space.o sample_tree.o)
+	$(addprefix $(B)/obj/sampler/,proc.o sample_space.o sample_tree.o wide.o)
 SAMPLER_O := $(call objects,obj,sampler segment unwind)
 REPORT_O := $(call objects,obj,report segment)
 LIVE_O := $(filter-out %/report/main.o,$(call objects,obj,live report segment))

@@ -16,7 +16,7 @@
 
 #define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
 #define RECORD_LEAST 24	/* tid and pid, time, identifier */
-#define FETCH_MOST UINT64_C(512)	/* innermost bytes of a stack that are asked for ahead */
+#define FETCH_MOST UINT64_C(256)	/* innermost bytes of a stack that are asked for ahead */
 #define EVENT_LEAST_NS UINT64_C(20000)	/* shorter waits are in the tree only */
 
 /* A record, read from its start. */
@@ -213,7 +213,7 @@ static uint32_t node_of(struct hp_samples *samples, const struct sample *s)
 {
 	struct hp_space *space = hp_space_of(&samples->spaces, s->pid);
 	struct hp_sample_walker *walker = &samples->walker;
-	uint64_t from = HP_TREE_ROOT;
+	struct hp_tree_path from = { 0, 0 };
 	uint32_t node, kernel;
 	bool is_folded;
 

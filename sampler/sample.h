@@ -44,7 +44,7 @@ struct hp_samples {
 	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
 	struct hp_count_slot *counts;	/* HP_COUNT_SLOTS; NULL until a sample has some */
 	struct hp_place places[HP_STACK_MOST];
-	uint64_t paths[HP_STACK_MOST];	/* hashes up to them */
+	struct hp_tree_path paths[HP_STACK_MOST];	/* up to them */
 	uint32_t place_count;
 	bool is_complete;	/* the last one's stack reached its end */
 	bool is_cut;	/* or was longer than the copy */

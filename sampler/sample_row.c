@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/wide.h"
+
 #define SLOTS (2 * (HP_ROW_SHAPES + 1))	/* a power of two */
 
 static_assert(sizeof(struct hp_row_line) == 64, "a line of the processor's cache");
@@ -17,18 +19,17 @@ bool hp_rows_init(struct hp_rows *rows)
 	size_t size = sizeof(*rows->lines) << HP_ROW_LINE_BITS;
 
 	memset(rows, 0, sizeof(*rows));
-	rows->lines = aligned_alloc(sizeof(*rows->lines), size);
+	rows->lines = hp_wide_new(size);
 	rows->shapes = calloc(HP_ROW_SHAPES + 1, sizeof(*rows->shapes));
 	rows->slots = calloc(SLOTS, sizeof(*rows->slots));
 	if (!rows->lines || !rows->shapes || !rows->slots)
 		return false;
-	memset(rows->lines, 0, size);
 	return true;
 }
 
 void hp_rows_release(struct hp_rows *rows)
 {
-	free(rows->lines);
+	hp_wide_free(rows->lines, sizeof(*rows->lines) << HP_ROW_LINE_BITS);
 	free(rows->shapes);
 	free(rows->slots);
 	memset(rows, 0, sizeof(*rows));

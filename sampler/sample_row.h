@@ -20,7 +20,7 @@
 
 #define HP_ROW_BLOCK_BITS 9	/* of the bytes of code that a line is for */
 #define HP_ROW_SPANS 14	/* in a line */
-#define HP_ROW_LINE_BITS 14	/* of the number of lines */
+#define HP_ROW_LINE_BITS 15	/* of the number of lines */
 #define HP_ROW_SHAPES ((UINT32_C(1) << (32 - 2 * HP_ROW_BLOCK_BITS)) - 1)
 
 struct hp_row_line {

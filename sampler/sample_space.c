@@ -257,6 +257,8 @@ static void cfi_read(struct hp_code *code, int fd, const Elf64_Phdr *header)
 	uintptr_t page = (uintptr_t)to & ~(uintptr_t)(PAGE - 1);
 	if (mprotect((void *)page, (uintptr_t)to + (end - from) - page, PROT_READ | PROT_WRITE) < 0)
 		return;
+	/* Looked up at random: see wide.h. */
+	madvise((void *)page, (uintptr_t)to + (end - from) - page, MADV_HUGEPAGE);
 	ssize_t got = pread(fd, to, end - from, (off_t)(load->p_offset + (from - load->p_vaddr)));
 	if (got <= 0 || from + (uint64_t)got <= header->p_vaddr)
 		return;

@@ -35,7 +35,7 @@ struct hp_trail_frame {
 	uint64_t sp;
 	uint64_t fp;
 	struct hp_place place;
-	uint64_t path;	/* hash of the path from outside up to here, as sample_tree.h has it */
+	struct hp_tree_path path;	/* from outside up to here */
 	uint8_t word_count;	/* HP_TRAIL_WORDS + 1 = it needed more */
 	uint8_t fp_word;	/* 1 + place among the words of the caller's frame pointer; 0 = it was left alone */
 	bool is_exact;	/* pc is of an instruction, not a return address */

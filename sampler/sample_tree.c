@@ -4,13 +4,16 @@
  */
 #include "sampler/sample_tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sampler/wide.h"
 
 #define CHUNK_SIZE (UINT64_C(65536))
 #define CHUNK_NODES \
 	(uint32_t)((CHUNK_SIZE - sizeof(struct hp_stack_chunk)) / sizeof(struct hp_stack_node))
-#define SLOTS_FIRST 4096
+#define SLOTS_FIRST (HP_WIDE_PAGE / sizeof(hp_tree_slot))
 #define SHARE_OF_SEGMENT 4	/* nodes take no more of it */
 #define NODES_MOST (UINT32_C(1) << 20)
 #define NODES_RESERVED 4096	/* for innermost places, when paths have no room any more */
@@ -70,7 +73,7 @@ bool hp_sample_tree_init(struct hp_sample_tree *tree, const struct hp_segment *s
 	tree->record = record;
 	tree->node_most = most < NODES_MOST ? (uint32_t)most : NODES_MOST;
 	tree->slot_count = SLOTS_FIRST;
-	tree->slots = calloc(tree->slot_count, sizeof(*tree->slots));
+	tree->slots = hp_wide_new(tree->slot_count * sizeof(*tree->slots));
 	if (!tree->slots)
 		return false;
 	node_new(tree, 0, (struct hp_place){ .address = 0 }, 1);
@@ -80,7 +83,7 @@ bool hp_sample_tree_init(struct hp_sample_tree *tree, const struct hp_segment *s
 void hp_sample_tree_release(struct hp_sample_tree *tree)
 {
 	free(tree->chunks);
-	free(tree->slots);
+	hp_wide_free(tree->slots, tree->slot_count * sizeof(*tree->slots));
 	memset(tree, 0, sizeof(*tree));
 }
 
@@ -92,30 +95,52 @@ static uint64_t hash_on(uint64_t hash, struct hp_place place)
 	return hash ^ hash >> 32;
 }
 
-static struct hp_tree_slot *slot_of(const struct hp_sample_tree *tree, uint64_t hash)
+#define NUMBER_MASK ((UINT64_C(1) << HP_TREE_NUMBER_BITS) - 1)
+
+static_assert(NODES_MOST <= NUMBER_MASK + 1, "a slot holds the number of any node");
+
+/* That of the path, or the empty one where it belongs. */
+static hp_tree_slot *slot_of(const struct hp_sample_tree *tree, uint64_t hash)
 {
 	for (uint64_t at = hash;; at++) {
-		struct hp_tree_slot *slot = &tree->slots[at & (tree->slot_count - 1)];
+		hp_tree_slot *slot = &tree->slots[at & (tree->slot_count - 1)];
 
-		if (!slot->number || slot->hash == hash)
+		if (!*slot || (*slot ^ hash) <= NUMBER_MASK)
 			return slot;
+	}
+}
+
+/* Slots do not hold all of the hashes: these are reckoned once more, parents come before children. */
+static void slots_fill(struct hp_sample_tree *tree, uint64_t *hashes)
+{
+	hashes[0] = 0;
+	for (uint32_t i = 1; i < tree->count; i++) {
+		const struct hp_stack_node *node = node_at(tree, i);
+
+		hashes[i] = hash_on(hashes[node->parent],
+				    (struct hp_place){ node->address, node->object });
+		*slot_of(tree, hashes[i]) = (hashes[i] & ~NUMBER_MASK) | i;
 	}
 }
 
 static bool grow(struct hp_sample_tree *tree)
 {
 	struct hp_sample_tree larger = *tree;
+	uint64_t *hashes;
 
-	if (tree->count * 2 < tree->slot_count)
+	if (__builtin_expect(tree->count * 2 < tree->slot_count, 1))
 		return true;
 	larger.slot_count = tree->slot_count * 2;
-	larger.slots = calloc(larger.slot_count, sizeof(*larger.slots));
-	if (!larger.slots)
+	larger.slots = hp_wide_new(larger.slot_count * sizeof(*larger.slots));
+	hashes = malloc(tree->count * sizeof(*hashes));
+	if (!larger.slots || !hashes) {
+		hp_wide_free(larger.slots, larger.slot_count * sizeof(*larger.slots));
+		free(hashes);
 		return tree->count + 1 < tree->slot_count;
-	for (uint32_t i = 0; i < tree->slot_count; i++)
-		if (tree->slots[i].number)
-			*slot_of(&larger, tree->slots[i].hash) = tree->slots[i];
-	free(tree->slots);
+	}
+	slots_fill(&larger, hashes);
+	free(hashes);
+	hp_wide_free(tree->slots, tree->slot_count * sizeof(*tree->slots));
 	*tree = larger;
 	return true;
 }
@@ -124,52 +149,41 @@ static bool grow(struct hp_sample_tree *tree)
 static uint32_t child_of(struct hp_sample_tree *tree, uint32_t parent, uint64_t hash,
 			 struct hp_place place, uint32_t most)
 {
-	if (!grow(tree))
-		return 0;
-	struct hp_tree_slot *slot = slot_of(tree, hash);
-	if (!slot->number) {
-		slot->number = node_new(tree, parent, place, most);
-		slot->hash = hash;
-	}
-	return slot->number;
-}
-
-/* What is known of a path from here on is found from the inside out: mostly all of it. */
-static uint32_t known_part(const struct hp_sample_tree *tree, uint64_t from, const uint64_t *hashes,
-			   uint32_t count, uint32_t *unknown)
-{
+	hp_tree_slot *slot = slot_of(tree, hash);
 	uint32_t number;
 
-	for (*unknown = 0; *unknown < count; ++*unknown)
-		if ((number = slot_of(tree, hashes[*unknown])->number))
-			return number;
-	return from == HP_TREE_ROOT ? 0 : slot_of(tree, from)->number;
+	if (__builtin_expect(*slot != 0, 1))
+		return (uint32_t)(*slot & NUMBER_MASK);
+	if (!grow(tree))
+		return 0;
+	number = node_new(tree, parent, place, most);
+	if (number)
+		*slot_of(tree, hash) = (hash & ~NUMBER_MASK) | number;
+	return number;
 }
 
-uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, uint64_t from,
-			      const struct hp_place *places, uint32_t count, uint64_t *hashes,
-			      bool *is_folded)
+uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, struct hp_tree_path from,
+			      const struct hp_place *places, uint32_t count,
+			      struct hp_tree_path *paths, bool *is_folded)
 {
 	uint32_t most = tree->node_most > NODES_RESERVED ? tree->node_most - NODES_RESERVED : 1;
-	uint64_t hash = from;
-	uint32_t node, unknown;
+	uint64_t hash = from.hash;
+	uint32_t node = from.node;
 
 	*is_folded = false;
 	for (uint32_t i = count; i-- > 0;) {
-		hashes[i] = hash = hash_on(hash, places[i]);
+		paths[i].hash = hash = hash_on(hash, places[i]);
 		__builtin_prefetch(&tree->slots[hash & (tree->slot_count - 1)]);
 	}
-	node = known_part(tree, from, hashes, count, &unknown);
-	while (unknown-- > 0) {
-		uint32_t child = child_of(tree, node, hashes[unknown], places[unknown], most);
+	for (uint32_t i = count; i-- > 0;) {
+		uint32_t child = child_of(tree, node, paths[i].hash, places[i], most);
 
 		if (child) {
-			node = child;
+			paths[i].node = node = child;
 			continue;
 		}
 		*is_folded = true;
-		return child_of(tree, 0, hash_on(HP_TREE_ROOT, places[0]), places[0],
-				tree->node_most);
+		return child_of(tree, 0, hash_on(0, places[0]), places[0], tree->node_most);
 	}
 	return node;
 }
@@ -177,11 +191,12 @@ uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, uint64_t from,
 uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
 			   uint32_t count, bool *is_folded)
 {
-	uint64_t hashes[HP_STACK_MOST];
+	struct hp_tree_path paths[HP_STACK_MOST];
 
 	if (count > HP_STACK_MOST)
 		count = HP_STACK_MOST;
-	return hp_sample_tree_below(tree, HP_TREE_ROOT, places, count, hashes, is_folded);
+	return hp_sample_tree_below(tree, (struct hp_tree_path){ 0, 0 }, places, count, paths,
+				    is_folded);
 }
 
 struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number)

@@ -18,13 +18,18 @@
 
 #define HP_STACK_MOST 1024	/* places of a stack; of a longer one the innermost */
 
-#define HP_TREE_ROOT UINT64_C(0)	/* the hash of no place at all */
-
-/* Of a path, by the 64 bits of its hash: two of a million are alike once in 37 million runs. */
-struct hp_tree_slot {
+/* A path from outside up to some place: what is below the root begins with none, { 0, 0 }. */
+struct hp_tree_path {
 	uint64_t hash;
-	uint32_t number;	/* of the node; 0 = empty */
+	uint32_t node;
 };
+
+/*
+ * Of a node, by the hash of its path: the upper 44 bits of that beside the number of the node; the
+ * lower ones say where the slot is.  Two of a million paths are alike once in 7 million runs.
+ */
+#define HP_TREE_NUMBER_BITS 20
+typedef uint64_t hp_tree_slot;	/* 0 = empty */
 
 /* Where code is, in terms of its object. */
 struct hp_place {
@@ -40,7 +45,7 @@ struct hp_sample_tree {
 	uint32_t chunk_count;
 	uint32_t node_most;
 	uint32_t count;
-	struct hp_tree_slot *slots;
+	hp_tree_slot *slots;
 	uint32_t slot_count;	/* a power of two */
 };
 
@@ -53,13 +58,10 @@ void hp_sample_tree_release(struct hp_sample_tree *tree);
 uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
 			   uint32_t count, bool *is_folded);
 
-/*
- * The same below a path that is known by its hash.  `hashes` gets those of the
- * paths up to each place.
- */
-uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, uint64_t from,
-			      const struct hp_place *places, uint32_t count, uint64_t *hashes,
-			      bool *is_folded);
+/* The same below a path that is known.  `paths` gets those up to each place. */
+uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, struct hp_tree_path from,
+			      const struct hp_place *places, uint32_t count,
+			      struct hp_tree_path *paths, bool *is_folded);
 struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number);
 
 #endif

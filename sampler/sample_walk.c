@@ -214,7 +214,7 @@ void hp_sample_walk(struct hp_sample_walker *walker, uint64_t pc, uint64_t sp, u
 	}
 }
 
-void hp_sample_walk_keep(struct hp_sample_walker *walker, const uint64_t *paths)
+void hp_sample_walk_keep(struct hp_sample_walker *walker, const struct hp_tree_path *paths)
 {
 	struct hp_trail *trail = walker->trail;
 

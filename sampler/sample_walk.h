@@ -43,7 +43,7 @@ void hp_sample_walker_release(struct hp_sample_walker *walker);
 /* Fills the result, which is appended to `count` places; space, stack, trail and places are set. */
 void hp_sample_walk(struct hp_sample_walker *walker, uint64_t pc, uint64_t sp, uint64_t fp);
 
-/* Keeps the walk as the thread's trail; `paths`: hashes up to the places that it appended. */
-void hp_sample_walk_keep(struct hp_sample_walker *walker, const uint64_t *paths);
+/* Keeps the walk as the thread's trail; `paths`: those up to the places that it appended. */
+void hp_sample_walk_keep(struct hp_sample_walker *walker, const struct hp_tree_path *paths);
 
 #endif
