@@ -34,7 +34,7 @@ hotpath.views.push({
 			columns: [
 				{ key: "name", title: "Function", unit: "name" },
 				{ key: "bound", title: "Bound by", unit: "text", value: (row) => WORDS[row.bound] || row.bound },
-				{ key: "split", title: "Work, allocator, profiler, waiting", unit: "text", paint: split,
+				{ key: "split", title: "Shares", unit: "text", paint: split,
 					value: (row) => row.blocked_ns / Math.max(1, row.cpu_ns + row.blocked_ns) },
 				{ key: "cpu_ns", title: "CPU", unit: "time", mark: () => "~" },
 				{ key: "blocked_ns", title: "Waited", unit: "time" },
@@ -44,6 +44,10 @@ hotpath.views.push({
 				{ key: "percent", title: "% Time", unit: "percent", isBar: true },
 			],
 		});
+		const legend = make("p", null, { class: "strip-legend" });
+		for (const key of ["work", "allocator", "profiler", "waiting"])
+			make("span", legend, { class: `part part-${key}` }, key);
+		bound.element.querySelector(".scroll").before(legend);
 		const away = hotpath.table(element, {
 			caption: "Waits by function", sort: "blocked_ns", id: (row) => `${row.name} ${row.on}`,
 			columns: [

@@ -10,7 +10,7 @@
 "use strict";
 
 function hotpathFlame(root, data) {
-	const LEAST_PX = 0.7, TEXT_PX = 28, TOP_ROWS = 20;
+	const LEAST_PX = 0.7, TEXT_PX = 28, LETTER_PX = 6.4, TOP_ROWS = 20;
 	// What a name is of, its hue and its saturation.
 	const KINDS = [["program", 28, "75%"], ["libraries", 205, "65%"], ["kernel", 285, "60%"],
 		["waits and the rest", 120, "8%"]];
@@ -181,7 +181,7 @@ function hotpathFlame(root, data) {
 		element.classList.toggle("hpf-above", depth[node] < depth[zoom]);
 		element.classList.toggle("hpf-match", matches.has(node));
 		if (width >= TEXT_PX)
-			element.textContent = nameOf(node);
+			element.textContent = hotpathFlame.brief(nameOf(node), Math.floor((width - 7) / LETTER_PX));
 		else
 			element.classList.add("hpf-thin");
 		boxes.set(node, element);
@@ -322,7 +322,7 @@ function hotpathFlame(root, data) {
 			make("td", line);
 		const button = make("button", make("td", line), { type: "button" });
 		button.addEventListener("click", () => {
-			input.value = button.textContent;
+			input.value = button.title;
 			search(input.value);
 			draw();
 			picture.scrollIntoView({ block: "nearest" });
@@ -339,7 +339,10 @@ function hotpathFlame(root, data) {
 				.forEach((text, column) => {
 					line.cells[column].textContent = text;
 				});
-			line.cells[4].firstChild.textContent = data.names[row.name];
+			const name = data.names[row.name], button = line.cells[4].firstChild;
+			// Beside four columns of figures.
+			button.textContent = hotpathFlame.brief(name, Math.max(24, Math.floor((picture.clientWidth - 330) / 7)));
+			button.title = name;
 		});
 		while (body.rows.length > rows.length)
 			body.lastChild.remove();
@@ -476,3 +479,44 @@ function hotpathFlame(root, data) {
 		},
 	};
 }
+
+// A name in `room` characters.  Of C++ names there give way, as far as needed: the standard
+// library's inner names, template arguments, parameters; and of all names their middle.
+hotpathFlame.brief = (name, room) => {
+	const SIGNS = /operator\s*(?:\(\)|\[\]|->\*?|<=>|[-+*/%^&|~!=<>,]{1,3}(?=[ (]))?/y;
+
+	// What is in the outermost brackets becomes "…", but for what is apart: "(anonymous namespace)".
+	function hollow(text, open) {
+		let out = "", depth = 0, hidden = 0;
+		for (let i = 0; i < text.length;) {
+			SIGNS.lastIndex = i;
+			const word = /\w/.test(text[i - 1] || "") ? null : SIGNS.exec(text);
+			const part = word ? word[0] : text.startsWith("->", i) ? "->" : text[i];
+			const isOpen = part === "(" || part === "<", isClose = part === ")" || part === ">";
+			depth += isOpen;
+			if (hidden && isClose && depth === hidden)
+				hidden = 0;
+			if (!hidden)
+				out += part;
+			if (!hidden && part === open && !/[)>]/.test(text[i + 1] || ")") && (open === "<" || /[^\s:(]/.test(text[i - 1] || " "))) {
+				hidden = depth;
+				out += "…";
+			}
+			depth -= isClose;
+			i += part.length;
+		}
+		return out;
+	}
+
+	let text = name;
+	if (text.length > room && /::|\(/.test(text)) {
+		text = text.replaceAll("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string")
+			.replaceAll("std::__cxx11::", "std::").replaceAll(/(?<!operator)> (?=>)/g, ">");
+		for (const open of "<(")
+			text = text.length > room ? hollow(text, open) : text;
+	}
+	if (text.length <= room || text.includes(" ← ") || room < 6)
+		return text;
+	const start = Math.floor((room - 1) / 3);
+	return text.slice(0, start) + "…" + text.slice(text.length - (room - 1 - start));
+};

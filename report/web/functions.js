@@ -6,6 +6,10 @@
 hotpath.functions = (() => {
 	const { make, say, time, bytes, count } = hotpath;
 	const about = (row) => (row.inclusive_high_ns > row.inclusive_low_ns ? "~" : "");
+	// Calls that go on have not told yet what they take; the whole is known of the program's own call.
+	let whole = "";
+	const atLeast = (row) => (row.running_calls && row.name !== whole ? "≥ " : "") + about(row);
+	const taken = (row) => (row.total_ns === null ? null : row.inclusive_ns);
 
 	// One column for each percentile that the answer brought.
 	const percentiles = (list, unit, suffix) => (list.percentiles || []).map((at) => {
@@ -23,8 +27,9 @@ hotpath.functions = (() => {
 				{ key: "avg_ns", title: "Avg", unit: "time", about: "one call, callees included", mark: about },
 				...percentiles(list, "time", "_ns"),
 				{ key: "self_ns", title: "Self", unit: "time", about: "without instrumented callees", mark: about },
-				{ key: "inclusive_ns", title: "Total", unit: "time", about: "while it was on the stack", mark: about },
-				{ key: "percent_total", title: "% Total", unit: "percent", isBar: true, mark: about },
+				{ key: "inclusive_ns", title: "Total", unit: "time", about: "while it was on the stack; ≥: calls go on", mark: atLeast,
+					value: taken },
+				{ key: "percent_total", title: "% Total", unit: "percent", isBar: true, mark: atLeast },
 			],
 			log: "calls",
 		},
@@ -133,24 +138,41 @@ hotpath.functions = (() => {
 	// --- the view ---
 
 	function open(element) {
-		let mode = MODES[0], table = null, shape = "";
+		let mode = MODES[0], table = null, shape = "", isChosen = false;
 		const group = make("div", element, { class: "group", role: "group", "aria-label": "What functions are measured by" });
 		const buttons = MODES.map((one) => {
 			const button = make("button", group, { type: "button", "data-mode": one.key }, one.title);
 			button.addEventListener("click", () => {
-				mode = one;
-				press();
-				hotpath.refresh();
+				take(one);
 			});
 			return button;
 		});
 		const holder = make("div", element);
 		const press = () => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(MODES[i] === mode)));
 
+		function take(one) {
+			isChosen = true;
+			mode = one;
+			press();
+			hotpath.refresh();
+		}
+
+		// A program without hooks has samples, or allocations: nobody wants to see that there is nothing.
+		function isElsewhere(run) {
+			const has = (one) => run.sections.some((section) => section.key === one.path && section.has_data);
+			const other = isChosen || has(mode) ? null : MODES.find((one) => one.key !== mode.key && has(one));
+			if (other)
+				take(other);
+			return Boolean(other);
+		}
+
 		press();
 		return {
 			paths: () => [mode.path],
-			update([list]) {
+			update([list], run) {
+				if (isElsewhere(run))
+					return;
+				whole = run.caller_name;
 				const now = mode.key + JSON.stringify(list.percentiles);
 				if (shape !== now) {
 					shape = now;

@@ -22,10 +22,10 @@ hotpath.views.push({
 			id: (row) => `${row.pid} ${row.tid}`,
 			columns: [
 				{ key: "thread", title: "Thread", unit: "name" },
-				{ key: "object", title: "Waits for", unit: "text" },
+				{ key: "object", title: "Waits for", unit: "text", isName: true },
 				{ key: "kind", title: "Kind", unit: "text" },
 				{ key: "since_ns", title: "Since", unit: "time" },
-				{ key: "holder", title: "Held by", unit: "text" },
+				{ key: "holder", title: "Held by", unit: "text", isName: true },
 				{ key: "cycle", title: "Deadlock", unit: "text", value: (row) => (row.cycle ? "yes: they wait in a circle" : "no") },
 				{ key: "at", title: "At", unit: "name" },
 			],
@@ -38,8 +38,8 @@ hotpath.views.push({
 			caption: "Waits", sort: "total_ns",
 			id: (row) => `${row.object} ${row.at} ${row.holder} ${row.holder_tid}`, detail: stacks,
 			columns: [
-				{ key: "function", title: "Waits in", unit: "name" },
-				{ key: "object", title: "For", unit: "text" },
+				{ key: "function", title: "Waits in", unit: "name", value: (row) => row.function || row.at },
+				{ key: "object", title: "For", unit: "text", isName: true },
 				{ key: "kind", title: "Kind", unit: "text" },
 				{ key: "holder", title: "Held by", unit: "name" },
 				{ key: "holder_tid", title: "Thread", unit: "text", about: "that had it",
@@ -94,10 +94,7 @@ hotpath.views.push({
 
 		// --- the graph ---
 
-		function shorter(text, room) {
-			const most = Math.max(4, Math.floor(room / 7.2));
-			return text.length <= most ? text : text.slice(0, most - 1) + "…";
-		}
+		const shorter = (text, room) => hotpathFlame.brief(text, Math.max(6, Math.floor(room / 7.6)));
 
 		// Names of a column, those with the longest waits on top.
 		function column(edges, key) {

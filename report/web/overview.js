@@ -41,12 +41,12 @@
 	const FACTS = [
 		["Time", (run) => lasting(run.elapsed_ns), ending],
 		["CPU", (run) => time(run.cpu_ns), (run) => `${share(100 * run.cpu_ns / run.elapsed_ns)} of one core`],
-		["Blocked", (run) => time(run.blocked_ns), (run) => `of ${time(run.thread_ns)} in ${count(run.thread_count)} threads`],
+		["Blocked", (run) => time(run.blocked_ns), (run) => `of ${time(run.thread_ns)} in ${count(run.thread_count)} thread${run.thread_count === 1 ? "" : "s"}`],
 		["Resident", (run) => bytes(run.rss_bytes || null), (run) => `at most ${bytes(run.peak_rss_bytes)}`],
 		["Held", (run) => bytes(run.live_bytes), (run) => run.allocated_bytes === undefined ? "allocations not recorded" :
 			`of ${bytes(run.allocated_bytes)} allocated`],
-		["Profiling", (run) => time(run.profiling_cost_ns), (run) => run.cpu_ns ?
-			`${share(100 * run.profiling_cost_ns / run.cpu_ns)} of CPU, subtracted` : ""],
+		["Profiling", (run) => time(run.profiling_cost_ns || null), (run) => !run.profiling_cost_ns || !run.cpu_ns ?
+			"no function had hooks" : `${share(100 * run.profiling_cost_ns / run.cpu_ns)} of CPU, subtracted`],
 	];
 
 	// CPU between two figures, in percent of a core.

@@ -4,8 +4,9 @@
 //
 //   hotpath.table(parent, {
 //     caption,                 what it is, for screen readers, too
-//     columns: [{ key, title, unit, about, value(row), mark(row), isBar, most,
-//                paint(element, row) }],     `most` is the whole of the bar, else the largest of them
+//     columns: [{ key, title, unit, about, value(row), mark(row), isBar, most, isName,
+//                paint(element, row) }],     `most` is the whole of the bar, else the largest of them;
+//                                            `isName`: a text that gives way as names do
 //     sort,                    key of the column; numbers largest first
 //     id(row),                 what makes it the same row in the next figures
 //     detail(row, element),    fills what opens below a row; called again with new figures
@@ -17,7 +18,7 @@
 
 hotpath.table = (parent, options) => {
 	const { make, say, units } = hotpath;
-	const ROWS_FIRST = 50;
+	const ROWS_FIRST = 50, LETTER_PX = 7.4;
 	const columns = options.columns;
 	let rows = [], elements = new Map(), opened = null, most = ROWS_FIRST, text = "";
 	let sort = { key: options.sort, isUp: false };
@@ -28,6 +29,14 @@ hotpath.table = (parent, options) => {
 
 	const classOf = (column, index) => (units[column.unit].isNumber ? "number" :
 		column.unit === "name" || !index ? "name" : "text");
+
+	// Letters that a column has room for: the first one is as wide as the others let it be.
+	function roomOf(column, index) {
+		const wide = index ? Math.min(280, Math.max(126, 0.17 * window.innerWidth)) :
+			headings.cells[0].clientWidth - (options.detail ? 28 : 12);
+		const isName = !index || column.unit === "name" || column.isName;
+		return isName && headings.cells[0].clientWidth ? Math.max(8, Math.floor(wide / LETTER_PX)) : Infinity;
+	}
 
 	// --- what stays ---
 
@@ -97,7 +106,7 @@ hotpath.table = (parent, options) => {
 		return { line, cells, detail: null };
 	}
 
-	function fill(element, row, largest) {
+	function fill(element, row, largest, rooms) {
 		columns.forEach((column, index) => {
 			const value = valueOf(column, row), cell = element.cells[index];
 			const mark = column.mark ? column.mark(row) : "";
@@ -105,7 +114,8 @@ hotpath.table = (parent, options) => {
 				column.paint(cell, row);
 				return;
 			}
-			say(cell, (value === null || value === undefined ? "" : mark) + units[column.unit].text(value));
+			const said = units[column.unit].text(value);
+			say(cell, (value === null || value === undefined ? "" : mark) + hotpathFlame.brief(said, rooms[index]));
 			if (!units[column.unit].isNumber)
 				cell.title = String(value ?? "");
 			if (column.isBar)
@@ -155,6 +165,7 @@ hotpath.table = (parent, options) => {
 		const shown = ordered(found).slice(0, most);
 		const largest = columns.map((column) =>
 			column.isBar ? column.most || Math.max(0, ...rows.map((row) => valueOf(column, row) || 0)) : 0);
+		const rooms = columns.map(roomOf);
 		const kept = new Map();
 		let before = null;
 
@@ -164,7 +175,7 @@ hotpath.table = (parent, options) => {
 				id += "'";
 			const element = elements.get(id) || lineOf(id, row);
 			kept.set(id, element);
-			fill(element, row, largest);
+			fill(element, row, largest, rooms);
 			before = place(element.line, before);
 			const detail = detailOf(element, id, row);
 			if (detail)
@@ -192,6 +203,14 @@ hotpath.table = (parent, options) => {
 		most += 200;
 		paint();
 	});
+
+	// Names have another room then.
+	let wide = 0;
+	new ResizeObserver(() => {
+		if (wide !== scroll.clientWidth && rows.length)
+			paint();
+		wide = scroll.clientWidth;
+	}).observe(scroll);
 
 	return {
 		element: box,

@@ -185,3 +185,31 @@ in_browser()
 	"$HP_BUILD/hotpath" report --html -o "$T/drawn.html" "$T/drawn.seg"
 	in_browser blocks "file://$T/drawn.html"
 }
+
+@test "web: long names are told apart, at any width" {
+	LANGUAGE=c++ CC=g++ compile names -fno-instrument-functions <<'END'
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+namespace {
+template <class Key, class Value> struct Store {
+	std::map<Key, std::shared_ptr<std::vector<Value>>> rows;
+	__attribute__((noinline)) void put(const Key &key) { rows[key] = std::make_shared<std::vector<Value>>(100); }
+	__attribute__((noinline)) std::vector<Value> get(const Key &key) { return *rows[key]; }
+};
+}
+int main()
+{
+	Store<std::string, std::pair<std::string, long>> store;
+	for (int i = 0; i < 50; i++) {
+		store.put("a key that is long enough to be allocated " + std::to_string(i));
+		store.get("a key that is long enough to be allocated " + std::to_string(i));
+	}
+	return 0;
+}
+END
+	HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/names.seg "$HP_RUN" "$T/names"
+	"$HP_BUILD/hotpath" report --html -o "$T/names.html" "$T/names.seg"
+	in_browser names "file://$T/names.html"
+}

@@ -252,6 +252,35 @@ def saved(page):
     assert len(page.requests) == 1, page.requests
 
 
+def names(page):
+    """Long ones are told apart wherever they stand; a program without timed functions shows what it has."""
+    brief = "hotpathFlame.brief"
+    cache = "shop::Cache<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>::"
+    for text, room, said in (
+            (cache + "put(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)", 50,
+             "shop::Cache<…>::put(std::string const&)"),
+            (cache + "get() const", 60, "shop::Cache<std::string, int>::get() const"),
+            (cache + "get() const", 34, "shop::Cache<…>::get() const"),
+            ("std::operator<< <std::char_traits<char> >(std::ostream&, char const*)", 24, "std::operator<< <…>(…)"),
+            ("a::operator->() const", 30, "a::operator->() const"),
+            ("(anonymous namespace)::work(std::vector<int, long>)", 40, "(anonymous namespace)::work(…)"),
+            ("shop::log(shop::Order const&) (server.cc:41)", 34, "shop::log(…) (server.cc:41)"),
+            ("luaD_rawrunprotected", 12, "lua…rotected"), (EVIL, 60, EVIL),
+            ("inner ← middle ← outer", 12, "inner ← middle ← outer")):
+        assert page.value(f"{brief}({text!r}, {room})") == said, (text, room, page.value(f"{brief}({text!r}, {room})"))
+    for wide in (1200, 400):
+        page.send("Emulation.setDeviceMetricsOverride", width=wide, height=850, deviceScaleFactor=1, mobile=False)
+        go(page, "functions")
+        page.wait("document.querySelector('[data-mode=alloc]').getAttribute('aria-pressed') === 'true'")
+        page.wait("""(() => {
+            const texts = [...document.querySelectorAll('#view-functions tbody th :is(button, span)')]
+                .filter((one) => /Store</.test(one.title)).map((one) => one.textContent);
+            return texts.length === 2 && texts.every((text) => text.length < 70) &&
+                texts.some((text) => /put[(]/.test(text)) && texts.some((text) => /get[(]/.test(text)); })()""")
+    go(page, "calltree")
+    page.wait("document.querySelector('.hpf td button').title")
+
+
 def token(page):
     page.wait("document.querySelector('dialog[open] input')")
     assert page.value("document.querySelectorAll('main table tbody tr').length") == 0
