@@ -8,9 +8,12 @@
  * left over goes to bars beside the share.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "live/console/draw.h"
+#include "report/memory.h"
+#include "report/name.h"
 
 #define WORD_WIDE 40	/* of HP_KIND_TEXT, where there is room, */
 #define WORD_NARROW 16	/* and where not */
@@ -207,26 +210,52 @@ static const char *mark_of(const struct hp_table_row *row)
 	return !row->has_children ? "  " : row->is_open ? "▾ " : "▸ ";
 }
 
+/*
+ * A fresh copy of a C++ name that is too wide, for what gives way there; NULL = it is none.
+ * Of a path the first name is told: its end goes.
+ */
+static char *name_fitted(const char *text, int width)
+{
+	char *name, *fitted;
+	const char *place = strstr(text, ") (");
+
+	if (hp_width(text) <= width || strstr(text, " ← ") || !strstr(text, "::"))
+		return NULL;
+	name = hp_xstrdup(text);
+	if (place)
+		name[place + 1 - text] = 0;
+	fitted = hp_name_short(name, 0);
+	free(name);
+	name = hp_name_fit(fitted, width > 1 ? (size_t)width : 1);
+	free(fitted);
+	return name;
+}
+
 static void cell_draw(const struct hp_table *table, const struct hp_table_row *row, size_t i,
 		      struct hp_area at, enum hp_ink ink)
 {
 	const struct hp_table_column *column = &table->columns[i];
 	enum hp_kind kind = column->field->kind;
 	bool is_name = kind == HP_KIND_NAME;
-	char text[HP_CELL_SIZE], line[HP_CELL_SIZE + 512];
+	bool is_node = is_name && table->form != HP_FORM_LIST;
+	char text[HP_CELL_SIZE], line[HP_CELL_SIZE + 512], *fitted = NULL;
 
 	hp_table_cell(table, row, column, text);
+	if (hp_kind_is_text(kind) && !row->frame)
+		fitted = name_fitted(hp_table_name(row, column, text),
+				     at.width - (is_node ? indent_of(table, row) : 0));
 	if (ink == HP_INK_PLAIN && kind == HP_KIND_SHARE)
 		ink = hp_ink_of_share(hp_table_share(table, row));
 	else if (ink == HP_INK_PLAIN && kind == HP_KIND_TEXT)
 		ink = ink_of_word(text);
 	else if (ink == HP_INK_PLAIN && (row->frame || strcmp(text, "-") == 0))
 		ink = HP_INK_DIM;
-	if (is_name && table->form != HP_FORM_LIST)
+	if (is_node)
 		snprintf(line, sizeof(line), "%*s%s%s", (int)row->depth * 2, "",
-			 row->frame ? "  " : mark_of(row), text);
+			 row->frame ? "  " : mark_of(row), fitted ? fitted : text);
 	else
-		snprintf(line, sizeof(line), "%s", text);
+		snprintf(line, sizeof(line), "%s", fitted ? fitted : text);
+	free(fitted);
 	hp_put(at.y, at.x, at.width, ink, hp_kind_is_text(kind) ? HP_LEFT : HP_RIGHT,
 	       is_name && table->form == HP_FORM_LIST ? HP_CUT_MIDDLE : HP_CUT_END, line);
 }

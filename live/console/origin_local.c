@@ -28,6 +28,7 @@ struct local {
 	char *name;	/* NULL = whichever there is */
 	char token[HP_TOKEN_SIZE + 1];	/* of the session; "" = of a file, or none yet */
 	uint32_t pid;
+	uint64_t started;	/* that of the first process, as process_find has it */
 	struct hp_picture *picture;	/* NULL = none yet */
 	bool is_over;
 };
@@ -44,6 +45,46 @@ void hp_heard_say(struct hp_heard *heard, enum hp_phase phase, const char *remed
 	snprintf(heard->remedy, sizeof(heard->remedy), "%s", remedy);
 }
 
+/* --- its first process --- */
+
+#define STARTED_FIELD 22	/* of /proc/PID/stat, proc(5): clock ticks since boot */
+
+/*
+ * False = no process has this number.  One that its parent has not waited for yet has
+ * ended, too.  *started tells it from one that gets the number later; 0 = not known.
+ */
+static bool process_find(uint32_t pid, uint64_t *started)
+{
+	char path[32], text[1024] = "", *at;
+	FILE *file;
+
+	*started = 0;
+	if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	at = strrchr(text, ')');	/* ends the second field, which may have blanks */
+	if (at && at[1] == ' ' && at[2] == 'Z')
+		return false;
+	for (int field = 2; at && field < STARTED_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		*started = strtoull(at + 1, NULL, 10);
+	return true;
+}
+
+static bool is_running(const struct local *local)
+{
+	uint64_t started;
+
+	return process_find(local->pid, &started) && started == local->started;
+}
+
 /* --- finding --- */
 
 static void attach(struct local *local, const struct hp_live *live, int fd)
@@ -55,6 +96,7 @@ static void attach(struct local *local, const struct hp_live *live, int fd)
 	local->picture = hp_picture_new(&target, local->settings);
 	local->is_over = false;
 	local->pid = live->pid;
+	process_find(local->pid, &local->started);
 	memcpy(local->token, live->token, sizeof(local->token));
 	snprintf(local->base.name, sizeof(local->base.name), "%s %u", live->comm, live->pid);
 }
@@ -170,25 +212,6 @@ static void choose(struct local *local, const char *token, struct hp_heard *hear
 
 /* --- asking --- */
 
-/* A process that its parent has not waited for yet has ended, too. */
-static bool is_running(uint32_t pid)
-{
-	char path[32], text[256] = "", *name_end;
-	FILE *file;
-
-	if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return true;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = 0;
-	fclose(file);
-	name_end = strrchr(text, ')');
-	return !name_end || name_end[1] != ' ' || name_end[2] != 'Z';
-}
-
 /*
  * The session may go on in children when its first process is gone; it is over
  * when its helper is.  Only then is the socket asked for.
@@ -197,7 +220,7 @@ static bool is_session_over(const struct local *local)
 {
 	int fd;
 
-	if (!local->token[0] || is_running(local->pid))
+	if (!local->token[0] || is_running(local))
 		return false;
 	fd = hp_session_look(local->token);
 	if (fd >= 0)

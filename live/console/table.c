@@ -100,6 +100,14 @@ static const cJSON *value_at(const struct hp_table_row *row, const char *key)
 	return *key == '@' ? hp_json_at(row->raw, key + 1) : hp_json_at(row->data, key);
 }
 
+const char *hp_table_name(const struct hp_table_row *row, const struct hp_table_column *column,
+			  const char *text)
+{
+	const cJSON *value = value_at(row, column->key);
+
+	return cJSON_IsString(value) ? value->valuestring : text;
+}
+
 static const char *frame_text(const cJSON *frame, char room[HP_CELL_SIZE])
 {
 	const cJSON *function = hp_json_at(frame, "function"), *file = hp_json_at(frame, "file");
@@ -114,6 +122,55 @@ static const char *frame_text(const cJSON *frame, char room[HP_CELL_SIZE])
 	else
 		copy(room, name);
 	return room;
+}
+
+static double raw_number(const struct hp_table_row *row, const char *key)
+{
+	const cJSON *value = hp_json_at(row->raw, key);
+
+	return cJSON_IsNumber(value) ? value->valuedouble : 0;
+}
+
+/* The program's own call: what it takes so far is known, though it goes on. */
+static bool is_whole(const struct hp_table *table, const struct hp_table_row *row)
+{
+	const cJSON *caller = hp_json_at(table->list, "caller_name");
+	const cJSON *name = hp_json_at(row->data, "name");
+
+	return cJSON_IsString(caller) && cJSON_IsString(name) &&
+	       strcmp(caller->valuestring, name->valuestring) == 0;
+}
+
+/*
+ * "≥ " and "~" as in the report, which the texts of the answer have not: they are
+ * those of the crate.  Only of times, whose bounds are in `raw`.
+ */
+static const char *bound_mark(const struct hp_table *table, const struct hp_table_row *row,
+			      const struct hp_table_column *column)
+{
+	bool is_total =
+		strcmp(column->key, "total") == 0 || strcmp(column->key, "percent_total") == 0;
+	bool is_about;
+
+	if (!row->raw || !hp_json_at(row->raw, "inclusive_high_ns"))
+		return "";
+	is_about = raw_number(row, "inclusive_high_ns") > raw_number(row, "inclusive_low_ns");
+	if (is_total && raw_number(row, "running_calls") > 0 && !is_whole(table, row))
+		return is_about ? "≥ ~" : "≥ ";
+	if (strcmp(column->key, "@self_ns") == 0)
+		return raw_number(row, "self_error_ns") > 0 ? "~" : "";
+	return is_about && (is_total || strcmp(column->key, "avg") == 0) ? "~" : "";
+}
+
+/* In front of the text, if that is a number. */
+static void mark_put(const char *mark, char room[HP_CELL_SIZE])
+{
+	size_t size = strlen(mark), length = strlen(room);
+
+	if (!size || !strpbrk(room, "0123456789") || length + size >= HP_CELL_SIZE)
+		return;
+	memmove(room + size, room, length + 1);
+	memcpy(room, mark, size);
 }
 
 const char *hp_table_cell(const struct hp_table *table, const struct hp_table_row *row,
@@ -133,6 +190,7 @@ const char *hp_table_cell(const struct hp_table *table, const struct hp_table_ro
 			number_write(share, kind, room);
 	} else {
 		hp_value_text(value_at(row, column->key), kind, room);
+		mark_put(bound_mark(table, row, column), room);
 	}
 	if (!*room)
 		copy(room, "-");

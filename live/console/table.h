@@ -100,6 +100,10 @@ void hp_table_sort_by_next(struct hp_table *table, int step);
 const char *hp_table_cell(const struct hp_table *table, const struct hp_table_row *row,
 			  const struct hp_table_column *column, char room[HP_CELL_SIZE]);
 
+/* The whole of a name, of which a cell may be the start; within the answer, or `text`. */
+const char *hp_table_name(const struct hp_table_row *row, const struct hp_table_column *column,
+			  const char *text);
+
 /* Percent of the whole that the row has; < 0 = it has no such column. */
 double hp_table_share(const struct hp_table *table, const struct hp_table_row *row);
 

@@ -671,6 +671,97 @@ own_port()
 	shows '^gone'
 }
 
+@test "console: a program that ended is not taken for another one that has its number now" {
+	unshare --pid --net --fork --mount-proc sh -c 'echo 4000 >/proc/sys/kernel/ns_last_pid' 2>/dev/null ||
+		skip "numbers of processes cannot be chosen here"
+	cat >"$BATS_TEST_TMPDIR/scene" <<-'EOF'
+		cd "$BATS_TEST_TMPDIR"
+		. "$ROOT/test/behave/console_scene.bash"
+		echo 4000 >/proc/sys/kernel/ns_last_pid
+		LD_PRELOAD=$HP_LIB HOTPATH_METRICS_SERVER_OFF=1 "$T/shop" >first 2>/dev/null &
+		dead=$!
+		eventually grep up first
+		terminal "'$HP_BUILD/hotpath' console -r 100 $dead"
+		eventually on_screen "pid $dead .*Live"
+		eventually on_screen '^sell  *[1-9]'
+		# Nobody is left to say that it ended; the console has not looked yet, perhaps.
+		$tmux send-keys -t c p
+		eventually on_screen PAUSED
+		kill -9 $(pgrep '^hotpath-sampler') $dead
+		wait $dead
+		echo $((dead - 1)) >/proc/sys/kernel/ns_last_pid
+		sleep 1000 &
+		echo "the same number $(($! == dead))"
+		$tmux send-keys -t c p
+		eventually on_screen "pid $dead .*Ended"
+		eventually on_screen '^sell  *[1-9]'
+		# Another profiled program is no reason to forget the first one.
+		kill -9 $!
+		wait $!
+		echo $((dead - 1)) >/proc/sys/kernel/ns_last_pid
+		LD_PRELOAD=$HP_LIB HOTPATH_METRICS_SERVER_OFF=1 "$T/shop" >second 2>/dev/null &
+		other=$!
+		eventually grep up second
+		echo "the same number $((other == dead))"
+		last=$(screen | grep '^sell')
+		eventually "$HP_BUILD/hotpath" report --session $other -r functions-timing
+		on_screen "pid $dead .*Ended" && [ "$(screen | grep '^sell')" = "$last" ] && echo "still ended"
+		# Asked for anew it is found.
+		$tmux kill-server
+		terminal "'$HP_BUILD/hotpath' console -r 100 $other"
+		eventually on_screen "pid $other .*Live"
+		echo "found"
+		$tmux kill-server
+		kill -9 $other
+	EOF
+	export ROOT BATS_TEST_TMPDIR
+	run timeout 300 unshare --pid --net --fork --mount-proc bash "$BATS_TEST_TMPDIR/scene"
+	echo "$output"
+	[ "$(grep -c 'the same number 1' <<<"$output")" = 2 ]
+	grep -x 'still ended' <<<"$output"
+	grep -x found <<<"$output"
+}
+
+@test "console: C++ names give way so that they can be told apart, and calls that go on are told" {
+	LANGUAGE=c++ CC=g++ compile stores <<'END'
+#include <map>
+#include <string>
+#include <unistd.h>
+template <class Key, class Value> struct Store {
+	std::map<Key, Value> rows;
+	__attribute__((noinline)) void put(const Key &key, Value value) { rows[key] = value; }
+	__attribute__((noinline)) Value get(const Key &key) { return rows[key]; }
+};
+static Store<std::string, long> store;
+__attribute__((noinline)) long sell() { usleep(1000); return store.get("7"); }
+__attribute__((noinline)) void sell_for_ever() { write(1, "up\n", 3); for (;;) sell(); }
+int main()
+{
+	for (int i = 0; i < 1000; i++) {
+		store.put(std::to_string(i), i);
+		store.get(std::to_string(i));
+	}
+	sell_for_ever();
+}
+END
+	HOTPATH_METRICS_SERVER_OFF=1 LD_PRELOAD=$HP_LIB "$T/stores" >"$T/stores.out" 2>/dev/null 3>&- &
+	echo $! >"$T/stores.pid"
+	eventually grep up "$T/stores.out"
+	for size in 80x24 60x16; do
+		console -r 100 "$(cat "$T/stores.pid")"
+		shows '^sell_for_ever()  *1 .* ≥ [1-9]'
+		shows '^sell()  *[1-9]'
+		# Each of those that are behind it is another one.
+		press / S t o r e
+		shows '^Store<…>::put(…)  *1,000 '
+		shows '^Store<…>::get(…)  *[1-9]'
+		press Escape
+		shows '^stores::main  *1 .* [1-9][^≥]*$'
+		$tmux kill-server
+	done
+	kill "$(cat "$T/stores.pid")"
+}
+
 @test "console: a real Rust program with the crate, over HTTP" {
 	only_in_full
 	command -v cargo >/dev/null || skip "no cargo here"
