@@ -214,7 +214,10 @@ GETTER(get_average)
 	uint64_t calls = sum ? function_of(report, row)->calls : 0;
 
 	UNUSED(percentile);
-	if (calls)
+	/* What calls that go on allocate is in no average yet. */
+	if (calls && calls == function_of(report, row)->running)
+		value->is_unknown = true;
+	else if (calls)
 		figure(report, (double)sum->sums[kind_of(report)] / (double)calls, value);
 	else
 		value->number = paths->count ? (double)paths->bytes / (double)paths->count : 0;
@@ -319,8 +322,8 @@ GETTER(raw_average)
 
 	get_average(report, row, percentile, value);
 	value->text = NULL;
-	if (sum)
-		value->is_unknown = !function_of(report, row)->calls;
+	if (sum && !function_of(report, row)->calls)
+		value->is_unknown = true;
 }
 
 GETTER(raw_percentile)

@@ -238,7 +238,7 @@ void hp_channels_init(struct hp_channels *channels, struct hp_model *model)
 		channels->lost += set.lost_channels;
 		read_channels(&b, set.channels);
 	}
-	channels->end_ticks = larger(reader->header.last.ticks, reader->header.start.ticks);
+	channels->end_ticks = hp_reader_end_ticks(reader);
 }
 
 const struct hp_channel_row *hp_channels_row_at(const struct hp_channels *channels, uint64_t at)

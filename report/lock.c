@@ -335,8 +335,7 @@ void hp_locks_init(struct hp_locks *locks, struct hp_model *model)
 	hp_reader_restart(&model->reader, 2);
 	read_processes(&b);
 	hp_lock_fold(&b);
-	locks->end_ticks =
-		hp_lock_larger(model->reader.header.last.ticks, model->reader.header.start.ticks);
+	locks->end_ticks = hp_reader_end_ticks(&model->reader);
 	hp_map_release(&b.rows);
 	hp_map_release(&b.same);
 	hp_map_release(&b.uses);

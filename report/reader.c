@@ -104,6 +104,16 @@ char *hp_reader_text(struct hp_reader *reader, uint64_t offset)
 	return copy;
 }
 
+uint64_t hp_reader_end_ticks(const struct hp_reader *reader)
+{
+	const struct hp_header *header = &reader->header;
+	uint64_t end = header->last.ticks;
+
+	if (header->report_word == HP_REPORT_NONE && reader->segment.now.ticks > end)
+		end = reader->segment.now.ticks;
+	return end > header->start.ticks ? end : header->start.ticks;
+}
+
 uint16_t hp_reader_port(const struct hp_reader *reader)
 {
 	const struct hp_ports *ports =

@@ -40,6 +40,9 @@ bool hp_reader_step(struct hp_reader *reader, uint64_t offset, void *record, siz
 /* The counters of `size` bytes at `offset` themselves, to be read word by word; NULL = none. */
 const void *hp_reader_see(struct hp_reader *reader, uint64_t offset, size_t size);
 
+/* The last moment that is known, ticks: of a session that goes on, that of this look. */
+uint64_t hp_reader_end_ticks(const struct hp_reader *reader);
+
 /* The port of the program's figures over HTTP; 0 = none. */
 uint16_t hp_reader_port(const struct hp_reader *reader);
 
