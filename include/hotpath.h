@@ -235,10 +235,18 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 			hotpath_label_(what, object, text); \
 	} while (0)
 
+#ifdef __cplusplus /* without a warning of -Wold-style-cast */
+#define HOTPATH_POINTER_(fd) reinterpret_cast<const void *>(static_cast<long>(fd))
+#define HOTPATH_BOUND_(capacity) static_cast<int>(static_cast<unsigned int>(capacity) << 8)
+#else
+#define HOTPATH_POINTER_(fd) ((const void *)(long)(fd))
+#define HOTPATH_BOUND_(capacity) ((int)((unsigned int)(capacity) << 8))
+#endif
+
 #define HOTPATH_LOCK(object, text) HOTPATH_MARK_(HOTPATH_LABEL_LOCK, object, text)
-#define HOTPATH_LABEL_FD(fd, text) HOTPATH_MARK_(HOTPATH_MARK_FD, (const void *)(long)(fd), text)
+#define HOTPATH_LABEL_FD(fd, text) HOTPATH_MARK_(HOTPATH_MARK_FD, HOTPATH_POINTER_(fd), text)
 #define HOTPATH_CHANNEL(object, text, capacity) \
-	HOTPATH_MARK_((int)((unsigned int)(capacity) << 8) | HOTPATH_MARK_CHANNEL, object, text)
+	HOTPATH_MARK_(HOTPATH_BOUND_(capacity) | HOTPATH_MARK_CHANNEL, object, text)
 #define HOTPATH_CHANNEL_SEND(object) HOTPATH_MARK_(HOTPATH_MARK_SENT, object, HOTPATH_NULL_)
 #define HOTPATH_CHANNEL_RECEIVE(object) HOTPATH_MARK_(HOTPATH_MARK_RECEIVED, object, HOTPATH_NULL_)
 #define HOTPATH_CHANNEL_CLOSE(object) HOTPATH_MARK_(HOTPATH_MARK_CLOSED, object, HOTPATH_NULL_)

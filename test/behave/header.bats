@@ -518,3 +518,61 @@ columns()
 	[ "$(field checking calls)" = 3000 ]
 	[ "$(results account.book | sort -u | tr '\n' ' ')" = "books bread rent " ]
 }
+
+# Each macro once; not run: what an object is does not matter.
+every_macro()
+{
+	cat <<'END'
+#include <hotpath.h>
+HOTPATH_DEFAULTS("percentiles=50,99");
+HOTPATH_SKIP int every(int fd, void *object, unsigned long room);
+int every(int fd, void *object, unsigned long room)
+{
+	HOTPATH_NAME("name");
+	HOTPATH_BLOCK("block");
+#ifdef __cplusplus
+	HOTPATH_GUARD(guard, "guard");
+	guard.end();
+#endif
+	HOTPATH_BEGIN("begin");
+	HOTPATH_END("begin");
+	HOTPATH_RESULT("text");
+	HOTPATH_LOCK(object, "lock");
+	HOTPATH_LABEL_FD(fd, "fd");
+	HOTPATH_CHANNEL(object, "queue", room);
+	HOTPATH_CHANNEL_SEND(object);
+	HOTPATH_CHANNEL_RECEIVE(object);
+	HOTPATH_CHANNEL_CLOSE(object);
+	(void)fd, (void)object, (void)room;
+	return 0;
+}
+END
+}
+
+@test "header: every macro compiles without a warning, on and off" {
+	local standard flags
+	every_macro >"$T/every.c"
+	# What is documented in the header is in this program.
+	sed -n 's/^ \*\t\(HOTPATH_[A-Z_]*\).*/\1/p' "$ROOT/include/hotpath.h" | sort -u >"$T/macros"
+	[ "$(wc -l <"$T/macros")" -gt 10 ]
+	while read -r macro; do
+		grep -qw "$macro" "$T/every.c" || { echo "not here: $macro"; return 1; }
+	done <"$T/macros"
+	for flags in "" -DHOTPATH; do
+		for standard in c99 c11; do
+			gcc -x c -std=$standard $flags $STRICT -fsyntax-only "$T/every.c"
+			clang -x c -std=$standard $flags $STRICT -fsyntax-only "$T/every.c"
+		done
+		for standard in c++11 c++20; do
+			g++ -x c++ -std=$standard $flags $STRICT -Wold-style-cast -fsyntax-only "$T/every.c"
+			clang++ -x c++ -std=$standard $flags $STRICT -Wold-style-cast -fsyntax-only "$T/every.c"
+		done
+	done
+}
+
+@test "header: the manual page has every macro" {
+	local macro
+	for macro in $(sed -n 's/^ \*\t\(HOTPATH_[A-Z_]*\).*/\1/p' "$ROOT/include/hotpath.h" | sort -u); do
+		grep -qw "$macro" "$ROOT/doc/man/hotpath.h.3" || { echo "not in hotpath.h.3: $macro"; return 1; }
+	done
+}
