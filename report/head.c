@@ -118,21 +118,42 @@ static void port_write(const struct hp_report *report, FILE *out)
 }
 
 /* A machine that is busy otherwise explains a long wall time: told from a tenth of it on. */
-static void ready_write(const struct hp_model *model, FILE *out)
+static void ready_write(const struct hp_thread_sums *sums, FILE *out)
 {
 	struct hp_text_cell cell;
-	uint64_t ready_ns = 0;
 
-	for (size_t i = 0; i < model->thread_count; i++)
-		ready_ns += model->threads[i].wait_ns;
-	if (ready_ns >= SHARES_FROM_NS && ready_ns >= model->thread_ns / 10)
-		fprintf(out, ", %s ready without a core", hp_format_time(&cell, (double)ready_ns));
+	if (sums->ready_ns >= SHARES_FROM_NS && sums->ready_ns >= sums->life_ns / 10)
+		fprintf(out, ", %s ready without a core",
+			hp_format_time(&cell, (double)sums->ready_ns));
+}
+
+/* Of threads that nobody watched it is not known; wall less CPU is that of a single one. */
+static void blocked_write(struct hp_report *report, FILE *out)
+{
+	struct hp_thread_sums sums;
+	struct hp_text_cell cell;
+
+	if (!report->model.thread_count)
+		return;
+	hp_threads_sum(report, &sums);
+	if (!sums.watched) {
+		fputs("\nblocked   -", out);
+		return;
+	}
+	fprintf(out, "\nblocked   %s", hp_format_time(&cell, (double)sums.blocked_ns));
+	if (sums.count > 1)
+		fprintf(out, " of %s in %zu", hp_format_time(&cell, (double)sums.life_ns),
+			sums.watched);
+	if (sums.count > sums.watched)
+		fprintf(out, " of %zu", sums.count);
+	if (sums.count > 1)
+		fputs(" threads", out);
+	ready_write(&sums, out);
 }
 
 static void sums_write(struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
-	size_t unseen = hp_threads_unseen(report);
 	struct hp_text_cell cell;
 	char *ending = ending_text(report);
 	double wall = (double)model->elapsed_ns;
@@ -143,17 +164,7 @@ static void sums_write(struct hp_report *report, FILE *out)
 	if (wall >= SHARES_FROM_NS && model->cpu_ns)
 		fprintf(out, ", %s of one core",
 			hp_format_percent(&cell, 100 * (double)model->cpu_ns / wall, 1));
-	/* Of threads that nobody watched it is not known; wall less CPU is that of a single one. */
-	if (model->thread_count)
-		fprintf(out, "\nblocked   %s", hp_format_time(&cell, (double)model->blocked_ns));
-	if (unseen)
-		fprintf(out, " of %s in %zu of %zu threads",
-			hp_format_time(&cell, (double)model->thread_ns), model->thread_count,
-			model->thread_count + unseen);
-	else if (model->thread_count > 1)
-		fprintf(out, " of %s in %zu threads",
-			hp_format_time(&cell, (double)model->thread_ns), model->thread_count);
-	ready_write(model, out);
+	blocked_write(report, out);
 	fprintf(out, "\npeak RSS  %s\n",
 		model->peak_rss_kb ? hp_format_bytes(&cell, model->peak_rss_kb * 1024) : "-");
 }
@@ -342,14 +353,17 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, F
 	}
 }
 
-/* What the sampler did not see is missing in the sums above, not below. */
-static void unseen_write(struct hp_report *report, FILE *out)
+/* What they told themselves is below, in no sum above. */
+static void unwatched_write(struct hp_report *report, FILE *out)
 {
-	size_t unseen = hp_threads_unseen(report);
+	struct hp_thread_sums sums;
+	size_t count;
 
-	if (unseen)
-		fprintf(out, "note      %zu %s ended between two looks: see threads, thread-states\n",
-			unseen, unseen == 1 ? "thread" : "threads");
+	hp_threads_sum(report, &sums);
+	count = sums.count - sums.watched;
+	if (count)
+		fprintf(out, "note      %zu %s too short to be watched: see threads, thread-states\n",
+			count, count == 1 ? "thread was" : "threads were");
 }
 
 static void running_write(const struct hp_model *model, FILE *out)
@@ -410,7 +424,7 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);
 	faults_write(report, look, out);
-	unseen_write(report, out);
+	unwatched_write(report, out);
 	running_write(&report->model, out);
 }
 

@@ -15,6 +15,8 @@
 #include "report/memory.h"
 #include "report/offcpu.h"
 
+#define WATCHED 0.75 /* of a thread's life, from the first look at it to the last */
+
 static struct hp_thread_row *row_of(struct hp_threads *threads, uint32_t pid, uint32_t tid)
 {
 	for (size_t i = 0; i < threads->count; i++)
@@ -236,14 +238,46 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 	return threads;
 }
 
-size_t hp_threads_unseen(struct hp_report *report)
+/* What goes on may be looked at later; of threads folded into one each one's birth is unknown. */
+static bool is_past_and_apart(const struct hp_report *report)
 {
-	if (report->record.is_live)
-		return 0;
 	for (size_t i = 0; i < report->model.thread_count; i++)
 		if (report->model.threads[i].folded)
-			return 0;
-	return hp_threads_of(report)->unseen_count;
+			return false;
+	return !report->record.is_live;
+}
+
+size_t hp_threads_unseen(struct hp_report *report)
+{
+	return is_past_and_apart(report) ? hp_threads_of(report)->unseen_count : 0;
+}
+
+/* How long a thread was ready is known up to the last look at it: of little use where that was early. */
+void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
+{
+	const struct hp_model *model = &report->model;
+	const struct hp_threads *threads;
+
+	*sums = (struct hp_thread_sums){ .life_ns = model->thread_ns,
+					 .blocked_ns = model->blocked_ns,
+					 .watched = model->thread_count,
+					 .count = model->thread_count };
+	for (size_t i = 0; i < model->thread_count; i++)
+		sums->ready_ns += model->threads[i].wait_ns;
+	if (model->thread_count + hp_threads_unseen(report) <= 1 || !is_past_and_apart(report))
+		return;
+	threads = hp_threads_of(report);
+	*sums = (struct hp_thread_sums){ .count = threads->count };
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct hp_thread_row *row = &threads->rows[i];
+
+		if (!row->is_seen || (double)row->thread->life_ns < WATCHED * row->life_ns)
+			continue;
+		sums->watched++;
+		sums->life_ns += (uint64_t)row->life_ns;
+		sums->ready_ns += (uint64_t)row->ready_ns;
+		sums->blocked_ns += (uint64_t)row->blocked_ns;
+	}
 }
 
 void hp_threads_free(struct hp_threads *threads)

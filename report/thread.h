@@ -50,6 +50,17 @@ void hp_threads_free(struct hp_threads *threads);
  */
 size_t hp_threads_unseen(struct hp_report *report);
 
+/* Of the threads that were watched for most of their life; `count` is of all. */
+struct hp_thread_sums {
+	uint64_t life_ns;
+	uint64_t ready_ns;	/* without a CPU, though they could run */
+	uint64_t blocked_ns;	/* the rest of what they did not run */
+	size_t watched;
+	size_t count;
+};
+
+void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums);
+
 /* CPU and memory of each (thread_list.c); a row is a struct hp_model_thread. */
 #define HP_THREAD_COLUMNS 15
 extern const struct hp_column hp_thread_columns[HP_THREAD_COLUMNS];

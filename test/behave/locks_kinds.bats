@@ -179,8 +179,8 @@ END
 	lock_rows threads status_code cpu_ns | grep -c '^x [1-9]'
 	# The sums are of those that were looked at, and say so.
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/brief"
-	grep -E '^blocked .* in [1-5] of 6 threads' "$T/report"
-	grep -E '^note  *[1-5] threads? ended between two looks: ' "$T/report"
+	grep -E '^blocked  *(-|.* in [1-5] of 6 threads)' "$T/report"
+	grep -E '^note  *[1-6] threads? (was|were) too short to be watched: ' "$T/report"
 }
 
 @test "locks: a circle of three is told, once, and so says Helgrind" {
