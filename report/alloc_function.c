@@ -188,7 +188,7 @@ GETTER(get_allocating)
 	UNUSED(percentile);
 	value->is_unknown = !sum;
 	if (sum)
-		value->number = (double)sum->spreads[kind_of(report)].total;
+		value->number = (double)hp_charge_calls(sum, kind_of(report));
 }
 
 GETTER(get_count)

@@ -7,6 +7,7 @@
  */
 #include "report/charge.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 struct build {
 	struct hp_charges *charges;
 	struct hp_model *model;
-	struct hp_map active; /* offset of a function's record -> calls that go on */
+	struct hp_map active; /* offset of a function's record -> calls that go on, not met yet */
 	struct hp_map outer; /* place of a function + 1 -> it is on this stack already */
 };
 
@@ -49,6 +50,13 @@ static void group_add(struct build *b, struct hp_model_histogram *to, unsigned g
 	}
 }
 
+/* Few functions of a large program are charged at all. */
+static void spreads_have(struct hp_charge_sum *sum)
+{
+	if (!sum->spreads)
+		sum->spreads = hp_xcalloc(HP_CHARGE_KINDS, sizeof(*sum->spreads));
+}
+
 static void spread_add(struct build *b, struct hp_charge_sum *sum, unsigned kind, uint64_t at)
 {
 	struct hp_charge_spread spread;
@@ -59,6 +67,7 @@ static void spread_add(struct build *b, struct hp_charge_sum *sum, unsigned kind
 		sum->least[kind] = spread.least;
 	if (spread.most > sum->most[kind])
 		sum->most[kind] = spread.most;
+	spreads_have(sum);
 	for (unsigned group = 0; group < HP_GROUPS; group++)
 		if (spread.groups[group])
 			group_add(b, &sum->spreads[kind], group,
@@ -89,10 +98,12 @@ static void spreads_add(struct build *b, struct hp_charge_sum *sum, const struct
 
 static void ones_add(struct hp_charge_sum *sum, unsigned kind, uint64_t ones)
 {
-	struct hp_model_histogram *to = &sum->spreads[kind];
+	struct hp_model_histogram *to;
 
 	if (!ones)
 		return;
+	spreads_have(sum);
+	to = &sum->spreads[kind];
 	if (!to->groups[0])
 		to->groups[0] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*to->groups[0]));
 	to->groups[0][1] += ones;
@@ -124,24 +135,27 @@ static void charge_add(struct build *b, struct hp_charge_sum *sum, const struct 
 	};
 }
 
-static void read_functions(struct build *b, const struct hp_block *block)
+/* Most records were never charged: of each this word alone is read. */
+static uint64_t charge_of(struct build *b, const struct hp_model_record *record)
 {
-	struct hp_reader *reader = &b->model->reader;
-	struct hp_function record;
+	return (uint64_t)hp_reader_word(&b->model->reader, record->offset,
+					sizeof(struct hp_function),
+					offsetof(struct hp_function, charge)) *
+	       HP_LINE;
+}
+
+static void read_functions(struct build *b)
+{
 	struct hp_charge charge;
-	bool is_new;
 
-	for (uint64_t at = block->functions; hp_reader_step(reader, at, &record, sizeof(record));
-	     at = record.next) {
-		uint32_t place = place_of(b, at);
+	for (size_t i = 0; i < b->model->record_count; i++) {
+		const struct hp_model_record *record = &b->model->records[i];
+		uint64_t at = charge_of(b, record);
 
-		if (place == HP_NONE)
+		if (!at || record->function >= b->charges->count ||
+		    !hp_reader_copy(&b->model->reader, at, &charge, sizeof(charge)))
 			continue;
-		*hp_map_at(&b->active, at, &is_new) = hp_reader_active(reader, &record);
-		if (!record.charge || !hp_reader_copy(reader, (uint64_t)record.charge * HP_LINE,
-						      &charge, sizeof(charge)))
-			continue;
-		charge_add(b, &b->charges->functions[place], &charge);
+		charge_add(b, &b->charges->functions[record->function], &charge);
 		b->charges->is_any = true;
 		b->charges->has_most |= charge.has_most != 0;
 	}
@@ -165,14 +179,19 @@ static uint32_t frame_place(struct build *b, const struct hp_block *block,
 			    const struct hp_frame *frame)
 {
 	struct hp_row row;
+	uint32_t *left, record;
 	uint64_t at;
-	uint32_t *left;
 	bool is_new;
 
 	if (!hp_reader_copy(&b->model->reader, frame->row - block->base, &row, sizeof(row)))
 		return HP_NONE;
 	at = (uint64_t)row.function * HP_LINE;
+	record = hp_model_record_at(b->model, at);
+	if (record == HP_NONE)
+		return HP_NONE;
 	left = hp_map_at(&b->active, at, &is_new);
+	if (is_new)
+		*left = hp_reader_gist_active(&b->model->reader, b->model->records[record].gist);
 	if (!*left)
 		return HP_NONE;
 	--*left;
@@ -250,7 +269,6 @@ static void read_block(struct build *b, const struct hp_block *block, struct cal
 	struct hp_part part;
 
 	hp_map_clear(&b->active);
-	read_functions(b, block);
 	for (uint64_t at = block->parts; hp_reader_step(&b->model->reader, at, &part, sizeof(part));
 	     at = part.next)
 		if (!part.below)
@@ -267,6 +285,7 @@ void hp_charges_init(struct hp_charges *charges, struct hp_model *model)
 
 	*charges = (struct hp_charges){ .count = model->function_count };
 	charges->functions = hp_xcalloc(charges->count, sizeof(*charges->functions));
+	read_functions(&b);
 	/* Parts are met twice. */
 	hp_reader_restart(reader, 2);
 	for (uint64_t at = reader->header.processes;
@@ -282,10 +301,13 @@ void hp_charges_init(struct hp_charges *charges, struct hp_model *model)
 void hp_charges_release(struct hp_charges *charges)
 {
 	for (size_t i = 0; i < charges->count; i++) {
-		for (int kind = 0; kind < HP_CHARGE_KINDS; kind++)
+		struct hp_charge_sum *sum = &charges->functions[i];
+
+		for (int kind = 0; sum->spreads && kind < HP_CHARGE_KINDS; kind++)
 			for (unsigned group = 0; group < HP_GROUPS; group++)
-				free(charges->functions[i].spreads[kind].groups[group]);
-		free(charges->functions[i].rings);
+				free(sum->spreads[kind].groups[group]);
+		free(sum->spreads);
+		free(sum->rings);
 	}
 	free(charges->functions);
 	*charges = (struct hp_charges){ .count = 0 };
@@ -303,6 +325,11 @@ uint64_t hp_charge_count(const struct hp_charge_sum *sum)
 	return sum->sums[HP_CHARGE_COUNT] + sum->running_count;
 }
 
+uint64_t hp_charge_calls(const struct hp_charge_sum *sum, enum hp_charge_kind kind)
+{
+	return sum->spreads ? sum->spreads[kind].total : 0;
+}
+
 static uint64_t value_at(const struct hp_model_histogram *spread, uint64_t rank)
 {
 	for (unsigned group = 0; group < HP_GROUPS; group++)
@@ -317,14 +344,13 @@ static uint64_t value_at(const struct hp_model_histogram *spread, uint64_t rank)
 double hp_charge_percentile(const struct hp_charge_sum *sum, enum hp_charge_kind kind,
 			    double percent)
 {
-	const struct hp_model_histogram *spread = &sum->spreads[kind];
-	double exact = percent / 100 * (double)spread->total;
+	double exact = percent / 100 * (double)hp_charge_calls(sum, kind);
 	uint64_t rank = (uint64_t)exact, value;
 
-	if (!spread->total)
+	if (!hp_charge_calls(sum, kind))
 		return -1;
 	rank += exact > (double)rank + 1e-6;
-	value = percent <= 0 ? sum->least[kind] : value_at(spread, rank ? rank : 1);
+	value = percent <= 0 ? sum->least[kind] : value_at(&sum->spreads[kind], rank ? rank : 1);
 	if (value < sum->least[kind])
 		value = sum->least[kind];
 	if (value > sum->most[kind] || percent >= 100)

@@ -26,7 +26,7 @@ struct hp_charge_sum {
 	uint64_t most_bytes;	/* of a call */
 	uint64_t most_count;
 	bool has_most;
-	struct hp_model_histogram spreads[HP_CHARGE_KINDS];
+	struct hp_model_histogram *spreads; /* HP_CHARGE_KINDS of them; NULL = it was never charged */
 	uint64_t least[HP_CHARGE_KINDS];	/* of the histogram; 0 = it is empty */
 	uint64_t most[HP_CHARGE_KINDS];
 	struct hp_charge_ring *rings;
@@ -44,6 +44,9 @@ struct hp_charges {
 /* Blocks and bytes of all calls, callees apart. */
 uint64_t hp_charge_bytes(const struct hp_charge_sum *sum);
 uint64_t hp_charge_count(const struct hp_charge_sum *sum);
+
+/* How many calls have some. */
+uint64_t hp_charge_calls(const struct hp_charge_sum *sum, enum hp_charge_kind kind);
 
 /* Reads them from the model's segment.  Never fails. */
 void hp_charges_init(struct hp_charges *charges, struct hp_model *model);

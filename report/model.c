@@ -319,11 +319,14 @@ static void functions_clear(struct hp_model *model)
 static void label_look(struct hp_model *model, const struct hp_model_record *record)
 {
 	struct hp_model_function *f = &model->functions[record->function];
-	struct hp_function there;
+	uint64_t label;
 
-	if (!f->label && hp_reader_copy(&model->reader, record->offset, &there, sizeof(there)) &&
-	    there.label)
-		f->label = hp_label_new(&model->reader, (uint64_t)there.label * HP_LINE);
+	if (f->label)
+		return;
+	label = hp_reader_word(&model->reader, record->offset, sizeof(struct hp_function),
+			       offsetof(struct hp_function, label));
+	if (label)
+		f->label = hp_label_new(&model->reader, label * HP_LINE);
 }
 
 static void functions_count(struct hp_model *model)

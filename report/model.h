@@ -68,12 +68,14 @@ struct hp_model_call {
  */
 struct hp_model_spread {
 	uint32_t look; /* of model->look: when that was; 0 = never */
-	bool has_settled;
 	bool is_recursive;
 	uint64_t least_ticks; /* of the measured; UINT64_MAX = none */
 	uint64_t most_ticks;
 	struct hp_model_histogram histogram; /* ticks */
+	uint64_t totals[HP_GROUPS]; /* of its groups */
 	struct hp_model_histogram settled; /* the part of records that have not changed for a while */
+	uint64_t same; /* bits: these groups of `histogram` are those of `settled`, */
+	uint64_t fresh; /* to these this look has added */
 };
 
 struct hp_model_function {

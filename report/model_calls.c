@@ -9,6 +9,7 @@
  * written at its next one, of whatever function: so what has changed counts as
  * changing until its block has gone on without it.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "segment/histogram.h"
 
 #define HP_RINGS_MOST 4096
+#define RECORD_READ offsetof(struct hp_function, slowest) /* bytes that tell of its histogram */
 
 static uint64_t beyond(uint64_t a, uint64_t b)
 {
@@ -25,36 +27,84 @@ static uint64_t beyond(uint64_t a, uint64_t b)
 
 /* --- histograms --- */
 
-/* Adds 64 counters; `high` are their upper halves or NULL. */
-static void add_group(struct hp_model_histogram *histogram, unsigned group, const uint32_t *low,
-		      const uint32_t *high)
+/*
+ * Counters of a group, read once: their threads go on, and what is added here and there
+ * has to be one value.  `high` are their upper halves or NULL.
+ */
+static void group_read(uint64_t counts[HP_GROUP_SIZE], const uint32_t *low, const uint32_t *high)
 {
-	uint64_t *counters = histogram->groups[group], total = 0;
-	uint32_t counts[HP_GROUP_SIZE], carries[HP_GROUP_SIZE] = { 0 };
+	uint32_t lower[HP_GROUP_SIZE], carries[HP_GROUP_SIZE];
 
-	if (!counters)
-		counters = histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*counters));
-	/* Their threads go on: what is added here and there has to be one value. */
-	memcpy(counts, low, sizeof(counts));
-	if (high)
-		memcpy(carries, high, sizeof(carries));
-	for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
-		uint64_t count = counts[i] + (uint64_t)(carries[i] & 0xffffff) * HP_CARRY;
-
-		counters[i] += count;
-		total += count;
-	}
-	histogram->total += total;
+	memcpy(lower, low, sizeof(lower));
+	for (unsigned i = 0; i < HP_GROUP_SIZE; i++)
+		counts[i] = lower[i];
+	if (!high)
+		return;
+	memcpy(carries, high, sizeof(carries));
+	for (unsigned i = 0; i < HP_GROUP_SIZE; i++)
+		counts[i] += (uint64_t)(carries[i] & 0xffffff) * HP_CARRY;
 }
 
-static void histogram_add(struct hp_reader *reader, struct hp_model_histogram *histogram,
-			  const struct hp_function *record)
+/* Returns the sum of what is in `to` now. */
+static uint64_t group_add(uint64_t to[HP_GROUP_SIZE], const uint64_t from[HP_GROUP_SIZE],
+			  const uint64_t counts[HP_GROUP_SIZE])
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
+		to[i] = from[i] + counts[i];
+		total += to[i];
+	}
+	return total;
+}
+
+static uint64_t *group_of(struct hp_model_histogram *histogram, unsigned group)
+{
+	if (!histogram->groups[group])
+		histogram->groups[group] =
+			hp_xcalloc(HP_GROUP_SIZE, sizeof(*histogram->groups[group]));
+	return histogram->groups[group];
+}
+
+/* Adds to the part that is kept. */
+static void settled_add(struct hp_model_spread *spread, unsigned group,
+			const uint64_t counts[HP_GROUP_SIZE])
+{
+	uint64_t *counters = group_of(&spread->settled, group);
+
+	group_add(counters, counters, counts);
+}
+
+/* Adds to what this look finds: the first one in a group to what is settled of it. */
+static void fresh_add(struct hp_model_spread *spread, unsigned group,
+		      const uint64_t counts[HP_GROUP_SIZE])
+{
+	static const uint64_t none[HP_GROUP_SIZE];
+	uint64_t bit = UINT64_C(1) << group;
+	uint64_t *counters = group_of(&spread->histogram, group);
+	const uint64_t *from = counters;
+
+	if (!(spread->fresh & bit))
+		from = spread->settled.groups[group] ? spread->settled.groups[group] : none;
+	spread->totals[group] = group_add(counters, from, counts);
+	spread->fresh |= bit;
+}
+
+typedef void (*group_adder)(struct hp_model_spread *spread, unsigned group,
+			    const uint64_t counts[HP_GROUP_SIZE]);
+
+static void histogram_add(struct hp_reader *reader, struct hp_model_spread *spread,
+			  const struct hp_function *record, group_adder add)
 {
 	const size_t size = HP_GROUP_SIZE * sizeof(uint32_t);
 	uint32_t carries[HP_GROUP_SIZE] = { 0 };
+	uint64_t counts[HP_GROUP_SIZE];
 
 	if (record->carries)
 		hp_reader_copy(reader, record->carries, carries, sizeof(carries));
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		if (record->groups[group])
+			hp_reader_soon(reader, (uint64_t)record->groups[group] * HP_LINE, size);
 	for (unsigned group = 0; group < HP_GROUPS; group++) {
 		const uint32_t *low, *high;
 
@@ -62,8 +112,10 @@ static void histogram_add(struct hp_reader *reader, struct hp_model_histogram *h
 			continue;
 		low = hp_reader_see(reader, (uint64_t)record->groups[group] * HP_LINE, size);
 		high = hp_reader_see(reader, (uint64_t)carries[group] * HP_LINE, size);
-		if (low)
-			add_group(histogram, group, low, high);
+		if (!low)
+			continue;
+		group_read(counts, low, high);
+		add(spread, group, counts);
 	}
 }
 
@@ -86,18 +138,18 @@ static void record_note(const struct hp_model *model, struct hp_model_record *re
 }
 
 static void record_add(struct hp_model *model, struct hp_model_spread *spread,
-		       struct hp_model_histogram *histogram, const struct hp_model_record *record)
+		       const struct hp_model_record *record, group_adder add)
 {
 	struct hp_function function;
 
-	if (!hp_reader_copy(&model->reader, record->offset, &function, sizeof(function)))
+	if (!hp_reader_copy(&model->reader, record->offset, &function, RECORD_READ))
 		return;
 	spread->is_recursive |= function.recursive != 0;
 	if (function.most && function.least < spread->least_ticks)
 		spread->least_ticks = function.least;
 	if (function.most > spread->most_ticks)
 		spread->most_ticks = function.most;
-	histogram_add(&model->reader, histogram, &function);
+	histogram_add(&model->reader, spread, &function, add);
 }
 
 static void histogram_clear(struct hp_model_histogram *histogram)
@@ -105,19 +157,25 @@ static void histogram_clear(struct hp_model_histogram *histogram)
 	for (unsigned group = 0; group < HP_GROUPS; group++)
 		if (histogram->groups[group])
 			memset(histogram->groups[group], 0, HP_GROUP_SIZE * sizeof(uint64_t));
-	histogram->total = 0;
 }
 
-static void histogram_copy(struct hp_model_histogram *to, const struct hp_model_histogram *from)
+/* Groups that nothing was added to at this look are the settled ones, if they were not already. */
+static void settled_show(struct hp_model_spread *spread)
 {
+	static const uint64_t none[HP_GROUP_SIZE];
+	struct hp_model_histogram *to = &spread->histogram;
+
+	to->total = 0;
 	for (unsigned group = 0; group < HP_GROUPS; group++) {
-		if (!from->groups[group])
-			continue;
-		if (!to->groups[group])
-			to->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(uint64_t));
-		memcpy(to->groups[group], from->groups[group], HP_GROUP_SIZE * sizeof(uint64_t));
+		const uint64_t *settled = spread->settled.groups[group];
+
+		if (!((spread->fresh | spread->same) >> group & 1) &&
+		    (settled || to->groups[group]))
+			spread->totals[group] =
+				group_add(group_of(to, group), settled ? settled : none, none);
+		to->total += spread->totals[group];
 	}
-	to->total = from->total;
+	spread->same = ~spread->fresh;
 }
 
 /* What is to be done about a function's records at this look. */
@@ -159,6 +217,7 @@ static void records_plan(struct hp_model *model)
 			continue;
 		record->next_unsettled = f->unsettled;
 		f->unsettled = (uint32_t)i + 1;
+		hp_reader_soon(&model->reader, record->offset, RECORD_READ);
 	}
 }
 
@@ -167,6 +226,7 @@ static void settle(struct hp_model *model, const struct hp_model_function *f, bo
 {
 	struct hp_model_spread *spread = f->spread;
 
+	spread->same = 0;
 	if (is_anew)
 		histogram_clear(&spread->settled);
 	for (uint32_t i = f->record; i; i = model->records[i - 1].next) {
@@ -174,10 +234,9 @@ static void settle(struct hp_model *model, const struct hp_model_function *f, bo
 
 		if (is_active(model, record) || (record->is_settled && !is_anew))
 			continue;
-		record_add(model, spread, &spread->settled, record);
+		record_add(model, spread, record, settled_add);
 		record->is_settled = true;
 	}
-	spread->has_settled = true;
 }
 
 static void spread_look(struct hp_model *model, const struct hp_model_function *f)
@@ -192,17 +251,16 @@ static void spread_look(struct hp_model *model, const struct hp_model_function *
 		model->records[i - 1].is_settled = false;
 	if (f->plan & PLAN_UNSETTLED || (f->plan & (PLAN_QUIET | PLAN_FIRST)) == PLAN_QUIET)
 		settle(model, f, f->plan & PLAN_UNSETTLED);
-	histogram_clear(&spread->histogram);
-	if (spread->has_settled)
-		histogram_copy(&spread->histogram, &spread->settled);
+	spread->fresh = 0;
 	for (uint32_t i = f->unsettled; i; i = model->records[i - 1].next_unsettled) {
 		struct hp_model_record *record = &model->records[i - 1];
 
 		if (record->is_settled)
 			continue;
-		record_add(model, spread, &spread->histogram, record);
+		record_add(model, spread, record, fresh_add);
 		record_note(model, record);
 	}
+	settled_show(spread);
 }
 
 static const struct hp_model_spread *spread_of(const struct hp_model *asked,
@@ -309,6 +367,10 @@ static double value_at_rank(const struct hp_model_spread *spread, uint64_t rank)
 	for (unsigned group = 0; group < HP_GROUPS; group++) {
 		const uint64_t *counters = spread->histogram.groups[group];
 
+		if (spread->totals[group] < rank - before) {
+			before += spread->totals[group];
+			continue;
+		}
 		for (unsigned i = 0; counters && i < HP_GROUP_SIZE; i++) {
 			if (counters[i] >= rank - before)
 				return bucket_rank(spread, group, i, rank - before);

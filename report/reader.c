@@ -54,6 +54,13 @@ const void *hp_reader_see(struct hp_reader *reader, uint64_t offset, size_t size
 	return there;
 }
 
+uint32_t hp_reader_word(struct hp_reader *reader, uint64_t offset, size_t size, size_t at)
+{
+	const volatile char *there = hp_reader_see(reader, offset, size);
+
+	return there ? *(const volatile uint32_t *)(there + at) : 0;
+}
+
 bool hp_reader_copy(struct hp_reader *reader, uint64_t offset, void *record, size_t size)
 {
 	const void *there = hp_reader_see(reader, offset, size);

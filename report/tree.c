@@ -39,6 +39,7 @@
 #include "report/memory.h"
 
 #define FINE ((double)(1 << HP_FINE_BITS))
+#define AHEAD 16 /* rows that are fetched while one is counted */
 #define TAIL_FEW 16 /* from here on stalls are scaled */
 #define TAIL_RARE 32 /* or if one in so many drawn calls is one */
 #define SURE 2.1 /* standard deviations: 1.96 if they were known and not estimated too */
@@ -241,12 +242,14 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 {
 	struct hp_model_record *record = &model->records[place->record];
 	struct hp_model_function *function = &model->functions[record->function];
+	const struct hp_row *there = hp_reader_see(&model->reader, place->offset, sizeof(*there));
 	struct hp_row row;
 	struct facts facts;
 	uint64_t stamp;
 
-	if (!hp_reader_copy(&model->reader, place->offset, &row, sizeof(row)))
+	if (!there)
 		return;
+	memcpy(&row, there, sizeof(row));
 	facts = facts_of(&row);
 	add_facts(tree, model, place->node, &facts);
 	model->nodes[place->node].calls += row.calls;
@@ -270,8 +273,12 @@ void hp_tree_count(struct hp_tree *tree, struct hp_model *model)
 		node->calls = 0;
 		node->self_ns = node->inclusive_ns = 0;
 	}
-	for (size_t i = 0; i < tree->row_count; i++)
+	for (size_t i = 0; i < tree->row_count; i++) {
+		if (i + AHEAD < tree->row_count)
+			hp_reader_soon(&model->reader, tree->rows[i + AHEAD].offset,
+				       sizeof(struct hp_row));
 		add_row(tree, model, &tree->rows[i]);
+	}
 }
 
 /*
