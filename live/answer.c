@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "live/json_room.h"
 #include "report/memory.h"
 
 struct hp_answer *hp_answer_new(int status, const char *type, char *body, size_t size)
@@ -24,12 +24,14 @@ struct hp_answer *hp_answer_new(int status, const char *type, char *body, size_t
 
 struct hp_answer *hp_answer_json(int status, cJSON *json)
 {
-	char *text = cJSON_PrintUnformatted(json);
+	size_t size;
+	char *text = hp_json_room_print(json, &size);
 
-	cJSON_Delete(json);
-	if (!text)
+	if (!text) {
 		text = hp_xstrdup("{}");
-	return hp_answer_new(status, HP_TYPE_JSON, text, strlen(text));
+		size = 2;
+	}
+	return hp_answer_new(status, HP_TYPE_JSON, text, size);
 }
 
 struct hp_answer *hp_answer_error(int status, const char *hint, const char *format, ...)

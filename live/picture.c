@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/json_room.h"
 #include "live/picture_part.h"
 #include "report/memory.h"
 #include "segment/clock.h"
@@ -24,6 +25,7 @@ struct hp_picture *hp_picture_new(const struct hp_target *target,
 	struct hp_picture *picture = hp_xcalloc(1, sizeof(*picture));
 	pthread_condattr_t attributes;
 
+	hp_json_room_init();
 	hp_scene_init(&picture->scene, target, settings);
 	pthread_mutex_init(&picture->lock, NULL);
 	pthread_condattr_init(&attributes);

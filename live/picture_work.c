@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "live/json_room.h"
 #include "live/picture_part.h"
 #include "report/cpu.h"
 #include "report/memory.h"
@@ -35,7 +36,9 @@ static struct hp_answer *render(struct hp_picture *picture, const struct hp_requ
 
 	if (!picture->scene.has_report)
 		return hp_picture_no_target();
+	hp_json_room_begin();
 	answer = request->route->render(&picture->scene, request);
+	hp_json_room_end();
 	if (hp_target_is_live(&picture->scene.target))
 		answer->taken_ns = picture->scene.taken_ns;
 	return answer;
@@ -251,6 +254,7 @@ static void sleep_until(struct hp_picture *picture, uint64_t due, uint64_t now)
 static void memory_drop(struct hp_scene *scene)
 {
 	hp_scene_drop(scene);
+	hp_json_room_release();
 	malloc_trim(0);
 }
 
@@ -307,5 +311,6 @@ void *hp_picture_work(void *argument)
 			sleep_until(picture, due, now);
 	}
 	pthread_mutex_unlock(&picture->lock);
+	hp_json_room_release();
 	return NULL;
 }

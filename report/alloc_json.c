@@ -68,6 +68,7 @@ void hp_alloc_frames_add(struct hp_report *report, const void *of, cJSON *entry)
 	struct hp_alloc_view *view = hp_alloc_view(report);
 	uint64_t pending = hp_frames_pending(view->frames);
 	cJSON *array;
+	char *text;
 
 	if (!row->frames) {
 		array = frames_new(report, row);
@@ -75,11 +76,14 @@ void hp_alloc_frames_add(struct hp_report *report, const void *of, cJSON *entry)
 			cJSON_AddItemToObject(entry, "frames", array);
 			return;
 		}
-		row->frames = cJSON_PrintUnformatted(array);
+		text = cJSON_PrintUnformatted(array);
+		/* Kept from look to look; what cJSON gives may be an answer's alone. */
+		row->frames = hp_xstrdup(text ? text : "[]");
+		cJSON_free(text);
 		hp_alloc_name_note(view, row, pending);
 		cJSON_Delete(array);
 	}
-	cJSON_AddRawToObject(entry, "frames", row->frames ? row->frames : "[]");
+	cJSON_AddRawToObject(entry, "frames", row->frames);
 }
 
 void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
