@@ -20,7 +20,7 @@
 #include "report/name.h"
 #include "report/resolver.h"
 
-#define NAMES_SPARE 1000 /* functions that no frame is of any more, before all is found anew */
+#define NAMES_SPARE 1000	/* functions that no frame is of any more, before all is found anew */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -189,7 +189,7 @@ static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 	struct hp_inline list[HP_INLINES_MOST];
 	const char *name =
 		hp_symbols_near(b->report->symbols, place->object, place->address, &place->start);
-	size_t count = hp_inlines_at(b->inlines, place->object, place->address, list);
+	size_t count = hp_inlines_at(b->report->symbols, place->object, place->address, list);
 
 	for (size_t i = 0; i < count; i++) {
 		if (!list[i].is_inlined)
@@ -502,7 +502,6 @@ struct hp_cpu *hp_report_cpu(struct hp_report *report)
 	b->is_stale = b->has_functions != report->has_functions;
 	b->has_functions = report->has_functions;
 	b->is_lasting = hp_symbols_resolver(report->symbols) != NULL;
-	b->inlines = hp_inlines_new(report->symbols);
 	same_find(b);
 	pending_look(b);
 	places_find(b, (uint32_t)b->stack_count);
@@ -510,9 +509,7 @@ struct hp_cpu *hp_report_cpu(struct hp_report *report)
 		instrumented_find(b);
 	hp_cpu_sum(b);
 	b->stack_count = report->model.sampling.stack_count;
-	hp_inlines_free(b->inlines);
 	hp_names_release(&b->names);
-	b->inlines = NULL;
 	return report->cpu;
 }
 

@@ -8,7 +8,6 @@
 
 #include "report/cpu.h"
 #include "report/cpu_names.h"
-#include "report/inline.h"
 #include "report/map.h"
 
 struct hp_cpu_build {
@@ -27,13 +26,12 @@ struct hp_cpu_build {
 	size_t stack_count;	/* that are known: */
 	uint32_t *owners;	/* by stack: the function whose its own time is; HP_NONE = nobody's */
 	uint32_t *outer;	/* by stack: a bit for each frame whose function is not further out again */
-	uint32_t *ups; /* by stack: the first one outward, itself included, that has such a frame */
+	uint32_t *ups;	/* by stack: the first one outward, itself included, that has such a frame */
 	bool has_functions;
 	bool is_lasting;	/* texts are a resolver's, not of one look's symbols */
 
 	/* Of this look. */
 	struct hp_report *report;
-	struct hp_inlines *inlines;
 	struct hp_map by_code;	/* hash of object and address -> place in model->functions */
 	struct hp_names names;	/* of the object at hand, if it is no file */
 	uint32_t named;	/* that object */

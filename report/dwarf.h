@@ -8,10 +8,11 @@
 #define HP_REPORT_DWARF_H
 
 #include <elfutils/libdwfl.h>
+#include <gelf.h>
 
 #include "report/symbol.h"
 
-/* What we need of libdw, loaded by name. */
+/* What we need of libdw, and of libelf that comes with it, loaded by name. */
 #define HP_DWARF_LIST(X) \
 	X(dwfl_begin) \
 	X(dwfl_end) \
@@ -39,11 +40,23 @@
 	X(dwarf_filesrc) \
 	X(dwarf_formstring) \
 	X(dwarf_formudata) \
-	X(dwarf_getscopes) \
-	X(dwarf_getscopes_die) \
+	X(dwarf_decl_line) \
+	X(dwarf_diecu) \
+	X(dwarf_formref_die) \
+	X(dwarf_lowpc) \
+	X(dwarf_srclang) \
 	X(dwfl_build_id_find_elf) \
 	X(dwfl_standard_find_debuginfo) \
-	X(dwfl_offline_section_address)
+	X(dwfl_offline_section_address) \
+	X(elf_getdata) \
+	X(elf_getscn) \
+	X(elf_getshdrstrndx) \
+	X(elf_nextscn) \
+	X(elf_strptr) \
+	X(gelf_getehdr) \
+	X(gelf_getrela) \
+	X(gelf_getshdr) \
+	X(gelf_getsym)
 
 struct hp_dwarf {
 #define X(name) __typeof__(name) *name;
@@ -51,10 +64,13 @@ struct hp_dwarf {
 #undef X
 };
 
-/*
- * The compilation unit of the object's `address`, which becomes the one that its
- * debug information has; NULL = there is none.
- */
-Dwarf_Die *hp_symbols_unit(struct hp_symbols *symbols, uint32_t object, uint64_t *address);
+struct hp_symbol_file;
+struct hp_inlines;
+
+/* The file that an object is, with debug information; NULL = there is none, or it comes by a resolver. */
+struct hp_symbol_file *hp_symbols_file(struct hp_symbols *symbols, uint32_t object);
+
+/* For all of their files, without a resolver. */
+struct hp_inlines *hp_symbols_inlines(struct hp_symbols *symbols);
 
 #endif

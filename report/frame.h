@@ -15,30 +15,37 @@
 
 #include "report/symbol.h"
 
-#define HP_FRAMES_MOST 32 /* functions of one place */
+#define HP_FRAMES_MOST 32	/* functions of one place */
 
 /* A function that an instruction is of: an inlined one, or the one that is called. */
 struct hp_frame_line {
-	char *name; /* fresh; NULL = not known: it is the symbol's */
-	char *file; /* fresh; NULL = not known */
-	int line; /* of the instruction, or of the call that was inlined */
+	char *name;	/* fresh; NULL = not known: it is the symbol's */
+	char *file;	/* fresh; NULL = not known */
+	int line;	/* of the instruction, or of the call that was inlined */
 };
 
 /* Those of `address`, the innermost first; returns how many, 0 = not known. */
 size_t hp_frame_lines(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 		      struct hp_frame_line *lines, size_t most);
 
+struct hp_inlines;
+struct hp_symbol_file;
+
+/* The same of a file. */
+size_t hp_frame_lines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
+			 struct hp_frame_line *lines, size_t most);
+
 struct hp_frame_place {
 	uint32_t object;
 	uint64_t address;
-	char *name; /* of the function that is called */
-	uint32_t function; /* number of that function, from 0 */
-	bool is_wrapper; /* of an allocator: folded into its caller */
-	bool is_library; /* of C++'s library: a row is called by its caller */
-	bool has_lines; /* was tried */
-	bool is_pending; /* its name may still be found, */
-	bool has_pending_lines; /* or its lines */
-	struct hp_frame_line *frames; /* innermost first; the last is the function */
+	char *name;	/* of the function that is called */
+	uint32_t function;	/* number of that function, from 0 */
+	bool is_wrapper;	/* of an allocator: folded into its caller */
+	bool is_library;	/* of C++'s library: a row is called by its caller */
+	bool has_lines;	/* was tried */
+	bool is_pending;	/* its name may still be found, */
+	bool has_pending_lines;	/* or its lines */
+	struct hp_frame_line *frames;	/* innermost first; the last is the function */
 	size_t count;
 };
 

@@ -12,6 +12,7 @@
 #include "report/map.h"
 #include "report/memory.h"
 #include "report/resolver.h"
+#include "report/scope.h"
 
 #define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
 
@@ -43,18 +44,18 @@ struct unit {
 };
 
 struct hp_inlines {
-	struct hp_symbols *symbols;
+	struct hp_scopes *scopes;
 	struct hp_map places;	/* address of the unit's die -> place + 1 */
 	struct unit *units;
 	size_t count;
 	size_t room;
 };
 
-struct hp_inlines *hp_inlines_new(struct hp_symbols *symbols)
+struct hp_inlines *hp_inlines_new(void)
 {
 	struct hp_inlines *inlines = hp_xcalloc(1, sizeof(*inlines));
 
-	inlines->symbols = symbols;
+	inlines->scopes = hp_scopes_new();
 	return inlines;
 }
 
@@ -67,6 +68,7 @@ void hp_inlines_free(struct hp_inlines *inlines)
 		free(inlines->units[i].pieces);
 	}
 	free(inlines->units);
+	hp_scopes_free(inlines->scopes);
 	hp_map_release(&inlines->places);
 	free(inlines);
 }
@@ -201,15 +203,6 @@ static uint32_t span_at(const struct unit *unit, uint64_t address)
 	return low ? unit->pieces[low - 1].span : HP_NONE;
 }
 
-static const char *name_of(const struct hp_dwarf *dw, Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-
-	if (dw->dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute))
-		return dw->dwarf_formstring(&attribute);
-	return dw->dwarf_diename(die);
-}
-
 static Dwarf_Word number_of(const struct hp_dwarf *dw, Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
@@ -245,11 +238,12 @@ static void own_place(const struct hp_dwarf *dw, struct unit *unit, uint64_t add
 	dw->dwarf_lineno(line, &innermost->line);
 }
 
-size_t hp_inlines_in(struct hp_inlines *inlines, Dwarf_Die *die, uint64_t address,
-		     struct hp_inline list[HP_INLINES_MOST])
+/* In the addresses of the debug information; file's address = address + bias. */
+static size_t spans_list(struct hp_inlines *inlines, const struct hp_symbol_file *file,
+			 struct unit *unit, uint64_t address, uint64_t bias,
+			 struct hp_inline list[HP_INLINES_MOST])
 {
 	const struct hp_dwarf *dw = hp_dwarf_load();
-	struct unit *unit = unit_of(inlines, die);
 	struct span *inner = NULL;
 	size_t count = 0;
 
@@ -257,8 +251,10 @@ size_t hp_inlines_in(struct hp_inlines *inlines, Dwarf_Die *die, uint64_t addres
 	     i = unit->spans[i].outer) {
 		struct span *span = &unit->spans[i];
 
-		list[count] = (struct hp_inline){ .name = name_of(dw, &span->die),
-						  .is_inlined = span->is_inlined };
+		list[count] = (struct hp_inline){
+			.name = hp_scopes_name(inlines->scopes, file, bias, &span->die),
+			.is_inlined = span->is_inlined,
+		};
 		if (count == 0)
 			own_place(dw, unit, address, &list[0]);
 		else
@@ -269,6 +265,17 @@ size_t hp_inlines_in(struct hp_inlines *inlines, Dwarf_Die *die, uint64_t addres
 			break;
 	}
 	return count;
+}
+
+size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
+		     struct hp_inline list[HP_INLINES_MOST])
+{
+	uint64_t inside = address;
+	Dwarf_Die *die = file->module ? hp_symbol_file_unit(file, &inside) : NULL;
+
+	return die ? spans_list(inlines, file, unit_of(inlines, die), inside, address - inside,
+				list)
+		   : 0;
 }
 
 static size_t inlines_resolved(struct hp_symbols *symbols, uint32_t object, uint64_t address,
@@ -285,13 +292,13 @@ static size_t inlines_resolved(struct hp_symbols *symbols, uint32_t object, uint
 	return count;
 }
 
-size_t hp_inlines_at(struct hp_inlines *inlines, uint32_t object, uint64_t address,
+size_t hp_inlines_at(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MOST])
 {
-	Dwarf_Die *die;
+	struct hp_symbol_file *file;
 
-	if (hp_symbols_resolver(inlines->symbols))
-		return inlines_resolved(inlines->symbols, object, address, list);
-	die = hp_symbols_unit(inlines->symbols, object, &address);
-	return die ? hp_inlines_in(inlines, die, address, list) : 0;
+	if (hp_symbols_resolver(symbols))
+		return inlines_resolved(symbols, object, address, list);
+	file = hp_symbols_file(symbols, object);
+	return file ? hp_inlines_in(hp_symbols_inlines(symbols), file, address, list) : 0;
 }

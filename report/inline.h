@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/dwarf.h"
+#include "report/symbol_file.h"
 
 #define HP_INLINES_MOST 32	/* at one address, the outer function among them */
 
@@ -20,22 +20,21 @@ struct hp_inlines;
 
 /* A function at an address.  Texts live as long as the symbols. */
 struct hp_inline {
-	const char *name;	/* as the linker knows it; NULL = no name */
+	const char *name;	/* as the linker knows it, else scope.h's; NULL = no name */
 	const char *file;	/* where this address is, seen from this function; NULL = not known */
 	int line;
 	int is_inlined;	/* 0: the function itself */
 };
 
-/* `symbols` may be NULL if only hp_inlines_in is called. */
-struct hp_inlines *hp_inlines_new(struct hp_symbols *symbols);
-void hp_inlines_free(struct hp_inlines *inlines);
-
-/* The functions at an address, the innermost first; returns how many, 0 = not known. */
-size_t hp_inlines_at(struct hp_inlines *inlines, uint32_t object, uint64_t address,
+/* The functions at an object's address, the innermost first; returns how many, 0 = not known. */
+size_t hp_inlines_at(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MOST]);
 
-/* The same at an address of the debug information, in its unit. */
-size_t hp_inlines_in(struct hp_inlines *inlines, Dwarf_Die *unit, uint64_t address,
+struct hp_inlines *hp_inlines_new(void);
+void hp_inlines_free(struct hp_inlines *inlines);
+
+/* The same at an address of a file.  Texts live as long as both. */
+size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MOST]);
 
 #endif

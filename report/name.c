@@ -84,6 +84,12 @@ static size_t parameters_at(const char *name)
 	return strlen(name);
 }
 
+/* A lambda says nothing without the function that it is in, nor its operator without it. */
+static bool is_within_lambda(const char *name, size_t colons)
+{
+	return name[colons + 2] == '{' || (colons && name[colons - 1] == '}');
+}
+
 /* Where the last `parts` parts start, between the return type and `end`. */
 static size_t parts_at(const char *name, size_t end, size_t parts)
 {
@@ -99,6 +105,10 @@ static size_t parts_at(const char *name, size_t end, size_t parts)
 			count = 1;
 		} else if (depth == 0 && size == 1 && name[i] == ':' && name[i + 1] == ':') {
 			size = 2;
+			if (is_within_lambda(name, i)) {
+				i += size;
+				continue;
+			}
 			if (count == PARTS_MOST)
 				memmove(starts, starts + 1, --count * sizeof(starts[0]));
 			starts[count++] = i + 2;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "report/format.h"
+#include "report/frame.h"
 #include "report/inline.h"
 #include "report/map.h"
 #include "report/memory.h"
@@ -97,12 +98,12 @@ static void producer_find(const struct hp_dwarf *dw, Dwarf_Die *unit, struct hp_
 	resolved->count = resolved->lines->name != NULL;
 }
 
-static void inlines_find(struct hp_inlines *inlines, Dwarf_Die *unit, uint64_t address,
+static void inlines_find(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
 			 struct hp_resolved *resolved)
 {
 	struct hp_inline list[HP_INLINES_MOST];
 
-	resolved->count = hp_inlines_in(inlines, unit, address, list);
+	resolved->count = hp_inlines_in(inlines, file, address, list);
 	resolved->lines = hp_xcalloc(resolved->count, sizeof(*resolved->lines));
 	for (size_t i = 0; i < resolved->count; i++)
 		resolved->lines[i] = (struct hp_resolved_line){ .name = list[i].name,
@@ -111,27 +112,18 @@ static void inlines_find(struct hp_inlines *inlines, Dwarf_Die *unit, uint64_t a
 								.is_inlined = list[i].is_inlined };
 }
 
-/*
- * As hp_frame_lines has them, but from the unit's list of pieces: libdw walks the
- * whole unit for each address, 10 ms in a large one.
- */
-static void lines_find(struct hp_inlines *inlines, Dwarf_Die *unit, uint64_t address,
+/* As hp_frame_lines has them. */
+static void lines_find(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
 		       struct hp_resolved *resolved)
 {
-	inlines_find(inlines, unit, address, resolved);
-	if (!resolved->count) {
-		free(resolved->lines);
-		resolved->lines = NULL;
-		source_find(hp_dwarf_load(), unit, address, resolved);
-	}
-	for (size_t i = 0; i < resolved->count; i++) {
-		struct hp_resolved_line *line = &resolved->lines[i];
+	struct hp_frame_line lines[HP_FRAMES_MOST];
 
-		/* The function itself is the symbol's name. */
-		line->name =
-			line->is_inlined && line->name ? hp_symbols_readable(line->name) : NULL;
-		line->file = line->file ? hp_text_clean(line->file) : NULL;
-	}
+	resolved->count = hp_frame_lines_in(inlines, file, address, lines, HP_FRAMES_MOST);
+	resolved->lines = hp_xcalloc(resolved->count, sizeof(*resolved->lines));
+	for (size_t i = 0; i < resolved->count; i++)
+		resolved->lines[i] = (struct hp_resolved_line){ .name = lines[i].name,
+								.file = lines[i].file,
+								.line = lines[i].line };
 }
 
 static void question_answer(struct hp_resolver *resolver, struct question *question)
@@ -146,9 +138,9 @@ static void question_answer(struct hp_resolver *resolver, struct question *quest
 	else if (unit && question->want == HP_WANT_PRODUCER)
 		producer_find(dw, unit, &question->resolved);
 	else if (unit && question->want == HP_WANT_LINES)
-		lines_find(resolver->inlines, unit, address, &question->resolved);
+		lines_find(resolver->inlines, file, question->address, &question->resolved);
 	else if (unit)
-		inlines_find(resolver->inlines, unit, address, &question->resolved);
+		inlines_find(resolver->inlines, file, question->address, &question->resolved);
 	atomic_store_explicit(&question->is_told, true, memory_order_release);
 }
 
@@ -212,7 +204,7 @@ struct hp_resolver *hp_resolver_new(void)
 
 	resolver->files_last = &resolver->files_first;
 	resolver->last = &resolver->first;
-	resolver->inlines = hp_inlines_new(NULL);
+	resolver->inlines = hp_inlines_new();
 	pthread_mutex_init(&resolver->lock, NULL);
 	pthread_cond_init(&resolver->wake, NULL);
 	if (pthread_create(&resolver->finder, NULL, find, resolver) == 0)

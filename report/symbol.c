@@ -15,12 +15,14 @@
 #include "report/dwarf.h"
 #include "report/format.h"
 #include "report/frame.h"
+#include "report/inline.h"
 #include "report/legend.h"
 #include "report/map.h"
 #include "report/memory.h"
 #include "report/name.h"
 #include "report/resolver.h"
 #include "report/symbol_file.h"
+#include "report/symbol_plt.h"
 #include "segment/layout.h"
 
 struct object {
@@ -42,6 +44,7 @@ struct hp_symbols {
 	size_t spot_count;
 	size_t spot_room;
 	struct hp_map same_spots;	/* what it is -> place */
+	struct hp_inlines *inlines;	/* NULL = none asked for yet */
 };
 
 struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend,
@@ -66,6 +69,7 @@ void hp_symbols_free(struct hp_symbols *symbols)
 {
 	if (!symbols)
 		return;
+	hp_inlines_free(symbols->inlines);
 	for (size_t i = 0; i < symbols->model->object_count; i++)
 		hp_symbol_file_release(&symbols->objects[i].own);
 	for (size_t i = 0; i < symbols->model->function_count; i++)
@@ -81,8 +85,6 @@ void hp_symbols_free(struct hp_symbols *symbols)
 	free(symbols->names);
 	free(symbols);
 }
-
-/* --- objects --- */
 
 /* --- objects --- */
 
@@ -142,19 +144,21 @@ const struct hp_resolved *hp_symbols_resolve(struct hp_symbols *symbols, uint32_
 
 /* --- names --- */
 
-/* Versions of symbols (@VERSION) are no part of a function's name. */
+/* Versions of symbols (@VERSION) are no part of a function's name; that it is a stub is. */
 static char *demangled(const char *name)
 {
-	size_t size = strcspn(name, "@");
-	char *plain = hp_xmalloc(size + 1);
+	char *plain = hp_xprintf("%.*s", (int)strcspn(name, "@"), name);
 	char *readable = NULL;
 
-	memcpy(plain, name, size);
-	plain[size] = 0;
 	if (plain[0] == '_')
 		readable = cplus_demangle(plain, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
-	if (!readable)
+	if (readable) {
+		free(plain);
+		plain = readable;
+	}
+	if (!hp_symbol_is_plt(name))
 		return plain;
+	readable = hp_xprintf("%s" HP_SYMBOL_PLT, plain);
 	free(plain);
 	return readable;
 }
@@ -372,7 +376,11 @@ const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t place, uint64_t
 			*start = symbol->address;
 			return symbol->name;
 		}
-	return NULL;
+	symbol = object && object->file ? hp_symbol_stub_at(object->file, address) : NULL;
+	if (!symbol)
+		return NULL;
+	*start = symbol->address;
+	return symbol->name;
 }
 
 char *hp_symbols_readable(const char *name)
@@ -384,9 +392,18 @@ char *hp_symbols_readable(const char *name)
 	return clean;
 }
 
-Dwarf_Die *hp_symbols_unit(struct hp_symbols *symbols, uint32_t place, uint64_t *address)
+struct hp_symbol_file *hp_symbols_file(struct hp_symbols *symbols, uint32_t place)
 {
-	return unit_at(object_at(symbols, place), address);
+	const struct object *object = object_at(symbols, place);
+
+	return object && object->file && object->file->module ? object->file : NULL;
+}
+
+struct hp_inlines *hp_symbols_inlines(struct hp_symbols *symbols)
+{
+	if (!symbols->inlines)
+		symbols->inlines = hp_inlines_new();
+	return symbols->inlines;
 }
 
 /* --- spots --- */

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "report/memory.h"
+#include "report/symbol_plt.h"
 #include "segment/layout.h"
 
 static struct hp_dwarf dw;
@@ -95,7 +96,8 @@ static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_
 		return "cannot be read";
 	file->module = dw.dwfl_report_offline(file->dwfl, recorded->path, recorded->path, -1);
 	dw.dwfl_report_end(file->dwfl, NULL, NULL);
-	if (!file->module || !dw.dwfl_module_getelf(file->module, &file->bias))
+	file->elf = file->module ? dw.dwfl_module_getelf(file->module, &file->bias) : NULL;
+	if (!file->elf)
 		return "cannot be read";
 	fault = recorded->build_id_size ? check_build_id(file->module, recorded)
 					: check_inode(recorded, created_unix_ns);
@@ -164,14 +166,19 @@ void hp_symbol_file_read(struct hp_symbol_file *file, const struct hp_model_obje
 			 int64_t created_unix_ns)
 {
 	file->fault = open_dwfl(file, recorded, created_unix_ns);
-	if (file->module)
-		read_symbols(file);
+	if (!file->module)
+		return;
+	read_symbols(file);
+	file->stubs = hp_symbol_plt_read(file, file->elf, &file->stub_count);
 }
 
 void hp_symbol_file_release(struct hp_symbol_file *file)
 {
 	free(file->symbols);
 	free(file->data);
+	for (size_t i = 0; i < file->stub_count; i++)
+		free((char *)file->stubs[i].name);
+	free(file->stubs);
 	free(file->ranges);
 	if (file->dwfl)
 		dw.dwfl_end(file->dwfl);
@@ -204,6 +211,13 @@ static const struct hp_symbol *symbol_in(const struct hp_symbol *list, size_t co
 const struct hp_symbol *hp_symbol_at(const struct hp_symbol_file *file, uint64_t address)
 {
 	return symbol_in(file->symbols, file->count, address);
+}
+
+const struct hp_symbol *hp_symbol_stub_at(const struct hp_symbol_file *file, uint64_t address)
+{
+	const struct hp_symbol *stub = symbol_in(file->stubs, file->stub_count, address);
+
+	return stub && address - stub->address < stub->size ? stub : NULL;
 }
 
 const struct hp_symbol *hp_symbol_data_at(const struct hp_symbol_file *file, uint64_t address)

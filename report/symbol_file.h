@@ -34,11 +34,14 @@ struct hp_symbol_file {
 	const char *fault;	/* why it has no names, a static text; NULL = it has */
 	Dwfl *dwfl;
 	Dwfl_Module *module;	/* NULL = there is nothing to be read */
+	Elf *elf;
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
 	struct hp_symbol *symbols;	/* functions, by address */
 	size_t count;
 	struct hp_symbol *data;	/* variables */
 	size_t data_count;
+	struct hp_symbol *stubs;	/* symbol_plt.h */
+	size_t stub_count;
 	bool has_ranges;	/* was tried */
 	struct hp_unit_range *ranges;	/* by address */
 	size_t range_count;
@@ -61,6 +64,9 @@ void hp_symbol_file_release(struct hp_symbol_file *file);
 /* The first symbol at the highest address that is not above `address`; NULL = none. */
 const struct hp_symbol *hp_symbol_at(const struct hp_symbol_file *file, uint64_t address);
 const struct hp_symbol *hp_symbol_data_at(const struct hp_symbol_file *file, uint64_t address);
+
+/* The stub that holds `address`; NULL = none does. */
+const struct hp_symbol *hp_symbol_stub_at(const struct hp_symbol_file *file, uint64_t address);
 
 /*
  * The compilation unit of the file's `address`, which then is the one that its

@@ -42,6 +42,16 @@ TEST(name, depth_keeps_the_last_parts)
 	check_short("app::main", 2, "app::main");
 }
 
+TEST(name, a_lambda_keeps_the_function_that_it_is_in)
+{
+	check_short("main::{lambda()#1}::operator()() const", 2,
+		    "main::{lambda()#1}::operator()() const");
+	check_short("a::b::c::{lambda:38}::operator()", 2, "b::c::{lambda:38}::operator()");
+	check_short("a::b::c::{{closure}}", 1, "c::{{closure}}");
+	check_short("a::b::run(int)::{lambda(int)#1}::operator()(int) const", 2,
+		    "b::run(int)::{lambda(int)#1}::operator()(int) const");
+}
+
 TEST(name, return_types_go)
 {
 	check_short("void foo<int>(int)", 2, "foo<int>(int)");
@@ -67,8 +77,8 @@ TEST(name, operators_are_not_brackets)
 TEST(name, scopes_in_brackets_are_no_parts)
 {
 	check_short("a::(anonymous namespace)::f(b::c)", 2, "(anonymous namespace)::f(b::c)");
-	check_short("main::{lambda(a::b)#1}::operator()(a::b) const", 2,
-		    "{lambda(a::b)#1}::operator()(a::b) const");
+	check_short("x::main::{lambda(a::b)#1}::operator()(a::b) const", 1,
+		    "main::{lambda(a::b)#1}::operator()(a::b) const");
 	check_short("v<a::b, c::d>::push(e::f)", 1, "push(e::f)");
 }
 
