@@ -7,6 +7,7 @@
 
 #include "report/alloc_section.h"
 #include "report/format.h"
+#include "report/lock_section.h"
 #include "report/memory.h"
 #include "report/thread.h"
 
@@ -44,11 +45,46 @@ static int compare_threads(const void *left, const void *right)
 	return order ? order : a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
+static struct hp_model_thread *thread_of(struct hp_model *model, const struct hp_lock_birth *birth)
+{
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].tid == birth->tid && model->threads[i].pid == birth->pid &&
+		    !model->threads[i].folded)
+			return &model->threads[i];
+	return NULL;
+}
+
+/*
+ * What a thread that is gone said of itself at its end: the last look at it may have
+ * been long before.  A live view goes by looks, which tell of all threads alike.
+ */
+static void ends_tell(struct hp_report *report)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	for (size_t i = 0; i < locks->birth_count; i++) {
+		const struct hp_lock_birth *birth = &locks->births[i];
+		struct hp_model_thread *thread =
+			birth->end > birth->start ? thread_of(&report->model, birth) : NULL;
+		double life_ns;
+
+		if (!thread || thread->state != 'x' || birth->cpu_ns <= thread->cpu_ns)
+			continue;
+		thread->cpu_ns = birth->cpu_ns;
+		life_ns = (double)(birth->end - birth->start) * report->model.ns_per_tick;
+		thread->percent_average = 100 * (double)thread->cpu_ns / life_ns;
+		if (thread->percent_max >= 0 && thread->percent_max < thread->percent_average)
+			thread->percent_max = thread->percent_average;
+	}
+}
+
 void hp_threads_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_model *model = &report->model;
 	size_t unseen = hp_threads_unseen(report);
 
+	if (!report->record.is_live)
+		ends_tell(report);
 	list->total = model->thread_count + unseen;
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
 	for (size_t i = 0; i < model->thread_count; i++)

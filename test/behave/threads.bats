@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# threads.bats - the table of threads: what each took, when nobody looked at its end, too.
+
+load helper
+
+@test "threads: CPU of a thread that is gone is what it took, not what the last look saw" {
+	compile burners -fno-instrument-functions <<-'EOF'
+		#include <pthread.h>
+		#include <stddef.h>
+		#include <time.h>
+		static void *burn(void *argument)
+		{
+			struct timespec t = { 0, 0 };
+			while (!t.tv_sec && t.tv_nsec < 100000000)
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			return argument;
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 6; i++) {
+				pthread_t thread;
+				pthread_create(&thread, NULL, burn, NULL);
+				pthread_join(thread, NULL);
+			}
+			return 0;
+		}
+	EOF
+	# Looks are far apart: some threads are seen just after they began, some never.
+	HOTPATH_REPORT=threads,thread-states HOTPATH_LIMIT=0 HOTPATH_THREADS_INTERVAL_MS=250 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/burners"
+	jq -c '.threads.raw[] | [.os_tid, .pid, .status, .cpu_ns, .cpu_percent_avg]' "$T/json"
+	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid)] | length > 0' "$T/json")" = true ]
+	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid) | .cpu_ns >= 100000000 and .cpu_ns < 200000000] | all' "$T/json")" = true ]
+}
