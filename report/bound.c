@@ -11,6 +11,7 @@
 #include "report/memory.h"
 #include "report/name.h"
 #include "report/offcpu.h"
+#include "report/symbol_plt.h"
 
 struct build {
 	struct hp_report *report;
@@ -89,13 +90,20 @@ static void insides_find(struct build *b)
 	}
 }
 
+static bool is_vdso(const struct hp_report *report, uint32_t object)
+{
+	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_VDSO;
+}
+
 static bool is_row(const struct hp_report *report, uint32_t function)
 {
 	const struct hp_cpu_function *f = &report->cpu->functions[function];
 
 	if (report->has_functions)
 		return f->instrumented != HP_NONE;
-	return !hp_offcpu_is_libc(report, f->object) && !hp_bound_is_allocator(f->name);
+	/* What a call takes by a stub, or by the kernel's page of code, is the caller's. */
+	return !hp_offcpu_is_libc(report, f->object) && !hp_bound_is_allocator(f->name) &&
+	       !hp_symbol_is_plt(f->name) && !is_vdso(report, f->object);
 }
 
 /* Whose the time of a stack is. */

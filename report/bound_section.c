@@ -117,22 +117,27 @@ const char *hp_bound_describe(const struct hp_report *report)
 		       : "What each function spends its own time on.";
 }
 
+/* What is in no row: times of system calls that nobody may look into, and our own. */
 const char *hp_bound_note(struct hp_report *report)
 {
+	const struct hp_sampling *record = &report->model.sampling.record;
+	bool is_user_only =
+		record->samples && !record->has_kernel && record->source != HP_SAMPLING_SAMPLY;
 	struct hp_text_cell cell;
 	uint64_t ns = 0;
 
 	if (!report->model.sampling.is_there)
 		return NULL;
-	if (report->settings->cpu_is_inclusive)
-		return NULL;
-	for (size_t i = 0; i < hp_report_bound(report)->count; i++)
+	for (size_t i = 0;
+	     !report->settings->cpu_is_inclusive && i < hp_report_bound(report)->count; i++)
 		ns += report->bound->rows[i].profiler_ns;
-	if (!ns)
+	if (!ns && !is_user_only)
 		return NULL;
 	free(report->text);
-	report->text =
-		hp_xprintf("without %s of the profiler's", hp_format_time(&cell, (double)ns));
+	report->text = hp_xprintf("%s%s%s%s%s", is_user_only ? "CPU of user code only" : "",
+				  is_user_only && ns ? ", " : "", ns ? "without " : "",
+				  ns ? hp_format_time(&cell, (double)ns) : "",
+				  ns ? " of the profiler's" : "");
 	return report->text;
 }
 

@@ -64,6 +64,18 @@ TEST(bound, little_data_has_no_word)
 	CHECK_EQ(word(10, 10, 0, 0), HP_BOUND_CPU);
 }
 
+TEST(bound, that_system_calls_are_missing_is_told)
+{
+	static struct hp_settings settings = { .cpu_is_inclusive = true };
+	static struct hp_report report = { .settings = &settings };
+
+	report.model.sampling.is_there = true;
+	report.model.sampling.record.samples = 10;
+	CHECK_STR(hp_bound_note(&report), "CPU of user code only");
+	report.model.sampling.record.has_kernel = 1;
+	CHECK_STR(hp_bound_note(&report), NULL);
+}
+
 TEST(bound, allocators_are_known_by_name)
 {
 	CHECK(hp_bound_is_allocator("malloc"));
