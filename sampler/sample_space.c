@@ -339,6 +339,16 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 	return fd;
 }
 
+/*
+ * Records of memory that is no file's say "//anon" (/proc/PID/maps nothing), and what
+ * stands at that place by now may be a file: its name would go to all code that is made
+ * at run time.
+ */
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
 static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t pid,
 		      const struct hp_map_entry *where)
 {
@@ -346,7 +356,7 @@ static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t p
 	uint32_t kind = HP_OBJECT_ELF;
 	char name[64];
 
-	if (code->path[0] == '/') {
+	if (is_file(code->path)) {
 		int fd = file_open(code, pid, where);
 
 		if (fd >= 0) {
@@ -379,7 +389,7 @@ static struct hp_code *code_of(struct hp_spaces *spaces, uint32_t pid,
 	if (length > sizeof(deleted) && strcmp(path + length - sizeof(deleted) + 1, deleted) == 0)
 		length -= sizeof(deleted) - 1;
 	/* Code that was made at run time is of one process. */
-	if (path[0] != '/' && strcmp(path, "[vdso]") != 0)
+	if (!is_file(path) && strcmp(path, "[vdso]") != 0)
 		inode = pid;
 	bucket = &spaces->codes[(inode * 31 + device) % HP_SPACE_BUCKETS];
 	for (code = *bucket; code; code = code->next)

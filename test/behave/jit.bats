@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# jit.bats - samples of code that is made at run time, and of ourselves, are told as what they are.
+
+load helper
+
+setup_file()
+{
+	# A page for a moment, a file at its place, then the page with the code: as a virtual machine does it.
+	compile made -fno-instrument-functions <<-'EOF'
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <time.h>
+		#include <unistd.h>
+		#define ALL (PROT_READ | PROT_WRITE | PROT_EXEC)
+		/* Adds 1 to the word as often as told, then returns. */
+		#if defined(__x86_64__)
+		static const unsigned char code[] = { 0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xf8, 0xc3 };
+		#else
+		static const unsigned char code[] = { 0x02, 0x00, 0x40, 0xf9, 0x42, 0x04, 0x00, 0x91, 0x02, 0x00, 0x00, 0xf9,
+			0x21, 0x04, 0x00, 0xf1, 0x81, 0xff, 0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6 };
+		#endif
+		int main(int argc, char **argv)
+		{
+			unsigned char *page, *first = mmap(NULL, 4096, ALL, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			int file = open(argv[argc - 1], O_RDONLY);
+			struct timespec t = { 0, 0 };
+			char name[64];
+			unsigned long word = 0;
+			if (mmap(first, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, 0) != first)
+				return 1;
+			page = mmap(NULL, 1 << 20, ALL, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			memcpy(page + 64, code, sizeof(code));
+			__builtin___clear_cache((char *)page, (char *)page + 4096);
+			snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)getpid());
+			FILE *map = fopen(name, "w");
+			fprintf(map, "%lx 40 made_here\n", (unsigned long)page + 64);
+			fclose(map);
+			while (t.tv_sec == 0 && t.tv_nsec < 300000000) {
+				((void (*)(unsigned long *, unsigned long))(page + 64))(&word, 100000);
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			}
+			puts(name);
+			return 0;
+		}
+	EOF
+	compile keeper -fno-instrument-functions <<-'EOF'
+		#include <stdlib.h>
+		#include <time.h>
+		int main(void)
+		{
+			struct timespec t = { 0, 0 };
+			while (t.tv_sec == 0 && t.tv_nsec < 300000000) {
+				for (int i = 0; i < 1000; i++) {
+					void *volatile block = malloc(32);
+					free(block);
+				}
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			}
+			return 0;
+		}
+	EOF
+}
+
+teardown_file()
+{
+	[ ! -s "$T/map" ] || rm -f "$(cat "$T/map")"
+	eventually helpers_are_gone
+}
+
+@test "jit: code made at run time has its map's names, whatever else was at such a place" {
+	HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/made" "$T/made" >"$T/map"
+	[ "$(jq -r '.functions_cpu.raw | length' "$T/json")" -gt 0 ] || skip "no samples: $(jq -r .functions_cpu.message "$T/json")"
+	jq -r '.functions_cpu.raw[] | "\(.self_ns / 1e6) ms  \(.name)"' "$T/json"
+	[ "$(jq '[.functions_cpu.raw[] | select(.name == "made_here") | .self_ns] | add // 0 | . >= 150000000' "$T/json")" = true ]
+}
+
+@test "cpu: how much of the samples is the profiler's own stands in the title" {
+	HOTPATH_REPORT=functions-cpu,alloc-sites "$HP_RUN" "$T/keeper" 2>"$T/table"
+	grep -q "total samples" "$T/table" || skip "no samples here"
+	cat "$T/table"
+	grep -q "total samples.* ms of the profiler's" "$T/table"
+}
