@@ -13,6 +13,7 @@
 #include "report/cpu.h"
 #include "report/format.h"
 #include "report/memory.h"
+#include "report/name.h"
 #include "report/top.h"
 
 #define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
@@ -47,15 +48,32 @@ const char *hp_cpu_describe(const struct hp_report *report)
 		       : "CPU sampling attribution per function (exclusive).";
 }
 
+/* In code of the library that is in the program: of a program with hooks it is its functions'. */
+static uint64_t profiler_ns(struct hp_report *report)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < cpu->function_count && !report->has_functions; i++) {
+		uint32_t object = cpu->functions[i].object;
+		const char *path = object == HP_NONE ? "" : report->model.objects[object].path;
+
+		if (strcmp(hp_name_file(path), "libhotpath.so") == 0)
+			ns += cpu->functions[i].self_ns;
+	}
+	return ns;
+}
+
 const char *hp_cpu_note(struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
-	struct hp_text_cell total, lost;
+	struct hp_text_cell total, lost, ours;
+	uint64_t own_ns = record->samples ? profiler_ns(report) : 0;
 
 	if (!record->samples)
 		return NULL;
 	free(report->text);
-	report->text = hp_xprintf("%s total samples%s%s%s%s%s",
+	report->text = hp_xprintf("%s total samples%s%s%s%s%s%s%s%s",
 				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
 				  record->has_kernel || record->source == HP_SAMPLING_SAMPLY
 					  ? ""
@@ -65,7 +83,9 @@ const char *hp_cpu_note(struct hp_report *report)
 									 : "",
 				  record->lost ? ", " : "",
 				  record->lost ? hp_format_count(&lost, record->lost) : "",
-				  record->lost ? " lost" : "");
+				  record->lost ? " lost" : "", own_ns ? ", " : "",
+				  own_ns ? hp_format_time(&ours, (double)own_ns) : "",
+				  own_ns ? " of the profiler's" : "");
 	return report->text;
 }
 
