@@ -79,11 +79,10 @@ void hp_pprof_type(struct hp_pprof *p, unsigned field, const char *type, const c
 void hp_pprof_function(struct hp_pprof *p, uint64_t id, const char *name, const char *file)
 {
 	struct hp_pprof_bytes m = { .at = NULL };
-	uint64_t string = hp_pprof_string(p, name);
 
 	hp_pprof_number(&m, 1, id);
-	hp_pprof_number(&m, 2, string);
-	hp_pprof_number(&m, 3, string);
+	hp_pprof_number(&m, 2, hp_pprof_string(p, name));
+	/* With its system_name (3) the same, go tool pprof would take brackets out: "app::::f". */
 	if (file)
 		hp_pprof_number(&m, 4, hp_pprof_string(p, file));
 	hp_pprof_message(&p->all, 5, &m);
