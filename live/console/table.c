@@ -148,9 +148,7 @@ static bool is_whole(const struct hp_table *table, const struct hp_table_row *ro
 static const char *bound_mark(const struct hp_table *table, const struct hp_table_row *row,
 			      const struct hp_table_column *column)
 {
-	bool is_total =
-		strcmp(column->key, "total") == 0 || strcmp(column->key, "percent_total") == 0;
-	bool is_about;
+	bool is_total = strcmp(column->key, "total") == 0, is_about;
 
 	if (!row->raw || !hp_json_at(row->raw, "inclusive_high_ns"))
 		return "";

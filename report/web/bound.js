@@ -60,11 +60,15 @@ hotpath.views.push({
 			],
 		});
 
+		// A large row without a name wants a reason.
+		const placeless = (rows) => (rows.some((row) => row.name === "<no stack>" && row.percent >= 1) ?
+			"<no stack>: waits whose place was not read, as of less than 10 µs, and of those beyond 1,000 in a quarter of a second." : "");
+
 		return {
 			paths: () => ["bound", "offcpu"],
 			update([list, waits]) {
 				bound.update(list.raw, list.message);
-				away.update(waits.raw, waits.message);
+				away.update(waits.raw, waits.message || placeless(waits.raw || []));
 			},
 		};
 	},

@@ -210,6 +210,7 @@ hotpath.table = (parent, options) => {
 		if (wide !== scroll.clientWidth && rows.length)
 			paint();
 		wide = scroll.clientWidth;
+		scroll.style.setProperty("--wide", `${wide}px`);
 	}).observe(scroll);
 
 	return {

@@ -54,7 +54,9 @@ hotpath.views.push({
 
 		function stripOf(key, name) {
 			const row = make("div", strips, { class: "strip" });
-			make("span", row, { class: "strip-name", title: name }, name);
+			const label = make("span", row, { class: "strip-name", title: name });
+			// The number tells threads of one name apart: it stays.
+			say(label, hotpathFlame.brief(name, label.clientWidth ? Math.floor(label.clientWidth / 8.6) : 24));
 			return { row, canvas: make("canvas", row, { role: "img" }) };
 		}
 
@@ -171,8 +173,10 @@ hotpath.views.push({
 				paint(list, kernel.length ? timeline.steps : SPAN_S, kernel.length > 0);
 				say(span, kernel.length ? `${lasting(timeline.from_ns)} to ${lasting(timeline.from_ns + timeline.steps * timeline.step_ns)}` :
 					list.length ? "since this page was opened" : "");
-				say(about, [kernel.length ? "" : timeline.message || "",
-					timeline.lost_count ? `There was no room for ${hotpath.count(timeline.lost_count)} later records.` : "",
+				const lost = timeline.lost_count ? `There was no room for ${hotpath.count(timeline.lost_count)} later records` : "";
+				say(about, [lost && kernel.length ? lost + "." :
+					lost && list.length ? lost + ": this is what threads were counted to do between two answers." :
+						lost ? lost + ": what threads did of late is not known." : kernel.length ? "" : timeline.message || "",
 					timeline.total_count > kernel.length ? `${timeline.has_more ? "More than " : ""}${timeline.total_count - kernel.length} more threads are not drawn.` : "",
 				].filter(Boolean).join(" "));
 				about.hidden = !about.textContent;
