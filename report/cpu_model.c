@@ -49,10 +49,12 @@ static void stack_add(struct hp_model_sampling *sampling, const struct hp_stack_
 static bool is_known(const struct hp_model_sampling *sampling, const struct hp_stack_node *node)
 {
 	size_t number = sampling->stack_count;
-	const struct hp_model_stack *stack = &sampling->stacks[number];
+	const struct hp_model_stack *stack;
 
-	return number < sampling->known && stack->address == node->address &&
-	       stack->code == node->object &&
+	if (number >= sampling->known)
+		return false;
+	stack = &sampling->stacks[number];
+	return stack->address == node->address && stack->code == node->object &&
 	       stack->parent == (node->parent < number ? node->parent : 0) &&
 	       (stack->object != HP_NONE || !stack->code);
 }
