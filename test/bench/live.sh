@@ -15,33 +15,10 @@
 # Then the user CPU time of a fixed piece of work (python3) alone and with a client that asks
 # each second for each route, in turns, least of ROUNDS=5.  SECONDS_EACH=10 for each share.
 
-cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
+cd "$(dirname "$0")/../.." && . test/bench/bench.bash && . test/bench/asked.bash || exit
 seconds=${SECONDS_EACH:-10}
 rounds=${ROUNDS:-5}
-work=$(mktemp -d) || exit
-program=
-trap 'stop; rm -rf "$work"' EXIT
-export HOTPATH_OUTPUT_FORMAT=none HOTPATH_METRICS_PORT=0
-python=/usr/bin/python3
 ask() { $python test/bench/live.py "$@"; }
-
-stop()
-{
-	[ -z "$program" ] || { kill "$program"; wait "$program"; } 2>/dev/null
-	program=
-}
-
-# start COMMAND... - profiled, sets `port` and `program`.
-start()
-{
-	LD_PRELOAD=$lib PYTHONMALLOC=malloc "$@" >/dev/null 2>"$work/said" &
-	program=$!
-	port=
-	while [ -z "$port" ] && kill -0 "$program" 2>/dev/null; do
-		sleep 0.1
-		port=$(sed -n 's,.*live figures: http://[^:]*:\([0-9]*\)/.*,\1,p' "$work/said")
-	done
-}
 
 sources()
 {
@@ -119,7 +96,7 @@ printf '%-10s %6s %8s %8s %9s %9s\n' program 'first' 'one,%' 'all,%' 'worst,ms' 
 for name in "${@:-python3 sqlite3 cc1plus wide}"; do
 	for one in $name; do
 		command_of "$one" || continue
-		start "${line[@]}"
+		start "live figures" "${line[@]}"
 		sleep 5
 		shares "$one"
 		if [ "$one" = wide ]; then

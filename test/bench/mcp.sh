@@ -10,31 +10,7 @@
 # For each kind of request: median, p99 and worst ms, bytes of the answer; then the rate that was
 # kept and the server's share of a core, percent.  The client takes its share of the same cores.
 
-cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
-work=$(mktemp -d) || exit
-program=
-trap 'stop; rm -rf "$work"' EXIT
-export HOTPATH_OUTPUT_FORMAT=none HOTPATH_METRICS_PORT=0 HOTPATH_MCP_PORT=0
-python=/usr/bin/python3
-
-stop()
-{
-	[ -z "$program" ] || { kill "$program"; wait "$program"; } 2>/dev/null
-	program=
-}
-
-# start COMMAND... - profiled, sets `port` and `program`.
-start()
-{
-	LD_PRELOAD=$lib PYTHONMALLOC=malloc "$@" >/dev/null 2>"$work/said" &
-	program=$!
-	port=
-	while [ -z "$port" ] && kill -0 "$program" 2>/dev/null; do
-		sleep 0.1
-		port=$(sed -n 's,.*MCP: http://[^:]*:\([0-9]*\)/.*,\1,p' "$work/said")
-	done
-}
-
+cd "$(dirname "$0")/../.." && . test/bench/bench.bash && . test/bench/asked.bash || exit
 cat >"$work/parse.py" <<'PY'
 import json, random, time
 random.seed(1)
@@ -47,8 +23,8 @@ for name in "${@:-wide python3}"; do
 	for one in $name; do
 		case $one in
 		wide) compile -finstrument-functions -o "$work/wide" test/bench/wide.c -lpthread
-			start "$work/wide" 60 3600 ;;
-		python3) start "$python" "$work/parse.py" ;;
+			start MCP "$work/wide" 60 3600 ;;
+		python3) start MCP "$python" "$work/parse.py" ;;
 		*) echo "mcp.sh: there is no '$one'" >&2; exit 2 ;;
 		esac
 		sleep 5
