@@ -83,9 +83,9 @@ struct sample {
 
 static void stack_read(struct cursor *c, struct sample *s)
 {
-	uint64_t room = take(c);
+	uint64_t room = take(c), left = (uint64_t)(c->end - c->at);
 
-	if (room && (uint64_t)(c->end - c->at) >= room + sizeof(room)) {
+	if (room && left >= sizeof(room) && room <= left - sizeof(room)) {
 		s->stack = c->at;
 		s->stack_room = room;
 	}
