@@ -21,16 +21,16 @@
 #include "report/view.h"
 
 #define TOP_NAME 32
-#define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
-#define NEXT_NAME 30 /* longer names are not proposed */
+#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */
+#define NEXT_NAME 30	/* longer names are not proposed */
 #define PATH_LEAST 16
-#define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
-#define RUNNING_MOST 2 /* processes named; the others are counted */
+#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
+#define RUNNING_MOST 2	/* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
 static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	static const char more[] = ", \342\200\246"; /* three dots, one column */
+	static const char more[] = ", \342\200\246";	/* three dots, one column */
 	struct hp_text_cell cell;
 	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
 	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
@@ -362,7 +362,8 @@ static void unwatched_write(struct hp_report *report, FILE *out)
 	hp_threads_sum(report, &sums);
 	count = sums.count - sums.watched;
 	if (count)
-		fprintf(out, "note      %zu %s too short to be watched: see threads, thread-states\n",
+		fprintf(out,
+			"note      %zu %s too short to be watched: see threads, thread-states\n",
 			count, count == 1 ? "thread was" : "threads were");
 }
 
