@@ -11,7 +11,7 @@
 
 #define MS UINT64_C(1000000)
 #define REGULAR_NS (2500 * MS)	/* a question asked twice within this is asked regularly */
-#define RETRY_NS (20 * MS)	/* between looks whether names have come */
+#define RETRY_NS (4 * MS)	/* between looks whether names have come */
 #define SLOTS_MOST 256
 
 static bool is_same(const struct hp_request *a, const struct hp_request *b)

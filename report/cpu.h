@@ -24,6 +24,7 @@ struct hp_cpu_function {
 	uint64_t self_samples;
 	uint64_t total_ns;	/* of samples that have it on the stack */
 	uint64_t total_samples;
+	uint8_t cause;	/* offcpu.c's: what its name says that is waited for; 0 = not looked at */
 };
 
 /* A function at a place, and where in the source the place is. */

@@ -64,6 +64,7 @@ struct hp_flame {
 	size_t name_room;
 	size_t kind_room;
 	struct hp_map by_name;	/* hash of name and kind -> place in names */
+	struct hp_map by_text;	/* where a name stands, and kind -> its place, at last */
 	struct hp_flame_tree trees[3];
 	size_t tree_count;
 	struct hp_flame_graph graphs[8];	/* the first is shown first */

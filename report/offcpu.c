@@ -51,16 +51,28 @@ static bool is_kernel(const struct hp_report *report, uint32_t stack)
 	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL;
 }
 
+/* By the function's name, which stays: 1 = it says nothing, else the cause's place + 2. */
+static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
+{
+	struct hp_cpu_function *f = &report->cpu->functions[frame_of(report->cpu, stack)->function];
+
+	if (f->cause)
+		return f->cause;
+	f->cause = 1;
+	for (size_t i = 0; f->cause == 1 && i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strstr(f->name, causes[i].part))
+			f->cause = (uint8_t)(i + 2);
+	return f->cause;
+}
+
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack)
 {
 	for (; stack && is_kernel(report, stack);
 	     stack = report->model.sampling.stacks[stack].parent) {
-		const char *name =
-			report->cpu->functions[frame_of(report->cpu, stack)->function].name;
+		uint8_t cause = cause_of(report, stack);
 
-		for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-			if (strstr(name, causes[i].part))
-				return causes[i].on;
+		if (cause > 1)
+			return causes[cause - 2].on;
 	}
 	return "other";
 }

@@ -170,14 +170,32 @@ static const struct hp_model_thread *thread_of(const struct hp_model *model,
 	return NULL;
 }
 
+/* A share in thousandths as JSON has it, without zeros at its end; returns where it ends. */
+static char *share_put(char *at, unsigned share)
+{
+	*at++ = share >= 1000 ? '1' : '0';
+	if (share == 0 || share >= 1000)
+		return at;
+	*at++ = '.';
+	for (unsigned digit = 100; share; share %= digit, digit /= 10)
+		*at++ = (char)('0' + share / digit);
+	return at;
+}
+
+/* Sixty threads have some 40 000 of them: as text at once, they take a tenth of the time. */
 static cJSON *parts_json(const double *parts)
 {
-	cJSON *array = cJSON_CreateArray();
+	char text[STEPS * sizeof("0.123") + sizeof("[]")], *at = text;
 
-	for (size_t i = 0; i < STEPS; i++)
-		cJSON_AddItemToArray(array,
-				     cJSON_CreateNumber(round(fmin(parts[i], 1) * 1000) / 1000));
-	return array;
+	*at++ = '[';
+	for (size_t i = 0; i < STEPS; i++) {
+		if (i)
+			*at++ = ',';
+		at = share_put(at, (unsigned)round(fmin(parts[i], 1) * 1000));
+	}
+	*at++ = ']';
+	*at = '\0';
+	return cJSON_CreateRaw(text);
 }
 
 static cJSON *strip_json(const struct timeline *line, const struct strip *strip)
