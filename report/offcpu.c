@@ -27,14 +27,14 @@ struct cause {
 };
 
 static const struct cause causes[] = {
-	{ "futex", "lock" },	      { "nanosleep", "sleep" },	    { "ep_poll", "poll" },
-	{ "do_sys_poll", "poll" },    { "do_select", "poll" },	    { "pipe_", "pipe" },
-	{ "fsync", "disk" },	      { "sync_file", "disk" },	    { "folio_wait", "disk" },
-	{ "io_schedule", "disk" },    { "submit_bio", "disk" },	    { "do_wait", "child" },
-	{ "wait4", "child" },	      { "skb_wait", "socket" },	    { "sock_", "socket" },
-	{ "tcp_", "socket" },	      { "unix_stream", "socket" },  { "page_fault", "memory" },
-	{ "sigtimedwait", "signal" }, { "sys_pause", "signal" },    { "sigsuspend", "signal" },
-	{ "ptrace", "debugger" },     { "do_signal_stop", "stop" },
+	{ "futex", "lock" },	    { "nanosleep", "sleep" },	  { "ep_poll", "poll" },
+	{ "do_sys_poll", "poll" },  { "do_select", "poll" },	  { "pipe_", "pipe" },
+	{ "fsync", "disk" },	    { "sync_file", "disk" },	  { "folio_wait", "disk" },
+	{ "io_schedule", "disk" },  { "submit_bio", "disk" },	  { "do_wait", "child" },
+	{ "wait4", "child" },	    { "vfork", "child" },	  { "skb_wait", "socket" },
+	{ "sock_", "socket" },	    { "tcp_", "socket" },	  { "unix_stream", "socket" },
+	{ "page_fault", "memory" }, { "sigtimedwait", "signal" }, { "sys_pause", "signal" },
+	{ "sigsuspend", "signal" }, { "ptrace", "debugger" },	  { "do_signal_stop", "stop" },
 };
 
 static const struct hp_cpu_frame *frame_of(const struct hp_cpu *cpu, uint32_t stack)
@@ -96,8 +96,10 @@ static bool is_ours(const struct hp_report *report, uint32_t object)
 					    "libhotpath.so", strlen("libhotpath.so")) == 0;
 }
 
+/* Waits for the helper, to join its session and to end it. */
 static bool is_profiler(const struct hp_report *report, uint32_t stack)
 {
+	static const char session[] = "hp_session_";
 	const struct hp_cpu *cpu = report->cpu;
 
 	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
@@ -108,7 +110,7 @@ static bool is_profiler(const struct hp_report *report, uint32_t stack)
 			continue;
 		if (!hp_offcpu_is_libc(report, object))
 			return false;
-		if (is_ours(report, object) && strcmp(name, "hp_session_end") == 0)
+		if (is_ours(report, object) && strncmp(name, session, strlen(session)) == 0)
 			return true;
 	}
 	return false;

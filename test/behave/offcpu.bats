@@ -206,3 +206,12 @@ within()
 		assert all(r["on"] == "-" for r in raw if r["name"] == "<no stack>"), raw
 	EOF
 }
+
+@test "offcpu: what programs wait for the helper when they join is not theirs" {
+	# None of these has a socket of its own.
+	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/sleep 0.01; done'
+	jq -c '.offcpu.raw[]? | [.name, .on, .waits, .blocked_ns]' "$T/json"
+	[ "$(jq '[.offcpu.raw[]? | select(.on == "sleep")] | length > 0' "$T/json")" = true ] || skip "no waits here"
+	[ "$(jq '[.offcpu.raw[]? | select(.on == "socket")] | length' "$T/json")" = 0 ]
+}
