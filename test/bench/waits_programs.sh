@@ -9,9 +9,10 @@
 #   default   with what it records unasked
 #
 # sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a lock):
-# processor time; redis (io-threads), postgres (pgbench, read only): µs a request, by the client. In turns, ROUNDS
-# (5) of each: the least, and on a second line the medians with the quartiles of the runs without us, which say
-# what such runs differ by themselves. Budgets: waits 1.03 x none. LOOK=DIR keeps a report of each there.
+# processor time; redis (io-threads), nginx (one worker), postgres (pgbench, read only): µs a request, by the
+# client. In turns, ROUNDS (5) of each: the least, and on a second line the medians with the quartiles of the runs
+# without us, which say what such runs differ by themselves. LOOK=DIR keeps a report of each there.
+# Budgets: waits 1.03 x none; redis and nginx by default 1.05 x none, which is 0.95 of their throughput.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=$(mktemp -d /tmp/waits.XXXXXX) || exit
@@ -79,6 +80,35 @@ redis()
 	wait $pid 2>/dev/null
 }
 
+prepare_nginx()
+{
+	port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	seq 300 >"$work/f"
+	cat >"$work/conf" <<END
+daemon off; master_process off; error_log $work/error.log; pid $work/pid;
+events { worker_connections 64; }
+http {
+	access_log off; keepalive_requests 1000000;
+	client_body_temp_path $work/t1; proxy_temp_path $work/t2; fastcgi_temp_path $work/t3;
+	uwsgi_temp_path $work/t4; scgi_temp_path $work/t5;
+	server { listen 127.0.0.1:$port; root $work; }
+}
+END
+}
+
+nginx()
+{
+	local pid
+
+	(with "$1" /usr/sbin/nginx -p "$work" -c "$work/conf") >/dev/null 2>&1 &
+	pid=$!
+	until_it_answers curl -sf "http://127.0.0.1:$port/f"
+	ab -q -k -c 16 -n "${REQUESTS:-20000}" "http://127.0.0.1:$port/f" 2>/dev/null |
+		awk '/^Requests per second/ { printf "%.3f", 1e6 / $4 }'
+	kill -QUIT $pid
+	wait $pid 2>/dev/null
+}
+
 # Its server refuses to be root.
 as_postgres=()
 [ "$(id -u)" != 0 ] || as_postgres=(setpriv --reuid=postgres --regid=postgres --clear-groups)
@@ -122,6 +152,7 @@ run()
 	glib.*) (with "$kind" "$out/waits_glib" 60000) 2>/dev/null ;;
 	python.*) (with "$kind" /usr/bin/python3 -c "$python") 2>/dev/null ;;
 	redis.*) redis "$kind" ;;
+	nginx.*) nginx "$kind" ;;
 	postgres.*)
 		served "$kind" pgbench -n -S -c 4 -j 2 -T "${SECONDS_EACH:-3}" |
 			awk '/^tps = / { printf "%.3f", 1e6 / $3 }'
@@ -160,7 +191,7 @@ row()
 }
 
 printf '%-10s%13s%12s%12s\n' program none waits default
-for program in "${@:-sqlite glib python redis postgres}"; do
+for program in "${@:-sqlite glib python redis nginx postgres}"; do
 	for name in $program; do
 		case $name in
 		sqlite) compile -o "$out/waits_sqlite" test/bench/waits_sqlite.c -lsqlite3 -lpthread && row sqlite s ;;
@@ -171,8 +202,9 @@ for program in "${@:-sqlite glib python redis postgres}"; do
 			;;
 		python) have /usr/bin/python3 && row python s ;;
 		redis) have redis-server && have redis-benchmark && row redis µs ;;
+		nginx) have /usr/sbin/nginx && have ab && have curl && prepare_nginx && row nginx µs ;;
 		postgres) have postgres && have pgbench && prepare_postgres && row postgres µs ;;
-		*) echo "waits_programs.sh: no program '$name': sqlite, glib, python, redis, postgres" >&2; exit 2 ;;
+		*) echo "waits_programs.sh: no program '$name': sqlite, glib, python, redis, nginx, postgres" >&2; exit 2 ;;
 		esac
 	done
 done
