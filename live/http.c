@@ -524,11 +524,6 @@ const char *hp_exchange_header(const struct hp_exchange *exchange, const char *n
 	return header_of(exchange, name);
 }
 
-const char *hp_exchange_query(const struct hp_exchange *exchange)
-{
-	return exchange->query;
-}
-
 const char *hp_exchange_body(const struct hp_exchange *exchange, size_t *size)
 {
 	*size = exchange->size;

@@ -52,7 +52,6 @@ uint64_t hp_http_asked_ns(const struct hp_http *http);
 
 const char *hp_exchange_method(const struct hp_exchange *exchange);
 const char *hp_exchange_header(const struct hp_exchange *exchange, const char *name);
-const char *hp_exchange_query(const struct hp_exchange *exchange);	/* NULL = none */
 const char *hp_exchange_body(const struct hp_exchange *exchange, size_t *size);	/* terminated */
 
 /* A header of the answer to come; texts are copied. */

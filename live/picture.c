@@ -197,13 +197,3 @@ struct hp_answer *hp_picture_get(struct hp_picture *picture, const char *method,
 	pthread_mutex_destroy(&pause.lock);
 	return pause.answer;
 }
-
-uint64_t hp_picture_asked_ns(struct hp_picture *picture)
-{
-	uint64_t asked;
-
-	pthread_mutex_lock(&picture->lock);
-	asked = picture->asked_ns;
-	pthread_mutex_unlock(&picture->lock);
-	return asked;
-}

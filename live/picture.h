@@ -37,7 +37,4 @@ void hp_picture_ask(struct hp_picture *picture, const struct hp_request *request
 /* Asks and waits.  `path` may have arguments; never NULL, see its status. */
 struct hp_answer *hp_picture_get(struct hp_picture *picture, const char *method, const char *path);
 
-/* When somebody asked last, CLOCK_MONOTONIC_RAW. */
-uint64_t hp_picture_asked_ns(struct hp_picture *picture);
-
 #endif

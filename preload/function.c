@@ -1008,7 +1008,7 @@ void hp_function_leave_all(struct hp_local *me)
 
 /*
  * The entry.  No calls on this path but at its end: it must hold the budget of
- * test/bench/hooks.c.  The gate (local.h) answers every reason not to record;
+ * test/bench/hooks.  The gate (local.h) answers every reason not to record;
  * the other two comparisons find frames that are gone and other stacks.
  */
 static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintptr_t cfa)

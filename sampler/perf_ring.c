@@ -271,19 +271,6 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 	return count;
 }
 
-bool hp_perf_rings_are_full(const struct hp_perf_rings *rings)
-{
-	for (uint32_t i = 0; i < rings->count; i++) {
-		const struct hp_perf_ring *ring = &rings->list[i];
-
-		if (__atomic_load_n(&ring->page->data_head, __ATOMIC_RELAXED) -
-			    ring->page->data_tail >
-		    ring->size / 2)
-			return true;
-	}
-	return false;
-}
-
 /* A record of our own in the ring of a CPU: our name, which stays what it is. */
 static void ring_write(const struct hp_perf_ring *ring)
 {

@@ -79,7 +79,4 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
  */
 uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handler, void *context);
 
-/* True if one is filled more than half. */
-bool hp_perf_rings_are_full(const struct hp_perf_rings *rings);
-
 #endif

@@ -21,13 +21,6 @@ void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf)
 	ticks->perf = perf;
 }
 
-void hp_ticks_release(struct hp_ticks *ticks)
-{
-	if (ticks->is_on)
-		hp_samples_release(&ticks->samples);
-	ticks->is_on = false;
-}
-
 static struct hp_ticking *ticking_of(const struct hp_ticks *ticks)
 {
 	return (struct hp_ticking *)((char *)ticks->perf->segment->header + HP_TICKING_AT);

@@ -21,7 +21,6 @@ struct hp_ticks {
 };
 
 void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf);
-void hp_ticks_release(struct hp_ticks *ticks);
 
 /* Reads what there is. */
 void hp_ticks_read(struct hp_ticks *ticks);

@@ -440,19 +440,6 @@ enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd)
 	return is_mapped ? HP_SEGMENT_FINE : HP_SEGMENT_UNMAPPED;
 }
 
-enum hp_segment_fault hp_segment_map_file(struct hp_segment *segment, const char *path)
-{
-	*segment = (struct hp_segment)HP_SEGMENT_NONE;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return HP_SEGMENT_MISSING;
-	enum hp_segment_fault fault = hp_segment_map_fd(segment, fd);
-	int saved = errno;
-	close(fd);
-	errno = saved;
-	return fault;
-}
-
 const char *hp_segment_fault_text(enum hp_segment_fault fault)
 {
 	switch (fault) {

@@ -129,7 +129,6 @@ enum hp_segment_fault {
  * still to be treated as torn, old or hostile.  The descriptor stays the caller's.
  */
 enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd);
-enum hp_segment_fault hp_segment_map_file(struct hp_segment *segment, const char *path);
 
 /* What is wrong with a header of which, with all behind it, `file_size` bytes are there. */
 enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t file_size);

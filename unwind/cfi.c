@@ -815,13 +815,6 @@ void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row 
 	*span = span_of(&work->machine, pc, kind);
 }
 
-void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
-{
-	struct hp_cfi_span span;
-
-	hp_cfi_find_span(cfi, pc, row, &span);
-}
-
 void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
 {
 	struct hp_cfi_span span;

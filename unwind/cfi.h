@@ -60,10 +60,10 @@ struct hp_cfi_span {
 	uintptr_t last;
 };
 
-/* The row of `pc`, with kind HP_ROW_NONE if there is none. */
-void hp_cfi_find(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
-
-/* The same, with the span around `pc` in which the row is the same. */
+/*
+ * The row of `pc`, with kind HP_ROW_NONE if there is none, and the span around `pc` in which the
+ * row is the same.
+ */
 void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,
 		      struct hp_cfi_span *span);
 

@@ -463,24 +463,3 @@ void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	walker->is_followed = walker->is_proven && !walker->is_cut;
 }
-
-uint32_t hp_walk_slowly(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-			uintptr_t *frames)
-{
-	struct state s = { .pc = pc, .sp = sp, .fp = fp };
-	struct hp_cfi_row row;
-	uint32_t count = 0;
-
-	walker->limit = limit_of(walker, sp);
-	while (s.pc && count < walker->most) {
-		bool is_done;
-
-		frames[count++] = s.pc;
-		row_fill(walker, s.pc, &row);
-		is_done = row.kind == HP_ROW_END ||
-			  !(row.kind == HP_ROW_NONE ? step_fp(walker, &s) : step_odd(walker, &s));
-		if (is_done)
-			break;
-	}
-	return count;
-}

@@ -108,8 +108,4 @@ static inline void hp_walk_forget(struct hp_walker *walker)
 	walker->is_followed = false;
 }
 
-/* The same step by step, by the programs themselves: to compare. */
-uint32_t hp_walk_slowly(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-			uintptr_t *frames);
-
 #endif
