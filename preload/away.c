@@ -211,7 +211,7 @@ __attribute__((noinline)) HP_COLD void hp_away_note(uint64_t since, enum hp_wait
 		me->is_busy = 1;
 		atomic_signal_fence(memory_order_seq_cst);
 		uint64_t words[HP_AWAY_HEAD] = { [HP_AWAY_END] = now_ns,
-						 [HP_AWAY_TICKS] = now - since,
+						 [HP_AWAY_TICKS] = hp_clock_between(since, now),
 						 [HP_AWAY_PC] = frame.pc,
 						 [HP_AWAY_SP] = frame.sp,
 						 [HP_AWAY_FP] = frame.fp };

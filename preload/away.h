@@ -66,7 +66,7 @@ static inline void hp_away_end(uint64_t since, enum hp_wait_on on, int fd)
 {
 	if (HP_LIKELY(since == 0))
 		return;
-	if (hp_away_clock() - since >= hp_away_least())
+	if (hp_clock_between(since, hp_away_clock()) >= hp_away_least())
 		hp_away_note(since, on, fd);
 }
 

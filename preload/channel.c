@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "preload/confine.h"
+#include "preload/count.h"
 #include "preload/lock.h"
 #include "preload/start.h"
 
@@ -361,7 +362,7 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	atomic_store_explicit(&lane->ends, 0, memory_order_relaxed);
 	atomic_store_explicit(&lane->shared, wish->is_found, memory_order_relaxed);
 	atomic_store_explicit(&lane->closed, 0, memory_order_relaxed);
-	atomic_fetch_add_explicit(&channel->instances, 1, memory_order_relaxed);
+	hp_count_up_atomic(&channel->instances);
 	return lane;
 }
 
@@ -459,7 +460,8 @@ static void lane_give_up(struct hp_lane *lane)
 {
 	struct hp_channel *channel = at(lane->channel);
 
-	atomic_fetch_sub_explicit(&channel->instances, 1, memory_order_relaxed);
+	if (!hp_count_is_full(&channel->instances))
+		atomic_fetch_sub_explicit(&channel->instances, 1, memory_order_relaxed);
 	hp_lane_unmake(lane);
 }
 
@@ -522,8 +524,9 @@ void hp_lane_close(struct hp_lane *lane)
 {
 	struct hp_channel *channel = at(lane->channel);
 
-	if (atomic_exchange_explicit(&lane->closed, 1, memory_order_relaxed) == 0)
-		atomic_fetch_add_explicit(&channel->closed, 1, memory_order_relaxed);
+	if (atomic_exchange_explicit(&lane->closed, 1, memory_order_relaxed) == 0 &&
+	    !hp_count_is_full(&channel->instances))
+		hp_count_up_atomic(&channel->closed);
 }
 
 /*

@@ -192,7 +192,7 @@ static void deep(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 	uint64_t ticks = 0, calm;
 
 	if ((int64_t)depth > 0 && depth > lane->safe) {
-		ticks = hp_channel_clock() - call->since;
+		ticks = hp_clock_between(call->since, hp_channel_clock());
 		if (ticks >= HP_WAIT_LEAST + bytes)
 			wait_add(&lane->blocked, ticks);
 		else
@@ -341,7 +341,7 @@ void hp_receive_none(const struct hp_receiving *call)
 
 void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes)
 {
-	uint64_t ticks = hp_channel_clock() - call->since;
+	uint64_t ticks = hp_clock_between(call->since, hp_channel_clock());
 	const struct hp_lane *lane = call->lane;
 	bool is_seen = hp_side_units(&lane->sends) && hp_lane_depth(lane) >= 0;
 

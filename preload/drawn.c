@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "preload/aside.h"
+#include "preload/count.h"
 #include "preload/process.h"
 #include "segment/clock.h"
 
@@ -68,7 +69,7 @@ HP_COLD bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, cons
 	me->countdown = gap(me);
 	me->heap->sizes[class]++;
 	if (spread)
-		spread->sizes[class]++;
+		hp_count_up(&spread->sizes[class]);
 	me->drawn = NULL;
 	if (!hp_aside_put((uintptr_t)block, (struct hp_aside){ .size = size, .born = now() })) {
 		me->heap->drawn_lost++;
@@ -89,6 +90,6 @@ HP_COLD void hp_drawn_end(const struct hp_heap_local *me, struct hp_site *site, 
 		struct hp_spread_of_blocks *spread =
 			(void *)(me->base + (uint64_t)site->spread * HP_LINE);
 
-		atomic_fetch_add_explicit(&spread->lives[class], 1, memory_order_relaxed);
+		hp_count_up_atomic(&spread->lives[class]);
 	}
 }

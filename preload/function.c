@@ -280,7 +280,7 @@ static HP_COLD void drawn_add(struct hp_gist *gist, struct hp_row *row, int64_t 
 	row->below += (int64_t)child;
 	row->sampled++;
 	if (self > most) {
-		row->tail_count++;
+		row->tail_carry += ++row->tail_count == 0;
 		row->tail_ticks += (uint64_t)self >> HP_FINE_BITS;
 		return;
 	}
@@ -511,7 +511,7 @@ static inline uint64_t start_drawn(struct hp_local *me)
 {
 	uint64_t now = hp_clock_ordered(me);
 
-	me->pace_ticks = now - me->last_clock;
+	me->pace_ticks = hp_clock_between(me->last_clock, now);
 	me->pace_calls = (int64_t)(calls_now(me) - me->last_calls);
 	clock_note(me, now);
 	return now + me->inside_drawn - (overhead_now(me) >> HP_FINE_BITS);
@@ -720,7 +720,7 @@ static void switch_note(struct hp_local *me)
 	uint64_t now = hp_clock(me);
 	int64_t calls = (int64_t)(calls_now(me) - me->last_calls) + 1;
 	uint64_t usual = calls > 0 ? (me->pace * (uint64_t)calls) >> HP_FINE_BITS : 0;
-	uint64_t lost = now - me->last_clock;
+	uint64_t lost = hp_clock_between(me->last_clock, now);
 
 	hp_marginal_stop(me);
 	if (is_call(me, f) && row != me->root && (f->weight & ~HP_WEIGHT_FLAGS) != 1 &&

@@ -218,7 +218,7 @@ static uint64_t clock_cost(const struct hp_waiter_local *me)
 
 	for (int i = 0; i < 16; i++) {
 		uint64_t since = hp_lock_clock(me);
-		uint64_t ticks = hp_lock_clock(me) - since;
+		uint64_t ticks = hp_clock_between(since, hp_lock_clock(me));
 
 		least = ticks < least ? ticks : least;
 	}

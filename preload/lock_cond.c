@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "preload/away.h"
+#include "preload/count.h"
 #include "preload/lock.h"
 #include "preload/real.h"
 
@@ -54,7 +55,7 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 	result = real; \
 	hp_cond_end(&wait, &call, (uintptr_t)(mutex), result == 0); \
 	if (result == (timeout)) \
-		use->timeouts++; \
+		hp_count_up(&use->timeouts); \
 	return result
 
 typedef int (*signal_call)(pthread_cond_t *cond);

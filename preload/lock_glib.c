@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "preload/count.h"
 #include "preload/glib.h"
 #include "preload/lock_way.h"
 
@@ -138,7 +139,7 @@ static HP_HOT int cond_wait(void *cond, void *mutex, int64_t until, bool is_time
 	if (use)
 		hp_cond_end(&wait, &call, (uintptr_t)mutex, is_woken);
 	if (use && !is_woken)
-		use->timeouts++;
+		hp_count_up(&use->timeouts);
 	return is_woken;
 }
 

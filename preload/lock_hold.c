@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "preload/away.h"
+#include "preload/count.h"
 #include "preload/lock.h"
 #include "preload/process.h"
 #include "segment/histogram.h"
@@ -119,7 +120,7 @@ static void hold_add(struct hp_waiter_local *me, struct hp_use *use, const struc
 	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
 	spread_add(me, &use->holds, ticks, held->weight);
 	if (held->weight == HP_LOCK_RARE && use->holds)
-		spread_at(me, use->holds)->rare++;
+		spread_at(me, use->holds)->rare_carry += ++spread_at(me, use->holds)->rare == 0;
 	policy_look(me, use, ticks);
 }
 
@@ -164,7 +165,7 @@ static struct hp_held *held_push(struct hp_waiter_local *me, struct hp_use *use,
 	struct hp_held *held = me->top;
 
 	if (held == me->limit) {
-		me->waiter->untold++;
+		hp_count_up(&me->waiter->untold);
 		return NULL;
 	}
 	me->top = held + 1;
@@ -293,7 +294,7 @@ void hp_lock_released(struct hp_release *release)
 		return;
 	if (held->waited)
 		hp_wait_add(me, use, contest_of(held), held->start - held->waited, held->waited);
-	hold_add(me, use, held, release->end - held->start);
+	hold_add(me, use, held, hp_clock_between(held->start, release->end));
 	hp_lock_reopen(me);
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "preload/away.h"
+#include "preload/count.h"
 #include "preload/lock.h"
 #include "preload/real.h"
 
@@ -119,7 +120,7 @@ static HP_COLD int lock_taken(struct hp_use *use, pthread_mutex_t *mutex, uintpt
 	result = block(how, mutex);
 	hp_wait_end(&wait, &call, is_got(result));
 	if (is_timeout(how, result))
-		use->timeouts++;
+		hp_count_up(&use->timeouts);
 	return result;
 }
 

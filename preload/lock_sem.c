@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "preload/channel.h"
+#include "preload/count.h"
 #include "preload/away.h"
 #include "preload/lock_way.h"
 #include "preload/real.h"
@@ -49,7 +50,7 @@ static bool take(sem_t *sem)
 	saved = errno; \
 	hp_wait_told(&wait, result == 0); \
 	if (result != 0 && saved == ETIMEDOUT) \
-		use->timeouts++; \
+		hp_count_up(&use->timeouts); \
 	errno = saved; \
 	return result
 

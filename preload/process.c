@@ -187,8 +187,7 @@ static void fold(struct hp_process *process)
 {
 	process->folded++;
 	process->folded_cpu_ns = process->cpu_ns;
-	if (process->end_ticks > process->start_ticks)
-		process->folded_ticks += process->end_ticks - process->start_ticks;
+	process->folded_ticks += hp_clock_between(process->start_ticks, process->end_ticks);
 	process->end_ticks = 0;
 	hp_heap_fold(process);
 	atomic_store_explicit(&process->modules, 0, memory_order_relaxed);

@@ -12,6 +12,7 @@
 
 #include "report/alloc_view.h"
 #include "report/format.h"
+#include "report/json_put.h"
 #include "report/map.h"
 #include "report/memory.h"
 
@@ -279,13 +280,13 @@ void hp_direct_maps_add(struct hp_report *report, cJSON *list)
 	const struct hp_alloc_mapped *mapped = &hp_alloc_view(report)->alloc.mapped;
 	struct hp_alloc_sum total = total_of(report);
 
-	add_number(list, "mapped_bytes", (int64_t)total.bytes);
-	add_number(list, "mapped_count", (int64_t)total.count);
-	add_number(list, "unmapped_bytes", (int64_t)total.freed_bytes);
+	hp_json_whole(list, "mapped_bytes", total.bytes);
+	hp_json_whole(list, "mapped_count", total.count);
+	hp_json_whole(list, "unmapped_bytes", total.freed_bytes);
 	add_number(list, "live_bytes", total.live_bytes);
 	add_number(list, "live_ranges", total.live);
 	/* With those of the allocator, if it maps through our stand-ins. */
 	add_number(list, "peak_bytes_all", mapped->peak_bytes);
-	add_number(list, "lost_calls", (int64_t)mapped->lost);
+	hp_json_whole(list, "lost_calls", mapped->lost);
 	cJSON_AddBoolToObject(list, "is_cut_short", mapped->fault != HP_MAPS_FINE);
 }

@@ -236,11 +236,15 @@ static uint64_t draws_of(struct hp_lock_build *b, const struct hp_use *use)
 {
 	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;
 	struct hp_spread spread;
+	uint64_t rare;
 
 	if (!use->holds || !hp_reader_copy(&b->model->reader, (uint64_t)use->holds * HP_LINE,
 					   &spread, sizeof(spread)))
 		return use->drawn;
-	return use->drawn > spread.rare * too_many ? use->drawn - spread.rare * too_many : 0;
+	rare = (uint64_t)spread.rare_carry << 32 | spread.rare;
+	if (rare > use->drawn / too_many)
+		return 0;
+	return use->drawn - rare * too_many;
 }
 
 static void add_use(struct hp_lock_build *b, struct hp_lock_sum *sum, const struct hp_use *use)

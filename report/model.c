@@ -126,7 +126,9 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 		losses->unpaired += block.unpaired;
 		losses->unwound += block.unwound;
 		losses->untimed_signal += block.untimed_signal;
-		b->overhead_ticks += (double)block.overhead / (1 << HP_FINE_BITS);
+		/* Below zero where the clock went back in our own code, and only there. */
+		if ((int64_t)block.overhead > 0)
+			b->overhead_ticks += (double)block.overhead / (1 << HP_FINE_BITS);
 		hp_model_build_block(b->model, at, &block)->process = process;
 	}
 }

@@ -71,6 +71,12 @@ static void block_add(struct blocks *blocks, uint32_t stack, int64_t bytes, int6
 	hp_profile_column_add(&blocks->thread, tid);
 }
 
+/* Blocks of a megabyte, 20 ns each, come to 2^63 bytes in two days. */
+static int64_t weight_of(uint64_t bytes)
+{
+	return bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
+}
+
 static void blocks_make(struct hp_profile *profile, struct blocks *blocks)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(profile->report);
@@ -81,12 +87,12 @@ static void blocks_make(struct hp_profile *profile, struct blocks *blocks)
 		uint32_t stack = own->count ? step_stack(profile, i) : 0;
 
 		block_add(blocks, stack, own->live_bytes > 0 ? own->live_bytes : 0, 2 * i, tid);
-		block_add(blocks, stack, (int64_t)own->freed_bytes, 2 * i + 1, tid);
+		block_add(blocks, stack, weight_of(own->freed_bytes), 2 * i + 1, tid);
 	}
 	blocks->freed = blocks->weight.count;
 	for (uint32_t i = 1; i < alloc->count; i++)
 		block_add(blocks, alloc->steps[i].own.count ? step_stack(profile, i) : 0,
-			  (int64_t)-alloc->steps[i].own.freed_bytes, 2 * i + 1, tid);
+			  -weight_of(alloc->steps[i].own.freed_bytes), 2 * i + 1, tid);
 }
 
 void hp_profile_allocations_write(struct hp_profile *profile)

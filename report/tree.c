@@ -70,6 +70,8 @@ static struct facts facts_of(const struct hp_row *row)
 	uint64_t timed = least_of(row->timed, row->calls);
 	uint64_t others = row->calls - timed - least_of(row->nested, row->calls - timed);
 	uint64_t drawn = least_of(row->sampled, others);
+	/* More than 2^32 of them take hours. */
+	uint64_t tail = least_of(row->tail_carry, UINT32_MAX) << 32 | row->tail_count;
 	bool is_number = isfinite(row->square_sampled) && row->square_sampled >= 0;
 
 	return (struct facts){
@@ -77,7 +79,7 @@ static struct facts facts_of(const struct hp_row *row)
 		.timed = (double)timed,
 		.others = (double)others,
 		.drawn = (double)drawn,
-		.tail_count = (double)least_of(row->tail_count, drawn),
+		.tail_count = (double)least_of(tail, drawn),
 		.tail_ticks = (double)row->tail_ticks,
 		.body_ticks = (double)row->self_sampled / FINE,
 		.body_squares = is_number ? row->square_sampled : 0,

@@ -44,6 +44,15 @@ static inline uint64_t hp_clock_read(uint32_t kind)
 	return kind == HP_CLOCK_MONOTONIC_RAW ? hp_clock_raw_ns() : hp_clock_tsc();
 }
 
+/*
+ * Ticks from `since` to `now`; 0 where the clock went back.  Two processors' counters may be apart by what the
+ * kernel takes for nothing, and a thread may move from one to the other, or reckon with another thread's reading.
+ */
+static inline uint64_t hp_clock_between(uint64_t since, uint64_t now)
+{
+	return now > since ? now - since : 0;
+}
+
 /* The best clock of this machine that this process may read: enum hp_clock_kind. */
 uint32_t hp_clock_choose(void);
 

@@ -552,13 +552,13 @@ struct hp_row {
 	uint32_t function; /* set once: offset / HP_LINE of hp_function; 0 = the root row */
 	uint32_t parent; /* set once: offset / HP_LINE of hp_row; 0 = none */
 	uint32_t next; /* set once: offset / HP_LINE; list of the block */
-	uint32_t tail_count; /* owner: sampled calls far above the mean: kept apart, */
+	uint32_t tail_count; /* owner: sampled calls far above the mean, modulo 2^32: kept apart, */
 	uint64_t tail_ticks; /* owner: since one seen stall must not be multiplied */
 	uint64_t nested; /* owner: calls during which the function was active, not timed */
 	uint64_t sampled; /* owner: outer calls timed by sampling */
 	int64_t self_sampled; /* owner: their own time, tail excluded, fine ticks */
 	double square_sampled; /* owner: sum of squares of the same, ticks squared */
-	uint64_t reserved;
+	uint64_t tail_carry; /* owner: times that tail_count came to 2^32 */
 };
 
 /* Drawn blocks, one in some 256 at random, by powers of two: class n is above 2^(n-1), up to 2^n. */
@@ -682,8 +682,8 @@ struct hp_site {
 
 /* The drawn blocks of one site that has many. */
 struct hp_spread_of_blocks {
-	uint32_t sizes[HP_SIZE_CLASSES]; /* owner */
-	_Atomic uint32_t lives[HP_LIFE_CLASSES]; /* who frees, atomic add */
+	uint32_t sizes[HP_SIZE_CLASSES]; /* owner; UINT32_MAX = that or more, */
+	_Atomic uint32_t lives[HP_LIFE_CLASSES]; /* who frees, atomic add: and here */
 	uint32_t reserved[8];
 };
 
@@ -863,7 +863,7 @@ struct hp_waiter {
 	uint32_t holder; /* its thread: tid of the thread that had the lock; 0 = unknown */
 	uint32_t side; /* its thread: enum hp_lock_side */
 	_Atomic uint64_t orders; /* its thread: head of the list of hp_order */
-	uint32_t untold; /* its thread: acquisitions of which no hold is known: more than HP_HELD_MOST at once */
+	uint32_t untold; /* its thread: acquisitions of which no hold is known: more than HP_HELD_MOST at once; UINT32_MAX = that or more */
 	uint32_t path; /* its thread: of the present wait: id of the hp_step, our functions included; 0 = unknown */
 
 	uint64_t waited[HP_WAIT_CLASSES]; /* its thread: ticks, of waits that have ended */
@@ -898,7 +898,7 @@ struct hp_use {
 	uint64_t drawn_ticks; /* owner */
 	uint64_t hold_most; /* owner: the longest timed */
 	uint64_t failed; /* owner: tries that found it taken */
-	uint32_t timeouts; /* owner */
+	uint32_t timeouts; /* owner; UINT32_MAX = that or more */
 	uint32_t is_drawn; /* owner: 1 = holds are timed at random now */
 	uint32_t waits; /* owner: offset / HP_LINE of hp_spread of the waits; 0 = none */
 	uint32_t holds; /* owner: the same of the holds */
@@ -928,8 +928,9 @@ struct hp_order {
 struct hp_spread {
 	uint32_t groups
 		[HP_GROUPS]; /* owner: offset / HP_LINE of each group of 64 uint64_t, 0 = no such value yet */
-	uint32_t rare; /* owner: of holds: draws that stand for HP_LOCK_RARE each */
-	uint32_t reserved[4];
+	uint32_t rare; /* owner: of holds: draws that stand for HP_LOCK_RARE each, modulo 2^32 */
+	uint32_t rare_carry; /* owner: times that it came to 2^32 */
+	uint32_t reserved[3];
 };
 
 struct hp_contest {
@@ -987,8 +988,8 @@ struct hp_channel {
 	uint32_t origin; /* set once: enum hp_channel_origin */
 	_Atomic uint64_t label; /* any thread: offset of a hp_text; 0 = none */
 	_Atomic uint64_t lanes; /* any thread: head of the list of hp_lane */
-	_Atomic uint32_t instances; /* any thread: objects made */
-	_Atomic uint32_t closed; /* any thread: of them, closed at one end */
+	_Atomic uint32_t instances; /* any thread: objects made; UINT32_MAX = that or more, and */
+	_Atomic uint32_t closed; /* any thread: of them, closed at one end: no more */
 };
 
 /*

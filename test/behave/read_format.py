@@ -111,15 +111,19 @@ class Function:
     def times(self):
         """(inclusive, own) in ticks: section 5."""
         ticks = sum(row["self_sampled"] for row in self.rows) / FINE
-        count = sum(row["sampled"] - row["tail_count"] for row in self.rows)
+        count = sum(row["sampled"] - tail_of(row) for row in self.rows)
         mean = ticks / count if count > 0 else 0
         parts = [row_times(row, mean) for row in self.rows]
         return tuple(max(0, sum(column)) for column in zip(*parts))
 
 
+def tail_of(row):
+    return (row["tail_carry"] << 32) + row["tail_count"]
+
+
 def row_times(row, usual):
     others = row["calls"] - row["timed"] - row["nested"]
-    drawn, tail = row["sampled"], row["tail_count"]
+    drawn, tail = row["sampled"], tail_of(row)
     body = row["self_sampled"] / FINE
     if drawn == 0:
         part = others * usual
@@ -135,6 +139,7 @@ ROW = {
     "calls": ("Q", 0), "below": ("q", 32), "function": ("I", 64), "nested": ("Q", 88),
     "timed": ("Q", 40), "self_timed": ("q", 48), "outer_timed": ("q", 56), "sampled": ("Q", 96),
     "self_sampled": ("q", 104), "tail_count": ("I", 76), "tail_ticks": ("Q", 80),
+    "tail_carry": ("Q", 120),
 }
 
 
