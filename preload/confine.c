@@ -221,7 +221,14 @@ static long raw(long number, const long *values)
 
 long hp_confine_error(long error)
 {
-	errno = (int)-error;
+	/* While the loader relocates, calls of ours lead nowhere; those of the C library are bound by then. */
+	int *(*place)(void) =
+		hp_is_early() ? (int *(*)(void))hp_early_find("__errno_location", false) : NULL;
+
+	if (place)
+		*place() = (int)-error;
+	else if (!hp_is_early())
+		errno = (int)-error;
 	return -1;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "preload/confine.h"
+#include "preload/early.h"
 #include "preload/function.h"
 #include "preload/module.h"
 #include "preload/process.h"
@@ -29,8 +30,27 @@ extern char **environ;
 /* The prototypes of the C library differ from ours in attributes only. */
 #define HP_NORETURN __attribute__((noreturn))
 
+/*
+ * In an IFUNC resolver, before the loader is done (early.h): the real one, found by hand, since even calls
+ * from one of ours to the next lead nowhere yet.
+ */
+#define EARLY(name, ...) \
+	do { \
+		if (hp_is_early()) \
+			return ((__typeof__(&(name)))hp_early_find(#name, false))(__VA_ARGS__); \
+	} while (0)
+
+static void end_early(int code)
+{
+	void (*real)(int) = (void (*)(int))hp_early_find("_exit", false);
+
+	real(code);
+}
+
 HP_EXPORT HP_NORETURN void _exit(int code)
 {
+	if (hp_is_early())
+		end_early(code);
 	hp_start_wait_for_finish();
 	hp_self_end(HP_ENDING_QUICK, code);
 	hp_start_finish_quick();
@@ -44,6 +64,8 @@ HP_EXPORT HP_NORETURN void _exit(int code)
 
 HP_EXPORT HP_NORETURN void _Exit(int code)
 {
+	if (hp_is_early())
+		end_early(code);
 	_exit(code);
 }
 
@@ -70,6 +92,7 @@ static int came_back(int result)
 
 HP_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
+	EARLY(execve, path, argv, envp);
 	WITH_SESSION(full, envp);
 	hp_self_end(HP_ENDING_EXEC, 0);
 	return came_back(hp_real()->execve(path, argv, full));
@@ -77,11 +100,13 @@ HP_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 
 HP_EXPORT int execv(const char *path, char *const argv[])
 {
+	EARLY(execv, path, argv);
 	return execve(path, argv, environ);
 }
 
 HP_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
+	EARLY(execvpe, file, argv, envp);
 	WITH_SESSION(full, envp);
 	hp_self_end(HP_ENDING_EXEC, 0);
 	return came_back(hp_real()->execvpe(file, argv, full));
@@ -89,11 +114,13 @@ HP_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 
 HP_EXPORT int execvp(const char *file, char *const argv[])
 {
+	EARLY(execvp, file, argv);
 	return execvpe(file, argv, environ);
 }
 
 HP_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
+	EARLY(fexecve, fd, argv, envp);
 	WITH_SESSION(full, envp);
 	hp_self_end(HP_ENDING_EXEC, 0);
 	return came_back(hp_real()->fexecve(fd, argv, full));
@@ -104,6 +131,7 @@ HP_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_a
 			  const posix_spawnattr_t *attributes, char *const argv[],
 			  char *const envp[])
 {
+	EARLY(posix_spawn, pid, path, actions, attributes, argv, envp);
 	WITH_SESSION(full, envp);
 	return hp_real()->posix_spawn(pid, path, actions, attributes, argv, full);
 }
@@ -112,6 +140,7 @@ HP_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
 			   const posix_spawnattr_t *attributes, char *const argv[],
 			   char *const envp[])
 {
+	EARLY(posix_spawnp, pid, file, actions, attributes, argv, envp);
 	WITH_SESSION(full, envp);
 	return hp_real()->posix_spawnp(pid, file, actions, attributes, argv, full);
 }
@@ -145,6 +174,7 @@ HP_EXPORT int execl(const char *path, const char *arg, ...)
 {
 	COLLECT(arg, argv);
 	va_end(list);
+	EARLY(execv, path, argv);
 	return execv(path, argv);
 }
 
@@ -152,6 +182,7 @@ HP_EXPORT int execlp(const char *file, const char *arg, ...)
 {
 	COLLECT(arg, argv);
 	va_end(list);
+	EARLY(execvp, file, argv);
 	return execvp(file, argv);
 }
 
@@ -162,11 +193,13 @@ HP_EXPORT int execle(const char *path, const char *arg, ...)
 	COLLECT(arg, argv);
 	envp = va_arg(list, char *const *);
 	va_end(list);
+	EARLY(execve, path, argv, envp);
 	return execve(path, argv, envp);
 }
 
 HP_EXPORT int dlclose(void *handle)
 {
+	EARLY(dlclose, handle);
 	int result = hp_real()->dlclose(handle);
 	int saved = errno;
 

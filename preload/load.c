@@ -7,9 +7,11 @@
  */
 #include "preload/start.h"
 
-static __attribute__((constructor)) void construct(void)
+static __attribute__((constructor)) void construct(int count, char **arguments, char **environment)
 {
-	hp_start_load();
+	(void)count;
+	(void)arguments;
+	hp_start_load(environment);
 }
 
 static __attribute__((destructor)) void destruct(void)

@@ -83,12 +83,23 @@ static const char *reason(int error)
 	return text ? text : number;
 }
 
+/*
+ * What the library, the helper and the report are told by.  Of a program that took its environment away
+ * (clearenv) it is that of the start: the texts lie where the kernel put them.
+ */
+static char **first_environment;
+
+static char **environment(void)
+{
+	return environ && *environ ? environ : first_environment;
+}
+
 /* getenv without the C library's lock. */
 static const char *variable(const char *name)
 {
 	size_t length = strlen(name);
 
-	for (char **e = environ; e && *e; e++)
+	for (char **e = environment(); e && *e; e++)
 		if (strncmp(*e, name, length) == 0 && (*e)[length] == '=')
 			return *e + length + 1;
 	return NULL;
@@ -117,17 +128,17 @@ static void publish(const char *value)
 	char **copy;
 
 	note_entry(value);
-	while (environ && environ[count])
+	for (char **e = environment(); e && *e; e++)
 		count++;
 	copy = hp_pages((count + 2) * sizeof(*copy));
 	if (!copy)
 		return;
 	count = 0;
-	for (char **e = environ; e && *e; e++)
+	for (char **e = environment(); e && *e; e++)
 		if (!is_entry(*e))
 			copy[count++] = *e;
 	copy[count] = session_entry;
-	environ = copy;
+	environ = first_environment = copy;
 }
 
 /* A confined process's child starts under its filter: our start there may be forbidden. */
@@ -224,7 +235,7 @@ static void start_sampler(void)
 		return;
 	}
 	if (error == 0)
-		error = hp_session_spawn(&session, &hp_segment, path, environ);
+		error = hp_session_spawn(&session, &hp_segment, path, environment());
 	if (error)
 		hp_say("cannot start the helper process: ", session.failed ? session.failed : path,
 		       ": ", reason(error), "; the report is made when the program exits", NULL);
@@ -313,7 +324,7 @@ static uint32_t start(void)
 		hp_defaults_read(&hp_segment, defaults);
 	else
 		hp_block_defaults(defaults);
-	hp_settings_read(&settings, environ, joined ? NULL : complain, NULL);
+	hp_settings_read(&settings, environment(), joined ? NULL : complain, NULL);
 	hp_settings_default(&settings, defaults, default_values, joined ? NULL : complain, NULL);
 	exit_wait_ms = settings.exit_wait_ms;
 	if (!joined && !make_session(&settings))
@@ -355,9 +366,10 @@ static uint32_t wait_for_start(void)
 
 static void thread_end(void *data);
 
+/* Later there is none after clearenv(): nothing is early then. */
 bool hp_start_is_early(void)
 {
-	return !environ;
+	return !environ && atomic_load_explicit(&state, memory_order_acquire) == HP_START_NONE;
 }
 
 bool hp_start_is_running(void)
@@ -419,7 +431,7 @@ static void report_alone(void)
 
 	hp_clock_note(hp_segment.header);	/* nobody else does it any more */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
-		error = hp_session_report_alone(&hp_segment, path, environ, exit_wait_ms);
+		error = hp_session_report_alone(&hp_segment, path, environment(), exit_wait_ms);
 	if (error)
 		hp_say("no report: the helper process is gone, and ", path,
 		       " did not run: ", reason(error), NULL);
@@ -513,10 +525,13 @@ void hp_start_wait_for_finish(void)
 }
 
 /* Handlers of on_exit run from the last to the first, and this is the first: it is told the code. */
-void hp_start_load(void)
+void hp_start_load(char **from_loader)
 {
 	int saved = errno;
 
+	/* Where a resolver opened a library, the C library has begun without one.  Musl's loader tells none. */
+	if (!environ)
+		first_environment = from_loader;
 	bool is_recorded = hp_start();
 
 	if (is_recorded)

@@ -19,8 +19,8 @@ bool hp_start(void);
 /* True while `hp_start` is at work, in this thread or another one. */
 bool hp_start_is_running(void);
 
-/* What the library does when it is loaded and unloaded. */
-void hp_start_load(void);
+/* What the library does when it is loaded and unloaded; the loader tells the environment. */
+void hp_start_load(char **from_loader);
 void hp_start_unload(void);
 
 /* True as long as the C library is not ready: it has no environment yet. */

@@ -212,7 +212,8 @@ static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
 	}
 }
 
-HP_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+/* Not by the exported name: that leads nowhere while the loader relocates (early.h). */
+static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 {
 	int but = hidden_here();
 	pid_t got;
@@ -225,19 +226,24 @@ HP_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
 	return pid == but ? no_child() : wait_any(but, status, options, usage);
 }
 
+HP_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	return wait_for(pid, status, options, usage);
+}
+
 HP_EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
 {
-	return wait4(-1, status, options, usage);
+	return wait_for(-1, status, options, usage);
 }
 
 HP_EXPORT pid_t waitpid(pid_t pid, int *status, int options)
 {
-	return wait4(pid, status, options, NULL);
+	return wait_for(pid, status, options, NULL);
 }
 
 HP_EXPORT pid_t wait(int *status)
 {
-	return wait4(-1, status, 0, NULL);
+	return wait_for(-1, status, 0, NULL);
 }
 
 static int waitid_any(int but, siginfo_t *info, int options)

@@ -500,7 +500,7 @@ static bool is_withheld(const char *variable)
 
 static void copy_environment(char **to, char *const *from)
 {
-	for (; *from; from++)
+	for (; from && *from; from++)
 		if (!is_withheld(*from))
 			*to++ = *from;
 	*to = NULL;
@@ -529,7 +529,8 @@ static int give_birth(struct birth *birth, char *const *environment)
 	uint64_t all = UINT64_MAX, before;
 	size_t count = 1;
 
-	for (char *const *at = environment; *at; at++)
+	/* None at all after clearenv(), or where a resolver let the C library begin before the loader. */
+	for (char *const *at = environment; at && *at; at++)
 		count++;
 	size_t size = 2 * STACK_SIZE + count * sizeof(*environment);
 	char *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early.c - IFUNC resolvers that allocate, lock, read files, make pipes and children, while the loader relocates.
+ * early.c - IFUNC resolvers that allocate, lock, read files, make pipes, children and failing system calls, while the
+ * loader relocates.
  * Built as a library with -DPART=library and as the program (-DPART=program), which calls both.  What they allocated
  * then is resized and freed later.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +71,52 @@ static void map(void)
 		done |= 8;
 }
 
+static int ends_with(pid_t child, int code)
+{
+	int status = 0;
+
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == code;
+}
+
+static pid_t fork_and(int does_exec)
+{
+	char *arguments[] = { "true", NULL }, *environment[] = { NULL };
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	if (does_exec) {
+		execve("/bin/nothing", arguments, environment);
+		execve("/bin/true", arguments, environment);
+	}
+	free(malloc(10));
+	_exit(7);
+}
+
+static void make_children(void)
+{
+	char *arguments[] = { "true", NULL }, *environment[] = { NULL };
+	pid_t child = -1;
+
+	if (ends_with(fork_and(0), 7) && ends_with(fork_and(1), 0) &&
+	    posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environment) == 0 &&
+	    ends_with(child, 0))
+		done |= 16;
+	child = vfork();
+	if (child == 0)
+		_exit(8);
+	if (!ends_with(child, 8))
+		done &= ~16;
+}
+
+static void fail(void)
+{
+	if (syscall(SYS_close, -1) == -1 && syscall(SYS_getpid) == getpid() && close(-1) == -1 &&
+	    read(-1, NULL, 0) == -1)
+		done |= 32;
+}
+
 static int value(void)
 {
 	return done;
@@ -79,6 +128,8 @@ static __attribute__((used)) int (*resolve(void))(void)
 	lock();
 	use_files();
 	map();
+	make_children();
+	fail();
 	return value;
 }
 
@@ -105,6 +156,6 @@ int main(void)
 	int library = library_value(), program = program_value();
 
 	printf("%d %d\n", library, program);
-	return library == 15 && program == 15 ? 0 : 1;
+	return library == 63 && program == 63 ? 0 : 1;
 }
 #endif
