@@ -6,12 +6,13 @@
     live.py routes PORT SECONDS         each route once a second: ms of each, and the server's share of a core
     live.py one PORT SECONDS ROUTE      the same of one route
     live.py each PORT SECONDS           the server's share of a core for each route alone, once a second
-    live.py alone PORT                  ms of each route's answer to who has not asked for it lately
+    live.py alone PORT                  ms of each route's answer to who has not asked for it lately, and ms of
+                                        CPU time that the server took for it
     live.py memory PORT                 MB that the server has of its own, without the segment and files
     live.py storm PORT SECONDS RATE     RATE requests a second over eight connections: median, p99, worst
     live.py pays LIBRARY ROUNDS COMMAND...
-                                        user CPU seconds of the command alone and with each route asked for
-                                        once a second, in turns, least of each; percent that it pays
+                                        CPU seconds, user and system, of the command alone and with each route
+                                        asked for once a second, in turns, least of each; percent that it pays
 
 Prints lines "NAME VALUE...".  Times are ms; a share is percent of one core.
 """
@@ -122,10 +123,13 @@ def each(port, seconds):
 
 def alone(port):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    ask(connection, EACH[0])
+    pid = server_of(port)
     for route in EACH + MORE:
         time.sleep(FORGOTTEN)
+        cpu = cpu_of(pid)
         ms, size = ask(connection, route)
-        print(f"{route} {ms:.1f} {size}", flush=True)
+        print(f"{route} {ms:.1f} {1000 * (cpu_of(pid) - cpu):.1f} {size}", flush=True)
 
 
 def memory(port):
@@ -164,7 +168,7 @@ def storm(port, seconds, rate):
 
 
 def run(library, command, is_asked):
-    """User CPU seconds of the command."""
+    """CPU seconds of the command, user and system."""
     environment = dict(os.environ, LD_PRELOAD=library, HOTPATH_METRICS_PORT="0")
     program = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     is_over = threading.Event()
@@ -187,7 +191,7 @@ def run(library, command, is_asked):
     is_over.set()
     if is_asked:
         thread.join()
-    return used.ru_utime
+    return used.ru_utime + used.ru_stime
 
 
 def pays(library, rounds, command):

@@ -9,11 +9,12 @@
 #
 # For each: ms to the first answer; one route once a second, then each route once a second:
 # the server's share of a core, percent; the worst answer of these, ms; the server's own memory, MB.
-# Of wide also ms of each route's answer to who has not asked for it lately, and 200 requests a
-# second.  EACH=1: the share of each route alone as well.
+# Of wide also ms of each route's answer to who has not asked for it lately, ms of CPU time that the
+# server took for it, and 200 requests a second.  EACH=1: the share of each route alone as well.
 #
-# Then the user CPU time of a fixed piece of work (python3) alone and with a client that asks
-# each second for each route, in turns, least of ROUNDS=5.  SECONDS_EACH=10 for each share.
+# Then the CPU time, user and system, of a fixed piece of work of each of the three programs alone
+# and with a client that asks each second for each route, in turns, least of ROUNDS=5; alone:
+# live.sh pays.  SECONDS_EACH=10 for each share.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash && . test/bench/asked.bash || exit
 seconds=${SECONDS_EACH:-10}
@@ -65,6 +66,34 @@ CC
 	compile -finstrument-functions -o "$work/wide" test/bench/wide.c -lpthread
 }
 
+# A fixed piece of work of some ten seconds.
+piece_of()
+{
+	case $1 in
+	python3) line=("$python" "$work/parse.py" 12) ;;
+	sqlite3)
+		have sqlite3 && head -n 64 "$work/queries.sql" >"$work/piece.sql" &&
+			line=("$(command -v sqlite3)" :memory: ".read $work/piece.sql")
+		;;
+	*)
+		sed 's/S<2000>/S<60>/' "$work/large.cc" >"$work/piece.cc"
+		g++ -E -std=c++17 "$work/piece.cc" -o "$work/piece.ii" &&
+			line=("$(g++ -print-prog-name=cc1plus)" -quiet -O1 -fpreprocessed "$work/piece.ii" -o /dev/null)
+		;;
+	esac
+}
+
+pays()
+{
+	local one
+
+	for one in python3 sqlite3 cc1plus; do
+		piece_of "$one" || continue
+		printf '%-10s ' "$one"
+		PYTHONMALLOC=malloc ask pays "$lib" "$rounds" "${line[@]}"
+	done
+}
+
 command_of()
 {
 	case $1 in
@@ -92,6 +121,10 @@ shares()
 }
 
 sources
+if [ "$1" = pays ]; then
+	pays
+	exit
+fi
 printf '%-10s %6s %8s %8s %9s %9s\n' program 'first' 'one,%' 'all,%' 'worst,ms' 'memory,MB'
 for name in "${@:-python3 sqlite3 cc1plus wide}"; do
 	for one in $name; do
@@ -100,10 +133,10 @@ for name in "${@:-python3 sqlite3 cc1plus wide}"; do
 		sleep 5
 		shares "$one"
 		if [ "$one" = wide ]; then
-			ask alone "$port" | awk '{ printf "  %s, not asked for lately: %s ms\n", $1, $2 }'
+			ask alone "$port" | awk '{ printf "  %s, not asked for lately: %s ms, CPU %s ms\n", $1, $2, $3 }'
 			ask storm "$port" "$seconds" 200 | sed -n 's/^storm/  200 a second: median, p99, worst ms, rate:/p'
 		fi
 		stop
 	done
 done
-[ $# -ne 0 ] || PYTHONMALLOC=malloc ask pays "$lib" "$rounds" "$python" "$work/parse.py" 12
+[ $# -ne 0 ] || pays
