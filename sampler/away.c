@@ -47,6 +47,12 @@ void hp_aways_ask(struct hp_aways *aways, const struct hp_segment *segment,
 	atomic_store_explicit(&ticking_of(aways)->away_least, least, memory_order_relaxed);
 }
 
+void hp_aways_leave(struct hp_aways *aways)
+{
+	if (aways->segment)
+		atomic_store_explicit(&ticking_of(aways)->away_least, 0, memory_order_relaxed);
+}
+
 /* ---- a note ---- */
 
 static void note_add(struct hp_aways *aways, const struct hp_away *ring, const uint64_t *words,

@@ -21,6 +21,9 @@ struct hp_aways {
 void hp_aways_ask(struct hp_aways *aways, const struct hp_segment *segment,
 		  struct hp_samples *samples);
 
+/* No more of them; what they have noted is still read. */
+void hp_aways_leave(struct hp_aways *aways);
+
 /* Reads notes up to that time, ns; the kernel's records of it were read.  Returns how many. */
 uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns);
 

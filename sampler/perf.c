@@ -524,31 +524,62 @@ static void adapt(struct hp_perf *perf)
 	open_again(perf);
 }
 
+/* Where waits were that have no stack of the kernel's: the threads say, each of its own. */
+static void notes_ask(struct hp_perf *perf, bool asks)
+{
+	if (asks == perf->are_notes_asked)
+		return;
+	perf->are_notes_asked = asks;
+	if (asks)
+		hp_aways_ask(&perf->aways, perf->segment, &perf->samples);
+	else
+		hp_aways_leave(&perf->aways);
+}
+
+/* True from the window on in which records were lost, until none are. */
+static bool is_losing(struct hp_perf *perf, bool is_over)
+{
+	if (is_over) {
+		perf->was_losing = perf->record->lost != perf->window_lost;
+		perf->window_lost = perf->record->lost;
+	}
+	return perf->was_losing || perf->record->lost != perf->window_lost;
+}
+
 /*
  * A stack at each switch is dear for a thread that switches all the time.  So
- * there are WAITS_MOST in a window, and then none until the next one begins; the
- * time is known all the same, without its place.
+ * there are WAITS_MOST in a window, and then none until the next one begins but
+ * what the threads note.  The rest is time without a place.
  */
 static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 {
 	bool is_over = now_ns >= perf->window_ns + WINDOW_NS;
+	bool is_short = is_losing(perf, is_over);
 
+	if (!perf->wait_fd_count)
+		return;
 	if (is_over) {
 		perf->window_ns = now_ns;
 		perf->window_samples = perf->samples.wait_samples;
 	}
-	bool is_off = !is_over && perf->samples.wait_samples - perf->window_samples > WAITS_MOST;
-	if (is_off == perf->are_waits_off || (perf->are_waits_off && !is_over))
-		return;
-	perf->are_waits_off = is_off;
-	for (uint32_t i = 0; i < perf->wait_fd_count; i++)
-		ioctl(perf->wait_fds[i], is_off ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE,
-		      0);
+	bool is_off = perf->samples.wait_samples - perf->window_samples > WAITS_MOST;
+	if (is_off != perf->are_waits_off && (is_off || is_over)) {
+		perf->are_waits_off = is_off;
+		for (uint32_t i = 0; i < perf->wait_fd_count; i++)
+			ioctl(perf->wait_fds[i],
+			      is_off ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+	}
+	notes_ask(perf, is_short || perf->are_waits_off);
 }
 
 /* More often while there is something to see; a thread that waits on is seen once. */
 static void look_outside(struct hp_perf *perf, uint64_t now_ns)
 {
+	/* Stacks come by themselves, but notes must be taken before their rings are full. */
+	if (perf->wait_fd_count) {
+		perf->look_ns = perf->are_notes_asked ? now_ns + HP_OUTSIDE_NS : 0;
+		return;
+	}
 	if (!perf->look_ns || now_ns < perf->look_ns)
 		return;
 	perf->idle_looks = hp_outside_look(&perf->samples) ? 0 : perf->idle_looks + 1;

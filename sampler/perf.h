@@ -32,10 +32,13 @@ struct hp_perf {
 	bool is_open;
 	uint64_t window_ns;	/* since when stacks of waits are counted */
 	uint64_t window_samples;
+	uint64_t window_lost;	/* records, at its begin */
 	bool are_waits_off;	/* there were too many in this window */
+	bool was_losing;	/* in the window before */
+	bool are_notes_asked;	/* of who may see the kernel; others are always */
 	uint32_t idle_looks;	/* since somebody was found waiting */
 	struct hp_aways aways;
-	uint64_t look_ns;	/* when waiting threads are looked at next; 0 = never, their stacks come */
+	uint64_t look_ns;	/* when waiting threads or their notes are looked at next; 0 = never, their stacks come */
 	int *wait_fds;
 	uint32_t wait_fd_count;
 	uint32_t wait_fd_room;

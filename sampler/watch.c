@@ -29,6 +29,7 @@
 #define SHARE 1250	/* a look takes at most 1/1250 of the time, 0.08 % */
 #define SHORTEST_NS 20000000	/* a percentage over less is noise */
 #define NEW_MANY 16
+#define BEFORE_NS 50000000	/* from a fork to the session of what it executes */
 #define INTERVAL_MOST_MS 60000
 #define RETIRED UINT32_C(0x80000000)	/* no tid has this bit */
 #define RETIRED_STEP UINT32_C(0x00400000)	/* the most tids that a kernel has */
@@ -381,6 +382,29 @@ static void thread_note(struct hp_watch_thread *thread, const struct hp_member *
 	row->wait_ns += ready_since(thread, reading);
 }
 
+/*
+ * Since when its time is known, CLOCK_MONOTONIC_RAW: since its begin, which the kernel tells in
+ * steps of 10 ms, or since now if it began before the session: then some of its time is not the
+ * session's.
+ */
+static uint64_t known_since(const struct hp_watcher *watcher, const struct reading *reading)
+{
+	const uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t session_ns = watcher->segment->header->start.ns;
+	uint64_t least_ns = reading->cpu_ns + reading->wait_ns, age_ns;
+	struct timespec now;
+
+	if (!reading->stat.state || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+		return reading->now_ns;
+	age_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec -
+		 reading->stat.start_time * tick_ns;
+	/* It is rounded down: half a step is the least wrong. */
+	age_ns = age_ns > tick_ns / 2 + least_ns ? age_ns - tick_ns / 2 : least_ns;
+	if (age_ns > reading->now_ns - session_ns + BEFORE_NS)
+		return reading->now_ns;
+	return age_ns < reading->now_ns - session_ns ? reading->now_ns - age_ns : session_ns;
+}
+
 static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, uint32_t tid)
 {
 	struct hp_watch_thread new = { .tid = tid, .schedstat_fd = -1, .stat_fd = -1 };
@@ -398,8 +422,10 @@ static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, u
 	memset(row, 0, sizeof(*row));
 	row->tid = tid;
 	row->pid = member->pid;
-	row->first_ns = row->seen_ns = reading.now_ns;
-	row->cpu_ns = row->first_cpu_ns = reading.cpu_ns;
+	row->seen_ns = reading.now_ns;
+	row->first_ns = known_since(watcher, &reading);
+	row->cpu_ns = reading.cpu_ns;
+	row->first_cpu_ns = row->first_ns == reading.now_ns ? reading.cpu_ns : 0;
 	row->percent_max = UINT32_MAX;
 	new.row = row;
 	thread_note(&new, member, &reading);

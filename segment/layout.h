@@ -1166,7 +1166,7 @@ struct hp_watch_row { /* follows struct hp_watch */
 	char name[20]; /* sampler: 0-terminated */
 	char state; /* sampler: letter of /proc/PID/stat; 'x' = exited */
 	char reserved0[3];
-	uint64_t first_ns; /* sampler: CLOCK_MONOTONIC_RAW when first seen */
+	uint64_t first_ns; /* sampler: CLOCK_MONOTONIC_RAW when it began, or was first seen if that was before us */
 	uint64_t seen_ns; /* sampler: when last seen */
 	uint64_t cpu_ns; /* sampler: on a CPU, at seen_ns (schedstat where there is one) */
 	uint64_t first_cpu_ns; /* sampler: the same at first_ns */

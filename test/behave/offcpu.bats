@@ -215,3 +215,41 @@ within()
 	[ "$(jq '[.offcpu.raw[]? | select(.on == "sleep")] | length > 0' "$T/json")" = true ] || skip "no waits here"
 	[ "$(jq '[.offcpu.raw[]? | select(.on == "socket")] | length' "$T/json")" = 0 ]
 }
+
+@test "offcpu: who waits more often than the kernel is asked for stacks says where, as root, too" {
+	compile naps -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <time.h>
+		__attribute__((noinline)) static void nap(void)
+		{
+			nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+			__asm__ volatile("");
+		}
+		static void *naps(void *data)
+		{
+			for (int i = 0; i < 3000; i++)
+				nap();
+			return data;
+		}
+		int main(void)
+		{
+			pthread_t threads[8];
+			for (int i = 0; i < 8; i++)
+				pthread_create(&threads[i], NULL, naps, NULL);
+			for (int i = 0; i < 8; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	END
+	# 16 000 and more waits a second, where the kernel is asked for 4 000: it was 42 to 58 % without the
+	# threads' notes, 4 to 7 with them; more where the helper does not get to read them.
+	for try in 1 2 3; do
+		rm -f "$T/json"
+		HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
+			HOTPATH_OUTPUT_PATH="$T/json" "$HP_BUILD/hotpath-run" "$T/naps"
+		report_comes "$T/json"
+		! grep -q "not permitted" "$T/json" || skip "perf_event_open is not allowed here"
+		[ "$(unplaced)" -ge 33 ] || return 0
+	done
+	return 1
+}
