@@ -4,15 +4,20 @@
  */
 #include "sampler/door.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "segment/clock.h"
 #include "segment/session.h"
+
+#define PAUSE_NS UINT64_C(20000000)	/* in which descriptors or memory may come back */
 
 static void send_fd(int socket, int fd)
 {
@@ -67,27 +72,90 @@ static void send_readable(int socket, int segment)
 	close(fd);
 }
 
-void hp_door_answer(int socket, int segment, struct hp_members *members)
+static void watch(const struct hp_door *door, int operation, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data = { .u64 = door->data } };
+
+	epoll_ctl(door->epoll, operation, door->socket, &event);
+}
+
+static int spare_new(const struct hp_door *door)
+{
+	return fcntl(door->socket, F_DUPFD_CLOEXEC, 0);
+}
+
+void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
+{
+	*door = (struct hp_door){ .socket = HP_SAMPLER_SOCKET_FD,
+				  .segment = HP_SAMPLER_SEGMENT_FD,
+				  .epoll = epoll,
+				  .data = data };
+	fcntl(door->socket, F_SETFD, FD_CLOEXEC);
+	door->spare = spare_new(door);
+	watch(door, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+/* The next one who waits; -1 with errno EAGAIN = nobody does. */
+static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *length)
+{
+	for (;;) {
+		*length = sizeof(*address);
+		int fd = accept4(door->socket, (struct sockaddr *)address, length,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			return fd;
+		if (errno == ECONNABORTED || errno == EINTR)
+			continue;
+		if (errno != EMFILE || door->spare < 0)
+			return -1;
+		close(door->spare);
+		door->spare = -1;
+	}
+}
+
+static void answer(const struct hp_door *door, int fd, struct hp_members *members,
+		   const struct sockaddr_un *address, socklen_t length)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+	    !is_welcome(&peer, members))
+		return;
+	if (is_reader(address, length)) {
+		send_readable(fd, door->segment);
+		return;
+	}
+	/* Answer first: it waits.  A pid of 0 is of a namespace we cannot see. */
+	send_fd(fd, door->segment);
+	hp_members_add(members, (uint32_t)peer.pid);
+}
+
+void hp_door_answer(struct hp_door *door, struct hp_members *members)
 {
 	struct sockaddr_un address;
-	socklen_t length = sizeof(address);
-	struct ucred peer;
+	socklen_t length;
 	int fd;
 
-	for (; (fd = accept4(socket, (struct sockaddr *)&address, &length,
-			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
-	     length = sizeof(address)) {
-		socklen_t size = sizeof(peer);
-		bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-				is_welcome(&peer, members);
-
-		if (is_known && is_reader(&address, length)) {
-			send_readable(fd, segment);
-		} else if (is_known) {
-			/* Answer first: it waits.  A pid of 0 is of a namespace we cannot see. */
-			send_fd(fd, segment);
-			hp_members_add(members, (uint32_t)peer.pid);
-		}
+	while ((fd = next(door, &address, &length)) >= 0) {
+		answer(door, fd, members, &address, length);
 		close(fd);
+		if (door->spare < 0)
+			door->spare = spare_new(door);
 	}
+	if (errno == EAGAIN)
+		return;
+	watch(door, EPOLL_CTL_MOD, 0);
+	door->due_ns = hp_clock_raw_ns() + PAUSE_NS;
+}
+
+void hp_door_do(struct hp_door *door, uint64_t now_ns)
+{
+	if (!door->due_ns || now_ns < door->due_ns)
+		return;
+	door->due_ns = 0;
+	if (door->spare < 0)
+		door->spare = spare_new(door);
+	watch(door, EPOLL_CTL_MOD, EPOLLIN);
 }

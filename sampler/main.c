@@ -76,6 +76,7 @@ struct sampler {
 	struct hp_perf perf;
 	struct hp_ticks ticks;
 	struct hp_samply samply;
+	struct hp_door door;
 	struct hp_end end;
 	struct hp_deadline deadline;
 	struct hp_server server;
@@ -184,8 +185,7 @@ static bool sampler_init(struct sampler *sampler)
 			    NULL);
 	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sampler->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	fcntl(HP_SAMPLER_SOCKET_FD, F_SETFD, FD_CLOEXEC);
-	watch_fd(sampler, HP_SAMPLER_SOCKET_FD, EVENT_SOCKET);
+	hp_door_init(&sampler->door, sampler->epoll, EVENT_SOCKET);
 	watch_fd(sampler, sampler->end_event, EVENT_END_WORD);
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
@@ -311,7 +311,7 @@ static void handle(struct sampler *sampler, uint64_t data)
 
 	switch (data) {
 	case EVENT_SOCKET:
-		hp_door_answer(HP_SAMPLER_SOCKET_FD, HP_SAMPLER_SEGMENT_FD, &sampler->members);
+		hp_door_answer(&sampler->door, &sampler->members);
 		break;
 	case EVENT_END_WORD:
 		eventfd_read(sampler->end_event, &count);
@@ -389,6 +389,7 @@ static void do_due(struct sampler *sampler)
 {
 	uint64_t now = hp_clock_raw_ns();
 
+	hp_door_do(&sampler->door, now);
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	hp_server_do(&sampler->server, now);
 	hp_server_give_way(&sampler->server);
@@ -419,6 +420,8 @@ static int patience(const struct sampler *sampler)
 		due = sampler->sample_ns;
 	if (sampler->deadline.due_ns && sampler->deadline.due_ns < due)
 		due = sampler->deadline.due_ns;
+	if (sampler->door.due_ns && sampler->door.due_ns < due)
+		due = sampler->door.due_ns;
 	if (sampler->server.due_ns && sampler->server.due_ns < due)
 		due = sampler->server.due_ns;
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&

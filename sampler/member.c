@@ -245,10 +245,13 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 		return;
 	*link = member->next;
 	members->count--;
-	if (member->pidfd >= 0)
-		close(member->pidfd);	/* leaves the epoll as well */
-	else
+	if (member->pidfd >= 0) {
+		/* By name: a copy of it would stay in the epoll, readable for ever. */
+		epoll_ctl(members->epoll, EPOLL_CTL_DEL, member->pidfd, NULL);
+		close(member->pidfd);
+	} else {
 		members->unwatched--;
+	}
 	if (member->status_fd >= 0)
 		close(member->status_fd);
 	if (member->inner_pid != member->pid)
