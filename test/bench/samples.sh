@@ -4,7 +4,8 @@
 # samples.sh [shares] [quality] [cost] [speed] [walks] [loss] [stage] - how good samples of
 # the CPU are and what they cost, beside perf on the same programs.  As root.
 #
-#   shares    self and inclusive shares of both samplers in the same run, 20 000 samples
+#   shares    self and inclusive shares of both samplers in the same run, 20 000 samples, ROUNDS=3 times; and how far
+#             two runs of perf alone are apart
 #   quality   of all stacks, those that reach the thread's first function
 #   cost      the target's wall time: alone, under perf record -g, under --call-graph dwarf, ours
 #   speed     CPU of the helper for each sample; perf script's for each of its own
@@ -154,18 +155,27 @@ cpu()
 
 # --- figures ---
 
+# Ours and perf's are of the same run but not the same samples, as those of two runs of perf are not: what two
+# of these differ by is what no comparison can be better than.
 shares()
 {
+	local run
+
 	printf '%-10s%8s%8s%6s%8s%8s  %s\n' shares ours perf rows self incl 'largest difference (ours/perf), points'
-	for program in known lua bzip2; do
+	for program in ${PROGRAMS:-known lua bzip2}; do
 		words_of "$program" "${SHARES:-7}"
-		perf record -q -F 3999 -e cpu-clock --call-graph dwarf,16384 -o "$tmp/perf.data" -- env \
-			HOTPATH_REPORT=functions-cpu HOTPATH_CPU_HZ=3999 HOTPATH_LIMIT=0 HOTPATH_FUNCTIONS_NAME_DEPTH=0 \
-			HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$tmp/json" \
-			"$build/hotpath-run" "${words[@]}" >/dev/null 2>"$tmp/err"
-		printf '%-10s' "$program"
-		perf script --no-inline --max-stack 1024 -i "$tmp/perf.data" -F comm,ip,sym,dso 2>/dev/null |
-			python3 test/bench/samples.py shares "$tmp/json" "$(comm_of "$program")"
+		for run in $(seq "${ROUNDS:-3}"); do
+			perf record -q -F 3999 -e cpu-clock --call-graph dwarf,16384 -o "$tmp/perf.data" -- env \
+				HOTPATH_REPORT=functions-cpu HOTPATH_CPU_HZ=3999 HOTPATH_LIMIT=0 HOTPATH_FUNCTIONS_NAME_DEPTH=0 \
+				HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$tmp/json" \
+				"$build/hotpath-run" "${words[@]}" >/dev/null 2>"$tmp/err"
+			perf script --no-inline --max-stack 1024 -i "$tmp/perf.data" -F comm,ip,sym,dso >"$tmp/script.$run" 2>/dev/null
+			printf '%-10s' "$program"
+			python3 test/bench/samples.py shares "$tmp/json" "$(comm_of "$program")" <"$tmp/script.$run"
+		done
+		printf '%-32s' '  perf against perf'
+		python3 test/bench/samples.py spread "$(comm_of "$program")" "$tmp"/script.*
+		rm -f "$tmp"/script.* "$tmp/perf.data"
 	done
 }
 
