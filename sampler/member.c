@@ -333,6 +333,19 @@ void hp_members_scan(struct hp_members *members)
 	}
 }
 
+/* Without a descriptor that says so.  Where none is left its file cannot be read either. */
+static bool is_gone(struct hp_member *member)
+{
+	errno = 0;
+	uint64_t start_time = hp_member_start_time(member->pid);
+
+	if (!start_time && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		return kill((pid_t)member->pid, 0) < 0 && errno == ESRCH;
+	if (!member->start_time)
+		member->start_time = start_time;
+	return !start_time || start_time != member->start_time;
+}
+
 void hp_members_poll(struct hp_members *members, void (*ended)(void *context, uint32_t pid),
 		     void *context)
 {
@@ -343,7 +356,7 @@ void hp_members_poll(struct hp_members *members, void (*ended)(void *context, ui
 			uint32_t pid = m->pid;
 
 			next = m->next;
-			if (m->pidfd >= 0 || hp_member_start_time(pid) == m->start_time)
+			if (m->pidfd >= 0 || !is_gone(m))
 				continue;
 			ended(context, pid);	/* removes it */
 		}
