@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@
 #include "live/site.h"
 #include "report/command.h"
 #include "report/memory.h"
+#include "report/option.h"
 #include "segment/clock.h"
 #include "segment/port.h"
 
@@ -127,7 +127,7 @@ static int options_read(struct serve *serve, int argc, char **argv)
 {
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "p:b:h", options, NULL)) != -1) {
+	while ((letter = hp_option_next(argc, argv, "p:b:h", options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(usage_text, stdout);
 			return 0;

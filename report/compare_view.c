@@ -3,7 +3,6 @@
  * compare_view.c - `hotpath compare`: its tables, its JSON, its exit status.
  */
 #include <cjson/cJSON.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "report/format.h"
 #include "report/memory.h"
 #include "report/name.h"
+#include "report/option.h"
 #include "report/view.h"
 #include "segment/setting.h"
 
@@ -363,7 +363,7 @@ static int options_read(struct ask *ask, int argc, char **argv)
 	};
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "f:n:h", options, NULL)) != -1) {
+	while ((letter = hp_option_next(argc, argv, "f:n:h", options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(usage_text, stdout);
 			return 0;

@@ -7,7 +7,6 @@
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "report/check.h"
 #include "report/command.h"
 #include "report/format.h"
+#include "report/option.h"
 #include "report/place.h"
 
 struct answer {
@@ -231,7 +231,7 @@ int hp_cmd_doctor(int argc, char **argv)
 	};
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
+	while ((letter = hp_option_next(argc, argv, "jh", options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(help_text, stdout);
 			return 0;

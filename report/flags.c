@@ -13,7 +13,6 @@
  * such list; there the hooks are put in after inlining, which leaves most of the
  * small functions without.
  */
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "report/capture.h"
 #include "report/command.h"
 #include "report/memory.h"
+#include "report/option.h"
 
 #define LIST_FLAG "-finstrument-functions-exclude-file-list="
 #define FOLDERS_MOST 32
@@ -338,7 +338,7 @@ int hp_cmd_flags(int argc, char **argv)
 	int letter;
 
 	optind = 0;
-	while ((letter = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+	while ((letter = hp_option_next(argc, argv, "+h", options, NULL)) != -1) {
 		if (letter != 'h')
 			return HP_EXIT_USAGE;
 		fputs(help_text, stdout);

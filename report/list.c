@@ -3,7 +3,6 @@
  * list.c - `hotpath list`: the runs that are kept, and above them those that go on.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "report/kept.h"
 #include "report/live.h"
 #include "report/memory.h"
+#include "report/option.h"
 #include "report/store.h"
 
 enum { STARTED, PROGRAM, PID, TOOK, SIZE, LABEL, COLUMNS };
@@ -176,13 +176,15 @@ int hp_cmd_list(int argc, char **argv)
 	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct hp_store store;
-	int letter = getopt_long(argc, argv, "h", options, NULL);
+	int letter = hp_option_next(argc, argv, "h", options, NULL);
 
 	if (letter == 'h') {
 		fputs(usage_text, stdout);
 		return 0;
 	}
-	if (letter != -1 || optind < argc) {
+	if (letter == '?')
+		return HP_EXIT_USAGE;
+	if (optind < argc) {
 		fprintf(stderr, "hotpath list: takes no arguments; see hotpath list --help\n");
 		return HP_EXIT_USAGE;
 	}

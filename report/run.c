@@ -18,7 +18,6 @@
 #include "report/run.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -32,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/option.h"
 #include "report/place.h"
 #include "report/program.h"
 #include "segment/clock.h"
@@ -159,7 +159,7 @@ static int parse(struct run *run, int argc, char **argv)
 	}
 	options[FLAG_COUNT] = (struct option){ "help", no_argument, NULL, 'h' };
 	optind = 0;	/* 0, not 1: glibc starts over, with the `+` */
-	while ((option = getopt_long(argc, argv, letters, options, &index)) != -1) {
+	while ((option = hp_option_next(argc, argv, letters, options, &index)) != -1) {
 		if (option == 'h') {
 			print_help();
 			return 0;

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,7 @@
 #include "report/keep.h"
 #include "report/live.h"
 #include "report/memory.h"
+#include "report/option.h"
 #include "report/page.h"
 #include "report/profile_place.h"
 #include "report/view.h"
@@ -268,7 +268,7 @@ static int options_read(struct ask *ask, int argc, char **argv)
 	int letter;
 
 	options_make(options, letters);
-	while ((letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+	while ((letter = hp_option_next(argc, argv, letters, options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(usage_text, stdout);
 			return 0;

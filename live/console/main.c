@@ -7,7 +7,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "report/command.h"
 #include "report/live.h"
 #include "report/memory.h"
+#include "report/option.h"
 #include "segment/setting.h"
 
 extern char **environ;
@@ -90,7 +90,7 @@ static int options_read(struct wish *wish, int argc, char **argv)
 {
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "p:H:t:r:T:h", options, NULL)) != -1) {
+	while ((letter = hp_option_next(argc, argv, "p:H:t:r:T:h", options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(usage_text, stdout);
 			return 0;

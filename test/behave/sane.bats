@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # sane.bats - times of a real program under adaptive timing are possible ones.
 
+bats_require_minimum_version 1.5.0
 load helper
 
 # Every total is within the run, none is negative.  An estimate may be a little more than what it is a
@@ -41,4 +42,15 @@ END
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/stl.json HOTPATH_FUNCTIONS_LIMIT=0 \
 		"$HP_RUN" "$HP_BUILD/examples/stl" >/dev/null
 	possible "$T/stl.json"
+}
+
+@test "options: what is wrong with one is said with the command's name and where to look" {
+	for command in run report compare list flags doctor serve console; do
+		run ! --separate-stderr "$HP_BUILD/hotpath" $command --bogus
+		[ "$stderr" = "hotpath $command: there is no option --bogus; see hotpath $command --help" ]
+	done
+	run ! --separate-stderr "$HP_BUILD/hotpath" report -f
+	[ "$stderr" = "hotpath report: a value is missing behind -f; see hotpath report --help" ]
+	run ! --separate-stderr "$HP_BUILD/hotpath-run" -Z
+	[ "$stderr" = "hotpath run: there is no option -Z; see hotpath run --help" ]
 }
