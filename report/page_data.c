@@ -14,6 +14,7 @@
 #include "report/json_put.h"
 #include "report/page_timeline.h"
 #include "report/section.h"
+#include "report/thread.h"
 #include "report/view.h"
 
 static void program_add(struct hp_report *report, cJSON *to)
@@ -49,12 +50,15 @@ static void sums_add(struct hp_report *report, cJSON *to)
 {
 	const struct hp_model *model = &report->model;
 	const struct hp_alloc *alloc = hp_alloc_of(report);
+	struct hp_thread_sums sums;
 
+	hp_threads_sum(report, &sums);
 	hp_json_whole(to, "elapsed_ns", model->elapsed_ns);
 	hp_json_whole(to, "cpu_ns", model->cpu_ns);
-	hp_json_whole(to, "blocked_ns", model->blocked_ns);
-	hp_json_whole(to, "thread_ns", model->thread_ns);
-	hp_json_whole(to, "thread_count", model->thread_count);
+	hp_json_whole(to, "blocked_ns", sums.blocked_ns);
+	hp_json_whole(to, "thread_ns", sums.life_ns);
+	hp_json_whole(to, "watched_count", sums.watched);
+	hp_json_whole(to, "thread_count", sums.count);
 	hp_json_whole(to, "process_count", model->process_count);
 	hp_json_whole(to, "rss_bytes", model->rss_kb * 1024);
 	hp_json_whole(to, "peak_rss_bytes", model->peak_rss_kb * 1024);

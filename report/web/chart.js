@@ -20,7 +20,7 @@ hotpath.chart = (parent, options) => {
 	const area = make("div", box, { class: "chart-area" });
 	const top = make("span", area, { class: "chart-top" });
 	const picture = draw("svg", area, {
-		viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img",
+		viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img", "aria-label": options.title,
 	});
 	const lines = options.series.map((one, i) => [draw("path", picture, { class: `fill line-${i}` }),
 		draw("path", picture, { class: `line line-${i}` })]);

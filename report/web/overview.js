@@ -38,10 +38,16 @@
 		return signal ? `killed by ${SIGNALS[signal] || `signal ${signal}`}` : `exit status ${run.wait_status >> 8 & 255}`;
 	}
 
+	/* Others were too short to say how long they waited. */
+	function watched(run) {
+		return run.watched_count < run.thread_count ? `${count(run.watched_count)} of ${count(run.thread_count)}` :
+			count(run.thread_count);
+	}
+
 	const FACTS = [
 		["Time", (run) => lasting(run.elapsed_ns), ending],
 		["CPU", (run) => time(run.cpu_ns), (run) => `${share(100 * run.cpu_ns / run.elapsed_ns)} of one core`],
-		["Blocked", (run) => time(run.blocked_ns), (run) => `of ${time(run.thread_ns)} in ${count(run.thread_count)} thread${run.thread_count === 1 ? "" : "s"}`],
+		["Blocked", (run) => time(run.blocked_ns), (run) => `of ${time(run.thread_ns)} in ${watched(run)} thread${run.thread_count === 1 ? "" : "s"}`],
 		["Resident", (run) => bytes(run.rss_bytes || null), (run) => `at most ${bytes(run.peak_rss_bytes)}`],
 		["Held", (run) => bytes(run.live_bytes), (run) => run.allocated_bytes === undefined ? "allocations not recorded" :
 			`of ${bytes(run.allocated_bytes)} allocated`],

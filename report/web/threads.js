@@ -57,7 +57,7 @@ hotpath.views.push({
 			const label = make("span", row, { class: "strip-name", title: name });
 			// The number tells threads of one name apart: it stays.
 			say(label, hotpathFlame.brief(name, label.clientWidth ? Math.floor(label.clientWidth / 8.6) : 24));
-			return { row, canvas: make("canvas", row, { role: "img" }) };
+			return { row, canvas: make("canvas", row, { role: "img", "aria-label": name }) };
 		}
 
 		function paintStrip(canvas, parts, steps) {
