@@ -59,7 +59,8 @@ def of_library(exported):
                 if place and place[2] in ("__libc_malloc", "malloc", "free", "realloc", "calloc"):
                     return False
                 continue
-            return "libhotpath.so" in place[1] and place[2].split("@")[0] not in exported
+            # A frame that strace has no name for may be a stand-in: a call of the program's own.
+            return "libhotpath.so" in place[1] and place[2] and place[2].split("@")[0] not in exported
         return False
     return is_ours
 
