@@ -96,3 +96,20 @@ touched_mb()
 {
 	reckon "$(du -k "$1" | cut -f 1) / 1024" %.1f
 }
+
+# A server of one process with the file f, in $work; its port is $port.
+prepare_nginx()
+{
+	port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	seq 300 >"$work/f"
+	cat >"$work/conf" <<END
+daemon off; master_process off; error_log $work/error.log; pid $work/pid;
+events { worker_connections 64; }
+http {
+	access_log off; keepalive_requests 1000000;
+	client_body_temp_path $work/t1; proxy_temp_path $work/t2; fastcgi_temp_path $work/t3;
+	uwsgi_temp_path $work/t4; scgi_temp_path $work/t5;
+	server { listen 127.0.0.1:$port; root $work; }
+}
+END
+}
