@@ -107,7 +107,9 @@ static bool is_asked(const struct hp_settings *settings)
 	       hp_settings_asks(settings, "functions-alloc") ||
 	       hp_settings_asks(settings, "direct-maps") || hp_settings_names(settings, "bound") ||
 	       is_asked_apart(settings, "alloc-callers") || is_asked_apart(settings, "leaks") ||
-	       is_asked_apart(settings, "alloc-sizes") || is_asked_apart(settings, "alloc-lives");
+	       is_asked_apart(settings, "alloc-sizes") || is_asked_apart(settings, "alloc-lives") ||
+	       /* Call paths come from our cache alone. */
+	       hp_settings_names(settings, "waits") || hp_settings_names(settings, "thread-states");
 }
 
 void hp_heap_configure(const struct hp_settings *settings)

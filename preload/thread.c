@@ -81,6 +81,8 @@ static struct hp_thread *birth(uintptr_t routine, void *argument, uintptr_t at)
 		thread->argument = (uintptr_t)argument;
 		thread->at = at;
 		thread->path = hp_lock_path();
+		/* What it does before its function, and waiting for a core, is of its life. */
+		thread->start = now();
 	}
 	errno = saved;
 	return thread;
@@ -93,7 +95,6 @@ static void *begin(struct hp_thread *thread)
 	int saved = errno;
 
 	thread->argument = 0;
-	thread->start = now();
 	if (has_key)
 		pthread_setspecific(key, thread);
 	hp_channel_thread_began(thread->at);

@@ -61,8 +61,9 @@ static size_t read_places(struct hp_model *model, uint32_t id, struct hp_lock_pl
 	size_t count = 0;
 
 	for (int i = 0; i < STEPS_MOST && count < FRAMES_MOST && read_step(model, id, &step); i++) {
+		/* Between frames of the program, too: pthread_once calls a function of ours. */
 		if (place_of(&step, &places[count], find, context) &&
-		    (count || !is_ours(model, places[count].object)))
+		    !is_ours(model, places[count].object))
 			count++;
 		id = step.caller;
 	}
@@ -162,8 +163,9 @@ static bool is_outermost(const char *name)
 /* Between a function and the thread that it is the first of. */
 static bool is_plumbing(const char *name)
 {
-	static const char *const patterns[] = { "*std::__invoke*", "*std::thread::_*",
-						"*std::__1::__thread_*", "*std::__1::__invoke*" };
+	static const char *const patterns[] = { "*std::__invoke*",	 "*std::thread::_*",
+						"*std::__1::__thread_*", "*std::__1::__invoke*",
+						"__pthread_once*",	 "__gthread_*" };
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		if (hp_wrapper_matches(patterns[i], strlen(patterns[i]), name))

@@ -10,6 +10,7 @@
 
 static const char *const waiters[] = {
 	"__gthread_*",
+	"__pthread_once*",
 	"g_mutex_*",
 	"g_rec_mutex_*",
 	"g_rw_lock_*",

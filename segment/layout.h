@@ -746,7 +746,7 @@ struct hp_thread {
 	uint64_t routine; /* its maker: address of its function in the process */
 	uint64_t argument; /* its maker, for itself; with `end`: ns of CPU that it took */
 	uint64_t at; /* its maker: return address of the call that made it */
-	uint64_t start; /* itself: ticks */
+	uint64_t start; /* its maker: ticks when it was asked for */
 	uint32_t path; /* its maker: id of the hp_step, our functions included; 0 = unknown */
 	uint32_t maker; /* its maker: its tid */
 	uint64_t end; /* itself: ticks when its destructors began to run; 0 = it goes on, or nobody knows */

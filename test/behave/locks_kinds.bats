@@ -128,8 +128,8 @@ setup()
 	grep -q '^  Held by   write_out (locks_path.c:[0-9]*)$' "$T/table"
 	COLUMNS=160 HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/path"
 	grep -q '^mutex  *mutex  *take (locks_path.c:[0-9]*) ← [^ ]* ← main .* write_out (locks_path.c:[0-9]*)  ' "$T/report"
-	# Paths are of allocations' making: without them there is the place.
-	HOTPATH_REPORT=waits LD_PRELOAD=$HP_LIB "$T/path"
+	# Paths are of allocations' making: without them (auto has the waits, too) there is the place.
+	HOTPATH_REPORT=auto,-alloc,-alloc-sites,-direct-maps LD_PRELOAD=$HP_LIB "$T/path"
 	lock_rows waits object at count holder | tee "$T/rows"
 	grep -q '^mutex take (locks_path.c:[0-9]*) 4 write_out (locks_path.c:[0-9]*)$' "$T/rows"
 }

@@ -33,3 +33,31 @@ load helper
 	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid)] | length > 0' "$T/json")" = true ]
 	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid) | .cpu_ns >= 100000000 and .cpu_ns < 200000000] | all' "$T/json")" = true ]
 }
+
+@test "threads: none takes more than all of its own life" {
+	compile brief -fno-instrument-functions <<-'EOF'
+		#include <pthread.h>
+		#include <stddef.h>
+		static void *spin(void *argument)
+		{
+			for (volatile int i = 0; i < 1000; i++)
+				;
+			return argument;
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 200; i++) {
+				pthread_t thread;
+				pthread_create(&thread, NULL, spin, NULL);
+				pthread_join(thread, NULL);
+			}
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=threads,thread-states HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/brief"
+	jq -c '[.threads.raw[] | .cpu_percent_avg] | max' "$T/json"
+	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid)] | length' "$T/json")" -eq 200 ]
+	# A thousandth is the clocks' own: one is the kernel's, the other counted in ticks.
+	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid) | .cpu_percent_avg <= 100.1] | all' "$T/json")" = true ]
+}

@@ -151,3 +151,30 @@ futex_times()
 	grep -A2 '^door ' "$T/report" | grep -q 'keep(int)'
 	! grep -E '__gthread|_Invoker|__invoke|lock_guard' "$T/report"
 }
+
+@test "waits: of a future, at the program's line, also where waits alone are asked for" {
+	LANGUAGE=c++ CC=g++ compile future -O2 -fno-instrument-functions <<-'END'
+	#include <chrono>
+	#include <future>
+	#include <thread>
+	static int work()
+	{
+		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+		return 1;
+	}
+	int main()
+	{
+		std::future<int> result = std::async(std::launch::async, work);
+		return result.get() - 1;
+	}
+	END
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_REPORT=waits,thread-states LD_PRELOAD=$HP_LIB "$T/future"
+	jq -c '.waits.raw[] | [.kind, .at, [.frames[].function]]' "$T/report"
+	# join is called by pthread_once, and that by a function of ours.
+	[ "$(jq '[.waits.raw[] | select(.kind == "join") | .frames[].function] | index("main") != null' "$T/report")" = true ]
+	[ "$(jq '[.waits.raw[] | .frames[].function | select(. == "run")] | length' "$T/report")" -eq 0 ]
+	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=waits,thread-states LD_PRELOAD=$HP_LIB COLUMNS=160 "$T/future"
+	cat "$T/report"
+	grep -q ' join  *main (' "$T/report"
+	grep -qE '^(future|thread_).*% .* main \(' "$T/report"
+}
