@@ -19,7 +19,6 @@
 #include "preload/confine.h"
 #include "preload/early.h"
 #include "preload/function.h"
-#include "preload/module.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/stack.h"
@@ -195,18 +194,6 @@ HP_EXPORT int execle(const char *path, const char *arg, ...)
 	va_end(list);
 	EARLY(execve, path, argv, envp);
 	return execve(path, argv, envp);
-}
-
-HP_EXPORT int dlclose(void *handle)
-{
-	EARLY(dlclose, handle);
-	int result = hp_real()->dlclose(handle);
-	int saved = errno;
-
-	if (result == 0 && (hp_self_is_me() || hp_is_confined()))
-		hp_module_sweep();
-	errno = saved;
-	return result;
 }
 
 /*

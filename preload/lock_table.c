@@ -270,6 +270,16 @@ static void count_object(uint64_t offset)
 		atomic_fetch_add_explicit(&lock->objects, 1, memory_order_relaxed);
 }
 
+/* A static lock was met before, and its library was gone meanwhile. */
+static uint64_t static_known(const struct hp_lock *wanted)
+{
+	struct hp_lockset *set = hp_lock_set();
+	struct hp_lock as_static = *wanted;
+
+	as_static.number = HP_LOCK_STATIC;
+	return set ? offset_of(find_same(set, &as_static)) : 0;
+}
+
 static bool takes_static(struct hp_lock_table *table)
 {
 	return atomic_fetch_add_explicit(&table->statics, 1, memory_order_relaxed) <
@@ -381,9 +391,15 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 	}
 	hp_lock_place(call->address, &wanted.module, &wanted.address);
 	hp_lock_place(at, &wanted.site_module, &wanted.site_address);
-	if (wanted.module && is_told_alone && takes_static(table)) {
-		wanted.number = HP_LOCK_STATIC;
-		return record_new(&wanted);
+	if (wanted.module && is_told_alone) {
+		uint64_t known = static_known(&wanted);
+
+		if (known)
+			return known;
+		if (takes_static(table)) {
+			wanted.number = HP_LOCK_STATIC;
+			return record_new(&wanted);
+		}
 	}
 	if (wanted.label) {
 		wanted.number = HP_LOCK_LABEL;

@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -40,9 +41,10 @@ struct found {
 	const char *name;	/* "" = the executable */
 };
 
-static uint32_t generation;
+/* 64 bits: a program that opens and closes something all the time comes past 2^32 within hours. */
+static uint64_t generation;
 
-uint32_t hp_module_generation(void)
+uint64_t hp_module_generation(void)
 {
 	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 }
@@ -228,7 +230,7 @@ static uint64_t object_of(const struct found *found)
 	return object;
 }
 
-static struct hp_module *module_new(const struct found *found)
+static struct hp_module *module_new(const struct found *found, uint64_t object)
 {
 	struct hp_process *process = hp_self->process;
 	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_module), HP_LINE);
@@ -236,7 +238,7 @@ static struct hp_module *module_new(const struct found *found)
 
 	if (!module)
 		return NULL;
-	module->object = object_of(found);
+	module->object = object;
 	module->bias = found->bias;
 	module->begin = found->begin;
 	module->end = found->end;
@@ -247,18 +249,37 @@ static struct hp_module *module_new(const struct found *found)
 	return module;
 }
 
+static struct hp_module *module_next(uint64_t at)
+{
+	return at ? (struct hp_module *)((char *)hp_segment.header + at) : NULL;
+}
+
+static struct hp_module *module_first(void)
+{
+	struct hp_process *process = hp_self->process;
+
+	return process ? module_next(atomic_load_explicit(&process->modules, memory_order_acquire))
+		       : NULL;
+}
+
 static struct hp_module *module_known(uintptr_t address)
 {
-	uint64_t at = atomic_load_explicit(&hp_self->process->modules, memory_order_acquire);
-
-	while (at) {
-		struct hp_module *m = (struct hp_module *)((char *)hp_segment.header + at);
-
+	for (struct hp_module *m = module_first(); m; m = module_next(m->next))
 		if (address >= m->begin && address < m->end &&
 		    atomic_load_explicit(&m->to, memory_order_relaxed) == 0)
 			return m;
-		at = m->next;
-	}
+	return NULL;
+}
+
+/* The same object was there before, and is back. */
+static struct hp_module *module_back(const struct found *found, uint64_t object)
+{
+	for (struct hp_module *m = module_first(); m && object; m = module_next(m->next))
+		if (m->object == object && m->bias == found->bias && m->begin == found->begin &&
+		    m->end == found->end) {
+			atomic_store_explicit(&m->to, 0, memory_order_relaxed);
+			return m;
+		}
 	return NULL;
 }
 
@@ -266,6 +287,7 @@ const struct hp_module *hp_module_of(uintptr_t address)
 {
 	struct hp_module *module;
 	struct found found;
+	uint64_t object;
 
 	if (!hp_self->process)
 		return NULL;
@@ -274,7 +296,9 @@ const struct hp_module *hp_module_of(uintptr_t address)
 		return module;
 	if (!find(address, &found))
 		return NULL;
-	return module_new(&found);
+	object = object_of(&found);
+	module = module_back(&found, object);
+	return module ? module : module_new(&found, object);
 }
 
 bool hp_module_span(uintptr_t address, struct hp_module *module)
@@ -289,29 +313,58 @@ bool hp_module_span(uintptr_t address, struct hp_module *module)
 	return true;
 }
 
-/* Gone, or another object at the same place. */
+/* Gone, or another object at the same place, perhaps of just the same size. */
 static bool is_gone(const struct hp_module *module)
 {
 	struct found found;
 
 	return !find(module->begin, &found) || found.begin != module->begin ||
-	       found.end != module->end || found.bias != module->bias;
+	       found.end != module->end || found.bias != module->bias ||
+	       (found.name[0] && object_at(&found, found.name) != module->object);
+}
+
+/* 0 says that the module is there. */
+static uint32_t generation_next(struct hp_process *process)
+{
+	uint32_t now = atomic_fetch_add_explicit(&process->generation, 1, memory_order_relaxed) + 1;
+
+	return now ? now : generation_next(process);
+}
+
+static void module_end(struct hp_module *module)
+{
+	atomic_store_explicit(&module->to, generation_next(hp_self->process), memory_order_relaxed);
+	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+	hp_self_forget(module->begin, module->end);
+}
+
+/* Inside dl_iterate_phdr: no object goes, or comes, while its loader's lock is ours. */
+static int sweep(struct dl_phdr_info *info, size_t size, void *data)
+{
+	/* Objects unloaded so far, as we saw it last; the loader's lock is its lock, too. */
+	static uint64_t gone;
+
+	(void)data;
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+		if (info->dlpi_subs == gone)
+			return 1;
+		gone = info->dlpi_subs;
+	}
+	for (struct hp_module *m = module_first(); m; m = module_next(m->next))
+		if (atomic_load_explicit(&m->to, memory_order_relaxed) == 0 && is_gone(m))
+			module_end(m);
+	return 1;
 }
 
 void hp_module_sweep(void)
 {
-	struct hp_process *process = hp_self->process;
-	uint64_t at = atomic_load_explicit(&process->modules, memory_order_acquire);
-	uint32_t now = atomic_fetch_add_explicit(&process->generation, 1, memory_order_relaxed) + 1;
+	dl_iterate_phdr(sweep, NULL);
+}
 
-	while (at) {
-		struct hp_module *m = (struct hp_module *)((char *)hp_segment.header + at);
+void hp_module_leaves(uintptr_t address)
+{
+	struct hp_module *module = module_known(address);
 
-		if (atomic_load_explicit(&m->to, memory_order_relaxed) == 0 && is_gone(m)) {
-			atomic_store_explicit(&m->to, now, memory_order_relaxed);
-			__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
-			hp_self_forget(m->begin, m->end);
-		}
-		at = m->next;
-	}
+	if (module)
+		module_end(module);
 }

@@ -19,10 +19,13 @@ const struct hp_module *hp_module_of(uintptr_t address);
 /* Where the object at `address` lies: begin, end and bias of `module`.  False = there is none. */
 bool hp_module_span(uintptr_t address, struct hp_module *module);
 
-/* Changes with every dlclose. */
-uint32_t hp_module_generation(void);
+/* Changes with every object that goes. */
+uint64_t hp_module_generation(void);
 
 /* After a dlclose: modules that are gone are marked, and their functions forgotten. */
 void hp_module_sweep(void);
+
+/* The object at `address` has run its last destructor inside dlclose, and is about to be unmapped. */
+void hp_module_leaves(uintptr_t address);
 
 #endif

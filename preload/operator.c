@@ -300,10 +300,15 @@ struct known {
 
 static struct known cache[1 << CACHE_BITS];
 
-/* With a dlclose all are forgotten: their generation is another one. */
+/*
+ * With a dlclose all are forgotten: their generation is another one.  It is mixed into all
+ * bits, since none are left beside the page: so no number of dlcloses brings an old key back.
+ */
 static uint64_t key_of(enum hp_operator which, uintptr_t pc)
 {
-	return (pc >> 12) << 29 | (uint64_t)(hp_module_generation() & 0xffffff) << 5 | which;
+	uint64_t page = (pc >> 12) << 5 | which;
+
+	return page ^ hp_module_generation() * UINT64_C(0x9E3779B97F4A7C15);
 }
 
 static struct known *place_of(uint64_t key)

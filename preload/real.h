@@ -123,6 +123,7 @@
 	HP_REAL_MAPS(X) \
 	HP_REAL_PAUSES(X) \
 	X(int, dlclose, (void *)) \
+	X(void, __cxa_finalize, (void *)) \
 	X(int, execve, (const char *, char *const[], char *const[])) \
 	X(int, execvpe, (const char *, char *const[], char *const[])) \
 	X(int, fexecve, (int, char *const[], char *const[])) \

@@ -26,6 +26,11 @@
 #define HP_KNOWN_FIRST 8
 #define HP_ADOPTED 1	/* low bit of a key that is the address of a function record */
 
+static bool is_parked(uintptr_t fn)
+{
+	return (fn & HP_PARKED) != 0;
+}
+
 /* `size` bytes of [*next, *end); false = that is full, or there is none yet. */
 static bool take_from(char **next, const char *end, uint64_t size, void **room)
 {
@@ -116,6 +121,48 @@ static struct hp_row **place_of(const struct hp_local *me, uintptr_t above, uint
 	return &me->rows[i];
 }
 
+/*
+ * Who comes back, or is new, stands before those of libraries that were at these addresses before:
+ * hooks look at the first place.  Both are in one run of taken places behind `i`, so both are found.
+ */
+static void to_the_front(const struct hp_local *me, uint64_t i, uint64_t at)
+{
+	struct hp_row *row = me->rows[at];
+
+	while (i != at && !is_parked(me->rows[i]->fn))
+		i = (i + 1) & me->rows_last;
+	me->rows[at] = me->rows[i];
+	me->rows[i] = row;
+}
+
+static bool is_alias(const struct hp_row *row)
+{
+	return hp_row_gist(row) == &hp_row_alias_gist;
+}
+
+/*
+ * A row that was forgotten (hp_row_forget), by the address that its function has: of `function`, or
+ * an alias where that is NULL.  It is back; the caller writes its key.  NULL = there is none.
+ */
+static struct hp_row *unpark(const struct hp_local *me, uintptr_t above, uintptr_t fn,
+			     const struct hp_function *function)
+{
+	uint64_t first = hp_row_index(me, above, fn), i = first;
+	struct hp_row *row;
+
+	for (; me->rows[i] != &nothing; i = (i + 1) & me->rows_last) {
+		row = me->rows[i];
+		if (row->fn != (fn | HP_PARKED) || row->above != above)
+			continue;
+		if (function ? is_alias(row) || hp_row_function(me, row) != function
+			     : !is_alias(row))
+			continue;
+		to_the_front(me, first, i);
+		return row;
+	}
+	return NULL;
+}
+
 static struct hp_row **table_new(uint64_t count)
 {
 	struct hp_row **rows = hp_pages(count * sizeof(*rows));
@@ -123,6 +170,21 @@ static struct hp_row **table_new(uint64_t count)
 	for (uint64_t i = 0; rows && i < count; i++)
 		rows[i] = &nothing;
 	return rows;
+}
+
+static void table_put(struct hp_local *me, struct hp_row *row)
+{
+	uint64_t first = hp_row_index(me, row->above, row->fn & ~HP_PARKED), i = first;
+
+	while (me->rows[i] != &nothing) {
+		if (me->rows[i] == row)
+			return;	/* one that was taken over stands under both of its keys */
+		i = (i + 1) & me->rows_last;
+	}
+	me->rows[i] = row;
+	me->row_count++;
+	if (!is_parked(row->fn))
+		to_the_front(me, first, i);
 }
 
 /*
@@ -133,7 +195,7 @@ static struct hp_row **table_new(uint64_t count)
 static bool table_grow(struct hp_local *me)
 {
 	uint64_t count = me->rows_last + 1;
-	uint32_t generation = hp_module_generation();
+	uint64_t generation = hp_module_generation();
 	struct hp_row **old = me->rows;
 	struct hp_row **wide = table_new(2 * count);
 
@@ -143,12 +205,9 @@ static bool table_grow(struct hp_local *me)
 	me->rows_last = 2 * count - 1;
 	me->rows_shift--;
 	me->row_count = 0;
-	for (uint64_t i = 0; i < count; i++) {
-		if (old[i] == &nothing || old[i]->fn == HP_FORGOTTEN)
-			continue;
-		*place_of(me, old[i]->above, old[i]->fn) = old[i];
-		me->row_count++;
-	}
+	for (uint64_t i = 0; i < count; i++)
+		if (old[i] != &nothing)
+			table_put(me, old[i]);
 	if (hp_module_generation() != generation)
 		for (uint64_t i = 0; i < 2 * count; i++)
 			wide[i] = &nothing;
@@ -167,8 +226,7 @@ static bool table_add(struct hp_local *me, struct hp_row *row)
 		return false;
 	/* The row is complete: a signal handler that jumps away leaves no half of it. */
 	atomic_signal_fence(memory_order_seq_cst);
-	*place_of(me, row->above, row->fn) = row;
-	me->row_count++;
+	table_put(me, row);
 	return true;
 }
 
@@ -176,8 +234,14 @@ static bool table_add(struct hp_local *me, struct hp_row *row)
 static void alias_add(struct hp_local *me, const struct hp_row *parent, uintptr_t fn,
 		      struct hp_row *row)
 {
-	struct hp_row *alias = hp_local_memory(me, sizeof(*alias));
+	struct hp_row *alias = unpark(me, (uintptr_t)parent, fn, NULL);
 
+	if (alias) {
+		alias->below = (int64_t)(uintptr_t)row;
+		alias->fn = fn;
+		return;
+	}
+	alias = hp_local_memory(me, sizeof(*alias));
 	if (!alias)
 		return;
 	alias->fn = fn;
@@ -199,10 +263,21 @@ static struct hp_known *known_place(const struct hp_local *me, uintptr_t fn)
 	return &me->known[i];
 }
 
+/* Entries of libraries that were at one address after the other stand side by side. */
+static void known_put(struct hp_local *me, const struct hp_known *known)
+{
+	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
+	uint64_t i = mix(known->fn & ~HP_PARKED, me->known_shift);
+
+	while (me->known[i].fn)
+		i = (i + 1) & last;
+	me->known[i] = *known;
+}
+
 static bool known_grow(struct hp_local *me)
 {
 	uint64_t count = UINT64_C(1) << (64 - me->known_shift);
-	uint32_t generation = hp_module_generation();
+	uint64_t generation = hp_module_generation();
 	struct hp_known *old = me->known;
 	struct hp_known *wide = hp_pages(2 * count * sizeof(*wide));
 
@@ -212,7 +287,7 @@ static bool known_grow(struct hp_local *me)
 	me->known_shift--;
 	for (uint64_t i = 0; i < count; i++)
 		if (old[i].fn)
-			*known_place(me, old[i].fn) = old[i];
+			known_put(me, &old[i]);
 	if (hp_module_generation() != generation)
 		memset(wide, 0, 2 * count * sizeof(*wide));
 	return true;
@@ -298,12 +373,42 @@ static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
 	return function;
 }
 
+/*
+ * One that was forgotten when its library went (hp_row_forget), and which is there again, at the
+ * same place; or whose calls went to `<other>`.  NULL = there is none.
+ */
+static struct hp_known *known_unpark(struct hp_local *me, uintptr_t fn)
+{
+	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
+	uint64_t i = mix(fn, me->known_shift);
+
+	for (; me->known[i].fn; i = (i + 1) & last) {
+		struct hp_known *known = &me->known[i];
+		const struct hp_module *module;
+
+		if (known->fn != (fn | HP_PARKED))
+			continue;
+		module = hp_module_of(fn);
+		if (known->function != me->other &&
+		    (!module || me->base + known->function->module != (const char *)module))
+			continue;
+		if (known->function == me->other)
+			known->function = function_make(me, fn);
+		known->fn = fn;
+		return known;
+	}
+	return NULL;
+}
+
 static struct hp_function *function_find(struct hp_local *me, uintptr_t fn)
 {
 	uint64_t count = UINT64_C(1) << (64 - me->known_shift);
 	struct hp_known *place = known_place(me, fn);
 
 	if (place->fn)
+		return place->function;
+	place = known_unpark(me, fn);
+	if (place)
 		return place->function;
 	if (me->known_count >= count / 2 && !known_grow(me) && me->known_count >= count - count / 8)
 		return me->other;
@@ -382,6 +487,11 @@ static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 	row = *place_of(me, (uintptr_t)parent, function->fn);
 	if (row != &nothing)
 		return hp_row_meant(row);
+	row = unpark(me, (uintptr_t)parent, function->fn, function);
+	if (row) {
+		row->fn = function->fn;
+		return row;
+	}
 	row = *place_of(me, (uintptr_t)parent, adopted_key(function));
 	if (row == &nothing) {
 		if (me->block->row_count >= HP_ROWS_MOST && parent != me->root)
@@ -561,8 +671,8 @@ void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end)
 
 	for (uint64_t i = 0; i <= me->rows_last; i++)
 		if (me->rows[i]->fn >= begin && me->rows[i]->fn < end)
-			me->rows[i]->fn = HP_FORGOTTEN;
+			me->rows[i]->fn |= HP_PARKED;
 	for (uint64_t i = 0; i < known; i++)
 		if (me->known[i].fn >= begin && me->known[i].fn < end)
-			me->known[i].fn = HP_FORGOTTEN;
+			me->known[i].fn |= HP_PARKED;
 }

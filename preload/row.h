@@ -67,10 +67,12 @@ void hp_row_release(struct hp_local *me);
 
 /*
  * A module is gone: its addresses may become other functions.  Called by any
- * thread of the process, so `me` may be in use: it only ever changes a function's
- * address in a key into HP_FORGOTTEN, which no address equals.
+ * thread of the process, so `me` may be in use: it only ever sets HP_PARKED in a
+ * function's address in a key, which no address of a program has.  Libraries that come
+ * back to the same place find their records by it: so a program that loads and unloads
+ * plugins all day takes room once.
  */
-#define HP_FORGOTTEN 3
+#define HP_PARKED (UINT64_C(1) << 63)
 void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end);
 
 /* Room in the segment for this thread, zeroed, at a multiple of HP_LINE; NULL = full. */

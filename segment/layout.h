@@ -238,7 +238,7 @@ struct hp_process {
 	int32_t exit_code; /* its process, with HP_ENDING_EXIT and _QUICK */
 	uint64_t cpu_ns; /* its process at its end: user + system; folded ones included */
 	uint64_t peak_rss_kb; /* its process at its end: largest */
-	_Atomic uint32_t generation; /* its threads: bumped by dlclose */
+	_Atomic uint32_t generation; /* its threads: bumped with each object that goes */
 	char comm[20]; /* its process: name, 0-terminated */
 	uint64_t folded_cpu_ns; /* its process, when taken over: cpu_ns of the folded ones */
 	uint64_t folded_ticks; /* its process, when taken over: lifetime of the folded ones */
@@ -318,7 +318,7 @@ struct hp_module {
 	uint64_t begin; /* lowest and end of its addresses */
 	uint64_t end;
 	uint32_t from; /* generation when first seen */
-	_Atomic uint32_t to; /* its process: generation when it was gone; 0 = there */
+	_Atomic uint32_t to; /* its process: generation when it went; 0 = there, or there again */
 	uint64_t reserved[2];
 };
 
