@@ -17,6 +17,7 @@
 #define FREE_EVERY_NS UINT64_C(1000000000)
 #define SLACK_NS 1000	/* of a call's begin, which is told in ticks, */
 #define SLACK_PART 1000	/* and this part of what it took */
+#define MOST_NS (UINT64_C(1) << 62)	/* of a call that says it took longer than anything may */
 
 static struct hp_ticking *ticking_of(const struct hp_aways *aways)
 {
@@ -58,7 +59,8 @@ void hp_aways_leave(struct hp_aways *aways)
 static void note_add(struct hp_aways *aways, const struct hp_away *ring, const uint64_t *words,
 		     uint32_t size, double tick_ns)
 {
-	uint64_t took_ns = (uint64_t)((double)words[HP_AWAY_TICKS] * tick_ns);
+	double took = (double)words[HP_AWAY_TICKS] * tick_ns;
+	uint64_t took_ns = took < (double)MOST_NS ? (uint64_t)took : MOST_NS;
 	uint64_t end_ns = words[HP_AWAY_END], on = words[HP_AWAY_SIZE] >> 32;
 	struct hp_wait_stack stack = {
 		.pid = ring->pid,
@@ -84,10 +86,13 @@ static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t
 	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	uint32_t count = 0;
 
+	/* More than a ring holds: somebody wrote over it, and to the end of it would be for ever. */
+	if (head - tail > HP_AWAY_WORDS)
+		tail = head;
 	for (; tail != head; count++) {
 		uint32_t size = (uint32_t)ring->words[tail % HP_AWAY_WORDS];
 
-		if (size < HP_AWAY_HEAD || size > head - tail || size > HP_AWAY_WORDS) {
+		if (size < HP_AWAY_HEAD || size > head - tail) {
 			tail = head;
 			break;
 		}

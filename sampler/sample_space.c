@@ -287,6 +287,16 @@ static void cfi_vdso(struct hp_code *code)
 	code->bias = base;
 }
 
+/*
+ * As the kernel takes it.  One with more bytes of the file than it has room for would be
+ * read to where something else of ours is.
+ */
+static bool is_load(const Elf64_Phdr *p)
+{
+	return p->p_type == PT_LOAD && p->p_filesz <= p->p_memsz &&
+	       p->p_memsz <= UINT64_MAX - PAGE && p->p_vaddr <= UINT64_MAX - PAGE - p->p_memsz;
+}
+
 /* Loads and build-id of an ELF file of this kind of machine. */
 static void read_elf(struct hp_code *code, int fd, struct identity *id)
 {
@@ -305,7 +315,7 @@ static void read_elf(struct hp_code *code, int fd, struct identity *id)
 			return;
 		if (p.p_type == PT_NOTE && !id->build_id_size)
 			read_notes(fd, &p, id);
-		if (p.p_type == PT_LOAD && code->load_count < HP_CODE_LOADS)
+		if (is_load(&p) && code->load_count < HP_CODE_LOADS)
 			code->loads[code->load_count++] = p;
 		if (p.p_type == PT_GNU_EH_FRAME)
 			frames = p;

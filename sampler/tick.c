@@ -120,11 +120,14 @@ static void ticker_read(struct hp_ticks *ticks, struct hp_ticker *ticker)
 	uint64_t head = atomic_load_explicit(&ticker->head, memory_order_acquire);
 	uint64_t tail = atomic_load_explicit(&ticker->tail, memory_order_relaxed);
 
+	/* More than a ring holds: somebody wrote over it, and to the end of it would be for ever. */
+	if (head - tail > HP_TICKER_WORDS)
+		tail = head;
 	while (tail != head) {
 		uint64_t first = ticker->words[tail % HP_TICKER_WORDS];
 		uint32_t size = (uint32_t)first;
 
-		if (size < HP_TICK_WORDS || size > head - tail || size > HP_TICKER_WORDS) {
+		if (size < HP_TICK_WORDS || size > head - tail) {
 			tail = head;
 			break;
 		}

@@ -25,6 +25,7 @@
 
 #define TEXT_MOST (UINT64_C(1) << 30)	/* bytes of JSON */
 #define NOT_YET UINT32_MAX
+#define MOST 9007199254740992.0	/* 2^53, up to which JSON's numbers are exact */
 
 struct lib {
 	uint32_t object;
@@ -119,6 +120,14 @@ static struct column column_of(const cJSON *table, const char *name)
 	return column;
 }
 
+/* A number of JSON may be beyond all that is counted; below 0 it says nothing. */
+static uint64_t whole(double number)
+{
+	if (number <= 0)
+		return 0;
+	return number < MOST ? (uint64_t)number : (uint64_t)MOST;
+}
+
 static double value(const struct column *column, double row)
 {
 	return row >= 0 && row < (double)column->count ? column->at[(size_t)row] : -1;
@@ -126,12 +135,15 @@ static double value(const struct column *column, double row)
 
 /* ---- libraries ---- */
 
+/* Whole bytes: a digit that is alone at the end is none. */
 static size_t hex_read(const char *text, uint8_t *bytes, size_t most)
 {
-	size_t count = 0;
+	size_t count = 0, digits = text ? strspn(text, "0123456789abcdefABCDEF") : 0;
 	unsigned byte;
 
-	for (; text && count < most && sscanf(text + 2 * count, "%2x", &byte) == 1; count++)
+	for (;
+	     count < most && 2 * count + 1 < digits && sscanf(text + 2 * count, "%2x", &byte) == 1;
+	     count++)
 		bytes[count] = (uint8_t)byte;
 	return count;
 }
@@ -198,9 +210,9 @@ static struct hp_place place_of(const struct reader *r, const struct tables *t, 
 	const struct lib *l;
 
 	if (lib < 0 || lib >= (double)r->lib_count || address < 0)
-		return (struct hp_place){ .address = address > 0 ? (uint64_t)address : 0 };
+		return (struct hp_place){ .address = whole(address) };
 	l = &r->libs[(size_t)lib];
-	return (struct hp_place){ l->is_known ? (uint64_t)address + l->base : 0, l->object };
+	return (struct hp_place){ l->is_known ? whole(address) + l->base : 0, l->object };
 }
 
 static uint32_t node_of(struct reader *r, const struct tables *t, double stack)
@@ -234,9 +246,9 @@ static void samples_add(struct reader *r, const struct tables *t)
 		struct hp_stack_node *node = hp_sample_tree_node(&r->tree, number);
 
 		node->samples++;
-		node->cpu_ns += (uint64_t)ns;
+		node->cpu_ns += whole(ns);
 		r->record->samples++;
-		r->record->cpu_ns += (uint64_t)ns;
+		r->record->cpu_ns += whole(ns);
 	}
 }
 
