@@ -38,7 +38,7 @@ SAMPLER_O := $(call objects,obj,sampler segment unwind)
 REPORT_O := $(call objects,obj,report segment)
 LIVE_O := $(filter-out %/report/main.o,$(call objects,obj,live report segment))
 CONSOLE_O := $(filter-out %/live/main.o,$(LIVE_O)) $(call objects,obj,live/console)
-PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live live/console sampler unwind))
+PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live live/console sampler sampler/samply unwind))
 GUEST_O := $(call objects,san,preload)
 UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
@@ -104,8 +104,8 @@ unit: $(UNIT)
 
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
 FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
-FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sampler unwind)) \
-	$(B)/fuzz/test/fuzz/base.o $(B)/fuzz/test/fuzz/fuzz.o
+FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live live/console sampler \
+	sampler/samply unwind)) $(B)/fuzz/test/fuzz/base.o $(B)/fuzz/test/fuzz/fuzz.o
 $(B)/fuzz/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)
 $(B)/fuzz/report/asset.o: $(wildcard report/web/*)
@@ -113,13 +113,13 @@ $(B)/fuzz/libhp.a: $(FUZZ_PARTS_O)
 	$(Q)rm -f $@ && ar rcsP $@ $^
 $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ)): $(B)/fuzz/%: $(B)/fuzz/test/fuzz/%.o $(B)/fuzz/libhp.a
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(CFLAGS) $(SANITIZED) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIVE_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 fuzzers: $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ))
 $(addprefix $(B)/replay/,$(FUZZ)): $(B)/replay/%: $(B)/san/test/fuzz/%_fuzz.o $(B)/san/test/fuzz/replay.o \
 		$(B)/san/test/fuzz/base.o $(B)/san/test/fuzz/fuzz.o $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(LIVE_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
 replay: $(addprefix $(B)/replay/,$(FUZZ))
 
 $(B)/examples/%: test/examples/%.c

@@ -20,7 +20,9 @@ replay()
 	local folders=("$T/corpus/$1")
 
 	mkdir -p "$T/corpus/$1"
-	tar -xzf "$ROOT/test/fuzz/corpus/$1.tar.gz" -C "$T/corpus/$1"
+	# Those whose inputs are large have seeds only.
+	[ ! -f "$ROOT/test/fuzz/corpus/$1.tar.gz" ] ||
+		tar -xzf "$ROOT/test/fuzz/corpus/$1.tar.gz" -C "$T/corpus/$1"
 	[ ! -d "$T/seeds/$1" ] || folders+=("$T/seeds/$1")
 	"$HP_BUILD/replay/$1" "${folders[@]}" >"$T/out" 2>"$T/err" || { tail -n 40 "$T/err"; return 1; }
 	cat "$T/out"
@@ -63,3 +65,27 @@ replay()
 	replay route
 }
 
+
+@test "fuzz: bytes on a connection to the server" {
+	replay http
+}
+
+@test "fuzz: answers that the console gets, and keys" {
+	replay console
+}
+
+@test "fuzz: two reports in JSON beside each other" {
+	replay compare
+}
+
+@test "fuzz: files that say they are programs" {
+	replay elf
+}
+
+@test "fuzz: a profile of samply's" {
+	replay samply
+}
+
+@test "fuzz: rings that a program's threads have written" {
+	replay tick
+}

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # seeds.py FOLDER - makes what the fuzzer starts from, for targets whose inputs are not texts:
-# FOLDER/cfi, perf, kept, segment; with FLIP_STEP=N FOLDER/flips, every Nth byte of the run's segment.
+# FOLDER/cfi, perf, kept, segment, ...; with FLIP_STEP=N FOLDER/flips, every Nth byte of the run's segment.
+# FUZZ_BASE names the run, HP_BUILD the build whose answers are the console's seeds.
 import gzip
 import json
 import os
@@ -10,6 +11,8 @@ import random
 import struct
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 SOURCE = """
 extern int other(void *);
@@ -126,6 +129,112 @@ def mcp(folder):
     write(folder, "deep", b"\0" + b"[" * 2000)
 
 
+def http(folder):
+    heads = {"Host": "localhost", "Accept": "application/json", "Content-Type": "application/json"}
+    token = {**heads, "Authorization": "Bearer abcdefgh12345678"}
+    call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"functions_timing","arguments":{"limit":2}}}'
+
+    def ask(name, server, line, head, body=""):
+        if body:
+            head = {**head, "Content-Length": str(len(body))}
+        text = line + " HTTP/1.1\r\n" + "".join(f"{key}: {value}\r\n" for key, value in head.items())
+        write(folder, name, bytes([server]) + (text + "\r\n" + body).encode() * 2)
+    ask("routes", 0, "GET /routes", heads)
+    ask("query", 0, "GET /functions_timing?limit=3&sort=self", heads)
+    ask("page", 1, "GET /", heads)
+    ask("flame", 1, "GET /flame?seconds=1", token)
+    ask("metrics", 1, "GET /metrics", {**token, "Accept": "application/openmetrics-text"})
+    ask("foreign", 1, "GET /threads", {**token, "Host": "evil.example", "Origin": "http://evil.example",
+                                       "Sec-Fetch-Site": "cross-site"})
+    ask("head", 0, "HEAD /threads", heads)
+    ask("post", 1, "POST /functions_cpu/snapshot", token, "{}")
+    ask("mcp", 2, "POST /mcp", {**token, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}, call)
+    ask("options", 2, "OPTIONS /mcp", {**token, "Origin": "http://localhost:1"})
+    write(folder, "chunks", b"\2POST /mcp HTTP/1.1\r\nHost: [::1]:99\r\nAuthorization: abcdefgh12345678\r\n"
+          b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+
+
+def answers():
+    """What the server says of the run: {path: text}."""
+    paths = ("profiler_status", "functions_timing", "calltree", "alloc_sites", "threads", "mutexes", "waits", "channels",
+             "functions_timing/1/logs", "locks", "cpu", "functions_cpu", "offcpu", "bound", "leaks")
+    with subprocess.Popen([f"{os.environ['HP_BUILD']}/hotpath-live", "serve", "--port=0", os.environ["FUZZ_BASE"]],
+                          stdout=subprocess.PIPE) as server:
+        base, told = server.stdout.readline().decode().strip(), {}
+        for path in paths:
+            try:
+                with urllib.request.urlopen(f"{base}{path}?limit=3", timeout=30) as answer:
+                    told[path] = answer.read().decode().replace("\n", " ")
+            except urllib.error.HTTPError:
+                pass
+        server.terminate()
+    return told
+
+
+def console(folder):
+    told = answers()
+    for path, text in told.items():
+        for tab in range(1, 9):
+            write(folder, f"{path.replace('/', '-')}{tab}",
+                  f"2{told['profiler_status']}\nk{tab}\n0{text}\nkjj s i\n1{text}\nk/a\n".encode())
+    programs = json.dumps({"data": [{"session": "0123456789abcdef", "pid": 1, "command": "a"}]})
+    write(folder, "choose", f"c{programs}\nkj\noc{programs}\ne{{\"error\":\"no\",\"hint\":\"yes\"}}\n".encode())
+    write(folder, "keys", b"khjklGgg?qo\n\ti/abc\nkSrpmxe \x81\x82\x83\x91\x92\x93")
+
+
+def compare(folder):
+    report = subprocess.run([f"{os.environ['HP_BUILD']}/hotpath", "report", "--format", "json", "--limit", "2",
+                             os.environ["FUZZ_BASE"]], capture_output=True, check=True).stdout
+    whole = json.loads(report)
+    for name, part in whole.items():
+        if isinstance(part, dict) and "raw" in part:
+            one = json.dumps({"summary": {}, name: part}).encode()
+            write(folder, name, one + b"\0" + one.replace(b"1", b"22"))
+
+
+def samply(folder):
+    thread = {"samples": {"stack": [0, 1, 1, None], "weight": [1, 2, 3, 4], "threadCPUDelta": [1000, None, 7, 9]},
+              "stackTable": {"prefix": [None, 0], "frame": [0, 1]},
+              "frameTable": {"address": [4096, 5000], "func": [0, 1]},
+              "funcTable": {"resource": [0, 1]}, "resourceTable": {"lib": [0, 1]}}
+    libs = [{"path": "/bin/true", "debugPath": "/bin/true", "codeId": "0123456789abcdef"},
+            {"path": "[kernel.kallsyms]", "codeId": "abc"}, {"path": "[vdso]"}]
+    profile = {"meta": {"interval": 1.0}, "libs": libs, "threads": [thread, thread]}
+    write(folder, "profile", json.dumps(profile).encode())
+    write(folder, "packed", gzip.compress(json.dumps(profile).encode()))
+    write(folder, "large", json.dumps(profile).replace("4096", "1e300").replace("1000", "1e300").encode())
+
+
+def elf(folder):
+    name = f"{folder}/object"
+    notes = '#include "include/hotpath.h"\nHOTPATH_DEFAULTS("limit=3");\n#include <stdio.h>\n' \
+            "static int much(int a) { return printf(\"%d\", a); }\nint main(int n, char **a) { (void)a; return much(n); }\n"
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    os.makedirs(folder, exist_ok=True)
+    for kind, flags in (("plain", []), ("debug", ["-g"]), ("packed", ["-g", "-gz"]), ("now", ["-Wl,-z,now", "-s"]),
+                        ("finstrument", ["-finstrument-functions"]), ("static", ["-shared", "-fPIC"])):
+        subprocess.run(["gcc", "-x", "c", "-", "-DHOTPATH", "-I", root, *flags, "-o", name,
+                        "-Wl,-z,noseparate-code"], input=notes.encode(), check=True)
+        with open(name, "rb") as file:
+            write(folder, kind, file.read() + struct.pack("<H", 0x1040))
+        os.remove(name)
+    with open(f"{folder}/plain", "rb") as file:
+        data = bytearray(file.read())
+    heads, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    for at in range(heads, heads + 56 * count, 56):
+        if struct.unpack_from("<I", data, at)[0] == 1:
+            struct.pack_into("<Q", data, at + 32, 1 << 30)  # p_filesz, far beyond p_memsz
+    write(folder, "overlong", bytes(data))
+    write(folder, "script", b"#! /bin/sh -e\nexit\n")
+
+
+def tick(folder):
+    sample = [9, 5000, 1001001, 100 | 100 << 32, 1, 77, 0x400100, 0x400200, 0x400300]
+    note = [12 | 3 << 32, 6000, 2000, 0x400101, 0x7FFE0000, 0x7FFE0040] + [0x400200] * 6
+    for name, head, words in (("samples", 18, sample * 2), ("notes", 24, note * 2), ("far", 2**63, sample * 40)):
+        write(folder, name, struct.pack("<4Q", head, 0, 0, 100) + struct.pack(f"<{len(words)}Q", *words))
+
+
 if __name__ == "__main__":
-    for make in (cfi, perf, kept, segment, flips, mcp):
+    for make in (cfi, perf, kept, segment, flips, mcp, http, console, compare, samply, elf, tick):
         make(f"{sys.argv[1]}/{make.__name__}")
