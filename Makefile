@@ -22,8 +22,10 @@ BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)
 PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
-REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm
-LIVE_LIBS := $(REPORT_LIBS) -lmicrohttpd -lpthread
+# Of glibc before 2.34: the rest of it. Later ones have all of it in one, and these are empty.
+LIBC_PARTS := -lpthread -ldl
+REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm $(LIBC_PARTS)
+LIVE_LIBS := $(REPORT_LIBS) -lmicrohttpd
 CONSOLE_LIBS := $(LIVE_LIBS) -lcurl -lncursesw -ltinfo
 INSTALL = B='$(B)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) scripts/install
 DATE = $(shell date -u -d @$${SOURCE_DATE_EPOCH:-$$(date +%s)} +%F)
@@ -51,19 +53,19 @@ all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 $(B)/libhotpath.so: $(LIB_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,defs -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
-		-Wl,--version-script=preload/versions.map $(CFLAGS) $(LDFLAGS) -o $@ $^
+		-Wl,--version-script=preload/versions.map $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBC_PARTS)
 # The build that judges its own estimates (preload/truth.h), for tests.
 $(B)/truth/libhotpath.so: $(TRUTH_O)
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,--version-script=preload/versions.map \
-		$(CFLAGS) $(LDFLAGS) -o $@ $^
+		$(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
 $(B)/truth/%.o: %.c
 	$(call compile,$(PIC) -DHP_TRUTH)
 $(B)/hotpath-sampler: $(SAMPLER_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
 $(B)/hotpath-samply: $(SAMPLY_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcjson -lz
+	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcjson -lz $(LIBC_PARTS)
 $(B)/hotpath: $(REPORT_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
@@ -124,10 +126,10 @@ replay: $(addprefix $(B)/replay/,$(FUZZ))
 
 $(B)/examples/%: test/examples/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -finstrument-functions -DHOTPATH -Iinclude $(WARN) -o $@ $< -lm
+	$(Q)$(CC) -std=gnu11 -O2 -g -finstrument-functions -DHOTPATH -Iinclude $(WARN) -o $@ $< -lm -lpthread
 $(B)/examples/%: test/examples/%.cc
 	@mkdir -p $(@D)
-	$(Q)$(CXX) -std=c++17 -O2 -g -finstrument-functions -DHOTPATH -Iinclude -Wall -Wextra -o $@ $<
+	$(Q)$(CXX) -std=c++17 -O2 -g -finstrument-functions -DHOTPATH -Iinclude -Wall -Wextra -o $@ $< -lpthread
 examples: $(EXAMPLES)	## the programs of test/examples, instrumented
 
 demo:	## installs what is missing, profiles lua from Debian's source, prints the report

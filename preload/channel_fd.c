@@ -31,6 +31,8 @@
 #include "preload/confine.h"
 #include "preload/real.h"
 #include "preload/start.h"
+#include "segment/newer.h"
+#include "segment/session.h"
 
 _Atomic uint64_t hp_channel_fds[HP_FDS];
 uint32_t hp_channel_fds_most;
@@ -527,7 +529,11 @@ HP_EXPORT int close_range(unsigned first, unsigned last, int flags)
 HP_EXPORT void closefrom(int first)
 {
 	forget_range(first < 0 ? 0 : (unsigned)first, HP_FDS);
-	hp_real()->closefrom(first);
+	/* A program may ask for it weakly, and finds ours where the C library has none (before 2.34). */
+	if (hp_real()->closefrom)
+		hp_real()->closefrom(first);
+	else
+		hp_close_from(first < 0 ? 0 : first);
 }
 
 /* --- system calls of the program's own --- */

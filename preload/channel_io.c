@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "preload/channel_way.h"
+#include "segment/newer.h"
 
 /* The C library's names for calls with checked buffers. */
 ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);

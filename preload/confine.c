@@ -26,6 +26,7 @@
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/timer.h"
+#include "segment/newer.h"
 
 #define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and what is used of it */
 #define HP_RESERVE_WIPED (256 * HP_PAGE)	/* as many threads */

@@ -33,6 +33,15 @@ extern const char hp_switch_begin[] __attribute__((visibility("hidden")));
 
 /* Not constant, since it holds addresses; aligned as the kernel asks for it. */
 static struct rseq_cs section __attribute__((aligned(32)));
+
+/* gcc before 11 has no __builtin_thread_pointer here. */
+static char *thread_pointer(void)
+{
+	char *pointer;
+
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
 #endif
 
 static uint64_t never_zero = 1;
@@ -47,8 +56,8 @@ void hp_switch_init(struct hp_local *me)
 	section.start_ip = (uintptr_t)hp_switch_begin;
 	section.post_commit_offset = 1;
 	section.abort_ip = (uintptr_t)hp_switch_abort;
-	me->switch_word = (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
-				       offsetof(struct rseq, rseq_cs));
+	me->switch_word =
+		(uint64_t *)(thread_pointer() + __rseq_offset + offsetof(struct rseq, rseq_cs));
 	hp_switch_arm(me);
 #endif
 }

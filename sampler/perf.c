@@ -18,6 +18,7 @@
 #include "sampler/proc.h"
 #include "sampler/sample_open.h"
 #include "segment/clock.h"
+#include "segment/newer.h"
 
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
@@ -138,7 +139,7 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 	attr->sample_freq = perf->has_samples ? frequency_of(perf->settings) : 0;
 	attr->inherit = 1;
 	/* Other processes are sampled only if they are to be recorded. */
-	attr->inherit_thread = perf->settings->no_follow || perf->settings->only;
+	hp_perf_inherit_threads(attr, perf->settings->no_follow || perf->settings->only);
 	attr->exclude_kernel = attr->exclude_callchain_kernel = !has_kernel;
 	attr->context_switch = perf->has_waits;
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;

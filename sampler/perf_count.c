@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sampler/perf_ring.h"
+#include "segment/newer.h"
 
 #define MISS_CYCLES 240
 #define STAND_IN_MISSES 10	/* a page fault is as so many misses */
@@ -63,7 +64,7 @@ int hp_perf_counts_open(const struct perf_event_attr *sampling, int tid, int cpu
 	hp_perf_attr_init(&attr, counter->type, counter->config);
 	attr.read_format = sampling->read_format;
 	attr.inherit = sampling->inherit;
-	attr.inherit_thread = sampling->inherit_thread;
+	hp_perf_inherit_threads(&attr, hp_perf_inherits_threads(sampling));
 	attr.exclude_kernel = counter->type == PERF_TYPE_HARDWARE && sampling->exclude_kernel;
 	return hp_perf_open(&attr, tid, cpu, leader);
 }

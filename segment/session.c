@@ -44,6 +44,7 @@
 #include <unistd.h>
 
 #include "segment/clock.h"
+#include "segment/newer.h"
 
 #define JOIN_WAIT_MS 200
 #define LOOK_WAIT_MS 2000	/* of readers: a busy helper waits for a core first */
@@ -403,15 +404,12 @@ static void place_nothing(const struct birth *birth)
 		close(fd);
 }
 
-/* Everything from `first` on.  Linux < 5.9 has no close_range. */
-static void close_from(int first)
+void hp_close_from(int first)
 {
 	struct rlimit limit = { 1024, 1024 };
 
-#ifdef SYS_close_range
 	if (syscall(SYS_close_range, first, ~0U, 0) == 0)
 		return;
-#endif
 	getrlimit(RLIMIT_NOFILE, &limit);
 	for (int fd = first; fd < 65536 && (rlim_t)fd < limit.rlim_cur; fd++)
 		close(fd);
@@ -426,8 +424,8 @@ static int be_helper(void *argument)
 	reset_limits();
 	if (place_fds(birth)) {
 		place_nothing(birth);
-		close_from(birth->socket < 0 ? HP_SAMPLER_SEGMENT_FD + 1
-					     : HP_SAMPLER_SOCKET_FD + 1);
+		hp_close_from(birth->socket < 0 ? HP_SAMPLER_SEGMENT_FD + 1
+						: HP_SAMPLER_SOCKET_FD + 1);
 		syscall(SYS_execve, birth->path, birth->arguments, birth->environment);
 	}
 	birth->error = errno ? errno : ENOEXEC;

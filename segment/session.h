@@ -124,4 +124,7 @@ int hp_session_report_alone(const struct hp_segment *segment, const char *path,
 bool hp_session_helper_path(char path[HP_HELPER_PATH], const char *bin, const char *directory,
 			    const char *name);
 
+/* Closes every descriptor from `first` on, of the first 65536 where Linux (before 5.9) has no close_range. */
+void hp_close_from(int first);
+
 #endif

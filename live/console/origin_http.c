@@ -201,7 +201,11 @@ struct hp_origin *hp_origin_http(const char *base, const char *token)
 	curl_easy_setopt(http->curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(http->curl, CURLOPT_XFERINFOFUNCTION, is_unwanted);
 	curl_easy_setopt(http->curl, CURLOPT_XFERINFODATA, http);
+#if LIBCURL_VERSION_NUM >= 0x075500
 	curl_easy_setopt(http->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	curl_easy_setopt(http->curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
 	curl_easy_setopt(http->curl, CURLOPT_USERAGENT, "hotpath-console/" HP_VERSION);
 	return &http->base;
 }

@@ -47,7 +47,7 @@ static int detach(const char *pid, const char *folder)
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		dup2(null, fd);
-	closefrom(3);
+	hp_close_from(3);
 	execl("/proc/self/exe", "hotpath-samply", "--worker", pid, folder, (char *)NULL);
 	_exit(1);
 }

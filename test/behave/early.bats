@@ -48,8 +48,8 @@ resolver()
 		EOF
 	} >"$name.c"
 	for bind in now lazy; do
-		gcc -O1 -finstrument-functions -DLIBRARY -shared -fPIC -Wl,-z,$bind -o "lib$name-$bind.so" "$name.c"
-		gcc -O1 -finstrument-functions -Wl,-z,$bind -o "$name-$bind" "$name.c" -L. -l"$name-$bind" -Wl,-rpath,"$PWD"
+		gcc -O1 -finstrument-functions -DLIBRARY -shared -fPIC -Wl,-z,$bind -o "lib$name-$bind.so" "$name.c" -ldl
+		gcc -O1 -finstrument-functions -Wl,-z,$bind -o "$name-$bind" "$name.c" -L. -l"$name-$bind" -Wl,-rpath,"$PWD" -ldl
 	done
 }
 

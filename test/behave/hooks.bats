@@ -14,7 +14,7 @@ build()
 	[ "${source##*.}" = c ] || { language=c++; cc=${cc/gcc/g++}; cc=${cc/clang/clang++}; }
 	[ "$cc" != clang++ ] || set -- -finstrument-functions-after-inlining "$@"
 	[ "$cc" = clang++ ] || set -- -finstrument-functions "$@"
-	"$cc" -x $language -D_GNU_SOURCE -g "$level" -o "$T/$name.$cc.$level" "$source" "$@" -lpthread \
+	"$cc" -x $language -D_GNU_SOURCE -g "$level" -o "$T/$name.$cc.$level" "$source" "$@" -lpthread -ldl \
 		-Wl,-z,now	# binding a function lazily takes 3 KiB of stack
 }
 

@@ -92,6 +92,13 @@ static void by_fork(long count)
 	forks_by(fork, count);
 }
 
+#if !__GLIBC_PREREQ(2, 34)
+static pid_t _Fork(void)
+{
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+#endif
+
 static void by_Fork(long count)
 {
 	forks_by(_Fork, count);

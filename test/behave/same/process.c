@@ -72,6 +72,13 @@ static void fork_busy(void)
 	with_busy_threads(fork_once);
 }
 
+#if !__GLIBC_PREREQ(2, 34)
+static pid_t _Fork(void)
+{
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+#endif
+
 /* No handlers of atfork: malloc's lock may be held, so the child takes none. */
 static void raw_fork_once(int i)
 {
