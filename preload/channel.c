@@ -136,6 +136,7 @@ struct hp_courier *hp_courier_open(void)
 		return NULL;
 	me->tid = hp_confine_tid();
 	me->idle_since = me->idle_until = 0;
+	me->switches = 0;
 	if (!me->key) {
 		me->random = hp_channel_clock() ^ (uint64_t)me->tid << 40;
 		me->key = (me->random * UINT64_C(0x9E3779B97F4A7C15)) | 2;
@@ -352,6 +353,8 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	atomic_store_explicit(&lane->veiled, 0, memory_order_relaxed);
 	lane->capacity = wish->capacity;
 	lane->safe = wish->safe;
+	lane->extra = wish->extra;
+	atomic_store_explicit(&lane->crowd, 0, memory_order_relaxed);
 	lane->device = wish->device;
 	lane->out_inode = wish->out_inode;
 	lane->in_inode = wish->in_inode;

@@ -50,6 +50,7 @@ struct hp_courier {
 	uint64_t idle_since;	/* the last wait by poll or the like: ticks; 0 = none */
 	uint64_t idle_until;
 	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
+	uint64_t switches;	/* 1 + how often the thread had waited when it was asked last; 0 = it was not */
 	struct hp_courier *next;	/* list of the process */
 };
 
@@ -86,6 +87,7 @@ struct hp_channel_wish {
 	uint32_t unit;
 	uint64_t capacity;
 	uint64_t safe;
+	uint16_t extra;
 	uint64_t device;
 	uint64_t out_inode;
 	uint64_t in_inode;
@@ -256,6 +258,9 @@ static HP_HOT int64_t hp_lane_depth(const struct hp_lane *lane)
 	return (int64_t)(hp_side_units(&lane->sends) - hp_lane_place(lane));
 }
 
+#define HP_END_NONE (-1)	/* there is none */
+#define HP_END_HASTY (-2)	/* the call does not wait (MSG_DONTWAIT), whatever its descriptor does */
+
 struct hp_sending {
 	struct hp_lane *lane;
 	uint64_t since;	/* ticks before the call; 0 = not taken */
@@ -265,6 +270,7 @@ struct hp_sending {
 	uint64_t entry;	/* of the log */
 	uint64_t number;	/* of the message */
 	int64_t depth;	/* with this message in it; 0 = no matter */
+	int fd;	/* through which; HP_END_NONE, HP_END_HASTY */
 };
 
 /* The message that is about to be sent is to be timed. */
@@ -281,14 +287,16 @@ void hp_side_add_more(struct hp_lane_side *side, uint64_t units, uint64_t others
 void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes);
 void hp_send_failed(const struct hp_sending *call);
 
-/* `size`: in the lane's unit. */
-static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, uint64_t size)
+/* `size`: in the lane's unit; `fd`: see hp_sending. */
+static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, uint64_t size,
+				 int fd)
 {
 	int64_t depth;
 
 	call->lane = lane;
 	call->since = 0;
 	call->size = size;
+	call->fd = fd;
 	if (HP_UNLIKELY(lane->sends.countdown == 0))
 		hp_send_time(call);
 	else
@@ -299,9 +307,9 @@ static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, 
 }
 
 /* The same where the call itself finds out how much that is. */
-static HP_HOT void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane)
+static HP_HOT void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane, int fd)
 {
-	hp_send_begin(call, lane, 1);
+	hp_send_begin(call, lane, 1, fd);
 	hp_send_deep(call, hp_lane_depth(lane) + 1, HP_CALLER);
 }
 

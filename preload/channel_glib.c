@@ -96,7 +96,7 @@ HP_EXPORT void g_async_queue_unref(void *queue)
 		} \
 		if (is_mixed) \
 			hp_lane_mix(lane); \
-		hp_send_begin(&call, lane, 1); \
+		hp_send_begin(&call, lane, 1, HP_END_NONE); \
 		hp_glib()->name(__VA_ARGS__); \
 		hp_send_end(&call, 1, 0, 0); \
 	}

@@ -22,7 +22,7 @@ ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
 
 HP_EXPORT ssize_t write(int fd, const void *buffer, size_t size)
 {
-	SEND(fd, buffer, size, write(fd, buffer, size));
+	SEND(fd, fd, buffer, size, write(fd, buffer, size));
 }
 
 HP_EXPORT ssize_t read(int fd, void *buffer, size_t size)
@@ -74,7 +74,7 @@ static HP_HOT bool begin_out(struct hp_sending *call, int fd)
 	struct hp_lane *lane = hp_channel_out(fd);
 
 	if (lane)
-		hp_send_begin_some(call, lane);
+		hp_send_begin_some(call, lane, fd);
 	return lane != NULL;
 }
 

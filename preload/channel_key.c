@@ -184,7 +184,7 @@ void hp_channel_thread_ended(void)
 
 	if (!lane)
 		return;
-	hp_send_begin(&call, lane, 1);
+	hp_send_begin(&call, lane, 1, HP_END_NONE);
 	hp_send_end(&call, 1, 0, 0);
 }
 
@@ -234,7 +234,7 @@ static void custom_send(struct hp_lane *lane)
 {
 	struct hp_sending call;
 
-	hp_send_begin(&call, lane, 1);
+	hp_send_begin(&call, lane, 1, HP_END_NONE);
 	hp_send_end(&call, 1, 0, 0);
 }
 

@@ -104,7 +104,7 @@ static void ranked(struct hp_lane *lane, unsigned priority)
 	if (!lane) \
 		return hp_real()->real; \
 	ranked(lane, priority); \
-	hp_send_begin(&call, lane, 1); \
+	hp_send_begin(&call, lane, 1, HP_END_NONE); \
 	result = hp_real()->real; \
 	if (result == 0) { \
 		hp_send_end(&call, 1, size, size); \
@@ -231,7 +231,7 @@ HP_EXPORT int msgsnd(int queue, const void *message, size_t size, int flags)
 
 	if (!lane)
 		return hp_real()->msgsnd(queue, message, size, flags);
-	hp_send_begin_some(&call, lane);
+	hp_send_begin_some(&call, lane, HP_END_NONE);
 	result = hp_real()->msgsnd(queue, message, size, flags);
 	if (result == 0)
 		hp_send_end(&call, 1, size, size);

@@ -4,9 +4,14 @@
  * ways of channel.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "preload/channel.h"
+#include "preload/confine.h"
 #include "segment/histogram.h"
 
 /*
@@ -184,6 +189,53 @@ static void probe_void(const struct hp_sending *call)
 		__atomic_store_n(&call->probe->since, 0, __ATOMIC_RELAXED);
 }
 
+/*
+ * Of a socket the kernel counts memory, not bytes: what the messages in it take at most is less than there
+ * is.  Up to `safe` bytes may be as many messages; those that came later were counted.
+ */
+static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
+{
+	uint32_t crowd = atomic_load_explicit(&lane->crowd, memory_order_relaxed);
+
+	if (!lane->extra)
+		return false;
+	if (depth <= lane->safe + sent)
+		crowd = 0;
+	if (crowd < UINT16_MAX)
+		atomic_store_explicit(&lane->crowd, (uint16_t)++crowd, memory_order_relaxed);
+	return 2 * depth + (lane->safe + crowd) * lane->extra <= lane->capacity;
+}
+
+/*
+ * A call that took long, and may have waited: did it?  It may have been interrupted, or the receiver
+ * that it woke took its place.  Where the thread did not give up the processor since it was asked
+ * last, it did not wait; where it did, that may have been elsewhere, and the call is believed.
+ */
+static bool has_waited(int fd)
+{
+	struct hp_courier *me = hp_courier_open();
+	int saved = errno;
+	struct rusage usage;
+	uint64_t was;
+	long flags;
+	bool is_known;
+
+	if (fd == HP_END_HASTY)
+		return false;
+	if (!me || hp_is_confined())
+		return true;
+	flags = fd >= 0 ? syscall(SYS_fcntl, fd, F_GETFL) : 0;
+	if (flags > 0 && flags & O_NONBLOCK)
+		return false;
+	is_known = syscall(SYS_getrusage, RUSAGE_THREAD, &usage) == 0;
+	errno = saved;
+	if (!is_known)
+		return true;
+	was = me->switches;
+	me->switches = 1 + (uint64_t)usage.ru_nvcsw;
+	return me->switches != was;
+}
+
 /* What was received and is not told yet makes it look deeper than it can be. */
 static void deep(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 {
@@ -191,9 +243,9 @@ static void deep(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 	uint64_t depth = (uint64_t)(call->depth - (int64_t)call->size + (int64_t)sent);
 	uint64_t ticks = 0, calm;
 
-	if ((int64_t)depth > 0 && depth > lane->safe) {
+	if ((int64_t)depth > 0 && depth > lane->safe && !has_room(lane, depth, sent)) {
 		ticks = hp_clock_between(call->since, hp_channel_clock());
-		if (ticks >= HP_WAIT_LEAST + bytes)
+		if (ticks >= HP_WAIT_LEAST + bytes && has_waited(call->fd))
 			wait_add(&lane->blocked, ticks);
 		else
 			ticks = 0;

@@ -28,7 +28,12 @@ static uint64_t room_of(int fd)
 		       : 0;
 }
 
-/* The kernel adds less than a kilobyte to each message, whatever its size. */
+/*
+ * The kernel adds less than a kilobyte to a message, and what its blocks are larger than it:
+ * less than its size (net/unix, SKB_TRUESIZE).
+ */
+#define HP_LANE_EXTRA 1024
+
 static void pair_made(const int fds[2], int type, uintptr_t caller)
 {
 	struct hp_channel_wish wish = { .caller = caller };
@@ -37,7 +42,8 @@ static void pair_made(const int fds[2], int type, uintptr_t caller)
 	case SOCK_STREAM:
 		wish.kind = HP_CHANNEL_STREAM;
 		wish.capacity = room_of(fds[0]);
-		wish.safe = wish.capacity / 1024;
+		wish.safe = wish.capacity / (2 * HP_LANE_EXTRA);
+		wish.extra = HP_LANE_EXTRA;
 		break;
 	case SOCK_SEQPACKET:
 		wish.kind = HP_CHANNEL_PACKET;
@@ -77,9 +83,14 @@ HP_EXPORT int shutdown(int fd, int how)
 
 /* --- one message --- */
 
+static HP_HOT int end_of(int fd, int flags)
+{
+	return flags & MSG_DONTWAIT ? HP_END_HASTY : fd;
+}
+
 HP_EXPORT ssize_t send(int fd, const void *buffer, size_t size, int flags)
 {
-	SEND(fd, buffer, size, send(fd, buffer, size, flags));
+	SEND(fd, end_of(fd, flags), buffer, size, send(fd, buffer, size, flags));
 }
 
 HP_EXPORT ssize_t sendto(int fd, const void *buffer, size_t size, int flags,
@@ -89,7 +100,8 @@ HP_EXPORT ssize_t sendto(int fd, const void *buffer, size_t size, int flags,
 
 	if (HP_UNLIKELY(to != NULL) && out)
 		out = hp_datagram_to(out, fd, to, length);
-	SEND_INTO(out, fd, buffer, size, sendto(fd, buffer, size, flags, to, length));
+	SEND_INTO(out, fd, end_of(fd, flags), buffer, size,
+		  sendto(fd, buffer, size, flags, to, length));
 }
 
 /* What is only looked at is still there. */
@@ -160,7 +172,7 @@ HP_EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 
 	lane = out;
 	if (lane)
-		hp_send_begin_some(&call, lane);
+		hp_send_begin_some(&call, lane, end_of(fd, flags));
 	got = hp_real()->sendmsg(fd, message, flags);
 	if (got >= 0 && message->msg_controllen)
 		each_descriptor(message, hp_channel_share);
@@ -244,7 +256,7 @@ HP_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int fla
 	int got;
 
 	if (lane)
-		hp_send_begin_some(&call, lane);
+		hp_send_begin_some(&call, lane, end_of(fd, flags));
 	got = hp_real()->sendmmsg(fd, messages, count, flags);
 	if (got > 0)
 		each_message(messages, got, hp_channel_share);

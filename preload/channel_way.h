@@ -62,9 +62,10 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		hp_receive_over(call);
 }
 
-#define SEND(fd, buffer, size, real) SEND_INTO(hp_channel_out(fd), fd, buffer, size, real)
+#define SEND(fd, end, buffer, size, real) SEND_INTO(hp_channel_out(fd), fd, end, buffer, size, real)
 
-#define SEND_INTO(into, fd, buffer, size, real) \
+/* `end`: as in hp_sending. */
+#define SEND_INTO(into, fd, end, buffer, size, real) \
 	struct hp_lane *lane = into; \
 	struct hp_sending call; \
 	ssize_t got; \
@@ -73,7 +74,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		HP_AWAY(got = hp_real()->real, 0, fd); \
 		return got; \
 	} \
-	hp_send_begin(&call, lane, lane->unit ? 1 : size); \
+	hp_send_begin(&call, lane, lane->unit ? 1 : size, end); \
 	HP_AWAY(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	if (got > 0) \
@@ -90,7 +91,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		HP_AWAY(got = hp_real()->real, 0, fd); \
 		return got; \
 	} \
-	hp_send_begin_some(&call, lane); \
+	hp_send_begin_some(&call, lane, fd); \
 	HP_AWAY(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	return got

@@ -1077,7 +1077,8 @@ struct hp_lane {
 	_Atomic uint32_t veiled; /* any thread: HP_VEILED_* */
 	uint32_t priority; /* a sender to a queue with priorities: 1 + that of the first message */
 	uint32_t texts; /* once: offset / HP_LINE of hp_lane_texts; 0 = none are kept */
-	uint32_t reserved;
+	uint16_t extra; /* who took it: bytes that the kernel adds to a message at most; 0 = unknown */
+	_Atomic uint16_t crowd; /* any thread: messages since `safe` or less was in it */
 };
 
 /* Something may go through it that is not seen: a stream of stdio has it, or an eventfd was given away. */

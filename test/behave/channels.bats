@@ -142,6 +142,63 @@ wait_as_said()
 	up_to_3 wait_as_said starved 25
 }
 
+# Calls that take longer than any wait for nobody: the receiver is woken, the sender interrupted.
+@test "channels: a call that cannot wait did not wait, however long it took" {
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/patient" -x c - <<-'END'
+	#include <fcntl.h>
+	#include <signal.h>
+	#include <stdio.h>
+	#include <string.h>
+	#include <sys/socket.h>
+	#include <sys/time.h>
+	#include <time.h>
+	#include <unistd.h>
+	static char text[4096];
+	/* In the middle of a call, often: it is no shorter for that. */
+	static void late(int signal)
+	{
+		struct timespec now, until;
+		(void)signal;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += 300000;
+		do
+			clock_gettime(CLOCK_MONOTONIC, &now);
+		while ((now.tv_sec - until.tv_sec) * 1000000000L + now.tv_nsec < until.tv_nsec);
+	}
+	static void echo(int send, int receive, int size, int flags)
+	{
+		for (int i = 0; i < 40000; i++)
+			if (send >= 0 && (flags ? sendto(send, text, (size_t)size, flags, NULL, 0)
+						: write(send, text, (size_t)size)) == size &&
+			    read(receive, text, (size_t)size) != size)
+				_exit(1);
+	}
+	int main(int count, char **arguments)
+	{
+		struct itimerval timer = { { 0, 1000 }, { 0, 1000 } };
+		struct sigaction action = { .sa_handler = late, .sa_flags = SA_RESTART };
+		int pair[2];
+		(void)count;
+		sigaction(SIGALRM, &action, NULL);
+		setitimer(ITIMER_REAL, &timer, NULL);
+		socketpair(AF_UNIX, SOCK_STREAM | (*arguments[1] == 'n' ? SOCK_NONBLOCK : 0), 0, pair);
+		echo(pair[0], pair[1], 500, *arguments[1] == 'h' ? MSG_DONTWAIT : 0);
+		/* So much in it that there is no saying that there is room, but for these. */
+		for (int i = 0; i < 20; i++)
+			if (send(pair[0], text, 4000, 0) != 4000)
+				return 1;
+		echo(pair[0], pair[1], 4000, *arguments[1] == 'h' ? MSG_DONTWAIT : 0);
+		return 0;
+	}
+	END
+	for mode in nonblocking hasty; do
+		said patient $mode
+		jq -c '.channels.raw[] | [.label, .sent_count, .blocked_count, .blocked_ns]' "$T/report"
+		[ "$(jq '[.channels.raw[] | select(.sent_count == 80020)] | length' "$T/report")" -eq 1 ]
+		[ "$(jq '[.channels.raw[].blocked_count // 0] | add' "$T/report")" -eq 0 ]
+	done
+}
+
 @test "channels: socket pairs, by every call, each way a row" {
 	socket stream $COUNTS max_queue_size
 	told type_name channel_type | sort -u >"$T/types"
