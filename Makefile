@@ -47,7 +47,7 @@ EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard tes
 PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath-console \
 	hotpath hotpath-run)
 
-.PHONY: all demo smoke test test-all check bench fuzz fuzzers replay examples unit man install uninstall clean help
+.PHONY: all faulty demo smoke test test-all check bench fuzz fuzzers replay examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 
 $(B)/libhotpath.so: $(LIB_O)
@@ -60,6 +60,26 @@ $(B)/truth/libhotpath.so: $(TRUTH_O)
 		$(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
 $(B)/truth/%.o: %.c
 	$(call compile,$(PIC) -DHP_TRUTH)
+# The same objects, whose calls of what may fail a test can let fail (test/fault).
+FAULTY := $(addprefix $(B)/fault/,libhotpath.so hotpath-sampler hotpath hotpath-live)
+FAULT_WRAP = $(shell sed -n 's/^\([a-z_0-9]*\) .*/-Wl,--wrap=\1/p' test/fault/wrap.list)
+$(B)/fault/libhotpath.so: $(LIB_O) $(B)/fault/libhotpath.so.o
+	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,now -Wl,--as-needed -Wl,--version-script=preload/versions.map \
+		$(FAULT_WRAP) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(B)/fault/libhotpath.so.entry.o
+$(B)/fault/hotpath-sampler: $(SAMPLER_O) $(B)/fault/hotpath-sampler.o
+	$(Q)$(CC) $(FAULT_WRAP) $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-sampler.entry.o
+$(B)/fault/hotpath: $(REPORT_O) $(B)/fault/hotpath.o
+	$(Q)$(CC) $(FAULT_WRAP) $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath.entry.o $(REPORT_LIBS)
+$(B)/fault/hotpath-live: $(LIVE_O) $(B)/fault/hotpath-live.o
+	$(Q)$(CC) $(FAULT_WRAP) $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-live.entry.o $(LIVE_LIBS)
+$(B)/fault/%.o: test/fault/fault.c test/fault/fault.S test/fault/wrap.list
+	@mkdir -p $(B)/fault/gen
+	$(Q)sed -n 's/^\([a-z_0-9]*\) \([a-z]*\)$$/\1 \2/p' test/fault/wrap.list | \
+		awk '{ print "X(" NR ", " $$1 ", " $$2 ")" }' >$(B)/fault/gen/$*.h
+	$(Q)$(CC) -std=gnu11 $(WARN) -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -mgeneral-regs-only \
+		-DFAULT_PART='"$*"' -DFAULT_LIST='"$*.h"' -I$(B)/fault/gen -c -o $@ test/fault/fault.c
+	$(Q)$(CC) -DFAULT_LIST='"$*.h"' -I$(B)/fault/gen -c -o $(B)/fault/$*.entry.o test/fault/fault.S
+faulty: $(FAULTY)
 $(B)/hotpath-sampler: $(SAMPLER_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
@@ -141,7 +161,7 @@ test:	## installs what the tests need and runs them: unit, behaviour, golden
 		echo "make test: the loader splits LD_PRELOAD at blanks and colons; use a path without" >&2; exit 1;; esac
 	@scripts/setup test
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all unit replay examples man \
-		$(B)/truth/libhotpath.so
+		$(B)/truth/libhotpath.so faulty
 	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
 smoke:	## profiles a program of known shares here, and looks at the tables
 	@scripts/setup build

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "preload/local.h"
@@ -147,6 +148,9 @@ void hp_channel_copied(int fd, int copy);
 
 /* A pair of descriptors, each of which sends into what the other one receives from. */
 void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish);
+
+/* fstat; what fails for a descriptor that is open is told (hp_refused).  Changes errno. */
+bool hp_channel_stat(int fd, struct stat *stat);
 
 /* Both ends are one descriptor. */
 void hp_channel_single(int fd, const struct hp_channel_wish *wish);

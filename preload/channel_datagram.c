@@ -15,6 +15,7 @@
 #include <sys/un.h>
 
 #include "preload/confine.h"
+#include "preload/process.h"
 #include "preload/readable.h"
 #include "preload/real.h"
 
@@ -177,8 +178,12 @@ typedef int (*hp_ask_name)(int fd, struct sockaddr *address, socklen_t *size);
 static bool has_name(hp_ask_name ask, int fd, struct name *name)
 {
 	name->length = sizeof(name->address);
-	return ask(fd, (struct sockaddr *)&name->address, &name->length) == 0 &&
-	       name->length <= sizeof(name->address);
+	if (ask(fd, (struct sockaddr *)&name->address, &name->length) == 0)
+		return name->length <= sizeof(name->address);
+	/* Without a peer, or shut down, that is the answer. */
+	if (errno != ENOTCONN && errno != EINVAL && errno != EBADF)
+		hp_refused();
+	return false;
 }
 
 void hp_datagram_meet(int fd, const struct stat *stat, struct hp_lane **out, struct hp_lane **in)
@@ -205,7 +210,7 @@ static void socket_made(int fd, uintptr_t caller)
 	struct hp_channel_wish wish = { .caller = caller };
 	struct stat stat;
 
-	if (fstat(fd, &stat) == 0)
+	if (hp_channel_stat(fd, &stat))
 		hp_channel_put(fd, open_lane(&stat, wish), NULL);
 }
 
@@ -237,7 +242,7 @@ void hp_datagram_bound(int fd, uintptr_t caller)
 	struct name name;
 	struct stat stat;
 
-	if (out && fstat(fd, &stat) == 0 && has_name(getsockname, fd, &name) &&
+	if (out && hp_channel_stat(fd, &stat) && has_name(getsockname, fd, &name) &&
 	    name.length > NAME_AT)
 		in = named_lane(&stat, &name, wish);
 	if (in)
@@ -253,7 +258,7 @@ static void connected(int fd, const struct name *name, bool had_peer, uintptr_t 
 	struct hp_lane *out;
 	struct stat stat;
 
-	if (fstat(fd, &stat) != 0)
+	if (!hp_channel_stat(fd, &stat))
 		return;
 	out = lane_of(stat.st_dev, key_of(name));
 	if (in && had_peer && (!out || out != before))

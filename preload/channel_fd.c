@@ -29,6 +29,7 @@
 #include "preload/channel.h"
 #include "preload/channel_datagram.h"
 #include "preload/confine.h"
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/start.h"
 #include "segment/newer.h"
@@ -37,14 +38,23 @@
 _Atomic uint64_t hp_channel_fds[HP_FDS];
 uint32_t hp_channel_fds_most;
 
-static _Atomic uint32_t has_left;	/* the process is ending */
-static _Atomic uint32_t above;	/* no descriptor from here on was ever told of */
+static _Atomic uint32_t has_left; /* the process is ending */
+static _Atomic uint32_t above; /* no descriptor from here on was ever told of */
 
 /* False in a vfork child, which has its parent's memory; a forked one has not opened its own yet. */
 static bool is_ours(void)
 {
 	return !hp_self || hp_self->pid == 0 || hp_is_confined() ||
 	       hp_self->pid == (uint32_t)getpid();
+}
+
+bool hp_channel_stat(int fd, struct stat *stat)
+{
+	if (fstat(fd, stat) == 0)
+		return true;
+	if (errno != EBADF)
+		hp_refused();
+	return false;
 }
 
 static uint64_t word_of(const struct hp_lane *out, const struct hp_lane *in)
@@ -268,7 +278,7 @@ static HP_COLD uint64_t meet(int fd)
 	uint64_t word = HP_FD_NONE, before = HP_FD_UNKNOWN;
 	struct stat stat;
 
-	if (hp_is_confined() || !is_ours() || !hp_channel_is_on() || fstat(fd, &stat) != 0)
+	if (hp_is_confined() || !is_ours() || !hp_channel_is_on() || !hp_channel_stat(fd, &stat))
 		return HP_FD_NONE;
 	if (S_ISFIFO(stat.st_mode))
 		word = meet_pipe(fd, &stat);
@@ -304,7 +314,7 @@ static void pipe_made(const int fds[2], int flags, uintptr_t caller)
 	struct hp_lane *lane;
 	struct stat stat;
 
-	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() || fstat(fds[0], &stat) != 0)
+	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() || !hp_channel_stat(fds[0], &stat))
 		return;
 	wish_pipe(&wish, fds[0], &stat);
 	if (flags & O_DIRECT) {
@@ -347,8 +357,8 @@ void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish)
 	struct hp_lane *there, *back;
 	struct stat first, second;
 
-	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() || fstat(fds[0], &first) != 0 ||
-	    fstat(fds[1], &second) != 0)
+	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() ||
+	    !hp_channel_stat(fds[0], &first) || !hp_channel_stat(fds[1], &second))
 		return;
 	way.device = first.st_dev;
 	way.out_inode = first.st_ino;

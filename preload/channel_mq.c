@@ -30,7 +30,7 @@ static void opened(mqd_t queue, const char *name, uintptr_t caller)
 	struct stat stat;
 	struct hp_lane *lane;
 
-	if (fstat(queue, &stat) != 0 || hp_real()->mq_getattr(queue, &attributes) != 0)
+	if (!hp_channel_stat(queue, &stat) || hp_real()->mq_getattr(queue, &attributes) != 0)
 		return;
 	lane = hp_lane_of_inode(stat.st_dev, stat.st_ino, true);
 	if (lane) {

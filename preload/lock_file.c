@@ -25,6 +25,7 @@
 #include "preload/channel.h"
 #include "preload/confine.h"
 #include "preload/lock.h"
+#include "preload/process.h"
 #include "preload/real.h"
 
 #define HP_NO_ADDRESS (UINT64_C(1) << 63)	/* no object has an address with it */
@@ -48,6 +49,8 @@ static uintptr_t address_of(int fd)
 	int saved = errno;
 	bool is_known = !hp_is_confined() && fstat(fd, &stat) == 0;
 
+	if (!is_known && !hp_is_confined() && errno != EBADF)
+		hp_refused();
 	errno = saved;
 	return is_known ? hp_lock_hash(stat.st_ino ^ (uint64_t)stat.st_dev << 40) | HP_NO_ADDRESS
 			: 0;

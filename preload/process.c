@@ -49,14 +49,21 @@ static void *at(uint64_t offset)
 	return (char *)hp_segment.header + offset;
 }
 
+void hp_refused(void)
+{
+	struct hp_room *room = hp_segment_room(&hp_segment);
+
+	if (room)
+		atomic_fetch_add_explicit(&room->refusals, 1, memory_order_relaxed);
+}
+
 void *hp_pages(uint64_t size)
 {
 	int saved = errno;
-	void *pages;
+	void *pages = hp_is_confined() ? hp_confine_pages(size) : hp_memlock_map(size, 0);
 
-	if (hp_is_confined())
-		return hp_confine_pages(size);
-	pages = hp_memlock_map(size, 0);
+	if (!pages)
+		hp_refused();
 	errno = saved;
 	return pages;
 }
@@ -76,11 +83,16 @@ void *hp_pages_wiped(void)
 	int saved = errno;
 	void *page;
 
-	if (hp_is_confined())
-		return hp_confine_pages_wiped();
+	if (hp_is_confined()) {
+		page = hp_confine_pages_wiped();
+		if (!page)
+			hp_refused();
+		return page;
+	}
 	page = hp_pages(HP_PAGE);
 	if (page && syscall(SYS_madvise, page, HP_PAGE, MADV_WIPEONFORK) != 0) {
 		hp_pages_release(page, HP_PAGE);
+		hp_refused();
 		page = NULL;
 	}
 	errno = saved;

@@ -67,6 +67,9 @@ void hp_self_forget(uintptr_t begin, uintptr_t end);
 /* Puts a complete record at the head of a list. */
 void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next);
 
+/* The kernel refused memory, or an answer that something is not counted without: the report says how often. */
+void hp_refused(void);
+
 /* Offset of a new hp_text, 0 = full. */
 uint64_t hp_text_new(const char *bytes, size_t length);
 

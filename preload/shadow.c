@@ -13,6 +13,7 @@
 
 #include "preload/confine.h"
 #include "preload/memlock.h"
+#include "preload/process.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -66,6 +67,8 @@ HP_COLD struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address)
 		hp_memlock_unmap(leaf, size);
 		leaf = other;
 	}
+	if (!leaf)
+		hp_refused();
 	errno = saved;
 	return leaf;
 }

@@ -21,16 +21,16 @@
 #include "report/view.h"
 
 #define TOP_NAME 32
-#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */
-#define NEXT_NAME 30	/* longer names are not proposed */
+#define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
+#define NEXT_NAME 30 /* longer names are not proposed */
 #define PATH_LEAST 16
-#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
-#define RUNNING_MOST 2	/* processes named; the others are counted */
+#define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
+#define RUNNING_MOST 2 /* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
 static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	static const char more[] = ", \342\200\246";	/* three dots, one column */
+	static const char more[] = ", \342\200\246"; /* three dots, one column */
 	struct hp_text_cell cell;
 	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
 	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
@@ -337,6 +337,8 @@ static void losses_write(const struct hp_model_losses *losses, FILE *out)
 {
 	loss_write(losses->refused_chunks, "chunks did not fit; HOTPATH_SEGMENT_SIZE makes room",
 		   out);
+	loss_write(losses->refusals,
+		   "times the system refused us memory or an answer; counts may be too low", out);
 	loss_write(losses->folded_functions, "calls went to <other>: segment or memory was full",
 		   out);
 	loss_write(losses->folded_rows, "call paths are counted flat: the tree was full", out);

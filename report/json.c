@@ -489,6 +489,7 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	if (model->reader.header.status_known)
 		hp_json_whole(summary, "wait_status", model->reader.header.root_status);
 	hp_json_whole(summary, "refused_chunks", losses->refused_chunks);
+	hp_json_whole(summary, "refusals", losses->refusals);
 	hp_json_whole(summary, "lost_calls", losses->lost_calls);
 	hp_json_whole(summary, "lost_threads", losses->lost_threads);
 	hp_json_whole(summary, "calls_without_path", losses->folded_rows);

@@ -389,6 +389,7 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	hp_tree_finish(&model->build->tree, model);
 	sum_up(&b);
 	model->losses.refused_chunks = model->reader.header.refused;
+	model->losses.refusals = hp_reader_refusals(&model->reader);
 	model->losses.lost_calls = model->reader.header.lost_calls;
 	model->losses.lost_threads = model->reader.header.lost_threads;
 	model->losses.is_damaged = model->reader.is_damaged;

@@ -161,6 +161,7 @@ struct hp_model_thread {
 /* What is missing from the report, and how much of it. */
 struct hp_model_losses {
 	uint64_t refused_chunks;
+	uint64_t refusals; /* by the kernel: memory outside of the segment, answers */
 	uint64_t lost_calls;
 	uint64_t lost_threads;
 	uint64_t folded_rows;

@@ -81,6 +81,7 @@ static void losses_add(const struct hp_model_losses *losses, cJSON *to)
 		{ "lost_calls", losses->lost_calls },
 		{ "lost_threads", losses->lost_threads },
 		{ "refused_chunks", losses->refused_chunks },
+		{ "refusals", losses->refusals },
 		{ "calls_without_path", losses->folded_rows },
 		{ "calls_in_other", losses->folded_functions },
 		{ "unpaired_exits", losses->unpaired },

@@ -128,3 +128,11 @@ uint16_t hp_reader_port(const struct hp_reader *reader)
 
 	return ports ? atomic_load_explicit(&ports->at[HP_PORT_METRICS], memory_order_relaxed) : 0;
 }
+
+uint64_t hp_reader_refusals(const struct hp_reader *reader)
+{
+	const struct hp_room *room =
+		reader->mapped < HP_PAGE ? NULL : hp_segment_room(&reader->segment);
+
+	return room ? atomic_load_explicit(&room->refusals, memory_order_relaxed) : 0;
+}

@@ -431,7 +431,7 @@ static int print(struct hp_report *report, const struct ask *ask, int fd)
 	int status;
 
 	if (!out)
-		return HP_EXIT_FAILED;
+		return say_unwritten();
 	if (ask->is_folded)
 		hp_folded_write(report, out);
 	else if (ask->settings.format == HP_FORMAT_TABLE)
@@ -439,7 +439,7 @@ static int print(struct hp_report *report, const struct ask *ask, int fd)
 	else
 		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
 	if (fclose(out) != 0)
-		return HP_EXIT_FAILED;
+		return say_unwritten();
 	status = write_file(fd, text, size);
 	free(text);
 	return status;

@@ -111,12 +111,14 @@ struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid)
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0 && (errno == ESRCH || kill((pid_t)pid, 0) < 0) && errno == ESRCH)
 		return NULL;
-	member = calloc(1, sizeof(*member));
+	/* The session lasts as long as the root, so that one needs no memory. */
+	member = pid == members->root_pid ? &members->root : calloc(1, sizeof(*member));
 	if (!member) {
 		if (pidfd >= 0)
 			close(pidfd);
 		return NULL;
 	}
+	*member = (struct hp_member){ 0 };
 	member->pid = pid;
 	member->pidfd = pidfd;
 	member->status_fd = -1;
@@ -257,7 +259,8 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 	if (member->inner_pid != member->pid)
 		bury_all(members, member);
 	members->suspected++;	/* asks for a scan */
-	free(member);
+	if (member != &members->root)
+		free(member);
 }
 
 /* The place of this record among the suspects, or one that it may take; NULL = none. */

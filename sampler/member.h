@@ -52,6 +52,7 @@ struct hp_members {
 	uint32_t suspected;	/* by the last scan */
 	struct hp_suspect suspects[HP_SUSPECTS];
 	struct hp_member *buckets[HP_MEMBER_BUCKETS];
+	struct hp_member root;	/* in its bucket, or unused */
 };
 
 void hp_members_init(struct hp_members *members, const struct hp_segment *segment, int epoll);

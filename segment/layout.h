@@ -192,7 +192,8 @@ struct hp_ports {
 struct hp_room {
 	_Atomic uint64_t
 		room; /* any process, becomes less only: end of what is given out; 0 = size */
-	uint64_t reserved[7];
+	_Atomic uint64_t refusals; /* any thread: memory or an answer that the kernel refused us */
+	uint64_t reserved[6];
 };
 
 /*

@@ -501,7 +501,7 @@ static bool has_pages(const struct hp_segment *segment, uint64_t offset, uint64_
 
 static _Atomic uint64_t *bound(const struct hp_segment *segment)
 {
-	return &((struct hp_room *)((char *)segment->header + HP_ROOM_AT))->room;
+	return &hp_segment_room(segment)->room;
 }
 
 /* Where what is given out ends. */

@@ -106,6 +106,13 @@ static inline struct hp_ports *hp_segment_ports(const struct hp_segment *segment
 	return (struct hp_ports *)((char *)segment->header + HP_PORTS_AT);
 }
 
+static inline struct hp_room *hp_segment_room(const struct hp_segment *segment)
+{
+	if (!segment->header || segment->size < HP_PAGE)
+		return NULL;
+	return (struct hp_room *)((char *)segment->header + HP_ROOM_AT);
+}
+
 /* Offset of an address inside the segment. */
 static inline uint64_t hp_segment_offset(const struct hp_segment *segment, const void *address)
 {

@@ -20,6 +20,7 @@
 	};
 	const LOSSES = {
 		lost_calls: "calls were lost", lost_threads: "threads were lost", refused_chunks: "times there was no room",
+		refusals: "times the system refused memory or an answer",
 		calls_without_path: "calls have no path of their own", calls_in_other: "calls are in <other>",
 		unpaired_exits: "exits had no entry", damaged: "part of the record is damaged",
 	};

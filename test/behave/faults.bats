@@ -67,6 +67,16 @@ setup_file()
 			return 3;
 		}
 	EOF
+	gcc -g -O1 -finstrument-functions -o "$T/faults" "$ROOT/test/behave/programs/faults.c" -lpthread -ldl -lrt
+	gcc -g -O1 -finstrument-functions -o "$T/interrupt" "$ROOT/test/behave/programs/interrupt.c" -lpthread -ldl
+	echo 'int plug(int i) { return i + 1; }' | gcc -shared -fPIC -finstrument-functions -x c -o "$T/plugin.so" -
+	make -C "$ROOT" --no-print-directory B="$HP_BUILD" faulty
+}
+
+# scenes NAMES - those of sites.py that `make test` has time for.
+scenes()
+{
+	[ -n "$HP_TEST_FULL" ] || echo "$1"
 }
 
 # some PARTS - every how manyeth call fails.
@@ -83,11 +93,40 @@ strace_works()
 @test "faults: calls of the library fail, and the program goes on" {
 	strace_works
 	unset HOTPATH_EXIT_WAIT_MS	# it goes on without a helper that does not come up
-	python3 "$ROOT/test/behave/faults.py" target "$HP_BUILD" "$T/victim" "$(some 4)"
+	python3 "$ROOT/test/behave/faults.py" target "$HP_BUILD" "$T/victim" "$(some 8)"
 }
 
 @test "faults: calls of the helper and the report fail, and the program goes on" {
 	strace_works
 	unset HOTPATH_EXIT_WAIT_MS
 	python3 "$ROOT/test/behave/faults.py" helper "$HP_BUILD" "$T/victim" "$(some 40)"
+}
+
+# sites MODE [STEP [PART...]] - the places of the library, the helper and the report (test/fault/sites.py).
+sites()
+{
+	[ "$(uname -m)" = x86_64 ] || skip "test/fault knows the calls of x86-64 only"
+	unset HOTPATH_EXIT_WAIT_MS
+	FAULTS_PLUGIN=$T/plugin.so python3 "$ROOT/test/fault/sites.py" "$HP_BUILD" "$T/faults" "$@"
+}
+
+@test "faults: each place that asks for memory or the kernel is refused, once and always" {
+	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 24)"
+}
+
+@test "faults: all memory is refused from one moment on" {
+	SITES_SCENES=$(scenes "locks") sites memory "$(if [ -n "$HP_TEST_FULL" ]; then echo 40; else echo 6; fi)" libhotpath.so
+}
+
+@test "faults: ends, jumps, forks and cancels in the midst of our work" {
+	local rounds=660 seed=$((RANDOM * 32768 + RANDOM))
+	[ -z "$HP_TEST_FULL" ] || rounds=22000
+	echo "seed $seed"
+	"$T/interrupt" $rounds $seed "$T/bare.counts" >"$T/bare"
+	HOTPATH_REPORT=all HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/interrupt.json \
+		LD_PRELOAD=$HP_LIB "$T/interrupt" $rounds $seed "$T/counts" >"$T/out"
+	diff "$T/bare" "$T/out"
+	[ "$(awk '{ sum += $NF } END { print sum }' "$T/out")" = $rounds ]
+	report_comes "$T/interrupt.json"
+	python3 "$ROOT/test/behave/interrupt.py" "$T/interrupt.json" "$T/counts" $rounds
 }

@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""sites.py - each place of ours whose call may fail, and what happens when it does.
+
+    sites.py BUILD PROGRAM once [STEP [PART...]]      each STEP-th place fails at its first call, one in a run
+    sites.py BUILD PROGRAM always [STEP [PART...]]    at all of them
+    sites.py BUILD PROGRAM once+always ...            one after the other
+    sites.py BUILD PROGRAM memory [COUNT [PART...]]   what takes memory is refused from the n-th call on, COUNT n
+
+BUILD is a build with `make faulty`, PROGRAM is programs/faults.c.  Places are those calls of wrap.list that
+are in the code of a part (objdump), as file:line (addr2line).  What must be: the program's output and status
+are those without the library; stderr has lines of ours only; it ends within a bound; there is a report, or a
+reason; and no count is above the one without a failure, nor below it with nothing told.  Prints what was
+wrong, which places were never reached, and sums; exits with 1 if something was wrong.
+"""
+import collections, errno, json, mmap, os, re, shutil, signal, struct, subprocess, sys, tempfile, time
+
+BOUND_S = 60
+PARTS = ("libhotpath.so", "hotpath-sampler", "hotpath", "hotpath-live")
+SLOTS_AT, SLOT = 4096, 16
+FOR_EVER = 2**63
+# What each kind of call fails with; ENOMEM where nothing else is said.
+ERRORS = {"clone": "EAGAIN", "clone3": "EAGAIN", "fork": "EAGAIN", "socket": "EMFILE", "memfd_create": "EMFILE",
+          "open": "EMFILE", "openat": "EMFILE", "fopen": "EMFILE", "opendir": "EMFILE", "connect": "ECONNREFUSED",
+          "ftruncate": "EFBIG", "fallocate": "ENOSPC", "epoll_create1": "EMFILE", "eventfd": "EMFILE",
+          "pidfd_open": "EMFILE", "pidfd_getfd": "EPERM", "read": "EIO", "pread": "EIO", "write": "ENOSPC",
+          "sendmsg": "EPIPE", "recvmsg": "EAGAIN", "close": "EINTR", "perf_event_open": "EMFILE",
+          "wait4": "ECHILD", "waitid": "ECHILD", "futex": "EAGAIN", "epoll_ctl": "ENOSPC", "kill": "EPERM",
+          "timer_create": "EAGAIN", "prctl": "EINVAL", "rt_sigprocmask": "EFAULT", "process_vm_readv": "EPERM",
+          "getrlimit": "EPERM", "setrlimit": "EPERM", "prlimit64": "EPERM", "readlink": "EACCES",
+          "readlinkat": "EACCES", "fcntl": "EMFILE", "dup": "EMFILE", "dup2": "EMFILE", "bind": "EADDRINUSE",
+          "listen": "EADDRINUSE", "accept4": "EMFILE", "pipe2": "EMFILE", "access": "EACCES", "stat": "EACCES",
+          "unlink": "EPERM", "nanosleep": "EINTR", "ppoll": "EINTR", "poll": "EINTR", "epoll_wait": "EINTR",
+          "getsockname": "ENOBUFS", "getsockopt": "ENOPROTOOPT", "pthread_create": "EAGAIN",
+          "pthread_key_create": "EAGAIN", "mkdir": "ENOSPC", "capget": "EPERM", "fstat": "EOVERFLOW"}
+# These do not fail, or are told of so only that one call was interrupted.
+NEVER = {"rt_sigprocmask", "rt_sigpending", "gettid", "getpid", "getppid", "getuid", "exit", "exit_group", "rt_sigreturn", "sched_yield"}
+ONCE_ONLY = {"futex", "nanosleep", "ppoll", "poll", "epoll_wait", "recvmsg"}
+# Of a mapped memfd these do not fail.  Who cannot join a session begins one of its own, and the last report stands.
+EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
+          # Without libdw rows have addresses instead of names, and a note says so.
+          ("report/symbol_file.c", "dlopen")}
+# Called for the program, which asked for just that.
+PASSED_ON = {("libhotpath.so", name) for name in ("malloc", "calloc", "realloc")}
+
+
+def numbers():
+    for path in ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"):
+        if os.path.exists(path):
+            return {int(n): name for name, n in re.findall(r"#define __NR_(\w+) (\d+)", open(path).read())}
+    return {}
+
+
+class Part:
+    """The places in one part's code, by what a call there returns to."""
+
+    def __init__(self, path, functions):
+        self.path, self.name, self.functions = path, os.path.basename(path), functions
+        self.sites, self.jumps, self.calls = {}, collections.defaultdict(list), {}
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True).stdout
+        function, pending = "", None
+        for line in text.splitlines():
+            head = re.match(r"[0-9a-f]+ <(.+)>:", line)
+            if head:
+                function = head[1].split(".cold")[0]
+                continue
+            at = re.match(r"\s*([0-9a-f]+):\s+(\S+)\s*(.*)", line)
+            if not at:
+                continue
+            if pending:
+                self.calls[int(at[1], 16)] = pending
+                pending = None
+            target = re.search(r"<([^>+]+)>", at[3])
+            if not target or function.startswith("__wrap_"):
+                continue
+            name = target[1].split("@")[0]
+            if at[2].startswith("call"):
+                pending = (name, int(at[1], 16))
+            elif at[2] == "jmp" and name.split(".cold")[0] != function:
+                self.jumps[function].append((name, int(at[1], 16)))
+        self.places = self.name_places()
+        for name, address in list(self.calls.values()) + [jump for jumps in self.jumps.values() for jump in jumps]:
+            if name.startswith("__wrap_") and (self.name, name[7:]) not in PASSED_ON:
+                self.sites.setdefault((self.places[address], name[7:]), set()).add(address)
+
+    def name_places(self):
+        at = sorted({a for name, a in self.calls.values() if name.startswith("__wrap_")} |
+                    {a for jumps in self.jumps.values() for name, a in jumps if name.startswith("__wrap_")})
+        text = subprocess.run(["addr2line", "-e", self.path], input="\n".join(map(hex, at)), capture_output=True,
+                              text=True).stdout.split("\n")
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/"
+        return {address: line.replace(root, "").split(" ")[0] for address, line in zip(at, text)}
+
+    def site_of(self, back, function):
+        """(place, function) of a call that returns to `back`, which may be behind jumps; None = not known."""
+        name, address = self.calls.get(back, ("", 0))
+        wanted = "__wrap_" + function
+        if name == wanted:
+            return self.places[address], function
+        seen, queue = set(), [name.split(".cold")[0]]
+        while queue:
+            caller = queue.pop()
+            if caller in seen:
+                continue
+            seen.add(caller)
+            for name, address in self.jumps.get(caller, []):
+                if name == wanted:
+                    return self.places[address], function
+                queue.append(name)
+        return None
+
+
+class Plan:
+    """The file that a part reads its orders from (fault.c)."""
+
+    def __init__(self, path, code_size):
+        self.size = SLOTS_AT + (code_size + 1) * SLOT
+        self.path = path
+
+    def write(self, site, first, end, error):
+        with open(self.path, "wb") as file:
+            file.truncate(self.size)
+            file.write(struct.pack("7Q", self.size, site, first, end, error, 0, 0))
+
+    def seen(self):
+        with open(self.path, "rb") as file:
+            values = struct.unpack("7Q", file.read(56))
+        return values[5], values[6]
+
+    def slots(self):
+        """{where it returns to: (calls, failed, number of the function, first argument)}."""
+        found = {}
+        with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as view:
+            for at in range(SLOTS_AT, self.size, 1 << 16):
+                block = view[at:at + (1 << 16)]
+                if block.strip(b"\0"):
+                    for i in range(0, len(block) - 15, SLOT):
+                        slot = struct.unpack_from("4I", block, i)
+                        if slot[0]:
+                            found[(at - SLOTS_AT + i) // SLOT] = slot
+        return found
+
+
+def free_port():
+    import socket
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
+
+
+# name, arguments of the program, environment
+SCENES = [
+    ("threads", ["threads", "handlers"], {}),
+    ("memory", ["memory"], {"HOTPATH_REPORT": "all"}),
+    ("locks", ["locks"], {"HOTPATH_REPORT": "all"}),
+    ("channels", ["channels"], {"HOTPATH_REPORT": "all"}),
+    ("processes", ["processes"], {"HOTPATH_REPORT": "all"}),
+    ("load", ["load", "port"], {"HOTPATH_REPORT": "all", "HOTPATH_METRICS_PORT": None}),
+    ("file", ["threads", "channels"], {"HOTPATH_REPORT": "all", "HOTPATH_SEGMENT_PATH": "segment"}),
+    ("timer", ["burn", "threads", "processes"], {"HOTPATH_REPORT": "all", "HOTPATH_CPU": "timer"}),
+    ("limits", ["limits"], {"HOTPATH_REPORT": "all"}),
+    ("confined", ["confined"], {"HOTPATH_REPORT": "all"}),
+    ("perf", ["burn"], {"HOTPATH_REPORT": "all", "HOTPATH_CPU": "perf", "HOTPATH_LOG_PAYLOAD": "1"}),
+]
+
+
+class Bench:
+    def __init__(self, build, program):
+        self.folder = tempfile.mkdtemp(prefix="sites.")
+        self.build = os.path.join(self.folder, "build")
+        os.mkdir(self.build)
+        # `hotpath-run` is `hotpath`, which looks at its name.
+        for name in os.listdir(build):
+            faulty = os.path.join(build, "fault", "hotpath" if name == "hotpath-run" else name)
+            source = faulty if os.path.isfile(faulty) else os.path.join(build, name)
+            if os.path.isfile(source):
+                shutil.copy(source, os.path.join(self.build, name))
+        listed = [line.split()[0] for line in open(os.path.join(os.path.dirname(__file__), "wrap.list"))
+                  if re.match(r"\w+ \w+$", line)]
+        self.functions = dict(enumerate(listed, 1))
+        self.parts = {name: Part(os.path.join(build, "fault", name), self.functions) for name in PARTS}
+        self.plans = {name: Plan(os.path.join(self.folder, name), self.code_end(part))
+                      for name, part in self.parts.items()}
+        self.numbers = numbers()
+        self.program = program
+        self.sums = {}
+
+    @staticmethod
+    def code_end(part):
+        return max(part.calls) + 16
+
+    def clear(self):
+        for name in PARTS + ("json", "segment"):
+            path = os.path.join(self.folder, name)
+            if os.path.exists(path):
+                os.unlink(path)
+
+    def run(self, scene, with_us=True):
+        _, arguments, extra = scene
+        environment = dict(os.environ, XDG_STATE_HOME=os.path.join(self.folder, "state"),
+                           HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=os.path.join(self.folder, "json"),
+                           HP_FAULT=self.folder, HOTPATH_EXIT_WAIT_MS="20000", **{k: v for k, v in extra.items() if v})
+        if "HOTPATH_METRICS_PORT" in extra:
+            environment["HOTPATH_METRICS_PORT"] = free_port()
+        if with_us:
+            environment["LD_PRELOAD"] = os.path.join(self.build, "libhotpath.so")
+        process = subprocess.Popen([self.program] + arguments, env=environment, cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, errors="replace", start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=BOUND_S)
+            return process.returncode, out, err
+        except subprocess.TimeoutExpired:
+            stacks = self.stacks(process.pid)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return "hangs", stacks, ""
+
+    @staticmethod
+    def stacks(pid):
+        if os.environ.get("SITES_STACKS"):
+            return subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 12"],
+                                  capture_output=True, text=True).stdout
+        return ""
+
+    def report(self):
+        """None = there is none, within a second behind a program that did not wait for it."""
+        for _ in range(300):
+            try:
+                return json.load(open(os.path.join(self.folder, "json")))
+            except (OSError, ValueError):
+                time.sleep(0.01)
+        return None
+
+    def kind(self, function, argument):
+        return self.numbers.get(argument, "?") if function == "syscall" else function
+
+    def reached(self, part, scene_slots):
+        """{site: [(where it returns to, calls, what fails)]}."""
+        sites = collections.defaultdict(list)
+        for back, (calls, _, number, argument) in scene_slots.items():
+            function = self.functions.get(number, "?")
+            if (part, function) in PASSED_ON:
+                continue
+            site = self.parts[part].site_of(back, function)
+            if site:
+                sites[site].append((back, calls, self.kind(function, argument)))
+        return sites
+
+
+def foreign(stderr):
+    """Lines that are none of ours, nor of the loader about a part of ours."""
+    inside, lines = False, []
+    for line in stderr.splitlines():
+        inside = inside or line.startswith("[hotpath")
+        if not inside and not re.match(r"(\S*/)?hotpath|cannot allocate TLS data", line):
+            lines.append(line)
+    return lines
+
+
+def counts(report):
+    """What the program did, as a report says: {what: count}."""
+    found = collections.Counter()
+    for section, keys in (("functions_timing", ("calls",)), ("mutexes", ("count",)), ("rw_locks", ("read_count",)),
+                          ("sems", ("posts",)), ("channels", ("sent_count",)),
+                          ("file_locks", ("write_count",)), ("barriers", ("count",))):
+        for row in (report.get(section) or {}).get("raw") or []:
+            name = row.get("name") or row.get("type_name")
+            # The report's own row for the whole program, which is main's where it knows main's object.
+            if name.split("::")[-1] == "main":
+                continue
+            for key in keys:
+                if isinstance(row.get(key), int):
+                    found[section, name, key] += row[key]
+    alloc = report.get("functions_alloc") or {}
+    for key in ("allocated_count", "freed_count", "allocated_bytes"):
+        found["functions_alloc", "all", key] = alloc.get(key) or 0
+    maps = report.get("direct_maps") or {}
+    found["direct_maps", "all", "mapped_count"] = maps.get("mapped_count") or 0
+    return found
+
+
+LOSSES = ("refused_chunks", "refusals", "lost_calls", "lost_threads", "calls_without_path", "calls_in_other", "damaged")
+
+
+def losses(report):
+    """What it says is missing."""
+    maps = report.get("direct_maps") or {}
+    lines = [report.get("summary", {}).get(key) for key in LOSSES] + [maps.get("lost_calls"), maps.get("is_cut_short")]
+    return lines + [(name, section.get(key)) for name, section in report.items() if isinstance(section, dict)
+                    for key in ("lost_count", "lost_objects", "lost", "why", "reason", "is_incomplete") if key in section
+                    and name != "functions_cpu"]
+
+
+def wrong_counts(found, usual, report, told):
+    """Above what the program did, or below it with nothing said."""
+    bad = []
+    for key, (least, most) in usual.items():
+        value = found.get(key, 0)
+        # A block whose size could be kept nowhere counts as freed at once.
+        if told and key[2] == "freed_count":
+            most = usual[key[0], key[1], "allocated_count"][1]
+        # What the C library allocates for its threads depends on which of them end before others begin.
+        slack = 5 + most // 50 if "alloc" in key[0] else 0
+        if value > most + slack:
+            bad.append(f"{key}: {value} of {most}")
+        elif value < least - slack and not told:
+            bad.append(f"{key}: {value} of {least}, not told")
+    return bad
+
+
+class Judge:
+    """What each scene does without a failure."""
+
+    def __init__(self, bench):
+        self.bench, self.usual, self.base, self.wanted, self.slots = bench, {}, {}, {}, {}
+
+    def learn(self, scene):
+        bench, name = self.bench, scene[0]
+        bench.clear()
+        self.wanted[name] = bench.run(scene, with_us=False)[:2]
+        ranges = None
+        for _ in range(2):
+            bench.clear()
+            for plan in bench.plans.values():
+                plan.write(1, 0, 0, 0)
+            status, out, err = bench.run(scene)
+            report = bench.report()
+            if (status, out) != self.wanted[name] or report is None:
+                raise SystemExit(f"{name} without a failure: {status} {out!r} {err!r}")
+            found = counts(report)
+            ranges = {k: (min(found[k], (ranges or {}).get(k, (found[k],) * 2)[0]),
+                          max(found[k], (ranges or {}).get(k, (found[k],) * 2)[1])) for k in
+                      set(found) | set(ranges or {})}
+            for part, plan in bench.plans.items():
+                self.slots.setdefault((name, part), {}).update(plan.slots())
+        self.usual[name] = ranges
+        self.base[name] = losses(report)
+
+    def trial(self, scene, part, site, first, end, error):
+        """(what is wrong, calls that failed)."""
+        bench, name = self.bench, scene[0]
+        bench.clear()
+        bench.plans[part].write(site, first, end, getattr(errno, error))
+        status, out, err = bench.run(scene)
+        report = None if status == "hangs" else bench.report()
+        failed = bench.plans[part].seen()[1]
+        wrong = []
+        if (status, out) != self.wanted[name]:
+            wrong.append(f"exit {status}, out {out!r}")
+        if foreign(err):
+            wrong.append(f"stderr {foreign(err)[:3]}")
+        if report is None and not err:
+            wrong.append("neither a report nor a reason")
+        if report is not None:
+            wrong += wrong_counts(counts(report), self.usual[name], report, "hotpath" in err or losses(report) != self.base[name])
+        return wrong, failed
+
+
+def all_places(bench, judge, scenes, parts):
+    """[(part, site, scene, where it returns to, calls, what fails)], each site once.
+
+    Of the library by the first scene that has it; of the others by the one that has most of it, since a short
+    one may be over before they come to it.
+    """
+    best = {}
+    for rank, scene in enumerate(scenes):
+        for part in parts:
+            for site, ways in bench.reached(part, judge.slots[scene[0], part]).items():
+                back, calls, what = max(ways, key=lambda way: way[1])
+                score = -rank if part == PARTS[0] else calls
+                if (part, site) not in best or score > best[part, site][0]:
+                    best[part, site] = score, (part, site, scene, back, calls, what)
+    return [job for _, job in best.values()]
+
+
+def main():
+    build, program, mode = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
+    step = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    parts = sys.argv[5:] or list(PARTS)
+    only = os.environ.get("SITES_SCENES")
+    scenes = [scene for scene in SCENES if not only or scene[0] in only.split()]
+    bench = Bench(build, program)
+    judge = Judge(bench)
+    failures = tried = 0
+    for scene in scenes:
+        judge.learn(scene)
+    places = all_places(bench, judge, scenes, parts)
+    if mode == "memory":
+        jobs = []
+        for scene in scenes:
+            for part in parts:
+                bench.clear()
+                bench.plans[part].write(0, 0, 0, 0)
+                bench.run(scene)
+                total = bench.plans[part].seen()[0]
+                for i in range(step if total else 0):
+                    jobs.append((scene, part, 0, total * i // step, FOR_EVER, "ENOMEM", f"memory from {total * i // step} of {total} on"))
+    else:
+        jobs = [(scene, part, back, 0, 1 if how == "once" or what in ONCE_ONLY else FOR_EVER,
+                 ERRORS.get(what, "ENOMEM"), f"{what} at {site[0]}, {how}")
+                for how in mode.split("+")
+                for part, site, scene, back, calls, what in places
+                if what not in NEVER and (site[0].split(":")[0], what) not in EXEMPT][::step]
+    done = collections.Counter()
+    for scene, part, site, first, end, error, text in jobs:
+        wrong, failed = judge.trial(scene, part, site, first, end, error)
+        tried += 1
+        done[part] += failed > 0
+        if not failed:
+            print(f"{part}: {scene[0]}: {text} was not called this time", flush=True)
+        if wrong:
+            failures += 1
+            print(f"{part}: {scene[0]}: {error} {text}: {'; '.join(wrong)[:600]}", flush=True)
+    for part in parts:
+        known = {site for p, site, *_ in places if p == part}
+        never = sorted(site for site in bench.parts[part].sites if site not in known)
+        print(f"{part}: {len(bench.parts[part].sites)} places, {len(known)} reached, {done[part]} runs with a failure")
+        if os.environ.get("SITES_LIST"):
+            for place, function in never:
+                print(f"    never: {function} at {place}")
+    print(f"{mode}: {tried} runs, {failures} with something wrong")
+    if not os.environ.get("SITES_KEEP"):
+        shutil.rmtree(bench.folder, ignore_errors=True)
+    return 1 if failures or not tried else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
