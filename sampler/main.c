@@ -447,7 +447,9 @@ static bool is_over(struct sampler *sampler)
 		return false;
 	hp_members_scan(&sampler->members);
 	sampler->asked_ns = now;
-	return sampler->members.count == 0 && hp_end_is_alone(&sampler->segment);
+	/* Of who was killed the first scan suspects the death, the second one notes it: that is told then. */
+	return sampler->members.count == 0 && sampler->members.suspected == 0 &&
+	       hp_end_is_alone(&sampler->segment);
 }
 
 static void run(struct sampler *sampler)
