@@ -29,6 +29,7 @@ struct hp_member {
 	int status_fd;	/* watcher: /proc/PID/status; -1 = not open */
 	uint32_t threads;	/* watcher: live ones that it knows */
 	bool is_sampled;	/* perf: looked at */
+	uint64_t met_ns;	/* perf: when it was seen first; 0 = not yet */
 };
 
 /* A record that looked dead; buried if it still does at the next scan. */

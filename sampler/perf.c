@@ -15,6 +15,7 @@
 
 #include "sampler/outside.h"
 #include "sampler/perf_count.h"
+#include "sampler/perf_fds.h"
 #include "sampler/proc.h"
 #include "sampler/sample_open.h"
 #include "segment/clock.h"
@@ -32,6 +33,7 @@
 #define CUT_MOST 100 /* one in so many may be */
 #define RECORD_SIZE 512 /* the rest of it, about */
 #define RINGS_MOST (UINT64_C(64) << 20) /* of all CPUs together */
+#define TRIM_LEAST 32	/* descriptors of events that are kept before it is asked who needs them */
 #define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
 #define WAITS_MOST 1000 /* stacks of waits in a window */
@@ -463,24 +465,50 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 /* ---- reading ---- */
 
+/* Whoever comes and goes all day leaves no descriptors. */
+static void trim(struct hp_perf *perf)
+{
+	if (perf->fd_count + perf->wait_fd_count < perf->trim_at)
+		return;
+	perf->fd_count = hp_perf_fds_trim(perf->fds, perf->fd_count);
+	perf->wait_fd_count = hp_perf_fds_trim(perf->wait_fds, perf->wait_fd_count);
+	perf->trim_at = 2 * (perf->fd_count + perf->wait_fd_count) + TRIM_LEAST;
+}
+
 /*
  * A member that no record told of was not forked by a process that has events:
- * it gets its own.
+ * it gets its own.  Its record may still be on the way; who got events twice would
+ * be sampled twice.  False = it is too early to know.
  */
-static void meet(struct hp_perf *perf)
+static bool member_meet(struct hp_perf *perf, struct hp_member *m, uint64_t now_ns)
 {
-	if (perf->met == perf->members->added)
+	if (!m->met_ns)
+		m->met_ns = now_ns;
+	if (m->pid == perf->members->root_pid || hp_space_known(&perf->samples.spaces, m->pid)) {
+		m->is_sampled = true;
+		return true;
+	}
+	if (!perf->attr.inherit_thread && now_ns - m->met_ns < 2 * LATE_NS)
+		return false;
+	m->is_sampled = true;
+	process_open(perf, m->pid);
+	trim(perf);
+	return true;
+}
+
+static void meet(struct hp_perf *perf, uint64_t now_ns)
+{
+	uint32_t added = perf->members->added;
+	bool is_done = true;
+
+	if (perf->met == added)
 		return;
-	perf->met = perf->members->added;
 	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
-		for (struct hp_member *m = perf->members->buckets[i]; m; m = m->next) {
-			if (m->is_sampled)
-				continue;
-			m->is_sampled = true;
-			if (m->pid != perf->members->root_pid &&
-			    !hp_space_known(&perf->samples.spaces, m->pid))
-				process_open(perf, m->pid);
-		}
+		for (struct hp_member *m = perf->members->buckets[i]; m; m = m->next)
+			if (!m->is_sampled)
+				is_done &= member_meet(perf, m, now_ns);
+	if (is_done)
+		perf->met = added;
 }
 
 /* Every process that has events gets new ones, with what `attr` says now. */
@@ -597,7 +625,7 @@ void hp_perf_read(struct hp_perf *perf)
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
 	uint32_t notes = hp_aways_read(&perf->aways, now_ns - LATE_NS);
 	hp_open_round(&perf->samples, now_ns - LATE_NS);
-	meet(perf);
+	meet(perf, now_ns);
 	adapt(perf);
 	limit_waits(perf, now_ns);
 	look_outside(perf, now_ns);

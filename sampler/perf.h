@@ -49,6 +49,7 @@ struct hp_perf {
 	int *fds;	/* of the events */
 	uint32_t fd_count;
 	uint32_t fd_room;
+	uint32_t trim_at;	/* so many descriptors of events: who has ended is looked for */
 };
 
 /* What the sections that are reported need. */

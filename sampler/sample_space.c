@@ -609,6 +609,9 @@ static void read_line(struct hp_spaces *spaces, struct hp_space *space, const ch
 		   &major_number, &minor_number, &inode, &path) < 7 ||
 	    access[2] != 'x')
 		return;
+	/* Nothing runs there, and as code of no file it would be an object of each process. */
+	if (strcmp(line + path, "[vsyscall]") == 0)
+		return;
 	entry = (struct hp_map_entry){ .begin = begin, .end = end, .offset = offset };
 	entry.code = code_of(spaces, space->pid, &entry, line + path,
 			     makedev(major_number, minor_number), inode);

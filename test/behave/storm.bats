@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# storm.bats - libraries that come and go all day, at each other's addresses.
+# storm.bats - what comes and goes all day: libraries at each other's addresses, threads, files, pipes, processes.
 
 load helper
 
@@ -8,6 +8,7 @@ setup_file()
 {
 	local letter
 	compile storm_load -ldl -rdynamic <"$ROOT/test/behave/programs/storm_load.c"
+	compile endure_all -ldl <"$ROOT/test/behave/programs/endure_all.c"
 	for letter in a b c d e f g h; do
 		gcc -O1 -g -finstrument-functions -shared -fPIC -DLETTER=$letter \
 			-DSIZE=$((($(printf %d "'$letter") - 96) * 100)) -o "$T/$letter.so" \
@@ -19,6 +20,22 @@ setup_file()
 	done
 	g++ -O1 -g -finstrument-functions -fno-gnu-unique -shared -fPIC -DLETTER=D "-DOTHER=\"$T/A.so\"" \
 		-o "$T/D.so" "$ROOT/test/behave/programs/storm_object.cc"
+}
+
+# all_day ROUNDS [SECONDS] - makes and ends all that a program may; the figures of growth.py are in `growth`.
+all_day()
+{
+	local status=0 pid
+
+	HOTPATH_SEGMENT_PATH=$PWD/segment LD_PRELOAD=$HP_LIB "$T/endure_all" "$T/a.so" "${2:-0}" "$1" >said 2>err 3>&- &
+	pid=$!
+	if [ -n "$2" ]; then
+		eventually [ -s segment ]
+		/usr/bin/python3 "$ROOT/test/behave/growth.py" segment $pid $(($2 / 20)) 19 >growth
+	fi
+	wait $pid || status=$?
+	[ "$status" = 0 ]
+	used=$(od -An -t u8 -j 64 -N 8 segment | tr -d ' ')
 }
 
 setup()
@@ -69,4 +86,40 @@ run_storm()
 @test "storm: closed by an atexit handler, in another namespace, in a destructor" {
 	run_storm ends "$T"
 	[ "$(grep -cE '^(outer_[ab]|(made|gone)_[AD]) [1-9]' said)" = 6 ]
+}
+
+# Records of threads are kept to 4096 a process: 64 bytes each.
+@test "storm: threads, files, pipes, libraries and processes that come and go take no room" {
+	local few
+	export HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none
+	all_day 300
+	few=$used
+	rm segment
+	all_day 1500
+	echo "$few, then $used, of $(cat said) rounds"
+	[ $((used - few)) -lt 500000 ]
+}
+
+# With all sections on; what is left to grow are the moments of samples and waits, up to an eighth of the segment.
+@test "storm: ten minutes of all that, and neither program nor helper grows" {
+	only_in_full
+	all_day 100 600
+	cat growth
+	python3 - growth <<-'EOF'
+		import sys
+		lines = [list(map(int, line.split())) for line in open(sys.argv[1])]
+		early, late = lines[4], lines[-1]
+		assert late[1] - early[1] < 100 << 20, "segment"
+		for column, name, slack in ((2, "program", 1000), (3, "helper", 3000), (4, "descriptors", 60)):
+			assert late[column] - early[column] < slack, name
+	EOF
+	report_comes report err
+	python3 - report "$(cat said)" <<-'EOF'
+		import json, sys
+		report, rounds = json.load(open(sys.argv[1])), int(sys.argv[2])
+		calls = {row["name"]: row["calls"] for row in report["functions_timing"]["raw"]}
+		wanted = {"round_of_all": rounds, "thread": 3 * rounds, "locks": 4 * rounds, "outer_a": rounds,
+			  "through": 2 * rounds, "processes": (rounds + 9) // 10, "forked": (rounds + 9) // 10}
+		assert {name: calls[name] for name in wanted} == wanted, calls
+	EOF
 }
