@@ -636,7 +636,8 @@ void hp_perf_read(struct hp_perf *perf)
 
 void hp_perf_finish(struct hp_perf *perf)
 {
-	if (perf->record && !perf->is_open && perf->record->fault == HP_SAMPLING_FINE)
+	if (perf->record && !perf->is_open && perf->record->fault == HP_SAMPLING_FINE &&
+	    perf->record->source != HP_SAMPLING_TIMER)
 		fail(perf, perf->settings->cpu == HP_CPU_OFF ? HP_SAMPLING_OFF : HP_SAMPLING_GONE,
 		     0);
 	uint64_t now_ns = hp_clock_raw_ns();

@@ -234,3 +234,30 @@ shares_are_right()
 	[ "$status" = 1 ]
 	[[ "$output" == *"smoke: the table cpu does not have heavy_work and light_work"* ]]
 }
+
+@test "timer: without names it is not said that the program had ended" {
+	local libdw
+
+	unshare --mount true 2>/dev/null || skip "no mount namespaces for this user"
+	libdw=$(readlink -f "$(ldconfig -p | sed -n 's/.*libdw.so.1 .*=> //p' | head -n 1)")
+	compile named <<-'EOF'
+		static volatile unsigned long sink;
+		static void work(void)
+		{
+			for (long i = 0; i < 300000000; i++)
+				sink += (unsigned long)i;
+		}
+		int main(void)
+		{
+			work();
+			return 0;
+		}
+	EOF
+	echo none >"$T/none"
+	HOTPATH_CPU=timer HOTPATH_REPORT=functions-cpu unshare --mount \
+		sh -c "mount --bind '$T/none' '$libdw' && exec '$HP_RUN' '$T/named'" 2>"$T/table"
+	cat "$T/table"
+	grep -q "total samples, user code only, by timers" "$T/table"
+	grep -q "no sample was attributed to an instrumented function" "$T/table"
+	! grep -q "had ended before" "$T/table"
+}
