@@ -141,6 +141,12 @@ void *hp_memlock_map(uint64_t size, int flags)
 		syscall(SYS_munmap, pages, size);
 		return NULL;
 	}
+	/*
+	 * What is reserved is some MiB of which little is used.  A core file has holes there, but a core that goes
+	 * through a pipe (Ubuntu's apport, systemd-coredump) has each of the zeroes.  Where it is refused it has.
+	 */
+	if (flags & MAP_NORESERVE)
+		syscall(SYS_madvise, pages, size, MADV_DONTDUMP);
 	note((uintptr_t)pages, size);
 	return pages;
 }

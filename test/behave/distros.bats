@@ -102,3 +102,22 @@ assert any(row["count"] == 6000 for row in report["mutexes"]["raw"]), report["mu
 	is_right marked -Wl,-z,shstk -Wl,-z,ibt
 	readelf -nW "$T/marked" | grep -q SHSTK
 }
+
+# What the kernel would write into a pipe, untouched pages too: of private mappings that may be written.
+@test "distributions: a core dump through a pipe is not much larger" {
+	cat >"$T/dumped.py" <<-'EOF'
+		import re
+		total = size = 0
+		for line in open("/proc/self/smaps"):
+		    if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) (....) ", line):
+		        size = int(found[2], 16) - int(found[1], 16) if found[3][1] == "w" else 0
+		    elif line.startswith("VmFlags:") and "dd" not in line.split():
+		        total += size
+		print(total >> 10)
+	EOF
+	local without with
+	without=$(/usr/bin/python3 "$T/dumped.py")
+	with=$(LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_FORMAT=none HOTPATH_REPORT=all /usr/bin/python3 "$T/dumped.py")
+	echo "without $without KiB, with $with KiB"
+	[ "$with" -lt $((without + 4096)) ]
+}
