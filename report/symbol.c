@@ -154,7 +154,8 @@ static char *demangled(const char *name)
 		readable = cplus_demangle(plain, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
 	if (readable) {
 		free(plain);
-		plain = readable;
+		plain = hp_name_of_coroutine(readable);
+		free(readable);
 	}
 	if (!hp_symbol_is_plt(name))
 		return plain;

@@ -121,6 +121,35 @@ TEST(name, plain_ones_have_no_parameters)
 	check_plain("plain", "plain");
 }
 
+static void check_coroutine(const char *name, const char *expected)
+{
+	char *got = hp_name_of_coroutine(name);
+
+	CHECK_STR(got, expected);
+	free(got);
+}
+
+/* What c++filt makes of symbols of g++ 12 -std=c++20. */
+TEST(name, coroutines_have_their_own)
+{
+	check_coroutine("echo(echo(int, int)::_Z4echoii.Frame*) [clone .actor]",
+			"echo(int, int) [clone .actor]");
+	check_coroutine("net::Server<int>::run(net::Server<int>::run(int)::"
+			"_ZN3net6ServerIiE3runEi.Frame*) [clone .destroy]",
+			"net::Server<int>::run(int) [clone .destroy]");
+	check_coroutine(
+		"main::{lambda(int)#1}::operator()(main::{lambda(int)#1}::operator()(int) const"
+		"::_ZZ4mainENKUliE_clEi.Frame*) [clone .actor]",
+		"main::{lambda(int)#1}::operator()(int) const [clone .actor]");
+	check_coroutine("Task f<int>(f<int>(int)::_Z1fIiE4Taski.Frame*) [clone .actor]",
+			"f<int>(int) [clone .actor]");
+	check_coroutine("f(g(int)::_Z1gi.Frame*) [clone .actor]",
+			"f(g(int)::_Z1gi.Frame*) [clone .actor]");
+	check_coroutine("f(.Frame*) [clone .", "f(.Frame*) [clone .");
+	check_coroutine("f(int)", "f(int)");
+	check_coroutine("", "");
+}
+
 TEST(name, the_scope_is_behind_the_type)
 {
 	CHECK_STR(hp_name_scope("void std::f<int (*)()>(int)"), "std::f<int (*)()>(int)");
