@@ -79,6 +79,7 @@ static void texts_read(struct hp_model_sampling *sampling, struct hp_reader *rea
 	struct hp_ticking ticking;
 
 	memcpy(&ticking, (const char *)reader->segment.header + HP_TICKING_AT, sizeof(ticking));
+	sampling->low_hz = ticking.low_hz;
 	if (ticking.profile)
 		sampling->profile = hp_reader_text(reader, ticking.profile);
 	if (ticking.trouble)

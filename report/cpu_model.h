@@ -34,6 +34,7 @@ struct hp_model_sampling {
 	size_t stack_room;
 	size_t known;	/* of the stacks: they are those of the look before, with other counters */
 	uint32_t generation;	/* grows when what stands in `stacks` is not what stood there */
+	uint32_t low_hz;	/* for a time, of threads that switched often; 0 = never */
 	char *profile;	/* path of samply's; NULL = it took none */
 	char *trouble;	/* why there are no samples of samply */
 };

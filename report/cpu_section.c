@@ -68,12 +68,16 @@ const char *hp_cpu_note(struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
 	struct hp_text_cell total, lost, ours;
+	uint32_t low_hz = report->model.sampling.low_hz;
+	char low[64] = "";
 	uint64_t own_ns = record->samples ? profiler_ns(report) : 0;
 
 	if (!record->samples)
 		return NULL;
+	if (low_hz)
+		snprintf(low, sizeof(low), ", at %u Hz while threads switched often", low_hz);
 	free(report->text);
-	report->text = hp_xprintf("%s total samples%s%s%s%s%s%s%s%s",
+	report->text = hp_xprintf("%s total samples%s%s%s%s%s%s%s%s%s",
 				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
 				  record->has_kernel || record->source == HP_SAMPLING_SAMPLY
 					  ? ""
@@ -81,7 +85,7 @@ const char *hp_cpu_note(struct hp_report *report)
 				  record->source == HP_SAMPLING_TIMER	 ? ", by timers"
 				  : record->source == HP_SAMPLING_SAMPLY ? ", by samply"
 									 : "",
-				  record->lost ? ", " : "",
+				  low, record->lost ? ", " : "",
 				  record->lost ? hp_format_count(&lost, record->lost) : "",
 				  record->lost ? " lost" : "", own_ns ? ", " : "",
 				  own_ns ? hp_format_time(&ours, (double)own_ns) : "",

@@ -129,6 +129,8 @@ static void samples_write(struct hp_profile *p, const struct hp_profile_thread *
 			  enum hp_event_kind kind)
 {
 	struct hp_profile_column stacks = { .list = NULL }, deltas = { .list = NULL };
+	/* Samples at two rates are not worth the same. */
+	bool is_weighed = kind == HP_EVENT_WAIT || p->report->model.sampling.low_hz;
 	const char *comma = "";
 
 	for (size_t i = 0; i < thread->count; i++) {
@@ -150,16 +152,15 @@ static void samples_write(struct hp_profile *p, const struct hp_profile_thread *
 			gzprintf(p->out, "%s%.6f", comma, hp_profile_ms(p, thread->events[i].ns));
 			comma = ",";
 		}
-	gzputs(p->out, "],\"weight\":");
-	comma = "[";
-	for (size_t i = 0; kind == HP_EVENT_WAIT && i < thread->count; i++)
+	gzputs(p->out, is_weighed ? "],\"weight\":[" : "],\"weight\":null");
+	comma = "";
+	for (size_t i = 0; is_weighed && i < thread->count; i++)
 		if (thread->events[i].kind == kind) {
 			gzprintf(p->out, "%s%.6f", comma, (double)thread->events[i].span_ns / 1e6);
 			comma = ",";
 		}
-	gzprintf(p->out, "%s,\"weightType\":\"%s\",\"length\":%zu},",
-		 kind == HP_EVENT_CPU ? "null" : "]",
-		 kind == HP_EVENT_CPU ? "samples" : "tracing-ms", stacks.count);
+	gzprintf(p->out, "%s,\"weightType\":\"%s\",\"length\":%zu},", is_weighed ? "]" : "",
+		 is_weighed ? "tracing-ms" : "samples", stacks.count);
 	free(stacks.list);
 	free(deltas.list);
 }

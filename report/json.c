@@ -227,6 +227,8 @@ static void cpu_middle(struct hp_report *report, cJSON *list)
 	cJSON_AddStringToObject(list, "caller_name", report->caller);
 	cJSON_AddStringToObject(list, "source", source_name(record->source));
 	hp_json_whole(list, "frequency_hz", record->frequency);
+	if (report->model.sampling.low_hz)
+		hp_json_whole(list, "frequency_low_hz", report->model.sampling.low_hz);
 	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
 	hp_json_whole(list, "sample_count", record->samples);
 	hp_json_whole(list, "lost_count", record->lost);

@@ -160,6 +160,16 @@ static bool next_data(const struct hp_kept_source *source, uint64_t *from, uint6
 	return *from < *to;
 }
 
+/* Of what stands behind the header a report about the past needs one word. */
+static void ticking_put(struct writer *writer, const struct hp_kept_source *source)
+{
+	struct hp_ticking ticking, kept = { .low_hz = 0 };
+
+	memcpy(&ticking, (const char *)source->segment->header + HP_TICKING_AT, sizeof(ticking));
+	kept.low_hz = ticking.low_hz;
+	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
+}
+
 static void segment_put(struct writer *writer, const struct hp_kept_source *source)
 {
 	uint64_t end = source->segment->size & ~(uint64_t)(HP_LINE - 1);
@@ -172,6 +182,7 @@ static void segment_put(struct writer *writer, const struct hp_kept_source *sour
 		header.size = (header.used + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
 	run_add(writer, 0, (const char *)&header, sizeof(header));
 	run_end(writer);
+	ticking_put(writer, source);
 	while (!writer->error && next_data(source, &from, &to, end))
 		done = part_put(writer, source, from > done ? from : done, to);
 	if (source->thin)

@@ -352,6 +352,8 @@ static void look(struct sampler *sampler)
 	scan(sampler);
 	if (sampler->root != ROOT_ENDED)	/* the report reads a still picture */
 		wait_ms = hp_watcher_look(&sampler->watcher);
+	if (sampler->root == ROOT_RUNS)
+		hp_perf_calm(&sampler->perf, sampler->watcher.busy_ns, sampler->watcher.switches);
 	sampler->look_ns = hp_clock_raw_ns() + (uint64_t)wait_ms * 1000000;
 }
 

@@ -36,7 +36,8 @@
 #define TRIM_LEAST 32	/* descriptors of events that are kept before it is asked who needs them */
 #define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
-#define WAITS_MOST 1000 /* stacks of waits in a window */
+#define WAITS_MOST 1000 /* stacks of waits in a window, */
+#define WAITS_UNASKED 250 /* and where nobody asked for them */
 #define IDLE_LOOKS 25 /* in which nobody was found waiting: then there are fewer */
 #define ROUNDS_MOST 8 /* looks for threads that came meanwhile */
 
@@ -48,6 +49,14 @@ static bool read_number(const char *path, long *number)
 		return false;
 	*number = strtol(text, &end, 10);
 	return end != text;
+}
+
+static uint64_t waits_most(const struct hp_settings *settings)
+{
+	return hp_settings_names(settings, "offcpu") || hp_settings_names(settings, "bound") ||
+			       hp_settings_names(settings, "thread-states")
+		       ? WAITS_MOST
+		       : WAITS_UNASKED;
 }
 
 void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
@@ -62,6 +71,7 @@ void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 	perf->members = members;
 	perf->has_samples = wish.samples;
 	perf->has_waits = wish.waits;
+	perf->waits_most = waits_most(settings);
 	if (!wish.samples && !wish.waits)
 		return;
 	uint64_t offset = hp_segment_take(segment, sizeof(*perf->record), HP_LINE);
@@ -553,6 +563,28 @@ static void adapt(struct hp_perf *perf)
 	open_again(perf);
 }
 
+static struct hp_ticking *ticking(const struct hp_perf *perf)
+{
+	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
+}
+
+void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
+{
+	uint64_t hz = HP_CALM_HZ;
+
+	/* The processor's own counter has no timer. */
+	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
+	    hp_settings_wants_samples(perf->settings) ||
+	    !hp_calm_look(&perf->calm, cpu_ns, switches))
+		return;
+	if (!perf->calm.is_low || perf->record->frequency < HP_CALM_HZ)
+		hz = perf->record->frequency;
+	else
+		ticking(perf)->low_hz = HP_CALM_HZ;
+	perf->attr.sample_freq = hz;
+	open_again(perf);
+}
+
 /* Where waits were that have no stack of the kernel's: the threads say, each of its own. */
 static void notes_ask(struct hp_perf *perf, bool asks)
 {
@@ -576,8 +608,8 @@ static bool is_losing(struct hp_perf *perf, bool is_over)
 }
 
 /*
- * A stack at each switch is dear for a thread that switches all the time.  So
- * there are WAITS_MOST in a window, and then none until the next one begins but
+ * A stack at each switch is dear for a thread that switches all the time: some 4 us.  So
+ * there are so many in a window, and then none until the next one begins but
  * what the threads note.  The rest is time without a place.
  */
 static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
@@ -591,7 +623,7 @@ static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 		perf->window_ns = now_ns;
 		perf->window_samples = perf->samples.wait_samples;
 	}
-	bool is_off = perf->samples.wait_samples - perf->window_samples > WAITS_MOST;
+	bool is_off = perf->samples.wait_samples - perf->window_samples > perf->waits_most;
 	if (is_off != perf->are_waits_off && (is_off || is_over)) {
 		perf->are_waits_off = is_off;
 		for (uint32_t i = 0; i < perf->wait_fd_count; i++)

@@ -13,6 +13,7 @@
 
 #include "sampler/away.h"
 #include "sampler/member.h"
+#include "sampler/perf_calm.h"
 #include "sampler/perf_ring.h"
 #include "sampler/sample.h"
 #include "segment/setting.h"
@@ -32,6 +33,7 @@ struct hp_perf {
 	bool is_open;
 	uint64_t window_ns;	/* since when stacks of waits are counted */
 	uint64_t window_samples;
+	uint64_t waits_most;	/* stacks in a window */
 	uint64_t window_lost;	/* records, at its begin */
 	bool are_waits_off;	/* there were too many in this window */
 	bool was_losing;	/* in the window before */
@@ -42,6 +44,7 @@ struct hp_perf {
 	int *wait_fds;
 	uint32_t wait_fd_count;
 	uint32_t wait_fd_room;
+	struct hp_calm calm;
 	uint32_t met;	/* members that were looked at */
 	uint32_t stack_size;	/* to begin with, bytes */
 	uint64_t looked_samples;	/* when the size of stacks was looked at last */
@@ -65,6 +68,12 @@ void hp_perf_release(struct hp_perf *perf);
 
 /* Begins with the root.  Rings that fill wake the epoll with this data. */
 void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data);
+
+/*
+ * All threads together have taken so much CPU time and came onto a CPU so often: who switches all
+ * the time is sampled less often, unless somebody asked for samples or said how many.
+ */
+void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
 
 /* Reads what there is; samples of members that joined since are taken from now on. */
 void hp_perf_read(struct hp_perf *perf);

@@ -41,6 +41,7 @@ struct hp_watch_thread {
 	uint64_t asleep_ns[2];	/* the last two looks in a row that found it asleep; 0 = none */
 	uint64_t kernel_wait_ns;	/* as the kernel has it: see ready_since */
 	uint32_t tid;
+	uint64_t slices;	/* times that it came onto a CPU, by the kernel's count */
 	int schedstat_fd;	/* -1 = not open, or the kernel has none */
 	int stat_fd;	/* -1 = not open */
 };
@@ -272,6 +273,7 @@ struct reading {
 	uint64_t now_ns;
 	uint64_t cpu_ns;
 	uint64_t wait_ns;
+	uint64_t slices;
 	struct hp_proc_stat stat;	/* state 0 = not read */
 };
 
@@ -308,7 +310,8 @@ static bool read_thread(struct hp_watcher *watcher, struct hp_watch_thread *thre
 				       "schedstat", text, sizeof(text)) > 0;
 	if (has_schedstat) {
 		reading->cpu_ns = strtoull(text, &end, 10);
-		reading->wait_ns = strtoull(end, NULL, 10);
+		reading->wait_ns = strtoull(end, &end, 10);
+		reading->slices = strtoull(end, NULL, 10);
 		if (row && row->cpu_ns == reading->cpu_ns && row->state != 'R')
 			return true;
 	} else if (watcher->has_schedstat && row) {
@@ -366,8 +369,18 @@ static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading
 	return ready_ns < most_ns ? ready_ns : most_ns;
 }
 
-static void thread_note(struct hp_watch_thread *thread, const struct hp_member *member,
-			const struct reading *reading)
+/* What it did since the look before goes into the sums of all. */
+static void busy_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
+		      const struct reading *reading)
+{
+	watcher->busy_ns += reading->cpu_ns - thread->row->cpu_ns;
+	if (reading->slices > thread->slices)
+		watcher->switches += reading->slices - thread->slices;
+	thread->slices = reading->slices;
+}
+
+static void thread_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
+			const struct hp_member *member, const struct reading *reading)
 {
 	struct hp_watch_row *row = thread->row;
 
@@ -376,6 +389,7 @@ static void thread_note(struct hp_watch_thread *thread, const struct hp_member *
 	note_stat(row, &reading->stat);
 	if (reading->cpu_ns < row->cpu_ns)
 		return;
+	busy_note(watcher, thread, reading);
 	note_percent(row, reading);
 	row->seen_ns = reading->now_ns;
 	row->cpu_ns = reading->cpu_ns;
@@ -428,7 +442,8 @@ static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, u
 	row->first_cpu_ns = row->first_ns == reading.now_ns ? reading.cpu_ns : 0;
 	row->percent_max = UINT32_MAX;
 	new.row = row;
-	thread_note(&new, member, &reading);
+	new.slices = reading.slices;
+	thread_note(watcher, &new, member, &reading);
 	*slot_of(watcher, tid) = new;
 	watcher->count++;
 	member->threads++;
@@ -458,7 +473,7 @@ static void look_at_known(struct hp_watcher *watcher)
 			continue;
 		struct hp_member *member = hp_members_find(watcher->members, thread->row->pid);
 		if (member && read_thread(watcher, thread, member->pid, &reading))
-			thread_note(thread, member, &reading);
+			thread_note(watcher, thread, member, &reading);
 		else
 			thread_end(watcher, thread, member);
 	}

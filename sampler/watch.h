@@ -38,6 +38,8 @@ struct hp_watcher {
 	uint32_t interval_ms;	/* wished, the least */
 	bool has_schedstat;	/* the kernel has it */
 	uint64_t sampling;	/* offset of hp_sampling, for the area; 0 = none */
+	uint64_t busy_ns;	/* CPU time of all threads, by their looks, */
+	uint64_t switches;	/* and how often they came onto a CPU */
 	bool has_threads;	/* false: only sizes and CPU of processes are noted */
 };
 

@@ -1198,7 +1198,8 @@ struct hp_ticking {
 	_Atomic uint64_t aways; /* any thread: head of the list of hp_away */
 	_Atomic uint32_t away_least; /* sampler: calls of so many ticks are noted; 0 = none are */
 	_Atomic uint32_t away_count; /* any thread: in the list, or refused for want of room */
-	uint64_t reserved;
+	uint32_t low_hz; /* sampler: so seldom were threads sampled while they switched often; 0 = never */
+	uint32_t reserved;
 };
 
 /*

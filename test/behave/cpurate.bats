@@ -154,3 +154,58 @@ asked()
 	echo "taken, lost, expected: $counted"
 	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
 }
+
+@test "rate: threads that switch often are sampled less often, for the same CPU time, and it is told" {
+	compile turns -O2 -fno-instrument-functions <<-'END'
+		#include <stdio.h>
+		#include <sys/resource.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		/* A turn goes to and fro until this process has had so much CPU. */
+		int main(void)
+		{
+			int to[2], from[2];
+			struct rusage own, child;
+			char turn = 0;
+			if (pipe(to) || pipe(from))
+				return 1;
+			if (fork() == 0) {
+				close(to[1]);
+				while (read(to[0], &turn, 1) == 1)
+					if (write(from[1], &turn, 1) != 1)
+						break;
+				return 0;
+			}
+			while (clock() < CLOCKS_PER_SEC * 6 / 10)
+				if (write(to[1], &turn, 1) != 1 || read(from[0], &turn, 1) != 1)
+					return 2;
+			close(to[1]);
+			wait(NULL);
+			getrusage(RUSAGE_SELF, &own);
+			getrusage(RUSAGE_CHILDREN, &child);
+			printf("%.6f\n", own.ru_utime.tv_sec + own.ru_stime.tv_sec + child.ru_utime.tv_sec +
+						 child.ru_stime.tv_sec +
+						 (own.ru_utime.tv_usec + own.ru_stime.tv_usec + child.ru_utime.tv_usec +
+						  child.ru_stime.tv_usec) / 1e6);
+			return 0;
+		}
+	END
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/cpu"
+	asked "a['functions_cpu']['source']" >"$T/source"
+	grep -q clock "$T/source" || skip "the processor's counters have no timer"
+	asked "{k: v for k, v in a['functions_cpu'].items() if k not in ('data', 'raw')}, $(cat "$T/cpu")"
+	[ "$(asked "a['functions_cpu']['frequency_hz'], a['functions_cpu']['frequency_low_hz']")" = "249 49" ]
+	# 249 a second would be twice as many; each stands for the time between two, of either rate.
+	[ "$(asked "a['functions_cpu']['sample_count'] < 125 * $(cat "$T/cpu")")" = True ]
+	[ "$(asked "6000 < a['functions_cpu']['total_samples'] / a['functions_cpu']['sample_count'] < 20500")" = True ]
+	[ "$(asked "a['functions_cpu']['total_samples'] / 1e6 < 1.2 * $(cat "$T/cpu")")" = True ]
+	"$HP_BUILD/hotpath" report -r functions-cpu >"$T/table"
+	cat "$T/table"
+	tr '\n' ' ' <"$T/table" | grep -q 'at 49 Hz while threads switched often'
+	# Whoever asks gets what was asked for, and so does who computes.
+	HOTPATH_CPU_HZ=249 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/cpu"
+	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ]
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 600
+	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ]
+}
