@@ -799,6 +799,14 @@ HP_EXPORT void *realloc(void *block, size_t size)
 	return made;
 }
 
+/*
+ * The realloc that a program's calls find: not ours where the program defines its own (bash does).  The C library's
+ * reallocarray calls that one, too.  volatile: compilers take a function for the one of this file.
+ */
+static void *(*const volatile first_realloc)(void *, size_t) = realloc;
+extern void *hp_own_realloc(void *block, size_t size)
+	__attribute__((alias("realloc"), visibility("hidden"), nothrow, leaf, alloc_size(2)));
+
 HP_EXPORT void *reallocarray(void *block, size_t count, size_t each)
 {
 	struct hp_path_frame frame = HP_PATH_FRAME;
@@ -811,6 +819,9 @@ HP_EXPORT void *reallocarray(void *block, size_t count, size_t each)
 	}
 	if (IS_EARLY(realloc))
 		return block ? move_out_of_pool(block, size, &frame) : early(size, 16);
+	/* NULL = the loader has not come to us yet. */
+	if (HP_UNLIKELY(first_realloc != hp_own_realloc && first_realloc))
+		return first_realloc(block, size);
 	if (block)
 		return resize(block, size, &frame);
 	made = hp_allocator.realloc(NULL, size);
