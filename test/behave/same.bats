@@ -145,8 +145,10 @@ conformance()
 	all_same sessions --only '^(login|many)$'
 }
 
-@test "same: whole sessions of work: git, apt-get, ssh, tmux, cron, pip, npm, cargo" {
+@test "same: whole sessions of work: git, apt-get, ssh, tmux, cron, pip, npm, cargo, a configure and make" {
 	only_in_full
+	local package
+	package=$("$ROOT/scripts/fetch-source" gzip "$HP_BUILD/source") && cp -a "$package" "$T/package"
 	all_same sessions
 }
 
@@ -164,4 +166,18 @@ conformance()
 		tail -n 3 "$T/jemalloc.log"
 	chmod -R a+rX "$T"
 	all_same suites
+}
+
+# Each project's source is fetched and built once, below the build folder. PROJECTS="bash sed" are only these; all of them
+# take hours.
+@test "same: test suites of other projects, built from their sources" {
+	only_in_full
+	mkdir -p "$HP_BUILD/upstream" && ln -sfn "$HP_BUILD/upstream" "$T/upstream"
+	for project in ${PROJECTS:-coreutils bash make redis sed}; do
+		TOOLS=$T bash "$ROOT/test/behave/same/upstream.sh" build "$project" "$HP_BUILD/source" ||
+			echo "$project was not built"
+	done
+	chmod -R a+rX "$HP_BUILD/upstream" "$T"
+	# shellcheck disable=SC2046
+	all_same upstream --only "^($(echo ${PROJECTS:-coreutils bash make redis sed} | tr ' ' '|'))\$"
 }

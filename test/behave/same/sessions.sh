@@ -165,8 +165,8 @@ build()
 {
 	mkdir b && cd b
 	"$1"/configure -q --disable-dependency-tracking >log 2>&1; echo $?
-	grep -v -e '^/\* Define to the address' config.h src/config.h 2>/dev/null | sha256sum
-	make -s -j4 >>log 2>&1; echo $?
+	grep -v -e '^/\* Define to the address' config.h src/config.h lib/config.h 2>/dev/null | sha256sum
+	make -s -j4 MAKEINFO=: >>log 2>&1; echo $?
 	ls -R . | grep -v -e log -e '^total' | sha256sum
 	cd .. && rm -rf b
 }
