@@ -40,10 +40,13 @@ static bool table_make(void)
 	made = hp_pages(size);
 	if (!made)
 		return false;
-	if (syscall(SYS_madvise, made, size, MADV_WIPEONFORK) != 0 ||
-	    !__atomic_compare_exchange_n(&hp_channel_keys, &none, made, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
+	if (syscall(SYS_madvise, made, size, MADV_WIPEONFORK) != 0) {
+		hp_refused();
 		hp_pages_release(made, size);
+	} else if (!__atomic_compare_exchange_n(&hp_channel_keys, &none, made, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+		hp_pages_release(made, size);
+	}
 	return hp_channel_keys != NULL;
 }
 

@@ -95,8 +95,9 @@ static void *begin(struct hp_thread *thread)
 	int saved = errno;
 
 	thread->argument = 0;
-	if (has_key)
-		pthread_setspecific(key, thread);
+	/* Its end comes by the key. */
+	if (has_key && pthread_setspecific(key, thread) != 0)
+		hp_refused();
 	hp_channel_thread_began(thread->at);
 	/* Release: who finds the thread finds when it began. */
 	atomic_store_explicit(&thread->tid, hp_confine_tid(), memory_order_release);

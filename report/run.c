@@ -323,6 +323,13 @@ static void pass_on(pid_t pid, const siginfo_t *info)
 		kill(pid, info->si_signo);
 }
 
+/* The kernel knows nothing of our child: what it returned is not told as success. */
+static int status_unknown(void)
+{
+	fputs("hotpath: how the program ended is not known: it cannot be waited for\n", stderr);
+	return W_EXITCODE(EXIT_OURS, 0);
+}
+
 /* Waits for the program's end.  Returns its wait status. */
 static int wait_for_program(pid_t pid, const sigset_t *held, struct rusage *usage,
 			    bool is_stopped_by_us)
@@ -341,7 +348,7 @@ static int wait_for_program(pid_t pid, const sigset_t *held, struct rusage *usag
 		if (got == pid)
 			stop_too(pid);
 		else if (got < 0 && errno == ECHILD)
-			return 0;
+			return status_unknown();
 		else if (sigwaitinfo(held, &info) > 0 && info.si_signo != SIGCHLD)
 			pass_on(pid, &info);
 	}

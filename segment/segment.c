@@ -268,8 +268,9 @@ static int make_careful(struct hp_segment *segment)
 {
 	if (madvise(segment->header, HP_PAGE, MADV_POPULATE_WRITE) == 0)
 		return 0;
+	/* EFAULT: the page would have been a SIGBUS, since there is no room. */
 	if (errno != EINVAL)
-		return -errno;
+		return errno == EFAULT ? -ENOSPC : -errno;
 	if (segment->size > SIZE_WITHOUT_POPULATE) {
 		munmap(segment->header, segment->size);
 		segment->header = NULL;

@@ -130,3 +130,12 @@ sites()
 	report_comes "$T/interrupt.json"
 	python3 "$ROOT/test/behave/interrupt.py" "$T/interrupt.json" "$T/counts" $rounds
 }
+
+@test "faults: a full tmpfs under the record kills nothing" {
+	unshare -m true 2>/dev/null || skip "no mount namespaces here"
+	[ "$(uname -m)" = x86_64 ] || skip "refuses memfd_create by its number on x86-64"
+	unset HOTPATH_EXIT_WAIT_MS
+	gcc -O2 -o "$T/refuse" "$ROOT/test/behave/programs/refuse.c"
+	unshare -m --propagation private "$ROOT/test/behave/full_tmpfs.bash" "$T" "$HP_LIB" "$(if [ -n "$HP_TEST_FULL" ]; then
+		echo 50; else echo 1; fi)" 1m 4m 16m
+}

@@ -39,7 +39,10 @@ ONCE_ONLY = {"futex", "nanosleep", "ppoll", "poll", "epoll_wait", "recvmsg"}
 # Of a mapped memfd these do not fail.  Who cannot join a session begins one of its own, and the last report stands.
 EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
           # Without libdw rows have addresses instead of names, and a note says so.
-          ("report/symbol_file.c", "dlopen")}
+          ("report/symbol_file.c", "dlopen"),
+          # Before the program begins `hotpath run` says why it does not, as a shell would, or that it lost its child.
+          ("report/program.c", "stat"), ("report/program.c", "access"), ("report/run.c", "calloc"),
+          ("report/run.c", "wait4")}
 # Called for the program, which asked for just that.
 PASSED_ON = {("libhotpath.so", name) for name in ("malloc", "calloc", "realloc")}
 
@@ -148,7 +151,7 @@ def free_port():
         return str(one.getsockname()[1])
 
 
-# name, arguments of the program, environment
+# name, arguments of the program, environment.  RUN: by hotpath-run; OLD: the record's file is there already.
 SCENES = [
     ("threads", ["threads", "handlers"], {}),
     ("memory", ["memory"], {"HOTPATH_REPORT": "all"}),
@@ -160,6 +163,9 @@ SCENES = [
     ("timer", ["burn", "threads", "processes"], {"HOTPATH_REPORT": "all", "HOTPATH_CPU": "timer"}),
     ("limits", ["limits"], {"HOTPATH_REPORT": "all"}),
     ("confined", ["confined"], {"HOTPATH_REPORT": "all"}),
+    ("leaks", ["memory"], {"HOTPATH_REPORT": "all,leaks"}),
+    ("run", ["memory", "processes"], {"HOTPATH_REPORT": "all", "RUN": "1"}),
+    ("old", ["threads"], {"HOTPATH_REPORT": "all,nonsense", "HOTPATH_SEGMENT_PATH": "segment", "OLD": "1"}),
     ("perf", ["burn"], {"HOTPATH_REPORT": "all", "HOTPATH_CPU": "perf", "HOTPATH_LOG_PAYLOAD": "1"}),
 ]
 
@@ -199,12 +205,16 @@ class Bench:
         _, arguments, extra = scene
         environment = dict(os.environ, XDG_STATE_HOME=os.path.join(self.folder, "state"),
                            HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=os.path.join(self.folder, "json"),
-                           HP_FAULT=self.folder, HOTPATH_EXIT_WAIT_MS="20000", **{k: v for k, v in extra.items() if v})
+                           HP_FAULT=self.folder, HOTPATH_EXIT_WAIT_MS="20000", **{k: v for k, v in extra.items() if v and k.startswith("HOTPATH")})
         if "HOTPATH_METRICS_PORT" in extra:
             environment["HOTPATH_METRICS_PORT"] = free_port()
-        if with_us:
+        by_run = with_us and "RUN" in extra
+        if "OLD" in extra:
+            open(os.path.join(self.folder, "segment"), "w").close()
+        if with_us and not by_run:
             environment["LD_PRELOAD"] = os.path.join(self.build, "libhotpath.so")
-        process = subprocess.Popen([self.program] + arguments, env=environment, cwd=self.folder,
+        command = [os.path.join(self.build, "hotpath-run"), self.program] if by_run else [self.program]
+        process = subprocess.Popen(command + arguments, env=environment, cwd=self.folder,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, errors="replace", start_new_session=True)
         try:
