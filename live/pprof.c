@@ -93,6 +93,7 @@ static void take_off(struct hp_report *report, const struct begun *begun)
 {
 	struct hp_model_sampling *sampling = &report->model.sampling;
 
+	hp_model_sampling_spoil(sampling);
 	for (size_t i = 0; i < begun->count && i < sampling->stack_count; i++) {
 		struct hp_model_stack *stack = &sampling->stacks[i];
 

@@ -26,6 +26,12 @@ struct hp_model_stack {
 	uint32_t code;	/* its object as the segment has it */
 };
 
+/* Where a chunk of nodes lies. */
+struct hp_model_stack_chunk {
+	uint64_t offset;
+	size_t first;	/* number of its first node */
+};
+
 struct hp_model_sampling {
 	bool is_there;	/* samples were asked for */
 	struct hp_sampling record;
@@ -35,6 +41,11 @@ struct hp_model_sampling {
 	size_t known;	/* of the stacks: they are those of the look before, with other counters */
 	uint32_t generation;	/* grows when what stands in `stacks` is not what stood there */
 	uint32_t low_hz;	/* for a time, of threads that switched often; 0 = never */
+	struct hp_model_stack_chunk *chunks;
+	size_t chunk_count;
+	size_t chunk_room;
+	uint64_t changes;	/* offset of the ring of changes; 0 = none, or all is to be read again */
+	uint64_t seen;	/* number of the first change that was not read */
 	char *profile;	/* path of samply's; NULL = it took none */
 	char *trouble;	/* why there are no samples of samply */
 };
@@ -45,6 +56,9 @@ struct hp_model_sampling {
  */
 void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			    uint64_t offset, const struct hp_map *objects);
+
+/* The stacks' counters are no longer what was read: the next look reads all of them. */
+void hp_model_sampling_spoil(struct hp_model_sampling *sampling);
 
 /* Until the next look nothing is there; which places are known is kept. */
 void hp_model_sampling_pause(struct hp_model_sampling *sampling);

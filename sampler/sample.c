@@ -243,6 +243,7 @@ static void event_add(struct hp_samples *samples, const struct hp_event *event)
 
 	node->samples++;
 	node->cpu_ns += event->span_ns;
+	hp_sample_tree_changed(&samples->tree, event->node);
 	samples->record->cpu_ns += event->span_ns;
 	samples->record->samples++;
 	hp_sample_events_add(&samples->events, event);
@@ -377,6 +378,8 @@ static void wait_move(struct hp_samples *samples, const struct hp_wait_open *wai
 	none->blocked_ns -= span_ns;
 	node->waits++;
 	node->blocked_ns += span_ns;
+	hp_sample_tree_changed(&samples->tree, 0);
+	hp_sample_tree_changed(&samples->tree, number);
 	if (wait->event)
 		wait->event->node = number;
 }

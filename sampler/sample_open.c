@@ -21,6 +21,8 @@ static void move(struct hp_samples *samples, struct hp_wait_thread *thread, uint
 	old->blocked_ns -= span_ns;
 	new->waits++;
 	new->blocked_ns += span_ns;
+	hp_sample_tree_changed(&samples->tree, thread->counted_node);
+	hp_sample_tree_changed(&samples->tree, to);
 	thread->counted_node = to;
 }
 
@@ -37,6 +39,7 @@ void hp_open_count(struct hp_samples *samples, struct hp_wait_thread *thread, ui
 	}
 	/* Less than 0 if the end came before what was counted: the sums take it as it is. */
 	node->blocked_ns += until_ns - thread->counted_ns;
+	hp_sample_tree_changed(&samples->tree, thread->wait_node);
 	samples->record->blocked_ns += until_ns - thread->counted_ns;
 	thread->counted_ns = until_ns;
 }
@@ -50,6 +53,7 @@ void hp_open_forget(struct hp_samples *samples, struct hp_wait_thread *thread)
 
 		node->waits--;
 		node->blocked_ns -= span_ns;
+		hp_sample_tree_changed(&samples->tree, thread->counted_node);
 		samples->record->blocked_ns -= span_ns;
 	}
 	thread->out_ns = thread->counted_ns = thread->told_ns = thread->look_ns = 0;

@@ -16,6 +16,7 @@
 #define SLOTS_FIRST (HP_WIDE_PAGE / sizeof(hp_tree_slot))
 #define SHARE_OF_SEGMENT 4	/* nodes take no more of it */
 #define NODES_MOST (UINT32_C(1) << 20)
+#define CHANGES (UINT32_C(1) << 13)	/* of some seconds */
 #define NODES_RESERVED 4096	/* for innermost places, when paths have no room any more */
 
 static struct hp_stack_node *node_at(const struct hp_sample_tree *tree, uint32_t number)
@@ -44,6 +45,19 @@ static bool chunk_new(struct hp_sample_tree *tree)
 		tree->record->nodes = offset;
 	tree->newest = chunk;
 	return true;
+}
+
+/* Without them readers read all nodes at each look. */
+static void changes_new(struct hp_sample_tree *tree)
+{
+	uint64_t size = sizeof(*tree->changes) + CHANGES * sizeof(tree->changes->nodes[0]);
+	uint64_t offset = hp_segment_take(tree->segment, size, HP_LINE);
+
+	tree->changes = hp_segment_at(tree->segment, offset, size);
+	if (!tree->changes)
+		return;
+	tree->changes->capacity = CHANGES;
+	tree->newest->changes = offset;
 }
 
 /* Readers see a node once it is complete. */
@@ -77,6 +91,8 @@ bool hp_sample_tree_init(struct hp_sample_tree *tree, const struct hp_segment *s
 	if (!tree->slots)
 		return false;
 	node_new(tree, 0, (struct hp_place){ .address = 0 }, 1);
+	if (tree->count == 1)
+		changes_new(tree);
 	return tree->count == 1;
 }
 
@@ -202,4 +218,20 @@ uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *p
 struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number)
 {
 	return node_at(tree, number);
+}
+
+void hp_sample_tree_changed(const struct hp_sample_tree *tree, uint32_t number)
+{
+	struct hp_stack_changes *changes = tree->changes;
+	uint64_t head;
+
+	if (!changes)
+		return;
+	head = atomic_load_explicit(&changes->head, memory_order_relaxed);
+	/*
+	 * Readers follow head, number, counters: each store is seen after those before it.  The number
+	 * takes an older one's place: a reader who sees it sees a head that tells.
+	 */
+	atomic_store_explicit(&changes->nodes[head & (CHANGES - 1)], number, memory_order_release);
+	atomic_store_explicit(&changes->head, head + 1, memory_order_release);
 }

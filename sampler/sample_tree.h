@@ -41,6 +41,7 @@ struct hp_sample_tree {
 	const struct hp_segment *segment;
 	struct hp_sampling *record;
 	struct hp_stack_chunk *newest;
+	struct hp_stack_changes *changes;	/* NULL = no room for them */
 	struct hp_stack_chunk **chunks;	/* all of one capacity */
 	uint32_t chunk_count;
 	uint32_t node_most;
@@ -63,5 +64,8 @@ uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, struct hp_tree_path f
 			      const struct hp_place *places, uint32_t count,
 			      struct hp_tree_path *paths, bool *is_folded);
 struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number);
+
+/* The node's counters have changed: readers are told. */
+void hp_sample_tree_changed(const struct hp_sample_tree *tree, uint32_t number);
 
 #endif

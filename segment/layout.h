@@ -1368,8 +1368,21 @@ struct hp_stack_chunk {
 	uint64_t next; /* sampler: once it is full */
 	uint32_t capacity; /* set once */
 	uint32_t count; /* sampler: nodes in use */
-	uint64_t reserved[6];
+	uint64_t changes; /* set once, of the first chunk: offset of hp_stack_changes; 0 = none */
+	uint64_t reserved[5];
 	struct hp_stack_node nodes[];
+};
+
+/*
+ * Which nodes' counters have changed: a ring of their numbers, each stored after the counters.
+ * Change n, counted for ever, is at nodes[n % capacity].
+ */
+struct hp_stack_changes {
+	_Atomic uint64_t head; /* sampler: number of the next change */
+	uint32_t capacity; /* set once, a power of two */
+	uint32_t reserved0;
+	uint64_t reserved[6];
+	_Atomic uint32_t nodes[];
 };
 
 enum hp_event_kind {
@@ -1464,6 +1477,7 @@ static_assert(sizeof(struct hp_away) == 192 + HP_AWAY_WORDS * 8, "format: reader
 static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_chunk) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_stack_changes) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_event) == 32, "format: readers rely on it");
 static_assert(sizeof(struct hp_event_chunk) == 64, "format: readers rely on it");
 
