@@ -60,18 +60,35 @@ void hp_away_configure(const struct hp_settings *settings)
 
 /* ---- rings ---- */
 
+/*
+ * MOVING until it says whose it is: the sampler would free it once more, by what it says
+ * of its owner before.  What that one has left in it has its name, so it is not taken
+ * until that was read.
+ */
+static bool ring_claim(struct hp_away *ring)
+{
+	uint32_t state = HP_FREE;
+
+	if (atomic_load_explicit(&ring->state, memory_order_relaxed) != HP_FREE ||
+	    !atomic_compare_exchange_strong_explicit(&ring->state, &state, HP_MOVING,
+						     memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	/* Acquire: the sampler has read what names its owner. */
+	if (atomic_load_explicit(&ring->tail, memory_order_acquire) ==
+	    atomic_load_explicit(&ring->head, memory_order_relaxed))
+		return true;
+	atomic_store_explicit(&ring->state, HP_FREE, memory_order_release);
+	return false;
+}
+
 static struct hp_away *ring_free(void)
 {
 	uint64_t offset = atomic_load_explicit(&ticking()->aways, memory_order_acquire);
 
 	for (int i = 0; offset && i < RINGS_MOST; i++) {
 		struct hp_away *ring = (struct hp_away *)((char *)hp_segment.header + offset);
-		uint32_t state = HP_FREE;
 
-		if (atomic_load_explicit(&ring->state, memory_order_relaxed) == HP_FREE &&
-		    atomic_compare_exchange_strong_explicit(&ring->state, &state, HP_TAKEN,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
+		if (ring_claim(ring))
 			return ring;
 		offset = ring->next;
 	}
@@ -100,14 +117,16 @@ static struct hp_away *ring_take(void)
 		return NULL;
 	ring->pid = hp_self->pid;
 	ring->tid = hp_confine_tid();
-	ring->process = hp_segment_offset(&hp_segment, hp_self->process);
-	ring->image = hp_self->process->start_ticks;
+	/* The sampler may look, see sampler/orphan.h: in this order. */
+	__atomic_store_n(&ring->process, hp_segment_offset(&hp_segment, hp_self->process),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
 	ring->is_busy = 0;
 	ring->stack_low = ring->stack_high = 0;
-	if (offset) {
-		atomic_store_explicit(&ring->state, HP_TAKEN, memory_order_relaxed);
+	/* Release: who finds it taken finds by whom. */
+	atomic_store_explicit(&ring->state, HP_TAKEN, memory_order_release);
+	if (offset)
 		hp_list_push(&ticking()->aways, offset, &ring->next);
-	}
 	pthread_setspecific(key, ring);
 	return ring;
 }

@@ -295,16 +295,18 @@ void hp_send_failed(const struct hp_sending *call);
 static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, uint64_t size,
 				 int fd)
 {
+	/* Read once: of two senders that both see a 1 none may take one from the other's 0. */
+	uint32_t left = __atomic_load_n(&lane->sends.countdown, __ATOMIC_RELAXED);
 	int64_t depth;
 
 	call->lane = lane;
 	call->since = 0;
 	call->size = size;
 	call->fd = fd;
-	if (HP_UNLIKELY(lane->sends.countdown == 0))
+	if (HP_UNLIKELY(left == 0))
 		hp_send_time(call);
 	else
-		lane->sends.countdown--;
+		__atomic_store_n(&lane->sends.countdown, left - 1, __ATOMIC_RELAXED);
 	depth = hp_lane_depth(lane) + (int64_t)size;
 	if (HP_UNLIKELY(depth > (int64_t)atomic_load_explicit(&lane->calm, memory_order_relaxed)))
 		hp_send_deep(call, depth, HP_CALLER);
@@ -401,7 +403,8 @@ static HP_HOT void hp_receive_end(const struct hp_receiving *call, uint64_t unit
 	hp_side_add(&lane->receives, units, others);
 	if (HP_UNLIKELY(call->since != 0))
 		hp_receive_waited(call, bytes);
-	if (HP_UNLIKELY(lane->tail != atomic_load_explicit(&lane->head, memory_order_relaxed)))
+	if (HP_UNLIKELY(__atomic_load_n(&lane->tail, __ATOMIC_RELAXED) !=
+			atomic_load_explicit(&lane->head, memory_order_relaxed)))
 		hp_receive_pop(lane, bytes);
 }
 

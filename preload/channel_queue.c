@@ -105,6 +105,11 @@ static uint64_t log_sent(struct hp_lane_log *log, const struct hp_courier *me, u
 	return entry;
 }
 
+static void log_size(struct hp_lane_log *log, uint64_t entry, uint64_t size)
+{
+	log->sent[entry % HP_MESSAGES].size = (uint32_t)size;
+}
+
 /* A place in the ring; NULL = all are on their way. */
 static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log)
 {
@@ -113,7 +118,12 @@ static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log
 
 	do {
 		probe = &log->probes[head % HP_PROBES_MOST];
-		if (atomic_load_explicit(&probe->end, memory_order_acquire))
+		/*
+		 * Its end is not enough: a sender that took this place, and stands still before
+		 * it says the end, would share it with the one that comes round.
+		 */
+		if (head - __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) >= HP_PROBES_MOST ||
+		    atomic_load_explicit(&probe->end, memory_order_acquire))
 			return NULL;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&lane->head, &head, head + 1, memory_order_relaxed, memory_order_relaxed));
@@ -158,9 +168,10 @@ void hp_send_time(struct hp_sending *call)
 		return;
 	log = log_of(lane);
 	call->since = hp_channel_clock();
-	lane->sends.countdown = next_one(&lane->sends, me, call->since);
-	if (!lane->first_ticks)
-		lane->first_ticks = call->since;
+	__atomic_store_n(&lane->sends.countdown, next_one(&lane->sends, me, call->since),
+			 __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&lane->first_ticks, __ATOMIC_RELAXED))
+		__atomic_store_n(&lane->first_ticks, call->since, __ATOMIC_RELAXED);
 	call->probe = probe_take(lane, log);
 	if (!call->probe)
 		return;
@@ -270,7 +281,7 @@ void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 							memory_order_release, memory_order_relaxed);
 	}
 	if (call->probe)
-		log_of(call->lane)->sent[call->entry % HP_MESSAGES].size = (uint32_t)bytes;
+		log_size(log_of(call->lane), call->entry, bytes);
 	if (call->depth)
 		deep(call, sent, bytes);
 }
@@ -302,8 +313,9 @@ void hp_send_text(const struct hp_sending *call, const void *buffer, uint64_t si
 	if (!texts || texts->room != hp_channel_text_room)
 		return;
 	text = (struct hp_lane_text *)((char *)(texts + 1) + call->entry % HP_MESSAGES * slot);
-	text->number = 0;
-	atomic_signal_fence(memory_order_seq_cst);
+	__atomic_store_n(&text->number, 0, __ATOMIC_RELAXED);
+	/* Release: who sees a byte of the new text does not see the number of the old one. */
+	atomic_thread_fence(memory_order_release);
 	text->length = (uint32_t)(size < texts->room ? size : texts->room);
 	memcpy(text + 1, buffer, text->length);
 	__atomic_store_n(&text->number, call->number, __ATOMIC_RELEASE);
@@ -428,12 +440,20 @@ static void spread_add(struct hp_lane *lane, uint64_t ticks)
 	counters[hp_bucket_place(ticks, group)]++;
 }
 
+/* Unless it was written over by then. */
+static void log_delay(struct hp_lane_log *log, const struct hp_probe *probe, uint64_t ticks)
+{
+	struct hp_message *message = &log->sent[probe->entry % HP_MESSAGES];
+
+	if (message->number == probe->number)
+		message->delay = ticks ? ticks : 1;
+}
+
 /* Its sender is `probe`, and now it is here. */
 static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struct hp_probe *probe,
 		      uint64_t now)
 {
 	uint64_t ticks = now > probe->since ? now - probe->since : 0;
-	struct hp_message *entry = &log->sent[probe->entry % HP_MESSAGES];
 	const struct hp_courier *me = hp_courier();
 
 	lane->timed++;
@@ -441,8 +461,7 @@ static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struc
 	if (ticks > lane->delay_most)
 		lane->delay_most = ticks;
 	spread_add(lane, ticks);
-	if (entry->number == probe->number)
-		entry->delay = ticks ? ticks : 1;
+	log_delay(log, probe, ticks);
 	/* It waited for this by poll or the like, and there was nothing before. */
 	if (me->idle_since && probe->since >= me->idle_since && probe->since <= me->idle_until &&
 	    lane->idle != me->idle_until) {
@@ -476,7 +495,8 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 			delay_add(lane, log, probe, now);
 			number = probe->number;
 		}
-		lane->tail++;
+		/* Others look whether it is worth to try. */
+		__atomic_store_n(&lane->tail, lane->tail + 1, __ATOMIC_RELAXED);
 		atomic_store_explicit(&probe->end, 0, memory_order_release);
 	}
 	if (number)
@@ -490,12 +510,12 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 {
 	struct hp_lane_log *log = log_of(lane);
-	uint64_t place = hp_lane_place(lane), end;
+	uint64_t place = hp_lane_place(lane), end, tail;
 
 	if (!lane->probes)
 		return;
-	end = atomic_load_explicit(&log->probes[lane->tail % HP_PROBES_MOST].end,
-				   memory_order_acquire);
+	tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+	end = atomic_load_explicit(&log->probes[tail % HP_PROBES_MOST].end, memory_order_acquire);
 	if (end == 0 || end > place || !hp_courier_open() ||
 	    atomic_exchange_explicit(&lane->popping, 1, memory_order_acquire) != 0)
 		return;

@@ -239,6 +239,7 @@ static void timer_set(int id, uint64_t interval_ns)
 	syscall(SYS_timer_settime, id, 0, &each, NULL);
 }
 
+/* MOVING until it says whose it is: the sampler would free it once more, by its owner before. */
 static struct hp_ticker *ticker_free(void)
 {
 	uint64_t offset = atomic_load_explicit(&ticking()->tickers, memory_order_acquire);
@@ -247,7 +248,7 @@ static struct hp_ticker *ticker_free(void)
 		struct hp_ticker *ticker = (struct hp_ticker *)((char *)hp_segment.header + offset);
 		uint32_t state = HP_FREE;
 
-		if (atomic_compare_exchange_strong_explicit(&ticker->state, &state, HP_TAKEN,
+		if (atomic_compare_exchange_strong_explicit(&ticker->state, &state, HP_MOVING,
 							    memory_order_acq_rel,
 							    memory_order_relaxed))
 			return ticker;
@@ -269,12 +270,14 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 		return NULL;
 	ticker->pid = hp_self->pid;
 	ticker->tid = tid;
-	ticker->process = hp_segment_offset(&hp_segment, hp_self->process);
-	ticker->image = hp_self->process->start_ticks;
-	if (offset) {
-		atomic_store_explicit(&ticker->state, HP_TAKEN, memory_order_relaxed);
+	/* The sampler may look, see sampler/orphan.h: in this order. */
+	__atomic_store_n(&ticker->process, hp_segment_offset(&hp_segment, hp_self->process),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&ticker->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
+	/* Release: who finds it taken finds by whom. */
+	atomic_store_explicit(&ticker->state, HP_TAKEN, memory_order_release);
+	if (offset)
 		hp_list_push(&ticking()->tickers, offset, &ticker->next);
-	}
 	return ticker;
 }
 

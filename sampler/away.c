@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "sampler/orphan.h"
 #include "segment/clock.h"
 
 #define LEAST_NS 10000	/* shorter calls are not worth a note */
@@ -108,17 +109,6 @@ static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t
 	return count;
 }
 
-/* A process that is gone gives nothing back. */
-static void ring_free(struct hp_aways *aways, struct hp_away *ring)
-{
-	const struct hp_process *process =
-		hp_segment_at(aways->segment, ring->process, sizeof(struct hp_process));
-
-	if (atomic_load(&ring->state) == HP_TAKEN && process &&
-	    (atomic_load(&process->state) == HP_FREE || process->start_ticks != ring->image))
-		atomic_store_explicit(&ring->state, HP_FREE, memory_order_release);
-}
-
 uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns)
 {
 	uint64_t now_ns = hp_clock_raw_ns(), at;
@@ -137,7 +127,8 @@ uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns)
 			break;
 		count += ring_read(aways, ring, until_ns, tick_ns);
 		if (frees)
-			ring_free(aways, ring);
+			hp_ring_free_orphan(aways->segment, &ring->state, &ring->process,
+					    &ring->image);
 		at = ring->next;
 	}
 	if (frees)

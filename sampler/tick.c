@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "sampler/orphan.h"
 #include "segment/clock.h"
 
 #define TICKERS_MOST 100000	/* a damaged list must not hold us for ever */
@@ -140,17 +141,6 @@ static void ticker_read(struct hp_ticks *ticks, struct hp_ticker *ticker)
 	atomic_store_explicit(&ticker->tail, tail, memory_order_release);
 }
 
-/* A process that is gone gives nothing back. */
-static void ticker_free(struct hp_ticks *ticks, struct hp_ticker *ticker)
-{
-	const struct hp_process *process =
-		hp_segment_at(ticks->perf->segment, ticker->process, sizeof(struct hp_process));
-
-	if (atomic_load(&ticker->state) == HP_TAKEN && process &&
-	    (atomic_load(&process->state) == HP_FREE || process->start_ticks != ticker->image))
-		atomic_store_explicit(&ticker->state, HP_FREE, memory_order_release);
-}
-
 static void tickers_read(struct hp_ticks *ticks)
 {
 	const struct hp_segment *segment = ticks->perf->segment;
@@ -166,7 +156,8 @@ static void tickers_read(struct hp_ticks *ticks)
 		ticker_read(ticks, ticker);
 		lost += atomic_load_explicit(&ticker->lost, memory_order_relaxed);
 		if (frees)
-			ticker_free(ticks, ticker);
+			hp_ring_free_orphan(segment, &ticker->state, &ticker->process,
+					    &ticker->image);
 	}
 	ticks->perf->record->lost = lost;
 	if (frees)
