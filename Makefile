@@ -47,7 +47,7 @@ EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard tes
 PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath-console \
 	hotpath hotpath-run)
 
-.PHONY: all faulty demo smoke test test-all check bench fuzz fuzzers replay examples unit man install uninstall clean help
+.PHONY: all faulty demo smoke test test-all check bench fuzz fuzzers replay race examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 
 $(B)/libhotpath.so: $(LIB_O)
@@ -124,6 +124,21 @@ $(UNIT): $(B)/test/%: $(B)/san/test/unit/%.o $(B)/san/test/test.o $(B)/libhp.a
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
 unit: $(UNIT)
 
+# What threads share without a lock, under ThreadSanitizer.
+RACE := $(patsubst test/race/%.c,$(B)/race/%,$(wildcard test/race/*_test.c))
+RACE_PARTS_O := $(call objects,tsan,segment unwind) $(patsubst %,$(B)/tsan/sampler/%.o,away tick) \
+	$(B)/tsan/test/race/expected.o $(B)/tsan/test/test.o
+$(B)/tsan/%.o: %.c
+	$(call compile,$(BASE) -O1 -g -fsanitize=thread -fno-omit-frame-pointer \
+		$(if $(findstring clang,$(CC)),,-Wno-tsan))
+$(RACE): $(B)/race/%: $(B)/tsan/test/race/%.o $(RACE_PARTS_O)
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)rm -f $@.a && ar rcsP $@.a $(filter-out $<,$^)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=thread $(LDFLAGS) -o $@ $< $(B)/tsan/test/test.o \
+		$(B)/tsan/test/race/expected.o $@.a -lpthread
+race: $(RACE)
+
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
 FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
 FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live live/console sampler \
@@ -160,9 +175,9 @@ test:	## installs what the tests need and runs them: unit, behaviour, golden
 	@case "$(CURDIR)" in *[[:blank:]:]*) \
 		echo "make test: the loader splits LD_PRELOAD at blanks and colons; use a path without" >&2; exit 1;; esac
 	@scripts/setup test
-	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all unit replay examples man \
+	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all unit race replay examples man \
 		$(B)/truth/libhotpath.so faulty
-	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(wildcard test/behave/*.bats test/golden/*.bats)
+	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(RACE) $(wildcard test/behave/*.bats test/golden/*.bats)
 smoke:	## profiles a program of known shares here, and looks at the tables
 	@scripts/setup build
 	@$(MAKE) --no-print-directory all $(B)/examples/smoke

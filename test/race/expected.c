@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * expected.c - what ThreadSanitizer takes for a race and is none, or is meant: each with the
+ * reason why what is read is right all the same.  Anything else that it finds fails a test.
+ */
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+	return
+		/* A moment and its number: by fences, which ThreadSanitizer does not know.  What
+		 * is read is looked at by the test itself. */
+		"race:hp_clock_note\n"
+		"race:moment_read\n"
+		/* The owner's counters: one writer, an aligned word, plain so that it is one
+		 * instruction; readers want a recent value, and the sum is exact when all are
+		 * done, which the test looks at. */
+		"race:hp_side_add\n"
+		"race:hp_side_units\n"
+		"race:hp_side_others\n"
+		/* How soon the next message is timed: of two senders at once one's credit is
+		 * lost, and no more than 2 % of one millisecond. */
+		"race:next_one\n"
+		/* Rows of the log of last messages: a sender that stands still while 64 others
+		 * are timed writes into the row of another one.  The report drops rows whose
+		 * number is not the one that their place says. */
+		"race:log_sent\n"
+		"race:log_size\n"
+		"race:log_delay\n";
+}

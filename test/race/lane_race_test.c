@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lane_race_test.c - several threads send into a pipe and several receive from it: what the lane
+ * says in the end is what went through, each message that was timed was taken once, and no
+ * sender makes the others' turns to time one go away.
+ *
+ * preload/channel.c and channel_queue.c themselves, with what they need of the rest of the
+ * library made here.
+ */
+#define key channel_key
+#include "preload/channel.c"
+#include "preload/channel_queue.c"
+#undef key
+
+#include <stdlib.h>
+
+#include "test/test.h"
+
+#define SENDERS 3
+#define RECEIVERS 2
+#define MESSAGES 4000	/* of each sender */
+#define LONGEST 64
+
+static struct hp_lockset lockset;
+static struct hp_self self = { .pid = 1 };
+static _Atomic uint64_t sent_bytes, received_bytes, received_count;
+static _Atomic uint32_t next_tid = 1, stuck;
+static int ends[2];
+
+_Atomic uint32_t hp_confined;
+struct hp_segment hp_segment;
+struct hp_self *hp_self = &self;
+uint32_t hp_channel_fds_most;
+uint8_t hp_early_at;
+
+uint32_t hp_confine_tid(void)
+{
+	return atomic_fetch_add(&next_tid, 1);
+}
+
+void *hp_pages_wiped(void)
+{
+	return calloc(1, HP_PAGE);
+}
+
+bool hp_start(void)
+{
+	return true;
+}
+
+bool hp_self_open(void)
+{
+	return true;
+}
+
+struct hp_lockset *hp_lock_set(void)
+{
+	return &lockset;
+}
+
+void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address)
+{
+	*module = 0;
+	*address = at;
+}
+
+uint64_t hp_text_new(const char *bytes, size_t length)
+{
+	(void)bytes, (void)length;
+	return 0;
+}
+
+void hp_channel_wait_begin(const void *frame, const struct hp_lane *lane, uint32_t side,
+			   uintptr_t caller, uint64_t since)
+{
+	(void)frame, (void)lane, (void)side, (void)caller, (void)since;
+}
+
+void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t ticks)
+{
+	(void)frame, (void)lane, (void)ticks;
+}
+
+void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
+{
+	*next = atomic_load(head);
+	while (!atomic_compare_exchange_weak(head, next, offset))
+		;
+}
+
+static void *sender(void *arg)
+{
+	static const char bytes[LONGEST];
+	struct hp_lane *lane = arg;
+
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		size_t size = 1 + i % LONGEST;
+		struct hp_sending call;
+
+		hp_send_begin(&call, lane, size, ends[1]);
+		CHECK_EQ(write(ends[1], bytes, size), (ssize_t)size);
+		hp_send_end(&call, size, 1, size);
+		atomic_fetch_add(&sent_bytes, size);
+		/* A gap is 63 at most: a turn that was lost would be four thousand million away. */
+		if (__atomic_load_n(&lane->sends.countdown, __ATOMIC_RELAXED) > 2 * HP_TIMED_GAP)
+			atomic_store(&stuck, 1);
+	}
+	return NULL;
+}
+
+static void *receiver(void *arg)
+{
+	struct hp_lane *lane = arg;
+	char bytes[LONGEST];
+	ssize_t got;
+
+	do {
+		struct hp_receiving call;
+
+		hp_receive_begin(&call, lane);
+		got = read(ends[0], bytes, sizeof(bytes));
+		if (got > 0) {
+			hp_receive_end(&call, (uint64_t)got, 1, (uint64_t)got);
+			atomic_fetch_add(&received_bytes, (uint64_t)got);
+			atomic_fetch_add(&received_count, 1);
+		}
+	} while (got > 0);
+	return NULL;
+}
+
+TEST(race, what_went_through_a_lane_is_counted_by_all_its_threads)
+{
+	const struct hp_channel_wish wish = { .kind = HP_CHANNEL_PIPE, .caller = 42, .safe = 4096 };
+	struct hp_segment_wish whole = { .size = 16 << 20, .path = NULL };
+	pthread_t senders[SENDERS], receivers[RECEIVERS];
+	struct hp_lane *lane;
+
+	CHECK_EQ(hp_segment_create(&hp_segment, &whole), 0);
+	CHECK_EQ(pipe(ends), 0);
+	hp_channel_base = (char *)hp_segment.header;
+	hp_channel_slow_clock = 1;
+	is_wanted = true;
+	lane = hp_lane_new(&wish);
+	CHECK(lane != NULL);
+	for (int i = 0; i < RECEIVERS; i++)
+		CHECK_EQ(pthread_create(&receivers[i], NULL, receiver, lane), 0);
+	for (int i = 0; i < SENDERS; i++)
+		CHECK_EQ(pthread_create(&senders[i], NULL, sender, lane), 0);
+	for (int i = 0; i < SENDERS; i++)
+		pthread_join(senders[i], NULL);
+	close(ends[1]);
+	for (int i = 0; i < RECEIVERS; i++)
+		pthread_join(receivers[i], NULL);
+	CHECK_EQ(received_bytes, sent_bytes);
+	CHECK_EQ(hp_side_units(&lane->sends), sent_bytes);
+	CHECK_EQ(hp_side_others(&lane->sends), SENDERS * MESSAGES);
+	CHECK_EQ(hp_side_units(&lane->receives), received_bytes);
+	CHECK_EQ(hp_side_others(&lane->receives), received_count);
+	CHECK_EQ(hp_lane_depth(lane), 0);
+	CHECK_EQ(stuck, 0);
+	CHECK(lane->timed > 0);
+	CHECK(lane->tail <= lane->head && lane->timed <= lane->head);
+}

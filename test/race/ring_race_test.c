@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_race_test.c - threads write notes of their waits into rings, the sampler reads them
+ * meanwhile, and rings go from thread to thread: each note that is read is whole, and of
+ * the thread that it says it is of.
+ *
+ * The writer is preload/away.c itself, with what it needs of the rest of the library made
+ * here; the reader is sampler/away.c, whose notes are looked at instead of being placed.
+ */
+#include "preload/away.c"
+
+#include <pthread.h>
+
+#define hp_place hp_code_place
+#include "sampler/away.h"
+#undef hp_place
+#include "test/test.h"
+
+#define WRITERS 4
+#define LIVES 25	/* of each, one behind the other: threads that take rings over */
+#define NOTES 120	/* of each life */
+#define STACK_WORDS 24
+
+static struct hp_self self = { .pid = 1 };
+static struct hp_process process;
+static struct hp_ticking *shared;
+static _Atomic uint64_t written, read_count, wrong;
+static _Atomic uint32_t next_tid = 100, left = WRITERS;
+static __thread uint32_t own_tid;
+
+/* --- what the rest of the library would be --- */
+
+struct hp_segment hp_segment;
+struct hp_self *hp_self = &self;
+_Atomic uint32_t hp_confined;
+
+uint32_t hp_confine_tid(void)
+{
+	return own_tid;
+}
+
+bool hp_self_open(void)
+{
+	return true;
+}
+
+bool hp_self_is_me(void)
+{
+	return true;
+}
+
+uintptr_t hp_readable_stack_end(uintptr_t sp)
+{
+	return sp + STACK_WORDS * sizeof(uint64_t);
+}
+
+void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
+{
+	uint64_t first = atomic_load_explicit(head, memory_order_relaxed);
+
+	do
+		*next = first;
+	while (!atomic_compare_exchange_weak_explicit(head, &first, offset, memory_order_release,
+						      memory_order_relaxed));
+}
+
+/* --- the reader --- */
+
+void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t since_ns,
+			    uint64_t until_ns, const struct hp_wait_stack *stack,
+			    enum hp_wait_on on)
+{
+	const uint64_t *words = (const uint64_t *)stack->copy;
+	bool is_whole = stack->size == STACK_WORDS * sizeof(uint64_t);
+
+	(void)samples, (void)since_ns, (void)on;
+	for (size_t i = 0; is_whole && i < STACK_WORDS; i++)
+		is_whole = words[i] == stack->fp;
+	/* Who wrote it had this id, and the note ends when it said. */
+	if (!is_whole || tid != stack->fp >> 32 || until_ns != stack->fp)
+		atomic_fetch_add(&wrong, 1);
+	atomic_fetch_add(&read_count, 1);
+}
+
+static void *reader(void *samples)
+{
+	struct hp_aways aways = { .segment = &hp_segment, .samples = samples };
+	bool is_last;
+
+	do {
+		is_last = atomic_load(&left) == 0;
+		aways.free_ns = 0;	/* and rings of the dead are looked for each time */
+		hp_aways_read(&aways, UINT64_MAX);
+	} while (!is_last);
+	return NULL;
+}
+
+/* --- the writers --- */
+
+static void *life(void *unused)
+{
+	uint64_t stack[STACK_WORDS];
+	struct hp_away *me;
+
+	own_tid = atomic_fetch_add(&next_tid, 1);
+	me = ring_of_thread();
+	for (uint64_t n = 0; me && n < NOTES; n++) {
+		uint64_t sign = (uint64_t)own_tid << 32 | n;
+		uint64_t lost = atomic_load(&me->lost);
+		uint64_t words[HP_AWAY_HEAD] = { [HP_AWAY_SIZE] = (uint64_t)HP_ON_OTHER << 32,
+						 [HP_AWAY_END] = sign,
+						 [HP_AWAY_TICKS] = 1,
+						 [HP_AWAY_PC] = 1,
+						 [HP_AWAY_SP] = (uintptr_t)stack,
+						 [HP_AWAY_FP] = sign };
+
+		for (size_t i = 0; i < STACK_WORDS; i++)
+			stack[i] = sign;
+		note(me, words, (uintptr_t)stack);
+		atomic_fetch_add(&written, atomic_load(&me->lost) == lost);
+	}
+	return unused;
+}
+
+static void *writer(void *unused)
+{
+	for (int i = 0; i < LIVES; i++) {
+		pthread_t one;
+
+		CHECK_EQ(pthread_create(&one, NULL, life, NULL), 0);
+		pthread_join(one, NULL);
+	}
+	atomic_fetch_sub(&left, 1);
+	return unused;
+}
+
+TEST(race, notes_of_waits_are_whole_and_of_who_wrote_them)
+{
+	struct hp_segment_wish wish = { .size = 64 << 20, .path = NULL };
+	pthread_t writers[WRITERS], looker;
+	static char samples[sizeof(struct hp_samples)];
+
+	CHECK_EQ(hp_segment_create(&hp_segment, &wish), 0);
+	shared = ticking();
+	process.start_ticks = 7;
+	self.process = &process;
+	self.pid = (uint32_t)getpid();
+	shared->away_least = 1;
+	CHECK_EQ(pthread_key_create(&key, thread_end), 0);
+	CHECK_EQ(pthread_create(&looker, NULL, reader, samples), 0);
+	for (int i = 0; i < WRITERS; i++)
+		CHECK_EQ(pthread_create(&writers[i], NULL, writer, NULL), 0);
+	for (int i = 0; i < WRITERS; i++)
+		pthread_join(writers[i], NULL);
+	pthread_join(looker, NULL);
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(read_count, written);
+	CHECK(written > 0);
+}
