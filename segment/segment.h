@@ -92,8 +92,10 @@ bool hp_segment_narrow(struct hp_segment *segment, uint64_t most);
  */
 static inline void *hp_segment_at(const struct hp_segment *segment, uint64_t offset, uint64_t bytes)
 {
-	if (offset < HP_PAGE || offset % HP_LINE || offset >= segment->size ||
-	    bytes > segment->size - offset)
+	/* Once: hp_segment_narrow may make it less meanwhile. */
+	uint64_t size = __atomic_load_n(&segment->size, __ATOMIC_RELAXED);
+
+	if (offset < HP_PAGE || offset % HP_LINE || offset >= size || bytes > size - offset)
 		return NULL;
 	return (char *)segment->header + offset;
 }
@@ -108,7 +110,7 @@ static inline struct hp_ports *hp_segment_ports(const struct hp_segment *segment
 
 static inline struct hp_room *hp_segment_room(const struct hp_segment *segment)
 {
-	if (!segment->header || segment->size < HP_PAGE)
+	if (!segment->header || __atomic_load_n(&segment->size, __ATOMIC_RELAXED) < HP_PAGE)
 		return NULL;
 	return (struct hp_room *)((char *)segment->header + HP_ROOM_AT);
 }
