@@ -195,6 +195,69 @@ static struct hp_process *take_over(uint64_t object)
 	return NULL;
 }
 
+/* In a confined process this is the only thread: a forked child, at its first hook. */
+static uint32_t own_pid(void)
+{
+	return hp_is_confined() ? hp_confine_tid() : (uint32_t)getpid();
+}
+
+/* Its threads are gone with the image, and gave nothing back. */
+static void threads_leave(struct hp_process *process)
+{
+	uint64_t lockset = atomic_load(&process->lockset);
+	struct hp_lockset *set = lockset ? at(lockset) : NULL;
+	struct hp_waiter *waiter;
+	struct hp_block *block;
+	struct hp_heap *heap;
+
+	for (uint64_t i = atomic_load(&process->blocks); i; i = block->next) {
+		block = at(i);
+		if (!block->end_ticks)
+			block->end_ticks = process->end_ticks;
+		atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+	}
+	for (uint64_t i = atomic_load(&process->heaps); i; i = heap->next) {
+		heap = at(i);
+		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	}
+	for (uint64_t i = set ? atomic_load(&set->waiters) : 0; i; i = waiter->next) {
+		waiter = at(i);
+		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	}
+}
+
+/*
+ * What this very process recorded before it became another image.  The kernel goes on
+ * counting its CPU time, so what the last image will note has theirs.  One of the same
+ * executable goes on in its own record, else a program that executes itself all day fills the segment;
+ * nobody else takes it, since the process is alive.
+ */
+static struct hp_process *image_before(uint64_t object, uint64_t started)
+{
+	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+	struct hp_process *found = NULL, *process;
+	uint32_t pid = own_pid();
+
+	for (; offset && started; offset = process->next) {
+		uint32_t state = HP_TAKEN;
+
+		process = at(offset);
+		if (process->pid != pid || process->starttime != started ||
+		    atomic_load_explicit(&process->state, memory_order_acquire) != HP_TAKEN ||
+		    atomic_load_explicit(&process->ending, memory_order_relaxed) != HP_ENDING_EXEC)
+			continue;
+		process->cpu_ns = process->folded_cpu_ns;
+		if (found || !object || process->object != object ||
+		    !atomic_compare_exchange_strong_explicit(&process->state, &state, HP_MOVING,
+							     memory_order_acq_rel,
+							     memory_order_relaxed))
+			continue;
+		threads_leave(process);
+		found = process;
+	}
+	return found;
+}
+
 static void fold(struct hp_process *process)
 {
 	process->folded++;
@@ -206,24 +269,18 @@ static void fold(struct hp_process *process)
 	atomic_store_explicit(&process->ending, HP_ENDING_NONE, memory_order_relaxed);
 }
 
-/* In a confined process this is the only thread: a forked child, at its first hook. */
-static uint32_t own_pid(void)
-{
-	return hp_is_confined() ? hp_confine_tid() : (uint32_t)getpid();
-}
-
-static void describe(struct hp_process *process, char *text)
+static void describe(struct hp_process *process, uint64_t started)
 {
 	process->pid = own_pid();
 	process->start_ticks = ticks_now();
 	if (hp_is_confined())
 		return;
 	process->parent_pid = (uint32_t)getppid();
-	process->starttime = text ? start_time(text) : 0;
+	process->starttime = started;
 	syscall(SYS_prctl, PR_GET_NAME, process->comm);
 }
 
-static struct hp_process *process_new(uint64_t object, char *text)
+static struct hp_process *process_new(uint64_t object, char *text, uint64_t started)
 {
 	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_process), HP_LINE);
 	struct hp_process *process = hp_segment_at(&hp_segment, offset, sizeof(*process));
@@ -232,7 +289,7 @@ static struct hp_process *process_new(uint64_t object, char *text)
 		return NULL;
 	process->object = object;
 	process->command = text && !hp_is_confined() ? command_new(text) : 0;
-	describe(process, text);
+	describe(process, started);
 	atomic_store_explicit(&process->state, HP_TAKEN, memory_order_relaxed);
 	hp_list_push(&hp_segment.header->processes, offset, &process->next);
 	return process;
@@ -242,14 +299,17 @@ static struct hp_process *process_get(void)
 {
 	static struct hp_process draft;
 	uint64_t object = executable(&draft);
-	struct hp_process *process = take_over(object);
 	char *text = hp_pages(HP_PAGE); /* not on the stack: that may be a small one */
+	uint64_t started = text && !hp_is_confined() ? start_time(text) : 0;
+	struct hp_process *process = image_before(object, started);
 
+	if (!process)
+		process = take_over(object);
 	if (process) {
 		fold(process);
-		describe(process, text);
+		describe(process, started);
 	} else {
-		process = process_new(object, text);
+		process = process_new(object, text, started);
 	}
 	if (process)
 		atomic_store_explicit(&process->modules, atomic_load(&draft.modules),

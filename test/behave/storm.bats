@@ -123,3 +123,42 @@ run_storm()
 		assert {name: calls[name] for name in wanted} == wanted, calls
 	EOF
 }
+
+@test "storm: a program that executes itself all day goes on in its own record" {
+	local many=500 few
+	[ -z "$HP_TEST_FULL" ] || many=10000
+	compile again <<-'EOT'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static __attribute__((noinline)) void image(void) { free(malloc(10)); }
+		int main(int argc, char **argv)
+		{
+			char left[20];
+
+			image();
+			snprintf(left, sizeof(left), "%d", atoi(argv[argc - 1]) - 1);
+			if (atoi(left) > 0)
+				execl(argv[0], argv[0], left, (char *)0);
+			return 3;
+		}
+	EOT
+	# Moments of samples are not looked at here.
+	export HOTPATH_CPU=off
+	for n in 50 $many; do
+		rm -f report segment
+		HOTPATH_SEGMENT_PATH=$PWD/segment LD_PRELOAD=$HP_LIB run "$T/again" $n
+		[ "$status" = 3 ]
+		report_comes report
+		[ "$(counts_in report | xargs)" = "again::main $n image $n" ]
+		few=${few:-$(od -An -t u8 -j 64 -N 8 segment)}
+	done
+	used=$(od -An -t u8 -j 64 -N 8 segment)
+	echo "$few, then $used"
+	[ $((used - few)) -lt 200000 ]
+	# The kernel counts on from image to image, so one thread's CPU time is no longer than the run.
+	python3 -c '
+import json
+summary = json.load(open("report"))["summary"]
+assert 0 < summary["cpu_ns"] <= summary["wall_ns"], summary'
+}
