@@ -380,6 +380,9 @@ static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 
 		if (!child)
 			return;
+		/* Until who started us has ended, we are the program's grandchild. */
+		if (child == (uint32_t)getpid())
+			continue;
 		if (!hp_space_known(&perf->samples.spaces, child)) {
 			hp_space_of(&perf->samples.spaces, child);
 			process_open(perf, child);

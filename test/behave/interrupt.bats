@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# interrupt.bats - programs that are stopped, frozen and moved from processor to processor while they run: every
+# call is counted, times are those of the program's own clock, and what stood still was blocked.
+
+load helper
+
+setup_file()
+{
+	compile interrupted <"$ROOT/test/behave/programs/interrupted.c"
+}
+
+setup()
+{
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# Whatever fails, the program ends.
+teardown()
+{
+	touch enough
+	[ -z "$left" ] || { echo THAWED >"$left/freezer.state"; } 2>/dev/null || :
+	[ -z "$program" ] || kill -CONT "$program" 2>/dev/null || :
+	[ -z "$left" ] || eventually rmdir "$left" || :
+}
+
+begin()
+{
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report HOTPATH_REPORT=all HOTPATH_LIMIT=0 \
+		LD_PRELOAD=$HP_LIB "$T/interrupted" >said 2>err 3>&- &
+	program=$!
+	# Its second thread is there: the real program runs, and is under way.
+	eventually [ -d "/proc/$program/task" ]
+	eventually sh -c "[ \$(ls /proc/$program/task | wc -l) = 2 ]"
+}
+
+# is_true [NS] - of both threads together so much was blocked, at least.
+is_true()
+{
+	touch enough
+	wait "$program"
+	report_comes report err
+	cat said err
+	[ ! -s err ]
+	python3 - "${1:-0}" <<-'EOF'
+		import json, sys
+		pieces, took = map(int, open("said").read().split())
+		report = json.load(open("report"))
+		rows = {row["name"]: row for row in report["functions_timing"]["raw"]}
+		summary, blocked = report["summary"], int(sys.argv[1])
+		away = report["offcpu"]["raw"]
+		print(pieces, took, rows["whole"]["total_ns"], summary, sum(row["blocked_ns"] for row in away))
+		assert rows["piece"]["calls"] == pieces
+		assert abs(rows["whole"]["total_ns"] - took) < 0.02 * took, "whole"
+		assert rows["work"]["total_ns"] <= 2.02 * took, "work"
+		assert summary["cpu_ns"] <= 2.02 * summary["wall_ns"], "cpu"
+		assert summary["blocked_ns"] >= 0.9 * blocked, "blocked"
+		# Functions of the helper are nobody's.
+		assert not {row["name"] for row in away} & {"wait_for_end", "run", "epoll_wait"}, away
+	EOF
+}
+
+@test "interrupt: a storm of SIGSTOP and SIGCONT" {
+	begin
+	for _ in $(seq "${HP_TEST_FULL:+20}20"); do
+		kill -STOP "$program"
+		kill -CONT "$program"
+	done
+	kill -STOP "$program"
+	sleep 0.5
+	kill -CONT "$program"
+	is_true 1000000000
+}
+
+@test "interrupt: a cgroup's freezer" {
+	left=/sys/fs/cgroup/freezer/hotpath.$$
+	mkdir "$left" 2>/dev/null || { left=; skip "no freezer here"; }
+	begin
+	echo "$program" >"$left/cgroup.procs"
+	for _ in 1 2 3; do
+		echo FROZEN >"$left/freezer.state"
+		sleep 0.2
+		echo THAWED >"$left/freezer.state"
+	done
+	echo "$program" >/sys/fs/cgroup/freezer/cgroup.procs
+	is_true 1200000000
+}
+
+@test "interrupt: a cgroup's processors are changed all the time" {
+	local set=/sys/fs/cgroup/cpuset
+	[ "$(nproc)" -gt 1 ] && [ -e $set/cpuset.cpus ] || skip "one processor, or no cpuset here"
+	left=$set/hotpath.$$
+	mkdir "$left" 2>/dev/null || { left=; skip "no cpuset here"; }
+	cat $set/cpuset.mems >"$left/cpuset.mems"
+	cat $set/cpuset.cpus >"$left/cpuset.cpus"
+	begin
+	echo "$program" >"$left/cgroup.procs" || skip "no cpuset here"
+	for _ in {1..20}; do
+		for cpu in 0 1 0-1; do
+			echo $cpu >"$left/cpuset.cpus" || skip "other processors than 0 and 1"
+		done
+	done
+	echo "$program" >$set/cgroup.procs
+	is_true
+}
+
+@test "interrupt: a processor goes, and comes back" {
+	only_in_full
+	[ -w /sys/devices/system/cpu/cpu1/online ] || skip "processors cannot be taken away here"
+	begin
+	for state in 0 1 0 1; do
+		echo $state >/sys/devices/system/cpu/cpu1/online
+		sleep 0.2
+	done
+	is_true
+}
