@@ -501,7 +501,7 @@ static bool member_meet(struct hp_perf *perf, struct hp_member *m, uint64_t now_
 		m->is_sampled = true;
 		return true;
 	}
-	if (!perf->attr.inherit_thread && now_ns - m->met_ns < 2 * LATE_NS)
+	if (!hp_perf_inherits_threads(&perf->attr) && now_ns - m->met_ns < 2 * LATE_NS)
 		return false;
 	m->is_sampled = true;
 	process_open(perf, m->pid);

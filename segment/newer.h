@@ -40,8 +40,10 @@ int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct time
 
 /*
  * perf_event_attr.inherit_thread of Linux 5.13 by the place that it has: bit 35 of
- * the flags, which are the 64 bits behind read_format.
+ * the flags, which are the 64 bits behind read_format.  By its name it would not
+ * compile everywhere.
  */
+#pragma GCC poison inherit_thread
 #define HP_PERF_INHERIT_THREAD (UINT64_C(1) << 35)
 #define HP_PERF_FLAGS_AT (offsetof(struct perf_event_attr, read_format) + sizeof(uint64_t))
 
