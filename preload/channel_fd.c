@@ -29,6 +29,7 @@
 #include "preload/channel.h"
 #include "preload/channel_datagram.h"
 #include "preload/confine.h"
+#include "preload/lock.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/start.h"
@@ -619,6 +620,8 @@ HP_EXPORT pid_t fork(void)
 	child = hp_real()->fork();
 	if (child < 0)
 		each_word(word_drop);
+	if (child == 0)
+		hp_thread_forked();
 	return child;
 }
 

@@ -50,6 +50,15 @@ void hp_thread_configure(const struct hp_settings *settings)
 	has_key = is_wanted && pthread_key_create(&key, end) == 0;
 }
 
+void hp_thread_forked(void)
+{
+	int saved = errno;
+
+	if (is_wanted && !hp_is_confined())
+		hp_self_open();
+	errno = saved;
+}
+
 static struct hp_thread *record_new(void)
 {
 	struct hp_lockset *set = hp_lock_set();

@@ -237,7 +237,8 @@ const char *hp_offcpu_note(struct hp_report *report)
 {
 	double total = total_of(report), unknown = 0;
 	const struct hp_offcpu *offcpu = report->offcpu;
-	struct hp_text_cell time, share;
+	uint64_t lost = report->model.sampling.record.lost;
+	struct hp_text_cell time, share, count;
 
 	if (total <= 0)
 		return NULL;
@@ -246,8 +247,10 @@ const char *hp_offcpu_note(struct hp_report *report)
 			unknown += (double)offcpu->rows[i].blocked_ns;
 	free(report->text);
 	report->text =
-		hp_xprintf("Blocked: %s, %s of it without a stack", hp_format_time(&time, total),
-			   hp_format_percent(&share, 100 * unknown / total, 1));
+		hp_xprintf("Blocked: %s, %s of it without a stack%s%s%s",
+			   hp_format_time(&time, total),
+			   hp_format_percent(&share, 100 * unknown / total, 1), lost ? ", " : "",
+			   lost ? hp_format_count(&count, lost) : "", lost ? " records lost" : "");
 	return report->text;
 }
 

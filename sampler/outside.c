@@ -145,16 +145,17 @@ static uint32_t node_of(struct hp_samples *samples, uint32_t pid, const struct w
 	return size ? hp_samples_wait_node(samples, &stack, on_of(pid, wait)) : 0;
 }
 
-uint32_t hp_outside_look(struct hp_samples *samples)
+uint32_t hp_outside_look(struct hp_samples *samples, uint64_t least_ns)
 {
+	uint64_t since_ns = hp_clock_raw_ns() - least_ns;
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < samples->waits.room; i++) {
 		struct hp_wait_thread *thread = &samples->waits.threads[i];
 		struct wait wait;
 
-		if (!thread->out_ns || thread->wait_node || !thread->pid ||
-		    !wait_read(thread->pid, thread->tid, &wait))
+		if (!thread->out_ns || thread->out_ns > since_ns || thread->wait_node ||
+		    !thread->pid || !wait_read(thread->pid, thread->tid, &wait))
 			continue;
 		thread->wait_node = node_of(samples, thread->pid, &wait);
 		thread->look_ns = hp_clock_raw_ns();

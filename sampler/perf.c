@@ -33,7 +33,7 @@
 #define CUT_MOST 100 /* one in so many may be */
 #define RECORD_SIZE 512 /* the rest of it, about */
 #define RINGS_MOST (UINT64_C(64) << 20) /* of all CPUs together */
-#define TRIM_LEAST 32	/* descriptors of events that are kept before it is asked who needs them */
+#define TRIM_LEAST 32 /* descriptors of events that are kept before it is asked who needs them */
 #define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
 #define WAITS_MOST 1000 /* stacks of waits in a window, */
@@ -338,7 +338,7 @@ static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachme
 	for (uint32_t i = 0; perf->has_waits && i < a->count; i++)
 		is_any |= hp_open_meet(&perf->samples, pid, a->tids[i], now_ns);
 	if (is_any)
-		hp_outside_look(&perf->samples);
+		hp_outside_look(&perf->samples, 0);
 }
 
 /*
@@ -639,14 +639,18 @@ static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 /* More often while there is something to see; a thread that waits on is seen once. */
 static void look_outside(struct hp_perf *perf, uint64_t now_ns)
 {
+	uint64_t unseen_ns = perf->has_waits ? hp_unseen_look(&perf->unseen, &perf->samples,
+							      perf->are_notes_asked, now_ns)
+					     : 0;
+
 	/* Stacks come by themselves, but notes must be taken before their rings are full. */
 	if (perf->wait_fd_count) {
-		perf->look_ns = perf->are_notes_asked ? now_ns + HP_OUTSIDE_NS : 0;
+		perf->look_ns = perf->are_notes_asked ? now_ns + HP_OUTSIDE_NS : unseen_ns;
 		return;
 	}
 	if (!perf->look_ns || now_ns < perf->look_ns)
 		return;
-	perf->idle_looks = hp_outside_look(&perf->samples) ? 0 : perf->idle_looks + 1;
+	perf->idle_looks = hp_outside_look(&perf->samples, 0) ? 0 : perf->idle_looks + 1;
 	perf->look_ns = hp_clock_raw_ns() +
 			(perf->idle_looks < IDLE_LOOKS ? HP_OUTSIDE_NS : HP_OUTSIDE_IDLE_NS);
 }

@@ -16,6 +16,7 @@
 #include "sampler/perf_calm.h"
 #include "sampler/perf_ring.h"
 #include "sampler/sample.h"
+#include "sampler/unseen.h"
 #include "segment/setting.h"
 
 struct hp_perf {
@@ -41,6 +42,7 @@ struct hp_perf {
 	uint32_t idle_looks;	/* since somebody was found waiting */
 	struct hp_aways aways;
 	uint64_t look_ns;	/* when waiting threads or their notes are looked at next; 0 = never, their stacks come */
+	struct hp_unseen unseen;	/* of who may see the kernel */
 	int *wait_fds;
 	uint32_t wait_fd_count;
 	uint32_t wait_fd_room;

@@ -350,7 +350,7 @@ static void wait_stack(struct hp_samples *samples, const struct sample *s)
 	if (!thread)
 		return;
 	thread->node = node_of(samples, s);
-	thread->node_ns = s->time;
+	samples->stack_ns = thread->node_ns = s->time;
 }
 
 static void wait_add(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t now_ns)
@@ -428,13 +428,16 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 			thread->counted_ns = 0;
 		}
 		hp_open_forget(samples, thread);
+		/* The stack of the wait that is over is not that of the next one. */
+		thread->node_ns = 0;
 		return;
 	}
 	/* Here it ran: a wait that has not ended ended in a record that was lost. */
 	hp_open_forget(samples, thread);
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
-		bool is_fresh =
-			thread->node_ns <= now_ns && now_ns - thread->node_ns < STACK_FRESH_NS;
+		bool is_fresh = thread->node_ns <= now_ns &&
+				now_ns - thread->node_ns < STACK_FRESH_NS &&
+				thread->node_ns > samples->lost_ns;
 
 		thread->out_ns = now_ns;
 		thread->wait_node = is_fresh ? thread->node : 0;
@@ -527,6 +530,7 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 	if (record->type == PERF_RECORD_LOST)
 		take(&c);	/* the event */
 	samples->record->lost += take(&c);
+	samples->lost_ns = samples->stack_ns;
 }
 
 /* ---- what comes next ---- */

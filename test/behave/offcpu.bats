@@ -253,3 +253,59 @@ within()
 	done
 	return 1
 }
+
+# While waits are too many for a stack of each, those that go on are looked at; the last call was another one.
+@test "offcpu: a long wait after many short ones is told with its own stack" {
+	[ "$(id -u)" -eq 0 ] || skip "stacks of waits are the kernel's for root alone"
+	cat >"$T/after.c" <<-'END'
+		#include <pthread.h>
+		#include <sched.h>
+		#include <semaphore.h>
+		#include <stdatomic.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static sem_t ball[2];
+		static atomic_int turns, is_over;
+		static void *play(void *mine)
+		{
+			while (!is_over) {
+				sem_wait(&ball[mine != NULL]);
+				turns++;
+				sem_post(&ball[mine == NULL]);
+			}
+			return NULL;
+		}
+		__attribute__((noinline)) static int linger(pid_t child)
+		{
+			return waitpid(child, NULL, 0) != child;
+		}
+		int main(void)
+		{
+			pthread_t threads[2];
+			pid_t child = fork();
+			int failed;
+			if (!child) {
+				sleep(2);
+				_exit(0);
+			}
+			sem_init(&ball[0], 0, 1);
+			sem_init(&ball[1], 0, 0);
+			pthread_create(&threads[0], NULL, play, NULL);
+			pthread_create(&threads[1], NULL, play, threads);
+			while (turns < 5000)
+				sched_yield();
+			failed = linger(child);
+			is_over = 1;
+			sem_post(&ball[0]);
+			sem_post(&ball[1]);
+			pthread_join(threads[0], NULL);
+			pthread_join(threads[1], NULL);
+			return failed;
+		}
+	END
+	gcc -g -O1 -o "$T/after" "$T/after.c" -lpthread
+	HOTPATH_REPORT=offcpu,waits HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/after"
+	jq -c '.offcpu.raw[] | [.name, .on, .waits, .blocked_ns]' "$T/json"
+	[ "$(jq '[.offcpu.raw[] | select(.on == "child")] | length' "$T/json")" -eq 1 ]
+	[ "$(jq -r '.offcpu.raw[] | select(.on == "child") | .name' "$T/json")" = linger ]
+}

@@ -61,3 +61,26 @@ load helper
 	# A thousandth is the clocks' own: one is the kernel's, the other counted in ticks.
 	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid) | .cpu_percent_avg <= 100.1] | all' "$T/json")" = true ]
 }
+
+# It calls nothing of ours, before its end.
+@test "threads: of a child that only forked, where nothing else is asked for" {
+	compile forked -fno-instrument-functions <<-'EOF'
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct timespec t = { 0, 0 };
+			pid_t child = fork();
+			if (child)
+				return waitpid(child, NULL, 0) != child;
+			while (!t.tv_sec && t.tv_nsec < 300000000)
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=threads HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/forked"
+	jq -c '.threads.raw[] | [.os_tid, .pid, .cpu_ns]' "$T/json"
+	[ "$(jq '[.threads.raw[].pid] | unique | length' "$T/json")" -eq 2 ]
+	[ "$(jq '[.threads.raw[].cpu_ns] | max > 0' "$T/json")" = true ]
+}
