@@ -122,7 +122,7 @@ static const struct beside besides[] = {
 	{ "functions_cpu",
 	  "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
 	  "source:s frequency_hz:i frequency_low_hz:i has_kernel:b sample_count:i lost_count:i "
-	  "complete_count:i folded_count:i profile_path:s",
+	  "unsampled_ns:i complete_count:i folded_count:i profile_path:s",
 	  "", "" },
 	{ "threads",
 	  "current_elapsed_ns:i sample_interval_ms:i thread_count:i rss_timeline:[[n]] rss_bytes:s "

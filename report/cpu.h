@@ -79,6 +79,8 @@ struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu);
 extern const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS];
 void hp_cpu_fill(struct hp_report *report, struct hp_list *list);
 bool hp_cpu_has_data(const struct hp_report *report);
+/* CPU time of the program that no sample stands for, ns; 0 = none to speak of (5 %, and 20 ms), or nobody sampled. */
+uint64_t hp_cpu_missed_ns(const struct hp_report *report);
 const char *hp_cpu_describe(const struct hp_report *report);
 const char *hp_cpu_note(struct hp_report *report);
 const char *hp_cpu_empty(struct hp_report *report);

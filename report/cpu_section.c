@@ -19,6 +19,9 @@
 #define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
 #define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
 
+#define MISSED_LEAST_NS UINT64_C(20000000)	/* of CPU without samples: less is chance, */
+#define MISSED_SHARE 20	/* and so is one part in so many of the whole */
+
 #define UNUSED(x) (void)(x)
 
 static const struct hp_sampling *record_of(const struct hp_report *report)
@@ -38,7 +41,22 @@ bool hp_cpu_has_data(const struct hp_report *report)
 
 	if (!report->model.sampling.is_there || record->fault == HP_SAMPLING_OFF)
 		return false;
-	return record->fault ? report->model.cpu_ns >= LONG_NS : record->samples >= FEW;
+	if (record->fault)
+		return report->model.cpu_ns >= LONG_NS;
+	return record->samples >= FEW || hp_cpu_missed_ns(report) >= LONG_NS;
+}
+
+uint64_t hp_cpu_missed_ns(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+	uint64_t cpu_ns = report->model.cpu_ns;
+
+	if (!report->model.sampling.is_there || record->fault || is_waits_only(record) ||
+	    cpu_ns <= record->cpu_ns)
+		return 0;
+	uint64_t missed_ns = cpu_ns - record->cpu_ns;
+	bool is_much = missed_ns >= MISSED_LEAST_NS && missed_ns * MISSED_SHARE > cpu_ns;
+	return is_much ? missed_ns : 0;
 }
 
 const char *hp_cpu_describe(const struct hp_report *report)
@@ -67,17 +85,18 @@ static uint64_t profiler_ns(struct hp_report *report)
 const char *hp_cpu_note(struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
-	struct hp_text_cell total, lost, ours;
+	struct hp_text_cell total, lost, missed, ours;
 	uint32_t low_hz = report->model.sampling.low_hz;
 	char low[64] = "";
 	uint64_t own_ns = record->samples ? profiler_ns(report) : 0;
+	uint64_t missed_ns = hp_cpu_missed_ns(report);
 
-	if (!record->samples)
+	if (!record->samples && !missed_ns)
 		return NULL;
 	if (low_hz)
 		snprintf(low, sizeof(low), ", at %u Hz while threads switched often", low_hz);
 	free(report->text);
-	report->text = hp_xprintf("%s total samples%s%s%s%s%s%s%s%s%s",
+	report->text = hp_xprintf("%s total samples%s%s%s%s%s%s%s%s%s%s%s%s",
 				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
 				  record->has_kernel || record->source == HP_SAMPLING_SAMPLY
 					  ? ""
@@ -87,7 +106,9 @@ const char *hp_cpu_note(struct hp_report *report)
 									 : "",
 				  low, record->lost ? ", " : "",
 				  record->lost ? hp_format_count(&lost, record->lost) : "",
-				  record->lost ? " lost" : "", own_ns ? ", " : "",
+				  record->lost ? " lost" : "", missed_ns ? ", " : "",
+				  missed_ns ? hp_format_time(&missed, (double)missed_ns) : "",
+				  missed_ns ? " of CPU time without" : "", own_ns ? ", " : "",
 				  own_ns ? hp_format_time(&ours, (double)own_ns) : "",
 				  own_ns ? " of the profiler's" : "");
 	return report->text;
@@ -118,10 +139,26 @@ static char *refused_text(const struct hp_sampling *record)
 			  "the program");
 }
 
+/* One comes for each period that a thread runs, and most threads may be shorter. */
+static char *none_text(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+	uint64_t missed_ns = hp_cpu_missed_ns(report);
+	struct hp_text_cell period, missed;
+	double period_ns = record->frequency ? 1e9 / (double)record->frequency : 1e6;
+
+	hp_format_time(&period, period_ns);
+	if (!missed_ns)
+		return hp_xprintf("no sample was taken: one comes for each %s of CPU time",
+				  period.text);
+	return hp_xprintf("no sample was taken in %s of CPU time: one comes for each %s that a "
+			  "thread runs, and these end sooner or ran before samples were taken",
+			  hp_format_time(&missed, (double)missed_ns), period.text);
+}
+
 static char *reason_text(const struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
-	struct hp_text_cell cell;
 
 	if (!report->model.sampling.is_there || is_waits_only(record))
 		return hp_xstrdup(report->model.reader.header.sampler_area
@@ -153,9 +190,7 @@ static char *reason_text(const struct hp_report *report)
 	}
 	if (record->samples)
 		return hp_xstrdup("no sample was attributed to an instrumented function");
-	return hp_xprintf("no sample was taken: one comes for each %s of CPU time",
-			  hp_format_time(&cell, record->frequency ? 1e9 / (double)record->frequency
-								  : 1e6));
+	return none_text(report);
 }
 
 const char *hp_cpu_empty(struct hp_report *report)

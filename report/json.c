@@ -232,6 +232,8 @@ static void cpu_middle(struct hp_report *report, cJSON *list)
 	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
 	hp_json_whole(list, "sample_count", record->samples);
 	hp_json_whole(list, "lost_count", record->lost);
+	if (hp_cpu_missed_ns(report))
+		hp_json_whole(list, "unsampled_ns", hp_cpu_missed_ns(report));
 	hp_json_whole(list, "complete_count", record->complete);
 	hp_json_whole(list, "folded_count", record->folded);
 	if (hp_cpu_profile(report))

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# cpuloss.bats - CPU time of threads that end before a sample is due: sampled where it can be, told where not.
+
+load helper
+
+setup_file()
+{
+	compile short -O2 -fno-instrument-functions -lpthread <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/resource.h>
+		#include <time.h>
+		static volatile unsigned long sink;
+		/* Half a ms of CPU time. */
+		__attribute__((noinline)) static void brief(void)
+		{
+			struct timespec t;
+			do {
+				for (int i = 0; i < 1000; i++)
+					sink += (unsigned long)i;
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			} while (!t.tv_sec && t.tv_nsec < 500000);
+		}
+		static void *run(void *argument)
+		{
+			brief();
+			return argument;
+		}
+		/* argv[1] threads, one after the other; prints the CPU time in seconds. */
+		int main(int argc, char **argv)
+		{
+			struct rusage own;
+			pthread_t thread;
+			for (long i = 0; i < (argc > 1 ? atol(argv[1]) : 100); i++)
+				if (pthread_create(&thread, NULL, run, NULL) || pthread_join(thread, NULL))
+					return 1;
+			getrusage(RUSAGE_SELF, &own);
+			printf("%.6f\n", own.ru_utime.tv_sec + own.ru_stime.tv_sec +
+						 (own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6);
+			return 0;
+		}
+	END
+	if HOTPATH_REPORT=functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json "$HP_RUN" \
+		bash -c 'for ((i = 0; i < 100000; i++)); do :; done' && grep -q '"source":.*"cpu-clock"' "$T/json"; then
+		touch "$T/allowed"
+	fi
+}
+
+setup()
+{
+	[ -e "$T/allowed" ] || skip "no samples by the kernel's clock here"
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/json
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# asked EXPRESSION - of the section `c`.
+asked()
+{
+	python3 -c "import json; c = json.load(open('json'))['functions_cpu']; print($1)"
+}
+
+@test "loss: CPU time without samples is told, in the title and in JSON, and is what is left of the whole" {
+	local other as=
+
+	# Who may look at his own threads only has no other way to sample them than thread by thread.
+	[ "$(id -u)" != 0 ] || as="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	# The folder of the tests is not for everybody.
+	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/short" "$other" 2>/dev/null || true
+	chmod -R a+rX "$other"
+	chmod 777 "$other"
+	HOTPATH_REPORT=functions-cpu HOTPATH_CPU_HZ=249 HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH=$other/json \
+		HOTPATH_SEGMENT_PATH=$other/segment $as "$other/hotpath-run" "$other/short" 1200 >cpu
+	mv "$other/json" "$other/segment" .
+	rm -r "$other"
+	asked "{k: v for k, v in c.items() if k not in ('data', 'raw')}, $(cat cpu)"
+	[ "$(asked "c['source']")" = cpu-clock ] || skip "this user gets no samples"
+	[ "$(asked "c.get('unsampled_ns', 0) > 0.5e9 * $(cat cpu)")" = True ]
+	[ "$(asked "abs(c['unsampled_ns'] + c['total_samples'] * 1e3 - $(cat cpu) * 1e9) < 0.1e9 * $(cat cpu)")" = True ]
+	HOTPATH_OUTPUT_PATH= HOTPATH_OUTPUT_FORMAT= "$HP_BUILD/hotpath" report -r functions-cpu segment >table
+	cat table
+	tr '\n' ' ' <table | grep -Eq 'of CPU time without|no sample was taken in [0-9.]+ [a-z]+ of CPU time'
+}
