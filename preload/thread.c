@@ -52,10 +52,13 @@ void hp_thread_configure(const struct hp_settings *settings)
 
 void hp_thread_forked(void)
 {
-	int saved = errno;
+	int saved;
 
-	if (is_wanted && !hp_is_confined())
-		hp_self_open();
+	/* Not even errno is there in a child of a resolver. */
+	if (!is_wanted || hp_is_confined())
+		return;
+	saved = errno;
+	hp_self_open();
 	errno = saved;
 }
 

@@ -185,7 +185,7 @@ wait_as_said()
 		echo(pair[0], pair[1], 500, *arguments[1] == 'h' ? MSG_DONTWAIT : 0);
 		/* So much in it that there is no saying that there is room, but for these. */
 		for (int i = 0; i < 20; i++)
-			if (send(pair[0], text, 4000, 0) != 4000)
+			if (send(pair[0], text, 4000, MSG_DONTWAIT) != 4000)
 				return 1;
 		echo(pair[0], pair[1], 4000, *arguments[1] == 'h' ? MSG_DONTWAIT : 0);
 		return 0;
