@@ -95,6 +95,7 @@ void hp_perf_release(struct hp_perf *perf)
 		close(perf->fds[i]);
 	for (uint32_t i = 0; i < perf->wait_fd_count; i++)
 		close(perf->wait_fds[i]);
+	hp_whole_release(&perf->whole);
 	free(perf->fds);
 	free(perf->wait_fds);
 	perf->fds = perf->wait_fds = NULL;
@@ -353,6 +354,9 @@ static int process_open(struct hp_perf *perf, uint32_t pid)
 	for (int i = 0; i < ROUNDS_MOST && !a.error; i++)
 		if (!round_open(perf, pid, &a))
 			break;
+	/* Known from now on, though no record may ever tell of it: open_again goes by that. */
+	if (perf->is_open && a.count)
+		hp_space_of(&perf->samples.spaces, pid);
 	if (perf->is_open)
 		meet_waits(perf, pid, &a);
 	free(a.tids);
@@ -564,6 +568,7 @@ static void adapt(struct hp_perf *perf)
 		2 * record->stack_size < most ? 2 * record->stack_size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;
 	open_again(perf);
+	hp_whole_resize(&perf->whole, &perf->rings, perf->attr.sample_stack_user);
 }
 
 static struct hp_ticking *ticking(const struct hp_perf *perf)
@@ -571,10 +576,54 @@ static struct hp_ticking *ticking(const struct hp_perf *perf)
 	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
 }
 
+/* Of all processes that live: what one had is its parent's when that has waited for it. */
+static struct hp_whole_use use_of_all(const struct hp_perf *perf)
+{
+	struct hp_whole_use all = { 0, 0 }, one;
+
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (const struct hp_member *m = perf->members->buckets[i]; m; m = m->next)
+			if (hp_whole_use(m->pid, &one)) {
+				all.cpu_ns += one.cpu_ns;
+				all.threads += one.threads;
+			}
+	return all;
+}
+
+/*
+ * Samples of CPUs, and the threads' events tell of switches, mappings and tasks only.  Which
+ * sample is of the session is known by the forks in it, so all processes have to be.
+ */
+static bool whole_look(struct hp_perf *perf)
+{
+	struct hp_whole_use use;
+
+	if (perf->whole.fds || perf->whole.is_refused)
+		return perf->whole.fds != NULL;
+	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK ||
+	    !perf->record->has_kernel || perf->has_counts || hp_perf_inherits_threads(&perf->attr))
+		return false;
+	use = use_of_all(perf);
+	if (!hp_whole_is_wanted(&perf->whole, &use, perf->record->cpu_ns,
+				1000000000 / (perf->attr.sample_freq + 1)) ||
+	    hp_whole_open(&perf->whole, &perf->attr, &perf->rings, perf->record->frequency) < 0)
+		return false;
+	perf->attr.type = choices[CHOICE_DUMMY].type;
+	perf->attr.config = choices[CHOICE_DUMMY].config;
+	perf->attr.freq = 0;
+	perf->attr.sample_freq = 0;
+	perf->samples.is_whole = true;
+	open_again(perf);
+	hp_whole_begin(&perf->whole);
+	return true;
+}
+
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 {
 	uint64_t hz = HP_CALM_HZ;
 
+	if (whole_look(perf))
+		return;
 	/* The processor's own counter has no timer. */
 	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
 	    hp_settings_wants_samples(perf->settings) ||

@@ -15,6 +15,7 @@
 #include "sampler/member.h"
 #include "sampler/perf_calm.h"
 #include "sampler/perf_ring.h"
+#include "sampler/perf_whole.h"
 #include "sampler/sample.h"
 #include "sampler/unseen.h"
 #include "segment/setting.h"
@@ -47,6 +48,7 @@ struct hp_perf {
 	uint32_t wait_fd_count;
 	uint32_t wait_fd_room;
 	struct hp_calm calm;
+	struct hp_whole whole;
 	uint32_t met;	/* members that were looked at */
 	uint32_t stack_size;	/* to begin with, bytes */
 	uint64_t looked_samples;	/* when the size of stacks was looked at last */
@@ -73,7 +75,8 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 /*
  * All threads together have taken so much CPU time and came onto a CPU so often: who switches all
- * the time is sampled less often, unless somebody asked for samples or said how many.
+ * the time is sampled less often, unless somebody asked for samples or said how many.  Where
+ * threads end before a sample of them is due, their CPUs are sampled.
  */
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
 

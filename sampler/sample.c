@@ -473,7 +473,7 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 	samples->is_complete = samples->is_cut = false;
 	if (samples->wait_id_room && *wait_id_slot(samples, s.id))
 		wait_stack(samples, &s);
-	else
+	else if (!samples->is_whole || hp_space_known(&samples->spaces, s.pid))
 		cpu_add(samples, &s);
 }
 

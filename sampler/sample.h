@@ -41,6 +41,7 @@ struct hp_samples {
 	uint64_t open_lost;	/* and what had been lost then */
 	uint64_t stack_ns;	/* of the newest stack of a wait */
 	uint64_t lost_ns;	/* the same when records were lost: older ones are of waits that may be over */
+	bool is_whole;	/* samples are of CPUs: also of who is not in the session */
 	bool has_notes;	/* threads say where they waited, later */
 	uint64_t sample_type;	/* of the events that sample */
 	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */

@@ -83,3 +83,30 @@ asked()
 	cat table
 	tr '\n' ' ' <table | grep -Eq 'of CPU time without|no sample was taken in [0-9.]+ [a-z]+ of CPU time'
 }
+
+# Root, or CAP_PERFMON, or a kernel that lets all.
+sees_all()
+{
+	python3 - <<-'EOF'
+		rights = next(int(line.split()[1], 16) for line in open("/proc/self/status") if line.startswith("CapEff"))
+		everybody = int(open("/proc/sys/kernel/perf_event_paranoid").read()) < 1
+		raise SystemExit(not (everybody or rights >> 38 & 1 or rights >> 21 & 1))
+	EOF
+}
+
+@test "loss: who may see all gets samples of short threads, as many as they use CPU, and nobody else's" {
+	local least=0.6 other
+
+	sees_all || skip "CPUs as a whole may not be sampled here"
+	[ -z "$HP_TEST_FULL" ] || least=0.8
+	# What others do on the same CPUs is not the program's.
+	while :; do :; done &
+	other=$!
+	HOTPATH_REPORT=functions-cpu HOTPATH_CPU_HZ=249 HOTPATH_LIMIT=0 "$HP_RUN" "$T/short" 4000 >cpu || true
+	kill "$other"
+	asked "{k: v for k, v in c.items() if k not in ('data', 'raw')}, $(cat cpu)"
+	asked "c['raw'][:5]"
+	[ "$(asked "$least < c['total_samples'] / 1e6 / $(cat cpu) < 1.15")" = True ]
+	# Half a ms of each thread, less the kernel's part of its start.
+	[ "$(asked "0.8 < next(r['inclusive_samples'] for r in c['raw'] if r['name'] == 'brief') / c['sample_count'] * $(cat cpu) / 2 < 1.1")" = True ]
+}
