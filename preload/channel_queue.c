@@ -512,7 +512,9 @@ void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 	struct hp_lane_log *log = log_of(lane);
 	uint64_t place = hp_lane_place(lane), end, tail;
 
-	if (!lane->probes)
+	/* A forked child that has not begun may have less of the segment than who made it. */
+	if (!lane->probes ||
+	    !hp_segment_at(&hp_segment, (uint64_t)lane->probes * HP_LINE, sizeof(*log)))
 		return;
 	tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
 	end = atomic_load_explicit(&log->probes[tail % HP_PROBES_MOST].end, memory_order_acquire);

@@ -5,7 +5,7 @@
  * The segment is mapped whole, 1 GiB, before it is used: addresses, no memory.  A program that
  * limits its addresses to less than it has mapped could map nothing more, so a shell's `ulimit -v`
  * would leave it without any.  Then we give back what of the segment is not used yet, but for the
- * share that we take at a start under such a limit.
+ * share that we take at a start under such a limit.  While it lives nobody of the session gets more.
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -16,6 +16,7 @@
 #include "preload/local.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/room.h"
 #include "segment/segment.h"
 
 #define HP_ROOM_LEAST (UINT64_C(1) << 20)	/* what a segment has that is left so much only */
@@ -34,7 +35,7 @@ static void give_back(void)
 	least = atomic_load_explicit(&hp_segment.header->used, memory_order_relaxed) +
 		HP_ROOM_LEAST;
 	if (limit.rlim_cur != RLIM_INFINITY && most < hp_segment.size)
-		hp_segment_narrow(&hp_segment, most > least ? most : least);
+		hp_segment_narrow(&hp_segment, most > least ? most : least, hp_room_holder());
 	errno = saved;
 }
 

@@ -26,6 +26,7 @@
 #include "preload/lock.h"
 #include "preload/memlock.h"
 #include "preload/module.h"
+#include "preload/room.h"
 #include "preload/row.h"
 #include "preload/timer.h"
 #include "segment/clock.h"
@@ -299,7 +300,7 @@ static struct hp_process *process_get(void)
 {
 	static struct hp_process draft;
 	uint64_t object = executable(&draft);
-	char *text = hp_pages(HP_PAGE); /* not on the stack: that may be a small one */
+	char *text = hp_pages(HP_PAGE);	/* not on the stack: that may be a small one */
 	uint64_t started = text && !hp_is_confined() ? start_time(text) : 0;
 	struct hp_process *process = image_before(object, started);
 
@@ -353,7 +354,8 @@ bool hp_self_open(void)
 	if (!atomic_compare_exchange_strong_explicit(&hp_self->state, &state, HP_SELF_OPENING,
 						     memory_order_acq_rel, memory_order_acquire))
 		return opening_ends(state);
-	process = process_get();
+	/* One that gave back a part of the segment has children that have as little of it. */
+	process = hp_room_may_look() ? process_get() : NULL;
 	hp_self->process = process;
 	hp_self->pid = own_pid();
 	if (process)

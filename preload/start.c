@@ -31,6 +31,7 @@
 #include "preload/operator.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/room.h"
 #include "preload/say.h"
 #include "preload/timer.h"
 #include "preload/wait.h"
@@ -331,6 +332,7 @@ static uint32_t start(void)
 		return HP_START_PASSES;
 	if (settings.no_follow)
 		publish(HP_SESSION_OFF);
+	hp_room_init();
 	if (!hp_self_init()) {
 		hp_say("not profiled: no memory, or a kernel before 4.14", NULL);
 		return HP_START_PASSES;

@@ -188,6 +188,7 @@ static bool sampler_init(struct sampler *sampler)
 	hp_door_init(&sampler->door, sampler->epoll, EVENT_SOCKET);
 	watch_fd(sampler, sampler->end_event, EVENT_END_WORD);
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
+	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
 			(uint32_t)sampler->settings.threads_interval_ms,
 			hp_settings_asks_threads(&sampler->settings));
@@ -342,6 +343,7 @@ static void scan(struct sampler *sampler)
 {
 	hp_members_scan(&sampler->members);
 	sampler->scan_ns = sampler->members.suspected ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
+	hp_segment_widen(&sampler->segment, hp_member_is_gone);
 }
 
 static void look(struct sampler *sampler)

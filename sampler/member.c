@@ -47,6 +47,18 @@ uint64_t hp_member_start_time(uint32_t pid)
 	return stat.start_time;
 }
 
+bool hp_member_is_gone(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+uint32_t hp_member_namespace(void)
+{
+	struct stat own;
+
+	return stat("/proc/self/ns/pid", &own) == 0 ? (uint32_t)own.st_ino : 0;
+}
+
 struct hp_member *hp_members_find(const struct hp_members *members, uint32_t pid)
 {
 	struct hp_member *member = members->buckets[pid % HP_MEMBER_BUCKETS];

@@ -81,6 +81,12 @@ bool hp_members_outlived(const struct hp_members *members, uint64_t ticks);
 void hp_members_poll(struct hp_members *members, void (*ended)(void *context, uint32_t pid),
 		     void *context);
 
+/* True if there is no process with this pid, not even a zombie. */
+bool hp_member_is_gone(uint32_t pid);
+
+/* Inode of our PID namespace, 0 = not known. */
+uint32_t hp_member_namespace(void);
+
 /* Field 22 of /proc/PID/stat, 0 if there is no such process. */
 uint64_t hp_member_start_time(uint32_t pid);
 

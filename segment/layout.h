@@ -185,15 +185,22 @@ struct hp_ports {
 
 /*
  * Stands behind the ports, at HP_ROOM_AT.  A process that limits its own addresses gives back
- * what it has mapped of the segment beyond this, and from then on nobody is given room there.
+ * what it has mapped of the segment beyond this, and nobody is given room there until it and all
+ * that it forked are gone (segment/room.c).
  */
 #define HP_ROOM_AT 384
+#define HP_ROOM_HOLDERS 10
 
 struct hp_room {
-	_Atomic uint64_t
-		room; /* any process, becomes less only: end of what is given out; 0 = size */
+	/*
+	 * Any process makes it less, the sampler the size of the segment again: end of what is
+	 * given out, a multiple of HP_PAGE, plus how often it was stored, modulo HP_PAGE; 0 = size.
+	 */
+	_Atomic uint64_t room;
 	_Atomic uint64_t refusals; /* any thread: memory or an answer that the kernel refused us */
-	uint64_t reserved[6];
+	uint32_t pid_namespace; /* sampler: inode of its own; 0 = not known */
+	_Atomic uint32_t for_ever; /* any process: 1 = who needs `room` cannot be seen */
+	_Atomic uint32_t holders[HP_ROOM_HOLDERS]; /* who needs it: its pid; sampler: 0 = free */
 };
 
 /*

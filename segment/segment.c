@@ -500,43 +500,13 @@ static bool has_pages(const struct hp_segment *segment, uint64_t offset, uint64_
 	return is_reserved;
 }
 
-static _Atomic uint64_t *bound(const struct hp_segment *segment)
-{
-	return &hp_segment_room(segment)->room;
-}
-
 /* Where what is given out ends. */
 static uint64_t end_of_room(const struct hp_segment *segment)
 {
-	uint64_t end = atomic_load(bound(segment));
+	uint64_t end = atomic_load(&hp_segment_room(segment)->room) & ~(uint64_t)(HP_PAGE - 1);
 	uint64_t size = __atomic_load_n(&segment->size, __ATOMIC_RELAXED);
 
 	return end && end < size ? end : size;
-}
-
-/*
- * Who takes room adds to `used` first and looks at the bound then, here the bound is stored first
- * and `used` read then, all in one order: either its room is below what is kept, or it is refused.
- */
-bool hp_segment_narrow(struct hp_segment *segment, uint64_t most)
-{
-	struct hp_header *header = segment->header;
-	uint64_t used = atomic_load(&header->used), keep, end;
-
-	keep = used > most ? used : most;
-	keep = (keep + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
-	end = atomic_load(bound(segment));
-	while ((end == 0 || end > keep) &&
-	       !atomic_compare_exchange_weak(bound(segment), &end, keep))
-		;
-	used = (atomic_load(&header->used) + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
-	keep = used > keep ? used : keep;
-	if (keep >= segment->size)
-		return false;
-	end = segment->size;
-	__atomic_store_n(&segment->size, keep, __ATOMIC_RELAXED);
-	munmap((char *)header + keep, end - keep);
-	return true;
 }
 
 uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align)
@@ -551,7 +521,7 @@ uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint6
 	uint64_t used = atomic_load_explicit(&header->used, memory_order_relaxed);
 	end = end_of_room(segment);
 	if (bytes <= end && used <= end && room <= end - used) {
-		/* The order is hp_segment_narrow's: what is handed over is published by whoever links it. */
+		/* The order is room_bound's in room.c: what is handed over is published by whoever links it. */
 		used = atomic_fetch_add(&header->used, room);
 		uint64_t offset = (used + align - 1) & ~(align - 1);
 

@@ -78,12 +78,33 @@ void hp_segment_release(struct hp_segment *segment);
  */
 uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align);
 
+/* --- room.c: processes that map a part of the segment only --- */
+
+#define HP_HOLDER_UNSEEN 0	/* who narrows it cannot be asked about */
+
 /*
  * This process's mapping shall be of `most` bytes, or what is given out already: the rest is
- * unmapped, and nobody of the session is given room in it any more.  Returns false if there is
- * nothing to unmap.  Any thread; not in a signal handler that interrupted it.
+ * unmapped, and nobody of the session is given room in it while `holder` lives, its pid as the
+ * sampler sees it, or one that it forked; HP_HOLDER_UNSEEN = for ever.  Returns false if there
+ * is nothing to unmap.  Any thread; not in a signal handler that interrupted it.
  */
-bool hp_segment_narrow(struct hp_segment *segment, uint64_t most);
+bool hp_segment_narrow(struct hp_segment *segment, uint64_t most, uint32_t holder);
+
+/* A part only is mapped here: by this process, or before it was forked. */
+bool hp_segment_is_narrow(const struct hp_segment *segment);
+
+/*
+ * A forked child, before it looks at any record: nobody is to be given room beyond what it has
+ * mapped, as in hp_segment_narrow.  It may be a vfork child, whose memory is its parent's.
+ * False = somebody was already, and it must not look.
+ */
+bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, uint32_t parent);
+
+/*
+ * All of the segment is given out again, if who did not have all of it is gone, as `is_gone`
+ * says of a pid.  True = somebody is there still.  The sampler alone.
+ */
+bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t pid));
 
 /*
  * Address of a record at `offset`, or NULL if a record of `bytes` there would

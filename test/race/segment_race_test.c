@@ -57,7 +57,7 @@ TEST(race, room_is_nobody_elses_while_the_segment_is_narrowed)
 	for (uintptr_t i = 0; i < TAKERS; i++)
 		CHECK_EQ(pthread_create(&takers[i], NULL, taker, (void *)(i + 1)), 0);
 	for (uint64_t most = 32 << 20; atomic_load(&left); most -= most / 8) {
-		hp_segment_narrow(&segment, most);
+		hp_segment_narrow(&segment, most, HP_HOLDER_UNSEEN);
 		usleep(1000);
 	}
 	for (int i = 0; i < TAKERS; i++)

@@ -56,7 +56,7 @@ static bool is_mapped(const char *page)
 TEST(narrow, what_is_not_used_is_unmapped_and_not_given_out)
 {
 	make();
-	CHECK(hp_segment_narrow(&segment, 1 << 20));
+	CHECK(hp_segment_narrow(&segment, 1 << 20, HP_HOLDER_UNSEEN));
 	CHECK_EQ(segment.size, 1 << 20);
 	CHECK(is_mapped((char *)segment.header + (1 << 20) - HP_PAGE));
 	CHECK(!is_mapped((char *)segment.header + (1 << 20)));
@@ -64,7 +64,7 @@ TEST(narrow, what_is_not_used_is_unmapped_and_not_given_out)
 	CHECK_EQ(atomic_load(&segment.header->refused), 1);
 	CHECK(hp_segment_take(&segment, 4096, HP_LINE) != 0);
 	/* Nothing is left to give back, and more is not got again. */
-	CHECK(!hp_segment_narrow(&segment, 2 << 20));
+	CHECK(!hp_segment_narrow(&segment, 2 << 20, HP_HOLDER_UNSEEN));
 	CHECK_EQ(segment.size, 1 << 20);
 	CHECK_EQ(hp_segment_take(&segment, 1 << 20, HP_LINE), 0);
 }
@@ -75,7 +75,7 @@ TEST(narrow, another_process_is_given_no_room_behind_it)
 
 	make();
 	CHECK_EQ(hp_segment_attach(&other, dup(segment.fd)), 0);
-	CHECK(hp_segment_narrow(&segment, 1 << 20));
+	CHECK(hp_segment_narrow(&segment, 1 << 20, HP_HOLDER_UNSEEN));
 	CHECK_EQ(other.size, SIZE);
 	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
 	for (;;) {
@@ -94,10 +94,74 @@ TEST(narrow, what_is_given_out_already_stays)
 
 	make();
 	offset = hp_segment_take(&segment, 3 << 20, HP_LINE);
-	CHECK(hp_segment_narrow(&segment, 1 << 20));
+	CHECK(hp_segment_narrow(&segment, 1 << 20, HP_HOLDER_UNSEEN));
 	CHECK(segment.size >= offset + (3 << 20));
 	memset((char *)segment.header + offset, 1, 3 << 20);
 	CHECK_EQ(hp_segment_take(&segment, 1 << 20, HP_LINE), 0);
+}
+
+static bool is_gone(uint32_t pid)
+{
+	return pid == 111 || pid == 333;
+}
+
+static bool nobody_is_gone(uint32_t pid)
+{
+	return pid == 0;
+}
+
+TEST(narrow, all_is_given_out_again_when_who_had_less_is_gone)
+{
+	struct hp_segment other = HP_SEGMENT_NONE;
+
+	make();
+	CHECK_EQ(hp_segment_attach(&other, dup(segment.fd)), 0);
+	CHECK(!hp_segment_widen(&other, is_gone));
+	CHECK(hp_segment_narrow(&segment, 1 << 20, 111));
+	CHECK(hp_segment_is_narrow(&segment));
+	CHECK(!hp_segment_is_narrow(&other));
+	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
+	CHECK(hp_segment_widen(&other, nobody_is_gone));
+	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
+	CHECK(!hp_segment_widen(&other, is_gone));
+	/* Its forked child comes now, and may not look: what is beyond its memory is given out. */
+	CHECK(hp_segment_take(&other, 2 << 20, HP_LINE) != 0);
+	CHECK(!hp_segment_stay_narrow(&segment, 333, 111));
+	CHECK(hp_segment_take(&other, 4 << 20, HP_LINE) != 0);
+	hp_segment_release(&other);
+}
+
+TEST(narrow, a_forked_child_holds_as_its_parent_did)
+{
+	struct hp_segment other = HP_SEGMENT_NONE;
+
+	make();
+	CHECK_EQ(hp_segment_attach(&other, dup(segment.fd)), 0);
+	CHECK(hp_segment_narrow(&segment, 1 << 20, 111));
+	CHECK(!hp_segment_widen(&other, is_gone));
+	CHECK(hp_segment_stay_narrow(&segment, 222, 111));
+	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
+	CHECK(hp_segment_widen(&other, is_gone));
+	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
+	hp_segment_release(&other);
+}
+
+TEST(narrow, who_cannot_be_asked_about_holds_for_ever)
+{
+	make();
+	CHECK(hp_segment_narrow(&segment, 2 << 20, 111));
+	CHECK(hp_segment_stay_narrow(&segment, HP_HOLDER_UNSEEN, HP_HOLDER_UNSEEN));
+	CHECK(!hp_segment_widen(&segment, is_gone));
+	CHECK_EQ(hp_segment_take(&segment, 2 << 20, HP_LINE), 0);
+}
+
+TEST(narrow, more_holders_than_places)
+{
+	make();
+	for (uint32_t i = 0; i < HP_ROOM_HOLDERS + 3; i++)	/* numbers above all that there are */
+		CHECK(hp_segment_narrow(&segment, (2 << 20) - i * HP_PAGE, 0x7f000000 + i));
+	CHECK_EQ(atomic_load(&hp_segment_room(&segment)->for_ever), 0);
+	CHECK(hp_segment_widen(&segment, nobody_is_gone));
 }
 
 TEST(narrow, threads_that_take_room_at_the_same_time)
@@ -113,7 +177,7 @@ TEST(narrow, threads_that_take_room_at_the_same_time)
 		while (atomic_load(&segment.header->used) < (1 << 20))
 			;
 		for (uint64_t most = 32 << 20; most >= 1 << 20; most /= 2)
-			hp_segment_narrow(&segment, most);
+			hp_segment_narrow(&segment, most, HP_HOLDER_UNSEEN);
 		atomic_store(&stop, true);
 		for (int i = 0; i < 4; i++) {
 			pthread_join(threads[i], NULL);
