@@ -453,6 +453,8 @@ static void places_grow(struct hp_alloc_places *places, size_t count)
 /* What each look finds anew. */
 static void clear(struct hp_alloc *alloc)
 {
+	int64_t raised = alloc->raised;
+
 	free(alloc->threads);
 	free(alloc->maps);
 	free(alloc->allocator_file);
@@ -464,6 +466,7 @@ static void clear(struct hp_alloc *alloc)
 				    .spread_count = alloc->spread_count,
 				    .spread_room = alloc->spread_room,
 				    .changes = alloc->changes };
+	alloc->all.peak_bytes -= raised;
 	pending_take_back(alloc);
 }
 
@@ -503,7 +506,8 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 		read_process(&b, &process);
 	/* Threads notice a peak within their grain only: it was not below what is held. */
 	if (alloc->all.peak_bytes < alloc->all.live_bytes)
-		alloc->all.peak_bytes = alloc->all.live_bytes;
+		alloc->raised = alloc->all.live_bytes - alloc->all.peak_bytes;
+	alloc->all.peak_bytes += alloc->raised;
 	free(b.chunks);
 }
 

@@ -98,6 +98,7 @@ struct hp_alloc {
 	bool has_new; /* it has an operator new of its own, which was not seen */
 	char *allocator_file; /* NULL = not known */
 	bool is_recorded; /* some process recorded allocations */
+	int64_t raised; /* bytes that `all.peak_bytes` has more than the sites, see hp_alloc_look() */
 	bool is_fresh; /* nothing is kept of a look before: `changes` are not told */
 	struct hp_alloc_changes changes; /* of steps' own, since they were cleared */
 };

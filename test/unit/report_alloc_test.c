@@ -84,3 +84,33 @@ TEST(alloc, sites_sum_up_by_path_and_the_pending_block_counts)
 	hp_alloc_release(&alloc);
 	hp_model_release(&model);
 }
+
+TEST(alloc, what_one_look_adds_to_the_peak_is_not_in_the_next)
+{
+	struct fake fake;
+
+	fake_init(&fake, SIZE);
+	struct hp_object *object = fake_object(&fake, "/nowhere/fake");
+	struct hp_process *process = fake_process(&fake, FAKE_PID, object);
+	struct hp_segment segment = fake_segment(&fake);
+	struct hp_heap *heap = fake_heap(&fake, process);
+	struct hp_site *site =
+		fake_site(&fake, heap, fake_step(&fake, heap, 0, object, 0x1010), 10, 64);
+	struct hp_alloc alloc;
+	struct hp_model model;
+
+	process->heap_peak = 1000;
+	site->epoch = process->heap_epoch;
+	site->at_peak = 600;
+	hp_model_init(&model, &segment);
+	hp_alloc_init(&alloc, &model);
+	CHECK_EQ((uint64_t)alloc.all.live_bytes, 640u);
+	CHECK_EQ((uint64_t)alloc.all.peak_bytes, 640u);
+	site->frees = 5;
+	site->freed = 320;
+	hp_alloc_look(&alloc, &model);
+	CHECK_EQ((uint64_t)alloc.all.live_bytes, 320u);
+	CHECK_EQ((uint64_t)alloc.all.peak_bytes, 600u);
+	hp_alloc_release(&alloc);
+	hp_model_release(&model);
+}
