@@ -36,6 +36,9 @@ void hp_reader_restart(struct hp_reader *reader, unsigned times)
 
 void hp_reader_release(struct hp_reader *reader)
 {
+	/* One that was never begun is all zero, which is the number of stdin. */
+	if (!reader->segment.header)
+		return;
 	reader->segment.size = reader->mapped;
 	hp_segment_release(&reader->segment);
 }

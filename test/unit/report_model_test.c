@@ -4,7 +4,9 @@
  */
 #include "test/test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "report/model.h"
 #include "test/unit/fake_segment.h"
@@ -443,4 +445,20 @@ TEST(model, estimates_fit_into_what_was_measured)
 	CHECK_NEAR(callee->total_ns, 20000, 1e-6);
 	CHECK(callee->total_high_ns >= 32000);
 	hp_model_release(&s.model);
+}
+
+/* What looks hand on is empty where there was none, or one that was not live. */
+TEST(model, one_that_was_never_read_has_no_descriptor)
+{
+	struct hp_model model = { .reader = { .mapped = 0 } };
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	if (fd > 0)
+		CHECK_EQ((uint64_t)dup2(fd, 0), 0u);
+	hp_model_release(&model);
+	hp_model_release(&model);
+	CHECK(fcntl(0, F_GETFD) >= 0);
+	if (fd > 0)
+		close(fd);
 }
