@@ -579,7 +579,7 @@ static struct hp_ticking *ticking(const struct hp_perf *perf)
 /* Of all processes that live: what one had is its parent's when that has waited for it. */
 static struct hp_whole_use use_of_all(const struct hp_perf *perf)
 {
-	struct hp_whole_use all = { 0, 0 }, one;
+	struct hp_whole_use all = { .ended = perf->samples.ended }, one;
 
 	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
 		for (const struct hp_member *m = perf->members->buckets[i]; m; m = m->next)

@@ -14,6 +14,8 @@
 #include "sampler/proc.h"
 
 #define LEAST_NS UINT64_C(100000000) /* of CPU: before that nothing is known */
+/* Its own, what the one after it had begun, and as many again for ends whose records were lost. */
+#define END_PERIODS 4
 #define FIELD_USER 14 /* of proc(5), "stat": utime, stime, cutime, cstime */
 #define FIELD_THREADS 20
 
@@ -48,6 +50,7 @@ bool hp_whole_is_wanted(struct hp_whole *whole, const struct hp_whole_use *use, 
 		whole->is_begun = true;
 		whole->cpu_ns = use->cpu_ns;
 		whole->sampled_ns = sampled_ns;
+		whole->ended = use->ended;
 	}
 	uint64_t cpu_ns = use->cpu_ns - whole->cpu_ns;
 	uint64_t missed_ns, sampled = sampled_ns - whole->sampled_ns;
@@ -56,7 +59,8 @@ bool hp_whole_is_wanted(struct hp_whole *whole, const struct hp_whole_use *use, 
 		return false;
 	missed_ns = cpu_ns - sampled;
 	return missed_ns >= LEAST_NS && missed_ns >= 2 * period_ns * use->threads &&
-	       missed_ns >= cpu_ns / 3;
+	       missed_ns >= cpu_ns / 3 &&
+	       missed_ns <= (uint64_t)(use->ended - whole->ended) * period_ns * END_PERIODS;
 }
 
 static void close_all(struct hp_whole *whole)

@@ -26,13 +26,15 @@ struct hp_whole {
 	bool is_begun;
 	bool is_refused;
 	uint64_t cpu_ns; /* of the program when it began, */
-	uint64_t sampled_ns; /* and what samples stood for then */
+	uint64_t sampled_ns; /* and what samples stood for then, */
+	uint32_t ended;
 };
 
 /* What the kernel counts of a process: user and system time of it and of its children that were waited for. */
 struct hp_whole_use {
 	uint64_t cpu_ns; /* grain 1/sysconf(_SC_CLK_TCK) */
 	uint32_t threads;
+	uint32_t ended; /* threads, and those of processes, that records told the end of; not by hp_whole_use */
 };
 
 /* Reads /proc/PID/stat.  False = it is gone. */
@@ -40,7 +42,10 @@ bool hp_whole_use(uint32_t pid, struct hp_whole_use *use);
 
 /*
  * True if a third of the CPU time since the first call, or more, has no sample:
- * more than each thread may wait for its next one, `period_ns` at most.
+ * more than each thread may wait for its next one, `period_ns` at most, and no more
+ * than the threads that have ended may have cost.  Time can be without samples by
+ * other ways that CPUs do not mend: on some machines a third of what the kernel
+ * counts of two threads that hand a turn to and fro is the switches.
  */
 bool hp_whole_is_wanted(struct hp_whole *whole, const struct hp_whole_use *use, uint64_t sampled_ns,
 			uint64_t period_ns);

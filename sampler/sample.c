@@ -503,6 +503,7 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 	uint32_t pid = (uint32_t)processes, parent = (uint32_t)(processes >> 32);
 
 	if (record->type == PERF_RECORD_EXIT) {
+		samples->ended++;
 		struct hp_wait_thread *thread =
 			hp_wait_thread_of(&samples->waits, (uint32_t)threads);
 

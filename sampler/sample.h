@@ -35,6 +35,7 @@ struct hp_samples {
 	uint32_t wait_id_room;	/* a power of two */
 	uint32_t wait_id_count;
 	uint64_t wait_samples;
+	uint32_t ended;	/* threads; may wrap */
 	uint64_t walked;	/* stacks, of samples and at switches */
 	uint64_t cut;	/* of these: longer than what was copied */
 	uint64_t open_ns;	/* until when waits that go on were counted */

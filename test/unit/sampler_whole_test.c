@@ -15,7 +15,7 @@
 static bool is_wanted(struct hp_whole *whole, uint64_t cpu_ms, uint32_t threads,
 		      uint64_t sampled_ms)
 {
-	struct hp_whole_use use = { cpu_ms * MS, threads };
+	struct hp_whole_use use = { cpu_ms * MS, threads, (uint32_t)cpu_ms };
 
 	return hp_whole_is_wanted(whole, &use, sampled_ms * MS, PERIOD_NS);
 }
@@ -56,6 +56,20 @@ TEST(whole, who_is_refused_is_not_asked_again)
 
 	CHECK(!is_wanted(&whole, 0, 1, 0));
 	CHECK(!is_wanted(&whole, 9000, 1, 0));
+}
+
+TEST(whole, time_that_no_end_explains_is_not_to_be_had)
+{
+	struct hp_whole whole = { .fds = NULL };
+	struct hp_whole_use use = { 0, 2, 7 };
+
+	CHECK(!hp_whole_is_wanted(&whole, &use, 0, PERIOD_NS));
+	use.cpu_ns = 1000 * MS;
+	CHECK(!hp_whole_is_wanted(&whole, &use, 600 * MS, PERIOD_NS));
+	use.ended += 24;
+	CHECK(!hp_whole_is_wanted(&whole, &use, 600 * MS, PERIOD_NS));
+	use.ended += 1;
+	CHECK(hp_whole_is_wanted(&whole, &use, 600 * MS, PERIOD_NS));
 }
 
 TEST(whole, use_is_what_the_clock_says)
