@@ -14,6 +14,7 @@
 #include "sampler/away.h"
 #include "sampler/member.h"
 #include "sampler/perf_calm.h"
+#include "sampler/perf_fds.h"
 #include "sampler/perf_ring.h"
 #include "sampler/perf_whole.h"
 #include "sampler/sample.h"
@@ -44,18 +45,14 @@ struct hp_perf {
 	struct hp_aways aways;
 	uint64_t look_ns;	/* when waiting threads or their notes are looked at next; 0 = never, their stacks come */
 	struct hp_unseen unseen;	/* of who may see the kernel */
-	int *wait_fds;
-	uint32_t wait_fd_count;
-	uint32_t wait_fd_room;
+	struct hp_perf_fds wait_fds;
 	struct hp_calm calm;
 	struct hp_whole whole;
 	uint32_t met;	/* members that were looked at */
 	uint32_t stack_size;	/* to begin with, bytes */
 	uint64_t looked_samples;	/* when the size of stacks was looked at last */
 	uint64_t looked_cut;
-	int *fds;	/* of the events */
-	uint32_t fd_count;
-	uint32_t fd_room;
+	struct hp_perf_fds fds;	/* of the events */
 	uint32_t trim_at;	/* so many descriptors of events: who has ended is looked for */
 };
 

@@ -10,6 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
+bool hp_proc_read_number(const char *path, long *number)
+{
+	char text[64], *end;
+
+	if (hp_proc_read(path, text, sizeof(text)) <= 0)
+		return false;
+	*number = strtol(text, &end, 10);
+	return end != text;
+}
+
 ssize_t hp_proc_again(int fd, char *text, size_t room)
 {
 	ssize_t size = fd < 0 ? -1 : pread(fd, text, room - 1, 0);

@@ -8,6 +8,7 @@
 #ifndef HP_SAMPLER_PROC_H
 #define HP_SAMPLER_PROC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,8 +23,11 @@ struct hp_proc_stat {
 /* Reads a file; 0-terminated.  -1 = gone. */
 ssize_t hp_proc_read(const char *path, char *text, size_t room);
 
+/* The number that a file begins with.  False = gone, or no number. */
+bool hp_proc_read_number(const char *path, long *number);
+
 /*
- * The same through a descriptor that stays open, which saves two thirds of the
+ * hp_proc_read() through a descriptor that stays open, which saves two thirds of the
  * time.  It is of this task for ever: when the task is gone the read fails,
  * even if its number is used again.
  */
