@@ -46,6 +46,15 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+void hp_end_wait(void *word, uint32_t value, long ns)
+{
+	const struct timespec slice = { 0, ns };
+
+	if (syscall(SYS_futex, word, FUTEX_WAIT, value, &slice, NULL, 0) < 0 && errno != EAGAIN &&
+	    errno != EINTR && errno != ETIMEDOUT)
+		nanosleep(&slice, NULL);
+}
+
 /* The exit status is there once the parent has reaped it, which may be never. */
 static void ask_kernel(struct hp_header *header, int pidfd)
 {
@@ -62,7 +71,6 @@ static void ask_kernel(struct hp_header *header, int pidfd)
 void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead)
 {
 	struct hp_header *header = end->segment->header;
-	struct timespec slice = { 0, 10000000 };
 
 	if (!end->runner) {
 		if (is_dead && root_pidfd >= 0)
@@ -74,7 +82,7 @@ void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead)
 		if (atomic_load_explicit(&header->status_known, memory_order_acquire) ||
 		    getppid() != end->runner)
 			return;
-		syscall(SYS_futex, &header->status_known, FUTEX_WAIT, 0, &slice, NULL, 0);
+		hp_end_wait(&header->status_known, 0, 10000000);
 	}
 }
 
@@ -107,11 +115,12 @@ static int start(struct hp_end *end)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	int error = posix_spawn(&end->report, path, NULL, &attributes, arguments, environ);
+	pid_t child = 0;
+	int error = posix_spawn(&child, path, NULL, &attributes, arguments, environ);
 	posix_spawnattr_destroy(&attributes);
+	end->report = error ? 0 : child;
 	if (!error)
 		return 0;
-	end->report = 0;
 	dprintf(2, "hotpath: no report: %s: %s; HOTPATH_BIN names the folder of hotpath\n", path,
 		strerror(error));
 	return -error;
@@ -136,13 +145,28 @@ bool hp_end_start(struct hp_end *end, bool is_wanted)
 	return true;
 }
 
+bool hp_end_is_done(const struct hp_end *end)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!end->report ||
+	    waitid(P_PID, (id_t)end->report, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return true;
+	return info.si_pid != 0;
+}
+
 void hp_end_finish(struct hp_end *end)
 {
+	pid_t child = end->report;
+	siginfo_t info;
 	int status = 0;
 
-	while (waitpid(end->report, &status, 0) < 0 && errno == EINTR)
+	/* It keeps its number until it is no longer the one that is killed with us. */
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
 	end->report = 0;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
 	/* A report that exits with a failure has said why. */
 	if (WIFSIGNALED(status) && !end->is_quiet)
 		dprintf(2,
@@ -185,6 +209,6 @@ bool hp_end_is_alone(const struct hp_segment *segment)
 	int sharing = is_busy ? MAP_SHARED : MAP_PRIVATE;
 	if (mmap(base, segment->size, protection, sharing | MAP_FIXED, segment->fd, 0) ==
 	    MAP_FAILED)
-		_exit(1);	/* nothing here works without it */
+		_exit(1); /* nothing here works without it */
 	return !is_busy;
 }

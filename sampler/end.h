@@ -17,9 +17,9 @@
 
 struct hp_end {
 	const struct hp_segment *segment;
-	pid_t runner;	/* `hotpath run`, our parent; 0 = none */
-	pid_t report;	/* 0 = none runs */
-	bool is_quiet;	/* this report replaces a file; nobody waits for it */
+	pid_t runner; /* `hotpath run`, our parent; 0 = none */
+	volatile pid_t report; /* 0 = none runs; read by a signal handler */
+	bool is_quiet; /* this report replaces a file; nobody waits for it */
 };
 
 /*
@@ -36,11 +36,17 @@ void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead);
  */
 bool hp_end_start(struct hp_end *end, bool is_wanted);
 
+/* True if the report has ended, or there is none. */
+bool hp_end_is_done(const struct hp_end *end);
+
 /* After the report's death: says how it went, to those who wait and on stderr. */
 void hp_end_finish(struct hp_end *end);
 
 /* The report again, into its file, when processes outlived the root.  Waits for it. */
 void hp_end_again(struct hp_end *end);
+
+/* Until a word of the segment is no longer `value`, but for so long at most, also where a futex is refused. */
+void hp_end_wait(void *word, uint32_t value, long ns);
 
 /* The folder of our own executable, beside which our others lie. */
 void hp_end_folder(char folder[HP_HELPER_PATH]);

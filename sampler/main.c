@@ -16,6 +16,10 @@
  *   a port        somebody wants to see live figures: their server is started
  *   the time      for the next look at the threads, at most 4 times a second;
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
+ *   SIGTERM       somebody wants us to end: see term.h
+ *
+ * Each of these may be refused.  Then it is looked after every 20 ms instead, so
+ * that nothing is left behind by a program that is gone.
  *
  * The report is started when the root ends.  Then the sampler lives on, without
  * the root's stderr, until the last member is gone.
@@ -42,6 +46,7 @@
 #include "sampler/perf.h"
 #include "sampler/port.h"
 #include "sampler/samply.h"
+#include "sampler/term.h"
 #include "sampler/tick.h"
 #include "sampler/watch.h"
 #include "segment/clock.h"
@@ -59,9 +64,9 @@
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
-#define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled unasked */
-#define ALONE_NS UINT64_C(200000000)	/* between questions whether the session is over */
-#define FALLBACK_MS 20	/* between looks at the end word, where there is no thread for it */
+#define SAMPLE_DELAY_NS UINT64_C(5000000) /* until the CPU is sampled unasked */
+#define ALONE_NS UINT64_C(200000000) /* between questions whether the session is over */
+#define FALLBACK_MS 20 /* between looks at what does not wake us */
 #define STACK_SIZE (128 << 10)
 
 enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
@@ -81,16 +86,17 @@ struct sampler {
 	struct hp_deadline deadline;
 	struct hp_server server;
 	enum root_state root;
-	bool has_thread;
+	_Atomic bool has_thread; /* that wakes us when the end word changes; it says so itself */
+	bool is_blind; /* epoll_wait is refused */
 	int epoll;
 	int end_event;
 	int report_pidfd;
-	uint64_t look_ns;	/* when the next one is due */
-	uint64_t noted_ns;	/* when the clock was noted */
-	uint64_t scan_ns;	/* when the records are to be looked at again; 0 = with the next look */
-	uint64_t sample_ns;	/* when sampling begins; 0 = it has, or never does */
-	uint64_t reported_ticks;	/* when the report was started */
-	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
+	uint64_t look_ns; /* when the next one is due */
+	uint64_t noted_ns; /* when the clock was noted */
+	uint64_t scan_ns; /* when the records are to be looked at again; 0 = with the next look */
+	uint64_t sample_ns; /* when sampling begins; 0 = it has, or never does */
+	uint64_t reported_ticks; /* when the report was started */
+	uint64_t asked_ns; /* when the kernel was asked who has the segment */
 };
 
 extern char **environ;
@@ -130,8 +136,10 @@ static void *wait_for_end(void *argument)
 		if (hp_server_is_asked(&sampler->segment))
 			eventfd_write(sampler->end_event, 1);
 		if (syscall(SYS_futex, word, FUTEX_WAIT, HP_END_RUNNING, NULL, NULL, 0) < 0 &&
-		    errno != EAGAIN && errno != EINTR)
-			return NULL;
+		    errno != EAGAIN && errno != EINTR) {
+			atomic_store(&sampler->has_thread, false);
+			break;
+		}
 	}
 	eventfd_write(sampler->end_event, 1);
 	return NULL;
@@ -160,13 +168,10 @@ static bool watch_fd(const struct sampler *sampler, int fd, uint64_t data)
 /* `hotpath run` starts us before the root, which then says its pid. */
 static bool wait_for_root(struct hp_header *header)
 {
-	struct timespec slice = { 0, 100000000 };
-	volatile uint32_t *pid = &header->root_pid;
-
-	while (*pid == 0) {
-		if (getppid() != (pid_t)header->runner_pid)
+	while (*(volatile uint32_t *)&header->root_pid == 0) {
+		if (getppid() != (pid_t)header->runner_pid || hp_term_is_asked())
 			return false;
-		syscall(SYS_futex, pid, FUTEX_WAIT, 0, &slice, NULL, 0);
+		hp_end_wait(&header->root_pid, 0, 100000000);
 	}
 	return true;
 }
@@ -186,7 +191,7 @@ static bool sampler_init(struct sampler *sampler)
 	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sampler->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	hp_door_init(&sampler->door, sampler->epoll, EVENT_SOCKET);
-	watch_fd(sampler, sampler->end_event, EVENT_END_WORD);
+	sampler->has_thread = watch_fd(sampler, sampler->end_event, EVENT_END_WORD);
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
 	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
@@ -231,7 +236,7 @@ static void report_is_done(struct sampler *sampler)
 	hp_end_let_go();
 	sampler->members.keep_root = false;
 	if (!sampler->settings.output_path)
-		(void)!chdir("/");	/* nothing of ours needs the folder of the target */
+		(void)!chdir("/"); /* nothing of ours needs the folder of the target */
 	scan_to_the_end(sampler);
 	sampler->asked_ns = 0;
 }
@@ -250,6 +255,8 @@ static bool is_wanted_again(const struct hp_settings *settings)
 
 static void report_ended(struct sampler *sampler)
 {
+	if (sampler->root != ROOT_ENDED)
+		return;
 	if (sampler->report_pidfd >= 0)
 		close(sampler->report_pidfd);
 	sampler->report_pidfd = -1;
@@ -264,6 +271,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	if (sampler->root != ROOT_RUNS)
 		return;
 	sampler->root = ROOT_ENDED;
+	hp_term_root_ended();
 	scan_to_the_end(sampler);
 	hp_watcher_look(&sampler->watcher);
 	hp_perf_finish(&sampler->perf);
@@ -282,7 +290,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
 	if (sampler->report_pidfd >= 0 && watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT))
 		return;
-	report_ended(sampler);	/* an old kernel, or no room: joiners wait as long */
+	report_ended(sampler); /* an old kernel, or no room: joiners wait as long */
 }
 
 static void member_ended(void *context, uint32_t pid)
@@ -318,11 +326,11 @@ static void handle(struct sampler *sampler, uint64_t data)
 		eventfd_read(sampler->end_event, &count);
 		if (sampler->segment.header->end_word == HP_END_ASKED)
 			root_ends(sampler, -1, false);
-		break;	/* else a port is asked for, which is looked after anyway */
+		break; /* else a port is asked for, which is looked after anyway */
 	case EVENT_REPORT:
 		report_ended(sampler);
 		break;
-	case EVENT_RING:	/* with all that is due */
+	case EVENT_RING: /* with all that is due */
 		break;
 	case EVENT_KNOCK:
 		hp_server_knock(&sampler->server);
@@ -350,9 +358,9 @@ static void look(struct sampler *sampler)
 {
 	uint32_t wait_ms = (uint32_t)sampler->settings.threads_interval_ms;
 
-	hp_members_poll(&sampler->members, member_ended, sampler);
+	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
 	scan(sampler);
-	if (sampler->root != ROOT_ENDED)	/* the report reads a still picture */
+	if (sampler->root != ROOT_ENDED) /* the report reads a still picture */
 		wait_ms = hp_watcher_look(&sampler->watcher);
 	if (sampler->root == ROOT_RUNS)
 		hp_perf_calm(&sampler->perf, sampler->watcher.busy_ns, sampler->watcher.switches);
@@ -437,7 +445,9 @@ static int patience(const struct sampler *sampler)
 		due = now + HP_TICKS_EVERY_NS;
 	int wait_ms = due > now ? (int)((due - now) / 1000000) + 1 : 0;
 
-	return !sampler->has_thread && wait_ms > FALLBACK_MS ? FALLBACK_MS : wait_ms;
+	bool is_woken = atomic_load(&sampler->has_thread) && !sampler->is_blind;
+
+	return !is_woken && wait_ms > FALLBACK_MS ? FALLBACK_MS : wait_ms;
 }
 
 /* Asks the kernel no more often than we look at threads. */
@@ -447,6 +457,8 @@ static bool is_over(struct sampler *sampler)
 
 	if (sampler->root != ROOT_REPORTED)
 		return false;
+	if (hp_term_is_asked())
+		return true;
 	if (sampler->members.count || now < sampler->asked_ns + ALONE_NS)
 		return false;
 	hp_members_scan(&sampler->members);
@@ -456,6 +468,21 @@ static bool is_over(struct sampler *sampler)
 	       hp_end_is_alone(&sampler->segment);
 }
 
+/* What might have woken us is asked, but for the ports: there are no live figures then. */
+static void handle_all(struct sampler *sampler)
+{
+	static const uint64_t all[] = { EVENT_SOCKET, EVENT_END_WORD };
+	struct timespec nap = { 0, FALLBACK_MS * 1000000L };
+
+	if (patience(sampler) > 0)
+		nanosleep(&nap, NULL);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		handle(sampler, all[i]);
+	hp_members_poll(&sampler->members, true, member_ended, sampler);
+	if (sampler->root == ROOT_ENDED && hp_end_is_done(&sampler->end))
+		report_ended(sampler);
+}
+
 static void run(struct sampler *sampler)
 {
 	struct epoll_event events[32];
@@ -463,6 +490,9 @@ static void run(struct sampler *sampler)
 	while (!is_over(sampler)) {
 		int count = epoll_wait(sampler->epoll, events, 32, patience(sampler));
 
+		sampler->is_blind = count < 0 && errno != EINTR;
+		if (sampler->is_blind)
+			handle_all(sampler);
 		for (int i = 0; i < count; i++)
 			handle(sampler, events[i].data.u64);
 		if (!sampler->has_thread && sampler->segment.header->end_word == HP_END_ASKED)
@@ -485,14 +515,16 @@ int main(void)
 		return 1;
 	}
 	struct hp_header *header = sampler.segment.header;
+	hp_term_init(&sampler.end.report, sampler.end_event);
 	sampler.end.runner = (pid_t)header->runner_pid;
 	if (sampler.end.runner && !wait_for_root(header))
 		return 0;
 	sampler.members.root_pid = header->root_pid;
 	hp_deadline_init(&sampler.deadline, header, sampler.settings.shutdown_ms);
-	sampler.has_thread = start_thread(&sampler);
+	if (sampler.has_thread && !start_thread(&sampler))
+		sampler.has_thread = false;
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
-		root_ends(&sampler, -1, true);	/* it was faster than us */
+		root_ends(&sampler, -1, true); /* it was faster than us */
 	else
 		sampler.sample_ns = hp_clock_raw_ns() + sample_delay(&sampler.settings);
 	hp_server_init(&sampler.server, &sampler.segment, &sampler.settings, sampler.epoll,

@@ -13,6 +13,7 @@
 #include "sampler/member.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 #include "segment/clock.h"
 
 #define SUSPECT_TRIES 16
-#define RECORDS_MOST 1000000	/* a damaged list must not hold us for ever */
+#define RECORDS_MOST 1000000 /* a damaged list must not hold us for ever */
 
 void hp_members_init(struct hp_members *members, const struct hp_segment *segment, int epoll)
 {
@@ -45,6 +46,38 @@ uint64_t hp_member_start_time(uint32_t pid)
 	    stat.state == 'Z' || stat.state == 'X')
 		return 0;
 	return stat.start_time;
+}
+
+/* True if the kernel shows it as dead, or not any more.  Asks for no descriptor, since there may be none. */
+static bool has_no_image(uint32_t pid)
+{
+	char path[64], target[8];
+
+	if (readlink("/proc/self/exe", target, sizeof(target)) < 0)
+		return false; /* no /proc */
+	hp_proc_path(path, pid, "exe");
+	return readlink(path, target, sizeof(target)) < 0 && errno == ENOENT;
+}
+
+/*
+ * False if there is no such process, or it is a zombie, which may stay where nobody waits for
+ * it.  What cannot be asked is taken for alive, and *start_time is 0.
+ */
+static bool is_alive(uint32_t pid, uint64_t *start_time)
+{
+	char path[64], text[1024];
+	struct hp_proc_stat stat;
+
+	*start_time = 0;
+	if (hp_member_is_gone(pid))
+		return false;
+	hp_proc_path(path, pid, "stat");
+	if (hp_proc_read(path, text, sizeof(text)) < 0 || hp_proc_stat(text, &stat) < 0)
+		return !has_no_image(pid);
+	if (stat.state == 'Z' || stat.state == 'X')
+		return false;
+	*start_time = stat.start_time;
+	return true;
 }
 
 bool hp_member_is_gone(uint32_t pid)
@@ -270,7 +303,7 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 		close(member->status_fd);
 	if (member->inner_pid != member->pid)
 		bury_all(members, member);
-	members->suspected++;	/* asks for a scan */
+	members->suspected++; /* asks for a scan */
 	if (member != &members->root)
 		free(member);
 }
@@ -313,8 +346,9 @@ static bool is_dead_twice(struct hp_members *members, const struct hp_process *r
 /* A record without a member: forked and not seen yet, of elsewhere, or dead. */
 static void meet(struct hp_members *members, struct hp_process *record)
 {
-	uint64_t start_time = hp_member_start_time(record->pid);
-	bool is_it = start_time && (!record->starttime || record->starttime == start_time);
+	uint64_t start_time;
+	bool is_it = is_alive(record->pid, &start_time) &&
+		     (!start_time || !record->starttime || record->starttime == start_time);
 	struct hp_member *member = is_it ? hp_members_add(members, record->pid) : NULL;
 
 	/* One that marked its own end may be found before it is gone: it will be. */
@@ -342,38 +376,39 @@ void hp_members_scan(struct hp_members *members)
 		if (!member)
 			meet(members, record);
 		if (!member || (record->end_ticks && member->object))
-			continue;	/* an image that was left by exec */
+			continue; /* an image that was left by exec */
 		member->object = record->object;
 		member->start_time = record->starttime;
 	}
 }
 
-/* Without a descriptor that says so.  Where none is left its file cannot be read either. */
 static bool is_gone(struct hp_member *member)
 {
-	errno = 0;
-	uint64_t start_time = hp_member_start_time(member->pid);
+	struct pollfd asked = { .fd = member->pidfd, .events = POLLIN };
+	uint64_t start_time;
 
-	if (!start_time && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-		return kill((pid_t)member->pid, 0) < 0 && errno == ESRCH;
+	if (member->pidfd >= 0 && poll(&asked, 1, 0) >= 0)
+		return asked.revents != 0;
+	if (!is_alive(member->pid, &start_time))
+		return true;
 	if (!member->start_time)
 		member->start_time = start_time;
-	return !start_time || start_time != member->start_time;
+	return start_time && start_time != member->start_time;
 }
 
-void hp_members_poll(struct hp_members *members, void (*ended)(void *context, uint32_t pid),
-		     void *context)
+void hp_members_poll(struct hp_members *members, bool asks_all,
+		     void (*ended)(void *context, uint32_t pid), void *context)
 {
-	for (int i = 0; members->unwatched && i < HP_MEMBER_BUCKETS; i++) {
+	for (int i = 0; (members->unwatched || asks_all) && i < HP_MEMBER_BUCKETS; i++) {
 		struct hp_member *next;
 
 		for (struct hp_member *m = members->buckets[i]; m; m = next) {
 			uint32_t pid = m->pid;
 
 			next = m->next;
-			if (m->pidfd >= 0 || !is_gone(m))
+			if ((m->pidfd >= 0 && !asks_all) || !is_gone(m))
 				continue;
-			ended(context, pid);	/* removes it */
+			ended(context, pid); /* removes it */
 		}
 	}
 }

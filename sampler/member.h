@@ -77,9 +77,9 @@ void hp_members_remove(struct hp_members *members, uint32_t pid);
 /* True if a process other than the root ended later than `ticks`. */
 bool hp_members_outlived(const struct hp_members *members, uint64_t ticks);
 
-/* Ends the members without pidfd that are dead.  Calls `ended` for each before. */
-void hp_members_poll(struct hp_members *members, void (*ended)(void *context, uint32_t pid),
-		     void *context);
+/* Calls `ended` for each dead member without pidfd, or each at all (`asks_all`); it removes the member. */
+void hp_members_poll(struct hp_members *members, bool asks_all,
+		     void (*ended)(void *context, uint32_t pid), void *context);
 
 /* True if there is no process with this pid, not even a zombie. */
 bool hp_member_is_gone(uint32_t pid);

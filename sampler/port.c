@@ -341,8 +341,9 @@ static void server_kill(struct hp_server *server)
 {
 	if (!server->pid)
 		return;
-	kill(server->pid, SIGKILL);
-	reap(server);
+	/* What may not be killed is not waited for: it ends when it finds us gone. */
+	if (kill(server->pid, SIGKILL) == 0)
+		reap(server);
 }
 
 /* --- giving way --- */

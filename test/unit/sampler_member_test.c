@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampler_member_test.c - the sampler learns that a process has ended when no descriptor is left to ask with.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/member.h"
+#include "test/test.h"
+
+static struct hp_members members;
+static uint32_t ended;
+
+static void note(void *context, uint32_t pid)
+{
+	(void)context;
+	ended = pid;
+	hp_members_remove(&members, pid);
+}
+
+/* A member that waits for its pipe to be closed; `end` is where. */
+static pid_t member_new(int *end)
+{
+	int ends[2];
+	char byte;
+
+	CHECK(pipe(ends) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(ends[1]);
+		_exit((int)read(ends[0], &byte, 1));
+	}
+	close(ends[0]);
+	*end = ends[1];
+	hp_members_init(&members, NULL, epoll_create1(EPOLL_CLOEXEC));
+	CHECK(hp_members_add(&members, (uint32_t)child) != NULL);
+	return child;
+}
+
+/* Nobody waits for it, so it stays a zombie. */
+static void member_end(pid_t child, int end)
+{
+	siginfo_t info;
+
+	close(end);
+	CHECK_EQ(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+}
+
+/* As the kernel refuses it where too many files are open; `before` is what was allowed. */
+static void refuse_files(struct rlimit *before)
+{
+	struct rlimit none = { 0, 0 };
+
+	getrlimit(RLIMIT_NOFILE, before);
+	none.rlim_max = before->rlim_max;
+	setrlimit(RLIMIT_NOFILE, &none);
+}
+
+TEST(members, a_zombie_has_ended_where_no_file_can_be_opened)
+{
+	struct rlimit before;
+	int end;
+
+	pid_t child = member_new(&end);
+	struct hp_member *member = hp_members_find(&members, (uint32_t)child);
+
+	/* As if pidfd_open had been refused. */
+	close(member->pidfd);
+	member->pidfd = -1;
+	members.unwatched = 1;
+	refuse_files(&before);
+	ended = 0;
+	hp_members_poll(&members, false, note, NULL);
+	CHECK_EQ(ended, 0);
+	member_end(child, end);
+	hp_members_poll(&members, false, note, NULL);
+	setrlimit(RLIMIT_NOFILE, &before);
+	CHECK_EQ(ended, (uint32_t)child);
+	CHECK_EQ(members.count, 0);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	close(members.epoll);
+}
+
+TEST(members, all_are_asked_where_nothing_wakes_us)
+{
+	int end;
+	pid_t child = member_new(&end);
+
+	ended = 0;
+	hp_members_poll(&members, true, note, NULL);
+	CHECK_EQ(ended, 0);
+	member_end(child, end);
+	hp_members_poll(&members, false, note, NULL);
+	CHECK_EQ(ended, 0);
+	hp_members_poll(&members, true, note, NULL);
+	CHECK_EQ(ended, (uint32_t)child);
+	CHECK_EQ(members.unwatched, 0);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	close(members.epoll);
+}
