@@ -114,6 +114,16 @@ sites()
 	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 24)"
 }
 
+# Each is refused for ever: what a wait would have told has to be asked for.
+@test "faults: the helper ends with its program where its waits are refused" {
+	SITES_SCENES=threads SITES_ONLY='^(epoll_wait|epoll_ctl|futex|eventfd|eventfd_read|eventfd_write|pidfd_open|poll|waitid) ' \
+		sites always 1 hotpath-sampler
+}
+
+@test "faults: the program, or its helper, is killed at a place of ours" {
+	SITES_SCENES=$(scenes "threads processes") sites killed "$(some 24)" libhotpath.so hotpath-sampler
+}
+
 @test "faults: all memory is refused from one moment on" {
 	SITES_SCENES=$(scenes "locks") sites memory "$(if [ -n "$HP_TEST_FULL" ]; then echo 40; else echo 6; fi)" libhotpath.so
 }

@@ -8,19 +8,18 @@
 The calls are found by a run under strace, those of the library by the stack of each
 (-k).  Then each STEP-th of them fails, in a run of its own, with an error that its kind
 of call knows.  The program must do what it does without the library: same output, same
-exit status, nothing on stderr but our lines, within a bound of time.  Prints one line
-for each failure and a sum; exits with 1 if there was one.
+exit status, nothing on stderr but our lines, within a bound of time, and it leaves no
+process.  Prints one line for each failure and a sum; exits with 1 if there was one.
 """
-import collections, json, os, re, shutil, subprocess, sys, tempfile, time
+import collections, os, re, shutil, subprocess, sys, tempfile
 
-BOUND_S = 60
-ERRORS = {"mmap": "ENOMEM", "clone": "EAGAIN", "clone3": "EAGAIN", "fork": "EAGAIN", "socket": "EMFILE",
-          "socketpair": "EMFILE", "memfd_create": "EMFILE", "openat": "EMFILE", "connect": "ECONNREFUSED",
-          "ftruncate": "EFBIG", "epoll_create1": "EMFILE", "eventfd2": "EMFILE", "pidfd_open": "EMFILE",
-          "read": "EIO", "pread64": "EIO", "write": "ENOSPC", "sendmsg": "EPIPE", "recvmsg": "EAGAIN",
-          "close": "EINTR", "perf_event_open": "EMFILE", "wait4": "ECHILD", "mremap": "ENOMEM",
-          # The C library ends a program that is told anything else here.
-          "futex": "EINVAL", "epoll_ctl": "ENOSPC"}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fault"))
+import outcome  # noqa: E402
+
+ERRORS = dict(outcome.ERRORS, **{
+    "eventfd2": "EMFILE", "pread64": "EIO",
+    # The C library ends a program that is told anything else here.
+    "futex": "EINVAL"})
 # These do not fail, or are the program's, passed on; without the last the loader cannot begin.
 NEVER = {"exit", "exit_group", "rt_sigreturn", "restart_syscall", "execve", "getpid", "getppid", "gettid",
          "getuid", "geteuid", "getgid", "getegid", "umask", "sched_yield", "pipe2",
@@ -65,36 +64,6 @@ def of_library(exported):
     return is_ours
 
 
-def run(command, environment, folder):
-    try:
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=BOUND_S, cwd=folder, text=True, errors="replace")
-        return done.returncode, done.stdout, done.stderr
-    except subprocess.TimeoutExpired:
-        return "hangs", "", ""
-
-
-def foreign(stderr):
-    """Lines that are none of ours, nor of the loader about a part of ours."""
-    inside, lines = False, []
-    for line in stderr.splitlines():
-        inside = inside or line.startswith("[hotpath")
-        if not inside and not re.match(r"(\S*/)?hotpath|cannot allocate TLS data", line):
-            lines.append(line)
-    return lines
-
-
-def is_whole(report):
-    """It comes a little later where the program did not wait for it."""
-    for _ in range(200):
-        try:
-            json.load(open(report))
-            return True
-        except (OSError, ValueError):
-            time.sleep(0.02)
-    return False
-
-
 def stage(build, folder):
     """A copy of the build whose helper runs under strace, as the environment says."""
     copy = os.path.join(folder, "build")
@@ -122,7 +91,8 @@ def main():
     trace = os.path.join(folder, "trace")
     base = dict(os.environ, XDG_STATE_HOME=os.path.join(folder, "state"), HOTPATH_REPORT="all",
                 HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=os.path.join(folder, "json"))
-    wanted = run([program], os.environ, folder)
+    mark = "XDG_STATE_HOME=" + base["XDG_STATE_HOME"]
+    wanted = outcome.run([program], os.environ, folder, mark)
     failures = tried = 0
     jobs = []
     if kind == "target":
@@ -137,7 +107,7 @@ def main():
                 strace = [os.path.join(build, "hotpath-run"), "--", "strace", "-o", trace]
                 base["HOTPATH_PROCESS_NAMES"] = os.path.basename(program)
                 command = [program]
-            run(strace + ["-k"] + command, base, folder)
+            outcome.run(strace + ["-k"] + command, base, folder, mark)
             for name, number, line in calls_of(trace, of_library(exported)):
                 jobs.append((how, name, number, line, lambda fault, s=strace, c=command: (s + fault + c, base)))
     else:
@@ -145,7 +115,7 @@ def main():
         command = [os.path.join(copy, "hotpath-run"), program]
         for part in ("hotpath-sampler", "hotpath"):
             environment = dict(base, FAULT_IN=part, FAULT_OUT=trace, FAULT="")
-            run(command, environment, folder)
+            outcome.run(command, environment, folder, mark)
             for name, number, line in calls_of(trace, lambda stack: True):
                 jobs.append((part, name, number, line,
                              lambda fault, p=part: (command, dict(base, FAULT_IN=p, FAULT_OUT=trace,
@@ -156,14 +126,15 @@ def main():
         report = base["HOTPATH_OUTPUT_PATH"]
         if os.path.exists(report):
             os.unlink(report)
-        status, out, err = run(command, environment, folder)
+        status, out, err = outcome.run(command, environment, folder, mark)
         tried += 1
-        odd = foreign(err)
-        is_silent = not err and not is_whole(report)
-        if (status, out) != wanted[:2] or odd or is_silent:
+        odd = outcome.foreign(err)
+        is_silent = not err and not outcome.report_of(report)
+        left = outcome.left_over(mark)
+        if (status, out) != wanted[:2] or odd or is_silent or left:
             failures += 1
             print(f"{how}: {error} of {name} #{number}: exit {status}, out {out!r}, stderr {odd[:3]}"
-                  f"{', neither a report nor a reason' if is_silent else ''}\n    {line}", flush=True)
+                  f"{', neither a report nor a reason' if is_silent else ''} {left}\n    {line}", flush=True)
     print(f"{kind}: {tried} of {len(jobs)} calls failed, one in each run; {failures} failures")
     shutil.rmtree(folder, ignore_errors=True)
     return 1 if failures or not tried else 0

@@ -147,6 +147,17 @@ many_leaves()
 	grep -q '^endless::main 1 ' "$T/read"
 }
 
+# It is a sparse file of 1 GiB, and it takes one try after the other until the program has come so far.
+@test "a reader of FORMAT.md needs no more memory than what is used of the segment" {
+	HOTPATH_SEGMENT_PATH=$T/sparse.segment HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/shapes"
+	[ "$(stat -c %s "$T/sparse.segment")" -ge $((1 << 30)) ]
+	(
+		ulimit -v 524288
+		python3 "$ROOT/test/behave/read_format.py" "$T/sparse.segment"
+	) >"$T/read"
+	grep "/shapes 0x" "$T/read"
+}
+
 @test "a reader of FORMAT.md refuses what is no segment" {
 	head -c 5000 /dev/zero >"$T/zeroes"
 	run python3 "$ROOT/test/behave/read_format.py" "$T/zeroes"

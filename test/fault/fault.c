@@ -8,6 +8,7 @@
  * each image of a process: the call that is asked about may be the first of all.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define SLOTS_AT 4096
+#define DIES UINT64_C(0xDEAD)	/* for an error: the process is killed instead, before the call */
 
 struct slot { /* of what returns to this place */
 	uint32_t calls;
@@ -160,6 +162,8 @@ struct verdict hp_fault(unsigned function, uintptr_t to, long argument)
 		return verdict;
 	__atomic_fetch_add(&slot->failed, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&plan->failed, 1, __ATOMIC_RELAXED);
+	if (plan->error == DIES)
+		raw(SYS_kill, raw(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGKILL, 0, 0, 0, 0);
 	/* It counts its refusals itself, so it is asked for more than there can be. */
 	if (function == AT_hp_segment_take) {
 		verdict.result = 1L << 60;

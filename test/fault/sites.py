@@ -6,36 +6,43 @@
     sites.py BUILD PROGRAM always [STEP [PART...]]    at all of them
     sites.py BUILD PROGRAM once+always ...            one after the other
     sites.py BUILD PROGRAM memory [COUNT [PART...]]   what takes memory is refused from the n-th call on, COUNT n
+    sites.py BUILD PROGRAM killed [STEP [PART...]]    who comes to the place is killed there
 
 BUILD is a build with `make faulty`, PROGRAM is programs/faults.c.  Places are those calls of wrap.list that
 are in the code of a part (objdump), as file:line (addr2line).  What must be: the program's output and status
 are those without the library; stderr has lines of ours only; it ends within a bound; there is a report, or a
 reason; and no count is above the one without a failure, nor below it with nothing told.  Prints what was
-wrong, which places were never reached, and sums; exits with 1 if something was wrong.
-"""
-import collections, errno, json, mmap, os, re, shutil, signal, struct, subprocess, sys, tempfile, time
+wrong, which places were never reached, and sums; exits with 1 if something was wrong.  Of who is killed there is
+a report as soon as there is a helper, and the record can be read (test/behave/read_format.py).
 
-BOUND_S = 60
-PARTS = ("libhotpath.so", "hotpath-sampler", "hotpath", "hotpath-live")
-SLOTS_AT, SLOT = 4096, 16
+SITES_SCENES="NAME..." runs some scenes only, SITES_ONLY=REGEX some places, as they are printed; SITES_LIST=1 names
+what was not reached, SITES_KEEP=1 leaves the folder, SITES_STACKS=1 shows where what hangs is.
+"""
+import collections, errno, os, re, shutil, struct, subprocess, sys, tempfile
+
+import outcome
+from places import PARTS, PASSED_ON, Part, Plan, numbers
+
 FOR_EVER = 2**63
+DIES = 0xDEAD    # for an error: see fault.c
+READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../behave/read_format.py")
+HELPER_AT = 200    # of the helper's pid in a record
 # What each kind of call fails with; ENOMEM where nothing else is said.
-ERRORS = {"clone": "EAGAIN", "clone3": "EAGAIN", "fork": "EAGAIN", "socket": "EMFILE", "memfd_create": "EMFILE",
-          "open": "EMFILE", "openat": "EMFILE", "fopen": "EMFILE", "opendir": "EMFILE", "connect": "ECONNREFUSED",
-          "ftruncate": "EFBIG", "fallocate": "ENOSPC", "epoll_create1": "EMFILE", "eventfd": "EMFILE",
-          "pidfd_open": "EMFILE", "pidfd_getfd": "EPERM", "read": "EIO", "pread": "EIO", "write": "ENOSPC",
-          "sendmsg": "EPIPE", "recvmsg": "EAGAIN", "close": "EINTR", "perf_event_open": "EMFILE",
-          "wait4": "ECHILD", "waitid": "ECHILD", "futex": "EAGAIN", "epoll_ctl": "ENOSPC", "kill": "EPERM",
-          "timer_create": "EAGAIN", "prctl": "EINVAL", "rt_sigprocmask": "EFAULT", "process_vm_readv": "EPERM",
-          "getrlimit": "EPERM", "setrlimit": "EPERM", "prlimit64": "EPERM", "readlink": "EACCES",
-          "readlinkat": "EACCES", "fcntl": "EMFILE", "dup": "EMFILE", "dup2": "EMFILE", "bind": "EADDRINUSE",
-          "listen": "EADDRINUSE", "accept4": "EMFILE", "pipe2": "EMFILE", "access": "EACCES", "stat": "EACCES",
-          "unlink": "EPERM", "nanosleep": "EINTR", "ppoll": "EINTR", "poll": "EINTR", "epoll_wait": "EINTR",
-          "getsockname": "ENOBUFS", "getsockopt": "ENOPROTOOPT", "pthread_create": "EAGAIN",
-          "pthread_key_create": "EAGAIN", "mkdir": "ENOSPC", "capget": "EPERM", "fstat": "EOVERFLOW"}
-# These do not fail, or are told of so only that one call was interrupted.
+ERRORS = dict(outcome.ERRORS, **{
+    "open": "EMFILE", "fopen": "EMFILE", "opendir": "EMFILE", "fallocate": "ENOSPC", "eventfd": "EMFILE",
+    "pidfd_getfd": "EPERM", "pread": "EIO", "waitid": "ECHILD", "waitpid": "ECHILD", "futex": "EAGAIN", "kill": "EPERM",
+    "timer_create": "EAGAIN", "prctl": "EINVAL", "rt_sigprocmask": "EFAULT", "process_vm_readv": "EPERM",
+    "getrlimit": "EPERM", "setrlimit": "EPERM", "prlimit64": "EPERM", "readlink": "EACCES",
+    "readlinkat": "EACCES", "fcntl": "EMFILE", "dup": "EMFILE", "dup2": "EMFILE", "bind": "EADDRINUSE",
+    "listen": "EADDRINUSE", "accept4": "EMFILE", "pipe2": "EMFILE", "access": "EACCES", "stat": "EACCES",
+    "unlink": "EPERM", "nanosleep": "EINTR", "ppoll": "EINTR", "poll": "EINTR", "epoll_wait": "EINTR",
+    "getsockname": "ENOBUFS", "getsockopt": "ENOPROTOOPT", "pthread_create": "EAGAIN",
+    "pthread_key_create": "EAGAIN", "mkdir": "ENOSPC", "capget": "EPERM", "fstat": "EOVERFLOW"})
+# These do not fail.
 NEVER = {"rt_sigprocmask", "rt_sigpending", "gettid", "getpid", "getppid", "getuid", "exit", "exit_group", "rt_sigreturn", "sched_yield"}
-ONCE_ONLY = {"futex", "nanosleep", "ppoll", "poll", "epoll_wait", "recvmsg"}
+# What is told of these once, that a wait was interrupted, is not told for ever: but they may be forbidden.
+FORBIDDEN = {name: "EPERM" for name in ("futex", "nanosleep", "ppoll", "poll", "epoll_wait", "recvmsg", "accept4")}
+ERRORS_OF = {"once": ERRORS, "always": dict(ERRORS, **FORBIDDEN), "killed": {}}
 # Of a mapped memfd these do not fail.  Who cannot join a session begins one of its own, and the last report stands.
 EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
           # Without libdw rows have addresses instead of names, and a note says so.
@@ -43,105 +50,6 @@ EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
           # Before the program begins `hotpath run` says why it does not, as a shell would, or that it lost its child.
           ("report/program.c", "stat"), ("report/program.c", "access"), ("report/run.c", "calloc"),
           ("report/run.c", "wait4")}
-# Called for the program, which asked for just that.
-PASSED_ON = {("libhotpath.so", name) for name in ("malloc", "calloc", "realloc")}
-
-
-def numbers():
-    for path in ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"):
-        if os.path.exists(path):
-            return {int(n): name for name, n in re.findall(r"#define __NR_(\w+) (\d+)", open(path).read())}
-    return {}
-
-
-class Part:
-    """The places in one part's code, by what a call there returns to."""
-
-    def __init__(self, path, functions):
-        self.path, self.name, self.functions = path, os.path.basename(path), functions
-        self.sites, self.jumps, self.calls = {}, collections.defaultdict(list), {}
-        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True).stdout
-        function, pending = "", None
-        for line in text.splitlines():
-            head = re.match(r"[0-9a-f]+ <(.+)>:", line)
-            if head:
-                function = head[1].split(".cold")[0]
-                continue
-            at = re.match(r"\s*([0-9a-f]+):\s+(\S+)\s*(.*)", line)
-            if not at:
-                continue
-            if pending:
-                self.calls[int(at[1], 16)] = pending
-                pending = None
-            target = re.search(r"<([^>+]+)>", at[3])
-            if not target or function.startswith("__wrap_"):
-                continue
-            name = target[1].split("@")[0]
-            if at[2].startswith("call"):
-                pending = (name, int(at[1], 16))
-            elif at[2] == "jmp" and name.split(".cold")[0] != function:
-                self.jumps[function].append((name, int(at[1], 16)))
-        self.places = self.name_places()
-        for name, address in list(self.calls.values()) + [jump for jumps in self.jumps.values() for jump in jumps]:
-            if name.startswith("__wrap_") and (self.name, name[7:]) not in PASSED_ON:
-                self.sites.setdefault((self.places[address], name[7:]), set()).add(address)
-
-    def name_places(self):
-        at = sorted({a for name, a in self.calls.values() if name.startswith("__wrap_")} |
-                    {a for jumps in self.jumps.values() for name, a in jumps if name.startswith("__wrap_")})
-        text = subprocess.run(["addr2line", "-e", self.path], input="\n".join(map(hex, at)), capture_output=True,
-                              text=True).stdout.split("\n")
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/"
-        return {address: line.replace(root, "").split(" ")[0] for address, line in zip(at, text)}
-
-    def site_of(self, back, function):
-        """(place, function) of a call that returns to `back`, which may be behind jumps; None = not known."""
-        name, address = self.calls.get(back, ("", 0))
-        wanted = "__wrap_" + function
-        if name == wanted:
-            return self.places[address], function
-        seen, queue = set(), [name.split(".cold")[0]]
-        while queue:
-            caller = queue.pop()
-            if caller in seen:
-                continue
-            seen.add(caller)
-            for name, address in self.jumps.get(caller, []):
-                if name == wanted:
-                    return self.places[address], function
-                queue.append(name)
-        return None
-
-
-class Plan:
-    """The file that a part reads its orders from (fault.c)."""
-
-    def __init__(self, path, code_size):
-        self.size = SLOTS_AT + (code_size + 1) * SLOT
-        self.path = path
-
-    def write(self, site, first, end, error):
-        with open(self.path, "wb") as file:
-            file.truncate(self.size)
-            file.write(struct.pack("7Q", self.size, site, first, end, error, 0, 0))
-
-    def seen(self):
-        with open(self.path, "rb") as file:
-            values = struct.unpack("7Q", file.read(56))
-        return values[5], values[6]
-
-    def slots(self):
-        """{where it returns to: (calls, failed, number of the function, first argument)}."""
-        found = {}
-        with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as view:
-            for at in range(SLOTS_AT, self.size, 1 << 16):
-                block = view[at:at + (1 << 16)]
-                if block.strip(b"\0"):
-                    for i in range(0, len(block) - 15, SLOT):
-                        slot = struct.unpack_from("4I", block, i)
-                        if slot[0]:
-                            found[(at - SLOTS_AT + i) // SLOT] = slot
-        return found
 
 
 def free_port():
@@ -201,8 +109,9 @@ class Bench:
             if os.path.exists(path):
                 os.unlink(path)
 
-    def run(self, scene, with_us=True):
+    def run(self, scene, with_us=True, **more):
         _, arguments, extra = scene
+        extra = dict(extra, **more)
         environment = dict(os.environ, XDG_STATE_HOME=os.path.join(self.folder, "state"),
                            HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=os.path.join(self.folder, "json"),
                            HP_FAULT=self.folder, HOTPATH_EXIT_WAIT_MS="20000", **{k: v for k, v in extra.items() if v and k.startswith("HOTPATH")})
@@ -214,33 +123,26 @@ class Bench:
         if with_us and not by_run:
             environment["LD_PRELOAD"] = os.path.join(self.build, "libhotpath.so")
         command = [os.path.join(self.build, "hotpath-run"), self.program] if by_run else [self.program]
-        process = subprocess.Popen(command + arguments, env=environment, cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, errors="replace", start_new_session=True)
-        try:
-            out, err = process.communicate(timeout=BOUND_S)
-            return process.returncode, out, err
-        except subprocess.TimeoutExpired:
-            stacks = self.stacks(process.pid)
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return "hangs", stacks, ""
-
-    @staticmethod
-    def stacks(pid):
-        if os.environ.get("SITES_STACKS"):
-            return subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 12"],
-                                  capture_output=True, text=True).stdout
-        return ""
+        return outcome.run(command + arguments, environment, self.folder, "HP_FAULT=" + self.folder)
 
     def report(self):
-        """None = there is none, within a second behind a program that did not wait for it."""
-        for _ in range(300):
-            try:
-                return json.load(open(os.path.join(self.folder, "json")))
-            except (OSError, ValueError):
-                time.sleep(0.01)
-        return None
+        return outcome.report_of(os.path.join(self.folder, "json"))
+
+    def left_over(self):
+        return outcome.left_over("HP_FAULT=" + self.folder)
+
+    def record(self):
+        """(is there one that is complete, pid of the helper that it tells, what is wrong with it)."""
+        path = os.path.join(self.folder, "segment")
+        try:
+            with open(path, "rb") as file:
+                head = file.read(256)
+        except OSError:
+            head = b""
+        if len(head) < 256 or head[:8] != b"HOTPATH1":
+            return False, 0, ""
+        done = subprocess.run([sys.executable, READER, path], capture_output=True, text=True)
+        return True, struct.unpack_from("I", head, HELPER_AT)[0], done.stderr[-300:]
 
     def kind(self, function, argument):
         return self.numbers.get(argument, "?") if function == "syscall" else function
@@ -256,16 +158,6 @@ class Bench:
             if site:
                 sites[site].append((back, calls, self.kind(function, argument)))
         return sites
-
-
-def foreign(stderr):
-    """Lines that are none of ours, nor of the loader about a part of ours."""
-    inside, lines = False, []
-    for line in stderr.splitlines():
-        inside = inside or line.startswith("[hotpath")
-        if not inside and not re.match(r"(\S*/)?hotpath|cannot allocate TLS data", line):
-            lines.append(line)
-    return lines
 
 
 def counts(report):
@@ -347,6 +239,27 @@ class Judge:
         self.usual[name] = ranges
         self.base[name] = losses(report)
 
+    def killed(self, scene, part, site):
+        """The same of a process that is killed at a place: the first one that comes there."""
+        bench, name, wrong = self.bench, scene[0], []
+        bench.clear()
+        bench.plans[part].write(site, 0, 1, DIES)
+        status, out, err = bench.run(scene, HOTPATH_SEGMENT_PATH="segment")
+        report = None if status == "hangs" else bench.report()
+        is_there, helper, odd = bench.record()
+        if status == "hangs" or (part != PARTS[0] and (status, out) != self.wanted[name]):
+            wrong.append(f"exit {status}, out {out!r}")
+        if outcome.foreign(err):
+            wrong.append(f"stderr {outcome.foreign(err)[:3]}")
+        if report is None and not err and is_there and helper:
+            wrong.append("neither a report nor a reason")
+        if odd:
+            wrong.append(f"its record cannot be read: {odd}")
+        if report is not None:
+            wrong += wrong_counts(counts(report), self.usual[name], report, True)
+        left = bench.left_over()
+        return wrong + [left] if left else wrong, bench.plans[part].seen()[1]
+
     def trial(self, scene, part, site, first, end, error):
         """(what is wrong, calls that failed)."""
         bench, name = self.bench, scene[0]
@@ -358,13 +271,14 @@ class Judge:
         wrong = []
         if (status, out) != self.wanted[name]:
             wrong.append(f"exit {status}, out {out!r}")
-        if foreign(err):
-            wrong.append(f"stderr {foreign(err)[:3]}")
+        if outcome.foreign(err):
+            wrong.append(f"stderr {outcome.foreign(err)[:3]}")
         if report is None and not err:
             wrong.append("neither a report nor a reason")
         if report is not None:
             wrong += wrong_counts(counts(report), self.usual[name], report, "hotpath" in err or losses(report) != self.base[name])
-        return wrong, failed
+        left = bench.left_over()
+        return wrong + [left] if left else wrong, failed
 
 
 def all_places(bench, judge, scenes, parts):
@@ -384,18 +298,8 @@ def all_places(bench, judge, scenes, parts):
     return [job for _, job in best.values()]
 
 
-def main():
-    build, program, mode = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
-    step = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    parts = sys.argv[5:] or list(PARTS)
-    only = os.environ.get("SITES_SCENES")
-    scenes = [scene for scene in SCENES if not only or scene[0] in only.split()]
-    bench = Bench(build, program)
-    judge = Judge(bench)
-    failures = tried = 0
-    for scene in scenes:
-        judge.learn(scene)
-    places = all_places(bench, judge, scenes, parts)
+def jobs_of(bench, places, scenes, parts, mode, step):
+    """[(scene, part, where it returns to, first call, end, error, text)] of what is to be tried."""
     if mode == "memory":
         jobs = []
         for scene in scenes:
@@ -404,24 +308,48 @@ def main():
                 bench.plans[part].write(0, 0, 0, 0)
                 bench.run(scene)
                 total = bench.plans[part].seen()[0]
-                for i in range(step if total else 0):
-                    jobs.append((scene, part, 0, total * i // step, FOR_EVER, "ENOMEM", f"memory from {total * i // step} of {total} on"))
-    else:
-        jobs = [(scene, part, back, 0, 1 if how == "once" or what in ONCE_ONLY else FOR_EVER,
-                 ERRORS.get(what, "ENOMEM"), f"{what} at {site[0]}, {how}")
-                for how in mode.split("+")
-                for part, site, scene, back, calls, what in places
-                if what not in NEVER and (site[0].split(":")[0], what) not in EXEMPT][::step]
-    done = collections.Counter()
+                jobs += [(scene, part, 0, total * i // step, FOR_EVER, "ENOMEM",
+                          f"memory from {total * i // step} of {total} on") for i in range(step if total else 0)]
+        return jobs
+    jobs = [(scene, part, back, 0, FOR_EVER if how == "always" else 1,
+             ERRORS_OF[how].get(what, "ENOMEM"), f"{what} at {site[0]}, {how}")
+            for how in mode.split("+")
+            for part, site, scene, back, calls, what in places
+            if how == "killed" or (what not in NEVER and (site[0].split(":")[0], what) not in EXEMPT)]
+    return [job for job in jobs if re.search(os.environ.get("SITES_ONLY", ""), job[6])][::step]
+
+
+def try_all(judge, jobs):
+    """({part: runs with a failure}, how many were wrong)."""
+    done, failures = collections.Counter(), 0
     for scene, part, site, first, end, error, text in jobs:
-        wrong, failed = judge.trial(scene, part, site, first, end, error)
-        tried += 1
+        if text.endswith("killed"):
+            error = "SIGKILL"
+            wrong, failed = judge.killed(scene, part, site)
+        else:
+            wrong, failed = judge.trial(scene, part, site, first, end, error)
         done[part] += failed > 0
         if not failed:
             print(f"{part}: {scene[0]}: {text} was not called this time", flush=True)
         if wrong:
             failures += 1
             print(f"{part}: {scene[0]}: {error} {text}: {'; '.join(wrong)[:600]}", flush=True)
+    return done, failures
+
+
+def main():
+    build, program, mode = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
+    step = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    parts = sys.argv[5:] or list(PARTS)
+    only = os.environ.get("SITES_SCENES")
+    scenes = [scene for scene in SCENES if not only or scene[0] in only.split()]
+    bench = Bench(build, program)
+    judge = Judge(bench)
+    for scene in scenes:
+        judge.learn(scene)
+    places = all_places(bench, judge, scenes, parts)
+    jobs = jobs_of(bench, places, scenes, parts, mode, step)
+    done, failures = try_all(judge, jobs)
     for part in parts:
         known = {site for p, site, *_ in places if p == part}
         never = sorted(site for site in bench.parts[part].sites if site not in known)
@@ -429,10 +357,10 @@ def main():
         if os.environ.get("SITES_LIST"):
             for place, function in never:
                 print(f"    never: {function} at {place}")
-    print(f"{mode}: {tried} runs, {failures} with something wrong")
+    print(f"{mode}: {len(jobs)} runs, {failures} with something wrong")
     if not os.environ.get("SITES_KEEP"):
         shutil.rmtree(bench.folder, ignore_errors=True)
-    return 1 if failures or not tried else 0
+    return 1 if failures or not jobs else 0
 
 
 if __name__ == "__main__":
