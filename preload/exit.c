@@ -70,9 +70,7 @@ HP_EXPORT HP_NORETURN void _Exit(int code)
 
 HP_EXPORT HP_NORETURN void quick_exit(int code)
 {
-	hp_start_wait_for_finish();
-	hp_self_end(HP_ENDING_QUICK, code);
-	hp_start_finish_quick();
+	hp_start_quick_exit(code);
 	hp_real()->quick_exit(code);
 	__builtin_unreachable();
 }

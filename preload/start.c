@@ -47,8 +47,9 @@
 enum hp_start_state { HP_START_NONE = 0, HP_START_RUNNING, HP_START_RECORDS, HP_START_PASSES };
 
 extern char **environ;
-/* What only glibc has, and of the second only 2.32 and later.  Under another C library we do nothing. */
+/* What only glibc has, and of strerrordesc_np only 2.32 and later.  Under another C library we do nothing. */
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
 extern const char *strerrordesc_np(int) __attribute__((weak));
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
@@ -58,6 +59,8 @@ static _Atomic uintptr_t finisher;	/* the thread that waits for the report in ex
 static pthread_key_t key;
 static bool has_key;
 static bool is_told;	/* `finish` runs as a handler of on_exit */
+static bool is_told_quick;	/* `finish_quick` runs as a handler of at_quick_exit */
+static _Atomic int64_t quick_code = -1;	/* of the quick_exit that was called last, as unsigned */
 static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
 static struct hp_session session;
 static char directory[PATH_MAX];	/* of this library */
@@ -512,6 +515,33 @@ void hp_start_finish_quick(void)
 	finish_session();
 }
 
+static void end_quick(int code)
+{
+	hp_self_end(HP_ENDING_QUICK, code);
+	hp_start_finish_quick();
+}
+
+/*
+ * Handlers of at_quick_exit run from the last to the first, and this is the first.  It is told no code; where
+ * the program went past our stand-in we know none, and the helper sees the end.
+ */
+static void finish_quick(void *argument)
+{
+	int64_t code = atomic_load_explicit(&quick_code, memory_order_relaxed);
+
+	(void)argument;
+	if (hp_segment.header && code >= 0)
+		end_quick((int)(uint32_t)code);
+}
+
+void hp_start_quick_exit(int code)
+{
+	hp_start_wait_for_finish();
+	atomic_store_explicit(&quick_code, (uint32_t)code, memory_order_relaxed);
+	if (!is_told_quick)
+		end_quick(code);
+}
+
 /*
  * Without us the process would be gone by now: a thread that wants to end it
  * otherwise must not get the time for that.
@@ -542,6 +572,7 @@ void hp_start_load(char **from_loader)
 		hp_operator_pass();
 	hp_block_offer(is_recorded);
 	is_told = on_exit && on_exit(finish, NULL) == 0;
+	is_told_quick = __cxa_at_quick_exit && __cxa_at_quick_exit(finish_quick, NULL) == 0;
 	errno = saved;
 }
 

@@ -35,6 +35,9 @@ void hp_start_thread_key(struct hp_local *me);
 /* Does not return while another thread of this process is in exit(), waiting for the report. */
 void hp_start_wait_for_finish(void);
 
+/* quick_exit begins.  The program's handlers are still to run: the end is noted, and the report waited for, after them. */
+void hp_start_quick_exit(int code);
+
 /* _exit and quick_exit of the root: asks for the report, and waits for it as exit() does. */
 void hp_start_finish_quick(void);
 

@@ -55,6 +55,10 @@ ends_alike()
 	ends_alike quick 1000 0
 }
 
+@test "ends: handlers of at_quick_exit run before the report is asked for" {
+	ends_alike quick_late 1000 20
+}
+
 @test "ends: _exit" {
 	ends_alike now 1000 0
 }

@@ -71,6 +71,19 @@ static int end_quick(void)
 	quick_exit(8);
 }
 
+static void last_work(void)
+{
+	repeat(tock, 20);
+	if (write(1, "worked\n", 7) < 0)
+		perror("write");
+}
+
+static int end_quick_late(void)
+{
+	at_quick_exit(last_work);
+	quick_exit(-3);
+}
+
 static int end_now(void)
 {
 	_exit(9);
@@ -132,11 +145,13 @@ static const struct {
 	const char *name;
 	int (*end)(void);
 } ends[] = {
-	{ "return", end_return },   { "exit", end_exit },   { "quick", end_quick },
-	{ "now", end_now },	    { "abort", end_abort }, { "segv", end_segv },
-	{ "kill", end_kill },	    { "term", end_term },   { "fork", end_fork },
-	{ "wait", end_wait },	    { "exec", end_exec },   { "closed", end_closed },
-	{ "threads", end_threads },
+	{ "return", end_return },   { "exit", end_exit },
+	{ "quick", end_quick },	    { "now", end_now },
+	{ "abort", end_abort },	    { "segv", end_segv },
+	{ "kill", end_kill },	    { "term", end_term },
+	{ "fork", end_fork },	    { "wait", end_wait },
+	{ "exec", end_exec },	    { "closed", end_closed },
+	{ "threads", end_threads }, { "quick_late", end_quick_late },
 };
 
 int main(int argc, char **argv)
