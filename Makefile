@@ -220,4 +220,4 @@ help:	## this text
 clean:	## remove what was built
 	rm -rf $(B)
 
--include $(shell find $(B) -path $(B)/source -prune -o -path $(B)/demo -prune -o -type f -name "*.d" -print 2>/dev/null)
+-include $(shell find $(B) -path $(B)/source -prune -o -path $(B)/upstream -prune -o -path $(B)/demo -prune -o -type f -name "*.d" -print 2>/dev/null)

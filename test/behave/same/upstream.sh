@@ -6,7 +6,8 @@
 # upstream.sh list - the projects.
 set -u
 jobs=${JOBS:-2}
-projects="coreutils bash make grep sed gawk findutils tar gzip git redis libevent c-ares sqlite"
+projects="coreutils bash make grep sed gawk findutils diffutils tar gzip m4 bison flex perl ruby git curl openssl redis libevent
+	c-ares sqlite"
 # As a user without rights: tests that want root are about the system, and what they break is the system's.
 user=
 [ "$(id -u)" != 0 ] || user="setpriv --reuid 65534 --regid 65534 --clear-groups"
@@ -42,6 +43,11 @@ findutils_build() { automake_build; }
 findutils_run() { automake_run; }
 gzip_build() { automake_build; }
 gzip_run() { automake_run SUBDIRS=tests; }
+diffutils_build() { automake_build; }
+diffutils_run() { automake_run SUBDIRS=tests; }
+m4_build() { automake_build; }
+flex_build() { automake_build; }
+flex_run() { automake_run SUBDIRS=tests; }
 libevent_build() { automake_build --disable-samples; }
 
 # --- those with a way of their own ---
@@ -76,11 +82,27 @@ gawk_run()
 		for file in _*; do [ ! -s "$file" ] || echo "failed ${file}"; done >&3)
 }
 
+# Each of the manual's examples, by the numbers of those that failed.
+m4_run()
+{
+	(cd checks && $user make -k check >log 2>&1; grep -E '^Checking' log >&3
+		sed -n '/^Failed checks were:/,/^[^ ]/p; /^All checks/p' log >&3)
+}
+
+# Autotest's numbers, names and results.
+autotest_results() { sed -nE 's/^ *([0-9]+: .*[^ ]) +(ok|skipped|FAILED|expected failure).*/\1 \2/p' "$@" | sort -n; }
+bison_build() { automake_build; }
+bison_run()
+{
+	$user make -k check SUBDIRS=. TESTSUITEFLAGS="-j$jobs ${BISON_TESTS:-1-300}" >"$TMPDIR/out" 2>&1
+	autotest_results "$TMPDIR/out" >&3
+}
+
 tar_build() { FORCE_UNSAFE_CONFIGURE=1 automake_build; }
 tar_run()
 {
 	cd tests && $user make -k check TESTSUITEFLAGS="-j$jobs" >log 2>&1
-	sed -nE 's/^ *([0-9]+: .*[^ ]) +(ok|skipped|FAILED|expected failure).*/\1 \2/p' log | sort -n >&3
+	autotest_results log >&3
 }
 
 git_build() { make -j"$jobs" CFLAGS='-O1 -w' NO_GETTEXT=1 NO_TCLTK=1 NO_OPENSSL=1 NO_CURL=1 all; }
@@ -139,22 +161,87 @@ c-ares_run()
 }
 
 sqlite_build() { ./configure -q --disable-amalgamation CFLAGS='-O1 -w' && make -j"$jobs" testfixture; }
+# The installed one, of the same version, with the modules beside it as the tests expect them.
+perl_build()
+{
+	for place in $(perl -e 'print join " ", grep m{^/usr/(share|lib)/.*(5\.[0-9]+|base)$}, @INC'); do
+		cp -a "$place/." lib || return
+	done
+	ln -sf "$(command -v perl)" perl && ln -sf ../perl t/perl
+}
+# Those of modules are run in the module's folder.
+perl_run()
+{
+	export PERL_CORE=1
+	for test in ${PERL_TESTS:-t/base/*.t t/cmd/*.t t/comp/*.t t/io/*.t t/mro/*.t t/op/*.t lib/*.t dist/threads/t/*.t \
+		dist/threads-shared/t/*.t dist/Thread-Queue/t/*.t ext/POSIX/t/*.t cpan/IPC-SysV/t/*.t dist/IO/t/*.t}; do
+		folder=t name=../$test
+		case $test in t/*) name=${test#t/} ;; dist/* | ext/* | cpan/*) folder=${test%/t/*} name=t/${test##*/} ;; esac
+		switches=$(sed -nE '1s/^#!.*perl//p' "$test")
+		for try in 1 2 3; do
+			(cd "$folder" && $user timeout -k 5 300 "$TOOLS/upstream/perl/perl" -I"$TOOLS/upstream/perl/lib" $switches "$name") \
+				>"$TMPDIR/out" 2>&1 </dev/null
+			status=$?
+			[ $status != 0 ] || grep '^not ok' "$TMPDIR/out" | grep -qv '# *TODO' || break
+		done
+		echo "$test $status $(grep -c '^ok' "$TMPDIR/out") $(sed -nE 's/^not ok ([0-9]*).*/\1/p' "$TMPDIR/out" | tr '\n' ' ')" >&3
+	done
+}
+
+# The installed one, of the same version.
+ruby_build() { command -v ruby; }
+ruby_run()
+{
+	for test in ${RUBY_TESTS:-process signal system thread thread_cv thread_queue threadgroup sleep io io_buffer io_m17n file \
+		file_exhaustive pipe readpartial argf beginmainend rubyoptions autoload fiber continuation gc gc_compact objectspace \
+		weakmap stack exception backtrace env dir require dir_m17n hash string array marshal proc time rand}; do
+		for try in 1 2 3; do
+			$user timeout -k 5 600 ruby -Itool/lib -Itest/lib test/runner.rb --ruby=ruby --seed=1 -v --tty=no \
+				"test/ruby/test_$test.rb" >"$TMPDIR/out" 2>&1 </dev/null
+			status=$?
+			[ $status != 0 ] || break
+		done
+		echo "$test $status" >&3
+		sed -nE 's/^\[ *[0-9]+\/[0-9]+\] ([^ ]+) = .*/  \1/p; /^ *[0-9]+\) (Failure|Error|Skipped):/{n; s/^([^ :]+).*/  not ok \1/p}' \
+			"$TMPDIR/out" | sort >&3
+	done
+}
+
+# Its servers and client programs are built, the client is the installed one.
+curl_build()
+{
+	./configure -q --disable-dependency-tracking --with-gnutls --disable-shared CFLAGS='-O1 -w' && make -j"$jobs" &&
+		make -j"$jobs" -C tests/server all && make -j"$jobs" -C tests/libtest all
+}
+curl_run()
+{
+	cd tests || return
+	$user timeout -k 5 1500 perl runtests.pl -a -n ${CURL_TESTS:-!flaky} >"$TMPDIR/out" 2>&1 </dev/null
+	sed -nE 's/^test ([0-9]+)\.\.\.\[.*(OK|FAILED).*/\1 \2/p; s/^TEST(DONE|FAIL).*/&/p' "$TMPDIR/out" >&3
+}
+
+openssl_build() { ./config -w no-fips && make -j"$jobs"; }
+openssl_run()
+{
+	$user make test HARNESS_JOBS=$jobs TESTS="${OPENSSL_TESTS:-alltests}" >"$TMPDIR/out" 2>&1 </dev/null
+	sed -nE 's/^([0-9]+-test_[^ ]*\.t) \.+ *(.*)$/\1 \2/p' "$TMPDIR/out" | sort -u >&3
+}
+
+# The quick half of its tests in one process, for each file the number of its cases that passed, and those that did not.
 sqlite_run()
 {
-	for test in ${SQLITE_TESTS:-test/lock*.test test/wal*.test test/shared*.test test/thread*.test test/pager*.test test/mmap*.test \
-		test/backup*.test test/select*.test test/trans*.test test/journal*.test test/unix*.test test/vacuum*.test}; do
-		$user timeout -k 5 300 ./testfixture "$test" >"$TMPDIR/out" 2>&1 </dev/null
-		echo "$test $? $(grep -E '^[0-9]+ errors out of' "$TMPDIR/out" | sed 's/ on .*//')" >&3
-		sed -nE 's/^! ([^ ]*) (expected|got).*/  \1/p' "$TMPDIR/out" >&3
-		rm -rf testdir "$TMPDIR/out"
-	done
+	$user timeout -k 5 1500 ./testfixture ${SQLITE_TESTS:-test/veryquick.test} >"$TMPDIR/out" 2>&1 </dev/null
+	echo "status $?" >&3
+	awk '/^! [^ ]+ expected/ { print "  failed " $2 } /\.\.\. Ok$/ { ok++ }
+		/^Time: / { print $2, ok + 0; ok = 0 } /errors out of/ { print $1, $2, $3, $4, $5, $6 }' "$TMPDIR/out" >&3
+	rm -rf testdir
 }
 
 # --- all of them ---
 
 source_name()
 {
-	case $1 in make) echo make-dfsg ;; sqlite) echo sqlite3 ;; *) echo "$1" ;; esac
+	case $1 in make) echo make-dfsg ;; sqlite) echo sqlite3 ;; ruby) echo ruby3.1 ;; *) echo "$1" ;; esac
 }
 
 case $1 in
