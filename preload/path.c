@@ -48,19 +48,6 @@ void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp)
 	me->walker.home_high = end;
 }
 
-/* A lower stack pointer than any before: of the same stack, if all in between can be read. */
-static void look_at_stack(struct hp_heap_local *me, uintptr_t sp)
-{
-	struct hp_walker *walker = &me->walker;
-	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
-
-	if (sp >= walker->home_low || !walker->home_high ||
-	    walker->home_high - sp > HP_READABLE_MOST)
-		return;
-	if (walker->home_low - page <= HP_PAGE || hp_readable(page, walker->home_low - page))
-		walker->home_low = page;
-}
-
 /* --- tables --- */
 
 static uint64_t size_of(uint32_t shift, uint64_t each)
@@ -562,7 +549,7 @@ static struct hp_site *walk(struct hp_heap_local *me, const struct hp_path_frame
 	struct hp_heap *heap = me->heap;
 
 	if (HP_UNLIKELY(frame->sp < walker->home_low))
-		look_at_stack(me, frame->sp);
+		hp_readable_home(walker, frame->sp);
 	hp_walk(walker, frame->pc, frame->sp, frame->fp);
 	heap->walks++;
 	heap->incomplete += !walker->is_complete && !walker->is_cut;
@@ -665,7 +652,7 @@ static bool walker_init(struct hp_heap_local *me)
 	struct hp_walker *walker = &me->walker;
 	void *room = hp_pages(HP_WALK_ROOM(walker->most));
 
-	walker->is_readable = hp_readable;
+	walker->is_readable = hp_readable_few;
 	set_start(walker);
 	if (!room)
 		return false;

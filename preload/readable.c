@@ -17,6 +17,8 @@
 extern void *__libc_stack_end __attribute__((weak));
 
 #define PAGES 64	/* asked for at once */
+#define HOLE_WAIT 256	/* walks */
+#define HOLE_WAIT_MOST (UINT32_C(1) << 24)
 #define NO_SUCH_ACTION 0x7ffffff	/* of rt_sigprocmask */
 
 /*
@@ -90,4 +92,42 @@ uintptr_t hp_readable_stack_end(uintptr_t sp)
 			return ends[i] & ~(uintptr_t)7;
 	}
 	return 0;
+}
+
+/* The main thread's stack grows, over a hole perhaps: it is looked at again, more and more seldom. */
+static bool is_hole_known(struct hp_walker *walker, uintptr_t sp)
+{
+	if (sp >= walker->home_hole)
+		return false;
+	if (++walker->hole_passed < walker->hole_wait)
+		return true;
+	walker->hole_passed = 0;
+	return false;
+}
+
+static void hole_note(struct hp_walker *walker, uintptr_t hole)
+{
+	if (hole > walker->home_hole)
+		walker->home_hole = hole;
+	if (walker->hole_wait < HOLE_WAIT_MOST)
+		walker->hole_wait = walker->hole_wait ? walker->hole_wait * 2 : HOLE_WAIT;
+}
+
+void hp_readable_home(struct hp_walker *walker, uintptr_t sp)
+{
+	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
+
+	if (sp >= walker->home_low || !walker->home_high ||
+	    walker->home_high - sp > HP_READABLE_MOST || is_hole_known(walker, sp))
+		return;
+	/* From above: a guard page is the first that is met. */
+	for (uintptr_t low = walker->home_low, size; low > page; low -= size) {
+		size = low - page < PAGES * HP_PAGE ? low - page : PAGES * HP_PAGE;
+		if (size > HP_PAGE && !hp_readable(low - size, size)) {
+			hole_note(walker, low - size + HP_PAGE);
+			return;
+		}
+	}
+	walker->home_low = page;
+	walker->home_hole = 0;
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unwind/walk.h"
+
 #define HP_READABLE_MOST (UINT64_C(1) << 30)	/* a larger span is no stack */
 
 /* True if each page of [address, address + size) can be read.  Confined: nobody may ask, so false. */
@@ -21,5 +23,12 @@ bool hp_readable_few(uintptr_t address, uintptr_t size);
 
 /* The end of the stack that `sp` is on: the main thread's, or the caller's by glibc; 0 = another. */
 uintptr_t hp_readable_stack_end(uintptr_t sp);
+
+/*
+ * Before a walk from `sp`, where that is below the walker's home: it becomes part of it if all in between can be read.
+ * Else it is on a stack of the program's own, and so is what is below it.  Looking takes 10 us for
+ * each MiB of that, so it is not done at each walk of a fiber.
+ */
+void hp_readable_home(struct hp_walker *walker, uintptr_t sp);
 
 #endif

@@ -79,17 +79,6 @@ static struct hp_ticking *ticking(void)
 
 /* --- the handler --- */
 
-static void stack_know(struct hp_walker *walker, uintptr_t sp)
-{
-	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
-
-	if (sp >= walker->home_low || !walker->home_high ||
-	    walker->home_high - sp > HP_READABLE_MOST)
-		return;
-	if (walker->home_low - page <= HP_PAGE || hp_readable(page, walker->home_low - page))
-		walker->home_low = page;
-}
-
 static void walk(struct hp_walker *walker, const ucontext_t *context)
 {
 #if defined(__x86_64__)
@@ -104,7 +93,7 @@ static void walk(struct hp_walker *walker, const ucontext_t *context)
 	uintptr_t pc = 0, sp = 0, fp = 0;
 	(void)context;
 #endif
-	stack_know(walker, sp);
+	hp_readable_home(walker, sp);
 	hp_walk(walker, pc + 1, sp, fp);
 }
 
@@ -299,7 +288,7 @@ static bool walker_init(struct hp_walker *walker)
 	hp_walk_settle(walker, pages, FRAMES_MOST);
 	walker->rows = (struct hp_cfi_row *)(pages + room);
 	walker->row_shift = 64 - PAIR_BITS;
-	walker->is_readable = hp_readable;
+	walker->is_readable = hp_readable_few;
 	/* Asking the loader otherwise takes its lock, which this thread may have. */
 	walker->mode = &find_object ? HP_WALK_AUTO : HP_WALK_FP;
 	return true;

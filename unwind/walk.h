@@ -66,6 +66,10 @@ struct hp_walker {
 	/* The stack that is known to be there: from any stack pointer on it up to here. */
 	uintptr_t home_low;
 	uintptr_t home_high;
+	/* Of who looks for home_low: no stack pointer below this one is of it, as far as is known. */
+	uintptr_t home_hole;
+	uint32_t hole_passed;	/* times that this was so, */
+	uint32_t hole_wait;	/* and after how many it is looked at again */
 	/*
 	 * Of other stacks: true if `size` bytes at `address` can be read.  NULL = nobody
 	 * can tell, so such a stack is walked to the end of its page only.

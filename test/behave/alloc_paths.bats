@@ -11,6 +11,7 @@ setup_file()
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/context" "$ROOT/test/behave/programs/alloc_context.c"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/pairs" "$ROOT/test/behave/programs/alloc_pairs.c"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/wide" "$ROOT/test/behave/programs/alloc_wide.c"
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/fibers" "$ROOT/test/behave/programs/alloc_fibers.c" -lpthread
 }
 
 setup()
@@ -133,4 +134,13 @@ whole()
 	[ "$(sites 's["allocated_count"]')" -ge $many ]
 	echo "KiB resident: $before after $few pairs, $after after $many"
 	[ $((after - before)) -le 512 ]
+}
+
+@test "paths: whether a stack is of a thread's own is not asked again for each walk of a fiber" {
+	proven "$T/fibers"
+	rm -f "$T/report"
+	HOTPATH_CPU=off strace -f -qq -e trace=process_vm_readv -o "$T/trace" env LD_PRELOAD="$HP_LIB" "$T/fibers" >"$T/out"
+	[ "$(cat "$T/out")" = 5000 ]
+	echo "asked: $(wc -l <"$T/trace"), walked: $(sites 's["paths_walked"]')"
+	[ "$(wc -l <"$T/trace")" -lt 500 ]
 }
