@@ -142,7 +142,7 @@ race: $(RACE)
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
 FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
 FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live live/console sampler \
-	sampler/samply unwind)) $(B)/fuzz/test/fuzz/base.o $(B)/fuzz/test/fuzz/fuzz.o
+	sampler/samply unwind)) $(addprefix $(B)/fuzz/test/fuzz/,base.o fuzz.o views.o)
 $(B)/fuzz/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)
 $(B)/fuzz/report/asset.o: $(wildcard report/web/*)
@@ -153,11 +153,16 @@ $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ)): $(B)/fuzz/%: $(B)/fuzz/test/fuzz/%.o $(B
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 fuzzers: $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ))
 $(addprefix $(B)/replay/,$(FUZZ)): $(B)/replay/%: $(B)/san/test/fuzz/%_fuzz.o $(B)/san/test/fuzz/replay.o \
-		$(B)/san/test/fuzz/base.o $(B)/san/test/fuzz/fuzz.o $(B)/libhp.a
+		$(addprefix $(B)/san/test/fuzz/,base.o fuzz.o views.o) $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
-replay: $(addprefix $(B)/replay/,$(FUZZ))
+# The same readers, given a run with each byte changed in turn.
+$(B)/replay/flip: $(addprefix $(B)/san/test/fuzz/,flip.o views.o kept_fuzz.o base.o fuzz.o) $(B)/libhp.a
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
+replay: $(addprefix $(B)/replay/,$(FUZZ)) $(B)/replay/flip
 
 $(B)/examples/%: test/examples/%.c
 	@mkdir -p $(@D)

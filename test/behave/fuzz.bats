@@ -11,7 +11,7 @@ setup_file()
 	FUZZ_BASE=$(fuzz_base "$HP_BUILD" "$T/base")
 	export FUZZ_BASE
 	[ -s "$FUZZ_BASE" ]
-	FLIP_STEP=$([ -n "$HP_TEST_FULL" ] && echo 1 || echo 211) python3 "$ROOT/test/fuzz/seeds.py" "$T/seeds"
+	python3 "$ROOT/test/fuzz/seeds.py" "$T/seeds"
 }
 
 # replay TARGET - its corpus and its seeds.
@@ -32,9 +32,21 @@ replay()
 	replay segment
 }
 
-@test "fuzz: each byte of a run changed in turn" {
-	ls "$T/seeds/flips" | wc -l
-	"$HP_BUILD/replay/segment" "$T/seeds/flips" >"$T/out" 2>"$T/err" || { tail -n 40 "$T/err"; false; }
+# flip WHAT STEP - each byte in turn is another one, or each STEPth: nobody reads beyond the end, or for ever.
+flip()
+{
+	"$HP_BUILD/replay/flip" "$1" "$([ -n "$HP_TEST_FULL" ] && echo 1 || echo "$2")" >"$T/out" 2>"$T/err" ||
+		{ grep '^flip:' "$T/err" | head -n 20; tail -n 40 "$T/err"; return 1; }
+	cat "$T/out"
+}
+
+@test "fuzz: each byte of a segment changed in turn" {
+	flip segment 601
+}
+
+@test "fuzz: each byte of a kept run changed in turn, unpacked and packed" {
+	flip kept 401
+	flip packed 97
 }
 
 @test "fuzz: kept runs" {
@@ -64,7 +76,6 @@ replay()
 @test "fuzz: questions over HTTP" {
 	replay route
 }
-
 
 @test "fuzz: bytes on a connection to the server" {
 	replay http

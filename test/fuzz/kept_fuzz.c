@@ -33,6 +33,7 @@ static void look_at(struct hp_kept *kept)
 	hp_report_release(&report);
 	hp_facts_release(&facts);
 	hp_legend_free(record.legend);
+	hp_segment_release(&kept->segment);
 	fclose(out);
 	free(text);
 }

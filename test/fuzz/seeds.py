@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # seeds.py FOLDER - makes what the fuzzer starts from, for targets whose inputs are not texts:
-# FOLDER/cfi, perf, kept, segment, ...; with FLIP_STEP=N FOLDER/flips, every Nth byte of the run's segment.
+# FOLDER/cfi, perf, kept, segment, ...
 # FUZZ_BASE names the run, HP_BUILD the build whose answers are the console's seeds.
 import gzip
 import json
@@ -95,22 +95,6 @@ def segment(folder):
                                                                                random.randrange(1 << 20))))
                            for _ in range(1 << i % 8))
         write(folder, f"changes{i}", changes)
-
-
-def flips(folder):
-    step = int(os.environ.get("FLIP_STEP", "0"))
-    with gzip.open(os.environ["FUZZ_BASE"]) as file:
-        data = file.read()
-    at, places = 16, []
-    while step and at + 8 <= len(data):
-        kind, size = struct.unpack_from("<II", data, at)
-        if kind == 3:
-            offset = struct.unpack_from("<Q", data, at + 8)[0]
-            places += range(max(offset, 64), offset + size - 8)
-        at += 8 + size
-    random.seed()
-    for place in places[random.randrange(step) if step else 0::step or 1]:
-        write(folder, f"{place:08x}", struct.pack("<BBHIQ", 1, 0, 0, place - 64, random.choice((0xFF, 0x80, 0x40, 1))))
 
 
 def mcp(folder):
@@ -236,5 +220,5 @@ def tick(folder):
 
 
 if __name__ == "__main__":
-    for make in (cfi, perf, kept, segment, flips, mcp, http, console, compare, samply, elf, tick):
+    for make in (cfi, perf, kept, segment, mcp, http, console, compare, samply, elf, tick):
         make(f"{sys.argv[1]}/{make.__name__}")

@@ -3,56 +3,15 @@
  * segment_fuzz.c - every view of a segment whose records say something else than
  * a target wrote.  The input is a list of changes (base.c).
  */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "report/export.h"
-#include "report/page.h"
-#include "report/view.h"
-#include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"
-
-static void export_all(struct hp_report *report)
-{
-	static const char *const formats[] = { "firefox", "folded", "pprof", "flamegraph" };
-	int fd = fuzz_sink();
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		const struct hp_export *export = hp_export_find(formats[i]);
-
-		if (export && (!export->missing || !export->missing(report)))
-			export->write(report, fd);
-	}
-}
+#include "test/fuzz/views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char all[] = "HOTPATH_REPORT=all,waiting", limit[] = "HOTPATH_LIMIT=0";
-	static char *const environment[] = { all, limit, NULL };
 	const struct fuzz_base *base = fuzz_base();
 	struct hp_segment segment = fuzz_base_changed(base, data, size);
-	struct hp_look look = { .width = 80 };
-	struct hp_settings settings;
-	struct hp_record record = { .legend = NULL };
-	struct hp_facts facts;
-	struct hp_report report;
-	char *text;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
 
-	record.legend = hp_legend_new(strdup(base->kept.names));
-	hp_facts_init(&facts, strdup(base->kept.facts));
-	record.facts = &facts;
-	hp_settings_read(&settings, environment, NULL, NULL);
-	hp_report_init_record(&report, &segment, &record, &settings, NULL, NULL);
-	hp_table_write(&report, &look, out);
-	hp_json_write(&report, false, out);
-	export_all(&report);
-	hp_page_write(&report, fuzz_sink());
-	hp_report_release(&report);
-	hp_facts_release(&facts);
-	hp_legend_free(record.legend);
-	fclose(out);
-	free(text);
+	fuzz_views(base, &segment, true);
+	hp_segment_release(&segment);
 	return 0;
 }
