@@ -5,10 +5,12 @@
 #include "report/annotate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/cpu.h"
 #include "report/format.h"
@@ -229,11 +231,26 @@ static bool is_changed(const struct build *b)
 		       b->report->model.reader.header.created_unix_ns / 1000000000;
 }
 
+/* The name is out of debug information: it may be that of a pipe, or of a device without end. */
+static FILE *source_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	bool is_file = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+	FILE *in = is_file ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !in) {
+		close(fd);
+		errno = EINVAL;
+	}
+	return in;
+}
+
 /* Those with samples, and those around them. */
 static void texts_read(struct build *b)
 {
 	size_t sampled = b->annotation->count;
-	FILE *in = fopen(b->file, "re");
+	FILE *in = source_open(b->file);
 	char *line = NULL;
 	size_t room = 0;
 

@@ -154,7 +154,8 @@ static const char *other_name(struct hp_cpu_build *b, uint32_t object, uint64_t 
 		if (o->kind == HP_OBJECT_KERNEL)
 			hp_names_init_kernel(&b->names);
 		else
-			hp_names_init_map(&b->names, o->path);
+			hp_symbols_blame(b->report->symbols, object,
+					 hp_names_init_map(&b->names, o->path));
 		b->named = object;
 	}
 	return hp_names_at(&b->names, address);
@@ -245,6 +246,14 @@ static uint64_t missing(const struct hp_cpu_build *b)
 	return hp_resolver_missing(hp_symbols_resolver(b->report->symbols));
 }
 
+/* The run was told why code made at run time had no names: so it is told again. */
+static void legend_blame(struct hp_cpu_build *b, uint32_t object)
+{
+	if (b->report->model.objects[object].kind == HP_OBJECT_ANONYMOUS)
+		hp_symbols_blame(b->report->symbols, object,
+				 hp_legend_fault(b->report->record.legend, object));
+}
+
 static void place_resolve(struct hp_cpu_build *b, uint32_t number)
 {
 	struct hp_cpu_place *place = &b->cpu->places[number];
@@ -255,7 +264,7 @@ static void place_resolve(struct hp_cpu_build *b, uint32_t number)
 		frame_add(b,
 			  (struct hp_cpu_frame){ .function = function_unknown(b, place->object) });
 	else if (b->report->record.legend)
-		;
+		legend_blame(b, place->object);
 	else if (b->report->model.objects[place->object].kind == HP_OBJECT_ELF)
 		resolve_file(b, place);
 	else

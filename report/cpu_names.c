@@ -4,6 +4,7 @@
  */
 #include "report/cpu_names.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -96,16 +97,45 @@ void hp_names_init_kernel(struct hp_names *names)
 	names->is_shared = true;
 }
 
-/* ADDRESS SIZE NAME.  /tmp is everybody's: only a file of the user or of root is taken. */
-void hp_names_init_map(struct hp_names *names, const char *path)
+/* A record may come from somebody else, and name any file. */
+static bool is_map_path(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	static const char begin[] = "/tmp/perf-";
+
+	if (strncmp(path, begin, sizeof(begin) - 1) != 0)
+		return false;
+	path += sizeof(begin) - 1;
+	size_t digits = strspn(path, "0123456789");
+	return digits && strcmp(path + digits, ".map") == 0;
+}
+
+/* /tmp is everybody's: only a file of the user or of root is taken. */
+static const char *map_fault(int fd)
+{
 	struct stat status;
+
+	if (fd < 0)
+		return errno == ELOOP	 ? "is a link, not followed"
+		       : errno == ENOENT ? NULL
+		       : errno == EACCES ? "belongs to another user"
+					 : "cannot be read";
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return "is no file";
+	return status.st_uid == geteuid() || status.st_uid == 0 ? NULL : "belongs to another user";
+}
+
+/* ADDRESS SIZE NAME. */
+const char *hp_names_init_map(struct hp_names *names, const char *path)
+{
 	size_t room = 0;
 
 	*names = (struct hp_names){ .text = NULL };
-	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	    (status.st_uid == geteuid() || status.st_uid == 0))
+	if (!is_map_path(path))
+		return NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	const char *fault = map_fault(fd);
+
+	if (fd >= 0 && !fault)
 		names->text = read_all(fd);
 	if (fd >= 0)
 		close(fd);
@@ -117,6 +147,7 @@ void hp_names_init_map(struct hp_names *names, const char *path)
 			entry_add(names, &room, (struct hp_name_entry){ address, size, at + 1 });
 	}
 	sort(names);
+	return fault;
 }
 
 void hp_names_release(struct hp_names *names)

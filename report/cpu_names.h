@@ -23,7 +23,9 @@ struct hp_names {
  * trusted.  The kernel's are many: a process reads them once, in one thread.
  */
 void hp_names_init_kernel(struct hp_names *names);
-void hp_names_init_map(struct hp_names *names, const char *path);
+
+/* Returns why a file that is there was not taken, as a text after its path; NULL = it was, or there is none. */
+const char *hp_names_init_map(struct hp_names *names, const char *path);
 void hp_names_release(struct hp_names *names);
 
 /* A call of the kernel in which a thread waits, as enum hp_wait_on tells it. */

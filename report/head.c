@@ -21,16 +21,16 @@
 #include "report/view.h"
 
 #define TOP_NAME 32
-#define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
-#define NEXT_NAME 30 /* longer names are not proposed */
+#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */
+#define NEXT_NAME 30	/* longer names are not proposed */
 #define PATH_LEAST 16
-#define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
-#define RUNNING_MOST 2 /* processes named; the others are counted */
+#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
+#define RUNNING_MOST 2	/* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
 static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	static const char more[] = ", \342\200\246"; /* three dots, one column */
+	static const char more[] = ", \342\200\246";	/* three dots, one column */
 	struct hp_text_cell cell;
 	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
 	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
@@ -358,15 +358,17 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, F
 	for (uint32_t i = 0; i < report->model.object_count; i++) {
 		const char *fault = hp_symbols_fault(report->symbols, i);
 		size_t others = fault ? 11 + strlen(fault) + strlen(tail) : 0;
-		char *path, *fitted;
+		char *path, *fitted, *clean;
 
 		if (!fault)
 			continue;
+		clean = hp_text_clean(fault);	/* a kept file's may be anything */
 		path = hp_text_clean(report->model.objects[i].path);
 		fitted = hp_name_fit(path[0] ? path : "code", look->width > others + PATH_LEAST
 								      ? look->width - others
 								      : PATH_LEAST);
-		fprintf(out, "note      %s %s%s\n", fitted, fault, tail);
+		fprintf(out, "note      %s %s%s\n", fitted, clean, tail);
+		free(clean);
 		free(path);
 		free(fitted);
 	}

@@ -347,6 +347,12 @@ const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object)
 	return object < symbols->model->object_count ? symbols->objects[object].fault : NULL;
 }
 
+void hp_symbols_blame(struct hp_symbols *symbols, uint32_t object, const char *fault)
+{
+	if (object < symbols->model->object_count)
+		symbols->objects[object].fault = fault;
+}
+
 /* --- by address --- */
 
 /*

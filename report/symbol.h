@@ -62,6 +62,9 @@ bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object, uint64_t address
  */
 const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object);
 
+/* Of an object that is no ELF file, whoever looks for its names says so; `fault` is kept as it is. */
+void hp_symbols_blame(struct hp_symbols *symbols, uint32_t object, const char *fault);
+
 /*
  * The symbol that holds `address` of an object: its name as in the file, and
  * where it starts; NULL = none does.

@@ -10,11 +10,13 @@
 #include "report/symbol_file.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/memory.h"
 #include "report/symbol_plt.h"
@@ -82,6 +84,19 @@ static const char *check_inode(const struct hp_model_object *recorded, int64_t c
 	return NULL;
 }
 
+/* What stands there by now may be a pipe: whoever opens that waits. */
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+
+	if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_object *recorded,
 			     int64_t created_unix_ns)
 {
@@ -94,7 +109,13 @@ static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_
 	file->dwfl = dw.dwfl_begin(&callbacks);
 	if (!file->dwfl)
 		return "cannot be read";
-	file->module = dw.dwfl_report_offline(file->dwfl, recorded->path, recorded->path, -1);
+	int fd = open_regular(recorded->path);
+	if (fd < 0)
+		return "cannot be read";
+	/* The descriptor is libdwfl's from now on, if it takes the file. */
+	file->module = dw.dwfl_report_offline(file->dwfl, recorded->path, recorded->path, fd);
+	if (!file->module)
+		close(fd);
 	dw.dwfl_report_end(file->dwfl, NULL, NULL);
 	file->elf = file->module ? dw.dwfl_module_getelf(file->module, &file->bias) : NULL;
 	if (!file->elf)

@@ -330,7 +330,8 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 	struct stat status;
 
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, code->path);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* What stands at that place by now may be a pipe: not to be waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd >= 0 && (fstat(fd, &status) < 0 || status.st_ino != code->inode)) {
 		close(fd);
 		fd = -1;
@@ -341,7 +342,7 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 		 (unsigned long long)where->begin, (unsigned long long)where->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	/* The process may be gone, and the file in our own place. */
-	if (fd < 0 && (fd = open(code->path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) >= 0 &&
+	if (fd < 0 && (fd = open(code->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) >= 0 &&
 	    (fstat(fd, &status) < 0 || status.st_ino != code->inode)) {
 		close(fd);
 		fd = -1;

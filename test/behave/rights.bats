@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# rights.bats - files and folders of ours are their user's alone, whatever the umask; what other users, or the program
+# itself, put in the place of a file that we open (links, pipes, folders) is neither followed nor waited for.
+
+load helper
+
+setup_file()
+{
+	compile app <<<'void leaf(void) { } int main(void) { for (int i = 0; i < 10; i++) leaf(); return 0; }'
+	# Runs code of its own making, of which /tmp/perf-PID.map says the name; the argument: what stands there.
+	compile made -fno-instrument-functions <<-'EOF'
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <sys/stat.h>
+		#include <time.h>
+		#include <unistd.h>
+		/* Adds 1 to the word as often as told, then returns. */
+		#if defined(__x86_64__)
+		static const unsigned char code[] = { 0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xf8, 0xc3 };
+		#else
+		static const unsigned char code[] = { 0x02, 0x00, 0x40, 0xf9, 0x42, 0x04, 0x00, 0x91, 0x02, 0x00, 0x00, 0xf9,
+			0x21, 0x04, 0x00, 0xf1, 0x81, 0xff, 0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6 };
+		#endif
+		int main(int argc, char **argv)
+		{
+			unsigned char *page = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE | PROT_EXEC,
+						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			struct timespec t = { 0, 0 };
+			char name[64], real[4096];
+			unsigned long word = 0;
+			if (argc < 3 || page == MAP_FAILED)
+				return 1;
+			memcpy(page + 64, code, sizeof(code));
+			__builtin___clear_cache((char *)page, (char *)page + 4096);
+			snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)getpid());
+			snprintf(real, sizeof(real), "%s/map", argv[2]);
+			unlink(name);
+			if (strcmp(argv[1], "pipe") == 0) {
+				if (mkfifo(name, 0600) != 0)
+					return 1;
+			} else {
+				FILE *map = fopen(strcmp(argv[1], "link") == 0 ? real : name, "w");
+				fprintf(map, "%lx 40 made_here\n", (unsigned long)page + 64);
+				fclose(map);
+			}
+			if (strcmp(argv[1], "link") == 0 && symlink(real, name) != 0)
+				return 1;
+			if (strcmp(argv[1], "foreign") == 0 && chown(name, 12345, 12345) != 0)
+				return 1;
+			while (t.tv_sec == 0 && t.tv_nsec < 300000000) {
+				((void (*)(unsigned long *, unsigned long))(page + 64))(&word, 100000);
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			}
+			puts(name);
+			return 0;
+		}
+	EOF
+	# Opens a library, puts a pipe where it was, and works in it; with names for its parts after the end.
+	compile plugin.so -shared -fPIC <<-'EOF'
+		#include <time.h>
+		__attribute__((noinline)) void plugged(void) { for (volatile int i = 0; i < 10000; i++) ; }
+		void work(void)
+		{
+			struct timespec t = { 0, 0 };
+			while (t.tv_sec == 0 && t.tv_nsec < 300000000) {
+				plugged();
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			}
+		}
+	EOF
+	compile opener -ldl <<-'EOF'
+		#include <dlfcn.h>
+		#include <stdlib.h>
+		#include <sys/stat.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			void *library = dlopen(argv[argc - 1], RTLD_NOW);
+			if (!library || unlink(argv[argc - 1]) != 0 || mkfifo(argv[argc - 1], 0600) != 0)
+				return 1;
+			((void (*)(void))dlsym(library, "work"))();
+			return 0;
+		}
+	EOF
+}
+
+setup()
+{
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+}
+
+# Of all that is below a folder: rights and name.
+rights()
+{
+	find "$1" -mindepth 1 -printf '%m %y %P\n' | sort
+}
+
+@test "rights: what we make is its user's alone, whatever the umask" {
+	mkdir "$BATS_TEST_TMPDIR/here" "$BATS_TEST_TMPDIR/profiles"
+	(
+		umask 000
+		HOTPATH_SEGMENT_PATH=$BATS_TEST_TMPDIR/here/segment HOTPATH_OUTPUT_FORMAT=none \
+			HOTPATH_PROFILE_DIR=$BATS_TEST_TMPDIR/profiles HOTPATH_REPORT=all,functions-cpu "$HP_RUN" "$T/made" plain \
+			"$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/map"
+	)
+	rm -f "$(cat "$BATS_TEST_TMPDIR/map")"
+	rights "$XDG_STATE_HOME"
+	[ "$(stat -c %a "$XDG_STATE_HOME" "$XDG_STATE_HOME/hotpath" | sort -u)" = 700 ]
+	[ "$(stat -c %a "$XDG_STATE_HOME"/hotpath/*)" = 600 ]
+	[ "$(stat -c %a "$BATS_TEST_TMPDIR/here/segment")" = 600 ]
+	rights "$BATS_TEST_TMPDIR/profiles"
+	[ -z "$(rights "$BATS_TEST_TMPDIR/profiles" | grep -v -E '^(700 d|600 f) ')" ]
+}
+
+# with_map KIND - a program whose map of names is of that kind, in $T/said what the report says.
+with_map()
+{
+	local map
+	map=$(HOTPATH_REPORT=cpu HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/said HOTPATH_LIMIT=0 timeout 120 "$HP_RUN" "$T/made" "$1" \
+		"$BATS_TEST_TMPDIR")
+	rm -f "$map"
+	# Read from the kept run, it says the same.
+	HOTPATH_REPORT=cpu HOTPATH_LIMIT=0 "$HP_BUILD/hotpath" report >"$BATS_TEST_TMPDIR/again"
+	cat "$BATS_TEST_TMPDIR/said"
+	grep -q 'total samples' "$BATS_TEST_TMPDIR/said" || skip "no samples of the CPU here"
+	[ "$(grep -c 'names are missing' "$BATS_TEST_TMPDIR/said")" = "$(grep -c 'names are missing' "$BATS_TEST_TMPDIR/again")" ]
+}
+
+# refused_map KIND REASON
+refused_map()
+{
+	with_map "$1"
+	grep -q "^note  *.*perf-.*map $2.*: names are missing" "$BATS_TEST_TMPDIR/said"
+	! grep -q made_here "$BATS_TEST_TMPDIR/said" "$BATS_TEST_TMPDIR/again"
+}
+
+@test "rights: names of code made at run time: a file of the user's" {
+	with_map plain
+	grep -q made_here "$BATS_TEST_TMPDIR/said"
+	! grep -q 'names are missing' "$BATS_TEST_TMPDIR/said"
+}
+
+@test "rights: names of code made at run time: not through a link, and it is told" {
+	refused_map link "is a link"
+}
+
+@test "rights: names of code made at run time: not out of a pipe, and nobody waits for it" {
+	refused_map pipe "is no file"
+}
+
+@test "rights: names of code made at run time: not of another user, and it is told" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	refused_map foreign "belongs to another user"
+}
+
+@test "rights: a pipe in the place of a library that is mapped is not waited for" {
+	cp "$T/plugin.so" "$BATS_TEST_TMPDIR/plugin.so"
+	HOTPATH_REPORT=all HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/said timeout 120 "$HP_RUN" "$T/opener" "$BATS_TEST_TMPDIR/plugin.so"
+	cat "$BATS_TEST_TMPDIR/said"
+	grep -q "note .*plugin.so cannot be read: names are missing" "$BATS_TEST_TMPDIR/said"
+}
+
+@test "rights: a pipe, or a device without end, in the place of a source file" {
+	mkfifo "$BATS_TEST_TMPDIR/source"
+	for source in "$BATS_TEST_TMPDIR/source" /dev/zero; do
+		compile lines <<-EOF
+			#include <time.h>
+			# 1 "$source"
+			__attribute__((noinline)) void burn(void)
+			{
+				struct timespec t = { 0, 0 };
+				while (t.tv_sec == 0 && t.tv_nsec < 200000000) {
+					for (volatile int i = 0; i < 10000; i++) ;
+					clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+				}
+			}
+			int main(void) { burn(); return 0; }
+		EOF
+		HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/lines"
+		timeout 60 "$HP_BUILD/hotpath" report --annotate=burn >"$BATS_TEST_TMPDIR/said" 2>&1 || [ $? = 1 ]
+		cat "$BATS_TEST_TMPDIR/said"
+		! grep -q 'no samples' "$BATS_TEST_TMPDIR/said" || skip "no samples of the CPU here"
+		grep -q "$source: .*without their text" "$BATS_TEST_TMPDIR/said"
+	done
+}
+
+# told_and_run PATH - it ends, and a line says why there is no segment there.
+told_and_run()
+{
+	timeout 60 env HOTPATH_SEGMENT_PATH="$1" HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 LD_PRELOAD="$HP_LIB" "$T/app" \
+		2>"$BATS_TEST_TMPDIR/err"
+	cat "$BATS_TEST_TMPDIR/err"
+	[ "$(grep -c 'HOTPATH_SEGMENT_PATH' "$BATS_TEST_TMPDIR/err")" = 1 ]
+}
+
+@test "rights: HOTPATH_SEGMENT_PATH replaces a segment only, and the name only" {
+	cd "$BATS_TEST_TMPDIR"
+	echo precious >precious
+	ln -s precious link
+	ln precious hard
+	mkfifo pipe
+	mkdir folder
+	for name in link hard pipe folder /dev/null; do
+		told_and_run "$name"
+	done
+	[ "$(cat precious)" = precious ] && [ -L link ] && [ -p pipe ] && [ -d folder ] && [ -c /dev/null ]
+	# Links to what may be replaced: the name goes, what it is a name of stays as it was.
+	HOTPATH_SEGMENT_PATH=old HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 "$HP_RUN" "$T/app"
+	eventually helpers_are_gone	# who writes into it, how the program ended
+	cp old copy
+	ln -s old to_old
+	ln old same
+	for name in to_old same; do
+		HOTPATH_SEGMENT_PATH=$name HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 "$HP_RUN" "$T/app"
+		[ -f $name ] && [ ! -L $name ]
+		[ "$(stat -c %h $name)" = 1 ]
+	done
+	cmp old copy
+}
+
+@test "rights: a report goes where its user says: through a link, into a pipe; a folder is told" {
+	cd "$BATS_TEST_TMPDIR"
+	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app"
+	echo old >target
+	ln -s target link
+	mkfifo pipe
+	mkdir folder
+	"$HP_BUILD/hotpath" report -o link
+	[ -L link ]
+	grep -q leaf target
+	timeout 60 cat pipe >through &
+	timeout 60 "$HP_BUILD/hotpath" report -o pipe
+	wait $!
+	grep -q leaf through
+	run "$HP_BUILD/hotpath" report -o folder
+	echo "$output"
+	[[ $output == *"folder: Is a directory"* ]]
+	HOTPATH_OUTPUT_PATH=folder run "$HP_RUN" "$T/app"
+	[ "$status" = 0 ]
+	[[ $output == *"folder: Is a directory"*leaf* ]]
+}
+
+@test "rights: what is asked for a report and is no file of a run is told, and nobody waits" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir folder
+	for name in ./folder /dev/null; do
+		run timeout 60 "$HP_BUILD/hotpath" report "$name"
+		echo "$output"
+		[ "$status" = 1 ]
+		[ "${#lines[@]}" = 1 ]
+		[[ $output == *"$name"* ]]
+	done
+}
+
+@test "rights: a folder of profiles in /tmp that is a link is not used" {
+	unshare -rm true 2>/dev/null || skip "no mount namespaces here"
+	mkdir -p "$BATS_TEST_TMPDIR/tmp" "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/bin"
+	cp "$T/made" "$BATS_TEST_TMPDIR/tmp"
+	place=$(sed -n 's/^#define USUAL *"\(.*\)"$/\1/p' "$ROOT/report/profile_place.c")
+	[ "${place%/*}" = /tmp ]
+	mkdir "$BATS_TEST_TMPDIR/tmp/elsewhere"
+	ln -s /tmp/elsewhere "$BATS_TEST_TMPDIR$place"
+	run unshare -rm sh -c "mount --bind '$BATS_TEST_TMPDIR/tmp' /tmp && unset HOTPATH_PROFILE_DIR &&
+		XDG_STATE_HOME=/tmp/state HOTPATH_REPORT=functions-cpu timeout 120 '$HP_RUN' /tmp/made plain /tmp; ls -A /tmp/elsewhere | wc -l"
+	echo "$output"
+	[[ $output == *"$place"* ]]
+	[ "${lines[-1]}" = 0 ]
+}
