@@ -78,6 +78,16 @@ static void note_add(struct hp_aways *aways, const struct hp_away *ring, const u
 				       (enum hp_wait_on)on);
 }
 
+/*
+ * Copies of a stack may hold anything, a password too, and a segment may be a file that somebody keeps.  The
+ * thread writes none of these words before the tail has passed them.
+ */
+static void wipe(struct hp_away *ring, uint64_t from, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i++)
+		ring->words[(from + i) % HP_AWAY_WORDS] = 0;
+}
+
 static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t until_ns,
 			  double tick_ns)
 {
@@ -102,6 +112,7 @@ static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t
 		if (words[HP_AWAY_END] > until_ns)
 			break;
 		note_add(aways, ring, words, size, tick_ns);
+		wipe(ring, tail, size);
 		tail += size;
 	}
 	/* Release: the thread may write over what was read. */
