@@ -380,6 +380,13 @@ static void end_confined(uint32_t ending, int code)
 	atomic_store_explicit(&hp_self->process->ending, ending, memory_order_release);
 }
 
+/* Of children that it waited for, too: who was killed, or is not recorded, says nothing at its end. */
+static void note_peak(struct hp_process *process, const struct rusage *usage)
+{
+	if ((uint64_t)usage->ru_maxrss > process->peak_rss_kb)
+		process->peak_rss_kb = (uint64_t)usage->ru_maxrss;
+}
+
 void hp_self_end(uint32_t ending, int code)
 {
 	struct hp_process *process;
@@ -399,9 +406,10 @@ void hp_self_end(uint32_t ending, int code)
 			process->folded_cpu_ns +
 			(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-		if ((uint64_t)usage.ru_maxrss > process->peak_rss_kb)
-			process->peak_rss_kb = (uint64_t)usage.ru_maxrss;
+		note_peak(process, &usage);
 	}
+	if (syscall(SYS_getrusage, RUSAGE_CHILDREN, &usage) == 0)
+		note_peak(process, &usage);
 	process->exit_code = code;
 	process->end_ticks = ticks_now();
 	atomic_store_explicit(&process->ending, ending, memory_order_release);

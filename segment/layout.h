@@ -245,7 +245,7 @@ struct hp_process {
 	_Atomic uint32_t ending; /* its process: enum hp_ending */
 	int32_t exit_code; /* its process, with HP_ENDING_EXIT and _QUICK */
 	uint64_t cpu_ns; /* its process at its end: user + system; folded ones included */
-	uint64_t peak_rss_kb; /* its process at its end: largest */
+	uint64_t peak_rss_kb; /* its process at its end: largest, of waited children too */
 	_Atomic uint32_t generation; /* its threads: bumped with each object that goes */
 	char comm[20]; /* its process: name, 0-terminated */
 	uint64_t folded_cpu_ns; /* its process, when taken over: cpu_ns of the folded ones */

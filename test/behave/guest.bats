@@ -56,6 +56,28 @@ summary()
 	! grep -q 0123456789abcdef "$T/out"
 }
 
+@test "guest: the peak of memory is a child's, too, that is killed before it can say so" {
+	gcc -O1 -g -finstrument-functions -x c -o "$T/killed" - <<-'END'
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			if (fork() == 0) {
+				char *large = malloc(64 << 20);
+				memset(large, 1, 64 << 20);
+				return kill(getpid(), SIGKILL) + large[1];
+			}
+			return wait(NULL) < 0;
+		}
+	END
+	LD_PRELOAD=$HP_LIB "$T/killed"
+	report_comes "$T/report"
+	[ "$(summary peak_rss_bytes)" -ge $((64 << 20)) ]
+}
+
 @test "guest: HOTPATH_ONLY takes long names, and others are not lost threads" {
 	cp "$T/end" "$T/a_name_of_more_than_fifteen"
 	cp "$T/end" "$T/another_one"
