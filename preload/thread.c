@@ -62,15 +62,29 @@ void hp_thread_forked(void)
 	errno = saved;
 }
 
+static uint64_t count_of(struct hp_lockset *set)
+{
+	return atomic_load_explicit(&set->thread_count, memory_order_relaxed);
+}
+
+static bool is_recording(void)
+{
+	return hp_start() && is_wanted && !hp_is_confined() && hp_self_open();
+}
+
 static struct hp_thread *record_new(void)
 {
 	struct hp_lockset *set = hp_lock_set();
 	struct hp_thread *thread;
 	uint64_t offset;
 
-	if (!set || atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed) >=
-			    HP_THREADS_MOST)
+	if (!set || count_of(set) >= HP_THREADS_MOST)
 		return NULL;
+	if (atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed) >=
+	    HP_THREADS_MOST) {
+		atomic_fetch_sub_explicit(&set->thread_count, 1, memory_order_relaxed);
+		return NULL;
+	}
 	offset = hp_segment_take(&hp_segment, sizeof(*thread), HP_LINE);
 	thread = hp_segment_at(&hp_segment, offset, sizeof(*thread));
 	if (thread)
@@ -84,7 +98,7 @@ static struct hp_thread *birth(uintptr_t routine, void *argument, uintptr_t at)
 	struct hp_thread *thread = NULL;
 	int saved = errno;
 
-	if (hp_start() && is_wanted && !hp_is_confined() && hp_self_open())
+	if (is_recording())
 		thread = record_new();
 	if (thread) {
 		thread->pid = hp_self->pid;
@@ -137,21 +151,40 @@ static int run_c11(void *record)
 	return routine(begin(thread));
 }
 
+/* Those beyond the records are counted, so that the report can say that they are in no list. */
+static void made_more(void)
+{
+	int saved = errno;
+	struct hp_lockset *set = is_recording() ? hp_lock_set() : NULL;
+
+	if (set && count_of(set) >= HP_THREADS_MOST)
+		atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed);
+	errno = saved;
+}
+
 HP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			     void *(*routine)(void *), void *argument)
 {
 	struct hp_thread *record = birth((uintptr_t)routine, argument, HP_CALLER);
 
-	if (!record)
-		return hp_timer_create(thread, attributes, routine, argument);
-	return hp_timer_create(thread, attributes, run, record);
+	if (record)
+		return hp_timer_create(thread, attributes, run, record);
+	int error = hp_timer_create(thread, attributes, routine, argument);
+
+	if (!error)
+		made_more();
+	return error;
 }
 
 HP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 {
 	struct hp_thread *record = birth((uintptr_t)routine, argument, HP_CALLER);
 
-	if (!record)
-		return hp_timer_create_c11(thread, routine, argument);
-	return hp_timer_create_c11(thread, run_c11, record);
+	if (record)
+		return hp_timer_create_c11(thread, run_c11, record);
+	int result = hp_timer_create_c11(thread, routine, argument);
+
+	if (result == thrd_success)
+		made_more();
+	return result;
 }

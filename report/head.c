@@ -377,11 +377,18 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, F
 /* What they told themselves is below, in no sum above. */
 static void unwatched_write(struct hp_report *report, FILE *out)
 {
+	struct hp_text_cell cells[3];
 	struct hp_thread_sums sums;
 	size_t count;
 
 	hp_threads_sum(report, &sums);
-	count = sums.count - sums.watched;
+	count = sums.count - sums.watched - sums.unlisted;
+	if (sums.unlisted)
+		fprintf(out,
+			"note      %s of %s threads are in no list: a process has room for %s\n",
+			hp_format_count(&cells[0], sums.unlisted),
+			hp_format_count(&cells[1], sums.count),
+			hp_format_count(&cells[2], HP_THREADS_MOST));
 	if (count)
 		fprintf(out,
 			"note      %zu %s too short to be watched: see threads, thread-states\n",

@@ -246,10 +246,14 @@ static void threads_head(struct hp_report *report, cJSON *list)
 {
 	const struct hp_model *model = &report->model;
 	struct hp_text_cell cell;
+	struct hp_thread_sums sums;
 
+	hp_threads_sum(report, &sums);
 	hp_json_whole(list, "current_elapsed_ns", model->elapsed_ns);
 	hp_json_whole(list, "sample_interval_ms", model->threads_interval_ms);
-	hp_json_whole(list, "thread_count", model->thread_count);
+	hp_json_whole(list, "thread_count", sums.count);
+	if (sums.unlisted)
+		hp_json_whole(list, "unlisted_count", sums.unlisted);
 	hp_sizes_add_json(model, list);
 	if (model->rss_kb)
 		cJSON_AddStringToObject(list, "rss_bytes",

@@ -74,15 +74,39 @@ struct hp_lock_place hp_lock_build_place(struct hp_lock_build *b, uint64_t modul
 	return place;
 }
 
+/*
+ * A list is read once, and not for each address in it: thousands of threads would use up the steps that
+ * the reader takes before it calls a segment damaged.
+ */
+static void read_modules(struct hp_lock_build *b, uint64_t at)
+{
+	struct hp_module record;
+
+	b->modules_at = at;
+	b->module_count = 0;
+	for (; hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next) {
+		if (record.to)
+			continue;
+		b->modules =
+			hp_xgrow(b->modules, b->module_count, &b->module_room, sizeof(*b->modules));
+		b->modules[b->module_count++] = (struct hp_lock_module){
+			.offset = at,
+			.begin = record.begin,
+			.end = record.end,
+			.bias = record.bias,
+		};
+	}
+}
+
 struct hp_lock_place hp_lock_build_plain(struct hp_lock_build *b, uint64_t modules,
 					 uint64_t address)
 {
-	struct hp_module module;
-
-	for (; hp_reader_step(&b->model->reader, modules, &module, sizeof(module));
-	     modules = module.next)
-		if (address >= module.begin && address < module.end && !module.to)
-			return hp_lock_build_place(b, modules, address - module.bias);
+	if (modules != b->modules_at)
+		read_modules(b, modules);
+	for (size_t i = 0; i < b->module_count; i++)
+		if (address >= b->modules[i].begin && address < b->modules[i].end)
+			return hp_lock_build_place(b, b->modules[i].offset,
+						   address - b->modules[i].bias);
 	return (struct hp_lock_place){ .object = HP_NONE, .address = address };
 }
 
@@ -325,6 +349,8 @@ static void read_processes(struct hp_lock_build *b)
 		if (!process.lockset || !hp_reader_copy(reader, process.lockset, &set, sizeof(set)))
 			continue;
 		b->locks->lost += set.lost;
+		if (set.thread_count > HP_THREADS_MOST)
+			b->locks->birthless += set.thread_count - HP_THREADS_MOST;
 		read_locks(b, set.locks);
 		hp_lock_read_waiters(b, set.waiters, process.modules);
 		hp_lock_read_births(b, set.threads, process.modules);
@@ -344,6 +370,7 @@ void hp_locks_init(struct hp_locks *locks, struct hp_model *model)
 	hp_map_release(&b.same);
 	hp_map_release(&b.uses);
 	hp_map_release(&b.objects);
+	free(b.modules);
 }
 
 void hp_locks_release(struct hp_locks *locks)

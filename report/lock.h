@@ -151,6 +151,7 @@ struct hp_locks {
 	size_t thread_count;
 	struct hp_lock_birth *births;
 	size_t birth_count;
+	uint64_t birthless;	/* threads that were made, and have no record of it */
 	uint64_t lost;	/* acquisitions that are nowhere else */
 	uint64_t untold;	/* acquisitions of which no hold is known */
 	uint64_t end_ticks;	/* the last moment known */

@@ -8,6 +8,14 @@
 #include "report/lock.h"
 #include "report/map.h"
 
+/* Where code of a process that still has it lies. */
+struct hp_lock_module {
+	uint64_t offset;	/* of its record */
+	uint64_t begin;
+	uint64_t end;
+	uint64_t bias;
+};
+
 struct hp_lock_build {
 	struct hp_model *model;
 	struct hp_locks *locks;
@@ -24,6 +32,10 @@ struct hp_lock_build {
 	size_t thread_room;
 	size_t party_room;
 	size_t birth_room;
+	uint64_t modules_at;	/* the list that `modules` has */
+	struct hp_lock_module *modules;
+	size_t module_count;
+	size_t module_room;
 };
 
 static inline uint64_t hp_lock_larger(uint64_t a, uint64_t b)

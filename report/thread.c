@@ -214,6 +214,19 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 	threads->unseen_count = count;
 }
 
+/* The first thread of a process is nobody's child, one seen without a birth else is one of the birthless. */
+static void unlisted_count(struct hp_threads *threads, const struct hp_locks *locks)
+{
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct hp_thread_row *row = &threads->rows[i];
+
+		seen += row->is_seen && !row->birth && row->thread->tid != row->thread->pid;
+	}
+	threads->unlisted = locks->birthless > seen ? locks->birthless - seen : 0;
+}
+
 struct hp_threads *hp_threads_of(struct hp_report *report)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
@@ -232,6 +245,7 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 		}
 	unseen_add(report, threads);
 	locks_add(report, threads);
+	unlisted_count(threads, locks);
 	switches_add(report, threads);
 	for (size_t i = 0; i < threads->count; i++)
 		times_set(report, &threads->rows[i]);
@@ -267,7 +281,8 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 	if (model->thread_count + hp_threads_unseen(report) <= 1 || !is_past_and_apart(report))
 		return;
 	threads = hp_threads_of(report);
-	*sums = (struct hp_thread_sums){ .count = threads->count };
+	*sums = (struct hp_thread_sums){ .count = threads->count + threads->unlisted,
+					 .unlisted = threads->unlisted };
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct hp_thread_row *row = &threads->rows[i];
 

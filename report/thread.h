@@ -39,6 +39,7 @@ struct hp_threads {
 	struct hp_model_thread
 		*unseen;	/* those that ended between two looks, known by their birth and end */
 	size_t unseen_count;
+	size_t unlisted;	/* made beyond HP_THREADS_MOST, and not seen by the sampler */
 };
 
 struct hp_threads *hp_threads_of(struct hp_report *report);
@@ -57,6 +58,7 @@ struct hp_thread_sums {
 	uint64_t blocked_ns;	/* the rest of what they did not run */
 	size_t watched;
 	size_t count;
+	size_t unlisted;	/* of them, those that are in no list */
 };
 
 void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums);

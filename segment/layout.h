@@ -739,8 +739,7 @@ struct hp_lockset {
 	_Atomic uint64_t channels; /* its threads: head of the list of hp_channel */
 	_Atomic uint64_t lost_channels; /* its threads: objects that found no room for a record */
 	_Atomic uint64_t threads; /* its threads: head of the list of hp_thread */
-	_Atomic uint64_t
-		thread_count; /* its threads: that were to be made, also beyond HP_THREADS_MOST */
+	_Atomic uint64_t thread_count; /* its threads: that were made, also beyond HP_THREADS_MOST */
 	uint64_t reserved;
 };
 

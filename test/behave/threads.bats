@@ -84,3 +84,36 @@ load helper
 	[ "$(jq '[.threads.raw[].pid] | unique | length' "$T/json")" -eq 2 ]
 	[ "$(jq '[.threads.raw[].cpu_ns] | max > 0' "$T/json")" = true ]
 }
+
+@test "threads: of thousands each is counted, and how many have no row is said" {
+	compile crowd -fno-instrument-functions <<-'EOF'
+		#include <pthread.h>
+		#include <stddef.h>
+		static void *nothing(void *argument)
+		{
+			return argument;
+		}
+		int main(void)
+		{
+			pthread_attr_t large;
+
+			pthread_attr_init(&large);
+			pthread_attr_setstacksize(&large, (size_t)1 << 60);
+			for (int i = 0; i < 4500; i++) {
+				pthread_t thread;
+				pthread_create(&thread, &large, nothing, NULL);	/* fails, and is none */
+				if (pthread_create(&thread, NULL, nothing, NULL) == 0)
+					pthread_join(thread, NULL);
+			}
+			return 0;
+		}
+	EOF
+	HOTPATH_LIMIT=0 HOTPATH_SEGMENT_PATH="$T/segment" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		HOTPATH_REPORT=threads,thread-states "$HP_RUN" "$T/crowd"
+	jq -c '[.summary.damaged, .threads.thread_count, .threads.unlisted_count, (.threads.raw | length)]' "$T/json"
+	jq -e '.summary.damaged == false and .threads.thread_count == 4501' "$T/json"
+	jq -e '.threads.unlisted_count + (.threads.raw | length) == 4501' "$T/json"
+	jq -e '.thread_states.raw | length >= 2048' "$T/json"
+	"$HP_BUILD/hotpath" report "$T/segment" >"$T/table"
+	grep -E '^note +[0-9,]+ of 4,501 threads are in no list: a process has room for 4,096$' "$T/table"
+}
