@@ -49,13 +49,15 @@ struct hp_patient {
 	char library[HP_HELPER_PATH];
 	bool has_library;
 	const char *name;	/* as it was given; NULL = the machine is asked about */
+	const char *root;	/* folder of another system that is asked about, or NULL */
 	struct hp_program program;
 	bool is_executable;	/* else it may be a library */
 	struct hp_binary binary;
 	struct hp_library *libraries;	/* that the loader loads into it */
 	size_t library_count;
 	char *lost;	/* names of those that it does not find; NULL = none */
-	bool is_preloaded;	/* the loader takes libhotpath.so */
+	bool is_asked;	/* the loader was */
+	bool is_preloaded;	/* it takes libhotpath.so */
 };
 
 #define HP_NO_OUTCOME SIZE_MAX	/* of a look: it does not concern this program */
@@ -79,6 +81,7 @@ extern const struct hp_check_group hp_check_kernel;	/* kernel, clock, container 
 extern const struct hp_check_group hp_check_tools;	/* what others bring */
 extern const struct hp_check_group hp_check_samples;	/* timers and samply */
 extern const struct hp_check_group hp_check_program;	/* of patient->name */
+extern const struct hp_check_group hp_check_root;	/* of patient->root */
 
 /* The first line of a small file in fresh memory, or NULL. */
 char *hp_first_line(const char *path);

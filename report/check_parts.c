@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/c_library.h"
 #include "report/capture.h"
 #include "report/check.h"
 #include "report/memory.h"
@@ -144,7 +145,17 @@ static size_t judge_part(const char *path, bool is_there, struct hp_finding *fin
 
 static size_t look_library(struct hp_patient *patient, struct hp_finding *finding)
 {
-	return judge_part(patient->library, patient->has_library, finding);
+	size_t outcome = judge_part(patient->library, patient->has_library, finding);
+	unsigned needed = patient->has_library ? hp_c_library_needed(patient->library) : 0;
+
+	if (needed) {
+		char text[HP_C_LIBRARY_TEXT], *part = finding->found;
+
+		hp_c_library_text(needed, text);
+		finding->found = hp_xprintf("%s; for programs with glibc %s or later", part, text);
+		free(part);
+	}
+	return outcome;
 }
 
 static size_t look_sampler(struct hp_patient *patient, struct hp_finding *finding)

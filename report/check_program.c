@@ -103,6 +103,7 @@ static void ask_loader(struct hp_patient *patient)
 	hp_program_inspect(&own);
 	if (!is_same_file(own.linker, patient->program.linker))
 		return;
+	patient->is_asked = true;
 	char *argv[] = { own.linker, patient->program.checked, NULL };
 	setenv("LD_PRELOAD", patient->library, 1);
 	setenv("LD_TRACE_LOADED_OBJECTS", "1",
@@ -162,7 +163,7 @@ static size_t look_file(struct hp_patient *patient, struct hp_finding *finding)
 	return is_script && program->is_elf ? FILE_SCRIPT : FILE_ELF;
 }
 
-enum { LOADING_FINE, LOADING_HINDERED, LOADING_LOST, LOADING_REFUSED };
+enum { LOADING_FINE, LOADING_HINDERED, LOADING_LOST, LOADING_REFUSED, LOADING_UNASKED };
 
 static size_t look_loading(struct hp_patient *patient, struct hp_finding *finding)
 {
@@ -184,6 +185,12 @@ static size_t look_loading(struct hp_patient *patient, struct hp_finding *findin
 	if (patient->lost) {
 		finding->found = hp_xprintf("the loader does not find %s", patient->lost);
 		return LOADING_LOST;
+	}
+	if (!patient->is_asked) {
+		finding->found =
+			hp_xprintf("%s is another loader than this system's, and was not asked",
+				   program->linker);
+		return LOADING_UNASKED;
 	}
 	finding->found = hp_xprintf("%s %s it; libraries beside libc: %zu", program->linker,
 				    patient->is_preloaded ? "loads libhotpath.so into"
@@ -342,7 +349,9 @@ static const struct hp_check checks[] = {
 	    [LOADING_LOST] = { HP_LEVEL_FAILED, NULL, "the program does not start",
 			       "LD_LIBRARY_PATH, or install what it needs" },
 	    [LOADING_REFUSED] = { HP_LEVEL_FAILED, NULL, "calls of functions, call tree",
-				  "hotpath doctor, the check `library`" } } },
+				  "hotpath doctor, the check `library`" },
+	    [LOADING_UNASKED] = { HP_LEVEL_OK, "threads, samples of the CPU; functions as below",
+				  NULL, NULL } } },
 	{ "functions",
 	  look_functions,
 	  { [HOOKS_CALLED] = { HP_LEVEL_OK, "calls and times of functions, call tree", NULL, NULL },

@@ -40,15 +40,18 @@ static const struct hp_check_group *const machine_groups[] = {
 	&hp_check_parts, &hp_check_room, &hp_check_kernel, &hp_check_tools, &hp_check_samples,
 };
 static const struct hp_check_group *const program_groups[] = { &hp_check_program };
+static const struct hp_check_group *const root_groups[] = { &hp_check_root };
 
 static const char *const level_names[] = { "ok", "limited", "failed" };
 
 static const char help_text[] =
-	"Usage: hotpath doctor [--json] [PROGRAM]\n"
+	"Usage: hotpath doctor [--json] [PROGRAM | --root=FOLDER]\n"
 	"Say what can be profiled on this machine, or of PROGRAM: what was found, what works\n"
 	"because of it, what does not, and what helps.\n\n"
-	"  -j, --json   the same for programs\n"
-	"  -h, --help   this\n\n"
+	"  -r, --root=FOLDER  can programs of the system in FOLDER (a container's image, a\n"
+	"                     chroot) be profiled by this hotpath: is their glibc new enough?\n"
+	"  -j, --json         the same for programs\n"
+	"  -h, --help         this\n\n"
 	"  ok        nothing is missing that hotpath needs\n"
 	"  limited   a part of the report is missing, the rest is right\n"
 	"  failed    calls of functions cannot be counted and timed\n\n"
@@ -144,7 +147,9 @@ static void conclude(const struct doctor *doctor)
 {
 	unsigned failed = doctor->levels[HP_LEVEL_FAILED];
 	unsigned limited = doctor->levels[HP_LEVEL_LIMITED];
-	const char *where = doctor->patient.name ? "it" : "programs here";
+	const char *where = doctor->patient.name   ? "it"
+			    : doctor->patient.root ? "programs there"
+						   : "programs here";
 
 	if (failed)
 		printf("\nCalls of functions of %s cannot be counted: %u failed, %u limited.\n",
@@ -188,7 +193,7 @@ static void visit(struct doctor *doctor)
 
 static void patient_init(struct hp_patient *patient, const char *name)
 {
-	*patient = (struct hp_patient){ .name = name };
+	*patient = (struct hp_patient){ .name = name, .root = patient->root };
 	hp_place_folder(patient->folder);
 	snprintf(patient->command, sizeof(patient->command), "%.*s/hotpath", HP_HELPER_PATH - 16,
 		 patient->folder);
@@ -202,6 +207,13 @@ static bool is_readable_file(const char *path)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, R_OK) == 0;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static bool find_program(struct doctor *doctor, const char *name)
 {
 	int error = hp_program_find(&doctor->patient.program, name);
@@ -212,6 +224,7 @@ static bool find_program(struct doctor *doctor, const char *name)
 		return false;
 	}
 	hp_program_inspect(&doctor->patient.program);
+	hp_program_meet(&doctor->patient.program, doctor->patient.library);
 	hp_patient_examine(&doctor->patient);
 	doctor->groups = program_groups;
 	doctor->group_count = sizeof(program_groups) / sizeof(program_groups[0]);
@@ -221,6 +234,7 @@ static bool find_program(struct doctor *doctor, const char *name)
 int hp_cmd_doctor(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "root", required_argument, NULL, 'r' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -231,18 +245,32 @@ int hp_cmd_doctor(int argc, char **argv)
 	};
 	int letter;
 
-	while ((letter = hp_option_next(argc, argv, "jh", options, NULL)) != -1) {
+	while ((letter = hp_option_next(argc, argv, "r:jh", options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(help_text, stdout);
 			return 0;
 		}
-		if (letter != 'j')
+		if (letter == 'r')
+			doctor.patient.root = optarg;
+		else if (letter == 'j')
+			doctor.is_json = true;
+		else
 			return HP_EXIT_USAGE;
-		doctor.is_json = true;
 	}
-	if (argc - optind > 1) {
-		fputs("hotpath: doctor: one PROGRAM at a time, without its arguments\n", stderr);
+	if (doctor.patient.root && !is_folder(doctor.patient.root)) {
+		fprintf(stderr, "hotpath: doctor: %s: no such folder\n", doctor.patient.root);
 		return HP_EXIT_USAGE;
+	}
+	if (argc - optind > (doctor.patient.root ? 0 : 1)) {
+		fputs(doctor.patient.root
+			      ? "hotpath: doctor: --root is asked about without a PROGRAM\n"
+			      : "hotpath: doctor: one PROGRAM at a time, without its arguments\n",
+		      stderr);
+		return HP_EXIT_USAGE;
+	}
+	if (doctor.patient.root) {
+		doctor.groups = root_groups;
+		doctor.group_count = 1;
 	}
 	patient_init(&doctor.patient, argv[optind]);
 	if (argv[optind] && !find_program(&doctor, argv[optind]))

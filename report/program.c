@@ -19,6 +19,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "report/c_library.h"
 #include "segment/defaults.h"
 
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -54,6 +55,12 @@ static const struct hp_obstacle other_libc = {
 	"libc",
 	"is linked against another C library than glibc",
 	"build it against glibc",
+};
+
+static struct hp_obstacle older_libc = {
+	"old-libc",
+	NULL,	/* filled where it is met */
+	"build hotpath with that C library, or an older one",
 };
 
 /* --- where it is --- */
@@ -284,4 +291,26 @@ void hp_program_inspect(struct hp_program *program)
 	strcpy(program->checked, program->path);
 	for (int i = 0; i <= SCRIPTS_MOST && inspect_one(program); i++)
 		;
+}
+
+void hp_program_meet(struct hp_program *program, const char *library)
+{
+	static char what[160];
+	char path[PATH_MAX], has[HP_C_LIBRARY_TEXT], needs[HP_C_LIBRARY_TEXT];
+
+	if (program->obstacle || !program->linker[0] ||
+	    strcmp(program->linker, hp_own_linker()) == 0 ||
+	    !hp_c_library_beside(program->linker, path))
+		return;
+	unsigned version = hp_c_library_version(path), needed = hp_c_library_needed(library);
+
+	if (version == 0 || version >= needed)
+		return;
+	hp_c_library_text(version, has);
+	hp_c_library_text(needed, needs);
+	snprintf(what, sizeof(what), "runs with glibc %s, and libhotpath.so was built for %s", has,
+		 needs);
+	older_libc.what = what;
+	program->obstacle = &older_libc;
+	program->would_end = true;
 }

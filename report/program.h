@@ -30,11 +30,18 @@ struct hp_program {
 	const struct hp_obstacle *obstacle;	/* NULL = the library can be loaded */
 	char defaults[HP_DEFAULTS_MOST];	/* settings that it brings along; "" = none */
 	bool is_elf;	/* `checked` is; of any kind of processor */
+	bool would_end;	/* the loader would end it, with the library: it is started without */
 	bool has_asan;	/* needs the shared AddressSanitizer, which wants to be loaded first */
 };
 
 /* As execvp looks for it.  Returns 0, -ENOENT, or -EACCES (found, not executable). */
 int hp_program_find(struct hp_program *program, const char *name);
+
+/*
+ * After hp_program_inspect: an obstacle, too, is a C library of the program's own that is older than `library`
+ * needs.  Costs nothing for a program that is loaded as we are.
+ */
+void hp_program_meet(struct hp_program *program, const char *library);
 
 /* Fills the rest.  Follows `#!` as often as the kernel does. */
 void hp_program_inspect(struct hp_program *program);

@@ -222,7 +222,7 @@ static bool start_session(struct run *run)
 	hp_place_folder(folder);
 	if (!hp_place_library(path, folder))
 		return refuse(run, path, -ENOENT);
-	if (!preload(path))
+	if (!run->program.would_end && !preload(path))
 		return false;
 	int error = hp_segment_create(&run->segment, &wish);
 	if (error)
@@ -494,6 +494,15 @@ static void let_asan_be_second(void)
 	free(value);
 }
 
+static void meet_library(struct hp_program *program)
+{
+	char folder[HP_HELPER_PATH], library[HP_HELPER_PATH];
+
+	hp_place_folder(folder);
+	if (hp_place_library(library, folder))
+		hp_program_meet(program, library);
+}
+
 int hp_cmd_run(int argc, char **argv)
 {
 	static struct run run;
@@ -509,6 +518,7 @@ int hp_cmd_run(int argc, char **argv)
 	}
 	hp_program_inspect(&run.program);
 	hp_settings_default(&run.settings, run.program.defaults, run.defaults, complain, NULL);
+	meet_library(&run.program);
 	tell_obstacle(&run);
 	if (run.program.has_asan)
 		let_asan_be_second();

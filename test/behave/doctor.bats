@@ -452,3 +452,60 @@ root()
 	run -0 "$HP" doctor --help
 	[[ $output == *"Exit status"* ]]
 }
+
+# old_libc FOLDER - a C library that has no version of glibc after 2.17.
+old_libc()
+{
+	mkdir -p "$1"
+	echo 'GLIBC_2.2.5 { puts; }; GLIBC_2.17 { clock_gettime; } GLIBC_2.2.5;' >"$T/old.map"
+	echo 'int puts(const char *s) { return !s; } int clock_gettime(int c, void *t) { return c + !t; }' |
+		gcc -x c -fno-builtin -w -shared -fPIC -nostdlib -Wl,-soname,libc.so.6,--version-script="$T/old.map" \
+			-o "$1/libc.so.6" -
+}
+
+@test "doctor: the C library of another system, in a folder" {
+	old_libc "$T/root/lib64"
+	doctor failed libc "$HP" doctor --json --root "$T/root"
+	echo "$is_found"
+	[[ $is_found == "$T/root/lib64/libc.so.6 is glibc 2.17, $HP_LIB needs 2."* ]]
+	run "$HP" doctor --root="$T/root"
+	[ "$status" = 1 ]
+	[[ $output == *"programs there cannot be counted"* ]]
+	doctor ok libc "$HP" doctor --json --root /
+	# Cut off anywhere it is no C library, and nothing worse.
+	for size in 0 63 64 200 1000 4096 8000; do
+		old_libc "$T/cut/lib64"
+		truncate -s "$size" "$T/cut/lib64/libc.so.6"
+		doctor failed libc "$HP" doctor --json --root "$T/cut"
+	done
+	run "$HP" doctor --root "$T/none"
+	[ "$status" = 2 ]
+	[ "$output" = "hotpath: doctor: $T/none: no such folder" ]
+}
+
+@test "doctor: the library says which C library it is for" {
+	doctor ok library "$HP" doctor --json
+	echo "$is_found"
+	[[ $is_found =~ "; for programs with glibc 2."[0-9]+" or later"$ ]]
+}
+
+@test "doctor: a program that brings an older C library runs, without us" {
+	old_libc "$T/own"
+	cp -L "$(readelf -l "$T/app" | sed -n 's/.*interpreter: \(.*\)]/\1/p')" "$T/own/ld.so"
+	compile own.program -fno-instrument-functions -Wl,--dynamic-linker="$T/own/ld.so" <<-'EOF'
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			printf("%s\n", getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "none");
+			return 3;
+		}
+	EOF
+	doctor failed loading "$HP" doctor --json "$T/own.program"
+	[[ $is_found == *"runs with glibc 2.17, and libhotpath.so was built for 2."* ]]
+	run "$HP_RUN" --report threads --output "$T/report" "$T/own.program"
+	echo "$output"
+	[ "$status" = 3 ]
+	[[ ${lines[0]} == *"runs with glibc 2.17, and libhotpath.so was built for 2."*"cannot be loaded into it"* ]]
+	[ "${lines[1]}" = none ]
+}
