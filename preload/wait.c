@@ -36,8 +36,9 @@
 #include "preload/real.h"
 
 #define SLICE_NS 5000000
+#define PIDS_MOST 32768 /* asked one by one: a namespace that has no /proc of its own is small */
 
-static _Atomic int hidden;	/* 0 = none, as nearly always */
+static _Atomic int hidden; /* 0 = none, as nearly always */
 
 void hp_wait_hide(uint32_t pid)
 {
@@ -78,7 +79,27 @@ static bool lists_other(int fd, int but)
 	return false;
 }
 
-/* Children of the thread in /proc/self/task/`tid`; where they are not listed, there may be some. */
+static bool is_parent_of(idtype_t type, int id)
+{
+	siginfo_t info;
+
+	return syscall(SYS_waitid, type, id, &info, WEXITED | WNOHANG | WNOWAIT, NULL) == 0;
+}
+
+/*
+ * Is there a child besides `but`?  Without a list of them the kernel is asked for each number; most
+ * children are of our own process group, which the helper is not.
+ */
+static bool has_other(int but)
+{
+	bool has = is_parent_of(P_PGID, (int)syscall(SYS_getpgid, 0));
+
+	for (int pid = 2; !has && pid <= PIDS_MOST; pid++)
+		has = pid != but && is_parent_of(P_PID, pid);
+	return has;
+}
+
+/* Children of the thread in /proc/self/task/`tid`. */
 static bool has_other_child(int tasks, const char *tid, int but)
 {
 	char path[32] = "";
@@ -89,13 +110,13 @@ static bool has_other_child(int tasks, const char *tid, int but)
 	strcat(path, "/children");
 	fd = (int)syscall(SYS_openat, tasks, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return true;
+		return has_other(but);
 	has = lists_other(fd, but);
 	syscall(SYS_close, fd);
 	return has;
 }
 
-struct entry {	/* of getdents64 */
+struct entry { /* of getdents64 */
 	uint64_t inode;
 	int64_t next;
 	unsigned short size;
@@ -122,21 +143,32 @@ static bool scan(int tasks, int but)
 	return size < 0;
 }
 
+/* A /proc of a namespace above ours lists our children by the numbers that they have there. */
+static bool is_proc_ours(void)
+{
+	char self[16];
+
+	return syscall(SYS_readlinkat, AT_FDCWD, "/proc/self", self, sizeof(self)) == 1 &&
+	       self[0] == '1';
+}
+
 /* True if the hidden child is the only one.  Said twice: the lists change while they are read. */
 static bool is_alone(int but)
 {
-	bool has_other = false;
+	bool has_listed = false;
 
-	for (int i = 0; i < 2 && !has_other; i++) {
+	if (!is_proc_ours())
+		return !has_other(but);
+	for (int i = 0; i < 2 && !has_listed; i++) {
 		int tasks = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
 					 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		if (tasks < 0)
-			return false;
-		has_other = scan(tasks, but);
+			return !has_other(but);
+		has_listed = scan(tasks, but);
 		syscall(SYS_close, tasks);
 	}
-	return !has_other;
+	return !has_listed;
 }
 
 /* Then children vanish without a word, and waiting for them all would wait for the hidden one. */

@@ -98,3 +98,29 @@ ends_alike()
 @test "ends: all descriptors closed" {
 	ends_alike closed 1000 0
 }
+
+# /proc shows its children by other numbers there, and the helper is one of them.
+@test "ends: process 1 with the /proc of another namespace waits for its own children only" {
+	unshare -p true 2>/dev/null || skip "no PID namespaces here"
+	compile waits_all <<-'EOF'
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			int count = 0;
+
+			for (int i = 0; i < 3; i++)
+				if (fork() == 0)
+					_exit(i > 0 && setsid() < 0);
+			while (wait(NULL) > 0)
+				count++;
+			printf("%d\n", count);
+			return 3;
+		}
+	EOF
+	run timeout -s KILL 100 unshare -pf --kill-child env LD_PRELOAD="$HP_LIB" HOTPATH_OUTPUT_FORMAT=none "$T/waits_all"
+	echo "$output"
+	[ "$status" = 3 ]
+	[ "$(grep -v '^hotpath: ' <<<"$output")" = 3 ]
+}
