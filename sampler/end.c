@@ -195,20 +195,24 @@ void hp_end_let_go(void)
 		close(fd);
 }
 
+static bool map_over(const struct hp_segment *segment, int protection, int sharing)
+{
+	return mmap(segment->header, segment->size, protection, sharing | MAP_FIXED, segment->fd,
+		    0) != MAP_FAILED;
+}
+
 /*
- * The kernel refuses to seal a memfd against writing while it is mapped for it.
- * Our own mapping has to go for that; it comes back at the same address.
+ * The kernel refuses to seal a memfd against writing while it is mapped for it.  Our own
+ * mapping has to go for that, and comes back if it is.  Where it does not go, it is we whom
+ * we would see, for ever: then the members decide alone.
  */
 bool hp_end_is_alone(const struct hp_segment *segment)
 {
-	void *base = segment->header;
-
-	munmap(base, segment->size);
-	bool is_busy = fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE) < 0 && errno == EBUSY;
-	int protection = is_busy ? PROT_READ | PROT_WRITE : PROT_READ;
-	int sharing = is_busy ? MAP_SHARED : MAP_PRIVATE;
-	if (mmap(base, segment->size, protection, sharing | MAP_FIXED, segment->fd, 0) ==
-	    MAP_FAILED)
+	if (!map_over(segment, PROT_READ, MAP_PRIVATE))
+		return true;
+	if (fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE) == 0 || errno != EBUSY)
+		return true;
+	if (!map_over(segment, PROT_READ | PROT_WRITE, MAP_SHARED))
 		_exit(1); /* nothing here works without it */
-	return !is_busy;
+	return false;
 }

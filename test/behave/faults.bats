@@ -69,6 +69,8 @@ setup_file()
 	EOF
 	gcc -g -O1 -finstrument-functions -o "$T/faults" "$ROOT/test/behave/programs/faults.c" -lpthread -ldl -lrt
 	gcc -g -O1 -finstrument-functions -o "$T/interrupt" "$ROOT/test/behave/programs/interrupt.c" -lpthread -ldl
+	gcc -g -O1 -finstrument-functions -I"$ROOT/include" -DHOTPATH -o "$T/faults_more" \
+		"$ROOT/test/behave/programs/faults_more.c" -lpthread -ldl
 	echo 'int plug(int i) { return i + 1; }' | gcc -shared -fPIC -finstrument-functions -x c -o "$T/plugin.so" -
 	make -C "$ROOT" --no-print-directory B="$HP_BUILD" faulty
 }
@@ -116,7 +118,7 @@ sites()
 
 # Each is refused for ever: what a wait would have told has to be asked for.
 @test "faults: the helper ends with its program where its waits are refused" {
-	SITES_SCENES=threads SITES_ONLY='^(epoll_wait|epoll_ctl|futex|eventfd|eventfd_read|eventfd_write|pidfd_open|poll|waitid) ' \
+	SITES_SCENES=threads SITES_ONLY='^(epoll_wait|epoll_ctl|futex|eventfd|eventfd_read|eventfd_write|pidfd_open|poll|waitid) |at sampler/end' \
 		sites always 1 hotpath-sampler
 }
 
