@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define SLOTS_AT 4096
-#define DIES UINT64_C(0xDEAD)	/* for an error: the process is killed instead, before the call */
+#define DIES UINT64_C(0xDEAD) /* for an error: the process is killed instead, before the call */
 
 struct slot { /* of what returns to this place */
 	uint32_t calls;

@@ -9,19 +9,20 @@
     sites.py BUILD PROGRAM killed [STEP [PART...]]    who comes to the place is killed there
 
 BUILD is a build with `make faulty`, PROGRAM is programs/faults.c.  Places are those calls of wrap.list that
-are in the code of a part (objdump), as file:line (addr2line).  What must be: the program's output and status
+are in the code that a part can come to (objdump), as file:line (addr2line).  What must be: the program's output and status
 are those without the library; stderr has lines of ours only; it ends within a bound; there is a report, or a
 reason; and no count is above the one without a failure, nor below it with nothing told.  Prints what was
 wrong, which places were never reached, and sums; exits with 1 if something was wrong.  Of who is killed there is
 a report as soon as there is a helper, and the record can be read (test/behave/read_format.py).
 
 SITES_SCENES="NAME..." runs some scenes only, SITES_ONLY=REGEX some places, as they are printed; SITES_LIST=1 names
-what was not reached, SITES_KEEP=1 leaves the folder, SITES_STACKS=1 shows where what hangs is.
+what was not reached, SITES_EXEMPT=1 tries what is left out else, SITES_KEEP=1 leaves the folder, SITES_STACKS=1 shows where what hangs is.
 """
 import collections, errno, os, re, shutil, struct, subprocess, sys, tempfile
 
 import outcome
 from places import PARTS, PASSED_ON, Part, Plan, numbers
+from scenes import COMMANDS, PROGRAMS
 
 FOR_EVER = 2**63
 DIES = 0xDEAD    # for an error: see fault.c
@@ -59,25 +60,6 @@ def free_port():
         return str(one.getsockname()[1])
 
 
-# name, arguments of the program, environment.  RUN: by hotpath-run; OLD: the record's file is there already.
-SCENES = [
-    ("threads", ["threads", "handlers"], {}),
-    ("memory", ["memory"], {"HOTPATH_REPORT": "all"}),
-    ("locks", ["locks"], {"HOTPATH_REPORT": "all"}),
-    ("channels", ["channels"], {"HOTPATH_REPORT": "all"}),
-    ("processes", ["processes"], {"HOTPATH_REPORT": "all"}),
-    ("load", ["load", "port"], {"HOTPATH_REPORT": "all", "HOTPATH_METRICS_PORT": None}),
-    ("file", ["threads", "channels"], {"HOTPATH_REPORT": "all", "HOTPATH_SEGMENT_PATH": "segment"}),
-    ("timer", ["burn", "threads", "processes"], {"HOTPATH_REPORT": "all", "HOTPATH_CPU": "timer"}),
-    ("limits", ["limits"], {"HOTPATH_REPORT": "all"}),
-    ("confined", ["confined"], {"HOTPATH_REPORT": "all"}),
-    ("leaks", ["memory"], {"HOTPATH_REPORT": "all,leaks"}),
-    ("run", ["memory", "processes"], {"HOTPATH_REPORT": "all", "RUN": "1"}),
-    ("old", ["threads"], {"HOTPATH_REPORT": "all,nonsense", "HOTPATH_SEGMENT_PATH": "segment", "OLD": "1"}),
-    ("perf", ["burn"], {"HOTPATH_REPORT": "all", "HOTPATH_CPU": "perf", "HOTPATH_LOG_PAYLOAD": "1"}),
-]
-
-
 class Bench:
     def __init__(self, build, program):
         self.folder = tempfile.mkdtemp(prefix="sites.")
@@ -109,21 +91,48 @@ class Bench:
             if os.path.exists(path):
                 os.unlink(path)
 
+    def base(self):
+        return dict(os.environ, XDG_STATE_HOME=os.path.join(self.folder, "state"), HP_FAULT=self.folder,
+                    HOTPATH_EXIT_WAIT_MS="20000")
+
+    def prepare(self):
+        """What commands look at: two records, one as JSON, a profile."""
+        program = dict(self.base(), LD_PRELOAD=os.path.join(self.build, "libhotpath.so"), HOTPATH_REPORT="all",
+                       HOTPATH_OUTPUT_FORMAT="none")
+        for name in "saved", "saved2":
+            self.start([self.program, "memory", "locks", "channels", "burn"], dict(program, HOTPATH_SEGMENT_PATH=name))
+        for options in (["-f", "json", "--limit=0", "-o", "saved.json"], ["--export=firefox", "-o", "saved.hp.json.gz"]):
+            self.start([os.path.join(self.build, "hotpath"), "report"] + options + ["saved"], self.base())
+
+    def start(self, command, environment):
+        return outcome.run(command, environment, self.folder, "HP_FAULT=" + self.folder)
+
     def run(self, scene, with_us=True, **more):
         _, arguments, extra = scene
         extra = dict(extra, **more)
-        environment = dict(os.environ, XDG_STATE_HOME=os.path.join(self.folder, "state"),
-                           HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=os.path.join(self.folder, "json"),
-                           HP_FAULT=self.folder, HOTPATH_EXIT_WAIT_MS="20000", **{k: v for k, v in extra.items() if v and k.startswith("HOTPATH")})
+        if "COMMAND" in extra:
+            arguments = [self.program if word == "PROGRAM" else word for word in arguments]
+            return self.start([os.path.join(self.build, extra["COMMAND"])] + arguments, self.base())
+        environment = dict(self.base(), HOTPATH_OUTPUT_FORMAT="json",
+                           HOTPATH_OUTPUT_PATH=os.path.join(self.folder, "json"),
+                           **{k: v for k, v in extra.items() if v and k.startswith("HOTPATH")})
         if "HOTPATH_METRICS_PORT" in extra:
             environment["HOTPATH_METRICS_PORT"] = free_port()
         by_run = with_us and "RUN" in extra
-        if "OLD" in extra:
-            open(os.path.join(self.folder, "segment"), "w").close()
+        record = os.path.join(self.folder, "segment")
+        if extra.get("OLD") == "empty":
+            open(record, "w").close()
+        elif "OLD" in extra:
+            subprocess.run(["cp", "--sparse=always", os.path.join(self.folder, extra["OLD"]), record])
+        program = os.path.join(os.path.dirname(self.program), extra.get("PROGRAM", os.path.basename(self.program)))
+        command = [os.path.join(self.build, "hotpath-run"), program] if by_run else [program]
         if with_us and not by_run:
             environment["LD_PRELOAD"] = os.path.join(self.build, "libhotpath.so")
-        command = [os.path.join(self.build, "hotpath-run"), self.program] if by_run else [self.program]
-        return outcome.run(command + arguments, environment, self.folder, "HP_FAULT=" + self.folder)
+        # What starts it is no part of the session.
+        if "PREFIX" in extra:
+            library = environment.pop("LD_PRELOAD", "")
+            command = extra["PREFIX"] + ["env", "LD_PRELOAD=" + library] + command
+        return self.start(command + arguments, environment)
 
     def report(self):
         return outcome.report_of(os.path.join(self.folder, "json"))
@@ -220,16 +229,21 @@ class Judge:
     def learn(self, scene):
         bench, name = self.bench, scene[0]
         bench.clear()
-        self.wanted[name] = bench.run(scene, with_us=False)[:2]
+        is_command = "COMMAND" in scene[2]
+        if not is_command:
+            self.wanted[name] = bench.run(scene, with_us=False)[:2]
         ranges = None
         for _ in range(2):
             bench.clear()
             for plan in bench.plans.values():
                 plan.write(1, 0, 0, 0)
             status, out, err = bench.run(scene)
-            report = bench.report()
-            if (status, out) != self.wanted[name] or report is None:
-                raise SystemExit(f"{name} without a failure: {status} {out!r} {err!r}")
+            if is_command:
+                self.wanted.setdefault(name, (status, out, err))
+            report = {} if is_command else bench.report()
+            # Which programs run is another thing each time.
+            if status != self.wanted[name][0] or (out != self.wanted[name][1] and not is_command) or report is None:
+                return f"{name} without a failure: {status} {out!r} {err!r}"
             found = counts(report)
             ranges = {k: (min(found[k], (ranges or {}).get(k, (found[k],) * 2)[0]),
                           max(found[k], (ranges or {}).get(k, (found[k],) * 2)[1])) for k in
@@ -237,7 +251,8 @@ class Judge:
             for part, plan in bench.plans.items():
                 self.slots.setdefault((name, part), {}).update(plan.slots())
         self.usual[name] = ranges
-        self.base[name] = losses(report)
+        self.base[name] = [] if is_command else losses(report)
+        return ""
 
     def killed(self, scene, part, site):
         """The same of a process that is killed at a place: the first one that comes there."""
@@ -251,12 +266,30 @@ class Judge:
             wrong.append(f"exit {status}, out {out!r}")
         if outcome.foreign(err):
             wrong.append(f"stderr {outcome.foreign(err)[:3]}")
-        if report is None and not err and is_there and helper:
+        # A program that has a filter makes no calls of ours, so nobody tells without the helper.
+        if report is None and not err and is_there and helper and name != "confined":
             wrong.append("neither a report nor a reason")
         if odd:
             wrong.append(f"its record cannot be read: {odd}")
         if report is not None:
             wrong += wrong_counts(counts(report), self.usual[name], report, True)
+        left = bench.left_over()
+        return wrong + [left] if left else wrong, bench.plans[part].seen()[1]
+
+    def command(self, scene, part, site, first, end, error):
+        """The same of a command: it says what it always says, or what is wrong, and never nothing."""
+        bench, name, wrong = self.bench, scene[0], []
+        bench.clear()
+        bench.plans[part].write(site, first, end, getattr(errno, error))
+        status, out, err = bench.run(scene)
+        if status == "hangs" or status < 0:
+            wrong.append(f"exit {status} {out!r} {err!r}")
+        if status and not err:
+            wrong.append(f"exit {status} without a word")
+        if outcome.foreign(err) and outcome.foreign(err) != outcome.foreign(self.wanted[name][2]):
+            wrong.append(f"stderr {outcome.foreign(err)[:3]}")
+        if status == 0 and not err and out != self.wanted[name][1] and not out.strip():
+            wrong.append("says nothing")
         left = bench.left_over()
         return wrong + [left] if left else wrong, bench.plans[part].seen()[1]
 
@@ -267,7 +300,6 @@ class Judge:
         bench.plans[part].write(site, first, end, getattr(errno, error))
         status, out, err = bench.run(scene)
         report = None if status == "hangs" else bench.report()
-        failed = bench.plans[part].seen()[1]
         wrong = []
         if (status, out) != self.wanted[name]:
             wrong.append(f"exit {status}, out {out!r}")
@@ -278,7 +310,7 @@ class Judge:
         if report is not None:
             wrong += wrong_counts(counts(report), self.usual[name], report, "hotpath" in err or losses(report) != self.base[name])
         left = bench.left_over()
-        return wrong + [left] if left else wrong, failed
+        return wrong + [left] if left else wrong, bench.plans[part].seen()[1]
 
 
 def all_places(bench, judge, scenes, parts):
@@ -298,6 +330,13 @@ def all_places(bench, judge, scenes, parts):
     return [job for _, job in best.values()]
 
 
+def is_tried(scene, site, what, how):
+    if how == "killed":
+        return "COMMAND" not in scene[2]
+    is_exempt = (site[0].split(":")[0], what) in EXEMPT
+    return what not in NEVER and is_exempt == ("SITES_EXEMPT" in os.environ)
+
+
 def jobs_of(bench, places, scenes, parts, mode, step):
     """[(scene, part, where it returns to, first call, end, error, text)] of what is to be tried."""
     if mode == "memory":
@@ -315,7 +354,7 @@ def jobs_of(bench, places, scenes, parts, mode, step):
              ERRORS_OF[how].get(what, "ENOMEM"), f"{what} at {site[0]}, {how}")
             for how in mode.split("+")
             for part, site, scene, back, calls, what in places
-            if how == "killed" or (what not in NEVER and (site[0].split(":")[0], what) not in EXEMPT)]
+            if is_tried(scene, site, what, how)]
     return [job for job in jobs if re.search(os.environ.get("SITES_ONLY", ""), job[6])][::step]
 
 
@@ -327,7 +366,8 @@ def try_all(judge, jobs):
             error = "SIGKILL"
             wrong, failed = judge.killed(scene, part, site)
         else:
-            wrong, failed = judge.trial(scene, part, site, first, end, error)
+            judged = judge.command if "COMMAND" in scene[2] else judge.trial
+            wrong, failed = judged(scene, part, site, first, end, error)
         done[part] += failed > 0
         if not failed:
             print(f"{part}: {scene[0]}: {text} was not called this time", flush=True)
@@ -342,11 +382,15 @@ def main():
     step = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     parts = sys.argv[5:] or list(PARTS)
     only = os.environ.get("SITES_SCENES")
-    scenes = [scene for scene in SCENES if not only or scene[0] in only.split()]
+    scenes = [scene for scene in PROGRAMS + COMMANDS if not only or scene[0] in only.split()]
     bench = Bench(build, program)
     judge = Judge(bench)
-    for scene in scenes:
-        judge.learn(scene)
+    if any("COMMAND" in extra or extra.get("OLD") == "saved" for _, _, extra in scenes):
+        bench.prepare()
+    odd = {scene[0]: judge.learn(scene) for scene in scenes}
+    for text in filter(None, odd.values()):
+        print(text, flush=True)
+    scenes = [scene for scene in scenes if not odd[scene[0]]]
     places = all_places(bench, judge, scenes, parts)
     jobs = jobs_of(bench, places, scenes, parts, mode, step)
     done, failures = try_all(judge, jobs)
@@ -357,6 +401,7 @@ def main():
         if os.environ.get("SITES_LIST"):
             for place, function in never:
                 print(f"    never: {function} at {place}")
+    failures += sum(map(bool, odd.values()))
     print(f"{mode}: {len(jobs)} runs, {failures} with something wrong")
     if not os.environ.get("SITES_KEEP"):
         shutil.rmtree(bench.folder, ignore_errors=True)
