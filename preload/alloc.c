@@ -435,8 +435,7 @@ static HP_TAIL void *note_rare(struct hp_heap_local *me, size_t size, void *bloc
 static HP_TAIL void *note_missed(struct hp_heap_local *me, size_t size, void *block)
 {
 	struct hp_path_frame frame = HP_PATH_FRAME;
-	struct hp_site *site =
-		hp_path_miss(me, frame.pc, frame.sp, frame.fp, hp_path_set(me, frame.pc, frame.sp));
+	struct hp_site *site = hp_path_miss(me, frame.pc, frame.sp, frame.fp);
 
 	/* The next allocation settles this one, if its own end does not come first. */
 	__builtin_prefetch(site, 1);
@@ -485,14 +484,17 @@ static HP_TAIL void *note_open(struct hp_heap_local *me, size_t size, void *bloc
 {
 	struct hp_path_frame frame = HP_PATH_FRAME;
 	const struct hp_path_entry *entry;
+	uint32_t number;
 
 	if (HP_UNLIKELY(!block))
 		return NULL;
 	if (HP_UNLIKELY(me->calls != NULL))
 		return note_rare(me, size, block);
-	entry = hp_path_first(me, frame.pc, frame.sp);
+	number = hp_path_expected(me);
+	entry = hp_path_numbered(me, number);
 	if (HP_UNLIKELY(!hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
 		return note_missed(me, size, block);
+	me->latest = number;
 	if (HP_UNLIKELY(!is_noted(me, entry->site, block, size)))
 		return note_rare(me, size, block);
 	return block;

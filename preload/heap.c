@@ -39,6 +39,8 @@
 #define HP_PEAK_PART 1024	/* threads look again after the peak / this */
 #define HP_PEAK_LEAST 4096	/* bytes */
 
+extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 and later */
+
 struct hp_heap_local hp_heap_unborn = { .state = HP_THREAD_UNBORN };
 
 /* Threads that do not record point here: for good, and while they are being opened. */
@@ -496,6 +498,12 @@ void hp_heap_shut(struct hp_heap_local *me, uintptr_t sp)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* There is no other thread of glibc's, and what makes one is a barrier. */
+static inline bool is_single_threaded(void)
+{
+	return &__libc_single_threaded && __libc_single_threaded;
+}
+
 void hp_heap_reopen(struct hp_heap_local *me)
 {
 	atomic_signal_fence(memory_order_seq_cst);
@@ -506,7 +514,8 @@ void hp_heap_reopen(struct hp_heap_local *me)
 	 * The other side is hp_heap_forget: is_stale, then gate.  Either we see
 	 * is_stale here, or its store to the gate comes after ours.
 	 */
-	atomic_thread_fence(memory_order_seq_cst);
+	if (!is_single_threaded())
+		atomic_thread_fence(memory_order_seq_cst);
 	if (HP_UNLIKELY(atomic_load_explicit(&me->is_stale, memory_order_relaxed)))
 		me->gate = 0;
 }

@@ -27,6 +27,15 @@
 
 struct hp_path_entry;
 
+/*
+ * An entry of the cache by its number, which another entry has when this one is gone.  A signal handler that
+ * allocates may come in between anywhere: what it leaves of these leads to some entry always.
+ */
+struct hp_path_number {
+	uint32_t place;	/* in `entries`; 0 = gone */
+	uint32_t next;	/* number of the entry that came after this one, the last time */
+};
+
 /* HOTPATH_ALLOC_DEPTH=0: return address -> its site. */
 struct hp_path_flat {
 	uintptr_t pc;	/* 0 = empty */
@@ -59,7 +68,7 @@ struct hp_heap_local {
 	/* What the usual allocation touches. */
 	char *base;	/* of the segment */
 	char *entries;	/* the path cache's entries, a ring; the first matches nothing */
-	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
+	struct hp_path_number *numbers;	/* of entries; 0 is that of the first */
 	struct hp_heap *heap;
 	uint64_t gate;	/* see above; enum hp_gate */
 	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
@@ -68,11 +77,11 @@ struct hp_heap_local {
 	uint32_t state;	/* enum hp_thread_state */
 
 	_Atomic uint32_t *epoch;	/* hp_process.heap_epoch */
-	uint32_t index_mask;	/* bytes of the sets, but for one */
 	uint32_t id;	/* offset / HP_LINE of heap */
 	_Atomic uint32_t is_stale;	/* a dlclose: the caches are to be emptied first */
 	uint32_t proof;	/* the next answer of the cache is to be walked again */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uint32_t latest;	/* number of the entry that the last allocation had */
 	uint32_t countdown;	/* blocks until one is drawn, see drawn.h */
 	uintptr_t shut_at;	/* stack pointer when the gate was shut */
 	struct hp_heap_local *next;	/* list of the process */
@@ -89,8 +98,12 @@ struct hp_heap_local {
 	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
 	uint64_t random;
 	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
+	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
+	uint32_t index_mask;	/* bytes of the sets, but for one */
 	uint32_t index_shift;	/* 64 - log2(number of sets) */
 	uint64_t entries_size;
+	uint32_t numbers_shift;	/* 64 - log2(how many `numbers`) */
+	uint32_t number;	/* of the newest entry */
 	uint64_t head;	/* where the next entry goes */
 	uint64_t tail;	/* the oldest entry that is not overwritten yet */
 	uint64_t wraps;

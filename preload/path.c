@@ -21,7 +21,8 @@
 #include "preload/readable.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
-#define HP_ENTRIES_MOST (UINT64_C(1) << 17)
+#define HP_ENTRIES_MOST (UINT64_C(1) << 18)
+#define HP_ENTRY_LEAST (UINT64_C(2) * HP_LINE)
 #define HP_INDEX_FIRST 6	/* log2 of sets */
 #define HP_INDEX_MOST 13
 #define HP_ROWS_FIRST 8	/* log2 of the walker's pairs of rows */
@@ -98,8 +99,19 @@ static void entries_clear(struct hp_heap_local *me)
 	memset(none, 0, sizeof(*none));
 	none->pc = 1;
 	none->end = none->slots;
-	me->head = me->tail = sizeof(*none);
+	me->latest = 0;
+	me->head = me->tail = HP_ENTRY_LEAST;
 	me->wraps = 0;
+}
+
+/* As many numbers as entries that the ring has room for; 0 is of the first. */
+static uint32_t numbers_bits(uint64_t size)
+{
+	uint32_t bits = 10;
+
+	while (UINT64_C(1) << bits < size / HP_ENTRY_LEAST)
+		bits++;
+	return bits;
 }
 
 static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
@@ -109,7 +121,9 @@ static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 	if (!entries)
 		return false;
 	if (!table_widen(me, (void **)&me->index, &me->index_shift,
-			 HP_PATH_WAYS * sizeof(*me->index), bits)) {
+			 HP_PATH_WAYS * sizeof(*me->index), bits) ||
+	    !table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
+			 numbers_bits(size))) {
 		hp_tables_give(&me->tables, entries, size);
 		return false;
 	}
@@ -126,8 +140,10 @@ static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 /* The entry at `place` is going to be overwritten. */
 static void entry_drop(struct hp_heap_local *me, uint64_t place)
 {
-	uint32_t *set = me->index + (uint64_t)entry_at(me, place)->set * HP_PATH_WAYS;
+	const struct hp_path_entry *entry = entry_at(me, place);
+	uint32_t *set = me->index + (uint64_t)entry->set * HP_PATH_WAYS;
 
+	me->numbers[entry->number].place = 0;
 	for (int i = 0; i < HP_PATH_WAYS; i++)
 		if (set[i] == place)
 			set[i] = 0;
@@ -158,7 +174,7 @@ static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
 			ring_free(me, me->entries_size);
 		if (me->head < me->entries_size)
 			entry_at(me, me->head)->size = 0;
-		me->head = me->tail = sizeof(*entry);
+		me->head = me->tail = HP_ENTRY_LEAST;
 		me->wraps++;
 	}
 	if (me->wraps)
@@ -171,12 +187,14 @@ static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
 /* A ring that was filled twice is too small for what the program does. */
 static void entries_grow(struct hp_heap_local *me)
 {
+	uint64_t size = me->entries_size * 4;
 	uint32_t bits = 64 - me->index_shift;
 
 	if (me->wraps < 2 || me->entries_size >= HP_ENTRIES_MOST)
 		return;
 	me->wraps = 0;
-	entries_init(me, me->entries_size * 4, bits + 2 < HP_INDEX_MOST ? bits + 2 : HP_INDEX_MOST);
+	entries_init(me, size < HP_ENTRIES_MOST ? size : HP_ENTRIES_MOST,
+		     bits + 2 < HP_INDEX_MOST ? bits + 2 : HP_INDEX_MOST);
 }
 
 static void set_put_first(uint32_t *set, uint32_t place, int from)
@@ -184,6 +202,22 @@ static void set_put_first(uint32_t *set, uint32_t place, int from)
 	for (int i = from; i > 0; i--)
 		set[i] = set[i - 1];
 	set[0] = place;
+}
+
+/* An allocation has this entry, and the one before it had the latest: so it may be again. */
+static void entry_follow(struct hp_heap_local *me, const struct hp_path_entry *entry)
+{
+	me->numbers[me->latest].next = entry->number;
+	me->latest = entry->number;
+}
+
+/* 0 is of none. */
+static uint32_t number_take(struct hp_heap_local *me)
+{
+	uint32_t last = (UINT32_C(1) << (64 - me->numbers_shift)) - 1;
+
+	me->number = me->number == last ? 1 : me->number + 1;
+	return me->number;
 }
 
 static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *frame,
@@ -195,7 +229,7 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 		sizeof(struct hp_path_entry) + (top->slots + 1) * sizeof(struct hp_walk_slot);
 	struct hp_path_entry *entry;
 	struct hp_walk_slot *slot;
-	uint32_t *set;
+	uint32_t place, *set;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
 	entries_grow(me);
@@ -212,12 +246,16 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 		.end = entry->slots + top->slots,
 		.size = (uint32_t)size,
 		.set = (uint32_t)((set - me->index) / HP_PATH_WAYS),
+		.number = number_take(me),
 	};
 	slot = entry->slots;
 	for (uint32_t i = top->slots; i-- > 0;)
 		*slot++ = walker->slots[i];
 	*slot = (struct hp_walk_slot){ (uintptr_t)&entry->pc, ~entry->pc };
-	set_put_first(set, (uint32_t)((char *)entry - me->entries), HP_PATH_WAYS - 1);
+	place = (uint32_t)((char *)entry - me->entries);
+	me->numbers[entry->number].place = place;
+	set_put_first(set, place, HP_PATH_WAYS - 1);
+	entry_follow(me, entry);
 }
 
 /* --- the tree --- */
@@ -559,18 +597,19 @@ static struct hp_site *walk(struct hp_heap_local *me, const struct hp_path_frame
 	return site_of_walk(me);
 }
 
-struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-			     uint32_t *set)
+struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	const struct hp_path_frame frame = { pc, sp, fp };
+	uint32_t *set = hp_path_set(me, pc, sp);
 	struct hp_site *site;
 
-	for (int i = 1; i < HP_PATH_WAYS; i++) {
+	for (int i = 0; i < HP_PATH_WAYS; i++) {
 		uint32_t place = set[i];
 
 		if (!hp_path_fits(entry_at(me, place), pc, sp, fp))
 			continue;
 		set_put_first(set, place, i);
+		entry_follow(me, entry_at(me, place));
 		return hp_heap_site(me, entry_at(me, place)->site);
 	}
 	hp_heap_shut(me, sp);
@@ -585,7 +624,10 @@ static const struct hp_path_entry *find_entry(const struct hp_heap_local *me,
 					      const struct hp_path_frame *frame)
 {
 	const uint32_t *set = hp_path_set(me, frame->pc, frame->sp);
+	const struct hp_path_entry *first = hp_path_numbered(me, hp_path_expected(me));
 
+	if (hp_path_fits(first, frame->pc, frame->sp, frame->fp))
+		return first;
 	for (int i = 0; i < HP_PATH_WAYS; i++)
 		if (hp_path_fits(entry_at(me, set[i]), frame->pc, frame->sp, frame->fp))
 			return entry_at(me, set[i]);
@@ -694,6 +736,7 @@ void hp_path_forget(struct hp_heap_local *me)
 	memset(me->index, 0, size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)));
 	memset(me->known, 0, size_of(me->known_shift, sizeof(*me->known)));
 	memset(me->walker.rows, 0, size_of(me->walker.row_shift, 2 * sizeof(*me->walker.rows)));
+	memset(me->numbers, 0, size_of(me->numbers_shift, sizeof(*me->numbers)));
 	if (me->flat)
 		memset(me->flat, 0, sizeof(*me->flat) << HP_PATH_FLAT_BITS);
 	hp_walk_forget(&me->walker);

@@ -2,9 +2,10 @@
 /*
  * path.h - from the stack of a call to the site of its call path.
  *
- * The path cache answers the usual case.  Its key is (return address, stack
- * pointer); an entry holds the slots that decided the walk (unwind/walk.h),
- * from the inside out, and fits only if all of them hold the same words.  So a
+ * The path cache answers the usual case.  An entry has a key, (return address, stack
+ * pointer), and holds the slots that decided the walk (unwind/walk.h), from the
+ * inside out; it fits only if all of them hold the same words.  Tried first is the
+ * entry that came after the latest one the time before, then those of the key.  So a
  * hit is exact, costs some two loads a frame, and reads no word that is not of a live
  * frame.  What is not found is walked; one hash over the whole path leads to
  * its site; only a path that this thread never had is put into the tree.
@@ -23,7 +24,8 @@ struct hp_path_entry {
 	const struct hp_walk_slot *end;
 	uint32_t size;	/* of all of it; 0 = the ring's end */
 	uint32_t set;	/* place in the index */
-	uint64_t reserved;
+	uint32_t number;
+	uint32_t reserved;
 	struct hp_walk_slot slots[];	/* and one that never fits */
 };
 
@@ -57,11 +59,10 @@ void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp);
 void hp_path_forget(struct hp_heap_local *me);
 
 /*
- * Not found in the first place of the set: the others, else a walk.  Never NULL.
+ * It is not the entry that is tried first: the others of its key, else a walk.  Never NULL.
  * The frame's words one by one: else they would be stored for each call.
  */
-struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-			     uint32_t *set);
+struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
 /* Walks again, from the allocation to the outermost frame, and compares. */
 struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame);
@@ -101,11 +102,17 @@ static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc
 				    ((key * UINT64_C(0xbf58476d1ce4e5b9)) >> 40 & me->index_mask));
 }
 
-/* The entry that was used last with this key. */
-static inline const struct hp_path_entry *hp_path_first(const struct hp_heap_local *me,
-							uintptr_t pc, uintptr_t sp)
+/* The number of the entry that is tried first: it came after the latest the time before. */
+static inline uint32_t hp_path_expected(const struct hp_heap_local *me)
 {
-	return (const struct hp_path_entry *)(me->entries + *hp_path_set(me, pc, sp));
+	return me->numbers[me->latest].next;
+}
+
+/* The entry of this number; the one that fits nothing, if it is gone. */
+static inline const struct hp_path_entry *hp_path_numbered(const struct hp_heap_local *me,
+							   uint32_t number)
+{
+	return (const struct hp_path_entry *)(me->entries + me->numbers[number].place);
 }
 
 /* Where the site of this caller stands, if paths have no other frame. */
@@ -118,12 +125,13 @@ static inline struct hp_path_flat *hp_path_flat(const struct hp_heap_local *me, 
 static inline __attribute__((always_inline)) struct hp_site *hp_path_site(
 	struct hp_heap_local *me, struct hp_path_frame frame)
 {
-	uint32_t *set = hp_path_set(me, frame.pc, frame.sp);
-	const struct hp_path_entry *entry = (const struct hp_path_entry *)(me->entries + *set);
+	uint32_t number = hp_path_expected(me);
+	const struct hp_path_entry *entry = hp_path_numbered(me, number);
 
-	if (HP_LIKELY(hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
-		return hp_heap_site(me, entry->site);
-	return hp_path_miss(me, frame.pc, frame.sp, frame.fp, set);
+	if (HP_UNLIKELY(!hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
+		return hp_path_miss(me, frame.pc, frame.sp, frame.fp);
+	me->latest = number;
+	return hp_heap_site(me, entry->site);
 }
 
 #endif
