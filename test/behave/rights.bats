@@ -270,3 +270,37 @@ told_and_run()
 	[[ $output == *"$place"* ]]
 	[ "${lines[-1]}" = 0 ]
 }
+
+# A kept file may come from anybody: its texts do not reach the terminal's own language.
+@test "rights: control characters in a kept file are not printed" {
+	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app"
+	/usr/bin/python3 - "$XDG_STATE_HOME"/hotpath/*.gz "$BATS_TEST_TMPDIR/bad" <<-'END'
+		import gzip, struct, sys
+		data = gzip.open(sys.argv[1]).read()
+		at, out = 16, data[:16]
+		while at + 8 <= len(data):
+		    kind, size = struct.unpack_from("<II", data, at)
+		    piece = data[at + 8:at + 8 + size]
+		    if kind == 1:
+		        piece = piece.replace(b"\napp", b"\n\\x1b[31mapp") + b"label\t\\x1b[32m\\x07label\n"
+		    if kind == 2:
+		        lines = [line.split(b"\t") for line in piece.split(b"\n")]
+		        for fields in lines:
+		            if fields[0] == b"o":
+		                fields[5] = b"\\x1b[34m is bad"
+		            elif len(fields) > 4:
+		                fields[4] = b"\\x1b[35m" + fields[4]
+		        piece = b"\n".join(b"\t".join(fields) for fields in lines)
+		    out += struct.pack("<II", kind, len(piece)) + piece
+		    at += 8 + size
+		gzip.open(sys.argv[2], "wb").write(out)
+	END
+	for options in "" --tree --folded; do
+		HOTPATH_REPORT=all "$HP_BUILD/hotpath" report --color=never $options "$BATS_TEST_TMPDIR/bad" \
+			>"$BATS_TEST_TMPDIR/said" 2>&1
+		! grep -q "$(printf '[\033\007]')" "$BATS_TEST_TMPDIR/said"
+		[ "$options" ] || cat "$BATS_TEST_TMPDIR/said"
+		[ "$options" ] || grep -q '\[32m' "$BATS_TEST_TMPDIR/said"
+	done
+	HOTPATH_REPORT=all "$HP_BUILD/hotpath" report "$BATS_TEST_TMPDIR/bad" | grep -q 'is bad'
+}
