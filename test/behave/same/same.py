@@ -173,7 +173,8 @@ class Run:
 
     def environment(self):
         env = {k: v for k, v in os.environ.items()
-               if k in ("PATH", "HOME", "LANG", "USER", "TERM", "SUITE_LOG", "OPS", "SUFFIX") or k.startswith("GO")}
+               if k in ("PATH", "HOME", "LANG", "USER", "TERM", "SUITE_LOG", "OPS", "SUFFIX", "REDIS_UNITS") or
+               k.startswith("GO") or k.endswith("_TESTS")}
         env.update(LC_ALL="C.UTF-8", TZ="UTC", TMPDIR=self.folder, TOOLS=TOOLS, SAME=HERE)
         env.update(self.case.env)
         preload = [] if self.case.get("probe") == "off" else [TOOLS + "/probe.so"]

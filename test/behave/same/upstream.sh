@@ -87,7 +87,7 @@ gawk_run()
 # Each of the manual's examples, by the numbers of those that failed.
 m4_run()
 {
-	(cd checks && $user make -k check >log 2>&1; grep -E '^Checking' log >&3
+	(cd checks && $user make -k check $not_anew >log 2>&1; grep -E '^Checking' log >&3
 		sed -n '/^Failed checks were:/,/^[^ ]/p; /^All checks/p' log >&3)
 }
 
@@ -96,14 +96,14 @@ autotest_results() { sed -nE 's/^ *([0-9]+: .*[^ ]) +(ok|skipped|FAILED|expected
 bison_build() { automake_build; }
 bison_run()
 {
-	$user make -k check SUBDIRS=. TESTSUITEFLAGS="-j$jobs ${BISON_TESTS:-1-300}" >"$TMPDIR/out" 2>&1
+	$user make -k check $not_anew SUBDIRS=. TESTSUITEFLAGS="-j$jobs ${BISON_TESTS:-1-300}" >"$TMPDIR/out" 2>&1
 	autotest_results "$TMPDIR/out" >&3
 }
 
 tar_build() { FORCE_UNSAFE_CONFIGURE=1 automake_build; }
 tar_run()
 {
-	cd tests && $user make -k check TESTSUITEFLAGS="-j$jobs" >log 2>&1
+	cd tests && $user make -k check $not_anew TESTSUITEFLAGS="-j$jobs ${TAR_TESTS:-}" >log 2>&1
 	autotest_results log >&3
 }
 
