@@ -150,19 +150,22 @@ static struct hp_away *ring_of_thread(void)
 /* How much of the stack from `sp` on can be read, bytes. */
 static uint64_t stack_size(struct hp_away *me, uintptr_t sp)
 {
-	uint64_t size;
+	uint64_t size, rest = HP_PAGE - (sp & (HP_PAGE - 1));
 
 	if (sp < me->stack_low || sp >= me->stack_high) {
 		uintptr_t end = hp_readable_stack_end(sp);
 
 		/* A stack of the program's own making: as far as the page goes on which we are. */
 		if (!end)
-			return HP_PAGE - (sp & (HP_PAGE - 1));
+			return rest;
 		me->stack_low = sp;
 		me->stack_high = end;
 	}
 	size = me->stack_high - sp;
-	return size < COPY_MOST ? size : COPY_MOST;
+	if (size > COPY_MOST)
+		size = COPY_MOST;
+	/* Fibers lie below a thread's stack perhaps, and what was above one may be unmapped. */
+	return size <= rest || hp_readable_few(sp + rest, 1) ? size : rest;
 }
 
 /* Too many of them cost the helper too much. */

@@ -5,12 +5,14 @@
  * In a file that no other refers to: the shared library is linked of all files,
  * but a unit test, which takes out of an archive what it names, is not recorded.
  */
+#include "preload/readable.h"
 #include "preload/start.h"
 
 static __attribute__((constructor)) void construct(int count, char **arguments, char **environment)
 {
 	(void)count;
 	(void)arguments;
+	hp_readable_begin();
 	hp_start_load(environment);
 }
 

@@ -78,20 +78,39 @@ bool hp_readable_few(uintptr_t address, uintptr_t size)
 	return is_good || hp_readable(address, size);
 }
 
-uintptr_t hp_readable_stack_end(uintptr_t sp)
+/*
+ * 0 = [page, end) can be read; else no stack that ends there has an address below the one returned.
+ * From above, since a guard page is the first hole that is met there.
+ */
+static uintptr_t hole_below(uintptr_t end, uintptr_t page)
 {
-	uintptr_t ends[2] = { &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0,
-			      (uintptr_t)pthread_self() };
-
-	for (int i = 0; i < 2; i++) {
-		uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
-
-		if (sp >= ends[i] || ends[i] - sp > HP_READABLE_MOST)
-			continue;
-		if (ends[i] - page <= HP_PAGE || hp_readable(page, ends[i] - page))
-			return ends[i] & ~(uintptr_t)7;
+	for (uintptr_t low = end, size; low > page; low -= size) {
+		size = low - page < PAGES * HP_PAGE ? low - page : PAGES * HP_PAGE;
+		if (size > HP_PAGE && !hp_readable(low - size, size))
+			return low - size + HP_PAGE;
 	}
 	return 0;
+}
+
+/* The thread that the process began with; its descriptor is not on its stack.  0 = not known yet. */
+static uintptr_t first_thread;
+
+void hp_readable_begin(void)
+{
+	first_thread = (uintptr_t)pthread_self();
+}
+
+uintptr_t hp_readable_stack_end(uintptr_t sp)
+{
+	uintptr_t self = (uintptr_t)pthread_self();
+	uintptr_t end = self;
+
+	if (!first_thread || self == first_thread)
+		end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+	if (sp >= end || end - sp > HP_READABLE_MOST ||
+	    hole_below(end, sp & ~(uintptr_t)(HP_PAGE - 1)))
+		return 0;
+	return end & ~(uintptr_t)7;
 }
 
 /* The main thread's stack grows, over a hole perhaps: it is looked at again, more and more seldom. */
@@ -115,18 +134,15 @@ static void hole_note(struct hp_walker *walker, uintptr_t hole)
 
 void hp_readable_home(struct hp_walker *walker, uintptr_t sp)
 {
-	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1);
+	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1), hole;
 
 	if (sp >= walker->home_low || !walker->home_high ||
 	    walker->home_high - sp > HP_READABLE_MOST || is_hole_known(walker, sp))
 		return;
-	/* From above: a guard page is the first that is met. */
-	for (uintptr_t low = walker->home_low, size; low > page; low -= size) {
-		size = low - page < PAGES * HP_PAGE ? low - page : PAGES * HP_PAGE;
-		if (size > HP_PAGE && !hp_readable(low - size, size)) {
-			hole_note(walker, low - size + HP_PAGE);
-			return;
-		}
+	hole = hole_below(walker->home_low, page);
+	if (hole) {
+		hole_note(walker, hole);
+		return;
 	}
 	walker->home_low = page;
 	walker->home_hole = 0;

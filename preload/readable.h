@@ -21,6 +21,9 @@ bool hp_readable(uintptr_t address, uintptr_t size);
 /* The same of up to a page of bytes, faster where they can be read. */
 bool hp_readable_few(uintptr_t address, uintptr_t size);
 
+/* In the first thread of the process, before there are others. */
+void hp_readable_begin(void);
+
 /* The end of the stack that `sp` is on: the main thread's, or the caller's by glibc; 0 = another. */
 uintptr_t hp_readable_stack_end(uintptr_t sp);
 

@@ -309,3 +309,71 @@ within()
 	[ "$(jq '[.offcpu.raw[] | select(.on == "child")] | length' "$T/json")" -eq 1 ]
 	[ "$(jq -r '.offcpu.raw[] | select(.on == "child") | .name' "$T/json")" = linger ]
 }
+
+@test "offcpu: fibers below a thread's stack that has no guard, and what was above one is unmapped" {
+	compile fibers -D_GNU_SOURCE -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/mman.h>
+		#include <time.h>
+		#include <ucontext.h>
+		#define STACK 65536
+		#define FIBERS 8
+		static char *all;
+		static ucontext_t home, fiber;
+		__attribute__((noinline)) static void nap(void)
+		{
+			nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+			__asm__ volatile("");
+		}
+		static void body(void)
+		{
+			nap();
+		}
+		static void on_fiber(int which)
+		{
+			getcontext(&fiber);
+			fiber.uc_stack.ss_sp = all + which * STACK;
+			fiber.uc_stack.ss_size = STACK;
+			fiber.uc_link = &home;
+			makecontext(&fiber, body, 0);
+			swapcontext(&home, &fiber);
+		}
+		static void *thread(void *argument)
+		{
+			nap();
+			/* The lowest one first: all between it and the thread's own stack can be read. */
+			for (int i = 0; i < 3; i++)
+				on_fiber(0);
+			munmap(all + 4 * STACK, STACK);
+			for (int i = 0; i < 3; i++)
+				on_fiber(3);
+			return argument;
+		}
+		int main(void)
+		{
+			pthread_attr_t attr;
+			pthread_t id;
+			all = mmap(NULL, (FIBERS + 4) * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			pthread_attr_init(&attr);
+			if (all == MAP_FAILED || pthread_attr_setstack(&attr, all + FIBERS * STACK, 4 * STACK) ||
+			    pthread_create(&id, &attr, thread, NULL))
+				return 1;
+			pthread_join(id, NULL);
+			puts("fine");
+			return 0;
+		}
+	END
+	other=$(cat "$T/other")
+	install -m 755 "$T/fibers" "$other/fibers"
+	rm -f "$other/json"
+	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$other/json" \
+		HOTPATH_KEEP=0 setpriv --reuid=65534 --regid=65534 --clear-groups "$other/hotpath-run" \
+		"$other/fibers" >"$T/fibers.out"
+	[ "$(cat "$T/fibers.out")" = fine ]
+	report_comes "$other/json"
+	! grep -q "not permitted" "$other/json" || skip "perf_event_open is not for ordinary users here"
+	jq -c '.offcpu.raw[] | [.name, .on, .waits]' "$other/json"
+	[ "$(jq '[.offcpu.raw[] | select(.name == "nap") | .waits] | add' "$other/json")" = 7 ]
+}
