@@ -15,7 +15,7 @@ differ from each other in the same part the case is unsteady: an error of the ca
 
 Options of a case:
   need=A,B     commands or files that have to be there, else it is skipped
-  sed=EXPR     filters stdout, stderr, files and what the probe saw (an option with blanks in quotes)
+  sed=EXPR     filters stdout, stderr, files, names in /dev/shm and what the probe saw (an option with blanks in quotes)
   how=run      by `hotpath run` instead of LD_PRELOAD
   probe=off    without the probe's library
   compare=end  only how it ends, and the processes left: what it prints has times and addresses
@@ -240,8 +240,9 @@ class Run:
         if self.case.get("compare") == "end":
             return {"status": self.status, "processes left": self.left, "hung": self.hung}
         files = {name: (mode, self.filtered(content)) for name, (mode, content) in self.files.items()}
+        shared = {self.filtered(name.encode()).decode(): what for name, what in self.shared.items()}
         return {"status": self.status, "stdout": self.filtered(self.stdout),
-                "stderr": self.filtered(self.stderr), "files": files, "left in " + SHARED: self.shared,
+                "stderr": self.filtered(self.stderr), "files": files, "left in " + SHARED: shared,
                 "processes left": self.left, "hung": self.hung, "seen inside": self.seen()}
 
     def report_error(self):
