@@ -6,8 +6,8 @@
 # upstream.sh list - the projects.
 set -u
 jobs=${JOBS:-2}
-projects="coreutils bash make grep sed gawk findutils diffutils tar gzip m4 bison flex perl ruby git curl openssl redis libevent
-	c-ares sqlite"
+projects="coreutils bash make grep sed gawk findutils diffutils tar gzip m4 bison flex perl ruby git curl openssl redis
+	c-ares sqlite libevent node postgresql boost kernel"
 # As a user without rights: tests that want root are about the system, and what they break is the system's.
 user=
 [ "$(id -u)" != 0 ] || user="setpriv --reuid 65534 --regid 65534 --clear-groups"
@@ -50,7 +50,6 @@ diffutils_run() { automake_run SUBDIRS=tests; }
 m4_build() { automake_build; }
 flex_build() { automake_build; }
 flex_run() { automake_run SUBDIRS=tests; }
-libevent_build() { automake_build --disable-samples; }
 
 # --- those with a way of their own ---
 
@@ -138,20 +137,6 @@ redis_run()
 		echo "$unit $?" >&3
 		sed -nE 's/\x1b\[[0-9;]*m//g; s/^\[(ok|err|exception)\]: (.*) \([0-9]+ ms\)$/  \1 \2/p' "$TMPDIR/out" >&3
 		rm -rf "$TMPDIR/out"
-	done
-}
-
-# One program, which forks for each test.
-libevent_run()
-{
-	$user timeout -k 5 1500 ./test/regress --quiet >"$TMPDIR/out" 2>&1 </dev/null
-	echo "regress $?" >&3
-	for backend in EPOLL POLL SELECT; do
-		(for each in EPOLL POLL SELECT; do [ $each = $backend ] || export EVENT_NO$each=yes; done
-			for test in test-init test-eof test-closed test-weof test-time test-changelist test-fdleak; do
-				$user timeout -k 5 100 ./test/$test >/dev/null 2>&1 </dev/null
-				echo "$backend $test $?" >&3
-			done)
 	done
 }
 
@@ -243,9 +228,12 @@ sqlite_run()
 
 # --- all of them ---
 
+. "$(dirname "$0")/upstream_servers.sh"
+
 source_name()
 {
-	case $1 in make) echo make-dfsg ;; sqlite) echo sqlite3 ;; ruby) echo ruby3.1 ;; *) echo "$1" ;; esac
+	case $1 in make) echo make-dfsg ;; sqlite) echo sqlite3 ;; ruby) echo ruby3.1 ;; node) echo nodejs ;;
+	postgresql) echo postgresql-15 ;; boost) echo boost1.74 ;; *) echo "$1" ;; esac
 }
 
 case $1 in
@@ -253,7 +241,11 @@ list) echo "$projects" ;;
 build)
 	place=$TOOLS/upstream/$2
 	[ ! -e "$place/.built" ] || exit 0
-	source=$("${0%/*}/../../../scripts/fetch-source" "$(source_name "$2")" "$3") || exit
+	if [ "$(type -t "$2_fetch")" = function ]; then
+		source=$("$2_fetch" "$3") || exit
+	else
+		source=$("${0%/*}/../../../scripts/fetch-source" "$(source_name "$2")" "$3") || exit
+	fi
 	rm -rf "$place" && mkdir -p "$place" && cp -a "$source/." "$place" && cd "$place" || exit
 	{ "$2_build" >log.build 2>&1 || { tail -n 5 log.build >&2; exit 1; }; } && touch .built &&
 		{ [ -z "$user" ] || chown -R 65534:65534 .; }
