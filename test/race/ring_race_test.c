@@ -54,6 +54,13 @@ uintptr_t hp_readable_stack_end(uintptr_t sp)
 	return sp + STACK_WORDS * sizeof(uint64_t);
 }
 
+bool hp_readable_few(uintptr_t address, uintptr_t size)
+{
+	(void)address;
+	(void)size;
+	return true;
+}
+
 void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
 {
 	uint64_t first = atomic_load_explicit(head, memory_order_relaxed);
