@@ -490,9 +490,9 @@ old_libc()
 }
 
 @test "doctor: a program that brings an older C library runs, without us" {
-	old_libc "$T/own"
-	cp -L "$(readelf -l "$T/app" | sed -n 's/.*interpreter: \(.*\)]/\1/p')" "$T/own/ld.so"
-	compile own.program -fno-instrument-functions -Wl,--dynamic-linker="$T/own/ld.so" <<-'EOF'
+	old_libc "$T/foreign"
+	cp -L "$(readelf -l "$T/app" | sed -n 's/.*interpreter: \(.*\)]/\1/p')" "$T/foreign/ld.so"
+	compile foreign.program -fno-instrument-functions -Wl,--dynamic-linker="$T/foreign/ld.so" <<-'EOF'
 		#include <stdio.h>
 		#include <stdlib.h>
 		int main(void)
@@ -501,9 +501,9 @@ old_libc()
 			return 3;
 		}
 	EOF
-	doctor failed loading "$HP" doctor --json "$T/own.program"
+	doctor failed loading "$HP" doctor --json "$T/foreign.program"
 	[[ $is_found == *"runs with glibc 2.17, and libhotpath.so was built for 2."* ]]
-	run "$HP_RUN" --report threads --output "$T/report" "$T/own.program"
+	run "$HP_RUN" --report threads --output "$T/report" "$T/foreign.program"
 	echo "$output"
 	[ "$status" = 3 ]
 	[[ ${lines[0]} == *"runs with glibc 2.17, and libhotpath.so was built for 2."*"cannot be loaded into it"* ]]

@@ -58,7 +58,7 @@ helpers_are_gone()
 {
 	local pid
 	for pid in $(pgrep '^hotpath'); do
-		! tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "XDG_STATE_HOME=$T/state" ||
+		! tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx -e "XDG_STATE_HOME=$T/state" -e "XDG_STATE_HOME=$XDG_STATE_HOME" ||
 			return
 	done
 }

@@ -258,14 +258,15 @@ told_and_run()
 
 @test "rights: a folder of profiles in /tmp that is a link is not used" {
 	unshare -rm true 2>/dev/null || skip "no mount namespaces here"
-	mkdir -p "$BATS_TEST_TMPDIR/tmp" "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/bin"
+	mkdir -p "$BATS_TEST_TMPDIR/tmp" "$BATS_TEST_TMPDIR/elsewhere"
 	cp "$T/made" "$BATS_TEST_TMPDIR/tmp"
 	place=$(sed -n 's/^#define USUAL *"\(.*\)"$/\1/p' "$ROOT/report/profile_place.c")
 	[ "${place%/*}" = /tmp ]
 	mkdir "$BATS_TEST_TMPDIR/tmp/elsewhere"
 	ln -s /tmp/elsewhere "$BATS_TEST_TMPDIR$place"
-	run unshare -rm sh -c "mount --bind '$BATS_TEST_TMPDIR/tmp' /tmp && unset HOTPATH_PROFILE_DIR &&
-		XDG_STATE_HOME=/tmp/state HOTPATH_REPORT=functions-cpu timeout 120 '$HP_RUN' /tmp/made plain /tmp; ls -A /tmp/elsewhere | wc -l"
+	# What is built may lie below /tmp, too.
+	run unshare -rm sh -c "mount --bind '$HP_BUILD' /mnt && mount --bind '$BATS_TEST_TMPDIR/tmp' /tmp && unset HOTPATH_PROFILE_DIR &&
+		XDG_STATE_HOME=/tmp/state HOTPATH_REPORT=functions-cpu timeout 120 /mnt/hotpath-run /tmp/made plain /tmp; ls -A /tmp/elsewhere | wc -l"
 	echo "$output"
 	[[ $output == *"$place"* ]]
 	[ "${lines[-1]}" = 0 ]
