@@ -686,7 +686,7 @@ void hp_gate_open(struct hp_local *me, uint64_t since)
 	uint64_t now = hp_clock(me);
 
 	clock_note(me, now);
-	me->overhead += (now - since) << HP_FINE_BITS;
+	me->overhead += hp_clock_between(since, now) << HP_FINE_BITS;
 	me->block->overhead = overhead_now(me);
 	me->pending_depth = 0;	/* those handlers have returned, or jumped */
 	atomic_signal_fence(memory_order_seq_cst);

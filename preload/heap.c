@@ -164,40 +164,23 @@ void *hp_heap_take(struct hp_heap_local *me, uint64_t size)
 
 /* --- records --- */
 
-static struct hp_heap *heap_free(struct hp_process *process)
+static bool heap_claim(struct hp_heap *heap)
 {
-	uint64_t at = atomic_load_explicit(&process->heaps, memory_order_acquire);
+	uint32_t state = HP_FREE;
 
-	while (at) {
-		struct hp_heap *heap = (struct hp_heap *)((char *)hp_segment.header + at);
-		uint32_t state = HP_FREE;
-
-		if (atomic_load_explicit(&heap->state, memory_order_relaxed) == HP_FREE &&
-		    atomic_compare_exchange_strong_explicit(&heap->state, &state, HP_TAKEN,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
-			return heap;
-		at = heap->next;
-	}
-	return NULL;
+	return atomic_load_explicit(&heap->state, memory_order_relaxed) == HP_FREE &&
+	       atomic_compare_exchange_strong_explicit(&heap->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
 }
 
-static struct hp_heap *heap_get(void)
+/* Release: the next owner finds the tables as `user` leaves them; NULL = nobody has any. */
+static void heap_give(struct hp_heap *heap, struct hp_heap_local *user)
 {
-	struct hp_process *process = hp_self->process;
-	struct hp_heap *heap = heap_free(process);
-	uint64_t offset;
-
-	if (heap)
-		return heap;
-	offset = hp_segment_take(&hp_segment, sizeof(*heap), HP_LINE);
-	heap = hp_segment_at(&hp_segment, offset, sizeof(*heap));
-	if (!heap)
-		return NULL;
-	atomic_store_explicit(&heap->state, HP_TAKEN, memory_order_relaxed);
-	heap->process = hp_segment_offset(&hp_segment, process);
-	hp_list_push(&process->heaps, offset, &heap->next);
-	return heap;
+	atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	if (user)
+		hp_spare_push(&hp_self->spare_heaps, &user->ended);
+	else
+		hp_spare_unused(&hp_self->spare_heaps);
 }
 
 /* The struct that used `heap` before in this process; NULL = none. */
@@ -208,6 +191,50 @@ static struct hp_heap_local *local_of(const struct hp_heap *heap)
 	while (me && me->heap != heap)
 		me = me->next;
 	return me;
+}
+
+static struct hp_heap *heap_free(struct hp_process *process, struct hp_heap_local **user)
+{
+	struct hp_spare *spare;
+	uint64_t at;
+
+	while ((spare = hp_spare_pop(&hp_self->spare_heaps))) {
+		*user = HP_SPARE_OF(struct hp_heap_local, spare);
+		if (heap_claim((*user)->heap))
+			return (*user)->heap;
+	}
+	if (!hp_spare_walk(&hp_self->spare_heaps))
+		return NULL;
+	at = atomic_load_explicit(&process->heaps, memory_order_acquire);
+	for (struct hp_heap *heap; at; at = heap->next) {
+		heap = (struct hp_heap *)((char *)hp_segment.header + at);
+		if (!heap_claim(heap))
+			continue;
+		hp_spare_unused(&hp_self->spare_heaps);
+		*user = local_of(heap);
+		return heap;
+	}
+	return NULL;
+}
+
+/* *user = who used it before in this process; NULL = nobody did. */
+static struct hp_heap *heap_get(struct hp_heap_local **user)
+{
+	struct hp_process *process = hp_self->process;
+	struct hp_heap *heap = heap_free(process, user);
+	uint64_t offset;
+
+	if (heap)
+		return heap;
+	*user = NULL;
+	offset = hp_segment_take(&hp_segment, sizeof(*heap), HP_LINE);
+	heap = hp_segment_at(&hp_segment, offset, sizeof(*heap));
+	if (!heap)
+		return NULL;
+	atomic_store_explicit(&heap->state, HP_TAKEN, memory_order_relaxed);
+	heap->process = hp_segment_offset(&hp_segment, process);
+	hp_list_push(&process->heaps, offset, &heap->next);
+	return heap;
 }
 
 static void local_add(struct hp_heap_local *me)
@@ -383,8 +410,8 @@ static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t
 
 static struct hp_heap_local *local_get(uintptr_t sp)
 {
-	struct hp_heap *heap = heap_get();
-	struct hp_heap_local *me = heap ? local_of(heap) : NULL;
+	struct hp_heap_local *me;
+	struct hp_heap *heap = heap_get(&me);
 
 	if (!heap)
 		return NULL;
@@ -398,7 +425,7 @@ static struct hp_heap_local *local_get(uintptr_t sp)
 		return me;
 	}
 	/* What it took of the tables is lost, and the thread records nothing. */
-	atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	heap_give(heap, NULL);
 	return NULL;
 }
 
@@ -414,10 +441,10 @@ static void identify(struct hp_heap_local *me)
 	heap->first_live = heap->live;
 	me->last = HP_NO_BLOCK;
 	me->end_rounds = 0;
-	me->trigger = heap->live + atomic_load(&hp_self->process->heap_peak) -
-		      process_live(hp_self->process);
-	if (!is_alone(me))
-		me->trigger = heap->live;
+	me->trigger = heap->live;
+	if (is_alone(me))
+		me->trigger +=
+			atomic_load(&hp_self->process->heap_peak) - process_live(hp_self->process);
 }
 
 static bool is_large_segment(void)
@@ -572,8 +599,7 @@ static void close_heap(struct hp_heap_local *me, struct hp_heap_local *then)
 	me->last = HP_NO_BLOCK;
 	me->calls = NULL;
 	hp_heap_set(then);
-	/* Release: the next owner finds the tables as we leave them. */
-	atomic_store_explicit(&me->heap->state, HP_FREE, memory_order_release);
+	heap_give(me->heap, me);
 }
 
 /* Destructors of other keys may allocate, so ours asks to be called until the last round. */

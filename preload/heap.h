@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "preload/local.h"
+#include "preload/spare.h"
 #include "preload/table.h"
 #include "segment/setting.h"
 #include "unwind/walk.h"
@@ -91,6 +92,7 @@ struct hp_heap_local {
 
 	/* Slow paths only. */
 	struct hp_tables tables;
+	struct hp_spare ended;	/* on the stack of those whose threads have */
 	uint32_t gate_open;	/* what the gate is when it is open */
 	const void *drawn;	/* the last drawn block; NULL = none */
 	uint32_t drawn_at;	/* countdown then */

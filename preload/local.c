@@ -140,15 +140,15 @@ static struct hp_local *local_new(struct hp_block *block, uintptr_t cfa)
 
 static struct hp_local *local_get(uintptr_t cfa)
 {
-	struct hp_block *block = hp_self_block();
-	struct hp_local *me = block ? hp_self_local_of(block) : NULL;
+	struct hp_local *me;
+	struct hp_block *block = hp_self_block(&me);
 
 	if (!block)
 		return NULL;
 	if (!me) {
 		me = local_new(block, cfa);
 		if (!me)
-			atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+			hp_self_give(block, NULL);
 		return me;
 	}
 	hp_stack_move(me, cfa);
@@ -209,8 +209,7 @@ void hp_local_close(struct hp_local *me)
 		me->block->cpu_ns += (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 	me->block->overhead = me->overhead;
 	me->block->end_ticks = hp_clock(me);
-	/* Release: the next owner of the block finds the tables as we leave them. */
-	atomic_store_explicit(&me->block->state, HP_FREE, memory_order_release);
+	hp_self_give(me->block, me);
 }
 
 void hp_local_leave(void)

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "preload/early.h"
+#include "preload/spare.h"
 #include "segment/layout.h"
 
 #define HP_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -130,6 +131,7 @@ struct hp_local {
 
 	/* Slow paths only. */
 	struct hp_local *next;	/* list of the process */
+	struct hp_spare ended;	/* on the stack of those whose threads have */
 	char *arena;	/* free part of the newest chunk, in the segment */
 	char *arena_end;
 	char *row_arena;	/* the same of rows, which lie together: fewer pages to know */

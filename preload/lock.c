@@ -145,41 +145,23 @@ bool hp_lock_known_fill(struct hp_waiter_local *me, uint64_t hash, const void *r
 
 /* --- opening --- */
 
-static struct hp_waiter *waiter_free(struct hp_lockset *set)
+static bool waiter_claim(struct hp_waiter *waiter)
 {
-	uint64_t at = atomic_load_explicit(&set->waiters, memory_order_acquire);
+	uint32_t state = HP_FREE;
 
-	while (at) {
-		struct hp_waiter *waiter = hp_segment_at(&hp_segment, at, sizeof(*waiter));
-		uint32_t state = HP_FREE;
-
-		if (!waiter)
-			return NULL;
-		if (atomic_load_explicit(&waiter->state, memory_order_relaxed) == HP_FREE &&
-		    atomic_compare_exchange_strong_explicit(&waiter->state, &state, HP_TAKEN,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
-			return waiter;
-		at = waiter->next;
-	}
-	return NULL;
+	return atomic_load_explicit(&waiter->state, memory_order_relaxed) == HP_FREE &&
+	       atomic_compare_exchange_strong_explicit(&waiter->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
 }
 
-static struct hp_waiter *waiter_get(struct hp_lockset *set)
+/* Release: the next owner finds the records as `user` leaves them; NULL = nobody has any. */
+static void waiter_give(struct hp_waiter *waiter, struct hp_waiter_local *user)
 {
-	struct hp_waiter *waiter = waiter_free(set);
-	uint64_t offset;
-
-	if (waiter)
-		return waiter;
-	offset = hp_segment_take(&hp_segment, sizeof(*waiter), HP_LINE);
-	waiter = hp_segment_at(&hp_segment, offset, sizeof(*waiter));
-	if (!waiter)
-		return NULL;
-	atomic_store_explicit(&waiter->state, HP_TAKEN, memory_order_relaxed);
-	waiter->process = hp_segment_offset(&hp_segment, hp_self->process);
-	hp_list_push(&set->waiters, offset, &waiter->next);
-	return waiter;
+	atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	if (user)
+		hp_spare_push(&hp_self->spare_waiters, &user->ended);
+	else
+		hp_spare_unused(&hp_self->spare_waiters);
 }
 
 /* The struct that used `waiter` before in this process; NULL = none. */
@@ -190,6 +172,51 @@ static struct hp_waiter_local *local_of(const struct hp_waiter *waiter)
 	while (me && me->waiter != waiter)
 		me = me->next;
 	return me;
+}
+
+static struct hp_waiter *waiter_free(struct hp_lockset *set, struct hp_waiter_local **user)
+{
+	struct hp_spare *spare;
+	uint64_t at;
+
+	while ((spare = hp_spare_pop(&hp_self->spare_waiters))) {
+		*user = HP_SPARE_OF(struct hp_waiter_local, spare);
+		if (waiter_claim((*user)->waiter))
+			return (*user)->waiter;
+	}
+	if (!hp_spare_walk(&hp_self->spare_waiters))
+		return NULL;
+	at = atomic_load_explicit(&set->waiters, memory_order_acquire);
+	for (struct hp_waiter *waiter; at; at = waiter->next) {
+		waiter = hp_segment_at(&hp_segment, at, sizeof(*waiter));
+		if (!waiter)
+			break;
+		if (!waiter_claim(waiter))
+			continue;
+		hp_spare_unused(&hp_self->spare_waiters);
+		*user = local_of(waiter);
+		return waiter;
+	}
+	return NULL;
+}
+
+/* *user = who used it before in this process; NULL = nobody did. */
+static struct hp_waiter *waiter_get(struct hp_lockset *set, struct hp_waiter_local **user)
+{
+	struct hp_waiter *waiter = waiter_free(set, user);
+	uint64_t offset;
+
+	if (waiter)
+		return waiter;
+	*user = NULL;
+	offset = hp_segment_take(&hp_segment, sizeof(*waiter), HP_LINE);
+	waiter = hp_segment_at(&hp_segment, offset, sizeof(*waiter));
+	if (!waiter)
+		return NULL;
+	atomic_store_explicit(&waiter->state, HP_TAKEN, memory_order_relaxed);
+	waiter->process = hp_segment_offset(&hp_segment, hp_self->process);
+	hp_list_push(&set->waiters, offset, &waiter->next);
+	return waiter;
 }
 
 static void local_add(struct hp_waiter_local *me)
@@ -274,15 +301,15 @@ static void identify(struct hp_waiter_local *me)
 static struct hp_waiter_local *local_get(void)
 {
 	struct hp_lockset *set = hp_lock_set();
-	struct hp_waiter *waiter = set ? waiter_get(set) : NULL;
-	struct hp_waiter_local *me = waiter ? local_of(waiter) : NULL;
+	struct hp_waiter_local *me = NULL;
+	struct hp_waiter *waiter = set ? waiter_get(set, &me) : NULL;
 
 	if (!waiter)
 		return NULL;
 	if (!me) {
 		me = local_new(waiter);
 		if (!me)
-			atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+			waiter_give(waiter, NULL);
 	}
 	return me;
 }
@@ -324,8 +351,7 @@ static void close_waiter(struct hp_waiter_local *me)
 	memset(me->waiter->held, 0, sizeof(me->waiter->held));
 	me->state = HP_THREAD_CLOSED;
 	me->tid = 0;
-	/* Release: the next owner finds the records as we leave them. */
-	atomic_store_explicit(&me->waiter->state, HP_FREE, memory_order_release);
+	waiter_give(me->waiter, me);
 }
 
 /* Destructors of other keys may lock, so ours asks to be called again until the last round. */

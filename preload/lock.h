@@ -77,6 +77,7 @@ struct hp_waiter_local {
 	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
 	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
+	struct hp_spare ended;	/* on the stack of those whose threads have */
 };
 
 static_assert(offsetof(struct hp_waiter_local, next) == HP_LINE, "others read from here on");

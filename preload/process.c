@@ -448,6 +448,9 @@ void hp_self_leave(void)
 	if (has_taken_heap(process) || !hp_lock_is_left())
 		return;
 	hp_self->process = NULL;
+	memset(&hp_self->spare_blocks, 0, sizeof(hp_self->spare_blocks));
+	memset(&hp_self->spare_heaps, 0, sizeof(hp_self->spare_heaps));
+	memset(&hp_self->spare_waiters, 0, sizeof(hp_self->spare_waiters));
 	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->waiters, NULL, memory_order_relaxed);
@@ -466,32 +469,57 @@ void hp_self_go_on(void)
 	atomic_store_explicit(&hp_self->process->ending, HP_ENDING_NONE, memory_order_release);
 }
 
-static struct hp_block *block_free(struct hp_process *process)
+static bool block_claim(struct hp_block *block)
 {
-	uint64_t offset = atomic_load_explicit(&process->blocks, memory_order_acquire);
+	uint32_t state = HP_FREE;
 
-	while (offset) {
-		struct hp_block *block = at(offset);
-		uint32_t state = HP_FREE;
+	return atomic_load_explicit(&block->state, memory_order_relaxed) == HP_FREE &&
+	       atomic_compare_exchange_strong_explicit(&block->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
 
-		if (atomic_load_explicit(&block->state, memory_order_relaxed) == HP_FREE &&
-		    atomic_compare_exchange_strong_explicit(&block->state, &state, HP_TAKEN,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
-			return block;
-		offset = block->next;
+static struct hp_local *local_of(const struct hp_block *block)
+{
+	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
+
+	while (me && me->block != block)
+		me = me->next;
+	return me;
+}
+
+static struct hp_block *block_free(struct hp_process *process, struct hp_local **user)
+{
+	struct hp_spare *spare;
+	uint64_t offset;
+
+	while ((spare = hp_spare_pop(&hp_self->spare_blocks))) {
+		*user = HP_SPARE_OF(struct hp_local, spare);
+		if (block_claim((*user)->block))
+			return (*user)->block;
+	}
+	if (!hp_spare_walk(&hp_self->spare_blocks))
+		return NULL;
+	offset = atomic_load_explicit(&process->blocks, memory_order_acquire);
+	for (struct hp_block *block; offset; offset = block->next) {
+		block = at(offset);
+		if (!block_claim(block))
+			continue;
+		hp_spare_unused(&hp_self->spare_blocks);
+		*user = local_of(block);
+		return block;
 	}
 	return NULL;
 }
 
-struct hp_block *hp_self_block(void)
+struct hp_block *hp_self_block(struct hp_local **user)
 {
 	struct hp_process *process = hp_self->process;
-	struct hp_block *block = block_free(process);
+	struct hp_block *block = block_free(process, user);
 	uint64_t offset;
 
 	if (block)
 		return block;
+	*user = NULL;
 	offset = hp_segment_take(&hp_segment, sizeof(*block), HP_LINE);
 	block = hp_segment_at(&hp_segment, offset, sizeof(*block));
 	if (!block)
@@ -502,13 +530,14 @@ struct hp_block *hp_self_block(void)
 	return block;
 }
 
-struct hp_local *hp_self_local_of(const struct hp_block *block)
+void hp_self_give(struct hp_block *block, struct hp_local *user)
 {
-	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
-
-	while (me && me->block != block)
-		me = me->next;
-	return me;
+	/* Release: the next owner finds the tables as we leave them. */
+	atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+	if (user)
+		hp_spare_push(&hp_self->spare_blocks, &user->ended);
+	else
+		hp_spare_unused(&hp_self->spare_blocks);
 }
 
 void hp_self_add(struct hp_local *me)

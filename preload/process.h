@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/spare.h"
 #include "preload/local.h"
 #include "segment/segment.h"
 
@@ -27,6 +28,9 @@ struct hp_self {
 	_Atomic uint32_t state;	/* enum hp_self_state */
 	uint32_t pid;	/* also tells a vfork child, which shares this page, from us */
 	struct hp_process *process;
+	struct hp_spares spare_blocks;
+	struct hp_spares spare_heaps;
+	struct hp_spares spare_waiters;
 	_Atomic(struct hp_local *) locals;	/* of all threads, ended ones too */
 	_Atomic(struct hp_heap_local *) heaps;	/* the same of the allocation stand-ins */
 	_Atomic(struct hp_lock_table *) locks;	/* NULL = none yet */
@@ -54,11 +58,14 @@ void hp_self_leave(void);
 /* After hp_self_end with HP_ENDING_EXEC: the exec failed, it goes on. */
 void hp_self_go_on(void);
 
-/* A block for the calling thread: one that an ended thread left, or a new one; NULL = full. */
-struct hp_block *hp_self_block(void);
+/*
+ * A block for the calling thread: one that an ended thread left, or a new one; NULL = full.
+ * *user = the hp_local that used it before in this process; NULL = none did.
+ */
+struct hp_block *hp_self_block(struct hp_local **user);
 
-/* The hp_local that used `block` before in this process; NULL = none. */
-struct hp_local *hp_self_local_of(const struct hp_block *block);
+/* The block is free, of `user` or of nobody. */
+void hp_self_give(struct hp_block *block, struct hp_local *user);
 void hp_self_add(struct hp_local *me);
 
 /* hp_row_forget in all threads. */

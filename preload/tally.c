@@ -311,7 +311,7 @@ uint64_t hp_tally_end(struct hp_local *local, struct hp_frame *f, uint64_t now)
 	}
 	since = hp_clock(local);
 	end(local, f, now);
-	cost = (int64_t)((hp_clock(local) - since) << HP_FINE_BITS);
+	cost = (int64_t)(hp_clock_between(since, hp_clock(local)) << HP_FINE_BITS);
 	/* A thread that lost the processor meanwhile says nothing of the cost. */
 	if ((uint64_t)cost < local->clock_cost * HP_COST_EVERY) {
 		int64_t more = cost - (int64_t)local->clock_cost - (int64_t)local->tally_cost;
