@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spare_race_test.c - records that threads leave and take: each has one owner at a time, and none is lost.
+ */
+#include "preload/spare.h"
+
+#include <pthread.h>
+
+#include "segment/layout.h"
+#include "test/test.h"
+
+#define RECORDS 8
+#define THREADS 4
+#define TURNS 20000
+
+struct user {
+	struct hp_spare ended;
+	_Atomic uint32_t state;
+	uint64_t turns;	/* of whoever has it: no two at once */
+};
+
+static struct hp_spares spares;
+static struct user users[RECORDS];
+static _Atomic uint32_t had_none;
+
+static bool claim(struct user *user)
+{
+	uint32_t state = HP_FREE;
+
+	return atomic_compare_exchange_strong_explicit(&user->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+static void give(struct user *user)
+{
+	atomic_store_explicit(&user->state, HP_FREE, memory_order_release);
+	hp_spare_push(&spares, &user->ended);
+}
+
+static struct user *take(void)
+{
+	struct hp_spare *spare;
+
+	while ((spare = hp_spare_pop(&spares)))
+		if (claim(HP_SPARE_OF(struct user, spare)))
+			return HP_SPARE_OF(struct user, spare);
+	return NULL;
+}
+
+static void *work(void *argument)
+{
+	uint64_t number = (uint64_t)(uintptr_t)argument;
+
+	for (uint64_t i = 0; i < TURNS; i++) {
+		struct user *user = take();
+
+		/* Past the stack, as a walk through the list does. */
+		if (i % 7 == number && claim(&users[i % RECORDS])) {
+			users[i % RECORDS].turns++;
+			give(&users[i % RECORDS]);
+		}
+		if (!user) {
+			atomic_fetch_add(&had_none, 1);
+			continue;
+		}
+		user->turns++;
+		give(user);
+	}
+	return NULL;
+}
+
+TEST(spare, each_has_one_owner_and_none_is_lost)
+{
+	pthread_t threads[THREADS];
+	uint64_t turns = 0;
+	int left = 0;
+
+	for (int i = 0; i < RECORDS; i++)
+		give(&users[i]);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)i), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < RECORDS; i++)
+		turns += users[i].turns;
+	CHECK(turns + had_none >= (uint64_t)THREADS * TURNS);
+	while (take())
+		left++;
+	CHECK_EQ(left, RECORDS);
+	CHECK_EQ(turns > TURNS, true);
+}
