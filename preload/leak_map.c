@@ -27,6 +27,7 @@
 #define WORD sizeof(uintptr_t)
 #define IS_MMAPPED 2
 #define NON_MAIN_ARENA 4
+#define DESCRIPTOR_MOST 4096	/* bytes of one */
 #define DESCRIPTOR_FAR (UINT64_C(1) << 16)	/* bytes from the end of a stack */
 
 /* --- /proc --- */
@@ -204,11 +205,50 @@ static uintptr_t descriptor(uintptr_t begin, uintptr_t end)
 	return 0;
 }
 
-/* Stacks of threads that have allocated, and are gone: glibc keeps them for others. */
+/*
+ * Where the stack begins whose descriptor is at `at`: it has block, size and size of the guard one after the other
+ * (nptl/descr.h, struct pthread).  0 = not found.
+ */
+static uintptr_t stack_begin(uintptr_t at, uintptr_t end)
+{
+	const uintptr_t *words = (const uintptr_t *)at;
+
+	end = end - at < DESCRIPTOR_MOST ? end : at + DESCRIPTOR_MOST;
+	for (; (uintptr_t)(words + 3) <= end; words++)
+		if (words[0] && words[0] < at && words[0] % HP_PAGE == 0 &&
+		    words[1] % HP_PAGE == 0 && words[1] > at - words[0] &&
+		    words[1] - (at - words[0]) <= DESCRIPTOR_FAR && words[2] < words[1])
+			return words[0] + words[2];
+	return 0;
+}
+
+/*
+ * The stacks that glibc keeps for the next threads, whole: what was left on them deeper than the last
+ * allocation, and of threads whose records another one has had since.
+ */
+static bool cut_kept_stacks(struct hp_leak_map *map, uintptr_t sp)
+{
+	for (uint32_t i = 0; i < map->count; i++) {
+		const struct hp_leak_range *range = &map->ranges[i];
+		uintptr_t at, begin;
+
+		if (range->is_shared || range->is_heap || (sp >= range->begin && sp < range->end))
+			continue;
+		at = descriptor(range->begin, range->end);
+		begin = at ? stack_begin(at, range->end) : 0;
+		if (begin >= range->begin && begin < at && !cut(map, begin, at))
+			return false;
+	}
+	return true;
+}
+
+/* Stacks of threads that have allocated, and are gone, also where other mappings follow them. */
 static bool cut_stacks(struct hp_leak_map *map, uintptr_t sp)
 {
 	struct hp_heap_local *of = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
 
+	if (!cut_kept_stacks(map, sp))
+		return false;
 	for (; of; of = of->next) {
 		const struct hp_leak_range *range = hp_leak_map_find(map, of->walker.home_high - 1);
 		uintptr_t begin = of->walker.home_low;
