@@ -32,6 +32,9 @@
 #define TRIM_LEAST 32 /* descriptors of events that are kept before it is asked who needs them */
 #define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
+#define CROWD 1000 /* threads alive */
+#define SWITCH_SHARE \
+	50 /* of all time, switching stacks of waits off and on may take one part in so many */
 #define WAITS_MOST 1000 /* stacks of waits in a window, */
 #define WAITS_UNASKED 250 /* and where nobody asked for them */
 #define IDLE_LOOKS 25 /* in which nobody was found waiting: then there are fewer */
@@ -202,6 +205,26 @@ static void meet(struct hp_perf *perf, uint64_t now_ns)
 		perf->met = added;
 }
 
+/* Of all processes that live: what one had is its parent's when that has waited for it. */
+static struct hp_whole_use use_of_all(const struct hp_perf *perf)
+{
+	struct hp_whole_use all = { .ended = perf->samples.ended }, one;
+
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (const struct hp_member *m = perf->members->buckets[i]; m; m = m->next)
+			if (hp_whole_use(m->pid, &one)) {
+				all.cpu_ns += one.cpu_ns;
+				all.threads += one.threads;
+			}
+	return all;
+}
+
+/* Opening events anew takes long then, and whoever begins or ends waits for it in the kernel. */
+static bool is_crowd(const struct hp_perf *perf)
+{
+	return use_of_all(perf).threads > CROWD;
+}
+
 /* Most programs need little of their stacks; compilers and interpreters need much. */
 static void adapt(struct hp_perf *perf)
 {
@@ -215,7 +238,7 @@ static void adapt(struct hp_perf *perf)
 		return;
 	perf->looked_samples = perf->samples.walked;
 	perf->looked_cut = perf->samples.cut;
-	if (cut * CUT_MOST <= samples || record->stack_size >= most)
+	if (cut * CUT_MOST <= samples || record->stack_size >= most || is_crowd(perf))
 		return;
 	perf->attr.sample_stack_user =
 		2 * record->stack_size < most ? 2 * record->stack_size : most;
@@ -227,20 +250,6 @@ static void adapt(struct hp_perf *perf)
 static struct hp_ticking *ticking(const struct hp_perf *perf)
 {
 	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
-}
-
-/* Of all processes that live: what one had is its parent's when that has waited for it. */
-static struct hp_whole_use use_of_all(const struct hp_perf *perf)
-{
-	struct hp_whole_use all = { .ended = perf->samples.ended }, one;
-
-	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
-		for (const struct hp_member *m = perf->members->buckets[i]; m; m = m->next)
-			if (hp_whole_use(m->pid, &one)) {
-				all.cpu_ns += one.cpu_ns;
-				all.threads += one.threads;
-			}
-	return all;
 }
 
 /*
@@ -275,7 +284,7 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 		return;
 	/* The processor's own counter has no timer. */
 	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
-	    hp_settings_wants_samples(perf->settings) ||
+	    hp_settings_wants_samples(perf->settings) || is_crowd(perf) ||
 	    !hp_calm_look(&perf->calm, cpu_ns, switches))
 		return;
 	if (!perf->calm.is_low || perf->record->frequency < HP_CALM_HZ)
@@ -325,11 +334,16 @@ static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 		perf->window_samples = perf->samples.wait_samples;
 	}
 	bool is_off = perf->samples.wait_samples - perf->window_samples > perf->waits_most;
-	if (is_off != perf->are_waits_off && (is_off || is_over)) {
+	if (is_off != perf->are_waits_off && (is_off || is_over) && now_ns >= perf->switch_ns) {
+		uint64_t since_ns = hp_clock_raw_ns();
+
 		perf->are_waits_off = is_off;
 		for (uint32_t i = 0; i < perf->wait_fds.count; i++)
 			ioctl(perf->wait_fds.list[i],
 			      is_off ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+		/* The kernel goes to each thread, and lets none begin or end meanwhile. */
+		perf->switch_ns = hp_clock_raw_ns();
+		perf->switch_ns += (perf->switch_ns - since_ns) * SWITCH_SHARE;
 	}
 	notes_ask(perf, is_short || perf->are_waits_off);
 }

@@ -38,6 +38,7 @@ struct hp_perf {
 	uint64_t window_samples;
 	uint64_t waits_most;	/* stacks in a window */
 	uint64_t window_lost;	/* records, at its begin */
+	uint64_t switch_ns;	/* not before that are they switched off or on again */
 	bool are_waits_off;	/* there were too many in this window */
 	bool was_losing;	/* in the window before */
 	bool are_notes_asked;	/* of who may see the kernel; others are always */
