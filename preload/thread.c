@@ -10,8 +10,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "preload/channel.h"
 #include "preload/confine.h"
@@ -30,6 +33,31 @@ static uint64_t now(void)
 								       : hp_clock_tsc();
 }
 
+/*
+ * The helper sees a name at its next look at the thread, so one that ends before
+ * that tells its name itself.  Most are called as their process: they need no record.
+ */
+static void name_tell(const struct hp_thread *thread)
+{
+	struct hp_lockset *set = hp_lock_set();
+	char name[sizeof(((struct hp_thread_name *)NULL)->name)] = "";
+	struct hp_thread_name *record;
+	uint64_t offset;
+
+	if (!set || syscall(SYS_prctl, PR_GET_NAME, name) != 0 ||
+	    strcmp(name, hp_self->process->comm) == 0)
+		return;
+	offset = hp_segment_take(&hp_segment, sizeof(*record), HP_LINE);
+	record = hp_segment_at(&hp_segment, offset, sizeof(*record));
+	if (!record)
+		return;
+	record->pid = thread->pid;
+	record->tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+	record->end = thread->end;
+	memcpy(record->name, name, sizeof(record->name));
+	hp_list_push(&set->names, offset, &record->next);
+}
+
 /* A child of fork has the key's value, too, and is another thread. */
 static void end(void *record)
 {
@@ -41,6 +69,8 @@ static void end(void *record)
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
 		thread->argument = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 	thread->end = now();
+	if (!hp_is_confined())
+		name_tell(thread);
 	hp_channel_thread_ended();
 }
 

@@ -22,6 +22,7 @@ struct build {
 	struct hp_model *model;
 	size_t process_room;
 	size_t thread_room;
+	size_t name_room;
 	uint64_t end_ticks; /* the last moment known */
 	uint64_t root_end; /* of the last of the root's images, ticks */
 	double overhead_ticks;
@@ -147,6 +148,32 @@ static void process_times(struct build *b, struct hp_model_process *process,
 		b->root_end = larger(b->root_end, end);
 }
 
+static void read_thread_names(struct build *b, uint64_t lockset)
+{
+	struct hp_model *model = b->model;
+	struct hp_reader *reader = &model->reader;
+	struct hp_lockset set;
+	struct hp_thread_name record;
+
+	if (!lockset || !hp_reader_copy(reader, lockset, &set, sizeof(set)))
+		return;
+	for (uint64_t at = set.names; hp_reader_step(reader, at, &record, sizeof(record));
+	     at = record.next) {
+		struct hp_model_thread_name *name;
+
+		model->thread_names = hp_xgrow(model->thread_names, model->thread_name_count,
+					       &b->name_room, sizeof(*model->thread_names));
+		name = &model->thread_names[model->thread_name_count++];
+		*name = (struct hp_model_thread_name){
+			.pid = record.pid,
+			.tid = record.tid,
+			.end = record.end,
+		};
+		memcpy(name->name, record.name, sizeof(name->name));
+		name->name[sizeof(name->name) - 1] = 0;
+	}
+}
+
 static void read_process(struct build *b, const struct hp_process *record)
 {
 	struct hp_model *model = b->model;
@@ -174,6 +201,7 @@ static void read_process(struct build *b, const struct hp_process *record)
 		model->objects[process->object].is_program = true;
 	process_times(b, process, record);
 	read_blocks(b, record->blocks, (uint32_t)model->process_count - 1);
+	read_thread_names(b, record->lockset);
 }
 
 static void read_processes(struct build *b)
@@ -206,6 +234,55 @@ static void find_root(struct build *b)
 
 /* --- threads --- */
 
+static int compare_names(const void *left, const void *right)
+{
+	const struct hp_model_thread_name *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+const char *hp_model_thread_name(const struct hp_model *model, uint32_t pid, uint32_t tid,
+				 uint64_t ticks)
+{
+	const struct hp_model_thread_name wanted = { .pid = pid, .tid = tid, .end = ticks };
+	size_t low = 0, high = model->thread_name_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_names(&model->thread_names[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == model->thread_name_count || model->thread_names[low].pid != pid ||
+	    model->thread_names[low].tid != tid)
+		return NULL;
+	return model->thread_names[low].name;
+}
+
+/*
+ * The helper may have seen an ended thread under an earlier name only.  It knows
+ * when a thread began to one tick of the kernel, of 10 ms at most.
+ */
+static void thread_name(const struct hp_model *model, struct hp_model_thread *thread,
+			uint64_t first_ns)
+{
+	const struct hp_moment *start = &model->reader.header.start;
+	double ticks = (double)beyond(beyond(first_ns, 10000000), start->ns) / model->ns_per_tick;
+	const char *name = NULL;
+
+	if (!thread->folded && ticks < 1e18)
+		name = hp_model_thread_name(model, thread->pid, thread->tid,
+					    start->ticks + (uint64_t)ticks);
+	if (name)
+		memcpy(thread->name, name, sizeof(thread->name));
+}
+
 static double percent_of(uint32_t tenths)
 {
 	return tenths == UINT32_MAX ? -1 : tenths / 10.0;
@@ -235,6 +312,7 @@ static void read_watch_row(struct build *b, const struct hp_watch_row *row)
 	};
 	memcpy(thread->name, row->name, sizeof(thread->name));
 	thread->name[sizeof(thread->name) - 1] = 0;
+	thread_name(model, thread, row->first_ns);
 	if (thread->life_ns)
 		thread->percent_average = 100.0 * (double)cpu_ns / (double)thread->life_ns;
 	b->watched_cpu_ns += row->cpu_ns;
@@ -355,10 +433,12 @@ static void clear(struct hp_model *model)
 		free(model->processes[i].command);
 	free(model->processes);
 	free(model->threads);
+	free(model->thread_names);
 	hp_model_sampling_pause(&model->sampling);
 	model->processes = NULL;
 	model->threads = NULL;
-	model->process_count = model->thread_count = 0;
+	model->thread_names = NULL;
+	model->process_count = model->thread_count = model->thread_name_count = 0;
 	model->losses = (struct hp_model_losses){ .is_damaged = false };
 	model->is_clock_guessed = false;
 	model->cpu_ns = model->blocked_ns = model->thread_ns = 0;
@@ -384,6 +464,9 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	read_processes(&b);
 	hp_tree_count(&model->build->tree, model);
 	functions_count(model);
+	if (model->thread_name_count)
+		qsort(model->thread_names, model->thread_name_count, sizeof(*model->thread_names),
+		      compare_names);
 	read_threads(&b);
 	find_root(&b);
 	hp_tree_finish(&model->build->tree, model);

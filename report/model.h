@@ -158,6 +158,14 @@ struct hp_model_thread {
 	uint64_t life_ns;
 };
 
+/* What a thread was called at its end, by itself. */
+struct hp_model_thread_name {
+	char name[20];
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t end; /* ticks */
+};
+
 /* What is missing from the report, and how much of it. */
 struct hp_model_losses {
 	uint64_t refused_chunks;
@@ -211,6 +219,8 @@ struct hp_model {
 	size_t node_count;
 	struct hp_model_thread *threads;
 	size_t thread_count;
+	struct hp_model_thread_name *thread_names; /* sorted by pid, tid, end */
+	size_t thread_name_count;
 	struct hp_model_sampling sampling;
 };
 
@@ -231,6 +241,13 @@ void hp_model_release(struct hp_model *model);
 /* The place in records of a function's record at an offset, or HP_NONE; and that of the function. */
 uint32_t hp_model_record_at(const struct hp_model *model, uint64_t offset);
 uint32_t hp_model_place_at(const struct hp_model *model, uint64_t offset);
+
+/*
+ * What the first thread `tid` of `pid` that ended at `ticks` or later was called then;
+ * NULL = it did not say, or as its process.
+ */
+const char *hp_model_thread_name(const struct hp_model *model, uint32_t pid, uint32_t tid,
+				 uint64_t ticks);
 
 /* Counters of all its calls with a known duration. */
 const struct hp_model_histogram *hp_model_histogram(const struct hp_model *model,

@@ -190,6 +190,7 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 	for (size_t i = 0; i < locks->birth_count; i++) {
 		const struct hp_lock_birth *birth = &locks->births[i];
 		struct hp_model_thread *thread;
+		const char *name;
 
 		if (!birth->end || is_listed(&report->model, birth))
 			continue;
@@ -206,6 +207,9 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 					   ? (uint64_t)((double)(birth->end - birth->start) * ns)
 					   : 0,
 		};
+		name = hp_model_thread_name(&report->model, birth->pid, birth->tid, birth->end);
+		if (name)
+			memcpy(thread->name, name, sizeof(thread->name));
 		if (thread->life_ns)
 			thread->percent_average =
 				100.0 * (double)thread->cpu_ns / (double)thread->life_ns;

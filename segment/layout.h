@@ -740,7 +740,7 @@ struct hp_lockset {
 	_Atomic uint64_t lost_channels; /* its threads: objects that found no room for a record */
 	_Atomic uint64_t threads; /* its threads: head of the list of hp_thread */
 	_Atomic uint64_t thread_count; /* its threads: that were made, also beyond HP_THREADS_MOST */
-	uint64_t reserved;
+	_Atomic uint64_t names; /* its threads: head of the list of hp_thread_name */
 };
 
 #define HP_THREADS_MOST 4096 /* records of a process and those that take its place */
@@ -757,6 +757,16 @@ struct hp_thread {
 	uint32_t path; /* its maker: id of the hp_step, our functions included; 0 = unknown */
 	uint32_t maker; /* its maker: its tid */
 	uint64_t end; /* itself: ticks when its destructors began to run; 0 = it goes on, or nobody knows */
+};
+
+/* What a thread with a record was called at its end, if it was not called as its process is. */
+struct hp_thread_name {
+	uint64_t next; /* set once, as everything here */
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t end; /* ticks, as in its hp_thread; tells a reused tid */
+	char name[20]; /* 0-terminated */
+	uint32_t reserved[5];
 };
 
 enum hp_lock_kind {
@@ -1454,6 +1464,7 @@ static_assert(offsetof(struct hp_site, far_frees) == 64, "one line is all its ow
 static_assert(offsetof(struct hp_process, lockset) == 184, "format: readers rely on it");
 static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_thread) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_thread_name) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_lock) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_held) == 64, "format: readers rely on it");
 static_assert(offsetof(struct hp_waiter, held) == 192, "format: readers rely on it");

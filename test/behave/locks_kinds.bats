@@ -183,6 +183,37 @@ END
 	grep -E '^note  *[1-6] threads? (was|were) too short to be watched: ' "$T/report"
 }
 
+@test "threads: one that ends between two looks has the name that it gave itself" {
+	compile named <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stddef.h>
+static void *run(void *name)
+{
+	if (name)
+		pthread_setname_np(pthread_self(), name);
+	return NULL;
+}
+int main(void)
+{
+	static char *const names[] = { "reader", "writer", NULL, "reader" };
+	for (int i = 0; i < 4; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, run, names[i]);
+		pthread_join(t, NULL);
+	}
+}
+END
+	export HOTPATH_THREADS_INTERVAL_MS=3600000
+	LD_PRELOAD=$HP_LIB "$T/named"
+	for section in threads thread_states; do
+		lock_rows $section name | sort >"$T/rows"
+		[ "$(grep -c '^reader$' "$T/rows")" = 2 ]
+		[ "$(grep -c '^writer$' "$T/rows")" = 1 ]
+		[ "$(wc -l <"$T/rows")" = 5 ]
+	done
+}
+
 @test "locks: a circle of three is told, once, and so says Helgrind" {
 	with_us circle
 	lock_rows lock_order first second locks | tee "$T/rows"
