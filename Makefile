@@ -31,16 +31,17 @@ INSTALL = B='$(B)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VE
 DATE = $(shell date -u -d @$${SOURCE_DATE_EPOCH:-$$(date +%s)} +%F)
 Q := $(if $(filter-out 0,$(V)),,@)
 
-objects = $(patsubst %.c,$(B)/$(1)/%.o,$(foreach d,$(2),$(sort $(wildcard $(d)/*.c))))
+# objects KIND,FOLDERS: of every source below these folders.
+objects = $(patsubst %.c,$(B)/$(1)/%.o,$(sort $(shell find $(2) -name '*.c')))
 LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
 SAMPLY_O := $(call objects,obj,sampler/samply segment unwind) \
 	$(addprefix $(B)/obj/sampler/,proc.o sample_space.o sample_tree.o wide.o)
-SAMPLER_O := $(call objects,obj,sampler segment unwind)
+SAMPLER_O := $(filter-out $(B)/obj/sampler/samply/%,$(call objects,obj,sampler segment unwind))
 REPORT_O := $(call objects,obj,report segment)
-LIVE_O := $(filter-out %/report/main.o,$(call objects,obj,live report segment))
-CONSOLE_O := $(filter-out %/live/main.o,$(LIVE_O)) $(call objects,obj,live/console)
-PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live live/console sampler sampler/samply unwind))
+CONSOLE_O := $(filter-out %/report/main.o %/live/main.o,$(call objects,obj,live report segment))
+LIVE_O := $(B)/obj/live/main.o $(filter-out $(B)/obj/live/console/%,$(CONSOLE_O))
+PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live sampler unwind))
 GUEST_O := $(call objects,san,preload)
 UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
@@ -141,8 +142,8 @@ race: $(RACE)
 
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
 FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
-FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live live/console sampler \
-	sampler/samply unwind)) $(addprefix $(B)/fuzz/test/fuzz/,base.o fuzz.o views.o)
+FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sampler unwind)) \
+	$(addprefix $(B)/fuzz/test/fuzz/,base.o fuzz.o views.o)
 $(B)/fuzz/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)
 $(B)/fuzz/report/asset.o: $(wildcard report/web/*)
