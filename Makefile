@@ -55,7 +55,7 @@ $(B)/libhotpath.so: $(LIB_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,defs -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
 		-Wl,--version-script=preload/versions.map $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBC_PARTS)
-# The build that judges its own estimates (preload/truth.h), for tests.
+# The build that judges its own estimates (preload/call/truth.h), for tests.
 $(B)/truth/libhotpath.so: $(TRUTH_O)
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,--version-script=preload/versions.map \
 		$(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)

@@ -19,7 +19,7 @@
 #include "segment/session.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define SIGNAL_SETXID 33	/* what preload/timer.c takes: glibc keeps it for itself */
+#define SIGNAL_SETXID 33	/* what preload/wait/cpu_timer.c takes: glibc keeps it for itself */
 #define SAMPLY_PARANOID_MOST 1	/* kernel.perf_event_paranoid at which samply agrees to work */
 
 /* --- timers --- */

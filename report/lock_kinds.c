@@ -209,7 +209,7 @@ const struct hp_column hp_rwlock_columns[HP_RWLOCK_COLUMNS] = {
 	NUMBER("objects", cell_objects),
 };
 
-/* How long they are held nobody knows: see preload/lock_file.c. */
+/* How long they are held nobody knows: see preload/lock/hook_file.c. */
 const struct hp_column hp_file_lock_columns[HP_FILE_LOCK_COLUMNS] = {
 	HEAD("File"),
 	SIDE_WAITS("Shared", "read", read),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * away.h - where threads waited, as they say it themselves: see preload/away.h.
+ * away.h - where threads waited, as they say it themselves: see preload/wait/offcpu_note.h.
  *
  * A note tells of a call that is over, and of a time in which the kernel's
  * records have some waits, all of which were in that call.  They were counted

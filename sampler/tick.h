@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tick.h - samples that the profiled processes took of themselves, by timers
- * (preload/timer.h): read from their rings, put into the tree of stacks.
+ * (preload/wait/cpu_timer.h): read from their rings, put into the tree of stacks.
  *
  * The sampler looks for them where the kernel's counters are refused, and where
  * HOTPATH_CPU=timer asks for nothing else.

@@ -3,11 +3,12 @@
 #
 # check-exports.sh [LIBRARY] - what the library shows to the program it is a
 # guest in: the compiler's hooks, the functions it stands in for (the list in
-# preload/real.h, glib.h, allocator.h and operator.h, and those below that do their work by another one) and the
+# preload/guest/real.h, glib.h, allocator.h and operator.h, and those below that do their work by another one) and the
 # public hotpath_* functions; it needs libc alone, and no relocation of its code.
 
 library=${1:-build/libhotpath.so}
-real="$(dirname "$0")/../preload/real.h $(dirname "$0")/../preload/allocator.h $(dirname "$0")/../preload/glib.h $(dirname "$0")/../preload/operator.h"
+preload=$(dirname "$0")/../preload
+real="$preload/guest/real.h $preload/heap/allocator.h $preload/guest/glib.h $preload/heap/operator.h"
 by_another="reallocarray execl execle execlp execv execvp wait waitpid wait3 eventfd_read eventfd_write"
 [ -r "$library" ] || {
 	echo "check-exports: no $library"

@@ -810,7 +810,7 @@ struct hp_lock {
 	_Atomic uint64_t waiting; /* any thread: how many wait now; conditions, semaphores */
 	uint64_t label; /* set once: offset of a hp_text; what the program calls it, a file's path; 0 = none */
 	_Atomic uint64_t
-		answer; /* who had it and was asked; who gets it takes it: see preload/lock_path.c */
+		answer; /* who had it and was asked; who gets it takes it: see preload/lock/path.c */
 	uint32_t inside; /* set once: with HP_LOCK_ALLOCATED its bytes from the block's begin, plus 1; 0 = not known */
 	uint32_t reserved[7];
 };
@@ -1199,7 +1199,7 @@ struct hp_watch_row { /* follows struct hp_watch */
 
 /*
  * Samples that the profiled processes take of themselves, where the kernel's
- * counters are not to be had (preload/timer.h).  At HP_TICKING_AT, directly
+ * counters are not to be had (preload/wait/cpu_timer.h).  At HP_TICKING_AT, directly
  * behind the header.
  */
 #define HP_TICKING_AT 256
@@ -1258,7 +1258,7 @@ enum hp_tick_word {
 #define HP_TICK_CUT (UINT64_C(1) << 33) /* it has more frames than were walked */
 
 /*
- * Calls that waited, noted by the thread behind them (preload/away.h): the kernel
+ * Calls that waited, noted by the thread behind them (preload/wait/offcpu_note.h): the kernel
  * tells when a thread was off the CPU, and to some users not where.  A ring of
  * words as hp_ticker's.
  */

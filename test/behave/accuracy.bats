@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # accuracy.bats - what the report tells is what was, on the real clock: against a build of the
-# library that logs every duration (preload/truth.c), and against the same program without
+# library that logs every duration (preload/call/truth.c), and against the same program without
 # instrumentation.  (virtual.bats has the same on a clock of the program's own.)
 #
 # The processors are shared with whoever else runs here, and a neighbour's burst is not ours to

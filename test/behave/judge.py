@@ -18,7 +18,7 @@ SAID is what the program printed: durations that it measured itself.  `scale`, `
 `cost` compare within one run and one machine, so they hold however slow or busy it is; `parent`
 has figures of a quiet one.
 
-TRUTH is what a library built with HP_TRUTH wrote (preload/truth.c): sums by address, and in
+TRUTH is what a library built with HP_TRUTH wrote (preload/call/truth.c): sums by address, and in
 TRUTH.log the durations of all calls.  PROGRAM is linked without PIE, so that its symbols are its
 addresses.  Prints what it compares and ends with 1 if something is too far off.
 """

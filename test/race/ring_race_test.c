@@ -4,10 +4,10 @@
  * meanwhile, and rings go from thread to thread: each note that is read is whole, and of
  * the thread that it says it is of.
  *
- * The writer is preload/away.c itself, with what it needs of the rest of the library made
+ * The writer is preload/wait/offcpu_note.c itself, with what it needs of the rest of the library made
  * here; the reader is sampler/away.c, whose notes are looked at instead of being placed.
  */
-#include "preload/away.c"
+#include "preload/wait/offcpu_note.c"
 
 #include <pthread.h>
 

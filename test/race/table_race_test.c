@@ -4,9 +4,9 @@
  * at the same addresses: a lock that stays has one record, whoever asked first, and no
  * more records are made than there are locks.
  *
- * preload/lock_table.c itself, with what it needs of the rest of the library made here.
+ * preload/lock/table.c itself, with what it needs of the rest of the library made here.
  */
-#include "preload/lock_table.c"
+#include "preload/lock/table.c"
 
 #include <pthread.h>
 #include <stdlib.h>

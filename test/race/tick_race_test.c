@@ -4,11 +4,11 @@
  * meanwhile, and rings and what leads to them go from thread to thread: each sample that is
  * read is whole and of the thread that it says it is of, and what had no room is counted.
  *
- * The writer is preload/timer.c itself, called as its handler calls it, with what it needs of
+ * The writer is preload/wait/cpu_timer.c itself, called as its handler calls it, with what it needs of
  * the rest of the library made here; the reader is sampler/tick.c, whose samples are looked at
  * instead of being added up.
  */
-#include "preload/timer.c"
+#include "preload/wait/cpu_timer.c"
 
 #define hp_place hp_code_place
 #include "sampler/tick.h"

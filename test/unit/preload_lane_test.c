@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "preload/channel.c"
+#include "preload/channel/channel.c"
 #include "test/test.h"
 #include "test/unit/fake_segment.h"
 

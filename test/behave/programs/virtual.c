@@ -20,7 +20,7 @@
  *
  * Printed are lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
  * the function that bears the shape's name, and "switches 1" if the C library
- * lets context switches be seen (preload/switch.h).
+ * lets context switches be seen (preload/call/switch.h).
  */
 #include <math.h>
 #include <stdarg.h>

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block.h - pieces of code that the source marks and names (include/hotpath.h).
+ *
+ * A block goes the way of a function.  In the place of a function's address
+ * stands its key: the address of its label's record in the segment.  So blocks
+ * of one label have one key, also after a dlclose and in other processes of the
+ * session; and no function has it.
+ */
+#ifndef HP_PRELOAD_CALL_BLOCK_H
+#define HP_PRELOAD_CALL_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/call/local.h"
+#include "segment/setting.h"
+
+struct hotpath_block;
+
+/*
+ * The key of a block whose descriptor does not hold it yet, for the call with
+ * the stack pointer `cfa`; 0 = this thread does not record, or it is no descriptor.
+ */
+uintptr_t hp_block_key(struct hotpath_block *block, uintptr_t cfa);
+
+/* The label behind a key; NULL = it is the address of a function. */
+const struct hp_label *hp_block_label(uintptr_t key);
+
+/* Where its descriptor was first seen; NULL = in no object. */
+const struct hp_module *hp_block_module(const struct hp_label *label);
+
+/* Blocks whose label found no room; they are counted as `<other>`. */
+bool hp_block_is_nameless(uintptr_t key);
+
+/* The label of a HOTPATH_NAME, which knows it from now on; NULL = no room.  The gate is shut. */
+struct hp_label *hp_block_name(struct hotpath_block *name);
+
+/* Bytes of the longest start of `text`, at most `most`, that does not end inside a character. */
+size_t hp_block_text(const char *text, size_t most);
+
+/* Writes what HOTPATH_DEFAULTS says in the executable; "" = it has none. */
+void hp_block_defaults(char text[HP_DEFAULTS_MOST]);
+
+/* The program's pointers to our hooks, of what is loaded by now; false = they are taken back. */
+void hp_block_offer(bool is_recorded);
+
+#endif

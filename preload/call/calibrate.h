@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calibrate.h - what our own hooks cost, measured at the start of a session.
+ */
+#ifndef HP_PRELOAD_CALL_CALIBRATE_H
+#define HP_PRELOAD_CALL_CALIBRATE_H
+
+#include "segment/layout.h"
+
+/*
+ * The cost_ fields of the header are there after it.  Only the session's first
+ * hook measures them, so a program without instrumented functions does not pay.
+ */
+void hp_calibrate_first(struct hp_header *header);
+
+/*
+ * Now and then, from a slow path with the gate shut: measures again, at most
+ * four times in a process, and keeps the lower cost.  The first time, the
+ * helper process is just starting beside us.
+ */
+void hp_calibrate_again(struct hp_header *header);
+
+#endif

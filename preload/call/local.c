@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * local.c - a thread's life with us: unborn, open, closed.
+ */
+#include "preload/call/local.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/call/calibrate.h"
+#include "preload/guest/clock.h"
+#include "preload/hook/hook_confine.h"
+#include "preload/call/hook_function.h"
+#include "preload/heap/heap.h"
+#include "preload/lock/lock.h"
+#include "preload/call/marginal.h"
+#include "preload/thread/process.h"
+#include "preload/call/row.h"
+#include "preload/call/stack.h"
+#include "preload/hook/start.h"
+#include "preload/call/switch.h"
+
+#define HP_POOL 4096	/* private memory is taken in pieces of this size */
+
+struct hp_local hp_unborn = { .state = HP_THREAD_UNBORN };
+
+/* Threads that cannot record point here, for good. */
+static struct hp_local closed = { .state = HP_THREAD_CLOSED };
+static struct hp_local lost = { .state = HP_THREAD_LOST };
+
+/* The thread that is just being opened: hooks of its signal handlers do nothing. */
+static struct hp_local opening = { .state = HP_THREAD_CLOSED };
+
+__thread struct hp_local *hp_local_pointer = &hp_unborn;
+
+void *hp_local_memory(struct hp_local *me, uint64_t size)
+{
+	void *memory;
+
+	size = (size + 15) & ~(uint64_t)15;
+	if (size > (uint64_t)(me->pool_end - me->pool)) {
+		me->pool = hp_pages(HP_POOL);
+		me->pool_end = me->pool ? me->pool + HP_POOL : NULL;
+		if (!me->pool)
+			return NULL;
+	}
+	memory = me->pool;
+	me->pool += size;
+	return memory;
+}
+
+static void configure_costs(struct hp_local *me)
+{
+	const struct hp_header *header = hp_segment.header;
+
+	me->cost_counted = header->cost_counted;
+	hp_marginal_apply(me);
+	me->cost_timed = header->cost_timed;
+	me->inside_timed = header->cost_inside >> HP_FINE_BITS;
+	me->inside_drawn = header->cost_inside_drawn >> HP_FINE_BITS;
+	me->less_timed = header->cost_less >> HP_FINE_BITS;
+	me->less_drawn = header->cost_less_drawn >> HP_FINE_BITS;
+	me->clock_cost = header->cost_clock;
+}
+
+void hp_local_recalibrate(struct hp_local *me)
+{
+	uint64_t since = hp_clock(me);
+	bool shut = hp_gate_shut(me);
+	uint64_t before;
+
+	hp_calibrate_again(hp_segment.header);
+	/* What the present gap cost so far was reckoned with the old figure. */
+	before = me->cost_counted;
+	configure_costs(me);
+	me->overhead +=
+		(uint64_t)(int64_t)(int32_t)(me->gap - me->countdown) * (before - me->cost_counted);
+	if (shut)
+		hp_gate_open(me, since);
+}
+
+static void configure(struct hp_local *me)
+{
+	const struct hp_header *header = hp_segment.header;
+
+	me->base = (char *)hp_segment.header;
+	me->is_exact = header->timing == HP_TIMING_EXACT;
+	me->slow_clock = header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
+	me->logs_limit = header->logs_limit;
+	configure_costs(me);
+}
+
+/* What is the thread's own, whether its block and its tables are new or not. */
+static void identify(struct hp_local *me)
+{
+	struct hp_block *block = me->block;
+
+	me->tid = hp_confine_tid();
+	me->random = (uint64_t)me->tid * UINT64_C(0x9E3779B97F4A7C15) ^ hp_clock(me);
+	if (me->gap == 0)
+		me->gap = me->countdown = HP_DRAWN;
+	me->last_clock = hp_clock(me);
+	hp_switch_init(me);
+	block->tid = me->tid;
+	block->pid = hp_self->pid;
+	block->base = (uintptr_t)me->base;
+	block->threads++;
+	block->start_ticks = hp_clock(me);
+	block->end_ticks = 0;
+	atomic_fetch_add_explicit(&hp_segment.header->threads_seen, 1, memory_order_relaxed);
+}
+
+static struct hp_local *local_new(struct hp_block *block, uintptr_t cfa)
+{
+	struct hp_local *me = hp_pages_wiped();
+
+	if (!me)
+		return NULL;
+	me->block = block;
+	me->late_counter = &me->no_counter;
+	configure(me);
+	me->state = HP_THREAD_BUSY;
+	me->overhead = block->overhead;
+	me->user = block->threads + 1;
+	me->arena = block->arena ? me->base + block->arena : NULL;
+	me->arena_end = block->arena ? me->base + block->arena_end : NULL;
+	me->row_arena = block->row_arena ? me->base + block->row_arena : NULL;
+	me->row_arena_end = block->row_arena ? me->base + block->row_arena_end : NULL;
+	if (!hp_row_init(me) || !hp_stack_init(me, cfa)) {
+		hp_pages_release(me, HP_PAGE);
+		return NULL;
+	}
+	hp_self_add(me);
+	return me;
+}
+
+static struct hp_local *local_get(uintptr_t cfa)
+{
+	struct hp_local *me;
+	struct hp_block *block = hp_self_block(&me);
+
+	if (!block)
+		return NULL;
+	if (!me) {
+		me = local_new(block, cfa);
+		if (!me)
+			hp_self_give(block, NULL);
+		return me;
+	}
+	hp_stack_move(me, cfa);
+	return me;
+}
+
+void hp_local_count_lost(void)
+{
+	atomic_fetch_add_explicit(&hp_segment.header->lost_calls, 1, memory_order_relaxed);
+}
+
+bool hp_local_open(uintptr_t cfa)
+{
+	struct hp_local *me = NULL;
+	bool is_wanted;
+
+	if (hp_is_early())
+		return false;
+	hp_local_set(&opening);
+	is_wanted = hp_start();
+	if (is_wanted && hp_self_open()) {
+		hp_calibrate_first(hp_segment.header);
+		hp_local_set(&opening);
+		me = local_get(cfa);
+	}
+	if (!me) {
+		if (is_wanted)
+			atomic_fetch_add_explicit(&hp_segment.header->lost_threads, 1,
+						  memory_order_relaxed);
+		hp_local_set(is_wanted ? &lost : &closed);
+		return false;
+	}
+	identify(me);
+	hp_start_thread_key(me);
+	me->state = HP_THREAD_OPEN;
+	atomic_signal_fence(memory_order_seq_cst);
+	me->limit = me->open_limit;
+	atomic_signal_fence(memory_order_seq_cst);
+	hp_local_set(me);
+	hp_heap_bind(me);
+	return true;
+}
+
+void hp_local_close(struct hp_local *me)
+{
+	struct timespec cpu;
+
+	if (me->state == HP_THREAD_BUSY)
+		hp_function_recover(me);	/* pthread_exit in a handler, or cancelled */
+	if (me->state != HP_THREAD_OPEN)
+		return;
+	hp_gate_shut(me);
+	hp_function_leave_all(me);
+	hp_switch_release(me);
+	hp_heap_bind(NULL);
+	hp_local_set(&hp_unborn);
+	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+		me->block->cpu_ns += (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	me->block->overhead = me->overhead;
+	me->block->end_ticks = hp_clock(me);
+	hp_self_give(me->block, me);
+}
+
+void hp_local_leave(void)
+{
+	if (!hp_self_is_me())
+		return;
+	if (hp_local()->state == HP_THREAD_OPEN)
+		hp_local_close(hp_local());
+	hp_heap_leave();
+	hp_lock_leave();
+	hp_self_leave();
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* marginal.c - see marginal.h. */
+#include "preload/call/marginal.h"
+
+#include "preload/guest/clock.h"
+#include "preload/call/switch.h"
+
+#define HP_CALLS_LEAST 4096	/* of either kind, until the difference says something */
+#define HP_CALLS_MOST (UINT64_C(1) << 22)	/* then what is older weighs half */
+#define HP_LONG_GAP 8	/* a gap of so many usual ones is a stall's, and not counted */
+
+/* Of this process, in fine ticks; 0 = not known.  Threads may read them at any time. */
+static _Atomic int64_t cost_around_nothing;
+static _Atomic int64_t more_around_nothing;
+
+void hp_marginal_known(int64_t cost, int64_t more)
+{
+	if (cost <= 0 || more <= 0)
+		return;
+	atomic_store_explicit(&more_around_nothing, more, memory_order_relaxed);
+	atomic_store_explicit(&cost_around_nothing, cost, memory_order_relaxed);
+}
+
+void hp_marginal_begin(struct hp_local *me, bool doubled)
+{
+	me->watched = doubled ? 2 : 1;
+	if (doubled)
+		me->low = UINTPTR_MAX;
+	me->watch_calls = me->calls;
+	me->watch_overhead = me->overhead;
+	me->watch_start = hp_clock_ordered(me);
+}
+
+static void keep(struct hp_local *me, unsigned kind, uint64_t ticks, uint64_t calls)
+{
+	uint64_t usual = me->seen_calls[kind]
+				 ? me->seen_ticks[kind] / (me->seen_calls[kind] / 64 + 1) / 64 + 1
+				 : ticks;
+
+	if (ticks > (usual + me->clock_cost / (1 << HP_FINE_BITS)) * calls * HP_LONG_GAP)
+		return;
+	me->seen_ticks[kind] += ticks;
+	me->seen_calls[kind] += calls;
+	if (me->seen_calls[kind] < HP_CALLS_MOST)
+		return;
+	for (int i = 0; i < 2; i++) {
+		me->seen_ticks[i] /= 2;
+		me->seen_calls[i] /= 2;
+	}
+}
+
+void hp_marginal_end(struct hp_local *me)
+{
+	uint64_t now = hp_clock_ordered(me);
+	uint64_t calls = me->calls - me->watch_calls;
+	unsigned kind = me->watched - 1;
+	bool is_whole = (kind == 1) == (me->low == UINTPTR_MAX);
+
+	hp_marginal_stop(me);
+	/* Calls that were timed, or a slow path, make another difference. */
+	if (!is_whole || hp_switch_seen(me) ||
+	    me->overhead - me->watch_overhead != calls * me->cost_counted)
+		return;
+	keep(me, kind, now - me->watch_start, calls);
+	if (kind == 1)
+		me->overhead += calls * me->more_here;
+	hp_marginal_apply(me);
+}
+
+static int64_t each(const struct hp_local *me, unsigned kind)
+{
+	return (int64_t)((me->seen_ticks[kind] << HP_FINE_BITS) / me->seen_calls[kind]);
+}
+
+void hp_marginal_apply(struct hp_local *me)
+{
+	int64_t cost = atomic_load_explicit(&cost_around_nothing, memory_order_relaxed);
+	int64_t more = atomic_load_explicit(&more_around_nothing, memory_order_relaxed);
+	int64_t here;
+
+	if (cost == 0 || me->seen_calls[0] < HP_CALLS_LEAST || me->seen_calls[1] < HP_CALLS_LEAST)
+		return;
+	here = each(me, 1) - each(me, 0);
+	if (here < more / 4)
+		here = more / 4;
+	if (here > more * 4)
+		here = more * 4;
+	me->more_here = (uint64_t)here;
+	me->cost_counted = (uint64_t)(cost * here / more);
+}

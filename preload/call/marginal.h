@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * marginal.h - what our hooks cost in the code that is running.
+ *
+ * The calibration (calibrate.h) knows what a counted call costs around code of
+ * known kinds.  What it costs in the program is another number: the processor
+ * hides hooks behind code that waits, and a program of tiny functions has
+ * nothing to hide them behind, but caches and predictors of its own to share.
+ *
+ * So it is tried out.  Of the gaps between two drawn calls (hook_function.c,
+ * gap_next) some are watched, and in half of these the entry hook does its work
+ * twice, the second time on a dummy.  The difference in time per call, over
+ * many gaps, is what one more piece of such work costs here.  Beside what the
+ * same piece costs around nothing, it gives the factor for the whole pair.
+ * (The idea, to learn what a part costs by changing it, is that of causal
+ * profiling: Curtsinger and Berger, Coz, SOSP 2015.)
+ */
+#ifndef HP_PRELOAD_CALL_MARGINAL_H
+#define HP_PRELOAD_CALL_MARGINAL_H
+
+#include "preload/call/local.h"
+
+/* `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
+void hp_marginal_known(int64_t cost, int64_t more);
+
+/* A gap begins, and was chosen to be watched.  `doubled`: its entries work twice. */
+void hp_marginal_begin(struct hp_local *me, bool doubled);
+
+/* A watched gap has ended; its calls are in `me->calls` already, and their cost in `overhead`. */
+void hp_marginal_end(struct hp_local *me);
+
+/* The thread's cost of a counted pair, from what was seen so far and the calibration's. */
+void hp_marginal_apply(struct hp_local *me);
+
+/* Entries work once again: something else happened that needs the true bounds of the stack. */
+static inline void hp_marginal_stop(struct hp_local *me)
+{
+	if (HP_UNLIKELY(me->watched)) {
+		me->watched = 0;
+		me->low = me->stack->low;
+	}
+}
+
+/* An entry at `cfa` that came here only because its work is to be done twice. */
+static inline bool hp_marginal_is_doubled(const struct hp_local *me, uintptr_t cfa)
+{
+	return me->watched == 2 && me->top < me->limit && cfa <= me->top[-1].cfa &&
+	       cfa >= me->stack->low;
+}
+
+#endif

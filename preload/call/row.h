@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * row.h - from a function's address to what is counted for it.
+ *
+ * All of this is the slow path: it runs once for each new (parent row,
+ * function) of a thread.  The gate is shut while it runs.
+ */
+#ifndef HP_PRELOAD_CALL_ROW_H
+#define HP_PRELOAD_CALL_ROW_H
+
+#include "preload/call/local.h"
+
+/* A tree has at most this many rows in one block; later ones are flat. */
+#define HP_ROWS_MOST 65536
+
+/*
+ * The table that leads from a call to its row, in the thread's own memory: open
+ * addressing, at most a fifth full.  The key stands in the row itself, so a
+ * counted call touches its place in the table, its row, and its function's gist.
+ *
+ * Multiplicative hashing of the function (Knuth, TAOCP 6.4), with the factor of
+ * the SplitMix64 generator: the golden ratio would fold functions that lie a
+ * multiple of 48 bytes apart onto each other (tried: half of 2000).  Rows lie
+ * side by side, so the number of the parent makes different places of one
+ * function; and it is known last, so nothing slow follows it.
+ */
+static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, uintptr_t fn)
+{
+	return ((fn * UINT64_C(0xbf58476d1ce4e5b9)) >> me->rows_shift ^ above >> 7) & me->rows_last;
+}
+
+/*
+ * A call whose function is on the path already goes to that row, but has a key
+ * of its own: the key's place then holds an alias, a row in private memory whose
+ * gist has `draws` 0, so that hooks look closer, and the row's address in `below`.
+ */
+extern struct hp_gist hp_row_alias_gist;
+
+static inline struct hp_gist *hp_row_gist(const struct hp_row *row)
+{
+	return (struct hp_gist *)(uintptr_t)row->gist_at;
+}
+
+static inline struct hp_row *hp_row_meant(struct hp_row *row)
+{
+	return hp_row_gist(row) == &hp_row_alias_gist ? (struct hp_row *)(uintptr_t)row->below
+						      : row;
+}
+
+static inline struct hp_function *hp_row_function(const struct hp_local *me,
+						  const struct hp_row *row)
+{
+	return (struct hp_function *)(me->base + (uint64_t)row->function * HP_LINE);
+}
+
+/*
+ * The row of this call, or its alias.  Makes row and function when they are
+ * new; when nothing can be made any more, the row of `<other>`.  Never NULL.
+ */
+struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn);
+
+/* Tables, root row and `<other>`; what the block already holds is found.  False = no memory. */
+bool hp_row_init(struct hp_local *me);
+
+/* Gives the tables back; no other thread may know of them. */
+void hp_row_release(struct hp_local *me);
+
+/*
+ * A module is gone: its addresses may become other functions.  Called by any
+ * thread of the process, so `me` may be in use: it only ever sets HP_PARKED in a
+ * function's address in a key, which no address of a program has.  Libraries that come
+ * back to the same place find their records by it: so a program that loads and unloads
+ * plugins all day takes room once.
+ */
+#define HP_PARKED (UINT64_C(1) << 63)
+void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end);
+
+/* Room in the segment for this thread, zeroed, at a multiple of HP_LINE; NULL = full. */
+void *hp_row_take(struct hp_local *me, uint64_t size);
+
+/* Carries what is above HP_CARRY in a group of a function's histogram, or in all. */
+void hp_row_carry(struct hp_local *me, struct hp_function *function, unsigned group);
+void hp_row_carry_all(struct hp_local *me, struct hp_function *function);
+
+/* A group of a histogram that has no counters yet; NULL = the segment is full. */
+uint32_t *hp_row_group(struct hp_local *me, uint32_t *offset);
+
+#endif

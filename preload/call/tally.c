@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally.c - see tally.h.
+ *
+ * Tallies lie in the segment, so that a report after a kill knows what calls
+ * that went on had allocated.  The free ones are a list of the thread's, which
+ * signal handlers use too: one that comes between two instructions here may take
+ * what we are about to take, and has given it back, or to the frame that we want
+ * it for, when it returns.
+ */
+#include "preload/call/tally.h"
+
+#include <string.h>
+
+#include "preload/guest/clock.h"
+#include "preload/call/hook_function.h"
+#include "preload/call/row.h"
+#include "segment/histogram.h"
+
+#define HP_COST_EVERY 64	/* ends of which one is timed; a power of two */
+#define HP_COST_SHIFT 4	/* the running mean follows 1/16 of each difference */
+
+bool hp_tally_has_most;
+
+static struct hp_tally *tally_of(const struct hp_frame *f)
+{
+	return (struct hp_tally *)(uintptr_t)f->tally;
+}
+
+/* --- room --- */
+
+/* As hp_row_group: the gate is shut while the block's room changes hands. */
+static void *take(struct hp_local *local, uint64_t size)
+{
+	uint64_t since = hp_clock(local);
+	bool shut = hp_gate_shut(local);
+	void *room = hp_row_take(local, size);
+
+	if (shut)
+		hp_gate_open(local, since);
+	return room;
+}
+
+static uint32_t place_of(const struct hp_local *local, const void *record)
+{
+	return (uint32_t)((uint64_t)((const char *)record - local->base) / HP_LINE);
+}
+
+static void *record_at(const struct hp_local *local, uint32_t place)
+{
+	return local->base + (uint64_t)place * HP_LINE;
+}
+
+/* What `place` leads to, made if it is not there; NULL = no room. */
+static void *record_get(struct hp_local *local, uint32_t *place, uint64_t size)
+{
+	void *record;
+
+	if (HP_LIKELY(*place != 0))
+		return record_at(local, *place);
+	record = take(local, size);
+	if (record)
+		*place = place_of(local, record);
+	return record;
+}
+
+/* --- tallies --- */
+
+static struct hp_tally *tally_take(struct hp_local *local)
+{
+	struct hp_tally *tally = local->tallies;
+
+	if (!tally)
+		return local->state == HP_THREAD_OPEN ? take(local, sizeof(*tally)) : NULL;
+	local->tallies = (struct hp_tally *)(uintptr_t)tally->bytes;
+	return tally;
+}
+
+static void tally_give(struct hp_local *local, struct hp_tally *tally)
+{
+	tally->bytes = (uintptr_t)local->tallies;
+	atomic_signal_fence(memory_order_seq_cst);
+	local->tallies = tally;
+}
+
+static void tally_set(struct hp_frame *f, struct hp_tally *tally)
+{
+	f->tally = (uintptr_t)tally;
+	f->weight |= HP_WEIGHT_TALLY;
+}
+
+struct hp_frame *hp_tally_frame(struct hp_local *local, uintptr_t sp)
+{
+	const struct hp_stack *stack = local->stack;
+
+	if (local->state != HP_THREAD_OPEN || sp < stack->low || sp > stack->high)
+		return NULL;
+	if (local->top[-1].cfa < sp)
+		hp_function_leave_below(sp);
+	return local->top - 1;
+}
+
+/* Bytes that the thread has allocated less those that it has freed. */
+static int64_t net(const struct hp_heap_local *me)
+{
+	return me->heap->live + (int64_t)me->heap->pending_bytes;
+}
+
+struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f)
+{
+	/* One that is still there is of a frame in this place that was left in an odd way. */
+	struct hp_tally *tally = f->tally ? tally_of(f) : tally_take(local);
+	const struct hp_heap_local *heap = hp_heap();
+
+	if (!tally)
+		return NULL;
+	memset(tally, 0, sizeof(*tally));
+	tally->live = tally->live_most = net(heap);
+	tally->blocks = tally->blocks_most = heap->net_blocks;
+	tally_set(f, tally);
+	return tally;
+}
+
+void hp_tally_drop(struct hp_local *local, struct hp_frame *f)
+{
+	if (f->tally)
+		tally_give(local, tally_of(f));
+	f->tally = 0;
+	f->weight &= ~HP_WEIGHT_TALLY;
+}
+
+void hp_tally_pass(struct hp_local *local, struct hp_frame *f, struct hp_frame *to)
+{
+	struct hp_tally *from = tally_of(f), *tally = tally_of(to);
+
+	f->tally = 0;
+	f->weight &= ~HP_WEIGHT_TALLY;
+	from->below_bytes += from->bytes;
+	from->below_count += from->count;
+	if (!(to->weight & HP_WEIGHT_TALLY)) {
+		from->bytes = 0;
+		from->count = 0;
+		if (tally)
+			tally_give(local, tally);
+		tally_set(to, from);
+		return;
+	}
+	tally->below_bytes += from->below_bytes;
+	tally->below_count += from->below_count;
+	if (from->live_most > tally->live_most)
+		tally->live_most = from->live_most;
+	if (from->blocks_most > tally->blocks_most)
+		tally->blocks_most = from->blocks_most;
+	tally_give(local, from);
+}
+
+/* --- the net --- */
+
+void hp_tally_follow(struct hp_heap_local *me, struct hp_tally *tally, uint64_t size)
+{
+	int64_t bytes = net(me) + (int64_t)size;
+
+	me->net_blocks++;
+	if (bytes > tally->live_most)
+		tally->live_most = bytes;
+	if (me->net_blocks > tally->blocks_most)
+		tally->blocks_most = me->net_blocks;
+}
+
+/* A call that frees is followed from here on: what it allocates then begins lower. */
+void hp_tally_free(struct hp_heap_local *me)
+{
+	struct hp_frame *f =
+		me->calls ? hp_tally_frame(me->calls, (uintptr_t)__builtin_frame_address(0)) : NULL;
+
+	if (f && !(f->weight & HP_WEIGHT_TALLY))
+		hp_tally_attach(me->calls, f);
+	me->net_blocks--;
+}
+
+/* --- charges --- */
+
+static void spread_add(struct hp_local *local, uint32_t *place, uint64_t value)
+{
+	struct hp_charge_spread *spread = record_get(local, place, sizeof(*spread));
+	unsigned group = hp_bucket_group(value);
+	uint64_t *counters;
+
+	if (!spread)
+		return;
+	if (value < spread->least || spread->least == 0)
+		spread->least = value;
+	if (value > spread->most)
+		spread->most = value;
+	counters = record_get(local, &spread->groups[group], HP_GROUP_SIZE * sizeof(*counters));
+	if (counters)
+		counters[hp_bucket_place(value, group)]++;
+}
+
+static inline void charge_add(struct hp_local *local, struct hp_charge *charge,
+			      enum hp_charge_kind kind, uint64_t value)
+{
+	charge->sums[kind] += value;
+	if (value)
+		spread_add(local, &charge->spreads[kind], value);
+}
+
+static uint32_t small(uint64_t count)
+{
+	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+/* Word by word: a copy of it would wait for its parts. */
+static inline void log_add(struct hp_local *local, struct hp_charge *charge,
+			   const struct hp_tally *tally, uint64_t now)
+{
+	struct hp_spent *ring, *spent;
+
+	if (!local->logs_limit)
+		return;
+	ring = record_get(local, &charge->logs, local->logs_limit * sizeof(*ring));
+	if (!ring)
+		return;
+	spent = &ring[charge->log_next];
+	spent->at = now ? now : local->last_clock;
+	spent->bytes = tally->bytes;
+	spent->whole_bytes = tally->bytes + tally->below_bytes;
+	spent->count = small(tally->count);
+	spent->whole_count = small(tally->count + tally->below_count);
+	spent->tid = local->tid;
+	charge->log_next = charge->log_next + 1 == local->logs_limit ? 0 : charge->log_next + 1;
+}
+
+static void charge_most(struct hp_local *local, struct hp_charge *charge,
+			const struct hp_tally *tally)
+{
+	uint64_t bytes = (uint64_t)(tally->live_most - tally->live);
+	uint64_t blocks = (uint64_t)(tally->blocks_most - tally->blocks);
+
+	charge->has_most = 1;
+	charge_add(local, charge, HP_CHARGE_MOST_BYTES, bytes);
+	charge_add(local, charge, HP_CHARGE_MOST_COUNT, blocks);
+	if (bytes > charge->most_bytes)
+		charge->most_bytes = bytes;
+	if (blocks > charge->most_count)
+		charge->most_count = blocks;
+}
+
+/* The usual call: its callees allocated nothing. */
+static inline void charge_alone(struct hp_local *local, struct hp_charge *charge,
+				const struct hp_tally *tally)
+{
+	charge_add(local, charge, HP_CHARGE_ALONE_BYTES, tally->bytes);
+	if (HP_LIKELY(tally->count == 1))
+		charge->ones++;
+	else
+		charge_add(local, charge, HP_CHARGE_ALONE_COUNT, tally->count);
+}
+
+static void charge_both(struct hp_local *local, struct hp_charge *charge,
+			const struct hp_tally *tally)
+{
+	charge_add(local, charge, HP_CHARGE_BYTES, tally->bytes);
+	charge_add(local, charge, HP_CHARGE_COUNT, tally->count);
+	charge_add(local, charge, HP_CHARGE_WHOLE_BYTES, tally->bytes + tally->below_bytes);
+	charge_add(local, charge, HP_CHARGE_WHOLE_COUNT, tally->count + tally->below_count);
+}
+
+/* `is_outer`: no other call of the function goes on. */
+static inline void charge_call(struct hp_local *local, struct hp_charge *charge,
+			       const struct hp_tally *tally, bool is_outer, uint64_t now)
+{
+	uint64_t bytes = tally->bytes + tally->below_bytes;
+	uint64_t count = tally->count + tally->below_count;
+
+	if (HP_UNLIKELY(hp_tally_has_most))
+		charge_most(local, charge, tally);
+	if (!count)
+		return;
+	if (HP_LIKELY(!tally->below_count))
+		charge_alone(local, charge, tally);
+	else
+		charge_both(local, charge, tally);
+	if (is_outer) {
+		charge->whole_bytes += bytes;
+		charge->whole_count += count;
+	}
+	log_add(local, charge, tally, now);
+}
+
+static void end(struct hp_local *local, struct hp_frame *f, uint64_t now)
+{
+	struct hp_row *row = (struct hp_row *)(uintptr_t)f->row;
+	struct hp_function *function = hp_row_function(local, row);
+	struct hp_charge *charge = record_get(local, &function->charge, sizeof(struct hp_charge));
+
+	if (charge)
+		charge_call(local, charge, tally_of(f), hp_row_gist(row)->active == 1, now);
+	/* The lowest frame of a stack takes it, too; nobody asks it for it. */
+	hp_tally_pass(local, f, f - 1);
+}
+
+uint64_t hp_tally_end(struct hp_local *local, struct hp_frame *f, uint64_t now)
+{
+	uint64_t since;
+	int64_t cost;
+
+	if (HP_LIKELY(++local->tally_ends & (HP_COST_EVERY - 1))) {
+		end(local, f, now);
+		return local->tally_cost;
+	}
+	since = hp_clock(local);
+	end(local, f, now);
+	cost = (int64_t)(hp_clock_between(since, hp_clock(local)) << HP_FINE_BITS);
+	/* A thread that lost the processor meanwhile says nothing of the cost. */
+	if ((uint64_t)cost < local->clock_cost * HP_COST_EVERY) {
+		int64_t more = cost - (int64_t)local->clock_cost - (int64_t)local->tally_cost;
+
+		local->tally_cost += (uint64_t)(more / (1 << HP_COST_SHIFT));
+		if ((int64_t)local->tally_cost < 0)
+			local->tally_cost = 0;
+	}
+	return (uint64_t)cost;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.h - what stand-ins for pipes, sockets and queues share.
+ *
+ * A table of the process leads from a descriptor to its lanes: one that it sends
+ * into, one that it receives from.  A descriptor that is a file costs this look
+ * and nothing else.  All counts are in the segment: two processes of a session
+ * that share a pipe share its lane.
+ *
+ * Everything is told after the real call, so a call that is cancelled, or
+ * interrupted, was none.  Only what times a message is laid down before it is
+ * sent, since it may be received before the sender comes back: a probe, with the
+ * place in the stream where the message ends.  A receiver that has passed that
+ * place takes it.
+ *
+ * Counts are exact; times cost two readings of the clock each, so as much of
+ * them is taken as 2 % of the time pays for: every message of a channel that has
+ * some hundred thousand a second, some of a faster one.
+ */
+#ifndef HP_PRELOAD_CHANNEL_CHANNEL_H
+#define HP_PRELOAD_CHANNEL_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "preload/call/local.h"
+#include "preload/thread/process.h"
+#include "segment/clock.h"
+#include "segment/setting.h"
+
+#define HP_HOT inline __attribute__((always_inline))
+#define HP_HIDDEN __attribute__((visibility("hidden")))
+#define HP_CALLER ((uintptr_t)__builtin_return_address(0))
+
+#define HP_FDS 65536	/* descriptors above are not seen */
+
+/* In the table: lane to send into << 32 | lane to receive from, as offset / HP_LINE. */
+#define HP_FD_UNKNOWN UINT64_C(0)
+#define HP_FD_NONE (UINT64_C(1) << 32 | 1)	/* no channel */
+#define HP_LANE_NONE 1	/* no lane this way */
+
+/* What a thread keeps; in a MADV_WIPEONFORK page. */
+struct hp_courier {
+	uint64_t random;
+	_Atomic uint32_t state;	/* 1 = a thread has it */
+	uint32_t tid;
+	uint64_t idle_since;	/* the last wait by poll or the like: ticks; 0 = none */
+	uint64_t idle_until;
+	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
+	uint64_t switches;	/* 1 + how often the thread had waited when it was asked last; 0 = it was not */
+	struct hp_courier *next;	/* list of the process */
+};
+
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_courier, key)), "see preload/guest/early.h");
+
+HP_THREAD_POINTER(struct hp_courier, courier)
+extern HP_HIDDEN _Atomic uint64_t hp_channel_fds[HP_FDS];
+extern HP_HIDDEN uint32_t hp_channel_fds_most;	/* HP_FDS; 0 = nothing is recorded */
+extern HP_HIDDEN char *hp_channel_base;	/* of the segment */
+extern HP_HIDDEN uint32_t hp_channel_slow_clock;	/* the clock is not the TSC */
+
+extern HP_HIDDEN uint32_t hp_channel_text_room;	/* bytes of a message that are kept; 0 = none */
+extern HP_HIDDEN bool hp_channel_is_exact;	/* every message is timed */
+
+void hp_channel_configure(const struct hp_settings *settings);
+
+static inline uint64_t hp_channel_clock(void)
+{
+	return HP_UNLIKELY(hp_channel_slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
+}
+
+/* True if channels are recorded in this process: starts the library. */
+bool hp_channel_is_on(void);
+
+/* --- channel.c: channels and lanes --- */
+
+struct hp_channel_wish {
+	uint32_t kind;
+	uint32_t way;
+	uintptr_t caller;	/* 0 with `is_found` */
+	uint32_t descriptor;	/* with `is_found` */
+	bool is_found;
+	bool is_first;	/* the caller did not make it: it uses it first */
+	uint32_t unit;
+	uint64_t capacity;
+	uint64_t safe;
+	uint16_t extra;
+	uint64_t device;
+	uint64_t out_inode;
+	uint64_t in_inode;
+};
+
+/* A lane for a new object, which nobody else finds before it is held; NULL = no room. */
+struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish);
+
+/* A new one is to be found before anybody holds it; is not wanted after all, if nobody holds it. */
+void hp_lane_ready(struct hp_lane *lane);
+void hp_lane_unmake(struct hp_lane *lane);
+
+/* What its channel is called, unless it is called something already. */
+void hp_channel_label(const struct hp_lane *lane, const char *text, size_t length);
+
+/* The lane that a process of the session has for such an inode; NULL = none. */
+struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out);
+
+/*
+ * The same for a pipe that was there before; made as wished, once for all processes of the session, if there is
+ * none.  NULL = no room.
+ */
+struct hp_lane *hp_lane_meet(const struct hp_channel_wish *wish);
+
+/* One more descriptor, or one less, that sends or receives. */
+void hp_lane_hold(struct hp_lane *lane, bool is_out);
+void hp_lane_drop(struct hp_lane *lane, bool is_out);
+
+/*
+ * The process ends, or becomes another image that may have it still: that is not
+ * noted as a close.
+ */
+void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec);
+
+/* What was in the queue, and on its way, is gone. */
+void hp_lane_empty(struct hp_lane *lane);
+
+/* hp_lane.out_inode of what a bound socket receives: the rest is its name. */
+#define HP_LANE_NAMED (UINT64_C(1) << 63)
+
+/* One end is gone: noted once. */
+void hp_lane_close(struct hp_lane *lane);
+
+/* The thread's own; NULL = no memory. */
+struct hp_courier *hp_courier_open(void);
+
+static inline uint64_t hp_lane_id(const struct hp_lane *lane)
+{
+	return (uint64_t)((const char *)lane - hp_channel_base) / HP_LINE;
+}
+
+/* --- hook_fd.c: descriptors --- */
+
+/* A descriptor is about to be closed; is there twice now. */
+void hp_channel_forget(int fd);
+void hp_channel_copied(int fd, int copy);
+
+/* A pair of descriptors, each of which sends into what the other one receives from. */
+void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish);
+
+/* fstat; what fails for a descriptor that is open is told (hp_refused).  Changes errno. */
+bool hp_channel_stat(int fd, struct stat *stat);
+
+/* Both ends are one descriptor. */
+void hp_channel_single(int fd, const struct hp_channel_wish *wish);
+
+/* The descriptor sends into `out` and receives from `in`; NULL = none. */
+void hp_channel_put(int fd, const struct hp_lane *out, const struct hp_lane *in);
+
+/* A further descriptor of what both sends to and receives from `lane`. */
+void hp_channel_again(int fd, struct hp_lane *lane);
+
+/* A descriptor came from somewhere: it is asked of the kernel when it is used. */
+void hp_channel_came(int fd);
+
+/*
+ * A system call of the program's own, by syscall(): what it does to descriptors.
+ * `before` tells if `after` is to be told of it.
+ */
+bool hp_channel_raw_before(long number, long a, long b, long c);
+void hp_channel_raw_after(long a, long result);
+
+/* It was given to somebody. */
+void hp_channel_share(int fd);
+
+/* fcntl, but for locks. */
+int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument);
+
+/* The process ends, or becomes another image; it did not. */
+void hp_channel_leave(bool is_exec);
+void hp_channel_come_back(void);
+
+/* What the descriptor is; word of the table. */
+uint64_t hp_channel_meet(int fd);
+
+static HP_HOT uint64_t hp_channel_word(int fd)
+{
+	uint64_t word;
+
+	if (HP_UNLIKELY((unsigned)fd >= hp_channel_fds_most))
+		return HP_FD_NONE;
+	word = atomic_load_explicit(&hp_channel_fds[fd], memory_order_relaxed);
+	return HP_LIKELY(word) ? word : hp_channel_meet(fd);
+}
+
+static HP_HOT struct hp_lane *hp_channel_lane(uint64_t id)
+{
+	return HP_LIKELY(id == HP_LANE_NONE) ? NULL
+					     : (struct hp_lane *)(hp_channel_base + id * HP_LINE);
+}
+
+/* NULL = it is nothing to send into. */
+static HP_HOT struct hp_lane *hp_channel_out(int fd)
+{
+	return hp_channel_lane(hp_channel_word(fd) >> 32);
+}
+
+static HP_HOT struct hp_lane *hp_channel_in(int fd)
+{
+	return hp_channel_lane(hp_channel_word(fd) & UINT32_MAX);
+}
+
+/* --- wait.c --- */
+
+/*
+ * The call whose `frame` this is may wait for this lane; it is over: it waited for
+ * so many ticks, 0 = it did not.
+ */
+void hp_channel_wait_begin(const void *frame, const struct hp_lane *lane, uint32_t side,
+			   uintptr_t caller, uint64_t since);
+void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t ticks);
+
+/* --- key.c --- */
+
+/* What the source says of channels: hotpath_label of include/hotpath.h. */
+void hp_channel_mark(int what, const void *object, const char *text, uintptr_t caller);
+
+/* A thread's result: it begins, made at `at`; it ends; somebody has waited for it. */
+void hp_channel_thread_began(uintptr_t at);
+void hp_channel_thread_ended(void);
+void hp_channel_thread_joined(uintptr_t thread);
+
+/* --- queue.c: messages --- */
+
+/* They do not come out in the order in which they went in: none is timed any more. */
+static inline void hp_lane_mix(struct hp_lane *lane)
+{
+	atomic_fetch_or_explicit(&lane->veiled, HP_LANE_MIXED, memory_order_relaxed);
+}
+
+/* What went through, in the lane's unit. */
+static HP_HOT uint64_t hp_side_units(const struct hp_lane_side *side)
+{
+	return side->units + atomic_load_explicit(&side->more_units, memory_order_relaxed);
+}
+
+static inline uint64_t hp_side_others(const struct hp_lane_side *side)
+{
+	return side->others + atomic_load_explicit(&side->more_others, memory_order_relaxed);
+}
+
+/* Up to which place of the stream it was received. */
+static HP_HOT uint64_t hp_lane_place(const struct hp_lane *lane)
+{
+	return hp_side_units(&lane->receives) +
+	       atomic_load_explicit(&lane->abandoned, memory_order_relaxed);
+}
+
+static HP_HOT int64_t hp_lane_depth(const struct hp_lane *lane)
+{
+	return (int64_t)(hp_side_units(&lane->sends) - hp_lane_place(lane));
+}
+
+#define HP_END_NONE (-1)	/* there is none */
+#define HP_END_HASTY (-2)	/* the call does not wait (MSG_DONTWAIT), whatever its descriptor does */
+
+struct hp_sending {
+	struct hp_lane *lane;
+	uint64_t since;	/* ticks before the call; 0 = not taken */
+	struct hp_probe *probe;	/* NULL = not timed */
+	uint64_t size;	/* what it would send, in the lane's unit */
+	uint64_t end;	/* of the probe */
+	uint64_t entry;	/* of the log */
+	uint64_t number;	/* of the message */
+	int64_t depth;	/* with this message in it; 0 = no matter */
+	int fd;	/* through which; HP_END_NONE, HP_END_HASTY */
+};
+
+/* The message that is about to be sent is to be timed. */
+void hp_send_time(struct hp_sending *call);
+
+/* With it the queue is deeper than ever, or so deep that the call may wait. */
+void hp_send_deep(struct hp_sending *call, int64_t depth, uintptr_t caller);
+
+/* Nothing was sent, and it did not fail. */
+void hp_send_none(const struct hp_sending *call);
+
+/* It was sent by another thread than usual; it was deep or timed; it was not sent. */
+void hp_side_add_more(struct hp_lane_side *side, uint64_t units, uint64_t others);
+void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes);
+void hp_send_failed(const struct hp_sending *call);
+
+/* `size`: in the lane's unit; `fd`: see hp_sending. */
+static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, uint64_t size,
+				 int fd)
+{
+	/* Read once: of two senders that both see a 1 none may take one from the other's 0. */
+	uint32_t left = __atomic_load_n(&lane->sends.countdown, __ATOMIC_RELAXED);
+	int64_t depth;
+
+	call->lane = lane;
+	call->since = 0;
+	call->size = size;
+	call->fd = fd;
+	if (HP_UNLIKELY(left == 0))
+		hp_send_time(call);
+	else
+		__atomic_store_n(&lane->sends.countdown, left - 1, __ATOMIC_RELAXED);
+	depth = hp_lane_depth(lane) + (int64_t)size;
+	if (HP_UNLIKELY(depth > (int64_t)atomic_load_explicit(&lane->calm, memory_order_relaxed)))
+		hp_send_deep(call, depth, HP_CALLER);
+}
+
+/* The same where the call itself finds out how much that is. */
+static HP_HOT void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane, int fd)
+{
+	hp_send_begin(call, lane, 1, fd);
+	hp_send_deep(call, hp_lane_depth(lane) + 1, HP_CALLER);
+}
+
+static HP_HOT void hp_side_add(struct hp_lane_side *side, uint64_t units, uint64_t others)
+{
+	if (HP_LIKELY(atomic_load_explicit(&side->owner, memory_order_relaxed) ==
+		      hp_courier()->key)) {
+		side->units += units;
+		side->others += others;
+	} else {
+		hp_side_add_more(side, units, others);
+	}
+}
+
+/* `units` in the lane's unit were sent; `others`: messages, or bytes. */
+static HP_HOT void hp_send_end(const struct hp_sending *call, uint64_t units, uint64_t others,
+			       uint64_t bytes)
+{
+	hp_side_add(&call->lane->sends, units, others);
+	if (HP_UNLIKELY(call->since != 0))
+		hp_send_more(call, units, bytes);
+}
+
+/* One message was sent, and was told of after it was. */
+void hp_send_late(struct hp_lane *lane, uint64_t bytes);
+
+/* What was begun went elsewhere. */
+void hp_send_void(const struct hp_sending *call);
+
+/* One message that is so many tokens. */
+void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes);
+
+/* A message that was timed went well: what it says may be kept. */
+void hp_send_text(const struct hp_sending *call, const void *buffer, uint64_t size);
+
+static HP_HOT void hp_send_kept(const struct hp_sending *call, const void *buffer, uint64_t size)
+{
+	if (HP_UNLIKELY(hp_channel_text_room && call->since && call->probe && buffer))
+		hp_send_text(call, buffer, size);
+}
+
+struct hp_receiving {
+	struct hp_lane *lane;
+	uint64_t since;	/* ticks before the call; 0 = it has something to receive */
+};
+
+void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes);
+void hp_receive_pop(struct hp_lane *lane, uint64_t bytes);
+void hp_receive_failed(const struct hp_receiving *call);
+void hp_receive_none(const struct hp_receiving *call);
+
+/* The thread waits by poll or the like. */
+static inline uint64_t hp_idle_begin(void)
+{
+	return hp_courier()->key ? hp_channel_clock() : 0;
+}
+
+static inline void hp_idle_end(uint64_t since)
+{
+	if (!since)
+		return;
+	hp_courier()->idle_since = since;
+	hp_courier()->idle_until = hp_channel_clock();
+}
+
+/* There is nothing to receive yet, as far as we know. */
+void hp_receive_dry(struct hp_receiving *call, uintptr_t caller);
+
+/* Nothing was received: no wait is told. */
+void hp_receive_over(const struct hp_receiving *call);
+
+static HP_HOT void hp_receive_begin(struct hp_receiving *call, struct hp_lane *lane)
+{
+	call->lane = lane;
+	call->since = 0;
+	if (HP_UNLIKELY(hp_lane_depth(lane) <= 0))
+		hp_receive_dry(call, HP_CALLER);
+}
+
+static HP_HOT void hp_receive_end(const struct hp_receiving *call, uint64_t units, uint64_t others,
+				  uint64_t bytes)
+{
+	struct hp_lane *lane = call->lane;
+
+	hp_side_add(&lane->receives, units, others);
+	if (HP_UNLIKELY(call->since != 0))
+		hp_receive_waited(call, bytes);
+	if (HP_UNLIKELY(__atomic_load_n(&lane->tail, __ATOMIC_RELAXED) !=
+			atomic_load_explicit(&lane->head, memory_order_relaxed)))
+		hp_receive_pop(lane, bytes);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_datagram.h - UNIX datagram sockets that are no pair.
+ *
+ * What a bound one receives is a lane, and who connects to its name, or sends to
+ * it, sends into that.  A socket has a lane of its own besides, for what goes to
+ * names that nobody of the session has: it is *open* as long as it has no peer.
+ */
+#ifndef HP_PRELOAD_CHANNEL_HOOK_DATAGRAM_H
+#define HP_PRELOAD_CHANNEL_HOOK_DATAGRAM_H
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "preload/channel/channel.h"
+
+#define HP_WAY_NAMED 2	/* hp_channel.way: neither there nor back */
+
+/* It has been bound at this place: nothing happens unless it is one of these. */
+void hp_datagram_bound(int fd, uintptr_t caller);
+
+/* A socket that is used first: lanes that it has, where there was none. */
+void hp_datagram_meet(int fd, const struct stat *stat, struct hp_lane **out, struct hp_lane **in);
+
+/* What it sends without an address goes nowhere. */
+bool hp_datagram_is_open(const struct hp_lane *lane);
+
+/* Where a message from `fd` to such an address goes; `lane` if there is none; NULL = not known. */
+struct hp_lane *hp_datagram_to(struct hp_lane *lane, int fd, const void *to, socklen_t length);
+
+/* The same before the call: only what the kernel says can be read is read. */
+struct hp_lane *hp_datagram_to_message(struct hp_lane *lane, int fd, const struct msghdr *message);
+
+#endif

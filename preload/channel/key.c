@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * key.c - see key.h; and the channels that a program tells of itself
+ * (HOTPATH_CHANNEL and its kin of include/hotpath.h).
+ *
+ * The table has no lock: a place is claimed by compare-exchange of its key and
+ * keeps it; what is there then, changes.
+ */
+#include "preload/channel/key.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HOTPATH_DECLARATIONS
+#include "include/hotpath.h"
+#include "preload/call/block.h"
+#include "preload/hook/hook_confine.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define LABEL_MOST 1000
+
+struct hp_channel_key *hp_channel_keys;
+
+static bool table_make(void)
+{
+	const uint64_t size = sizeof(struct hp_channel_key) << HP_KEYS_BITS;
+	struct hp_channel_key *none = NULL, *made;
+
+	if (__atomic_load_n(&hp_channel_keys, __ATOMIC_ACQUIRE))
+		return true;
+	if (hp_is_confined())
+		return false;
+	made = hp_pages(size);
+	if (!made)
+		return false;
+	if (syscall(SYS_madvise, made, size, MADV_WIPEONFORK) != 0) {
+		hp_refused();
+		hp_pages_release(made, size);
+	} else if (!__atomic_compare_exchange_n(&hp_channel_keys, &none, made, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+		hp_pages_release(made, size);
+	}
+	return hp_channel_keys != NULL;
+}
+
+/* NULL = it is not there, or with `claims` there is no room. */
+static struct hp_channel_key *place_of(uint64_t key, bool claims)
+{
+	const uint64_t last = (UINT64_C(1) << HP_KEYS_BITS) - 1;
+	uint64_t i = hp_channel_key_index(key);
+
+	for (int n = 0; hp_channel_keys && n < HP_KEY_PROBES; n++, i = (i + 1) & last) {
+		struct hp_channel_key *place = &hp_channel_keys[i];
+		uint64_t there = atomic_load_explicit(&place->key, memory_order_acquire);
+
+		if (there == key)
+			return place;
+		if (there == 0 && !claims)
+			return NULL;
+		if (there == 0 &&
+		    (atomic_compare_exchange_strong(&place->key, &there, key) || there == key))
+			return place;
+	}
+	return NULL;
+}
+
+/* Where the keys that were before are none any more, any of them does. */
+static struct hp_channel_key *place_again(uint64_t key)
+{
+	const uint64_t last = (UINT64_C(1) << HP_KEYS_BITS) - 1;
+	uint64_t i = hp_channel_key_index(key);
+
+	for (int n = 0; n < HP_KEY_PROBES; n++, i = (i + 1) & last) {
+		struct hp_channel_key *place = &hp_channel_keys[i];
+		uint64_t there = atomic_load_explicit(&place->key, memory_order_acquire);
+
+		if (!atomic_load_explicit(&place->lane, memory_order_acquire) &&
+		    atomic_compare_exchange_strong(&place->key, &there, key))
+			return place;
+	}
+	return NULL;
+}
+
+struct hp_lane *hp_channel_key_find(uint64_t key)
+{
+	const struct hp_channel_key *place = place_of(key, false);
+	uint64_t lane = place ? atomic_load_explicit(&place->lane, memory_order_acquire) : 0;
+
+	return lane ? hp_channel_lane(lane) : NULL;
+}
+
+static void lane_end(struct hp_lane *lane)
+{
+	hp_lane_drop(lane, true);
+	hp_lane_drop(lane, false);
+}
+
+struct hp_lane *hp_channel_key_make(uint64_t key, const struct hp_channel_wish *wish)
+{
+	return hp_channel_key_take(key, NULL, wish);
+}
+
+struct hp_lane *hp_channel_key_take(uint64_t key, struct hp_lane *lane,
+				    const struct hp_channel_wish *wish)
+{
+	int saved = errno;
+	struct hp_channel_key *place = table_make() ? place_of(key, true) : NULL;
+	uint64_t before;
+
+	if (!place && hp_channel_keys)
+		place = place_again(key);
+	if (place && !lane)
+		lane = hp_lane_new(wish);
+	if (place && lane) {
+		hp_lane_hold(lane, true);
+		hp_lane_hold(lane, false);
+		atomic_store_explicit(&place->holders, 1, memory_order_relaxed);
+		before = atomic_exchange_explicit(&place->lane, hp_lane_id(lane),
+						  memory_order_acq_rel);
+		if (before)
+			lane_end(hp_channel_lane(before));
+	}
+	errno = saved;
+	return place ? lane : NULL;
+}
+
+void hp_channel_key_hold(uint64_t key)
+{
+	struct hp_channel_key *place = place_of(key, false);
+
+	if (place)
+		atomic_fetch_add_explicit(&place->holders, 1, memory_order_relaxed);
+}
+
+bool hp_channel_key_drop(uint64_t key)
+{
+	struct hp_channel_key *place = place_of(key, false);
+
+	return place && atomic_load_explicit(&place->lane, memory_order_relaxed) &&
+	       atomic_fetch_sub_explicit(&place->holders, 1, memory_order_relaxed) == 1;
+}
+
+void hp_channel_key_gone(uint64_t key)
+{
+	struct hp_channel_key *place = place_of(key, false);
+	uint64_t lane = place ? atomic_exchange_explicit(&place->lane, 0, memory_order_acq_rel) : 0;
+
+	if (lane)
+		lane_end(hp_channel_lane(lane));
+}
+
+/* --- results of threads: sent when one ends, received when it is joined --- */
+
+static uint64_t thread_key(uintptr_t thread)
+{
+	return (uint64_t)thread | HP_KEY_THREAD;
+}
+
+void hp_channel_thread_began(uintptr_t at)
+{
+	struct hp_channel_wish wish = { .kind = HP_CHANNEL_THREAD,
+					.caller = at,
+					.unit = HP_LANE_MESSAGES,
+					.capacity = 1,
+					.safe = 1 };
+
+	if (hp_channel_is_on())
+		hp_channel_key_make(thread_key((uintptr_t)pthread_self()), &wish);
+}
+
+static struct hp_lane *thread_lane(uintptr_t thread)
+{
+	return hp_channel_fds_most ? hp_channel_key_lane(thread_key(thread)) : NULL;
+}
+
+void hp_channel_thread_ended(void)
+{
+	struct hp_lane *lane = thread_lane((uintptr_t)pthread_self());
+	struct hp_sending call;
+
+	if (!lane)
+		return;
+	hp_send_begin(&call, lane, 1, HP_END_NONE);
+	hp_send_end(&call, 1, 0, 0);
+}
+
+void hp_channel_thread_joined(uintptr_t thread)
+{
+	struct hp_lane *lane = thread_lane(thread);
+	struct hp_receiving call = { .lane = lane };
+
+	if (!lane)
+		return;
+	hp_receive_end(&call, 1, 0, 0);
+	hp_channel_key_gone(thread_key(thread));
+}
+
+/* --- what the source says --- */
+
+static void label(const struct hp_lane *lane, const char *text)
+{
+	if (lane && text && *text)
+		hp_channel_label(lane, text, hp_block_text(text, LABEL_MOST));
+}
+
+static void label_fd(int fd, const char *text)
+{
+	uint64_t word = hp_channel_word(fd);
+
+	label(hp_channel_lane(word >> 32), text);
+	label(hp_channel_lane(word & UINT32_MAX), text);
+}
+
+/* Sites of one label are one row in the report. */
+static struct hp_lane *custom(uint64_t key, uint64_t capacity, const char *text, uintptr_t caller)
+{
+	struct hp_channel_wish wish = { .kind = HP_CHANNEL_CUSTOM,
+					.caller = caller,
+					.unit = HP_LANE_MESSAGES,
+					.capacity = capacity,
+					.safe = capacity ? capacity : UINT32_MAX };
+	struct hp_lane *lane = hp_channel_is_on() ? hp_channel_key_make(key, &wish) : NULL;
+
+	label(lane, text);
+	return lane;
+}
+
+/* The marker of a send stands behind it, or before it; a moment, in either case. */
+static void custom_send(struct hp_lane *lane)
+{
+	struct hp_sending call;
+
+	hp_send_begin(&call, lane, 1, HP_END_NONE);
+	hp_send_end(&call, 1, 0, 0);
+}
+
+static void custom_receive(struct hp_lane *lane)
+{
+	struct hp_receiving call = { .lane = lane };
+
+	hp_receive_end(&call, 1, 0, 0);
+}
+
+void hp_channel_mark(int what, const void *object, const char *text, uintptr_t caller)
+{
+	uint64_t key = (uint64_t)(uintptr_t)object | HP_KEY_CUSTOM;
+	struct hp_lane *lane;
+
+	if (what == HOTPATH_MARK_FD)
+		label_fd((int)(intptr_t)object, text);
+	if ((what & 0xff) == HOTPATH_MARK_CHANNEL)
+		custom(key, (uint64_t)(unsigned)what >> 8, text, caller);
+	if (what != HOTPATH_MARK_SENT && what != HOTPATH_MARK_RECEIVED &&
+	    what != HOTPATH_MARK_CLOSED)
+		return;
+	if (!hp_channel_is_on())
+		return;
+	if (what == HOTPATH_MARK_CLOSED) {
+		hp_channel_key_gone(key);
+		return;
+	}
+	lane = hp_channel_key_lane(key);
+	lane = lane ? lane : custom(key, 0, NULL, caller);
+	if (lane && what == HOTPATH_MARK_SENT)
+		custom_send(lane);
+	else if (lane)
+		custom_receive(lane);
+}

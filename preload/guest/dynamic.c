@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dynamic.c - see dynamic.h.
+ */
+#include "preload/guest/dynamic.h"
+
+#include <elf.h>
+#include <string.h>
+
+/* The loader has made most addresses absolute, but not of objects that it may not write. */
+static const void *at(const struct hp_dynamic *object, ElfW(Addr) value)
+{
+	return (const void *)(value < object->bias ? object->bias + value : value);
+}
+
+static void read_section(struct hp_dynamic *object)
+{
+	ElfW(Xword) name = 0;
+
+	for (const ElfW(Dyn) *d = object->section; d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			object->symbols = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_STRTAB)
+			object->strings = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_GNU_HASH)
+			object->hash = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_SONAME)
+			name = d->d_un.d_val;
+	}
+	if (name && object->strings)
+		object->name = object->strings + name;
+}
+
+struct hp_dynamic hp_dynamic_read(const struct dl_phdr_info *info)
+{
+	struct hp_dynamic object = { .begin = UINTPTR_MAX,
+				     .bias = info->dlpi_addr,
+				     .file = info->dlpi_name ? info->dlpi_name : "",
+				     .name = "" };
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + p->p_vaddr, end = begin + p->p_memsz;
+
+		if (p->p_type == PT_DYNAMIC)
+			object.section = (const ElfW(Dyn) *)begin;
+		if (p->p_type != PT_LOAD)
+			continue;
+		object.begin = begin < object.begin ? begin : object.begin;
+		object.end = end > object.end ? end : object.end;
+	}
+	if (object.section)
+		read_section(&object);
+	return object;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
+/* The filter has two bits of each name; most objects are done with here. */
+static bool may_define(const uint32_t *header, uint32_t hash)
+{
+	const ElfW(Addr) *filter = (const ElfW(Addr) *)(header + 4);
+	const uint32_t bits = sizeof(*filter) * 8;
+	ElfW(Addr) word = filter[(hash / bits) & (header[2] - 1)];
+
+	return (word >> (hash % bits) & 1) && (word >> ((hash >> header[3]) % bits) & 1);
+}
+
+static bool is_function(const struct hp_dynamic *object, const ElfW(Sym) * symbol, const char *name)
+{
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
+	       ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+	       strcmp(object->strings + symbol->st_name, name) == 0;
+}
+
+/*
+ * The table: four words (number of buckets, first symbol in it, words of the filter, its shift), the filter,
+ * buckets with the number of their first symbol, and a hash for each symbol whose lowest bit ends the bucket.
+ */
+uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
+{
+	const uint32_t *header = object->hash, *buckets, *chain;
+	uint32_t hash = hash_of(name), n;
+
+	if (!header || !object->symbols || !object->strings || !header[0] ||
+	    !may_define(header, hash))
+		return 0;
+	buckets = (const uint32_t *)((const ElfW(Addr) *)(header + 4) + header[2]);
+	chain = buckets + header[0];
+	n = buckets[hash % header[0]];
+	if (n < header[1])
+		return 0;
+	for (;; n++) {
+		uint32_t found = chain[n - header[1]];
+
+		if ((found | 1) == (hash | 1) && is_function(object, &object->symbols[n], name))
+			return object->bias + object->symbols[n].st_value;
+		if (found & 1)
+			return 0;
+	}
+}
+
+const char *hp_dynamic_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool hp_dynamic_is(const struct hp_dynamic *object, const char *needed)
+{
+	return strcmp(object->name, needed) == 0 || strcmp(object->file, needed) == 0 ||
+	       strcmp(hp_dynamic_base(object->file), hp_dynamic_base(needed)) == 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * early.h - calls of ours before the loader is done with us.
+ *
+ * An IFUNC resolver runs while the loader relocates.  It may call what we stand in for: in a
+ * library before this one is relocated itself (a call or an address through our own tables leads
+ * nowhere), in the executable before thread-local storage has its first values.
+ *
+ * So thread-local pointers are not found as the compiler does it, by an offset that the loader
+ * writes into our table, but by one that we write (HP_THREAD_POINTER): the same two loads.  As long as
+ * it is 0, what is read is the thread control block, whose first word is its own address (psABI for
+ * x86-64).  The structs that these pointers lead to have their gates and states at places
+ * where glibc's control block is 0 (HP_EARLY_ZERO), so they read as unborn, and the call takes the slow
+ * path.  That asks hp_is_early() before anything else: before errno, before any function of the C
+ * library.  The real functions are looked up by hand.
+ *
+ * What is done so early is passed on, and not recorded.
+ */
+#ifndef HP_PRELOAD_GUEST_EARLY_H
+#define HP_PRELOAD_GUEST_EARLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HP_EARLY_HIDDEN __attribute__((visibility("hidden")))
+
+/* In the library itself only: a unit test is a program, and sanitizers do not know these pointers. */
+#if defined(__x86_64__) && defined(__LP64__) && defined(__PIC__) && !defined(__PIE__)
+#define HP_HAS_EARLY 1
+#else
+#define HP_HAS_EARLY 0
+#endif
+
+/* In tcbhead_t of glibc 2.22 to 2.41: multiple_threads and gscope_flag, sysinfo, unused_vgetcpu_cache. */
+#define HP_EARLY_ZERO(offset) ((offset) == 24 || (offset) == 32 || (offset) == 56 || (offset) == 60)
+
+#if HP_HAS_EARLY
+
+/* Offsets from the thread pointer, of hp_local and its like; 0 = it is early.  A line of its own: all read it. */
+struct hp_early_offsets {
+	uintptr_t local;
+	uintptr_t heap;
+	uintptr_t waiter;
+	uintptr_t courier;
+} __attribute__((aligned(64)));
+
+extern HP_EARLY_HIDDEN struct hp_early_offsets hp_early_offsets;
+
+#define HP_THREAD_PLACE(type, name) (*(type * __seg_fs *)hp_early_offsets.name)
+
+/* False from the first call on that finds the loader done; then the offsets are there. */
+HP_EARLY_HIDDEN bool hp_early_lasts(void);
+
+static inline bool hp_is_early(void)
+{
+	return __builtin_expect(hp_early_offsets.local == 0, 0) && hp_early_lasts();
+}
+
+/* The function behind us in the loader's order; NULL = none is found. */
+HP_EARLY_HIDDEN void *hp_early_find(const char *name, bool is_old);
+
+#else
+
+#define HP_THREAD_PLACE(type, name) hp_##name##_pointer
+
+static inline bool hp_is_early(void)
+{
+	return false;
+}
+
+static inline void *hp_early_find(const char *name, bool is_old)
+{
+	(void)name;
+	(void)is_old;
+	return 0;
+}
+
+#endif
+
+/* What every thread has of its own: hp_`name`() is where it points, hp_`name`_set() lets it point elsewhere. */
+#define HP_THREAD_POINTER(type, name) \
+	extern HP_EARLY_HIDDEN __thread type *hp_##name##_pointer \
+		__attribute__((tls_model("initial-exec"))); \
+\
+	static inline type *hp_##name(void) \
+	{ \
+		return HP_THREAD_PLACE(type, name); \
+	} \
+\
+	static inline void hp_##name##_set(type *to) \
+	{ \
+		HP_THREAD_PLACE(type, name) = to; \
+	}
+
+#endif

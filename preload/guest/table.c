@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.c - see table.h.
+ *
+ * The range is reserved once, and what a table leaves in it when it moves is not
+ * used again: with doubling that is as much as the tables have.
+ */
+#include "preload/guest/table.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/hook/hook_confine.h"
+#include "preload/call/local.h"
+#include "preload/hook/hook_memlock.h"
+
+#define HP_HUGE (UINT64_C(1) << 21)	/* of x86-64, and of arm64 with pages of 4 KiB */
+#define HP_TABLES_SPAN (UINT64_C(1) << 25)	/* addresses; only what is used is taken */
+
+bool hp_tables_enlarge(struct hp_tables *tables)
+{
+	int saved = errno;
+	char *pages;
+
+	if (tables->is_large)
+		return false;
+	tables->is_large = true;
+	if (hp_is_confined())
+		return false;
+	pages = hp_memlock_map(HP_TABLES_SPAN, MAP_NORESERVE);
+	if (pages) {
+		tables->end = pages + HP_TABLES_SPAN;
+		pages += -(uintptr_t)pages & (HP_HUGE - 1);
+		tables->begin = tables->free = pages;
+		/* Where there are none, they are pages as any others. */
+		syscall(SYS_madvise, pages, tables->end - pages, MADV_HUGEPAGE);
+	}
+	errno = saved;
+	return pages != NULL;
+}
+
+void *hp_tables_take(struct hp_tables *tables, uint64_t size)
+{
+	char *table = tables->free;
+
+	if (!table || (uint64_t)(tables->end - table) < size)
+		return hp_pages(size);
+	tables->free += size;
+	return table;
+}
+
+void hp_tables_give(struct hp_tables *tables, void *table, uint64_t size)
+{
+	bool is_inside =
+		tables->begin && (char *)table >= tables->begin && (char *)table < tables->end;
+
+	if (!is_inside)
+		hp_pages_release(table, size);
+}

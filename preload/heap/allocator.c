@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * allocator.c - see allocator.h.
+ */
+#include "preload/heap/allocator.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "preload/heap/heap.h"
+#include "segment/layout.h"
+
+#define HP_POOL_HEAD 16	/* before each block: its size */
+
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
+
+struct hp_allocator hp_allocator;
+static _Atomic uint32_t state;	/* 0 = not looked for, 1 = being looked for, 2 = found */
+char hp_allocator_memory[HP_ALLOCATOR_POOL] __attribute__((aligned(64)));
+static _Atomic size_t pool_used;
+
+/* A variable between: as a sibling call dlsym would take the loader for its caller. */
+static void find(void *place, const char *name)
+{
+	void *address = hp_is_early() ? hp_early_find(name, false) : dlsym(RTLD_NEXT, name);
+
+	memcpy(place, &address, sizeof(address));
+}
+
+void hp_allocator_resolve_rare(void)
+{
+	struct hp_heap_local *was;
+
+	if (__atomic_load_n(&hp_allocator.has_rare, __ATOMIC_ACQUIRE))
+		return;
+	was = hp_heap_pause();
+#define X(ret, name, args) find(&hp_allocator.name, #name);
+	HP_ALLOCATOR_RARE(X)
+#undef X
+	/* What is not there left a message that the program would take for its own. */
+	if (!hp_is_early())
+		dlerror();
+	__atomic_store_n(&hp_allocator.has_rare, true, __ATOMIC_RELEASE);
+	hp_heap_go_on(was);
+}
+
+static void find_all(void)
+{
+#define X(ret, name, args) find(&hp_allocator.name, #name);
+	HP_ALLOCATOR_LIST(X)
+#undef X
+}
+
+bool hp_allocator_resolve(void)
+{
+	struct hp_heap_local *was;
+	uint32_t now = 0;
+
+	if (hp_is_early()) {
+		find_all();
+		return true;
+	}
+	if (atomic_load_explicit(&state, memory_order_acquire) == 2)
+		return true;
+	if (!atomic_compare_exchange_strong(&state, &now, 1))
+		return atomic_load_explicit(&state, memory_order_acquire) == 2 ||
+		       (hp_allocator.malloc && hp_allocator.free && hp_allocator.realloc &&
+			hp_allocator.calloc);
+	was = hp_heap_pause();
+	find_all();
+	hp_heap_go_on(was);
+	atomic_store_explicit(&state, 2, memory_order_release);
+	return true;
+}
+
+struct place {
+	const void *object;	/* where it begins; NULL = not known */
+	const char *file;
+	bool is_program;
+};
+
+static struct place place_of(const void *address)
+{
+	struct place place = { .object = NULL };
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (!address || !dladdr1 || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
+		return place;
+	place.object = info.dli_fbase;
+	place.file = info.dli_fname;
+	/* The loader knows the program by no name. */
+	place.is_program = map && !map->l_name[0];
+	return place;
+}
+
+/*
+ * An executable that is not position-independent, and that takes a function's address,
+ * gives it one of its own, of a stub that goes to whoever has the function (the
+ * x86-64 ABI's "function addresses"): the symbol there has a value and no section.
+ */
+static bool is_stub(const void *address)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return address && dladdr1 && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) &&
+	       symbol && symbol->st_shndx == SHN_UNDEF;
+}
+
+/* Where the program's calls of malloc go: its stub does not tell, but who has malloc has the others. */
+static const void *first_malloc(void)
+{
+	static const char *const names[] = { "malloc",	       "calloc",	"realloc",
+					     "posix_memalign", "aligned_alloc", "memalign" };
+	const void *address;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		address = dlsym(RTLD_DEFAULT, names[i]);
+		if (address && !is_stub(address))
+			return address;
+	}
+	return &hp_allocator;
+}
+
+static uint32_t kind_of(struct place *place)
+{
+	const void *libc = place_of((const void *)gnu_get_libc_version).object;
+	const void *found;
+
+	memcpy(&found, &hp_allocator.malloc, sizeof(found));
+	/* Not by our function's address: the loader would tell us that of the first one, too. */
+	*place = place_of(first_malloc());
+	if (place->object == place_of(&hp_allocator).object)
+		*place = place_of(found);
+	else
+		return place->is_program ? HP_ALLOCATOR_INSIDE : HP_ALLOCATOR_BEFORE;
+	if (libc && place->object == libc)
+		return HP_ALLOCATOR_GLIBC;
+	return HP_ALLOCATOR_OTHER;
+}
+
+uint32_t hp_allocator_kind(const char **file)
+{
+	struct hp_heap_local *was;
+	struct place place;
+	uint32_t kind;
+
+	hp_allocator_resolve();
+	was = hp_heap_pause();
+	kind = kind_of(&place);
+	/* As above: what is not there left a message. */
+	dlerror();
+	hp_heap_go_on(was);
+	*file = place.file;
+	return kind;
+}
+
+void *hp_allocator_pool(size_t size, size_t align)
+{
+	size_t room = size + HP_POOL_HEAD + align;
+	uintptr_t block;
+	size_t at;
+
+	if (size > HP_ALLOCATOR_POOL || align > HP_ALLOCATOR_POOL / 2)
+		return NULL;
+	room = (room + 15) & ~(size_t)15;
+	at = atomic_fetch_add_explicit(&pool_used, room, memory_order_relaxed);
+	if (at > HP_ALLOCATOR_POOL || room > HP_ALLOCATOR_POOL - at)
+		return NULL;
+	block = (uintptr_t)hp_allocator_memory + at + HP_POOL_HEAD;
+	align = align < 16 ? 16 : align;
+	block = (block + align - 1) & ~(uintptr_t)(align - 1);
+	memcpy((void *)(block - sizeof(size)), &size, sizeof(size));
+	return (void *)block;
+}
+
+size_t hp_allocator_pool_size(const void *block)
+{
+	size_t size;
+
+	memcpy(&size, (const char *)block - sizeof(size), sizeof(size));
+	return size;
+}

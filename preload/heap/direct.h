@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * direct.h - what a process maps by itself, not through its allocator: by call path, and what is
+ * left of it.
+ *
+ * What the C library maps for its own malloc, for stacks of threads, and what the loader maps, does
+ * not come through our stand-ins.
+ */
+#ifndef HP_PRELOAD_HEAP_DIRECT_H
+#define HP_PRELOAD_HEAP_DIRECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/heap/path.h"
+#include "segment/layout.h"
+#include "segment/setting.h"
+
+/* Maps are recorded in this process. */
+extern bool hp_direct_is_wanted;
+
+/* Where this library lies: its own calls are nobody's business. */
+extern struct hp_module hp_direct_own;
+
+/* Called once at the library's start; `allocator` is enum hp_allocator_kind. */
+void hp_direct_configure(const struct hp_settings *settings, uint32_t allocator);
+
+/* Before a call that unmaps: its number; 0 = nothing is known to be mapped. */
+uint64_t hp_direct_number(void);
+
+/* [begin, end) was unmapped by the call with that number.  errno is kept. */
+void hp_direct_gone(uintptr_t begin, uintptr_t end, uint64_t number);
+
+/* [begin, end) was mapped by the call with this frame; `kinds` are bits of enum hp_map_kind. */
+void hp_direct_made(uintptr_t begin, uintptr_t end, uint32_t kinds,
+		    const struct hp_path_frame *frame);
+
+/* The process record was an ended process's: what it had mapped is folded. */
+void hp_direct_fold(struct hp_process *process);
+
+#endif

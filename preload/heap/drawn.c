@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drawn.c - see drawn.h.
+ */
+#include "preload/heap/drawn.h"
+
+#include <stdatomic.h>
+
+#include "preload/heap/aside.h"
+#include "preload/thread/count.h"
+#include "preload/thread/process.h"
+#include "segment/clock.h"
+
+#define BUSY_PATH 512	/* blocks: such a path has a record of its own */
+#define LEAST_TICKS_LOG 10	/* of the first class of lifetimes */
+
+static uint64_t now(void)
+{
+	return hp_clock_read(hp_segment.header->clock_kind);
+}
+
+/* 1 to 2 * mean - 1, each as likely: splitmix64's last step over a counter (Steele et al., OOPSLA 2014). */
+static uint32_t gap(struct hp_heap_local *me)
+{
+	uint64_t x = me->random += UINT64_C(0x9E3779B97F4A7C15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+	return 1 + (uint32_t)(((x ^ x >> 31) >> 32) * (2 * HP_DRAWN_MEAN - 1) >> 32);
+}
+
+void hp_drawn_init(struct hp_heap_local *me)
+{
+	me->random = now() ^ (uintptr_t)me;
+	me->countdown = gap(me);
+}
+
+/* The class of values up to 2^n: n, at most the last one. */
+static uint32_t class_of(uint64_t value, uint32_t classes)
+{
+	uint32_t n = value <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(value - 1);
+
+	return n < classes ? n : classes - 1;
+}
+
+/* The path's own record, once there are many; NULL = none.  The gate is shut meanwhile. */
+static struct hp_spread_of_blocks *spread_of(struct hp_heap_local *me, struct hp_site *site)
+{
+	struct hp_spread_of_blocks *spread;
+
+	if (site->spread)
+		return (void *)(me->base + (uint64_t)site->spread * HP_LINE);
+	if (site->allocs + site->temporary < BUSY_PATH || !me->gate)
+		return NULL;
+	hp_heap_shut(me, (uintptr_t)__builtin_frame_address(0));
+	spread = hp_heap_take(me, sizeof(*spread));
+	if (spread)
+		site->spread = (uint32_t)((uint64_t)((char *)spread - me->base) / HP_LINE);
+	hp_heap_reopen(me);
+	return spread;
+}
+
+HP_COLD bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,
+			    uint64_t size)
+{
+	struct hp_spread_of_blocks *spread = spread_of(me, site);
+	uint32_t class = class_of(size, HP_SIZE_CLASSES);
+
+	me->countdown = gap(me);
+	me->heap->sizes[class]++;
+	if (spread)
+		hp_count_up(&spread->sizes[class]);
+	me->drawn = NULL;
+	if (!hp_aside_put((uintptr_t)block, (struct hp_aside){ .size = size, .born = now() })) {
+		me->heap->drawn_lost++;
+		return false;
+	}
+	me->drawn = block;
+	me->drawn_at = me->countdown;
+	return true;
+}
+
+HP_COLD void hp_drawn_end(const struct hp_heap_local *me, struct hp_site *site, uint64_t born)
+{
+	uint64_t ticks = now(), age = ticks > born ? ticks - born : 0;
+	uint32_t class = class_of(age >> LEAST_TICKS_LOG, HP_LIFE_CLASSES);
+
+	me->heap->lives[class]++;
+	if (site->spread) {
+		struct hp_spread_of_blocks *spread =
+			(void *)(me->base + (uint64_t)site->spread * HP_LINE);
+
+		hp_count_up_atomic(&spread->lives[class]);
+	}
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.h - a thread's life with the allocation stand-ins: its record in the
+ * segment, and what it keeps for itself.
+ *
+ * `hp_heap` is thread-local, 8 bytes, and points to `hp_heap_unborn` before the
+ * thread has a struct of its own.  `gate` is not 0 while the thread records and
+ * nothing is to be seen to; any reason else makes it 0, so the stand-ins' one
+ * compare answers all: unborn, inside our own slow path, closed, something to
+ * do first.  And forked: the struct lies in a MADV_WIPEONFORK page.
+ *
+ * A signal handler may allocate between any two instructions here, and other
+ * threads free what this one allocated.
+ */
+#ifndef HP_PRELOAD_HEAP_HEAP_H
+#define HP_PRELOAD_HEAP_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/call/local.h"
+#include "preload/thread/spare.h"
+#include "preload/guest/table.h"
+#include "segment/setting.h"
+#include "unwind/walk.h"
+
+#define HP_PATH_WAYS 4	/* entries of the cache with one key */
+
+struct hp_path_entry;
+
+/*
+ * An entry of the cache by its number, which another entry has when this one is gone.  A signal handler that
+ * allocates may come in between anywhere: what it leaves of these leads to some entry always.
+ */
+struct hp_path_number {
+	uint32_t place;	/* in `entries`; 0 = gone */
+	uint32_t next;	/* number of the entry that came after this one, the last time */
+};
+
+/* HOTPATH_ALLOC_DEPTH=0: return address -> its site. */
+struct hp_path_flat {
+	uintptr_t pc;	/* 0 = empty */
+	uint64_t site;	/* its offset */
+};
+
+#define HP_PATH_FLAT_BITS 10	/* log2 of their number */
+
+/* Of hp_heap_local.gate; 0 = see to something first. */
+enum hp_gate {
+	HP_GATE_ANY = 1,	/* open, but not as the usual way supposes: another grain (shadow.h) */
+	HP_GATE_PATHS,
+	HP_GATE_FLAT,	/* the caller alone */
+};
+
+/* A path that was walked before in this process -> its site. */
+struct hp_path_known {
+	uint64_t hash;	/* of the return addresses; 0 = empty */
+	uint32_t site;	/* offset / HP_LINE */
+	uint32_t next;	/* place of the path that came two walks later, the last time */
+};
+
+/* Of the index of steps. */
+struct hp_path_step {
+	uint32_t hash;	/* of what is in it */
+	uint32_t id;	/* 0 = empty */
+};
+
+struct hp_heap_local {
+	/* What the usual allocation touches. */
+	char *base;	/* of the segment */
+	char *entries;	/* the path cache's entries, a ring; the first matches nothing */
+	struct hp_path_number *numbers;	/* of entries; 0 is that of the first */
+	struct hp_heap *heap;
+	uint64_t gate;	/* see above; enum hp_gate */
+	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
+	int64_t trigger;	/* heap->live + pending_bytes above this: perhaps a new peak */
+	uint32_t is_off;	/* nobody asked for allocations, and the allocator is known */
+	uint32_t state;	/* enum hp_thread_state */
+
+	_Atomic uint32_t *epoch;	/* hp_process.heap_epoch */
+	uint32_t id;	/* offset / HP_LINE of heap */
+	_Atomic uint32_t is_stale;	/* a dlclose: the caches are to be emptied first */
+	uint32_t proof;	/* the next answer of the cache is to be walked again */
+	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uint32_t latest;	/* number of the entry that the last allocation had */
+	uint32_t countdown;	/* blocks until one is drawn, see drawn.h */
+	uintptr_t shut_at;	/* stack pointer when the gate was shut */
+	struct hp_heap_local *next;	/* list of the process */
+
+	struct hp_path_flat *flat;	/* NULL = paths are walked */
+	struct hp_local *calls;	/* whose calls are charged (preload/call/tally.h); NULL = none are */
+
+	/* Slow paths only. */
+	struct hp_tables tables;
+	struct hp_spare ended;	/* on the stack of those whose threads have */
+	uint32_t gate_open;	/* what the gate is when it is open */
+	const void *drawn;	/* the last drawn block; NULL = none */
+	uint32_t drawn_at;	/* countdown then */
+	uint32_t draws;
+	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
+	uint64_t random;
+	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
+	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
+	uint32_t index_mask;	/* bytes of the sets, but for one */
+	uint32_t index_shift;	/* 64 - log2(number of sets) */
+	uint64_t entries_size;
+	uint32_t numbers_shift;	/* 64 - log2(how many `numbers`) */
+	uint32_t number;	/* of the newest entry */
+	uint64_t head;	/* where the next entry goes */
+	uint64_t tail;	/* the oldest entry that is not overwritten yet */
+	uint64_t wraps;
+	struct hp_path_known *known;	/* open addressing */
+	uint32_t known_shift;
+	uint32_t known_count;
+	uint32_t known_last;	/* places of the last walk's path, */
+	uint32_t known_before;	/* and of the one before */
+	struct hp_path_step *steps;	/* open addressing */
+	uint32_t step_shift;
+	uint32_t step_count;
+	struct hp_steps *chunk;	/* the newest steps */
+	uintptr_t *past;	/* return addresses of the last path that was new, outermost first */
+	uint32_t *past_ids;	/* and their steps */
+	uint32_t past_count;
+	uint32_t past_mark;	/* the outermost step, if it is no code */
+	uint64_t fills_seen;	/* walker.fills when the rows were last looked at */
+	struct hp_walker walker;
+};
+
+#define HP_NO_BLOCK ((void *)1)
+
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, gate)), "see preload/guest/early.h");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, heap)), "the same");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, is_off)), "the same");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, state)), "the same");
+
+HP_THREAD_POINTER(struct hp_heap_local, heap)
+extern struct hp_heap_local hp_heap_unborn;
+
+/* Called once at the library's start: which sections are asked for, how deep, how. */
+void hp_heap_configure(const struct hp_settings *settings);
+
+/*
+ * The gate is shut: why?  Opens the thread's heap if it has none, does what is to
+ * be done.  Returns it, or NULL: this allocation is not recorded.  Then
+ * `*is_nested` says if that is because a signal handler interrupted a slow path.
+ */
+struct hp_heap_local *hp_heap_enter(uintptr_t sp);
+
+/*
+ * True if the loader's code is at `pc`.  What it frees where a thread has no heap belongs to the
+ * thread's end, after the last key destructor: a heap that is opened then is never given back.
+ */
+bool hp_heap_is_loader(uintptr_t pc);
+
+/* The same for a free: no heap is opened for it. */
+struct hp_heap_local *hp_heap_enter_free(void);
+
+/* Around a slow path of ours. */
+void hp_heap_shut(struct hp_heap_local *me, uintptr_t sp);
+void hp_heap_reopen(struct hp_heap_local *me);
+
+/* What the thread allocates in between is ours, and not recorded. */
+struct hp_heap_local *hp_heap_pause(void);
+void hp_heap_go_on(struct hp_heap_local *was);
+
+/* The thread's hooks record from now on, or (NULL) no more: what its calls allocate is charged to them. */
+void hp_heap_bind(struct hp_local *calls);
+
+/* The calling thread ends, or the process does. */
+void hp_heap_leave(void);
+
+/* A module is gone: all threads forget what they know by addresses. */
+void hp_heap_forget(void);
+
+/* The process record was an ended process's: what its heaps hold is folded. */
+void hp_heap_fold(struct hp_process *process);
+
+/* Room in the segment for this heap, zeroed, at a multiple of HP_LINE; NULL = full. */
+void *hp_heap_take(struct hp_heap_local *me, uint64_t size);
+
+/* New peak perhaps: all heaps of the process are looked at. */
+void hp_heap_look(struct hp_heap_local *me);
+
+/* True if allocations are recorded in this process. */
+extern bool hp_heap_is_wanted;
+
+extern struct hp_heap_local hp_heap_closed;
+
+/* Nobody asked for allocations: nothing was ever recorded in this process. */
+static inline bool hp_heap_is_off(void)
+{
+	return hp_heap() == &hp_heap_closed && !hp_heap_is_wanted;
+}
+
+static inline struct hp_site *hp_heap_site(const struct hp_heap_local *me, uint64_t offset)
+{
+	return (struct hp_site *)(me->base + offset);
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_alloc.h - for stand-ins of allocators beside the malloc family: what hook_alloc.c
+ * does after an allocation and before a free.
+ */
+#ifndef HP_PRELOAD_HEAP_HOOK_ALLOC_H
+#define HP_PRELOAD_HEAP_HOOK_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/heap/heap.h"
+#include "preload/heap/path.h"
+
+/* Functions that are tail-called; without optimisation they would not be. */
+#ifdef __OPTIMIZE__
+#define HP_TAIL __attribute__((noinline))
+#else
+#define HP_TAIL inline __attribute__((always_inline))
+#endif
+
+/* What the thread's heap had recorded at a moment. */
+struct hp_alloc_mark {
+	const struct hp_heap_local *heap;
+	const void *last;
+	const void *drawn;
+	uint32_t countdown;
+};
+
+static inline struct hp_alloc_mark hp_alloc_mark(void)
+{
+	const struct hp_heap_local *me = hp_heap();
+
+	return (struct hp_alloc_mark){ me, me->last, me->drawn, me->countdown };
+}
+
+/* `block` is new (NULL = there is none); counted, unless a stand-in that was called since the mark did it. */
+void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t size,
+			 const struct hp_path_frame *frame);
+
+/*
+ * `block` is going to be freed, and counted.  Until hp_alloc_forgive, with what was returned, the
+ * thread may free it again.
+ */
+const void *hp_alloc_note_delete(const void *block, uintptr_t sp);
+void hp_alloc_forgive(const void *block);
+
+#endif

@@ -1,0 +1,747 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - the path cache's other side, and the tree of paths.
+ *
+ * Entries lie in a ring.  An entry that is overwritten is taken out of the
+ * index first: it says which set it is in.  Tables grow by doubling; their old
+ * pages are given back, since only this thread reads them.
+ */
+#include "preload/heap/path.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/hook/hook_confine.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
+#include "preload/guest/readable.h"
+
+#define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
+#define HP_ENTRIES_MOST (UINT64_C(1) << 18)
+#define HP_ENTRY_LEAST (UINT64_C(2) * HP_LINE)
+#define HP_INDEX_FIRST 6	/* log2 of sets */
+#define HP_INDEX_MOST 13
+#define HP_ROWS_FIRST 8	/* log2 of the walker's pairs of rows */
+#define HP_ROWS_MOST_BITS 14
+#define HP_KNOWN_FIRST 8
+#define HP_KNOWN_LARGE (UINT64_C(1) << 19)	/* bytes: from 12 288 paths on */
+#define HP_STEPS_FIRST 9
+#define HP_STEPS_CHUNK_FIRST 59	/* steps of a heap's first chunk: 1 KiB with one that stays empty */
+#define HP_STEPS_CHUNK_NEXT 1019
+
+static uint64_t mix(uint64_t key)
+{
+	key *= UINT64_C(0xbf58476d1ce4e5b9);
+	return key ^ key >> 31;
+}
+
+/* --- the stack --- */
+
+void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp)
+{
+	uintptr_t end = hp_readable_stack_end(sp);
+
+	me->walker.home_low = end ? sp : 0;
+	me->walker.home_high = end;
+}
+
+/* --- tables --- */
+
+static uint64_t size_of(uint32_t shift, uint64_t each)
+{
+	return (UINT64_C(1) << (64 - shift)) * each;
+}
+
+/* Twice or more as many; the new ones are empty.  False = no memory, and the old ones stay. */
+static bool table_widen(struct hp_heap_local *me, void **table, uint32_t *shift, uint64_t each,
+			uint32_t bits)
+{
+	void *wide = hp_tables_take(&me->tables, size_of(64 - bits, each));
+
+	if (!wide)
+		return false;
+	if (*table)
+		hp_tables_give(&me->tables, *table, size_of(*shift, each));
+	*table = wide;
+	*shift = 64 - bits;
+	return true;
+}
+
+/* Rows of frames that come again and again should not throw each other out. */
+static void rows_grow(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+	uint32_t bits = 64 - walker->row_shift;
+
+	if (walker->fills - me->fills_seen < UINT64_C(2) << bits || bits >= HP_ROWS_MOST_BITS)
+		return;
+	me->fills_seen = walker->fills;
+	table_widen(me, (void **)&walker->rows, &walker->row_shift, 2 * sizeof(*walker->rows),
+		    bits + 2);
+}
+
+/* --- the cache --- */
+
+static struct hp_path_entry *entry_at(const struct hp_heap_local *me, uint64_t place)
+{
+	return (struct hp_path_entry *)(me->entries + place);
+}
+
+/* The first entry fits nothing: empty places of the index lead to it. */
+static void entries_clear(struct hp_heap_local *me)
+{
+	struct hp_path_entry *none = entry_at(me, 0);
+
+	memset(none, 0, sizeof(*none));
+	none->pc = 1;
+	none->end = none->slots;
+	me->latest = 0;
+	me->head = me->tail = HP_ENTRY_LEAST;
+	me->wraps = 0;
+}
+
+/* As many numbers as entries that the ring has room for; 0 is of the first. */
+static uint32_t numbers_bits(uint64_t size)
+{
+	uint32_t bits = 10;
+
+	while (UINT64_C(1) << bits < size / HP_ENTRY_LEAST)
+		bits++;
+	return bits;
+}
+
+static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
+{
+	char *entries = hp_tables_take(&me->tables, size);
+
+	if (!entries)
+		return false;
+	if (!table_widen(me, (void **)&me->index, &me->index_shift,
+			 HP_PATH_WAYS * sizeof(*me->index), bits) ||
+	    !table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
+			 numbers_bits(size))) {
+		hp_tables_give(&me->tables, entries, size);
+		return false;
+	}
+	me->index_mask = (uint32_t)(size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)) -
+				    HP_PATH_WAYS * sizeof(*me->index));
+	if (me->entries)
+		hp_tables_give(&me->tables, me->entries, me->entries_size);
+	me->entries = entries;
+	me->entries_size = size;
+	entries_clear(me);
+	return true;
+}
+
+/* The entry at `place` is going to be overwritten. */
+static void entry_drop(struct hp_heap_local *me, uint64_t place)
+{
+	const struct hp_path_entry *entry = entry_at(me, place);
+	uint32_t *set = me->index + (uint64_t)entry->set * HP_PATH_WAYS;
+
+	me->numbers[entry->number].place = 0;
+	for (int i = 0; i < HP_PATH_WAYS; i++)
+		if (set[i] == place)
+			set[i] = 0;
+}
+
+/* Drops the oldest entries until the ring is free up to `end`. */
+static void ring_free(struct hp_heap_local *me, uint64_t end)
+{
+	while (me->tail < end && me->tail < me->entries_size) {
+		uint32_t size = entry_at(me, me->tail)->size;
+
+		if (size == 0) {	/* nothing was ever here, or the last round ended here */
+			me->tail = me->entries_size;
+			return;
+		}
+		entry_drop(me, me->tail);
+		me->tail += size;
+	}
+}
+
+/* Room for an entry in the ring. */
+static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
+{
+	struct hp_path_entry *entry;
+
+	if (me->head + size > me->entries_size) {
+		if (me->wraps)
+			ring_free(me, me->entries_size);
+		if (me->head < me->entries_size)
+			entry_at(me, me->head)->size = 0;
+		me->head = me->tail = HP_ENTRY_LEAST;
+		me->wraps++;
+	}
+	if (me->wraps)
+		ring_free(me, me->head + size);
+	entry = entry_at(me, me->head);
+	me->head += size;
+	return entry;
+}
+
+/* A ring that was filled twice is too small for what the program does. */
+static void entries_grow(struct hp_heap_local *me)
+{
+	uint64_t size = me->entries_size * 4;
+	uint32_t bits = 64 - me->index_shift;
+
+	if (me->wraps < 2 || me->entries_size >= HP_ENTRIES_MOST)
+		return;
+	me->wraps = 0;
+	entries_init(me, size < HP_ENTRIES_MOST ? size : HP_ENTRIES_MOST,
+		     bits + 2 < HP_INDEX_MOST ? bits + 2 : HP_INDEX_MOST);
+}
+
+static void set_put_first(uint32_t *set, uint32_t place, int from)
+{
+	for (int i = from; i > 0; i--)
+		set[i] = set[i - 1];
+	set[0] = place;
+}
+
+/* An allocation has this entry, and the one before it had the latest: so it may be again. */
+static void entry_follow(struct hp_heap_local *me, const struct hp_path_entry *entry)
+{
+	me->numbers[me->latest].next = entry->number;
+	me->latest = entry->number;
+}
+
+/* 0 is of none. */
+static uint32_t number_take(struct hp_heap_local *me)
+{
+	uint32_t last = (UINT32_C(1) << (64 - me->numbers_shift)) - 1;
+
+	me->number = me->number == last ? 1 : me->number + 1;
+	return me->number;
+}
+
+static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *frame,
+		      struct hp_site *site)
+{
+	const struct hp_walker *walker = &me->walker;
+	const struct hp_walk_frame *top = &walker->trail[walker->count - 1];
+	uint64_t size =
+		sizeof(struct hp_path_entry) + (top->slots + 1) * sizeof(struct hp_walk_slot);
+	struct hp_path_entry *entry;
+	struct hp_walk_slot *slot;
+	uint32_t place, *set;
+
+	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
+	entries_grow(me);
+	if (size > me->entries_size / 4)
+		return;
+	entry = ring_take(me, (uint32_t)size);
+	set = hp_path_set(me, frame->pc, frame->sp);
+	*entry = (struct hp_path_entry){
+		.pc = frame->pc,
+		.sp = frame->sp,
+		.fp = frame->fp,
+		.fp_mask = top->needs_fp ? UINTPTR_MAX : 0,
+		.site = (uint64_t)((char *)site - me->base),
+		.end = entry->slots + top->slots,
+		.size = (uint32_t)size,
+		.set = (uint32_t)((set - me->index) / HP_PATH_WAYS),
+		.number = number_take(me),
+	};
+	slot = entry->slots;
+	for (uint32_t i = top->slots; i-- > 0;)
+		*slot++ = walker->slots[i];
+	*slot = (struct hp_walk_slot){ (uintptr_t)&entry->pc, ~entry->pc };
+	place = (uint32_t)((char *)entry - me->entries);
+	me->numbers[entry->number].place = place;
+	set_put_first(set, place, HP_PATH_WAYS - 1);
+	entry_follow(me, entry);
+}
+
+/* --- the tree --- */
+
+static uint32_t id_of(const struct hp_heap_local *me, const struct hp_step *step)
+{
+	return (uint32_t)((uint64_t)((const char *)step - me->base) / sizeof(*step));
+}
+
+static struct hp_step *step_at(const struct hp_heap_local *me, uint32_t id)
+{
+	return (struct hp_step *)(me->base + (uint64_t)id * sizeof(struct hp_step));
+}
+
+/*
+ * Mostly a step is made right behind its caller, and is found there.  Others
+ * stand in an index; it holds 32 bits of the hash, so that what is not there is
+ * mostly known without a look at steps.
+ */
+static bool is_same(const struct hp_step *step, const struct hp_step *wanted)
+{
+	return step->caller == wanted->caller && step->object == wanted->object &&
+	       step->address == wanted->address;
+}
+
+static bool is_behind(uint32_t id, const struct hp_step *step)
+{
+	return step->caller && step->caller == id - 1;
+}
+
+static uint32_t step_hash(const struct hp_step *step)
+{
+	uint64_t key = ((uint64_t)step->object << 32 | step->address) +
+		       step->caller * UINT64_C(0x9E3779B97F4A7C15);
+
+	return (uint32_t)(mix(key) >> 16);
+}
+
+/* NULL = there is none. */
+static struct hp_step *step_find(const struct hp_heap_local *me, const struct hp_step *wanted,
+				 uint32_t hash)
+{
+	uint32_t last = (UINT32_C(1) << (64 - me->step_shift)) - 1;
+	uint32_t i = hash & last;
+
+	/* Behind a chunk's last step is an empty one, which has no caller. */
+	if (wanted->caller && is_same(step_at(me, wanted->caller + 1), wanted))
+		return step_at(me, wanted->caller + 1);
+	for (; me->steps[i].id; i = (i + 1) & last)
+		if (me->steps[i].hash == hash && is_same(step_at(me, me->steps[i].id), wanted))
+			return step_at(me, me->steps[i].id);
+	return NULL;
+}
+
+static void step_note(struct hp_heap_local *me, const struct hp_path_step *noted)
+{
+	uint32_t last = (UINT32_C(1) << (64 - me->step_shift)) - 1;
+	uint32_t i = noted->hash & last;
+
+	while (me->steps[i].id)
+		i = (i + 1) & last;
+	me->steps[i] = *noted;
+}
+
+static bool steps_grow(struct hp_heap_local *me)
+{
+	struct hp_path_step *old = me->steps;
+	uint64_t size = size_of(me->step_shift, sizeof(*old));
+	struct hp_path_step *wide = hp_tables_take(&me->tables, size * 2);
+
+	if (!wide)
+		return false;
+	me->steps = wide;
+	me->step_shift--;
+	for (uint64_t i = 0; i < size / sizeof(*old); i++)
+		if (old[i].id)
+			step_note(me, &old[i]);
+	hp_tables_give(&me->tables, old, size);
+	return true;
+}
+
+static bool chunk_new(struct hp_heap_local *me)
+{
+	uint32_t capacity = me->chunk ? HP_STEPS_CHUNK_NEXT : HP_STEPS_CHUNK_FIRST;
+	struct hp_steps *chunk =
+		hp_heap_take(me, sizeof(*chunk) + (capacity + 1) * sizeof(chunk->at[0]));
+
+	if (!chunk)
+		return false;
+	chunk->capacity = capacity;
+	chunk->next = atomic_load_explicit(&me->heap->steps, memory_order_relaxed);
+	/* Release: who finds the chunk finds its `next`. */
+	atomic_store_explicit(&me->heap->steps, (uint64_t)((char *)chunk - me->base),
+			      memory_order_release);
+	me->chunk = chunk;
+	return true;
+}
+
+/* There is room for one more in the index; false = no memory. */
+static bool steps_have_room(struct hp_heap_local *me)
+{
+	uint64_t slots = UINT64_C(1) << (64 - me->step_shift);
+
+	return me->step_count < slots - slots / 4 || steps_grow(me) ||
+	       me->step_count < slots - slots / 8;
+}
+
+/* A new path's steps but for the first: what the newest one called would be newer still. */
+static bool is_newest(const struct hp_heap_local *me, uint32_t id, uint32_t count)
+{
+	return id && count && id == id_of(me, &me->chunk->at[count - 1]);
+}
+
+/* The step with these contents; NULL = no room. */
+static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *wanted)
+{
+	uint32_t count =
+		me->chunk ? atomic_load_explicit(&me->chunk->count, memory_order_relaxed) : 0;
+	struct hp_step *step = NULL;
+	uint32_t id;
+
+	if (!is_newest(me, wanted->caller, count))
+		step = step_find(me, wanted, step_hash(wanted));
+	if (step)
+		return step;
+	if (!steps_have_room(me))
+		return NULL;
+	if (!me->chunk || count == me->chunk->capacity) {
+		if (!chunk_new(me))
+			return NULL;
+		count = 0;
+	}
+	step = &me->chunk->at[count];
+	*step = *wanted;
+	/* Release: who sees the count sees the step. */
+	atomic_store_explicit(&me->chunk->count, count + 1, memory_order_release);
+	id = id_of(me, step);
+	if (is_behind(id, step))
+		return step;
+	step_note(me, &(struct hp_path_step){ step_hash(step), id });
+	me->step_count++;
+	return step;
+}
+
+static struct hp_step *step_of(struct hp_heap_local *me, uint32_t caller, uintptr_t pc)
+{
+	const struct hp_module *module = hp_module_of(pc - 1);
+	struct hp_step wanted = { .caller = caller };
+	uint64_t address = module ? pc - module->bias : pc;
+
+	if (module && address <= UINT32_MAX) {
+		wanted.object = (uint32_t)(module->object / HP_LINE);
+		wanted.address = (uint32_t)address;
+	} else {
+		wanted.object = HP_STEP_PLAIN | (uint32_t)((uint64_t)pc >> 32);
+		wanted.address = (uint32_t)pc;
+	}
+	return step_get(me, &wanted);
+}
+
+static struct hp_step *step_of_mark(struct hp_heap_local *me, enum hp_step_mark mark)
+{
+	struct hp_step wanted = { .address = mark };
+
+	return step_get(me, &wanted);
+}
+
+/*
+ * The innermost step of the last walk; NULL = no room.  New paths mostly share
+ * their outer half with the new one before: those steps need no look-up.
+ */
+static struct hp_step *steps_of_walk(struct hp_heap_local *me)
+{
+	const struct hp_walker *walker = &me->walker;
+	uint32_t mark = walker->is_cut ? HP_STEP_CUT : walker->is_complete ? 0 : HP_STEP_LOST;
+	struct hp_step *step = mark ? step_of_mark(me, mark) : NULL;
+	uint32_t caller = step ? id_of(me, step) : 0;
+	bool is_shared = mark == me->past_mark;
+
+	if (mark && !step)
+		return NULL;
+	for (uint32_t i = 0; i < walker->count; i++) {
+		uintptr_t pc = walker->trail[i].pc;
+
+		is_shared = is_shared && i < me->past_count && me->past[i] == pc;
+		step = is_shared ? step_at(me, me->past_ids[i]) : step_of(me, caller, pc);
+		if (!step) {
+			me->past_count = i;
+			return NULL;
+		}
+		caller = id_of(me, step);
+		me->past[i] = pc;
+		me->past_ids[i] = caller;
+	}
+	me->past_count = walker->count;
+	me->past_mark = mark;
+	return step;
+}
+
+/* --- sites --- */
+
+static struct hp_site *site_new(struct hp_heap_local *me, struct hp_step *step)
+{
+	struct hp_site *site = hp_heap_take(me, sizeof(*site));
+	uint64_t offset;
+
+	if (!site)
+		return NULL;
+	offset = (uint64_t)((char *)site - me->base);
+	if (offset / HP_LINE > UINT32_MAX)
+		return NULL;
+	site->heap = me->id;
+	site->step = id_of(me, step);
+	site->epoch = atomic_load_explicit(me->epoch, memory_order_relaxed);
+	site->next = atomic_load_explicit(&me->heap->sites, memory_order_relaxed);
+	/* Release: who finds the site finds it filled. */
+	atomic_store_explicit(&me->heap->sites, offset, memory_order_release);
+	step->site = (uint32_t)(offset / HP_LINE);
+	me->heap->site_count++;
+	return site;
+}
+
+static struct hp_site *site_of_step(struct hp_heap_local *me, struct hp_step *step)
+{
+	struct hp_site *site = NULL;
+
+	if (step && step->site)
+		return hp_heap_site(me, (uint64_t)step->site * HP_LINE);
+	if (step)
+		site = site_new(me, step);
+	if (site)
+		return site;
+	me->heap->folded_sites++;
+	return hp_heap_site(me, me->heap->other);
+}
+
+static uint32_t place_of(const struct hp_heap_local *me, const struct hp_site *site)
+{
+	return (uint32_t)((uint64_t)((const char *)site - me->base) / HP_LINE);
+}
+
+static struct hp_path_known *known_place(const struct hp_heap_local *me, uint64_t hash)
+{
+	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
+	uint64_t i = hash >> 20 & last;
+
+	while (me->known[i].hash && me->known[i].hash != hash)
+		i = (i + 1) & last;
+	return &me->known[i];
+}
+
+/* The others, which do not grow so far, go into the huge pages too. */
+static void tables_move(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+	uint64_t size = size_of(walker->row_shift, 2 * sizeof(*walker->rows));
+	struct hp_cfi_row *old = walker->rows, *rows = hp_tables_take(&me->tables, size);
+
+	if (rows) {
+		walker->rows = memcpy(rows, old, size);
+		hp_tables_give(&me->tables, old, size);
+	}
+	/* Emptied: entries hold addresses in themselves. */
+	entries_init(me, me->entries_size, 64 - me->index_shift);
+}
+
+static bool known_grow(struct hp_heap_local *me)
+{
+	struct hp_path_known *old = me->known;
+	uint64_t size = size_of(me->known_shift, sizeof(*old));
+	struct hp_path_known *wide;
+
+	if (size * 2 >= HP_KNOWN_LARGE && hp_tables_enlarge(&me->tables))
+		tables_move(me);
+	wide = hp_tables_take(&me->tables, size * 2);
+	if (!wide)
+		return false;
+	me->known = wide;
+	me->known_shift--;
+	me->known_last = me->known_before = 0;
+	for (uint64_t i = 0; i < size / sizeof(*old); i++)
+		if (old[i].hash)
+			*known_place(me, old[i].hash) =
+				(struct hp_path_known){ old[i].hash, old[i].site, 0 };
+	hp_tables_give(&me->tables, old, size);
+	return true;
+}
+
+/*
+ * Paths follow each other as they did before, in four of five cases (cc1plus):
+ * the one after the next is fetched, since none of the places it is in will be in a cache.
+ */
+static inline void known_follow(struct hp_heap_local *me, uint32_t place)
+{
+	__builtin_prefetch(&me->known[me->known[place].next]);
+	me->known[me->known_before].next = place;
+	me->known_before = me->known_last;
+	me->known_last = place;
+}
+
+/* The site of the last walk. */
+static struct hp_site *site_of_walk(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+	uint64_t slots = UINT64_C(1) << (64 - me->known_shift);
+	uint64_t hash = (walker->trail[walker->count - 1].hash + walker->is_complete) | 1;
+	struct hp_path_known *known = known_place(me, hash);
+	struct hp_site *site;
+
+	if (HP_LIKELY(known->hash)) {
+		known_follow(me, (uint32_t)(known - me->known));
+		return hp_heap_site(me, (uint64_t)known->site * HP_LINE);
+	}
+	site = site_of_step(me, steps_of_walk(me));
+	if (me->known_count >= slots - slots / 4) {
+		if (!known_grow(me) && me->known_count >= slots - slots / 8)
+			return site;
+		known = known_place(me, hash);
+	}
+	*known = (struct hp_path_known){ hash, place_of(me, site), 0 };
+	known_follow(me, (uint32_t)(known - me->known));
+	me->known_count++;
+	return site;
+}
+
+static struct hp_site *walk(struct hp_heap_local *me, const struct hp_path_frame *frame)
+{
+	struct hp_walker *walker = &me->walker;
+	struct hp_heap *heap = me->heap;
+
+	if (HP_UNLIKELY(frame->sp < walker->home_low))
+		hp_readable_home(walker, frame->sp);
+	hp_walk(walker, frame->pc, frame->sp, frame->fp);
+	heap->walks++;
+	heap->incomplete += !walker->is_complete && !walker->is_cut;
+	heap->cut += walker->is_cut;
+	heap->unproven += !walker->is_proven;
+	rows_grow(me);
+	return site_of_walk(me);
+}
+
+struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	const struct hp_path_frame frame = { pc, sp, fp };
+	uint32_t *set = hp_path_set(me, pc, sp);
+	struct hp_site *site;
+
+	for (int i = 0; i < HP_PATH_WAYS; i++) {
+		uint32_t place = set[i];
+
+		if (!hp_path_fits(entry_at(me, place), pc, sp, fp))
+			continue;
+		set_put_first(set, place, i);
+		entry_follow(me, entry_at(me, place));
+		return hp_heap_site(me, entry_at(me, place)->site);
+	}
+	hp_heap_shut(me, sp);
+	site = walk(me, &frame);
+	if (HP_LIKELY(me->walker.is_proven))
+		entry_add(me, &frame, site);
+	hp_heap_reopen(me);
+	return site;
+}
+
+static const struct hp_path_entry *find_entry(const struct hp_heap_local *me,
+					      const struct hp_path_frame *frame)
+{
+	const uint32_t *set = hp_path_set(me, frame->pc, frame->sp);
+	const struct hp_path_entry *first = hp_path_numbered(me, hp_path_expected(me));
+
+	if (hp_path_fits(first, frame->pc, frame->sp, frame->fp))
+		return first;
+	for (int i = 0; i < HP_PATH_WAYS; i++)
+		if (hp_path_fits(entry_at(me, set[i]), frame->pc, frame->sp, frame->fp))
+			return entry_at(me, set[i]);
+	return NULL;
+}
+
+/* What the cache says, or a walk that ends in the last one, against a walk of its own. */
+struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame)
+{
+	const struct hp_path_entry *entry = find_entry(me, frame);
+	struct hp_site *said, *site;
+
+	said = entry ? hp_heap_site(me, entry->site) : hp_path_site(me, *frame);
+	hp_heap_shut(me, frame->sp);
+	hp_walk_forget(&me->walker);
+	site = walk(me, frame);
+	me->heap->walks--;
+	me->heap->proofs++;
+	me->heap->mismatches += site != said;
+	hp_heap_reopen(me);
+	return site;
+}
+
+/* --- life --- */
+
+/* Steps that an earlier process of this executable made are found again. */
+static bool adopt(struct hp_heap_local *me)
+{
+	uint64_t at = atomic_load_explicit(&me->heap->steps, memory_order_acquire);
+	struct hp_steps *chunk;
+
+	me->chunk = at ? (struct hp_steps *)(me->base + at) : NULL;
+	for (; at; at = chunk->next) {
+		chunk = (struct hp_steps *)(me->base + at);
+		for (uint32_t i = 0; i < atomic_load(&chunk->count); i++) {
+			const struct hp_step *step = &chunk->at[i];
+			uint32_t id = id_of(me, step);
+
+			if (is_behind(id, step))
+				continue;
+			if (!steps_have_room(me))
+				return false;
+			step_note(me, &(struct hp_path_step){ step_hash(step), id });
+			me->step_count++;
+		}
+	}
+	return true;
+}
+
+/* The loader's code before the program's: it begins there and has no information. */
+static void set_start(struct hp_walker *walker)
+{
+	uintptr_t base = (uintptr_t)getauxval(AT_BASE);
+	struct hp_module module;
+
+	if (base && hp_module_span(base, &module)) {
+		walker->start_low = module.begin;
+		walker->start_high = module.end;
+	}
+}
+
+static bool walker_init(struct hp_heap_local *me)
+{
+	struct hp_walker *walker = &me->walker;
+	void *room = hp_pages(HP_WALK_ROOM(walker->most));
+
+	walker->is_readable = hp_readable_few;
+	set_start(walker);
+	if (!room)
+		return false;
+	hp_walk_settle(walker, room, walker->most);
+	me->past = hp_pages(walker->most * (sizeof(*me->past) + sizeof(*me->past_ids)));
+	me->past_ids = (uint32_t *)(me->past + walker->most);
+	return me->past && table_widen(me, (void **)&walker->rows, &walker->row_shift,
+				       2 * sizeof(*walker->rows), HP_ROWS_FIRST);
+}
+
+static bool other_init(struct hp_heap_local *me)
+{
+	struct hp_step *step = step_of_mark(me, HP_STEP_OTHER);
+	struct hp_site *site = NULL;
+
+	if (step)
+		site = step->site ? hp_heap_site(me, (uint64_t)step->site * HP_LINE)
+				  : site_new(me, step);
+	if (site)
+		me->heap->other = (uint64_t)((char *)site - me->base);
+	return site != NULL;
+}
+
+bool hp_path_init(struct hp_heap_local *me, uintptr_t sp)
+{
+	if (!walker_init(me) || !entries_init(me, HP_ENTRIES_FIRST, HP_INDEX_FIRST) ||
+	    !table_widen(me, (void **)&me->known, &me->known_shift, sizeof(*me->known),
+			 HP_KNOWN_FIRST) ||
+	    !table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps),
+			 HP_STEPS_FIRST) ||
+	    !adopt(me) || !other_init(me))
+		return false;
+	hp_path_set_stack(me, sp);
+	return true;
+}
+
+void hp_path_forget(struct hp_heap_local *me)
+{
+	memset(me->index, 0, size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)));
+	memset(me->known, 0, size_of(me->known_shift, sizeof(*me->known)));
+	memset(me->walker.rows, 0, size_of(me->walker.row_shift, 2 * sizeof(*me->walker.rows)));
+	memset(me->numbers, 0, size_of(me->numbers_shift, sizeof(*me->numbers)));
+	if (me->flat)
+		memset(me->flat, 0, sizeof(*me->flat) << HP_PATH_FLAT_BITS);
+	hp_walk_forget(&me->walker);
+	me->known_count = 0;
+	me->known_last = me->known_before = 0;
+	me->past_count = 0;
+	entries_clear(me);
+}

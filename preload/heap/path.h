@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.h - from the stack of a call to the site of its call path.
+ *
+ * The path cache answers the usual case.  An entry has a key, (return address, stack
+ * pointer), and holds the slots that decided the walk (unwind/walk.h), from the
+ * inside out; it fits only if all of them hold the same words.  Tried first is the
+ * entry that came after the latest one the time before, then those of the key.  So a
+ * hit is exact, costs some two loads a frame, and reads no word that is not of a live
+ * frame.  What is not found is walked; one hash over the whole path leads to
+ * its site; only a path that this thread never had is put into the tree.
+ */
+#ifndef HP_PRELOAD_HEAP_PATH_H
+#define HP_PRELOAD_HEAP_PATH_H
+
+#include "preload/heap/heap.h"
+
+struct hp_path_entry {
+	uintptr_t pc;	/* return address; 1 = fits nothing */
+	uintptr_t sp;	/* before the call */
+	uintptr_t fp;
+	uintptr_t fp_mask;	/* 0 = the frame pointer does not matter */
+	uint64_t site;	/* offset of hp_site */
+	const struct hp_walk_slot *end;
+	uint32_t size;	/* of all of it; 0 = the ring's end */
+	uint32_t set;	/* place in the index */
+	uint32_t number;
+	uint32_t reserved;
+	struct hp_walk_slot slots[];	/* and one that never fits */
+};
+
+/* What a stand-in knows of its caller. */
+struct hp_path_frame {
+	uintptr_t pc;	/* return address */
+	uintptr_t sp;	/* before the call */
+	uintptr_t fp;
+};
+
+/* Of the function that it is used in, which keeps a frame pointer for it. */
+#if defined(__x86_64__)
+#define HP_PATH_FRAME \
+	((struct hp_path_frame){ ((const uintptr_t *)__builtin_frame_address(0))[1], \
+				 (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
+				 ((const uintptr_t *)__builtin_frame_address(0))[0] })
+#else
+#define HP_PATH_FRAME \
+	((struct hp_path_frame){ (uintptr_t)__builtin_return_address(0), \
+				 (uintptr_t)__builtin_dwarf_cfa(), \
+				 ((const uintptr_t *)__builtin_frame_address(0))[0] })
+#endif
+
+/* Tables and caches; false = no memory. */
+bool hp_path_init(struct hp_heap_local *me, uintptr_t sp);
+
+/* The stack of the thread that took `me` over. */
+void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp);
+
+/* Empties what is known by addresses. */
+void hp_path_forget(struct hp_heap_local *me);
+
+/*
+ * It is not the entry that is tried first: the others of its key, else a walk.  Never NULL.
+ * The frame's words one by one: else they would be stored for each call.
+ */
+struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+
+/* Walks again, from the allocation to the outermost frame, and compares. */
+struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame);
+
+static inline bool hp_path_slot_fits(const struct hp_walk_slot *slot)
+{
+	return *(const uintptr_t *)slot->place == slot->word;
+}
+
+static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc, uintptr_t sp,
+				uintptr_t fp)
+{
+	const struct hp_walk_slot *slot = entry->slots;
+
+	if (HP_UNLIKELY(entry->pc != pc) || HP_UNLIKELY(entry->sp != sp) ||
+	    HP_UNLIKELY((entry->fp ^ fp) & entry->fp_mask))
+		return false;
+	/* The slot at the end does not fit, so each is one comparison. */
+	for (;; slot += 4) {
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot)))
+			return slot == entry->end;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 1)))
+			return slot + 1 == entry->end;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 2)))
+			return slot + 2 == entry->end;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 3)))
+			return slot + 3 == entry->end;
+	}
+}
+
+static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc, uintptr_t sp)
+{
+	uint64_t key = pc ^ sp << 20;
+
+	/* A mask of bytes is two operations less than a shift and a multiplication. */
+	return (uint32_t *)(void *)((char *)me->index +
+				    ((key * UINT64_C(0xbf58476d1ce4e5b9)) >> 40 & me->index_mask));
+}
+
+/* The number of the entry that is tried first: it came after the latest the time before. */
+static inline uint32_t hp_path_expected(const struct hp_heap_local *me)
+{
+	return me->numbers[me->latest].next;
+}
+
+/* The entry of this number; the one that fits nothing, if it is gone. */
+static inline const struct hp_path_entry *hp_path_numbered(const struct hp_heap_local *me,
+							   uint32_t number)
+{
+	return (const struct hp_path_entry *)(me->entries + me->numbers[number].place);
+}
+
+/* Where the site of this caller stands, if paths have no other frame. */
+static inline struct hp_path_flat *hp_path_flat(const struct hp_heap_local *me, uintptr_t pc)
+{
+	return &me->flat[(pc * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - HP_PATH_FLAT_BITS)];
+}
+
+/* The site of the call with this frame. */
+static inline __attribute__((always_inline)) struct hp_site *hp_path_site(
+	struct hp_heap_local *me, struct hp_path_frame frame)
+{
+	uint32_t number = hp_path_expected(me);
+	const struct hp_path_entry *entry = hp_path_numbered(me, number);
+
+	if (HP_UNLIKELY(!hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
+		return hp_path_miss(me, frame.pc, frame.sp, frame.fp);
+	me->latest = number;
+	return hp_heap_site(me, entry->site);
+}
+
+#endif

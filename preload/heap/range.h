@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * range.h - which site each mapped address belongs to.
+ *
+ * Ranges do not overlap.  Each has the number of the call that made it: numbers grow, so who
+ * unmaps takes one before its call, and takes away only what is older.  What another thread
+ * mapped to the same place meanwhile stays.
+ *
+ * The caller has the lock.
+ */
+#ifndef HP_PRELOAD_HEAP_RANGE_H
+#define HP_PRELOAD_HEAP_RANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hp_site;
+
+struct hp_range {
+	uintptr_t begin;
+	uintptr_t end;
+	struct hp_site *site;
+	uint64_t number;	/* of the call that made it */
+	uint64_t order;	/* a random number: above it in the tree are larger ones */
+	struct hp_range *left;	/* lower addresses */
+	struct hp_range *right;
+};
+
+struct hp_ranges {
+	struct hp_range *root;	/* a treap */
+	struct hp_range *unused;	/* by `right` */
+	uint64_t random;
+};
+
+/* There is room for as many new ranges as one call makes at most; false = no memory. */
+bool hp_ranges_prepare(struct hp_ranges *ranges);
+
+/* What of a range is gone: `bytes`, `is_whole` = nothing of it is left, `is_split` = two parts are. */
+typedef void (*hp_range_gone)(void *context, struct hp_site *site, uint64_t bytes, bool is_whole,
+			      bool is_split);
+
+/* Takes away what lies in [begin, end) and is older than `number`.  After hp_ranges_prepare. */
+void hp_ranges_take(struct hp_ranges *ranges, uintptr_t begin, uintptr_t end, uint64_t number,
+		    hp_range_gone gone, void *context);
+
+/* A new one; nothing that is there may overlap with it.  After hp_ranges_prepare. */
+void hp_ranges_add(struct hp_ranges *ranges, uintptr_t begin, uintptr_t end, struct hp_site *site,
+		   uint64_t number);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_confine.c - see hook_confine.h; the stand-ins that see a filter coming.
+ *
+ * Strict mode is different: there the processor's clock faults too, as after
+ * PR_SET_TSC, so the calling thread stops recording.
+ *
+ * Not seen: a program that makes these calls by its own instruction.
+ */
+#include "preload/hook/hook_confine.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/call/calibrate.h"
+#include "preload/channel/channel.h"
+#include "preload/call/local.h"
+#include "preload/thread/process.h"
+#include "preload/guest/real.h"
+#include "preload/wait/cpu_timer.h"
+#include "segment/newer.h"
+
+#define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and what is used of it */
+#define HP_RESERVE_WIPED (256 * HP_PAGE)	/* as many threads */
+#ifndef PR_SET_SYSCALL_USER_DISPATCH	/* Linux 5.11 */
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_ON 1
+#endif
+
+#define HP_TID_WITHIN 1024	/* glibc keeps the thread id at 720 on x86-64 */
+
+_Atomic uint32_t hp_confined;
+
+static struct {
+	char *pages;
+	char *wiped;
+	_Atomic uint64_t used;
+	_Atomic uint64_t used_wiped;
+	ptrdiff_t tid_at;	/* in what pthread_self() points to; 0 = unknown */
+} reserve;
+
+static struct hp_local silent = { .state = HP_THREAD_CLOSED };
+
+uint32_t hp_confine_tid(void)
+{
+	uint32_t tid = 0;
+
+	if (!hp_is_confined())
+		return (uint32_t)syscall(SYS_gettid);
+	if (reserve.tid_at)
+		memcpy(&tid, (const char *)pthread_self() + reserve.tid_at, sizeof(tid));
+	return tid;
+}
+
+bool hp_confine_is_main(void)
+{
+	if (!hp_is_confined())
+		return getpid() == gettid();
+	return hp_self && hp_self->pid == hp_confine_tid();
+}
+
+static void *take(char *pages, uint64_t size, _Atomic uint64_t *used, uint64_t wanted)
+{
+	uint64_t at;
+
+	wanted = (wanted + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+	if (!pages || wanted > size)
+		return NULL;
+	at = atomic_fetch_add_explicit(used, wanted, memory_order_relaxed);
+	if (at <= size - wanted)
+		return pages + at;
+	/* What is left may do for less. */
+	atomic_fetch_sub_explicit(used, wanted, memory_order_relaxed);
+	return NULL;
+}
+
+void *hp_confine_pages(uint64_t size)
+{
+	return take(reserve.pages, HP_RESERVE, &reserve.used, size);
+}
+
+void *hp_confine_pages_wiped(void)
+{
+	return take(reserve.wiped, HP_RESERVE_WIPED, &reserve.used_wiped, HP_PAGE);
+}
+
+/* The C library keeps the thread's id up to date, also after fork. */
+static ptrdiff_t find_tid(void)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid), found;
+
+	for (ptrdiff_t at = sizeof(tid); at < HP_TID_WITHIN; at += (ptrdiff_t)sizeof(tid)) {
+		memcpy(&found, (const char *)pthread_self() + at, sizeof(found));
+		if (found == tid)
+			return at;
+	}
+	return 0;
+}
+
+static void make_reserve(void)
+{
+	if (reserve.pages || !hp_segment.header || !hp_self)
+		return;
+	hp_calibrate_first(hp_segment.header);
+	reserve.tid_at = find_tid();
+	reserve.pages = hp_pages(HP_RESERVE);
+	reserve.wiped = hp_pages(HP_RESERVE_WIPED);
+	if (reserve.wiped &&
+	    syscall(SYS_madvise, reserve.wiped, HP_RESERVE_WIPED, MADV_WIPEONFORK) != 0)
+		reserve.wiped = NULL;
+}
+
+enum change { NO_CHANGE, FILTER, NO_CLOCK };
+
+static enum change change_of_prctl(unsigned long option, unsigned long value)
+{
+	if (option == PR_SET_TSC && value == PR_TSC_SIGSEGV)
+		return NO_CLOCK;
+	/* System calls from outside of what it names become signals of the program's. */
+	if (option == PR_SET_SYSCALL_USER_DISPATCH && value == PR_SYS_DISPATCH_ON)
+		return FILTER;
+	if (option != PR_SET_SECCOMP)
+		return NO_CHANGE;
+	return value == SECCOMP_MODE_STRICT ? NO_CLOCK : FILTER;
+}
+
+static enum change change_of_syscall(long number, unsigned long a, unsigned long b)
+{
+	if (number == SYS_prctl)
+		return change_of_prctl(a, b);
+	if (number != SYS_seccomp)
+		return NO_CHANGE;
+	if (a == SECCOMP_SET_MODE_STRICT)
+		return NO_CLOCK;
+	return a == SECCOMP_SET_MODE_FILTER ? FILTER : NO_CHANGE;
+}
+
+/* Before the call.  Returns what hp_confined was. */
+static uint32_t confine(enum change change)
+{
+	uint32_t before = atomic_load(&hp_confined);
+	int saved = errno;
+
+	if (!before) {
+		make_reserve();
+		hp_timer_stop();
+	}
+	if (change == NO_CLOCK && !hp_is_early()) {
+		if (hp_local()->state == HP_THREAD_OPEN)
+			hp_local_close(hp_local());
+		hp_local_set(&silent);
+	}
+	atomic_store(&hp_confined, 1);
+	errno = saved;
+	return before;
+}
+
+/* It was refused: all is as before. */
+static void release(enum change change, uint32_t before)
+{
+	if (change == NO_CLOCK && !hp_is_early() && hp_local() == &silent)
+		hp_local_set(&hp_unborn);
+	atomic_store(&hp_confined, before);
+	if (!before)
+		hp_timer_go_on();
+}
+
+HP_EXPORT int prctl(int option, ...)
+{
+	unsigned long values[4];
+	enum change change;
+	uint32_t before = 0;
+	va_list list;
+	int result;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		values[i] = va_arg(list, unsigned long);
+	va_end(list);
+	change = change_of_prctl((unsigned long)option, values[0]);
+	if (change != NO_CHANGE)
+		before = confine(change);
+	result = hp_real()->prctl(option, values[0], values[1], values[2], values[3]);
+	if (change != NO_CHANGE && result < 0)
+		release(change, before);
+	return result;
+}
+
+/*
+ * syscall() is a handful of instructions that leave the stack alone (a child
+ * may share it).  So this jumps to the C library's: the program may care where
+ * the instruction is (PR_SET_SYSCALL_USER_DISPATCH).  Before that is known it is
+ * the same instructions here; what may be a filter goes on to `watched`, what
+ * closes or copies descriptors to `descriptors`.
+ */
+#if defined(__x86_64__) && defined(__LP64__)
+__attribute__((visibility("hidden"))) long hp_confine_watched(long number, long a, long b, long c,
+							      long d, long e, long f);
+__attribute__((visibility("hidden"))) long hp_confine_error(long error);
+
+static long raw(long number, const long *values)
+{
+	register long d __asm__("r10") = values[3];
+	register long e __asm__("r8") = values[4];
+	register long f __asm__("r9") = values[5];
+	long result = number;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result)
+			 : "D"(values[0]), "S"(values[1]), "d"(values[2]), "r"(d), "r"(e), "r"(f)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+long hp_confine_error(long error)
+{
+	/* While the loader relocates, calls of ours lead nowhere; those of the C library are bound by then. */
+	int *(*place)(void) =
+		hp_is_early() ? (int *(*)(void))hp_early_find("__errno_location", false) : NULL;
+
+	if (place)
+		*place() = (int)-error;
+	else if (!hp_is_early())
+		errno = (int)-error;
+	return -1;
+}
+
+__attribute__((visibility("hidden"))) long hp_confine_descriptors(long number, long a, long b,
+								  long c, long d, long e, long f);
+
+long hp_confine_descriptors(long number, long a, long b, long c, long d, long e, long f)
+{
+	bool is_copy = hp_channel_raw_before(number, a, b, c);
+	long result = hp_real()->syscall(number, a, b, c, d, e, f);
+
+	if (is_copy)
+		hp_channel_raw_after(a, result);
+	return result;
+}
+
+long hp_confine_watched(long number, long a, long b, long c, long d, long e, long f)
+{
+	long values[] = { a, b, c, d, e, f };
+	enum change change = change_of_syscall(number, (unsigned long)a, (unsigned long)b);
+	uint32_t before = change == NO_CHANGE ? 0 : confine(change);
+	long result = raw(number, values);
+
+	if (result >= 0)
+		return result;
+	if (change != NO_CHANGE)
+		release(change, before);
+	return hp_confine_error(result);
+}
+
+/* clang-format off */
+#define TEXT(x) #x
+#define NUMBER(x) TEXT(x)
+__asm__(".pushsection .text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	".balign 16\n"
+	"syscall:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	cmpl $" NUMBER(__NR_seccomp) ", %edi\n"
+	"	je hp_confine_watched\n"
+	"	cmpl $" NUMBER(__NR_prctl) ", %edi\n"
+	"	je hp_confine_watched\n"
+	"	movq hp_real_syscall(%rip), %rax\n"
+	"	testq %rax, %rax\n"
+	"	je 2f\n"
+	"	cmpl $" NUMBER(__NR_close) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_dup) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_dup2) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_dup3) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	cmpl $" NUMBER(__NR_close_range) ", %edi\n"
+	"	je hp_confine_descriptors\n"
+	"	jmp *%rax\n"
+	"2:	movq %rdi, %rax\n"
+	"	movq %rsi, %rdi\n"
+	"	movq %rdx, %rsi\n"
+	"	movq %rcx, %rdx\n"
+	"	movq %r8, %r10\n"
+	"	movq %r9, %r8\n"
+	"	movq 8(%rsp), %r9\n"
+	"	syscall\n"
+	"	cmpq $-4095, %rax\n"
+	"	jae 1f\n"
+	"	ret\n"
+	"1:	movq %rax, %rdi\n"
+	"	jmp hp_confine_error\n"
+	"	.cfi_endproc\n"
+	".size syscall, .-syscall\n"
+	".popsection\n");
+/* clang-format on */
+#else
+static bool is_of_descriptors(long number)
+{
+#ifdef SYS_dup2
+	if (number == SYS_dup2)
+		return true;
+#endif
+	return number == SYS_close || number == SYS_close_range || number == SYS_dup ||
+	       number == SYS_dup3;
+}
+
+HP_EXPORT long syscall(long number, ...)
+{
+	long values[6];
+	enum change change;
+	uint32_t before = 0;
+	bool is_copy;
+	va_list list;
+	long result;
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		values[i] = va_arg(list, long);
+	va_end(list);
+	change = change_of_syscall(number, (unsigned long)values[0], (unsigned long)values[1]);
+	if (change != NO_CHANGE)
+		before = confine(change);
+	is_copy = is_of_descriptors(number) &&
+		  hp_channel_raw_before(number, values[0], values[1], values[2]);
+	result = hp_real()->syscall(number, values[0], values[1], values[2], values[3], values[4],
+				    values[5]);
+	if (is_copy)
+		hp_channel_raw_after(values[0], result);
+	if (change != NO_CHANGE && result < 0)
+		release(change, before);
+	return result;
+}
+#endif

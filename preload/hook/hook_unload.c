@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_unload.c - stand-ins for the ways in which a library goes.
+ *
+ * What a thread knows by addresses has to be forgotten before something else is mapped there, and
+ * another thread may open a library while this one closes one.  Behind dlclose it is too late for that.  But each
+ * object that gcc and clang link calls __cxa_finalize as its last destructor, inside of dlclose and before it
+ * is unmapped: there its functions are forgotten.  Objects without that call, and those of another
+ * namespace, which has a C library of its own, are looked for behind dlclose.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "preload/hook/hook_confine.h"
+#include "preload/guest/early.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
+#include "preload/guest/real.h"
+
+/* The C library exports it, without a header. */
+void __cxa_finalize(void *object);
+
+/*
+ * How many threads are in dlclose.  The other side is __cxa_finalize in the same thread: at the end of the program
+ * it is called for all objects, which stay.  A destructor that leaves dlclose by a jump leaves this too
+ * high: then more is forgotten than need be.
+ */
+static _Atomic uint32_t closing;
+
+HP_EXPORT void __cxa_finalize(void *object)
+{
+	if (hp_is_early()) {
+		((void (*)(void *))hp_early_find("__cxa_finalize", false))(object);
+		return;
+	}
+	hp_real()->__cxa_finalize(object);
+	if (object && atomic_load_explicit(&closing, memory_order_relaxed))
+		hp_module_leaves((uintptr_t)object);
+}
+
+HP_EXPORT int dlclose(void *handle)
+{
+	bool is_ours;
+	int result, saved;
+
+	if (hp_is_early())
+		return ((int (*)(void *))hp_early_find("dlclose", false))(handle);
+	is_ours = hp_self_is_me() || hp_is_confined();
+	if (is_ours)
+		atomic_fetch_add_explicit(&closing, 1, memory_order_relaxed);
+	result = hp_real()->dlclose(handle);
+	saved = errno;
+	if (is_ours)
+		atomic_fetch_sub_explicit(&closing, 1, memory_order_relaxed);
+	if (is_ours && result == 0)
+		hp_module_sweep();
+	errno = saved;
+	return result;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_wait.c - stand-ins for wait() and its relatives, for process 1.
+ *
+ * The helper process is an orphan, and orphans go to process 1.  If that is the
+ * program itself, as in a container without init, the helper is a child that it
+ * does not know of: `while (wait(NULL) > 0)` would never end.  So waiting for
+ * any child skips this one, and fails with ECHILD when there is no other.  The
+ * helper leads a session of its own, so waiting for a process group never finds
+ * it; and a target that is a subreaper is none while the helper is born
+ * (session.c).  Everywhere else a stand-in costs one test.
+ *
+ * These are cancellation points: nothing is held across the real calls.
+ *
+ * What remains: of two threads that wait for any child at once, one stays in
+ * the kernel when the other one got the last child.
+ */
+#include "preload/hook/hook_wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/wait/offcpu_note.h"
+#include "preload/hook/hook_confine.h"
+#include "preload/call/local.h"
+#include "preload/guest/real.h"
+
+#define SLICE_NS 5000000
+#define PIDS_MOST 32768 /* asked one by one: a namespace that has no /proc of its own is small */
+
+static _Atomic int hidden; /* 0 = none, as nearly always */
+
+void hp_wait_hide(uint32_t pid)
+{
+	siginfo_t info;
+	int saved = errno;
+
+	if (pid && getpid() == 1 &&
+	    syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, NULL) == 0)
+		atomic_store_explicit(&hidden, (int)pid, memory_order_relaxed);
+	errno = saved;
+}
+
+/* The child to hide from the caller; 0 in children of process 1, which have a copy of all this. */
+static inline int hidden_here(void)
+{
+	int pid = atomic_load_explicit(&hidden, memory_order_relaxed);
+
+	return HP_LIKELY(pid == 0) || hp_is_confined() || getpid() != 1 ? 0 : pid;
+}
+
+/* Does a list of numbers, as the kernel prints it, hold another one than `but`? */
+static bool lists_other(int fd, int but)
+{
+	char text[256];
+	ssize_t size;
+	int value = 0;
+
+	while ((size = syscall(SYS_read, fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < size; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				value = value * 10 + (text[i] - '0');
+				continue;
+			}
+			if (value && value != but)
+				return true;
+			value = 0;
+		}
+	return false;
+}
+
+static bool is_parent_of(idtype_t type, int id)
+{
+	siginfo_t info;
+
+	return syscall(SYS_waitid, type, id, &info, WEXITED | WNOHANG | WNOWAIT, NULL) == 0;
+}
+
+/*
+ * Is there a child besides `but`?  Without a list of them the kernel is asked for each number; most
+ * children are of our own process group, which the helper is not.
+ */
+static bool has_other(int but)
+{
+	bool has = is_parent_of(P_PGID, (int)syscall(SYS_getpgid, 0));
+
+	for (int pid = 2; !has && pid <= PIDS_MOST; pid++)
+		has = pid != but && is_parent_of(P_PID, pid);
+	return has;
+}
+
+/* Children of the thread in /proc/self/task/`tid`. */
+static bool has_other_child(int tasks, const char *tid, int but)
+{
+	char path[32] = "";
+	int fd;
+	bool has;
+
+	strncat(path, tid, 16);
+	strcat(path, "/children");
+	fd = (int)syscall(SYS_openat, tasks, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return has_other(but);
+	has = lists_other(fd, but);
+	syscall(SYS_close, fd);
+	return has;
+}
+
+struct entry { /* of getdents64 */
+	uint64_t inode;
+	int64_t next;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
+
+static bool scan(int tasks, int but)
+{
+	union {
+		struct entry first;
+		char bytes[512];
+	} room;
+	long size;
+
+	while ((size = syscall(SYS_getdents64, tasks, &room, sizeof(room))) > 0)
+		for (long at = 0; at < size;) {
+			const struct entry *entry = (const struct entry *)(room.bytes + at);
+
+			if (entry->name[0] != '.' && has_other_child(tasks, entry->name, but))
+				return true;
+			at += entry->size;
+		}
+	return size < 0;
+}
+
+/* A /proc of a namespace above ours lists our children by the numbers that they have there. */
+static bool is_proc_ours(void)
+{
+	char self[16];
+
+	return syscall(SYS_readlinkat, AT_FDCWD, "/proc/self", self, sizeof(self)) == 1 &&
+	       self[0] == '1';
+}
+
+/* True if the hidden child is the only one.  Said twice: the lists change while they are read. */
+static bool is_alone(int but)
+{
+	bool has_listed = false;
+
+	if (!is_proc_ours())
+		return !has_other(but);
+	for (int i = 0; i < 2 && !has_listed; i++) {
+		int tasks = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+					 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (tasks < 0)
+			return !has_other(but);
+		has_listed = scan(tasks, but);
+		syscall(SYS_close, tasks);
+	}
+	return !has_listed;
+}
+
+/* Then children vanish without a word, and waiting for them all would wait for the hidden one. */
+static bool vanish_silently(void)
+{
+	struct sigaction action;
+
+	return sigaction(SIGCHLD, NULL, &action) == 0 &&
+	       (action.sa_handler == SIG_IGN || action.sa_flags & SA_NOCLDWAIT);
+}
+
+enum hp_wait_next { NOBODY_ELSE, NOTHING_YET, LOOK_AGAIN, MAY_BLOCK };
+
+/* Nothing has happened to the other children. */
+static enum hp_wait_next next_step(int but, int options)
+{
+	static const struct timespec slice = { 0, SLICE_NS };
+
+	if (is_alone(but))
+		return NOBODY_ELSE;
+	if (options & WNOHANG)
+		return NOTHING_YET;
+	if (!vanish_silently())
+		return MAY_BLOCK;
+	nanosleep(&slice, NULL);
+	return LOOK_AGAIN;
+}
+
+static int no_child(void)
+{
+	errno = ECHILD;
+	return -1;
+}
+
+/* True if `got` was the hidden child, which is then forgotten if it is gone. */
+static bool was_hidden(pid_t got, int but, bool is_gone)
+{
+	if (got != but)
+		return false;
+	if (is_gone)
+		atomic_store_explicit(&hidden, 0, memory_order_relaxed);
+	return true;
+}
+
+static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
+{
+	int saved = errno, value = 0;
+	int now = WNOHANG;
+
+	for (;;) {
+		pid_t got = hp_real()->wait4(-1, &value, options | now, usage);
+
+		if (was_hidden(got, but, !WIFSTOPPED(value) && !WIFCONTINUED(value)))
+			continue;
+		if (got != 0) {
+			if (got > 0 && status)
+				*status = value;
+			return got;
+		}
+		switch (next_step(but, options)) {
+		case NOBODY_ELSE:
+			return no_child();
+		case NOTHING_YET:
+			errno = saved;
+			return 0;
+		case LOOK_AGAIN:
+			break;
+		case MAY_BLOCK:
+			now = 0;
+			break;
+		}
+		errno = saved;
+	}
+}
+
+/* Not by the exported name: that leads nowhere while the loader relocates (preload/guest/early.h). */
+static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	int but = hidden_here();
+	pid_t got;
+
+	if (HP_LIKELY(but == 0) || (pid != -1 && pid != but)) {
+		HP_AWAY(got = hp_real()->wait4(pid, status, options, usage), HP_ON_CHILD,
+			HP_AWAY_NO_FD);
+		return got;
+	}
+	return pid == but ? no_child() : wait_any(but, status, options, usage);
+}
+
+HP_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	return wait_for(pid, status, options, usage);
+}
+
+HP_EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
+{
+	return wait_for(-1, status, options, usage);
+}
+
+HP_EXPORT pid_t waitpid(pid_t pid, int *status, int options)
+{
+	return wait_for(pid, status, options, NULL);
+}
+
+HP_EXPORT pid_t wait(int *status)
+{
+	return wait_for(-1, status, 0, NULL);
+}
+
+static int waitid_any(int but, siginfo_t *info, int options)
+{
+	int saved = errno, now = WNOHANG;
+
+	for (;;) {
+		siginfo_t found = { .si_signo = 0 };
+		int result = hp_real()->waitid(P_ALL, 0, &found, options | now);
+		bool is_gone = found.si_code == CLD_EXITED || found.si_code == CLD_KILLED ||
+			       found.si_code == CLD_DUMPED;
+
+		if (result == 0 && was_hidden(found.si_pid, but, is_gone)) {
+			/* It was only looked at: take it away. */
+			if (options & WNOWAIT)
+				hp_real()->waitid(P_PID, (id_t)but, &found,
+						  (options & ~WNOWAIT) | WNOHANG);
+			continue;
+		}
+		if (result == 0 && found.si_pid == 0) {
+			enum hp_wait_next next = next_step(but, options);
+
+			if (next == NOBODY_ELSE)
+				return no_child();
+			if (next == MAY_BLOCK)
+				now = 0;
+			errno = saved;
+			if (next != NOTHING_YET)
+				continue;
+		}
+		if (result == 0 && info)
+			*info = found;
+		return result;
+	}
+}
+
+HP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	int but = hidden_here(), result;
+
+	if (HP_LIKELY(but == 0) || (type != P_ALL && (type != P_PID || id != (id_t)but))) {
+		HP_AWAY(result = hp_real()->waitid(type, id, info, options), HP_ON_CHILD,
+			HP_AWAY_NO_FD);
+		return result;
+	}
+	return type == P_PID ? no_child() : waitid_any(but, info, options);
+}

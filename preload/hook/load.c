@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * load.c - constructor and destructor of the library.
+ *
+ * In a file that no other refers to: the shared library is linked of all files,
+ * but a unit test, which takes out of an archive what it names, is not recorded.
+ */
+#include "preload/guest/readable.h"
+#include "preload/hook/start.h"
+
+static __attribute__((constructor)) void construct(int count, char **arguments, char **environment)
+{
+	(void)count;
+	(void)arguments;
+	hp_readable_begin();
+	hp_start_load(environment);
+}
+
+static __attribute__((destructor)) void destruct(void)
+{
+	hp_start_unload();
+}

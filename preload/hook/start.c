@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - the order of start and end of the library in a process.
+ *
+ * The start runs in our constructor (load.c), or before it in the first hook: other
+ * libraries' constructors may be instrumented and run earlier.  Whatever fails,
+ * the program runs on as if we were not there, and one line says why.
+ */
+#include "preload/hook/start.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/wait/offcpu_note.h"
+#include "preload/call/block.h"
+#include "preload/channel/channel.h"
+#include "preload/hook/hook_confine.h"
+#include "preload/call/hook_function.h"
+#include "preload/heap/heap.h"
+#include "preload/heap/leak.h"
+#include "preload/lock/lock.h"
+#include "preload/heap/operator.h"
+#include "preload/thread/process.h"
+#include "preload/guest/real.h"
+#include "preload/thread/room.h"
+#include "preload/guest/say.h"
+#include "preload/wait/cpu_timer.h"
+#include "preload/hook/hook_wait.h"
+#include "segment/clock.h"
+#include "segment/defaults.h"
+#include "segment/session.h"
+#include "segment/setting.h"
+
+#define HP_SESSION_VARIABLE "HOTPATH_SESSION"
+#define LINKS_MOST 8	/* one leads to the next; the kernel follows 40 */
+#define HP_SESSION_OFF "off"	/* its value for processes that are not to be followed */
+
+enum hp_start_state { HP_START_NONE = 0, HP_START_RUNNING, HP_START_RECORDS, HP_START_PASSES };
+
+extern char **environ;
+/* What only glibc has, and of strerrordesc_np only 2.32 and later.  Under another C library we do nothing. */
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
+extern const char *strerrordesc_np(int) __attribute__((weak));
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+static _Atomic uint32_t state;
+static uintptr_t starter;	/* the thread that is starting us */
+static _Atomic uintptr_t finisher;	/* the thread that waits for the report in exit() */
+static pthread_key_t key;
+static bool has_key;
+static bool is_told;	/* `finish` runs as a handler of on_exit */
+static bool is_told_quick;	/* `finish_quick` runs as a handler of at_quick_exit */
+static _Atomic int64_t quick_code = -1;	/* of the quick_exit that was called last, as unsigned */
+static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
+static struct hp_session session;
+static char directory[PATH_MAX];	/* of this library */
+static char library[64];	/* its file's name */
+static char defaults[HP_DEFAULTS_MOST];	/* of the session's root, and */
+static char default_values[HP_DEFAULTS_MOST];	/* their words */
+static char session_entry[sizeof(HP_SESSION_VARIABLE) + HP_SESSION_TEXT];
+
+static void complain(void *context, const char *line)
+{
+	(void)context;
+	hp_say(line, NULL);
+}
+
+/* A text for -errno; strerror would allocate and translate. */
+static const char *reason(int error)
+{
+	const char *text = strerrordesc_np ? strerrordesc_np(-error) : NULL;
+	static char number[] = "error 000";
+	char *end = number + sizeof(number) - 1;
+
+	for (int i = 0, value = -error; i < 3; i++, value /= 10)
+		*--end = (char)('0' + value % 10);
+	return text ? text : number;
+}
+
+/*
+ * What the library, the helper and the report are told by.  Of a program that took its environment away
+ * (clearenv) it is that of the start: the texts lie where the kernel put them.
+ */
+static char **first_environment;
+
+static char **environment(void)
+{
+	return environ && *environ ? environ : first_environment;
+}
+
+/* getenv without the C library's lock. */
+static const char *variable(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (char **e = environment(); e && *e; e++)
+		if (strncmp(*e, name, length) == 0 && (*e)[length] == '=')
+			return *e + length + 1;
+	return NULL;
+}
+
+static bool is_entry(const char *text)
+{
+	return strncmp(text, HP_SESSION_VARIABLE "=", sizeof(HP_SESSION_VARIABLE)) == 0;
+}
+
+static void note_entry(const char *value)
+{
+	strcpy(session_entry, HP_SESSION_VARIABLE "=");
+	strncat(session_entry, value, HP_SESSION_TEXT - 1);
+}
+
+/*
+ * Children find the session by this variable.  setenv would allocate with the
+ * program's malloc, so the array is copied into pages of ours, without the entry
+ * of a session that is gone.  main's third argument is this copy: glibc reads
+ * environ when it calls main.
+ */
+static void publish(const char *value)
+{
+	size_t count = 0;
+	char **copy;
+
+	note_entry(value);
+	for (char **e = environment(); e && *e; e++)
+		count++;
+	copy = hp_pages((count + 2) * sizeof(*copy));
+	if (!copy)
+		return;
+	count = 0;
+	for (char **e = environment(); e && *e; e++)
+		if (!is_entry(*e))
+			copy[count++] = *e;
+	copy[count] = session_entry;
+	environ = first_environment = copy;
+}
+
+/* A confined process's child starts under its filter: our start there may be forbidden. */
+static const char *entry_for_child(void)
+{
+	return hp_is_confined() ? HP_SESSION_VARIABLE "=" HP_SESSION_OFF : session_entry;
+}
+
+size_t hp_start_environment_size(char *const *environment)
+{
+	bool loads_us = false;
+	size_t count = 0;
+
+	if (!session_entry[0] || !library[0] || !environment)
+		return 0;
+	for (; environment[count]; count++) {
+		const char *e = environment[count];
+
+		if (is_entry(e) && !hp_is_confined())
+			return 0;
+		loads_us |= strncmp(e, "LD_PRELOAD=", 11) == 0 && strstr(e, library);
+	}
+	return loads_us ? count + 2 : 0;
+}
+
+char *const *hp_start_environment(char **copy, char *const *environment, size_t size)
+{
+	size_t count = 0;
+
+	if (size == 0)
+		return environment;
+	for (; *environment; environment++)
+		if (!is_entry(*environment))
+			copy[count++] = *environment;
+	copy[count++] = (char *)(uintptr_t)entry_for_child();
+	copy[count] = NULL;
+	return copy;
+}
+
+/* Replaces `path` by what the link there leads to; false = it is no link. */
+static bool follow_link(char path[PATH_MAX])
+{
+	char target[PATH_MAX];
+	char *slash = strrchr(path, '/');
+	ssize_t size = readlink(path, target, sizeof(target) - 1);
+	size_t start = size > 0 && target[0] != '/' && slash ? (size_t)(slash + 1 - path) : 0;
+
+	if (size <= 0 || start + (size_t)size >= PATH_MAX)
+		return false;
+	memcpy(path + start, target, (size_t)size);
+	path[start + (size_t)size] = 0;
+	return true;
+}
+
+/* The path and name of this library's file. */
+static void find_library(void)
+{
+	Dl_info info;
+	const char *slash;
+
+	if (!dladdr((void *)hp_start, &info) || !info.dli_fname ||
+	    strlen(info.dli_fname) >= sizeof(directory))
+		return;
+	strcpy(directory, info.dli_fname);
+	slash = strrchr(directory, '/');
+	const char *name = slash ? slash + 1 : directory;
+	memcpy(library, name, strnlen(name, sizeof(library) - 1));
+}
+
+/* The helpers lie beside the file itself, wherever the links to it are. */
+static void find_directory(void)
+{
+	char *slash;
+
+	for (int i = 0; i < LINKS_MOST && follow_link(directory); i++)
+		;
+	slash = strrchr(directory, '/');
+	if (slash)
+		*slash = 0;
+	else
+		strcpy(directory, ".");
+}
+
+static void start_sampler(void)
+{
+	char path[HP_HELPER_PATH];
+	char text[HP_SESSION_TEXT];
+	int error = hp_session_listen(&session);
+
+	if (!hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath-sampler")) {
+		hp_say("no helper program ", path,
+		       ", so there will be no report; HOTPATH_BIN names the folder of hotpath-sampler",
+		       NULL);
+		return;
+	}
+	if (error == 0)
+		error = hp_session_spawn(&session, &hp_segment, path, environment());
+	if (error)
+		hp_say("cannot start the helper process: ", session.failed ? session.failed : path,
+		       ": ", reason(error), "; the report is made when the program exits", NULL);
+	hp_session_text(&session, text);
+	publish(text);
+	hp_wait_hide(session.sampler_pid);
+	if (getpid() == 1)
+		hp_say("process 1 of this container is profiled: start it by hotpath-run, and there is a "
+		       "report even when the container is killed",
+		       NULL);
+}
+
+static bool make_session(const struct hp_settings *settings)
+{
+	struct hp_segment_wish wish = {
+		.size = settings->segment_size,
+		.path = settings->segment_path,
+		.timing = settings->timing,
+		.logs_limit = (uint32_t)settings->logs_limit,
+		.root_pid = (uint32_t)getpid(),
+	};
+	int error;
+
+	hp_session_init(&session);
+	wish.token = session.token;
+	error = hp_segment_create(&hp_segment, &wish);
+	if (error) {
+		hp_say("not profiled: ", hp_segment.failed ? hp_segment.failed : "no shared memory",
+		       ": ", reason(error),
+		       "; HOTPATH_SEGMENT_SIZE or HOTPATH_SEGMENT_PATH may help", NULL);
+		hp_segment.header = NULL;
+		return false;
+	}
+	hp_defaults_keep(&hp_segment, defaults);
+	start_sampler();
+	hp_session_release(&session);
+	hp_segment_close_fd(&hp_segment);
+	return true;
+}
+
+static bool join_session(const char *text)
+{
+	if (!text || hp_session_join(&session, &hp_segment, text) != 0)
+		return false;
+	hp_segment_close_fd(&hp_segment);
+	return true;
+}
+
+/*
+ * HOTPATH_ONLY: other programs of the session are not recorded.  The kernel's
+ * name of a process has 15 characters; the whole one is that of the file.
+ */
+static bool is_wanted(const struct hp_settings *settings)
+{
+	const char *file = (const char *)getauxval(AT_EXECFN);
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	char name[16] = "";
+
+	if (!settings->only || (file && strcmp(slash ? slash + 1 : file, settings->only) == 0))
+		return true;
+	syscall(SYS_prctl, PR_GET_NAME, name);
+	return strcmp(name, settings->only) == 0;
+}
+
+static uint32_t start(void)
+{
+	const char *text = variable(HP_SESSION_VARIABLE);
+	struct hp_settings settings;
+	bool joined;
+
+	if (!gnu_get_libc_version)
+		return HP_START_PASSES;
+	hp_real();
+	hp_operator_configure();
+	find_library();
+	if (text)
+		note_entry(text);
+	/* Up to here no system call: a filter of the parent's may forbid any. */
+	if (text && strcmp(text, HP_SESSION_OFF) == 0)
+		return HP_START_PASSES;
+	find_directory();
+	joined = join_session(text);
+	if (joined)
+		hp_wait_hide(session.sampler_pid);
+	if (joined)
+		hp_defaults_read(&hp_segment, defaults);
+	else
+		hp_block_defaults(defaults);
+	hp_settings_read(&settings, environment(), joined ? NULL : complain, NULL);
+	hp_settings_default(&settings, defaults, default_values, joined ? NULL : complain, NULL);
+	exit_wait_ms = settings.exit_wait_ms;
+	if (!joined && !make_session(&settings))
+		return HP_START_PASSES;
+	if (settings.no_follow)
+		publish(HP_SESSION_OFF);
+	hp_room_init();
+	if (!hp_self_init()) {
+		hp_say("not profiled: no memory, or a kernel before 4.14", NULL);
+		return HP_START_PASSES;
+	}
+	if (!is_wanted(&settings))
+		return HP_START_PASSES;
+	hp_heap_configure(&settings);
+	hp_lock_configure(&settings);
+	hp_thread_configure(&settings);
+	hp_timer_configure(&settings, !joined);
+	hp_channel_configure(&settings);
+	hp_away_configure(&settings);
+	return HP_START_RECORDS;
+}
+
+/* Not the thread's id: a program that is not to be followed may forbid the question. */
+static uintptr_t self(void)
+{
+	return (uintptr_t)pthread_self();
+}
+
+/* Another thread starts us: its constructor's work is bounded, so wait. */
+static uint32_t wait_for_start(void)
+{
+	uint32_t now = HP_START_RUNNING;
+
+	if (starter == self())
+		return now;
+	while ((now = atomic_load_explicit(&state, memory_order_acquire)) == HP_START_RUNNING)
+		sched_yield();
+	return now;
+}
+
+static void thread_end(void *data);
+
+/* Later there is none after clearenv(): nothing is early then. */
+bool hp_start_is_early(void)
+{
+	return !environ && atomic_load_explicit(&state, memory_order_acquire) == HP_START_NONE;
+}
+
+bool hp_start_is_running(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == HP_START_RUNNING;
+}
+
+bool hp_start(void)
+{
+	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
+	int saved;
+
+	if (hp_is_early())
+		return false;
+	saved = errno;
+	if (now == HP_START_NONE &&
+	    atomic_compare_exchange_strong_explicit(&state, &now, HP_START_RUNNING,
+						    memory_order_acq_rel, memory_order_acquire)) {
+		starter = self();
+		now = start();
+		if (now == HP_START_RECORDS)
+			has_key = pthread_key_create(&key, thread_end) == 0;
+		atomic_store_explicit(&state, now, memory_order_release);
+	}
+	if (now == HP_START_RUNNING)
+		now = wait_for_start();
+	errno = saved;
+	return now == HP_START_RECORDS;
+}
+
+/*
+ * Destructors of other keys may run instrumented code, so ours asks to be
+ * called again until the last round.
+ */
+static void thread_end(void *data)
+{
+	struct hp_local *me = data;
+
+	if (me != hp_local())
+		return;
+	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(key, me);
+	else
+		hp_local_close(me);
+}
+
+void hp_start_thread_key(struct hp_local *me)
+{
+	me->end_rounds = 0;
+	if (has_key)
+		pthread_setspecific(key, me);
+}
+
+/* Nobody else prints the report: the helper process is gone. */
+static void report_alone(void)
+{
+	char path[HP_HELPER_PATH];
+	int error = -ENOENT;
+
+	hp_clock_note(hp_segment.header);	/* nobody else does it any more */
+	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
+		error = hp_session_report_alone(&hp_segment, path, environment(), exit_wait_ms);
+	if (error)
+		hp_say("no report: the helper process is gone, and ", path,
+		       " did not run: ", reason(error), NULL);
+}
+
+/* Where it will be: the helper's environment is that of our start. */
+static void tell_late(void)
+{
+	const char *keep = variable("HOTPATH_KEEP");
+	const char *place = variable("XDG_STATE_HOME"), *home = variable("HOME");
+	const char *longer = exit_wait_ms == HP_EXIT_WAIT_MS
+				     ? "the report takes longer than 5 s"
+				     : "the report takes longer than HOTPATH_EXIT_WAIT_MS";
+	bool has_place = place && *place == '/';
+
+	if ((keep && strcmp(keep, "0") == 0) || (!has_place && (!home || *home != '/')))
+		hp_say(longer, " and is still to come", NULL);
+	else
+		hp_say(longer, "; it will be in ", has_place ? place : home,
+		       has_place ? "/hotpath" : "/.local/state/hotpath", ", for `hotpath report`",
+		       NULL);
+}
+
+static void finish_session(void)
+{
+	if (hp_local()->state == HP_THREAD_OPEN)
+		hp_function_count_late(hp_local());
+	switch (hp_session_end(hp_segment.header, exit_wait_ms)) {
+	case HP_SESSION_SAMPLER_DEAD:
+		report_alone();
+		break;
+	case HP_SESSION_LATE:
+		tell_late();
+		break;
+	case HP_SESSION_REPORTED:
+	case HP_SESSION_FAILED:
+		break;
+	}
+}
+
+/* exit() runs this last: after the handlers of atexit and the destructors of all libraries. */
+static void finish(int code, void *argument)
+{
+	int saved = errno;
+
+	(void)argument;
+	if (!hp_segment.header)
+		return;
+	if (hp_is_confined()) {
+		hp_self_end(HP_ENDING_EXIT, code);
+		if (hp_local()->state == HP_THREAD_OPEN)
+			hp_function_count_late(hp_local());
+		return;
+	}
+	atomic_store_explicit(&finisher, self(), memory_order_relaxed);
+	hp_leak_scan();
+	hp_self_end(HP_ENDING_EXIT, code);
+	if (hp_segment.header->root_pid != (uint32_t)getpid())
+		hp_local_leave();
+	else
+		finish_session();
+	errno = saved;
+}
+
+/*
+ * Shells end by _exit, and the report should stand before the next prompt.  The
+ * kernel ends a container with its process 1: there the helper has to be done.
+ */
+void hp_start_finish_quick(void)
+{
+	if (!hp_self_is_me() || hp_is_confined() ||
+	    hp_segment.header->root_pid != (uint32_t)getpid() ||
+	    atomic_load_explicit(&finisher, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&finisher, self(), memory_order_relaxed);
+	finish_session();
+}
+
+static void end_quick(int code)
+{
+	hp_self_end(HP_ENDING_QUICK, code);
+	hp_start_finish_quick();
+}
+
+/*
+ * Handlers of at_quick_exit run from the last to the first, and this is the first.  It is told no code; where
+ * the program went past our stand-in we know none, and the helper sees the end.
+ */
+static void finish_quick(void *argument)
+{
+	int64_t code = atomic_load_explicit(&quick_code, memory_order_relaxed);
+
+	(void)argument;
+	if (hp_segment.header && code >= 0)
+		end_quick((int)(uint32_t)code);
+}
+
+void hp_start_quick_exit(int code)
+{
+	hp_start_wait_for_finish();
+	atomic_store_explicit(&quick_code, (uint32_t)code, memory_order_relaxed);
+	if (!is_told_quick)
+		end_quick(code);
+}
+
+/*
+ * Without us the process would be gone by now: a thread that wants to end it
+ * otherwise must not get the time for that.
+ */
+void hp_start_wait_for_finish(void)
+{
+	uintptr_t thread = atomic_load_explicit(&finisher, memory_order_relaxed);
+
+	if (thread == 0 || !hp_self_is_me() || thread == self())
+		return;
+	for (;;)
+		syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+}
+
+/* Handlers of on_exit run from the last to the first, and this is the first: it is told the code. */
+void hp_start_load(char **from_loader)
+{
+	int saved = errno;
+
+	/* Where a resolver opened a library, the C library has begun without one.  Musl's loader tells none. */
+	if (!environ)
+		first_environment = from_loader;
+	bool is_recorded = hp_start();
+
+	if (is_recorded)
+		hp_self_open();
+	if (!is_recorded || !hp_heap_is_wanted)
+		hp_operator_pass();
+	hp_block_offer(is_recorded);
+	is_told = on_exit && on_exit(finish, NULL) == 0;
+	is_told_quick = __cxa_at_quick_exit && __cxa_at_quick_exit(finish_quick, NULL) == 0;
+	errno = saved;
+}
+
+void hp_start_unload(void)
+{
+	if (!is_told)
+		finish(0, NULL);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block.c - where the memory of a lock was allocated.
+ *
+ * Many locks are made by nobody: a std::mutex, one that was zeroed.  What used it
+ * first is often a function of a library's that all of them go through, so such
+ * a lock on the heap is told by the place that allocated its block, as far as
+ * allocations are recorded.  Of that path it is the innermost call out of the
+ * object that uses the lock: operator new and the like are in another one.
+ *
+ * The block is in use, so its word and its path stay as they are.
+ */
+#include "preload/heap/heap.h"
+#include "preload/lock/lock.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
+#include "preload/guest/readable.h"
+#include "preload/heap/shadow.h"
+
+#define HP_BLOCK_MOST 65536	/* bytes: the lock is that near to the start of its block */
+#define HP_NO_PLACE UINTPTR_MAX
+#define HP_STEPS_MOST 64	/* calls on the path */
+
+/* What glibc says in front of a block is the size that was asked for, and less than a chunk more. */
+static bool is_glibc_block(uintptr_t block, uint32_t size)
+{
+	uint64_t word, usable;
+
+	if (!hp_readable(block - sizeof(word), sizeof(word)))
+		return false;
+	word = ((const volatile uint64_t *)block)[-1];
+	usable = (word & ~UINT64_C(7)) - (word & 2 ? 16 : 8);	/* 2: it is mapped alone */
+	return usable >= size && usable - size < 32;
+}
+
+/*
+ * How far behind the begin of its block an address is; HP_NO_PLACE = not known.
+ * A grain of glibc's has two places where a block may begin: the one that looks
+ * so, if only one does.
+ */
+static uintptr_t inside_of(uintptr_t address, uintptr_t grain, uint32_t size)
+{
+	bool is_first, is_second;
+
+	if (hp_shadow_grain != HP_SHADOW_USUAL)
+		return address - grain;
+	if (size == HP_SHADOW_LARGE)
+		return HP_NO_PLACE;
+	is_first = is_glibc_block(grain, size);
+	is_second = address >= grain + 16 && is_glibc_block(grain + 16, size);
+	if (is_first == is_second)
+		return HP_NO_PLACE;
+	return address - (is_first ? grain : grain + 16);
+}
+
+/* The allocation path of the block that `address` is in; NULL = not known. */
+static const struct hp_step *step_of_block(uintptr_t address, uintptr_t *inside)
+{
+	uintptr_t grain = UINT64_C(1) << hp_shadow_grain;
+	uintptr_t base = address & ~(grain - 1);
+
+	for (uintptr_t far = 0; far <= HP_BLOCK_MOST && far <= base; far += grain) {
+		const struct hp_shadow_word *place = hp_shadow_find((void *)(base - far));
+		const struct hp_site *site;
+
+		if (!place || !place->site)
+			continue;
+		/* The block begins somewhere in its grain. */
+		if (place->size != HP_SHADOW_LARGE && address - (base - far) >= place->size + grain)
+			return NULL;
+		*inside = inside_of(address, base - far, place->size);
+		site = hp_segment_at(&hp_segment, (uint64_t)place->site * HP_LINE, sizeof(*site));
+		return site ? (const struct hp_step *)((char *)hp_segment.header +
+						       (uint64_t)site->step *
+							       sizeof(struct hp_step))
+			    : NULL;
+	}
+	return NULL;
+}
+
+uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t *inside)
+{
+	const struct hp_step *step =
+		hp_heap_is_wanted && hp_shadow_leaves ? step_of_block(address, inside) : NULL;
+	const struct hp_module *module = step ? hp_module_of(user) : NULL;
+
+	for (int i = 0; module && i < HP_STEPS_MOST; i++) {
+		if (step->object == module->object / HP_LINE)
+			return step->address + module->bias;
+		if (!step->caller)
+			return 0;
+		step = (const struct hp_step *)((char *)hp_segment.header +
+						(uint64_t)step->caller * sizeof(*step));
+	}
+	return 0;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.h - what stand-ins for locks share: a thread's waiter, its uses of
+ * locks, the locks that it has.
+ *
+ * `hp_waiter` is thread-local, 8 bytes.  It points to a constant before the
+ * thread has a struct of its own, and again when it must not record.  The
+ * struct is one MADV_WIPEONFORK page: a forked child finds zeroes, so no slot
+ * fits and nothing is held, and its first lock takes the slow path.
+ *
+ * The usual acquisition finds its lock in `slots`, by one comparison that also
+ * answers every reason not to record, tries the lock, counts, and notes it in
+ * `held`, where the release finds it on top.  The clock is read only when the
+ * lock was taken, and for some holds.
+ *
+ * Signal handlers may lock between any two instructions here.  They leave `top`
+ * as they found it.  Above `top`, `start` and `depth` are 0: each store between
+ * the atomic instructions of lock and release costs a third of a nanosecond.
+ */
+#ifndef HP_PRELOAD_LOCK_LOCK_H
+#define HP_PRELOAD_LOCK_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/call/local.h"
+#include "preload/thread/process.h"
+#include "segment/clock.h"
+#include "segment/setting.h"
+
+#define HP_HOT inline __attribute__((always_inline))
+#define HP_HIDDEN __attribute__((visibility("hidden")))
+
+#define HP_LOCK_SLOTS 128	/* a power of two */
+#define HP_LOCK_ORDERS 64	/* a power of two */
+#define HP_LOCK_GENERATIONS 256	/* a power of two */
+
+/* The return address of a stand-in: the place in the program that it is told for. */
+#define HP_CALLER ((uintptr_t)__builtin_return_address(0))
+
+/* Lock and side -> use of it by this thread. */
+struct hp_lock_slot {
+	uint64_t key;	/* hp_lock_key; 0 = empty */
+	struct hp_use *use;
+	uint32_t generation;	/* hp_lock_generation of the address when this was filled */
+	uint32_t outer;	/* hp_lock_outer of the lock that it was taken inside of, which is noted; 0 = none */
+};
+
+struct hp_waiter_local {
+	uint64_t random;
+	uint64_t clock_cost;	/* ticks between two readings at once */
+	struct hp_held *limit;
+	struct hp_held *top;	/* place of the next lock */
+	struct hp_held *bottom;
+	uintptr_t wait_frame;	/* stack address of the stand-in that waits; 0 = none does */
+	struct hp_use *wait_mutex;	/* use of the mutex that it will have then; NULL = none */
+	uint32_t state;	/* enum hp_thread_state */
+	uint32_t slow_clock;	/* the clock is not the TSC */
+
+	/*
+	 * What threads read that look for who has a lock is in a line that changes
+	 * seldom: the one above is written at each lock and release.
+	 */
+	struct hp_waiter_local *next;	/* list of the process */
+	struct hp_waiter *waiter;
+	char *base;	/* of the segment */
+	uint64_t *known;	/* uses and contests: high half of a hash, offset / HP_LINE */
+	uint32_t known_shift;	/* 64 - log2(places) */
+	uint32_t known_count;
+	uint32_t contest_count;
+	uint32_t tid;
+	uint32_t end_rounds;	/* calls of the key's destructor so far */
+	uint32_t reserved[3];
+
+	uintptr_t wait_mutex_at;	/* where wait_mutex is */
+	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
+	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
+	struct hp_lock_slot slots[HP_LOCK_SLOTS];
+	struct hp_spare ended;	/* on the stack of those whose threads have */
+};
+
+static_assert(offsetof(struct hp_waiter_local, next) == HP_LINE, "others read from here on");
+static_assert(offsetof(struct hp_waiter_local, wait_mutex_at) == 2 * HP_LINE, "up to here");
+
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_waiter_local, top)), "see preload/guest/early.h");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_waiter_local, bottom)), "the same");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_waiter_local, state)), "the same");
+
+HP_THREAD_POINTER(struct hp_waiter_local, waiter)
+
+/* Bumped when a lock at such an address is destroyed or made: slots of before do not fit. */
+extern HP_HIDDEN _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
+
+static inline uint64_t hp_lock_hash(uintptr_t address)
+{
+	return address * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline uint32_t hp_lock_generation(uint64_t hash)
+{
+	return atomic_load_explicit(&hp_lock_generations[hash >> 48 & (HP_LOCK_GENERATIONS - 1)],
+				    memory_order_relaxed);
+}
+
+static inline struct hp_lock_slot *hp_lock_slot(struct hp_waiter_local *me, uint64_t hash,
+						uint32_t side)
+{
+	return &me->slots[(hash >> 57) ^ side];
+}
+
+/* An address of user space has no such bits; what a descriptor or a thread is called has none either. */
+static inline uint64_t hp_lock_key(uintptr_t address, uint32_t side)
+{
+	return address ^ (uint64_t)side << 61;
+}
+
+static inline bool hp_lock_fits(const struct hp_lock_slot *slot, uintptr_t address, uint32_t side,
+				uint64_t hash)
+{
+	return slot->key == hp_lock_key(address, side) &&
+	       slot->generation == hp_lock_generation(hash);
+}
+
+/*
+ * A pair of uses in 32 bits: both are lines of the segment, so this tells any two
+ * pairs of the same inner one apart.  0 = both are the same.
+ */
+static inline uint32_t hp_lock_outer(const struct hp_held *held, const struct hp_use *use)
+{
+	return (uint32_t)((held->use ^ (uintptr_t)use) / HP_LINE);
+}
+
+static inline uint64_t hp_lock_clock(const struct hp_waiter_local *me)
+{
+	return HP_UNLIKELY(me->slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
+}
+
+/* What a stand-in knows of its call. */
+struct hp_lock_call {
+	uintptr_t address;	/* of the lock */
+	uintptr_t caller;
+	uint32_t kind;	/* enum hp_lock_kind */
+	uint32_t side;
+	uint32_t holder;	/* tid of the thread that has it, as far as the lock says; 0 = unknown */
+	int fd;	/* of a file lock */
+};
+
+/* Its holds are noted, so a waiter can find who has it; and in which order they are taken. */
+static inline bool hp_lock_is_holdable(uint32_t kind)
+{
+	return kind <= HP_LOCK_SPIN || kind == HP_LOCK_ONCE ||
+	       (kind >= HP_LOCK_STREAM && kind <= HP_LOCK_GRWLOCK);
+}
+
+/* --- lock.c: a thread's life --- */
+
+/* Called once at the library's start: is any of this asked for? */
+void hp_lock_configure(const struct hp_settings *settings);
+extern HP_HIDDEN bool hp_lock_is_wanted;
+
+/* Nothing of it is recorded in this process: one branch, and the real call. */
+extern HP_HIDDEN bool hp_lock_is_refused;
+static inline bool hp_lock_is_off(void)
+{
+	return hp_lock_is_refused;
+}
+
+/*
+ * No slot fits: why?  Opens the thread's waiter if it has none, finds or makes
+ * what is to be found.  NULL = this call is not recorded.
+ */
+struct hp_use *hp_lock_find(const struct hp_lock_call *call);
+
+/* Around a slow path of ours; false = it is one already, or nothing is recorded. */
+bool hp_lock_shut(struct hp_waiter_local *me);
+void hp_lock_reopen(struct hp_waiter_local *me);
+
+/* What the thread locks in between is part of another lock, and not recorded. */
+struct hp_waiter_local *hp_lock_pause(void);
+void hp_lock_go_on(struct hp_waiter_local *was);
+
+/* Room in the segment for this waiter, zeroed, at a multiple of HP_LINE; NULL = full. */
+void *hp_lock_take(struct hp_waiter_local *me, uint64_t size);
+
+/* The place of what has this hash in `known`: see hp_lock_known_fill. */
+uint64_t *hp_lock_known(struct hp_waiter_local *me, uint64_t hash,
+			bool (*is_it)(const void *record, const void *key), const void *key);
+bool hp_lock_known_fill(struct hp_waiter_local *me, uint64_t hash, const void *record);
+
+/* The process ends with the calling thread. */
+void hp_lock_leave(void);
+
+/* True if no thread of the process records any more. */
+bool hp_lock_is_left(void);
+
+/* --- preload/hook/hook_thread.c: who makes threads --- */
+
+/* Called once at the library's start. */
+void hp_thread_configure(const struct hp_settings *settings);
+
+/* In a child of fork(), before it goes on: it is one of the session's, whether it ever calls us or not. */
+void hp_thread_forked(void);
+
+/* --- table.c: which lock is at an address --- */
+
+/* Offset of the record of the lock; 0 = there is no room. */
+uint64_t hp_lock_record(const struct hp_lock_call *call);
+
+/* A lock is made or destroyed at an address. */
+void hp_lock_made(const struct hp_lock_call *call);
+void hp_lock_gone(uintptr_t address);
+
+/* The lock at an address is called so from now on. */
+void hp_lock_label(uintptr_t address, const char *label);
+
+/* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
+void hp_lock_file_name(int fd, char *name, size_t room);
+
+/*
+ * Return address of the call that allocated what is at `address`, as seen from
+ * `user`; 0 = not known.  `inside`: how far behind the block's begin it is.
+ */
+uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t *inside);
+
+/* A module is gone: so are the locks in it, and the places of its code. */
+void hp_lock_forget(uintptr_t begin, uintptr_t end);
+
+/* This process's hp_lockset, made at the first question; NULL = no room. */
+struct hp_lockset *hp_lock_set(void);
+
+/* Offset of the module of a plain address, 0 = none; and the address in it. */
+void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address);
+
+/* --- order.c: which locks are taken inside which --- */
+
+static_assert(HP_LOCK_ORDERS == 1 << (64 - 58), "an index is so many bits");
+#define HP_LOCK_ORDER_SHIFT 58
+
+/* Uses are records of the segment, so the upper bits of both addresses are the same. */
+static inline uint64_t hp_lock_order_hash(const struct hp_held *held, const struct hp_use *use)
+{
+	return hp_lock_hash(held->use ^ (uint64_t)(uintptr_t)use << 20) | 1;
+}
+
+/* This pair was noted, or is none. */
+static inline bool hp_lock_order_is_known(const struct hp_waiter_local *me,
+					  const struct hp_held *held, const struct hp_use *use)
+{
+	uint64_t hash = hp_lock_order_hash(held, use);
+
+	return held->use == (uintptr_t)use || me->orders[hash >> HP_LOCK_ORDER_SHIFT] == hash;
+}
+
+/* The thread takes a lock at `caller`, and has others: notes each pair once. */
+void hp_lock_orders(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t caller);
+
+static inline struct hp_lock *hp_lock_of(const struct hp_use *use)
+{
+	return (struct hp_lock *)((char *)hp_segment.header + use->lock);
+}
+
+/* --- path.c: the call paths of who waits and who has it --- */
+
+/* Id of the step of this call, our own functions included; 0 = not known. */
+uint32_t hp_lock_path(void);
+
+/* Is this wait worth to ask whoever has the lock where it is? */
+bool hp_lock_asks(const struct hp_waiter_local *me, const struct hp_contest *contest);
+
+/* The thread was asked, and is about to release the lock. */
+void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use);
+
+/* What was answered, to who has the lock now: hp_waiter's offset / HP_LINE << 32 | step; 0 = nothing. */
+uint64_t hp_lock_answered(const struct hp_use *use);
+
+/* --- contest.c: who waited where, and for whom --- */
+
+struct hp_lock_holder {
+	uint32_t waiter;	/* offset / HP_LINE */
+	uintptr_t at;	/* where it got the lock; 0 = not known */
+	uint32_t tid;
+	struct hp_held *held;	/* NULL = it does not say that it has it */
+};
+
+struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call);
+
+/* The sum that such a wait belongs to; NULL = there is no room. */
+struct hp_contest *hp_lock_contest_of(struct hp_waiter_local *me, const struct hp_use *use,
+				      uintptr_t caller, const struct hp_lock_holder *holder,
+				      uint32_t path);
+
+/* --- hold.c: acquisitions, waits, releases --- */
+
+/* The thread waits: readers of the segment see it.  `frame`: on the stack of the stand-in. */
+void hp_wait_publish(struct hp_waiter_local *me, const void *frame, const struct hp_use *use,
+		     const struct hp_lock_call *call, uint32_t holder, uint32_t path,
+		     uint64_t since);
+void hp_wait_over(struct hp_waiter_local *me);
+
+/* A wait that has ended. */
+void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
+		 uint64_t since, uint64_t ticks);
+
+/* There is something beside the usual: locks that the thread has already, or no room. */
+void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
+		      uintptr_t caller, uint32_t how);
+
+/* How a lock was got. */
+#define HP_GOT_PLAIN 0
+#define HP_GOT_RECURSIVE 1	/* it can be locked again */
+#define HP_GOT_TRIED 2	/* the thread would not have waited */
+
+/* The hold that begins now is to be timed. */
+void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held);
+
+/*
+ * The lock is taken: begins to wait for it, and ends.  `is_got`: it was got.
+ * Between them stands the real call.
+ */
+struct hp_wait {
+	struct hp_waiter_local *me;	/* NULL = not recorded */
+	struct hp_use *use;
+	struct hp_contest *contest;
+	uint64_t since;
+	bool has_asked;	/* who has the lock for its path */
+	uint64_t away;	/* hp_away_begin */
+};
+
+void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call);
+void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_got);
+
+/*
+ * The lock is about to be released: takes it out of `held`, with what is to be
+ * told when it is free.  False = the thread does not have it, as far as we know.
+ */
+struct hp_release {
+	struct hp_waiter_local *me;
+	struct hp_held held;
+	uint64_t end;	/* ticks */
+};
+
+bool hp_lock_release(struct hp_release *release, uintptr_t address);
+void hp_lock_released(struct hp_release *release);
+
+/* The release failed: the thread has the lock as before. */
+void hp_lock_keep(const struct hp_release *release);
+
+/* It was not waited for, after all. */
+void hp_wait_cancel(struct hp_wait *wait);
+
+/* What is not held is told at once.  `is_got`: not a timeout, nor an error. */
+void hp_wait_told(struct hp_wait *wait, bool is_got);
+
+/* A condition's wait releases the mutex and gets it again. */
+struct hp_cond_wait {
+	struct hp_wait wait;
+	struct hp_use *mutex;	/* use of the mutex; NULL = not known */
+};
+
+void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct hp_lock_call *call,
+		   uintptr_t mutex);
+void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uintptr_t mutex,
+		 bool is_woken);
+
+/* Somebody waits for the condition, and is about to be woken up. */
+void hp_cond_wake(struct hp_lock *lock);
+
+static HP_HOT void hp_cond_signal(struct hp_use *use)
+{
+	struct hp_lock *lock = hp_lock_of(use);
+
+	use->count++;
+	if (HP_UNLIKELY(atomic_load_explicit(&lock->waiting, memory_order_relaxed)))
+		hp_cond_wake(lock);
+}
+
+/*
+ * A thread that is cancelled, or leaves by a jump, never comes back from the
+ * real call: what it was waiting for is put in order by whatever it does next.
+ * `released`: the lock that is about to be released; 0 = none.
+ */
+void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released);
+
+/* The use that this call is of; NULL = nothing is recorded. */
+static inline struct hp_use *hp_lock_use(const struct hp_lock_call *call)
+{
+	uint64_t hash = hp_lock_hash(call->address);
+	struct hp_lock_slot *slot = hp_lock_slot(hp_waiter(), hash, call->side);
+
+	if (HP_LIKELY(hp_lock_fits(slot, call->address, call->side, hash)))
+		return slot->use;
+	return hp_lock_is_off() ? NULL : hp_lock_find(call);
+}
+
+/* --- the usual way --- */
+
+/* The slot of a lock that this thread knows already; NULL = it does not, or nothing is recorded. */
+static HP_HOT struct hp_lock_slot *hp_lock_quick(struct hp_waiter_local *me, uintptr_t address,
+						 uint32_t side)
+{
+	uint64_t hash = hp_lock_hash(address);
+	struct hp_lock_slot *slot = hp_lock_slot(me, hash, side);
+
+	/* One address, not an index to be reckoned again for each field. */
+	__asm__("" : "+r"(slot));
+	return HP_LIKELY(hp_lock_fits(slot, address, side, hash)) ? slot : NULL;
+}
+
+/*
+ * The place of the thread's first lock is `bottom`, which never changes.  The
+ * compiler is not to know that it equals `top`: from there each lock and release
+ * would wait for the store of the one before.
+ */
+static HP_HOT struct hp_held *hp_lock_first(struct hp_waiter_local *me)
+{
+	struct hp_held *held = me->bottom;
+
+	__asm__("" : "+r"(held));
+	return held;
+}
+
+static HP_HOT void hp_lock_fill(struct hp_waiter_local *me, struct hp_held *held,
+				struct hp_use *use, uintptr_t address, uintptr_t caller)
+{
+	me->top = held + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	held->use = (uintptr_t)use;
+	/* Two stores of one register each: to make one of them takes longer than both. */
+	atomic_signal_fence(memory_order_seq_cst);
+	held->at = caller;
+	atomic_store_explicit(&held->address, address, memory_order_relaxed);
+}
+
+/* Notes that the thread has this lock, and no other.  False = it has, or this one is to be timed. */
+static HP_HOT bool hp_lock_note_first(struct hp_waiter_local *me, struct hp_use *use,
+				      uintptr_t address, uintptr_t caller)
+{
+	uint64_t count = use->count + 1;
+
+	if (HP_UNLIKELY(me->top != me->bottom || count >= use->next_timed))
+		return false;
+	use->count = count;
+	hp_lock_fill(me, hp_lock_first(me), use, address, caller);
+	return true;
+}
+
+/* The same, also inside of a lock that it was seen inside of before. */
+static HP_HOT bool hp_lock_note(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
+				struct hp_use *use, uintptr_t address, uintptr_t caller)
+{
+	struct hp_held *held = hp_lock_first(me);
+	uint64_t count = use->count + 1;
+
+	if (HP_UNLIKELY(count >= use->next_timed))
+		return false;
+	if (me->top != me->bottom) {
+		if (me->top != held + 1 || slot->outer != hp_lock_outer(held, use) ||
+		    atomic_load_explicit(&held->address, memory_order_relaxed) == address)
+			return false;
+		held++;
+	}
+	use->count = count;
+	hp_lock_fill(me, held, use, address, caller);
+	return true;
+}
+
+/* Was got at once. */
+static HP_HOT void hp_lock_got(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
+			       struct hp_use *use, uintptr_t address, uintptr_t caller,
+			       uint32_t how)
+{
+	if (HP_UNLIKELY(!hp_lock_note(me, slot, use, address, caller)))
+		hp_lock_got_more(me, use, address, caller, how);
+}
+
+static HP_HOT bool hp_lock_drop_at(struct hp_waiter_local *me, struct hp_held *held,
+				   uintptr_t address)
+{
+	if (HP_UNLIKELY(atomic_load_explicit(&held->address, memory_order_relaxed) != address ||
+			held->start != 0 || (held->depth | held->asked) != 0))
+		return false;
+	atomic_store_explicit(&held->address, 0, memory_order_relaxed);
+	me->top = held;
+	return true;
+}
+
+/* The usual release: it is the only lock, or the second; its hold was not timed.  False = it is otherwise. */
+static HP_HOT bool hp_lock_drop_usual(struct hp_waiter_local *me, uintptr_t address)
+{
+	struct hp_held *held = hp_lock_first(me);
+
+	if (me->top == me->bottom + 1)
+		return hp_lock_drop_at(me, held, address);
+	return me->top == me->bottom + 2 && hp_lock_drop_at(me, held + 1, address);
+}
+
+/* The same of one that has any number of others below it. */
+static HP_HOT bool hp_lock_drop(struct hp_waiter_local *me, uintptr_t address)
+{
+	return me->top != me->bottom && hp_lock_drop_at(me, me->top - 1, address);
+}
+
+/* It failed: see hp_lock_keep. */
+static inline void hp_lock_undrop(struct hp_waiter_local *me, uintptr_t address)
+{
+	atomic_store_explicit(&me->top->address, address, memory_order_relaxed);
+	me->top++;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - the call path of a thread that waits, and of the one that it
+ * waits for.
+ *
+ * The waiter walks its stack, by the cache that allocations have (preload/heap/path.h), before
+ * it waits: so nobody else waits for that.  It asks the thread that has the lock
+ * for its path by a mark in that one's `held`, which is looked at in the same
+ * word that says if a release is the usual one: so who is not asked pays nothing.
+ * Who is asked walks before the release, and leaves the path with the lock.
+ * Whoever gets the lock then is the only one that reads it.
+ *
+ * Walking costs some 50 ns where the path is known, which is little beside a
+ * sleep and much beside a short hold.  So where waits are short a few are asked for.
+ */
+#include "preload/lock/lock.h"
+#include "preload/heap/path.h"
+#include "preload/thread/process.h"
+
+#define HP_ASKS_ALWAYS 8	/* so many waits of a contest ask */
+#define HP_ASKS_CLOCKS 2000	/* and those of contests whose mean is so many clock readings */
+
+__attribute__((noinline)) uint32_t hp_lock_path(void)
+{
+	const struct hp_path_frame frame = HP_PATH_FRAME;
+	struct hp_heap_local *me = hp_heap();
+	const struct hp_site *site;
+
+	if (hp_heap_is_off())
+		return 0;
+	if (!me->gate)
+		me = hp_heap_enter(frame.sp);
+	if (!me)
+		return 0;
+	site = me->gate ? hp_path_site(me, frame) : hp_path_prove(me, &frame);
+	return site->step;
+}
+
+bool hp_lock_asks(const struct hp_waiter_local *me, const struct hp_contest *contest)
+{
+	return contest && (contest->count < HP_ASKS_ALWAYS ||
+			   contest->ticks / contest->count > me->clock_cost * HP_ASKS_CLOCKS);
+}
+
+/* Release: who gets the lock finds both.  The lock's own hand-over does it, too. */
+void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use)
+{
+	struct hp_lock *lock = hp_lock_of(use);
+	uint32_t waiter = (uint32_t)(hp_segment_offset(&hp_segment, me->waiter) / HP_LINE);
+	uint32_t step = hp_lock_path();
+
+	atomic_store_explicit(&lock->answer, (uint64_t)waiter << 32 | step, memory_order_release);
+}
+
+uint64_t hp_lock_answered(const struct hp_use *use)
+{
+	struct hp_lock *lock = hp_lock_of(use);
+
+	if (!atomic_load_explicit(&lock->answer, memory_order_relaxed))
+		return 0;
+	return atomic_exchange_explicit(&lock->answer, 0, memory_order_acquire);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * way.h - the bodies of stand-ins for what is locked and released.
+ *
+ * Expressions that make the real call are given as arguments: each is evaluated
+ * once on each way through.
+ */
+#ifndef HP_PRELOAD_LOCK_WAY_H
+#define HP_PRELOAD_LOCK_WAY_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "preload/wait/offcpu_note.h"
+#include "preload/lock/lock.h"
+
+#define HP_CALL_OF(object, kind_, side_) \
+	struct hp_lock_call call = { .address = (uintptr_t)(object), \
+				     .caller = HP_CALLER, \
+				     .kind = (kind_), \
+				     .side = (side_) }
+
+/*
+ * Locks: by `attempt`, which does not wait, else by `block`.  `owner` is the
+ * tid of who has it, 0 = the lock does not say.
+ */
+#define HP_WAY_LOCK(object, kind_, side_, owner, attempt, block) \
+	HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, HP_GOT_PLAIN)
+
+/*
+ * The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE.  What the usual
+ * way does not need is made behind it, so that it saves no registers for it.
+ */
+#define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
+	struct hp_waiter_local *me = hp_waiter(); \
+	const struct hp_lock_slot *slot = hp_lock_quick(me, (uintptr_t)(object), side_); \
+	struct hp_use *use = NULL; \
+	int result; \
+\
+	if (HP_LIKELY(slot != NULL)) { \
+		use = slot->use; \
+		result = attempt; \
+		if (HP_LIKELY(result == 0)) { \
+			hp_lock_got(me, slot, use, (uintptr_t)(object), HP_CALLER, how); \
+			return 0; \
+		} \
+	} \
+	HP_CALL_OF(object, kind_, side_); \
+	struct hp_wait wait; \
+\
+	if (!use) { \
+		use = hp_lock_is_off() ? NULL : hp_lock_find(&call); \
+		if (!use && !hp_away_is_asked()) \
+			return block; \
+		result = attempt; \
+		if (!use) { \
+			if (result) \
+				HP_AWAY(result = block, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+			return result; \
+		} \
+		if (result == 0) { \
+			hp_lock_got_more(hp_waiter(), use, call.address, call.caller, how); \
+			return 0; \
+		} \
+	} \
+	call.holder = (uint32_t)(owner); \
+	hp_wait_begin(&wait, use, &call); \
+	result = block; \
+	hp_wait_end(&wait, &call, result == 0); \
+	if (result == ETIMEDOUT) \
+		use->timeouts++; \
+	return result
+
+/* What the real calls check before they look at the lock: with others a try would get it. */
+static inline bool hp_is_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+static inline bool hp_is_time(const struct timespec *until)
+{
+	return until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+/* The headers say that no time is none; the functions take it for no limit. */
+static inline bool hp_is_time_or_none(const struct timespec *until)
+{
+	__asm__("" : "+r"(until));
+	return !until || hp_is_time(until);
+}
+
+/* Locks if that needs no waiting. */
+#define HP_WAY_TRY(object, kind_, side_, attempt) \
+	HP_WAY_TRY_HOW(object, kind_, side_, attempt, HP_GOT_PLAIN)
+
+#define HP_WAY_TRY_HOW(object, kind_, side_, attempt, how) \
+	HP_CALL_OF(object, kind_, side_); \
+	struct hp_use *use = hp_lock_use(&call); \
+	int result = attempt; \
+\
+	if (use && result == 0) \
+		hp_lock_got_more(hp_waiter(), use, call.address, call.caller, \
+				 HP_GOT_TRIED | (how)); \
+	else if (use && result == EBUSY) \
+		use->failed++; \
+	return result
+
+/* `told` does the same where there is something to tell. */
+#define HP_WAY_UNLOCK(object, real, told) \
+	struct hp_waiter_local *me = hp_waiter(); \
+	int result; \
+\
+	if (HP_UNLIKELY(!hp_lock_drop(me, (uintptr_t)(object)))) \
+		return told(object); \
+	result = real; \
+	if (HP_UNLIKELY(result != 0)) \
+		hp_lock_undrop(me, (uintptr_t)(object)); \
+	return result
+
+#define HP_WAY_UNLOCK_TOLD(object, real) \
+	struct hp_release release; \
+	bool is_ours = hp_lock_release(&release, (uintptr_t)(object)); \
+	int result = real; \
+\
+	if (!is_ours) \
+		return result; \
+	if (result == 0) \
+		hp_lock_released(&release); \
+	else \
+		hp_lock_keep(&release); \
+	return result
+
+#define HP_WAY_MAKE(object, kind_, real) \
+	HP_CALL_OF(object, kind_, HP_SIDE_ONLY); \
+	int result = real; \
+\
+	if (result == 0) \
+		hp_lock_made(&call); \
+	return result
+
+/* Waits for what nobody holds; `is_got` says if it came. */
+#define HP_WAY_WAIT(object, kind_, real, is_got, is_late) \
+	HP_CALL_OF(object, kind_, HP_SIDE_ONLY); \
+	struct hp_use *use = hp_lock_use(&call); \
+	struct hp_wait wait; \
+	int result, saved; \
+\
+	if (!use) { \
+		HP_AWAY(result = real, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+		return result; \
+	} \
+	hp_wait_begin(&wait, use, &call); \
+	result = real; \
+	saved = errno; \
+	hp_wait_told(&wait, is_got); \
+	if (is_late) \
+		use->timeouts++; \
+	errno = saved; \
+	return result
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.c - which object an address belongs to.
+ *
+ * Asked once for each function of a thread.  The answer comes from the
+ * modules recorded so far, else from _dl_find_object (glibc 2.35): it takes no
+ * lock, so it may be asked in a signal handler and in the child of a fork that
+ * left the loader's lock taken.  Older C libraries have dl_iterate_phdr only.
+ */
+#include "preload/thread/module.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "preload/hook/hook_confine.h"
+#include "preload/thread/process.h"
+#include "preload/call/row.h"
+
+/* glibc's struct dl_find_object; not in the headers of older ones. */
+struct find_object {
+	unsigned long long int flags;
+	void *map_start;
+	void *map_end;
+	struct link_map *link_map;
+	void *eh_frame;
+	unsigned long long int reserved[7];
+};
+
+extern int find_object(void *address, struct find_object *result) __asm__("_dl_find_object")
+	__attribute__((weak));
+
+/* What the loader says of an address. */
+struct found {
+	uintptr_t begin, end, bias;
+	const char *name;	/* "" = the executable */
+};
+
+/* 64 bits: a program that opens and closes something all the time comes past 2^32 within hours. */
+static uint64_t generation;
+
+uint64_t hp_module_generation(void)
+{
+	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+}
+
+struct question {
+	uintptr_t address;
+	struct found *answer;
+};
+
+static int phdr_look(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct question *question = data;
+	struct found span = { .begin = UINTPTR_MAX,
+			      .bias = info->dlpi_addr,
+			      .name = info->dlpi_name };
+	bool holds = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + p->p_vaddr, end = begin + p->p_memsz;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		holds |= question->address >= begin && question->address < end;
+		span.begin = begin < span.begin ? begin : span.begin;
+		span.end = end > span.end ? end : span.end;
+	}
+	if (!holds)
+		return 0;
+	*question->answer = span;
+	return 1;
+}
+
+static bool find(uintptr_t address, struct found *found)
+{
+	struct question question = { address, found };
+	struct find_object object;
+
+	if (!find_object)
+		return dl_iterate_phdr(phdr_look, &question) == 1;
+	if (find_object((void *)address, &object) != 0 || !object.link_map)
+		return false;
+	*found = (struct found){ .begin = (uintptr_t)object.map_start,
+				 .end = (uintptr_t)object.map_end,
+				 .bias = object.link_map->l_addr,
+				 .name = object.link_map->l_name };
+	return true;
+}
+
+/* The NT_GNU_BUILD_ID of a mapped ELF file: its size, 0 = none. */
+static uint32_t note_build_id(const char *note, const char *end, uint8_t id[32])
+{
+	while (end - note >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)note;
+		const char *name = note + sizeof(*n);
+		const char *text = name + ((n->n_namesz + 3u) & ~3u);
+
+		if (n->n_namesz > 4096 || n->n_descsz > 4096 || text + n->n_descsz > end)
+			return 0;
+		if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+		    memcmp(name, "GNU", 4) == 0) {
+			uint32_t size = n->n_descsz < 32 ? n->n_descsz : 32;
+
+			memcpy(id, text, size);
+			return size;
+		}
+		note = text + ((n->n_descsz + 3u) & ~3u);
+	}
+	return 0;
+}
+
+static uint32_t build_id(const struct found *found, uint8_t id[32])
+{
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)found->begin;
+	const ElfW(Phdr) * p;
+
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(*p) ||
+	    header->e_phoff > 4096 || header->e_phnum > 64)
+		return 0;
+	p = (const ElfW(Phdr) *)(found->begin + header->e_phoff);
+	for (int i = 0; i < header->e_phnum; i++) {
+		const char *note = (const char *)(found->bias + p[i].p_vaddr);
+		uint32_t size;
+
+		if (p[i].p_type != PT_NOTE || (uintptr_t)note < found->begin ||
+		    (uintptr_t)note + p[i].p_memsz > found->end)
+			continue;
+		size = note_build_id(note, note + p[i].p_memsz, id);
+		if (size)
+			return size;
+	}
+	return 0;
+}
+
+static uint64_t text_new(const char *bytes, size_t length)
+{
+	uint64_t offset =
+		hp_segment_take(&hp_segment, sizeof(struct hp_text) + length + 1, HP_LINE);
+	struct hp_text *text = hp_segment_at(&hp_segment, offset, sizeof(*text) + length + 1);
+
+	if (!text)
+		return 0;
+	text->length = (uint32_t)length;
+	memcpy(text->bytes, bytes, length);
+	return offset;
+}
+
+uint64_t hp_text_new(const char *bytes, size_t length)
+{
+	return text_new(bytes, length);
+}
+
+static struct hp_object *object_known(const char *path, const uint8_t *id, uint32_t id_size)
+{
+	uint64_t at = atomic_load_explicit(&hp_segment.header->objects, memory_order_acquire);
+
+	while (at) {
+		struct hp_object *o = (struct hp_object *)((char *)hp_segment.header + at);
+		const struct hp_text *text =
+			(const struct hp_text *)((char *)hp_segment.header + o->path);
+
+		if (o->build_id_size == id_size && memcmp(o->build_id, id, id_size) == 0 &&
+		    o->path && strcmp(text->bytes, path) == 0)
+			return o;
+		at = o->next;
+	}
+	return NULL;
+}
+
+static uint64_t object_at(const struct found *found, const char *path)
+{
+	uint8_t id[32] = { 0 };
+	uint32_t id_size = build_id(found, id);
+	struct hp_object *object = object_known(path, id, id_size);
+	uint64_t offset;
+
+	if (object)
+		return hp_segment_offset(&hp_segment, object);
+	offset = hp_segment_take(&hp_segment, sizeof(*object), HP_LINE);
+	object = hp_segment_at(&hp_segment, offset, sizeof(*object));
+	if (!object)
+		return 0;
+	object->kind = HP_OBJECT_ELF;
+	object->build_id_size = id_size;
+	memcpy(object->build_id, id, sizeof(id));
+	object->path = text_new(path, strlen(path));
+	hp_list_push(&hp_segment.header->objects, offset, &object->next);
+	return offset;
+}
+
+/* As it was given to execve: no use if it is not absolute, since the folder may be another by now. */
+static void name_without_proc(char path[HP_PAGE])
+{
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	size_t size = name && *name == '/' ? strnlen(name, HP_PAGE - 1) : 0;
+
+	memcpy(path, name, size);
+	path[size] = 0;
+}
+
+/* The path of the executable takes a page of ours: we may be on a small signal stack. */
+static uint64_t object_of(const struct found *found)
+{
+	static uint64_t executable;	/* kept by forked children, which may not be allowed to ask */
+	uint64_t object = __atomic_load_n(&executable, __ATOMIC_RELAXED);
+	char *path;
+	int saved = errno;
+
+	if (found->name[0])
+		return object_at(found, found->name);
+	if (object || hp_is_confined())
+		return object;
+	path = hp_pages(HP_PAGE);
+	if (!path)
+		return 0;
+	if (readlink("/proc/self/exe", path, HP_PAGE - 1) < 0)
+		name_without_proc(path);
+	object = object_at(found, path);
+	__atomic_store_n(&executable, object, __ATOMIC_RELAXED);
+	hp_pages_release(path, HP_PAGE);
+	errno = saved;
+	return object;
+}
+
+static struct hp_module *module_new(const struct found *found, uint64_t object)
+{
+	struct hp_process *process = hp_self->process;
+	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_module), HP_LINE);
+	struct hp_module *module = hp_segment_at(&hp_segment, offset, sizeof(*module));
+
+	if (!module)
+		return NULL;
+	module->object = object;
+	module->bias = found->bias;
+	module->begin = found->begin;
+	module->end = found->end;
+	module->from = atomic_load_explicit(&process->generation, memory_order_relaxed);
+	if (!module->object)
+		return NULL;
+	hp_list_push(&process->modules, offset, &module->next);
+	return module;
+}
+
+static struct hp_module *module_next(uint64_t at)
+{
+	return at ? (struct hp_module *)((char *)hp_segment.header + at) : NULL;
+}
+
+static struct hp_module *module_first(void)
+{
+	struct hp_process *process = hp_self->process;
+
+	return process ? module_next(atomic_load_explicit(&process->modules, memory_order_acquire))
+		       : NULL;
+}
+
+static struct hp_module *module_known(uintptr_t address)
+{
+	for (struct hp_module *m = module_first(); m; m = module_next(m->next))
+		if (address >= m->begin && address < m->end &&
+		    atomic_load_explicit(&m->to, memory_order_relaxed) == 0)
+			return m;
+	return NULL;
+}
+
+/* The same object was there before, and is back. */
+static struct hp_module *module_back(const struct found *found, uint64_t object)
+{
+	for (struct hp_module *m = module_first(); m && object; m = module_next(m->next))
+		if (m->object == object && m->bias == found->bias && m->begin == found->begin &&
+		    m->end == found->end) {
+			atomic_store_explicit(&m->to, 0, memory_order_relaxed);
+			return m;
+		}
+	return NULL;
+}
+
+const struct hp_module *hp_module_of(uintptr_t address)
+{
+	struct hp_module *module;
+	struct found found;
+	uint64_t object;
+
+	if (!hp_self->process)
+		return NULL;
+	module = module_known(address);
+	if (module)
+		return module;
+	if (!find(address, &found))
+		return NULL;
+	object = object_of(&found);
+	module = module_back(&found, object);
+	return module ? module : module_new(&found, object);
+}
+
+bool hp_module_span(uintptr_t address, struct hp_module *module)
+{
+	struct found found;
+
+	if (!find(address, &found))
+		return false;
+	module->begin = found.begin;
+	module->end = found.end;
+	module->bias = found.bias;
+	return true;
+}
+
+/* Gone, or another object at the same place, perhaps of just the same size. */
+static bool is_gone(const struct hp_module *module)
+{
+	struct found found;
+
+	return !find(module->begin, &found) || found.begin != module->begin ||
+	       found.end != module->end || found.bias != module->bias ||
+	       (found.name[0] && object_at(&found, found.name) != module->object);
+}
+
+/* 0 says that the module is there. */
+static uint32_t generation_next(struct hp_process *process)
+{
+	uint32_t now = atomic_fetch_add_explicit(&process->generation, 1, memory_order_relaxed) + 1;
+
+	return now ? now : generation_next(process);
+}
+
+static void module_end(struct hp_module *module)
+{
+	atomic_store_explicit(&module->to, generation_next(hp_self->process), memory_order_relaxed);
+	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+	hp_self_forget(module->begin, module->end);
+}
+
+/* Inside dl_iterate_phdr: no object goes, or comes, while its loader's lock is ours. */
+static int sweep(struct dl_phdr_info *info, size_t size, void *data)
+{
+	/* Objects unloaded so far, as we saw it last; the loader's lock is its lock, too. */
+	static uint64_t gone;
+
+	(void)data;
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+		if (info->dlpi_subs == gone)
+			return 1;
+		gone = info->dlpi_subs;
+	}
+	for (struct hp_module *m = module_first(); m; m = module_next(m->next))
+		if (atomic_load_explicit(&m->to, memory_order_relaxed) == 0 && is_gone(m))
+			module_end(m);
+	return 1;
+}
+
+void hp_module_sweep(void)
+{
+	dl_iterate_phdr(sweep, NULL);
+}
+
+void hp_module_leaves(uintptr_t address)
+{
+	struct hp_module *module = module_known(address);
+
+	if (module)
+		module_end(module);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.h - which object an address belongs to.
+ */
+#ifndef HP_PRELOAD_THREAD_MODULE_H
+#define HP_PRELOAD_THREAD_MODULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "segment/layout.h"
+
+/*
+ * The module of this process that contains `address`; recorded when first
+ * asked for.  NULL = none (generated code), or no room to record it.
+ */
+const struct hp_module *hp_module_of(uintptr_t address);
+
+/* Where the object at `address` lies: begin, end and bias of `module`.  False = there is none. */
+bool hp_module_span(uintptr_t address, struct hp_module *module);
+
+/* Changes with every object that goes. */
+uint64_t hp_module_generation(void);
+
+/* After a dlclose: modules that are gone are marked, and their functions forgotten. */
+void hp_module_sweep(void);
+
+/* The object at `address` has run its last destructor inside dlclose, and is about to be unmapped. */
+void hp_module_leaves(uintptr_t address);
+
+#endif

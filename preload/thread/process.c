@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c - this process in the session.
+ *
+ * A record that an ended process of the same executable left is taken over,
+ * with its blocks: so ten thousand short processes need the room of those that
+ * run at once.  The sampler frees what a killed process left.
+ */
+#include "preload/thread/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/channel/channel.h"
+#include "preload/hook/hook_confine.h"
+#include "preload/heap/heap.h"
+#include "preload/lock/lock.h"
+#include "preload/hook/hook_memlock.h"
+#include "preload/thread/module.h"
+#include "preload/thread/room.h"
+#include "preload/call/row.h"
+#include "preload/wait/cpu_timer.h"
+#include "segment/clock.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum hp_self_state { HP_SELF_NONE = 0, HP_SELF_OPENING, HP_SELF_OPEN, HP_SELF_REFUSED };
+
+struct hp_segment hp_segment = HP_SEGMENT_NONE;
+struct hp_self *hp_self;
+
+static uint64_t ticks_now(void)
+{
+	return hp_clock_read(hp_segment.header->clock_kind);
+}
+
+static void *at(uint64_t offset)
+{
+	return (char *)hp_segment.header + offset;
+}
+
+void hp_refused(void)
+{
+	struct hp_room *room = hp_segment_room(&hp_segment);
+
+	if (room)
+		atomic_fetch_add_explicit(&room->refusals, 1, memory_order_relaxed);
+}
+
+void *hp_pages(uint64_t size)
+{
+	int saved = errno;
+	void *pages = hp_is_confined() ? hp_confine_pages(size) : hp_memlock_map(size, 0);
+
+	if (!pages)
+		hp_refused();
+	errno = saved;
+	return pages;
+}
+
+void hp_pages_release(void *pages, uint64_t size)
+{
+	int saved = errno;
+
+	if (hp_is_confined())
+		return;
+	hp_memlock_unmap(pages, size);
+	errno = saved;
+}
+
+void *hp_pages_wiped(void)
+{
+	int saved = errno;
+	void *page;
+
+	if (hp_is_confined()) {
+		page = hp_confine_pages_wiped();
+		if (!page)
+			hp_refused();
+		return page;
+	}
+	page = hp_pages(HP_PAGE);
+	if (page && syscall(SYS_madvise, page, HP_PAGE, MADV_WIPEONFORK) != 0) {
+		hp_pages_release(page, HP_PAGE);
+		hp_refused();
+		page = NULL;
+	}
+	errno = saved;
+	return page;
+}
+
+void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
+{
+	*next = atomic_load_explicit(head, memory_order_relaxed);
+	/* Release: whoever finds the record in the list finds it complete. */
+	while (!atomic_compare_exchange_weak_explicit(head, next, offset, memory_order_release,
+						      memory_order_relaxed))
+		;
+}
+
+bool hp_self_init(void)
+{
+	hp_self = hp_pages_wiped();
+	return hp_self != NULL;
+}
+
+bool hp_self_is_me(void)
+{
+	return hp_self && !hp_is_confined() &&
+	       atomic_load_explicit(&hp_self->state, memory_order_acquire) == HP_SELF_OPEN &&
+	       hp_self->pid == (uint32_t)getpid();
+}
+
+/* Reads a small file into a page, 0-terminated.  Returns its length, or -1. */
+static ssize_t read_text(const char *path, char *text)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : syscall(SYS_read, fd, text, HP_PAGE / 2);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[length > 0 ? length : 0] = 0;
+	return length;
+}
+
+/* Field 22 of /proc/self/stat: when the process started. */
+static uint64_t start_time(char *text)
+{
+	uint64_t value = 0;
+	char *p;
+
+	if (read_text("/proc/self/stat", text) <= 0)
+		return 0;
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	while (p && *++p >= '0' && *p <= '9')
+		value = value * 10 + (uint64_t)(*p - '0');
+	return value;
+}
+
+/* The arguments, joined by spaces. */
+static uint64_t command_new(char *text)
+{
+	ssize_t length = read_text("/proc/self/cmdline", text);
+
+	while (length > 0 && text[length - 1] == 0)
+		length--;
+	for (ssize_t i = 0; i < length; i++)
+		if (text[i] == 0)
+			text[i] = ' ';
+	return length > 0 ? hp_text_new(text, (size_t)length) : 0;
+}
+
+/*
+ * The executable is an object like others.  hp_module_of needs a record to hang
+ * the module on; `draft` is private and lasts until there is one.
+ */
+static uint64_t executable(struct hp_process *draft)
+{
+	const struct hp_module *module;
+
+	memset(draft, 0, sizeof(*draft));
+	hp_self->process = draft;
+	module = hp_module_of((uintptr_t)getauxval(AT_PHDR));
+	return module ? module->object : 0;
+}
+
+/* It is nobody's until it is described: the sampler must not take it for its last owner's. */
+static struct hp_process *take_over(uint64_t object)
+{
+	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+
+	while (offset && object) {
+		struct hp_process *process = at(offset);
+		uint32_t state = HP_FREE;
+
+		if (process->object == object &&
+		    atomic_compare_exchange_strong_explicit(&process->state, &state, HP_MOVING,
+							    memory_order_acq_rel,
+							    memory_order_relaxed))
+			return process;
+		offset = process->next;
+	}
+	return NULL;
+}
+
+/* In a confined process this is the only thread: a forked child, at its first hook. */
+static uint32_t own_pid(void)
+{
+	return hp_is_confined() ? hp_confine_tid() : (uint32_t)getpid();
+}
+
+/* Its threads are gone with the image, and gave nothing back. */
+static void threads_leave(struct hp_process *process)
+{
+	uint64_t lockset = atomic_load(&process->lockset);
+	struct hp_lockset *set = lockset ? at(lockset) : NULL;
+	struct hp_waiter *waiter;
+	struct hp_block *block;
+	struct hp_heap *heap;
+
+	for (uint64_t i = atomic_load(&process->blocks); i; i = block->next) {
+		block = at(i);
+		if (!block->end_ticks)
+			block->end_ticks = process->end_ticks;
+		atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+	}
+	for (uint64_t i = atomic_load(&process->heaps); i; i = heap->next) {
+		heap = at(i);
+		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	}
+	for (uint64_t i = set ? atomic_load(&set->waiters) : 0; i; i = waiter->next) {
+		waiter = at(i);
+		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	}
+}
+
+/*
+ * What this very process recorded before it became another image.  The kernel goes on
+ * counting its CPU time, so what the last image will note has theirs.  One of the same
+ * executable goes on in its own record, else a program that executes itself all day fills the segment;
+ * nobody else takes it, since the process is alive.
+ */
+static struct hp_process *image_before(uint64_t object, uint64_t started)
+{
+	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+	struct hp_process *found = NULL, *process;
+	uint32_t pid = own_pid();
+
+	for (; offset && started; offset = process->next) {
+		uint32_t state = HP_TAKEN;
+
+		process = at(offset);
+		if (process->pid != pid || process->starttime != started ||
+		    atomic_load_explicit(&process->state, memory_order_acquire) != HP_TAKEN ||
+		    atomic_load_explicit(&process->ending, memory_order_relaxed) != HP_ENDING_EXEC)
+			continue;
+		process->cpu_ns = process->folded_cpu_ns;
+		if (found || !object || process->object != object ||
+		    !atomic_compare_exchange_strong_explicit(&process->state, &state, HP_MOVING,
+							     memory_order_acq_rel,
+							     memory_order_relaxed))
+			continue;
+		threads_leave(process);
+		found = process;
+	}
+	return found;
+}
+
+static void fold(struct hp_process *process)
+{
+	process->folded++;
+	process->folded_cpu_ns = process->cpu_ns;
+	process->folded_ticks += hp_clock_between(process->start_ticks, process->end_ticks);
+	process->end_ticks = 0;
+	hp_heap_fold(process);
+	atomic_store_explicit(&process->modules, 0, memory_order_relaxed);
+	atomic_store_explicit(&process->ending, HP_ENDING_NONE, memory_order_relaxed);
+}
+
+static void describe(struct hp_process *process, uint64_t started)
+{
+	process->pid = own_pid();
+	process->start_ticks = ticks_now();
+	if (hp_is_confined())
+		return;
+	process->parent_pid = (uint32_t)getppid();
+	process->starttime = started;
+	syscall(SYS_prctl, PR_GET_NAME, process->comm);
+}
+
+static struct hp_process *process_new(uint64_t object, char *text, uint64_t started)
+{
+	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_process), HP_LINE);
+	struct hp_process *process = hp_segment_at(&hp_segment, offset, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->object = object;
+	process->command = text && !hp_is_confined() ? command_new(text) : 0;
+	describe(process, started);
+	atomic_store_explicit(&process->state, HP_TAKEN, memory_order_relaxed);
+	hp_list_push(&hp_segment.header->processes, offset, &process->next);
+	return process;
+}
+
+static struct hp_process *process_get(void)
+{
+	static struct hp_process draft;
+	uint64_t object = executable(&draft);
+	char *text = hp_pages(HP_PAGE);	/* not on the stack: that may be a small one */
+	uint64_t started = text && !hp_is_confined() ? start_time(text) : 0;
+	struct hp_process *process = image_before(object, started);
+
+	if (!process)
+		process = take_over(object);
+	if (process) {
+		fold(process);
+		describe(process, started);
+	} else {
+		process = process_new(object, text, started);
+	}
+	if (process)
+		atomic_store_explicit(&process->modules, atomic_load(&draft.modules),
+				      memory_order_release);
+	/* Release: who finds it taken finds who took it. */
+	if (process)
+		atomic_store_explicit(&process->state, HP_TAKEN, memory_order_release);
+	if (text)
+		hp_pages_release(text, HP_PAGE);
+	return process;
+}
+
+/*
+ * Another thread makes the record.  It may have lost the processor to somebody
+ * else, while we yield ours to nobody: so after a while we sleep, all in all for
+ * half a second.  Not by nanosleep(), which is a cancellation point.
+ */
+static bool opening_ends(uint32_t state)
+{
+	static const struct timespec nap = { 0, 20000 };
+	int saved = errno;
+
+	for (int i = 0; i < 10000 && state == HP_SELF_OPENING; i++) {
+		if (i < 1000)
+			sched_yield();
+		else
+			syscall(SYS_nanosleep, &nap, NULL);
+		state = atomic_load_explicit(&hp_self->state, memory_order_acquire);
+	}
+	errno = saved;
+	return state == HP_SELF_OPEN;
+}
+
+bool hp_self_open(void)
+{
+	uint32_t state = HP_SELF_NONE;
+	struct hp_process *process;
+
+	if (!hp_self)
+		return false;
+	if (!atomic_compare_exchange_strong_explicit(&hp_self->state, &state, HP_SELF_OPENING,
+						     memory_order_acq_rel, memory_order_acquire))
+		return opening_ends(state);
+	/* One that gave back a part of the segment has children that have as little of it. */
+	process = hp_room_may_look() ? process_get() : NULL;
+	hp_self->process = process;
+	hp_self->pid = own_pid();
+	if (process)
+		atomic_fetch_add_explicit(&hp_segment.header->joined, 1, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->state, process ? HP_SELF_OPEN : HP_SELF_REFUSED,
+			      memory_order_release);
+	if (process)
+		hp_timer_open();
+	return process != NULL;
+}
+
+/*
+ * Stores only; the sampler sees when.  A vfork child cannot be told from its
+ * parent: what it notes here, the parent's own end corrects.
+ */
+static void end_confined(uint32_t ending, int code)
+{
+	if (!hp_self || ending == HP_ENDING_EXEC ||
+	    atomic_load_explicit(&hp_self->state, memory_order_acquire) != HP_SELF_OPEN)
+		return;
+	hp_self->process->exit_code = code;
+	atomic_store_explicit(&hp_self->process->ending, ending, memory_order_release);
+}
+
+/* Of children that it waited for, too: who was killed, or is not recorded, says nothing at its end. */
+static void note_peak(struct hp_process *process, const struct rusage *usage)
+{
+	if ((uint64_t)usage->ru_maxrss > process->peak_rss_kb)
+		process->peak_rss_kb = (uint64_t)usage->ru_maxrss;
+}
+
+void hp_self_end(uint32_t ending, int code)
+{
+	struct hp_process *process;
+	struct rusage usage;
+
+	hp_channel_leave(ending == HP_ENDING_EXEC);
+	if (hp_is_confined())
+		end_confined(ending, code);
+	if (!hp_self_is_me())
+		return;
+	process = hp_self->process;
+	/* The first one: a thread may call _exit while exit waits for the report. */
+	if (atomic_load_explicit(&process->ending, memory_order_relaxed) != HP_ENDING_NONE)
+		return;
+	if (syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0) {
+		process->cpu_ns =
+			process->folded_cpu_ns +
+			(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+		note_peak(process, &usage);
+	}
+	if (syscall(SYS_getrusage, RUSAGE_CHILDREN, &usage) == 0)
+		note_peak(process, &usage);
+	process->exit_code = code;
+	process->end_ticks = ticks_now();
+	atomic_store_explicit(&process->ending, ending, memory_order_release);
+}
+
+/*
+ * What this process recorded may go on in another one's hands, if none of its
+ * threads records any more; else the sampler frees it.  Not the root's, which
+ * the report tells about.  A hook that still comes makes this process anew.
+ */
+static bool has_taken_heap(const struct hp_process *process)
+{
+	const struct hp_heap *heap;
+
+	for (uint64_t at_heap = atomic_load(&process->heaps); at_heap; at_heap = heap->next) {
+		heap = at(at_heap);
+		if (atomic_load_explicit(&heap->state, memory_order_acquire) != HP_FREE)
+			return true;
+	}
+	return false;
+}
+
+void hp_self_leave(void)
+{
+	struct hp_process *process;
+	const struct hp_block *block;
+
+	if (!hp_self_is_me() || hp_segment.header->root_pid == hp_self->pid)
+		return;
+	process = hp_self->process;
+	for (uint64_t offset = atomic_load(&process->blocks); offset; offset = block->next) {
+		block = at(offset);
+		if (atomic_load_explicit(&block->state, memory_order_acquire) != HP_FREE)
+			return;
+	}
+	if (has_taken_heap(process) || !hp_lock_is_left())
+		return;
+	hp_self->process = NULL;
+	memset(&hp_self->spare_blocks, 0, sizeof(hp_self->spare_blocks));
+	memset(&hp_self->spare_heaps, 0, sizeof(hp_self->spare_heaps));
+	memset(&hp_self->spare_waiters, 0, sizeof(hp_self->spare_waiters));
+	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->waiters, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->locks, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->state, HP_SELF_NONE, memory_order_relaxed);
+	/* Release: the next owner finds the end that hp_self_end noted. */
+	atomic_store_explicit(&process->state, HP_FREE, memory_order_release);
+}
+
+void hp_self_go_on(void)
+{
+	hp_channel_come_back();
+	if (!hp_self_is_me())
+		return;
+	hp_self->process->end_ticks = 0;
+	atomic_store_explicit(&hp_self->process->ending, HP_ENDING_NONE, memory_order_release);
+}
+
+static bool block_claim(struct hp_block *block)
+{
+	uint32_t state = HP_FREE;
+
+	return atomic_load_explicit(&block->state, memory_order_relaxed) == HP_FREE &&
+	       atomic_compare_exchange_strong_explicit(&block->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+static struct hp_local *local_of(const struct hp_block *block)
+{
+	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
+
+	while (me && me->block != block)
+		me = me->next;
+	return me;
+}
+
+static struct hp_block *block_free(struct hp_process *process, struct hp_local **user)
+{
+	struct hp_spare *spare;
+	uint64_t offset;
+
+	while ((spare = hp_spare_pop(&hp_self->spare_blocks))) {
+		*user = HP_SPARE_OF(struct hp_local, spare);
+		if (block_claim((*user)->block))
+			return (*user)->block;
+	}
+	if (!hp_spare_walk(&hp_self->spare_blocks))
+		return NULL;
+	offset = atomic_load_explicit(&process->blocks, memory_order_acquire);
+	for (struct hp_block *block; offset; offset = block->next) {
+		block = at(offset);
+		if (!block_claim(block))
+			continue;
+		hp_spare_unused(&hp_self->spare_blocks);
+		*user = local_of(block);
+		return block;
+	}
+	return NULL;
+}
+
+struct hp_block *hp_self_block(struct hp_local **user)
+{
+	struct hp_process *process = hp_self->process;
+	struct hp_block *block = block_free(process, user);
+	uint64_t offset;
+
+	if (block)
+		return block;
+	*user = NULL;
+	offset = hp_segment_take(&hp_segment, sizeof(*block), HP_LINE);
+	block = hp_segment_at(&hp_segment, offset, sizeof(*block));
+	if (!block)
+		return NULL;
+	atomic_store_explicit(&block->state, HP_TAKEN, memory_order_relaxed);
+	block->process = hp_segment_offset(&hp_segment, process);
+	hp_list_push(&process->blocks, offset, &block->next);
+	return block;
+}
+
+void hp_self_give(struct hp_block *block, struct hp_local *user)
+{
+	/* Release: the next owner finds the tables as we leave them. */
+	atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+	if (user)
+		hp_spare_push(&hp_self->spare_blocks, &user->ended);
+	else
+		hp_spare_unused(&hp_self->spare_blocks);
+}
+
+void hp_self_add(struct hp_local *me)
+{
+	me->next = atomic_load_explicit(&hp_self->locals, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&hp_self->locals, &me->next, me,
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+void hp_self_forget(uintptr_t begin, uintptr_t end)
+{
+	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
+
+	for (; me; me = me->next)
+		hp_row_forget(me, begin, end);
+	hp_heap_forget();
+	hp_lock_forget(begin, end);
+}

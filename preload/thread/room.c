@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * room.c - see room.h.
+ */
+#include "preload/thread/room.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/hook/hook_confine.h"
+#include "preload/thread/process.h"
+#include "segment/segment.h"
+
+static uint32_t image;	/* pid of the process that loaded us; its children have a copy */
+
+void hp_room_init(void)
+{
+	image = (uint32_t)getpid();
+}
+
+/* Inode of this process's PID namespace; 0 = not known. */
+static uint32_t pid_namespace(void)
+{
+	char text[64];
+	long size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", text, sizeof(text) - 1);
+	uint32_t inode = 0;
+
+	if (size <= 5 || memcmp(text, "pid:[", 5) != 0)
+		return 0;
+	for (long i = 5; i < size && text[i] >= '0' && text[i] <= '9'; i++)
+		inode = inode * 10 + (uint32_t)(text[i] - '0');
+	return inode;
+}
+
+static bool is_seen(void)
+{
+	uint32_t of_sampler = hp_segment_room(&hp_segment)->pid_namespace;
+
+	return !hp_is_confined() && of_sampler && pid_namespace() == of_sampler;
+}
+
+uint32_t hp_room_holder(void)
+{
+	int saved = errno;
+	uint32_t pid = hp_is_confined() ? 0 : (uint32_t)getpid();
+	/* A vfork child ends before the memory does that it shares. */
+	bool is_owner = pid && (pid == image || hp_self_is_me());
+
+	pid = is_owner && is_seen() ? pid : HP_HOLDER_UNSEEN;
+	errno = saved;
+	return pid;
+}
+
+bool hp_room_may_look(void)
+{
+	int saved = errno;
+	bool may_look = true;
+
+	if (!hp_segment_is_narrow(&hp_segment))
+		return true;
+	if (is_seen())
+		may_look = hp_segment_stay_narrow(&hp_segment, (uint32_t)getpid(),
+						  (uint32_t)getppid());
+	else
+		may_look = hp_segment_stay_narrow(&hp_segment, HP_HOLDER_UNSEEN, HP_HOLDER_UNSEEN);
+	errno = saved;
+	return may_look;
+}

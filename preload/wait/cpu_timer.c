@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_timer.c - see cpu_timer.h.
+ *
+ * A thread's timer is made by the thread itself: the first one's when the
+ * process gets its record, the others' in front of their start routine, and
+ * ended by the destructor of a key.  The kernel ends timers with exec and gives
+ * a forked child none.  The signal's value leads the handler to what it writes
+ * to, so it needs no thread-local storage.
+ */
+#include "preload/wait/cpu_timer.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "preload/hook/hook_confine.h"
+#include "preload/thread/process.h"
+#include "preload/guest/readable.h"
+#include "preload/guest/real.h"
+#include "preload/guest/say.h"
+#include "segment/clock.h"
+#include "unwind/walk.h"
+
+#define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */
+#define FRAMES_MOST 512
+#define PAIR_BITS 9
+#define SECOND_NS UINT64_C(1000000000)
+#define PATIENCE 1000	/* yields until a handler on another thread has returned */
+
+/* The kernel's struct sigaction: the C library's own refuses the signal. */
+struct action {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+/* One thread's; taken over by a later one.  The tables lie behind it. */
+struct hp_timer_local {
+	struct hp_timer_local *next;
+	_Atomic uint32_t state;	/* enum hp_state */
+	_Atomic uint32_t is_busy;	/* its handler runs */
+	struct hp_ticker *ticker;
+	uint32_t pid;	/* whose timer it is: in a forked child another one */
+	int id;	/* of the timer, the kernel's; -1 = none */
+	uint64_t parent;	/* what samples say of it */
+	void *(*routine)(void *);	/* of a thread that starts */
+	int (*routine_c11)(void *);
+	void *argument;
+	struct hp_walker walker;
+};
+
+extern int find_object(void *, void *) __asm__("_dl_find_object") __attribute__((weak));
+
+/* What pthread_atfork of the C library's static part calls; glibc's own, as all of this. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
+	__attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static bool is_on;
+static _Atomic(struct hp_timer_local *) locals;	/* of this process: see `owner` */
+static uint32_t owner;	/* pid of the process whose they are */
+static pthread_key_t key;
+static struct action under;	/* the C library's */
+
+static struct hp_ticking *ticking(void)
+{
+	return (struct hp_ticking *)((char *)hp_segment.header + HP_TICKING_AT);
+}
+
+/* --- the handler --- */
+
+static void walk(struct hp_walker *walker, const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+	uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+	uintptr_t fp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
+#elif defined(__aarch64__)
+	uintptr_t pc = context->uc_mcontext.pc;
+	uintptr_t sp = context->uc_mcontext.sp;
+	uintptr_t fp = context->uc_mcontext.regs[29];
+#else
+	uintptr_t pc = 0, sp = 0, fp = 0;
+	(void)context;
+#endif
+	hp_readable_home(walker, sp);
+	hp_walk(walker, pc + 1, sp, fp);
+}
+
+static void word_put(struct hp_ticker *ticker, uint64_t number, uint64_t word)
+{
+	ticker->words[number % HP_TICKER_WORDS] = word;
+}
+
+static void sample_put(struct hp_timer_local *me, uint64_t span_ns)
+{
+	const struct hp_walker *walker = &me->walker;
+	struct hp_ticker *ticker = me->ticker;
+	uint64_t head = atomic_load_explicit(&ticker->head, memory_order_relaxed);
+	/* Acquire: the sampler has read what is overwritten now. */
+	uint64_t tail = atomic_load_explicit(&ticker->tail, memory_order_acquire);
+	uint64_t size = HP_TICK_WORDS + walker->count;
+
+	if (head - tail + size > HP_TICKER_WORDS) {
+		atomic_fetch_add_explicit(&ticker->lost, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&ticker->lost_ns, span_ns, memory_order_relaxed);
+		return;
+	}
+	word_put(ticker, head + HP_TICK_SIZE,
+		 size | (walker->is_complete ? HP_TICK_COMPLETE : 0) |
+			 (walker->is_cut ? HP_TICK_CUT : 0));
+	word_put(ticker, head + HP_TICK_TIME, hp_clock_raw_ns());
+	word_put(ticker, head + HP_TICK_SPAN, span_ns);
+	word_put(ticker, head + HP_TICK_THREAD, me->pid | (uint64_t)ticker->tid << 32);
+	word_put(ticker, head + HP_TICK_PARENT, me->parent);
+	word_put(ticker, head + HP_TICK_IMAGE, ticker->image);
+	for (uint32_t i = 0; i < walker->count; i++)
+		word_put(ticker, head + HP_TICK_WORDS + i, walker->trail[walker->count - 1 - i].pc);
+	/* Release: who sees the head sees the words before it. */
+	atomic_store_explicit(&ticker->head, head + size, memory_order_release);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	struct hp_timer_local *me = info->si_value.sival_ptr;
+	int saved = errno;
+
+	if (info->si_code != SI_TIMER) {
+		if (under.handler)
+			under.handler(number, info, context);
+		return;
+	}
+	atomic_store_explicit(&me->is_busy, 1, memory_order_seq_cst);
+	if (!hp_is_confined() && me->id >= 0 && hp_self && me->pid == hp_self->pid &&
+	    hp_self->process) {
+		walk(&me->walker, context);
+		sample_put(me, (uint64_t)(info->si_overrun + 1) * ticking()->interval_ns);
+	}
+	atomic_store_explicit(&me->is_busy, 0, memory_order_release);
+	errno = saved;
+}
+
+/* --- the signal --- */
+
+/* The kernel wants to be told how a handler returns. */
+#if defined(__x86_64__)
+#define SA_RESTORER_FLAG 0x04000000
+__attribute__((visibility("hidden"))) void hp_timer_return(void);
+__asm__(".pushsection .text\n"
+	".balign 16\n"
+	".globl hp_timer_return\n"
+	".hidden hp_timer_return\n"
+	"	nop\n"
+	"hp_timer_return:\n"
+	"	movq $15, %rax\n"
+	"	syscall\n"
+	".popsection\n");
+#endif
+
+/*
+ * The C library sets its own handler with the first thread, whose start is behind
+ * us then.  Until ours is back the other one gets our signals and ignores them:
+ * it looks who sent them.
+ */
+static bool signal_take(void)
+{
+	struct action ours = { .handler = on_signal,
+			       .flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	struct action now;
+
+#if defined(__x86_64__)
+	ours.flags |= SA_RESTORER_FLAG;
+	ours.restorer = hp_timer_return;
+#endif
+	if (syscall(SYS_rt_sigaction, SIGNAL_SETXID, NULL, &now, sizeof(now.mask)) < 0)
+		return false;
+	if (now.handler == on_signal)
+		return true;
+	if (now.handler != (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_DFL &&
+	    now.handler != (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_IGN)
+		under = now;
+	ours.mask = now.mask;
+	return syscall(SYS_rt_sigaction, SIGNAL_SETXID, &ours, NULL, sizeof(ours.mask)) == 0;
+}
+
+/* A parent may have left it blocked. */
+static void signal_unblock(void)
+{
+	uint64_t set = UINT64_C(1) << (SIGNAL_SETXID - 1);
+
+	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set));
+}
+
+/* --- timers --- */
+
+/* The clock of a thread's time in user code: CPUCLOCK_VIRT in the kernel's posix-timers.h. */
+static clockid_t user_clock(uint32_t tid)
+{
+	return (clockid_t)(~tid << 3 | 4 | 1);
+}
+
+static int timer_new(struct hp_timer_local *me, uint32_t tid)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL_SETXID };
+	int id;
+
+	event.sigev_value.sival_ptr = me;
+	event._sigev_un._tid = (pid_t)tid;
+	return syscall(SYS_timer_create, user_clock(tid), &event, &id) < 0 ? -1 : id;
+}
+
+static void timer_set(int id, uint64_t interval_ns)
+{
+	struct timespec interval = { (time_t)(interval_ns / SECOND_NS),
+				     (long)(interval_ns % SECOND_NS) };
+	struct itimerspec each = { interval, interval };
+
+	syscall(SYS_timer_settime, id, 0, &each, NULL);
+}
+
+/* MOVING until it says whose it is: the sampler would free it once more, by its owner before. */
+static struct hp_ticker *ticker_free(void)
+{
+	uint64_t offset = atomic_load_explicit(&ticking()->tickers, memory_order_acquire);
+
+	while (offset) {
+		struct hp_ticker *ticker = (struct hp_ticker *)((char *)hp_segment.header + offset);
+		uint32_t state = HP_FREE;
+
+		if (atomic_compare_exchange_strong_explicit(&ticker->state, &state, HP_MOVING,
+							    memory_order_acq_rel,
+							    memory_order_relaxed))
+			return ticker;
+		offset = ticker->next;
+	}
+	return NULL;
+}
+
+static struct hp_ticker *ticker_take(uint32_t tid)
+{
+	struct hp_ticker *ticker = ticker_free();
+	uint64_t offset = 0;
+
+	if (!ticker) {
+		offset = hp_segment_take(&hp_segment, sizeof(*ticker), HP_LINE);
+		ticker = hp_segment_at(&hp_segment, offset, sizeof(*ticker));
+	}
+	if (!ticker)
+		return NULL;
+	ticker->pid = hp_self->pid;
+	ticker->tid = tid;
+	/* The sampler may look, see sampler/orphan.h: in this order. */
+	__atomic_store_n(&ticker->process, hp_segment_offset(&hp_segment, hp_self->process),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&ticker->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
+	/* Release: who finds it taken finds by whom. */
+	atomic_store_explicit(&ticker->state, HP_TAKEN, memory_order_release);
+	if (offset)
+		hp_list_push(&ticking()->tickers, offset, &ticker->next);
+	return ticker;
+}
+
+static void ticker_give(struct hp_ticker *ticker)
+{
+	/* Release: the next owner goes on behind the last word. */
+	atomic_store_explicit(&ticker->state, HP_FREE, memory_order_release);
+}
+
+/* --- threads --- */
+
+static bool walker_init(struct hp_walker *walker)
+{
+	const size_t room = HP_WALK_ROOM(FRAMES_MOST);
+	char *pages = hp_pages(room + (2 * sizeof(*walker->rows) << PAIR_BITS));
+
+	if (!pages)
+		return false;
+	hp_walk_settle(walker, pages, FRAMES_MOST);
+	walker->rows = (struct hp_cfi_row *)(pages + room);
+	walker->row_shift = 64 - PAIR_BITS;
+	walker->is_readable = hp_readable_few;
+	/* Asking the loader otherwise takes its lock, which this thread may have. */
+	walker->mode = &find_object ? HP_WALK_AUTO : HP_WALK_FP;
+	return true;
+}
+
+/* Those of another process are its memory, which a forked child has a copy of. */
+static void locals_know(void)
+{
+	if (owner == hp_self->pid)
+		return;
+	owner = hp_self->pid;
+	atomic_store_explicit(&locals, NULL, memory_order_relaxed);
+}
+
+static struct hp_timer_local *local_new(void)
+{
+	struct hp_timer_local *me = hp_pages(sizeof(*me));
+
+	if (!me)
+		return NULL;
+	if (!walker_init(&me->walker)) {
+		hp_pages_release(me, sizeof(*me));
+		return NULL;
+	}
+	me->id = -1;
+	atomic_store_explicit(&me->state, HP_TAKEN, memory_order_relaxed);
+	me->next = atomic_load_explicit(&locals, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&locals, &me->next, me, memory_order_release,
+						      memory_order_relaxed))
+		;
+	return me;
+}
+
+static struct hp_timer_local *local_take(void)
+{
+	struct hp_timer_local *me;
+
+	locals_know();
+	for (me = atomic_load_explicit(&locals, memory_order_acquire); me; me = me->next) {
+		uint32_t state = HP_FREE;
+
+		if (atomic_compare_exchange_strong_explicit(&me->state, &state, HP_TAKEN,
+							    memory_order_acq_rel,
+							    memory_order_relaxed))
+			return me;
+	}
+	return local_new();
+}
+
+static void local_give(struct hp_timer_local *me)
+{
+	/* Release: the next thread finds all of it as we leave it. */
+	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
+}
+
+/* On the thread itself. */
+static void begin(struct hp_timer_local *me)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+
+	if (hp_is_confined()) {
+		local_give(me);
+		return;
+	}
+	me->pid = hp_self->pid;
+	me->walker.home_high = hp_readable_stack_end(sp);
+	me->walker.home_low = me->walker.home_high ? sp : 0;
+	memset(me->walker.rows, 0, 2 * sizeof(*me->walker.rows) << PAIR_BITS);
+	hp_walk_forget(&me->walker);
+	me->parent = hp_self->process->parent_pid | hp_self->process->object / HP_LINE << 32;
+	me->ticker = ticker_take(tid);
+	me->id = me->ticker ? timer_new(me, tid) : -1;
+	if (me->id < 0) {
+		atomic_fetch_add_explicit(&ticking()->refused, 1, memory_order_relaxed);
+		if (me->ticker)
+			ticker_give(me->ticker);
+		me->ticker = NULL;
+		local_give(me);
+		return;
+	}
+	pthread_setspecific(key, me);
+	signal_unblock();
+	timer_set(me->id, ticking()->interval_ns);
+}
+
+/* The destructor of the key.  When the timer is deleted its signal has come or never does. */
+static void end(void *data)
+{
+	struct hp_timer_local *me = data;
+	int saved = errno, id = me->id;
+
+	if (!hp_self || me->pid != hp_self->pid || hp_is_confined() || id < 0)
+		return;
+	syscall(SYS_timer_delete, id);
+	me->id = -1;
+	ticker_give(me->ticker);
+	me->ticker = NULL;
+	local_give(me);
+	errno = saved;
+}
+
+static bool may_sample(void)
+{
+	return is_on && !hp_is_confined() && hp_self_is_me();
+}
+
+void hp_timer_open(void)
+{
+	struct hp_timer_local *me;
+	int saved = errno;
+
+	if (!is_on || hp_is_confined())
+		return;
+	me = local_take();
+	if (me)
+		begin(me);
+	errno = saved;
+}
+
+static void *run(void *argument)
+{
+	struct hp_timer_local *me = argument;
+	void *(*routine)(void *) = me->routine;
+	int saved = errno;
+
+	argument = me->argument;
+	begin(me);
+	errno = saved;
+	return routine(argument);	/* a jump, so no frame of ours is on the stack */
+}
+
+static int run_c11(void *argument)
+{
+	struct hp_timer_local *me = argument;
+	int (*routine)(void *) = me->routine_c11;
+	int saved = errno;
+
+	argument = me->argument;
+	begin(me);
+	errno = saved;
+	return routine(argument);
+}
+
+static void after_create(struct hp_timer_local *me, bool is_made)
+{
+	int saved = errno;
+
+	if (!is_made)
+		local_give(me);
+	signal_take();
+	errno = saved;
+}
+
+int hp_timer_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+		    void *argument)
+{
+	struct hp_timer_local *me = may_sample() ? local_take() : NULL;
+
+	if (!me)
+		return hp_real()->pthread_create(thread, attributes, routine, argument);
+	me->routine = routine;
+	me->argument = argument;
+	int result = hp_real()->pthread_create(thread, attributes, run, me);
+	after_create(me, result == 0);
+	return result;
+}
+
+int hp_timer_create_c11(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+	struct hp_timer_local *me = may_sample() ? local_take() : NULL;
+
+	if (!me)
+		return hp_real()->thrd_create(thread, routine, argument);
+	me->routine_c11 = routine;
+	me->argument = argument;
+	int result = hp_real()->thrd_create(thread, run_c11, me);
+	after_create(me, result == thrd_success);
+	return result;
+}
+
+/* --- on and off --- */
+
+void hp_timer_stop(void)
+{
+	struct hp_timer_local *me;
+
+	if (!may_sample())
+		return;
+	for (me = atomic_load(&locals); me; me = me->next)
+		if (me->pid == hp_self->pid && me->id >= 0)
+			timer_set(me->id, 0);
+	for (me = atomic_load(&locals); me; me = me->next)
+		for (int i = 0; i < PATIENCE && atomic_load(&me->is_busy); i++)
+			sched_yield();
+}
+
+void hp_timer_go_on(void)
+{
+	struct hp_timer_local *me;
+
+	if (!may_sample())
+		return;
+	for (me = atomic_load(&locals); me; me = me->next)
+		if (me->pid == hp_self->pid && me->id >= 0)
+			timer_set(me->id, ticking()->interval_ns);
+}
+
+/* In the child of fork(); others are met by their first hook, allocation or lock. */
+static void after_fork(void)
+{
+	int saved = errno;
+
+	hp_self_open();
+	errno = saved;
+}
+
+/* As the helper process would ask for it, but of this thread, and closed again. */
+static bool is_perf_refused(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.disabled = 1,
+					.exclude_kernel = 1,
+					.exclude_hv = 1 };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return fd < 0 && (errno == EACCES || errno == EPERM || errno == ENOSYS);
+}
+
+/* A tick of the kernel is the least that the clock advances by. */
+static uint32_t interval_of(const struct hp_settings *settings)
+{
+	uint64_t wish = SECOND_NS / hp_settings_cpu_hz(settings);
+	struct timespec tick = { 0, 0 };
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	return (uint32_t)(wish > (uint64_t)tick.tv_nsec ? wish : (uint64_t)tick.tv_nsec);
+}
+
+static bool is_wished(const struct hp_settings *settings)
+{
+	if (!hp_settings_asks(settings, "functions-cpu"))
+		return false;
+	return settings->cpu == HP_CPU_TIMER ||
+	       (settings->cpu == HP_CPU_AUTO && hp_settings_names(settings, "functions-cpu") &&
+		is_perf_refused());
+}
+
+void hp_timer_configure(const struct hp_settings *settings, bool is_new_session)
+{
+	bool is_root = is_new_session || hp_segment.header->root_pid == (uint32_t)getpid();
+
+	if (is_root ? !is_wished(settings) : !atomic_load(&ticking()->is_on))
+		return;
+	if (SIGRTMIN != SIGNAL_SETXID + 1 || !signal_take() || pthread_key_create(&key, end) != 0) {
+		hp_say("no CPU timers: this C library keeps no signal for itself", NULL);
+		return;
+	}
+	is_on = true;
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, after_fork, __dso_handle);
+	if (!is_root)
+		return;
+	ticking()->interval_ns = interval_of(settings);
+	atomic_store_explicit(&ticking()->is_on, 1, memory_order_release);
+}

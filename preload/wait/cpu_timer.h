@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_timer.h - samples of the CPU without the kernel's counters: a CPU timer for
+ * each thread, whose signal's handler notes the stack.
+ *
+ * What keeps it out of the program's way:
+ *
+ * - The signal is one that the C library keeps for itself (SIGSETXID, between
+ *   the standard signals and SIGRTMIN).  Its functions refuse it or leave it out
+ *   of sets, so no program handles it, blocks it, waits for it or sees it in a
+ *   mask.  What the C library uses it for goes on to its handler.
+ * - The clock is the thread's time in user code.  The kernel adds to it when a
+ *   tick finds the thread in user code, and looks at timers then, so the signal
+ *   comes between two instructions of the program and never in a system call:
+ *   none is interrupted, none writes less.
+ * - Nothing is locked or allocated in the handler.  Stack is used as by any
+ *   handler: on the alternate stack, if the program has one.
+ *
+ * It stays a signal handler in somebody else's process, so it is there only if
+ * somebody asked: HOTPATH_CPU=timer; or functions-cpu by its name, where
+ * perf_event_open is refused.
+ */
+#ifndef HP_PRELOAD_WAIT_CPU_TIMER_H
+#define HP_PRELOAD_WAIT_CPU_TIMER_H
+
+#include <pthread.h>
+#include <threads.h>
+
+#include "segment/setting.h"
+
+/* Decides, for the whole session if it is new. */
+void hp_timer_configure(const struct hp_settings *settings, bool is_new_session);
+
+/* The process has its record: the calling thread, its only one, gets a timer. */
+void hp_timer_open(void);
+
+/* pthread_create and thrd_create, of a thread that gets a timer if one is wanted. */
+int hp_timer_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+		    void *argument);
+int hp_timer_create_c11(thrd_t *thread, thrd_start_t routine, void *argument);
+
+/*
+ * Before a seccomp filter, which may forbid a handler to return: no timer fires
+ * any more, and no handler runs.  The filter was refused: they fire again.
+ */
+void hp_timer_stop(void);
+void hp_timer_go_on(void);
+
+#endif

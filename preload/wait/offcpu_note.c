@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu_note.c - see offcpu_note.h.
+ *
+ * A ring for each thread that ever waited, in the segment; another thread's when
+ * that one has ended.  A signal handler that waits while its thread writes a
+ * note makes none, and a child of vfork makes none.
+ */
+#include "preload/wait/offcpu_note.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/hook/hook_confine.h"
+#include "preload/heap/path.h"
+#include "preload/thread/process.h"
+#include "preload/guest/readable.h"
+
+#define COPY_MOST 4096u	/* bytes of the stack */
+#define WINDOW_NOTES \
+	1000	/* and so many waits a window, as the helper does with stacks of the kernel */
+#define WINDOW_LEASTS 25000	/* window: 250 ms, where hp_ticking.away_least is 10 us */
+#define SHARE_OF_SEGMENT 16	/* rings take no more of it */
+#define RINGS_MOST 100000	/* a damaged list must not hold us for ever */
+
+const _Atomic uint32_t hp_away_nobody;
+ptrdiff_t hp_away_least_at;
+uint32_t hp_away_slow_clock;
+
+static __thread struct hp_away *away __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+
+static struct hp_ticking *ticking(void)
+{
+	return (struct hp_ticking *)((char *)hp_segment.header + HP_TICKING_AT);
+}
+
+/* Release: the next owner goes on behind the last word. */
+static void thread_end(void *data)
+{
+	struct hp_away *me = data;
+
+	if (me != away || !hp_self_is_me() || me->pid != hp_self->pid)
+		return;
+	away = NULL;
+	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
+}
+
+void hp_away_configure(const struct hp_settings *settings)
+{
+	if (!(hp_settings_asks(settings, "offcpu") || hp_settings_names(settings, "bound")) ||
+	    pthread_key_create(&key, thread_end) != 0)
+		return;
+	hp_away_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
+	hp_away_least_at = (const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
+}
+
+/* ---- rings ---- */
+
+/*
+ * MOVING until it says whose it is: the sampler would free it once more, by what it says
+ * of its owner before.  What that one has left in it has its name, so it is not taken
+ * until that was read.
+ */
+static bool ring_claim(struct hp_away *ring)
+{
+	uint32_t state = HP_FREE;
+
+	if (atomic_load_explicit(&ring->state, memory_order_relaxed) != HP_FREE ||
+	    !atomic_compare_exchange_strong_explicit(&ring->state, &state, HP_MOVING,
+						     memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	/* Acquire: the sampler has read what names its owner. */
+	if (atomic_load_explicit(&ring->tail, memory_order_acquire) ==
+	    atomic_load_explicit(&ring->head, memory_order_relaxed))
+		return true;
+	atomic_store_explicit(&ring->state, HP_FREE, memory_order_release);
+	return false;
+}
+
+static struct hp_away *ring_free(void)
+{
+	uint64_t offset = atomic_load_explicit(&ticking()->aways, memory_order_acquire);
+
+	for (int i = 0; offset && i < RINGS_MOST; i++) {
+		struct hp_away *ring = (struct hp_away *)((char *)hp_segment.header + offset);
+
+		if (ring_claim(ring))
+			return ring;
+		offset = ring->next;
+	}
+	return NULL;
+}
+
+static struct hp_away *ring_new(uint64_t *offset)
+{
+	uint64_t count =
+		atomic_fetch_add_explicit(&ticking()->away_count, 1, memory_order_relaxed) + 1;
+
+	if (count * sizeof(struct hp_away) > hp_segment.size / SHARE_OF_SEGMENT)
+		return NULL;
+	*offset = hp_segment_take(&hp_segment, sizeof(struct hp_away), HP_LINE);
+	return hp_segment_at(&hp_segment, *offset, sizeof(struct hp_away));
+}
+
+static struct hp_away *ring_take(void)
+{
+	struct hp_away *ring = ring_free();
+	uint64_t offset = 0;
+
+	if (!ring)
+		ring = ring_new(&offset);
+	if (!ring)
+		return NULL;
+	ring->pid = hp_self->pid;
+	ring->tid = hp_confine_tid();
+	/* The sampler may look, see sampler/orphan.h: in this order. */
+	__atomic_store_n(&ring->process, hp_segment_offset(&hp_segment, hp_self->process),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
+	ring->is_busy = 0;
+	ring->stack_low = ring->stack_high = 0;
+	/* Release: who finds it taken finds by whom. */
+	atomic_store_explicit(&ring->state, HP_TAKEN, memory_order_release);
+	if (offset)
+		hp_list_push(&ticking()->aways, offset, &ring->next);
+	pthread_setspecific(key, ring);
+	return ring;
+}
+
+/* The thread's own; NULL = it has none, and gets none. */
+static struct hp_away *ring_of_thread(void)
+{
+	uint32_t pid = (uint32_t)getpid();
+
+	if (away && away->pid == pid)
+		return away;
+	/* In a forked child it is the parent's. */
+	if (!hp_self_open() || hp_self->pid != pid || !hp_self->process)
+		return NULL;
+	away = ring_take();
+	return away;
+}
+
+/* ---- a note ---- */
+
+/* How much of the stack from `sp` on can be read, bytes. */
+static uint64_t stack_size(struct hp_away *me, uintptr_t sp)
+{
+	uint64_t size, rest = HP_PAGE - (sp & (HP_PAGE - 1));
+
+	if (sp < me->stack_low || sp >= me->stack_high) {
+		uintptr_t end = hp_readable_stack_end(sp);
+
+		/* A stack of the program's own making: as far as the page goes on which we are. */
+		if (!end)
+			return rest;
+		me->stack_low = sp;
+		me->stack_high = end;
+	}
+	size = me->stack_high - sp;
+	if (size > COPY_MOST)
+		size = COPY_MOST;
+	/* Fibers lie below a thread's stack perhaps, and what was above one may be unmapped. */
+	return size <= rest || hp_readable_few(sp + rest, 1) ? size : rest;
+}
+
+/* Too many of them cost the helper too much. */
+static bool is_too_much(struct hp_away *me, uint64_t now)
+{
+	uint64_t window = (uint64_t)hp_away_least() * WINDOW_LEASTS;
+
+	if (now - me->window >= window) {
+		me->window = now;
+		me->window_count = 0;
+	}
+	return ++me->window_count > WINDOW_NOTES;
+}
+
+/* Word by word: memcpy may be a checker's, which minds what is on a stack. */
+static void words_put(struct hp_away *me, uint64_t number, uintptr_t from, uint64_t count)
+{
+	const volatile uint64_t *word = (const volatile uint64_t *)from;
+
+	for (uint64_t i = 0; i < count; i++)
+		me->words[(number + i) % HP_AWAY_WORDS] = word[i];
+}
+
+static void note(struct hp_away *me, const uint64_t *head_words, uintptr_t sp)
+{
+	uint64_t head = atomic_load_explicit(&me->head, memory_order_relaxed);
+	/* Acquire: the sampler has read what is overwritten now. */
+	uint64_t tail = atomic_load_explicit(&me->tail, memory_order_acquire);
+	uint64_t words = sp % sizeof(uint64_t) ? 0 : stack_size(me, sp) / sizeof(uint64_t);
+	uint64_t size = HP_AWAY_HEAD + words;
+
+	if (head - tail + size > HP_AWAY_WORDS) {
+		atomic_fetch_add_explicit(&me->lost, 1, memory_order_relaxed);
+		return;
+	}
+	words_put(me, head, (uintptr_t)head_words, HP_AWAY_HEAD);
+	me->words[(head + HP_AWAY_SIZE) % HP_AWAY_WORDS] |= size;
+	words_put(me, head + HP_AWAY_HEAD, sp, words);
+	/* Release: who sees the head sees the words before it. */
+	atomic_store_explicit(&me->head, head + size, memory_order_release);
+}
+
+/* What it is, as the kernel says it. */
+static enum hp_wait_on on_file(int fd)
+{
+	struct stat status;
+
+	if (syscall(SYS_fstat, fd, &status) < 0)
+		return HP_ON_OTHER;
+	return S_ISFIFO(status.st_mode)				    ? HP_ON_PIPE
+	       : S_ISSOCK(status.st_mode)			    ? HP_ON_SOCKET
+	       : S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ? HP_ON_DISK
+								    : HP_ON_OTHER;
+}
+
+__attribute__((noinline)) HP_COLD void hp_away_note(uint64_t since, enum hp_wait_on on, int fd)
+{
+	const struct hp_path_frame frame = HP_PATH_FRAME;
+	/* One moment by both clocks: what follows takes its time. */
+	const uint64_t now_ns = hp_clock_raw_ns(), now = hp_away_clock();
+	int saved = errno;
+	struct hp_away *me = hp_is_confined() ? NULL : ring_of_thread();
+
+	if (me && !me->is_busy && !is_too_much(me, now)) {
+		me->is_busy = 1;
+		atomic_signal_fence(memory_order_seq_cst);
+		uint64_t words[HP_AWAY_HEAD] = { [HP_AWAY_END] = now_ns,
+						 [HP_AWAY_TICKS] = hp_clock_between(since, now),
+						 [HP_AWAY_PC] = frame.pc,
+						 [HP_AWAY_SP] = frame.sp,
+						 [HP_AWAY_FP] = frame.fp };
+
+		words[HP_AWAY_SIZE] = (uint64_t)(on ? on : on_file(fd)) << 32;
+		note(me, words, frame.sp);
+		atomic_signal_fence(memory_order_seq_cst);
+		me->is_busy = 0;
+	}
+	errno = saved;
+}
