@@ -36,7 +36,7 @@ objects = $(patsubst %.c,$(B)/$(1)/%.o,$(sort $(shell find $(2) -name '*.c')))
 LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
 SAMPLY_O := $(call objects,obj,sampler/samply segment unwind) \
-	$(addprefix $(B)/obj/sampler/,proc.o sample_space.o sample_tree.o wide.o)
+	$(addprefix $(B)/obj/sampler/,base/proc.o base/wide.o sample/space.o sample/tree.o)
 SAMPLER_O := $(filter-out $(B)/obj/sampler/samply/%,$(call objects,obj,sampler segment unwind))
 REPORT_O := $(call objects,obj,report segment)
 CONSOLE_O := $(filter-out %/report/main.o %/live/main.o,$(call objects,obj,live report segment))
@@ -127,7 +127,7 @@ unit: $(UNIT)
 
 # What threads share without a lock, under ThreadSanitizer.
 RACE := $(patsubst test/race/%.c,$(B)/race/%,$(wildcard test/race/*_test.c))
-RACE_PARTS_O := $(call objects,tsan,segment unwind) $(patsubst %,$(B)/tsan/sampler/%.o,away tick) \
+RACE_PARTS_O := $(call objects,tsan,segment unwind) $(patsubst %,$(B)/tsan/sampler/sample/%.o,offcpu_note cpu_timer) \
 	$(B)/tsan/test/race/expected.o $(B)/tsan/test/test.o
 $(B)/tsan/%.o: %.c
 	$(call compile,$(BASE) -O1 -g -fsanitize=thread -fno-omit-frame-pointer \

@@ -16,7 +16,7 @@
  *   a port        somebody wants to see live figures: their server is started
  *   the time      for the next look at the threads, at most 4 times a second;
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
- *   SIGTERM       somebody wants us to end: see term.h
+ *   SIGTERM       somebody wants us to end: see sampler/session/term.h
  *
  * Each of these may be refused.  Then it is looked after every 20 ms instead, so
  * that nothing is left behind by a program that is gone.
@@ -39,16 +39,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sampler/deadline.h"
-#include "sampler/door.h"
-#include "sampler/end.h"
-#include "sampler/member.h"
-#include "sampler/perf.h"
-#include "sampler/port.h"
-#include "sampler/samply.h"
-#include "sampler/term.h"
-#include "sampler/tick.h"
-#include "sampler/watch.h"
+#include "sampler/session/deadline.h"
+#include "sampler/session/door.h"
+#include "sampler/session/end.h"
+#include "sampler/session/member.h"
+#include "sampler/perf/perf.h"
+#include "sampler/session/port.h"
+#include "sampler/session/samply.h"
+#include "sampler/session/term.h"
+#include "sampler/sample/cpu_timer.h"
+#include "sampler/session/watch.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
 #include "segment/session.h"

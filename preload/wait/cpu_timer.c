@@ -259,7 +259,7 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 		return NULL;
 	ticker->pid = hp_self->pid;
 	ticker->tid = tid;
-	/* The sampler may look, see sampler/orphan.h: in this order. */
+	/* The sampler may look, see sampler/sample/orphan.h: in this order. */
 	__atomic_store_n(&ticker->process, hp_segment_offset(&hp_segment, hp_self->process),
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&ticker->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);

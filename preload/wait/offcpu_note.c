@@ -117,7 +117,7 @@ static struct hp_away *ring_take(void)
 		return NULL;
 	ring->pid = hp_self->pid;
 	ring->tid = hp_confine_tid();
-	/* The sampler may look, see sampler/orphan.h: in this order. */
+	/* The sampler may look, see sampler/sample/orphan.h: in this order. */
 	__atomic_store_n(&ring->process, hp_segment_offset(&hp_segment, hp_self->process),
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);

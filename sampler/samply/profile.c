@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "sampler/sample_space.h"
-#include "sampler/sample_tree.h"
+#include "sampler/sample/space.h"
+#include "sampler/sample/tree.h"
 
 #define TEXT_MOST (UINT64_C(1) << 30)	/* bytes of JSON */
 #define NOT_YET UINT32_MAX

@@ -403,7 +403,7 @@ work_of_report()
 	[[ "$output" == *"there is nothing to export: "*"HOTPATH_CPU=off"* ]]
 }
 
-# No machine of ours has the processor's counters, so page faults stand in for cache misses (sampler/perf_count.h):
+# No machine of ours has the processor's counters, so page faults stand in for cache misses (sampler/perf/count.h):
 # the group, what samples carry of it, inherited by a thread, and the word in the table are the real ones.
 @test "cpu: a function is called memory-bound where counters say so, and nowhere else" {
 	needs_perf

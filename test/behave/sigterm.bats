@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # sigterm.bats - SIGTERM ends the helper, whatever it waits for; it waits for a program that ends as well, since the
-# report comes last (sampler/term.h).
+# report comes last (sampler/session/term.h).
 
 load helper
 

@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/perf_ring.h"
-#include "sampler/sample.h"
+#include "sampler/perf/ring.h"
+#include "sampler/sample/sample.h"
 
 #define RING_SIZE ((size_t)8 << 20)
 #define STACK_SIZE \

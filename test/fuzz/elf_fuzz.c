@@ -12,7 +12,7 @@
 #include "report/binary.h"
 #include "report/program.h"
 #include "report/symbol_file.h"
-#include "sampler/sample_space.h"
+#include "sampler/sample/space.h"
 #include "segment/segment.h"
 #include "test/fuzz/fuzz.h"
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "sampler/sample.h"
+#include "sampler/sample/sample.h"
 #include "segment/segment.h"
 #include "test/fuzz/fuzz.h"
 

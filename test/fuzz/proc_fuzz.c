@@ -9,7 +9,7 @@
 #include "report/cpu_names.h"
 #include "report/facts.h"
 #include "report/legend.h"
-#include "sampler/proc.h"
+#include "sampler/base/proc.h"
 #include "test/fuzz/fuzz.h"
 
 static void names_of(const uint8_t *data, size_t size)

@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "sampler/size.h"
-#include "sampler/tick.h"
+#include "sampler/session/size.h"
+#include "sampler/sample/cpu_timer.h"
 #include "segment/segment.h"
 #include "test/fuzz/fuzz.h"
 

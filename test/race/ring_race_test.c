@@ -5,14 +5,14 @@
  * the thread that it says it is of.
  *
  * The writer is preload/wait/offcpu_note.c itself, with what it needs of the rest of the library made
- * here; the reader is sampler/away.c, whose notes are looked at instead of being placed.
+ * here; the reader is sampler/sample/offcpu_note.c, whose notes are looked at instead of being placed.
  */
 #include "preload/wait/offcpu_note.c"
 
 #include <pthread.h>
 
 #define hp_place hp_code_place
-#include "sampler/away.h"
+#include "sampler/sample/offcpu_note.h"
 #undef hp_place
 #include "test/test.h"
 

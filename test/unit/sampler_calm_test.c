@@ -2,7 +2,7 @@
 /*
  * sampler_calm_test.c - who switches all the time is sampled less often; who computes is not.
  */
-#include "sampler/perf_calm.h"
+#include "sampler/perf/calm.h"
 
 #include "test/test.h"
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "sampler/perf_count.h"
+#include "sampler/perf/count.h"
 #include "test/test.h"
 
 static bool waits(uint64_t cycles, uint64_t instructions, uint64_t misses)

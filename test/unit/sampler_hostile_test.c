@@ -6,9 +6,9 @@
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place
-#include "sampler/sample_space.h"
+#include "sampler/sample/space.h"
 #include "sampler/samply/profile.h"
-#include "sampler/tick.h"
+#include "sampler/sample/cpu_timer.h"
 #undef hp_place
 
 #include <elf.h>

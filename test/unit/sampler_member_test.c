@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/member.h"
+#include "sampler/session/member.h"
 #include "test/test.h"
 
 static struct hp_members members;

@@ -4,7 +4,7 @@
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place
-#include "sampler/sample_open.h"
+#include "sampler/sample/open.h"
 #undef hp_place
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * The code is that of the libraries that this program has: each address, asked
  * for at random and again, as often as rows give way to others.
  */
-#include "sampler/sample_row.h"
+#include "sampler/sample/row.h"
 
 #include <link.h>
 #include <stdlib.h>

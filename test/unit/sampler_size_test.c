@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "sampler/size.h"
+#include "sampler/session/size.h"
 #include "test/test.h"
 
 TEST(sizes, a_long_run_keeps_its_first_point_and_an_even_spread)

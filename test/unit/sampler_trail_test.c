@@ -8,7 +8,7 @@
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place
-#include "sampler/sample.h"
+#include "sampler/sample/sample.h"
 #undef hp_place
 
 #include <pthread.h>

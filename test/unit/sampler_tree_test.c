@@ -4,7 +4,7 @@
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place
-#include "sampler/sample_tree.h"
+#include "sampler/sample/tree.h"
 #undef hp_place
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * sampler_whole_test.c - CPUs are sampled where a third of the CPU time has no sample, and more than chance takes.
  */
-#include "sampler/perf_whole.h"
+#include "sampler/perf/whole.h"
 
 #include <time.h>
 #include <unistd.h>

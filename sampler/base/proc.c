@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc.c - see proc.h.
+ */
+#include "sampler/base/proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool hp_proc_read_number(const char *path, long *number)
+{
+	char text[64], *end;
+
+	if (hp_proc_read(path, text, sizeof(text)) <= 0)
+		return false;
+	*number = strtol(text, &end, 10);
+	return end != text;
+}
+
+ssize_t hp_proc_again(int fd, char *text, size_t room)
+{
+	ssize_t size = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
+
+	text[size > 0 ? size : 0] = '\0';
+	return size > 0 ? size : -1;
+}
+
+ssize_t hp_proc_read(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = hp_proc_again(fd, text, room);
+
+	if (fd >= 0)
+		close(fd);
+	return size;
+}
+
+/* `at` moves to the start of the next field; false at the end. */
+static const char *skip_fields(const char *at, int count)
+{
+	while (at && count-- > 0) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at;
+}
+
+int hp_proc_stat(const char *text, struct hp_proc_stat *out)
+{
+	static long rate;
+
+	memset(out, 0, sizeof(*out));
+	/* The name may hold anything, parentheses and blanks too. */
+	const char *open = strchr(text, '(');
+	const char *close = strrchr(text, ')');
+	if (!open || !close || close < open || close[1] != ' ')
+		return -1;
+	size_t size = (size_t)(close - open - 1);
+	memcpy(out->name, open + 1, size < sizeof(out->name) ? size : sizeof(out->name) - 1);
+	out->state = close[2];
+	const char *times = skip_fields(close + 2, 11);
+	const char *start = skip_fields(times, 8);
+	if (!start)
+		return -1;
+	if (!rate)
+		rate = sysconf(_SC_CLK_TCK);
+	uint64_t ticks = strtoull(times, NULL, 10) + strtoull(skip_fields(times, 1), NULL, 10);
+	out->cpu_ns = ticks * (1000000000u / (uint64_t)(rate > 0 ? rate : 100));
+	out->start_time = strtoull(start, NULL, 10);
+	return 0;
+}
+
+uint64_t hp_proc_number(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+
+	return at ? strtoull(at + strlen(label), NULL, 10) : 0;
+}
+
+void hp_proc_path(char path[64], uint32_t pid, const char *name)
+{
+	snprintf(path, 64, "/proc/%u/%s", pid, name);
+}
+
+void hp_proc_task_path(char path[64], uint32_t pid, uint32_t tid, const char *name)
+{
+	snprintf(path, 64, "/proc/%u/task/%u/%s", pid, tid, name);
+}

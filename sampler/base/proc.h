@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc.h - small files of /proc, read with a single read.
+ *
+ * stdio would take a buffer and a few more calls for each; the thread watcher
+ * reads one for every thread, four times a second.
+ */
+#ifndef HP_SAMPLER_BASE_PROC_H
+#define HP_SAMPLER_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What field 2 and later of a stat file say. */
+struct hp_proc_stat {
+	char name[20];
+	char state;
+	uint64_t cpu_ns;	/* fields 14 and 15, grain 1/sysconf(_SC_CLK_TCK) */
+	uint64_t start_time;	/* field 22 */
+};
+
+/* Reads a file; 0-terminated.  -1 = gone. */
+ssize_t hp_proc_read(const char *path, char *text, size_t room);
+
+/* The number that a file begins with.  False = gone, or no number. */
+bool hp_proc_read_number(const char *path, long *number);
+
+/*
+ * hp_proc_read() through a descriptor that stays open, which saves two thirds of the
+ * time.  It is of this task for ever: when the task is gone the read fails,
+ * even if its number is used again.
+ */
+ssize_t hp_proc_again(int fd, char *text, size_t room);
+
+/* The text of a stat file.  Returns 0, or -1 if it is not as expected. */
+int hp_proc_stat(const char *text, struct hp_proc_stat *out);
+
+/* The number behind a label, e.g. "VmHWM:"; 0 if there is none. */
+uint64_t hp_proc_number(const char *text, const char *label);
+
+/* "/proc/PID/NAME", and "/proc/PID/task/TID/NAME". */
+void hp_proc_path(char path[64], uint32_t pid, const char *name);
+void hp_proc_task_path(char path[64], uint32_t pid, uint32_t tid, const char *name);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calm.h - how often threads are sampled of whom nobody asked for samples.
+ *
+ * The kernel's clock of CPU time arms a timer at each switch to a thread and disarms it at each
+ * away. Where that timer is due before the tick of the kernel the hardware's is set twice: 1.2 us a
+ * switch at 249 Hz on a virtual machine, 0.3 at 49. So threads that switch all the time are sampled
+ * less often; who computes does not pay for switches, and keeps its rate.
+ *
+ * No sample says anything else by that: each carries the CPU time that it stands for.
+ */
+#ifndef HP_SAMPLER_PERF_CALM_H
+#define HP_SAMPLER_PERF_CALM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HP_CALM_HZ 49
+
+struct hp_calm {
+	uint64_t cpu_ns;	/* where the present count began, */
+	uint64_t switches;
+	uint64_t still_ns;	/* CPU time of few switches that is waited for, before the rate is as it was */
+	bool is_low;
+};
+
+/*
+ * `cpu_ns` and `switches` of all threads, sums that only grow. True = `is_low` is not what it was.
+ */
+bool hp_calm_look(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches);
+
+#endif

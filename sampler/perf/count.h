@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * count.h - what the processor did between two samples of a thread: was it
+ * waiting for memory?
+ *
+ * Where there is a cycle counter, instructions and misses of the last-level cache
+ * are counted in a group with the event that samples, and each sample carries
+ * the three numbers.  Their growth since the thread's sample before, on the same
+ * processor, says what kind of time the sample stands for.
+ *
+ * Kernels before 6.12 have no such samples of events that threads inherit; and
+ * most virtual machines have no such counters.  Then nothing is counted, and
+ * samples are as they ever were.
+ */
+#ifndef HP_SAMPLER_PERF_COUNT_H
+#define HP_SAMPLER_PERF_COUNT_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HP_COUNTS 3
+#define HP_COUNT_SLOTS 4096	/* of threads on processors; who has the same place takes it */
+
+/* In the order in which a sample has them: the event that samples is the first one. */
+struct hp_counts {
+	uint64_t cycles;
+	uint64_t instructions;
+	uint64_t misses;
+};
+
+/*
+ * True if that much work waited for memory most of the time.  Two things have to
+ * be: less than one instruction a cycle (B. Gregg, "CPU Utilization is Wrong",
+ * 2017: below 1.0 the processor is likely stalled on memory), and misses that
+ * would take half of the cycles if one came after the other, at 240 cycles each
+ * (U. Drepper, "What Every Programmer Should Know About Memory", 2007, section
+ * 3.2: access to main memory).  The first keeps streams out whose misses overlap,
+ * the second what is slow for other reasons (divisions, branches).
+ */
+bool hp_counts_wait_for_memory(const struct hp_counts *grown);
+
+/* What was counted last, by thread and event. */
+struct hp_count_slot {
+	uint64_t event;	/* identifier, of a processor; 0 = empty */
+	uint32_t tid;
+	struct hp_counts last;
+};
+
+/*
+ * What came since the sample before.  False = there was none, or the numbers are
+ * another thread's that had this tid.
+ */
+bool hp_counts_grow(struct hp_count_slot *slots, uint32_t tid, uint64_t event,
+		    const struct hp_counts *now, struct hp_counts *grown);
+
+/*
+ * Adds the group to what the event that samples asks for, if this machine has it.
+ * HOTPATH_TEST_COUNTS takes counters of the kernel for it: context switches for
+ * instructions, page faults (of 10 misses each) for misses, ns for cycles.
+ */
+bool hp_perf_counts_ask(struct perf_event_attr *sampling, bool has_cycles);
+
+/* The other event `which` (1 .. HP_COUNTS - 1) of the group of `leader`; descriptor or -errno. */
+int hp_perf_counts_open(const struct perf_event_attr *sampling, int tid, int cpu, int leader,
+			int which);
+
+#endif

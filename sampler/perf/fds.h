@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fds.h - descriptors of events.
+ */
+#ifndef HP_SAMPLER_PERF_FDS_H
+#define HP_SAMPLER_PERF_FDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hp_perf_fds {
+	int *list;
+	uint32_t count;
+	uint32_t room;
+};
+
+/* False = there is no memory, and it stays the caller's. */
+bool hp_perf_fds_keep(struct hp_perf_fds *fds, int fd);
+
+/*
+ * Closes those that nobody has any more: neither the thread that they were opened
+ * for nor one that inherited them, which would lose them with the descriptor.
+ */
+void hp_perf_fds_trim(struct hp_perf_fds *fds);
+
+/* Closes all; it is empty then. */
+void hp_perf_fds_close(struct hp_perf_fds *fds);
+
+#endif

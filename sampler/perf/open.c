@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open.c - see open.h.
+ */
+#include "sampler/perf/open.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sampler/sample/outside.h"
+#include "sampler/perf/count.h"
+#include "sampler/base/proc.h"
+#include "sampler/sample/open.h"
+#include "segment/clock.h"
+#include "segment/newer.h"
+
+#define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
+
+/* ---- which event ---- */
+
+struct choice {
+	uint32_t source;
+	uint32_t type;
+	uint64_t config;
+};
+
+static const struct choice choices[] = {
+	{ HP_SAMPLING_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ HP_SAMPLING_CLOCK, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	/* Counts nothing and interrupts nobody: it tells of switches, mappings and tasks. */
+	{ HP_SAMPLING_NONE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY },
+};
+
+#define CHOICES (sizeof(choices) / sizeof(choices[0]))
+#define CHOICE_DUMMY (CHOICES - 1)
+
+static uint64_t frequency_of(const struct hp_settings *settings)
+{
+	uint64_t wish = hp_settings_cpu_hz(settings);
+	long most;
+
+	if (hp_proc_read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) && most > 0 &&
+	    (uint64_t)most < wish)
+		return (uint64_t)most;
+	return wish;
+}
+
+static void attr_make(struct hp_perf *perf, const struct choice *choice, bool has_kernel)
+{
+	struct perf_event_attr *attr = &perf->attr;
+
+	hp_perf_attr_init(attr, choice->type, choice->config);
+	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+	if (has_kernel || perf->settings->unwind == HP_UNWIND_FP)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (perf->settings->unwind != HP_UNWIND_FP) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = HP_SAMPLE_REGISTERS;
+		attr->sample_stack_user = perf->stack_size;
+		attr->exclude_callchain_user = 1;
+	}
+	attr->freq = perf->has_samples;
+	attr->sample_freq = perf->has_samples ? frequency_of(perf->settings) : 0;
+	attr->inherit = 1;
+	/* Other processes are sampled only if they are to be recorded. */
+	hp_perf_inherit_threads(attr, perf->settings->no_follow || perf->settings->only);
+	attr->exclude_kernel = attr->exclude_callchain_kernel = !has_kernel;
+	attr->context_switch = perf->has_waits;
+	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;
+}
+
+/* True if the attributes can never be opened on this machine, whoever asks. */
+static bool is_missing(int error)
+{
+	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV || error == -EINVAL;
+}
+
+bool hp_perf_is_forbidden(int error)
+{
+	return error == -EACCES || error == -EPERM;
+}
+
+/* Opens the first event that this machine has and this user may open; its descriptor or -errno. */
+static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
+{
+	size_t first = perf->has_samples ? 0 : CHOICE_DUMMY;
+	size_t end = perf->has_samples ? CHOICE_DUMMY : CHOICES;
+	int error = -ENOENT;
+
+	for (size_t i = first; i < end; i++) {
+		for (int has_kernel = 1; has_kernel >= 0; has_kernel--) {
+			attr_make(perf, &choices[i], has_kernel);
+			perf->has_counts =
+				perf->has_samples &&
+				hp_perf_counts_ask(&perf->attr,
+						   choices[i].source == HP_SAMPLING_CYCLES);
+			error = hp_perf_open(&perf->attr, (int)tid, (int)cpu, -1);
+			if (error >= 0) {
+				perf->record->source = choices[i].source;
+				perf->record->has_kernel = (uint32_t)has_kernel;
+				return error;
+			}
+			if (!hp_perf_is_forbidden(error))
+				break;
+		}
+		if (!is_missing(error))
+			break;
+	}
+	return error;
+}
+
+/* ---- opening ---- */
+
+/* A stack at each switch.  Only who may see the kernel gets any. */
+static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
+{
+	uint64_t id;
+	int fd;
+
+	perf->wait_attr = perf->attr;
+	perf->wait_attr.type = PERF_TYPE_SOFTWARE;
+	perf->wait_attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	perf->wait_attr.freq = 0;
+	perf->wait_attr.sample_period = 1;
+	perf->wait_attr.mmap = perf->wait_attr.mmap2 = perf->wait_attr.comm = 0;
+	perf->wait_attr.comm_exec = perf->wait_attr.task = perf->wait_attr.context_switch = 0;
+	fd = hp_perf_open(&perf->wait_attr, (int)tid, (int)ring->cpu, -1);
+	if (fd < 0)
+		return;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 || !hp_perf_fds_keep(&perf->wait_fds, fd)) {
+		close(fd);
+		return;
+	}
+	hp_samples_note_wait_id(&perf->samples, id);
+}
+
+/* What the samples of `leader` count besides.  One that cannot be opened: they say so themselves. */
+static void counts_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu, int leader)
+{
+	for (int i = 1; perf->has_counts && i < HP_COUNTS; i++) {
+		int fd = hp_perf_counts_open(&perf->attr, (int)tid, (int)cpu, leader, i);
+
+		if (fd >= 0 && !hp_perf_fds_keep(&perf->fds, fd))
+			close(fd);
+	}
+}
+
+/* Samples of a thread on one CPU, into the ring of that CPU.  Returns 0 or -errno. */
+static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
+{
+	int fd = perf->is_open ? hp_perf_open(&perf->attr, (int)tid, (int)ring->cpu, -1)
+			       : first_open(perf, tid, ring->cpu);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
+	    !hp_perf_fds_keep(&perf->fds, fd)) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	perf->is_open = true;
+	counts_open(perf, tid, ring->cpu, fd);
+	if (perf->has_waits && perf->record->has_kernel)
+		wait_open(perf, tid, ring);
+	return 0;
+}
+
+static int thread_open(struct hp_perf *perf, uint32_t tid)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < perf->rings.count && !error; i++)
+		error = event_open(perf, tid, &perf->rings.list[i]);
+	return error;
+}
+
+/* True if the thread is among the ones that were opened. */
+static bool is_known(const uint32_t *tids, uint32_t count, uint32_t tid)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (tids[i] == tid)
+			return true;
+	return false;
+}
+
+struct attachment {
+	uint32_t *tids;
+	uint32_t count;
+	uint32_t room;
+	int error;
+};
+
+/* Opens events on the threads that are new; returns how many. */
+static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment *a)
+{
+	uint32_t before = a->count;
+	struct dirent *entry;
+	char path[64];
+
+	hp_proc_path(path, pid, "task");
+	DIR *folder = opendir(path);
+	while (folder && !a->error && (entry = readdir(folder))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (!tid || is_known(a->tids, a->count, tid))
+			continue;
+		if (a->count == a->room) {
+			uint32_t *tids = realloc(a->tids, (a->room * 2 + 16) * sizeof(*tids));
+
+			if (!tids)
+				break;
+			a->tids = tids;
+			a->room = a->room * 2 + 16;
+		}
+		a->tids[a->count++] = tid;
+		a->error = thread_open(perf, tid);
+		if (a->error == -ESRCH)	/* it has ended */
+			a->error = 0;
+	}
+	if (folder)
+		closedir(folder);
+	return a->count - before;
+}
+
+/* Who waits already: no record tells that, and of the place none will. */
+static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachment *a)
+{
+	uint64_t now_ns = hp_clock_raw_ns();
+	bool is_any = false;
+
+	for (uint32_t i = 0; perf->has_waits && i < a->count; i++)
+		is_any |= hp_open_meet(&perf->samples, pid, a->tids[i], now_ns);
+	if (is_any)
+		hp_outside_look(&perf->samples, 0);
+}
+
+int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
+{
+	struct attachment a = { .count = 0 };
+
+	for (int i = 0; i < ROUNDS_MOST && !a.error; i++)
+		if (!round_open(perf, pid, &a))
+			break;
+	/* Known from now on, though no record may ever tell of it: hp_perf_open_again goes by that. */
+	if (perf->is_open && a.count)
+		hp_space_of(&perf->samples.spaces, pid);
+	if (perf->is_open)
+		meet_waits(perf, pid, &a);
+	free(a.tids);
+	return a.error ? a.error : a.count ? 0 : -ESRCH;
+}
+
+/*
+ * What a thread had forked before it got its events inherited none.  What it
+ * forks now does, and a record in the rings tells of it: so the rings are read
+ * between the list and the look at what is known.
+ */
+static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
+{
+	char path[64], list[4096];
+	char *next = list;
+
+	hp_proc_task_path(path, pid, tid, "children");
+	if (hp_proc_read(path, list, sizeof(list)) <= 0)
+		return;
+	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+	for (;;) {
+		uint32_t child = (uint32_t)strtoul(next, &next, 10);
+
+		if (!child)
+			return;
+		/* Until who started us has ended, we are the program's grandchild. */
+		if (child == (uint32_t)getpid())
+			continue;
+		if (!hp_space_known(&perf->samples.spaces, child)) {
+			hp_space_of(&perf->samples.spaces, child);
+			hp_perf_open_process(perf, child);
+		}
+		hp_perf_open_children(perf, child);
+	}
+}
+
+void hp_perf_open_children(struct hp_perf *perf, uint32_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+
+	hp_proc_path(path, pid, "task");
+	DIR *folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (tid)
+			children_of_thread(perf, pid, tid);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+void hp_perf_open_again(struct hp_perf *perf)
+{
+	const struct hp_spaces *spaces = &perf->samples.spaces;
+	struct hp_perf_fds old = perf->fds, old_waits = perf->wait_fds;
+
+	memset(&perf->fds, 0, sizeof(perf->fds));
+	memset(&perf->wait_fds, 0, sizeof(perf->wait_fds));
+	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
+		for (const struct hp_space *s = spaces->buckets[i]; s; s = s->next)
+			if (!s->is_ended)
+				hp_perf_open_process(perf, s->pid);
+	hp_perf_fds_close(&old);
+	hp_perf_fds_close(&old_waits);
+}
+
+void hp_perf_open_unsampled(struct hp_perf *perf)
+{
+	perf->attr.type = choices[CHOICE_DUMMY].type;
+	perf->attr.config = choices[CHOICE_DUMMY].config;
+	perf->attr.freq = 0;
+	perf->attr.sample_freq = 0;
+	hp_perf_open_again(perf);
+}

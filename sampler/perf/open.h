@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open.h - the events of a session's threads: which ones, and on whom.
+ */
+#ifndef HP_SAMPLER_PERF_OPEN_H
+#define HP_SAMPLER_PERF_OPEN_H
+
+#include "sampler/perf/perf.h"
+
+/* True if this user may not, of an error as below. */
+bool hp_perf_is_forbidden(int error);
+
+/*
+ * All threads of a process.  A thread that is started by one which has no event
+ * yet has none either, so the list is read until it brings nothing new.
+ * The first one decides which event is taken.  Returns 0 or -errno.
+ */
+int hp_perf_open_process(struct hp_perf *perf, uint32_t pid);
+
+/* What the process had forked before it got its events, and what that has. */
+void hp_perf_open_children(struct hp_perf *perf, uint32_t pid);
+
+/* Every process that has events gets new ones, with what `attr` says now. */
+void hp_perf_open_again(struct hp_perf *perf);
+
+/* The same with events that tell of switches, mappings and tasks, and take no samples. */
+void hp_perf_open_unsampled(struct hp_perf *perf);
+
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf.c - see perf.h.
+ */
+#include "sampler/perf/perf.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sampler/sample/outside.h"
+#include "sampler/perf/open.h"
+#include "sampler/base/proc.h"
+#include "sampler/sample/open.h"
+#include "segment/clock.h"
+#include "segment/newer.h"
+
+#define RING_LEAST (UINT64_C(256) << 10)
+#define RING_MOST (UINT64_C(8) << 20)
+#define RINGS_ROOMY (UINT64_C(2) << 20) /* each: holds the largest stacks of some 30 ms */
+#define RING_SHARE 4 /* of what comes in a second with stacks */
+#define STACK_SIZE 8192u /* bytes of the stack that come with a sample, at first; */
+#define STACK_SIZE_ROOMY 16384u /* where rings may be as large as we like */
+#define STACK_SIZE_SMALL 32768u /* the most where rings are small: they hold some samples yet */
+#define STACK_SIZE_MOST 61440u /* a record has 64 KiB at most */
+#define LOOK_AFTER 50 /* samples: how many of their stacks were longer? */
+#define CUT_MOST 100 /* one in so many may be */
+#define RECORD_SIZE 512 /* the rest of it, about */
+#define RINGS_MOST (UINT64_C(64) << 20) /* of all CPUs together */
+#define TRIM_LEAST 32 /* descriptors of events that are kept before it is asked who needs them */
+#define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
+#define WINDOW_NS UINT64_C(250000000)
+#define CROWD 1000 /* threads alive */
+#define SWITCH_SHARE \
+	50 /* of all time, switching stacks of waits off and on may take one part in so many */
+#define WAITS_MOST 1000 /* stacks of waits in a window, */
+#define WAITS_UNASKED 250 /* and where nobody asked for them */
+#define IDLE_LOOKS 25 /* in which nobody was found waiting: then there are fewer */
+
+static uint64_t waits_most(const struct hp_settings *settings)
+{
+	return hp_settings_names(settings, "offcpu") || hp_settings_names(settings, "bound") ||
+			       hp_settings_names(settings, "thread-states")
+		       ? WAITS_MOST
+		       : WAITS_UNASKED;
+}
+
+void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
+		  const struct hp_settings *settings, const struct hp_members *members,
+		  struct hp_perf_wish wish)
+{
+	long paranoid;
+
+	memset(perf, 0, sizeof(*perf));
+	perf->segment = segment;
+	perf->settings = settings;
+	perf->members = members;
+	perf->has_samples = wish.samples;
+	perf->has_waits = wish.waits;
+	perf->waits_most = waits_most(settings);
+	if (!wish.samples && !wish.waits)
+		return;
+	uint64_t offset = hp_segment_take(segment, sizeof(*perf->record), HP_LINE);
+	perf->record = hp_segment_at(segment, offset, sizeof(*perf->record));
+	if (!perf->record)
+		return;
+	perf->record->paranoid = INT32_MIN;
+	if (hp_proc_read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid))
+		perf->record->paranoid = (int32_t)paranoid;
+}
+
+static void fail(struct hp_perf *perf, enum hp_sampling_fault fault, int error)
+{
+	perf->record->fault = fault;
+	perf->record->error = (uint32_t)error;
+}
+
+void hp_perf_release(struct hp_perf *perf)
+{
+	hp_perf_fds_close(&perf->fds);
+	hp_perf_fds_close(&perf->wait_fds);
+	hp_whole_release(&perf->whole);
+	hp_perf_rings_release(&perf->rings);
+	hp_samples_release(&perf->samples);
+	perf->is_open = false;
+}
+
+/* ---- the start ---- */
+
+static size_t ring_size(const struct hp_settings *settings)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t wish =
+		settings->unwind == HP_UNWIND_FP
+			? RING_LEAST
+			: hp_settings_cpu_hz(settings) * (STACK_SIZE + RECORD_SIZE) / RING_SHARE;
+	uint64_t size = RING_LEAST;
+
+	while (size < wish && size < RING_MOST)
+		size *= 2;
+	while (size * (uint64_t)(cpus > 0 ? cpus : 1) > RINGS_MOST)
+		size /= 2;
+	return (size_t)size;
+}
+
+void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
+{
+	int error;
+
+	if (!perf->record)
+		return;
+	if (perf->settings->cpu == HP_CPU_OFF) {
+		fail(perf, HP_SAMPLING_OFF, 0);
+		return;
+	}
+	if (perf->settings->cpu == HP_CPU_TIMER || perf->settings->cpu == HP_CPU_SAMPLY)
+		return;
+	perf->stack_size = STACK_SIZE;
+	error = hp_perf_rings_init(&perf->rings, ring_size(perf->settings));
+	if (error) {
+		fail(perf,
+		     hp_perf_is_forbidden(error) || error == -ENOSYS ? HP_SAMPLING_REFUSED
+								     : HP_SAMPLING_NO_RING,
+		     -error);
+		return;
+	}
+	if (!hp_samples_init(&perf->samples, perf->segment, perf->record)) {
+		fail(perf, HP_SAMPLING_NO_RING, ENOMEM);
+		return;
+	}
+	perf->rings.ahead = hp_samples_ahead;
+	if (perf->rings.list[0].size >= ring_size(perf->settings))
+		perf->stack_size = STACK_SIZE_ROOMY;
+	error = hp_perf_open_process(perf, pid);
+	if (!perf->is_open) {
+		fail(perf, error == -ESRCH ? HP_SAMPLING_GONE : HP_SAMPLING_REFUSED, -error);
+		hp_perf_release(perf);
+		return;
+	}
+	perf->record->frequency = (uint32_t)perf->attr.sample_freq;
+	perf->record->ring_size = (uint32_t)perf->rings.list[0].size;
+	perf->record->stack_size = perf->attr.sample_stack_user;
+	perf->samples.sample_type = perf->attr.sample_type;
+	if (perf->record->source == HP_SAMPLING_CYCLES)
+		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
+	for (uint32_t i = 0; i < perf->rings.count; i++) {
+		struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
+
+		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
+	}
+	if (perf->has_waits && !perf->record->has_kernel) {
+		perf->look_ns = hp_clock_raw_ns();
+		hp_aways_ask(&perf->aways, perf->segment, &perf->samples);
+	}
+	hp_perf_open_children(perf, pid);
+}
+
+/* ---- reading ---- */
+
+/* Whoever comes and goes all day leaves no descriptors. */
+static void trim(struct hp_perf *perf)
+{
+	if (perf->fds.count + perf->wait_fds.count < perf->trim_at)
+		return;
+	hp_perf_fds_trim(&perf->fds);
+	hp_perf_fds_trim(&perf->wait_fds);
+	perf->trim_at = 2 * (perf->fds.count + perf->wait_fds.count) + TRIM_LEAST;
+}
+
+/*
+ * A member that no record told of was not forked by a process that has events:
+ * it gets its own.  Its record may still be on the way; who got events twice would
+ * be sampled twice.  False = it is too early to know.
+ */
+static bool member_meet(struct hp_perf *perf, struct hp_member *m, uint64_t now_ns)
+{
+	if (!m->met_ns)
+		m->met_ns = now_ns;
+	if (m->pid == perf->members->root_pid || hp_space_known(&perf->samples.spaces, m->pid)) {
+		m->is_sampled = true;
+		return true;
+	}
+	if (!hp_perf_inherits_threads(&perf->attr) && now_ns - m->met_ns < 2 * LATE_NS)
+		return false;
+	m->is_sampled = true;
+	hp_perf_open_process(perf, m->pid);
+	trim(perf);
+	return true;
+}
+
+static void meet(struct hp_perf *perf, uint64_t now_ns)
+{
+	uint32_t added = perf->members->added;
+	bool is_done = true;
+
+	if (perf->met == added)
+		return;
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (struct hp_member *m = perf->members->buckets[i]; m; m = m->next)
+			if (!m->is_sampled)
+				is_done &= member_meet(perf, m, now_ns);
+	if (is_done)
+		perf->met = added;
+}
+
+/* Of all processes that live: what one had is its parent's when that has waited for it. */
+static struct hp_whole_use use_of_all(const struct hp_perf *perf)
+{
+	struct hp_whole_use all = { .ended = perf->samples.ended }, one;
+
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (const struct hp_member *m = perf->members->buckets[i]; m; m = m->next)
+			if (hp_whole_use(m->pid, &one)) {
+				all.cpu_ns += one.cpu_ns;
+				all.threads += one.threads;
+			}
+	return all;
+}
+
+/* Opening events anew takes long then, and whoever begins or ends waits for it in the kernel. */
+static bool is_crowd(const struct hp_perf *perf)
+{
+	return use_of_all(perf).threads > CROWD;
+}
+
+/* Most programs need little of their stacks; compilers and interpreters need much. */
+static void adapt(struct hp_perf *perf)
+{
+	const struct hp_sampling *record = perf->record;
+	uint64_t samples = perf->samples.walked - perf->looked_samples;
+	uint64_t cut = perf->samples.cut - perf->looked_cut;
+	uint32_t most =
+		perf->rings.list[0].size >= RINGS_ROOMY ? STACK_SIZE_MOST : STACK_SIZE_SMALL;
+
+	if (samples < LOOK_AFTER || !record->stack_size)
+		return;
+	perf->looked_samples = perf->samples.walked;
+	perf->looked_cut = perf->samples.cut;
+	if (cut * CUT_MOST <= samples || record->stack_size >= most || is_crowd(perf))
+		return;
+	perf->attr.sample_stack_user =
+		2 * record->stack_size < most ? 2 * record->stack_size : most;
+	perf->record->stack_size = perf->attr.sample_stack_user;
+	hp_perf_open_again(perf);
+	hp_whole_resize(&perf->whole, &perf->rings, perf->attr.sample_stack_user);
+}
+
+static struct hp_ticking *ticking(const struct hp_perf *perf)
+{
+	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
+}
+
+/*
+ * Samples of CPUs, and the threads' events tell of switches, mappings and tasks only.  Which
+ * sample is of the session is known by the forks in it, so all processes have to be.
+ */
+static bool whole_look(struct hp_perf *perf)
+{
+	struct hp_whole_use use;
+
+	if (perf->whole.fds || perf->whole.is_refused)
+		return perf->whole.fds != NULL;
+	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK ||
+	    !perf->record->has_kernel || perf->has_counts || hp_perf_inherits_threads(&perf->attr))
+		return false;
+	use = use_of_all(perf);
+	if (!hp_whole_is_wanted(&perf->whole, &use, perf->record->cpu_ns,
+				1000000000 / (perf->attr.sample_freq + 1)) ||
+	    hp_whole_open(&perf->whole, &perf->attr, &perf->rings, perf->record->frequency) < 0)
+		return false;
+	perf->samples.is_whole = true;
+	hp_perf_open_unsampled(perf);
+	hp_whole_begin(&perf->whole);
+	return true;
+}
+
+void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
+{
+	uint64_t hz = HP_CALM_HZ;
+
+	if (whole_look(perf))
+		return;
+	/* The processor's own counter has no timer. */
+	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
+	    hp_settings_wants_samples(perf->settings) || is_crowd(perf) ||
+	    !hp_calm_look(&perf->calm, cpu_ns, switches))
+		return;
+	if (!perf->calm.is_low || perf->record->frequency < HP_CALM_HZ)
+		hz = perf->record->frequency;
+	else
+		ticking(perf)->low_hz = HP_CALM_HZ;
+	perf->attr.sample_freq = hz;
+	hp_perf_open_again(perf);
+}
+
+/* Where waits were that have no stack of the kernel's: the threads say, each of its own. */
+static void notes_ask(struct hp_perf *perf, bool asks)
+{
+	if (asks == perf->are_notes_asked)
+		return;
+	perf->are_notes_asked = asks;
+	if (asks)
+		hp_aways_ask(&perf->aways, perf->segment, &perf->samples);
+	else
+		hp_aways_leave(&perf->aways);
+}
+
+/* True from the window on in which records were lost, until none are. */
+static bool is_losing(struct hp_perf *perf, bool is_over)
+{
+	if (is_over) {
+		perf->was_losing = perf->record->lost != perf->window_lost;
+		perf->window_lost = perf->record->lost;
+	}
+	return perf->was_losing || perf->record->lost != perf->window_lost;
+}
+
+/*
+ * A stack at each switch is dear for a thread that switches all the time: some 4 us.  So
+ * there are so many in a window, and then none until the next one begins but
+ * what the threads note.  The rest is time without a place.
+ */
+static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
+{
+	bool is_over = now_ns >= perf->window_ns + WINDOW_NS;
+	bool is_short = is_losing(perf, is_over);
+
+	if (!perf->wait_fds.count)
+		return;
+	if (is_over) {
+		perf->window_ns = now_ns;
+		perf->window_samples = perf->samples.wait_samples;
+	}
+	bool is_off = perf->samples.wait_samples - perf->window_samples > perf->waits_most;
+	if (is_off != perf->are_waits_off && (is_off || is_over) && now_ns >= perf->switch_ns) {
+		uint64_t since_ns = hp_clock_raw_ns();
+
+		perf->are_waits_off = is_off;
+		for (uint32_t i = 0; i < perf->wait_fds.count; i++)
+			ioctl(perf->wait_fds.list[i],
+			      is_off ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+		/* The kernel goes to each thread, and lets none begin or end meanwhile. */
+		perf->switch_ns = hp_clock_raw_ns();
+		perf->switch_ns += (perf->switch_ns - since_ns) * SWITCH_SHARE;
+	}
+	notes_ask(perf, is_short || perf->are_waits_off);
+}
+
+/* More often while there is something to see; a thread that waits on is seen once. */
+static void look_outside(struct hp_perf *perf, uint64_t now_ns)
+{
+	uint64_t unseen_ns = perf->has_waits ? hp_unseen_look(&perf->unseen, &perf->samples,
+							      perf->are_notes_asked, now_ns)
+					     : 0;
+
+	/* Stacks come by themselves, but notes must be taken before their rings are full. */
+	if (perf->wait_fds.count) {
+		perf->look_ns = perf->are_notes_asked ? now_ns + HP_OUTSIDE_NS : unseen_ns;
+		return;
+	}
+	if (!perf->look_ns || now_ns < perf->look_ns)
+		return;
+	perf->idle_looks = hp_outside_look(&perf->samples, 0) ? 0 : perf->idle_looks + 1;
+	perf->look_ns = hp_clock_raw_ns() +
+			(perf->idle_looks < IDLE_LOOKS ? HP_OUTSIDE_NS : HP_OUTSIDE_IDLE_NS);
+}
+
+void hp_perf_read(struct hp_perf *perf)
+{
+	uint64_t now_ns = hp_clock_raw_ns();
+
+	if (!perf->is_open)
+		return;
+	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
+	uint32_t notes = hp_aways_read(&perf->aways, now_ns - LATE_NS);
+	hp_open_round(&perf->samples, now_ns - LATE_NS);
+	meet(perf, now_ns);
+	adapt(perf);
+	limit_waits(perf, now_ns);
+	look_outside(perf, now_ns);
+	/* A ring of notes holds some ms of a thread that waits all the time. */
+	if (notes && perf->look_ns > now_ns + HP_OUTSIDE_NS)
+		perf->look_ns = now_ns + HP_OUTSIDE_NS;
+}
+
+void hp_perf_finish(struct hp_perf *perf)
+{
+	if (perf->record && !perf->is_open && perf->record->fault == HP_SAMPLING_FINE &&
+	    perf->record->source != HP_SAMPLING_TIMER)
+		fail(perf, perf->settings->cpu == HP_CPU_OFF ? HP_SAMPLING_OFF : HP_SAMPLING_GONE,
+		     0);
+	uint64_t now_ns = hp_clock_raw_ns();
+
+	if (!perf->is_open)
+		return;
+	hp_perf_rings_settle(&perf->rings, hp_samples_handle, &perf->samples);
+	hp_aways_read(&perf->aways, UINT64_MAX);
+	hp_open_finish(&perf->samples, now_ns);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf.h - samples of what the session's threads do with the CPU, by perf_event.
+ *
+ * Counters of the kernel are opened on the root process as soon as it is known,
+ * for each CPU, and inherited by all that it starts: threads and processes are
+ * sampled from their birth, without a signal, a stop or a trace.  A process that
+ * joined the session otherwise gets its own.  Everything is read from rings when
+ * they fill, and with each look of the sampler.
+ */
+#ifndef HP_SAMPLER_PERF_PERF_H
+#define HP_SAMPLER_PERF_PERF_H
+
+#include "sampler/sample/offcpu_note.h"
+#include "sampler/session/member.h"
+#include "sampler/perf/calm.h"
+#include "sampler/perf/fds.h"
+#include "sampler/perf/ring.h"
+#include "sampler/perf/whole.h"
+#include "sampler/sample/sample.h"
+#include "sampler/sample/unseen.h"
+#include "segment/setting.h"
+
+struct hp_perf {
+	const struct hp_segment *segment;
+	const struct hp_settings *settings;
+	const struct hp_members *members;
+	struct hp_sampling *record;	/* NULL = nobody wants samples */
+	struct hp_perf_rings rings;
+	struct hp_samples samples;
+	struct perf_event_attr attr;	/* of the events, once one could be opened */
+	bool has_counts;	/* each sample has hp_counts */
+	struct perf_event_attr wait_attr;	/* of the events at switches */
+	bool has_samples;	/* wanted: of the CPU */
+	bool has_waits;	/* wanted: time that threads wait */
+	bool is_open;
+	uint64_t window_ns;	/* since when stacks of waits are counted */
+	uint64_t window_samples;
+	uint64_t waits_most;	/* stacks in a window */
+	uint64_t window_lost;	/* records, at its begin */
+	uint64_t switch_ns;	/* not before that are they switched off or on again */
+	bool are_waits_off;	/* there were too many in this window */
+	bool was_losing;	/* in the window before */
+	bool are_notes_asked;	/* of who may see the kernel; others are always */
+	uint32_t idle_looks;	/* since somebody was found waiting */
+	struct hp_aways aways;
+	uint64_t look_ns;	/* when waiting threads or their notes are looked at next; 0 = never, their stacks come */
+	struct hp_unseen unseen;	/* of who may see the kernel */
+	struct hp_perf_fds wait_fds;
+	struct hp_calm calm;
+	struct hp_whole whole;
+	uint32_t met;	/* members that were looked at */
+	uint32_t stack_size;	/* to begin with, bytes */
+	uint64_t looked_samples;	/* when the size of stacks was looked at last */
+	uint64_t looked_cut;
+	struct hp_perf_fds fds;	/* of the events */
+	uint32_t trim_at;	/* so many descriptors of events: who has ended is looked for */
+};
+
+/* What the sections that are reported need. */
+struct hp_perf_wish {
+	bool samples;
+	bool waits;
+};
+
+void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
+		  const struct hp_settings *settings, const struct hp_members *members,
+		  struct hp_perf_wish wish);
+void hp_perf_release(struct hp_perf *perf);
+
+/* Begins with the root.  Rings that fill wake the epoll with this data. */
+void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data);
+
+/*
+ * All threads together have taken so much CPU time and came onto a CPU so often: who switches all
+ * the time is sampled less often, unless somebody asked for samples or said how many.  Where
+ * threads end before a sample of them is due, their CPUs are sampled.
+ */
+void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
+
+/* Reads what there is; samples of members that joined since are taken from now on. */
+void hp_perf_read(struct hp_perf *perf);
+
+/* The same to the last record: the report follows. */
+void hp_perf_finish(struct hp_perf *perf);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.h - the rings that the kernel writes samples to, one for each CPU.
+ *
+ * A ring belongs to an event that counts nothing and never ends, of our own
+ * process, so events of any number of threads can share it and none of them
+ * decides how long it lives.  The records of all rings are read in the order of
+ * their times: a sample is worth nothing before the mapping it lies in is known.
+ */
+#ifndef HP_SAMPLER_PERF_RING_H
+#define HP_SAMPLER_PERF_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What each event has to ask for, so that records can be sorted and told apart:
+ * SAMPLE begins with the identifier, all others end with tid, time, identifier.
+ */
+#define HP_PERF_COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+#define HP_PERF_RECORD_MOST 65536
+
+struct hp_perf_ring {
+	int fd;	/* of the event that has it */
+	uint32_t cpu;
+	struct perf_event_mmap_page *page;
+	uint8_t *data;
+	size_t size;	/* of the data, a power of two */
+	uint64_t head;	/* end of what may be read now */
+	uint64_t tail;
+	bool is_tight;	/* when its last records were met it had no room for a large one */
+	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
+};
+
+typedef void (*hp_perf_handler)(void *context, const struct perf_event_header *record);
+
+/*
+ * Is given the records of a ring some steps before they are handled, to have the processor
+ * fetch what they will need: first with HP_PERF_AHEAD, last with 1 step to go.  Not all of them.
+ */
+typedef void (*hp_perf_scout)(void *context, const struct perf_event_header *record,
+			      unsigned steps);
+
+#define HP_PERF_AHEAD 2u
+
+struct hp_perf_rings {
+	struct hp_perf_ring *list;
+	/* NULL = nobody looks ahead. */
+	hp_perf_scout ahead;
+	uint32_t count;
+	uint8_t *copy;	/* HP_PERF_RECORD_MOST bytes for a record that goes round the end */
+};
+
+/*
+ * Rings of up to `size` bytes, a power of two, on all CPUs; smaller ones where
+ * the kernel does not give that much.  Returns 0 or -errno.
+ */
+int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size);
+void hp_perf_rings_release(struct hp_perf_rings *rings);
+
+/* What every event of ours has: clock, times, the place to wake us. */
+void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);
+
+int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
+
+/*
+ * Gives every record up to `until` (CLOCK_MONOTONIC_RAW) to the handler, in the
+ * order of their times.  Returns how many.
+ */
+uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf_handler handler,
+			    void *context);
+
+/*
+ * The same to the last record, what was lost included: the kernel tells of that
+ * in front of the next record, and behind the last one there is none.  So where
+ * a ring was full, one of our own follows.
+ */
+uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handler, void *context);
+
+#endif

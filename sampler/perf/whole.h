@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whole.h - samples of whatever a CPU runs, of which those of the session are kept.
+ *
+ * An event that threads inherit begins its period with each of them.  Who ends
+ * before it is over is never sampled; and since the kernel hands the events of
+ * one thread to the next when it switches between two that have the same (the
+ * swap of contexts in perf_event_context_sched_out), what is over of a period
+ * ends with whoever ends first, so those that stay get few samples too.  The
+ * timer of a CPU begins no period anew.  It interrupts what others run there as
+ * well, so it is taken only where samples are missing, and by who may see all.
+ */
+#ifndef HP_SAMPLER_PERF_WHOLE_H
+#define HP_SAMPLER_PERF_WHOLE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/perf/ring.h"
+
+struct hp_whole {
+	struct perf_event_attr attr;
+	int *fds; /* NULL = the threads' own events are sampled */
+	uint32_t count;
+	bool is_begun;
+	bool is_refused;
+	uint64_t cpu_ns; /* of the program when it began, */
+	uint64_t sampled_ns; /* and what samples stood for then, */
+	uint32_t ended;
+};
+
+/* What the kernel counts of a process: user and system time of it and of its children that were waited for. */
+struct hp_whole_use {
+	uint64_t cpu_ns; /* grain 1/sysconf(_SC_CLK_TCK) */
+	uint32_t threads;
+	uint32_t ended; /* threads, and those of processes, that records told the end of; not by hp_whole_use */
+};
+
+/* Reads /proc/PID/stat.  False = it is gone. */
+bool hp_whole_use(uint32_t pid, struct hp_whole_use *use);
+
+/*
+ * True if a third of the CPU time since the first call, or more, has no sample:
+ * more than each thread may wait for its next one, `period_ns` at most, and no more
+ * than the threads that have ended may have cost.  Time can be without samples by
+ * other ways that CPUs do not mend: on some machines a third of what the kernel
+ * counts of two threads that hand a turn to and fro is the switches.
+ */
+bool hp_whole_is_wanted(struct hp_whole *whole, const struct hp_whole_use *use, uint64_t sampled_ns,
+			uint64_t period_ns);
+
+/*
+ * Opens events like `attr` on all CPUs, into their rings, at so many Hz; they do
+ * not count yet.  Returns 0 or -errno, and then it is refused for good.
+ */
+int hp_whole_open(struct hp_whole *whole, const struct perf_event_attr *attr,
+		  const struct hp_perf_rings *rings, uint64_t hz);
+void hp_whole_begin(struct hp_whole *whole);
+
+/* The same events, with so many bytes of the stack. */
+void hp_whole_resize(struct hp_whole *whole, const struct hp_perf_rings *rings,
+		     uint32_t stack_size);
+
+void hp_whole_release(struct hp_whole *whole);
+
+#endif

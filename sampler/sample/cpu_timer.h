@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_timer.h - samples that the profiled processes took of themselves, by timers
+ * (preload/wait/cpu_timer.h): read from their rings, put into the tree of stacks.
+ *
+ * The sampler looks for them where the kernel's counters are refused, and where
+ * HOTPATH_CPU=timer asks for nothing else.
+ */
+#ifndef HP_SAMPLER_SAMPLE_CPU_TIMER_H
+#define HP_SAMPLER_SAMPLE_CPU_TIMER_H
+
+#include "sampler/perf/perf.h"
+
+#define HP_TICKS_EVERY_NS UINT64_C(50000000)	/* a ring has room for more than that */
+
+struct hp_ticks {
+	struct hp_perf *perf;	/* whose record and wishes are ours */
+	struct hp_samples samples;
+	bool is_on;	/* there are timers */
+	uint64_t free_ns;	/* when rings of ended processes were looked for */
+};
+
+void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf);
+
+/* Reads what there is. */
+void hp_ticks_read(struct hp_ticks *ticks);
+
+/* The same; the report follows, so if there is nothing it is said why. */
+void hp_ticks_finish(struct hp_ticks *ticks);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.c - see event.h.
+ */
+#include "sampler/sample/event.h"
+
+#define CHUNK_SIZE UINT64_C(65536)
+#define CHUNK_EVENTS \
+	(uint32_t)((CHUNK_SIZE - sizeof(struct hp_event_chunk)) / sizeof(struct hp_event))
+#define SHARE_OF_SEGMENT 8	/* events take no more of it */
+#define EVENTS_MOST (UINT64_C(1) << 22)
+
+void hp_sample_events_init(struct hp_sample_events *events, const struct hp_segment *segment,
+			   struct hp_sampling *record)
+{
+	*events = (struct hp_sample_events){ .segment = segment, .record = record };
+	events->most = segment->size / SHARE_OF_SEGMENT / sizeof(struct hp_event);
+	if (events->most > EVENTS_MOST)
+		events->most = EVENTS_MOST;
+}
+
+static bool chunk_new(struct hp_sample_events *events)
+{
+	uint64_t offset = hp_segment_take(events->segment, CHUNK_SIZE, HP_LINE);
+	struct hp_event_chunk *chunk = hp_segment_at(events->segment, offset, CHUNK_SIZE);
+
+	if (!chunk)
+		return false;
+	chunk->capacity = CHUNK_EVENTS;
+	if (events->newest)
+		events->newest->next = offset;
+	else
+		events->record->events = offset;
+	events->newest = chunk;
+	return true;
+}
+
+struct hp_event *hp_sample_events_add(struct hp_sample_events *events, const struct hp_event *event)
+{
+	struct hp_event_chunk *chunk = events->newest;
+
+	if (events->record->event_count >= events->most ||
+	    ((!chunk || chunk->count == chunk->capacity) && !chunk_new(events))) {
+		events->record->event_lost++;
+		return NULL;
+	}
+	chunk = events->newest;
+	chunk->events[chunk->count] = *event;
+	/* Readers see an event once it is complete. */
+	__atomic_store_n(&chunk->count, chunk->count + 1, __ATOMIC_RELEASE);
+	events->record->event_count++;
+	return &chunk->events[chunk->count - 1];
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.h - samples and waits by time, in the segment, up to a bound.
+ */
+#ifndef HP_SAMPLER_SAMPLE_EVENT_H
+#define HP_SAMPLER_SAMPLE_EVENT_H
+
+#include "segment/segment.h"
+
+struct hp_sample_events {
+	const struct hp_segment *segment;
+	struct hp_sampling *record;
+	struct hp_event_chunk *newest;
+	uint64_t most;
+};
+
+void hp_sample_events_init(struct hp_sample_events *events, const struct hp_segment *segment,
+			   struct hp_sampling *record);
+/* Returns where it stands, NULL = it had no room. */
+struct hp_event *hp_sample_events_add(struct hp_sample_events *events,
+				      const struct hp_event *event);
+
+#endif

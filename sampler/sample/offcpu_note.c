@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu_note.c - see offcpu_note.h.
+ *
+ * What a ring holds was written by the program's own process, so nothing of it
+ * is believed: sizes and offsets are looked at before they are used.
+ */
+#include "sampler/sample/offcpu_note.h"
+
+#include <string.h>
+
+#include "sampler/sample/orphan.h"
+#include "segment/clock.h"
+
+#define LEAST_NS 10000	/* shorter calls are not worth a note */
+#define LEAST_TICKS 1000
+#define RINGS_MOST 100000	/* a damaged list must not hold us for ever */
+#define FREE_EVERY_NS UINT64_C(1000000000)
+#define SLACK_NS 1000	/* of a call's begin, which is told in ticks, */
+#define SLACK_PART 1000	/* and this part of what it took */
+#define MOST_NS (UINT64_C(1) << 62)	/* of a call that says it took longer than anything may */
+
+static struct hp_ticking *ticking_of(const struct hp_aways *aways)
+{
+	return (struct hp_ticking *)((char *)aways->segment->header + HP_TICKING_AT);
+}
+
+/* Of the session's clock. */
+static double ns_per_tick(const struct hp_aways *aways)
+{
+	const struct hp_header *header = aways->segment->header;
+
+	if (header->clock_kind == HP_CLOCK_MONOTONIC_RAW)
+		return 1;
+	struct hp_moment now = hp_clock_moment(header->clock_kind);
+	return now.ticks > header->start.ticks ? (double)(now.ns - header->start.ns) /
+							 (double)(now.ticks - header->start.ticks)
+					       : 1;
+}
+
+void hp_aways_ask(struct hp_aways *aways, const struct hp_segment *segment,
+		  struct hp_samples *samples)
+{
+	*aways = (struct hp_aways){ .segment = segment, .samples = samples };
+	double ticks = LEAST_NS / ns_per_tick(aways);
+	uint32_t least = ticks > LEAST_TICKS ? (uint32_t)ticks : LEAST_TICKS;
+
+	samples->has_notes = true;
+	atomic_store_explicit(&ticking_of(aways)->away_least, least, memory_order_relaxed);
+}
+
+void hp_aways_leave(struct hp_aways *aways)
+{
+	if (aways->segment)
+		atomic_store_explicit(&ticking_of(aways)->away_least, 0, memory_order_relaxed);
+}
+
+/* ---- a note ---- */
+
+static void note_add(struct hp_aways *aways, const struct hp_away *ring, const uint64_t *words,
+		     uint32_t size, double tick_ns)
+{
+	double took = (double)words[HP_AWAY_TICKS] * tick_ns;
+	uint64_t took_ns = took < (double)MOST_NS ? (uint64_t)took : MOST_NS;
+	uint64_t end_ns = words[HP_AWAY_END], on = words[HP_AWAY_SIZE] >> 32;
+	struct hp_wait_stack stack = {
+		.pid = ring->pid,
+		.pc = words[HP_AWAY_PC] - 1,	/* a return address */
+		.sp = words[HP_AWAY_SP],
+		.fp = words[HP_AWAY_FP],
+		.copy = (const uint8_t *)(words + HP_AWAY_HEAD),
+		.size = (size - HP_AWAY_HEAD) * sizeof(uint64_t),
+	};
+
+	took_ns += SLACK_NS + took_ns / SLACK_PART;
+	if (on >= HP_ON_OTHER && on < HP_ON_ONS && took_ns < end_ns)
+		hp_samples_place_waits(aways->samples, ring->tid, end_ns - took_ns, end_ns, &stack,
+				       (enum hp_wait_on)on);
+}
+
+/*
+ * Copies of a stack may hold anything, a password too, and a segment may be a file that somebody keeps.  The
+ * thread writes none of these words before the tail has passed them.
+ */
+static void wipe(struct hp_away *ring, uint64_t from, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i++)
+		ring->words[(from + i) % HP_AWAY_WORDS] = 0;
+}
+
+static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t until_ns,
+			  double tick_ns)
+{
+	static uint64_t words[HP_AWAY_WORDS];
+	/* Acquire: the words before it are there. */
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	uint32_t count = 0;
+
+	/* More than a ring holds: somebody wrote over it, and to the end of it would be for ever. */
+	if (head - tail > HP_AWAY_WORDS)
+		tail = head;
+	for (; tail != head; count++) {
+		uint32_t size = (uint32_t)ring->words[tail % HP_AWAY_WORDS];
+
+		if (size < HP_AWAY_HEAD || size > head - tail) {
+			tail = head;
+			break;
+		}
+		for (uint32_t i = 0; i < size; i++)
+			words[i] = ring->words[(tail + i) % HP_AWAY_WORDS];
+		if (words[HP_AWAY_END] > until_ns)
+			break;
+		note_add(aways, ring, words, size, tick_ns);
+		wipe(ring, tail, size);
+		tail += size;
+	}
+	/* Release: the thread may write over what was read. */
+	atomic_store_explicit(&ring->tail, tail, memory_order_release);
+	return count;
+}
+
+uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns)
+{
+	uint64_t now_ns = hp_clock_raw_ns(), at;
+	uint32_t count = 0;
+	double tick_ns;
+
+	if (!aways->segment)
+		return 0;
+	tick_ns = ns_per_tick(aways);
+	bool frees = now_ns >= aways->free_ns + FREE_EVERY_NS;
+	at = atomic_load_explicit(&ticking_of(aways)->aways, memory_order_acquire);
+	for (int i = 0; at && i < RINGS_MOST; i++) {
+		struct hp_away *ring = hp_segment_at(aways->segment, at, sizeof(*ring));
+
+		if (!ring)
+			break;
+		count += ring_read(aways, ring, until_ns, tick_ns);
+		if (frees)
+			hp_ring_free_orphan(aways->segment, &ring->state, &ring->process,
+					    &ring->image);
+		at = ring->next;
+	}
+	if (frees)
+		aways->free_ns = now_ns;
+	return count;
+}

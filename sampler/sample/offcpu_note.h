@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu_note.h - where threads waited, as they say it themselves: see preload/wait/offcpu_note.h.
+ *
+ * A note tells of a call that is over, and of a time in which the kernel's
+ * records have some waits, all of which were in that call.  They were counted
+ * without a place until then.
+ */
+#ifndef HP_SAMPLER_SAMPLE_OFFCPU_NOTE_H
+#define HP_SAMPLER_SAMPLE_OFFCPU_NOTE_H
+
+#include "sampler/sample/sample.h"
+
+struct hp_aways {
+	const struct hp_segment *segment;	/* NULL = nobody was asked */
+	struct hp_samples *samples;
+	uint64_t free_ns;	/* when rings of ended processes were looked for */
+};
+
+/* From now on threads note their waits. */
+void hp_aways_ask(struct hp_aways *aways, const struct hp_segment *segment,
+		  struct hp_samples *samples);
+
+/* No more of them; what they have noted is still read. */
+void hp_aways_leave(struct hp_aways *aways);
+
+/* Reads notes up to that time, ns; the kernel's records of it were read.  Returns how many. */
+uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * orphan.h - rings in the segment whose owner has died, and gives nothing back.
+ */
+#ifndef HP_SAMPLER_SAMPLE_ORPHAN_H
+#define HP_SAMPLER_SAMPLE_ORPHAN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "segment/segment.h"
+
+struct hp_ring_owner {
+	uint64_t process;	/* offset of its hp_process */
+	uint64_t image;	/* and hp_process.start_ticks */
+};
+
+static inline struct hp_ring_owner hp_ring_owner_read(const uint64_t *process,
+						      const uint64_t *image)
+{
+	return (struct hp_ring_owner){ __atomic_load_n(process, __ATOMIC_ACQUIRE),
+				       __atomic_load_n(image, __ATOMIC_ACQUIRE) };
+}
+
+/*
+ * Frees a ring if who has taken it is gone.  One that is alive may give it away to
+ * another process while we look, and half of what we see be of either: both times alike
+ * it is of one.  And what is of a dead one nobody else changes.
+ */
+static inline void hp_ring_free_orphan(const struct hp_segment *segment, _Atomic uint32_t *state,
+				       const uint64_t *process, const uint64_t *image)
+{
+	uint32_t taken = HP_TAKEN;
+	struct hp_ring_owner owner, again;
+	const struct hp_process *record;
+
+	if (atomic_load_explicit(state, memory_order_acquire) != HP_TAKEN)
+		return;
+	owner = hp_ring_owner_read(process, image);
+	again = hp_ring_owner_read(process, image);
+	record = hp_segment_at(segment, owner.process, sizeof(*record));
+	if (owner.process != again.process || owner.image != again.image || !record ||
+	    (atomic_load(&record->state) != HP_FREE && record->start_ticks == owner.image))
+		return;
+	/* Release: the next owner goes on behind what was read. */
+	atomic_compare_exchange_strong_explicit(state, &taken, HP_FREE, memory_order_release,
+						memory_order_relaxed);
+}
+
+#endif

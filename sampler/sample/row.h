@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * row.h - rows of call frame information that were met, found again by a pc.
+ *
+ * What a walk waits for is memory: it asks for one row after the other, and each
+ * of a large program lies somewhere else.  So a line of the processor's cache
+ * holds the rows of 512 bytes of code, each with the span of code that it is true
+ * for, and rows themselves are kept once: of some hundred thousand a compiler has
+ * a few hundred different ones.
+ *
+ * A line holds one block of code; another block that belongs to it takes it.
+ */
+#ifndef HP_SAMPLER_SAMPLE_ROW_H
+#define HP_SAMPLER_SAMPLE_ROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/cfi.h"
+
+#define HP_ROW_BLOCK_BITS 9	/* of the bytes of code that a line is for */
+#define HP_ROW_SPANS 14	/* in a line */
+#define HP_ROW_LINE_BITS 15	/* of the number of lines */
+#define HP_ROW_SHAPES ((UINT32_C(1) << (32 - 2 * HP_ROW_BLOCK_BITS)) - 1)
+
+struct hp_row_line {
+	uint64_t block;	/* address >> HP_ROW_BLOCK_BITS */
+	uint32_t spans[HP_ROW_SPANS];	/* first byte, last byte, number of the shape; 0 = empty */
+};
+
+struct hp_rows {
+	struct hp_row_line *lines;
+	struct hp_cfi_row *shapes;	/* rows without pc; from number 1 on */
+	uint16_t *slots;	/* shapes by hash, 0 = empty */
+	uint32_t shape_count;
+	struct hp_cfi_row single;	/* of the last call, if it cannot be kept */
+	uint64_t room[HP_CFI_ROOM / 8];
+};
+
+/* Returns false if there is no memory. */
+bool hp_rows_init(struct hp_rows *rows);
+void hp_rows_release(struct hp_rows *rows);
+
+/* The line that `pc` belongs to. */
+static inline struct hp_row_line *hp_rows_line(const struct hp_rows *rows, uint64_t pc)
+{
+	/* Multiplicative hashing, with the factor of SplitMix64. */
+	uint64_t hash = (pc >> HP_ROW_BLOCK_BITS) * UINT64_C(0xbf58476d1ce4e5b9);
+
+	return &rows->lines[hash >> (64 - HP_ROW_LINE_BITS)];
+}
+
+/* The row of a pc that was not met yet; until the next call. */
+const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, const struct hp_cfi *cfi, uint64_t pc);
+
+/* The row of `pc`, as hp_cfi_find_call has it, its pc apart; until the next call. */
+static inline const struct hp_cfi_row *hp_rows_find(struct hp_rows *rows, const struct hp_cfi *cfi,
+						    uint64_t pc)
+{
+	const uint32_t mask = (UINT32_C(1) << HP_ROW_BLOCK_BITS) - 1, at = (uint32_t)pc & mask;
+	const struct hp_row_line *line = hp_rows_line(rows, pc);
+
+	if (line->block != pc >> HP_ROW_BLOCK_BITS)
+		return hp_rows_fill(rows, cfi, pc);
+	for (uint32_t i = 0; i < HP_ROW_SPANS && line->spans[i]; i++) {
+		uint32_t span = line->spans[i];
+		uint32_t first = span & mask, last = span >> HP_ROW_BLOCK_BITS & mask;
+
+		if (at >= first && at <= last)
+			return &rows->shapes[span >> 2 * HP_ROW_BLOCK_BITS];
+	}
+	return hp_rows_fill(rows, cfi, pc);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample.h - what the kernel's records mean: stacks for the tree, mappings,
+ * forks, images, losses.
+ */
+#ifndef HP_SAMPLER_SAMPLE_SAMPLE_H
+#define HP_SAMPLER_SAMPLE_SAMPLE_H
+
+#include <linux/perf_event.h>
+
+#include "sampler/perf/count.h"
+#include "sampler/sample/event.h"
+#include "sampler/sample/space.h"
+#include "sampler/sample/tree.h"
+#include "sampler/sample/wait.h"
+#include "sampler/sample/walk.h"
+
+/* Registers that samples carry, and their places in them. */
+#if defined(__aarch64__)
+#define HP_SAMPLE_REGISTERS (UINT64_C(1) << 29 | UINT64_C(1) << 31 | UINT64_C(1) << 32)
+#else
+#define HP_SAMPLE_REGISTERS (UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 8)
+#endif
+enum { HP_SAMPLE_FP, HP_SAMPLE_SP, HP_SAMPLE_PC, HP_SAMPLE_REGISTER_COUNT };
+
+struct hp_samples {
+	struct hp_sampling *record;
+	struct hp_sample_tree tree;
+	struct hp_spaces spaces;
+	struct hp_sample_walker walker;
+	struct hp_trails trails;
+	struct hp_sample_events events;
+	struct hp_waits waits;
+	uint64_t *wait_ids;	/* of the events at switches: open addressing, 0 = empty */
+	uint32_t wait_id_room;	/* a power of two */
+	uint32_t wait_id_count;
+	uint64_t wait_samples;
+	uint32_t ended;	/* threads; may wrap */
+	uint64_t walked;	/* stacks, of samples and at switches */
+	uint64_t cut;	/* of these: longer than what was copied */
+	uint64_t open_ns;	/* until when waits that go on were counted */
+	uint64_t open_lost;	/* and what had been lost then */
+	uint64_t stack_ns;	/* of the newest stack of a wait */
+	uint64_t lost_ns;	/* the same when records were lost: older ones are of waits that may be over */
+	bool is_whole;	/* samples are of CPUs: also of who is not in the session */
+	bool has_notes;	/* threads say where they waited, later */
+	uint64_t sample_type;	/* of the events that sample */
+	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
+	struct hp_count_slot *counts;	/* HP_COUNT_SLOTS; NULL until a sample has some */
+	struct hp_place places[HP_STACK_MOST];
+	struct hp_tree_path paths[HP_STACK_MOST];	/* up to them */
+	uint32_t place_count;
+	bool is_complete;	/* the last one's stack reached its end */
+	bool is_cut;	/* or was longer than the copy */
+};
+
+/* Returns false if there is no memory. */
+bool hp_samples_init(struct hp_samples *samples, const struct hp_segment *segment,
+		     struct hp_sampling *record);
+void hp_samples_release(struct hp_samples *samples);
+
+/* Samples of the event with this identifier are taken when a thread leaves the CPU. */
+void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
+
+/* A sample that a thread took of itself. */
+struct hp_tick {
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t cpu_ns;	/* that it stands for */
+	uint32_t pid;
+	uint32_t tid;
+	const uint64_t *frames;	/* return addresses from the inside out, the first one too */
+	uint32_t count;
+	bool is_complete;
+	bool is_cut;
+};
+
+void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *space,
+			 const struct hp_tick *tick);
+
+/* A thread that stands still, or stood, in a call. */
+struct hp_wait_stack {
+	uint32_t pid;
+	uint64_t pc;
+	uint64_t sp;
+	uint64_t fp;	/* 0 = not known */
+	const uint8_t *copy;	/* of its stack, from sp on */
+	size_t size;
+};
+
+/* The node of where it waits; 0 = no memory. */
+uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_stack *stack,
+			      enum hp_wait_on on);
+
+/* Waits of a thread that lie in this time, and have no place, were there. */
+void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t begin_ns,
+			    uint64_t end_ns, const struct hp_wait_stack *stack, enum hp_wait_on on);
+
+/* For hp_perf_rings; the context is a struct hp_samples. */
+void hp_samples_ahead(void *samples, const struct perf_event_header *record, unsigned steps);
+void hp_samples_handle(void *samples, const struct perf_event_header *record);
+
+#endif

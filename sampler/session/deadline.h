@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deadline.h - HOTPATH_SHUTDOWN_MS: a program that runs for so long is ended.
+ *
+ * All processes of the session that have the library get SIGTERM, as at the end
+ * of a service; what is still there two seconds later gets SIGKILL.  The report
+ * is made when the root has ended, as always.
+ */
+#ifndef HP_SAMPLER_SESSION_DEADLINE_H
+#define HP_SAMPLER_SESSION_DEADLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/session/member.h"
+
+struct hp_deadline {
+	uint64_t due_ns;	/* hp_clock_raw_ns of the next step; 0 = there is none */
+	bool is_asked;	/* SIGTERM was sent */
+};
+
+/* `window_ms` after the session's start; 0 = never. */
+void hp_deadline_init(struct hp_deadline *deadline, const struct hp_header *header,
+		      uint64_t window_ms);
+
+/* Does what is due.  `is_root_there`: else the program is over, and what it left may stay. */
+void hp_deadline_do(struct hp_deadline *deadline, struct hp_members *members, bool is_root_there);
+
+#endif

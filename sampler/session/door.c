@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * door.c - see door.h.
+ */
+#include "sampler/session/door.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "segment/clock.h"
+#include "segment/session.h"
+
+#define TRIES_MOST 100 /* that say they were interrupted */
+#define PAUSE_NS UINT64_C(20000000) /* in which descriptors or memory may come back */
+
+static void send_fd(int socket, int fd)
+{
+	char byte = 1;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	memset(&control, 0, sizeof(control));
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static bool is_welcome(const struct ucred *peer, const struct hp_members *members)
+{
+	return peer->uid == 0 || peer->uid == geteuid() || peer->uid == getuid() ||
+	       hp_members_find(members, (uint32_t)peer->pid);
+}
+
+/* A reader says so by its own address: it gets a descriptor that it cannot write to. */
+static bool is_reader(const struct sockaddr_un *address, socklen_t size)
+{
+	static const char name[] = HP_READER_NAME;
+	size_t least = offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(name) - 1;
+
+	return size >= least && address->sun_path[0] == 0 &&
+	       memcmp(address->sun_path + 1, name, sizeof(name) - 1) == 0;
+}
+
+static void send_readable(int socket, int segment)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", segment);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	send_fd(socket, fd);
+	close(fd);
+}
+
+static void watch(const struct hp_door *door, int operation, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data = { .u64 = door->data } };
+
+	epoll_ctl(door->epoll, operation, door->socket, &event);
+}
+
+static int spare_new(const struct hp_door *door)
+{
+	return fcntl(door->socket, F_DUPFD_CLOEXEC, 0);
+}
+
+void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
+{
+	*door = (struct hp_door){ .socket = HP_SAMPLER_SOCKET_FD,
+				  .segment = HP_SAMPLER_SEGMENT_FD,
+				  .epoll = epoll,
+				  .data = data };
+	fcntl(door->socket, F_SETFD, FD_CLOEXEC);
+	door->spare = spare_new(door);
+	watch(door, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+/* The next one who waits; -1 with errno EAGAIN = nobody does. */
+static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *length)
+{
+	for (int tries = 0; tries < TRIES_MOST; tries++) {
+		*length = sizeof(*address);
+		int fd = accept4(door->socket, (struct sockaddr *)address, length,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			return fd;
+		if (errno == ECONNABORTED || errno == EINTR)
+			continue;
+		if (errno != EMFILE || door->spare < 0)
+			return -1;
+		close(door->spare);
+		door->spare = -1;
+	}
+	return -1;
+}
+
+static void answer(const struct hp_door *door, int fd, struct hp_members *members,
+		   const struct sockaddr_un *address, socklen_t length)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+	    !is_welcome(&peer, members))
+		return;
+	if (is_reader(address, length)) {
+		send_readable(fd, door->segment);
+		return;
+	}
+	/* Answer first: it waits.  A pid of 0 is of a namespace we cannot see. */
+	send_fd(fd, door->segment);
+	hp_members_add(members, (uint32_t)peer.pid);
+}
+
+void hp_door_answer(struct hp_door *door, struct hp_members *members)
+{
+	struct sockaddr_un address;
+	socklen_t length;
+	int fd;
+
+	while ((fd = next(door, &address, &length)) >= 0) {
+		answer(door, fd, members, &address, length);
+		close(fd);
+		if (door->spare < 0)
+			door->spare = spare_new(door);
+	}
+	if (errno == EAGAIN)
+		return;
+	watch(door, EPOLL_CTL_MOD, 0);
+	door->due_ns = hp_clock_raw_ns() + PAUSE_NS;
+}
+
+void hp_door_do(struct hp_door *door, uint64_t now_ns)
+{
+	if (!door->due_ns || now_ns < door->due_ns)
+		return;
+	door->due_ns = 0;
+	if (door->spare < 0)
+		door->spare = spare_new(door);
+	watch(door, EPOLL_CTL_MOD, EPOLLIN);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * door.h - the session's socket: who knocks gets the segment's descriptor.
+ *
+ * Let in are root, the user of this session, and members whatever user they
+ * became since: one message of one byte with the descriptor, then it is closed.
+ */
+#ifndef HP_SAMPLER_SESSION_DOOR_H
+#define HP_SAMPLER_SESSION_DOOR_H
+
+#include "sampler/session/member.h"
+
+/*
+ * Where no descriptor is left, or no memory, nobody can be let in, and the socket goes on to say that somebody
+ * waits.  So then nobody listens to it for a while.
+ */
+struct hp_door {
+	int socket;	/* listening and non-blocking */
+	int segment;
+	int spare;	/* a descriptor that is given up for who knocks while there is no other; -1 = none */
+	int epoll;
+	uint64_t data;	/* of its event */
+	uint64_t due_ns;	/* when the next one is tried; 0 = it is listened to */
+};
+
+void hp_door_init(struct hp_door *door, int epoll, uint64_t data);
+
+/* Answers everybody who waits. */
+void hp_door_answer(struct hp_door *door, struct hp_members *members);
+
+/* Listens again when it is time. */
+void hp_door_do(struct hp_door *door, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * end.c - see end.h.
+ */
+#include "sampler/session/end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "segment/session.h"
+
+#define STATUS_WAIT_MS 1000
+#define REAPED_WAIT_MS 100
+
+extern char **environ;
+
+/* struct pidfd_info of Linux 6.15; older kernels refuse the ioctl. */
+struct pidfd_info {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t pids_and_users[11];
+	int32_t exit_code;
+	uint32_t rest[4];
+};
+
+#define INFO_EXIT UINT64_C(8)
+#define ASK_INFO _IOWR(0xFF, 11, struct pidfd_info)
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void hp_end_wait(void *word, uint32_t value, long ns)
+{
+	const struct timespec slice = { 0, ns };
+
+	if (syscall(SYS_futex, word, FUTEX_WAIT, value, &slice, NULL, 0) < 0 && errno != EAGAIN &&
+	    errno != EINTR && errno != ETIMEDOUT)
+		nanosleep(&slice, NULL);
+}
+
+/* The exit status is there once the parent has reaped it, which may be never. */
+static void ask_kernel(struct hp_header *header, int pidfd)
+{
+	struct pollfd reaped = { .fd = pidfd, .events = 0 };
+	struct pidfd_info info = { .mask = INFO_EXIT };
+
+	poll(&reaped, 1, REAPED_WAIT_MS);
+	if (ioctl(pidfd, ASK_INFO, &info) < 0 || !(info.mask & INFO_EXIT))
+		return;
+	header->root_status = (uint32_t)info.exit_code;
+	atomic_store_explicit(&header->status_known, 1, memory_order_release);
+}
+
+void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead)
+{
+	struct hp_header *header = end->segment->header;
+
+	if (!end->runner) {
+		if (is_dead && root_pidfd >= 0)
+			ask_kernel(header, root_pidfd);
+		return;
+	}
+	/* The runner is our parent as long as it lives. */
+	for (int waited_ms = 0; waited_ms < STATUS_WAIT_MS; waited_ms += 10) {
+		if (atomic_load_explicit(&header->status_known, memory_order_acquire) ||
+		    getppid() != end->runner)
+			return;
+		hp_end_wait(&header->status_known, 0, 10000000);
+	}
+}
+
+/* Without /proc that of the path we were started by. */
+void hp_end_folder(char folder[HP_HELPER_PATH])
+{
+	ssize_t size = readlink("/proc/self/exe", folder, HP_HELPER_PATH - 1);
+	const char *name = (const char *)getauxval(AT_EXECFN);
+
+	folder[size > 0 ? size : 0] = '\0';
+	if (size <= 0 && name)
+		snprintf(folder, HP_HELPER_PATH, "%s", name);
+	char *slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+}
+
+static int start(struct hp_end *end)
+{
+	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
+	static char again[] = "--again";
+	char *arguments[] = { name, report, option, number, end->is_quiet ? again : NULL, NULL };
+	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
+	posix_spawnattr_t attributes;
+	sigset_t none;
+
+	hp_end_folder(folder);
+	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, name);
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	pid_t child = 0;
+	int error = posix_spawn(&child, path, NULL, &attributes, arguments, environ);
+	posix_spawnattr_destroy(&attributes);
+	end->report = error ? 0 : child;
+	if (!error)
+		return 0;
+	dprintf(2, "hotpath: no report: %s: %s; HOTPATH_BIN names the folder of hotpath\n", path,
+		strerror(error));
+	return -error;
+}
+
+static void tell(const struct hp_end *end, enum hp_report_word word)
+{
+	atomic_store_explicit(&end->segment->header->report_word, word, memory_order_release);
+	futex_wake(&end->segment->header->report_word);
+}
+
+bool hp_end_start(struct hp_end *end, bool is_wanted)
+{
+	if (!is_wanted) {
+		tell(end, HP_REPORT_DONE);
+		return false;
+	}
+	if (start(end) < 0) {
+		tell(end, HP_REPORT_FAILED);
+		return false;
+	}
+	return true;
+}
+
+bool hp_end_is_done(const struct hp_end *end)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!end->report ||
+	    waitid(P_PID, (id_t)end->report, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return true;
+	return info.si_pid != 0;
+}
+
+void hp_end_finish(struct hp_end *end)
+{
+	pid_t child = end->report;
+	siginfo_t info;
+	int status = 0;
+
+	/* It keeps its number until it is no longer the one that is killed with us. */
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	end->report = 0;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	/* A report that exits with a failure has said why. */
+	if (WIFSIGNALED(status) && !end->is_quiet)
+		dprintf(2,
+			"hotpath: the report was killed by %s; HOTPATH_SEGMENT_PATH=FILE keeps "
+			"the data for `hotpath report FILE`\n",
+			strsignal(WTERMSIG(status)));
+	if (!end->is_quiet)
+		tell(end, status ? HP_REPORT_FAILED : HP_REPORT_DONE);
+}
+
+void hp_end_again(struct hp_end *end)
+{
+	end->is_quiet = true;
+	if (start(end) == 0)
+		hp_end_finish(end);
+}
+
+void hp_end_let_go(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		fd = dup(1);
+	dup2(fd, 2);
+	if (fd > 2)
+		close(fd);
+}
+
+static bool map_over(const struct hp_segment *segment, int protection, int sharing)
+{
+	return mmap(segment->header, segment->size, protection, sharing | MAP_FIXED, segment->fd,
+		    0) != MAP_FAILED;
+}
+
+/*
+ * The kernel refuses to seal a memfd against writing while it is mapped for it.  Our own
+ * mapping has to go for that, and comes back if it is.  Where it does not go, it is we whom
+ * we would see, for ever: then the members decide alone.
+ */
+bool hp_end_is_alone(const struct hp_segment *segment)
+{
+	if (!map_over(segment, PROT_READ, MAP_PRIVATE))
+		return true;
+	if (fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE) == 0 || errno != EBUSY)
+		return true;
+	if (!map_over(segment, PROT_READ | PROT_WRITE, MAP_SHARED))
+		_exit(1); /* nothing here works without it */
+	return false;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * end.h - the root's end: its status, and the report stage.
+ *
+ * `hotpath report --fd 3` is a child of the sampler, so a fault in it costs no
+ * data: the segment is still here, and the user is told.  hp_header.report_word
+ * goes NONE -> STARTED -> DONE or FAILED; root and runner wait on it.
+ */
+#ifndef HP_SAMPLER_SESSION_END_H
+#define HP_SAMPLER_SESSION_END_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "segment/segment.h"
+#include "segment/session.h"
+
+struct hp_end {
+	const struct hp_segment *segment;
+	pid_t runner; /* `hotpath run`, our parent; 0 = none */
+	volatile pid_t report; /* 0 = none runs; read by a signal handler */
+	bool is_quiet; /* this report replaces a file; nobody waits for it */
+};
+
+/*
+ * Waits until the runner knows how the root ended, 1 s at most.  Without a
+ * runner asks the kernel, which can tell from Linux 6.15 on, through the root's
+ * pidfd (-1 = none).
+ */
+void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead);
+
+/*
+ * Tells who waits that the last look at the root is taken, and starts the
+ * report.  Returns false if there is none (format `none`, or it cannot start);
+ * then everything is told already.
+ */
+bool hp_end_start(struct hp_end *end, bool is_wanted);
+
+/* True if the report has ended, or there is none. */
+bool hp_end_is_done(const struct hp_end *end);
+
+/* After the report's death: says how it went, to those who wait and on stderr. */
+void hp_end_finish(struct hp_end *end);
+
+/* The report again, into its file, when processes outlived the root.  Waits for it. */
+void hp_end_again(struct hp_end *end);
+
+/* Until a word of the segment is no longer `value`, but for so long at most, also where a futex is refused. */
+void hp_end_wait(void *word, uint32_t value, long ns);
+
+/* The folder of our own executable, beside which our others lie. */
+void hp_end_folder(char folder[HP_HELPER_PATH]);
+
+/* Lets go of the root's stderr: x=$(program that leaves a daemon 2>&1) must return. */
+void hp_end_let_go(void);
+
+/*
+ * True if no process but us has the segment mapped, so that the session is
+ * over; nobody can map it for writing any more then.  A process that was forked
+ * and did not record anything yet has no record, but it has the mapping.
+ */
+bool hp_end_is_alone(const struct hp_segment *segment);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * member.c - see member.h.
+ *
+ * Pids in the segment are those that each process sees itself.  A process of
+ * another PID namespace is known by the socket: the kernel translates the pid
+ * of a peer, and /proc/PID/status (NSpid) says the inner one.  A record whose
+ * process cannot be found is taken for dead only while no such process ever
+ * joined; else two writers might get one block.  And only if it looks so twice:
+ * a process that takes over the record of another, which freed it at its end, is
+ * found for a moment under the old pid.
+ */
+#include "sampler/session/member.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/base/proc.h"
+#include "segment/clock.h"
+
+#define SUSPECT_TRIES 16
+#define RECORDS_MOST 1000000 /* a damaged list must not hold us for ever */
+
+void hp_members_init(struct hp_members *members, const struct hp_segment *segment, int epoll)
+{
+	memset(members, 0, sizeof(*members));
+	members->segment = segment;
+	members->epoll = epoll;
+	members->keep_root = true;
+}
+
+uint64_t hp_member_start_time(uint32_t pid)
+{
+	char path[64], text[1024];
+	struct hp_proc_stat stat;
+
+	hp_proc_path(path, pid, "stat");
+	if (hp_proc_read(path, text, sizeof(text)) < 0 || hp_proc_stat(text, &stat) < 0 ||
+	    stat.state == 'Z' || stat.state == 'X')
+		return 0;
+	return stat.start_time;
+}
+
+/* True if the kernel shows it as dead, or not any more.  Asks for no descriptor, since there may be none. */
+static bool has_no_image(uint32_t pid)
+{
+	char path[64], target[8];
+
+	if (readlink("/proc/self/exe", target, sizeof(target)) < 0)
+		return false; /* no /proc */
+	hp_proc_path(path, pid, "exe");
+	return readlink(path, target, sizeof(target)) < 0 && errno == ENOENT;
+}
+
+/*
+ * False if there is no such process, or it is a zombie, which may stay where nobody waits for
+ * it.  What cannot be asked is taken for alive, and *start_time is 0.
+ */
+static bool is_alive(uint32_t pid, uint64_t *start_time)
+{
+	char path[64], text[1024];
+	struct hp_proc_stat stat;
+
+	*start_time = 0;
+	if (hp_member_is_gone(pid))
+		return false;
+	hp_proc_path(path, pid, "stat");
+	if (hp_proc_read(path, text, sizeof(text)) < 0 || hp_proc_stat(text, &stat) < 0)
+		return !has_no_image(pid);
+	if (stat.state == 'Z' || stat.state == 'X')
+		return false;
+	*start_time = stat.start_time;
+	return true;
+}
+
+bool hp_member_is_gone(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+uint32_t hp_member_namespace(void)
+{
+	struct stat own;
+
+	return stat("/proc/self/ns/pid", &own) == 0 ? (uint32_t)own.st_ino : 0;
+}
+
+struct hp_member *hp_members_find(const struct hp_members *members, uint32_t pid)
+{
+	struct hp_member *member = members->buckets[pid % HP_MEMBER_BUCKETS];
+
+	while (member && member->pid != pid)
+		member = member->next;
+	return member;
+}
+
+static struct hp_member *find_inner(const struct hp_members *members, uint32_t inner_pid)
+{
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (struct hp_member *m = members->buckets[i]; m; m = m->next)
+			if (m->inner_pid == inner_pid && m->pid != inner_pid)
+				return m;
+	return NULL;
+}
+
+/* The pid that the process sees itself; differs in a PID namespace below ours. */
+static uint32_t inner_pid(struct hp_members *members, uint32_t pid)
+{
+	char path[64], text[4096];
+	struct stat its, own;
+	uint32_t inner = pid;
+
+	hp_proc_path(path, pid, "ns/pid");
+	if (stat(path, &its) < 0 || stat("/proc/self/ns/pid", &own) < 0 || its.st_ino == own.st_ino)
+		return pid;
+	members->foreign++;
+	hp_proc_path(path, pid, "status");
+	hp_proc_read(path, text, sizeof(text));
+	const char *at = strstr(text, "NSpid:");
+	for (at = at ? at + 6 : NULL; at && *at == '\t';) {
+		char *end;
+
+		inner = (uint32_t)strtoul(at + 1, &end, 10);
+		at = end;
+	}
+	return inner;
+}
+
+static void watch(struct hp_members *members, struct hp_member *member)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = member->pid } };
+
+	if (member->pidfd >= 0 &&
+	    epoll_ctl(members->epoll, EPOLL_CTL_ADD, member->pidfd, &event) == 0)
+		return;
+	if (member->pidfd >= 0)
+		close(member->pidfd);
+	member->pidfd = -1;
+	member->start_time = hp_member_start_time(member->pid);
+	members->unwatched++;
+}
+
+struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid)
+{
+	struct hp_member *member = hp_members_find(members, pid);
+
+	if (member || pid == 0)
+		return member;
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0 && (errno == ESRCH || kill((pid_t)pid, 0) < 0) && errno == ESRCH)
+		return NULL;
+	/* The session lasts as long as the root, so that one needs no memory. */
+	member = pid == members->root_pid ? &members->root : calloc(1, sizeof(*member));
+	if (!member) {
+		if (pidfd >= 0)
+			close(pidfd);
+		return NULL;
+	}
+	*member = (struct hp_member){ 0 };
+	member->pid = pid;
+	member->pidfd = pidfd;
+	member->status_fd = -1;
+	member->inner_pid = inner_pid(members, pid);
+	struct hp_member **bucket = &members->buckets[pid % HP_MEMBER_BUCKETS];
+	member->next = *bucket;
+	*bucket = member;
+	members->count++;
+	members->added++;
+	watch(members, member);
+	return member;
+}
+
+/* ---- records ---- */
+
+/* The record at `offset`; NULL at the end of the list and where it is damaged. */
+static struct hp_process *record_at(const struct hp_members *members, uint64_t offset)
+{
+	return hp_segment_at(members->segment, offset, sizeof(struct hp_process));
+}
+
+static struct hp_process *first_record(const struct hp_members *members)
+{
+	/* Acquire: pairs with the release of the process that pushed its record. */
+	return record_at(members, atomic_load_explicit(&members->segment->header->processes,
+						       memory_order_acquire));
+}
+
+static bool is_taken(struct hp_process *record)
+{
+	return atomic_load_explicit(&record->state, memory_order_acquire) == HP_TAKEN;
+}
+
+static void free_blocks(const struct hp_members *members, struct hp_process *record, uint64_t now)
+{
+	uint64_t offset = atomic_load_explicit(&record->blocks, memory_order_acquire);
+	struct hp_block *block;
+
+	for (int i = 0; i < RECORDS_MOST; i++, offset = block->next) {
+		block = hp_segment_at(members->segment, offset, sizeof(*block));
+		if (!block)
+			return;
+		if (!block->end_ticks)
+			block->end_ticks = now;
+		/* Release: who takes it finds what the dead thread and we stored. */
+		atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+	}
+}
+
+static void free_heaps(const struct hp_members *members, struct hp_process *record)
+{
+	uint64_t offset = atomic_load_explicit(&record->heaps, memory_order_acquire);
+	struct hp_heap *heap;
+
+	for (int i = 0; i < RECORDS_MOST; i++, offset = heap->next) {
+		heap = hp_segment_at(members->segment, offset, sizeof(*heap));
+		if (!heap)
+			return;
+		/* Release: who takes it finds what the dead thread stored. */
+		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	}
+}
+
+static void free_waiters(const struct hp_members *members, const struct hp_process *record)
+{
+	struct hp_lockset *set =
+		hp_segment_at(members->segment,
+			      atomic_load_explicit(&record->lockset, memory_order_acquire),
+			      sizeof(*set));
+	uint64_t offset = set ? atomic_load_explicit(&set->waiters, memory_order_acquire) : 0;
+	struct hp_waiter *waiter;
+
+	for (int i = 0; i < RECORDS_MOST; i++, offset = waiter->next) {
+		waiter = hp_segment_at(members->segment, offset, sizeof(*waiter));
+		if (!waiter)
+			return;
+		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	}
+}
+
+/* The process is dead, so nobody else writes its record now. */
+static void bury(struct hp_members *members, struct hp_process *record)
+{
+	struct hp_header *header = members->segment->header;
+	uint64_t now = hp_clock_read(header->clock_kind);
+
+	if (!record->end_ticks)
+		record->end_ticks = now;
+	if (members->keep_root && record->pid == members->root_pid)
+		return;
+	free_blocks(members, record, now);
+	free_heaps(members, record);
+	free_waiters(members, record);
+	atomic_store_explicit(&record->state, HP_FREE, memory_order_release);
+}
+
+/* Only for processes of another PID namespace: scans cannot ask about those. */
+static void bury_all(struct hp_members *members, const struct hp_member *member)
+{
+	struct hp_process *record = first_record(members);
+
+	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(members, record->next))
+		if (is_taken(record) && record->pid == member->inner_pid &&
+		    record->starttime == member->start_time)
+			bury(members, record);
+}
+
+bool hp_members_outlived(const struct hp_members *members, uint64_t ticks)
+{
+	const struct hp_process *record = first_record(members);
+
+	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(members, record->next))
+		if (record->pid != members->root_pid && record->end_ticks > ticks)
+			return true;
+	return false;
+}
+
+void hp_members_remove(struct hp_members *members, uint32_t pid)
+{
+	struct hp_member **link = &members->buckets[pid % HP_MEMBER_BUCKETS];
+
+	while (*link && (*link)->pid != pid)
+		link = &(*link)->next;
+	struct hp_member *member = *link;
+	if (!member)
+		return;
+	*link = member->next;
+	members->count--;
+	if (member->pidfd >= 0) {
+		/* By name: a copy of it would stay in the epoll, readable for ever. */
+		epoll_ctl(members->epoll, EPOLL_CTL_DEL, member->pidfd, NULL);
+		close(member->pidfd);
+	} else {
+		members->unwatched--;
+	}
+	if (member->status_fd >= 0)
+		close(member->status_fd);
+	if (member->inner_pid != member->pid)
+		bury_all(members, member);
+	members->suspected++; /* asks for a scan */
+	if (member != &members->root)
+		free(member);
+}
+
+/* The place of this record among the suspects, or one that it may take; NULL = none. */
+static struct hp_suspect *suspect_of(struct hp_members *members, const struct hp_process *record)
+{
+	uint64_t offset = hp_segment_offset(members->segment, record);
+	uint32_t at = (uint32_t)(offset * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+	struct hp_suspect *stale = NULL;
+
+	for (int i = 0; i < SUSPECT_TRIES; i++) {
+		struct hp_suspect *suspect = &members->suspects[(at + (uint32_t)i) % HP_SUSPECTS];
+
+		if (suspect->record == record)
+			return suspect;
+		if (!stale && (!suspect->record || suspect->scan + 1 < members->scans))
+			stale = suspect;
+	}
+	return stale;
+}
+
+/* True if this record was noted by an earlier scan, unchanged since.  Notes it. */
+static bool is_dead_twice(struct hp_members *members, const struct hp_process *record)
+{
+	struct hp_suspect *suspect = suspect_of(members, record);
+
+	members->suspected++;
+	if (!suspect)
+		return false;
+	if (suspect->record == record && suspect->pid == record->pid &&
+	    suspect->start_ticks == record->start_ticks && suspect->scan != members->scans) {
+		suspect->record = NULL;
+		return true;
+	}
+	*suspect = (struct hp_suspect){ record, record->start_ticks, record->pid, members->scans };
+	return false;
+}
+
+/* A record without a member: forked and not seen yet, of elsewhere, or dead. */
+static void meet(struct hp_members *members, struct hp_process *record)
+{
+	uint64_t start_time;
+	bool is_it = is_alive(record->pid, &start_time) &&
+		     (!start_time || !record->starttime || record->starttime == start_time);
+	struct hp_member *member = is_it ? hp_members_add(members, record->pid) : NULL;
+
+	/* One that marked its own end may be found before it is gone: it will be. */
+	if (member) {
+		member->object = record->object;
+		member->start_time = start_time;
+	} else if (!is_it && members->foreign == 0 && is_dead_twice(members, record)) {
+		bury(members, record);
+	}
+}
+
+void hp_members_scan(struct hp_members *members)
+{
+	struct hp_process *record = first_record(members);
+
+	members->scans++;
+	members->suspected = 0;
+	for (int i = 0; record && i < RECORDS_MOST;
+	     i++, record = record_at(members, record->next)) {
+		if (!is_taken(record) || !record->pid)
+			continue;
+		struct hp_member *member = hp_members_find(members, record->pid);
+		if (!member || member->inner_pid != record->pid)
+			member = members->foreign ? find_inner(members, record->pid) : member;
+		if (!member)
+			meet(members, record);
+		if (!member || (record->end_ticks && member->object))
+			continue; /* an image that was left by exec */
+		member->object = record->object;
+		member->start_time = record->starttime;
+	}
+}
+
+static bool is_gone(struct hp_member *member)
+{
+	struct pollfd asked = { .fd = member->pidfd, .events = POLLIN };
+	uint64_t start_time;
+
+	if (member->pidfd >= 0 && poll(&asked, 1, 0) >= 0)
+		return asked.revents != 0;
+	if (!is_alive(member->pid, &start_time))
+		return true;
+	if (!member->start_time)
+		member->start_time = start_time;
+	return start_time && start_time != member->start_time;
+}
+
+void hp_members_poll(struct hp_members *members, bool asks_all,
+		     void (*ended)(void *context, uint32_t pid), void *context)
+{
+	for (int i = 0; (members->unwatched || asks_all) && i < HP_MEMBER_BUCKETS; i++) {
+		struct hp_member *next;
+
+		for (struct hp_member *m = members->buckets[i]; m; m = next) {
+			uint32_t pid = m->pid;
+
+			next = m->next;
+			if ((m->pidfd >= 0 && !asks_all) || !is_gone(m))
+				continue;
+			ended(context, pid); /* removes it */
+		}
+	}
+}

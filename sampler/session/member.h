@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * member.h - the live processes of the session, and what their death leaves.
+ *
+ * A process becomes a member when it joins over the socket, or, forked without
+ * exec, when its record is found in hp_header.processes.  A pidfd tells its
+ * end; where the kernel gives none, each look asks.  Then its records and
+ * blocks are marked ended and free, so that later processes of the same
+ * executable take them over: a killed process cannot do that itself.
+ */
+#ifndef HP_SAMPLER_SESSION_MEMBER_H
+#define HP_SAMPLER_SESSION_MEMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "segment/segment.h"
+
+#define HP_MEMBER_BUCKETS 256
+#define HP_SUSPECTS 1024	/* a power of two */
+
+struct hp_member {
+	struct hp_member *next;	/* of its bucket */
+	uint32_t pid;	/* as the sampler sees it */
+	uint32_t inner_pid;	/* as it sees itself, in its own PID namespace */
+	uint64_t start_time;	/* field 22 of stat; 0 = not asked yet */
+	uint64_t object;	/* hp_process.object; 0 = our library is not (yet) in it */
+	int pidfd;	/* -1 = none: asked at each look */
+	int status_fd;	/* watcher: /proc/PID/status; -1 = not open */
+	uint32_t threads;	/* watcher: live ones that it knows */
+	bool is_sampled;	/* perf: looked at */
+	uint64_t met_ns;	/* perf: when it was seen first; 0 = not yet */
+};
+
+/* A record that looked dead; buried if it still does at the next scan. */
+struct hp_suspect {
+	const struct hp_process *record;	/* NULL = unused */
+	uint64_t start_ticks;
+	uint32_t pid;
+	uint32_t scan;	/* the last one that noted it */
+};
+
+struct hp_members {
+	const struct hp_segment *segment;
+	int epoll;
+	uint32_t count;
+	uint32_t added;	/* ever */
+	uint32_t foreign;	/* members of other PID namespaces, ever */
+	uint32_t unwatched;	/* live members without a pidfd */
+	uint32_t root_pid;	/* a copy: the header may be overwritten by a broken target */
+	bool keep_root;	/* the root's records are not free before the report */
+	uint32_t scans;
+	uint32_t suspected;	/* by the last scan */
+	struct hp_suspect suspects[HP_SUSPECTS];
+	struct hp_member *buckets[HP_MEMBER_BUCKETS];
+	struct hp_member root;	/* in its bucket, or unused */
+};
+
+void hp_members_init(struct hp_members *members, const struct hp_segment *segment, int epoll);
+
+/*
+ * A live process with this pid; found or made.  NULL if it is gone.  Its pidfd
+ * wakes the epoll with the pid as data.
+ */
+struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid);
+struct hp_member *hp_members_find(const struct hp_members *members, uint32_t pid);
+
+/* Looks through the segment's list for processes that are new, or gone unseen. */
+void hp_members_scan(struct hp_members *members);
+
+/*
+ * The process is dead: forgets it.  What it left is marked by the scans that
+ * follow, unless it marked itself.
+ */
+void hp_members_remove(struct hp_members *members, uint32_t pid);
+
+/* True if a process other than the root ended later than `ticks`. */
+bool hp_members_outlived(const struct hp_members *members, uint64_t ticks);
+
+/* Calls `ended` for each dead member without pidfd, or each at all (`asks_all`); it removes the member. */
+void hp_members_poll(struct hp_members *members, bool asks_all,
+		     void (*ended)(void *context, uint32_t pid), void *context);
+
+/* True if there is no process with this pid, not even a zombie. */
+bool hp_member_is_gone(uint32_t pid);
+
+/* Inode of our PID namespace, 0 = not known. */
+uint32_t hp_member_namespace(void);
+
+/* Field 22 of /proc/PID/stat, 0 if there is no such process. */
+uint64_t hp_member_start_time(uint32_t pid);
+
+#endif

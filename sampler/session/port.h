@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port.h - the ports at which live figures are to be had.
+ *
+ * The sampler listens and serves nothing.  When somebody connects it starts
+ * `hotpath-live serve` with the segment and the listening sockets, and listens
+ * again when that has ended.  So a run that nobody looks at pays for two sockets,
+ * and a fault in the server costs no sample.
+ *
+ * A port that a process of the session wants for itself is given to it; see
+ * struct hp_ports.  The server moves to a free one.
+ */
+#ifndef HP_SAMPLER_SESSION_PORT_H
+#define HP_SAMPLER_SESSION_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "segment/segment.h"
+#include "segment/setting.h"
+
+struct hp_server {
+	const struct hp_segment *segment;
+	const struct hp_settings *settings;
+	struct hp_ports *ports;
+	int sockets[HP_PORT_KINDS];	/* listening; -1 = none */
+	int epoll;
+	uint64_t knock;	/* data of the epoll: somebody connects */
+	uint64_t ended;	/* and: the server has ended */
+	uint64_t due_ns;	/* when the ports are opened, or after failures listened at again; 0 = they are, or never */
+	pid_t pid;	/* 0 = no server runs */
+	int pidfd;
+	unsigned failures;	/* servers that could not be started or ended at once, in a row */
+	uint64_t started_ns;
+};
+
+/* Opens nothing yet: see due_ns. */
+void hp_server_init(struct hp_server *server, const struct hp_segment *segment,
+		    const struct hp_settings *settings, int epoll, uint64_t knock, uint64_t ended);
+
+/* Opens the ports if it is time. */
+void hp_server_do(struct hp_server *server, uint64_t now);
+
+/* Somebody connects: starts the server. */
+void hp_server_knock(struct hp_server *server);
+
+/* The server's pidfd says that it has ended. */
+void hp_server_ended(struct hp_server *server);
+
+/* Lets go of the ports that a process of the session asks for, if any. */
+void hp_server_give_way(struct hp_server *server);
+
+/* True if a process asks for some. */
+bool hp_server_is_asked(const struct hp_segment *segment);
+
+/* The session is over; the segment may be closed for writing by now. */
+void hp_server_close(struct hp_server *server);
+
+#endif

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c - see watch.h.
+ *
+ * What a look costs is open, lookup and close, so descriptors stay open: one of
+ * schedstat for each thread (CPU and run-queue wait in ns), one of stat for
+ * those that ever ran between two looks, one of status for each process.  A
+ * thread that did not run has neither a new state nor a new name, and a process
+ * whose number of threads is the known one has no new ones: the folder of its
+ * threads is read only when it differs.  A thousand idle threads: 1 ms.
+ */
+#include "sampler/session/watch.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/base/proc.h"
+#include "sampler/session/size.h"
+#include "segment/clock.h"
+
+#define FIRST_ROWS 62	/* a first chunk of two pages */
+#define MORE_ROWS 255
+#define FIRST_THREADS 256
+#define SHARE 1250	/* a look takes at most 1/1250 of the time, 0.08 % */
+#define SHORTEST_NS 20000000	/* a percentage over less is noise */
+#define NEW_MANY 16
+#define BEFORE_NS 50000000	/* from a fork to the session of what it executes */
+#define INTERVAL_MOST_MS 60000
+#define RETIRED UINT32_C(0x80000000)	/* no tid has this bit */
+#define RETIRED_STEP UINT32_C(0x00400000)	/* the most tids that a kernel has */
+
+/* Private to the sampler; the row is what others see. */
+struct hp_watch_thread {
+	struct hp_watch_row *row;	/* NULL = empty slot */
+	uint64_t object;	/* executable of its process */
+	uint64_t asleep_ns[2];	/* the last two looks in a row that found it asleep; 0 = none */
+	uint64_t kernel_wait_ns;	/* as the kernel has it: see ready_since */
+	uint32_t tid;
+	uint64_t slices;	/* times that it came onto a CPU, by the kernel's count */
+	int schedstat_fd;	/* -1 = not open, or the kernel has none */
+	int stat_fd;	/* -1 = not open */
+};
+
+/* Half of what we may open, the rest is for pidfds and the socket. */
+static uint32_t fds_most(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	return limit.rlim_cur < 16384 ? (uint32_t)limit.rlim_cur / 2 : 8192;
+}
+
+void hp_watcher_init(struct hp_watcher *watcher, const struct hp_segment *segment,
+		     const struct hp_members *members, uint32_t interval_ms, bool has_threads)
+{
+	memset(watcher, 0, sizeof(*watcher));
+	watcher->segment = segment;
+	watcher->members = members;
+	watcher->interval_ms = interval_ms;
+	watcher->has_threads = has_threads;
+	watcher->room = FIRST_THREADS;
+	watcher->threads = calloc(watcher->room, sizeof(*watcher->threads));
+	watcher->fds_most = fds_most();
+	watcher->has_schedstat = access("/proc/self/schedstat", R_OK) == 0;
+}
+
+/* ---- rows in the segment ---- */
+
+static struct hp_watch *area_new(struct hp_watcher *watcher, uint32_t rows)
+{
+	uint64_t size = sizeof(struct hp_watch) + rows * sizeof(struct hp_watch_row);
+	uint64_t offset = hp_segment_take(watcher->segment, size, HP_LINE);
+	struct hp_watch *area = hp_segment_at(watcher->segment, offset, size);
+
+	if (!area)
+		return NULL;
+	area->capacity = rows;
+	area->interval_ms = watcher->interval_ms;
+	if (watcher->newest)
+		watcher->newest->next = offset;
+	else
+		atomic_store_explicit(&watcher->segment->header->sampler_area, offset,
+				      memory_order_release);
+	watcher->newest = area;
+	return area;
+}
+
+/* A row nobody used before; NULL = the segment is full. */
+static struct hp_watch_row *row_new(struct hp_watcher *watcher)
+{
+	struct hp_watch *area = watcher->newest;
+
+	if (!area || (area->count == area->capacity && !(area = area_new(watcher, MORE_ROWS))))
+		return NULL;
+	return (struct hp_watch_row *)(area + 1) + area->count;
+}
+
+/* Readers see a row only when it is complete. */
+static void row_publish(struct hp_watcher *watcher, const struct hp_watch_row *row)
+{
+	struct hp_watch *area = watcher->newest;
+
+	atomic_thread_fence(memory_order_release);
+	if (row == (struct hp_watch_row *)(area + 1) + area->count)
+		area->count++;
+}
+
+/* Adds an ended row to another. */
+static void row_fold(struct hp_watch_row *to, const struct hp_watch_row *from)
+{
+	to->folded += 1 + from->folded;
+	to->cpu_ns += from->cpu_ns;
+	to->first_cpu_ns += from->first_cpu_ns;
+	to->wait_ns += from->wait_ns;
+	if (!to->first_ns || from->first_ns < to->first_ns)
+		to->first_ns = from->first_ns;
+	if (from->seen_ns > to->seen_ns)
+		to->seen_ns = from->seen_ns;
+	if (to->percent_max == UINT32_MAX ||
+	    (from->percent_max != UINT32_MAX && from->percent_max > to->percent_max))
+		to->percent_max = from->percent_max;
+}
+
+static struct hp_watch_row *row_other(struct hp_watcher *watcher)
+{
+	struct hp_watch_row *row = watcher->other;
+
+	if (row || !(row = row_new(watcher)))
+		return row;
+	memset(row, 0, sizeof(*row));
+	strcpy(row->name, "<other>");
+	row->state = 'x';
+	row->percent_max = UINT32_MAX;
+	row->is_member = 1;
+	row->folded = UINT32_MAX;	/* itself is no thread: the first one folded makes it 0 */
+	row_publish(watcher, row);
+	watcher->other = row;
+	return row;
+}
+
+/* ---- threads by tid ---- */
+
+static struct hp_watch_thread *slot_of(const struct hp_watcher *watcher, uint32_t tid)
+{
+	uint32_t at = tid * UINT32_C(0x9E3779B1);
+
+	for (;; at++) {
+		struct hp_watch_thread *slot = &watcher->threads[at & (watcher->room - 1)];
+
+		if (!slot->row || slot->tid == tid)
+			return slot;
+	}
+}
+
+/* Empties a slot; the ones behind it that it made way for move up. */
+static void slot_remove(struct hp_watcher *watcher, struct hp_watch_thread *slot)
+{
+	uint32_t mask = watcher->room - 1;
+	uint32_t at = (uint32_t)(slot - watcher->threads);
+
+	watcher->count--;
+	slot->row = NULL;
+	while (watcher->threads[++at & mask].row) {
+		struct hp_watch_thread moved = watcher->threads[at & mask];
+
+		watcher->threads[at & mask].row = NULL;
+		*slot_of(watcher, moved.tid) = moved;
+	}
+}
+
+static bool table_grow(struct hp_watcher *watcher)
+{
+	struct hp_watch_thread *old = watcher->threads;
+	uint32_t old_room = watcher->room;
+
+	if (old && watcher->count * 2 < old_room)
+		return true;
+	struct hp_watch_thread *new = calloc(old_room * 2, sizeof(*new));
+	if (!new)
+		return false;
+	watcher->threads = new;
+	watcher->room = old_room * 2;
+	for (uint32_t i = 0; old && i < old_room; i++)
+		if (old[i].row)
+			*slot_of(watcher, old[i].tid) = old[i];
+	free(old);
+	return true;
+}
+
+/* ---- ends ---- */
+
+static bool is_ended(const struct hp_watch_thread *thread)
+{
+	return thread->row && thread->row->state == 'x';
+}
+
+/* The ended thread that was seen longest ago. */
+static struct hp_watch_thread *oldest_ended(const struct hp_watcher *watcher)
+{
+	struct hp_watch_thread *oldest = NULL;
+
+	for (uint32_t i = 0; i < watcher->room; i++) {
+		struct hp_watch_thread *thread = &watcher->threads[i];
+
+		if (is_ended(thread) && (!oldest || thread->row->seen_ns < oldest->row->seen_ns))
+			oldest = thread;
+	}
+	return oldest;
+}
+
+static struct hp_watch_row *fold_target(struct hp_watcher *watcher,
+					const struct hp_watch_thread *thread)
+{
+	for (uint32_t i = 0; i < watcher->room; i++) {
+		const struct hp_watch_thread *other = &watcher->threads[i];
+
+		if (is_ended(other) && other != thread && other->object == thread->object &&
+		    !strcmp(other->row->name, thread->row->name))
+			return other->row;
+	}
+	return row_other(watcher);
+}
+
+/* The row of an ended thread whose numbers are now in another row; NULL = none. */
+static struct hp_watch_row *row_reuse(struct hp_watcher *watcher)
+{
+	struct hp_watch_thread *oldest = oldest_ended(watcher);
+
+	if (!oldest)
+		return NULL;
+	struct hp_watch_row *row = oldest->row;
+	struct hp_watch_row *target = fold_target(watcher, oldest);
+	if (!target)
+		return NULL;
+	row_fold(target, row);
+	slot_remove(watcher, oldest);
+	watcher->ended--;
+	return row;
+}
+
+static void close_fds(struct hp_watcher *watcher, struct hp_watch_thread *thread)
+{
+	int fds[] = { thread->schedstat_fd, thread->stat_fd };
+
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] < 0)
+			continue;
+		close(fds[i]);
+		watcher->fds--;
+	}
+	thread->schedstat_fd = thread->stat_fd = -1;
+}
+
+static void thread_end(struct hp_watcher *watcher, struct hp_watch_thread *thread,
+		       struct hp_member *member)
+{
+	close_fds(watcher, thread);
+	thread->row->state = 'x';
+	watcher->ended++;
+	if (member)
+		member->threads--;
+}
+
+/* ---- one thread ---- */
+
+struct reading {
+	uint64_t now_ns;
+	uint64_t cpu_ns;
+	uint64_t wait_ns;
+	uint64_t slices;
+	struct hp_proc_stat stat;	/* state 0 = not read */
+};
+
+/* Reads one of its files, and keeps it open for the next time if there is room. */
+static ssize_t read_file(struct hp_watcher *watcher, int *fd, uint32_t pid, uint32_t tid,
+			 const char *name, char *text, size_t room)
+{
+	char path[64];
+
+	if (*fd >= 0)
+		return hp_proc_again(*fd, text, room);
+	hp_proc_task_path(path, pid, tid, name);
+	if (watcher->fds >= watcher->fds_most)
+		return hp_proc_read(path, text, room);
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
+		return -1;
+	watcher->fds++;
+	return hp_proc_again(*fd, text, room);
+}
+
+/* False if the thread is gone. */
+static bool read_thread(struct hp_watcher *watcher, struct hp_watch_thread *thread, uint32_t pid,
+			struct reading *reading)
+{
+	const struct hp_watch_row *row = thread->row;
+	char text[1024];
+	char *end;
+
+	memset(reading, 0, sizeof(*reading));
+	reading->now_ns = hp_clock_raw_ns();
+	bool has_schedstat = watcher->has_schedstat &&
+			     read_file(watcher, &thread->schedstat_fd, pid, thread->tid,
+				       "schedstat", text, sizeof(text)) > 0;
+	if (has_schedstat) {
+		reading->cpu_ns = strtoull(text, &end, 10);
+		reading->wait_ns = strtoull(end, &end, 10);
+		reading->slices = strtoull(end, NULL, 10);
+		if (row && row->cpu_ns == reading->cpu_ns && row->state != 'R')
+			return true;
+	} else if (watcher->has_schedstat && row) {
+		return false;
+	}
+	if (read_file(watcher, &thread->stat_fd, pid, thread->tid, "stat", text, sizeof(text)) <
+		    0 ||
+	    hp_proc_stat(text, &reading->stat) < 0)
+		return false;
+	if (!has_schedstat)
+		reading->cpu_ns = reading->stat.cpu_ns;
+	return true;
+}
+
+static void note_stat(struct hp_watch_row *row, const struct hp_proc_stat *stat)
+{
+	if (!stat->state)
+		return;
+	memcpy(row->name, stat->name, sizeof(row->name));
+	row->state = stat->state;
+	row->start_time = stat->start_time;
+}
+
+static void note_percent(struct hp_watch_row *row, const struct reading *reading)
+{
+	uint64_t span_ns = reading->now_ns - row->seen_ns;
+
+	if (span_ns < SHORTEST_NS)
+		return;
+	row->percent_last = (uint32_t)((reading->cpu_ns - row->cpu_ns) * 1000 / span_ns);
+	if (row->percent_max == UINT32_MAX || row->percent_last > row->percent_max)
+		row->percent_max = row->percent_last;
+}
+
+/*
+ * Runnable without a CPU since the look before, ns.  Linux 6.12 and later count a sleep, too, if
+ * the scheduler moved the thread to another CPU while it went to sleep: of 600 sleeps of 100 ms on a
+ * busy machine one was told as 88 ms of that.  It comes when the thread wakes up, so more than has
+ * passed since it was last seen asleep cannot be.  A thread that did not run since is not asked for
+ * its state, and may have been woken: that is why it is the look but one.
+ */
+static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading *reading)
+{
+	uint64_t ready_ns = reading->wait_ns - thread->kernel_wait_ns;
+	uint64_t most_ns =
+		thread->asleep_ns[0] ? reading->now_ns - thread->asleep_ns[0] : UINT64_MAX;
+
+	if (reading->wait_ns < thread->kernel_wait_ns)
+		ready_ns = 0;
+	thread->kernel_wait_ns = reading->wait_ns;
+	thread->asleep_ns[0] = thread->asleep_ns[1];
+	thread->asleep_ns[1] = reading->now_ns;
+	if (!strchr("SDI", thread->row->state))
+		thread->asleep_ns[0] = thread->asleep_ns[1] = 0;
+	return ready_ns < most_ns ? ready_ns : most_ns;
+}
+
+/* What it did since the look before goes into the sums of all. */
+static void busy_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
+		      const struct reading *reading)
+{
+	watcher->busy_ns += reading->cpu_ns - thread->row->cpu_ns;
+	if (reading->slices > thread->slices)
+		watcher->switches += reading->slices - thread->slices;
+	thread->slices = reading->slices;
+}
+
+static void thread_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
+			const struct hp_member *member, const struct reading *reading)
+{
+	struct hp_watch_row *row = thread->row;
+
+	thread->object = member->object;
+	row->is_member = member->object != 0;
+	note_stat(row, &reading->stat);
+	if (reading->cpu_ns < row->cpu_ns)
+		return;
+	busy_note(watcher, thread, reading);
+	note_percent(row, reading);
+	row->seen_ns = reading->now_ns;
+	row->cpu_ns = reading->cpu_ns;
+	row->wait_ns += ready_since(thread, reading);
+}
+
+/*
+ * Since when its time is known, CLOCK_MONOTONIC_RAW: since its begin, which the kernel tells in
+ * steps of 10 ms, or since now if it began before the session: then some of its time is not the
+ * session's.
+ */
+static uint64_t known_since(const struct hp_watcher *watcher, const struct reading *reading)
+{
+	const uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t session_ns = watcher->segment->header->start.ns;
+	uint64_t least_ns = reading->cpu_ns + reading->wait_ns, age_ns;
+	struct timespec now;
+
+	if (!reading->stat.state || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+		return reading->now_ns;
+	age_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec -
+		 reading->stat.start_time * tick_ns;
+	/* It is rounded down: half a step is the least wrong. */
+	age_ns = age_ns > tick_ns / 2 + least_ns ? age_ns - tick_ns / 2 : least_ns;
+	if (age_ns > reading->now_ns - session_ns + BEFORE_NS)
+		return reading->now_ns;
+	return age_ns < reading->now_ns - session_ns ? reading->now_ns - age_ns : session_ns;
+}
+
+static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, uint32_t tid)
+{
+	struct hp_watch_thread new = { .tid = tid, .schedstat_fd = -1, .stat_fd = -1 };
+	struct reading reading;
+
+	if (!read_thread(watcher, &new, member->pid, &reading) || !table_grow(watcher)) {
+		close_fds(watcher, &new);
+		return;
+	}
+	struct hp_watch_row *row = watcher->ended >= HP_WATCH_ENDED ? row_reuse(watcher) : NULL;
+	if (!row && !(row = row_new(watcher)) && !(row = row_reuse(watcher))) {
+		close_fds(watcher, &new);
+		return;
+	}
+	memset(row, 0, sizeof(*row));
+	row->tid = tid;
+	row->pid = member->pid;
+	row->seen_ns = reading.now_ns;
+	row->first_ns = known_since(watcher, &reading);
+	row->cpu_ns = reading.cpu_ns;
+	row->first_cpu_ns = row->first_ns == reading.now_ns ? reading.cpu_ns : 0;
+	row->percent_max = UINT32_MAX;
+	new.row = row;
+	new.slices = reading.slices;
+	thread_note(watcher, &new, member, &reading);
+	*slot_of(watcher, tid) = new;
+	watcher->count++;
+	member->threads++;
+	row_publish(watcher, row);
+}
+
+/* An ended thread makes way for a live one with its number: it gets a key that no thread has. */
+static void thread_retire(struct hp_watcher *watcher, struct hp_watch_thread *slot)
+{
+	struct hp_watch_thread old = *slot;
+
+	slot_remove(watcher, slot);
+	for (old.tid |= RETIRED; slot_of(watcher, old.tid)->row; old.tid += RETIRED_STEP)
+		;
+	*slot_of(watcher, old.tid) = old;
+	watcher->count++;
+}
+
+/* Those that were there at the last look. */
+static void look_at_known(struct hp_watcher *watcher)
+{
+	for (uint32_t i = 0; i < watcher->room; i++) {
+		struct hp_watch_thread *thread = &watcher->threads[i];
+		struct reading reading;
+
+		if (!thread->row || is_ended(thread))
+			continue;
+		struct hp_member *member = hp_members_find(watcher->members, thread->row->pid);
+		if (member && read_thread(watcher, thread, member->pid, &reading))
+			thread_note(watcher, thread, member, &reading);
+		else
+			thread_end(watcher, thread, member);
+	}
+}
+
+/* ---- one process ---- */
+
+struct linux_dirent64 {
+	uint64_t inode;
+	int64_t next;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
+
+static void meet(struct hp_watcher *watcher, struct hp_member *member, const char *name)
+{
+	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
+	struct hp_watch_thread *slot = slot_of(watcher, tid);
+
+	if (name[0] == '.' || (slot->row && !is_ended(slot)))
+		return;
+	if (slot->row)
+		thread_retire(watcher, slot);
+	thread_begin(watcher, member, tid);
+}
+
+static void look_for_new(struct hp_watcher *watcher, struct hp_member *member)
+{
+	_Alignas(struct linux_dirent64) char names[8192];
+	char path[64];
+	long size;
+
+	hp_proc_path(path, member->pid, "task");
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return;
+	while ((size = syscall(SYS_getdents64, folder, names, sizeof(names))) > 0) {
+		for (long at = 0; at < size;) {
+			const struct linux_dirent64 *entry = (const void *)(names + at);
+
+			meet(watcher, member, entry->name);
+			at += entry->size;
+		}
+	}
+	close(folder);
+}
+
+/* CPU of a whole process, ended threads included: its clock can be read by all. */
+static uint64_t process_cpu_ns(uint32_t pid)
+{
+	struct timespec time;
+	clockid_t clock = (clockid_t)(~pid << 3 | 2);	/* the kernel's CPUCLOCK_SCHED of a process */
+
+	if (clock_gettime(clock, &time) < 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void note_root(struct hp_watch *area, uint32_t pid, const char *status)
+{
+	uint64_t cpu_ns = process_cpu_ns(pid);
+	uint64_t peak = hp_proc_number(status, "VmHWM:");
+
+	if (peak > area->rss_peak_kb)
+		area->rss_peak_kb = peak;
+	if (cpu_ns > area->root_cpu_ns)
+		area->root_cpu_ns = cpu_ns;
+}
+
+/* Returns its resident size in KiB. */
+static uint64_t look_at_process(struct hp_watcher *watcher, struct hp_member *member)
+{
+	char path[64], text[4096];
+
+	if (member->status_fd < 0 && watcher->fds < watcher->fds_most) {
+		hp_proc_path(path, member->pid, "status");
+		member->status_fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (hp_proc_again(member->status_fd, text, sizeof(text)) < 0)
+		return 0;
+	if (watcher->has_threads && hp_proc_number(text, "\nThreads:") != member->threads)
+		look_for_new(watcher, member);
+	if (member->pid == watcher->members->root_pid)
+		note_root(watcher->area, member->pid, text);
+	return hp_proc_number(text, "\nVmRSS:");
+}
+
+/* ---- a look ---- */
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/*
+ * When the next look is due, so that one like this takes its share.  Meeting
+ * many threads at once is dear and does not happen again: it counts less.
+ */
+static uint32_t next_ms(const struct hp_watcher *watcher, uint64_t cost_ns, uint32_t new_threads)
+{
+	uint64_t rest_ms = cost_ns * SHARE / 1000000 / (new_threads > NEW_MANY ? 8 : 1);
+
+	if (rest_ms < watcher->interval_ms)
+		return watcher->interval_ms;
+	return rest_ms < INTERVAL_MOST_MS ? (uint32_t)rest_ms : INTERVAL_MOST_MS;
+}
+
+static void note_size(const struct hp_watcher *watcher, uint64_t rss_kb)
+{
+	const struct hp_size_point point = { .ns = hp_clock_raw_ns(), .rss_kb = rss_kb };
+	struct hp_size_line *line = watcher->sizes;
+	uint64_t *live = NULL;
+	int64_t bytes = line && line->live ? hp_sizes_live(watcher->segment) : -1;
+
+	/* Nothing is recorded, or not yet: the line of bytes begins with the first that are. */
+	if (bytes >= 0 || (line && line->count))
+		live = line && line->live ? hp_segment_at(watcher->segment, line->live,
+							  line->capacity * sizeof(*live))
+					  : NULL;
+	hp_sizes_add(line, live, &point, bytes > 0 ? (uint64_t)bytes : 0);
+}
+
+uint32_t hp_watcher_look(struct hp_watcher *watcher)
+{
+	uint64_t began_ns = own_cpu_ns();
+	uint64_t resident = 0;
+	uint32_t before = watcher->count;
+
+	if (!watcher->area && (watcher->area = area_new(watcher, FIRST_ROWS))) {
+		watcher->area->sampling = watcher->sampling;
+		watcher->sizes = hp_sizes_new(watcher->segment, watcher->area);
+	}
+	if (!watcher->area || !watcher->threads)
+		return watcher->interval_ms;
+	look_at_known(watcher);
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (struct hp_member *m = watcher->members->buckets[i]; m; m = m->next)
+			resident += look_at_process(watcher, m);
+	watcher->area->rss_kb = resident;
+	if (resident)	/* what has just ended has none */
+		note_size(watcher, resident);
+	watcher->area->looks++;
+	watcher->area->interval_ms =
+		next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);
+	return watcher->area->interval_ms;
+}

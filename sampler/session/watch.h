@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.h - what the threads of the session cost, seen from outside.
+ *
+ * Each look walks /proc/PID/task of every member and writes struct hp_watch and
+ * its rows.  A look may cost 0.1 % of a core on average, so its own cost sets
+ * the time to the next one: 250 ms with ten threads, seconds with thousands.
+ *
+ * Rows of ended threads stay, up to HP_WATCH_ENDED; then the oldest is summed
+ * up in another ended one of the same name and executable, or, where there is
+ * none, in the row `<other>`, and its place serves the next new thread.
+ */
+#ifndef HP_SAMPLER_SESSION_WATCH_H
+#define HP_SAMPLER_SESSION_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/session/member.h"
+
+#define HP_WATCH_ENDED 256
+
+struct hp_watch_thread;
+
+struct hp_watcher {
+	const struct hp_segment *segment;
+	const struct hp_members *members;
+	struct hp_watch *area;	/* the first; NULL = the segment is full */
+	struct hp_size_line *sizes;	/* NULL = no room for it */
+	struct hp_watch *newest;	/* the one that has room */
+	struct hp_watch_row *other;	/* `<other>`, made when needed */
+	struct hp_watch_thread *threads;	/* open addressing by tid */
+	uint32_t room;	/* slots of it, a power of two */
+	uint32_t count;
+	uint32_t ended;
+	uint32_t fds;	/* descriptors of threads kept open */
+	uint32_t fds_most;
+	uint32_t interval_ms;	/* wished, the least */
+	bool has_schedstat;	/* the kernel has it */
+	uint64_t sampling;	/* offset of hp_sampling, for the area; 0 = none */
+	uint64_t busy_ns;	/* CPU time of all threads, by their looks, */
+	uint64_t switches;	/* and how often they came onto a CPU */
+	bool has_threads;	/* false: only sizes and CPU of processes are noted */
+};
+
+void hp_watcher_init(struct hp_watcher *watcher, const struct hp_segment *segment,
+		     const struct hp_members *members, uint32_t interval_ms, bool has_threads);
+
+/* One look.  Returns how many ms later the next one is due. */
+uint32_t hp_watcher_look(struct hp_watcher *watcher);
+
+#endif
