@@ -39,7 +39,7 @@ SAMPLY_O := $(call objects,obj,sampler/samply segment unwind) \
 	$(addprefix $(B)/obj/sampler/,base/proc.o base/wide.o sample/space.o sample/tree.o)
 SAMPLER_O := $(filter-out $(B)/obj/sampler/samply/%,$(call objects,obj,sampler segment unwind))
 REPORT_O := $(call objects,obj,report segment)
-CONSOLE_O := $(filter-out %/report/main.o %/live/main.o,$(call objects,obj,live report segment))
+CONSOLE_O := $(filter-out %/report/command/main.o %/live/main.o,$(call objects,obj,live report segment))
 LIVE_O := $(B)/obj/live/main.o $(filter-out $(B)/obj/live/console/%,$(CONSOLE_O))
 PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live sampler unwind))
 GUEST_O := $(call objects,san,preload)
@@ -111,11 +111,11 @@ $(B)/obj/%.o: %.c
 $(B)/san/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED))
 # Read by the assembler; and hashes of them, for what a saved page may execute.
-$(B)/obj/report/asset.o $(B)/san/report/asset.o: $(wildcard report/web/*)
-$(B)/obj/report/page.o $(B)/san/report/page.o $(B)/fuzz/report/page.o: $(B)/gen/report/web_hash.h
-$(B)/gen/report/web_hash.h: scripts/web-hash $(wildcard report/web/*)
+$(B)/obj/report/view/asset.o $(B)/san/report/view/asset.o: $(wildcard report/view/web/*)
+$(B)/obj/report/view/page.o $(B)/san/report/view/page.o $(B)/fuzz/report/view/page.o: $(B)/gen/report/view/web_hash.h
+$(B)/gen/report/view/web_hash.h: scripts/web-hash $(wildcard report/view/web/*)
 	@mkdir -p $(@D)
-	$(Q)scripts/web-hash report/web/*.css report/web/*.js >$@.new && mv $@.new $@
+	$(Q)scripts/web-hash report/view/web/*.css report/view/web/*.js >$@.new && mv $@.new $@
 $(B)/libhp.a: $(PARTS_O) $(GUEST_O)
 	$(Q)rm -f $@ && ar rcsP $@ $^
 # The C library first: it has _exit, wait and others that preload/ stands in for.
@@ -146,7 +146,7 @@ FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sa
 	$(addprefix $(B)/fuzz/test/fuzz/,base.o fuzz.o views.o)
 $(B)/fuzz/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)
-$(B)/fuzz/report/asset.o: $(wildcard report/web/*)
+$(B)/fuzz/report/view/asset.o: $(wildcard report/view/web/*)
 $(B)/fuzz/libhp.a: $(FUZZ_PARTS_O)
 	$(Q)rm -f $@ && ar rcsP $@ $^
 $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ)): $(B)/fuzz/%: $(B)/fuzz/test/fuzz/%.o $(B)/fuzz/libhp.a

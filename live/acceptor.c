@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 #define PAUSE_MS 100	/* until the next try, where the system has no room */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "live/json_room.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 struct hp_answer *hp_answer_new(int status, const char *type, char *body, size_t size)
 {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "live/logs.h"
-#include "report/calls.h"
-#include "report/format.h"
-#include "report/json_put.h"
-#include "report/memory.h"
+#include "report/section/timing/calls.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/memory.h"
 
 #define NODES_USUAL 200
 #define NODES_MOST 1000

@@ -8,9 +8,9 @@
 #include "live/lists.h"
 #include "live/logs.h"
 #include "live/shape.h"
-#include "report/json_put.h"
-#include "report/channel_section.h"
-#include "report/format.h"
+#include "report/base/json.h"
+#include "report/section/channel/section.h"
+#include "report/base/format.h"
 
 static const struct hp_channel_row *row_of(const struct hp_report *report, uint32_t id)
 {

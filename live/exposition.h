@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "report/map.h"
-#include "report/model.h"
+#include "report/base/map.h"
+#include "report/read/model.h"
 
 #define HP_BOUNDS_MOST 64
 

@@ -25,7 +25,7 @@
 
 #include "live/acceptor.h"
 #include "live/guard.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 #include "segment/clock.h"
 
 /*

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/memory.h"
-#include "report/section.h"
+#include "report/base/memory.h"
+#include "report/section/section.h"
 
 #define FUNCTIONS 0	/* place in `maps`; no other section's, see place_of */
 

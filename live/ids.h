@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "report/map.h"
-#include "report/report.h"
+#include "report/base/map.h"
+#include "report/section/report.h"
 
 struct cJSON;
 

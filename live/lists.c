@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "live/shape.h"
-#include "report/format.h"
-#include "report/json_put.h"
-#include "report/section.h"
-#include "report/view.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/section/section.h"
+#include "report/view/view.h"
 
 #define PATHS_USUAL 100	/* rows of sections with call paths, unless more are asked for */
 

@@ -24,9 +24,9 @@
 #include "live/command.h"
 #include "live/guard.h"
 #include "live/target.h"
-#include "report/command.h"
-#include "report/export.h"
-#include "report/report.h"
+#include "report/command/command.h"
+#include "report/export/export.h"
+#include "report/section/report.h"
 
 #define PAGE "https://profiler.firefox.com"
 #define QUIET_S 10

@@ -16,9 +16,9 @@
 
 #include "live/lists.h"
 #include "live/shape.h"
-#include "report/format.h"
-#include "report/json_put.h"
-#include "report/memory.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/memory.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -126,12 +126,12 @@ static uint64_t number_of(const cJSON *row, const char *key)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, key);
 
-	if (cJSON_IsRaw(value)) /* a whole number, see report/json_put.h */
+	if (cJSON_IsRaw(value)) /* a whole number, see report/base/json.h */
 		return strtoull(value->valuestring, NULL, 10);
 	return cJSON_IsNumber(value) ? (uint64_t)value->valuedouble : 0;
 }
 
-/* `call` is one of `last_calls` in report/alloc_function.c. */
+/* `call` is one of `last_calls` in report/section/memory/function.c. */
 static cJSON *alloc_log_new(const struct hp_scene *scene, const cJSON *call, uint64_t invocation)
 {
 	bool is_whole = scene->settings.alloc_cumulative;

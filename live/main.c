@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "live/command.h"
-#include "report/command.h"
+#include "report/command/command.h"
 
 static const struct {
 	const char *name;

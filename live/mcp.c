@@ -17,7 +17,7 @@
 #include "live/mcp_runs.h"
 #include "live/mcp_tool.h"
 #include "live/status.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"

@@ -14,7 +14,7 @@
 
 #include "live/mcp_schema.h"
 #include "live/mcp_tool.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 #define ROWS_USUAL 20
 #define ROWS_MOST 1000

@@ -21,13 +21,13 @@
 
 #include "live/answer.h"
 #include "live/mcp_tool.h"
-#include "report/facts.h"
-#include "report/field.h"
-#include "report/json_put.h"
-#include "report/kept.h"
-#include "report/memory.h"
-#include "report/place.h"
-#include "report/store.h"
+#include "report/section/facts.h"
+#include "report/base/field.h"
+#include "report/base/json.h"
+#include "report/store/kept.h"
+#include "report/base/memory.h"
+#include "report/base/place.h"
+#include "report/store/store.h"
 #include "segment/clock.h"
 
 #define COMPARE_MOST_NS (UINT64_C(60) * 1000000000)

@@ -3,7 +3,7 @@
  * mcp_schema.c - schemas of what tools answer: JSON Schema 2020-12.
  *
  * Rows of a section are typed by the columns that they are written from
- * (report/section.h), so a new column is in the schema by itself.  What stands
+ * (report/section/section.h), so a new column is in the schema by itself.  What stands
  * beside the columns is told here by short texts:
  *
  *   "pid:i! comm:s? rows:[@row]"   name:type, with blanks between
@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "live/mcp_tool.h"
-#include "report/section.h"
+#include "report/section/section.h"
 
 struct text {
 	const char *name;
@@ -263,7 +263,7 @@ static const struct hp_section *section_of(const char *json)
 	return NULL;
 }
 
-/* As report/json.c writes numbers: `data` for people, `raw` for programs. */
+/* As report/view/json.c writes numbers: `data` for people, `raw` for programs. */
 static const char *type_of(enum hp_unit unit, bool is_raw)
 {
 	switch (unit) {

@@ -19,8 +19,8 @@
 #include "live/command.h"
 #include "live/http.h"
 #include "live/mcp.h"
-#include "report/command.h"
-#include "report/memory.h"
+#include "report/command/command.h"
+#include "report/base/memory.h"
 
 extern char **environ;
 

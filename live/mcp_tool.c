@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "live/mcp_schema.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 #define TEXT_MOST (512 << 10)	/* bytes of an answer */
 

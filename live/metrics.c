@@ -11,10 +11,10 @@
 
 #include "live/exposition.h"
 #include "live/lists.h"
-#include "report/alloc_section.h"
-#include "report/format.h"
-#include "report/lock_section.h"
-#include "report/memory.h"
+#include "report/section/memory/section.h"
+#include "report/base/format.h"
+#include "report/section/wait/lock_section.h"
+#include "report/base/memory.h"
 
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"

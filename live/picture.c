@@ -9,7 +9,7 @@
 
 #include "live/json_room.h"
 #include "live/picture_part.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 #include "segment/clock.h"
 
 #define MS UINT64_C(1000000)

@@ -9,9 +9,9 @@
 
 #include "live/json_room.h"
 #include "live/picture_part.h"
-#include "report/cpu.h"
-#include "report/memory.h"
-#include "report/resolver.h"
+#include "report/section/cpu/cpu.h"
+#include "report/base/memory.h"
+#include "report/name/resolver.h"
 #include "segment/clock.h"
 
 #define MS UINT64_C(1000000)

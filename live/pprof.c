@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/cpu.h"
-#include "report/export.h"
-#include "report/memory.h"
+#include "report/section/cpu/cpu.h"
+#include "report/export/export.h"
+#include "report/base/memory.h"
 
 #define SECONDS_MOST 3600
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/resolver.h"
+#include "report/name/resolver.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
 

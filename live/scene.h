@@ -12,7 +12,7 @@
 #include "live/ids.h"
 #include "live/snapshot.h"
 #include "live/target.h"
-#include "report/report.h"
+#include "report/section/report.h"
 
 struct hp_scene {
 	struct hp_target target;
@@ -39,7 +39,7 @@ void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
 bool hp_scene_look(struct hp_scene *scene);
 
 /*
- * Names are looked up aside (report/resolver.h).  How many were asked for in vain
+ * Names are looked up aside (report/name/resolver.h).  How many were asked for in vain
  * so far: if it grew while an answer was made, or the look says so, names are
  * still to come.
  */

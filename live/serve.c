@@ -23,9 +23,9 @@
 #include "live/http.h"
 #include "live/mcp.h"
 #include "live/site.h"
-#include "report/command.h"
-#include "report/memory.h"
-#include "report/option.h"
+#include "report/command/command.h"
+#include "report/base/memory.h"
+#include "report/base/option.h"
 #include "segment/clock.h"
 #include "segment/port.h"
 

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "live/route.h"
-#include "report/flame.h"
-#include "report/memory.h"
-#include "report/page.h"
-#include "report/page_data.h"
-#include "report/page_timeline.h"
+#include "report/export/flame.h"
+#include "report/base/memory.h"
+#include "report/view/page.h"
+#include "report/view/page_data.h"
+#include "report/view/page_timeline.h"
 
 static void not_allowed(struct hp_exchange *exchange)
 {

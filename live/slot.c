@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 #define MS UINT64_C(1000000)
 #define REGULAR_NS (2500 * MS)	/* a question asked twice within this is asked regularly */

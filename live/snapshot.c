@@ -11,9 +11,9 @@
 
 #include "live/lists.h"
 #include "live/scene.h"
-#include "report/json_put.h"
-#include "report/cpu.h"
-#include "report/memory.h"
+#include "report/base/json.h"
+#include "report/section/cpu/cpu.h"
+#include "report/base/memory.h"
 #include "segment/clock.h"
 
 #define CAPTURE_NS UINT64_C(250000000)	/* until the sampler has written what led to the question */

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #include "live/lists.h"
-#include "report/alloc_section.h"
-#include "report/format.h"
-#include "report/json_put.h"
-#include "report/live.h"
-#include "report/lock_section.h"
-#include "report/view.h"
+#include "report/section/memory/section.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/store/live.h"
+#include "report/section/wait/lock_section.h"
+#include "report/view/view.h"
 
 static const char *comm_of(const struct hp_model *model)
 {

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/live.h"
-#include "report/memory.h"
+#include "report/store/live.h"
+#include "report/base/memory.h"
 #include "segment/clock.h"
 
 void hp_target_init_fd(struct hp_target *target, int fd)

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "report/input.h"
+#include "report/store/input.h"
 
 struct hp_target {
 	int fd;	/* of a session's segment; -1 = none */

@@ -5,7 +5,7 @@
 # flow of the data, and are written from the root of the tree.
 #
 # The table says for each folder whose headers it may include besides its own.
-# report/main.c holds the table of sub-commands and may name live/ too.
+# report/command/main.c holds the table of sub-commands and may name live/ too.
 
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 2
@@ -27,7 +27,7 @@ find include segment unwind preload sampler report live -name '*.[ch]' 2>/dev/nu
 	while read -r file; do
 		folder=${file%%/*}
 		may=" $folder $(allowed "$folder") "
-		[ "$file" = report/main.c ] && may="$may live "
+		[ "$file" = report/command/main.c ] && may="$may live "
 		sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"\([^"]*\)".*/\1/p' "$file" |
 			while read -r header; do
 				case $header in

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/format.h"
+#include "report/base/format.h"
 #include "segment/clock.h"
 
 #define STALE_S 3.0	/* and three intervals */

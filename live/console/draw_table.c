@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "live/console/draw.h"
-#include "report/memory.h"
-#include "report/name.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
 
 #define WORD_WIDE 40	/* of HP_KIND_TEXT, where there is room, */
 #define WORD_NARROW 16	/* and where not */

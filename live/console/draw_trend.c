@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "live/console/draw.h"
-#include "report/format.h"
+#include "report/base/format.h"
 
 struct line {
 	const char *title;

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/memory.h"
+#include "report/base/memory.h"
 #include "segment/clock.h"
 
 #define MS UINT64_C(1000000)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "live/console/draw.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 #define LINES_MOST 400
 #define DEPTH_MOST 6

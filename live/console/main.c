@@ -16,10 +16,10 @@
 #include "live/console/app.h"
 #include "live/console/screen.h"
 #include "live/guard.h"
-#include "report/command.h"
-#include "report/live.h"
-#include "report/memory.h"
-#include "report/option.h"
+#include "report/command/command.h"
+#include "report/store/live.h"
+#include "report/base/memory.h"
+#include "report/base/option.h"
 #include "segment/setting.h"
 
 extern char **environ;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "live/console/origin.h"
-#include "report/live.h"
-#include "report/memory.h"
+#include "report/store/live.h"
+#include "report/base/memory.h"
 
 #define TIMEOUT_MS 5000L
 #define CONNECT_MS 3000L

@@ -19,8 +19,8 @@
 
 #include "live/console/origin.h"
 #include "live/picture.h"
-#include "report/live.h"
-#include "report/memory.h"
+#include "report/store/live.h"
+#include "report/base/memory.h"
 
 struct local {
 	struct hp_origin base;

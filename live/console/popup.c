@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "live/console/draw.h"
-#include "report/format.h"
-#include "report/memory.h"
+#include "report/base/format.h"
+#include "report/base/memory.h"
 
 /* A box in the middle; returns what is inside. */
 static struct hp_area box_draw(int height, int width, const char *title)

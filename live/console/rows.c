@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "live/console/text.h"
-#include "report/memory.h"
+#include "report/base/memory.h"
 
 #define OPEN_SHARE 5.0	/* percent: nodes of a tree that have as much are unfolded at first */
 #define DEPTH_MOST 200

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "live/console/app.h"
-#include "report/format.h"
+#include "report/base/format.h"
 
 static bool write_all(int fd, const char *bytes, size_t size)
 {

@@ -14,8 +14,8 @@
 
 #include "live/console/rows.h"
 #include "live/console/text.h"
-#include "report/format.h"
-#include "report/memory.h"
+#include "report/base/format.h"
+#include "report/base/memory.h"
 
 const cJSON *hp_json_at(const cJSON *object, const char *path)
 {

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "report/format.h"
-#include "report/memory.h"
+#include "report/base/format.h"
+#include "report/base/memory.h"
 
 /* What the reports' own signs are in ASCII.  Anything else is '?'. */
 static const struct {

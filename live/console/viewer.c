@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "live/console/origin.h"
-#include "report/place.h"
+#include "report/base/place.h"
 #include "segment/clock.h"
 
 #define WAIT_NS (UINT64_C(60) * 1000000000)	/* names of a large program take their time */

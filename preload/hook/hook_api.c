@@ -6,7 +6,7 @@
  * Which call that is, only the shadow stack knows.  The hook of a function is
  * called with the stack pointer of its body.  So a frame of another function
  * has another one, as long as neither was inlined into the other; for the rest
- * the report compares names (report/label.h).
+ * the report compares names (report/read/label.h).
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -260,7 +260,7 @@ told_and_run()
 	unshare -rm true 2>/dev/null || skip "no mount namespaces here"
 	mkdir -p "$BATS_TEST_TMPDIR/tmp" "$BATS_TEST_TMPDIR/elsewhere"
 	cp "$T/made" "$BATS_TEST_TMPDIR/tmp"
-	place=$(sed -n 's/^#define USUAL *"\(.*\)"$/\1/p' "$ROOT/report/profile_place.c")
+	place=$(sed -n 's/^#define USUAL *"\(.*\)"$/\1/p' "$ROOT/report/export/profile_place.c")
 	[ "${place%/*}" = /tmp ]
 	mkdir "$BATS_TEST_TMPDIR/tmp/elsewhere"
 	ln -s /tmp/elsewhere "$BATS_TEST_TMPDIR$place"

@@ -11,10 +11,10 @@ load helper
 
 @test "layers: an include that points up is told" {
 	mkdir -p "$T/tree/segment" "$T/tree/report"
-	echo '#include "report/model.h"' >"$T/tree/segment/a.c"
+	echo '#include "report/read/model.h"' >"$T/tree/segment/a.c"
 	run "$ROOT/scripts/check-layers.sh" "$T/tree"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"segment/a.c"*"report/model.h"* ]]
+	[[ "$output" == *"segment/a.c"*"report/read/model.h"* ]]
 }
 
 @test "exports: the library shows hooks, stand-ins and the public API only" {

@@ -107,7 +107,7 @@ in_browser()
 	[ "$(wc -l <"$T/files")" -ge 8 ]
 	while read -r file; do
 		[ "$(curl -s -m 20 -o "$T/file" -w '%{http_code}' "$url$file")" = 200 ]
-		cmp "$T/file" "$ROOT/report/web/${file#page/}"
+		cmp "$T/file" "$ROOT/report/view/web/${file#page/}"
 	done <"$T/files"
 	[ "$(curl -s -m 20 -X POST -d x -o /dev/null -w '%{http_code}' "$url")" = 405 ]
 	[ "$(curl -s -m 20 -H "Origin: http://evil.example" -o /dev/null -w '%{http_code}' "$url")" = 403 ]
@@ -115,10 +115,10 @@ in_browser()
 }
 
 @test "web: its sources make no elements of texts" {
-	! grep -nE "innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function" "$ROOT"/report/web/*.js
-	! grep -nE "https?://" "$ROOT"/report/web/*.js "$ROOT"/report/web/*.css | grep -v "http://www.w3.org/2000/svg"
+	! grep -nE "innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function" "$ROOT"/report/view/web/*.js
+	! grep -nE "https?://" "$ROOT"/report/view/web/*.js "$ROOT"/report/view/web/*.css | grep -v "http://www.w3.org/2000/svg"
 	# Nothing in them ends the element that they stand in, in a saved page.
-	! grep -nE "</(script|style)" "$ROOT"/report/web/*.js "$ROOT"/report/web/*.css
+	! grep -nE "</(script|style)" "$ROOT"/report/view/web/*.js "$ROOT"/report/view/web/*.css
 }
 
 @test "web: with a token the page comes, and no figure without it" {

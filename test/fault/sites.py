@@ -47,10 +47,10 @@ ERRORS_OF = {"once": ERRORS, "always": dict(ERRORS, **FORBIDDEN), "killed": {}}
 # Of a mapped memfd these do not fail.  Who cannot join a session begins one of its own, and the last report stands.
 EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
           # Without libdw rows have addresses instead of names, and a note says so.
-          ("report/symbol_file.c", "dlopen"),
+          ("report/name/symbol_file.c", "dlopen"),
           # Before the program begins `hotpath run` says why it does not, as a shell would, or that it lost its child.
-          ("report/program.c", "stat"), ("report/program.c", "access"), ("report/run.c", "calloc"),
-          ("report/run.c", "wait4")}
+          ("report/doctor/program.c", "stat"), ("report/doctor/program.c", "access"), ("report/command/run.c", "calloc"),
+          ("report/command/run.c", "wait4")}
 
 
 def free_port():

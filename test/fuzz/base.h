@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/facts.h"
-#include "report/kept.h"
-#include "report/report.h"
+#include "report/section/facts.h"
+#include "report/store/kept.h"
+#include "report/section/report.h"
 
 struct fuzz_base {
 	struct hp_kept kept;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/compare.h"
+#include "report/compare/compare.h"
 #include "test/fuzz/fuzz.h"
 
 /* What is said of a row must not contradict its own figures. */

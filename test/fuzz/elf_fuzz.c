@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/binary.h"
-#include "report/program.h"
-#include "report/symbol_file.h"
+#include "report/name/binary.h"
+#include "report/doctor/program.h"
+#include "report/name/symbol_file.h"
 #include "sampler/sample/space.h"
 #include "segment/segment.h"
 #include "test/fuzz/fuzz.h"

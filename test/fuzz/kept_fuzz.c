@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/kept.h"
-#include "report/view.h"
+#include "report/store/kept.h"
+#include "report/view/view.h"
 #include "test/fuzz/fuzz.h"
 
 static void look_at(struct hp_kept *kept)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/cpu_names.h"
-#include "report/facts.h"
-#include "report/legend.h"
+#include "report/name/kernel.h"
+#include "report/section/facts.h"
+#include "report/name/legend.h"
 #include "sampler/base/proc.h"
 #include "test/fuzz/fuzz.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/export.h"
-#include "report/page.h"
-#include "report/view.h"
+#include "report/export/export.h"
+#include "report/view/page.h"
+#include "report/view/view.h"
 #include "test/fuzz/fuzz.h"
 
 static void export_all(struct hp_report *report)

@@ -12,7 +12,7 @@
 #include "live/console/table.h"
 #include "live/console/text.h"
 #include "live/console/trend.h"
-#include "report/format.h"
+#include "report/base/format.h"
 #include "test/test.h"
 
 static const struct hp_view *view_of(const char *route)

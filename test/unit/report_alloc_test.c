@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "report/alloc.h"
-#include "report/charge.h"
+#include "report/section/memory/alloc.h"
+#include "report/read/charge.h"
 #include "test/unit/fake_segment.h"
 
 #define SIZE 65536

@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
-#include "report/bound.h"
-#include "report/flame.h"
+#include "report/section/mixed/bound.h"
+#include "report/export/flame.h"
 #include "test/test.h"
 
 #define MS UINT64_C(1000000)

@@ -11,9 +11,9 @@
 
 #include <stdio.h>
 
-#include "report/calls.h"
-#include "report/section.h"
-#include "report/view.h"
+#include "report/section/timing/calls.h"
+#include "report/section/section.h"
+#include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 
 #define TICKS 1000	/* of one unit above: 2 µs */

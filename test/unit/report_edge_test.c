@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/alloc.h"
-#include "report/lock.h"
-#include "report/view.h"
+#include "report/section/memory/alloc.h"
+#include "report/section/wait/lock.h"
+#include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 
 #define SIZE 65536

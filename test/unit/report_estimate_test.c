@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/model.h"
+#include "report/read/model.h"
 #include "test/unit/fake_segment.h"
 
 #define FUNCTIONS 300

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "report/view.h"
+#include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 
 #define SIZE 16384

@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "report/kept.h"
-#include "report/view.h"
+#include "report/store/kept.h"
+#include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 
 #define SIZE (1 << 20)

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "report/lock_section.h"
-#include "report/view.h"
+#include "report/section/wait/lock_section.h"
+#include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 
 #define SIZE 65536

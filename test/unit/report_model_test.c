@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/model.h"
+#include "report/read/model.h"
 #include "test/unit/fake_segment.h"
 
 struct simple {

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "report/format.h"
-#include "report/name.h"
-#include "report/wrapper.h"
+#include "report/base/format.h"
+#include "report/name/name.h"
+#include "report/name/wrapper.h"
 
 static void check_short(const char *name, size_t depth, const char *want)
 {

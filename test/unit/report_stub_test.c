@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/memory.h"
-#include "report/symbol_file.h"
-#include "report/symbol_plt.h"
+#include "report/base/memory.h"
+#include "report/name/symbol_file.h"
+#include "report/name/symbol_plt.h"
 
 static void file_open(struct hp_symbol_file *file, const char *path)
 {

@@ -8,9 +8,9 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-#include "report/format.h"
-#include "report/section.h"
-#include "report/view.h"
+#include "report/base/format.h"
+#include "report/section/section.h"
+#include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 
 static char told[512];

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * field.c - see field.h.
+ */
+#include "report/base/field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void hp_field_write(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < ' ' || c == 127 || c == '\\')
+			fprintf(out, "\\x%02x", c);
+		else
+			fputc(c, out);
+	}
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* In place: what is resolved is shorter.  A NUL would hide what follows, so there is none. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		int high = text[0] == '\\' && text[1] == 'x' ? digit(text[2]) : -1;
+		int low = high >= 0 ? digit(text[3]) : -1;
+
+		if (low < 0 || high * 16 + low == 0) {
+			*to++ = *text++;
+			continue;
+		}
+		*to++ = (char)(high * 16 + low);
+		text += 4;
+	}
+	*to = 0;
+}
+
+size_t hp_field_split(char **text, char *fields[], size_t most)
+{
+	char *line = *text;
+	char *end = line + strcspn(line, "\n");
+	size_t count = 0;
+
+	if (!*line)
+		return 0;
+	*text = *end ? end + 1 : end;
+	*end = 0;
+	for (char *next = line; next; count++) {
+		char *field = strsep(&next, "\t");
+
+		unescape(field);
+		if (count < most)
+			fields[count] = field;
+	}
+	for (size_t i = count; i < most; i++)
+		fields[i] = end;
+	return count;
+}
+
+uint64_t hp_field_number(const char *field)
+{
+	return *field >= '0' && *field <= '9' ? strtoull(field, NULL, 10) : 0;
+}
+
+uint64_t hp_field_address(const char *field)
+{
+	return digit(*field) >= 0 ? strtoull(field, NULL, 16) : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * field.h - lines of fields with tabs between them: the texts in a kept file.
+ *
+ * A field may hold anything: control characters and backslashes are written as
+ * \xHH, so a line stays a line.  Nothing is trusted when read.
+ */
+#ifndef HP_REPORT_BASE_FIELD_H
+#define HP_REPORT_BASE_FIELD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Writes `text` as a field; tabs and newlines between fields are the caller's. */
+void hp_field_write(const char *text, FILE *out);
+
+/*
+ * Takes the next line off `*text` and splits it where it stands, escapes
+ * resolved.  Fields beyond `most` are dropped, missing ones are "".  Returns how
+ * many there were, 0 = no line is left.
+ */
+size_t hp_field_split(char **text, char *fields[], size_t most);
+
+/* A decimal number, or hexadecimal digits; 0 if it is none. */
+uint64_t hp_field_number(const char *field);
+uint64_t hp_field_address(const char *field);
+
+#endif

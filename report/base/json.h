@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h - what cJSON lacks: whole numbers as they are, texts of somebody else.
+ */
+#ifndef HP_REPORT_BASE_JSON_H
+#define HP_REPORT_BASE_JSON_H
+
+#include <stdint.h>
+
+struct cJSON;
+struct hp_model_function;
+struct hp_report;
+
+/* All digits: cJSON holds doubles, and may write 1e+15, which is no integer to a strict reader. */
+struct cJSON *hp_json_number(uint64_t number);
+void hp_json_whole(struct cJSON *object, const char *key, uint64_t number);
+
+/* The same of a number that has a fraction, rounded; 0 for what is below. */
+void hp_json_rounded(struct cJSON *object, const char *key, double number);
+
+/* Without control characters (hp_text_clean); nothing for NULL. */
+void hp_json_text(struct cJSON *object, const char *key, const char *text);
+
+/* Where the function is: `location`, with file, line, column; nothing if that is not known. */
+void hp_json_location(struct cJSON *object, struct hp_report *report,
+		      const struct hp_model_function *function);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - allocations that never fail.
+ */
+#include "report/base/memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *checked(void *memory)
+{
+	static const char line[] =
+		"hotpath: out of memory; the report needs more than it may have\n";
+
+	if (memory)
+		return memory;
+	if (write(2, line, sizeof(line) - 1) < 0)
+		_exit(1);
+	_exit(1);
+}
+
+void *hp_xmalloc(size_t size)
+{
+	return checked(malloc(size ? size : 1));
+}
+
+void *hp_xcalloc(size_t count, size_t size)
+{
+	return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *hp_xrealloc(void *old, size_t count, size_t size)
+{
+	return checked(reallocarray(old, count ? count : 1, size));
+}
+
+char *hp_xstrdup(const char *text)
+{
+	return checked(strdup(text));
+}
+
+char *hp_xprintf(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	return checked(length < 0 ? NULL : text);
+}
+
+void *hp_xgrow(void *array, size_t count, size_t *room, size_t size)
+{
+	if (count < *room)
+		return array;
+	*room = *room ? *room * 2 : 16;
+	return hp_xrealloc(array, *room, size);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.h - memory that is there or the command ends: a report that is cut
+ * short by a failed allocation helps nobody, and nothing is lost by ending.
+ */
+#ifndef HP_REPORT_BASE_MEMORY_H
+#define HP_REPORT_BASE_MEMORY_H
+
+#include <stddef.h>
+
+void *hp_xmalloc(size_t size);
+void *hp_xcalloc(size_t count, size_t size);
+void *hp_xrealloc(void *old, size_t count, size_t size);
+char *hp_xstrdup(const char *text);
+
+/* printf into fresh memory. */
+char *hp_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Room for one more of `size` bytes in `*array`, which holds `count`; grows by doubling. */
+void *hp_xgrow(void *array, size_t count, size_t *room, size_t size);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.c - see option.h.
+ */
+#include "report/base/option.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LETTERS_MOST 128
+
+static void complain(const char *command, const char *what, const char *option)
+{
+	fprintf(stderr, "hotpath %s: %s %s; see hotpath %s --help\n", command, what, option,
+		command);
+}
+
+int hp_option_next(int argc, char **argv, const char *letters, const struct option *options,
+		   int *index)
+{
+	char with_colon[LETTERS_MOST];	/* getopt then tells a missing value from what it does not know */
+	int plus = *letters == '+', letter;
+	const char *word;
+
+	snprintf(with_colon, sizeof(with_colon), "%s:%s", plus ? "+" : "", letters + plus);
+	opterr = 0;
+	letter = getopt_long(argc, argv, with_colon, options, index);
+	if (letter != '?' && letter != ':')
+		return letter;
+	word = argv[optind - 1];
+	if (letter == ':')
+		complain(argv[0], "a value is missing behind", word);
+	else if (strncmp(word, "--", 2) == 0)
+		complain(argv[0], optopt ? "no value is taken by" : "there is no option", word);
+	else
+		complain(argv[0], "there is no option", (char[]){ '-', (char)optopt, 0 });
+	return '?';
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.h - getopt_long(3) that says what is wrong as everything else here does.
+ */
+#ifndef HP_REPORT_BASE_OPTION_H
+#define HP_REPORT_BASE_OPTION_H
+
+#include <getopt.h>
+
+/*
+ * The next option's letter or value, -1 at their end.  '?' = it is wrong, and a line on stderr said what
+ * and where to look: argv[0] is the command's name.  `letters` as for getopt_long, without a leading ':'.
+ */
+int hp_option_next(int argc, char **argv, const char *letters, const struct option *options,
+		   int *index);
+
+#endif

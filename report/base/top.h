@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * top.h - the first rows of a list in order, without sorting the others.
+ */
+#ifndef HP_REPORT_BASE_TOP_H
+#define HP_REPORT_BASE_TOP_H
+
+#include <stddef.h>
+
+/*
+ * Brings the `most` rows to the front that would be first if all were sorted, in that
+ * order; those behind are in none.  `compare` gets two places in `rows`, as qsort_r's.
+ */
+void hp_top_sort(const void **rows, size_t count, size_t most,
+		 int (*compare)(const void *left, const void *right, void *context), void *context);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - the `hotpath` command: a table of sub-commands.
+ */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/command/command.h"
+#include "segment/setting.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static int cmd_version(int argc, char **argv);
+static int cmd_help(int argc, char **argv);
+
+static const struct command commands[] = {
+	{ "run", hp_cmd_run, "run a program and report when it ends" },
+	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
+	{ "compare", hp_cmd_compare, "say what became more and what less between two runs" },
+	{ "list", hp_cmd_list, "show the runs that are kept" },
+	{ "console", hp_cmd_live, "show a running program on the terminal" },
+	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },
+	{ "load", hp_cmd_live, "show a profile in the browser, without samply" },
+	{ "mcp", hp_cmd_live, "answer an agent about a program, by the Model Context Protocol" },
+	{ "init", hp_cmd_init, "print how to begin, for each question" },
+	{ "flags", hp_cmd_flags, "print what to compile with, for $(hotpath flags g++)" },
+	{ "check", hp_cmd_check, "verify the structure of a profile (hp.json.gz)" },
+	{ "doctor", hp_cmd_doctor, "say what can be profiled here, or of a program" },
+	{ "version", cmd_version, "print the version" },
+	{ "help", cmd_help, "print this, or the help of a command" },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static int cmd_version(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	puts("hotpath " HP_VERSION);
+	return 0;
+}
+
+static void usage(FILE *out)
+{
+	fputs("Usage: hotpath COMMAND [OPTION]...\n\n"
+	      "Where does a program's time go?\n\n",
+	      out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-9s%s\n", commands[i].name, commands[i].help);
+	fputs("\n"
+	      "  hotpath run ./app args...            any dynamically linked program\n"
+	      "  cc -O2 $(hotpath flags cc) ...       compiled so, with each of its functions\n\n"
+	      "`hotpath COMMAND --help` says more, `hotpath help` lists the HOTPATH_ variables.\n",
+	      out);
+}
+
+/* `hotpath help` also lists what can be set; --help fits a screen. */
+static void settings_list(void)
+{
+	puts("\nVariables:");
+	for (size_t i = 0; i < hp_setting_count; i++) {
+		const struct hp_setting *setting = &hp_setting_table[i];
+
+		printf("  %-32s%s%s%s%s\n", setting->name, setting->help,
+		       setting->usual ? " (" : "", setting->usual ? setting->usual : "",
+		       setting->usual ? ")" : "");
+		printf("  %-32s  %s\n", "", setting->allowed);
+	}
+}
+
+/* Backslashes and dots in front mean something to roff. */
+static void roff_write(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '-')
+			fputs("\\-", stdout);
+		else if (*text == '\\')
+			fputs("\\e", stdout);
+		else if (*text == '|')	/* between words of a choice */
+			fputs(", ", stdout);
+		else
+			putchar(*text);
+	}
+}
+
+/* The same for hotpath(7): `make man` puts it there. */
+static void settings_list_roff(void)
+{
+	for (size_t i = 0; i < hp_setting_count; i++) {
+		const struct hp_setting *setting = &hp_setting_table[i];
+
+		printf(".TP\n.B %s\n", setting->name);
+		putchar(toupper((unsigned char)setting->help[0]));
+		roff_write(setting->help + 1);
+		fputs(".\n.br\nAllowed: ", stdout);
+		roff_write(setting->allowed);
+		fputs(".\n", stdout);
+		if (setting->usual) {
+			fputs(".br\nDefault: ", stdout);
+			roff_write(setting->usual);
+			fputs(".\n", stdout);
+		}
+	}
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	const struct command *command = argc > 1 ? find(argv[1]) : NULL;
+	char flag[] = "--help";
+
+	if (argc > 1 && strcmp(argv[1], "--roff") == 0) {
+		settings_list_roff();
+		return 0;
+	}
+	if (argc > 1 && !command) {
+		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
+		return HP_EXIT_USAGE;
+	}
+	char *arguments[] = { argc > 1 ? argv[1] : flag, flag, NULL };
+
+	if (command && command->run != cmd_help && command->run != cmd_version)
+		return command->run(2, arguments);
+	usage(stdout);
+	if (strcmp(argv[0], "help") == 0)
+		settings_list();
+	return 0;
+}
+
+/* hotpath-run is this file by another name: a script in its place would take a millisecond. */
+static bool is_runner(const char *name)
+{
+	const char *slash = name ? strrchr(name, '/') : NULL;
+
+	return name && strcmp(slash ? slash + 1 : name, "hotpath-run") == 0;
+}
+
+int main(int argc, char **argv)
+{
+	static char run[] = "run";
+	const struct command *command;
+
+	if (argc > 0 && is_runner(argv[0])) {
+		argv[0] = run;
+		return hp_cmd_run(argc, argv);
+	}
+	if (argc < 2) {
+		usage(stderr);
+		return HP_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return cmd_help(1, argv);
+	if (strcmp(argv[1], "--version") == 0)
+		return cmd_version(1, argv);
+	command = find(argv[1]);
+	if (!command) {
+		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
+		return HP_EXIT_USAGE;
+	}
+	return command->run(argc - 1, argv + 1);
+}

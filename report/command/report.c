@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - `hotpath report`: reads a run, prints the report.
+ *
+ * A person names a run, or means the newest, and reads on stdout.  The helper
+ * process gives an open segment (--fd) whose program just ended; that report
+ * goes to stderr, since stdout belongs to the program, and the settings' faults
+ * were told already.  Then the run is kept.  (--again: the processes that
+ * outlived the program ended, too.)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/section/cpu/annotate.h"
+#include "report/section/timing/calls.h"
+#include "report/command/command.h"
+#include "report/export/export.h"
+#include "report/store/input.h"
+#include "report/store/keep.h"
+#include "report/store/live.h"
+#include "report/base/memory.h"
+#include "report/base/option.h"
+#include "report/view/page.h"
+#include "report/export/profile_place.h"
+#include "report/view/view.h"
+#include "segment/clock.h"
+#include "segment/defaults.h"
+
+extern char **environ;
+
+/* An option is a variable by another name. */
+struct flag {
+	const char *name;
+	int letter;
+	const char *variable;
+	const char *value;	/* of a flag without argument */
+};
+
+static const struct flag flags[] = {
+	{ "format", 'f', "HOTPATH_OUTPUT_FORMAT", NULL },
+	{ "output", 'o', "HOTPATH_OUTPUT_PATH", NULL },
+	{ "report", 'r', "HOTPATH_REPORT", NULL },
+	{ "percentiles", 'p', "HOTPATH_PERCENTILES", NULL },
+	{ "focus", 'F', "HOTPATH_FOCUS", NULL },
+	{ "sort", 's', "HOTPATH_SORT", NULL },
+	{ "limit", 'n', "HOTPATH_LIMIT", NULL },
+	{ "depth", 'd', "HOTPATH_FUNCTIONS_NAME_DEPTH", NULL },
+	{ "exclusive", 'e', "HOTPATH_TIME_EXCLUSIVE", "1" },
+	{ "color", 'c', "HOTPATH_COLOR", NULL },
+	{ "label", 'l', "HOTPATH_REPORT_LABEL", NULL },
+	{ "waits", 'w', "HOTPATH_REPORT", "waits,lock_order,waiting" },
+};
+
+#define FLAGS (sizeof(flags) / sizeof(flags[0]))
+
+enum {
+	FLAG_FD = 256,
+	FLAG_AGAIN,
+	FLAG_CALLERS,
+	FLAG_CALLEES,
+	FLAG_TREE,
+	FLAG_ANNOTATE,
+	FLAG_FOLDED,
+	FLAG_EXPORT,
+	FLAG_HTML,
+	FLAG_LEAST,
+	FLAG_SESSION
+};
+
+#define LEAST_PERCENT 0.5
+
+/* Options that are no variables. */
+static const struct option others[] = {
+	{ "fd", required_argument, NULL, FLAG_FD },
+	{ "again", no_argument, NULL, FLAG_AGAIN },
+	{ "callers", required_argument, NULL, FLAG_CALLERS },
+	{ "callees", required_argument, NULL, FLAG_CALLEES },
+	{ "annotate", required_argument, NULL, FLAG_ANNOTATE },
+	{ "tree", no_argument, NULL, FLAG_TREE },
+	{ "folded", no_argument, NULL, FLAG_FOLDED },
+	{ "export", required_argument, NULL, FLAG_EXPORT },
+	{ "html", no_argument, NULL, FLAG_HTML },
+	{ "least", required_argument, NULL, FLAG_LEAST },
+	{ "session", required_argument, NULL, FLAG_SESSION },
+	{ "help", no_argument, NULL, 'h' },
+};
+
+#define OTHERS (sizeof(others) / sizeof(others[0]))
+
+struct ask {
+	struct hp_settings settings;
+	const char *path;	/* NULL = the newest kept run */
+	int fd;	/* of a session that just ended; -1 = `path` */
+	const char *session;	/* that goes on */
+	bool is_again;	/* and was reported when its root ended */
+	enum hp_calls_kind calls;	/* asked instead of the sections */
+	const char *function;	/* about this one */
+	const char *annotate;	/* lines of this function, instead of the sections; NULL = no */
+	double least;	/* percent of the time that a row of these must have */
+	const struct hp_export *export;	/* for another tool, instead of a report; NULL = no */
+	bool is_html;	/* the web page instead of a report */
+	bool is_folded;	/* collapsed stacks instead of a report */
+	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
+	char default_values[HP_DEFAULTS_MOST];	/* their words */
+	bool is_limited;	/* by a flag: it beats the limits of the sections */
+};
+
+static const char usage_text[] =
+	"Usage: hotpath report [OPTION]... [FILE]\n"
+	"Print the report of a run again: of the newest one, or of FILE, which is a file, -\n"
+	"(stdin), or what `hotpath list` shows: a pid or a program's name.\n\n"
+	"  -f, --format=WORD      table, json, json-pretty, none\n"
+	"  -o, --output=FILE      write there instead of stdout; - is stdout\n"
+	"  -r, --report=LIST      sections: functions-timing,calltree,threads; auto; all;\n"
+	"                         auto,-threads\n"
+	"  -p, --percentiles=LIST as in 50,95,99.9 (95); 0 = shortest, 100 = longest\n"
+	"  -F, --focus=TEXT       only functions with this in their name, or /regex/\n"
+	"  -s, --sort=WORD        total, self, calls, name\n"
+	"  -n, --limit=N          rows of each section; 0 = all (15 functions, 5 threads)\n"
+	"  -d, --depth=N          last parts of a::b::c to show; 0 = all (2)\n"
+	"  -e, --exclusive        times without instrumented callees\n"
+	"  -l, --label=TEXT       printed in the first line\n"
+	"  -c, --color=WORD       auto, always, never\n"
+	"  -w, --waits            who waited, who waits now, and for whom\n"
+	"      --session=ID       of a program that still runs: its pid, or as hotpath list shows\n"
+	"      --callers=NAME     who calls this function, and from where, up to the top\n"
+	"      --callees=NAME     what it calls\n"
+	"      --tree             the whole call tree\n"
+	"      --annotate=NAME    the source lines of this function, with the CPU time of each\n"
+	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
+	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
+	"      --html             a page to walk through in a browser, with the data inside (-o)\n"
+	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof;\n"
+	"                         of memory: folded-bytes, -count, -live, -peak, -temporary,\n"
+	"                         pprof-heap; of locks: pprof-mutex\n"
+	"  -h, --help             this\n\n"
+	"Each option above --session has a HOTPATH_ variable; the option wins.\n";
+
+static void say_line(void *context, const char *line)
+{
+	(void)context;
+	fprintf(stderr, "[hotpath] %s\n", line);
+}
+
+/* --- options --- */
+
+static void options_make(struct option *options, char *letters)
+{
+	size_t i;
+
+	for (i = 0; i < FLAGS; i++) {
+		int has_argument = flags[i].value ? no_argument : required_argument;
+
+		options[i] = (struct option){ flags[i].name, has_argument, NULL, flags[i].letter };
+		*letters++ = (char)flags[i].letter;
+		if (!flags[i].value)
+			*letters++ = ':';
+	}
+	memcpy(options + i, others, sizeof(others));
+	options[i + OTHERS] = (struct option){ 0 };
+	strcpy(letters, "h");
+}
+
+/* --limit of the command is nearer than any variable. */
+static void limit_settle(struct hp_settings *settings)
+{
+	settings->functions_limit = settings->threads_limit = HP_LIMIT_UNSET;
+	settings->alloc_limit = HP_LIMIT_UNSET;
+}
+
+static bool flag_set(struct ask *ask, int letter, const char *argument)
+{
+	for (size_t i = 0; i < FLAGS; i++) {
+		if (flags[i].letter != letter)
+			continue;
+		ask->is_limited |= letter == 'n';
+		return hp_settings_set(&ask->settings, flags[i].variable,
+				       flags[i].value ? flags[i].value : argument, say_line, NULL);
+	}
+	return false;
+}
+
+static bool fd_read(const char *text, int *fd)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	*fd = (int)number;
+	return *text && !*end && number >= 0 && number < INT32_MAX;
+}
+
+static bool least_read(const char *text, double *percent)
+{
+	char *end;
+
+	*percent = strtod(text, &end);
+	if (*text && (!*end || strcmp(end, "%") == 0) && *percent >= 0 && *percent <= 100)
+		return true;
+	fprintf(stderr, "hotpath report: --least: '%s' is no percentage; 0 to 100\n", text);
+	return false;
+}
+
+static bool calls_ask(struct ask *ask, enum hp_calls_kind kind, const char *function)
+{
+	if (ask->calls) {
+		fprintf(stderr, "hotpath report: one of --callers, --callees, --tree at a time\n");
+		return false;
+	}
+	ask->calls = kind;
+	ask->function = function;
+	return true;
+}
+
+static bool export_ask(struct ask *ask, const char *format)
+{
+	ask->export = hp_export_find(format);
+	if (!ask->export)
+		fprintf(stderr, "hotpath report: --export: '%s' is no format; %s\n", format,
+			hp_export_formats);
+	return ask->export != NULL;
+}
+
+/* False = it is wrong, which was told. */
+static bool option_take(struct ask *ask, int letter)
+{
+	switch (letter) {
+	case FLAG_FD:
+		return fd_read(optarg, &ask->fd);
+	case FLAG_AGAIN:
+		return ask->is_again = true;
+	case FLAG_CALLERS:
+		return calls_ask(ask, HP_CALLS_CALLERS, optarg);
+	case FLAG_CALLEES:
+		return calls_ask(ask, HP_CALLS_CALLEES, optarg);
+	case FLAG_TREE:
+		return calls_ask(ask, HP_CALLS_TREE, NULL);
+	case FLAG_ANNOTATE:
+		ask->annotate = optarg;
+		return true;
+	case FLAG_FOLDED:
+		return ask->is_folded = true;
+	case FLAG_HTML:
+		return ask->is_html = true;
+	case FLAG_EXPORT:
+		return export_ask(ask, optarg);
+	case FLAG_SESSION:
+		ask->session = optarg;
+		return true;
+	case FLAG_LEAST:
+		return least_read(optarg, &ask->least);
+	default:
+		return flag_set(ask, letter, optarg);
+	}
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int options_read(struct ask *ask, int argc, char **argv)
+{
+	struct option options[FLAGS + OTHERS + 1];
+	char letters[2 * FLAGS + 2];
+	int letter;
+
+	options_make(options, letters);
+	while ((letter = hp_option_next(argc, argv, letters, options, NULL)) != -1) {
+		if (letter == 'h') {
+			fputs(usage_text, stdout);
+			return 0;
+		}
+		if (!option_take(ask, letter))
+			return HP_EXIT_USAGE;
+	}
+	ask->path = argv[optind];
+	if (argc - optind + (ask->fd >= 0) + !!ask->session <= 1)
+		return -1;
+	fprintf(stderr, "hotpath report: one FILE at a time; see hotpath report --help\n");
+	return HP_EXIT_USAGE;
+}
+
+/* --- input --- */
+
+/* Somebody made the file shorter while it was read. */
+static void on_bus_error(int signal_number)
+{
+	static const char line[] = "hotpath: the segment was cut off while it was read\n";
+
+	(void)signal_number;
+	if (write(2, line, sizeof(line) - 1) < 0)
+		_exit(HP_EXIT_FAILED);
+	_exit(HP_EXIT_FAILED);
+}
+
+/* The segment of a session that just ended. */
+static bool open_ended(const struct ask *ask, struct hp_input *input)
+{
+	enum hp_segment_fault fault;
+
+	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
+	fault = hp_segment_map_fd(&input->segment, ask->fd);
+	if (fault == HP_SEGMENT_FINE)
+		return true;
+	fprintf(stderr, "hotpath: the segment %s\n", hp_segment_fault_text(fault));
+	return false;
+}
+
+/* A session that goes on: what is in its segment now. */
+static bool open_session(const struct ask *ask, struct hp_input *input)
+{
+	int fd = hp_live_open(ask->session);
+	enum hp_segment_fault fault;
+
+	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
+	if (fd < 0) {
+		fprintf(stderr, "hotpath: session %s: %s; hotpath list shows those that run\n",
+			ask->session,
+			fd == -ENOENT	? "there is none"
+			: fd == -EEXIST ? "there are several"
+					: strerror(-fd));
+		return false;
+	}
+	input->record.is_live = true;
+	fault = hp_segment_map_fd(&input->segment, fd);
+	close(fd);
+	if (fault != HP_SEGMENT_FINE)
+		fprintf(stderr, "hotpath: session %s %s\n", ask->session,
+			hp_segment_fault_text(fault));
+	else
+		input->segment.now = hp_clock_moment(input->segment.header->clock_kind);
+	return fault == HP_SEGMENT_FINE;
+}
+
+static bool open_input(const struct ask *ask, struct hp_input *input)
+{
+	if (ask->fd >= 0)
+		return open_ended(ask, input);
+	return ask->session ? open_session(ask, input)
+			    : hp_input_open(input, ask->path, hp_input_say, NULL);
+}
+
+/* --- output --- */
+
+static void make_parents(const char *path)
+{
+	char *copy = hp_xstrdup(path);
+
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(copy, 0777);
+		*slash = '/';
+	}
+	free(copy);
+}
+
+/* A fresh file, and the folders that it is in; -1 and errno. */
+static int open_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	make_parents(path);
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+}
+
+/* Where the report goes; what cannot be opened is told, and stderr takes its place. */
+static int open_output(const struct ask *ask)
+{
+	const char *path = ask->settings.output_path;
+	int fd;
+
+	if (!path || strcmp(path, "-") == 0)
+		return path || ask->fd < 0 ? 1 : 2;
+	fd = open_file(path);
+	if (fd >= 0)
+		return fd;
+	fprintf(stderr, "[hotpath] %s: %s; the report is printed here instead\n", path,
+		strerror(errno));
+	return 2;
+}
+
+static int say_unwritten(void)
+{
+	fprintf(stderr, "hotpath: the report cannot be written: %s\n", strerror(errno));
+	return HP_EXIT_FAILED;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t done = write(fd, text, size);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return say_unwritten();
+		text += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+/*
+ * Another session may write the same file now: a program that has lost the rights to its session begins one of its own.
+ * Who comes last has written all of it. Who holds the lock for longer is none of ours, and not waited for.
+ */
+static int write_file(int fd, const char *text, size_t size)
+{
+	struct stat status;
+
+	if (fd > 2 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+		for (int i = 0; i < 100 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
+			usleep(10000);
+		if (ftruncate(fd, 0) < 0)
+			return say_unwritten();
+	}
+	return write_all(fd, text, size);
+}
+
+static int print(struct hp_report *report, const struct ask *ask, int fd)
+{
+	struct hp_look look = hp_look_of(fd, &ask->settings);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int status;
+
+	if (!out)
+		return say_unwritten();
+	if (ask->is_folded)
+		hp_folded_write(report, out);
+	else if (ask->settings.format == HP_FORMAT_TABLE)
+		hp_table_write(report, &look, out);
+	else
+		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
+	if (fclose(out) != 0)
+		return say_unwritten();
+	status = write_file(fd, text, size);
+	free(text);
+	return status;
+}
+
+/* The last line: what else this run can tell.  It is kept, so it needs not be run again. */
+static void hint(struct hp_report *report, const struct ask *ask, int fd)
+{
+	struct hp_look look = hp_look_of(fd, &ask->settings);
+	char *text = ask->settings.format == HP_FORMAT_TABLE ? hp_head_hint(report, &look) : NULL;
+
+	if (text)
+		write_all(fd, text, strlen(text));
+	free(text);
+}
+
+/* Flags were applied already: this is for the lines only. */
+static void settings_tell(void)
+{
+	struct hp_settings told;
+
+	hp_settings_read(&told, environ, say_line, NULL);
+}
+
+/* A session has ended: its report, and the file that stays. */
+static int end(struct hp_report *report, const struct ask *ask)
+{
+	const struct hp_settings *settings = &ask->settings;
+	bool is_printed =
+		settings->format != HP_FORMAT_NONE && (!ask->is_again || settings->output_path);
+	char *text = hp_facts_gather(&report->model, settings);
+	struct hp_facts facts;
+	int fd = 2, status = 0;
+
+	hp_facts_init(&facts, hp_xstrdup(text));
+	report->record.facts = &facts;
+	hp_profile_place(report, say_line, NULL);
+	if (is_printed) {
+		fd = open_output(ask);
+		status = print(report, ask, fd);
+	}
+	hp_profile_keep(report, say_line, NULL);
+	struct hp_keep keep = { ask->fd, text, ask->is_again };
+	if (settings->keep && hp_keep(report, &keep, say_line, NULL) && is_printed)
+		hint(report, ask, fd);
+	if (fd > 2 && close(fd) != 0)
+		status = HP_EXIT_FAILED;
+	hp_facts_release(&facts);
+	free(text);
+	return status;
+}
+
+static int export(struct hp_report *report, const struct ask *ask)
+{
+	const char *missing = ask->export->missing(report);
+	int fd, error;
+
+	if (missing) {
+		fprintf(stderr, "hotpath report: there is nothing to export: %s\n", missing);
+		return HP_EXIT_FAILED;
+	}
+	fd = open_output(ask);
+	error = ask->export->write(report, fd);
+	if (fd > 2 && close(fd) != 0 && !error)
+		error = -errno;
+	if (error)
+		fprintf(stderr, "hotpath report: the profile cannot be written: %s\n",
+			strerror(-error));
+	return error ? HP_EXIT_FAILED : 0;
+}
+
+/* A page of some 100 KB is nothing for a terminal. */
+static int page_print(struct hp_report *report, const struct ask *ask)
+{
+	const char *path = ask->settings.output_path;
+	int fd, error;
+
+	if (!path && isatty(1)) {
+		fprintf(stderr, "hotpath report: --html writes a page for a browser; say where: "
+				"-o FILE.html\n");
+		return HP_EXIT_USAGE;
+	}
+	fd = !path || strcmp(path, "-") == 0 ? 1 : open_file(path);
+	if (fd < 0) {
+		fprintf(stderr, "hotpath report: %s: %s; name another file with -o\n", path,
+			strerror(errno));
+		return HP_EXIT_FAILED;
+	}
+	error = hp_page_write(report, fd);
+	if (fd > 2 && close(fd) != 0 && !error)
+		error = -errno;
+	if (error)
+		fprintf(stderr, "hotpath report: the page cannot be written: %s\n",
+			strerror(-error));
+	return error ? HP_EXIT_FAILED : 0;
+}
+
+/* Somebody asks about a run. */
+static int show(struct hp_report *report, const struct ask *ask)
+{
+	int fd, status;
+
+	if (ask->export)
+		return export(report, ask);
+	if (ask->is_html)
+		return page_print(report, ask);
+	if (ask->settings.format == HP_FORMAT_NONE)
+		return 0;
+	if (ask->calls &&
+	    !hp_calls_init(report, ask->calls, ask->function, ask->least, say_line, NULL))
+		return HP_EXIT_FAILED;
+	if (ask->annotate && !hp_annotation_init(report, ask->annotate, say_line, NULL))
+		return HP_EXIT_FAILED;
+	fd = open_output(ask);
+	status = print(report, ask, fd);
+	if (fd > 2 && close(fd) != 0)
+		status = HP_EXIT_FAILED;
+	return status;
+}
+
+/* What the program brought along; somebody else's file must not say which of ours to write. */
+static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
+{
+	const char *path = ask->settings.output_path;
+
+	hp_defaults_read(segment, ask->defaults);
+	hp_settings_default(&ask->settings, ask->defaults, ask->default_values, NULL, NULL);
+	if (ask->fd < 0)
+		ask->settings.output_path = path;
+}
+
+int hp_cmd_report(int argc, char **argv)
+{
+	struct ask ask = { .fd = -1, .least = LEAST_PERCENT };
+	struct hp_input input;
+	struct hp_report report;
+	int status;
+
+	hp_settings_read(&ask.settings, environ, NULL, NULL);
+	status = options_read(&ask, argc, argv);
+	if (status >= 0)
+		return status;
+	if (ask.fd < 0)
+		settings_tell();
+	signal(SIGBUS, on_bus_error);
+	if (!open_input(&ask, &input))
+		return HP_EXIT_FAILED;
+	defaults_apply(&ask, &input.segment);
+	if (ask.is_html && !ask.is_limited)
+		ask.settings.limit = ask.settings.entries_limit;
+	if (ask.is_limited || ask.is_html)
+		limit_settle(&ask.settings);
+	hp_report_init_record(&report, &input.segment, &input.record, &ask.settings, say_line,
+			      NULL);
+	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
+	hp_report_release(&report);
+	hp_input_release(&input);
+	return status;
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - `hotpath run`: start a program with the library in it, and be its parent.
+ *
+ * What LD_PRELOAD alone cannot do: know how the program ended (exit code or
+ * signal, CPU time, peak memory), have the sampler outside of a container or
+ * PID namespace that dies with the program, and return after the report is
+ * printed, whatever end the program had.
+ *
+ *   segment, socket, sampler (our child); then vfork, exec of the program, which
+ *   finds the session by HOTPATH_SESSION.  The program's end -> hp_header gets
+ *   its status -> the sampler reports -> we end as the program did.
+ *
+ * The program keeps our process group, terminal, descriptors, signal mask and
+ * dispositions.  While it runs we hold back the signals that a terminal sends to
+ * both, and pass on those that somebody sent to us alone.
+ */
+#include "report/command/run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/base/option.h"
+#include "report/base/place.h"
+#include "report/doctor/program.h"
+#include "segment/clock.h"
+#include "segment/defaults.h"
+#include "segment/session.h"
+#include "segment/setting.h"
+
+#define SHELL "/bin/sh"
+#define EXIT_OURS 125
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+#define SLICE_NS 50000000
+
+extern char **environ;
+
+/* Each flag is a variable by another name; the order of `hotpath run --help`. */
+struct flag {
+	const char *name;
+	char letter;	/* 0 = none */
+	const char *variable;
+	const char *argument;	/* what it is called; NULL = takes none, and sets `value` */
+	const char *value;
+	const char *help;
+};
+
+static const struct flag flags[] = {
+	{ "report", 0, "HOTPATH_REPORT", "LIST", NULL,
+	  "sections: auto, all, or names with commas" },
+	{ "format", 'f', "HOTPATH_OUTPUT_FORMAT", "FORMAT", NULL,
+	  "table, json, json-pretty or none" },
+	{ "output", 'o', "HOTPATH_OUTPUT_PATH", "FILE", NULL, "report to FILE instead of stderr" },
+	{ "focus", 0, "HOTPATH_FOCUS", "TEXT", NULL, "only functions with TEXT, or /REGEX/" },
+	{ "percentiles", 0, "HOTPATH_PERCENTILES", "LIST", NULL,
+	  "percentile columns, e.g. 50,95,99.9" },
+	{ "exact", 0, "HOTPATH_TIMING", NULL, "exact", "time every call, none at random" },
+	{ "limit", 'n', "HOTPATH_LIMIT", "N", NULL, "rows of each section; 0 = all" },
+	{ "cpu", 0, "HOTPATH_CPU", "SOURCE", NULL,
+	  "CPU samples: auto, perf, timer, samply or off" },
+	{ "only", 0, "HOTPATH_ONLY", "NAME", NULL, "record only processes of this name" },
+	{ "no-follow", 0, "HOTPATH_NO_FOLLOW", NULL, "1", "do not record child processes" },
+	{ "color", 0, "HOTPATH_COLOR", "WHEN", NULL, "auto, always or never" },
+	{ "segment", 0, "HOTPATH_SEGMENT_PATH", "FILE", NULL,
+	  "keep the record, for hotpath report FILE" },
+};
+
+#define FLAG_COUNT (sizeof(flags) / sizeof(flags[0]))
+
+struct run {
+	struct hp_settings settings;
+	char defaults[HP_DEFAULTS_MOST];	/* the words of what the program brings along */
+	struct hp_program program;
+	struct hp_segment segment;
+	struct hp_session session;
+	bool has_session;
+	char **arguments;	/* of the program */
+	char **with_shell;	/* the same for /bin/sh */
+	sigset_t old_mask;
+	struct sigaction old_child;	/* of SIGCHLD */
+	pid_t pid;
+	volatile int exec_error;	/* written by the vfork child */
+};
+
+static void complain(void *context, const char *line)
+{
+	(void)context;
+	fprintf(stderr, "hotpath: %s\n", line);
+}
+
+/* ---- options ---- */
+
+static void print_help(void)
+{
+	printf("Usage: hotpath run [OPTIONS] [--] COMMAND [ARGUMENTS]\n\n"
+	       "Runs COMMAND with the profiler in it and prints a report on stderr when it\n"
+	       "ends, however it ends.  Exits as COMMAND did.\n\n");
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		char left[40], letter[5] = "    ";
+
+		if (flags[i].letter)
+			snprintf(letter, sizeof(letter), "-%c, ", flags[i].letter);
+		snprintf(left, sizeof(left), "%s--%s %s", letter, flags[i].name,
+			 flags[i].argument ? flags[i].argument : "");
+		printf("  %-26s %s\n", left, flags[i].help);
+	}
+	printf("  -h, --help                 this text\n\n"
+	       "Each option sets the HOTPATH_ variable that `hotpath help` lists.  For times\n"
+	       "of functions compile with $(hotpath flags cc).\n");
+}
+
+static bool apply_flag(struct run *run, const struct flag *flag, const char *argument)
+{
+	const char *value = flag->argument ? argument : flag->value;
+
+	if (!hp_settings_set(&run->settings, flag->variable, value, complain, NULL))
+		return false;
+	setenv(flag->variable, value, 1);
+	return true;
+}
+
+static const struct flag *flag_of(int option, int index)
+{
+	if (option == 0)
+		return index < (int)FLAG_COUNT ? &flags[index] : NULL;
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (flags[i].letter == option)
+			return &flags[i];
+	return NULL;
+}
+
+/* Returns the status to exit with, or -1 to go on. */
+static int parse(struct run *run, int argc, char **argv)
+{
+	struct option options[FLAG_COUNT + 2] = { { NULL, 0, NULL, 0 } };
+	char letters[2 * FLAG_COUNT + 4] = "+h";
+	int option, index = 0;
+	size_t used = strlen(letters);
+
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		options[i].name = flags[i].name;
+		options[i].has_arg = flags[i].argument ? required_argument : no_argument;
+		if (flags[i].letter) {
+			letters[used++] = flags[i].letter;
+			letters[used++] = ':';
+		}
+	}
+	options[FLAG_COUNT] = (struct option){ "help", no_argument, NULL, 'h' };
+	optind = 0;	/* 0, not 1: glibc starts over, with the `+` */
+	while ((option = hp_option_next(argc, argv, letters, options, &index)) != -1) {
+		if (option == 'h') {
+			print_help();
+			return 0;
+		}
+		const struct flag *flag = option == '?' ? NULL : flag_of(option, index);
+		if (!flag || !apply_flag(run, flag, optarg))
+			return EXIT_OURS;
+	}
+	if (optind >= argc) {
+		fprintf(stderr, "hotpath run: no command given; see hotpath run --help\n");
+		return EXIT_OURS;
+	}
+	run->arguments = argv + optind;
+	return -1;
+}
+
+/* ---- the session ---- */
+
+static bool preload(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *value;
+
+	if (strpbrk(library, ": ")) {
+		fprintf(stderr,
+			"hotpath: LD_PRELOAD cannot hold '%s': it has a blank or a colon; "
+			"HOTPATH_LIB may name a link to it\n",
+			library);
+		return false;
+	}
+	if (asprintf(&value, "%s%s%s", library, others && *others ? ":" : "",
+		     others ? others : "") < 0)
+		return false;
+	setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return true;
+}
+
+static bool refuse(struct run *run, const char *what, int error)
+{
+	fprintf(stderr, "hotpath: not profiled: %s: %s\n", what, strerror(-error));
+	hp_session_release(&run->session);
+	hp_segment_release(&run->segment);
+	return false;
+}
+
+static bool start_session(struct run *run)
+{
+	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH], text[HP_SESSION_TEXT];
+	struct hp_segment_wish wish = {
+		.size = run->settings.segment_size,
+		.path = run->settings.segment_path,
+		.timing = run->settings.timing,
+		.logs_limit = (uint32_t)run->settings.logs_limit,
+		.runner_pid = (uint32_t)getpid(),
+		.token = run->session.token,
+	};
+
+	hp_session_init(&run->session);
+	hp_place_folder(folder);
+	if (!hp_place_library(path, folder))
+		return refuse(run, path, -ENOENT);
+	if (!run->program.would_end && !preload(path))
+		return false;
+	int error = hp_segment_create(&run->segment, &wish);
+	if (error)
+		return refuse(run, run->segment.failed, error);
+	hp_defaults_keep(&run->segment, run->program.defaults);
+	error = hp_session_listen(&run->session);
+	if (error)
+		return refuse(run, run->session.failed, error);
+	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, "hotpath-sampler");
+	error = hp_session_spawn_child(&run->session, &run->segment, path, environ);
+	if (error)
+		return refuse(run, path, error);
+	hp_session_text(&run->session, text);
+	setenv("HOTPATH_SESSION", text, 1);
+	hp_session_release(&run->session);
+	return true;
+}
+
+/* ---- the program ---- */
+
+static void futex_wake(void *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* SIGCHLD must reach us, even if our own parent had it ignored. */
+static void hold_signals(struct run *run, sigset_t *held)
+{
+	struct sigaction usual = { .sa_handler = SIG_DFL };
+	static const int numbers[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+
+	sigemptyset(held);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaddset(held, numbers[i]);
+	sigprocmask(SIG_BLOCK, held, &run->old_mask);
+	sigaction(SIGCHLD, &usual, &run->old_child);
+}
+
+/* In the vfork child: only system calls, and what the parent expects to find changed. */
+static void be_program(struct run *run)
+{
+	struct hp_header *header = run->has_session ? run->segment.header : NULL;
+
+	if (header) {
+		header->root_pid = (uint32_t)getpid();
+		futex_wake(&header->root_pid);
+	}
+	sigaction(SIGCHLD, &run->old_child, NULL);
+	sigprocmask(SIG_SETMASK, &run->old_mask, NULL);
+	execve(run->program.path, run->arguments, environ);
+	run->exec_error = errno;
+	if (errno != ENOEXEC)
+		_exit(EXIT_OURS);
+	run->exec_error = 0;
+	execve(SHELL, run->with_shell, environ);
+	run->exec_error = errno;
+	_exit(EXIT_OURS);
+}
+
+/* A script without #! goes to the shell, as execvp does it. */
+static bool prepare_shell(struct run *run)
+{
+	static char shell[] = SHELL;
+	size_t count = 0;
+
+	while (run->arguments[count])
+		count++;
+	run->with_shell = calloc(count + 2, sizeof(*run->with_shell));
+	if (!run->with_shell)
+		return false;
+	run->with_shell[0] = shell;
+	run->with_shell[1] = run->program.path;
+	memcpy(run->with_shell + 2, run->arguments + 1, count * sizeof(*run->with_shell));
+	return true;
+}
+
+__attribute__((noinline)) static pid_t start_program(struct run *run)
+{
+	if (!prepare_shell(run))
+		return -1;
+	pid_t pid = vfork();
+	if (pid == 0)
+		be_program(run);
+	return pid;
+}
+
+/* A stopped program stops us, so that the shell sees a stopped job. */
+static void stop_too(pid_t pid)
+{
+	raise(SIGSTOP);
+	kill(pid, SIGCONT);
+}
+
+/* The kernel's signals (a terminal's) reach the program as well; a user's do not. */
+static void pass_on(pid_t pid, const siginfo_t *info)
+{
+	if (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL)
+		kill(pid, info->si_signo);
+}
+
+/* The kernel knows nothing of our child: what it returned is not told as success. */
+static int status_unknown(void)
+{
+	fputs("hotpath: how the program ended is not known: it cannot be waited for\n", stderr);
+	return W_EXITCODE(EXIT_OURS, 0);
+}
+
+/* Waits for the program's end.  Returns its wait status. */
+static int wait_for_program(pid_t pid, const sigset_t *held, struct rusage *usage,
+			    bool is_stopped_by_us)
+{
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		pid_t got = wait4(pid, &status, WNOHANG | WUNTRACED, usage);
+
+		if (got == pid && !WIFSTOPPED(status))
+			return status;
+		/* samply holds the program while it attaches, and lets it go on itself. */
+		if (got == pid && is_stopped_by_us && WSTOPSIG(status) == SIGSTOP)
+			continue;
+		if (got == pid)
+			stop_too(pid);
+		else if (got < 0 && errno == ECHILD)
+			return status_unknown();
+		else if (sigwaitinfo(held, &info) > 0 && info.si_signo != SIGCHLD)
+			pass_on(pid, &info);
+	}
+}
+
+/* ---- the end ---- */
+
+static void tell_status(struct hp_header *header, int status, const struct rusage *usage)
+{
+	header->root_status = (uint32_t)status;
+	header->peak_rss_kb = (uint32_t)usage->ru_maxrss;
+	header->root_cpu_ns =
+		(uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000 +
+		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+	atomic_store_explicit(&header->status_known, 1, memory_order_release);
+	futex_wake(&header->status_known);
+}
+
+/* False if the sampler is dead and there is no report. */
+static bool wait_for_report(struct hp_header *header, const struct hp_settings *settings)
+{
+	struct timespec slice = { 0, SLICE_NS };
+	uint64_t deadline = hp_clock_raw_ns() + settings->exit_wait_ms * 1000000;
+
+	while (hp_clock_raw_ns() < deadline) {
+		uint32_t word = atomic_load_explicit(&header->report_word, memory_order_acquire);
+
+		if (word >= HP_REPORT_DONE)
+			return true;
+		if (atomic_load(&header->sampler_pid) & HP_SAMPLER_DIED)
+			return false;
+		syscall(SYS_futex, &header->report_word, FUTEX_WAIT, word, &slice, NULL, 0);
+	}
+	fprintf(stderr, "hotpath: the report is not done after %.0f s; not waiting any longer%s\n",
+		(double)settings->exit_wait_ms / 1000,
+		settings->keep ? ", `hotpath report` will show it" : "");
+	return true;
+}
+
+/* The sampler was killed: everything is in our own mapping. */
+static void report_alone(struct run *run)
+{
+	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
+
+	hp_clock_note(run->segment.header);
+	hp_place_folder(folder);
+	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, "hotpath");
+	int error =
+		hp_session_report_alone(&run->segment, path, environ, run->settings.exit_wait_ms);
+	if (error)
+		fprintf(stderr, "hotpath: no report: %s: %s\n", path, strerror(-error));
+}
+
+static void end_session(struct run *run, int status, const struct rusage *usage)
+{
+	tell_status(run->segment.header, status, usage);
+	if (!wait_for_report(run->segment.header, &run->settings) &&
+	    run->settings.format != HP_FORMAT_NONE)
+		report_alone(run);
+}
+
+/* Nothing was run, so nothing is to be reported. */
+static int give_up(struct run *run, int error)
+{
+	const char *missing = run->program.missing;
+
+	/* The file is there, so the kernel means what it is started by. */
+	if (error == ENOENT && missing[0])
+		fprintf(stderr, "hotpath: %s: it is started by %s, which is not there\n",
+			run->arguments[0], missing);
+	else
+		fprintf(stderr, "hotpath: %s: %s\n", run->arguments[0], strerror(error));
+	if (run->has_session)
+		kill((pid_t)run->session.sampler_pid, SIGKILL);
+	return error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* Ends as the program did; a second core file would hide the first. */
+static int end_like(int status, const sigset_t *old_mask)
+{
+	static const struct rlimit none = { 0, 0 };
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	fflush(NULL);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigset_t mask = *old_mask;
+	sigdelset(&mask, WTERMSIG(status));
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	kill(getpid(), WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+static int run_program(struct run *run)
+{
+	struct rusage usage = { 0 };
+	sigset_t held;
+
+	run->has_session = start_session(run);
+	hold_signals(run, &held);
+	run->pid = start_program(run);
+	if (run->pid < 0) {
+		int error = errno;
+
+		give_up(run, error);
+		return EXIT_OURS;
+	}
+	int status = wait_for_program(run->pid, &held, &usage, run->settings.cpu == HP_CPU_SAMPLY);
+	if (run->exec_error)
+		return give_up(run, run->exec_error);
+	if (run->has_session)
+		end_session(run, status, &usage);
+	if (run->has_session && run->segment.header->shut_down)
+		return 0;	/* as was asked for by HOTPATH_SHUTDOWN_MS */
+	return end_like(status, &run->old_mask);
+}
+
+/* What will be missing in the report, before the program prints its own. */
+static void tell_obstacle(const struct run *run)
+{
+	const struct hp_program *program = &run->program;
+	bool is_script = strcmp(program->checked, program->path) != 0;
+
+	if (program->obstacle)
+		fprintf(stderr,
+			"hotpath: %s%s%s %s: the profiler cannot be loaded into it; its calls "
+			"are not counted, only threads and use of the CPU are reported\n",
+			run->arguments[0], is_script ? ": its interpreter " : "",
+			is_script ? program->checked : "", program->obstacle->what);
+}
+
+/* The shared AddressSanitizer ends a program in which another library was loaded before it. */
+static void let_asan_be_second(void)
+{
+	const char *others = getenv("ASAN_OPTIONS");
+	char *value;
+
+	if (asprintf(&value, "%s%sverify_asan_link_order=0", others ? others : "",
+		     others && *others ? ":" : "") < 0)
+		return;
+	setenv("ASAN_OPTIONS", value, 1);
+	free(value);
+}
+
+static void meet_library(struct hp_program *program)
+{
+	char folder[HP_HELPER_PATH], library[HP_HELPER_PATH];
+
+	hp_place_folder(folder);
+	if (hp_place_library(library, folder))
+		hp_program_meet(program, library);
+}
+
+int hp_cmd_run(int argc, char **argv)
+{
+	static struct run run;
+
+	hp_settings_read(&run.settings, environ, complain, NULL);
+	int result = parse(&run, argc, argv);
+	if (result >= 0)
+		return result;
+	int error = hp_program_find(&run.program, run.arguments[0]);
+	if (error) {
+		fprintf(stderr, "hotpath: %s: %s\n", run.arguments[0], strerror(-error));
+		return error == -EACCES ? EXIT_NOT_EXECUTABLE : EXIT_NOT_FOUND;
+	}
+	hp_program_inspect(&run.program);
+	hp_settings_default(&run.settings, run.program.defaults, run.defaults, complain, NULL);
+	meet_library(&run.program);
+	tell_obstacle(&run);
+	if (run.program.has_asan)
+		let_asan_be_second();
+	run.segment = (struct hp_segment)HP_SEGMENT_NONE;
+	return run_program(&run);
+}

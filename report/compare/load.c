@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * load.c - one side of a comparison, as the JSON of a whole report.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/compare/compare.h"
+#include "report/store/input.h"
+#include "report/base/memory.h"
+#include "report/view/view.h"
+
+#define JSON_MOST (256 << 20)	/* bytes */
+
+/* All of a file that starts as JSON does, 0-terminated; NULL = it does not. */
+static char *json_read(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	size_t done = 0;
+	char *text;
+	ssize_t got;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    status.st_size > JSON_MOST || pread(fd, &(char){ 0 }, 1, 0) != 1) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	text = hp_xmalloc((size_t)status.st_size + 1);
+	while (done < (size_t)status.st_size &&
+	       (got = read(fd, text + done, (size_t)status.st_size - done)) > 0)
+		done += (size_t)got;
+	close(fd);
+	text[done] = 0;
+	if (text[strspn(text, " \t\r\n")] == '{')
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* As `hotpath report --format json --limit 0` has it. */
+static cJSON *report_json(struct hp_input *input)
+{
+	struct hp_settings settings;
+	struct hp_report report;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+	cJSON *json;
+
+	hp_settings_read(&settings, (char *[]){ NULL }, NULL, NULL);
+	settings.limit = settings.functions_limit = settings.alloc_limit = 0;
+	hp_report_init_record(&report, &input->segment, &input->record, &settings, NULL, NULL);
+	out = open_memstream(&text, &size);
+	if (out) {
+		hp_json_write(&report, false, out);
+		fclose(out);
+	}
+	hp_report_release(&report);
+	json = text ? cJSON_Parse(text) : NULL;
+	free(text);
+	return json;
+}
+
+cJSON *hp_compare_load(const char *path)
+{
+	char *text = json_read(path);
+	struct hp_input input;
+	cJSON *json;
+
+	if (text) {
+		json = cJSON_Parse(text);
+		free(text);
+		if (json && cJSON_GetObjectItemCaseSensitive(json, "summary"))
+			return json;
+		fprintf(stderr,
+			"hotpath compare: %s: is no report in JSON; make one by hotpath report "
+			"--format json --limit 0\n",
+			path);
+		cJSON_Delete(json);
+		return NULL;
+	}
+	if (!hp_input_open(&input, path, hp_input_say, NULL))
+		return NULL;
+	json = report_json(&input);
+	hp_input_release(&input);
+	if (!json)
+		fprintf(stderr, "hotpath compare: %s: out of memory\n", path);
+	return json;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * c_library.h - which version of glibc a file needs, and which one a loader brings.
+ *
+ * The loader ends a program, before its first instruction, where a preloaded library needs a
+ * version of the C library that is not there.  It happens where the library was built on a newer
+ * system than the program's: in a container or a folder with a system of its own, or with a
+ * program that brings its own loader.  So it is found out before.
+ *
+ * A version is 1000 * major + minor (2.36: 2036); 0 = none, or the file cannot be read.
+ * The files are foreign: nothing in them is believed.
+ */
+#ifndef HP_REPORT_DOCTOR_C_LIBRARY_H
+#define HP_REPORT_DOCTOR_C_LIBRARY_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#define HP_C_LIBRARY_TEXT 16	/* "2.36" */
+
+/* The newest GLIBC_x.y that the file needs; what it only makes use of if it is there does not count. */
+unsigned hp_c_library_needed(const char *path);
+
+/* The newest GLIBC_x.y that this C library has. */
+unsigned hp_c_library_version(const char *path);
+
+/* The libc.so.6 beside a program's loader, which is where glibc installs it.  False = none. */
+bool hp_c_library_beside(const char *linker, char path[PATH_MAX]);
+
+/* The libc.so.6 of the system in the folder `root`.  False = none. */
+bool hp_c_library_in(const char *root, char path[PATH_MAX]);
+
+/* The loader of this program, as the kernel was told; "" = unknown. */
+const char *hp_own_linker(void);
+
+void hp_c_library_text(unsigned version, char text[HP_C_LIBRARY_TEXT]);
+
+#endif

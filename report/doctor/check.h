@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check.h - what `hotpath doctor` looks at, as data.
+ *
+ * A check is an id, a function that looks, and what can come of it: for each
+ * outcome what works because of it, what does not, and the remedy.  The function
+ * says which outcome it was and what it found; the texts stand in the table.
+ */
+#ifndef HP_REPORT_DOCTOR_CHECK_H
+#define HP_REPORT_DOCTOR_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/name/binary.h"
+#include "report/doctor/program.h"
+#include "segment/session.h"
+
+#define HP_OUTCOMES_MOST 6
+
+enum hp_level {
+	HP_LEVEL_OK,
+	HP_LEVEL_LIMITED,	/* a part is missing; the rest works */
+	HP_LEVEL_FAILED,	/* calls cannot be counted and timed */
+};
+
+struct hp_outcome {
+	enum hp_level level;
+	const char *works;	/* NULL = nothing to say */
+	const char *missing;
+	const char *remedy;
+};
+
+/* What a look brought.  The texts are fresh memory or NULL. */
+struct hp_finding {
+	char *found;
+	char *remedy;	/* instead of the outcome's, where it needs a name in it */
+};
+
+struct hp_library {
+	char *path;
+	struct hp_binary binary;
+};
+
+/* What the looks share: the parts of hotpath, and the program that was asked about. */
+struct hp_patient {
+	char folder[HP_HELPER_PATH];	/* of the command */
+	char command[HP_HELPER_PATH];
+	char library[HP_HELPER_PATH];
+	bool has_library;
+	const char *name;	/* as it was given; NULL = the machine is asked about */
+	const char *root;	/* folder of another system that is asked about, or NULL */
+	struct hp_program program;
+	bool is_executable;	/* else it may be a library */
+	struct hp_binary binary;
+	struct hp_library *libraries;	/* that the loader loads into it */
+	size_t library_count;
+	char *lost;	/* names of those that it does not find; NULL = none */
+	bool is_asked;	/* the loader was */
+	bool is_preloaded;	/* it takes libhotpath.so */
+};
+
+#define HP_NO_OUTCOME SIZE_MAX	/* of a look: it does not concern this program */
+
+struct hp_check {
+	const char *id;
+	size_t (*look)(struct hp_patient *patient, struct hp_finding *finding);
+	struct hp_outcome outcomes[HP_OUTCOMES_MOST];
+};
+
+/* Checks of one subject, in a file each. */
+struct hp_check_group {
+	const char *title;
+	const struct hp_check *checks;
+	size_t count;
+};
+
+extern const struct hp_check_group hp_check_parts;	/* hotpath itself */
+extern const struct hp_check_group hp_check_room;	/* memory and limits */
+extern const struct hp_check_group hp_check_kernel;	/* kernel, clock, container */
+extern const struct hp_check_group hp_check_tools;	/* what others bring */
+extern const struct hp_check_group hp_check_samples;	/* timers and samply */
+extern const struct hp_check_group hp_check_program;	/* of patient->name */
+extern const struct hp_check_group hp_check_root;	/* of patient->root */
+
+/* The first line of a small file in fresh memory, or NULL. */
+char *hp_first_line(const char *path);
+
+/* Loads what the loader says of the program; patient->program is filled already. */
+void hp_patient_examine(struct hp_patient *patient);
+void hp_patient_release(struct hp_patient *patient);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.h - the samples of a run in the formats of other tools.
+ */
+#ifndef HP_REPORT_EXPORT_EXPORT_H
+#define HP_REPORT_EXPORT_EXPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "report/section/cpu/cpu.h"
+
+struct hp_export {
+	const char *name;
+	int (*write)(struct hp_report *report, int fd);	/* 0 or -errno */
+	const char *(*missing)(
+		struct hp_report *report);	/* why there is nothing to write; NULL = there is */
+};
+
+/* NULL = there is no format of this name. */
+const struct hp_export *hp_export_find(const char *format);
+
+/* Names of the formats, with | between them. */
+extern const char hp_export_formats[];
+
+int hp_export_folded(struct hp_report *report, int fd);	/* folded.c */
+int hp_export_pprof(struct hp_report *report, int fd);	/* pprof_cpu.c */
+int hp_export_firefox(struct hp_report *report, int fd);	/* firefox.c */
+int hp_export_pprof_mutex(struct hp_report *report, int fd);	/* pprof_mutex.c */
+int hp_export_flamegraph(struct hp_report *report, int fd);	/* flamegraph.c */
+
+/* alloc.c: collapsed stacks of what the paths allocated, and a heap profile. */
+int hp_export_folded_bytes(struct hp_report *report, int fd);
+int hp_export_folded_count(struct hp_report *report, int fd);	/* blocks */
+int hp_export_folded_live(struct hp_report *report, int fd);	/* bytes held at the end */
+int hp_export_folded_peak(struct hp_report *report, int fd);	/* bytes held at the peak */
+int hp_export_folded_temporary(struct hp_report *report, int fd);	/* blocks */
+int hp_export_pprof_heap(struct hp_report *report, int fd);	/* first what is held */
+int hp_export_pprof_allocs(struct hp_report *report,
+			   int fd);	/* the same, first what was allocated */
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flame.h - what a run says by path, as trees that a flame graph draws.
+ *
+ * A graph is a measure (time, CPU, bytes, ...) on a tree; measures of one source
+ * share a tree.  Equal names below equal callers are one node.  The text of all
+ * graphs, as JSON, is what report/view/web/flame.js draws:
+ *
+ *   { "title": "lua bench.lua", "names": ["main", ...], "kinds": [0, ...],
+ *     "trees": [ { "parent": [-1, 0, ...], "name": [0, 4, ...] } ],
+ *     "graphs": [ { "key": "cpu", "title": "CPU", "unit": "ns", "about": "...",
+ *                   "tree": 0, "self": [0, 17, ...] } ] }
+ *
+ * `parent` is a place in the same tree, lower than the node's own; node 0 is the
+ * whole.  `self` is what the node has without the nodes below it, a whole number.
+ * `kinds` is beside `names`: enum hp_flame_kind.
+ */
+#ifndef HP_REPORT_EXPORT_FLAME_H
+#define HP_REPORT_EXPORT_FLAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/base/map.h"
+#include "report/section/report.h"
+
+enum hp_flame_kind {
+	HP_FLAME_PROGRAM = 0,	/* code of the program */
+	HP_FLAME_LIBRARY = 1,
+	HP_FLAME_KERNEL = 2,
+	HP_FLAME_OTHER = 3,	/* no code that is known: what was waited for, what is left out */
+};
+
+#define HP_FLAME_MEASURES 4	/* of one tree */
+#define HP_FLAME_NODES 40000	/* of one tree that are written; smaller ones are summed up */
+
+struct hp_flame_node {
+	uint32_t parent;
+	uint32_t name;
+	double self[HP_FLAME_MEASURES];
+};
+
+struct hp_flame_tree {
+	struct hp_flame_node *nodes;	/* [0] = the whole */
+	size_t count;
+	size_t room;
+	struct hp_map children;	/* of parent and name -> place */
+};
+
+struct hp_flame_graph {
+	const char *key;
+	const char *title;
+	const char *unit;	/* ns, bytes, count */
+	const char *about;
+	uint32_t tree;
+	uint32_t measure;	/* of that tree */
+};
+
+struct hp_flame {
+	char **names;
+	uint8_t *kinds;
+	size_t name_count;
+	size_t name_room;
+	size_t kind_room;
+	struct hp_map by_name;	/* hash of name and kind -> place in names */
+	struct hp_map by_text;	/* where a name stands, and kind -> its place, at last */
+	struct hp_flame_tree trees[3];
+	size_t tree_count;
+	struct hp_flame_graph graphs[8];	/* the first is shown first */
+	size_t graph_count;
+};
+
+/* All graphs that the run has data for; perhaps none. */
+void hp_flame_init(struct hp_flame *flame, struct hp_report *report);
+void hp_flame_release(struct hp_flame *flame);
+
+/* As JSON in one line, without < and >, so that it may stand in a page. */
+void hp_flame_write(const struct hp_flame *flame, const struct hp_report *report, FILE *out);
+
+/* Building blocks, also for tests: a tree's node below `parent`, made when new. */
+uint32_t hp_flame_name(struct hp_flame *flame, const char *name, enum hp_flame_kind kind);
+uint32_t hp_flame_child(struct hp_flame_tree *tree, uint32_t parent, uint32_t name);
+
+/* Sums up what has the least until at most `most` nodes are left. */
+void hp_flame_prune(struct hp_flame *flame, struct hp_flame_tree *tree, size_t most);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flamegraph.c - flame graphs as one page of HTML that opens from disk.
+ *
+ * Everything is in it: no file and no server is asked for anything, and the
+ * page's policy forbids that too.  Names come as data and are only ever put into
+ * the page as text.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "report/view/asset.h"
+#include "report/export/export.h"
+#include "report/export/flame.h"
+#include "report/base/format.h"
+
+static const char head[] =
+	"<!DOCTYPE html>\n"
+	"<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	"script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; "
+	"form-action 'none'\">\n"
+	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	"<meta name=\"color-scheme\" content=\"light dark\">\n"
+	"<meta name=\"generator\" content=\"hotpath " HP_VERSION "\">\n<title>";
+
+/* In HTML between tags. */
+static void text_write(const char *text, FILE *out)
+{
+	char *clean = hp_text_clean(text);
+
+	for (const char *c = clean; *c; c++)
+		if (*c == '<')
+			fputs("&lt;", out);
+		else if (*c == '>')
+			fputs("&gt;", out);
+		else if (*c == '&')
+			fputs("&amp;", out);
+		else
+			putc(*c, out);
+	free(clean);
+}
+
+static void page_write(const struct hp_flame *flame, const struct hp_report *report, FILE *out)
+{
+	fputs(head, out);
+	text_write(report->caller, out);
+	fprintf(out, " - flame graph</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+		hp_asset_flame_css);
+	fputs("<main id=\"flame\"><noscript>This page draws by JavaScript, which is switched off "
+	      "here.</noscript></main>\n<script type=\"application/json\" id=\"flame-data\">",
+	      out);
+	hp_flame_write(flame, report, out);
+	fprintf(out,
+		"</script>\n<script>\n%s\n"
+		"hotpathFlame(document.getElementById(\"flame\"), "
+		"JSON.parse(document.getElementById(\"flame-data\").textContent));\n"
+		"</script>\n</body>\n</html>\n",
+		hp_asset_flame_js);
+}
+
+int hp_export_flamegraph(struct hp_report *report, int fd)
+{
+	int copy = dup(fd);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+	struct hp_flame flame;
+
+	if (!out)
+		return -errno;
+	hp_flame_init(&flame, report);
+	page_write(&flame, report, out);
+	hp_flame_release(&flame);
+	return fclose(out) == 0 ? 0 : -errno;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile_place.c - see profile_place.h.
+ *
+ * /tmp is everybody's: the folder in it may be another user's, so it must be a
+ * folder that is ours or root's, or one that is sticky; what we make in it is new
+ * or it is not used.
+ */
+#include "report/export/profile_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/export/export.h"
+#include "report/base/memory.h"
+
+#define USUAL "/tmp/hotpath"
+
+static void say(hp_complain complain, void *context, const char *path, int error)
+{
+	char *line = hp_xprintf("the profile is not written: %s: %s; HOTPATH_PROFILE_DIR names "
+				"another folder",
+				path, strerror(error));
+
+	if (complain)
+		complain(context, line);
+	free(line);
+}
+
+static bool is_wanted(const struct hp_report *report)
+{
+	const struct hp_settings *settings = report->settings;
+
+	/* samply has written one already. */
+	if (!report->model.sampling.record.samples || report->model.sampling.profile)
+		return false;
+	if (settings->profile_dir)
+		return *settings->profile_dir && strcmp(settings->profile_dir, "off") != 0;
+	return hp_settings_names(settings, "functions-cpu");
+}
+
+/* The folder for all runs, open; -1 and errno. */
+static int base_open(const char *path, bool is_usual)
+{
+	struct stat stat;
+	int fd;
+
+	/* Other users shall be able to put theirs there, too. */
+	if (mkdir(path, 0755) == 0 && is_usual && chmod(path, 01777) != 0)
+		return -1;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_usual ? O_NOFOLLOW : 0));
+	if (fd < 0 || !is_usual)
+		return fd;
+	if (fstat(fd, &stat) == 0 &&
+	    (stat.st_uid == geteuid() || stat.st_uid == 0 || (stat.st_mode & S_ISVTX)))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+void hp_profile_place(struct hp_report *report, hp_complain complain, void *context)
+{
+	const char *given = report->settings->profile_dir;
+	const char *base = given && *given ? given : USUAL;
+	const struct hp_header *header = &report->model.reader.header;
+	char *name;
+	int fd;
+
+	if (!is_wanted(report))
+		return;
+	fd = base_open(base, base != given);
+	if (fd < 0) {
+		say(complain, context, base, errno);
+		return;
+	}
+	name = hp_xprintf("%u-%lld", header->root_pid, (long long)header->created_unix_ns);
+	/* Of processes that outlived the program: it is there, and is written anew. */
+	if (mkdirat(fd, name, 0700) == 0 || errno == EEXIST)
+		report->profile_path = hp_xprintf("%s/%s/hp.json.gz", base, name);
+	else
+		say(complain, context, base, errno);
+	free(name);
+	close(fd);
+}
+
+/* Open and empty; -1 and errno. */
+static int file_open(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = hp_xprintf("%.*s", (int)(slash - path), path);
+	int at = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat stat;
+	int fd = -1;
+
+	free(folder);
+	if (at < 0)
+		return -1;
+	if (fstat(at, &stat) != 0 || stat.st_uid != geteuid())
+		errno = EPERM;
+	else
+		fd = openat(at, slash + 1, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
+	close(at);
+	return fd;
+}
+
+void hp_profile_keep(struct hp_report *report, hp_complain complain, void *context)
+{
+	int fd, error;
+
+	if (!report->profile_path)
+		return;
+	fd = file_open(report->profile_path);
+	error = fd < 0 ? -errno : hp_export_firefox(report, fd);
+	if (fd >= 0 && close(fd) != 0 && !error)
+		error = -errno;
+	if (error)
+		say(complain, context, report->profile_path, -error);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf.h - libdw, loaded when it is needed, and debug information by address.
+ *
+ * For the files that read debug information beside symbol.c, which owns all.
+ */
+#ifndef HP_REPORT_NAME_DWARF_H
+#define HP_REPORT_NAME_DWARF_H
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+
+#include "report/name/symbol.h"
+
+/* What we need of libdw, and of libelf that comes with it, loaded by name. */
+#define HP_DWARF_LIST(X) \
+	X(dwfl_begin) \
+	X(dwfl_end) \
+	X(dwfl_report_offline) \
+	X(dwfl_report_end) \
+	X(dwfl_module_build_id) \
+	X(dwfl_module_getelf) \
+	X(dwfl_module_getsymtab) \
+	X(dwfl_module_getsym_info) \
+	X(dwfl_module_addrdie) \
+	X(dwfl_module_nextcu) \
+	X(dwarf_ranges) \
+	X(dwarf_getsrc_die) \
+	X(dwarf_linesrc) \
+	X(dwarf_lineno) \
+	X(dwarf_linecol) \
+	X(dwarf_attr) \
+	X(dwarf_attr_integrate) \
+	X(dwarf_child) \
+	X(dwarf_siblingof) \
+	X(dwarf_tag) \
+	X(dwarf_dieoffset) \
+	X(dwarf_diename) \
+	X(dwarf_getsrcfiles) \
+	X(dwarf_filesrc) \
+	X(dwarf_formstring) \
+	X(dwarf_formudata) \
+	X(dwarf_decl_line) \
+	X(dwarf_diecu) \
+	X(dwarf_formref_die) \
+	X(dwarf_lowpc) \
+	X(dwarf_srclang) \
+	X(dwfl_build_id_find_elf) \
+	X(dwfl_standard_find_debuginfo) \
+	X(dwfl_offline_section_address) \
+	X(elf_getdata) \
+	X(elf_getscn) \
+	X(elf_getshdrstrndx) \
+	X(elf_nextscn) \
+	X(elf_strptr) \
+	X(gelf_getehdr) \
+	X(gelf_getrela) \
+	X(gelf_getshdr) \
+	X(gelf_getsym)
+
+struct hp_dwarf {
+#define X(name) __typeof__(name) *name;
+	HP_DWARF_LIST(X)
+#undef X
+};
+
+struct hp_symbol_file;
+struct hp_inlines;
+
+/* The file that an object is, with debug information; NULL = there is none, or it comes by a resolver. */
+struct hp_symbol_file *hp_symbols_file(struct hp_symbols *symbols, uint32_t object);
+
+/* For all of their files, without a resolver. */
+struct hp_inlines *hp_symbols_inlines(struct hp_symbols *symbols);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.c - see frame.h.
+ */
+#include "report/name/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/name/legend.h"
+#include "report/base/map.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/name/resolver.h"
+#include "report/name/wrapper.h"
+
+struct function {
+	uint32_t object;
+	uint64_t start;
+	char *name;
+};
+
+struct hp_frames {
+	const struct hp_model *model;
+	struct hp_symbols *symbols;
+	const char *wrappers;
+	struct hp_map at; /* object and address -> place */
+	struct hp_map same; /* object and start -> function */
+	struct hp_frame_place *places;
+	size_t count;
+	size_t room;
+	struct function *functions;
+	size_t function_count;
+	size_t function_room;
+	uint32_t *pending; /* places whose names may still be found */
+	size_t pending_count;
+	size_t pending_room;
+	uint64_t given_pending;
+};
+
+/* What hands blocks on and is nobody's answer to "who allocates?". */
+static const char *const known_wrappers[] = {
+	"malloc",
+	"calloc",
+	"realloc",
+	"reallocarray",
+	"posix_memalign",
+	"aligned_alloc",
+	"memalign",
+	"valloc",
+	"pvalloc",
+	"operator new",
+	"operator new[]",
+	"strdup",
+	"strndup",
+	"__strdup",
+	"__strndup",
+	"xmalloc",
+	"xcalloc",
+	"xrealloc",
+	"xreallocarray",
+	"xmemdup",
+	"xstrdup",
+	"xstrndup",
+	"xzalloc",
+	"xnmalloc",
+	"xpalloc",
+	"x2realloc",
+	"x2nrealloc",
+	"ximalloc",
+	"xinmalloc",
+	"g_malloc*",
+	"g_realloc*",
+	"g_try_malloc*",
+	"g_slice_alloc*",
+	"g_strdup",
+	"g_strndup",
+	"g_memdup*",
+	"PyMem_Malloc",
+	"PyMem_Calloc",
+	"PyMem_Realloc",
+	"PyMem_RawMalloc",
+	"PyMem_RawCalloc",
+	"PyMem_RawRealloc",
+	"PyObject_Malloc",
+	"PyObject_Calloc",
+	"PyObject_Realloc",
+	"_PyMem_*",
+	"_PyObject_Malloc*",
+	"std::allocator*",
+	"std::__new_allocator*",
+	"std::__allocate_guarded*",
+	"std::_Vector_base*::_M_allocate*",
+	"__gnu_cxx::new_allocator*",
+	"__gnu_cxx::__alloc_traits*",
+	"std::pmr::*resource*",
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ (hash >> 32);
+}
+
+bool hp_frames_is_wrapper(const struct hp_frames *frames, const char *name)
+{
+	const char *list = frames->wrappers ? frames->wrappers : "";
+
+	for (size_t i = 0; i < sizeof(known_wrappers) / sizeof(known_wrappers[0]); i++)
+		if (hp_wrapper_matches(known_wrappers[i], strlen(known_wrappers[i]), name))
+			return true;
+	while (*list) {
+		size_t length = strcspn(list, ",");
+
+		if (length && hp_wrapper_matches(list, length, name))
+			return true;
+		list += length + (list[length] == ',');
+	}
+	return false;
+}
+
+struct hp_frames *hp_frames_new(const struct hp_model *model, struct hp_symbols *symbols,
+				const char *wrappers)
+{
+	struct hp_frames *frames = hp_xcalloc(1, sizeof(*frames));
+
+	frames->model = model;
+	frames->symbols = symbols;
+	frames->wrappers = wrappers;
+	return frames;
+}
+
+static void lines_free(struct hp_frame_place *place)
+{
+	for (size_t i = 0; i < place->count; i++) {
+		free(place->frames[i].name);
+		free(place->frames[i].file);
+	}
+	free(place->frames);
+	place->frames = NULL;
+	place->count = 0;
+	place->has_lines = false;
+}
+
+void hp_frames_free(struct hp_frames *frames)
+{
+	if (!frames)
+		return;
+	for (size_t i = 0; i < frames->count; i++) {
+		lines_free(&frames->places[i]);
+		free(frames->places[i].name);
+	}
+	free(frames->pending);
+	for (size_t i = 0; i < frames->function_count; i++)
+		free(frames->functions[i].name);
+	free(frames->places);
+	free(frames->functions);
+	hp_map_release(&frames->at);
+	hp_map_release(&frames->same);
+	free(frames);
+}
+
+/* The name of an object's file, without its folder; "" = there is no such object. */
+static const char *file_of(const struct hp_frames *frames, uint32_t object)
+{
+	return object < frames->model->object_count
+		       ? hp_name_file(frames->model->objects[object].path)
+		       : "";
+}
+
+/* Of a kept run: what was found out at its end. */
+static const struct hp_cpu_legend_place *kept_at(const struct hp_frames *frames, uint32_t object,
+						 uint64_t address)
+{
+	const struct hp_legend *legend = hp_symbols_legend(frames->symbols);
+
+	return legend ? hp_cpu_legend_find(&legend->alloc, object, address) : NULL;
+}
+
+/* The functions at a kept place, fresh, the innermost first; returns how many. */
+static size_t kept_lines(const struct hp_frames *frames, const struct hp_cpu_legend_place *kept,
+			 struct hp_frame_line *lines, size_t most)
+{
+	const struct hp_legend *legend = hp_symbols_legend(frames->symbols);
+	const char *name, *file;
+	char *at = kept->frames;
+	size_t count = 0;
+	int line;
+
+	while (count < most && hp_cpu_legend_frame(&legend->alloc, &at, &name, &file, &line))
+		lines[count++] = (struct hp_frame_line){
+			.name = hp_text_clean(name),
+			.file = file ? hp_text_clean(file) : NULL,
+			.line = line,
+		};
+	return count;
+}
+
+/* The last of them: the one that is called. */
+static char *kept_name(const struct hp_frames *frames, const struct hp_cpu_legend_place *kept)
+{
+	struct hp_frame_line lines[HP_FRAMES_MOST];
+	size_t count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
+	char *name = count ? lines[count - 1].name : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i + 1 < count)
+			free(lines[i].name);
+		free(lines[i].file);
+	}
+	return name;
+}
+
+/* A fresh name: of the symbol that holds the address, else of the object in brackets, else the address. */
+static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address, uint64_t *start)
+{
+	const struct hp_cpu_legend_place *kept = kept_at(frames, object, address);
+	char *name = kept ? kept_name(frames, kept) : NULL;
+	const char *symbol, *file = file_of(frames, object);
+	char *clean;
+
+	if (name) {
+		*start = kept->start;
+		return name;
+	}
+	symbol = hp_symbols_near(frames->symbols, object, address, start);
+	if (symbol)
+		return hp_symbols_readable(symbol);
+	*start = object == HP_NONE ? address : UINT64_MAX;
+	if (object == HP_NONE)
+		return hp_xprintf("0x%llx", (unsigned long long)address);
+	/* Brackets tell a file from a function that is called like it. */
+	clean = hp_text_clean(*file ? file : "?");
+	name = clean[0] == '[' ? hp_xstrdup(clean) : hp_xprintf("[%s]", clean);
+	free(clean);
+	return name;
+}
+
+/* The number of the function that starts there, made when new. */
+static uint32_t function_of(struct hp_frames *frames, uint32_t object, uint64_t start,
+			    const char *name)
+{
+	uint64_t hash = mix(mix(7, object), start) | 1;
+	uint32_t *number;
+	bool is_new;
+
+	for (;; hash += 2) {
+		number = hp_map_at(&frames->same, hash, &is_new);
+		if (is_new)
+			break;
+		if (frames->functions[*number].object == object &&
+		    frames->functions[*number].start == start)
+			return *number;
+	}
+	*number = (uint32_t)frames->function_count;
+	frames->functions = hp_xgrow(frames->functions, frames->function_count,
+				     &frames->function_room, sizeof(*frames->functions));
+	frames->functions[frames->function_count] =
+		(struct function){ object, start, hp_xstrdup(name) };
+	return (uint32_t)frames->function_count++;
+}
+
+/* Names that were not there when they were asked for. */
+static uint64_t missing(const struct hp_frames *frames)
+{
+	return hp_resolver_missing(hp_symbols_resolver(frames->symbols));
+}
+
+static void pending_add(struct hp_frames *frames, const struct hp_frame_place *place)
+{
+	frames->pending = hp_xgrow(frames->pending, frames->pending_count, &frames->pending_room,
+				   sizeof(*frames->pending));
+	frames->pending[frames->pending_count++] = (uint32_t)(place - frames->places);
+}
+
+static void place_name(struct hp_frames *frames, struct hp_frame_place *place)
+{
+	uint64_t before = missing(frames), start;
+	/* A return address may be the first one of the next function. */
+	char *name =
+		name_at(frames, place->object, place->address ? place->address - 1 : 0, &start);
+
+	free(place->name);
+	place->name = name;
+	place->function = function_of(frames, place->object, start, name);
+	place->is_wrapper = hp_frames_is_wrapper(frames, name) ||
+			    strcmp(file_of(frames, place->object), "libhotpath.so") == 0;
+	place->is_library = hp_wrapper_is_library(name);
+	place->is_pending = missing(frames) != before;
+	if (place->is_pending)
+		pending_add(frames, place);
+}
+
+static struct hp_frame_place *place_at(struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	uint64_t hash = mix(mix(3, object), address) | 1;
+	struct hp_frame_place *place;
+	uint32_t *number;
+	bool is_new;
+
+	for (;; hash += 2) {
+		number = hp_map_at(&frames->at, hash, &is_new);
+		if (is_new)
+			break;
+		place = &frames->places[*number];
+		if (place->object == object && place->address == address)
+			return place;
+	}
+	*number = (uint32_t)frames->count;
+	frames->places =
+		hp_xgrow(frames->places, frames->count, &frames->room, sizeof(*frames->places));
+	place = &frames->places[frames->count++];
+	*place = (struct hp_frame_place){ .object = object, .address = address };
+	place_name(frames, place);
+	return place;
+}
+
+struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	struct hp_frame_place *place = place_at(frames, object, address);
+
+	frames->given_pending += place->is_pending;
+	return place;
+}
+
+bool hp_frames_look(struct hp_frames *frames, struct hp_symbols *symbols)
+{
+	size_t count = frames->pending_count;
+	uint32_t *pending = frames->pending;
+	bool has_changed = false;
+
+	frames->symbols = symbols;
+	frames->pending = NULL;
+	frames->pending_count = frames->pending_room = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct hp_frame_place *place = &frames->places[pending[i]];
+		uint32_t function = place->function;
+		bool was_wrapper = place->is_wrapper;
+
+		if (place->has_pending_lines)
+			lines_free(place);
+		place->has_pending_lines = false;
+		if (!place->is_pending)
+			continue;
+		place_name(frames, place);
+		has_changed |= place->function != function || place->is_wrapper != was_wrapper;
+	}
+	free(pending);
+	return has_changed;
+}
+
+uint64_t hp_frames_pending(const struct hp_frames *frames)
+{
+	return frames->given_pending;
+}
+
+/*
+ * The C library's lines interest nobody, and where its debug information is
+ * installed, reading it takes longer than the whole report.
+ */
+static bool is_libc(const struct hp_frames *frames, uint32_t object)
+{
+	const char *path = file_of(frames, object);
+
+	return strncmp(path, "libc.so.", 8) == 0 || strncmp(path, "ld-linux", 8) == 0;
+}
+
+static void place_lines(struct hp_frames *frames, struct hp_frame_place *place)
+{
+	uint64_t before = missing(frames), address = place->address ? place->address - 1 : 0;
+	const struct hp_cpu_legend_place *kept = kept_at(frames, place->object, address);
+	struct hp_frame_line lines[HP_FRAMES_MOST] = { { .name = NULL } };
+	size_t count = 0;
+
+	if (kept)
+		count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
+	else if (!is_libc(frames, place->object))
+		count = hp_frame_lines(frames->symbols, place->object, address, lines,
+				       HP_FRAMES_MOST);
+	place->has_lines = true;
+	place->count = count ? count : 1;
+	place->frames = hp_xcalloc(place->count, sizeof(*place->frames));
+	memcpy(place->frames, lines, place->count * sizeof(*lines));
+	for (size_t i = 0; i < place->count; i++)
+		if (!place->frames[i].name)
+			place->frames[i].name =
+				hp_xstrdup(i + 1 == place->count ? place->name : "?");
+	place->has_pending_lines = place->is_pending || missing(frames) != before;
+	if (place->has_pending_lines && !place->is_pending)
+		pending_add(frames, place);
+}
+
+const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
+					     uint64_t address)
+{
+	struct hp_frame_place *place = place_at(frames, object, address);
+
+	if (!place->has_lines)
+		place_lines(frames, place);
+	frames->given_pending += place->is_pending || place->has_pending_lines;
+	return place;
+}
+
+uint64_t hp_frames_start(const struct hp_frames *frames, const struct hp_frame_place *place)
+{
+	return place->object == HP_NONE ? UINT64_MAX : frames->functions[place->function].start;
+}
+
+size_t hp_frames_functions(const struct hp_frames *frames)
+{
+	return frames->function_count;
+}
+
+const char *hp_frames_function(const struct hp_frames *frames, uint32_t function)
+{
+	return frames->functions[function].name;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inline.h - the functions that were inlined at an address.
+ *
+ * libdw finds them by walking the unit's tree of entries for each address.  Here
+ * a unit is walked once, when the first of its addresses is asked for, and its
+ * code becomes a sorted list of pieces, each with its innermost function.
+ */
+#ifndef HP_REPORT_NAME_INLINE_H
+#define HP_REPORT_NAME_INLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/name/symbol_file.h"
+
+#define HP_INLINES_MOST 32	/* at one address, the outer function among them */
+
+struct hp_inlines;
+
+/* A function at an address.  Texts live as long as the symbols. */
+struct hp_inline {
+	const char *name;	/* as the linker knows it, else scope.h's; NULL = no name */
+	const char *file;	/* where this address is, seen from this function; NULL = not known */
+	int line;
+	int is_inlined;	/* 0: the function itself */
+};
+
+/* The functions at an object's address, the innermost first; returns how many, 0 = not known. */
+size_t hp_inlines_at(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+		     struct hp_inline list[HP_INLINES_MOST]);
+
+struct hp_inlines *hp_inlines_new(void);
+void hp_inlines_free(struct hp_inlines *inlines);
+
+/* The same at an address of a file.  Texts live as long as both. */
+size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
+		     struct hp_inline list[HP_INLINES_MOST]);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * name.c - takes demangled names apart.
+ *
+ * A demangled name is [return type] scope::scope::name[<...>][(parameters)]
+ * [qualifiers].  Brackets nest; what follows `operator` is not a bracket, and
+ * "(anonymous namespace)" is not a list of parameters.
+ */
+#include "report/name/name.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+
+#define ELLIPSIS "\342\200\246"
+#define PARTS_MOST 64
+
+static const char anonymous[] = "(anonymous namespace)";
+
+/* Longer ones before those that they begin with: a template's bracket may follow. */
+static const char *const operators[] = {
+	"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&",
+	"||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "->", "<",
+	">",   "=",   "-",   "+",   "*",  "/",	"%",  "^",  "&",  "|",	"~",  "!",  ",",
+};
+
+static bool is_of_word(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9');
+}
+
+/* If `operator` stands at `text`: bytes up to the end of the operator's sign. */
+static size_t operator_size(const char *name, const char *text)
+{
+	static const char word[] = "operator";
+	size_t size = sizeof(word) - 1;
+	size_t signs = 0;
+
+	if (strncmp(text, word, size) != 0 || (text > name && is_of_word(text[-1])))
+		return 0;
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]) && !signs; i++)
+		if (strncmp(text + size, operators[i], strlen(operators[i])) == 0)
+			signs = strlen(operators[i]);
+	if (signs && strncmp(text + size + signs, " <", 2) == 0)
+		signs++;	/* "operator< <int>(...)" */
+	if (signs)
+		return size + signs;
+	return text[size] == ' ' ? size + 1 : 0;
+}
+
+/* One step over `*text`: over whole operators, else a byte; keeps track of brackets. */
+static size_t step(const char *name, const char *text, int *depth)
+{
+	size_t size = operator_size(name, text);
+
+	if (size)
+		return size;
+	if (strncmp(text, anonymous, sizeof(anonymous) - 1) == 0)
+		return sizeof(anonymous) - 1;
+	if (strncmp(text, "->", 2) == 0)
+		return 2;
+	if (strchr("<({[", *text))
+		++*depth;
+	else if (strchr(">)}]", *text) && *depth > 0)
+		--*depth;
+	return 1;
+}
+
+/* Where the parameters start; the end if there are none. */
+static size_t parameters_at(const char *name)
+{
+	int depth = 0;
+
+	for (const char *c = name; *c;) {
+		if (*c == '(' && depth == 0 && c > name && c[-1] != ' ' &&
+		    strncmp(c, anonymous, sizeof(anonymous) - 1) != 0)
+			return (size_t)(c - name);
+		c += step(name, c, &depth);
+	}
+	return strlen(name);
+}
+
+/* A lambda says nothing without the function that it is in, nor its operator without it. */
+static bool is_within_lambda(const char *name, size_t colons)
+{
+	return name[colons + 2] == '{' || (colons && name[colons - 1] == '}');
+}
+
+/* Where the last `parts` parts start, between the return type and `end`. */
+static size_t parts_at(const char *name, size_t end, size_t parts)
+{
+	size_t starts[PARTS_MOST] = { 0 };
+	size_t count = 1;
+	int depth = 0;
+
+	for (size_t i = 0; i < end;) {
+		size_t size = step(name, name + i, &depth);
+
+		if (depth == 0 && size == 1 && name[i] == ' ') {
+			starts[0] = i + 1;
+			count = 1;
+		} else if (depth == 0 && size == 1 && name[i] == ':' && name[i + 1] == ':') {
+			size = 2;
+			if (is_within_lambda(name, i)) {
+				i += size;
+				continue;
+			}
+			if (count == PARTS_MOST)
+				memmove(starts, starts + 1, --count * sizeof(starts[0]));
+			starts[count++] = i + 2;
+		}
+		i += size;
+	}
+	return starts[parts && parts < count ? count - parts : 0];
+}
+
+const char *hp_name_scope(const char *name)
+{
+	return name + parts_at(name, parameters_at(name), 0);
+}
+
+/* What the standard library's inner names hide is better known by its outer name. */
+static char *well_known(const char *name)
+{
+	static const struct {
+		const char *inner, *outer;
+	} names[] = {
+		{ "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+		  "std::string" },
+		{ "std::__cxx11::", "std::" },
+		{ "> >", ">>" },
+	};
+	char *copy = hp_xmalloc(strlen(name) + 1);
+	char *to = copy;
+
+	while (*name) {
+		size_t i = 0;
+
+		while (i < 3 && strncmp(name, names[i].inner, strlen(names[i].inner)) != 0)
+			i++;
+		if (i == 3) {
+			*to++ = *name++;
+			continue;
+		}
+		to = stpcpy(to, names[i].outer) - (i == 2);
+		name += strlen(names[i].inner) - (i == 2);
+	}
+	*to = 0;
+	return copy;
+}
+
+char *hp_name_short(const char *name, size_t depth)
+{
+	char *known, *last;
+
+	if (!strchr(name, ':') && !strchr(name, '('))
+		return hp_xstrdup(name);
+	known = well_known(name);
+	last = hp_xstrdup(known + parts_at(known, parameters_at(known), depth));
+	free(known);
+	return last;
+}
+
+/* What is left of a pair of brackets and what is in it. */
+enum gone { GONE_INSIDE, GONE_WHOLE };
+
+/* Copies `name`, with the outermost brackets `open` emptied or left out. */
+static char *hollow(const char *name, char open, enum gone gone)
+{
+	char *copy = hp_xmalloc(3 * strlen(name) + 1);
+	char *to = copy;
+	int depth = 0;
+	int hidden_at = 0;	/* depth inside of what is being skipped */
+
+	for (const char *c = name; *c;) {
+		size_t length = step(name, c, &depth);
+		bool ends = hidden_at && depth < hidden_at;
+		bool starts = !hidden_at && length == 1 && *c == open && !strchr(">)", c[1]);
+
+		if (starts)
+			hidden_at = depth;
+		if ((!hidden_at || starts || ends) && !(gone == GONE_WHOLE && (starts || ends))) {
+			memcpy(to, c, length);
+			to += length;
+		}
+		if (starts && gone == GONE_INSIDE)
+			to = stpcpy(to, ELLIPSIS);
+		if (ends)
+			hidden_at = 0;
+		c += length;
+	}
+	*to = 0;
+	return copy;
+}
+
+/* Start and end with an ellipsis between: ends tell more than starts. */
+static char *cut(const char *name, size_t width)
+{
+	size_t left_width = width > 8 ? (width - 1) / 3 : 0;
+	size_t right_width = width ? width - 1 - left_width : 0;
+	size_t all_width = hp_text_width(name);
+	size_t left = hp_text_start(name, left_width);
+	size_t right = hp_text_start(name, all_width - right_width);
+	char *copy = hp_xmalloc(left + strlen(ELLIPSIS) + strlen(name + right) + 1);
+
+	memcpy(copy, name, left);
+	strcpy(copy + left, width ? ELLIPSIS : "");
+	strcat(copy, width ? name + right : "");
+	return copy;
+}
+
+char *hp_name_bare(const char *name)
+{
+	char *copy = hp_xstrdup(name);
+
+	copy[parameters_at(copy)] = 0;
+	return copy;
+}
+
+/* Does a name that stands before the parenthesis stand behind it again? */
+static bool is_repeated(const char *name, const char *open, const char *end)
+{
+	for (const char *at = open + 1; at < end; at++) {
+		size_t size = (size_t)(at - open - 1);
+
+		if (*at == '(' && size && size <= (size_t)(open - name) &&
+		    memcmp(open - size, open + 1, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* gcc's names: function(function(parameters)::_ZSYMBOL.Frame*) [clone .actor]. */
+char *hp_name_of_coroutine(const char *name)
+{
+	static const char frame[] = ".Frame*) [clone .";
+	const char *end = strstr(name, frame), *symbol = NULL, *open = NULL;
+
+	for (const char *at = name; end && at < end; at++)
+		if (strncmp(at, "::_Z", 4) == 0)
+			symbol = at;
+	for (const char *at = name; symbol && at < symbol && !open; at++)
+		if (*at == '(' && is_repeated(name, at, symbol))
+			open = at;
+	if (!open)
+		return hp_xstrdup(name);
+	return hp_xprintf("%.*s%s", (int)(symbol - open - 1), open + 1,
+			  end + sizeof(".Frame*)") - 1);
+}
+
+char *hp_name_plain(const char *name)
+{
+	char *copy = hp_name_bare(name), *plain = hollow(copy, '<', GONE_WHOLE);
+
+	free(copy);
+	return plain;
+}
+
+char *hp_name_fit(const char *name, size_t width)
+{
+	static const struct {
+		char open;
+		enum gone gone;
+	} steps[] = {
+		{ '<', GONE_INSIDE }, { '(', GONE_INSIDE }, { '<', GONE_WHOLE }, { '(', GONE_WHOLE }
+	};
+	char *fitted = hp_xstrdup(name);
+	char *next;
+
+	for (size_t i = 0; i < 4 && hp_text_width(fitted) > width; i++) {
+		next = hollow(fitted, steps[i].open, steps[i].gone);
+		free(fitted);
+		fitted = next;
+	}
+	if (hp_text_width(fitted) <= width)
+		return fitted;
+	next = cut(fitted, width);
+	free(fitted);
+	return next;
+}
+
+const char *hp_name_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * name.h - long C++ names in short columns.
+ */
+#ifndef HP_REPORT_NAME_NAME_H
+#define HP_REPORT_NAME_NAME_H
+
+#include <stddef.h>
+
+/*
+ * A fresh copy without return type, with the last `depth` parts of a::b::c
+ * (0 = all).  Parameters stay.  Names that are not C++ stay as they are.
+ */
+char *hp_name_short(const char *name, size_t depth);
+
+/* Where the name begins behind what the function returns, if that is told: within `name`. */
+const char *hp_name_scope(const char *name);
+
+/*
+ * A fresh copy of at most `width` columns.  Gives way, as far as needed: the
+ * template arguments, the parameters, then the middle.
+ */
+char *hp_name_fit(const char *name, size_t width);
+
+/*
+ * A fresh copy; what gcc makes of a coroutine is called by the coroutine, and by what is made: [clone .actor]
+ * runs it, [clone .destroy] ends it.
+ */
+char *hp_name_of_coroutine(const char *name);
+
+/* A fresh copy without parameters. */
+char *hp_name_bare(const char *name);
+
+/* The same, and without what templates were made of. */
+char *hp_name_plain(const char *name);
+
+/* The part of a path after its last slash, if there is something: within `path`, not a copy. */
+const char *hp_name_file(const char *path);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol_file.h - the symbols and debug information of one file, by address.
+ *
+ * libdw is loaded with the first file.  Its debug information is for one thread
+ * at a time; the lists of symbols, once read, are for all.
+ */
+#ifndef HP_REPORT_NAME_SYMBOL_FILE_H
+#define HP_REPORT_NAME_SYMBOL_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/name/dwarf.h"
+#include "report/read/model.h"
+
+struct hp_symbol {
+	uint64_t address;	/* of the file */
+	uint64_t size;
+	const char *name;	/* as in the file */
+	int rank;	/* of several at one address the lowest is shown */
+};
+
+/* A range of a compilation unit's code, in the addresses of the debug information. */
+struct hp_unit_range {
+	uint64_t low;
+	uint64_t high;
+	Dwarf_Die *unit;
+};
+
+/* All zero: not read. */
+struct hp_symbol_file {
+	const char *fault;	/* why it has no names, a static text; NULL = it has */
+	Dwfl *dwfl;
+	Dwfl_Module *module;	/* NULL = there is nothing to be read */
+	Elf *elf;
+	uint64_t bias;	/* libdwfl's address = address of the file + bias */
+	struct hp_symbol *symbols;	/* functions, by address */
+	size_t count;
+	struct hp_symbol *data;	/* variables */
+	size_t data_count;
+	struct hp_symbol *stubs;	/* symbol_plt.h */
+	size_t stub_count;
+	bool has_ranges;	/* was tried */
+	struct hp_unit_range *ranges;	/* by address */
+	size_t range_count;
+	size_t range_room;
+	Dwarf_Addr range_bias;	/* libdwfl's address = address of the debug information + this */
+};
+
+/* libdw; NULL = it is not here. */
+const struct hp_dwarf *hp_dwarf_load(void);
+
+/*
+ * Reads the symbols of a recorded object.  A file that is not the one that ran
+ * (another build-id; without one, another inode, or changed after `created_unix_ns`)
+ * has none.
+ */
+void hp_symbol_file_read(struct hp_symbol_file *file, const struct hp_model_object *recorded,
+			 int64_t created_unix_ns);
+void hp_symbol_file_release(struct hp_symbol_file *file);
+
+/* The first symbol at the highest address that is not above `address`; NULL = none. */
+const struct hp_symbol *hp_symbol_at(const struct hp_symbol_file *file, uint64_t address);
+const struct hp_symbol *hp_symbol_data_at(const struct hp_symbol_file *file, uint64_t address);
+
+/* The stub that holds `address`; NULL = none does. */
+const struct hp_symbol *hp_symbol_stub_at(const struct hp_symbol_file *file, uint64_t address);
+
+/*
+ * The compilation unit of the file's `address`, which then is the one that its
+ * debug information has.  NULL = there is none.
+ */
+Dwarf_Die *hp_symbol_file_unit(struct hp_symbol_file *file, uint64_t *address);
+
+#endif

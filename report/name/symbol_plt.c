@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol_plt.c - see symbol_plt.h.
+ *
+ * How sections .plt, .plt.sec and .plt.got are laid out differs between linkers
+ * and their options.  What is in a stub does not: one indirect jump through a word
+ * of the global offset table (System V ABI, AMD64 supplement, 5.2; ELF for the Arm
+ * 64-bit Architecture, A.3).  So each section is read for these jumps; bytes that
+ * only look like one have no word with a relocation.
+ */
+#include "report/name/symbol_plt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/map.h"
+#include "report/base/memory.h"
+
+#define STUB_SIZE 16	/* bytes, where the section does not tell */
+
+struct build {
+	const struct hp_dwarf *dw;
+	const struct hp_symbol_file *file;
+	Elf *elf;
+	int machine;
+	struct hp_map slots;	/* address of a word -> place in `names` */
+	char **names;	/* of functions */
+	size_t name_count;
+	size_t name_room;
+	struct hp_symbol *stubs;
+	size_t count;
+	size_t room;
+};
+
+bool hp_symbol_is_plt(const char *name)
+{
+	size_t length = strlen(name), end = strlen(HP_SYMBOL_PLT);
+
+	return length > end && strcmp(name + length - end, HP_SYMBOL_PLT) == 0;
+}
+
+/* --- the words, by relocation --- */
+
+static void slot_add(struct build *b, uint64_t address, const char *name)
+{
+	bool is_new;
+	uint32_t *place = hp_map_at(&b->slots, address, &is_new);
+
+	if (!is_new)
+		return;
+	*place = (uint32_t)b->name_count;
+	b->names = hp_xgrow(b->names, b->name_count, &b->name_room, sizeof(*b->names));
+	/* What a version says is no part of the name. */
+	b->names[b->name_count++] = hp_xprintf("%.*s", (int)strcspn(name, "@"), name);
+}
+
+/* Of several functions for several processors the one that a function of the file itself chooses. */
+static bool is_chosen(int machine, const GElf_Rela *relocation)
+{
+	return GELF_R_TYPE(relocation->r_info) ==
+	       (machine == EM_AARCH64 ? R_AARCH64_IRELATIVE : R_X86_64_IRELATIVE);
+}
+
+static const char *name_at(const struct hp_symbol_file *file, uint64_t address)
+{
+	const struct hp_symbol *symbol = hp_symbol_at(file, address);
+
+	return symbol && symbol->address == address ? symbol->name : NULL;
+}
+
+static void slots_read(struct build *b, Elf_Scn *section, const GElf_Shdr *header)
+{
+	const struct hp_dwarf *dw = b->dw;
+	Elf_Data *data = dw->elf_getdata(section, NULL);
+	Elf_Scn *symbols = dw->elf_getscn(b->elf, header->sh_link);
+	Elf_Data *symbol_data = symbols ? dw->elf_getdata(symbols, NULL) : NULL;
+	GElf_Shdr symbol_header;
+	GElf_Rela relocation;
+	GElf_Sym symbol;
+
+	if (!data)
+		return;
+	if (!symbol_data || !dw->gelf_getshdr(symbols, &symbol_header))
+		symbol_data = NULL;
+	for (int i = 0; dw->gelf_getrela(data, i, &relocation); i++) {
+		const char *name = NULL;
+
+		if (GELF_R_SYM(relocation.r_info) && symbol_data &&
+		    dw->gelf_getsym(symbol_data, (int)GELF_R_SYM(relocation.r_info), &symbol))
+			name = dw->elf_strptr(b->elf, symbol_header.sh_link, symbol.st_name);
+		else if (is_chosen(b->machine, &relocation))
+			name = name_at(b->file, (uint64_t)relocation.r_addend);
+		if (name && *name && relocation.r_offset)
+			slot_add(b, relocation.r_offset, name);
+	}
+}
+
+/* --- the stubs --- */
+
+static uint32_t word_at(const unsigned char *code)
+{
+	uint32_t word;
+
+	memcpy(&word, code, sizeof(word));
+	return word;
+}
+
+/* The jump through a word at `code`: its size, and the word's address; 0 = it is none. */
+static size_t jump_x86_64(const unsigned char *code, size_t size, uint64_t address, uint64_t *slot)
+{
+	if (size < 6 || code[0] != 0xff || code[1] != 0x25)
+		return 0;
+	*slot = address + 6 + (uint64_t)(int64_t)(int32_t)word_at(code + 2);
+	return 6;
+}
+
+/* adrp x16, page; ldr x17, [x16, #low]; add x16, x16, #low; br x17 */
+static size_t jump_aarch64(const unsigned char *code, size_t size, uint64_t address, uint64_t *slot)
+{
+	uint32_t adrp, ldr;
+	int64_t pages;
+
+	if (size < 16)
+		return 0;
+	adrp = word_at(code);
+	ldr = word_at(code + 4);
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211 ||
+	    word_at(code + 12) != 0xd61f0220)
+		return 0;
+	pages = (int64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3));
+	pages = (pages ^ 0x100000) - 0x100000;
+	*slot = (address & ~UINT64_C(0xfff)) + (uint64_t)(pages * 4096) +
+		(uint64_t)(ldr >> 10 & 0xfff) * 8;
+	return 16;
+}
+
+/* False if no function is known of that word: then it was no jump. */
+static bool stub_add(struct build *b, uint64_t start, uint64_t end, uint64_t slot)
+{
+	const uint32_t *place = slot ? hp_map_find(&b->slots, slot) : NULL;
+
+	if (!place)
+		return false;
+	b->stubs = hp_xgrow(b->stubs, b->count, &b->room, sizeof(*b->stubs));
+	b->stubs[b->count++] = (struct hp_symbol){
+		.address = start,
+		.size = end - start,
+		.name = hp_xprintf("%s" HP_SYMBOL_PLT, b->names[*place]),
+	};
+	return true;
+}
+
+static void stubs_read(struct build *b, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = b->dw->elf_getdata(section, NULL);
+	const unsigned char *code = data ? data->d_buf : NULL;
+	bool is_arm = b->machine == EM_AARCH64;
+	/* Of x86-64 they are as long as each other, and the jump is anywhere within. */
+	uint64_t stride = header->sh_entsize >= 8 ? header->sh_entsize : STUB_SIZE;
+
+	for (size_t i = 0; code && i < data->d_size;) {
+		uint64_t address = header->sh_addr + i, slot = 0, start = address;
+		size_t left = data->d_size - i;
+		size_t size = is_arm ? jump_aarch64(code + i, left, address, &slot)
+				     : jump_x86_64(code + i, left, address, &slot);
+
+		if (!is_arm)
+			start = header->sh_addr + i / stride * stride;
+		if (!size || !stub_add(b, start, start + (is_arm ? size : stride), slot))
+			size = is_arm ? 4 : 1;
+		i += size;
+	}
+}
+
+static const char *section_name(const struct build *b, const GElf_Shdr *header)
+{
+	size_t names;
+	const char *name;
+
+	if (b->dw->elf_getshdrstrndx(b->elf, &names) != 0)
+		return "";
+	name = b->dw->elf_strptr(b->elf, names, header->sh_name);
+	return name ? name : "";
+}
+
+static void relocations_each(struct build *b)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = b->dw->elf_nextscn(b->elf, section)))
+		if (b->dw->gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
+		    header.sh_flags & SHF_ALLOC)
+			slots_read(b, section, &header);
+}
+
+static void stubs_each(struct build *b)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = b->dw->elf_nextscn(b->elf, section)))
+		if (b->dw->gelf_getshdr(section, &header) && header.sh_type == SHT_PROGBITS &&
+		    strncmp(section_name(b, &header), ".plt", 4) == 0)
+			stubs_read(b, section, &header);
+}
+
+static int compare_stubs(const void *left, const void *right)
+{
+	const struct hp_symbol *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, Elf *elf, size_t *count)
+{
+	struct build b = { .dw = hp_dwarf_load(), .file = file, .elf = elf };
+	GElf_Ehdr header;
+
+	*count = 0;
+	if (!elf || !b.dw->gelf_getehdr(elf, &header) ||
+	    (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64))
+		return NULL;
+	b.machine = header.e_machine;
+	relocations_each(&b);
+	if (b.name_count)
+		stubs_each(&b);
+	if (b.count)
+		qsort(b.stubs, b.count, sizeof(*b.stubs), compare_stubs);
+	for (size_t i = 0; i < b.name_count; i++)
+		free(b.names[i]);
+	free(b.names);
+	hp_map_release(&b.slots);
+	*count = b.count;
+	return b.stubs;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wrapper.c - see wrapper.h.
+ */
+#include "report/name/wrapper.h"
+
+#include <string.h>
+
+#include "report/name/name.h"
+
+static const char *const waiters[] = {
+	"__gthread_*",
+	"__pthread_once*",
+	"g_mutex_*",
+	"g_rec_mutex_*",
+	"g_rw_lock_*",
+	"g_cond_*",
+	"g_thread_*",
+	"g_usleep",
+	"g_poll",
+	"g_async_queue_*",
+	"uv_mutex_*",
+	"uv_rwlock_*",
+	"uv_cond_*",
+	"uv_sem_wait",
+	"uv_barrier_wait",
+	"uv_thread_*",
+	"PyThread_acquire_lock*",
+	"PyThread_start_new_thread",
+};
+
+bool hp_wrapper_matches(const char *pattern, size_t length, const char *name)
+{
+	const char *star = memchr(pattern, '*', length);
+	size_t head = star ? (size_t)(star - pattern) : length;
+
+	if (strncmp(name, pattern, head) != 0)
+		return false;
+	name += head;
+	if (!star)
+		return *name == 0 || *name == '(' || *name == '<' || *name == '@';
+	length -= head + 1;
+	for (; length && *name; name++)
+		if (hp_wrapper_matches(star + 1, length, name))
+			return true;
+	return length == 0;
+}
+
+bool hp_wrapper_is_library(const char *name)
+{
+	name = hp_name_scope(name);
+	return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
+}
+
+bool hp_wrapper_waits(const char *name)
+{
+	if (hp_wrapper_is_library(name))
+		return true;
+	name = hp_name_scope(name);
+	for (size_t i = 0; i < sizeof(waiters) / sizeof(waiters[0]); i++)
+		if (hp_wrapper_matches(waiters[i], strlen(waiters[i]), name))
+			return true;
+	return false;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * charge.c - see charge.h.
+ *
+ * Ended calls stand in records of their functions, calls that go on in tallies
+ * of their frames (segment/FORMAT.md, section 7 tells which frames these are).
+ */
+#include "report/read/charge.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/map.h"
+#include "report/base/memory.h"
+#include "segment/histogram.h"
+
+struct build {
+	struct hp_charges *charges;
+	struct hp_model *model;
+	struct hp_map active; /* offset of a function's record -> calls that go on, not met yet */
+	struct hp_map outer; /* place of a function + 1 -> it is on this stack already */
+};
+
+/* The place of the function whose record is at `at`, or HP_NONE. */
+static uint32_t place_of(const struct build *b, uint64_t at)
+{
+	uint32_t place = hp_model_place_at(b->model, at);
+
+	return place < b->charges->count ? place : HP_NONE;
+}
+
+/* --- ended calls --- */
+
+static void group_add(struct build *b, struct hp_model_histogram *to, unsigned group, uint64_t at)
+{
+	const uint64_t *counters =
+		hp_reader_see(&b->model->reader, at, HP_GROUP_SIZE * sizeof(*counters));
+
+	if (!counters)
+		return;
+	if (!to->groups[group])
+		to->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*to->groups[group]));
+	for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
+		uint64_t count;
+
+		memcpy(&count, &counters[i], sizeof(count));
+		to->groups[group][i] += count;
+		to->total += count;
+	}
+}
+
+/* Few functions of a large program are charged at all. */
+static void spreads_have(struct hp_charge_sum *sum)
+{
+	if (!sum->spreads)
+		sum->spreads = hp_xcalloc(HP_CHARGE_KINDS, sizeof(*sum->spreads));
+}
+
+static void spread_add(struct build *b, struct hp_charge_sum *sum, unsigned kind, uint64_t at)
+{
+	struct hp_charge_spread spread;
+
+	if (!at || !hp_reader_copy(&b->model->reader, at, &spread, sizeof(spread)))
+		return;
+	if (spread.least && (!sum->least[kind] || spread.least < sum->least[kind]))
+		sum->least[kind] = spread.least;
+	if (spread.most > sum->most[kind])
+		sum->most[kind] = spread.most;
+	spreads_have(sum);
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		if (spread.groups[group])
+			group_add(b, &sum->spreads[kind], group,
+				  (uint64_t)spread.groups[group] * HP_LINE);
+}
+
+/* Which histograms of the sum a histogram of a record is part of: calls whose callees allocated
+ * nothing have the same figures with and without these. */
+static void spreads_add(struct build *b, struct hp_charge_sum *sum, const struct hp_charge *charge)
+{
+	static const enum hp_charge_kind both[][2] = {
+		[HP_CHARGE_ALONE_BYTES] = { HP_CHARGE_BYTES, HP_CHARGE_WHOLE_BYTES },
+		[HP_CHARGE_ALONE_COUNT] = { HP_CHARGE_COUNT, HP_CHARGE_WHOLE_COUNT },
+	};
+
+	for (unsigned kind = 0; kind < HP_CHARGE_KINDS; kind++) {
+		uint64_t at = (uint64_t)charge->spreads[kind] * HP_LINE;
+		unsigned first = kind < 2 ? both[kind][0] : kind;
+
+		sum->sums[first] += charge->sums[kind];
+		spread_add(b, sum, first, at);
+		if (kind >= 2)
+			continue;
+		sum->sums[both[kind][1]] += charge->sums[kind];
+		spread_add(b, sum, both[kind][1], at);
+	}
+}
+
+static void ones_add(struct hp_charge_sum *sum, unsigned kind, uint64_t ones)
+{
+	struct hp_model_histogram *to;
+
+	if (!ones)
+		return;
+	spreads_have(sum);
+	to = &sum->spreads[kind];
+	if (!to->groups[0])
+		to->groups[0] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*to->groups[0]));
+	to->groups[0][1] += ones;
+	to->total += ones;
+	sum->sums[kind] += ones;
+	sum->least[kind] = 1;
+	if (!sum->most[kind])
+		sum->most[kind] = 1;
+}
+
+static void charge_add(struct build *b, struct hp_charge_sum *sum, const struct hp_charge *charge)
+{
+	spreads_add(b, sum, charge);
+	ones_add(sum, HP_CHARGE_COUNT, charge->ones);
+	ones_add(sum, HP_CHARGE_WHOLE_COUNT, charge->ones);
+	sum->whole_bytes += charge->whole_bytes;
+	sum->whole_count += charge->whole_count;
+	if (charge->most_bytes > sum->most_bytes)
+		sum->most_bytes = charge->most_bytes;
+	if (charge->most_count > sum->most_count)
+		sum->most_count = charge->most_count;
+	sum->has_most |= charge->has_most != 0;
+	if (!charge->logs)
+		return;
+	sum->rings = hp_xgrow(sum->rings, sum->ring_count, &sum->ring_room, sizeof(*sum->rings));
+	sum->rings[sum->ring_count++] = (struct hp_charge_ring){
+		.offset = (uint64_t)charge->logs * HP_LINE,
+		.next = charge->log_next,
+	};
+}
+
+/* Most records were never charged: of each this word alone is read. */
+static uint64_t charge_of(struct build *b, const struct hp_model_record *record)
+{
+	return (uint64_t)hp_reader_word(&b->model->reader, record->offset,
+					sizeof(struct hp_function),
+					offsetof(struct hp_function, charge)) *
+	       HP_LINE;
+}
+
+static void read_functions(struct build *b)
+{
+	struct hp_charge charge;
+
+	for (size_t i = 0; i < b->model->record_count; i++) {
+		const struct hp_model_record *record = &b->model->records[i];
+		uint64_t at = charge_of(b, record);
+
+		if (!at || record->function >= b->charges->count ||
+		    !hp_reader_copy(&b->model->reader, at, &charge, sizeof(charge)))
+			continue;
+		charge_add(b, &b->charges->functions[record->function], &charge);
+		b->charges->is_any = true;
+		b->charges->has_most |= charge.has_most != 0;
+	}
+}
+
+/* --- calls that go on --- */
+
+struct call {
+	uint32_t place; /* of the function */
+	struct hp_tally tally; /* zeroes without one */
+};
+
+struct calls {
+	struct call *at; /* outermost first */
+	size_t count;
+	size_t room;
+};
+
+/* The function whose call is in the frame; HP_NONE = it is left over. */
+static uint32_t frame_place(struct build *b, const struct hp_block *block,
+			    const struct hp_frame *frame)
+{
+	struct hp_row row;
+	uint32_t *left, record;
+	uint64_t at;
+	bool is_new;
+
+	if (!hp_reader_copy(&b->model->reader, frame->row - block->base, &row, sizeof(row)))
+		return HP_NONE;
+	at = (uint64_t)row.function * HP_LINE;
+	record = hp_model_record_at(b->model, at);
+	if (record == HP_NONE)
+		return HP_NONE;
+	left = hp_map_at(&b->active, at, &is_new);
+	if (is_new)
+		*left = hp_reader_gist_active(&b->model->reader, b->model->records[record].gist);
+	if (!*left)
+		return HP_NONE;
+	--*left;
+	return place_of(b, at);
+}
+
+/* False = the stack ends in this part. */
+static bool read_frames(struct build *b, const struct hp_block *block, uint64_t at,
+			uint32_t capacity, struct calls *calls)
+{
+	struct hp_reader *reader = &b->model->reader;
+	const struct hp_frame *frames =
+		hp_reader_see(reader, at, (uint64_t)capacity * sizeof(*frames));
+
+	for (uint32_t i = 1; frames && i < capacity; i++) {
+		struct call call = { .place = HP_NONE };
+		struct hp_frame frame;
+
+		memcpy(&frame, &frames[i], sizeof(frame));
+		call.place = frame_place(b, block, &frame);
+		if (call.place == HP_NONE)
+			return false;
+		if (!(frame.weight & HP_WEIGHT_TALLY) ||
+		    !hp_reader_copy(reader, frame.tally - block->base, &call.tally,
+				    sizeof(call.tally)))
+			memset(&call.tally, 0, sizeof(call.tally));
+		calls->at = hp_xgrow(calls->at, calls->count, &calls->room, sizeof(*calls->at));
+		calls->at[calls->count++] = call;
+	}
+	return frames != NULL;
+}
+
+/* Innermost first: what a call has is its callers', too. */
+static void add_calls(struct build *b, const struct calls *calls)
+{
+	uint64_t bytes = 0, count = 0;
+	bool is_new;
+
+	hp_map_clear(&b->outer);
+	/* How often each is on the stack: the outermost is the last that is met. */
+	for (size_t i = 0; i < calls->count; i++)
+		++*hp_map_at(&b->outer, calls->at[i].place + UINT64_C(1), &is_new);
+	for (size_t i = calls->count; i-- > 0;) {
+		const struct call *call = &calls->at[i];
+		struct hp_charge_sum *sum = &b->charges->functions[call->place];
+
+		bytes += call->tally.bytes + call->tally.below_bytes;
+		count += call->tally.count + call->tally.below_count;
+		sum->running_bytes += call->tally.bytes;
+		sum->running_count += call->tally.count;
+		b->charges->is_any |= call->tally.count != 0;
+		if (--*hp_map_at(&b->outer, call->place + UINT64_C(1), &is_new) == 0) {
+			sum->whole_bytes += bytes;
+			sum->whole_count += count;
+		}
+	}
+}
+
+static void read_stack(struct build *b, const struct hp_block *block, uint64_t at,
+		       struct calls *calls)
+{
+	struct hp_part part;
+	bool goes_on = true;
+
+	calls->count = 0;
+	while (goes_on && hp_reader_step(&b->model->reader, at, &part, sizeof(part))) {
+		goes_on = read_frames(b, block, at + sizeof(part), part.capacity, calls);
+		at = part.above ? part.above - block->base : 0;
+	}
+	add_calls(b, calls);
+}
+
+static void read_block(struct build *b, const struct hp_block *block, struct calls *calls)
+{
+	struct hp_part part;
+
+	hp_map_clear(&b->active);
+	for (uint64_t at = block->parts; hp_reader_step(&b->model->reader, at, &part, sizeof(part));
+	     at = part.next)
+		if (!part.below)
+			read_stack(b, block, at, calls);
+}
+
+void hp_charges_init(struct hp_charges *charges, struct hp_model *model)
+{
+	struct hp_reader *reader = &model->reader;
+	struct build b = { .charges = charges, .model = model };
+	struct calls calls = { .at = NULL };
+	struct hp_process process;
+	struct hp_block block;
+
+	*charges = (struct hp_charges){ .count = model->function_count };
+	charges->functions = hp_xcalloc(charges->count, sizeof(*charges->functions));
+	read_functions(&b);
+	/* Parts are met twice. */
+	hp_reader_restart(reader, 2);
+	for (uint64_t at = reader->header.processes;
+	     hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
+		for (uint64_t in = process.blocks;
+		     hp_reader_step(reader, in, &block, sizeof(block)); in = block.next)
+			read_block(&b, &block, &calls);
+	free(calls.at);
+	hp_map_release(&b.active);
+	hp_map_release(&b.outer);
+}
+
+void hp_charges_release(struct hp_charges *charges)
+{
+	for (size_t i = 0; i < charges->count; i++) {
+		struct hp_charge_sum *sum = &charges->functions[i];
+
+		for (int kind = 0; sum->spreads && kind < HP_CHARGE_KINDS; kind++)
+			for (unsigned group = 0; group < HP_GROUPS; group++)
+				free(sum->spreads[kind].groups[group]);
+		free(sum->spreads);
+		free(sum->rings);
+	}
+	free(charges->functions);
+	*charges = (struct hp_charges){ .count = 0 };
+}
+
+/* --- answers --- */
+
+uint64_t hp_charge_bytes(const struct hp_charge_sum *sum)
+{
+	return sum->sums[HP_CHARGE_BYTES] + sum->running_bytes;
+}
+
+uint64_t hp_charge_count(const struct hp_charge_sum *sum)
+{
+	return sum->sums[HP_CHARGE_COUNT] + sum->running_count;
+}
+
+uint64_t hp_charge_calls(const struct hp_charge_sum *sum, enum hp_charge_kind kind)
+{
+	return sum->spreads ? sum->spreads[kind].total : 0;
+}
+
+static uint64_t value_at(const struct hp_model_histogram *spread, uint64_t rank)
+{
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		for (unsigned i = 0; spread->groups[group] && i < HP_GROUP_SIZE; i++) {
+			if (spread->groups[group][i] >= rank)
+				return hp_bucket_value(group, i);
+			rank -= spread->groups[group][i];
+		}
+	return UINT64_MAX;
+}
+
+double hp_charge_percentile(const struct hp_charge_sum *sum, enum hp_charge_kind kind,
+			    double percent)
+{
+	double exact = percent / 100 * (double)hp_charge_calls(sum, kind);
+	uint64_t rank = (uint64_t)exact, value;
+
+	if (!hp_charge_calls(sum, kind))
+		return -1;
+	rank += exact > (double)rank + 1e-6;
+	value = percent <= 0 ? sum->least[kind] : value_at(&sum->spreads[kind], rank ? rank : 1);
+	if (value < sum->least[kind])
+		value = sum->least[kind];
+	if (value > sum->most[kind] || percent >= 100)
+		value = sum->most[kind];
+	return (double)value;
+}
+
+/* Puts it among the newest; returns how many there are. */
+static size_t newest_add(struct hp_spent *calls, size_t count, size_t most,
+			 const struct hp_spent *one)
+{
+	size_t place = count < most ? count : most - 1;
+
+	if (count == most && calls[most - 1].at >= one->at)
+		return count;
+	for (; place > 0 && calls[place - 1].at < one->at; place--)
+		calls[place] = calls[place - 1];
+	calls[place] = *one;
+	return count < most ? count + 1 : count;
+}
+
+size_t hp_charge_last(struct hp_model *model, const struct hp_charge_sum *sum,
+		      struct hp_spent *calls, size_t most)
+{
+	struct hp_reader *reader = &model->reader;
+	uint32_t limit =
+		reader->header.logs_limit < HP_LOGS_MOST ? reader->header.logs_limit : HP_LOGS_MOST;
+	size_t count = 0;
+
+	for (size_t r = 0; r < sum->ring_count; r++) {
+		const struct hp_spent *ring =
+			hp_reader_see(reader, sum->rings[r].offset, limit * sizeof(*ring));
+
+		/* The newest first: calls of one time stay in this order. */
+		for (uint32_t i = 1; ring && i <= limit; i++) {
+			struct hp_spent one;
+
+			memcpy(&one, &ring[((uint64_t)sum->rings[r].next + limit - i) % limit],
+			       sizeof(one));
+			if (one.at)
+				count = newest_add(calls, count, most, &one);
+		}
+	}
+	return count;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * label.h - what the source itself says of a piece of code (include/hotpath.h).
+ */
+#ifndef HP_REPORT_READ_LABEL_H
+#define HP_REPORT_READ_LABEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/read/reader.h"
+
+struct hp_model_label {
+	uint32_t kind;	/* enum hp_label_kind */
+	uint32_t line;
+	char *text;	/* as recorded: any bytes */
+	char *file;	/* NULL = unknown */
+	char *function;	/* the function around a HOTPATH_NAME; NULL = unknown */
+};
+
+/* The label at `offset`; NULL = there is none. */
+struct hp_model_label *hp_label_new(struct hp_reader *reader, uint64_t offset);
+void hp_label_free(struct hp_model_label *label);
+
+/*
+ * True if a function that the file calls `name` (demangled; NULL = it does not
+ * say) is to be called as the label says.  A block always is.  HOTPATH_NAME in
+ * a function that the compiler did not instrument may have been taken for its
+ * caller's: then the names tell.
+ */
+bool hp_label_is_of(const struct hp_model_label *label, const char *name);
+
+#endif

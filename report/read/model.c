@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.c - reads the records of a segment and sums them up.
+ *
+ * Order: objects, then of each process its blocks, of each
+ * block its functions and its rows; then the watched threads.  Records are
+ * told apart by their offset, functions of different blocks are put together
+ * by object and address (model_build.c).  Everything is linear in the number of records.
+ */
+#include "report/read/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/read/model_build.h"
+#include "report/read/tree.h"
+#include "segment/clock.h"
+
+/* What is needed while the model is built. */
+struct build {
+	struct hp_model *model;
+	size_t process_room;
+	size_t thread_room;
+	size_t name_room;
+	uint64_t end_ticks; /* the last moment known */
+	uint64_t root_end; /* of the last of the root's images, ticks */
+	double overhead_ticks;
+	uint64_t watched_cpu_ns;
+};
+
+static uint64_t beyond(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* --- time --- */
+
+static bool is_rate_sane(double rate)
+{
+	return rate > 0.001 && rate <= 1000;
+}
+
+static double rate_between(const struct hp_moment *a, const struct hp_moment *b)
+{
+	if (b->ticks <= a->ticks || b->ns <= a->ns)
+		return 0;
+	return (double)(b->ns - a->ns) / (double)(b->ticks - a->ticks);
+}
+
+/*
+ * The target was killed within its first second: there is no second moment.
+ * If the segment is of this boot, now is one.
+ */
+static double rate_guess(const struct hp_header *header)
+{
+	struct hp_moment now = hp_clock_moment(header->clock_kind);
+
+	return header->clock_kind == HP_CLOCK_MONOTONIC_RAW ? 1
+							    : rate_between(&header->start, &now);
+}
+
+/* Of a session that goes on the present moment is later than the one noted last. */
+static struct hp_moment later(const struct hp_reader *reader, struct hp_moment last)
+{
+	struct hp_moment now = reader->segment.now;
+
+	return reader->header.report_word == HP_REPORT_NONE && now.ns > last.ns &&
+			       now.ticks > last.ticks
+		       ? now
+		       : last;
+}
+
+static void read_clock(struct build *b)
+{
+	struct hp_model *model = b->model;
+	struct hp_header *header = &model->reader.header;
+	struct hp_moment last;
+
+	for (int tries = 0; tries < 1000; tries++) {
+		const struct hp_header *shared = model->reader.segment.header;
+		uint32_t seq = atomic_load_explicit(&shared->last_seq, memory_order_acquire);
+
+		last = *(const volatile struct hp_moment *)&shared->last;
+		atomic_thread_fence(memory_order_acquire);
+		/* The writer is the sampler or the root; it made `seq` odd first. */
+		if (!(seq & 1) &&
+		    atomic_load_explicit(&shared->last_seq, memory_order_relaxed) == seq)
+			break;
+	}
+	last = later(&model->reader, last);
+	model->ns_per_tick = rate_between(&header->start, &last);
+	if (!is_rate_sane(model->ns_per_tick)) {
+		model->ns_per_tick = rate_guess(header);
+		model->is_clock_guessed = true;
+	}
+	if (!is_rate_sane(model->ns_per_tick))
+		model->ns_per_tick = 1;
+	model->grain_ns = (double)header->clock_grain * model->ns_per_tick;
+	b->end_ticks = larger(last.ticks, header->start.ticks);
+}
+
+uint64_t hp_model_ns(const struct hp_model *model, uint64_t ticks)
+{
+	double ns = (double)ticks * model->ns_per_tick + 0.5;
+
+	return ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
+}
+
+/* --- blocks and processes --- */
+
+/* Their process's place in model->processes, for the calls. */
+static void read_blocks(struct build *b, uint64_t at, uint32_t process)
+{
+	struct hp_model_losses *losses = &b->model->losses;
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_block block;
+
+	for (; hp_reader_step(reader, at, &block, sizeof(block)); at = block.next) {
+		losses->folded_rows += block.folded_rows;
+		losses->folded_functions += block.folded_functions;
+		losses->unpaired += block.unpaired;
+		losses->unwound += block.unwound;
+		losses->untimed_signal += block.untimed_signal;
+		/* Below zero where the clock went back in our own code, and only there. */
+		if ((int64_t)block.overhead > 0)
+			b->overhead_ticks += (double)block.overhead / (1 << HP_FINE_BITS);
+		hp_model_build_block(b->model, at, &block)->process = process;
+	}
+}
+
+static void process_times(struct build *b, struct hp_model_process *process,
+			  const struct hp_process *record)
+{
+	struct hp_model *model = b->model;
+	uint64_t end = record->end_ticks ? record->end_ticks : b->end_ticks;
+	uint64_t life = beyond(end, record->start_ticks);
+
+	process->start_ns =
+		hp_model_ns(model, beyond(record->start_ticks, model->reader.header.start.ticks));
+	process->life_ns = hp_model_ns(model, life) + hp_model_ns(model, record->folded_ticks);
+	if (process->is_root)
+		b->root_end = larger(b->root_end, end);
+}
+
+static void read_thread_names(struct build *b, uint64_t lockset)
+{
+	struct hp_model *model = b->model;
+	struct hp_reader *reader = &model->reader;
+	struct hp_lockset set;
+	struct hp_thread_name record;
+
+	if (!lockset || !hp_reader_copy(reader, lockset, &set, sizeof(set)))
+		return;
+	for (uint64_t at = set.names; hp_reader_step(reader, at, &record, sizeof(record));
+	     at = record.next) {
+		struct hp_model_thread_name *name;
+
+		model->thread_names = hp_xgrow(model->thread_names, model->thread_name_count,
+					       &b->name_room, sizeof(*model->thread_names));
+		name = &model->thread_names[model->thread_name_count++];
+		*name = (struct hp_model_thread_name){
+			.pid = record.pid,
+			.tid = record.tid,
+			.end = record.end,
+		};
+		memcpy(name->name, record.name, sizeof(name->name));
+		name->name[sizeof(name->name) - 1] = 0;
+	}
+}
+
+static void read_process(struct build *b, const struct hp_process *record)
+{
+	struct hp_model *model = b->model;
+	struct hp_model_process *process;
+
+	model->processes = hp_xgrow(model->processes, model->process_count, &b->process_room,
+				    sizeof(*model->processes));
+	process = &model->processes[model->process_count++];
+	*process = (struct hp_model_process){
+		.command = hp_reader_text(&model->reader, record->command),
+		.pid = record->pid,
+		.parent_pid = record->parent_pid,
+		.folded = record->folded,
+		.object = hp_model_build_object_at(model, record->object) - 1,
+		.is_root = record->pid == model->reader.header.root_pid,
+		.is_running = record->end_ticks == 0,
+		.ending = record->ending,
+		.exit_code = record->exit_code,
+		.cpu_ns = record->cpu_ns,
+		.peak_rss_kb = record->peak_rss_kb,
+	};
+	memcpy(process->comm, record->comm, sizeof(process->comm));
+	process->comm[sizeof(process->comm) - 1] = 0;
+	if (process->object != HP_NONE)
+		model->objects[process->object].is_program = true;
+	process_times(b, process, record);
+	read_blocks(b, record->blocks, (uint32_t)model->process_count - 1);
+	read_thread_names(b, record->lockset);
+}
+
+static void read_processes(struct build *b)
+{
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_process record;
+	uint64_t at = reader->header.processes;
+
+	for (; hp_reader_step(reader, at, &record, sizeof(record)); at = record.next)
+		read_process(b, &record);
+}
+
+/* The root process may have been several images: the one with the most to tell. */
+static void find_root(struct build *b)
+{
+	struct hp_model *model = b->model;
+
+	model->root = HP_NONE;
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct hp_model_process *process = &model->processes[i];
+
+		if (!process->is_root)
+			continue;
+		if (model->root == HP_NONE || process->calls > model->processes[model->root].calls)
+			model->root = (uint32_t)i;
+	}
+	model->elapsed_ns = hp_model_ns(model, beyond(b->root_end ? b->root_end : b->end_ticks,
+						      model->reader.header.start.ticks));
+}
+
+/* --- threads --- */
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct hp_model_thread_name *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+const char *hp_model_thread_name(const struct hp_model *model, uint32_t pid, uint32_t tid,
+				 uint64_t ticks)
+{
+	const struct hp_model_thread_name wanted = { .pid = pid, .tid = tid, .end = ticks };
+	size_t low = 0, high = model->thread_name_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_names(&model->thread_names[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == model->thread_name_count || model->thread_names[low].pid != pid ||
+	    model->thread_names[low].tid != tid)
+		return NULL;
+	return model->thread_names[low].name;
+}
+
+/*
+ * The helper may have seen an ended thread under an earlier name only.  It knows
+ * when a thread began to one tick of the kernel, of 10 ms at most.
+ */
+static void thread_name(const struct hp_model *model, struct hp_model_thread *thread,
+			uint64_t first_ns)
+{
+	const struct hp_moment *start = &model->reader.header.start;
+	double ticks = (double)beyond(beyond(first_ns, 10000000), start->ns) / model->ns_per_tick;
+	const char *name = NULL;
+
+	if (!thread->folded && ticks < 1e18)
+		name = hp_model_thread_name(model, thread->pid, thread->tid,
+					    start->ticks + (uint64_t)ticks);
+	if (name)
+		memcpy(thread->name, name, sizeof(thread->name));
+}
+
+static double percent_of(uint32_t tenths)
+{
+	return tenths == UINT32_MAX ? -1 : tenths / 10.0;
+}
+
+static void read_watch_row(struct build *b, const struct hp_watch_row *row)
+{
+	struct hp_model *model = b->model;
+	struct hp_model_thread *thread;
+	uint64_t cpu_ns = beyond(row->cpu_ns, row->first_cpu_ns);
+
+	model->threads = hp_xgrow(model->threads, model->thread_count, &b->thread_room,
+				  sizeof(*model->threads));
+	thread = &model->threads[model->thread_count++];
+	*thread = (struct hp_model_thread){
+		.state = row->state,
+		.tid = row->tid,
+		.pid = row->pid,
+		.folded = row->folded,
+		.is_member = row->is_member != 0,
+		.percent_last = percent_of(row->percent_last),
+		.percent_max = percent_of(row->percent_max),
+		.percent_average = -1,
+		.cpu_ns = row->cpu_ns,
+		.wait_ns = row->wait_ns,
+		.life_ns = beyond(row->seen_ns, row->first_ns),
+	};
+	memcpy(thread->name, row->name, sizeof(thread->name));
+	thread->name[sizeof(thread->name) - 1] = 0;
+	thread_name(model, thread, row->first_ns);
+	if (thread->life_ns)
+		thread->percent_average = 100.0 * (double)cpu_ns / (double)thread->life_ns;
+	b->watched_cpu_ns += row->cpu_ns;
+	model->thread_ns += thread->life_ns;
+	model->blocked_ns += beyond(thread->life_ns, cpu_ns + row->wait_ns);
+}
+
+static void read_threads(struct build *b)
+{
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_watch watch;
+	struct hp_watch_row row;
+	uint64_t at = reader->header.sampler_area;
+
+	for (bool is_first = true; hp_reader_step(reader, at, &watch, sizeof(watch));
+	     at = watch.next, is_first = false) {
+		uint64_t place = at + sizeof(watch);
+
+		for (uint32_t i = 0; i < watch.count; i++, place += sizeof(row)) {
+			if (!hp_reader_step(reader, place, &row, sizeof(row)))
+				break;
+			read_watch_row(b, &row);
+		}
+		if (!is_first)
+			continue;
+		b->model->threads_interval_ms = watch.interval_ms;
+		b->model->rss_kb = watch.rss_kb;
+		b->model->peak_rss_kb = watch.rss_peak_kb;
+		b->watched_cpu_ns = larger(b->watched_cpu_ns, watch.root_cpu_ns);
+		hp_model_sampling_look(&b->model->sampling, reader, watch.sampling,
+				       &b->model->build->objects);
+	}
+}
+
+/* --- sums --- */
+
+/* Three sources, none complete: what processes said at their end, the watcher, the runner. */
+static void sum_up(struct build *b)
+{
+	struct hp_model *model = b->model;
+	const struct hp_header *header = &model->reader.header;
+	uint64_t cpu_ns = 0;
+	double overhead_ns;
+
+	for (size_t i = 0; i < model->process_count; i++) {
+		cpu_ns += model->processes[i].cpu_ns;
+		model->peak_rss_kb = larger(model->peak_rss_kb, model->processes[i].peak_rss_kb);
+	}
+	model->cpu_ns = larger(larger(cpu_ns, b->watched_cpu_ns), header->root_cpu_ns);
+	model->peak_rss_kb = larger(model->peak_rss_kb, header->peak_rss_kb);
+	overhead_ns = b->overhead_ticks * model->ns_per_tick;
+	model->overhead_ns = overhead_ns < 1e18 ? (uint64_t)overhead_ns : 0;
+	if (model->thread_count > 1)
+		return;
+	/* One thread: what it did before the watcher's first look counts too. */
+	model->thread_ns = model->elapsed_ns;
+	model->blocked_ns = beyond(model->elapsed_ns, model->cpu_ns);
+	if (model->thread_count)
+		model->blocked_ns = beyond(model->blocked_ns, model->threads[0].wait_ns);
+}
+
+/* --- functions --- */
+
+/* Sums are made anew; what a spread holds is looked at when it is asked for. */
+static void functions_clear(struct hp_model *model)
+{
+	for (size_t i = 0; i < model->function_count; i++) {
+		struct hp_model_function *f = &model->functions[i];
+
+		*f = (struct hp_model_function){ .address = f->address,
+						 .object = f->object,
+						 .record = f->record,
+						 .last_record = f->last_record,
+						 .label = f->label,
+						 .spread = f->spread };
+	}
+	for (size_t i = 0; i < model->record_count; i++)
+		model->records[i].stamp = 0;
+	for (size_t i = 0; i < model->block_count; i++)
+		model->blocks[i].stamp = model->blocks[i].calls = 0;
+}
+
+/* The source may name a function when one of its calls gets there. */
+static void label_look(struct hp_model *model, const struct hp_model_record *record)
+{
+	struct hp_model_function *f = &model->functions[record->function];
+	uint64_t label;
+
+	if (f->label)
+		return;
+	label = hp_reader_word(&model->reader, record->offset, sizeof(struct hp_function),
+			       offsetof(struct hp_function, label));
+	if (label)
+		f->label = hp_label_new(&model->reader, label * HP_LINE);
+}
+
+static void functions_count(struct hp_model *model)
+{
+	for (size_t i = 0; i < model->block_count; i++)
+		model->processes[model->blocks[i].process].calls += model->blocks[i].calls;
+	for (size_t i = 0; i < model->record_count; i++) {
+		struct hp_model_record *record = &model->records[i];
+
+		model->functions[record->function].running +=
+			hp_reader_gist_active(&model->reader, record->gist);
+		if (record->stamp != record->label_stamp)
+			label_look(model, record);
+		record->label_stamp = record->stamp;
+	}
+}
+
+/* --- looks --- */
+
+/* What each look finds anew. */
+static void clear(struct hp_model *model)
+{
+	for (size_t i = 0; i < model->process_count; i++)
+		free(model->processes[i].command);
+	free(model->processes);
+	free(model->threads);
+	free(model->thread_names);
+	hp_model_sampling_pause(&model->sampling);
+	model->processes = NULL;
+	model->threads = NULL;
+	model->thread_names = NULL;
+	model->process_count = model->thread_count = model->thread_name_count = 0;
+	model->losses = (struct hp_model_losses){ .is_damaged = false };
+	model->is_clock_guessed = false;
+	model->cpu_ns = model->blocked_ns = model->thread_ns = 0;
+	model->peak_rss_kb = model->rss_kb = model->overhead_ns = 0;
+	model->threads_interval_ms = 0;
+	for (size_t i = 0; i < model->object_count; i++)
+		model->objects[i].is_program = false;
+}
+
+void hp_model_look(struct hp_model *model, struct hp_segment *segment)
+{
+	struct build b = { .model = model };
+
+	if (model->build && model->build->is_broken)
+		hp_model_release(model);
+	clear(model);
+	hp_reader_init(&model->reader, segment);
+	model->look++;
+	hp_model_build_begin(model);
+	functions_clear(model);
+	read_clock(&b);
+	hp_model_build_objects(model);
+	read_processes(&b);
+	hp_tree_count(&model->build->tree, model);
+	functions_count(model);
+	if (model->thread_name_count)
+		qsort(model->thread_names, model->thread_name_count, sizeof(*model->thread_names),
+		      compare_names);
+	read_threads(&b);
+	find_root(&b);
+	hp_tree_finish(&model->build->tree, model);
+	sum_up(&b);
+	model->losses.refused_chunks = model->reader.header.refused;
+	model->losses.refusals = hp_reader_refusals(&model->reader);
+	model->losses.lost_calls = model->reader.header.lost_calls;
+	model->losses.lost_threads = model->reader.header.lost_threads;
+	model->losses.is_damaged = model->reader.is_damaged;
+}
+
+void hp_model_init(struct hp_model *model, struct hp_segment *segment)
+{
+	memset(model, 0, sizeof(*model));
+	hp_model_look(model, segment);
+}
+
+void hp_model_pause(struct hp_model *model)
+{
+	hp_reader_release(&model->reader);
+}
+
+void hp_model_release(struct hp_model *model)
+{
+	clear(model);
+	hp_model_sampling_release(&model->sampling);
+	hp_model_build_release(model);
+	for (size_t i = 0; i < model->object_count; i++)
+		free(model->objects[i].path);
+	for (size_t i = 0; i < model->function_count; i++) {
+		hp_label_free(model->functions[i].label);
+		hp_model_spread_free(model->functions[i].spread);
+	}
+	free(model->places);
+	free(model->records);
+	free(model->blocks);
+	free(model->objects);
+	free(model->functions);
+	free(model->nodes);
+	hp_reader_release(&model->reader);
+	memset(model, 0, sizeof(*model));
+}
+
+uint32_t hp_model_record_at(const struct hp_model *model, uint64_t offset)
+{
+	uint32_t place = offset % HP_LINE || offset / HP_LINE >= model->place_count
+				 ? 0
+				 : model->places[offset / HP_LINE];
+
+	return place & HP_PLACE_ROW ? HP_NONE : place - 1;
+}
+
+uint32_t hp_model_place_at(const struct hp_model *model, uint64_t offset)
+{
+	uint32_t record = hp_model_record_at(model, offset);
+
+	return record == HP_NONE ? HP_NONE : model->records[record].function;
+}

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_calls.c - what is known of single calls: histograms, the slowest, the last.
+ *
+ * The histograms of 1 000 functions in 64 threads are 150 MB, so they are read for
+ * who asks.  Records (a function of a block) that change at each look are read at
+ * each look; the sum of the others is kept, `settled`.  A record's stamp says
+ * whether it has changed.  But the counter of a thread's last timed call is
+ * written at its next one, of whatever function: so what has changed counts as
+ * changing until its block has gone on without it.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/read/model.h"
+#include "segment/histogram.h"
+
+#define HP_RINGS_MOST 4096
+#define RECORD_READ offsetof(struct hp_function, slowest) /* bytes that tell of its histogram */
+
+static uint64_t beyond(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* --- histograms --- */
+
+/*
+ * Counters of a group, read once: their threads go on, and what is added here and there
+ * has to be one value.  `high` are their upper halves or NULL.
+ */
+static void group_read(uint64_t counts[HP_GROUP_SIZE], const uint32_t *low, const uint32_t *high)
+{
+	uint32_t lower[HP_GROUP_SIZE], carries[HP_GROUP_SIZE];
+
+	memcpy(lower, low, sizeof(lower));
+	for (unsigned i = 0; i < HP_GROUP_SIZE; i++)
+		counts[i] = lower[i];
+	if (!high)
+		return;
+	memcpy(carries, high, sizeof(carries));
+	for (unsigned i = 0; i < HP_GROUP_SIZE; i++)
+		counts[i] += (uint64_t)(carries[i] & 0xffffff) * HP_CARRY;
+}
+
+/* Returns the sum of what is in `to` now. */
+static uint64_t group_add(uint64_t to[HP_GROUP_SIZE], const uint64_t from[HP_GROUP_SIZE],
+			  const uint64_t counts[HP_GROUP_SIZE])
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
+		to[i] = from[i] + counts[i];
+		total += to[i];
+	}
+	return total;
+}
+
+static uint64_t *group_of(struct hp_model_histogram *histogram, unsigned group)
+{
+	if (!histogram->groups[group])
+		histogram->groups[group] =
+			hp_xcalloc(HP_GROUP_SIZE, sizeof(*histogram->groups[group]));
+	return histogram->groups[group];
+}
+
+/* Adds to the part that is kept. */
+static void settled_add(struct hp_model_spread *spread, unsigned group,
+			const uint64_t counts[HP_GROUP_SIZE])
+{
+	uint64_t *counters = group_of(&spread->settled, group);
+
+	group_add(counters, counters, counts);
+}
+
+/* Adds to what this look finds: the first one in a group to what is settled of it. */
+static void fresh_add(struct hp_model_spread *spread, unsigned group,
+		      const uint64_t counts[HP_GROUP_SIZE])
+{
+	static const uint64_t none[HP_GROUP_SIZE];
+	uint64_t bit = UINT64_C(1) << group;
+	uint64_t *counters = group_of(&spread->histogram, group);
+	const uint64_t *from = counters;
+
+	if (!(spread->fresh & bit))
+		from = spread->settled.groups[group] ? spread->settled.groups[group] : none;
+	spread->totals[group] = group_add(counters, from, counts);
+	spread->fresh |= bit;
+}
+
+typedef void (*group_adder)(struct hp_model_spread *spread, unsigned group,
+			    const uint64_t counts[HP_GROUP_SIZE]);
+
+static void histogram_add(struct hp_reader *reader, struct hp_model_spread *spread,
+			  const struct hp_function *record, group_adder add)
+{
+	const size_t size = HP_GROUP_SIZE * sizeof(uint32_t);
+	uint32_t carries[HP_GROUP_SIZE] = { 0 };
+	uint64_t counts[HP_GROUP_SIZE];
+
+	if (record->carries)
+		hp_reader_copy(reader, record->carries, carries, sizeof(carries));
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		if (record->groups[group])
+			hp_reader_soon(reader, (uint64_t)record->groups[group] * HP_LINE, size);
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		const uint32_t *low, *high;
+
+		if (!record->groups[group])
+			continue;
+		low = hp_reader_see(reader, (uint64_t)record->groups[group] * HP_LINE, size);
+		high = hp_reader_see(reader, (uint64_t)carries[group] * HP_LINE, size);
+		if (!low)
+			continue;
+		group_read(counts, low, high);
+		add(spread, group, counts);
+	}
+}
+
+/* --- at each look --- */
+
+/* True if it may have changed since it was read. */
+static bool is_active(const struct hp_model *model, const struct hp_model_record *record)
+{
+	if (!record->is_read || record->stamp != record->read_stamp)
+		return true;
+	return !record->is_flushed && model->blocks[record->block].stamp != record->read_block;
+}
+
+static void record_note(const struct hp_model *model, struct hp_model_record *record)
+{
+	record->is_flushed = record->is_read && record->stamp == record->read_stamp;
+	record->is_read = true;
+	record->read_stamp = record->stamp;
+	record->read_block = model->blocks[record->block].stamp;
+}
+
+static void record_add(struct hp_model *model, struct hp_model_spread *spread,
+		       const struct hp_model_record *record, group_adder add)
+{
+	struct hp_function function;
+
+	if (!hp_reader_copy(&model->reader, record->offset, &function, RECORD_READ))
+		return;
+	spread->is_recursive |= function.recursive != 0;
+	if (function.most && function.least < spread->least_ticks)
+		spread->least_ticks = function.least;
+	if (function.most > spread->most_ticks)
+		spread->most_ticks = function.most;
+	histogram_add(&model->reader, spread, &function, add);
+}
+
+static void histogram_clear(struct hp_model_histogram *histogram)
+{
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		if (histogram->groups[group])
+			memset(histogram->groups[group], 0, HP_GROUP_SIZE * sizeof(uint64_t));
+}
+
+/* Groups that nothing was added to at this look are the settled ones, if they were not already. */
+static void settled_show(struct hp_model_spread *spread)
+{
+	static const uint64_t none[HP_GROUP_SIZE];
+	struct hp_model_histogram *to = &spread->histogram;
+
+	to->total = 0;
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		const uint64_t *settled = spread->settled.groups[group];
+
+		if (!((spread->fresh | spread->same) >> group & 1) &&
+		    (settled || to->groups[group]))
+			spread->totals[group] =
+				group_add(group_of(to, group), settled ? settled : none, none);
+		to->total += spread->totals[group];
+	}
+	spread->same = ~spread->fresh;
+}
+
+/* What is to be done about a function's records at this look. */
+enum plan {
+	PLAN_ANY = 1, /* one may have changed */
+	PLAN_FIRST = 2, /* one was not read before */
+	PLAN_UNSETTLED = 4, /* a settled one has changed */
+	PLAN_QUIET = 8, /* one that is not settled has not */
+};
+
+static uint32_t plan_of(const struct hp_model_record *record, bool is_active)
+{
+	if (!is_active)
+		return record->is_settled ? 0 : PLAN_QUIET;
+	return PLAN_ANY | (record->is_read ? 0 : PLAN_FIRST) |
+	       (record->is_settled ? PLAN_UNSETTLED : 0);
+}
+
+/*
+ * One pass over all records in the order of memory.  A function's own lie far from each
+ * other: going through those of each function, in 64 threads, was most of the time.
+ */
+static void records_plan(struct hp_model *model)
+{
+	if (model->plan_look == model->look)
+		return;
+	model->plan_look = model->look;
+	for (size_t i = 0; i < model->record_count; i++) {
+		struct hp_model_record *record = &model->records[i];
+		struct hp_model_function *f = &model->functions[record->function];
+		bool active = is_active(model, record);
+
+		if (f->plan_look != model->look) {
+			f->plan_look = model->look;
+			f->plan = f->unsettled = 0;
+		}
+		f->plan |= plan_of(record, active);
+		if (record->is_settled && !active)
+			continue;
+		record->next_unsettled = f->unsettled;
+		f->unsettled = (uint32_t)i + 1;
+		hp_reader_soon(&model->reader, record->offset, RECORD_READ);
+	}
+}
+
+/* `settled` becomes that of all records that have not changed. */
+static void settle(struct hp_model *model, const struct hp_model_function *f, bool is_anew)
+{
+	struct hp_model_spread *spread = f->spread;
+
+	spread->same = 0;
+	if (is_anew)
+		histogram_clear(&spread->settled);
+	for (uint32_t i = f->record; i; i = model->records[i - 1].next) {
+		struct hp_model_record *record = &model->records[i - 1];
+
+		if (is_active(model, record) || (record->is_settled && !is_anew))
+			continue;
+		record_add(model, spread, record, settled_add);
+		record->is_settled = true;
+	}
+}
+
+static void spread_look(struct hp_model *model, const struct hp_model_function *f)
+{
+	struct hp_model_spread *spread = f->spread;
+
+	records_plan(model);
+	spread->look = model->look;
+	if (!(f->plan & PLAN_ANY))
+		return;
+	for (uint32_t i = f->unsettled; i; i = model->records[i - 1].next_unsettled)
+		model->records[i - 1].is_settled = false;
+	if (f->plan & PLAN_UNSETTLED || (f->plan & (PLAN_QUIET | PLAN_FIRST)) == PLAN_QUIET)
+		settle(model, f, f->plan & PLAN_UNSETTLED);
+	spread->fresh = 0;
+	for (uint32_t i = f->unsettled; i; i = model->records[i - 1].next_unsettled) {
+		struct hp_model_record *record = &model->records[i - 1];
+
+		if (record->is_settled)
+			continue;
+		record_add(model, spread, record, fresh_add);
+		record_note(model, record);
+	}
+	settled_show(spread);
+}
+
+static const struct hp_model_spread *spread_of(const struct hp_model *asked,
+					       const struct hp_model_function *function)
+{
+	static const struct hp_model_spread none = { .least_ticks = UINT64_MAX };
+	struct hp_model *model = (struct hp_model *)(uintptr_t)asked;
+	struct hp_model_function *f = (struct hp_model_function *)(uintptr_t)function;
+
+	if (!f->record)
+		return &none;
+	if (!f->spread) {
+		f->spread = hp_xcalloc(1, sizeof(*f->spread));
+		f->spread->least_ticks = UINT64_MAX;
+	}
+	if (f->spread->look != model->look)
+		spread_look(model, f);
+	return f->spread;
+}
+
+const struct hp_model_histogram *hp_model_histogram(const struct hp_model *model,
+						    const struct hp_model_function *function)
+{
+	return &spread_of(model, function)->histogram;
+}
+
+void hp_model_spread_free(struct hp_model_spread *spread)
+{
+	if (!spread)
+		return;
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		free(spread->histogram.groups[group]);
+		free(spread->settled.groups[group]);
+	}
+	free(spread);
+}
+
+/* --- figures of it --- */
+
+/*
+ * Some call of it began while another one went on.  With a spread that is known of
+ * the records that have not changed, too.
+ */
+static bool is_recursive(const struct hp_model *model, const struct hp_model_function *f)
+{
+	struct hp_reader reader = model->reader; /* not released: the model's */
+
+	if (f->spread)
+		return spread_of(model, f)->is_recursive;
+	for (uint32_t i = f->record; i; i = model->records[i - 1].next) {
+		const struct hp_function *there =
+			hp_reader_see(&reader, model->records[i - 1].offset, sizeof(*there));
+
+		if (there && there->recursive)
+			return true;
+	}
+	return false;
+}
+
+/* Total / Calls where both are of the same calls; else the histogram must do. */
+double hp_model_average(const struct hp_model *model, const struct hp_model_function *f)
+{
+	const struct hp_model_spread *spread;
+	double sum = 0;
+
+	if (f->measured == 0)
+		return -1;
+	if (!f->running && !is_recursive(model, f))
+		return f->total_ns / (double)f->calls;
+	spread = spread_of(model, f);
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		for (unsigned i = 0; spread->histogram.groups[group] && i < HP_GROUP_SIZE; i++)
+			sum += (double)spread->histogram.groups[group][i] *
+			       (double)hp_bucket_value(group, i);
+	return spread->histogram.total ? sum / (double)spread->histogram.total * model->ns_per_tick
+				       : -1;
+}
+
+/*
+ * Inside a bucket the values are taken to lie at equal distances, between what
+ * the bucket holds and what was measured at all.
+ */
+static double bucket_rank(const struct hp_model_spread *spread, unsigned group, unsigned place,
+			  uint64_t rank)
+{
+	uint64_t count = spread->histogram.groups[group][place];
+	double low = (double)hp_bucket_least(group, place);
+	double high = low + (double)hp_bucket_width(group);
+
+	if (group <= 1)
+		return low;
+	if (low < (double)spread->least_ticks)
+		low = (double)spread->least_ticks;
+	if (high > (double)spread->most_ticks + 1)
+		high = (double)spread->most_ticks + 1;
+	return low + (high - low) * ((double)rank - 0.5) / (double)count;
+}
+
+/* The value of the call at `rank` (1 = shortest), in ticks. */
+static double value_at_rank(const struct hp_model_spread *spread, uint64_t rank)
+{
+	uint64_t before = 0;
+
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		const uint64_t *counters = spread->histogram.groups[group];
+
+		if (spread->totals[group] < rank - before) {
+			before += spread->totals[group];
+			continue;
+		}
+		for (unsigned i = 0; counters && i < HP_GROUP_SIZE; i++) {
+			if (counters[i] >= rank - before)
+				return bucket_rank(spread, group, i, rank - before);
+			before += counters[i];
+		}
+	}
+	return -1;
+}
+
+double hp_model_percentile(const struct hp_model *model, const struct hp_model_function *function,
+			   double percent)
+{
+	const struct hp_model_spread *spread = spread_of(model, function);
+	double exact = percent / 100 * (double)spread->histogram.total;
+	uint64_t rank = (uint64_t)exact;
+	double ticks;
+
+	if (spread->histogram.total == 0 || spread->most_ticks == 0)
+		return -1;
+	if (percent <= 0)
+		return (double)spread->least_ticks * model->ns_per_tick;
+	if (percent >= 100)
+		return (double)spread->most_ticks * model->ns_per_tick;
+	rank += exact > (double)rank + 1e-6;
+	ticks = value_at_rank(spread, rank ? rank : 1);
+	if (ticks < (double)spread->least_ticks)
+		ticks = (double)spread->least_ticks;
+	if (ticks > (double)spread->most_ticks)
+		ticks = (double)spread->most_ticks;
+	return ticks * model->ns_per_tick;
+}
+
+/* Keeps the longest, longest first. */
+static void slowest_add(struct hp_call slowest[HP_SLOWEST], const struct hp_function *record)
+{
+	for (int i = 0; i < HP_SLOWEST; i++) {
+		struct hp_call call = record->slowest[i];
+
+		if (call.ticks <= slowest[HP_SLOWEST - 1].ticks)
+			continue;
+		for (int j = 0; j < HP_SLOWEST; j++) {
+			struct hp_call kept = slowest[j];
+
+			if (call.ticks <= kept.ticks)
+				continue;
+			slowest[j] = call;
+			call = kept;
+		}
+	}
+}
+
+void hp_model_slowest(const struct hp_model *model, const struct hp_model_function *function,
+		      struct hp_call slowest[HP_SLOWEST])
+{
+	struct hp_reader reader = model->reader; /* not released: the model's */
+	struct hp_function record;
+
+	memset(slowest, 0, HP_SLOWEST * sizeof(*slowest));
+	for (uint32_t i = function->record; i; i = model->records[i - 1].next)
+		if (hp_reader_copy(&reader, model->records[i - 1].offset, &record, sizeof(record)))
+			slowest_add(slowest, &record);
+}
+
+struct hp_model_call hp_model_call(const struct hp_model *model, const struct hp_call *call)
+{
+	return (struct hp_model_call){
+		.start_ns =
+			hp_model_ns(model, beyond(call->start, model->reader.header.start.ticks)),
+		.ns = hp_model_ns(model, call->ticks),
+		.tid = call->tid,
+	};
+}
+
+/* --- single calls --- */
+
+/* A call in a ring, and where the results of that ring stand. */
+struct logged {
+	struct hp_call call;
+	uint64_t results;
+};
+
+/* Puts `one` among the newest `most`, the newest first; returns the new count. */
+static size_t newest_add(struct logged *newest, size_t count, size_t most, struct logged one)
+{
+	size_t i = count < most ? count++ : most - 1;
+
+	if (i == most - 1 && count == most && newest[i].call.ticks &&
+	    newest[i].call.start >= one.call.start)
+		return count;
+	for (; i > 0 && newest[i - 1].call.start < one.call.start; i--)
+		newest[i] = newest[i - 1];
+	newest[i] = one;
+	return count;
+}
+
+/* A later call's result may have taken the place of this one's: then the number is another. */
+static char *result_of(struct hp_reader *reader, const struct logged *one)
+{
+	struct hp_results results;
+	struct hp_result result;
+	uint64_t place;
+	char *text;
+
+	if (!one->call.result || !hp_reader_copy(reader, one->results, &results, sizeof(results)) ||
+	    results.capacity == 0 || results.capacity > HP_LOGS_MOST)
+		return NULL;
+	place = one->results + sizeof(results) +
+		one->call.result % results.capacity * sizeof(result);
+	if (!hp_reader_copy(reader, place, &result, sizeof(result)) ||
+	    result.number != one->call.result || result.length > sizeof(result.bytes))
+		return NULL;
+	text = hp_xmalloc(result.length + 1);
+	memcpy(text, result.bytes, result.length);
+	text[result.length] = 0;
+	return text;
+}
+
+uint64_t hp_model_ring(const struct hp_model *model, uint32_t *record, uint64_t *results)
+{
+	const struct hp_model_record *at = &model->records[*record - 1];
+	struct hp_reader reader = model->reader; /* not released: the model's */
+	struct hp_function function;
+
+	*record = at->next;
+	*results = 0;
+	if (!hp_reader_copy(&reader, at->offset, &function, sizeof(function)))
+		return 0;
+	*results = (uint64_t)function.results * HP_LINE;
+	return (uint64_t)function.logs * HP_LINE;
+}
+
+size_t hp_model_last_calls(struct hp_model *model, const struct hp_model_function *function,
+			   struct hp_model_call *calls, size_t most)
+{
+	struct hp_reader *reader = &model->reader;
+	uint32_t limit =
+		reader->header.logs_limit < HP_LOGS_MOST ? reader->header.logs_limit : HP_LOGS_MOST;
+	struct logged *newest = hp_xcalloc(most, sizeof(*newest));
+	size_t count = 0;
+
+	for (uint32_t record = function->record, rings = 0;
+	     record && most && rings < HP_RINGS_MOST;) {
+		struct logged one;
+		uint64_t at = hp_model_ring(model, &record, &one.results);
+		const struct hp_call *ring = hp_reader_see(reader, at, limit * sizeof(*ring));
+
+		rings += ring != NULL;
+
+		for (uint32_t i = 0; ring && i < limit; i++) {
+			memcpy(&one.call, &ring[i], sizeof(one.call));
+			if (one.call.ticks)
+				count = newest_add(newest, count, most, one);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		calls[i] = hp_model_call(model, &newest[i].call);
+		calls[i].result = result_of(reader, &newest[i]);
+	}
+	free(newest);
+	return count;
+}

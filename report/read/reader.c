@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - checked access to the records of a segment.
+ */
+#include "report/read/reader.h"
+
+#include <string.h>
+
+#include "report/base/memory.h"
+
+#define TEXT_MOST 16384
+
+void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
+{
+	uint64_t used;
+
+	memset(reader, 0, sizeof(*reader));
+	reader->segment = *segment;
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	memcpy(&reader->header, reader->segment.header, sizeof(reader->header));
+	reader->mapped = reader->segment.size;
+	used = reader->header.used;
+	if (used < reader->segment.size)
+		reader->segment.size = used > HP_PAGE ? used : HP_PAGE;
+	hp_reader_restart(reader, 1);
+}
+
+void hp_reader_restart(struct hp_reader *reader, unsigned times)
+{
+	uint64_t most = reader->segment.size / HP_LINE;
+
+	if (reader->segment.records_most && reader->segment.records_most < most)
+		most = reader->segment.records_most;
+	reader->steps = most * times;
+}
+
+void hp_reader_release(struct hp_reader *reader)
+{
+	/* One that was never begun is all zero, which is the number of stdin. */
+	if (!reader->segment.header)
+		return;
+	reader->segment.size = reader->mapped;
+	hp_segment_release(&reader->segment);
+}
+
+size_t hp_reader_places(const struct hp_reader *reader)
+{
+	return reader->segment.size / HP_LINE + 1;
+}
+
+const void *hp_reader_see(struct hp_reader *reader, uint64_t offset, size_t size)
+{
+	const void *there = hp_segment_at(&reader->segment, offset, size);
+
+	if (!there && offset)
+		reader->is_damaged = true;
+	return there;
+}
+
+uint32_t hp_reader_word(struct hp_reader *reader, uint64_t offset, size_t size, size_t at)
+{
+	const volatile char *there = hp_reader_see(reader, offset, size);
+
+	return there ? *(const volatile uint32_t *)(there + at) : 0;
+}
+
+bool hp_reader_copy(struct hp_reader *reader, uint64_t offset, void *record, size_t size)
+{
+	const void *there = hp_reader_see(reader, offset, size);
+
+	if (there)
+		memcpy(record, there, size);
+	return there != NULL;
+}
+
+bool hp_reader_step(struct hp_reader *reader, uint64_t offset, void *record, size_t size)
+{
+	if (offset && reader->steps == 0)
+		reader->is_damaged = true;
+	if (!offset || reader->steps == 0)
+		return false;
+	reader->steps--;
+	return hp_reader_copy(reader, offset, record, size);
+}
+
+uint32_t hp_reader_active(struct hp_reader *reader, const struct hp_function *function)
+{
+	return hp_reader_gist_active(reader, (uint64_t)function->gist * sizeof(struct hp_gist));
+}
+
+uint32_t hp_reader_gist_active(struct hp_reader *reader, uint64_t at)
+{
+	struct hp_gist line[HP_LINE / sizeof(struct hp_gist)];
+
+	if (!hp_reader_copy(reader, at / HP_LINE * HP_LINE, line, sizeof(line)))
+		return 0;
+	return line[at % HP_LINE / sizeof(line[0])].active;
+}
+
+char *hp_reader_text(struct hp_reader *reader, uint64_t offset)
+{
+	struct hp_text text;
+	const char *bytes;
+	char *copy;
+
+	if (!hp_reader_copy(reader, offset, &text, sizeof(text)) || text.length > TEXT_MOST)
+		return NULL;
+	bytes = hp_reader_see(reader, offset, sizeof(text) + text.length);
+	if (!bytes)
+		return NULL;
+	copy = hp_xmalloc(text.length + 1);
+	memcpy(copy, bytes + sizeof(text), text.length);
+	copy[text.length] = 0;
+	return copy;
+}
+
+uint64_t hp_reader_end_ticks(const struct hp_reader *reader)
+{
+	const struct hp_header *header = &reader->header;
+	uint64_t end = header->last.ticks;
+
+	if (header->report_word == HP_REPORT_NONE && reader->segment.now.ticks > end)
+		end = reader->segment.now.ticks;
+	return end > header->start.ticks ? end : header->start.ticks;
+}
+
+uint16_t hp_reader_port(const struct hp_reader *reader)
+{
+	const struct hp_ports *ports =
+		reader->mapped < HP_PAGE ? NULL : hp_segment_ports(&reader->segment);
+
+	return ports ? atomic_load_explicit(&ports->at[HP_PORT_METRICS], memory_order_relaxed) : 0;
+}
+
+uint64_t hp_reader_refusals(const struct hp_reader *reader)
+{
+	const struct hp_room *room =
+		reader->mapped < HP_PAGE ? NULL : hp_segment_room(&reader->segment);
+
+	return room ? atomic_load_explicit(&room->refusals, memory_order_relaxed) : 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.h - what a segment says of channels: a row is what one place in the
+ * program makes, summed up over processes; one way of it.
+ */
+#ifndef HP_REPORT_SECTION_CHANNEL_CHANNEL_H
+#define HP_REPORT_SECTION_CHANNEL_CHANNEL_H
+
+#include "report/section/wait/lock.h"
+
+/* Kinds of rows that are no channels in the segment, behind those of enum hp_channel_kind. */
+#define HP_CHANNEL_TOKENS HP_CHANNEL_KINDS	/* a semaphore: see hp_channels_add_tokens */
+#define HP_CHANNEL_ROW_KINDS (HP_CHANNEL_KINDS + 1)
+
+#define HP_CHANNEL_LAST 50	/* messages that are shown */
+
+struct hp_channel_message {
+	struct hp_message record;
+	char *text;	/* NULL = not kept */
+};
+
+struct hp_channel_wait {
+	uint64_t count;
+	uint64_t ticks;
+	uint64_t most;
+};
+
+struct hp_channel_row {
+	uint32_t kind;	/* enum hp_channel_kind, or HP_CHANNEL_TOKENS */
+	uint32_t way;
+	uint32_t number;
+	uint32_t origin;	/* enum hp_channel_origin */
+	struct hp_lock_place site;
+	const struct hp_lock_row *lock;	/* of HP_CHANNEL_TOKENS, the semaphore; else NULL */
+	char *label;	/* NULL = none */
+	uint32_t unit;	/* enum hp_lane_unit */
+	uint64_t instances;
+	uint64_t closed;
+	uint64_t capacity;	/* 0 = unbounded, or not known */
+	uint64_t sent_count;	/* messages */
+	uint64_t sent_bytes;
+	uint64_t received_count;
+	uint64_t received_bytes;
+	uint64_t queue;	/* in the unit, of all instances */
+	uint64_t most;	/* of one of them */
+	uint64_t refused;
+	uint64_t empty;
+	uint64_t first_ticks;	/* 0 = unknown */
+	bool is_shared;	/* another process has it, or had */
+	bool is_sender_partial;	/* more was received than was sent, as far as that was seen */
+	bool is_receiver_partial;	/* more is on its way than there is room for */
+	struct hp_channel_wait blocked;
+	struct hp_channel_wait starved;
+	struct hp_lock_sum delay;	/* its holds are the times from send to receive, `timed` of them */
+	struct hp_channel_message *sent;	/* the newest first, at most HP_CHANNEL_LAST */
+	size_t sent_shown;
+	struct hp_channel_message *received;
+	size_t received_shown;
+};
+
+/* Where a row, or a part of it, stands in the segment. */
+struct hp_channel_offset {
+	uint64_t at;
+	size_t row;
+};
+
+struct hp_channels {
+	struct hp_channel_offset *offsets;
+	size_t offset_count;
+	struct hp_channel_row *rows;
+	size_t count;
+	uint64_t lost;	/* objects of which nothing is known */
+	uint64_t end_ticks;	/* the last moment known */
+};
+
+/* Reads what the model's segment has of channels.  Never fails. */
+void hp_channels_init(struct hp_channels *channels, struct hp_model *model);
+/* The row of the hp_channel at an offset; NULL = it is none. */
+const struct hp_channel_row *hp_channels_row_at(const struct hp_channels *channels, uint64_t at);
+
+/*
+ * Adds a row for each semaphore that no thread both posted to and took from:
+ * posts are sent, taking is receiving.  What it began with is not known, so the
+ * queue is not.  `locks` has to stay as long as the rows.
+ */
+void hp_channels_add_tokens(struct hp_channels *channels, const struct hp_locks *locks);
+void hp_channels_release(struct hp_channels *channels);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * section.h - the sections of channels: rows, names, columns.
+ */
+#ifndef HP_REPORT_SECTION_CHANNEL_SECTION_H
+#define HP_REPORT_SECTION_CHANNEL_SECTION_H
+
+#include "report/section/channel/channel.h"
+#include "report/section/section.h"
+
+struct hp_channel_view;
+struct cJSON;
+
+/* The report's channels: they are read when they are first asked for, and so are their names. */
+struct hp_channel_view *hp_channel_view(const struct hp_report *report);
+void hp_channel_view_free(struct hp_channel_view *view);
+
+const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view);
+
+/* Asks for all names: a kept run has to carry them. */
+void hp_channel_view_name_all(struct hp_report *report);
+
+/* What the hp_channel at an offset of the segment is called. */
+const char *hp_channel_name_at(struct hp_report *report, uint64_t at);
+
+/* What is waited for: a kind of channel that is empty (HP_SIDE_READ) or full. */
+const char *hp_channel_kind_text(uint32_t kind, uint32_t side);
+
+#define HP_CHANNEL_COLUMNS 37
+#define HP_LATENCY_COLUMNS 4
+extern const struct hp_column hp_channel_columns[HP_CHANNEL_COLUMNS];
+extern const struct hp_column hp_latency_columns[HP_LATENCY_COLUMNS];
+
+const char *hp_channels_describe(const struct hp_report *report);
+const char *hp_channels_note(struct hp_report *report);
+void hp_channels_fill(struct hp_report *report, struct hp_list *list);
+bool hp_channels_has_data(const struct hp_report *report);
+const char *hp_channels_empty(struct hp_report *report);
+
+const char *hp_latency_describe(const struct hp_report *report);
+void hp_latency_fill(struct hp_report *report, struct hp_list *list);
+bool hp_latency_has_data(const struct hp_report *report);
+
+/* What entries have in JSON beside their columns; with their messages in `raw`. */
+void hp_channel_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
+void hp_channel_messages_add(struct hp_report *report, const void *row, struct cJSON *entry);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * annotate.h - the source lines of a function with the samples in them:
+ * `hotpath report --annotate NAME`.
+ *
+ * A section of its own, which takes the place of the report's.  Lines come from
+ * the debug information, or from the kept run; their text from the source file, if
+ * it is still there.
+ */
+#ifndef HP_REPORT_SECTION_CPU_ANNOTATE_H
+#define HP_REPORT_SECTION_CPU_ANNOTATE_H
+
+#include <stdbool.h>
+
+#include "report/section/section.h"
+
+struct hp_annotation_line {
+	int line;
+	char *text;	/* of the source; NULL = not known */
+	uint64_t self_ns;	/* of samples whose innermost function is this one */
+	uint64_t total_ns;	/* of samples with this line on the stack */
+	uint64_t self_samples;
+	uint64_t total_samples;
+};
+
+struct hp_annotation {
+	char *describe;
+	char *note;
+	struct hp_annotation_line *lines;	/* in their order */
+	size_t count;
+	uint64_t total_ns;	/* of the function, 100 % of the column */
+};
+
+/*
+ * Sets up report->annotation.  `name` is a function's name, whole or short, or a
+ * part of it; the one with most samples is taken, and others are told.  False =
+ * there is none, or its lines are not known, which is told too.
+ */
+bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain complain,
+			void *context);
+void hp_annotation_free(struct hp_annotation *annotation);
+
+/* The section that shows it. */
+const struct hp_section *hp_annotation_section(void);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu.h - samples by function: who was on the CPU, and on whose behalf.
+ *
+ * Every place of the tree of stacks becomes one or several functions: those that
+ * were inlined there, and the one whose code it is.  Parts that a compiler split
+ * off (NAME.cold, NAME.part.0) are counted as NAME.
+ */
+#ifndef HP_REPORT_SECTION_CPU_CPU_H
+#define HP_REPORT_SECTION_CPU_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/report.h"
+#include "report/section/section.h"
+
+struct hp_cpu_function {
+	char *name;	/* as people read it */
+	uint32_t object;	/* HP_NONE = none */
+	uint32_t instrumented;	/* place in the model's functions; HP_NONE = it is not */
+	uint64_t self_ns;	/* of samples: innermost, or innermost of the instrumented ones */
+	uint64_t self_samples;
+	uint64_t total_ns;	/* of samples that have it on the stack */
+	uint64_t total_samples;
+	uint8_t cause;	/* report/section/wait/offcpu.c's: what its name says that is waited for; 0 = not looked at */
+};
+
+/* A function at a place, and where in the source the place is. */
+struct hp_cpu_frame {
+	uint32_t function;
+	int line;
+	const char *file;	/* NULL = not known */
+};
+
+/* An address of an object that is on some stack: its frames, the innermost first. */
+struct hp_cpu_place {
+	uint32_t object;	/* the first of those that are the same file; HP_NONE = none */
+	uint32_t first;	/* in the list of frames */
+	uint32_t count;
+	uint64_t address;
+	uint64_t start;	/* of the symbol that holds it; 0 = not known */
+	bool is_pending;	/* its names may still be found, or be others */
+};
+
+struct hp_cpu_build;
+
+/*
+ * Functions, frames and places stay where they are from look to look; sums are made
+ * anew.  A function may have nothing any more, when a place has become another's.
+ */
+struct hp_cpu {
+	struct hp_cpu_build *build;	/* what is needed at the next look */
+	struct hp_cpu_function *functions;
+	size_t function_count;
+	struct hp_cpu_frame *frames;
+	size_t frame_count;
+	struct hp_cpu_place *places;
+	size_t place_count;
+	uint32_t *of_stack;	/* place of each stack of the model; [0] is none */
+	uint64_t total_ns;
+	uint64_t total_samples;
+	uint64_t attributed_ns;	/* to functions that are rows */
+};
+
+/* Its name in tables: that of the program's main is another one. */
+const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *function);
+
+/* Made when it is asked for first. */
+struct hp_cpu *hp_report_cpu(struct hp_report *report);
+void hp_cpu_free(struct hp_cpu *cpu);
+
+/* Instead of that: what the next look of the same model begins with; NULL = nothing can be kept. */
+struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu);
+
+/* For the table of sections; see report/section/section.h. */
+#define HP_CPU_COLUMNS 8
+extern const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS];
+void hp_cpu_fill(struct hp_report *report, struct hp_list *list);
+bool hp_cpu_has_data(const struct hp_report *report);
+/* CPU time of the program that no sample stands for, ns; 0 = none to speak of (5 %, and 20 ms), or nobody sampled. */
+uint64_t hp_cpu_missed_ns(const struct hp_report *report);
+const char *hp_cpu_describe(const struct hp_report *report);
+const char *hp_cpu_note(struct hp_report *report);
+const char *hp_cpu_empty(struct hp_report *report);
+/* Path of this run's profile, ours or samply's; NULL = there is none. */
+const char *hp_cpu_profile(const struct hp_report *report);
+const char *hp_cpu_after(struct hp_report *report);
+bool hp_cpu_is_failed(const struct hp_report *report);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.c - see model.h.
+ */
+#include "report/section/cpu/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/read/model.h"
+
+static uint32_t object_of(uint32_t code, const struct hp_map *objects)
+{
+	const uint32_t *place = code ? hp_map_find(objects, (uint64_t)code * HP_LINE) : NULL;
+
+	return place ? *place - 1 : HP_NONE;
+}
+
+static void counters_read(struct hp_model_stack *stack, const struct hp_stack_node *node)
+{
+	stack->samples = node->samples;
+	stack->cpu_ns = node->cpu_ns;
+	stack->waits = node->waits;
+	stack->blocked_ns = node->blocked_ns;
+	stack->counted_ns = node->counted_ns;
+	stack->memory_ns = node->memory_ns;
+}
+
+static void stack_add(struct hp_model_sampling *sampling, const struct hp_stack_node *node,
+		      const struct hp_map *objects)
+{
+	size_t number = sampling->stack_count;
+
+	sampling->stacks = hp_xgrow(sampling->stacks, number, &sampling->stack_room,
+				    sizeof(*sampling->stacks));
+	sampling->stacks[number] = (struct hp_model_stack){
+		.address = node->address,
+		.object = object_of(node->object, objects),
+		/* A damaged one hangs below the root. */
+		.parent = node->parent < number ? node->parent : 0,
+		.code = node->object,
+	};
+	/* Perhaps a later look knows the object. */
+	if (node->object && sampling->stacks[number].object == HP_NONE)
+		hp_model_sampling_spoil(sampling);
+	counters_read(&sampling->stacks[number], node);
+	sampling->stack_count++;
+}
+
+/* True if it is the place that stands there since the look before. */
+static bool is_known(const struct hp_model_sampling *sampling, const struct hp_stack_node *node)
+{
+	size_t number = sampling->stack_count;
+	const struct hp_model_stack *stack;
+
+	if (number >= sampling->known)
+		return false;
+	stack = &sampling->stacks[number];
+	return stack->address == node->address && stack->code == node->object &&
+	       stack->parent == (node->parent < number ? node->parent : 0) &&
+	       (stack->object != HP_NONE || !stack->code);
+}
+
+static void node_read(struct hp_model_sampling *sampling, const struct hp_stack_node *there,
+		      const struct hp_map *objects)
+{
+	struct hp_stack_node node;
+
+	memcpy(&node, there, sizeof(node));
+	if (is_known(sampling, &node)) {
+		counters_read(&sampling->stacks[sampling->stack_count++], &node);
+		return;
+	}
+	if (sampling->known > sampling->stack_count)
+		sampling->known = sampling->stack_count;
+	stack_add(sampling, &node, objects);
+}
+
+static void texts_read(struct hp_model_sampling *sampling, struct hp_reader *reader)
+{
+	struct hp_ticking ticking;
+
+	memcpy(&ticking, (const char *)reader->segment.header + HP_TICKING_AT, sizeof(ticking));
+	sampling->low_hz = ticking.low_hz;
+	if (ticking.profile)
+		sampling->profile = hp_reader_text(reader, ticking.profile);
+	if (ticking.trouble)
+		sampling->trouble = hp_reader_text(reader, ticking.trouble);
+}
+
+static void chunk_note(struct hp_model_sampling *sampling, uint64_t offset)
+{
+	sampling->chunks = hp_xgrow(sampling->chunks, sampling->chunk_count, &sampling->chunk_room,
+				    sizeof(*sampling->chunks));
+	sampling->chunks[sampling->chunk_count++] =
+		(struct hp_model_stack_chunk){ offset, sampling->stack_count };
+}
+
+/* From the chunk at `at` on, without its first `skipped` nodes. */
+static void chunks_read(struct hp_model_sampling *sampling, struct hp_reader *reader,
+			const struct hp_map *objects, uint64_t at, uint32_t skipped)
+{
+	struct hp_stack_chunk chunk;
+
+	for (; hp_reader_step(reader, at, &chunk, sizeof(chunk)); at = chunk.next, skipped = 0) {
+		uint32_t count = chunk.count < chunk.capacity ? chunk.count : chunk.capacity;
+		uint32_t i = skipped;
+		const struct hp_stack_node *nodes =
+			hp_reader_see(reader, at + sizeof(chunk), (size_t)count * sizeof(*nodes));
+
+		if (!skipped)
+			chunk_note(sampling, at);
+		for (; nodes && i < count && reader->steps; i++, reader->steps--)
+			node_read(sampling, &nodes[i], objects);
+		reader->is_damaged |= i < count;
+	}
+}
+
+/* --- what has changed --- */
+
+/* The ring; NULL = there is none. */
+static const struct hp_stack_changes *ring_at(struct hp_reader *reader, uint64_t offset)
+{
+	const struct hp_stack_changes *ring =
+		offset ? hp_reader_see(reader, offset, sizeof(*ring)) : NULL;
+	uint32_t capacity = ring ? *(const volatile uint32_t *)&ring->capacity : 0;
+
+	if (!capacity || capacity & (capacity - 1) ||
+	    !hp_reader_see(reader, offset,
+			   sizeof(*ring) + (size_t)capacity * sizeof(ring->nodes[0])))
+		return NULL;
+	return ring;
+}
+
+/* Before nodes are read: what changes from now on is in the ring. */
+static void ring_begin(struct hp_model_sampling *sampling, struct hp_reader *reader)
+{
+	const struct hp_stack_changes *ring;
+	struct hp_stack_chunk chunk;
+
+	sampling->changes = 0;
+	if (!hp_reader_copy(reader, sampling->record.nodes, &chunk, sizeof(chunk)))
+		return;
+	ring = ring_at(reader, chunk.changes);
+	if (!ring)
+		return;
+	sampling->changes = chunk.changes;
+	sampling->seen = atomic_load_explicit(&ring->head, memory_order_acquire);
+}
+
+static const struct hp_stack_node *node_at(const struct hp_model_sampling *sampling,
+					   struct hp_reader *reader, size_t number)
+{
+	size_t low = 0, high = sampling->chunk_count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sampling->chunks[middle].first <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	return hp_reader_see(reader,
+			     sampling->chunks[low].offset + sizeof(struct hp_stack_chunk) +
+				     (number - sampling->chunks[low].first) *
+					     sizeof(struct hp_stack_node),
+			     sizeof(struct hp_stack_node));
+}
+
+/* Reads what is new and what has changed.  False = that is not known, all is to be read. */
+static bool stacks_follow(struct hp_model_sampling *sampling, struct hp_reader *reader,
+			  const struct hp_map *objects)
+{
+	const struct hp_stack_changes *ring = ring_at(reader, sampling->changes);
+	const struct hp_model_stack_chunk *last;
+	uint32_t capacity;
+	uint64_t head;
+
+	if (!ring || !sampling->known || !sampling->chunk_count ||
+	    sampling->chunks[0].offset != sampling->record.nodes)
+		return false;
+	head = atomic_load_explicit(&ring->head, memory_order_acquire);
+	capacity = ring->capacity;
+	if (head - sampling->seen >= capacity)
+		return false;
+	last = &sampling->chunks[sampling->chunk_count - 1];
+	sampling->stack_count = sampling->known;
+	chunks_read(sampling, reader, objects, last->offset,
+		    (uint32_t)(sampling->known - last->first));
+	for (uint64_t i = sampling->seen; i < head; i++) {
+		uint32_t number = atomic_load_explicit(&ring->nodes[i & (capacity - 1)],
+						       memory_order_relaxed);
+		const struct hp_stack_node *node =
+			number < sampling->known ? node_at(sampling, reader, number) : NULL;
+
+		if (node)
+			counters_read(&sampling->stacks[number], node);
+	}
+	/* The sampler may have gone round: it stores a number after the head before it. */
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&ring->head, memory_order_relaxed) - sampling->seen >= capacity)
+		return false;
+	sampling->seen = head;
+	return true;
+}
+
+static void stacks_read(struct hp_model_sampling *sampling, struct hp_reader *reader,
+			const struct hp_map *objects)
+{
+	sampling->chunk_count = 0;
+	sampling->stack_count = 0;
+	ring_begin(sampling, reader);
+	chunks_read(sampling, reader, objects, sampling->record.nodes, 0);
+}
+
+void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader *reader,
+			    uint64_t offset, const struct hp_map *objects)
+{
+	size_t before = sampling->known;
+
+	if (hp_reader_step(reader, offset, &sampling->record, sizeof(sampling->record))) {
+		sampling->is_there = true;
+		texts_read(sampling, reader);
+		if (!stacks_follow(sampling, reader, objects))
+			stacks_read(sampling, reader, objects);
+	}
+	if (sampling->known > sampling->stack_count)
+		sampling->known = sampling->stack_count;
+	sampling->generation += sampling->known < before;
+}
+
+void hp_model_sampling_spoil(struct hp_model_sampling *sampling)
+{
+	sampling->changes = 0;
+}
+
+void hp_model_sampling_pause(struct hp_model_sampling *sampling)
+{
+	free(sampling->profile);
+	free(sampling->trouble);
+	/* Where a look did not come so far, all are gone. */
+	sampling->generation += sampling->stack_count < sampling->known;
+	*sampling = (struct hp_model_sampling){ .stacks = sampling->stacks,
+						.stack_room = sampling->stack_room,
+						.chunks = sampling->chunks,
+						.chunk_count = sampling->chunk_count,
+						.chunk_room = sampling->chunk_room,
+						.changes = sampling->changes,
+						.seen = sampling->seen,
+						.generation = sampling->generation,
+						.known = sampling->stack_count };
+}
+
+void hp_model_sampling_release(struct hp_model_sampling *sampling)
+{
+	hp_model_sampling_pause(sampling);
+	free(sampling->stacks);
+	free(sampling->chunks);
+	memset(sampling, 0, sizeof(*sampling));
+}

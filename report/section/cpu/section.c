@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * section.c - the section functions-cpu: its rows, its columns, and why there are none.
+ *
+ * `Samples` is microseconds of CPU, as it is in the crate hotpath: what the
+ * samples stand for.  Plain counts are in `raw` of JSON.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/section/cpu/cpu.h"
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/base/top.h"
+
+#define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
+#define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
+
+#define MISSED_LEAST_NS UINT64_C(20000000)	/* of CPU without samples: less is chance, */
+#define MISSED_SHARE 20	/* and so is one part in so many of the whole */
+
+#define UNUSED(x) (void)(x)
+
+static const struct hp_sampling *record_of(const struct hp_report *report)
+{
+	return &report->model.sampling.record;
+}
+
+/* Only waits were asked for. */
+static bool is_waits_only(const struct hp_sampling *record)
+{
+	return record->fault == HP_SAMPLING_FINE && record->source == HP_SAMPLING_NONE;
+}
+
+bool hp_cpu_has_data(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+
+	if (!report->model.sampling.is_there || record->fault == HP_SAMPLING_OFF)
+		return false;
+	if (record->fault)
+		return report->model.cpu_ns >= LONG_NS;
+	return record->samples >= FEW || hp_cpu_missed_ns(report) >= LONG_NS;
+}
+
+uint64_t hp_cpu_missed_ns(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+	uint64_t cpu_ns = report->model.cpu_ns;
+
+	if (!report->model.sampling.is_there || record->fault || is_waits_only(record) ||
+	    cpu_ns <= record->cpu_ns)
+		return 0;
+	uint64_t missed_ns = cpu_ns - record->cpu_ns;
+	bool is_much = missed_ns >= MISSED_LEAST_NS && missed_ns * MISSED_SHARE > cpu_ns;
+	return is_much ? missed_ns : 0;
+}
+
+const char *hp_cpu_describe(const struct hp_report *report)
+{
+	return report->settings->cpu_is_inclusive
+		       ? "CPU sampling attribution per function (inclusive)."
+		       : "CPU sampling attribution per function (exclusive).";
+}
+
+/* In code of the library that is in the program: of a program with hooks it is its functions'. */
+static uint64_t profiler_ns(struct hp_report *report)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < cpu->function_count && !report->has_functions; i++) {
+		uint32_t object = cpu->functions[i].object;
+		const char *path = object == HP_NONE ? "" : report->model.objects[object].path;
+
+		if (strcmp(hp_name_file(path), "libhotpath.so") == 0)
+			ns += cpu->functions[i].self_ns;
+	}
+	return ns;
+}
+
+const char *hp_cpu_note(struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+	struct hp_text_cell total, lost, missed, ours;
+	uint32_t low_hz = report->model.sampling.low_hz;
+	char low[64] = "";
+	uint64_t own_ns = record->samples ? profiler_ns(report) : 0;
+	uint64_t missed_ns = hp_cpu_missed_ns(report);
+
+	if (!record->samples && !missed_ns)
+		return NULL;
+	if (low_hz)
+		snprintf(low, sizeof(low), ", at %u Hz while threads switched often", low_hz);
+	free(report->text);
+	report->text = hp_xprintf("%s total samples%s%s%s%s%s%s%s%s%s%s%s%s",
+				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
+				  record->has_kernel || record->source == HP_SAMPLING_SAMPLY
+					  ? ""
+					  : ", user code only",
+				  record->source == HP_SAMPLING_TIMER	 ? ", by timers"
+				  : record->source == HP_SAMPLING_SAMPLY ? ", by samply"
+									 : "",
+				  low, record->lost ? ", " : "",
+				  record->lost ? hp_format_count(&lost, record->lost) : "",
+				  record->lost ? " lost" : "", missed_ns ? ", " : "",
+				  missed_ns ? hp_format_time(&missed, (double)missed_ns) : "",
+				  missed_ns ? " of CPU time without" : "", own_ns ? ", " : "",
+				  own_ns ? hp_format_time(&ours, (double)own_ns) : "",
+				  own_ns ? " of the profiler's" : "");
+	return report->text;
+}
+
+/* --- why there are none --- */
+
+static char *refused_text(const struct hp_sampling *record)
+{
+	if (record->error == ENOSYS)
+		return hp_xstrdup("this kernel has no perf_event_open, or a seccomp filter hides "
+				  "it: docker run --security-opt seccomp=unconfined, or "
+				  "HOTPATH_CPU=timer for samples by timers in the program");
+	if (record->error == EMFILE)
+		return hp_xstrdup("an event for each thread and CPU takes more files than "
+				  "`ulimit -n` allows");
+	if (record->error != EACCES && record->error != EPERM)
+		return hp_xprintf("perf_event_open failed: %s", strerror((int)record->error));
+	if (record->paranoid > 2)
+		return hp_xprintf("perf_event_open is not permitted: kernel.perf_event_paranoid "
+				  "is %d; sysctl kernel.perf_event_paranoid=2 allows samples of "
+				  "user code, 1 of the kernel too; HOTPATH_CPU=timer takes some "
+				  "by timers in the program",
+				  (int)record->paranoid);
+	return hp_xstrdup("perf_event_open is not permitted by a seccomp filter, as containers "
+			  "have: docker run --security-opt seccomp=unconfined, or "
+			  "--cap-add=PERFMON; HOTPATH_CPU=timer takes samples by timers in "
+			  "the program");
+}
+
+/* One comes for each period that a thread runs, and most threads may be shorter. */
+static char *none_text(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+	uint64_t missed_ns = hp_cpu_missed_ns(report);
+	struct hp_text_cell period, missed;
+	double period_ns = record->frequency ? 1e9 / (double)record->frequency : 1e6;
+
+	hp_format_time(&period, period_ns);
+	if (!missed_ns)
+		return hp_xprintf("no sample was taken: one comes for each %s of CPU time",
+				  period.text);
+	return hp_xprintf("no sample was taken in %s of CPU time: one comes for each %s that a "
+			  "thread runs, and these end sooner or ran before samples were taken",
+			  hp_format_time(&missed, (double)missed_ns), period.text);
+}
+
+static char *reason_text(const struct hp_report *report)
+{
+	const struct hp_sampling *record = record_of(report);
+
+	if (!report->model.sampling.is_there || is_waits_only(record))
+		return hp_xstrdup(report->model.reader.header.sampler_area
+					  ? "the CPU was not sampled: HOTPATH_REPORT had no "
+					    "functions-cpu when the program ran"
+					  : "the CPU was not sampled: the helper process did not "
+					    "come up before the end");
+	switch (record->fault) {
+	case HP_SAMPLING_OFF:
+		return hp_xstrdup("HOTPATH_CPU=off: no samples were taken");
+	case HP_SAMPLING_REFUSED:
+		return refused_text(record);
+	case HP_SAMPLING_NO_RING:
+		return hp_xprintf("no memory for samples (%s): more of it may be locked with "
+				  "sysctl kernel.perf_event_mlock_kb or ulimit -l",
+				  strerror((int)record->error));
+	case HP_SAMPLING_GONE:
+		return hp_xstrdup("the program had ended before it could be sampled");
+	case HP_SAMPLING_NO_TIMER:
+		return hp_xstrdup("HOTPATH_CPU=timer: no program that the library was loaded into "
+				  "made timers; hotpath doctor PROGRAM says why it was not");
+	case HP_SAMPLING_SAMPLY_FAILED:
+		return hp_xprintf("HOTPATH_CPU=samply: %s",
+				  report->model.sampling.trouble
+					  ? report->model.sampling.trouble
+					  : "there is no room to say what went wrong");
+	default:
+		break;
+	}
+	if (record->samples)
+		return hp_xstrdup("no sample was attributed to an instrumented function");
+	return none_text(report);
+}
+
+const char *hp_cpu_empty(struct hp_report *report)
+{
+	char *text = reason_text(report);
+
+	free(report->text);
+	report->text = text;
+	return text;
+}
+
+const char *hp_cpu_profile(const struct hp_report *report)
+{
+	const char *theirs = report->model.sampling.profile;
+
+	if (report->profile_path)
+		return report->profile_path;
+	return theirs && access(theirs, R_OK) == 0 ? theirs : NULL;
+}
+
+/* What opens the profile of this run. */
+const char *hp_cpu_after(struct hp_report *report)
+{
+	const char *profile = hp_cpu_profile(report);
+
+	if (!profile || report->settings->disable_samply_load)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf("samply load %s", profile);
+	return report->text;
+}
+
+bool hp_cpu_is_failed(const struct hp_report *report)
+{
+	return !report->model.sampling.is_there || record_of(report)->fault ||
+	       is_waits_only(record_of(report));
+}
+
+/* --- rows --- */
+
+static uint64_t weight_of(const struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return report->settings->cpu_is_inclusive ? f->total_ns : f->self_ns;
+}
+
+static bool is_wrapper(const struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return report->wrapper && f->instrumented != HP_NONE &&
+	       &report->model.functions[f->instrumented] == report->wrapper;
+}
+
+const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return f->instrumented == HP_NONE
+		       ? f->name
+		       : hp_report_name(report, &report->model.functions[f->instrumented]);
+}
+
+/* The wrapper first, then by weight, then by name. */
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct hp_cpu_function *a = *(const struct hp_cpu_function *const *)left;
+	const struct hp_cpu_function *b = *(const struct hp_cpu_function *const *)right;
+	struct hp_report *report = context;
+	uint64_t x = weight_of(report, a), y = weight_of(report, b);
+
+	if (is_wrapper(report, a) != is_wrapper(report, b))
+		return is_wrapper(report, a) ? -1 : 1;
+	if (x != y)
+		return x < y ? 1 : -1;
+	return strcmp(hp_cpu_name(report, a), hp_cpu_name(report, b));
+}
+
+static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
+{
+	if (is_wrapper(report, f))
+		return !report->settings->exclude_wrapper;
+	return weight_of(report, f) && (!report->has_functions || f->instrumented != HP_NONE) &&
+	       hp_focus_lets(&report->focus, hp_cpu_name(report, f));
+}
+
+void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_cpu *cpu = hp_report_cpu(report);
+
+	list->rows = hp_xcalloc(cpu->function_count, sizeof(*list->rows));
+	list->total = 0;
+	for (size_t i = 0; i < cpu->function_count; i++)
+		if (is_shown(report, &cpu->functions[i]))
+			list->rows[list->total++] = &cpu->functions[i];
+	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
+}
+
+/* --- columns --- */
+
+#define FUNCTION(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+
+FUNCTION(row_id)
+{
+	UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row - report->cpu->functions) + 1;
+}
+
+FUNCTION(row_name)
+{
+	UNUSED(percentile);
+	value->text = hp_cpu_name(report, row);
+}
+
+FUNCTION(row_samples)
+{
+	UNUSED(percentile);
+	value->number = (double)(weight_of(report, row) / 1000);
+}
+
+FUNCTION(row_share)
+{
+	uint64_t total = report->cpu->total_ns;
+
+	UNUSED(percentile);
+	value->number = total ? 100 * (double)weight_of(report, row) / (double)total : 0;
+}
+
+FUNCTION(row_self)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->self_ns;
+}
+
+FUNCTION(row_total)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->total_ns;
+}
+
+FUNCTION(row_self_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->self_samples;
+}
+
+FUNCTION(row_total_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_cpu_function *)row)->total_samples;
+}
+
+const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = row_id },
+	{ "Function", "name", "name", HP_UNIT_NAME, row_name, false, false },
+	{ "Samples", "samples", "samples_us", HP_UNIT_COUNT, row_samples, false, false },
+	{ "% Total", "percent", "percent", HP_UNIT_SHARE, row_share, false, false },
+	{ "Self", NULL, "self_ns", HP_UNIT_TIME, row_self, false, false },
+	{ "Inclusive", NULL, "inclusive_ns", HP_UNIT_TIME, row_total, false, false },
+	{ .raw = "self_samples", .unit = HP_UNIT_NUMBER, .get = row_self_count },
+	{ .raw = "inclusive_samples", .unit = HP_UNIT_NUMBER, .get = row_total_count },
+};

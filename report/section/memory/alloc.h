@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc.h - what a segment says of allocations, as plain structs.
+ *
+ * The trees of call paths of all heaps become one: steps of equal paths are
+ * one step.  Numbers of a step are of the blocks that were allocated right
+ * there; `inclusive` ones are sums over what it called, too.
+ */
+#ifndef HP_REPORT_SECTION_MEMORY_ALLOC_H
+#define HP_REPORT_SECTION_MEMORY_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/memory/change.h"
+#include "report/section/memory/sum.h"
+#include "report/read/model.h"
+
+struct hp_alloc_step {
+	uint32_t caller; /* place of the step below, which is lower; 0 = none; [0] is the root */
+	uint32_t object; /* place in model->objects, or HP_NONE */
+	uint64_t address; /* return address: ELF address, or plain */
+	uint32_t mark; /* enum hp_step_mark: no code; 0 = code */
+	uint32_t depth; /* code steps from here to the root */
+	struct hp_alloc_sum own;
+};
+
+/* What a thread, or several one after the other, did. */
+struct hp_alloc_thread {
+	uint32_t pid;
+	uint32_t tid; /* of the last one */
+	uint64_t bytes; /* the last one's */
+	uint64_t freed_bytes;
+	uint64_t all_bytes; /* of all of them */
+	uint64_t all_freed_bytes;
+};
+
+/* What was mapped on one path, not through the allocator; several may have one step. */
+struct hp_alloc_map {
+	uint32_t step;
+	uint32_t kinds; /* bits of enum hp_map_kind */
+	struct hp_alloc_sum sum; /* `live` is ranges */
+};
+
+/* Of all processes together. */
+struct hp_alloc_mapped {
+	int64_t peak_bytes;
+	uint64_t lost; /* calls that were not recorded */
+	uint32_t fault; /* enum hp_maps_fault */
+};
+
+/* Of blocks that were drawn at random: how many are of each class (layout.h). */
+struct hp_alloc_drawn {
+	uint64_t sizes[HP_SIZE_CLASSES];
+	uint64_t lives[HP_LIFE_CLASSES];
+};
+
+/* Of one path; several may have one step. */
+struct hp_alloc_spread {
+	uint32_t step;
+	uint64_t offset; /* of its hp_spread_of_blocks */
+};
+
+struct hp_alloc_stats {
+	uint64_t walks;
+	uint64_t incomplete;
+	uint64_t cut;
+	uint64_t unproven;
+	uint64_t proofs;
+	uint64_t mismatches;
+	uint64_t strange_frees;
+	uint64_t folded;
+};
+
+struct hp_alloc_build;
+
+struct hp_alloc {
+	struct hp_alloc_build *build; /* what is needed at the next look */
+	struct hp_alloc_step *steps;
+	size_t count; /* steps; at least 1 */
+	struct hp_alloc_sum all;
+	struct hp_alloc_thread *threads;
+	size_t thread_count;
+	struct hp_alloc_map *maps;
+	size_t map_count;
+	struct hp_alloc_mapped mapped;
+	struct hp_alloc_drawn drawn;
+	uint64_t drawn_lost; /* whose age had no room */
+	struct hp_alloc_spread *spreads; /* of the paths with many blocks */
+	size_t spread_count;
+	size_t spread_room;
+	struct hp_alloc_stats stats;
+	uint64_t leak_scans; /* processes that were told what is lost */
+	uint32_t leak_state; /* enum hp_leak_state: else why not, of the root process */
+	uint64_t peak_ns; /* when the root process held most; 0 = not known */
+	uint32_t allocator; /* enum hp_allocator_kind of the root process */
+	bool has_new; /* it has an operator new of its own, which was not seen */
+	char *allocator_file; /* NULL = not known */
+	bool is_recorded; /* some process recorded allocations */
+	int64_t raised; /* bytes that `all.peak_bytes` has more than the sites, see hp_alloc_look() */
+	bool is_fresh; /* nothing is kept of a look before: `changes` are not told */
+	struct hp_alloc_changes changes; /* of steps' own, since they were cleared */
+};
+
+/* Reads the heaps of the model's segment.  Never fails. */
+void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
+
+/*
+ * The same of one that was read before or is all zeroes, at a later look of the
+ * same model: as if it was read anew, but the steps stay where they are, and what
+ * was added to their own sums is in `changes`.
+ */
+void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model);
+void hp_alloc_release(struct hp_alloc *alloc);
+
+/* The drawn blocks of one path, as they are now. */
+struct hp_alloc_drawn hp_alloc_drawn(struct hp_model *model, const struct hp_alloc_spread *spread);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * direct.c - what programs map themselves: mmap, mremap, brk, by call path.
+ *
+ * A path whose innermost object is the allocator is the allocator's business: its bytes are given
+ * out as blocks, which other sections tell.  It has a row, and is not in the totals.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/memory/view.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/map.h"
+#include "report/base/memory.h"
+
+#define USUAL_LIMIT 10
+
+struct kind {
+	uint32_t bit;
+	const char *name;
+};
+
+static const struct kind kinds[] = {
+	{ HP_MAP_MEMORY, "memory" },	 { HP_MAP_SHARED, "shared" }, { HP_MAP_FILE, "file" },
+	{ HP_MAP_RESERVED, "reserved" }, { HP_MAP_BREAK, "brk" },     { HP_MAP_MOVED, "mremap" },
+};
+
+/* --- rows --- */
+
+static void rows_make(struct hp_report *report)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	const struct hp_alloc *alloc = &view->alloc;
+	struct hp_map places = { 0 };
+
+	if (view->has_maps)
+		return;
+	view->has_maps = true;
+	view->maps = hp_xcalloc(alloc->map_count, sizeof(*view->maps));
+	for (size_t i = 0; i < alloc->map_count; i++) {
+		uint32_t step = hp_alloc_folded(view, alloc->maps[i].step);
+		bool is_inner = alloc->maps[i].kinds & HP_MAP_INNER;
+		struct hp_map_row *row;
+		uint32_t *place;
+		bool is_new;
+
+		place = hp_map_at(&places, ((uint64_t)step + 1) << 1 | is_inner, &is_new);
+		if (is_new)
+			*place = (uint32_t)view->map_count++;
+		row = &view->maps[*place];
+		row->row.step = step;
+		row->kinds |= alloc->maps[i].kinds;
+		row->is_allocator = is_inner;
+		hp_alloc_add(&row->row.sum, &alloc->maps[i].sum);
+	}
+	hp_map_release(&places);
+}
+
+void hp_direct_maps_free(struct hp_alloc_view *view)
+{
+	for (size_t i = 0; i < view->map_count; i++) {
+		free(view->maps[i].row.name);
+		free(view->maps[i].row.frames);
+	}
+	free(view->maps);
+}
+
+/* What the program mapped itself. */
+static struct hp_alloc_sum total_of(struct hp_report *report)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	struct hp_alloc_sum total = { .count = 0 };
+
+	rows_make(report);
+	for (size_t i = 0; i < view->map_count; i++)
+		if (!view->maps[i].is_allocator)
+			hp_alloc_add(&total, &view->maps[i].row.sum);
+	return total;
+}
+
+static uint64_t metric(const struct hp_report *report, const struct hp_map_row *row)
+{
+	return hp_alloc_is_count(report) ? row->row.sum.count : row->row.sum.bytes;
+}
+
+/* The allocator's last; most first; equal ones as they were read, which is the same each time. */
+static int compare(const void *left, const void *right, void *context)
+{
+	const struct hp_map_row *a = *(const struct hp_map_row *const *)left;
+	const struct hp_map_row *b = *(const struct hp_map_row *const *)right;
+	uint64_t x = metric(context, a), y = metric(context, b);
+
+	if (a->is_allocator != b->is_allocator)
+		return a->is_allocator ? 1 : -1;
+	if (x != y)
+		return x < y ? 1 : -1;
+	return a < b ? -1 : a > b;
+}
+
+static bool lets(struct hp_report *report, struct hp_map_row *row)
+{
+	if (!report->focus.part && !report->focus.is_regex)
+		return true;
+	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, &row->row));
+}
+
+void hp_direct_maps_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+
+	rows_make(report);
+	list->rows = hp_xcalloc(view->map_count, sizeof(*list->rows));
+	list->total = 0;
+	for (size_t i = 0; i < view->map_count; i++)
+		if (lets(report, &view->maps[i]))
+			list->rows[list->total++] = &view->maps[i];
+	qsort_r(list->rows, list->total, sizeof(*list->rows), compare, report);
+	hp_list_cut(list, report, report->settings->alloc_limit, USUAL_LIMIT);
+}
+
+/* --- texts --- */
+
+const char *hp_direct_maps_describe(const struct hp_report *report)
+{
+	(void)report;
+	return "What the program maps itself, by call path.";
+}
+
+static uint64_t positive(int64_t number)
+{
+	return number > 0 ? (uint64_t)number : 0;
+}
+
+const char *hp_direct_maps_note(struct hp_report *report)
+{
+	struct hp_alloc_sum total = total_of(report);
+	struct hp_text_cell bytes, count, left;
+
+	free(report->text);
+	report->text =
+		hp_xprintf("Total: %s in %s maps, left %s", hp_format_bytes(&bytes, total.bytes),
+			   hp_format_count(&count, total.count),
+			   hp_format_bytes(&left, positive(total.live_bytes)));
+	return report->text;
+}
+
+bool hp_direct_maps_has_data(const struct hp_report *report)
+{
+	return hp_alloc_view(report)->alloc.map_count != 0;
+}
+
+const char *hp_direct_maps_empty(struct hp_report *report)
+{
+	if (hp_direct_maps_has_data(report))
+		return "nothing passes HOTPATH_FOCUS";
+	return "the program called neither mmap nor brk itself, or HOTPATH_REPORT did not ask for it "
+	       "when it ran";
+}
+
+const char *hp_direct_maps_after(struct hp_report *report)
+{
+	switch (hp_alloc_view(report)->alloc.mapped.fault) {
+	case HP_MAPS_LEFT:
+		return "These figures end early: a thread left one of these calls by longjmp, or was "
+		       "cancelled in it.";
+	case HP_MAPS_NO_MEMORY:
+		return "These figures end early: there was no memory to record more.";
+	default:
+		return NULL;
+	}
+}
+
+/* --- columns --- */
+
+#define GETTER(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+#define UNUSED(x) (void)(x)
+
+static const struct hp_map_row *map_of(const void *row)
+{
+	return row;
+}
+
+GETTER(get_id)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = map_of(row)->row.step;
+}
+
+GETTER(get_name)
+{
+	UNUSED(percentile);
+	value->text = hp_alloc_row_name(report, (struct hp_alloc_row *)(uintptr_t)row);
+}
+
+static char *kinds_text(const struct hp_map_row *row)
+{
+	char *text = hp_xstrdup(row->is_allocator ? "allocator" : "");
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !row->is_allocator; i++) {
+		char *longer;
+
+		if (!(row->kinds & kinds[i].bit))
+			continue;
+		longer = hp_xprintf("%s%s%s", text, *text ? "+" : "", kinds[i].name);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+GETTER(get_kind)
+{
+	UNUSED(percentile);
+	free(report->text);
+	report->text = kinds_text(map_of(row));
+	value->text = report->text;
+}
+
+#define SUM_GETTER(name, field) \
+	GETTER(name) \
+	{ \
+		UNUSED(report), UNUSED(percentile); \
+		value->number = (double)map_of(row)->row.sum.field; \
+	}
+
+SUM_GETTER(get_count, count)
+SUM_GETTER(get_peak, peak_bytes)
+SUM_GETTER(get_left, live_bytes)
+SUM_GETTER(get_bytes, bytes)
+SUM_GETTER(get_ranges, live)
+SUM_GETTER(get_freed, freed_bytes)
+SUM_GETTER(get_gone, frees)
+
+GETTER(get_share)
+{
+	struct hp_alloc_sum total = total_of(report);
+	double whole = (double)(hp_alloc_is_count(report) ? total.count : total.bytes);
+
+	UNUSED(percentile);
+	value->number = whole > 0 ? 100 * (double)metric(report, row) / whole : 0;
+	value->is_unknown = map_of(row)->is_allocator;
+}
+
+#define RAW(key, getter) \
+	{ \
+		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
+	}
+
+const struct hp_column hp_direct_columns[HP_DIRECT_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_name, false, false },
+	{ "Kind", "kind", "kind", HP_UNIT_TEXT, get_kind, false, false },
+	{ "Maps", "count", "count", HP_UNIT_COUNT, get_count, false, false },
+	{ "Peak", "peak", "peak_bytes", HP_UNIT_BYTES, get_peak, false, false },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_left, false, false },
+	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, get_bytes, false, false },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
+	RAW("live_ranges", get_ranges),
+	RAW("freed_ranges", get_gone),
+	RAW("freed_bytes", get_freed),
+};
+
+/* --- JSON --- */
+
+static void add_number(cJSON *list, const char *key, int64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, number);
+	cJSON_AddItemToObject(list, key, cJSON_CreateRaw(text));
+}
+
+void hp_direct_maps_add(struct hp_report *report, cJSON *list)
+{
+	const struct hp_alloc_mapped *mapped = &hp_alloc_view(report)->alloc.mapped;
+	struct hp_alloc_sum total = total_of(report);
+
+	hp_json_whole(list, "mapped_bytes", total.bytes);
+	hp_json_whole(list, "mapped_count", total.count);
+	hp_json_whole(list, "unmapped_bytes", total.freed_bytes);
+	add_number(list, "live_bytes", total.live_bytes);
+	add_number(list, "live_ranges", total.live);
+	/* With those of the allocator, if it maps through our stand-ins. */
+	add_number(list, "peak_bytes_all", mapped->peak_bytes);
+	hp_json_whole(list, "lost_calls", mapped->lost);
+	cJSON_AddBoolToObject(list, "is_cut_short", mapped->fault != HP_MAPS_FINE);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drawn.c - how large blocks are and how long they live.
+ *
+ * Some blocks were drawn at random, each with the same chance, so a class has the share of all blocks
+ * that it has of these.  The interval is the usual one of a share, p +- 1.96 sqrt(p (1 - p) / n)
+ * (Wald's), as part of the share itself.  How many blocks there are in all is counted, and which of
+ * them were temporary.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/memory/view.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/memory.h"
+
+/* --- rows --- */
+
+static uint64_t total(const uint64_t *samples, uint32_t classes)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < classes; i++)
+		sum += samples[i];
+	return sum;
+}
+
+static void rows_make(struct hp_class_row *rows, const uint64_t *samples, uint32_t classes,
+		      uint64_t blocks)
+{
+	double all = (double)total(samples, classes);
+
+	for (uint32_t i = 0; i < classes; i++)
+		rows[i] = (struct hp_class_row){
+			.number = i,
+			.samples = samples[i],
+			.count = all > 0 ? (double)samples[i] / all * (double)blocks : 0,
+		};
+}
+
+/* From the first class that has some to the last one. */
+static void list_make(struct hp_list *list, const struct hp_class_row *rows, uint32_t classes)
+{
+	uint32_t first = 0, last = classes;
+
+	while (first < last && rows[first].samples == 0)
+		first++;
+	while (last > first && rows[last - 1].samples == 0)
+		last--;
+	for (uint32_t i = first; i < last; i++)
+		list->rows[list->total++] = &rows[i];
+	list->shown = list->total;
+}
+
+void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+
+	rows_make(view->size_rows, view->alloc.drawn.sizes, HP_SIZE_CLASSES, view->alloc.all.count);
+	list->rows = hp_xcalloc(HP_SIZE_CLASSES, sizeof(*list->rows));
+	list->total = 0;
+	list_make(list, view->size_rows, HP_SIZE_CLASSES);
+}
+
+void hp_block_lives_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	const struct hp_alloc_sum *all = &view->alloc.all;
+	struct hp_class_row *temporary = &view->life_rows[HP_LIFE_CLASSES];
+
+	rows_make(view->life_rows, view->alloc.drawn.lives, HP_LIFE_CLASSES,
+		  all->frees > all->temporary ? all->frees - all->temporary : 0);
+	*temporary =
+		(struct hp_class_row){ .number = HP_LIFE_CLASSES, .count = (double)all->temporary };
+	list->rows = hp_xcalloc(HP_LIFE_CLASSES + 1, sizeof(*list->rows));
+	list->total = 0;
+	if (all->temporary)
+		list->rows[list->total++] = temporary;
+	list_make(list, view->life_rows, HP_LIFE_CLASSES);
+}
+
+/* --- texts --- */
+
+const char *hp_block_sizes_describe(const struct hp_report *report)
+{
+	(void)report;
+	return "How large blocks are.";
+}
+
+const char *hp_block_lives_describe(const struct hp_report *report)
+{
+	(void)report;
+	return "How long blocks live that are freed.";
+}
+
+bool hp_blocks_has_data(const struct hp_report *report)
+{
+	(void)report;
+	return false; /* only if asked for */
+}
+
+const char *hp_blocks_empty(struct hp_report *report)
+{
+	if (!hp_alloc_view(report)->alloc.all.count)
+		return hp_alloc_empty(report);
+	return "no block was drawn: the program allocated too few (one in 256 is)";
+}
+
+const char *hp_blocks_after(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+	struct hp_text_cell cell;
+
+	if (!total(alloc->drawn.sizes, HP_SIZE_CLASSES))
+		return NULL;
+	free(report->text);
+	report->text =
+		hp_xprintf("~ from %s blocks drawn at random, one in 256.%s",
+			   hp_format_count(&cell, total(alloc->drawn.sizes, HP_SIZE_CLASSES)),
+			   alloc->drawn_lost ? " For the age of some there was no room." : "");
+	return report->text;
+}
+
+/* --- columns --- */
+
+#define GETTER(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+#define UNUSED(x) (void)(x)
+
+static const struct hp_class_row *class_of(const void *row)
+{
+	return row;
+}
+
+static const char *said(struct hp_report *report, char *text)
+{
+	free(report->text);
+	return report->text = text;
+}
+
+/* "≤ 64 B": the last class has no end. */
+static char *bound_text(bool is_last, const char *bound)
+{
+	return hp_xprintf("%s %s", is_last ? ">" : "\342\211\244", bound);
+}
+
+GETTER(get_size)
+{
+	uint32_t n = class_of(row)->number;
+	bool is_last = n == HP_SIZE_CLASSES - 1;
+	struct hp_text_cell cell;
+
+	UNUSED(percentile);
+	value->text = said(
+		report, bound_text(is_last, hp_format_bytes(&cell, UINT64_C(1) << (n - is_last))));
+}
+
+static double age_ns(const struct hp_report *report, uint32_t n)
+{
+	return (double)(UINT64_C(1024) << n) * report->model.ns_per_tick;
+}
+
+GETTER(get_age)
+{
+	uint32_t n = class_of(row)->number;
+	bool is_last = n == HP_LIFE_CLASSES - 1;
+	struct hp_text_cell cell;
+
+	UNUSED(percentile);
+	if (n == HP_LIFE_CLASSES)
+		value->text = "temporary";
+	else
+		value->text = said(report,
+				   bound_text(is_last,
+					      hp_format_time(&cell, age_ns(report, n - is_last))));
+}
+
+GETTER(get_size_bound)
+{
+	uint32_t n = class_of(row)->number;
+
+	UNUSED(report), UNUSED(percentile);
+	value->number = n == HP_SIZE_CLASSES - 1 ? 0 : (double)(UINT64_C(1) << n);
+	value->is_unknown = n == HP_SIZE_CLASSES - 1;
+}
+
+GETTER(get_age_bound)
+{
+	uint32_t n = class_of(row)->number;
+
+	UNUSED(percentile);
+	value->number = n >= HP_LIFE_CLASSES - 1 ? 0 : age_ns(report, n);
+	value->is_unknown = n >= HP_LIFE_CLASSES - 1;
+}
+
+GETTER(get_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = class_of(row)->count;
+}
+
+GETTER(get_samples)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)class_of(row)->samples;
+}
+
+static void share(double count, double all, struct hp_value *value)
+{
+	value->number = all > 0 ? 100 * count / all : 0;
+}
+
+GETTER(get_share)
+{
+	UNUSED(percentile);
+	share(class_of(row)->count, (double)hp_alloc_view(report)->alloc.all.count, value);
+}
+
+GETTER(get_freed_share)
+{
+	UNUSED(percentile);
+	share(class_of(row)->count, (double)hp_alloc_view(report)->alloc.all.frees, value);
+}
+
+static void error(const struct hp_class_row *row, uint64_t all, struct hp_value *value)
+{
+	double p = all ? (double)row->samples / (double)all : 0;
+
+	value->is_unknown = p <= 0;
+	value->number = p > 0 ? 196 * sqrt(p * (1 - p) / (double)all) / p : 0;
+}
+
+GETTER(get_size_error)
+{
+	UNUSED(percentile);
+	error(row, total(hp_alloc_view(report)->alloc.drawn.sizes, HP_SIZE_CLASSES), value);
+}
+
+GETTER(get_life_error)
+{
+	UNUSED(percentile);
+	error(row, total(hp_alloc_view(report)->alloc.drawn.lives, HP_LIFE_CLASSES), value);
+}
+
+const struct hp_column hp_size_columns[HP_CLASS_COLUMNS] = {
+	{ "Size", "name", NULL, HP_UNIT_NAME, get_size, false, false },
+	{ .raw = "up_to_bytes", .unit = HP_UNIT_NUMBER, .get = get_size_bound },
+	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .get = get_samples },
+	{ "~Count", "count", "count_estimated", HP_UNIT_COUNT, get_count, false, false },
+	{ "\302\26195%", "error", "error_percent", HP_UNIT_ERROR, get_size_error, false, false },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
+};
+
+const struct hp_column hp_life_columns[HP_CLASS_COLUMNS] = {
+	{ "Age", "name", NULL, HP_UNIT_NAME, get_age, false, false },
+	{ .raw = "up_to_ns", .unit = HP_UNIT_NUMBER, .get = get_age_bound },
+	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .get = get_samples },
+	{ "~Count", "count", "count_estimated", HP_UNIT_COUNT, get_count, false, false },
+	{ "\302\26195%", "error", "error_percent", HP_UNIT_ERROR, get_life_error, false, false },
+	{ "% Freed", "percent_total", "percent_total", HP_UNIT_SHARE, get_freed_share, false,
+	  false },
+};
+
+/* --- JSON --- */
+
+void hp_blocks_add(struct hp_report *report, cJSON *list)
+{
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+
+	hp_json_whole(list, "drawn_blocks", total(alloc->drawn.sizes, HP_SIZE_CLASSES));
+	hp_json_whole(list, "drawn_freed", total(alloc->drawn.lives, HP_LIFE_CLASSES));
+	hp_json_whole(list, "drawn_without_age", alloc->drawn_lost);
+	hp_json_whole(list, "allocated_count", alloc->all.count);
+	hp_json_whole(list, "freed_count", alloc->all.frees);
+	hp_json_whole(list, "temporary_count", alloc->all.temporary);
+}
+
+/* Those of a row, from one to the next. */
+static void spreads_make(struct hp_alloc_view *view)
+{
+	const struct hp_alloc *alloc = &view->alloc;
+
+	view->has_spreads = true;
+	memset(view->spread_of, 0, alloc->count * sizeof(*view->spread_of));
+	free(view->spread_next);
+	view->spread_next = hp_xcalloc(alloc->spread_count, sizeof(*view->spread_next));
+	for (uint32_t i = 0; i < alloc->spread_count; i++) {
+		uint32_t *first = &view->spread_of[hp_alloc_folded(view, alloc->spreads[i].step)];
+
+		view->spread_next[i] = *first;
+		*first = i + 1;
+	}
+}
+
+static struct hp_alloc_drawn spread_sum(struct hp_report *report, uint32_t step)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	struct hp_alloc_drawn sum = { .sizes = { 0 } };
+
+	for (uint32_t i = view->spread_of[step]; i; i = view->spread_next[i - 1]) {
+		struct hp_alloc_drawn one =
+			hp_alloc_drawn(&report->model, &view->alloc.spreads[i - 1]);
+
+		for (int n = 0; n < HP_SIZE_CLASSES; n++)
+			sum.sizes[n] += one.sizes[n];
+		for (int n = 0; n < HP_LIFE_CLASSES; n++)
+			sum.lives[n] += one.lives[n];
+	}
+	return sum;
+}
+
+/* [end of the class, samples] of those that have some. */
+static void classes_add(cJSON *entry, const char *key, const uint64_t *samples, uint32_t classes,
+			double unit)
+{
+	cJSON *array = cJSON_AddArrayToObject(entry, key);
+
+	for (uint32_t n = 0; n < classes; n++) {
+		double pair[] = { (double)(UINT64_C(1) << n) * unit, (double)samples[n] };
+
+		if (samples[n])
+			cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(pair, 2));
+	}
+}
+
+void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	uint32_t step = ((const struct hp_alloc_row *)row)->step;
+	struct hp_alloc_drawn sum;
+
+	hp_alloc_frames_add(report, row, entry);
+	if (!view->has_spreads)
+		spreads_make(view);
+	if (!view->spread_of[step])
+		return;
+	sum = spread_sum(report, step);
+	classes_add(entry, "drawn_sizes", sum.sizes, HP_SIZE_CLASSES, 1);
+	classes_add(entry, "drawn_lives_ns", sum.lives, HP_LIFE_CLASSES,
+		    1024 * report->model.ns_per_tick);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.c - what JSON tells of allocations beyond the columns: the frames of
+ * a call path, and what was counted in all.
+ */
+#include <stdlib.h>
+
+#include "report/section/memory/view.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/memory.h"
+#include "report/read/size.h"
+
+#define FRAMES_MOST 128	/* of a path */
+
+static void frame_add(struct hp_report *report, const struct hp_frame_place *place, size_t i,
+		      cJSON *array)
+{
+	const struct hp_frame_line *frame = &place->frames[i];
+	const struct hp_model *model = &report->model;
+	cJSON *entry = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(entry, "function", frame->name);
+	if (frame->file)
+		cJSON_AddStringToObject(entry, "file", frame->file);
+	if (frame->file && frame->line > 0)
+		hp_json_whole(entry, "line", (uint64_t)frame->line);
+	if (i + 1 < place->count) {
+		cJSON_AddBoolToObject(entry, "inlined", 1);
+	} else if (place->object != HP_NONE) {
+		char *path = hp_text_clean(model->objects[place->object].path);
+
+		cJSON_AddStringToObject(entry, "module", path);
+		free(path);
+	}
+	cJSON_AddItemToArray(array, entry);
+}
+
+static cJSON *frames_new(struct hp_report *report, const struct hp_alloc_row *row)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	cJSON *array = cJSON_CreateArray();
+	int count = 0;
+
+	for (uint32_t at = row->step; at && count < FRAMES_MOST; count++) {
+		const struct hp_alloc_step *step = &view->alloc.steps[at];
+
+		at = step->caller;
+		if (step->mark) {
+			cJSON *mark = cJSON_CreateObject();
+
+			cJSON_AddStringToObject(mark, "function", hp_alloc_mark_name(step->mark));
+			cJSON_AddItemToArray(array, mark);
+			continue;
+		}
+		const struct hp_frame_place *place =
+			hp_frames_lines(view->frames, step->object, step->address);
+		for (size_t i = 0; i < place->count; i++)
+			frame_add(report, place, i, array);
+	}
+	return array;
+}
+
+/* A path has some 5 KB of them, and who looks each second is told the same again. */
+void hp_alloc_frames_add(struct hp_report *report, const void *of, cJSON *entry)
+{
+	struct hp_alloc_row *row = (struct hp_alloc_row *)(uintptr_t)of;
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	uint64_t pending = hp_frames_pending(view->frames);
+	cJSON *array;
+	char *text;
+
+	if (!row->frames) {
+		array = frames_new(report, row);
+		if (!view->is_kept) {
+			cJSON_AddItemToObject(entry, "frames", array);
+			return;
+		}
+		text = cJSON_PrintUnformatted(array);
+		/* Kept from look to look; what cJSON gives may be an answer's alone. */
+		row->frames = hp_xstrdup(text ? text : "[]");
+		cJSON_free(text);
+		hp_alloc_name_note(view, row, pending);
+		cJSON_Delete(array);
+	}
+	cJSON_AddRawToObject(entry, "frames", row->frames);
+}
+
+void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
+{
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+	const struct hp_alloc_sum *all = &alloc->all;
+	struct hp_text_cell cell;
+
+	cJSON_AddStringToObject(list, "profiling_mode",
+				hp_alloc_is_count(report) ? "alloc-count" : "alloc-bytes");
+	cJSON_AddStringToObject(list, "time_elapsed",
+				hp_format_time(&cell, (double)report->model.elapsed_ns));
+	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
+	cJSON_AddStringToObject(list, "total_allocated",
+				hp_alloc_is_count(report) ? hp_format_count(&cell, all->count)
+							  : hp_format_bytes(&cell, all->bytes));
+	hp_json_whole(list, "allocated_bytes", all->bytes);
+	hp_json_whole(list, "allocated_count", all->count);
+	hp_json_whole(list, "freed_bytes", all->freed_bytes);
+	hp_json_whole(list, "freed_count", all->frees);
+	hp_json_whole(list, "temporary_count", all->temporary);
+	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
+	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
+	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
+	hp_sizes_add_live_json(&report->model, list);
+	if (alloc->allocator_file)
+		cJSON_AddStringToObject(list, "allocator", alloc->allocator_file);
+	if (alloc->has_new)
+		cJSON_AddBoolToObject(list, "operator_new_unseen", 1);
+	if (alloc->leak_scans) {
+		hp_json_whole(list, "leak_scans", alloc->leak_scans);
+		hp_json_whole(list, "lost_bytes", all->lost_bytes);
+		hp_json_whole(list, "lost_count", all->lost);
+	}
+	hp_json_whole(list, "paths_walked", alloc->stats.walks);
+	hp_json_whole(list, "paths_incomplete", alloc->stats.incomplete);
+	hp_json_whole(list, "paths_cut", alloc->stats.cut);
+	hp_json_whole(list, "paths_unproven", alloc->stats.unproven);
+	hp_json_whole(list, "cache_proofs", alloc->stats.proofs);
+	hp_json_whole(list, "cache_mismatches", alloc->stats.mismatches);
+	hp_json_whole(list, "strange_frees", alloc->stats.strange_frees);
+	hp_json_whole(list, "without_path", alloc->stats.folded);
+}

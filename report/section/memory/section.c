@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * section.c - rows and columns of the sections about allocations.
+ *
+ * A row of the sites is a call path without the allocator's wrappers at its
+ * inner end: paths that differ in those only are one row.
+ */
+#include "report/section/memory/section.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/memory/view.h"
+#include "report/base/format.h"
+#include "report/name/frame.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/read/size.h"
+#include "report/base/top.h"
+
+#define SITES_LIMIT 10
+
+/* What belongs to one look. */
+static void look_free(struct hp_alloc_view *view)
+{
+	hp_direct_maps_free(view);
+	free(view->charged);
+	if (view->has_charges)
+		hp_charges_release(&view->charges);
+	view->charged = NULL;
+	view->charged_count = view->map_count = 0;
+	view->maps = NULL;
+	view->has_charges = view->has_maps = false;
+	view->has_sites = view->has_rows = view->has_spreads = false;
+}
+
+static void look(struct hp_alloc_view *view, struct hp_report *report)
+{
+	hp_alloc_look(&view->alloc, &report->model);
+	view->is_stale |= view->alloc.is_fresh;
+	view->is_cumulative = report->settings->alloc_cumulative;
+	if (!view->frames)
+		view->frames = hp_frames_new(&report->model, report->symbols,
+					     report->settings->alloc_wrappers);
+	else
+		view->is_stale |= hp_frames_look(view->frames, report->symbols);
+	hp_alloc_names_forget(view);
+}
+
+struct hp_alloc_view *hp_alloc_view(const struct hp_report *asked)
+{
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_carry *carry = report->record.carry;
+
+	if (report->alloc)
+		return report->alloc;
+	if (carry && carry->alloc)
+		report->alloc = carry->alloc;
+	else
+		report->alloc = hp_xcalloc(1, sizeof(*report->alloc));
+	if (carry)
+		carry->alloc = NULL;
+	report->alloc->is_kept = carry != NULL;
+	look(report->alloc, report);
+	return report->alloc;
+}
+
+const struct hp_charges *hp_alloc_charges(const struct hp_report *asked)
+{
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_alloc_view *view = hp_alloc_view(report);
+
+	if (!view->has_charges)
+		hp_charges_init(&view->charges, &report->model);
+	view->has_charges = true;
+	return &view->charges;
+}
+
+void hp_alloc_view_free(struct hp_alloc_view *view)
+{
+	if (!view)
+		return;
+	look_free(view);
+	hp_alloc_rows_free(view);
+	hp_alloc_changes_release(&view->changes);
+	free(view->pending);
+	free(view->spread_next);
+	hp_frames_free(view->frames);
+	hp_alloc_release(&view->alloc);
+	free(view);
+}
+
+struct hp_alloc_view *hp_alloc_view_keep(struct hp_alloc_view *view)
+{
+	if (view)
+		look_free(view);
+	return view;
+}
+
+const struct hp_alloc *hp_alloc_of(const struct hp_report *report)
+{
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+
+	return alloc->is_recorded ? alloc : NULL;
+}
+
+struct hp_frames *hp_alloc_frames(struct hp_report *report)
+{
+	return hp_alloc_of(report) ? hp_alloc_view(report)->frames : NULL;
+}
+
+/* --- lists --- */
+
+bool hp_alloc_is_count(const struct hp_report *report)
+{
+	return report->settings->alloc_metric == HP_ALLOC_COUNT ||
+	       report->settings->alloc_metric == HP_ALLOC_COUNT_MAX;
+}
+
+const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
+					   const struct hp_alloc_row *row)
+{
+	return report->settings->alloc_cumulative && row->inclusive.count ? &row->inclusive
+									  : &row->sum;
+}
+
+static uint64_t metric(const struct hp_report *report, const struct hp_alloc_row *row)
+{
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
+
+	if (row->charge)
+		return hp_alloc_charged(report, row);
+	return hp_alloc_is_count(report) ? sum->count : sum->bytes;
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct hp_alloc_row *a = *(const struct hp_alloc_row *const *)left;
+	const struct hp_alloc_row *b = *(const struct hp_alloc_row *const *)right;
+	struct hp_report *report = context;
+	uint64_t x = metric(report, a), y = metric(report, b);
+
+	if (x == y) {
+		x = a->sum.count;
+		y = b->sum.count;
+	}
+	if (x == y)
+		return a->step + a->function < b->step + b->function ? -1 : 1;
+	return x < y ? 1 : -1;
+}
+
+static int compare_live(const void *left, const void *right, void *context)
+{
+	const struct hp_alloc_row *a = *(const struct hp_alloc_row *const *)left;
+	const struct hp_alloc_row *b = *(const struct hp_alloc_row *const *)right;
+	int64_t x = a->sum.live_bytes, y = b->sum.live_bytes;
+
+	(void)context;
+	if (x == y) {
+		x = a->sum.live;
+		y = b->sum.live;
+	}
+	return x < y ? 1 : x > y ? -1 : a->step < b->step ? -1 : 1;
+}
+
+static bool lets(struct hp_report *report, struct hp_alloc_row *row)
+{
+	if (!report->focus.part && !report->focus.is_regex)
+		return true;
+	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, row));
+}
+
+static void list_make(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
+		      size_t count)
+{
+	list->rows = hp_xcalloc(count, sizeof(*list->rows));
+	list->total = 0;
+	for (size_t i = 0; i < count; i++)
+		if (metric(report, &rows[i]) && lets(report, &rows[i]))
+			list->rows[list->total++] = &rows[i];
+}
+
+void hp_alloc_list(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
+		   size_t count, uint64_t limit, size_t usual)
+{
+	list_make(report, list, rows, count);
+	hp_list_cut(list, report, limit, usual);
+	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
+}
+
+void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+
+	hp_alloc_sites_make(view);
+	hp_alloc_list(report, list, view->sites, view->site_count, report->settings->alloc_limit,
+		      SITES_LIMIT);
+}
+
+void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+	size_t kept = 0;
+
+	hp_alloc_sites_make(view);
+	list_make(report, list, view->sites, view->site_count);
+	for (size_t i = 0; i < list->total; i++)
+		if (((const struct hp_alloc_row *)list->rows[i])->sum.live)
+			list->rows[kept++] = list->rows[i];
+	list->total = kept;
+	hp_list_cut(list, report, report->settings->alloc_limit, SITES_LIMIT);
+	hp_top_sort(list->rows, list->total, list->shown, compare_live, report);
+}
+
+/* --- texts --- */
+
+const char *hp_alloc_sites_describe(const struct hp_report *report)
+{
+	return hp_alloc_is_count(report) ? "Call paths by blocks allocated."
+					 : "Call paths by bytes allocated.";
+}
+
+const char *hp_leaks_describe(const struct hp_report *report)
+{
+	return report->record.is_live ? "Call paths of what is not freed yet."
+				      : "Call paths of what was not freed at the end.";
+}
+
+/* What is known of what can be reached; "" = nobody asked for it. */
+static const char *reach_text(const struct hp_alloc *alloc)
+{
+	switch (alloc->leak_state) {
+	case HP_LEAKS_THREADS:
+		return "; what can be reached is not told: other threads were running at the end";
+	case HP_LEAKS_ALLOCATOR:
+		return "; what can be reached is told of glibc's malloc only";
+	case HP_LEAKS_REFUSED:
+		return "; what can be reached is not told: memory could not be looked through";
+	default:
+		return "";
+	}
+}
+
+/* NULL = not known.  The caller frees it. */
+static char *lost_text(const struct hp_alloc *alloc)
+{
+	struct hp_text_cell bytes, count;
+
+	if (!alloc->leak_scans)
+		return NULL;
+	return hp_xprintf("; lost, as nothing points to them: %s in %s blocks",
+			  hp_format_bytes(&bytes, alloc->all.lost_bytes),
+			  hp_format_count(&count, alloc->all.lost));
+}
+
+static bool is_other(const struct hp_alloc *alloc)
+{
+	return alloc->allocator == HP_ALLOCATOR_OTHER && alloc->allocator_file;
+}
+
+const char *hp_alloc_note(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+	struct hp_text_cell bytes, count, peak;
+
+	if (!alloc)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf(
+		"Total: %s in %s blocks, peak %s%s%s%s", hp_format_bytes(&bytes, alloc->all.bytes),
+		hp_format_count(&count, alloc->all.count),
+		hp_format_bytes(&peak,
+				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0),
+		is_other(alloc) ? ", by " : "",
+		is_other(alloc) ? hp_name_file(alloc->allocator_file) : "",
+		alloc->has_new ? ", whose operator new was not seen" : "");
+	return report->text;
+}
+
+const char *hp_alloc_sites_after(struct hp_report *report)
+{
+	char *line = hp_sizes_live_text(&report->model);
+
+	if (!line)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf("held over time  %s", line);
+	free(line);
+	return report->text;
+}
+
+const char *hp_leaks_note(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+	struct hp_text_cell bytes, count;
+	char *lost;
+
+	if (!alloc)
+		return NULL;
+	lost = lost_text(alloc);
+	free(report->text);
+	report->text = hp_xprintf(
+		"Total: %s in %s blocks%s",
+		hp_format_bytes(&bytes,
+				alloc->all.live_bytes > 0 ? (uint64_t)alloc->all.live_bytes : 0),
+		hp_format_count(&count, alloc->all.live > 0 ? (uint64_t)alloc->all.live : 0),
+		lost ? lost : reach_text(alloc));
+	free(lost);
+	return report->text;
+}
+
+const char *hp_alloc_empty(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+	const char *file =
+		alloc->allocator_file ? hp_name_file(alloc->allocator_file) : "a library";
+
+	free(report->text);
+	report->text = NULL;
+	if (alloc->allocator == HP_ALLOCATOR_INSIDE)
+		report->text = hp_xprintf(
+			"%s has a malloc of its own inside (linked statically), which cannot be seen "
+			"from outside; link it with the shared library of that allocator",
+			alloc->allocator_file ? file : "the program");
+	if (alloc->allocator == HP_ALLOCATOR_BEFORE)
+		report->text = hp_xprintf(
+			"malloc is that of %s, which is loaded before libhotpath.so; put "
+			"libhotpath.so first in LD_PRELOAD",
+			file);
+	if (report->text)
+		return report->text;
+	if (alloc->is_recorded && alloc->all.count)
+		return "nothing passes HOTPATH_FOCUS";
+	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";
+}
+
+const char *hp_leaks_empty(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+
+	return alloc->is_recorded && alloc->all.count && !alloc->all.live ? "every block was freed"
+									  : hp_alloc_empty(report);
+}
+
+static bool is_unseen(const struct hp_alloc *alloc)
+{
+	return alloc->allocator == HP_ALLOCATOR_INSIDE || alloc->allocator == HP_ALLOCATOR_BEFORE;
+}
+
+bool hp_alloc_has_data(const struct hp_report *report)
+{
+	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
+
+	return (alloc->is_recorded && alloc->all.count) || is_unseen(alloc);
+}
+
+/* Only if asked for: most programs leave something behind, and the system takes it. */
+bool hp_leaks_has_data(const struct hp_report *report)
+{
+	(void)report;
+	return false;
+}
+
+/* --- columns --- */
+
+#define GETTER(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+#define UNUSED(x) (void)(x)
+
+GETTER(get_site_name)
+{
+	UNUSED(percentile);
+	value->text = hp_alloc_row_name(report, (struct hp_alloc_row *)(uintptr_t)row);
+}
+
+GETTER(get_id)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = ((const struct hp_alloc_row *)row)->step +
+			((const struct hp_alloc_row *)row)->function;
+}
+
+#define SUM_GETTER(name, field) \
+	GETTER(name) \
+	{ \
+		UNUSED(percentile); \
+		value->number = (double)hp_alloc_sum_of(report, row)->field; \
+	}
+
+SUM_GETTER(get_count, count)
+SUM_GETTER(get_bytes, bytes)
+SUM_GETTER(get_frees, frees)
+SUM_GETTER(get_freed, freed_bytes)
+SUM_GETTER(get_temporary, temporary)
+SUM_GETTER(get_temporary_bytes, temporary_bytes)
+SUM_GETTER(get_live, live)
+SUM_GETTER(get_live_bytes, live_bytes)
+SUM_GETTER(get_peak, peak_bytes)
+
+#define LOST_GETTER(name, field) \
+	GETTER(name) \
+	{ \
+		UNUSED(percentile); \
+		value->number = (double)hp_alloc_sum_of(report, row)->field; \
+		value->is_unknown = !hp_alloc_view(report)->alloc.leak_scans; \
+	}
+
+LOST_GETTER(get_lost, lost)
+LOST_GETTER(get_lost_bytes, lost_bytes)
+
+GETTER(get_average)
+{
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
+
+	UNUSED(percentile);
+	value->number = sum->count ? (double)sum->bytes / (double)sum->count : 0;
+}
+
+GETTER(get_share)
+{
+	const struct hp_alloc_sum *all = &hp_alloc_view(report)->alloc.all;
+	double whole = (double)(hp_alloc_is_count(report) ? all->count : all->bytes);
+
+	UNUSED(percentile);
+	value->number = whole > 0 ? 100 * (double)metric(report, row) / whole : 0;
+}
+
+GETTER(get_live_share)
+{
+	double whole = (double)hp_alloc_view(report)->alloc.all.live_bytes;
+
+	UNUSED(percentile);
+	value->number =
+		whole > 0 ? 100 * (double)((const struct hp_alloc_row *)row)->sum.live_bytes / whole
+			  : 0;
+}
+
+GETTER(get_temporary_share)
+{
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
+
+	UNUSED(percentile);
+	value->number = sum->count ? 100 * (double)sum->temporary / (double)sum->count : 0;
+}
+
+#define RAW(key, getter) \
+	{ \
+		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
+	}
+
+const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_site_name, false, false },
+	{ "Count", "count", "count", HP_UNIT_COUNT, get_count, false, false },
+	{ NULL, "avg", "avg_bytes", HP_UNIT_BYTES, get_average, false, false },
+	{ NULL, "percent_temporary", NULL, HP_UNIT_LOAD, get_temporary_share, false, false },
+	{ "Peak", "peak", "peak_bytes", HP_UNIT_BYTES, get_peak, false, false },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
+	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, get_bytes, false, false },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
+	RAW("live_count", get_live),
+	RAW("frees", get_frees),
+	RAW("freed_bytes", get_freed),
+	RAW("temporary_count", get_temporary),
+	RAW("temporary_bytes", get_temporary_bytes),
+};
+
+const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_site_name, false, false },
+	{ "Blocks", "count", "live_count", HP_UNIT_COUNT, get_live, false, false },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
+	{ "% Left", "percent_live", "percent_live", HP_UNIT_SHARE, get_live_share, false, false },
+	{ "Lost", "lost", "lost_bytes", HP_UNIT_BYTES, get_lost_bytes, false, HP_NEED_KNOWN },
+	{ .raw = "lost_count", .unit = HP_UNIT_NUMBER, .get = get_lost, .need = HP_NEED_KNOWN },
+};

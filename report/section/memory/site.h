@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site.h - the counters of the call paths of a heap, from look to look.
+ *
+ * A program that runs changes few of its paths from one second to the next: so
+ * what a path said last is kept, and only what says something else is summed up
+ * again.  Whether it does is told by 64 bits of all its counters.
+ */
+#ifndef HP_REPORT_SECTION_MEMORY_SITE_H
+#define HP_REPORT_SECTION_MEMORY_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/memory/alloc.h"
+
+struct hp_alloc_seen;
+
+/* The sites of a heap, as far as they are known, the oldest first. */
+struct hp_alloc_sites {
+	uint64_t head; /* of their list when it was read last */
+	struct hp_alloc_seen *seen;
+	size_t count;
+	size_t room;
+	struct hp_alloc_sum *sums; /* beside them: what they said */
+	size_t sum_room;
+};
+
+/* Of a process, as far as it decides what its sites held at the peak. */
+struct hp_alloc_peak {
+	uint32_t epoch; /* number of the last one noted */
+	bool is_now; /* more is held now than then */
+};
+
+/* From ids of steps to places in the tree. */
+struct hp_alloc_places {
+	uint32_t *of;
+	size_t count;
+};
+
+static inline uint32_t hp_alloc_place_of(const struct hp_alloc_places *places, uint32_t step)
+{
+	return step < places->count ? places->of[step] : 0;
+}
+
+/* What a site says.  Blocks that are lost apart. */
+struct hp_alloc_sum hp_alloc_site_sum(const struct hp_site *site, const struct hp_alloc_peak *peak);
+
+/* Adds to a step, to all, and to the changes for whoever has looked at them before. */
+void hp_alloc_count(struct hp_alloc *alloc, uint32_t step, const struct hp_alloc_sum *difference);
+
+/*
+ * Reads what is new in the list from `head` on, and counts what has changed in
+ * any of them.  False = the list did not end where it should.
+ */
+bool hp_alloc_sites_look(struct hp_alloc_sites *sites, struct hp_alloc *alloc,
+			 struct hp_reader *reader, uint64_t head, const struct hp_alloc_peak *peak,
+			 const struct hp_alloc_places *places);
+void hp_alloc_sites_release(struct hp_alloc_sites *sites);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.h - what the files of the sections about allocations share, and
+ * nobody else looks at.
+ */
+#ifndef HP_REPORT_SECTION_MEMORY_VIEW_H
+#define HP_REPORT_SECTION_MEMORY_VIEW_H
+
+#include "report/section/memory/section.h"
+#include "report/read/charge.h"
+#include "report/name/frame.h"
+
+struct hp_alloc_row {
+	uint32_t step; /* of a site: the innermost one that is told */
+	uint32_t function; /* of a function: its number */
+	bool is_function;
+	char *name; /* NULL = not asked for yet */
+	char *frames; /* of a site: what JSON tells of it; NULL = the same */
+	const struct hp_charge_sum
+		*charge; /* of an instrumented function, which is of the model then */
+	struct hp_alloc_sum sum; /* own.  What rows are sorted by is in one line of memory */
+	struct hp_alloc_sum inclusive; /* of a function */
+};
+
+struct hp_map_row {
+	struct hp_alloc_row row; /* first: a path is told as of other rows */
+	uint32_t kinds;
+	bool is_allocator; /* mapped by the allocator for what it gives out */
+};
+
+/* A class of sizes or ages. */
+struct hp_class_row {
+	uint32_t number; /* HP_LIFE_CLASSES of ages: the temporary ones */
+	uint64_t samples;
+	double count; /* blocks, estimated */
+};
+
+/* A step as part of paths: see rows.c. */
+struct hp_alloc_link {
+	uint32_t function; /* UINT32_MAX = no code */
+	uint32_t outer; /* the next step outward whose function is not further out again; 0 = none */
+};
+
+/*
+ * What outlives a look: the rows, and what it takes to know which of them a step
+ * belongs to.  Only what changed is added to them at the next one.
+ */
+struct hp_alloc_view {
+	struct hp_alloc alloc;
+	struct hp_frames *frames;
+	bool is_kept; /* for a next look */
+	bool is_stale; /* a name came, or the steps are others: rows are to be made anew */
+	bool is_cumulative; /* all of what callees did is summed up, not only how much they allocated */
+	size_t step_room; /* of the arrays beside the steps */
+	uint32_t *folded; /* by step: the one that answers for it, + 1; 0 = not known yet */
+	uint32_t *site_of; /* by folded step: place in sites + 1; 0 = none */
+	struct hp_alloc_row *sites; /* some may have nothing any more */
+	size_t site_count;
+	size_t site_room;
+	bool has_sites; /* of this look */
+	uint32_t *pending; /* sites whose names may still be found */
+	size_t pending_count;
+	size_t pending_room;
+	struct hp_alloc_link *links; /* by step */
+	size_t link_count;
+	struct hp_alloc_changes changes; /* of sites, for the rows of functions */
+	struct hp_alloc_row *rows; /* of functions, as call paths tell them */
+	size_t row_count;
+	bool has_rows; /* of this look */
+	uint32_t *spread_of; /* by folded step: place in alloc.spreads + 1 */
+	uint32_t *spread_next; /* beside alloc.spreads: of the same folded step, + 1 */
+	bool has_spreads; /* of this look */
+
+	/* Of this look only. */
+	struct hp_charges charges;
+	bool has_charges;
+	struct hp_map_row *maps; /* direct maps */
+	size_t map_count;
+	bool has_maps;
+	struct hp_class_row size_rows[HP_SIZE_CLASSES];
+	struct hp_class_row life_rows[HP_LIFE_CLASSES + 1];
+	struct hp_alloc_row *charged; /* instrumented functions */
+	size_t charged_count;
+};
+
+/* What calls of instrumented functions allocated; read when it is first asked for. */
+const struct hp_charges *hp_alloc_charges(const struct hp_report *report);
+
+/* The sites: hp_alloc_view.sites. */
+void hp_alloc_sites_make(struct hp_alloc_view *view);
+
+/* The functions that call paths tell: hp_alloc_view.rows. */
+void hp_alloc_callers_make(struct hp_alloc_view *view);
+
+/* Lets go of rows: all of them, or those whose names may still be found of their names. */
+void hp_alloc_rows_free(struct hp_alloc_view *view);
+void hp_alloc_names_forget(struct hp_alloc_view *view);
+
+/* Names of the row were made, or its frames; `before` is hp_frames_pending before. */
+void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *row,
+			uint64_t before);
+
+/* The step that answers for what was allocated at `step`: not of a wrapper. */
+uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step);
+/* From there out, the first step that is not of C++'s library; `step` if all are. */
+uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step);
+
+/* The place that a step is at; not of a mark. */
+struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step);
+
+/* Blocks and not bytes are shown, are sorted by. */
+bool hp_alloc_is_count(const struct hp_report *report);
+
+/* Own ones, or with HOTPATH_ALLOC_CUMULATIVE those of callees too. */
+const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
+					   const struct hp_alloc_row *row);
+
+/* What an instrumented function is sorted by. */
+uint64_t hp_alloc_charged(const struct hp_report *report, const struct hp_alloc_row *row);
+
+/* The rows that have something and pass the focus, most first, cut as hp_list_cut does. */
+void hp_alloc_list(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
+		   size_t count, uint64_t limit, size_t usual);
+
+/* What a row is called: a call path, or a function. */
+const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bound.h - what keeps each function busy: CPU, waits and allocations side by
+ * side, and the word for it.
+ *
+ * Time belongs to the innermost instrumented function on its stack; where none is
+ * instrumented, to the innermost one that is neither the C library's nor an
+ * allocator's (with HOTPATH_CPU_INCLUSIVE to each function on it).  Samples in
+ * this library are the profiler's cost and nobody's CPU.
+ */
+#ifndef HP_REPORT_SECTION_MIXED_BOUND_H
+#define HP_REPORT_SECTION_MIXED_BOUND_H
+
+#include <cjson/cJSON.h>
+
+#include "report/section/section.h"
+
+#define HP_BOUND_CAUSES 32	/* kinds of things that are waited for */
+
+enum hp_bound_word {
+	HP_BOUND_UNKNOWN = 0,	/* too little to say */
+	HP_BOUND_CPU,
+	HP_BOUND_ALLOCATION,	/* CPU, a third or more of it inside the allocator */
+	HP_BOUND_MEMORY,	/* CPU, half of it or more waiting for memory */
+	HP_BOUND_WAITING,
+	HP_BOUND_MIXED,
+};
+
+struct hp_bound_row {
+	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = the stack is not known */
+	double wall_ns;	/* < 0 = not known */
+	uint64_t cpu_ns;	/* without the profiler's */
+	uint64_t samples;
+	uint64_t profiler_ns;	/* the profiler's CPU on its behalf */
+	uint64_t allocator_ns;	/* of cpu_ns: inside the allocator */
+	uint64_t counted_ns;	/* of cpu_ns: the processor's counters tell of what kind */
+	uint64_t memory_ns;	/* of counted_ns: waiting for memory */
+	uint64_t blocked_ns;
+	uint64_t blocked_on[HP_BOUND_CAUSES];	/* beside hp_bound.causes */
+	uint64_t blocks;	/* allocated */
+	uint64_t bytes;
+};
+
+struct hp_bound {
+	struct hp_bound_row *rows;	/* of each function of hp_cpu, then one of HP_NONE */
+	size_t count;
+	const char *causes[HP_BOUND_CAUSES];
+	size_t cause_count;
+	bool has_allocations;
+};
+
+/* By the numbers of the row alone; the limits are in doc/cpu.md. */
+enum hp_bound_word hp_bound_word(const struct hp_bound_row *row);
+
+/* Made when it is asked for first. */
+struct hp_bound *hp_report_bound(struct hp_report *report);
+void hp_bound_free(struct hp_bound *bound);
+
+/* Adds what was allocated to the rows (bound_alloc.c). */
+void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound);
+
+/* True for a function that gives out memory or takes it back: malloc, operator new, ... */
+bool hp_bound_is_allocator(const char *name);
+
+#define HP_BOUND_COLUMNS 12
+extern const struct hp_column hp_bound_columns[HP_BOUND_COLUMNS];
+void hp_bound_fill(struct hp_report *report, struct hp_list *list);
+bool hp_bound_has_data(const struct hp_report *report);
+const char *hp_bound_describe(const struct hp_report *report);
+const char *hp_bound_note(struct hp_report *report);
+const char *hp_bound_empty(struct hp_report *report);
+
+/* JSON: the row's waits by what they were for. */
+void hp_bound_raw_add(struct hp_report *report, const void *row, cJSON *entry);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bound_alloc.c - what each function of the table `bound` allocated.
+ *
+ * Call paths of allocations and of samples come from different sides; a function
+ * is the same if its name and its file are.  What was inlined counts as the
+ * function that it is in: the debug information of all paths would take long.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/memory/section.h"
+#include "report/section/mixed/bound.h"
+#include "report/section/cpu/cpu.h"
+#include "report/name/frame.h"
+#include "report/base/map.h"
+#include "report/base/memory.h"
+#include "report/section/wait/offcpu.h"
+
+#define INSTRUMENTED UINT32_MAX /* in the map: it is, but has no row */
+
+struct build {
+	struct hp_report *report;
+	struct hp_bound *bound;
+	struct hp_map functions; /* of name and file -> place in rows + 1, or INSTRUMENTED */
+	uint32_t *stamps; /* of each row */
+};
+
+static uint64_t key_of(const struct hp_model *model, uint32_t object, const char *name)
+{
+	const char *path = object == HP_NONE ? "" : model->objects[object].path;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	hash = (hash ^ 0xff) * UINT64_C(0x100000001b3);
+	for (const char *c = path; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	return hash | 1;
+}
+
+static void functions_note(struct build *b)
+{
+	const struct hp_model *model = &b->report->model;
+	const struct hp_cpu *cpu = b->report->cpu;
+	bool is_new;
+
+	for (uint32_t i = 0; i < model->function_count; i++)
+		if (model->functions[i].calls)
+			*hp_map_at(&b->functions,
+				   key_of(model, model->functions[i].object,
+					  hp_symbols_name(b->report->symbols, i)),
+				   &is_new) = INSTRUMENTED;
+	for (uint32_t i = 0; i < cpu->function_count; i++)
+		if (!b->report->has_functions || cpu->functions[i].instrumented != HP_NONE)
+			*hp_map_at(&b->functions,
+				   key_of(model, cpu->functions[i].object, cpu->functions[i].name),
+				   &is_new) = i + 1;
+}
+
+/* True if the step's function may have a row; *row is HP_NONE if it has none. */
+static bool row_of(struct build *b, const struct hp_alloc_step *step, uint32_t *row)
+{
+	const struct hp_frame_place *place =
+		hp_frames_at(hp_alloc_frames(b->report), step->object, step->address);
+	const uint32_t *found =
+		hp_map_find(&b->functions, key_of(&b->report->model, step->object, place->name));
+
+	*row = found && *found != INSTRUMENTED ? *found - 1 : HP_NONE;
+	if (b->report->has_functions)
+		return found != NULL;
+	return !place->is_wrapper && !hp_bound_is_allocator(place->name) &&
+	       !hp_offcpu_is_libc(b->report, step->object);
+}
+
+static void step_add(struct build *b, uint32_t number)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(b->report);
+	const struct hp_alloc_sum *own = &alloc->steps[number].own;
+	bool is_inclusive = b->report->settings->cpu_is_inclusive;
+
+	for (uint32_t at = number; at; at = alloc->steps[at].caller) {
+		uint32_t row;
+
+		if (alloc->steps[at].mark || !row_of(b, &alloc->steps[at], &row))
+			continue;
+		if (row != HP_NONE && b->stamps[row] != number) {
+			b->stamps[row] = number;
+			b->bound->rows[row].blocks += own->count;
+			b->bound->rows[row].bytes += own->bytes;
+		}
+		if (!is_inclusive)
+			return;
+	}
+}
+
+void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+	struct build b = { .report = report, .bound = bound };
+
+	bound->has_allocations = alloc != NULL;
+	if (!alloc)
+		return;
+	b.stamps = hp_xcalloc(bound->count, sizeof(*b.stamps));
+	functions_note(&b);
+	for (uint32_t i = 1; i < alloc->count; i++)
+		if (alloc->steps[i].own.count)
+			step_add(&b, i);
+	hp_map_release(&b.functions);
+	free(b.stamps);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bound_section.c - the section bound: its rows, its columns, its words.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/mixed/bound.h"
+#include "report/section/cpu/cpu.h"
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/wait/offcpu.h"
+
+#define SAMPLES_LEAST 10	/* fewer say nothing */
+#define BLOCKED_LEAST_NS UINT64_C(10000000)
+#define MOST (2.0 / 3)	/* of the time, for a word that says only one thing */
+#define ALLOCATOR_LEAST (1.0 / 3)	/* of the CPU time */
+#define COUNTED_LEAST 0.5	/* of the CPU time, for the processor's counters to have a say */
+#define MEMORY_LEAST 0.5	/* of the counted time */
+#define TOLD_LEAST 0.25	/* of what was waited for, to be named */
+
+#define UNUSED(x) (void)(x)
+
+static double part(uint64_t of, uint64_t whole)
+{
+	return whole ? (double)of / (double)whole : 0;
+}
+
+enum hp_bound_word hp_bound_word(const struct hp_bound_row *row)
+{
+	uint64_t time = row->cpu_ns + row->blocked_ns;
+
+	if (row->samples < SAMPLES_LEAST && row->blocked_ns < BLOCKED_LEAST_NS)
+		return HP_BOUND_UNKNOWN;
+	if (part(row->blocked_ns, time) >= MOST)
+		return HP_BOUND_WAITING;
+	if (part(row->cpu_ns, time) < MOST)
+		return HP_BOUND_MIXED;
+	if (part(row->allocator_ns, row->cpu_ns) >= ALLOCATOR_LEAST)
+		return HP_BOUND_ALLOCATION;
+	return part(row->counted_ns, row->cpu_ns) >= COUNTED_LEAST &&
+			       part(row->memory_ns, row->counted_ns) >= MEMORY_LEAST
+		       ? HP_BOUND_MEMORY
+		       : HP_BOUND_CPU;
+}
+
+/* The two things that were waited for most, if they are a fair part of it; fresh. */
+static char *causes_text(const struct hp_bound *bound, const struct hp_bound_row *row)
+{
+	const char *told[2] = { NULL, NULL };
+	uint64_t most = UINT64_MAX;
+
+	for (int n = 0; n < 2; n++) {
+		size_t best = HP_BOUND_CAUSES;
+
+		for (size_t i = 0; i < bound->cause_count; i++)
+			if (row->blocked_on[i] && bound->causes[i] != told[0] &&
+			    row->blocked_on[i] <= most &&
+			    (best == HP_BOUND_CAUSES || row->blocked_on[i] > row->blocked_on[best]))
+				best = i;
+		if (best == HP_BOUND_CAUSES ||
+		    (n && part(row->blocked_on[best], row->blocked_ns) < TOLD_LEAST))
+			break;
+		told[n] = bound->causes[best];
+		most = row->blocked_on[best];
+	}
+	if (!told[0])
+		return hp_xstrdup("-");
+	return told[1] ? hp_xprintf("%s, %s", told[0], told[1]) : hp_xstrdup(told[0]);
+}
+
+static char *word_text(const struct hp_bound *bound, const struct hp_bound_row *row)
+{
+	char *causes = causes_text(bound, row), *text;
+
+	switch (hp_bound_word(row)) {
+	case HP_BOUND_CPU:
+		text = hp_xstrdup("CPU-bound");
+		break;
+	case HP_BOUND_ALLOCATION:
+		text = hp_xprintf("allocation-heavy (%.0f%%)",
+				  100 * part(row->allocator_ns, row->cpu_ns));
+		break;
+	case HP_BOUND_MEMORY:
+		text = hp_xprintf("memory-bound (%.0f%%)",
+				  100 * part(row->memory_ns, row->counted_ns));
+		break;
+	case HP_BOUND_WAITING:
+		text = hp_xprintf("waiting (%s)", causes);
+		break;
+	case HP_BOUND_MIXED:
+		text = hp_xprintf("mixed (%s)", causes);
+		break;
+	default:
+		text = hp_xstrdup("-");
+		break;
+	}
+	free(causes);
+	return text;
+}
+
+/* --- the section --- */
+
+bool hp_bound_has_data(const struct hp_report *report)
+{
+	const struct hp_sampling *record = &report->model.sampling.record;
+
+	/* Waits alone have no word: the CPU beside them is not known. */
+	return (hp_cpu_has_data(report) && record->samples) ||
+	       (record->source != HP_SAMPLING_NONE && hp_offcpu_has_data(report));
+}
+
+const char *hp_bound_describe(const struct hp_report *report)
+{
+	return report->settings->cpu_is_inclusive
+		       ? "What each function and its callees spend their time on."
+		       : "What each function spends its own time on.";
+}
+
+/* What is in no row: times of system calls that nobody may look into, and our own. */
+const char *hp_bound_note(struct hp_report *report)
+{
+	const struct hp_sampling *record = &report->model.sampling.record;
+	bool is_user_only =
+		record->samples && !record->has_kernel && record->source != HP_SAMPLING_SAMPLY;
+	struct hp_text_cell cell;
+	uint64_t ns = 0;
+
+	if (!report->model.sampling.is_there)
+		return NULL;
+	for (size_t i = 0;
+	     !report->settings->cpu_is_inclusive && i < hp_report_bound(report)->count; i++)
+		ns += report->bound->rows[i].profiler_ns;
+	if (!ns && !is_user_only)
+		return NULL;
+	free(report->text);
+	report->text = hp_xprintf("%s%s%s%s%s", is_user_only ? "CPU of user code only" : "",
+				  is_user_only && ns ? ", " : "", ns ? "without " : "",
+				  ns ? hp_format_time(&cell, (double)ns) : "",
+				  ns ? " of the profiler's" : "");
+	return report->text;
+}
+
+const char *hp_bound_empty(struct hp_report *report)
+{
+	if (report->model.sampling.record.samples)
+		return "no function passes HOTPATH_FOCUS";
+	return hp_cpu_empty(report);
+}
+
+static uint64_t time_of(const struct hp_bound_row *row)
+{
+	return row->cpu_ns + row->blocked_ns;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct hp_bound_row *a = *(const struct hp_bound_row *const *)left;
+	const struct hp_bound_row *b = *(const struct hp_bound_row *const *)right;
+
+	if (time_of(a) != time_of(b))
+		return time_of(a) < time_of(b) ? 1 : -1;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+static const char *name_of(struct hp_report *report, const struct hp_bound_row *row)
+{
+	return row->function == HP_NONE
+		       ? HP_NO_STACK
+		       : hp_cpu_name(report, &report->cpu->functions[row->function]);
+}
+
+void hp_bound_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_bound *bound = hp_report_bound(report);
+
+	list->rows = hp_xcalloc(bound->count, sizeof(*list->rows));
+	list->total = 0;
+	for (size_t i = 0; i < bound->count; i++)
+		if (time_of(&bound->rows[i]) &&
+		    hp_focus_lets(&report->focus, name_of(report, &bound->rows[i])))
+			list->rows[list->total++] = &bound->rows[i];
+	if (list->total)
+		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
+	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+}
+
+void hp_bound_raw_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_bound_row *r = row;
+	cJSON *on = cJSON_AddObjectToObject(entry, "blocked_on_ns");
+
+	for (size_t i = 0; i < report->bound->cause_count; i++)
+		if (r->blocked_on[i])
+			cJSON_AddNumberToObject(on, report->bound->causes[i],
+						(double)r->blocked_on[i]);
+}
+
+/* --- columns --- */
+
+#define FUNCTION(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+#define NUMBER(name, field) \
+	FUNCTION(name) \
+	{ \
+		UNUSED(report), UNUSED(percentile); \
+		value->number = (double)((const struct hp_bound_row *)row)->field; \
+	}
+
+FUNCTION(row_name)
+{
+	UNUSED(percentile);
+	value->text = name_of(report, row);
+}
+
+FUNCTION(row_word)
+{
+	char *text = word_text(report->bound, row);
+
+	UNUSED(percentile);
+	free(report->text);
+	value->text = report->text = text;
+}
+
+FUNCTION(row_wall)
+{
+	const struct hp_bound_row *r = row;
+	uint32_t place =
+		r->function == HP_NONE ? HP_NONE : report->cpu->functions[r->function].instrumented;
+
+	UNUSED(percentile);
+	value->number = r->wall_ns;
+	value->is_unknown = value->number < 0;
+	value->is_estimated = place != HP_NONE && report->model.functions[place].self_error_ns > 0;
+}
+
+FUNCTION(row_bytes)
+{
+	UNUSED(percentile);
+	value->number = (double)((const struct hp_bound_row *)row)->bytes;
+	value->is_unknown = !report->bound->has_allocations;
+}
+
+FUNCTION(row_blocks)
+{
+	UNUSED(percentile);
+	value->number = (double)((const struct hp_bound_row *)row)->blocks;
+	value->is_unknown = !report->bound->has_allocations;
+}
+
+FUNCTION(row_share)
+{
+	uint64_t whole = 0;
+
+	UNUSED(percentile);
+	for (size_t i = 0; i < report->bound->count; i++)
+		whole += time_of(&report->bound->rows[i]);
+	value->number = 100 * part(time_of(row), whole);
+	value->is_unknown = report->settings->cpu_is_inclusive;
+}
+
+NUMBER(row_cpu, cpu_ns)
+NUMBER(row_blocked, blocked_ns)
+NUMBER(row_allocator, allocator_ns)
+NUMBER(row_profiler, profiler_ns)
+NUMBER(row_samples, samples)
+
+FUNCTION(row_word_name)
+{
+	static const char *const names[] = {
+		[HP_BOUND_UNKNOWN] = "unknown",	      [HP_BOUND_CPU] = "cpu",
+		[HP_BOUND_ALLOCATION] = "allocation", [HP_BOUND_MEMORY] = "memory",
+		[HP_BOUND_WAITING] = "waiting",	      [HP_BOUND_MIXED] = "mixed"
+	};
+
+	UNUSED(report), UNUSED(percentile);
+	value->text = names[hp_bound_word(row)];
+}
+
+const struct hp_column hp_bound_columns[HP_BOUND_COLUMNS] = {
+	{ "Function", "name", "name", HP_UNIT_NAME, row_name, false, false },
+	{ "Bound", "bound", NULL, HP_UNIT_TEXT, row_word, false, false },
+	{ .raw = "bound", .unit = HP_UNIT_TEXT, .get = row_word_name },
+	{ "Wall", "wall", "wall_ns", HP_UNIT_TIME, row_wall, false, HP_NEED_KNOWN },
+	{ "CPU", "cpu", "cpu_ns", HP_UNIT_TIME, row_cpu, false, false },
+	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME, row_blocked, false, false },
+	{ "Alloc", "bytes", "bytes", HP_UNIT_BYTES, row_bytes, false, HP_NEED_KNOWN },
+	{ NULL, "blocks", "blocks", HP_UNIT_COUNT, row_blocks, false, false },
+	{ NULL, "percent", "percent", HP_UNIT_SHARE, row_share, false, false },
+	{ .raw = "allocator_ns", .unit = HP_UNIT_NUMBER, .get = row_allocator },
+	{ .raw = "profiler_ns", .unit = HP_UNIT_NUMBER, .get = row_profiler },
+	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .get = row_samples },
+};

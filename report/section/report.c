@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - joins model, symbols and settings.
+ */
+#include "report/section/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/memory/section.h"
+#include "report/section/cpu/annotate.h"
+#include "report/section/mixed/bound.h"
+#include "report/section/timing/calls.h"
+#include "report/section/channel/section.h"
+#include "report/section/cpu/cpu.h"
+#include "report/base/format.h"
+#include "report/section/wait/lock_section.h"
+#include "report/base/memory.h"
+#include "report/section/wait/offcpu.h"
+#include "report/name/name.h"
+#include "report/section/section.h"
+#include "report/section/thread/thread.h"
+
+static_assert(HP_NONE == UINT32_MAX, "places are uint32_t");
+
+struct speaker {
+	hp_complain complain;
+	void *context;
+};
+
+static void say(const struct speaker *speaker, char *line)
+{
+	if (speaker->complain)
+		speaker->complain(speaker->context, line);
+	free(line);
+}
+
+/* --- sections --- */
+
+static size_t section_named(const char *name, size_t length)
+{
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (hp_section_is(name, length, hp_section_table[i].key))
+			return i;
+	return hp_section_count;
+}
+
+/* Everything that has data; `all`: everything that is recorded. */
+static void set_many(struct hp_report *report, bool is_all)
+{
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+
+		report->is_shown[i] =
+			section->columns && ((is_all && !section->is_quiet) || !section->has_data ||
+					     section->has_data(report));
+	}
+}
+
+static void say_unknown(const char *word, size_t length, const struct speaker *speaker)
+{
+	char *line = hp_xprintf("Unknown report section: '%.*s'; there are", (int)length, word);
+
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+		char *longer;
+
+		if (!section->columns || section->with)
+			continue;
+		longer = hp_xprintf("%s%s %s", line, i ? "," : "", section->key);
+		free(line);
+		line = longer;
+	}
+	say(speaker, line);
+}
+
+/* One word of HOTPATH_REPORT. */
+static void choose_word(struct hp_report *report, const char *word, size_t length,
+			const struct speaker *speaker)
+{
+	bool is_out = length && *word == '-';
+	size_t section;
+
+	word += is_out, length -= is_out;
+	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
+	    (length == 4 && memcmp(word, "auto", 4) == 0)) {
+		set_many(report, length == 3);
+		return;
+	}
+	section = section_named(word, length);
+	if (section == hp_section_count)
+		say_unknown(word, length, speaker);
+	else if (!is_out && !hp_section_table[section].columns)
+		say(speaker, hp_xprintf("report section '%.*s' is not recorded by this version",
+					(int)length, word));
+	else
+		report->is_shown[section] = !is_out;
+}
+
+/* Second tables come with their first, if there is something in them. */
+static void choose_more(struct hp_report *report)
+{
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const char *with = hp_section_table[i].with;
+
+		if (with)
+			report->is_shown[i] = report->is_shown[section_named(with, strlen(with))] &&
+					      hp_section_table[i].has_data(report);
+	}
+}
+
+/* `-threads` alone is short for `auto,-threads`. */
+static void choose_sections(struct hp_report *report, const struct speaker *speaker)
+{
+	const char *spec = report->settings->report ? report->settings->report : "auto";
+
+	spec += strspn(spec, " ,");
+	if (*spec == '-')
+		set_many(report, false);
+	while (*spec) {
+		size_t length = strcspn(spec, ",");
+		size_t word = length;
+
+		while (word && spec[word - 1] == ' ')
+			word--;
+		if (word)
+			choose_word(report, spec, word, speaker);
+		spec += length;
+		spec += strspn(spec, " ,");
+	}
+	choose_more(report);
+}
+
+/* --- focus --- */
+
+void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complain, void *context)
+{
+	const struct speaker speaker = { complain, context };
+	size_t length = spec ? strlen(spec) : 0;
+	char *pattern;
+	char why[128];
+	int error;
+
+	*focus = (struct hp_focus){ .part = NULL };
+	if (!length)
+		return;
+	if (length < 2 || spec[0] != '/' || spec[length - 1] != '/') {
+		focus->part = spec;
+		return;
+	}
+	pattern = hp_xprintf("%.*s", (int)length - 2, spec + 1);
+	error = regcomp(&focus->regex, pattern, REG_EXTENDED | REG_NOSUB);
+	free(pattern);
+	if (error) {
+		regerror(error, &focus->regex, why, sizeof(why));
+		say(&speaker, hp_xprintf("HOTPATH_FOCUS: '%s' is not a POSIX extended regular "
+					 "expression (%s); all functions are shown",
+					 spec, why));
+		return;
+	}
+	focus->is_regex = true;
+}
+
+void hp_focus_release(struct hp_focus *focus)
+{
+	if (focus->is_regex)
+		regfree(&focus->regex);
+	*focus = (struct hp_focus){ .part = NULL };
+}
+
+bool hp_focus_lets(const struct hp_focus *focus, const char *name)
+{
+	if (focus->part)
+		return strstr(name, focus->part) != NULL;
+	return !focus->is_regex || regexec(&focus->regex, name, 0, NULL, 0) == 0;
+}
+
+bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function)
+{
+	const struct hp_focus *focus = &report->focus;
+
+	return function == report->wrapper || (!focus->part && !focus->is_regex) ||
+	       hp_focus_lets(focus, hp_report_name(report, function));
+}
+
+/* --- the wrapper --- */
+
+static struct hp_model_function *find_main(struct hp_report *report)
+{
+	struct hp_model *model = &report->model;
+	uint32_t object = model->root == HP_NONE ? HP_NONE : model->processes[model->root].object;
+
+	for (size_t i = 0; i < model->function_count && object != HP_NONE; i++) {
+		struct hp_model_function *function = &model->functions[i];
+
+		if (function->object == object && function->calls &&
+		    hp_symbols_is(report->symbols, object, function->address, "main"))
+			return function;
+	}
+	return NULL;
+}
+
+/* A main that never returned ran as long as its process. */
+static void finish_main(struct hp_report *report, struct hp_model_function *function)
+{
+	double life_ns = (double)report->model.elapsed_ns;
+
+	if (!function->running || function->total_ns >= life_ns)
+		return;
+	function->total_ns = function->total_low_ns = function->total_high_ns = life_ns;
+	report->has_main_running = true;
+}
+
+static struct hp_model_function life_of(const struct hp_model *model)
+{
+	double ns = (double)model->elapsed_ns;
+
+	return (struct hp_model_function){
+		.object = HP_NONE,
+		.calls = 1,
+		.measured = 1,
+		.total_ns = ns,
+		.total_low_ns = ns,
+		.total_high_ns = ns,
+	};
+}
+
+static void wrapper_init(struct hp_report *report)
+{
+	struct hp_model *model = &report->model;
+	struct hp_model_function *function = report->has_functions ? find_main(report) : NULL;
+	const char *comm = model->root == HP_NONE ? "?" : model->processes[model->root].comm;
+	char *whole = hp_xprintf("%s::main", comm[0] ? comm : "?");
+
+	report->caller = hp_text_clean(whole);
+	free(whole);
+	report->life = life_of(model);
+	if (function)
+		finish_main(report, function);
+	if (report->has_functions)
+		report->wrapper = function ? function : &report->life;
+}
+
+double hp_report_average(const struct hp_report *report, const struct hp_model_function *function)
+{
+	bool is_life = function == &report->life ||
+		       (report->has_main_running && function == report->wrapper);
+
+	return is_life ? function->total_ns / (double)function->calls
+		       : hp_model_average(&report->model, function);
+}
+
+const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function)
+{
+	if (function == report->wrapper || function == &report->life)
+		return report->caller;
+	return hp_symbols_name(report->symbols, (uint32_t)(function - report->model.functions));
+}
+
+bool hp_report_is_label(const struct hp_report *report, const struct hp_model_function *function)
+{
+	return function->label && function != report->wrapper;
+}
+
+char *hp_report_short_name(struct hp_report *report, const struct hp_model_function *function)
+{
+	const char *name = hp_report_name(report, function);
+
+	return hp_report_is_label(report, function)
+		       ? hp_xstrdup(name)
+		       : hp_name_short(name, (size_t)report->settings->name_depth);
+}
+
+static double whole_of(const struct hp_report *report)
+{
+	const struct hp_model *model = &report->model;
+	bool is_exclusive = report->settings->is_exclusive;
+	double whole = 0;
+
+	if (!report->settings->exclude_wrapper || !report->wrapper)
+		return report->wrapper ? report->wrapper->total_ns : (double)model->elapsed_ns;
+	for (size_t i = 0; i < model->function_count; i++)
+		if (&model->functions[i] != report->wrapper)
+			whole += is_exclusive ? model->functions[i].self_ns
+					      : model->functions[i].total_ns;
+	return whole;
+}
+
+void hp_report_init(struct hp_report *report, struct hp_segment *segment,
+		    const struct hp_settings *settings, hp_complain complain, void *context)
+{
+	static const struct hp_record none = { .legend = NULL };
+
+	hp_report_init_record(report, segment, &none, settings, complain, context);
+}
+
+static void views_free(struct hp_carry *carry)
+{
+	hp_alloc_view_free(carry->alloc);
+	hp_cpu_free(carry->cpu);
+	carry->alloc = NULL;
+	carry->cpu = NULL;
+}
+
+void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
+			   const struct hp_record *record, const struct hp_settings *settings,
+			   hp_complain complain, void *context)
+{
+	struct speaker speaker = { complain, context };
+
+	memset(report, 0, sizeof(*report));
+	report->settings = settings;
+	report->record = *record;
+	report->label = settings->label || !record->facts ? settings->label
+							  : hp_facts_get(record->facts, "label");
+	if (record->carry)
+		report->model = record->carry->model;
+	hp_model_look(&report->model, segment);
+	/* It had to begin from nothing: places are others. */
+	if (record->carry && report->model.look == 1)
+		views_free(record->carry);
+	if (record->legend)
+		hp_legend_bind(record->legend, &report->model);
+	report->symbols = hp_symbols_new(&report->model, record->legend, record->resolver);
+	for (size_t i = 0; i < report->model.function_count; i++)
+		report->has_functions |= report->model.functions[i].calls != 0;
+	if (!record->is_lazy)
+		choose_sections(report, &speaker);
+	hp_focus_init(&report->focus, settings->focus, complain, context);
+	wrapper_init(report);
+	report->whole_ns = whole_of(report);
+}
+
+void hp_report_choose(struct hp_report *report)
+{
+	choose_sections(report, &(const struct speaker){ NULL, NULL });
+}
+
+/* What was not asked for at this look is in there still. */
+static void hand_on(struct hp_report *report, struct hp_carry *carry)
+{
+	if (report->alloc)
+		carry->alloc = hp_alloc_view_keep(report->alloc);
+	if (report->cpu)
+		carry->cpu = hp_cpu_keep(report->cpu);
+	hp_model_pause(&report->model);
+	carry->model = report->model;
+}
+
+static void end(struct hp_report *report)
+{
+	hp_alloc_view_free(report->alloc);
+	hp_cpu_free(report->cpu);
+	hp_model_release(&report->model);
+}
+
+void hp_carry_release(struct hp_carry *carry)
+{
+	views_free(carry);
+	hp_model_release(&carry->model);
+}
+
+void hp_report_release(struct hp_report *report)
+{
+	hp_focus_release(&report->focus);
+	hp_annotation_free(report->annotation);
+	hp_calls_release(&report->calls);
+	hp_bound_free(report->bound);
+	hp_offcpu_free(report->offcpu);
+	hp_lock_view_free(report->locks);
+	hp_channel_view_free(report->channels);
+	hp_threads_free(report->threads);
+	hp_symbols_free(report->symbols);
+	if (report->record.carry)
+		hand_on(report, report->record.carry);
+	else
+		end(report);
+	free(report->caller);
+	free(report->path);
+	free(report->profile_path);
+	free(report->text);
+}

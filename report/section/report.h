@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h - a model with names and settings: what the sections draw from.
+ *
+ * Settles what the model cannot know: which function is the program's main (the
+ * wrapper), which functions the focus lets through, which sections are shown.
+ */
+#ifndef HP_REPORT_SECTION_REPORT_H
+#define HP_REPORT_SECTION_REPORT_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/facts.h"
+#include "report/name/legend.h"
+#include "report/read/model.h"
+#include "report/name/symbol.h"
+#include "segment/setting.h"
+
+#define HP_SECTIONS_MOST 48
+
+struct hp_focus {
+	const char *part; /* NULL = all pass, or `is_regex` */
+	bool is_regex;
+	regex_t regex;
+};
+
+struct hp_alloc_view;
+struct hp_cpu;
+
+/*
+ * What a report hands on to that of the next look at the same program, so that only
+ * what is new has to be found.  All zeroes at first.  A report takes out of it what
+ * it is asked for, and puts it back when it is released.
+ */
+struct hp_carry {
+	struct hp_model model;
+	struct hp_alloc_view *alloc; /* NULL = not asked for yet, or taken out */
+	struct hp_cpu *cpu; /* the same */
+};
+
+/* What a kept file tells beside its segment.  All of it stays the caller's. */
+struct hp_record {
+	struct hp_legend *legend; /* NULL = names are in the programs' files */
+	const struct hp_facts *facts; /* NULL = not known */
+	const char *file; /* to be told above the tables; NULL = none */
+	struct hp_resolver *resolver; /* looks names up aside; NULL = they are waited for */
+	bool is_live; /* its program still runs */
+	struct hp_carry *carry; /* of the look before, and for the next one; NULL = none */
+	bool is_lazy; /* nothing is read before it is asked for: see hp_report_choose */
+};
+
+enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_CALLS_TREE };
+
+/* A question to the call tree, which takes the place of the sections (report/section/timing/calls.c). */
+struct hp_calls {
+	enum hp_calls_kind kind;
+	uint32_t function; /* asked about */
+	double least; /* rows with less of the whole are left out, percent */
+	struct hp_calls_row *rows; /* in the order of the table */
+	size_t count;
+	size_t found; /* rows there are */
+	char *describe;
+};
+
+struct hp_report {
+	struct hp_model model;
+	struct hp_symbols *symbols;
+	const struct hp_settings *settings;
+	struct hp_record record;
+	const char *label; /* NULL = none */
+	struct hp_focus focus;
+	bool is_shown[HP_SECTIONS_MOST]; /* beside hp_section_table */
+	char *caller; /* comm::main */
+	struct hp_model_function life; /* stands for main when that is not instrumented */
+	const struct hp_model_function *wrapper; /* main, or `life`; NULL = nothing is instrumented */
+	double whole_ns; /* what 100 % means */
+	bool has_functions;
+	bool has_main_running; /* the wrapper is a main that has not returned: its time is the run's */
+	const uint32_t *function_ids; /* beside the model's, and `life`; NULL = places + 1 */
+	bool is_brief; /* lists in JSON tell nothing of single calls */
+	struct hp_cpu *cpu; /* samples by function; NULL = not asked for yet */
+	struct hp_offcpu *offcpu; /* waits by function; NULL = not asked for yet */
+	struct hp_bound *bound; /* what functions spend their time on; NULL = not asked for yet */
+	char *profile_path; /* where this run's profile is written; NULL = nowhere */
+	struct hp_path_row *path; /* the hot path */
+	size_t path_count;
+	struct hp_calls calls;
+	struct hp_annotation *annotation; /* lines of a function; NULL = not asked for */
+	char *text; /* of section notes */
+	struct hp_alloc_view *alloc;
+	struct hp_lock_view *locks;
+	struct hp_channel_view *channels;
+	struct hp_threads *threads; /* what they did; NULL = not asked for yet */
+};
+
+/* Takes over the segment.  Complaints about sections and focus go to `complain`. */
+void hp_report_init(struct hp_report *report, struct hp_segment *segment,
+		    const struct hp_settings *settings, hp_complain complain, void *context);
+
+/* The same of a run that was kept, or is to be. */
+void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
+			   const struct hp_record *record, const struct hp_settings *settings,
+			   hp_complain complain, void *context);
+
+/* Settles which sections are shown, for whoever said `is_lazy`: that reads all of them. */
+void hp_report_choose(struct hp_report *report);
+void hp_report_release(struct hp_report *report);
+void hp_carry_release(struct hp_carry *carry);
+
+/* The mean of its calls, ns; < 0 = not known. */
+double hp_report_average(const struct hp_report *report, const struct hp_model_function *function);
+
+/* The full name of a function of the model, or of `life`. */
+const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function);
+
+/* True if somebody wrote that name in the source (include/hotpath.h): then it stays whole. */
+bool hp_report_is_label(const struct hp_report *report, const struct hp_model_function *function);
+
+/* A fresh copy of the name's last parts, as tables show it. */
+char *hp_report_short_name(struct hp_report *report, const struct hp_model_function *function);
+
+/* A part of a name, or /regex/; NULL and "" let all pass.  What is wrong with it goes to `complain`. */
+void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complain, void *context);
+void hp_focus_release(struct hp_focus *focus);
+bool hp_focus_lets(const struct hp_focus *focus, const char *name);
+
+/* True if the function is to be shown. */
+bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function);
+
+#endif

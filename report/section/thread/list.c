@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list.c - the section of threads: what CPU and memory each took.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/memory/section.h"
+#include "report/base/format.h"
+#include "report/section/wait/lock_section.h"
+#include "report/base/memory.h"
+#include "report/section/thread/thread.h"
+
+#define THREADS_LIMIT 5
+
+#define CELL(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+#define UNUSED(x) (void)(x)
+
+static int compare_doubles(double a, double b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Of a thread that nobody looked at the peak is not known, and not below its average. */
+static double peak(const struct hp_model_thread *thread)
+{
+	return thread->percent_max < 0 ? thread->percent_average : thread->percent_max;
+}
+
+/* Highest peak first. */
+static int compare_threads(const void *left, const void *right)
+{
+	const struct hp_model_thread *a = *(const struct hp_model_thread *const *)left;
+	const struct hp_model_thread *b = *(const struct hp_model_thread *const *)right;
+	int order = compare_doubles(peak(a), peak(b));
+
+	if (!order)
+		order = compare_doubles(a->percent_average, b->percent_average);
+	if (!order)
+		order = compare_doubles((double)a->cpu_ns, (double)b->cpu_ns);
+	if (!order)
+		order = strcmp(a->name, b->name);
+	return order ? order : a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+static struct hp_model_thread *thread_of(struct hp_model *model, const struct hp_lock_birth *birth)
+{
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].tid == birth->tid && model->threads[i].pid == birth->pid &&
+		    !model->threads[i].folded)
+			return &model->threads[i];
+	return NULL;
+}
+
+/*
+ * What a thread that is gone said of itself at its end: the last look at it may have
+ * been long before.  A live view goes by looks, which tell of all threads alike.
+ */
+static void ends_tell(struct hp_report *report)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	for (size_t i = 0; i < locks->birth_count; i++) {
+		const struct hp_lock_birth *birth = &locks->births[i];
+		struct hp_model_thread *thread =
+			birth->end > birth->start ? thread_of(&report->model, birth) : NULL;
+		double life_ns;
+
+		if (!thread || thread->state != 'x' || birth->cpu_ns <= thread->cpu_ns)
+			continue;
+		thread->cpu_ns = birth->cpu_ns;
+		life_ns = (double)(birth->end - birth->start) * report->model.ns_per_tick;
+		thread->percent_average = 100 * (double)thread->cpu_ns / life_ns;
+		if (thread->percent_max >= 0 && thread->percent_max < thread->percent_average)
+			thread->percent_max = thread->percent_average;
+	}
+}
+
+void hp_threads_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_model *model = &report->model;
+	size_t unseen = hp_threads_unseen(report);
+
+	if (!report->record.is_live)
+		ends_tell(report);
+	list->total = model->thread_count + unseen;
+	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
+	for (size_t i = 0; i < model->thread_count; i++)
+		list->rows[i] = &model->threads[i];
+	for (size_t i = 0; i < unseen; i++)
+		list->rows[model->thread_count + i] = &report->threads->unseen[i];
+	qsort(list->rows, list->total, sizeof(*list->rows), compare_threads);
+	hp_list_cut(list, report, report->settings->threads_limit, THREADS_LIMIT);
+}
+
+const char *hp_threads_describe(const struct hp_report *report)
+{
+	UNUSED(report);
+	return "Thread CPU and memory statistics.";
+}
+
+const char *hp_threads_note(struct hp_report *report)
+{
+	struct hp_text_cell cell;
+
+	char *alloc = hp_alloc_threads_note(report);
+
+	if (!report->model.peak_rss_kb && !alloc)
+		return NULL;
+	free(report->text);
+	report->text =
+		hp_xprintf("%s%s%s%s", report->model.peak_rss_kb ? "Max RSS: " : "",
+			   report->model.peak_rss_kb
+				   ? hp_format_bytes(&cell, report->model.peak_rss_kb * 1024)
+				   : "",
+			   report->model.peak_rss_kb && alloc ? ", " : "", alloc ? alloc : "");
+	free(alloc);
+	return report->text;
+}
+
+const char *hp_threads_empty(struct hp_report *report)
+{
+	if (report->model.reader.header.sampler_area)
+		return "no thread lived long enough to be looked at";
+	return "threads were not watched: the helper process did not come up before the end";
+}
+
+CELL(thread_name)
+{
+	const struct hp_model_thread *thread = row;
+	char *whole;
+
+	UNUSED(percentile);
+	free(report->text);
+	if (!thread->name[0])
+		whole = hp_xprintf("thread_%u", thread->tid);
+	else if (thread->folded)
+		whole = hp_xprintf("%s (\303\227%u)", thread->name, thread->folded + 1);
+	else
+		whole = hp_xstrdup(thread->name);
+	report->text = hp_text_clean(whole);
+	free(whole);
+	value->text = report->text;
+}
+
+CELL(thread_tid)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = ((const struct hp_model_thread *)row)->tid;
+}
+
+CELL(thread_pid)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = ((const struct hp_model_thread *)row)->pid;
+}
+
+struct state {
+	const char *letters;
+	const char *text;
+};
+
+static const struct state states[] = {
+	{ "R", "Running" },  { "S", "Sleeping" }, { "D", "Blocked" },  { "Z", "Zombie" },
+	{ "Tt", "Stopped" }, { "X", "Dead" },	  { "K", "Wakekill" }, { "W", "Waking" },
+	{ "P", "Parked" },   { "I", "Idle" },	  { "x", "Exited" },
+};
+
+CELL(thread_status)
+{
+	char letter = ((const struct hp_model_thread *)row)->state;
+
+	UNUSED(report), UNUSED(percentile);
+	value->text = "Unknown";
+	for (size_t i = 0; letter && i < sizeof(states) / sizeof(states[0]); i++)
+		if (strchr(states[i].letters, letter))
+			value->text = states[i].text;
+}
+
+CELL(thread_status_code)
+{
+	char letter = ((const struct hp_model_thread *)row)->state;
+
+	UNUSED(percentile);
+	free(report->text);
+	report->text = hp_xprintf("%c", letter > ' ' && letter < 127 ? letter : '?');
+	value->text = report->text;
+}
+
+static void load(double percent, struct hp_value *value)
+{
+	value->number = percent;
+	value->is_unknown = percent < 0;
+}
+
+CELL(thread_last)
+{
+	UNUSED(report), UNUSED(percentile);
+	load(((const struct hp_model_thread *)row)->percent_last, value);
+}
+
+CELL(thread_max)
+{
+	UNUSED(report), UNUSED(percentile);
+	load(((const struct hp_model_thread *)row)->percent_max, value);
+}
+
+CELL(thread_average)
+{
+	UNUSED(report), UNUSED(percentile);
+	load(((const struct hp_model_thread *)row)->percent_average, value);
+}
+
+CELL(thread_cpu)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_model_thread *)row)->cpu_ns;
+}
+
+/* What the thread allocated and freed; NULL = not known. */
+static const struct hp_alloc_thread *thread_alloc(struct hp_report *report, const void *row,
+						  struct hp_value *value)
+{
+	const struct hp_model_thread *thread = row;
+	const struct hp_alloc_thread *alloc =
+		thread->folded ? NULL : hp_alloc_thread_of(report, thread->pid, thread->tid);
+
+	value->is_unknown = alloc == NULL;
+	return alloc;
+}
+
+CELL(thread_allocated)
+{
+	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+
+	UNUSED(percentile);
+	value->number = alloc ? (double)alloc->bytes : 0;
+}
+
+CELL(thread_freed)
+{
+	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+
+	UNUSED(percentile);
+	value->number = alloc ? (double)alloc->freed_bytes : 0;
+}
+
+CELL(thread_difference)
+{
+	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+
+	UNUSED(percentile);
+	value->number = alloc ? (double)(int64_t)(alloc->bytes - alloc->freed_bytes) : 0;
+}
+
+CELL(thread_wait)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_model_thread *)row)->wait_ns;
+}
+
+CELL(thread_life)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_model_thread *)row)->life_ns;
+}
+
+CELL(thread_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = ((const struct hp_model_thread *)row)->folded + 1.0;
+}
+
+const struct hp_column hp_thread_columns[HP_THREAD_COLUMNS] = {
+	{ "Thread", "name", "name", HP_UNIT_NAME, thread_name, false, false },
+	{ NULL, "os_tid", "os_tid", HP_UNIT_NUMBER, thread_tid, false, false },
+	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .get = thread_pid },
+	{ "State", "status", NULL, HP_UNIT_TEXT, thread_status, false, false },
+	{ NULL, "status_code", "status_code", HP_UNIT_TEXT, thread_status_code, false, false },
+	{ NULL, "cpu_percent", NULL, HP_UNIT_LOAD, thread_last, false, false },
+	{ "Max%", "cpu_percent_max", "cpu_percent_max", HP_UNIT_LOAD, thread_max, false, false },
+	{ "Avg%", "cpu_percent_avg", "cpu_percent_avg", HP_UNIT_LOAD, thread_average, false,
+	  false },
+	{ "CPU", NULL, "cpu_ns", HP_UNIT_TIME, thread_cpu, false, false },
+	{ "Alloc", "alloc_bytes", "alloc_bytes", HP_UNIT_BYTES, thread_allocated, false,
+	  HP_NEED_KNOWN },
+	{ "Dealloc", "dealloc_bytes", "dealloc_bytes", HP_UNIT_BYTES, thread_freed, false,
+	  HP_NEED_KNOWN },
+	{ "Diff", "mem_diff", "mem_diff", HP_UNIT_DIFFERENCE, thread_difference, false,
+	  HP_NEED_KNOWN },
+	{ .raw = "wait_ns", .unit = HP_UNIT_NUMBER, .get = thread_wait },
+	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .get = thread_life },
+	{ .raw = "threads", .unit = HP_UNIT_NUMBER, .get = thread_count },
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.h - what each thread did with its time, from all who know of it: the
+ * sampler (CPU, queue, life), the thread itself (waits for locks), the kernel's
+ * switch records (what else it waited for), its maker.
+ */
+#ifndef HP_REPORT_SECTION_THREAD_THREAD_H
+#define HP_REPORT_SECTION_THREAD_THREAD_H
+
+#include "report/section/wait/lock.h"
+#include "report/section/section.h"
+
+/* What a thread waited for; the first ones are enum hp_wait_class. */
+enum hp_thread_wait {
+	HP_THREAD_CHANNEL = HP_WAIT_CLASSES,	/* pipes, sockets */
+	HP_THREAD_DISK,
+	HP_THREAD_POLL,
+	HP_THREAD_SLEEP,
+	HP_THREAD_OTHER,	/* children, signals, memory, ... */
+	HP_THREAD_WAITS
+};
+
+struct hp_thread_row {
+	const struct hp_model_thread *thread;
+	const struct hp_lock_birth *birth;	/* NULL = not known */
+	const struct hp_lock_thread *waiter;	/* NULL = it waited for no lock */
+	double life_ns;
+	double ran_ns;
+	double ready_ns;	/* without a CPU, though it could run */
+	double blocked_ns;	/* the rest */
+	double waits_ns[HP_THREAD_WAITS];	/* of that, as far as it is known */
+	bool is_seen;	/* by the sampler: else name, queue and so waits are not known */
+	bool has_switches;	/* waits beyond those for locks are known, but for short ones */
+};
+
+struct hp_threads {
+	struct hp_thread_row *rows;	/* of threads that are not several folded into one */
+	size_t count;
+	struct hp_model_thread
+		*unseen;	/* those that ended between two looks, known by their birth and end */
+	size_t unseen_count;
+	size_t unlisted;	/* made beyond HP_THREADS_MOST, and not seen by the sampler */
+};
+
+struct hp_threads *hp_threads_of(struct hp_report *report);
+void hp_threads_free(struct hp_threads *threads);
+
+/*
+ * Threads that ended between two looks of the sampler, in a report about the past.  0 too if
+ * several were folded into one: which of those it had seen is not known.
+ */
+size_t hp_threads_unseen(struct hp_report *report);
+
+/* Of the threads that were watched for most of their life; `count` is of all. */
+struct hp_thread_sums {
+	uint64_t life_ns;
+	uint64_t ready_ns;	/* without a CPU, though they could run */
+	uint64_t blocked_ns;	/* the rest of what they did not run */
+	size_t watched;
+	size_t count;
+	size_t unlisted;	/* of them, those that are in no list */
+};
+
+void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums);
+
+/* CPU and memory of each (list.c); a row is a struct hp_model_thread. */
+#define HP_THREAD_COLUMNS 15
+extern const struct hp_column hp_thread_columns[HP_THREAD_COLUMNS];
+const char *hp_threads_describe(const struct hp_report *report);
+const char *hp_threads_note(struct hp_report *report);
+void hp_threads_fill(struct hp_report *report, struct hp_list *list);
+const char *hp_threads_empty(struct hp_report *report);
+
+/* What each did with its time (states.c); a row is a struct hp_thread_row. */
+#define HP_THREAD_STATE_COLUMNS 22
+extern const struct hp_column hp_thread_state_columns[HP_THREAD_STATE_COLUMNS];
+const char *hp_thread_states_describe(const struct hp_report *report);
+void hp_thread_states_fill(struct hp_report *report, struct hp_list *list);
+bool hp_thread_states_has_data(const struct hp_report *report);
+const char *hp_thread_states_empty(struct hp_report *report);
+
+struct cJSON;
+void hp_thread_state_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
+
+#endif

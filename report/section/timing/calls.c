@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - see calls.h: the sections that answer, and their columns.
+ */
+#include "report/section/timing/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/cpu/annotate.h"
+#include "report/section/timing/calls_part.h"
+#include "report/section/timing/function.h"
+#include "report/base/memory.h"
+#include "report/section/section.h"
+
+#define ROWS_USUAL 30
+
+static void calls_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_calls *calls = &report->calls;
+	uint64_t limit = report->settings->limit;
+	struct hp_calls_row *rows;
+
+	if (limit == HP_LIMIT_UNSET)
+		limit = calls->kind == HP_CALLS_TREE ? 0 : ROWS_USUAL;
+	if (calls->kind == HP_CALLS_TREE)
+		hp_calls_tree_fill(report);
+	else
+		hp_calls_function_fill(report);
+	list->total = calls->count;
+	list->shown = limit && limit < list->total ? (size_t)limit : list->total;
+	rows = hp_calls_arranged(calls->rows, calls->count, list->shown);
+	free(calls->rows);
+	calls->rows = rows;
+	list->rows = hp_xcalloc(list->shown, sizeof(*list->rows));
+	for (size_t i = 0; i < list->shown; i++)
+		list->rows[i] = &rows[i];
+}
+
+static const char *calls_describe(const struct hp_report *report)
+{
+	return report->calls.describe;
+}
+
+static const char *calls_empty(struct hp_report *report)
+{
+	if (report->has_functions)
+		return "no path passes HOTPATH_FOCUS";
+	return HP_NO_FUNCTIONS;
+}
+
+#define CALLS(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+
+/* Whose time the row tells: callers have that of the function they call. */
+static bool is_sampled(const struct hp_report *report, const struct hp_calls_row *row)
+{
+	uint32_t function =
+		report->calls.kind == HP_CALLS_CALLERS ? report->calls.function : row->function;
+
+	return report->model.functions[function].is_sampled;
+}
+
+CALLS(calls_name)
+{
+	const struct hp_calls_row *r = row;
+
+	(void)percentile;
+	value->text = "(begins here)";
+	if (r->function != HP_NONE) {
+		const struct hp_model_function *f = &report->model.functions[r->function];
+
+		value->text = hp_report_name(report, f);
+		value->is_label = hp_report_is_label(report, f);
+	}
+	value->indent = r->depth;
+}
+
+CALLS(calls_depth)
+{
+	(void)report, (void)percentile;
+	value->number = ((const struct hp_calls_row *)row)->depth;
+}
+
+CALLS(calls_calls)
+{
+	(void)report, (void)percentile;
+	value->number = ((const struct hp_calls_row *)row)->calls;
+}
+
+CALLS(calls_total)
+{
+	const struct hp_calls_row *r = row;
+
+	(void)percentile;
+	value->number = r->total_ns;
+	value->is_estimated = is_sampled(report, r);
+}
+
+CALLS(calls_self)
+{
+	const struct hp_calls_row *r = row;
+
+	(void)percentile;
+	value->number = r->self_ns;
+	value->is_estimated = is_sampled(report, r);
+}
+
+/* Of the function asked about, or of the run. */
+CALLS(calls_share)
+{
+	double whole = report->calls.kind == HP_CALLS_TREE ? report->whole_ns
+							   : report->calls.rows[0].total_ns;
+
+	(void)percentile;
+	value->number = whole > 0 ? 100 * ((const struct hp_calls_row *)row)->total_ns / whole : 0;
+}
+
+static const struct hp_column columns[] = {
+	{ "Function", "name", "name", HP_UNIT_NAME, calls_name, false, false },
+	{ NULL, "depth", "depth", HP_UNIT_NUMBER, calls_depth, false, false },
+	{ "Calls", "calls", "calls", HP_UNIT_COUNT, calls_calls, false, false },
+	{ "Total", "total", "total_ns", HP_UNIT_TIME, calls_total, false, false },
+	{ "Self", "self", "self_ns", HP_UNIT_TIME, calls_self, false, false },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, calls_share, false, false },
+};
+
+#define SECTION(word) \
+	{ \
+		.key = word, .json = word, .route = "", .name = word, .columns = columns, \
+		.column_count = sizeof(columns) / sizeof(columns[0]), .is_deep = true, \
+		.describe = calls_describe, .fill = calls_fill, .empty = calls_empty \
+	}
+
+static const struct hp_section sections[] = {
+	[HP_CALLS_CALLERS] = SECTION("callers"),
+	[HP_CALLS_CALLEES] = SECTION("callees"),
+	[HP_CALLS_TREE] = SECTION("tree"),
+};
+
+const struct hp_section *hp_calls_section(const struct hp_report *report)
+{
+	if (report->annotation)
+		return hp_annotation_section();
+	return report->calls.kind == HP_CALLS_NONE ? NULL : &sections[report->calls.kind];
+}
+
+static char *description(struct hp_report *report, enum hp_calls_kind kind)
+{
+	char *last = kind == HP_CALLS_TREE
+			     ? hp_xstrdup("")
+			     : hp_report_short_name(
+				       report, &report->model.functions[report->calls.function]);
+	char *text;
+
+	if (kind == HP_CALLS_TREE)
+		text = hp_xprintf("All paths with at least %g %% of the time.",
+				  report->calls.least);
+	else if (kind == HP_CALLS_CALLERS)
+		text = hp_xprintf("Who calls %s, level by level: its calls and time from there.",
+				  last);
+	else
+		text = hp_xprintf("What %s calls, level by level.", last);
+	free(last);
+	return text;
+}
+
+bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char *name,
+		   double least_percent, hp_complain complain, void *context)
+{
+	struct hp_calls calls = { .kind = kind, .function = HP_NONE, .least = least_percent };
+
+	if (kind != HP_CALLS_TREE) {
+		calls.function = hp_calls_find(report, name, complain, context);
+		if (calls.function == HP_NONE && !report->has_functions) {
+			if (complain)
+				complain(context, calls_empty(report));
+			return false;
+		}
+		if (calls.function == HP_NONE) {
+			char *line = hp_xprintf("no function that was called fits '%s'; "
+						"--sort=name --limit=0 shows them",
+						name);
+
+			if (complain)
+				complain(context, line);
+			free(line);
+			return false;
+		}
+	}
+	memset(report->is_shown, 0, sizeof(report->is_shown));
+	report->calls = calls;
+	report->calls.describe = description(report, kind);
+	return true;
+}
+
+void hp_calls_ask(struct hp_report *report, enum hp_calls_kind kind, uint32_t function,
+		  double least_percent, uint64_t limit)
+{
+	struct hp_calls *calls = &report->calls;
+	struct hp_calls_row *rows;
+
+	*calls = (struct hp_calls){ .kind = kind, .function = function, .least = least_percent };
+	calls->describe = description(report, kind);
+	hp_calls_function_fill(report);
+	calls->found = calls->count;
+	if (calls->count > limit)
+		calls->count = limit;
+	rows = hp_calls_arranged(calls->rows, calls->found, calls->count);
+	free(calls->rows);
+	calls->rows = rows;
+}
+
+void hp_calls_release(struct hp_calls *calls)
+{
+	free(calls->rows);
+	free(calls->describe);
+	*calls = (struct hp_calls){ .kind = HP_CALLS_NONE };
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.h - questions to the call tree: who calls a function, what does it call,
+ * and the tree as a whole.
+ *
+ * Each is a section of its own, which takes the place of the report's sections.
+ */
+#ifndef HP_REPORT_SECTION_TIMING_CALLS_H
+#define HP_REPORT_SECTION_TIMING_CALLS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "report/section/report.h"
+
+struct hp_calls_row {
+	uint32_t function;	/* place in the model, HP_NONE = nobody: threads and processes begin here */
+	uint32_t above;	/* place of the row that this one hangs on; of the first: its own */
+	unsigned depth;
+	double calls;
+	double total_ns;
+	double self_ns;
+};
+
+/*
+ * Sets up report->calls.  `name` is a function's name, whole or short, or a part
+ * of it, or /regex/; the heaviest one that fits is taken, and others are told.
+ * False = there is none, which is told too.
+ */
+bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char *name,
+		   double least_percent, hp_complain complain, void *context);
+void hp_calls_release(struct hp_calls *calls);
+
+/*
+ * The same of one function of the model, callers or callees: answers at once in
+ * report->calls, the heaviest `limit` rows in the order of the table.  Sections
+ * stay as they are; to be released.
+ */
+void hp_calls_ask(struct hp_report *report, enum hp_calls_kind kind, uint32_t function,
+		  double least_percent, uint64_t limit);
+
+/* The section that answers report->calls, or shows report->annotation; NULL = nothing was asked. */
+const struct hp_section *hp_calls_section(const struct hp_report *report);
+
+/*
+ * All paths with own time, "outer;inner NS" a line: collapsed stacks, as flame
+ * graph programs read them.  NS is the path's own time, so the sum is the whole.
+ */
+void hp_folded_write(struct hp_report *report, FILE *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls_part.h - what the files of calls.h share, and nobody else looks at.
+ */
+#ifndef HP_REPORT_SECTION_TIMING_CALLS_PART_H
+#define HP_REPORT_SECTION_TIMING_CALLS_PART_H
+
+#include "report/section/timing/calls.h"
+
+/*
+ * calls_find.c: the heaviest of the functions that fit `name` best; HP_NONE = none
+ * does.  Others that fit are told.
+ */
+uint32_t hp_calls_find(struct hp_report *report, const char *name, hp_complain complain,
+		       void *context);
+
+/* calls_rows.c: report->calls.rows of the callers or callees of report->calls.function. */
+void hp_calls_function_fill(struct hp_report *report);
+
+/*
+ * The heaviest `shown` of them in the order of the table: what hangs on a row
+ * follows it at once, the heaviest first.
+ */
+struct hp_calls_row *hp_calls_arranged(const struct hp_calls_row *rows, size_t count, size_t shown);
+
+/* calls_tree.c: report->calls.rows of all paths that have enough. */
+void hp_calls_tree_fill(struct hp_report *report);
+
+#endif

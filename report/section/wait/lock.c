@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.c - reads the records of locks and sums them up: see lock.h.
+ */
+#include "report/section/wait/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/wait/lock_build.h"
+#include "report/base/memory.h"
+#include "segment/histogram.h"
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ (hash >> 32);
+}
+
+/* --- places --- */
+
+static bool is_object(const struct hp_model_object *object, const struct hp_object *record,
+		      const char *path)
+{
+	return object->kind == record->kind && object->build_id_size == record->build_id_size &&
+	       record->build_id_size <= sizeof(record->build_id) &&
+	       memcmp(object->build_id, record->build_id, record->build_id_size) == 0 &&
+	       object->inode == record->inode && strcmp(object->path, path) == 0;
+}
+
+static uint32_t find_object(struct hp_lock_build *b, uint64_t offset)
+{
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_object record;
+	char *path;
+	uint32_t i = 0;
+
+	if (!hp_reader_copy(reader, offset, &record, sizeof(record)))
+		return 0;
+	path = hp_reader_text(reader, record.path);
+	while (i < b->model->object_count &&
+	       !is_object(&b->model->objects[i], &record, path ? path : ""))
+		i++;
+	free(path);
+	return i < b->model->object_count ? i + 1 : 0;
+}
+
+static uint32_t object_place(void *context, uint64_t offset)
+{
+	struct hp_lock_build *b = context;
+	uint32_t *found;
+	bool is_new;
+
+	found = hp_map_at(&b->objects, offset, &is_new);
+	if (is_new)
+		*found = find_object(b, offset);
+	return *found - 1;
+}
+
+uint32_t hp_lock_build_path(struct hp_lock_build *b, uint32_t step)
+{
+	return hp_lock_path_read(&b->locks->paths, b->model, step, object_place, b);
+}
+
+struct hp_lock_place hp_lock_build_place(struct hp_lock_build *b, uint64_t module, uint64_t address)
+{
+	struct hp_lock_place place = { .object = HP_NONE, .address = address };
+	struct hp_module record;
+
+	if (!module || !hp_reader_copy(&b->model->reader, module, &record, sizeof(record)) ||
+	    !record.object)
+		return place;
+	place.object = object_place(b, record.object);
+	return place;
+}
+
+/*
+ * A list is read once, and not for each address in it: thousands of threads would use up the steps that
+ * the reader takes before it calls a segment damaged.
+ */
+static void read_modules(struct hp_lock_build *b, uint64_t at)
+{
+	struct hp_module record;
+
+	b->modules_at = at;
+	b->module_count = 0;
+	for (; hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next) {
+		if (record.to)
+			continue;
+		b->modules =
+			hp_xgrow(b->modules, b->module_count, &b->module_room, sizeof(*b->modules));
+		b->modules[b->module_count++] = (struct hp_lock_module){
+			.offset = at,
+			.begin = record.begin,
+			.end = record.end,
+			.bias = record.bias,
+		};
+	}
+}
+
+struct hp_lock_place hp_lock_build_plain(struct hp_lock_build *b, uint64_t modules,
+					 uint64_t address)
+{
+	if (modules != b->modules_at)
+		read_modules(b, modules);
+	for (size_t i = 0; i < b->module_count; i++)
+		if (address >= b->modules[i].begin && address < b->modules[i].end)
+			return hp_lock_build_place(b, b->modules[i].offset,
+						   address - b->modules[i].bias);
+	return (struct hp_lock_place){ .object = HP_NONE, .address = address };
+}
+
+/* --- locks --- */
+
+static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
+{
+	if (a->number == HP_LOCK_LABEL && b->number == HP_LOCK_LABEL)
+		return a->kind == b->kind && strcmp(a->label, b->label) == 0;
+	return a->kind == b->kind && a->number == b->number && a->is_made == b->is_made &&
+	       a->inside == b->inside && a->at.object == b->at.object &&
+	       a->at.address == b->at.address && a->site.object == b->site.object &&
+	       a->site.address == b->site.address;
+}
+
+static uint64_t row_hash(const struct hp_lock_row *row)
+{
+	uint64_t hash = mix(mix(row->at.address, row->at.object), row->kind);
+
+	if (row->number == HP_LOCK_LABEL) {
+		for (const char *c = row->label; *c; c++)
+			hash = mix(hash, (unsigned char)*c);
+		return hash | 1;
+	}
+	hash = mix(mix(hash, row->site.address), row->site.object);
+	return mix(hash, (uint64_t)row->inside << 32 | row->number) | 1;
+}
+
+uint32_t hp_lock_build_find(const struct hp_lock_build *b, const struct hp_lock_row *row)
+{
+	for (uint64_t hash = row_hash(row);; hash += 2) {
+		const uint32_t *place = hp_map_find(&b->same, hash);
+
+		if (!place)
+			return HP_NONE;
+		if (is_same(&b->locks->rows[*place - 1], row))
+			return *place - 1;
+	}
+}
+
+static uint32_t row_place(struct hp_lock_build *b, const struct hp_lock_row *row)
+{
+	struct hp_locks *locks = b->locks;
+	uint64_t hash = row_hash(row);
+	uint32_t *place;
+	bool is_new;
+
+	for (;; hash += 2) {
+		place = hp_map_at(&b->same, hash, &is_new);
+		if (is_new)
+			break;
+		if (is_same(&locks->rows[*place - 1], row))
+			return *place;
+	}
+	locks->rows = hp_xgrow(locks->rows, locks->count, &b->room, sizeof(*locks->rows));
+	locks->rows[locks->count++] = *row;
+	return *place = (uint32_t)locks->count;
+}
+
+/* One that was used before it got its label has two records. */
+static void keep_label(struct hp_lock_row *row, char *label)
+{
+	if (!row->label)
+		row->label = label;
+	else if (row->label != label)
+		free(label);
+}
+
+/* Returns false if its channel is none. */
+static bool row_of_channel(struct hp_lock_build *b, const struct hp_lock *record,
+			   struct hp_lock_row *row)
+{
+	struct hp_channel channel;
+
+	if (record->number != HP_LOCK_OF_CHANNEL ||
+	    !hp_reader_copy(&b->model->reader, record->address, &channel, sizeof(channel)) ||
+	    channel.kind == 0 || channel.kind >= HP_CHANNEL_KINDS)
+		return false;
+	row->at = (struct hp_lock_place){ .object = HP_NONE, .address = record->address };
+	row->site.object = HP_NONE;
+	row->channel = record->address;
+	row->channel_kind = channel.kind;
+	row->is_found = channel.origin == HP_CHANNEL_FOUND;
+	return true;
+}
+
+static void read_locks(struct hp_lock_build *b, uint64_t at)
+{
+	struct hp_lock record;
+	bool is_new;
+
+	for (; hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next) {
+		struct hp_lock_row row = { .kind = record.kind, .number = record.number };
+		uint32_t place;
+
+		if (record.kind == 0 || record.kind >= HP_LOCK_KINDS)
+			continue;
+		if (record.kind == HP_LOCK_CHANNEL) {
+			if (!row_of_channel(b, &record, &row))
+				continue;
+		} else if (record.number == HP_LOCK_STATIC) {
+			row.at = hp_lock_build_place(b, record.module, record.address);
+			row.site.object = HP_NONE;
+		} else {
+			row.at.object = HP_NONE;
+			row.site = hp_lock_build_place(b, record.site_module, record.site_address);
+			row.is_made = record.is_made != 0;
+			row.inside = record.is_made == HP_LOCK_ALLOCATED ? record.inside : 0;
+		}
+		row.label = record.label ? hp_reader_text(&b->model->reader, record.label) : NULL;
+		if (row.number == HP_LOCK_LABEL && !row.label)
+			row.number = HP_LOCK_MORE;
+		place = row_place(b, &row);
+		keep_label(&b->locks->rows[place - 1], row.label);
+		b->locks->rows[place - 1].objects += record.objects;
+		if (record.number == HP_LOCK_STATIC && !b->locks->rows[place - 1].objects)
+			b->locks->rows[place - 1].objects = 1;
+		*hp_map_at(&b->rows, at, &is_new) = place;
+	}
+}
+
+/* --- uses --- */
+
+static void add_spread(struct hp_lock_build *b, struct hp_model_histogram *histogram,
+		       uint32_t place)
+{
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_spread spread;
+
+	if (!place || !hp_reader_copy(reader, (uint64_t)place * HP_LINE, &spread, sizeof(spread)))
+		return;
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		const uint64_t *counters = hp_reader_see(
+			reader, (uint64_t)spread.groups[group] * HP_LINE, HP_GROUP_SIZE * 8);
+
+		if (!counters)
+			continue;
+		if (!histogram->groups[group])
+			histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(uint64_t));
+		for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
+			uint64_t count = *(const volatile uint64_t *)&counters[i];
+
+			histogram->groups[group][i] += count;
+			histogram->total += count;
+		}
+	}
+}
+
+/* A rare draw counts as several, but was one. */
+static uint64_t draws_of(struct hp_lock_build *b, const struct hp_use *use)
+{
+	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;
+	struct hp_spread spread;
+	uint64_t rare;
+
+	if (!use->holds || !hp_reader_copy(&b->model->reader, (uint64_t)use->holds * HP_LINE,
+					   &spread, sizeof(spread)))
+		return use->drawn;
+	rare = (uint64_t)spread.rare_carry << 32 | spread.rare;
+	if (rare > use->drawn / too_many)
+		return 0;
+	return use->drawn - rare * too_many;
+}
+
+static void add_use(struct hp_lock_build *b, struct hp_lock_sum *sum, const struct hp_use *use)
+{
+	uint64_t others = use->count > use->timed ? use->count - use->timed : 0;
+
+	sum->count += use->count;
+	sum->contended += use->contended;
+	sum->failed += use->failed;
+	sum->timeouts += use->timeouts;
+	sum->timed += use->timed;
+	sum->drawn += draws_of(b, use);
+	sum->wait_ticks += (double)use->wait_ticks;
+	sum->wait_most = hp_lock_larger(sum->wait_most, use->wait_most);
+	sum->hold_most = hp_lock_larger(sum->hold_most, use->hold_most);
+	sum->hold_ticks += (double)use->timed_ticks;
+	if (use->drawn) {
+		sum->hold_ticks += (double)use->drawn_ticks / (double)use->drawn * (double)others;
+		sum->is_estimated = true;
+	}
+	add_spread(b, &sum->waits, use->waits);
+	add_spread(b, &sum->holds, use->holds);
+}
+
+static void add_party(struct hp_lock_build *b, const struct hp_waiter *waiter,
+		      const struct hp_use *use, uint32_t lock)
+{
+	struct hp_locks *locks = b->locks;
+
+	if (locks->rows[lock].kind != HP_LOCK_BARRIER)
+		return;
+	locks->parties = hp_xgrow(locks->parties, locks->party_count, &b->party_room,
+				  sizeof(*locks->parties));
+	locks->parties[locks->party_count++] =
+		(struct hp_lock_party){ lock, waiter->pid, waiter->tid, use->count,
+					use->wait_ticks };
+}
+
+/*
+ * A semaphore that one thread posts to and another one takes from passes tokens;
+ * where a thread does both it may be a lock, or a number of free places.
+ */
+static void add_poster(struct hp_lock_build *b, const struct hp_use *use, struct hp_lock_row *row)
+{
+	if (row->kind != HP_LOCK_SEM || !use->count)
+		return;
+	*(use->side == HP_SIDE_POST ? &row->posting : &row->taking) = b->waiter;
+	row->is_both |= row->posting == row->taking;
+}
+
+void hp_lock_read_uses(struct hp_lock_build *b, const struct hp_waiter *waiter)
+{
+	uint64_t at = waiter->uses;
+	struct hp_use use;
+	bool is_new;
+
+	b->waiter++;
+	for (; hp_reader_step(&b->model->reader, at, &use, sizeof(use)); at = use.next) {
+		const uint32_t *place = hp_map_find(&b->rows, use.lock);
+
+		if (!place || !*place || use.side >= HP_SIDES)
+			continue;
+		*hp_map_at(&b->uses, at, &is_new) = *place | use.side << 30;
+		add_use(b, &b->locks->rows[*place - 1].sums[use.side], &use);
+		add_party(b, waiter, &use, *place - 1);
+		add_poster(b, &use, &b->locks->rows[*place - 1]);
+	}
+}
+
+static void read_processes(struct hp_lock_build *b)
+{
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_process process;
+	struct hp_lockset set;
+	uint64_t at = reader->header.processes;
+
+	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next) {
+		if (!process.lockset || !hp_reader_copy(reader, process.lockset, &set, sizeof(set)))
+			continue;
+		b->locks->lost += set.lost;
+		if (set.thread_count > HP_THREADS_MOST)
+			b->locks->birthless += set.thread_count - HP_THREADS_MOST;
+		read_locks(b, set.locks);
+		hp_lock_read_waiters(b, set.waiters, process.modules);
+		hp_lock_read_births(b, set.threads, process.modules);
+	}
+}
+
+void hp_locks_init(struct hp_locks *locks, struct hp_model *model)
+{
+	struct hp_lock_build b = { .model = model, .locks = locks };
+
+	memset(locks, 0, sizeof(*locks));
+	hp_reader_restart(&model->reader, 2);
+	read_processes(&b);
+	hp_lock_fold(&b);
+	locks->end_ticks = hp_reader_end_ticks(&model->reader);
+	hp_map_release(&b.rows);
+	hp_map_release(&b.same);
+	hp_map_release(&b.uses);
+	hp_map_release(&b.objects);
+	free(b.modules);
+}
+
+void hp_locks_release(struct hp_locks *locks)
+{
+	for (size_t i = 0; i < locks->count; i++)
+		free(locks->rows[i].label);
+	for (size_t i = 0; i < locks->count; i++)
+		for (int side = 0; side < HP_SIDES; side++)
+			for (unsigned group = 0; group < HP_GROUPS; group++) {
+				free(locks->rows[i].sums[side].waits.groups[group]);
+				free(locks->rows[i].sums[side].holds.groups[group]);
+			}
+	free(locks->rows);
+	free(locks->contests);
+	free(locks->holds);
+	free(locks->waits);
+	free(locks->orders);
+	free(locks->threads);
+	free(locks->parties);
+	free(locks->births);
+	hp_lock_paths_release(&locks->paths);
+}
+
+struct hp_lock_place hp_lock_place_of(struct hp_model *model, uint64_t module, uint64_t address)
+{
+	struct hp_lock_build b = { .model = model };
+	struct hp_lock_place place = hp_lock_build_place(&b, module, address);
+
+	hp_map_release(&b.objects);
+	return place;
+}
+
+void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
+			uint32_t place)
+{
+	struct hp_lock_build b = { .model = model };
+
+	add_spread(&b, histogram, place);
+}

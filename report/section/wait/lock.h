@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.h - what a segment says of locks and waits, as plain structs.
+ *
+ * A lock here is the sum over all threads and processes: a static one by object
+ * and address, others by the place that made them (or used them first) and a
+ * number.  Times are ticks until they are shown.
+ */
+#ifndef HP_REPORT_SECTION_WAIT_LOCK_H
+#define HP_REPORT_SECTION_WAIT_LOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/wait/lock_path.h"
+#include "report/read/model.h"
+
+/* What was done with a lock on one of its sides. */
+struct hp_lock_sum {
+	uint64_t count;	/* acquisitions */
+	uint64_t contended;	/* of them: had to wait */
+	uint64_t failed;	/* tries that found it taken */
+	uint64_t timeouts;
+	uint64_t timed;	/* holds that were timed each */
+	uint64_t drawn;	/* and at random */
+	double wait_ticks;
+	uint64_t wait_most;
+	double hold_ticks;	/* of all holds, partly estimated */
+	uint64_t hold_most;
+	bool is_estimated;	/* hold_ticks and their percentiles */
+	struct hp_model_histogram waits;	/* of the contended */
+	struct hp_model_histogram holds;
+};
+
+struct hp_lock_row {
+	uint32_t kind;	/* enum hp_lock_kind */
+	uint32_t number;	/* as in the segment */
+	bool is_made;
+	uint32_t inside;	/* as in the segment: bytes from the begin of its block, plus 1; 0 = unknown */
+	uint64_t objects;	/* how many this is */
+	struct hp_lock_place at;	/* of a static one; else address 0 */
+	struct hp_lock_place site;
+	char *label;	/* what the program calls it, the path of a file; NULL = none */
+	uint64_t channel;	/* of a HP_LOCK_CHANNEL: offset of its hp_channel */
+	uint32_t channel_kind;	/* enum hp_channel_kind */
+	bool is_found;	/* that channel was there before the program */
+	bool is_both;	/* of a semaphore: a thread took from it and posted to it, too */
+	uint32_t posting;	/* of a semaphore: number of the last waiter that posted; 0 = none did */
+	uint32_t taking;	/* and that took */
+	struct hp_lock_sum sums[HP_SIDES];
+};
+
+/* Waits of one thread after the other (a waiter) for a lock at a place. */
+struct hp_lock_contest {
+	uint32_t lock;	/* place in rows */
+	uint32_t side;
+	uint32_t function;	/* of the instrumented call that waited: place in model->functions, or HP_NONE */
+	uint32_t holder_tid;	/* in the longest wait; 0 = not known */
+	struct hp_lock_place at;
+	struct hp_lock_place holder;	/* where the holder had got it */
+	uint32_t path;	/* of the waiter: place in paths, or HP_NONE */
+	uint32_t from;	/* by which it was released in the longest wait that knows, or HP_NONE */
+	uint32_t from_tid;	/* by this thread; 0 = not known */
+	uint64_t from_ticks;	/* how long that wait was */
+	uint64_t count;
+	uint64_t ticks;
+	uint64_t most;
+	uint64_t most_start;	/* ticks when the longest began; 0 = not known */
+	uint32_t pid;	/* the waiter's (last) thread */
+	uint32_t tid;
+};
+
+/* A lock that a thread had at the end. */
+struct hp_lock_hold {
+	uint32_t lock;
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t address;
+	struct hp_lock_place at;
+	uint64_t start;	/* ticks; 0 = not known */
+};
+
+/* A wait that had not ended. */
+struct hp_lock_wait {
+	uint32_t lock;
+	uint32_t side;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t holder;	/* tid; 0 = not known */
+	uint64_t address;
+	struct hp_lock_place at;
+	uint32_t path;	/* place in paths, or HP_NONE */
+	uint64_t since;	/* ticks */
+};
+
+/* One lock was taken at a place while another one was held. */
+struct hp_lock_order {
+	uint32_t held;	/* places in rows */
+	uint32_t taken;
+	struct hp_lock_place held_at;
+	struct hp_lock_place taken_at;
+};
+
+/* A thread at a barrier, or several one after the other. */
+struct hp_lock_party {
+	uint32_t lock;	/* place in rows */
+	uint32_t pid;
+	uint32_t tid;	/* of the last */
+	uint64_t count;	/* arrivals */
+	uint64_t ticks;	/* waited there for the others */
+};
+
+/* What a waiter's present or last thread waited for. */
+struct hp_lock_thread {
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t waited[HP_WAIT_CLASSES];	/* ticks; of waits that have ended */
+	size_t contest_first;	/* its contests, in hp_locks.contests */
+	size_t contest_end;	/* the same: not known, as other threads used the waiter before */
+};
+
+/* Who made a thread. */
+struct hp_lock_birth {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t maker;	/* tid */
+	uint32_t path;	/* place in paths, or HP_NONE */
+	struct hp_lock_place at;	/* of the call that made it */
+	struct hp_lock_place routine;	/* its first function */
+	uint64_t start;	/* ticks */
+	uint64_t end;	/* 0 = it went on at the end */
+	uint64_t cpu_ns;	/* with `end` */
+};
+
+struct hp_locks {
+	struct hp_lock_paths paths;
+	struct hp_lock_row *rows;
+	size_t count;
+	struct hp_lock_contest *contests;
+	size_t contest_count;
+	struct hp_lock_hold *holds;
+	size_t hold_count;
+	struct hp_lock_wait *waits;
+	size_t wait_count;
+	struct hp_lock_order *orders;	/* sorted by held, taken; each pair once */
+	size_t order_count;
+	struct hp_lock_party *parties;
+	size_t party_count;
+	struct hp_lock_thread *threads;
+	size_t thread_count;
+	struct hp_lock_birth *births;
+	size_t birth_count;
+	uint64_t birthless;	/* threads that were made, and have no record of it */
+	uint64_t lost;	/* acquisitions that are nowhere else */
+	uint64_t untold;	/* acquisitions of which no hold is known */
+	uint64_t end_ticks;	/* the last moment known */
+};
+
+/* Reads what the model's segment has of locks.  Never fails. */
+void hp_locks_init(struct hp_locks *locks, struct hp_model *model);
+void hp_locks_release(struct hp_locks *locks);
+
+/* A place of a module of the segment; and the counters of a hp_spread at `place` * HP_LINE. */
+struct hp_lock_place hp_lock_place_of(struct hp_model *model, uint64_t module, uint64_t address);
+void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
+			uint32_t place);
+
+/* The order that contradicts locks->orders[i]; NULL = there is none. */
+const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
+
+/* A lock, not several that are told as one. */
+bool hp_lock_is_one(const struct hp_lock_row *row);
+
+/* So many percent of all acquisitions waited at most this long; < 0 = there were none.  Ticks. */
+double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent);
+
+/* The same of holds. */
+double hp_lock_hold_percentile(const struct hp_lock_sum *sum, double percent);
+
+#endif

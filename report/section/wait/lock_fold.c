@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_fold.c - locks of one place that were not all told apart become one row;
+ * what is asked of the sums then.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/section/wait/lock_build.h"
+#include "report/base/memory.h"
+#include "segment/histogram.h"
+
+static void histogram_move(struct hp_model_histogram *to, struct hp_model_histogram *from)
+{
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		if (!to->groups[group]) {
+			to->groups[group] = from->groups[group];
+			from->groups[group] = NULL;
+			continue;
+		}
+		for (unsigned i = 0; from->groups[group] && i < HP_GROUP_SIZE; i++)
+			to->groups[group][i] += from->groups[group][i];
+	}
+	to->total += from->total;
+	from->total = 0;
+}
+
+static void sum_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
+{
+	to->count += from->count;
+	to->contended += from->contended;
+	to->failed += from->failed;
+	to->timeouts += from->timeouts;
+	to->timed += from->timed;
+	to->drawn += from->drawn;
+	to->wait_ticks += from->wait_ticks;
+	to->wait_most = hp_lock_larger(to->wait_most, from->wait_most);
+	to->hold_ticks += from->hold_ticks;
+	to->hold_most = hp_lock_larger(to->hold_most, from->hold_most);
+	to->is_estimated |= from->is_estimated;
+	histogram_move(&to->waits, &from->waits);
+	histogram_move(&to->holds, &from->holds);
+	from->count = from->failed = from->timeouts = 0;
+}
+
+/*
+ * Where a site has so many locks that they were not all told apart, none is: of
+ * each process the first ones would stand alone, by chance.
+ */
+static void fold_sites(struct hp_lock_build *b)
+{
+	struct hp_locks *locks = b->locks;
+	uint32_t *to = hp_xcalloc(locks->count, sizeof(*to));
+
+	for (uint32_t i = 0; i < locks->count; i++) {
+		struct hp_lock_row wanted = locks->rows[i];
+		struct hp_lock_row *more;
+
+		to[i] = i;
+		if (wanted.number >= HP_LOCK_LABEL)
+			continue;
+		wanted.number = HP_LOCK_MORE;
+		to[i] = hp_lock_build_find(b, &wanted);
+		if (to[i] == HP_NONE) {
+			to[i] = i;
+			continue;
+		}
+		more = &locks->rows[to[i]];
+		more->objects += locks->rows[i].objects;
+		more->is_both |= locks->rows[i].is_both;
+		for (int side = 0; side < HP_SIDES; side++)
+			sum_move(&more->sums[side], &locks->rows[i].sums[side]);
+	}
+	for (size_t i = 0; i < locks->contest_count; i++)
+		locks->contests[i].lock = to[locks->contests[i].lock];
+	for (size_t i = 0; i < locks->order_count; i++) {
+		locks->orders[i].held = to[locks->orders[i].held];
+		locks->orders[i].taken = to[locks->orders[i].taken];
+	}
+	for (size_t i = 0; i < locks->party_count; i++)
+		locks->parties[i].lock = to[locks->parties[i].lock];
+	for (size_t i = 0; i < locks->hold_count; i++)
+		locks->holds[i].lock = to[locks->holds[i].lock];
+	for (size_t i = 0; i < locks->wait_count; i++)
+		locks->waits[i].lock = to[locks->waits[i].lock];
+	free(to);
+}
+
+/* --- orders --- */
+
+static int compare_orders(const void *left, const void *right)
+{
+	const struct hp_lock_order *a = left, *b = right;
+
+	if (a->held != b->held)
+		return a->held < b->held ? -1 : 1;
+	return a->taken < b->taken ? -1 : a->taken > b->taken;
+}
+
+/* Of a pair that several threads noted one stays. */
+static void sort_orders(struct hp_locks *locks)
+{
+	size_t count = 0;
+
+	if (locks->order_count)
+		qsort(locks->orders, locks->order_count, sizeof(*locks->orders), compare_orders);
+	for (size_t i = 0; i < locks->order_count; i++)
+		if (!count || compare_orders(&locks->orders[count - 1], &locks->orders[i]) != 0)
+			locks->orders[count++] = locks->orders[i];
+	locks->order_count = count;
+}
+
+/* Of locks that are not told apart nothing can be said: they may be others each time. */
+bool hp_lock_is_one(const struct hp_lock_row *row)
+{
+	return row->number != HP_LOCK_MORE && (row->number != HP_LOCK_LABEL || row->objects <= 1);
+}
+
+const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i)
+{
+	struct hp_lock_order wanted = { .held = locks->orders[i].taken,
+					.taken = locks->orders[i].held };
+
+	if (wanted.held == wanted.taken || !hp_lock_is_one(&locks->rows[wanted.held]) ||
+	    !hp_lock_is_one(&locks->rows[wanted.taken]))
+		return NULL;
+	return bsearch(&wanted, locks->orders, locks->order_count, sizeof(wanted), compare_orders);
+}
+
+void hp_lock_fold(struct hp_lock_build *b)
+{
+	fold_sites(b);
+	sort_orders(b->locks);
+}
+
+/* --- questions --- */
+
+/* The middle of the bucket that holds the value of this rank (from 1). */
+static double value_at(const struct hp_model_histogram *histogram, uint64_t rank)
+{
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		for (unsigned i = 0; histogram->groups[group] && i < HP_GROUP_SIZE; i++) {
+			uint64_t count = histogram->groups[group][i];
+
+			if (count >= rank)
+				return (double)hp_bucket_value(group, i);
+			rank -= count;
+		}
+	return -1;
+}
+
+static uint64_t rank_of(uint64_t total, double percent)
+{
+	uint64_t rank = (uint64_t)ceil(percent / 100 * (double)total - 1e-6);
+
+	return rank < 1 ? 1 : rank > total ? total : rank;
+}
+
+double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent)
+{
+	uint64_t rank, at_once;
+	double ticks;
+
+	if (!sum->count)
+		return -1;
+	rank = rank_of(sum->count, percent);
+	at_once = sum->count > sum->waits.total ? sum->count - sum->waits.total : 0;
+	if (rank <= at_once)
+		return 0;
+	if (percent >= 100)
+		return (double)sum->wait_most;
+	ticks = value_at(&sum->waits, rank - at_once);
+	return ticks < (double)sum->wait_most ? ticks : (double)sum->wait_most;
+}
+
+double hp_lock_hold_percentile(const struct hp_lock_sum *sum, double percent)
+{
+	double ticks;
+
+	if (!sum->holds.total)
+		return -1;
+	if (percent >= 100)
+		return (double)sum->hold_most;
+	ticks = value_at(&sum->holds, rank_of(sum->holds.total, percent));
+	return ticks < (double)sum->hold_most ? ticks : (double)sum->hold_most;
+}

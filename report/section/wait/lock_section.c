@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_section.c - see lock_section.h.
+ */
+#include "report/section/wait/lock_section.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/section/wait/lock_cells.h"
+#include "report/section/wait/lock_view.h"
+#include "report/base/memory.h"
+
+#define LIMIT 15	/* rows, where no variable says otherwise */
+
+/* --- the view --- */
+
+struct hp_lock_view *hp_lock_view(const struct hp_report *asked)
+{
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_lock_view *view = report->locks;
+
+	if (view)
+		return view;
+	report->locks = view = hp_xcalloc(1, sizeof(*view));
+	hp_locks_init(&view->locks, &report->model);
+	view->names = hp_xcalloc(view->locks.count, sizeof(*view->names));
+	view->lines = hp_xcalloc(view->locks.count * HP_SIDES, sizeof(*view->lines));
+	for (uint32_t i = 0; i < view->locks.count; i++)
+		for (uint32_t side = 0; side < HP_SIDES; side++) {
+			const struct hp_lock_row *lock = &view->locks.rows[i];
+			const struct hp_lock_sum *sum = &lock->sums[side];
+
+			if (sum->count || sum->failed || sum->timeouts)
+				view->lines[view->line_count++] =
+					(struct hp_lock_line){ lock, sum, side, i + 1 };
+		}
+	hp_lock_view_sum_waits(view);
+	view->cycles = hp_lock_cycles(&view->locks, &view->cycle_count);
+	return view;
+}
+
+void hp_lock_view_free(struct hp_lock_view *view)
+{
+	if (!view)
+		return;
+	for (size_t i = 0; i < view->locks.count; i++)
+		free(view->names[i]);
+	free(view->names);
+	free(view->lines);
+	free(view->cycles);
+	free(view->waits);
+	hp_locks_release(&view->locks);
+	free(view);
+}
+
+const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view)
+{
+	return &view->locks;
+}
+
+const struct hp_lock_cycle *hp_lock_view_cycles(const struct hp_lock_view *view, size_t *count)
+{
+	*count = view->cycle_count;
+	return view->cycles;
+}
+
+void hp_lock_view_name_all(struct hp_report *report)
+{
+	const struct hp_locks *locks = &hp_lock_view(report)->locks;
+
+	for (size_t i = 0; i < locks->count; i++)
+		hp_lock_name(report, &locks->rows[i]);
+	for (size_t i = 0; i < locks->contest_count; i++) {
+		hp_lock_code(report, &locks->contests[i].at);
+		hp_lock_code(report, &locks->contests[i].holder);
+		hp_lock_path_name(report, locks->contests[i].path);
+		hp_lock_path_name(report, locks->contests[i].from);
+	}
+	for (size_t i = 0; i < hp_lock_view(report)->cycle_count; i++)
+		for (size_t j = 0; j < hp_lock_view(report)->cycles[i].count; j++) {
+			hp_lock_code(report, &hp_lock_view(report)->cycles[i].edges[j]->held_at);
+			hp_lock_code(report, &hp_lock_view(report)->cycles[i].edges[j]->taken_at);
+		}
+	for (size_t i = 0; i < locks->birth_count; i++) {
+		hp_lock_code(report, &locks->births[i].at);
+		hp_lock_routine(report, &locks->births[i]);
+		hp_lock_path_name(report, locks->births[i].path);
+	}
+	for (size_t i = 0; i < locks->hold_count; i++)
+		hp_lock_code(report, &locks->holds[i].at);
+	for (size_t i = 0; i < locks->wait_count; i++) {
+		hp_lock_code(report, &locks->waits[i].at);
+		hp_lock_path_name(report, locks->waits[i].path);
+	}
+}
+
+/* --- lists --- */
+
+void hp_lock_list_cut(const struct hp_report *report, struct hp_list *list)
+{
+	uint64_t limit =
+		report->settings->limit == HP_LIMIT_UNSET ? LIMIT : report->settings->limit;
+
+	list->shown = limit && limit < list->total ? (size_t)limit : list->total;
+}
+
+static bool is_exclusive(const struct hp_lock_row *lock)
+{
+	switch (lock->kind) {
+	case HP_LOCK_MUTEX:
+	case HP_LOCK_SPIN:
+	case HP_LOCK_STREAM:
+	case HP_LOCK_GMUTEX:
+	case HP_LOCK_GRECMUTEX:
+		return true;
+	}
+	return false;
+}
+
+/* Most time waited first, then the most used, then by name. */
+static int compare_lines(const void *left, const void *right, void *context)
+{
+	const struct hp_lock_line *a = *(const struct hp_lock_line *const *)left;
+	const struct hp_lock_line *b = *(const struct hp_lock_line *const *)right;
+
+	if (a->sum->wait_ticks > b->sum->wait_ticks || a->sum->wait_ticks < b->sum->wait_ticks)
+		return a->sum->wait_ticks > b->sum->wait_ticks ? -1 : 1;
+	if (a->sum->count != b->sum->count)
+		return a->sum->count > b->sum->count ? -1 : 1;
+	return strcmp(hp_lock_name(context, a->lock), hp_lock_name(context, b->lock));
+}
+
+static void lines_fill(struct hp_report *report, struct hp_list *list,
+		       bool (*is_wanted)(const struct hp_lock_row *lock))
+{
+	struct hp_lock_view *view = hp_lock_view(report);
+
+	list->rows = hp_xcalloc(view->line_count, sizeof(*list->rows));
+	list->total = 0;
+	for (size_t i = 0; i < view->line_count; i++)
+		if (is_wanted(view->lines[i].lock))
+			list->rows[list->total++] = &view->lines[i];
+	if (list->total)
+		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_lines, report);
+	hp_lock_list_cut(report, list);
+}
+
+static bool has_lines(const struct hp_report *report,
+		      bool (*is_wanted)(const struct hp_lock_row *lock))
+{
+	const struct hp_lock_view *view = hp_lock_view(report);
+
+	for (size_t i = 0; i < view->line_count; i++)
+		if (is_wanted(view->lines[i].lock))
+			return true;
+	return false;
+}
+
+/* --- columns of locks --- */
+
+#define LINE HP_LOCK_CELL
+#define UNUSED HP_LOCK_UNUSED
+
+static const struct hp_lock_line *line_of(const void *row)
+{
+	return row;
+}
+
+static const struct hp_lock_sum *sum_of(const void *row)
+{
+	return line_of(row)->sum;
+}
+
+HP_LOCK_CELLS(line, sum_of)
+
+LINE(line_name)
+{
+	UNUSED(percentile);
+	value->text = hp_lock_name(report, line_of(row)->lock);
+}
+
+LINE(line_id)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = line_of(row)->id;
+}
+
+LINE(line_type)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->text = hp_lock_type(line_of(row)->lock->kind);
+}
+
+LINE(line_source)
+{
+	const struct hp_lock_row *lock = line_of(row)->lock;
+
+	UNUSED(percentile);
+	if (lock->number == HP_LOCK_STATIC) {
+		value->text = hp_lock_name(report, lock);
+		return;
+	}
+	free(report->text);
+	report->text = hp_lock_site_text(hp_lock_site(report, lock));
+	value->text = report->text;
+}
+
+LINE(line_objects)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)line_of(row)->lock->objects;
+}
+
+const struct hp_column hp_mutex_columns[HP_MUTEX_COLUMNS] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = line_id },
+	{ "Mutex", "label", "label", HP_UNIT_NAME, line_name, false, false },
+	{ NULL, "source", "source", HP_UNIT_TEXT, line_source, false, false },
+	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, line_type, false, false },
+	{ "Locks", "count", "count", HP_UNIT_COUNT, line_count, false, false },
+	{ NULL, "sampled_count", "sampled_count", HP_UNIT_COUNT, line_timed, false, false },
+	{ "Waits", NULL, "contended", HP_UNIT_COUNT, line_contended, false, false },
+	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, line_wait_mean, false,
+	  HP_NEED_ROOM },
+	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, line_wait_percentile, true, HP_NEED_ROOM },
+	{ "Longest", NULL, "wait_max_ns", HP_UNIT_TIME, line_wait_most, false, false },
+	{ "Acq avg", "acquire_avg", "acquire_avg_ns", HP_UNIT_TIME, line_hold_mean, false, false },
+	{ "Acq P", NULL, "acquire_p", HP_UNIT_TIME, line_hold_percentile, true, false },
+	{ .raw = "wait_total_ns", .unit = HP_UNIT_NUMBER, .get = line_wait },
+	{ .raw = "acquire_total_ns", .unit = HP_UNIT_NUMBER, .get = line_hold },
+	{ .raw = "acquire_max_ns", .unit = HP_UNIT_NUMBER, .get = line_hold_most },
+	{ .raw = "failed_tries", .unit = HP_UNIT_NUMBER, .get = line_failed },
+	{ .raw = "timeouts", .unit = HP_UNIT_NUMBER, .get = line_timeouts },
+	{ .raw = "objects", .unit = HP_UNIT_NUMBER, .get = line_objects },
+};
+
+/* --- mutexes --- */
+
+const char *hp_mutexes_describe(const struct hp_report *report)
+{
+	UNUSED(report);
+	return "Mutex wait & acquire time statistics.";
+}
+
+void hp_mutexes_fill(struct hp_report *report, struct hp_list *list)
+{
+	lines_fill(report, list, is_exclusive);
+}
+
+bool hp_mutexes_has_data(const struct hp_report *report)
+{
+	return has_lines(report, is_exclusive);
+}
+
+const char *hp_locks_empty(struct hp_report *report)
+{
+	UNUSED(report);
+	return "none was used";
+}
+
+const char *hp_lock_order_empty(struct hp_report *report)
+{
+	UNUSED(report);
+	return "each two were taken in one order only";
+}
+
+const char *hp_waits_empty(struct hp_report *report)
+{
+	UNUSED(report);
+	return "no wait came to its end; those that go on are in waiting";
+}
+
+const char *hp_waiting_empty(struct hp_report *report)
+{
+	UNUSED(report);
+	return "nobody was waiting";
+}
+
+/* --- JSON --- */
+
+void hp_lock_head_add(struct hp_report *report, cJSON *list)
+{
+	const struct hp_percentiles *percentiles = &report->settings->percentiles;
+	cJSON *array;
+
+	hp_json_rounded(list, "current_elapsed_ns", (double)report->model.elapsed_ns);
+	array = cJSON_AddArrayToObject(list, "percentiles");
+	for (uint32_t i = 0; i < percentiles->count; i++) {
+		struct hp_text_cell cell;
+		char text[64];
+
+		snprintf(text, sizeof(text), "%s%s",
+			 hp_format_percentile(&cell, percentiles->at[i]),
+			 percentiles->at[i] > floor(percentiles->at[i]) ? "" : ".0");
+		cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
+	}
+}
+
+void hp_lock_percentiles_add(struct hp_report *report, const struct hp_lock_sum *sum, bool is_hold,
+			     const char *key, cJSON *entry)
+{
+	const struct hp_percentiles *percentiles = &report->settings->percentiles;
+	cJSON *map = cJSON_AddObjectToObject(entry, key);
+
+	for (uint32_t i = 0; i < percentiles->count; i++) {
+		double ticks = is_hold ? hp_lock_hold_percentile(sum, percentiles->at[i])
+				       : hp_lock_wait_percentile(sum, percentiles->at[i]);
+		struct hp_text_cell cell;
+		char name[64];
+
+		snprintf(name, sizeof(name), "p%s",
+			 hp_format_percentile(&cell, percentiles->at[i]));
+		cJSON_AddStringToObject(
+			map, name,
+			ticks < 0 ? "-" : hp_format_time(&cell, ticks * report->model.ns_per_tick));
+	}
+}
+
+/* Without debug information: the module, line 0. */
+static void location_add(struct hp_report *report, const struct hp_lock_row *lock, cJSON *entry)
+{
+	const struct hp_symbol_spot *spot =
+		lock->number == HP_LOCK_STATIC ? NULL : hp_lock_site(report, lock);
+	uint32_t object = lock->number == HP_LOCK_STATIC ? lock->at.object : lock->site.object;
+	const char *path = object == HP_NONE ? "?" : report->model.objects[object].path;
+	cJSON *location = cJSON_AddObjectToObject(entry, "location");
+
+	cJSON_AddStringToObject(location, "file", spot && spot->file ? spot->file : path);
+	hp_json_rounded(location, "line", spot && spot->file ? spot->line : 0);
+	hp_json_rounded(location, "column", spot && spot->file ? spot->column : 0);
+}
+
+void hp_lock_identity_add(struct hp_report *report, const struct hp_lock_row *lock, cJSON *entry)
+{
+	cJSON_AddBoolToObject(entry, "has_custom_label", lock->label && lock->kind != HP_LOCK_FILE);
+	location_add(report, lock, entry);
+	hp_json_rounded(entry, "iter", lock->number < HP_LOCK_STATIC ? lock->number : 0);
+}
+
+void hp_mutex_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_lock_line *line = row;
+
+	hp_lock_identity_add(report, line->lock, entry);
+	hp_lock_percentiles_add(report, line->sum, false, "wait_percentiles", entry);
+	hp_lock_percentiles_add(report, line->sum, true, "acquire_percentiles", entry);
+}

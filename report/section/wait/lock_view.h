@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_view.h - what the files share that show a report's locks.
+ */
+#ifndef HP_REPORT_SECTION_WAIT_LOCK_VIEW_H
+#define HP_REPORT_SECTION_WAIT_LOCK_VIEW_H
+
+#include "report/section/wait/lock_section.h"
+
+struct hp_lock_view {
+	struct hp_locks locks;
+	char **names;	/* beside locks.rows; NULL = not asked for yet */
+	struct hp_lock_line *lines;	/* of all sides that were used */
+	size_t line_count;
+	struct hp_lock_waiting *waits;
+	size_t wait_count;
+	struct hp_lock_cycle *cycles;
+	size_t cycle_count;
+};
+
+/* Waits at one place for one lock become one row: waits.c. */
+void hp_lock_view_sum_waits(struct hp_lock_view *view);
+
+#endif

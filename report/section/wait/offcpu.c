@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu.c - see offcpu.h.
+ *
+ * A wait belongs to the innermost instrumented function on its stack; where none
+ * is instrumented, to the innermost function that is neither the C library's nor a
+ * wrapper of its locks.  What for is told by the kernel's functions inside of it.
+ */
+#include "report/section/wait/offcpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/cpu/cpu.h"
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/name/wrapper.h"
+
+#define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody asked for */
+#define UNUSED(x) (void)(x)
+
+/* Parts of names of the kernel's functions; the innermost that is known decides. */
+struct cause {
+	const char *part;
+	const char *on;
+};
+
+static const struct cause causes[] = {
+	{ "futex", "lock" },	    { "nanosleep", "sleep" },	  { "ep_poll", "poll" },
+	{ "do_sys_poll", "poll" },  { "do_select", "poll" },	  { "pipe_", "pipe" },
+	{ "fsync", "disk" },	    { "sync_file", "disk" },	  { "folio_wait", "disk" },
+	{ "io_schedule", "disk" },  { "submit_bio", "disk" },	  { "do_wait", "child" },
+	{ "wait4", "child" },	    { "vfork", "child" },	  { "skb_wait", "socket" },
+	{ "sock_", "socket" },	    { "tcp_", "socket" },	  { "unix_stream", "socket" },
+	{ "page_fault", "memory" }, { "sigtimedwait", "signal" }, { "sys_pause", "signal" },
+	{ "sigsuspend", "signal" }, { "ptrace", "debugger" },	  { "do_signal_stop", "stop" },
+};
+
+static const struct hp_cpu_frame *frame_of(const struct hp_cpu *cpu, uint32_t stack)
+{
+	const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
+
+	return &cpu->frames[place->first + place->count - 1];
+}
+
+static bool is_kernel(const struct hp_report *report, uint32_t stack)
+{
+	uint32_t object = report->model.sampling.stacks[stack].object;
+
+	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL;
+}
+
+/* By the function's name, which stays: 1 = it says nothing, else the cause's place + 2. */
+static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
+{
+	struct hp_cpu_function *f = &report->cpu->functions[frame_of(report->cpu, stack)->function];
+
+	if (f->cause)
+		return f->cause;
+	f->cause = 1;
+	for (size_t i = 0; f->cause == 1 && i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strstr(f->name, causes[i].part))
+			f->cause = (uint8_t)(i + 2);
+	return f->cause;
+}
+
+const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack)
+{
+	for (; stack && is_kernel(report, stack);
+	     stack = report->model.sampling.stacks[stack].parent) {
+		uint8_t cause = cause_of(report, stack);
+
+		if (cause > 1)
+			return causes[cause - 2].on;
+	}
+	return "other";
+}
+
+bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object)
+{
+	static const char *const names[] = { "libc.so", "libc-", "libpthread", "ld-linux",
+					     "libhotpath.so" };
+	const char *path = object == HP_NONE ? "" : report->model.objects[object].path;
+	const char *base = hp_name_file(path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool is_ours(const struct hp_report *report, uint32_t object)
+{
+	return object != HP_NONE && strncmp(hp_name_file(report->model.objects[object].path),
+					    "libhotpath.so", strlen("libhotpath.so")) == 0;
+}
+
+/* Waits for the helper, to join its session and to end it. */
+static bool is_profiler(const struct hp_report *report, uint32_t stack)
+{
+	static const char session[] = "hp_session_";
+	const struct hp_cpu *cpu = report->cpu;
+
+	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
+		uint32_t object = cpu->places[cpu->of_stack[stack]].object;
+		const char *name = cpu->functions[frame_of(cpu, stack)->function].name;
+
+		if (is_kernel(report, stack))
+			continue;
+		if (!hp_offcpu_is_libc(report, object))
+			return false;
+		if (is_ours(report, object) && strncmp(name, session, strlen(session)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* How well a function answers whose wait it is. */
+enum fit { UNFIT, LIBC, WRAPPER, OTHER, WHOLE };
+
+static enum fit fit_of(const struct hp_report *report, uint32_t object, uint32_t function)
+{
+	const struct hp_cpu_function *f = &report->cpu->functions[function];
+
+	if (report->has_functions && f->instrumented != HP_NONE)
+		return WHOLE;
+	if (hp_offcpu_is_libc(report, object))
+		return LIBC;
+	if (hp_wrapper_waits(f->name))
+		return WRAPPER;
+	return report->has_functions ? OTHER : WHOLE;
+}
+
+uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack)
+{
+	const struct hp_cpu *cpu = report->cpu;
+	uint32_t best = HP_NONE;
+	enum fit found = UNFIT;
+
+	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
+		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
+
+		if (is_kernel(report, stack))
+			continue;
+		for (uint32_t i = 0; i < place->count; i++) {
+			uint32_t function = cpu->frames[place->first + i].function;
+			enum fit fit = fit_of(report, place->object, function);
+
+			if (fit > found) {
+				best = function;
+				found = fit;
+			}
+			if (fit == WHOLE)
+				return function;
+		}
+	}
+	return best;
+}
+
+static void row_add(struct hp_offcpu *offcpu, uint32_t function, const char *on,
+		    const struct hp_model_stack *stack)
+{
+	struct hp_offcpu_row *row = NULL;
+
+	for (size_t i = 0; i < offcpu->count && !row; i++)
+		if (offcpu->rows[i].function == function && offcpu->rows[i].on == on)
+			row = &offcpu->rows[i];
+	if (!row) {
+		offcpu->rows =
+			hp_xgrow(offcpu->rows, offcpu->count, &offcpu->room, sizeof(*offcpu->rows));
+		row = &offcpu->rows[offcpu->count++];
+		*row = (struct hp_offcpu_row){ .function = function, .on = on };
+	}
+	row->waits += stack->waits;
+	row->blocked_ns += stack->blocked_ns;
+}
+
+static struct hp_offcpu *offcpu_of(struct hp_report *report)
+{
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+
+	if (report->offcpu)
+		return report->offcpu;
+	report->offcpu = hp_xcalloc(1, sizeof(*report->offcpu));
+	report->offcpu->is_profiler = hp_xcalloc((size_t)sampling->stack_count + 1, sizeof(bool));
+	hp_report_cpu(report);
+	for (uint32_t i = 0; i < sampling->stack_count; i++) {
+		if (!sampling->stacks[i].waits)
+			continue;
+		report->offcpu->is_profiler[i] = i && is_profiler(report, i);
+		if (report->offcpu->is_profiler[i])
+			report->offcpu->profiler_ns += sampling->stacks[i].blocked_ns;
+		else
+			row_add(report->offcpu, hp_offcpu_function(report, i),
+				i ? hp_offcpu_cause(report, i) : "-", &sampling->stacks[i]);
+	}
+	return report->offcpu;
+}
+
+bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack)
+{
+	return stack < report->model.sampling.stack_count && offcpu_of(report)->is_profiler[stack];
+}
+
+void hp_offcpu_free(struct hp_offcpu *offcpu)
+{
+	if (offcpu) {
+		free(offcpu->is_profiler);
+		free(offcpu->rows);
+	}
+	free(offcpu);
+}
+
+/* --- the section --- */
+
+bool hp_offcpu_has_data(const struct hp_report *report)
+{
+	return report->model.sampling.is_there &&
+	       report->model.sampling.record.blocked_ns >= LEAST_NS;
+}
+
+const char *hp_offcpu_describe(const struct hp_report *report)
+{
+	UNUSED(report);
+	return "Time that threads waited, by function and cause.";
+}
+
+/* Of all rows, ns. */
+static double total_of(struct hp_report *report)
+{
+	return (double)report->model.sampling.record.blocked_ns -
+	       (double)offcpu_of(report)->profiler_ns;
+}
+
+const char *hp_offcpu_note(struct hp_report *report)
+{
+	double total = total_of(report), unknown = 0;
+	const struct hp_offcpu *offcpu = report->offcpu;
+	uint64_t lost = report->model.sampling.record.lost;
+	struct hp_text_cell time, share, count;
+
+	if (total <= 0)
+		return NULL;
+	for (size_t i = 0; i < offcpu->count; i++)
+		if (offcpu->rows[i].function == HP_NONE)
+			unknown += (double)offcpu->rows[i].blocked_ns;
+	free(report->text);
+	report->text =
+		hp_xprintf("Blocked: %s, %s of it without a stack%s%s%s",
+			   hp_format_time(&time, total),
+			   hp_format_percent(&share, 100 * unknown / total, 1), lost ? ", " : "",
+			   lost ? hp_format_count(&count, lost) : "", lost ? " records lost" : "");
+	return report->text;
+}
+
+const char *hp_offcpu_empty(struct hp_report *report)
+{
+	if (!report->model.sampling.is_there || report->model.sampling.record.fault)
+		return hp_cpu_empty(report);
+	if (report->model.sampling.record.source == HP_SAMPLING_TIMER ||
+	    report->model.sampling.record.source == HP_SAMPLING_SAMPLY)
+		return "not known: timers and samply see work only; HOTPATH_CPU=perf tells "
+		       "waits too, where the kernel permits it";
+	return "no thread waited";
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct hp_offcpu_row *a = *(const struct hp_offcpu_row *const *)left;
+	const struct hp_offcpu_row *b = *(const struct hp_offcpu_row *const *)right;
+
+	if (a->blocked_ns != b->blocked_ns)
+		return a->blocked_ns < b->blocked_ns ? 1 : -1;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+void hp_offcpu_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_offcpu *offcpu = offcpu_of(report);
+
+	list->rows = hp_xcalloc(offcpu->count, sizeof(*list->rows));
+	list->total = offcpu->count;
+	for (size_t i = 0; i < offcpu->count; i++)
+		list->rows[i] = &offcpu->rows[i];
+	if (list->total)
+		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
+	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+}
+
+#define FUNCTION(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+
+FUNCTION(row_name)
+{
+	uint32_t function = ((const struct hp_offcpu_row *)row)->function;
+
+	UNUSED(percentile);
+	value->text = function == HP_NONE ? HP_NO_STACK
+					  : hp_cpu_name(report, &report->cpu->functions[function]);
+}
+
+FUNCTION(row_on)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->text = ((const struct hp_offcpu_row *)row)->on;
+}
+
+FUNCTION(row_waits)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_offcpu_row *)row)->waits;
+}
+
+FUNCTION(row_blocked)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)((const struct hp_offcpu_row *)row)->blocked_ns;
+}
+
+FUNCTION(row_average)
+{
+	const struct hp_offcpu_row *r = row;
+
+	UNUSED(report), UNUSED(percentile);
+	value->number = r->waits ? (double)r->blocked_ns / (double)r->waits : 0;
+}
+
+FUNCTION(row_share)
+{
+	double total = total_of(report);
+
+	row_blocked(report, row, percentile, value);
+	value->number = total > 0 ? 100 * value->number / total : 0;
+}
+
+const struct hp_column hp_offcpu_columns[HP_OFFCPU_COLUMNS] = {
+	{ "Function", "name", "name", HP_UNIT_NAME, row_name, false, false },
+	{ "On", "on", "on", HP_UNIT_TEXT, row_on, false, false },
+	{ "Waits", "waits", "waits", HP_UNIT_COUNT, row_waits, false, false },
+	{ "Avg", "avg", "avg_ns", HP_UNIT_TIME, row_average, false, false },
+	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME, row_blocked, false, false },
+	{ "% Blocked", "percent", "percent", HP_UNIT_SHARE, row_share, false, false },
+};

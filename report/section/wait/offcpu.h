@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu.h - where threads waited, and what for.
+ */
+#ifndef HP_REPORT_SECTION_WAIT_OFFCPU_H
+#define HP_REPORT_SECTION_WAIT_OFFCPU_H
+
+#include "report/section/section.h"
+
+#define HP_NO_STACK "<no stack>" /* whose wait it was nobody knows */
+
+/* Waits of one function for one kind of thing. */
+struct hp_offcpu_row {
+	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = the stack is not known */
+	const char *on;
+	uint64_t waits;
+	uint64_t blocked_ns;
+};
+
+struct hp_offcpu {
+	struct hp_offcpu_row *rows;
+	size_t count;
+	size_t room;
+	uint64_t profiler_ns;	/* in no row */
+	bool *is_profiler;	/* by stack */
+};
+
+/* What a stack of the model waited for, as its kernel functions tell; needs hp_report_cpu. */
+const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
+
+/* Whose wait it is: place in hp_cpu.functions, HP_NONE = nobody knows.  Needs hp_report_cpu. */
+uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack);
+
+/* The library waited for its helper in the program's name: true of no stand-in.  Needs hp_report_cpu. */
+bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack);
+
+/* The C library's, its loader's, or ours. */
+bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);
+
+void hp_offcpu_free(struct hp_offcpu *offcpu);
+
+#define HP_OFFCPU_COLUMNS 6
+extern const struct hp_column hp_offcpu_columns[HP_OFFCPU_COLUMNS];
+void hp_offcpu_fill(struct hp_report *report, struct hp_list *list);
+bool hp_offcpu_has_data(const struct hp_report *report);
+const char *hp_offcpu_describe(const struct hp_report *report);
+const char *hp_offcpu_note(struct hp_report *report);
+const char *hp_offcpu_empty(struct hp_report *report);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waiting.c - threads that were waiting at the end, and deadlocks among them.
+ *
+ * A wait names the thread that had the lock when it began.  If that thread still
+ * says it has it, it is who is waited for; else whoever says so.  Where the
+ * chain of waits comes back to where it began, none of them can go on.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "report/section/channel/section.h"
+#include "report/base/format.h"
+#include "report/section/wait/lock_section.h"
+#include "report/base/memory.h"
+
+#define UNUSED(x) (void)(x)
+#define CELL(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+
+/* --- who is waited for --- */
+
+static const struct hp_lock_hold *hold_for(const struct hp_locks *locks,
+					   const struct hp_lock_wait *wait)
+{
+	const struct hp_lock_hold *any = NULL;
+
+	for (size_t i = 0; i < locks->hold_count; i++) {
+		const struct hp_lock_hold *hold = &locks->holds[i];
+
+		if (hold->pid != wait->pid || hold->address != wait->address)
+			continue;
+		if (hold->tid == wait->holder)
+			return hold;
+		any = hold;
+	}
+	return any;
+}
+
+static const struct hp_lock_wait *wait_of_thread(const struct hp_locks *locks, uint32_t pid,
+						 uint32_t tid)
+{
+	for (size_t i = 0; i < locks->wait_count; i++)
+		if (locks->waits[i].pid == pid && locks->waits[i].tid == tid)
+			return &locks->waits[i];
+	return NULL;
+}
+
+/*
+ * Nobody has a channel.  Who sent into it last may be who is to send next, and
+ * who received from it last who is to make room: its thread, 0 = not known.
+ */
+static uint32_t last_user(const struct hp_report *report, const struct hp_lock_wait *wait)
+{
+	const struct hp_lock_row *lock =
+		&hp_lock_view_locks(hp_lock_view(report))->rows[wait->lock];
+	const struct hp_channel_row *row =
+		lock->kind == HP_LOCK_CHANNEL
+			? hp_channels_row_at(hp_channel_view_channels(hp_channel_view(report)),
+					     lock->channel)
+			: NULL;
+	uint32_t tid = 0;
+
+	if (row && wait->side == HP_SIDE_READ && row->sent_shown)
+		tid = row->sent[0].record.tid;
+	else if (row && wait->side == HP_SIDE_WRITE && row->received_shown)
+		tid = row->received[0].record.tid;
+	return tid == wait->tid ? 0 : tid;
+}
+
+static const struct hp_lock_wait *next_wait(const struct hp_report *report,
+					    const struct hp_lock_wait *wait)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+	const struct hp_lock_hold *hold = hold_for(locks, wait);
+	uint32_t last = hold ? 0 : last_user(report, wait);
+
+	if (hold)
+		return wait_of_thread(locks, hold->pid, hold->tid);
+	return last ? wait_of_thread(locks, wait->pid, last) : NULL;
+}
+
+/* Threads in the cycle that `first` is part of; 0 = it is in none. */
+static size_t cycle_length(const struct hp_report *report, const struct hp_lock_wait *first)
+{
+	const struct hp_lock_wait *wait = first;
+	size_t length = 0;
+
+	do {
+		wait = next_wait(report, wait);
+		if (!wait || ++length > hp_lock_view_locks(hp_lock_view(report))->wait_count)
+			return 0;
+	} while (wait != first);
+	return length;
+}
+
+/* Each cycle is told once: by its wait that stands first. */
+static bool is_first_of_cycle(const struct hp_report *report, const struct hp_lock_wait *first)
+{
+	const struct hp_lock_wait *wait = first;
+
+	do {
+		wait = next_wait(report, wait);
+		if (wait < first)
+			return false;
+	} while (wait != first);
+	return true;
+}
+
+/* A channel is in it, so somebody else might send or make room. */
+static bool is_perhaps(const struct hp_report *report, const struct hp_lock_wait *first)
+{
+	const struct hp_lock_wait *wait = first;
+
+	do {
+		if (!hold_for(hp_lock_view_locks(hp_lock_view(report)), wait))
+			return true;
+		wait = next_wait(report, wait);
+	} while (wait != first);
+	return false;
+}
+
+static void edge_write(struct hp_report *report, const struct hp_lock_wait *wait, FILE *out)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+	const struct hp_lock_row *lock = &locks->rows[wait->lock];
+	const struct hp_lock_hold *hold = hold_for(locks, wait);
+	char *at = hp_lock_place_text(report, &wait->at);
+	char *since = hold ? hp_lock_place_text(report, &hold->at) : NULL;
+
+	if (hold)
+		fprintf(out, "thread %u waits for %s at %s,\n          which thread %u got at %s\n",
+			wait->tid, hp_lock_name(report, lock), at, hold->tid, since);
+	else
+		fprintf(out, "thread %u waits at %s: %s, %s,\n          %s thread %u %s last\n",
+			wait->tid, at, hp_lock_name(report, lock),
+			hp_lock_row_kind(lock, wait->side),
+			wait->side == HP_SIDE_READ ? "into which" : "from which",
+			last_user(report, wait), wait->side == HP_SIDE_READ ? "sent" : "received");
+	free(at);
+	free(since);
+}
+
+static void cycle_write(struct hp_report *report, const struct hp_lock_wait *first, FILE *out)
+{
+	const struct hp_lock_wait *wait = first;
+
+	fprintf(out,
+		"note      %s: ", is_perhaps(report, first) ? "perhaps a deadlock" : "deadlock");
+	do {
+		if (wait != first)
+			fputs("          ", out);
+		edge_write(report, wait, out);
+		wait = next_wait(report, wait);
+	} while (wait != first);
+}
+
+void hp_deadlocks_write(struct hp_report *report, FILE *out)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	for (size_t i = 0; i < locks->wait_count; i++)
+		if (cycle_length(report, &locks->waits[i]) &&
+		    is_first_of_cycle(report, &locks->waits[i]))
+			cycle_write(report, &locks->waits[i], out);
+}
+
+/* --- the section --- */
+
+static const struct hp_lock_wait *wait_of(const void *row)
+{
+	return row;
+}
+
+CELL(waiting_thread)
+{
+	const struct hp_model *model = &report->model;
+	const char *name = "";
+
+	UNUSED(percentile);
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].tid == wait_of(row)->tid &&
+		    model->threads[i].pid == wait_of(row)->pid)
+			name = model->threads[i].name;
+	free(report->text);
+	report->text = hp_xprintf("%s%s%u", name, *name ? " " : "", wait_of(row)->tid);
+	value->text = report->text;
+}
+
+CELL(waiting_tid)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = wait_of(row)->tid;
+}
+
+CELL(waiting_pid)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = wait_of(row)->pid;
+}
+
+CELL(waiting_object)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	UNUSED(percentile);
+	value->text = hp_lock_name(report, &locks->rows[wait_of(row)->lock]);
+}
+
+CELL(waiting_kind)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	UNUSED(percentile);
+	value->text = hp_lock_row_kind(&locks->rows[wait_of(row)->lock], wait_of(row)->side);
+}
+
+static void set_place(struct hp_report *report, const struct hp_lock_place *place,
+		      struct hp_value *value)
+{
+	free(report->text);
+	report->text = hp_lock_place_text(report, place);
+	value->text = report->text;
+}
+
+CELL(waiting_at)
+{
+	UNUSED(percentile);
+	set_place(report, &wait_of(row)->at, value);
+}
+
+CELL(waiting_path)
+{
+	UNUSED(percentile);
+	free(report->text);
+	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
+	value->text = report->text;
+}
+
+CELL(waiting_since)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+	uint64_t since = wait_of(row)->since, end = locks->end_ticks;
+
+	UNUSED(percentile);
+	value->number = end > since ? (double)(end - since) * report->model.ns_per_tick : 0;
+}
+
+/* Whom it waits for: who has it, or used it last. */
+CELL(waiting_for)
+{
+	const struct hp_lock_hold *hold =
+		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
+	uint32_t last = last_user(report, wait_of(row));
+
+	UNUSED(percentile);
+	value->number = hold ? hold->tid : last ? last : wait_of(row)->holder;
+	value->is_unknown = value->number <= 0;
+}
+
+CELL(waiting_holder)
+{
+	const struct hp_lock_hold *hold =
+		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
+
+	UNUSED(percentile);
+	value->is_unknown = !hold;
+	if (hold)
+		set_place(report, &hold->at, value);
+}
+
+/* How many threads wait in a circle. */
+CELL(waiting_cycle)
+{
+	UNUSED(percentile);
+	value->number = (double)cycle_length(report, wait_of(row));
+}
+
+const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS] = {
+	{ "Thread", "thread", "thread", HP_UNIT_TEXT, waiting_thread, false, false },
+	{ .raw = "tid", .unit = HP_UNIT_NUMBER, .get = waiting_tid },
+	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .get = waiting_pid },
+	{ "Waits for", "object", "object", HP_UNIT_CHAIN, waiting_object, false, false },
+	{ "Kind", "kind", "kind", HP_UNIT_TEXT, waiting_kind, false, false },
+	{ "At", NULL, NULL, HP_UNIT_CHAIN, waiting_path, false, false },
+	{ NULL, "at", "at", HP_UNIT_TEXT, waiting_at, false, false },
+	{ "Since", "since", "since_ns", HP_UNIT_TIME, waiting_since, false, false },
+	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = waiting_for },
+	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, waiting_holder, false, false },
+	{ .raw = "cycle", .unit = HP_UNIT_NUMBER, .get = waiting_cycle },
+};
+
+const char *hp_waiting_describe(const struct hp_report *report)
+{
+	UNUSED(report);
+	return "Threads that were waiting at the end, and for whom.";
+}
+
+/* The longest wait first. */
+static int compare_waiting(const void *left, const void *right)
+{
+	const struct hp_lock_wait *a = *(const struct hp_lock_wait *const *)left;
+	const struct hp_lock_wait *b = *(const struct hp_lock_wait *const *)right;
+
+	if (a->since != b->since)
+		return a->since < b->since ? -1 : 1;
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+void hp_waiting_fill(struct hp_report *report, struct hp_list *list)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	list->total = locks->wait_count;
+	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
+	for (size_t i = 0; i < list->total; i++)
+		list->rows[i] = &locks->waits[i];
+	if (list->total)
+		qsort(list->rows, list->total, sizeof(*list->rows), compare_waiting);
+	hp_lock_list_cut(report, list);
+}
+
+/* Idle workers wait at the end of every program: `auto` shows them when the end was no good one. */
+bool hp_waiting_has_data(const struct hp_report *report)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+	const struct hp_header *header = &report->model.reader.header;
+	bool is_killed = header->status_known && WIFSIGNALED((int)header->root_status);
+
+	for (size_t i = 0; i < locks->wait_count; i++)
+		if (is_killed || cycle_length(report, &locks->waits[i]))
+			return true;
+	return false;
+}
+
+void hp_waiting_entry_add(struct hp_report *report, const void *row, struct cJSON *entry)
+{
+	hp_lock_path_add(report, wait_of(row)->path, "frames", entry);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits.c - the section of waits: where threads waited for what, and for
+ * whom, summed up over threads.
+ */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+#include "report/section/wait/lock_cells.h"
+#include "report/section/wait/lock_view.h"
+#include "report/base/map.h"
+#include "report/base/memory.h"
+
+#define LINE HP_LOCK_CELL
+#define UNUSED HP_LOCK_UNUSED
+
+/* --- sums --- */
+
+static bool is_place(const struct hp_lock_place *a, const struct hp_lock_place *b)
+{
+	return a->object == b->object && a->address == b->address;
+}
+
+static bool is_same(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
+{
+	return a->lock == b->lock && a->side == b->side && a->function == b->function &&
+	       a->path == b->path && is_place(&a->at, &b->at) && is_place(&a->holder, &b->holder);
+}
+
+static uint64_t hash_of(const struct hp_lock_contest *c)
+{
+	uint64_t hash = (uint64_t)c->lock << 34 ^ (uint64_t)c->side << 32 ^ c->function;
+
+	hash = (hash ^ c->at.address) * UINT64_C(0xff51afd7ed558ccd);
+	hash = (hash ^ hash >> 32 ^ c->holder.address ^ (uint64_t)c->path << 44) *
+	       UINT64_C(0xff51afd7ed558ccd);
+	return (hash ^ hash >> 32) | 1;
+}
+
+static void wait_add(struct hp_lock_waiting *to, const struct hp_lock_contest *contest)
+{
+	to->sum.count += contest->count;
+	to->sum.ticks += contest->ticks;
+	if (contest->from != HP_NONE && contest->from_ticks > to->sum.from_ticks) {
+		to->sum.from = contest->from;
+		to->sum.from_tid = contest->from_tid;
+		to->sum.from_ticks = contest->from_ticks;
+	}
+	if (contest->most > to->sum.most) {
+		to->sum.most = contest->most;
+		to->sum.holder_tid = contest->holder_tid;
+	}
+}
+
+void hp_lock_view_sum_waits(struct hp_lock_view *view)
+{
+	struct hp_map map = HP_MAP_NONE;
+	double all = 0;
+	bool is_new;
+
+	view->waits = hp_xcalloc(view->locks.contest_count, sizeof(*view->waits));
+	for (size_t i = 0; i < view->locks.contest_count; i++) {
+		const struct hp_lock_contest *contest = &view->locks.contests[i];
+		uint64_t hash = hash_of(contest);
+		uint32_t *place = hp_map_at(&map, hash, &is_new);
+
+		while (!is_new && !is_same(&view->waits[*place].sum, contest))
+			place = hp_map_at(&map, hash += 2, &is_new);
+		if (is_new) {
+			*place = (uint32_t)view->wait_count;
+			view->waits[view->wait_count++].sum = *contest;
+		} else {
+			wait_add(&view->waits[*place], contest);
+		}
+		all += (double)contest->ticks;
+	}
+	for (size_t i = 0; i < view->wait_count && all > 0; i++)
+		view->waits[i].share = 100 * (double)view->waits[i].sum.ticks / all;
+	hp_map_release(&map);
+}
+
+/* --- the section --- */
+
+static const struct hp_lock_contest *wait_of(const void *row)
+{
+	return &((const struct hp_lock_waiting *)row)->sum;
+}
+
+LINE(wait_name)
+{
+	const struct hp_lock_view *view = hp_lock_view(report);
+
+	UNUSED(percentile);
+	value->text = hp_lock_name(report, &view->locks.rows[wait_of(row)->lock]);
+	value->is_label = view->locks.rows[wait_of(row)->lock].number != HP_LOCK_STATIC;
+}
+
+LINE(wait_kind)
+{
+	const struct hp_lock_view *view = hp_lock_view(report);
+
+	UNUSED(percentile);
+	value->text = hp_lock_row_kind(&view->locks.rows[wait_of(row)->lock], wait_of(row)->side);
+}
+
+static void set_place(struct hp_report *report, const struct hp_lock_place *place,
+		      struct hp_value *value)
+{
+	free(report->text);
+	report->text = hp_lock_place_text(report, place);
+	value->text = report->text;
+}
+
+LINE(wait_at)
+{
+	UNUSED(percentile);
+	set_place(report, &wait_of(row)->at, value);
+}
+
+LINE(wait_function)
+{
+	uint32_t function = wait_of(row)->function;
+
+	UNUSED(percentile);
+	value->is_unknown = function == HP_NONE;
+	if (function != HP_NONE)
+		value->text = hp_report_name(report, &report->model.functions[function]);
+}
+
+LINE(wait_holder)
+{
+	UNUSED(percentile);
+	value->is_unknown = !wait_of(row)->holder.address;
+	if (value->is_unknown)
+		return;
+	free(report->text);
+	report->text = hp_lock_holder_text(report, &wait_of(row)->holder, wait_of(row)->from);
+	value->text = report->text;
+}
+
+LINE(wait_path)
+{
+	UNUSED(percentile);
+	free(report->text);
+	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
+	value->text = report->text;
+}
+
+LINE(wait_tid)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = wait_of(row)->holder_tid;
+	value->is_unknown = !value->number;
+}
+
+LINE(wait_count)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = (double)wait_of(row)->count;
+}
+
+LINE(wait_total)
+{
+	UNUSED(percentile);
+	hp_lock_set_ticks(report, (double)wait_of(row)->ticks, value);
+}
+
+LINE(wait_most)
+{
+	UNUSED(percentile);
+	hp_lock_set_ticks(report, (double)wait_of(row)->most, value);
+}
+
+LINE(wait_share)
+{
+	UNUSED(report), UNUSED(percentile);
+	value->number = ((const struct hp_lock_waiting *)row)->share;
+}
+
+const struct hp_column hp_wait_columns[HP_WAIT_COLUMNS] = {
+	{ "Object", "object", "object", HP_UNIT_NAME, wait_name, false, false },
+	{ "Kind", "kind", "kind", HP_UNIT_TEXT, wait_kind, false, false },
+	{ "Waits at", NULL, NULL, HP_UNIT_CHAIN, wait_path, false, false },
+	{ NULL, "at", "at", HP_UNIT_TEXT, wait_at, false, false },
+	{ NULL, "function", "function", HP_UNIT_TEXT, wait_function, false, false },
+	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, wait_holder, false, false },
+	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = wait_tid },
+	{ "Waits", "count", "count", HP_UNIT_COUNT, wait_count, false, false },
+	{ "Total", "total", "total_ns", HP_UNIT_TIME, wait_total, false, false },
+	{ "Longest", "longest", "longest_ns", HP_UNIT_TIME, wait_most, false, false },
+	{ "% Waits", "percent_total", "percent_total", HP_UNIT_SHARE, wait_share, false, false },
+};
+
+const char *hp_waits_describe(const struct hp_report *report)
+{
+	UNUSED(report);
+	return "Where threads waited, and for whom.";
+}
+
+static int compare_waits(const void *left, const void *right)
+{
+	const struct hp_lock_contest *a = wait_of(*(const struct hp_lock_waiting *const *)left);
+	const struct hp_lock_contest *b = wait_of(*(const struct hp_lock_waiting *const *)right);
+
+	if (a->ticks != b->ticks)
+		return a->ticks > b->ticks ? -1 : 1;
+	if (a->lock != b->lock)
+		return a->lock < b->lock ? -1 : 1;
+	return a->at.address < b->at.address ? -1 : a->at.address > b->at.address;
+}
+
+void hp_waits_fill(struct hp_report *report, struct hp_list *list)
+{
+	struct hp_lock_view *view = hp_lock_view(report);
+
+	list->total = view->wait_count;
+	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
+	for (size_t i = 0; i < list->total; i++)
+		list->rows[i] = &view->waits[i];
+	if (list->total)
+		qsort(list->rows, list->total, sizeof(*list->rows), compare_waits);
+	hp_lock_list_cut(report, list);
+}
+
+/* Waits for what the program was given (a terminal's pipe) are shown beside others only. */
+bool hp_waits_has_data(const struct hp_report *report)
+{
+	const struct hp_lock_view *view = hp_lock_view(report);
+
+	for (size_t i = 0; i < view->wait_count; i++)
+		if (!view->locks.rows[view->waits[i].sum.lock].is_found)
+			return true;
+	return false;
+}
+
+void hp_wait_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_lock_contest *wait = wait_of(row);
+
+	hp_lock_path_add(report, wait->path, "frames", entry);
+	hp_lock_path_add(report, wait->from, "released_by", entry);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * input.h - what a report is made of, wherever it is: a kept run, a segment in a
+ * file, either of them in a pipe.
+ */
+#ifndef HP_REPORT_STORE_INPUT_H
+#define HP_REPORT_STORE_INPUT_H
+
+#include <stdbool.h>
+
+#include "report/section/facts.h"
+#include "report/section/report.h"
+
+struct hp_input {
+	struct hp_segment segment;	/* hp_report_init takes it over */
+	struct hp_facts facts;
+	struct hp_record record;
+	char *file;	/* the name of a kept run that nobody named; NULL = it was named */
+};
+
+/*
+ * `path` is a file, "-" (stdin), or NULL: the newest run that was kept.  What is
+ * no file may be a kept run's name, its pid, or its program's name.  A failure
+ * is told in one line, to `complain`, and then `input` holds nothing.
+ */
+bool hp_input_open(struct hp_input *input, const char *path, hp_complain complain, void *context);
+
+/* A hp_complain: "hotpath: LINE" on stderr. */
+void hp_input_say(void *context, const char *line);
+
+void hp_input_release(struct hp_input *input);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keep.c - see keep.h.
+ */
+#include "report/store/keep.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/section/memory/legend.h"
+#include "report/section/cpu/cpu.h"
+#include "report/section/cpu/legend.h"
+#include "report/store/kept.h"
+#include "report/section/channel/section.h"
+#include "report/section/wait/lock_section.h"
+#include "report/base/memory.h"
+#include "report/section/wait/offcpu.h"
+#include "report/store/store.h"
+
+/* What the first file of this run was called: its program may have another name by now. */
+static void find_name(const struct hp_store *store, char name[HP_STORE_NAME], uint32_t pid)
+{
+	size_t count, stamp = strcspn(name, "-");
+	struct hp_store_file *files = hp_store_list(store, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (memcmp(files[i].name, name, stamp) == 0 && hp_store_pid(files[i].name) == pid)
+			strcpy(name, files[i].name);
+	free(files);
+}
+
+static void choose_name(const struct hp_store *store, const struct hp_report *report, bool is_again,
+			char name[HP_STORE_NAME])
+{
+	const struct hp_model *model = &report->model;
+	const struct hp_header *header = &model->reader.header;
+	const char *comm = model->root == HP_NONE ? "" : model->processes[model->root].comm;
+
+	hp_store_name(name, header->created_unix_ns, comm, header->root_pid);
+	if (is_again)
+		find_name(store, name, header->root_pid);
+}
+
+/* All names that a report of this run may ask for. */
+static char *names_of(struct hp_report *report)
+{
+	char *functions = hp_legend_gather(&report->model, report->symbols);
+	char *others = NULL, *all;
+	size_t size;
+	FILE *out = open_memstream(&others, &size);
+
+	if (!out)
+		return functions;
+	/* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */
+	if (report->cpu || hp_cpu_has_data(report) || hp_offcpu_has_data(report))
+		hp_cpu_legend_write(report, out);
+	hp_alloc_legend_write(report, out);
+	fclose(out);
+	all = hp_xprintf("%s%s", functions, others ? others : "");
+	free(functions);
+	free(others);
+	return all;
+}
+
+static int save(struct hp_store *store, struct hp_report *report, const struct hp_keep *keep,
+		const char *name)
+{
+	int fd = hp_store_begin(store, name);
+	struct hp_thin thin;
+	int error, finished;
+	char *names;
+
+	if (fd < 0)
+		return fd;
+	hp_thin_init(&thin, &report->model);
+	hp_lock_view_name_all(report);
+	hp_channel_view_name_all(report);
+	names = names_of(report);
+	error = hp_kept_write(fd, &(struct hp_kept_source){
+					  .segment = &report->model.reader.segment,
+					  .header = &report->model.reader.header,
+					  .thin = &thin,
+					  .fd = keep->fd,
+					  .facts = keep->facts,
+					  .names = names,
+				  });
+	free(names);
+	hp_thin_release(&thin);
+	finished = hp_store_finish(store, name, fd, error == 0);
+	return error ? error : finished;
+}
+
+bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
+	     void *context)
+{
+	struct hp_store store;
+	char name[HP_STORE_NAME];
+	int error = hp_store_make(&store);
+
+	if (!error) {
+		/* A limit on the size of files is an error to tell, not an end. */
+		signal(SIGXFSZ, SIG_IGN);
+		choose_name(&store, report, keep->is_again, name);
+		error = save(&store, report, keep, name);
+	}
+	if (error) {
+		char *line = hp_xprintf(
+			"this run is not kept: %s%s%s; XDG_STATE_HOME names another folder, "
+			"HOTPATH_KEEP=0 keeps none",
+			store.failed[0] ? store.failed : store.path, store.failed[0] ? "" : ": ",
+			store.failed[0] ? "" : strerror(-error));
+
+		complain(context, line);
+		free(line);
+	} else {
+		hp_store_clean(&store, report->settings->keep, name);
+	}
+	hp_store_release(&store);
+	return error == 0;
+}

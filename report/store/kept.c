@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kept.c - see kept.h.
+ *
+ * A segment is mostly holes: chunks that were not filled, groups of counters
+ * with few values.  So only lines (HP_LINE bytes) that are not empty are
+ * written, in runs, each with its offset; zlib does the rest.
+ *
+ * What is read may be anything.  Pieces come in ascending order and lie below
+ * the header's `used`, so no byte is written twice; sums are bounded before
+ * memory is asked for; the memory is only taken where something is written.
+ */
+#include "report/store/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "report/base/memory.h"
+
+#define PIECE_MOST (UINT32_C(1) << 20)
+#define RUN_MOST (PIECE_MOST - HP_LINE)
+#define BUFFER_SIZE (64 << 10)
+#define LEVEL "wb1"	/* 6 saves a fifth of the size and takes three times as long */
+
+static_assert(sizeof(struct hp_kept_piece) == 8, "format: readers rely on it");
+
+/* The start of the file. */
+struct start {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t reserved;
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* --- writing --- */
+
+struct writer {
+	gzFile out;
+	int error;	/* errno of the first failure */
+	uint64_t pieces;
+	uint64_t bytes;
+	uint64_t run_at;	/* offset of the lines that wait in `run` */
+	size_t run_size;
+	char *run;	/* PIECE_MOST */
+	char *copy;	/* HP_THIN_RECORD_MOST */
+};
+
+static void put(struct writer *writer, const void *bytes, size_t size)
+{
+	if (writer->error || size == 0)
+		return;
+	errno = 0;
+	if (gzwrite(writer->out, bytes, (unsigned)size) != (int)size)
+		writer->error = errno ? errno : EIO;
+}
+
+static void piece_put(struct writer *writer, enum hp_kept_kind kind, const void *bytes, size_t size)
+{
+	struct hp_kept_piece piece = { kind, (uint32_t)size };
+
+	put(writer, &piece, sizeof(piece));
+	put(writer, bytes, size);
+	writer->pieces++;
+}
+
+static void text_put(struct writer *writer, enum hp_kept_kind kind, const char *text)
+{
+	for (size_t left = strlen(text), size; left; text += size, left -= size) {
+		size = least(left, PIECE_MOST);
+		piece_put(writer, kind, text, size);
+	}
+}
+
+static void run_end(struct writer *writer)
+{
+	struct hp_kept_piece piece = { HP_KEPT_BYTES,
+				       (uint32_t)(sizeof(writer->run_at) + writer->run_size) };
+
+	if (writer->run_size == 0)
+		return;
+	put(writer, &piece, sizeof(piece));
+	put(writer, &writer->run_at, sizeof(writer->run_at));
+	put(writer, writer->run, writer->run_size);
+	writer->pieces++;
+	writer->bytes += writer->run_size;
+	writer->run_size = 0;
+	if (writer->bytes > HP_KEPT_BYTES_MOST)
+		writer->error = EFBIG;
+}
+
+/* `size` bytes of one run. */
+static void run_add(struct writer *writer, uint64_t offset, const char *bytes, size_t size)
+{
+	if (writer->run_at + writer->run_size != offset || writer->run_size + size > RUN_MOST)
+		run_end(writer);
+	if (writer->run_size == 0)
+		writer->run_at = offset;
+	memcpy(writer->run + writer->run_size, bytes, size);
+	writer->run_size += size;
+}
+
+static bool is_empty(const char *line)
+{
+	uint64_t words[HP_LINE / 8], any = 0;
+
+	memcpy(words, line, sizeof(words));
+	for (size_t i = 0; i < HP_LINE / 8; i++)
+		any |= words[i];
+	return any == 0;
+}
+
+/* The lines that hold something. */
+static void lines_put(struct writer *writer, uint64_t offset, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i += HP_LINE)
+		if (!is_empty(bytes + i))
+			run_add(writer, offset + i, bytes + i, HP_LINE);
+}
+
+/* The part from `offset` up to `end`, without what is left out.  Returns where it got to. */
+static uint64_t part_put(struct writer *writer, const struct hp_kept_source *source,
+			 uint64_t offset, uint64_t end)
+{
+	const char *bytes = (const char *)source->segment->header;
+
+	while (offset < end && !writer->error) {
+		size_t size = source->thin ? hp_thin_copy(source->thin, offset, writer->copy) : 0;
+
+		if (size)
+			lines_put(writer, offset, writer->copy, size);
+		else if (!source->thin || !hp_thin_drops(source->thin, offset))
+			lines_put(writer, offset, bytes + offset, HP_LINE);
+		offset += size ? size : HP_LINE;
+	}
+	return offset;
+}
+
+/* Sets the next part of the segment that is no hole; false = there is none. */
+static bool next_data(const struct hp_kept_source *source, uint64_t *from, uint64_t *to,
+		      uint64_t end)
+{
+	off_t data = source->fd >= 0 ? lseek(source->fd, (off_t)*to, SEEK_DATA) : -1;
+	off_t hole = data >= 0 ? lseek(source->fd, data, SEEK_HOLE) : -1;
+
+	if (*to >= end || (data < 0 && source->fd >= 0 && errno == ENXIO))
+		return false;
+	/* Where the kernel does not know, all of it may be data. */
+	*from = data >= 0 ? (uint64_t)data & ~(uint64_t)(HP_LINE - 1) : *to;
+	*to = hole >= 0 ? least((uint64_t)hole & ~(uint64_t)(HP_LINE - 1), end) : end;
+	return *from < *to;
+}
+
+/* Of what stands behind the header a report about the past needs one word. */
+static void ticking_put(struct writer *writer, const struct hp_kept_source *source)
+{
+	struct hp_ticking ticking, kept = { .low_hz = 0 };
+
+	memcpy(&ticking, (const char *)source->segment->header + HP_TICKING_AT, sizeof(ticking));
+	kept.low_hz = ticking.low_hz;
+	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
+}
+
+static void segment_put(struct writer *writer, const struct hp_kept_source *source)
+{
+	uint64_t end = source->segment->size & ~(uint64_t)(HP_LINE - 1);
+	uint64_t from = HP_PAGE, to = HP_PAGE, done = HP_PAGE;
+	struct hp_header header;
+
+	memcpy(&header, source->header, sizeof(header));
+	header.used = end + (source->thin ? source->thin->more_size : 0);
+	if (header.size < header.used)
+		header.size = (header.used + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+	run_add(writer, 0, (const char *)&header, sizeof(header));
+	run_end(writer);
+	ticking_put(writer, source);
+	while (!writer->error && next_data(source, &from, &to, end))
+		done = part_put(writer, source, from > done ? from : done, to);
+	if (source->thin)
+		lines_put(writer, end, source->thin->more, source->thin->more_size);
+	run_end(writer);
+}
+
+int hp_kept_write(int fd, const struct hp_kept_source *source)
+{
+	struct start start = { HP_KEPT_MAGIC, HP_KEPT_VERSION, 0 };
+	struct writer writer = { .error = 0 };
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return -errno;
+	writer.out = gzdopen(copy, LEVEL);
+	if (!writer.out) {
+		close(copy);
+		return -ENOMEM;
+	}
+	gzbuffer(writer.out, BUFFER_SIZE);
+	writer.run = hp_xmalloc(RUN_MOST);
+	writer.copy = hp_xmalloc(HP_THIN_RECORD_MOST);
+	put(&writer, &start, sizeof(start));
+	text_put(&writer, HP_KEPT_FACTS, source->facts);
+	segment_put(&writer, source);
+	text_put(&writer, HP_KEPT_NAMES, source->names);
+	piece_put(&writer, HP_KEPT_END, &writer.pieces, sizeof(writer.pieces));
+	errno = 0;
+	if (gzclose(writer.out) != Z_OK && !writer.error)
+		writer.error = errno ? errno : EIO;
+	free(writer.run);
+	free(writer.copy);
+	return -writer.error;
+}
+
+/* --- reading --- */
+
+struct text {
+	char *bytes;	/* 0-terminated; NULL = none yet */
+	size_t used;
+	size_t room;
+};
+
+struct reader {
+	gzFile in;
+	enum hp_segment_fault fault;
+	struct hp_kept *kept;
+	uint64_t pieces;
+	uint64_t bytes;
+	uint64_t end;	/* of the last run */
+	struct text facts;
+	struct text names;
+};
+
+static bool fail(struct reader *reader, enum hp_segment_fault fault)
+{
+	if (reader->fault == HP_SEGMENT_FINE)
+		reader->fault = fault;
+	return false;
+}
+
+/* What zlib makes of a read that gave less than was asked for. */
+static enum hp_segment_fault fault_of(gzFile in)
+{
+	int error = Z_OK;
+
+	gzerror(in, &error);
+	switch (error) {
+	case Z_ERRNO:
+	case Z_MEM_ERROR:
+		return HP_SEGMENT_UNMAPPED;
+	case Z_DATA_ERROR:
+	case Z_STREAM_ERROR:
+		return HP_SEGMENT_CORRUPTED;
+	default:
+		return HP_SEGMENT_TRUNCATED;
+	}
+}
+
+static bool get(struct reader *reader, void *bytes, size_t size)
+{
+	if (reader->fault != HP_SEGMENT_FINE)
+		return false;
+	if (size && gzread(reader->in, bytes, (unsigned)size) != (int)size)
+		return fail(reader, fault_of(reader->in));
+	return true;
+}
+
+static bool skip(struct reader *reader, uint32_t size)
+{
+	char bytes[4096];
+
+	for (; size; size -= (uint32_t)least(size, sizeof(bytes)))
+		if (!get(reader, bytes, least(size, sizeof(bytes))))
+			return false;
+	return true;
+}
+
+static bool text_get(struct reader *reader, struct text *text, uint32_t size, uint64_t most)
+{
+	if (size > PIECE_MOST || text->used + size > most)
+		return fail(reader, HP_SEGMENT_CORRUPTED);
+	if (text->used + size >= text->room) {
+		text->room = 2 * (text->used + size + 1);
+		text->bytes = hp_xrealloc(text->bytes, text->room, 1);
+	}
+	text->bytes[text->used] = 0;
+	if (!get(reader, text->bytes + text->used, size))
+		return false;
+	text->used += size;
+	text->bytes[text->used] = 0;
+	return true;
+}
+
+/* The header decides how much memory there is. */
+static bool segment_begin(struct reader *reader, const struct hp_header *header)
+{
+	struct hp_segment *segment = &reader->kept->segment;
+	uint64_t size = least(header->used, header->size);
+	enum hp_segment_fault fault = hp_segment_check(header, size);
+
+	if (fault != HP_SEGMENT_FINE)
+		return fail(reader, fault);
+	size &= ~(uint64_t)(HP_LINE - 1);
+	segment->header = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (segment->header == MAP_FAILED) {
+		segment->header = NULL;
+		return fail(reader, HP_SEGMENT_UNMAPPED);
+	}
+	segment->size = size;
+	memcpy(segment->header, header, sizeof(*header));
+	reader->end = sizeof(*header);
+	return true;
+}
+
+static bool run_get(struct reader *reader, uint32_t size)
+{
+	const struct hp_segment *segment = &reader->kept->segment;
+	struct hp_header header;
+	uint64_t offset;
+
+	if (size < sizeof(offset) || size % 8 || !get(reader, &offset, sizeof(offset)))
+		return fail(reader, HP_SEGMENT_CORRUPTED);
+	size -= (uint32_t)sizeof(offset);
+	if (!segment->header) {
+		if (offset || size != sizeof(header))
+			return fail(reader, HP_SEGMENT_CORRUPTED);
+		return get(reader, &header, sizeof(header)) && segment_begin(reader, &header);
+	}
+	reader->bytes += size;
+	if (size % HP_LINE || offset % HP_LINE || offset < reader->end || offset > segment->size ||
+	    size > segment->size - offset || reader->bytes > HP_KEPT_BYTES_MOST)
+		return fail(reader, HP_SEGMENT_CORRUPTED);
+	reader->end = offset + size;
+	return get(reader, (char *)segment->header + offset, size);
+}
+
+/* The last piece, and what zlib finds behind it: its checksum. */
+static bool end_get(struct reader *reader, uint32_t size)
+{
+	uint64_t pieces;
+	char more;
+	int got;
+
+	if (size != sizeof(pieces) || !get(reader, &pieces, sizeof(pieces)))
+		return fail(reader, HP_SEGMENT_CORRUPTED);
+	if (pieces != reader->pieces || !reader->kept->segment.header)
+		return fail(reader, HP_SEGMENT_CORRUPTED);
+	got = gzread(reader->in, &more, 1);
+	if (got > 0)
+		return fail(reader, HP_SEGMENT_CORRUPTED);
+	gzerror(reader->in, &got);
+	return got == Z_OK || got == Z_STREAM_END ? true : fail(reader, fault_of(reader->in));
+}
+
+static bool piece_get(struct reader *reader, const struct hp_kept_piece *piece)
+{
+	switch (piece->kind) {
+	case HP_KEPT_FACTS:
+		return text_get(reader, &reader->facts, piece->size, HP_KEPT_FACTS_MOST);
+	case HP_KEPT_NAMES:
+		return text_get(reader, &reader->names, piece->size, HP_KEPT_NAMES_MOST);
+	case HP_KEPT_BYTES:
+		return run_get(reader, piece->size);
+	default:
+		if (piece->kind < HP_KEPT_MAY_SKIP)
+			return fail(reader, HP_SEGMENT_NEWER);
+		return skip(reader, piece->size);
+	}
+}
+
+static bool pieces_get(struct reader *reader)
+{
+	struct hp_kept_piece piece;
+
+	while (get(reader, &piece, sizeof(piece))) {
+		if (piece.kind == HP_KEPT_END)
+			return end_get(reader, piece.size);
+		if (!piece_get(reader, &piece))
+			return false;
+		reader->pieces++;
+	}
+	return false;
+}
+
+/* A segment as it is, out of a pipe or packed: its used part. */
+static bool segment_get(struct reader *reader, const struct start *start)
+{
+	struct hp_segment *segment = &reader->kept->segment;
+	struct hp_header header;
+
+	memcpy(&header, start, sizeof(*start));
+	if (!get(reader, (char *)&header + sizeof(*start), sizeof(header) - sizeof(*start)) ||
+	    !segment_begin(reader, &header))
+		return false;
+	reader->bytes = segment->size;
+	if (reader->bytes > HP_KEPT_BYTES_MOST)
+		return fail(reader, HP_SEGMENT_UNMAPPED);
+	while (reader->end < segment->size) {
+		uint64_t size = least(segment->size - reader->end, PIECE_MOST);
+
+		if (!get(reader, (char *)segment->header + reader->end, size))
+			return false;
+		reader->end += size;
+	}
+	return true;
+}
+
+static bool start_get(struct reader *reader, struct start *start)
+{
+	if (!get(reader, start, sizeof(*start))) {
+		/* Too short to be anything, unless it begins as a packed file. */
+		if (reader->fault == HP_SEGMENT_TRUNCATED && gzdirect(reader->in))
+			reader->fault = HP_SEGMENT_FOREIGN;
+		return false;
+	}
+	if (start->magic == HP_MAGIC)
+		return true;
+	if (start->magic != HP_KEPT_MAGIC)
+		return fail(reader, HP_SEGMENT_FOREIGN);
+	return start->version == HP_KEPT_VERSION || fail(reader, HP_SEGMENT_NEWER);
+}
+
+static gzFile stream_open(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	gzFile in = copy < 0 ? NULL : gzdopen(copy, "rb");
+
+	if (!in && copy >= 0)
+		close(copy);
+	if (in)
+		gzbuffer(in, BUFFER_SIZE);
+	return in;
+}
+
+enum hp_segment_fault hp_kept_read(struct hp_kept *kept, int fd)
+{
+	struct reader reader = { .in = stream_open(fd), .kept = kept };
+	struct start start;
+
+	*kept = (struct hp_kept){ .segment = HP_SEGMENT_NONE };
+	if (!reader.in)
+		return HP_SEGMENT_UNMAPPED;
+	if (start_get(&reader, &start)) {
+		if (start.magic == HP_MAGIC)
+			segment_get(&reader, &start);
+		else
+			pieces_get(&reader);
+	}
+	gzclose(reader.in);
+	kept->facts = reader.facts.bytes;
+	kept->names = reader.names.bytes;
+	if (reader.fault != HP_SEGMENT_FINE) {
+		hp_kept_release(kept);
+		return reader.fault;
+	}
+	/* Nothing that is in a list is all zeros. */
+	kept->segment.records_most = reader.bytes / HP_LINE + 1;
+	if (start.magic == HP_KEPT_MAGIC) {
+		kept->facts = kept->facts ? kept->facts : hp_xstrdup("");
+		kept->names = kept->names ? kept->names : hp_xstrdup("");
+	}
+	return HP_SEGMENT_FINE;
+}
+
+char *hp_kept_facts(int fd)
+{
+	struct hp_kept kept = { .segment = HP_SEGMENT_NONE };
+	struct reader reader = { .in = stream_open(fd), .kept = &kept };
+	struct hp_kept_piece piece;
+	struct start start;
+
+	if (!reader.in)
+		return NULL;
+	bool is_kept = start_get(&reader, &start) && start.magic == HP_KEPT_MAGIC &&
+		       get(&reader, &piece, sizeof(piece)) && piece.kind == HP_KEPT_FACTS &&
+		       piece_get(&reader, &piece);
+	gzclose(reader.in);
+	if (is_kept)
+		return reader.facts.bytes;
+	free(reader.facts.bytes);
+	return NULL;
+}
+
+void hp_kept_release(struct hp_kept *kept)
+{
+	hp_segment_release(&kept->segment);
+	free(kept->facts);
+	free(kept->names);
+	*kept = (struct hp_kept){ .segment = HP_SEGMENT_NONE };
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kept.h - one run in one file: what its segment holds, with the names of its
+ * addresses and the facts about the run, so that it reads the same when the
+ * program was rebuilt or the file is on another machine.
+ *
+ * doc/files.md has the format by the byte.  It is a gzip stream: zlib's checksum
+ * tells corruption, and everything is packed and unpacked in one pass.
+ */
+#ifndef HP_REPORT_STORE_KEPT_H
+#define HP_REPORT_STORE_KEPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/store/thin.h"
+#include "segment/segment.h"
+
+#define HP_KEPT_MAGIC UINT64_C(0x31305450454b5048)	/* "HPKEPT01", little endian */
+#define HP_KEPT_VERSION 1
+#define HP_KEPT_BYTES_MOST (UINT64_C(2) << 30)	/* unpacked, of the segment */
+#define HP_KEPT_NAMES_MOST (UINT64_C(256) << 20)
+#define HP_KEPT_FACTS_MOST (UINT64_C(1) << 20)
+
+enum hp_kept_kind {
+	HP_KEPT_FACTS = 1,	/* text: lines of fields, see report/section/facts.h */
+	HP_KEPT_NAMES = 2,	/* text: lines of fields, see report/name/legend.h */
+	HP_KEPT_BYTES = 3,	/* of the segment; what is in no piece is 0 */
+	HP_KEPT_END = 4,	/* the last piece; without it the file is truncated */
+	HP_KEPT_MAY_SKIP = 256,	/* kinds from here on may be skipped by a reader */
+};
+
+/* Each piece of the file: this, then `size` bytes. */
+struct hp_kept_piece {
+	uint32_t kind;	/* enum hp_kept_kind */
+	uint32_t size;
+};
+
+/* What is to be written. */
+struct hp_kept_source {
+	const struct hp_segment *segment;	/* its used part */
+	const struct hp_header *header;	/* written instead of the one that is there */
+	const struct hp_thin *thin;	/* what is left out; NULL = nothing */
+	int fd;	/* of the segment, to find holes; -1 = none */
+	const char *facts;
+	const char *names;
+};
+
+/* What was read.  A segment has no `facts` and `names`: NULL. */
+struct hp_kept {
+	struct hp_segment segment;	/* in private memory */
+	char *facts;
+	char *names;
+};
+
+/* Writes to `fd` from where it stands, does not close it.  Returns 0 or -errno. */
+int hp_kept_write(int fd, const struct hp_kept_source *source);
+
+/*
+ * Reads a kept file, or a whole segment out of a pipe, packed or not.  The
+ * descriptor stays the caller's.  With a fault `kept` holds nothing.
+ */
+enum hp_segment_fault hp_kept_read(struct hp_kept *kept, int fd);
+
+/* Only the facts, which come first: a fresh text; NULL = it is no kept file. */
+char *hp_kept_facts(int fd);
+
+void hp_kept_release(struct hp_kept *kept);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h - sessions that run now, found by the names of their sockets.
+ */
+#ifndef HP_REPORT_STORE_LIVE_H
+#define HP_REPORT_STORE_LIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "segment/session.h"
+
+struct hp_live {
+	char token[HP_TOKEN_SIZE + 1];
+	char comm[20];	/* of the root; "" = not known */
+	uint32_t pid;	/* of the root */
+	uint16_t port;	/* of its figures over HTTP; 0 = none */
+	int64_t started_unix_ns;
+	uint64_t elapsed_ns;
+};
+
+/* Those that this user may look into, in no order: a fresh array of *count. */
+struct hp_live *hp_live_list(size_t *count);
+
+/*
+ * The segment of the one that `id` means: a token or its start, or the root's
+ * pid.  Returns a descriptor, or -ENOENT (none), -EEXIST (several), -errno.
+ */
+int hp_live_open(const char *id);
+
+#endif

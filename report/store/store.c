@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store.c - see store.h.
+ *
+ * Several sessions may end at once: each cleans up what it finds, and a file
+ * that another one removed first is as good as removed.  Temporary files of
+ * savers that were killed go after a day.
+ *
+ * The profiled program may have run as root with a user's HOME (sudo -E, a
+ * service).  A folder that root makes there would lock the user out of it, so a
+ * folder is only made in one that belongs to who we are.
+ */
+#include "report/store/store.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/base/memory.h"
+
+#define SUFFIX ".hp.gz"
+#define STAMP_SIZE 16	/* 20261121T210138Z */
+#define STALE_S (24 * 3600)
+#define COMM_MOST 40
+
+/* --- names --- */
+
+static bool is_stamp(const char *name)
+{
+	static const char form[] = "ddddddddTddddddZ";
+
+	for (int i = 0; i < STAMP_SIZE; i++)
+		if (form[i] == 'd' ? !isdigit((unsigned char)name[i]) : name[i] != form[i])
+			return false;
+	return name[STAMP_SIZE] == '-';
+}
+
+/* Where the pid of a kept run's name starts; NULL = it is no such name. */
+static const char *pid_at(const char *name)
+{
+	size_t length = strlen(name), suffix = sizeof(SUFFIX) - 1;
+	const char *dash;
+	size_t digits;
+
+	if (length < STAMP_SIZE + suffix || length >= HP_STORE_NAME || !is_stamp(name) ||
+	    strcmp(name + length - suffix, SUFFIX) != 0)
+		return NULL;
+	dash = strrchr(name, '-');
+	digits = strspn(dash + 1, "0123456789");
+	return dash > name + STAMP_SIZE && digits && digits <= 10 &&
+			       dash + 1 + digits == name + length - suffix
+		       ? dash + 1
+		       : NULL;
+}
+
+bool hp_store_is_name(const char *name)
+{
+	return pid_at(name) != NULL;
+}
+
+uint32_t hp_store_pid(const char *name)
+{
+	const char *at = pid_at(name);
+
+	return at ? (uint32_t)strtoul(at, NULL, 10) : 0;
+}
+
+bool hp_store_is_of(const char *name, const char *comm)
+{
+	const char *at = pid_at(name), *start = name + STAMP_SIZE + 1;
+	size_t length = strlen(comm);
+
+	return at && (size_t)(at - start) == length + 1 && memcmp(start, comm, length) == 0;
+}
+
+void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char *comm,
+		   uint32_t pid)
+{
+	time_t seconds = (time_t)(started_unix_ns / 1000000000);
+	struct tm parts = { 0 };
+	char clean[COMM_MOST + 1];
+	size_t i = 0;
+
+	for (; comm[i] && i < COMM_MOST; i++) {
+		unsigned char c = (unsigned char)comm[i];
+
+		clean[i] = isalnum(c) || c == '.' || c == '_' || c == '+' ? (char)c : '_';
+	}
+	clean[i] = 0;
+	gmtime_r(&seconds, &parts);
+	snprintf(name, HP_STORE_NAME, "%04u%02u%02uT%02u%02u%02uZ-%s-%u" SUFFIX,
+		 (unsigned)(parts.tm_year + 1900) % 10000, (unsigned)(parts.tm_mon + 1) % 100,
+		 (unsigned)parts.tm_mday % 100, (unsigned)parts.tm_hour % 100,
+		 (unsigned)parts.tm_min % 100, (unsigned)parts.tm_sec % 100, clean[0] ? clean : "_",
+		 pid);
+}
+
+/* A temporary name hides behind a dot and says whose it is. */
+static void temporary_name(char to[HP_STORE_NAME + 16], const char *name)
+{
+	snprintf(to, HP_STORE_NAME + 16, ".%s.%u", name, (unsigned)getpid());
+}
+
+static bool is_temporary(const char *name)
+{
+	char whole[HP_STORE_NAME];
+	const char *dot = strrchr(name, '.');
+
+	if (name[0] != '.' || !dot || dot == name || (size_t)(dot - name) > sizeof(whole))
+		return false;
+	memcpy(whole, name + 1, (size_t)(dot - name) - 1);
+	whole[dot - name - 1] = 0;
+	return hp_store_is_name(whole) && dot[1] && !dot[1 + strspn(dot + 1, "0123456789")];
+}
+
+/* --- the folder --- */
+
+static int fail(struct hp_store *store, const char *path, const char *why, int error)
+{
+	snprintf(store->failed, sizeof(store->failed), "%s: %s", path, why ? why : strerror(error));
+	hp_store_release(store);
+	return -error;
+}
+
+/* Sets `path`; false = the environment names none.  As the XDG rules have it, only absolute ones. */
+static bool find_path(struct hp_store *store)
+{
+	const char *state = getenv("XDG_STATE_HOME");
+	const char *home = getenv("HOME");
+	int size;
+
+	if (state && *state == '/')
+		size = snprintf(store->path, sizeof(store->path), "%s/hotpath", state);
+	else if (home && *home == '/')
+		size = snprintf(store->path, sizeof(store->path), "%s/.local/state/hotpath", home);
+	else
+		return false;
+	return size < (int)sizeof(store->path);
+}
+
+static int open_folder(struct hp_store *store)
+{
+	struct stat status;
+
+	store->fd = open(store->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (store->fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return fail(store, store->path, "is a link or no folder", errno);
+	if (store->fd < 0)
+		return fail(store, store->path, NULL, errno);
+	if (fstat(store->fd, &status) < 0)
+		return fail(store, store->path, NULL, errno);
+	if (status.st_uid != geteuid())
+		return fail(store, store->path, "belongs to another user", EPERM);
+	if (status.st_mode & (S_IWGRP | S_IWOTH))
+		return fail(store, store->path, "may be written by others; chmod 700", EPERM);
+	return 0;
+}
+
+int hp_store_open(struct hp_store *store)
+{
+	*store = (struct hp_store){ .fd = -1 };
+	if (!find_path(store))
+		return fail(store, "HOME", "is not set to an absolute path", ENOENT);
+	return open_folder(store);
+}
+
+/* The nearest folder above `path` that is there has to be ours. */
+static int check_above(struct hp_store *store)
+{
+	char above[PATH_MAX];
+	struct stat status;
+	char *slash;
+
+	strcpy(above, store->path);
+	for (;;) {
+		slash = strrchr(above, '/');
+		slash[slash == above] = 0;
+		if (stat(above, &status) == 0)
+			break;
+		if (errno != ENOENT || slash == above)
+			return fail(store, above, NULL, errno);
+	}
+	if (status.st_uid != geteuid())
+		return fail(store, above, "belongs to another user", EPERM);
+	return 0;
+}
+
+static int make_folders(struct hp_store *store)
+{
+	int error = 0;
+
+	for (char *slash = store->path + 1; !error && slash; slash = strchr(slash + 1, '/')) {
+		char kept = *slash;
+
+		if (kept != '/')
+			continue;
+		*slash = 0;
+		if (mkdir(store->path, 0700) < 0 && errno != EEXIST && errno != EROFS)
+			error = errno;
+		*slash = kept;
+	}
+	if (!error && mkdir(store->path, 0700) < 0 && errno != EEXIST)
+		error = errno;
+	return error ? fail(store, store->path, NULL, error) : 0;
+}
+
+int hp_store_make(struct hp_store *store)
+{
+	int error = hp_store_open(store);
+	mode_t mask;
+
+	if (error != -ENOENT || !store->path[0])
+		return error;
+	error = check_above(store);
+	if (error)
+		return error;
+	mask = umask(077);
+	error = make_folders(store);
+	umask(mask);
+	return error ? error : open_folder(store);
+}
+
+void hp_store_release(struct hp_store *store)
+{
+	if (store->fd >= 0)
+		close(store->fd);
+	store->fd = -1;
+}
+
+/* --- the files --- */
+
+/* The newest first; of two of one moment the one that began later. */
+static int compare_files(const void *left, const void *right)
+{
+	const struct hp_store_file *a = left, *b = right;
+
+	if (a->written.tv_sec != b->written.tv_sec)
+		return a->written.tv_sec > b->written.tv_sec ? -1 : 1;
+	if (a->written.tv_nsec != b->written.tv_nsec)
+		return a->written.tv_nsec > b->written.tv_nsec ? -1 : 1;
+	return strcmp(b->name, a->name);
+}
+
+static bool is_ours(const struct hp_store *store, const char *name, struct stat *status)
+{
+	return fstatat(store->fd, name, status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(status->st_mode) && status->st_uid == geteuid();
+}
+
+static DIR *open_list(const struct hp_store *store)
+{
+	/* Not dup: the copies would share their place in the list. */
+	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list && fd >= 0)
+		close(fd);
+	return list;
+}
+
+/* Of a saver that was killed, most likely. */
+static void clean_temporary(const struct hp_store *store, const char *name, time_t now)
+{
+	struct stat status;
+
+	if (is_ours(store, name, &status) && status.st_mtim.tv_sec < now - STALE_S)
+		unlinkat(store->fd, name, 0);
+}
+
+static struct hp_store_file *list_files(const struct hp_store *store, size_t *count, bool cleans)
+{
+	struct hp_store_file *files = NULL;
+	DIR *list = open_list(store);
+	time_t now = time(NULL);
+	struct dirent *entry;
+	size_t room = 0;
+
+	*count = 0;
+	while (list && (entry = readdir(list))) {
+		struct stat status;
+
+		if (cleans && is_temporary(entry->d_name))
+			clean_temporary(store, entry->d_name, now);
+		if (!hp_store_is_name(entry->d_name) || !is_ours(store, entry->d_name, &status))
+			continue;
+		files = hp_xgrow(files, *count, &room, sizeof(*files));
+		files[*count] = (struct hp_store_file){ .size = (uint64_t)status.st_size,
+							.written = status.st_mtim };
+		strcpy(files[(*count)++].name, entry->d_name);
+	}
+	if (list)
+		closedir(list);
+	if (*count)
+		qsort(files, *count, sizeof(*files), compare_files);
+	return files;
+}
+
+struct hp_store_file *hp_store_list(const struct hp_store *store, size_t *count)
+{
+	return list_files(store, count, false);
+}
+
+int hp_store_begin(struct hp_store *store, const char *name)
+{
+	char temporary[HP_STORE_NAME + 16];
+	mode_t mask = umask(077);
+	int fd;
+
+	temporary_name(temporary, name);
+	unlinkat(store->fd, temporary, 0);	/* of a process that had our pid and was killed */
+	fd = openat(store->fd, temporary,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	if (fd < 0)
+		fd = fail(store, store->path, NULL, errno);
+	umask(mask);
+	return fd;
+}
+
+int hp_store_finish(struct hp_store *store, const char *name, int fd, bool is_complete)
+{
+	char temporary[HP_STORE_NAME + 16];
+	int error = 0;
+
+	temporary_name(temporary, name);
+	if (close(fd) < 0)
+		error = -errno;
+	if (is_complete && !error) {
+		if (renameat(store->fd, temporary, store->fd, name) == 0)
+			return 0;
+		error = -errno;
+	}
+	unlinkat(store->fd, temporary, 0);
+	return error;
+}
+
+void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *newest)
+{
+	size_t count;
+	struct hp_store_file *files = list_files(store, &count, true);
+	uint64_t bytes = 0, kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bytes += files[i].size;
+		if ((kept < keep && bytes <= HP_STORE_BYTES_MOST) ||
+		    strcmp(files[i].name, newest) == 0)
+			kept++;
+		else
+			unlinkat(store->fd, files[i].name, 0);
+	}
+	free(files);
+}
+
+int hp_store_read(const struct hp_store *store, const char *name)
+{
+	int fd = openat(store->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}

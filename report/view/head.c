@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * head.c - the lines above the tables: what was run, what it took, what is missing.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "report/section/timing/calls.h"
+#include "report/base/format.h"
+#include "report/section/timing/function.h"
+#include "report/view/hint.h"
+#include "report/section/wait/lock_section.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/section/wait/offcpu.h"
+#include "report/section/section.h"
+#include "report/section/thread/thread.h"
+#include "report/view/view.h"
+
+#define TOP_NAME 32
+#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */
+#define NEXT_NAME 30	/* longer names are not proposed */
+#define PATH_LEAST 16
+#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
+#define RUNNING_MOST 2	/* processes named; the others are counted */
+
+/* Sections beyond the width are found below anyway. */
+static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	static const char more[] = ", \342\200\246";	/* three dots, one column */
+	struct hp_text_cell cell;
+	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
+	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
+	const char *gap = " | ";
+
+	fprintf(out, "[hotpath] %s", elapsed);
+	if (hp_calls_section(report))
+		fprintf(out, "%s%s", gap, hp_calls_section(report)->name);
+	for (size_t i = 0; i < hp_section_count; i++) {
+		if (!report->is_shown[i])
+			continue;
+		width += strlen(gap) + strlen(hp_section_table[i].name);
+		if (width + hp_text_width(more) > look->width) {
+			fputs(more, out);
+			break;
+		}
+		fprintf(out, "%s%s", gap, hp_section_table[i].name);
+		gap = ", ";
+	}
+	if (report->label) {
+		char *label = hp_text_clean(report->label);
+
+		fprintf(out, " | %s", label);
+		free(label);
+	}
+	fputs("\n\n", out);
+}
+
+/* sigabbrev_np() came with glibc 2.32. */
+static const char *signal_name(int number)
+{
+#define NAME(name) [SIG##name] = #name
+	static const char *const names[] = {
+		NAME(HUP),    NAME(INT),  NAME(QUIT),  NAME(ILL),  NAME(TRAP), NAME(ABRT),
+		NAME(BUS),    NAME(FPE),  NAME(KILL),  NAME(USR1), NAME(SEGV), NAME(USR2),
+		NAME(PIPE),   NAME(ALRM), NAME(TERM),  NAME(CHLD), NAME(CONT), NAME(STOP),
+		NAME(TSTP),   NAME(TTIN), NAME(TTOU),  NAME(URG),  NAME(XCPU), NAME(XFSZ),
+		NAME(VTALRM), NAME(PROF), NAME(WINCH), NAME(POLL), NAME(PWR),  NAME(SYS),
+		NAME(STKFLT),
+	};
+#undef NAME
+
+	return (size_t)number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
+}
+
+/* What the root's end was, as far as anybody knows; "" = nothing to say. */
+static char *ending_text(const struct hp_report *report)
+{
+	const struct hp_model *model = &report->model;
+	const struct hp_header *header = &model->reader.header;
+	int status = (int)header->root_status;
+	const char *name;
+
+	if (report->record.is_live)
+		return hp_xstrdup(" so far");
+	if (header->shut_down)
+		return hp_xstrdup(", ended by HOTPATH_SHUTDOWN_MS");
+	if (!header->status_known) {
+		bool is_lost = model->root != HP_NONE &&
+			       model->processes[model->root].ending == HP_ENDING_NONE &&
+			       !model->processes[model->root].is_running;
+
+		return hp_xstrdup(is_lost ? ", killed or crashed (status unknown)" : "");
+	}
+	if (WIFSIGNALED(status)) {
+		name = signal_name(WTERMSIG(status));
+		return hp_xprintf(", killed by SIG%s%s", name ? name : "?",
+				  WCOREDUMP(status) ? " (core dumped)" : "");
+	}
+	if (WEXITSTATUS(status))
+		return hp_xprintf(", exit status %d", WEXITSTATUS(status));
+	return hp_xstrdup("");
+}
+
+/* Which run this is, if nobody named it. */
+static void run_write(const struct hp_report *report, FILE *out)
+{
+	const struct hp_facts *facts = report->record.facts;
+	const char *command = facts ? hp_facts_get(facts, "command") : NULL;
+	time_t started = (time_t)(report->model.reader.header.created_unix_ns / 1000000000);
+	char *clean = hp_text_clean(command ? command : "?");
+	char when[40];
+	struct tm parts;
+
+	if (!report->record.file) {
+		free(clean);
+		return;
+	}
+	if (!localtime_r(&started, &parts) || !strftime(when, sizeof(when), "%F %T", &parts))
+		strcpy(when, "?");
+	fprintf(out, "run       %s, %.*s\n", when, (int)hp_text_start(clean, RUN_WIDTH), clean);
+	free(clean);
+}
+
+/* Where a program that goes on can be looked at. */
+static void port_write(const struct hp_report *report, FILE *out)
+{
+	uint16_t port = hp_reader_port(&report->model.reader);
+
+	if (report->record.is_live && port)
+		fprintf(out, "live      http://127.0.0.1:%u/\n", (unsigned)port);
+}
+
+/* A machine that is busy otherwise explains a long wall time: told from a tenth of it on. */
+static void ready_write(const struct hp_thread_sums *sums, FILE *out)
+{
+	struct hp_text_cell cell;
+
+	if (sums->ready_ns >= SHARES_FROM_NS && sums->ready_ns >= sums->life_ns / 10)
+		fprintf(out, ", %s ready without a core",
+			hp_format_time(&cell, (double)sums->ready_ns));
+}
+
+/* Of threads that nobody watched it is not known; wall less CPU is that of a single one. */
+static void blocked_write(struct hp_report *report, FILE *out)
+{
+	struct hp_thread_sums sums;
+	struct hp_text_cell cell;
+
+	if (!report->model.thread_count)
+		return;
+	hp_threads_sum(report, &sums);
+	if (!sums.watched) {
+		fputs("\nblocked   -", out);
+		return;
+	}
+	fprintf(out, "\nblocked   %s", hp_format_time(&cell, (double)sums.blocked_ns));
+	if (sums.count > 1)
+		fprintf(out, " of %s in %zu", hp_format_time(&cell, (double)sums.life_ns),
+			sums.watched);
+	if (sums.count > sums.watched)
+		fprintf(out, " of %zu", sums.count);
+	if (sums.count > 1)
+		fputs(" threads", out);
+	ready_write(&sums, out);
+}
+
+static void sums_write(struct hp_report *report, FILE *out)
+{
+	const struct hp_model *model = &report->model;
+	struct hp_text_cell cell;
+	char *ending = ending_text(report);
+	double wall = (double)model->elapsed_ns;
+
+	fprintf(out, "wall      %s%s\n", hp_format_time(&cell, wall), ending);
+	free(ending);
+	fprintf(out, "CPU       %s", hp_format_time(&cell, (double)model->cpu_ns));
+	if (wall >= SHARES_FROM_NS && model->cpu_ns)
+		fprintf(out, ", %s of one core",
+			hp_format_percent(&cell, 100 * (double)model->cpu_ns / wall, 1));
+	blocked_write(report, out);
+	fprintf(out, "\npeak RSS  %s\n",
+		model->peak_rss_kb ? hp_format_bytes(&cell, model->peak_rss_kb * 1024) : "-");
+}
+
+/* --- what takes most, by section --- */
+
+/* The function that takes most of the time itself. */
+static const struct hp_model_function *busiest(struct hp_report *report)
+{
+	const struct hp_model_function *best = NULL;
+
+	for (size_t i = 0; i < report->model.function_count; i++) {
+		const struct hp_model_function *f = &report->model.functions[i];
+
+		if (f->calls && f != report->wrapper && (!best || f->self_ns > best->self_ns))
+			best = f;
+	}
+	return best;
+}
+
+static void top_value_write(const struct hp_report *report, const struct hp_value *value, FILE *out)
+{
+	struct hp_text_cell cell;
+	char *last, *name;
+
+	if (!value->text) {
+		if (!value->is_unknown)
+			fprintf(out, " %s%s", value->is_estimated ? "~" : "",
+				hp_format_percent(&cell, value->number, 1));
+		return;
+	}
+	last = value->is_label ? hp_xstrdup(value->text)
+			       : hp_name_short(value->text, (size_t)report->settings->name_depth);
+	name = hp_name_fit(last, TOP_NAME);
+	fprintf(out, " %s", name);
+	free(last);
+	free(name);
+}
+
+/*
+ * By own time: with callees the first function would be one that only calls what does the
+ * work.  main is named if nothing else was called.
+ */
+static void top_function_write(struct hp_report *report, FILE *out)
+{
+	const struct hp_model_function *f = busiest(report);
+	struct hp_value name = { .text = NULL }, share = { .text = NULL };
+
+	f = f ? f : report->wrapper;
+	if (!f || f == &report->life || report->whole_ns <= 0)
+		return;
+	hp_function_name_set(report, f, &name);
+	share.number = 100 * f->self_ns / report->whole_ns;
+	share.is_estimated = f->self_error_ns > 0;
+	fputs("timing:", out);
+	top_value_write(report, &name, out);
+	top_value_write(report, &share, out);
+	fputs(" self", out);
+}
+
+/* The first row that has a name of its own. */
+static const void *top_row(struct hp_report *report, const struct hp_section *section,
+			   const struct hp_list *list)
+{
+	for (size_t i = 0; i < list->shown; i++) {
+		struct hp_value value = { .text = NULL };
+
+		for (size_t c = 0; c < section->column_count && !value.text; c++)
+			if (section->columns[c].unit == HP_UNIT_NAME)
+				section->columns[c].get(report, list->rows[i], 0, &value);
+		/* That main takes 100 % of main is no news, and what has no stack is nowhere. */
+		if (value.text != report->caller &&
+		    (!value.text || strcmp(value.text, HP_NO_STACK) != 0))
+			return list->rows[i];
+	}
+	return list->shown ? list->rows[0] : NULL;
+}
+
+static void top_row_write(struct hp_report *report, const struct hp_section *section, FILE *out)
+{
+	struct hp_list list;
+	const void *row;
+
+	section->fill(report, &list);
+	row = top_row(report, section, &list);
+	if (row)
+		fprintf(out, "%s:", section->name);
+	for (size_t c = 0; row && c < section->column_count; c++) {
+		const struct hp_column *column = &section->columns[c];
+		struct hp_value value = { .text = NULL };
+
+		if (column->unit != HP_UNIT_NAME && column->unit != HP_UNIT_SHARE)
+			continue;
+		column->get(report, row, 0, &value);
+		top_value_write(report, &value, out);
+	}
+	free(list.rows);
+}
+
+/* "cpu: name 61.0%"; empty if the section has no row. */
+static char *top_text(struct hp_report *report, const struct hp_section *section)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return NULL;
+	if (section->fill == hp_functions_fill)
+		top_function_write(report, out);
+	else
+		top_row_write(report, section, out);
+	fclose(out);
+	return text;
+}
+
+/* Side by side, in as many lines as they take. */
+static void top_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	static const char *const starts[] = { "top       ", "\n          " };
+	size_t width = 0;
+
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+		char *text = report->is_shown[i] && section->is_on_top ? top_text(report, section)
+								       : NULL;
+		size_t more = text ? hp_text_width(text) : 0;
+
+		if (more && width && width + strlen("; ") + more <= look->width) {
+			fprintf(out, "; %s", text);
+			width += strlen("; ") + more;
+		} else if (more) {
+			fprintf(out, "%s%s", starts[width > 0], text);
+			width = strlen(starts[0]) + more;
+		}
+		free(text);
+	}
+	if (width)
+		fputc('\n', out);
+}
+
+/* --- what is missing --- */
+
+static void loss_write(uint64_t count, const char *text, FILE *out)
+{
+	struct hp_text_cell cell;
+
+	if (count)
+		fprintf(out, "note      %s %s\n", hp_format_count(&cell, count), text);
+}
+
+static void losses_write(const struct hp_model_losses *losses, FILE *out)
+{
+	loss_write(losses->refused_chunks, "chunks did not fit; HOTPATH_SEGMENT_SIZE makes room",
+		   out);
+	loss_write(losses->refusals,
+		   "times the system refused us memory or an answer; counts may be too low", out);
+	loss_write(losses->folded_functions, "calls went to <other>: segment or memory was full",
+		   out);
+	loss_write(losses->folded_rows, "call paths are counted flat: the tree was full", out);
+	loss_write(losses->lost_threads,
+		   "threads were not recorded; HOTPATH_SEGMENT_SIZE makes room", out);
+	loss_write(losses->lost_calls, "calls of such threads were not recorded", out);
+	loss_write(losses->unpaired, "exits without their entry were ignored", out);
+	if (losses->is_damaged)
+		fputs("note      parts of the segment are damaged; what could be read is shown\n",
+		      out);
+}
+
+static void faults_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	static const char tail[] = ": names are missing";
+
+	for (uint32_t i = 0; i < report->model.object_count; i++) {
+		const char *fault = hp_symbols_fault(report->symbols, i);
+		size_t others = fault ? 11 + strlen(fault) + strlen(tail) : 0;
+		char *path, *fitted, *clean;
+
+		if (!fault)
+			continue;
+		clean = hp_text_clean(fault);	/* a kept file's may be anything */
+		path = hp_text_clean(report->model.objects[i].path);
+		fitted = hp_name_fit(path[0] ? path : "code", look->width > others + PATH_LEAST
+								      ? look->width - others
+								      : PATH_LEAST);
+		fprintf(out, "note      %s %s%s\n", fitted, clean, tail);
+		free(clean);
+		free(path);
+		free(fitted);
+	}
+}
+
+/* What they told themselves is below, in no sum above. */
+static void unwatched_write(struct hp_report *report, FILE *out)
+{
+	struct hp_text_cell cells[3];
+	struct hp_thread_sums sums;
+	size_t count;
+
+	hp_threads_sum(report, &sums);
+	count = sums.count - sums.watched - sums.unlisted;
+	if (sums.unlisted)
+		fprintf(out,
+			"note      %s of %s threads are in no list: a process has room for %s\n",
+			hp_format_count(&cells[0], sums.unlisted),
+			hp_format_count(&cells[1], sums.count),
+			hp_format_count(&cells[2], HP_THREADS_MOST));
+	if (count)
+		fprintf(out,
+			"note      %zu %s too short to be watched: see threads, thread-states\n",
+			count, count == 1 ? "thread was" : "threads were");
+}
+
+static void running_write(const struct hp_model *model, FILE *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct hp_model_process *process = &model->processes[i];
+		char *comm;
+
+		if (!process->is_running || process->is_root || count++ >= RUNNING_MOST)
+			continue;
+		comm = hp_text_clean(process->comm);
+		fprintf(out, "%s%s (%u)", count == 1 ? "note      still running: " : ", ", comm,
+			process->pid);
+		free(comm);
+	}
+	if (count > RUNNING_MOST)
+		fprintf(out, " and %zu more", count - RUNNING_MOST);
+	if (count)
+		fputc('\n', out);
+}
+
+static void cost_write(const struct hp_model *model, FILE *out)
+{
+	struct hp_text_cell time, share;
+	double whole = model->cpu_ns ? (double)model->cpu_ns : (double)model->elapsed_ns;
+
+	if (!model->overhead_ns || whole <= 0)
+		return;
+	fprintf(out, "note      profiling cost %s (%s of CPU), subtracted below\n",
+		hp_format_time(&time, (double)model->overhead_ns),
+		hp_format_percent(&share, 100 * (double)model->overhead_ns / whole, 1));
+}
+
+/* Each line of the hint below the first starts where the first one's text does. */
+static void hint_write(struct hp_report *report, FILE *out)
+{
+	char *hint = hp_hint_headers(report);
+	const char *gap = "note      ";
+
+	for (char *rest = hint, *line; rest && (line = strsep(&rest, "\n"));) {
+		fprintf(out, "%s%s\n", gap, line);
+		gap = "          ";
+	}
+	free(hint);
+}
+
+void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	first_line_write(report, look, out);
+	run_write(report, out);
+	port_write(report, out);
+	sums_write(report, out);
+	top_write(report, look, out);
+	hp_deadlocks_write(report, out);
+	cost_write(&report->model, out);
+	hint_write(report, out);
+	losses_write(&report->model.losses, out);
+	faults_write(report, look, out);
+	unwatched_write(report, out);
+	running_write(&report->model, out);
+}
+
+char *hp_head_hint(struct hp_report *report, const struct hp_look *look)
+{
+	const struct hp_model_function *f = busiest(report);
+	const char *start = look->is_coloured ? "\033[2m" : "";
+	const char *end = look->is_coloured ? "\033[0m" : "";
+	char *name, *line;
+
+	if (!f || report->settings->disable_hints)
+		return NULL;
+	name = hp_report_short_name(report, f);
+	if (!hp_report_is_label(report, f))
+		name[strcspn(name, "(")] = 0;
+	if (hp_text_width(name) <= NEXT_NAME && *name && !strchr(name, '\''))
+		line = hp_xprintf(
+			"\n%snext: hotpath report --callers '%s' (or --tree, --folded)%s\n", start,
+			name, end);
+	else
+		line = hp_xprintf(
+			"\n%snext: hotpath report --tree (or --callers NAME, --folded)%s\n", start,
+			end);
+	free(name);
+	return line;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hint.h - what the user could do better, seen in what was recorded.
+ */
+#ifndef HP_REPORT_VIEW_HINT_H
+#define HP_REPORT_VIEW_HINT_H
+
+#include "report/section/report.h"
+
+/*
+ * If functions of system headers make most of the calls: what to compile with
+ * instead, one or two lines without newline at the end.  NULL: they do not, or
+ * there are so few calls that it does not matter.  Free it.
+ */
+char *hp_hint_headers(struct hp_report *report);
+
+#endif

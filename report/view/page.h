@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page.h - the web page, which draws the report and lets people walk through it.
+ *
+ * One page for two ways: served by live/site.c, it asks the server's routes for
+ * its figures; written to a file by hp_page_write, it has them inside, and opens
+ * from disk without a network.  Its files are those of report/web.
+ */
+#ifndef HP_REPORT_VIEW_PAGE_H
+#define HP_REPORT_VIEW_PAGE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "report/section/report.h"
+
+struct hp_page_file {
+	const char *name; /* in report/web, and below /page/ of the server */
+	const char *type; /* of the content */
+	const char *text;
+	const char *hash; /* as a Content-Security-Policy has it */
+};
+
+extern const struct hp_page_file hp_page_files[];
+extern const size_t hp_page_file_count;
+
+/* What the served page may do, for the header Content-Security-Policy. */
+extern const char hp_page_policy[];
+
+/* The page as it is served: it loads its files. */
+void hp_page_shell_write(FILE *out);
+
+/* The page with its files and the report's data inside. */
+void hp_page_saved_write(struct hp_report *report, FILE *out);
+
+/* The same; 0 or -errno. */
+int hp_page_write(struct hp_report *report, int fd);
+
+#endif

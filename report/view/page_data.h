@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page_data.h - what the web page shows, in JSON.
+ */
+#ifndef HP_REPORT_VIEW_PAGE_DATA_H
+#define HP_REPORT_VIEW_PAGE_DATA_H
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+#include "report/section/report.h"
+
+/*
+ * The run as a whole, fresh: program, times, memory, and `sections`: what each
+ * has, or why it is empty.
+ */
+cJSON *hp_page_overview(struct hp_report *report);
+
+/*
+ * {"overview": ..., "flame": ..., "timeline": ..., "sections": {"functions_timing": ...}}, with no
+ * character that could end the element of a page which it stands in.
+ */
+void hp_page_data_write(struct hp_report *report, FILE *out);
+
+#endif

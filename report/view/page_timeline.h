@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page_timeline.h - what each thread did when, from the kernel's records, in steps
+ * that are wide enough to be drawn.
+ */
+#ifndef HP_REPORT_VIEW_PAGE_TIMELINE_H
+#define HP_REPORT_VIEW_PAGE_TIMELINE_H
+
+#include <cjson/cJSON.h>
+
+#include "report/section/report.h"
+
+/*
+ * Of the last `span_ns`, 0 = of all.  Fresh:
+ *
+ *   {"from_ns", "step_ns", "steps", "lost_count", "data": [{"name", "os_tid", "pid",
+ *     "parts": {"cpu": [0.5, ...], "lock": [...]}}],
+ *     "total_count", "has_more", "message"}
+ *
+ * Parts are shares of each step, 0 to 1; they may be less than 1 together: the rest
+ * was spent ready, or nobody knows.  Waits are exact, `cpu` is of samples.  Threads
+ * without a record in that time are not in it.
+ */
+cJSON *hp_page_timeline(struct hp_report *report, uint64_t span_ns);
+
+#endif

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.c - the report as text.
+ *
+ * Tables fit the width: numbers are never cut and stand to the right, the name
+ * column gets what they leave, but at least NAME_LEAST columns.  Chains behind it
+ * give way down to CHAIN_LEAST; where that is not enough the longest stand on
+ * lines of their own below their rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report/section/timing/calls.h"
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/section/section.h"
+#include "report/view/view.h"
+
+#define NAME_LEAST 12
+#define CHAIN_LEAST 32
+#define BELOW "  "	/* in front of what stands below its row */
+#define WIDTH_USUAL 80
+#define WIDTH_LEAST 20
+#define WIDTH_MOST 1000
+#define GAP 2
+#define INDENT_MOST 10	/* levels of a table that is no tree */
+#define COLUMNS_MOST 40
+
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define HEADER "\033[1;36m"
+#define PLAIN "\033[0m"
+
+/* A column of this table: percentiles have several. */
+struct column {
+	const struct hp_column *column;
+	double percentile;
+	size_t width;
+	bool is_below;	/* its cells stand below their rows */
+	char title[40];
+};
+
+struct grid {
+	struct hp_report *report;
+	const struct hp_look *look;
+	struct hp_list list;
+	struct column columns[COLUMNS_MOST];
+	size_t column_count;
+	char **cells;	/* row by row */
+	bool has_estimates;
+	bool is_deep;
+	size_t indent_most;	/* levels; deeper ones stand under each other */
+};
+
+/* --- what the stream can show --- */
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
+static bool is_coloured(int fd, uint32_t color)
+{
+	const char *term = getenv("TERM");
+	const char *forced = getenv("CLICOLOR_FORCE");
+
+	if (color != HP_COLOR_AUTO)
+		return color == HP_COLOR_ALWAYS;
+	if (is_set("NO_COLOR"))
+		return false;
+	if (forced && *forced && strcmp(forced, "0") != 0)
+		return true;
+	return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+static size_t width_of(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+	struct winsize size;
+
+	if (!width && ioctl(fd, TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	if (!width)
+		return WIDTH_USUAL;
+	return width < WIDTH_LEAST ? WIDTH_LEAST : width > WIDTH_MOST ? WIDTH_MOST : width;
+}
+
+struct hp_look hp_look_of(int fd, const struct hp_settings *settings)
+{
+	return (struct hp_look){ .width = width_of(fd),
+				 .is_coloured = is_coloured(fd, settings->color) };
+}
+
+static const char *ink(const struct hp_look *look, const char *code)
+{
+	return look->is_coloured ? code : "";
+}
+
+/* --- cells --- */
+
+static bool is_text(const struct hp_column *column)
+{
+	return column->unit == HP_UNIT_NAME || column->unit == HP_UNIT_TEXT ||
+	       column->unit == HP_UNIT_CHAIN;
+}
+
+/* What was held may come out a little below nothing where threads race. */
+static const char *bytes_text(double number, struct hp_text_cell *cell)
+{
+	return hp_format_bytes(cell, hp_whole(number));
+}
+
+static const char *number_text(const struct hp_column *column, double number,
+			       struct hp_text_cell *cell)
+{
+	switch (column->unit) {
+	case HP_UNIT_BYTES:
+		return bytes_text(number, cell);
+	case HP_UNIT_DIFFERENCE:
+		return hp_format_signed_bytes(cell, number);
+	case HP_UNIT_TIME:
+		return hp_format_time(cell, number);
+	case HP_UNIT_SHARE:
+		return hp_format_percent(cell, number, 2);
+	case HP_UNIT_LOAD:
+		return hp_format_percent(cell, number, 1);
+	case HP_UNIT_ERROR:
+		return hp_format_percent(cell, number, number < 9.95 ? 1 : 0);
+	case HP_UNIT_RATE:
+		return hp_format_rate(cell, number);
+	default:
+		return hp_format_count(cell, hp_whole(number));
+	}
+}
+
+/* Names are shortened to their last parts here, and to the column's width later. */
+static char *cell_text(struct grid *grid, const struct column *column, const void *row)
+{
+	struct hp_value value = { .text = NULL };
+	struct hp_text_cell cell;
+	size_t indent;
+	char *name, *whole;
+
+	column->column->get(grid->report, row, column->percentile, &value);
+	if (value.is_unknown)
+		return hp_xstrdup("-");
+	if (!value.text) {
+		grid->has_estimates |= value.is_estimated;
+		return hp_xprintf("%s%s%s", value.is_bound ? "\342\211\245 " : "",
+				  value.is_estimated ? "~" : "",
+				  number_text(column->column, value.number, &cell));
+	}
+	if (column->column->unit != HP_UNIT_NAME)
+		return hp_xstrdup(value.text);
+	indent = value.indent < grid->indent_most ? value.indent : grid->indent_most;
+	name = value.is_label
+		       ? hp_xstrdup(value.text)
+		       : hp_name_short(value.text, (size_t)grid->report->settings->name_depth);
+	/* Deeper than there is room for: the level in figures. */
+	if (grid->is_deep && value.indent > indent)
+		whole = hp_xprintf("%*s[%u] %s", (int)indent, "", value.indent, name);
+	else
+		whole = hp_xprintf("%*s%s", (int)indent, "", name);
+	free(name);
+	return whole;
+}
+
+/* --- the grid --- */
+
+static void column_add(struct grid *grid, const struct hp_column *column, double percentile)
+{
+	struct column *to = &grid->columns[grid->column_count];
+	struct hp_text_cell cell;
+
+	if (grid->column_count == COLUMNS_MOST)
+		return;
+	grid->column_count++;
+	to->column = column;
+	to->percentile = percentile;
+	snprintf(to->title, sizeof(to->title), "%s%s", column->title,
+		 column->is_percentiles ? hp_format_percentile(&cell, percentile) : "");
+}
+
+static void columns_make(struct grid *grid, const struct hp_section *section)
+{
+	const struct hp_percentiles *percentiles = &grid->report->settings->percentiles;
+
+	for (size_t i = 0; i < section->column_count; i++) {
+		const struct hp_column *column = &section->columns[i];
+
+		if (!column->title)
+			continue;
+		if (!column->is_percentiles)
+			column_add(grid, column, 0);
+		for (uint32_t p = 0; column->is_percentiles && p < percentiles->count; p++)
+			column_add(grid, column, percentiles->at[p]);
+	}
+}
+
+static char **cell_at(struct grid *grid, size_t row, size_t column)
+{
+	return &grid->cells[row * grid->column_count + column];
+}
+
+static void cells_make(struct grid *grid)
+{
+	grid->cells = hp_xcalloc(grid->list.shown * grid->column_count, sizeof(*grid->cells));
+	for (size_t row = 0; row < grid->list.shown; row++)
+		for (size_t i = 0; i < grid->column_count; i++)
+			*cell_at(grid, row, i) =
+				cell_text(grid, &grid->columns[i], grid->list.rows[row]);
+}
+
+/* No row knows its value. */
+static bool is_empty(struct grid *grid, size_t column)
+{
+	for (size_t row = 0; row < grid->list.shown; row++)
+		if (strcmp(*cell_at(grid, row, column), "-") != 0)
+			return false;
+	return true;
+}
+
+/* The column of intervals is there only if something was estimated. */
+static void columns_drop(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->column_count; i++) {
+		const struct hp_column *column = grid->columns[i].column;
+
+		if ((column->need == HP_NEED_ESTIMATE && !grid->has_estimates) ||
+		    (column->need == HP_NEED_KNOWN && is_empty(grid, i)))
+			grid->columns[i].title[0] = 0;
+	}
+}
+
+static bool is_dropped(const struct column *column)
+{
+	return column->title[0] == 0 || column->is_below;
+}
+
+static void widths_find(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->column_count; i++) {
+		struct column *column = &grid->columns[i];
+
+		column->width = hp_text_width(column->title);
+		for (size_t row = 0; row < grid->list.shown; row++) {
+			size_t width = hp_text_width(*cell_at(grid, row, i));
+
+			if (width > column->width)
+				column->width = width;
+		}
+	}
+}
+
+/* In no row there is anything but 0. */
+static bool says_nothing(struct grid *grid, size_t column)
+{
+	struct hp_text_cell cell;
+	const char *nothing = number_text(grid->columns[column].column, 0, &cell);
+
+	for (size_t row = 0; row < grid->list.shown; row++)
+		if (strcmp(*cell_at(grid, row, column), "-") != 0 &&
+		    strcmp(*cell_at(grid, row, column), nothing) != 0)
+			return false;
+	return true;
+}
+
+/* As much of the chain's start as fits, and an ellipsis. */
+static char *chain_fit(const char *chain, size_t room)
+{
+	if (hp_text_width(chain) <= room)
+		return hp_xstrdup(chain);
+	return hp_xprintf("%.*s\342\200\246", (int)hp_text_start(chain, room - 1), chain);
+}
+
+static size_t width_whole(const struct grid *grid)
+{
+	size_t whole = 0;
+
+	for (size_t i = 0; i < grid->column_count; i++)
+		if (!is_dropped(&grid->columns[i]))
+			whole += grid->columns[i].width + (whole ? GAP : 0);
+	return whole;
+}
+
+/* A name tells more than a column of zeros. */
+static void zeros_drop(struct grid *grid)
+{
+	for (size_t i = 1; i < grid->column_count && width_whole(grid) > grid->look->width; i++)
+		if (grid->columns[i].column->need == HP_NEED_ROOM && says_nothing(grid, i))
+			grid->columns[i].title[0] = 0;
+}
+
+static bool gives_way(const struct grid *grid, size_t i)
+{
+	return !is_dropped(&grid->columns[i]) && grid->columns[i].column->unit == HP_UNIT_CHAIN;
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t chain_least(const struct grid *grid, size_t i)
+{
+	const struct column *column = &grid->columns[i];
+	size_t title = hp_text_width(column->title);
+
+	return title > CHAIN_LEAST ? title : lesser(column->width, CHAIN_LEAST);
+}
+
+/* How wide the table is when all have given way. */
+static size_t width_least(const struct grid *grid)
+{
+	size_t whole = width_whole(grid) - grid->columns[0].width +
+		       lesser(grid->columns[0].width, NAME_LEAST);
+
+	for (size_t i = 1; i < grid->column_count; i++)
+		if (gives_way(grid, i))
+			whole -= grid->columns[i].width - chain_least(grid, i);
+	return whole;
+}
+
+static struct column *chain_widest(struct grid *grid, bool can_shrink)
+{
+	struct column *widest = NULL;
+
+	for (size_t i = 1; i < grid->column_count; i++)
+		if (gives_way(grid, i) &&
+		    (!can_shrink || grid->columns[i].width > chain_least(grid, i)) &&
+		    (!widest || grid->columns[i].width > widest->width))
+			widest = &grid->columns[i];
+	return widest;
+}
+
+/* A place with its file and line needs some room: where it has none it gets a line. */
+static void chains_move(struct grid *grid)
+{
+	struct column *widest = chain_widest(grid, false);
+
+	if (width_least(grid) <= grid->look->width)
+		return;
+	while (widest && widest->width > CHAIN_LEAST / 2 && width_whole(grid) > grid->look->width) {
+		widest->is_below = true;
+		widest = chain_widest(grid, false);
+	}
+}
+
+/*
+ * Chains behind the first column: where the table is too wide, the widest gives
+ * way; so does the name as long as it is wider.
+ */
+static void chains_fit(struct grid *grid)
+{
+	size_t whole, name = grid->columns[0].width;
+
+	chains_move(grid);
+	for (whole = width_whole(grid); whole > grid->look->width; whole--) {
+		struct column *widest = chain_widest(grid, true);
+
+		if (name > NAME_LEAST && (!widest || name > widest->width))
+			name--;
+		else if (widest)
+			widest->width--;
+		else
+			break;
+	}
+	for (size_t i = 1; i < grid->column_count; i++)
+		for (size_t row = 0; gives_way(grid, i) && row < grid->list.shown; row++) {
+			char **cell = cell_at(grid, row, i);
+			char *fitted = chain_fit(*cell, grid->columns[i].width);
+
+			free(*cell);
+			*cell = fitted;
+		}
+}
+
+/* The first column is the name; it gets what the others leave. */
+static void name_fit(struct grid *grid)
+{
+	size_t others = 0, room;
+
+	for (size_t i = 1; i < grid->column_count; i++)
+		if (!is_dropped(&grid->columns[i]))
+			others += GAP + grid->columns[i].width;
+	room = grid->look->width > others ? grid->look->width - others : 0;
+	if (room < NAME_LEAST)
+		room = NAME_LEAST;
+	if (grid->columns[0].width <= room)
+		return;
+	grid->columns[0].width = hp_text_width(grid->columns[0].title);
+	for (size_t row = 0; row < grid->list.shown; row++) {
+		char **cell = cell_at(grid, row, 0);
+		size_t indent = strspn(*cell, " ");
+		char *fitted, *whole;
+		size_t width;
+
+		if (indent > room / 2)
+			indent = room / 2;
+		fitted = grid->columns[0].column->unit == HP_UNIT_CHAIN
+				 ? chain_fit(*cell, room)
+				 : hp_name_fit(*cell + strspn(*cell, " "), room - indent);
+		whole = hp_xprintf("%*s%s", (int)indent, "", fitted);
+		free(fitted);
+		free(*cell);
+		*cell = whole;
+		width = hp_text_width(whole);
+		if (width > grid->columns[0].width)
+			grid->columns[0].width = width;
+	}
+}
+
+static void pad(size_t width, FILE *out)
+{
+	fprintf(out, "%*s", (int)width, "");
+}
+
+static void cell_write(const struct column *column, size_t place, const char *text, bool is_last,
+		       FILE *out)
+{
+	size_t space = column->width - hp_text_width(text);
+
+	if (place)
+		pad(GAP, out);
+	if (!is_text(column->column))
+		pad(space, out);
+	fputs(text, out);
+	if (is_text(column->column) && !is_last)
+		pad(space, out);
+}
+
+static void rule_write(const struct grid *grid, FILE *out)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < grid->column_count; i++)
+		if (!is_dropped(&grid->columns[i]))
+			width += grid->columns[i].width + (i ? GAP : 0);
+	fputs(ink(grid->look, DIM), out);
+	while (width--)
+		fputs("\342\224\200", out);
+	fprintf(out, "%s\n", ink(grid->look, PLAIN));
+}
+
+/* What is not known needs no line. */
+static void below_write(struct grid *grid, size_t row, size_t title, FILE *out)
+{
+	size_t margin = strlen(BELOW) + title + GAP;
+	size_t room =
+		grid->look->width > margin + NAME_LEAST ? grid->look->width - margin : NAME_LEAST;
+
+	for (size_t i = 1; i < grid->column_count; i++) {
+		const struct column *column = &grid->columns[i];
+		const char *cell = *cell_at(grid, row, i);
+		char *fitted;
+
+		if (!column->title[0] || !column->is_below || strcmp(cell, "-") == 0)
+			continue;
+		fitted = chain_fit(cell, room);
+		fprintf(out, BELOW "%s%-*s%s%*s%s\n", ink(grid->look, DIM), (int)title,
+			column->title, ink(grid->look, PLAIN), GAP, "", fitted);
+		free(fitted);
+	}
+}
+
+static void row_write(struct grid *grid, size_t row, size_t last, FILE *out)
+{
+	for (size_t i = 0; i <= last; i++)
+		if (!is_dropped(&grid->columns[i]))
+			cell_write(&grid->columns[i], i, *cell_at(grid, row, i), i == last, out);
+	fputc('\n', out);
+}
+
+static void grid_write(struct grid *grid, FILE *out)
+{
+	size_t last = 0, title = 0;
+
+	for (size_t i = 0; i < grid->column_count; i++) {
+		size_t width = hp_text_width(grid->columns[i].title);
+
+		if (!is_dropped(&grid->columns[i]))
+			last = i;
+		else if (grid->columns[i].is_below && width > title)
+			title = width;
+	}
+	fputs(ink(grid->look, HEADER), out);
+	for (size_t i = 0; i <= last; i++)
+		if (!is_dropped(&grid->columns[i]))
+			cell_write(&grid->columns[i], i, grid->columns[i].title, i == last, out);
+	fprintf(out, "%s\n", ink(grid->look, PLAIN));
+	rule_write(grid, out);
+	for (size_t row = 0; row < grid->list.shown; row++) {
+		row_write(grid, row, last, out);
+		below_write(grid, row, title, out);
+	}
+}
+
+static void grid_release(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->list.shown * grid->column_count; i++)
+		free(grid->cells[i]);
+	free(grid->cells);
+	free(grid->list.rows);
+}
+
+/* --- sections --- */
+
+/* Exclusive, inclusive, both: 3/13 is said only when rows are missing. */
+static void title_write(struct grid *grid, const struct hp_section *section, FILE *out)
+{
+	const char *note = section->note ? section->note(grid->report) : NULL;
+	bool is_cut = grid->list.shown < grid->list.total;
+	const char *what = section->describe(grid->report);
+	size_t length = strlen(section->name) + 3 + strlen(what) + 3 + (note ? strlen(note) : 0) +
+			(is_cut ? 12 : 0);
+
+	fprintf(out, "\n%s%s%s - %s", ink(grid->look, BOLD), section->name, ink(grid->look, PLAIN),
+		what);
+	/* What does not fit beside it goes below it. */
+	if (note || is_cut)
+		fprintf(out, "%s(%s%s", length > (size_t)grid->look->width ? "\n" : " ",
+			note ? note : "", note && is_cut ? ", " : "");
+	if (is_cut)
+		fprintf(out, "%zu/%zu", grid->list.shown, grid->list.total);
+	fputs(note || is_cut ? ")\n" : "\n", out);
+}
+
+/* A sentence, in lines of whole words. */
+static void wrapped_write(const char *text, size_t most, FILE *out)
+{
+	size_t width = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char *word = hp_xprintf("%.*s", (int)length, text);
+		size_t more = hp_text_width(word) + (width ? 1 : 0);
+
+		if (width && width + more > most) {
+			fputc('\n', out);
+			more--;
+			width = 0;
+		}
+		fprintf(out, "%s%s", width ? " " : "", word);
+		width += more;
+		text += length + (text[length] == ' ');
+		free(word);
+	}
+	fputc('\n', out);
+}
+
+/* Instead of rows, as the crate does: a table of one column with the reason and the remedy. */
+static void error_write(const struct grid *grid, const struct hp_section *section, FILE *out)
+{
+	fprintf(out, "\n%s%s%s - report unavailable\n%sError%s\n", ink(grid->look, BOLD),
+		section->name, ink(grid->look, PLAIN), ink(grid->look, HEADER),
+		ink(grid->look, PLAIN));
+	for (size_t i = 0; i < grid->look->width; i++)
+		fputs("\342\224\200", out);
+	fputc('\n', out);
+	wrapped_write(section->empty(grid->report), grid->look->width, out);
+}
+
+static bool section_write(struct hp_report *report, const struct hp_section *section,
+			  const struct hp_look *look, FILE *out)
+{
+	struct grid grid = { .report = report,
+			     .look = look,
+			     .is_deep = section->is_deep,
+			     .indent_most = section->is_deep ? look->width * 2 / 5 : INDENT_MOST };
+
+	section->fill(report, &grid.list);
+	if (!grid.list.shown && section->is_failed && section->is_failed(report)) {
+		error_write(&grid, section, out);
+		grid_release(&grid);
+		return false;
+	}
+	title_write(&grid, section, out);
+	if (grid.list.shown) {
+		columns_make(&grid, section);
+		cells_make(&grid);
+		columns_drop(&grid);
+		widths_find(&grid);
+		zeros_drop(&grid);
+		chains_fit(&grid);
+		name_fit(&grid);
+		grid_write(&grid, out);
+	} else {
+		wrapped_write(section->empty(report), look->width, out);
+	}
+	if (section->after && section->after(report))
+		fprintf(out, "%s\n", section->after(report));
+	grid_release(&grid);
+	return grid.has_estimates;
+}
+
+/* What is estimated, by what sections tell. */
+enum estimated { OF_FUNCTIONS, OF_HOLDS, OF_MESSAGES, ESTIMATED };
+
+static const char *const estimates[ESTIMATED] = {
+	[OF_FUNCTIONS] = "~ estimated: hot, short functions are counted always, timed at random.\n"
+			 "  \302\26195% is half of the total's 95 % interval. "
+			 "HOTPATH_TIMING=exact times all.\n",
+	[OF_HOLDS] =
+		"~ estimated: short holds of locks are timed at random; counts and waits are not.\n",
+	[OF_MESSAGES] =
+		"~ estimated: of a fast channel some messages are timed, at random; all are counted.\n",
+};
+
+static enum estimated estimated_in(const struct hp_section *section)
+{
+	if (strcmp(section->name, "mutexes") == 0 || strcmp(section->name, "rw_locks") == 0)
+		return OF_HOLDS;
+	return strncmp(section->name, "channels", strlen("channels")) == 0 ? OF_MESSAGES
+									   : OF_FUNCTIONS;
+}
+
+void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	bool has[ESTIMATED] = { false };
+	const char *gap = "\n";
+
+	hp_head_write(report, look, out);
+	if (hp_calls_section(report))
+		has[OF_FUNCTIONS] = section_write(report, hp_calls_section(report), look, out);
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (report->is_shown[i] && section_write(report, &hp_section_table[i], look, out))
+			has[estimated_in(&hp_section_table[i])] = true;
+	for (int i = 0; i < ESTIMATED; i++) {
+		if (!has[i])
+			continue;
+		fprintf(out, "%s%s", gap, estimates[i]);
+		gap = "";
+	}
+}

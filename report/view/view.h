@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.h - the views: each writes a whole report to a stream, at once.
+ *
+ * A view gets a stream in memory, so that what reaches the terminal or the
+ * file is one write and nothing is half printed.
+ */
+#ifndef HP_REPORT_VIEW_VIEW_H
+#define HP_REPORT_VIEW_VIEW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "report/section/report.h"
+#include "report/section/section.h"
+
+struct hp_look {
+	size_t width;	/* columns */
+	bool is_coloured;
+};
+
+/* What the descriptor can show: COLUMNS or its terminal's width, else 80. */
+struct hp_look hp_look_of(int fd, const struct hp_settings *settings);
+
+/* table.c */
+void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+
+/* head.c: the lines above the tables */
+void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+
+/* A fresh line for the end: what to ask this run next; NULL = nothing was recorded. */
+char *hp_head_hint(struct hp_report *report, const struct hp_look *look);
+
+/* json.c */
+void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out);
+
+/* One section as it stands there, fresh; report->is_brief leaves out what is told of single calls. */
+struct cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section);
+
+#endif
