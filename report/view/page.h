@@ -2,7 +2,7 @@
 /*
  * page.h - the web page, which draws the report and lets people walk through it.
  *
- * One page for two ways: served by live/site.c, it asks the server's routes for
+ * One page for two ways: served by live/http/site.c, it asks the server's routes for
  * its figures; written to a file by hp_page_write, it has them inside, and opens
  * from disk without a network.  Its files are those of report/web.
  */

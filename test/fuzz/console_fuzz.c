@@ -15,9 +15,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "live/console/app.h"
-#include "live/console/draw.h"
-#include "live/console/screen.h"
+#include "live/console/state/app.h"
+#include "live/console/draw/draw.h"
+#include "live/console/draw/screen.h"
 #include "segment/clock.h"
 #include "test/fuzz/fuzz.h"
 

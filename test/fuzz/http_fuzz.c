@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "live/http.h"
-#include "live/mcp.h"
-#include "live/site.h"
+#include "live/http/http.h"
+#include "live/mcp/mcp.h"
+#include "live/http/site.h"
 #include "segment/port.h"
 #include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "live/mcp.h"
+#include "live/mcp/mcp.h"
 #include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"
 

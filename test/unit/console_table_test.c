@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/console/table.h"
-#include "live/console/text.h"
-#include "live/console/trend.h"
+#include "live/console/state/table.h"
+#include "live/console/state/text.h"
+#include "live/console/state/trend.h"
 #include "report/base/format.h"
 #include "test/test.h"
 

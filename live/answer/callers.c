@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callers.c - see callers.h.
+ */
+#include "live/answer/callers.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "live/answer/logs.h"
+#include "report/section/timing/calls.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/memory.h"
+
+#define NODES_USUAL 200
+#define NODES_MOST 1000
+#define LEAST_PERCENT 0.1	/* of the function's time */
+
+static void row_add(struct hp_report *report, const struct hp_calls_row *row, size_t id,
+		    size_t parent, cJSON *tree)
+{
+	cJSON *entry = cJSON_CreateObject();
+
+	hp_json_whole(entry, "id", id);
+	hp_json_whole(entry, "parent", parent);
+	hp_json_whole(entry, "depth", row->depth);
+	hp_json_text(entry, "name",
+		     row->function == HP_NONE
+			     ? "(begins here)"
+			     : hp_report_name(report, &report->model.functions[row->function]));
+	hp_json_whole(entry, "calls", hp_whole(row->calls));
+	hp_json_whole(entry, "inclusive_ns", hp_whole(rint(row->total_ns)));
+	hp_json_whole(entry, "self_ns", hp_whole(rint(row->self_ns)));
+	cJSON_AddItemToArray(tree, entry);
+}
+
+/* Rows come as a tree is printed: what a row hangs on is the last one of a level less. */
+static void tree_add(struct hp_report *report, cJSON *list)
+{
+	const struct hp_calls *calls = &report->calls;
+	cJSON *tree = cJSON_AddArrayToObject(list, "tree");
+	size_t *above = hp_xcalloc(calls->count + 2, sizeof(*above));
+
+	for (size_t i = 0; i < calls->count; i++) {
+		unsigned depth = calls->rows[i].depth;
+
+		row_add(report, &calls->rows[i], i + 1, depth ? above[depth - 1] : 0, tree);
+		above[depth] = i + 1;
+	}
+	free(above);
+}
+
+static struct hp_answer *answer(struct hp_scene *scene, const struct hp_request *request,
+				enum hp_calls_kind kind)
+{
+	struct hp_report *report = &scene->report;
+	const struct hp_model_function *f = hp_logs_function(scene, request->id);
+	cJSON *list;
+
+	if (!f || f == &report->life)
+		return hp_answer_error(404, "ids are those of /functions_timing",
+				       "Function with id %u not found", request->id);
+	hp_calls_ask(report, kind, (uint32_t)(f - report->model.functions), LEAST_PERCENT,
+		     hp_request_number(request, "limit", NODES_USUAL, NODES_MOST));
+	list = cJSON_CreateObject();
+	hp_json_text(list, "function_name", hp_report_name(report, f));
+	cJSON_AddStringToObject(list, "description", report->calls.describe);
+	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
+	hp_json_whole(list, "function_ns",
+		      report->calls.count ? hp_whole(rint(report->calls.rows[0].total_ns)) : 0);
+	hp_json_whole(list, "total_count", report->calls.found);
+	hp_json_whole(list, "included_count", report->calls.count);
+	tree_add(report, list);
+	hp_calls_release(&report->calls);
+	return hp_answer_json(200, list);
+}
+
+struct hp_answer *hp_callers_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	return answer(scene, request, HP_CALLS_CALLERS);
+}
+
+struct hp_answer *hp_callees_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	return answer(scene, request, HP_CALLS_CALLEES);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callers.h - who calls one function, and whom it calls, over all paths: level by
+ * level, as `hotpath report --callers` and `--callees` print it.
+ */
+#ifndef HP_LIVE_ANSWER_CALLERS_H
+#define HP_LIVE_ANSWER_CALLERS_H
+
+#include "live/http/route.h"
+
+/* GET /functions_timing/{id}/callers, /callees; ?limit=N nodes, the heaviest. */
+struct hp_answer *hp_callers_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_callees_render(struct hp_scene *scene, const struct hp_request *request);
+
+#endif

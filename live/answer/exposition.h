@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exposition.h - writes families of samples as Prometheus reads them.
+ *
+ *   hp_family_begin, then hp_sample or hp_spread for each series
+ *
+ * A family's head is written with its first series: families without data are
+ * left out.  Label values are escaped here: names of functions, locks and threads
+ * are somebody else's texts.
+ */
+#ifndef HP_LIVE_ANSWER_EXPOSITION_H
+#define HP_LIVE_ANSWER_EXPOSITION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/base/map.h"
+#include "report/read/model.h"
+
+#define HP_BOUNDS_MOST 64
+
+enum hp_family_kind { HP_FAMILY_COUNTER, HP_FAMILY_GAUGE, HP_FAMILY_HISTOGRAM };
+
+struct hp_label_pair {
+	const char *name;
+	const char *value;
+};
+
+/* Upper bounds of buckets, ascending, seconds. */
+struct hp_bounds {
+	size_t count;
+	double at[HP_BOUNDS_MOST];
+};
+
+struct hp_exposition {
+	FILE *out;
+	bool is_openmetrics;
+	const char *name;	/* of the family; a counter's without _total */
+	const char *help;
+	enum hp_family_kind kind;
+	bool has_head;
+	struct hp_map seen;	/* hashes of the family's label sets */
+};
+
+/* Values of a histogram: `zeros` are further values of 0; NULL groups are empty. */
+struct hp_values {
+	const struct hp_model_histogram *histogram;
+	double ns_per_unit;	/* of what it counts */
+	uint64_t zeros;
+};
+
+/* The usual ones if `text` is NULL or not ascending numbers. */
+void hp_bounds_init(struct hp_bounds *bounds, const char *text, const double *usual, size_t count);
+
+void hp_exposition_init(struct hp_exposition *to, FILE *out, bool is_openmetrics);
+void hp_exposition_finish(struct hp_exposition *to);
+
+void hp_family_begin(struct hp_exposition *to, enum hp_family_kind kind, const char *name,
+		     const char *help);
+
+/* One series; `labels` end with a NULL name.  One with labels that were there already is left out. */
+void hp_sample(struct hp_exposition *to, const struct hp_label_pair *labels, double value);
+void hp_spread(struct hp_exposition *to, const struct hp_label_pair *labels,
+	       const struct hp_values *values, const struct hp_bounds *bounds);
+
+#endif

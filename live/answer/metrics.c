@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metrics.c - see metrics.h.
+ */
+#include "live/answer/metrics.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "live/answer/exposition.h"
+#include "live/answer/lists.h"
+#include "report/section/memory/section.h"
+#include "report/base/format.h"
+#include "report/section/wait/lock_section.h"
+#include "report/base/memory.h"
+
+#define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
+#define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Of functions and locks. */
+static const double fast[] = { 2.5e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3,
+			       3e-3,   1e-2, 3e-2, 0.1,	 0.3,  1,    3,	   10 };
+
+struct metrics {
+	struct hp_exposition to;
+	struct hp_scene *scene;
+	struct hp_bounds fast;
+};
+
+static void one(struct metrics *m, enum hp_family_kind kind, const char *name, const char *help,
+		double value)
+{
+	hp_family_begin(&m->to, kind, name, help);
+	hp_sample(&m->to, NULL, value);
+}
+
+/* --- the program --- */
+
+static void program_write(struct metrics *m)
+{
+	const struct hp_model *model = &m->scene->report.model;
+	struct utsname system;
+	char os[100] = "linux";
+	struct hp_label_pair labels[] = { { "hotpath_version", HP_VERSION },
+					  { "os", os },
+					  { NULL, NULL } };
+
+	if (uname(&system) == 0)
+		snprintf(os, sizeof(os), "linux-%s", system.machine);
+	hp_family_begin(&m->to, HP_FAMILY_GAUGE, "hotpath_build_info",
+			"hotpath build info, value is always 1.");
+	hp_sample(&m->to, labels, 1);
+	one(m, HP_FAMILY_GAUGE, "hotpath_uptime_seconds", "Seconds since profiling started.",
+	    (double)model->elapsed_ns / 1e9);
+	if (model->rss_kb)
+		one(m, HP_FAMILY_GAUGE, "hotpath_rss_bytes", "Resident set size of the process.",
+		    (double)model->rss_kb * 1024);
+	one(m, HP_FAMILY_COUNTER, "hotpath_profiling_seconds",
+	    "What the hooks of the profiler cost, all threads.", (double)model->overhead_ns / 1e9);
+}
+
+/* --- functions --- */
+
+static int compare_functions(const void *left, const void *right)
+{
+	const struct hp_model_function *a = *(const struct hp_model_function *const *)left;
+	const struct hp_model_function *b = *(const struct hp_model_function *const *)right;
+
+	if (a->total_ns < b->total_ns || a->total_ns > b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return a->calls < b->calls ? 1 : a->calls > b->calls ? -1 : 0;
+}
+
+/* Those with the largest totals; the rest is counted in *others. */
+static const struct hp_model_function **functions_choose(struct metrics *m, size_t *count,
+							 uint64_t *others)
+{
+	const struct hp_model *model = &m->scene->report.model;
+	const struct hp_model_function **list =
+		hp_xcalloc(model->function_count + 1, sizeof(*list));
+
+	*count = *others = 0;
+	for (size_t i = 0; i < model->function_count; i++)
+		if (model->functions[i].calls)
+			list[(*count)++] = &model->functions[i];
+	qsort(list, *count, sizeof(*list), compare_functions);
+	for (; *count > HP_METRICS_SERIES; (*count)--)
+		*others += list[*count - 1]->calls;
+	return list;
+}
+
+/* Static functions of one name in several files: the later ones get their ids behind it.  Fresh texts. */
+static char **names_of(struct metrics *m, const struct hp_model_function *const *list, size_t count)
+{
+	struct hp_report *report = &m->scene->report;
+	char **names = hp_xcalloc(count + 1, sizeof(*names));
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = hp_report_name(report, list[i]);
+		size_t same = 0;
+
+		while (same < i && strcmp(hp_report_name(report, list[same]), name) != 0)
+			same++;
+		names[i] =
+			same == i
+				? hp_xstrdup(name)
+				: hp_xprintf(
+					  "%s #%u", name,
+					  m->scene->function_ids[list[i] - report->model.functions]);
+	}
+	return names;
+}
+
+static void functions_write(struct metrics *m)
+{
+	struct hp_report *report = &m->scene->report;
+	struct hp_label_pair labels[] = { { "function", "other" }, { NULL, NULL } };
+	uint64_t others;
+	size_t count;
+	const struct hp_model_function **list = functions_choose(m, &count, &others);
+	char **names = names_of(m, list, count);
+
+	hp_family_begin(
+		&m->to, HP_FAMILY_COUNTER, "hotpath_function_calls",
+		"Calls of each instrumented function; other: all beyond the first hundred.");
+	for (size_t i = 0; i < count; i++) {
+		labels[0].value = names[i];
+		hp_sample(&m->to, labels, (double)list[i]->calls);
+	}
+	labels[0].value = "other";
+	if (others)
+		hp_sample(&m->to, labels, (double)others);
+	hp_family_begin(&m->to, HP_FAMILY_HISTOGRAM, "hotpath_function_duration_seconds",
+			"Duration of calls of each instrumented function, callees included.");
+	for (size_t i = 0; i < count; i++) {
+		const struct hp_model_histogram *histogram =
+			hp_model_histogram(&report->model, list[i]);
+		const struct hp_values values = { histogram, report->model.ns_per_tick, 0 };
+
+		labels[0].value = names[i];
+		if (histogram->total)
+			hp_spread(&m->to, labels, &values, &m->fast);
+		free(names[i]);
+	}
+	free(names);
+	free(list);
+}
+
+/* --- rows of lists --- */
+
+/* A counter or gauge that is a number in the rows of a list. */
+struct column {
+	const char *section;
+	const char *key; /* in `raw`, else in `data` */
+	enum hp_family_kind kind;
+	const char *name;
+	const char *help;
+	const char *const (*labels)[2]; /* name, key in `data` */
+};
+
+static const char *const function_labels[][2] = { { "function", "name" }, { NULL, NULL } };
+static const char *const thread_labels[][2] = { { "name", "name" },
+						{ "tid", "os_tid" },
+						{ NULL, NULL } };
+static const char *const channel_labels[][2] = {
+	{ "source", "source" },	    { "label", "label" },	{ "iter", "iter" },
+	{ "type", "channel_type" }, { "payload", "type_name" }, { NULL, NULL }
+};
+
+static const struct column columns[] = {
+	{ "functions_alloc", "total_bytes", HP_FAMILY_COUNTER, "hotpath_function_alloc_bytes",
+	  "Bytes allocated by each function itself.", function_labels },
+	{ "functions_alloc", "count", HP_FAMILY_COUNTER, "hotpath_function_alloc_count",
+	  "Blocks allocated by each function itself.", function_labels },
+	{ "threads", "cpu_percent_max", HP_FAMILY_GAUGE, "hotpath_thread_cpu_percent_max",
+	  "Largest CPU usage of each thread since the start.", thread_labels },
+	{ "threads", "cpu_percent_avg", HP_FAMILY_GAUGE, "hotpath_thread_cpu_percent_avg",
+	  "Average CPU usage of each thread.", thread_labels },
+	{ "threads", "alloc_bytes", HP_FAMILY_COUNTER, "hotpath_thread_alloc_bytes",
+	  "Bytes allocated by each thread.", thread_labels },
+	{ "threads", "dealloc_bytes", HP_FAMILY_COUNTER, "hotpath_thread_dealloc_bytes",
+	  "Bytes freed by each thread.", thread_labels },
+	{ "channels", "sent_count", HP_FAMILY_COUNTER, "hotpath_channel_sent",
+	  "Messages sent on each channel.", channel_labels },
+	{ "channels", "received_count", HP_FAMILY_COUNTER, "hotpath_channel_received",
+	  "Messages received from each channel.", channel_labels },
+	{ "channels", "instances", HP_FAMILY_COUNTER, "hotpath_channel_instances_created",
+	  "Channels that were made at this place.", channel_labels },
+	{ "channels", "closed_instances", HP_FAMILY_COUNTER, "hotpath_channel_instances_closed",
+	  "Of these, those that were closed.", channel_labels },
+	{ "channels", "queue_size", HP_FAMILY_GAUGE, "hotpath_channel_queue_size",
+	  "Messages sent and not yet received.", channel_labels },
+	{ "channels", "max_queue_size", HP_FAMILY_GAUGE, "hotpath_channel_max_queue_size",
+	  "Largest number of these since the start.", channel_labels },
+};
+
+static const char *label_text(const cJSON *row, const char *key, char room[40])
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, key);
+
+	if (cJSON_IsRaw(value) || cJSON_IsString(value))
+		return value->valuestring;
+	if (!cJSON_IsNumber(value))
+		return "";
+	snprintf(room, 40, "%.0f", value->valuedouble);
+	return room;
+}
+
+/* Numbers are written as raw text where they may be large. */
+static bool number_of(const cJSON *row, const char *key, double *number)
+{
+	const cJSON *value = row ? cJSON_GetObjectItemCaseSensitive(row, key) : NULL;
+	char *end;
+
+	if (cJSON_IsNumber(value)) {
+		*number = value->valuedouble;
+		return true;
+	}
+	if (!cJSON_IsRaw(value) || !value->valuestring)
+		return false;
+	*number = strtod(value->valuestring, &end);
+	return end > value->valuestring && !*end;
+}
+
+/* True if an earlier row has this name. */
+static bool is_named_again(const cJSON *rows, const cJSON *row)
+{
+	char here[40], there[40];
+	const char *name = label_text(row, "name", here);
+
+	for (const cJSON *other = rows->child; other && other != row; other = other->next)
+		if (strcmp(label_text(other, "name", there), name) == 0)
+			return true;
+	return false;
+}
+
+static void row_write(struct metrics *m, const struct column *column, const cJSON *rows,
+		      const cJSON *row, const cJSON *raw)
+{
+	char *longer = NULL;
+	struct hp_label_pair labels[8] = { { NULL, NULL } };
+	char rooms[8][40];
+	double number;
+
+	/* What `raw` says is not known, `data` has a number in place of. */
+	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(raw, column->key)))
+		return;
+	if (!number_of(raw, column->key, &number) && !number_of(row, column->key, &number))
+		return;
+	for (size_t i = 0; i < COUNT(labels) - 1 && column->labels[i][0]; i++) {
+		labels[i].name = column->labels[i][0];
+		labels[i].value = label_text(row, column->labels[i][1], rooms[i]);
+	}
+	if (column->labels == function_labels && is_named_again(rows, row))
+		labels[0].value = longer =
+			hp_xprintf("%s #%s", labels[0].value, label_text(row, "id", rooms[7]));
+	hp_sample(&m->to, labels, number);
+	free(longer);
+}
+
+static void column_write(struct metrics *m, const struct column *column, const cJSON *list)
+{
+	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "data");
+	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(list, "raw");
+	const cJSON *row = rows ? rows->child : NULL;
+
+	hp_family_begin(&m->to, column->kind, column->name, column->help);
+	raw = raw ? raw->child : NULL;
+	for (; row; row = row->next, raw = raw ? raw->next : NULL)
+		row_write(m, column, rows, row, raw);
+}
+
+/* Each list once, for its columns that follow each other. */
+static void columns_write(struct metrics *m)
+{
+	uint64_t limit = m->scene->settings.limit;
+	uint32_t api = m->scene->settings.api;
+	const char *section = "";
+	cJSON *list = NULL;
+
+	m->scene->settings.limit = HP_METRICS_SERIES;
+	m->scene->settings.api = HP_API_NEW;
+	for (size_t i = 0; i < COUNT(columns); i++) {
+		if (strcmp(columns[i].section, section) != 0) {
+			cJSON_Delete(list);
+			section = columns[i].section;
+			list = hp_list_json(m->scene, section);
+		}
+		column_write(m, &columns[i], list);
+	}
+	cJSON_Delete(list);
+	m->scene->settings.limit = limit;
+	m->scene->settings.api = api;
+}
+
+/* --- threads and memory --- */
+
+static void threads_write(struct metrics *m)
+{
+	const struct hp_model *model = &m->scene->report.model;
+	struct hp_label_pair labels[] = { { "name", NULL }, { "tid", NULL }, { NULL, NULL } };
+	size_t count =
+		model->thread_count < HP_METRICS_SERIES ? model->thread_count : HP_METRICS_SERIES;
+	char tid[24];
+
+	one(m, HP_FAMILY_GAUGE, "hotpath_threads", "Threads that were seen, ended ones included.",
+	    (double)model->thread_count);
+	hp_family_begin(&m->to, HP_FAMILY_COUNTER, "hotpath_thread_cpu_seconds",
+			"CPU time of each thread.");
+	for (size_t i = 0; i < count; i++) {
+		char *name = hp_text_clean(model->threads[i].name);
+
+		snprintf(tid, sizeof(tid), "%u", model->threads[i].tid);
+		labels[0].value = name;
+		labels[1].value = tid;
+		hp_sample(&m->to, labels, (double)model->threads[i].cpu_ns / 1e9);
+		free(name);
+	}
+}
+
+static void memory_write(struct metrics *m)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(&m->scene->report);
+
+	if (!alloc || !alloc->is_recorded)
+		return;
+	one(m, HP_FAMILY_COUNTER, "hotpath_alloc_bytes", "Bytes allocated by all threads.",
+	    (double)alloc->all.bytes);
+	one(m, HP_FAMILY_COUNTER, "hotpath_dealloc_bytes", "Bytes freed by all threads.",
+	    (double)alloc->all.freed_bytes);
+	one(m, HP_FAMILY_GAUGE, "hotpath_live_bytes", "Bytes allocated and not freed.",
+	    (double)alloc->all.live_bytes);
+}
+
+/* --- locks --- */
+
+enum lock_family { FAMILY_NONE, FAMILY_MUTEX, FAMILY_RWLOCK };
+
+static enum lock_family family_of(uint32_t kind)
+{
+	switch (kind) {
+	case HP_LOCK_MUTEX:
+	case HP_LOCK_SPIN:
+	case HP_LOCK_GMUTEX:
+	case HP_LOCK_GRECMUTEX:
+		return FAMILY_MUTEX;
+	case HP_LOCK_RWLOCK:
+	case HP_LOCK_GRWLOCK:
+		return FAMILY_RWLOCK;
+	default:
+		return FAMILY_NONE;
+	}
+}
+
+struct lock_family_head {
+	enum hp_family_kind kind;
+	const char *name[2]; /* of mutexes, of rwlocks */
+	const char *help;
+};
+
+static const struct lock_family_head lock_heads[] = {
+	{ HP_FAMILY_COUNTER,
+	  { "hotpath_mutex_acquisitions", "hotpath_rwlock_acquisitions" },
+	  "Acquisitions of each lock." },
+	{ HP_FAMILY_HISTOGRAM,
+	  { "hotpath_mutex_wait_seconds", "hotpath_rwlock_wait_seconds" },
+	  "Time that acquisitions waited; those that found the lock free waited for 0." },
+	{ HP_FAMILY_HISTOGRAM,
+	  { "hotpath_mutex_acquire_seconds", "hotpath_rwlock_acquire_seconds" },
+	  "Time that the lock was held." },
+};
+
+static void lock_side_write(struct metrics *m, const struct hp_label_pair *labels, size_t head,
+			    const struct hp_lock_sum *sum)
+{
+	double tick = m->scene->report.model.ns_per_tick;
+	struct hp_values waits = { &sum->waits, tick,
+				   sum->count > sum->contended ? sum->count - sum->contended : 0 };
+	struct hp_values holds = { &sum->holds, tick, 0 };
+
+	if (head == 0)
+		hp_sample(&m->to, labels, (double)sum->count);
+	else if (head == 1)
+		hp_spread(&m->to, labels, &waits, &m->fast);
+	else if (sum->holds.total)
+		hp_spread(&m->to, labels, &holds, &m->fast);
+}
+
+static void lock_write(struct metrics *m, const struct hp_lock_row *lock, size_t head)
+{
+	static const char *const ops[HP_SIDES] = {
+		[HP_SIDE_READ] = "read", [HP_SIDE_WRITE] = "write"
+	};
+	const struct hp_symbol_spot *site = hp_lock_site(&m->scene->report, lock);
+	char source[512] = "", iter[24];
+	struct hp_label_pair labels[] = {
+		{ "source", source }, { "label", hp_lock_name(&m->scene->report, lock) },
+		{ "iter", iter },     { NULL, NULL },
+		{ NULL, NULL },
+	};
+
+	if (site && site->file)
+		snprintf(source, sizeof(source), "%s:%d", site->file, site->line);
+	snprintf(iter, sizeof(iter), "%u", lock->number < UINT32_MAX - 16 ? lock->number : 0);
+	for (int side = 0; side < HP_SIDE_POST; side++) {
+		if (!lock->sums[side].count)
+			continue;
+		if (ops[side])
+			labels[3] = (struct hp_label_pair){ "op", ops[side] };
+		lock_side_write(m, labels, head, &lock->sums[side]);
+	}
+}
+
+static uint64_t lock_count(const struct hp_lock_row *lock)
+{
+	return lock->sums[0].count + lock->sums[1].count + lock->sums[2].count;
+}
+
+static int compare_locks(const void *left, const void *right)
+{
+	const struct hp_lock_row *a = *(const struct hp_lock_row *const *)left;
+	const struct hp_lock_row *b = *(const struct hp_lock_row *const *)right;
+
+	return lock_count(a) < lock_count(b) ? 1 : lock_count(a) > lock_count(b) ? -1 : 0;
+}
+
+static void locks_write(struct metrics *m, enum lock_family family)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(&m->scene->report));
+	size_t most = locks ? locks->count : 0, count = 0;
+	const struct hp_lock_row **list = hp_xcalloc(most + 1, sizeof(*list));
+
+	for (size_t i = 0; i < most; i++)
+		if (family_of(locks->rows[i].kind) == family && lock_count(&locks->rows[i]))
+			list[count++] = &locks->rows[i];
+	qsort(list, count, sizeof(*list), compare_locks);
+	if (count > HP_METRICS_SERIES)
+		count = HP_METRICS_SERIES;
+	for (size_t head = 0; head < COUNT(lock_heads); head++) {
+		hp_family_begin(&m->to, lock_heads[head].kind,
+				lock_heads[head].name[family == FAMILY_RWLOCK],
+				lock_heads[head].help);
+		for (size_t i = 0; i < count; i++)
+			lock_write(m, list[i], head);
+	}
+	free(list);
+}
+
+struct hp_answer *hp_metrics_render(struct hp_scene *scene, const struct hp_request *request)
+{
+	struct metrics m = { .scene = scene };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return hp_answer_error(500, NULL, "No memory for the metrics");
+	hp_bounds_init(&m.fast, scene->settings.fast_buckets, fast, COUNT(fast));
+	hp_exposition_init(&m.to, out, request->is_openmetrics);
+	program_write(&m);
+	functions_write(&m);
+	columns_write(&m);
+	threads_write(&m);
+	memory_write(&m);
+	locks_write(&m, FAMILY_MUTEX);
+	locks_write(&m, FAMILY_RWLOCK);
+	hp_exposition_finish(&m.to);
+	fclose(out);
+	return hp_answer_new(200, request->is_openmetrics ? TYPE_OPENMETRICS : TYPE_TEXT, text,
+			     size);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metrics.h - GET /metrics: the figures for Prometheus.
+ *
+ * Text format 0.0.4, or OpenMetrics 1.0 for clients that take it.  Families and
+ * labels are those of the Rust crate hotpath; seconds and bytes are the units.  A
+ * family has as many series as HP_METRICS_SERIES at most: those with the largest
+ * totals, so that a program of 10 000 functions does not flood a database.
+ */
+#ifndef HP_LIVE_ANSWER_METRICS_H
+#define HP_LIVE_ANSWER_METRICS_H
+
+#include "live/http/route.h"
+
+#define HP_METRICS_SERIES 100
+
+struct hp_answer *hp_metrics_render(struct hp_scene *scene, const struct hp_request *request);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pprof.h - /debug/pprof/...: profiles for go tool pprof, Parca, Pyroscope.
+ */
+#ifndef HP_LIVE_ANSWER_PPROF_H
+#define HP_LIVE_ANSWER_PPROF_H
+
+#include "live/http/route.h"
+
+/* The CPU from now on for ?seconds=N; without it, from the program's start until now. */
+uint64_t hp_pprof_span_ns(const struct hp_request *request);
+void *hp_pprof_cpu_begin(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_pprof_cpu_end(struct hp_scene *scene, const struct hp_request *request,
+				   void *begun);
+
+struct hp_answer *hp_pprof_heap(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_pprof_allocs(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_pprof_mutex(struct hp_scene *scene, const struct hp_request *request);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shape.c - see shape.h.
+ *
+ * What 0.18 has not is taken away: its console refuses an entry of a function in
+ * which any other key than the percentiles is no text, and so `sampled_calls`.
+ */
+#include "live/answer/shape.h"
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "segment/setting.h"
+
+static const char *const list_late[] = { "total_count", "included_count" };
+
+/* Keys of entries that came after 0.18. */
+static const char *const entry_late[] = {
+	"sampled_calls", "location",	       "instances",	      "closed_instances",
+	"delay_avg",	 "delay_percentiles",  "delay_sampled_count", "sampled_polls",
+	"sampled_count", "read_sampled_count", "write_sampled_count",
+};
+
+/* And those of the list itself. */
+static const char *const threads_late[] = { "rss_bytes_max" };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void drop(cJSON *object, const char *const *keys, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		cJSON_DeleteItemFromObjectCaseSensitive(object, keys[i]);
+}
+
+/* 0.18 has one row for each channel that was made, and says how it was wrapped. */
+static void channel_fit(cJSON *entry)
+{
+	cJSON *average = cJSON_DetachItemFromObjectCaseSensitive(entry, "delay_avg");
+	cJSON *percentiles = cJSON_DetachItemFromObjectCaseSensitive(entry, "delay_percentiles");
+
+	cJSON_AddBoolToObject(entry, "wrap", 0);
+	if (average)
+		cJSON_AddItemToObject(entry, "proc_avg", average);
+	if (percentiles)
+		cJSON_AddItemToObject(entry, "proc_percentiles", percentiles);
+}
+
+/*
+ * What is averaged over in rows of allocations is blocks.  Clients know it as
+ * calls, and take a list with any other number in its entries for broken.
+ */
+static void alloc_fit(cJSON *entry)
+{
+	cJSON *count = cJSON_DetachItemFromObjectCaseSensitive(entry, "count");
+
+	if (!count)
+		return;
+	cJSON_AddItemToObject(entry, "sampled_calls", cJSON_Duplicate(count, 1));
+	cJSON_AddItemToObject(entry, "calls", count);
+}
+
+/* Every acquisition is counted: as many are sampled as there were. */
+static void rwlock_fit(cJSON *entry)
+{
+	static const char *const pairs[][2] = { { "read_count", "read_sampled_count" },
+						{ "write_count", "write_sampled_count" } };
+
+	for (size_t i = 0; i < COUNT(pairs); i++) {
+		const cJSON *count = cJSON_GetObjectItemCaseSensitive(entry, pairs[i][0]);
+
+		if (count && !cJSON_HasObjectItem(entry, pairs[i][1]))
+			cJSON_AddItemToObject(entry, pairs[i][1], cJSON_Duplicate(count, 1));
+	}
+}
+
+void hp_shape_fit(cJSON *list, const char *section, uint32_t api)
+{
+	cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "data"), *entry;
+
+	if (strcmp(section, "functions_alloc") == 0)
+		cJSON_ArrayForEach(entry, rows) alloc_fit(entry);
+	if (strcmp(section, "rw_locks") == 0)
+		cJSON_ArrayForEach(entry, rows) rwlock_fit(entry);
+	if (api != HP_API_OLD)
+		return;
+	if (!rows)
+		rows = cJSON_GetObjectItemCaseSensitive(list, "entries");
+	drop(list, list_late, COUNT(list_late));
+	if (strcmp(section, "threads") == 0)
+		drop(list, threads_late, COUNT(threads_late));
+	cJSON_ArrayForEach(entry, rows)
+	{
+		if (strcmp(section, "channels") == 0)
+			channel_fit(entry);
+		drop(entry, entry_late, COUNT(entry_late));
+	}
+}
+
+void hp_shape_fit_logs(cJSON *list, uint32_t api)
+{
+	if (api == HP_API_OLD)
+		cJSON_DeleteItemFromObjectCaseSensitive(list, "location");
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot.h - snapshots of the CPU's samples, as clients of the Rust crate know
+ * them: asked for by POST, then idle -> capturing -> ready | error.
+ *
+ * Our sampler samples all the time, so a snapshot is a look that stays: the
+ * table as it was, while the routes of the other sections go on.
+ */
+#ifndef HP_LIVE_ANSWER_SNAPSHOT_H
+#define HP_LIVE_ANSWER_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cJSON;
+struct hp_answer;
+struct hp_request;
+struct hp_scene;
+
+enum hp_snapshot_status {
+	HP_SNAPSHOT_IDLE = 0,
+	HP_SNAPSHOT_RUNS,
+	HP_SNAPSHOT_READY,
+	HP_SNAPSHOT_ERROR
+};
+
+struct hp_snapshot {
+	enum hp_snapshot_status status;
+	uint64_t began_ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t due_ns;	/* when it is taken; 0 = none runs */
+	uint64_t captured_at_ms;	/* of the Unix epoch */
+	uint64_t duration_ms;
+	struct cJSON *report;
+	char *error;
+};
+
+void hp_snapshot_release(struct hp_snapshot *snapshot);
+
+/* POST /functions_cpu/snapshot */
+struct hp_answer *hp_snapshot_end(struct hp_scene *scene, const struct hp_request *request,
+				  void *begun);
+
+/* GET /functions_cpu */
+struct hp_answer *hp_snapshot_show(struct hp_scene *scene, const struct hp_request *request);
+
+/* After a fresh look: takes what is due.  True = its status changed. */
+bool hp_snapshot_take(struct hp_scene *scene);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * status.h - routes about the program and the server themselves.
+ */
+#ifndef HP_LIVE_ANSWER_STATUS_H
+#define HP_LIVE_ANSWER_STATUS_H
+
+#include <stdint.h>
+
+#include "live/http/route.h"
+
+struct cJSON;
+
+/* /profiler_status */
+struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* /sessions: those of this user that run now. */
+struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* The same without a program; `root` is the pid of the one that is looked at, 0 = none. */
+struct cJSON *hp_sessions_json(uint32_t root);
+
+/* /routes: what can be asked. */
+struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* /tokio_runtime: 404. */
+struct hp_answer *hp_runtime_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* /report: the whole report in JSON. */
+struct hp_answer *hp_report_render(struct hp_scene *scene, const struct hp_request *request);
+
+#endif

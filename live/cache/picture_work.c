@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * picture_work.c - the worker of picture.h: looks, makes answers, sleeps.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "live/answer/json_room.h"
+#include "live/cache/picture_part.h"
+#include "report/section/cpu/cpu.h"
+#include "report/base/memory.h"
+#include "report/name/resolver.h"
+#include "segment/clock.h"
+
+#define MS UINT64_C(1000000)
+#define YOUNG_NS (200 * MS)	/* a look younger than this does for a new question */
+#define LOOK_LEAST_NS (700 * MS)	/* between looks, as long as somebody asks */
+#define LOOK_MOST_NS (950 * MS)
+#define LOOK_SHARE 25	/* a look may take one part in so many of the time */
+#define RETRY_NS (20 * MS)	/* between looks whether names have come */
+#define REPORT_IDLE_NS (10000 * MS)	/* the report's memory goes when nobody asked for so long */
+
+/* --- making answers: without the lock --- */
+
+struct hp_answer *hp_picture_no_target(void)
+{
+	return hp_answer_error(500, "the program or its helper process may just have ended",
+			       "The segment cannot be read");
+}
+
+static struct hp_answer *render(struct hp_picture *picture, const struct hp_request *request)
+{
+	struct hp_answer *answer;
+
+	if (!picture->scene.has_report)
+		return hp_picture_no_target();
+	hp_json_room_begin();
+	answer = request->route->render(&picture->scene, request);
+	hp_json_room_end();
+	if (hp_target_is_live(&picture->scene.target))
+		answer->taken_ns = picture->scene.taken_ns;
+	return answer;
+}
+
+/* A look that is younger than `most_ns`.  A run that is over is looked at once. */
+static void look(struct hp_picture *picture, uint64_t most_ns)
+{
+	struct hp_scene *scene = &picture->scene;
+	bool is_live = hp_target_is_live(&scene->target);
+
+	if (scene->has_report && (!is_live || hp_clock_raw_ns() - scene->taken_ns < most_ns))
+		return;
+	if (!picture->is_lost && !hp_scene_look(scene))
+		picture->is_lost = true;
+}
+
+/* Makes the slot's answer.  It may have gone meanwhile if nobody waits for it. */
+static void slot_fill(struct hp_picture *picture, const struct hp_request *request)
+{
+	uint64_t missing = hp_scene_missing(&picture->scene);
+	struct hp_answer *answer = render(picture, request);
+	bool is_whole = hp_scene_missing(&picture->scene) == missing &&
+			(!picture->scene.has_report || !picture->scene.missing);
+	struct hp_client *clients = NULL;
+	struct hp_slot *slot;
+
+	pthread_mutex_lock(&picture->lock);
+	slot = hp_slot_find(&picture->slots, request);
+	if (slot) {
+		hp_answer_drop(slot->answer);
+		slot->answer = hp_answer_hold(answer);
+		clients = hp_slot_served(slot, hp_clock_raw_ns(), is_whole);
+	}
+	pthread_mutex_unlock(&picture->lock);
+	hp_clients_call(clients, answer);
+	hp_answer_drop(answer);
+}
+
+/*
+ * Those who wait for names are not asked for again while these are looked for.
+ * False = the slot is not to be made now.
+ */
+static bool retry_settle(struct hp_picture *picture, const struct hp_request *request)
+{
+	struct hp_resolver *resolver = picture->scene.target.input.record.resolver;
+	struct hp_slot *slot = hp_slot_find(&picture->slots, request);
+	uint64_t now = hp_clock_raw_ns();
+
+	if (!slot->retry_ns || hp_resolver_is_idle(resolver) || hp_slot_is_patience_over(slot, now))
+		return true;
+	hp_slot_put_off(slot, now);
+	return false;
+}
+
+/* What is to be made next; false = nothing. */
+static bool slot_next(struct hp_picture *picture, bool is_hot_too, struct hp_request *request)
+{
+	const struct hp_slot *slot = hp_slot_next(&picture->slots, hp_clock_raw_ns(), is_hot_too,
+						  picture->scene.taken_ns);
+
+	if (slot)
+		*request = slot->request;
+	return slot;
+}
+
+/* --- jobs --- */
+
+/* The names of all samples: what jobs tell.  False = they are still to come. */
+static bool has_names(struct hp_picture *picture)
+{
+	struct hp_scene *scene = &picture->scene;
+	uint64_t missing = hp_scene_missing(scene);
+
+	if (scene->has_report)
+		hp_report_cpu(&scene->report);
+	return hp_scene_missing(scene) == missing && (!scene->has_report || !scene->missing);
+}
+
+static bool is_to_wait(struct hp_picture *picture, uint64_t *until_ns, uint64_t now)
+{
+	if (!*until_ns)
+		*until_ns = now + HP_NAMES_WHOLE_NS;
+	return now < *until_ns && !has_names(picture);
+}
+
+static struct hp_job *job_due(struct hp_picture *picture, uint64_t now)
+{
+	for (struct hp_job *job = picture->jobs; job; job = job->next)
+		if (job->due_ns <= now)
+			return job;
+	return NULL;
+}
+
+static void job_remove(struct hp_picture *picture, struct hp_job *job)
+{
+	struct hp_job **at = &picture->jobs;
+
+	while (*at != job)
+		at = &(*at)->next;
+	*at = job->next;
+	picture->job_count--;
+}
+
+/* What a job does may change what others show. */
+static void answers_forget(struct hp_picture *picture)
+{
+	pthread_mutex_lock(&picture->lock);
+	hp_slots_forget(&picture->slots);
+	pthread_mutex_unlock(&picture->lock);
+}
+
+/* Called without the lock; the job is the worker's alone. */
+static void job_do(struct hp_picture *picture, struct hp_job *job)
+{
+	const struct hp_route *route = job->request.route;
+	struct hp_scene *scene = &picture->scene;
+	struct hp_answer *answer;
+
+	look(picture, job->due_ns ? 0 : YOUNG_NS);
+	if (!job->due_ns && scene->has_report && route->begin) {
+		job->begun = route->begin(scene, &job->request);
+		job->due_ns = hp_clock_raw_ns() + route->span_ns(&job->request);
+		return;
+	}
+	if (is_to_wait(picture, &job->until_ns, hp_clock_raw_ns())) {
+		job->due_ns = hp_clock_raw_ns() + RETRY_NS;
+		return;
+	}
+	if (!scene->has_report)
+		answer = hp_picture_no_target();
+	else
+		answer = route->end(scene, &job->request, job->begun);
+	answers_forget(picture);
+	pthread_mutex_lock(&picture->lock);
+	job_remove(picture, job);
+	pthread_mutex_unlock(&picture->lock);
+	job->client.done(job->client.context, answer);
+	free(job);
+}
+
+static void snapshot_do(struct hp_picture *picture)
+{
+	struct hp_snapshot *snapshot = &picture->scene.snapshot;
+
+	look(picture, 0);
+	if (is_to_wait(picture, &picture->snapshot_until_ns, hp_clock_raw_ns())) {
+		snapshot->due_ns = hp_clock_raw_ns() + RETRY_NS;
+		return;
+	}
+	picture->snapshot_until_ns = 0;
+	if (hp_snapshot_take(&picture->scene))
+		answers_forget(picture);
+}
+
+/* --- its days --- */
+
+static uint64_t look_interval(const struct hp_scene *scene)
+{
+	uint64_t interval = LOOK_SHARE * scene->cost_ns;
+	uint64_t most = scene->cost_ns < LOOK_MOST_NS / 2 ? LOOK_MOST_NS - scene->cost_ns
+							  : LOOK_MOST_NS / 2;
+
+	if (interval < LOOK_LEAST_NS)
+		interval = LOOK_LEAST_NS;
+	return interval < most ? interval : most;
+}
+
+static void earlier(uint64_t *due, uint64_t other)
+{
+	if (other && other < *due)
+		*due = other;
+}
+
+/* When there is something to do; UINT64_MAX = when somebody asks. */
+static uint64_t due_of(const struct hp_picture *picture, uint64_t now)
+{
+	const struct hp_scene *scene = &picture->scene;
+	uint64_t due = UINT64_MAX;
+
+	if (hp_target_is_live(&scene->target) && !picture->is_lost &&
+	    hp_slots_has_regular(&picture->slots, now))
+		earlier(&due, scene->taken_ns + look_interval(scene));
+	for (const struct hp_job *job = picture->jobs; job; job = job->next)
+		due = job->due_ns < due ? job->due_ns : due;
+	earlier(&due, scene->snapshot.due_ns);
+	for (const struct hp_slot *slot = picture->slots.first; slot; slot = slot->next)
+		if (slot->clients)
+			earlier(&due, slot->retry_ns);
+	if (scene->has_report && hp_target_is_live(&scene->target))
+		earlier(&due, picture->asked_ns + REPORT_IDLE_NS);
+	return due;
+}
+
+static void sleep_until(struct hp_picture *picture, uint64_t due, uint64_t now)
+{
+	struct timespec at;
+
+	if (due == UINT64_MAX) {
+		pthread_cond_wait(&picture->wake, &picture->lock);
+		return;
+	}
+	/* The condition's clock is MONOTONIC; only the distance counts. */
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	due = due > now ? due - now : 0;
+	at.tv_sec += (time_t)(due / 1000000000);
+	at.tv_nsec += (long)(due % 1000000000);
+	if (at.tv_nsec >= 1000000000)
+		at.tv_sec++, at.tv_nsec -= 1000000000;
+	pthread_cond_timedwait(&picture->wake, &picture->lock, &at);
+}
+
+static void memory_drop(struct hp_scene *scene)
+{
+	hp_scene_drop(scene);
+	hp_json_room_release();
+	malloc_trim(0);
+}
+
+/* What is due besides what is waited for.  Entered and left with the lock. */
+static void do_due(struct hp_picture *picture, uint64_t now)
+{
+	struct hp_scene *scene = &picture->scene;
+	struct hp_request request;
+	struct hp_job *job = job_due(picture, now);
+	bool is_hot = hp_slots_has_regular(&picture->slots, now);
+	bool is_idle = now >= picture->asked_ns + REPORT_IDLE_NS && !picture->jobs;
+
+	pthread_mutex_unlock(&picture->lock);
+	if (job)
+		job_do(picture, job);
+	else if (scene->snapshot.due_ns && now >= scene->snapshot.due_ns)
+		snapshot_do(picture);
+	else if (is_hot)
+		look(picture, 0);
+	else if (is_idle)
+		memory_drop(scene);
+	pthread_mutex_lock(&picture->lock);
+	while (is_hot && slot_next(picture, true, &request)) {
+		pthread_mutex_unlock(&picture->lock);
+		slot_fill(picture, &request);
+		pthread_mutex_lock(&picture->lock);
+	}
+}
+
+void *hp_picture_work(void *argument)
+{
+	struct hp_picture *picture = argument;
+	struct hp_request request;
+
+	pthread_mutex_lock(&picture->lock);
+	while (!picture->is_over) {
+		uint64_t now = hp_clock_raw_ns(), due;
+
+		if (slot_next(picture, false, &request)) {
+			bool is_retry = hp_slot_find(&picture->slots, &request)->retry_ns != 0;
+
+			if (!retry_settle(picture, &request))
+				continue;
+			pthread_mutex_unlock(&picture->lock);
+			look(picture, is_retry ? 0 : YOUNG_NS);
+			slot_fill(picture, &request);
+			pthread_mutex_lock(&picture->lock);
+			continue;
+		}
+		due = due_of(picture, now);
+		if (due <= now)
+			do_due(picture, now);
+		else
+			sleep_until(picture, due, now);
+	}
+	pthread_mutex_unlock(&picture->lock);
+	hp_json_room_release();
+	return NULL;
+}

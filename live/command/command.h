@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command.h - the sub-commands of `hotpath` that are in hotpath-live.
+ *
+ * They are an executable of their own, so that a report does not load the
+ * libraries of servers and terminals.  Each gets its own argv and returns the
+ * exit status; see report/command/command.h.
+ */
+#ifndef HP_LIVE_COMMAND_COMMAND_H
+#define HP_LIVE_COMMAND_COMMAND_H
+
+int hp_cmd_serve(int argc, char **argv);	/* serve.c */
+int hp_cmd_load(int argc, char **argv);	/* load.c */
+int hp_cmd_mcp(int argc, char **argv);	/* live/mcp/stdio.c */
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - hotpath-live: the sub-commands that look at a running program.
+ * `hotpath serve` executes it; the sampler does by itself when somebody asks.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/command/command.h"
+#include "report/command/command.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "serve", hp_cmd_serve },
+	{ "load", hp_cmd_load },
+	{ "mcp", hp_cmd_mcp },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(commands[i].name, argv[1]) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "hotpath-live: is for hotpath; see hotpath --help\n");
+	return HP_EXIT_USAGE;
+}

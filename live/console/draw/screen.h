@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen.h - the terminal, by ncurses: what it can do, what is written, which
+ * keys come; and that it is left as it was found, however we end.
+ *
+ * Texts are UTF-8 and foreign: whatever is not printable does not get there, and
+ * a terminal that is not of UTF-8 gets ASCII.
+ */
+#ifndef HP_LIVE_CONSOLE_DRAW_SCREEN_H
+#define HP_LIVE_CONSOLE_DRAW_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "live/console/state/text.h"
+
+enum hp_ink {
+	HP_INK_PLAIN = 0,
+	HP_INK_STRONG,
+	HP_INK_DIM,
+	HP_INK_TITLE,	/* our name */
+	HP_INK_TAB,
+	HP_INK_TAB_ON,
+	HP_INK_SUB_ON,
+	HP_INK_HEAD,	/* of columns */
+	HP_INK_HEAD_SORT,
+	HP_INK_CHOSEN,
+	HP_INK_CHOSEN_AWAY,	/* the same where the keys do not go */
+	HP_INK_HOT,
+	HP_INK_WARM,
+	HP_INK_MILD,
+	HP_INK_COLD,
+	HP_INK_GOOD,
+	HP_INK_WARN,
+	HP_INK_BAD,
+	HP_INK_KEY,
+	HP_INK_BOX,
+	HP_INK_CPU,	/* time lines */
+	HP_INK_BYTES,
+	HP_INK_WAIT,
+	HP_INKS
+};
+
+enum hp_side { HP_LEFT, HP_RIGHT };
+
+/* Beyond what characters are. */
+enum hp_key {
+	HP_KEY_NONE = 0x110000,
+	HP_KEY_UP,
+	HP_KEY_DOWN,
+	HP_KEY_LEFT,
+	HP_KEY_RIGHT,
+	HP_KEY_PAGE_UP,
+	HP_KEY_PAGE_DOWN,
+	HP_KEY_HOME,
+	HP_KEY_END,
+	HP_KEY_BACK_TAB,
+	HP_KEY_BACKSPACE,
+	HP_KEY_F1,
+	HP_KEY_F3,
+	HP_KEY_F4,
+	HP_KEY_F5,
+	HP_KEY_F6,
+	HP_KEY_F10,
+	HP_KEY_RESIZE,
+	HP_KEY_MOUSE,
+	HP_KEY_WHEEL_UP,
+	HP_KEY_WHEEL_DOWN,
+};
+
+#define HP_KEY_ESCAPE 27
+#define HP_KEY_TAB 9
+
+struct hp_press {
+	uint32_t key;	/* a character, or enum hp_key */
+	int x, y;	/* of the mouse */
+	bool is_double;
+};
+
+struct hp_screen {
+	int width, height;
+	bool is_utf8;
+	int colours;	/* 0 = none */
+};
+
+extern struct hp_screen hp_screen;
+
+/* NULL = it is open; else what is wrong and what to do, one line without our name. */
+const char *hp_screen_open(void);
+void hp_screen_close(void);
+
+/*
+ * Waits for a key, or until `fd` is readable, or so long.  Returns the signal that
+ * wants us to end, or 0; a stop from the keyboard is done in here.  -1 = the terminal
+ * has gone.
+ */
+int hp_screen_wait(int fd, int timeout_ms);
+
+/* The next press.  False = there is none. */
+bool hp_screen_press(struct hp_press *press);
+
+void hp_screen_begin(void);	/* an empty frame */
+void hp_screen_end(void);	/* shows it */
+
+/* At most `width` columns of a text, the rest of them blank. */
+void hp_put(int y, int x, int width, enum hp_ink ink, enum hp_side side, enum hp_cut cut,
+	    const char *text);
+
+/* The text alone, printf; returns the columns it took. */
+int hp_print(int y, int x, enum hp_ink ink, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Columns that the text takes here. */
+int hp_width(const char *text);
+
+/* A frame with a title, filled with blanks. */
+void hp_box(int y, int x, int height, int width, const char *title);
+
+/* A bar: `share` of `width` columns, from 0 to 1. */
+void hp_bar(int y, int x, int width, enum hp_ink ink, double share);
+
+/* One column of a graph `height` rows high, whose lowest row is at y: `share` from 0 to 1. */
+void hp_graph(int y, int x, int height, enum hp_ink ink, double share);
+
+void hp_cursor(int y, int x);	/* shown there; hidden again by hp_screen_begin */
+
+#endif

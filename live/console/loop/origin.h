@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * origin.h - where the console's answers come from: a program on this machine,
+ * read through its segment; or a server over HTTP, ours or of the Rust crate.
+ *
+ * Both are asked for paths of doc/http.md, and answer in JSON.  They are asked in
+ * the feed's thread only and may take as long as they take.
+ */
+#ifndef HP_LIVE_CONSOLE_LOOP_ORIGIN_H
+#define HP_LIVE_CONSOLE_LOOP_ORIGIN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hp_settings;
+
+enum hp_phase {
+	HP_PHASE_FINE = 0,	/* it was answered: see `status` */
+	HP_PHASE_WAITS,	/* there is nothing to look at yet */
+	HP_PHASE_CHOOSE,	/* several programs run: `body` lists them */
+	HP_PHASE_FAILS,	/* it did not answer, or not in our language */
+	HP_PHASE_OVER,	/* the program has ended; if there is a body it is its last word */
+};
+
+struct hp_heard {
+	enum hp_phase phase;
+	int status;	/* of HTTP; 0 = there was no answer */
+	char *body;	/* of malloc, terminated; NULL = none */
+	size_t size;
+	char said[320];	/* what is wrong; "" = nothing */
+	char remedy[320];	/* what to do about it */
+};
+
+struct hp_origin {
+	void (*ask)(struct hp_origin *origin, const char *method, const char *path,
+		    struct hp_heard *heard);
+	char name[200];	/* for people: "process 4711", "http://127.0.0.1:6770" */
+	/* The screen's thread bumps it when what is being asked for is of no interest any more. */
+	_Atomic uint32_t turn;
+};
+
+/*
+ * A program of this machine: its pid or session, NULL = the one that runs, or the
+ * first that comes.  A file or kept run (`is_file`) is opened at once; what is
+ * wrong with it is told on stderr, and NULL returned.
+ */
+struct hp_origin *hp_origin_local(const char *name, bool is_file,
+				  const struct hp_settings *settings);
+
+/* `base` is "http://host:port"; `token` may be NULL.  NULL = libcurl cannot start. */
+struct hp_origin *hp_origin_http(const char *base, const char *token);
+
+/* Paths that origin_local.c alone knows: programs to choose from; POST "…token" takes one. */
+#define HP_PROGRAMS_PATH "/console/programs"
+#define HP_ATTACH_PATH "/console/attach/"
+
+/* viewer.c, over any origin: POST "…PID" or "…/path/of/a/profile" opens it in a browser. */
+#define HP_VIEWER_PATH "/console/viewer/"
+
+void hp_viewer_open(const char *what, struct hp_heard *heard);
+
+/* Ends what hp_viewer_open started. */
+void hp_viewer_close(void);
+
+void hp_heard_say(struct hp_heard *heard, enum hp_phase phase, const char *remedy,
+		  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app.h - the state of the console: what is visible, what was heard of it, and
+ * where the keys go.
+ *
+ * Keys and news change it; live/console/draw/draw.c shows it and changes nothing but what of a
+ * list fits.
+ */
+#ifndef HP_LIVE_CONSOLE_STATE_APP_H
+#define HP_LIVE_CONSOLE_STATE_APP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live/console/loop/feed.h"
+#include "live/console/state/tab.h"
+#include "live/console/state/table.h"
+#include "live/console/state/trend.h"
+
+#define HP_TABS_MOST 8
+
+/* What was heard at one path. */
+struct hp_page {
+	struct hp_news *news;	/* the last good answer; NULL = none yet */
+	char said[320];	/* why the last attempt was none; "" = it was */
+	char remedy[320];
+	int status;	/* of HTTP, of the last attempt */
+};
+
+struct hp_view_state {
+	const struct hp_view *view;
+	struct hp_page page;
+	struct hp_table table;
+};
+
+enum hp_popup {
+	HP_POPUP_NONE = 0,
+	HP_POPUP_HELP,
+	HP_POPUP_INSPECT,
+	HP_POPUP_SORT,
+	HP_POPUP_PROGRAMS,
+};
+
+enum hp_focus { HP_FOCUS_LIST, HP_FOCUS_LOGS };
+
+/* Where things were drawn, for the mouse. */
+struct hp_spot {
+	int y, x, width;
+	enum { HP_SPOT_TAB, HP_SPOT_VIEW, HP_SPOT_COLUMN } kind;
+	int number;
+};
+
+#define HP_SPOTS_MOST 96
+
+struct hp_area {
+	int y, x, height, width;	/* of rows; height 0 = not shown */
+};
+
+struct hp_app {
+	struct hp_feed *feed;
+	const char *source;	/* whom we ask, for people */
+	uint32_t interval_ms;
+	bool is_local;	/* by its segment; else over HTTP */
+
+	unsigned tab;
+	unsigned sub[HP_TABS_MOST];
+	struct hp_view_state views[HP_TABS_MOST][HP_TAB_VIEWS];
+
+	struct hp_page status;	/* /profiler_status */
+	struct hp_page threads;	/* /threads, for the time line of programs that tell no sums */
+	struct hp_trend trend;
+	double pid;	/* of the program; 0 = not known yet */
+	enum hp_phase phase;	/* of the last attempt at anything */
+	bool is_paused;
+	uint64_t asked_ns;	/* since when what is visible is asked for, without an answer */
+
+	double function_id;	/* whose callers are shown; 0 = nobody asked yet */
+	uint64_t logs_row;	/* the log of this row is to be opened; HP_LIMIT_UNSET = of none */
+	bool has_logs;	/* the panel is open */
+	enum hp_focus focus;
+	char logs_path[HP_FEED_PATH];	/* "" = the row has none */
+	struct hp_page logs_page;
+	struct hp_table logs;
+
+	enum hp_popup popup;
+	size_t popup_top;	/* first line, or the chosen one */
+	struct hp_news *programs;	/* to choose from */
+	bool is_typing;	/* the filter */
+	char said[320];	/* to the user, for a while */
+	uint64_t said_until_ns;
+	bool wants_save;	/* an answer of hp_feed_do is to be written to a file */
+	bool is_over;	/* the loop ends */
+
+	uint64_t first_g_ns;	/* of gg */
+	struct hp_spot spots[HP_SPOTS_MOST];
+	size_t spot_count;
+	struct hp_area list_area;
+	struct hp_area logs_area;
+};
+
+void hp_app_init(struct hp_app *app, struct hp_feed *feed, const char *source,
+		 uint32_t interval_ms);
+
+struct hp_view_state *hp_app_view(struct hp_app *app);
+
+/* The table that the keys move in. */
+struct hp_table *hp_app_table(struct hp_app *app);
+
+/* Shows who calls this function, an id of /functions_timing. */
+void hp_app_callers(struct hp_app *app, double id);
+
+/* Tells the feed what is visible. */
+void hp_app_wish(struct hp_app *app);
+
+/* Takes what was heard. */
+void hp_app_hear(struct hp_app *app);
+
+/* Runs until it is over.  Returns the signal that ended it, 0 = a key, -1 = the terminal has gone. */
+int hp_app_run(struct hp_app *app);
+
+/* A line for the user, shown for a few seconds.  Printf. */
+void hp_app_say(struct hp_app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The age of what is shown, in seconds; < 0 = nothing was heard yet. */
+double hp_app_age(const struct hp_app *app);
+
+/* live/console/loop/keys.c */
+struct hp_press;
+void hp_app_press(struct hp_app *app, const struct hp_press *press);
+
+/* live/console/draw/draw.c */
+void hp_app_draw(struct hp_app *app);
+
+/* live/console/loop/save.c: writes the body to a file of its own here, and says its name. */
+void hp_app_save(struct hp_app *app, const struct hp_heard *heard);
+
+#endif

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http.c - see http.h.
+ *
+ * libmicrohttpd calls for each request: once with its head, with each part of
+ * its body, and once when it is there.  While the worker makes the answer the
+ * connection is suspended, so that a slow answer keeps no other one waiting.
+ *
+ *   head       who asks (guard.c), and whether there is such a route: a request
+ *              that is refused is refused before its body is read
+ *   body       kept, up to HP_BODY_MOST
+ *   end        the answer is at hand, or: suspend, ask; the worker resumes
+ *   again      the answer goes out
+ */
+#include "live/http/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "live/http/acceptor.h"
+#include "live/http/guard.h"
+#include "report/base/memory.h"
+#include "segment/clock.h"
+
+/*
+ * Beyond the first number only the user's own processes are let in, beyond the
+ * second whoever asks is told to come again, beyond the third the connection ends at once:
+ * who waits for an answer must not wait for others to time out.
+ */
+#define CONNECTIONS_OPEN 100
+#define CONNECTIONS_MOST 200
+#define CONNECTIONS_TOLD 250
+#define FILES_OTHER 64	/* descriptors that are not connections */
+#define HEAD_MOST (32 << 10)	/* bytes of memory for a connection: its request's head must fit */
+#define HASTE_S 1	/* the same when there are too many */
+#define RETRY_S "1"	/* when they may come again */
+#define QUIET_S 10	/* without a byte of a request */
+#define HEADERS_MOST 6	/* of an answer, by sites */
+
+struct hp_http {
+	struct MHD_Daemon *daemon;
+	struct hp_acceptor *acceptor;
+	const char *token;
+	const char *token_name;	/* of the variable */
+	const char *only;
+	struct hp_picture *picture;
+	const struct hp_http_site *sites;
+	size_t site_count;
+	_Atomic uint64_t asked_ns;
+	_Atomic unsigned connections;
+};
+
+/* Of a connection, as long as it is there. */
+struct peer {
+	bool is_known;	/* was looked up */
+	int own;	/* what hp_guard_is_own_peer says */
+	bool is_late;	/* there were too many already */
+};
+
+struct header {
+	char *name;
+	char *value;
+};
+
+struct hp_exchange {
+	struct hp_http *http;
+	struct MHD_Connection *connection;
+	const char *method;	/* libmicrohttpd's, as long as the request */
+	struct hp_request request;
+	const struct hp_http_site *site;	/* NULL = a route's */
+	char *path;
+	const char *query;	/* behind the path, as it came; NULL = none */
+	char *body;
+	size_t size;
+	size_t room;
+	bool is_too_long;
+	struct header headers[HEADERS_MOST];
+	size_t header_count;
+	const char *allowed;
+	struct hp_answer *_Atomic answer;	/* NULL = not yet; stored by who answers */
+};
+
+static const char *header_of(const struct hp_exchange *exchange, const char *name)
+{
+	return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+/* --- who asks --- */
+
+static struct peer *peer_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* Asks the kernel once for each connection, if it can be told. */
+static int peer_is_own(struct MHD_Connection *connection, struct peer *peer)
+{
+	const union MHD_ConnectionInfo *info;
+
+	if (peer->is_known)
+		return peer->own;
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	peer->own = info ? hp_guard_is_own_peer(info->connect_fd) : 0;
+	peer->is_known = peer->own >= 0;
+	return peer->own;
+}
+
+/* In the acceptor's thread; libmicrohttpd closes what it does not take. */
+static bool on_accept(void *context, int connection, const struct sockaddr *address, socklen_t size)
+{
+	struct hp_http *http = context;
+
+	return MHD_add_connection(http->daemon, connection, address, size) == MHD_YES;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct hp_http *http = context;
+	struct peer *peer;
+	unsigned count;
+
+	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+		atomic_fetch_sub_explicit(&http->connections, 1, memory_order_relaxed);
+		hp_acceptor_gone(http->acceptor);
+		free(*socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	*socket_context = peer = hp_xcalloc(1, sizeof(*peer));
+	count = atomic_fetch_add_explicit(&http->connections, 1, memory_order_relaxed);
+	if (count < CONNECTIONS_OPEN)
+		return;
+	/* Others must not keep the user out. */
+	peer->is_late =
+		count >= CONNECTIONS_MOST || (!http->token && peer_is_own(connection, peer) <= 0);
+	if (peer->is_late)
+		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+					  (unsigned)HASTE_S);
+}
+
+/* As hp_guard_is_own_peer. */
+static int is_own_peer(const struct hp_exchange *exchange)
+{
+	struct peer *peer = peer_of(exchange->connection);
+
+	return peer ? peer_is_own(exchange->connection, peer) : 0;
+}
+
+static bool is_late(const struct hp_exchange *exchange)
+{
+	const struct peer *peer = peer_of(exchange->connection);
+
+	return peer && peer->is_late;
+}
+
+/* What a browser says of a page that is not ours. */
+static struct hp_answer *refuse_page(const struct hp_exchange *exchange)
+{
+	const char *host = header_of(exchange, "Host");
+	const char *origin = header_of(exchange, "Origin");
+	const char *site = header_of(exchange, "Sec-Fetch-Site");
+	bool is_foreign =
+		site && strcasecmp(site, "same-origin") != 0 && strcasecmp(site, "none") != 0;
+
+	if (host && !exchange->http->token && !hp_guard_is_local_host(host))
+		return hp_answer_error(403, "ask as localhost or by the address",
+				       "Host is no name of this machine");
+	if ((origin && !hp_guard_is_own_origin(origin, host)) || is_foreign)
+		return hp_answer_error(403, NULL, "A page of another origin may not ask");
+	return NULL;
+}
+
+static const struct hp_http_site *site_of(const struct hp_http *http, const char *path)
+{
+	for (size_t i = 0; i < http->site_count; i++)
+		if (strcmp(http->sites[i].path, path) == 0)
+			return &http->sites[i];
+	return NULL;
+}
+
+/* Each server has a token of its own. */
+static struct hp_answer *no_token(const struct hp_http *http)
+{
+	char hint[96];
+
+	snprintf(hint, sizeof(hint), "start the program with %s, and send it", http->token_name);
+	return hp_answer_error(403, hint, "Another user's program; it takes a token to see it");
+}
+
+/* NULL = it is our user, or root. */
+static struct hp_answer *refuse_user(const struct hp_exchange *exchange)
+{
+	int own = is_own_peer(exchange);
+
+	if (own < 0)
+		return hp_answer_error(503,
+				       "raise the limit of open files (ulimit -n), or use a token",
+				       "Whose connection this is cannot be told: %s",
+				       strerror(-own));
+	return own ? NULL : no_token(exchange->http);
+}
+
+/* NULL = he may. */
+static struct hp_answer *refuse(const struct hp_exchange *exchange)
+{
+	const struct hp_http_site *site = site_of(exchange->http, exchange->path);
+	const char *token = exchange->http->token;
+	struct hp_answer *answer = refuse_page(exchange);
+
+	if (answer)
+		return answer;
+	if (is_late(exchange))
+		return hp_answer_error(503, "ask again in a second", "Too many connections: %d",
+				       CONNECTIONS_MOST);
+	if (token && site && site->is_public)
+		return NULL;
+	if (token && !hp_guard_knows_token(header_of(exchange, "Authorization"), token))
+		return hp_answer_error(401,
+				       "Authorization has to be the token, bare or behind Bearer",
+				       "Unauthorized");
+	return token ? NULL : refuse_user(exchange);
+}
+
+/* --- the answer --- */
+
+static struct MHD_Response *response_of(const struct hp_exchange *exchange,
+					const struct hp_answer *answer)
+{
+	/* The answer may go before the last byte is out. */
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(answer->size, answer->body, MHD_RESPMEM_MUST_COPY);
+
+	if (!response)
+		return NULL;
+	if (answer->type)
+		MHD_add_response_header(response, "Content-Type", answer->type);
+	MHD_add_response_header(response, "Cache-Control", "no-store");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (exchange->allowed)
+		MHD_add_response_header(response, "Allow", exchange->allowed);
+	if (answer->status == 503) {
+		MHD_add_response_header(response, "Retry-After", RETRY_S);
+		MHD_add_response_header(response, "Connection", "close");
+	}
+	if (answer->status == 401)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	for (size_t i = 0; i < exchange->header_count; i++)
+		MHD_add_response_header(response, exchange->headers[i].name,
+					exchange->headers[i].value);
+	return response;
+}
+
+static enum MHD_Result reply(const struct hp_exchange *exchange, const struct hp_answer *answer)
+{
+	struct MHD_Response *response = response_of(exchange, answer);
+	enum MHD_Result result = MHD_NO;
+
+	if (response) {
+		result = MHD_queue_response(exchange->connection, (unsigned)answer->status,
+					    response);
+		MHD_destroy_response(response);
+	}
+	return result;
+}
+
+void hp_exchange_answer(struct hp_exchange *exchange, struct hp_answer *answer)
+{
+	struct MHD_Connection *connection = exchange->connection;
+
+	/* Release: the connection's thread reads what this one has made. */
+	atomic_store_explicit(&exchange->answer, answer, memory_order_release);
+	MHD_resume_connection(connection);
+}
+
+static void on_answer(void *context, struct hp_answer *answer)
+{
+	hp_exchange_answer(context, answer);
+}
+
+/* The request is there as a whole. */
+static enum MHD_Result serve(struct hp_exchange *exchange)
+{
+	struct hp_picture *picture = exchange->http->picture;
+	struct hp_answer *answer;
+
+	if (exchange->site) {
+		MHD_suspend_connection(exchange->connection);
+		exchange->site->serve(exchange->site->context, exchange);
+		return MHD_YES;
+	}
+	answer = hp_picture_peek(picture, &exchange->request);
+	if (answer) {
+		atomic_store_explicit(&exchange->answer, answer, memory_order_relaxed);
+		return reply(exchange, answer);
+	}
+	/* Before the question: its answer may come at once. */
+	MHD_suspend_connection(exchange->connection);
+	hp_picture_ask(picture, &exchange->request, on_answer, exchange);
+	return MHD_YES;
+}
+
+/* --- requests --- */
+
+static bool is_openmetrics(const struct hp_exchange *exchange)
+{
+	const char *accept = header_of(exchange, "Accept");
+
+	return accept && strstr(accept, "application/openmetrics-text");
+}
+
+/* Comes first, with the path and what is behind the question mark, as they came. */
+static void *on_uri(void *context, const char *uri, struct MHD_Connection *connection)
+{
+	struct hp_http *http = context;
+	struct hp_exchange *exchange = hp_xcalloc(1, sizeof(*exchange));
+
+	exchange->http = http;
+	exchange->connection = connection;
+	exchange->path = hp_xstrdup(uri);
+	return exchange;
+}
+
+/* NULL = there is somebody who answers it. */
+static struct hp_answer *find(struct hp_exchange *exchange, const char *path, const char *query)
+{
+	const struct hp_http *http = exchange->http;
+	struct hp_answer *error;
+
+	exchange->site = site_of(http, path);
+	if (exchange->site)
+		return NULL;
+	if (http->only && strcmp(http->only, path) != 0)
+		return hp_answer_error(404, NULL, "Not found - here is %s", http->only);
+	if (hp_route_find(exchange->method, path, query, &exchange->request, &error,
+			  &exchange->allowed)) {
+		exchange->request.is_openmetrics = is_openmetrics(exchange);
+		return NULL;
+	}
+	return error;
+}
+
+static bool is_without_body(const char *method)
+{
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+/* The head is there. */
+static enum MHD_Result begin(struct hp_exchange *exchange, const char *method)
+{
+	char *query = strchr(exchange->path, '?');
+	struct hp_answer *error;
+
+	exchange->method = method;
+	atomic_store_explicit(&exchange->http->asked_ns, hp_clock_raw_ns(), memory_order_relaxed);
+	if (query)
+		*query++ = 0;
+	exchange->query = query;
+	error = refuse(exchange);
+	if (!error)
+		error = find(exchange, exchange->path, query);
+	exchange->answer = error;
+	/* Refused before its body is read, which ends the connection; without a body it may stay. */
+	return error && !is_without_body(method) ? reply(exchange, error) : MHD_YES;
+}
+
+static void body_add(struct hp_exchange *exchange, const char *data, size_t size)
+{
+	if (exchange->size + size > HP_BODY_MOST) {
+		exchange->is_too_long = true;
+		return;
+	}
+	if (exchange->size + size + 1 > exchange->room) {
+		exchange->room = 2 * (exchange->size + size + 1);
+		exchange->body = hp_xrealloc(exchange->body, exchange->room, 1);
+	}
+	memcpy(exchange->body + exchange->size, data, size);
+	exchange->size += size;
+	exchange->body[exchange->size] = 0;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *size, void **request)
+{
+	struct hp_exchange *exchange = *request;
+
+	(void)context, (void)connection, (void)url, (void)version;
+	if (!exchange)
+		return MHD_NO;
+	if (!exchange->method)
+		return begin(exchange, method);
+	if (*size) {
+		body_add(exchange, data, *size);
+		*size = 0;
+		return MHD_YES;
+	}
+	if (exchange->is_too_long && !exchange->answer)
+		exchange->answer = hp_answer_error(413, NULL, "The body is longer than %d bytes",
+						   HP_BODY_MOST);
+	/* Acquire: see hp_exchange_answer. */
+	const struct hp_answer *answer =
+		atomic_load_explicit(&exchange->answer, memory_order_acquire);
+	return answer ? reply(exchange, answer) : serve(exchange);
+}
+
+static void on_end(void *context, struct MHD_Connection *connection, void **request,
+		   enum MHD_RequestTerminationCode code)
+{
+	struct hp_exchange *exchange = *request;
+
+	(void)context, (void)connection, (void)code;
+	if (!exchange)
+		return;
+	for (size_t i = 0; i < exchange->header_count; i++) {
+		free(exchange->headers[i].name);
+		free(exchange->headers[i].value);
+	}
+	hp_answer_drop(exchange->answer);
+	free(exchange->path);
+	free(exchange->body);
+	free(exchange);
+	*request = NULL;
+}
+
+/* Paths are taken as they came: none of ours has an escape. */
+static size_t unescape_nothing(void *context, struct MHD_Connection *connection, char *text)
+{
+	(void)context, (void)connection;
+	return strlen(text);
+}
+
+/* --- its life --- */
+
+/* Connections that there are descriptors for. */
+static unsigned connections_most(void)
+{
+	struct rlimit limit;
+	unsigned most = CONNECTIONS_TOLD;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return most;
+	if (limit.rlim_cur < most + FILES_OTHER && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur =
+			limit.rlim_max < most + FILES_OTHER ? limit.rlim_max : most + FILES_OTHER;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur >= most + FILES_OTHER)
+		return most;
+	return limit.rlim_cur > 2 * FILES_OTHER ? (unsigned)limit.rlim_cur - FILES_OTHER
+						: FILES_OTHER / 2;
+}
+
+/* Its own limit of connections is never met: the acceptor's is lower. */
+static struct MHD_Daemon *daemon_start(struct hp_http *http, unsigned most)
+{
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+			 MHD_USE_NO_LISTEN_SOCKET;
+
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_LIMIT,
+				2 * most, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MOST,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)QUIET_S,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+				MHD_OPTION_NOTIFY_COMPLETED, on_end, http,
+				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http,
+				MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
+				MHD_OPTION_END);
+}
+
+struct hp_http *hp_http_new(const struct hp_http_wish *wish)
+{
+	struct hp_http *http = hp_xcalloc(1, sizeof(*http));
+	struct hp_acceptor_wish accepting = { .socket = wish->socket,
+					      .most = connections_most(),
+					      .take = on_accept,
+					      .context = http };
+	int error;
+
+	http->token = wish->token;
+	http->token_name = wish->token_name;
+	http->only = wish->only;
+	http->picture = wish->picture;
+	http->sites = wish->sites;
+	http->site_count = wish->site_count;
+	http->asked_ns = hp_clock_raw_ns();
+	errno = ENOMEM;	/* libmicrohttpd need not say why */
+	http->acceptor = hp_acceptor_new(&accepting);
+	if (http->acceptor)
+		http->daemon = daemon_start(http, accepting.most);
+	error = !http->daemon ? -errno : hp_acceptor_start(http->acceptor);
+	if (!error)
+		return http;
+	if (http->daemon)
+		MHD_stop_daemon(http->daemon);
+	hp_acceptor_free(http->acceptor);
+	free(http);
+	errno = -error;
+	return NULL;
+}
+
+uint64_t hp_http_asked_ns(const struct hp_http *http)
+{
+	return atomic_load_explicit(&http->asked_ns, memory_order_relaxed);
+}
+
+/* --- for sites --- */
+
+const char *hp_exchange_method(const struct hp_exchange *exchange)
+{
+	return exchange->method;
+}
+
+const char *hp_exchange_header(const struct hp_exchange *exchange, const char *name)
+{
+	return header_of(exchange, name);
+}
+
+const char *hp_exchange_body(const struct hp_exchange *exchange, size_t *size)
+{
+	*size = exchange->size;
+	return exchange->body ? exchange->body : "";
+}
+
+void hp_exchange_add(struct hp_exchange *exchange, const char *name, const char *value)
+{
+	if (exchange->header_count == HEADERS_MOST)
+		return;
+	exchange->headers[exchange->header_count++] =
+		(struct header){ hp_xstrdup(name), hp_xstrdup(value) };
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site.c - see site.h.
+ */
+#include "live/http/site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/http/route.h"
+#include "report/export/flame.h"
+#include "report/base/memory.h"
+#include "report/view/page.h"
+#include "report/view/page_data.h"
+#include "report/view/page_timeline.h"
+
+static void not_allowed(struct hp_exchange *exchange)
+{
+	hp_exchange_add(exchange, "Allow", "GET");
+	hp_exchange_answer(exchange, hp_answer_error(405, NULL, "Method not allowed - use GET"));
+}
+
+static bool is_read(const struct hp_exchange *exchange)
+{
+	const char *method = hp_exchange_method(exchange);
+
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+static void shell_serve(void *context, struct hp_exchange *exchange)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	(void)context;
+	if (!is_read(exchange)) {
+		not_allowed(exchange);
+		return;
+	}
+	out = open_memstream(&text, &size);
+	if (out) {
+		hp_page_shell_write(out);
+		fclose(out);
+	}
+	hp_exchange_add(exchange, "Content-Security-Policy", hp_page_policy);
+	hp_exchange_add(exchange, "Referrer-Policy", "no-referrer");
+	hp_exchange_add(exchange, "X-Frame-Options", "DENY");
+	hp_exchange_answer(exchange, hp_answer_new(200, "text/html; charset=utf-8", text, size));
+}
+
+static void file_serve(void *context, struct hp_exchange *exchange)
+{
+	const struct hp_page_file *file = context;
+
+	if (!is_read(exchange)) {
+		not_allowed(exchange);
+		return;
+	}
+	hp_exchange_answer(exchange, hp_answer_new(200, file->type, hp_xstrdup(file->text),
+						   strlen(file->text)));
+}
+
+size_t hp_site_paths(struct hp_http_site *sites)
+{
+	size_t count = 0;
+
+	sites[count++] = (struct hp_http_site){ "/", shell_serve, NULL, true };
+	for (size_t i = 0; i < hp_page_file_count && count < HP_SITE_PATHS_MOST; i++)
+		sites[count++] =
+			(struct hp_http_site){ hp_xprintf("/page/%s", hp_page_files[i].name),
+					       file_serve, (void *)&hp_page_files[i], true };
+	return count;
+}
+
+/* --- answers --- */
+
+struct hp_answer *hp_site_overview(struct hp_scene *scene, const struct hp_request *request)
+{
+	(void)request;
+	return hp_answer_json(200, hp_page_overview(&scene->report));
+}
+
+struct hp_answer *hp_site_saved(struct hp_scene *scene, const struct hp_request *request)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)request;
+	if (!out)
+		return hp_answer_error(500, NULL, "No memory for the page");
+	hp_report_choose(&scene->report);
+	scene->report.is_brief = false; /* single calls, too */
+	hp_page_saved_write(&scene->report, out);
+	scene->report.is_brief = true;
+	fclose(out);
+	return hp_answer_new(200, "text/html; charset=utf-8", text, size);
+}
+
+struct hp_answer *hp_site_timeline(struct hp_scene *scene, const struct hp_request *request)
+{
+	uint64_t seconds = hp_request_number(request, "seconds", 0, UINT32_MAX);
+
+	return hp_answer_json(200, hp_page_timeline(&scene->report, seconds * 1000000000));
+}
+
+struct hp_answer *hp_site_flame(struct hp_scene *scene, const struct hp_request *request)
+{
+	struct hp_flame flame;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)request;
+	if (!out)
+		return hp_answer_error(500, NULL, "No memory for the picture");
+	hp_flame_init(&flame, &scene->report);
+	hp_flame_write(&flame, &scene->report, out);
+	hp_flame_release(&flame);
+	fclose(out);
+	return hp_answer_new(200, HP_TYPE_JSON, text, size);
+}

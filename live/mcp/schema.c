@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * schema.c - schemas of what tools answer: JSON Schema 2020-12.
+ *
+ * Rows of a section are typed by the columns that they are written from
+ * (report/section/section.h), so a new column is in the schema by itself.  What stands
+ * beside the columns is told here by short texts:
+ *
+ *   "pid:i! comm:s? rows:[@row]"   name:type, with blanks between
+ *
+ *   s text, i whole number, n number, b true or false, o an object of no fixed keys;
+ *   [x] a list of x, @name what `shapes` has under that name
+ *   behind it ? or null (of letters only), ! always there
+ *
+ * Schemas have no descriptions of single keys: names of numbers end in their
+ * unit, and a client may put the whole list of tools into an agent's context.
+ */
+#include "live/mcp/schema.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "live/mcp/tool.h"
+#include "report/section/section.h"
+
+struct text {
+	const char *name;
+	const char *text;
+};
+
+#define STATUS \
+	"pid:i! uptime:s! uptime_ns:i! comm:s command:s profiler:s is_live:b! looked_ns:i cpu_ns:i " \
+	"rss_bytes:i profiling_cost_ns:i live_bytes:i lock_wait_ns:i"
+
+#define CALLS \
+	"function_name:s! description:s! total_elapsed_ns:i! function_ns:i! total_count:i! " \
+	"included_count:i! tree:[@step]!"
+
+static const struct text shapes[] = {
+	{ "step", "id:i! parent:i! depth:i! name:s! calls:i! inclusive_ns:i! self_ns:i!" },
+	{ "location", "file:s line:i column:i" },
+	{ "frame", "function:s file:s line:i inlined:b module:s" },
+	{ "call", "start_ns:i ns:i tid:i result:s" },
+	{ "log", "invocation:i duration:s timestamp:s ago:s thread_id:i result:s" },
+	{ "spent_log", "invocation:i bytes:s alloc_count:i timestamp:s ago:s thread_id:i" },
+	{ "spent", "at_ns:i bytes:i alloc_count:i inclusive_bytes:i inclusive_count:i tid:i" },
+	{ "way", "index:i timestamp:s ago:s message:s? thread_id:i delay:s?" },
+	{ "message", "msg_id:i timestamp_ns:i size:i tid:i delay_ns:i? message:s" },
+	{ "party", "os_tid:i count:i wait_total_ns:i" },
+	{ "both", "a:n? b:n?" },
+	{ "change", "name:s! place:s verdict:s! a:n? b:n? change:n? change_error:n! calls_a:i? "
+		    "calls_b:i?" },
+	{ "changes", "unit:s! total_count:i! changed_count:i! rows:[@change]!" },
+	{ "session", "pid:i! comm:s! session:s! port:i! uptime_ns:i! is_this:b!" },
+	{ "run", "run:s! pid:i! comm:s started:s elapsed_ns:i size_bytes:i! label:s" },
+	{ "topic", "topic:s! meaning:s! next:s!" },
+	{ "summary", "wall_ns:@both cpu_ns:@both blocked_ns:@both peak_rss_bytes:@both" },
+	{ "sections", "functions_timing:@changes functions_cpu:@changes functions_alloc:@changes "
+		      "alloc_sites:@changes leaks:@changes offcpu:@changes mutexes:@changes" },
+};
+
+/* Answers that are no list. */
+static const struct text answers[] = {
+	{ "profiler_status", STATUS },
+	{ "choose_session", STATUS },
+	{ "sessions", "data:[@session]! total_count:i! included_count:i!" },
+	{ "runs", "data:[@run]! total_count:i! included_count:i! folder:s message:s" },
+	{ "explain", "topics:[@topic]!" },
+	{ "functions_cpu", "status:s! captured_at_ms:i capture_duration_ms:i error:s" },
+	{ "functions_cpu_snapshot", "status:s!" },
+	{ "function_timing_logs", "function_name:s! location:@location total_invocations:i! "
+				  "logs:[@log]! raw:[@call] slowest:[@call]" },
+	{ "function_alloc_logs",
+	  "function_name:s! location:@location total_invocations:i logs:[@spent_log]! message:s" },
+	{ "callers", CALLS },
+	{ "callees", CALLS },
+	{ "channel_logs", "id:s! sent_logs:[@way]! received_logs:[@way]!" },
+	{ "compare", "noise_percent:n! summary:@summary! sections:@sections!" },
+};
+
+/* What lists have beside their rows, and rows beside their columns. */
+struct beside {
+	const char *section;
+	const char *head;
+	const char *data;
+	const char *raw;
+};
+
+#define HEAD_ALL "description:s message:s total_count:i included_count:i names_pending:i"
+#define HEAD_FUNCTIONS \
+	"profiling_mode:s time_elapsed:s total_elapsed_ns:i caller_name:s percentiles:[n]"
+#define HEAD_LOCKS "current_elapsed_ns:i percentiles:[n]"
+#define HEAD_ALLOC \
+	"profiling_mode:s time_elapsed:s total_elapsed_ns:i total_allocated:s allocated_bytes:i " \
+	"allocated_count:i freed_bytes:i freed_count:i temporary_count:i live_bytes:i live_count:i " \
+	"peak_bytes:i live_timeline:[[n]] allocator:s operator_new_unseen:b paths_walked:i " \
+	"paths_incomplete:i paths_cut:i paths_unproven:i cache_proofs:i cache_mismatches:i " \
+	"strange_frees:i without_path:i"
+#define HEAD_DRAWN \
+	"drawn_blocks:i drawn_freed:i drawn_without_age:i allocated_count:i freed_count:i " \
+	"temporary_count:i"
+#define DATA_LOCK \
+	"has_custom_label:b location:@location iter:i wait_percentiles:o acquire_percentiles:o"
+
+static const struct beside besides[] = {
+	{ "functions_timing", HEAD_FUNCTIONS, "location:@location",
+	  "slowest_calls:[@call] last_calls:[@call]" },
+	{ "calltree", HEAD_FUNCTIONS " tree_total_count:i", "", "" },
+	{ "functions_alloc", HEAD_ALLOC " caller_name:s percentiles:[n]", "",
+	  "last_calls:[@spent]" },
+	{ "alloc_sites", HEAD_ALLOC, "", "frames:[@frame] drawn_sizes:[[n]] drawn_lives_ns:[[n]]" },
+	{ "leaks", HEAD_ALLOC, "", "frames:[@frame]" },
+	{ "alloc_sizes", HEAD_DRAWN, "", "" },
+	{ "alloc_lives", HEAD_DRAWN, "", "" },
+	{ "direct_maps",
+	  "mapped_bytes:i mapped_count:i unmapped_bytes:i live_bytes:i live_ranges:i "
+	  "peak_bytes_all:i lost_calls:i is_cut_short:b",
+	  "", "frames:[@frame]" },
+	{ "functions_cpu",
+	  "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
+	  "source:s frequency_hz:i frequency_low_hz:i has_kernel:b sample_count:i lost_count:i "
+	  "unsampled_ns:i complete_count:i folded_count:i profile_path:s",
+	  "", "" },
+	{ "threads",
+	  "current_elapsed_ns:i sample_interval_ms:i thread_count:i rss_timeline:[[n]] rss_bytes:s "
+	  "rss_bytes_max:s total_alloc_bytes:s total_dealloc_bytes:s alloc_dealloc_diff:s",
+	  "", "" },
+	{ "mutexes", HEAD_LOCKS, DATA_LOCK, "" },
+	{ "rw_locks", HEAD_LOCKS,
+	  "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
+	  "write_wait_percentiles:o read_acquire_percentiles:o write_acquire_percentiles:o "
+	  "read_sampled_count:i write_sampled_count:i",
+	  "" },
+	{ "conds", HEAD_LOCKS, DATA_LOCK, "" },
+	{ "sems", HEAD_LOCKS, DATA_LOCK, "" },
+	{ "barriers", HEAD_LOCKS, DATA_LOCK, "threads:[@party]" },
+	{ "waits", HEAD_LOCKS, "", "frames:[@frame] released_by:[@frame]" },
+	{ "waiting", HEAD_LOCKS, "", "frames:[@frame] released_by:[@frame]" },
+	{ "lock_order", HEAD_LOCKS, "", "" },
+	{ "channels", HEAD_LOCKS,
+	  "has_custom_label:b delay_percentiles:o location:@location iter:i",
+	  "sent_logs:[@message] received_logs:[@message]" },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- types --- */
+
+static const char *text_named(const struct text *texts, size_t count, const char *name, size_t size)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(texts[i].name, name, size) == 0 && !texts[i].name[size])
+			return texts[i].text;
+	return NULL;
+}
+
+static void type_set(cJSON *schema, const char *name)
+{
+	cJSON_AddStringToObject(schema, "type", name);
+}
+
+/* Two types as branches: some clients know no list of types. */
+static void types_set(cJSON *schema, const char *name, const char *other)
+{
+	cJSON *branches = cJSON_AddArrayToObject(schema, "anyOf");
+	const char *const names[] = { name, other };
+
+	for (int i = 0; i < 2; i++) {
+		cJSON *branch = cJSON_CreateObject();
+
+		type_set(branch, names[i]);
+		cJSON_AddItemToArray(branches, branch);
+	}
+}
+
+static void require(cJSON *schema, const char *name)
+{
+	cJSON *required = cJSON_GetObjectItemCaseSensitive(schema, "required");
+
+	if (!required)
+		required = cJSON_AddArrayToObject(schema, "required");
+	cJSON_AddItemToArray(required, cJSON_CreateString(name));
+}
+
+static void keys_add(cJSON *schema, const char *text);
+
+static cJSON *object_new(void)
+{
+	cJSON *schema = cJSON_CreateObject();
+
+	type_set(schema, "object");
+	cJSON_AddObjectToObject(schema, "properties");
+	return schema;
+}
+
+/* Of a type as the head of this file describes it, without marks behind. */
+static cJSON *type_new(const char *type, size_t size, bool or_null)
+{
+	static const char *const names[] = { "string", "integer", "number", "boolean", "object" };
+	static const char letters[] = "sinbo";
+	const char *letter;
+	cJSON *schema;
+
+	if (type[0] == '[') {
+		schema = cJSON_CreateObject();
+		type_set(schema, "array");
+		cJSON_AddItemToObject(schema, "items", type_new(type + 1, size - 2, false));
+		return schema;
+	}
+	if (type[0] == '@') {
+		schema = object_new();
+		keys_add(schema, text_named(shapes, COUNT(shapes), type + 1, size - 1));
+		return schema;
+	}
+	letter = strchr(letters, type[0]);
+	schema = cJSON_CreateObject();
+	if (or_null)
+		types_set(schema, names[letter - letters], "null");
+	else
+		type_set(schema, names[letter - letters]);
+	return schema;
+}
+
+static void key_add(cJSON *schema, const char *word, size_t size)
+{
+	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+	size_t length = (size_t)((const char *)memchr(word, ':', size) - word);
+	const char *type = word + length + 1;
+	size_t type_size = size - length - 1;
+	bool is_always = type[type_size - 1] == '!', or_null;
+	char name[64] = "";
+
+	memcpy(name, word, length < sizeof(name) ? length : sizeof(name) - 1);
+	type_size -= is_always;
+	or_null = type[type_size - 1] == '?';
+	type_size -= or_null;
+	cJSON_AddItemToObject(properties, name, type_new(type, type_size, or_null));
+	if (is_always)
+		require(schema, name);
+}
+
+static void keys_add(cJSON *schema, const char *text)
+{
+	while (*text) {
+		size_t size = strcspn(text, " ");
+
+		key_add(schema, text, size);
+		text += size;
+		text += strspn(text, " ");
+	}
+}
+
+/* --- rows --- */
+
+static const struct hp_section *section_of(const char *json)
+{
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (strcmp(hp_section_table[i].json, json) == 0 && hp_section_table[i].columns)
+			return &hp_section_table[i];
+	return NULL;
+}
+
+/* As report/view/json.c writes numbers: `data` for people, `raw` for programs. */
+static const char *type_of(enum hp_unit unit, bool is_raw)
+{
+	switch (unit) {
+	case HP_UNIT_NAME:
+	case HP_UNIT_CHAIN:
+	case HP_UNIT_TEXT:
+		return is_raw ? "s?" : "s";
+	case HP_UNIT_SHARE:
+	case HP_UNIT_LOAD:
+		return is_raw ? "n?" : "s?";
+	case HP_UNIT_RATE:
+		return "n?";
+	case HP_UNIT_COUNT:
+	case HP_UNIT_NUMBER:
+		return is_raw ? "i?" : "";	/* a whole number, or "-" */
+	default:
+		return is_raw ? "i?" : "s";
+	}
+}
+
+static cJSON *column_type(const struct hp_column *column, bool is_raw)
+{
+	const char *type = type_of(column->unit, is_raw);
+	cJSON *schema;
+
+	if (*type)	/* what only rows have that know it is never null */
+		return type_new(type, 1, type[1] == '?' && column->need != HP_NEED_KNOWN);
+	schema = cJSON_CreateObject();
+	if (column->need == HP_NEED_KNOWN)
+		type_set(schema, "integer");
+	else
+		types_set(schema, "integer", "string");
+	return schema;
+}
+
+/* One key for each percentile that was asked for: p95_ns, p99.9_ns. */
+static void percentiles_add(cJSON *schema, const struct hp_column *column, bool is_raw)
+{
+	cJSON *patterns = cJSON_GetObjectItemCaseSensitive(schema, "patternProperties");
+	char pattern[64];
+
+	if (!patterns)
+		patterns = cJSON_AddObjectToObject(schema, "patternProperties");
+	snprintf(pattern, sizeof(pattern), "^%s[0-9.]+%s$", is_raw ? column->raw : column->key,
+		 is_raw && column->unit == HP_UNIT_TIME ? "_ns" : "");
+	cJSON_AddItemToObject(patterns, pattern, column_type(column, is_raw));
+}
+
+static cJSON *rows_new(const struct hp_section *section, const char *beside, bool is_raw)
+{
+	cJSON *schema = cJSON_CreateObject(), *row = object_new();
+	cJSON *properties = cJSON_GetObjectItemCaseSensitive(row, "properties");
+
+	type_set(schema, "array");
+	for (size_t i = 0; i < section->column_count; i++) {
+		const struct hp_column *column = &section->columns[i];
+		const char *key = is_raw ? column->raw : column->key;
+
+		if (key && column->is_percentiles)
+			percentiles_add(row, column, is_raw);
+		else if (key && !cJSON_HasObjectItem(properties, key))
+			cJSON_AddItemToObject(properties, key, column_type(column, is_raw));
+	}
+	keys_add(row, beside);
+	cJSON_AddItemToObject(schema, "items", row);
+	return schema;
+}
+
+static const struct beside *beside_of(const char *section)
+{
+	static const struct beside none = { "", "", "", "" };
+
+	for (size_t i = 0; i < COUNT(besides); i++)
+		if (strcmp(besides[i].section, section) == 0)
+			return &besides[i];
+	return &none;
+}
+
+/* A list that nothing fills yet: its rows may become anything. */
+static void open_list_add(cJSON *schema)
+{
+	keys_add(schema, HEAD_ALL " " HEAD_LOCKS " total_ns:i total_calls:i total_alloc_bytes:i "
+				  "data:[o] entries:[o] raw:[o]!");
+}
+
+static void list_add(cJSON *schema, const char *name)
+{
+	const struct hp_section *section = section_of(name);
+	const struct beside *beside = beside_of(name);
+	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+
+	if (!section) {
+		open_list_add(schema);
+		return;
+	}
+	keys_add(schema, HEAD_ALL);
+	keys_add(schema, beside->head);
+	cJSON_AddItemToObject(properties, "data", rows_new(section, beside->data, false));
+	cJSON_AddItemToObject(properties, "raw", rows_new(section, beside->raw, true));
+	require(schema, "data");
+	require(schema, "raw");
+}
+
+cJSON *hp_mcp_output_schema(const struct hp_mcp_tool *tool)
+{
+	const char *text = text_named(answers, COUNT(answers), tool->name, strlen(tool->name));
+	cJSON *schema = object_new();
+	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+
+	if (text)
+		keys_add(schema, text);
+	else if (tool->shape == HP_MCP_LIST)
+		list_add(schema, tool->path + 1);
+	if (strcmp(tool->name, "functions_cpu") == 0) {
+		cJSON *list = object_new();
+
+		list_add(list, "functions_cpu");
+		cJSON_AddItemToObject(properties, "now", list);
+		cJSON_AddItemToObject(properties, "report", cJSON_Duplicate(list, 1));
+	}
+	keys_add(schema, "truncated:b!");
+	return schema;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stdio.c - `hotpath mcp`: MCP over stdin and stdout, one message a line.
+ *
+ * An agent starts it before there is anything to look at, so the program is
+ * looked for with each call until there is one.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "live/command/command.h"
+#include "live/http/http.h"
+#include "live/mcp/mcp.h"
+#include "report/command/command.h"
+#include "report/base/memory.h"
+
+extern char **environ;
+
+struct stdio {
+	struct hp_settings settings;
+	const char *name;	/* of the program; NULL = the one there is */
+	struct hp_mcp_host host;
+	struct hp_picture *picture;	/* NULL = none yet */
+	FILE *out;	/* what was stdout */
+	char *line;
+	size_t size;
+	bool is_too_long;
+	char *wrong;	/* why there is no picture, as it was told last; NULL = nothing was */
+	sem_t said;
+};
+
+static const char usage_text[] =
+	"Usage: hotpath mcp [PID | SESSION | FILE]\n"
+	"Speak the Model Context Protocol over stdin and stdout, for agents: about the program that\n"
+	"runs under the profiler, the one with this PID or SESSION (see hotpath list), or a FILE or\n"
+	"run that is over. Without one, the newest.\n\n"
+	"  -h, --help       this\n\n"
+	"  claude mcp add hotpath -- hotpath mcp\n"
+	"  {\"mcpServers\": {\"hotpath\": {\"command\": \"hotpath\", \"args\": [\"mcp\"]}}}\n\n"
+	"A running program also serves it at http://127.0.0.1:6771/mcp (HOTPATH_MCP_PORT,\n"
+	"HOTPATH_MCP_AUTH_TOKEN); doc/mcp.md says more.\n";
+
+/* Reads a line.  False = there is none any more. */
+static bool line_read(struct stdio *stdio)
+{
+	int c;
+
+	stdio->size = 0;
+	stdio->is_too_long = false;
+	while ((c = getc_unlocked(stdin)) != EOF && c != '\n') {
+		if (stdio->size < HP_BODY_MOST)
+			stdio->line[stdio->size++] = (char)c;
+		else
+			stdio->is_too_long = true;
+	}
+	stdio->line[stdio->size] = 0;
+	return c != EOF || stdio->size;
+}
+
+static bool is_blank(const struct stdio *stdio)
+{
+	return stdio->line[strspn(stdio->line, " \t\r")] == 0 && strlen(stdio->line) == stdio->size;
+}
+
+/* In the picture's thread or in ours: only one message is on its way. */
+static void say(void *context, struct hp_answer *answer)
+{
+	struct stdio *stdio = context;
+
+	if (answer->size) {
+		fwrite(answer->body, 1, answer->size, stdio->out);
+		putc('\n', stdio->out);
+		fflush(stdio->out);
+	}
+	hp_answer_drop(answer);
+	sem_post(&stdio->said);
+}
+
+/* Each call may look again for what is not there: stderr, which is some log, has it once. */
+static void wrong_tell(void *context, const char *line)
+{
+	struct stdio *stdio = context;
+
+	if (stdio->wrong && strcmp(stdio->wrong, line) == 0)
+		return;
+	free(stdio->wrong);
+	stdio->host.wrong = stdio->wrong = hp_xstrdup(line);
+	hp_input_say(NULL, line);
+}
+
+/* False = it is not there; what is looked at stays. */
+static bool target_take(struct stdio *stdio, const char *name)
+{
+	struct hp_target target;
+	struct hp_picture *picture;
+
+	if (!hp_target_init(&target, name, wrong_tell, stdio))
+		return false;
+	picture = hp_picture_new(&target, &stdio->settings);
+	if (!picture)
+		return false;
+	hp_picture_free(stdio->picture);	/* only one message is on its way: nobody waits */
+	stdio->picture = picture;
+	free(stdio->wrong);
+	stdio->host.wrong = stdio->wrong = NULL;
+	return true;
+}
+
+static struct hp_picture *picture_of(void *context)
+{
+	struct stdio *stdio = context;
+
+	if (!stdio->picture)
+		target_take(stdio, stdio->name);
+	return stdio->picture;
+}
+
+static bool choose(void *context, const char *name)
+{
+	return target_take(context, name);
+}
+
+static void take(struct stdio *stdio)
+{
+	struct hp_mcp_message message = { .body = stdio->line, .size = stdio->size };
+
+	if (stdio->is_too_long)
+		say(stdio, hp_mcp_too_long());
+	else
+		hp_mcp_take(&stdio->host, &message, say, stdio);
+	while (sem_wait(&stdio->said) < 0 && errno == EINTR)
+		;
+}
+
+/* Nothing but messages may be on stdout, whoever else writes there. */
+static bool stdout_take(struct stdio *stdio)
+{
+	int fd = fcntl(1, F_DUPFD_CLOEXEC, 3);
+
+	stdio->out = fd < 0 ? NULL : fdopen(fd, "w");
+	return stdio->out && dup2(2, 1) == 1;
+}
+
+int hp_cmd_mcp(int argc, char **argv)
+{
+	struct stdio stdio = { .line = NULL };
+
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		fputs(usage_text, stdout);
+		return 0;
+	}
+	if (argc > 2 || (argc > 1 && argv[1][0] == '-')) {
+		fprintf(stderr, "hotpath mcp: takes one program at most; see hotpath mcp --help\n");
+		return HP_EXIT_USAGE;
+	}
+	stdio.name = argc > 1 ? argv[1] : NULL;
+	stdio.host =
+		(struct hp_mcp_host){ .picture = picture_of, .choose = choose, .context = &stdio };
+	hp_settings_read(&stdio.settings, environ, NULL, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (!stdout_take(&stdio)) {
+		fprintf(stderr, "hotpath mcp: stdout cannot be written to: %s\n", strerror(errno));
+		return HP_EXIT_FAILED;
+	}
+	stdio.line = hp_xcalloc(1, HP_BODY_MOST + 1);
+	sem_init(&stdio.said, 0, 0);
+	while (!ferror(stdio.out) && line_read(&stdio))
+		if (!is_blank(&stdio))
+			take(&stdio);
+	_exit(0);	/* the worker need not be told */
+}
