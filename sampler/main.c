@@ -50,7 +50,6 @@
 #include "sampler/sample/cpu_timer.h"
 #include "sampler/session/watch.h"
 #include "segment/clock.h"
-#include "segment/defaults.h"
 #include "segment/session.h"
 #include "segment/setting.h"
 
@@ -74,8 +73,7 @@ enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
 struct sampler {
 	struct hp_segment segment;
 	struct hp_settings settings;
-	char defaults[HP_DEFAULTS_MOST];
-	char default_values[HP_DEFAULTS_MOST];
+	char default_values[HP_DEFAULTS_MOST];	/* words of what the program brings along */
 	struct hp_members members;
 	struct hp_watcher watcher;
 	struct hp_perf perf;
@@ -176,6 +174,16 @@ static bool wait_for_root(struct hp_header *header)
 	return true;
 }
 
+/* All that is set came with us: members write the segment. */
+static void settings_read(struct sampler *sampler)
+{
+	const char *defaults = getenv(HP_DEFAULTS_VARIABLE);
+
+	hp_settings_read(&sampler->settings, environ, NULL, NULL);
+	hp_settings_default(&sampler->settings, HP_SETTINGS_OF_PROGRAM, defaults ? defaults : "",
+			    sampler->default_values, NULL, NULL);
+}
+
 /* True if it is asked for by its name. */
 static bool sampler_init(struct sampler *sampler)
 {
@@ -184,10 +192,7 @@ static bool sampler_init(struct sampler *sampler)
 	if (hp_segment_attach(&sampler->segment, HP_SAMPLER_SEGMENT_FD) < 0)
 		return false;
 	announce(sampler->segment.header);
-	hp_settings_read(&sampler->settings, environ, NULL, NULL);
-	hp_defaults_read(&sampler->segment, sampler->defaults);
-	hp_settings_default(&sampler->settings, sampler->defaults, sampler->default_values, NULL,
-			    NULL);
+	settings_read(sampler);
 	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sampler->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	hp_door_init(&sampler->door, sampler->epoll, EVENT_SOCKET);

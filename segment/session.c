@@ -308,6 +308,7 @@ struct birth {
 	const char *path;
 	char *const *arguments;
 	char **environment;
+	const char *defaults;	/* of the program; NULL = none */
 	int segment;
 	int socket;	/* -1 = none */
 	uint64_t wait_ms;	/* BIRTH_AWAITED only */
@@ -493,15 +494,32 @@ static bool is_withheld(const char *variable)
 {
 	if (!strncmp(variable, "LD_", 3))
 		return strncmp(variable, "LD_LIBRARY_PATH=", 16) != 0;
-	return !strncmp(variable, "HOTPATH_SESSION=", 16);
+	return !strncmp(variable, "HOTPATH_SESSION=", 16) ||
+	       !strncmp(variable, HP_DEFAULTS_VARIABLE "=", sizeof(HP_DEFAULTS_VARIABLE));
 }
 
-static void copy_environment(char **to, char *const *from)
+/* `own` is one more of them, or NULL. */
+static void copy_environment(char **to, char *const *from, char *own)
 {
 	for (; from && *from; from++)
 		if (!is_withheld(*from))
 			*to++ = *from;
+	*to++ = own;
 	*to = NULL;
+}
+
+static size_t defaults_size(const char *defaults)
+{
+	return defaults && *defaults ? sizeof(HP_DEFAULTS_VARIABLE "=") + strlen(defaults) : 0;
+}
+
+/* `to` has room for so much. */
+static char *defaults_entry(char *to, const char *defaults)
+{
+	if (!defaults_size(defaults))
+		return NULL;
+	strcpy(to, HP_DEFAULTS_VARIABLE "=");
+	return strcat(to, defaults);
 }
 
 /*
@@ -525,18 +543,20 @@ static bool stop_reaping(enum birth_kind kind)
 static int give_birth(struct birth *birth, char *const *environment)
 {
 	uint64_t all = UINT64_MAX, before;
-	size_t count = 1;
+	size_t count = 2;
 
 	/* None at all after clearenv(), or where a resolver let the C library begin before the loader. */
 	for (char *const *at = environment; at && *at; at++)
 		count++;
-	size_t size = 2 * STACK_SIZE + count * sizeof(*environment);
+	size_t array = count * sizeof(*environment);
+	size_t size = 2 * STACK_SIZE + array + defaults_size(birth->defaults);
 	char *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
 		return -errno;
 	birth->environment = (char **)(room + 2 * STACK_SIZE);
 	birth->stack = room + 2 * STACK_SIZE;
-	copy_environment(birth->environment, environment);
+	copy_environment(birth->environment, environment,
+			 defaults_entry((char *)birth->environment + array, birth->defaults));
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGNALS_SIZE);
 	bool is_reaper = stop_reaping(birth->kind);
@@ -560,6 +580,7 @@ static int spawn(struct hp_session *session, struct hp_segment *segment, struct 
 	birth->arguments = arguments;
 	birth->segment = segment->fd;
 	birth->socket = session->socket;
+	birth->defaults = session->defaults;
 	int error = give_birth(birth, environment);
 	errno = saved;
 	session->failed = error ? "start hotpath-sampler" : NULL;
@@ -667,7 +688,7 @@ static int copy_used(const struct hp_segment *segment)
 }
 
 int hp_session_report_alone(const struct hp_segment *segment, const char *path,
-			    char *const environment[], uint64_t wait_ms)
+			    char *const environment[], const char *defaults, uint64_t wait_ms)
 {
 	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
 	char *const arguments[] = { name, report, option, number, NULL };
@@ -676,6 +697,7 @@ int hp_session_report_alone(const struct hp_segment *segment, const char *path,
 		.kind = BIRTH_AWAITED,
 		.path = path,
 		.arguments = arguments,
+		.defaults = defaults,
 		.socket = -1,
 		.wait_ms = wait_ms,
 	};

@@ -50,6 +50,7 @@ struct hp_session {
 	int socket;	/* listening; -1 = none */
 	uint32_t sampler_pid;	/* 0 = unknown; stays, even when the sampler is dead */
 	const char *failed;	/* after a failure: what was tried, a static text */
+	const char *defaults;	/* of the program, for the helper; NULL or "" = none */
 };
 
 /* A fresh token; no socket. */
@@ -59,8 +60,14 @@ void hp_session_init(struct hp_session *session);
 int hp_session_listen(struct hp_session *session);
 
 /*
+ * The variable that gives our own processes what the program asks for in its
+ * source (defaults.h).  They believe it, and nothing of that kind that they find in a segment.
+ */
+#define HP_DEFAULTS_VARIABLE "HOTPATH_DEFAULTS"
+
+/*
  * Starts hotpath-sampler (`path`) with `environment`, less what would load us
- * into it.  Two raw clones, so that no atfork handler runs, no wait() of the
+ * into it, and with session->defaults.  Two raw clones, so that no atfork handler runs, no wait() of the
  * target ever sees it, and no tracer follows it; it belongs to init.  (Where the
  * target is init, its wait stand-ins skip `sampler_pid`.)
  * Sets session->sampler_pid and hp_header.sampler_pid.  Returns 0 or -errno.
@@ -109,11 +116,12 @@ enum hp_session_outcome hp_session_end(struct hp_header *header, uint64_t wait_m
 
 /*
  * After HP_SESSION_SAMPLER_DEAD: copies the used part of the segment into a
- * new memfd and runs `hotpath report` (`path`) on it, `wait_ms` at most.  Returns 0
+ * new memfd and runs `hotpath report` (`path`) on it, `wait_ms` at most.
+ * `defaults` as in struct hp_session.  Returns 0
  * or -errno.  Not under seccomp: it makes system calls.
  */
 int hp_session_report_alone(const struct hp_segment *segment, const char *path,
-			    char *const environment[], uint64_t wait_ms);
+			    char *const environment[], const char *defaults, uint64_t wait_ms);
 
 /*
  * Where an executable of ours lies: in HOTPATH_BIN (`bin`, may be NULL), else

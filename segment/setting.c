@@ -360,19 +360,37 @@ static bool is_given(const struct hp_settings *settings, const struct hp_setting
 	       (is_limit && settings->is_given[limit - hp_setting_table]);
 }
 
-static void default_set(const struct reader *r, const char *word)
+/* Its value is not told: it may be a token. */
+static void refuse_trust(const struct reader *r, const struct hp_setting *s)
+{
+	struct line line = { .length = 0 };
+
+	if (!r->complain)
+		return;
+	line_add(&line, "HOTPATH_DEFAULTS: a program cannot set this, so it is ignored; use ",
+		 SIZE_MAX);
+	line_add(&line, s->name, SIZE_MAX);
+	line_add(&line, "=... in the environment", SIZE_MAX);
+	r->complain(r->context, line.text);
+}
+
+static void default_set(const struct reader *r, unsigned trusts, const char *word)
 {
 	const char *equals = strchr(word, '=');
 	const struct hp_setting *s = equals ? find_word(word, (size_t)(equals - word)) : NULL;
 
 	if (!s)
 		refuse_word(r, word);
-	else if (!is_given(r->out, s))
+	else if (is_given(r->out, s))
+		return;
+	else if (s->trust & trusts)
 		set(r, s, equals + 1);
+	else if (s->trust == HP_SETTING_OF_USER)
+		refuse_trust(r, s);
 }
 
-void hp_settings_default(struct hp_settings *out, const char *text, char room[HP_DEFAULTS_MOST],
-			 hp_complain complain, void *context)
+void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *text,
+			 char room[HP_DEFAULTS_MOST], hp_complain complain, void *context)
 {
 	struct reader r = { .out = out, .complain = complain, .context = context };
 
@@ -385,7 +403,7 @@ void hp_settings_default(struct hp_settings *out, const char *text, char room[HP
 		room += strcspn(room, " \t\n");
 		is_last = *room == 0;
 		*room = 0;
-		default_set(&r, word);
+		default_set(&r, trusts, word);
 		room += !is_last;
 	}
 }

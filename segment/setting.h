@@ -130,6 +130,20 @@ struct hp_settings {
 	bool is_given[HP_SETTINGS_MOST];	/* by environment or flag; places of the table */
 };
 
+/*
+ * What may set a variable, beside flags and the environment.  A segment can be
+ * written by every process of its session, also by those that have given up
+ * their rights, and a kept file by anybody: so what is read there says how
+ * something is recorded and shown, nothing else.  doc/safety.md has the reasons.
+ */
+enum hp_setting_trust {
+	HP_SETTING_OF_RECORD = 1,	/* HOTPATH_DEFAULTS, wherever its text is found */
+	HP_SETTING_OF_START = 2,	/* HOTPATH_DEFAULTS, as its session's first process starts */
+	HP_SETTING_OF_USER = 4,	/* nobody */
+};
+
+#define HP_SETTINGS_OF_PROGRAM (HP_SETTING_OF_RECORD | HP_SETTING_OF_START)
+
 struct hp_setting {
 	const char *name;
 	enum hp_setting_kind kind;
@@ -139,6 +153,7 @@ struct hp_setting {
 	uint64_t least;	/* COUNT and SIZE */
 	uint64_t most;
 	const char *help;
+	enum hp_setting_trust trust;
 };
 
 extern const struct hp_setting hp_setting_table[];
@@ -162,11 +177,11 @@ bool hp_settings_set(struct hp_settings *out, const char *name, const char *valu
 
 /*
  * Sets what environment and flags have left to the program's defaults: `text`,
- * words NAME=VALUE, the names in small letters and without HOTPATH_.  `room`
- * keeps the values.
+ * words NAME=VALUE, the names in small letters and without HOTPATH_.  Of `trusts`,
+ * a set of enum hp_setting_trust; others stay as they are.  `room` keeps the values.
  */
-void hp_settings_default(struct hp_settings *out, const char *text, char room[HP_DEFAULTS_MOST],
-			 hp_complain complain, void *context);
+void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *text,
+			 char room[HP_DEFAULTS_MOST], hp_complain complain, void *context);
 
 /*
  * True if `word` of HOTPATH_REPORT, `length` characters, means the section of this

@@ -63,8 +63,8 @@ bool hp_scene_look(struct hp_scene *scene)
 	report_end(scene);
 	if (is_first) {
 		hp_defaults_read(&segment, scene->defaults);
-		hp_settings_default(&scene->settings, scene->defaults, scene->default_values, NULL,
-				    NULL);
+		hp_settings_default(&scene->settings, HP_SETTING_OF_RECORD, scene->defaults,
+				    scene->default_values, NULL, NULL);
 		limits_settle(&scene->settings);
 	}
 	if (hp_target_is_live(&scene->target))

@@ -65,8 +65,10 @@ static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
 static struct hp_session session;
 static char directory[PATH_MAX];	/* of this library */
 static char library[64];	/* its file's name */
-static char defaults[HP_DEFAULTS_MOST];	/* of the session's root, and */
-static char default_values[HP_DEFAULTS_MOST];	/* their words */
+static char defaults[HP_DEFAULTS_MOST];	/* what this program brings along, and */
+static char default_values[HP_DEFAULTS_MOST];	/* its words */
+static char shared_defaults[HP_DEFAULTS_MOST];	/* the same of the session's first program */
+static char shared_values[HP_DEFAULTS_MOST];
 static char session_entry[sizeof(HP_SESSION_VARIABLE) + HP_SESSION_TEXT];
 
 static void complain(void *context, const char *line)
@@ -273,6 +275,7 @@ static bool make_session(const struct hp_settings *settings)
 		hp_segment.header = NULL;
 		return false;
 	}
+	session.defaults = defaults;
 	hp_defaults_keep(&hp_segment, defaults);
 	start_sampler();
 	hp_session_release(&session);
@@ -304,6 +307,27 @@ static bool is_wanted(const struct hp_settings *settings)
 	return strcmp(name, settings->only) == 0;
 }
 
+/*
+ * Environment, then defaults.  Those of the session's first program hold for all, but any member
+ * may have written them by now: of them a process that joins takes how to record, no more.  The root
+ * under `hotpath run` joins as well, and knows the rest by itself.
+ */
+static void settings_read(struct hp_settings *settings, bool joined)
+{
+	bool is_root = !joined || hp_segment.header->root_pid == (uint32_t)getpid();
+
+	hp_settings_read(settings, environment(), joined ? NULL : complain, NULL);
+	if (is_root)
+		hp_block_defaults(defaults);
+	hp_settings_default(settings, joined ? HP_SETTING_OF_START : HP_SETTINGS_OF_PROGRAM,
+			    defaults, default_values, joined ? NULL : complain, NULL);
+	if (!joined)
+		return;
+	hp_defaults_read(&hp_segment, shared_defaults);
+	hp_settings_default(settings, HP_SETTING_OF_RECORD, shared_defaults, shared_values, NULL,
+			    NULL);
+}
+
 static uint32_t start(void)
 {
 	const char *text = variable(HP_SESSION_VARIABLE);
@@ -324,12 +348,7 @@ static uint32_t start(void)
 	joined = join_session(text);
 	if (joined)
 		hp_wait_hide(session.sampler_pid);
-	if (joined)
-		hp_defaults_read(&hp_segment, defaults);
-	else
-		hp_block_defaults(defaults);
-	hp_settings_read(&settings, environment(), joined ? NULL : complain, NULL);
-	hp_settings_default(&settings, defaults, default_values, joined ? NULL : complain, NULL);
+	settings_read(&settings, joined);
 	exit_wait_ms = settings.exit_wait_ms;
 	if (!joined && !make_session(&settings))
 		return HP_START_PASSES;
@@ -436,7 +455,8 @@ static void report_alone(void)
 
 	hp_clock_note(hp_segment.header);	/* nobody else does it any more */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
-		error = hp_session_report_alone(&hp_segment, path, environment(), exit_wait_ms);
+		error = hp_session_report_alone(&hp_segment, path, environment(), defaults,
+						exit_wait_ms);
 	if (error)
 		hp_say("no report: the helper process is gone, and ", path,
 		       " did not run: ", reason(error), NULL);

@@ -32,6 +32,7 @@
 #include "report/view/view.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
+#include "segment/session.h"
 
 extern char **environ;
 
@@ -560,15 +561,21 @@ static int show(struct hp_report *report, const struct ask *ask)
 	return status;
 }
 
-/* What the program brought along; somebody else's file must not say which of ours to write. */
+/*
+ * What the program brought along.  At its end it comes with the environment, as its first process
+ * had it; a segment or a kept file may say by now what somebody else wants.
+ */
 static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
 {
-	const char *path = ask->settings.output_path;
+	const char *given = getenv(HP_DEFAULTS_VARIABLE);
+	bool is_end = ask->fd >= 0;
 
-	hp_defaults_read(segment, ask->defaults);
-	hp_settings_default(&ask->settings, ask->defaults, ask->default_values, NULL, NULL);
-	if (ask->fd < 0)
-		ask->settings.output_path = path;
+	if (is_end)
+		snprintf(ask->defaults, sizeof(ask->defaults), "%s", given ? given : "");
+	else
+		hp_defaults_read(segment, ask->defaults);
+	hp_settings_default(&ask->settings, is_end ? HP_SETTINGS_OF_PROGRAM : HP_SETTING_OF_RECORD,
+			    ask->defaults, ask->default_values, NULL, NULL);
 }
 
 int hp_cmd_report(int argc, char **argv)

@@ -227,6 +227,7 @@ static bool start_session(struct run *run)
 	int error = hp_segment_create(&run->segment, &wish);
 	if (error)
 		return refuse(run, run->segment.failed, error);
+	run->session.defaults = run->program.defaults;
 	hp_defaults_keep(&run->segment, run->program.defaults);
 	error = hp_session_listen(&run->session);
 	if (error)
@@ -396,8 +397,8 @@ static void report_alone(struct run *run)
 	hp_clock_note(run->segment.header);
 	hp_place_folder(folder);
 	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, "hotpath");
-	int error =
-		hp_session_report_alone(&run->segment, path, environ, run->settings.exit_wait_ms);
+	int error = hp_session_report_alone(&run->segment, path, environ, run->program.defaults,
+					    run->settings.exit_wait_ms);
 	if (error)
 		fprintf(stderr, "hotpath: no report: %s: %s\n", path, strerror(-error));
 }
@@ -517,7 +518,8 @@ int hp_cmd_run(int argc, char **argv)
 		return error == -EACCES ? EXIT_NOT_EXECUTABLE : EXIT_NOT_FOUND;
 	}
 	hp_program_inspect(&run.program);
-	hp_settings_default(&run.settings, run.program.defaults, run.defaults, complain, NULL);
+	hp_settings_default(&run.settings, HP_SETTINGS_OF_PROGRAM, run.program.defaults,
+			    run.defaults, complain, NULL);
 	meet_library(&run.program);
 	tell_obstacle(&run);
 	if (run.program.has_asan)

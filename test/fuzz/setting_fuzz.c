@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count = 0;
 
 	hp_settings_read(&settings, (char *[]){ NULL }, NULL, NULL);
-	hp_settings_default(&settings, text, room, heard, NULL);
+	hp_settings_default(&settings, HP_SETTINGS_OF_PROGRAM, text, room, heard, NULL);
 	for (; count < VARIABLES && *line; line = end + 1) {
 		end = strchr(line, '\n');
 		environment[count++] = line;

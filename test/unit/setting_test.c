@@ -5,6 +5,7 @@
 #include "test/test.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "segment/setting.h"
 
@@ -160,7 +161,7 @@ static struct hp_settings read_both(const char *assignment, const char *defaults
 	static char room[HP_DEFAULTS_MOST];
 	struct hp_settings settings = read_one(assignment);
 
-	hp_settings_default(&settings, defaults, room, listen, NULL);
+	hp_settings_default(&settings, HP_SETTINGS_OF_PROGRAM, defaults, room, listen, NULL);
 	return settings;
 }
 
@@ -187,7 +188,8 @@ TEST(setting, a_flag_wins_over_a_programs_defaults)
 
 	CHECK(hp_settings_set(&s, "HOTPATH_SORT", "name", listen, NULL));
 	CHECK(!hp_settings_set(&s, "HOTPATH_TIMING", "no such", listen, NULL));
-	hp_settings_default(&s, "sort=calls timing=exact", room, listen, NULL);
+	hp_settings_default(&s, HP_SETTINGS_OF_PROGRAM, "sort=calls timing=exact", room, listen,
+			    NULL);
 	CHECK_EQ(s.sort, HP_SORT_NAME);
 	CHECK_EQ(s.timing, 1);
 }
@@ -212,4 +214,37 @@ TEST(setting, a_programs_defaults_that_are_wrong)
 	read_both("A=b", "SORT=name hotpath_sort=name sor=name sorted=name");
 	CHECK_EQ(lines, 2);
 	CHECK_EQ(read_both("HOTPATH_SORT=weight", "sort=name").sort, HP_SORT_NAME);
+}
+
+TEST(setting, what_is_found_in_a_record_sets_nothing_but_how_it_is_shown)
+{
+	static const char text[] =
+		"percentiles=50 output_path=/p segment_path=/p profile_dir=/p keep=0 shutdown_ms=1 "
+		"metrics_port=1 metrics_bind=0.0.0.0 cpu=samply log_payload=1 exit_wait_ms=1";
+	char room[HP_DEFAULTS_MOST];
+	struct hp_settings s = read_one("A=b"), usual = s;
+
+	hp_settings_default(&s, HP_SETTING_OF_RECORD, text, room, listen, NULL);
+	CHECK_EQ(lines, 0);
+	CHECK_EQ(s.percentiles.at[0], 50);
+	s.percentiles = usual.percentiles;
+	CHECK(!memcmp(&s, &usual, sizeof(s)));
+	CHECK_STR(read_both("A=b", text).output_path, "/p");
+	CHECK_EQ(read_both("A=b", text).shutdown_ms, 1);
+}
+
+TEST(setting, what_only_the_user_may_set)
+{
+	CHECK_STR(read_both("A=b", "metrics_auth_token=secret").metrics_token, NULL);
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "use HOTPATH_METRICS_AUTH_TOKEN=..."));
+	CHECK(!strstr(told, "secret"));
+	CHECK_STR(read_both("HOTPATH_BIN=/a", "bin=/b").helpers, "/a");
+	CHECK_EQ(lines, 0);
+}
+
+TEST(setting, each_says_what_may_set_it)
+{
+	for (size_t i = 0; i < hp_setting_count; i++)
+		CHECK(hp_setting_table[i].trust != 0);
 }

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trust.c ATTACK [ARGUMENT] - starts as root with the library in it; a child gives up its rights by
+ * setuid(), without exec, and so keeps the segment, which it then writes.  For trust.bats.
+ *
+ * Numbers are offsets of the format (segment/FORMAT.md), not names: who attacks has no headers of ours.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+#define LINE 64
+
+static char *segment;
+static size_t segment_size;
+
+static void segment_find(void)
+{
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		unsigned long from, to;
+
+		if (!strstr(line, "memfd:hotpath") || sscanf(line, "%lx-%lx rw-s", &from, &to) != 2)
+			continue;
+		segment = (char *)from;
+		segment_size = to - from;
+	}
+	if (maps)
+		fclose(maps);
+}
+
+static uint64_t *word(uint64_t offset)
+{
+	return (uint64_t *)(segment + offset);
+}
+
+static uint64_t take(uint64_t size)
+{
+	return atomic_fetch_add((_Atomic uint64_t *)word(64), (size + LINE - 1) & -(uint64_t)LINE);
+}
+
+/* header.defaults says what the program sets by HOTPATH_DEFAULTS. */
+static int attack_defaults(const char *text)
+{
+	uint64_t offset = take(4096);
+	uint32_t length = (uint32_t)strlen(text);
+	uint16_t place = (uint16_t)(offset / LINE);
+
+	if (offset / LINE > UINT16_MAX)
+		return 3;
+	memcpy(segment + offset, &length, sizeof(length));
+	memcpy(segment + offset + sizeof(length), text, length + 1);
+	memcpy(segment + 58, &place, sizeof(place));
+	return 0;
+}
+
+static int attack(const char *what, const char *argument)
+{
+	if (strcmp(what, "defaults") == 0)
+		return attack_defaults(argument);
+	return 4;
+}
+
+static int drop(void)
+{
+	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) || setuid(0) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	int status = 0;
+
+	segment_find();
+	if (argc < 2 || !segment)
+		return 2;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(drop() ? 5 : attack(argv[1], argc > 2 ? argv[2] : ""));
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return 6;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# trust.bats - a process that gave up its rights keeps the segment; by what it writes there it makes neither
+# root's helper nor root's report do what it could not do itself.  doc/safety.md, "Who believes what".
+
+load helper
+
+setup_file()
+{
+	gcc -g -O1 -o "$T/trust" "$ROOT/test/behave/programs/trust.c"
+}
+
+# Numeric users: there need be none of that name.
+needs_root()
+{
+	[ "$(id -u)" = 0 ] || skip "needs root: a process has to give up rights"
+	setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null ||
+		skip "needs CAP_SETUID"
+}
+
+@test "trust: settings found in the segment decide nothing that is written" {
+	local run
+	needs_root
+	mkdir -m 700 "$T/root"
+	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
+		echo precious >"$T/root/victim"
+		# shellcheck disable=SC2086
+		HOTPATH_KEEP=0 $run "$T/trust" defaults "output_path=$T/root/victim label=seen" 2>"$T/err"
+		[ "$(cat "$T/root/victim")" = precious ]
+		grep -q '^\[hotpath\]' "$T/err"
+		# Nor are runs kept, profiles written or ports bound that root did not ask for.
+		# shellcheck disable=SC2086
+		HOTPATH_OUTPUT_FORMAT=none $run "$T/trust" defaults \
+			"keep=9 format=table profile_dir=$T/root/made segment_path=$T/root/made shutdown_ms=1" 2>"$T/err"
+		[ "$(ls "$T/root")" = victim ]
+	done
+}
+
+@test "trust: what only the user may set is told, once, and without its value" {
+	local run
+	printf '%s\n' '#include <hotpath.h>' 'HOTPATH_DEFAULTS("metrics_auth_token=secret percentiles=6");' \
+		'int main(void) { HOTPATH_BLOCK("block"); return 0; }' |
+		gcc -x c -DHOTPATH -I"$ROOT/include" -o "$T/token" -
+	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
+		HOTPATH_KEEP=0 $run "$T/token" 2>"$T/err"
+		[ "$(grep -c 'HOTPATH_DEFAULTS: .* is ignored; use HOTPATH_METRICS_AUTH_TOKEN=' "$T/err")" = 1 ]
+		[ "$(grep -c ' P6 ' "$T/err")" = 1 ]
+		[ "$(grep -c secret "$T/err")" = 0 ]
+	done
+}
