@@ -202,7 +202,8 @@ static int open_path(const char *wished)
 
 /*
  * Returns a descriptor or -errno.  `careful` is set where pages may be refused.
- * Sealing: the sampler finds out by it whether anybody still has it mapped.
+ * Sealing: nobody can change its size under the others, and the sampler finds out by it whether
+ * anybody still has it mapped.
  */
 static int open_memory(uint32_t *careful)
 {
@@ -281,6 +282,15 @@ static int make_careful(struct hp_segment *segment)
 	return fallocate(segment->fd, 0, 0, (off_t)segment->size) < 0 ? -errno : 0;
 }
 
+/*
+ * Whoever joins gets a descriptor, and with less than is mapped a load is a SIGBUS in all of them.
+ * A file on a disk has no seals.  F_SEAL_SEAL is not among them yet: see hp_end_is_alone.
+ */
+static void fix_size(const struct hp_segment *segment)
+{
+	fcntl(segment->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+}
+
 static void fill_header(struct hp_segment *segment, const struct hp_segment_wish *wish,
 			uint32_t careful)
 {
@@ -328,6 +338,7 @@ static int create(struct hp_segment *segment, const struct hp_segment_wish *wish
 	if (error)
 		return fail(segment, "map the segment (HOTPATH_SEGMENT_SIZE makes it smaller)",
 			    -error);
+	fix_size(segment);
 	fill_header(segment, wish, careful);
 	return 0;
 }

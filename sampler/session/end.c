@@ -210,7 +210,7 @@ bool hp_end_is_alone(const struct hp_segment *segment)
 {
 	if (!map_over(segment, PROT_READ, MAP_PRIVATE))
 		return true;
-	if (fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE) == 0 || errno != EBUSY)
+	if (fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) == 0 || errno != EBUSY)
 		return true;
 	if (!map_over(segment, PROT_READ | PROT_WRITE, MAP_SHARED))
 		_exit(1); /* nothing here works without it */

@@ -7,7 +7,7 @@ load helper
 
 setup_file()
 {
-	gcc -g -O1 -o "$T/trust" "$ROOT/test/behave/programs/trust.c"
+	gcc -g -O1 -finstrument-functions -o "$T/trust" "$ROOT/test/behave/programs/trust.c"
 }
 
 # Numeric users: there need be none of that name.
@@ -47,4 +47,10 @@ needs_root()
 		[ "$(grep -c ' P6 ' "$T/err")" = 1 ]
 		[ "$(grep -c secret "$T/err")" = 0 ]
 	done
+}
+
+@test "trust: nobody changes the size of the segment under the others" {
+	needs_root
+	HOTPATH_KEEP=0 HOTPATH_THREADS_INTERVAL_MS=10 LD_PRELOAD=$HP_LIB "$T/trust" size 2>"$T/err"
+	grep -q '^\[hotpath\]' "$T/err"
 }
