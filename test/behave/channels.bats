@@ -116,10 +116,10 @@ COUNTS="sent_count sent_bytes received_count received_bytes"
 
 latency_as_said()
 {
-	said pipe latency
-	told --as "$T/said" $COUNTS &&
-	[ "$(told delay_sampled_count)" = 2000 ] &&
-	told --near "$T/said" "$1" delay_total_ns delay_ns
+	said pipe latency &&
+		told --as "$T/said" $COUNTS &&
+		[ "$(told delay_sampled_count)" = 2000 ] &&
+		told --near "$T/said" "$1" delay_total_ns delay_ns
 }
 
 # A preemption between the program's reading of the clock and ours is in one of them only.
@@ -294,7 +294,7 @@ full_as_said()
 # handed MODE - the row of the eventfd, as told in `raw` and in `data`.
 handed()
 {
-	said socket handed "$@"
+	said socket handed "$@" || return
 	told type_name sent_count received_count queue_size max_queue_size | sed -n 's/^eventfd //p'
 	python3 -c 'import json, sys
 print(*[row[key] for row in json.load(open(sys.argv[1]))["channels"]["data"] if row["type_name"] == "eventfd"
@@ -416,7 +416,7 @@ idle_as_said()
 
 @test "channels: the text of messages, cut, and only if it is asked for" {
 	said queue header
-	! grep -q 1234 "$T/report"
+	run -1 grep 1234 "$T/report"
 	HOTPATH_LOG_PAYLOAD=1 HOTPATH_MAX_LOG_LEN=4 said queue header
 	grep -q '"message": *"1234\.\.\."' "$T/report"
 }
@@ -453,7 +453,8 @@ serve()
 @test "channels: over HTTP, with the last messages of each" {
 	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/queue" header >/dev/null
 	serve
-	curl -s -m 20 "${url%/}/channels" >"$T/list" && curl -s -m 20 "${url%/}/channels/99/logs" >"$T/none"
+	curl -s -m 20 "${url%/}/channels" >"$T/list"
+	curl -s -m 20 "${url%/}/channels/99/logs" >"$T/none"
 	id=$(python3 -c 'import json, sys
 print([row["id"] for row in json.load(open(sys.argv[1]))["data"] if row["label"] == "jobs"][0])' "$T/list")
 	curl -s -m 20 "${url%/}/channels/$id/logs" >"$T/logs"

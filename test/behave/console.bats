@@ -91,7 +91,7 @@ fake()
 		rm -f "$T/$1.port"
 		python3 "$ROOT/test/behave/console_server.py" "$1" "$T/$1.port" >/dev/null 3>&- &
 		echo $! >"$T/fake-$1.pid"
-		eventually test -s "$T/$1.port"
+		eventually test -s "$T/$1.port" || return
 	}
 	cat "$T/$1.port"
 }
@@ -560,7 +560,7 @@ own_port()
 	shows 'evil?\[31m'
 	shows '^wwww*…ww'
 	screen >"$BATS_TEST_TMPDIR/screen"
-	! LC_ALL=C grep -q -P '\x1b|\x07|\x9b5n|\xe2\x80\xae|\xe2\x81\xa6' "$BATS_TEST_TMPDIR/screen"
+	LC_ALL=C run -1 grep -P '\x1b|\x07|\x9b5n|\xe2\x80\xae|\xe2\x81\xa6' "$BATS_TEST_TMPDIR/screen"
 	[ "$($tmux display-message -p -t c '#{pane_title}')" != title ]
 	press j j j j G i
 	shows 'Inspect (Esc'
@@ -606,7 +606,7 @@ own_port()
 	press q 1 1 1
 	shows '^- seller'
 	screen >"$BATS_TEST_TMPDIR/screen"
-	! LC_ALL=C grep -q -P '[\x80-\xff]' "$BATS_TEST_TMPDIR/screen"
+	LC_ALL=C run -1 grep -P '[\x80-\xff]' "$BATS_TEST_TMPDIR/screen"
 	$tmux kill-server
 	unset term locale
 	coloured()

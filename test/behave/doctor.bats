@@ -5,8 +5,6 @@
 
 load helper
 
-bats_require_minimum_version 1.5.0
-
 setup_file()
 {
 	export HP=$HP_BUILD/hotpath
@@ -32,7 +30,7 @@ doctor()
 	EOF
 	)"
 	echo "$id: $is_level: $is_found: $is_missing: $is_remedy"
-	[ "$is_level" = "$level" ]
+	[ "$is_level" = "$level" ] || return
 	[ "$status" = "$([ "$can_profile" = True ] && echo 0 || echo 1)" ]
 }
 
@@ -130,6 +128,16 @@ root()
 	[[ $is_found == *"ulimit -l): 0 B"* ]]
 }
 
+# limit_is_told GROUP FILE - in the group, whose limit is 400M in FILE, and without the limit.
+limit_is_told()
+{
+	echo "$BASHPID" >"$1/cgroup.procs" || return
+	doctor limited cgroup "$HP" doctor --json || return
+	[[ $is_found == *"400.0 MB" ]] || return
+	echo 100G >"$1/$2" || return
+	doctor ok cgroup "$HP" doctor --json
+}
+
 @test "doctor: memory limit of a cgroup" {
 	root
 	local group=/sys/fs/cgroup/memory/hotpath-test.$$ file=memory.limit_in_bytes
@@ -141,18 +149,10 @@ root()
 		rmdir "$group"
 		skip "no memory controller here"
 	fi
-	(
-		echo "$BASHPID" >"$group/cgroup.procs"
-		doctor limited cgroup "$HP" doctor --json
-		[[ $is_found == *"400.0 MB" ]]
-		echo 100G >"$group/$file"
-		doctor ok cgroup "$HP" doctor --json
-	) || status=1
-	for _ in $(seq 100); do
-		rmdir "$group" 2>/dev/null && break
-		sleep 0.05
-	done
-	[ "${status:-0}" = 0 ]
+	run limit_is_told "$group" "$file"
+	echo "$output"
+	eventually rmdir "$group"
+	[ "$status" = 0 ]
 }
 
 @test "doctor: overcommit, clock source and libdw as another machine has them" {
@@ -210,38 +210,44 @@ root()
 	doctor limited preload "$T/refuse" 41 "$HP" doctor --json
 }
 
+# levels_are_told PLACE - what PLACE/hotpath says to an ordinary user, at each setting of the kernel.
+levels_are_told()
+(
+	place=$1
+	levels=/proc/sys/kernel/perf_event_paranoid
+	old=$(cat $levels)
+	old_kb=$(sysctl -n kernel.perf_event_mlock_kb)
+	as="setpriv --reuid 65534 --regid 65534 --clear-groups $place/hotpath doctor --json"
+	trap 'echo $old >$levels; sysctl -q kernel.perf_event_mlock_kb=$old_kb' EXIT
+	echo 2 >$levels &&
+		doctor ok perf-events $as &&
+		[ "$is_remedy" = "sysctl kernel.perf_event_paranoid=1" ] &&
+		echo 3 >$levels &&
+		doctor "$(grep -q debian /proc/version && echo limited || echo ok)" perf-events $as &&
+		[ -n "$is_missing" ] &&
+		sysctl -q "${is_remedy#sysctl }" &&
+		doctor ok perf-events $as &&
+		[ -z "$is_missing" ] &&
+		sysctl -q kernel.perf_event_mlock_kb=0 &&
+		doctor limited memlock prlimit --memlock=0: $as &&
+		raise=${is_remedy%%;*} &&
+		sysctl -q "${is_remedy#*; or sysctl }" &&
+		doctor ok memlock prlimit --memlock=0: $as &&
+		sysctl -q kernel.perf_event_mlock_kb=0 &&
+		doctor ok memlock prlimit --memlock=0:8388608 setpriv --reuid 65534 --regid 65534 --clear-groups \
+			sh -c "$raise; exec $place/hotpath doctor --json"
+)
+
 @test "doctor: what perf may, as an ordinary user and at each level" {
 	only_in_full
 	root
-	local levels=/proc/sys/kernel/perf_event_paranoid old
-	old=$(cat $levels)
-	old_kb=$(sysctl -n kernel.perf_event_mlock_kb)
 	place=$(mktemp -d /tmp/hotpath-open.XXXXXX)
 	chmod 755 "$place"
 	cp "$HP_BUILD"/{hotpath,hotpath-run,hotpath-sampler,libhotpath.so} "$place"
-	as="setpriv --reuid 65534 --regid 65534 --clear-groups $place/hotpath doctor --json"
-	(
-		trap 'echo $old >$levels; sysctl -q kernel.perf_event_mlock_kb=$old_kb' EXIT
-		echo 2 >$levels
-		doctor ok perf-events $as
-		[ "$is_remedy" = "sysctl kernel.perf_event_paranoid=1" ]
-		echo 3 >$levels
-		doctor "$(grep -q debian /proc/version && echo limited || echo ok)" perf-events $as
-		[ -n "$is_missing" ]
-		sysctl -q "${is_remedy#sysctl }"
-		doctor ok perf-events $as
-		[ -z "$is_missing" ]
-		sysctl -q kernel.perf_event_mlock_kb=0
-		doctor limited memlock prlimit --memlock=0: $as
-		raise=${is_remedy%%;*}
-		sysctl -q "${is_remedy#*; or sysctl }"
-		doctor ok memlock prlimit --memlock=0: $as
-		sysctl -q kernel.perf_event_mlock_kb=0
-		doctor ok memlock prlimit --memlock=0:8388608 setpriv --reuid 65534 --regid 65534 --clear-groups \
-			sh -c "$raise; exec $place/hotpath doctor --json"
-	) || status=1
+	run levels_are_told "$place"
+	echo "$output"
 	rm -rf "$place"
-	[ "${status:-0}" = 0 ]
+	[ "$status" = 0 ]
 }
 
 @test "doctor: the place of what is kept" {

@@ -4,8 +4,6 @@
 
 load helper
 
-bats_require_minimum_version 1.5.0
-
 setup_file()
 {
 	export HP=$HP_BUILD/hotpath

@@ -157,7 +157,7 @@ watched()
 	rm -f "$T/report"
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_FUNCTIONS_LIMIT=0 \
 		LIBRARY=$T/other.so LD_PRELOAD=$HP_LIB "$@" >"$T/out" 2>"$T/err" || status=$?
-	report_comes "$T/report" "$T/err"
+	report_comes "$T/report" "$T/err" || return
 	return $status
 }
 

@@ -6,6 +6,8 @@
 # $ROOT is the source tree, $HP_BUILD the build below it, $T a directory of this
 # file's own.  Targets are compiled once, in setup_file.
 
+bats_require_minimum_version 1.5.0	# run -N, run !
+
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 HP_BUILD=${HP_BUILD:-$ROOT/build}
 HP_LIB=$HP_BUILD/libhotpath.so

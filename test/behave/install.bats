@@ -7,8 +7,6 @@
 
 load helper
 
-bats_require_minimum_version 1.5.0
-
 setup_file()
 {
 	compile app <<-'EOF'

@@ -209,7 +209,8 @@ END
 	[ -d "$kept/20000101T000000Z-folder-1.hp.gz" ]
 	[ -L "$kept/20000101T000000Z-link-1.hp.gz" ]
 	[ "$(cat "$BATS_TEST_TMPDIR/precious")" = precious ]
-	[ -e "$kept/notes.txt" ] && [ -e "$kept/best.hp.gz" ]
+	[ -e "$kept/notes.txt" ]
+	[ -e "$kept/best.hp.gz" ]
 	[ -e "$kept/.20000101T000000Z-x-1.hp.gz.bak" ]
 	[ -e "$kept/.20000101T000000Z-busy-1.hp.gz.78" ]
 }

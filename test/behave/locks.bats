@@ -77,7 +77,7 @@ as_said()
 
 @test "locks: nothing is recorded that no section asks for" {
 	HOTPATH_REPORT=functions-timing,threads with_us mutex hammer
-	! grep -q mutexes "$T/report"
+	run -1 grep mutexes "$T/report"
 	HOTPATH_REPORT=functions-timing HOTPATH_SEGMENT_PATH=$T/off.segment LD_PRELOAD=$HP_LIB "$T/mutex" hammer
 	HOTPATH_REPORT=mutexes "$HP_BUILD/hotpath" report --format=json "$T/off.segment" >"$T/report"
 	[ -z "$(lock_rows mutexes label)" ]

@@ -3,7 +3,6 @@
 # looks.bats - looks at a running program: each tells what a first one would tell, none is
 # old, and the server answers however many connections ask nothing of it.
 
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file()

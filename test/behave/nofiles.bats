@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # nofiles.bats - a helper that may open no file more lets in who knocks, or lets him wait, and does not spin.
 
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file()

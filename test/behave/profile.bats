@@ -110,11 +110,11 @@ profile()
 
 @test "profile: none is written for who did not ask, and a folder that cannot be is told" {
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/unasked" "$HP_RUN" "$T/choose" >/dev/null
-	! grep -q profile_path "$T/unasked"
+	run -1 grep profile_path "$T/unasked"
 	needs_samples
 	HOTPATH_REPORT=functions-cpu HOTPATH_PROFILE_DIR=/proc/none "$HP_RUN" "$T/choose" 2>"$T/table" >/dev/null
 	grep -q "^\[hotpath\] the profile is not written: /proc/none: .*; HOTPATH_PROFILE_DIR names another folder" "$T/table"
-	! grep -q "^samply load" "$T/table"
+	run -1 grep "^samply load" "$T/table"
 }
 
 # damaged NAME PYTHON - a copy of the profile that PYTHON changes (p), then checked.

@@ -5,8 +5,6 @@
 
 load helper
 
-bats_require_minimum_version 1.5.0
-
 setup_file()
 {
 	echo 'int f(int x) { return x + 1; } int main(int c, char **v) { (void)v; return f(c) + 1; }' >"$T/tiny.c"

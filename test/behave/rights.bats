@@ -207,7 +207,11 @@ told_and_run()
 	for name in link hard pipe folder /dev/null; do
 		told_and_run "$name"
 	done
-	[ "$(cat precious)" = precious ] && [ -L link ] && [ -p pipe ] && [ -d folder ] && [ -c /dev/null ]
+	[ "$(cat precious)" = precious ]
+	[ -L link ]
+	[ -p pipe ]
+	[ -d folder ]
+	[ -c /dev/null ]
 	# Links to what may be replaced: the name goes, what it is a name of stays as it was.
 	HOTPATH_SEGMENT_PATH=old HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 "$HP_RUN" "$T/app"
 	eventually helpers_are_gone	# who writes into it, how the program ended
@@ -216,7 +220,8 @@ told_and_run()
 	ln old same
 	for name in to_old same; do
 		HOTPATH_SEGMENT_PATH=$name HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 "$HP_RUN" "$T/app"
-		[ -f $name ] && [ ! -L $name ]
+		[ -f $name ]
+		[ ! -L $name ]
 		[ "$(stat -c %h $name)" = 1 ]
 	done
 	cmp old copy
@@ -299,7 +304,7 @@ told_and_run()
 	for options in "" --tree --folded; do
 		HOTPATH_REPORT=all "$HP_BUILD/hotpath" report --color=never $options "$BATS_TEST_TMPDIR/bad" \
 			>"$BATS_TEST_TMPDIR/said" 2>&1
-		! grep -q "$(printf '[\033\007]')" "$BATS_TEST_TMPDIR/said"
+		run -1 grep "$(printf '[\033\007]')" "$BATS_TEST_TMPDIR/said"
 		[ "$options" ] || cat "$BATS_TEST_TMPDIR/said"
 		[ "$options" ] || grep -q '\[32m' "$BATS_TEST_TMPDIR/said"
 	done

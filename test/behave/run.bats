@@ -3,7 +3,6 @@
 # run.bats - `hotpath run`: exit codes as env(1), signals as if it were not there, the
 # program's streams untouched, one clear line for what cannot be profiled.
 
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file()

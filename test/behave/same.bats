@@ -26,7 +26,9 @@ as_nobody()
 {
 	local command=(/usr/bin/python3 -B "$ROOT/test/behave/same/same.py" -q "$1") room=$T/nobody
 
-	mkdir -p "$room" && chmod 777 "$room" && chmod -R a+rX "$T"
+	mkdir -p "$room"
+	chmod 777 "$room"
+	chmod -R a+rX "$T"
 	export SAME_TOOLS=$T TMPDIR=$room HOME=$room
 	if [ "$(id -u)" = 0 ]; then
 		command=(setpriv --reuid 65534 --regid 65534 --clear-groups "${command[@]}")
@@ -148,7 +150,8 @@ conformance()
 @test "same: whole sessions of work: git, apt-get, ssh, tmux, cron, pip, npm, cargo, a configure and make" {
 	only_in_full
 	local package
-	package=$("$ROOT/scripts/fetch-source" gzip "$HP_BUILD/source") && cp -a "$package" "$T/package"
+	package=$("$ROOT/scripts/fetch-source" gzip "$HP_BUILD/source")
+	cp -a "$package" "$T/package"
 	all_same sessions
 }
 
@@ -172,7 +175,8 @@ conformance()
 # take hours.
 @test "same: test suites of other projects, built from their sources" {
 	only_in_full
-	mkdir -p "$HP_BUILD/upstream" && ln -sfn "$HP_BUILD/upstream" "$T/upstream"
+	mkdir -p "$HP_BUILD/upstream"
+	ln -sfn "$HP_BUILD/upstream" "$T/upstream"
 	for project in ${PROJECTS:-coreutils bash make redis sed}; do
 		TOOLS=$T bash "$ROOT/test/behave/same/upstream.sh" build "$project" "$HP_BUILD/source" ||
 			echo "$project was not built"

@@ -137,12 +137,13 @@ says()
 	[ "$(stat -c %a "$session")" = 700 ]
 	[[ "${session##*/}" =~ ^[0-9]+-[0-9]+$ ]]
 	[ -e "$session/stop-profiling" ]
-	[ -e "$session/done" ] && [ ! -s "$session/done" ]
+	[ -e "$session/done" ]
+	[ ! -s "$session/done" ]
 	[ "$(tr '\n' ' ' <"$T/arguments")" = \
 		"record --pid $(cat "$T/attached") --save-only -o $session/hp.json.gz" ]
 	[[ "${session##*/}" = "$(cat "$T/attached")"-* ]]
 	[ "$(value "cpu['profile_path']")" = "$session/hp.json.gz" ]
-	! grep -q -x -e LD_PRELOAD -e HOTPATH_SESSION "$T/environment"
+	run -1 grep -x -e LD_PRELOAD -e HOTPATH_SESSION "$T/environment"
 	# The program was the one that the table is of, and not stopped.
 	[ ! -s "$T/err" ]
 }

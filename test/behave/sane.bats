@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # sane.bats - times of a real program under adaptive timing are possible ones.
 
-bats_require_minimum_version 1.5.0
 load helper
 
 # Every total is within the run, none is negative.  An estimate may be a little more than what it is a

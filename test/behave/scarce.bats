@@ -3,7 +3,6 @@
 # scarce.bats - live figures where descriptors and ports are scarce, of several programs at once, and whoever of
 # program, helper, server and client is killed.
 
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file()

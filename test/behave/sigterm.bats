@@ -130,10 +130,10 @@ kill_again()
 	go_on
 	agent=$(pgrep -x works)
 	is_right 3001
-	! is_gone "$helper"
+	run ! is_gone "$helper"
 	kill "$helper"
 	eventually is_gone "$helper"
-	! is_gone "$agent"
+	run ! is_gone "$agent"
 }
 
 # HP_TERM_REPORT_S is 10 s; told again it is at once.
@@ -146,7 +146,7 @@ kill_again()
 	begin
 	go_on
 	eventually [ -s hangs ]
-	! is_gone "$helper"
+	run ! is_gone "$helper"
 	kill "$helper"
 	[ -z "$HP_TEST_FULL" ] || eventually is_gone "$helper"
 	eventually kill_again
