@@ -192,10 +192,11 @@ test-all:	## the long ones too, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
 	@test/fresh
-check: all unit replay	## layers, exports, format, and no warning from gcc and clang
+check: all unit replay	## layers, exports, format, assertions, and no warning from gcc and clang
 	@scripts/check-layers.sh
 	@scripts/check-exports.sh $(B)/libhotpath.so
 	@scripts/check-format.sh
+	@scripts/check-tests.sh
 	@for cc in gcc clang; do \
 		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc CFLAGS="-O2 -g -Werror" all || exit; done
 fuzz:	## each parser with libFuzzer, FUZZ_SECONDS=60 each
