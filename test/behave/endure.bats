@@ -35,6 +35,7 @@ setup_file()
 			for (long i = 0; i < 10000; i++)
 				work(i);
 			printf("%ld\n", sum);
+			fflush(stdout);
 			return 3;
 		}
 	EOF
@@ -180,10 +181,12 @@ teardown()
 @test "endure: a helper that is stopped and goes on" {
 	begin
 	kill -STOP "$helper"
-	sleep 1
-	kill -CONT "$helper"
+	eventually is_stopped "$helper"
 	echo x >&7
 	exec 7>&-
+	# The program has finished its work, all of it without the helper.
+	eventually [ -s out ]
+	kill -CONT "$helper"
 	wait "$program"
 	is_all_there
 }
@@ -192,6 +195,7 @@ teardown()
 	unset HOTPATH_EXIT_WAIT_MS
 	begin
 	kill -STOP "$helper"
+	eventually is_stopped "$helper"
 	echo x >&7
 	exec 7>&-
 	wait "$program"
@@ -206,9 +210,10 @@ teardown()
 	local pid
 	pid=$(pgrep -P "$program" works)
 	kill -STOP "$pid"
+	eventually is_stopped "$pid"
 	echo x >&7
 	exec 7>&-
-	sleep 0.5
+	[ ! -s out ]
 	kill -CONT "$pid"
 	wait "$program"
 	is_all_there

@@ -55,6 +55,12 @@ eventually()
 	done
 }
 
+# is_stopped PID - by SIGSTOP, with all its threads.
+is_stopped()
+{
+	[ "$(sed -n 's/^State:[[:blank:]]*\(.\).*/\1/p' /proc/"$1"/task/*/status | sort -u)" = T ]
+}
+
 # No helper of a program of this file writes any more.
 helpers_are_gone()
 {

@@ -24,8 +24,42 @@ teardown()
 	[ -z "$left" ] || eventually rmdir "$left" || :
 }
 
+now_ms()
+{
+	awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime
+}
+
+has_come()
+{
+	[ "$(now_ms)" -ge "$1" ]
+}
+
+# stand_still COMMAND... - when the command says that the program stands still, lets it stand for as long as it has
+# been there.  Adds that time to $still_ms.
+stand_still()
+{
+	local since
+
+	eventually "$@"
+	since=$(now_ms)
+	eventually has_come $((since + since - began_ms))
+	still_ms=$((still_ms + $(now_ms) - since))
+}
+
+# Of the CPU, by the kernel's clock ticks.
+used()
+{
+	awk '{ print $14 + $15 }' "/proc/$program/stat"
+}
+
+has_used_more()
+{
+	[ "$(used)" -gt "$1" ]
+}
+
 begin()
 {
+	began_ms=$(now_ms) still_ms=0
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report HOTPATH_REPORT=all HOTPATH_LIMIT=0 \
 		LD_PRELOAD=$HP_LIB "$T/interrupted" >said 2>err 3>&- &
 	program=$!
@@ -34,7 +68,7 @@ begin()
 	eventually sh -c "[ \$(ls /proc/$program/task | wc -l) = 2 ]"
 }
 
-# is_true [NS] - of both threads together so much was blocked, at least.
+# Both threads were blocked for as long as the program stood still, at least.
 is_true()
 {
 	touch enough
@@ -42,12 +76,12 @@ is_true()
 	report_comes report err
 	cat said err
 	[ ! -s err ]
-	python3 - "${1:-0}" <<-'EOF'
+	python3 - "$still_ms" <<-'EOF'
 		import json, sys
 		pieces, took = map(int, open("said").read().split())
 		report = json.load(open("report"))
 		rows = {row["name"]: row for row in report["functions_timing"]["raw"]}
-		summary, blocked = report["summary"], int(sys.argv[1])
+		summary, blocked = report["summary"], 2 * int(sys.argv[1]) * 1000000
 		away = report["offcpu"]["raw"]
 		print(pieces, took, rows["whole"]["total_ns"], summary, sum(row["blocked_ns"] for row in away))
 		assert rows["piece"]["calls"] == pieces
@@ -67,9 +101,9 @@ is_true()
 		kill -CONT "$program"
 	done
 	kill -STOP "$program"
-	sleep 0.5
+	stand_still is_stopped "$program"
 	kill -CONT "$program"
-	is_true 1000000000
+	is_true
 }
 
 @test "interrupt: a cgroup's freezer" {
@@ -79,11 +113,11 @@ is_true()
 	echo "$program" >"$left/cgroup.procs"
 	for _ in 1 2 3; do
 		echo FROZEN >"$left/freezer.state"
-		sleep 0.2
+		stand_still grep -qx FROZEN "$left/freezer.state"
 		echo THAWED >"$left/freezer.state"
 	done
 	echo "$program" >/sys/fs/cgroup/freezer/cgroup.procs
-	is_true 1200000000
+	is_true
 }
 
 @test "interrupt: a cgroup's processors are changed all the time" {
@@ -110,7 +144,7 @@ is_true()
 	begin
 	for state in 0 1 0 1; do
 		echo $state >/sys/devices/system/cpu/cpu1/online
-		sleep 0.2
+		eventually has_used_more "$(used)"
 	done
 	is_true
 }

@@ -198,14 +198,22 @@ says()
 @test "samply: the program's stop while samply attaches is not passed on to the shell" {
 	cat >"$T/stopper" <<-'EOF'
 		#!/bin/sh
-		# As samply does it: the program stands still for a moment.
+		# As samply does it: the program stands still, until hotpath-run has been woken by that and waits again.
+		waiter=$(ps -o ppid= -p "$3" | tr -d ' ') tries=0
+		switches() { sed -n 's/^voluntary_ctxt_switches://p' "/proc/$waiter/status"; }
+		before=$(switches)
 		kill -STOP "$3"
-		sleep 0.2
+		while [ "$(switches)" = "$before" ] && [ $tries -lt 3000 ]; do
+			tries=$((tries + 1))
+			sleep 0.02
+		done
+		echo "$tries" >"$0.tries"
 		kill -CONT "$3"
 		exec "$(dirname "$0")/fake" "$@"
 	EOF
 	chmod 755 "$T/stopper"
 	with_fake HOTPATH_SAMPLY_BIN="$T/stopper" timeout 60 "$HP_RUN" "$T/work" 1 "$T/attached"
+	[ "$(cat "$T/stopper.tries")" -lt 3000 ]
 	[ "$(value "cpu['sample_count']")" = 5 ]
 }
 
