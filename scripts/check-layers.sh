@@ -14,16 +14,17 @@ allowed()
 {
 	case $1 in
 	include) echo "" ;;
-	segment) echo "" ;;
-	unwind) echo "" ;;
-	preload) echo "include segment unwind" ;;
-	sampler) echo "segment unwind" ;;
-	report) echo "segment" ;;
-	live) echo "segment report" ;;
+	util) echo "" ;;
+	segment) echo "util" ;;
+	unwind) echo "util" ;;
+	preload) echo "include util segment unwind" ;;
+	sampler) echo "util segment unwind" ;;
+	report) echo "util segment" ;;
+	live) echo "util segment report" ;;
 	esac
 }
 
-find include segment unwind preload sampler report live -name '*.[ch]' 2>/dev/null | sort |
+find include util segment unwind preload sampler report live -name '*.[ch]' 2>/dev/null | sort |
 	while read -r file; do
 		folder=${file%%/*}
 		may=" $folder $(allowed "$folder") "

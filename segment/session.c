@@ -45,6 +45,7 @@
 
 #include "segment/clock.h"
 #include "segment/newer.h"
+#include "util/hash.h"
 
 #define JOIN_WAIT_MS 200
 #define LOOK_WAIT_MS 2000	/* of readers: a busy helper waits for a core first */
@@ -66,7 +67,7 @@ void hp_session_init(struct hp_session *session)
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value)) {
 		/* Early boot or an old sandbox: it has to be unique, not secret. */
 		value = hp_clock_raw_ns() ^ ((uint64_t)getpid() << 40);
-		value *= UINT64_C(0x9E3779B97F4A7C15);
+		value *= HP_HASH_GOLDEN;
 	}
 	for (int i = 0; i < HP_TOKEN_SIZE; i++, value >>= 4)
 		session->token[i] = "0123456789abcdef"[value & 15];

@@ -3,6 +3,7 @@
  * walk.c - see walk.h.
  */
 #include "unwind/walk.h"
+#include "util/hash.h"
 
 #include <link.h>
 #include <stddef.h>
@@ -108,8 +109,7 @@ static __attribute__((noinline)) const struct hp_cfi_row *row_other(struct hp_wa
 static inline const struct hp_cfi_row *row_of(struct hp_walker *walker, uintptr_t pc)
 {
 	/* Multiplicative hashing, with the factor of SplitMix64. */
-	struct hp_cfi_row *pair =
-		&walker->rows[2 * ((pc * UINT64_C(0xbf58476d1ce4e5b9)) >> walker->row_shift)];
+	struct hp_cfi_row *pair = &walker->rows[2 * ((pc * HP_HASH_FACTOR) >> walker->row_shift)];
 
 	if (__builtin_expect(pair->pc != pc, 0))
 		return row_other(walker, pc, pair);
@@ -254,12 +254,6 @@ static __attribute__((noinline, cold)) bool step_fp(struct hp_walker *walker, st
 	return true;
 }
 
-static inline uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9FB21C651E98DF25);
-	return hash ^ (hash >> 32);
-}
-
 static inline bool is_same(const struct hp_walk_slot *slot)
 {
 	return __builtin_expect(*(const uintptr_t *)slot->place == slot->word, 1);
@@ -330,7 +324,7 @@ static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t 
 			*slot++ = (struct hp_walk_slot){ fresh->cfa_place, s.sp };
 		needs_fp = fresh->uses_fp | (needs_fp & (fresh->fp_place == 0));
 		s = (struct state){ fresh->pc, fresh->sp, fresh->fp };
-		hash = mix(hash, s.pc);
+		hash = hp_hash_add(hash, s.pc);
 		to->pc = s.pc;
 		to->sp = s.sp;
 		to->fp = s.fp;

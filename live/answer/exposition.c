@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "segment/histogram.h"
+#include "util/hash.h"
 
 static const char *const kind_names[] = { "counter", "gauge", "histogram" };
 
@@ -125,8 +126,7 @@ static bool is_new(struct hp_exposition *to, const struct hp_label_pair *labels)
 	bool is_first;
 
 	for (; labels && labels->name; labels++)
-		for (const char *c = labels->value ? labels->value : ""; *c; c++)
-			hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+		hash = hp_fnv_text(hash, labels->value ? labels->value : "");
 	hp_map_at(&to->seen, hash | 1, &is_first);
 	return is_first;
 }

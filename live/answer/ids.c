@@ -10,21 +10,16 @@
 
 #include "report/base/memory.h"
 #include "report/section/section.h"
+#include "util/hash.h"
 
 #define FUNCTIONS 0	/* place in `maps`; no other section's, see place_of */
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
 
 static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;
 
 	for (size_t i = 0; i < size; i++)
-		hash = mix(hash, at[i]);
+		hash = hp_hash_add(hash, at[i]);
 	return hash;
 }
 
@@ -67,7 +62,8 @@ uint32_t *hp_ids_of_functions(struct hp_ids *ids, const struct hp_model *model)
 		uint64_t object =
 			f->object == HP_NONE ? object_key(model, HP_NONE) : objects[f->object];
 
-		list[i] = id_of(&ids->maps[FUNCTIONS], mix(mix(17, object), f->address));
+		list[i] = id_of(&ids->maps[FUNCTIONS],
+				hp_hash_add(hp_hash_add(17, object), f->address));
 	}
 	list[model->function_count] = id_of(&ids->maps[FUNCTIONS], 19);
 	free(objects);
@@ -102,7 +98,7 @@ static uint64_t row_key(const cJSON *row)
 		const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, keys[i]);
 
 		if (cJSON_IsString(value))
-			key = mix_bytes(mix(key, i + 1), value->valuestring,
+			key = mix_bytes(hp_hash_add(key, i + 1), value->valuestring,
 					strlen(value->valuestring));
 	}
 	return key;
@@ -126,7 +122,7 @@ void hp_ids_settle(struct hp_ids *ids, const char *section, cJSON *list)
 		uint64_t key = row_key(row);
 		bool is_new;
 		uint32_t *times = hp_map_at(&seen, key | 1, &is_new);
-		uint32_t id = id_of(map, mix(key, (*times)++));
+		uint32_t id = id_of(map, hp_hash_add(key, (*times)++));
 
 		id_set(row, id);
 		if (raw)

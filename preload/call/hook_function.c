@@ -41,6 +41,7 @@
 #include "preload/call/tally.h"
 #include "preload/call/truth.h"
 #include "segment/histogram.h"
+#include "util/random.h"
 
 #define HP_TAIL_FACTOR 32	/* a sampled call this much above the mean is kept apart */
 #define HP_MEAN_SHIFT 7	/* the running mean follows 1/128 of each difference */
@@ -500,9 +501,7 @@ static void gap_next(struct hp_local *me)
 	me->overhead += (uint64_t)me->gap * me->cost_counted;
 	if (HP_UNLIKELY(me->watched))
 		hp_marginal_end(me);
-	/* Knuth's MMIX generator; only its high bits are random enough. */
-	me->random = me->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	me->gap = 1 + (uint32_t)(((me->random >> 32) * (2 * HP_DRAWN - 1)) >> 32);
+	me->gap = hp_random_gap(&me->random, HP_DRAWN);
 	me->countdown = me->gap;
 }
 

@@ -23,6 +23,7 @@
 #include "preload/call/stack.h"
 #include "preload/hook/start.h"
 #include "preload/call/switch.h"
+#include "util/hash.h"
 
 #define HP_POOL 4096	/* private memory is taken in pieces of this size */
 
@@ -100,7 +101,7 @@ static void identify(struct hp_local *me)
 	struct hp_block *block = me->block;
 
 	me->tid = hp_confine_tid();
-	me->random = (uint64_t)me->tid * UINT64_C(0x9E3779B97F4A7C15) ^ hp_clock(me);
+	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_clock(me);
 	if (me->gap == 0)
 		me->gap = me->countdown = HP_DRAWN;
 	me->last_clock = hp_clock(me);

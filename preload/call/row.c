@@ -21,6 +21,7 @@
 #include "preload/guest/clock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
+#include "util/hash.h"
 
 #define HP_ROWS_FIRST 10	/* log2 of the places for rows of a new thread */
 #define HP_KNOWN_FIRST 8
@@ -85,9 +86,9 @@ static struct hp_row *row_take(struct hp_local *me)
 	return room;
 }
 
-static uint64_t mix(uint64_t key, uint32_t shift)
+static uint64_t known_index(uint64_t key, uint32_t shift)
 {
-	return (key * UINT64_C(0x9E3779B97F4A7C15)) >> shift;
+	return (key * HP_HASH_GOLDEN) >> shift;
 }
 
 /* Few for a thread that calls few functions, then a page of them. */
@@ -256,7 +257,7 @@ static void alias_add(struct hp_local *me, const struct hp_row *parent, uintptr_
 static struct hp_known *known_place(const struct hp_local *me, uintptr_t fn)
 {
 	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
-	uint64_t i = mix(fn, me->known_shift);
+	uint64_t i = known_index(fn, me->known_shift);
 
 	while (me->known[i].fn && me->known[i].fn != fn)
 		i = (i + 1) & last;
@@ -267,7 +268,7 @@ static struct hp_known *known_place(const struct hp_local *me, uintptr_t fn)
 static void known_put(struct hp_local *me, const struct hp_known *known)
 {
 	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
-	uint64_t i = mix(known->fn & ~HP_PARKED, me->known_shift);
+	uint64_t i = known_index(known->fn & ~HP_PARKED, me->known_shift);
 
 	while (me->known[i].fn)
 		i = (i + 1) & last;
@@ -380,7 +381,7 @@ static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
 static struct hp_known *known_unpark(struct hp_local *me, uintptr_t fn)
 {
 	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
-	uint64_t i = mix(fn, me->known_shift);
+	uint64_t i = known_index(fn, me->known_shift);
 
 	for (; me->known[i].fn; i = (i + 1) & last) {
 		struct hp_known *known = &me->known[i];

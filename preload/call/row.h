@@ -9,6 +9,7 @@
 #define HP_PRELOAD_CALL_ROW_H
 
 #include "preload/call/local.h"
+#include "util/hash.h"
 
 /* A tree has at most this many rows in one block; later ones are flat. */
 #define HP_ROWS_MOST 65536
@@ -26,7 +27,7 @@
  */
 static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, uintptr_t fn)
 {
-	return ((fn * UINT64_C(0xbf58476d1ce4e5b9)) >> me->rows_shift ^ above >> 7) & me->rows_last;
+	return ((fn * HP_HASH_FACTOR) >> me->rows_shift ^ above >> 7) & me->rows_last;
 }
 
 /*

@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "preload/hook/hook_confine.h"
-#include "preload/thread/count.h"
+#include "util/count.h"
 #include "preload/lock/lock.h"
 #include "preload/hook/start.h"
+#include "util/hash.h"
 
 #define HP_LANES_SHARED 64	/* of a channel, before the oldest one is used again */
 #define HP_SITES_OF_ITER 256	/* channels of one place, with HOTPATH_CHANNELS_ITER */
@@ -139,7 +140,7 @@ struct hp_courier *hp_courier_open(void)
 	me->switches = 0;
 	if (!me->key) {
 		me->random = hp_channel_clock() ^ (uint64_t)me->tid << 40;
-		me->key = (me->random * UINT64_C(0x9E3779B97F4A7C15)) | 2;
+		me->key = (me->random * HP_HASH_GOLDEN) | 2;
 	}
 	hp_courier_set(me);
 	if (has_key)

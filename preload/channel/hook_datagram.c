@@ -18,6 +18,7 @@
 #include "preload/thread/process.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/real.h"
+#include "util/hash.h"
 
 #define NAME_AT offsetof(struct sockaddr_un, sun_path)
 #define RECENT 64	/* names that are found without a search */
@@ -47,18 +48,14 @@ bool hp_datagram_is_open(const struct hp_lane *lane)
 
 static uint64_t hash(const void *bytes, size_t size, uint64_t seed)
 {
-	const unsigned char *at = bytes;
-
-	/* FNV-1a: draft-eastlake-fnv. */
-	for (size_t i = 0; i < size; i++)
-		seed = (seed ^ at[i]) * UINT64_C(0x100000001b3);
+	seed = hp_fnv(seed, bytes, size);
 	return (seed ^ seed >> 29) | HP_LANE_NAMED;
 }
 
 /* 0 = it names no socket. */
 static uint64_t key_of(const struct name *name)
 {
-	const uint64_t seed = UINT64_C(0xcbf29ce484222325);
+	const uint64_t seed = HP_FNV_SEED;
 	char path[sizeof(name->address.sun_path) + 1] = "";
 	uint64_t file[2];
 	struct stat stat;

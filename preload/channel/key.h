@@ -7,6 +7,7 @@
 #define HP_PRELOAD_CHANNEL_KEY_H
 
 #include "preload/channel/channel.h"
+#include "util/hash.h"
 
 /* Numbers beside addresses. */
 #define HP_KEY_SYSV (UINT64_C(1) << 63)
@@ -29,7 +30,7 @@ extern HP_HIDDEN struct hp_channel_key *hp_channel_keys;
 
 static HP_HOT uint64_t hp_channel_key_index(uint64_t key)
 {
-	return key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - HP_KEYS_BITS);
+	return key * HP_HASH_GOLDEN >> (64 - HP_KEYS_BITS);
 }
 
 /* NULL = not known. */

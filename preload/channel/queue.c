@@ -13,6 +13,7 @@
 #include "preload/channel/channel.h"
 #include "preload/hook/hook_confine.h"
 #include "segment/histogram.h"
+#include "util/random.h"
 
 /*
  * A message that is timed costs some 80 ns.  For each the lane gives credit, and
@@ -27,15 +28,6 @@
 /* A call that waits for nobody takes less: ticks, and one for each byte that is copied. */
 #define HP_WAIT_LEAST 4000
 #define HP_WAIT_UNSEEN 20000	/* where a sender that is not seen may have been there before */
-
-static uint64_t draw(struct hp_courier *me)
-{
-	/* xorshift64: G. Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8 (2003) */
-	me->random ^= me->random << 13;
-	me->random ^= me->random >> 7;
-	me->random ^= me->random << 17;
-	return me->random;
-}
 
 /* --- counters --- */
 
@@ -143,9 +135,7 @@ static uint32_t next_one(struct hp_lane_side *side, struct hp_courier *me, uint6
 	credit = (credit > ahead ? ahead : credit) - HP_TIMED_COST;
 	side->last_ticks = now;
 	side->credit = credit < 0 ? 0 : credit;
-	return credit > 0 || hp_channel_is_exact
-		       ? 0
-		       : 1 + (uint32_t)(draw(me) % (2 * HP_TIMED_GAP - 1));
+	return credit > 0 || hp_channel_is_exact ? 0 : hp_random_gap(&me->random, HP_TIMED_GAP);
 }
 
 /* Number of the message that is about to be sent; of tokens and messages the unit tells. */

@@ -19,6 +19,7 @@
 #include "preload/hook/hook_confine.h"
 #include "preload/call/local.h"
 #include "preload/heap/shadow.h"
+#include "util/hash.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -40,7 +41,7 @@ static _Atomic(struct place *) tables[TABLES];
 static struct place *group_of(struct place *table, int which, uintptr_t address)
 {
 	uint64_t groups = (uint64_t)(FIRST / GROUP) << which;
-	uint64_t hash = (address >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t hash = (address >> 4) * HP_HASH_GOLDEN;
 
 	return table + (hash >> 32 & (groups - 1)) * GROUP;
 }

@@ -7,9 +7,10 @@
 #include <stdatomic.h>
 
 #include "preload/heap/aside.h"
-#include "preload/thread/count.h"
+#include "util/count.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
+#include "util/random.h"
 
 #define BUSY_PATH 512	/* blocks: such a path has a record of its own */
 #define LEAST_TICKS_LOG 10	/* of the first class of lifetimes */
@@ -19,20 +20,10 @@ static uint64_t now(void)
 	return hp_clock_read(hp_segment.header->clock_kind);
 }
 
-/* 1 to 2 * mean - 1, each as likely: splitmix64's last step over a counter (Steele et al., OOPSLA 2014). */
-static uint32_t gap(struct hp_heap_local *me)
-{
-	uint64_t x = me->random += UINT64_C(0x9E3779B97F4A7C15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-	x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-	return 1 + (uint32_t)(((x ^ x >> 31) >> 32) * (2 * HP_DRAWN_MEAN - 1) >> 32);
-}
-
 void hp_drawn_init(struct hp_heap_local *me)
 {
 	me->random = now() ^ (uintptr_t)me;
-	me->countdown = gap(me);
+	me->countdown = hp_random_gap(&me->random, HP_DRAWN_MEAN);
 }
 
 /* The class of values up to 2^n: n, at most the last one. */
@@ -66,7 +57,7 @@ HP_COLD bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, cons
 	struct hp_spread_of_blocks *spread = spread_of(me, site);
 	uint32_t class = class_of(size, HP_SIZE_CLASSES);
 
-	me->countdown = gap(me);
+	me->countdown = hp_random_gap(&me->random, HP_DRAWN_MEAN);
 	me->heap->sizes[class]++;
 	if (spread)
 		hp_count_up(&spread->sizes[class]);

@@ -13,6 +13,7 @@
 #include "preload/heap/heap.h"
 #include "preload/thread/module.h"
 #include "preload/guest/table.h"
+#include "util/hash.h"
 
 #define CACHE_BITS 8 /* log2 of its places */
 
@@ -308,12 +309,12 @@ static uint64_t key_of(enum hp_operator which, uintptr_t pc)
 {
 	uint64_t page = (pc >> 12) << 5 | which;
 
-	return page ^ hp_module_generation() * UINT64_C(0x9E3779B97F4A7C15);
+	return page ^ hp_module_generation() * HP_HASH_GOLDEN;
 }
 
 static struct known *place_of(uint64_t key)
 {
-	return &cache[(key * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - CACHE_BITS)];
+	return &cache[hp_hash_index(key, CACHE_BITS)];
 }
 
 static struct hp_operator_found recall(uint64_t key)

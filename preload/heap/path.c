@@ -19,6 +19,7 @@
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
 #include "preload/guest/readable.h"
+#include "util/hash.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
 #define HP_ENTRIES_MOST (UINT64_C(1) << 18)
@@ -35,7 +36,7 @@
 
 static uint64_t mix(uint64_t key)
 {
-	key *= UINT64_C(0xbf58476d1ce4e5b9);
+	key *= HP_HASH_FACTOR;
 	return key ^ key >> 31;
 }
 
@@ -288,8 +289,8 @@ static bool is_behind(uint32_t id, const struct hp_step *step)
 
 static uint32_t step_hash(const struct hp_step *step)
 {
-	uint64_t key = ((uint64_t)step->object << 32 | step->address) +
-		       step->caller * UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t key =
+		((uint64_t)step->object << 32 | step->address) + step->caller * HP_HASH_GOLDEN;
 
 	return (uint32_t)(mix(key) >> 16);
 }

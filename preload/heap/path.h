@@ -14,6 +14,7 @@
 #define HP_PRELOAD_HEAP_PATH_H
 
 #include "preload/heap/heap.h"
+#include "util/hash.h"
 
 struct hp_path_entry {
 	uintptr_t pc;	/* return address; 1 = fits nothing */
@@ -99,7 +100,7 @@ static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc
 
 	/* A mask of bytes is two operations less than a shift and a multiplication. */
 	return (uint32_t *)(void *)((char *)me->index +
-				    ((key * UINT64_C(0xbf58476d1ce4e5b9)) >> 40 & me->index_mask));
+				    ((key * HP_HASH_FACTOR) >> 40 & me->index_mask));
 }
 
 /* The number of the entry that is tried first: it came after the latest the time before. */
@@ -118,7 +119,7 @@ static inline const struct hp_path_entry *hp_path_numbered(const struct hp_heap_
 /* Where the site of this caller stands, if paths have no other frame. */
 static inline struct hp_path_flat *hp_path_flat(const struct hp_heap_local *me, uintptr_t pc)
 {
-	return &me->flat[(pc * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - HP_PATH_FLAT_BITS)];
+	return &me->flat[hp_hash_index(pc, HP_PATH_FLAT_BITS)];
 }
 
 /* The site of the call with this frame. */

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "preload/call/local.h"
+#include "util/random.h"
 
 #define CHUNK UINT64_C(65536)	/* bytes of ranges that are made at once */
 #define NEEDED 2	/* a call cuts one range into two, and adds one */
@@ -27,17 +28,6 @@ bool hp_ranges_prepare(struct hp_ranges *ranges)
 		ranges->unused = &chunk[i];
 	}
 	return chunk != NULL;
-}
-
-/* xorshift64 (Marsaglia, Journal of Statistical Software 8/14, 2003). */
-static uint64_t draw(struct hp_ranges *ranges)
-{
-	uint64_t x = ranges->random ? ranges->random : UINT64_C(0x9E3779B97F4A7C15);
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return ranges->random = x;
 }
 
 /* Those that begin below `address` and the others. */
@@ -85,9 +75,11 @@ static struct hp_range *range_new(struct hp_ranges *ranges, uintptr_t begin, uin
 	struct hp_range *range = ranges->unused;
 
 	ranges->unused = range->right;
-	*range = (struct hp_range){
-		.begin = begin, .end = end, .site = site, .number = number, .order = draw(ranges)
-	};
+	*range = (struct hp_range){ .begin = begin,
+				    .end = end,
+				    .site = site,
+				    .number = number,
+				    .order = hp_random_next(&ranges->random) };
 	return range;
 }
 

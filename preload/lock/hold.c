@@ -10,10 +10,11 @@
 #include <errno.h>
 
 #include "preload/wait/offcpu_note.h"
-#include "preload/thread/count.h"
+#include "util/count.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
 #include "segment/histogram.h"
+#include "util/random.h"
 
 #define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */
 #define HP_LONG_CLOCKS 50	/* holds of so many clock readings are timed each, always */
@@ -87,9 +88,7 @@ static uint32_t random_gap(struct hp_waiter_local *me, uint32_t mean)
 {
 	uint32_t gap;
 
-	/* Knuth's MMIX generator, of which the upper bits are the random ones. */
-	me->random = me->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	gap = (uint32_t)(me->random >> 32) & (2 * mean - 1);
+	gap = (uint32_t)(hp_random_next(&me->random) >> 32) & (2 * mean - 1);
 	return gap ? gap : mean;
 }
 

@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "preload/wait/offcpu_note.h"
-#include "preload/thread/count.h"
+#include "util/count.h"
 #include "preload/lock/lock.h"
 #include "preload/guest/real.h"
 

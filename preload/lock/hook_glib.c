@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "preload/thread/count.h"
+#include "util/count.h"
 #include "preload/guest/glib.h"
 #include "preload/lock/way.h"
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "preload/wait/offcpu_note.h"
-#include "preload/thread/count.h"
+#include "util/count.h"
 #include "preload/lock/lock.h"
 #include "preload/guest/real.h"
 

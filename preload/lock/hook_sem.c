@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "preload/channel/channel.h"
-#include "preload/thread/count.h"
+#include "util/count.h"
 #include "preload/wait/offcpu_note.h"
 #include "preload/lock/way.h"
 #include "preload/guest/real.h"

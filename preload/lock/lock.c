@@ -20,6 +20,7 @@
 #include "preload/thread/process.h"
 #include "preload/guest/real.h"
 #include "preload/hook/start.h"
+#include "util/hash.h"
 
 #define HP_CHUNK_WAITER 8192	/* a waiter's first chunk */
 #define HP_KNOWN_FIRST 8	/* log2 of the places of a new thread */
@@ -280,7 +281,7 @@ static void identify(struct hp_waiter_local *me)
 	struct hp_waiter *waiter = me->waiter;
 
 	me->tid = hp_confine_tid();
-	me->random = (uint64_t)me->tid * UINT64_C(0x9E3779B97F4A7C15) ^ hp_lock_clock(me);
+	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_lock_clock(me);
 	me->bottom = me->top = waiter->held;
 	me->limit = waiter->held + HP_HELD_MOST;
 	me->wait_frame = 0;

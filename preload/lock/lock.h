@@ -28,6 +28,7 @@
 #include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "segment/setting.h"
+#include "util/hash.h"
 
 #define HP_HOT inline __attribute__((always_inline))
 #define HP_HIDDEN __attribute__((visibility("hidden")))
@@ -94,7 +95,7 @@ extern HP_HIDDEN _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 
 static inline uint64_t hp_lock_hash(uintptr_t address)
 {
-	return address * UINT64_C(0x9E3779B97F4A7C15);
+	return address * HP_HASH_GOLDEN;
 }
 
 static inline uint32_t hp_lock_generation(uint64_t hash)

@@ -19,6 +19,7 @@
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
+#include "util/hash.h"
 
 #define HP_TABLE_FIRST 12	/* log2 of the places */
 #define HP_TABLE_MORE 18	/* and of those that follow when they are taken */
@@ -307,11 +308,7 @@ static uint64_t record_more(struct hp_lock *wanted, struct site *site)
 
 static uint64_t label_key(const char *label, size_t length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);	/* FNV-1a */
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)label[i]) * UINT64_C(0x100000001b3);
-	return hash | UINT64_C(1) << 63;	/* as no address is */
+	return hp_fnv(HP_FNV_SEED, label, length) | UINT64_C(1) << 63; /* as no address is */
 }
 
 static struct site *site_of_label(struct hp_lock_table *table, uint64_t label)

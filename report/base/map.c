@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "util/hash.h"
 
 #define FIRST_BITS 6
 
@@ -15,7 +16,7 @@
 static size_t first_place(const struct hp_map *map, uint64_t key)
 {
 	key ^= key >> 32;
-	return (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - map->bits));
+	return (size_t)((key * HP_HASH_GOLDEN) >> (64 - map->bits));
 }
 
 static struct hp_map_slot *slot_of(const struct hp_map *map, uint64_t key)

@@ -16,6 +16,7 @@
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "util/hash.h"
 
 static const struct hp_compare_measure measures[] = {
 	{ "functions_timing", "functions-timing", "time in each function, callees included",
@@ -169,9 +170,7 @@ static void sides_free(struct sides *sides)
 
 static uint64_t hash_of(const char *text, uint64_t hash)
 {
-	for (; text && *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
+	return text ? hp_fnv_text(hash, text) : hash;
 }
 
 static bool is_match(const struct side *a, const struct side *b)

@@ -19,6 +19,7 @@
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/export/pprof.h"
+#include "util/hash.h"
 
 /* --- collapsed stacks --- */
 
@@ -102,11 +103,7 @@ struct heap {
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);	/* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash | 1;
+	return hp_fnv_text(HP_FNV_SEED, text) | 1;
 }
 
 /* The id of the function; a new one is put into the profile. */

@@ -14,12 +14,7 @@
 #include "report/name/frame.h"
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
+#include "util/hash.h"
 
 /* --- trees --- */
 
@@ -35,8 +30,7 @@ static uint32_t name_place(struct hp_flame *flame, const char *name, enum hp_fla
 	uint32_t *place;
 	bool is_new;
 
-	for (const char *c = name; *c; c++)
-		hash = mix(hash, (unsigned char)*c);
+	hash = hp_hash_text(hash, name);
 	for (hash |= 1;; hash += 2) {
 		place = hp_map_at(&flame->by_name, hash, &is_new);
 		if (is_new)

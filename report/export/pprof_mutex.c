@@ -15,6 +15,7 @@
 #include "report/base/memory.h"
 #include "report/export/pprof.h"
 #include "report/name/symbol.h"
+#include "util/hash.h"
 
 struct build {
 	struct hp_report *report;
@@ -23,12 +24,6 @@ struct build {
 	uint64_t last; /* id of a location, and of its function */
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
-
 /* The id of a place in code, made when new.  Each has a function of its own: pprof joins them by name. */
 static uint64_t location_of(struct build *b, const struct hp_lock_place *place)
 {
@@ -36,7 +31,8 @@ static uint64_t location_of(struct build *b, const struct hp_lock_place *place)
 	const struct hp_symbol_spot *spot;
 	bool is_new;
 	uint32_t *id =
-		hp_map_at(&b->locations, mix(mix(1, place->object), place->address) | 1, &is_new);
+		hp_map_at(&b->locations,
+			  hp_hash_add(hp_hash_add(1, place->object), place->address) | 1, &is_new);
 
 	if (!is_new)
 		return *id;

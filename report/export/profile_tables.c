@@ -8,14 +8,9 @@
 
 #include "report/base/memory.h"
 #include "report/export/profile.h"
+#include "util/hash.h"
 
 #define NULL_NUMBER INT64_MIN
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
 
 void hp_profile_column_add(struct hp_profile_column *column, int64_t value)
 {
@@ -71,8 +66,7 @@ uint32_t hp_profile_string(struct hp_profile_tables *t, const char *text)
 	uint32_t *place;
 	bool is_new;
 
-	for (const char *c = text; *c; c++)
-		hash = mix(hash, (unsigned char)*c);
+	hash = hp_hash_text(hash, text);
 	for (hash |= 1;; hash += 2) {
 		place = hp_map_at(&t->by_string, hash, &is_new);
 		if (is_new)
@@ -95,7 +89,7 @@ static uint32_t row_place(struct hp_map *map, struct hp_profile_column *const co
 	bool is_new;
 
 	for (size_t i = 0; i < key_count; i++)
-		hash = mix(hash, (uint64_t)cells[i]);
+		hash = hp_hash_add(hash, (uint64_t)cells[i]);
 	for (hash |= 1;; hash += 2) {
 		size_t i = 0;
 

@@ -14,6 +14,7 @@
 #include "report/name/name.h"
 #include "report/name/resolver.h"
 #include "report/name/wrapper.h"
+#include "util/hash.h"
 
 struct function {
 	uint32_t object;
@@ -96,12 +97,6 @@ static const char *const known_wrappers[] = {
 	"__gnu_cxx::__alloc_traits*",
 	"std::pmr::*resource*",
 };
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
 
 bool hp_frames_is_wrapper(const struct hp_frames *frames, const char *name)
 {
@@ -241,7 +236,7 @@ static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address
 static uint32_t function_of(struct hp_frames *frames, uint32_t object, uint64_t start,
 			    const char *name)
 {
-	uint64_t hash = mix(mix(7, object), start) | 1;
+	uint64_t hash = hp_hash_add(hp_hash_add(7, object), start) | 1;
 	uint32_t *number;
 	bool is_new;
 
@@ -294,7 +289,7 @@ static void place_name(struct hp_frames *frames, struct hp_frame_place *place)
 
 static struct hp_frame_place *place_at(struct hp_frames *frames, uint32_t object, uint64_t address)
 {
-	uint64_t hash = mix(mix(3, object), address) | 1;
+	uint64_t hash = hp_hash_add(hp_hash_add(3, object), address) | 1;
 	struct hp_frame_place *place;
 	uint32_t *number;
 	bool is_new;

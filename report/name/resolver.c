@@ -21,6 +21,7 @@
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/name/symbol.h"
+#include "util/hash.h"
 
 #define QUESTIONS_MOST (1 << 20)	/* kept; what is asked beyond has no lines */
 
@@ -63,12 +64,6 @@ struct hp_resolver {
 
 	struct hp_inlines *inlines;	/* the finder's */
 };
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
 
 /* --- the finder --- */
 
@@ -318,7 +313,7 @@ static struct question *question_new(struct hp_resolver *resolver, struct file *
 static struct question *question_of(struct hp_resolver *resolver, struct file *file,
 				    uint64_t address, enum hp_resolver_want want)
 {
-	uint64_t hash = mix(mix((uint64_t)(uintptr_t)file, address), want) | 1;
+	uint64_t hash = hp_hash_add(hp_hash_add((uint64_t)(uintptr_t)file, address), want) | 1;
 	struct question *question;
 	const uint32_t *place;
 	bool is_new;

@@ -24,6 +24,7 @@
 #include "report/name/symbol_file.h"
 #include "report/name/symbol_plt.h"
 #include "segment/layout.h"
+#include "util/hash.h"
 
 struct object {
 	bool is_open;	/* was tried */
@@ -500,7 +501,7 @@ static void spot_find(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
 const struct hp_symbol_spot *hp_symbols_spot(struct hp_symbols *symbols, uint32_t object,
 					     uint64_t address, bool is_data)
 {
-	uint64_t key = (address * UINT64_C(0x9E3779B97F4A7C15) ^ object << 1 ^ is_data) | 1;
+	uint64_t key = (address * HP_HASH_GOLDEN ^ object << 1 ^ is_data) | 1;
 	struct hp_symbol_spot *spot;
 	uint32_t *place;
 	bool is_new;

@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
+#include "util/hash.h"
 
 /* --- its life --- */
 
@@ -77,12 +72,11 @@ static bool is_same_object(const struct hp_model_object *a, const struct hp_mode
 
 static uint64_t object_hash(const struct hp_model_object *object)
 {
-	uint64_t hash = mix(object->device + 1, object->inode);
+	uint64_t hash = hp_hash_add(object->device + 1, object->inode);
 
-	for (const char *c = object->path; *c; c++)
-		hash = mix(hash, (unsigned char)*c);
+	hash = hp_hash_text(hash, object->path);
 	for (uint32_t i = 0; i < object->build_id_size; i++)
-		hash = mix(hash, object->build_id[i]);
+		hash = hp_hash_add(hash, object->build_id[i]);
 	return hash | 1;
 }
 
@@ -185,7 +179,7 @@ static uint32_t module_object(struct hp_model *model, uint64_t offset)
 
 static uint32_t function_place(struct hp_model *model, uint32_t object, uint64_t address)
 {
-	uint64_t hash = mix(mix(object, address), address) | 1;
+	uint64_t hash = hp_hash_add(hp_hash_add(object, address), address) | 1;
 	uint32_t *place;
 	bool is_new;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sampler/base/wide.h"
+#include "util/hash.h"
 
 #define SLOTS (2 * (HP_ROW_SHAPES + 1))	/* a power of two */
 
@@ -41,7 +42,7 @@ static uint32_t shape_of(struct hp_rows *rows, const struct hp_cfi_row *row)
 	uint64_t said = (uint64_t)(uint32_t)row->cfa_offset |
 			(uint64_t)(uint16_t)row->fp_offset << 32 |
 			(uint64_t)(uint8_t)row->ra_offset << 48 | (uint64_t)row->kind << 56;
-	uint64_t hash = said * UINT64_C(0xbf58476d1ce4e5b9) >> 32;
+	uint64_t hash = hp_hash_index(said, 32);
 
 	for (;; hash++) {
 		uint16_t *slot = &rows->slots[hash & (SLOTS - 1)];

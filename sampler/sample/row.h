@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
+#include "util/hash.h"
 
 #define HP_ROW_BLOCK_BITS 9	/* of the bytes of code that a line is for */
 #define HP_ROW_SPANS 14	/* in a line */
@@ -44,10 +45,7 @@ void hp_rows_release(struct hp_rows *rows);
 /* The line that `pc` belongs to. */
 static inline struct hp_row_line *hp_rows_line(const struct hp_rows *rows, uint64_t pc)
 {
-	/* Multiplicative hashing, with the factor of SplitMix64. */
-	uint64_t hash = (pc >> HP_ROW_BLOCK_BITS) * UINT64_C(0xbf58476d1ce4e5b9);
-
-	return &rows->lines[hash >> (64 - HP_ROW_LINE_BITS)];
+	return &rows->lines[hp_hash_index(pc >> HP_ROW_BLOCK_BITS, HP_ROW_LINE_BITS)];
 }
 
 /* The row of a pc that was not met yet; until the next call. */

@@ -13,6 +13,7 @@
 
 #include "sampler/perf/ring.h"
 #include "sampler/sample/open.h"
+#include "util/hash.h"
 
 #define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
 #define RECORD_LEAST 24	/* tid and pid, time, identifier */
@@ -311,7 +312,7 @@ void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *space,
 
 static uint64_t *wait_id_slot(const struct hp_samples *samples, uint64_t id)
 {
-	uint32_t at = (uint32_t)(id * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+	uint32_t at = (uint32_t)(id * HP_HASH_GOLDEN >> 32);
 
 	for (;; at++) {
 		uint64_t *slot = &samples->wait_ids[at & (samples->wait_id_room - 1)];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sampler/base/wide.h"
+#include "util/hash.h"
 
 #define CHUNK_SIZE (UINT64_C(65536))
 #define CHUNK_NODES \
@@ -103,12 +104,10 @@ void hp_sample_tree_release(struct hp_sample_tree *tree)
 	memset(tree, 0, sizeof(*tree));
 }
 
-/* Of the path from outside up to a place: multiplication and shift, with factors of SplitMix64. */
+/* Of the path from outside up to a place. */
 static uint64_t hash_on(uint64_t hash, struct hp_place place)
 {
-	hash = (hash ^ place.address) * UINT64_C(0xbf58476d1ce4e5b9);
-	hash = (hash ^ hash >> 29 ^ place.object) * UINT64_C(0x94d049bb133111eb);
-	return hash ^ hash >> 32;
+	return hp_hash_add(hp_hash_add(hash, place.address), place.object);
 }
 
 #define NUMBER_MASK ((UINT64_C(1) << HP_TREE_NUMBER_BITS) - 1)

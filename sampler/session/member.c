@@ -24,6 +24,7 @@
 
 #include "sampler/base/proc.h"
 #include "segment/clock.h"
+#include "util/hash.h"
 
 #define SUSPECT_TRIES 16
 #define RECORDS_MOST 1000000 /* a damaged list must not hold us for ever */
@@ -312,7 +313,7 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 static struct hp_suspect *suspect_of(struct hp_members *members, const struct hp_process *record)
 {
 	uint64_t offset = hp_segment_offset(members->segment, record);
-	uint32_t at = (uint32_t)(offset * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+	uint32_t at = (uint32_t)(offset * HP_HASH_GOLDEN >> 32);
 	struct hp_suspect *stale = NULL;
 
 	for (int i = 0; i < SUSPECT_TRIES; i++) {

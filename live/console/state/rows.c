@@ -14,6 +14,7 @@
 
 #include "live/console/state/text.h"
 #include "report/base/memory.h"
+#include "util/hash.h"
 
 #define OPEN_SHARE 5.0	/* percent: nodes of a tree that have as much are unfolded at first */
 #define DEPTH_MOST 200
@@ -32,16 +33,14 @@ struct all {
 
 static uint64_t mix(uint64_t key, const char *text)
 {
-	for (; *text; text++)
-		key = (key ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return (key ^ 0xff) * UINT64_C(0x100000001b3);
+	return hp_fnv_byte(hp_fnv_text(key, text), 0xff);
 }
 
 /* What tells rows apart: their words, and which of several with the same id they are. */
 static uint64_t key_of(const struct hp_table *table, const struct hp_table_row *row, uint64_t above)
 {
 	static const char *const numbers[] = { "id", "os_tid", "iter", "index", "invocation" };
-	uint64_t key = above ^ UINT64_C(0xcbf29ce484222325);
+	uint64_t key = above ^ HP_FNV_SEED;
 	char room[HP_CELL_SIZE];
 
 	for (size_t i = 0; i < table->column_count; i++)
@@ -250,7 +249,7 @@ static void frames_tell(struct hp_table *table, const struct hp_table_row *row, 
 			.frame = frame, .depth = 1, .parent = parent, .is_hit = true
 		};
 
-		key = (key + 2) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+		key = (key + 2) * HP_HASH_GOLDEN | 1;
 		one.key = key;
 		tell(table, &one, room);
 	}

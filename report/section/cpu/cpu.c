@@ -19,21 +19,16 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/resolver.h"
+#include "util/hash.h"
 
 #define NAMES_SPARE 1000	/* functions that no frame is of any more, before all is found anew */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
-
 static uint64_t name_hash(uint32_t object, const char *name, size_t length)
 {
-	uint64_t hash = mix(1, object);
+	uint64_t hash = hp_hash_add(1, object);
 
 	for (size_t i = 0; i < length; i++)
-		hash = mix(hash, (unsigned char)name[i]);
+		hash = hp_hash_add(hash, (unsigned char)name[i]);
 	return hash | 1;
 }
 
@@ -165,7 +160,7 @@ static const char *other_name(struct hp_cpu_build *b, uint32_t object, uint64_t 
 static void note_code(struct hp_cpu_build *b, uint32_t function, uint32_t object, uint64_t start)
 {
 	const struct hp_model *model = &b->report->model;
-	uint64_t hash = mix(mix(same_of(b, object), start), start) | 1;
+	uint64_t hash = hp_hash_add(hp_hash_add(same_of(b, object), start), start) | 1;
 
 	for (;; hash += 2) {
 		const uint32_t *place = hp_map_find(&b->by_code, hash);
@@ -342,7 +337,7 @@ static int compare_wishes(const void *left, const void *right)
 /* The place + 1 of an address. */
 static uint32_t *place_at(struct hp_cpu_build *b, uint32_t object, uint64_t address, bool *is_new)
 {
-	uint64_t hash = mix(mix(5, object), address) | 1;
+	uint64_t hash = hp_hash_add(hp_hash_add(5, object), address) | 1;
 	uint32_t *number;
 
 	for (;; hash += 2) {
@@ -399,7 +394,8 @@ static void codes_find(struct hp_cpu_build *b)
 
 	for (uint32_t i = 0; i < model->function_count; i++) {
 		const struct hp_model_function *f = &model->functions[i];
-		uint64_t hash = mix(mix(same_of(b, f->object), f->address), f->address) | 1;
+		uint64_t hash =
+			hp_hash_add(hp_hash_add(same_of(b, f->object), f->address), f->address) | 1;
 		bool is_new = false;
 
 		if (!f->calls || f->object == HP_NONE)

@@ -14,6 +14,7 @@
 #include "report/section/memory/site.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "util/hash.h"
 
 /* What is known of a heap.  Steps never change, and new ones come behind them. */
 struct known {
@@ -47,12 +48,6 @@ struct build {
 	uint64_t *chunks;
 	size_t chunk_room;
 };
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
 
 /* --- steps --- */
 
@@ -100,9 +95,10 @@ static bool is_same(const struct hp_alloc_step *a, const struct hp_alloc_step *b
 static uint32_t step_place(struct build *b, const struct hp_alloc_step *wanted)
 {
 	struct hp_alloc *alloc = b->alloc;
-	uint64_t hash =
-		mix(mix(mix(wanted->caller, wanted->object), wanted->address), wanted->mark + 1) |
-		1;
+	uint64_t hash = hp_hash_add(hp_hash_add(hp_hash_add(wanted->caller, wanted->object),
+						wanted->address),
+				    wanted->mark + 1) |
+			1;
 	uint32_t *place;
 	bool is_new;
 

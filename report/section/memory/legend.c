@@ -18,6 +18,7 @@
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "segment/clock.h"
+#include "util/hash.h"
 
 #define LINES_NS UINT64_C(100000000)
 
@@ -42,11 +43,7 @@ struct writer {
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);	/* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash | 1;
+	return hp_fnv_text(HP_FNV_SEED, text) | 1;
 }
 
 /* Its number; a new one gets a line. */
@@ -100,7 +97,7 @@ static char *frames_text(struct writer *writer, const struct hp_frame_place *pla
 
 static void place_write(struct writer *writer, uint32_t object, uint64_t address)
 {
-	uint64_t hash = (address * UINT64_C(0x9E3779B97F4A7C15) ^ object) | 1;
+	uint64_t hash = (address * HP_HASH_GOLDEN ^ object) | 1;
 	const struct hp_frame_place *place;
 	uint64_t start;
 	bool is_new;

@@ -16,6 +16,7 @@
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
+#include "util/hash.h"
 
 #define INSTRUMENTED UINT32_MAX /* in the map: it is, but has no row */
 
@@ -29,14 +30,9 @@ struct build {
 static uint64_t key_of(const struct hp_model *model, uint32_t object, const char *name)
 {
 	const char *path = object == HP_NONE ? "" : model->objects[object].path;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+	uint64_t hash = hp_fnv_byte(hp_fnv_text(HP_FNV_SEED, name), 0xff);
 
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	hash = (hash ^ 0xff) * UINT64_C(0x100000001b3);
-	for (const char *c = path; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	return hash | 1;
+	return hp_fnv_text(hash, path) | 1;
 }
 
 static void functions_note(struct build *b)

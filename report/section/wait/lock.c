@@ -10,12 +10,7 @@
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
 #include "segment/histogram.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ (hash >> 32);
-}
+#include "util/hash.h"
 
 /* --- places --- */
 
@@ -124,15 +119,14 @@ static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
 
 static uint64_t row_hash(const struct hp_lock_row *row)
 {
-	uint64_t hash = mix(mix(row->at.address, row->at.object), row->kind);
+	uint64_t hash = hp_hash_add(hp_hash_add(row->at.address, row->at.object), row->kind);
 
 	if (row->number == HP_LOCK_LABEL) {
-		for (const char *c = row->label; *c; c++)
-			hash = mix(hash, (unsigned char)*c);
+		hash = hp_hash_text(hash, row->label);
 		return hash | 1;
 	}
-	hash = mix(mix(hash, row->site.address), row->site.object);
-	return mix(hash, (uint64_t)row->inside << 32 | row->number) | 1;
+	hash = hp_hash_add(hp_hash_add(hash, row->site.address), row->site.object);
+	return hp_hash_add(hash, (uint64_t)row->inside << 32 | row->number) | 1;
 }
 
 uint32_t hp_lock_build_find(const struct hp_lock_build *b, const struct hp_lock_row *row)

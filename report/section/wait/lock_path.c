@@ -12,6 +12,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/wrapper.h"
+#include "util/hash.h"
 
 #define FRAMES_MOST 256
 #define STEPS_MOST \
@@ -74,11 +75,8 @@ static uint64_t hash_of(const struct hp_lock_place *places, size_t count)
 {
 	uint64_t hash = count;
 
-	for (size_t i = 0; i < count; i++) {
-		hash = (hash ^ places[i].address ^ (uint64_t)places[i].object << 40) *
-		       UINT64_C(0xff51afd7ed558ccd);
-		hash ^= hash >> 32;
-	}
+	for (size_t i = 0; i < count; i++)
+		hash = hp_hash_add(hash, places[i].address ^ (uint64_t)places[i].object << 40);
 	return hash | 1;
 }
 

@@ -10,6 +10,7 @@
 #include "report/section/wait/lock_view.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "util/hash.h"
 
 #define LINE HP_LOCK_CELL
 #define UNUSED HP_LOCK_UNUSED
@@ -31,10 +32,8 @@ static uint64_t hash_of(const struct hp_lock_contest *c)
 {
 	uint64_t hash = (uint64_t)c->lock << 34 ^ (uint64_t)c->side << 32 ^ c->function;
 
-	hash = (hash ^ c->at.address) * UINT64_C(0xff51afd7ed558ccd);
-	hash = (hash ^ hash >> 32 ^ c->holder.address ^ (uint64_t)c->path << 44) *
-	       UINT64_C(0xff51afd7ed558ccd);
-	return (hash ^ hash >> 32) | 1;
+	hash = hp_hash_add(hash, c->at.address);
+	return hp_hash_add(hash, c->holder.address ^ (uint64_t)c->path << 44) | 1;
 }
 
 static void wait_add(struct hp_lock_waiting *to, const struct hp_lock_contest *contest)

@@ -5,8 +5,8 @@
  * Where a record has room a counter is wider, or has another one beside it that counts how often it came to
  * 2^32.  These have none; events of their kind take some 100 ns at least, so that they are full after minutes to days.
  */
-#ifndef HP_PRELOAD_THREAD_COUNT_H
-#define HP_PRELOAD_THREAD_COUNT_H
+#ifndef HP_UTIL_COUNT_H
+#define HP_UTIL_COUNT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
