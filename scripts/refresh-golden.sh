@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # refresh-golden.sh [--record|--record-kept] - writes the reports expected by
-# test/golden/golden.bats anew; the difference is then looked through by
-# someone who knows why.  With --record the segments are recorded anew too,
+# test/golden/golden.bats anew, and the lists of test/golden/surface.bats; the
+# difference is then looked through by someone who knows why.  With --record the segments are recorded anew too,
 # which is needed only when their format has changed.
 #
 # A case is a directory of test/golden: segment.gz (what was recorded),
@@ -32,25 +32,29 @@ record()
 	rm -f "$golden_place/segment"
 }
 
-# record_kept CASE SOURCE - as root, or who else may sample the kernel.
+# record_kept CASE SOURCE FLAGS... - as root, or who else may sample the kernel.
 record_kept()
 {
 	case=test/golden/$1
+	name=$1
+	source=$2
+	shift 2
 	mkdir -p "$case" "$golden_place" || exit
 	rm -rf "$golden_place/state" "$golden_place/bin"
 	mkdir -p "$golden_place/bin" && cp "$golden_build"/libhotpath.so "$golden_build"/hotpath \
 		"$golden_build"/hotpath-sampler "$golden_build"/hotpath-run "$golden_place/bin" || exit
-	cc -O2 -g -finstrument-functions -o "$golden_place/$1" "$2" -lm -lpthread || exit
+	cc -O2 -g -finstrument-functions "$@" -o "$golden_place/$name" "$source" -lm -lpthread || exit
 	# From there: the run has paths of its files, and the revision of the folder that it ran in.
 	(cd "$golden_place" && HOTPATH_SEGMENT_SIZE=8M HOTPATH_OUTPUT_FORMAT=none HOTPATH_CPU=perf \
 		XDG_STATE_HOME=$golden_place/state \
-		"$golden_place/bin/hotpath-run" "$golden_place/$1" >/dev/null) || exit
+		"$golden_place/bin/hotpath-run" "$golden_place/$name" >/dev/null) || exit
 	cp "$golden_place"/state/hotpath/*.hp.gz "$case/run.hp.gz" && chmod 644 "$case/run.hp.gz" || exit
-	rm -rf "$golden_place/state" "$golden_place/bin" "$golden_place/$1"
+	rm -rf "$golden_place/state" "$golden_place/bin" "$golden_place/$name"
 }
 
 if [ "$1" = --record-kept ] || [ "$1" = --record ]; then
 	record_kept choose test/examples/choose.c
+	record_kept surface test/golden/surface/shop.c -DHOTPATH -D_GNU_SOURCE -Iinclude
 fi
 if [ "$1" = --record ]; then
 	record basic cc test/examples/basic.c
@@ -62,5 +66,9 @@ for case in test/golden/*/; do
 	for view in $views; do
 		view "$view" "$case" >"$case$view" || exit
 	done
+done
+for list in $surface_lists; do
+	# Its screens are taken when they stay as they are for a second.
+	surface "$list" . >"$golden_place/$list.txt" && mv "$golden_place/$list.txt" "test/golden/surface/$list.txt" || exit
 done
 git --no-pager diff --stat -- test/golden

@@ -41,6 +41,10 @@ same()
 	same choose
 }
 
+@test "golden: all sections" {
+	same surface
+}
+
 # A line of a table is as long as the terminal is wide, at most.
 @test "golden: no line is wider than it may be" {
 	for file in "$ROOT"/test/golden/*/table-*.txt; do

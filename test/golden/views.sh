@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# views.sh - the reports that are kept for each case, how each is made; shared
-# by golden.bats and scripts/refresh-golden.sh.
+# views.sh - the reports that are kept for each case, how each is made, and the
+# lists of what is published; shared by golden.bats, surface.bats and
+# scripts/refresh-golden.sh.
 
 golden_place=/tmp/hotpath-golden	# one for all users: the paths are in the segments
 golden_own=${BATS_TEST_TMPDIR:-$golden_place}
 golden_build=${HP_BUILD:-$PWD/build}
 views="table-80.txt table-120.txt all.json"
+surface_lists="sections tables report help roff exports compare routes routes-old metrics mcp-tools mcp-answers console page page-drawn"
 
 # unpack CASE - its program and segment, or its kept run, which has names of the kernel's code too.
 # Fails if the place is somebody else's, with another program.
@@ -30,6 +32,7 @@ view()
 		columns=${1#table-}
 		sections=all
 		[ "$name" != choose ] || sections=functions-cpu,offcpu,bound
+		[ "$name-$columns" != surface-80.txt ] || sections=all,-channels,-lock_order	# they are wider
 		COLUMNS=${columns%.txt} HOTPATH_REPORT=$sections "$golden_build/hotpath" report \
 			"$golden_own/$name.segment" |
 			sed -E '/^note +[^ ]*[.]so[.0-9]* is not the file that was running: names are missing$/d'
@@ -43,4 +46,15 @@ view()
 			sed '/"version":/d'
 		;;
 	esac
+}
+
+# surface LIST ROOT [KNOWN] - on stdout.
+surface()
+{
+	surface_folder=$(mktemp -d "${BATS_TEST_TMPDIR:-${TMPDIR:-/tmp}}/surface.XXXXXX") || return
+	python3 "$2/test/golden/surface.py" "$1" "$golden_build" "$2/test/golden/surface/run.hp.gz" "$surface_folder" \
+		${3+"$3"}
+	surface_status=$?
+	rm -rf "$surface_folder"
+	return "$surface_status"
 }

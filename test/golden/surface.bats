@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# surface.bats - every name that the product publishes is as it was when someone looked: keys, titles, routes,
+# tools, schemas, metrics, tabs, help.  Clients, scripts and readers hold on to them.  The run that they are told of
+# is the recorded one of test/golden/surface; scripts/refresh-golden.sh rewrites what is expected.
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+HP_BUILD=${HP_BUILD:-$ROOT/build}
+while IFS= read -r variable; do
+	unset "$variable"
+done < <(compgen -e HOTPATH_)
+unset NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
+. "$ROOT/test/golden/views.sh"
+
+# same LIST - it is what test/golden/surface/LIST.txt says.
+same()
+{
+	surface "$1" "$ROOT" "$ROOT/test/golden/surface/$1.txt" >"$BATS_TEST_TMPDIR/$1.txt"
+	diff -u --label "$1, expected" --label "$1, now" "$ROOT/test/golden/surface/$1.txt" "$BATS_TEST_TMPDIR/$1.txt"
+}
+
+@test "surface: keys of sections, other ways to write them, and what is said to wrong ones" { same sections; }
+@test "surface: each section's table" { same tables; }
+@test "surface: keys of the report in JSON" { same report; }
+@test "surface: help of all commands" { same help; }
+@test "surface: the manual page's tables" { same roff; }
+@test "surface: exports" { same exports; }
+@test "surface: what is said of two runs" { same compare; }
+@test "surface: routes, and the keys of what they answer" { same routes; }
+@test "surface: routes as clients of 0.18 know them" { same routes-old; }
+@test "surface: metrics" { same metrics; }
+@test "surface: MCP's tools and their schemas" { same mcp-tools; }
+@test "surface: what MCP's tools answer" { same mcp-answers; }
+@test "surface: every view of the console" { same console; }
+@test "surface: the page's data" { same page; }
+
+@test "surface: the page's views, tables and columns" {
+	command -v node >/dev/null || skip "no node here; make test-all installs it"
+	same page-drawn
+}
+
+# A section may be added without anybody having thought of this: it is in the list that a wrong key gets.
+@test "surface: no section is missing in these lists" {
+	"$HP_BUILD/hotpath" report -r no-such-section "$ROOT/test/golden/surface/run.hp.gz" 2>&1 >/dev/null |
+		sed 's/.*there are //' | tr -d ' ' | tr , '\n' >"$BATS_TEST_TMPDIR/keys"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -ge 20 ]
+	while read -r key; do
+		grep -q "^=== $key: 0" "$ROOT/test/golden/surface/tables.txt" || { echo "not in tables.txt: $key"; return 1; }
+	done <"$BATS_TEST_TMPDIR/keys"
+}
