@@ -100,8 +100,9 @@ static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 						   choices[i].source == HP_SAMPLING_CYCLES);
 			error = hp_perf_open(&perf->attr, (int)tid, (int)cpu, -1);
 			if (error >= 0) {
-				perf->record->source = choices[i].source;
+				perf->record->source = perf->source = choices[i].source;
 				perf->record->has_kernel = (uint32_t)has_kernel;
+				perf->has_kernel = has_kernel;
 				return error;
 			}
 			if (!hp_perf_is_forbidden(error))
@@ -167,7 +168,7 @@ static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	}
 	perf->is_open = true;
 	counts_open(perf, tid, ring->cpu, fd);
-	if (perf->has_waits && perf->record->has_kernel)
+	if (perf->has_waits && perf->has_kernel)
 		wait_open(perf, tid, ring);
 	return 0;
 }

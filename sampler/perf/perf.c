@@ -139,18 +139,18 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		hp_perf_release(perf);
 		return;
 	}
-	perf->record->frequency = (uint32_t)perf->attr.sample_freq;
+	perf->frequency = perf->record->frequency = (uint32_t)perf->attr.sample_freq;
 	perf->record->ring_size = (uint32_t)perf->rings.list[0].size;
 	perf->record->stack_size = perf->attr.sample_stack_user;
 	perf->samples.sample_type = perf->attr.sample_type;
-	if (perf->record->source == HP_SAMPLING_CYCLES)
+	if (perf->source == HP_SAMPLING_CYCLES)
 		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
 	for (uint32_t i = 0; i < perf->rings.count; i++) {
 		struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
 
 		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
 	}
-	if (perf->has_waits && !perf->record->has_kernel) {
+	if (perf->has_waits && !perf->has_kernel) {
 		perf->look_ns = hp_clock_raw_ns();
 		hp_aways_ask(&perf->aways, perf->segment, &perf->samples);
 	}
@@ -228,20 +228,19 @@ static bool is_crowd(const struct hp_perf *perf)
 /* Most programs need little of their stacks; compilers and interpreters need much. */
 static void adapt(struct hp_perf *perf)
 {
-	const struct hp_sampling *record = perf->record;
+	uint32_t size = perf->attr.sample_stack_user;
 	uint64_t samples = perf->samples.walked - perf->looked_samples;
 	uint64_t cut = perf->samples.cut - perf->looked_cut;
 	uint32_t most =
 		perf->rings.list[0].size >= RINGS_ROOMY ? STACK_SIZE_MOST : STACK_SIZE_SMALL;
 
-	if (samples < LOOK_AFTER || !record->stack_size)
+	if (samples < LOOK_AFTER || !size)
 		return;
 	perf->looked_samples = perf->samples.walked;
 	perf->looked_cut = perf->samples.cut;
-	if (cut * CUT_MOST <= samples || record->stack_size >= most || is_crowd(perf))
+	if (cut * CUT_MOST <= samples || size >= most || is_crowd(perf))
 		return;
-	perf->attr.sample_stack_user =
-		2 * record->stack_size < most ? 2 * record->stack_size : most;
+	perf->attr.sample_stack_user = 2 * size < most ? 2 * size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;
 	hp_perf_open_again(perf);
 	hp_whole_resize(&perf->whole, &perf->rings, perf->attr.sample_stack_user);
@@ -262,13 +261,13 @@ static bool whole_look(struct hp_perf *perf)
 
 	if (perf->whole.fds || perf->whole.is_refused)
 		return perf->whole.fds != NULL;
-	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK ||
-	    !perf->record->has_kernel || perf->has_counts || hp_perf_inherits_threads(&perf->attr))
+	if (!perf->is_open || perf->source != HP_SAMPLING_CLOCK || !perf->has_kernel ||
+	    perf->has_counts || hp_perf_inherits_threads(&perf->attr))
 		return false;
 	use = use_of_all(perf);
-	if (!hp_whole_is_wanted(&perf->whole, &use, perf->record->cpu_ns,
+	if (!hp_whole_is_wanted(&perf->whole, &use, perf->samples.cpu_ns,
 				1000000000 / (perf->attr.sample_freq + 1)) ||
-	    hp_whole_open(&perf->whole, &perf->attr, &perf->rings, perf->record->frequency) < 0)
+	    hp_whole_open(&perf->whole, &perf->attr, &perf->rings, perf->frequency) < 0)
 		return false;
 	perf->samples.is_whole = true;
 	hp_perf_open_unsampled(perf);
@@ -283,12 +282,12 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 	if (whole_look(perf))
 		return;
 	/* The processor's own counter has no timer. */
-	if (!perf->is_open || perf->record->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
+	if (!perf->is_open || perf->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
 	    hp_settings_wants_samples(perf->settings) || is_crowd(perf) ||
 	    !hp_calm_look(&perf->calm, cpu_ns, switches))
 		return;
-	if (!perf->calm.is_low || perf->record->frequency < HP_CALM_HZ)
-		hz = perf->record->frequency;
+	if (!perf->calm.is_low || perf->frequency < HP_CALM_HZ)
+		hz = perf->frequency;
 	else
 		ticking(perf)->low_hz = HP_CALM_HZ;
 	perf->attr.sample_freq = hz;
@@ -311,10 +310,10 @@ static void notes_ask(struct hp_perf *perf, bool asks)
 static bool is_losing(struct hp_perf *perf, bool is_over)
 {
 	if (is_over) {
-		perf->was_losing = perf->record->lost != perf->window_lost;
-		perf->window_lost = perf->record->lost;
+		perf->was_losing = perf->samples.lost != perf->window_lost;
+		perf->window_lost = perf->samples.lost;
 	}
-	return perf->was_losing || perf->record->lost != perf->window_lost;
+	return perf->was_losing || perf->samples.lost != perf->window_lost;
 }
 
 /*

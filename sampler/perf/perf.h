@@ -34,6 +34,9 @@ struct hp_perf {
 	bool has_samples;	/* wanted: of the CPU */
 	bool has_waits;	/* wanted: time that threads wait */
 	bool is_open;
+	uint32_t source;	/* what the record says of the events, where no member can write it */
+	uint32_t frequency;
+	bool has_kernel;
 	uint64_t window_ns;	/* since when stacks of waits are counted */
 	uint64_t window_samples;
 	uint64_t waits_most;	/* stacks in a window */

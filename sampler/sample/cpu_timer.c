@@ -31,10 +31,14 @@ static bool begin(struct hp_ticks *ticks)
 {
 	struct hp_sampling *record = ticks->perf->record;
 	const struct hp_ticking *ticking = ticking_of(ticks);
-	uint32_t root = ticks->perf->members->root_pid;
+	uint32_t root = ticks->perf->members->root_pid, interval_ns;
 
 	if (!record || ticks->perf->is_open ||
-	    !atomic_load_explicit(&ticking->is_on, memory_order_acquire) || !ticking->interval_ns)
+	    !atomic_load_explicit(&ticking->is_on, memory_order_acquire))
+		return false;
+	/* Once: members may write it. */
+	interval_ns = __atomic_load_n(&ticking->interval_ns, __ATOMIC_RELAXED);
+	if (!interval_ns)
 		return false;
 	if (!hp_samples_init(&ticks->samples, ticks->perf->segment, record))
 		return false;
@@ -42,7 +46,7 @@ static bool begin(struct hp_ticks *ticks)
 	record->fault = HP_SAMPLING_FINE;
 	record->error = 0;
 	record->has_kernel = 0;
-	record->frequency = 1000000000 / ticking->interval_ns;
+	record->frequency = 1000000000 / interval_ns;
 	record->ring_size = HP_TICKER_WORDS * sizeof(uint64_t);
 	ticks->is_on = true;
 	/* It may be gone when its samples are read. */
@@ -125,7 +129,8 @@ static void ticker_read(struct hp_ticks *ticks, struct hp_ticker *ticker)
 	if (head - tail > HP_TICKER_WORDS)
 		tail = head;
 	while (tail != head) {
-		uint64_t first = ticker->words[tail % HP_TICKER_WORDS];
+		uint64_t first =
+			__atomic_load_n(&ticker->words[tail % HP_TICKER_WORDS], __ATOMIC_RELAXED);
 		uint32_t size = (uint32_t)first;
 
 		if (size < HP_TICK_WORDS || size > head - tail) {

@@ -32,22 +32,22 @@ static bool chunk_new(struct hp_sample_events *events)
 	else
 		events->record->events = offset;
 	events->newest = chunk;
+	events->newest_count = 0;
 	return true;
 }
 
 struct hp_event *hp_sample_events_add(struct hp_sample_events *events, const struct hp_event *event)
 {
-	struct hp_event_chunk *chunk = events->newest;
+	bool is_full = !events->newest || events->newest_count == CHUNK_EVENTS;
 
-	if (events->record->event_count >= events->most ||
-	    ((!chunk || chunk->count == chunk->capacity) && !chunk_new(events))) {
+	if (events->count >= events->most || (is_full && !chunk_new(events))) {
 		events->record->event_lost++;
 		return NULL;
 	}
-	chunk = events->newest;
-	chunk->events[chunk->count] = *event;
+	struct hp_event *place = &events->newest->events[events->newest_count++];
+	*place = *event;
 	/* Readers see an event once it is complete. */
-	__atomic_store_n(&chunk->count, chunk->count + 1, __ATOMIC_RELEASE);
-	events->record->event_count++;
-	return &chunk->events[chunk->count - 1];
+	__atomic_store_n(&events->newest->count, events->newest_count, __ATOMIC_RELEASE);
+	events->record->event_count = ++events->count;
+	return place;
 }

@@ -101,7 +101,8 @@ static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t
 	if (head - tail > HP_AWAY_WORDS)
 		tail = head;
 	for (; tail != head; count++) {
-		uint32_t size = (uint32_t)ring->words[tail % HP_AWAY_WORDS];
+		uint32_t size = (uint32_t)__atomic_load_n(&ring->words[tail % HP_AWAY_WORDS],
+							  __ATOMIC_RELAXED);
 
 		if (size < HP_AWAY_HEAD || size > head - tail) {
 			tail = head;

@@ -108,12 +108,12 @@ static bool is_open(struct hp_samples *samples, struct hp_wait_thread *thread, u
 
 void hp_open_round(struct hp_samples *samples, uint64_t until_ns)
 {
-	bool is_asked = samples->open_lost != samples->record->lost;
+	bool is_asked = samples->open_lost != samples->lost;
 
 	if (until_ns < samples->open_ns + HP_OPEN_EVERY_NS)
 		return;
 	samples->open_ns = until_ns;
-	samples->open_lost = samples->record->lost;
+	samples->open_lost = samples->lost;
 	for (uint32_t i = 0; i < samples->waits.room; i++)
 		if (is_open(samples, &samples->waits.threads[i], until_ns, is_asked))
 			hp_open_count(samples, &samples->waits.threads[i], until_ns);

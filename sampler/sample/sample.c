@@ -245,7 +245,7 @@ static void event_add(struct hp_samples *samples, const struct hp_event *event)
 	node->samples++;
 	node->cpu_ns += event->span_ns;
 	hp_sample_tree_changed(&samples->tree, event->node);
-	samples->record->cpu_ns += event->span_ns;
+	samples->record->cpu_ns = samples->cpu_ns += event->span_ns;
 	samples->record->samples++;
 	hp_sample_events_add(&samples->events, event);
 }
@@ -531,7 +531,7 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 
 	if (record->type == PERF_RECORD_LOST)
 		take(&c);	/* the event */
-	samples->record->lost += take(&c);
+	samples->record->lost = samples->lost += take(&c);
 	samples->lost_ns = samples->stack_ns;
 }
 

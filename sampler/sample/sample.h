@@ -35,6 +35,8 @@ struct hp_samples {
 	uint32_t wait_id_room;	/* a power of two */
 	uint32_t wait_id_count;
 	uint64_t wait_samples;
+	uint64_t cpu_ns;	/* as in the record, where no member can write it */
+	uint64_t lost;
 	uint32_t ended;	/* threads; may wrap */
 	uint64_t walked;	/* stacks, of samples and at switches */
 	uint64_t cut;	/* of these: longer than what was copied */

@@ -78,7 +78,8 @@ static bool is_path(const struct hp_segment *segment, uint64_t offset, const cha
 	const struct hp_text *text =
 		hp_segment_at(segment, offset, sizeof(*text) + strlen(path) + 1);
 
-	return text && text->length == strlen(path) && memcmp(text->bytes, path, text->length) == 0;
+	/* Not by text->length: a member may write it meanwhile. */
+	return text && text->length == strlen(path) && memcmp(text->bytes, path, strlen(path)) == 0;
 }
 
 /* An object of the target's own list: by build-id, the path may have links in it. */

@@ -131,8 +131,10 @@ static void slots_fill(struct hp_sample_tree *tree, uint64_t *hashes)
 	hashes[0] = 0;
 	for (uint32_t i = 1; i < tree->count; i++) {
 		const struct hp_stack_node *node = node_at(tree, i);
+		uint32_t parent = __atomic_load_n(&node->parent, __ATOMIC_RELAXED);
 
-		hashes[i] = hash_on(hashes[node->parent],
+		/* A member may have written over it. */
+		hashes[i] = hash_on(hashes[parent < i ? parent : 0],
 				    (struct hp_place){ node->address, node->object });
 		*slot_of(tree, hashes[i]) = (hashes[i] & ~NUMBER_MASK) | i;
 	}

@@ -44,10 +44,10 @@ static void meet(struct hp_samples *samples, uint64_t now_ns)
 uint64_t hp_unseen_look(struct hp_unseen *unseen, struct hp_samples *samples, bool is_limited,
 			uint64_t now_ns)
 {
-	bool has_lost = unseen->lost != samples->record->lost;
+	bool has_lost = unseen->lost != samples->lost;
 
 	if (has_lost && now_ns >= unseen->meet_ns) {
-		unseen->lost = samples->record->lost;
+		unseen->lost = samples->lost;
 		unseen->meet_ns = now_ns + MEET_EVERY_NS;
 		meet(samples, now_ns);
 	}

@@ -345,12 +345,12 @@ static bool is_dead_twice(struct hp_members *members, const struct hp_process *r
 }
 
 /* A record without a member: forked and not seen yet, of elsewhere, or dead. */
-static void meet(struct hp_members *members, struct hp_process *record)
+static void meet(struct hp_members *members, struct hp_process *record, uint32_t pid)
 {
 	uint64_t start_time;
-	bool is_it = is_alive(record->pid, &start_time) &&
+	bool is_it = is_alive(pid, &start_time) &&
 		     (!start_time || !record->starttime || record->starttime == start_time);
-	struct hp_member *member = is_it ? hp_members_add(members, record->pid) : NULL;
+	struct hp_member *member = is_it ? hp_members_add(members, pid) : NULL;
 
 	/* One that marked its own end may be found before it is gone: it will be. */
 	if (member) {
@@ -369,13 +369,16 @@ void hp_members_scan(struct hp_members *members)
 	members->suspected = 0;
 	for (int i = 0; record && i < RECORDS_MOST;
 	     i++, record = record_at(members, record->next)) {
-		if (!is_taken(record) || !record->pid)
+		/* Once: who writes it may be another one than whom we asked about. */
+		uint32_t pid = __atomic_load_n(&record->pid, __ATOMIC_RELAXED);
+
+		if (!is_taken(record) || !pid)
 			continue;
-		struct hp_member *member = hp_members_find(members, record->pid);
-		if (!member || member->inner_pid != record->pid)
-			member = members->foreign ? find_inner(members, record->pid) : member;
+		struct hp_member *member = hp_members_find(members, pid);
+		if (!member || member->inner_pid != pid)
+			member = members->foreign ? find_inner(members, pid) : member;
 		if (!member)
-			meet(members, record);
+			meet(members, record, pid);
 		if (!member || (record->end_ticks && member->object))
 			continue; /* an image that was left by exec */
 		member->object = record->object;

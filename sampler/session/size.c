@@ -11,20 +11,21 @@
 
 #define RECORDS_MOST 65536	/* looked at each time: a damaged list may have no end */
 
-struct hp_size_line *hp_sizes_new(const struct hp_segment *segment, struct hp_watch *watch)
+void hp_sizes_init(struct hp_sizes *sizes, const struct hp_segment *segment, struct hp_watch *watch)
 {
 	uint64_t size = sizeof(struct hp_size_line) + POINTS * sizeof(struct hp_size_point);
 	uint64_t offset = hp_segment_take(segment, size + POINTS * sizeof(uint64_t), HP_LINE);
 	struct hp_size_line *line =
 		hp_segment_at(segment, offset, size + POINTS * sizeof(uint64_t));
 
+	*sizes = (struct hp_sizes){ .line = line, .capacity = POINTS, .every = 1 };
 	if (!line)
-		return NULL;
+		return;
+	sizes->live = hp_segment_at(segment, offset + size, POINTS * sizeof(uint64_t));
 	line->capacity = POINTS;
 	line->every = 1;
 	line->live = offset + size;
 	watch->sizes = (uint32_t)(offset / HP_LINE);
-	return line;
 }
 
 /* The newest block of each thread is pending: in no sum yet. */
@@ -71,28 +72,35 @@ int64_t hp_sizes_live(const struct hp_segment *segment)
  * A reader that looks meanwhile finds fewer points, or some in two places: it takes
  * only those that are later than the one before.
  */
-static void halve(struct hp_size_line *line, uint64_t *live)
+static void halve(struct hp_sizes *sizes, bool has_live)
 {
+	struct hp_size_line *line = sizes->line;
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < line->count; i += 2, kept++) {
+	for (uint32_t i = 0; i < sizes->count; i += 2, kept++) {
 		line->points[kept] = line->points[i];
-		if (live)
-			live[kept] = live[i];
+		if (has_live)
+			sizes->live[kept] = sizes->live[i];
 	}
-	line->count = kept;
-	line->every *= 2;
+	line->count = sizes->count = kept;
+	line->every = sizes->every *= 2;
 }
 
-void hp_sizes_add(struct hp_size_line *line, uint64_t *live, const struct hp_size_point *point,
+void hp_sizes_add(struct hp_sizes *sizes, const struct hp_size_point *point, bool has_live,
 		  uint64_t live_bytes)
 {
-	if (!line || line->looks++ % line->every)
+	struct hp_size_line *line = sizes->line;
+
+	if (!line)
 		return;
-	if (line->count == line->capacity)
-		halve(line, live);
-	line->points[line->count] = *point;
-	if (live)
-		live[line->count] = live_bytes;
-	line->count++;
+	line->looks = sizes->looks + 1;
+	if (sizes->looks++ % sizes->every)
+		return;
+	has_live = has_live && sizes->live;
+	if (sizes->count == sizes->capacity)
+		halve(sizes, has_live);
+	line->points[sizes->count] = *point;
+	if (has_live)
+		sizes->live[sizes->count] = live_bytes;
+	line->count = ++sizes->count;
 }

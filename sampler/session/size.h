@@ -9,16 +9,29 @@
 #ifndef HP_SAMPLER_SESSION_SIZE_H
 #define HP_SAMPLER_SESSION_SIZE_H
 
+#include <stdbool.h>
+
 #include "segment/segment.h"
 
-/* Makes the line for `watch`; without room in the segment there is none. */
-struct hp_size_line *hp_sizes_new(const struct hp_segment *segment, struct hp_watch *watch);
+/* What is in use, and how much there is, is ours alone: members may write the line. */
+struct hp_sizes {
+	struct hp_size_line *line;	/* NULL = no room in the segment */
+	uint64_t *live;	/* bytes, beside its points */
+	uint32_t capacity;
+	uint32_t count;
+	uint32_t every;
+	uint32_t looks;
+};
+
+/* Makes the line for `watch`, if there is room in the segment. */
+void hp_sizes_init(struct hp_sizes *sizes, const struct hp_segment *segment,
+		   struct hp_watch *watch);
 
 /* Bytes of the blocks that live processes hold, as their heaps say; -1 = none records allocations. */
 int64_t hp_sizes_live(const struct hp_segment *segment);
 
-/* What a look has found; `live` is the line's, or NULL; `line` may be NULL. */
-void hp_sizes_add(struct hp_size_line *line, uint64_t *live, const struct hp_size_point *point,
+/* What a look has found; bytes are noted if there are any (`has_live`). */
+void hp_sizes_add(struct hp_sizes *sizes, const struct hp_size_point *point, bool has_live,
 		  uint64_t live_bytes);
 
 #endif

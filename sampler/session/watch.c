@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "sampler/base/proc.h"
-#include "sampler/session/size.h"
 #include "segment/clock.h"
 
 #define FIRST_ROWS 62	/* a first chunk of two pages */
@@ -34,9 +33,13 @@
 #define RETIRED UINT32_C(0x80000000)	/* no tid has this bit */
 #define RETIRED_STEP UINT32_C(0x00400000)	/* the most tids that a kernel has */
 
-/* Private to the sampler; the row is what others see. */
+/*
+ * Private to the sampler.  The row is what others see, and may write: it is a copy
+ * of `own`, and never read.
+ */
 struct hp_watch_thread {
 	struct hp_watch_row *row;	/* NULL = empty slot */
+	struct hp_watch_row own;
 	uint64_t object;	/* executable of its process */
 	uint64_t asleep_ns[2];	/* the last two looks in a row that found it asleep; 0 = none */
 	uint64_t kernel_wait_ns;	/* as the kernel has it: see ready_since */
@@ -80,7 +83,8 @@ static struct hp_watch *area_new(struct hp_watcher *watcher, uint32_t rows)
 
 	if (!area)
 		return NULL;
-	area->capacity = rows;
+	watcher->newest_count = 0;
+	watcher->newest_capacity = area->capacity = rows;
 	area->interval_ms = watcher->interval_ms;
 	if (watcher->newest)
 		watcher->newest->next = offset;
@@ -94,11 +98,11 @@ static struct hp_watch *area_new(struct hp_watcher *watcher, uint32_t rows)
 /* A row nobody used before; NULL = the segment is full. */
 static struct hp_watch_row *row_new(struct hp_watcher *watcher)
 {
-	struct hp_watch *area = watcher->newest;
+	bool is_full = watcher->newest_count == watcher->newest_capacity;
 
-	if (!area || (area->count == area->capacity && !(area = area_new(watcher, MORE_ROWS))))
+	if (!watcher->newest || (is_full && !area_new(watcher, MORE_ROWS)))
 		return NULL;
-	return (struct hp_watch_row *)(area + 1) + area->count;
+	return (struct hp_watch_row *)(watcher->newest + 1) + watcher->newest_count;
 }
 
 /* Readers see a row only when it is complete. */
@@ -107,8 +111,8 @@ static void row_publish(struct hp_watcher *watcher, const struct hp_watch_row *r
 	struct hp_watch *area = watcher->newest;
 
 	atomic_thread_fence(memory_order_release);
-	if (row == (struct hp_watch_row *)(area + 1) + area->count)
-		area->count++;
+	if (row == (struct hp_watch_row *)(area + 1) + watcher->newest_count)
+		area->count = ++watcher->newest_count;
 }
 
 /* Adds an ended row to another. */
@@ -127,21 +131,26 @@ static void row_fold(struct hp_watch_row *to, const struct hp_watch_row *from)
 		to->percent_max = from->percent_max;
 }
 
-static struct hp_watch_row *row_other(struct hp_watcher *watcher)
+static struct hp_watch_thread *thread_other(struct hp_watcher *watcher)
 {
-	struct hp_watch_row *row = watcher->other;
+	struct hp_watch_thread *other = watcher->other;
 
-	if (row || !(row = row_new(watcher)))
-		return row;
-	memset(row, 0, sizeof(*row));
-	strcpy(row->name, "<other>");
-	row->state = 'x';
-	row->percent_max = UINT32_MAX;
-	row->is_member = 1;
-	row->folded = UINT32_MAX;	/* itself is no thread: the first one folded makes it 0 */
-	row_publish(watcher, row);
-	watcher->other = row;
-	return row;
+	if (other || !(other = calloc(1, sizeof(*other))))
+		return other;
+	other->row = row_new(watcher);
+	if (!other->row) {
+		free(other);
+		return NULL;
+	}
+	strcpy(other->own.name, "<other>");
+	other->own.state = 'x';
+	other->own.percent_max = UINT32_MAX;
+	other->own.is_member = 1;
+	other->own.folded = UINT32_MAX;	/* itself is no thread: the first one folded makes it 0 */
+	*other->row = other->own;
+	row_publish(watcher, other->row);
+	watcher->other = other;
+	return other;
 }
 
 /* ---- threads by tid ---- */
@@ -197,7 +206,7 @@ static bool table_grow(struct hp_watcher *watcher)
 
 static bool is_ended(const struct hp_watch_thread *thread)
 {
-	return thread->row && thread->row->state == 'x';
+	return thread->row && thread->own.state == 'x';
 }
 
 /* The ended thread that was seen longest ago. */
@@ -208,23 +217,23 @@ static struct hp_watch_thread *oldest_ended(const struct hp_watcher *watcher)
 	for (uint32_t i = 0; i < watcher->room; i++) {
 		struct hp_watch_thread *thread = &watcher->threads[i];
 
-		if (is_ended(thread) && (!oldest || thread->row->seen_ns < oldest->row->seen_ns))
+		if (is_ended(thread) && (!oldest || thread->own.seen_ns < oldest->own.seen_ns))
 			oldest = thread;
 	}
 	return oldest;
 }
 
-static struct hp_watch_row *fold_target(struct hp_watcher *watcher,
-					const struct hp_watch_thread *thread)
+static struct hp_watch_thread *fold_target(struct hp_watcher *watcher,
+					   const struct hp_watch_thread *thread)
 {
 	for (uint32_t i = 0; i < watcher->room; i++) {
-		const struct hp_watch_thread *other = &watcher->threads[i];
+		struct hp_watch_thread *other = &watcher->threads[i];
 
 		if (is_ended(other) && other != thread && other->object == thread->object &&
-		    !strcmp(other->row->name, thread->row->name))
-			return other->row;
+		    !strcmp(other->own.name, thread->own.name))
+			return other;
 	}
-	return row_other(watcher);
+	return thread_other(watcher);
 }
 
 /* The row of an ended thread whose numbers are now in another row; NULL = none. */
@@ -235,10 +244,11 @@ static struct hp_watch_row *row_reuse(struct hp_watcher *watcher)
 	if (!oldest)
 		return NULL;
 	struct hp_watch_row *row = oldest->row;
-	struct hp_watch_row *target = fold_target(watcher, oldest);
+	struct hp_watch_thread *target = fold_target(watcher, oldest);
 	if (!target)
 		return NULL;
-	row_fold(target, row);
+	row_fold(&target->own, &oldest->own);
+	*target->row = target->own;
 	slot_remove(watcher, oldest);
 	watcher->ended--;
 	return row;
@@ -261,7 +271,7 @@ static void thread_end(struct hp_watcher *watcher, struct hp_watch_thread *threa
 		       struct hp_member *member)
 {
 	close_fds(watcher, thread);
-	thread->row->state = 'x';
+	thread->row->state = thread->own.state = 'x';
 	watcher->ended++;
 	if (member)
 		member->threads--;
@@ -299,7 +309,7 @@ static ssize_t read_file(struct hp_watcher *watcher, int *fd, uint32_t pid, uint
 static bool read_thread(struct hp_watcher *watcher, struct hp_watch_thread *thread, uint32_t pid,
 			struct reading *reading)
 {
-	const struct hp_watch_row *row = thread->row;
+	const struct hp_watch_row *row = thread->row ? &thread->own : NULL;
 	char text[1024];
 	char *end;
 
@@ -364,7 +374,7 @@ static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading
 	thread->kernel_wait_ns = reading->wait_ns;
 	thread->asleep_ns[0] = thread->asleep_ns[1];
 	thread->asleep_ns[1] = reading->now_ns;
-	if (!strchr("SDI", thread->row->state))
+	if (!strchr("SDI", thread->own.state))
 		thread->asleep_ns[0] = thread->asleep_ns[1] = 0;
 	return ready_ns < most_ns ? ready_ns : most_ns;
 }
@@ -373,20 +383,17 @@ static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading
 static void busy_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
 		      const struct reading *reading)
 {
-	watcher->busy_ns += reading->cpu_ns - thread->row->cpu_ns;
+	watcher->busy_ns += reading->cpu_ns - thread->own.cpu_ns;
 	if (reading->slices > thread->slices)
 		watcher->switches += reading->slices - thread->slices;
 	thread->slices = reading->slices;
 }
 
-static void thread_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
-			const struct hp_member *member, const struct reading *reading)
+static void numbers_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
+			 const struct reading *reading)
 {
-	struct hp_watch_row *row = thread->row;
+	struct hp_watch_row *row = &thread->own;
 
-	thread->object = member->object;
-	row->is_member = member->object != 0;
-	note_stat(row, &reading->stat);
 	if (reading->cpu_ns < row->cpu_ns)
 		return;
 	busy_note(watcher, thread, reading);
@@ -394,6 +401,16 @@ static void thread_note(struct hp_watcher *watcher, struct hp_watch_thread *thre
 	row->seen_ns = reading->now_ns;
 	row->cpu_ns = reading->cpu_ns;
 	row->wait_ns += ready_since(thread, reading);
+}
+
+static void thread_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
+			const struct hp_member *member, const struct reading *reading)
+{
+	thread->object = member->object;
+	thread->own.is_member = member->object != 0;
+	note_stat(&thread->own, &reading->stat);
+	numbers_note(watcher, thread, reading);
+	*thread->row = thread->own;
 }
 
 /*
@@ -433,14 +450,16 @@ static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, u
 		close_fds(watcher, &new);
 		return;
 	}
-	memset(row, 0, sizeof(*row));
-	row->tid = tid;
-	row->pid = member->pid;
-	row->seen_ns = reading.now_ns;
-	row->first_ns = known_since(watcher, &reading);
-	row->cpu_ns = reading.cpu_ns;
-	row->first_cpu_ns = row->first_ns == reading.now_ns ? reading.cpu_ns : 0;
-	row->percent_max = UINT32_MAX;
+	uint64_t since_ns = known_since(watcher, &reading);
+	new.own = (struct hp_watch_row){
+		.tid = tid,
+		.pid = member->pid,
+		.seen_ns = reading.now_ns,
+		.first_ns = since_ns,
+		.cpu_ns = reading.cpu_ns,
+		.first_cpu_ns = since_ns == reading.now_ns ? reading.cpu_ns : 0,
+		.percent_max = UINT32_MAX,
+	};
 	new.row = row;
 	new.slices = reading.slices;
 	thread_note(watcher, &new, member, &reading);
@@ -471,7 +490,7 @@ static void look_at_known(struct hp_watcher *watcher)
 
 		if (!thread->row || is_ended(thread))
 			continue;
-		struct hp_member *member = hp_members_find(watcher->members, thread->row->pid);
+		struct hp_member *member = hp_members_find(watcher->members, thread->own.pid);
 		if (member && read_thread(watcher, thread, member->pid, &reading))
 			thread_note(watcher, thread, member, &reading);
 		else
@@ -585,19 +604,14 @@ static uint32_t next_ms(const struct hp_watcher *watcher, uint64_t cost_ns, uint
 	return rest_ms < INTERVAL_MOST_MS ? (uint32_t)rest_ms : INTERVAL_MOST_MS;
 }
 
-static void note_size(const struct hp_watcher *watcher, uint64_t rss_kb)
+static void note_size(struct hp_watcher *watcher, uint64_t rss_kb)
 {
 	const struct hp_size_point point = { .ns = hp_clock_raw_ns(), .rss_kb = rss_kb };
-	struct hp_size_line *line = watcher->sizes;
-	uint64_t *live = NULL;
-	int64_t bytes = line && line->live ? hp_sizes_live(watcher->segment) : -1;
+	int64_t bytes = watcher->sizes.live ? hp_sizes_live(watcher->segment) : -1;
 
 	/* Nothing is recorded, or not yet: the line of bytes begins with the first that are. */
-	if (bytes >= 0 || (line && line->count))
-		live = line && line->live ? hp_segment_at(watcher->segment, line->live,
-							  line->capacity * sizeof(*live))
-					  : NULL;
-	hp_sizes_add(line, live, &point, bytes > 0 ? (uint64_t)bytes : 0);
+	hp_sizes_add(&watcher->sizes, &point, bytes >= 0 || watcher->sizes.count,
+		     bytes > 0 ? (uint64_t)bytes : 0);
 }
 
 uint32_t hp_watcher_look(struct hp_watcher *watcher)
@@ -608,7 +622,7 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 
 	if (!watcher->area && (watcher->area = area_new(watcher, FIRST_ROWS))) {
 		watcher->area->sampling = watcher->sampling;
-		watcher->sizes = hp_sizes_new(watcher->segment, watcher->area);
+		hp_sizes_init(&watcher->sizes, watcher->segment, watcher->area);
 	}
 	if (!watcher->area || !watcher->threads)
 		return watcher->interval_ms;
@@ -620,7 +634,7 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 	if (resident)	/* what has just ended has none */
 		note_size(watcher, resident);
 	watcher->area->looks++;
-	watcher->area->interval_ms =
-		next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);
-	return watcher->area->interval_ms;
+	uint32_t wait_ms = next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);
+	watcher->area->interval_ms = wait_ms;
+	return wait_ms;
 }

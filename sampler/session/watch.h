@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "sampler/session/member.h"
+#include "sampler/session/size.h"
 
 #define HP_WATCH_ENDED 256
 
@@ -26,9 +27,11 @@ struct hp_watcher {
 	const struct hp_segment *segment;
 	const struct hp_members *members;
 	struct hp_watch *area;	/* the first; NULL = the segment is full */
-	struct hp_size_line *sizes;	/* NULL = no room for it */
+	struct hp_sizes sizes;
 	struct hp_watch *newest;	/* the one that has room */
-	struct hp_watch_row *other;	/* `<other>`, made when needed */
+	uint32_t newest_count;	/* its rows, where no member can write it */
+	uint32_t newest_capacity;
+	struct hp_watch_thread *other;	/* `<other>`, made when needed */
 	struct hp_watch_thread *threads;	/* open addressing by tid */
 	uint32_t room;	/* slots of it, a power of two */
 	uint32_t count;

@@ -7,7 +7,7 @@ load helper
 
 setup_file()
 {
-	gcc -g -O1 -finstrument-functions -o "$T/trust" "$ROOT/test/behave/programs/trust.c"
+	gcc -g -O1 -finstrument-functions -o "$T/trust" "$ROOT/test/behave/programs/trust.c" -lpthread
 }
 
 # Numeric users: there need be none of that name.
@@ -53,4 +53,14 @@ needs_root()
 	needs_root
 	HOTPATH_KEEP=0 HOTPATH_THREADS_INTERVAL_MS=10 LD_PRELOAD=$HP_LIB "$T/trust" size 2>"$T/err"
 	grep -q '^\[hotpath\]' "$T/err"
+}
+
+@test "trust: the helper writes by its own counts, not by those in the segment" {
+	local what
+	needs_root
+	for what in rows sizes events; do
+		HOTPATH_KEEP=0 HOTPATH_THREADS_INTERVAL_MS=10 HOTPATH_REPORT=all HOTPATH_CPU=timer LD_PRELOAD=$HP_LIB \
+			"$T/trust" numbers $what 2>"$T/err"
+		grep -q '^\[hotpath\]' "$T/err"
+	done
 }

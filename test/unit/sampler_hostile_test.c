@@ -172,3 +172,26 @@ TEST(sampler, a_profile_of_odd_digits_and_endless_numbers_is_read)
 	CHECK_EQ(record->samples, 2);
 	hp_segment_release(&segment);
 }
+
+/* When the table of paths grows, hashes are reckoned once more from what stands in the segment. */
+TEST(sampler, a_parent_that_was_written_over_is_not_followed)
+{
+	static struct hp_sample_tree tree;
+	struct hp_segment_wish wish = { .size = 64 << 20, .path = NULL };
+	bool is_folded;
+
+	CHECK_EQ(hp_segment_create(&segment, &wish), 0);
+	uint64_t at = hp_segment_take(&segment, sizeof(struct hp_sampling), HP_LINE);
+	CHECK(hp_sample_tree_init(&tree, &segment,
+				  hp_segment_at(&segment, at, sizeof(struct hp_sampling))));
+	uint32_t slots = tree.slot_count;
+	for (uint64_t i = 1; tree.slot_count == slots && i < slots; i++) {
+		struct hp_code_place place = { .address = i };
+		uint32_t node = hp_sample_tree_at(&tree, &place, 1, &is_folded);
+
+		hp_sample_tree_node(&tree, node)->parent = UINT32_MAX - 1;
+	}
+	CHECK(tree.slot_count > slots);
+	hp_sample_tree_release(&tree);
+	hp_segment_release(&segment);
+}

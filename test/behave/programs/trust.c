@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +26,7 @@
 
 #define NOBODY 65534
 #define LINE 64
+#define LOOKS 4
 
 static char *segment;
 static size_t segment_size;
@@ -111,12 +115,92 @@ static int attack_size(void)
 	return ftruncate(fd, (off_t)segment_size * 2) == 0 || errno != EPERM ? 10 : 0;
 }
 
+static uint32_t *half(uint64_t offset)
+{
+	return (uint32_t *)(segment + offset);
+}
+
+/* struct hp_watch of the helper; 0 = it is not there yet. */
+static uint64_t watch_place(void)
+{
+	return *(volatile uint64_t *)word(232);
+}
+
+static uint64_t looks(void)
+{
+	return *(volatile uint64_t *)word(watch_place() + 24);
+}
+
+static void *idle(void *unused)
+{
+	for (;;)
+		pause_ms(1000);
+	return unused;
+}
+
+/* The helper shall have a row to write, a point, or an event. */
+static void give_work(void)
+{
+	static volatile uint64_t work;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, idle, NULL) == 0)
+		pthread_detach(thread);
+	for (int i = 0; i < 10000000; i++)
+		work++;
+}
+
+/* Where numbers of the helper's stand that it once read again before it wrote.  False = not yet. */
+static bool spoil(const char *what)
+{
+	uint64_t watch = watch_place();
+	uint64_t sampling = *word(watch + 56), sizes = (uint64_t)*half(watch + 20) * LINE;
+	uint64_t events = sampling ? *word(sampling + 96) : 0;
+
+	if (strcmp(what, "rows") == 0) {
+		*half(watch + 12) = 0x0fffffff;
+		*half(watch + 16) = 0x10000000;
+	} else if (strcmp(what, "sizes") == 0 && sizes) {
+		*half(sizes) = 0x10000000;
+		*half(sizes + 4) = 0x0fffffff;
+		*half(sizes + 8) = 0;
+	} else if (strcmp(what, "events") == 0 && events) {
+		*half(events + 8) = 0x10000000;
+		*half(events + 12) = 0x0fffffff;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Until the helper has looked some times since, or is no more. */
+static int attack_numbers(const char *what)
+{
+	pid_t helper = (pid_t)*half(200);
+	uint64_t until = 0;
+
+	for (int i = 0; i < 1000 && !watch_place(); i++)
+		pause_ms(20);
+	if (!watch_place())
+		return 8;
+	for (int i = 0; i < 1000 && (!until || looks() < until); i++) {
+		if (kill(helper, 0) < 0 && errno == ESRCH)
+			return 9;
+		if (spoil(what) && !until)
+			until = looks() + LOOKS;
+		give_work();
+	}
+	return !until || looks() < until ? 10 : 0;
+}
+
 static int attack(const char *what, const char *argument)
 {
 	if (strcmp(what, "defaults") == 0)
 		return attack_defaults(argument);
 	if (strcmp(what, "size") == 0)
 		return attack_size();
+	if (strcmp(what, "numbers") == 0)
+		return attack_numbers(argument);
 	return 4;
 }
 
