@@ -45,29 +45,29 @@ setup_file()
 		__attribute__((noinline)) static void *run(void *argument)
 		{
 			double start = cpu_ns(), in_heavy = 0;
-			for (long i = 0; i < (long)argument; i++) {
+			do {
 				double before = cpu_ns();
 				heavy(750000);
 				in_heavy += cpu_ns() - before;
 				light(250000);
-			}
+			} while (cpu_ns() - start < (double)(long)argument * 1e6);
 			printf("%.1f\n", 100 * in_heavy / (cpu_ns() - start));
 			fflush(stdout);
 			return NULL;
 		}
 		int main(int argc, char **argv)
 		{
-			long rounds = argc > 1 ? atol(argv[1]) : 300;
+			long ms = argc > 1 ? atol(argv[1]) : 300;
 			pthread_t thread;
 			if (argc > 2 && *argv[2] == 't') {
-				pthread_create(&thread, NULL, run, (void *)rounds);
+				pthread_create(&thread, NULL, run, (void *)ms);
 				pthread_join(thread, NULL);
 			} else if (argc > 2 && *argv[2] == 'f') {
 				if (fork() == 0)
-					_exit(run((void *)rounds) != NULL);
+					_exit(run((void *)ms) != NULL);
 				wait(NULL);
 			} else {
-				run((void *)rounds);
+				run((void *)ms);
 			}
 			return 0;
 		}
@@ -133,14 +133,14 @@ shares_are_right()
 
 @test "cpu: a program that was not recompiled, by function, inlined ones too" {
 	needs_perf
-	profile "$T/known" 400
+	profile "$T/known" 600
 	shares_are_right
 	[ "$(value "cpu['lost_count'] <= 0.1 * cpu['sample_count']")" = True ]	# if the helper has to wait
 }
 
 @test "cpu: of instrumented functions, the innermost one gets the sample" {
 	needs_perf
-	profile "$T/hooked" 400
+	profile "$T/hooked" 600
 	shares_are_right
 	[ "$(value "len(rows) == len(cpu['raw'])")" = True ]
 	[ "$(value "sorted(set(rows) - {'hooked::main'} - {'work', 'inlined', 'heavy', 'light', 'run'})")" = "[]" ]
@@ -148,16 +148,16 @@ shares_are_right()
 
 @test "cpu: threads and forked processes are sampled from their birth" {
 	needs_perf
-	profile "$T/known" 300 thread
+	profile "$T/known" 450 thread
 	shares_are_right
-	profile "$T/known" 300 fork
+	profile "$T/known" 450 fork
 	shares_are_right
 }
 
 @test "cpu: without frame pointers, callers are found up to the first function" {
 	needs_perf
 	for how in main thread; do
-		profile "$T/known" 300 $how
+		profile "$T/known" 450 $how
 		[ "$(value "cpu['complete_count'] >= 0.98 * cpu['sample_count']")" = True ]
 		HOTPATH_CPU_INCLUSIVE=1 "$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json \
 			>"$T/json"
@@ -170,7 +170,7 @@ shares_are_right()
 @test "cpu: the run is kept with the names of its samples" {
 	needs_perf
 	cp "$T/known" "$T/gone"
-	profile "$T/gone" 300
+	profile "$T/gone" 450
 	cp "$T/json" "$T/before"
 	rm "$T/gone"
 	"$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json >"$T/json"
@@ -352,7 +352,7 @@ work_of_report()
 
 @test "cpu: exports have the numbers of the report" {
 	needs_perf
-	profile "$T/known" 200 thread
+	profile "$T/known" 300 thread
 	numbers=$(work_of_report)
 	"$HP_BUILD/hotpath" report --export folded -o "$T/folded"
 	[ "$(python3 - "$T/folded" <<-'END'

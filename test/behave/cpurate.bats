@@ -7,10 +7,13 @@ load helper
 setup_file()
 {
 	compile busy -O2 -fno-instrument-functions <<-'END'
+		#include <stdio.h>
 		#include <stdlib.h>
+		#include <sys/resource.h>
 		#include <time.h>
 		static volatile unsigned long sink;
-		/* argv[1] ms of CPU, a nap in between. */
+		/* argv[1] ms of CPU, a nap in between; prints the seconds that it has used in the end, or how often it has
+		   been switched. */
 		int main(int argc, char **argv)
 		{
 			clock_t end = (argc > 1 ? atol(argv[1]) : 100) * CLOCKS_PER_SEC / 1000;
@@ -19,6 +22,12 @@ setup_file()
 				for (int i = 0; i < 100000; i++)
 					sink += (unsigned long)i;
 			nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+			struct rusage used;
+			getrusage(RUSAGE_SELF, &used);
+			if (argc > 2)
+				printf("%ld\n", used.ru_nvcsw + used.ru_nivcsw);
+			else
+				printf("%f\n", (double)clock() / CLOCKS_PER_SEC);
 			return 0;
 		}
 	END
@@ -39,11 +48,12 @@ setup()
 	[ -e "$T/allowed" ] || skip "perf_event_open is refused here"
 }
 
-# opened VARIABLE=VALUE - the events that the helper opens, by strace's words, once each.
+# opened VARIABLE=VALUE [MS] - the events that the helper opens, by strace's words, once each.
 opened()
 {
 	rm -f "$T/trace"
-	env "$1" HOTPATH_BIN="$T/bin" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 300
+	env "$1" HOTPATH_BIN="$T/bin" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" \
+		"$T/busy" "${2:-300}" >"$T/cpu"
 	[ -e "$T/trace" ] || echo "no trace"
 	grep -o 'config=[A-Z_]*' "$T/trace" | sort -u | tr '\n' ' '
 }
@@ -54,8 +64,13 @@ asked()
 }
 
 @test "rate: who asks for waits alone is not interrupted for samples" {
-	[[ $(opened HOTPATH_REPORT=offcpu) =~ SW_DUMMY ]]
-	run -1 grep 'CPU_CLOCK\|CPU_CYCLES' "$T/trace"
+	local ms
+	# On a busy machine the helper, with strace, may come when the last nap is over.
+	for ms in 300 3000 30000; do
+		[[ $(opened HOTPATH_REPORT=offcpu $ms) =~ SW_DUMMY ]]
+		run -1 grep 'CPU_CLOCK\|CPU_CYCLES' "$T/trace"
+		[ "$(asked "sum(r['waits'] for r in a['offcpu']['raw']) >= 1")" != True ] || break
+	done
 	[ "$(asked "sum(r['waits'] for r in a['offcpu']['raw']) >= 1")" = True ]
 	[[ $(opened HOTPATH_REPORT=functions-cpu) =~ CPU_CLOCK|CPU_CYCLES ]]
 }
@@ -68,7 +83,7 @@ asked()
 }
 
 @test "rate: waits alone make no word of what bounds a function, and samples are not called zero" {
-	HOTPATH_REPORT=auto,-cpu "$HP_RUN" "$T/busy" 60 2>"$T/table"
+	HOTPATH_REPORT=auto,-cpu "$HP_RUN" "$T/busy" 60 >"$T/cpu" 2>"$T/table"
 	grep -q '^offcpu - ' "$T/table"
 	run -1 grep '^bound - ' "$T/table"
 	"$HP_BUILD/hotpath" report -r functions-cpu >"$T/table"
@@ -79,7 +94,7 @@ asked()
 @test "rate: 999 Hz for who asks, fewer for who does not, and what one sets" {
 	for case in functions-cpu: auto: functions-cpu:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU=perf; do
 		env HOTPATH_REPORT="${case%%:*}" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
-			${case#*:} "$HP_RUN" "$T/busy" 400
+			${case#*:} "$HP_RUN" "$T/busy" 400 >"$T/cpu"
 		asked "a['functions_cpu']['frequency_hz']"
 	done >"$T/rates"
 	[ "$(tr '\n' ' ' <"$T/rates")" = "999 249 500 500 999 " ]
@@ -87,25 +102,32 @@ asked()
 
 @test "rate: fewer samples stand for the same CPU time" {
 	# Within what 250 samples and a late start allow.
-	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 1000
-	asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count']"
-	[ "$(asked "a['functions_cpu']['total_samples'] <= 1150000")" = True ]
-	[ "$(asked "a['functions_cpu']['sample_count'] <= 290")" = True ]
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 1000 >"$T/cpu"
+	asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count'], $(cat "$T/cpu")"
+	[ "$(asked "a['functions_cpu']['total_samples'] / 1e6 <= 1.15 * $(cat "$T/cpu")")" = True ]
+	[ "$(asked "a['functions_cpu']['sample_count'] <= 1.15 * 249 * $(cat "$T/cpu")")" = True ]
 }
 
 @test "rate: of the stacks of samples, not of those at waits, it is told how many are whole" {
+	local naps
 	compile naps -O2 -fno-instrument-functions <<-'END'
+		#include <stdlib.h>
 		#include <time.h>
-		int main(void)
+		int main(int argc, char **argv)
 		{
-			for (int i = 0; i < 300; i++)
+			for (long i = argc > 1 ? atol(argv[1]) : 0; i > 0; i--)
 				nanosleep(&(struct timespec){ 0, 100000 }, NULL);
 			return 0;
 		}
 	END
-	HOTPATH_REPORT=functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/naps"
-	[ "$(asked "a['functions_cpu'].get('complete_count', 0) <= a['functions_cpu'].get('sample_count', 0)")" = True ]
-	[ "$(asked "sum(r['waits'] for r in a['offcpu']['raw']) >= 200")" = True ]
+	# Until it has seen more waits than it took samples, each with a stack.
+	for naps in 300 3000 30000; do
+		HOTPATH_REPORT=functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/naps" $naps
+		[ "$(asked "a['functions_cpu'].get('complete_count', 0) <= a['functions_cpu'].get('sample_count', 0)")" = True ]
+		waits=$(asked "sum(r['waits'] for r in a['offcpu']['raw']) > 2 * a['functions_cpu'].get('sample_count', 0)")
+		[ "$waits" != True ] || break
+	done
+	[ "$waits" = True ]
 }
 
 @test "rate: what an ordinary user's small rings have no room for is counted, to the very end" {
@@ -116,6 +138,7 @@ asked()
 		#include <fcntl.h>
 		#include <stdio.h>
 		#include <time.h>
+		#include <unistd.h>
 		static volatile unsigned long sink;
 		static void burn(double seconds)
 		{
@@ -127,6 +150,8 @@ asked()
 		{
 			burn(0.4);
 			fclose(fopen(argv[1], "w"));
+			while (access(argv[3], F_OK) != 0)
+				usleep(1000);
 			burn(1.2);
 			FILE *out = fopen(argv[2], "w");
 			fprintf(out, "%f\n", (double)clock() / CLOCKS_PER_SEC);
@@ -139,17 +164,19 @@ asked()
 	chmod 777 "$other"
 	HOTPATH_CPU_HZ=4000 HOTPATH_REPORT=functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
 		HOTPATH_OUTPUT_PATH="$other/json" HOTPATH_SEGMENT_PATH="$other/segment" setpriv --reuid=65534 \
-		--regid=65534 --clear-groups "$other/hotpath-run" "$other/burns" "$other/begun" "$other/ended" &
+		--regid=65534 --clear-groups "$other/hotpath-run" "$other/burns" "$other/begun" "$other/ended" "$other/go" &
 	eventually [ -e "$other/begun" ]
 	# From now on nobody reads the rings, until there is nobody left who fills them.
 	helper=$(od -An -t u4 -j 200 -N 4 "$other/segment" | tr -d ' ')
 	kill -STOP "$helper"
+	eventually is_stopped "$helper"
+	touch "$other/go"
 	eventually [ -s "$other/ended" ]
 	kill -CONT "$helper"
 	wait $!
 	report_comes "$other/json"
 	cp "$other/json" "$T/json"
-	counted=$(asked "(a['functions_cpu'].get('sample_count', 0), a['functions_cpu'].get('lost_count', 0), $(cat "$other/ended") * 4000)")
+	counted=$(asked "(a['functions_cpu'].get('sample_count', 0), a['functions_cpu'].get('lost_count', 0), $(cat "$other/ended") * a['functions_cpu']['frequency_hz'])")
 	rm -rf "$other"
 	echo "taken, lost, expected: $counted"
 	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
@@ -206,6 +233,8 @@ asked()
 	# Whoever asks gets what was asked for, and so does who computes.
 	HOTPATH_CPU_HZ=249 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/cpu"
 	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ]
-	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 600
-	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ]
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 600 switches >"$T/switches"
+	# Others may take the processor from it as often (HP_CALM_HZ is for 2500 switches in a second of CPU time).
+	cat "$T/switches"
+	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ] || [ "$(cat "$T/switches")" -ge 250 ]
 }

@@ -198,11 +198,12 @@ within()
 
 @test "offcpu: what has no place has no cause, and its time is told" {
 	as_other 1
-	python3 - "$T/json" <<-'EOF'
+	python3 - "$T/json" "$T/took" <<-'EOF'
 		import json, sys
 		raw = json.load(open(sys.argv[1]))["offcpu"]["raw"]
-		# Two sleeps, a lock, a read, a poll of 50 ms each, and the barrier's waits for them.
-		assert sum(r["blocked_ns"] for r in raw) >= 300e6, raw
+		took_ms = sum(float(line.split()[2]) for line in open(sys.argv[2]))
+		# By the program's clock, which counts waiting for a processor, too; the other thread's waits come on top.
+		assert sum(r["blocked_ns"] for r in raw) >= 0.5e6 * took_ms, (raw, took_ms)
 		assert all(r["on"] == "-" for r in raw if r["name"] == "<no stack>"), raw
 	EOF
 }
@@ -310,6 +311,21 @@ within()
 	[ "$(jq -r '.offcpu.raw[] | select(.on == "child") | .name' "$T/json")" = linger ]
 }
 
+# fibers_are_told - each of their naps has its place.
+fibers_are_told()
+{
+	other=$(cat "$T/other")
+	rm -f "$other/json"
+	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$other/json" \
+		HOTPATH_KEEP=0 setpriv --reuid=65534 --regid=65534 --clear-groups "$other/hotpath-run" \
+		"$other/fibers" >"$T/fibers.out" || return
+	[ "$(cat "$T/fibers.out")" = fine ] || return
+	report_comes "$other/json" || return
+	! grep -q "not permitted" "$other/json" || skip "perf_event_open is not for ordinary users here"
+	jq -c '.offcpu.raw[] | [.name, .on, .waits]' "$other/json"
+	[ "$(jq '[.offcpu.raw[] | select(.name == "nap") | .waits] | add' "$other/json")" = 7 ]
+}
+
 @test "offcpu: fibers below a thread's stack that has no guard, and what was above one is unmapped" {
 	compile fibers -D_GNU_SOURCE -fno-instrument-functions <<-'END'
 		#include <pthread.h>
@@ -357,6 +373,8 @@ within()
 			pthread_t id;
 			all = mmap(NULL, (FIBERS + 4) * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			pthread_attr_init(&attr);
+			for (int i = 0; i < 30; i++)	/* meanwhile the counters are opened */
+				nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 			if (all == MAP_FAILED || pthread_attr_setstack(&attr, all + FIBERS * STACK, 4 * STACK) ||
 			    pthread_create(&id, &attr, thread, NULL))
 				return 1;
@@ -365,15 +383,7 @@ within()
 			return 0;
 		}
 	END
-	other=$(cat "$T/other")
-	install -m 755 "$T/fibers" "$other/fibers"
-	rm -f "$other/json"
-	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$other/json" \
-		HOTPATH_KEEP=0 setpriv --reuid=65534 --regid=65534 --clear-groups "$other/hotpath-run" \
-		"$other/fibers" >"$T/fibers.out"
-	[ "$(cat "$T/fibers.out")" = fine ]
-	report_comes "$other/json"
-	! grep -q "not permitted" "$other/json" || skip "perf_event_open is not for ordinary users here"
-	jq -c '.offcpu.raw[] | [.name, .on, .waits]' "$other/json"
-	[ "$(jq '[.offcpu.raw[] | select(.name == "nap") | .waits] | add' "$other/json")" = 7 ]
+	install -m 755 "$T/fibers" "$(cat "$T/other")/fibers"
+	# The first nap is over when the counters are opened, on a busy machine.
+	up_to_3 fibers_are_told
 }

@@ -68,7 +68,7 @@ profile()
 	[ "$(profile "0 <= r['functions_cpu']['total_samples'] - cpu() <= r['functions_cpu']['sample_count'] + 1")" = True ]
 	# Waits shorter than 20 µs have no event.
 	profile "[sum(row['blocked_ns'] for row in r['offcpu']['raw']) / 1e6, blocked(), sum(row['waits'] for row in r['offcpu']['raw'])]"
-	[ "$(profile "0 <= sum(row['blocked_ns'] for row in r['offcpu']['raw']) / 1e6 - blocked() <= 5")" = True ]
+	[ "$(profile "sum(row['blocked_ns'] - 20000 * row['waits'] for row in r['offcpu']['raw']) / 1e6 <= blocked() <= sum(row['blocked_ns'] for row in r['offcpu']['raw']) / 1e6")" = True ]
 	[ "$(profile "bytes_of(True) == sum(row['total_bytes'] for row in r['alloc_sites']['raw'])")" = True ]
 	[ "$(profile "bytes_of(True) + bytes_of(False) == sum(row['live_bytes'] for row in r['alloc_sites']['raw'])")" = True ]
 }
