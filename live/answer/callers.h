@@ -6,7 +6,7 @@
 #ifndef HP_LIVE_ANSWER_CALLERS_H
 #define HP_LIVE_ANSWER_CALLERS_H
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 
 /* GET /functions_timing/{id}/callers, /callees; ?limit=N nodes, the heaviest. */
 struct hp_answer *hp_callers_render(struct hp_scene *scene, const struct hp_request *request);

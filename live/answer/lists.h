@@ -5,7 +5,7 @@
 #ifndef HP_LIVE_ANSWER_LISTS_H
 #define HP_LIVE_ANSWER_LISTS_H
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 
 struct cJSON;
 

@@ -5,7 +5,7 @@
 #ifndef HP_LIVE_ANSWER_LOGS_H
 #define HP_LIVE_ANSWER_LOGS_H
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 
 struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request *request);
 struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request);

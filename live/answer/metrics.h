@@ -10,7 +10,7 @@
 #ifndef HP_LIVE_ANSWER_METRICS_H
 #define HP_LIVE_ANSWER_METRICS_H
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 
 #define HP_METRICS_SERIES 100
 

@@ -5,7 +5,7 @@
 #ifndef HP_LIVE_ANSWER_PPROF_H
 #define HP_LIVE_ANSWER_PPROF_H
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 
 /* The CPU from now on for ?seconds=N; without it, from the program's start until now. */
 uint64_t hp_pprof_span_ns(const struct hp_request *request);

@@ -11,7 +11,7 @@
 
 #include "live/answer/ids.h"
 #include "live/answer/snapshot.h"
-#include "live/cache/target.h"
+#include "live/answer/target.h"
 #include "report/section/report.h"
 
 struct hp_scene {

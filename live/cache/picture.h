@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 
 struct hp_picture;
 

@@ -11,6 +11,6 @@
 
 int hp_cmd_serve(int argc, char **argv);	/* serve.c */
 int hp_cmd_load(int argc, char **argv);	/* load.c */
-int hp_cmd_mcp(int argc, char **argv);	/* live/mcp/stdio.c */
+int hp_cmd_mcp(int argc, char **argv);	/* live/command/mcp.c */
 
 #endif

@@ -23,7 +23,7 @@
 
 #include "live/command/command.h"
 #include "live/http/guard.h"
-#include "live/cache/target.h"
+#include "live/answer/target.h"
 #include "report/command/command.h"
 #include "report/export/export.h"
 #include "report/section/report.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 #include "report/export/flame.h"
 #include "report/base/memory.h"
 #include "report/view/page.h"

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "live/http/route.h"
+#include "live/answer/route.h"
 #include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"
 

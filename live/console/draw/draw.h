@@ -32,7 +32,7 @@ void hp_spot_add(struct hp_app *app, int kind, int number, int y, int x, int wid
 
 enum hp_ink hp_ink_of_share(double share);
 
-/* inspect.c: everything that is known of the chosen row, as lines; to be freed with hp_lines_free. */
+/* live/console/state/inspect.c: everything that is known of the chosen row, as lines; to be freed with hp_lines_free. */
 char **hp_inspect_lines(const struct hp_app *app, size_t *count);
 void hp_lines_free(char **lines, size_t count);
 

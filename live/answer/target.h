@@ -5,8 +5,8 @@
  * A session's segment is mapped once, through a descriptor that cannot be
  * written to, and lent to each look.  A run's file is read once.
  */
-#ifndef HP_LIVE_CACHE_TARGET_H
-#define HP_LIVE_CACHE_TARGET_H
+#ifndef HP_LIVE_ANSWER_TARGET_H
+#define HP_LIVE_ANSWER_TARGET_H
 
 #include <stdbool.h>
 

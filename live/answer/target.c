@@ -2,7 +2,7 @@
 /*
  * target.c - see target.h.
  */
-#include "live/cache/target.h"
+#include "live/answer/target.h"
 
 #include <errno.h>
 #include <stdlib.h>

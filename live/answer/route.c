@@ -2,7 +2,7 @@
 /*
  * route.c - the table of routes, and how a question finds its line.
  */
-#include "live/http/route.h"
+#include "live/answer/route.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * is, and live/cache/picture.c keeps it for a moment.  A route with `begin` takes its time:
  * begin, span_ns later `end`; it is not kept.
  */
-#ifndef HP_LIVE_HTTP_ROUTE_H
-#define HP_LIVE_HTTP_ROUTE_H
+#ifndef HP_LIVE_ANSWER_ROUTE_H
+#define HP_LIVE_ANSWER_ROUTE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stdio.c - `hotpath mcp`: MCP over stdin and stdout, one message a line.
+ * mcp.c - `hotpath mcp`: MCP over stdin and stdout, one message a line.
  *
  * An agent starts it before there is anything to look at, so the program is
  * looked for with each call until there is one.
