@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "live/answer/logs.h"
+#include "live/answer/scene.h"
 #include "report/section/timing/calls.h"
 #include "report/base/format.h"
 #include "report/base/json.h"

@@ -7,6 +7,7 @@
 
 #include "live/answer/lists.h"
 #include "live/answer/logs.h"
+#include "live/answer/scene.h"
 #include "live/answer/shape.h"
 #include "report/base/json.h"
 #include "report/section/channel/section.h"

@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "live/answer/scene.h"
 #include "live/answer/shape.h"
 #include "report/base/format.h"
 #include "report/base/json.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "live/answer/lists.h"
+#include "live/answer/scene.h"
 #include "live/answer/shape.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
@@ -126,7 +127,7 @@ static uint64_t number_of(const cJSON *row, const char *key)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, key);
 
-	if (cJSON_IsRaw(value)) /* a whole number, see report/base/json.h */
+	if (cJSON_IsRaw(value))	/* a whole number, see report/base/json.h */
 		return strtoull(value->valuestring, NULL, 10);
 	return cJSON_IsNumber(value) ? (uint64_t)value->valuedouble : 0;
 }

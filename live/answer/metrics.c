@@ -11,6 +11,7 @@
 
 #include "live/answer/exposition.h"
 #include "live/answer/lists.h"
+#include "live/answer/scene.h"
 #include "report/section/memory/section.h"
 #include "report/base/format.h"
 #include "report/section/wait/lock_section.h"
@@ -155,11 +156,11 @@ static void functions_write(struct metrics *m)
 /* A counter or gauge that is a number in the rows of a list. */
 struct column {
 	const char *section;
-	const char *key; /* in `raw`, else in `data` */
+	const char *key;	/* in `raw`, else in `data` */
 	enum hp_family_kind kind;
 	const char *name;
 	const char *help;
-	const char *const (*labels)[2]; /* name, key in `data` */
+	const char *const (*labels)[2];	/* name, key in `data` */
 };
 
 static const char *const function_labels[][2] = { { "function", "name" }, { NULL, NULL } };
@@ -358,7 +359,7 @@ static enum lock_family family_of(uint32_t kind)
 
 struct lock_family_head {
 	enum hp_family_kind kind;
-	const char *name[2]; /* of mutexes, of rwlocks */
+	const char *name[2];	/* of mutexes, of rwlocks */
 	const char *help;
 };
 

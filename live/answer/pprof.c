@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "live/answer/scene.h"
 #include "report/section/cpu/cpu.h"
 #include "report/export/export.h"
 #include "report/base/memory.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * route.h - the questions that can be asked, as a table: over HTTP, by MCP's
- * tools, by the console.
+ * route.h - one question that can be asked, and how it is found in the table of
+ * all: over HTTP, by MCP's tools, by the console.
  *
- * A new route is a line in route.c.  `render` makes an answer of the scene as it
- * is, and live/cache/picture.c keeps it for a moment.  A route with `begin` takes its time:
- * begin, span_ns later `end`; it is not kept.
+ * The table itself is in live/routes/routes.c, where a new route is a line.
+ * `render` makes an answer of the scene as it is, and live/cache/picture.c keeps it
+ * for a moment.  A route with `begin` takes its time: begin, span_ns later `end`; it
+ * is not kept.
  */
 #ifndef HP_LIVE_ANSWER_ROUTE_H
 #define HP_LIVE_ANSWER_ROUTE_H
@@ -15,11 +16,11 @@
 #include <stdint.h>
 
 #include "live/answer/answer.h"
-#include "live/answer/scene.h"
 
 #define HP_QUERY_MOST 512	/* bytes of what is behind the question mark */
 
 struct hp_request;
+struct hp_scene;
 
 struct hp_route {
 	const char *method;
@@ -34,6 +35,18 @@ struct hp_route {
 				 void *begun);	/* frees `begun` */
 };
 
+struct hp_routes {
+	const struct hp_route *list;
+	size_t count;
+};
+
+/* As it comes in. */
+struct hp_question {
+	const char *method;
+	const char *path;
+	const char *query;	/* behind the question mark; NULL = none */
+};
+
 struct hp_request {
 	const struct hp_route *route;
 	uint32_t id;	/* of {id} */
@@ -42,15 +55,12 @@ struct hp_request {
 	char query[HP_QUERY_MOST];	/* as it came, decoded by hp_request_get; "" = none */
 };
 
-extern const struct hp_route hp_routes[];
-extern const size_t hp_route_count;
-
 /*
- * Finds the route.  `query` may be NULL.  False: *error is the answer to give
- * (404, 405 with what is allowed in *allowed, 414).
+ * Finds the route of a question.  NULL = it is in *request; else the answer to give: 404,
+ * 405 with what is allowed in *allowed, 414.
  */
-bool hp_route_find(const char *method, const char *path, const char *query,
-		   struct hp_request *request, struct hp_answer **error, const char **allowed);
+struct hp_answer *hp_route_find(const struct hp_routes *routes, const struct hp_question *question,
+				struct hp_request *request, const char **allowed);
 
 /* An argument behind the question mark, decoded into `room`; NULL = it is not there. */
 const char *hp_request_get(const struct hp_request *request, const char *name, char *room,

@@ -20,11 +20,12 @@ static void limits_settle(struct hp_settings *settings)
 }
 
 void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
-		   const struct hp_settings *settings)
+		   const struct hp_settings *settings, const struct hp_routes *routes)
 {
 	memset(scene, 0, sizeof(*scene));
+	scene->routes = routes;
 	scene->target = *target;
-	if (target->input.record.facts == &target->input.facts) /* the caller's may go */
+	if (target->input.record.facts == &target->input.facts)	/* the caller's may go */
 		scene->target.input.record.facts = &scene->target.input.facts;
 	scene->settings = *settings;
 	if (hp_target_is_live(target))

@@ -4,7 +4,8 @@
  * them: asked for by POST, then idle -> capturing -> ready | error.
  *
  * Our sampler samples all the time, so a snapshot is a look that stays: the
- * table as it was, while the routes of the other sections go on.
+ * table as it was, while the routes of the other sections go on.  functions_cpu.c takes
+ * and shows it.
  */
 #ifndef HP_LIVE_ANSWER_SNAPSHOT_H
 #define HP_LIVE_ANSWER_SNAPSHOT_H
@@ -13,9 +14,6 @@
 #include <stdint.h>
 
 struct cJSON;
-struct hp_answer;
-struct hp_request;
-struct hp_scene;
 
 enum hp_snapshot_status {
 	HP_SNAPSHOT_IDLE = 0,
@@ -35,15 +33,5 @@ struct hp_snapshot {
 };
 
 void hp_snapshot_release(struct hp_snapshot *snapshot);
-
-/* POST /functions_cpu/snapshot */
-struct hp_answer *hp_snapshot_end(struct hp_scene *scene, const struct hp_request *request,
-				  void *begun);
-
-/* GET /functions_cpu */
-struct hp_answer *hp_snapshot_show(struct hp_scene *scene, const struct hp_request *request);
-
-/* After a fresh look: takes what is due.  True = its status changed. */
-bool hp_snapshot_take(struct hp_scene *scene);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "live/answer/lists.h"
+#include "live/answer/scene.h"
 #include "report/section/memory/section.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
@@ -110,13 +111,14 @@ struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_reque
 {
 	cJSON *said = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(said, "routes");
 
-	(void)scene, (void)request;
-	for (size_t i = 0; i < hp_route_count; i++) {
+	(void)request;
+	for (size_t i = 0; i < scene->routes->count; i++) {
+		const struct hp_route *route = &scene->routes->list[i];
 		cJSON *one = cJSON_CreateObject();
 
-		cJSON_AddStringToObject(one, "method", hp_routes[i].method);
-		cJSON_AddStringToObject(one, "path", hp_routes[i].path);
-		cJSON_AddStringToObject(one, "help", hp_routes[i].help);
+		cJSON_AddStringToObject(one, "method", route->method);
+		cJSON_AddStringToObject(one, "path", route->path);
+		cJSON_AddStringToObject(one, "help", route->help);
 		cJSON_AddItemToArray(array, one);
 	}
 	return hp_answer_json(200, said);

@@ -20,13 +20,14 @@
 /* --- its life --- */
 
 struct hp_picture *hp_picture_new(const struct hp_target *target,
-				  const struct hp_settings *settings)
+				  const struct hp_settings *settings,
+				  const struct hp_routes *routes)
 {
 	struct hp_picture *picture = hp_xcalloc(1, sizeof(*picture));
 	pthread_condattr_t attributes;
 
 	hp_json_room_init();
-	hp_scene_init(&picture->scene, target, settings);
+	hp_scene_init(&picture->scene, target, settings, routes);
 	pthread_mutex_init(&picture->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -74,6 +75,11 @@ void hp_picture_free(struct hp_picture *picture)
 }
 
 /* --- questions --- */
+
+const struct hp_routes *hp_picture_routes(const struct hp_picture *picture)
+{
+	return picture->scene.routes;
+}
 
 struct hp_answer *hp_picture_peek(struct hp_picture *picture, const struct hp_request *request)
 {
@@ -174,13 +180,13 @@ struct hp_answer *hp_picture_get(struct hp_picture *picture, const char *method,
 	struct pause pause = { .answer = NULL };
 	const char *mark = strchr(path, '?'), *allowed;
 	char *plain = mark ? hp_xprintf("%.*s", (int)(mark - path), path) : hp_xstrdup(path);
+	struct hp_question question = { method, plain, mark ? mark + 1 : NULL };
 	struct hp_request request;
-	struct hp_answer *answer;
-	bool is_found =
-		hp_route_find(method, plain, mark ? mark + 1 : NULL, &request, &answer, &allowed);
+	struct hp_answer *answer =
+		hp_route_find(hp_picture_routes(picture), &question, &request, &allowed);
 
 	free(plain);
-	if (!is_found)
+	if (answer)
 		return answer;
 	request.is_once = true;
 	answer = hp_picture_peek(picture, &request);

@@ -16,16 +16,24 @@
 #include <stdint.h>
 
 #include "live/answer/route.h"
+#include "live/answer/target.h"
 
 struct hp_picture;
 
 /* Called once, in the worker's thread, with an answer that is the callee's to drop. */
 typedef void (*hp_picture_done)(void *context, struct hp_answer *answer);
 
-/* Takes over the target.  Starts the worker; NULL = there is no thread for it. */
+/*
+ * Takes over the target; `routes` is what can be asked about it.  Starts the worker;
+ * NULL = there is no thread for it.
+ */
 struct hp_picture *hp_picture_new(const struct hp_target *target,
-				  const struct hp_settings *settings);
+				  const struct hp_settings *settings,
+				  const struct hp_routes *routes);
 void hp_picture_free(struct hp_picture *picture);
+
+/* What can be asked. */
+const struct hp_routes *hp_picture_routes(const struct hp_picture *picture);
 
 /* An answer that is at hand and young enough, to be dropped; NULL = ask. */
 struct hp_answer *hp_picture_peek(struct hp_picture *picture, const struct hp_request *request);

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "live/answer/scene.h"
 #include "live/cache/slot.h"
 
 #define HP_NAMES_WHOLE_NS \

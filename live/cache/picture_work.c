@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "live/answer/functions_cpu.h"
 #include "live/answer/json_room.h"
 #include "live/cache/picture_part.h"
 #include "report/section/cpu/cpu.h"

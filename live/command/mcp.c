@@ -19,6 +19,7 @@
 #include "live/command/command.h"
 #include "live/http/http.h"
 #include "live/mcp/mcp.h"
+#include "live/routes/routes.h"
 #include "report/command/command.h"
 #include "report/base/memory.h"
 
@@ -104,7 +105,7 @@ static bool target_take(struct stdio *stdio, const char *name)
 
 	if (!hp_target_init(&target, name, wrong_tell, stdio))
 		return false;
-	picture = hp_picture_new(&target, &stdio->settings);
+	picture = hp_picture_new(&target, &stdio->settings, &hp_routes);
 	if (!picture)
 		return false;
 	hp_picture_free(stdio->picture);	/* only one message is on its way: nobody waits */

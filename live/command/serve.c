@@ -23,27 +23,28 @@
 #include "live/http/http.h"
 #include "live/mcp/mcp.h"
 #include "live/http/site.h"
+#include "live/routes/routes.h"
 #include "report/command/command.h"
 #include "report/base/memory.h"
 #include "report/base/option.h"
 #include "segment/clock.h"
 #include "segment/port.h"
 
-#define IDLE_NS UINT64_C(120000000000) /* after this a server that the sampler started ends */
+#define IDLE_NS UINT64_C(120000000000)	/* after this a server that the sampler started ends */
 #define LOOK_MS 250
-#define MEMORY_KEPT (128 << 20) /* bytes; goes when nobody asks, see live/cache/picture.c */
+#define MEMORY_KEPT (128 << 20)	/* bytes; goes when nobody asks, see live/cache/picture.c */
 
 extern char **environ;
 
 struct serve {
 	struct hp_settings settings;
-	const char *name; /* of the run; NULL = the one there is */
-	int fd; /* of the segment, from the sampler; -1 = none */
-	int metrics; /* listening sockets; -1 = none */
+	const char *name;	/* of the run; NULL = the one there is */
+	int fd;	/* of the segment, from the sampler; -1 = none */
+	int metrics;	/* listening sockets; -1 = none */
 	int prometheus;
 	int mcp;
-	bool has_mcp_port; /* by hand: MCP is asked for, too */
-	pid_t parent; /* the sampler; 0 = started by hand */
+	bool has_mcp_port;	/* by hand: MCP is asked for, too */
+	pid_t parent;	/* the sampler; 0 = started by hand */
 	struct hp_picture *picture;
 	struct hp_http_site mcp_site;
 	struct hp_mcp_host mcp_host;
@@ -323,11 +324,11 @@ int hp_cmd_serve(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	if (!serve.parent && !listen_by_hand(&serve))
 		return HP_EXIT_FAILED;
-	serve.picture = hp_picture_new(&target, &serve.settings);
+	serve.picture = hp_picture_new(&target, &serve.settings, &hp_routes);
 	if (!serve.picture || !servers_start(&serve)) {
 		fprintf(stderr, "hotpath serve: cannot start: %s\n", strerror(errno));
 		return HP_EXIT_FAILED;
 	}
 	wait_for_end(&serve);
-	_exit(0); /* connections that wait for an answer need not be told */
+	_exit(0);	/* connections that wait for an answer need not be told */
 }

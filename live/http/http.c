@@ -334,6 +334,7 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 static struct hp_answer *find(struct hp_exchange *exchange, const char *path, const char *query)
 {
 	const struct hp_http *http = exchange->http;
+	const struct hp_question question = { exchange->method, path, query };
 	struct hp_answer *error;
 
 	exchange->site = site_of(http, path);
@@ -341,11 +342,10 @@ static struct hp_answer *find(struct hp_exchange *exchange, const char *path, co
 		return NULL;
 	if (http->only && strcmp(http->only, path) != 0)
 		return hp_answer_error(404, NULL, "Not found - here is %s", http->only);
-	if (hp_route_find(exchange->method, path, query, &exchange->request, &error,
-			  &exchange->allowed)) {
+	error = hp_route_find(hp_picture_routes(http->picture), &question, &exchange->request,
+			      &exchange->allowed);
+	if (!error)
 		exchange->request.is_openmetrics = is_openmetrics(exchange);
-		return NULL;
-	}
 	return error;
 }
 

@@ -8,12 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/answer/route.h"
-#include "report/export/flame.h"
 #include "report/base/memory.h"
 #include "report/view/page.h"
-#include "report/view/page_data.h"
-#include "report/view/page_timeline.h"
 
 static void not_allowed(struct hp_exchange *exchange)
 {
@@ -72,53 +68,4 @@ size_t hp_site_paths(struct hp_http_site *sites)
 			(struct hp_http_site){ hp_xprintf("/page/%s", hp_page_files[i].name),
 					       file_serve, (void *)&hp_page_files[i], true };
 	return count;
-}
-
-/* --- answers --- */
-
-struct hp_answer *hp_site_overview(struct hp_scene *scene, const struct hp_request *request)
-{
-	(void)request;
-	return hp_answer_json(200, hp_page_overview(&scene->report));
-}
-
-struct hp_answer *hp_site_saved(struct hp_scene *scene, const struct hp_request *request)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	(void)request;
-	if (!out)
-		return hp_answer_error(500, NULL, "No memory for the page");
-	hp_report_choose(&scene->report);
-	scene->report.is_brief = false; /* single calls, too */
-	hp_page_saved_write(&scene->report, out);
-	scene->report.is_brief = true;
-	fclose(out);
-	return hp_answer_new(200, "text/html; charset=utf-8", text, size);
-}
-
-struct hp_answer *hp_site_timeline(struct hp_scene *scene, const struct hp_request *request)
-{
-	uint64_t seconds = hp_request_number(request, "seconds", 0, UINT32_MAX);
-
-	return hp_answer_json(200, hp_page_timeline(&scene->report, seconds * 1000000000));
-}
-
-struct hp_answer *hp_site_flame(struct hp_scene *scene, const struct hp_request *request)
-{
-	struct hp_flame flame;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	(void)request;
-	if (!out)
-		return hp_answer_error(500, NULL, "No memory for the picture");
-	hp_flame_init(&flame, &scene->report);
-	hp_flame_write(&flame, &scene->report, out);
-	hp_flame_release(&flame);
-	fclose(out);
-	return hp_answer_new(200, HP_TYPE_JSON, text, size);
 }

@@ -236,6 +236,7 @@ static struct hp_answer *no_program(const struct call *call)
 static void route_ask(struct call *call, const char *method, const char *path, const char *query)
 {
 	struct hp_picture *picture = call->host->picture(call->host->context);
+	const struct hp_question question = { method, path, query };
 	struct hp_request request;
 	struct hp_answer *answer;
 	const char *allowed;
@@ -244,7 +245,8 @@ static void route_ask(struct call *call, const char *method, const char *path, c
 		on_answer(call, no_program(call));
 		return;
 	}
-	if (hp_route_find(method, path, query, &request, &answer, &allowed))
+	answer = hp_route_find(hp_picture_routes(picture), &question, &request, &allowed);
+	if (!answer)
 		answer = hp_picture_peek(picture, &request);
 	if (answer)
 		on_answer(call, answer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tool.h - the tools that MCP offers: most are a route of live/answer/route.c.
+ * tool.h - the tools that MCP offers: most are a route of live/routes/routes.c.
  */
 #ifndef HP_LIVE_MCP_TOOL_H
 #define HP_LIVE_MCP_TOOL_H
@@ -14,7 +14,7 @@ struct cJSON;
 
 /* Who answers. */
 enum hp_mcp_kind {
-	HP_MCP_ROUTE = 0,	/* live/answer/route.c, about the program that is looked at */
+	HP_MCP_ROUTE = 0,	/* live/routes/routes.c, about the program that is looked at */
 	HP_MCP_EXPLAIN,	/* explain.c */
 	HP_MCP_CHOOSE,	/* the host: another program from now on */
 	HP_MCP_SESSIONS,	/* live/answer/status.c; there need not be a program */

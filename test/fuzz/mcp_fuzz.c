@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "live/mcp/mcp.h"
+#include "live/routes/routes.h"
 #include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"
 
@@ -27,7 +28,7 @@ static struct hp_picture *picture(void *context)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	one = hp_picture_new(&target, &settings);
+	one = hp_picture_new(&target, &settings, &hp_routes);
 	return one;
 }
 

@@ -5,7 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "live/answer/route.h"
+#include "live/answer/scene.h"
+#include "live/routes/routes.h"
 #include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"
 
@@ -22,7 +23,7 @@ static struct hp_scene *scene(void)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	hp_scene_init(&one, &target, &settings);
+	hp_scene_init(&one, &target, &settings, &hp_routes);
 	is_there = hp_scene_look(&one);
 	return &one;
 }
@@ -30,13 +31,16 @@ static struct hp_scene *scene(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *path = fuzz_text(data, size), *query = strchr(path, '?'), room[64];
+	struct hp_question question = { "GET", path, NULL };
 	struct hp_request request = { .id = 0 };
-	struct hp_answer *answer = NULL;
+	struct hp_answer *answer;
 	const char *allowed;
 
 	if (query)
 		*query++ = 0;
-	if (hp_route_find("GET", path, query, &request, &answer, &allowed)) {
+	question.query = query;
+	answer = hp_route_find(&hp_routes, &question, &request, &allowed);
+	if (!answer) {
 		hp_request_get(&request, "seconds", room, sizeof(room));
 		hp_request_number(&request, "limit", 5, 100);
 		answer = request.route->render ? request.route->render(scene(), &request) : NULL;

@@ -19,6 +19,7 @@
 
 #include "live/console/loop/origin.h"
 #include "live/cache/picture.h"
+#include "live/routes/routes.h"
 #include "report/store/live.h"
 #include "report/base/memory.h"
 
@@ -93,7 +94,7 @@ static void attach(struct local *local, const struct hp_live *live, int fd)
 
 	hp_picture_free(local->picture);
 	hp_target_init_fd(&target, fd);
-	local->picture = hp_picture_new(&target, local->settings);
+	local->picture = hp_picture_new(&target, local->settings, &hp_routes);
 	local->is_over = false;
 	local->pid = live->pid;
 	process_find(local->pid, &local->started);
@@ -270,7 +271,7 @@ struct hp_origin *hp_origin_local(const char *name, bool is_file,
 	if (!is_file)
 		return &local->base;
 	if (hp_target_init(&target, name, hp_input_say, NULL))
-		local->picture = hp_picture_new(&target, settings);
+		local->picture = hp_picture_new(&target, settings, &hp_routes);
 	if (local->picture)
 		return &local->base;
 	free(local->name);

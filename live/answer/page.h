@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page.h - the answers that the web page alone needs.
+ */
+#ifndef HP_LIVE_ANSWER_PAGE_H
+#define HP_LIVE_ANSWER_PAGE_H
+
+#include "live/answer/route.h"
+
+struct hp_answer *hp_overview_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* The page with its data inside, as a file. */
+struct hp_answer *hp_page_render(struct hp_scene *scene, const struct hp_request *request);
+
+/* ?seconds=N: the last N only. */
+struct hp_answer *hp_timeline_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_flame_render(struct hp_scene *scene, const struct hp_request *request);
+
+#endif
