@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * console_fuzz.c - the console, whose server may answer anything, and whose user
- * presses any keys.  The whole of it but the terminal and the thread that asks; those
- * are played here.  A line of the input is one of
+ * presses any keys.  The whole of it but the terminal, the thread that asks and the
+ * loop between them; those are played here.  A line of the input is one of
  *
  *   k KEYS      each character a key, from \x80 on those that are no characters
  *   0 … 3 JSON  the answer to the first … of the paths that are wished for
@@ -15,9 +15,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "live/console/state/app.h"
 #include "live/console/draw/draw.h"
 #include "live/console/draw/screen.h"
+#include "live/console/loop/keys.h"
+#include "live/console/state/app.h"
 #include "segment/clock.h"
 #include "test/fuzz/fuzz.h"
 
@@ -44,27 +45,6 @@ void hp_screen_begin(void)
 }
 
 void hp_screen_end(void)
-{
-}
-
-int hp_screen_wait(int fd, int timeout_ms)
-{
-	(void)fd, (void)timeout_ms;
-	return 0;
-}
-
-bool hp_screen_press(struct hp_press *press)
-{
-	(void)press;
-	return false;
-}
-
-const char *hp_screen_open(void)
-{
-	return NULL;
-}
-
-void hp_screen_close(void)
 {
 }
 
@@ -118,55 +98,36 @@ void hp_cursor(int y, int x)
 
 static char wished[HP_FEED_WISHES][HP_FEED_PATH];
 static size_t wished_count;
-static struct hp_news *heard;	/* at most one */
 
-void hp_news_free(struct hp_news *news)
+static void wish(struct hp_app *app)
 {
-	if (!news)
-		return;
-	free(news->heard.body);
-	cJSON_Delete(news->json);
-	free(news);
-}
-
-int hp_feed_fd(const struct hp_feed *feed)
-{
-	(void)feed;
-	return -1;
-}
-
-void hp_feed_wish(struct hp_feed *feed, const char paths[][HP_FEED_PATH], size_t count)
-{
-	(void)feed;
-	wished_count = count;
-	for (size_t i = 0; i < count; i++)
-		if (strlen(strcpy(wished[i], paths[i])) >= HP_FEED_PATH)
+	wished_count = hp_app_wish(app, wished);
+	for (size_t i = 0; i < wished_count; i++)
+		if (strlen(wished[i]) >= HP_FEED_PATH)
 			abort();
 }
 
-bool hp_feed_do(struct hp_feed *feed, const char *method, const char *path)
+/* A key may have asked for something, which is always taken. */
+static void hand_on(struct hp_app *app)
 {
-	(void)feed;
-	return strlen(method) < 8 && strlen(path) < HP_FEED_PATH;
+	struct hp_asked asked = app->asked;
+
+	if (strlen(asked.method) >= sizeof(asked.method) || strlen(asked.path) >= HP_FEED_PATH)
+		abort();
+	app->asked.path[0] = 0;
+	if (*asked.path && asked.is_to_save)
+		app->wants_save = true;
+	if (*asked.path && asked.said)
+		hp_app_say(app, "%s", asked.said);
 }
 
-void hp_feed_pause(struct hp_feed *feed, bool is_paused)
+static void save(struct hp_app *app)
 {
-	(void)feed, (void)is_paused;
-}
-
-struct hp_news *hp_feed_take(struct hp_feed *feed)
-{
-	struct hp_news *news = heard;
-
-	(void)feed;
-	heard = NULL;
-	return news;
-}
-
-void hp_app_save(struct hp_app *app, const struct hp_heard *news)
-{
-	hp_app_say(app, "%zu bytes", news->size);
+	if (!app->to_save)
+		return;
+	hp_app_say(app, "%zu bytes", app->to_save->heard.size);
+	hp_news_free(app->to_save);
+	app->to_save = NULL;
 }
 
 /* --- the input --- */
@@ -188,8 +149,8 @@ static void news_give(struct hp_app *app, char kind, const char *json)
 	news->heard.body = strdup(json);
 	news->heard.size = strlen(json);
 	news->at_ns = hp_clock_raw_ns();
-	heard = news;
-	hp_app_hear(app);
+	hp_app_hear(app, news);
+	save(app);
 }
 
 static void keys_press(struct hp_app *app, const char *keys)
@@ -202,7 +163,8 @@ static void keys_press(struct hp_app *app, const char *keys)
 					  .is_double = c & 1 };
 
 		hp_app_press(app, &press);
-		hp_app_wish(app);
+		hand_on(app);
+		wish(app);
 		hp_app_draw(app);
 	}
 }
@@ -229,14 +191,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	setlocale(LC_CTYPE, "C.UTF-8");
 	memset(&app, 0, sizeof(app));
-	hp_app_init(&app, NULL, "a server", 1000);
-	hp_app_wish(&app);
+	hp_app_init(&app, "a server", 1000);
+	wish(&app);
 	while ((line = strsep(&rest, "\n")) != NULL && !app.is_over) {
 		if (line[0] == 'k')
 			keys_press(&app, line + 1);
 		else if (line[0])
 			news_give(&app, line[0], line + 1);
-		hp_app_wish(&app);
+		wish(&app);
 		hp_app_draw(&app);
 	}
 	app_release(&app);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/console/state/cell.h"
 #include "live/console/state/table.h"
 #include "live/console/state/text.h"
 #include "live/console/state/trend.h"

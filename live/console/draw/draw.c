@@ -9,41 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "live/console/draw/wrap.h"
+#include "live/console/state/cell.h"
 #include "report/base/format.h"
 #include "segment/clock.h"
 
 #define STALE_S 3.0	/* and three intervals */
-
-void hp_spot_add(struct hp_app *app, int kind, int number, int y, int x, int width)
-{
-	if (app->spot_count < HP_SPOTS_MOST)
-		app->spots[app->spot_count++] =
-			(struct hp_spot){ y, x, width, (unsigned)kind, number };
-}
-
-int hp_draw_wrapped(int y, int x, int width, int most, enum hp_ink ink, const char *text)
-{
-	char line[512];
-	int lines = 0;
-
-	while (*text && lines < most && width > 0) {
-		size_t bytes = hp_text_start(text, (size_t)width), whole = strlen(text);
-
-		if (bytes < whole) {
-			size_t blank = bytes;
-
-			while (blank && text[blank] != ' ')
-				blank--;
-			bytes = blank ? blank : bytes;
-		}
-		snprintf(line, sizeof(line), "%.*s", (int)bytes, text);
-		hp_put(y + lines++, x, width, ink, HP_LEFT, HP_CUT_END, line);
-		text += bytes;
-		while (*text == ' ')
-			text++;
-	}
-	return lines;
-}
 
 /* --- the first line --- */
 

@@ -22,26 +22,9 @@ void hp_draw_trend(const struct hp_app *app, int y, int height);
 /* Whatever is open over the frame. */
 void hp_draw_popup(struct hp_app *app);
 
-/* A text in lines of at most `width` columns, from y on; returns how many. */
-int hp_draw_wrapped(int y, int x, int width, int most, enum hp_ink ink, const char *text);
-
-/* How many lines the open popup has. */
-size_t hp_popup_lines(const struct hp_app *app);
-
-void hp_spot_add(struct hp_app *app, int kind, int number, int y, int x, int width);
-
 enum hp_ink hp_ink_of_share(double share);
 
-/* live/console/state/inspect.c: everything that is known of the chosen row, as lines; to be freed with hp_lines_free. */
-char **hp_inspect_lines(const struct hp_app *app, size_t *count);
-void hp_lines_free(char **lines, size_t count);
-
-/* live/console/loop/keys.c: the table of keys, for help. */
-struct hp_key_help {
-	const char *keys;
-	const char *what;
-};
-extern const struct hp_key_help hp_key_helps[];
-extern const size_t hp_key_help_count;
+/* A whole frame. */
+void hp_app_draw(struct hp_app *app);
 
 #endif

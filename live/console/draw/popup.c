@@ -5,12 +5,13 @@
  */
 #include <cjson/cJSON.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/console/draw/draw.h"
+#include "live/console/draw/wrap.h"
+#include "live/console/state/cell.h"
+#include "live/console/state/help.h"
+#include "live/console/state/popup.h"
 #include "report/base/format.h"
-#include "report/base/memory.h"
 
 /* A box in the middle; returns what is inside. */
 static struct hp_area box_draw(int height, int width, const char *title)
@@ -112,34 +113,6 @@ static void programs_draw(struct hp_app *app)
 		       i == app->popup_top ? HP_INK_CHOSEN : HP_INK_PLAIN, HP_LEFT, HP_CUT_END,
 		       line);
 		i++;
-	}
-}
-
-size_t hp_popup_lines(const struct hp_app *app)
-{
-	const struct hp_table *table = app->focus == HP_FOCUS_LOGS && app->has_logs
-					       ? &app->logs
-					       : &app->views[app->tab][app->sub[app->tab]].table;
-	size_t count = 1;
-	char **lines;
-
-	switch (app->popup) {
-	case HP_POPUP_HELP:
-		return hp_key_help_count;
-	case HP_POPUP_INSPECT:
-		lines = hp_inspect_lines(app, &count);
-		hp_lines_free(lines, count);
-		return count;
-	case HP_POPUP_SORT:
-		for (size_t i = 0; i < table->column_count; i++)
-			count += table->columns[i].is_there;
-		return count;
-	case HP_POPUP_PROGRAMS:
-		return app->programs
-			       ? (size_t)cJSON_GetArraySize(hp_json_at(app->programs->json, "data"))
-			       : 0;
-	default:
-		return 0;
 	}
 }
 

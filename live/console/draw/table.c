@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "live/console/draw/draw.h"
+#include "live/console/state/cell.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
 

@@ -44,15 +44,6 @@ struct hp_feed {
 	struct hp_news **last;
 };
 
-void hp_news_free(struct hp_news *news)
-{
-	if (!news)
-		return;
-	cJSON_Delete(news->json);
-	free(news->heard.body);
-	free(news);
-}
-
 /* --- the thread --- */
 
 static bool is_answer(const struct hp_heard *heard)

@@ -14,22 +14,7 @@
 
 #include "live/console/loop/origin.h"
 
-#define HP_FEED_PATH 160	/* room for a path */
-#define HP_FEED_WISHES 4
-
-struct cJSON;
 struct hp_feed;
-
-struct hp_news {
-	struct hp_news *next;
-	char path[HP_FEED_PATH];
-	bool is_once;	/* of hp_feed_do */
-	struct hp_heard heard;	/* `body` only of what was asked for once, or is no JSON */
-	struct cJSON *json;	/* NULL = it is none */
-	uint64_t at_ns;	/* when it was heard, CLOCK_MONOTONIC_RAW */
-};
-
-void hp_news_free(struct hp_news *news);
 
 /* Takes over the origin and starts the thread, which hears no signals.  NULL = there is no thread. */
 struct hp_feed *hp_feed_new(struct hp_origin *origin, uint32_t interval_ms);

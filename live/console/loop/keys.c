@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys.c - what keys and the mouse do.  They change the state and never draw.
+ * keys.c - see keys.h.
  */
+#include "live/console/loop/keys.h"
+
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
-
 #include <wchar.h>
 
-#include "live/console/draw/draw.h"
+#include "live/console/state/cell.h"
+#include "live/console/state/popup.h"
 #include "segment/clock.h"
 
 #define CTRL(letter) ((letter)-64)
@@ -258,7 +260,6 @@ static void escape(struct hp_app *app)
 static void pause_toggle(struct hp_app *app)
 {
 	app->is_paused = !app->is_paused;
-	hp_feed_pause(app->feed, app->is_paused);
 }
 
 static void save(struct hp_app *app)
@@ -267,7 +268,8 @@ static void save(struct hp_app *app)
 				   ? "/report"
 				   : hp_app_view(app)->view->route;
 
-	app->wants_save = hp_feed_do(app->feed, "GET", path);
+	hp_app_ask(app, "GET", path);
+	app->asked.is_to_save = true;
 }
 
 static bool is_cpu(struct hp_app *app)
@@ -283,7 +285,7 @@ static void snapshot(struct hp_app *app)
 	if (!is_cpu(app))
 		return;
 	hp_app_view(app)->table.skips_first = false;
-	hp_feed_do(app->feed, "POST", "/functions_cpu/snapshot");
+	hp_app_ask(app, "POST", "/functions_cpu/snapshot");
 }
 
 /* From the snapshot to the samples as they go on, and back. */
@@ -323,8 +325,8 @@ static void profile_open(struct hp_app *app)
 		hp_app_say(app, "there is no profile yet; c takes a snapshot");
 		return;
 	}
-	if (hp_feed_do(app->feed, "POST", ask))
-		hp_app_say(app, "the profile is being made");
+	hp_app_ask(app, "POST", ask);
+	app->asked.said = "the profile is being made";
 }
 
 /* Who calls the function that is chosen? */
@@ -349,7 +351,7 @@ static void callers(struct hp_app *app)
 static void programs(struct hp_app *app)
 {
 	if (app->is_local)
-		hp_feed_do(app->feed, "GET", HP_PROGRAMS_PATH);
+		hp_app_ask(app, "GET", HP_PROGRAMS_PATH);
 	else
 		hp_app_say(app, "over HTTP there is one program; hotpath console without "
 				"--metrics-host shows all");
@@ -422,29 +424,6 @@ static const struct {
 	{ HP_KEY_RESIZE, nothing },
 };
 
-const struct hp_key_help hp_key_helps[] = {
-	{ "1 … 8", "tab; the same digit again: its next view" },
-	{ "[ ]  Tab", "view before, view after" },
-	{ "j k  ↑ ↓", "line; PgUp PgDn page; gg G Home End first, last" },
-	{ "< >", "sort by the column to the left, right" },
-	{ "F6 S", "choose the column to sort by; I turns the order round" },
-	{ "/ F4", "show only rows with this text; Esc shows all" },
-	{ "o", "open or close the log of the row" },
-	{ "l h  → ←  Tab", "into the log and back; in trees unfold, fold" },
-	{ "Enter Space *", "unfold or fold a row; all rows" },
-	{ "i Enter", "inspect: all that is known of the row" },
-	{ "p", "pause: the picture stays as it is" },
-	{ "s", "save the report of this moment here, in JSON" },
-	{ "c n", "in CPU: take a snapshot of the samples; leave it" },
-	{ "f", "in CPU: open the profile in profiler.firefox.com" },
-	{ "u", "in Timing: who calls the function, over all paths" },
-	{ "a", "another of the profiled programs" },
-	{ "mouse", "tabs, views, rows, heads of columns; twice inspects" },
-	{ "q F10 Ctrl-C", "quit; the program goes on" },
-};
-
-const size_t hp_key_help_count = sizeof(hp_key_helps) / sizeof(hp_key_helps[0]);
-
 /* --- popups --- */
 
 static void sort_take(struct hp_app *app)
@@ -471,7 +450,7 @@ static void program_take(struct hp_app *app)
 	if (!cJSON_IsString(token))
 		return;
 	snprintf(path, sizeof(path), "%s%.40s", HP_ATTACH_PATH, token->valuestring);
-	hp_feed_do(app->feed, "POST", path);
+	hp_app_ask(app, "POST", path);
 }
 
 static void popup_press(struct hp_app *app, uint32_t key)

@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "live/console/state/app.h"
 #include "live/console/draw/screen.h"
+#include "live/console/loop/loop.h"
+#include "live/console/state/app.h"
 #include "live/http/guard.h"
 #include "report/command/command.h"
 #include "report/store/live.h"
@@ -258,11 +259,11 @@ static int show(struct wish *wish, struct hp_origin *origin)
 		fprintf(stderr, "hotpath console: cannot start a thread: %s\n", strerror(errno));
 		return HP_EXIT_FAILED;
 	}
-	hp_app_init(&app, feed, origin->name, interval);
+	hp_app_init(&app, origin->name, interval);
 	app.is_local = !wish->is_http;
 	app.tab = (unsigned)settings->tui_tab - 1;
 	app.logs_row = settings->tui_logs;
-	ended = hp_app_run(&app);
+	ended = hp_loop_run(&app, feed);
 	hp_viewer_close();
 	hp_screen_close();
 	if (ended > 0)

@@ -14,24 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "live/console/state/news.h"
+
 struct hp_settings;
-
-enum hp_phase {
-	HP_PHASE_FINE = 0,	/* it was answered: see `status` */
-	HP_PHASE_WAITS,	/* there is nothing to look at yet */
-	HP_PHASE_CHOOSE,	/* several programs run: `body` lists them */
-	HP_PHASE_FAILS,	/* it did not answer, or not in our language */
-	HP_PHASE_OVER,	/* the program has ended; if there is a body it is its last word */
-};
-
-struct hp_heard {
-	enum hp_phase phase;
-	int status;	/* of HTTP; 0 = there was no answer */
-	char *body;	/* of malloc, terminated; NULL = none */
-	size_t size;
-	char said[320];	/* what is wrong; "" = nothing */
-	char remedy[320];	/* what to do about it */
-};
 
 struct hp_origin {
 	void (*ask)(struct hp_origin *origin, const char *method, const char *path,
@@ -52,19 +37,13 @@ struct hp_origin *hp_origin_local(const char *name, bool is_file,
 /* `base` is "http://host:port"; `token` may be NULL.  NULL = libcurl cannot start. */
 struct hp_origin *hp_origin_http(const char *base, const char *token);
 
-/* Paths that origin_local.c alone knows: programs to choose from; POST "…token" takes one. */
-#define HP_PROGRAMS_PATH "/console/programs"
-#define HP_ATTACH_PATH "/console/attach/"
-
-/* viewer.c, over any origin: POST "…PID" or "…/path/of/a/profile" opens it in a browser. */
-#define HP_VIEWER_PATH "/console/viewer/"
-
+/*
+ * viewer.c, over any origin: what HP_VIEWER_PATH is followed by, a pid or the path of a
+ * profile, is opened in a browser.
+ */
 void hp_viewer_open(const char *what, struct hp_heard *heard);
 
 /* Ends what hp_viewer_open started. */
 void hp_viewer_close(void);
-
-void hp_heard_say(struct hp_heard *heard, enum hp_phase phase, const char *remedy,
-		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,18 +32,6 @@ struct local {
 	struct hp_picture *picture;	/* NULL = none yet */
 	bool is_over;
 };
-
-void hp_heard_say(struct hp_heard *heard, enum hp_phase phase, const char *remedy,
-		  const char *format, ...)
-{
-	va_list arguments;
-
-	heard->phase = phase;
-	va_start(arguments, format);
-	vsnprintf(heard->said, sizeof(heard->said), format, arguments);
-	va_end(arguments);
-	snprintf(heard->remedy, sizeof(heard->remedy), "%s", remedy);
-}
 
 /* --- its first process --- */
 

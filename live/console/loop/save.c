@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * save.c - the present report in a file.  An existing file is never touched.
+ * save.c - see save.h.
  */
+#include "live/console/loop/save.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/console/state/app.h"
 #include "report/base/format.h"
 
 static bool write_all(int fd, const char *bytes, size_t size)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/console/draw/screen.h"
+#include "live/console/state/cell.h"
 #include "segment/setting.h"
 #include "segment/clock.h"
 
@@ -20,9 +20,9 @@
 #define FUNCTIONS_PATH "/functions_timing"
 #define CALLERS_ROUTE "/functions_timing/%/callers"
 
-void hp_app_init(struct hp_app *app, struct hp_feed *feed, const char *source, uint32_t interval_ms)
+void hp_app_init(struct hp_app *app, const char *source, uint32_t interval_ms)
 {
-	*app = (struct hp_app){ .feed = feed, .source = source, .interval_ms = interval_ms };
+	*app = (struct hp_app){ .source = source, .interval_ms = interval_ms };
 	app->phase = HP_PHASE_WAITS;
 	app->logs_row = HP_LIMIT_UNSET;
 	app->asked_ns = hp_clock_raw_ns();
@@ -54,6 +54,20 @@ void hp_app_say(struct hp_app *app, const char *format, ...)
 	vsnprintf(app->said, sizeof(app->said), format, arguments);
 	va_end(arguments);
 	app->said_until_ns = hp_clock_raw_ns() + SAID_NS;
+}
+
+void hp_app_ask(struct hp_app *app, const char *method, const char *path)
+{
+	app->asked = (struct hp_asked){ .said = NULL };
+	snprintf(app->asked.method, sizeof(app->asked.method), "%s", method);
+	snprintf(app->asked.path, sizeof(app->asked.path), "%s", path);
+}
+
+void hp_spot_add(struct hp_app *app, int kind, int number, int y, int x, int width)
+{
+	if (app->spot_count < HP_SPOTS_MOST)
+		app->spots[app->spot_count++] =
+			(struct hp_spot){ y, x, width, (unsigned)kind, number };
 }
 
 double hp_app_age(const struct hp_app *app)
@@ -176,9 +190,8 @@ static void callers_follow(struct hp_app *app)
 		hp_app_callers(app, id->valuedouble);
 }
 
-void hp_app_wish(struct hp_app *app)
+size_t hp_app_wish(struct hp_app *app, char paths[HP_FEED_WISHES][HP_FEED_PATH])
 {
-	char paths[HP_FEED_WISHES][HP_FEED_PATH];
 	size_t count = 0;
 
 	logs_follow(app);
@@ -191,7 +204,7 @@ void hp_app_wish(struct hp_app *app)
 	if (app->status.news && !hp_trend_is_in(app->status.news->json) &&
 	    strcmp(hp_app_view(app)->view->route, THREADS_PATH) != 0)
 		snprintf(paths[count++], HP_FEED_PATH, "%s", THREADS_PATH);
-	hp_feed_wish(app->feed, (const char(*)[HP_FEED_PATH])paths, count);
+	return count;
 }
 
 /* --- news --- */
@@ -323,9 +336,13 @@ static void once_take(struct hp_app *app, struct hp_news *news)
 		app->popup_top = 0;
 		return;
 	}
-	if (app->wants_save)
-		hp_app_save(app, &news->heard);
-	else if (news->heard.status >= 400)
+	if (app->wants_save) {
+		app->wants_save = false;
+		hp_news_free(app->to_save);
+		app->to_save = news;
+		return;
+	}
+	if (news->heard.status >= 400)
 		hp_app_say(app, "%s",
 			   cJSON_IsString(error) ? error->valuestring : "It was refused");
 	else if (cJSON_IsString(opened))
@@ -335,7 +352,6 @@ static void once_take(struct hp_app *app, struct hp_news *news)
 		hp_app_say(app, "a snapshot of the CPU is being taken");
 	else if (news->heard.status == 0)
 		hp_app_say(app, "%s", news->heard.said);
-	app->wants_save = false;
 	hp_news_free(news);
 }
 
@@ -350,11 +366,9 @@ static void choice_take(struct hp_app *app, struct hp_news *news)
 	}
 }
 
-void hp_app_hear(struct hp_app *app)
+void hp_app_hear(struct hp_app *app, struct hp_news *news)
 {
-	struct hp_news *next;
-
-	for (struct hp_news *news = hp_feed_take(app->feed); news; news = next) {
+	for (struct hp_news *next; news; news = next) {
 		next = news->next;
 		news->next = NULL;
 		if (news->is_once) {
@@ -379,22 +393,4 @@ void hp_app_hear(struct hp_app *app)
 		else
 			list_take(app, news);
 	}
-}
-
-/* --- the loop --- */
-
-int hp_app_run(struct hp_app *app)
-{
-	struct hp_press press;
-	int ended = 0;
-
-	while (!app->is_over && !ended) {
-		hp_app_wish(app);
-		hp_app_draw(app);
-		ended = hp_screen_wait(hp_feed_fd(app->feed), 1000);
-		while (!ended && !app->is_over && hp_screen_press(&press))
-			hp_app_press(app, &press);
-		hp_app_hear(app);
-	}
-	return ended;
 }

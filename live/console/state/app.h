@@ -3,8 +3,9 @@
  * app.h - the state of the console: what is visible, what was heard of it, and
  * where the keys go.
  *
- * Keys and news change it; live/console/draw/draw.c shows it and changes nothing but what of a
- * list fits.
+ * Keys and news change it.  live/console/draw/draw.c shows it, and notes in it what of a
+ * list fits and where things are, for keys and mouse.  What goes out, questions and
+ * files, is left in it for the loop.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_APP_H
 #define HP_LIVE_CONSOLE_STATE_APP_H
@@ -12,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "live/console/loop/feed.h"
+#include "live/console/state/news.h"
 #include "live/console/state/tab.h"
 #include "live/console/state/table.h"
 #include "live/console/state/trend.h"
@@ -56,8 +57,15 @@ struct hp_area {
 	int y, x, height, width;	/* of rows; height 0 = not shown */
 };
 
+/* What a key asks of the source, once; the loop hands it on. */
+struct hp_asked {
+	char method[8];
+	char path[HP_FEED_PATH];	/* "" = nothing */
+	bool is_to_save;	/* its answer goes to a file */
+	const char *said;	/* to the user if it could be handed on; NULL = nothing */
+};
+
 struct hp_app {
-	struct hp_feed *feed;
 	const char *source;	/* whom we ask, for people */
 	uint32_t interval_ms;
 	bool is_local;	/* by its segment; else over HTTP */
@@ -88,7 +96,9 @@ struct hp_app {
 	bool is_typing;	/* the filter */
 	char said[320];	/* to the user, for a while */
 	uint64_t said_until_ns;
-	bool wants_save;	/* an answer of hp_feed_do is to be written to a file */
+	struct hp_asked asked;	/* by the last key */
+	bool wants_save;	/* the answer to what a key asked for is to be written to a file: */
+	struct hp_news *to_save;	/* this one; NULL = not yet */
 	bool is_over;	/* the loop ends */
 
 	uint64_t first_g_ns;	/* of gg */
@@ -98,8 +108,7 @@ struct hp_app {
 	struct hp_area logs_area;
 };
 
-void hp_app_init(struct hp_app *app, struct hp_feed *feed, const char *source,
-		 uint32_t interval_ms);
+void hp_app_init(struct hp_app *app, const char *source, uint32_t interval_ms);
 
 struct hp_view_state *hp_app_view(struct hp_app *app);
 
@@ -109,29 +118,22 @@ struct hp_table *hp_app_table(struct hp_app *app);
 /* Shows who calls this function, an id of /functions_timing. */
 void hp_app_callers(struct hp_app *app, double id);
 
-/* Tells the feed what is visible. */
-void hp_app_wish(struct hp_app *app);
+/* The paths of what is visible; returns how many. */
+size_t hp_app_wish(struct hp_app *app, char paths[HP_FEED_WISHES][HP_FEED_PATH]);
 
-/* Takes what was heard. */
-void hp_app_hear(struct hp_app *app);
+/* Takes what was heard, the oldest first. */
+void hp_app_hear(struct hp_app *app, struct hp_news *news);
 
-/* Runs until it is over.  Returns the signal that ended it, 0 = a key, -1 = the terminal has gone. */
-int hp_app_run(struct hp_app *app);
+/* Once, for a key. */
+void hp_app_ask(struct hp_app *app, const char *method, const char *path);
 
 /* A line for the user, shown for a few seconds.  Printf. */
 void hp_app_say(struct hp_app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Something was drawn there. */
+void hp_spot_add(struct hp_app *app, int kind, int number, int y, int x, int width);
+
 /* The age of what is shown, in seconds; < 0 = nothing was heard yet. */
 double hp_app_age(const struct hp_app *app);
-
-/* live/console/loop/keys.c */
-struct hp_press;
-void hp_app_press(struct hp_app *app, const struct hp_press *press);
-
-/* live/console/draw/draw.c */
-void hp_app_draw(struct hp_app *app);
-
-/* live/console/loop/save.c: writes the body to a file of its own here, and says its name. */
-void hp_app_save(struct hp_app *app, const struct hp_heard *heard);
 
 #endif

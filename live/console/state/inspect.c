@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/console/draw/draw.h"
+#include "live/console/state/cell.h"
+#include "live/console/state/popup.h"
 #include "report/base/memory.h"
 
 #define LINES_MOST 400

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/console/state/cell.h"
 #include "live/console/state/text.h"
 #include "report/base/memory.h"
 #include "util/hash.h"
@@ -229,6 +230,28 @@ static void order_make(struct all *all)
 	}
 }
 
+/* --- folds --- */
+
+struct hp_fold *hp_fold_find(const struct hp_table *table, uint64_t key)
+{
+	for (size_t i = 0; i < table->fold_count; i++)
+		if (table->folds[i].key == key)
+			return &table->folds[i];
+	return NULL;
+}
+
+static bool is_open_at_first(const struct hp_table *table, const struct hp_table_row *row)
+{
+	return table->form == HP_FORM_TREE && hp_table_share(table, row) >= OPEN_SHARE;
+}
+
+static bool is_open(const struct hp_table *table, const struct hp_table_row *row)
+{
+	const struct hp_fold *fold = hp_fold_find(table, row->key);
+
+	return fold ? fold->is_open : is_open_at_first(table, row);
+}
+
 /* --- telling --- */
 
 static void tell(struct hp_table *table, const struct hp_table_row *row, size_t *room)
@@ -255,11 +278,6 @@ static void frames_tell(struct hp_table *table, const struct hp_table_row *row, 
 	}
 }
 
-static bool is_open_at_first(const struct hp_table *table, const struct hp_table_row *row)
-{
-	return table->form == HP_FORM_TREE && hp_table_share(table, row) >= OPEN_SHARE;
-}
-
 /* The rows below the one at `parent` (+ 1), which is at `above` in the table. */
 static void children_tell(struct all *all, size_t parent, size_t above, const bool *is_kept,
 			  size_t *room)
@@ -273,9 +291,8 @@ static void children_tell(struct all *all, size_t parent, size_t above, const bo
 		if (!is_kept[all->order[i]])
 			continue;
 		row.parent = above;
-		row.is_open = row.has_children &&
-			      (hp_table_is_open(table, row.key, is_open_at_first(table, &row)) ||
-			       (*table->filter && table->form == HP_FORM_TREE));
+		row.is_open = row.has_children && (is_open(table, &row) ||
+						   (*table->filter && table->form == HP_FORM_TREE));
 		tell(table, &row, room);
 		if (!row.is_open)
 			continue;

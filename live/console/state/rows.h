@@ -11,9 +11,7 @@
 /* Makes table->rows anew of its list, sort, filter and folds. */
 void hp_rows_make(struct hp_table *table);
 
-/* In table.c, for it: the order of two rows; is this row unfolded? */
-int hp_table_compare(const struct hp_table *table, const struct hp_table_row *a,
-		     const struct hp_table_row *b);
-bool hp_table_is_open(struct hp_table *table, uint64_t key, bool usual);
+/* What was done with the row of this key; NULL = nobody unfolded or folded it. */
+struct hp_fold *hp_fold_find(const struct hp_table *table, uint64_t key);
 
 #endif

@@ -11,7 +11,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
-#include "live/console/state/table.h"
+#include "live/console/state/cell.h"
 #include "live/console/state/text.h"
 
 void hp_trend_init(struct hp_trend *trend)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wrap.h - a text over several lines.
+ */
+#ifndef HP_LIVE_CONSOLE_DRAW_WRAP_H
+#define HP_LIVE_CONSOLE_DRAW_WRAP_H
+
+#include "live/console/draw/screen.h"
+
+/* A text in lines of at most `width` columns, from y on; returns how many. */
+int hp_draw_wrapped(int y, int x, int width, int most, enum hp_ink ink, const char *text);
+
+#endif

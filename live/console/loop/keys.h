@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keys.h - what keys and the mouse do.  They change the state and never draw.
+ */
+#ifndef HP_LIVE_CONSOLE_LOOP_KEYS_H
+#define HP_LIVE_CONSOLE_LOOP_KEYS_H
+
+#include "live/console/state/app.h"
+#include "live/console/state/press.h"
+
+void hp_app_press(struct hp_app *app, const struct hp_press *press);
+
+#endif
