@@ -127,7 +127,7 @@ unit: $(UNIT)
 
 # What threads share without a lock, under ThreadSanitizer.
 RACE := $(patsubst test/race/%.c,$(B)/race/%,$(wildcard test/race/*_test.c))
-RACE_PARTS_O := $(call objects,tsan,segment unwind) $(patsubst %,$(B)/tsan/sampler/sample/%.o,offcpu_note cpu_timer) \
+RACE_PARTS_O := $(call objects,tsan,segment unwind) $(patsubst %,$(B)/tsan/sampler/%.o,sample/offcpu_note session/cpu_timer) \
 	$(B)/tsan/test/race/expected.o $(B)/tsan/test/test.o
 $(B)/tsan/%.o: %.c
 	$(call compile,$(BASE) -O1 -g -fsanitize=thread -fno-omit-frame-pointer \

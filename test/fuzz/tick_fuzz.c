@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "sampler/session/size.h"
-#include "sampler/sample/cpu_timer.h"
+#include "sampler/session/cpu_timer.h"
 #include "segment/segment.h"
 #include "test/fuzz/fuzz.h"
 

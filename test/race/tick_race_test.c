@@ -5,13 +5,13 @@
  * read is whole and of the thread that it says it is of, and what had no room is counted.
  *
  * The writer is preload/wait/cpu_timer.c itself, called as its handler calls it, with what it needs of
- * the rest of the library made here; the reader is sampler/sample/cpu_timer.c, whose samples are looked at
+ * the rest of the library made here; the reader is sampler/session/cpu_timer.c, whose samples are looked at
  * instead of being added up.
  */
 #include "preload/wait/cpu_timer.c"
 
 #define hp_place hp_code_place
-#include "sampler/sample/cpu_timer.h"
+#include "sampler/session/cpu_timer.h"
 #undef hp_place
 #include "test/test.h"
 

@@ -8,7 +8,7 @@
 #define hp_place hp_code_place
 #include "sampler/sample/space.h"
 #include "sampler/samply/profile.h"
-#include "sampler/sample/cpu_timer.h"
+#include "sampler/session/cpu_timer.h"
 #undef hp_place
 
 #include <elf.h>

@@ -5,7 +5,7 @@
  * What a ring holds was written by the program's own process, so nothing of it
  * is believed: sizes and offsets are looked at before they are used.
  */
-#include "sampler/sample/cpu_timer.h"
+#include "sampler/session/cpu_timer.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open.h - the events of a session's threads: which ones, and on whom.
+ * perf_open.h - the events of a session's threads: which ones, and on whom.
  */
-#ifndef HP_SAMPLER_PERF_OPEN_H
-#define HP_SAMPLER_PERF_OPEN_H
+#ifndef HP_SAMPLER_SESSION_PERF_OPEN_H
+#define HP_SAMPLER_SESSION_PERF_OPEN_H
 
-#include "sampler/perf/perf.h"
+#include "sampler/session/perf.h"
 
 /* True if this user may not, of an error as below. */
 bool hp_perf_is_forbidden(int error);

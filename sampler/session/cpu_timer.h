@@ -6,10 +6,10 @@
  * The sampler looks for them where the kernel's counters are refused, and where
  * HOTPATH_CPU=timer asks for nothing else.
  */
-#ifndef HP_SAMPLER_SAMPLE_CPU_TIMER_H
-#define HP_SAMPLER_SAMPLE_CPU_TIMER_H
+#ifndef HP_SAMPLER_SESSION_CPU_TIMER_H
+#define HP_SAMPLER_SESSION_CPU_TIMER_H
 
-#include "sampler/perf/perf.h"
+#include "sampler/session/perf.h"
 
 #define HP_TICKS_EVERY_NS UINT64_C(50000000)	/* a ring has room for more than that */
 

@@ -8,8 +8,8 @@
  * joined the session otherwise gets its own.  Everything is read from rings when
  * they fill, and with each look of the sampler.
  */
-#ifndef HP_SAMPLER_PERF_PERF_H
-#define HP_SAMPLER_PERF_PERF_H
+#ifndef HP_SAMPLER_SESSION_PERF_H
+#define HP_SAMPLER_SESSION_PERF_H
 
 #include "sampler/sample/offcpu_note.h"
 #include "sampler/session/member.h"

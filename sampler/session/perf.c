@@ -2,7 +2,7 @@
 /*
  * perf.c - see perf.h.
  */
-#include "sampler/perf/perf.h"
+#include "sampler/session/perf.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/sample/outside.h"
-#include "sampler/perf/open.h"
+#include "sampler/session/perf_open.h"
 #include "sampler/base/proc.h"
 #include "sampler/sample/open.h"
 #include "segment/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open.c - see open.h.
+ * perf_open.c - see perf_open.h.
  */
-#include "sampler/perf/open.h"
+#include "sampler/session/perf_open.h"
 
 #include <dirent.h>
 #include <errno.h>
