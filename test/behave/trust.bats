@@ -64,3 +64,40 @@ needs_root()
 		grep -q '^\[hotpath\]' "$T/err"
 	done
 }
+
+# The program's file says where its debug information is, and whoever may write there says what that is.
+@test "trust: a pipe in the place of debug information is not waited for" {
+	local place
+	mkdir -p "$T/debug/.debug"
+	cd "$T/debug"
+	cat >app.c <<-'EOF'
+		#include <time.h>
+		static volatile unsigned long work;
+		void twice(void) { for (int i = 0; i < 100000; i++) work += 2; }
+		int main(void) { while (clock() < CLOCKS_PER_SEC / 5) twice(); return 0; }
+	EOF
+	export HOTPATH_REPORT=all HOTPATH_CPU=timer HOTPATH_KEEP=0
+	for place in beside folder altlink dwo; do
+		rm -rf app app.debug app.alt .debug/* ./*.dwo
+		gcc -g -O1 -finstrument-functions $([ $place != dwo ] || echo -gsplit-dwarf) -o app app.c
+		HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=record LD_PRELOAD=$HP_LIB ./app
+		objcopy --only-keep-debug app app.debug
+		case $place in
+		beside | folder) objcopy --strip-all --add-gnu-debuglink=app.debug app && rm app.debug ;;
+		altlink)
+			printf 'app.alt\0%020d' 0 >link
+			objcopy --add-section .gnu_debugaltlink=link app
+			;;
+		dwo) rm ./*.dwo ;;
+		esac
+		case $place in
+		beside) mkfifo app.debug ;;
+		folder) mkfifo .debug/app.debug ;;
+		altlink) mkfifo app.alt ;;
+		dwo) mkfifo "$(strings app | grep -m 1 '\.dwo$')" ;;
+		esac
+		timeout 60 "$HP_BUILD/hotpath" report -f json record >"$T/report"
+		is_whole "$T/report"
+		timeout 60 "$HP_BUILD/hotpath" report --annotate twice record >"$T/lines" 2>&1 || [ $? = 1 ]
+	done
+}

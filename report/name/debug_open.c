@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug_open.c - the open() that elfutils calls: files only, and never waited for.
+ *
+ * Where debug information is, the program's file says: .gnu_debuglink, .gnu_debugaltlink, the
+ * name of a .dwo or .dwp file, and the folder .debug beside it.  libdw opens what it finds there,
+ * and a pipe without a writer holds whoever opens it for ever.  It asks a callback for some
+ * of these files, for others nobody, and which ones changes with its version.  So calls of open()
+ * that come from elfutils end here, as an executable's own malloc takes the place of the C
+ * library's.  All others are passed on: who names a pipe for `hotpath report` to read wants it.
+ *
+ * fcntl.h is left out: it may define open() itself, by another name or inline.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HP_REPLACES __attribute__((visibility("default"), used))
+
+HP_REPLACES int open(const char *path, int flags, ...);
+HP_REPLACES int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+
+/* By the name of the library that the call returns to. */
+static bool is_elfutils(const void *caller)
+{
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fname)
+		return false;
+	const char *slash = strrchr(info.dli_fname, '/');
+	const char *name = slash ? slash + 1 : info.dli_fname;
+
+	return strncmp(name, "libdw", 5) == 0 || strncmp(name, "libelf", 6) == 0;
+}
+
+/* A pipe is open at once this way, and then it is no file. */
+static int open_file(const char *path, int flags)
+{
+	int fd =
+		(int)syscall(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
+		return fd;
+	close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+int open(const char *path, int flags, ...)
+{
+	int mode = 0;
+
+	if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {
+		va_list rest;
+
+		va_start(rest, flags);
+		mode = va_arg(rest, int);
+		va_end(rest);
+	} else if ((flags & O_ACCMODE) == O_RDONLY && is_elfutils(__builtin_return_address(0))) {
+		return open_file(path, flags);
+	}
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
