@@ -21,6 +21,7 @@
 #include "report/section/cpu/annotate.h"
 #include "report/section/timing/calls.h"
 #include "report/command/command.h"
+#include "report/command/trial.h"
 #include "report/export/export.h"
 #include "report/store/input.h"
 #include "report/store/keep.h"
@@ -29,6 +30,7 @@
 #include "report/base/option.h"
 #include "report/view/page.h"
 #include "report/export/profile_place.h"
+#include "report/name/symbol_file.h"
 #include "report/view/view.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
@@ -111,6 +113,7 @@ struct ask {
 	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
 	char default_values[HP_DEFAULTS_MOST];	/* their words */
 	bool is_limited;	/* by a flag: it beats the limits of the sections */
+	struct hp_trial trial;	/* of the report of a session that ended */
 };
 
 static const char usage_text[] =
@@ -465,12 +468,16 @@ static void settings_tell(void)
 	hp_settings_read(&told, environ, say_line, NULL);
 }
 
+#define LATE "reading the program's debug information took longer than 5 minutes: "
+#define LATE_PRINTED LATE "the report above has no names from there"
+#define LATE_KEPT LATE "this run is kept without names from there"
+
 /* A session has ended: its report, and the file that stays. */
 static int end(struct hp_report *report, const struct ask *ask)
 {
 	const struct hp_settings *settings = &ask->settings;
-	bool is_printed =
-		settings->format != HP_FORMAT_NONE && (!ask->is_again || settings->output_path);
+	bool is_printed = settings->format != HP_FORMAT_NONE &&
+			  (!ask->is_again || settings->output_path) && !ask->trial.has_printed;
 	char *text = hp_facts_gather(&report->model, settings);
 	struct hp_facts facts;
 	int fd = 2, status = 0;
@@ -481,7 +488,10 @@ static int end(struct hp_report *report, const struct ask *ask)
 	if (is_printed) {
 		fd = open_output(ask);
 		status = print(report, ask, fd);
+		hp_trial_printed(&ask->trial);
 	}
+	if (ask->trial.is_late)
+		say_line(NULL, is_printed ? LATE_PRINTED : LATE_KEPT);
 	hp_profile_keep(report, say_line, NULL);
 	struct hp_keep keep = { ask->fd, text, ask->is_again };
 	if (settings->keep && hp_keep(report, &keep, say_line, NULL) && is_printed)
@@ -580,7 +590,7 @@ static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
 
 int hp_cmd_report(int argc, char **argv)
 {
-	struct ask ask = { .fd = -1, .least = LEAST_PERCENT };
+	struct ask ask = { .fd = -1, .least = LEAST_PERCENT, .trial = HP_TRIAL_NONE };
 	struct hp_input input;
 	struct hp_report report;
 	int status;
@@ -594,6 +604,10 @@ int hp_cmd_report(int argc, char **argv)
 	signal(SIGBUS, on_bus_error);
 	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;
+	if (ask.fd >= 0)
+		hp_trial_begin(&ask.trial);
+	if (ask.trial.is_late)
+		hp_symbol_files_leave("was not read in time");
 	defaults_apply(&ask, &input.segment);
 	if (ask.is_html && !ask.is_limited)
 		ask.settings.limit = ask.settings.entries_limit;

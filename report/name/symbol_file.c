@@ -24,6 +24,7 @@
 
 static struct hp_dwarf dw;
 static bool has_libdw;
+static const char *left_why;	/* no file is read; NULL = they are */
 static Dwfl_Callbacks callbacks;
 
 /* A report must not wait for a server that knows debug files. */
@@ -104,6 +105,8 @@ static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_
 
 	if (recorded->kind != HP_OBJECT_ELF || !recorded->path[0])
 		return "is no file";
+	if (left_why)
+		return left_why;
 	if (!hp_dwarf_load())
 		return "needs libdw.so.1, package libdw1";
 	file->dwfl = dw.dwfl_begin(&callbacks);
@@ -181,6 +184,11 @@ static void read_symbols(struct hp_symbol_file *file)
 	if (file->data_count)
 		qsort(file->data, file->data_count, sizeof(*file->data), compare_symbols);
 	qsort(file->symbols, file->count, sizeof(*file->symbols), compare_symbols);
+}
+
+void hp_symbol_files_leave(const char *why)
+{
+	left_why = why;
 }
 
 void hp_symbol_file_read(struct hp_symbol_file *file, const struct hp_model_object *recorded,

@@ -52,6 +52,9 @@ struct hp_symbol_file {
 /* libdw; NULL = it is not here. */
 const struct hp_dwarf *hp_dwarf_load(void);
 
+/* From now on none is read, and this static text says why. */
+void hp_symbol_files_leave(const char *why);
+
 /*
  * Reads the symbols of a recorded object.  A file that is not the one that ran
  * (another build-id; without one, another inode, or changed after `created_unix_ns`)

@@ -101,3 +101,35 @@ needs_root()
 		timeout 60 "$HP_BUILD/hotpath" report --annotate twice record >"$T/lines" 2>&1 || [ $? = 1 ]
 	done
 }
+
+@test "a report that is held up for ever by debug information is made without it" {
+	compile plain <<<'void leaf(void) { } int main(void) { leaf(); return 0; }'
+	gcc -shared -fPIC -o "$T/held.so" -x c - <<-'EOF'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <string.h>
+		#include <unistd.h>
+		/* As a file system that does not answer: libdw is never there. */
+		void *dlopen(const char *name, int flags)
+		{
+			while (name && strncmp(name, "libdw", 5) == 0)
+				pause();
+			return ((void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen"))(name, flags);
+		}
+	EOF
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/record LD_PRELOAD=$HP_LIB "$T/plain"
+	HOTPATH_TEST_REPORT_MS=500 LD_PRELOAD=$T/held.so timeout 60 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>"$T/err"
+	[ "$(grep -c '^wall ' "$T/err")" = 1 ]
+	[ "$(grep -c 'the report above has no names from there' "$T/err")" = 1 ]
+	"$HP_BUILD/hotpath" report >"$T/kept"
+	grep -q '^wall ' "$T/kept"
+	HOTPATH_OUTPUT_FORMAT=none HOTPATH_TEST_REPORT_MS=500 LD_PRELOAD=$T/held.so timeout 60 "$HP_BUILD/hotpath" \
+		report --fd 3 3<>"$T/record" 2>"$T/err"
+	[ "$(grep -c 'this run is kept without names from there' "$T/err")" = 1 ]
+	# In time nothing of that is seen, and the status is that of who made it.
+	timeout 60 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>"$T/err"
+	grep -q leaf "$T/err"
+	[ "$(grep -c 'names from there' "$T/err")" = 0 ]
+	run "$HP_BUILD/hotpath" report --fd 3 3</dev/null
+	[ "$status" != 0 ]
+}

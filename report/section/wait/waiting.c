@@ -16,6 +16,11 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 
+#define UNUSED(x) (void)(x)
+#define CELL(name) \
+	static void name(struct hp_report *report, const void *row, double percentile, \
+			 struct hp_value *value)
+
 /* --- who is waited for --- */
 
 static const struct hp_lock_hold *hold_for(const struct hp_locks *locks,
@@ -170,106 +175,127 @@ static const struct hp_lock_wait *wait_of(const void *row)
 	return row;
 }
 
-static void waiting_thread(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_thread)
 {
-	const struct hp_model *model = &cell->report->model;
+	const struct hp_model *model = &report->model;
 	const char *name = "";
 
+	UNUSED(percentile);
 	for (size_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i].tid == wait_of(cell->row)->tid &&
-		    model->threads[i].pid == wait_of(cell->row)->pid)
+		if (model->threads[i].tid == wait_of(row)->tid &&
+		    model->threads[i].pid == wait_of(row)->pid)
 			name = model->threads[i].name;
-	hp_cell_set_text(
-		cell, hp_xprintf("%s%s%u", name, *name ? " " : "", wait_of(cell->row)->tid), value);
+	free(report->text);
+	report->text = hp_xprintf("%s%s%u", name, *name ? " " : "", wait_of(row)->tid);
+	value->text = report->text;
 }
 
-static void waiting_object(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_tid)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(cell->report));
-
-	value->text = hp_lock_name(cell->report, &locks->rows[wait_of(cell->row)->lock]);
+	UNUSED(report), UNUSED(percentile);
+	value->number = wait_of(row)->tid;
 }
 
-static void waiting_kind(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_pid)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(cell->report));
-
-	value->text =
-		hp_lock_row_kind(&locks->rows[wait_of(cell->row)->lock], wait_of(cell->row)->side);
+	UNUSED(report), UNUSED(percentile);
+	value->number = wait_of(row)->pid;
 }
 
-static void set_place(const struct hp_cell *cell, const struct hp_lock_place *place,
+CELL(waiting_object)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	UNUSED(percentile);
+	value->text = hp_lock_name(report, &locks->rows[wait_of(row)->lock]);
+}
+
+CELL(waiting_kind)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	UNUSED(percentile);
+	value->text = hp_lock_row_kind(&locks->rows[wait_of(row)->lock], wait_of(row)->side);
+}
+
+static void set_place(struct hp_report *report, const struct hp_lock_place *place,
 		      struct hp_value *value)
 {
-	hp_cell_set_text(cell, hp_lock_place_text(cell->report, place), value);
+	free(report->text);
+	report->text = hp_lock_place_text(report, place);
+	value->text = report->text;
 }
 
-static void waiting_at(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_at)
 {
-	set_place(cell, &wait_of(cell->row)->at, value);
+	UNUSED(percentile);
+	set_place(report, &wait_of(row)->at, value);
 }
 
-static void waiting_path(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_path)
 {
-	hp_cell_set_text(cell,
-			 hp_lock_path_text(cell->report, &wait_of(cell->row)->at,
-					   wait_of(cell->row)->path),
-			 value);
+	UNUSED(percentile);
+	free(report->text);
+	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
+	value->text = report->text;
 }
 
-static void waiting_since(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_since)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(cell->report));
-	uint64_t since = wait_of(cell->row)->since, end = locks->end_ticks;
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+	uint64_t since = wait_of(row)->since, end = locks->end_ticks;
 
-	value->number = end > since ? (double)(end - since) * cell->report->model.ns_per_tick : 0;
+	UNUSED(percentile);
+	value->number = end > since ? (double)(end - since) * report->model.ns_per_tick : 0;
 }
 
 /* Whom it waits for: who has it, or used it last. */
-static void waiting_for(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_for)
 {
 	const struct hp_lock_hold *hold =
-		hold_for(hp_lock_view_locks(hp_lock_view(cell->report)), wait_of(cell->row));
-	uint32_t last = last_user(cell->report, wait_of(cell->row));
+		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
+	uint32_t last = last_user(report, wait_of(row));
 
-	value->number = hold ? hold->tid : last ? last : wait_of(cell->row)->holder;
+	UNUSED(percentile);
+	value->number = hold ? hold->tid : last ? last : wait_of(row)->holder;
 	value->is_unknown = value->number <= 0;
 }
 
-static void waiting_holder(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_holder)
 {
 	const struct hp_lock_hold *hold =
-		hold_for(hp_lock_view_locks(hp_lock_view(cell->report)), wait_of(cell->row));
+		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
 
+	UNUSED(percentile);
 	value->is_unknown = !hold;
 	if (hold)
-		set_place(cell, &hold->at, value);
+		set_place(report, &hold->at, value);
 }
 
 /* How many threads wait in a circle. */
-static void waiting_cycle(const struct hp_cell *cell, struct hp_value *value)
+CELL(waiting_cycle)
 {
-	value->number = (double)cycle_length(cell->report, wait_of(cell->row));
+	UNUSED(percentile);
+	value->number = (double)cycle_length(report, wait_of(row));
 }
 
-const struct hp_column hp_waiting_columns[] = {
-	{ "Thread", "thread", "thread", HP_UNIT_TEXT, .get = waiting_thread },
-	{ .raw = "tid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_wait, tid) },
-	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_wait, pid) },
-	{ "Waits for", "object", "object", HP_UNIT_CHAIN, .get = waiting_object },
-	{ "Kind", "kind", "kind", HP_UNIT_TEXT, .get = waiting_kind },
-	{ "At", NULL, NULL, HP_UNIT_CHAIN, .get = waiting_path },
-	{ NULL, "at", "at", HP_UNIT_TEXT, .get = waiting_at },
-	{ "Since", "since", "since_ns", HP_UNIT_TIME, .get = waiting_since },
+const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS] = {
+	{ "Thread", "thread", "thread", HP_UNIT_TEXT, waiting_thread, false, false },
+	{ .raw = "tid", .unit = HP_UNIT_NUMBER, .get = waiting_tid },
+	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .get = waiting_pid },
+	{ "Waits for", "object", "object", HP_UNIT_CHAIN, waiting_object, false, false },
+	{ "Kind", "kind", "kind", HP_UNIT_TEXT, waiting_kind, false, false },
+	{ "At", NULL, NULL, HP_UNIT_CHAIN, waiting_path, false, false },
+	{ NULL, "at", "at", HP_UNIT_TEXT, waiting_at, false, false },
+	{ "Since", "since", "since_ns", HP_UNIT_TIME, waiting_since, false, false },
 	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = waiting_for },
-	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, .get = waiting_holder },
+	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, waiting_holder, false, false },
 	{ .raw = "cycle", .unit = HP_UNIT_NUMBER, .get = waiting_cycle },
-	{ 0 },
 };
 
 const char *hp_waiting_describe(const struct hp_report *report)
 {
-	(void)report;
+	UNUSED(report);
 	return "Threads that were waiting at the end, and for whom.";
 }
 
