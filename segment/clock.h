@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "segment/layout.h"
+#include "segment/layout/header.h"
 
 /* Ticks of HP_CLOCK_MONOTONIC_RAW. */
 uint64_t hp_clock_raw_ns(void);

@@ -3,6 +3,7 @@
  * defaults.c - see defaults.h.
  */
 #include "segment/defaults.h"
+#include "segment/layout/process.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef HP_SEGMENT_HISTOGRAM_H
 #define HP_SEGMENT_HISTOGRAM_H
 
-#include "segment/layout.h"
+#include "segment/layout/header.h"
 
 /* The group that counts `value`: 0 .. HP_GROUPS - 1. */
 static inline unsigned hp_bucket_group(uint64_t value)

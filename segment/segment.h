@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "segment/layout.h"
+#include "segment/layout/header.h"
 
 #define HP_SEGMENT_SHARE 16	/* it takes one part in so many of the addresses that are allowed */
 

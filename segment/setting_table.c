@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#include "segment/layout.h"
+#include "segment/layout/header.h"
 
 #define AT(field) offsetof(struct hp_settings, field)
 #define KIB UINT64_C(1024)

@@ -18,6 +18,7 @@
 
 #include "report/base/map.h"
 #include "report/read/model.h"
+#include "segment/layout/lock.h"
 
 #define HP_BOUNDS_MOST 64
 

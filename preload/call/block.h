@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "segment/layout/process.h"
 #include "segment/setting.h"
 
 struct hotpath_block;

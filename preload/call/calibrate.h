@@ -5,7 +5,7 @@
 #ifndef HP_PRELOAD_CALL_CALIBRATE_H
 #define HP_PRELOAD_CALL_CALIBRATE_H
 
-#include "segment/layout.h"
+#include "segment/layout/header.h"
 
 /*
  * The cost_ fields of the header are there after it.  Only the session's first

@@ -4,7 +4,7 @@
  *
  * The compiler calls them around every function body.  Every call is counted;
  * it is timed when its function is not known to be hot and short, else at
- * random (layout.h, struct hp_function).
+ * random (segment/layout/call.h, struct hp_function).
  *
  * Virtual time.  Durations are taken on a clock that stands still while we
  * work: ticks minus what our hooks cost this thread so far (hp_local.overhead).

@@ -25,7 +25,7 @@
 
 #include "preload/guest/early.h"
 #include "preload/thread/spare.h"
-#include "segment/layout.h"
+#include "segment/layout/call.h"
 
 #define HP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HP_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -30,6 +30,7 @@
 #include "preload/call/local.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
+#include "segment/layout/channel.h"
 #include "segment/setting.h"
 
 #define HP_HOT inline __attribute__((always_inline))

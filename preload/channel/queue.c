@@ -13,6 +13,7 @@
 #include "preload/channel/channel.h"
 #include "preload/hook/hook_confine.h"
 #include "segment/histogram.h"
+#include "segment/layout/lock.h"
 #include "util/random.h"
 
 /*

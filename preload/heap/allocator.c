@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "preload/heap/heap.h"
-#include "segment/layout.h"
+#include "segment/layout/process.h"
 
 #define HP_POOL_HEAD 16	/* before each block: its size */
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "segment/layout/process.h"
+
 /* A new one: add a line here, write the stand-in. */
 #define HP_ALLOCATOR_LIST(X) \
 	X(void *, malloc, (size_t)) \

@@ -2,7 +2,7 @@
 /*
  * direct.c - see direct.h.
  *
- * The path comes from the allocations' cache, and leads to a site of the same form (layout.h,
+ * The path comes from the allocations' cache, and leads to a site of the same form (segment/layout/heap.h,
  * struct hp_maps).  Which range is whose is one tree for the process (range.h), with a lock: the
  * kernel has one for these calls, too.
  *

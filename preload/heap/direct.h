@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "preload/heap/path.h"
-#include "segment/layout.h"
+#include "segment/layout/process.h"
 #include "segment/setting.h"
 
 /* Maps are recorded in this process. */

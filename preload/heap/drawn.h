@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "preload/heap/heap.h"
+#include "segment/layout/heap.h"
 
 #define HP_DRAWN_MEAN 256	/* blocks */
 #define HP_PROVE_DRAWS 4	/* after so many draws an answer of the path cache is proved */

@@ -6,7 +6,7 @@
  * allocation is recorded after the real call, and a free before it: in between
  * the block may be given out again by another thread.
  *
- * The newest block of a thread is pending (layout.h, struct hp_heap): most
+ * The newest block of a thread is pending (segment/layout/heap.h, struct hp_heap): most
  * programs free many blocks at once, and those touch two words less of their site.
  *
  * In a file that no other refers to: a unit test has its own malloc.

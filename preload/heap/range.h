@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "segment/layout/heap.h"
+
 struct hp_site;
 
 struct hp_range {

@@ -27,6 +27,7 @@
 #include "preload/call/local.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
+#include "segment/layout/lock.h"
 #include "segment/setting.h"
 #include "util/hash.h"
 

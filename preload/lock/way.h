@@ -13,6 +13,7 @@
 
 #include "preload/wait/offcpu_note.h"
 #include "preload/lock/lock.h"
+#include "segment/layout/sample.h"
 
 #define HP_CALL_OF(object, kind_, side_) \
 	struct hp_lock_call call = { .address = (uintptr_t)(object), \

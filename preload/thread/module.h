@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "segment/layout.h"
+#include "segment/layout/process.h"
 
 /*
  * The module of this process that contains `address`; recorded when first

@@ -11,6 +11,7 @@
 
 #include "preload/thread/spare.h"
 #include "preload/call/local.h"
+#include "segment/layout/process.h"
 #include "segment/segment.h"
 
 struct hp_direct;

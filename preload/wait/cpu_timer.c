@@ -28,6 +28,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 #include "segment/clock.h"
+#include "segment/layout/sample.h"
 #include "unwind/walk.h"
 
 #define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */

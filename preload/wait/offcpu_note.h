@@ -23,6 +23,7 @@
 
 #include "preload/call/local.h"
 #include "segment/clock.h"
+#include "segment/layout/sample.h"
 #include "segment/setting.h"
 
 #define HP_AWAY_NO_FD (-1)

@@ -19,6 +19,7 @@
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
 #include "report/export/profile.h"
+#include "segment/layout/process.h"
 
 /* --- threads and their events --- */
 

@@ -14,6 +14,7 @@
 #include "report/name/frame.h"
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
+#include "segment/layout/process.h"
 #include "util/hash.h"
 
 /* --- trees --- */

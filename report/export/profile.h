@@ -15,6 +15,7 @@
 
 #include "report/base/map.h"
 #include "report/section/report.h"
+#include "segment/layout/sample.h"
 
 #define HP_PROFILE_VERSION 49
 

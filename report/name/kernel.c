@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "report/base/memory.h"
-#include "segment/layout.h"
+#include "segment/layout/sample.h"
 
 #define TEXT_MOST (UINT64_C(256) << 20)
 

@@ -23,7 +23,7 @@
 #include "report/name/resolver.h"
 #include "report/name/symbol_file.h"
 #include "report/name/symbol_plt.h"
-#include "segment/layout.h"
+#include "segment/layout/process.h"
 #include "util/hash.h"
 
 struct object {

@@ -20,7 +20,7 @@
 
 #include "report/base/memory.h"
 #include "report/name/symbol_plt.h"
-#include "segment/layout.h"
+#include "segment/layout/process.h"
 
 static struct hp_dwarf dw;
 static bool has_libdw;

@@ -14,6 +14,7 @@
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "segment/histogram.h"
+#include "segment/layout/process.h"
 
 struct build {
 	struct hp_charges *charges;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "report/read/model.h"
+#include "segment/layout/call.h"
 
 struct hp_charge_ring {
 	uint64_t offset;	/* of logs_limit hp_spent */

@@ -9,6 +9,7 @@
 
 #include "report/base/memory.h"
 #include "report/name/name.h"
+#include "segment/layout/process.h"
 
 struct hp_model_label *hp_label_new(struct hp_reader *reader, uint64_t offset)
 {

@@ -16,6 +16,9 @@
 #include "report/read/model_build.h"
 #include "report/read/tree.h"
 #include "segment/clock.h"
+#include "segment/layout/process.h"
+#include "segment/layout/lock.h"
+#include "segment/layout/watch.h"
 
 /* What is needed while the model is built. */
 struct build {

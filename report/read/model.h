@@ -17,6 +17,7 @@
 #include "report/section/cpu/model.h"
 #include "report/read/label.h"
 #include "report/read/reader.h"
+#include "segment/layout/call.h"
 
 #define HP_NONE UINT32_MAX /* no place in an array */
 #define HP_LAST_MOST 50 /* last calls of a function that a report shows */

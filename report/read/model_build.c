@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "segment/layout/process.h"
 #include "util/hash.h"
 
 /* --- its life --- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "segment/layout/process.h"
 
 #define TEXT_MOST 16384
 

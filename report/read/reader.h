@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "segment/segment.h"
+#include "segment/layout/call.h"
 
 struct hp_reader {
 	struct hp_segment segment;

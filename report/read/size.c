@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "segment/layout/watch.h"
 
 #define PARTS 60	/* characters */
 #define MOMENTS_LEAST 16	/* with fewer a line would say nothing */

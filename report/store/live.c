@@ -18,6 +18,7 @@
 #include "report/base/memory.h"
 #include "report/read/reader.h"
 #include "segment/clock.h"
+#include "segment/layout/process.h"
 
 #define LISTS "/proc/net/unix"
 #define FLAG_LISTENS "00010000"

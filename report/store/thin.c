@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "segment/layout/process.h"
 
 /* A mark: what it is of, and above that the function's place. */
 enum mark { MARK_NONE = 0, MARK_DROP, MARK_FUNCTION, MARK_RING };

@@ -19,6 +19,7 @@
 #include "report/section/section.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
+#include "segment/layout/process.h"
 
 #define TOP_NAME 32
 #define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "segment/layout/process.h"
 
 #define CALLS_LEAST 100000	/* below that their hooks take less than a millisecond */
 #define LOOKED_AT 100	/* functions with most calls */

@@ -6,6 +6,7 @@
 #define HP_SAMPLER_SAMPLE_EVENT_H
 
 #include "segment/segment.h"
+#include "segment/layout/sample.h"
 
 struct hp_sample_events {
 	const struct hp_segment *segment;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "segment/segment.h"
+#include "segment/layout/process.h"
 
 struct hp_ring_owner {
 	uint64_t process;	/* offset of its hp_process */

@@ -17,6 +17,7 @@
 
 #include "sampler/base/proc.h"
 #include "segment/clock.h"
+#include "segment/layout/process.h"
 
 #define READ_AGAIN_NS UINT64_C(20000000)	/* between two looks into the same maps */
 #define ENDED_MOST 512	/* spaces of ended processes that stay a while */

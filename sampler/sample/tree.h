@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "segment/segment.h"
+#include "segment/layout/sample.h"
 
 #define HP_STACK_MOST 1024	/* places of a stack; of a longer one the innermost */
 

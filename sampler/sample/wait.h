@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "segment/layout/sample.h"
+
 struct hp_event;
 
 /* A wait that is over, and has no place yet. */

@@ -20,6 +20,7 @@
 
 #include "sampler/samply/profile.h"
 #include "sampler/samply/session.h"
+#include "segment/layout/process.h"
 #include "segment/session.h"
 
 #define FINISH_S 60	/* whatever happens, nobody waits longer for us */

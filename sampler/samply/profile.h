@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "sampler/samply/session.h"
+#include "segment/layout/sample.h"
 #include "segment/segment.h"
 
 /* False = `error` says why there are no samples of it. */

@@ -24,6 +24,9 @@
 
 #include "sampler/base/proc.h"
 #include "segment/clock.h"
+#include "segment/layout/call.h"
+#include "segment/layout/heap.h"
+#include "segment/layout/lock.h"
 #include "util/hash.h"
 
 #define SUSPECT_TRIES 16

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "segment/segment.h"
+#include "segment/layout/process.h"
 
 #define HP_MEMBER_BUCKETS 256
 #define HP_SUSPECTS 1024	/* a power of two */

@@ -19,6 +19,7 @@
 #include "sampler/perf/whole.h"
 #include "sampler/sample/sample.h"
 #include "sampler/sample/unseen.h"
+#include "segment/layout/sample.h"
 #include "segment/setting.h"
 
 struct hp_perf {

@@ -3,6 +3,7 @@
  * samply.c - see samply.h.
  */
 #include "sampler/session/samply.h"
+#include "segment/layout/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

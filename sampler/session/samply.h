@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "segment/segment.h"
+#include "segment/layout/sample.h"
 
 struct hp_samply {
 	const struct hp_segment *segment;

@@ -3,6 +3,8 @@
  * size.c - see size.h.
  */
 #include "sampler/session/size.h"
+#include "segment/layout/process.h"
+#include "segment/layout/heap.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

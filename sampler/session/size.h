@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "segment/segment.h"
+#include "segment/layout/watch.h"
 
 /* What is in use, and how much there is, is ours alone: members may write the line. */
 struct hp_sizes {

@@ -86,7 +86,7 @@ ratio()
 	fi
 }
 
-# Numbers of a segment's header (segment/layout.h), by their places there.
+# Numbers of a segment's header (segment/layout/header.h), by their places there.
 segment_used() { od -An -t u8 -j 64 -N 8 "$1" | tr -d ' '; }
 segment_refused() { od -An -t u8 -j 72 -N 8 "$1" | tr -d ' '; }
 segment_sampler() { od -An -t u4 -j 200 -N 4 "$1" | tr -d ' '; }

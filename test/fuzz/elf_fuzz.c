@@ -13,6 +13,7 @@
 #include "report/doctor/program.h"
 #include "report/name/symbol_file.h"
 #include "sampler/sample/space.h"
+#include "segment/layout/process.h"
 #include "segment/segment.h"
 #include "test/fuzz/fuzz.h"
 

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "segment/layout.h"
+#include "segment/layout/process.h"
 #include "test/test.h"
 
 #define RECORDS 8

@@ -2,7 +2,7 @@
 /*
  * fake_segment.h - segments made by hand, whose right answers are known.
  *
- * The records are those of segment/layout.h, laid out as a target would; the
+ * The records are those of segment/layout/, laid out as a target would; the
  * clock runs at FAKE_NS_PER_TICK.  fake_segment() gives what hp_model_init wants.
  */
 #ifndef HP_TEST_FAKE_SEGMENT_H
@@ -13,6 +13,11 @@
 #include <sys/mman.h>
 
 #include "segment/histogram.h"
+#include "segment/layout/process.h"
+#include "segment/layout/call.h"
+#include "segment/layout/heap.h"
+#include "segment/layout/lock.h"
+#include "segment/layout/watch.h"
 #include "segment/segment.h"
 
 #define FAKE_NS_PER_TICK 2

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "segment/defaults.h"
+#include "segment/layout/process.h"
 #include "segment/note.h"
 
 /* Bytes that end where an unreadable page starts. */

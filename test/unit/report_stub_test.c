@@ -12,6 +12,7 @@
 #include "report/base/memory.h"
 #include "report/name/symbol_file.h"
 #include "report/name/symbol_plt.h"
+#include "segment/layout/process.h"
 
 static void file_open(struct hp_symbol_file *file, const char *path)
 {

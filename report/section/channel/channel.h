@@ -7,6 +7,7 @@
 #define HP_REPORT_SECTION_CHANNEL_CHANNEL_H
 
 #include "report/section/wait/lock.h"
+#include "segment/layout/channel.h"
 
 /* Kinds of rows that are no channels in the segment, behind those of enum hp_channel_kind. */
 #define HP_CHANNEL_TOKENS HP_CHANNEL_KINDS	/* a semaphore: see hp_channels_add_tokens */

@@ -19,6 +19,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/resolver.h"
+#include "segment/layout/process.h"
 #include "util/hash.h"
 
 #define NAMES_SPARE 1000	/* functions that no frame is of any more, before all is found anew */

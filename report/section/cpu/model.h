@@ -11,6 +11,7 @@
 
 #include "report/base/map.h"
 #include "report/read/reader.h"
+#include "segment/layout/sample.h"
 
 /* A place in code below the places that lead to it. */
 struct hp_model_stack {

@@ -14,6 +14,7 @@
 #include "report/section/memory/site.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "segment/layout/process.h"
 #include "util/hash.h"
 
 /* What is known of a heap.  Steps never change, and new ones come behind them. */

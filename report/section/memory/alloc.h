@@ -16,6 +16,7 @@
 #include "report/section/memory/change.h"
 #include "report/section/memory/sum.h"
 #include "report/read/model.h"
+#include "segment/layout/heap.h"
 
 struct hp_alloc_step {
 	uint32_t caller; /* place of the step below, which is lower; 0 = none; [0] is the root */
@@ -50,7 +51,7 @@ struct hp_alloc_mapped {
 	uint32_t fault; /* enum hp_maps_fault */
 };
 
-/* Of blocks that were drawn at random: how many are of each class (layout.h). */
+/* Of blocks that were drawn at random: how many are of each class (segment/layout/heap.h). */
 struct hp_alloc_drawn {
 	uint64_t sizes[HP_SIZE_CLASSES];
 	uint64_t lives[HP_LIFE_CLASSES];

@@ -17,6 +17,7 @@
 #include "report/name/name.h"
 #include "report/read/size.h"
 #include "report/base/top.h"
+#include "segment/layout/process.h"
 
 #define SITES_LIMIT 10
 

@@ -12,6 +12,7 @@
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
 #include "report/name/symbol_plt.h"
+#include "segment/layout/process.h"
 
 struct build {
 	struct hp_report *report;

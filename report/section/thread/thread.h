@@ -9,6 +9,7 @@
 
 #include "report/section/wait/lock.h"
 #include "report/section/section.h"
+#include "segment/layout/lock.h"
 
 /* What a thread waited for; the first ones are enum hp_wait_class. */
 enum hp_thread_wait {

@@ -10,6 +10,8 @@
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
 #include "segment/histogram.h"
+#include "segment/layout/process.h"
+#include "segment/layout/channel.h"
 #include "util/hash.h"
 
 /* --- places --- */

@@ -15,6 +15,7 @@
 
 #include "report/section/wait/lock_path.h"
 #include "report/read/model.h"
+#include "segment/layout/lock.h"
 
 /* What was done with a lock on one of its sides. */
 struct hp_lock_sum {

@@ -12,6 +12,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/wrapper.h"
+#include "segment/layout/heap.h"
 #include "util/hash.h"
 
 #define FRAMES_MOST 256

@@ -16,6 +16,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/wrapper.h"
+#include "segment/layout/process.h"
 
 #define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody asked for */
 #define UNUSED(x) (void)(x)

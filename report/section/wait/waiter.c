@@ -10,6 +10,7 @@
 
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
+#include "segment/layout/process.h"
 
 /* Place + 1 of the lock of a use, 0 = unknown; and its side. */
 static uint32_t lock_of(const struct hp_lock_build *b, uint64_t use, uint32_t *side)

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.h - locks, the threads that wait for them, and who held them.
+ *
+ * See header.h for the words and for what holds for every record.
+ */
+#ifndef HP_SEGMENT_LAYOUT_LOCK_H
+#define HP_SEGMENT_LAYOUT_LOCK_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "segment/layout/header.h"
+
+/* What a process has of locks. */
+struct hp_lockset {
+	_Atomic uint64_t locks; /* its threads: head of the list of hp_lock */
+	_Atomic uint64_t waiters; /* its threads: head of the list of hp_waiter */
+	_Atomic uint64_t lost; /* its threads: acquisitions that found no room for a record */
+	_Atomic uint64_t channels; /* its threads: head of the list of hp_channel */
+	_Atomic uint64_t lost_channels; /* its threads: objects that found no room for a record */
+	_Atomic uint64_t threads; /* its threads: head of the list of hp_thread */
+	_Atomic uint64_t thread_count; /* its threads: that were made, also beyond HP_THREADS_MOST */
+	_Atomic uint64_t names; /* its threads: head of the list of hp_thread_name */
+};
+
+enum hp_lock_kind {
+	HP_LOCK_MUTEX = 1,
+	HP_LOCK_RWLOCK = 2,
+	HP_LOCK_SPIN = 3,
+	HP_LOCK_COND = 4,
+	HP_LOCK_SEM = 5,
+	HP_LOCK_BARRIER = 6,
+	HP_LOCK_ONCE = 7,
+	HP_LOCK_THREAD = 8, /* pthread_join and its kin */
+	HP_LOCK_FILE = 9, /* flock, lockf, fcntl: waits and counts, no holds */
+	HP_LOCK_STREAM = 10, /* flockfile */
+	HP_LOCK_GMUTEX = 11, /* GLib's; their sides are as of those above */
+	HP_LOCK_GRECMUTEX = 12,
+	HP_LOCK_GRWLOCK = 13,
+	HP_LOCK_GCOND = 14,
+	HP_LOCK_CHANNEL =
+		15, /* waits for a message, or for room: `address` is the offset of a hp_channel */
+	HP_LOCK_KINDS
+};
+
+/*
+ * A lock is known by its own address where that lies in an object (a static
+ * one), else by its label, else by its site, the place that made it or used it
+ * first, and a number.
+ */
+struct hp_lock {
+	uint64_t next; /* set once */
+	uint32_t kind; /* set once: enum hp_lock_kind */
+	uint32_t number; /* set once: of those of its site, from 0; or HP_LOCK_MORE, HP_LOCK_STATIC */
+	uint64_t module; /* set once: offset of the hp_module that `address` is in; 0 = none */
+	uint64_t address; /* set once: ELF address with a module; else where the first of them was, for people */
+	uint64_t site_module; /* set once: the same of the code that made it or used it first; 0 = none */
+	uint64_t site_address; /* set once: a return address */
+	uint32_t is_made; /* set once: 0 = the site used it first; else HP_LOCK_MADE, HP_LOCK_ALLOCATED */
+	uint32_t owner; /* any thread of the process that took it last: hp_process.folded then, plus 1 */
+	_Atomic uint64_t objects; /* any thread: how many objects this is */
+
+	_Atomic uint64_t signalled; /* any thread: ticks of the last signal to somebody */
+	_Atomic uint64_t waiting; /* any thread: how many wait now; conditions, semaphores */
+	uint64_t label; /* set once: offset of a hp_text; what the program calls it, a file's path; 0 = none */
+	_Atomic uint64_t
+		answer; /* who had it and was asked; who gets it takes it: see preload/lock/path.c */
+	uint32_t inside; /* set once: with HP_LOCK_ALLOCATED its bytes from the block's begin, plus 1; 0 = not known */
+	uint32_t reserved[7];
+};
+
+#define HP_LOCK_INSIDE_MOST 2047 /* bytes from the block's begin; of others `inside` is 0 */
+
+#define HP_LOCK_MADE 1 /* the site made it */
+#define HP_LOCK_ALLOCATED 2 /* it allocated the block of memory that it is in */
+
+#define HP_LOCK_MORE UINT32_MAX /* all further ones of its site */
+#define HP_LOCK_STATIC (UINT32_MAX - 1) /* the one at `address` in `module` */
+#define HP_LOCK_LABEL (UINT32_MAX - 2) /* all that have its `label` */
+#define HP_LOCK_OF_CHANNEL (UINT32_MAX - 3) /* one way of a channel */
+
+/* What a thread does with a lock; each side is a use of its own. */
+enum hp_lock_side {
+	HP_SIDE_ONLY = 0, /* locks it, waits for it */
+	HP_SIDE_READ = 1, /* of a rwlock, a file; receives from a channel that is empty */
+	HP_SIDE_WRITE = 2, /* sends into a channel that is full */
+	HP_SIDE_POST = 3, /* signals a condition, posts a semaphore: `count` only */
+	HP_SIDES
+};
+
+/* A lock that the thread has.  With start = 0 nothing behind it is to be read. */
+struct hp_held {
+	_Atomic uint64_t address; /* owner: of the lock, in its process; 0 = none, nor above */
+	uint64_t use; /* owner: address of the hp_use there */
+	uint64_t at; /* owner: return address of the call that got it */
+	uint32_t depth; /* owner: how often it was locked again, recursively */
+	uint32_t asked; /* a waiter: 1 = say by which path it is released; the owner takes it back */
+	uint64_t start; /* owner: ticks when it was got; 0 = this hold is not timed */
+	uint64_t waited; /* owner: ticks that it took; 0 = it was free */
+	uint64_t contest; /* owner: address of the hp_contest; 0 = none */
+	uint32_t weight; /* owner: a timed hold stands for so many */
+	uint32_t reserved;
+};
+
+#define HP_HELD_MOST 32
+
+/* What a thread waited for, as sums. */
+enum hp_wait_class {
+	HP_WAIT_LOCK = 0, /* what somebody has: mutexes, rwlocks, ... */
+	HP_WAIT_SIGNAL = 1, /* conditions, semaphores, barriers */
+	HP_WAIT_THREAD = 2, /* the end of a thread */
+	HP_WAIT_FILE = 3, /* locks on files */
+	HP_WAIT_CLASSES
+};
+
+struct hp_waiter {
+	uint64_t next; /* set once */
+	uint64_t process; /* set once: offset of hp_process */
+	_Atomic uint32_t state; /* enum hp_state: as hp_block.state */
+	uint32_t tid; /* its thread (present or last) */
+	uint32_t pid; /* its thread: process that took it */
+	uint32_t threads; /* its thread: how many used it so far */
+	_Atomic uint64_t uses; /* its thread: head of the list of hp_use */
+	_Atomic uint64_t contests; /* its thread: head of the list of hp_contest */
+	uint64_t arena; /* its thread: free part of its newest chunk, zeroed */
+	uint64_t arena_end; /* its thread: and its end */
+
+	/* The present wait: all of it is written before `since`. */
+	_Atomic uint64_t since; /* its thread: ticks; 0 = it does not wait */
+	uint64_t lock; /* its thread: offset of the hp_lock */
+	uint64_t at; /* its thread: return address of the call that waits */
+	uint64_t base; /* its thread: where the segment is mapped in `pid` */
+	uint64_t address; /* its thread: of the lock, in its process */
+	uint32_t holder; /* its thread: tid of the thread that had the lock; 0 = unknown */
+	uint32_t side; /* its thread: enum hp_lock_side */
+	_Atomic uint64_t orders; /* its thread: head of the list of hp_order */
+	uint32_t untold; /* its thread: acquisitions of which no hold is known: more than HP_HELD_MOST at once; UINT32_MAX = that or more */
+	uint32_t path; /* its thread: of the present wait: id of the hp_step, our functions included; 0 = unknown */
+
+	uint64_t waited[HP_WAIT_CLASSES]; /* its thread: ticks, of waits that have ended */
+	uint64_t waited_before[HP_WAIT_CLASSES]; /* its thread: the same when it took the waiter */
+
+	struct hp_held held[HP_HELD_MOST]; /* its thread: in the order in which it got them */
+};
+
+/*
+ * Holds are of two kinds: each was timed, or one of HP_LOCK_DRAWN at random:
+ *
+ *   time held = timed_ticks + (count - timed) * drawn_ticks / drawn
+ *
+ * After HP_LOCK_OFTEN acquisitions one of HP_LOCK_RARE is drawn, and counts as
+ * HP_LOCK_RARE / HP_LOCK_DRAWN draws, also its time.  How many did says
+ * hp_spread.rare.
+ *
+ * What cannot be held has no holds.  Of a condition, `timed` and what belongs to
+ * it are from a signal to the return of a wait, and `failed` are returns without
+ * a signal.
+ */
+struct hp_use {
+	uint64_t count; /* owner: acquisitions */
+	uint64_t next_timed; /* owner: the hold of the acquisition with this number is timed */
+	uint64_t contended; /* owner: acquisitions that found it taken, and have ended */
+	uint64_t wait_ticks; /* owner: their time */
+	uint64_t wait_most; /* owner: the longest of them */
+	uint64_t timed; /* owner: holds timed while each was, or after a wait */
+	uint64_t timed_ticks; /* owner */
+	uint64_t drawn; /* owner: holds drawn at random, a rare one as several */
+
+	uint64_t drawn_ticks; /* owner */
+	uint64_t hold_most; /* owner: the longest timed */
+	uint64_t failed; /* owner: tries that found it taken */
+	uint32_t timeouts; /* owner; UINT32_MAX = that or more */
+	uint32_t is_drawn; /* owner: 1 = holds are timed at random now */
+	uint32_t waits; /* owner: offset / HP_LINE of hp_spread of the waits; 0 = none */
+	uint32_t holds; /* owner: the same of the holds */
+	uint32_t side; /* set once: enum hp_lock_side */
+	uint32_t mean; /* owner: running mean of timed holds, ticks */
+	uint64_t next; /* set once */
+	uint64_t lock; /* set once: offset of hp_lock */
+};
+
+#define HP_LOCK_DRAWN 16
+#define HP_LOCK_RARE 64
+#define HP_LOCK_OFTEN 65536
+
+/* One lock was taken while another one was held, not only tried: the first time it was. */
+struct hp_order {
+	uint64_t next; /* set once, as everything here */
+	uint64_t held; /* offset of the hp_use of the one that was held */
+	uint64_t taken; /* and of the other one */
+	uint64_t held_module; /* of the return address by which it had been got; 0 = none */
+	uint64_t held_address;
+	uint64_t taken_module; /* the same of the call that took the other one */
+	uint64_t taken_address;
+	uint64_t reserved;
+};
+
+/* A histogram with counters that need no carries. */
+struct hp_spread {
+	uint32_t groups
+		[HP_GROUPS]; /* owner: offset / HP_LINE of each group of 64 uint64_t, 0 = no such value yet */
+	uint32_t rare; /* owner: of holds: draws that stand for HP_LOCK_RARE each, modulo 2^32 */
+	uint32_t rare_carry; /* owner: times that it came to 2^32 */
+	uint32_t reserved[3];
+};
+
+struct hp_contest {
+	uint64_t next; /* set once */
+	uint64_t use; /* set once: offset of hp_use of the waiter */
+	uint64_t at_module; /* set once: of the waiter's return address; 0 = none */
+	uint64_t at_address; /* set once */
+	uint64_t row; /* set once: offset of the waiter's hp_row; 0 = no instrumented function */
+	uint64_t holder_module; /* set once: of the return address of the call by which the holder got it; 0 = none */
+	uint64_t holder_address; /* set once; with holder_module 0: 0 = unknown */
+	uint32_t holder; /* set once: offset / HP_LINE of the holder's hp_waiter; 0 = unknown */
+	uint32_t path; /* set once: id of the waiter's hp_step, our functions included; 0 = unknown */
+
+	uint64_t count; /* owner */
+	uint64_t ticks; /* owner */
+	uint64_t most; /* owner */
+	uint64_t most_start; /* owner: ticks when the longest began */
+	uint32_t from; /* owner: id of the hp_step by which it was released in the longest that knows; 0 = unknown */
+	uint32_t from_waiter; /* owner: offset / HP_LINE of the hp_waiter that released it then */
+	uint64_t from_ticks; /* owner: how long that wait was */
+	uint64_t reserved[2];
+};
+
+static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_lock) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_held) == 64, "format: readers rely on it");
+static_assert(offsetof(struct hp_waiter, held) == 192, "format: readers rely on it");
+static_assert(sizeof(struct hp_use) == 128, "format: readers rely on it");
+static_assert(offsetof(struct hp_use, drawn_ticks) == 64, "one line is all a usual lock touches");
+static_assert(sizeof(struct hp_order) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_spread) == 256, "format: readers rely on it");
+static_assert(sizeof(struct hp_contest) == 128, "format: readers rely on it");
+
+#endif
