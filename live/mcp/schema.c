@@ -318,8 +318,7 @@ static cJSON *rows_new(const struct hp_section *section, const char *beside, boo
 	cJSON *properties = cJSON_GetObjectItemCaseSensitive(row, "properties");
 
 	type_set(schema, "array");
-	for (size_t i = 0; i < section->column_count; i++) {
-		const struct hp_column *column = &section->columns[i];
+	for (const struct hp_column *column = section->columns; hp_column_is(column); column++) {
 		const char *key = is_raw ? column->raw : column->key;
 
 		if (key && column->is_percentiles)

@@ -13,6 +13,8 @@
 #include "report/section/wait/offcpu.h"
 #include "report/section/thread/thread.h"
 
+#include <stdlib.h>
+
 /* Most specific first: HOTPATH_<SECTION>_LIMIT, HOTPATH_LIMIT, built-in; 0 = all. */
 static size_t limit_of(const struct hp_report *report, uint64_t own, size_t usual)
 {
@@ -30,15 +32,82 @@ void hp_list_cut(struct hp_list *list, const struct hp_report *report, uint64_t 
 	list->shown = list->total < limit ? list->total : limit;
 }
 
+/* --- cells --- */
+
+static double number_of(const void *at, enum hp_member_type type)
+{
+	switch (type) {
+	case HP_MEMBER_U64:
+		return (double)*(const uint64_t *)at;
+	case HP_MEMBER_U32:
+		return *(const uint32_t *)at;
+	case HP_MEMBER_I64:
+		return (double)*(const int64_t *)at;
+	case HP_MEMBER_I32:
+		return *(const int32_t *)at;
+	case HP_MEMBER_DOUBLE:
+		return *(const double *)at;
+	default:
+		return 0;
+	}
+}
+
+static const char *base_of(const struct hp_cell *cell)
+{
+	const char *row = cell->row;
+	uint16_t pointer = cell->column->member.pointer;
+
+	return pointer ? *(const char *const *)(const void *)(row + pointer - 1) : row;
+}
+
+const void *hp_cell_place(const struct hp_cell *cell)
+{
+	return base_of(cell) + cell->column->member.offset;
+}
+
+void hp_cell_get_from(const struct hp_cell *cell, const void *base, struct hp_value *value)
+{
+	const struct hp_member *member = &cell->column->member;
+	const void *at = (const char *)base + member->offset;
+
+	if (member->type == HP_MEMBER_TEXT) {
+		value->text = *(const char *const *)at;
+		value->is_unknown = !value->text;
+		return;
+	}
+	value->number = number_of(at, member->type);
+	value->is_unknown = member->mark && value->number < 0;
+	if (member->mark == HP_MEMBER_TICKS)
+		value->number *= cell->report->model.ns_per_tick;
+}
+
+void hp_cell_get_member(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_from(cell, base_of(cell), value);
+}
+
+void hp_cell_get(const struct hp_cell *cell, struct hp_value *value)
+{
+	if (cell->column->get)
+		cell->column->get(cell, value);
+	else
+		hp_cell_get_member(cell, value);
+}
+
+void hp_cell_set_text(const struct hp_cell *cell, char *text, struct hp_value *value)
+{
+	free(cell->report->text);
+	cell->report->text = text;
+	value->text = text;
+}
+
 /* --- the table --- */
 
-#define COLUMNS(list) .columns = (list), .column_count = sizeof(list) / sizeof((list)[0])
-
-#define LOCKS(name_, list, count, prefix, why_empty) \
+#define LOCKS(name_, list, prefix, why_empty) \
 	{ \
 		.key = name_, .json = name_, .route = "/" name_, .name = name_, .columns = (list), \
-		.column_count = (count), .is_quiet = true, .describe = prefix##_describe, \
-		.fill = prefix##_fill, .has_data = prefix##_has_data, .empty = (why_empty) \
+		.is_quiet = true, .describe = prefix##_describe, .fill = prefix##_fill, \
+		.has_data = prefix##_has_data, .empty = (why_empty) \
 	}
 
 const struct hp_section hp_section_table[] = {
@@ -46,7 +115,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "functions_timing",
 	  .route = "/functions_timing",
 	  .name = "timing",
-	  COLUMNS(hp_function_columns),
+	  .columns = hp_function_columns,
 	  .is_on_top = true,
 	  .describe = hp_functions_describe,
 	  .fill = hp_functions_fill,
@@ -55,7 +124,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "calltree",
 	  .route = "/calltree",
 	  .name = "calltree",
-	  COLUMNS(hp_path_columns),
+	  .columns = hp_path_columns,
 	  .describe = hp_path_describe,
 	  .fill = hp_path_fill,
 	  .has_data = hp_path_has_data,
@@ -64,7 +133,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "functions_alloc",
 	  .route = "/functions_alloc",
 	  .name = "alloc",
-	  COLUMNS(hp_alloc_function_columns),
+	  .columns = hp_alloc_function_columns,
 	  .is_on_top = true,
 	  .describe = hp_alloc_functions_describe,
 	  .note = hp_alloc_note,
@@ -75,7 +144,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "alloc_callers",
 	  .route = "/alloc_callers",
 	  .name = "alloc-callers",
-	  COLUMNS(hp_alloc_function_columns),
+	  .columns = hp_alloc_function_columns,
 	  .is_quiet = true,
 	  .describe = hp_alloc_callers_describe,
 	  .note = hp_alloc_note,
@@ -86,7 +155,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "alloc_sites",
 	  .route = "/alloc_sites",
 	  .name = "alloc-sites",
-	  COLUMNS(hp_alloc_site_columns),
+	  .columns = hp_alloc_site_columns,
 	  .describe = hp_alloc_sites_describe,
 	  .note = hp_alloc_note,
 	  .fill = hp_alloc_sites_fill,
@@ -97,7 +166,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "leaks",
 	  .route = "/leaks",
 	  .name = "leaks",
-	  COLUMNS(hp_leak_columns),
+	  .columns = hp_leak_columns,
 	  .describe = hp_leaks_describe,
 	  .note = hp_leaks_note,
 	  .fill = hp_leaks_fill,
@@ -107,7 +176,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "alloc_sizes",
 	  .route = "/alloc_sizes",
 	  .name = "alloc-sizes",
-	  COLUMNS(hp_size_columns),
+	  .columns = hp_size_columns,
 	  .is_quiet = true,
 	  .describe = hp_block_sizes_describe,
 	  .fill = hp_block_sizes_fill,
@@ -118,7 +187,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "alloc_lives",
 	  .route = "/alloc_lives",
 	  .name = "alloc-lives",
-	  COLUMNS(hp_life_columns),
+	  .columns = hp_life_columns,
 	  .is_quiet = true,
 	  .describe = hp_block_lives_describe,
 	  .fill = hp_block_lives_fill,
@@ -129,7 +198,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "direct_maps",
 	  .route = "/direct_maps",
 	  .name = "direct-maps",
-	  COLUMNS(hp_direct_columns),
+	  .columns = hp_direct_columns,
 	  .is_quiet = true,
 	  .describe = hp_direct_maps_describe,
 	  .note = hp_direct_maps_note,
@@ -142,7 +211,6 @@ const struct hp_section hp_section_table[] = {
 	  .route = "/functions_cpu",
 	  .name = "cpu",
 	  .columns = hp_cpu_columns,
-	  .column_count = HP_CPU_COLUMNS,
 	  .is_on_top = true,
 	  .describe = hp_cpu_describe,
 	  .note = hp_cpu_note,
@@ -156,7 +224,6 @@ const struct hp_section hp_section_table[] = {
 	  .route = "/offcpu",
 	  .name = "offcpu",
 	  .columns = hp_offcpu_columns,
-	  .column_count = HP_OFFCPU_COLUMNS,
 	  .is_on_top = true,
 	  .describe = hp_offcpu_describe,
 	  .note = hp_offcpu_note,
@@ -168,7 +235,6 @@ const struct hp_section hp_section_table[] = {
 	  .route = "/bound",
 	  .name = "bound",
 	  .columns = hp_bound_columns,
-	  .column_count = HP_BOUND_COLUMNS,
 	  .is_quiet = true,
 	  .describe = hp_bound_describe,
 	  .note = hp_bound_note,
@@ -180,7 +246,6 @@ const struct hp_section hp_section_table[] = {
 	  .route = "/channels",
 	  .name = "channels",
 	  .columns = hp_channel_columns,
-	  .column_count = HP_CHANNEL_COLUMNS,
 	  .is_quiet = true,
 	  .describe = hp_channels_describe,
 	  .note = hp_channels_note,
@@ -193,7 +258,6 @@ const struct hp_section hp_section_table[] = {
 	  .route = "",
 	  .name = "channels latency",
 	  .columns = hp_latency_columns,
-	  .column_count = HP_LATENCY_COLUMNS,
 	  .is_quiet = true,
 	  .describe = hp_latency_describe,
 	  .fill = hp_latency_fill,
@@ -201,27 +265,25 @@ const struct hp_section hp_section_table[] = {
 	  .empty = hp_channels_empty },
 	{ .key = "streams", .json = "streams", .route = "/streams", .name = "streams" },
 	{ .key = "futures", .json = "futures", .route = "/futures", .name = "futures" },
-	LOCKS("rw_locks", hp_rwlock_columns, HP_RWLOCK_COLUMNS, hp_rw_locks, hp_locks_empty),
-	LOCKS("mutexes", hp_mutex_columns, HP_MUTEX_COLUMNS, hp_mutexes, hp_locks_empty),
-	LOCKS("conds", hp_cond_columns, HP_COND_COLUMNS, hp_conds, hp_locks_empty),
-	LOCKS("sems", hp_sem_columns, HP_SEM_COLUMNS, hp_sems, hp_locks_empty),
-	LOCKS("barriers", hp_barrier_columns, HP_BARRIER_COLUMNS, hp_barriers, hp_locks_empty),
-	LOCKS("file_locks", hp_file_lock_columns, HP_FILE_LOCK_COLUMNS, hp_file_locks,
-	      hp_locks_empty),
+	LOCKS("rw_locks", hp_rwlock_columns, hp_rw_locks, hp_locks_empty),
+	LOCKS("mutexes", hp_mutex_columns, hp_mutexes, hp_locks_empty),
+	LOCKS("conds", hp_cond_columns, hp_conds, hp_locks_empty),
+	LOCKS("sems", hp_sem_columns, hp_sems, hp_locks_empty),
+	LOCKS("barriers", hp_barrier_columns, hp_barriers, hp_locks_empty),
+	LOCKS("file_locks", hp_file_lock_columns, hp_file_locks, hp_locks_empty),
 	{ .key = "waits",
 	  .json = "waits",
 	  .route = "/waits",
 	  .name = "waits",
 	  .columns = hp_wait_columns,
-	  .column_count = HP_WAIT_COLUMNS,
 	  .is_quiet = true,
 	  .is_on_top = true,
 	  .describe = hp_waits_describe,
 	  .fill = hp_waits_fill,
 	  .has_data = hp_waits_has_data,
 	  .empty = hp_waits_empty },
-	LOCKS("lock_order", hp_order_columns, HP_ORDER_COLUMNS, hp_lock_order, hp_lock_order_empty),
-	LOCKS("waiting", hp_waiting_columns, HP_WAITING_COLUMNS, hp_waiting, hp_waiting_empty),
+	LOCKS("lock_order", hp_order_columns, hp_lock_order, hp_lock_order_empty),
+	LOCKS("waiting", hp_waiting_columns, hp_waiting, hp_waiting_empty),
 	{ .key = "sql", .json = "sql", .route = "/sql", .name = "sql" },
 	{ .key = "http", .json = "http", .route = "/http", .name = "http" },
 	{ .key = "server", .json = "server", .route = "/server", .name = "server" },
@@ -230,7 +292,7 @@ const struct hp_section hp_section_table[] = {
 	  .json = "threads",
 	  .route = "/threads",
 	  .name = "threads",
-	  COLUMNS(hp_thread_columns),
+	  .columns = hp_thread_columns,
 	  .describe = hp_threads_describe,
 	  .note = hp_threads_note,
 	  .fill = hp_threads_fill,
@@ -240,7 +302,6 @@ const struct hp_section hp_section_table[] = {
 	  .route = "/thread_states",
 	  .name = "thread-states",
 	  .columns = hp_thread_state_columns,
-	  .column_count = HP_THREAD_STATE_COLUMNS,
 	  .is_quiet = true,
 	  .describe = hp_thread_states_describe,
 	  .fill = hp_thread_states_fill,

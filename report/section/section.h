@@ -41,9 +41,89 @@ struct hp_value {
 	bool is_bound;	/* at least this: >= */
 };
 
-/* `percentile` is of the column; others ignore it. */
-typedef void (*hp_getter)(struct hp_report *report, const void *row, double percentile,
-			  struct hp_value *value);
+struct hp_column;
+
+/* What a getter is asked for. */
+struct hp_cell {
+	struct hp_report *report;
+	const void *row;
+	const struct hp_column *column;
+	double percentile;	/* of a column of percentiles; others ignore it */
+};
+
+typedef void (*hp_getter)(const struct hp_cell *cell, struct hp_value *value);
+
+/* Types of members: what HP_MEMBER takes them for. */
+enum hp_member_type {
+	HP_MEMBER_NONE = 0,
+	HP_MEMBER_U64,
+	HP_MEMBER_U32,
+	HP_MEMBER_I64,
+	HP_MEMBER_I32,
+	HP_MEMBER_DOUBLE,
+	HP_MEMBER_TEXT,	/* NULL = not known */
+};
+
+/* How a member is read. */
+enum hp_member_mark {
+	HP_MEMBER_PLAIN = 0,
+	HP_MEMBER_TICKS,	/* becomes ns; below 0 = not known */
+	HP_MEMBER_KNOWN,	/* below 0 = not known */
+};
+
+/*
+ * A member of a struct: where it is, and of what type.  The struct is the row, or,
+ * if `pointer` is not 0, what the row's pointer at `pointer` - 1 leads to; or
+ * whatever a column's getter takes it for.
+ */
+struct hp_member {
+	uint16_t offset;
+	uint16_t pointer;
+	uint8_t type;	/* enum hp_member_type */
+	uint8_t mark;	/* enum hp_member_mark */
+};
+
+#define HP_MEMBER_TYPE(place) \
+	_Generic((place), \
+		uint64_t: HP_MEMBER_U64, \
+		uint32_t: HP_MEMBER_U32, \
+		int64_t: HP_MEMBER_I64, \
+		int32_t: HP_MEMBER_I32, \
+		double: HP_MEMBER_DOUBLE, \
+		char *: HP_MEMBER_TEXT, \
+		const char *: HP_MEMBER_TEXT)
+
+#define HP_MEMBER_MARKED(of, name, mark_) \
+	{ \
+		.offset = offsetof(struct of, name), \
+		.type = HP_MEMBER_TYPE(((struct of *)0)->name), .mark = (mark_) \
+	}
+
+/* The member `name` of `struct of`: as it is; ticks; a number that is known from 0 on. */
+#define HP_MEMBER(of, name) HP_MEMBER_MARKED(of, name, HP_MEMBER_PLAIN)
+#define HP_TICKS(of, name) HP_MEMBER_MARKED(of, name, HP_MEMBER_TICKS)
+#define HP_KNOWN(of, name) HP_MEMBER_MARKED(of, name, HP_MEMBER_KNOWN)
+
+#define HP_MEMBER_MARKED_AT(of, through, name, mark_) \
+	{ \
+		.offset = offsetof(__typeof__(*((struct of *)0)->through), name), \
+		.pointer = 1 + offsetof(struct of, through), \
+		.type = HP_MEMBER_TYPE(((struct of *)0)->through->name), .mark = (mark_) \
+	}
+
+/* A struct in the row, for a getter. */
+#define HP_PLACE(of, name) \
+	{ \
+		.offset = offsetof(struct of, name) \
+	}
+
+/* The same of what the pointer `through` of `struct of` leads to. */
+#define HP_MEMBER_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_PLAIN)
+#define HP_TICKS_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_TICKS)
+#define HP_PLACE_AT(of, through) \
+	{ \
+		.pointer = 1 + offsetof(struct of, through) \
+	}
 
 /* When a column is there. */
 enum hp_need {
@@ -58,10 +138,30 @@ struct hp_column {
 	const char *key;	/* in `data` of JSON; NULL = not there */
 	const char *raw;	/* in `raw` of JSON; NULL = not there */
 	enum hp_unit unit;
-	hp_getter get;
+	hp_getter get;	/* NULL = the value is `member` */
 	bool is_percentiles;	/* one column for each percentile; names are P95, p95, p95_ns */
 	enum hp_need need;
-};
+	struct hp_member member;
+};	/* the last one of a list has neither title nor keys */
+
+/* False = it ends its list. */
+static inline bool hp_column_is(const struct hp_column *column)
+{
+	return column->title || column->key || column->raw;
+}
+
+/* The value of a cell, by its column's getter or member. */
+void hp_cell_get(const struct hp_cell *cell, struct hp_value *value);
+
+/* By its member alone; in `base` instead of the row. */
+void hp_cell_get_member(const struct hp_cell *cell, struct hp_value *value);
+void hp_cell_get_from(const struct hp_cell *cell, const void *base, struct hp_value *value);
+
+/* Where the column's member is. */
+const void *hp_cell_place(const struct hp_cell *cell);
+
+/* A fresh text, which lives until the next one. */
+void hp_cell_set_text(const struct hp_cell *cell, char *text, struct hp_value *value);
 
 struct hp_list {
 	const void **rows;	/* what is shown, in order */
@@ -76,7 +176,6 @@ struct hp_section {
 	const char *route;	/* of the server */
 	const char *name;	/* in the first line and in titles */
 	const struct hp_column *columns;	/* NULL = known by name, not recorded */
-	size_t column_count;
 	bool is_deep;	/* its first column is a tree */
 	bool is_quiet;	/* `all`, too, takes it only with data */
 	bool is_on_top;	/* its first row is told above the tables */

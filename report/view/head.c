@@ -250,9 +250,13 @@ static const void *top_row(struct hp_report *report, const struct hp_section *se
 	for (size_t i = 0; i < list->shown; i++) {
 		struct hp_value value = { .text = NULL };
 
-		for (size_t c = 0; c < section->column_count && !value.text; c++)
-			if (section->columns[c].unit == HP_UNIT_NAME)
-				section->columns[c].get(report, list->rows[i], 0, &value);
+		for (const struct hp_column *column = section->columns;
+		     hp_column_is(column) && !value.text; column++) {
+			const struct hp_cell cell = { report, list->rows[i], column, 0 };
+
+			if (column->unit == HP_UNIT_NAME)
+				hp_cell_get(&cell, &value);
+		}
 		/* That main takes 100 % of main is no news, and what has no stack is nowhere. */
 		if (value.text != report->caller &&
 		    (!value.text || strcmp(value.text, HP_NO_STACK) != 0))
@@ -270,13 +274,14 @@ static void top_row_write(struct hp_report *report, const struct hp_section *sec
 	row = top_row(report, section, &list);
 	if (row)
 		fprintf(out, "%s:", section->name);
-	for (size_t c = 0; row && c < section->column_count; c++) {
-		const struct hp_column *column = &section->columns[c];
+	for (const struct hp_column *column = section->columns; row && hp_column_is(column);
+	     column++) {
+		const struct hp_cell cell = { report, row, column, 0 };
 		struct hp_value value = { .text = NULL };
 
 		if (column->unit != HP_UNIT_NAME && column->unit != HP_UNIT_SHARE)
 			continue;
-		column->get(report, row, 0, &value);
+		hp_cell_get(&cell, &value);
 		top_value_write(report, &value, out);
 	}
 	free(list.rows);

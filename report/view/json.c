@@ -29,8 +29,8 @@
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
 
-#define SHAPE_VERSION "0.30.3" /* of the crate whose shape this is */
-#define TREE_MOST 1000 /* nodes written */
+#define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
+#define TREE_MOST 1000	/* nodes written */
 
 /* --- values --- */
 
@@ -82,11 +82,12 @@ enum side { SIDE_DATA, SIDE_RAW };
 static void value_add(struct hp_report *report, const struct hp_column *column, const void *row,
 		      double percentile, enum side side, cJSON *entry)
 {
+	const struct hp_cell asked = { report, row, column, percentile };
 	struct hp_value value = { .text = NULL };
 	struct hp_text_cell cell;
 	char key[64];
 
-	column->get(report, row, percentile, &value);
+	hp_cell_get(&asked, &value);
 	if (value.is_unknown && column->need == HP_NEED_KNOWN)
 		return;
 	if (!column->is_percentiles) {
@@ -109,9 +110,7 @@ static cJSON *entry_new(struct hp_report *report, const struct hp_section *secti
 	const struct hp_percentiles *percentiles = &report->settings->percentiles;
 	cJSON *entry = cJSON_CreateObject();
 
-	for (size_t i = 0; i < section->column_count; i++) {
-		const struct hp_column *column = &section->columns[i];
-
+	for (const struct hp_column *column = section->columns; hp_column_is(column); column++) {
 		if (!(side == SIDE_DATA ? column->key : column->raw))
 			continue;
 		if (!column->is_percentiles)

@@ -142,12 +142,13 @@ static const char *number_text(const struct hp_column *column, double number,
 /* Names are shortened to their last parts here, and to the column's width later. */
 static char *cell_text(struct grid *grid, const struct column *column, const void *row)
 {
+	const struct hp_cell asked = { grid->report, row, column->column, column->percentile };
 	struct hp_value value = { .text = NULL };
 	struct hp_text_cell cell;
 	size_t indent;
 	char *name, *whole;
 
-	column->column->get(grid->report, row, column->percentile, &value);
+	hp_cell_get(&asked, &value);
 	if (value.is_unknown)
 		return hp_xstrdup("-");
 	if (!value.text) {
@@ -191,9 +192,7 @@ static void columns_make(struct grid *grid, const struct hp_section *section)
 {
 	const struct hp_percentiles *percentiles = &grid->report->settings->percentiles;
 
-	for (size_t i = 0; i < section->column_count; i++) {
-		const struct hp_column *column = &section->columns[i];
-
+	for (const struct hp_column *column = section->columns; hp_column_is(column); column++) {
 		if (!column->title)
 			continue;
 		if (!column->is_percentiles)

@@ -15,14 +15,11 @@
 
 #include "report/base/format.h"
 #include "report/base/json.h"
+#include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 
 #define LIMIT 15	/* rows, where no variable says otherwise */
-#define UNUSED(x) (void)(x)
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
 
 struct hp_channel_view {
 	struct hp_channels channels;
@@ -234,7 +231,7 @@ static bool is_timed(const struct hp_channel_row *row)
 
 const char *hp_channels_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Channel throughput statistics.";
 }
 
@@ -266,13 +263,13 @@ bool hp_channels_has_data(const struct hp_report *report)
 
 const char *hp_channels_empty(struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "nothing was sent by a pipe, a socket pair, a queue (connections are none)";
 }
 
 const char *hp_latency_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Channel send->receive latency statistics.";
 }
 
@@ -288,50 +285,39 @@ bool hp_latency_has_data(const struct hp_report *report)
 
 /* --- columns --- */
 
-CELL(cell_id)
+static void cell_id(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = (double)(row_at(row) - hp_channel_view(report)->channels.rows) + 1;
+	value->number =
+		(double)(row_at(cell->row) - hp_channel_view(cell->report)->channels.rows) + 1;
 }
 
-CELL(cell_name)
+static void cell_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->text = channel_name(report, row);
+	value->text = channel_name(cell->report, cell->row);
 	/* Not one of C++, of which the last parts would do. */
 	value->is_label = true;
 }
 
-static void set_text(struct hp_report *report, char *text, struct hp_value *value)
+static void cell_source(const struct hp_cell *cell, struct hp_value *value)
 {
-	free(report->text);
-	report->text = text;
-	value->text = text;
+	hp_cell_set_text(cell, source_text(cell->report, cell->row), value);
 }
 
-CELL(cell_source)
+static void cell_kind(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	set_text(report, source_text(report, row), value);
-}
-
-CELL(cell_kind)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->text = kind_text(row_at(row)->kind);
+	value->text = kind_text(row_at(cell->row)->kind);
 }
 
 /* In the reference's words; what a bound counts is told by the kind. */
-CELL(cell_type)
+static void cell_type(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint64_t capacity = row_at(row)->capacity;
+	uint64_t capacity = row_at(cell->row)->capacity;
 
-	UNUSED(percentile);
-	set_text(report,
-		 row_at(row)->kind == HP_CHANNEL_THREAD ? hp_xstrdup("oneshot")
-		 : capacity ? hp_xprintf("bounded[%llu]", (unsigned long long)capacity)
-			    : hp_xstrdup("unbounded"),
-		 value);
+	hp_cell_set_text(cell,
+			 row_at(cell->row)->kind == HP_CHANNEL_THREAD ? hp_xstrdup("oneshot")
+			 : capacity ? hp_xprintf("bounded[%llu]", (unsigned long long)capacity)
+				    : hp_xstrdup("unbounded"),
+			 value);
 }
 
 static bool is_closed(const struct hp_channel_row *row)
@@ -339,35 +325,15 @@ static bool is_closed(const struct hp_channel_row *row)
 	return row->instances && row->closed >= row->instances;
 }
 
-CELL(cell_state)
+static void cell_state(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->text = is_closed(row_at(row)) ? "closed" : "active";
+	value->text = is_closed(row_at(cell->row)) ? "closed" : "active";
 }
 
-CELL(cell_type_size)
+static void cell_type_size(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(row), UNUSED(percentile);
-	value->number = row_at(row)->kind == HP_CHANNEL_EVENT ? 8 : 0;
+	value->number = row_at(cell->row)->kind == HP_CHANNEL_EVENT ? 8 : 0;
 }
-
-#define COUNT(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)row_at(row)->field; \
-	}
-
-COUNT(cell_instances, instances)
-COUNT(cell_closed, closed)
-COUNT(cell_capacity, capacity)
-COUNT(cell_refused, refused)
-COUNT(cell_empty, empty)
-COUNT(cell_timed, delay.timed)
-COUNT(cell_blocked_count, blocked.count)
-COUNT(cell_starved_count, starved.count)
-COUNT(cell_sent_count, sent_count)
-COUNT(cell_received_count, received_count)
 
 static bool is_sender_unseen(const struct hp_channel_row *row)
 {
@@ -387,58 +353,43 @@ static bool is_queue_unknown(const struct hp_channel_row *row)
 }
 
 /* `data`, where clients expect a number, has the least: all of it may have been taken unseen. */
-#define LEAST(name, field) \
-	CELL(name) \
-	{ \
-		const struct hp_channel_row *r = row_at(row); \
-\
-		UNUSED(report), UNUSED(percentile); \
-		value->number = \
-			is_receiver_unseen(r) || r->is_receiver_partial ? 0 : (double)r->field; \
-	}
+static void cell_queue_least(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_channel_row *row = cell->row;
 
-LEAST(cell_queue_count, queue)
-LEAST(cell_most_count, most)
+	if (!is_receiver_unseen(row) && !row->is_receiver_partial)
+		hp_cell_get_member(cell, value);
+}
 
-#define QUEUE(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)row_at(row)->field; \
-		value->is_unknown = is_queue_unknown(row_at(row)); \
-	}
+static void cell_queue_known(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_unknown = is_queue_unknown(cell->row);
+}
 
-QUEUE(cell_queue_raw, queue)
-QUEUE(cell_most_raw, most)
+static void cell_sent(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_channel_row *row = cell->row;
 
-#define SENT(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)row_at(row)->field; \
-		value->is_unknown = is_sender_unseen(row_at(row)); \
-		value->is_bound = row_at(row)->is_sender_partial; \
-	}
-#define RECEIVED(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)row_at(row)->field; \
-		value->is_unknown = is_receiver_unseen(row_at(row)); \
-		value->is_bound = row_at(row)->is_receiver_partial; \
-	}
+	hp_cell_get_member(cell, value);
+	value->is_unknown = is_sender_unseen(row);
+	value->is_bound = row->is_sender_partial;
+}
 
-SENT(cell_sent, sent_count)
-SENT(cell_sent_bytes, sent_bytes)
-RECEIVED(cell_received, received_count)
-RECEIVED(cell_received_bytes, received_bytes)
+static void cell_received(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_channel_row *row = cell->row;
+
+	hp_cell_get_member(cell, value);
+	value->is_unknown = is_receiver_unseen(row);
+	value->is_bound = row->is_receiver_partial;
+}
 
 /* What both sides agree on, or the one that was seen. */
-CELL(cell_bytes)
+static void cell_bytes(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_channel_row *r = row_at(row);
+	const struct hp_channel_row *r = row_at(cell->row);
 
-	UNUSED(report), UNUSED(percentile);
 	value->number =
 		(double)(r->sent_bytes > r->received_bytes ? r->sent_bytes : r->received_bytes);
 	value->is_unknown = r->kind >= HP_CHANNEL_QUEUE;
@@ -457,50 +408,28 @@ static void set_rate(const struct hp_report *report, const struct hp_channel_row
 	value->number = value->is_unknown ? 0 : (double)count * 1e9 / ns;
 }
 
-CELL(cell_sent_rate)
+static void cell_sent_rate(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	set_rate(report, row, row_at(row)->sent_count, value);
+	set_rate(cell->report, cell->row, row_at(cell->row)->sent_count, value);
 }
 
-CELL(cell_received_rate)
+static void cell_received_rate(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	set_rate(report, row, row_at(row)->received_count, value);
+	set_rate(cell->report, cell->row, row_at(cell->row)->received_count, value);
 }
 
 /* Of streams in bytes, of the others in messages. */
-CELL(cell_most)
+static void cell_most(const struct hp_cell *cell, struct hp_value *value)
 {
-	struct hp_text_cell cell;
+	const struct hp_channel_row *row = cell->row;
+	struct hp_text_cell most;
 
-	UNUSED(percentile);
-	value->is_unknown = is_queue_unknown(row_at(row));
-	set_text(report,
-		 hp_xstrdup(row_at(row)->unit == HP_LANE_BYTES
-				    ? hp_format_bytes(&cell, row_at(row)->most)
-				    : hp_format_count(&cell, row_at(row)->most)),
-		 value);
+	value->is_unknown = is_queue_unknown(row);
+	hp_cell_set_text(cell,
+			 hp_xstrdup(row->unit == HP_LANE_BYTES ? hp_format_bytes(&most, row->most)
+							       : hp_format_count(&most, row->most)),
+			 value);
 }
-
-static void set_ticks(const struct hp_report *report, double ticks, struct hp_value *value)
-{
-	value->number = ticks * report->model.ns_per_tick;
-	value->is_unknown = ticks < 0;
-}
-
-#define TICKS(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(percentile); \
-		set_ticks(report, (double)row_at(row)->field, value); \
-	}
-
-TICKS(cell_blocked, blocked.ticks)
-TICKS(cell_blocked_most, blocked.most)
-TICKS(cell_starved, starved.ticks)
-TICKS(cell_starved_most, starved.most)
-TICKS(cell_delay_total, delay.hold_ticks)
 
 /* Not all that were received: the others went by untimed. */
 static bool is_estimated(const struct hp_channel_row *row)
@@ -508,79 +437,118 @@ static bool is_estimated(const struct hp_channel_row *row)
 	return row->delay.timed < row->sent_count;
 }
 
-CELL(cell_delay_average)
+static void cell_delay_average(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_sum *delay = &row_at(row)->delay;
+	const struct hp_lock_sum *delay = &row_at(cell->row)->delay;
 
-	UNUSED(percentile);
-	set_ticks(report, delay->timed ? delay->hold_ticks / (double)delay->timed : -1, value);
-	value->is_estimated = is_estimated(row);
+	hp_lock_set_ticks(cell, delay->timed ? delay->hold_ticks / (double)delay->timed : -1,
+			  value);
+	value->is_estimated = is_estimated(cell->row);
 }
 
-CELL(cell_delay_percentile)
+static void cell_delay_percentile(const struct hp_cell *cell, struct hp_value *value)
 {
-	set_ticks(report, hp_lock_hold_percentile(&row_at(row)->delay, percentile), value);
-	value->is_estimated = is_estimated(row);
-	value->is_bound = value->is_estimated && percentile >= 100;
+	hp_lock_set_ticks(
+		cell, hp_lock_hold_percentile(&row_at(cell->row)->delay, cell->percentile), value);
+	value->is_estimated = is_estimated(cell->row);
+	value->is_bound = value->is_estimated && cell->percentile >= 100;
 }
 
-TICKS(cell_delay_most, delay.hold_most)
-
-#define NUMBER(key, getter) \
-	{ \
-		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
-	}
-
-const struct hp_column hp_channel_columns[HP_CHANNEL_COLUMNS] = {
+const struct hp_column hp_channel_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = cell_id },
-	{ "Channel", "label", "label", HP_UNIT_NAME, cell_name, false, false },
-	{ NULL, "source", "source", HP_UNIT_TEXT, cell_source, false, false },
-	{ "Type", "type_name", "type_name", HP_UNIT_TEXT, cell_kind, false, false },
-	{ NULL, "channel_type", "channel_type", HP_UNIT_TEXT, cell_type, false, false },
-	{ NULL, "state", "state", HP_UNIT_TEXT, cell_state, false, false },
-	{ NULL, "type_size", "type_size", HP_UNIT_NUMBER, cell_type_size, false, false },
-	{ NULL, "instances", "instances", HP_UNIT_COUNT, cell_instances, false, false },
-	{ NULL, "closed_instances", "closed_instances", HP_UNIT_COUNT, cell_closed, false, false },
-	{ "Sent", NULL, "sent_count", HP_UNIT_COUNT, cell_sent, false, false },
-	{ .key = "sent_count", .unit = HP_UNIT_NUMBER, .get = cell_sent_count },
-	{ "Received", NULL, "received_count", HP_UNIT_COUNT, cell_received, false, false },
-	{ .key = "received_count", .unit = HP_UNIT_NUMBER, .get = cell_received_count },
-	{ "Bytes", NULL, NULL, HP_UNIT_BYTES, cell_bytes, false, false },
-	{ "Sent/s", "sent_per_sec", "sent_per_sec", HP_UNIT_RATE, cell_sent_rate, false, false },
-	{ NULL, "received_per_sec", "received_per_sec", HP_UNIT_RATE, cell_received_rate, false,
-	  false },
-	{ "Max queue", NULL, NULL, HP_UNIT_TEXT, cell_most, false, false },
-	{ .key = "queue_size", .unit = HP_UNIT_NUMBER, .get = cell_queue_count },
-	{ .key = "max_queue_size", .unit = HP_UNIT_NUMBER, .get = cell_most_count },
-	NUMBER("queue_size", cell_queue_raw),
-	NUMBER("max_queue_size", cell_most_raw),
-	{ "Blocked", NULL, "blocked_ns", HP_UNIT_TIME, cell_blocked, false, false },
-	{ "Starved", NULL, "starved_ns", HP_UNIT_TIME, cell_starved, false, false },
-	{ NULL, "delay_avg", "delay_avg_ns", HP_UNIT_TIME, cell_delay_average, false, false },
+	{ "Channel", "label", "label", HP_UNIT_NAME, .get = cell_name },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = cell_source },
+	{ "Type", "type_name", "type_name", HP_UNIT_TEXT, .get = cell_kind },
+	{ NULL, "channel_type", "channel_type", HP_UNIT_TEXT, .get = cell_type },
+	{ NULL, "state", "state", HP_UNIT_TEXT, .get = cell_state },
+	{ NULL, "type_size", "type_size", HP_UNIT_NUMBER, .get = cell_type_size },
+	{ NULL, "instances", "instances", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_channel_row, instances) },
+	{ NULL, "closed_instances", "closed_instances", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_channel_row, closed) },
+	{ "Sent", NULL, "sent_count", HP_UNIT_COUNT, .get = cell_sent,
+	  .member = HP_MEMBER(hp_channel_row, sent_count) },
+	{ .key = "sent_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_channel_row, sent_count) },
+	{ "Received", NULL, "received_count", HP_UNIT_COUNT, .get = cell_received,
+	  .member = HP_MEMBER(hp_channel_row, received_count) },
+	{ .key = "received_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_channel_row, received_count) },
+	{ "Bytes", NULL, NULL, HP_UNIT_BYTES, .get = cell_bytes },
+	{ "Sent/s", "sent_per_sec", "sent_per_sec", HP_UNIT_RATE, .get = cell_sent_rate },
+	{ NULL, "received_per_sec", "received_per_sec", HP_UNIT_RATE, .get = cell_received_rate },
+	{ "Max queue", NULL, NULL, HP_UNIT_TEXT, .get = cell_most },
+	{ .key = "queue_size",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = cell_queue_least,
+	  .member = HP_MEMBER(hp_channel_row, queue) },
+	{ .key = "max_queue_size",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = cell_queue_least,
+	  .member = HP_MEMBER(hp_channel_row, most) },
+	{ .raw = "queue_size",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = cell_queue_known,
+	  .member = HP_MEMBER(hp_channel_row, queue) },
+	{ .raw = "max_queue_size",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = cell_queue_known,
+	  .member = HP_MEMBER(hp_channel_row, most) },
+	{ "Blocked", NULL, "blocked_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_channel_row, blocked.ticks) },
+	{ "Starved", NULL, "starved_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_channel_row, starved.ticks) },
+	{ NULL, "delay_avg", "delay_avg_ns", HP_UNIT_TIME, .get = cell_delay_average },
 	{ .raw = "delay_p",
 	  .unit = HP_UNIT_TIME,
 	  .get = cell_delay_percentile,
 	  .is_percentiles = true },
-	{ NULL, "delay_sampled_count", "delay_sampled_count", HP_UNIT_NUMBER, cell_timed, false,
-	  false },
-	NUMBER("sent_bytes", cell_sent_bytes),
-	NUMBER("received_bytes", cell_received_bytes),
-	NUMBER("capacity", cell_capacity),
-	NUMBER("blocked_count", cell_blocked_count),
-	NUMBER("blocked_max_ns", cell_blocked_most),
-	NUMBER("starved_count", cell_starved_count),
-	NUMBER("starved_max_ns", cell_starved_most),
-	NUMBER("refused_sends", cell_refused),
-	NUMBER("empty_receives", cell_empty),
-	NUMBER("delay_total_ns", cell_delay_total),
-	NUMBER("delay_max_ns", cell_delay_most),
+	{ NULL, "delay_sampled_count", "delay_sampled_count", HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_channel_row, delay.timed) },
+	{ .raw = "sent_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = cell_sent,
+	  .member = HP_MEMBER(hp_channel_row, sent_bytes) },
+	{ .raw = "received_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = cell_received,
+	  .member = HP_MEMBER(hp_channel_row, received_bytes) },
+	{ .raw = "capacity", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_channel_row, capacity) },
+	{ .raw = "blocked_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_channel_row, blocked.count) },
+	{ .raw = "blocked_max_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_channel_row, blocked.most) },
+	{ .raw = "starved_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_channel_row, starved.count) },
+	{ .raw = "starved_max_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_channel_row, starved.most) },
+	{ .raw = "refused_sends",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_channel_row, refused) },
+	{ .raw = "empty_receives",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_channel_row, empty) },
+	{ .raw = "delay_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_channel_row, delay.hold_ticks) },
+	{ .raw = "delay_max_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_channel_row, delay.hold_most) },
+	{ 0 },
 };
 
-const struct hp_column hp_latency_columns[HP_LATENCY_COLUMNS] = {
-	{ "Channel", NULL, NULL, HP_UNIT_NAME, cell_name, false, false },
-	{ "Msgs", NULL, NULL, HP_UNIT_COUNT, cell_timed, false, false },
-	{ "Avg", NULL, NULL, HP_UNIT_TIME, cell_delay_average, false, false },
-	{ "P", NULL, NULL, HP_UNIT_TIME, cell_delay_percentile, true, false },
+const struct hp_column hp_latency_columns[] = {
+	{ "Channel", NULL, NULL, HP_UNIT_NAME, .get = cell_name },
+	{ "Msgs", NULL, NULL, HP_UNIT_COUNT, .member = HP_MEMBER(hp_channel_row, delay.timed) },
+	{ "Avg", NULL, NULL, HP_UNIT_TIME, .get = cell_delay_average },
+	{ "P", NULL, NULL, HP_UNIT_TIME, .get = cell_delay_percentile, .is_percentiles = true },
+	{ 0 },
 };
 
 /* --- JSON --- */

@@ -26,10 +26,8 @@ const char *hp_channel_name_at(struct hp_report *report, uint64_t at);
 /* What is waited for: a kind of channel that is empty (HP_SIDE_READ) or full. */
 const char *hp_channel_kind_text(uint32_t kind, uint32_t side);
 
-#define HP_CHANNEL_COLUMNS 37
-#define HP_LATENCY_COLUMNS 4
-extern const struct hp_column hp_channel_columns[HP_CHANNEL_COLUMNS];
-extern const struct hp_column hp_latency_columns[HP_LATENCY_COLUMNS];
+extern const struct hp_column hp_channel_columns[];
+extern const struct hp_column hp_latency_columns[];
 
 const char *hp_channels_describe(const struct hp_report *report);
 const char *hp_channels_note(struct hp_report *report);

@@ -23,8 +23,6 @@
 #define TOLD_MOST 3
 #define TAB 8
 
-#define UNUSED(x) (void)(x)
-
 struct build {
 	struct hp_report *report;
 	struct hp_annotation *annotation;
@@ -344,7 +342,7 @@ static const char *lines_note(struct hp_report *report)
 
 static const char *lines_empty(struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "no line has samples";
 }
 
@@ -358,29 +356,11 @@ static void lines_fill(struct hp_report *report, struct hp_list *list)
 		list->rows[i] = &a->lines[i];
 }
 
-#define FUNCTION(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-
-FUNCTION(line_text)
+static void line_text(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_annotation_line *line = row;
+	const struct hp_annotation_line *line = cell->row;
 
-	UNUSED(percentile);
-	free(report->text);
-	value->text = report->text = hp_xprintf("%-5d  %s", line->line, line->text);
-}
-
-FUNCTION(line_source)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->text = ((const struct hp_annotation_line *)row)->text;
-}
-
-FUNCTION(line_number)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_annotation_line *)row)->line;
+	hp_cell_set_text(cell, hp_xprintf("%-5d  %s", line->line, line->text), value);
 }
 
 /* Nothing where there is nothing: what has samples shall be seen. */
@@ -391,51 +371,46 @@ static void time_set(uint64_t ns, struct hp_value *value)
 		value->text = "";
 }
 
-FUNCTION(line_self)
+static void line_self(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	time_set(((const struct hp_annotation_line *)row)->self_ns, value);
+	time_set(((const struct hp_annotation_line *)cell->row)->self_ns, value);
 }
 
-FUNCTION(line_total)
+static void line_total(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	time_set(((const struct hp_annotation_line *)row)->total_ns, value);
+	time_set(((const struct hp_annotation_line *)cell->row)->total_ns, value);
 }
 
-FUNCTION(line_share)
+static void line_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint64_t ns = ((const struct hp_annotation_line *)row)->total_ns;
+	uint64_t ns = ((const struct hp_annotation_line *)cell->row)->total_ns;
 
-	UNUSED(percentile);
 	time_set(ns, value);
-	value->number = report->annotation->total_ns
-				? 100 * (double)ns / (double)report->annotation->total_ns
+	value->number = cell->report->annotation->total_ns
+				? 100 * (double)ns / (double)cell->report->annotation->total_ns
 				: 0;
 }
 
-#define NUMBER(name, field) \
-	FUNCTION(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)((const struct hp_annotation_line *)row)->field; \
-	}
-NUMBER(line_self_ns, self_ns)
-NUMBER(line_total_ns, total_ns)
-NUMBER(line_self_samples, self_samples)
-NUMBER(line_total_samples, total_samples)
-
 static const struct hp_column columns[] = {
-	{ "Line   Source", NULL, NULL, HP_UNIT_CHAIN, line_text, false, false },
-	{ NULL, "line", "line", HP_UNIT_NUMBER, line_number, false, false },
-	{ NULL, "source", "source", HP_UNIT_TEXT, line_source, false, false },
-	{ "Self", "self", NULL, HP_UNIT_TIME, line_self, false, false },
-	{ "Inclusive", "inclusive", NULL, HP_UNIT_TIME, line_total, false, false },
-	{ "% of it", "percent", NULL, HP_UNIT_SHARE, line_share, false, false },
-	{ .raw = "self_ns", .unit = HP_UNIT_NUMBER, .get = line_self_ns },
-	{ .raw = "inclusive_ns", .unit = HP_UNIT_NUMBER, .get = line_total_ns },
-	{ .raw = "self_samples", .unit = HP_UNIT_NUMBER, .get = line_self_samples },
-	{ .raw = "inclusive_samples", .unit = HP_UNIT_NUMBER, .get = line_total_samples },
+	{ "Line   Source", NULL, NULL, HP_UNIT_CHAIN, .get = line_text },
+	{ NULL, "line", "line", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_annotation_line, line) },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .member = HP_MEMBER(hp_annotation_line, text) },
+	{ "Self", "self", NULL, HP_UNIT_TIME, .get = line_self },
+	{ "Inclusive", "inclusive", NULL, HP_UNIT_TIME, .get = line_total },
+	{ "% of it", "percent", NULL, HP_UNIT_SHARE, .get = line_share },
+	{ .raw = "self_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_annotation_line, self_ns) },
+	{ .raw = "inclusive_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_annotation_line, total_ns) },
+	{ .raw = "self_samples",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_annotation_line, self_samples) },
+	{ .raw = "inclusive_samples",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_annotation_line, total_samples) },
+	{ 0 },
 };
 
 const struct hp_section *hp_annotation_section(void)
@@ -445,7 +420,6 @@ const struct hp_section *hp_annotation_section(void)
 		.json = "annotate",
 		.name = "annotate",
 		.columns = columns,
-		.column_count = sizeof(columns) / sizeof(columns[0]),
 		.describe = lines_describe,
 		.note = lines_note,
 		.fill = lines_fill,

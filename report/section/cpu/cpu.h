@@ -75,8 +75,7 @@ void hp_cpu_free(struct hp_cpu *cpu);
 struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu);
 
 /* For the table of sections; see report/section/section.h. */
-#define HP_CPU_COLUMNS 8
-extern const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS];
+extern const struct hp_column hp_cpu_columns[];
 void hp_cpu_fill(struct hp_report *report, struct hp_list *list);
 bool hp_cpu_has_data(const struct hp_report *report);
 /* CPU time of the program that no sample stands for, ns; 0 = none to speak of (5 %, and 20 ms), or nobody sampled. */

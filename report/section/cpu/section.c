@@ -22,8 +22,6 @@
 #define MISSED_LEAST_NS UINT64_C(20000000)	/* of CPU without samples: less is chance, */
 #define MISSED_SHARE 20	/* and so is one part in so many of the whole */
 
-#define UNUSED(x) (void)(x)
-
 static const struct hp_sampling *record_of(const struct hp_report *report)
 {
 	return &report->model.sampling.record;
@@ -287,67 +285,44 @@ void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
 
 /* --- columns --- */
 
-#define FUNCTION(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-
-FUNCTION(row_id)
+static void row_id(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = (double)((const struct hp_cpu_function *)row - report->cpu->functions) + 1;
+	value->number =
+		(double)((const struct hp_cpu_function *)cell->row - cell->report->cpu->functions) +
+		1;
 }
 
-FUNCTION(row_name)
+static void row_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->text = hp_cpu_name(report, row);
+	value->text = hp_cpu_name(cell->report, cell->row);
 }
 
-FUNCTION(row_samples)
+static void row_samples(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = (double)(weight_of(report, row) / 1000);
+	value->number = (double)(weight_of(cell->report, cell->row) / 1000);
 }
 
-FUNCTION(row_share)
+static void row_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint64_t total = report->cpu->total_ns;
+	uint64_t total = cell->report->cpu->total_ns;
 
-	UNUSED(percentile);
-	value->number = total ? 100 * (double)weight_of(report, row) / (double)total : 0;
+	value->number =
+		total ? 100 * (double)weight_of(cell->report, cell->row) / (double)total : 0;
 }
 
-FUNCTION(row_self)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_cpu_function *)row)->self_ns;
-}
-
-FUNCTION(row_total)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_cpu_function *)row)->total_ns;
-}
-
-FUNCTION(row_self_count)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_cpu_function *)row)->self_samples;
-}
-
-FUNCTION(row_total_count)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_cpu_function *)row)->total_samples;
-}
-
-const struct hp_column hp_cpu_columns[HP_CPU_COLUMNS] = {
+const struct hp_column hp_cpu_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = row_id },
-	{ "Function", "name", "name", HP_UNIT_NAME, row_name, false, false },
-	{ "Samples", "samples", "samples_us", HP_UNIT_COUNT, row_samples, false, false },
-	{ "% Total", "percent", "percent", HP_UNIT_SHARE, row_share, false, false },
-	{ "Self", NULL, "self_ns", HP_UNIT_TIME, row_self, false, false },
-	{ "Inclusive", NULL, "inclusive_ns", HP_UNIT_TIME, row_total, false, false },
-	{ .raw = "self_samples", .unit = HP_UNIT_NUMBER, .get = row_self_count },
-	{ .raw = "inclusive_samples", .unit = HP_UNIT_NUMBER, .get = row_total_count },
+	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
+	{ "Samples", "samples", "samples_us", HP_UNIT_COUNT, .get = row_samples },
+	{ "% Total", "percent", "percent", HP_UNIT_SHARE, .get = row_share },
+	{ "Self", NULL, "self_ns", HP_UNIT_TIME, .member = HP_MEMBER(hp_cpu_function, self_ns) },
+	{ "Inclusive", NULL, "inclusive_ns", HP_UNIT_TIME,
+	  .member = HP_MEMBER(hp_cpu_function, total_ns) },
+	{ .raw = "self_samples",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_cpu_function, self_samples) },
+	{ .raw = "inclusive_samples",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_cpu_function, total_samples) },
+	{ 0 },
 };

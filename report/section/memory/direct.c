@@ -175,26 +175,14 @@ const char *hp_direct_maps_after(struct hp_report *report)
 
 /* --- columns --- */
 
-#define GETTER(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
-
 static const struct hp_map_row *map_of(const void *row)
 {
 	return row;
 }
 
-GETTER(get_id)
+static void get_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = map_of(row)->row.step;
-}
-
-GETTER(get_name)
-{
-	UNUSED(percentile);
-	value->text = hp_alloc_row_name(report, (struct hp_alloc_row *)(uintptr_t)row);
+	value->text = hp_alloc_row_name(cell->report, (struct hp_alloc_row *)(uintptr_t)cell->row);
 }
 
 static char *kinds_text(const struct hp_map_row *row)
@@ -213,56 +201,45 @@ static char *kinds_text(const struct hp_map_row *row)
 	return text;
 }
 
-GETTER(get_kind)
+static void get_kind(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	free(report->text);
-	report->text = kinds_text(map_of(row));
-	value->text = report->text;
+	hp_cell_set_text(cell, kinds_text(map_of(cell->row)), value);
 }
 
-#define SUM_GETTER(name, field) \
-	GETTER(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)map_of(row)->row.sum.field; \
-	}
-
-SUM_GETTER(get_count, count)
-SUM_GETTER(get_peak, peak_bytes)
-SUM_GETTER(get_left, live_bytes)
-SUM_GETTER(get_bytes, bytes)
-SUM_GETTER(get_ranges, live)
-SUM_GETTER(get_freed, freed_bytes)
-SUM_GETTER(get_gone, frees)
-
-GETTER(get_share)
+static void get_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	struct hp_alloc_sum total = total_of(report);
-	double whole = (double)(hp_alloc_is_count(report) ? total.count : total.bytes);
+	struct hp_alloc_sum total = total_of(cell->report);
+	double whole = (double)(hp_alloc_is_count(cell->report) ? total.count : total.bytes);
 
-	UNUSED(percentile);
-	value->number = whole > 0 ? 100 * (double)metric(report, row) / whole : 0;
-	value->is_unknown = map_of(row)->is_allocator;
+	value->number = whole > 0 ? 100 * (double)metric(cell->report, cell->row) / whole : 0;
+	value->is_unknown = map_of(cell->row)->is_allocator;
 }
 
-#define RAW(key, getter) \
-	{ \
-		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
-	}
-
-const struct hp_column hp_direct_columns[HP_DIRECT_COLUMNS] = {
-	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
-	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_name, false, false },
-	{ "Kind", "kind", "kind", HP_UNIT_TEXT, get_kind, false, false },
-	{ "Maps", "count", "count", HP_UNIT_COUNT, get_count, false, false },
-	{ "Peak", "peak", "peak_bytes", HP_UNIT_BYTES, get_peak, false, false },
-	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_left, false, false },
-	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, get_bytes, false, false },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
-	RAW("live_ranges", get_ranges),
-	RAW("freed_ranges", get_gone),
-	RAW("freed_bytes", get_freed),
+const struct hp_column hp_direct_columns[] = {
+	{ .key = "id",
+	  .raw = "id",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_map_row, row.step) },
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, .get = get_name },
+	{ "Kind", "kind", "kind", HP_UNIT_TEXT, .get = get_kind },
+	{ "Maps", "count", "count", HP_UNIT_COUNT, .member = HP_MEMBER(hp_map_row, row.sum.count) },
+	{ "Peak", "peak", "peak_bytes", HP_UNIT_BYTES,
+	  .member = HP_MEMBER(hp_map_row, row.sum.peak_bytes) },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES,
+	  .member = HP_MEMBER(hp_map_row, row.sum.live_bytes) },
+	{ "Total", "total", "total_bytes", HP_UNIT_BYTES,
+	  .member = HP_MEMBER(hp_map_row, row.sum.bytes) },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = get_share },
+	{ .raw = "live_ranges",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_map_row, row.sum.live) },
+	{ .raw = "freed_ranges",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_map_row, row.sum.frees) },
+	{ .raw = "freed_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_map_row, row.sum.freed_bytes) },
+	{ 0 },
 };
 
 /* --- JSON --- */

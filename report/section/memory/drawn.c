@@ -100,7 +100,7 @@ const char *hp_block_lives_describe(const struct hp_report *report)
 bool hp_blocks_has_data(const struct hp_report *report)
 {
 	(void)report;
-	return false; /* only if asked for */
+	return false;	/* only if asked for */
 }
 
 const char *hp_blocks_empty(struct hp_report *report)
@@ -127,20 +127,9 @@ const char *hp_blocks_after(struct hp_report *report)
 
 /* --- columns --- */
 
-#define GETTER(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
-
 static const struct hp_class_row *class_of(const void *row)
 {
 	return row;
-}
-
-static const char *said(struct hp_report *report, char *text)
-{
-	free(report->text);
-	return report->text = text;
 }
 
 /* "≤ 64 B": the last class has no end. */
@@ -149,15 +138,14 @@ static char *bound_text(bool is_last, const char *bound)
 	return hp_xprintf("%s %s", is_last ? ">" : "\342\211\244", bound);
 }
 
-GETTER(get_size)
+static void get_size(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint32_t n = class_of(row)->number;
+	uint32_t n = class_of(cell->row)->number;
 	bool is_last = n == HP_SIZE_CLASSES - 1;
-	struct hp_text_cell cell;
+	struct hp_text_cell bound;
 
-	UNUSED(percentile);
-	value->text = said(
-		report, bound_text(is_last, hp_format_bytes(&cell, UINT64_C(1) << (n - is_last))));
+	hp_format_bytes(&bound, UINT64_C(1) << (n - is_last));
+	hp_cell_set_text(cell, bound_text(is_last, bound.text), value);
 }
 
 static double age_ns(const struct hp_report *report, uint32_t n)
@@ -165,49 +153,34 @@ static double age_ns(const struct hp_report *report, uint32_t n)
 	return (double)(UINT64_C(1024) << n) * report->model.ns_per_tick;
 }
 
-GETTER(get_age)
+static void get_age(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint32_t n = class_of(row)->number;
+	uint32_t n = class_of(cell->row)->number;
 	bool is_last = n == HP_LIFE_CLASSES - 1;
-	struct hp_text_cell cell;
+	struct hp_text_cell bound;
 
-	UNUSED(percentile);
-	if (n == HP_LIFE_CLASSES)
+	if (n == HP_LIFE_CLASSES) {
 		value->text = "temporary";
-	else
-		value->text = said(report,
-				   bound_text(is_last,
-					      hp_format_time(&cell, age_ns(report, n - is_last))));
+		return;
+	}
+	hp_format_time(&bound, age_ns(cell->report, n - is_last));
+	hp_cell_set_text(cell, bound_text(is_last, bound.text), value);
 }
 
-GETTER(get_size_bound)
+static void get_size_bound(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint32_t n = class_of(row)->number;
+	uint32_t n = class_of(cell->row)->number;
 
-	UNUSED(report), UNUSED(percentile);
 	value->number = n == HP_SIZE_CLASSES - 1 ? 0 : (double)(UINT64_C(1) << n);
 	value->is_unknown = n == HP_SIZE_CLASSES - 1;
 }
 
-GETTER(get_age_bound)
+static void get_age_bound(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint32_t n = class_of(row)->number;
+	uint32_t n = class_of(cell->row)->number;
 
-	UNUSED(percentile);
-	value->number = n >= HP_LIFE_CLASSES - 1 ? 0 : age_ns(report, n);
+	value->number = n >= HP_LIFE_CLASSES - 1 ? 0 : age_ns(cell->report, n);
 	value->is_unknown = n >= HP_LIFE_CLASSES - 1;
-}
-
-GETTER(get_count)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = class_of(row)->count;
-}
-
-GETTER(get_samples)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)class_of(row)->samples;
 }
 
 static void share(double count, double all, struct hp_value *value)
@@ -215,16 +188,16 @@ static void share(double count, double all, struct hp_value *value)
 	value->number = all > 0 ? 100 * count / all : 0;
 }
 
-GETTER(get_share)
+static void get_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	share(class_of(row)->count, (double)hp_alloc_view(report)->alloc.all.count, value);
+	share(class_of(cell->row)->count, (double)hp_alloc_view(cell->report)->alloc.all.count,
+	      value);
 }
 
-GETTER(get_freed_share)
+static void get_freed_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	share(class_of(row)->count, (double)hp_alloc_view(report)->alloc.all.frees, value);
+	share(class_of(cell->row)->count, (double)hp_alloc_view(cell->report)->alloc.all.frees,
+	      value);
 }
 
 static void error(const struct hp_class_row *row, uint64_t all, struct hp_value *value)
@@ -235,35 +208,38 @@ static void error(const struct hp_class_row *row, uint64_t all, struct hp_value 
 	value->number = p > 0 ? 196 * sqrt(p * (1 - p) / (double)all) / p : 0;
 }
 
-GETTER(get_size_error)
+static void get_size_error(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	error(row, total(hp_alloc_view(report)->alloc.drawn.sizes, HP_SIZE_CLASSES), value);
+	error(cell->row, total(hp_alloc_view(cell->report)->alloc.drawn.sizes, HP_SIZE_CLASSES),
+	      value);
 }
 
-GETTER(get_life_error)
+static void get_life_error(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	error(row, total(hp_alloc_view(report)->alloc.drawn.lives, HP_LIFE_CLASSES), value);
+	error(cell->row, total(hp_alloc_view(cell->report)->alloc.drawn.lives, HP_LIFE_CLASSES),
+	      value);
 }
 
-const struct hp_column hp_size_columns[HP_CLASS_COLUMNS] = {
-	{ "Size", "name", NULL, HP_UNIT_NAME, get_size, false, false },
+const struct hp_column hp_size_columns[] = {
+	{ "Size", "name", NULL, HP_UNIT_NAME, .get = get_size },
 	{ .raw = "up_to_bytes", .unit = HP_UNIT_NUMBER, .get = get_size_bound },
-	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .get = get_samples },
-	{ "~Count", "count", "count_estimated", HP_UNIT_COUNT, get_count, false, false },
-	{ "\302\26195%", "error", "error_percent", HP_UNIT_ERROR, get_size_error, false, false },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
+	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_class_row, samples) },
+	{ "~Count", "count", "count_estimated", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_class_row, count) },
+	{ "\302\26195%", "error", "error_percent", HP_UNIT_ERROR, .get = get_size_error },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = get_share },
+	{ 0 },
 };
 
-const struct hp_column hp_life_columns[HP_CLASS_COLUMNS] = {
-	{ "Age", "name", NULL, HP_UNIT_NAME, get_age, false, false },
+const struct hp_column hp_life_columns[] = {
+	{ "Age", "name", NULL, HP_UNIT_NAME, .get = get_age },
 	{ .raw = "up_to_ns", .unit = HP_UNIT_NUMBER, .get = get_age_bound },
-	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .get = get_samples },
-	{ "~Count", "count", "count_estimated", HP_UNIT_COUNT, get_count, false, false },
-	{ "\302\26195%", "error", "error_percent", HP_UNIT_ERROR, get_life_error, false, false },
-	{ "% Freed", "percent_total", "percent_total", HP_UNIT_SHARE, get_freed_share, false,
-	  false },
+	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_class_row, samples) },
+	{ "~Count", "count", "count_estimated", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_class_row, count) },
+	{ "\302\26195%", "error", "error_percent", HP_UNIT_ERROR, .get = get_life_error },
+	{ "% Freed", "percent_total", "percent_total", HP_UNIT_SHARE, .get = get_freed_share },
+	{ 0 },
 };
 
 /* --- JSON --- */

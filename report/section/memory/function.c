@@ -127,11 +127,6 @@ const char *hp_alloc_callers_describe(const struct hp_report *report)
 
 /* --- columns --- */
 
-#define GETTER(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
-
 static const struct hp_alloc_row *row_of(const void *row)
 {
 	return row;
@@ -158,228 +153,252 @@ static const struct hp_model_function *function_of(struct hp_report *report, con
 	return &report->model.functions[row_of(row)->function];
 }
 
-GETTER(get_id)
+static void get_id(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = row_of(row)->function + (row_of(row)->charge ? 1 : 0);
+	value->number = row_of(cell->row)->function + (row_of(cell->row)->charge ? 1 : 0);
 }
 
-GETTER(get_name)
+static void get_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->text = hp_alloc_row_name(report, (struct hp_alloc_row *)(uintptr_t)row);
-	if (row_of(row)->charge)
-		value->is_label = hp_report_is_label(report, function_of(report, row));
+	value->text = hp_alloc_row_name(cell->report, (struct hp_alloc_row *)(uintptr_t)cell->row);
+	if (row_of(cell->row)->charge)
+		value->is_label =
+			hp_report_is_label(cell->report, function_of(cell->report, cell->row));
 }
 
-GETTER(get_calls)
+static void get_calls(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->is_unknown = !row_of(row)->charge;
-	if (row_of(row)->charge)
-		value->number = (double)function_of(report, row)->calls;
+	value->is_unknown = !row_of(cell->row)->charge;
+	if (row_of(cell->row)->charge)
+		value->number = (double)function_of(cell->report, cell->row)->calls;
 }
 
 /* How many calls have some: the percentiles are of these. */
-GETTER(get_allocating)
+static void get_allocating(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_charge_sum *sum = row_of(row)->charge;
+	const struct hp_charge_sum *sum = row_of(cell->row)->charge;
 
-	UNUSED(percentile);
 	value->is_unknown = !sum;
 	if (sum)
-		value->number = (double)hp_charge_calls(sum, kind_of(report));
+		value->number = (double)hp_charge_calls(sum, kind_of(cell->report));
 }
 
-GETTER(get_count)
+static void get_count(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->is_unknown = row_of(row)->charge != NULL;
-	value->number = (double)hp_alloc_sum_of(report, row)->count;
+	value->is_unknown = row_of(cell->row)->charge != NULL;
+	value->number = (double)hp_alloc_sum_of(cell->report, cell->row)->count;
 }
 
-GETTER(get_temporary_share)
+static void get_temporary_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(cell->report, cell->row);
 
-	UNUSED(percentile);
-	value->is_unknown = row_of(row)->charge != NULL;
+	value->is_unknown = row_of(cell->row)->charge != NULL;
 	value->number = sum->count ? 100 * (double)sum->temporary / (double)sum->count : 0;
 }
 
-GETTER(get_average)
+static void get_average(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_charge_sum *sum = row_of(row)->charge;
-	const struct hp_alloc_sum *paths = hp_alloc_sum_of(report, row);
-	uint64_t calls = sum ? function_of(report, row)->calls : 0;
+	const struct hp_charge_sum *sum = row_of(cell->row)->charge;
+	const struct hp_alloc_sum *paths = hp_alloc_sum_of(cell->report, cell->row);
+	uint64_t calls = sum ? function_of(cell->report, cell->row)->calls : 0;
 
-	UNUSED(percentile);
 	/* What calls that go on allocate is in no average yet. */
-	if (calls && calls == function_of(report, row)->running)
+	if (calls && calls == function_of(cell->report, cell->row)->running)
 		value->is_unknown = true;
 	else if (calls)
-		figure(report, (double)sum->sums[kind_of(report)] / (double)calls, value);
+		figure(cell->report, (double)sum->sums[kind_of(cell->report)] / (double)calls,
+		       value);
 	else
 		value->number = paths->count ? (double)paths->bytes / (double)paths->count : 0;
 }
 
-GETTER(get_percentile)
+static void get_percentile(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_charge_sum *sum = row_of(row)->charge;
+	const struct hp_charge_sum *sum = row_of(cell->row)->charge;
 
 	value->is_unknown = true;
 	if (sum)
-		figure(report, hp_charge_percentile(sum, kind_of(report), percentile), value);
+		figure(cell->report,
+		       hp_charge_percentile(sum, kind_of(cell->report), cell->percentile), value);
 }
 
-GETTER(get_inclusive)
+static void get_inclusive(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_row *r = row;
-	bool is_count = hp_alloc_is_count(report);
+	const struct hp_alloc_row *r = cell->row;
+	bool is_count = hp_alloc_is_count(cell->report);
 
-	UNUSED(percentile);
 	if (r->charge)
-		figure(report, (double)(is_count ? r->charge->whole_count : r->charge->whole_bytes),
-		       value);
+		figure(cell->report,
+		       (double)(is_count ? r->charge->whole_count : r->charge->whole_bytes), value);
 	else
-		figure(report, (double)(is_count ? r->inclusive.count : r->inclusive.bytes), value);
-}
-
-GETTER(get_total)
-{
-	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
-
-	UNUSED(percentile);
-	if (row_of(row)->charge)
-		figure(report, (double)hp_alloc_charged(report, row), value);
-	else
-		figure(report, (double)(hp_alloc_is_count(report) ? sum->count : sum->bytes),
+		figure(cell->report, (double)(is_count ? r->inclusive.count : r->inclusive.bytes),
 		       value);
 }
 
-GETTER(get_share)
+static void get_total(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_sum *all = &hp_alloc_view(report)->alloc.all;
-	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
-	bool is_count = hp_alloc_is_count(report);
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(cell->report, cell->row);
+
+	if (row_of(cell->row)->charge)
+		figure(cell->report, (double)hp_alloc_charged(cell->report, cell->row), value);
+	else
+		figure(cell->report,
+		       (double)(hp_alloc_is_count(cell->report) ? sum->count : sum->bytes), value);
+}
+
+static void get_share(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_alloc_sum *all = &hp_alloc_view(cell->report)->alloc.all;
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(cell->report, cell->row);
+	bool is_count = hp_alloc_is_count(cell->report);
 	double whole = (double)(is_count ? all->count : all->bytes);
 	double part = (double)(is_count ? sum->count : sum->bytes);
 
-	UNUSED(percentile);
-	if (row_of(row)->charge)
-		part = (double)hp_alloc_charged(report, row);
-	if (is_most(report))
+	if (row_of(cell->row)->charge)
+		part = (double)hp_alloc_charged(cell->report, cell->row);
+	if (is_most(cell->report))
 		whole = is_count ? 0 : (double)all->peak_bytes;
 	value->is_unknown = whole <= 0;
 	value->number = whole > 0 ? 100 * part / whole : 0;
 }
 
-#define CHARGE_GETTER(name, field) \
-	GETTER(name) \
-	{ \
-		const struct hp_charge_sum *sum = row_of(row)->charge; \
-\
-		UNUSED(report), UNUSED(percentile); \
-		value->is_unknown = !sum; \
-		value->number = sum ? (double)sum->field : 0; \
-	}
-
-CHARGE_GETTER(raw_most_bytes, most_bytes)
-CHARGE_GETTER(raw_most_count, most_count)
-
-#define BOTH_GETTER(name, charged, of_paths) \
-	GETTER(name) \
-	{ \
-		const struct hp_alloc_row *r = row; \
-\
-		UNUSED(report), UNUSED(percentile); \
-		value->number = r->charge ? (double)(charged) : (double)r->of_paths; \
-	}
-
-BOTH_GETTER(raw_bytes, hp_charge_bytes(r->charge), sum.bytes)
-BOTH_GETTER(raw_count, hp_charge_count(r->charge), sum.count)
-BOTH_GETTER(raw_whole_bytes, r->charge->whole_bytes, inclusive.bytes)
-BOTH_GETTER(raw_whole_count, r->charge->whole_count, inclusive.count)
-
-#define PATHS_GETTER(name, field) \
-	GETTER(name) \
-	{ \
-		UNUSED(percentile); \
-		value->is_unknown = row_of(row)->charge != NULL; \
-		value->number = (double)hp_alloc_sum_of(report, row)->field; \
-	}
-
-PATHS_GETTER(raw_live, live)
-PATHS_GETTER(raw_live_bytes, live_bytes)
-PATHS_GETTER(raw_peak, peak_bytes)
-PATHS_GETTER(raw_frees, frees)
-PATHS_GETTER(raw_freed, freed_bytes)
-PATHS_GETTER(raw_temporary, temporary)
-
-GETTER(raw_average)
+static void raw_bytes(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_charge_sum *sum = row_of(row)->charge;
+	const struct hp_alloc_row *r = cell->row;
 
-	get_average(report, row, percentile, value);
+	value->number = (double)(r->charge ? hp_charge_bytes(r->charge) : r->sum.bytes);
+}
+
+static void raw_count(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_alloc_row *r = cell->row;
+
+	value->number = (double)(r->charge ? hp_charge_count(r->charge) : r->sum.count);
+}
+
+static void raw_whole_bytes(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_alloc_row *r = cell->row;
+
+	value->number = (double)(r->charge ? r->charge->whole_bytes : r->inclusive.bytes);
+}
+
+static void raw_whole_count(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_alloc_row *r = cell->row;
+
+	value->number = (double)(r->charge ? r->charge->whole_count : r->inclusive.count);
+}
+
+/* What only a charge has, and what only call paths have. */
+static void get_charged(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_charge_sum *sum = row_of(cell->row)->charge;
+
+	if (sum)
+		hp_cell_get_from(cell, sum, value);
+	value->is_unknown = !sum;
+}
+
+static void get_of_paths(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_from(cell, hp_alloc_sum_of(cell->report, cell->row), value);
+	value->is_unknown = row_of(cell->row)->charge != NULL;
+}
+
+static void raw_average(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_charge_sum *sum = row_of(cell->row)->charge;
+
+	get_average(cell, value);
 	value->text = NULL;
-	if (sum && !function_of(report, row)->calls)
+	if (sum && !function_of(cell->report, cell->row)->calls)
 		value->is_unknown = true;
 }
 
-GETTER(raw_percentile)
+static void raw_percentile(const struct hp_cell *cell, struct hp_value *value)
 {
-	get_percentile(report, row, percentile, value);
+	get_percentile(cell, value);
 	value->text = NULL;
 }
 
-GETTER(raw_total)
+static void raw_total(const struct hp_cell *cell, struct hp_value *value)
 {
-	get_total(report, row, percentile, value);
+	get_total(cell, value);
 	value->text = NULL;
 }
-
-#define RAW(key, getter) \
-	{ \
-		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
-	}
-#define RAW_KNOWN(key, getter) \
-	{ \
-		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter, .need = HP_NEED_KNOWN \
-	}
 
 /* In `data` stand those keys alone that clients of the crate know; `raw` has them by name. */
-const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS] = {
+const struct hp_column hp_alloc_function_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
-	{ "Function", "name", "name", HP_UNIT_NAME, get_name, false, false },
-	{ "Calls", "calls", "calls", HP_UNIT_COUNT, get_calls, false, HP_NEED_KNOWN },
-	{ NULL, "sampled_calls", NULL, HP_UNIT_COUNT, get_calls, false, HP_NEED_KNOWN },
-	RAW_KNOWN("allocating_calls", get_allocating),
-	{ "Count", NULL, NULL, HP_UNIT_COUNT, get_count, false, HP_NEED_KNOWN },
-	{ "Avg", "avg", NULL, HP_UNIT_BYTES, get_average, false, false },
-	{ "P", "p", NULL, HP_UNIT_BYTES, get_percentile, true, HP_NEED_KNOWN },
-	{ "Temp%", NULL, NULL, HP_UNIT_LOAD, get_temporary_share, false, HP_NEED_KNOWN },
-	{ "Inclusive", NULL, NULL, HP_UNIT_BYTES, get_inclusive, false, false },
-	{ "Total", "total", NULL, HP_UNIT_BYTES, get_total, false, false },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
+	{ "Function", "name", "name", HP_UNIT_NAME, .get = get_name },
+	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .get = get_calls, .need = HP_NEED_KNOWN },
+	{ NULL, "sampled_calls", NULL, HP_UNIT_COUNT, .get = get_calls, .need = HP_NEED_KNOWN },
+	{ .raw = "allocating_calls",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_allocating,
+	  .need = HP_NEED_KNOWN },
+	{ "Count", NULL, NULL, HP_UNIT_COUNT, .get = get_count, .need = HP_NEED_KNOWN },
+	{ "Avg", "avg", NULL, HP_UNIT_BYTES, .get = get_average },
+	{ "P", "p", NULL, HP_UNIT_BYTES, .get = get_percentile, .is_percentiles = true,
+	  .need = HP_NEED_KNOWN },
+	{ "Temp%", NULL, NULL, HP_UNIT_LOAD, .get = get_temporary_share, .need = HP_NEED_KNOWN },
+	{ "Inclusive", NULL, NULL, HP_UNIT_BYTES, .get = get_inclusive },
+	{ "Total", "total", NULL, HP_UNIT_BYTES, .get = get_total },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = get_share },
 	{ .raw = "avg", .unit = HP_UNIT_NUMBER, .get = raw_average },
 	{ .raw = "p",
 	  .unit = HP_UNIT_NUMBER,
 	  .get = raw_percentile,
 	  .is_percentiles = true,
 	  .need = HP_NEED_KNOWN },
-	RAW("total", raw_total),
-	RAW("total_bytes", raw_bytes),
-	RAW("count", raw_count),
-	RAW("inclusive_bytes", raw_whole_bytes),
-	RAW("inclusive_count", raw_whole_count),
-	RAW_KNOWN("most_bytes", raw_most_bytes),
-	RAW_KNOWN("most_count", raw_most_count),
-	RAW_KNOWN("live_count", raw_live),
-	RAW_KNOWN("live_bytes", raw_live_bytes),
-	RAW_KNOWN("peak_bytes", raw_peak),
-	RAW_KNOWN("frees", raw_frees),
-	RAW_KNOWN("freed_bytes", raw_freed),
-	RAW_KNOWN("temporary_count", raw_temporary),
+	{ .raw = "total", .unit = HP_UNIT_NUMBER, .get = raw_total },
+	{ .raw = "total_bytes", .unit = HP_UNIT_NUMBER, .get = raw_bytes },
+	{ .raw = "count", .unit = HP_UNIT_NUMBER, .get = raw_count },
+	{ .raw = "inclusive_bytes", .unit = HP_UNIT_NUMBER, .get = raw_whole_bytes },
+	{ .raw = "inclusive_count", .unit = HP_UNIT_NUMBER, .get = raw_whole_count },
+	{ .raw = "most_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_charged,
+	  .member = HP_MEMBER(hp_charge_sum, most_bytes),
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "most_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_charged,
+	  .member = HP_MEMBER(hp_charge_sum, most_count),
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "live_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_of_paths,
+	  .member = HP_MEMBER(hp_alloc_sum, live),
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "live_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_of_paths,
+	  .member = HP_MEMBER(hp_alloc_sum, live_bytes),
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "peak_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_of_paths,
+	  .member = HP_MEMBER(hp_alloc_sum, peak_bytes),
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "frees",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_of_paths,
+	  .member = HP_MEMBER(hp_alloc_sum, frees),
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "freed_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_of_paths,
+	  .member = HP_MEMBER(hp_alloc_sum, freed_bytes),
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "temporary_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_of_paths,
+	  .member = HP_MEMBER(hp_alloc_sum, temporary),
+	  .need = HP_NEED_KNOWN },
+	{ 0 },
 };
 
 /* --- JSON --- */

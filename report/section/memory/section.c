@@ -364,115 +364,111 @@ bool hp_leaks_has_data(const struct hp_report *report)
 
 /* --- columns --- */
 
-#define GETTER(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
-
-GETTER(get_site_name)
+static void get_site_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->text = hp_alloc_row_name(report, (struct hp_alloc_row *)(uintptr_t)row);
+	value->text = hp_alloc_row_name(cell->report, (struct hp_alloc_row *)(uintptr_t)cell->row);
 }
 
-GETTER(get_id)
+static void get_id(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_alloc_row *)row)->step +
-			((const struct hp_alloc_row *)row)->function;
+	value->number = ((const struct hp_alloc_row *)cell->row)->step +
+			((const struct hp_alloc_row *)cell->row)->function;
 }
 
-#define SUM_GETTER(name, field) \
-	GETTER(name) \
-	{ \
-		UNUSED(percentile); \
-		value->number = (double)hp_alloc_sum_of(report, row)->field; \
-	}
-
-SUM_GETTER(get_count, count)
-SUM_GETTER(get_bytes, bytes)
-SUM_GETTER(get_frees, frees)
-SUM_GETTER(get_freed, freed_bytes)
-SUM_GETTER(get_temporary, temporary)
-SUM_GETTER(get_temporary_bytes, temporary_bytes)
-SUM_GETTER(get_live, live)
-SUM_GETTER(get_live_bytes, live_bytes)
-SUM_GETTER(get_peak, peak_bytes)
-
-#define LOST_GETTER(name, field) \
-	GETTER(name) \
-	{ \
-		UNUSED(percentile); \
-		value->number = (double)hp_alloc_sum_of(report, row)->field; \
-		value->is_unknown = !hp_alloc_view(report)->alloc.leak_scans; \
-	}
-
-LOST_GETTER(get_lost, lost)
-LOST_GETTER(get_lost_bytes, lost_bytes)
-
-GETTER(get_average)
+static void get_sum(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
+	hp_cell_get_from(cell, hp_alloc_sum_of(cell->report, cell->row), value);
+}
 
-	UNUSED(percentile);
+static void get_lost(const struct hp_cell *cell, struct hp_value *value)
+{
+	get_sum(cell, value);
+	value->is_unknown = !hp_alloc_view(cell->report)->alloc.leak_scans;
+}
+
+static void get_average(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(cell->report, cell->row);
+
 	value->number = sum->count ? (double)sum->bytes / (double)sum->count : 0;
 }
 
-GETTER(get_share)
+static void get_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_sum *all = &hp_alloc_view(report)->alloc.all;
-	double whole = (double)(hp_alloc_is_count(report) ? all->count : all->bytes);
+	const struct hp_alloc_sum *all = &hp_alloc_view(cell->report)->alloc.all;
+	double whole = (double)(hp_alloc_is_count(cell->report) ? all->count : all->bytes);
 
-	UNUSED(percentile);
-	value->number = whole > 0 ? 100 * (double)metric(report, row) / whole : 0;
+	value->number = whole > 0 ? 100 * (double)metric(cell->report, cell->row) / whole : 0;
 }
 
-GETTER(get_live_share)
+static void get_live_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	double whole = (double)hp_alloc_view(report)->alloc.all.live_bytes;
+	double whole = (double)hp_alloc_view(cell->report)->alloc.all.live_bytes;
 
-	UNUSED(percentile);
 	value->number =
-		whole > 0 ? 100 * (double)((const struct hp_alloc_row *)row)->sum.live_bytes / whole
+		whole > 0 ? 100 * (double)((const struct hp_alloc_row *)cell->row)->sum.live_bytes /
+				    whole
 			  : 0;
 }
 
-GETTER(get_temporary_share)
+static void get_temporary_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
+	const struct hp_alloc_sum *sum = hp_alloc_sum_of(cell->report, cell->row);
 
-	UNUSED(percentile);
 	value->number = sum->count ? 100 * (double)sum->temporary / (double)sum->count : 0;
 }
 
-#define RAW(key, getter) \
-	{ \
-		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
-	}
-
-const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS] = {
+const struct hp_column hp_alloc_site_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
-	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_site_name, false, false },
-	{ "Count", "count", "count", HP_UNIT_COUNT, get_count, false, false },
-	{ NULL, "avg", "avg_bytes", HP_UNIT_BYTES, get_average, false, false },
-	{ NULL, "percent_temporary", NULL, HP_UNIT_LOAD, get_temporary_share, false, false },
-	{ "Peak", "peak", "peak_bytes", HP_UNIT_BYTES, get_peak, false, false },
-	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
-	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, get_bytes, false, false },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, get_share, false, false },
-	RAW("live_count", get_live),
-	RAW("frees", get_frees),
-	RAW("freed_bytes", get_freed),
-	RAW("temporary_count", get_temporary),
-	RAW("temporary_bytes", get_temporary_bytes),
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, .get = get_site_name },
+	{ "Count", "count", "count", HP_UNIT_COUNT, .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, count) },
+	{ NULL, "avg", "avg_bytes", HP_UNIT_BYTES, .get = get_average },
+	{ NULL, "percent_temporary", NULL, HP_UNIT_LOAD, .get = get_temporary_share },
+	{ "Peak", "peak", "peak_bytes", HP_UNIT_BYTES, .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, peak_bytes) },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, live_bytes) },
+	{ "Total", "total", "total_bytes", HP_UNIT_BYTES, .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, bytes) },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = get_share },
+	{ .raw = "live_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, live) },
+	{ .raw = "frees",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, frees) },
+	{ .raw = "freed_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, freed_bytes) },
+	{ .raw = "temporary_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, temporary) },
+	{ .raw = "temporary_bytes",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, temporary_bytes) },
+	{ 0 },
 };
 
-const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS] = {
+const struct hp_column hp_leak_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
-	{ "Call path", "name", "name", HP_UNIT_CHAIN, get_site_name, false, false },
-	{ "Blocks", "count", "live_count", HP_UNIT_COUNT, get_live, false, false },
-	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, get_live_bytes, false, false },
-	{ "% Left", "percent_live", "percent_live", HP_UNIT_SHARE, get_live_share, false, false },
-	{ "Lost", "lost", "lost_bytes", HP_UNIT_BYTES, get_lost_bytes, false, HP_NEED_KNOWN },
-	{ .raw = "lost_count", .unit = HP_UNIT_NUMBER, .get = get_lost, .need = HP_NEED_KNOWN },
+	{ "Call path", "name", "name", HP_UNIT_CHAIN, .get = get_site_name },
+	{ "Blocks", "count", "live_count", HP_UNIT_COUNT, .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, live) },
+	{ "Left", "live", "live_bytes", HP_UNIT_BYTES, .get = get_sum,
+	  .member = HP_MEMBER(hp_alloc_sum, live_bytes) },
+	{ "% Left", "percent_live", "percent_live", HP_UNIT_SHARE, .get = get_live_share },
+	{ "Lost", "lost", "lost_bytes", HP_UNIT_BYTES, .get = get_lost,
+	  .member = HP_MEMBER(hp_alloc_sum, lost_bytes), .need = HP_NEED_KNOWN },
+	{ .raw = "lost_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = get_lost,
+	  .member = HP_MEMBER(hp_alloc_sum, lost),
+	  .need = HP_NEED_KNOWN },
+	{ 0 },
 };

@@ -43,15 +43,12 @@ char *hp_alloc_threads_note(const struct hp_report *report);
 void hp_alloc_threads_add(struct hp_report *report, cJSON *list);
 
 /* What report/section/section.c's table names. */
-#define HP_ALLOC_SITE_COLUMNS 14
-#define HP_ALLOC_FUNCTION_COLUMNS 27
-#define HP_LEAK_COLUMNS 7
-extern const struct hp_column hp_alloc_site_columns[HP_ALLOC_SITE_COLUMNS];
-extern const struct hp_column hp_alloc_function_columns[HP_ALLOC_FUNCTION_COLUMNS];
-extern const struct hp_column hp_leak_columns[HP_LEAK_COLUMNS];
+extern const struct hp_column hp_alloc_site_columns[];
+extern const struct hp_column hp_alloc_function_columns[];
+extern const struct hp_column hp_leak_columns[];
 
 void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list);
-void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list); /* function.c */
+void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list);	/* function.c */
 void hp_alloc_callers_fill(struct hp_report *report, struct hp_list *list);
 void hp_leaks_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_alloc_sites_describe(const struct hp_report *report);
@@ -68,9 +65,8 @@ bool hp_alloc_has_data(const struct hp_report *report);
 bool hp_leaks_has_data(const struct hp_report *report);
 
 /* Blocks that were drawn at random, by size and age: drawn.c. */
-#define HP_CLASS_COLUMNS 6
-extern const struct hp_column hp_size_columns[HP_CLASS_COLUMNS];
-extern const struct hp_column hp_life_columns[HP_CLASS_COLUMNS];
+extern const struct hp_column hp_size_columns[];
+extern const struct hp_column hp_life_columns[];
 void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list);
 void hp_block_lives_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_block_sizes_describe(const struct hp_report *report);
@@ -78,20 +74,19 @@ const char *hp_block_lives_describe(const struct hp_report *report);
 const char *hp_blocks_empty(struct hp_report *report);
 const char *hp_blocks_after(struct hp_report *report);
 bool hp_blocks_has_data(const struct hp_report *report);
-void hp_blocks_add(struct hp_report *report, cJSON *list); /* JSON: how many were drawn */
+void hp_blocks_add(struct hp_report *report, cJSON *list);	/* JSON: how many were drawn */
 /* JSON: `sizes` and `lives` of a call path that has many blocks. */
 void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry);
 
 /* Direct maps: direct.c. */
-#define HP_DIRECT_COLUMNS 11
-extern const struct hp_column hp_direct_columns[HP_DIRECT_COLUMNS];
+extern const struct hp_column hp_direct_columns[];
 void hp_direct_maps_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_direct_maps_describe(const struct hp_report *report);
 const char *hp_direct_maps_note(struct hp_report *report);
 const char *hp_direct_maps_empty(struct hp_report *report);
 const char *hp_direct_maps_after(struct hp_report *report);
 bool hp_direct_maps_has_data(const struct hp_report *report);
-void hp_direct_maps_add(struct hp_report *report, cJSON *list); /* JSON: totals */
+void hp_direct_maps_add(struct hp_report *report, cJSON *list);	/* JSON: totals */
 void hp_direct_maps_free(struct hp_alloc_view *view);
 
 /* JSON: the frames of a row's path, and what was counted in all. */

@@ -62,8 +62,7 @@ void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound);
 /* True for a function that gives out memory or takes it back: malloc, operator new, ... */
 bool hp_bound_is_allocator(const char *name);
 
-#define HP_BOUND_COLUMNS 12
-extern const struct hp_column hp_bound_columns[HP_BOUND_COLUMNS];
+extern const struct hp_column hp_bound_columns[];
 void hp_bound_fill(struct hp_report *report, struct hp_list *list);
 bool hp_bound_has_data(const struct hp_report *report);
 const char *hp_bound_describe(const struct hp_report *report);

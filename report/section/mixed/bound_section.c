@@ -19,8 +19,6 @@
 #define MEMORY_LEAST 0.5	/* of the counted time */
 #define TOLD_LEAST 0.25	/* of what was waited for, to be named */
 
-#define UNUSED(x) (void)(x)
-
 static double part(uint64_t of, uint64_t whole)
 {
 	return whole ? (double)of / (double)whole : 0;
@@ -198,75 +196,54 @@ void hp_bound_raw_add(struct hp_report *report, const void *row, cJSON *entry)
 
 /* --- columns --- */
 
-#define FUNCTION(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define NUMBER(name, field) \
-	FUNCTION(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = (double)((const struct hp_bound_row *)row)->field; \
-	}
-
-FUNCTION(row_name)
+static void row_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->text = name_of(report, row);
+	value->text = name_of(cell->report, cell->row);
 }
 
-FUNCTION(row_word)
+static void row_word(const struct hp_cell *cell, struct hp_value *value)
 {
-	char *text = word_text(report->bound, row);
+	char *text = word_text(cell->report->bound, cell->row);
 
-	UNUSED(percentile);
-	free(report->text);
-	value->text = report->text = text;
+	hp_cell_set_text(cell, text, value);
 }
 
-FUNCTION(row_wall)
+static void row_wall(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_bound_row *r = row;
-	uint32_t place =
-		r->function == HP_NONE ? HP_NONE : report->cpu->functions[r->function].instrumented;
+	const struct hp_bound_row *r = cell->row;
+	uint32_t place = r->function == HP_NONE
+				 ? HP_NONE
+				 : cell->report->cpu->functions[r->function].instrumented;
 
-	UNUSED(percentile);
 	value->number = r->wall_ns;
 	value->is_unknown = value->number < 0;
-	value->is_estimated = place != HP_NONE && report->model.functions[place].self_error_ns > 0;
+	value->is_estimated =
+		place != HP_NONE && cell->report->model.functions[place].self_error_ns > 0;
 }
 
-FUNCTION(row_bytes)
+static void row_bytes(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = (double)((const struct hp_bound_row *)row)->bytes;
-	value->is_unknown = !report->bound->has_allocations;
+	value->number = (double)((const struct hp_bound_row *)cell->row)->bytes;
+	value->is_unknown = !cell->report->bound->has_allocations;
 }
 
-FUNCTION(row_blocks)
+static void row_blocks(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = (double)((const struct hp_bound_row *)row)->blocks;
-	value->is_unknown = !report->bound->has_allocations;
+	value->number = (double)((const struct hp_bound_row *)cell->row)->blocks;
+	value->is_unknown = !cell->report->bound->has_allocations;
 }
 
-FUNCTION(row_share)
+static void row_share(const struct hp_cell *cell, struct hp_value *value)
 {
 	uint64_t whole = 0;
 
-	UNUSED(percentile);
-	for (size_t i = 0; i < report->bound->count; i++)
-		whole += time_of(&report->bound->rows[i]);
-	value->number = 100 * part(time_of(row), whole);
-	value->is_unknown = report->settings->cpu_is_inclusive;
+	for (size_t i = 0; i < cell->report->bound->count; i++)
+		whole += time_of(&cell->report->bound->rows[i]);
+	value->number = 100 * part(time_of(cell->row), whole);
+	value->is_unknown = cell->report->settings->cpu_is_inclusive;
 }
 
-NUMBER(row_cpu, cpu_ns)
-NUMBER(row_blocked, blocked_ns)
-NUMBER(row_allocator, allocator_ns)
-NUMBER(row_profiler, profiler_ns)
-NUMBER(row_samples, samples)
-
-FUNCTION(row_word_name)
+static void row_word_name(const struct hp_cell *cell, struct hp_value *value)
 {
 	static const char *const names[] = {
 		[HP_BOUND_UNKNOWN] = "unknown",	      [HP_BOUND_CPU] = "cpu",
@@ -274,21 +251,26 @@ FUNCTION(row_word_name)
 		[HP_BOUND_WAITING] = "waiting",	      [HP_BOUND_MIXED] = "mixed"
 	};
 
-	UNUSED(report), UNUSED(percentile);
-	value->text = names[hp_bound_word(row)];
+	value->text = names[hp_bound_word(cell->row)];
 }
 
-const struct hp_column hp_bound_columns[HP_BOUND_COLUMNS] = {
-	{ "Function", "name", "name", HP_UNIT_NAME, row_name, false, false },
-	{ "Bound", "bound", NULL, HP_UNIT_TEXT, row_word, false, false },
+const struct hp_column hp_bound_columns[] = {
+	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
+	{ "Bound", "bound", NULL, HP_UNIT_TEXT, .get = row_word },
 	{ .raw = "bound", .unit = HP_UNIT_TEXT, .get = row_word_name },
-	{ "Wall", "wall", "wall_ns", HP_UNIT_TIME, row_wall, false, HP_NEED_KNOWN },
-	{ "CPU", "cpu", "cpu_ns", HP_UNIT_TIME, row_cpu, false, false },
-	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME, row_blocked, false, false },
-	{ "Alloc", "bytes", "bytes", HP_UNIT_BYTES, row_bytes, false, HP_NEED_KNOWN },
-	{ NULL, "blocks", "blocks", HP_UNIT_COUNT, row_blocks, false, false },
-	{ NULL, "percent", "percent", HP_UNIT_SHARE, row_share, false, false },
-	{ .raw = "allocator_ns", .unit = HP_UNIT_NUMBER, .get = row_allocator },
-	{ .raw = "profiler_ns", .unit = HP_UNIT_NUMBER, .get = row_profiler },
-	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .get = row_samples },
+	{ "Wall", "wall", "wall_ns", HP_UNIT_TIME, .get = row_wall, .need = HP_NEED_KNOWN },
+	{ "CPU", "cpu", "cpu_ns", HP_UNIT_TIME, .member = HP_MEMBER(hp_bound_row, cpu_ns) },
+	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME,
+	  .member = HP_MEMBER(hp_bound_row, blocked_ns) },
+	{ "Alloc", "bytes", "bytes", HP_UNIT_BYTES, .get = row_bytes, .need = HP_NEED_KNOWN },
+	{ NULL, "blocks", "blocks", HP_UNIT_COUNT, .get = row_blocks },
+	{ NULL, "percent", "percent", HP_UNIT_SHARE, .get = row_share },
+	{ .raw = "allocator_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_bound_row, allocator_ns) },
+	{ .raw = "profiler_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_bound_row, profiler_ns) },
+	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_bound_row, samples) },
+	{ 0 },
 };

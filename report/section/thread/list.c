@@ -13,11 +13,6 @@
 
 #define THREADS_LIMIT 5
 
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
-
 static int compare_doubles(double a, double b)
 {
 	return a < b ? 1 : a > b ? -1 : 0;
@@ -97,7 +92,7 @@ void hp_threads_fill(struct hp_report *report, struct hp_list *list)
 
 const char *hp_threads_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Thread CPU and memory statistics.";
 }
 
@@ -127,34 +122,19 @@ const char *hp_threads_empty(struct hp_report *report)
 	return "threads were not watched: the helper process did not come up before the end";
 }
 
-CELL(thread_name)
+static void thread_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model_thread *thread = row;
+	const struct hp_model_thread *thread = cell->row;
 	char *whole;
 
-	UNUSED(percentile);
-	free(report->text);
 	if (!thread->name[0])
 		whole = hp_xprintf("thread_%u", thread->tid);
 	else if (thread->folded)
 		whole = hp_xprintf("%s (\303\227%u)", thread->name, thread->folded + 1);
 	else
 		whole = hp_xstrdup(thread->name);
-	report->text = hp_text_clean(whole);
+	hp_cell_set_text(cell, hp_text_clean(whole), value);
 	free(whole);
-	value->text = report->text;
-}
-
-CELL(thread_tid)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_model_thread *)row)->tid;
-}
-
-CELL(thread_pid)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_model_thread *)row)->pid;
 }
 
 struct state {
@@ -168,129 +148,75 @@ static const struct state states[] = {
 	{ "P", "Parked" },   { "I", "Idle" },	  { "x", "Exited" },
 };
 
-CELL(thread_status)
+static void thread_status(const struct hp_cell *cell, struct hp_value *value)
 {
-	char letter = ((const struct hp_model_thread *)row)->state;
+	char letter = ((const struct hp_model_thread *)cell->row)->state;
 
-	UNUSED(report), UNUSED(percentile);
 	value->text = "Unknown";
 	for (size_t i = 0; letter && i < sizeof(states) / sizeof(states[0]); i++)
 		if (strchr(states[i].letters, letter))
 			value->text = states[i].text;
 }
 
-CELL(thread_status_code)
+static void thread_status_code(const struct hp_cell *cell, struct hp_value *value)
 {
-	char letter = ((const struct hp_model_thread *)row)->state;
+	char letter = ((const struct hp_model_thread *)cell->row)->state;
 
-	UNUSED(percentile);
-	free(report->text);
-	report->text = hp_xprintf("%c", letter > ' ' && letter < 127 ? letter : '?');
-	value->text = report->text;
-}
-
-static void load(double percent, struct hp_value *value)
-{
-	value->number = percent;
-	value->is_unknown = percent < 0;
-}
-
-CELL(thread_last)
-{
-	UNUSED(report), UNUSED(percentile);
-	load(((const struct hp_model_thread *)row)->percent_last, value);
-}
-
-CELL(thread_max)
-{
-	UNUSED(report), UNUSED(percentile);
-	load(((const struct hp_model_thread *)row)->percent_max, value);
-}
-
-CELL(thread_average)
-{
-	UNUSED(report), UNUSED(percentile);
-	load(((const struct hp_model_thread *)row)->percent_average, value);
-}
-
-CELL(thread_cpu)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_model_thread *)row)->cpu_ns;
+	hp_cell_set_text(cell, hp_xprintf("%c", letter > ' ' && letter < 127 ? letter : '?'),
+			 value);
 }
 
 /* What the thread allocated and freed; NULL = not known. */
-static const struct hp_alloc_thread *thread_alloc(struct hp_report *report, const void *row,
-						  struct hp_value *value)
+static const struct hp_alloc_thread *thread_alloc(const struct hp_cell *cell)
 {
-	const struct hp_model_thread *thread = row;
-	const struct hp_alloc_thread *alloc =
-		thread->folded ? NULL : hp_alloc_thread_of(report, thread->pid, thread->tid);
+	const struct hp_model_thread *thread = cell->row;
 
-	value->is_unknown = alloc == NULL;
-	return alloc;
+	return thread->folded ? NULL : hp_alloc_thread_of(cell->report, thread->pid, thread->tid);
 }
 
-CELL(thread_allocated)
+static void thread_allocated(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+	const struct hp_alloc_thread *alloc = thread_alloc(cell);
 
-	UNUSED(percentile);
-	value->number = alloc ? (double)alloc->bytes : 0;
+	if (alloc)
+		hp_cell_get_from(cell, alloc, value);
+	value->is_unknown = !alloc;
 }
 
-CELL(thread_freed)
+static void thread_difference(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
+	const struct hp_alloc_thread *alloc = thread_alloc(cell);
 
-	UNUSED(percentile);
-	value->number = alloc ? (double)alloc->freed_bytes : 0;
-}
-
-CELL(thread_difference)
-{
-	const struct hp_alloc_thread *alloc = thread_alloc(report, row, value);
-
-	UNUSED(percentile);
+	value->is_unknown = !alloc;
 	value->number = alloc ? (double)(int64_t)(alloc->bytes - alloc->freed_bytes) : 0;
 }
 
-CELL(thread_wait)
+static void thread_count(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_model_thread *)row)->wait_ns;
+	value->number = ((const struct hp_model_thread *)cell->row)->folded + 1.0;
 }
 
-CELL(thread_life)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_model_thread *)row)->life_ns;
-}
-
-CELL(thread_count)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_model_thread *)row)->folded + 1.0;
-}
-
-const struct hp_column hp_thread_columns[HP_THREAD_COLUMNS] = {
-	{ "Thread", "name", "name", HP_UNIT_NAME, thread_name, false, false },
-	{ NULL, "os_tid", "os_tid", HP_UNIT_NUMBER, thread_tid, false, false },
-	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .get = thread_pid },
-	{ "State", "status", NULL, HP_UNIT_TEXT, thread_status, false, false },
-	{ NULL, "status_code", "status_code", HP_UNIT_TEXT, thread_status_code, false, false },
-	{ NULL, "cpu_percent", NULL, HP_UNIT_LOAD, thread_last, false, false },
-	{ "Max%", "cpu_percent_max", "cpu_percent_max", HP_UNIT_LOAD, thread_max, false, false },
-	{ "Avg%", "cpu_percent_avg", "cpu_percent_avg", HP_UNIT_LOAD, thread_average, false,
-	  false },
-	{ "CPU", NULL, "cpu_ns", HP_UNIT_TIME, thread_cpu, false, false },
-	{ "Alloc", "alloc_bytes", "alloc_bytes", HP_UNIT_BYTES, thread_allocated, false,
-	  HP_NEED_KNOWN },
-	{ "Dealloc", "dealloc_bytes", "dealloc_bytes", HP_UNIT_BYTES, thread_freed, false,
-	  HP_NEED_KNOWN },
-	{ "Diff", "mem_diff", "mem_diff", HP_UNIT_DIFFERENCE, thread_difference, false,
-	  HP_NEED_KNOWN },
-	{ .raw = "wait_ns", .unit = HP_UNIT_NUMBER, .get = thread_wait },
-	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .get = thread_life },
+const struct hp_column hp_thread_columns[] = {
+	{ "Thread", "name", "name", HP_UNIT_NAME, .get = thread_name },
+	{ NULL, "os_tid", "os_tid", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, tid) },
+	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, pid) },
+	{ "State", "status", NULL, HP_UNIT_TEXT, .get = thread_status },
+	{ NULL, "status_code", "status_code", HP_UNIT_TEXT, .get = thread_status_code },
+	{ NULL, "cpu_percent", NULL, HP_UNIT_LOAD,
+	  .member = HP_KNOWN(hp_model_thread, percent_last) },
+	{ "Max%", "cpu_percent_max", "cpu_percent_max", HP_UNIT_LOAD,
+	  .member = HP_KNOWN(hp_model_thread, percent_max) },
+	{ "Avg%", "cpu_percent_avg", "cpu_percent_avg", HP_UNIT_LOAD,
+	  .member = HP_KNOWN(hp_model_thread, percent_average) },
+	{ "CPU", NULL, "cpu_ns", HP_UNIT_TIME, .member = HP_MEMBER(hp_model_thread, cpu_ns) },
+	{ "Alloc", "alloc_bytes", "alloc_bytes", HP_UNIT_BYTES, .get = thread_allocated,
+	  .member = HP_MEMBER(hp_alloc_thread, bytes), .need = HP_NEED_KNOWN },
+	{ "Dealloc", "dealloc_bytes", "dealloc_bytes", HP_UNIT_BYTES, .get = thread_allocated,
+	  .member = HP_MEMBER(hp_alloc_thread, freed_bytes), .need = HP_NEED_KNOWN },
+	{ "Diff", "mem_diff", "mem_diff", HP_UNIT_DIFFERENCE, .get = thread_difference,
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "wait_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, wait_ns) },
+	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, life_ns) },
 	{ .raw = "threads", .unit = HP_UNIT_NUMBER, .get = thread_count },
+	{ 0 },
 };

@@ -11,44 +11,26 @@
 #include "report/base/memory.h"
 #include "report/section/thread/thread.h"
 
-#define LIMIT 15 /* rows, where no variable says otherwise */
-#define UNUSED(x) (void)(x)
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
+#define LIMIT 15	/* rows, where no variable says otherwise */
 
 static const struct hp_thread_row *row_of(const void *row)
 {
 	return row;
 }
 
-CELL(state_name)
+static void state_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model_thread *thread = row_of(row)->thread;
+	const struct hp_model_thread *thread = row_of(cell->row)->thread;
 
-	UNUSED(percentile);
-	free(report->text);
-	report->text = thread->name[0] ? hp_text_clean(thread->name)
-				       : hp_xprintf("thread_%u", thread->tid);
-	value->text = report->text;
+	hp_cell_set_text(cell,
+			 thread->name[0] ? hp_text_clean(thread->name)
+					 : hp_xprintf("thread_%u", thread->tid),
+			 value);
 }
 
-CELL(state_tid)
+static void state_life(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = row_of(row)->thread->tid;
-}
-
-CELL(state_pid)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = row_of(row)->thread->pid;
-}
-
-CELL(state_life)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = row_of(row)->life_ns;
+	value->number = row_of(cell->row)->life_ns;
 	value->is_unknown = value->number <= 0;
 }
 
@@ -58,65 +40,38 @@ static void share(const struct hp_thread_row *row, double ns, struct hp_value *v
 	value->number = value->is_unknown ? 0 : 100 * ns / row->life_ns;
 }
 
-CELL(state_ran)
+static void state_ran(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	share(row, row_of(row)->ran_ns, value);
+	share(cell->row, row_of(cell->row)->ran_ns, value);
 }
 
-CELL(state_ready)
+static void state_ready(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	share(row, row_of(row)->ready_ns, value);
-	value->is_unknown |= !row_of(row)->is_seen;
+	share(cell->row, row_of(cell->row)->ready_ns, value);
+	value->is_unknown |= !row_of(cell->row)->is_seen;
 }
 
-CELL(state_blocked)
+static void state_blocked(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	share(row, row_of(row)->blocked_ns, value);
-	value->is_unknown |= !row_of(row)->is_seen;
+	share(cell->row, row_of(cell->row)->blocked_ns, value);
+	value->is_unknown |= !row_of(cell->row)->is_seen;
 }
-
-#define NS(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = row_of(row)->field; \
-	}
-
-NS(state_ran_ns, ran_ns)
-NS(state_lock_ns, waits_ns[HP_WAIT_LOCK])
-NS(state_signal_ns, waits_ns[HP_WAIT_SIGNAL])
-NS(state_join_ns, waits_ns[HP_WAIT_THREAD])
-NS(state_file_ns, waits_ns[HP_WAIT_FILE])
 
 /* What the sampler alone knows. */
-#define SEEN_NS(name, field) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = row_of(row)->field; \
-		value->is_unknown = !row_of(row)->is_seen; \
-	}
 
-SEEN_NS(state_ready_ns, ready_ns)
-SEEN_NS(state_blocked_ns, blocked_ns)
+/* What the sampler alone knows. */
+static void state_seen(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_unknown = !row_of(cell->row)->is_seen;
+}
 
-/* Of what the kernel alone knows. */
-#define SWITCH_NS(name, wait) \
-	CELL(name) \
-	{ \
-		UNUSED(report), UNUSED(percentile); \
-		value->number = row_of(row)->waits_ns[wait]; \
-		value->is_unknown = !row_of(row)->has_switches; \
-	}
-
-SWITCH_NS(state_channel_ns, HP_THREAD_CHANNEL)
-SWITCH_NS(state_disk_ns, HP_THREAD_DISK)
-SWITCH_NS(state_poll_ns, HP_THREAD_POLL)
-SWITCH_NS(state_sleep_ns, HP_THREAD_SLEEP)
-SWITCH_NS(state_other_ns, HP_THREAD_OTHER)
+/* What the kernel alone knows. */
+static void state_switched(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_unknown = !row_of(cell->row)->has_switches;
+}
 
 /* --- what it mostly did --- */
 
@@ -177,13 +132,12 @@ static const char *object_of(struct hp_report *report, const struct hp_thread_ro
 }
 
 /* Waits of which nobody knows what for are one more that it may have done mostly. */
-CELL(state_mostly)
+static void state_mostly(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_thread_row *thread = row_of(row);
+	const struct hp_thread_row *thread = row_of(cell->row);
 	const char *what = "ran", *object = NULL;
 	double most = thread->ran_ns, unknown = thread->blocked_ns;
 
-	UNUSED(percentile);
 	if (thread->ready_ns > most) {
 		most = thread->ready_ns;
 		what = "ready to run";
@@ -194,7 +148,7 @@ CELL(state_mostly)
 			continue;
 		most = thread->waits_ns[i];
 		what = wait_texts[i];
-		object = object_of(report, thread, i);
+		object = object_of(cell->report, thread, i);
 	}
 	if (unknown > most) {
 		most = unknown;
@@ -205,73 +159,97 @@ CELL(state_mostly)
 	if (value->is_unknown)
 		return;
 	most = most < thread->life_ns ? most : thread->life_ns;
-	free(report->text);
-	report->text =
-		object ? hp_xprintf("%.0f%% %s, %s", 100 * most / thread->life_ns, what, object)
-		       : hp_xprintf("%.0f%% %s", 100 * most / thread->life_ns, what);
-	value->text = report->text;
+	hp_cell_set_text(cell,
+			 object ? hp_xprintf("%.0f%% %s, %s", 100 * most / thread->life_ns, what,
+					     object)
+				: hp_xprintf("%.0f%% %s", 100 * most / thread->life_ns, what),
+			 value);
 }
 
-CELL(state_maker)
+static void state_maker(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_birth *birth = row_of(row)->birth;
+	const struct hp_lock_birth *birth = row_of(cell->row)->birth;
 
-	UNUSED(percentile);
 	/* Without paths and modules, which locks and memory are recorded with, it is a bare address. */
 	value->is_unknown = !birth || (birth->path == HP_NONE && birth->at.object == HP_NONE);
 	if (value->is_unknown)
 		return;
-	free(report->text);
-	report->text = hp_lock_path_text(report, &birth->at, birth->path);
-	value->text = report->text;
+	hp_cell_set_text(cell, hp_lock_path_text(cell->report, &birth->at, birth->path), value);
 }
 
-CELL(state_routine)
+static void state_routine(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_birth *birth = row_of(row)->birth;
-	const struct hp_symbol_spot *spot = birth ? hp_lock_routine(report, birth) : NULL;
+	const struct hp_lock_birth *birth = row_of(cell->row)->birth;
+	const struct hp_symbol_spot *spot = birth ? hp_lock_routine(cell->report, birth) : NULL;
 
-	UNUSED(percentile);
 	value->is_unknown = !spot;
 	if (spot)
 		value->text = spot->name;
 }
 
-#define NUMBER(key, getter) \
-	{ \
-		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
-	}
-
-const struct hp_column hp_thread_state_columns[HP_THREAD_STATE_COLUMNS] = {
-	{ "Thread", "name", "name", HP_UNIT_NAME, state_name, false, false },
-	NUMBER("os_tid", state_tid),
-	NUMBER("pid", state_pid),
-	{ "Life", "life", "life_ns", HP_UNIT_TIME, state_life, false, false },
-	{ "Ran", "ran_percent", "ran_percent", HP_UNIT_LOAD, state_ran, false, false },
-	{ "Ready", "ready_percent", "ready_percent", HP_UNIT_LOAD, state_ready, false, false },
-	{ "Waited", "waited_percent", "waited_percent", HP_UNIT_LOAD, state_blocked, false, false },
-	{ "Mostly", "mostly", "mostly", HP_UNIT_CHAIN, state_mostly, false, false },
-	{ "Made by", "made_by", "made_by", HP_UNIT_CHAIN, state_maker, false, HP_NEED_KNOWN },
-	{ NULL, "routine", "routine", HP_UNIT_TEXT, state_routine, false, false },
-	NUMBER("ran_ns", state_ran_ns),
-	NUMBER("ready_ns", state_ready_ns),
-	NUMBER("waited_ns", state_blocked_ns),
-	NUMBER("lock_ns", state_lock_ns),
-	NUMBER("signal_ns", state_signal_ns),
-	NUMBER("join_ns", state_join_ns),
-	NUMBER("file_lock_ns", state_file_ns),
-	NUMBER("channel_ns", state_channel_ns),
-	NUMBER("disk_ns", state_disk_ns),
-	NUMBER("poll_ns", state_poll_ns),
-	NUMBER("sleep_ns", state_sleep_ns),
-	NUMBER("other_ns", state_other_ns),
+const struct hp_column hp_thread_state_columns[] = {
+	{ "Thread", "name", "name", HP_UNIT_NAME, .get = state_name },
+	{ .raw = "os_tid",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER_AT(hp_thread_row, thread, tid) },
+	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER_AT(hp_thread_row, thread, pid) },
+	{ "Life", "life", "life_ns", HP_UNIT_TIME, .get = state_life },
+	{ "Ran", "ran_percent", "ran_percent", HP_UNIT_LOAD, .get = state_ran },
+	{ "Ready", "ready_percent", "ready_percent", HP_UNIT_LOAD, .get = state_ready },
+	{ "Waited", "waited_percent", "waited_percent", HP_UNIT_LOAD, .get = state_blocked },
+	{ "Mostly", "mostly", "mostly", HP_UNIT_CHAIN, .get = state_mostly },
+	{ "Made by", "made_by", "made_by", HP_UNIT_CHAIN, .get = state_maker,
+	  .need = HP_NEED_KNOWN },
+	{ NULL, "routine", "routine", HP_UNIT_TEXT, .get = state_routine },
+	{ .raw = "ran_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_thread_row, ran_ns) },
+	{ .raw = "ready_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_seen,
+	  .member = HP_MEMBER(hp_thread_row, ready_ns) },
+	{ .raw = "waited_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_seen,
+	  .member = HP_MEMBER(hp_thread_row, blocked_ns) },
+	{ .raw = "lock_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_WAIT_LOCK]) },
+	{ .raw = "signal_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_WAIT_SIGNAL]) },
+	{ .raw = "join_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_WAIT_THREAD]) },
+	{ .raw = "file_lock_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_WAIT_FILE]) },
+	{ .raw = "channel_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_switched,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_THREAD_CHANNEL]) },
+	{ .raw = "disk_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_switched,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_THREAD_DISK]) },
+	{ .raw = "poll_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_switched,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_THREAD_POLL]) },
+	{ .raw = "sleep_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_switched,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_THREAD_SLEEP]) },
+	{ .raw = "other_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_switched,
+	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_THREAD_OTHER]) },
+	{ 0 },
 };
 
 /* --- the section --- */
 
 const char *hp_thread_states_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "What threads did with their time.";
 }
 
@@ -306,7 +284,7 @@ bool hp_thread_states_has_data(const struct hp_report *report)
 
 const char *hp_thread_states_empty(struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "no thread was looked at: HOTPATH_REPORT asked for no threads when it ran, or it was "
 	       "over too soon";
 }

@@ -65,16 +65,14 @@ struct hp_thread_sums {
 void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums);
 
 /* CPU and memory of each (list.c); a row is a struct hp_model_thread. */
-#define HP_THREAD_COLUMNS 15
-extern const struct hp_column hp_thread_columns[HP_THREAD_COLUMNS];
+extern const struct hp_column hp_thread_columns[];
 const char *hp_threads_describe(const struct hp_report *report);
 const char *hp_threads_note(struct hp_report *report);
 void hp_threads_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_threads_empty(struct hp_report *report);
 
 /* What each did with its time (states.c); a row is a struct hp_thread_row. */
-#define HP_THREAD_STATE_COLUMNS 22
-extern const struct hp_column hp_thread_state_columns[HP_THREAD_STATE_COLUMNS];
+extern const struct hp_column hp_thread_state_columns[];
 const char *hp_thread_states_describe(const struct hp_report *report);
 void hp_thread_states_fill(struct hp_report *report, struct hp_list *list);
 bool hp_thread_states_has_data(const struct hp_report *report);

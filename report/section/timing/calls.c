@@ -49,10 +49,6 @@ static const char *calls_empty(struct hp_report *report)
 	return HP_NO_FUNCTIONS;
 }
 
-#define CALLS(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-
 /* Whose time the row tells: callers have that of the function they call. */
 static bool is_sampled(const struct hp_report *report, const struct hp_calls_row *row)
 {
@@ -62,81 +58,85 @@ static bool is_sampled(const struct hp_report *report, const struct hp_calls_row
 	return report->model.functions[function].is_sampled;
 }
 
-CALLS(calls_name)
+static void calls_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_calls_row *r = row;
+	const struct hp_calls_row *r = cell->row;
 
-	(void)percentile;
 	value->text = "(begins here)";
 	if (r->function != HP_NONE) {
-		const struct hp_model_function *f = &report->model.functions[r->function];
+		const struct hp_model_function *f = &cell->report->model.functions[r->function];
 
-		value->text = hp_report_name(report, f);
-		value->is_label = hp_report_is_label(report, f);
+		value->text = hp_report_name(cell->report, f);
+		value->is_label = hp_report_is_label(cell->report, f);
 	}
 	value->indent = r->depth;
 }
 
-CALLS(calls_depth)
+static void calls_total(const struct hp_cell *cell, struct hp_value *value)
 {
-	(void)report, (void)percentile;
-	value->number = ((const struct hp_calls_row *)row)->depth;
-}
+	const struct hp_calls_row *r = cell->row;
 
-CALLS(calls_calls)
-{
-	(void)report, (void)percentile;
-	value->number = ((const struct hp_calls_row *)row)->calls;
-}
-
-CALLS(calls_total)
-{
-	const struct hp_calls_row *r = row;
-
-	(void)percentile;
 	value->number = r->total_ns;
-	value->is_estimated = is_sampled(report, r);
+	value->is_estimated = is_sampled(cell->report, r);
 }
 
-CALLS(calls_self)
+static void calls_self(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_calls_row *r = row;
+	const struct hp_calls_row *r = cell->row;
 
-	(void)percentile;
 	value->number = r->self_ns;
-	value->is_estimated = is_sampled(report, r);
+	value->is_estimated = is_sampled(cell->report, r);
 }
 
 /* Of the function asked about, or of the run. */
-CALLS(calls_share)
+static void calls_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	double whole = report->calls.kind == HP_CALLS_TREE ? report->whole_ns
-							   : report->calls.rows[0].total_ns;
+	double whole = cell->report->calls.kind == HP_CALLS_TREE
+			       ? cell->report->whole_ns
+			       : cell->report->calls.rows[0].total_ns;
 
-	(void)percentile;
-	value->number = whole > 0 ? 100 * ((const struct hp_calls_row *)row)->total_ns / whole : 0;
+	value->number =
+		whole > 0 ? 100 * ((const struct hp_calls_row *)cell->row)->total_ns / whole : 0;
 }
 
 static const struct hp_column columns[] = {
-	{ "Function", "name", "name", HP_UNIT_NAME, calls_name, false, false },
-	{ NULL, "depth", "depth", HP_UNIT_NUMBER, calls_depth, false, false },
-	{ "Calls", "calls", "calls", HP_UNIT_COUNT, calls_calls, false, false },
-	{ "Total", "total", "total_ns", HP_UNIT_TIME, calls_total, false, false },
-	{ "Self", "self", "self_ns", HP_UNIT_TIME, calls_self, false, false },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, calls_share, false, false },
+	{ "Function", "name", "name", HP_UNIT_NAME, .get = calls_name },
+	{ NULL, "depth", "depth", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_calls_row, depth) },
+	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .member = HP_MEMBER(hp_calls_row, calls) },
+	{ "Total", "total", "total_ns", HP_UNIT_TIME, .get = calls_total },
+	{ "Self", "self", "self_ns", HP_UNIT_TIME, .get = calls_self },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = calls_share },
+	{ 0 },
 };
 
-#define SECTION(word) \
-	{ \
-		.key = word, .json = word, .route = "", .name = word, .columns = columns, \
-		.column_count = sizeof(columns) / sizeof(columns[0]), .is_deep = true, \
-		.describe = calls_describe, .fill = calls_fill, .empty = calls_empty \
-	}
-
 static const struct hp_section sections[] = {
-	[HP_CALLS_CALLERS] = SECTION("callers"),
-	[HP_CALLS_CALLEES] = SECTION("callees"),
-	[HP_CALLS_TREE] = SECTION("tree"),
+	[HP_CALLS_CALLERS] = { .key = "callers",
+			       .json = "callers",
+			       .route = "",
+			       .name = "callers",
+			       .columns = columns,
+			       .is_deep = true,
+			       .describe = calls_describe,
+			       .fill = calls_fill,
+			       .empty = calls_empty },
+	[HP_CALLS_CALLEES] = { .key = "callees",
+			       .json = "callees",
+			       .route = "",
+			       .name = "callees",
+			       .columns = columns,
+			       .is_deep = true,
+			       .describe = calls_describe,
+			       .fill = calls_fill,
+			       .empty = calls_empty },
+	[HP_CALLS_TREE] = { .key = "tree",
+			    .json = "tree",
+			    .route = "",
+			    .name = "tree",
+			    .columns = columns,
+			    .is_deep = true,
+			    .describe = calls_describe,
+			    .fill = calls_fill,
+			    .empty = calls_empty },
 };
 
 const struct hp_section *hp_calls_section(const struct hp_report *report)

@@ -9,11 +9,6 @@
 
 #include "report/base/memory.h"
 
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
-
 static double sum_of(const struct hp_report *report, const struct hp_model_function *f)
 {
 	return report->settings->is_exclusive && f != &report->life ? f->self_ns : f->total_ns;
@@ -81,14 +76,15 @@ const char *hp_functions_empty(struct hp_report *report)
 	return HP_NO_FUNCTIONS;
 }
 
-CELL(function_id)
+static void function_id(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model_function *f = row;
-	const struct hp_model *model = &report->model;
-	size_t place = f == &report->life ? model->function_count : (size_t)(f - model->functions);
+	const struct hp_model_function *f = cell->row;
+	const struct hp_model *model = &cell->report->model;
+	size_t place =
+		f == &cell->report->life ? model->function_count : (size_t)(f - model->functions);
 
-	UNUSED(percentile);
-	value->number = report->function_ids ? report->function_ids[place] : (double)place + 1;
+	value->number =
+		cell->report->function_ids ? cell->report->function_ids[place] : (double)place + 1;
 }
 
 void hp_function_name_set(struct hp_report *report, const struct hp_model_function *f,
@@ -98,51 +94,32 @@ void hp_function_name_set(struct hp_report *report, const struct hp_model_functi
 	value->is_label = hp_report_is_label(report, f);
 }
 
-CELL(function_name)
+static void function_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	hp_function_name_set(report, row, value);
+	hp_function_name_set(cell->report, cell->row, value);
 }
 
-CELL(function_calls)
+static void function_average(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_model_function *)row)->calls;
-}
+	const struct hp_model_function *f = cell->row;
 
-CELL(function_measured)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_model_function *)row)->measured;
-}
-
-CELL(function_running)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_model_function *)row)->running;
-}
-
-CELL(function_average)
-{
-	const struct hp_model_function *f = row;
-
-	UNUSED(percentile);
-	value->number = hp_report_average(report, f);
-	if (report->settings->is_exclusive && f != &report->life && value->number >= 0)
+	value->number = hp_report_average(cell->report, f);
+	if (cell->report->settings->is_exclusive && f != &cell->report->life && value->number >= 0)
 		value->number = f->self_ns / (double)f->calls;
 	value->is_unknown = value->number < 0;
 	value->is_estimated = f->is_sampled;
 }
 
-CELL(function_percentile)
+static void function_percentile(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model_function *f = row;
+	const struct hp_model_function *f = cell->row;
 
-	value->number = f == &report->life ? f->total_ns
-					   : hp_model_percentile(&report->model, f, percentile);
+	value->number = f == &cell->report->life
+				? f->total_ns
+				: hp_model_percentile(&cell->report->model, f, cell->percentile);
 	value->is_unknown = value->number < 0;
 	value->is_estimated = f->is_sampled;
-	value->is_bound = f->is_sampled && percentile >= 100;
+	value->is_bound = f->is_sampled && cell->percentile >= 100;
 }
 
 static bool is_total_estimated(const struct hp_report *report, const struct hp_model_function *f)
@@ -152,88 +129,73 @@ static bool is_total_estimated(const struct hp_report *report, const struct hp_m
 	return f->total_high_ns > f->total_low_ns;
 }
 
-CELL(function_total)
+static void function_total(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model_function *f = row;
+	const struct hp_model_function *f = cell->row;
 
-	UNUSED(percentile);
-	value->number = sum_of(report, f);
-	value->is_estimated = is_total_estimated(report, f);
-	value->is_bound = f->running && f != report->wrapper;
+	value->number = sum_of(cell->report, f);
+	value->is_estimated = is_total_estimated(cell->report, f);
+	value->is_bound = f->running && f != cell->report->wrapper;
 	value->is_unknown = !f->measured && value->number <= 0;
 }
 
-CELL(function_share)
+static void function_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	double whole = report->whole_ns;
+	double whole = cell->report->whole_ns;
 
-	function_total(report, row, percentile, value);
+	function_total(cell, value);
 	value->number = whole > 0 ? 100 * value->number / whole : 0;
 }
 
 /* The wider half of the interval, as a share of the estimate. */
-CELL(function_error)
+static void function_error(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model_function *f = row;
-	double total = sum_of(report, f);
+	const struct hp_model_function *f = cell->row;
+	double total = sum_of(cell->report, f);
 	double low = f->total_ns - f->total_low_ns, high = f->total_high_ns - f->total_ns;
 	double half = low > high ? low : high;
 
-	UNUSED(percentile);
-	if (report->settings->is_exclusive)
+	if (cell->report->settings->is_exclusive)
 		half = f->self_error_ns;
-	value->is_unknown = !is_total_estimated(report, f) || total <= 0;
+	value->is_unknown = !is_total_estimated(cell->report, f) || total <= 0;
 	value->number = value->is_unknown ? 0 : 100 * half / total;
 }
 
-CELL(function_low)
+static void function_self(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_model_function *)row)->total_low_ns;
-}
+	const struct hp_model_function *f = cell->row;
 
-CELL(function_high)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_model_function *)row)->total_high_ns;
-}
-
-CELL(function_inclusive)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_model_function *)row)->total_ns;
-}
-
-CELL(function_self)
-{
-	const struct hp_model_function *f = row;
-
-	UNUSED(percentile);
 	value->number = f->self_ns;
-	value->is_unknown = f == &report->life;
+	value->is_unknown = f == &cell->report->life;
 }
 
-CELL(function_self_error)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_model_function *)row)->self_error_ns;
-}
-
-const struct hp_column hp_function_columns[HP_FUNCTION_COLUMNS] = {
+const struct hp_column hp_function_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = function_id },
-	{ "Function", "name", "name", HP_UNIT_NAME, function_name, false, false },
-	{ "Calls", "calls", "calls", HP_UNIT_COUNT, function_calls, false, false },
-	{ NULL, "sampled_calls", "sampled_calls", HP_UNIT_COUNT, function_measured, false, false },
-	{ "Avg", "avg", "avg_ns", HP_UNIT_TIME, function_average, false, false },
-	{ "P", "p", "p", HP_UNIT_TIME, function_percentile, true, false },
-	{ "Total", "total", "total_ns", HP_UNIT_TIME, function_total, false, false },
-	{ "\302\26195%", NULL, NULL, HP_UNIT_ERROR, function_error, false, HP_NEED_ESTIMATE },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, function_share, false,
-	  false },
-	{ .raw = "inclusive_ns", .unit = HP_UNIT_NUMBER, .get = function_inclusive },
-	{ .raw = "inclusive_low_ns", .unit = HP_UNIT_NUMBER, .get = function_low },
-	{ .raw = "inclusive_high_ns", .unit = HP_UNIT_NUMBER, .get = function_high },
+	{ "Function", "name", "name", HP_UNIT_NAME, .get = function_name },
+	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .member = HP_MEMBER(hp_model_function, calls) },
+	{ NULL, "sampled_calls", "sampled_calls", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_model_function, measured) },
+	{ "Avg", "avg", "avg_ns", HP_UNIT_TIME, .get = function_average },
+	{ "P", "p", "p", HP_UNIT_TIME, .get = function_percentile, .is_percentiles = true },
+	{ "Total", "total", "total_ns", HP_UNIT_TIME, .get = function_total },
+	{ "\302\26195%", NULL, NULL, HP_UNIT_ERROR, .get = function_error,
+	  .need = HP_NEED_ESTIMATE },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = function_share },
+	{ .raw = "inclusive_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_model_function, total_ns) },
+	{ .raw = "inclusive_low_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_model_function, total_low_ns) },
+	{ .raw = "inclusive_high_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_model_function, total_high_ns) },
 	{ .raw = "self_ns", .unit = HP_UNIT_NUMBER, .get = function_self },
-	{ .raw = "self_error_ns", .unit = HP_UNIT_NUMBER, .get = function_self_error },
-	{ .raw = "running_calls", .unit = HP_UNIT_NUMBER, .get = function_running },
+	{ .raw = "self_error_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_model_function, self_error_ns) },
+	{ .raw = "running_calls",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_model_function, running) },
+	{ 0 },
 };

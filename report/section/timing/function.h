@@ -12,15 +12,13 @@
 	"no instrumented function was called; compile with what `hotpath flags cc` prints"
 
 /* Functions by time; a row is a struct hp_model_function. */
-#define HP_FUNCTION_COLUMNS 15
-extern const struct hp_column hp_function_columns[HP_FUNCTION_COLUMNS];
+extern const struct hp_column hp_function_columns[];
 const char *hp_functions_describe(const struct hp_report *report);
 void hp_functions_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_functions_empty(struct hp_report *report);
 
 /* The heaviest chain of calls, outermost first (path.c); a row is a struct hp_path_row. */
-#define HP_PATH_COLUMNS 6
-extern const struct hp_column hp_path_columns[HP_PATH_COLUMNS];
+extern const struct hp_column hp_path_columns[];
 const char *hp_path_describe(const struct hp_report *report);
 void hp_path_fill(struct hp_report *report, struct hp_list *list);
 bool hp_path_has_data(const struct hp_report *report);

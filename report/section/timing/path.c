@@ -10,11 +10,6 @@
 
 #define PATH_LEAST 0.005	/* the path ends where less of its start is left */
 
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-#define UNUSED(x) (void)(x)
-
 /* The node to go through: the heaviest one that the focus lets through. */
 static uint32_t path_through(struct hp_report *report)
 {
@@ -101,7 +96,7 @@ bool hp_path_has_data(const struct hp_report *report)
 
 const char *hp_path_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Hot path, the heaviest chain of calls.";
 }
 
@@ -111,52 +106,43 @@ static const struct hp_model_function *path_function(const struct hp_report *rep
 	return &report->model.functions[((const struct hp_path_row *)row)->node->function];
 }
 
-CELL(path_name)
+static void path_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	hp_function_name_set(report, path_function(report, row), value);
-	value->indent = ((const struct hp_path_row *)row)->depth;
+	hp_function_name_set(cell->report, path_function(cell->report, cell->row), value);
+	value->indent = ((const struct hp_path_row *)cell->row)->depth;
 }
 
-CELL(path_depth)
+static void path_calls(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_path_row *)row)->depth;
+	value->number = (double)((const struct hp_path_row *)cell->row)->node->calls;
 }
 
-CELL(path_calls)
+static void path_inclusive(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_path_row *)row)->node->calls;
+	value->number = ((const struct hp_path_row *)cell->row)->node->inclusive_ns;
+	value->is_estimated = path_function(cell->report, cell->row)->is_sampled;
 }
 
-CELL(path_inclusive)
+static void path_self(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = ((const struct hp_path_row *)row)->node->inclusive_ns;
-	value->is_estimated = path_function(report, row)->is_sampled;
+	value->number = ((const struct hp_path_row *)cell->row)->node->self_ns;
+	value->is_estimated = path_function(cell->report, cell->row)->self_error_ns > 0;
 }
 
-CELL(path_self)
+static void path_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = ((const struct hp_path_row *)row)->node->self_ns;
-	value->is_estimated = path_function(report, row)->self_error_ns > 0;
-}
+	double whole = cell->report->whole_ns;
 
-CELL(path_share)
-{
-	double whole = report->whole_ns;
-
-	path_inclusive(report, row, percentile, value);
+	path_inclusive(cell, value);
 	value->number = whole > 0 ? 100 * value->number / whole : 0;
 }
 
-const struct hp_column hp_path_columns[HP_PATH_COLUMNS] = {
-	{ "Function", "name", "name", HP_UNIT_NAME, path_name, false, false },
-	{ NULL, "depth", "depth", HP_UNIT_NUMBER, path_depth, false, false },
-	{ "Calls", "calls", "calls", HP_UNIT_COUNT, path_calls, false, false },
-	{ "Inclusive", "inclusive", "inclusive_ns", HP_UNIT_TIME, path_inclusive, false, false },
-	{ "Self", "self", "self_ns", HP_UNIT_TIME, path_self, false, false },
-	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, path_share, false, false },
+const struct hp_column hp_path_columns[] = {
+	{ "Function", "name", "name", HP_UNIT_NAME, .get = path_name },
+	{ NULL, "depth", "depth", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_path_row, depth) },
+	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .get = path_calls },
+	{ "Inclusive", "inclusive", "inclusive_ns", HP_UNIT_TIME, .get = path_inclusive },
+	{ "Self", "self", "self_ns", HP_UNIT_TIME, .get = path_self },
+	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = path_share },
+	{ 0 },
 };

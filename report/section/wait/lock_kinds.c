@@ -11,86 +11,8 @@
 
 #include "report/base/format.h"
 #include "report/section/wait/lock_cells.h"
+#include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
-
-#define UNUSED(x) (void)(x)
-#define CELL HP_LOCK_CELL
-
-static const struct hp_lock_sum *side(const void *row, enum hp_lock_side which)
-{
-	return &((const struct hp_lock_row *)row)->sums[which];
-}
-
-#define ONLY(row) side(row, HP_SIDE_ONLY)
-#define POST(row) side(row, HP_SIDE_POST)
-#define READ(row) side(row, HP_SIDE_READ)
-#define WRITE(row) side(row, HP_SIDE_WRITE)
-
-CELL(cell_name)
-{
-	UNUSED(percentile);
-	value->text = hp_lock_name(report, row);
-}
-
-CELL(cell_id)
-{
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
-
-	UNUSED(percentile);
-	value->number = (double)((const struct hp_lock_row *)row - locks->rows) + 1;
-}
-
-CELL(cell_type)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->text = hp_lock_type(((const struct hp_lock_row *)row)->kind);
-}
-
-CELL(cell_source)
-{
-	const struct hp_lock_row *lock = row;
-	const struct hp_symbol_spot *spot =
-		lock->number == HP_LOCK_STATIC ? NULL : hp_lock_site(report, lock);
-
-	UNUSED(percentile);
-	free(report->text);
-	if (spot && spot->file)
-		report->text = hp_xprintf("%s:%d", spot->file, spot->line);
-	else
-		report->text = hp_xstrdup(hp_lock_name(report, lock));
-	value->text = report->text;
-}
-
-CELL(cell_objects)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_lock_row *)row)->objects;
-}
-
-HP_LOCK_CELLS(only, ONLY)
-HP_LOCK_CELLS(post, POST)
-HP_LOCK_CELLS(read, READ)
-HP_LOCK_CELLS(write, WRITE)
-
-#define NUMBER(key, getter) \
-	{ \
-		.raw = key, .unit = HP_UNIT_NUMBER, .get = getter \
-	}
-
-#define HEAD(title) \
-	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = cell_id }, \
-		{ title, "label", "label", HP_UNIT_NAME, cell_name, false, false }, \
-		{ NULL, "source", "source", HP_UNIT_TEXT, cell_source, false, false }, \
-	{ \
-		NULL, "type_name", "type_name", HP_UNIT_TEXT, cell_type, false, false \
-	}
-
-/* Waits for something that nobody holds. */
-#define WAITS \
-	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, only_wait_mean, false, false }, \
-		{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, only_wait_percentile, true, HP_NEED_ROOM }, \
-		{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, only_wait_most, false, false }, \
-		NUMBER("wait_total_ns", only_wait), NUMBER("objects", cell_objects)
 
 /* --- who is late at a barrier --- */
 
@@ -118,104 +40,230 @@ static const struct hp_lock_party *latest(const struct hp_report *report, const 
 	return least == most ? NULL : least;
 }
 
-CELL(barrier_latest)
+static void barrier_latest(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_party *most, *party = latest(report, row, &most);
+	const struct hp_lock_party *most, *party = latest(cell->report, cell->row, &most);
 	const char *name = "";
 
-	UNUSED(percentile);
 	value->is_unknown = !party;
 	if (!party)
 		return;
-	for (size_t i = 0; i < report->model.thread_count; i++)
-		if (report->model.threads[i].tid == party->tid &&
-		    report->model.threads[i].pid == party->pid)
-			name = report->model.threads[i].name;
-	free(report->text);
-	report->text = hp_xprintf("%s%s%u", name, *name ? " " : "", party->tid);
-	value->text = report->text;
+	for (size_t i = 0; i < cell->report->model.thread_count; i++)
+		if (cell->report->model.threads[i].tid == party->tid &&
+		    cell->report->model.threads[i].pid == party->pid)
+			name = cell->report->model.threads[i].name;
+	hp_cell_set_text(cell, hp_xprintf("%s%s%u", name, *name ? " " : "", party->tid), value);
 }
 
-CELL(barrier_imbalance)
+static void barrier_imbalance(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_party *most, *party = latest(report, row, &most);
+	const struct hp_lock_party *most, *party = latest(cell->report, cell->row, &most);
 
-	UNUSED(percentile);
-	hp_lock_set_ticks(report, party ? (double)(most->ticks - party->ticks) : -1, value);
+	hp_lock_set_ticks(cell, party ? (double)(most->ticks - party->ticks) : -1, value);
 }
 
-const struct hp_column hp_cond_columns[HP_COND_COLUMNS] = {
-	HEAD("Condition"),
-	{ "Waits", "count", "count", HP_UNIT_COUNT, only_count, false, false },
-	{ "Signals", "signals", "signals", HP_UNIT_COUNT, post_count, false, false },
-	{ "Timeouts", "timeouts", "timeouts", HP_UNIT_COUNT, only_timeouts, false, false },
-	WAITS,
-	{ "Wake P", NULL, "wake_p", HP_UNIT_TIME, only_hold_percentile, true, false },
-	NUMBER("without_signal", only_failed),
+const struct hp_column hp_cond_columns[] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
+	{ "Condition", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
+	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, .get = hp_lock_get_type },
+	{ "Waits", "count", "count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].count) },
+	{ "Signals", "signals", "signals", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_POST].count) },
+	{ "Timeouts", "timeouts", "timeouts", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].timeouts) },
+	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]) },
+	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]), .is_percentiles = true,
+	  .need = HP_NEED_ROOM },
+	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_most) },
+	{ .raw = "wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_ticks) },
+	{ .raw = "objects", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_row, objects) },
+	{ "Wake P", NULL, "wake_p", HP_UNIT_TIME, .get = hp_lock_get_hold_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]), .is_percentiles = true },
+	{ .raw = "without_signal",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].failed) },
+	{ 0 },
 };
 
-const struct hp_column hp_sem_columns[HP_SEM_COLUMNS] = {
-	HEAD("Semaphore"),
-	{ "Taken", "count", "count", HP_UNIT_COUNT, only_count, false, false },
-	{ "Posts", "posts", "posts", HP_UNIT_COUNT, post_count, false, false },
-	{ "Waits", NULL, "contended", HP_UNIT_COUNT, only_contended, false, false },
-	WAITS,
-	NUMBER("failed_tries", only_failed),
-	NUMBER("timeouts", only_timeouts),
+const struct hp_column hp_sem_columns[] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
+	{ "Semaphore", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
+	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, .get = hp_lock_get_type },
+	{ "Taken", "count", "count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].count) },
+	{ "Posts", "posts", "posts", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_POST].count) },
+	{ "Waits", NULL, "contended", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].contended) },
+	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]) },
+	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]), .is_percentiles = true,
+	  .need = HP_NEED_ROOM },
+	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_most) },
+	{ .raw = "wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_ticks) },
+	{ .raw = "objects", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_row, objects) },
+	{ .raw = "failed_tries",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].failed) },
+	{ .raw = "timeouts",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].timeouts) },
+	{ 0 },
 };
 
-const struct hp_column hp_barrier_columns[HP_BARRIER_COLUMNS] = {
-	HEAD("Barrier"),
-	{ "Arrivals", "count", "count", HP_UNIT_COUNT, only_count, false, false },
-	WAITS,
-	{ "Latest", "latest", "latest", HP_UNIT_TEXT, barrier_latest, false, HP_NEED_KNOWN },
-	{ "Imbalance", "imbalance", "imbalance_ns", HP_UNIT_TIME, barrier_imbalance, false,
-	  HP_NEED_KNOWN },
+const struct hp_column hp_barrier_columns[] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
+	{ "Barrier", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
+	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, .get = hp_lock_get_type },
+	{ "Arrivals", "count", "count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_ONLY].count) },
+	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]) },
+	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]), .is_percentiles = true,
+	  .need = HP_NEED_ROOM },
+	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_most) },
+	{ .raw = "wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_ticks) },
+	{ .raw = "objects", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_row, objects) },
+	{ "Latest", "latest", "latest", HP_UNIT_TEXT, .get = barrier_latest,
+	  .need = HP_NEED_KNOWN },
+	{ "Imbalance", "imbalance", "imbalance_ns", HP_UNIT_TIME, .get = barrier_imbalance,
+	  .need = HP_NEED_KNOWN },
+	{ 0 },
 };
 
-/* One side of a lock that has two: `key` is "read" or "write", `cell` begins its getters. */
-#define SIDE_WAITS(title, key, cell) \
-	{ title, key "_count", key "_count", HP_UNIT_COUNT, cell##_count, false, false }, \
-		{ NULL, key "_wait_avg", key "_wait_avg_ns", HP_UNIT_TIME, cell##_wait_mean, false, \
-		  false }, \
-		{ "Wait P", NULL,	 key "_wait_p", HP_UNIT_TIME, cell##_wait_percentile, \
-		  true,	    HP_NEED_ROOM }, \
-	{ \
-		"Longest", NULL, key "_wait_max_ns", HP_UNIT_TIME, cell##_wait_most, false, false \
-	}
-
-#define SIDE_HOLDS(key, cell) \
-	{ NULL, key "_acquire_avg", key "_acquire_avg_ns", HP_UNIT_TIME, cell##_hold_mean, false, \
-	  false }, \
-	{ \
-		"Acq P", NULL, key "_acquire_p", HP_UNIT_TIME, cell##_hold_percentile, true, false \
-	}
-
-#define SIDE_NUMBERS(key, cell) \
-	NUMBER(key "_contended", cell##_contended), NUMBER(key "_wait_total_ns", cell##_wait), \
-		NUMBER(key "_failed_tries", cell##_failed), \
-		NUMBER(key "_timeouts", cell##_timeouts)
-
-const struct hp_column hp_rwlock_columns[HP_RWLOCK_COLUMNS] = {
-	HEAD("RwLock"),
-	SIDE_WAITS("Reads", "read", read),
-	SIDE_HOLDS("read", read),
-	SIDE_WAITS("Writes", "write", write),
-	SIDE_HOLDS("write", write),
-	SIDE_NUMBERS("read", read),
-	NUMBER("read_acquire_total_ns", read_hold),
-	SIDE_NUMBERS("write", write),
-	NUMBER("write_acquire_total_ns", write_hold),
-	NUMBER("objects", cell_objects),
+const struct hp_column hp_rwlock_columns[] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
+	{ "RwLock", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
+	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, .get = hp_lock_get_type },
+	{ "Reads", "read_count", "read_count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].count) },
+	{ NULL, "read_wait_avg", "read_wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
+	{ "Wait P", NULL, "read_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]), .is_percentiles = true,
+	  .need = HP_NEED_ROOM },
+	{ "Longest", NULL, "read_wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_READ].wait_most) },
+	{ NULL, "read_acquire_avg", "read_acquire_avg_ns", HP_UNIT_TIME,
+	  .get = hp_lock_get_hold_mean, .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
+	{ "Acq P", NULL, "read_acquire_p", HP_UNIT_TIME, .get = hp_lock_get_hold_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]), .is_percentiles = true },
+	{ "Writes", "write_count", "write_count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].count) },
+	{ NULL, "write_wait_avg", "write_wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
+	{ "Wait P", NULL, "write_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]), .is_percentiles = true,
+	  .need = HP_NEED_ROOM },
+	{ "Longest", NULL, "write_wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_WRITE].wait_most) },
+	{ NULL, "write_acquire_avg", "write_acquire_avg_ns", HP_UNIT_TIME,
+	  .get = hp_lock_get_hold_mean, .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
+	{ "Acq P", NULL, "write_acquire_p", HP_UNIT_TIME, .get = hp_lock_get_hold_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]), .is_percentiles = true },
+	{ .raw = "read_contended",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].contended) },
+	{ .raw = "read_wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_READ].wait_ticks) },
+	{ .raw = "read_failed_tries",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].failed) },
+	{ .raw = "read_timeouts",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].timeouts) },
+	{ .raw = "read_acquire_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = hp_lock_get_hold,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
+	{ .raw = "write_contended",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].contended) },
+	{ .raw = "write_wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_WRITE].wait_ticks) },
+	{ .raw = "write_failed_tries",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].failed) },
+	{ .raw = "write_timeouts",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].timeouts) },
+	{ .raw = "write_acquire_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = hp_lock_get_hold,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
+	{ .raw = "objects", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_row, objects) },
+	{ 0 },
 };
 
 /* How long they are held nobody knows: see preload/lock/hook_file.c. */
-const struct hp_column hp_file_lock_columns[HP_FILE_LOCK_COLUMNS] = {
-	HEAD("File"),
-	SIDE_WAITS("Shared", "read", read),
-	SIDE_WAITS("Exclusive", "write", write),
-	SIDE_NUMBERS("read", read),
-	SIDE_NUMBERS("write", write),
+const struct hp_column hp_file_lock_columns[] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
+	{ "File", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
+	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, .get = hp_lock_get_type },
+	{ "Shared", "read_count", "read_count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].count) },
+	{ NULL, "read_wait_avg", "read_wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
+	{ "Wait P", NULL, "read_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]), .is_percentiles = true,
+	  .need = HP_NEED_ROOM },
+	{ "Longest", NULL, "read_wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_READ].wait_most) },
+	{ "Exclusive", "write_count", "write_count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].count) },
+	{ NULL, "write_wait_avg", "write_wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
+	{ "Wait P", NULL, "write_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]), .is_percentiles = true,
+	  .need = HP_NEED_ROOM },
+	{ "Longest", NULL, "write_wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_WRITE].wait_most) },
+	{ .raw = "read_contended",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].contended) },
+	{ .raw = "read_wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_READ].wait_ticks) },
+	{ .raw = "read_failed_tries",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].failed) },
+	{ .raw = "read_timeouts",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].timeouts) },
+	{ .raw = "write_contended",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].contended) },
+	{ .raw = "write_wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_WRITE].wait_ticks) },
+	{ .raw = "write_failed_tries",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].failed) },
+	{ .raw = "write_timeouts",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].timeouts) },
+	{ 0 },
 };
 
 /* --- lists --- */
@@ -285,7 +333,7 @@ static bool has(const struct hp_report *report, uint32_t kind)
 #define SECTION(name, kind, text) \
 	const char *hp_##name##_describe(const struct hp_report *report) \
 	{ \
-		UNUSED(report); \
+		(void)report; \
 		return text; \
 	} \
 	void hp_##name##_fill(struct hp_report *report, struct hp_list *list) \
@@ -316,16 +364,24 @@ void hp_kind_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 
 void hp_file_lock_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 {
+	const struct hp_lock_row *lock = row;
+
 	hp_lock_identity_add(report, row, entry);
-	hp_lock_percentiles_add(report, READ(row), false, "read_wait_percentiles", entry);
-	hp_lock_percentiles_add(report, WRITE(row), false, "write_wait_percentiles", entry);
+	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_READ], false, "read_wait_percentiles",
+				entry);
+	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_WRITE], false, "write_wait_percentiles",
+				entry);
 }
 
 void hp_rwlock_entry_add(struct hp_report *report, const void *row, cJSON *entry)
 {
+	const struct hp_lock_row *lock = row;
+
 	hp_file_lock_entry_add(report, row, entry);
-	hp_lock_percentiles_add(report, READ(row), true, "read_acquire_percentiles", entry);
-	hp_lock_percentiles_add(report, WRITE(row), true, "write_acquire_percentiles", entry);
+	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_READ], true, "read_acquire_percentiles",
+				entry);
+	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_WRITE], true,
+				"write_acquire_percentiles", entry);
 }
 
 void hp_barrier_entry_add(struct hp_report *report, const void *row, cJSON *entry)

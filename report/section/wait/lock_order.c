@@ -8,11 +8,6 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 
-#define UNUSED(x) (void)(x)
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-
 static const struct hp_lock_cycle *cycle_of(const void *row)
 {
 	return row;
@@ -23,27 +18,25 @@ static const char *name_of(struct hp_report *report, uint32_t lock)
 	return hp_lock_name(report, &hp_lock_view_locks(hp_lock_view(report))->rows[lock]);
 }
 
-CELL(order_first)
+static void order_first(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->text = name_of(report, cycle_of(row)->edges[0]->held);
+	value->text = name_of(cell->report, cycle_of(cell->row)->edges[0]->held);
 }
 
 /* The others, in the order in which they are taken. */
-CELL(order_second)
+static void order_second(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_cycle *cycle = cycle_of(row);
-	char *text = hp_xstrdup(name_of(report, cycle->edges[0]->taken));
+	const struct hp_lock_cycle *cycle = cycle_of(cell->row);
+	char *text = hp_xstrdup(name_of(cell->report, cycle->edges[0]->taken));
 
-	UNUSED(percentile);
 	for (size_t i = 1; i + 1 < cycle->count; i++) {
-		char *longer = hp_xprintf("%s, %s", text, name_of(report, cycle->edges[i]->taken));
+		char *longer =
+			hp_xprintf("%s, %s", text, name_of(cell->report, cycle->edges[i]->taken));
 
 		free(text);
 		text = longer;
 	}
-	free(report->text);
-	value->text = report->text = text;
+	hp_cell_set_text(cell, text, value);
 }
 
 static char *places(struct hp_report *report, const struct hp_lock_order *order)
@@ -57,49 +50,45 @@ static char *places(struct hp_report *report, const struct hp_lock_order *order)
 	return text;
 }
 
-CELL(order_at)
+static void order_at(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	free(report->text);
-	value->text = report->text = places(report, cycle_of(row)->edges[0]);
+	hp_cell_set_text(cell, places(cell->report, cycle_of(cell->row)->edges[0]), value);
 }
 
-CELL(order_contrary)
+static void order_contrary(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_cycle *cycle = cycle_of(row);
-	char *text = places(report, cycle->edges[1]);
+	const struct hp_lock_cycle *cycle = cycle_of(cell->row);
+	char *text = places(cell->report, cycle->edges[1]);
 
-	UNUSED(percentile);
 	for (size_t i = 2; i < cycle->count; i++) {
-		char *more = places(report, cycle->edges[i]);
+		char *more = places(cell->report, cycle->edges[i]);
 		char *longer = hp_xprintf("%s; %s", text, more);
 
 		free(text);
 		free(more);
 		text = longer;
 	}
-	free(report->text);
-	value->text = report->text = text;
+	hp_cell_set_text(cell, text, value);
 }
 
-CELL(order_length)
+static void order_length(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)cycle_of(row)->count;
+	value->number = (double)cycle_of(cell->row)->count;
 }
 
-const struct hp_column hp_order_columns[HP_ORDER_COLUMNS] = {
-	{ "Lock", "first", "first", HP_UNIT_NAME, order_first, false, false },
-	{ "And", "second", "second", HP_UNIT_CHAIN, order_second, false, false },
-	{ "In this order", "at", "at", HP_UNIT_CHAIN, order_at, false, false },
-	{ "And the other way round", "contrary_at", "contrary_at", HP_UNIT_CHAIN, order_contrary,
-	  false, false },
+const struct hp_column hp_order_columns[] = {
+	{ "Lock", "first", "first", HP_UNIT_NAME, .get = order_first },
+	{ "And", "second", "second", HP_UNIT_CHAIN, .get = order_second },
+	{ "In this order", "at", "at", HP_UNIT_CHAIN, .get = order_at },
+	{ "And the other way round", "contrary_at", "contrary_at", HP_UNIT_CHAIN,
+	  .get = order_contrary },
 	{ .raw = "locks", .unit = HP_UNIT_NUMBER, .get = order_length },
+	{ 0 },
 };
 
 const char *hp_lock_order_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Locks that were taken in both orders, or in a circle: a deadlock that may come.";
 }
 

@@ -164,86 +164,81 @@ static bool has_lines(const struct hp_report *report,
 
 /* --- columns of locks --- */
 
-#define LINE HP_LOCK_CELL
-#define UNUSED HP_LOCK_UNUSED
-
 static const struct hp_lock_line *line_of(const void *row)
 {
 	return row;
 }
 
-static const struct hp_lock_sum *sum_of(const void *row)
+static void line_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	return line_of(row)->sum;
+	value->text = hp_lock_name(cell->report, line_of(cell->row)->lock);
 }
 
-HP_LOCK_CELLS(line, sum_of)
-
-LINE(line_name)
+static void line_type(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->text = hp_lock_name(report, line_of(row)->lock);
+	value->text = hp_lock_type(line_of(cell->row)->lock->kind);
 }
 
-LINE(line_id)
+static void line_source(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = line_of(row)->id;
-}
+	const struct hp_lock_row *lock = line_of(cell->row)->lock;
 
-LINE(line_type)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->text = hp_lock_type(line_of(row)->lock->kind);
-}
-
-LINE(line_source)
-{
-	const struct hp_lock_row *lock = line_of(row)->lock;
-
-	UNUSED(percentile);
 	if (lock->number == HP_LOCK_STATIC) {
-		value->text = hp_lock_name(report, lock);
+		value->text = hp_lock_name(cell->report, lock);
 		return;
 	}
-	free(report->text);
-	report->text = hp_lock_site_text(hp_lock_site(report, lock));
-	value->text = report->text;
+	hp_cell_set_text(cell, hp_lock_site_text(hp_lock_site(cell->report, lock)), value);
 }
 
-LINE(line_objects)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)line_of(row)->lock->objects;
-}
-
-const struct hp_column hp_mutex_columns[HP_MUTEX_COLUMNS] = {
-	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = line_id },
-	{ "Mutex", "label", "label", HP_UNIT_NAME, line_name, false, false },
-	{ NULL, "source", "source", HP_UNIT_TEXT, line_source, false, false },
-	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, line_type, false, false },
-	{ "Locks", "count", "count", HP_UNIT_COUNT, line_count, false, false },
-	{ NULL, "sampled_count", "sampled_count", HP_UNIT_COUNT, line_timed, false, false },
-	{ "Waits", NULL, "contended", HP_UNIT_COUNT, line_contended, false, false },
-	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, line_wait_mean, false,
-	  HP_NEED_ROOM },
-	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, line_wait_percentile, true, HP_NEED_ROOM },
-	{ "Longest", NULL, "wait_max_ns", HP_UNIT_TIME, line_wait_most, false, false },
-	{ "Acq avg", "acquire_avg", "acquire_avg_ns", HP_UNIT_TIME, line_hold_mean, false, false },
-	{ "Acq P", NULL, "acquire_p", HP_UNIT_TIME, line_hold_percentile, true, false },
-	{ .raw = "wait_total_ns", .unit = HP_UNIT_NUMBER, .get = line_wait },
-	{ .raw = "acquire_total_ns", .unit = HP_UNIT_NUMBER, .get = line_hold },
-	{ .raw = "acquire_max_ns", .unit = HP_UNIT_NUMBER, .get = line_hold_most },
-	{ .raw = "failed_tries", .unit = HP_UNIT_NUMBER, .get = line_failed },
-	{ .raw = "timeouts", .unit = HP_UNIT_NUMBER, .get = line_timeouts },
-	{ .raw = "objects", .unit = HP_UNIT_NUMBER, .get = line_objects },
+const struct hp_column hp_mutex_columns[] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_line, id) },
+	{ "Mutex", "label", "label", HP_UNIT_NAME, .get = line_name },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = line_source },
+	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, .get = line_type },
+	{ "Locks", "count", "count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER_AT(hp_lock_line, sum, count) },
+	{ NULL, "sampled_count", "sampled_count", HP_UNIT_COUNT, .get = hp_lock_get_timed,
+	  .member = HP_PLACE_AT(hp_lock_line, sum) },
+	{ "Waits", NULL, "contended", HP_UNIT_COUNT,
+	  .member = HP_MEMBER_AT(hp_lock_line, sum, contended) },
+	{ "Wait avg", "wait_avg", "wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
+	  .member = HP_PLACE_AT(hp_lock_line, sum), .need = HP_NEED_ROOM },
+	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
+	  .member = HP_PLACE_AT(hp_lock_line, sum), .is_percentiles = true, .need = HP_NEED_ROOM },
+	{ "Longest", NULL, "wait_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS_AT(hp_lock_line, sum, wait_most) },
+	{ "Acq avg", "acquire_avg", "acquire_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_hold_mean,
+	  .member = HP_PLACE_AT(hp_lock_line, sum) },
+	{ "Acq P", NULL, "acquire_p", HP_UNIT_TIME, .get = hp_lock_get_hold_percentile,
+	  .member = HP_PLACE_AT(hp_lock_line, sum), .is_percentiles = true },
+	{ .raw = "wait_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_TICKS_AT(hp_lock_line, sum, wait_ticks) },
+	{ .raw = "acquire_total_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = hp_lock_get_hold,
+	  .member = HP_PLACE_AT(hp_lock_line, sum) },
+	{ .raw = "acquire_max_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = hp_lock_get_hold_most,
+	  .member = HP_PLACE_AT(hp_lock_line, sum) },
+	{ .raw = "failed_tries",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER_AT(hp_lock_line, sum, failed) },
+	{ .raw = "timeouts",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER_AT(hp_lock_line, sum, timeouts) },
+	{ .raw = "objects",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER_AT(hp_lock_line, lock, objects) },
+	{ 0 },
 };
 
 /* --- mutexes --- */
 
 const char *hp_mutexes_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Mutex wait & acquire time statistics.";
 }
 
@@ -259,25 +254,25 @@ bool hp_mutexes_has_data(const struct hp_report *report)
 
 const char *hp_locks_empty(struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "none was used";
 }
 
 const char *hp_lock_order_empty(struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "each two were taken in one order only";
 }
 
 const char *hp_waits_empty(struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "no wait came to its end; those that go on are in waiting";
 }
 
 const char *hp_waiting_empty(struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "nobody was waiting";
 }
 

@@ -68,24 +68,15 @@ char *hp_lock_site_text(const struct hp_symbol_spot *spot);
 const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct hp_lock_row *lock);
 
 /* The lists of columns, with their lengths: a table of constants cannot read a variable. */
-#define HP_MUTEX_COLUMNS 18
-#define HP_WAIT_COLUMNS 11
-#define HP_ORDER_COLUMNS 5
-#define HP_WAITING_COLUMNS 11
-#define HP_COND_COLUMNS 14
-#define HP_SEM_COLUMNS 14
-#define HP_BARRIER_COLUMNS 12
-#define HP_RWLOCK_COLUMNS 27
-#define HP_FILE_LOCK_COLUMNS 20
-extern const struct hp_column hp_order_columns[HP_ORDER_COLUMNS];
-extern const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS];
-extern const struct hp_column hp_cond_columns[HP_COND_COLUMNS];
-extern const struct hp_column hp_sem_columns[HP_SEM_COLUMNS];
-extern const struct hp_column hp_barrier_columns[HP_BARRIER_COLUMNS];
-extern const struct hp_column hp_rwlock_columns[HP_RWLOCK_COLUMNS];
-extern const struct hp_column hp_file_lock_columns[HP_FILE_LOCK_COLUMNS];
-extern const struct hp_column hp_mutex_columns[HP_MUTEX_COLUMNS];
-extern const struct hp_column hp_wait_columns[HP_WAIT_COLUMNS];
+extern const struct hp_column hp_order_columns[];
+extern const struct hp_column hp_waiting_columns[];
+extern const struct hp_column hp_cond_columns[];
+extern const struct hp_column hp_sem_columns[];
+extern const struct hp_column hp_barrier_columns[];
+extern const struct hp_column hp_rwlock_columns[];
+extern const struct hp_column hp_file_lock_columns[];
+extern const struct hp_column hp_mutex_columns[];
+extern const struct hp_column hp_wait_columns[];
 
 const char *hp_mutexes_describe(const struct hp_report *report);
 void hp_mutexes_fill(struct hp_report *report, struct hp_list *list);

@@ -19,7 +19,6 @@
 #include "segment/layout/process.h"
 
 #define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody asked for */
-#define UNUSED(x) (void)(x)
 
 /* Parts of names of the kernel's functions; the innermost that is known decides. */
 struct cause {
@@ -223,7 +222,7 @@ bool hp_offcpu_has_data(const struct hp_report *report)
 
 const char *hp_offcpu_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Time that threads waited, by function and cause.";
 }
 
@@ -289,58 +288,37 @@ void hp_offcpu_fill(struct hp_report *report, struct hp_list *list)
 	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
 }
 
-#define FUNCTION(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-
-FUNCTION(row_name)
+static void row_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint32_t function = ((const struct hp_offcpu_row *)row)->function;
+	uint32_t function = ((const struct hp_offcpu_row *)cell->row)->function;
 
-	UNUSED(percentile);
-	value->text = function == HP_NONE ? HP_NO_STACK
-					  : hp_cpu_name(report, &report->cpu->functions[function]);
+	value->text = function == HP_NONE
+			      ? HP_NO_STACK
+			      : hp_cpu_name(cell->report, &cell->report->cpu->functions[function]);
 }
 
-FUNCTION(row_on)
+static void row_average(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->text = ((const struct hp_offcpu_row *)row)->on;
-}
+	const struct hp_offcpu_row *r = cell->row;
 
-FUNCTION(row_waits)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_offcpu_row *)row)->waits;
-}
-
-FUNCTION(row_blocked)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)((const struct hp_offcpu_row *)row)->blocked_ns;
-}
-
-FUNCTION(row_average)
-{
-	const struct hp_offcpu_row *r = row;
-
-	UNUSED(report), UNUSED(percentile);
 	value->number = r->waits ? (double)r->blocked_ns / (double)r->waits : 0;
 }
 
-FUNCTION(row_share)
+static void row_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	double total = total_of(report);
+	const struct hp_offcpu_row *r = cell->row;
+	double total = total_of(cell->report);
 
-	row_blocked(report, row, percentile, value);
-	value->number = total > 0 ? 100 * value->number / total : 0;
+	value->number = total > 0 ? 100 * (double)r->blocked_ns / total : 0;
 }
 
-const struct hp_column hp_offcpu_columns[HP_OFFCPU_COLUMNS] = {
-	{ "Function", "name", "name", HP_UNIT_NAME, row_name, false, false },
-	{ "On", "on", "on", HP_UNIT_TEXT, row_on, false, false },
-	{ "Waits", "waits", "waits", HP_UNIT_COUNT, row_waits, false, false },
-	{ "Avg", "avg", "avg_ns", HP_UNIT_TIME, row_average, false, false },
-	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME, row_blocked, false, false },
-	{ "% Blocked", "percent", "percent", HP_UNIT_SHARE, row_share, false, false },
+const struct hp_column hp_offcpu_columns[] = {
+	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
+	{ "On", "on", "on", HP_UNIT_TEXT, .member = HP_MEMBER(hp_offcpu_row, on) },
+	{ "Waits", "waits", "waits", HP_UNIT_COUNT, .member = HP_MEMBER(hp_offcpu_row, waits) },
+	{ "Avg", "avg", "avg_ns", HP_UNIT_TIME, .get = row_average },
+	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME,
+	  .member = HP_MEMBER(hp_offcpu_row, blocked_ns) },
+	{ "% Blocked", "percent", "percent", HP_UNIT_SHARE, .get = row_share },
+	{ 0 },
 };

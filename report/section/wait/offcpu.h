@@ -7,7 +7,7 @@
 
 #include "report/section/section.h"
 
-#define HP_NO_STACK "<no stack>" /* whose wait it was nobody knows */
+#define HP_NO_STACK "<no stack>"	/* whose wait it was nobody knows */
 
 /* Waits of one function for one kind of thing. */
 struct hp_offcpu_row {
@@ -39,8 +39,7 @@ bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);
 
 void hp_offcpu_free(struct hp_offcpu *offcpu);
 
-#define HP_OFFCPU_COLUMNS 6
-extern const struct hp_column hp_offcpu_columns[HP_OFFCPU_COLUMNS];
+extern const struct hp_column hp_offcpu_columns[];
 void hp_offcpu_fill(struct hp_report *report, struct hp_list *list);
 bool hp_offcpu_has_data(const struct hp_report *report);
 const char *hp_offcpu_describe(const struct hp_report *report);

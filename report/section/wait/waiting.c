@@ -16,11 +16,6 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 
-#define UNUSED(x) (void)(x)
-#define CELL(name) \
-	static void name(struct hp_report *report, const void *row, double percentile, \
-			 struct hp_value *value)
-
 /* --- who is waited for --- */
 
 static const struct hp_lock_hold *hold_for(const struct hp_locks *locks,
@@ -175,127 +170,106 @@ static const struct hp_lock_wait *wait_of(const void *row)
 	return row;
 }
 
-CELL(waiting_thread)
+static void waiting_thread(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model *model = &report->model;
+	const struct hp_model *model = &cell->report->model;
 	const char *name = "";
 
-	UNUSED(percentile);
 	for (size_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i].tid == wait_of(row)->tid &&
-		    model->threads[i].pid == wait_of(row)->pid)
+		if (model->threads[i].tid == wait_of(cell->row)->tid &&
+		    model->threads[i].pid == wait_of(cell->row)->pid)
 			name = model->threads[i].name;
-	free(report->text);
-	report->text = hp_xprintf("%s%s%u", name, *name ? " " : "", wait_of(row)->tid);
-	value->text = report->text;
+	hp_cell_set_text(
+		cell, hp_xprintf("%s%s%u", name, *name ? " " : "", wait_of(cell->row)->tid), value);
 }
 
-CELL(waiting_tid)
+static void waiting_object(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = wait_of(row)->tid;
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(cell->report));
+
+	value->text = hp_lock_name(cell->report, &locks->rows[wait_of(cell->row)->lock]);
 }
 
-CELL(waiting_pid)
+static void waiting_kind(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = wait_of(row)->pid;
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(cell->report));
+
+	value->text =
+		hp_lock_row_kind(&locks->rows[wait_of(cell->row)->lock], wait_of(cell->row)->side);
 }
 
-CELL(waiting_object)
-{
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
-
-	UNUSED(percentile);
-	value->text = hp_lock_name(report, &locks->rows[wait_of(row)->lock]);
-}
-
-CELL(waiting_kind)
-{
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
-
-	UNUSED(percentile);
-	value->text = hp_lock_row_kind(&locks->rows[wait_of(row)->lock], wait_of(row)->side);
-}
-
-static void set_place(struct hp_report *report, const struct hp_lock_place *place,
+static void set_place(const struct hp_cell *cell, const struct hp_lock_place *place,
 		      struct hp_value *value)
 {
-	free(report->text);
-	report->text = hp_lock_place_text(report, place);
-	value->text = report->text;
+	hp_cell_set_text(cell, hp_lock_place_text(cell->report, place), value);
 }
 
-CELL(waiting_at)
+static void waiting_at(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	set_place(report, &wait_of(row)->at, value);
+	set_place(cell, &wait_of(cell->row)->at, value);
 }
 
-CELL(waiting_path)
+static void waiting_path(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	free(report->text);
-	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
-	value->text = report->text;
+	hp_cell_set_text(cell,
+			 hp_lock_path_text(cell->report, &wait_of(cell->row)->at,
+					   wait_of(cell->row)->path),
+			 value);
 }
 
-CELL(waiting_since)
+static void waiting_since(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
-	uint64_t since = wait_of(row)->since, end = locks->end_ticks;
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(cell->report));
+	uint64_t since = wait_of(cell->row)->since, end = locks->end_ticks;
 
-	UNUSED(percentile);
-	value->number = end > since ? (double)(end - since) * report->model.ns_per_tick : 0;
+	value->number = end > since ? (double)(end - since) * cell->report->model.ns_per_tick : 0;
 }
 
 /* Whom it waits for: who has it, or used it last. */
-CELL(waiting_for)
+static void waiting_for(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_lock_hold *hold =
-		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
-	uint32_t last = last_user(report, wait_of(row));
+		hold_for(hp_lock_view_locks(hp_lock_view(cell->report)), wait_of(cell->row));
+	uint32_t last = last_user(cell->report, wait_of(cell->row));
 
-	UNUSED(percentile);
-	value->number = hold ? hold->tid : last ? last : wait_of(row)->holder;
+	value->number = hold ? hold->tid : last ? last : wait_of(cell->row)->holder;
 	value->is_unknown = value->number <= 0;
 }
 
-CELL(waiting_holder)
+static void waiting_holder(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_lock_hold *hold =
-		hold_for(hp_lock_view_locks(hp_lock_view(report)), wait_of(row));
+		hold_for(hp_lock_view_locks(hp_lock_view(cell->report)), wait_of(cell->row));
 
-	UNUSED(percentile);
 	value->is_unknown = !hold;
 	if (hold)
-		set_place(report, &hold->at, value);
+		set_place(cell, &hold->at, value);
 }
 
 /* How many threads wait in a circle. */
-CELL(waiting_cycle)
+static void waiting_cycle(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->number = (double)cycle_length(report, wait_of(row));
+	value->number = (double)cycle_length(cell->report, wait_of(cell->row));
 }
 
-const struct hp_column hp_waiting_columns[HP_WAITING_COLUMNS] = {
-	{ "Thread", "thread", "thread", HP_UNIT_TEXT, waiting_thread, false, false },
-	{ .raw = "tid", .unit = HP_UNIT_NUMBER, .get = waiting_tid },
-	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .get = waiting_pid },
-	{ "Waits for", "object", "object", HP_UNIT_CHAIN, waiting_object, false, false },
-	{ "Kind", "kind", "kind", HP_UNIT_TEXT, waiting_kind, false, false },
-	{ "At", NULL, NULL, HP_UNIT_CHAIN, waiting_path, false, false },
-	{ NULL, "at", "at", HP_UNIT_TEXT, waiting_at, false, false },
-	{ "Since", "since", "since_ns", HP_UNIT_TIME, waiting_since, false, false },
+const struct hp_column hp_waiting_columns[] = {
+	{ "Thread", "thread", "thread", HP_UNIT_TEXT, .get = waiting_thread },
+	{ .raw = "tid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_wait, tid) },
+	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_wait, pid) },
+	{ "Waits for", "object", "object", HP_UNIT_CHAIN, .get = waiting_object },
+	{ "Kind", "kind", "kind", HP_UNIT_TEXT, .get = waiting_kind },
+	{ "At", NULL, NULL, HP_UNIT_CHAIN, .get = waiting_path },
+	{ NULL, "at", "at", HP_UNIT_TEXT, .get = waiting_at },
+	{ "Since", "since", "since_ns", HP_UNIT_TIME, .get = waiting_since },
 	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = waiting_for },
-	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, waiting_holder, false, false },
+	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, .get = waiting_holder },
 	{ .raw = "cycle", .unit = HP_UNIT_NUMBER, .get = waiting_cycle },
+	{ 0 },
 };
 
 const char *hp_waiting_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Threads that were waiting at the end, and for whom.";
 }
 

@@ -13,7 +13,6 @@
 #include "util/hash.h"
 
 #define LINE HP_LOCK_CELL
-#define UNUSED HP_LOCK_UNUSED
 
 /* --- sums --- */
 
@@ -85,114 +84,102 @@ static const struct hp_lock_contest *wait_of(const void *row)
 	return &((const struct hp_lock_waiting *)row)->sum;
 }
 
-LINE(wait_name)
+static void wait_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_view *view = hp_lock_view(report);
+	const struct hp_lock_view *view = hp_lock_view(cell->report);
 
-	UNUSED(percentile);
-	value->text = hp_lock_name(report, &view->locks.rows[wait_of(row)->lock]);
-	value->is_label = view->locks.rows[wait_of(row)->lock].number != HP_LOCK_STATIC;
+	value->text = hp_lock_name(cell->report, &view->locks.rows[wait_of(cell->row)->lock]);
+	value->is_label = view->locks.rows[wait_of(cell->row)->lock].number != HP_LOCK_STATIC;
 }
 
-LINE(wait_kind)
+static void wait_kind(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_view *view = hp_lock_view(report);
+	const struct hp_lock_view *view = hp_lock_view(cell->report);
 
-	UNUSED(percentile);
-	value->text = hp_lock_row_kind(&view->locks.rows[wait_of(row)->lock], wait_of(row)->side);
+	value->text = hp_lock_row_kind(&view->locks.rows[wait_of(cell->row)->lock],
+				       wait_of(cell->row)->side);
 }
 
-static void set_place(struct hp_report *report, const struct hp_lock_place *place,
+static void set_place(const struct hp_cell *cell, const struct hp_lock_place *place,
 		      struct hp_value *value)
 {
-	free(report->text);
-	report->text = hp_lock_place_text(report, place);
-	value->text = report->text;
+	hp_cell_set_text(cell, hp_lock_place_text(cell->report, place), value);
 }
 
-LINE(wait_at)
+static void wait_at(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	set_place(report, &wait_of(row)->at, value);
+	set_place(cell, &wait_of(cell->row)->at, value);
 }
 
-LINE(wait_function)
+static void wait_function(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint32_t function = wait_of(row)->function;
+	uint32_t function = wait_of(cell->row)->function;
 
-	UNUSED(percentile);
 	value->is_unknown = function == HP_NONE;
 	if (function != HP_NONE)
-		value->text = hp_report_name(report, &report->model.functions[function]);
+		value->text =
+			hp_report_name(cell->report, &cell->report->model.functions[function]);
 }
 
-LINE(wait_holder)
+static void wait_holder(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	value->is_unknown = !wait_of(row)->holder.address;
+	value->is_unknown = !wait_of(cell->row)->holder.address;
 	if (value->is_unknown)
 		return;
-	free(report->text);
-	report->text = hp_lock_holder_text(report, &wait_of(row)->holder, wait_of(row)->from);
-	value->text = report->text;
+	hp_cell_set_text(cell,
+			 hp_lock_holder_text(cell->report, &wait_of(cell->row)->holder,
+					     wait_of(cell->row)->from),
+			 value);
 }
 
-LINE(wait_path)
+static void wait_path(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	free(report->text);
-	report->text = hp_lock_path_text(report, &wait_of(row)->at, wait_of(row)->path);
-	value->text = report->text;
+	hp_cell_set_text(cell,
+			 hp_lock_path_text(cell->report, &wait_of(cell->row)->at,
+					   wait_of(cell->row)->path),
+			 value);
 }
 
-LINE(wait_tid)
+static void wait_tid(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = wait_of(row)->holder_tid;
+	value->number = wait_of(cell->row)->holder_tid;
 	value->is_unknown = !value->number;
 }
 
-LINE(wait_count)
+static void wait_count(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(report), UNUSED(percentile);
-	value->number = (double)wait_of(row)->count;
+	value->number = (double)wait_of(cell->row)->count;
 }
 
-LINE(wait_total)
+static void wait_total(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	hp_lock_set_ticks(report, (double)wait_of(row)->ticks, value);
+	hp_lock_set_ticks(cell, (double)wait_of(cell->row)->ticks, value);
 }
 
-LINE(wait_most)
+static void wait_most(const struct hp_cell *cell, struct hp_value *value)
 {
-	UNUSED(percentile);
-	hp_lock_set_ticks(report, (double)wait_of(row)->most, value);
+	hp_lock_set_ticks(cell, (double)wait_of(cell->row)->most, value);
 }
 
-LINE(wait_share)
-{
-	UNUSED(report), UNUSED(percentile);
-	value->number = ((const struct hp_lock_waiting *)row)->share;
-}
-
-const struct hp_column hp_wait_columns[HP_WAIT_COLUMNS] = {
-	{ "Object", "object", "object", HP_UNIT_NAME, wait_name, false, false },
-	{ "Kind", "kind", "kind", HP_UNIT_TEXT, wait_kind, false, false },
-	{ "Waits at", NULL, NULL, HP_UNIT_CHAIN, wait_path, false, false },
-	{ NULL, "at", "at", HP_UNIT_TEXT, wait_at, false, false },
-	{ NULL, "function", "function", HP_UNIT_TEXT, wait_function, false, false },
-	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, wait_holder, false, false },
+const struct hp_column hp_wait_columns[] = {
+	{ "Object", "object", "object", HP_UNIT_NAME, .get = wait_name },
+	{ "Kind", "kind", "kind", HP_UNIT_TEXT, .get = wait_kind },
+	{ "Waits at", NULL, NULL, HP_UNIT_CHAIN, .get = wait_path },
+	{ NULL, "at", "at", HP_UNIT_TEXT, .get = wait_at },
+	{ NULL, "function", "function", HP_UNIT_TEXT, .get = wait_function },
+	{ "Held by", "holder", "holder", HP_UNIT_CHAIN, .get = wait_holder },
 	{ .raw = "holder_tid", .unit = HP_UNIT_NUMBER, .get = wait_tid },
-	{ "Waits", "count", "count", HP_UNIT_COUNT, wait_count, false, false },
-	{ "Total", "total", "total_ns", HP_UNIT_TIME, wait_total, false, false },
-	{ "Longest", "longest", "longest_ns", HP_UNIT_TIME, wait_most, false, false },
-	{ "% Waits", "percent_total", "percent_total", HP_UNIT_SHARE, wait_share, false, false },
+	{ "Waits", "count", "count", HP_UNIT_COUNT, .get = wait_count },
+	{ "Total", "total", "total_ns", HP_UNIT_TIME, .get = wait_total },
+	{ "Longest", "longest", "longest_ns", HP_UNIT_TIME, .get = wait_most },
+	{ "% Waits", "percent_total", "percent_total", HP_UNIT_SHARE,
+	  .member = HP_MEMBER(hp_lock_waiting, share) },
+	{ 0 },
 };
 
 const char *hp_waits_describe(const struct hp_report *report)
 {
-	UNUSED(report);
+	(void)report;
 	return "Where threads waited, and for whom.";
 }
 
