@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "report/base/map.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 struct cJSON;
 

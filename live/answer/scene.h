@@ -13,7 +13,7 @@
 #include "live/answer/route.h"
 #include "live/answer/snapshot.h"
 #include "live/answer/target.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 struct hp_scene {
 	const struct hp_routes *routes;	/* what can be asked; never changes, any thread may read it */

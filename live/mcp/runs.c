@@ -21,7 +21,7 @@
 
 #include "live/answer/answer.h"
 #include "live/mcp/tool.h"
-#include "report/section/facts.h"
+#include "report/section/core/facts.h"
 #include "report/base/field.h"
 #include "report/base/json.h"
 #include "report/store/kept.h"

@@ -3,7 +3,7 @@
  * schema.c - schemas of what tools answer: JSON Schema 2020-12.
  *
  * Rows of a section are typed by the columns that they are written from
- * (report/section/section.h), so a new column is in the schema by itself.  What stands
+ * (report/section/core/section.h), so a new column is in the schema by itself.  What stands
  * beside the columns is told here by short texts:
  *
  *   "pid:i! comm:s? rows:[@row]"   name:type, with blanks between
@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "live/mcp/tool.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 struct text {
 	const char *name;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "report/base/format.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 /* An answer has thousands of them: printf would take a tenth of its time. */
 cJSON *hp_json_number(uint64_t number)

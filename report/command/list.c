@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "report/command/command.h"
-#include "report/section/facts.h"
+#include "report/section/core/facts.h"
 #include "report/base/field.h"
 #include "report/base/format.h"
 #include "report/store/kept.h"

@@ -23,7 +23,7 @@
 #include <stdio.h>
 
 #include "report/base/map.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 enum hp_flame_kind {
 	HP_FLAME_PROGRAM = 0,	/* code of the program */

@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "report/base/map.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 #include "segment/layout/sample.h"
 
 #define HP_PROFILE_VERSION 49

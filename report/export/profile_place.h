@@ -11,7 +11,7 @@
 #ifndef HP_REPORT_EXPORT_PROFILE_PLACE_H
 #define HP_REPORT_EXPORT_PROFILE_PLACE_H
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 /*
  * Makes the folder, for its owner only, and sets report->profile_path.  Nothing

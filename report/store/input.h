@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "report/section/facts.h"
-#include "report/section/report.h"
+#include "report/section/core/facts.h"
+#include "report/section/core/report.h"
 
 struct hp_input {
 	struct hp_segment segment;	/* hp_report_init takes it over */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 struct hp_keep {
 	int fd;	/* of the segment */

@@ -23,7 +23,7 @@
 #define HP_KEPT_FACTS_MOST (UINT64_C(1) << 20)
 
 enum hp_kept_kind {
-	HP_KEPT_FACTS = 1,	/* text: lines of fields, see report/section/facts.h */
+	HP_KEPT_FACTS = 1,	/* text: lines of fields, see report/section/core/facts.h */
 	HP_KEPT_NAMES = 2,	/* text: lines of fields, see report/name/legend.h */
 	HP_KEPT_BYTES = 3,	/* of the segment; what is in no piece is 0 */
 	HP_KEPT_END = 4,	/* the last piece; without it the file is truncated */

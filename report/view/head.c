@@ -16,7 +16,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
 #include "segment/layout/process.h"

@@ -5,7 +5,7 @@
 #ifndef HP_REPORT_VIEW_HINT_H
 #define HP_REPORT_VIEW_HINT_H
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 /*
  * If functions of system headers make most of the calls: what to compile with

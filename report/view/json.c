@@ -24,7 +24,7 @@
 #include "report/base/json.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 #include "report/read/size.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"

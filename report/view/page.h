@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 struct hp_page_file {
 	const char *name; /* in report/web, and below /page/ of the server */

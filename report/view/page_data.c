@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 #include "report/section/memory/section.h"
-#include "report/section/facts.h"
+#include "report/section/core/facts.h"
 #include "report/base/field.h"
 #include "report/export/flame.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/view/page_timeline.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
 

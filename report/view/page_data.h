@@ -8,7 +8,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 /*
  * The run as a whole, fresh: program, times, memory, and `sections`: what each

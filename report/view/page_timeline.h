@@ -8,7 +8,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 /*
  * Of the last `span_ns`, 0 = of all.  Fresh:

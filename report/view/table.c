@@ -16,7 +16,7 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 #include "report/view/view.h"
 
 #define NAME_LEAST 12

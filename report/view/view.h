@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/section/report.h"
-#include "report/section/section.h"
+#include "report/section/core/report.h"
+#include "report/section/core/section.h"
 
 struct hp_look {
 	size_t width;	/* columns */

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/section/facts.h"
+#include "report/section/core/facts.h"
 #include "report/store/kept.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 struct fuzz_base {
 	struct hp_kept kept;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "report/name/kernel.h"
-#include "report/section/facts.h"
+#include "report/section/core/facts.h"
 #include "report/name/legend.h"
 #include "sampler/base/proc.h"
 #include "test/fuzz/fuzz.h"

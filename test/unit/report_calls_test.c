@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "report/section/timing/calls.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/store/revision.h"
+#include "report/base/revision.h"
 
 #define SHA "0123456789abcdef0123456789abcdef01234567"
 #define OTHER "ffffffffffffffffffffffffffffffffffffffff"

@@ -6,7 +6,7 @@
 #define HP_REPORT_SECTION_CHANNEL_SECTION_H
 
 #include "report/section/channel/channel.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 struct hp_channel_view;
 struct cJSON;

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 struct hp_annotation_line {
 	int line;

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/section/report.h"
-#include "report/section/section.h"
+#include "report/section/core/report.h"
+#include "report/section/core/section.h"
 
 struct hp_cpu_function {
 	char *name;	/* as people read it */
@@ -74,7 +74,7 @@ void hp_cpu_free(struct hp_cpu *cpu);
 /* Instead of that: what the next look of the same model begins with; NULL = nothing can be kept. */
 struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu);
 
-/* For the table of sections; see report/section/section.h. */
+/* For the table of sections; see report/section/core/section.h. */
 extern const struct hp_column hp_cpu_columns[];
 void hp_cpu_fill(struct hp_report *report, struct hp_list *list);
 bool hp_cpu_has_data(const struct hp_report *report);

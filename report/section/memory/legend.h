@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "report/section/cpu/legend.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 /* Writes the lines of all steps. */
 void hp_alloc_legend_write(struct hp_report *report, FILE *out);

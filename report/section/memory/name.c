@@ -10,7 +10,7 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 #include "report/name/wrapper.h"
 
 #define ARROW "\342\206\220"

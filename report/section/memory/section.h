@@ -9,7 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "report/section/memory/alloc.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 struct hp_alloc_view;
 
@@ -42,7 +42,7 @@ char *hp_alloc_threads_note(const struct hp_report *report);
 /* JSON: the same. */
 void hp_alloc_threads_add(struct hp_report *report, cJSON *list);
 
-/* What report/section/section.c's table names. */
+/* What report/section/sections.c's table names. */
 extern const struct hp_column hp_alloc_site_columns[];
 extern const struct hp_column hp_alloc_function_columns[];
 extern const struct hp_column hp_leak_columns[];

@@ -13,7 +13,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 #define HP_BOUND_CAUSES 32	/* kinds of things that are waited for */
 

@@ -8,7 +8,7 @@
 #define HP_REPORT_SECTION_THREAD_THREAD_H
 
 #include "report/section/wait/lock.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 #include "segment/layout/lock.h"
 
 /* What a thread waited for; the first ones are enum hp_wait_class. */

@@ -11,7 +11,7 @@
 #include "report/section/timing/calls_part.h"
 #include "report/section/timing/function.h"
 #include "report/base/memory.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 #define ROWS_USUAL 30
 

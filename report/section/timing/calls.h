@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 struct hp_calls_row {
 	uint32_t function;	/* place in the model, HP_NONE = nobody: threads and processes begin here */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * function.h - what functions took, and the heaviest chain of their
- * calls: what report/section/section.c's table names.
+ * calls: what report/section/sections.c's table names.
  */
 #ifndef HP_REPORT_SECTION_TIMING_FUNCTION_H
 #define HP_REPORT_SECTION_TIMING_FUNCTION_H
 
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 #define HP_NO_FUNCTIONS \
 	"no instrumented function was called; compile with what `hotpath flags cc` prints"

@@ -8,7 +8,7 @@
 #ifndef HP_REPORT_SECTION_WAIT_LOCK_CELLS_H
 #define HP_REPORT_SECTION_WAIT_LOCK_CELLS_H
 
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 /* A time in ticks; < 0 = not known. */
 void hp_lock_set_ticks(const struct hp_cell *cell, double ticks, struct hp_value *value);

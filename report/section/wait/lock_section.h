@@ -9,7 +9,7 @@
 
 #include "report/section/wait/lock.h"
 #include "report/section/wait/lock_cycle.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 /* A row of a section of locks: one side of a lock. */
 struct hp_lock_line {

@@ -5,7 +5,7 @@
 #ifndef HP_REPORT_SECTION_WAIT_OFFCPU_H
 #define HP_REPORT_SECTION_WAIT_OFFCPU_H
 
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 #define HP_NO_STACK "<no stack>"	/* whose wait it was nobody knows */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.c - the table of sections, and how many rows of each are shown.
+ * sections.c - the table of sections, and how many rows of each are shown.
  */
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 
 #include "report/section/memory/section.h"
 #include "report/section/mixed/bound.h"

@@ -6,7 +6,7 @@
  * `commondir` leads to the branches.  HEAD holds a revision or the name of a
  * branch, and that one's file holds it or, packed, a line of packed-refs.
  */
-#include "report/store/revision.h"
+#include "report/base/revision.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 /*
  * facts.c - see facts.h.
  */
-#include "report/section/facts.h"
+#include "report/section/core/facts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "report/base/field.h"
 #include "report/base/memory.h"
-#include "report/store/revision.h"
+#include "report/base/revision.h"
 
 #define USER_MOST 64	/* pairs of HOTPATH_USER_METADATA */
 

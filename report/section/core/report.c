@@ -2,7 +2,7 @@
 /*
  * report.c - joins model, symbols and settings.
  */
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
 #include "report/name/name.h"
-#include "report/section/section.h"
+#include "report/section/core/section.h"
 #include "report/section/thread/thread.h"
 
 static_assert(HP_NONE == UINT32_MAX, "places are uint32_t");

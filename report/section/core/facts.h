@@ -8,8 +8,8 @@
  * command, started_unix_ns, elapsed_ns, os, cores, git.sha, git.ref, label, and
  * user.KEY for each pair of HOTPATH_USER_METADATA.  Others are ignored.
  */
-#ifndef HP_REPORT_SECTION_FACTS_H
-#define HP_REPORT_SECTION_FACTS_H
+#ifndef HP_REPORT_SECTION_CORE_FACTS_H
+#define HP_REPORT_SECTION_CORE_FACTS_H
 
 #include <stddef.h>
 

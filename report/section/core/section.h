@@ -6,14 +6,14 @@
  * walk it and know no section.  A new section is a line there and a list of
  * columns; a new column is a line and a getter.
  */
-#ifndef HP_REPORT_SECTION_SECTION_H
-#define HP_REPORT_SECTION_SECTION_H
+#ifndef HP_REPORT_SECTION_CORE_SECTION_H
+#define HP_REPORT_SECTION_CORE_SECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/section/report.h"
+#include "report/section/core/report.h"
 
 /* How a value is written. */
 enum hp_unit {

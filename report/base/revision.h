@@ -3,8 +3,8 @@
  * revision.h - the git revision of a folder, read from .git: git itself runs
  * what a repository's configuration names, which may be somebody else's.
  */
-#ifndef HP_REPORT_STORE_REVISION_H
-#define HP_REPORT_STORE_REVISION_H
+#ifndef HP_REPORT_BASE_REVISION_H
+#define HP_REPORT_BASE_REVISION_H
 
 #include <stdbool.h>
 

@@ -5,15 +5,15 @@
  * Settles what the model cannot know: which function is the program's main (the
  * wrapper), which functions the focus lets through, which sections are shown.
  */
-#ifndef HP_REPORT_SECTION_REPORT_H
-#define HP_REPORT_SECTION_REPORT_H
+#ifndef HP_REPORT_SECTION_CORE_REPORT_H
+#define HP_REPORT_SECTION_CORE_REPORT_H
 
 #include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/section/facts.h"
+#include "report/section/core/facts.h"
 #include "report/name/legend.h"
 #include "report/read/model.h"
 #include "report/name/symbol.h"
