@@ -38,9 +38,8 @@ static void row_add(struct hp_report *report, const struct hp_calls_row *row, si
 }
 
 /* Rows come as a tree is printed: what a row hangs on is the last one of a level less. */
-static void tree_add(struct hp_report *report, cJSON *list)
+static void tree_add(struct hp_report *report, const struct hp_calls *calls, cJSON *list)
 {
-	const struct hp_calls *calls = &report->calls;
 	cJSON *tree = cJSON_AddArrayToObject(list, "tree");
 	size_t *above = hp_xcalloc(calls->count + 2, sizeof(*above));
 
@@ -58,23 +57,24 @@ static struct hp_answer *answer(struct hp_scene *scene, const struct hp_request 
 {
 	struct hp_report *report = &scene->report;
 	const struct hp_model_function *f = hp_logs_function(scene, request->id);
+	struct hp_calls calls = { .kind = kind, .least = LEAST_PERCENT };
 	cJSON *list;
 
 	if (!f || f == &report->life)
 		return hp_answer_error(404, "ids are those of /functions_timing",
 				       "Function with id %u not found", request->id);
-	hp_calls_ask(report, kind, (uint32_t)(f - report->model.functions), LEAST_PERCENT,
-		     hp_request_number(request, "limit", NODES_USUAL, NODES_MOST));
+	calls.function = (uint32_t)(f - report->model.functions);
+	hp_calls_ask(report, &calls, hp_request_number(request, "limit", NODES_USUAL, NODES_MOST));
 	list = cJSON_CreateObject();
 	hp_json_text(list, "function_name", hp_report_name(report, f));
-	cJSON_AddStringToObject(list, "description", report->calls.describe);
+	cJSON_AddStringToObject(list, "description", calls.describe);
 	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
 	hp_json_whole(list, "function_ns",
-		      report->calls.count ? hp_whole(rint(report->calls.rows[0].total_ns)) : 0);
-	hp_json_whole(list, "total_count", report->calls.found);
-	hp_json_whole(list, "included_count", report->calls.count);
-	tree_add(report, list);
-	hp_calls_release(&report->calls);
+		      calls.count ? hp_whole(rint(calls.rows[0].total_ns)) : 0);
+	hp_json_whole(list, "total_count", calls.found);
+	hp_json_whole(list, "included_count", calls.count);
+	tree_add(report, &calls, list);
+	hp_calls_release(&calls);
 	return hp_answer_json(200, list);
 }
 

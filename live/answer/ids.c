@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "util/hash.h"
 
 #define FUNCTIONS 0	/* place in `maps`; no other section's, see place_of */

@@ -14,7 +14,7 @@
 #include "live/answer/shape.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "report/view/view.h"
 
 #define PATHS_USUAL 100	/* rows of sections with call paths, unless more are asked for */

@@ -11,6 +11,7 @@
 #include "report/view/page.h"
 #include "report/view/page_data.h"
 #include "report/view/page_timeline.h"
+#include "report/section/sections.h"
 
 struct hp_answer *hp_overview_render(struct hp_scene *scene, const struct hp_request *request)
 {

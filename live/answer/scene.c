@@ -10,6 +10,7 @@
 #include "report/name/resolver.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
+#include "report/section/sections.h"
 
 /* Lists over HTTP are long: what is shown is the reader's business. */
 static void limits_settle(struct hp_settings *settings)

@@ -16,6 +16,7 @@
 #include "report/store/live.h"
 #include "report/section/wait/lock_section.h"
 #include "report/view/view.h"
+#include "report/section/sections.h"
 
 static const char *comm_of(const struct hp_model *model)
 {

@@ -26,7 +26,7 @@
 #include "live/answer/target.h"
 #include "report/command/command.h"
 #include "report/export/export.h"
-#include "report/section/core/report.h"
+#include "report/section/sections.h"
 
 #define PAGE "https://profiler.firefox.com"
 #define QUIET_S 10

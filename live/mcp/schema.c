@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "live/mcp/tool.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 
 struct text {
 	const char *name;

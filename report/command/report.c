@@ -34,6 +34,7 @@
 #include "report/view/view.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
+#include "report/section/sections.h"
 #include "segment/session.h"
 
 extern char **environ;

@@ -15,6 +15,7 @@
 #include "report/store/input.h"
 #include "report/base/memory.h"
 #include "report/view/view.h"
+#include "report/section/sections.h"
 
 #define JSON_MOST (256 << 20)	/* bytes */
 

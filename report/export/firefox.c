@@ -96,7 +96,7 @@ static enum hp_profile_category category_of(const struct hp_model *model, uint32
 uint32_t hp_profile_sample_stack(struct hp_profile *p, uint32_t stack)
 {
 	struct hp_report *report = p->report;
-	const struct hp_cpu *cpu = report->cpu;
+	const struct hp_cpu *cpu = hp_report_cpu(report);
 	const struct hp_cpu_place *place;
 	uint32_t at;
 
@@ -343,7 +343,6 @@ int hp_export_firefox(struct hp_report *report, int fd)
 	if (!p.out)
 		return -errno;
 	gzbuffer(p.out, 1 << 17);
-	hp_report_cpu(report);
 	p.stacks = hp_xcalloc(model->sampling.stack_count, sizeof(*p.stacks));
 	p.steps = hp_xcalloc(alloc ? alloc->count : 0, sizeof(*p.steps));
 	hp_profile_thread(&p, root, root);

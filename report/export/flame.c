@@ -253,7 +253,7 @@ static void time_add(struct hp_flame *flame, struct hp_report *report)
 static uint32_t stack_put(struct hp_flame *flame, struct hp_flame_tree *tree,
 			  struct hp_report *report, uint32_t parent, uint32_t stack)
 {
-	const struct hp_cpu *cpu = report->cpu;
+	const struct hp_cpu *cpu = hp_report_cpu(report);
 	const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
 	enum hp_flame_kind kind = kind_of(&report->model, place->object);
 

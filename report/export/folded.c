@@ -10,17 +10,17 @@
 #include "report/export/export.h"
 #include "report/base/memory.h"
 
-static void name_write(struct hp_report *report, uint32_t function, FILE *out)
+static void name_write(struct hp_report *report, const struct hp_cpu_function *function, FILE *out)
 {
 	fputc(';', out);
-	for (const char *c = hp_cpu_name(report, &report->cpu->functions[function]); *c; c++)
+	for (const char *c = hp_cpu_name(report, function); *c; c++)
 		fputc(*c == ';' ? ':' : *c, out);
 }
 
 static void stack_write(struct hp_report *report, uint32_t stack, uint32_t *chain, FILE *out)
 {
 	const struct hp_model_stack *stacks = report->model.sampling.stacks;
-	const struct hp_cpu *cpu = report->cpu;
+	const struct hp_cpu *cpu = hp_report_cpu(report);
 	size_t count = 0;
 
 	for (uint32_t i = stack; i; i = stacks[i].parent)
@@ -30,7 +30,8 @@ static void stack_write(struct hp_report *report, uint32_t stack, uint32_t *chai
 		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[chain[count]]];
 
 		for (uint32_t i = place->count; i-- > 0;)
-			name_write(report, cpu->frames[place->first + i].function, out);
+			name_write(report, &cpu->functions[cpu->frames[place->first + i].function],
+				   out);
 	}
 	fprintf(out, " %llu\n", (unsigned long long)(stacks[stack].cpu_ns / 1000));
 }
@@ -46,7 +47,6 @@ int hp_export_folded(struct hp_report *report, int fd)
 	if (!out) {
 		error = -errno;
 	} else {
-		hp_report_cpu(report);
 		for (uint32_t i = 1; i < sampling->stack_count; i++)
 			if (sampling->stacks[i].samples)
 				stack_write(report, i, chain, out);

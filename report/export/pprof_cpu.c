@@ -9,8 +9,10 @@
 
 static void functions_put(struct hp_pprof *p, struct hp_report *report)
 {
-	for (size_t i = 0; i < report->cpu->function_count; i++)
-		hp_pprof_function(p, i + 1, hp_cpu_name(report, &report->cpu->functions[i]), NULL);
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+
+	for (size_t i = 0; i < cpu->function_count; i++)
+		hp_pprof_function(p, i + 1, hp_cpu_name(report, &cpu->functions[i]), NULL);
 }
 
 static void locations_put(struct hp_pprof *p, const struct hp_cpu *cpu)
@@ -38,13 +40,14 @@ static void locations_put(struct hp_pprof *p, const struct hp_cpu *cpu)
 static void samples_put(struct hp_pprof *p, const struct hp_report *report)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
+	const struct hp_cpu *cpu = hp_report_cpu(report);
 	struct hp_pprof_bytes m = { .at = NULL }, packed = { .at = NULL };
 
 	for (uint32_t i = 1; i < sampling->stack_count; i++) {
 		if (!sampling->stacks[i].samples)
 			continue;
 		for (uint32_t at = i; at; at = sampling->stacks[at].parent)
-			hp_pprof_varint(&packed, report->cpu->of_stack[at] + 1u);
+			hp_pprof_varint(&packed, cpu->of_stack[at] + 1u);
 		hp_pprof_message(&m, 1, &packed);
 		hp_pprof_varint(&packed, sampling->stacks[i].samples);
 		hp_pprof_varint(&packed, sampling->stacks[i].cpu_ns);
@@ -61,12 +64,11 @@ int hp_export_pprof(struct hp_report *report, int fd)
 	struct hp_pprof p;
 	int error;
 
-	hp_report_cpu(report);
 	hp_pprof_init(&p);
 	hp_pprof_type(&p, 1, "samples", "count");
 	hp_pprof_type(&p, 1, "cpu", "nanoseconds");
 	samples_put(&p, report);
-	locations_put(&p, report->cpu);
+	locations_put(&p, hp_report_cpu(report));
 	functions_put(&p, report);
 	hp_pprof_number(&p.all, 9, (uint64_t)report->model.reader.header.created_unix_ns);
 	hp_pprof_number(&p.all, 10, report->model.elapsed_ns);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sections.c - the table of sections, and how many rows of each are shown.
+ * sections.c - the table of sections, and which of them are shown.
  */
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
 #include "report/section/memory/section.h"
 #include "report/section/mixed/bound.h"
 #include "report/section/channel/section.h"
@@ -12,94 +16,6 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/offcpu.h"
 #include "report/section/thread/thread.h"
-
-#include <stdlib.h>
-
-/* Most specific first: HOTPATH_<SECTION>_LIMIT, HOTPATH_LIMIT, built-in; 0 = all. */
-static size_t limit_of(const struct hp_report *report, uint64_t own, size_t usual)
-{
-	uint64_t limit = own != HP_LIMIT_UNSET ? own : report->settings->limit;
-
-	if (limit == HP_LIMIT_UNSET)
-		limit = usual;
-	return limit ? (size_t)limit : SIZE_MAX;
-}
-
-void hp_list_cut(struct hp_list *list, const struct hp_report *report, uint64_t own, size_t usual)
-{
-	size_t limit = limit_of(report, own, usual);
-
-	list->shown = list->total < limit ? list->total : limit;
-}
-
-/* --- cells --- */
-
-static double number_of(const void *at, enum hp_member_type type)
-{
-	switch (type) {
-	case HP_MEMBER_U64:
-		return (double)*(const uint64_t *)at;
-	case HP_MEMBER_U32:
-		return *(const uint32_t *)at;
-	case HP_MEMBER_I64:
-		return (double)*(const int64_t *)at;
-	case HP_MEMBER_I32:
-		return *(const int32_t *)at;
-	case HP_MEMBER_DOUBLE:
-		return *(const double *)at;
-	default:
-		return 0;
-	}
-}
-
-static const char *base_of(const struct hp_cell *cell)
-{
-	const char *row = cell->row;
-	uint16_t pointer = cell->column->member.pointer;
-
-	return pointer ? *(const char *const *)(const void *)(row + pointer - 1) : row;
-}
-
-const void *hp_cell_place(const struct hp_cell *cell)
-{
-	return base_of(cell) + cell->column->member.offset;
-}
-
-void hp_cell_get_from(const struct hp_cell *cell, const void *base, struct hp_value *value)
-{
-	const struct hp_member *member = &cell->column->member;
-	const void *at = (const char *)base + member->offset;
-
-	if (member->type == HP_MEMBER_TEXT) {
-		value->text = *(const char *const *)at;
-		value->is_unknown = !value->text;
-		return;
-	}
-	value->number = number_of(at, member->type);
-	value->is_unknown = member->mark && value->number < 0;
-	if (member->mark == HP_MEMBER_TICKS)
-		value->number *= cell->report->model.ns_per_tick;
-}
-
-void hp_cell_get_member(const struct hp_cell *cell, struct hp_value *value)
-{
-	hp_cell_get_from(cell, base_of(cell), value);
-}
-
-void hp_cell_get(const struct hp_cell *cell, struct hp_value *value)
-{
-	if (cell->column->get)
-		cell->column->get(cell, value);
-	else
-		hp_cell_get_member(cell, value);
-}
-
-void hp_cell_set_text(const struct hp_cell *cell, char *text, struct hp_value *value)
-{
-	free(cell->report->text);
-	cell->report->text = text;
-	value->text = text;
-}
 
 /* --- the table --- */
 
@@ -314,3 +230,134 @@ const size_t hp_section_count = sizeof(hp_section_table) / sizeof(hp_section_tab
 
 static_assert(sizeof(hp_section_table) / sizeof(hp_section_table[0]) <= HP_SECTIONS_MOST,
 	      "struct hp_report has a flag for each");
+
+/* --- which are shown --- */
+
+struct speaker {
+	hp_complain complain;
+	void *context;
+};
+
+static void say(const struct speaker *speaker, char *line)
+{
+	if (speaker->complain)
+		speaker->complain(speaker->context, line);
+	free(line);
+}
+
+static size_t section_named(const char *name, size_t length)
+{
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (hp_section_is(name, length, hp_section_table[i].key))
+			return i;
+	return hp_section_count;
+}
+
+/* Everything that has data; `all`: everything that is recorded. */
+static void set_many(struct hp_report *report, bool is_all)
+{
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+
+		report->is_shown[i] =
+			section->columns && ((is_all && !section->is_quiet) || !section->has_data ||
+					     section->has_data(report));
+	}
+}
+
+static void say_unknown(const char *word, size_t length, const struct speaker *speaker)
+{
+	char *line = hp_xprintf("Unknown report section: '%.*s'; there are", (int)length, word);
+
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = &hp_section_table[i];
+		char *longer;
+
+		if (!section->columns || section->with)
+			continue;
+		longer = hp_xprintf("%s%s %s", line, i ? "," : "", section->key);
+		free(line);
+		line = longer;
+	}
+	say(speaker, line);
+}
+
+/* One word of HOTPATH_REPORT. */
+static void choose_word(struct hp_report *report, const char *word, size_t length,
+			const struct speaker *speaker)
+{
+	bool is_out = length && *word == '-';
+	size_t section;
+
+	word += is_out, length -= is_out;
+	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
+	    (length == 4 && memcmp(word, "auto", 4) == 0)) {
+		set_many(report, length == 3);
+		return;
+	}
+	section = section_named(word, length);
+	if (section == hp_section_count)
+		say_unknown(word, length, speaker);
+	else if (!is_out && !hp_section_table[section].columns)
+		say(speaker, hp_xprintf("report section '%.*s' is not recorded by this version",
+					(int)length, word));
+	else
+		report->is_shown[section] = !is_out;
+}
+
+/* Second tables come with their first, if there is something in them. */
+static void choose_more(struct hp_report *report)
+{
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const char *with = hp_section_table[i].with;
+
+		if (with)
+			report->is_shown[i] = report->is_shown[section_named(with, strlen(with))] &&
+					      hp_section_table[i].has_data(report);
+	}
+}
+
+/* `-threads` alone is short for `auto,-threads`. */
+static void choose_sections(struct hp_report *report, const struct speaker *speaker)
+{
+	const char *spec = report->settings->report ? report->settings->report : "auto";
+
+	spec += strspn(spec, " ,");
+	if (*spec == '-')
+		set_many(report, false);
+	while (*spec) {
+		size_t length = strcspn(spec, ",");
+		size_t word = length;
+
+		while (word && spec[word - 1] == ' ')
+			word--;
+		if (word)
+			choose_word(report, spec, word, speaker);
+		spec += length;
+		spec += strspn(spec, " ,");
+	}
+	choose_more(report);
+}
+
+void hp_report_choose(struct hp_report *report)
+{
+	choose_sections(report, &(const struct speaker){ NULL, NULL });
+}
+
+void hp_report_init(struct hp_report *report, struct hp_segment *segment,
+		    const struct hp_settings *settings, hp_complain complain, void *context)
+{
+	static const struct hp_record none = { .legend = NULL };
+
+	hp_report_init_record(report, segment, &none, settings, complain, context);
+}
+
+void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
+			   const struct hp_record *record, const struct hp_settings *settings,
+			   hp_complain complain, void *context)
+{
+	hp_report_begin(report, segment, record, settings);
+	if (!record->is_lazy)
+		choose_sections(report, &(const struct speaker){ complain, context });
+	hp_report_settle(report, complain, context);
+}

@@ -53,7 +53,7 @@ static char *names_of(struct hp_report *report)
 	if (!out)
 		return functions;
 	/* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */
-	if (report->cpu || hp_cpu_has_data(report) || hp_offcpu_has_data(report))
+	if (hp_cpu_is_made(report) || hp_cpu_has_data(report) || hp_offcpu_has_data(report))
 		hp_cpu_legend_write(report, out);
 	hp_alloc_legend_write(report, out);
 	fclose(out);

@@ -16,7 +16,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
 #include "segment/layout/process.h"
@@ -38,8 +38,8 @@ static void first_line_write(struct hp_report *report, const struct hp_look *loo
 	const char *gap = " | ";
 
 	fprintf(out, "[hotpath] %s", elapsed);
-	if (hp_calls_section(report))
-		fprintf(out, "%s%s", gap, hp_calls_section(report)->name);
+	if (report->answer)
+		fprintf(out, "%s%s", gap, report->answer->name);
 	for (size_t i = 0; i < hp_section_count; i++) {
 		if (!report->is_shown[i])
 			continue;

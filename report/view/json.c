@@ -24,7 +24,7 @@
 #include "report/base/json.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "report/read/size.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
@@ -519,8 +519,8 @@ void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
 	hp_json_text(root, "label", report->label);
 	if (report->record.facts)
 		user_add(report->record.facts, root);
-	if (hp_calls_section(report))
-		section_add(report, hp_calls_section(report), root);
+	if (report->answer)
+		section_add(report, report->answer, root);
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (report->is_shown[i] && hp_section_table[i].json[0])
 			section_add(report, &hp_section_table[i], root);

@@ -13,7 +13,7 @@
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/view/page_timeline.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
 

@@ -16,7 +16,7 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "report/view/view.h"
 
 #define NAME_LEAST 12
@@ -625,8 +625,8 @@ void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *
 	const char *gap = "\n";
 
 	hp_head_write(report, look, out);
-	if (hp_calls_section(report))
-		has[OF_FUNCTIONS] = section_write(report, hp_calls_section(report), look, out);
+	if (report->answer)
+		has[OF_FUNCTIONS] = section_write(report, report->answer, look, out);
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (report->is_shown[i] && section_write(report, &hp_section_table[i], look, out))
 			has[estimated_in(&hp_section_table[i])] = true;

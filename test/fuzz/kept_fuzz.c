@@ -9,6 +9,7 @@
 #include "report/store/kept.h"
 #include "report/view/view.h"
 #include "test/fuzz/fuzz.h"
+#include "report/section/sections.h"
 
 static void look_at(struct hp_kept *kept)
 {

@@ -12,6 +12,7 @@
 #include "report/view/page.h"
 #include "report/view/view.h"
 #include "test/fuzz/fuzz.h"
+#include "report/section/sections.h"
 
 static void export_all(struct hp_report *report)
 {

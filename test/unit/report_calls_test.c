@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "report/section/timing/calls.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 
@@ -72,7 +72,7 @@ static void init(struct hp_report *report, struct hp_settings *settings)
 /* "name depth calls total self" of each row, in units; ends in a blank. */
 static void rows_text(struct hp_report *report, char *text, size_t room)
 {
-	const struct hp_section *section = hp_calls_section(report);
+	const struct hp_section *section = report->answer;
 	struct hp_list list;
 	size_t used = 0;
 
@@ -178,7 +178,7 @@ TEST(calls, a_part_of_a_name_means_the_heaviest)
 
 	init(&report, &settings);
 	CHECK(hp_calls_init(&report, HP_CALLS_CALLERS, "fake", 0, listen, NULL));
-	CHECK_STR(hp_report_name(&report, &report.model.functions[report.calls.function]),
+	CHECK_STR(hp_report_name(&report, &report.model.functions[hp_calls_of(&report)->function]),
 		  "fake+0xa");
 	CHECK(strstr(told, "4 other functions fit: ") != NULL);
 	hp_report_release(&report);

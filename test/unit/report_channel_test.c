@@ -10,6 +10,7 @@
 #include "report/section/channel/section.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
+#include "report/section/sections.h"
 
 #define SIZE 131072
 

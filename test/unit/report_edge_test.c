@@ -14,6 +14,7 @@
 #include "report/section/wait/lock.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
+#include "report/section/sections.h"
 
 #define SIZE 65536
 #define TWO_32 (UINT64_C(1) << 32)

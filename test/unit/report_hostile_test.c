@@ -11,6 +11,7 @@
 
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
+#include "report/section/sections.h"
 
 #define SIZE 16384
 

@@ -16,6 +16,7 @@
 #include "report/store/kept.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
+#include "report/section/sections.h"
 
 #define SIZE (1 << 20)
 

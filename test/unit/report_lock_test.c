@@ -10,6 +10,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
+#include "report/section/sections.h"
 
 #define SIZE 65536
 #define BASE UINT64_C(0x7f0000000000)	/* of the segment in the process */

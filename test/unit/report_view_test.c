@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "report/base/format.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
 

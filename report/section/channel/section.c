@@ -26,29 +26,30 @@ struct hp_channel_view {
 	char **names;	/* beside channels.rows; NULL = not asked for yet */
 };
 
-struct hp_channel_view *hp_channel_view(const struct hp_report *asked)
+static void view_free(void *held)
 {
-	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
-	struct hp_channel_view *view = report->channels;
+	struct hp_channel_view *view = held;
 
-	if (view)
-		return view;
-	report->channels = view = hp_xcalloc(1, sizeof(*view));
-	hp_channels_init(&view->channels, &report->model);
-	hp_channels_add_tokens(&view->channels, hp_lock_view_locks(hp_lock_view(report)));
-	view->names = hp_xcalloc(view->channels.count, sizeof(*view->names));
-	return view;
-}
-
-void hp_channel_view_free(struct hp_channel_view *view)
-{
-	if (!view)
-		return;
 	for (size_t i = 0; i < view->channels.count; i++)
 		free(view->names[i]);
 	free(view->names);
 	hp_channels_release(&view->channels);
 	free(view);
+}
+
+struct hp_channel_view *hp_channel_view(const struct hp_report *asked)
+{
+	static const struct hp_view_kind kind = { .free = view_free };
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_channel_view *view = hp_views_get(&report->views, &kind);
+
+	if (view)
+		return view;
+	view = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*view)));
+	hp_channels_init(&view->channels, &report->model);
+	hp_channels_add_tokens(&view->channels, hp_lock_view_locks(hp_lock_view(report)));
+	view->names = hp_xcalloc(view->channels.count, sizeof(*view->names));
+	return view;
 }
 
 const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view)

@@ -13,7 +13,6 @@ struct cJSON;
 
 /* The report's channels: they are read when they are first asked for, and so are their names. */
 struct hp_channel_view *hp_channel_view(const struct hp_report *report);
-void hp_channel_view_free(struct hp_channel_view *view);
 
 const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view);
 

@@ -8,19 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/section/memory/section.h"
-#include "report/section/cpu/annotate.h"
-#include "report/section/mixed/bound.h"
-#include "report/section/timing/calls.h"
-#include "report/section/channel/section.h"
-#include "report/section/cpu/cpu.h"
 #include "report/base/format.h"
-#include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
-#include "report/section/wait/offcpu.h"
 #include "report/name/name.h"
-#include "report/section/core/section.h"
-#include "report/section/thread/thread.h"
 
 static_assert(HP_NONE == UINT32_MAX, "places are uint32_t");
 
@@ -34,102 +24,6 @@ static void say(const struct speaker *speaker, char *line)
 	if (speaker->complain)
 		speaker->complain(speaker->context, line);
 	free(line);
-}
-
-/* --- sections --- */
-
-static size_t section_named(const char *name, size_t length)
-{
-	for (size_t i = 0; i < hp_section_count; i++)
-		if (hp_section_is(name, length, hp_section_table[i].key))
-			return i;
-	return hp_section_count;
-}
-
-/* Everything that has data; `all`: everything that is recorded. */
-static void set_many(struct hp_report *report, bool is_all)
-{
-	for (size_t i = 0; i < hp_section_count; i++) {
-		const struct hp_section *section = &hp_section_table[i];
-
-		report->is_shown[i] =
-			section->columns && ((is_all && !section->is_quiet) || !section->has_data ||
-					     section->has_data(report));
-	}
-}
-
-static void say_unknown(const char *word, size_t length, const struct speaker *speaker)
-{
-	char *line = hp_xprintf("Unknown report section: '%.*s'; there are", (int)length, word);
-
-	for (size_t i = 0; i < hp_section_count; i++) {
-		const struct hp_section *section = &hp_section_table[i];
-		char *longer;
-
-		if (!section->columns || section->with)
-			continue;
-		longer = hp_xprintf("%s%s %s", line, i ? "," : "", section->key);
-		free(line);
-		line = longer;
-	}
-	say(speaker, line);
-}
-
-/* One word of HOTPATH_REPORT. */
-static void choose_word(struct hp_report *report, const char *word, size_t length,
-			const struct speaker *speaker)
-{
-	bool is_out = length && *word == '-';
-	size_t section;
-
-	word += is_out, length -= is_out;
-	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
-	    (length == 4 && memcmp(word, "auto", 4) == 0)) {
-		set_many(report, length == 3);
-		return;
-	}
-	section = section_named(word, length);
-	if (section == hp_section_count)
-		say_unknown(word, length, speaker);
-	else if (!is_out && !hp_section_table[section].columns)
-		say(speaker, hp_xprintf("report section '%.*s' is not recorded by this version",
-					(int)length, word));
-	else
-		report->is_shown[section] = !is_out;
-}
-
-/* Second tables come with their first, if there is something in them. */
-static void choose_more(struct hp_report *report)
-{
-	for (size_t i = 0; i < hp_section_count; i++) {
-		const char *with = hp_section_table[i].with;
-
-		if (with)
-			report->is_shown[i] = report->is_shown[section_named(with, strlen(with))] &&
-					      hp_section_table[i].has_data(report);
-	}
-}
-
-/* `-threads` alone is short for `auto,-threads`. */
-static void choose_sections(struct hp_report *report, const struct speaker *speaker)
-{
-	const char *spec = report->settings->report ? report->settings->report : "auto";
-
-	spec += strspn(spec, " ,");
-	if (*spec == '-')
-		set_many(report, false);
-	while (*spec) {
-		size_t length = strcspn(spec, ",");
-		size_t word = length;
-
-		while (word && spec[word - 1] == ' ')
-			word--;
-		if (word)
-			choose_word(report, spec, word, speaker);
-		spec += length;
-		spec += strspn(spec, " ,");
-	}
-	choose_more(report);
 }
 
 /* --- focus --- */
@@ -287,28 +181,9 @@ static double whole_of(const struct hp_report *report)
 	return whole;
 }
 
-void hp_report_init(struct hp_report *report, struct hp_segment *segment,
-		    const struct hp_settings *settings, hp_complain complain, void *context)
+void hp_report_begin(struct hp_report *report, struct hp_segment *segment,
+		     const struct hp_record *record, const struct hp_settings *settings)
 {
-	static const struct hp_record none = { .legend = NULL };
-
-	hp_report_init_record(report, segment, &none, settings, complain, context);
-}
-
-static void views_free(struct hp_carry *carry)
-{
-	hp_alloc_view_free(carry->alloc);
-	hp_cpu_free(carry->cpu);
-	carry->alloc = NULL;
-	carry->cpu = NULL;
-}
-
-void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
-			   const struct hp_record *record, const struct hp_settings *settings,
-			   hp_complain complain, void *context)
-{
-	struct speaker speaker = { complain, context };
-
 	memset(report, 0, sizeof(*report));
 	report->settings = settings;
 	report->record = *record;
@@ -319,65 +194,59 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 	hp_model_look(&report->model, segment);
 	/* It had to begin from nothing: places are others. */
 	if (record->carry && report->model.look == 1)
-		views_free(record->carry);
+		hp_views_release(&record->carry->views);
 	if (record->legend)
 		hp_legend_bind(record->legend, &report->model);
 	report->symbols = hp_symbols_new(&report->model, record->legend, record->resolver);
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
-	if (!record->is_lazy)
-		choose_sections(report, &speaker);
-	hp_focus_init(&report->focus, settings->focus, complain, context);
+}
+
+void hp_report_settle(struct hp_report *report, hp_complain complain, void *context)
+{
+	hp_focus_init(&report->focus, report->settings->focus, complain, context);
 	wrapper_init(report);
 	report->whole_ns = whole_of(report);
 }
 
-void hp_report_choose(struct hp_report *report)
+void hp_report_answer(struct hp_report *report, const struct hp_section *answer)
 {
-	choose_sections(report, &(const struct speaker){ NULL, NULL });
+	memset(report->is_shown, 0, sizeof(report->is_shown));
+	report->answer = answer;
 }
 
-/* What was not asked for at this look is in there still. */
-static void hand_on(struct hp_report *report, struct hp_carry *carry)
-{
-	if (report->alloc)
-		carry->alloc = hp_alloc_view_keep(report->alloc);
-	if (report->cpu)
-		carry->cpu = hp_cpu_keep(report->cpu);
-	hp_model_pause(&report->model);
-	carry->model = report->model;
-}
+/* --- from look to look --- */
 
-static void end(struct hp_report *report)
+void *hp_report_carried(struct hp_report *report, const struct hp_view_kind *kind)
 {
-	hp_alloc_view_free(report->alloc);
-	hp_cpu_free(report->cpu);
-	hp_model_release(&report->model);
+	struct hp_carry *carry = report->record.carry;
+
+	return carry ? hp_views_take(&carry->views, kind) : NULL;
 }
 
 void hp_carry_release(struct hp_carry *carry)
 {
-	views_free(carry);
+	hp_views_release(&carry->views);
 	hp_model_release(&carry->model);
 }
 
+/* What was not asked for at this look is in `carry` still. */
 void hp_report_release(struct hp_report *report)
 {
+	struct hp_carry *carry = report->record.carry;
+
 	hp_focus_release(&report->focus);
-	hp_annotation_free(report->annotation);
-	hp_calls_release(&report->calls);
-	hp_bound_free(report->bound);
-	hp_offcpu_free(report->offcpu);
-	hp_lock_view_free(report->locks);
-	hp_channel_view_free(report->channels);
-	hp_threads_free(report->threads);
+	if (carry)
+		hp_views_keep(&report->views, &carry->views);
+	hp_views_release(&report->views);
 	hp_symbols_free(report->symbols);
-	if (report->record.carry)
-		hand_on(report, report->record.carry);
-	else
-		end(report);
+	if (carry) {
+		hp_model_pause(&report->model);
+		carry->model = report->model;
+	} else {
+		hp_model_release(&report->model);
+	}
 	free(report->caller);
-	free(report->path);
 	free(report->profile_path);
 	free(report->text);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "report/section/core/facts.h"
+#include "report/section/core/views.h"
 #include "report/name/legend.h"
 #include "report/read/model.h"
 #include "report/name/symbol.h"
@@ -27,9 +28,6 @@ struct hp_focus {
 	regex_t regex;
 };
 
-struct hp_alloc_view;
-struct hp_cpu;
-
 /*
  * What a report hands on to that of the next look at the same program, so that only
  * what is new has to be found.  All zeroes at first.  A report takes out of it what
@@ -37,8 +35,7 @@ struct hp_cpu;
  */
 struct hp_carry {
 	struct hp_model model;
-	struct hp_alloc_view *alloc; /* NULL = not asked for yet, or taken out */
-	struct hp_cpu *cpu; /* the same */
+	struct hp_views views; /* of those kinds that can be kept */
 };
 
 /* What a kept file tells beside its segment.  All of it stays the caller's. */
@@ -49,21 +46,10 @@ struct hp_record {
 	struct hp_resolver *resolver; /* looks names up aside; NULL = they are waited for */
 	bool is_live; /* its program still runs */
 	struct hp_carry *carry; /* of the look before, and for the next one; NULL = none */
-	bool is_lazy; /* nothing is read before it is asked for: see hp_report_choose */
+	bool is_lazy; /* nothing is read before it is asked for: see report/section/sections.h */
 };
 
-enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_CALLS_TREE };
-
-/* A question to the call tree, which takes the place of the sections (report/section/timing/calls.c). */
-struct hp_calls {
-	enum hp_calls_kind kind;
-	uint32_t function; /* asked about */
-	double least; /* rows with less of the whole are left out, percent */
-	struct hp_calls_row *rows; /* in the order of the table */
-	size_t count;
-	size_t found; /* rows there are */
-	char *describe;
-};
+struct hp_section;
 
 struct hp_report {
 	struct hp_model model;
@@ -72,7 +58,8 @@ struct hp_report {
 	struct hp_record record;
 	const char *label; /* NULL = none */
 	struct hp_focus focus;
-	bool is_shown[HP_SECTIONS_MOST]; /* beside hp_section_table */
+	bool is_shown[HP_SECTIONS_MOST]; /* beside the table of sections */
+	const struct hp_section *answer; /* takes the place of all; NULL = none */
 	char *caller; /* comm::main */
 	struct hp_model_function life; /* stands for main when that is not instrumented */
 	const struct hp_model_function *wrapper; /* main, or `life`; NULL = nothing is instrumented */
@@ -81,33 +68,27 @@ struct hp_report {
 	bool has_main_running; /* the wrapper is a main that has not returned: its time is the run's */
 	const uint32_t *function_ids; /* beside the model's, and `life`; NULL = places + 1 */
 	bool is_brief; /* lists in JSON tell nothing of single calls */
-	struct hp_cpu *cpu; /* samples by function; NULL = not asked for yet */
-	struct hp_offcpu *offcpu; /* waits by function; NULL = not asked for yet */
-	struct hp_bound *bound; /* what functions spend their time on; NULL = not asked for yet */
 	char *profile_path; /* where this run's profile is written; NULL = nowhere */
-	struct hp_path_row *path; /* the hot path */
-	size_t path_count;
-	struct hp_calls calls;
-	struct hp_annotation *annotation; /* lines of a function; NULL = not asked for */
 	char *text; /* of section notes */
-	struct hp_alloc_view *alloc;
-	struct hp_lock_view *locks;
-	struct hp_channel_view *channels;
-	struct hp_threads *threads; /* what they did; NULL = not asked for yet */
+	struct hp_views views; /* what the subjects made of the model */
 };
 
-/* Takes over the segment.  Complaints about sections and focus go to `complain`. */
-void hp_report_init(struct hp_report *report, struct hp_segment *segment,
-		    const struct hp_settings *settings, hp_complain complain, void *context);
+/*
+ * hp_report_init of report/section/sections.h, in two steps: that chooses the
+ * sections between them.  The first takes over the segment.
+ */
+void hp_report_begin(struct hp_report *report, struct hp_segment *segment,
+		     const struct hp_record *record, const struct hp_settings *settings);
 
-/* The same of a run that was kept, or is to be. */
-void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
-			   const struct hp_record *record, const struct hp_settings *settings,
-			   hp_complain complain, void *context);
-
-/* Settles which sections are shown, for whoever said `is_lazy`: that reads all of them. */
-void hp_report_choose(struct hp_report *report);
+/* Complaints about the focus go to `complain`. */
+void hp_report_settle(struct hp_report *report, hp_complain complain, void *context);
 void hp_report_release(struct hp_report *report);
+
+/* No section is shown: `answer` takes their place. */
+void hp_report_answer(struct hp_report *report, const struct hp_section *answer);
+
+/* What the look before left of that kind: it is the caller's.  NULL = nothing. */
+void *hp_report_carried(struct hp_report *report, const struct hp_view_kind *kind);
 void hp_carry_release(struct hp_carry *carry);
 
 /* The mean of its calls, ns; < 0 = not known. */

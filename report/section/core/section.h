@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.h - the sections of the report and their columns, as data.
+ * section.h - what a section of the report and its columns are, as data.
  *
- * One table gives each section's names, route, order and columns; the views
- * walk it and know no section.  A new section is a line there and a list of
- * columns; a new column is a line and a getter.
+ * One table (report/section/sections.h) gives each section's names, route, order
+ * and columns; the views walk it and know no section.  A new section is a line
+ * there and a list of columns; a new column is a line and a getter.
  */
 #ifndef HP_REPORT_SECTION_CORE_SECTION_H
 #define HP_REPORT_SECTION_CORE_SECTION_H
@@ -197,14 +197,5 @@ struct hp_section {
  * built-in limit.
  */
 void hp_list_cut(struct hp_list *list, const struct hp_report *report, uint64_t own, size_t usual);
-
-extern const struct hp_section hp_section_table[];
-extern const size_t hp_section_count;
-
-/* A row of the calltree section. */
-struct hp_path_row {
-	const struct hp_model_node *node;
-	unsigned depth;
-};
 
 #endif

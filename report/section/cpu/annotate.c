@@ -25,6 +25,7 @@
 
 struct build {
 	struct hp_report *report;
+	const struct hp_cpu *cpu;
 	struct hp_annotation *annotation;
 	uint32_t function;
 	const char *file;	/* with most samples of the function */
@@ -64,7 +65,7 @@ static int fit_of(const char *whole, const char *name)
 
 static void others_tell(const struct build *b, const char *name, const char *taken, int fit)
 {
-	const struct hp_cpu *cpu = b->report->cpu;
+	const struct hp_cpu *cpu = b->cpu;
 	int told = 0;
 
 	for (uint32_t i = 0; i < cpu->function_count && told < TOLD_MOST; i++)
@@ -78,7 +79,7 @@ static void others_tell(const struct build *b, const char *name, const char *tak
 
 static bool function_find(struct build *b, const char *name)
 {
-	const struct hp_cpu *cpu = hp_report_cpu(b->report);
+	const struct hp_cpu *cpu = b->cpu;
 	int best = 0;
 
 	b->function = HP_NONE;
@@ -122,7 +123,7 @@ static struct hp_annotation_line *line_at(struct build *b, int number)
 /* The function's frame at a place; NULL = it is not there. */
 static const struct hp_cpu_frame *frame_at(const struct build *b, uint32_t stack, bool *is_inner)
 {
-	const struct hp_cpu *cpu = b->report->cpu;
+	const struct hp_cpu *cpu = b->cpu;
 	const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
 
 	for (uint32_t i = 0; i < place->count; i++)
@@ -274,52 +275,12 @@ static int compare_lines(const void *left, const void *right)
 	return a->line - b->line;
 }
 
-/* --- the whole --- */
+/* --- the section --- */
 
-bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain complain,
-			void *context)
+static void annotation_free(void *held)
 {
-	struct build b = { .report = report, .complain = complain, .context = context };
-	const struct hp_cpu_function *f;
-	struct hp_text_cell self, total;
-	uint64_t own = 0;
-	const char *slash;
+	struct hp_annotation *annotation = held;
 
-	if (!function_find(&b, name))
-		return false;
-	f = &report->cpu->functions[b.function];
-	file_find(&b);
-	if (!b.file) {
-		say(&b, hp_xprintf("the lines of %s are not known: compile it with -g", f->name));
-		return false;
-	}
-	report->annotation = b.annotation = hp_xcalloc(1, sizeof(*b.annotation));
-	for (uint32_t i = 1; i < report->model.sampling.stack_count; i++)
-		if (report->model.sampling.stacks[i].samples)
-			stack_add(&b, i);
-	texts_read(&b);
-	qsort(b.annotation->lines, b.annotation->count, sizeof(*b.annotation->lines),
-	      compare_lines);
-	b.annotation->total_ns = f->total_ns;
-	slash = strrchr(b.file, '/');
-	b.annotation->describe = hp_xprintf("%s, %s", f->name, slash ? slash + 1 : b.file);
-	for (size_t i = 0; i < b.annotation->count; i++) {
-		struct hp_annotation_line *line = &b.annotation->lines[i];
-
-		line->text = line->text ? line->text : hp_xstrdup("");
-		own += line->self_ns;
-	}
-	b.annotation->note =
-		hp_xprintf("%s of CPU, %s with what it calls", hp_format_time(&self, (double)own),
-			   hp_format_time(&total, (double)f->total_ns));
-	memset(report->is_shown, 0, sizeof(report->is_shown));
-	return true;
-}
-
-void hp_annotation_free(struct hp_annotation *annotation)
-{
-	if (!annotation)
-		return;
 	for (size_t i = 0; i < annotation->count; i++)
 		free(annotation->lines[i].text);
 	free(annotation->lines);
@@ -328,16 +289,21 @@ void hp_annotation_free(struct hp_annotation *annotation)
 	free(annotation);
 }
 
-/* --- the section --- */
+static const struct hp_view_kind annotation_kind = { .free = annotation_free };
+
+static const struct hp_annotation *annotation_of(const struct hp_report *report)
+{
+	return hp_views_get(&report->views, &annotation_kind);
+}
 
 static const char *lines_describe(const struct hp_report *report)
 {
-	return report->annotation->describe;
+	return annotation_of(report)->describe;
 }
 
 static const char *lines_note(struct hp_report *report)
 {
-	return report->annotation->note;
+	return annotation_of(report)->note;
 }
 
 static const char *lines_empty(struct hp_report *report)
@@ -348,7 +314,7 @@ static const char *lines_empty(struct hp_report *report)
 
 static void lines_fill(struct hp_report *report, struct hp_list *list)
 {
-	const struct hp_annotation *a = report->annotation;
+	const struct hp_annotation *a = annotation_of(report);
 
 	list->rows = hp_xcalloc(a->count, sizeof(*list->rows));
 	list->total = list->shown = a->count;
@@ -386,8 +352,8 @@ static void line_share(const struct hp_cell *cell, struct hp_value *value)
 	uint64_t ns = ((const struct hp_annotation_line *)cell->row)->total_ns;
 
 	time_set(ns, value);
-	value->number = cell->report->annotation->total_ns
-				? 100 * (double)ns / (double)cell->report->annotation->total_ns
+	value->number = annotation_of(cell->report)->total_ns
+				? 100 * (double)ns / (double)annotation_of(cell->report)->total_ns
 				: 0;
 }
 
@@ -413,18 +379,59 @@ static const struct hp_column columns[] = {
 	{ 0 },
 };
 
-const struct hp_section *hp_annotation_section(void)
-{
-	static const struct hp_section section = {
-		.key = "annotate",
-		.json = "annotate",
-		.name = "annotate",
-		.columns = columns,
-		.describe = lines_describe,
-		.note = lines_note,
-		.fill = lines_fill,
-		.empty = lines_empty,
-	};
+static const struct hp_section section = {
+	.key = "annotate",
+	.json = "annotate",
+	.name = "annotate",
+	.columns = columns,
+	.describe = lines_describe,
+	.note = lines_note,
+	.fill = lines_fill,
+	.empty = lines_empty,
+};
 
-	return &section;
+/* --- the whole --- */
+
+bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain complain,
+			void *context)
+{
+	struct build b = { .report = report,
+			   .cpu = hp_report_cpu(report),
+			   .complain = complain,
+			   .context = context };
+	const struct hp_cpu_function *f;
+	struct hp_text_cell self, total;
+	uint64_t own = 0;
+	const char *slash;
+
+	if (!function_find(&b, name))
+		return false;
+	f = &b.cpu->functions[b.function];
+	file_find(&b);
+	if (!b.file) {
+		say(&b, hp_xprintf("the lines of %s are not known: compile it with -g", f->name));
+		return false;
+	}
+	b.annotation = hp_views_add(&report->views, &annotation_kind,
+				    hp_xcalloc(1, sizeof(*b.annotation)));
+	for (uint32_t i = 1; i < report->model.sampling.stack_count; i++)
+		if (report->model.sampling.stacks[i].samples)
+			stack_add(&b, i);
+	texts_read(&b);
+	qsort(b.annotation->lines, b.annotation->count, sizeof(*b.annotation->lines),
+	      compare_lines);
+	b.annotation->total_ns = f->total_ns;
+	slash = strrchr(b.file, '/');
+	b.annotation->describe = hp_xprintf("%s, %s", f->name, slash ? slash + 1 : b.file);
+	for (size_t i = 0; i < b.annotation->count; i++) {
+		struct hp_annotation_line *line = &b.annotation->lines[i];
+
+		line->text = line->text ? line->text : hp_xstrdup("");
+		own += line->self_ns;
+	}
+	b.annotation->note =
+		hp_xprintf("%s of CPU, %s with what it calls", hp_format_time(&self, (double)own),
+			   hp_format_time(&total, (double)f->total_ns));
+	hp_report_answer(report, &section);
+	return true;
 }

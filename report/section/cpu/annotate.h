@@ -32,15 +32,11 @@ struct hp_annotation {
 };
 
 /*
- * Sets up report->annotation.  `name` is a function's name, whole or short, or a
+ * Makes that section the report's answer.  `name` is a function's name, whole or short, or a
  * part of it; the one with most samples is taken, and others are told.  False =
  * there is none, or its lines are not known, which is told too.
  */
 bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain complain,
 			void *context);
-void hp_annotation_free(struct hp_annotation *annotation);
-
-/* The section that shows it. */
-const struct hp_section *hp_annotation_section(void);
 
 #endif

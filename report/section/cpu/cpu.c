@@ -467,58 +467,6 @@ static void instrumented_find(struct hp_cpu_build *b)
 
 /* --- looks --- */
 
-/* Code that is made at run time leaves the names behind that it had before: not for ever. */
-static bool is_of_use(const struct hp_cpu *cpu, uint32_t generation)
-{
-	return cpu->build->generation == generation &&
-	       cpu->function_count <= 2 * cpu->frame_count + NAMES_SPARE;
-}
-
-static struct hp_cpu *begin(struct hp_report *report)
-{
-	struct hp_carry *carry = report->record.carry;
-	uint32_t generation = report->model.sampling.generation;
-	struct hp_cpu *cpu = carry ? carry->cpu : NULL;
-
-	if (carry)
-		carry->cpu = NULL;
-	if (cpu && !is_of_use(cpu, generation)) {
-		hp_cpu_free(cpu);
-		cpu = NULL;
-	}
-	if (cpu)
-		return cpu;
-	cpu = hp_xcalloc(1, sizeof(*cpu));
-	cpu->build = hp_xcalloc(1, sizeof(*cpu->build));
-	cpu->build->cpu = cpu;
-	cpu->build->generation = generation;
-	return cpu;
-}
-
-struct hp_cpu *hp_report_cpu(struct hp_report *report)
-{
-	struct hp_cpu_build *b;
-
-	if (report->cpu)
-		return report->cpu;
-	report->cpu = begin(report);
-	b = report->cpu->build;
-	b->report = report;
-	b->named = HP_NONE;
-	b->is_stale = b->has_functions != report->has_functions;
-	b->has_functions = report->has_functions;
-	b->is_lasting = hp_symbols_resolver(report->symbols) != NULL;
-	same_find(b);
-	pending_look(b);
-	places_find(b, (uint32_t)b->stack_count);
-	if (report->has_functions)
-		instrumented_find(b);
-	hp_cpu_sum(b);
-	b->stack_count = report->model.sampling.stack_count;
-	hp_names_release(&b->names);
-	return report->cpu;
-}
-
 static void build_free(struct hp_cpu_build *b)
 {
 	hp_map_release(&b->by_name);
@@ -535,10 +483,10 @@ static void build_free(struct hp_cpu_build *b)
 	free(b);
 }
 
-void hp_cpu_free(struct hp_cpu *cpu)
+static void cpu_free(void *held)
 {
-	if (!cpu)
-		return;
+	struct hp_cpu *cpu = held;
+
 	build_free(cpu->build);
 	for (size_t i = 0; i < cpu->function_count; i++)
 		free(cpu->functions[i].name);
@@ -550,10 +498,75 @@ void hp_cpu_free(struct hp_cpu *cpu)
 }
 
 /* Without a resolver the names of files are those of this look's symbols. */
-struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu)
+static void *cpu_keep(void *held)
 {
-	if (cpu && cpu->build->is_lasting)
+	struct hp_cpu *cpu = held;
+
+	if (cpu->build->is_lasting)
 		return cpu;
-	hp_cpu_free(cpu);
+	cpu_free(cpu);
 	return NULL;
+}
+
+static const struct hp_view_kind cpu_kind = { .free = cpu_free, .keep = cpu_keep };
+
+/* Code that is made at run time leaves the names behind that it had before: not for ever. */
+static bool is_of_use(const struct hp_cpu *cpu, uint32_t generation)
+{
+	return cpu->build->generation == generation &&
+	       cpu->function_count <= 2 * cpu->frame_count + NAMES_SPARE;
+}
+
+static struct hp_cpu *begin(struct hp_report *report)
+{
+	uint32_t generation = report->model.sampling.generation;
+	struct hp_cpu *cpu = hp_report_carried(report, &cpu_kind);
+
+	if (cpu && !is_of_use(cpu, generation)) {
+		cpu_free(cpu);
+		cpu = NULL;
+	}
+	if (cpu)
+		return cpu;
+	cpu = hp_xcalloc(1, sizeof(*cpu));
+	cpu->build = hp_xcalloc(1, sizeof(*cpu->build));
+	cpu->build->cpu = cpu;
+	cpu->build->generation = generation;
+	return cpu;
+}
+
+static void look(struct hp_cpu *cpu, struct hp_report *report)
+{
+	struct hp_cpu_build *b = cpu->build;
+
+	b->report = report;
+	b->named = HP_NONE;
+	b->is_stale = b->has_functions != report->has_functions;
+	b->has_functions = report->has_functions;
+	b->is_lasting = hp_symbols_resolver(report->symbols) != NULL;
+	same_find(b);
+	pending_look(b);
+	places_find(b, (uint32_t)b->stack_count);
+	if (report->has_functions)
+		instrumented_find(b);
+	hp_cpu_sum(b);
+	b->stack_count = report->model.sampling.stack_count;
+	hp_names_release(&b->names);
+}
+
+bool hp_cpu_is_made(const struct hp_report *report)
+{
+	return hp_views_get(&report->views, &cpu_kind) != NULL;
+}
+
+struct hp_cpu *hp_report_cpu(const struct hp_report *asked)
+{
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_cpu *cpu = hp_views_get(&report->views, &cpu_kind);
+
+	if (cpu)
+		return cpu;
+	cpu = hp_views_add(&report->views, &cpu_kind, begin(report));
+	look(cpu, report);
+	return cpu;
 }

@@ -68,11 +68,10 @@ struct hp_cpu {
 const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *function);
 
 /* Made when it is asked for first. */
-struct hp_cpu *hp_report_cpu(struct hp_report *report);
-void hp_cpu_free(struct hp_cpu *cpu);
+struct hp_cpu *hp_report_cpu(const struct hp_report *report);
 
-/* Instead of that: what the next look of the same model begins with; NULL = nothing can be kept. */
-struct hp_cpu *hp_cpu_keep(struct hp_cpu *cpu);
+/* True if it was asked for. */
+bool hp_cpu_is_made(const struct hp_report *report);
 
 /* For the table of sections; see report/section/core/section.h. */
 extern const struct hp_column hp_cpu_columns[];

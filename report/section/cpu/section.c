@@ -287,9 +287,9 @@ void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
 
 static void row_id(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->number =
-		(double)((const struct hp_cpu_function *)cell->row - cell->report->cpu->functions) +
-		1;
+	value->number = (double)((const struct hp_cpu_function *)cell->row -
+				 hp_report_cpu(cell->report)->functions) +
+			1;
 }
 
 static void row_name(const struct hp_cell *cell, struct hp_value *value)
@@ -304,7 +304,7 @@ static void row_samples(const struct hp_cell *cell, struct hp_value *value)
 
 static void row_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint64_t total = cell->report->cpu->total_ns;
+	uint64_t total = hp_report_cpu(cell->report)->total_ns;
 
 	value->number =
 		total ? 100 * (double)weight_of(cell->report, cell->row) / (double)total : 0;

@@ -72,7 +72,7 @@ static char *place_text(const char *name, const struct hp_alloc_step *step,
 static char *library_text(struct hp_report *report, uint32_t from, uint32_t told,
 			  const struct hp_frame_place *place, size_t frame)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	const struct hp_alloc_step *steps = view->alloc.steps;
 	const char *name = NULL;
 	char *whole, *plain, *text;
@@ -105,7 +105,7 @@ struct walk {
 /* A fresh name of the next function; NULL = there is none. */
 static char *walk_on(struct walk *walk)
 {
-	struct hp_alloc_view *view = walk->report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(walk->report);
 	const struct hp_alloc_step *step = &view->alloc.steps[walk->step];
 
 	if (!step->mark &&
@@ -161,7 +161,7 @@ static char *callers_add(char *whole, struct walk walk)
 /* function file:line, and its callers behind arrows. */
 static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 {
-	struct hp_alloc_view *view = report->alloc;
+	struct hp_alloc_view *view = hp_alloc_view(report);
 	uint32_t from = hp_alloc_told(view, row->step);
 	const struct hp_alloc_step *step = &view->alloc.steps[from];
 	const struct hp_frame_place *place;

@@ -48,22 +48,41 @@ static void look(struct hp_alloc_view *view, struct hp_report *report)
 	hp_alloc_names_forget(view);
 }
 
+static void view_free(void *held)
+{
+	struct hp_alloc_view *view = held;
+
+	look_free(view);
+	hp_alloc_rows_free(view);
+	hp_alloc_changes_release(&view->changes);
+	free(view->pending);
+	free(view->spread_next);
+	hp_frames_free(view->frames);
+	hp_alloc_release(&view->alloc);
+	free(view);
+}
+
+static void *view_keep(void *held)
+{
+	look_free(held);
+	return held;
+}
+
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *asked)
 {
+	static const struct hp_view_kind kind = { .free = view_free, .keep = view_keep };
 	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
-	struct hp_carry *carry = report->record.carry;
+	struct hp_alloc_view *view = hp_views_get(&report->views, &kind);
 
-	if (report->alloc)
-		return report->alloc;
-	if (carry && carry->alloc)
-		report->alloc = carry->alloc;
-	else
-		report->alloc = hp_xcalloc(1, sizeof(*report->alloc));
-	if (carry)
-		carry->alloc = NULL;
-	report->alloc->is_kept = carry != NULL;
-	look(report->alloc, report);
-	return report->alloc;
+	if (view)
+		return view;
+	view = hp_report_carried(report, &kind);
+	if (!view)
+		view = hp_xcalloc(1, sizeof(*view));
+	hp_views_add(&report->views, &kind, view);
+	view->is_kept = report->record.carry != NULL;
+	look(view, report);
+	return view;
 }
 
 const struct hp_charges *hp_alloc_charges(const struct hp_report *asked)
@@ -75,27 +94,6 @@ const struct hp_charges *hp_alloc_charges(const struct hp_report *asked)
 		hp_charges_init(&view->charges, &report->model);
 	view->has_charges = true;
 	return &view->charges;
-}
-
-void hp_alloc_view_free(struct hp_alloc_view *view)
-{
-	if (!view)
-		return;
-	look_free(view);
-	hp_alloc_rows_free(view);
-	hp_alloc_changes_release(&view->changes);
-	free(view->pending);
-	free(view->spread_next);
-	hp_frames_free(view->frames);
-	hp_alloc_release(&view->alloc);
-	free(view);
-}
-
-struct hp_alloc_view *hp_alloc_view_keep(struct hp_alloc_view *view)
-{
-	if (view)
-		look_free(view);
-	return view;
 }
 
 const struct hp_alloc *hp_alloc_of(const struct hp_report *report)

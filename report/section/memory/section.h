@@ -15,10 +15,6 @@ struct hp_alloc_view;
 
 /* The report's allocations: they are read when they are first asked for. */
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *report);
-void hp_alloc_view_free(struct hp_alloc_view *view);
-
-/* Instead of that: what the next look of the same model begins with.  Returns it. */
-struct hp_alloc_view *hp_alloc_view_keep(struct hp_alloc_view *view);
 
 /* What was read of the segment; NULL = nothing recorded allocations. */
 const struct hp_alloc *hp_alloc_of(const struct hp_report *report);

@@ -16,6 +16,7 @@
 
 struct build {
 	struct hp_report *report;
+	const struct hp_cpu *cpu;
 	struct hp_bound *bound;
 	bool *is_inside;	/* of each stack: an allocator is on it */
 	uint32_t *stamps;	/* of each function: the last stack that it was counted for */
@@ -63,7 +64,7 @@ bool hp_bound_is_allocator(const char *name)
 
 static const struct hp_cpu_place *place_of(const struct build *b, uint32_t stack)
 {
-	return &b->report->cpu->places[b->report->cpu->of_stack[stack]];
+	return &b->cpu->places[b->cpu->of_stack[stack]];
 }
 
 /* Code of the library that counts: stand-ins, hooks, walks of the stack. */
@@ -79,7 +80,7 @@ static bool is_profiler(const struct build *b, uint32_t stack)
 static void insides_find(struct build *b)
 {
 	const struct hp_model_sampling *sampling = &b->report->model.sampling;
-	const struct hp_cpu *cpu = b->report->cpu;
+	const struct hp_cpu *cpu = b->cpu;
 
 	for (uint32_t i = 1; i < sampling->stack_count; i++) {
 		const struct hp_cpu_place *place = place_of(b, i);
@@ -96,10 +97,8 @@ static bool is_vdso(const struct hp_report *report, uint32_t object)
 	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_VDSO;
 }
 
-static bool is_row(const struct hp_report *report, uint32_t function)
+static bool is_row(const struct hp_report *report, const struct hp_cpu_function *f)
 {
-	const struct hp_cpu_function *f = &report->cpu->functions[function];
-
 	if (report->has_functions)
 		return f->instrumented != HP_NONE;
 	/* What a call takes by a stub, or by the kernel's page of code, is the caller's. */
@@ -120,9 +119,9 @@ static uint32_t owner_of(const struct build *b, uint32_t stack)
 		if (object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL)
 			continue;
 		for (uint32_t i = 0; i < place->count; i++) {
-			uint32_t function = report->cpu->frames[place->first + i].function;
+			uint32_t function = b->cpu->frames[place->first + i].function;
 
-			if (is_row(report, function))
+			if (is_row(report, &b->cpu->functions[function]))
 				return function;
 			/* Outside of all instrumented code: the outermost known, mostly a library's thread. */
 			any = function;
@@ -183,7 +182,7 @@ static void wait_add(struct build *b, uint32_t function, uint32_t stack)
 /* To each function that is a row, once. */
 static void stack_add_all(struct build *b, uint32_t stack)
 {
-	const struct hp_cpu *cpu = b->report->cpu;
+	const struct hp_cpu *cpu = b->cpu;
 
 	for (uint32_t at = stack; at; at = b->report->model.sampling.stacks[at].parent) {
 		const struct hp_cpu_place *place = place_of(b, at);
@@ -191,7 +190,8 @@ static void stack_add_all(struct build *b, uint32_t stack)
 		for (uint32_t i = 0; i < place->count; i++) {
 			uint32_t function = cpu->frames[place->first + i].function;
 
-			if (b->stamps[function] == stack || !is_row(b->report, function))
+			if (b->stamps[function] == stack ||
+			    !is_row(b->report, &cpu->functions[function]))
 				continue;
 			b->stamps[function] = stack;
 			cpu_add(b, function, stack);
@@ -219,7 +219,7 @@ static void stacks_add(struct build *b)
 static void walls_add(struct build *b)
 {
 	const struct hp_report *report = b->report;
-	const struct hp_cpu *cpu = report->cpu;
+	const struct hp_cpu *cpu = b->cpu;
 
 	for (size_t i = 0; i < cpu->function_count; i++) {
 		uint32_t place = cpu->functions[i].instrumented;
@@ -234,15 +234,24 @@ static void walls_add(struct build *b)
 
 /* --- the whole --- */
 
+static void bound_free(void *held)
+{
+	struct hp_bound *bound = held;
+
+	free(bound->rows);
+	free(bound);
+}
+
 struct hp_bound *hp_report_bound(struct hp_report *report)
 {
-	struct build b = { .report = report };
-	struct hp_cpu *cpu;
+	static const struct hp_view_kind kind = { .free = bound_free };
+	struct build b = { .report = report, .bound = hp_views_get(&report->views, &kind) };
+	const struct hp_cpu *cpu;
 
-	if (report->bound)
-		return report->bound;
-	cpu = hp_report_cpu(report);
-	report->bound = b.bound = hp_xcalloc(1, sizeof(*b.bound));
+	if (b.bound)
+		return b.bound;
+	b.cpu = cpu = hp_report_cpu(report);
+	b.bound = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*b.bound)));
 	b.bound->count = cpu->function_count + 1;
 	b.bound->rows = hp_xcalloc(b.bound->count, sizeof(*b.bound->rows));
 	for (size_t i = 0; i < b.bound->count; i++)
@@ -258,12 +267,5 @@ struct hp_bound *hp_report_bound(struct hp_report *report)
 	hp_bound_add_allocations(report, b.bound);
 	free(b.is_inside);
 	free(b.stamps);
-	return report->bound;
-}
-
-void hp_bound_free(struct hp_bound *bound)
-{
-	if (bound)
-		free(bound->rows);
-	free(bound);
+	return b.bound;
 }

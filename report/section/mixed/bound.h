@@ -54,7 +54,6 @@ enum hp_bound_word hp_bound_word(const struct hp_bound_row *row);
 
 /* Made when it is asked for first. */
 struct hp_bound *hp_report_bound(struct hp_report *report);
-void hp_bound_free(struct hp_bound *bound);
 
 /* Adds what was allocated to the rows (bound_alloc.c). */
 void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound);

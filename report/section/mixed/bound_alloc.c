@@ -38,7 +38,7 @@ static uint64_t key_of(const struct hp_model *model, uint32_t object, const char
 static void functions_note(struct build *b)
 {
 	const struct hp_model *model = &b->report->model;
-	const struct hp_cpu *cpu = b->report->cpu;
+	const struct hp_cpu *cpu = hp_report_cpu(b->report);
 	bool is_new;
 
 	for (uint32_t i = 0; i < model->function_count; i++)

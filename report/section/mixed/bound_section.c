@@ -121,14 +121,15 @@ const char *hp_bound_note(struct hp_report *report)
 	const struct hp_sampling *record = &report->model.sampling.record;
 	bool is_user_only =
 		record->samples && !record->has_kernel && record->source != HP_SAMPLING_SAMPLY;
+	const struct hp_bound *bound;
 	struct hp_text_cell cell;
 	uint64_t ns = 0;
 
 	if (!report->model.sampling.is_there)
 		return NULL;
-	for (size_t i = 0;
-	     !report->settings->cpu_is_inclusive && i < hp_report_bound(report)->count; i++)
-		ns += report->bound->rows[i].profiler_ns;
+	bound = report->settings->cpu_is_inclusive ? NULL : hp_report_bound(report);
+	for (size_t i = 0; bound && i < bound->count; i++)
+		ns += bound->rows[i].profiler_ns;
 	if (!ns && !is_user_only)
 		return NULL;
 	free(report->text);
@@ -165,7 +166,7 @@ static const char *name_of(struct hp_report *report, const struct hp_bound_row *
 {
 	return row->function == HP_NONE
 		       ? HP_NO_STACK
-		       : hp_cpu_name(report, &report->cpu->functions[row->function]);
+		       : hp_cpu_name(report, &hp_report_cpu(report)->functions[row->function]);
 }
 
 void hp_bound_fill(struct hp_report *report, struct hp_list *list)
@@ -185,13 +186,13 @@ void hp_bound_fill(struct hp_report *report, struct hp_list *list)
 
 void hp_bound_raw_add(struct hp_report *report, const void *row, cJSON *entry)
 {
+	const struct hp_bound *bound = hp_report_bound(report);
 	const struct hp_bound_row *r = row;
 	cJSON *on = cJSON_AddObjectToObject(entry, "blocked_on_ns");
 
-	for (size_t i = 0; i < report->bound->cause_count; i++)
+	for (size_t i = 0; i < bound->cause_count; i++)
 		if (r->blocked_on[i])
-			cJSON_AddNumberToObject(on, report->bound->causes[i],
-						(double)r->blocked_on[i]);
+			cJSON_AddNumberToObject(on, bound->causes[i], (double)r->blocked_on[i]);
 }
 
 /* --- columns --- */
@@ -203,7 +204,7 @@ static void row_name(const struct hp_cell *cell, struct hp_value *value)
 
 static void row_word(const struct hp_cell *cell, struct hp_value *value)
 {
-	char *text = word_text(cell->report->bound, cell->row);
+	char *text = word_text(hp_report_bound(cell->report), cell->row);
 
 	hp_cell_set_text(cell, text, value);
 }
@@ -213,7 +214,7 @@ static void row_wall(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_bound_row *r = cell->row;
 	uint32_t place = r->function == HP_NONE
 				 ? HP_NONE
-				 : cell->report->cpu->functions[r->function].instrumented;
+				 : hp_report_cpu(cell->report)->functions[r->function].instrumented;
 
 	value->number = r->wall_ns;
 	value->is_unknown = value->number < 0;
@@ -224,21 +225,22 @@ static void row_wall(const struct hp_cell *cell, struct hp_value *value)
 static void row_bytes(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->number = (double)((const struct hp_bound_row *)cell->row)->bytes;
-	value->is_unknown = !cell->report->bound->has_allocations;
+	value->is_unknown = !hp_report_bound(cell->report)->has_allocations;
 }
 
 static void row_blocks(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->number = (double)((const struct hp_bound_row *)cell->row)->blocks;
-	value->is_unknown = !cell->report->bound->has_allocations;
+	value->is_unknown = !hp_report_bound(cell->report)->has_allocations;
 }
 
 static void row_share(const struct hp_cell *cell, struct hp_value *value)
 {
+	const struct hp_bound *bound = hp_report_bound(cell->report);
 	uint64_t whole = 0;
 
-	for (size_t i = 0; i < cell->report->bound->count; i++)
-		whole += time_of(&cell->report->bound->rows[i]);
+	for (size_t i = 0; i < bound->count; i++)
+		whole += time_of(&bound->rows[i]);
 	value->number = 100 * part(time_of(cell->row), whole);
 	value->is_unknown = cell->report->settings->cpu_is_inclusive;
 }

@@ -85,7 +85,7 @@ void hp_threads_fill(struct hp_report *report, struct hp_list *list)
 	for (size_t i = 0; i < model->thread_count; i++)
 		list->rows[i] = &model->threads[i];
 	for (size_t i = 0; i < unseen; i++)
-		list->rows[model->thread_count + i] = &report->threads->unseen[i];
+		list->rows[model->thread_count + i] = &hp_threads_of(report)->unseen[i];
 	qsort(list->rows, list->total, sizeof(*list->rows), compare_threads);
 	hp_list_cut(list, report, report->settings->threads_limit, THREADS_LIMIT);
 }

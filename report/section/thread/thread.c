@@ -231,15 +231,25 @@ static void unlisted_count(struct hp_threads *threads, const struct hp_locks *lo
 	threads->unlisted = locks->birthless > seen ? locks->birthless - seen : 0;
 }
 
+static void threads_free(void *held)
+{
+	struct hp_threads *threads = held;
+
+	free(threads->rows);
+	free(threads->unseen);
+	free(threads);
+}
+
 struct hp_threads *hp_threads_of(struct hp_report *report)
 {
+	static const struct hp_view_kind kind = { .free = threads_free };
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_model *model = &report->model;
-	struct hp_threads *threads = report->threads;
+	struct hp_threads *threads = hp_views_get(&report->views, &kind);
 
 	if (threads)
 		return threads;
-	report->threads = threads = hp_xcalloc(1, sizeof(*threads));
+	threads = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*threads)));
 	threads->rows =
 		hp_xcalloc(model->thread_count + locks->birth_count, sizeof(*threads->rows));
 	for (size_t i = 0; i < model->thread_count; i++)
@@ -297,13 +307,4 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 		sums->ready_ns += (uint64_t)row->ready_ns;
 		sums->blocked_ns += (uint64_t)row->blocked_ns;
 	}
-}
-
-void hp_threads_free(struct hp_threads *threads)
-{
-	if (threads) {
-		free(threads->rows);
-		free(threads->unseen);
-	}
-	free(threads);
 }

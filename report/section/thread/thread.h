@@ -44,7 +44,6 @@ struct hp_threads {
 };
 
 struct hp_threads *hp_threads_of(struct hp_report *report);
-void hp_threads_free(struct hp_threads *threads);
 
 /*
  * Threads that ended between two looks of the sampler, in a report about the past.  0 too if

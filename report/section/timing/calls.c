@@ -7,26 +7,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/section/cpu/annotate.h"
 #include "report/section/timing/calls_part.h"
 #include "report/section/timing/function.h"
 #include "report/base/memory.h"
-#include "report/section/core/section.h"
 
 #define ROWS_USUAL 30
 
+void hp_calls_release(struct hp_calls *calls)
+{
+	free(calls->rows);
+	free(calls->describe);
+	*calls = (struct hp_calls){ .kind = HP_CALLS_NONE };
+}
+
+static void calls_free(void *held)
+{
+	hp_calls_release(held);
+	free(held);
+}
+
+static const struct hp_view_kind calls_kind = { .free = calls_free };
+
+struct hp_calls *hp_calls_of(const struct hp_report *report)
+{
+	return hp_views_get(&report->views, &calls_kind);
+}
+
 static void calls_fill(struct hp_report *report, struct hp_list *list)
 {
-	struct hp_calls *calls = &report->calls;
+	struct hp_calls *calls = hp_calls_of(report);
 	uint64_t limit = report->settings->limit;
 	struct hp_calls_row *rows;
 
 	if (limit == HP_LIMIT_UNSET)
 		limit = calls->kind == HP_CALLS_TREE ? 0 : ROWS_USUAL;
 	if (calls->kind == HP_CALLS_TREE)
-		hp_calls_tree_fill(report);
+		hp_calls_tree_fill(report, calls);
 	else
-		hp_calls_function_fill(report);
+		hp_calls_function_fill(report, calls);
 	list->total = calls->count;
 	list->shown = limit && limit < list->total ? (size_t)limit : list->total;
 	rows = hp_calls_arranged(calls->rows, calls->count, list->shown);
@@ -39,7 +57,7 @@ static void calls_fill(struct hp_report *report, struct hp_list *list)
 
 static const char *calls_describe(const struct hp_report *report)
 {
-	return report->calls.describe;
+	return hp_calls_of(report)->describe;
 }
 
 static const char *calls_empty(struct hp_report *report)
@@ -52,8 +70,8 @@ static const char *calls_empty(struct hp_report *report)
 /* Whose time the row tells: callers have that of the function they call. */
 static bool is_sampled(const struct hp_report *report, const struct hp_calls_row *row)
 {
-	uint32_t function =
-		report->calls.kind == HP_CALLS_CALLERS ? report->calls.function : row->function;
+	const struct hp_calls *calls = hp_calls_of(report);
+	uint32_t function = calls->kind == HP_CALLS_CALLERS ? calls->function : row->function;
 
 	return report->model.functions[function].is_sampled;
 }
@@ -91,9 +109,9 @@ static void calls_self(const struct hp_cell *cell, struct hp_value *value)
 /* Of the function asked about, or of the run. */
 static void calls_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	double whole = cell->report->calls.kind == HP_CALLS_TREE
-			       ? cell->report->whole_ns
-			       : cell->report->calls.rows[0].total_ns;
+	const struct hp_calls *calls = hp_calls_of(cell->report);
+	double whole =
+		calls->kind == HP_CALLS_TREE ? cell->report->whole_ns : calls->rows[0].total_ns;
 
 	value->number =
 		whole > 0 ? 100 * ((const struct hp_calls_row *)cell->row)->total_ns / whole : 0;
@@ -139,25 +157,17 @@ static const struct hp_section sections[] = {
 			    .empty = calls_empty },
 };
 
-const struct hp_section *hp_calls_section(const struct hp_report *report)
+static char *description(struct hp_report *report, const struct hp_calls *calls)
 {
-	if (report->annotation)
-		return hp_annotation_section();
-	return report->calls.kind == HP_CALLS_NONE ? NULL : &sections[report->calls.kind];
-}
-
-static char *description(struct hp_report *report, enum hp_calls_kind kind)
-{
-	char *last = kind == HP_CALLS_TREE
-			     ? hp_xstrdup("")
-			     : hp_report_short_name(
-				       report, &report->model.functions[report->calls.function]);
+	char *last =
+		calls->kind == HP_CALLS_TREE
+			? hp_xstrdup("")
+			: hp_report_short_name(report, &report->model.functions[calls->function]);
 	char *text;
 
-	if (kind == HP_CALLS_TREE)
-		text = hp_xprintf("All paths with at least %g %% of the time.",
-				  report->calls.least);
-	else if (kind == HP_CALLS_CALLERS)
+	if (calls->kind == HP_CALLS_TREE)
+		text = hp_xprintf("All paths with at least %g %% of the time.", calls->least);
+	else if (calls->kind == HP_CALLS_CALLERS)
 		text = hp_xprintf("Who calls %s, level by level: its calls and time from there.",
 				  last);
 	else
@@ -170,6 +180,7 @@ bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char
 		   double least_percent, hp_complain complain, void *context)
 {
 	struct hp_calls calls = { .kind = kind, .function = HP_NONE, .least = least_percent };
+	struct hp_calls *asked;
 
 	if (kind != HP_CALLS_TREE) {
 		calls.function = hp_calls_find(report, name, complain, context);
@@ -189,32 +200,23 @@ bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char
 			return false;
 		}
 	}
-	memset(report->is_shown, 0, sizeof(report->is_shown));
-	report->calls = calls;
-	report->calls.describe = description(report, kind);
+	asked = hp_views_add(&report->views, &calls_kind, hp_xcalloc(1, sizeof(*asked)));
+	*asked = calls;
+	asked->describe = description(report, asked);
+	hp_report_answer(report, &sections[kind]);
 	return true;
 }
 
-void hp_calls_ask(struct hp_report *report, enum hp_calls_kind kind, uint32_t function,
-		  double least_percent, uint64_t limit)
+void hp_calls_ask(struct hp_report *report, struct hp_calls *calls, uint64_t limit)
 {
-	struct hp_calls *calls = &report->calls;
 	struct hp_calls_row *rows;
 
-	*calls = (struct hp_calls){ .kind = kind, .function = function, .least = least_percent };
-	calls->describe = description(report, kind);
-	hp_calls_function_fill(report);
+	calls->describe = description(report, calls);
+	hp_calls_function_fill(report, calls);
 	calls->found = calls->count;
 	if (calls->count > limit)
 		calls->count = limit;
 	rows = hp_calls_arranged(calls->rows, calls->found, calls->count);
 	free(calls->rows);
 	calls->rows = rows;
-}
-
-void hp_calls_release(struct hp_calls *calls)
-{
-	free(calls->rows);
-	free(calls->describe);
-	*calls = (struct hp_calls){ .kind = HP_CALLS_NONE };
 }

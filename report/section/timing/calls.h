@@ -11,7 +11,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/section/core/report.h"
+#include "report/section/core/section.h"
+
+enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_CALLS_TREE };
+
+/* A question and its answer. */
+struct hp_calls {
+	enum hp_calls_kind kind;
+	uint32_t function; /* asked about */
+	double least; /* rows with less of the whole are left out, percent */
+	struct hp_calls_row *rows; /* in the order of the table */
+	size_t count;
+	size_t found; /* rows there are */
+	char *describe;
+};
 
 struct hp_calls_row {
 	uint32_t function;	/* place in the model, HP_NONE = nobody: threads and processes begin here */
@@ -23,24 +36,22 @@ struct hp_calls_row {
 };
 
 /*
- * Sets up report->calls.  `name` is a function's name, whole or short, or a part
+ * Makes it the report's answer.  `name` is a function's name, whole or short, or a part
  * of it, or /regex/; the heaviest one that fits is taken, and others are told.
  * False = there is none, which is told too.
  */
 bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char *name,
 		   double least_percent, hp_complain complain, void *context);
-void hp_calls_release(struct hp_calls *calls);
+
+/* What hp_calls_init asked; NULL = nothing. */
+struct hp_calls *hp_calls_of(const struct hp_report *report);
 
 /*
- * The same of one function of the model, callers or callees: answers at once in
- * report->calls, the heaviest `limit` rows in the order of the table.  Sections
- * stay as they are; to be released.
+ * The same of one function of the model, callers or callees: the heaviest `limit`
+ * rows in the order of the table.  Sections stay as they are; to be released.
  */
-void hp_calls_ask(struct hp_report *report, enum hp_calls_kind kind, uint32_t function,
-		  double least_percent, uint64_t limit);
-
-/* The section that answers report->calls, or shows report->annotation; NULL = nothing was asked. */
-const struct hp_section *hp_calls_section(const struct hp_report *report);
+void hp_calls_ask(struct hp_report *report, struct hp_calls *calls, uint64_t limit);
+void hp_calls_release(struct hp_calls *calls);
 
 /*
  * All paths with own time, "outer;inner NS" a line: collapsed stacks, as flame

@@ -14,8 +14,8 @@
 uint32_t hp_calls_find(struct hp_report *report, const char *name, hp_complain complain,
 		       void *context);
 
-/* calls_rows.c: report->calls.rows of the callers or callees of report->calls.function. */
-void hp_calls_function_fill(struct hp_report *report);
+/* calls_rows.c: rows of the callers or callees of the function. */
+void hp_calls_function_fill(struct hp_report *report, struct hp_calls *calls);
 
 /*
  * The heaviest `shown` of them in the order of the table: what hangs on a row
@@ -23,7 +23,7 @@ void hp_calls_function_fill(struct hp_report *report);
  */
 struct hp_calls_row *hp_calls_arranged(const struct hp_calls_row *rows, size_t count, size_t shown);
 
-/* calls_tree.c: report->calls.rows of all paths that have enough. */
-void hp_calls_tree_fill(struct hp_report *report);
+/* calls_tree.c: rows of all paths that have enough. */
+void hp_calls_tree_fill(struct hp_report *report, struct hp_calls *calls);
 
 #endif

@@ -34,6 +34,7 @@ struct level {
 
 struct search {
 	struct hp_report *report;
+	const struct hp_calls *asked;
 	bool is_up;
 	uint32_t *first;	/* of each node: its first callee, */
 	uint32_t *next;	/* and the next one beside it; 0 = none */
@@ -150,7 +151,7 @@ static void level_expand(struct search *search, const struct level *level)
 static void search_run(struct search *search)
 {
 	const struct hp_model *model = &search->report->model;
-	uint32_t function = search->report->calls.function;
+	uint32_t function = search->asked->function;
 	struct step *steps = NULL;
 	size_t count = 0, room = 0;
 
@@ -163,7 +164,7 @@ static void search_run(struct search *search)
 	if (!count)
 		return;
 	row_push(search, HP_NONE, steps, count);
-	search->least_ns = search->rows[0].total_ns * search->report->calls.least / 100;
+	search->least_ns = search->rows[0].total_ns * search->asked->least / 100;
 	while (search->level_count) {
 		struct level level = search->levels[--search->level_count];
 
@@ -172,15 +173,16 @@ static void search_run(struct search *search)
 	}
 }
 
-void hp_calls_function_fill(struct hp_report *report)
+void hp_calls_function_fill(struct hp_report *report, struct hp_calls *calls)
 {
 	struct search search = { .report = report,
-				 .is_up = report->calls.kind == HP_CALLS_CALLERS };
+				 .asked = calls,
+				 .is_up = calls->kind == HP_CALLS_CALLERS };
 
 	callees_find(&search);
 	search_run(&search);
-	report->calls.rows = search.rows;
-	report->calls.count = search.count;
+	calls->rows = search.rows;
+	calls->count = search.count;
 	free(search.first);
 	free(search.next);
 	free(search.levels);

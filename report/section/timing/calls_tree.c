@@ -30,12 +30,11 @@ static void focused_widen(const struct hp_model *model, bool *is_in)
 		is_in[model->nodes[i].parent] |= is_in[i];
 }
 
-void hp_calls_tree_fill(struct hp_report *report)
+void hp_calls_tree_fill(struct hp_report *report, struct hp_calls *calls)
 {
 	const struct hp_model *model = &report->model;
-	double least_ns = report->whole_ns * report->calls.least / 100;
+	double least_ns = report->whole_ns * calls->least / 100;
 	uint32_t *places = hp_xcalloc(model->node_count, sizeof(*places));
-	struct hp_calls *calls = &report->calls;
 	bool *is_in = focused(report);
 	size_t room = 0;
 

@@ -8,6 +8,12 @@
 
 #include "report/section/core/section.h"
 
+/* A row of the calltree section. */
+struct hp_path_row {
+	const struct hp_model_node *node;
+	unsigned depth;
+};
+
 #define HP_NO_FUNCTIONS \
 	"no instrumented function was called; compile with what `hotpath flags cc` prints"
 

@@ -10,6 +10,12 @@
 
 #define PATH_LEAST 0.005	/* the path ends where less of its start is left */
 
+/* The chain, the outermost first. */
+struct path {
+	struct hp_path_row *rows;
+	size_t count;
+};
+
 /* The node to go through: the heaviest one that the focus lets through. */
 static uint32_t path_through(struct hp_report *report)
 {
@@ -52,7 +58,7 @@ static uint32_t *heaviest(const struct hp_model *model)
 	return best;
 }
 
-static void path_find(struct hp_report *report)
+static void path_find(struct hp_report *report, struct path *path)
 {
 	const struct hp_model *model = &report->model;
 	uint32_t *best = heaviest(model);
@@ -65,27 +71,47 @@ static void path_find(struct hp_report *report)
 	for (uint32_t i = best[node]; i && model->nodes[i].inclusive_ns > least; i = best[i])
 		depth++;
 	room = depth;
-	report->path = hp_xcalloc(room, sizeof(*report->path));
+	path->rows = hp_xcalloc(room, sizeof(*path->rows));
 	depth = depth_of(model, node);
 	for (uint32_t i = node; i; i = model->nodes[i].parent, depth--)
-		report->path[depth - 1] =
+		path->rows[depth - 1] =
 			(struct hp_path_row){ .node = &model->nodes[i], .depth = depth - 1 };
 	depth = depth_of(model, node);
 	for (uint32_t i = best[node]; i && depth < room; i = best[i], depth++)
-		report->path[depth] =
+		path->rows[depth] =
 			(struct hp_path_row){ .node = &model->nodes[i], .depth = depth };
-	report->path_count = depth;
+	path->count = depth;
 	free(best);
+}
+
+static void path_free(void *held)
+{
+	struct path *path = held;
+
+	free(path->rows);
+	free(path);
+}
+
+static const struct path *path_of(struct hp_report *report)
+{
+	static const struct hp_view_kind kind = { .free = path_free };
+	struct path *path = hp_views_get(&report->views, &kind);
+
+	if (path)
+		return path;
+	path = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*path)));
+	path_find(report, path);
+	return path;
 }
 
 void hp_path_fill(struct hp_report *report, struct hp_list *list)
 {
-	if (!report->path)
-		path_find(report);
-	list->total = report->path_count;
+	const struct path *path = path_of(report);
+
+	list->total = path->count;
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
 	for (size_t i = 0; i < list->total; i++)
-		list->rows[i] = &report->path[i];
+		list->rows[i] = &path->rows[i];
 	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
 }
 

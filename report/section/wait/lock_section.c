@@ -20,14 +20,29 @@
 
 /* --- the view --- */
 
+static void view_free(void *held)
+{
+	struct hp_lock_view *view = held;
+
+	for (size_t i = 0; i < view->locks.count; i++)
+		free(view->names[i]);
+	free(view->names);
+	free(view->lines);
+	free(view->cycles);
+	free(view->waits);
+	hp_locks_release(&view->locks);
+	free(view);
+}
+
 struct hp_lock_view *hp_lock_view(const struct hp_report *asked)
 {
+	static const struct hp_view_kind kind = { .free = view_free };
 	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
-	struct hp_lock_view *view = report->locks;
+	struct hp_lock_view *view = hp_views_get(&report->views, &kind);
 
 	if (view)
 		return view;
-	report->locks = view = hp_xcalloc(1, sizeof(*view));
+	view = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*view)));
 	hp_locks_init(&view->locks, &report->model);
 	view->names = hp_xcalloc(view->locks.count, sizeof(*view->names));
 	view->lines = hp_xcalloc(view->locks.count * HP_SIDES, sizeof(*view->lines));
@@ -43,20 +58,6 @@ struct hp_lock_view *hp_lock_view(const struct hp_report *asked)
 	hp_lock_view_sum_waits(view);
 	view->cycles = hp_lock_cycles(&view->locks, &view->cycle_count);
 	return view;
-}
-
-void hp_lock_view_free(struct hp_lock_view *view)
-{
-	if (!view)
-		return;
-	for (size_t i = 0; i < view->locks.count; i++)
-		free(view->names[i]);
-	free(view->names);
-	free(view->lines);
-	free(view->cycles);
-	free(view->waits);
-	hp_locks_release(&view->locks);
-	free(view);
 }
 
 const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view)

@@ -29,7 +29,6 @@ struct hp_lock_view;
 
 /* Reads the locks of the report's segment; names are looked up when they are asked for. */
 struct hp_lock_view *hp_lock_view(const struct hp_report *report);
-void hp_lock_view_free(struct hp_lock_view *view);
 const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view);
 
 /* Locks that were taken in orders that contradict each other. */

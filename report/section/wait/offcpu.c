@@ -54,7 +54,8 @@ static bool is_kernel(const struct hp_report *report, uint32_t stack)
 /* By the function's name, which stays: 1 = it says nothing, else the cause's place + 2. */
 static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
 {
-	struct hp_cpu_function *f = &report->cpu->functions[frame_of(report->cpu, stack)->function];
+	struct hp_cpu *cpu = hp_report_cpu(report);
+	struct hp_cpu_function *f = &cpu->functions[frame_of(cpu, stack)->function];
 
 	if (f->cause)
 		return f->cause;
@@ -100,7 +101,7 @@ static bool is_ours(const struct hp_report *report, uint32_t object)
 static bool is_profiler(const struct hp_report *report, uint32_t stack)
 {
 	static const char session[] = "hp_session_";
-	const struct hp_cpu *cpu = report->cpu;
+	const struct hp_cpu *cpu = hp_report_cpu(report);
 
 	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
 		uint32_t object = cpu->places[cpu->of_stack[stack]].object;
@@ -119,10 +120,9 @@ static bool is_profiler(const struct hp_report *report, uint32_t stack)
 /* How well a function answers whose wait it is. */
 enum fit { UNFIT, LIBC, WRAPPER, OTHER, WHOLE };
 
-static enum fit fit_of(const struct hp_report *report, uint32_t object, uint32_t function)
+static enum fit fit_of(const struct hp_report *report, uint32_t object,
+		       const struct hp_cpu_function *f)
 {
-	const struct hp_cpu_function *f = &report->cpu->functions[function];
-
 	if (report->has_functions && f->instrumented != HP_NONE)
 		return WHOLE;
 	if (hp_offcpu_is_libc(report, object))
@@ -134,7 +134,7 @@ static enum fit fit_of(const struct hp_report *report, uint32_t object, uint32_t
 
 uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack)
 {
-	const struct hp_cpu *cpu = report->cpu;
+	const struct hp_cpu *cpu = hp_report_cpu(report);
 	uint32_t best = HP_NONE;
 	enum fit found = UNFIT;
 
@@ -145,7 +145,7 @@ uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack)
 			continue;
 		for (uint32_t i = 0; i < place->count; i++) {
 			uint32_t function = cpu->frames[place->first + i].function;
-			enum fit fit = fit_of(report, place->object, function);
+			enum fit fit = fit_of(report, place->object, &cpu->functions[function]);
 
 			if (fit > found) {
 				best = function;
@@ -176,40 +176,41 @@ static void row_add(struct hp_offcpu *offcpu, uint32_t function, const char *on,
 	row->blocked_ns += stack->blocked_ns;
 }
 
+static void offcpu_free(void *held)
+{
+	struct hp_offcpu *offcpu = held;
+
+	free(offcpu->is_profiler);
+	free(offcpu->rows);
+	free(offcpu);
+}
+
 static struct hp_offcpu *offcpu_of(struct hp_report *report)
 {
+	static const struct hp_view_kind kind = { .free = offcpu_free };
 	const struct hp_model_sampling *sampling = &report->model.sampling;
+	struct hp_offcpu *offcpu = hp_views_get(&report->views, &kind);
 
-	if (report->offcpu)
-		return report->offcpu;
-	report->offcpu = hp_xcalloc(1, sizeof(*report->offcpu));
-	report->offcpu->is_profiler = hp_xcalloc((size_t)sampling->stack_count + 1, sizeof(bool));
-	hp_report_cpu(report);
+	if (offcpu)
+		return offcpu;
+	offcpu = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*offcpu)));
+	offcpu->is_profiler = hp_xcalloc((size_t)sampling->stack_count + 1, sizeof(bool));
 	for (uint32_t i = 0; i < sampling->stack_count; i++) {
 		if (!sampling->stacks[i].waits)
 			continue;
-		report->offcpu->is_profiler[i] = i && is_profiler(report, i);
-		if (report->offcpu->is_profiler[i])
-			report->offcpu->profiler_ns += sampling->stacks[i].blocked_ns;
+		offcpu->is_profiler[i] = i && is_profiler(report, i);
+		if (offcpu->is_profiler[i])
+			offcpu->profiler_ns += sampling->stacks[i].blocked_ns;
 		else
-			row_add(report->offcpu, hp_offcpu_function(report, i),
+			row_add(offcpu, hp_offcpu_function(report, i),
 				i ? hp_offcpu_cause(report, i) : "-", &sampling->stacks[i]);
 	}
-	return report->offcpu;
+	return offcpu;
 }
 
 bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack)
 {
 	return stack < report->model.sampling.stack_count && offcpu_of(report)->is_profiler[stack];
-}
-
-void hp_offcpu_free(struct hp_offcpu *offcpu)
-{
-	if (offcpu) {
-		free(offcpu->is_profiler);
-		free(offcpu->rows);
-	}
-	free(offcpu);
 }
 
 /* --- the section --- */
@@ -236,7 +237,7 @@ static double total_of(struct hp_report *report)
 const char *hp_offcpu_note(struct hp_report *report)
 {
 	double total = total_of(report), unknown = 0;
-	const struct hp_offcpu *offcpu = report->offcpu;
+	const struct hp_offcpu *offcpu = offcpu_of(report);
 	uint64_t lost = report->model.sampling.record.lost;
 	struct hp_text_cell time, share, count;
 
@@ -294,7 +295,8 @@ static void row_name(const struct hp_cell *cell, struct hp_value *value)
 
 	value->text = function == HP_NONE
 			      ? HP_NO_STACK
-			      : hp_cpu_name(cell->report, &cell->report->cpu->functions[function]);
+			      : hp_cpu_name(cell->report,
+					    &hp_report_cpu(cell->report)->functions[function]);
 }
 
 static void row_average(const struct hp_cell *cell, struct hp_value *value)

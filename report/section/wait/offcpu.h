@@ -25,19 +25,17 @@ struct hp_offcpu {
 	bool *is_profiler;	/* by stack */
 };
 
-/* What a stack of the model waited for, as its kernel functions tell; needs hp_report_cpu. */
+/* What a stack of the model waited for, as its kernel functions tell. */
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
 
-/* Whose wait it is: place in hp_cpu.functions, HP_NONE = nobody knows.  Needs hp_report_cpu. */
+/* Whose wait it is: place in hp_cpu.functions, HP_NONE = nobody knows. */
 uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack);
 
-/* The library waited for its helper in the program's name: true of no stand-in.  Needs hp_report_cpu. */
+/* The library waited for its helper in the program's name: true of no stand-in. */
 bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack);
 
 /* The C library's, its loader's, or ours. */
 bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);
-
-void hp_offcpu_free(struct hp_offcpu *offcpu);
 
 extern const struct hp_column hp_offcpu_columns[];
 void hp_offcpu_fill(struct hp_report *report, struct hp_list *list);
