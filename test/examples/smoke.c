@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * smoke.c - two functions of known shares of the time, three to one: `make smoke`
- * looks whether the tables say so.  Prints the share of the first by each clock,
- * percent: where a processor is often taken away, that of wall time is another.
+ * looks whether the tables say so.  Prints their shares by each clock, percent:
+ * where a processor is often taken away, those of wall time are others.
  */
 #include <stdio.h>
 #include <time.h>
@@ -34,8 +34,11 @@ static UNSEEN double seconds(clockid_t clock)
 int main(void)
 {
 	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID };
-	double heavy[2] = { 0, 0 }, all[2] = { 0, 0 };
+	static const char *const tables[] = { "timing", "cpu" };
+	double begin[2], heavy[2] = { 0, 0 }, light[2] = { 0, 0 }, all[2] = { 0, 0 };
 
+	for (int i = 0; i < 2; i++)
+		begin[i] = seconds(clocks[i]);
 	while (all[1] < 0.6) {
 		double start[2], between[2];
 
@@ -46,10 +49,15 @@ int main(void)
 			between[i] = seconds(clocks[i]);
 		light_work();
 		for (int i = 0; i < 2; i++) {
+			double end = seconds(clocks[i]);
+
 			heavy[i] += between[i] - start[i];
-			all[i] += seconds(clocks[i]) - start[i];
+			light[i] += end - between[i];
+			all[i] = end - begin[i];
 		}
 	}
-	printf("timing %.0f\ncpu %.0f\n", 100 * heavy[0] / all[0], 100 * heavy[1] / all[1]);
+	for (int i = 0; i < 2; i++)
+		printf("%s %.0f %.0f\n", tables[i], 100 * heavy[i] / all[i],
+		       100 * light[i] / all[i]);
 	return 0;
 }
