@@ -72,6 +72,7 @@ enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
 
 struct sampler {
 	struct hp_segment segment;
+	struct hp_begin begin;
 	struct hp_settings settings;
 	char default_values[HP_DEFAULTS_MOST];	/* words of what the program brings along */
 	struct hp_members members;
@@ -164,13 +165,19 @@ static bool watch_fd(const struct sampler *sampler, int fd, uint64_t data)
 }
 
 /* `hotpath run` starts us before the root, which then says its pid. */
-static bool wait_for_root(struct hp_header *header)
+static bool wait_for_root(struct sampler *sampler)
 {
-	while (*(volatile uint32_t *)&header->root_pid == 0) {
-		if (getppid() != (pid_t)header->runner_pid || hp_term_is_asked())
+	struct hp_header *header = sampler->segment.header;
+	char text[HP_BEGIN_TEXT];
+
+	while (!(sampler->begin.root_pid = *(volatile uint32_t *)&header->root_pid)) {
+		if (getppid() != (pid_t)sampler->begin.runner_pid || hp_term_is_asked())
 			return false;
 		hp_end_wait(&header->root_pid, 0, 100000000);
 	}
+	/* The report is told by the environment, too. */
+	hp_begin_text(&sampler->begin, text);
+	setenv(HP_BEGIN_VARIABLE, text, 1);
 	return true;
 }
 
@@ -179,6 +186,8 @@ static void settings_read(struct sampler *sampler)
 {
 	const char *defaults = getenv(HP_DEFAULTS_VARIABLE);
 
+	if (!hp_begin_read(&sampler->begin, getenv(HP_BEGIN_VARIABLE)))
+		sampler->begin = hp_begin_of(sampler->segment.header);
 	hp_settings_read(&sampler->settings, environ, NULL, NULL);
 	hp_settings_default(&sampler->settings, HP_SETTINGS_OF_PROGRAM, defaults ? defaults : "",
 			    sampler->default_values, NULL, NULL);
@@ -519,13 +528,12 @@ int main(void)
 			"and both have to be of one build\n");
 		return 1;
 	}
-	struct hp_header *header = sampler.segment.header;
 	hp_term_init(&sampler.end.report, sampler.end_event);
-	sampler.end.runner = (pid_t)header->runner_pid;
-	if (sampler.end.runner && !wait_for_root(header))
+	sampler.end.runner = (pid_t)sampler.begin.runner_pid;
+	if (sampler.end.runner && !wait_for_root(&sampler))
 		return 0;
-	sampler.members.root_pid = header->root_pid;
-	hp_deadline_init(&sampler.deadline, header, sampler.settings.shutdown_ms);
+	sampler.members.root_pid = sampler.begin.root_pid;
+	hp_deadline_init(&sampler.deadline, sampler.begin.start_ns, sampler.settings.shutdown_ms);
 	if (sampler.has_thread && !start_thread(&sampler))
 		sampler.has_thread = false;
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))

@@ -19,6 +19,23 @@
 
 #define HP_SEGMENT_SHARE 16	/* it takes one part in so many of the addresses that are allowed */
 
+/*
+ * What the header says of a session's begin, for whom members could write something else there by
+ * now: how files are named and whom the helper looks after hangs on it.  root_pid 0 = not known.
+ */
+struct hp_begin {
+	uint32_t root_pid;
+	uint32_t runner_pid;
+	uint64_t start_ns;
+	int64_t created_unix_ns;
+};
+
+static inline struct hp_begin hp_begin_of(const struct hp_header *header)
+{
+	return (struct hp_begin){ header->root_pid, header->runner_pid, header->start.ns,
+				  header->created_unix_ns };
+}
+
 struct hp_segment {
 	struct hp_header *header;	/* NULL = none; it is the start of the mapping */
 	uint64_t size;	/* bytes mapped; offsets end here */
@@ -27,14 +44,15 @@ struct hp_segment {
 	const char *failed;	/* after a failure: what was tried, a static text */
 	uint64_t records_most;	/* readers: no list is longer; 0 = not known */
 	struct hp_moment now;	/* readers of a session that goes on: of this look; 0 = not known */
+	struct hp_begin begin; /* readers: believed instead of the header */
 };
 
 #define HP_SEGMENT_NONE \
 	{ \
 		.header = NULL, .size = 0, .fd = -1, .is_lent = false, .failed = NULL, \
-		.records_most = 0, \
-		.now = { 0, \
-			 0 } \
+		.records_most = 0, .now = { 0, 0 }, .begin = { \
+			.root_pid = 0 \
+		} \
 	}
 
 /* What the creator asks for. */

@@ -74,22 +74,55 @@ void hp_session_init(struct hp_session *session)
 	errno = saved;
 }
 
+static char *add_number(char *to, uint64_t number)
+{
+	char digits[24];
+	size_t count = 0;
+
+	do {
+		digits[count++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	while (count)
+		*to++ = digits[--count];
+	return to;
+}
+
 void hp_session_text(const struct hp_session *session, char text[HP_SESSION_TEXT])
 {
-	char digits[12];
-	size_t count = 0;
-	size_t at = HP_TOKEN_SIZE;
-	uint32_t pid = session->sampler_pid;
-
 	memcpy(text, session->token, HP_TOKEN_SIZE);
-	text[at++] = ':';
-	do {
-		digits[count++] = (char)('0' + pid % 10);
-		pid /= 10;
-	} while (pid);
-	while (count)
-		text[at++] = digits[--count];
-	text[at] = '\0';
+	text[HP_TOKEN_SIZE] = ':';
+	*add_number(text + HP_TOKEN_SIZE + 1, session->sampler_pid) = '\0';
+}
+
+void hp_begin_text(const struct hp_begin *begin, char text[HP_BEGIN_TEXT])
+{
+	const uint64_t numbers[] = { begin->root_pid, begin->runner_pid, begin->start_ns,
+				     (uint64_t)begin->created_unix_ns };
+
+	for (int i = 0; i < 4; i++) {
+		text = add_number(text, numbers[i]);
+		*text++ = i < 3 ? ':' : '\0';
+	}
+}
+
+bool hp_begin_read(struct hp_begin *begin, const char *text)
+{
+	uint64_t numbers[4] = { 0 };
+
+	*begin = (struct hp_begin){ .root_pid = 0 };
+	for (int i = 0; text && i < 4; i++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		for (; *text >= '0' && *text <= '9'; text++)
+			numbers[i] = numbers[i] * 10 + (uint64_t)(*text - '0');
+		if (*text != (i < 3 ? ':' : '\0'))
+			return false;
+		text++;
+	}
+	*begin = (struct hp_begin){ (uint32_t)numbers[0], (uint32_t)numbers[1], numbers[2],
+				    (int64_t)numbers[3] };
+	return text != NULL;
 }
 
 /* The reverse.  False if it is no such text. */
@@ -309,7 +342,7 @@ struct birth {
 	const char *path;
 	char *const *arguments;
 	char **environment;
-	const char *defaults;	/* of the program; NULL = none */
+	const struct hp_session *session;	/* its defaults and begin are handed on */
 	int segment;
 	int socket;	/* -1 = none */
 	uint64_t wait_ms;	/* BIRTH_AWAITED only */
@@ -496,31 +529,45 @@ static bool is_withheld(const char *variable)
 	if (!strncmp(variable, "LD_", 3))
 		return strncmp(variable, "LD_LIBRARY_PATH=", 16) != 0;
 	return !strncmp(variable, "HOTPATH_SESSION=", 16) ||
-	       !strncmp(variable, HP_DEFAULTS_VARIABLE "=", sizeof(HP_DEFAULTS_VARIABLE));
+	       !strncmp(variable, HP_DEFAULTS_VARIABLE "=", sizeof(HP_DEFAULTS_VARIABLE)) ||
+	       !strncmp(variable, HP_BEGIN_VARIABLE "=", sizeof(HP_BEGIN_VARIABLE));
 }
 
-/* `own` is one more of them, or NULL. */
-static void copy_environment(char **to, char *const *from, char *own)
+/* Returns where the next one goes. */
+static char **copy_environment(char **to, char *const *from)
 {
 	for (; from && *from; from++)
 		if (!is_withheld(*from))
 			*to++ = *from;
-	*to++ = own;
-	*to = NULL;
+	return to;
 }
 
-static size_t defaults_size(const char *defaults)
+/* Bytes for what the session says. */
+static size_t words_size(const struct hp_session *session)
 {
-	return defaults && *defaults ? sizeof(HP_DEFAULTS_VARIABLE "=") + strlen(defaults) : 0;
+	return sizeof(HP_DEFAULTS_VARIABLE "=" HP_BEGIN_VARIABLE "=") + 1 + HP_BEGIN_TEXT +
+	       (session->defaults ? strlen(session->defaults) : 0);
 }
 
-/* `to` has room for so much. */
-static char *defaults_entry(char *to, const char *defaults)
+static char **add_word(char **to, char **room, const char *name, const char *value)
 {
-	if (!defaults_size(defaults))
-		return NULL;
-	strcpy(to, HP_DEFAULTS_VARIABLE "=");
-	return strcat(to, defaults);
+	*to = *room;
+	strcat(strcpy(*room, name), value);
+	*room += strlen(*room) + 1;
+	return to + 1;
+}
+
+/* Two of them at most. */
+static char **add_words(char **to, char *room, const struct hp_session *session)
+{
+	char text[HP_BEGIN_TEXT];
+
+	if (session->defaults && *session->defaults)
+		to = add_word(to, &room, HP_DEFAULTS_VARIABLE "=", session->defaults);
+	if (!session->begin.created_unix_ns)
+		return to;
+	hp_begin_text(&session->begin, text);
+	return add_word(to, &room, HP_BEGIN_VARIABLE "=", text);
 }
 
 /*
@@ -544,20 +591,21 @@ static bool stop_reaping(enum birth_kind kind)
 static int give_birth(struct birth *birth, char *const *environment)
 {
 	uint64_t all = UINT64_MAX, before;
-	size_t count = 2;
+	size_t count = 3;
 
 	/* None at all after clearenv(), or where a resolver let the C library begin before the loader. */
 	for (char *const *at = environment; at && *at; at++)
 		count++;
 	size_t array = count * sizeof(*environment);
-	size_t size = 2 * STACK_SIZE + array + defaults_size(birth->defaults);
+	size_t size = 2 * STACK_SIZE + array + words_size(birth->session);
 	char *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
 		return -errno;
 	birth->environment = (char **)(room + 2 * STACK_SIZE);
 	birth->stack = room + 2 * STACK_SIZE;
-	copy_environment(birth->environment, environment,
-			 defaults_entry((char *)birth->environment + array, birth->defaults));
+	char **last = copy_environment(birth->environment, environment);
+	last = add_words(last, (char *)birth->environment + array, birth->session);
+	*last = NULL;
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGNALS_SIZE);
 	bool is_reaper = stop_reaping(birth->kind);
@@ -581,7 +629,7 @@ static int spawn(struct hp_session *session, struct hp_segment *segment, struct 
 	birth->arguments = arguments;
 	birth->segment = segment->fd;
 	birth->socket = session->socket;
-	birth->defaults = session->defaults;
+	birth->session = session;
 	int error = give_birth(birth, environment);
 	errno = saved;
 	session->failed = error ? "start hotpath-sampler" : NULL;
@@ -688,8 +736,8 @@ static int copy_used(const struct hp_segment *segment)
 	return fd;
 }
 
-int hp_session_report_alone(const struct hp_segment *segment, const char *path,
-			    char *const environment[], const char *defaults, uint64_t wait_ms)
+int hp_session_report_alone(const struct hp_session *session, const struct hp_segment *segment,
+			    const char *path, char *const environment[], uint64_t wait_ms)
 {
 	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
 	char *const arguments[] = { name, report, option, number, NULL };
@@ -698,7 +746,7 @@ int hp_session_report_alone(const struct hp_segment *segment, const char *path,
 		.kind = BIRTH_AWAITED,
 		.path = path,
 		.arguments = arguments,
-		.defaults = defaults,
+		.session = session,
 		.socket = -1,
 		.wait_ms = wait_ms,
 	};

@@ -51,6 +51,7 @@ struct hp_session {
 	uint32_t sampler_pid;	/* 0 = unknown; stays, even when the sampler is dead */
 	const char *failed;	/* after a failure: what was tried, a static text */
 	const char *defaults;	/* of the program, for the helper; NULL or "" = none */
+	struct hp_begin begin;	/* for the helper: the creator's, from before it has members */
 };
 
 /* A fresh token; no socket. */
@@ -64,6 +65,14 @@ int hp_session_listen(struct hp_session *session);
  * source (defaults.h).  They believe it, and nothing of that kind that they find in a segment.
  */
 #define HP_DEFAULTS_VARIABLE "HOTPATH_DEFAULTS"
+
+/* The same of the session's begin: the four numbers of struct hp_begin, with colons. */
+#define HP_BEGIN_VARIABLE "HOTPATH_BEGIN"
+#define HP_BEGIN_TEXT 96
+
+void hp_begin_text(const struct hp_begin *begin, char text[HP_BEGIN_TEXT]);
+/* `text` may be NULL.  False if it is no such text. */
+bool hp_begin_read(struct hp_begin *begin, const char *text);
 
 /*
  * Starts hotpath-sampler (`path`) with `environment`, less what would load us
@@ -117,11 +126,11 @@ enum hp_session_outcome hp_session_end(struct hp_header *header, uint64_t wait_m
 /*
  * After HP_SESSION_SAMPLER_DEAD: copies the used part of the segment into a
  * new memfd and runs `hotpath report` (`path`) on it, `wait_ms` at most.
- * `defaults` as in struct hp_session.  Returns 0
+ * `session` has defaults and begin, if they are known.  Returns 0
  * or -errno.  Not under seccomp: it makes system calls.
  */
-int hp_session_report_alone(const struct hp_segment *segment, const char *path,
-			    char *const environment[], const char *defaults, uint64_t wait_ms);
+int hp_session_report_alone(const struct hp_session *session, const struct hp_segment *segment,
+			    const char *path, char *const environment[], uint64_t wait_ms);
 
 /*
  * Where an executable of ours lies: in HOTPATH_BIN (`bin`, may be NULL), else

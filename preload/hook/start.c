@@ -276,6 +276,7 @@ static bool make_session(const struct hp_settings *settings)
 		return false;
 	}
 	session.defaults = defaults;
+	session.begin = hp_begin_of(hp_segment.header);
 	hp_defaults_keep(&hp_segment, defaults);
 	start_sampler();
 	hp_session_release(&session);
@@ -455,7 +456,7 @@ static void report_alone(void)
 
 	hp_clock_note(hp_segment.header);	/* nobody else does it any more */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
-		error = hp_session_report_alone(&hp_segment, path, environment(), defaults,
+		error = hp_session_report_alone(&session, &hp_segment, path, environment(),
 						exit_wait_ms);
 	if (error)
 		hp_say("no report: the helper process is gone, and ", path,

@@ -607,6 +607,8 @@ int hp_cmd_report(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	if (ask.fd >= 0)
 		hp_trial_begin(&ask.trial);
+	if (ask.fd >= 0)
+		hp_begin_read(&input.segment.begin, getenv(HP_BEGIN_VARIABLE));
 	if (ask.trial.is_late)
 		hp_symbol_files_leave("was not read in time");
 	defaults_apply(&ask, &input.segment);

@@ -228,6 +228,7 @@ static bool start_session(struct run *run)
 	if (error)
 		return refuse(run, run->segment.failed, error);
 	run->session.defaults = run->program.defaults;
+	run->session.begin = hp_begin_of(run->segment.header);
 	hp_defaults_keep(&run->segment, run->program.defaults);
 	error = hp_session_listen(&run->session);
 	if (error)
@@ -397,7 +398,8 @@ static void report_alone(struct run *run)
 	hp_clock_note(run->segment.header);
 	hp_place_folder(folder);
 	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, "hotpath");
-	int error = hp_session_report_alone(&run->segment, path, environ, run->program.defaults,
+	run->session.begin.root_pid = (uint32_t)run->pid;
+	int error = hp_session_report_alone(&run->session, &run->segment, path, environ,
 					    run->settings.exit_wait_ms);
 	if (error)
 		fprintf(stderr, "hotpath: no report: %s: %s\n", path, strerror(-error));

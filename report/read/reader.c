@@ -19,6 +19,10 @@ void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 	reader->segment = *segment;
 	*segment = (struct hp_segment)HP_SEGMENT_NONE;
 	memcpy(&reader->header, reader->segment.header, sizeof(reader->header));
+	if (reader->segment.begin.root_pid) {
+		reader->header.root_pid = reader->segment.begin.root_pid;
+		reader->header.created_unix_ns = reader->segment.begin.created_unix_ns;
+	}
 	reader->mapped = reader->segment.size;
 	used = reader->header.used;
 	if (used < reader->segment.size)

@@ -15,12 +15,11 @@
 
 #define GRACE_NS UINT64_C(2000000000)
 
-void hp_deadline_init(struct hp_deadline *deadline, const struct hp_header *header,
-		      uint64_t window_ms)
+void hp_deadline_init(struct hp_deadline *deadline, uint64_t start_ns, uint64_t window_ms)
 {
 	*deadline = (struct hp_deadline){ .due_ns = 0 };
 	if (window_ms)
-		deadline->due_ns = header->start.ns + window_ms * 1000000;
+		deadline->due_ns = start_ns + window_ms * 1000000;
 }
 
 /* By its pidfd, which is never of another process. */

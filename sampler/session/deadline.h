@@ -20,8 +20,7 @@ struct hp_deadline {
 };
 
 /* `window_ms` after the session's start; 0 = never. */
-void hp_deadline_init(struct hp_deadline *deadline, const struct hp_header *header,
-		      uint64_t window_ms);
+void hp_deadline_init(struct hp_deadline *deadline, uint64_t start_ns, uint64_t window_ms);
 
 /* Does what is due.  `is_root_there`: else the program is over, and what it left may stay. */
 void hp_deadline_do(struct hp_deadline *deadline, struct hp_members *members, bool is_root_there);

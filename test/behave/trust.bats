@@ -49,6 +49,29 @@ needs_root()
 	done
 }
 
+two_runs()
+{
+	[ "$(find "$T/names/hotpath" -name '*.gz' | wc -l)" = 2 ]
+}
+
+@test "trust: a run that is kept has a name of its own, whatever the segment says" {
+	local run name pid created sum
+	needs_root
+	export XDG_STATE_HOME=$T/names
+	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
+		rm -rf "$T/names"
+		$run "$T/trust" defaults "label=first" 2>"$T/err"
+		# TIME-PROGRAM-PID: what the second one would be called if it said so.
+		name=$(basename "$T"/names/hotpath/*)
+		pid=${name##*-}
+		sum=$(cksum <"$T/names/hotpath/$name")
+		created=$(date -u -d "$(sed -E 's/^(....)(..)(..)T(..)(..)(..)Z.*/\1-\2-\3 \4:\5:\6/' <<<"$name")" +%s)000000000
+		$run "$T/trust" begin "$created ${pid%%.*}" 2>"$T/err"
+		eventually two_runs
+		[ "$(cksum <"$T/names/hotpath/$name")" = "$sum" ]
+	done
+}
+
 @test "trust: nobody changes the size of the segment under the others" {
 	needs_root
 	HOTPATH_KEEP=0 HOTPATH_THREADS_INTERVAL_MS=10 LD_PRELOAD=$HP_LIB "$T/trust" size 2>"$T/err"

@@ -193,12 +193,30 @@ static int attack_numbers(const char *what)
 	return !until || looks() < until ? 10 : 0;
 }
 
+/* What names the file of a run that is kept: its begin, its first process, and the name of that. */
+static int attack_begin(const char *argument)
+{
+	unsigned long long created;
+	unsigned pid;
+	uint64_t record = *word(80);
+
+	if (sscanf(argument, "%llu %u", &created, &pid) != 2)
+		return 8;
+	*word(48) = created;
+	*half(192) = pid;
+	for (; record; record = *word(record))
+		*half(record + 12) = pid;
+	return 0;
+}
+
 static int attack(const char *what, const char *argument)
 {
 	if (strcmp(what, "defaults") == 0)
 		return attack_defaults(argument);
 	if (strcmp(what, "size") == 0)
 		return attack_size();
+	if (strcmp(what, "begin") == 0)
+		return attack_begin(argument);
 	if (strcmp(what, "numbers") == 0)
 		return attack_numbers(argument);
 	return 4;
