@@ -2,6 +2,10 @@
 /*
  * main.c - hotpath-sampler: the process that is there when the target is not.
  *
+ * Folder: sampler - the helper process of a session: waits for all that can
+ *   happen, and has it done
+ * May use: sampler/session segment
+ *
  * Started by the first library of a session or by `hotpath run`, with the
  * segment as descriptor 3, the session's socket as 4, the root's stderr as 2.
  * It sleeps until

@@ -2,6 +2,10 @@
 /*
  * segment.h - create, join, map and give out the shared segment.
  *
+ * Folder: segment - the shared segment, settings and clocks, for the library
+ *   and the commands
+ * May use: segment/layout util
+ *
  * The creator (the library in the session's root, or `hotpath run`) calls
  * hp_segment_create; everybody else in the session gets its descriptor and
  * calls hp_segment_attach; readers map it read-only.  No descriptor is needed

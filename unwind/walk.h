@@ -2,6 +2,10 @@
 /*
  * walk.h - walks the callers on a stack of this process, by rows.
  *
+ * Folder: unwind - call frame information: from one frame of a stack to the
+ *   next
+ * May use: util
+ *
  * The rows are kept in a table of the walker's, so a frame that was met before
  * costs some nanoseconds.  Beside the return addresses a walk gives the slots
  * that decided it: words of the stack and what they held.  Where all of them

@@ -2,6 +2,13 @@
 /*
  * answer.h - what is said to one question: a status, a type, a body.
  *
+ * Folder: live/answer - what is said to one question: lists, metrics,
+ *   profiles, all from one look at a program
+ * May use: report/base report/export report/name report/read report/section
+ *   report/section/channel report/section/core report/section/cpu
+ *   report/section/memory report/section/timing report/section/wait
+ *   report/store report/view segment segment/layout util
+ *
  * Made once and never changed, so that many connections and threads may hold
  * it; the last one that lets go of it frees it.
  */

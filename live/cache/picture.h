@@ -2,6 +2,10 @@
 /*
  * picture.h - answers about a target, never older than a second, made aside.
  *
+ * Folder: live/cache - answers that are kept for a moment, and the worker that
+ *   makes them
+ * May use: live/answer report/base report/name report/section/cpu segment
+ *
  * One worker thread reads the segment and makes the answers.  What was asked for
  * a moment ago is made again by itself with each look, so that a client which
  * asks each second gets its answer at once, without waiting for a look.  When

@@ -3,6 +3,9 @@
  * http.h - HTTP on a listening socket, by libmicrohttpd: a thread of its own for
  * each, which looks who asks, finds the route and waits for the picture.
  *
+ * Folder: live/http - HTTP: connections, who may ask, the files of the page
+ * May use: live/answer live/cache report/base report/view segment
+ *
  * Bounds: connections, the size of a request's head and body, the time without a
  * byte.  What does not fit is refused; nobody else waits for it.
  */

@@ -2,6 +2,11 @@
 /*
  * mcp.h - the Model Context Protocol: what an agent asks, over HTTP or stdio.
  *
+ * Folder: live/mcp - the Model Context Protocol: tools for agents, their
+ *   schemas and results
+ * May use: live/answer live/cache live/http report/base report/section
+ *   report/section/core report/store segment
+ *
  * Both eras of the protocol: clients that begin with `initialize` (2024-11-05 to
  * 2025-11-25), and those whose every request says its version in _meta
  * (2026-07-28).  Nothing is remembered between messages, for either; over stdio, which

@@ -2,7 +2,8 @@
 /*
  * routes.h - the table of routes: all that can be asked.
  *
- * Folder: live/routes - the table of all that can be asked, over HTTP, by MCP and by the console
+ * Folder: live/routes - the table of all that can be asked, over HTTP, by MCP
+ *   and by the console
  * May use: live/answer
  *
  * It stands above all that answers.  What serves it gets it as a parameter, so that

@@ -2,6 +2,10 @@
 /*
  * proc.h - small files of /proc, read with a single read.
  *
+ * Folder: sampler/base - what all parts of the sampler read in /proc, and
+ *   memory of theirs
+ * May use:
+ *
  * stdio would take a buffer and a few more calls for each; the thread watcher
  * reads one for every thread, four times a second.
  */

@@ -2,6 +2,10 @@
 /*
  * ring.h - the rings that the kernel writes samples to, one for each CPU.
  *
+ * Folder: sampler/perf - the kernel's performance events: rings, counters,
+ *   descriptors, rates
+ * May use: sampler/base segment
+ *
  * A ring belongs to an event that counts nothing and never ends, of our own
  * process, so events of any number of threads can share it and none of them
  * decides how long it lives.  The records of all rings are read in the order of

@@ -2,6 +2,10 @@
 /*
  * sample.h - what the kernel's records mean: stacks for the tree, mappings,
  * forks, images, losses.
+ *
+ * Folder: sampler/sample - from records of samples and switches to stacks,
+ *   rows and waits in the segment
+ * May use: sampler/base sampler/perf segment segment/layout unwind util
  */
 #ifndef HP_SAMPLER_SAMPLE_SAMPLE_H
 #define HP_SAMPLER_SAMPLE_SAMPLE_H

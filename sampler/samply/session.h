@@ -3,6 +3,10 @@
  * session.h - a session of samply: a folder through which those who start, stop
  * and read it talk.
  *
+ * Folder: sampler/samply - hotpath-samply: a program under the sampler samply,
+ *   as a session of ours
+ * May use: sampler/sample segment segment/layout
+ *
  *   hp.json.gz       samply's profile, when it has ended
  *   samply.log       what samply said
  *   stop-profiling   made by who wants the profile: samply is to end

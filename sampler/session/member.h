@@ -2,6 +2,11 @@
 /*
  * member.h - the live processes of the session, and what their death leaves.
  *
+ * Folder: sampler/session - a session: its processes, their events and timers,
+ *   its ports, report and end
+ * May use: sampler/base sampler/perf sampler/sample segment segment/layout
+ *   util
+ *
  * A process becomes a member when it joins over the socket, or, forked without
  * exec, when its record is found in hp_header.processes.  A pidfd tells its
  * end; where the kernel gives none, each look asks.  Then its records and

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * draw.h - the parts of a frame.  draw.c puts them in their places.
+ *
+ * Folder: live/console/draw - the console's frames out of its state, and the
+ *   terminal
+ * May use: live/console/state report/base report/name segment
  */
 #ifndef HP_LIVE_CONSOLE_DRAW_DRAW_H
 #define HP_LIVE_CONSOLE_DRAW_DRAW_H

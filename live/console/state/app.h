@@ -3,6 +3,10 @@
  * app.h - the state of the console: what is visible, what was heard of it, and
  * where the keys go.
  *
+ * Folder: live/console/state - the console's state: tabs, tables, what was
+ *   heard, what keys asked for; no terminal
+ * May use: report/base segment util
+ *
  * Keys and news change it.  live/console/draw/draw.c shows it, and notes in it what of a
  * list fits and where things are, for keys and mouse.  What goes out, questions and
  * files, is left in it for the loop.
