@@ -193,7 +193,7 @@ test-all:	## the long ones too, and a fresh Debian in a directory
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
 	@test/fresh
 check: all unit replay	## layers, exports, format, assertions, and no warning from gcc and clang
-	@scripts/check-layers.sh
+	@scripts/check-layers.sh . $(B)
 	@scripts/check-exports.sh $(B)/libhotpath.so
 	@scripts/check-format.sh
 	@scripts/check-tests.sh

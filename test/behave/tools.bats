@@ -4,17 +4,222 @@
 
 load helper
 
-@test "layers: includes point down only" {
-	run "$ROOT/scripts/check-layers.sh"
+# --- layers: trees of a few files, each of which breaks one rule ---
+
+# says FOLDER [FOLDER...] - a header that says what the first one may use.
+says()
+{
+	local folder=$1
+	shift
+	mkdir -p "$T/tree/$folder"
+	printf '/*\n * Folder: %s - a folder\n * May use: %s\n */\n' "$folder" "$*" \
+		>"$T/tree/$folder/head.h"
+}
+
+# source_of MODULE TEXT - a file, and its object where the library's or a command's belongs.
+source_of()
+{
+	local kind=obj
+	case $1 in preload/*) kind=pic ;; esac
+	mkdir -p "$T/tree/${1%/*}" "$T/tree/build/$kind/${1%/*}"
+	printf '%s\n' "$2" >"$T/tree/$1.c"
+	gcc -w -fPIC -fvisibility=hidden -I"$T/tree" -c -o "$T/tree/build/$kind/$1.o" "$T/tree/$1.c"
+}
+
+# except LINE... - the exceptions of the tree.
+except()
+{
+	mkdir -p "$T/tree/scripts"
+	printf '%s\n' "$@" >"$T/tree/scripts/layers.txt"
+}
+
+layers()
+{
+	run "$ROOT/scripts/check-layers.sh" "$T/tree"
+	echo "$output"
+}
+
+# told WORD... - the check fails, with one line that has these in their order.
+told()
+{
+	layers
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 1 ]
+	local rest=${lines[0]} word
+	for word; do
+		[[ "$rest" == *"$word"* ]]
+		rest=${rest#*"$word"}
+	done
+}
+
+# Two folders in order: report/read uses segment.
+tree_make()
+{
+	rm -rf "$T/tree"
+	says segment
+	says report/read segment
+	source_of segment/low 'int hp_low = 1; int hp_low_do(void) { return hp_low; }'
+	source_of report/read/high '#include "segment/head.h"
+extern int hp_low; int hp_low_do(void); int hp_high(void) { return hp_low_do() + hp_low; }'
+}
+
+@test "layers: the tree is in order" {
+	[ -d "$HP_BUILD/obj" ] || skip "no objects were built"
+	run "$ROOT/scripts/check-layers.sh" "$ROOT" "$HP_BUILD"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "layers: a small tree that is in order is told nothing of" {
+	tree_make
+	layers
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "layers: an include that points up, or is not from the root, is told" {
+	tree_make
+	echo '#include "report/read/head.h"' >"$T/tree/segment/a.h"
+	told segment/a.h report/read/head.h 'may use nothing'
+	echo '#include "head.h"' >"$T/tree/segment/a.h"
+	told segment/a.h head.h root
+}
+
+@test "layers: a folder says once what it is, by its name, and what it may use" {
+	tree_make
+	rm "$T/tree/segment/head.h"
+	sed -i '/include/d' "$T/tree/report/read/high.c"
+	told segment: 'no file says'
+	says segment
+	cp "$T/tree/segment/head.h" "$T/tree/segment/again.h"
+	told segment: 'more than once' again.h head.h
+	rm "$T/tree/segment/again.h"
+	sed -i 's/Folder: segment/Folder: segments/' "$T/tree/segment/head.h"
+	told segment/head.h segments
+	says segment
+	sed -i 's/ - a folder//' "$T/tree/segment/head.h"
+	told segment/head.h 'does not say what'
+	says segment util
+	told segment: util 'there is not'
+}
+
+@test "layers: folders that may use each other are told" {
+	tree_make
+	says segment report/read
+	told circle report/read segment
+}
+
+@test "layers: a function and data of a folder above are told, without any include" {
+	tree_make
+	source_of report/read/high 'int hp_high(void) { return 2; } int open(void) { return 3; }'
+	source_of segment/up 'int hp_high(void); int hp_up(void) { return hp_high(); }'
+	told segment/up.c hp_high report/read/high.c
+	source_of report/read/high 'int hp_high; int open(void) { return 3; }'
+	source_of segment/up 'extern int hp_high; int hp_up(void) { return hp_high; }'
+	told segment/up.c hp_high report/read/high.c
+	# That of the C library is meant, whoever stands in for it.
+	source_of segment/up 'int open(void); int hp_up(void) { return open(); }'
+	layers
 	[ "$status" -eq 0 ]
 }
 
-@test "layers: an include that points up is told" {
-	mkdir -p "$T/tree/segment" "$T/tree/report"
-	echo '#include "report/read/model.h"' >"$T/tree/segment/a.c"
-	run "$ROOT/scripts/check-layers.sh" "$T/tree"
+@test "layers: modules in a circle are told, unless they are listed, and that is needed" {
+	tree_make
+	source_of segment/a 'int hp_b(void); int hp_a(void) { return hp_b(); }'
+	source_of segment/b 'int hp_a(void); int hp_b(void) { return hp_a(); }'
+	told 'not in scripts/layers.txt' segment/a segment/b
+	except 'cycle segment/a segment/b - they are one'
+	layers
+	[ "$status" -eq 0 ]
+	source_of segment/b 'int hp_b(void) { return 1; }'
+	told 'not needed any more' 'cycle segment/a segment/b'
+	except 'cycle segment/a segment/b'
+	told 'not understood'
+}
+
+@test "layers: five modules in a circle are told though they are listed" {
+	local next=b at
+	tree_make
+	for at in a b c d e; do
+		next=$(tr abcde bcdea <<<"$at")
+		source_of "segment/$at" "int hp_$next(void); int hp_$at(void) { return hp_$next(); }"
+	done
+	except 'cycle segment/a segment/b segment/c segment/d segment/e - too many'
+	layers
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"segment/a.c"*"report/read/model.h"* ]]
+	[[ "$output" == *"5 modules"*"segment/a"*"segment/e"* ]]
+}
+
+@test "layers: a stand-in elsewhere than in hook_*.c, and a call of one, are told" {
+	local out='__attribute__((visibility("default")))'
+	tree_make
+	says preload
+	source_of preload/hook_a "$out int a(void) { return 1; } int hp_a(void) { return 2; }"
+	layers
+	[ "$status" -eq 0 ]
+	source_of preload/b "$out int b(void) { return 1; }"
+	told preload/b.c exports b
+	# The loader says whose `a` that is.
+	source_of preload/b 'int a(void); int b(void) { return a(); }'
+	layers
+	[ "$status" -eq 0 ]
+	source_of preload/b 'int hp_a(void); int b(void) { return hp_a(); }'
+	told preload/b.c hp_a preload/hook_a.c
+	except 'hook preload/b preload/hook_a - it has to'
+	layers
+	[ "$status" -eq 0 ]
+}
+
+@test "layers: cJSON below the sections is told, but of report/base/json" {
+	tree_make
+	says report/base
+	says report/section report/base
+	says report/view report/section
+	source_of report/view/page 'int cJSON_Parse(void); int page(void) { return cJSON_Parse(); }'
+	source_of report/section/a 'int cJSON_Parse(void); int a(void) { return cJSON_Parse(); }'
+	source_of report/base/json 'int cJSON_Parse(void); int json(void) { return cJSON_Parse(); }'
+	layers
+	[ "$status" -eq 0 ]
+	source_of report/base/text 'int cJSON_Parse(void); int text(void) { return cJSON_Parse(); }'
+	told report/base/text.c 'calls cJSON'
+	rm "$T/tree/report/base/text.c"
+	echo '#include <cjson/cJSON.h>' >"$T/tree/report/base/text.h"
+	told report/base/text.h 'knows cJSON'
+}
+
+@test "layers: the key of a section elsewhere than in its definition is told" {
+	tree_make
+	says report/section
+	source_of report/section/leaks '
+struct hp_section { char *key, *json; };
+const struct hp_section hp_leaks_section = {
+	.key = "leaks",
+	.json = "all_leaks",
+};'
+	source_of report/section/b "/* \"leaks\" */ char *b = \"leak \\\"leaks\\\"\", c = '\"'; // \"leaks\""
+	layers
+	[ "$status" -eq 0 ]
+	source_of report/section/b 'char *b = "leaks";'
+	told report/section/b.c '"leaks"' report/section/leaks.c
+	except 'key report/section/b.c leaks - it reads what others serve'
+	layers
+	[ "$status" -eq 0 ]
+	except 'key report/section/b.c leaks all_leaks - it reads what others serve'
+	told all_leaks 'not needed any more'
+	rm "$T/tree/scripts/layers.txt"
+	source_of report/section/b 'char *b = "all_leaks";'
+	told report/section/b.c '"all_leaks"'
+}
+
+@test "layers: what is pending and is not needed any more is told" {
+	tree_make
+	except 'pending cycle segment - soon'
+	told 'not needed any more' 'pending cycle segment'
+	except 'pending folder report - soon'
+	rm "$T/tree/report/read/head.h"
+	layers
+	[ "$status" -eq 0 ]
 }
 
 @test "exports: the library shows hooks, stand-ins and the public API only" {
