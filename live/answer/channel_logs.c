@@ -2,6 +2,7 @@
 /*
  * channel_logs.c - the last messages of one channel, those of which the way was timed; newest first.
  */
+#include <stdio.h>
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 

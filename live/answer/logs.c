@@ -101,6 +101,7 @@ struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request
 {
 	const struct hp_model_function *f = hp_logs_function(scene, request->id);
 	struct hp_model_call last[HP_LAST_MOST];
+	struct hp_source source;
 	size_t count;
 	cJSON *list, *logs, *raw;
 
@@ -109,7 +110,8 @@ struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request
 	count = hp_model_last_calls(&scene->report.model, f, last, HP_LAST_MOST);
 	list = cJSON_CreateObject();
 	cJSON_AddStringToObject(list, "function_name", hp_report_name(&scene->report, f));
-	hp_json_location(list, &scene->report, f);
+	if (hp_report_source(&scene->report, f, &source))
+		hp_json_location(list, source.file, source.line, source.column);
 	hp_json_whole(list, "total_invocations", f->calls);
 	logs = cJSON_AddArrayToObject(list, "logs");
 	raw = cJSON_AddArrayToObject(list, "raw");

@@ -14,6 +14,7 @@
  */
 #include "live/http/http.h"
 
+#include <stdio.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/base/format.h"
-#include "report/section/core/report.h"
 
 /* An answer has thousands of them: printf would take a tenth of its time. */
 cJSON *hp_json_number(uint64_t number)
@@ -45,18 +45,11 @@ void hp_json_text(cJSON *object, const char *key, const char *text)
 	free(clean);
 }
 
-void hp_json_location(cJSON *object, struct hp_report *report,
-		      const struct hp_model_function *function)
+void hp_json_location(cJSON *object, const char *file, int line, int column)
 {
-	struct hp_source source;
-	cJSON *location;
+	cJSON *location = cJSON_AddObjectToObject(object, "location");
 
-	if (function == &report->life ||
-	    !hp_symbols_source(report->symbols, (uint32_t)(function - report->model.functions),
-			       &source))
-		return;
-	location = cJSON_AddObjectToObject(object, "location");
-	hp_json_text(location, "file", source.file);
-	hp_json_whole(location, "line", source.line > 0 ? (uint64_t)source.line : 0);
-	hp_json_whole(location, "column", source.column > 0 ? (uint64_t)source.column : 0);
+	hp_json_text(location, "file", file);
+	hp_json_whole(location, "line", line > 0 ? (uint64_t)line : 0);
+	hp_json_whole(location, "column", column > 0 ? (uint64_t)column : 0);
 }

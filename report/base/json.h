@@ -8,8 +8,6 @@
 #include <stdint.h>
 
 struct cJSON;
-struct hp_model_function;
-struct hp_report;
 
 /* All digits: cJSON holds doubles, and may write 1e+15, which is no integer to a strict reader. */
 struct cJSON *hp_json_number(uint64_t number);
@@ -21,8 +19,7 @@ void hp_json_rounded(struct cJSON *object, const char *key, double number);
 /* Without control characters (hp_text_clean); nothing for NULL. */
 void hp_json_text(struct cJSON *object, const char *key, const char *text);
 
-/* Where the function is: `location`, with file, line, column; nothing if that is not known. */
-void hp_json_location(struct cJSON *object, struct hp_report *report,
-		      const struct hp_model_function *function);
+/* A place in the source: `location`. */
+void hp_json_location(struct cJSON *object, const char *file, int line, int column);
 
 #endif

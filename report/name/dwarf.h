@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf.h - libdw, loaded when it is needed, and debug information by address.
- *
- * For the files that read debug information beside symbol.c, which owns all.
+ * dwarf.h - libdw, loaded when it is needed.
  */
 #ifndef HP_REPORT_NAME_DWARF_H
 #define HP_REPORT_NAME_DWARF_H
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
-
-#include "report/name/symbol.h"
 
 /* What we need of libdw, and of libelf that comes with it, loaded by name. */
 #define HP_DWARF_LIST(X) \
@@ -62,15 +58,10 @@ struct hp_dwarf {
 #define X(name) __typeof__(name) *name;
 	HP_DWARF_LIST(X)
 #undef X
+	Dwfl_Callbacks callbacks;	/* for dwfl_begin */
 };
 
-struct hp_symbol_file;
-struct hp_inlines;
-
-/* The file that an object is, with debug information; NULL = there is none, or it comes by a resolver. */
-struct hp_symbol_file *hp_symbols_file(struct hp_symbols *symbols, uint32_t object);
-
-/* For all of their files, without a resolver. */
-struct hp_inlines *hp_symbols_inlines(struct hp_symbols *symbols);
+/* NULL = it is not here. */
+const struct hp_dwarf *hp_dwarf_load(void);
 
 #endif

@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "report/base/format.h"
-#include "report/name/legend.h"
+#include "report/name/demangle.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
-#include "report/name/resolver.h"
 #include "report/name/wrapper.h"
 #include "util/hash.h"
 
@@ -26,15 +25,15 @@ struct hp_frames {
 	const struct hp_model *model;
 	struct hp_symbols *symbols;
 	const char *wrappers;
-	struct hp_map at; /* object and address -> place */
-	struct hp_map same; /* object and start -> function */
+	struct hp_map at;	/* object and address -> place */
+	struct hp_map same;	/* object and start -> function */
 	struct hp_frame_place *places;
 	size_t count;
 	size_t room;
 	struct function *functions;
 	size_t function_count;
 	size_t function_room;
-	uint32_t *pending; /* places whose names may still be found */
+	uint32_t *pending;	/* places whose names may still be found */
 	size_t pending_count;
 	size_t pending_room;
 	uint64_t given_pending;
@@ -165,25 +164,25 @@ static const char *file_of(const struct hp_frames *frames, uint32_t object)
 }
 
 /* Of a kept run: what was found out at its end. */
-static const struct hp_cpu_legend_place *kept_at(const struct hp_frames *frames, uint32_t object,
-						 uint64_t address)
+static const struct hp_noted_place *kept_at(const struct hp_frames *frames, uint32_t object,
+					    uint64_t address)
 {
-	const struct hp_legend *legend = hp_symbols_legend(frames->symbols);
+	const struct hp_places *places = hp_symbols_places(frames->symbols, HP_PLACES_ALLOC);
 
-	return legend ? hp_cpu_legend_find(&legend->alloc, object, address) : NULL;
+	return places ? hp_places_find(places, object, address) : NULL;
 }
 
 /* The functions at a kept place, fresh, the innermost first; returns how many. */
-static size_t kept_lines(const struct hp_frames *frames, const struct hp_cpu_legend_place *kept,
+static size_t kept_lines(const struct hp_frames *frames, const struct hp_noted_place *kept,
 			 struct hp_frame_line *lines, size_t most)
 {
-	const struct hp_legend *legend = hp_symbols_legend(frames->symbols);
+	const struct hp_places *places = hp_symbols_places(frames->symbols, HP_PLACES_ALLOC);
 	const char *name, *file;
 	char *at = kept->frames;
 	size_t count = 0;
 	int line;
 
-	while (count < most && hp_cpu_legend_frame(&legend->alloc, &at, &name, &file, &line))
+	while (count < most && hp_places_frame(places, &at, &name, &file, &line))
 		lines[count++] = (struct hp_frame_line){
 			.name = hp_text_clean(name),
 			.file = file ? hp_text_clean(file) : NULL,
@@ -193,7 +192,7 @@ static size_t kept_lines(const struct hp_frames *frames, const struct hp_cpu_leg
 }
 
 /* The last of them: the one that is called. */
-static char *kept_name(const struct hp_frames *frames, const struct hp_cpu_legend_place *kept)
+static char *kept_name(const struct hp_frames *frames, const struct hp_noted_place *kept)
 {
 	struct hp_frame_line lines[HP_FRAMES_MOST];
 	size_t count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
@@ -210,7 +209,7 @@ static char *kept_name(const struct hp_frames *frames, const struct hp_cpu_legen
 /* A fresh name: of the symbol that holds the address, else of the object in brackets, else the address. */
 static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address, uint64_t *start)
 {
-	const struct hp_cpu_legend_place *kept = kept_at(frames, object, address);
+	const struct hp_noted_place *kept = kept_at(frames, object, address);
 	char *name = kept ? kept_name(frames, kept) : NULL;
 	const char *symbol, *file = file_of(frames, object);
 	char *clean;
@@ -221,7 +220,7 @@ static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address
 	}
 	symbol = hp_symbols_near(frames->symbols, object, address, start);
 	if (symbol)
-		return hp_symbols_readable(symbol);
+		return hp_name_readable(symbol);
 	*start = object == HP_NONE ? address : UINT64_MAX;
 	if (object == HP_NONE)
 		return hp_xprintf("0x%llx", (unsigned long long)address);
@@ -259,7 +258,7 @@ static uint32_t function_of(struct hp_frames *frames, uint32_t object, uint64_t 
 /* Names that were not there when they were asked for. */
 static uint64_t missing(const struct hp_frames *frames)
 {
-	return hp_resolver_missing(hp_symbols_resolver(frames->symbols));
+	return hp_symbols_missing(frames->symbols);
 }
 
 static void pending_add(struct hp_frames *frames, const struct hp_frame_place *place)
@@ -364,15 +363,15 @@ static bool is_libc(const struct hp_frames *frames, uint32_t object)
 static void place_lines(struct hp_frames *frames, struct hp_frame_place *place)
 {
 	uint64_t before = missing(frames), address = place->address ? place->address - 1 : 0;
-	const struct hp_cpu_legend_place *kept = kept_at(frames, place->object, address);
+	const struct hp_noted_place *kept = kept_at(frames, place->object, address);
 	struct hp_frame_line lines[HP_FRAMES_MOST] = { { .name = NULL } };
 	size_t count = 0;
 
 	if (kept)
 		count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
 	else if (!is_libc(frames, place->object))
-		count = hp_frame_lines(frames->symbols, place->object, address, lines,
-				       HP_FRAMES_MOST);
+		count = hp_symbols_lines(frames->symbols, place->object, address, lines,
+					 HP_FRAMES_MOST);
 	place->has_lines = true;
 	place->count = count ? count : 1;
 	place->frames = hp_xcalloc(place->count, sizeof(*place->frames));

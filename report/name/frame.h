@@ -15,26 +15,6 @@
 
 #include "report/name/symbol.h"
 
-#define HP_FRAMES_MOST 32	/* functions of one place */
-
-/* A function that an instruction is of: an inlined one, or the one that is called. */
-struct hp_frame_line {
-	char *name;	/* fresh; NULL = not known: it is the symbol's */
-	char *file;	/* fresh; NULL = not known */
-	int line;	/* of the instruction, or of the call that was inlined */
-};
-
-/* Those of `address`, the innermost first; returns how many, 0 = not known. */
-size_t hp_frame_lines(struct hp_symbols *symbols, uint32_t object, uint64_t address,
-		      struct hp_frame_line *lines, size_t most);
-
-struct hp_inlines;
-struct hp_symbol_file;
-
-/* The same of a file. */
-size_t hp_frame_lines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
-			 struct hp_frame_line *lines, size_t most);
-
 struct hp_frame_place {
 	uint32_t object;
 	uint64_t address;

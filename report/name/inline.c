@@ -11,7 +11,6 @@
 #include "report/name/dwarf.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/resolver.h"
 #include "report/name/scope.h"
 
 #define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
@@ -276,29 +275,4 @@ size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, ui
 	return die ? spans_list(inlines, file, unit_of(inlines, die), inside, address - inside,
 				list)
 		   : 0;
-}
-
-static size_t inlines_resolved(struct hp_symbols *symbols, uint32_t object, uint64_t address,
-			       struct hp_inline list[HP_INLINES_MOST])
-{
-	const struct hp_resolved *resolved =
-		hp_symbols_resolve(symbols, object, address, HP_WANT_INLINES);
-	size_t count = resolved ? resolved->count : 0;
-
-	for (size_t i = 0; i < count; i++)
-		list[i] = (struct hp_inline){ resolved->lines[i].name, resolved->lines[i].file,
-					      resolved->lines[i].line,
-					      resolved->lines[i].is_inlined };
-	return count;
-}
-
-size_t hp_inlines_at(struct hp_symbols *symbols, uint32_t object, uint64_t address,
-		     struct hp_inline list[HP_INLINES_MOST])
-{
-	struct hp_symbol_file *file;
-
-	if (hp_symbols_resolver(symbols))
-		return inlines_resolved(symbols, object, address, list);
-	file = hp_symbols_file(symbols, object);
-	return file ? hp_inlines_in(hp_symbols_inlines(symbols), file, address, list) : 0;
 }

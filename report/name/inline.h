@@ -18,7 +18,7 @@
 
 struct hp_inlines;
 
-/* A function at an address.  Texts live as long as the symbols. */
+/* A function at an address.  */
 struct hp_inline {
 	const char *name;	/* as the linker knows it, else scope.h's; NULL = no name */
 	const char *file;	/* where this address is, seen from this function; NULL = not known */
@@ -26,14 +26,13 @@ struct hp_inline {
 	int is_inlined;	/* 0: the function itself */
 };
 
-/* The functions at an object's address, the innermost first; returns how many, 0 = not known. */
-size_t hp_inlines_at(struct hp_symbols *symbols, uint32_t object, uint64_t address,
-		     struct hp_inline list[HP_INLINES_MOST]);
-
 struct hp_inlines *hp_inlines_new(void);
 void hp_inlines_free(struct hp_inlines *inlines);
 
-/* The same at an address of a file.  Texts live as long as both. */
+/*
+ * The functions at an address of a file, the innermost first; returns how many, 0 =
+ * not known.  Texts live as long as the inlines and the file.
+ */
 size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MOST]);
 

@@ -1,151 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * legend.c - see legend.h.
- *
- * Names are read from tables that were sorted for the report already.  Places
- * in the source cost more: each compile unit's line table is unpacked at its
- * first question.  So the functions that take the most time come first, and
- * after LINES_NS the rest goes without.
  */
 #include "report/name/legend.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/section/memory/legend.h"
 #include "report/base/field.h"
+#include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/symbol.h"
-#include "segment/clock.h"
+#include "report/name/files.h"
 
-#define LINES_NS UINT64_C(150000000)
-
-/* --- gathering --- */
-
-static void build_id_text(const struct hp_model_object *object, char text[65])
+void hp_build_id_text(const struct hp_model_object *object, char text[65])
 {
 	text[0] = 0;
 	for (uint32_t i = 0; i < object->build_id_size; i++)
 		sprintf(text + 2 * (size_t)i, "%02x", object->build_id[i]);
 }
-
-static void objects_write(const struct hp_model *model, const struct hp_symbols *symbols, FILE *out)
-{
-	for (uint32_t i = 0; i < model->object_count; i++) {
-		const char *fault = hp_symbols_fault(symbols, i);
-		char build_id[65];
-
-		build_id_text(&model->objects[i], build_id);
-		fprintf(out, "o\t%s\t", build_id);
-		hp_field_write(model->objects[i].path, out);
-		fprintf(out, "\t%" PRIu64 "\t%" PRIu64 "\t", model->objects[i].device,
-			model->objects[i].inode);
-		hp_field_write(fault ? fault : "", out);
-		fputc('\n', out);
-	}
-}
-
-/* Where a function stands, and who compiled it. */
-struct place {
-	struct hp_source source;
-	const char *producer;	/* NULL = not known */
-};
-
-static void function_write(struct hp_symbols *symbols, const struct hp_model *model, uint32_t i,
-			   const struct place *place, FILE *out)
-{
-	const struct hp_model_function *f = &model->functions[i];
-
-	fprintf(out, "f\t%" PRIu32 "\t%" PRIx64 "\t%s\t", f->object, f->address,
-		hp_symbols_is(symbols, f->object, f->address, "main") ? "m" : "-");
-	hp_field_write(hp_symbols_name(symbols, i), out);
-	if (place->source.file) {
-		fputc('\t', out);
-		hp_field_write(place->source.file, out);
-		fprintf(out, "\t%d\t%d", place->source.line, place->source.column);
-	}
-	fputc('\n', out);
-}
-
-static void functions_write(struct hp_symbols *symbols, const struct hp_model *model,
-			    const uint32_t *order, size_t count, FILE *out)
-{
-	uint64_t deadline = hp_clock_raw_ns() + LINES_NS;
-	const char *last = "";
-
-	for (size_t i = 0; i < count; i++) {
-		struct place place = { .producer = NULL };
-
-		if (hp_clock_raw_ns() < deadline) {
-			hp_symbols_source(symbols, order[i], &place.source);
-			place.producer = hp_symbols_producer(symbols, order[i]);
-		}
-		if (!place.producer)
-			place.producer = "";
-		if (strcmp(place.producer, last) != 0) {
-			fputs("p\t", out);
-			hp_field_write(place.producer, out);
-			fputc('\n', out);
-		}
-		last = place.producer;
-		function_write(symbols, model, order[i], &place, out);
-	}
-}
-
-/* What the report asked for beside functions. */
-static void spots_write(const struct hp_symbols *symbols, FILE *out)
-{
-	for (size_t i = 0; i < hp_symbols_spot_count(symbols); i++) {
-		const struct hp_symbol_spot *spot = hp_symbols_spot_at(symbols, i);
-
-		if (spot->object == HP_NONE)
-			continue;
-		fprintf(out, "%c\t%" PRIu32 "\t%" PRIx64 "\t-\t", spot->is_data ? 'd' : 'a',
-			spot->object, spot->address);
-		hp_field_write(spot->name, out);
-		if (spot->file) {
-			fputc('\t', out);
-			hp_field_write(spot->file, out);
-			fprintf(out, "\t%d\t%d", spot->line, spot->column);
-		}
-		fputc('\n', out);
-	}
-}
-
-static int compare_total(const void *left, const void *right, void *context)
-{
-	const struct hp_model_function *functions = context;
-	double a = functions[*(const uint32_t *)left].total_ns;
-	double b = functions[*(const uint32_t *)right].total_ns;
-
-	return a < b ? 1 : a > b ? -1 : 0;
-}
-
-char *hp_legend_gather(const struct hp_model *model, struct hp_symbols *symbols)
-{
-	uint32_t *order = hp_xcalloc(model->function_count, sizeof(*order));
-	size_t count = 0, size;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, &size);
-
-	for (uint32_t i = 0; i < model->function_count; i++)
-		if (model->functions[i].calls && hp_symbols_has_name(symbols, i))
-			order[count++] = i;
-	if (count)
-		qsort_r(order, count, sizeof(*order), compare_total, model->functions);
-	if (out) {
-		objects_write(model, symbols, out);
-		functions_write(symbols, model, order, count, out);
-		spots_write(symbols, out);
-		fclose(out);
-	}
-	free(order);
-	return text ? text : hp_xstrdup("");
-}
-
-/* --- reading --- */
 
 static void object_read(struct hp_legend *legend, char *const *fields, size_t *room)
 {
@@ -165,7 +38,7 @@ static void entry_read(struct hp_legend *legend, char *const *fields, const char
 {
 	legend->entries =
 		hp_xgrow(legend->entries, legend->entry_count, room, sizeof(*legend->entries));
-	legend->entries[legend->entry_count++] = (struct hp_legend_entry){
+	legend->entries[legend->entry_count++] = (struct hp_noted){
 		.object = (uint32_t)hp_field_number(fields[1]),
 		.address = hp_field_address(fields[2]),
 		.is_main = strchr(fields[3], 'm') != NULL,
@@ -199,8 +72,8 @@ struct hp_legend *hp_legend_new(char *text)
 		else if (strcmp(fields[0], "p") == 0)
 			producer = fields[1];
 		else {
-			hp_cpu_legend_read(&legend->cpu, fields);
-			hp_alloc_legend_read(&legend->alloc, fields);
+			for (int i = 0; i < HP_PLACES_KINDS; i++)
+				hp_places_read(&legend->places[i], i, fields);
 		}
 	}
 	return legend;
@@ -214,8 +87,8 @@ void hp_legend_free(struct hp_legend *legend)
 	free(legend->objects);
 	free(legend->entries);
 	free(legend->faults);
-	hp_cpu_legend_release(&legend->cpu);
-	hp_cpu_legend_release(&legend->alloc);
+	for (int i = 0; i < HP_PLACES_KINDS; i++)
+		hp_places_release(&legend->places[i]);
 	free(legend);
 }
 
@@ -240,7 +113,7 @@ static int compare_places(const void *left, const void *right, void *context)
 
 static int compare_entries(const void *left, const void *right)
 {
-	const struct hp_legend_entry *a = left, *b = right;
+	const struct hp_noted *a = left, *b = right;
 
 	if (a->object != b->object)
 		return a->object < b->object ? -1 : 1;
@@ -260,7 +133,7 @@ static uint32_t find_object(const struct hp_legend *legend, const uint32_t *orde
 					   .device = object->device,
 					   .inode = object->inode };
 
-	build_id_text(object, build_id);
+	hp_build_id_text(object, build_id);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		int side = compare_objects(&wanted, &legend->objects[order[middle]]);
@@ -297,7 +170,7 @@ void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model)
 			*legend->objects[found].fault ? legend->objects[found].fault : NULL;
 	}
 	for (size_t i = 0; i < legend->entry_count; i++) {
-		struct hp_legend_entry *entry = &legend->entries[i];
+		struct hp_noted *entry = &legend->entries[i];
 
 		entry->object =
 			entry->object < legend->object_count ? places[entry->object] : HP_NONE;
@@ -305,35 +178,107 @@ void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model)
 	if (legend->entry_count)
 		qsort(legend->entries, legend->entry_count, sizeof(*legend->entries),
 		      compare_entries);
-	hp_cpu_legend_bind(&legend->cpu, places, legend->object_count);
-	hp_cpu_legend_bind(&legend->alloc, places, legend->object_count);
+	for (int i = 0; i < HP_PLACES_KINDS; i++)
+		hp_places_bind(&legend->places[i], places, legend->object_count);
 	free(order);
 	free(places);
 }
 
-static const struct hp_legend_entry *entry_find(const struct hp_legend *legend, uint32_t object,
-						uint64_t address, char kind)
+static const struct hp_noted *entry_find(const struct hp_legend *legend, uint32_t object,
+					 uint64_t address, char kind)
 {
-	struct hp_legend_entry key = { .object = object, .address = address, .kind = kind };
+	struct hp_noted key = { .object = object, .address = address, .kind = kind };
 
 	return legend->entry_count ? bsearch(&key, legend->entries, legend->entry_count,
 					     sizeof(key), compare_entries)
 				   : NULL;
 }
 
-const struct hp_legend_entry *hp_legend_find(const struct hp_legend *legend, uint32_t object,
-					     uint64_t address)
-{
-	return entry_find(legend, object, address, 'f');
-}
-
-const struct hp_legend_entry *hp_legend_spot(const struct hp_legend *legend, uint32_t object,
-					     uint64_t address, bool is_data)
-{
-	return entry_find(legend, object, address, is_data ? 'd' : 'a');
-}
-
 const char *hp_legend_fault(const struct hp_legend *legend, uint32_t object)
 {
 	return object < legend->fault_count ? legend->faults[object] : NULL;
+}
+
+/* --- as a source --- */
+
+/*
+ * A kept file has the names of functions and samples; those of other places are
+ * looked for in the program's files, as long as they are the ones that were running.
+ */
+struct kept {
+	struct hp_name_source source;
+	const struct hp_legend *legend;
+	struct hp_name_source *files;
+};
+
+static struct kept *kept_of(struct hp_name_source *source)
+{
+	return (struct kept *)source;
+}
+
+static void kept_free(struct hp_name_source *source)
+{
+	struct hp_name_source *files = kept_of(source)->files;
+
+	files->kind->free(files);
+	free(source);
+}
+
+static const struct hp_noted *kept_find(struct hp_name_source *source, uint32_t object,
+					uint64_t address)
+{
+	return entry_find(kept_of(source)->legend, object, address, 'f');
+}
+
+static const struct hp_noted *kept_spot(struct hp_name_source *source, uint32_t object,
+					uint64_t address, bool is_data)
+{
+	return entry_find(kept_of(source)->legend, object, address, is_data ? 'd' : 'a');
+}
+
+static const struct hp_places *kept_places(struct hp_name_source *source, enum hp_places_of of)
+{
+	return &kept_of(source)->legend->places[of];
+}
+
+static struct hp_symbol_file *kept_file(struct hp_name_source *source, uint32_t object, bool is_any)
+{
+	struct hp_name_source *files = kept_of(source)->files;
+
+	return is_any || hp_files_is_read(files, object) ? files->kind->file(files, object, is_any)
+							 : NULL;
+}
+
+static const struct hp_debug *kept_debug(struct hp_name_source *source, uint32_t object,
+					 uint64_t address, enum hp_debug_want want)
+{
+	struct hp_name_source *files = kept_of(source)->files;
+
+	return hp_files_is_read(files, object) ? files->kind->debug(files, object, address, want)
+					       : NULL;
+}
+
+static const char *kept_fault(struct hp_name_source *source, uint32_t object)
+{
+	return hp_legend_fault(kept_of(source)->legend, object);
+}
+
+struct hp_name_source *hp_legend_source(const struct hp_legend *legend,
+					const struct hp_model *model)
+{
+	static const struct hp_name_source_kind kind = {
+		.free = kept_free,
+		.find = kept_find,
+		.spot = kept_spot,
+		.places = kept_places,
+		.file = kept_file,
+		.debug = kept_debug,
+		.fault = kept_fault,
+	};
+	struct kept *kept = hp_xcalloc(1, sizeof(*kept));
+
+	kept->source.kind = &kind;
+	kept->legend = legend;
+	kept->files = hp_files_new(model);
+	return &kept->source;
 }

@@ -21,20 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/section/cpu/legend.h"
+#include "report/name/places.h"
+#include "report/name/source.h"
 #include "report/read/model.h"
-
-struct hp_legend_entry {
-	uint32_t object;	/* of the legend; after hp_legend_bind of the model, or HP_NONE */
-	bool is_main;
-	char kind;	/* f, a, d */
-	uint64_t address;
-	const char *name;
-	const char *file;	/* "" = not known */
-	const char *producer;	/* the compiler; "" = not known */
-	int line;
-	int column;
-};
 
 struct hp_legend_object {
 	const char *build_id;
@@ -48,10 +37,9 @@ struct hp_legend {
 	char *text;
 	struct hp_legend_object *objects;
 	size_t object_count;
-	struct hp_legend_entry *entries;	/* bound: by object and address */
+	struct hp_noted *entries;	/* bound: by object and address */
 	size_t entry_count;
-	struct hp_cpu_legend cpu;	/* places of samples */
-	struct hp_cpu_legend alloc;	/* steps of allocations' paths */
+	struct hp_places places[HP_PLACES_KINDS];
 	const char **faults;	/* bound: of each object of the model, NULL = none */
 	size_t fault_count;
 };
@@ -63,16 +51,14 @@ void hp_legend_free(struct hp_legend *legend);
 /* Finds its objects in the model. */
 void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model);
 
-/* NULL = not known. */
-const struct hp_legend_entry *hp_legend_find(const struct hp_legend *legend, uint32_t object,
-					     uint64_t address);
-const struct hp_legend_entry *hp_legend_spot(const struct hp_legend *legend, uint32_t object,
-					     uint64_t address, bool is_data);
+/* Why an object of the model has no names; NULL = it has. */
 const char *hp_legend_fault(const struct hp_legend *legend, uint32_t object);
 
-struct hp_symbols;
+/* Its names, for the model that it is bound to; both stay the caller's. */
+struct hp_name_source *hp_legend_source(const struct hp_legend *legend,
+					const struct hp_model *model);
 
-/* A fresh text with the names of all functions that were called, and of what else was asked for. */
-char *hp_legend_gather(const struct hp_model *model, struct hp_symbols *symbols);
+/* Hex digits. */
+void hp_build_id_text(const struct hp_model_object *object, char text[65]);
 
 #endif

@@ -9,18 +9,16 @@
  */
 #include "report/name/resolver.h"
 
-#include <dwarf.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/format.h"
-#include "report/name/frame.h"
 #include "report/name/inline.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/symbol.h"
+#include "report/name/symbol_file.h"
+#include "segment/layout/process.h"
 #include "util/hash.h"
 
 #define QUESTIONS_MOST (1 << 20)	/* kept; what is asked beyond has no lines */
@@ -29,9 +27,9 @@ struct question {
 	struct question *next;	/* in the list of those to be answered */
 	struct file *file;
 	uint64_t address;
-	enum hp_resolver_want want;
-	struct hp_resolved resolved;	/* the finder's until is_told */
-	_Atomic bool is_told;	/* finder: release, after `resolved`; asker: acquire */
+	enum hp_debug_want want;
+	struct hp_debug answer;	/* the finder's until is_told */
+	_Atomic bool is_told;	/* finder: release, after `answer`; asker: acquire */
 };
 
 struct file {
@@ -67,75 +65,10 @@ struct hp_resolver {
 
 /* --- the finder --- */
 
-static void source_find(const struct hp_dwarf *dw, Dwarf_Die *unit, uint64_t address,
-			struct hp_resolved *resolved)
-{
-	Dwarf_Line *line = dw->dwarf_getsrc_die(unit, address);
-	const char *file = line ? dw->dwarf_linesrc(line, NULL, NULL) : NULL;
-
-	if (!file)
-		return;
-	resolved->lines = hp_xcalloc(1, sizeof(*resolved->lines));
-	resolved->lines->file = file;
-	dw->dwarf_lineno(line, &resolved->lines->line);
-	dw->dwarf_linecol(line, &resolved->lines->column);
-	resolved->count = 1;
-}
-
-static void producer_find(const struct hp_dwarf *dw, Dwarf_Die *unit, struct hp_resolved *resolved)
-{
-	Dwarf_Attribute attribute;
-
-	if (!dw->dwarf_attr(unit, DW_AT_producer, &attribute))
-		return;
-	resolved->lines = hp_xcalloc(1, sizeof(*resolved->lines));
-	resolved->lines->name = dw->dwarf_formstring(&attribute);
-	resolved->count = resolved->lines->name != NULL;
-}
-
-static void inlines_find(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
-			 struct hp_resolved *resolved)
-{
-	struct hp_inline list[HP_INLINES_MOST];
-
-	resolved->count = hp_inlines_in(inlines, file, address, list);
-	resolved->lines = hp_xcalloc(resolved->count, sizeof(*resolved->lines));
-	for (size_t i = 0; i < resolved->count; i++)
-		resolved->lines[i] = (struct hp_resolved_line){ .name = list[i].name,
-								.file = list[i].file,
-								.line = list[i].line,
-								.is_inlined = list[i].is_inlined };
-}
-
-/* As hp_frame_lines has them. */
-static void lines_find(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
-		       struct hp_resolved *resolved)
-{
-	struct hp_frame_line lines[HP_FRAMES_MOST];
-
-	resolved->count = hp_frame_lines_in(inlines, file, address, lines, HP_FRAMES_MOST);
-	resolved->lines = hp_xcalloc(resolved->count, sizeof(*resolved->lines));
-	for (size_t i = 0; i < resolved->count; i++)
-		resolved->lines[i] = (struct hp_resolved_line){ .name = lines[i].name,
-								.file = lines[i].file,
-								.line = lines[i].line };
-}
-
 static void question_answer(struct hp_resolver *resolver, struct question *question)
 {
-	struct hp_symbol_file *file = &question->file->file;
-	uint64_t address = question->address;
-	Dwarf_Die *unit = file->module ? hp_symbol_file_unit(file, &address) : NULL;
-	const struct hp_dwarf *dw = unit ? hp_dwarf_load() : NULL;
-
-	if (unit && question->want == HP_WANT_SOURCE)
-		source_find(dw, unit, address, &question->resolved);
-	else if (unit && question->want == HP_WANT_PRODUCER)
-		producer_find(dw, unit, &question->resolved);
-	else if (unit && question->want == HP_WANT_LINES)
-		lines_find(resolver->inlines, file, question->address, &question->resolved);
-	else if (unit)
-		inlines_find(resolver->inlines, file, question->address, &question->resolved);
+	hp_debug_init(&question->answer, resolver->inlines, &question->file->file,
+		      question->address, question->want);
 	atomic_store_explicit(&question->is_told, true, memory_order_release);
 }
 
@@ -211,11 +144,7 @@ struct hp_resolver *hp_resolver_new(void)
 
 static void question_free(struct question *question)
 {
-	for (size_t i = 0; question->want == HP_WANT_LINES && i < question->resolved.count; i++) {
-		free((char *)question->resolved.lines[i].name);
-		free((char *)question->resolved.lines[i].file);
-	}
-	free(question->resolved.lines);
+	hp_debug_release(&question->answer);
 	free(question);
 }
 
@@ -255,8 +184,9 @@ static bool is_same(const struct hp_model_object *a, const struct hp_model_objec
 	       strcmp(a->path, b->path) == 0;
 }
 
-uint32_t hp_resolver_number(struct hp_resolver *resolver, const struct hp_model_object *object,
-			    int64_t created_unix_ns)
+/* The number of the file that an object is; it begins to be read. */
+static uint32_t number_of(struct hp_resolver *resolver, const struct hp_model_object *object,
+			  int64_t created_unix_ns)
 {
 	struct file *file;
 
@@ -279,7 +209,8 @@ uint32_t hp_resolver_number(struct hp_resolver *resolver, const struct hp_model_
 	return (uint32_t)resolver->file_count++;
 }
 
-struct hp_symbol_file *hp_resolver_file(struct hp_resolver *resolver, uint32_t number)
+/* For its symbols and its fault alone; NULL = not read yet, counted. */
+static struct hp_symbol_file *file_at(struct hp_resolver *resolver, uint32_t number)
 {
 	struct file *file = resolver->files[number];
 
@@ -290,7 +221,7 @@ struct hp_symbol_file *hp_resolver_file(struct hp_resolver *resolver, uint32_t n
 }
 
 static struct question *question_new(struct hp_resolver *resolver, struct file *file,
-				     uint64_t address, enum hp_resolver_want want)
+				     uint64_t address, enum hp_debug_want want)
 {
 	struct question *question = hp_xcalloc(1, sizeof(*question));
 
@@ -311,7 +242,7 @@ static struct question *question_new(struct hp_resolver *resolver, struct file *
 
 /* The question that was asked before, or a new one; NULL = too many were. */
 static struct question *question_of(struct hp_resolver *resolver, struct file *file,
-				    uint64_t address, enum hp_resolver_want want)
+				    uint64_t address, enum hp_debug_want want)
 {
 	uint64_t hash = hp_hash_add(hp_hash_add((uint64_t)(uintptr_t)file, address), want) | 1;
 	struct question *question;
@@ -330,16 +261,17 @@ static struct question *question_of(struct hp_resolver *resolver, struct file *f
 	return question_new(resolver, file, address, want);
 }
 
-const struct hp_resolved *hp_resolver_ask(struct hp_resolver *resolver, uint32_t number,
-					  uint64_t address, enum hp_resolver_want want)
+/* NULL = not known yet, counted. */
+static const struct hp_debug *ask(struct hp_resolver *resolver, uint32_t number, uint64_t address,
+				  enum hp_debug_want want)
 {
-	static const struct hp_resolved nothing = { .count = 0 };
+	static const struct hp_debug nothing = { .count = 0 };
 	struct question *question = question_of(resolver, resolver->files[number], address, want);
 
 	if (!question)
 		return &nothing;
 	if (atomic_load_explicit(&question->is_told, memory_order_acquire))
-		return &question->resolved;
+		return &question->answer;
 	resolver->missing++;
 	return NULL;
 }
@@ -359,4 +291,91 @@ bool hp_resolver_is_idle(struct hp_resolver *resolver)
 	is_idle = !resolver->is_busy;
 	pthread_mutex_unlock(&resolver->lock);
 	return is_idle;
+}
+
+/* --- as a source --- */
+
+struct object {
+	bool is_asked;
+	uint32_t number;	/* at the resolver */
+	struct hp_symbol_file *file;	/* NULL = not read yet */
+};
+
+/* Of one look. */
+struct aside {
+	struct hp_name_source source;
+	struct hp_resolver *resolver;
+	const struct hp_model *model;
+	struct object *objects;	/* beside model->objects */
+};
+
+static struct aside *aside_of(struct hp_name_source *source)
+{
+	return (struct aside *)source;
+}
+
+static void aside_free(struct hp_name_source *source)
+{
+	free(aside_of(source)->objects);
+	free(source);
+}
+
+static struct hp_symbol_file *aside_file(struct hp_name_source *source, uint32_t place, bool is_any)
+{
+	struct aside *aside = aside_of(source);
+	struct object *object = &aside->objects[place];
+
+	(void)is_any;
+	if (object->file)
+		return object->file;
+	if (!object->is_asked)
+		object->number = number_of(aside->resolver, &aside->model->objects[place],
+					   aside->model->reader.header.created_unix_ns);
+	object->is_asked = true;
+	object->file = file_at(aside->resolver, object->number);
+	return object->file;
+}
+
+static const struct hp_debug *aside_debug(struct hp_name_source *source, uint32_t place,
+					  uint64_t address, enum hp_debug_want want)
+{
+	struct aside *aside = aside_of(source);
+
+	aside_file(source, place, false);
+	/* What has no file has nothing that could still be found out. */
+	if (aside->model->objects[place].kind != HP_OBJECT_ELF)
+		return NULL;
+	return ask(aside->resolver, aside->objects[place].number, address, want);
+}
+
+static const char *aside_fault(struct hp_name_source *source, uint32_t place)
+{
+	const struct hp_symbol_file *file = aside_of(source)->objects[place].file;
+
+	return file ? file->fault : NULL;
+}
+
+static uint64_t aside_missing(struct hp_name_source *source)
+{
+	return aside_of(source)->resolver->missing;
+}
+
+struct hp_name_source *hp_resolver_source(struct hp_resolver *resolver,
+					  const struct hp_model *model)
+{
+	static const struct hp_name_source_kind kind = {
+		.free = aside_free,
+		.file = aside_file,
+		.debug = aside_debug,
+		.fault = aside_fault,
+		.missing = aside_missing,
+		.is_lasting = true,
+	};
+	struct aside *aside = hp_xcalloc(1, sizeof(*aside));
+
+	aside->source.kind = &kind;
+	aside->resolver = resolver;
+	aside->model = model;
+	aside->objects = hp_xcalloc(model->object_count, sizeof(*aside->objects));
+	return &aside->source;
 }

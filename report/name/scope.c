@@ -10,6 +10,7 @@
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "report/name/demangle.h"
 
 #define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
 
@@ -213,7 +214,7 @@ static char *scope_name(const struct hp_dwarf *dw, struct hp_scopes *scopes, uin
 	uint32_t next;
 
 	if (linkage)
-		return hp_symbols_readable(linkage);
+		return hp_name_readable(linkage);
 	if (dw->dwarf_tag(&die) == DW_TAG_subprogram) {
 		const struct entry *first;
 		Dwarf_Die first_die = first_of(dw, &die);

@@ -1,78 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * symbol.c - see symbol.h.
- *
- * Names and places come from a kept file's legend, else from the program's files,
- * at once or, with a resolver, as soon as its thread has found them.
  */
 #include "report/name/symbol.h"
 
-#include <dwarf.h>
-#include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/name/dwarf.h"
 #include "report/base/format.h"
-#include "report/name/frame.h"
-#include "report/name/inline.h"
-#include "report/name/legend.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "report/name/demangle.h"
 #include "report/name/name.h"
-#include "report/name/resolver.h"
+#include "report/name/source.h"
 #include "report/name/symbol_file.h"
-#include "report/name/symbol_plt.h"
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
-struct object {
-	bool is_open;	/* was tried */
-	bool is_searched;	/* the same beside a legend */
-	const char *fault;
-	struct hp_symbol_file *file;	/* NULL = none, or not read yet */
-	struct hp_symbol_file own;	/* `file`, if there is no resolver */
-	uint32_t number;	/* at the resolver */
-};
-
 struct hp_symbols {
 	const struct hp_model *model;
-	const struct hp_legend *legend;	/* NULL = names are in the files */
-	struct hp_resolver *resolver;	/* NULL = files are read when they are asked for */
-	struct object *objects;	/* beside model->objects */
+	struct hp_name_source *source;
+	const char **faults;	/* beside model->objects */
 	char **names;	/* beside model->functions; NULL = not asked for yet */
 	struct hp_symbol_spot **spots;
 	size_t spot_count;
 	size_t spot_room;
 	struct hp_map same_spots;	/* what it is -> place */
-	struct hp_inlines *inlines;	/* NULL = none asked for yet */
 };
 
-struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend,
-				  struct hp_resolver *resolver)
+struct hp_symbols *hp_symbols_new(const struct hp_model *model, struct hp_name_source *source)
 {
 	struct hp_symbols *symbols = hp_xcalloc(1, sizeof(*symbols));
 
 	symbols->model = model;
-	symbols->legend = legend;
-	symbols->resolver = legend ? NULL : resolver;
-	symbols->objects = hp_xcalloc(model->object_count, sizeof(*symbols->objects));
+	symbols->source = source;
+	symbols->faults = hp_xcalloc(model->object_count, sizeof(*symbols->faults));
 	symbols->names = hp_xcalloc(model->function_count, sizeof(*symbols->names));
 	return symbols;
-}
-
-const struct hp_legend *hp_symbols_legend(const struct hp_symbols *symbols)
-{
-	return symbols->legend;
 }
 
 void hp_symbols_free(struct hp_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	hp_inlines_free(symbols->inlines);
-	for (size_t i = 0; i < symbols->model->object_count; i++)
-		hp_symbol_file_release(&symbols->objects[i].own);
+	symbols->source->kind->free(symbols->source);
 	for (size_t i = 0; i < symbols->model->function_count; i++)
 		free(symbols->names[i]);
 	for (size_t i = 0; i < symbols->spot_count; i++) {
@@ -82,88 +53,84 @@ void hp_symbols_free(struct hp_symbols *symbols)
 	}
 	free(symbols->spots);
 	hp_map_release(&symbols->same_spots);
-	free(symbols->objects);
+	free(symbols->faults);
 	free(symbols->names);
 	free(symbols);
 }
 
-/* --- objects --- */
+/* --- the source --- */
 
-static void object_read(struct hp_symbols *symbols, uint32_t place)
+static struct hp_symbol_file *file_asked(struct hp_symbols *symbols, uint32_t object, bool is_any)
 {
-	struct object *object = &symbols->objects[place];
+	const struct hp_name_source_kind *kind = symbols->source->kind;
+	struct hp_symbol_file *file;
 
-	hp_symbol_file_read(&object->own, &symbols->model->objects[place],
-			    symbols->model->reader.header.created_unix_ns);
-	object->file = &object->own;
-}
-
-static struct object *object_at(struct hp_symbols *symbols, uint32_t place)
-{
-	struct object *object;
-
-	if (place >= symbols->model->object_count)
+	if (object >= symbols->model->object_count)
 		return NULL;
-	object = &symbols->objects[place];
-	if (symbols->resolver && !object->file) {
-		if (!object->is_open)
-			object->number =
-				hp_resolver_number(symbols->resolver,
-						   &symbols->model->objects[place],
-						   symbols->model->reader.header.created_unix_ns);
-		object->file = hp_resolver_file(symbols->resolver, object->number);
-	} else if (!symbols->resolver && !symbols->legend && !object->is_open) {
-		object_read(symbols, place);
-	}
-	object->is_open = true;
-	object->fault = symbols->legend ? hp_legend_fault(symbols->legend, place)
-			: object->file	? object->file->fault
-					: NULL;
-	return object;
+	file = kind->file(symbols->source, object, is_any);
+	symbols->faults[object] = kind->fault(symbols->source, object);
+	return file;
 }
 
-static const struct hp_symbol *symbol_at(const struct object *object, uint64_t address)
+static struct hp_symbol_file *file_at(struct hp_symbols *symbols, uint32_t object)
 {
-	return object && object->file ? hp_symbol_at(object->file, address) : NULL;
+	return file_asked(symbols, object, false);
 }
 
-struct hp_resolver *hp_symbols_resolver(const struct hp_symbols *symbols)
+static const struct hp_symbol *symbol_at(const struct hp_symbol_file *file, uint64_t address)
 {
-	return symbols->resolver;
+	return file ? hp_symbol_at(file, address) : NULL;
 }
 
-const struct hp_resolved *hp_symbols_resolve(struct hp_symbols *symbols, uint32_t place,
-					     uint64_t address, enum hp_resolver_want want)
+static const struct hp_noted *noted_at(const struct hp_symbols *symbols, uint32_t object,
+				       uint64_t address)
 {
-	struct object *object = object_at(symbols, place);
+	const struct hp_name_source_kind *kind = symbols->source->kind;
 
-	/* What has no file has nothing that could still be found out. */
-	if (!object || symbols->model->objects[place].kind != HP_OBJECT_ELF)
-		return NULL;
-	return hp_resolver_ask(symbols->resolver, object->number, address, want);
+	return kind->find ? kind->find(symbols->source, object, address) : NULL;
+}
+
+static const struct hp_noted *noted_spot(const struct hp_symbols *symbols,
+					 const struct hp_symbol_spot *spot)
+{
+	const struct hp_name_source_kind *kind = symbols->source->kind;
+
+	return kind->spot ? kind->spot(symbols->source, spot->object, spot->address, spot->is_data)
+			  : NULL;
+}
+
+/* NULL = not known, or not yet; else at least one line. */
+static const struct hp_debug *debug_at(struct hp_symbols *symbols, uint32_t object,
+				       uint64_t address, enum hp_debug_want want)
+{
+	const struct hp_debug *debug =
+		object < symbols->model->object_count
+			? symbols->source->kind->debug(symbols->source, object, address, want)
+			: NULL;
+
+	return debug && debug->count ? debug : NULL;
+}
+
+uint64_t hp_symbols_missing(const struct hp_symbols *symbols)
+{
+	const struct hp_name_source_kind *kind = symbols->source->kind;
+
+	return kind->missing ? kind->missing(symbols->source) : 0;
+}
+
+bool hp_symbols_is_lasting(const struct hp_symbols *symbols)
+{
+	return symbols->source->kind->is_lasting;
+}
+
+const struct hp_places *hp_symbols_places(const struct hp_symbols *symbols, enum hp_places_of of)
+{
+	const struct hp_name_source_kind *kind = symbols->source->kind;
+
+	return kind->places ? kind->places(symbols->source, of) : NULL;
 }
 
 /* --- names --- */
-
-/* Versions of symbols (@VERSION) are no part of a function's name; that it is a stub is. */
-static char *demangled(const char *name)
-{
-	char *plain = hp_xprintf("%.*s", (int)strcspn(name, "@"), name);
-	char *readable = NULL;
-
-	if (plain[0] == '_')
-		readable = cplus_demangle(plain, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
-	if (readable) {
-		free(plain);
-		plain = hp_name_of_coroutine(readable);
-		free(readable);
-	}
-	if (!hp_symbol_is_plt(name))
-		return plain;
-	readable = hp_xprintf("%s" HP_SYMBOL_PLT, plain);
-	free(plain);
-	return readable;
-}
 
 static char *unknown_name(const struct hp_symbols *symbols, const struct hp_model_function *f)
 {
@@ -178,18 +145,17 @@ static char *unknown_name(const struct hp_symbols *symbols, const struct hp_mode
 			  (unsigned long long)f->address);
 }
 
-static const struct hp_legend_entry *entry_of(const struct hp_symbols *symbols,
-					      const struct hp_model_function *f)
+static const struct hp_noted *noted_of(const struct hp_symbols *symbols,
+				       const struct hp_model_function *f)
 {
-	return symbols->legend ? hp_legend_find(symbols->legend, f->object, f->address) : NULL;
+	return noted_at(symbols, f->object, f->address);
 }
 
 /* The symbol that `f` is, or lies in. */
 static const struct hp_symbol *symbol_of(struct hp_symbols *symbols,
 					 const struct hp_model_function *f)
 {
-	struct object *object = object_at(symbols, f->object);
-	const struct hp_symbol *symbol = symbol_at(object, f->address);
+	const struct hp_symbol *symbol = symbol_at(file_at(symbols, f->object), f->address);
 	bool is_in = symbol &&
 		     (f->address == symbol->address || f->address - symbol->address < symbol->size);
 
@@ -204,7 +170,7 @@ static char *symbol_name(struct hp_symbols *symbols, const struct hp_model_funct
 
 	if (!symbol)
 		return NULL;
-	name = demangled(symbol->name);
+	name = hp_name_demangled(symbol->name);
 	if (f->address == symbol->address)
 		return name;
 	whole = hp_xprintf("%s+0x%llx", name, (unsigned long long)(f->address - symbol->address));
@@ -217,16 +183,34 @@ static bool is_block(const struct hp_model_function *f)
 	return f->label && f->label->kind == HP_LABEL_BLOCK;
 }
 
+bool hp_label_is_of(const struct hp_model_label *label, const char *name)
+{
+	size_t size;
+	char *last;
+	bool is_same;
+
+	if (label->kind == HP_LABEL_BLOCK)
+		return true;
+	if (!name || !label->function)
+		return true;
+	/* __func__ is the last part, without templates' arguments, parameters and .part.0 */
+	size = strlen(label->function);
+	last = hp_name_short(name, 1);
+	is_same = strncmp(last, label->function, size) == 0 && strchr("(<[.", last[size]);
+	free(last);
+	return is_same;
+}
+
 /* A block has no symbol, and a function may have another name in the source than in the file. */
 static char *name_of(struct hp_symbols *symbols, const struct hp_model_function *f)
 {
-	const struct hp_legend_entry *entry = entry_of(symbols, f);
+	const struct hp_noted *noted = noted_of(symbols, f);
 	char *name;
 
 	if (is_block(f))
 		return hp_xstrdup(f->label->text);
-	if (entry)
-		return hp_xstrdup(entry->name);
+	if (noted)
+		return hp_xstrdup(noted->name);
 	name = symbol_name(symbols, f);
 	if (!f->label || !hp_label_is_of(f->label, name))
 		return name ? name : unknown_name(symbols, f);
@@ -250,20 +234,18 @@ bool hp_symbols_has_name(struct hp_symbols *symbols, uint32_t function)
 {
 	const struct hp_model_function *f = &symbols->model->functions[function];
 
-	return !is_block(f) && (entry_of(symbols, f) || symbol_of(symbols, f));
+	return !is_block(f) && (noted_of(symbols, f) || symbol_of(symbols, f));
 }
 
-bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object_place, uint64_t address,
-		   const char *name)
+bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object, uint64_t address, const char *name)
 {
-	const struct object *object = object_at(symbols, object_place);
-	const struct hp_symbol *symbol = symbol_at(object, address);
-	const struct hp_legend_entry *entry =
-		symbols->legend ? hp_legend_find(symbols->legend, object_place, address) : NULL;
+	const struct hp_symbol_file *file = file_at(symbols, object);
+	const struct hp_symbol *symbol = symbol_at(file, address);
+	const struct hp_noted *noted = noted_at(symbols, object, address);
 
-	if (entry)
-		return entry->is_main && strcmp(name, "main") == 0;
-	for (; symbol && symbol < object->file->symbols + object->file->count; symbol++) {
+	if (noted)
+		return noted->is_main && strcmp(name, "main") == 0;
+	for (; symbol && symbol < file->symbols + file->count; symbol++) {
 		if (symbol->address != address)
 			return false;
 		if (strcmp(symbol->name, name) == 0)
@@ -274,109 +256,61 @@ bool hp_symbols_is(struct hp_symbols *symbols, uint32_t object_place, uint64_t a
 
 /* --- places --- */
 
-static Dwarf_Die *unit_at(struct object *object, uint64_t *address)
-{
-	return object && object->file && object->file->module
-		       ? hp_symbol_file_unit(object->file, address)
-		       : NULL;
-}
-
-static bool source_resolved(struct hp_symbols *symbols, const struct hp_model_function *f,
-			    struct hp_source *source)
-{
-	const struct hp_resolved *resolved =
-		hp_symbols_resolve(symbols, f->object, f->address, HP_WANT_SOURCE);
-
-	if (!resolved || !resolved->count)
-		return false;
-	*source = (struct hp_source){ resolved->lines->file, resolved->lines->line,
-				      resolved->lines->column };
-	return true;
-}
-
 bool hp_symbols_source(struct hp_symbols *symbols, uint32_t function, struct hp_source *source)
 {
 	const struct hp_model_function *f = &symbols->model->functions[function];
-	struct object *object = object_at(symbols, f->object);
-	const struct hp_legend_entry *entry = entry_of(symbols, f);
-	uint64_t address = f->address;
+	const struct hp_noted *noted = noted_of(symbols, f);
+	const struct hp_debug *debug;
 
+	file_at(symbols, f->object);
 	if (is_block(f)) {
 		*source = (struct hp_source){ .file = f->label->file, .line = (int)f->label->line };
 		return source->file != NULL;
 	}
-	if (entry) {
-		*source = (struct hp_source){ entry->file, entry->line, entry->column };
-		return *entry->file != 0;
+	if (noted) {
+		*source = (struct hp_source){ noted->file, noted->line, noted->column };
+		return *noted->file != 0;
 	}
-	if (symbols->resolver)
-		return source_resolved(symbols, f, source);
-	Dwarf_Die *unit = unit_at(object, &address);
-	Dwarf_Line *line = unit ? hp_dwarf_load()->dwarf_getsrc_die(unit, address) : NULL;
-	if (!line)
+	debug = debug_at(symbols, f->object, f->address, HP_WANT_SOURCE);
+	if (!debug)
 		return false;
-	*source = (struct hp_source){ .file = hp_dwarf_load()->dwarf_linesrc(line, NULL, NULL) };
-	hp_dwarf_load()->dwarf_lineno(line, &source->line);
-	hp_dwarf_load()->dwarf_linecol(line, &source->column);
-	return source->file != NULL;
+	*source =
+		(struct hp_source){ debug->lines->file, debug->lines->line, debug->lines->column };
+	return true;
 }
 
 const char *hp_symbols_producer(struct hp_symbols *symbols, uint32_t function)
 {
 	const struct hp_model_function *f = &symbols->model->functions[function];
-	struct object *object = object_at(symbols, f->object);
-	const struct hp_legend_entry *entry = entry_of(symbols, f);
-	uint64_t address = f->address;
-	Dwarf_Attribute attribute;
+	const struct hp_noted *noted = noted_of(symbols, f);
+	const struct hp_debug *debug;
 
-	if (entry)
-		return *entry->producer ? entry->producer : NULL;
-	if (symbols->resolver) {
-		const struct hp_resolved *resolved =
-			hp_symbols_resolve(symbols, f->object, address, HP_WANT_PRODUCER);
-
-		return resolved && resolved->count ? resolved->lines->name : NULL;
-	}
-	Dwarf_Die *unit = unit_at(object, &address);
-	if (!unit || !hp_dwarf_load()->dwarf_attr(unit, DW_AT_producer, &attribute))
-		return NULL;
-	return hp_dwarf_load()->dwarf_formstring(&attribute);
+	file_at(symbols, f->object);
+	if (noted)
+		return *noted->producer ? noted->producer : NULL;
+	debug = debug_at(symbols, f->object, f->address, HP_WANT_PRODUCER);
+	return debug ? debug->lines->name : NULL;
 }
 
 const char *hp_symbols_fault(const struct hp_symbols *symbols, uint32_t object)
 {
-	return object < symbols->model->object_count ? symbols->objects[object].fault : NULL;
+	return object < symbols->model->object_count ? symbols->faults[object] : NULL;
 }
 
 void hp_symbols_blame(struct hp_symbols *symbols, uint32_t object, const char *fault)
 {
 	if (object < symbols->model->object_count)
-		symbols->objects[object].fault = fault;
+		symbols->faults[object] = fault;
 }
 
 /* --- by address --- */
 
-/*
- * A kept file has the names of functions and samples; those of other places are
- * looked for in the program's files, as long as they are the ones that were running.
- */
-static struct object *object_beside_legend(struct hp_symbols *symbols, uint32_t place)
-{
-	struct object *object = object_at(symbols, place);
-
-	if (!object || !symbols->legend || object->is_searched)
-		return object;
-	object->is_searched = true;
-	object_read(symbols, place);
-	return object;
-}
-
-const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t place, uint64_t address,
+const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 			    uint64_t *start)
 {
-	struct object *object = object_beside_legend(symbols, place);
-	const struct hp_symbol *symbol = symbol_at(object, address);
-	const struct hp_symbol *end = symbol ? object->file->symbols + object->file->count : NULL;
+	const struct hp_symbol_file *file = file_asked(symbols, object, true);
+	const struct hp_symbol *symbol = symbol_at(file, address);
+	const struct hp_symbol *end = symbol ? file->symbols + file->count : NULL;
 
 	/* Of several at one address the first is the best name, but may have no size. */
 	for (const struct hp_symbol *s = symbol; s && s < end && s->address == symbol->address; s++)
@@ -384,39 +318,38 @@ const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t place, uint64_t
 			*start = symbol->address;
 			return symbol->name;
 		}
-	symbol = object && object->file ? hp_symbol_stub_at(object->file, address) : NULL;
+	symbol = file ? hp_symbol_stub_at(file, address) : NULL;
 	if (!symbol)
 		return NULL;
 	*start = symbol->address;
 	return symbol->name;
 }
 
-char *hp_symbols_readable(const char *name)
+size_t hp_symbols_lines(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			struct hp_frame_line *lines, size_t most)
 {
-	char *plain = demangled(name);
-	char *clean = hp_text_clean(plain);
+	const struct hp_debug *debug = debug_at(symbols, object, address, HP_WANT_LINES);
+	size_t count = debug ? debug->count : 0;
 
-	free(plain);
-	return clean;
+	count = count < most ? count : most;
+	for (size_t i = 0; i < count; i++)
+		lines[i] = (struct hp_frame_line){
+			.name = debug->lines[i].name ? hp_xstrdup(debug->lines[i].name) : NULL,
+			.file = debug->lines[i].file ? hp_xstrdup(debug->lines[i].file) : NULL,
+			.line = debug->lines[i].line,
+		};
+	return count;
 }
 
-struct hp_symbol_file *hp_symbols_file(struct hp_symbols *symbols, uint32_t place)
+const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t object,
+					  uint64_t address)
 {
-	const struct object *object = object_at(symbols, place);
-
-	return object && object->file && object->file->module ? object->file : NULL;
-}
-
-struct hp_inlines *hp_symbols_inlines(struct hp_symbols *symbols)
-{
-	if (!symbols->inlines)
-		symbols->inlines = hp_inlines_new();
-	return symbols->inlines;
+	return debug_at(symbols, object, address, HP_WANT_INLINES);
 }
 
 /* --- spots --- */
 
-static char *spot_name(struct hp_symbols *symbols, const struct object *object,
+static char *spot_name(struct hp_symbols *symbols, const struct hp_symbol_file *file,
 		       const struct hp_symbol_spot *spot)
 {
 	const struct hp_symbol *symbol = NULL;
@@ -424,14 +357,13 @@ static char *spot_name(struct hp_symbols *symbols, const struct object *object,
 	uint64_t beyond;
 	char *name, *whole;
 
-	if (object)
-		symbol = !spot->is_data ? symbol_at(object, spot->address)
-			 : object->file ? hp_symbol_data_at(object->file, spot->address)
-					: NULL;
+	if (file)
+		symbol = spot->is_data ? hp_symbol_data_at(file, spot->address)
+				       : hp_symbol_at(file, spot->address);
 	beyond = symbol ? spot->address - symbol->address : 0;
 	if (!symbol || (beyond && beyond >= symbol->size))
 		return unknown_name(symbols, &plain);
-	name = demangled(symbol->name);
+	name = hp_name_demangled(symbol->name);
 	/* Of code the line says more than the distance. */
 	if (!beyond || !spot->is_data)
 		return name;
@@ -454,7 +386,8 @@ static bool is_of_system(const char *file)
 static void spot_source(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
 {
 	struct hp_frame_line lines[HP_FRAMES_MOST];
-	size_t count = hp_frame_lines(symbols, spot->object, spot->address, lines, HP_FRAMES_MOST);
+	size_t count =
+		hp_symbols_lines(symbols, spot->object, spot->address, lines, HP_FRAMES_MOST);
 	size_t chosen = 0;
 
 	while (chosen + 1 < count && is_of_system(lines[chosen].file))
@@ -477,24 +410,21 @@ static void spot_source(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
 
 static void spot_find(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
 {
-	struct object *object = object_at(symbols, spot->object);
-	const struct hp_legend_entry *entry =
-		symbols->legend ? hp_legend_spot(symbols->legend, spot->object, spot->address,
-						 spot->is_data)
-				: NULL;
+	const struct hp_symbol_file *file = file_at(symbols, spot->object);
+	const struct hp_noted *noted = noted_spot(symbols, spot);
 	char *raw;
 
-	if (entry) {
-		spot->name = hp_text_clean(entry->name);
-		spot->file = *entry->file ? hp_text_clean(entry->file) : NULL;
-		spot->line = entry->line;
-		spot->column = entry->column;
+	if (noted) {
+		spot->name = hp_text_clean(noted->name);
+		spot->file = *noted->file ? hp_text_clean(noted->file) : NULL;
+		spot->line = noted->line;
+		spot->column = noted->column;
 		return;
 	}
-	raw = spot_name(symbols, object, spot);
+	raw = spot_name(symbols, file, spot);
 	spot->name = hp_text_clean(raw);
 	free(raw);
-	if (!spot->is_data && object && object->file && object->file->module)
+	if (!spot->is_data && file && file->module)
 		spot_source(symbols, spot);
 }
 

@@ -13,11 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/name/debug.h"
+#include "report/name/places.h"
 #include "report/read/model.h"
 
+#define HP_FRAMES_MOST HP_DEBUG_LINES_MOST	/* functions of one place */
+
+struct hp_name_source;
 struct hp_symbols;
-struct hp_legend;
-struct hp_resolver;
 
 struct hp_source {
 	const char *file;
@@ -25,24 +28,32 @@ struct hp_source {
 	int column;
 };
 
-/*
- * The model's objects and functions stay where they are while this lives.  With
- * a `legend`, which stays the caller's, names come from it alone: files of
- * today's machine need not be those of then.  With a `resolver`, the caller's
- * too, what is not found yet is told as not known.
- */
-struct hp_symbols *hp_symbols_new(const struct hp_model *model, const struct hp_legend *legend,
-				  struct hp_resolver *resolver);
+/* The model's objects and functions stay where they are while this lives.  Takes over the source. */
+struct hp_symbols *hp_symbols_new(const struct hp_model *model, struct hp_name_source *source);
 void hp_symbols_free(struct hp_symbols *symbols);
 
-/* The legend that it was made with. */
-const struct hp_legend *hp_symbols_legend(const struct hp_symbols *symbols);
+/* Names that were asked for and are not there yet, so far: it only grows. */
+uint64_t hp_symbols_missing(const struct hp_symbols *symbols);
+
+/* True if texts of the program's files outlive the symbols. */
+bool hp_symbols_is_lasting(const struct hp_symbols *symbols);
+
+/* What a kept run noted; NULL = this is none. */
+const struct hp_places *hp_symbols_places(const struct hp_symbols *symbols, enum hp_places_of of);
 
 /*
  * The full name of model->functions[function], demangled and without control
  * characters: of the symbol that starts there or, not found, module+0xoffset.
  */
 const char *hp_symbols_name(struct hp_symbols *symbols, uint32_t function);
+
+/*
+ * True if a function that the file calls `name` (demangled; NULL = it does not
+ * say) is to be called as the label says.  A block always is.  HOTPATH_NAME in
+ * a function that the compiler did not instrument may have been taken for its
+ * caller's: then the names tell.
+ */
+bool hp_label_is_of(const struct hp_model_label *label, const char *name);
 
 /* True if that name is a symbol's. */
 bool hp_symbols_has_name(struct hp_symbols *symbols, uint32_t function);
@@ -72,8 +83,20 @@ void hp_symbols_blame(struct hp_symbols *symbols, uint32_t object, const char *f
 const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 			    uint64_t *start);
 
-/* A fresh copy of a symbol's name as people read it. */
-char *hp_symbols_readable(const char *name);
+/* A function that an instruction is of: an inlined one, or the one that is called. */
+struct hp_frame_line {
+	char *name;	/* fresh; NULL = not known: it is the symbol's */
+	char *file;	/* fresh; NULL = not known */
+	int line;	/* of the instruction, or of the call that was inlined */
+};
+
+/* Those of `address`, the innermost first; returns how many, 0 = not known. */
+size_t hp_symbols_lines(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			struct hp_frame_line *lines, size_t most);
+
+/* The same as the files have it (HP_WANT_INLINES), up to the next question; NULL = not known. */
+const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t object,
+					  uint64_t address);
 
 /*
  * What is at any address of an object, code or data: the name of the symbol

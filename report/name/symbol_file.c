@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_file.c - see symbol_file.h; files are read by elfutils' libdw.
+ * symbol_file.c - see symbol_file.h; files are read by elfutils' libdw->
  *
  * libdwfl finds .symtab, .dynsym, .gnu_debugdata and separate debug files (by
  * build-id or .gnu_debuglink).  Its own look-up by address walks the whole
@@ -9,10 +9,8 @@
  */
 #include "report/name/symbol_file.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,49 +20,16 @@
 #include "report/name/symbol_plt.h"
 #include "segment/layout/process.h"
 
-static struct hp_dwarf dw;
-static bool has_libdw;
 static const char *left_why;	/* no file is read; NULL = they are */
-static Dwfl_Callbacks callbacks;
-
-/* A report must not wait for a server that knows debug files. */
-static void libdw_load(void)
-{
-	void *handle;
-
-	unsetenv("DEBUGINFOD_URLS");
-	handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		return;
-#define X(name) \
-	*(void **)&dw.name = dlsym(handle, #name); \
-	if (!dw.name) \
-		return;
-	HP_DWARF_LIST(X)
-#undef X
-	callbacks = (Dwfl_Callbacks){
-		.find_elf = dw.dwfl_build_id_find_elf,
-		.find_debuginfo = dw.dwfl_standard_find_debuginfo,
-		.section_address = dw.dwfl_offline_section_address,
-	};
-	has_libdw = true;
-}
-
-const struct hp_dwarf *hp_dwarf_load(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, libdw_load);
-	return has_libdw ? &dw : NULL;
-}
 
 /* --- opening --- */
 
 static const char *check_build_id(Dwfl_Module *module, const struct hp_model_object *recorded)
 {
+	const struct hp_dwarf *dw = hp_dwarf_load();
 	const unsigned char *id;
 	GElf_Addr where;
-	int size = dw.dwfl_module_build_id(module, &id, &where);
+	int size = dw->dwfl_module_build_id(module, &id, &where);
 
 	if (size == (int)recorded->build_id_size &&
 	    memcmp(id, recorded->build_id, (size_t)size) == 0)
@@ -101,26 +66,27 @@ static int open_regular(const char *path)
 static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_object *recorded,
 			     int64_t created_unix_ns)
 {
+	const struct hp_dwarf *dw = hp_dwarf_load();
 	const char *fault;
 
 	if (recorded->kind != HP_OBJECT_ELF || !recorded->path[0])
 		return "is no file";
 	if (left_why)
 		return left_why;
-	if (!hp_dwarf_load())
-		return "needs libdw.so.1, package libdw1";
-	file->dwfl = dw.dwfl_begin(&callbacks);
+	if (!dw)
+		return "needs libdw->so.1, package libdw1";
+	file->dwfl = dw->dwfl_begin(&dw->callbacks);
 	if (!file->dwfl)
 		return "cannot be read";
 	int fd = open_regular(recorded->path);
 	if (fd < 0)
 		return "cannot be read";
 	/* The descriptor is libdwfl's from now on, if it takes the file. */
-	file->module = dw.dwfl_report_offline(file->dwfl, recorded->path, recorded->path, fd);
+	file->module = dw->dwfl_report_offline(file->dwfl, recorded->path, recorded->path, fd);
 	if (!file->module)
 		close(fd);
-	dw.dwfl_report_end(file->dwfl, NULL, NULL);
-	file->elf = file->module ? dw.dwfl_module_getelf(file->module, &file->bias) : NULL;
+	dw->dwfl_report_end(file->dwfl, NULL, NULL);
+	file->elf = file->module ? dw->dwfl_module_getelf(file->module, &file->bias) : NULL;
 	if (!file->elf)
 		return "cannot be read";
 	fault = recorded->build_id_size ? check_build_id(file->module, recorded)
@@ -153,7 +119,8 @@ static int rank_of(const GElf_Sym *symbol, const char *name)
 
 static void read_symbols(struct hp_symbol_file *file)
 {
-	int count = dw.dwfl_module_getsymtab(file->module);
+	const struct hp_dwarf *dw = hp_dwarf_load();
+	int count = dw->dwfl_module_getsymtab(file->module);
 
 	if (count <= 0)
 		return;
@@ -162,8 +129,8 @@ static void read_symbols(struct hp_symbol_file *file)
 	for (int i = 0; i < count; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
-		const char *name = dw.dwfl_module_getsym_info(file->module, i, &symbol, &address,
-							      NULL, NULL, NULL);
+		const char *name = dw->dwfl_module_getsym_info(file->module, i, &symbol, &address,
+							       NULL, NULL, NULL);
 		int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
 
 		bool is_data = type == STT_OBJECT;
@@ -210,48 +177,8 @@ void hp_symbol_file_release(struct hp_symbol_file *file)
 	free(file->stubs);
 	free(file->ranges);
 	if (file->dwfl)
-		dw.dwfl_end(file->dwfl);
+		hp_dwarf_load()->dwfl_end(file->dwfl);
 	*file = (struct hp_symbol_file){ .fault = NULL };
-}
-
-/* --- by address --- */
-
-static const struct hp_symbol *symbol_in(const struct hp_symbol *list, size_t count,
-					 uint64_t address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return NULL;
-	address = list[--low].address;
-	while (low > 0 && list[low - 1].address == address)
-		low--;
-	return &list[low];
-}
-
-const struct hp_symbol *hp_symbol_at(const struct hp_symbol_file *file, uint64_t address)
-{
-	return symbol_in(file->symbols, file->count, address);
-}
-
-const struct hp_symbol *hp_symbol_stub_at(const struct hp_symbol_file *file, uint64_t address)
-{
-	const struct hp_symbol *stub = symbol_in(file->stubs, file->stub_count, address);
-
-	return stub && address - stub->address < stub->size ? stub : NULL;
-}
-
-const struct hp_symbol *hp_symbol_data_at(const struct hp_symbol_file *file, uint64_t address)
-{
-	return symbol_in(file->data, file->data_count, address);
 }
 
 /* --- debug information --- */
@@ -265,15 +192,16 @@ static int compare_ranges(const void *left, const void *right)
 
 static void read_ranges(struct hp_symbol_file *file)
 {
+	const struct hp_dwarf *dw = hp_dwarf_load();
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr base, low, high, bias;
 
 	file->has_ranges = true;
-	while ((unit = dw.dwfl_module_nextcu(file->module, unit, &bias))) {
+	while ((unit = dw->dwfl_module_nextcu(file->module, unit, &bias))) {
 		ptrdiff_t at = 0;
 
 		file->range_bias = bias;
-		while ((at = dw.dwarf_ranges(unit, at, &base, &low, &high)) > 0) {
+		while ((at = dw->dwarf_ranges(unit, at, &base, &low, &high)) > 0) {
 			file->ranges = hp_xgrow(file->ranges, file->range_count, &file->range_room,
 						sizeof(*file->ranges));
 			file->ranges[file->range_count++] =
@@ -287,9 +215,10 @@ static void read_ranges(struct hp_symbol_file *file)
 /* libdw finds units by .debug_aranges; clang writes none. */
 Dwarf_Die *hp_symbol_file_unit(struct hp_symbol_file *file, uint64_t *address)
 {
+	const struct hp_dwarf *dw = hp_dwarf_load();
 	uint64_t wanted = *address + file->bias;
 	Dwarf_Addr bias;
-	Dwarf_Die *unit = dw.dwfl_module_addrdie(file->module, wanted, &bias);
+	Dwarf_Die *unit = dw->dwfl_module_addrdie(file->module, wanted, &bias);
 	size_t low = 0;
 
 	if (unit) {

@@ -49,9 +49,6 @@ struct hp_symbol_file {
 	Dwarf_Addr range_bias;	/* libdwfl's address = address of the debug information + this */
 };
 
-/* libdw; NULL = it is not here. */
-const struct hp_dwarf *hp_dwarf_load(void);
-
 /* From now on none is read, and this static text says why. */
 void hp_symbol_files_leave(const char *why);
 
@@ -64,7 +61,7 @@ void hp_symbol_file_read(struct hp_symbol_file *file, const struct hp_model_obje
 			 int64_t created_unix_ns);
 void hp_symbol_file_release(struct hp_symbol_file *file);
 
-/* The first symbol at the highest address that is not above `address`; NULL = none. */
+/* symbol_find.c: the first symbol at the highest address that is not above `address`; NULL = none. */
 const struct hp_symbol *hp_symbol_at(const struct hp_symbol_file *file, uint64_t address);
 const struct hp_symbol *hp_symbol_data_at(const struct hp_symbol_file *file, uint64_t address);
 

@@ -15,6 +15,7 @@
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "report/name/demangle.h"
 
 #define STUB_SIZE 16	/* bytes, where the section does not tell */
 
@@ -31,13 +32,6 @@ struct build {
 	size_t count;
 	size_t room;
 };
-
-bool hp_symbol_is_plt(const char *name)
-{
-	size_t length = strlen(name), end = strlen(HP_SYMBOL_PLT);
-
-	return length > end && strcmp(name + length - end, HP_SYMBOL_PLT) == 0;
-}
 
 /* --- the words, by relocation --- */
 

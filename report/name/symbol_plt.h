@@ -7,13 +7,9 @@
 #ifndef HP_REPORT_NAME_SYMBOL_PLT_H
 #define HP_REPORT_NAME_SYMBOL_PLT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "report/name/symbol_file.h"
-
-/* Behind the name of the function that is called. */
-#define HP_SYMBOL_PLT "@plt"
 
 /*
  * The stubs of a file whose symbols have been read, by address: a fresh list, each
@@ -21,8 +17,5 @@
  * stubs are not known here (x86-64 and aarch64 are).
  */
 struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, Elf *elf, size_t *count);
-
-/* True if a symbol's name is a stub's. */
-bool hp_symbol_is_plt(const char *name);
 
 #endif

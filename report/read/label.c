@@ -5,10 +5,8 @@
 #include "report/read/label.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/memory.h"
-#include "report/name/name.h"
 #include "segment/layout/process.h"
 
 struct hp_model_label *hp_label_new(struct hp_reader *reader, uint64_t offset)
@@ -41,22 +39,4 @@ void hp_label_free(struct hp_model_label *label)
 	free(label->file);
 	free(label->function);
 	free(label);
-}
-
-bool hp_label_is_of(const struct hp_model_label *label, const char *name)
-{
-	size_t size;
-	char *last;
-	bool is_same;
-
-	if (label->kind == HP_LABEL_BLOCK)
-		return true;
-	if (!name || !label->function)
-		return true;
-	/* __func__ is the last part, without templates' arguments, parameters and .part.0 */
-	size = strlen(label->function);
-	last = hp_name_short(name, 1);
-	is_same = strncmp(last, label->function, size) == 0 && strchr("(<[.", last[size]);
-	free(last);
-	return is_same;
 }

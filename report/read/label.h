@@ -22,12 +22,4 @@ struct hp_model_label {
 struct hp_model_label *hp_label_new(struct hp_reader *reader, uint64_t offset);
 void hp_label_free(struct hp_model_label *label);
 
-/*
- * True if a function that the file calls `name` (demangled; NULL = it does not
- * say) is to be called as the label says.  A block always is.  HOTPATH_NAME in
- * a function that the compiler did not instrument may have been taken for its
- * caller's: then the names tell.
- */
-bool hp_label_is_of(const struct hp_model_label *label, const char *name);
-
 #endif

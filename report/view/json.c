@@ -158,7 +158,10 @@ static void functions_middle(struct hp_report *report, cJSON *list)
 
 static void function_source(struct hp_report *report, const void *row, cJSON *entry)
 {
-	hp_json_location(entry, report, row);
+	struct hp_source source;
+
+	if (hp_report_source(report, row, &source))
+		hp_json_location(entry, source.file, source.line, source.column);
 }
 
 static cJSON *call_new(const struct hp_model_call *call)

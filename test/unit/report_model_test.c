@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "report/read/model.h"
+#include "report/name/symbol.h"
 #include "test/unit/fake_segment.h"
 
 struct simple {

@@ -11,6 +11,7 @@
 
 #include "report/base/memory.h"
 #include "report/name/symbol_file.h"
+#include "report/name/demangle.h"
 #include "report/name/symbol_plt.h"
 #include "segment/layout/process.h"
 

@@ -10,7 +10,9 @@
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/name/files.h"
 #include "report/name/name.h"
+#include "report/name/resolver.h"
 
 static_assert(HP_NONE == UINT32_MAX, "places are uint32_t");
 
@@ -157,6 +159,14 @@ bool hp_report_is_label(const struct hp_report *report, const struct hp_model_fu
 	return function->label && function != report->wrapper;
 }
 
+bool hp_report_source(struct hp_report *report, const struct hp_model_function *function,
+		      struct hp_source *source)
+{
+	return function != &report->life &&
+	       hp_symbols_source(report->symbols, (uint32_t)(function - report->model.functions),
+				 source);
+}
+
 char *hp_report_short_name(struct hp_report *report, const struct hp_model_function *function)
 {
 	const char *name = hp_report_name(report, function);
@@ -181,6 +191,13 @@ static double whole_of(const struct hp_report *report)
 	return whole;
 }
 
+static struct hp_name_source *names_of(const struct hp_model *model, const struct hp_record *record)
+{
+	if (record->legend)
+		return hp_legend_source(record->legend, model);
+	return record->resolver ? hp_resolver_source(record->resolver, model) : hp_files_new(model);
+}
+
 void hp_report_begin(struct hp_report *report, struct hp_segment *segment,
 		     const struct hp_record *record, const struct hp_settings *settings)
 {
@@ -197,7 +214,7 @@ void hp_report_begin(struct hp_report *report, struct hp_segment *segment,
 		hp_views_release(&record->carry->views);
 	if (record->legend)
 		hp_legend_bind(record->legend, &report->model);
-	report->symbols = hp_symbols_new(&report->model, record->legend, record->resolver);
+	report->symbols = hp_symbols_new(&report->model, names_of(&report->model, record));
 	for (size_t i = 0; i < report->model.function_count; i++)
 		report->has_functions |= report->model.functions[i].calls != 0;
 }

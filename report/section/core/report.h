@@ -100,6 +100,10 @@ const char *hp_report_name(struct hp_report *report, const struct hp_model_funct
 /* True if somebody wrote that name in the source (include/hotpath.h): then it stays whole. */
 bool hp_report_is_label(const struct hp_report *report, const struct hp_model_function *function);
 
+/* Where it stands in the source; false = that is not known. */
+bool hp_report_source(struct hp_report *report, const struct hp_model_function *function,
+		      struct hp_source *source);
+
 /* A fresh copy of the name's last parts, as tables show it. */
 char *hp_report_short_name(struct hp_report *report, const struct hp_model_function *function);
 

@@ -14,11 +14,10 @@
 
 #include "report/section/cpu/build.h"
 #include "report/base/format.h"
-#include "report/name/inline.h"
+#include "report/name/demangle.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
-#include "report/name/resolver.h"
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
@@ -101,7 +100,7 @@ static uint32_t function_named(struct hp_cpu_build *b, uint32_t object, const ch
 	cpu->functions = hp_xgrow(cpu->functions, cpu->function_count, &b->function_room,
 				  sizeof(*cpu->functions));
 	cpu->functions[cpu->function_count] = (struct hp_cpu_function){
-		.name = hp_symbols_readable(b->raw[cpu->function_count]),
+		.name = hp_name_readable(b->raw[cpu->function_count]),
 		.object = object,
 		.instrumented = HP_NONE,
 	};
@@ -183,18 +182,19 @@ static void note_code(struct hp_cpu_build *b, uint32_t function, uint32_t object
 static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
 	struct hp_cpu_frame own = { .line = 0 };
-	struct hp_inline list[HP_INLINES_MOST];
-	const char *name =
-		hp_symbols_near(b->report->symbols, place->object, place->address, &place->start);
-	size_t count = hp_inlines_at(b->report->symbols, place->object, place->address, list);
+	struct hp_symbols *symbols = b->report->symbols;
+	const char *name = hp_symbols_near(symbols, place->object, place->address, &place->start);
+	const struct hp_debug *inlines = hp_symbols_inlines(symbols, place->object, place->address);
 
-	for (size_t i = 0; i < count; i++) {
-		if (!list[i].is_inlined)
-			own = (struct hp_cpu_frame){ 0, list[i].line, list[i].file };
-		else if (list[i].name)
+	for (size_t i = 0; inlines && i < inlines->count; i++) {
+		const struct hp_debug_line *line = &inlines->lines[i];
+
+		if (!line->is_inlined)
+			own = (struct hp_cpu_frame){ 0, line->line, line->file };
+		else if (line->name)
 			frame_add(b, (struct hp_cpu_frame){
-					     function_named(b, place->object, list[i].name),
-					     list[i].line, list[i].file });
+					     function_named(b, place->object, line->name),
+					     line->line, line->file });
 	}
 	own.function =
 		name ? function_named(b, place->object, name) : function_unknown(b, place->object);
@@ -204,16 +204,15 @@ static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 /* By what the kept file says; false = nothing. */
 static bool resolve_kept(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
-	const struct hp_cpu_legend *legend = &b->report->record.legend->cpu;
-	const struct hp_cpu_legend_place *kept =
-		hp_cpu_legend_find(legend, place->object, place->address);
+	const struct hp_places *places = hp_symbols_places(b->report->symbols, HP_PLACES_CPU);
+	const struct hp_noted_place *kept = hp_places_find(places, place->object, place->address);
 	const char *name;
 	struct hp_cpu_frame frame;
 	char *at = kept ? kept->frames : NULL;
 
 	if (!kept)
 		return false;
-	while (hp_cpu_legend_frame(legend, &at, &name, &frame.file, &frame.line)) {
+	while (hp_places_frame(places, &at, &name, &frame.file, &frame.line)) {
 		frame.function = function_named(b, place->object, name);
 		frame_add(b, frame);
 	}
@@ -239,7 +238,7 @@ static bool is_lasting(const struct hp_cpu_build *b, uint32_t object)
 
 static uint64_t missing(const struct hp_cpu_build *b)
 {
-	return hp_resolver_missing(hp_symbols_resolver(b->report->symbols));
+	return hp_symbols_missing(b->report->symbols);
 }
 
 /* The run was told why code made at run time had no names: so it is told again. */
@@ -543,7 +542,7 @@ static void look(struct hp_cpu *cpu, struct hp_report *report)
 	b->named = HP_NONE;
 	b->is_stale = b->has_functions != report->has_functions;
 	b->has_functions = report->has_functions;
-	b->is_lasting = hp_symbols_resolver(report->symbols) != NULL;
+	b->is_lasting = hp_symbols_is_lasting(report->symbols);
 	same_find(b);
 	pending_look(b);
 	places_find(b, (uint32_t)b->stack_count);

@@ -6,6 +6,7 @@
  * samples stand for.  Plain counts are in `raw` of JSON.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

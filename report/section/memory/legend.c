@@ -166,17 +166,3 @@ void hp_alloc_legend_write(struct hp_report *report, FILE *out)
 	hp_map_release(&writer.seen);
 	hp_map_release(&writer.written);
 }
-
-void hp_alloc_legend_read(struct hp_cpu_legend *legend, char *const *fields)
-{
-	static char letters[][2] = { "k", "l", "s" };
-	static const char ours[] = "KLS";
-	const char *at = fields[0][0] && !fields[0][1] ? strchr(ours, fields[0][0]) : NULL;
-	char *same[5];
-
-	if (!at)
-		return;
-	memcpy(same, fields, sizeof(same));
-	same[0] = letters[at - ours];
-	hp_cpu_legend_read(legend, same);
-}

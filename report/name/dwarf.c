@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf.c - see dwarf.h.
+ */
+#include "report/name/dwarf.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static struct hp_dwarf dw;
+static bool has_libdw;
+
+/* A report must not wait for a server that knows debug files. */
+static void libdw_load(void)
+{
+	void *handle;
+
+	unsetenv("DEBUGINFOD_URLS");
+	handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return;
+#define X(name) \
+	*(void **)&dw.name = dlsym(handle, #name); \
+	if (!dw.name) \
+		return;
+	HP_DWARF_LIST(X)
+#undef X
+	dw.callbacks = (Dwfl_Callbacks){
+		.find_elf = dw.dwfl_build_id_find_elf,
+		.find_debuginfo = dw.dwfl_standard_find_debuginfo,
+		.section_address = dw.dwfl_offline_section_address,
+	};
+	has_libdw = true;
+}
+
+const struct hp_dwarf *hp_dwarf_load(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, libdw_load);
+	return has_libdw ? &dw : NULL;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * legend_gather.h - the legend (legend.h) of a run that is to be kept.
+ */
+#ifndef HP_REPORT_NAME_LEGEND_GATHER_H
+#define HP_REPORT_NAME_LEGEND_GATHER_H
+
+#include "report/read/model.h"
+
+struct hp_symbols;
+
+/* A fresh text with the names of all functions that were called, and of what else was asked for. */
+char *hp_legend_gather(const struct hp_model *model, struct hp_symbols *symbols);
+
+#endif
