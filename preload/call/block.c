@@ -18,6 +18,7 @@
 #define HOTPATH_DECLARATIONS
 #include "include/hotpath.h"
 #include "preload/guest/clock.h"
+#include "preload/guest/self.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
 #include "segment/defaults.h"

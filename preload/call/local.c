@@ -12,17 +12,19 @@
 #include <unistd.h>
 
 #include "preload/call/calibrate.h"
-#include "preload/guest/clock.h"
-#include "preload/hook/hook_confine.h"
 #include "preload/call/hook_function.h"
-#include "preload/heap/heap.h"
-#include "preload/lock/lock.h"
 #include "preload/call/marginal.h"
-#include "preload/thread/process.h"
 #include "preload/call/row.h"
 #include "preload/call/stack.h"
-#include "preload/hook/start.h"
 #include "preload/call/switch.h"
+#include "preload/guest/clock.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
+#include "preload/heap/heap.h"
+#include "preload/hook/start.h"
+#include "preload/lock/lock.h"
+#include "preload/thread/process.h"
 #include "util/hash.h"
 
 #define HP_POOL 4096	/* private memory is taken in pieces of this size */

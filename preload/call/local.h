@@ -24,13 +24,9 @@
 #include <stdint.h>
 
 #include "preload/guest/early.h"
-#include "preload/thread/spare.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/spare.h"
 #include "segment/layout/call.h"
-
-#define HP_LIKELY(x) __builtin_expect(!!(x), 1)
-#define HP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define HP_EXPORT __attribute__((visibility("default")))
-#define HP_COLD __attribute__((cold, noinline))
 
 /* The shadow of one machine stack: the thread's own, a coroutine's, a signal stack. */
 struct hp_stack {
@@ -219,12 +215,5 @@ void hp_local_recalibrate(struct hp_local *me);
 
 /* Private zeroed memory of this thread, never given back; NULL = none. */
 void *hp_local_memory(struct hp_local *me, uint64_t size);
-
-/* Zeroed pages of our own; NULL = none.  errno is kept. */
-void *hp_pages(uint64_t size);
-void hp_pages_release(void *pages, uint64_t size);
-
-/* One page that a forked child finds zeroed; NULL = none. */
-void *hp_pages_wiped(void);
 
 #endif

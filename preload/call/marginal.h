@@ -19,6 +19,7 @@
 #define HP_PRELOAD_CALL_MARGINAL_H
 
 #include "preload/call/local.h"
+#include "preload/guest/guest.h"
 
 /* `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
 void hp_marginal_known(int64_t cost, int64_t more);

@@ -19,6 +19,9 @@
 
 #include "preload/call/block.h"
 #include "preload/guest/clock.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
 #include "util/hash.h"

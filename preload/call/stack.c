@@ -14,10 +14,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "preload/guest/clock.h"
-#include "preload/hook/hook_confine.h"
 #include "preload/call/row.h"
 #include "preload/call/tally.h"
+#include "preload/guest/clock.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -163,7 +165,7 @@ static void bounds(uintptr_t cfa, uintptr_t *low, uintptr_t *high)
 	uintptr_t end = (uintptr_t)pthread_self();
 	uintptr_t size;
 
-	if (&__libc_stack_end && hp_confine_is_main())
+	if (&__libc_stack_end && hp_self_is_main())
 		end = (uintptr_t)__libc_stack_end + 65536;
 	if (!hp_is_confined())
 		getrlimit(RLIMIT_STACK, &limit);

@@ -16,6 +16,7 @@
 #ifndef HP_PRELOAD_CALL_TALLY_H
 #define HP_PRELOAD_CALL_TALLY_H
 
+#include "preload/guest/guest.h"
 #include "preload/heap/heap.h"
 
 /* The net is followed, too: set before any thread has a heap. */

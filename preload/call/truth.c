@@ -20,8 +20,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "preload/thread/process.h"
 #include "preload/call/row.h"
+#include "preload/guest/self.h"
+#include "preload/thread/process.h"
 #include "segment/clock.h"
 
 #define HP_TRUTH_CALLS (UINT64_C(1) << 22)

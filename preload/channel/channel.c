@@ -15,10 +15,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
-#include "util/count.h"
-#include "preload/lock/lock.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 #include "preload/hook/start.h"
+#include "preload/lock/lock.h"
+#include "util/count.h"
 #include "util/hash.h"
 
 #define HP_LANES_SHARED 64	/* of a channel, before the oldest one is used again */

@@ -28,14 +28,11 @@
 #include <sys/types.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/guest.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "segment/layout/channel.h"
 #include "segment/setting.h"
-
-#define HP_HOT inline __attribute__((always_inline))
-#define HP_HIDDEN __attribute__((visibility("hidden")))
-#define HP_CALLER ((uintptr_t)__builtin_return_address(0))
 
 #define HP_FDS 65536	/* descriptors above are not seen */
 

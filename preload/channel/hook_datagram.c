@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "preload/hook/hook_confine.h"
-#include "preload/thread/process.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/real.h"
+#include "preload/guest/self.h"
+#include "preload/thread/process.h"
 #include "util/hash.h"
 
 #define NAME_AT offsetof(struct sockaddr_un, sun_path)

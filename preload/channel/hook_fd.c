@@ -28,11 +28,13 @@
 
 #include "preload/channel/channel.h"
 #include "preload/channel/hook_datagram.h"
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/guest/self.h"
+#include "preload/hook/start.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
-#include "preload/guest/real.h"
-#include "preload/hook/start.h"
 #include "segment/newer.h"
 #include "segment/session.h"
 

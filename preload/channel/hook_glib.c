@@ -9,6 +9,7 @@
 
 #include "preload/channel/key.h"
 #include "preload/guest/glib.h"
+#include "preload/guest/guest.h"
 
 typedef int (*hp_compare)(const void *, const void *, void *);
 

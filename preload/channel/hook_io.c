@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "preload/channel/way.h"
+#include "preload/guest/guest.h"
 #include "segment/newer.h"
 
 /* The C library's names for calls with checked buffers. */

@@ -16,6 +16,7 @@
 
 #include "preload/channel/key.h"
 #include "preload/channel/way.h"
+#include "preload/guest/guest.h"
 
 mqd_t __mq_open_2(const char *name, int flags);
 

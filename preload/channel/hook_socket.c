@@ -12,6 +12,7 @@
 
 #include "preload/channel/hook_datagram.h"
 #include "preload/channel/way.h"
+#include "preload/guest/guest.h"
 
 /* The C library's names for calls with checked buffers. */
 ssize_t __recv_chk(int fd, void *buffer, size_t size, size_t room, int flags);

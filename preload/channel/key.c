@@ -18,7 +18,9 @@
 #define HOTPATH_DECLARATIONS
 #include "include/hotpath.h"
 #include "preload/call/block.h"
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

@@ -7,6 +7,7 @@
 #define HP_PRELOAD_CHANNEL_KEY_H
 
 #include "preload/channel/channel.h"
+#include "preload/guest/guest.h"
 #include "util/hash.h"
 
 /* Numbers beside addresses. */

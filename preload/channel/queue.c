@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "preload/channel/channel.h"
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/self.h"
 #include "segment/histogram.h"
 #include "segment/layout/lock.h"
 #include "util/random.h"

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "preload/channel/channel.h"
+#include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
 
 static struct hp_lock_call call_of(const struct hp_lane *lane, uint32_t side, uintptr_t caller)

@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "preload/wait/offcpu_note.h"
 #include "preload/channel/channel.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/wait/offcpu_note.h"
 
 /* --- what one call is, in the lane's unit --- */
 

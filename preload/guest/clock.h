@@ -6,6 +6,7 @@
 #define HP_PRELOAD_GUEST_CLOCK_H
 
 #include "preload/call/local.h"
+#include "preload/guest/guest.h"
 #include "segment/clock.h"
 
 static inline uint64_t hp_clock(const struct hp_local *me)

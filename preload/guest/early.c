@@ -12,9 +12,10 @@
 #include <link.h>
 #include <stddef.h>
 
-#include "preload/channel/channel.h"
-#include "preload/heap/heap.h"
 #include "preload/call/local.h"
+#include "preload/channel/channel.h"
+#include "preload/guest/guest.h"
+#include "preload/heap/heap.h"
 #include "preload/lock/lock.h"
 
 #define HP_AUXV_MOST 65536	/* words from the frame of a resolver up to the vector */

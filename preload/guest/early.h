@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HP_EARLY_HIDDEN __attribute__((visibility("hidden")))
+#include "preload/guest/guest.h"
 
 /* In the library itself only: a unit test is a program, and sanitizers do not know these pointers. */
 #if defined(__x86_64__) && defined(__LP64__) && defined(__PIC__) && !defined(__PIE__)
@@ -44,12 +44,12 @@ struct hp_early_offsets {
 	uintptr_t courier;
 } __attribute__((aligned(64)));
 
-extern HP_EARLY_HIDDEN struct hp_early_offsets hp_early_offsets;
+extern HP_HIDDEN struct hp_early_offsets hp_early_offsets;
 
 #define HP_THREAD_PLACE(type, name) (*(type * __seg_fs *)hp_early_offsets.name)
 
 /* False from the first call on that finds the loader done; then the offsets are there. */
-HP_EARLY_HIDDEN bool hp_early_lasts(void);
+HP_HIDDEN bool hp_early_lasts(void);
 
 static inline bool hp_is_early(void)
 {
@@ -57,7 +57,7 @@ static inline bool hp_is_early(void)
 }
 
 /* The function behind us in the loader's order; NULL = none is found. */
-HP_EARLY_HIDDEN void *hp_early_find(const char *name, bool is_old);
+HP_HIDDEN void *hp_early_find(const char *name, bool is_old);
 
 #else
 
@@ -79,7 +79,7 @@ static inline void *hp_early_find(const char *name, bool is_old)
 
 /* What every thread has of its own: hp_`name`() is where it points, hp_`name`_set() lets it point elsewhere. */
 #define HP_THREAD_POINTER(type, name) \
-	extern HP_EARLY_HIDDEN __thread type *hp_##name##_pointer \
+	extern HP_HIDDEN __thread type *hp_##name##_pointer \
 		__attribute__((tls_model("initial-exec"))); \
 \
 	static inline type *hp_##name(void) \

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "preload/guest/guest.h"
 #include "preload/heap/heap.h"
 
 static struct hp_glib table;

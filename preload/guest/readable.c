@@ -11,7 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/self.h"
 #include "preload/thread/process.h"
 
 extern void *__libc_stack_end __attribute__((weak));

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
 
 #define HP_SIGNALS_SIZE 8	/* the kernel's sigset_t */
 

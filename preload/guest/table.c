@@ -12,9 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
 #include "preload/call/local.h"
-#include "preload/hook/hook_memlock.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/memlock.h"
+#include "preload/guest/pages.h"
 
 #define HP_HUGE (UINT64_C(1) << 21)	/* of x86-64, and of arm64 with pages of 4 KiB */
 #define HP_TABLES_SPAN (UINT64_C(1) << 25)	/* addresses; only what is used is taken */

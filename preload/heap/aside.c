@@ -16,8 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
 #include "preload/call/local.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
 #include "preload/heap/shadow.h"
 #include "util/hash.h"
 

@@ -20,11 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 #include "preload/heap/allocator.h"
-#include "preload/hook/hook_confine.h"
+#include "preload/heap/range.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
-#include "preload/heap/range.h"
 
 #define LATE 16	/* calls of signal handlers that interrupted one */
 #define TRIES 1000	/* to get the lock, before other threads are let run */

@@ -6,10 +6,12 @@
 
 #include <stdatomic.h>
 
+#include "preload/guest/guest.h"
+#include "preload/guest/self.h"
 #include "preload/heap/aside.h"
-#include "util/count.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
+#include "util/count.h"
 #include "util/random.h"
 
 #define BUSY_PATH 512	/* blocks: such a path has a record of its own */

@@ -21,18 +21,21 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "preload/call/tally.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/say.h"
+#include "preload/guest/self.h"
 #include "preload/heap/allocator.h"
-#include "preload/hook/hook_confine.h"
 #include "preload/heap/direct.h"
 #include "preload/heap/drawn.h"
 #include "preload/heap/leak.h"
-#include "preload/thread/module.h"
 #include "preload/heap/path.h"
-#include "preload/thread/process.h"
-#include "preload/guest/say.h"
 #include "preload/heap/shadow.h"
 #include "preload/hook/start.h"
-#include "preload/call/tally.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
 
 #define HP_HEAP_CHUNK_FIRST 8192
 #define HP_HEAP_CHUNK_NEXT 65536

@@ -19,10 +19,10 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
-#include "preload/thread/spare.h"
+#include "preload/guest/spare.h"
 #include "preload/guest/table.h"
-#include "segment/layout/process.h"
 #include "segment/layout/heap.h"
+#include "segment/layout/process.h"
 #include "segment/setting.h"
 #include "unwind/walk.h"
 

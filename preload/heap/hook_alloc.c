@@ -18,15 +18,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "preload/heap/hook_alloc.h"
+#include "preload/call/tally.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/self.h"
 #include "preload/heap/allocator.h"
 #include "preload/heap/aside.h"
 #include "preload/heap/drawn.h"
 #include "preload/heap/heap.h"
+#include "preload/heap/hook_alloc.h"
 #include "preload/heap/path.h"
-#include "preload/thread/process.h"
 #include "preload/heap/shadow.h"
-#include "preload/call/tally.h"
+#include "preload/thread/process.h"
 
 /* Not in all headers. */
 void cfree(void *block);

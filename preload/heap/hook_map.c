@@ -17,9 +17,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "preload/heap/direct.h"
 #include "preload/guest/early.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/heap/direct.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4	/* Linux 5.7 */

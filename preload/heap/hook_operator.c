@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/heap/hook_alloc.h"
+#include "preload/guest/guest.h"
 #include "preload/heap/allocator.h"
+#include "preload/heap/hook_alloc.h"
 #include "preload/heap/operator.h"
 #include "preload/heap/path.h"
 

@@ -10,16 +10,18 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "preload/call/local.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/real.h"
+#include "preload/guest/self.h"
 #include "preload/heap/aside.h"
-#include "preload/hook/hook_confine.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/leak_map.h"
-#include "preload/call/local.h"
-#include "preload/thread/module.h"
 #include "preload/heap/path.h"
-#include "preload/thread/process.h"
-#include "preload/guest/real.h"
 #include "preload/heap/shadow.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
 
 #define WORD sizeof(uintptr_t)
 #define PIECE 65536	/* bytes that are copied at once */

@@ -14,14 +14,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/heap/allocator.h"
-#include "preload/heap/heap.h"
 #include "preload/call/local.h"
-#include "preload/hook/hook_memlock.h"
-#include "preload/thread/module.h"
-#include "preload/thread/process.h"
+#include "preload/guest/memlock.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/real.h"
+#include "preload/guest/self.h"
+#include "preload/heap/allocator.h"
+#include "preload/heap/heap.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
 
 #define HEAP_MAX (UINT64_C(1) << 26)	/* of x86-64 and arm64 */
 #define WORD sizeof(uintptr_t)

@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
 #include "preload/guest/dynamic.h"
+#include "preload/guest/table.h"
 #include "preload/heap/heap.h"
 #include "preload/thread/module.h"
-#include "preload/guest/table.h"
 #include "util/hash.h"
 
 #define CACHE_BITS 8 /* log2 of its places */

@@ -15,10 +15,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/readable.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
-#include "preload/guest/readable.h"
 #include "util/hash.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */

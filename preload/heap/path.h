@@ -13,6 +13,7 @@
 #ifndef HP_PRELOAD_HEAP_PATH_H
 #define HP_PRELOAD_HEAP_PATH_H
 
+#include "preload/guest/guest.h"
 #include "preload/heap/heap.h"
 #include "util/hash.h"
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/pages.h"
 #include "util/random.h"
 
 #define CHUNK UINT64_C(65536)	/* bytes of ranges that are made at once */

@@ -11,8 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
-#include "preload/hook/hook_memlock.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/memlock.h"
+#include "preload/guest/self.h"
 #include "preload/thread/process.h"
 
 #ifndef MADV_WIPEONFORK

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/guest.h"
 
 #define HP_SHADOW_LEAF 26	/* log2 of the address space that a leaf covers */
 #define HP_SHADOW_LEAVES (1 << (47 - HP_SHADOW_LEAF))

@@ -1,121 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_confine.c - see hook_confine.h; the stand-ins that see a filter coming.
+ * hook_confine.c - the stand-ins that see a filter coming (preload/guest/confine.h).
  *
  * Strict mode is different: there the processor's clock faults too, as after
  * PR_SET_TSC, so the calling thread stops recording.
  *
  * Not seen: a program that makes these calls by its own instruction.
  */
-#include "preload/hook/hook_confine.h"
-
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/call/calibrate.h"
-#include "preload/channel/channel.h"
 #include "preload/call/local.h"
-#include "preload/thread/process.h"
+#include "preload/channel/channel.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/pages.h"
 #include "preload/guest/real.h"
+#include "preload/guest/self.h"
+#include "preload/thread/process.h"
 #include "preload/wait/cpu_timer.h"
 #include "segment/newer.h"
 
-#define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and what is used of it */
-#define HP_RESERVE_WIPED (256 * HP_PAGE)	/* as many threads */
 #ifndef PR_SET_SYSCALL_USER_DISPATCH	/* Linux 5.11 */
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #define PR_SYS_DISPATCH_ON 1
 #endif
 
-#define HP_TID_WITHIN 1024	/* glibc keeps the thread id at 720 on x86-64 */
-
-_Atomic uint32_t hp_confined;
-
-static struct {
-	char *pages;
-	char *wiped;
-	_Atomic uint64_t used;
-	_Atomic uint64_t used_wiped;
-	ptrdiff_t tid_at;	/* in what pthread_self() points to; 0 = unknown */
-} reserve;
-
 static struct hp_local silent = { .state = HP_THREAD_CLOSED };
 
-uint32_t hp_confine_tid(void)
-{
-	uint32_t tid = 0;
-
-	if (!hp_is_confined())
-		return (uint32_t)syscall(SYS_gettid);
-	if (reserve.tid_at)
-		memcpy(&tid, (const char *)pthread_self() + reserve.tid_at, sizeof(tid));
-	return tid;
-}
-
-bool hp_confine_is_main(void)
-{
-	if (!hp_is_confined())
-		return getpid() == gettid();
-	return hp_self && hp_self->pid == hp_confine_tid();
-}
-
-static void *take(char *pages, uint64_t size, _Atomic uint64_t *used, uint64_t wanted)
-{
-	uint64_t at;
-
-	wanted = (wanted + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
-	if (!pages || wanted > size)
-		return NULL;
-	at = atomic_fetch_add_explicit(used, wanted, memory_order_relaxed);
-	if (at <= size - wanted)
-		return pages + at;
-	/* What is left may do for less. */
-	atomic_fetch_sub_explicit(used, wanted, memory_order_relaxed);
-	return NULL;
-}
-
-void *hp_confine_pages(uint64_t size)
-{
-	return take(reserve.pages, HP_RESERVE, &reserve.used, size);
-}
-
-void *hp_confine_pages_wiped(void)
-{
-	return take(reserve.wiped, HP_RESERVE_WIPED, &reserve.used_wiped, HP_PAGE);
-}
-
-/* The C library keeps the thread's id up to date, also after fork. */
-static ptrdiff_t find_tid(void)
-{
-	uint32_t tid = (uint32_t)syscall(SYS_gettid), found;
-
-	for (ptrdiff_t at = sizeof(tid); at < HP_TID_WITHIN; at += (ptrdiff_t)sizeof(tid)) {
-		memcpy(&found, (const char *)pthread_self() + at, sizeof(found));
-		if (found == tid)
-			return at;
-	}
-	return 0;
-}
-
+/* From here on no system call is made. */
 static void make_reserve(void)
 {
-	if (reserve.pages || !hp_segment.header || !hp_self)
+	if (hp_pages_are_reserved() || !hp_segment.header || !hp_self)
 		return;
 	hp_calibrate_first(hp_segment.header);
-	reserve.tid_at = find_tid();
-	reserve.pages = hp_pages(HP_RESERVE);
-	reserve.wiped = hp_pages(HP_RESERVE_WIPED);
-	if (reserve.wiped &&
-	    syscall(SYS_madvise, reserve.wiped, HP_RESERVE_WIPED, MADV_WIPEONFORK) != 0)
-		reserve.wiped = NULL;
+	hp_confine_prepare();
+	hp_pages_reserve();
 }
 
 enum change { NO_CHANGE, FILTER, NO_CLOCK };

@@ -16,13 +16,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
-#include "preload/guest/early.h"
 #include "preload/call/hook_function.h"
-#include "preload/thread/process.h"
-#include "preload/guest/real.h"
 #include "preload/call/stack.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/early.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/guest/self.h"
 #include "preload/hook/start.h"
+#include "preload/thread/process.h"
 
 extern char **environ;
 

@@ -17,10 +17,12 @@
 #include <unistd.h>
 
 #include "preload/channel/channel.h"
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/self.h"
+#include "preload/hook/start.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
-#include "preload/hook/start.h"
 #include "preload/wait/cpu_timer.h"
 
 static bool is_wanted;

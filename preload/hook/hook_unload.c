@@ -12,11 +12,13 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
 #include "preload/guest/early.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/guest/self.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
-#include "preload/guest/real.h"
 
 /* The C library exports it, without a header. */
 void __cxa_finalize(void *object);

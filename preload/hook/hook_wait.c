@@ -30,10 +30,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/wait/offcpu_note.h"
-#include "preload/hook/hook_confine.h"
 #include "preload/call/local.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/wait/offcpu_note.h"
 
 #define SLICE_NS 5000000
 #define PIDS_MOST 32768 /* asked one by one: a namespace that has no /proc of its own is small */

@@ -10,12 +10,13 @@
  *
  * The block is in use, so its word and its path stay as they are.
  */
+#include "preload/guest/readable.h"
+#include "preload/guest/self.h"
 #include "preload/heap/heap.h"
+#include "preload/heap/shadow.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
-#include "preload/guest/readable.h"
-#include "preload/heap/shadow.h"
 
 #define HP_BLOCK_MOST 65536	/* bytes: the lock is that near to the start of its block */
 #define HP_NO_PLACE UINTPTR_MAX

@@ -7,6 +7,7 @@
  * That thread's `held` says where it got it: read by the waiter, so that the
  * holder pays one store.  It may have gone on meanwhile; then it is not known.
  */
+#include "preload/guest/self.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"

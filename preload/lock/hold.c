@@ -9,11 +9,12 @@
  */
 #include <errno.h>
 
-#include "preload/wait/offcpu_note.h"
-#include "util/count.h"
+#include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
+#include "preload/wait/offcpu_note.h"
 #include "segment/histogram.h"
+#include "util/count.h"
 #include "util/random.h"
 
 #define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */

@@ -19,10 +19,11 @@
 #include <threads.h>
 #include <time.h>
 
+#include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 #include "util/count.h"
-#include "preload/lock/lock.h"
-#include "preload/guest/real.h"
 
 static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t side)
 {

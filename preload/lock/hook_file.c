@@ -23,10 +23,12 @@
 #include <unistd.h>
 
 #include "preload/channel/channel.h"
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/guest/self.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
-#include "preload/guest/real.h"
 
 #define HP_NO_ADDRESS (UINT64_C(1) << 63)	/* no object has an address with it */
 

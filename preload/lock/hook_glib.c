@@ -8,9 +8,10 @@
  */
 #include <errno.h>
 
-#include "util/count.h"
 #include "preload/guest/glib.h"
+#include "preload/guest/guest.h"
 #include "preload/lock/way.h"
+#include "util/count.h"
 
 /* Real calls with another lock inside. */
 #define PAUSED(call) \

@@ -18,10 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 #include "util/count.h"
-#include "preload/lock/lock.h"
-#include "preload/guest/real.h"
 
 /* Called by a jump: what is saved in it the usual way does not save. */
 #define HP_APART __attribute__((noinline))

@@ -14,8 +14,9 @@
 #include <pthread.h>
 #include <threads.h>
 
-#include "preload/lock/lock.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/lock/lock.h"
 
 #define HP_ONCE_DONE 2	/* of glibc's control word; other bits: it is being done */
 

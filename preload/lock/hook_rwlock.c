@@ -11,8 +11,9 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "preload/lock/way.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/lock/way.h"
 
 #define READ(lock, block) \
 	HP_WAY_LOCK(lock, HP_LOCK_RWLOCK, HP_SIDE_READ, (lock)->__data.__cur_writer, \

@@ -15,10 +15,11 @@
 #include <time.h>
 
 #include "preload/channel/channel.h"
-#include "util/count.h"
-#include "preload/wait/offcpu_note.h"
-#include "preload/lock/way.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/lock/way.h"
+#include "preload/wait/offcpu_note.h"
+#include "util/count.h"
 
 static bool take(sem_t *sem)
 {

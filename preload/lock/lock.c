@@ -16,10 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
-#include "preload/thread/process.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
 #include "preload/guest/real.h"
 #include "preload/hook/start.h"
+#include "preload/thread/process.h"
 #include "util/hash.h"
 
 #define HP_CHUNK_WAITER 8192	/* a waiter's first chunk */

@@ -25,21 +25,17 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/self.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "segment/layout/lock.h"
 #include "segment/setting.h"
 #include "util/hash.h"
 
-#define HP_HOT inline __attribute__((always_inline))
-#define HP_HIDDEN __attribute__((visibility("hidden")))
-
 #define HP_LOCK_SLOTS 128	/* a power of two */
 #define HP_LOCK_ORDERS 64	/* a power of two */
 #define HP_LOCK_GENERATIONS 256	/* a power of two */
-
-/* The return address of a stand-in: the place in the program that it is told for. */
-#define HP_CALLER ((uintptr_t)__builtin_return_address(0))
 
 /* Lock and side -> use of it by this thread. */
 struct hp_lock_slot {

@@ -6,6 +6,7 @@
  * report looks for such pairs.  Each pair is noted once for each thread, with
  * the two places.  A lock that was only tried is none: who tries does not wait.
  */
+#include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
 
 struct pair {

@@ -13,8 +13,9 @@
  * Walking costs some 50 ns where the path is known, which is little beside a
  * sleep and much beside a short hold.  So where waits are short a few are asked for.
  */
-#include "preload/lock/lock.h"
+#include "preload/guest/self.h"
 #include "preload/heap/path.h"
+#include "preload/lock/lock.h"
 #include "preload/thread/process.h"
 
 #define HP_ASKS_ALWAYS 8	/* so many waits of a contest ask */

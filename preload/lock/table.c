@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"

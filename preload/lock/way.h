@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "preload/wait/offcpu_note.h"
+#include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
+#include "preload/wait/offcpu_note.h"
 #include "segment/layout/sample.h"
 
 #define HP_CALL_OF(object, kind_, side_) \

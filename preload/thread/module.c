@@ -18,9 +18,11 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
-#include "preload/thread/process.h"
 #include "preload/call/row.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
+#include "preload/thread/process.h"
 
 /* glibc's struct dl_find_object; not in the headers of older ones. */
 struct find_object {

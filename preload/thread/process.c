@@ -20,25 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/call/row.h"
 #include "preload/channel/channel.h"
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/memlock.h"
+#include "preload/guest/pages.h"
 #include "preload/heap/heap.h"
 #include "preload/lock/lock.h"
-#include "preload/hook/hook_memlock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/room.h"
-#include "preload/call/row.h"
 #include "preload/wait/cpu_timer.h"
 #include "segment/clock.h"
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
-enum hp_self_state { HP_SELF_NONE = 0, HP_SELF_OPENING, HP_SELF_OPEN, HP_SELF_REFUSED };
-
-struct hp_segment hp_segment = HP_SEGMENT_NONE;
-struct hp_self *hp_self;
 
 static uint64_t ticks_now(void)
 {
@@ -50,76 +42,10 @@ static void *at(uint64_t offset)
 	return (char *)hp_segment.header + offset;
 }
 
-void hp_refused(void)
-{
-	struct hp_room *room = hp_segment_room(&hp_segment);
-
-	if (room)
-		atomic_fetch_add_explicit(&room->refusals, 1, memory_order_relaxed);
-}
-
-void *hp_pages(uint64_t size)
-{
-	int saved = errno;
-	void *pages = hp_is_confined() ? hp_confine_pages(size) : hp_memlock_map(size, 0);
-
-	if (!pages)
-		hp_refused();
-	errno = saved;
-	return pages;
-}
-
-void hp_pages_release(void *pages, uint64_t size)
-{
-	int saved = errno;
-
-	if (hp_is_confined())
-		return;
-	hp_memlock_unmap(pages, size);
-	errno = saved;
-}
-
-void *hp_pages_wiped(void)
-{
-	int saved = errno;
-	void *page;
-
-	if (hp_is_confined()) {
-		page = hp_confine_pages_wiped();
-		if (!page)
-			hp_refused();
-		return page;
-	}
-	page = hp_pages(HP_PAGE);
-	if (page && syscall(SYS_madvise, page, HP_PAGE, MADV_WIPEONFORK) != 0) {
-		hp_pages_release(page, HP_PAGE);
-		hp_refused();
-		page = NULL;
-	}
-	errno = saved;
-	return page;
-}
-
-void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
-{
-	*next = atomic_load_explicit(head, memory_order_relaxed);
-	/* Release: whoever finds the record in the list finds it complete. */
-	while (!atomic_compare_exchange_weak_explicit(head, next, offset, memory_order_release,
-						      memory_order_relaxed))
-		;
-}
-
 bool hp_self_init(void)
 {
 	hp_self = hp_pages_wiped();
 	return hp_self != NULL;
-}
-
-bool hp_self_is_me(void)
-{
-	return hp_self && !hp_is_confined() &&
-	       atomic_load_explicit(&hp_self->state, memory_order_acquire) == HP_SELF_OPEN &&
-	       hp_self->pid == (uint32_t)getpid();
 }
 
 /* Reads a small file into a page, 0-terminated.  Returns its length, or -1. */

@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/self.h"
 #include "preload/thread/process.h"
 #include "segment/segment.h"
 

@@ -22,11 +22,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
-#include "preload/thread/process.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
+#include "preload/guest/self.h"
+#include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "segment/layout/sample.h"
 #include "unwind/walk.h"

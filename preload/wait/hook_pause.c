@@ -11,8 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/wait/offcpu_note.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/wait/offcpu_note.h"
 
 #define WAIT(type, on, real) \
 	type result; \

@@ -14,10 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/hook/hook_confine.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/readable.h"
+#include "preload/guest/self.h"
 #include "preload/heap/path.h"
 #include "preload/thread/process.h"
-#include "preload/guest/readable.h"
 
 #define COPY_MOST 4096u	/* bytes of the stack */
 #define WINDOW_NOTES \

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/guest.h"
 #include "segment/clock.h"
 #include "segment/layout/sample.h"
 #include "segment/setting.h"

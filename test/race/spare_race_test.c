@@ -2,7 +2,7 @@
 /*
  * spare_race_test.c - records that threads leave and take: each has one owner at a time, and none is lost.
  */
-#include "preload/thread/spare.h"
+#include "preload/guest/spare.h"
 
 #include <pthread.h>
 

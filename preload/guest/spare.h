@@ -13,8 +13,8 @@
  * The stack is Treiber's (IBM RJ 5118, 1986) with a count beside the address, so that one that was
  * taken and came back is not taken for the one that was there.  No lock, for signal handlers, too.
  */
-#ifndef HP_PRELOAD_THREAD_SPARE_H
-#define HP_PRELOAD_THREAD_SPARE_H
+#ifndef HP_PRELOAD_GUEST_SPARE_H
+#define HP_PRELOAD_GUEST_SPARE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.h - memory of our own, apart from the program's.
+ */
+#ifndef HP_PRELOAD_GUEST_PAGES_H
+#define HP_PRELOAD_GUEST_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed pages of our own; NULL = none.  errno is kept. */
+void *hp_pages(uint64_t size);
+void hp_pages_release(void *pages, uint64_t size);
+
+/* One page that a forked child finds zeroed; NULL = none. */
+void *hp_pages_wiped(void);
+
+/* Before the first filter: what a confined process takes its pages from (confine.h).  Changes errno. */
+void hp_pages_reserve(void);
+bool hp_pages_are_reserved(void);
+
+#endif
