@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "preload/channel/key.h"
-#include "preload/guest/glib.h"
+#include "preload/lock/glib.h"
 #include "preload/guest/guest.h"
 
 typedef int (*hp_compare)(const void *, const void *, void *);

@@ -8,8 +8,8 @@
  */
 #include <errno.h>
 
-#include "preload/guest/glib.h"
 #include "preload/guest/guest.h"
+#include "preload/lock/glib.h"
 #include "preload/lock/way.h"
 #include "util/count.h"
 

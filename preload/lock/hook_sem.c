@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_sem.c - stand-ins of semaphores, barriers and the end of threads: what is
- * waited for and held by nobody.
+ * hook_sem.c - stand-ins of semaphores and barriers: what is waited for and held by
+ * nobody.
  *
  * sem_wait is a cancellation point also when it does not wait: it looks for a
  * cancellation first, then takes what is there.  So does the stand-in, and only
@@ -11,10 +11,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <threads.h>
 #include <time.h>
 
-#include "preload/channel/channel.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/lock/way.h"
@@ -127,40 +125,4 @@ HP_EXPORT int pthread_barrier_destroy(pthread_barrier_t *barrier)
 {
 	hp_lock_gone((uintptr_t)barrier);
 	return hp_real()->pthread_barrier_destroy(barrier);
-}
-
-/* --- threads --- */
-
-/* The next thread may have the same address, and is another one. */
-static int joined(uintptr_t thread, int result)
-{
-	if (result == 0)
-		hp_channel_thread_joined(thread);
-	return result;
-}
-
-#define JOIN(thread, real, is_late) \
-	HP_WAY_WAIT(thread, HP_LOCK_THREAD, joined((uintptr_t)(thread), real), \
-		    (hp_lock_gone((uintptr_t)(thread)), result == 0), is_late)
-
-HP_EXPORT int pthread_join(pthread_t thread, void **value)
-{
-	JOIN(thread, hp_real()->pthread_join(thread, value), false);
-}
-
-HP_EXPORT int pthread_timedjoin_np(pthread_t thread, void **value, const struct timespec *until)
-{
-	JOIN(thread, hp_real()->pthread_timedjoin_np(thread, value, until), result == ETIMEDOUT);
-}
-
-HP_EXPORT int pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
-				   const struct timespec *until)
-{
-	JOIN(thread, hp_real()->pthread_clockjoin_np(thread, value, clock, until),
-	     result == ETIMEDOUT);
-}
-
-HP_EXPORT int thrd_join(thrd_t thread, int *value)
-{
-	JOIN(thread, hp_real()->thrd_join(thread, value), false);
 }

@@ -212,9 +212,6 @@ void hp_lock_gone(uintptr_t address);
 /* The lock at an address is called so from now on. */
 void hp_lock_label(uintptr_t address, const char *label);
 
-/* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
-void hp_lock_file_name(int fd, char *name, size_t room);
-
 /*
  * Return address of the call that allocated what is at `address`, as seen from
  * `user`; 0 = not known.  `inside`: how far behind the block's begin it is.

@@ -18,6 +18,7 @@
 
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/lock/file.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"

@@ -5,8 +5,8 @@
  * GLib's locks use futexes themselves, so they are not seen through the C
  * library's.  Its headers are not needed: objects are addresses here.
  */
-#ifndef HP_PRELOAD_GUEST_GLIB_H
-#define HP_PRELOAD_GUEST_GLIB_H
+#ifndef HP_PRELOAD_LOCK_GLIB_H
+#define HP_PRELOAD_LOCK_GLIB_H
 
 #include <stdint.h>
 

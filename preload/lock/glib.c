@@ -6,7 +6,7 @@
  * search that fails allocates.  Where a plugin brought it with it, for itself
  * alone, the next one in the order of search is none: then it is asked by its name.
  */
-#include "preload/guest/glib.h"
+#include "preload/lock/glib.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.h - locks on files, for their stand-ins.
+ *
+ * A lock on a file is the file's, by device and inode, whatever descriptor it was
+ * asked by.  It is released by close, by the process's end, or in part, so how
+ * long it is held is not told, nor who had it: that may be another program.  A
+ * call that would wait is tried without waiting first; so it is known to wait
+ * before it does, and costs one more system call then.
+ */
+#ifndef HP_PRELOAD_LOCK_FILE_H
+#define HP_PRELOAD_LOCK_FILE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/lock/lock.h"
+
+/* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
+void hp_lock_file_name(int fd, char *name, size_t room);
+
+/* The use that a call for the file of `fd` is of; NULL = it is not recorded. */
+struct hp_use *hp_file_use(struct hp_lock_call *call, int fd, bool is_shared, uintptr_t caller);
+
+static inline bool hp_file_is_taken(int error)
+{
+	return error == EAGAIN || error == EACCES;
+}
+
+/* The attempt is made: it waits by `block` if it is taken. */
+#define HP_FILE_LOCK_END(use, call, block) \
+	struct hp_wait wait; \
+\
+	if (result == 0) { \
+		if (use) \
+			(use)->count++; \
+		return 0; \
+	} \
+	if (!hp_file_is_taken(errno)) \
+		return result; \
+	errno = saved; \
+	hp_wait_begin(&wait, use, call); \
+	result = block; \
+	saved = errno; \
+	hp_wait_told(&wait, result == 0); \
+	errno = saved; \
+	return result
+
+#define HP_FILE_TRY_END(use) \
+	if ((use) && result == 0) \
+		(use)->count++; \
+	else if ((use) && hp_file_is_taken(errno)) \
+		(use)->failed++; \
+	return result
+
+#endif
