@@ -36,6 +36,8 @@ static pthread_key_t key;
 static bool has_key;
 
 __thread struct hp_courier *hp_courier_pointer = &unborn;
+_Atomic uint64_t hp_channel_fds[HP_FDS];
+uint32_t hp_channel_fds_most;
 char *hp_channel_base;
 uint32_t hp_channel_slow_clock;
 uint32_t hp_channel_text_room;
@@ -346,7 +348,7 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	if (!channel)
 		return NULL;
 	if (lane)
-		hp_lane_empty(lane); /* of one that was still taken */
+		hp_lane_empty(lane);	/* of one that was still taken */
 	else
 		lane = lane_make(channel);
 	if (!lane)

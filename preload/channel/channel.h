@@ -138,11 +138,18 @@ static inline uint64_t hp_lane_id(const struct hp_lane *lane)
 	return (uint64_t)((const char *)lane - hp_channel_base) / HP_LINE;
 }
 
-/* --- hook_fd.c: descriptors --- */
+/* --- fd.c: descriptors --- */
 
-/* A descriptor is about to be closed; is there twice now. */
+/* A descriptor is about to be closed, or all of these; is there twice now. */
 void hp_channel_forget(int fd);
+void hp_channel_forget_range(unsigned first, unsigned last);
 void hp_channel_copied(int fd, int copy);
+
+/* What goes through it is not all seen. */
+void hp_channel_veil(int fd);
+
+/* The ends of a new pipe, made with these flags of pipe2. */
+void hp_channel_pipe(const int fds[2], int flags, uintptr_t caller);
 
 /* A pair of descriptors, each of which sends into what the other one receives from. */
 void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish);
@@ -174,6 +181,10 @@ void hp_channel_share(int fd);
 
 /* fcntl, but for locks. */
 int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument);
+
+/* A child is about to have the same descriptors; there is none after all. */
+void hp_channel_fork(void);
+void hp_channel_fork_failed(void);
 
 /* The process ends, or becomes another image; it did not. */
 void hp_channel_leave(bool is_exec);

@@ -1,334 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_fd.c - which descriptor is which channel: stand-ins for what makes,
- * copies and closes descriptors.
- *
- * What nobody told of is asked of the kernel when it is used first, once: an
- * inherited pipe, one that came over a socket.  Its inode says if a process of
- * the session has it already.
- *
- * The table is not wiped on fork: a child has the same descriptors.  A vfork child
- * has descriptors of its own and works in its parent's memory, so it changes
- * nothing here.
- *
- * A word is emptied before the real close: after it, the number may be another
- * thread's new descriptor.
+ * hook_fd.c - stand-ins for what makes, copies and closes descriptors (fd.c).
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/channel/channel.h"
-#include "preload/channel/hook_datagram.h"
-#include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
-#include "preload/guest/self.h"
-#include "preload/hook/start.h"
-#include "preload/lock/lock.h"
-#include "preload/thread/process.h"
 #include "segment/newer.h"
 #include "segment/session.h"
-
-_Atomic uint64_t hp_channel_fds[HP_FDS];
-uint32_t hp_channel_fds_most;
-
-static _Atomic uint32_t has_left; /* the process is ending */
-static _Atomic uint32_t above; /* no descriptor from here on was ever told of */
-
-/* False in a vfork child, which has its parent's memory; a forked one has not opened its own yet. */
-static bool is_ours(void)
-{
-	return !hp_self || hp_self->pid == 0 || hp_is_confined() ||
-	       hp_self->pid == (uint32_t)getpid();
-}
-
-bool hp_channel_stat(int fd, struct stat *stat)
-{
-	if (fstat(fd, stat) == 0)
-		return true;
-	if (errno != EBADF)
-		hp_refused();
-	return false;
-}
-
-static uint64_t word_of(const struct hp_lane *out, const struct hp_lane *in)
-{
-	return (out ? hp_lane_id(out) : HP_LANE_NONE) << 32 | (in ? hp_lane_id(in) : HP_LANE_NONE);
-}
-
-static bool is_channel(uint64_t word)
-{
-	return word != HP_FD_UNKNOWN && word != HP_FD_NONE;
-}
-
-static void word_hold(uint64_t word)
-{
-	struct hp_lane *out = hp_channel_lane(word >> 32);
-	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
-
-	if (!is_channel(word))
-		return;
-	if (out)
-		hp_lane_hold(out, true);
-	if (in)
-		hp_lane_hold(in, false);
-}
-
-static void word_drop(uint64_t word)
-{
-	struct hp_lane *out = hp_channel_lane(word >> 32);
-	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
-
-	if (!is_channel(word))
-		return;
-	if (out)
-		hp_lane_drop(out, true);
-	if (in)
-		hp_lane_drop(in, false);
-}
-
-/* Another thread was first. */
-static void word_unmake(uint64_t word)
-{
-	struct hp_lane *out = hp_channel_lane(word >> 32);
-	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
-
-	if (out)
-		hp_lane_unmake(out);
-	if (in)
-		hp_lane_unmake(in);
-}
-
-static bool is_told(int fd)
-{
-	return (unsigned)fd < hp_channel_fds_most;
-}
-
-static uint64_t word_at(int fd)
-{
-	return is_told(fd) ? atomic_load_explicit(&hp_channel_fds[fd], memory_order_relaxed)
-			   : HP_FD_UNKNOWN;
-}
-
-static void note_highest(int fd)
-{
-	uint32_t before = atomic_load_explicit(&above, memory_order_relaxed);
-
-	while (before <= (uint32_t)fd &&
-	       !atomic_compare_exchange_weak_explicit(&above, &before, (uint32_t)fd + 1,
-						      memory_order_relaxed, memory_order_relaxed))
-		;
-}
-
-/* The descriptor is new, whatever the number was before. */
-static void put(int fd, uint64_t word)
-{
-	uint64_t before;
-
-	if (!is_told(fd))
-		return;
-	note_highest(fd);
-	word_hold(word);
-	before = atomic_exchange_explicit(&hp_channel_fds[fd], word, memory_order_acq_rel);
-	word_drop(before);
-}
-
-/* The descriptor is about to be closed. */
-static void forget(int fd)
-{
-	uint64_t word;
-
-	if (!is_told(fd))
-		return;
-	word = word_at(fd);
-	if (word == HP_FD_UNKNOWN || (is_channel(word) && !is_ours()))
-		return;
-	word_drop(
-		atomic_exchange_explicit(&hp_channel_fds[fd], HP_FD_UNKNOWN, memory_order_acq_rel));
-}
-
-void hp_channel_forget(int fd)
-{
-	int saved;
-
-	if (!is_told(fd))
-		return;
-	saved = errno;
-	forget(fd);
-	errno = saved;
-}
-
-static void veil(int fd)
-{
-	uint64_t word = hp_channel_word(fd);
-	struct hp_lane *out = hp_channel_lane(word >> 32);
-	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
-
-	if (out)
-		atomic_fetch_or_explicit(&out->veiled, HP_VEILED_SENDS, memory_order_relaxed);
-	if (in)
-		atomic_fetch_or_explicit(&in->veiled, HP_VEILED_RECEIVES, memory_order_relaxed);
-}
-
-/* `copy` is another number for what `fd` is. */
-void hp_channel_copied(int fd, int copy)
-{
-	uint64_t word;
-	int saved;
-
-	if (fd == copy || !is_told(copy))
-		return;
-	saved = errno;
-	word = word_at(fd);
-	if ((is_channel(word) || is_channel(word_at(copy))) && !is_ours())
-		return;
-	put(copy, word);
-	if (copy <= STDERR_FILENO && is_channel(word))
-		veil(copy);
-	errno = saved;
-}
-
-/* --- what was there already --- */
-
-static bool is_nameless(int fd)
-{
-	struct statfs fs;
-
-	return syscall(SYS_fstatfs, fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
-}
-
-static void wish_pipe(struct hp_channel_wish *wish, int fd, const struct stat *stat)
-{
-	long size = syscall(SYS_fcntl, fd, F_GETPIPE_SZ);
-
-	wish->device = stat->st_dev;
-	wish->out_inode = wish->in_inode = stat->st_ino;
-	wish->capacity = size > 0 ? (uint64_t)size : 0;
-	/* Each of its pages may be half empty. */
-	wish->safe = wish->capacity > 4 * HP_PAGE ? wish->capacity / 2 - HP_PAGE : 0;
-}
-
-/* A FIFO is called by its path. */
-static void label_fifo(const struct hp_lane *lane, int fd)
-{
-	char link[32] = "/proc/self/fd/", path[256], digits[12];
-	size_t length = strlen(link), count = 0;
-	long size;
-
-	do
-		digits[count++] = (char)('0' + fd % 10);
-	while (fd /= 10);
-	while (count)
-		link[length++] = digits[--count];
-	size = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof(path));
-	if (lane && size > 0)
-		hp_channel_label(lane, path, (size_t)size);
-}
-
-static struct hp_lane *find_pipe(int fd, const struct stat *stat)
-{
-	struct hp_lane *lane = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
-	struct hp_channel_wish wish = { .is_found = true, .descriptor = (uint32_t)fd };
-
-	if (lane)
-		return lane;
-	wish.kind = is_nameless(fd) ? HP_CHANNEL_PIPE : HP_CHANNEL_FIFO;
-	wish_pipe(&wish, fd, stat);
-	lane = hp_lane_meet(&wish);
-	if (wish.kind == HP_CHANNEL_FIFO)
-		label_fifo(lane, fd);
-	return lane;
-}
-
-static uint64_t meet_pipe(int fd, const struct stat *stat)
-{
-	long flags = syscall(SYS_fcntl, fd, F_GETFL);
-	struct hp_lane *lane = flags < 0 ? NULL : find_pipe(fd, stat);
-	long mode = flags & O_ACCMODE;
-
-	if (!lane)
-		return HP_FD_NONE;
-	/* Another process has it, too. */
-	atomic_store_explicit(&lane->shared, 1, memory_order_relaxed);
-	return word_of(mode == O_RDONLY ? NULL : lane, mode == O_WRONLY ? NULL : lane);
-}
-
-static uint64_t meet_socket(int fd, const struct stat *stat)
-{
-	struct hp_lane *out = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
-	struct hp_lane *in = hp_lane_of_inode(stat->st_dev, stat->st_ino, false);
-
-	if (!out)
-		hp_datagram_meet(fd, stat, &out, &in);
-	if (out)
-		atomic_store_explicit(&out->shared, 1, memory_order_relaxed);
-	if (in)
-		atomic_store_explicit(&in->shared, 1, memory_order_relaxed);
-	return word_of(out, in);
-}
-
-static HP_COLD uint64_t meet(int fd)
-{
-	uint64_t word = HP_FD_NONE, before = HP_FD_UNKNOWN;
-	struct stat stat;
-
-	if (hp_is_confined() || !is_ours() || !hp_channel_is_on() || !hp_channel_stat(fd, &stat))
-		return HP_FD_NONE;
-	if (S_ISFIFO(stat.st_mode))
-		word = meet_pipe(fd, &stat);
-	else if (S_ISSOCK(stat.st_mode))
-		word = meet_socket(fd, &stat);
-	if (!atomic_compare_exchange_strong_explicit(&hp_channel_fds[fd], &before, word,
-						     memory_order_acq_rel, memory_order_relaxed)) {
-		word_unmake(word);
-		return before;
-	}
-	note_highest(fd);
-	word_hold(word);
-	if (fd <= STDERR_FILENO)
-		veil(fd);
-	return word;
-}
-
-/* Something that we do for a lane may call it for its own descriptors. */
-HP_COLD uint64_t hp_channel_meet(int fd)
-{
-	int saved = errno;
-	uint64_t word = hp_start_is_running() ? HP_FD_NONE : meet(fd);
-
-	errno = saved;
-	return word;
-}
-
-/* --- what is made --- */
-
-static void pipe_made(const int fds[2], int flags, uintptr_t caller)
-{
-	struct hp_channel_wish wish = { .kind = HP_CHANNEL_PIPE, .caller = caller };
-	struct hp_lane *lane;
-	struct stat stat;
-
-	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() || !hp_channel_stat(fds[0], &stat))
-		return;
-	wish_pipe(&wish, fds[0], &stat);
-	if (flags & O_DIRECT) {
-		wish.unit = HP_LANE_MESSAGES;
-		wish.capacity /= HP_PAGE;
-		wish.safe = wish.capacity / 2;
-	}
-	lane = hp_lane_new(&wish);
-	put(fds[0], word_of(NULL, lane));
-	put(fds[1], word_of(lane, NULL));
-}
 
 static int pipe_with(int fds[2], int flags, uintptr_t caller)
 {
@@ -339,7 +21,7 @@ static int pipe_with(int fds[2], int flags, uintptr_t caller)
 	if (result != 0 || !is_on)
 		return result;
 	saved = errno;
-	pipe_made(fds, flags, caller);
+	hp_channel_pipe(fds, flags, caller);
 	errno = saved;
 	return result;
 }
@@ -352,57 +34,6 @@ HP_EXPORT int pipe(int fds[2])
 HP_EXPORT int pipe2(int fds[2], int flags)
 {
 	return pipe_with(fds, flags, HP_CALLER);
-}
-
-void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish)
-{
-	struct hp_channel_wish way = *wish;
-	struct hp_lane *there, *back;
-	struct stat first, second;
-
-	if (!is_told(fds[0]) || !is_told(fds[1]) || !is_ours() ||
-	    !hp_channel_stat(fds[0], &first) || !hp_channel_stat(fds[1], &second))
-		return;
-	way.device = first.st_dev;
-	way.out_inode = first.st_ino;
-	way.in_inode = second.st_ino;
-	there = hp_lane_new(&way);
-	way.way = 1;
-	way.out_inode = second.st_ino;
-	way.in_inode = first.st_ino;
-	back = hp_lane_new(&way);
-	put(fds[0], word_of(there, back));
-	put(fds[1], word_of(back, there));
-}
-
-void hp_channel_put(int fd, const struct hp_lane *out, const struct hp_lane *in)
-{
-	if (is_told(fd) && is_ours())
-		put(fd, word_of(out, in));
-}
-
-void hp_channel_single(int fd, const struct hp_channel_wish *wish)
-{
-	struct hp_lane *lane;
-
-	if (!is_told(fd) || !is_ours())
-		return;
-	lane = hp_lane_new(wish);
-	put(fd, word_of(lane, lane));
-}
-
-void hp_channel_again(int fd, struct hp_lane *lane)
-{
-	if (is_told(fd) && is_ours())
-		put(fd, word_of(lane, lane));
-}
-
-void hp_channel_came(int fd)
-{
-	int saved = errno;
-
-	hp_channel_forget(fd);
-	errno = saved;
 }
 
 /* --- copies --- */
@@ -430,25 +61,6 @@ HP_EXPORT int dup3(int fd, int copy, int flags)
 
 	if (result >= 0)
 		hp_channel_copied(fd, result);
-	return result;
-}
-
-/* Every command takes one argument of a word, or none. */
-int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument)
-{
-	int result = real(fd, command, argument);
-	struct hp_lane *lane;
-
-	if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
-		hp_channel_copied(fd, result);
-	if (result > 0 && command == F_SETPIPE_SZ) {
-		lane = hp_channel_out(fd);
-		lane = lane ? lane : hp_channel_in(fd);
-		if (lane && lane->unit == HP_LANE_BYTES) {
-			lane->capacity = (uint64_t)result;
-			lane->safe = result > 4 * HP_PAGE ? (uint64_t)result / 2 - HP_PAGE : 0;
-		}
-	}
 	return result;
 }
 
@@ -511,21 +123,8 @@ HP_EXPORT FILE *fdopen(int fd, const char *mode)
 	FILE *file = hp_real()->fdopen(fd, mode);
 
 	if (file)
-		veil(fd);
+		hp_channel_veil(fd);
 	return file;
-}
-
-static void forget_range(unsigned first, unsigned last)
-{
-	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
-	int saved;
-
-	if (!end)
-		return;
-	saved = errno;
-	for (unsigned fd = first; fd <= last && fd < end; fd++)
-		forget((int)fd);
-	errno = saved;
 }
 
 HP_EXPORT int close_range(unsigned first, unsigned last, int flags)
@@ -535,123 +134,16 @@ HP_EXPORT int close_range(unsigned first, unsigned last, int flags)
 		return -1;
 	}
 	if (!(flags & (int)CLOSE_RANGE_CLOEXEC))
-		forget_range(first, last);
+		hp_channel_forget_range(first, last);
 	return hp_real()->close_range(first, last, flags);
 }
 
 HP_EXPORT void closefrom(int first)
 {
-	forget_range(first < 0 ? 0 : (unsigned)first, HP_FDS);
+	hp_channel_forget_range(first < 0 ? 0 : (unsigned)first, HP_FDS);
 	/* A program may ask for it weakly, and finds ours where the C library has none (before 2.34). */
 	if (hp_real()->closefrom)
 		hp_real()->closefrom(first);
 	else
 		hp_close_from(first < 0 ? 0 : first);
-}
-
-/* --- system calls of the program's own --- */
-
-bool hp_channel_raw_before(long number, long a, long b, long c)
-{
-	if (!hp_channel_fds_most)
-		return false;
-	if (number == SYS_close)
-		hp_channel_forget((int)a);
-	else if (number == SYS_close_range && !((unsigned)c & CLOSE_RANGE_CLOEXEC))
-		forget_range((unsigned)a, (unsigned)b);
-	return number != SYS_close && number != SYS_close_range;
-}
-
-void hp_channel_raw_after(long a, long result)
-{
-	if (result >= 0)
-		hp_channel_copied((int)a, (int)result);
-}
-
-/* --- fork, exec, exit --- */
-
-static void each_word(void (*what)(uint64_t word))
-{
-	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
-
-	for (unsigned fd = 0; fd < end; fd++)
-		what(word_at((int)fd));
-}
-
-/* For a child: none of them is over when this process has closed it. */
-static void word_share(uint64_t word)
-{
-	struct hp_lane *out = hp_channel_lane(word >> 32);
-	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
-
-	if (!is_channel(word))
-		return;
-	word_hold(word);
-	if (out)
-		atomic_store_explicit(&out->shared, 1, memory_order_relaxed);
-	if (in)
-		atomic_store_explicit(&in->shared, 1, memory_order_relaxed);
-}
-
-/*
- * Nothing that the kernel tells of an eventfd says which one it is, so whoever was given one adds to
- * it and takes from it unseen, and what is taken here need not be what was added first.
- */
-static void veil_tokens(uint64_t word)
-{
-	const uint32_t all = HP_VEILED_SENDS | HP_VEILED_RECEIVES | HP_LANE_MIXED;
-	struct hp_lane *lane = is_channel(word) ? hp_channel_lane(word >> 32) : NULL;
-
-	if (lane && lane->unit == HP_LANE_TOKENS)
-		atomic_fetch_or_explicit(&lane->veiled, all, memory_order_relaxed);
-}
-
-void hp_channel_share(int fd)
-{
-	if (!is_told(fd))
-		return;
-	veil_tokens(word_at(fd));
-	word_share(word_at(fd));
-}
-
-HP_EXPORT pid_t fork(void)
-{
-	pid_t child;
-
-	each_word(word_share);
-	child = hp_real()->fork();
-	if (child < 0)
-		each_word(word_drop);
-	if (child == 0)
-		hp_thread_forked();
-	return child;
-}
-
-static void word_leave(uint64_t word, bool is_exec)
-{
-	struct hp_lane *out = hp_channel_lane(word >> 32);
-	struct hp_lane *in = hp_channel_lane(word & UINT32_MAX);
-
-	if (!is_channel(word))
-		return;
-	if (out)
-		hp_lane_leave(out, true, is_exec);
-	if (in)
-		hp_lane_leave(in, false, is_exec);
-}
-
-void hp_channel_leave(bool is_exec)
-{
-	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
-
-	if (!end || !is_ours() || atomic_exchange_explicit(&has_left, 1, memory_order_relaxed))
-		return;
-	for (unsigned fd = 0; fd < end; fd++)
-		word_leave(word_at((int)fd), is_exec);
-}
-
-void hp_channel_come_back(void)
-{
-	if (is_ours() && atomic_exchange_explicit(&has_left, 0, memory_order_relaxed))
-		each_word(word_hold);
 }

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "preload/channel/hook_datagram.h"
+#include "preload/channel/datagram.h"
 #include "preload/channel/way.h"
 #include "preload/guest/guest.h"
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "preload/call/local.h"
-#include "preload/channel/hook_datagram.h"
+#include "preload/channel/datagram.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hook_thread.c - stand-ins of pthread_create and thrd_create: who made a thread, when
- * it began, what it runs.
+ * it began, what it runs; and of fork.
  *
  * The record of the new thread holds what it is to run; it begins in a function
  * of ours, which jumps there, so no frame of ours is on its stack.  A thread of
@@ -19,6 +19,7 @@
 #include "preload/channel/channel.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/hook/start.h"
 #include "preload/lock/lock.h"
@@ -80,18 +81,6 @@ void hp_thread_configure(const struct hp_settings *settings)
 {
 	is_wanted = hp_settings_asks_threads(settings) || hp_settings_asks(settings, "channels");
 	has_key = is_wanted && pthread_key_create(&key, end) == 0;
-}
-
-void hp_thread_forked(void)
-{
-	int saved;
-
-	/* Not even errno is there in a child of a resolver. */
-	if (!is_wanted || hp_is_confined())
-		return;
-	saved = errno;
-	hp_self_open();
-	errno = saved;
 }
 
 static uint64_t count_of(struct hp_lockset *set)
@@ -219,4 +208,32 @@ HP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 	if (result == thrd_success)
 		made_more();
 	return result;
+}
+
+/* --- processes --- */
+
+/* In a child of fork(), before it goes on: it is one of the session's, whether it ever calls us or not. */
+static void forked(void)
+{
+	int saved;
+
+	/* Not even errno is there in a child of a resolver. */
+	if (!is_wanted || hp_is_confined())
+		return;
+	saved = errno;
+	hp_self_open();
+	errno = saved;
+}
+
+HP_EXPORT pid_t fork(void)
+{
+	pid_t child;
+
+	hp_channel_fork();
+	child = hp_real()->fork();
+	if (child < 0)
+		hp_channel_fork_failed();
+	if (child == 0)
+		forked();
+	return child;
 }

@@ -197,9 +197,6 @@ bool hp_lock_is_left(void);
 /* Called once at the library's start. */
 void hp_thread_configure(const struct hp_settings *settings);
 
-/* In a child of fork(), before it goes on: it is one of the session's, whether it ever calls us or not. */
-void hp_thread_forked(void);
-
 /* --- table.c: which lock is at an address --- */
 
 /* Offset of the record of the lock; 0 = there is no room. */

@@ -1,20 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_datagram.h - UNIX datagram sockets that are no pair.
+ * datagram.h - UNIX datagram sockets that are no pair.
  *
  * What a bound one receives is a lane, and who connects to its name, or sends to
  * it, sends into that.  A socket has a lane of its own besides, for what goes to
  * names that nobody of the session has: it is *open* as long as it has no peer.
  */
-#ifndef HP_PRELOAD_CHANNEL_HOOK_DATAGRAM_H
-#define HP_PRELOAD_CHANNEL_HOOK_DATAGRAM_H
+#ifndef HP_PRELOAD_CHANNEL_DATAGRAM_H
+#define HP_PRELOAD_CHANNEL_DATAGRAM_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "preload/channel/channel.h"
 
 #define HP_WAY_NAMED 2	/* hp_channel.way: neither there nor back */
+
+/* One was made. */
+void hp_datagram_made(int fd, uintptr_t caller);
+
+/*
+ * Before connect(): is it one of these, and has it a peer already?  Keeps errno.  And when it
+ * has another one.
+ */
+bool hp_datagram_connects(int fd, bool *had_peer);
+void hp_datagram_connected(int fd, const struct sockaddr *address, socklen_t length, bool had_peer,
+			   uintptr_t caller);
 
 /* It has been bound at this place: nothing happens unless it is one of these. */
 void hp_datagram_bound(int fd, uintptr_t caller);
