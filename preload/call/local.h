@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/spare.h"
@@ -165,6 +166,8 @@ static_assert(HP_EARLY_ZERO(offsetof(struct hp_local, state)), "the same");
 
 HP_THREAD_POINTER(struct hp_local, local)
 
+extern const struct hp_recorder hp_call_recorder;
+
 /* The state of a thread that has not met us, of all of them. */
 extern struct hp_local hp_unborn;
 
@@ -177,9 +180,6 @@ bool hp_local_open(uintptr_t cfa);
 
 /* A call of a thread that is LOST. */
 void hp_local_count_lost(void);
-
-/* The process ends with this thread: what it recorded may be another process's now. */
-void hp_local_leave(void);
 
 /* The thread ends: its calls are left, its block is free for another thread. */
 void hp_local_close(struct hp_local *me);

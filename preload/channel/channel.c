@@ -15,11 +15,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
-#include "preload/hook/start.h"
 #include "preload/lock/lock.h"
 #include "util/count.h"
 #include "util/hash.h"
@@ -55,8 +55,9 @@ static void thread_end(void *data)
 	atomic_store_explicit(&me->state, 0, memory_order_release);
 }
 
-void hp_channel_configure(const struct hp_settings *settings)
+void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 {
+	(void)is_first;
 	is_wanted = hp_settings_asks(settings, "channels") || hp_settings_asks(settings, "waits") ||
 		    hp_settings_asks(settings, "waiting");
 	is_each = settings->channels_iter;

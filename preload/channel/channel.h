@@ -28,6 +28,7 @@
 #include <sys/types.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
@@ -64,7 +65,9 @@ extern HP_HIDDEN uint32_t hp_channel_slow_clock;	/* the clock is not the TSC */
 extern HP_HIDDEN uint32_t hp_channel_text_room;	/* bytes of a message that are kept; 0 = none */
 extern HP_HIDDEN bool hp_channel_is_exact;	/* every message is timed */
 
-void hp_channel_configure(const struct hp_settings *settings);
+extern const struct hp_recorder hp_channel_recorder;
+
+void hp_channel_configure(const struct hp_settings *settings, bool is_first);
 
 static inline uint64_t hp_channel_clock(void)
 {
@@ -185,10 +188,6 @@ int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *ar
 /* A child is about to have the same descriptors; there is none after all. */
 void hp_channel_fork(void);
 void hp_channel_fork_failed(void);
-
-/* The process ends, or becomes another image; it did not. */
-void hp_channel_leave(bool is_exec);
-void hp_channel_come_back(void);
 
 /* What the descriptor is; word of the table. */
 uint64_t hp_channel_meet(int fd);

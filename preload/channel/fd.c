@@ -24,10 +24,11 @@
 
 #include "preload/channel/channel.h"
 #include "preload/channel/datagram.h"
+#include "preload/guest/above.h"
+#include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
-#include "preload/hook/start.h"
 #include "preload/thread/process.h"
 #include "segment/newer.h"
 
@@ -493,7 +494,7 @@ static void word_leave(uint64_t word, bool is_exec)
 		hp_lane_leave(in, false, is_exec);
 }
 
-void hp_channel_leave(bool is_exec)
+static void leave(bool is_exec)
 {
 	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
 
@@ -503,8 +504,20 @@ void hp_channel_leave(bool is_exec)
 		word_leave(word_at((int)fd), is_exec);
 }
 
-void hp_channel_come_back(void)
+static void come_back(void)
 {
 	if (is_ours() && atomic_exchange_explicit(&has_left, 0, memory_order_relaxed))
 		each_word(word_hold);
 }
+
+static void find(void)
+{
+	HP_EARLY_FIND(courier);
+}
+
+const struct hp_recorder hp_channel_recorder = {
+	.find = find,
+	.configure = hp_channel_configure,
+	.end = leave,
+	.go_on = come_back,
+};

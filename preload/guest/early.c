@@ -12,11 +12,8 @@
 #include <link.h>
 #include <stddef.h>
 
-#include "preload/call/local.h"
-#include "preload/channel/channel.h"
+#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
-#include "preload/heap/heap.h"
-#include "preload/lock/lock.h"
 
 #define HP_AUXV_MOST 65536	/* words from the frame of a resolver up to the vector */
 #define HP_TLS_FILLED UINT64_C(0x64656c6c69662d68)
@@ -28,26 +25,19 @@ static uintptr_t is_relocated;
 static void *volatile const relocated = &is_relocated;
 static __thread volatile uint64_t filled = HP_TLS_FILLED;
 
-static uintptr_t thread_pointer(void)
-{
-	return *(uintptr_t __seg_fs *)0;
-}
-
-static uintptr_t offset_of(const void *variable)
-{
-	return (uintptr_t)variable - thread_pointer();
-}
-
 HP_COLD bool hp_early_lasts(void)
 {
+	const struct hp_recorder *const *each = hp_above.recorders;
+
 	/* In this order: the second question goes through what the first one asks for. */
 	if (relocated != &is_relocated || filled != HP_TLS_FILLED)
 		return true;
-	hp_early_offsets.heap = offset_of(&hp_heap_pointer);
-	hp_early_offsets.waiter = offset_of(&hp_waiter_pointer);
-	hp_early_offsets.courier = offset_of(&hp_courier_pointer);
-	/* Last: it is the one that is looked at. */
-	__atomic_store_n(&hp_early_offsets.local, offset_of(&hp_local_pointer), __ATOMIC_RELEASE);
+	while (*each)
+		each++;
+	/* The first one last: its offset is the one that is looked at. */
+	while (each-- > hp_above.recorders)
+		if ((*each)->find)
+			(*each)->find();
 	return false;
 }
 

@@ -48,6 +48,16 @@ extern HP_HIDDEN struct hp_early_offsets hp_early_offsets;
 
 #define HP_THREAD_PLACE(type, name) (*(type * __seg_fs *)hp_early_offsets.name)
 
+/* For hp_recorder.find (above.h): the loader is done, so its offset is known. */
+#define HP_EARLY_FIND(name) hp_early_note(&hp_early_offsets.name, &hp_##name##_pointer)
+
+static inline void hp_early_note(uintptr_t *offset, const void *variable)
+{
+	uintptr_t thread = *(uintptr_t __seg_fs *)0;
+
+	__atomic_store_n(offset, (uintptr_t)variable - thread, __ATOMIC_RELEASE);
+}
+
 /* False from the first call on that finds the loader done; then the offsets are there. */
 HP_HIDDEN bool hp_early_lasts(void);
 
@@ -62,6 +72,7 @@ HP_HIDDEN void *hp_early_find(const char *name, bool is_old);
 #else
 
 #define HP_THREAD_PLACE(type, name) hp_##name##_pointer
+#define HP_EARLY_FIND(name) ((void)0)
 
 static inline bool hp_is_early(void)
 {

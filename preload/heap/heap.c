@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #include "preload/call/tally.h"
+#include "preload/guest/above.h"
+#include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
@@ -33,7 +35,6 @@
 #include "preload/heap/leak.h"
 #include "preload/heap/path.h"
 #include "preload/heap/shadow.h"
-#include "preload/hook/start.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
 
@@ -117,8 +118,9 @@ static bool is_asked(const struct hp_settings *settings)
 	       hp_settings_names(settings, "waits") || hp_settings_names(settings, "thread-states");
 }
 
-void hp_heap_configure(const struct hp_settings *settings)
+static void configure(const struct hp_settings *settings, bool is_first)
 {
+	(void)is_first;
 	hp_heap_is_wanted = is_asked(settings);
 	depth_most = (uint32_t)settings->alloc_depth;
 	walk_mode = settings->unwind;
@@ -296,7 +298,7 @@ static bool settle_peak(struct hp_process *process)
 	return true;
 }
 
-void hp_heap_fold(struct hp_process *process)
+static void fold(struct hp_process *process)
 {
 	struct hp_heap *heap;
 	struct hp_site *site;
@@ -455,7 +457,7 @@ static bool is_large_segment(void)
 	return hp_segment.size / HP_LINE > UINT32_MAX;
 }
 
-void hp_heap_bind(struct hp_local *calls)
+static void bind(struct hp_local *calls)
 {
 	struct hp_heap_local *me = hp_heap();
 
@@ -541,7 +543,7 @@ void hp_heap_reopen(struct hp_heap_local *me)
 	if (!prove_all && !hp_tally_has_most)
 		__atomic_store_n(&me->gate, me->gate_open, __ATOMIC_RELAXED);
 	/*
-	 * The other side is hp_heap_forget: is_stale, then gate.  Either we see
+	 * The other side is forget: is_stale, then gate.  Either we see
 	 * is_stale here, or its store to the gate comes after ours.
 	 */
 	if (!is_single_threaded())
@@ -618,7 +620,7 @@ static void thread_end(void *data)
 		close_heap(me, &ending);
 }
 
-void hp_heap_leave(void)
+static void leave(void)
 {
 	struct hp_heap_local *me = hp_heap();
 
@@ -626,12 +628,52 @@ void hp_heap_leave(void)
 		close_heap(me, &ending);
 }
 
-void hp_heap_forget(void)
+static void forget(uintptr_t begin, uintptr_t end)
 {
 	struct hp_heap_local *me = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
 
+	(void)begin;
+	(void)end;
 	for (; me; me = me->next) {
 		atomic_store_explicit(&me->is_stale, 1, memory_order_seq_cst);
 		__atomic_store_n(&me->gate, 0, __ATOMIC_SEQ_CST);
 	}
 }
+
+static void find(void)
+{
+	HP_EARLY_FIND(heap);
+}
+
+static void heaps_free(struct hp_process *process)
+{
+	struct hp_heap *heap;
+
+	for (uint64_t at = atomic_load(&process->heaps); at; at = heap->next) {
+		heap = (struct hp_heap *)((char *)hp_segment.header + at);
+		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	}
+}
+
+static bool is_left(const struct hp_process *process)
+{
+	const struct hp_heap *heap;
+
+	for (uint64_t at = atomic_load(&process->heaps); at; at = heap->next) {
+		heap = (const struct hp_heap *)((char *)hp_segment.header + at);
+		if (atomic_load_explicit(&heap->state, memory_order_acquire) != HP_FREE)
+			return false;
+	}
+	return true;
+}
+
+const struct hp_recorder hp_heap_recorder = {
+	.find = find,
+	.configure = configure,
+	.fold = fold,
+	.free = heaps_free,
+	.bind = bind,
+	.forget = forget,
+	.leave = leave,
+	.is_left = is_left,
+};

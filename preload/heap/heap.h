@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/above.h"
 #include "preload/guest/spare.h"
 #include "preload/guest/table.h"
 #include "segment/layout/heap.h"
@@ -138,8 +139,7 @@ static_assert(HP_EARLY_ZERO(offsetof(struct hp_heap_local, state)), "the same");
 HP_THREAD_POINTER(struct hp_heap_local, heap)
 extern struct hp_heap_local hp_heap_unborn;
 
-/* Called once at the library's start: which sections are asked for, how deep, how. */
-void hp_heap_configure(const struct hp_settings *settings);
+extern const struct hp_recorder hp_heap_recorder;
 
 /*
  * The gate is shut: why?  Opens the thread's heap if it has none, does what is to
@@ -164,18 +164,6 @@ void hp_heap_reopen(struct hp_heap_local *me);
 /* What the thread allocates in between is ours, and not recorded. */
 struct hp_heap_local *hp_heap_pause(void);
 void hp_heap_go_on(struct hp_heap_local *was);
-
-/* The thread's hooks record from now on, or (NULL) no more: what its calls allocate is charged to them. */
-void hp_heap_bind(struct hp_local *calls);
-
-/* The calling thread ends, or the process does. */
-void hp_heap_leave(void);
-
-/* A module is gone: all threads forget what they know by addresses. */
-void hp_heap_forget(void);
-
-/* The process record was an ended process's: what its heaps hold is folded. */
-void hp_heap_fold(struct hp_process *process);
 
 /* Room in the segment for this heap, zeroed, at a multiple of HP_LINE; NULL = full. */
 void *hp_heap_take(struct hp_heap_local *me, uint64_t size);

@@ -56,7 +56,7 @@ HP_EXPORT HP_NORETURN void _exit(int code)
 	hp_self_end(HP_ENDING_QUICK, code);
 	hp_start_finish_quick();
 	if (hp_self_is_me() && hp_segment.header->root_pid != hp_self->pid)
-		hp_local_leave();
+		hp_self_leave();
 	if (hp_real()->_exit)
 		hp_real()->_exit(code);
 	for (;;)

@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #include "preload/channel/channel.h"
+#include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/hook/start.h"
+#include "preload/hook/hook_thread.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
 #include "preload/wait/cpu_timer.h"
@@ -77,11 +78,14 @@ static void end(void *record)
 	hp_channel_thread_ended();
 }
 
-void hp_thread_configure(const struct hp_settings *settings)
+static void configure(const struct hp_settings *settings, bool is_first)
 {
+	(void)is_first;
 	is_wanted = hp_settings_asks_threads(settings) || hp_settings_asks(settings, "channels");
 	has_key = is_wanted && pthread_key_create(&key, end) == 0;
 }
+
+const struct hp_recorder hp_thread_recorder = { .configure = configure };
 
 static uint64_t count_of(struct hp_lockset *set)
 {

@@ -23,6 +23,8 @@
 #include "preload/call/block.h"
 #include "preload/call/hook_function.h"
 #include "preload/channel/channel.h"
+#include "preload/guest/above.h"
+#include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
@@ -46,8 +48,6 @@
 #define LINKS_MOST 8	/* one leads to the next; the kernel follows 40 */
 #define HP_SESSION_OFF "off"	/* its value for processes that are not to be followed */
 
-enum hp_start_state { HP_START_NONE = 0, HP_START_RUNNING, HP_START_RECORDS, HP_START_PASSES };
-
 extern char **environ;
 /* What only glibc has, and of strerrordesc_np only 2.32 and later.  Under another C library we do nothing. */
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
@@ -55,11 +55,7 @@ extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
 extern const char *strerrordesc_np(int) __attribute__((weak));
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-static _Atomic uint32_t state;
-static uintptr_t starter;	/* the thread that is starting us */
 static _Atomic uintptr_t finisher;	/* the thread that waits for the report in exit() */
-static pthread_key_t key;
-static bool has_key;
 static bool is_told;	/* `finish` runs as a handler of on_exit */
 static bool is_told_quick;	/* `finish_quick` runs as a handler of at_quick_exit */
 static _Atomic int64_t quick_code = -1;	/* of the quick_exit that was called last, as unsigned */
@@ -331,14 +327,14 @@ static void settings_read(struct hp_settings *settings, bool joined)
 			    NULL);
 }
 
-static uint32_t start(void)
+bool hp_start_session(void)
 {
 	const char *text = variable(HP_SESSION_VARIABLE);
 	struct hp_settings settings;
 	bool joined;
 
 	if (!gnu_get_libc_version)
-		return HP_START_PASSES;
+		return false;
 	hp_real();
 	hp_operator_configure();
 	find_library();
@@ -346,7 +342,7 @@ static uint32_t start(void)
 		note_entry(text);
 	/* Up to here no system call: a filter of the parent's may forbid any. */
 	if (text && strcmp(text, HP_SESSION_OFF) == 0)
-		return HP_START_PASSES;
+		return false;
 	find_directory();
 	joined = join_session(text);
 	if (joined)
@@ -354,100 +350,25 @@ static uint32_t start(void)
 	settings_read(&settings, joined);
 	exit_wait_ms = settings.exit_wait_ms;
 	if (!joined && !make_session(&settings))
-		return HP_START_PASSES;
+		return false;
 	if (settings.no_follow)
 		publish(HP_SESSION_OFF);
 	hp_room_init();
 	if (!hp_self_init()) {
 		hp_say("not profiled: no memory, or a kernel before 4.14", NULL);
-		return HP_START_PASSES;
+		return false;
 	}
 	if (!is_wanted(&settings))
-		return HP_START_PASSES;
-	hp_heap_configure(&settings);
-	hp_lock_configure(&settings);
-	hp_thread_configure(&settings);
-	hp_timer_configure(&settings, !joined);
-	hp_channel_configure(&settings);
-	hp_away_configure(&settings);
-	return HP_START_RECORDS;
+		return false;
+	HP_ABOVE(configure, &settings, !joined);
+	HP_ABOVE(started);
+	return true;
 }
 
 /* Not the thread's id: a program that is not to be followed may forbid the question. */
 static uintptr_t self(void)
 {
 	return (uintptr_t)pthread_self();
-}
-
-/* Another thread starts us: its constructor's work is bounded, so wait. */
-static uint32_t wait_for_start(void)
-{
-	uint32_t now = HP_START_RUNNING;
-
-	if (starter == self())
-		return now;
-	while ((now = atomic_load_explicit(&state, memory_order_acquire)) == HP_START_RUNNING)
-		sched_yield();
-	return now;
-}
-
-static void thread_end(void *data);
-
-/* Later there is none after clearenv(): nothing is early then. */
-bool hp_start_is_early(void)
-{
-	return !environ && atomic_load_explicit(&state, memory_order_acquire) == HP_START_NONE;
-}
-
-bool hp_start_is_running(void)
-{
-	return atomic_load_explicit(&state, memory_order_acquire) == HP_START_RUNNING;
-}
-
-bool hp_start(void)
-{
-	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
-	int saved;
-
-	if (hp_is_early())
-		return false;
-	saved = errno;
-	if (now == HP_START_NONE &&
-	    atomic_compare_exchange_strong_explicit(&state, &now, HP_START_RUNNING,
-						    memory_order_acq_rel, memory_order_acquire)) {
-		starter = self();
-		now = start();
-		if (now == HP_START_RECORDS)
-			has_key = pthread_key_create(&key, thread_end) == 0;
-		atomic_store_explicit(&state, now, memory_order_release);
-	}
-	if (now == HP_START_RUNNING)
-		now = wait_for_start();
-	errno = saved;
-	return now == HP_START_RECORDS;
-}
-
-/*
- * Destructors of other keys may run instrumented code, so ours asks to be
- * called again until the last round.
- */
-static void thread_end(void *data)
-{
-	struct hp_local *me = data;
-
-	if (me != hp_local())
-		return;
-	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(key, me);
-	else
-		hp_local_close(me);
-}
-
-void hp_start_thread_key(struct hp_local *me)
-{
-	me->end_rounds = 0;
-	if (has_key)
-		pthread_setspecific(key, me);
 }
 
 /* Nobody else prints the report: the helper process is gone. */
@@ -518,7 +439,7 @@ static void finish(int code, void *argument)
 	hp_leak_scan();
 	hp_self_end(HP_ENDING_EXIT, code);
 	if (hp_segment.header->root_pid != (uint32_t)getpid())
-		hp_local_leave();
+		hp_self_leave();
 	else
 		finish_session();
 	errno = saved;

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
-#include "preload/hook/start.h"
 #include "preload/thread/process.h"
 #include "util/hash.h"
 
@@ -47,12 +47,13 @@ static_assert(HP_LOCK_SLOTS == 1 << (64 - 57), "hp_lock_slot takes so many bits"
 
 static void thread_end(void *data);
 
-void hp_lock_configure(const struct hp_settings *settings)
+static void configure(const struct hp_settings *settings, bool is_first)
 {
 	static const char *const sections[] = { "mutexes",    "rw_locks", "conds",
 						"sems",	      "barriers", "waits",
 						"lock_order", "waiting",  "file_locks" };
 
+	(void)is_first;
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		hp_lock_is_wanted |= hp_settings_asks(settings, sections[i]);
 	/* For which it waited is most of what there is to say. */
@@ -369,17 +370,18 @@ static void thread_end(void *data)
 		close_waiter(me);
 }
 
-void hp_lock_leave(void)
+static void leave(void)
 {
 	if (hp_waiter()->state == HP_THREAD_OPEN)
 		close_waiter(hp_waiter());
 }
 
-bool hp_lock_is_left(void)
+static bool is_left(const struct hp_process *process)
 {
 	const struct hp_waiter_local *me =
 		atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
 
+	(void)process;
 	for (; me; me = me->next)
 		if (me->state != HP_THREAD_CLOSED)
 			return false;
@@ -512,3 +514,32 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call)
 	errno = saved;
 	return use;
 }
+
+/* --- what happens to the process --- */
+
+static void find_pointer(void)
+{
+	HP_EARLY_FIND(waiter);
+}
+
+static void waiters_free(struct hp_process *process)
+{
+	uint64_t lockset = atomic_load(&process->lockset);
+	struct hp_lockset *set =
+		lockset ? (struct hp_lockset *)((char *)hp_segment.header + lockset) : NULL;
+	struct hp_waiter *waiter;
+
+	for (uint64_t i = set ? atomic_load(&set->waiters) : 0; i; i = waiter->next) {
+		waiter = (struct hp_waiter *)((char *)hp_segment.header + i);
+		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	}
+}
+
+const struct hp_recorder hp_lock_recorder = {
+	.find = find_pointer,
+	.configure = configure,
+	.free = waiters_free,
+	.forget = hp_lock_forget,
+	.leave = leave,
+	.is_left = is_left,
+};

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "preload/thread/process.h"
@@ -153,8 +154,7 @@ static inline bool hp_lock_is_holdable(uint32_t kind)
 
 /* --- lock.c: a thread's life --- */
 
-/* Called once at the library's start: is any of this asked for? */
-void hp_lock_configure(const struct hp_settings *settings);
+extern const struct hp_recorder hp_lock_recorder;
 extern HP_HIDDEN bool hp_lock_is_wanted;
 
 /* Nothing of it is recorded in this process: one branch, and the real call. */
@@ -185,17 +185,6 @@ void *hp_lock_take(struct hp_waiter_local *me, uint64_t size);
 uint64_t *hp_lock_known(struct hp_waiter_local *me, uint64_t hash,
 			bool (*is_it)(const void *record, const void *key), const void *key);
 bool hp_lock_known_fill(struct hp_waiter_local *me, uint64_t hash, const void *record);
-
-/* The process ends with the calling thread. */
-void hp_lock_leave(void);
-
-/* True if no thread of the process records any more. */
-bool hp_lock_is_left(void);
-
-/* --- preload/hook/hook_thread.c: who makes threads --- */
-
-/* Called once at the library's start. */
-void hp_thread_configure(const struct hp_settings *settings);
 
 /* --- table.c: which lock is at an address --- */
 

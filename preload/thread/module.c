@@ -18,7 +18,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "preload/call/row.h"
+#include "preload/guest/above.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
@@ -337,7 +337,7 @@ static void module_end(struct hp_module *module)
 {
 	atomic_store_explicit(&module->to, generation_next(hp_self->process), memory_order_relaxed);
 	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
-	hp_self_forget(module->begin, module->end);
+	HP_ABOVE(forget, module->begin, module->end);
 }
 
 /* Inside dl_iterate_phdr: no object goes, or comes, while its loader's lock is ours. */

@@ -20,16 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/call/row.h"
-#include "preload/channel/channel.h"
+#include "preload/guest/above.h"
 #include "preload/guest/confine.h"
-#include "preload/guest/memlock.h"
 #include "preload/guest/pages.h"
-#include "preload/heap/heap.h"
-#include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 #include "preload/thread/room.h"
-#include "preload/wait/cpu_timer.h"
 #include "segment/clock.h"
 
 static uint64_t ticks_now(void)
@@ -128,31 +123,6 @@ static uint32_t own_pid(void)
 	return hp_is_confined() ? hp_confine_tid() : (uint32_t)getpid();
 }
 
-/* Its threads are gone with the image, and gave nothing back. */
-static void threads_leave(struct hp_process *process)
-{
-	uint64_t lockset = atomic_load(&process->lockset);
-	struct hp_lockset *set = lockset ? at(lockset) : NULL;
-	struct hp_waiter *waiter;
-	struct hp_block *block;
-	struct hp_heap *heap;
-
-	for (uint64_t i = atomic_load(&process->blocks); i; i = block->next) {
-		block = at(i);
-		if (!block->end_ticks)
-			block->end_ticks = process->end_ticks;
-		atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
-	}
-	for (uint64_t i = atomic_load(&process->heaps); i; i = heap->next) {
-		heap = at(i);
-		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
-	}
-	for (uint64_t i = set ? atomic_load(&set->waiters) : 0; i; i = waiter->next) {
-		waiter = at(i);
-		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
-	}
-}
-
 /*
  * What this very process recorded before it became another image.  The kernel goes on
  * counting its CPU time, so what the last image will note has theirs.  One of the same
@@ -179,7 +149,7 @@ static struct hp_process *image_before(uint64_t object, uint64_t started)
 							     memory_order_acq_rel,
 							     memory_order_relaxed))
 			continue;
-		threads_leave(process);
+		HP_ABOVE(free, process);
 		found = process;
 	}
 	return found;
@@ -191,7 +161,7 @@ static void fold(struct hp_process *process)
 	process->folded_cpu_ns = process->cpu_ns;
 	process->folded_ticks += hp_clock_between(process->start_ticks, process->end_ticks);
 	process->end_ticks = 0;
-	hp_heap_fold(process);
+	HP_ABOVE(fold, process);
 	atomic_store_explicit(&process->modules, 0, memory_order_relaxed);
 	atomic_store_explicit(&process->ending, HP_ENDING_NONE, memory_order_relaxed);
 }
@@ -289,7 +259,7 @@ bool hp_self_open(void)
 	atomic_store_explicit(&hp_self->state, process ? HP_SELF_OPEN : HP_SELF_REFUSED,
 			      memory_order_release);
 	if (process)
-		hp_timer_open();
+		HP_ABOVE(opened);
 	return process != NULL;
 }
 
@@ -318,7 +288,7 @@ void hp_self_end(uint32_t ending, int code)
 	struct hp_process *process;
 	struct rusage usage;
 
-	hp_channel_leave(ending == HP_ENDING_EXEC);
+	HP_ABOVE(end, ending == HP_ENDING_EXEC);
 	if (hp_is_confined())
 		end_confined(ending, code);
 	if (!hp_self_is_me())
@@ -341,37 +311,30 @@ void hp_self_end(uint32_t ending, int code)
 	atomic_store_explicit(&process->ending, ending, memory_order_release);
 }
 
+static bool is_left(const struct hp_process *process)
+{
+	for (const struct hp_recorder *const *each = hp_above.recorders; *each; each++)
+		if ((*each)->is_left && !(*each)->is_left(process))
+			return false;
+	return true;
+}
+
 /*
  * What this process recorded may go on in another one's hands, if none of its
  * threads records any more; else the sampler frees it.  Not the root's, which
  * the report tells about.  A hook that still comes makes this process anew.
  */
-static bool has_taken_heap(const struct hp_process *process)
-{
-	const struct hp_heap *heap;
-
-	for (uint64_t at_heap = atomic_load(&process->heaps); at_heap; at_heap = heap->next) {
-		heap = at(at_heap);
-		if (atomic_load_explicit(&heap->state, memory_order_acquire) != HP_FREE)
-			return true;
-	}
-	return false;
-}
-
 void hp_self_leave(void)
 {
 	struct hp_process *process;
-	const struct hp_block *block;
 
-	if (!hp_self_is_me() || hp_segment.header->root_pid == hp_self->pid)
+	if (!hp_self_is_me())
+		return;
+	HP_ABOVE(leave);
+	if (hp_segment.header->root_pid == hp_self->pid)
 		return;
 	process = hp_self->process;
-	for (uint64_t offset = atomic_load(&process->blocks); offset; offset = block->next) {
-		block = at(offset);
-		if (atomic_load_explicit(&block->state, memory_order_acquire) != HP_FREE)
-			return;
-	}
-	if (has_taken_heap(process) || !hp_lock_is_left())
+	if (!is_left(process))
 		return;
 	hp_self->process = NULL;
 	memset(&hp_self->spare_blocks, 0, sizeof(hp_self->spare_blocks));
@@ -388,98 +351,9 @@ void hp_self_leave(void)
 
 void hp_self_go_on(void)
 {
-	hp_channel_come_back();
+	HP_ABOVE(go_on);
 	if (!hp_self_is_me())
 		return;
 	hp_self->process->end_ticks = 0;
 	atomic_store_explicit(&hp_self->process->ending, HP_ENDING_NONE, memory_order_release);
-}
-
-static bool block_claim(struct hp_block *block)
-{
-	uint32_t state = HP_FREE;
-
-	return atomic_load_explicit(&block->state, memory_order_relaxed) == HP_FREE &&
-	       atomic_compare_exchange_strong_explicit(&block->state, &state, HP_TAKEN,
-						       memory_order_acq_rel, memory_order_relaxed);
-}
-
-static struct hp_local *local_of(const struct hp_block *block)
-{
-	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
-
-	while (me && me->block != block)
-		me = me->next;
-	return me;
-}
-
-static struct hp_block *block_free(struct hp_process *process, struct hp_local **user)
-{
-	struct hp_spare *spare;
-	uint64_t offset;
-
-	while ((spare = hp_spare_pop(&hp_self->spare_blocks))) {
-		*user = HP_SPARE_OF(struct hp_local, spare);
-		if (block_claim((*user)->block))
-			return (*user)->block;
-	}
-	if (!hp_spare_walk(&hp_self->spare_blocks))
-		return NULL;
-	offset = atomic_load_explicit(&process->blocks, memory_order_acquire);
-	for (struct hp_block *block; offset; offset = block->next) {
-		block = at(offset);
-		if (!block_claim(block))
-			continue;
-		hp_spare_unused(&hp_self->spare_blocks);
-		*user = local_of(block);
-		return block;
-	}
-	return NULL;
-}
-
-struct hp_block *hp_self_block(struct hp_local **user)
-{
-	struct hp_process *process = hp_self->process;
-	struct hp_block *block = block_free(process, user);
-	uint64_t offset;
-
-	if (block)
-		return block;
-	*user = NULL;
-	offset = hp_segment_take(&hp_segment, sizeof(*block), HP_LINE);
-	block = hp_segment_at(&hp_segment, offset, sizeof(*block));
-	if (!block)
-		return NULL;
-	atomic_store_explicit(&block->state, HP_TAKEN, memory_order_relaxed);
-	block->process = hp_segment_offset(&hp_segment, process);
-	hp_list_push(&process->blocks, offset, &block->next);
-	return block;
-}
-
-void hp_self_give(struct hp_block *block, struct hp_local *user)
-{
-	/* Release: the next owner finds the tables as we leave them. */
-	atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
-	if (user)
-		hp_spare_push(&hp_self->spare_blocks, &user->ended);
-	else
-		hp_spare_unused(&hp_self->spare_blocks);
-}
-
-void hp_self_add(struct hp_local *me)
-{
-	me->next = atomic_load_explicit(&hp_self->locals, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&hp_self->locals, &me->next, me,
-						      memory_order_release, memory_order_relaxed))
-		;
-}
-
-void hp_self_forget(uintptr_t begin, uintptr_t end)
-{
-	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
-
-	for (; me; me = me->next)
-		hp_row_forget(me, begin, end);
-	hp_heap_forget();
-	hp_lock_forget(begin, end);
 }

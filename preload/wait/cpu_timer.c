@@ -399,7 +399,8 @@ static bool may_sample(void)
 	return is_on && !hp_is_confined() && hp_self_is_me();
 }
 
-void hp_timer_open(void)
+/* The calling thread gets a timer. */
+static void opened(void)
 {
 	struct hp_timer_local *me;
 	int saved = errno;
@@ -544,9 +545,9 @@ static bool is_wished(const struct hp_settings *settings)
 		is_perf_refused());
 }
 
-void hp_timer_configure(const struct hp_settings *settings, bool is_new_session)
+static void configure(const struct hp_settings *settings, bool is_first)
 {
-	bool is_root = is_new_session || hp_segment.header->root_pid == (uint32_t)getpid();
+	bool is_root = is_first || hp_segment.header->root_pid == (uint32_t)getpid();
 
 	if (is_root ? !is_wished(settings) : !atomic_load(&ticking()->is_on))
 		return;
@@ -562,3 +563,5 @@ void hp_timer_configure(const struct hp_settings *settings, bool is_new_session)
 	ticking()->interval_ns = interval_of(settings);
 	atomic_store_explicit(&ticking()->is_on, 1, memory_order_release);
 }
+
+const struct hp_recorder hp_timer_recorder = { .configure = configure, .opened = opened };

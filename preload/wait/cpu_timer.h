@@ -26,13 +26,10 @@
 #include <pthread.h>
 #include <threads.h>
 
-#include "segment/setting.h"
+#include "preload/guest/above.h"
 
-/* Decides, for the whole session if it is new. */
-void hp_timer_configure(const struct hp_settings *settings, bool is_new_session);
-
-/* The process has its record: the calling thread, its only one, gets a timer. */
-void hp_timer_open(void);
+/* Configured it decides, for the whole session if this is the first process. */
+extern const struct hp_recorder hp_timer_recorder;
 
 /* pthread_create and thrd_create, of a thread that gets a timer if one is wanted. */
 int hp_timer_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/guest/above.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/readable.h"
@@ -51,14 +52,17 @@ static void thread_end(void *data)
 	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
 }
 
-void hp_away_configure(const struct hp_settings *settings)
+static void configure(const struct hp_settings *settings, bool is_first)
 {
+	(void)is_first;
 	if (!(hp_settings_asks(settings, "offcpu") || hp_settings_names(settings, "bound")) ||
 	    pthread_key_create(&key, thread_end) != 0)
 		return;
 	hp_away_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	hp_away_least_at = (const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
 }
+
+const struct hp_recorder hp_away_recorder = { .configure = configure };
 
 /* ---- rings ---- */
 

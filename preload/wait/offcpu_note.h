@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "segment/clock.h"
 #include "segment/layout/sample.h"
@@ -34,8 +35,7 @@ extern __attribute__((visibility("hidden"))) const _Atomic uint32_t hp_away_nobo
 extern __attribute__((visibility("hidden"))) ptrdiff_t hp_away_least_at;
 extern __attribute__((visibility("hidden"))) uint32_t hp_away_slow_clock;
 
-/* Called once at the library's start. */
-void hp_away_configure(const struct hp_settings *settings);
+extern const struct hp_recorder hp_away_recorder;
 
 /* The call since then waited: noted.  errno is kept. */
 void hp_away_note(uint64_t since, enum hp_wait_on on, int fd);

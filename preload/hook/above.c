@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * above.c - the recorders: a new one is a line here (preload/guest/above.h).
+ */
+#include "preload/guest/above.h"
+
+#include "preload/call/local.h"
+#include "preload/channel/channel.h"
+#include "preload/heap/heap.h"
+#include "preload/hook/hook_thread.h"
+#include "preload/hook/start.h"
+#include "preload/lock/lock.h"
+#include "preload/wait/cpu_timer.h"
+#include "preload/wait/offcpu_note.h"
+
+/*
+ * In this order they are configured, and make the keys by which they see a thread's end.  Calls
+ * come first: the thread that leaves charges what its calls allocated before its heap is given back.
+ */
+const struct hp_above hp_above = {
+	.start = hp_start_session,
+	.recorders = {
+		&hp_call_recorder,
+		&hp_heap_recorder,
+		&hp_lock_recorder,
+		&hp_thread_recorder,
+		&hp_timer_recorder,
+		&hp_channel_recorder,
+		&hp_away_recorder,
+	},
+};
