@@ -17,10 +17,11 @@
 
 #define HOTPATH_DECLARATIONS
 #include "include/hotpath.h"
-#include "preload/guest/clock.h"
+#include "preload/call/clock.h"
+#include "preload/guest/early.h"
 #include "preload/guest/self.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 #include "segment/defaults.h"
 #include "segment/note.h"
 

@@ -21,16 +21,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/call/clock.h"
 #include "preload/call/hook_function.h"
 #include "preload/call/marginal.h"
 #include "preload/call/row.h"
 #include "preload/call/stack.h"
 #include "preload/call/switch.h"
 #include "preload/call/truth.h"
-#include "preload/guest/clock.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 
 /* clang does not clone functions. */
 #ifdef __clang__

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/call/calibrate.h"
+#include "preload/call/clock.h"
 #include "preload/call/hook_function.h"
 #include "preload/call/marginal.h"
 #include "preload/call/row.h"
@@ -20,7 +21,6 @@
 #include "preload/call/switch.h"
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
-#include "preload/guest/clock.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"

@@ -27,6 +27,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/spare.h"
+#include "preload/thread/state.h"
 #include "segment/layout/call.h"
 
 /* The shadow of one machine stack: the thread's own, a coroutine's, a signal stack. */
@@ -47,14 +48,6 @@ struct hp_stack {
 struct hp_known {
 	uintptr_t fn;	/* 0 = empty */
 	struct hp_function *function;
-};
-
-enum hp_thread_state {
-	HP_THREAD_UNBORN = 0,
-	HP_THREAD_OPEN,
-	HP_THREAD_BUSY,
-	HP_THREAD_CLOSED,	/* for good: no segment, or not to be recorded */
-	HP_THREAD_LOST,	/* for good: no room; its calls are counted in the header only */
 };
 
 /* Calls of one function by signal handlers, while the gate was shut. */

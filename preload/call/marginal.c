@@ -2,7 +2,7 @@
 /* marginal.c - see marginal.h. */
 #include "preload/call/marginal.h"
 
-#include "preload/guest/clock.h"
+#include "preload/call/clock.h"
 #include "preload/call/switch.h"
 
 #define HP_CALLS_LEAST 4096	/* of either kind, until the difference says something */

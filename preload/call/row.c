@@ -18,12 +18,11 @@
 #include <string.h>
 
 #include "preload/call/block.h"
-#include "preload/guest/clock.h"
+#include "preload/call/clock.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
 #include "util/hash.h"
 
 #define HP_ROWS_FIRST 10	/* log2 of the places for rows of a new thread */

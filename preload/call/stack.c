@@ -16,7 +16,7 @@
 
 #include "preload/call/row.h"
 #include "preload/call/tally.h"
-#include "preload/guest/clock.h"
+#include "preload/call/clock.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"

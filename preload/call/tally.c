@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-#include "preload/guest/clock.h"
-#include "preload/call/hook_function.h"
+#include "preload/call/clock.h"
 #include "preload/call/row.h"
+#include "preload/thread/state.h"
 #include "segment/histogram.h"
 
 #define HP_COST_EVERY 64	/* ends of which one is timed; a power of two */
@@ -89,34 +89,17 @@ static void tally_set(struct hp_frame *f, struct hp_tally *tally)
 	f->weight |= HP_WEIGHT_TALLY;
 }
 
-struct hp_frame *hp_tally_frame(struct hp_local *local, uintptr_t sp)
-{
-	const struct hp_stack *stack = local->stack;
-
-	if (local->state != HP_THREAD_OPEN || sp < stack->low || sp > stack->high)
-		return NULL;
-	if (local->top[-1].cfa < sp)
-		hp_function_leave_below(sp);
-	return local->top - 1;
-}
-
-/* Bytes that the thread has allocated less those that it has freed. */
-static int64_t net(const struct hp_heap_local *me)
-{
-	return me->heap->live + (int64_t)me->heap->pending_bytes;
-}
-
-struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f)
+struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f, int64_t live,
+				 int64_t blocks)
 {
 	/* One that is still there is of a frame in this place that was left in an odd way. */
 	struct hp_tally *tally = f->tally ? tally_of(f) : tally_take(local);
-	const struct hp_heap_local *heap = hp_heap();
 
 	if (!tally)
 		return NULL;
 	memset(tally, 0, sizeof(*tally));
-	tally->live = tally->live_most = net(heap);
-	tally->blocks = tally->blocks_most = heap->net_blocks;
+	tally->live = tally->live_most = live;
+	tally->blocks = tally->blocks_most = blocks;
 	tally_set(f, tally);
 	return tally;
 }
@@ -152,30 +135,6 @@ void hp_tally_pass(struct hp_local *local, struct hp_frame *f, struct hp_frame *
 	if (from->blocks_most > tally->blocks_most)
 		tally->blocks_most = from->blocks_most;
 	tally_give(local, from);
-}
-
-/* --- the net --- */
-
-void hp_tally_follow(struct hp_heap_local *me, struct hp_tally *tally, uint64_t size)
-{
-	int64_t bytes = net(me) + (int64_t)size;
-
-	me->net_blocks++;
-	if (bytes > tally->live_most)
-		tally->live_most = bytes;
-	if (me->net_blocks > tally->blocks_most)
-		tally->blocks_most = me->net_blocks;
-}
-
-/* A call that frees is followed from here on: what it allocates then begins lower. */
-void hp_tally_free(struct hp_heap_local *me)
-{
-	struct hp_frame *f =
-		me->calls ? hp_tally_frame(me->calls, (uintptr_t)__builtin_frame_address(0)) : NULL;
-
-	if (f && !(f->weight & HP_WEIGHT_TALLY))
-		hp_tally_attach(me->calls, f);
-	me->net_blocks--;
 }
 
 /* --- charges --- */

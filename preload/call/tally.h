@@ -17,23 +17,20 @@
 #define HP_PRELOAD_CALL_TALLY_H
 
 #include "preload/guest/guest.h"
-#include "preload/heap/heap.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/call/local.h"
 
 /* The net is followed, too: set before any thread has a heap. */
 extern bool hp_tally_has_most;
 
-/* The call on top gets its tally; NULL = no room. */
-struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f);
-
 /*
- * The frame on top is of a call that `sp` has left, or of another stack: the one
- * that is charged instead; NULL = none.
+ * The call on top gets its tally; NULL = no room.  `live`, `blocks`: what the thread has allocated
+ * less what it has freed.
  */
-struct hp_frame *hp_tally_frame(struct hp_local *local, uintptr_t sp);
-
-/* A block of `size` bytes is going to be recorded, or one to be freed: the net. */
-void hp_tally_follow(struct hp_heap_local *me, struct hp_tally *tally, uint64_t size);
-void hp_tally_free(struct hp_heap_local *me);
+struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f, int64_t live,
+				 int64_t blocks);
 
 /* `f`, with HP_WEIGHT_TALLY, ends.  Returns what this cost, fine ticks. */
 uint64_t hp_tally_end(struct hp_local *local, struct hp_frame *f, uint64_t now);
@@ -43,30 +40,5 @@ void hp_tally_pass(struct hp_local *local, struct hp_frame *f, struct hp_frame *
 
 /* `f` is dropped: it was never seen as a call. */
 void hp_tally_drop(struct hp_local *local, struct hp_frame *f);
-
-/* A block of `size` bytes was allocated in the call on top; its record comes after this. */
-static inline void hp_tally_add(struct hp_heap_local *me, uint64_t size)
-{
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-	struct hp_local *local = me->calls;
-	struct hp_frame *f = local->top - 1;
-	struct hp_tally *tally;
-
-	if (HP_UNLIKELY(f->cfa < sp || sp < local->low)) {
-		f = hp_tally_frame(local, sp);
-		if (!f)
-			return;
-	}
-	tally = (struct hp_tally *)(uintptr_t)f->tally;
-	if (HP_UNLIKELY(!(f->weight & HP_WEIGHT_TALLY))) {
-		tally = hp_tally_attach(local, f);
-		if (!tally)
-			return;
-	}
-	tally->bytes += size;
-	tally->count++;
-	if (HP_UNLIKELY(hp_tally_has_most))
-		hp_tally_follow(me, tally, size);
-}
 
 #endif

@@ -22,8 +22,8 @@
 
 #include "preload/call/row.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 #include "segment/clock.h"
+#include "segment/layout/process.h"
 
 #define HP_TRUTH_CALLS (UINT64_C(1) << 22)
 

@@ -17,10 +17,12 @@
 
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/lock/lock.h"
+#include "preload/thread/process.h"
 #include "util/count.h"
 #include "util/hash.h"
 

@@ -27,10 +27,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/above.h"
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
-#include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "segment/layout/channel.h"
 #include "segment/setting.h"

@@ -18,7 +18,6 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 #include "util/hash.h"
 
 #define NAME_AT offsetof(struct sockaddr_un, sun_path)

@@ -27,9 +27,9 @@
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 #include "segment/newer.h"
 
 static _Atomic uint32_t has_left;	/* the process is ending */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/guest/above.h"
+#include "preload/guest/early.h"
 
 enum hp_start_state { HP_START_NONE = 0, HP_START_RUNNING, HP_START_RECORDS, HP_START_PASSES };
 

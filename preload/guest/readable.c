@@ -13,7 +13,6 @@
 
 #include "preload/guest/confine.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 
 extern void *__libc_stack_end __attribute__((weak));
 

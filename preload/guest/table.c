@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/memlock.h"
 #include "preload/guest/pages.h"

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "preload/guest/early.h"
 #include "preload/heap/heap.h"
 #include "segment/layout/process.h"
 

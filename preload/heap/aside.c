@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/heap/shadow.h"

@@ -26,7 +26,7 @@
 #include "preload/heap/allocator.h"
 #include "preload/heap/range.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 
 #define LATE 16	/* calls of signal handlers that interrupted one */
 #define TRIES 1000	/* to get the lock, before other threads are let run */

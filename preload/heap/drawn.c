@@ -9,7 +9,6 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "preload/heap/aside.h"
-#include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "util/count.h"
 #include "util/random.h"

@@ -25,6 +25,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/say.h"
@@ -37,6 +38,7 @@
 #include "preload/heap/shadow.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
+#include "preload/thread/state.h"
 
 #define HP_HEAP_CHUNK_FIRST 8192
 #define HP_HEAP_CHUNK_NEXT 65536

@@ -15,11 +15,13 @@
 #ifndef HP_PRELOAD_HEAP_HEAP_H
 #define HP_PRELOAD_HEAP_HEAP_H
 
+#include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/above.h"
+#include "preload/guest/early.h"
 #include "preload/guest/spare.h"
 #include "preload/guest/table.h"
 #include "segment/layout/heap.h"

@@ -18,17 +18,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "preload/call/tally.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "preload/heap/allocator.h"
 #include "preload/heap/aside.h"
+#include "preload/heap/charge.h"
 #include "preload/heap/drawn.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/hook_alloc.h"
 #include "preload/heap/path.h"
 #include "preload/heap/shadow.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 
 /* Not in all headers. */
 void cfree(void *block);
@@ -182,7 +182,7 @@ static inline __attribute__((always_inline)) void note_new(struct hp_heap_local 
 	struct hp_shadow_word *place = hp_shadow_find(block);
 
 	if (HP_UNLIKELY(me->calls != NULL))
-		hp_tally_add(me, size);
+		hp_charge_add(me, size);
 	if (HP_UNLIKELY(place == NULL))
 		note_new_leaf(me, site, block, size);
 	else if (HP_UNLIKELY(--me->countdown == 0))
@@ -376,7 +376,7 @@ static HP_COLD void note_free_slow(const void *block, uintptr_t pc, uintptr_t sp
 	    !hp_heap_is_loader(pc))
 		me = hp_heap_enter(sp);
 	if (me && HP_UNLIKELY(hp_tally_has_most) && is_known(block))
-		hp_tally_free(me);
+		hp_charge_free(me);
 	if (me)
 		note_free_any(me, block);
 	else
@@ -740,7 +740,7 @@ static void note_moved(struct hp_heap_local *me, const struct taken *taken, void
 
 	site = (struct hp_site *)((char *)hp_segment.header + (uint64_t)word.site * HP_LINE);
 	if (me && word.site && HP_UNLIKELY(hp_tally_has_most))
-		hp_tally_free(me);
+		hp_charge_free(me);
 	if (!word.site && me)
 		note_strange(me, old);
 	else if (word.site && me && is_aside)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/heap/allocator.h"
 #include "preload/heap/hook_alloc.h"

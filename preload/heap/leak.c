@@ -10,7 +10,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
@@ -21,7 +20,6 @@
 #include "preload/heap/path.h"
 #include "preload/heap/shadow.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
 
 #define WORD sizeof(uintptr_t)
 #define PIECE 65536	/* bytes that are copied at once */

@@ -14,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/memlock.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/real.h"
@@ -22,7 +21,6 @@
 #include "preload/heap/allocator.h"
 #include "preload/heap/heap.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
 
 #define HEAP_MAX (UINT64_C(1) << 26)	/* of x86-64 and arm64 */
 #define WORD sizeof(uintptr_t)

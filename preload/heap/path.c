@@ -19,7 +19,6 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/readable.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
 #include "util/hash.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */

@@ -10,7 +10,6 @@
 
 #include <stddef.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/pages.h"
 #include "util/random.h"
 

@@ -15,7 +15,6 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/memlock.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

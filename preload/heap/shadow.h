@@ -15,16 +15,16 @@
 #define HP_PRELOAD_HEAP_SHADOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/guest.h"
 
 #define HP_SHADOW_LEAF 26	/* log2 of the address space that a leaf covers */
 #define HP_SHADOW_LEAVES (1 << (47 - HP_SHADOW_LEAF))
 #define HP_SHADOW_USUAL 5	/* grain of glibc: its smallest chunk has 32 bytes */
 #define HP_SHADOW_LARGE \
-	INT32_MAX /* of hp_shadow_word.size: see aside.h; fits into an instruction */
+	INT32_MAX	/* of hp_shadow_word.size: see aside.h; fits into an instruction */
 
 /* 0 = no block of ours starts here. */
 struct hp_shadow_word {

@@ -15,15 +15,15 @@
 #define HOTPATH_DECLARATIONS
 #include "include/hotpath.h"
 #include "preload/call/block.h"
+#include "preload/call/clock.h"
 #include "preload/call/hook_function.h"
 #include "preload/call/row.h"
 #include "preload/call/stack.h"
 #include "preload/channel/channel.h"
-#include "preload/guest/clock.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "preload/lock/lock.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 
 /* The function of a call; NULL = none that could be told of. */
 static struct hp_function *function_of(const struct hp_local *me, const struct hp_frame *f)

@@ -19,11 +19,12 @@
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 #include "preload/wait/cpu_timer.h"
 #include "segment/newer.h"
 

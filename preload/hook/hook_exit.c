@@ -25,6 +25,7 @@
 #include "preload/guest/self.h"
 #include "preload/hook/start.h"
 #include "preload/thread/process.h"
+#include "preload/thread/state.h"
 
 extern char **environ;
 

@@ -12,12 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 #include "preload/thread/room.h"
 #include "segment/segment.h"
 

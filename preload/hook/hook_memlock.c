@@ -23,13 +23,12 @@
 #include "preload/guest/memlock.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 
 /* What is done with the program's own part of a mapping. */
 struct visit {
 	void (*part)(struct visit *visit, uintptr_t begin, uintptr_t end);
 	uint64_t bytes;
-	int flags; /* of mlock2 */
+	int flags;	/* of mlock2 */
 };
 
 static void count(struct visit *visit, uintptr_t begin, uintptr_t end)
@@ -59,7 +58,7 @@ static void split(struct visit *visit, uintptr_t begin, uintptr_t end)
 /* A line of maps in pieces: BEGIN-END and the rest. */
 struct reading {
 	uintptr_t values[2];
-	int value; /* 0, 1: a number is read; 2: the rest of the line */
+	int value;	/* 0, 1: a number is read; 2: the rest of the line */
 };
 
 static void read_byte(struct reading *line, char c, struct visit *visit)
@@ -83,7 +82,7 @@ static void read_byte(struct reading *line, char c, struct visit *visit)
 static bool each_mapping(struct visit *visit)
 {
 	struct reading line = { .value = 0 };
-	char text[1024]; /* the caller's stack may be a small one */
+	char text[1024];	/* the caller's stack may be a small one */
 	ssize_t length = -1;
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
 

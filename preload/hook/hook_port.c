@@ -20,13 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/call/local.h"
 #include "preload/channel/datagram.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 #include "segment/clock.h"
 
 #define WAIT_NS UINT64_C(1000000000)	/* the sampler needs some ms */

@@ -18,7 +18,6 @@
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
 
 /* The C library exports it, without a header. */
 void __cxa_finalize(void *object);

@@ -30,16 +30,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/wait/offcpu_note.h"
 
 #define SLICE_NS 5000000
-#define PIDS_MOST 32768 /* asked one by one: a namespace that has no /proc of its own is small */
+#define PIDS_MOST 32768	/* asked one by one: a namespace that has no /proc of its own is small */
 
-static _Atomic int hidden; /* 0 = none, as nearly always */
+static _Atomic int hidden;	/* 0 = none, as nearly always */
 
 void hp_wait_hide(uint32_t pid)
 {
@@ -117,7 +116,7 @@ static bool has_other_child(int tasks, const char *tid, int but)
 	return has;
 }
 
-struct entry { /* of getdents64 */
+struct entry {	/* of getdents64 */
 	uint64_t inode;
 	int64_t next;
 	unsigned short size;

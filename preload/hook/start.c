@@ -37,6 +37,7 @@
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
 #include "preload/thread/room.h"
+#include "preload/thread/state.h"
 #include "preload/wait/cpu_timer.h"
 #include "preload/wait/offcpu_note.h"
 #include "segment/clock.h"

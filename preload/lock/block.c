@@ -16,7 +16,6 @@
 #include "preload/heap/shadow.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
 
 #define HP_BLOCK_MOST 65536	/* bytes: the lock is that near to the start of its block */
 #define HP_NO_PLACE UINTPTR_MAX

@@ -7,10 +7,11 @@
  * That thread's `held` says where it got it: read by the waiter, so that the
  * holder pays one store.  It may have gone on meanwhile; then it is not known.
  */
+#include "preload/call/local.h"
 #include "preload/guest/self.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 
 #define HP_LOOKS_MOST 1024	/* threads looked through for a holder, */
 #define HP_LOOKS_LONG 64	/* and for somebody who has the lock, which takes longer */

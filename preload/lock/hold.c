@@ -9,9 +9,10 @@
  */
 #include <errno.h>
 
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
-#include "preload/thread/process.h"
+#include "preload/thread/state.h"
 #include "preload/wait/offcpu_note.h"
 #include "segment/histogram.h"
 #include "util/count.h"

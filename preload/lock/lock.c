@@ -21,6 +21,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
 #include "preload/thread/process.h"
+#include "preload/thread/state.h"
 #include "util/hash.h"
 
 #define HP_CHUNK_WAITER 8192	/* a waiter's first chunk */

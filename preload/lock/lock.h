@@ -24,11 +24,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/above.h"
+#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
+#include "preload/guest/spare.h"
 #include "segment/clock.h"
 #include "segment/layout/lock.h"
 #include "segment/setting.h"

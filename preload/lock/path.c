@@ -16,7 +16,6 @@
 #include "preload/guest/self.h"
 #include "preload/heap/path.h"
 #include "preload/lock/lock.h"
-#include "preload/thread/process.h"
 
 #define HP_ASKS_ALWAYS 8	/* so many waits of a contest ask */
 #define HP_ASKS_CLOCKS 2000	/* and those of contests whose mean is so many clock readings */

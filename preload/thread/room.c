@@ -13,7 +13,6 @@
 
 #include "preload/guest/confine.h"
 #include "preload/guest/self.h"
-#include "preload/thread/process.h"
 #include "segment/segment.h"
 
 static uint32_t image;	/* pid of the process that loaded us; its children have a copy */

@@ -21,7 +21,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/call/local.h"
 #include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "segment/clock.h"

@@ -2,8 +2,8 @@
 /*
  * clock.h - time stamps on the hot paths.
  */
-#ifndef HP_PRELOAD_GUEST_CLOCK_H
-#define HP_PRELOAD_GUEST_CLOCK_H
+#ifndef HP_PRELOAD_CALL_CLOCK_H
+#define HP_PRELOAD_CALL_CLOCK_H
 
 #include "preload/call/local.h"
 #include "preload/guest/guest.h"
