@@ -24,6 +24,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/heap/allocator.h"
+#include "preload/heap/heap.h"
 #include "preload/heap/range.h"
 #include "preload/thread/module.h"
 #include "preload/thread/state.h"
@@ -55,14 +56,17 @@ struct hp_module hp_direct_own;
 static _Atomic uint64_t early;	/* calls before there was a record: of handlers, of ending threads */
 static struct hp_module allocator_at;	/* the code of an allocator that is not the C library's */
 
-void hp_direct_configure(const struct hp_settings *settings, uint32_t allocator)
+static void configure(const struct hp_settings *settings, bool is_first)
 {
 	uintptr_t address;
 
-	hp_direct_is_wanted = hp_heap_is_wanted && hp_settings_asks(settings, "direct-maps") &&
-			      hp_module_span((uintptr_t)hp_direct_configure, &hp_direct_own);
+	(void)is_first;
+	if (!hp_heap_is_wanted)
+		return;
+	hp_direct_is_wanted = hp_settings_asks(settings, "direct-maps") &&
+			      hp_module_span((uintptr_t)configure, &hp_direct_own);
 	memcpy(&address, &hp_allocator.malloc, sizeof(address));
-	if (allocator == HP_ALLOCATOR_OTHER)
+	if (hp_heap_allocator() == HP_ALLOCATOR_OTHER)
 		hp_module_span(address, &allocator_at);
 }
 
@@ -403,7 +407,7 @@ static void fold_site(struct hp_site *site, const struct hp_maps *maps, bool is_
 	atomic_store_explicit(&site->epoch, maps->epoch, memory_order_relaxed);
 }
 
-void hp_direct_fold(struct hp_process *process)
+static void fold(struct hp_process *process)
 {
 	struct hp_maps *maps = maps_find(process);
 	const struct hp_heap *heap;
@@ -424,3 +428,5 @@ void hp_direct_fold(struct hp_process *process)
 	maps->folded_live = maps->live;
 	maps->peak = 0;
 }
+
+const struct hp_recorder hp_direct_recorder = { .configure = configure, .fold = fold };

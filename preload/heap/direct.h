@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/guest/above.h"
 #include "preload/heap/path.h"
 #include "segment/layout/process.h"
 #include "segment/setting.h"
@@ -22,8 +23,7 @@ extern bool hp_direct_is_wanted;
 /* Where this library lies: its own calls are nobody's business. */
 extern struct hp_module hp_direct_own;
 
-/* Called once at the library's start; `allocator` is enum hp_allocator_kind. */
-void hp_direct_configure(const struct hp_settings *settings, uint32_t allocator);
+extern const struct hp_recorder hp_direct_recorder;
 
 /* Before a call that unmaps: its number; 0 = nothing is known to be mapped. */
 uint64_t hp_direct_number(void);
@@ -34,8 +34,5 @@ void hp_direct_gone(uintptr_t begin, uintptr_t end, uint64_t number);
 /* [begin, end) was mapped by the call with this frame; `kinds` are bits of enum hp_map_kind. */
 void hp_direct_made(uintptr_t begin, uintptr_t end, uint32_t kinds,
 		    const struct hp_path_frame *frame);
-
-/* The process record was an ended process's: what it had mapped is folded. */
-void hp_direct_fold(struct hp_process *process);
 
 #endif

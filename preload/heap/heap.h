@@ -22,6 +22,7 @@
 
 #include "preload/guest/above.h"
 #include "preload/guest/early.h"
+#include "preload/guest/guest.h"
 #include "preload/guest/spare.h"
 #include "preload/guest/table.h"
 #include "segment/layout/heap.h"
@@ -170,13 +171,18 @@ void hp_heap_go_on(struct hp_heap_local *was);
 /* Room in the segment for this heap, zeroed, at a multiple of HP_LINE; NULL = full. */
 void *hp_heap_take(struct hp_heap_local *me, uint64_t size);
 
-/* New peak perhaps: all heaps of the process are looked at. */
-void hp_heap_look(struct hp_heap_local *me);
-
 /* True if allocations are recorded in this process. */
 extern bool hp_heap_is_wanted;
 
+/* HOTPATH_ALLOC_PROVE: each path is walked, and compared with what the cache says. */
+extern HP_HIDDEN bool hp_heap_proves;
+
+/* Threads that do not record point here: for good, and while they are being opened. */
 extern struct hp_heap_local hp_heap_closed;
+extern HP_HIDDEN struct hp_heap_local hp_heap_opening;
+
+/* enum hp_allocator_kind: whose allocator it is, if allocations are recorded. */
+uint32_t hp_heap_allocator(void);
 
 /* Nobody asked for allocations: nothing was ever recorded in this process. */
 static inline bool hp_heap_is_off(void)

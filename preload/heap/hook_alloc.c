@@ -27,6 +27,7 @@
 #include "preload/heap/heap.h"
 #include "preload/heap/hook_alloc.h"
 #include "preload/heap/path.h"
+#include "preload/heap/peak.h"
 #include "preload/heap/shadow.h"
 #include "preload/thread/state.h"
 
@@ -207,7 +208,7 @@ static inline void note_free_size(struct hp_heap_local *me, struct hp_site *site
 	struct hp_heap *heap = me->heap;
 
 	if (HP_UNLIKELY(heap->live + (int64_t)heap->pending_bytes > me->trigger))
-		hp_heap_look(me);
+		hp_peak_look(me);
 	heap->live -= (int64_t)size;
 	if (HP_UNLIKELY(site->heap != me->id)) {
 		free_far(site, size);
@@ -224,7 +225,7 @@ static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t si
 	struct hp_heap *heap = me->heap;
 
 	if (HP_UNLIKELY(heap->live > me->trigger))
-		hp_heap_look(me);
+		hp_peak_look(me);
 	look_at_peak(me, site);
 	heap->live -= (int64_t)size;
 	heap->bytes -= size;
@@ -269,7 +270,7 @@ static inline void note_temporary(struct hp_heap_local *me, const void *block)
 	struct hp_shadow_word *place = hp_shadow_find(block);
 
 	if (HP_UNLIKELY(heap->live + (int64_t)size > me->trigger))
-		hp_heap_look(me);
+		hp_peak_look(me);
 	me->last = HP_NO_BLOCK;
 	heap->pending_bytes = 0;
 	heap->pending = 0;

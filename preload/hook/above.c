@@ -6,6 +6,7 @@
 
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
+#include "preload/heap/direct.h"
 #include "preload/heap/heap.h"
 #include "preload/hook/hook_thread.h"
 #include "preload/hook/start.h"
@@ -22,6 +23,7 @@ const struct hp_above hp_above = {
 	.recorders = {
 		&hp_call_recorder,
 		&hp_heap_recorder,
+		&hp_direct_recorder,
 		&hp_lock_recorder,
 		&hp_thread_recorder,
 		&hp_timer_recorder,

@@ -152,7 +152,7 @@ static inline bool hp_lock_is_holdable(uint32_t kind)
 	       (kind >= HP_LOCK_STREAM && kind <= HP_LOCK_GRWLOCK);
 }
 
-/* --- lock.c: a thread's life --- */
+/* --- lock.c and life.c: a thread's life --- */
 
 extern const struct hp_recorder hp_lock_recorder;
 extern HP_HIDDEN bool hp_lock_is_wanted;
@@ -175,6 +175,7 @@ bool hp_lock_shut(struct hp_waiter_local *me);
 void hp_lock_reopen(struct hp_waiter_local *me);
 
 /* What the thread locks in between is part of another lock, and not recorded. */
+extern HP_HIDDEN struct hp_waiter_local hp_lock_paused;
 struct hp_waiter_local *hp_lock_pause(void);
 void hp_lock_go_on(struct hp_waiter_local *was);
 

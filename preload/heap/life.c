@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * life.c - a thread's life with the allocation stand-ins.
+ */
+#include "preload/heap/heap.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "preload/call/tally.h"
+#include "preload/guest/above.h"
+#include "preload/guest/begin.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/early.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/say.h"
+#include "preload/guest/self.h"
+#include "preload/guest/spare.h"
+#include "preload/heap/allocator.h"
+#include "preload/heap/drawn.h"
+#include "preload/heap/leak.h"
+#include "preload/heap/path.h"
+#include "preload/heap/peak.h"
+#include "preload/heap/shadow.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
+#include "preload/thread/state.h"
+
+/* After the thread's last destructor: frees are still counted. */
+static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
+
+static uint32_t depth_most;
+static uint32_t walk_mode;
+static bool has_charges;	/* calls of functions are charged what they allocate */
+static uint32_t allocator;	/* enum hp_allocator_kind */
+static const char *allocator_file;
+static uintptr_t loader_low, loader_high;
+static pthread_key_t key;
+static bool has_key;
+
+static void thread_end(void *data);
+
+static_assert(sizeof(struct hp_heap_local) <= HP_PAGE, "one wiped page each");
+
+uint32_t hp_heap_allocator(void)
+{
+	return allocator;
+}
+
+static void note_allocator(void)
+{
+	struct hp_process *process;
+
+	if (!hp_self_open())
+		return;
+	process = hp_self->process;
+	if (process->allocator == allocator)
+		return;
+	process->allocator_file =
+		allocator_file ? hp_text_new(allocator_file, strlen(allocator_file)) : 0;
+	process->allocator = allocator;
+}
+
+static void find_loader(void)
+{
+	uintptr_t base = (uintptr_t)getauxval(AT_BASE);
+	struct hp_module module;
+
+	if (base && hp_module_span(base, &module)) {
+		loader_low = module.begin;
+		loader_high = module.end;
+	}
+}
+
+bool hp_heap_is_loader(uintptr_t pc)
+{
+	return pc >= loader_low && pc < loader_high;
+}
+
+/* Of a section that `auto` does not show: it is recorded with the others, and for it alone if it is asked for. */
+static bool is_asked_apart(const struct hp_settings *settings, const char *section)
+{
+	return hp_settings_names(settings, section) ||
+	       (hp_settings_names(settings, "all") && hp_settings_asks(settings, section));
+}
+
+static bool is_asked(const struct hp_settings *settings)
+{
+	return hp_settings_asks(settings, "alloc-sites") ||
+	       hp_settings_asks(settings, "functions-alloc") ||
+	       hp_settings_asks(settings, "direct-maps") || hp_settings_names(settings, "bound") ||
+	       is_asked_apart(settings, "alloc-callers") || is_asked_apart(settings, "leaks") ||
+	       is_asked_apart(settings, "alloc-sizes") || is_asked_apart(settings, "alloc-lives") ||
+	       /* Call paths come from our cache alone. */
+	       hp_settings_names(settings, "waits") || hp_settings_names(settings, "thread-states");
+}
+
+static void configure(const struct hp_settings *settings, bool is_first)
+{
+	(void)is_first;
+	hp_heap_is_wanted = is_asked(settings);
+	depth_most = (uint32_t)settings->alloc_depth;
+	walk_mode = settings->unwind;
+	hp_heap_proves = settings->alloc_prove;
+	has_charges = hp_settings_asks(settings, "functions-alloc");
+	hp_tally_has_most = has_charges && (settings->alloc_metric == HP_ALLOC_BYTES_MAX ||
+					    settings->alloc_metric == HP_ALLOC_COUNT_MAX);
+	if (!hp_heap_is_wanted)
+		return;
+	find_loader();
+	allocator = hp_allocator_kind(&allocator_file);
+	/* Nobody will ask us for a block: this is the place to say so. */
+	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)
+		note_allocator();
+	if (!hp_shadow_init(allocator == HP_ALLOCATOR_GLIBC)) {
+		hp_heap_is_wanted = false;
+		hp_say("allocations are not recorded: less than 1 GiB of addresses (ulimit -v, -d)",
+		       NULL);
+		return;
+	}
+	hp_leak_configure(settings, allocator == HP_ALLOCATOR_GLIBC);
+	has_key = pthread_key_create(&key, thread_end) == 0;
+}
+
+/* --- records --- */
+
+static bool heap_claim(struct hp_heap *heap)
+{
+	uint32_t state = HP_FREE;
+
+	return atomic_load_explicit(&heap->state, memory_order_relaxed) == HP_FREE &&
+	       atomic_compare_exchange_strong_explicit(&heap->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* Release: the next owner finds the tables as `user` leaves them; NULL = nobody has any. */
+static void heap_give(struct hp_heap *heap, struct hp_heap_local *user)
+{
+	atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	if (user)
+		hp_spare_push(&hp_self->spare_heaps, &user->ended);
+	else
+		hp_spare_unused(&hp_self->spare_heaps);
+}
+
+/* The struct that used `heap` before in this process; NULL = none. */
+static struct hp_heap_local *local_of(const struct hp_heap *heap)
+{
+	struct hp_heap_local *me = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
+
+	while (me && me->heap != heap)
+		me = me->next;
+	return me;
+}
+
+static struct hp_heap *heap_free(struct hp_process *process, struct hp_heap_local **user)
+{
+	struct hp_spare *spare;
+	uint64_t at;
+
+	while ((spare = hp_spare_pop(&hp_self->spare_heaps))) {
+		*user = HP_SPARE_OF(struct hp_heap_local, spare);
+		if (heap_claim((*user)->heap))
+			return (*user)->heap;
+	}
+	if (!hp_spare_walk(&hp_self->spare_heaps))
+		return NULL;
+	at = atomic_load_explicit(&process->heaps, memory_order_acquire);
+	for (struct hp_heap *heap; at; at = heap->next) {
+		heap = (struct hp_heap *)((char *)hp_segment.header + at);
+		if (!heap_claim(heap))
+			continue;
+		hp_spare_unused(&hp_self->spare_heaps);
+		*user = local_of(heap);
+		return heap;
+	}
+	return NULL;
+}
+
+/* *user = who used it before in this process; NULL = nobody did. */
+static struct hp_heap *heap_get(struct hp_heap_local **user)
+{
+	struct hp_process *process = hp_self->process;
+	struct hp_heap *heap = heap_free(process, user);
+	uint64_t offset;
+
+	if (heap)
+		return heap;
+	*user = NULL;
+	offset = hp_segment_take(&hp_segment, sizeof(*heap), HP_LINE);
+	heap = hp_segment_at(&hp_segment, offset, sizeof(*heap));
+	if (!heap)
+		return NULL;
+	atomic_store_explicit(&heap->state, HP_TAKEN, memory_order_relaxed);
+	heap->process = hp_segment_offset(&hp_segment, process);
+	hp_list_push(&process->heaps, offset, &heap->next);
+	return heap;
+}
+
+static void local_add(struct hp_heap_local *me)
+{
+	me->next = atomic_load_explicit(&hp_self->heaps, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&hp_self->heaps, &me->next, me,
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+/* --- opening and closing --- */
+
+static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t sp)
+{
+	me->heap = heap;
+	me->base = (char *)hp_segment.header;
+	me->id = (uint32_t)((uint64_t)((char *)heap - me->base) / HP_LINE);
+	me->epoch = &hp_self->process->heap_epoch;
+	me->walker.most = depth_most ? depth_most : 1;
+	me->walker.mode = walk_mode;
+	me->state = HP_THREAD_BUSY;
+	hp_drawn_init(me);
+	if (!depth_most)
+		me->flat = hp_pages(sizeof(*me->flat) << HP_PATH_FLAT_BITS);
+	me->gate_open = hp_shadow_grain != HP_SHADOW_USUAL ? HP_GATE_ANY
+			: me->flat			   ? HP_GATE_FLAT
+							   : HP_GATE_PATHS;
+	return (depth_most || me->flat) && hp_path_init(me, sp);
+}
+
+static struct hp_heap_local *local_get(uintptr_t sp)
+{
+	struct hp_heap_local *me;
+	struct hp_heap *heap = heap_get(&me);
+
+	if (!heap)
+		return NULL;
+	if (me) {
+		hp_path_set_stack(me, sp);
+		return me;
+	}
+	me = hp_pages_wiped();
+	if (me && local_init(me, heap, sp)) {
+		local_add(me);
+		return me;
+	}
+	/* What it took of the tables is lost, and the thread records nothing. */
+	heap_give(heap, NULL);
+	return NULL;
+}
+
+static void identify(struct hp_heap_local *me)
+{
+	struct hp_heap *heap = me->heap;
+
+	hp_peak_settle(heap);
+	heap->tid = hp_confine_tid();
+	heap->pid = hp_self->pid;
+	heap->threads++;
+	heap->first_bytes = heap->bytes + heap->temporary_bytes;
+	heap->first_live = heap->live;
+	me->last = HP_NO_BLOCK;
+	me->end_rounds = 0;
+	me->trigger = heap->live;
+	if (hp_peak_is_alone(me))
+		me->trigger +=
+			atomic_load(&hp_self->process->heap_peak) - hp_peak_live(hp_self->process);
+}
+
+static bool is_large_segment(void)
+{
+	return hp_segment.size / HP_LINE > UINT32_MAX;
+}
+
+static void bind(struct hp_local *calls)
+{
+	struct hp_heap_local *me = hp_heap();
+
+	/* One that is shared by all, or is being opened, is no thread's own. */
+	if (has_charges && me->heap)
+		me->calls = calls;
+}
+
+/* The first allocation of a thread, or of a forked child. */
+static struct hp_heap_local *open_heap(uintptr_t sp)
+{
+	struct hp_heap_local *me = NULL;
+	int saved = errno;
+
+	hp_heap_set(&hp_heap_opening);
+	hp_allocator_resolve();
+	if (!hp_start_is_early() && hp_start() && hp_heap_is_wanted && !is_large_segment()) {
+		if (hp_self_open()) {
+			note_allocator();
+			me = local_get(sp);
+		}
+		if (!me)
+			atomic_fetch_add_explicit(&hp_segment.header->lost_threads, 1,
+						  memory_order_relaxed);
+	} else if (hp_start_is_early() || hp_start_is_running()) {
+		hp_heap_set(&hp_heap_unborn);	/* later, perhaps */
+		errno = saved;
+		return NULL;
+	}
+	if (!me) {
+		if (!hp_heap_is_wanted && hp_allocator_resolve())
+			hp_heap_closed.is_off = 1;
+		hp_heap_set(&hp_heap_closed);
+		errno = saved;
+		return NULL;
+	}
+	identify(me);
+	if (has_key)
+		pthread_setspecific(key, me);
+	me->calls = has_charges && hp_local()->block ? hp_local() : NULL;
+	me->state = HP_THREAD_OPEN;
+	hp_heap_set(me);
+	hp_heap_reopen(me);
+	errno = saved;
+	return me;
+}
+
+/* Something is to be done before this thread goes on recording. */
+static void see_to(struct hp_heap_local *me, uintptr_t sp)
+{
+	hp_heap_shut(me, sp);
+	if (atomic_exchange_explicit(&me->is_stale, 0, memory_order_acquire))
+		hp_path_forget(me);
+	hp_heap_reopen(me);
+}
+
+HP_COLD struct hp_heap_local *hp_heap_enter(uintptr_t sp)
+{
+	struct hp_heap_local *me;
+
+	if (hp_is_early())
+		return NULL;
+	me = hp_heap();
+	switch (me->state) {
+	case HP_THREAD_UNBORN:
+		return open_heap(sp);
+	case HP_THREAD_OPEN:
+		me->proof = hp_heap_proves ||
+			    (!hp_tally_has_most &&
+			     !atomic_load_explicit(&me->is_stale, memory_order_relaxed));
+		see_to(me, sp);
+		return me;
+	case HP_THREAD_BUSY:
+		/* A handler jumped out of our slow path: the stack of that is gone. */
+		if (me == &hp_heap_opening || sp <= me->shut_at ||
+		    sp - me->shut_at > me->walker.home_high - me->walker.home_low)
+			return NULL;
+		see_to(me, sp);
+		return me;
+	default:
+		return NULL;
+	}
+}
+
+HP_COLD struct hp_heap_local *hp_heap_enter_free(void)
+{
+	struct hp_heap_local *me = hp_heap();
+
+	/* A proof that is due waits for the next allocation. */
+	return me->state == HP_THREAD_OPEN ? me : NULL;
+}
+
+static void close_heap(struct hp_heap_local *me, struct hp_heap_local *then)
+{
+	hp_heap_shut(me, 0);
+	hp_peak_settle(me->heap);
+	me->last = HP_NO_BLOCK;
+	me->calls = NULL;
+	hp_heap_set(then);
+	heap_give(me->heap, me);
+}
+
+/* Destructors of other keys may allocate, so ours asks to be called until the last round. */
+static void thread_end(void *data)
+{
+	struct hp_heap_local *me = data;
+
+	if (me != hp_heap() || (me->state != HP_THREAD_OPEN && me->state != HP_THREAD_BUSY))
+		return;
+	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(key, me);
+	else
+		close_heap(me, &ending);
+}
+
+static void leave(void)
+{
+	struct hp_heap_local *me = hp_heap();
+
+	if (me->state == HP_THREAD_OPEN || (me->state == HP_THREAD_BUSY && me != &hp_heap_opening))
+		close_heap(me, &ending);
+}
+
+static void forget(uintptr_t begin, uintptr_t end)
+{
+	struct hp_heap_local *me = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
+
+	(void)begin;
+	(void)end;
+	for (; me; me = me->next) {
+		atomic_store_explicit(&me->is_stale, 1, memory_order_seq_cst);
+		__atomic_store_n(&me->gate, 0, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void find(void)
+{
+	HP_EARLY_FIND(heap);
+}
+
+static void heaps_free(struct hp_process *process)
+{
+	struct hp_heap *heap;
+
+	for (uint64_t at = atomic_load(&process->heaps); at; at = heap->next) {
+		heap = (struct hp_heap *)((char *)hp_segment.header + at);
+		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
+	}
+}
+
+static bool is_left(const struct hp_process *process)
+{
+	const struct hp_heap *heap;
+
+	for (uint64_t at = atomic_load(&process->heaps); at; at = heap->next) {
+		heap = (const struct hp_heap *)((char *)hp_segment.header + at);
+		if (atomic_load_explicit(&heap->state, memory_order_acquire) != HP_FREE)
+			return false;
+	}
+	return true;
+}
+
+const struct hp_recorder hp_heap_recorder = {
+	.find = find,
+	.configure = configure,
+	.fold = hp_peak_fold,
+	.free = heaps_free,
+	.bind = bind,
+	.forget = forget,
+	.leave = leave,
+	.is_left = is_left,
+};

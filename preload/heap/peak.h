@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * peak.h - what a process holds, and held at most.
+ */
+#ifndef HP_PRELOAD_HEAP_PEAK_H
+#define HP_PRELOAD_HEAP_PEAK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/heap/heap.h"
+
+/* New peak perhaps: all heaps of the process are looked at. */
+void hp_peak_look(struct hp_heap_local *me);
+
+/* What all heaps of the process hold. */
+int64_t hp_peak_live(const struct hp_process *process);
+
+/* Only this thread ever had a heap in this process. */
+bool hp_peak_is_alone(const struct hp_heap_local *me);
+
+/* The pending block of a thread that ended is counted as any other. */
+void hp_peak_settle(struct hp_heap *heap);
+
+/* The process record was an ended process's: what its heaps hold is folded. */
+void hp_peak_fold(struct hp_process *process);
+
+#endif

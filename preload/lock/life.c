@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * life.c - a thread's life with the stand-ins for locks, and the slow path by
+ * which it finds a lock for the first time.
+ *
+ * A waiter belongs to one thread at a time and is taken over as blocks are: an
+ * ended thread's by a later one of the process, an ended process's by a later
+ * one of the same executable.  All that the next owner needs is in the segment;
+ * the tables here are private, and made anew from it.
+ */
+#include "preload/lock/lock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/guest/above.h"
+#include "preload/guest/begin.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/early.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/real.h"
+#include "preload/guest/self.h"
+#include "preload/guest/spare.h"
+#include "preload/thread/process.h"
+#include "preload/thread/state.h"
+#include "util/hash.h"
+
+#define HP_KNOWN_FIRST 8	/* log2 of the places of a new thread */
+
+/* Threads that do not record point here: for good, and while they are being opened. */
+static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
+
+static pthread_key_t key;
+static bool has_key;
+
+static_assert(sizeof(struct hp_waiter_local) <= HP_PAGE, "one wiped page each");
+static_assert(HP_LOCK_SLOTS == 1 << (64 - 57), "hp_lock_slot takes so many bits");
+
+static void thread_end(void *data);
+
+static void configure(const struct hp_settings *settings, bool is_first)
+{
+	static const char *const sections[] = { "mutexes",    "rw_locks", "conds",
+						"sems",	      "barriers", "waits",
+						"lock_order", "waiting",  "file_locks" };
+
+	(void)is_first;
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		hp_lock_is_wanted |= hp_settings_asks(settings, sections[i]);
+	/* For which it waited is most of what there is to say. */
+	hp_lock_is_wanted |= hp_settings_names(settings, "thread-states");
+	hp_lock_is_refused = !hp_lock_is_wanted;
+	if (hp_lock_is_wanted)
+		has_key = pthread_key_create(&key, thread_end) == 0;
+}
+
+/* --- opening --- */
+
+static bool waiter_claim(struct hp_waiter *waiter)
+{
+	uint32_t state = HP_FREE;
+
+	return atomic_load_explicit(&waiter->state, memory_order_relaxed) == HP_FREE &&
+	       atomic_compare_exchange_strong_explicit(&waiter->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* Release: the next owner finds the records as `user` leaves them; NULL = nobody has any. */
+static void waiter_give(struct hp_waiter *waiter, struct hp_waiter_local *user)
+{
+	atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	if (user)
+		hp_spare_push(&hp_self->spare_waiters, &user->ended);
+	else
+		hp_spare_unused(&hp_self->spare_waiters);
+}
+
+/* The struct that used `waiter` before in this process; NULL = none. */
+static struct hp_waiter_local *local_of(const struct hp_waiter *waiter)
+{
+	struct hp_waiter_local *me = atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
+
+	while (me && me->waiter != waiter)
+		me = me->next;
+	return me;
+}
+
+static struct hp_waiter *waiter_free(struct hp_lockset *set, struct hp_waiter_local **user)
+{
+	struct hp_spare *spare;
+	uint64_t at;
+
+	while ((spare = hp_spare_pop(&hp_self->spare_waiters))) {
+		*user = HP_SPARE_OF(struct hp_waiter_local, spare);
+		if (waiter_claim((*user)->waiter))
+			return (*user)->waiter;
+	}
+	if (!hp_spare_walk(&hp_self->spare_waiters))
+		return NULL;
+	at = atomic_load_explicit(&set->waiters, memory_order_acquire);
+	for (struct hp_waiter *waiter; at; at = waiter->next) {
+		waiter = hp_segment_at(&hp_segment, at, sizeof(*waiter));
+		if (!waiter)
+			break;
+		if (!waiter_claim(waiter))
+			continue;
+		hp_spare_unused(&hp_self->spare_waiters);
+		*user = local_of(waiter);
+		return waiter;
+	}
+	return NULL;
+}
+
+/* *user = who used it before in this process; NULL = nobody did. */
+static struct hp_waiter *waiter_get(struct hp_lockset *set, struct hp_waiter_local **user)
+{
+	struct hp_waiter *waiter = waiter_free(set, user);
+	uint64_t offset;
+
+	if (waiter)
+		return waiter;
+	*user = NULL;
+	offset = hp_segment_take(&hp_segment, sizeof(*waiter), HP_LINE);
+	waiter = hp_segment_at(&hp_segment, offset, sizeof(*waiter));
+	if (!waiter)
+		return NULL;
+	atomic_store_explicit(&waiter->state, HP_TAKEN, memory_order_relaxed);
+	waiter->process = hp_segment_offset(&hp_segment, hp_self->process);
+	hp_list_push(&set->waiters, offset, &waiter->next);
+	return waiter;
+}
+
+static void local_add(struct hp_waiter_local *me)
+{
+	me->next = atomic_load_explicit(&hp_self->waiters, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&hp_self->waiters, &me->next, me,
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+/* What an earlier process's thread left in the waiter. */
+static void adopt(struct hp_waiter_local *me)
+{
+	const struct hp_use *use;
+
+	for (uint64_t at = atomic_load(&me->waiter->uses); at; at = use->next) {
+		use = (const struct hp_use *)(me->base + at);
+		hp_lock_known_fill(me, hp_lock_hash(use->lock + use->side), use);
+	}
+}
+
+/* The least of some: an interrupt may come between two readings. */
+static uint64_t clock_cost(const struct hp_waiter_local *me)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 16; i++) {
+		uint64_t since = hp_lock_clock(me);
+		uint64_t ticks = hp_clock_between(since, hp_lock_clock(me));
+
+		least = ticks < least ? ticks : least;
+	}
+	return least;
+}
+
+static struct hp_waiter_local *local_new(struct hp_waiter *waiter)
+{
+	uint64_t size = (UINT64_C(1) << HP_KNOWN_FIRST) * sizeof(uint64_t);
+	struct hp_waiter_local *me = hp_pages_wiped();
+
+	if (!me)
+		return NULL;
+	me->known = hp_pages(size);
+	if (!me->known) {
+		hp_pages_release(me, HP_PAGE);
+		return NULL;
+	}
+	me->known_shift = 64 - HP_KNOWN_FIRST;
+	me->waiter = waiter;
+	me->base = (char *)hp_segment.header;
+	me->slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
+	me->clock_cost = clock_cost(me);
+	adopt(me);
+	local_add(me);
+	return me;
+}
+
+/* The thread's own, whether the rest is new or not. */
+static void identify(struct hp_waiter_local *me)
+{
+	struct hp_waiter *waiter = me->waiter;
+
+	me->tid = hp_confine_tid();
+	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_lock_clock(me);
+	me->bottom = me->top = waiter->held;
+	me->limit = waiter->held + HP_HELD_MOST;
+	me->wait_frame = 0;
+	me->wait_mutex = NULL;
+	me->wait_counted = NULL;
+	me->end_rounds = 0;
+	atomic_store_explicit(&waiter->since, 0, memory_order_relaxed);
+	memset(waiter->held, 0, sizeof(waiter->held));
+	memcpy(waiter->waited_before, waiter->waited, sizeof(waiter->waited));
+	waiter->tid = me->tid;
+	waiter->pid = hp_self->pid;
+	waiter->base = (uintptr_t)me->base;
+	waiter->threads++;
+	if (has_key)
+		pthread_setspecific(key, me);
+}
+
+static struct hp_waiter_local *local_get(void)
+{
+	struct hp_lockset *set = hp_lock_set();
+	struct hp_waiter_local *me = NULL;
+	struct hp_waiter *waiter = set ? waiter_get(set, &me) : NULL;
+
+	if (!waiter)
+		return NULL;
+	if (!me) {
+		me = local_new(waiter);
+		if (!me)
+			waiter_give(waiter, NULL);
+	}
+	return me;
+}
+
+/* While the library starts nothing is known yet: the next call asks again. */
+static struct hp_waiter_local *open_waiter(void)
+{
+	struct hp_waiter_local *before = hp_waiter(), *me = NULL;
+	int saved = errno;
+	bool is_wanted;
+
+	hp_waiter_set(&closed);
+	is_wanted = hp_start();
+	if (!is_wanted && hp_start_is_running()) {
+		hp_waiter_set(before);
+		errno = saved;
+		return NULL;
+	}
+	if (is_wanted && hp_lock_is_wanted && hp_self_open())
+		me = local_get();
+	hp_lock_is_refused |= !is_wanted;
+	if (me) {
+		identify(me);
+		me->state = HP_THREAD_OPEN;
+		atomic_signal_fence(memory_order_seq_cst);
+		hp_waiter_set(me);
+	}
+	errno = saved;
+	return me;
+}
+
+/* --- closing --- */
+
+static void close_waiter(struct hp_waiter_local *me)
+{
+	hp_wait_repair(me, 0);
+	hp_waiter_set(&closed);
+	atomic_store_explicit(&me->waiter->since, 0, memory_order_relaxed);
+	memset(me->waiter->held, 0, sizeof(me->waiter->held));
+	me->state = HP_THREAD_CLOSED;
+	me->tid = 0;
+	waiter_give(me->waiter, me);
+}
+
+/* Destructors of other keys may lock, so ours asks to be called again until the last round. */
+static void thread_end(void *data)
+{
+	struct hp_waiter_local *me = data;
+
+	if (me != hp_waiter())
+		return;
+	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(key, me);
+	else
+		close_waiter(me);
+}
+
+static void leave(void)
+{
+	if (hp_waiter()->state == HP_THREAD_OPEN)
+		close_waiter(hp_waiter());
+}
+
+static bool is_left(const struct hp_process *process)
+{
+	const struct hp_waiter_local *me =
+		atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
+
+	(void)process;
+	for (; me; me = me->next)
+		if (me->state != HP_THREAD_CLOSED)
+			return false;
+	return true;
+}
+
+/* --- the slow path --- */
+
+struct use_key {
+	uint64_t lock;
+	uint32_t side;
+};
+
+/* `known` holds contests, too: their second word is a use's offset, as `lock` is a lock's. */
+static bool is_use(const void *record, const void *what)
+{
+	const struct hp_use *use = record;
+	const struct use_key *wanted = what;
+
+	return use->lock == wanted->lock && use->side == wanted->side;
+}
+
+static struct hp_use *use_of(struct hp_waiter_local *me, uint64_t lock, uint32_t side)
+{
+	struct use_key wanted = { lock, side };
+	uint64_t hash = hp_lock_hash(lock + side);
+	uint64_t entry = *hp_lock_known(me, hash, is_use, &wanted);
+	struct hp_use *use;
+	uint64_t offset;
+
+	if (entry)
+		return (struct hp_use *)(me->base + (entry & UINT32_MAX) * HP_LINE);
+	use = hp_lock_take(me, sizeof(*use));
+	if (!use || !hp_lock_known_fill(me, hash, use))
+		return NULL;
+	offset = (uint64_t)((char *)use - me->base);
+	use->lock = lock;
+	use->side = side;
+	use->next = atomic_load_explicit(&me->waiter->uses, memory_order_relaxed);
+	atomic_store_explicit(&me->waiter->uses, offset, memory_order_release);
+	return use;
+}
+
+static HP_COLD struct hp_use *find(struct hp_waiter_local *me, const struct hp_lock_call *call)
+{
+	uint64_t hash = hp_lock_hash(call->address);
+	struct hp_lock_slot *slot = hp_lock_slot(me, hash, call->side);
+	/* Before the look: who destroys the lock after it makes the slot unfit. */
+	uint32_t generation = hp_lock_generation(hash);
+	uint64_t lock = hp_lock_record(call);
+	struct hp_use *use = lock ? use_of(me, lock, call->side) : NULL;
+
+	if (!use)
+		return NULL;
+	slot->key = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	slot->use = use;
+	slot->generation = generation;
+	slot->outer = 0;
+	/* The key last: a signal handler that locks finds no half slot. */
+	atomic_signal_fence(memory_order_seq_cst);
+	slot->key = hp_lock_key(call->address, call->side);
+	return use;
+}
+
+static void count_lost(void)
+{
+	struct hp_lockset *set = hp_self ? hp_lock_set() : NULL;
+
+	if (set)
+		atomic_fetch_add_explicit(&set->lost, 1, memory_order_relaxed);
+}
+
+struct hp_use *hp_lock_find(const struct hp_lock_call *call)
+{
+	struct hp_waiter_local *me;
+	struct hp_use *use;
+	int saved;
+
+	if (hp_is_early())
+		return NULL;
+	me = hp_waiter();
+	saved = errno;
+	if (me == &hp_lock_paused)
+		return NULL;
+	if (me->state == HP_THREAD_UNBORN)
+		me = open_waiter();
+	if (!me || !hp_lock_shut(me)) {
+		if (me && hp_lock_is_wanted)
+			count_lost();
+		return NULL;
+	}
+	hp_wait_repair(me, 0);
+	use = find(me, call);
+	if (!use)
+		count_lost();
+	hp_lock_reopen(me);
+	errno = saved;
+	return use;
+}
+
+/* --- what happens to the process --- */
+
+static void find_pointer(void)
+{
+	HP_EARLY_FIND(waiter);
+}
+
+static void waiters_free(struct hp_process *process)
+{
+	uint64_t lockset = atomic_load(&process->lockset);
+	struct hp_lockset *set =
+		lockset ? (struct hp_lockset *)((char *)hp_segment.header + lockset) : NULL;
+	struct hp_waiter *waiter;
+
+	for (uint64_t i = set ? atomic_load(&set->waiters) : 0; i; i = waiter->next) {
+		waiter = (struct hp_waiter *)((char *)hp_segment.header + i);
+		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
+	}
+}
+
+const struct hp_recorder hp_lock_recorder = {
+	.find = find_pointer,
+	.configure = configure,
+	.free = waiters_free,
+	.forget = hp_lock_forget,
+	.leave = leave,
+	.is_left = is_left,
+};
