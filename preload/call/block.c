@@ -222,34 +222,14 @@ static struct hp_label *label_of(const struct hotpath_block *block, enum hp_labe
 	return object ? label_get(at(object), &place) : NULL;
 }
 
-uintptr_t hp_block_key(struct hotpath_block *block, uintptr_t cfa)
+uintptr_t hp_block_key(struct hotpath_block *block)
 {
-	struct hp_local *me;
-	const void *key;
-	uint64_t since;
-	bool shut;
-	int saved;
+	const void *key = label_of(block, HP_LABEL_BLOCK);
 
-	if (hp_is_early())
-		return 0;
-	saved = errno;
-	if (block->size < sizeof(*block))
-		return 0;
-	if (hp_local()->state == HP_THREAD_UNBORN)
-		hp_local_open(cfa);
-	me = hp_local();
-	if (me->state != HP_THREAD_OPEN && me->state != HP_THREAD_BUSY)
-		return 0;
-	since = hp_clock(me);
-	shut = hp_gate_shut(me);
-	key = label_of(block, HP_LABEL_BLOCK);
 	if (!key)
 		key = &nameless;
 	/* Release: who finds the key finds the label complete. */
 	__atomic_store_n(&block->key, (void *)(uintptr_t)key, __ATOMIC_RELEASE);
-	if (shut)
-		hp_gate_open(me, since);
-	errno = saved;
 	return (uintptr_t)key;
 }
 

@@ -20,11 +20,8 @@
 
 struct hotpath_block;
 
-/*
- * The key of a block whose descriptor does not hold it yet, for the call with
- * the stack pointer `cfa`; 0 = this thread does not record, or it is no descriptor.
- */
-uintptr_t hp_block_key(struct hotpath_block *block, uintptr_t cfa);
+/* The key of a block, which its descriptor holds from now on.  The gate is shut. */
+uintptr_t hp_block_key(struct hotpath_block *block);
 
 /* The label behind a key; NULL = it is the address of a function. */
 const struct hp_label *hp_block_label(uintptr_t key);

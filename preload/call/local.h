@@ -139,7 +139,7 @@ struct hp_local {
 	uint32_t row_count;	/* places taken */
 	uint32_t tid;
 	uint32_t user;	/* see hp_part.user */
-	uint32_t leaves;	/* of slow exits, see hp_local_recalibrate */
+	uint32_t leaves;	/* of slow exits, see hp_cost_renew */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t logs_limit;
 	char *pool;	/* private memory for stacks, parts and the like */
@@ -202,9 +202,6 @@ static inline bool hp_gate_shut(struct hp_local *me)
 
 /* `since`: the clock when it was shut. */
 void hp_gate_open(struct hp_local *me, uint64_t since);
-
-/* Now and then: what the hooks cost is looked at again, and taken from the header. */
-void hp_local_recalibrate(struct hp_local *me);
 
 /* Private zeroed memory of this thread, never given back; NULL = none. */
 void *hp_local_memory(struct hp_local *me, uint64_t size);

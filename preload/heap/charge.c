@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "preload/call/hook_function.h"
+#include "preload/call/leave.h"
 #include "preload/thread/state.h"
 
 struct hp_frame *hp_charge_frame(struct hp_local *local, uintptr_t sp)
@@ -16,7 +16,7 @@ struct hp_frame *hp_charge_frame(struct hp_local *local, uintptr_t sp)
 	if (local->state != HP_THREAD_OPEN || sp < stack->low || sp > stack->high)
 		return NULL;
 	if (local->top[-1].cfa < sp)
-		hp_function_leave_below(sp);
+		hp_leave_below(sp);
 	return local->top - 1;
 }
 

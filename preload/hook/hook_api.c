@@ -16,7 +16,7 @@
 #include "include/hotpath.h"
 #include "preload/call/block.h"
 #include "preload/call/clock.h"
-#include "preload/call/hook_function.h"
+#include "preload/call/leave.h"
 #include "preload/call/row.h"
 #include "preload/call/stack.h"
 #include "preload/channel/channel.h"
@@ -136,7 +136,7 @@ static struct hp_frame *frame_at(struct hp_local *me, uintptr_t cfa)
 	if (cfa < me->stack->low || cfa > me->stack->high)
 		return NULL;
 	if (me->top[-1].cfa < cfa)
-		hp_function_leave_below(cfa);
+		hp_leave_below(cfa);
 	f = me->top - 1;
 	return f > me->stack->part->frames ? f : NULL;
 }

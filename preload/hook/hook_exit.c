@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/call/hook_function.h"
+#include "preload/call/leave.h"
 #include "preload/call/stack.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
@@ -218,21 +218,21 @@ static uintptr_t jump_target(jmp_buf buffer)
 
 HP_EXPORT HP_NORETURN void longjmp(jmp_buf buffer, int value)
 {
-	hp_function_leave_below(jump_target(buffer));
+	hp_leave_below(jump_target(buffer));
 	hp_real()->longjmp(buffer, value);
 	__builtin_unreachable();
 }
 
 HP_EXPORT HP_NORETURN void _longjmp(jmp_buf buffer, int value)
 {
-	hp_function_leave_below(jump_target(buffer));
+	hp_leave_below(jump_target(buffer));
 	hp_real()->_longjmp(buffer, value);
 	__builtin_unreachable();
 }
 
 HP_EXPORT HP_NORETURN void siglongjmp(sigjmp_buf buffer, int value)
 {
-	hp_function_leave_below(jump_target(buffer));
+	hp_leave_below(jump_target(buffer));
 	hp_real()->siglongjmp(buffer, value);
 	__builtin_unreachable();
 }
@@ -262,7 +262,7 @@ HP_EXPORT int setcontext(const ucontext_t *to)
 HP_NORETURN void __longjmp_chk(jmp_buf buffer, int value);
 HP_EXPORT HP_NORETURN void __longjmp_chk(jmp_buf buffer, int value)
 {
-	hp_function_leave_below(jump_target(buffer));
+	hp_leave_below(jump_target(buffer));
 	hp_real()->__longjmp_chk(buffer, value);
 	__builtin_unreachable();
 }

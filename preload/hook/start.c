@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "preload/call/block.h"
-#include "preload/call/hook_function.h"
+#include "preload/call/leave.h"
 #include "preload/channel/channel.h"
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
@@ -408,7 +408,7 @@ static void tell_late(void)
 static void finish_session(void)
 {
 	if (hp_local()->state == HP_THREAD_OPEN)
-		hp_function_count_late(hp_local());
+		hp_leave_late(hp_local());
 	switch (hp_session_end(hp_segment.header, exit_wait_ms)) {
 	case HP_SESSION_SAMPLER_DEAD:
 		report_alone();
@@ -433,7 +433,7 @@ static void finish(int code, void *argument)
 	if (hp_is_confined()) {
 		hp_self_end(HP_ENDING_EXIT, code);
 		if (hp_local()->state == HP_THREAD_OPEN)
-			hp_function_count_late(hp_local());
+			hp_leave_late(hp_local());
 		return;
 	}
 	atomic_store_explicit(&finisher, self(), memory_order_relaxed);

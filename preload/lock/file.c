@@ -28,8 +28,7 @@ void hp_lock_file_name(int fd, char *name, size_t room)
 	errno = saved;
 }
 
-/* What the file is instead of an address. */
-static uintptr_t address_of(int fd)
+uintptr_t hp_file_address(int fd)
 {
 	struct stat stat;
 	int saved = errno;
@@ -40,16 +39,4 @@ static uintptr_t address_of(int fd)
 	errno = saved;
 	return is_known ? hp_lock_hash(stat.st_ino ^ (uint64_t)stat.st_dev << 40) | HP_NO_ADDRESS
 			: 0;
-}
-
-struct hp_use *hp_file_use(struct hp_lock_call *call, int fd, bool is_shared, uintptr_t caller)
-{
-	if (HP_UNLIKELY(hp_lock_is_off()))
-		return NULL;
-	*call = (struct hp_lock_call){ .address = address_of(fd),
-				       .caller = caller,
-				       .kind = HP_LOCK_FILE,
-				       .side = is_shared ? HP_SIDE_READ : HP_SIDE_WRITE,
-				       .fd = fd };
-	return call->address ? hp_lock_use(call) : NULL;
 }

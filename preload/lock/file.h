@@ -16,13 +16,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
 
 /* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
 void hp_lock_file_name(int fd, char *name, size_t room);
 
+/* What the file is instead of an address; 0 = that cannot be known. */
+uintptr_t hp_file_address(int fd);
+
 /* The use that a call for the file of `fd` is of; NULL = it is not recorded. */
-struct hp_use *hp_file_use(struct hp_lock_call *call, int fd, bool is_shared, uintptr_t caller);
+static inline struct hp_use *hp_file_use(struct hp_lock_call *call, int fd, bool is_shared,
+					 uintptr_t caller)
+{
+	if (HP_UNLIKELY(hp_lock_is_off()))
+		return NULL;
+	*call = (struct hp_lock_call){ .address = hp_file_address(fd),
+				       .caller = caller,
+				       .kind = HP_LOCK_FILE,
+				       .side = is_shared ? HP_SIDE_READ : HP_SIDE_WRITE,
+				       .fd = fd };
+	return call->address ? hp_lock_use(call) : NULL;
+}
 
 static inline bool hp_file_is_taken(int error)
 {

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gate.c - the gate opens (local.h): what signal handlers called meanwhile is counted.
+ */
+#include "preload/call/clock.h"
+#include "preload/call/local.h"
+#include "preload/call/overhead.h"
+#include "preload/call/row.h"
+#include "preload/guest/guest.h"
+#include "preload/thread/state.h"
+
+static void pending_to(struct hp_local *me, struct hp_row *row, uint64_t calls)
+{
+	row->calls += calls;
+	row->nested += calls;
+	me->block->untimed_signal += calls;
+}
+
+/*
+ * The gate is open.  A handler that comes now may add again, inside a slow path
+ * of its own, but then counts all that is there before it returns.
+ */
+static HP_COLD void pending_count(struct hp_local *me)
+{
+	atomic_store(&me->has_pending, 0);
+	for (int i = 0; i < HP_PENDING && atomic_load(&me->pending[i].fn); i++) {
+		uintptr_t fn = atomic_load(&me->pending[i].fn);
+		uint64_t calls = atomic_exchange(&me->pending[i].calls, 0);
+
+		if (calls)
+			pending_to(me, hp_row_meant(hp_row_find(me, me->root, fn)), calls);
+	}
+	for (int i = 0; i < HP_PENDING; i++)
+		if (atomic_load(&me->pending[i].calls) == 0)
+			atomic_store(&me->pending[i].fn, 0);
+	pending_to(me, me->other_row, atomic_exchange(&me->pending_more, 0));
+}
+
+void hp_gate_open(struct hp_local *me, uint64_t since)
+{
+	uint64_t now = hp_clock(me);
+
+	hp_calls_clock(me, now);
+	me->overhead += hp_clock_between(since, now) << HP_FINE_BITS;
+	me->block->overhead = hp_overhead_now(me);
+	me->pending_depth = 0;	/* those handlers have returned, or jumped */
+	atomic_signal_fence(memory_order_seq_cst);
+	me->limit = me->open_limit;
+	/* In this order: a handler that finds the gate open and no limit would keep it so. */
+	atomic_signal_fence(memory_order_seq_cst);
+	me->state = HP_THREAD_OPEN;
+	if (HP_UNLIKELY(atomic_load_explicit(&me->has_pending, memory_order_relaxed)))
+		pending_count(me);
+}

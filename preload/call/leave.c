@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leave.c - see leave.h.
+ *
+ * Repair instead of trust.  A function may be left without its exit hook:
+ * longjmp, C++ exceptions through clang's code, pthread_exit, a coroutine that
+ * is never resumed.  Each frame holds the stack pointer of its entry.  A later
+ * entry from a higher stack pointer, or the exit of a frame further down, shows
+ * that the frames above it are gone.
+ */
+#include "preload/call/leave.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "preload/call/cost.h"
+#include "preload/call/stack.h"
+#include "preload/call/tally.h"
+#include "preload/call/truth.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/early.h"
+#include "preload/guest/self.h"
+#include "preload/thread/state.h"
+
+#define HP_SHORT_CLOCKS 20	/* short: its own time is below this many clock readings, */
+#define HP_VERY_SHORT_CLOCKS 10	/* and if above this many, only after 16 looks */
+#define HP_OUTER_CLOCKS 32	/* a recursive function's outermost calls are timed from here on */
+#define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the draws is enough */
+#define HP_RECALIBRATE 256	/* slow exits between two looks at what the hooks cost */
+#define HP_TAIL_LEAST 32	/* ticks: below it the mean of a short function counts as this */
+#define HP_TAIL_FACTOR 32	/* a sampled call this much above the mean is kept apart */
+#define HP_MEAN_SHIFT 7	/* the running mean follows 1/128 of each difference */
+
+/* Counts `weight` more values like `ticks`. */
+static void histogram_add(struct hp_local *me, struct hp_function *function, uint64_t ticks,
+			  uint32_t weight)
+{
+	unsigned group = hp_bucket_group(ticks);
+	uint32_t *counter;
+
+	if (!function->groups[group] && !hp_row_group(me, &function->groups[group]))
+		return;
+	counter = hp_leave_counter(me, function, group, ticks);
+	*counter += weight;
+	if (HP_UNLIKELY(*counter >= HP_CARRY))
+		hp_row_carry(me, function, group);
+}
+
+/*
+ * Sets the range of durations that exit_timed takes: neither among the slowest
+ * nor new extremes, and counted in groups that exist, without a hole.  A hole
+ * costs time, and filling it memory, so it is filled by and by, at `dice` == 0.
+ */
+static void usual_range(struct hp_local *me, struct hp_function *function, unsigned dice)
+{
+	unsigned last = hp_bucket_group(function->slow_floor);
+	unsigned group = hp_bucket_group(function->least);
+
+	while (group <= last && function->groups[group])
+		group++;
+	if (dice == 0 && group < last)
+		hp_row_group(me, &function->groups[group]);
+	function->usual_most = group ? hp_bucket_least(group, 0) - 1 : 0;
+	if (group > last || function->usual_most > function->slow_floor)
+		function->usual_most = function->slow_floor;
+}
+
+/* Keeps the call if it is one of the slowest. */
+static HP_COLD void slowest_add(struct hp_function *function, uint64_t start, uint64_t ticks,
+				uint32_t tid)
+{
+	struct hp_call *least = &function->slowest[0];
+	uint64_t floor = UINT64_MAX;
+
+	for (int i = 1; i < HP_SLOWEST; i++)
+		if (function->slowest[i].ticks < least->ticks)
+			least = &function->slowest[i];
+	*least = (struct hp_call){ .start = start, .ticks = ticks, .tid = tid };
+	for (int i = 0; i < HP_SLOWEST; i++)
+		if (function->slowest[i].ticks < floor)
+			floor = function->slowest[i].ticks;
+	function->slow_floor = floor;
+}
+
+static inline void extremes_add(struct hp_function *function, uint64_t ticks)
+{
+	if (HP_UNLIKELY(ticks < function->least))
+		function->least = ticks;
+	if (HP_UNLIKELY(ticks > function->most))
+		function->most = ticks;
+}
+
+/* The number of what the call said of its result (preload/hook/hook_api.c); 0 = nothing. */
+static inline uint32_t result_take(struct hp_frame *f)
+{
+	if (HP_LIKELY(!(f->weight & HP_WEIGHT_RESULT)))
+		return 0;
+	f->weight &= ~HP_WEIGHT_RESULT;
+	return (uint32_t)f->result;
+}
+
+/*
+ * Mean own time of the calls so far, without the few that took far longer: one
+ * call that was preempted would make a short function look long.
+ */
+static int64_t usual_self(const struct hp_function *function)
+{
+	int64_t calls = (int64_t)function->timed;
+	int64_t sum = function->timed_self;
+
+	for (int i = 0; i < HP_SLOWEST; i++) {
+		int64_t slow = (int64_t)(function->slowest[i].ticks << HP_FINE_BITS);
+
+		if (slow > sum / calls * HP_TAIL_FACTOR && slow <= sum)
+			sum -= slow;
+	}
+	return sum / calls;
+}
+
+/*
+ * Looks whether the function is hot and short by now: then its calls are
+ * drawn.  "Short" is its own time: time in callees is known from them.  The
+ * less timing weighs against the function, the more calls are timed first.  A
+ * recursive function keeps its outermost calls timed if they take long, so that
+ * its total stays measured: `recursive` holds what applies to the nested ones.
+ */
+static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *function,
+				struct hp_gist *gist)
+{
+	int64_t mean = usual_self(function);
+	int64_t clock = (int64_t)me->clock_cost;
+	uint32_t draws;
+
+	if (me->is_exact || mean >= clock * HP_SHORT_CLOCKS)
+		return;
+	if (mean >= clock * HP_VERY_SHORT_CLOCKS && function->timed < HP_LOOK_EVERY * 16)
+		return;
+	gist->mean_self = (int32_t)mean;
+	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
+	if (function->recursive)
+		function->recursive = 1 + draws;
+	if (!function->recursive || gist->active)
+		gist->draws = draws;
+}
+
+/*
+ * An outermost call of a recursive function was measured.  Where these take
+ * little each, there are many, and timing them all would cost more than they do.
+ */
+static void outer_follow(const struct hp_local *me, struct hp_function *function,
+			 struct hp_gist *gist, uint64_t ticks)
+{
+	uint64_t most = (me->clock_cost * HP_OUTER_CLOCKS) >> HP_FINE_BITS;
+	int64_t far = (int64_t)(ticks < most * 16 ? ticks : most * 16) - function->outer_mean;
+
+	function->outer_mean += (int32_t)(far / 16);
+	gist->draws = (uint64_t)function->outer_mean < most ? function->recursive - 1 : 0;
+}
+
+/* Held where a thousand clock readings are far off. */
+static inline void mean_follow(struct hp_gist *gist, int64_t self)
+{
+	int64_t mean = gist->mean_self + ((self - gist->mean_self) >> HP_MEAN_SHIFT);
+
+	gist->mean_self = (int32_t)(mean < INT32_MAX ? mean : INT32_MAX);
+}
+
+/*
+ * What a counted call with the code around it takes, as a rule: so much of the
+ * time since the last reading of the clock is no loss (switch_note).  Looked at
+ * when a drawn call ends; at its start a division would be part of its time.
+ */
+static inline void pace_follow(struct hp_local *me)
+{
+	uint64_t most = 8 * (me->pace + me->clock_cost);
+	uint64_t each = me->pace_calls > 0
+				? (me->pace_ticks << HP_FINE_BITS) / (uint64_t)me->pace_calls
+				: me->pace;
+
+	me->pace += ((each < most ? each : most) >> 4) - (me->pace >> 4);
+}
+
+/* A call drawn at random ended. */
+static HP_COLD void drawn_add(struct hp_gist *gist, struct hp_row *row, int64_t self,
+			      uint64_t child)
+{
+	int64_t mean = gist->mean_self > 0 ? gist->mean_self : 0;
+	int64_t most = (mean + (HP_TAIL_LEAST << HP_FINE_BITS)) * HP_TAIL_FACTOR;
+	double ticks;
+
+	/*
+	 * In a recursion the own time is a small difference of large estimates.
+	 * What it is here, counted calls below were charged too little or too
+	 * much: so it is added as it is, and own times sum up to the outermost
+	 * call's measured time.  The mean follows calls with little below them.
+	 */
+	if (gist->active) {
+		row->nested++;
+		row->self_timed += self;
+		if ((int64_t)child < most && self < most)
+			mean_follow(gist, self);
+		return;
+	}
+	row->below += (int64_t)child;
+	row->sampled++;
+	if (self > most) {
+		row->tail_carry += ++row->tail_count == 0;
+		row->tail_ticks += (uint64_t)self >> HP_FINE_BITS;
+		return;
+	}
+	ticks = (double)self / (1 << HP_FINE_BITS);
+	row->self_sampled += self;
+	row->square_sampled += ticks * ticks;
+	mean_follow(gist, self);
+}
+
+__attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_frame *f, uint64_t now)
+{
+	struct hp_row *row = hp_frame_row(f);
+	struct hp_gist *gist = hp_row_gist(row);
+	struct hp_function *function = hp_row_function(me, row);
+	uint32_t result = result_take(f);
+	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
+	int64_t exact = hp_leave_duration(me, f->start, now, less);
+	uint64_t ticks = hp_leave_said(exact);
+	int64_t self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
+
+	hp_truth_leave(me, f, exact);
+	gist->active--;
+	extremes_add(function, ticks);
+	if (ticks > function->slow_floor)
+		slowest_add(function, now - ticks, ticks, me->tid);
+	histogram_add(me, function, ticks, (uint32_t)f->weight);
+	usual_range(me, function, now & 63);
+	hp_leave_log(me, function, now - ticks, ticks, result);
+	if (f->weight == 1)
+		hp_leave_add(function, gist, row, self, exact);
+	else
+		drawn_add(gist, row, self, f->child);
+	if (f->weight != 1)
+		pace_follow(me);
+	if ((function->timed & (HP_LOOK_EVERY - 1)) == 0 && f->weight == 1)
+		policy_look(me, function, gist);
+	if ((function->timed & (HP_CARRY - 1)) == 0)
+		hp_row_carry_all(me, function);
+	if (function->recursive > 1 && gist->active == 0)
+		outer_follow(me, function, gist, ticks);
+	hp_leave_end(me, f, now, exact);
+	/* Not on a signal stack: it may be small. */
+	if ((++me->leaves & (HP_RECALIBRATE - 1)) == 0 && me->stack == me->home &&
+	    me->base == (char *)hp_segment.header)
+		hp_cost_renew(me);
+}
+
+__attribute__((noinline)) void hp_leave_tallied(struct hp_local *me, struct hp_frame *f,
+						struct hp_row *row)
+{
+	bool is_timed = HP_TRUTH_ALL || (f->weight & ~HP_WEIGHT_TALLY) != 0;
+	uint64_t now = is_timed ? hp_leave_clock(me) : 0;
+	uint64_t cost = hp_tally_end(me, f, now);
+
+	if (HP_TRUTH_ALL && f->weight == 0)
+		hp_truth_leave(me, f, hp_leave_duration(me, f->reserved[0], now, me->less_drawn));
+	if (f->weight != 0)
+		hp_leave_timed(me, f, now);
+	else
+		hp_leave_counted(me, f, row, hp_row_gist(row));
+	/* It came after the end of the call, and is none of its callers' time. */
+	me->overhead += cost;
+}
+
+void hp_leave(struct hp_local *me, struct hp_frame *f)
+{
+	struct hp_row *row = hp_frame_row(f);
+
+	/* Claimed, and left by a jump before it was filled; or while it was being left. */
+	if (row == me->root || hp_row_gist(row)->active == 0) {
+		if (f->weight & HP_WEIGHT_TALLY)
+			hp_tally_drop(me, f);
+		me->top = f;
+	} else if (f->weight & HP_WEIGHT_TALLY)
+		hp_leave_tallied(me, f, row);
+	else if (f->weight != 0)
+		hp_leave_timed(me, f, hp_leave_clock(me));
+	else {
+		if (HP_TRUTH_ALL)
+			hp_truth_leave(me, f,
+				       hp_leave_duration(me, f->reserved[0], hp_leave_clock(me),
+							 me->less_drawn));
+		hp_leave_counted(me, f, row, hp_row_gist(row));
+	}
+}
+
+void hp_leave_down_to(struct hp_local *me, const struct hp_frame *end)
+{
+	while (me->top > end && hp_frame_is_call(me, me->top - 1)) {
+		me->block->unwound++;
+		hp_leave(me, me->top - 1);
+	}
+}
+
+/*
+ * A jump to `cfa` leaves the slow path that a signal handler interrupted, if it
+ * goes further up than that and not to a place on the handler's own stack.
+ */
+static bool is_slow_path_left(const struct hp_local *me, uintptr_t cfa)
+{
+	stack_t own;
+
+	if (me->state != HP_THREAD_BUSY || cfa <= me->shut_at)
+		return false;
+	return hp_is_confined() || sigaltstack(NULL, &own) != 0 || !(own.ss_flags & SS_ONSTACK) ||
+	       cfa - (uintptr_t)own.ss_sp > own.ss_size;
+}
+
+/*
+ * A slow path was left in its middle.  Its tables hold what was complete: every
+ * record is filled before it is linked or put into a table.
+ */
+void hp_leave_recover(struct hp_local *me)
+{
+	hp_stack_recover(me);
+	hp_stack_return(me);
+	hp_gate_open(me, hp_clock(me));
+}
+
+void hp_leave_below(uintptr_t cfa)
+{
+	struct hp_local *me;
+	uint64_t since;
+	int saved;
+
+	if (hp_is_early())
+		return;
+	saved = errno;
+	me = hp_local();
+	if (is_slow_path_left(me, cfa))
+		hp_leave_recover(me);
+	if (me->state != HP_THREAD_OPEN || cfa < me->stack->low || cfa > me->stack->high)
+		return;
+	since = hp_clock(me);
+	hp_gate_shut(me);
+	do
+		while (hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa)
+			hp_leave_down_to(me, me->top - 1);
+	while (!hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa && hp_stack_shrink(me));
+	hp_stack_return(me);
+	hp_gate_open(me, since);
+	errno = saved;
+}
+
+void hp_leave_late(struct hp_local *me)
+{
+	++*me->late_counter;
+	me->late_counter = &me->no_counter;
+}
+
+void hp_leave_all(struct hp_local *me)
+{
+	hp_leave_late(me);
+	do
+		hp_leave_down_to(me, me->stack->part->frames);
+	while (hp_stack_shrink(me));
+}

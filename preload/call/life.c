@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * life.c - a thread's life with us: unborn, open, closed.
+ */
+#include "preload/call/local.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/call/calibrate.h"
+#include "preload/call/clock.h"
+#include "preload/call/cost.h"
+#include "preload/call/leave.h"
+#include "preload/call/row.h"
+#include "preload/call/stack.h"
+#include "preload/call/switch.h"
+#include "preload/guest/above.h"
+#include "preload/guest/begin.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/early.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
+#include "preload/guest/spare.h"
+#include "preload/thread/process.h"
+#include "preload/thread/state.h"
+#include "util/hash.h"
+
+/* Threads that cannot record point here, for good. */
+static struct hp_local closed = { .state = HP_THREAD_CLOSED };
+static struct hp_local lost = { .state = HP_THREAD_LOST };
+
+/* The thread that is just being opened: hooks of its signal handlers do nothing. */
+static struct hp_local opening = { .state = HP_THREAD_CLOSED };
+
+static pthread_key_t key;
+static bool has_key;
+
+static void configure(struct hp_local *me)
+{
+	const struct hp_header *header = hp_segment.header;
+
+	me->base = (char *)hp_segment.header;
+	me->is_exact = header->timing == HP_TIMING_EXACT;
+	me->slow_clock = header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
+	me->logs_limit = header->logs_limit;
+	hp_cost_take(me);
+}
+
+/* What is the thread's own, whether its block and its tables are new or not. */
+static void identify(struct hp_local *me)
+{
+	struct hp_block *block = me->block;
+
+	me->tid = hp_confine_tid();
+	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_clock(me);
+	if (me->gap == 0)
+		me->gap = me->countdown = HP_DRAWN;
+	me->last_clock = hp_clock(me);
+	hp_switch_init(me);
+	block->tid = me->tid;
+	block->pid = hp_self->pid;
+	block->base = (uintptr_t)me->base;
+	block->threads++;
+	block->start_ticks = hp_clock(me);
+	block->end_ticks = 0;
+	atomic_fetch_add_explicit(&hp_segment.header->threads_seen, 1, memory_order_relaxed);
+}
+
+static bool block_claim(struct hp_block *block)
+{
+	uint32_t state = HP_FREE;
+
+	return atomic_load_explicit(&block->state, memory_order_relaxed) == HP_FREE &&
+	       atomic_compare_exchange_strong_explicit(&block->state, &state, HP_TAKEN,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+static struct hp_local *local_of(const struct hp_block *block)
+{
+	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
+
+	while (me && me->block != block)
+		me = me->next;
+	return me;
+}
+
+static struct hp_block *block_free(struct hp_process *process, struct hp_local **user)
+{
+	struct hp_spare *spare;
+	uint64_t offset;
+
+	while ((spare = hp_spare_pop(&hp_self->spare_blocks))) {
+		*user = HP_SPARE_OF(struct hp_local, spare);
+		if (block_claim((*user)->block))
+			return (*user)->block;
+	}
+	if (!hp_spare_walk(&hp_self->spare_blocks))
+		return NULL;
+	offset = atomic_load_explicit(&process->blocks, memory_order_acquire);
+	for (struct hp_block *block; offset; offset = block->next) {
+		block = (struct hp_block *)((char *)hp_segment.header + offset);
+		if (!block_claim(block))
+			continue;
+		hp_spare_unused(&hp_self->spare_blocks);
+		*user = local_of(block);
+		return block;
+	}
+	return NULL;
+}
+
+/*
+ * A block for the calling thread: one that an ended thread left, or a new one; NULL = full.
+ * *user = the hp_local that used it before in this process; NULL = none did.
+ */
+static struct hp_block *block_get(struct hp_local **user)
+{
+	struct hp_process *process = hp_self->process;
+	struct hp_block *block = block_free(process, user);
+	uint64_t offset;
+
+	if (block)
+		return block;
+	*user = NULL;
+	offset = hp_segment_take(&hp_segment, sizeof(*block), HP_LINE);
+	block = hp_segment_at(&hp_segment, offset, sizeof(*block));
+	if (!block)
+		return NULL;
+	atomic_store_explicit(&block->state, HP_TAKEN, memory_order_relaxed);
+	block->process = hp_segment_offset(&hp_segment, process);
+	hp_list_push(&process->blocks, offset, &block->next);
+	return block;
+}
+
+/* The block is free, of `user` or of nobody. */
+static void block_give(struct hp_block *block, struct hp_local *user)
+{
+	/* Release: the next owner finds the tables as we leave them. */
+	atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+	if (user)
+		hp_spare_push(&hp_self->spare_blocks, &user->ended);
+	else
+		hp_spare_unused(&hp_self->spare_blocks);
+}
+
+static void local_add(struct hp_local *me)
+{
+	me->next = atomic_load_explicit(&hp_self->locals, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&hp_self->locals, &me->next, me,
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+static struct hp_local *local_new(struct hp_block *block, uintptr_t cfa)
+{
+	struct hp_local *me = hp_pages_wiped();
+
+	if (!me)
+		return NULL;
+	me->block = block;
+	me->late_counter = &me->no_counter;
+	configure(me);
+	me->state = HP_THREAD_BUSY;
+	me->overhead = block->overhead;
+	me->user = block->threads + 1;
+	me->arena = block->arena ? me->base + block->arena : NULL;
+	me->arena_end = block->arena ? me->base + block->arena_end : NULL;
+	me->row_arena = block->row_arena ? me->base + block->row_arena : NULL;
+	me->row_arena_end = block->row_arena ? me->base + block->row_arena_end : NULL;
+	if (!hp_row_init(me) || !hp_stack_init(me, cfa)) {
+		hp_pages_release(me, HP_PAGE);
+		return NULL;
+	}
+	local_add(me);
+	return me;
+}
+
+static struct hp_local *local_get(uintptr_t cfa)
+{
+	struct hp_local *me;
+	struct hp_block *block = block_get(&me);
+
+	if (!block)
+		return NULL;
+	if (!me) {
+		me = local_new(block, cfa);
+		if (!me)
+			block_give(block, NULL);
+		return me;
+	}
+	hp_stack_move(me, cfa);
+	return me;
+}
+
+/* Has the thread closed when it ends. */
+static void key_set(struct hp_local *me)
+{
+	me->end_rounds = 0;
+	if (has_key)
+		pthread_setspecific(key, me);
+}
+
+bool hp_local_open(uintptr_t cfa)
+{
+	struct hp_local *me = NULL;
+	bool is_wanted;
+
+	if (hp_is_early())
+		return false;
+	hp_local_set(&opening);
+	is_wanted = hp_start();
+	if (is_wanted && hp_self_open()) {
+		hp_calibrate_first(hp_segment.header);
+		hp_local_set(&opening);
+		me = local_get(cfa);
+	}
+	if (!me) {
+		if (is_wanted)
+			atomic_fetch_add_explicit(&hp_segment.header->lost_threads, 1,
+						  memory_order_relaxed);
+		hp_local_set(is_wanted ? &lost : &closed);
+		return false;
+	}
+	identify(me);
+	key_set(me);
+	me->state = HP_THREAD_OPEN;
+	atomic_signal_fence(memory_order_seq_cst);
+	me->limit = me->open_limit;
+	atomic_signal_fence(memory_order_seq_cst);
+	hp_local_set(me);
+	HP_ABOVE(bind, me);
+	return true;
+}
+
+void hp_local_close(struct hp_local *me)
+{
+	struct timespec cpu;
+
+	if (me->state == HP_THREAD_BUSY)
+		hp_leave_recover(me);	/* pthread_exit in a handler, or cancelled */
+	if (me->state != HP_THREAD_OPEN)
+		return;
+	hp_gate_shut(me);
+	hp_leave_all(me);
+	hp_switch_release(me);
+	HP_ABOVE(bind, NULL);
+	hp_local_set(&hp_unborn);
+	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+		me->block->cpu_ns += (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	me->block->overhead = me->overhead;
+	me->block->end_ticks = hp_clock(me);
+	block_give(me->block, me);
+}
+
+/* --- what happens to the process --- */
+
+/*
+ * Destructors of other keys may run instrumented code, so ours asks to be
+ * called again until the last round.
+ */
+static void thread_end(void *data)
+{
+	struct hp_local *me = data;
+
+	if (me != hp_local())
+		return;
+	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(key, me);
+	else
+		hp_local_close(me);
+}
+
+static void find(void)
+{
+	HP_EARLY_FIND(local);
+}
+
+static void started(void)
+{
+	has_key = pthread_key_create(&key, thread_end) == 0;
+}
+
+static void blocks_free(struct hp_process *process)
+{
+	struct hp_block *block;
+
+	for (uint64_t i = atomic_load(&process->blocks); i; i = block->next) {
+		block = (struct hp_block *)((char *)hp_segment.header + i);
+		if (!block->end_ticks)
+			block->end_ticks = process->end_ticks;
+		atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
+	}
+}
+
+static void forget(uintptr_t begin, uintptr_t end)
+{
+	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
+
+	for (; me; me = me->next)
+		hp_row_forget(me, begin, end);
+}
+
+static void leave(void)
+{
+	if (hp_local()->state == HP_THREAD_OPEN)
+		hp_local_close(hp_local());
+}
+
+static bool is_left(const struct hp_process *process)
+{
+	const struct hp_block *block;
+
+	for (uint64_t i = atomic_load(&process->blocks); i; i = block->next) {
+		block = (const struct hp_block *)((char *)hp_segment.header + i);
+		if (atomic_load_explicit(&block->state, memory_order_acquire) != HP_FREE)
+			return false;
+	}
+	return true;
+}
+
+const struct hp_recorder hp_call_recorder = {
+	.find = find,
+	.started = started,
+	.free = blocks_free,
+	.forget = forget,
+	.leave = leave,
+	.is_left = is_left,
+};
