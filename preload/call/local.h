@@ -15,6 +15,10 @@
  * Only the thread itself writes here, and its signal handlers, which run our
  * hooks too: they may interrupt any hook between two instructions.  A handler
  * leaves `top`, `stack` and `limit` as it found them, unless it never returns.
+ *
+ * Folder: preload/call - calls of instrumented functions and blocks: the hooks, shadow stacks,
+ *   the tree of calls, durations, and what our own work costs.
+ * May use: preload/thread preload/guest segment include
  */
 #ifndef HP_PRELOAD_CALL_LOCAL_H
 #define HP_PRELOAD_CALL_LOCAL_H

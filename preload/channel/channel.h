@@ -16,6 +16,11 @@
  * Counts are exact; times cost two readings of the clock each, so as much of
  * them is taken as 2 % of the time pays for: every message of a channel that has
  * some hundred thousand a second, some of a faster one.
+ *
+ * Folder: preload/channel - pipes, sockets, queues and threads' results: their stand-ins, what
+ *   goes through them, how long it takes.
+ * May use: preload/lock preload/wait preload/heap preload/call preload/thread preload/guest
+ *   segment include
  */
 #ifndef HP_PRELOAD_CHANNEL_CHANNEL_H
 #define HP_PRELOAD_CHANNEL_CHANNEL_H

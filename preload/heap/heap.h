@@ -11,6 +11,9 @@
  *
  * A signal handler may allocate between any two instructions here, and other
  * threads free what this one allocated.
+ *
+ * Folder: preload/heap - allocations and mappings: their stand-ins, call paths, what lives.
+ * May use: preload/call preload/thread preload/guest segment unwind
  */
 #ifndef HP_PRELOAD_HEAP_HEAP_H
 #define HP_PRELOAD_HEAP_HEAP_H

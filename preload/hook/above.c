@@ -8,7 +8,7 @@
 #include "preload/channel/channel.h"
 #include "preload/heap/direct.h"
 #include "preload/heap/heap.h"
-#include "preload/hook/hook_thread.h"
+#include "preload/hook/birth.h"
 #include "preload/hook/start.h"
 #include "preload/lock/lock.h"
 #include "preload/wait/cpu_timer.h"

@@ -15,8 +15,6 @@
  * What remains: of two threads that wait for any child at once, one stays in
  * the kernel when the other one got the last child.
  */
-#include "preload/hook/hook_wait.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,31 +31,11 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/hook/helper.h"
 #include "preload/wait/offcpu_note.h"
 
 #define SLICE_NS 5000000
 #define PIDS_MOST 32768	/* asked one by one: a namespace that has no /proc of its own is small */
-
-static _Atomic int hidden;	/* 0 = none, as nearly always */
-
-void hp_wait_hide(uint32_t pid)
-{
-	siginfo_t info;
-	int saved = errno;
-
-	if (pid && getpid() == 1 &&
-	    syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, NULL) == 0)
-		atomic_store_explicit(&hidden, (int)pid, memory_order_relaxed);
-	errno = saved;
-}
-
-/* The child to hide from the caller; 0 in children of process 1, which have a copy of all this. */
-static inline int hidden_here(void)
-{
-	int pid = atomic_load_explicit(&hidden, memory_order_relaxed);
-
-	return HP_LIKELY(pid == 0) || hp_is_confined() || getpid() != 1 ? 0 : pid;
-}
 
 /* Does a list of numbers, as the kernel prints it, hold another one than `but`? */
 static bool lists_other(int fd, int but)
@@ -209,7 +187,7 @@ static bool was_hidden(pid_t got, int but, bool is_gone)
 	if (got != but)
 		return false;
 	if (is_gone)
-		atomic_store_explicit(&hidden, 0, memory_order_relaxed);
+		atomic_store_explicit(&hp_helper_child, 0, memory_order_relaxed);
 	return true;
 }
 
@@ -247,7 +225,7 @@ static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
 /* Not by the exported name: that leads nowhere while the loader relocates (preload/guest/early.h). */
 static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 {
-	int but = hidden_here();
+	int but = hp_helper_hidden();
 	pid_t got;
 
 	if (HP_LIKELY(but == 0) || (pid != -1 && pid != but)) {
@@ -314,7 +292,7 @@ static int waitid_any(int but, siginfo_t *info, int options)
 
 HP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
-	int but = hidden_here(), result;
+	int but = hp_helper_hidden(), result;
 
 	if (HP_LIKELY(but == 0) || (type != P_ALL && (type != P_PID || id != (id_t)but))) {
 		HP_AWAY(result = hp_real()->waitid(type, id, info, options), HP_ON_CHILD,

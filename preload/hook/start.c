@@ -33,7 +33,7 @@
 #include "preload/heap/heap.h"
 #include "preload/heap/leak.h"
 #include "preload/heap/operator.h"
-#include "preload/hook/hook_wait.h"
+#include "preload/hook/helper.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
 #include "preload/thread/room.h"
@@ -246,7 +246,7 @@ static void start_sampler(void)
 		       ": ", reason(error), "; the report is made when the program exits", NULL);
 	hp_session_text(&session, text);
 	publish(text);
-	hp_wait_hide(session.sampler_pid);
+	hp_helper_hide(session.sampler_pid);
 	if (getpid() == 1)
 		hp_say("process 1 of this container is profiled: start it by hotpath-run, and there is a "
 		       "report even when the container is killed",
@@ -347,7 +347,7 @@ bool hp_start_session(void)
 	find_directory();
 	joined = join_session(text);
 	if (joined)
-		hp_wait_hide(session.sampler_pid);
+		hp_helper_hide(session.sampler_pid);
 	settings_read(&settings, joined);
 	exit_wait_ms = settings.exit_wait_ms;
 	if (!joined && !make_session(&settings))

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * start.h - the order of start and end of the library in a process.
+ *
+ * Folder: preload/hook - the start and end of the library, and stand-ins that concern all
+ *   recorders: the only files that know all of them.
+ * May use: preload/channel preload/lock preload/wait preload/heap preload/call preload/thread
+ *   preload/guest segment unwind include
  */
 #ifndef HP_PRELOAD_HOOK_START_H
 #define HP_PRELOAD_HOOK_START_H

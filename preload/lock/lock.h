@@ -16,6 +16,10 @@
  * Signal handlers may lock between any two instructions here.  They leave `top`
  * as they found it.  Above `top`, `start` and `depth` are 0: each store between
  * the atomic instructions of lock and release costs a third of a nanosecond.
+ *
+ * Folder: preload/lock - what threads wait for and hold: stand-ins of locks of all kinds, who
+ *   waits for whom, in which order they are taken.
+ * May use: preload/wait preload/heap preload/call preload/thread preload/guest segment
  */
 #ifndef HP_PRELOAD_LOCK_LOCK_H
 #define HP_PRELOAD_LOCK_LOCK_H

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * process.h - this process in the session: its record, its threads.
+ *
+ * Folder: preload/thread - what all recorders need of the process and its threads: its
+ *   record in the session, its part of the segment, the objects that are loaded.
+ * May use: preload/guest segment
  */
 #ifndef HP_PRELOAD_THREAD_PROCESS_H
 #define HP_PRELOAD_THREAD_PROCESS_H

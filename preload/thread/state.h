@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * state.h - how a thread stands to a recorder.
- *
- * Folder: preload/thread - what all recorders need of the process and its threads:
- *   its record in the session, the objects that are loaded.
- * May use: preload/guest segment unwind
  */
 #ifndef HP_PRELOAD_THREAD_STATE_H
 #define HP_PRELOAD_THREAD_STATE_H

@@ -12,6 +12,10 @@
  * Not asked, that is a load and a compare; asked, two readings of the clock.
  * Nothing is held across the real call, so a call that is cancelled or left by a
  * jump is one without a note.
+ *
+ * Folder: preload/wait - when a thread has no processor, and where it is when it has one:
+ *   calls that wait, as they are noted by the thread itself, and CPU timers.
+ * May use: preload/heap preload/call preload/thread preload/guest segment unwind
  */
 #ifndef HP_PRELOAD_WAIT_OFFCPU_NOTE_H
 #define HP_PRELOAD_WAIT_OFFCPU_NOTE_H

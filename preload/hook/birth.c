@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * birth.c - see birth.h.
+ */
+#include "preload/hook/birth.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/channel/channel.h"
+#include "preload/guest/begin.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/self.h"
+#include "preload/lock/lock.h"
+#include "preload/thread/process.h"
+
+static bool is_wanted;
+static pthread_key_t key;
+static bool has_key;
+
+static uint64_t now(void)
+{
+	return hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW ? hp_clock_raw_ns()
+								       : hp_clock_tsc();
+}
+
+/*
+ * The helper sees a name at its next look at the thread, so one that ends before
+ * that tells its name itself.  Most are called as their process: they need no record.
+ */
+static void name_tell(const struct hp_thread *thread)
+{
+	struct hp_lockset *set = hp_lock_set();
+	char name[sizeof(((struct hp_thread_name *)NULL)->name)] = "";
+	struct hp_thread_name *record;
+	uint64_t offset;
+
+	if (!set || syscall(SYS_prctl, PR_GET_NAME, name) != 0 ||
+	    strcmp(name, hp_self->process->comm) == 0)
+		return;
+	offset = hp_segment_take(&hp_segment, sizeof(*record), HP_LINE);
+	record = hp_segment_at(&hp_segment, offset, sizeof(*record));
+	if (!record)
+		return;
+	record->pid = thread->pid;
+	record->tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+	record->end = thread->end;
+	memcpy(record->name, name, sizeof(record->name));
+	hp_list_push(&set->names, offset, &record->next);
+}
+
+/* A child of fork has the key's value, too, and is another thread. */
+static void end(void *record)
+{
+	struct hp_thread *thread = record;
+	struct timespec cpu;
+
+	if (!hp_self || hp_self->pid != thread->pid)
+		return;
+	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+		thread->argument = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	thread->end = now();
+	if (!hp_is_confined())
+		name_tell(thread);
+	hp_channel_thread_ended();
+}
+
+static void configure(const struct hp_settings *settings, bool is_first)
+{
+	(void)is_first;
+	is_wanted = hp_settings_asks_threads(settings) || hp_settings_asks(settings, "channels");
+	has_key = is_wanted && pthread_key_create(&key, end) == 0;
+}
+
+const struct hp_recorder hp_thread_recorder = { .configure = configure };
+
+static uint64_t count_of(struct hp_lockset *set)
+{
+	return atomic_load_explicit(&set->thread_count, memory_order_relaxed);
+}
+
+static bool is_recording(void)
+{
+	return hp_start() && is_wanted && !hp_is_confined() && hp_self_open();
+}
+
+static struct hp_thread *record_new(void)
+{
+	struct hp_lockset *set = hp_lock_set();
+	struct hp_thread *thread;
+	uint64_t offset;
+
+	if (!set || count_of(set) >= HP_THREADS_MOST)
+		return NULL;
+	if (atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed) >=
+	    HP_THREADS_MOST) {
+		atomic_fetch_sub_explicit(&set->thread_count, 1, memory_order_relaxed);
+		return NULL;
+	}
+	offset = hp_segment_take(&hp_segment, sizeof(*thread), HP_LINE);
+	thread = hp_segment_at(&hp_segment, offset, sizeof(*thread));
+	if (thread)
+		hp_list_push(&set->threads, offset, &thread->next);
+	return thread;
+}
+
+struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
+{
+	struct hp_thread *thread = NULL;
+	int saved = errno;
+
+	if (is_recording())
+		thread = record_new();
+	if (thread) {
+		thread->pid = hp_self->pid;
+		thread->maker = hp_confine_tid();
+		thread->routine = routine;
+		thread->argument = (uintptr_t)argument;
+		thread->at = at;
+		thread->path = hp_lock_path();
+		/* What it does before its function, and waiting for a core, is of its life. */
+		thread->start = now();
+	}
+	errno = saved;
+	return thread;
+}
+
+void *hp_birth_begin(struct hp_thread *thread)
+{
+	void *argument = (void *)(uintptr_t)thread->argument;
+	int saved = errno;
+
+	thread->argument = 0;
+	/* Its end comes by the key. */
+	if (has_key && pthread_setspecific(key, thread) != 0)
+		hp_refused();
+	hp_channel_thread_began(thread->at);
+	/* Release: who finds the thread finds when it began. */
+	atomic_store_explicit(&thread->tid, hp_confine_tid(), memory_order_release);
+	errno = saved;
+	return argument;
+}
+
+void hp_birth_more(void)
+{
+	int saved = errno;
+	struct hp_lockset *set = is_recording() ? hp_lock_set() : NULL;
+
+	if (set && count_of(set) >= HP_THREADS_MOST)
+		atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed);
+	errno = saved;
+}
+
+void hp_birth_forked(void)
+{
+	int saved;
+
+	/* Not even errno is there in a child of a resolver. */
+	if (!is_wanted || hp_is_confined())
+		return;
+	saved = errno;
+	hp_self_open();
+	errno = saved;
+}
