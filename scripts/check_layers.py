@@ -30,6 +30,7 @@
 #   cycle MODULE MODULE... - why            MODULE is the path of a file without its .c
 #   hook MODULE HOOK... - why               what MODULE uses of the hook files HOOK
 #   key FILE KEY... - why                   the literals that FILE may have
+#   table MODULE NAME... - why              the data by which folders below MODULE call it
 #   pending RULE FOLDER - why               RULE is not checked below FOLDER yet
 
 import os
@@ -74,6 +75,7 @@ class Exceptions:
         self.cycles = {}	# frozenset of modules -> line
         self.hooks = {}	# (module, hook) -> line
         self.keys = {}	# (file, key) -> line
+        self.tables = {}	# (module, name) -> line
         self.pending = {}	# (rule, folder) -> line
         self.needed = set()	# (line, what of it)
         self.wanted = set()
@@ -94,7 +96,7 @@ class Exceptions:
         elif kind == "cycle":
             self.cycles[frozenset(words)] = line
             self.wanted.add((line, ""))
-        elif kind in ("hook", "key"):
+        elif kind in ("hook", "key", "table"):
             for word in words[1:]:
                 getattr(self, kind + "s")[(words[0], word)] = line
                 self.wanted.add((line, word))
@@ -254,7 +256,7 @@ class Objects:
         self.is_empty = not paths
         self.owners = owners
 
-    def link(self, is_library):
+    def link(self, is_library, exceptions):
         """Whom names of ours lead to.  Where those lead that a library exports, the loader says."""
         exported = set().union(*self.exports.values()) if is_library and self.exports else set()
         for module, names in self.needs.items():
@@ -264,6 +266,8 @@ class Objects:
                 owners = self.owners.get(name, set()) - {module}
                 if len(owners) == 1:
                     owner, = owners
+                    if exceptions.allows("table", owner, name):
+                        continue
                     self.uses.setdefault(module, {}).setdefault(owner, set()).add(name)
 
 
@@ -394,8 +398,8 @@ def main(root, build):
     library = Objects(tree, os.path.join(build, "pic"))
     if commands.is_empty and library.is_empty:
         print(f"check-layers: no objects in {build}: only sources are checked", file=sys.stderr)
-    commands.link(False)
-    library.link(True)
+    commands.link(False, exceptions)
+    library.link(True, exceptions)
     graph = {}
     for objects in (commands, library):
         symbols_check(objects, uses, exceptions, errors)

@@ -18,7 +18,7 @@
  *
  * Folder: preload/call - calls of instrumented functions and blocks: the hooks, shadow stacks,
  *   the tree of calls, durations, and what our own work costs.
- * May use: preload/thread preload/guest segment include
+ * May use: preload/thread preload/guest segment segment/layout util include
  */
 #ifndef HP_PRELOAD_CALL_LOCAL_H
 #define HP_PRELOAD_CALL_LOCAL_H

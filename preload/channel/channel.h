@@ -20,7 +20,7 @@
  * Folder: preload/channel - pipes, sockets, queues and threads' results: their stand-ins, what
  *   goes through them, how long it takes.
  * May use: preload/lock preload/wait preload/heap preload/call preload/thread preload/guest
- *   segment include
+ *   segment segment/layout util include
  */
 #ifndef HP_PRELOAD_CHANNEL_CHANNEL_H
 #define HP_PRELOAD_CHANNEL_CHANNEL_H

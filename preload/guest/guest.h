@@ -4,7 +4,7 @@
  *
  * Folder: preload/guest - how to live inside a foreign process: its memory, its
  *   functions, its loader, its filters.  Knows nothing of what is recorded.
- * May use: segment unwind
+ * May use: segment segment/layout unwind
  */
 #ifndef HP_PRELOAD_GUEST_GUEST_H
 #define HP_PRELOAD_GUEST_GUEST_H

@@ -13,7 +13,7 @@
  * threads free what this one allocated.
  *
  * Folder: preload/heap - allocations and mappings: their stand-ins, call paths, what lives.
- * May use: preload/call preload/thread preload/guest segment unwind
+ * May use: preload/call preload/thread preload/guest segment segment/layout unwind util
  */
 #ifndef HP_PRELOAD_HEAP_HEAP_H
 #define HP_PRELOAD_HEAP_HEAP_H

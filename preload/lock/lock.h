@@ -20,6 +20,7 @@
  * Folder: preload/lock - what threads wait for and hold: stand-ins of locks of all kinds, who
  *   waits for whom, in which order they are taken.
  * May use: preload/wait preload/heap preload/call preload/thread preload/guest segment
+ *   segment/layout util
  */
 #ifndef HP_PRELOAD_LOCK_LOCK_H
 #define HP_PRELOAD_LOCK_LOCK_H

@@ -4,7 +4,7 @@
  *
  * Folder: preload/thread - what all recorders need of the process and its threads: its
  *   record in the session, its part of the segment, the objects that are loaded.
- * May use: preload/guest segment
+ * May use: preload/guest segment segment/layout
  */
 #ifndef HP_PRELOAD_THREAD_PROCESS_H
 #define HP_PRELOAD_THREAD_PROCESS_H

@@ -124,6 +124,22 @@ extern int hp_low; int hp_low_do(void); int hp_high(void) { return hp_low_do() +
 	[ "$status" -eq 0 ]
 }
 
+@test "layers: a table by which a folder calls up is told, unless it is listed, and that is needed" {
+	tree_make
+	source_of report/read/high 'int hp_high(void) { return 2; }
+int (*const hp_table[])(void) = { hp_high };'
+	source_of segment/up 'extern int (*const hp_table[])(void); int hp_up(void) { return hp_table[0](); }'
+	told segment/up.c hp_table report/read/high.c
+	except 'table report/read/high hp_table - the way up'
+	layers
+	[ "$status" -eq 0 ]
+	source_of segment/up 'int hp_high(void); int hp_up(void) { return hp_high(); }'
+	layers
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"segment/up.c: may not use hp_high"* ]]
+	[[ "$output" == *"not needed any more"* ]]
+}
+
 @test "layers: modules in a circle are told, unless they are listed, and that is needed" {
 	tree_make
 	source_of segment/a 'int hp_b(void); int hp_a(void) { return hp_b(); }'
