@@ -377,6 +377,8 @@ def keys_read(tree):
 
 def keys_check(tree, exceptions, errors):
     keys = keys_read(tree)
+    if not keys and SECTIONS in tree.folders and not exceptions.is_pending("key", SECTIONS):
+        errors.append(f"{SECTIONS}: no definition of a section was found below it")
     for path, text in sorted(tree.files.items()):
         found = {literal[1] for literal in LITERAL.finditer(text)} & keys.keys()
         for key in sorted(found):

@@ -193,7 +193,11 @@ int (*const hp_table[])(void) = { hp_high };'
 	says report/section report/base
 	says report/view report/section
 	source_of report/view/page 'int cJSON_Parse(void); int page(void) { return cJSON_Parse(); }'
-	source_of report/section/a 'int cJSON_Parse(void); int a(void) { return cJSON_Parse(); }'
+	source_of report/section/a 'struct hp_section { char *key; };
+const struct hp_section hp_a_section = {
+	.key = "a",
+};
+int cJSON_Parse(void); int a(void) { return cJSON_Parse(); }'
 	source_of report/base/json 'int cJSON_Parse(void); int json(void) { return cJSON_Parse(); }'
 	layers
 	[ "$status" -eq 0 ]
@@ -226,6 +230,8 @@ const struct hp_section hp_leaks_section = {
 	rm "$T/tree/scripts/layers.txt"
 	source_of report/section/b 'char *b = "all_leaks";'
 	told report/section/b.c '"all_leaks"'
+	rm "$T/tree/report/section/leaks.c"
+	told report/section: 'no definition'
 }
 
 @test "layers: what is pending and is not needed any more is told" {
