@@ -4,7 +4,7 @@
  * says in the end is what went through, each message that was timed was taken once, and no
  * sender makes the others' turns to time one go away.
  *
- * preload/channel/channel.c and channel_queue.c themselves, with what they need of the rest of the
+ * preload/channel/channel.c and queue.c themselves, with what they need of the rest of the
  * library made here.
  */
 #define key channel_key

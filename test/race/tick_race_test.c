@@ -8,6 +8,8 @@
  * the rest of the library made here; the reader is sampler/session/cpu_timer.c, whose samples are looked at
  * instead of being added up.
  */
+#include "util/hash.h"
+
 #include "preload/wait/cpu_timer.c"
 
 #define hp_place hp_code_place

@@ -17,7 +17,7 @@
 #define CALLS 40000
 #define WEIGHT 32
 #define TIMED 4096
-#define TAIL_FACTOR 32	/* as preload/call/hook_function.c tells a stall from a call */
+#define TAIL_FACTOR 32	/* as preload/call/leave.c tells a stall from a call */
 #define TAIL_LEAST 32
 
 static double uniform(void)
