@@ -465,3 +465,22 @@ const struct hp_symbol_spot *hp_symbols_spot_at(const struct hp_symbols *symbols
 {
 	return symbols->spots[i];
 }
+
+/* The last two parts of a path. */
+static const char *short_path(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	while (slash && slash > path && slash[-1] != '/')
+		slash--;
+	return slash && slash > path ? slash : path;
+}
+
+char *hp_spot_text(const struct hp_symbol_spot *spot)
+{
+	if (!spot)
+		return hp_xstrdup("<other>");
+	if (spot->file)
+		return hp_xprintf("%s:%d", short_path(spot->file), spot->line);
+	return hp_xstrdup(spot->name);
+}

@@ -116,6 +116,9 @@ struct hp_symbol_spot {
 const struct hp_symbol_spot *hp_symbols_spot(struct hp_symbols *symbols, uint32_t object,
 					     uint64_t address, bool is_data);
 
+/* A fresh "dir/file.c:12" of a spot, else its name; "<other>" for NULL. */
+char *hp_spot_text(const struct hp_symbol_spot *spot);
+
 /* All that were asked for so far, in the order of the questions. */
 size_t hp_symbols_spot_count(const struct hp_symbols *symbols);
 const struct hp_symbol_spot *hp_symbols_spot_at(const struct hp_symbols *symbols, size_t i);

@@ -15,25 +15,26 @@
 
 #include "report/base/format.h"
 #include "report/base/json.h"
+#include "report/section/channel/row/name.h"
+#include "report/section/channel/token.h"
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 
 #define LIMIT 15	/* rows, where no variable says otherwise */
 
+/* --- the view --- */
+
+/* The report's rows, and those of semaphores behind them. */
 struct hp_channel_view {
-	struct hp_channels channels;
-	char **names;	/* beside channels.rows; NULL = not asked for yet */
+	struct hp_channels channels;	/* what its rows have is the report's */
 };
 
 static void view_free(void *held)
 {
 	struct hp_channel_view *view = held;
 
-	for (size_t i = 0; i < view->channels.count; i++)
-		free(view->names[i]);
-	free(view->names);
-	hp_channels_release(&view->channels);
+	free(view->channels.rows);
 	free(view);
 }
 
@@ -42,13 +43,17 @@ struct hp_channel_view *hp_channel_view(const struct hp_report *asked)
 	static const struct hp_view_kind kind = { .free = view_free };
 	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
 	struct hp_channel_view *view = hp_views_get(&report->views, &kind);
+	const struct hp_channels *own;
 
 	if (view)
 		return view;
+	own = hp_channel_rows(report);
 	view = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*view)));
-	hp_channels_init(&view->channels, &report->model);
+	view->channels = *own;
+	view->channels.rows = hp_xcalloc(own->count, sizeof(*own->rows));
+	if (own->count)
+		memcpy(view->channels.rows, own->rows, own->count * sizeof(*own->rows));
 	hp_channels_add_tokens(&view->channels, hp_lock_view_locks(hp_lock_view(report)));
-	view->names = hp_xcalloc(view->channels.count, sizeof(*view->names));
 	return view;
 }
 
@@ -64,66 +69,18 @@ static const struct hp_channel_row *row_at(const void *row)
 	return row;
 }
 
-static const struct hp_symbol_spot *spot_of(struct hp_report *report,
-					    const struct hp_channel_row *row)
-{
-	/* A return address is behind the call: one byte before it is of the call's line. */
-	return row->site.address ? hp_symbols_spot(report->symbols, row->site.object,
-						   row->site.address - 1, false)
-				 : NULL;
-}
-
-static char *found_text(const struct hp_channel_row *row)
-{
-	static const char *const names[] = { "stdin", "stdout", "stderr" };
-
-	if (row->number < sizeof(names) / sizeof(names[0]))
-		return hp_xstrdup(names[row->number]);
-	return hp_xprintf("descriptor %u", row->number);
-}
-
 static char *source_text(struct hp_report *report, const struct hp_channel_row *row)
 {
-	if (row->lock && row->lock->number == HP_LOCK_STATIC)
-		return hp_xstrdup(hp_lock_name(report, row->lock));
-	return row->origin == HP_CHANNEL_FOUND ? found_text(row)
-					       : hp_lock_site_text(spot_of(report, row));
-}
-
-static bool is_pair(const struct hp_channel_row *row)
-{
-	return row->kind >= HP_CHANNEL_STREAM && row->kind <= HP_CHANNEL_DATAGRAM;
-}
-
-static char *name_of(struct hp_report *report, const struct hp_channel_row *row)
-{
-	char *base = row->label ? hp_text_clean(row->label) : source_text(report, row);
-	char number[64] = "";
-	struct hp_text_cell cell;
-	char *name;
-
-	if (row->number && row->origin != HP_CHANNEL_FOUND)
-		snprintf(number, sizeof(number), "-%u", row->number + 1);
-	else if (row->instances > 1)
-		snprintf(number, sizeof(number), "\303\227%s",
-			 hp_format_count(&cell, row->instances));
-	name = hp_xprintf("%s%s%s", base, number,
-			  !is_pair(row) || row->way > 1 ? ""
-			  : row->way			? " \342\206\220"
-							: " \342\206\222");
-	free(base);
-	return name;
+	return row->lock && row->lock->number == HP_LOCK_STATIC
+		       ? hp_xstrdup(hp_lock_name(report, row->lock))
+		       : hp_channel_source_text(report, row);
 }
 
 static const char *channel_name(struct hp_report *report, const struct hp_channel_row *row)
 {
-	struct hp_channel_view *view = hp_channel_view(report);
-	char **name = &view->names[row - view->channels.rows];
-
-	if (!*name)
-		*name = row->lock ? hp_xstrdup(hp_lock_name(report, row->lock))
-				  : name_of(report, row);
-	return *name;
+	return row->lock ? hp_lock_name(report, row->lock)
+			 : hp_channel_row_name(
+				   report, (size_t)(row - hp_channel_view(report)->channels.rows));
 }
 
 void hp_channel_view_name_all(struct hp_report *report)
@@ -132,44 +89,6 @@ void hp_channel_view_name_all(struct hp_report *report)
 
 	for (size_t i = 0; i < channels->count; i++)
 		channel_name(report, &channels->rows[i]);
-}
-
-const char *hp_channel_name_at(struct hp_report *report, uint64_t at)
-{
-	const struct hp_channel_row *row =
-		hp_channels_row_at(&hp_channel_view(report)->channels, at);
-
-	return row ? channel_name(report, row) : "<other>";
-}
-
-struct kind {
-	const char *text;
-	const char *empty;
-	const char *full;
-};
-
-#define KIND(text) \
-	{ \
-		text, text " empty", text " full" \
-	}
-
-static const struct kind kinds[HP_CHANNEL_ROW_KINDS] = {
-	[HP_CHANNEL_PIPE] = KIND("pipe"),	  [HP_CHANNEL_FIFO] = KIND("fifo"),
-	[HP_CHANNEL_STREAM] = KIND("stream"),	  [HP_CHANNEL_PACKET] = KIND("seqpacket"),
-	[HP_CHANNEL_DATAGRAM] = KIND("datagram"), [HP_CHANNEL_EVENT] = KIND("eventfd"),
-	[HP_CHANNEL_MQ] = KIND("mqueue"),	  [HP_CHANNEL_SYSV] = KIND("msgqueue"),
-	[HP_CHANNEL_QUEUE] = KIND("GAsyncQueue"), [HP_CHANNEL_THREAD] = KIND("thread"),
-	[HP_CHANNEL_CUSTOM] = KIND("channel"),	  [HP_CHANNEL_TOKENS] = KIND("semaphore"),
-};
-
-static const char *kind_text(uint32_t kind)
-{
-	return kinds[kind].text;
-}
-
-const char *hp_channel_kind_text(uint32_t kind, uint32_t side)
-{
-	return side == HP_SIDE_READ ? kinds[kind].empty : kinds[kind].full;
 }
 
 /* --- lists --- */
@@ -306,7 +225,7 @@ static void cell_source(const struct hp_cell *cell, struct hp_value *value)
 
 static void cell_kind(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->text = kind_text(row_at(cell->row)->kind);
+	value->text = hp_channel_kind_name(row_at(cell->row)->kind);
 }
 
 /* In the reference's words; what a bound counts is told by the kind. */
@@ -557,7 +476,7 @@ const struct hp_column hp_latency_columns[] = {
 /* Without debug information: the module, line 0. */
 static void location_add(struct hp_report *report, const struct hp_channel_row *row, cJSON *entry)
 {
-	const struct hp_symbol_spot *spot = spot_of(report, row);
+	const struct hp_symbol_spot *spot = hp_channel_spot(report, row);
 	uint32_t object = row->site.object;
 	const char *path = object == HP_NONE ? "?" : report->model.objects[object].path;
 	cJSON *location = cJSON_AddObjectToObject(entry, "location");

@@ -5,7 +5,7 @@
 #ifndef HP_REPORT_SECTION_CHANNEL_SECTION_H
 #define HP_REPORT_SECTION_CHANNEL_SECTION_H
 
-#include "report/section/channel/channel.h"
+#include "report/section/channel/row/channel.h"
 #include "report/section/core/section.h"
 
 struct hp_channel_view;
@@ -18,12 +18,6 @@ const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view 
 
 /* Asks for all names: a kept run has to carry them. */
 void hp_channel_view_name_all(struct hp_report *report);
-
-/* What the hp_channel at an offset of the segment is called. */
-const char *hp_channel_name_at(struct hp_report *report, uint64_t at);
-
-/* What is waited for: a kind of channel that is empty (HP_SIDE_READ) or full. */
-const char *hp_channel_kind_text(uint32_t kind, uint32_t side);
 
 extern const struct hp_column hp_channel_columns[];
 extern const struct hp_column hp_latency_columns[];

@@ -7,7 +7,8 @@
  * that took it.  Threads that used one record after the other count as one here,
  * and so do semaphores that are told as one: in doubt it is none.
  */
-#include "report/section/channel/channel.h"
+#include "report/section/channel/token.h"
+
 #include "report/base/memory.h"
 
 static bool is_token(const struct hp_lock_row *row)

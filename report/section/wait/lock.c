@@ -9,158 +9,10 @@
 
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
-#include "segment/histogram.h"
 #include "segment/layout/process.h"
 #include "segment/layout/channel.h"
-#include "util/hash.h"
-
-/* --- places --- */
-
-static bool is_object(const struct hp_model_object *object, const struct hp_object *record,
-		      const char *path)
-{
-	return object->kind == record->kind && object->build_id_size == record->build_id_size &&
-	       record->build_id_size <= sizeof(record->build_id) &&
-	       memcmp(object->build_id, record->build_id, record->build_id_size) == 0 &&
-	       object->inode == record->inode && strcmp(object->path, path) == 0;
-}
-
-static uint32_t find_object(struct hp_lock_build *b, uint64_t offset)
-{
-	struct hp_reader *reader = &b->model->reader;
-	struct hp_object record;
-	char *path;
-	uint32_t i = 0;
-
-	if (!hp_reader_copy(reader, offset, &record, sizeof(record)))
-		return 0;
-	path = hp_reader_text(reader, record.path);
-	while (i < b->model->object_count &&
-	       !is_object(&b->model->objects[i], &record, path ? path : ""))
-		i++;
-	free(path);
-	return i < b->model->object_count ? i + 1 : 0;
-}
-
-static uint32_t object_place(void *context, uint64_t offset)
-{
-	struct hp_lock_build *b = context;
-	uint32_t *found;
-	bool is_new;
-
-	found = hp_map_at(&b->objects, offset, &is_new);
-	if (is_new)
-		*found = find_object(b, offset);
-	return *found - 1;
-}
-
-uint32_t hp_lock_build_path(struct hp_lock_build *b, uint32_t step)
-{
-	return hp_lock_path_read(&b->locks->paths, b->model, step, object_place, b);
-}
-
-struct hp_lock_place hp_lock_build_place(struct hp_lock_build *b, uint64_t module, uint64_t address)
-{
-	struct hp_lock_place place = { .object = HP_NONE, .address = address };
-	struct hp_module record;
-
-	if (!module || !hp_reader_copy(&b->model->reader, module, &record, sizeof(record)) ||
-	    !record.object)
-		return place;
-	place.object = object_place(b, record.object);
-	return place;
-}
-
-/*
- * A list is read once, and not for each address in it: thousands of threads would use up the steps that
- * the reader takes before it calls a segment damaged.
- */
-static void read_modules(struct hp_lock_build *b, uint64_t at)
-{
-	struct hp_module record;
-
-	b->modules_at = at;
-	b->module_count = 0;
-	for (; hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next) {
-		if (record.to)
-			continue;
-		b->modules =
-			hp_xgrow(b->modules, b->module_count, &b->module_room, sizeof(*b->modules));
-		b->modules[b->module_count++] = (struct hp_lock_module){
-			.offset = at,
-			.begin = record.begin,
-			.end = record.end,
-			.bias = record.bias,
-		};
-	}
-}
-
-struct hp_lock_place hp_lock_build_plain(struct hp_lock_build *b, uint64_t modules,
-					 uint64_t address)
-{
-	if (modules != b->modules_at)
-		read_modules(b, modules);
-	for (size_t i = 0; i < b->module_count; i++)
-		if (address >= b->modules[i].begin && address < b->modules[i].end)
-			return hp_lock_build_place(b, b->modules[i].offset,
-						   address - b->modules[i].bias);
-	return (struct hp_lock_place){ .object = HP_NONE, .address = address };
-}
 
 /* --- locks --- */
-
-static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
-{
-	if (a->number == HP_LOCK_LABEL && b->number == HP_LOCK_LABEL)
-		return a->kind == b->kind && strcmp(a->label, b->label) == 0;
-	return a->kind == b->kind && a->number == b->number && a->is_made == b->is_made &&
-	       a->inside == b->inside && a->at.object == b->at.object &&
-	       a->at.address == b->at.address && a->site.object == b->site.object &&
-	       a->site.address == b->site.address;
-}
-
-static uint64_t row_hash(const struct hp_lock_row *row)
-{
-	uint64_t hash = hp_hash_add(hp_hash_add(row->at.address, row->at.object), row->kind);
-
-	if (row->number == HP_LOCK_LABEL) {
-		hash = hp_hash_text(hash, row->label);
-		return hash | 1;
-	}
-	hash = hp_hash_add(hp_hash_add(hash, row->site.address), row->site.object);
-	return hp_hash_add(hash, (uint64_t)row->inside << 32 | row->number) | 1;
-}
-
-uint32_t hp_lock_build_find(const struct hp_lock_build *b, const struct hp_lock_row *row)
-{
-	for (uint64_t hash = row_hash(row);; hash += 2) {
-		const uint32_t *place = hp_map_find(&b->same, hash);
-
-		if (!place)
-			return HP_NONE;
-		if (is_same(&b->locks->rows[*place - 1], row))
-			return *place - 1;
-	}
-}
-
-static uint32_t row_place(struct hp_lock_build *b, const struct hp_lock_row *row)
-{
-	struct hp_locks *locks = b->locks;
-	uint64_t hash = row_hash(row);
-	uint32_t *place;
-	bool is_new;
-
-	for (;; hash += 2) {
-		place = hp_map_at(&b->same, hash, &is_new);
-		if (is_new)
-			break;
-		if (is_same(&locks->rows[*place - 1], row))
-			return *place;
-	}
-	locks->rows = hp_xgrow(locks->rows, locks->count, &b->room, sizeof(*locks->rows));
-	locks->rows[locks->count++] = *row;
-	return *place = (uint32_t)locks->count;
-}
 
 /* One that was used before it got its label has two records. */
 static void keep_label(struct hp_lock_row *row, char *label)
@@ -215,7 +67,7 @@ static void read_locks(struct hp_lock_build *b, uint64_t at)
 		row.label = record.label ? hp_reader_text(&b->model->reader, record.label) : NULL;
 		if (row.number == HP_LOCK_LABEL && !row.label)
 			row.number = HP_LOCK_MORE;
-		place = row_place(b, &row);
+		place = hp_lock_build_row(b, &row);
 		keep_label(&b->locks->rows[place - 1], row.label);
 		b->locks->rows[place - 1].objects += record.objects;
 		if (record.number == HP_LOCK_STATIC && !b->locks->rows[place - 1].objects)
@@ -224,115 +76,7 @@ static void read_locks(struct hp_lock_build *b, uint64_t at)
 	}
 }
 
-/* --- uses --- */
-
-static void add_spread(struct hp_lock_build *b, struct hp_model_histogram *histogram,
-		       uint32_t place)
-{
-	struct hp_reader *reader = &b->model->reader;
-	struct hp_spread spread;
-
-	if (!place || !hp_reader_copy(reader, (uint64_t)place * HP_LINE, &spread, sizeof(spread)))
-		return;
-	for (unsigned group = 0; group < HP_GROUPS; group++) {
-		const uint64_t *counters = hp_reader_see(
-			reader, (uint64_t)spread.groups[group] * HP_LINE, HP_GROUP_SIZE * 8);
-
-		if (!counters)
-			continue;
-		if (!histogram->groups[group])
-			histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(uint64_t));
-		for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
-			uint64_t count = *(const volatile uint64_t *)&counters[i];
-
-			histogram->groups[group][i] += count;
-			histogram->total += count;
-		}
-	}
-}
-
-/* A rare draw counts as several, but was one. */
-static uint64_t draws_of(struct hp_lock_build *b, const struct hp_use *use)
-{
-	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;
-	struct hp_spread spread;
-	uint64_t rare;
-
-	if (!use->holds || !hp_reader_copy(&b->model->reader, (uint64_t)use->holds * HP_LINE,
-					   &spread, sizeof(spread)))
-		return use->drawn;
-	rare = (uint64_t)spread.rare_carry << 32 | spread.rare;
-	if (rare > use->drawn / too_many)
-		return 0;
-	return use->drawn - rare * too_many;
-}
-
-static void add_use(struct hp_lock_build *b, struct hp_lock_sum *sum, const struct hp_use *use)
-{
-	uint64_t others = use->count > use->timed ? use->count - use->timed : 0;
-
-	sum->count += use->count;
-	sum->contended += use->contended;
-	sum->failed += use->failed;
-	sum->timeouts += use->timeouts;
-	sum->timed += use->timed;
-	sum->drawn += draws_of(b, use);
-	sum->wait_ticks += (double)use->wait_ticks;
-	sum->wait_most = hp_lock_larger(sum->wait_most, use->wait_most);
-	sum->hold_most = hp_lock_larger(sum->hold_most, use->hold_most);
-	sum->hold_ticks += (double)use->timed_ticks;
-	if (use->drawn) {
-		sum->hold_ticks += (double)use->drawn_ticks / (double)use->drawn * (double)others;
-		sum->is_estimated = true;
-	}
-	add_spread(b, &sum->waits, use->waits);
-	add_spread(b, &sum->holds, use->holds);
-}
-
-static void add_party(struct hp_lock_build *b, const struct hp_waiter *waiter,
-		      const struct hp_use *use, uint32_t lock)
-{
-	struct hp_locks *locks = b->locks;
-
-	if (locks->rows[lock].kind != HP_LOCK_BARRIER)
-		return;
-	locks->parties = hp_xgrow(locks->parties, locks->party_count, &b->party_room,
-				  sizeof(*locks->parties));
-	locks->parties[locks->party_count++] =
-		(struct hp_lock_party){ lock, waiter->pid, waiter->tid, use->count,
-					use->wait_ticks };
-}
-
-/*
- * A semaphore that one thread posts to and another one takes from passes tokens;
- * where a thread does both it may be a lock, or a number of free places.
- */
-static void add_poster(struct hp_lock_build *b, const struct hp_use *use, struct hp_lock_row *row)
-{
-	if (row->kind != HP_LOCK_SEM || !use->count)
-		return;
-	*(use->side == HP_SIDE_POST ? &row->posting : &row->taking) = b->waiter;
-	row->is_both |= row->posting == row->taking;
-}
-
-void hp_lock_read_uses(struct hp_lock_build *b, const struct hp_waiter *waiter)
-{
-	uint64_t at = waiter->uses;
-	struct hp_use use;
-	bool is_new;
-
-	b->waiter++;
-	for (; hp_reader_step(&b->model->reader, at, &use, sizeof(use)); at = use.next) {
-		const uint32_t *place = hp_map_find(&b->rows, use.lock);
-
-		if (!place || !*place || use.side >= HP_SIDES)
-			continue;
-		*hp_map_at(&b->uses, at, &is_new) = *place | use.side << 30;
-		add_use(b, &b->locks->rows[*place - 1].sums[use.side], &use);
-		add_party(b, waiter, &use, *place - 1);
-		add_poster(b, &use, &b->locks->rows[*place - 1]);
-	}
-}
+/* --- all --- */
 
 static void read_processes(struct hp_lock_build *b)
 {
@@ -388,21 +132,4 @@ void hp_locks_release(struct hp_locks *locks)
 	free(locks->parties);
 	free(locks->births);
 	hp_lock_paths_release(&locks->paths);
-}
-
-struct hp_lock_place hp_lock_place_of(struct hp_model *model, uint64_t module, uint64_t address)
-{
-	struct hp_lock_build b = { .model = model };
-	struct hp_lock_place place = hp_lock_build_place(&b, module, address);
-
-	hp_map_release(&b.objects);
-	return place;
-}
-
-void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
-			uint32_t place)
-{
-	struct hp_lock_build b = { .model = model };
-
-	add_spread(&b, histogram, place);
 }

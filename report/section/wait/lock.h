@@ -14,25 +14,9 @@
 #include <stdint.h>
 
 #include "report/section/wait/lock_path.h"
+#include "report/read/lock_sum.h"
 #include "report/read/model.h"
 #include "segment/layout/lock.h"
-
-/* What was done with a lock on one of its sides. */
-struct hp_lock_sum {
-	uint64_t count;	/* acquisitions */
-	uint64_t contended;	/* of them: had to wait */
-	uint64_t failed;	/* tries that found it taken */
-	uint64_t timeouts;
-	uint64_t timed;	/* holds that were timed each */
-	uint64_t drawn;	/* and at random */
-	double wait_ticks;
-	uint64_t wait_most;
-	double hold_ticks;	/* of all holds, partly estimated */
-	uint64_t hold_most;
-	bool is_estimated;	/* hold_ticks and their percentiles */
-	struct hp_model_histogram waits;	/* of the contended */
-	struct hp_model_histogram holds;
-};
 
 struct hp_lock_row {
 	uint32_t kind;	/* enum hp_lock_kind */
@@ -162,21 +146,10 @@ struct hp_locks {
 void hp_locks_init(struct hp_locks *locks, struct hp_model *model);
 void hp_locks_release(struct hp_locks *locks);
 
-/* A place of a module of the segment; and the counters of a hp_spread at `place` * HP_LINE. */
-struct hp_lock_place hp_lock_place_of(struct hp_model *model, uint64_t module, uint64_t address);
-void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
-			uint32_t place);
-
 /* The order that contradicts locks->orders[i]; NULL = there is none. */
 const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
 
 /* A lock, not several that are told as one. */
 bool hp_lock_is_one(const struct hp_lock_row *row);
-
-/* So many percent of all acquisitions waited at most this long; < 0 = there were none.  Ticks. */
-double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent);
-
-/* The same of holds. */
-double hp_lock_hold_percentile(const struct hp_lock_sum *sum, double percent);
 
 #endif

@@ -22,7 +22,7 @@ struct hp_lock_build {
 	struct hp_map rows;	/* offset of a hp_lock -> place + 1 */
 	struct hp_map same;	/* what it is -> place + 1 */
 	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */
-	struct hp_map objects;	/* offset of a hp_object -> place in model->objects + 1 */
+	struct hp_map objects;	/* offset of a hp_object -> place in model->objects, or HP_NONE */
 	uint32_t waiter;	/* number of the one that is read, from 1 */
 	size_t room;
 	size_t contest_room;
@@ -43,7 +43,7 @@ static inline uint64_t hp_lock_larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* --- lock.c --- */
+/* --- lock_build.c --- */
 
 /* An address in a module of the segment, by its object. */
 struct hp_lock_place hp_lock_build_place(struct hp_lock_build *b, uint64_t module,
@@ -55,6 +55,9 @@ struct hp_lock_place hp_lock_build_plain(struct hp_lock_build *b, uint64_t modul
 
 /* Place in locks->paths of the path that ends with this step; HP_NONE = not known. */
 uint32_t hp_lock_build_path(struct hp_lock_build *b, uint32_t step);
+
+/* Place + 1 of an equal row, which is made if there is none: a copy, whose label is taken over. */
+uint32_t hp_lock_build_row(struct hp_lock_build *b, const struct hp_lock_row *row);
 
 /* Place of an equal row, HP_NONE = there is none. */
 uint32_t hp_lock_build_find(const struct hp_lock_build *b, const struct hp_lock_row *row);

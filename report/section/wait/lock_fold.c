@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_fold.c - locks of one place that were not all told apart become one row;
- * what is asked of the sums then.
+ * lock_fold.c - locks of one place that were not all told apart become one row.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "report/section/wait/lock_build.h"
@@ -131,56 +129,4 @@ void hp_lock_fold(struct hp_lock_build *b)
 {
 	fold_sites(b);
 	sort_orders(b->locks);
-}
-
-/* --- questions --- */
-
-/* The middle of the bucket that holds the value of this rank (from 1). */
-static double value_at(const struct hp_model_histogram *histogram, uint64_t rank)
-{
-	for (unsigned group = 0; group < HP_GROUPS; group++)
-		for (unsigned i = 0; histogram->groups[group] && i < HP_GROUP_SIZE; i++) {
-			uint64_t count = histogram->groups[group][i];
-
-			if (count >= rank)
-				return (double)hp_bucket_value(group, i);
-			rank -= count;
-		}
-	return -1;
-}
-
-static uint64_t rank_of(uint64_t total, double percent)
-{
-	uint64_t rank = (uint64_t)ceil(percent / 100 * (double)total - 1e-6);
-
-	return rank < 1 ? 1 : rank > total ? total : rank;
-}
-
-double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent)
-{
-	uint64_t rank, at_once;
-	double ticks;
-
-	if (!sum->count)
-		return -1;
-	rank = rank_of(sum->count, percent);
-	at_once = sum->count > sum->waits.total ? sum->count - sum->waits.total : 0;
-	if (rank <= at_once)
-		return 0;
-	if (percent >= 100)
-		return (double)sum->wait_most;
-	ticks = value_at(&sum->waits, rank - at_once);
-	return ticks < (double)sum->wait_most ? ticks : (double)sum->wait_most;
-}
-
-double hp_lock_hold_percentile(const struct hp_lock_sum *sum, double percent)
-{
-	double ticks;
-
-	if (!sum->holds.total)
-		return -1;
-	if (percent >= 100)
-		return (double)sum->hold_most;
-	ticks = value_at(&sum->holds, rank_of(sum->holds.total, percent));
-	return ticks < (double)sum->hold_most ? ticks : (double)sum->hold_most;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/section/channel/section.h"
+#include "report/section/channel/row/name.h"
 #include "report/base/format.h"
 #include "report/section/wait/lock_view.h"
 #include "report/base/memory.h"
@@ -32,25 +32,6 @@ const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
 			       false);
 }
 
-/* The last two parts of a path. */
-static const char *short_path(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	while (slash && slash > path && slash[-1] != '/')
-		slash--;
-	return slash && slash > path ? slash : path;
-}
-
-char *hp_lock_site_text(const struct hp_symbol_spot *spot)
-{
-	if (!spot)
-		return hp_xstrdup("<other>");
-	if (spot->file)
-		return hp_xprintf("%s:%d", short_path(spot->file), spot->line);
-	return hp_xstrdup(spot->name);
-}
-
 static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 {
 	struct hp_text_cell cell;
@@ -62,8 +43,7 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 		return hp_xstrdup(
 			hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true)
 				->name);
-	site = lock->label ? hp_xstrdup(lock->label)
-			   : hp_lock_site_text(hp_lock_site(report, lock));
+	site = lock->label ? hp_xstrdup(lock->label) : hp_spot_text(hp_lock_site(report, lock));
 	if (!lock->label && lock->inside > 1) {
 		name = hp_xprintf("%s+0x%x", site, lock->inside - 1);
 		free(site);

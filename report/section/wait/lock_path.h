@@ -12,16 +12,10 @@
 #include <stdint.h>
 
 #include "report/base/map.h"
-#include "report/read/model.h"
+#include "report/read/lock_place.h"
 
 struct hp_report;
 struct cJSON;
-
-/* A place in code, or of data. */
-struct hp_lock_place {
-	uint32_t object;	/* place in model->objects, or HP_NONE */
-	uint64_t address;	/* in it; else plain; 0 = not known */
-};
 
 struct hp_lock_path {
 	struct hp_lock_place *places;	/* return addresses, the innermost first */
@@ -43,6 +37,8 @@ typedef uint32_t (*hp_lock_find_object)(void *context, uint64_t offset);
 uint32_t hp_lock_path_read(struct hp_lock_paths *paths, struct hp_model *model, uint32_t step,
 			   hp_lock_find_object find, void *context);
 void hp_lock_paths_release(struct hp_lock_paths *paths);
+
+/* --- lock_path_text.c --- */
 
 /*
  * A fresh "function (file.c:12) ← caller ← …", 160 columns at most; `path` may be HP_NONE.  It begins

@@ -18,58 +18,7 @@
 
 #define LIMIT 15	/* rows, where no variable says otherwise */
 
-/* --- the view --- */
-
-static void view_free(void *held)
-{
-	struct hp_lock_view *view = held;
-
-	for (size_t i = 0; i < view->locks.count; i++)
-		free(view->names[i]);
-	free(view->names);
-	free(view->lines);
-	free(view->cycles);
-	free(view->waits);
-	hp_locks_release(&view->locks);
-	free(view);
-}
-
-struct hp_lock_view *hp_lock_view(const struct hp_report *asked)
-{
-	static const struct hp_view_kind kind = { .free = view_free };
-	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
-	struct hp_lock_view *view = hp_views_get(&report->views, &kind);
-
-	if (view)
-		return view;
-	view = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*view)));
-	hp_locks_init(&view->locks, &report->model);
-	view->names = hp_xcalloc(view->locks.count, sizeof(*view->names));
-	view->lines = hp_xcalloc(view->locks.count * HP_SIDES, sizeof(*view->lines));
-	for (uint32_t i = 0; i < view->locks.count; i++)
-		for (uint32_t side = 0; side < HP_SIDES; side++) {
-			const struct hp_lock_row *lock = &view->locks.rows[i];
-			const struct hp_lock_sum *sum = &lock->sums[side];
-
-			if (sum->count || sum->failed || sum->timeouts)
-				view->lines[view->line_count++] =
-					(struct hp_lock_line){ lock, sum, side, i + 1 };
-		}
-	hp_lock_view_sum_waits(view);
-	view->cycles = hp_lock_cycles(&view->locks, &view->cycle_count);
-	return view;
-}
-
-const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view)
-{
-	return &view->locks;
-}
-
-const struct hp_lock_cycle *hp_lock_view_cycles(const struct hp_lock_view *view, size_t *count)
-{
-	*count = view->cycle_count;
-	return view->cycles;
-}
+/* --- names --- */
 
 void hp_lock_view_name_all(struct hp_report *report)
 {
@@ -188,7 +137,7 @@ static void line_source(const struct hp_cell *cell, struct hp_value *value)
 		value->text = hp_lock_name(cell->report, lock);
 		return;
 	}
-	hp_cell_set_text(cell, hp_lock_site_text(hp_lock_site(cell->report, lock)), value);
+	hp_cell_set_text(cell, hp_spot_text(hp_lock_site(cell->report, lock)), value);
 }
 
 const struct hp_column hp_mutex_columns[] = {

@@ -60,9 +60,6 @@ const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
 /* A fresh "function (file.c:12)" of a place in code; "?" = not known. */
 char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *place);
 
-/* A fresh "dir/file.c:12" of a place, else its function; "<other>" = not known. */
-char *hp_lock_site_text(const struct hp_symbol_spot *spot);
-
 /* Where a lock was made or used first; NULL = a static one. */
 const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct hp_lock_row *lock);
 

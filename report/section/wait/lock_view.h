@@ -18,7 +18,4 @@ struct hp_lock_view {
 	size_t cycle_count;
 };
 
-/* Waits at one place for one lock become one row: waits.c. */
-void hp_lock_view_sum_waits(struct hp_lock_view *view);
-
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "report/section/channel/section.h"
+#include "report/section/channel/row/name.h"
 #include "report/base/format.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
@@ -54,8 +54,7 @@ static uint32_t last_user(const struct hp_report *report, const struct hp_lock_w
 		&hp_lock_view_locks(hp_lock_view(report))->rows[wait->lock];
 	const struct hp_channel_row *row =
 		lock->kind == HP_LOCK_CHANNEL
-			? hp_channels_row_at(hp_channel_view_channels(hp_channel_view(report)),
-					     lock->channel)
+			? hp_channels_row_at(hp_channel_rows(report), lock->channel)
 			: NULL;
 	uint32_t tid = 0;
 

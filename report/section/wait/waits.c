@@ -8,76 +8,9 @@
 
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_view.h"
-#include "report/base/map.h"
 #include "report/base/memory.h"
-#include "util/hash.h"
 
 #define LINE HP_LOCK_CELL
-
-/* --- sums --- */
-
-static bool is_place(const struct hp_lock_place *a, const struct hp_lock_place *b)
-{
-	return a->object == b->object && a->address == b->address;
-}
-
-static bool is_same(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
-{
-	return a->lock == b->lock && a->side == b->side && a->function == b->function &&
-	       a->path == b->path && is_place(&a->at, &b->at) && is_place(&a->holder, &b->holder);
-}
-
-static uint64_t hash_of(const struct hp_lock_contest *c)
-{
-	uint64_t hash = (uint64_t)c->lock << 34 ^ (uint64_t)c->side << 32 ^ c->function;
-
-	hash = hp_hash_add(hash, c->at.address);
-	return hp_hash_add(hash, c->holder.address ^ (uint64_t)c->path << 44) | 1;
-}
-
-static void wait_add(struct hp_lock_waiting *to, const struct hp_lock_contest *contest)
-{
-	to->sum.count += contest->count;
-	to->sum.ticks += contest->ticks;
-	if (contest->from != HP_NONE && contest->from_ticks > to->sum.from_ticks) {
-		to->sum.from = contest->from;
-		to->sum.from_tid = contest->from_tid;
-		to->sum.from_ticks = contest->from_ticks;
-	}
-	if (contest->most > to->sum.most) {
-		to->sum.most = contest->most;
-		to->sum.holder_tid = contest->holder_tid;
-	}
-}
-
-void hp_lock_view_sum_waits(struct hp_lock_view *view)
-{
-	struct hp_map map = HP_MAP_NONE;
-	double all = 0;
-	bool is_new;
-
-	view->waits = hp_xcalloc(view->locks.contest_count, sizeof(*view->waits));
-	for (size_t i = 0; i < view->locks.contest_count; i++) {
-		const struct hp_lock_contest *contest = &view->locks.contests[i];
-		uint64_t hash = hash_of(contest);
-		uint32_t *place = hp_map_at(&map, hash, &is_new);
-
-		while (!is_new && !is_same(&view->waits[*place].sum, contest))
-			place = hp_map_at(&map, hash += 2, &is_new);
-		if (is_new) {
-			*place = (uint32_t)view->wait_count;
-			view->waits[view->wait_count++].sum = *contest;
-		} else {
-			wait_add(&view->waits[*place], contest);
-		}
-		all += (double)contest->ticks;
-	}
-	for (size_t i = 0; i < view->wait_count && all > 0; i++)
-		view->waits[i].share = 100 * (double)view->waits[i].sum.ticks / all;
-	hp_map_release(&map);
-}
-
-/* --- the section --- */
 
 static const struct hp_lock_contest *wait_of(const void *row)
 {

@@ -3,17 +3,20 @@
  * channel.h - what a segment says of channels: a row is what one place in the
  * program makes, summed up over processes; one way of it.
  */
-#ifndef HP_REPORT_SECTION_CHANNEL_CHANNEL_H
-#define HP_REPORT_SECTION_CHANNEL_CHANNEL_H
+#ifndef HP_REPORT_SECTION_CHANNEL_ROW_CHANNEL_H
+#define HP_REPORT_SECTION_CHANNEL_ROW_CHANNEL_H
 
-#include "report/section/wait/lock.h"
+#include "report/read/lock_place.h"
+#include "report/read/lock_sum.h"
 #include "segment/layout/channel.h"
 
 /* Kinds of rows that are no channels in the segment, behind those of enum hp_channel_kind. */
-#define HP_CHANNEL_TOKENS HP_CHANNEL_KINDS	/* a semaphore: see hp_channels_add_tokens */
+#define HP_CHANNEL_TOKENS HP_CHANNEL_KINDS	/* a semaphore: see report/section/channel/token.h */
 #define HP_CHANNEL_ROW_KINDS (HP_CHANNEL_KINDS + 1)
 
 #define HP_CHANNEL_LAST 50	/* messages that are shown */
+
+struct hp_lock_row;
 
 struct hp_channel_message {
 	struct hp_message record;
@@ -79,12 +82,6 @@ void hp_channels_init(struct hp_channels *channels, struct hp_model *model);
 /* The row of the hp_channel at an offset; NULL = it is none. */
 const struct hp_channel_row *hp_channels_row_at(const struct hp_channels *channels, uint64_t at);
 
-/*
- * Adds a row for each semaphore that no thread both posted to and took from:
- * posts are sent, taking is receiving.  What it began with is not known, so the
- * queue is not.  `locks` has to stay as long as the rows.
- */
-void hp_channels_add_tokens(struct hp_channels *channels, const struct hp_locks *locks);
 void hp_channels_release(struct hp_channels *channels);
 
 #endif

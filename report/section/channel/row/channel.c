@@ -2,12 +2,13 @@
 /*
  * channel.c - reads the records of channels and sums them up: see channel.h.
  */
-#include "report/section/channel/channel.h"
+#include "report/section/channel/row/channel.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "segment/layout/lock.h"
 #include "segment/layout/process.h"
 
 struct build {
