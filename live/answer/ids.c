@@ -82,7 +82,7 @@ static struct hp_map *map_of(struct hp_ids *ids, const char *section)
 		if (strcmp(own[i], section) == 0)
 			return NULL;
 	for (size_t i = 0; i < hp_section_count; i++)
-		if (strcmp(hp_section_table[i].json, section) == 0)
+		if (strcmp(hp_sections[i]->json, section) == 0)
 			return i == FUNCTIONS ? NULL : &ids->maps[i];
 	return NULL;
 }

@@ -19,14 +19,6 @@
 
 #define PATHS_USUAL 100	/* rows of sections with call paths, unless more are asked for */
 
-static const struct hp_section *section_named(const char *json)
-{
-	for (size_t i = 0; i < hp_section_count; i++)
-		if (strcmp(hp_section_table[i].json, json) == 0)
-			return &hp_section_table[i];
-	return NULL;
-}
-
 static void percentiles_add(const struct hp_report *report, cJSON *list)
 {
 	const struct hp_percentiles *percentiles = &report->settings->percentiles;
@@ -84,7 +76,7 @@ static cJSON *empty_new(const struct hp_report *report, const char *section)
 
 cJSON *hp_list_json(struct hp_scene *scene, const char *name)
 {
-	const struct hp_section *section = section_named(name);
+	const struct hp_section *section = hp_section_of_json(name);
 	uint64_t missing;
 	cJSON *list = section && section->columns ? hp_json_section(&scene->report, section)
 						  : empty_new(&scene->report, name);

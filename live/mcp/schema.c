@@ -257,10 +257,9 @@ static void keys_add(cJSON *schema, const char *text)
 
 static const struct hp_section *section_of(const char *json)
 {
-	for (size_t i = 0; i < hp_section_count; i++)
-		if (strcmp(hp_section_table[i].json, json) == 0 && hp_section_table[i].columns)
-			return &hp_section_table[i];
-	return NULL;
+	const struct hp_section *section = hp_section_of_json(json);
+
+	return section && section->columns ? section : NULL;
 }
 
 /* As report/view/json.c writes numbers: `data` for people, `raw` for programs. */

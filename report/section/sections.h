@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sections.h - all sections there are, and the report that shows some of them.
+ * sections.h - a report, and which of all sections it shows.
  */
 #ifndef HP_REPORT_SECTION_SECTIONS_H
 #define HP_REPORT_SECTION_SECTIONS_H
 
 #include "report/section/core/section.h"
-
-extern const struct hp_section hp_section_table[];
-extern const size_t hp_section_count;
 
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */
 void hp_report_init(struct hp_report *report, struct hp_segment *segment,

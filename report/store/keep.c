@@ -8,16 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/section/memory/legend.h"
-#include "report/section/cpu/cpu.h"
-#include "report/section/cpu/legend.h"
 #include "report/store/kept.h"
-#include "report/section/channel/section.h"
-#include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
-#include "report/section/wait/offcpu.h"
 #include "report/store/store.h"
 #include "report/name/legend_gather.h"
+#include "report/section/core/section.h"
 
 /* What the first file of this run was called: its program may have another name by now. */
 static void find_name(const struct hp_store *store, char name[HP_STORE_NAME], uint32_t pid)
@@ -53,10 +48,9 @@ static char *names_of(struct hp_report *report)
 
 	if (!out)
 		return functions;
-	/* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */
-	if (hp_cpu_is_made(report) || hp_cpu_has_data(report) || hp_offcpu_has_data(report))
-		hp_cpu_legend_write(report, out);
-	hp_alloc_legend_write(report, out);
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (hp_sections[i]->legend_write)
+			hp_sections[i]->legend_write(report, out);
 	fclose(out);
 	all = hp_xprintf("%s%s", functions, others ? others : "");
 	free(functions);
@@ -75,8 +69,9 @@ static int save(struct hp_store *store, struct hp_report *report, const struct h
 	if (fd < 0)
 		return fd;
 	hp_thin_init(&thin, &report->model);
-	hp_lock_view_name_all(report);
-	hp_channel_view_name_all(report);
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (hp_sections[i]->name_all)
+			hp_sections[i]->name_all(report);
 	names = names_of(report);
 	error = hp_kept_write(fd, &(struct hp_kept_source){
 					  .segment = &report->model.reader.segment,

@@ -10,13 +10,13 @@
 
 #include "report/section/timing/calls.h"
 #include "report/base/format.h"
-#include "report/section/timing/function.h"
 #include "report/view/hint.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
 #include "report/section/sections.h"
+#include "report/section/timing/function.h"
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
 #include "segment/layout/process.h"
@@ -43,12 +43,12 @@ static void first_line_write(struct hp_report *report, const struct hp_look *loo
 	for (size_t i = 0; i < hp_section_count; i++) {
 		if (!report->is_shown[i])
 			continue;
-		width += strlen(gap) + strlen(hp_section_table[i].name);
+		width += strlen(gap) + strlen(hp_sections[i]->name);
 		if (width + hp_text_width(more) > look->width) {
 			fputs(more, out);
 			break;
 		}
-		fprintf(out, "%s%s", gap, hp_section_table[i].name);
+		fprintf(out, "%s%s", gap, hp_sections[i]->name);
 		gap = ", ";
 	}
 	if (report->label) {
@@ -189,20 +189,6 @@ static void sums_write(struct hp_report *report, FILE *out)
 
 /* --- what takes most, by section --- */
 
-/* The function that takes most of the time itself. */
-static const struct hp_model_function *busiest(struct hp_report *report)
-{
-	const struct hp_model_function *best = NULL;
-
-	for (size_t i = 0; i < report->model.function_count; i++) {
-		const struct hp_model_function *f = &report->model.functions[i];
-
-		if (f->calls && f != report->wrapper && (!best || f->self_ns > best->self_ns))
-			best = f;
-	}
-	return best;
-}
-
 static void top_value_write(const struct hp_report *report, const struct hp_value *value, FILE *out)
 {
 	struct hp_text_cell cell;
@@ -222,25 +208,17 @@ static void top_value_write(const struct hp_report *report, const struct hp_valu
 	free(name);
 }
 
-/*
- * By own time: with callees the first function would be one that only calls what does the
- * work.  main is named if nothing else was called.
- */
-static void top_function_write(struct hp_report *report, FILE *out)
+static void top_told_write(struct hp_report *report, const struct hp_section *section, FILE *out)
 {
-	const struct hp_model_function *f = busiest(report);
-	struct hp_value name = { .text = NULL }, share = { .text = NULL };
+	struct hp_top top = { .word = NULL };
 
-	f = f ? f : report->wrapper;
-	if (!f || f == &report->life || report->whole_ns <= 0)
+	if (!section->top(report, &top))
 		return;
-	hp_function_name_set(report, f, &name);
-	share.number = 100 * f->self_ns / report->whole_ns;
-	share.is_estimated = f->self_error_ns > 0;
-	fputs("timing:", out);
-	top_value_write(report, &name, out);
-	top_value_write(report, &share, out);
-	fputs(" self", out);
+	fprintf(out, "%s:", section->name);
+	top_value_write(report, &top.name, out);
+	top_value_write(report, &top.share, out);
+	if (top.word)
+		fprintf(out, " %s", top.word);
 }
 
 /* The first row that has a name of its own. */
@@ -296,8 +274,8 @@ static char *top_text(struct hp_report *report, const struct hp_section *section
 
 	if (!out)
 		return NULL;
-	if (section->fill == hp_functions_fill)
-		top_function_write(report, out);
+	if (section->top)
+		top_told_write(report, section, out);
 	else
 		top_row_write(report, section, out);
 	fclose(out);
@@ -311,7 +289,7 @@ static void top_write(struct hp_report *report, const struct hp_look *look, FILE
 	size_t width = 0;
 
 	for (size_t i = 0; i < hp_section_count; i++) {
-		const struct hp_section *section = &hp_section_table[i];
+		const struct hp_section *section = hp_sections[i];
 		char *text = report->is_shown[i] && section->is_on_top ? top_text(report, section)
 								       : NULL;
 		size_t more = text ? hp_text_width(text) : 0;
@@ -465,7 +443,7 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 
 char *hp_head_hint(struct hp_report *report, const struct hp_look *look)
 {
-	const struct hp_model_function *f = busiest(report);
+	const struct hp_model_function *f = hp_functions_busiest(report);
 	const char *start = look->is_coloured ? "\033[2m" : "";
 	const char *end = look->is_coloured ? "\033[0m" : "";
 	char *name, *line;

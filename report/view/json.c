@@ -14,15 +14,10 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "report/section/memory/section.h"
-#include "report/section/mixed/bound.h"
 #include "report/section/timing/calls.h"
-#include "report/section/channel/section.h"
-#include "report/section/cpu/cpu.h"
 #include "report/base/field.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
-#include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/sections.h"
 #include "report/read/size.h"
@@ -30,7 +25,6 @@
 #include "report/view/view.h"
 
 #define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
-#define TREE_MOST 1000	/* nodes written */
 
 /* --- values --- */
 
@@ -121,261 +115,19 @@ static cJSON *entry_new(struct hp_report *report, const struct hp_section *secti
 	return entry;
 }
 
-/* --- functions --- */
-
-static void percentiles_add(struct hp_report *report, cJSON *list)
-{
-	const struct hp_percentiles *percentiles = &report->settings->percentiles;
-	cJSON *array = cJSON_AddArrayToObject(list, "percentiles");
-
-	for (uint32_t i = 0; i < percentiles->count; i++) {
-		double at = percentiles->at[i];
-		struct hp_text_cell cell;
-		char text[64];
-
-		/* A float to readers that tell floats from integers: 95.0. */
-		snprintf(text, sizeof(text), "%s%s", hp_format_percentile(&cell, at),
-			 at > floor(at) ? "" : ".0");
-		cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
-	}
-}
-
-static void functions_head(struct hp_report *report, cJSON *list)
-{
-	struct hp_text_cell cell;
-
-	cJSON_AddStringToObject(list, "profiling_mode", "timing");
-	cJSON_AddStringToObject(list, "time_elapsed",
-				hp_format_time(&cell, (double)report->model.elapsed_ns));
-	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
-}
-
-static void functions_middle(struct hp_report *report, cJSON *list)
-{
-	cJSON_AddStringToObject(list, "caller_name", report->caller);
-	percentiles_add(report, list);
-}
-
-static void function_source(struct hp_report *report, const void *row, cJSON *entry)
-{
-	struct hp_source source;
-
-	if (hp_report_source(report, row, &source))
-		hp_json_location(entry, source.file, source.line, source.column);
-}
-
-static cJSON *call_new(const struct hp_model_call *call)
-{
-	cJSON *entry = cJSON_CreateObject();
-
-	hp_json_whole(entry, "start_ns", call->start_ns);
-	hp_json_whole(entry, "ns", call->ns);
-	hp_json_whole(entry, "tid", call->tid);
-	hp_json_text(entry, "result", call->result);
-	return entry;
-}
-
-static void function_calls(struct hp_report *report, const void *row, cJSON *entry)
-{
-	const struct hp_model_function *f = row;
-	struct hp_model_call last[HP_LAST_MOST];
-	struct hp_call slowest[HP_SLOWEST];
-	size_t count;
-	cJSON *array;
-
-	if (report->is_brief)
-		return;
-	hp_model_slowest(&report->model, f, slowest);
-	count = hp_model_last_calls(&report->model, f, last, HP_LAST_MOST);
-	array = cJSON_AddArrayToObject(entry, "slowest_calls");
-
-	for (int i = 0; i < HP_SLOWEST && slowest[i].ticks; i++) {
-		struct hp_model_call call = hp_model_call(&report->model, &slowest[i]);
-
-		cJSON_AddItemToArray(array, call_new(&call));
-	}
-	array = cJSON_AddArrayToObject(entry, "last_calls");
-	for (size_t i = 0; i < count; i++) {
-		cJSON_AddItemToArray(array, call_new(&last[i]));
-		free(last[i].result);
-	}
-}
-
-/* --- samples --- */
-
-static void cpu_head(struct hp_report *report, cJSON *list)
-{
-	const struct hp_cpu *cpu = hp_report_cpu(report);
-	struct hp_text_cell cell;
-
-	cJSON_AddStringToObject(list, "time_elapsed",
-				hp_format_time(&cell, (double)report->model.elapsed_ns));
-	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
-	hp_json_whole(list, "total_samples", cpu->total_ns / 1000);
-	hp_json_whole(list, "attributed_samples", cpu->attributed_ns / 1000);
-}
-
-static const char *source_name(uint32_t source)
-{
-	static const char *const names[] = { "none", "cycles", "cpu-clock", "timer", "samply" };
-
-	return source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
-}
-
-static void cpu_middle(struct hp_report *report, cJSON *list)
-{
-	const struct hp_sampling *record = &report->model.sampling.record;
-
-	cJSON_AddStringToObject(list, "caller_name", report->caller);
-	cJSON_AddStringToObject(list, "source", source_name(record->source));
-	hp_json_whole(list, "frequency_hz", record->frequency);
-	if (report->model.sampling.low_hz)
-		hp_json_whole(list, "frequency_low_hz", report->model.sampling.low_hz);
-	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
-	hp_json_whole(list, "sample_count", record->samples);
-	hp_json_whole(list, "lost_count", record->lost);
-	if (hp_cpu_missed_ns(report))
-		hp_json_whole(list, "unsampled_ns", hp_cpu_missed_ns(report));
-	hp_json_whole(list, "complete_count", record->complete);
-	hp_json_whole(list, "folded_count", record->folded);
-	if (hp_cpu_profile(report))
-		cJSON_AddStringToObject(list, "profile_path", hp_cpu_profile(report));
-}
-
-/* --- threads --- */
-
-static void threads_head(struct hp_report *report, cJSON *list)
-{
-	const struct hp_model *model = &report->model;
-	struct hp_text_cell cell;
-	struct hp_thread_sums sums;
-
-	hp_threads_sum(report, &sums);
-	hp_json_whole(list, "current_elapsed_ns", model->elapsed_ns);
-	hp_json_whole(list, "sample_interval_ms", model->threads_interval_ms);
-	hp_json_whole(list, "thread_count", sums.count);
-	if (sums.unlisted)
-		hp_json_whole(list, "unlisted_count", sums.unlisted);
-	hp_sizes_add_json(model, list);
-	if (model->rss_kb)
-		cJSON_AddStringToObject(list, "rss_bytes",
-					hp_format_bytes(&cell, model->rss_kb * 1024));
-	if (model->peak_rss_kb)
-		cJSON_AddStringToObject(list, "rss_bytes_max",
-					hp_format_bytes(&cell, model->peak_rss_kb * 1024));
-	hp_alloc_threads_add(report, list);
-}
-
-/* --- the tree --- */
-
-static int compare_heavy(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? 1 : a > b ? -1 : 0;
-}
-
-/* Nodes from here on are written; a caller is at least as heavy as its callees. */
-static double tree_least(const struct hp_model *model)
-{
-	double *heavy = hp_xcalloc(model->node_count, sizeof(*heavy));
-	double least;
-
-	for (size_t i = 0; i < model->node_count; i++)
-		heavy[i] = model->nodes[i].inclusive_ns;
-	qsort(heavy, model->node_count, sizeof(*heavy), compare_heavy);
-	least = model->node_count > TREE_MOST ? heavy[TREE_MOST] : -1;
-	free(heavy);
-	return least;
-}
-
-/* `parent` is the id of the caller's node; 0 = none. */
-static void tree_tail(struct hp_report *report, cJSON *list)
-{
-	const struct hp_model *model = &report->model;
-	double least = tree_least(model);
-	cJSON *array = cJSON_AddArrayToObject(list, "tree");
-
-	for (size_t i = 1; i < model->node_count; i++) {
-		const struct hp_model_node *node = &model->nodes[i];
-		cJSON *entry;
-
-		if (node->inclusive_ns <= least)
-			continue;
-		entry = cJSON_CreateObject();
-		hp_json_whole(entry, "id", i);
-		hp_json_whole(entry, "parent", node->parent);
-		cJSON_AddStringToObject(entry, "name",
-					hp_report_name(report, &model->functions[node->function]));
-		hp_json_whole(entry, "calls", node->calls);
-		hp_json_whole(entry, "inclusive_ns", hp_whole(rint(node->inclusive_ns)));
-		hp_json_whole(entry, "self_ns", hp_whole(rint(node->self_ns)));
-		cJSON_AddItemToArray(array, entry);
-	}
-	hp_json_whole(list, "tree_total_count", model->node_count - 1);
-}
-
-/* --- the whole --- */
-
-/* What a section has beside its columns. */
-struct extra {
-	const char *key;
-	void (*head)(struct hp_report *report, cJSON *list);
-	void (*middle)(struct hp_report *report, cJSON *list);
-	void (*entry)(struct hp_report *report, const void *row, cJSON *entry);
-	void (*raw)(struct hp_report *report, const void *row, cJSON *entry);
-	void (*tail)(struct hp_report *report, cJSON *list);
-};
-
-static const struct extra extras[] = {
-	{ "functions_timing", functions_head, functions_middle, function_source, function_calls,
-	  NULL },
-	{ "functions_cpu", cpu_head, cpu_middle, NULL, NULL, NULL },
-	{ "bound", NULL, NULL, NULL, hp_bound_raw_add, NULL },
-	{ "threads", threads_head, NULL, NULL, NULL, NULL },
-	{ "calltree", functions_head, functions_middle, NULL, NULL, tree_tail },
-	{ "functions_alloc", hp_alloc_totals_add, functions_middle, NULL, hp_alloc_calls_add,
-	  NULL },
-	{ "alloc_callers", hp_alloc_totals_add, NULL, NULL, NULL, NULL },
-	{ "alloc_sites", hp_alloc_totals_add, NULL, NULL, hp_alloc_spread_add, NULL },
-	{ "leaks", hp_alloc_totals_add, NULL, NULL, hp_alloc_frames_add, NULL },
-	{ "alloc_sizes", hp_blocks_add, NULL, NULL, NULL, NULL },
-	{ "alloc_lives", hp_blocks_add, NULL, NULL, NULL, NULL },
-	{ "direct_maps", hp_direct_maps_add, NULL, NULL, hp_alloc_frames_add, NULL },
-	{ "mutexes", hp_lock_head_add, NULL, hp_mutex_entry_add, NULL, NULL },
-	{ "rw_locks", hp_lock_head_add, NULL, hp_rwlock_entry_add, NULL, NULL },
-	{ "conds", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
-	{ "sems", hp_lock_head_add, NULL, hp_kind_entry_add, NULL, NULL },
-	{ "barriers", hp_lock_head_add, NULL, hp_kind_entry_add, hp_barrier_entry_add, NULL },
-	{ "file_locks", hp_lock_head_add, NULL, hp_file_lock_entry_add, NULL, NULL },
-	{ "thread_states", hp_lock_head_add, NULL, NULL, hp_thread_state_entry_add, NULL },
-	{ "waits", hp_lock_head_add, NULL, NULL, hp_wait_entry_add, NULL },
-	{ "lock_order", hp_lock_head_add, NULL, NULL, NULL, NULL },
-	{ "waiting", hp_lock_head_add, NULL, NULL, hp_waiting_entry_add, NULL },
-	{ "channels", hp_lock_head_add, NULL, hp_channel_entry_add, hp_channel_messages_add, NULL },
-};
-
-static const struct extra *extra_of(const struct hp_section *section)
-{
-	static const struct extra none = { .key = "" };
-
-	for (size_t i = 0; i < sizeof(extras) / sizeof(extras[0]); i++)
-		if (strcmp(extras[i].key, section->json) == 0)
-			return &extras[i];
-	return &none;
-}
+/* --- a section --- */
 
 static void rows_add(struct hp_report *report, const struct hp_section *section,
 		     const struct hp_list *list, enum side side, cJSON *to)
 {
-	const struct extra *extra = extra_of(section);
+	const struct hp_extra *extra = &section->extra;
 	cJSON *array = cJSON_AddArrayToObject(to, side == SIDE_DATA ? "data" : "raw");
 
 	for (size_t i = 0; i < list->shown; i++) {
 		cJSON *entry = entry_new(report, section, list->rows[i], side);
 
-		if (side == SIDE_DATA && extra->entry)
-			extra->entry(report, list->rows[i], entry);
+		if (side == SIDE_DATA && extra->data)
+			extra->data(report, list->rows[i], entry);
 		if (side == SIDE_RAW && extra->raw)
 			extra->raw(report, list->rows[i], entry);
 		cJSON_AddItemToArray(array, entry);
@@ -384,14 +136,14 @@ static void rows_add(struct hp_report *report, const struct hp_section *section,
 
 cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section)
 {
-	const struct extra *extra = extra_of(section);
+	const struct hp_extra *extra = &section->extra;
 	cJSON *to = cJSON_CreateObject();
 	struct hp_list list;
 
 	section->fill(report, &list);
 	if (extra->head)
 		extra->head(report, to);
-	cJSON_AddStringToObject(to, "description", section->describe(report));
+	cJSON_AddStringToObject(to, "description", hp_section_about(section, report));
 	if (extra->middle)
 		extra->middle(report, to);
 	rows_add(report, section, &list, SIDE_DATA, to);
@@ -401,7 +153,7 @@ cJSON *hp_json_section(struct hp_report *report, const struct hp_section *sectio
 	if (extra->tail)
 		extra->tail(report, to);
 	if (!list.shown)
-		cJSON_AddStringToObject(to, "message", section->empty(report));
+		cJSON_AddStringToObject(to, "message", hp_section_none(section, report));
 	free(list.rows);
 	return to;
 }
@@ -410,6 +162,8 @@ static void section_add(struct hp_report *report, const struct hp_section *secti
 {
 	cJSON_AddItemToObject(root, section->json, hp_json_section(report, section));
 }
+
+/* --- the whole --- */
 
 /* What was found out when the run ended. */
 static void facts_add(const struct hp_facts *facts, cJSON *meta)
@@ -525,8 +279,8 @@ void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
 	if (report->answer)
 		section_add(report, report->answer, root);
 	for (size_t i = 0; i < hp_section_count; i++)
-		if (report->is_shown[i] && hp_section_table[i].json[0])
-			section_add(report, &hp_section_table[i], root);
+		if (report->is_shown[i] && hp_section_is_listed(hp_sections[i]))
+			section_add(report, hp_sections[i], root);
 	summary_add(report, root);
 	text = is_pretty ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
 	fprintf(out, "%s\n", text ? text : "{}");

@@ -99,16 +99,11 @@ static bool has_rows(struct hp_report *report, const struct hp_section *section)
 	struct hp_list list;
 
 	/* False says only that no report shows it by itself. */
-	if (section->has_data && section->has_data(report))
+	if (section->has_data && hp_section_has_data(section, report))
 		return true;
 	section->fill(report, &list);
 	free(list.rows);
 	return list.total > 0;
-}
-
-static bool is_listed(const struct hp_section *section)
-{
-	return section->columns && section->json[0];
 }
 
 static void sections_add(struct hp_report *report, cJSON *to)
@@ -116,19 +111,19 @@ static void sections_add(struct hp_report *report, cJSON *to)
 	cJSON *array = cJSON_AddArrayToObject(to, "sections");
 
 	for (size_t i = 0; i < hp_section_count; i++) {
-		const struct hp_section *section = &hp_section_table[i];
+		const struct hp_section *section = hp_sections[i];
 		cJSON *one;
 		bool has;
 
-		if (!is_listed(section))
+		if (!hp_section_is_listed(section))
 			continue;
 		one = cJSON_CreateObject();
 		has = has_rows(report, section);
 		cJSON_AddStringToObject(one, "key", section->json);
-		cJSON_AddStringToObject(one, "about", section->describe(report));
+		cJSON_AddStringToObject(one, "about", hp_section_about(section, report));
 		cJSON_AddBoolToObject(one, "has_data", has);
 		if (!has)
-			cJSON_AddStringToObject(one, "message", section->empty(report));
+			cJSON_AddStringToObject(one, "message", hp_section_none(section, report));
 		cJSON_AddItemToArray(array, one);
 	}
 }
@@ -175,9 +170,9 @@ void hp_page_data_write(struct hp_report *report, FILE *out)
 	escaped_write(hp_page_timeline(report, 0), out);
 	fputs(",\n\"sections\":{", out);
 	for (size_t i = 0; i < hp_section_count; i++) {
-		const struct hp_section *section = &hp_section_table[i];
+		const struct hp_section *section = hp_sections[i];
 
-		if (!is_listed(section))
+		if (!hp_section_is_listed(section))
 			continue;
 		fprintf(out, "%s\n\"%s\":", comma, section->json);
 		escaped_write(hp_json_section(report, section), out);

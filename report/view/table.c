@@ -515,7 +515,7 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 {
 	const char *note = section->note ? section->note(grid->report) : NULL;
 	bool is_cut = grid->list.shown < grid->list.total;
-	const char *what = section->describe(grid->report);
+	const char *what = hp_section_about(section, grid->report);
 	size_t length = strlen(section->name) + 3 + strlen(what) + 3 + (note ? strlen(note) : 0) +
 			(is_cut ? 12 : 0);
 
@@ -562,7 +562,7 @@ static void error_write(const struct grid *grid, const struct hp_section *sectio
 	for (size_t i = 0; i < grid->look->width; i++)
 		fputs("\342\224\200", out);
 	fputc('\n', out);
-	wrapped_write(section->empty(grid->report), grid->look->width, out);
+	wrapped_write(hp_section_none(section, grid->report), grid->look->width, out);
 }
 
 static bool section_write(struct hp_report *report, const struct hp_section *section,
@@ -590,7 +590,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 		name_fit(&grid);
 		grid_write(&grid, out);
 	} else {
-		wrapped_write(section->empty(report), look->width, out);
+		wrapped_write(hp_section_none(section, report), look->width, out);
 	}
 	if (section->after && section->after(report))
 		fprintf(out, "%s\n", section->after(report));
@@ -598,39 +598,30 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	return grid.has_estimates;
 }
 
-/* What is estimated, by what sections tell. */
-enum estimated { OF_FUNCTIONS, OF_HOLDS, OF_MESSAGES, ESTIMATED };
-
-static const char *const estimates[ESTIMATED] = {
-	[OF_FUNCTIONS] = "~ estimated: hot, short functions are counted always, timed at random.\n"
-			 "  \302\26195% is half of the total's 95 % interval. "
-			 "HOTPATH_TIMING=exact times all.\n",
-	[OF_HOLDS] =
+/* What `~` means, in the order in which it is told. */
+static const char *const estimates[HP_ESTIMATES] = {
+	[HP_ESTIMATE_FUNCTIONS] =
+		"~ estimated: hot, short functions are counted always, timed at random.\n"
+		"  \302\26195% is half of the total's 95 % interval. "
+		"HOTPATH_TIMING=exact times all.\n",
+	[HP_ESTIMATE_HOLDS] =
 		"~ estimated: short holds of locks are timed at random; counts and waits are not.\n",
-	[OF_MESSAGES] =
+	[HP_ESTIMATE_MESSAGES] =
 		"~ estimated: of a fast channel some messages are timed, at random; all are counted.\n",
 };
 
-static enum estimated estimated_in(const struct hp_section *section)
-{
-	if (strcmp(section->name, "mutexes") == 0 || strcmp(section->name, "rw_locks") == 0)
-		return OF_HOLDS;
-	return strncmp(section->name, "channels", strlen("channels")) == 0 ? OF_MESSAGES
-									   : OF_FUNCTIONS;
-}
-
 void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	bool has[ESTIMATED] = { false };
+	bool has[HP_ESTIMATES] = { false };
 	const char *gap = "\n";
 
 	hp_head_write(report, look, out);
 	if (report->answer)
-		has[OF_FUNCTIONS] = section_write(report, report->answer, look, out);
+		has[HP_ESTIMATE_FUNCTIONS] = section_write(report, report->answer, look, out);
 	for (size_t i = 0; i < hp_section_count; i++)
-		if (report->is_shown[i] && section_write(report, &hp_section_table[i], look, out))
-			has[estimated_in(&hp_section_table[i])] = true;
-	for (int i = 0; i < ESTIMATED; i++) {
+		if (report->is_shown[i] && section_write(report, hp_sections[i], look, out))
+			has[hp_sections[i]->estimate] = true;
+	for (int i = 0; i < HP_ESTIMATES; i++) {
 		if (!has[i])
 			continue;
 		fprintf(out, "%s%s", gap, estimates[i]);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "report/base/format.h"
+#include "report/section/core/list.h"
 #include "report/base/json.h"
 #include "report/section/channel/row/name.h"
 #include "report/section/channel/token.h"
@@ -124,7 +125,7 @@ static void fill(struct hp_report *report, struct hp_list *list,
 			list->rows[list->total++] = &channels->rows[i];
 	if (list->total)
 		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
-	hp_list_cut(list, report, report->settings->channels_limit, LIMIT);
+	hp_section_cut(&hp_channels_section, report, list);
 }
 
 static bool has_some(const struct hp_report *report,
@@ -149,13 +150,7 @@ static bool is_timed(const struct hp_channel_row *row)
 	return row->delay.timed != 0;
 }
 
-const char *hp_channels_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Channel throughput statistics.";
-}
-
-const char *hp_channels_note(struct hp_report *report)
+static const char *note(struct hp_report *report)
 {
 	struct hp_text_cell cell;
 	uint64_t lost = hp_channel_view(report)->channels.lost;
@@ -167,7 +162,7 @@ const char *hp_channels_note(struct hp_report *report)
 	return report->text;
 }
 
-void hp_channels_fill(struct hp_report *report, struct hp_list *list)
+static void channels_fill(struct hp_report *report, struct hp_list *list)
 {
 	fill(report, list, is_used);
 }
@@ -176,31 +171,19 @@ void hp_channels_fill(struct hp_report *report, struct hp_list *list)
  * Descriptors that the program was given, and threads that it waits for, are no
  * reason to show a table unasked.
  */
-bool hp_channels_has_data(const struct hp_report *report)
+static bool channels_have_data(const struct hp_report *report)
 {
 	return has_some(report, is_made);
 }
 
-const char *hp_channels_empty(struct hp_report *report)
-{
-	(void)report;
-	return "nothing was sent by a pipe, a socket pair, a queue (connections are none)";
-}
-
-const char *hp_latency_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Channel send->receive latency statistics.";
-}
-
-void hp_latency_fill(struct hp_report *report, struct hp_list *list)
+static void latency_fill(struct hp_report *report, struct hp_list *list)
 {
 	fill(report, list, is_timed);
 }
 
-bool hp_latency_has_data(const struct hp_report *report)
+static bool latency_has_data(const struct hp_report *report)
 {
-	return hp_channels_has_data(report) && has_some(report, is_timed);
+	return channels_have_data(report) && has_some(report, is_timed);
 }
 
 /* --- columns --- */
@@ -374,7 +357,7 @@ static void cell_delay_percentile(const struct hp_cell *cell, struct hp_value *v
 	value->is_bound = value->is_estimated && cell->percentile >= 100;
 }
 
-const struct hp_column hp_channel_columns[] = {
+static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = cell_id },
 	{ "Channel", "label", "label", HP_UNIT_NAME, .get = cell_name },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = cell_source },
@@ -463,7 +446,7 @@ const struct hp_column hp_channel_columns[] = {
 	{ 0 },
 };
 
-const struct hp_column hp_latency_columns[] = {
+static const struct hp_column latency_columns[] = {
 	{ "Channel", NULL, NULL, HP_UNIT_NAME, .get = cell_name },
 	{ "Msgs", NULL, NULL, HP_UNIT_COUNT, .member = HP_MEMBER(hp_channel_row, delay.timed) },
 	{ "Avg", NULL, NULL, HP_UNIT_TIME, .get = cell_delay_average },
@@ -486,12 +469,12 @@ static void location_add(struct hp_report *report, const struct hp_channel_row *
 	hp_json_rounded(location, "column", spot && spot->file ? spot->column : 0);
 }
 
-void hp_channel_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_identity(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_channel_row *r = row;
 
 	cJSON_AddBoolToObject(entry, "has_custom_label", r->label || (r->lock && r->lock->label));
-	hp_lock_percentiles_add(report, &r->delay, true, "delay_percentiles", entry);
+	hp_lock_add_percentiles(report, &r->delay, true, "delay_percentiles", entry);
 	location_add(report, r, entry);
 	hp_json_rounded(entry, "iter", r->origin == HP_CHANNEL_MADE ? r->number : 0);
 }
@@ -529,10 +512,84 @@ static void messages_add(struct hp_report *report, const struct hp_channel_messa
 	}
 }
 
-void hp_channel_messages_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_messages(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_channel_row *r = row;
 
 	messages_add(report, r->sent, r->sent_shown, true, "sent_logs", entry);
 	messages_add(report, r->received, r->received_shown, false, "received_logs", entry);
 }
+
+/* --- the sections --- */
+
+static const struct hp_metric metrics[] = {
+	{ "sent_count", true, "hotpath_channel_sent", "Messages sent on each channel." },
+	{ "received_count", true, "hotpath_channel_received",
+	  "Messages received from each channel." },
+	{ "instances", true, "hotpath_channel_instances_created",
+	  "Channels that were made at this place." },
+	{ "closed_instances", true, "hotpath_channel_instances_closed",
+	  "Of these, those that were closed." },
+	{ "queue_size", false, "hotpath_channel_queue_size",
+	  "Messages sent and not yet received." },
+	{ "max_queue_size", false, "hotpath_channel_max_queue_size",
+	  "Largest number of these since the start." },
+	{ 0 },
+};
+
+static const struct hp_label_key labels[] = {
+	{ "source", "source" },	    { "label", "label" },	{ "iter", "iter" },
+	{ "type", "channel_type" }, { "payload", "type_name" }, { 0 },
+};
+
+#define NONE "nothing was sent by a pipe, a socket pair, a queue (connections are none)"
+
+const struct hp_section hp_channels_section = {
+	.key = "channels",
+	.json = "channels",
+	.name = "channels",
+	.help = "channels",
+	.subject = HP_SUBJECT_CHANNEL,
+	.columns = columns,
+	.fill = channels_fill,
+	.limit = HP_MEMBER(hp_settings, channels_limit),
+	.usual = LIMIT,
+	.is_quiet = true,
+	.has_data = channels_have_data,
+	.about = "Channel throughput statistics.",
+	.none = NONE,
+	.note = note,
+	.estimate = HP_ESTIMATE_MESSAGES,
+	.extra = { .head = hp_lock_add_head,
+		   .data = add_identity,
+		   .raw = add_messages,
+		   .list_keys = HP_LOCK_KEYS,
+		   .data_keys = "has_custom_label:b delay_percentiles:o location:@location iter:i",
+		   .raw_keys = "sent_logs:[@message] received_logs:[@message]" },
+	.name_all = hp_channel_view_name_all,
+	.tool = { .help = "Channels between threads and processes: messages, queue, delay.",
+		  .meaning =
+			  "Messages sent and received, the queue's length and how long messages waited.",
+		  .next = "channel_logs with a row's id; threads for who does not keep up." },
+	.has_own_ids = true,
+	.metrics = metrics,
+	.labels = labels,
+};
+
+const struct hp_section hp_channels_latency_section = {
+	.key = "channels-latency",
+	.json = "",
+	.name = "channels latency",
+	.help = "how long messages wait in channels",
+	.subject = HP_SUBJECT_CHANNEL,
+	.columns = latency_columns,
+	.fill = latency_fill,
+	.limit = HP_MEMBER(hp_settings, channels_limit),
+	.usual = LIMIT,
+	.with = &hp_channels_section,
+	.is_quiet = true,
+	.has_data = latency_has_data,
+	.about = "Channel send->receive latency statistics.",
+	.none = NONE,
+	.estimate = HP_ESTIMATE_MESSAGES,
+};

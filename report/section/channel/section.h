@@ -19,21 +19,5 @@ const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view 
 /* Asks for all names: a kept run has to carry them. */
 void hp_channel_view_name_all(struct hp_report *report);
 
-extern const struct hp_column hp_channel_columns[];
-extern const struct hp_column hp_latency_columns[];
-
-const char *hp_channels_describe(const struct hp_report *report);
-const char *hp_channels_note(struct hp_report *report);
-void hp_channels_fill(struct hp_report *report, struct hp_list *list);
-bool hp_channels_has_data(const struct hp_report *report);
-const char *hp_channels_empty(struct hp_report *report);
-
-const char *hp_latency_describe(const struct hp_report *report);
-void hp_latency_fill(struct hp_report *report, struct hp_list *list);
-bool hp_latency_has_data(const struct hp_report *report);
-
-/* What entries have in JSON beside their columns; with their messages in `raw`. */
-void hp_channel_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-void hp_channel_messages_add(struct hp_report *report, const void *row, struct cJSON *entry);
 
 #endif

@@ -23,7 +23,7 @@
 #define HP_SECTIONS_MOST 48
 
 struct hp_focus {
-	const char *part; /* NULL = all pass, or `is_regex` */
+	const char *part;	/* NULL = all pass, or `is_regex` */
 	bool is_regex;
 	regex_t regex;
 };
@@ -35,18 +35,18 @@ struct hp_focus {
  */
 struct hp_carry {
 	struct hp_model model;
-	struct hp_views views; /* of those kinds that can be kept */
+	struct hp_views views;	/* of those kinds that can be kept */
 };
 
 /* What a kept file tells beside its segment.  All of it stays the caller's. */
 struct hp_record {
-	struct hp_legend *legend; /* NULL = names are in the programs' files */
-	const struct hp_facts *facts; /* NULL = not known */
-	const char *file; /* to be told above the tables; NULL = none */
-	struct hp_resolver *resolver; /* looks names up aside; NULL = they are waited for */
-	bool is_live; /* its program still runs */
-	struct hp_carry *carry; /* of the look before, and for the next one; NULL = none */
-	bool is_lazy; /* nothing is read before it is asked for: see report/section/sections.h */
+	struct hp_legend *legend;	/* NULL = names are in the programs' files */
+	const struct hp_facts *facts;	/* NULL = not known */
+	const char *file;	/* to be told above the tables; NULL = none */
+	struct hp_resolver *resolver;	/* looks names up aside; NULL = they are waited for */
+	bool is_live;	/* its program still runs */
+	struct hp_carry *carry;	/* of the look before, and for the next one; NULL = none */
+	bool is_lazy;	/* nothing is read before it is asked for: see report/section/sections.h */
 };
 
 struct hp_section;
@@ -56,21 +56,21 @@ struct hp_report {
 	struct hp_symbols *symbols;
 	const struct hp_settings *settings;
 	struct hp_record record;
-	const char *label; /* NULL = none */
+	const char *label;	/* NULL = none */
 	struct hp_focus focus;
-	bool is_shown[HP_SECTIONS_MOST]; /* beside the table of sections */
-	const struct hp_section *answer; /* takes the place of all; NULL = none */
-	char *caller; /* comm::main */
-	struct hp_model_function life; /* stands for main when that is not instrumented */
-	const struct hp_model_function *wrapper; /* main, or `life`; NULL = nothing is instrumented */
-	double whole_ns; /* what 100 % means */
+	bool is_shown[HP_SECTIONS_MOST];	/* beside hp_sections */
+	const struct hp_section *answer;	/* takes the place of all; NULL = none */
+	char *caller;	/* comm::main */
+	struct hp_model_function life;	/* stands for main when that is not instrumented */
+	const struct hp_model_function *wrapper;	/* main, or `life`; NULL = nothing is instrumented */
+	double whole_ns;	/* what 100 % means */
 	bool has_functions;
-	bool has_main_running; /* the wrapper is a main that has not returned: its time is the run's */
-	const uint32_t *function_ids; /* beside the model's, and `life`; NULL = places + 1 */
-	bool is_brief; /* lists in JSON tell nothing of single calls */
-	char *profile_path; /* where this run's profile is written; NULL = nowhere */
-	char *text; /* of section notes */
-	struct hp_views views; /* what the subjects made of the model */
+	bool has_main_running;	/* the wrapper is a main that has not returned: its time is the run's */
+	const uint32_t *function_ids;	/* beside the model's, and `life`; NULL = places + 1 */
+	bool is_brief;	/* lists in JSON tell nothing of single calls */
+	char *profile_path;	/* where this run's profile is written; NULL = nowhere */
+	char *text;	/* of section notes */
+	struct hp_views views;	/* what the subjects made of the model */
 };
 
 /*

@@ -1,93 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.c - how many rows of a section are shown, and what their cells say.
+ * section.c - what is asked of any section: its place, its words, how many of its rows
+ * are shown.
  */
+#include <string.h>
+
 #include "report/section/core/section.h"
 
-#include <stdlib.h>
+size_t hp_section_place(const struct hp_section *section)
+{
+	size_t place = 0;
+
+	while (place < hp_section_count && hp_sections[place] != section)
+		place++;
+	return place;
+}
+
+const struct hp_section *hp_section_of_json(const char *json)
+{
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (*json && strcmp(hp_sections[i]->json, json) == 0)
+			return hp_sections[i];
+	return NULL;
+}
+
+bool hp_section_is_listed(const struct hp_section *section)
+{
+	return section->columns && section->json[0];
+}
+
+bool hp_section_has_data(const struct hp_section *section, const struct hp_report *report)
+{
+	if (section->is_on_demand)
+		return false;
+	return !section->has_data || section->has_data(report);
+}
+
+const char *hp_section_about(const struct hp_section *section, const struct hp_report *report)
+{
+	return section->describe ? section->describe(report) : section->about;
+}
+
+const char *hp_section_none(const struct hp_section *section, struct hp_report *report)
+{
+	return section->empty ? section->empty(report) : section->none;
+}
 
 /* Most specific first: HOTPATH_<SECTION>_LIMIT, HOTPATH_LIMIT, built-in; 0 = all. */
-static size_t limit_of(const struct hp_report *report, uint64_t own, size_t usual)
+void hp_section_cut(const struct hp_section *section, const struct hp_report *report,
+		    struct hp_list *list)
 {
-	uint64_t limit = own != HP_LIMIT_UNSET ? own : report->settings->limit;
+	const char *settings = (const char *)report->settings;
+	uint64_t limit = HP_LIMIT_UNSET;
 
+	if (section->limit.type)
+		limit = *(const uint64_t *)(const void *)(settings + section->limit.offset);
 	if (limit == HP_LIMIT_UNSET)
-		limit = usual;
-	return limit ? (size_t)limit : SIZE_MAX;
-}
-
-void hp_list_cut(struct hp_list *list, const struct hp_report *report, uint64_t own, size_t usual)
-{
-	size_t limit = limit_of(report, own, usual);
-
-	list->shown = list->total < limit ? list->total : limit;
-}
-
-/* --- cells --- */
-
-static double number_of(const void *at, enum hp_member_type type)
-{
-	switch (type) {
-	case HP_MEMBER_U64:
-		return (double)*(const uint64_t *)at;
-	case HP_MEMBER_U32:
-		return *(const uint32_t *)at;
-	case HP_MEMBER_I64:
-		return (double)*(const int64_t *)at;
-	case HP_MEMBER_I32:
-		return *(const int32_t *)at;
-	case HP_MEMBER_DOUBLE:
-		return *(const double *)at;
-	default:
-		return 0;
-	}
-}
-
-static const char *base_of(const struct hp_cell *cell)
-{
-	const char *row = cell->row;
-	uint16_t pointer = cell->column->member.pointer;
-
-	return pointer ? *(const char *const *)(const void *)(row + pointer - 1) : row;
-}
-
-const void *hp_cell_place(const struct hp_cell *cell)
-{
-	return base_of(cell) + cell->column->member.offset;
-}
-
-void hp_cell_get_from(const struct hp_cell *cell, const void *base, struct hp_value *value)
-{
-	const struct hp_member *member = &cell->column->member;
-	const void *at = (const char *)base + member->offset;
-
-	if (member->type == HP_MEMBER_TEXT) {
-		value->text = *(const char *const *)at;
-		value->is_unknown = !value->text;
-		return;
-	}
-	value->number = number_of(at, member->type);
-	value->is_unknown = member->mark && value->number < 0;
-	if (member->mark == HP_MEMBER_TICKS)
-		value->number *= cell->report->model.ns_per_tick;
-}
-
-void hp_cell_get_member(const struct hp_cell *cell, struct hp_value *value)
-{
-	hp_cell_get_from(cell, base_of(cell), value);
-}
-
-void hp_cell_get(const struct hp_cell *cell, struct hp_value *value)
-{
-	if (cell->column->get)
-		cell->column->get(cell, value);
-	else
-		hp_cell_get_member(cell, value);
-}
-
-void hp_cell_set_text(const struct hp_cell *cell, char *text, struct hp_value *value)
-{
-	free(cell->report->text);
-	cell->report->text = text;
-	value->text = text;
+		limit = report->settings->limit;
+	if (limit == HP_LIMIT_UNSET)
+		limit = section->usual;
+	list->shown = limit && limit < list->total ? (size_t)limit : list->total;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.h - what a section of the report and its columns are, as data.
+ * section.h - a section of the report: all that is true of it, in one definition.
  *
- * One table (report/section/sections.h) gives each section's names, route, order
- * and columns; the views walk it and know no section.  A new section is a line
- * there and a list of columns; a new column is a line and a getter.
+ * It stands beside its columns, in the folder of its subject, and its pointer in
+ * report/section/section.c.  The table, JSON, the page, routes, MCP's tools and
+ * their schemas, metrics, the console's tabs, help and documentation are derived
+ * from it: what is NULL or 0 here has a default there.
  */
 #ifndef HP_REPORT_SECTION_CORE_SECTION_H
 #define HP_REPORT_SECTION_CORE_SECTION_H
@@ -12,156 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "report/section/core/cell.h"
 #include "report/section/core/report.h"
 
-/* How a value is written. */
-enum hp_unit {
-	HP_UNIT_NAME,	/* text that gives way */
-	HP_UNIT_CHAIN,	/* names behind arrows: the end gives way */
-	HP_UNIT_TEXT,	/* text that does not */
-	HP_UNIT_COUNT,
-	HP_UNIT_TIME,	/* ns */
-	HP_UNIT_SHARE,	/* percent of the whole, 2 decimals */
-	HP_UNIT_LOAD,	/* percent of one core, 1 decimal */
-	HP_UNIT_ERROR,	/* percent, half of a 95 % interval */
-	HP_UNIT_BYTES,
-	HP_UNIT_DIFFERENCE,	/* bytes, perhaps below 0 */
-	HP_UNIT_NUMBER,	/* plain, in JSON only */
-	HP_UNIT_RATE,	/* per second; in JSON with its fraction, null where there is none */
-};
-
-struct hp_value {
-	const char *text;	/* names: the whole one; NULL = `number` counts */
-	double number;
-	unsigned indent;	/* levels */
-	bool is_label;	/* a name as somebody wrote it: not to be shortened */
-	bool is_unknown;
-	bool is_estimated;	/* ~ */
-	bool is_bound;	/* at least this: >= */
-};
-
-struct hp_column;
-
-/* What a getter is asked for. */
-struct hp_cell {
-	struct hp_report *report;
-	const void *row;
-	const struct hp_column *column;
-	double percentile;	/* of a column of percentiles; others ignore it */
-};
-
-typedef void (*hp_getter)(const struct hp_cell *cell, struct hp_value *value);
-
-/* Types of members: what HP_MEMBER takes them for. */
-enum hp_member_type {
-	HP_MEMBER_NONE = 0,
-	HP_MEMBER_U64,
-	HP_MEMBER_U32,
-	HP_MEMBER_I64,
-	HP_MEMBER_I32,
-	HP_MEMBER_DOUBLE,
-	HP_MEMBER_TEXT,	/* NULL = not known */
-};
-
-/* How a member is read. */
-enum hp_member_mark {
-	HP_MEMBER_PLAIN = 0,
-	HP_MEMBER_TICKS,	/* becomes ns; below 0 = not known */
-	HP_MEMBER_KNOWN,	/* below 0 = not known */
-};
-
-/*
- * A member of a struct: where it is, and of what type.  The struct is the row, or,
- * if `pointer` is not 0, what the row's pointer at `pointer` - 1 leads to; or
- * whatever a column's getter takes it for.
- */
-struct hp_member {
-	uint16_t offset;
-	uint16_t pointer;
-	uint8_t type;	/* enum hp_member_type */
-	uint8_t mark;	/* enum hp_member_mark */
-};
-
-#define HP_MEMBER_TYPE(place) \
-	_Generic((place), \
-		uint64_t: HP_MEMBER_U64, \
-		uint32_t: HP_MEMBER_U32, \
-		int64_t: HP_MEMBER_I64, \
-		int32_t: HP_MEMBER_I32, \
-		double: HP_MEMBER_DOUBLE, \
-		char *: HP_MEMBER_TEXT, \
-		const char *: HP_MEMBER_TEXT)
-
-#define HP_MEMBER_MARKED(of, name, mark_) \
-	{ \
-		.offset = offsetof(struct of, name), \
-		.type = HP_MEMBER_TYPE(((struct of *)0)->name), .mark = (mark_) \
-	}
-
-/* The member `name` of `struct of`: as it is; ticks; a number that is known from 0 on. */
-#define HP_MEMBER(of, name) HP_MEMBER_MARKED(of, name, HP_MEMBER_PLAIN)
-#define HP_TICKS(of, name) HP_MEMBER_MARKED(of, name, HP_MEMBER_TICKS)
-#define HP_KNOWN(of, name) HP_MEMBER_MARKED(of, name, HP_MEMBER_KNOWN)
-
-#define HP_MEMBER_MARKED_AT(of, through, name, mark_) \
-	{ \
-		.offset = offsetof(__typeof__(*((struct of *)0)->through), name), \
-		.pointer = 1 + offsetof(struct of, through), \
-		.type = HP_MEMBER_TYPE(((struct of *)0)->through->name), .mark = (mark_) \
-	}
-
-/* A struct in the row, for a getter. */
-#define HP_PLACE(of, name) \
-	{ \
-		.offset = offsetof(struct of, name) \
-	}
-
-/* The same of what the pointer `through` of `struct of` leads to. */
-#define HP_MEMBER_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_PLAIN)
-#define HP_TICKS_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_TICKS)
-#define HP_PLACE_AT(of, through) \
-	{ \
-		.pointer = 1 + offsetof(struct of, through) \
-	}
-
-/* When a column is there. */
-enum hp_need {
-	HP_NEED_NONE = 0,	/* always */
-	HP_NEED_ESTIMATE,	/* when a row was estimated */
-	HP_NEED_KNOWN,	/* when a row knows it; in `data` and `raw` only of those that do */
-	HP_NEED_ROOM,	/* in tables: unless names would be cut, and it is 0 in all rows */
-};
-
-struct hp_column {
-	const char *title;	/* in tables; NULL = not there */
-	const char *key;	/* in `data` of JSON; NULL = not there */
-	const char *raw;	/* in `raw` of JSON; NULL = not there */
-	enum hp_unit unit;
-	hp_getter get;	/* NULL = the value is `member` */
-	bool is_percentiles;	/* one column for each percentile; names are P95, p95, p95_ns */
-	enum hp_need need;
-	struct hp_member member;
-};	/* the last one of a list has neither title nor keys */
-
-/* False = it ends its list. */
-static inline bool hp_column_is(const struct hp_column *column)
-{
-	return column->title || column->key || column->raw;
-}
-
-/* The value of a cell, by its column's getter or member. */
-void hp_cell_get(const struct hp_cell *cell, struct hp_value *value);
-
-/* By its member alone; in `base` instead of the row. */
-void hp_cell_get_member(const struct hp_cell *cell, struct hp_value *value);
-void hp_cell_get_from(const struct hp_cell *cell, const void *base, struct hp_value *value);
-
-/* Where the column's member is. */
-const void *hp_cell_place(const struct hp_cell *cell);
-
-/* A fresh text, which lives until the next one. */
-void hp_cell_set_text(const struct hp_cell *cell, char *text, struct hp_value *value);
+struct cJSON;
 
 struct hp_list {
 	const void **rows;	/* what is shown, in order */
@@ -169,33 +26,150 @@ struct hp_list {
 	size_t total;
 };
 
+/* What it is about: the console's tabs and the documentation go by it. */
+enum hp_subject {
+	HP_SUBJECT_MIXED = 0,
+	HP_SUBJECT_TIMING,
+	HP_SUBJECT_MEMORY,
+	HP_SUBJECT_CPU,
+	HP_SUBJECT_CHANNEL,
+	HP_SUBJECT_WAIT,
+	HP_SUBJECT_THREAD,
+};
+
+/* What `~` means below the tables that have one. */
+enum hp_estimate {
+	HP_ESTIMATE_FUNCTIONS = 0,
+	HP_ESTIMATE_HOLDS,
+	HP_ESTIMATE_MESSAGES,
+	HP_ESTIMATES
+};
+
+/*
+ * What JSON has beside the columns.  Keys and their types are told to MCP's clients;
+ * live/mcp/schema.c says how they are written.
+ */
+struct hp_extra {
+	void (*head)(struct hp_report *report, struct cJSON *list);	/* before the description */
+	void (*middle)(struct hp_report *report, struct cJSON *list);	/* behind it */
+	void (*tail)(struct hp_report *report, struct cJSON *list);	/* behind the rows */
+	void (*data)(struct hp_report *report, const void *row, struct cJSON *entry);
+	void (*raw)(struct hp_report *report, const void *row, struct cJSON *entry);
+	const char *list_keys;	/* of the three above; NULL = none */
+	const char *data_keys;
+	const char *raw_keys;
+};
+
+/* The tool of MCP that answers with it. */
+struct hp_tool {
+	const char *name;	/* NULL = the key in JSON */
+	const char *help;	/* NULL = the section's */
+	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
+	const char *meaning;	/* how it is to be read, for `explain`; NULL = no topic */
+	const char *next;	/* what to ask next */
+};
+
+/* A number of its rows that Prometheus gets. */
+struct hp_metric {
+	const char *key;	/* in `raw`, else in `data`; NULL ends the list */
+	bool is_counter;	/* else a gauge */
+	const char *name;
+	const char *help;
+};
+
+/* Labels of its metrics: the label, and the key of its value in `data`. */
+struct hp_label_key {
+	const char *name;	/* NULL ends the list */
+	const char *key;
+};
+
+/* A list that nothing fills yet, in the shape that clients of the Rust crate know. */
+struct hp_absent {
+	const char *rows;	/* key of the rows */
+	bool has_percentiles;
+	const char *zeros[3];	/* counters, which are 0 */
+};
+
+/* What the first lines tell of it. */
+struct hp_top {
+	struct hp_value name;
+	struct hp_value share;
+	const char *word;	/* behind the share; NULL = none */
+};
+
 struct hp_section {
+	/* Names. */
 	const char *key;	/* in HOTPATH_REPORT */
-	const char *json;	/* key in JSON; "" = it is not there */
-	const char *with;	/* shown if this section is: its second table; NULL = on its own */
-	const char *route;	/* of the server */
+	const char *json;	/* key in JSON, and with a slash its route; "" = neither is there */
 	const char *name;	/* in the first line and in titles */
+	const char *help;	/* in lists of sections, of routes */
+	enum hp_subject subject;
+
+	/* Rows. */
 	const struct hp_column *columns;	/* NULL = known by name, not recorded */
-	bool is_deep;	/* its first column is a tree */
-	bool is_quiet;	/* `all`, too, takes it only with data */
-	bool is_on_top;	/* its first row is told above the tables */
-	const char *(*describe)(const struct hp_report *report);
-	const char *(*note)(
-		struct hp_report
-			*report);	/* in the title's brackets, before the counts; may be NULL */
 	void (*fill)(struct hp_report *report, struct hp_list *list);
+	struct hp_member limit;	/* of hp_settings: rows that are shown; NONE = HOTPATH_LIMIT only */
+	size_t usual;	/* the same if no setting says so */
+
+	/* When it is there. */
+	const struct hp_section *with;	/* it is a second table of this one, shown with it */
+	bool is_on_demand;	/* `auto` does not take it */
+	bool is_quiet;	/* `all`, too, takes it only with data */
 	bool (*has_data)(const struct hp_report *report);	/* `auto` takes it; NULL = always */
-	const char *(*empty)(struct hp_report *report);	/* what to say when there is no row */
-	const char *(*after)(struct hp_report *report);	/* a line below the rows; may be NULL */
-	bool (*is_failed)(const struct hp_report *report);	/* `empty` is an error; may be NULL */
+	bool (*is_failed)(const struct hp_report *report);	/* without rows it is an error */
+
+	/* Words: a text, or a function where it depends on the run. */
+	const char *about;	/* what it shows */
+	const char *(*describe)(const struct hp_report *report);
+	const char *none;	/* why it has no row */
+	const char *(*empty)(struct hp_report *report);
+	const char *(*note)(struct hp_report *report);	/* behind `about`, in brackets; or NULL */
+	const char *(*after)(struct hp_report *report);	/* a line below the rows; or NULL */
+
+	/* The table. */
+	bool is_deep;	/* its first column is a tree */
+	bool is_on_top;	/* the first lines tell the first row that has a name of its own, */
+	bool (*top)(struct hp_report *report, struct hp_top *top);	/* or this; false = nothing */
+	enum hp_estimate estimate;
+
+	struct hp_extra extra;
+
+	/* A kept file: asks for all names, or writes lines of them itself. */
+	void (*name_all)(struct hp_report *report);
+	void (*legend_write)(struct hp_report *report, FILE *out);
+
+	/* The server. */
+	struct hp_tool tool;
+	bool has_own_ids;	/* of its rows, from look to look */
+	size_t usual_served;	/* rows, unless more are asked for; 0 = all */
+	const struct hp_metric *metrics;
+	const struct hp_label_key *labels;
+	const struct hp_absent *absent;	/* if it is not recorded */
+
+	bool has_no_tab;	/* in the console */
 };
 
 #define HP_FUNCTIONS_LIMIT 15	/* rows of functions, unless said otherwise */
 
-/*
- * What is shown of a list: `own` is HOTPATH_<SECTION>_LIMIT, `usual` the section's
- * built-in limit.
- */
-void hp_list_cut(struct hp_list *list, const struct hp_report *report, uint64_t own, size_t usual);
+/* All of them, in the order of the report; its last one is NULL. */
+extern const struct hp_section *const hp_sections[];
+extern const size_t hp_section_count;
+
+/* Its place there. */
+size_t hp_section_place(const struct hp_section *section);
+
+/* The one with that key in JSON; NULL = none. */
+const struct hp_section *hp_section_of_json(const char *json);
+
+/* It has a list of its own in JSON. */
+bool hp_section_is_listed(const struct hp_section *section);
+
+bool hp_section_has_data(const struct hp_section *section, const struct hp_report *report);
+const char *hp_section_about(const struct hp_section *section, const struct hp_report *report);
+const char *hp_section_none(const struct hp_section *section, struct hp_report *report);
+
+/* Sets how many rows are shown: by its own setting, HOTPATH_LIMIT, the usual; 0 = all. */
+void hp_section_cut(const struct hp_section *section, const struct hp_report *report,
+		    struct hp_list *list);
 
 #endif

@@ -306,12 +306,6 @@ static const char *lines_note(struct hp_report *report)
 	return annotation_of(report)->note;
 }
 
-static const char *lines_empty(struct hp_report *report)
-{
-	(void)report;
-	return "no line has samples";
-}
-
 static void lines_fill(struct hp_report *report, struct hp_list *list)
 {
 	const struct hp_annotation *a = annotation_of(report);
@@ -387,7 +381,7 @@ static const struct hp_section section = {
 	.describe = lines_describe,
 	.note = lines_note,
 	.fill = lines_fill,
-	.empty = lines_empty,
+	.none = "no line has samples",
 };
 
 /* --- the whole --- */

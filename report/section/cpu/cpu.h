@@ -73,18 +73,12 @@ struct hp_cpu *hp_report_cpu(const struct hp_report *report);
 /* True if it was asked for. */
 bool hp_cpu_is_made(const struct hp_report *report);
 
-/* For the table of sections; see report/section/core/section.h. */
-extern const struct hp_column hp_cpu_columns[];
-void hp_cpu_fill(struct hp_report *report, struct hp_list *list);
+/* For the section of waits, too. */
 bool hp_cpu_has_data(const struct hp_report *report);
 /* CPU time of the program that no sample stands for, ns; 0 = none to speak of (5 %, and 20 ms), or nobody sampled. */
 uint64_t hp_cpu_missed_ns(const struct hp_report *report);
-const char *hp_cpu_describe(const struct hp_report *report);
-const char *hp_cpu_note(struct hp_report *report);
 const char *hp_cpu_empty(struct hp_report *report);
 /* Path of this run's profile, ours or samply's; NULL = there is none. */
 const char *hp_cpu_profile(const struct hp_report *report);
-const char *hp_cpu_after(struct hp_report *report);
-bool hp_cpu_is_failed(const struct hp_report *report);
 
 #endif

@@ -5,6 +5,7 @@
  * `Samples` is microseconds of CPU, as it is in the crate hotpath: what the
  * samples stand for.  Plain counts are in `raw` of JSON.
  */
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,14 @@
 #include <unistd.h>
 
 #include "report/section/cpu/cpu.h"
+#include "report/section/cpu/legend.h"
 #include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/section/core/extra.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/base/top.h"
+#include "report/section/core/list.h"
 
 #define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
 #define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
@@ -58,7 +63,7 @@ uint64_t hp_cpu_missed_ns(const struct hp_report *report)
 	return is_much ? missed_ns : 0;
 }
 
-const char *hp_cpu_describe(const struct hp_report *report)
+static const char *describe(const struct hp_report *report)
 {
 	return report->settings->cpu_is_inclusive
 		       ? "CPU sampling attribution per function (inclusive)."
@@ -81,7 +86,7 @@ static uint64_t profiler_ns(struct hp_report *report)
 	return ns;
 }
 
-const char *hp_cpu_note(struct hp_report *report)
+static const char *note(struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
 	struct hp_text_cell total, lost, missed, ours;
@@ -211,7 +216,7 @@ const char *hp_cpu_profile(const struct hp_report *report)
 }
 
 /* What opens the profile of this run. */
-const char *hp_cpu_after(struct hp_report *report)
+static const char *after(struct hp_report *report)
 {
 	const char *profile = hp_cpu_profile(report);
 
@@ -222,7 +227,7 @@ const char *hp_cpu_after(struct hp_report *report)
 	return report->text;
 }
 
-bool hp_cpu_is_failed(const struct hp_report *report)
+static bool is_failed(const struct hp_report *report)
 {
 	return !report->model.sampling.is_there || record_of(report)->fault ||
 	       is_waits_only(record_of(report));
@@ -271,7 +276,7 @@ static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
 	       hp_focus_lets(&report->focus, hp_cpu_name(report, f));
 }
 
-void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_cpu *cpu = hp_report_cpu(report);
 
@@ -280,7 +285,7 @@ void hp_cpu_fill(struct hp_report *report, struct hp_list *list)
 	for (size_t i = 0; i < cpu->function_count; i++)
 		if (is_shown(report, &cpu->functions[i]))
 			list->rows[list->total++] = &cpu->functions[i];
-	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_section_cut(&hp_cpu_section, report, list);
 	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
 }
 
@@ -311,7 +316,7 @@ static void row_share(const struct hp_cell *cell, struct hp_value *value)
 		total ? 100 * (double)weight_of(cell->report, cell->row) / (double)total : 0;
 }
 
-const struct hp_column hp_cpu_columns[] = {
+static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = row_id },
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
 	{ "Samples", "samples", "samples_us", HP_UNIT_COUNT, .get = row_samples },
@@ -326,4 +331,83 @@ const struct hp_column hp_cpu_columns[] = {
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_cpu_function, total_samples) },
 	{ 0 },
+};
+
+/* --- JSON --- */
+
+static void add_head(struct hp_report *report, cJSON *list)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+
+	hp_extra_add_elapsed(report, list);
+	hp_json_whole(list, "total_samples", cpu->total_ns / 1000);
+	hp_json_whole(list, "attributed_samples", cpu->attributed_ns / 1000);
+}
+
+static const char *source_name(uint32_t source)
+{
+	static const char *const names[] = { "none", "cycles", "cpu-clock", "timer", "samply" };
+
+	return source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
+}
+
+static void add_middle(struct hp_report *report, cJSON *list)
+{
+	const struct hp_sampling *record = &report->model.sampling.record;
+
+	cJSON_AddStringToObject(list, "caller_name", report->caller);
+	cJSON_AddStringToObject(list, "source", source_name(record->source));
+	hp_json_whole(list, "frequency_hz", record->frequency);
+	if (report->model.sampling.low_hz)
+		hp_json_whole(list, "frequency_low_hz", report->model.sampling.low_hz);
+	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
+	hp_json_whole(list, "sample_count", record->samples);
+	hp_json_whole(list, "lost_count", record->lost);
+	if (hp_cpu_missed_ns(report))
+		hp_json_whole(list, "unsampled_ns", hp_cpu_missed_ns(report));
+	hp_json_whole(list, "complete_count", record->complete);
+	hp_json_whole(list, "folded_count", record->folded);
+	if (hp_cpu_profile(report))
+		cJSON_AddStringToObject(list, "profile_path", hp_cpu_profile(report));
+}
+
+/* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */
+static void legend_write(struct hp_report *report, FILE *out)
+{
+	if (hp_cpu_is_made(report) || hp_cpu_has_data(report))
+		hp_cpu_legend_write(report, out);
+}
+
+/* --- the section --- */
+
+const struct hp_section hp_cpu_section = {
+	.key = "functions-cpu",
+	.json = "functions_cpu",
+	.name = "cpu",
+	.help = "samples of the CPU by function",
+	.subject = HP_SUBJECT_CPU,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, functions_limit),
+	.usual = HP_FUNCTIONS_LIMIT,
+	.has_data = hp_cpu_has_data,
+	.is_failed = is_failed,
+	.describe = describe,
+	.empty = hp_cpu_empty,
+	.note = note,
+	.after = after,
+	.is_on_top = true,
+	.extra = { .head = add_head,
+		   .middle = add_middle,
+		   .list_keys =
+			   "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
+			   "source:s frequency_hz:i frequency_low_hz:i has_kernel:b sample_count:i lost_count:i "
+			   "unsampled_ns:i complete_count:i folded_count:i profile_path:s" },
+	.legend_write = legend_write,
+	.tool = { .help = "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "
+			  "Works without compiling anything anew.",
+		  .meaning =
+			  "Samples taken while a thread ran on a CPU. Shares are estimates: of n samples their "
+			  "error is about the square root of n. Functions need not be compiled anew.",
+		  .next = "hot_path or functions_timing for callers; offcpu if the program runs less than it lasts." },
 };

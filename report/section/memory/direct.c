@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/section/memory/view.h"
+#include "report/section/core/list.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/base/map.h"
@@ -107,7 +108,7 @@ static bool lets(struct hp_report *report, struct hp_map_row *row)
 	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, &row->row));
 }
 
-void hp_direct_maps_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 
@@ -118,23 +119,17 @@ void hp_direct_maps_fill(struct hp_report *report, struct hp_list *list)
 		if (lets(report, &view->maps[i]))
 			list->rows[list->total++] = &view->maps[i];
 	qsort_r(list->rows, list->total, sizeof(*list->rows), compare, report);
-	hp_list_cut(list, report, report->settings->alloc_limit, USUAL_LIMIT);
+	hp_section_cut(&hp_direct_maps_section, report, list);
 }
 
 /* --- texts --- */
-
-const char *hp_direct_maps_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "What the program maps itself, by call path.";
-}
 
 static uint64_t positive(int64_t number)
 {
 	return number > 0 ? (uint64_t)number : 0;
 }
 
-const char *hp_direct_maps_note(struct hp_report *report)
+static const char *note(struct hp_report *report)
 {
 	struct hp_alloc_sum total = total_of(report);
 	struct hp_text_cell bytes, count, left;
@@ -147,20 +142,20 @@ const char *hp_direct_maps_note(struct hp_report *report)
 	return report->text;
 }
 
-bool hp_direct_maps_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	return hp_alloc_view(report)->alloc.map_count != 0;
 }
 
-const char *hp_direct_maps_empty(struct hp_report *report)
+static const char *empty(struct hp_report *report)
 {
-	if (hp_direct_maps_has_data(report))
+	if (has_data(report))
 		return "nothing passes HOTPATH_FOCUS";
 	return "the program called neither mmap nor brk itself, or HOTPATH_REPORT did not ask for it "
 	       "when it ran";
 }
 
-const char *hp_direct_maps_after(struct hp_report *report)
+static const char *after(struct hp_report *report)
 {
 	switch (hp_alloc_view(report)->alloc.mapped.fault) {
 	case HP_MAPS_LEFT:
@@ -215,7 +210,7 @@ static void get_share(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown = map_of(cell->row)->is_allocator;
 }
 
-const struct hp_column hp_direct_columns[] = {
+static const struct hp_column columns[] = {
 	{ .key = "id",
 	  .raw = "id",
 	  .unit = HP_UNIT_NUMBER,
@@ -252,7 +247,7 @@ static void add_number(cJSON *list, const char *key, int64_t number)
 	cJSON_AddItemToObject(list, key, cJSON_CreateRaw(text));
 }
 
-void hp_direct_maps_add(struct hp_report *report, cJSON *list)
+static void add_totals(struct hp_report *report, cJSON *list)
 {
 	const struct hp_alloc_mapped *mapped = &hp_alloc_view(report)->alloc.mapped;
 	struct hp_alloc_sum total = total_of(report);
@@ -267,3 +262,35 @@ void hp_direct_maps_add(struct hp_report *report, cJSON *list)
 	hp_json_whole(list, "lost_calls", mapped->lost);
 	cJSON_AddBoolToObject(list, "is_cut_short", mapped->fault != HP_MAPS_FINE);
 }
+
+/* --- the section --- */
+
+const struct hp_section hp_direct_maps_section = {
+	.key = "direct-maps",
+	.json = "direct_maps",
+	.name = "direct-maps",
+	.help = "call paths by what they map themselves",
+	.subject = HP_SUBJECT_MEMORY,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, alloc_limit),
+	.usual = USUAL_LIMIT,
+	.is_quiet = true,
+	.has_data = has_data,
+	.about = "What the program maps itself, by call path.",
+	.empty = empty,
+	.note = note,
+	.after = after,
+	.extra = { .head = add_totals,
+		   .raw = hp_alloc_add_frames,
+		   .list_keys =
+			   "mapped_bytes:i mapped_count:i unmapped_bytes:i live_bytes:i live_ranges:i "
+			   "peak_bytes_all:i lost_calls:i is_cut_short:b",
+		   .raw_keys = "frames:[@frame]" },
+	.tool = { .help = "Memory that the program maps itself, by call path: not of malloc.",
+		  .meaning =
+			  "Memory that the program maps itself (mmap, brk), by call path; none of it is in leaks or "
+			  "top_allocation_sites.",
+		  .next = "threads for the process's resident memory." },
+	.has_no_tab = true,
+};

@@ -56,7 +56,7 @@ static void list_make(struct hp_list *list, const struct hp_class_row *rows, uin
 	list->shown = list->total;
 }
 
-void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list)
+static void sizes_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 
@@ -66,7 +66,7 @@ void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list)
 	list_make(list, view->size_rows, HP_SIZE_CLASSES);
 }
 
-void hp_block_lives_fill(struct hp_report *report, struct hp_list *list)
+static void lives_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 	const struct hp_alloc_sum *all = &view->alloc.all;
@@ -85,32 +85,14 @@ void hp_block_lives_fill(struct hp_report *report, struct hp_list *list)
 
 /* --- texts --- */
 
-const char *hp_block_sizes_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "How large blocks are.";
-}
-
-const char *hp_block_lives_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "How long blocks live that are freed.";
-}
-
-bool hp_blocks_has_data(const struct hp_report *report)
-{
-	(void)report;
-	return false;	/* only if asked for */
-}
-
-const char *hp_blocks_empty(struct hp_report *report)
+static const char *empty(struct hp_report *report)
 {
 	if (!hp_alloc_view(report)->alloc.all.count)
 		return hp_alloc_empty(report);
 	return "no block was drawn: the program allocated too few (one in 256 is)";
 }
 
-const char *hp_blocks_after(struct hp_report *report)
+static const char *after(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 	struct hp_text_cell cell;
@@ -220,7 +202,7 @@ static void get_life_error(const struct hp_cell *cell, struct hp_value *value)
 	      value);
 }
 
-const struct hp_column hp_size_columns[] = {
+static const struct hp_column size_columns[] = {
 	{ "Size", "name", NULL, HP_UNIT_NAME, .get = get_size },
 	{ .raw = "up_to_bytes", .unit = HP_UNIT_NUMBER, .get = get_size_bound },
 	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_class_row, samples) },
@@ -231,7 +213,7 @@ const struct hp_column hp_size_columns[] = {
 	{ 0 },
 };
 
-const struct hp_column hp_life_columns[] = {
+static const struct hp_column life_columns[] = {
 	{ "Age", "name", NULL, HP_UNIT_NAME, .get = get_age },
 	{ .raw = "up_to_ns", .unit = HP_UNIT_NUMBER, .get = get_age_bound },
 	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_class_row, samples) },
@@ -244,7 +226,7 @@ const struct hp_column hp_life_columns[] = {
 
 /* --- JSON --- */
 
-void hp_blocks_add(struct hp_report *report, cJSON *list)
+static void add_drawn(struct hp_report *report, cJSON *list)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
@@ -304,13 +286,13 @@ static void classes_add(cJSON *entry, const char *key, const uint64_t *samples, 
 	}
 }
 
-void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry)
+void hp_alloc_add_spread(struct hp_report *report, const void *row, cJSON *entry)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 	uint32_t step = ((const struct hp_alloc_row *)row)->step;
 	struct hp_alloc_drawn sum;
 
-	hp_alloc_frames_add(report, row, entry);
+	hp_alloc_add_frames(report, row, entry);
 	if (!view->has_spreads)
 		spreads_make(view);
 	if (!view->spread_of[step])
@@ -320,3 +302,53 @@ void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry
 	classes_add(entry, "drawn_lives_ns", sum.lives, HP_LIFE_CLASSES,
 		    1024 * report->model.ns_per_tick);
 }
+
+/* --- the sections --- */
+
+#define KEYS \
+	"drawn_blocks:i drawn_freed:i drawn_without_age:i allocated_count:i freed_count:i " \
+	"temporary_count:i"
+
+const struct hp_section hp_alloc_sizes_section = {
+	.key = "alloc-sizes",
+	.json = "alloc_sizes",
+	.name = "alloc-sizes",
+	.help = "how large blocks are",
+	.subject = HP_SUBJECT_MEMORY,
+	.columns = size_columns,
+	.fill = sizes_fill,
+	.is_on_demand = true,
+	.is_quiet = true,
+	.about = "How large blocks are.",
+	.empty = empty,
+	.after = after,
+	.extra = { .head = add_drawn, .list_keys = KEYS },
+	.tool = { .help = "How large blocks are, estimated from blocks that were drawn at random.",
+		  .meaning =
+			  "How many blocks of which size, estimated from blocks that were drawn at random: "
+			  "error_percent is half of a 95 % interval.",
+		  .next = "top_allocation_sites: its raw rows have drawn_sizes of each call path." },
+	.has_no_tab = true,
+};
+
+const struct hp_section hp_alloc_lives_section = {
+	.key = "alloc-lives",
+	.json = "alloc_lives",
+	.name = "alloc-lives",
+	.help = "how long blocks live",
+	.subject = HP_SUBJECT_MEMORY,
+	.columns = life_columns,
+	.fill = lives_fill,
+	.is_on_demand = true,
+	.is_quiet = true,
+	.about = "How long blocks live that are freed.",
+	.empty = empty,
+	.after = after,
+	.extra = { .head = add_drawn, .list_keys = KEYS },
+	.tool = { .help = "How long blocks live until they are freed, estimated as alloc_sizes.",
+		  .meaning =
+			  "How long blocks lived that were freed, estimated as alloc_sizes. Many that live "
+			  "microseconds could be one that is kept.",
+		  .next = "top_allocation_sites, for call paths whose blocks are temporary." },
+	.has_no_tab = true,
+};

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 #include "report/section/memory/view.h"
+#include "report/section/core/list.h"
+#include "report/section/timing/function.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
 
@@ -30,33 +32,27 @@ static void charged_make(struct hp_report *report)
 					       .charge = &charges->functions[i] };
 }
 
-void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list)
+static void functions_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 
 	if (!hp_alloc_charges(report)->is_any) {
 		hp_alloc_callers_make(view);
-		hp_alloc_list(report, list, view->rows, view->row_count,
-			      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+		hp_alloc_list(&hp_alloc_functions_section, report, list, view->rows,
+			      view->row_count);
 		return;
 	}
 	charged_make(report);
-	hp_alloc_list(report, list, view->charged, view->charged_count,
-		      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_alloc_list(&hp_alloc_functions_section, report, list, view->charged,
+		      view->charged_count);
 }
 
-void hp_alloc_callers_fill(struct hp_report *report, struct hp_list *list)
+static void callers_fill(struct hp_report *report, struct hp_list *list)
 {
-	hp_alloc_callers_make(hp_alloc_view(report));
-	hp_alloc_list(report, list, hp_alloc_view(report)->rows, hp_alloc_view(report)->row_count,
-		      report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
-}
+	struct hp_alloc_view *view = hp_alloc_view(report);
 
-/* Of a program without instrumented functions it would be the same twice. */
-bool hp_alloc_callers_has_data(const struct hp_report *report)
-{
-	(void)report;
-	return false;
+	hp_alloc_callers_make(view);
+	hp_alloc_list(&hp_alloc_callers_section, report, list, view->rows, view->row_count);
 }
 
 /* --- which figures --- */
@@ -105,7 +101,7 @@ uint64_t hp_alloc_charged(const struct hp_report *report, const struct hp_alloc_
 
 /* --- texts --- */
 
-const char *hp_alloc_functions_describe(const struct hp_report *report)
+static const char *functions_describe(const struct hp_report *report)
 {
 	bool is_count = hp_alloc_is_count(report);
 
@@ -117,12 +113,6 @@ const char *hp_alloc_functions_describe(const struct hp_report *report)
 				: "Bytes allocated by each function and its callees.";
 	return is_count ? "Blocks allocated by each function, callees apart."
 			: "Bytes allocated by each function, callees apart.";
-}
-
-const char *hp_alloc_callers_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Functions that allocate, instrumented or not, as call paths tell them.";
 }
 
 /* --- columns --- */
@@ -330,7 +320,7 @@ static void raw_total(const struct hp_cell *cell, struct hp_value *value)
 }
 
 /* In `data` stand those keys alone that clients of the crate know; `raw` has them by name. */
-const struct hp_column hp_alloc_function_columns[] = {
+static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = get_name },
 	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .get = get_calls, .need = HP_NEED_KNOWN },
@@ -418,7 +408,7 @@ static void call_add(struct hp_report *report, const struct hp_spent *call, cJSO
 	cJSON_AddItemToArray(array, entry);
 }
 
-void hp_alloc_calls_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_calls(struct hp_report *report, const void *row, cJSON *entry)
 {
 	struct hp_spent last[HP_LAST_MOST];
 	cJSON *array;
@@ -431,3 +421,61 @@ void hp_alloc_calls_add(struct hp_report *report, const void *row, cJSON *entry)
 	for (size_t i = 0; i < count; i++)
 		call_add(report, &last[i], array);
 }
+
+/* --- the sections --- */
+
+static const struct hp_metric metrics[] = {
+	{ "total_bytes", true, "hotpath_function_alloc_bytes",
+	  "Bytes allocated by each function itself." },
+	{ "count", true, "hotpath_function_alloc_count",
+	  "Blocks allocated by each function itself." },
+	{ 0 },
+};
+
+static const struct hp_label_key labels[] = { { "function", "name" }, { 0 } };
+
+const struct hp_section hp_alloc_functions_section = {
+	.key = "functions-alloc",
+	.json = "functions_alloc",
+	.name = "alloc",
+	.help = "functions by what they allocate",
+	.subject = HP_SUBJECT_MEMORY,
+	.columns = columns,
+	.fill = functions_fill,
+	.limit = HP_MEMBER(hp_settings, functions_limit),
+	.usual = HP_FUNCTIONS_LIMIT,
+	.has_data = hp_alloc_has_data,
+	.describe = functions_describe,
+	.empty = hp_alloc_empty,
+	.note = hp_alloc_note,
+	.is_on_top = true,
+	.extra = { .head = hp_alloc_add_totals,
+		   .middle = hp_functions_add_middle,
+		   .raw = add_calls,
+		   .list_keys = HP_ALLOC_KEYS " caller_name:s percentiles:[n]",
+		   .raw_keys = "last_calls:[@spent]" },
+	.tool = { .help = "Functions by what they allocate.",
+		  .meaning = "What each function's calls allocated, freed or not.",
+		  .next = "top_allocation_sites for the lines; leaks for what is still held." },
+	.metrics = metrics,
+	.labels = labels,
+};
+
+/* Of a program without instrumented functions it would be the same twice. */
+const struct hp_section hp_alloc_callers_section = {
+	.key = "alloc-callers",
+	.json = "alloc_callers",
+	.name = "alloc-callers",
+	.help = "functions that allocate, instrumented or not",
+	.subject = HP_SUBJECT_MEMORY,
+	.columns = columns,
+	.fill = callers_fill,
+	.limit = HP_MEMBER(hp_settings, functions_limit),
+	.usual = HP_FUNCTIONS_LIMIT,
+	.is_on_demand = true,
+	.is_quiet = true,
+	.about = "Functions that allocate, instrumented or not, as call paths tell them.",
+	.empty = hp_alloc_empty,
+	.note = hp_alloc_note,
+	.extra = { .head = hp_alloc_add_totals, .list_keys = HP_ALLOC_KEYS },
+};

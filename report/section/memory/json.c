@@ -62,7 +62,7 @@ static cJSON *frames_new(struct hp_report *report, const struct hp_alloc_row *ro
 }
 
 /* A path has some 5 KB of them, and who looks each second is told the same again. */
-void hp_alloc_frames_add(struct hp_report *report, const void *of, cJSON *entry)
+void hp_alloc_add_frames(struct hp_report *report, const void *of, cJSON *entry)
 {
 	struct hp_alloc_row *row = (struct hp_alloc_row *)(uintptr_t)of;
 	struct hp_alloc_view *view = hp_alloc_view(report);
@@ -86,7 +86,7 @@ void hp_alloc_frames_add(struct hp_report *report, const void *of, cJSON *entry)
 	cJSON_AddRawToObject(entry, "frames", row->frames);
 }
 
-void hp_alloc_totals_add(struct hp_report *report, cJSON *list)
+void hp_alloc_add_totals(struct hp_report *report, cJSON *list)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 	const struct hp_alloc_sum *all = &alloc->all;

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "report/section/memory/view.h"
+#include "report/section/memory/legend.h"
+#include "report/section/core/list.h"
 #include "report/base/format.h"
 #include "report/name/frame.h"
 #include "report/base/memory.h"
@@ -179,24 +181,23 @@ static void list_make(struct hp_report *report, struct hp_list *list, struct hp_
 			list->rows[list->total++] = &rows[i];
 }
 
-void hp_alloc_list(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
-		   size_t count, uint64_t limit, size_t usual)
+void hp_alloc_list(const struct hp_section *section, struct hp_report *report, struct hp_list *list,
+		   struct hp_alloc_row *rows, size_t count)
 {
 	list_make(report, list, rows, count);
-	hp_list_cut(list, report, limit, usual);
+	hp_section_cut(section, report, list);
 	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
 }
 
-void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list)
+static void sites_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 
 	hp_alloc_sites_make(view);
-	hp_alloc_list(report, list, view->sites, view->site_count, report->settings->alloc_limit,
-		      SITES_LIMIT);
+	hp_alloc_list(&hp_alloc_sites_section, report, list, view->sites, view->site_count);
 }
 
-void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
+static void leaks_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 	size_t kept = 0;
@@ -207,19 +208,19 @@ void hp_leaks_fill(struct hp_report *report, struct hp_list *list)
 		if (((const struct hp_alloc_row *)list->rows[i])->sum.live)
 			list->rows[kept++] = list->rows[i];
 	list->total = kept;
-	hp_list_cut(list, report, report->settings->alloc_limit, SITES_LIMIT);
+	hp_section_cut(&hp_leaks_section, report, list);
 	hp_top_sort(list->rows, list->total, list->shown, compare_live, report);
 }
 
 /* --- texts --- */
 
-const char *hp_alloc_sites_describe(const struct hp_report *report)
+static const char *sites_describe(const struct hp_report *report)
 {
 	return hp_alloc_is_count(report) ? "Call paths by blocks allocated."
 					 : "Call paths by bytes allocated.";
 }
 
-const char *hp_leaks_describe(const struct hp_report *report)
+static const char *leaks_describe(const struct hp_report *report)
 {
 	return report->record.is_live ? "Call paths of what is not freed yet."
 				      : "Call paths of what was not freed at the end.";
@@ -276,7 +277,7 @@ const char *hp_alloc_note(struct hp_report *report)
 	return report->text;
 }
 
-const char *hp_alloc_sites_after(struct hp_report *report)
+static const char *sites_after(struct hp_report *report)
 {
 	char *line = hp_sizes_live_text(&report->model);
 
@@ -288,7 +289,7 @@ const char *hp_alloc_sites_after(struct hp_report *report)
 	return report->text;
 }
 
-const char *hp_leaks_note(struct hp_report *report)
+static const char *leaks_note(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 	struct hp_text_cell bytes, count;
@@ -333,7 +334,7 @@ const char *hp_alloc_empty(struct hp_report *report)
 	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";
 }
 
-const char *hp_leaks_empty(struct hp_report *report)
+static const char *leaks_empty(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
@@ -351,13 +352,6 @@ bool hp_alloc_has_data(const struct hp_report *report)
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
 	return (alloc->is_recorded && alloc->all.count) || is_unseen(alloc);
-}
-
-/* Only if asked for: most programs leave something behind, and the system takes it. */
-bool hp_leaks_has_data(const struct hp_report *report)
-{
-	(void)report;
-	return false;
 }
 
 /* --- columns --- */
@@ -416,7 +410,7 @@ static void get_temporary_share(const struct hp_cell *cell, struct hp_value *val
 	value->number = sum->count ? 100 * (double)sum->temporary / (double)sum->count : 0;
 }
 
-const struct hp_column hp_alloc_site_columns[] = {
+static const struct hp_column site_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
 	{ "Call path", "name", "name", HP_UNIT_CHAIN, .get = get_site_name },
 	{ "Count", "count", "count", HP_UNIT_COUNT, .get = get_sum,
@@ -453,7 +447,7 @@ const struct hp_column hp_alloc_site_columns[] = {
 	{ 0 },
 };
 
-const struct hp_column hp_leak_columns[] = {
+static const struct hp_column leak_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
 	{ "Call path", "name", "name", HP_UNIT_CHAIN, .get = get_site_name },
 	{ "Blocks", "count", "live_count", HP_UNIT_COUNT, .get = get_sum,
@@ -469,4 +463,60 @@ const struct hp_column hp_leak_columns[] = {
 	  .member = HP_MEMBER(hp_alloc_sum, lost),
 	  .need = HP_NEED_KNOWN },
 	{ 0 },
+};
+
+/* --- the sections --- */
+
+const struct hp_section hp_alloc_sites_section = {
+	.key = "alloc-sites",
+	.json = "alloc_sites",
+	.name = "alloc-sites",
+	.help = "call paths by what they allocate",
+	.subject = HP_SUBJECT_MEMORY,
+	.columns = site_columns,
+	.fill = sites_fill,
+	.limit = HP_MEMBER(hp_settings, alloc_limit),
+	.usual = SITES_LIMIT,
+	.has_data = hp_alloc_has_data,
+	.describe = sites_describe,
+	.empty = hp_alloc_empty,
+	.note = hp_alloc_note,
+	.after = sites_after,
+	.extra = { .head = hp_alloc_add_totals,
+		   .raw = hp_alloc_add_spread,
+		   .list_keys = HP_ALLOC_KEYS,
+		   .raw_keys = "frames:[@frame] drawn_sizes:[[n]] drawn_lives_ns:[[n]]" },
+	.legend_write = hp_alloc_legend_write,
+	.tool = { .name = "top_allocation_sites",
+		  .help = "Call paths by what they allocate.",
+		  .meaning = "Call paths by bytes allocated since the start, freed or not.",
+		  .next = "leaks; functions_alloc." },
+	.usual_served = HP_PATHS_SERVED,
+};
+
+/* Only if asked for: most programs leave something behind, and the system takes it. */
+const struct hp_section hp_leaks_section = {
+	.key = "leaks",
+	.json = "leaks",
+	.name = "leaks",
+	.help = "call paths by what is left",
+	.subject = HP_SUBJECT_MEMORY,
+	.columns = leak_columns,
+	.fill = leaks_fill,
+	.limit = HP_MEMBER(hp_settings, alloc_limit),
+	.usual = SITES_LIMIT,
+	.is_on_demand = true,
+	.describe = leaks_describe,
+	.empty = leaks_empty,
+	.note = leaks_note,
+	.extra = { .head = hp_alloc_add_totals,
+		   .raw = hp_alloc_add_frames,
+		   .list_keys = HP_ALLOC_KEYS,
+		   .raw_keys = "frames:[@frame]" },
+	.tool = { .help = "Call paths by what they allocated and nobody has freed yet.",
+		  .meaning =
+			  "Call paths by bytes that were allocated and not freed by now. While the program runs "
+			  "this is what it holds, which need not be lost.",
+		  .next = "Ask twice: what grows between the two is a suspect." },
+	.usual_served = HP_PATHS_SERVED,
 };

@@ -38,56 +38,23 @@ char *hp_alloc_threads_note(const struct hp_report *report);
 /* JSON: the same. */
 void hp_alloc_threads_add(struct hp_report *report, cJSON *list);
 
-/* What report/section/sections.c's table names. */
-extern const struct hp_column hp_alloc_site_columns[];
-extern const struct hp_column hp_alloc_function_columns[];
-extern const struct hp_column hp_leak_columns[];
+#define HP_PATHS_SERVED 100	/* rows of call paths: with frames each has some 15 KB */
 
-void hp_alloc_sites_fill(struct hp_report *report, struct hp_list *list);
-void hp_alloc_functions_fill(struct hp_report *report, struct hp_list *list);	/* function.c */
-void hp_alloc_callers_fill(struct hp_report *report, struct hp_list *list);
-void hp_leaks_fill(struct hp_report *report, struct hp_list *list);
-const char *hp_alloc_sites_describe(const struct hp_report *report);
-const char *hp_alloc_functions_describe(const struct hp_report *report);
-const char *hp_leaks_describe(const struct hp_report *report);
 const char *hp_alloc_note(struct hp_report *report);
-const char *hp_alloc_sites_after(struct hp_report *report);
-const char *hp_leaks_note(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
-const char *hp_leaks_empty(struct hp_report *report);
-const char *hp_alloc_callers_describe(const struct hp_report *report);
-bool hp_alloc_callers_has_data(const struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
-bool hp_leaks_has_data(const struct hp_report *report);
 
-/* Blocks that were drawn at random, by size and age: drawn.c. */
-extern const struct hp_column hp_size_columns[];
-extern const struct hp_column hp_life_columns[];
-void hp_block_sizes_fill(struct hp_report *report, struct hp_list *list);
-void hp_block_lives_fill(struct hp_report *report, struct hp_list *list);
-const char *hp_block_sizes_describe(const struct hp_report *report);
-const char *hp_block_lives_describe(const struct hp_report *report);
-const char *hp_blocks_empty(struct hp_report *report);
-const char *hp_blocks_after(struct hp_report *report);
-bool hp_blocks_has_data(const struct hp_report *report);
-void hp_blocks_add(struct hp_report *report, cJSON *list);	/* JSON: how many were drawn */
-/* JSON: `sizes` and `lives` of a call path that has many blocks. */
-void hp_alloc_spread_add(struct hp_report *report, const void *row, cJSON *entry);
-
-/* Direct maps: direct.c. */
-extern const struct hp_column hp_direct_columns[];
-void hp_direct_maps_fill(struct hp_report *report, struct hp_list *list);
-const char *hp_direct_maps_describe(const struct hp_report *report);
-const char *hp_direct_maps_note(struct hp_report *report);
-const char *hp_direct_maps_empty(struct hp_report *report);
-const char *hp_direct_maps_after(struct hp_report *report);
-bool hp_direct_maps_has_data(const struct hp_report *report);
-void hp_direct_maps_add(struct hp_report *report, cJSON *list);	/* JSON: totals */
 void hp_direct_maps_free(struct hp_alloc_view *view);
 
-/* JSON: the frames of a row's path, and what was counted in all. */
-void hp_alloc_frames_add(struct hp_report *report, const void *row, cJSON *entry);
-void hp_alloc_calls_add(struct hp_report *report, const void *row, cJSON *entry);
-void hp_alloc_totals_add(struct hp_report *report, cJSON *list);
+/* JSON: what was counted in all; of a row the frames of its path, with `sizes` and `lives`. */
+#define HP_ALLOC_KEYS \
+	"profiling_mode:s time_elapsed:s total_elapsed_ns:i total_allocated:s allocated_bytes:i " \
+	"allocated_count:i freed_bytes:i freed_count:i temporary_count:i live_bytes:i live_count:i " \
+	"peak_bytes:i live_timeline:[[n]] allocator:s operator_new_unseen:b paths_walked:i " \
+	"paths_incomplete:i paths_cut:i paths_unproven:i cache_proofs:i cache_mismatches:i " \
+	"strange_frees:i without_path:i"
+void hp_alloc_add_totals(struct hp_report *report, cJSON *list);
+void hp_alloc_add_frames(struct hp_report *report, const void *row, cJSON *entry);
+void hp_alloc_add_spread(struct hp_report *report, const void *row, cJSON *entry);
 
 #endif

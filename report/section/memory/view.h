@@ -11,34 +11,34 @@
 #include "report/name/frame.h"
 
 struct hp_alloc_row {
-	uint32_t step; /* of a site: the innermost one that is told */
-	uint32_t function; /* of a function: its number */
+	uint32_t step;	/* of a site: the innermost one that is told */
+	uint32_t function;	/* of a function: its number */
 	bool is_function;
-	char *name; /* NULL = not asked for yet */
-	char *frames; /* of a site: what JSON tells of it; NULL = the same */
+	char *name;	/* NULL = not asked for yet */
+	char *frames;	/* of a site: what JSON tells of it; NULL = the same */
 	const struct hp_charge_sum
-		*charge; /* of an instrumented function, which is of the model then */
-	struct hp_alloc_sum sum; /* own.  What rows are sorted by is in one line of memory */
-	struct hp_alloc_sum inclusive; /* of a function */
+		*charge;	/* of an instrumented function, which is of the model then */
+	struct hp_alloc_sum sum;	/* own.  What rows are sorted by is in one line of memory */
+	struct hp_alloc_sum inclusive;	/* of a function */
 };
 
 struct hp_map_row {
-	struct hp_alloc_row row; /* first: a path is told as of other rows */
+	struct hp_alloc_row row;	/* first: a path is told as of other rows */
 	uint32_t kinds;
-	bool is_allocator; /* mapped by the allocator for what it gives out */
+	bool is_allocator;	/* mapped by the allocator for what it gives out */
 };
 
 /* A class of sizes or ages. */
 struct hp_class_row {
-	uint32_t number; /* HP_LIFE_CLASSES of ages: the temporary ones */
+	uint32_t number;	/* HP_LIFE_CLASSES of ages: the temporary ones */
 	uint64_t samples;
-	double count; /* blocks, estimated */
+	double count;	/* blocks, estimated */
 };
 
 /* A step as part of paths: see rows.c. */
 struct hp_alloc_link {
-	uint32_t function; /* UINT32_MAX = no code */
-	uint32_t outer; /* the next step outward whose function is not further out again; 0 = none */
+	uint32_t function;	/* UINT32_MAX = no code */
+	uint32_t outer;	/* the next step outward whose function is not further out again; 0 = none */
 };
 
 /*
@@ -48,38 +48,38 @@ struct hp_alloc_link {
 struct hp_alloc_view {
 	struct hp_alloc alloc;
 	struct hp_frames *frames;
-	bool is_kept; /* for a next look */
-	bool is_stale; /* a name came, or the steps are others: rows are to be made anew */
-	bool is_cumulative; /* all of what callees did is summed up, not only how much they allocated */
-	size_t step_room; /* of the arrays beside the steps */
-	uint32_t *folded; /* by step: the one that answers for it, + 1; 0 = not known yet */
-	uint32_t *site_of; /* by folded step: place in sites + 1; 0 = none */
-	struct hp_alloc_row *sites; /* some may have nothing any more */
+	bool is_kept;	/* for a next look */
+	bool is_stale;	/* a name came, or the steps are others: rows are to be made anew */
+	bool is_cumulative;	/* all of what callees did is summed up, not only how much they allocated */
+	size_t step_room;	/* of the arrays beside the steps */
+	uint32_t *folded;	/* by step: the one that answers for it, + 1; 0 = not known yet */
+	uint32_t *site_of;	/* by folded step: place in sites + 1; 0 = none */
+	struct hp_alloc_row *sites;	/* some may have nothing any more */
 	size_t site_count;
 	size_t site_room;
-	bool has_sites; /* of this look */
-	uint32_t *pending; /* sites whose names may still be found */
+	bool has_sites;	/* of this look */
+	uint32_t *pending;	/* sites whose names may still be found */
 	size_t pending_count;
 	size_t pending_room;
-	struct hp_alloc_link *links; /* by step */
+	struct hp_alloc_link *links;	/* by step */
 	size_t link_count;
-	struct hp_alloc_changes changes; /* of sites, for the rows of functions */
-	struct hp_alloc_row *rows; /* of functions, as call paths tell them */
+	struct hp_alloc_changes changes;	/* of sites, for the rows of functions */
+	struct hp_alloc_row *rows;	/* of functions, as call paths tell them */
 	size_t row_count;
-	bool has_rows; /* of this look */
-	uint32_t *spread_of; /* by folded step: place in alloc.spreads + 1 */
-	uint32_t *spread_next; /* beside alloc.spreads: of the same folded step, + 1 */
-	bool has_spreads; /* of this look */
+	bool has_rows;	/* of this look */
+	uint32_t *spread_of;	/* by folded step: place in alloc.spreads + 1 */
+	uint32_t *spread_next;	/* beside alloc.spreads: of the same folded step, + 1 */
+	bool has_spreads;	/* of this look */
 
 	/* Of this look only. */
 	struct hp_charges charges;
 	bool has_charges;
-	struct hp_map_row *maps; /* direct maps */
+	struct hp_map_row *maps;	/* direct maps */
 	size_t map_count;
 	bool has_maps;
 	struct hp_class_row size_rows[HP_SIZE_CLASSES];
 	struct hp_class_row life_rows[HP_LIFE_CLASSES + 1];
-	struct hp_alloc_row *charged; /* instrumented functions */
+	struct hp_alloc_row *charged;	/* instrumented functions */
 	size_t charged_count;
 };
 
@@ -118,9 +118,9 @@ const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
 /* What an instrumented function is sorted by. */
 uint64_t hp_alloc_charged(const struct hp_report *report, const struct hp_alloc_row *row);
 
-/* The rows that have something and pass the focus, most first, cut as hp_list_cut does. */
-void hp_alloc_list(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
-		   size_t count, uint64_t limit, size_t usual);
+/* The rows that have something and pass the focus, most first, cut as hp_section_cut does. */
+void hp_alloc_list(const struct hp_section *section, struct hp_report *report, struct hp_list *list,
+		   struct hp_alloc_row *rows, size_t count);
 
 /* What a row is called: a call path, or a function. */
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row);

@@ -61,14 +61,6 @@ void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound);
 /* True for a function that gives out memory or takes it back: malloc, operator new, ... */
 bool hp_bound_is_allocator(const char *name);
 
-extern const struct hp_column hp_bound_columns[];
-void hp_bound_fill(struct hp_report *report, struct hp_list *list);
-bool hp_bound_has_data(const struct hp_report *report);
-const char *hp_bound_describe(const struct hp_report *report);
 const char *hp_bound_note(struct hp_report *report);
-const char *hp_bound_empty(struct hp_report *report);
-
-/* JSON: the row's waits by what they were for. */
-void hp_bound_raw_add(struct hp_report *report, const void *row, cJSON *entry);
 
 #endif

@@ -10,6 +10,7 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
+#include "report/section/core/list.h"
 
 #define SAMPLES_LEAST 10	/* fewer say nothing */
 #define BLOCKED_LEAST_NS UINT64_C(10000000)
@@ -99,7 +100,7 @@ static char *word_text(const struct hp_bound *bound, const struct hp_bound_row *
 
 /* --- the section --- */
 
-bool hp_bound_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	const struct hp_sampling *record = &report->model.sampling.record;
 
@@ -108,7 +109,7 @@ bool hp_bound_has_data(const struct hp_report *report)
 	       (record->source != HP_SAMPLING_NONE && hp_offcpu_has_data(report));
 }
 
-const char *hp_bound_describe(const struct hp_report *report)
+static const char *describe(const struct hp_report *report)
 {
 	return report->settings->cpu_is_inclusive
 		       ? "What each function and its callees spend their time on."
@@ -140,7 +141,7 @@ const char *hp_bound_note(struct hp_report *report)
 	return report->text;
 }
 
-const char *hp_bound_empty(struct hp_report *report)
+static const char *empty(struct hp_report *report)
 {
 	if (report->model.sampling.record.samples)
 		return "no function passes HOTPATH_FOCUS";
@@ -169,7 +170,7 @@ static const char *name_of(struct hp_report *report, const struct hp_bound_row *
 		       : hp_cpu_name(report, &hp_report_cpu(report)->functions[row->function]);
 }
 
-void hp_bound_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_bound *bound = hp_report_bound(report);
 
@@ -181,10 +182,10 @@ void hp_bound_fill(struct hp_report *report, struct hp_list *list)
 			list->rows[list->total++] = &bound->rows[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
-	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_section_cut(&hp_bound_section, report, list);
 }
 
-void hp_bound_raw_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_causes(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_bound *bound = hp_report_bound(report);
 	const struct hp_bound_row *r = row;
@@ -256,7 +257,7 @@ static void row_word_name(const struct hp_cell *cell, struct hp_value *value)
 	value->text = names[hp_bound_word(cell->row)];
 }
 
-const struct hp_column hp_bound_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
 	{ "Bound", "bound", NULL, HP_UNIT_TEXT, .get = row_word },
 	{ .raw = "bound", .unit = HP_UNIT_TEXT, .get = row_word_name },
@@ -275,4 +276,22 @@ const struct hp_column hp_bound_columns[] = {
 	  .member = HP_MEMBER(hp_bound_row, profiler_ns) },
 	{ .raw = "samples", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_bound_row, samples) },
 	{ 0 },
+};
+
+const struct hp_section hp_bound_section = {
+	.key = "bound",
+	.json = "bound",
+	.name = "bound",
+	.help = "what functions spend their time on",
+	.subject = HP_SUBJECT_MIXED,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, functions_limit),
+	.usual = HP_FUNCTIONS_LIMIT,
+	.is_quiet = true,
+	.has_data = has_data,
+	.describe = describe,
+	.empty = empty,
+	.note = hp_bound_note,
+	.extra = { .raw = add_causes },
 };

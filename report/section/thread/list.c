@@ -2,14 +2,18 @@
 /*
  * list.c - the section of threads: what CPU and memory each took.
  */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/section/memory/section.h"
 #include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/read/size.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/thread/thread.h"
+#include "report/section/core/list.h"
 
 #define THREADS_LIMIT 5
 
@@ -73,7 +77,7 @@ static void ends_tell(struct hp_report *report)
 	}
 }
 
-void hp_threads_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_model *model = &report->model;
 	size_t unseen = hp_threads_unseen(report);
@@ -87,16 +91,10 @@ void hp_threads_fill(struct hp_report *report, struct hp_list *list)
 	for (size_t i = 0; i < unseen; i++)
 		list->rows[model->thread_count + i] = &hp_threads_of(report)->unseen[i];
 	qsort(list->rows, list->total, sizeof(*list->rows), compare_threads);
-	hp_list_cut(list, report, report->settings->threads_limit, THREADS_LIMIT);
+	hp_section_cut(&hp_threads_section, report, list);
 }
 
-const char *hp_threads_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Thread CPU and memory statistics.";
-}
-
-const char *hp_threads_note(struct hp_report *report)
+static const char *note(struct hp_report *report)
 {
 	struct hp_text_cell cell;
 
@@ -115,7 +113,7 @@ const char *hp_threads_note(struct hp_report *report)
 	return report->text;
 }
 
-const char *hp_threads_empty(struct hp_report *report)
+static const char *empty(struct hp_report *report)
 {
 	if (report->model.reader.header.sampler_area)
 		return "no thread lived long enough to be looked at";
@@ -196,7 +194,7 @@ static void thread_count(const struct hp_cell *cell, struct hp_value *value)
 	value->number = ((const struct hp_model_thread *)cell->row)->folded + 1.0;
 }
 
-const struct hp_column hp_thread_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Thread", "name", "name", HP_UNIT_NAME, .get = thread_name },
 	{ NULL, "os_tid", "os_tid", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, tid) },
 	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, pid) },
@@ -219,4 +217,66 @@ const struct hp_column hp_thread_columns[] = {
 	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, life_ns) },
 	{ .raw = "threads", .unit = HP_UNIT_NUMBER, .get = thread_count },
 	{ 0 },
+};
+
+/* --- JSON --- */
+
+static void add_head(struct hp_report *report, cJSON *list)
+{
+	const struct hp_model *model = &report->model;
+	struct hp_text_cell cell;
+	struct hp_thread_sums sums;
+
+	hp_threads_sum(report, &sums);
+	hp_json_whole(list, "current_elapsed_ns", model->elapsed_ns);
+	hp_json_whole(list, "sample_interval_ms", model->threads_interval_ms);
+	hp_json_whole(list, "thread_count", sums.count);
+	if (sums.unlisted)
+		hp_json_whole(list, "unlisted_count", sums.unlisted);
+	hp_sizes_add_json(model, list);
+	if (model->rss_kb)
+		cJSON_AddStringToObject(list, "rss_bytes",
+					hp_format_bytes(&cell, model->rss_kb * 1024));
+	if (model->peak_rss_kb)
+		cJSON_AddStringToObject(list, "rss_bytes_max",
+					hp_format_bytes(&cell, model->peak_rss_kb * 1024));
+	hp_alloc_threads_add(report, list);
+}
+
+/* --- the section --- */
+
+static const struct hp_metric metrics[] = {
+	{ "cpu_percent_max", false, "hotpath_thread_cpu_percent_max",
+	  "Largest CPU usage of each thread since the start." },
+	{ "cpu_percent_avg", false, "hotpath_thread_cpu_percent_avg",
+	  "Average CPU usage of each thread." },
+	{ "alloc_bytes", true, "hotpath_thread_alloc_bytes", "Bytes allocated by each thread." },
+	{ "dealloc_bytes", true, "hotpath_thread_dealloc_bytes", "Bytes freed by each thread." },
+	{ 0 },
+};
+
+static const struct hp_label_key labels[] = { { "name", "name" }, { "tid", "os_tid" }, { 0 } };
+
+const struct hp_section hp_threads_section = {
+	.key = "threads",
+	.json = "threads",
+	.name = "threads",
+	.help = "threads: CPU, state, memory",
+	.subject = HP_SUBJECT_THREAD,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, threads_limit),
+	.usual = THREADS_LIMIT,
+	.about = "Thread CPU and memory statistics.",
+	.empty = empty,
+	.note = note,
+	.extra = { .head = add_head,
+		   .list_keys =
+			   "current_elapsed_ns:i sample_interval_ms:i thread_count:i rss_timeline:[[n]] rss_bytes:s "
+			   "rss_bytes_max:s total_alloc_bytes:s total_dealloc_bytes:s alloc_dealloc_diff:s" },
+	.tool = { .help = "Threads: state, CPU time, memory.",
+		  .meaning = "Each thread's state, CPU time and memory.",
+		  .next = "offcpu for threads that wait; functions_cpu for those that run." },
+	.metrics = metrics,
+	.labels = labels,
 };

@@ -10,6 +10,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/thread/thread.h"
+#include "report/section/core/list.h"
 
 #define LIMIT 15	/* rows, where no variable says otherwise */
 
@@ -187,7 +188,7 @@ static void state_routine(const struct hp_cell *cell, struct hp_value *value)
 		value->text = spot->name;
 }
 
-const struct hp_column hp_thread_state_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Thread", "name", "name", HP_UNIT_NAME, .get = state_name },
 	{ .raw = "os_tid",
 	  .unit = HP_UNIT_NUMBER,
@@ -247,12 +248,6 @@ const struct hp_column hp_thread_state_columns[] = {
 
 /* --- the section --- */
 
-const char *hp_thread_states_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "What threads did with their time.";
-}
-
 /* As in the list of threads: who ran most. */
 static int compare_rows(const void *left, const void *right)
 {
@@ -264,7 +259,7 @@ static int compare_rows(const void *left, const void *right)
 	return a->thread->tid < b->thread->tid ? -1 : a->thread->tid > b->thread->tid;
 }
 
-void hp_thread_states_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_threads *threads = hp_threads_of(report);
 
@@ -274,24 +269,38 @@ void hp_thread_states_fill(struct hp_report *report, struct hp_list *list)
 		list->rows[i] = &threads->rows[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
-	hp_list_cut(list, report, report->settings->threads_limit, LIMIT);
+	hp_section_cut(&hp_thread_states_section, report, list);
 }
 
-bool hp_thread_states_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	return hp_lock_view_locks(hp_lock_view(report))->birth_count != 0;
 }
 
-const char *hp_thread_states_empty(struct hp_report *report)
-{
-	(void)report;
-	return "no thread was looked at: HOTPATH_REPORT asked for no threads when it ran, or it was "
-	       "over too soon";
-}
-
-void hp_thread_state_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_frames(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_lock_birth *birth = row_of(row)->birth;
 
 	hp_lock_path_add(report, birth ? birth->path : HP_NONE, "frames", entry);
 }
+
+const struct hp_section hp_thread_states_section = {
+	.key = "thread-states",
+	.json = "thread_states",
+	.name = "thread-states",
+	.help = "what threads did with their time",
+	.subject = HP_SUBJECT_THREAD,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, threads_limit),
+	.usual = LIMIT,
+	.is_quiet = true,
+	.has_data = has_data,
+	.about = "What threads did with their time.",
+	.none = "no thread was looked at: HOTPATH_REPORT asked for no threads when it ran, or it was "
+		"over too soon",
+	.extra = { .head = hp_lock_add_head,
+		   .raw = add_frames,
+		   .list_keys = HP_LOCK_KEYS,
+		   .raw_keys = "frames:[@frame]" },
+};

@@ -63,21 +63,4 @@ struct hp_thread_sums {
 
 void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums);
 
-/* CPU and memory of each (list.c); a row is a struct hp_model_thread. */
-extern const struct hp_column hp_thread_columns[];
-const char *hp_threads_describe(const struct hp_report *report);
-const char *hp_threads_note(struct hp_report *report);
-void hp_threads_fill(struct hp_report *report, struct hp_list *list);
-const char *hp_threads_empty(struct hp_report *report);
-
-/* What each did with its time (states.c); a row is a struct hp_thread_row. */
-extern const struct hp_column hp_thread_state_columns[];
-const char *hp_thread_states_describe(const struct hp_report *report);
-void hp_thread_states_fill(struct hp_report *report, struct hp_list *list);
-bool hp_thread_states_has_data(const struct hp_report *report);
-const char *hp_thread_states_empty(struct hp_report *report);
-
-struct cJSON;
-void hp_thread_state_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-
 #endif

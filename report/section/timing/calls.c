@@ -130,7 +130,7 @@ static const struct hp_column columns[] = {
 static const struct hp_section sections[] = {
 	[HP_CALLS_CALLERS] = { .key = "callers",
 			       .json = "callers",
-			       .route = "",
+
 			       .name = "callers",
 			       .columns = columns,
 			       .is_deep = true,
@@ -139,7 +139,7 @@ static const struct hp_section sections[] = {
 			       .empty = calls_empty },
 	[HP_CALLS_CALLEES] = { .key = "callees",
 			       .json = "callees",
-			       .route = "",
+
 			       .name = "callees",
 			       .columns = columns,
 			       .is_deep = true,
@@ -148,7 +148,7 @@ static const struct hp_section sections[] = {
 			       .empty = calls_empty },
 	[HP_CALLS_TREE] = { .key = "tree",
 			    .json = "tree",
-			    .route = "",
+
 			    .name = "tree",
 			    .columns = columns,
 			    .is_deep = true,

@@ -4,10 +4,14 @@
  */
 #include "report/section/timing/function.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/json.h"
 #include "report/base/memory.h"
+#include "report/section/core/extra.h"
+#include "report/section/core/list.h"
 
 static double sum_of(const struct hp_report *report, const struct hp_model_function *f)
 {
@@ -41,7 +45,7 @@ static int compare_functions(const void *left, const void *right, void *context)
 	return strcmp(hp_report_name(report, a), hp_report_name(report, b));
 }
 
-void hp_functions_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_model *model = &report->model;
 	bool has_wrapper = report->wrapper && !report->settings->exclude_wrapper;
@@ -59,10 +63,10 @@ void hp_functions_fill(struct hp_report *report, struct hp_list *list)
 		list->rows[list->total++] = f;
 	}
 	qsort_r(list->rows, list->total, sizeof(*list->rows), compare_functions, report);
-	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_section_cut(&hp_functions_section, report, list);
 }
 
-const char *hp_functions_describe(const struct hp_report *report)
+static const char *describe(const struct hp_report *report)
 {
 	return report->settings->is_exclusive
 		       ? "Exclusive time of functions; percentiles are of whole calls."
@@ -169,7 +173,7 @@ static void function_self(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown = f == &cell->report->life;
 }
 
-const struct hp_column hp_function_columns[] = {
+static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = function_id },
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = function_name },
 	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .member = HP_MEMBER(hp_model_function, calls) },
@@ -198,4 +202,130 @@ const struct hp_column hp_function_columns[] = {
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_model_function, running) },
 	{ 0 },
+};
+
+/* --- the first lines --- */
+
+const struct hp_model_function *hp_functions_busiest(struct hp_report *report)
+{
+	const struct hp_model_function *best = NULL;
+
+	for (size_t i = 0; i < report->model.function_count; i++) {
+		const struct hp_model_function *f = &report->model.functions[i];
+
+		if (f->calls && f != report->wrapper && (!best || f->self_ns > best->self_ns))
+			best = f;
+	}
+	return best;
+}
+
+/*
+ * By own time: with callees the first function would be one that only calls what does the
+ * work.  main is named if nothing else was called.
+ */
+static bool top(struct hp_report *report, struct hp_top *top)
+{
+	const struct hp_model_function *f = hp_functions_busiest(report);
+
+	f = f ? f : report->wrapper;
+	if (!f || f == &report->life || report->whole_ns <= 0)
+		return false;
+	hp_function_name_set(report, f, &top->name);
+	top->share.number = 100 * f->self_ns / report->whole_ns;
+	top->share.is_estimated = f->self_error_ns > 0;
+	top->word = "self";
+	return true;
+}
+
+/* --- JSON --- */
+
+void hp_functions_add_head(struct hp_report *report, cJSON *list)
+{
+	cJSON_AddStringToObject(list, "profiling_mode", "timing");
+	hp_extra_add_elapsed(report, list);
+}
+
+void hp_functions_add_middle(struct hp_report *report, cJSON *list)
+{
+	cJSON_AddStringToObject(list, "caller_name", report->caller);
+	hp_extra_add_percentiles(report, list);
+}
+
+static void add_location(struct hp_report *report, const void *row, cJSON *entry)
+{
+	struct hp_source source;
+
+	if (hp_report_source(report, row, &source))
+		hp_json_location(entry, source.file, source.line, source.column);
+}
+
+static cJSON *call_new(const struct hp_model_call *call)
+{
+	cJSON *entry = cJSON_CreateObject();
+
+	hp_json_whole(entry, "start_ns", call->start_ns);
+	hp_json_whole(entry, "ns", call->ns);
+	hp_json_whole(entry, "tid", call->tid);
+	hp_json_text(entry, "result", call->result);
+	return entry;
+}
+
+static void add_calls(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_model_function *f = row;
+	struct hp_model_call last[HP_LAST_MOST];
+	struct hp_call slowest[HP_SLOWEST];
+	size_t count;
+	cJSON *array;
+
+	if (report->is_brief)
+		return;
+	hp_model_slowest(&report->model, f, slowest);
+	count = hp_model_last_calls(&report->model, f, last, HP_LAST_MOST);
+	array = cJSON_AddArrayToObject(entry, "slowest_calls");
+
+	for (int i = 0; i < HP_SLOWEST && slowest[i].ticks; i++) {
+		struct hp_model_call call = hp_model_call(&report->model, &slowest[i]);
+
+		cJSON_AddItemToArray(array, call_new(&call));
+	}
+	array = cJSON_AddArrayToObject(entry, "last_calls");
+	for (size_t i = 0; i < count; i++) {
+		cJSON_AddItemToArray(array, call_new(&last[i]));
+		free(last[i].result);
+	}
+}
+
+/* --- the section --- */
+
+const struct hp_section hp_functions_section = {
+	.key = "functions-timing",
+	.json = "functions_timing",
+	.name = "timing",
+	.help = "functions by time",
+	.subject = HP_SUBJECT_TIMING,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, functions_limit),
+	.usual = HP_FUNCTIONS_LIMIT,
+	.describe = describe,
+	.empty = hp_functions_empty,
+	.is_on_top = true,
+	.top = top,
+	.extra = { .head = hp_functions_add_head,
+		   .middle = hp_functions_add_middle,
+		   .data = add_location,
+		   .raw = add_calls,
+		   .list_keys = HP_FUNCTIONS_KEYS,
+		   .data_keys = "location:@location",
+		   .raw_keys = "slowest_calls:[@call] last_calls:[@call]" },
+	.tool = { .help = "Functions by time: calls, mean, percentiles, total, and share of the run. Only "
+			  "functions compiled with the flags of `hotpath flags` are in it.",
+		  .meaning =
+			  "Wall time of each instrumented function's calls, measured at entry and exit. All calls "
+			  "are counted; of very frequent ones only some are timed, and the total is estimated from "
+			  "those. total includes what it calls: shares add up to more than 100 %.",
+		  .next = "hot_path for the chain of calls; function_timing_logs for its slowest calls; functions_cpu "
+			  "to tell computing from waiting, offcpu where it waits." },
+	.has_own_ids = true,
 };

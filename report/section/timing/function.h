@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.h - what functions took, and the heaviest chain of their
- * calls: what report/section/sections.c's table names.
+ * function.h - what the sections of functions by time share.
  */
 #ifndef HP_REPORT_SECTION_TIMING_FUNCTION_H
 #define HP_REPORT_SECTION_TIMING_FUNCTION_H
@@ -17,17 +16,17 @@ struct hp_path_row {
 #define HP_NO_FUNCTIONS \
 	"no instrumented function was called; compile with what `hotpath flags cc` prints"
 
-/* Functions by time; a row is a struct hp_model_function. */
-extern const struct hp_column hp_function_columns[];
-const char *hp_functions_describe(const struct hp_report *report);
-void hp_functions_fill(struct hp_report *report, struct hp_list *list);
 const char *hp_functions_empty(struct hp_report *report);
 
-/* The heaviest chain of calls, outermost first (path.c); a row is a struct hp_path_row. */
-extern const struct hp_column hp_path_columns[];
-const char *hp_path_describe(const struct hp_report *report);
-void hp_path_fill(struct hp_report *report, struct hp_list *list);
-bool hp_path_has_data(const struct hp_report *report);
+/* The function that takes most of the time itself; NULL = none was called. */
+const struct hp_model_function *hp_functions_busiest(struct hp_report *report);
+
+/* JSON: what lists of functions begin with, and have behind their description. */
+struct cJSON;
+#define HP_FUNCTIONS_KEYS \
+	"profiling_mode:s time_elapsed:s total_elapsed_ns:i caller_name:s percentiles:[n]"
+void hp_functions_add_head(struct hp_report *report, struct cJSON *list);
+void hp_functions_add_middle(struct hp_report *report, struct cJSON *list);
 
 /* The cell that names a function. */
 void hp_function_name_set(struct hp_report *report, const struct hp_model_function *f,

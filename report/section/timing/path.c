@@ -3,11 +3,17 @@
  * path.c - the section of the heaviest chain of calls: from the root, or
  * to and from what the focus lets through, always to the heaviest callee.
  */
+#include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 
-#include "report/section/timing/function.h"
+#include "report/base/format.h"
+#include "report/base/json.h"
 #include "report/base/memory.h"
+#include "report/section/timing/function.h"
+#include "report/section/core/list.h"
 
+#define TREE_MOST 1000	/* nodes of the tree in JSON */
 #define PATH_LEAST 0.005	/* the path ends where less of its start is left */
 
 /* The chain, the outermost first. */
@@ -104,7 +110,7 @@ static const struct path *path_of(struct hp_report *report)
 	return path;
 }
 
-void hp_path_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	const struct path *path = path_of(report);
 
@@ -112,18 +118,12 @@ void hp_path_fill(struct hp_report *report, struct hp_list *list)
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
 	for (size_t i = 0; i < list->total; i++)
 		list->rows[i] = &path->rows[i];
-	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_section_cut(&hp_calltree_section, report, list);
 }
 
-bool hp_path_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	return report->has_functions;
-}
-
-const char *hp_path_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Hot path, the heaviest chain of calls.";
 }
 
 static const struct hp_model_function *path_function(const struct hp_report *report,
@@ -163,7 +163,7 @@ static void path_share(const struct hp_cell *cell, struct hp_value *value)
 	value->number = whole > 0 ? 100 * value->number / whole : 0;
 }
 
-const struct hp_column hp_path_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = path_name },
 	{ NULL, "depth", "depth", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_path_row, depth) },
 	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .get = path_calls },
@@ -171,4 +171,80 @@ const struct hp_column hp_path_columns[] = {
 	{ "Self", "self", "self_ns", HP_UNIT_TIME, .get = path_self },
 	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = path_share },
 	{ 0 },
+};
+
+/* --- JSON --- */
+
+static int compare_heavy(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Nodes from here on are written; a caller is at least as heavy as its callees. */
+static double tree_least(const struct hp_model *model)
+{
+	double *heavy = hp_xcalloc(model->node_count, sizeof(*heavy));
+	double least;
+
+	for (size_t i = 0; i < model->node_count; i++)
+		heavy[i] = model->nodes[i].inclusive_ns;
+	qsort(heavy, model->node_count, sizeof(*heavy), compare_heavy);
+	least = model->node_count > TREE_MOST ? heavy[TREE_MOST] : -1;
+	free(heavy);
+	return least;
+}
+
+/* `parent` is the id of the caller's node; 0 = none. */
+static void add_tree(struct hp_report *report, cJSON *list)
+{
+	const struct hp_model *model = &report->model;
+	double least = tree_least(model);
+	cJSON *array = cJSON_AddArrayToObject(list, "tree");
+
+	for (size_t i = 1; i < model->node_count; i++) {
+		const struct hp_model_node *node = &model->nodes[i];
+		cJSON *entry;
+
+		if (node->inclusive_ns <= least)
+			continue;
+		entry = cJSON_CreateObject();
+		hp_json_whole(entry, "id", i);
+		hp_json_whole(entry, "parent", node->parent);
+		cJSON_AddStringToObject(entry, "name",
+					hp_report_name(report, &model->functions[node->function]));
+		hp_json_whole(entry, "calls", node->calls);
+		hp_json_whole(entry, "inclusive_ns", hp_whole(rint(node->inclusive_ns)));
+		hp_json_whole(entry, "self_ns", hp_whole(rint(node->self_ns)));
+		cJSON_AddItemToArray(array, entry);
+	}
+	hp_json_whole(list, "tree_total_count", model->node_count - 1);
+}
+
+/* --- the section --- */
+
+const struct hp_section hp_calltree_section = {
+	.key = "calltree",
+	.json = "calltree",
+	.name = "calltree",
+	.help = "the hot path, and the call tree",
+	.subject = HP_SUBJECT_TIMING,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, functions_limit),
+	.usual = HP_FUNCTIONS_LIMIT,
+	.has_data = has_data,
+	.about = "Hot path, the heaviest chain of calls.",
+	.empty = hp_functions_empty,
+	.extra = { .head = hp_functions_add_head,
+		   .middle = hp_functions_add_middle,
+		   .tail = add_tree,
+		   .list_keys = HP_FUNCTIONS_KEYS " tree_total_count:i" },
+	.tool = { .name = "hot_path",
+		  .drop = "tree",
+		  .help = "The chain of calls in which most time was spent, from the outermost function down.",
+		  .meaning =
+			  "From the outermost function down, the callee in which most time was spent.",
+		  .next = "functions_timing with the name of its last function." },
 };

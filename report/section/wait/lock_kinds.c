@@ -12,6 +12,7 @@
 #include "report/base/format.h"
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
+#include "report/section/core/list.h"
 #include "report/base/memory.h"
 
 /* --- who is late at a barrier --- */
@@ -62,7 +63,7 @@ static void barrier_imbalance(const struct hp_cell *cell, struct hp_value *value
 	hp_lock_set_ticks(cell, party ? (double)(most->ticks - party->ticks) : -1, value);
 }
 
-const struct hp_column hp_cond_columns[] = {
+static const struct hp_column cond_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
 	{ "Condition", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
@@ -92,7 +93,7 @@ const struct hp_column hp_cond_columns[] = {
 	{ 0 },
 };
 
-const struct hp_column hp_sem_columns[] = {
+static const struct hp_column sem_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
 	{ "Semaphore", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
@@ -123,7 +124,7 @@ const struct hp_column hp_sem_columns[] = {
 	{ 0 },
 };
 
-const struct hp_column hp_barrier_columns[] = {
+static const struct hp_column barrier_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
 	{ "Barrier", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
@@ -148,7 +149,7 @@ const struct hp_column hp_barrier_columns[] = {
 	{ 0 },
 };
 
-const struct hp_column hp_rwlock_columns[] = {
+static const struct hp_column rwlock_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
 	{ "RwLock", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
@@ -216,7 +217,7 @@ const struct hp_column hp_rwlock_columns[] = {
 };
 
 /* How long they are held nobody knows: see preload/lock/hook_file.c. */
-const struct hp_column hp_file_lock_columns[] = {
+static const struct hp_column file_lock_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
 	{ "File", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = hp_lock_get_source },
@@ -306,7 +307,8 @@ static int compare_rows(const void *left, const void *right, void *context)
 	return strcmp(hp_lock_name(context, a), hp_lock_name(context, b));
 }
 
-static void fill(struct hp_report *report, struct hp_list *list, uint32_t kind)
+static void fill(const struct hp_section *section, struct hp_report *report, struct hp_list *list,
+		 uint32_t kind)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
@@ -317,7 +319,7 @@ static void fill(struct hp_report *report, struct hp_list *list, uint32_t kind)
 			list->rows[list->total++] = &locks->rows[i];
 	if (list->total)
 		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
-	hp_lock_list_cut(report, list);
+	hp_section_cut(section, report, list);
 }
 
 static bool has(const struct hp_report *report, uint32_t kind)
@@ -330,61 +332,90 @@ static bool has(const struct hp_report *report, uint32_t kind)
 	return false;
 }
 
-#define SECTION(name, kind, text) \
-	const char *hp_##name##_describe(const struct hp_report *report) \
-	{ \
-		(void)report; \
-		return text; \
-	} \
-	void hp_##name##_fill(struct hp_report *report, struct hp_list *list) \
-	{ \
-		fill(report, list, kind); \
-	} \
-	bool hp_##name##_has_data(const struct hp_report *report) \
-	{ \
-		return has(report, kind); \
-	}
+static void conds_fill(struct hp_report *report, struct hp_list *list)
+{
+	fill(&hp_conds_section, report, list, HP_LOCK_COND);
+}
 
-SECTION(conds, HP_LOCK_COND, "Condition variables: waits, signals, and from signal to wake-up.")
-SECTION(sems, HP_LOCK_SEM, "Semaphores.")
-SECTION(barriers, HP_LOCK_BARRIER, "Barriers: how long threads waited for the last one.")
-SECTION(file_locks, HP_LOCK_FILE, "Locks on files: flock, lockf, fcntl.")
-SECTION(rw_locks, HP_LOCK_RWLOCK, "RwLock wait & acquire time statistics.")
+static bool conds_have_data(const struct hp_report *report)
+{
+	return has(report, HP_LOCK_COND);
+}
+
+static void sems_fill(struct hp_report *report, struct hp_list *list)
+{
+	fill(&hp_sems_section, report, list, HP_LOCK_SEM);
+}
+
+static bool sems_have_data(const struct hp_report *report)
+{
+	return has(report, HP_LOCK_SEM);
+}
+
+static void barriers_fill(struct hp_report *report, struct hp_list *list)
+{
+	fill(&hp_barriers_section, report, list, HP_LOCK_BARRIER);
+}
+
+static bool barriers_have_data(const struct hp_report *report)
+{
+	return has(report, HP_LOCK_BARRIER);
+}
+
+static void file_locks_fill(struct hp_report *report, struct hp_list *list)
+{
+	fill(&hp_file_locks_section, report, list, HP_LOCK_FILE);
+}
+
+static bool file_locks_have_data(const struct hp_report *report)
+{
+	return has(report, HP_LOCK_FILE);
+}
+
+static void rw_locks_fill(struct hp_report *report, struct hp_list *list)
+{
+	fill(&hp_rw_locks_section, report, list, HP_LOCK_RWLOCK);
+}
+
+static bool rw_locks_have_data(const struct hp_report *report)
+{
+	return has(report, HP_LOCK_RWLOCK);
+}
 
 /* --- JSON --- */
 
-void hp_kind_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_one_side(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_lock_row *lock = row;
 
-	hp_lock_identity_add(report, lock, entry);
-	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_ONLY], false, "wait_percentiles",
+	hp_lock_add_identity(report, lock, entry);
+	hp_lock_add_percentiles(report, &lock->sums[HP_SIDE_ONLY], false, "wait_percentiles",
 				entry);
 }
 
-void hp_file_lock_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_file_lock(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_lock_row *lock = row;
 
-	hp_lock_identity_add(report, row, entry);
-	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_READ], false, "read_wait_percentiles",
+	hp_lock_add_identity(report, row, entry);
+	hp_lock_add_percentiles(report, &lock->sums[HP_SIDE_READ], false, "read_wait_percentiles",
 				entry);
-	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_WRITE], false, "write_wait_percentiles",
+	hp_lock_add_percentiles(report, &lock->sums[HP_SIDE_WRITE], false, "write_wait_percentiles",
 				entry);
 }
 
-void hp_rwlock_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_rwlock(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_lock_row *lock = row;
 
-	hp_file_lock_entry_add(report, row, entry);
-	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_READ], true, "read_acquire_percentiles",
+	add_file_lock(report, row, entry);
+	hp_lock_add_percentiles(report, &lock->sums[HP_SIDE_READ], true, "read_acquire_percentiles",
 				entry);
-	hp_lock_percentiles_add(report, &lock->sums[HP_SIDE_WRITE], true,
+	hp_lock_add_percentiles(report, &lock->sums[HP_SIDE_WRITE], true,
 				"write_acquire_percentiles", entry);
 }
 
-void hp_barrier_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_parties(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	cJSON *threads = cJSON_AddArrayToObject(entry, "threads");
@@ -403,3 +434,114 @@ void hp_barrier_entry_add(struct hp_report *report, const void *row, cJSON *entr
 		cJSON_AddItemToArray(threads, thread);
 	}
 }
+
+/* --- the sections --- */
+
+const struct hp_section hp_rw_locks_section = {
+	.key = "rw_locks",
+	.json = "rw_locks",
+	.name = "rw_locks",
+	.help = "reader-writer locks",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = rwlock_columns,
+	.fill = rw_locks_fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = rw_locks_have_data,
+	.about = "RwLock wait & acquire time statistics.",
+	.none = HP_NO_LOCKS,
+	.estimate = HP_ESTIMATE_HOLDS,
+	.extra = { .head = hp_lock_add_head,
+		   .data = add_rwlock,
+		   .list_keys = HP_LOCK_KEYS,
+		   .data_keys =
+			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
+			   "write_wait_percentiles:o read_acquire_percentiles:o write_acquire_percentiles:o "
+			   "read_sampled_count:i write_sampled_count:i" },
+	.tool = { .help = "Reader-writer locks, the same.",
+		  .meaning = "As mutexes, for reader-writer locks.",
+		  .next = "who_waits_for_whom." },
+};
+
+const struct hp_section hp_conds_section = {
+	.key = "conds",
+	.json = "conds",
+	.name = "conds",
+	.help = "condition variables",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = cond_columns,
+	.fill = conds_fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = conds_have_data,
+	.about = "Condition variables: waits, signals, and from signal to wake-up.",
+	.none = HP_NO_LOCKS,
+	.extra = { .head = hp_lock_add_head,
+		   .data = add_one_side,
+		   .list_keys = HP_LOCK_KEYS,
+		   .data_keys = HP_LOCK_ROW_KEYS },
+	.tool = { .help = "Condition variables: waits and wake-ups." },
+};
+
+const struct hp_section hp_sems_section = {
+	.key = "sems",
+	.json = "sems",
+	.name = "sems",
+	.help = "semaphores",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = sem_columns,
+	.fill = sems_fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = sems_have_data,
+	.about = "Semaphores.",
+	.none = HP_NO_LOCKS,
+	.extra = { .head = hp_lock_add_head,
+		   .data = add_one_side,
+		   .list_keys = HP_LOCK_KEYS,
+		   .data_keys = HP_LOCK_ROW_KEYS },
+	.tool = { .help = "Semaphores: waits and posts." },
+};
+
+const struct hp_section hp_barriers_section = {
+	.key = "barriers",
+	.json = "barriers",
+	.name = "barriers",
+	.help = "barriers",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = barrier_columns,
+	.fill = barriers_fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = barriers_have_data,
+	.about = "Barriers: how long threads waited for the last one.",
+	.none = HP_NO_LOCKS,
+	.extra = { .head = hp_lock_add_head,
+		   .data = add_one_side,
+		   .raw = add_parties,
+		   .list_keys = HP_LOCK_KEYS,
+		   .data_keys = HP_LOCK_ROW_KEYS,
+		   .raw_keys = "threads:[@party]" },
+	.tool = { .help = "Barriers: how long threads wait for the last one." },
+};
+
+const struct hp_section hp_file_locks_section = {
+	.key = "file_locks",
+	.json = "file_locks",
+	.name = "file_locks",
+	.help = "locks on files",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = file_lock_columns,
+	.fill = file_locks_fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = file_locks_have_data,
+	.about = "Locks on files: flock, lockf, fcntl.",
+	.none = HP_NO_LOCKS,
+	.extra = { .head = hp_lock_add_head,
+		   .data = add_file_lock,
+		   .list_keys = HP_LOCK_KEYS,
+		   .data_keys =
+			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
+			   "write_wait_percentiles:o" },
+};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/section/wait/lock_section.h"
+#include "report/section/core/list.h"
 #include "report/base/memory.h"
 
 static const struct hp_lock_cycle *cycle_of(const void *row)
@@ -76,7 +77,7 @@ static void order_length(const struct hp_cell *cell, struct hp_value *value)
 	value->number = (double)cycle_of(cell->row)->count;
 }
 
-const struct hp_column hp_order_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Lock", "first", "first", HP_UNIT_NAME, .get = order_first },
 	{ "And", "second", "second", HP_UNIT_CHAIN, .get = order_second },
 	{ "In this order", "at", "at", HP_UNIT_CHAIN, .get = order_at },
@@ -86,13 +87,7 @@ const struct hp_column hp_order_columns[] = {
 	{ 0 },
 };
 
-const char *hp_lock_order_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Locks that were taken in both orders, or in a circle: a deadlock that may come.";
-}
-
-void hp_lock_order_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	const struct hp_lock_cycle *cycles =
 		hp_lock_view_cycles(hp_lock_view(report), &list->total);
@@ -100,13 +95,34 @@ void hp_lock_order_fill(struct hp_report *report, struct hp_list *list)
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
 	for (size_t i = 0; i < list->total; i++)
 		list->rows[i] = &cycles[i];
-	hp_lock_list_cut(report, list);
+	hp_section_cut(&hp_lock_order_section, report, list);
 }
 
-bool hp_lock_order_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	size_t count;
 
 	hp_lock_view_cycles(hp_lock_view(report), &count);
 	return count != 0;
 }
+
+const struct hp_section hp_lock_order_section = {
+	.key = "lock_order",
+	.json = "lock_order",
+	.name = "lock_order",
+	.help = "locks taken while another one was held",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = columns,
+	.fill = fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = has_data,
+	.about = "Locks that were taken in both orders, or in a circle: a deadlock that may come.",
+	.none = "each two were taken in one order only",
+	.extra = { .head = hp_lock_add_head, .list_keys = HP_LOCK_KEYS },
+	.tool = { .help = "Locks taken while another one was held; both ways round is a deadlock to come.",
+		  .meaning =
+			  "Pairs of locks, the second taken while the first was held. A cycle may deadlock, even "
+			  "if it has not yet.",
+		  .next = "waiting_now if the program stands still." },
+};

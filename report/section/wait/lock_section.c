@@ -5,18 +5,17 @@
 #include "report/section/wait/lock_section.h"
 
 #include <cjson/cJSON.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/json.h"
+#include "report/section/core/extra.h"
+#include "report/section/core/list.h"
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_view.h"
 #include "report/base/memory.h"
-
-#define LIMIT 15	/* rows, where no variable says otherwise */
 
 /* --- names --- */
 
@@ -51,14 +50,6 @@ void hp_lock_view_name_all(struct hp_report *report)
 }
 
 /* --- lists --- */
-
-void hp_lock_list_cut(const struct hp_report *report, struct hp_list *list)
-{
-	uint64_t limit =
-		report->settings->limit == HP_LIMIT_UNSET ? LIMIT : report->settings->limit;
-
-	list->shown = limit && limit < list->total ? (size_t)limit : list->total;
-}
 
 static bool is_exclusive(const struct hp_lock_row *lock)
 {
@@ -98,7 +89,7 @@ static void lines_fill(struct hp_report *report, struct hp_list *list,
 			list->rows[list->total++] = &view->lines[i];
 	if (list->total)
 		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_lines, report);
-	hp_lock_list_cut(report, list);
+	hp_section_cut(&hp_mutexes_section, report, list);
 }
 
 static bool has_lines(const struct hp_report *report,
@@ -140,7 +131,7 @@ static void line_source(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_set_text(cell, hp_spot_text(hp_lock_site(cell->report, lock)), value);
 }
 
-const struct hp_column hp_mutex_columns[] = {
+static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_line, id) },
 	{ "Mutex", "label", "label", HP_UNIT_NAME, .get = line_name },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = line_source },
@@ -186,67 +177,25 @@ const struct hp_column hp_mutex_columns[] = {
 
 /* --- mutexes --- */
 
-const char *hp_mutexes_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Mutex wait & acquire time statistics.";
-}
-
-void hp_mutexes_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	lines_fill(report, list, is_exclusive);
 }
 
-bool hp_mutexes_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	return has_lines(report, is_exclusive);
 }
 
-const char *hp_locks_empty(struct hp_report *report)
-{
-	(void)report;
-	return "none was used";
-}
-
-const char *hp_lock_order_empty(struct hp_report *report)
-{
-	(void)report;
-	return "each two were taken in one order only";
-}
-
-const char *hp_waits_empty(struct hp_report *report)
-{
-	(void)report;
-	return "no wait came to its end; those that go on are in waiting";
-}
-
-const char *hp_waiting_empty(struct hp_report *report)
-{
-	(void)report;
-	return "nobody was waiting";
-}
-
 /* --- JSON --- */
 
-void hp_lock_head_add(struct hp_report *report, cJSON *list)
+void hp_lock_add_head(struct hp_report *report, cJSON *list)
 {
-	const struct hp_percentiles *percentiles = &report->settings->percentiles;
-	cJSON *array;
-
 	hp_json_rounded(list, "current_elapsed_ns", (double)report->model.elapsed_ns);
-	array = cJSON_AddArrayToObject(list, "percentiles");
-	for (uint32_t i = 0; i < percentiles->count; i++) {
-		struct hp_text_cell cell;
-		char text[64];
-
-		snprintf(text, sizeof(text), "%s%s",
-			 hp_format_percentile(&cell, percentiles->at[i]),
-			 percentiles->at[i] > floor(percentiles->at[i]) ? "" : ".0");
-		cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
-	}
+	hp_extra_add_percentiles(report, list);
 }
 
-void hp_lock_percentiles_add(struct hp_report *report, const struct hp_lock_sum *sum, bool is_hold,
+void hp_lock_add_percentiles(struct hp_report *report, const struct hp_lock_sum *sum, bool is_hold,
 			     const char *key, cJSON *entry)
 {
 	const struct hp_percentiles *percentiles = &report->settings->percentiles;
@@ -280,18 +229,46 @@ static void location_add(struct hp_report *report, const struct hp_lock_row *loc
 	hp_json_rounded(location, "column", spot && spot->file ? spot->column : 0);
 }
 
-void hp_lock_identity_add(struct hp_report *report, const struct hp_lock_row *lock, cJSON *entry)
+void hp_lock_add_identity(struct hp_report *report, const struct hp_lock_row *lock, cJSON *entry)
 {
 	cJSON_AddBoolToObject(entry, "has_custom_label", lock->label && lock->kind != HP_LOCK_FILE);
 	location_add(report, lock, entry);
 	hp_json_rounded(entry, "iter", lock->number < HP_LOCK_STATIC ? lock->number : 0);
 }
 
-void hp_mutex_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_identity(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_lock_line *line = row;
 
-	hp_lock_identity_add(report, line->lock, entry);
-	hp_lock_percentiles_add(report, line->sum, false, "wait_percentiles", entry);
-	hp_lock_percentiles_add(report, line->sum, true, "acquire_percentiles", entry);
+	hp_lock_add_identity(report, line->lock, entry);
+	hp_lock_add_percentiles(report, line->sum, false, "wait_percentiles", entry);
+	hp_lock_add_percentiles(report, line->sum, true, "acquire_percentiles", entry);
 }
+
+/* --- the section --- */
+
+const struct hp_section hp_mutexes_section = {
+	.key = "mutexes",
+	.json = "mutexes",
+	.name = "mutexes",
+	.help = "mutexes",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = columns,
+	.fill = fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = has_data,
+	.about = "Mutex wait & acquire time statistics.",
+	.none = HP_NO_LOCKS,
+	.estimate = HP_ESTIMATE_HOLDS,
+	.extra = { .head = hp_lock_add_head,
+		   .data = add_identity,
+		   .list_keys = HP_LOCK_KEYS,
+		   .data_keys = HP_LOCK_ROW_KEYS },
+	.name_all = hp_lock_view_name_all,
+	.tool = { .help = "Mutexes: how often taken, how long waited for and held.",
+		  .meaning =
+			  "Mutexes: how often each was taken, how long somebody had to wait for it, and how long it "
+			  "was held.",
+		  .next = "who_waits_for_whom for the places; lock_order for deadlocks." },
+};

@@ -63,62 +63,24 @@ char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *p
 /* Where a lock was made or used first; NULL = a static one. */
 const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct hp_lock_row *lock);
 
-/* The lists of columns, with their lengths: a table of constants cannot read a variable. */
-extern const struct hp_column hp_order_columns[];
-extern const struct hp_column hp_waiting_columns[];
-extern const struct hp_column hp_cond_columns[];
-extern const struct hp_column hp_sem_columns[];
-extern const struct hp_column hp_barrier_columns[];
-extern const struct hp_column hp_rwlock_columns[];
-extern const struct hp_column hp_file_lock_columns[];
-extern const struct hp_column hp_mutex_columns[];
-extern const struct hp_column hp_wait_columns[];
-
-const char *hp_mutexes_describe(const struct hp_report *report);
-void hp_mutexes_fill(struct hp_report *report, struct hp_list *list);
-bool hp_mutexes_has_data(const struct hp_report *report);
-const char *hp_locks_empty(struct hp_report *report);
-const char *hp_lock_order_empty(struct hp_report *report);
-const char *hp_waits_empty(struct hp_report *report);
-const char *hp_waiting_empty(struct hp_report *report);
-const char *hp_waits_describe(const struct hp_report *report);
-void hp_waits_fill(struct hp_report *report, struct hp_list *list);
-bool hp_waits_has_data(const struct hp_report *report);
-
-#define HP_LOCK_SECTION(name) \
-	const char *hp_##name##_describe(const struct hp_report *report); \
-	void hp_##name##_fill(struct hp_report *report, struct hp_list *list); \
-	bool hp_##name##_has_data(const struct hp_report *report)
-HP_LOCK_SECTION(conds);
-HP_LOCK_SECTION(sems);
-HP_LOCK_SECTION(barriers);
-HP_LOCK_SECTION(rw_locks);
-HP_LOCK_SECTION(file_locks);
-HP_LOCK_SECTION(waiting);
-HP_LOCK_SECTION(lock_order);
+#define HP_LOCKS_LIMIT 15	/* rows, where no variable says otherwise */
+#define HP_NO_LOCKS "none was used"
 
 /* A note for each circle of threads that wait for each other. */
 void hp_deadlocks_write(struct hp_report *report, FILE *out);
 
-/* Shows as many rows as the settings say. */
-void hp_lock_list_cut(const struct hp_report *report, struct hp_list *list);
-
 struct cJSON;
 
 /* What tells a lock from others, and the percentiles of a side: `is_hold` or of waits. */
-void hp_lock_identity_add(struct hp_report *report, const struct hp_lock_row *lock,
+void hp_lock_add_identity(struct hp_report *report, const struct hp_lock_row *lock,
 			  struct cJSON *entry);
-void hp_lock_percentiles_add(struct hp_report *report, const struct hp_lock_sum *sum, bool is_hold,
+void hp_lock_add_percentiles(struct hp_report *report, const struct hp_lock_sum *sum, bool is_hold,
 			     const char *key, struct cJSON *entry);
 
-/* What these lists have in JSON beside their columns. */
-void hp_lock_head_add(struct hp_report *report, struct cJSON *list);
-void hp_wait_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-void hp_waiting_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-void hp_mutex_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-void hp_barrier_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-void hp_kind_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-void hp_file_lock_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
-void hp_rwlock_entry_add(struct hp_report *report, const void *row, struct cJSON *entry);
+/* What these lists have in JSON beside their columns; and rows of locks with one side. */
+#define HP_LOCK_KEYS "current_elapsed_ns:i percentiles:[n]"
+#define HP_LOCK_ROW_KEYS \
+	"has_custom_label:b location:@location iter:i wait_percentiles:o acquire_percentiles:o"
+void hp_lock_add_head(struct hp_report *report, struct cJSON *list);
 
 #endif

@@ -12,11 +12,13 @@
 #include <string.h>
 
 #include "report/section/cpu/cpu.h"
+#include "report/section/cpu/legend.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/wrapper.h"
 #include "segment/layout/process.h"
+#include "report/section/core/list.h"
 
 #define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody asked for */
 
@@ -221,12 +223,6 @@ bool hp_offcpu_has_data(const struct hp_report *report)
 	       report->model.sampling.record.blocked_ns >= LEAST_NS;
 }
 
-const char *hp_offcpu_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Time that threads waited, by function and cause.";
-}
-
 /* Of all rows, ns. */
 static double total_of(struct hp_report *report)
 {
@@ -234,7 +230,7 @@ static double total_of(struct hp_report *report)
 	       (double)offcpu_of(report)->profiler_ns;
 }
 
-const char *hp_offcpu_note(struct hp_report *report)
+static const char *note(struct hp_report *report)
 {
 	double total = total_of(report), unknown = 0;
 	const struct hp_offcpu *offcpu = offcpu_of(report);
@@ -276,7 +272,7 @@ static int compare_rows(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
-void hp_offcpu_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_offcpu *offcpu = offcpu_of(report);
 
@@ -286,7 +282,7 @@ void hp_offcpu_fill(struct hp_report *report, struct hp_list *list)
 		list->rows[i] = &offcpu->rows[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
-	hp_list_cut(list, report, report->settings->functions_limit, HP_FUNCTIONS_LIMIT);
+	hp_section_cut(&hp_offcpu_section, report, list);
 }
 
 static void row_name(const struct hp_cell *cell, struct hp_value *value)
@@ -314,7 +310,7 @@ static void row_share(const struct hp_cell *cell, struct hp_value *value)
 	value->number = total > 0 ? 100 * (double)r->blocked_ns / total : 0;
 }
 
-const struct hp_column hp_offcpu_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
 	{ "On", "on", "on", HP_UNIT_TEXT, .member = HP_MEMBER(hp_offcpu_row, on) },
 	{ "Waits", "waits", "waits", HP_UNIT_COUNT, .member = HP_MEMBER(hp_offcpu_row, waits) },
@@ -323,4 +319,33 @@ const struct hp_column hp_offcpu_columns[] = {
 	  .member = HP_MEMBER(hp_offcpu_row, blocked_ns) },
 	{ "% Blocked", "percent", "percent", HP_UNIT_SHARE, .get = row_share },
 	{ 0 },
+};
+
+/* Waits have the names of samples, which stand there already if those were looked up. */
+static void legend_write(struct hp_report *report, FILE *out)
+{
+	if (!hp_cpu_is_made(report) && hp_offcpu_has_data(report))
+		hp_cpu_legend_write(report, out);
+}
+
+const struct hp_section hp_offcpu_section = {
+	.key = "offcpu",
+	.json = "offcpu",
+	.name = "offcpu",
+	.help = "where threads wait",
+	.subject = HP_SUBJECT_THREAD,
+	.columns = columns,
+	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, functions_limit),
+	.usual = HP_FUNCTIONS_LIMIT,
+	.has_data = hp_offcpu_has_data,
+	.about = "Time that threads waited, by function and cause.",
+	.empty = hp_offcpu_empty,
+	.note = note,
+	.is_on_top = true,
+	.legend_write = legend_write,
+	.tool = { .help = "Where threads wait instead of running, by call path.",
+		  .meaning =
+			  "Time in which threads did not run, by the call path in which they stopped.",
+		  .next = "who_waits_for_whom if it is a lock." },
 };

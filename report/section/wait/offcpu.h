@@ -37,11 +37,7 @@ bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack);
 /* The C library's, its loader's, or ours. */
 bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);
 
-extern const struct hp_column hp_offcpu_columns[];
-void hp_offcpu_fill(struct hp_report *report, struct hp_list *list);
 bool hp_offcpu_has_data(const struct hp_report *report);
-const char *hp_offcpu_describe(const struct hp_report *report);
-const char *hp_offcpu_note(struct hp_report *report);
 const char *hp_offcpu_empty(struct hp_report *report);
 
 #endif

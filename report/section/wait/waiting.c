@@ -14,6 +14,7 @@
 #include "report/section/channel/row/name.h"
 #include "report/base/format.h"
 #include "report/section/wait/lock_section.h"
+#include "report/section/core/list.h"
 #include "report/base/memory.h"
 
 /* --- who is waited for --- */
@@ -251,7 +252,7 @@ static void waiting_cycle(const struct hp_cell *cell, struct hp_value *value)
 	value->number = (double)cycle_length(cell->report, wait_of(cell->row));
 }
 
-const struct hp_column hp_waiting_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Thread", "thread", "thread", HP_UNIT_TEXT, .get = waiting_thread },
 	{ .raw = "tid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_wait, tid) },
 	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_lock_wait, pid) },
@@ -266,12 +267,6 @@ const struct hp_column hp_waiting_columns[] = {
 	{ 0 },
 };
 
-const char *hp_waiting_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Threads that were waiting at the end, and for whom.";
-}
-
 /* The longest wait first. */
 static int compare_waiting(const void *left, const void *right)
 {
@@ -283,7 +278,7 @@ static int compare_waiting(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-void hp_waiting_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
@@ -293,11 +288,11 @@ void hp_waiting_fill(struct hp_report *report, struct hp_list *list)
 		list->rows[i] = &locks->waits[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_waiting);
-	hp_lock_list_cut(report, list);
+	hp_section_cut(&hp_waiting_section, report, list);
 }
 
 /* Idle workers wait at the end of every program: `auto` shows them when the end was no good one. */
-bool hp_waiting_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_header *header = &report->model.reader.header;
@@ -309,7 +304,28 @@ bool hp_waiting_has_data(const struct hp_report *report)
 	return false;
 }
 
-void hp_waiting_entry_add(struct hp_report *report, const void *row, struct cJSON *entry)
+static void add_frames(struct hp_report *report, const void *row, struct cJSON *entry)
 {
 	hp_lock_path_add(report, wait_of(row)->path, "frames", entry);
 }
+
+const struct hp_section hp_waiting_section = {
+	.key = "waiting",
+	.json = "waiting",
+	.name = "waiting",
+	.help = "who waits now, and for whom",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = columns,
+	.fill = fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = has_data,
+	.about = "Threads that were waiting at the end, and for whom.",
+	.none = "nobody was waiting",
+	.extra = { .head = hp_lock_add_head,
+		   .raw = add_frames,
+		   .list_keys = HP_LOCK_KEYS,
+		   .raw_keys = "frames:[@frame] released_by:[@frame]" },
+	.tool = { .name = "waiting_now",
+		  .help = "Threads that wait for a lock at this moment, and for whom." },
+};

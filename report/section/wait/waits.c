@@ -8,6 +8,7 @@
 
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_view.h"
+#include "report/section/core/list.h"
 #include "report/base/memory.h"
 
 #define LINE HP_LOCK_CELL
@@ -94,7 +95,7 @@ static void wait_most(const struct hp_cell *cell, struct hp_value *value)
 	hp_lock_set_ticks(cell, (double)wait_of(cell->row)->most, value);
 }
 
-const struct hp_column hp_wait_columns[] = {
+static const struct hp_column columns[] = {
 	{ "Object", "object", "object", HP_UNIT_NAME, .get = wait_name },
 	{ "Kind", "kind", "kind", HP_UNIT_TEXT, .get = wait_kind },
 	{ "Waits at", NULL, NULL, HP_UNIT_CHAIN, .get = wait_path },
@@ -110,12 +111,6 @@ const struct hp_column hp_wait_columns[] = {
 	{ 0 },
 };
 
-const char *hp_waits_describe(const struct hp_report *report)
-{
-	(void)report;
-	return "Where threads waited, and for whom.";
-}
-
 static int compare_waits(const void *left, const void *right)
 {
 	const struct hp_lock_contest *a = wait_of(*(const struct hp_lock_waiting *const *)left);
@@ -128,7 +123,7 @@ static int compare_waits(const void *left, const void *right)
 	return a->at.address < b->at.address ? -1 : a->at.address > b->at.address;
 }
 
-void hp_waits_fill(struct hp_report *report, struct hp_list *list)
+static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_lock_view *view = hp_lock_view(report);
 
@@ -138,11 +133,11 @@ void hp_waits_fill(struct hp_report *report, struct hp_list *list)
 		list->rows[i] = &view->waits[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_waits);
-	hp_lock_list_cut(report, list);
+	hp_section_cut(&hp_waits_section, report, list);
 }
 
 /* Waits for what the program was given (a terminal's pipe) are shown beside others only. */
-bool hp_waits_has_data(const struct hp_report *report)
+static bool has_data(const struct hp_report *report)
 {
 	const struct hp_lock_view *view = hp_lock_view(report);
 
@@ -152,10 +147,35 @@ bool hp_waits_has_data(const struct hp_report *report)
 	return false;
 }
 
-void hp_wait_entry_add(struct hp_report *report, const void *row, cJSON *entry)
+static void add_frames(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_lock_contest *wait = wait_of(row);
 
 	hp_lock_path_add(report, wait->path, "frames", entry);
 	hp_lock_path_add(report, wait->from, "released_by", entry);
 }
+
+const struct hp_section hp_waits_section = {
+	.key = "waits",
+	.json = "waits",
+	.name = "waits",
+	.help = "waits for locks: who, for whom, where",
+	.subject = HP_SUBJECT_WAIT,
+	.columns = columns,
+	.fill = fill,
+	.usual = HP_LOCKS_LIMIT,
+	.is_quiet = true,
+	.has_data = has_data,
+	.about = "Where threads waited, and for whom.",
+	.none = "no wait came to its end; those that go on are in waiting",
+	.is_on_top = true,
+	.extra = { .head = hp_lock_add_head,
+		   .raw = add_frames,
+		   .list_keys = HP_LOCK_KEYS,
+		   .raw_keys = "frames:[@frame] released_by:[@frame]" },
+	.tool = { .name = "who_waits_for_whom",
+		  .help = "Waits for locks: which place waited for which other place that held it.",
+		  .meaning =
+			  "Waits for locks: the place that waited, and the place that held the lock meanwhile.",
+		  .next = "Shorten what the holder does under the lock; mutexes for how long it is held." },
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * extra.c - see extra.h.
+ */
+#include "report/section/core/extra.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "report/base/format.h"
+#include "report/base/json.h"
+
+void hp_extra_add_elapsed(struct hp_report *report, cJSON *list)
+{
+	struct hp_text_cell cell;
+
+	cJSON_AddStringToObject(list, "time_elapsed",
+				hp_format_time(&cell, (double)report->model.elapsed_ns));
+	hp_json_whole(list, "total_elapsed_ns", report->model.elapsed_ns);
+}
+
+void hp_extra_add_percentiles(struct hp_report *report, cJSON *list)
+{
+	const struct hp_percentiles *percentiles = &report->settings->percentiles;
+	cJSON *array = cJSON_AddArrayToObject(list, "percentiles");
+
+	for (uint32_t i = 0; i < percentiles->count; i++) {
+		double at = percentiles->at[i];
+		struct hp_text_cell cell;
+		char text[64];
+
+		/* A float to readers that tell floats from integers: 95.0. */
+		snprintf(text, sizeof(text), "%s%s", hp_format_percentile(&cell, at),
+			 at > floor(at) ? "" : ".0");
+		cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * extra.h - what several lists in JSON have beside their columns.
+ */
+#ifndef HP_REPORT_SECTION_CORE_EXTRA_H
+#define HP_REPORT_SECTION_CORE_EXTRA_H
+
+#include "report/section/core/report.h"
+
+struct cJSON;
+
+/* `time_elapsed` and `total_elapsed_ns`. */
+void hp_extra_add_elapsed(struct hp_report *report, struct cJSON *list);
+
+/* `percentiles`, those that were asked for. */
+void hp_extra_add_percentiles(struct hp_report *report, struct cJSON *list);
+
+#endif
