@@ -14,6 +14,7 @@
 #include "report/base/json.h"
 #include "report/section/cpu/cpu.h"
 #include "report/base/memory.h"
+#include "report/section/core/list.h"
 #include "segment/clock.h"
 
 #define CAPTURE_NS UINT64_C(250000000)	/* until the sampler has written what led to the question */
@@ -54,7 +55,7 @@ struct hp_answer *hp_snapshot_end(struct hp_scene *scene, const struct hp_reques
 /* The list, with what the crate has in it beside: where the whole profile is to be had. */
 static cJSON *list_new(struct hp_scene *scene)
 {
-	cJSON *list = hp_list_json(scene, "functions_cpu");
+	cJSON *list = hp_list_json(scene, &hp_cpu_section);
 
 	cJSON_AddStringToObject(list, "profile_path", "/debug/pprof/profile");
 	return list;

@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "report/base/memory.h"
-#include "report/section/sections.h"
+#include "report/section/core/list.h"
 #include "util/hash.h"
-
-#define FUNCTIONS 0	/* place in `maps`; no other section's, see place_of */
 
 static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
 {
@@ -52,6 +50,7 @@ static uint64_t object_key(const struct hp_model *model, uint32_t object)
 
 uint32_t *hp_ids_of_functions(struct hp_ids *ids, const struct hp_model *model)
 {
+	struct hp_map *map = &ids->maps[hp_section_place(&hp_functions_section)];
 	uint32_t *list = hp_xcalloc(model->function_count + 1, sizeof(*list));
 	uint64_t *objects = hp_xcalloc(model->object_count + 1, sizeof(*objects));
 
@@ -62,10 +61,9 @@ uint32_t *hp_ids_of_functions(struct hp_ids *ids, const struct hp_model *model)
 		uint64_t object =
 			f->object == HP_NONE ? object_key(model, HP_NONE) : objects[f->object];
 
-		list[i] = id_of(&ids->maps[FUNCTIONS],
-				hp_hash_add(hp_hash_add(17, object), f->address));
+		list[i] = id_of(map, hp_hash_add(hp_hash_add(17, object), f->address));
 	}
-	list[model->function_count] = id_of(&ids->maps[FUNCTIONS], 19);
+	list[model->function_count] = id_of(map, 19);
 	free(objects);
 	return list;
 }
@@ -73,18 +71,9 @@ uint32_t *hp_ids_of_functions(struct hp_ids *ids, const struct hp_model *model)
 /* --- other sections --- */
 
 /* NULL = its rows have ids of their own, which their logs go by. */
-static struct hp_map *map_of(struct hp_ids *ids, const char *section)
+static struct hp_map *map_of(struct hp_ids *ids, const struct hp_section *section)
 {
-	static const char *const own[] = { "channels", "streams", "futures", "sql",
-					   "http",     "server",  "debug" };
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (strcmp(own[i], section) == 0)
-			return NULL;
-	for (size_t i = 0; i < hp_section_count; i++)
-		if (strcmp(hp_sections[i]->json, section) == 0)
-			return i == FUNCTIONS ? NULL : &ids->maps[i];
-	return NULL;
+	return section->has_own_ids ? NULL : &ids->maps[hp_section_place(section)];
 }
 
 /* What tells a row from others, as far as texts do. */
@@ -110,7 +99,7 @@ static void id_set(cJSON *row, uint32_t id)
 		cJSON_ReplaceItemInObjectCaseSensitive(row, "id", cJSON_CreateNumber(id));
 }
 
-void hp_ids_settle(struct hp_ids *ids, const char *section, cJSON *list)
+void hp_ids_settle(struct hp_ids *ids, const struct hp_section *section, cJSON *list)
 {
 	cJSON *row = cJSON_GetObjectItemCaseSensitive(list, "data");
 	cJSON *raw = cJSON_GetObjectItemCaseSensitive(list, "raw");

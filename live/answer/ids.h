@@ -14,6 +14,7 @@
 #include "report/section/core/report.h"
 
 struct cJSON;
+struct hp_section;
 
 #define HP_IDS_SECTIONS HP_SECTIONS_MOST
 
@@ -30,6 +31,6 @@ uint32_t *hp_ids_of_functions(struct hp_ids *ids, const struct hp_model *model);
  * Puts ids into the rows of a list of another section, `data` and `raw` alike.
  * Rows are told by their names; of several with one name, by their order.
  */
-void hp_ids_settle(struct hp_ids *ids, const char *section, struct cJSON *list);
+void hp_ids_settle(struct hp_ids *ids, const struct hp_section *section, struct cJSON *list);
 
 #endif

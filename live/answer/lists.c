@@ -8,16 +8,13 @@
 #include "live/answer/lists.h"
 
 #include <cjson/cJSON.h>
-#include <string.h>
 
 #include "live/answer/scene.h"
 #include "live/answer/shape.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
-#include "report/section/sections.h"
+#include "report/section/core/section.h"
 #include "report/view/view.h"
-
-#define PATHS_USUAL 100	/* rows of sections with call paths, unless more are asked for */
 
 static void percentiles_add(const struct hp_report *report, cJSON *list)
 {
@@ -28,61 +25,30 @@ static void percentiles_add(const struct hp_report *report, cJSON *list)
 		cJSON_AddItemToArray(array, cJSON_CreateNumber(percentiles->at[i]));
 }
 
-/* Heads that a list without rows has besides those of all. */
-struct empty {
-	const char *section;
-	const char *rows;	/* key of the rows */
-	bool has_percentiles;
-	const char *zeros[3];	/* counters, which are 0 */
-};
-
-static const struct empty empties[] = {
-	{ "channels", "data", true, { NULL } },
-	{ "streams", "data", false, { NULL } },
-	{ "futures", "data", false, { NULL } },
-	{ "sql", "data", true, { "total_ns", "total_calls" } },
-	{ "http", "data", true, { "total_ns", "total_calls" } },
-	{ "server", "data", true, { "total_ns", "total_calls", "total_alloc_bytes" } },
-	{ "io", "data", true, { NULL } },
-	{ "debug", "entries", false, { NULL } },
-};
-
-static const struct empty *empty_of(const char *section)
+static cJSON *absent_new(const struct hp_report *report, const struct hp_absent *absent)
 {
-	static const struct empty usual = { NULL, "data", true, { NULL } };
-
-	for (size_t i = 0; i < sizeof(empties) / sizeof(empties[0]); i++)
-		if (strcmp(empties[i].section, section) == 0)
-			return &empties[i];
-	return &usual;
-}
-
-static cJSON *empty_new(const struct hp_report *report, const char *section)
-{
-	const struct empty *empty = empty_of(section);
 	cJSON *list = cJSON_CreateObject();
 
 	hp_json_whole(list, "current_elapsed_ns", report->model.elapsed_ns);
-	for (size_t i = 0; i < 3 && empty->zeros[i]; i++)
-		hp_json_whole(list, empty->zeros[i], 0);
-	if (empty->has_percentiles)
+	for (size_t i = 0; i < 3 && absent->zeros[i]; i++)
+		hp_json_whole(list, absent->zeros[i], 0);
+	if (absent->has_percentiles)
 		percentiles_add(report, list);
-	cJSON_AddArrayToObject(list, empty->rows);
+	cJSON_AddArrayToObject(list, absent->rows);
 	hp_json_whole(list, "total_count", 0);
 	hp_json_whole(list, "included_count", 0);
 	cJSON_AddArrayToObject(list, "raw");
 	return list;
 }
 
-cJSON *hp_list_json(struct hp_scene *scene, const char *name)
+cJSON *hp_list_json(struct hp_scene *scene, const struct hp_section *section)
 {
-	const struct hp_section *section = hp_section_of_json(name);
 	uint64_t missing;
-	cJSON *list = section && section->columns ? hp_json_section(&scene->report, section)
-						  : empty_new(&scene->report, name);
+	cJSON *list = section->absent ? absent_new(&scene->report, section->absent)
+				      : hp_json_section(&scene->report, section);
 
-	hp_ids_settle(&scene->ids, name, list);
-	hp_shape_fit(list, name, scene->settings.api);
+	hp_ids_settle(&scene->ids, section, list);
+	hp_shape_fit(list, section, scene->settings.api);
 	/* What another answer of this look asked for in vain this one may show: names are kept until the next look. */
 	missing = hp_scene_missing(scene) - scene->missing_before;
 	if (missing)
@@ -91,12 +57,9 @@ cJSON *hp_list_json(struct hp_scene *scene, const char *name)
 }
 
 /* A row with a call path has some 15 KB: 15 MB a second would be a tenth of a core. */
-static uint64_t usual_limit(const struct hp_request *request)
+static uint64_t usual_limit(const struct hp_section *section)
 {
-	const char *section = request->route->section;
-
-	return strcmp(section, "alloc_sites") == 0 || strcmp(section, "leaks") == 0 ? PATHS_USUAL
-										    : UINT32_MAX;
+	return section->usual_served ? section->usual_served : UINT32_MAX;
 }
 
 /* How many rows at most: what is asked for, within HOTPATH_ENTRIES_LIMIT. */
@@ -106,7 +69,7 @@ static uint64_t limit_of(const struct hp_scene *scene, const struct hp_request *
 	uint64_t limit = hp_request_number(request, "limit", 0, UINT32_MAX);
 
 	if (!limit)
-		limit = usual_limit(request);
+		limit = usual_limit(request->route->section);
 	return limit < most ? limit : most;
 }
 

@@ -15,7 +15,7 @@ struct cJSON;
  */
 struct hp_answer *hp_list_render(struct hp_scene *scene, const struct hp_request *request);
 
-/* The section with that key in JSON, fresh. */
-struct cJSON *hp_list_json(struct hp_scene *scene, const char *section);
+/* A section in JSON, fresh. */
+struct cJSON *hp_list_json(struct hp_scene *scene, const struct hp_section *section);
 
 #endif

@@ -20,6 +20,7 @@
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/base/memory.h"
+#include "report/section/core/list.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -163,7 +164,7 @@ static cJSON *alloc_rows(struct hp_scene *scene)
 	cJSON *list;
 
 	scene->settings.limit = scene->settings.entries_limit;
-	list = hp_list_json(scene, "functions_alloc");
+	list = hp_list_json(scene, &hp_alloc_functions_section);
 	scene->settings.limit = limit;
 	return list;
 }
@@ -206,5 +207,5 @@ struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *
 {
 	(void)scene;
 	return hp_answer_error(404, "ids are those of the list; nothing is recorded there yet",
-			       "No %s with id %u", request->route->section, request->id);
+			       "No %s with id %u", request->route->noun, request->id);
 }

@@ -16,6 +16,7 @@
 #include "report/base/format.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
+#include "report/section/core/list.h"
 
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -153,52 +154,6 @@ static void functions_write(struct metrics *m)
 
 /* --- rows of lists --- */
 
-/* A counter or gauge that is a number in the rows of a list. */
-struct column {
-	const char *section;
-	const char *key;	/* in `raw`, else in `data` */
-	enum hp_family_kind kind;
-	const char *name;
-	const char *help;
-	const char *const (*labels)[2];	/* name, key in `data` */
-};
-
-static const char *const function_labels[][2] = { { "function", "name" }, { NULL, NULL } };
-static const char *const thread_labels[][2] = { { "name", "name" },
-						{ "tid", "os_tid" },
-						{ NULL, NULL } };
-static const char *const channel_labels[][2] = {
-	{ "source", "source" },	    { "label", "label" },	{ "iter", "iter" },
-	{ "type", "channel_type" }, { "payload", "type_name" }, { NULL, NULL }
-};
-
-static const struct column columns[] = {
-	{ "functions_alloc", "total_bytes", HP_FAMILY_COUNTER, "hotpath_function_alloc_bytes",
-	  "Bytes allocated by each function itself.", function_labels },
-	{ "functions_alloc", "count", HP_FAMILY_COUNTER, "hotpath_function_alloc_count",
-	  "Blocks allocated by each function itself.", function_labels },
-	{ "threads", "cpu_percent_max", HP_FAMILY_GAUGE, "hotpath_thread_cpu_percent_max",
-	  "Largest CPU usage of each thread since the start.", thread_labels },
-	{ "threads", "cpu_percent_avg", HP_FAMILY_GAUGE, "hotpath_thread_cpu_percent_avg",
-	  "Average CPU usage of each thread.", thread_labels },
-	{ "threads", "alloc_bytes", HP_FAMILY_COUNTER, "hotpath_thread_alloc_bytes",
-	  "Bytes allocated by each thread.", thread_labels },
-	{ "threads", "dealloc_bytes", HP_FAMILY_COUNTER, "hotpath_thread_dealloc_bytes",
-	  "Bytes freed by each thread.", thread_labels },
-	{ "channels", "sent_count", HP_FAMILY_COUNTER, "hotpath_channel_sent",
-	  "Messages sent on each channel.", channel_labels },
-	{ "channels", "received_count", HP_FAMILY_COUNTER, "hotpath_channel_received",
-	  "Messages received from each channel.", channel_labels },
-	{ "channels", "instances", HP_FAMILY_COUNTER, "hotpath_channel_instances_created",
-	  "Channels that were made at this place.", channel_labels },
-	{ "channels", "closed_instances", HP_FAMILY_COUNTER, "hotpath_channel_instances_closed",
-	  "Of these, those that were closed.", channel_labels },
-	{ "channels", "queue_size", HP_FAMILY_GAUGE, "hotpath_channel_queue_size",
-	  "Messages sent and not yet received.", channel_labels },
-	{ "channels", "max_queue_size", HP_FAMILY_GAUGE, "hotpath_channel_max_queue_size",
-	  "Largest number of these since the start.", channel_labels },
-};
-
 static const char *label_text(const cJSON *row, const char *key, char room[40])
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, key);
@@ -239,63 +194,71 @@ static bool is_named_again(const cJSON *rows, const cJSON *row)
 	return false;
 }
 
-static void row_write(struct metrics *m, const struct column *column, const cJSON *rows,
-		      const cJSON *row, const cJSON *raw)
+static void row_write(struct metrics *m, const struct hp_section *section,
+		      const struct hp_metric *metric, const cJSON *rows, const cJSON *row,
+		      const cJSON *raw)
 {
+	const struct hp_label_key *keys = section->labels;
 	char *longer = NULL;
 	struct hp_label_pair labels[8] = { { NULL, NULL } };
 	char rooms[8][40];
 	double number;
 
 	/* What `raw` says is not known, `data` has a number in place of. */
-	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(raw, column->key)))
+	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(raw, metric->key)))
 		return;
-	if (!number_of(raw, column->key, &number) && !number_of(row, column->key, &number))
+	if (!number_of(raw, metric->key, &number) && !number_of(row, metric->key, &number))
 		return;
-	for (size_t i = 0; i < COUNT(labels) - 1 && column->labels[i][0]; i++) {
-		labels[i].name = column->labels[i][0];
-		labels[i].value = label_text(row, column->labels[i][1], rooms[i]);
+	for (size_t i = 0; i < COUNT(labels) - 1 && keys[i].name; i++) {
+		labels[i].name = keys[i].name;
+		labels[i].value = label_text(row, keys[i].key, rooms[i]);
 	}
-	if (column->labels == function_labels && is_named_again(rows, row))
+	/* Nothing else would tell two series of one name apart. */
+	if (!keys[1].name && is_named_again(rows, row))
 		labels[0].value = longer =
 			hp_xprintf("%s #%s", labels[0].value, label_text(row, "id", rooms[7]));
 	hp_sample(&m->to, labels, number);
 	free(longer);
 }
 
-static void column_write(struct metrics *m, const struct column *column, const cJSON *list)
+static void metric_write(struct metrics *m, const struct hp_section *section,
+			 const struct hp_metric *metric, const cJSON *list)
 {
 	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "data");
 	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(list, "raw");
 	const cJSON *row = rows ? rows->child : NULL;
 
-	hp_family_begin(&m->to, column->kind, column->name, column->help);
+	hp_family_begin(&m->to, metric->is_counter ? HP_FAMILY_COUNTER : HP_FAMILY_GAUGE,
+			metric->name, metric->help);
 	raw = raw ? raw->child : NULL;
 	for (; row; row = row->next, raw = raw ? raw->next : NULL)
-		row_write(m, column, rows, row, raw);
+		row_write(m, section, metric, rows, row, raw);
 }
 
-/* Each list once, for its columns that follow each other. */
-static void columns_write(struct metrics *m)
+/* In the order in which they have always been told; others follow. */
+static const struct hp_section *const first[] = { &hp_alloc_functions_section,
+						  &hp_threads_section };
+
+/* Each list once. */
+static void lists_write(struct metrics *m)
 {
+	const struct hp_section **sections = hp_sections_arrange(first, COUNT(first));
 	uint64_t limit = m->scene->settings.limit;
 	uint32_t api = m->scene->settings.api;
-	const char *section = "";
-	cJSON *list = NULL;
 
 	m->scene->settings.limit = HP_METRICS_SERIES;
 	m->scene->settings.api = HP_API_NEW;
-	for (size_t i = 0; i < COUNT(columns); i++) {
-		if (strcmp(columns[i].section, section) != 0) {
-			cJSON_Delete(list);
-			section = columns[i].section;
-			list = hp_list_json(m->scene, section);
-		}
-		column_write(m, &columns[i], list);
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_metric *metric = sections[i]->metrics;
+		cJSON *list = metric ? hp_list_json(m->scene, sections[i]) : NULL;
+
+		for (; metric && metric->key; metric++)
+			metric_write(m, sections[i], metric, list);
+		cJSON_Delete(list);
 	}
-	cJSON_Delete(list);
 	m->scene->settings.limit = limit;
 	m->scene->settings.api = api;
+	free(sections);
 }
 
 /* --- threads and memory --- */
@@ -464,7 +427,7 @@ struct hp_answer *hp_metrics_render(struct hp_scene *scene, const struct hp_requ
 	hp_exposition_init(&m.to, out, request->is_openmetrics);
 	program_write(&m);
 	functions_write(&m);
-	columns_write(&m);
+	lists_write(&m);
 	threads_write(&m);
 	memory_write(&m);
 	locks_write(&m, FAMILY_MUTEX);

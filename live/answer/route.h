@@ -21,13 +21,15 @@
 
 struct hp_request;
 struct hp_scene;
+struct hp_section;
 
 struct hp_route {
 	const char *method;
 	const char *path;	/* {id} stands for a whole number */
-	const char *section;	/* key of the section in JSON that `render` shows; may be NULL */
+	const struct hp_section *section;	/* whose list or rows it shows; NULL = none */
 	struct hp_answer *(*render)(struct hp_scene *scene, const struct hp_request *request);
 	const char *help;
+	const char *noun;	/* what one row is, where there is none yet; NULL = there are some */
 
 	uint64_t (*span_ns)(const struct hp_request *request);
 	void *(*begin)(struct hp_scene *scene, const struct hp_request *request);

@@ -9,8 +9,8 @@
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
-#include <string.h>
 
+#include "report/section/core/list.h"
 #include "segment/setting.h"
 
 static const char *const list_late[] = { "total_count", "included_count" };
@@ -74,24 +74,24 @@ static void rwlock_fit(cJSON *entry)
 	}
 }
 
-void hp_shape_fit(cJSON *list, const char *section, uint32_t api)
+void hp_shape_fit(cJSON *list, const struct hp_section *section, uint32_t api)
 {
 	cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "data"), *entry;
 
-	if (strcmp(section, "functions_alloc") == 0)
+	if (section == &hp_alloc_functions_section)
 		cJSON_ArrayForEach(entry, rows) alloc_fit(entry);
-	if (strcmp(section, "rw_locks") == 0)
+	if (section == &hp_rw_locks_section)
 		cJSON_ArrayForEach(entry, rows) rwlock_fit(entry);
 	if (api != HP_API_OLD)
 		return;
 	if (!rows)
 		rows = cJSON_GetObjectItemCaseSensitive(list, "entries");
 	drop(list, list_late, COUNT(list_late));
-	if (strcmp(section, "threads") == 0)
+	if (section == &hp_threads_section)
 		drop(list, threads_late, COUNT(threads_late));
 	cJSON_ArrayForEach(entry, rows)
 	{
-		if (strcmp(section, "channels") == 0)
+		if (section == &hp_channels_section)
 			channel_fit(entry);
 		drop(entry, entry_late, COUNT(entry_late));
 	}

@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 struct cJSON;
+struct hp_section;
 
 /* Changes the list of that section to the shape of `api` (enum hp_api). */
-void hp_shape_fit(struct cJSON *list, const char *section, uint32_t api);
+void hp_shape_fit(struct cJSON *list, const struct hp_section *section, uint32_t api);
 
 /* The same of an answer about one function's calls. */
 void hp_shape_fit_logs(struct cJSON *list, uint32_t api);

@@ -105,7 +105,7 @@ static bool target_take(struct stdio *stdio, const char *name)
 
 	if (!hp_target_init(&target, name, wrong_tell, stdio))
 		return false;
-	picture = hp_picture_new(&target, &stdio->settings, &hp_routes);
+	picture = hp_picture_new(&target, &stdio->settings, hp_routes());
 	if (!picture)
 		return false;
 	hp_picture_free(stdio->picture);	/* only one message is on its way: nobody waits */

@@ -324,7 +324,7 @@ int hp_cmd_serve(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	if (!serve.parent && !listen_by_hand(&serve))
 		return HP_EXIT_FAILED;
-	serve.picture = hp_picture_new(&target, &serve.settings, &hp_routes);
+	serve.picture = hp_picture_new(&target, &serve.settings, hp_routes());
 	if (!serve.picture || !servers_start(&serve)) {
 		fprintf(stderr, "hotpath serve: cannot start: %s\n", strerror(errno));
 		return HP_EXIT_FAILED;

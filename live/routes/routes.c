@@ -4,6 +4,8 @@
  */
 #include "live/routes/routes.h"
 
+#include <pthread.h>
+
 #include "live/answer/callers.h"
 #include "live/answer/functions_cpu.h"
 #include "live/answer/lists.h"
@@ -12,74 +14,94 @@
 #include "live/answer/page.h"
 #include "live/answer/pprof.h"
 #include "live/answer/status.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
 
-#define LIST(section, help) \
+/* Without a section: a route.  With one: its list, or a route whose path begins with that of the list. */
+struct entry {
+	const struct hp_section *section;
+	struct hp_route route;
+	bool is_rest;	/* lists of all sections that are nowhere else here */
+};
+
+#define LIST(name) \
 	{ \
-		"GET", "/" section, section, hp_list_render, help, NULL, NULL, NULL \
+		.section = &hp_##name##_section \
 	}
-#define ANSWER(path, render, help) \
+#define OF(name, path_, render_, help_) \
 	{ \
-		"GET", path, NULL, render, help, NULL, NULL, NULL \
+		.section = &hp_##name##_section, .route = { \
+			.path = path_, \
+			.render = render_, \
+			.help = help_ \
+		} \
 	}
-#define NO_LOGS(path, section) \
+#define NO_LOGS(name, path_, noun_) \
 	{ \
-		"GET", path, section, hp_logs_none, "log of one of them", NULL, NULL, NULL \
+		.section = &hp_##name##_section, .route = { \
+			.path = path_, \
+			.render = hp_logs_none, \
+			.help = "log of one of them", \
+			.noun = noun_ \
+		} \
+	}
+#define ANSWER(path_, render_, help_) \
+	{ \
+		.route = {.path = path_, .render = render_, .help = help_ } \
 	}
 
-static const struct hp_route list[] = {
-	LIST("functions_timing", "functions by time"),
-	ANSWER("/functions_timing/{id}/logs", hp_logs_timing, "last and slowest calls of one"),
-	ANSWER("/functions_timing/{id}/callers", hp_callers_render,
-	       "who calls one, over all paths"),
-	ANSWER("/functions_timing/{id}/callees", hp_callees_render,
-	       "whom one calls, over all paths"),
-	LIST("functions_alloc", "functions by what they allocate"),
-	ANSWER("/functions_alloc/{id}/logs", hp_logs_alloc, "calls of one"),
-	ANSWER("/functions_cpu", hp_snapshot_show, "samples of the CPU by function"),
-	{ "POST", "/functions_cpu/snapshot", NULL, NULL, "take a snapshot of the samples", NULL,
-	  NULL, hp_snapshot_end },
-	LIST("threads", "threads: CPU, state, memory"),
-	LIST("channels", "channels"),
-	ANSWER("/channels/{id}/logs", hp_logs_channel, "last messages of one"),
-	LIST("streams", "streams"),
-	NO_LOGS("/streams/{id}/logs", "stream"),
-	LIST("futures", "futures"),
-	NO_LOGS("/futures/{id}/logs", "future"),
-	LIST("rw_locks", "reader-writer locks"),
-	LIST("mutexes", "mutexes"),
-	LIST("sql", "queries"),
-	NO_LOGS("/sql/{id}/logs", "query"),
-	LIST("http", "requests that the program makes"),
-	NO_LOGS("/http/{id}/logs", "endpoint"),
-	LIST("server", "requests that the program serves"),
-	NO_LOGS("/server/{id}/logs", "route"),
-	LIST("io", "reads and writes"),
-	LIST("debug", "values and gauges"),
-	NO_LOGS("/debug/dbg/{id}/logs", "dbg entry"),
-	NO_LOGS("/debug/val/{id}/logs", "val entry"),
-	NO_LOGS("/debug/gauge/{id}/logs", "gauge entry"),
+/* In the order in which clients know them: those of the Rust crate first. */
+static const struct entry entries[] = {
+	LIST(functions),
+	OF(functions, "/{id}/logs", hp_logs_timing, "last and slowest calls of one"),
+	OF(functions, "/{id}/callers", hp_callers_render, "who calls one, over all paths"),
+	OF(functions, "/{id}/callees", hp_callees_render, "whom one calls, over all paths"),
+	LIST(alloc_functions),
+	OF(alloc_functions, "/{id}/logs", hp_logs_alloc, "calls of one"),
+	{ .section = &hp_cpu_section, .route = { .render = hp_snapshot_show } },
+	{ .section = &hp_cpu_section,
+	  .route = { .method = "POST",
+		     .path = "/snapshot",
+		     .help = "take a snapshot of the samples",
+		     .end = hp_snapshot_end } },
+	LIST(threads),
+	LIST(channels),
+	OF(channels, "/{id}/logs", hp_logs_channel, "last messages of one"),
+	LIST(streams),
+	NO_LOGS(streams, "/{id}/logs", "stream"),
+	LIST(futures),
+	NO_LOGS(futures, "/{id}/logs", "future"),
+	LIST(rw_locks),
+	LIST(mutexes),
+	LIST(sql),
+	NO_LOGS(sql, "/{id}/logs", "query"),
+	LIST(http),
+	NO_LOGS(http, "/{id}/logs", "endpoint"),
+	LIST(server),
+	NO_LOGS(server, "/{id}/logs", "route"),
+	LIST(io),
+	LIST(debug),
+	NO_LOGS(debug, "/dbg/{id}/logs", "dbg entry"),
+	NO_LOGS(debug, "/val/{id}/logs", "val entry"),
+	NO_LOGS(debug, "/gauge/{id}/logs", "gauge entry"),
 	ANSWER("/tokio_runtime", hp_runtime_render, "the event loop"),
 	ANSWER("/profiler_status", hp_status_render, "the program and its profiler"),
-	LIST("calltree", "the hot path, and the call tree"),
-	LIST("alloc_callers", "functions that allocate, instrumented or not"),
-	LIST("alloc_sites", "call paths by what they allocate"),
-	LIST("leaks", "call paths by what is left"),
-	LIST("alloc_sizes", "how large blocks are"),
-	LIST("alloc_lives", "how long blocks live"),
-	LIST("direct_maps", "call paths by what they map themselves"),
-	LIST("offcpu", "where threads wait"),
-	LIST("bound", "what functions spend their time on"),
-	LIST("thread_states", "what threads did with their time"),
-	LIST("conds", "condition variables"),
-	LIST("sems", "semaphores"),
-	LIST("barriers", "barriers"),
-	LIST("file_locks", "locks on files"),
-	LIST("waits", "waits for locks: who, for whom, where"),
-	LIST("lock_order", "locks taken while another one was held"),
-	LIST("waiting", "who waits now, and for whom"),
-	{ "GET", "/debug/pprof/profile", NULL, NULL,
-	  "samples of the CPU for pprof; ?seconds=N from now", hp_pprof_span_ns, hp_pprof_cpu_begin,
-	  hp_pprof_cpu_end },
+	LIST(calltree),
+	LIST(alloc_callers),
+	LIST(alloc_sites),
+	LIST(leaks),
+	LIST(alloc_sizes),
+	LIST(alloc_lives),
+	LIST(direct_maps),
+	LIST(offcpu),
+	LIST(bound),
+	LIST(thread_states),
+	{ .is_rest = true },
+	{ .route = { .path = "/debug/pprof/profile",
+		     .help = "samples of the CPU for pprof; ?seconds=N from now",
+		     .span_ns = hp_pprof_span_ns,
+		     .begin = hp_pprof_cpu_begin,
+		     .end = hp_pprof_cpu_end } },
 	ANSWER("/debug/pprof/heap", hp_pprof_heap, "allocations for pprof, what is held first"),
 	ANSWER("/debug/pprof/allocs", hp_pprof_allocs, "the same, what was allocated first"),
 	ANSWER("/debug/pprof/mutex", hp_pprof_mutex, "waits for locks for pprof"),
@@ -93,4 +115,57 @@ static const struct hp_route list[] = {
 	ANSWER("/routes", hp_routes_render, "this list"),
 };
 
-const struct hp_routes hp_routes = { list, sizeof(list) / sizeof(list[0]) };
+#define ENTRIES (sizeof(entries) / sizeof(entries[0]))
+
+static struct hp_route *list;
+static struct hp_routes routes;
+
+static void route_add(const struct hp_section *section, struct hp_route route)
+{
+	if (!route.method)
+		route.method = "GET";
+	if (section && !route.path) {
+		route.render = route.render ? route.render : hp_list_render;
+		route.help = section->help;
+	}
+	if (section) {
+		route.section = section;
+		route.path = hp_xprintf("/%s%s", section->json, route.path ? route.path : "");
+	}
+	list[routes.count++] = route;
+}
+
+static bool has_entry(const struct hp_section *section)
+{
+	for (size_t i = 0; i < ENTRIES; i++)
+		if (entries[i].section == section)
+			return true;
+	return false;
+}
+
+static void rest_add(void)
+{
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (hp_sections[i]->json[0] && !has_entry(hp_sections[i]))
+			route_add(hp_sections[i], (struct hp_route){ .method = NULL });
+}
+
+static void routes_make(void)
+{
+	list = hp_xcalloc(ENTRIES + hp_section_count, sizeof(*list));
+	for (size_t i = 0; i < ENTRIES; i++) {
+		if (entries[i].is_rest)
+			rest_add();
+		else
+			route_add(entries[i].section, entries[i].route);
+	}
+	routes.list = list;
+}
+
+const struct hp_routes *hp_routes(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, routes_make);
+	return &routes;
+}

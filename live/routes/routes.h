@@ -14,6 +14,7 @@
 
 #include "live/answer/route.h"
 
-extern const struct hp_routes hp_routes;
+/* Made once, of the sections and of what else there is; it stays. */
+const struct hp_routes *hp_routes(void);
 
 #endif

@@ -37,7 +37,7 @@ static void picture_make(void)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	picture = hp_picture_new(&target, &settings, &hp_routes);
+	picture = hp_picture_new(&target, &settings, hp_routes());
 }
 
 static uint16_t server_make(int which)

@@ -28,7 +28,7 @@ static struct hp_picture *picture(void *context)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	one = hp_picture_new(&target, &settings, &hp_routes);
+	one = hp_picture_new(&target, &settings, hp_routes());
 	return one;
 }
 

@@ -23,7 +23,7 @@ static struct hp_scene *scene(void)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	hp_scene_init(&one, &target, &settings, &hp_routes);
+	hp_scene_init(&one, &target, &settings, hp_routes());
 	is_there = hp_scene_look(&one);
 	return &one;
 }
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (query)
 		*query++ = 0;
 	question.query = query;
-	answer = hp_route_find(&hp_routes, &question, &request, &allowed);
+	answer = hp_route_find(hp_routes(), &question, &request, &allowed);
 	if (!answer) {
 		hp_request_get(&request, "seconds", room, sizeof(room));
 		hp_request_number(&request, "limit", 5, 100);

@@ -81,7 +81,7 @@ static void attach(struct local *local, const struct hp_live *live, int fd)
 
 	hp_picture_free(local->picture);
 	hp_target_init_fd(&target, fd);
-	local->picture = hp_picture_new(&target, local->settings, &hp_routes);
+	local->picture = hp_picture_new(&target, local->settings, hp_routes());
 	local->is_over = false;
 	local->pid = live->pid;
 	process_find(local->pid, &local->started);
@@ -258,7 +258,7 @@ struct hp_origin *hp_origin_local(const char *name, bool is_file,
 	if (!is_file)
 		return &local->base;
 	if (hp_target_init(&target, name, hp_input_say, NULL))
-		local->picture = hp_picture_new(&target, settings, &hp_routes);
+		local->picture = hp_picture_new(&target, settings, hp_routes());
 	if (local->picture)
 		return &local->base;
 	free(local->name);

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "report/base/memory.h"
 #include "report/section/core/section.h"
 
 size_t hp_section_place(const struct hp_section *section)
@@ -22,6 +23,24 @@ const struct hp_section *hp_section_of_json(const char *json)
 		if (*json && strcmp(hp_sections[i]->json, json) == 0)
 			return hp_sections[i];
 	return NULL;
+}
+
+const struct hp_section **hp_sections_arrange(const struct hp_section *const *first, size_t count)
+{
+	const struct hp_section **to = hp_xcalloc(hp_section_count, sizeof(*to));
+	size_t done = 0;
+
+	for (; done < count; done++)
+		to[done] = first[done];
+	for (size_t i = 0; i < hp_section_count; i++) {
+		size_t at = 0;
+
+		while (at < count && first[at] != hp_sections[i])
+			at++;
+		if (at == count)
+			to[done++] = hp_sections[i];
+	}
+	return to;
 }
 
 bool hp_section_is_listed(const struct hp_section *section)

@@ -64,6 +64,7 @@ struct hp_extra {
 struct hp_tool {
 	const char *name;	/* NULL = the key in JSON */
 	const char *help;	/* NULL = the section's */
+	const char *answer;	/* keys of the answer, if that is no list; NULL = it is one */
 	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
 	const char *meaning;	/* how it is to be read, for `explain`; NULL = no topic */
 	const char *next;	/* what to ask next */
@@ -160,6 +161,9 @@ size_t hp_section_place(const struct hp_section *section);
 
 /* The one with that key in JSON; NULL = none. */
 const struct hp_section *hp_section_of_json(const char *json);
+
+/* All of them, those of `first` first; fresh. */
+const struct hp_section **hp_sections_arrange(const struct hp_section *const *first, size_t count);
 
 /* It has a list of its own in JSON. */
 bool hp_section_is_listed(const struct hp_section *section);
