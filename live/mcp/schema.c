@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "live/mcp/tool.h"
-#include "report/section/sections.h"
+#include "report/section/core/section.h"
 
 struct text {
 	const char *name;
@@ -69,7 +69,6 @@ static const struct text answers[] = {
 	{ "sessions", "data:[@session]! total_count:i! included_count:i!" },
 	{ "runs", "data:[@run]! total_count:i! included_count:i! folder:s message:s" },
 	{ "explain", "topics:[@topic]!" },
-	{ "functions_cpu", "status:s! captured_at_ms:i capture_duration_ms:i error:s" },
 	{ "functions_cpu_snapshot", "status:s!" },
 	{ "function_timing_logs", "function_name:s! location:@location total_invocations:i! "
 				  "logs:[@log]! raw:[@call] slowest:[@call]" },
@@ -81,69 +80,9 @@ static const struct text answers[] = {
 	{ "compare", "noise_percent:n! summary:@summary! sections:@sections!" },
 };
 
-/* What lists have beside their rows, and rows beside their columns. */
-struct beside {
-	const char *section;
-	const char *head;
-	const char *data;
-	const char *raw;
-};
-
+/* What lists have beside their rows; those that nothing fills yet, as well. */
 #define HEAD_ALL "description:s message:s total_count:i included_count:i names_pending:i"
-#define HEAD_FUNCTIONS \
-	"profiling_mode:s time_elapsed:s total_elapsed_ns:i caller_name:s percentiles:[n]"
-#define HEAD_LOCKS "current_elapsed_ns:i percentiles:[n]"
-#define HEAD_ALLOC \
-	"profiling_mode:s time_elapsed:s total_elapsed_ns:i total_allocated:s allocated_bytes:i " \
-	"allocated_count:i freed_bytes:i freed_count:i temporary_count:i live_bytes:i live_count:i " \
-	"peak_bytes:i live_timeline:[[n]] allocator:s operator_new_unseen:b paths_walked:i " \
-	"paths_incomplete:i paths_cut:i paths_unproven:i cache_proofs:i cache_mismatches:i " \
-	"strange_frees:i without_path:i"
-#define HEAD_DRAWN \
-	"drawn_blocks:i drawn_freed:i drawn_without_age:i allocated_count:i freed_count:i " \
-	"temporary_count:i"
-#define DATA_LOCK \
-	"has_custom_label:b location:@location iter:i wait_percentiles:o acquire_percentiles:o"
-
-static const struct beside besides[] = {
-	{ "functions_timing", HEAD_FUNCTIONS, "location:@location",
-	  "slowest_calls:[@call] last_calls:[@call]" },
-	{ "calltree", HEAD_FUNCTIONS " tree_total_count:i", "", "" },
-	{ "functions_alloc", HEAD_ALLOC " caller_name:s percentiles:[n]", "",
-	  "last_calls:[@spent]" },
-	{ "alloc_sites", HEAD_ALLOC, "", "frames:[@frame] drawn_sizes:[[n]] drawn_lives_ns:[[n]]" },
-	{ "leaks", HEAD_ALLOC, "", "frames:[@frame]" },
-	{ "alloc_sizes", HEAD_DRAWN, "", "" },
-	{ "alloc_lives", HEAD_DRAWN, "", "" },
-	{ "direct_maps",
-	  "mapped_bytes:i mapped_count:i unmapped_bytes:i live_bytes:i live_ranges:i "
-	  "peak_bytes_all:i lost_calls:i is_cut_short:b",
-	  "", "frames:[@frame]" },
-	{ "functions_cpu",
-	  "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
-	  "source:s frequency_hz:i frequency_low_hz:i has_kernel:b sample_count:i lost_count:i "
-	  "unsampled_ns:i complete_count:i folded_count:i profile_path:s",
-	  "", "" },
-	{ "threads",
-	  "current_elapsed_ns:i sample_interval_ms:i thread_count:i rss_timeline:[[n]] rss_bytes:s "
-	  "rss_bytes_max:s total_alloc_bytes:s total_dealloc_bytes:s alloc_dealloc_diff:s",
-	  "", "" },
-	{ "mutexes", HEAD_LOCKS, DATA_LOCK, "" },
-	{ "rw_locks", HEAD_LOCKS,
-	  "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
-	  "write_wait_percentiles:o read_acquire_percentiles:o write_acquire_percentiles:o "
-	  "read_sampled_count:i write_sampled_count:i",
-	  "" },
-	{ "conds", HEAD_LOCKS, DATA_LOCK, "" },
-	{ "sems", HEAD_LOCKS, DATA_LOCK, "" },
-	{ "barriers", HEAD_LOCKS, DATA_LOCK, "threads:[@party]" },
-	{ "waits", HEAD_LOCKS, "", "frames:[@frame] released_by:[@frame]" },
-	{ "waiting", HEAD_LOCKS, "", "frames:[@frame] released_by:[@frame]" },
-	{ "lock_order", HEAD_LOCKS, "", "" },
-	{ "channels", HEAD_LOCKS,
-	  "has_custom_label:b delay_percentiles:o location:@location iter:i",
-	  "sent_logs:[@message] received_logs:[@message]" },
-};
+#define HEAD_ABSENT "current_elapsed_ns:i percentiles:[n]"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -255,13 +194,6 @@ static void keys_add(cJSON *schema, const char *text)
 
 /* --- rows --- */
 
-static const struct hp_section *section_of(const char *json)
-{
-	const struct hp_section *section = hp_section_of_json(json);
-
-	return section && section->columns ? section : NULL;
-}
-
 /* As report/view/json.c writes numbers: `data` for people, `raw` for programs. */
 static const char *type_of(enum hp_unit unit, bool is_raw)
 {
@@ -325,63 +257,60 @@ static cJSON *rows_new(const struct hp_section *section, const char *beside, boo
 		else if (key && !cJSON_HasObjectItem(properties, key))
 			cJSON_AddItemToObject(properties, key, column_type(column, is_raw));
 	}
-	keys_add(row, beside);
+	if (beside)
+		keys_add(row, beside);
 	cJSON_AddItemToObject(schema, "items", row);
 	return schema;
-}
-
-static const struct beside *beside_of(const char *section)
-{
-	static const struct beside none = { "", "", "", "" };
-
-	for (size_t i = 0; i < COUNT(besides); i++)
-		if (strcmp(besides[i].section, section) == 0)
-			return &besides[i];
-	return &none;
 }
 
 /* A list that nothing fills yet: its rows may become anything. */
 static void open_list_add(cJSON *schema)
 {
-	keys_add(schema, HEAD_ALL " " HEAD_LOCKS " total_ns:i total_calls:i total_alloc_bytes:i "
+	keys_add(schema, HEAD_ALL " " HEAD_ABSENT " total_ns:i total_calls:i total_alloc_bytes:i "
 				  "data:[o] entries:[o] raw:[o]!");
 }
 
-static void list_add(cJSON *schema, const char *name)
+static void list_add(cJSON *schema, const struct hp_section *section)
 {
-	const struct hp_section *section = section_of(name);
-	const struct beside *beside = beside_of(name);
+	const struct hp_extra *extra = &section->extra;
 	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
 
-	if (!section) {
+	if (!section->columns) {
 		open_list_add(schema);
 		return;
 	}
 	keys_add(schema, HEAD_ALL);
-	keys_add(schema, beside->head);
-	cJSON_AddItemToObject(properties, "data", rows_new(section, beside->data, false));
-	cJSON_AddItemToObject(properties, "raw", rows_new(section, beside->raw, true));
+	if (extra->list_keys)
+		keys_add(schema, extra->list_keys);
+	cJSON_AddItemToObject(properties, "data", rows_new(section, extra->data_keys, false));
+	cJSON_AddItemToObject(properties, "raw", rows_new(section, extra->raw_keys, true));
 	require(schema, "data");
 	require(schema, "raw");
+}
+
+/* The CPU's list as it is now, and as it was in the last snapshot. */
+static void snapshots_add(cJSON *schema, const struct hp_section *section)
+{
+	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+	cJSON *list = object_new();
+
+	keys_add(schema, section->tool.answer);
+	list_add(list, section);
+	cJSON_AddItemToObject(properties, "now", list);
+	cJSON_AddItemToObject(properties, "report", cJSON_Duplicate(list, 1));
 }
 
 cJSON *hp_mcp_output_schema(const struct hp_mcp_tool *tool)
 {
 	const char *text = text_named(answers, COUNT(answers), tool->name, strlen(tool->name));
 	cJSON *schema = object_new();
-	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
 
 	if (text)
 		keys_add(schema, text);
+	else if (tool->section && tool->section->tool.answer)
+		snapshots_add(schema, tool->section);
 	else if (tool->shape == HP_MCP_LIST)
-		list_add(schema, tool->path + 1);
-	if (strcmp(tool->name, "functions_cpu") == 0) {
-		cJSON *list = object_new();
-
-		list_add(list, "functions_cpu");
-		cJSON_AddItemToObject(properties, "now", list);
-		cJSON_AddItemToObject(properties, "report", cJSON_Duplicate(list, 1));
-	}
+		list_add(schema, tool->section);
 	keys_add(schema, "truncated:b!");
 	return schema;
 }

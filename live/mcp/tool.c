@@ -8,6 +8,7 @@
 #include "live/mcp/tool.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,110 +16,203 @@
 
 #include "live/mcp/schema.h"
 #include "report/base/memory.h"
+#include "report/section/core/list.h"
 
 #define TEXT_MOST (512 << 10)	/* bytes of an answer */
 
-#define LIST(name, path, help) \
-	{ \
-		name, HP_MCP_ROUTE, "GET", path, NULL, HP_MCP_LIST, NULL, help \
-	}
-#define LOGS(name, path, id, help) \
-	{ \
-		name, HP_MCP_ROUTE, "GET", path, id, HP_MCP_LOGS, NULL, help \
-	}
-#define ONE(name, method, path, help) \
-	{ \
-		name, HP_MCP_ROUTE, method, path, NULL, HP_MCP_OBJECT, NULL, help \
-	}
-#define OWN(name, kind, help) \
-	{ \
-		name, kind, NULL, NULL, NULL, HP_MCP_OBJECT, NULL, help \
-	}
-
-static const struct hp_mcp_tool tools[] = {
-	ONE("profiler_status", "GET", "/profiler_status",
-	    "The profiled program, since when it runs, and what profiling costs it. Ask it first."),
-	OWN("explain", HP_MCP_EXPLAIN,
-	    "What the answer of a tool means, how far its numbers can be relied on, and what to ask "
-	    "next. Give the tool's name as topic; without one, all topics."),
-	OWN("sessions", HP_MCP_SESSIONS, "Profiled programs of this user that run now."),
-	OWN("choose_session", HP_MCP_CHOOSE,
-	    "Asks another program from now on: one of sessions by its pid, or a run of runs that is "
-	    "over. Answers as profiler_status does."),
-	OWN("runs", HP_MCP_RUNS, "Runs that are over and were kept, the newest first."),
-	OWN("compare", HP_MCP_COMPARE,
-	    "What became more and what less between two runs of runs, beyond the error of both: "
-	    "time and CPU by function, bytes by call path, waits. Takes some seconds."),
-	{ "hot_path", HP_MCP_ROUTE, "GET", "/calltree", NULL, HP_MCP_LIST, "tree",
-	  "The chain of calls in which most time was spent, from the outermost function down." },
-	LIST("functions_timing", "/functions_timing",
-	     "Functions by time: calls, mean, percentiles, total, and share of the run. Only "
-	     "functions compiled with the flags of `hotpath flags` are in it."),
-	LOGS("function_timing_logs", "/functions_timing/{id}/logs", "function_id",
-	     "The last calls of one function, and its slowest ones."),
-	LOGS("callers", "/functions_timing/{id}/callers", "function_id",
-	     "Who calls one function, over all paths and level by level: its calls and its time from "
-	     "there. `parent` is the id of the row that a row hangs on: the one it calls."),
-	LOGS("callees", "/functions_timing/{id}/callees", "function_id",
-	     "Whom one function calls, over all paths and level by level."),
-	LIST("functions_alloc", "/functions_alloc", "Functions by what they allocate."),
-	LOGS("function_alloc_logs", "/functions_alloc/{id}/logs", "function_id",
-	     "What the last calls of one function allocated, of those that did."),
-	ONE("functions_cpu", "GET", "/functions_cpu",
-	    "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "
-	    "Works without compiling anything anew."),
-	ONE("functions_cpu_snapshot", "POST", "/functions_cpu/snapshot",
-	    "Takes a snapshot of the CPU's samples; functions_cpu shows it when it is ready."),
-	LIST("top_allocation_sites", "/alloc_sites", "Call paths by what they allocate."),
-	LIST("leaks", "/leaks", "Call paths by what they allocated and nobody has freed yet."),
-	LIST("alloc_sizes", "/alloc_sizes",
-	     "How large blocks are, estimated from blocks that were drawn at random."),
-	LIST("alloc_lives", "/alloc_lives",
-	     "How long blocks live until they are freed, estimated as alloc_sizes."),
-	LIST("direct_maps", "/direct_maps",
-	     "Memory that the program maps itself, by call path: not of malloc."),
-	LIST("threads", "/threads", "Threads: state, CPU time, memory."),
-	LIST("offcpu", "/offcpu", "Where threads wait instead of running, by call path."),
-	LIST("mutexes", "/mutexes", "Mutexes: how often taken, how long waited for and held."),
-	LIST("rw_locks", "/rw_locks", "Reader-writer locks, the same."),
-	LIST("conds", "/conds", "Condition variables: waits and wake-ups."),
-	LIST("sems", "/sems", "Semaphores: waits and posts."),
-	LIST("barriers", "/barriers", "Barriers: how long threads wait for the last one."),
-	LIST("who_waits_for_whom", "/waits",
-	     "Waits for locks: which place waited for which other place that held it."),
-	LIST("waiting_now", "/waiting",
-	     "Threads that wait for a lock at this moment, and for whom."),
-	LIST("lock_order", "/lock_order",
-	     "Locks taken while another one was held; both ways round is a deadlock to come."),
-	LIST("channels", "/channels",
-	     "Channels between threads and processes: messages, queue, delay."),
-	LOGS("channel_logs", "/channels/{id}/logs", "channel_id",
-	     "The last messages of one channel."),
-	LIST("streams", "/streams", "Streams: items and their pace."),
-	LOGS("stream_logs", "/streams/{id}/logs", "stream_id", "The last items of one stream."),
-	LIST("futures", "/futures", "Futures: polls and outcomes."),
-	LOGS("future_logs", "/futures/{id}/logs", "future_id", "The last polls of one future."),
-	LIST("sql", "/sql", "Queries by time."),
-	LOGS("sql_logs", "/sql/{id}/logs", "sql_id", "The last runs of one query."),
-	LIST("http", "/http", "HTTP requests that the program makes, by time."),
-	LOGS("http_logs", "/http/{id}/logs", "http_id", "The last requests to one endpoint."),
-	LIST("server", "/server", "HTTP requests that the program serves, by time."),
-	LOGS("server_logs", "/server/{id}/logs", "server_id", "The last requests to one route."),
-	LIST("io", "/io", "Reads and writes by file or socket."),
-	LIST("gauges", "/debug", "Gauges that the program sets."),
-	LOGS("gauge_logs", "/debug/gauge/{id}/logs", "gauge_id", "The last values of one gauge."),
-	LIST("dbg_entries", "/debug", "Expressions that the program logs."),
-	LOGS("dbg_logs", "/debug/dbg/{id}/logs", "debug_id", "The last values of one expression."),
-	LIST("val_entries", "/debug", "Values that the program logs."),
-	LOGS("val_logs", "/debug/val/{id}/logs", "debug_id", "The last values of one."),
-	ONE("tokio_runtime", "GET", "/tokio_runtime", "The event loop, if the program has one."),
+/* Without a section: a tool.  With one: that of its list, or one whose path begins with the list's. */
+struct entry {
+	const struct hp_section *section;
+	struct hp_mcp_tool tool;
+	bool is_rest;	/* those of all sections that are nowhere else here */
 };
 
-#define TOOLS (sizeof(tools) / sizeof(tools[0]))
+#define LIST(name_) \
+	{ \
+		.section = &hp_##name_##_section \
+	}
+#define LOGS(section_, name_, path_, id_, help_) \
+	{ \
+		.section = &hp_##section_##_section, .tool = { \
+			.name = name_, \
+			.path = path_, \
+			.id = id_, \
+			.shape = HP_MCP_LOGS, \
+			.help = help_ \
+		} \
+	}
+
+/* In the order in which clients know them. */
+static const struct entry entries[] = {
+	{ .tool = { .name = "profiler_status",
+		    .method = "GET",
+		    .path = "/profiler_status",
+		    .shape = HP_MCP_OBJECT,
+		    .help = "The profiled program, since when it runs, and what profiling costs it. Ask it first." } },
+	{ .tool = { .name = "explain",
+		    .kind = HP_MCP_EXPLAIN,
+		    .shape = HP_MCP_OBJECT,
+		    .help = "What the answer of a tool means, how far its numbers can be relied on, and what to ask "
+			    "next. Give the tool's name as topic; without one, all topics." } },
+	{ .tool = { .name = "sessions",
+		    .kind = HP_MCP_SESSIONS,
+		    .shape = HP_MCP_OBJECT,
+		    .help = "Profiled programs of this user that run now." } },
+	{ .tool = { .name = "choose_session",
+		    .kind = HP_MCP_CHOOSE,
+		    .shape = HP_MCP_OBJECT,
+		    .help = "Asks another program from now on: one of sessions by its pid, or a run of runs that is "
+			    "over. Answers as profiler_status does." } },
+	{ .tool = { .name = "runs",
+		    .kind = HP_MCP_RUNS,
+		    .shape = HP_MCP_OBJECT,
+		    .help = "Runs that are over and were kept, the newest first." } },
+	{ .tool = { .name = "compare",
+		    .kind = HP_MCP_COMPARE,
+		    .shape = HP_MCP_OBJECT,
+		    .help = "What became more and what less between two runs of runs, beyond the error of both: "
+			    "time and CPU by function, bytes by call path, waits. Takes some seconds." } },
+	LIST(calltree),
+	LIST(functions),
+	LOGS(functions, "function_timing_logs", "/{id}/logs", "function_id",
+	     "The last calls of one function, and its slowest ones."),
+	LOGS(functions, "callers", "/{id}/callers", "function_id",
+	     "Who calls one function, over all paths and level by level: its calls and its time from "
+	     "there. `parent` is the id of the row that a row hangs on: the one it calls."),
+	LOGS(functions, "callees", "/{id}/callees", "function_id",
+	     "Whom one function calls, over all paths and level by level."),
+	LIST(alloc_functions),
+	LOGS(alloc_functions, "function_alloc_logs", "/{id}/logs", "function_id",
+	     "What the last calls of one function allocated, of those that did."),
+	LIST(cpu),
+	{ .section = &hp_cpu_section,
+	  .tool = { .name = "functions_cpu_snapshot",
+		    .method = "POST",
+		    .path = "/snapshot",
+		    .shape = HP_MCP_OBJECT,
+		    .help = "Takes a snapshot of the CPU's samples; functions_cpu shows it when it is ready." } },
+	LIST(alloc_sites),
+	LIST(leaks),
+	LIST(alloc_sizes),
+	LIST(alloc_lives),
+	LIST(direct_maps),
+	LIST(threads),
+	LIST(offcpu),
+	LIST(mutexes),
+	LIST(rw_locks),
+	LIST(conds),
+	LIST(sems),
+	LIST(barriers),
+	LIST(waits),
+	LIST(waiting),
+	LIST(lock_order),
+	{ .is_rest = true },
+	LIST(channels),
+	LOGS(channels, "channel_logs", "/{id}/logs", "channel_id",
+	     "The last messages of one channel."),
+	LIST(streams),
+	LOGS(streams, "stream_logs", "/{id}/logs", "stream_id", "The last items of one stream."),
+	LIST(futures),
+	LOGS(futures, "future_logs", "/{id}/logs", "future_id", "The last polls of one future."),
+	LIST(sql),
+	LOGS(sql, "sql_logs", "/{id}/logs", "sql_id", "The last runs of one query."),
+	LIST(http),
+	LOGS(http, "http_logs", "/{id}/logs", "http_id", "The last requests to one endpoint."),
+	LIST(server),
+	LOGS(server, "server_logs", "/{id}/logs", "server_id", "The last requests to one route."),
+	LIST(io),
+	{ .section = &hp_debug_section,
+	  .tool = { .name = "gauges", .help = "Gauges that the program sets." } },
+	LOGS(debug, "gauge_logs", "/gauge/{id}/logs", "gauge_id", "The last values of one gauge."),
+	{ .section = &hp_debug_section,
+	  .tool = { .name = "dbg_entries", .help = "Expressions that the program logs." } },
+	LOGS(debug, "dbg_logs", "/dbg/{id}/logs", "debug_id", "The last values of one expression."),
+	{ .section = &hp_debug_section,
+	  .tool = { .name = "val_entries", .help = "Values that the program logs." } },
+	LOGS(debug, "val_logs", "/val/{id}/logs", "debug_id", "The last values of one."),
+	{ .tool = { .name = "tokio_runtime",
+		    .method = "GET",
+		    .path = "/tokio_runtime",
+		    .shape = HP_MCP_OBJECT,
+		    .help = "The event loop, if the program has one." } },
+};
+
+#define ENTRIES (sizeof(entries) / sizeof(entries[0]))
+
+static struct hp_mcp_tool *tools;
+static size_t tool_count;
+
+/* "locks on files": "Locks on files." */
+static const char *sentence(const char *help)
+{
+	char *text = hp_xprintf("%s.", help);
+
+	text[0] = (char)toupper((unsigned char)text[0]);
+	return text;
+}
+
+static void list_tool_make(const struct hp_section *section, struct hp_mcp_tool *tool)
+{
+	const struct hp_tool *own = &section->tool;
+
+	if (!tool->name)
+		tool->name = own->name ? own->name : section->json;
+	if (!tool->help)
+		tool->help = own->help ? own->help : sentence(section->help);
+	tool->drop = own->drop;
+	tool->shape = own->answer ? HP_MCP_OBJECT : HP_MCP_LIST;
+}
+
+static void tool_add(const struct hp_section *section, struct hp_mcp_tool tool)
+{
+	tool.section = section;
+	if (section && !tool.path)
+		list_tool_make(section, &tool);
+	if (section)
+		tool.path = hp_xprintf("/%s%s", section->json, tool.path ? tool.path : "");
+	if (tool.path && !tool.method)
+		tool.method = "GET";
+	tools[tool_count++] = tool;
+}
+
+static bool has_entry(const struct hp_section *section)
+{
+	for (size_t i = 0; i < ENTRIES; i++)
+		if (entries[i].section == section)
+			return true;
+	return false;
+}
+
+static void rest_add(void)
+{
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (hp_sections[i]->json[0] && !has_entry(hp_sections[i]))
+			tool_add(hp_sections[i], (struct hp_mcp_tool){ .name = NULL });
+}
+
+static void tools_make(void)
+{
+	tools = hp_xcalloc(ENTRIES + hp_section_count, sizeof(*tools));
+	for (size_t i = 0; i < ENTRIES; i++) {
+		if (entries[i].is_rest)
+			rest_add();
+		else
+			tool_add(entries[i].section, entries[i].tool);
+	}
+}
+
+/* They are made once, and stay. */
+static void tools_need(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, tools_make);
+}
 
 const struct hp_mcp_tool *hp_mcp_tool_find(const char *name)
 {
-	for (size_t i = 0; i < TOOLS; i++)
+	tools_need();
+	for (size_t i = 0; i < tool_count; i++)
 		if (strcmp(tools[i].name, name) == 0)
 			return &tools[i];
 	return NULL;
@@ -129,7 +223,7 @@ static char *tools_text(bool can_choose)
 	cJSON *array = cJSON_CreateArray();
 	char *text;
 
-	for (size_t i = 0; i < TOOLS; i++) {
+	for (size_t i = 0; i < tool_count; i++) {
 		cJSON *tool, *hints;
 
 		if (tools[i].kind == HP_MCP_CHOOSE && !can_choose)
@@ -155,6 +249,7 @@ static const char *texts[2];
 
 static void texts_make(void)
 {
+	tools_need();
 	texts[false] = tools_text(false);
 	texts[true] = tools_text(true);
 }

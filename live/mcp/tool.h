@@ -11,6 +11,7 @@
 #include "live/answer/answer.h"
 
 struct cJSON;
+struct hp_section;
 
 /* Who answers. */
 enum hp_mcp_kind {
@@ -35,6 +36,7 @@ struct hp_mcp_tool {
 	const char *path;	/* {id} stands for the argument */
 	const char *id;	/* name of the argument that is the id; NULL = none */
 	enum hp_mcp_shape shape;
+	const struct hp_section *section;	/* that it is about; NULL = none */
 	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
 	const char *help;
 };

@@ -478,4 +478,9 @@ const struct hp_section hp_alloc_callers_section = {
 	.empty = hp_alloc_empty,
 	.note = hp_alloc_note,
 	.extra = { .head = hp_alloc_add_totals, .list_keys = HP_ALLOC_KEYS },
+	.tool = { .help = "Functions that allocate, instrumented or not, as call paths tell them.",
+		  .meaning =
+			  "Functions by what they allocate themselves and with what they call, as call paths "
+			  "tell it: functions need not be compiled anew.",
+		  .next = "top_allocation_sites for the paths; functions_alloc for figures of single calls." },
 };

@@ -293,5 +293,13 @@ const struct hp_section hp_bound_section = {
 	.describe = describe,
 	.empty = empty,
 	.note = hp_bound_note,
-	.extra = { .raw = add_causes },
+	.extra = { .raw = add_causes, .raw_keys = "blocked_on_ns:o" },
+	.tool = { .help = "What each function spends its time on: CPU, waiting, memory or allocation, with "
+			  "the word for it.",
+		  .meaning =
+			  "Each function's CPU time and waits side by side, and what bounds it: cpu, memory "
+			  "(the processor waits for it), allocation, waiting, mixed; unknown if there are too "
+			  "few samples.",
+		  .next = "functions_cpu for what computes; who_waits_for_whom or offcpu for what waits; "
+			  "top_allocation_sites for what allocates." },
 };

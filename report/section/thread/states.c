@@ -303,4 +303,9 @@ const struct hp_section hp_thread_states_section = {
 		   .raw = add_frames,
 		   .list_keys = HP_LOCK_KEYS,
 		   .raw_keys = "frames:[@frame]" },
+	.tool = { .help = "What threads did with their time: ran, could have run, waited, and mostly for what.",
+		  .meaning =
+			  "Each thread's life in parts: running, ready without a CPU, and waiting by what it "
+			  "waited for, with who made it.",
+		  .next = "who_waits_for_whom for those that waited for locks; functions_cpu for those that ran." },
 };

@@ -544,4 +544,8 @@ const struct hp_section hp_file_locks_section = {
 		   .data_keys =
 			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
 			   "write_wait_percentiles:o" },
+	.tool = { .help = "Locks on files (flock, lockf, fcntl): how often taken, how long waited for.",
+		  .meaning =
+			  "As rw_locks, for locks on files; how long they are held nobody knows.",
+		  .next = "who_waits_for_whom for the places." },
 };
