@@ -173,7 +173,7 @@ static void app_release(struct hp_app *app)
 {
 	struct hp_page *pages[] = { &app->status, &app->threads, &app->logs_page };
 
-	for (size_t tab = 0; tab < HP_TABS_MOST; tab++)
+	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
 		for (size_t i = 0; i < HP_TAB_VIEWS; i++) {
 			hp_table_release(&app->views[tab][i].table);
 			hp_news_free(app->views[tab][i].page.news);

@@ -18,10 +18,10 @@
 
 static const struct hp_view *view_of(const char *route)
 {
-	for (size_t tab = 0; tab < hp_tab_count; tab++)
-		for (size_t i = 0; hp_tabs[tab].views[i]; i++)
-			if (strcmp(hp_tabs[tab].views[i]->route, route) == 0)
-				return hp_tabs[tab].views[i];
+	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
+		for (size_t i = 0; hp_tabs()[tab].views[i]; i++)
+			if (strcmp(hp_tabs()[tab].views[i]->route, route) == 0)
+				return hp_tabs()[tab].views[i];
 	return NULL;
 }
 

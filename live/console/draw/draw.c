@@ -92,8 +92,8 @@ static int tabs_width(bool is_brief)
 {
 	int width = 0;
 
-	for (size_t i = 0; i < hp_tab_count; i++)
-		width += hp_width(is_brief ? hp_tabs[i].brief : hp_tabs[i].name) + 3;
+	for (size_t i = 0; i < HP_TAB_COUNT; i++)
+		width += hp_width(is_brief ? hp_tabs()[i].brief : hp_tabs()[i].name) + 3;
 	return width;
 }
 
@@ -103,9 +103,9 @@ static void tabs_draw(struct hp_app *app)
 	int x = 0;
 
 	hp_put(1, 0, hp_screen.width, HP_INK_TAB, HP_LEFT, HP_CUT_END, "");
-	for (size_t i = 0; i < hp_tab_count; i++) {
+	for (size_t i = 0; i < HP_TAB_COUNT; i++) {
 		int width = hp_print(1, x, i == app->tab ? HP_INK_TAB_ON : HP_INK_TAB, "%zu %s",
-				     i + 1, is_brief ? hp_tabs[i].brief : hp_tabs[i].name);
+				     i + 1, is_brief ? hp_tabs()[i].brief : hp_tabs()[i].name);
 
 		hp_spot_add(app, HP_SPOT_TAB, (int)i, 1, x, width);
 		x += width + 1;
@@ -126,7 +126,7 @@ static int views_width(const struct hp_tab *tab, bool is_brief)
 
 static void views_draw(struct hp_app *app)
 {
-	const struct hp_tab *tab = &hp_tabs[app->tab];
+	const struct hp_tab *tab = &hp_tabs()[app->tab];
 	const struct hp_table *table = &hp_app_view(app)->table;
 	bool is_brief = views_width(tab, false) + 16 > hp_screen.width;
 	char text[160] = "";

@@ -31,7 +31,7 @@ static unsigned view_count(unsigned tab)
 {
 	unsigned count = 0;
 
-	while (hp_tabs[tab].views[count])
+	while (hp_tabs()[tab].views[count])
 		count++;
 	return count;
 }
@@ -39,7 +39,7 @@ static unsigned view_count(unsigned tab)
 /* Once more the same: the next view. */
 static void tab_press(struct hp_app *app, unsigned tab)
 {
-	if (tab >= hp_tab_count)
+	if (tab >= HP_TAB_COUNT)
 		return;
 	view_go(app, tab, tab == app->tab ? (app->sub[tab] + 1) % view_count(tab) : app->sub[tab]);
 }
@@ -342,7 +342,7 @@ static void callers(struct hp_app *app)
 		hp_app_say(app, "u is for a function in Timing: who calls it");
 		return;
 	}
-	while (hp_tabs[0].views[view + 1])	/* the last one */
+	while (!strstr(hp_tabs()[0].views[view]->route, "/callers"))
 		view++;
 	hp_app_callers(app, id->valuedouble);
 	view_go(app, 0, view);

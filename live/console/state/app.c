@@ -27,11 +27,11 @@ void hp_app_init(struct hp_app *app, const char *source, uint32_t interval_ms)
 	app->logs_row = HP_LIMIT_UNSET;
 	app->asked_ns = hp_clock_raw_ns();
 	hp_trend_init(&app->trend);
-	for (size_t tab = 0; tab < hp_tab_count; tab++)
-		for (size_t i = 0; hp_tabs[tab].views[i]; i++) {
+	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
+		for (size_t i = 0; hp_tabs()[tab].views[i]; i++) {
 			struct hp_view_state *state = &app->views[tab][i];
 
-			state->view = hp_tabs[tab].views[i];
+			state->view = hp_tabs()[tab].views[i];
 			hp_table_init(&state->table, state->view);
 		}
 }
@@ -74,7 +74,7 @@ double hp_app_age(const struct hp_app *app)
 {
 	uint64_t last = app->status.news ? app->status.news->at_ns : 0;
 
-	for (size_t tab = 0; tab < hp_tab_count; tab++)
+	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
 		for (size_t i = 0; i < HP_TAB_VIEWS; i++) {
 			const struct hp_news *news = app->views[tab][i].page.news;
 
@@ -88,8 +88,8 @@ double hp_app_age(const struct hp_app *app)
 
 static struct hp_view_state *view_of(struct hp_app *app, const char *route)
 {
-	for (size_t tab = 0; tab < hp_tab_count; tab++)
-		for (size_t i = 0; hp_tabs[tab].views[i]; i++)
+	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
+		for (size_t i = 0; hp_tabs()[tab].views[i]; i++)
 			if (strcmp(app->views[tab][i].view->route, route) == 0)
 				return &app->views[tab][i];
 	return NULL;
@@ -253,8 +253,8 @@ static bool page_take(struct hp_page *page, struct hp_news *news)
 /* Another program answers: nothing that was shown is of it. */
 static void program_forget(struct hp_app *app)
 {
-	for (size_t tab = 0; tab < hp_tab_count; tab++)
-		for (size_t i = 0; hp_tabs[tab].views[i]; i++) {
+	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
+		for (size_t i = 0; hp_tabs()[tab].views[i]; i++) {
 			struct hp_view_state *state = &app->views[tab][i];
 
 			hp_table_fill(&state->table, NULL);
@@ -300,8 +300,8 @@ static void list_take(struct hp_app *app, struct hp_news *news)
 {
 	char path[HP_FEED_PATH];
 
-	for (size_t tab = 0; tab < hp_tab_count; tab++)
-		for (size_t i = 0; hp_tabs[tab].views[i]; i++) {
+	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
+		for (size_t i = 0; hp_tabs()[tab].views[i]; i++) {
 			struct hp_view_state *state = &app->views[tab][i];
 
 			list_path_make(app, state->view, path);

@@ -22,8 +22,6 @@
 #include "live/console/state/table.h"
 #include "live/console/state/trend.h"
 
-#define HP_TABS_MOST 8
-
 /* What was heard at one path. */
 struct hp_page {
 	struct hp_news *news;	/* the last good answer; NULL = none yet */
@@ -75,8 +73,8 @@ struct hp_app {
 	bool is_local;	/* by its segment; else over HTTP */
 
 	unsigned tab;
-	unsigned sub[HP_TABS_MOST];
-	struct hp_view_state views[HP_TABS_MOST][HP_TAB_VIEWS];
+	unsigned sub[HP_TAB_COUNT];
+	struct hp_view_state views[HP_TAB_COUNT][HP_TAB_VIEWS];
 
 	struct hp_page status;	/* /profiler_status */
 	struct hp_page threads;	/* /threads, for the time line of programs that tell no sums */

@@ -4,6 +4,7 @@
  * others, of our own server, are in tab_own.c.
  */
 #include "live/console/state/tab_part.h"
+#include "report/section/core/section.h"
 
 /* --- 1 Functions --- */
 
@@ -457,15 +458,15 @@ static const struct hp_view *const io_views[] = { &sql, &http, &server, &io, NUL
 static const struct hp_view *const thread_views[] = { &threads, &offcpu, NULL };
 static const struct hp_view *const debug_views[] = { &debug, NULL };
 static const struct hp_view *const runtime_views[] = { &runtime, NULL };
-const struct hp_tab hp_tabs[] = {
-	{ "Functions", "Func", functions_views },
-	{ "Data Flow", "Flow", flow_views },
-	{ "I/O", "I/O", io_views },
-	{ "Threads", "Thr", thread_views },
-	{ "Debug", "Dbg", debug_views },
-	{ "Runtime", "Run", runtime_views },
-	{ "Memory", "Mem", hp_memory_views },
-	{ "Waits", "Wait", hp_wait_views },
-};
+#define OF(subject) (1U << HP_SUBJECT_##subject)
 
-const size_t hp_tab_count = COUNT(hp_tabs);
+const struct hp_tab hp_tab_table[HP_TAB_COUNT] = {
+	{ "Functions", "Func", functions_views, OF(TIMING) | OF(CPU) | OF(MIXED) },
+	{ "Data Flow", "Flow", flow_views, OF(CHANNEL) },
+	{ "I/O", "I/O", io_views, 0 },
+	{ "Threads", "Thr", thread_views, OF(THREAD) },
+	{ "Debug", "Dbg", debug_views, 0 },
+	{ "Runtime", "Run", runtime_views, 0 },
+	{ "Memory", "Mem", hp_memory_views, OF(MEMORY) },
+	{ "Waits", "Wait", hp_wait_views, OF(WAIT) },
+};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tab.h - what the console shows, as data: tabs, their views, each with its
- * route and columns.  A new view is a line in tab.c.
+ * route and columns.  A new view is a line in tab.c; sections of our own server have
+ * one by themselves (tab_section.c).
  *
  * Keys lead through nested objects by '/'.  A key that starts with '@' is of the
  * row in `raw`, plain numbers, which only our own server has.  In fields for
@@ -66,15 +67,18 @@ struct hp_view {
 	const char *empty;	/* if the list does not say itself why it has no row */
 };
 
-#define HP_TAB_VIEWS 6
+#define HP_TAB_VIEWS 12
 
 struct hp_tab {
 	const char *name;
 	const char *brief;
 	const struct hp_view *const *views;	/* up to NULL */
+	unsigned subjects;	/* bits, enum hp_subject: of these it has views of sections, too */
 };
 
-extern const struct hp_tab hp_tabs[];
-extern const size_t hp_tab_count;
+#define HP_TAB_COUNT 8
+
+/* Made once; they stay.  Sections that have no view here get one behind those that have. */
+const struct hp_tab *hp_tabs(void);
 
 #endif

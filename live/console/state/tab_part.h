@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tab_part.h - words that the tables of views are written in; for tab.c and tab_own.c alone.
+ * tab_part.h - words that the tables of views are written in; for tab*.c alone.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_TAB_PART_H
 #define HP_LIVE_CONSOLE_STATE_TAB_PART_H
@@ -13,6 +13,8 @@
 	.logs = path, .log_rows = { __VA_ARGS__ }, .log_fields = array, \
 	.log_field_count = COUNT(array)
 #define DATA .rows = { "data" }, .raw = { "raw" }
+
+extern const struct hp_tab hp_tab_table[HP_TAB_COUNT];
 
 extern const struct hp_view *const hp_memory_views[];
 extern const struct hp_view *const hp_wait_views[];
