@@ -77,7 +77,6 @@ static char *text_of(const struct fake *fake, bool is_json)
 		hp_table_write(&report, &look, out);
 	hp_report_release(&report);
 	fclose(out);
-	munmap(copy, fake->size);
 	return text;
 }
 
