@@ -56,6 +56,7 @@
 #include "segment/clock.h"
 #include "segment/session.h"
 #include "segment/setting.h"
+#include "segment/section_key.h"
 
 /* Data of the epoll: pids of members are below. */
 #define EVENT_SOCKET (UINT64_C(1) << 40)
@@ -67,9 +68,9 @@
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
-#define SAMPLE_DELAY_NS UINT64_C(5000000) /* until the CPU is sampled unasked */
-#define ALONE_NS UINT64_C(200000000) /* between questions whether the session is over */
-#define FALLBACK_MS 20 /* between looks at what does not wake us */
+#define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled unasked */
+#define ALONE_NS UINT64_C(200000000)	/* between questions whether the session is over */
+#define FALLBACK_MS 20	/* between looks at what does not wake us */
 #define STACK_SIZE (128 << 10)
 
 enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
@@ -89,17 +90,17 @@ struct sampler {
 	struct hp_deadline deadline;
 	struct hp_server server;
 	enum root_state root;
-	_Atomic bool has_thread; /* that wakes us when the end word changes; it says so itself */
-	bool is_blind; /* epoll_wait is refused */
+	_Atomic bool has_thread;	/* that wakes us when the end word changes; it says so itself */
+	bool is_blind;	/* epoll_wait is refused */
 	int epoll;
 	int end_event;
 	int report_pidfd;
-	uint64_t look_ns; /* when the next one is due */
-	uint64_t noted_ns; /* when the clock was noted */
-	uint64_t scan_ns; /* when the records are to be looked at again; 0 = with the next look */
-	uint64_t sample_ns; /* when sampling begins; 0 = it has, or never does */
-	uint64_t reported_ticks; /* when the report was started */
-	uint64_t asked_ns; /* when the kernel was asked who has the segment */
+	uint64_t look_ns;	/* when the next one is due */
+	uint64_t noted_ns;	/* when the clock was noted */
+	uint64_t scan_ns;	/* when the records are to be looked at again; 0 = with the next look */
+	uint64_t sample_ns;	/* when sampling begins; 0 = it has, or never does */
+	uint64_t reported_ticks;	/* when the report was started */
+	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
 };
 
 extern char **environ;
@@ -217,11 +218,12 @@ static bool sampler_init(struct sampler *sampler)
 			hp_settings_asks_threads(&sampler->settings));
 	hp_perf_init(&sampler->perf, &sampler->segment, &sampler->settings, &sampler->members,
 		     (struct hp_perf_wish){
-			     .samples = hp_settings_asks(&sampler->settings, "functions-cpu") ||
-					hp_settings_names(&sampler->settings, "bound"),
-			     .waits = hp_settings_asks(&sampler->settings, "offcpu") ||
-				      hp_settings_names(&sampler->settings, "bound") ||
-				      hp_settings_names(&sampler->settings, "thread-states"),
+			     .samples =
+				     hp_settings_asks(&sampler->settings, HP_KEY_FUNCTIONS_CPU) ||
+				     hp_settings_names(&sampler->settings, HP_KEY_BOUND),
+			     .waits = hp_settings_asks(&sampler->settings, HP_KEY_OFFCPU) ||
+				      hp_settings_names(&sampler->settings, HP_KEY_BOUND) ||
+				      hp_settings_names(&sampler->settings, HP_KEY_THREAD_STATES),
 		     });
 	if (sampler->perf.record)
 		sampler->watcher.sampling =
@@ -254,7 +256,7 @@ static void report_is_done(struct sampler *sampler)
 	hp_end_let_go();
 	sampler->members.keep_root = false;
 	if (!sampler->settings.output_path)
-		(void)!chdir("/"); /* nothing of ours needs the folder of the target */
+		(void)!chdir("/");	/* nothing of ours needs the folder of the target */
 	scan_to_the_end(sampler);
 	sampler->asked_ns = 0;
 }
@@ -308,7 +310,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
 	if (sampler->report_pidfd >= 0 && watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT))
 		return;
-	report_ended(sampler); /* an old kernel, or no room: joiners wait as long */
+	report_ended(sampler);	/* an old kernel, or no room: joiners wait as long */
 }
 
 static void member_ended(void *context, uint32_t pid)
@@ -344,11 +346,11 @@ static void handle(struct sampler *sampler, uint64_t data)
 		eventfd_read(sampler->end_event, &count);
 		if (sampler->segment.header->end_word == HP_END_ASKED)
 			root_ends(sampler, -1, false);
-		break; /* else a port is asked for, which is looked after anyway */
+		break;	/* else a port is asked for, which is looked after anyway */
 	case EVENT_REPORT:
 		report_ended(sampler);
 		break;
-	case EVENT_RING: /* with all that is due */
+	case EVENT_RING:	/* with all that is due */
 		break;
 	case EVENT_KNOCK:
 		hp_server_knock(&sampler->server);
@@ -378,7 +380,7 @@ static void look(struct sampler *sampler)
 
 	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
 	scan(sampler);
-	if (sampler->root != ROOT_ENDED) /* the report reads a still picture */
+	if (sampler->root != ROOT_ENDED)	/* the report reads a still picture */
 		wait_ms = hp_watcher_look(&sampler->watcher);
 	if (sampler->root == ROOT_RUNS)
 		hp_perf_calm(&sampler->perf, sampler->watcher.busy_ns, sampler->watcher.switches);
@@ -396,7 +398,7 @@ static uint64_t sample_delay(const struct hp_settings *settings)
 	if (settings->cpu == HP_CPU_SAMPLY)
 		return SAMPLE_DELAY_NS;
 	bool is_asked =
-		hp_settings_wants_samples(settings) || hp_settings_names(settings, "offcpu");
+		hp_settings_wants_samples(settings) || hp_settings_names(settings, HP_KEY_OFFCPU);
 
 	return is_asked ? 0 : SAMPLE_DELAY_NS;
 }
@@ -541,7 +543,7 @@ int main(void)
 	if (sampler.has_thread && !start_thread(&sampler))
 		sampler.has_thread = false;
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
-		root_ends(&sampler, -1, true); /* it was faster than us */
+		root_ends(&sampler, -1, true);	/* it was faster than us */
 	else
 		sampler.sample_ns = hp_clock_raw_ns() + sample_delay(&sampler.settings);
 	hp_server_init(&sampler.server, &sampler.segment, &sampler.settings, sampler.epoll,

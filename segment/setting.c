@@ -3,6 +3,7 @@
  * setting.c - how a value of a HOTPATH_* variable is checked, and what it sets.
  */
 #include "segment/setting.h"
+#include "segment/section_key.h"
 
 #include <string.h>
 
@@ -477,14 +478,15 @@ bool hp_settings_names(const struct hp_settings *settings, const char *section)
 
 bool hp_settings_asks_threads(const struct hp_settings *settings)
 {
-	return hp_settings_asks(settings, "threads") ||
-	       hp_settings_names(settings, "thread-states");
+	return hp_settings_asks(settings, HP_KEY_THREADS) ||
+	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
 }
 
 bool hp_settings_wants_samples(const struct hp_settings *settings)
 {
 	return settings->cpu == HP_CPU_PERF || settings->cpu == HP_CPU_TIMER ||
-	       hp_settings_names(settings, "functions-cpu") || hp_settings_names(settings, "bound");
+	       hp_settings_names(settings, HP_KEY_FUNCTIONS_CPU) ||
+	       hp_settings_names(settings, HP_KEY_BOUND);
 }
 
 uint64_t hp_settings_cpu_hz(const struct hp_settings *settings)

@@ -6,7 +6,7 @@
  *   profiles, all from one look at a program
  * May use: report/base report/export report/name report/read report/section
  *   report/section/channel report/section/core report/section/cpu
- *   report/section/memory report/section/timing report/section/wait
+ *   report/section/memory report/section/thread report/section/timing report/section/wait
  *   report/store report/view segment segment/layout util
  *
  * Made once and never changed, so that many connections and threads may hold

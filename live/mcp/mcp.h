@@ -5,7 +5,9 @@
  * Folder: live/mcp - the Model Context Protocol: tools for agents, their
  *   schemas and results
  * May use: live/answer live/cache live/http report/base report/section
- *   report/section/core report/store segment
+ *   report/section/core report/section/timing report/section/memory report/section/cpu
+ *   report/section/wait report/section/channel report/section/thread report/section/mixed
+ *   report/store segment
  *
  * Both eras of the protocol: clients that begin with `initialize` (2024-11-05 to
  * 2025-11-25), and those whose every request says its version in _meta

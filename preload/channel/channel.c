@@ -25,6 +25,7 @@
 #include "preload/thread/process.h"
 #include "util/count.h"
 #include "util/hash.h"
+#include "segment/section_key.h"
 
 #define HP_LANES_SHARED 64	/* of a channel, before the oldest one is used again */
 #define HP_SITES_OF_ITER 256	/* channels of one place, with HOTPATH_CHANNELS_ITER */
@@ -60,8 +61,9 @@ static void thread_end(void *data)
 void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 {
 	(void)is_first;
-	is_wanted = hp_settings_asks(settings, "channels") || hp_settings_asks(settings, "waits") ||
-		    hp_settings_asks(settings, "waiting");
+	is_wanted = hp_settings_asks(settings, HP_KEY_CHANNELS) ||
+		    hp_settings_asks(settings, HP_KEY_WAITS) ||
+		    hp_settings_asks(settings, HP_KEY_WAITING);
 	is_each = settings->channels_iter;
 	if (!is_wanted)
 		return;

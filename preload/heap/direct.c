@@ -28,6 +28,7 @@
 #include "preload/heap/range.h"
 #include "preload/thread/module.h"
 #include "preload/thread/state.h"
+#include "segment/section_key.h"
 
 #define LATE 16	/* calls of signal handlers that interrupted one */
 #define TRIES 1000	/* to get the lock, before other threads are let run */
@@ -63,7 +64,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	(void)is_first;
 	if (!hp_heap_is_wanted)
 		return;
-	hp_direct_is_wanted = hp_settings_asks(settings, "direct-maps") &&
+	hp_direct_is_wanted = hp_settings_asks(settings, HP_KEY_DIRECT_MAPS) &&
 			      hp_module_span((uintptr_t)configure, &hp_direct_own);
 	memcpy(&address, &hp_allocator.malloc, sizeof(address));
 	if (hp_heap_allocator() == HP_ALLOCATOR_OTHER)

@@ -20,6 +20,7 @@
 #include "preload/heap/path.h"
 #include "preload/heap/shadow.h"
 #include "preload/thread/module.h"
+#include "segment/section_key.h"
 
 #define WORD sizeof(uintptr_t)
 #define PIECE 65536	/* bytes that are copied at once */
@@ -46,7 +47,7 @@ static bool is_wanted, is_glibc;
 
 void hp_leak_configure(const struct hp_settings *settings, bool glibc)
 {
-	is_wanted = hp_settings_names(settings, "leaks");
+	is_wanted = hp_settings_names(settings, HP_KEY_LEAKS);
 	is_glibc = glibc;
 	/* The word has to tell where the block begins: at which multiple of 16. */
 	if (is_wanted && is_glibc && hp_heap_is_wanted)

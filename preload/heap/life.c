@@ -30,6 +30,7 @@
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
+#include "segment/section_key.h"
 
 /* After the thread's last destructor: frees are still counted. */
 static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
@@ -91,13 +92,17 @@ static bool is_asked_apart(const struct hp_settings *settings, const char *secti
 
 static bool is_asked(const struct hp_settings *settings)
 {
-	return hp_settings_asks(settings, "alloc-sites") ||
-	       hp_settings_asks(settings, "functions-alloc") ||
-	       hp_settings_asks(settings, "direct-maps") || hp_settings_names(settings, "bound") ||
-	       is_asked_apart(settings, "alloc-callers") || is_asked_apart(settings, "leaks") ||
-	       is_asked_apart(settings, "alloc-sizes") || is_asked_apart(settings, "alloc-lives") ||
+	return hp_settings_asks(settings, HP_KEY_ALLOC_SITES) ||
+	       hp_settings_asks(settings, HP_KEY_FUNCTIONS_ALLOC) ||
+	       hp_settings_asks(settings, HP_KEY_DIRECT_MAPS) ||
+	       hp_settings_names(settings, HP_KEY_BOUND) ||
+	       is_asked_apart(settings, HP_KEY_ALLOC_CALLERS) ||
+	       is_asked_apart(settings, HP_KEY_LEAKS) ||
+	       is_asked_apart(settings, HP_KEY_ALLOC_SIZES) ||
+	       is_asked_apart(settings, HP_KEY_ALLOC_LIVES) ||
 	       /* Call paths come from our cache alone. */
-	       hp_settings_names(settings, "waits") || hp_settings_names(settings, "thread-states");
+	       hp_settings_names(settings, HP_KEY_WAITS) ||
+	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
 }
 
 static void configure(const struct hp_settings *settings, bool is_first)
@@ -107,7 +112,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	depth_most = (uint32_t)settings->alloc_depth;
 	walk_mode = settings->unwind;
 	hp_heap_proves = settings->alloc_prove;
-	has_charges = hp_settings_asks(settings, "functions-alloc");
+	has_charges = hp_settings_asks(settings, HP_KEY_FUNCTIONS_ALLOC);
 	hp_tally_has_most = has_charges && (settings->alloc_metric == HP_ALLOC_BYTES_MAX ||
 					    settings->alloc_metric == HP_ALLOC_COUNT_MAX);
 	if (!hp_heap_is_wanted)

@@ -19,6 +19,7 @@
 #include "preload/guest/self.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
+#include "segment/section_key.h"
 
 static bool is_wanted;
 static pthread_key_t key;
@@ -74,7 +75,8 @@ static void end(void *record)
 static void configure(const struct hp_settings *settings, bool is_first)
 {
 	(void)is_first;
-	is_wanted = hp_settings_asks_threads(settings) || hp_settings_asks(settings, "channels");
+	is_wanted =
+		hp_settings_asks_threads(settings) || hp_settings_asks(settings, HP_KEY_CHANNELS);
 	has_key = is_wanted && pthread_key_create(&key, end) == 0;
 }
 

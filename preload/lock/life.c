@@ -28,6 +28,7 @@
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
 #include "util/hash.h"
+#include "segment/section_key.h"
 
 #define HP_KNOWN_FIRST 8	/* log2 of the places of a new thread */
 
@@ -44,15 +45,17 @@ static void thread_end(void *data);
 
 static void configure(const struct hp_settings *settings, bool is_first)
 {
-	static const char *const sections[] = { "mutexes",    "rw_locks", "conds",
-						"sems",	      "barriers", "waits",
-						"lock_order", "waiting",  "file_locks" };
+	static const char *const sections[] = { HP_KEY_MUTEXES,	   HP_KEY_RW_LOCKS,
+						HP_KEY_CONDS,	   HP_KEY_SEMS,
+						HP_KEY_BARRIERS,   HP_KEY_WAITS,
+						HP_KEY_LOCK_ORDER, HP_KEY_WAITING,
+						HP_KEY_FILE_LOCKS };
 
 	(void)is_first;
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		hp_lock_is_wanted |= hp_settings_asks(settings, sections[i]);
 	/* For which it waited is most of what there is to say. */
-	hp_lock_is_wanted |= hp_settings_names(settings, "thread-states");
+	hp_lock_is_wanted |= hp_settings_names(settings, HP_KEY_THREAD_STATES);
 	hp_lock_is_refused = !hp_lock_is_wanted;
 	if (hp_lock_is_wanted)
 		has_key = pthread_key_create(&key, thread_end) == 0;

@@ -32,6 +32,7 @@
 #include "segment/clock.h"
 #include "segment/layout/sample.h"
 #include "unwind/walk.h"
+#include "segment/section_key.h"
 
 #define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */
 #define FRAMES_MOST 512
@@ -538,10 +539,10 @@ static uint32_t interval_of(const struct hp_settings *settings)
 
 static bool is_wished(const struct hp_settings *settings)
 {
-	if (!hp_settings_asks(settings, "functions-cpu"))
+	if (!hp_settings_asks(settings, HP_KEY_FUNCTIONS_CPU))
 		return false;
 	return settings->cpu == HP_CPU_TIMER ||
-	       (settings->cpu == HP_CPU_AUTO && hp_settings_names(settings, "functions-cpu") &&
+	       (settings->cpu == HP_CPU_AUTO && hp_settings_names(settings, HP_KEY_FUNCTIONS_CPU) &&
 		is_perf_refused());
 }
 

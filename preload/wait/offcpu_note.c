@@ -21,6 +21,7 @@
 #include "preload/guest/self.h"
 #include "preload/heap/path.h"
 #include "preload/thread/process.h"
+#include "segment/section_key.h"
 
 #define COPY_MOST 4096u	/* bytes of the stack */
 #define WINDOW_NOTES \
@@ -55,7 +56,8 @@ static void thread_end(void *data)
 static void configure(const struct hp_settings *settings, bool is_first)
 {
 	(void)is_first;
-	if (!(hp_settings_asks(settings, "offcpu") || hp_settings_names(settings, "bound")) ||
+	if (!(hp_settings_asks(settings, HP_KEY_OFFCPU) ||
+	      hp_settings_names(settings, HP_KEY_BOUND)) ||
 	    pthread_key_create(&key, thread_end) != 0)
 		return;
 	hp_away_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;

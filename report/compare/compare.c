@@ -16,25 +16,30 @@
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "report/section/core/list.h"
 #include "util/hash.h"
 
 static const struct hp_compare_measure measures[] = {
-	{ "functions_timing", "functions-timing", "time in each function, callees included",
-	  "inclusive_ns", "inclusive_low_ns", "inclusive_high_ns", NULL, "calls", HP_COMPARE_TIME,
-	  true },
-	{ "functions_cpu", "cpu", "CPU time of each function, without callees", "self_ns", NULL,
+	{ &hp_functions_section, true, "time in each function, callees included", "inclusive_ns",
+	  "inclusive_low_ns", "inclusive_high_ns", NULL, "calls", HP_COMPARE_TIME, true },
+	{ &hp_cpu_section, false, "CPU time of each function, without callees", "self_ns", NULL,
 	  NULL, "self_samples", NULL, HP_COMPARE_TIME, true },
-	{ "functions_alloc", "alloc", "bytes that each function allocated", "total_bytes", NULL,
-	  NULL, NULL, "count", HP_COMPARE_BYTES, false },
-	{ "alloc_sites", "alloc-sites", "bytes by call path", "total_bytes", NULL, NULL, NULL,
+	{ &hp_alloc_functions_section, false, "bytes that each function allocated", "total_bytes",
+	  NULL, NULL, NULL, "count", HP_COMPARE_BYTES, false },
+	{ &hp_alloc_sites_section, false, "bytes by call path", "total_bytes", NULL, NULL, NULL,
 	  "count", HP_COMPARE_BYTES, false },
-	{ "leaks", "leaks", "bytes that were left", "live_bytes", NULL, NULL, NULL, "live_count",
-	  HP_COMPARE_BYTES, false },
-	{ "offcpu", "offcpu", "time that threads waited", "blocked_ns", NULL, NULL, NULL, "waits",
-	  HP_COMPARE_TIME, true },
-	{ "mutexes", "mutexes", "time that threads waited for each", "wait_total_ns", NULL, NULL,
-	  NULL, "count", HP_COMPARE_TIME, true },
+	{ &hp_leaks_section, false, "bytes that were left", "live_bytes", NULL, NULL, NULL,
+	  "live_count", HP_COMPARE_BYTES, false },
+	{ &hp_offcpu_section, false, "time that threads waited", "blocked_ns", NULL, NULL, NULL,
+	  "waits", HP_COMPARE_TIME, true },
+	{ &hp_mutexes_section, false, "time that threads waited for each", "wait_total_ns", NULL,
+	  NULL, NULL, "count", HP_COMPARE_TIME, true },
 };
+
+const char *hp_compare_title(const struct hp_compare_measure *measure)
+{
+	return measure->is_by_key ? measure->section->key : measure->section->name;
+}
 
 /* Of the noise, one part in so many is of the whole section: an interrupt hits small rows, too. */
 #define SMALL 50
@@ -140,10 +145,10 @@ static struct side side_of(const struct hp_compare_measure *measure, const cJSON
 
 static struct sides sides_read(const struct hp_compare_measure *measure, const cJSON *report)
 {
-	const cJSON *section = cJSON_GetObjectItemCaseSensitive(report, measure->section);
+	const cJSON *section = cJSON_GetObjectItemCaseSensitive(report, measure->section->json);
 	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(section, "raw"), *row;
-	const char *caller = text_of(cJSON_GetObjectItemCaseSensitive(report, "functions_timing"),
-				     "caller_name");
+	const char *caller = text_of(
+		cJSON_GetObjectItemCaseSensitive(report, hp_functions_section.json), "caller_name");
 	int count = cJSON_IsArray(raw) ? cJSON_GetArraySize(raw) : 0;
 	struct sides sides = { .rows = hp_xcalloc((size_t)count + 1, sizeof(*sides.rows)) };
 
@@ -305,8 +310,8 @@ void hp_compare_init(struct hp_compare *compare, const cJSON *a, const cJSON *b,
 		struct hp_compare_section *section = &compare->sections[compare->count];
 		struct sides left, right;
 
-		if (!cJSON_GetObjectItemCaseSensitive(a, measures[i].section) ||
-		    !cJSON_GetObjectItemCaseSensitive(b, measures[i].section))
+		if (!cJSON_GetObjectItemCaseSensitive(a, measures[i].section->json) ||
+		    !cJSON_GetObjectItemCaseSensitive(b, measures[i].section->json))
 			continue;
 		left = sides_read(&measures[i], a);
 		right = sides_read(&measures[i], b);

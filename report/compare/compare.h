@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 struct cJSON;
+struct hp_section;
 
 enum hp_compare_unit { HP_COMPARE_TIME = 0, HP_COMPARE_BYTES, HP_COMPARE_COUNT };
 
@@ -38,8 +39,8 @@ struct hp_compare_row {
 
 /* What is compared in a section. */
 struct hp_compare_measure {
-	const char *section;	/* key in JSON */
-	const char *title;
+	const struct hp_section *section;
+	bool is_by_key;	/* its title is the section's key; else the name */
 	const char *what;	/* of the rows, for people */
 	const char *value;	/* key of the figure in `raw` */
 	const char *low, *high;	/* keys of its interval; NULL = none */
@@ -48,6 +49,9 @@ struct hp_compare_measure {
 	enum hp_compare_unit unit;
 	bool is_noisy;	/* a time: another run of the same program would have another one */
 };
+
+/* What it is called in titles. */
+const char *hp_compare_title(const struct hp_compare_measure *measure);
 
 struct hp_compare_section {
 	const struct hp_compare_measure *measure;

@@ -16,6 +16,7 @@
 #include "report/base/option.h"
 #include "report/view/view.h"
 #include "segment/setting.h"
+#include "report/section/core/section.h"
 
 #define NOISE_USUAL 5	/* percent */
 #define LEAST_USUAL 1	/* percent */
@@ -172,7 +173,7 @@ static void section_write(const struct hp_compare_section *section, const struct
 {
 	size_t shown = rows_shown(section, ask);
 
-	printf("\n%s - %s: ", section->measure->title, section->measure->what);
+	printf("\n%s - %s: ", hp_compare_title(section->measure), section->measure->what);
 	if (!shown) {
 		printf("no change beyond the error in %zu rows.\n", section->count);
 		return;
@@ -281,7 +282,7 @@ static void json_write(const struct hp_compare *compare, const cJSON *a, const c
 	}
 	for (size_t i = 0; i < compare->count; i++) {
 		const struct hp_compare_section *section = &compare->sections[i];
-		cJSON *one = cJSON_AddObjectToObject(sections, section->measure->section);
+		cJSON *one = cJSON_AddObjectToObject(sections, section->measure->section->json);
 		size_t shown = rows_shown(section, ask);
 
 		cJSON_AddStringToObject(one, "unit", units[section->measure->unit]);

@@ -18,6 +18,7 @@
 
 #include "report/export/export.h"
 #include "report/base/memory.h"
+#include "segment/section_key.h"
 
 #define USUAL "/tmp/hotpath"
 
@@ -41,7 +42,7 @@ static bool is_wanted(const struct hp_report *report)
 		return false;
 	if (settings->profile_dir)
 		return *settings->profile_dir && strcmp(settings->profile_dir, "off") != 0;
-	return hp_settings_names(settings, "functions-cpu");
+	return hp_settings_names(settings, HP_KEY_FUNCTIONS_CPU);
 }
 
 /* The folder for all runs, open; -1 and errno. */

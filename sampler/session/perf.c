@@ -16,33 +16,35 @@
 #include "sampler/sample/open.h"
 #include "segment/clock.h"
 #include "segment/newer.h"
+#include "segment/section_key.h"
 
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
-#define RINGS_ROOMY (UINT64_C(2) << 20) /* each: holds the largest stacks of some 30 ms */
-#define RING_SHARE 4 /* of what comes in a second with stacks */
-#define STACK_SIZE 8192u /* bytes of the stack that come with a sample, at first; */
-#define STACK_SIZE_ROOMY 16384u /* where rings may be as large as we like */
-#define STACK_SIZE_SMALL 32768u /* the most where rings are small: they hold some samples yet */
-#define STACK_SIZE_MOST 61440u /* a record has 64 KiB at most */
-#define LOOK_AFTER 50 /* samples: how many of their stacks were longer? */
-#define CUT_MOST 100 /* one in so many may be */
-#define RECORD_SIZE 512 /* the rest of it, about */
-#define RINGS_MOST (UINT64_C(64) << 20) /* of all CPUs together */
-#define TRIM_LEAST 32 /* descriptors of events that are kept before it is asked who needs them */
-#define LATE_NS UINT64_C(500000) /* a record may be written this long after its time */
+#define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
+#define RING_SHARE 4	/* of what comes in a second with stacks */
+#define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
+#define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
+#define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
+#define STACK_SIZE_MOST 61440u	/* a record has 64 KiB at most */
+#define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
+#define CUT_MOST 100	/* one in so many may be */
+#define RECORD_SIZE 512	/* the rest of it, about */
+#define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
+#define TRIM_LEAST 32	/* descriptors of events that are kept before it is asked who needs them */
+#define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
-#define CROWD 1000 /* threads alive */
+#define CROWD 1000	/* threads alive */
 #define SWITCH_SHARE \
-	50 /* of all time, switching stacks of waits off and on may take one part in so many */
-#define WAITS_MOST 1000 /* stacks of waits in a window, */
-#define WAITS_UNASKED 250 /* and where nobody asked for them */
-#define IDLE_LOOKS 25 /* in which nobody was found waiting: then there are fewer */
+	50	/* of all time, switching stacks of waits off and on may take one part in so many */
+#define WAITS_MOST 1000	/* stacks of waits in a window, */
+#define WAITS_UNASKED 250	/* and where nobody asked for them */
+#define IDLE_LOOKS 25	/* in which nobody was found waiting: then there are fewer */
 
 static uint64_t waits_most(const struct hp_settings *settings)
 {
-	return hp_settings_names(settings, "offcpu") || hp_settings_names(settings, "bound") ||
-			       hp_settings_names(settings, "thread-states")
+	return hp_settings_names(settings, HP_KEY_OFFCPU) ||
+			       hp_settings_names(settings, HP_KEY_BOUND) ||
+			       hp_settings_names(settings, HP_KEY_THREAD_STATES)
 		       ? WAITS_MOST
 		       : WAITS_UNASKED;
 }

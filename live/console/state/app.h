@@ -5,7 +5,7 @@
  *
  * Folder: live/console/state - the console's state: tabs, tables, what was
  *   heard, what keys asked for; no terminal
- * May use: report/base segment util
+ * May use: report/base report/section report/section/core segment util
  *
  * Keys and news change it.  live/console/draw/draw.c shows it, and notes in it what of a
  * list fits and where things are, for keys and mouse.  What goes out, questions and

@@ -19,5 +19,4 @@ const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view 
 /* Asks for all names: a kept run has to carry them. */
 void hp_channel_view_name_all(struct hp_report *report);
 
-
 #endif
