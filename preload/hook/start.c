@@ -501,7 +501,6 @@ void hp_start_wait_for_finish(void)
 		syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
 }
 
-/* Handlers of on_exit run from the last to the first, and this is the first: it is told the code. */
 void hp_start_load(char **from_loader)
 {
 	int saved = errno;
@@ -516,6 +515,7 @@ void hp_start_load(char **from_loader)
 	if (!is_recorded || !hp_heap_is_wanted)
 		hp_operator_pass();
 	hp_block_offer(is_recorded);
+	/* Handlers of on_exit run from the last to the first, and this is the first: it is told the code. */
 	is_told = on_exit && on_exit(finish, NULL) == 0;
 	is_told_quick = __cxa_at_quick_exit && __cxa_at_quick_exit(finish_quick, NULL) == 0;
 	errno = saved;

@@ -9,7 +9,7 @@
  *
  * Stalls.  Drawn calls far above the running mean are kept apart (the "tail").
  * As long as there are few of them, each counts once: one seen stall must not
- * be multiplied by 16.  Then stalls that nobody drew are missing, so the upper
+ * be multiplied by HP_DRAWN.  Then stalls that nobody drew are missing, so the upper
  * end of the interval goes up by what is to be expected of them: by those seen
  * in this row, or by those of all rows in proportion to own time, whichever is
  * more; but by no more than there is room for: a stall that was missed is part
