@@ -19,7 +19,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-
 BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
 	$(if $(filter-out 0,$(DEBUG)),-DHP_DEBUG=$(DEBUG)) $(CPPFLAGS) $(CFLAGS)
 # No pairs of words by way of vector registers: what was stored word by word and is loaded as a pair has to wait.
-PIC = $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
+PIC = $(BASE) $(TOLD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
+# What HOTPATH_VERBOSE says of the build.
+%/verbose.o: TOLD = -DHP_BUILD_FLAGS='"$(subst ",\",$(subst ',,$(CFLAGS)))"'
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 # Of glibc before 2.34: the rest of it. Later ones have all of it in one, and these are empty.

@@ -385,7 +385,8 @@ static void default_set(const struct reader *r, unsigned trusts, const char *wor
 	else if (is_given(r->out, s))
 		return;
 	else if (s->trust & trusts)
-		set(r, s, equals + 1);
+		r->out->is_defaulted[s - hp_setting_table] |=
+			set(r, s, equals + 1) || s->kind == HP_SETTING_PERCENTILES;
 	else if (s->trust == HP_SETTING_OF_USER)
 		refuse_trust(r, s);
 }

@@ -128,6 +128,7 @@ struct hp_settings {
 	const char *samply_wrapper;
 	struct hp_percentiles percentiles;
 	bool is_given[HP_SETTINGS_MOST];	/* by environment or flag; places of the table */
+	bool is_defaulted[HP_SETTINGS_MOST];	/* by the program's own defaults; the same places */
 };
 
 /*
@@ -172,6 +173,21 @@ void hp_settings_read(struct hp_settings *out, char *const *environment, hp_comp
  */
 bool hp_settings_set(struct hp_settings *out, const char *name, const char *value,
 		     hp_complain complain, void *context);
+
+/* Where a value comes from. */
+enum hp_setting_origin { HP_ORIGIN_BUILT_IN = 0, HP_ORIGIN_PROGRAM, HP_ORIGIN_GIVEN };
+
+enum hp_setting_origin hp_setting_origin(const struct hp_settings *settings,
+					 const struct hp_setting *setting);
+
+#define HP_SETTING_TEXT_MOST 400
+
+/*
+ * The value as one would write it, without control characters; NULL = not set.
+ * `room` keeps it; what is longer is cut.
+ */
+const char *hp_setting_text(const struct hp_settings *settings, const struct hp_setting *setting,
+			    char room[HP_SETTING_TEXT_MOST]);
 
 #define HP_DEFAULTS_MOST 1024	/* bytes of a program's defaults, with the 0; more is cut */
 

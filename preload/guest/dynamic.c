@@ -73,11 +73,15 @@ static bool may_define(const uint32_t *header, uint32_t hash)
 	return (word >> (hash % bits) & 1) && (word >> ((hash >> header[3]) % bits) & 1);
 }
 
-static bool is_function(const struct hp_dynamic *object, const ElfW(Sym) * symbol, const char *name)
+static bool is_function(const ElfW(Sym) * symbol)
 {
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
-	       ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-	       strcmp(object->strings + symbol->st_name, name) == 0;
+	       ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
+}
+
+static bool is_called(const struct hp_dynamic *object, const ElfW(Sym) * symbol, const char *name)
+{
+	return is_function(symbol) && strcmp(object->strings + symbol->st_name, name) == 0;
 }
 
 /*
@@ -100,11 +104,43 @@ uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
 	for (;; n++) {
 		uint32_t found = chain[n - header[1]];
 
-		if ((found | 1) == (hash | 1) && is_function(object, &object->symbols[n], name))
+		if ((found | 1) == (hash | 1) && is_called(object, &object->symbols[n], name))
 			return object->bias + object->symbols[n].st_value;
 		if (found & 1)
 			return 0;
 	}
+}
+
+/* One behind the last symbol: where the last bucket's chain ends. */
+static uint32_t symbols_end(const struct hp_dynamic *object)
+{
+	const uint32_t *header = object->hash;
+	const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(header + 4) + header[2]);
+	const uint32_t *chain = buckets + header[0];
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < header[0]; i++)
+		last = buckets[i] > last ? buckets[i] : last;
+	if (last < header[1])
+		return 0;
+	while (!(chain[last - header[1]] & 1))
+		last++;
+	return last + 1;
+}
+
+const char *hp_dynamic_next(const struct hp_dynamic *object, uint32_t *at)
+{
+	uint32_t end;
+
+	if (!object->hash || !object->symbols || !object->strings)
+		return NULL;
+	end = symbols_end(object);
+	for (uint32_t n = *at ? *at : object->hash[1]; n < end; n++)
+		if (is_function(&object->symbols[n])) {
+			*at = n + 1;
+			return object->strings + object->symbols[n].st_name;
+		}
+	return NULL;
 }
 
 const char *hp_dynamic_base(const char *path)

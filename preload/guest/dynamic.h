@@ -29,6 +29,9 @@ struct hp_dynamic hp_dynamic_read(const struct dl_phdr_info *info);
 /* The address of the function that it defines by this name; 0 = none. */
 uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name);
 
+/* The name of a function that it defines; *at, 0 at first, is the place to go on.  NULL = no more. */
+const char *hp_dynamic_next(const struct hp_dynamic *object, uint32_t *at);
+
 /* Is it what another one names as needed? */
 bool hp_dynamic_is(const struct hp_dynamic *object, const char *needed);
 

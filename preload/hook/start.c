@@ -30,6 +30,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
+#include "preload/guest/verbose.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/leak.h"
 #include "preload/heap/operator.h"
@@ -354,6 +355,7 @@ bool hp_start_session(void)
 		return false;
 	if (settings.no_follow)
 		publish(HP_SESSION_OFF);
+	hp_verbose_begin(&hp_segment, &settings);
 	hp_room_init();
 	if (!hp_self_init()) {
 		hp_say("not profiled: no memory, or a kernel before 4.14", NULL);
@@ -409,6 +411,7 @@ static void finish_session(void)
 {
 	if (hp_local()->state == HP_THREAD_OPEN)
 		hp_leave_late(hp_local());
+	hp_verbose_end(&hp_segment);
 	switch (hp_session_end(hp_segment.header, exit_wait_ms)) {
 	case HP_SESSION_SAMPLER_DEAD:
 		report_alone();

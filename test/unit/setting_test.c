@@ -228,6 +228,7 @@ TEST(setting, what_is_found_in_a_record_sets_nothing_but_how_it_is_shown)
 	CHECK_EQ(lines, 0);
 	CHECK_EQ(s.percentiles.at[0], 50);
 	s.percentiles = usual.percentiles;
+	memcpy(s.is_defaulted, usual.is_defaulted, sizeof(s.is_defaulted));
 	CHECK(!memcmp(&s, &usual, sizeof(s)));
 	CHECK_STR(read_both("A=b", text).output_path, "/p");
 	CHECK_EQ(read_both("A=b", text).shutdown_ms, 1);
@@ -247,4 +248,67 @@ TEST(setting, each_says_what_may_set_it)
 {
 	for (size_t i = 0; i < hp_setting_count; i++)
 		CHECK(hp_setting_table[i].trust != 0);
+}
+
+/* --- as one would write it --- */
+
+static const char *written(const struct hp_settings *settings, const char *name, char *room)
+{
+	for (size_t i = 0; i < hp_setting_count; i++)
+		if (strcmp(hp_setting_table[i].name, name) == 0)
+			return hp_setting_text(settings, &hp_setting_table[i], room);
+	return "no such setting";
+}
+
+TEST(setting, each_default_is_written_as_it_stands_in_the_table)
+{
+	struct hp_settings s = read_one("A=b");
+	char room[HP_SETTING_TEXT_MOST];
+
+	for (size_t i = 0; i < hp_setting_count; i++) {
+		CHECK_STR(hp_setting_text(&s, &hp_setting_table[i], room),
+			  hp_setting_table[i].usual);
+		CHECK_EQ(hp_setting_origin(&s, &hp_setting_table[i]), HP_ORIGIN_BUILT_IN);
+	}
+}
+
+static void check_written(const char *name, const char *value, const char *expected)
+{
+	char assignment[512], room[HP_SETTING_TEXT_MOST];
+	struct hp_settings s;
+
+	snprintf(assignment, sizeof(assignment), "%s=%s", name, value);
+	s = read_one(assignment);
+	CHECK_STR(written(&s, name, room), expected);
+}
+
+TEST(setting, a_value_is_written_so_that_it_is_read_as_the_same)
+{
+	check_written("HOTPATH_PERCENTILES", "0,p50, 99.9,.5,33.333333333,100",
+		      "0,50,99.9,0.5,33.333333333,100");
+	check_written("HOTPATH_SEGMENT_SIZE", "1536K", "1536K");
+	check_written("HOTPATH_SEGMENT_SIZE", "2097152", "2M");
+	check_written("HOTPATH_SORT", "name", "name");
+	check_written("HOTPATH_TIME_EXCLUSIVE", "True", "1");
+	check_written("HOTPATH_LIMIT", "0", "0");
+	check_written("HOTPATH_FOCUS", "a\033[2J", "a?[2J");
+}
+
+TEST(setting, a_programs_default_is_known_as_such)
+{
+	struct hp_settings s = read_both("HOTPATH_SORT=calls", "sort=self limit=3 timing=wrong");
+	char room[HP_SETTING_TEXT_MOST];
+	enum hp_setting_origin origins[HP_SETTINGS_MOST];
+
+	for (size_t i = 0; i < hp_setting_count; i++)
+		origins[i] = hp_setting_origin(&s, &hp_setting_table[i]);
+	for (size_t i = 0; i < hp_setting_count; i++) {
+		if (strcmp(hp_setting_table[i].name, "HOTPATH_SORT") == 0)
+			CHECK_EQ(origins[i], HP_ORIGIN_GIVEN);
+		else if (strcmp(hp_setting_table[i].name, "HOTPATH_LIMIT") == 0)
+			CHECK_EQ(origins[i], HP_ORIGIN_PROGRAM);
+		else
+			CHECK_EQ(origins[i], HP_ORIGIN_BUILT_IN);
+	}
+	CHECK_STR(written(&s, "HOTPATH_LIMIT", room), "3");
 }
