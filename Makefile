@@ -50,8 +50,10 @@ EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard tes
 PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath-console \
 	hotpath hotpath-run)
 
-.PHONY: all faulty demo smoke test test-all check bench fuzz fuzzers replay race examples unit man install uninstall clean help
+.PHONY: all preload faulty demo smoke test test-all check bench fuzz fuzzers replay race examples unit man install uninstall clean help
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
+
+preload: $(B)/libhotpath.so	## the library alone
 
 $(B)/libhotpath.so: $(LIB_O)
 	@$(if $(Q),echo "  LINK $@")

@@ -327,3 +327,9 @@ completed()
 	[[ $output == *"calls"*"name"*"self"*"total"* ]]
 	[[ $output == *"hotpath doctor"* ]]
 }
+
+@test "make preload makes the library, though a folder has that name" {
+	make -C "$ROOT" -n preload "B=$T/none" >"$T/plan"
+	grep -q -e "-o $T/none/libhotpath.so" "$T/plan"
+	run ! grep -q -e "-o $T/none/hotpath" "$T/plan"
+}
