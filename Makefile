@@ -37,9 +37,8 @@ Q := $(if $(filter-out 0,$(V)),,@)
 objects = $(patsubst %.c,$(B)/$(1)/%.o,$(sort $(shell find $(2) -name '*.c')))
 LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
-SAMPLY_O := $(call objects,obj,sampler/samply segment unwind) \
-	$(addprefix $(B)/obj/sampler/,base/proc.o base/wide.o sample/space.o sample/tree.o)
 SAMPLER_O := $(filter-out $(B)/obj/sampler/samply/%,$(call objects,obj,sampler segment unwind))
+SAMPLY_O := $(call objects,obj,sampler/samply)
 REPORT_O := $(call objects,obj,report segment)
 CONSOLE_O := $(filter-out %/report/command/main.o %/live/command/main.o,$(call objects,obj,live report segment))
 LIVE_O := $(B)/obj/live/command/main.o $(filter-out $(B)/obj/live/console/%,$(CONSOLE_O))
@@ -88,7 +87,10 @@ faulty: $(FAULTY)
 $(B)/hotpath-sampler: $(SAMPLER_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
-$(B)/hotpath-samply: $(SAMPLY_O)
+# Of the sampler it has what it calls.
+$(B)/obj/libsampler.a: $(filter-out %/main.o,$(SAMPLER_O))
+	$(Q)rm -f $@ && ar rcsP $@ $^
+$(B)/hotpath-samply: $(SAMPLY_O) $(B)/obj/libsampler.a
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcjson -lz $(LIBC_PARTS)
 $(B)/hotpath: $(REPORT_O)
@@ -131,7 +133,7 @@ unit: $(UNIT)
 
 # What threads share without a lock, under ThreadSanitizer.
 RACE := $(patsubst test/race/%.c,$(B)/race/%,$(wildcard test/race/*_test.c))
-RACE_PARTS_O := $(call objects,tsan,segment unwind) $(patsubst %,$(B)/tsan/sampler/%.o,sample/offcpu_note session/cpu_timer) \
+RACE_PARTS_O := $(filter-out %/main.o $(B)/tsan/sampler/samply/%,$(call objects,tsan,segment unwind sampler)) \
 	$(B)/tsan/test/race/expected.o $(B)/tsan/test/test.o
 $(B)/tsan/%.o: %.c
 	$(call compile,$(BASE) -O1 -g -fsanitize=thread -fno-omit-frame-pointer \
@@ -146,8 +148,9 @@ race: $(RACE)
 
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
 FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
+fuzz_shared = $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out %_fuzz.c %_program.c %/replay.c %/flip.c,$(wildcard test/fuzz/*.c)))
 FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sampler unwind)) \
-	$(addprefix $(B)/fuzz/test/fuzz/,base.o fuzz.o views.o)
+	$(call fuzz_shared,fuzz)
 $(B)/fuzz/%.o: %.c
 	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)
 $(B)/fuzz/report/view/asset.o: $(wildcard report/view/web/*)
@@ -158,12 +161,12 @@ $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ)): $(B)/fuzz/%: $(B)/fuzz/test/fuzz/%.o $(B
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 fuzzers: $(patsubst %,$(B)/fuzz/%_fuzz,$(FUZZ))
 $(addprefix $(B)/replay/,$(FUZZ)): $(B)/replay/%: $(B)/san/test/fuzz/%_fuzz.o $(B)/san/test/fuzz/replay.o \
-		$(addprefix $(B)/san/test/fuzz/,base.o fuzz.o views.o) $(B)/libhp.a
+		$(call fuzz_shared,san) $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
 # The same readers, given a run with each byte changed in turn.
-$(B)/replay/flip: $(addprefix $(B)/san/test/fuzz/,flip.o views.o kept_fuzz.o base.o fuzz.o) $(B)/libhp.a
+$(B)/replay/flip: $(addprefix $(B)/san/test/fuzz/,flip.o kept_fuzz.o) $(call fuzz_shared,san) $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
