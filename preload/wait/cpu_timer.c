@@ -31,6 +31,7 @@
 #include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "segment/layout/sample.h"
+#include "segment/ring.h"
 #include "unwind/walk.h"
 #include "segment/section_key.h"
 
@@ -101,37 +102,29 @@ static void walk(struct hp_walker *walker, const ucontext_t *context)
 	hp_walk(walker, pc + 1, sp, fp);
 }
 
-static void word_put(struct hp_ticker *ticker, uint64_t number, uint64_t word)
-{
-	ticker->words[number % HP_TICKER_WORDS] = word;
-}
-
 static void sample_put(struct hp_timer_local *me, uint64_t span_ns)
 {
 	const struct hp_walker *walker = &me->walker;
 	struct hp_ticker *ticker = me->ticker;
-	uint64_t head = atomic_load_explicit(&ticker->head, memory_order_relaxed);
-	/* Acquire: the sampler has read what is overwritten now. */
-	uint64_t tail = atomic_load_explicit(&ticker->tail, memory_order_acquire);
-	uint64_t size = HP_TICK_WORDS + walker->count;
+	const struct hp_ring ring = HP_RING(ticker);
+	uint64_t size = HP_TICK_WORDS + walker->count, at;
 
-	if (head - tail + size > HP_TICKER_WORDS) {
+	if (!hp_ring_begin(&ring, size, &at)) {
 		atomic_fetch_add_explicit(&ticker->lost, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&ticker->lost_ns, span_ns, memory_order_relaxed);
 		return;
 	}
-	word_put(ticker, head + HP_TICK_SIZE,
-		 size | (walker->is_complete ? HP_TICK_COMPLETE : 0) |
-			 (walker->is_cut ? HP_TICK_CUT : 0));
-	word_put(ticker, head + HP_TICK_TIME, hp_clock_raw_ns());
-	word_put(ticker, head + HP_TICK_SPAN, span_ns);
-	word_put(ticker, head + HP_TICK_THREAD, me->pid | (uint64_t)ticker->tid << 32);
-	word_put(ticker, head + HP_TICK_PARENT, me->parent);
-	word_put(ticker, head + HP_TICK_IMAGE, ticker->image);
+	hp_ring_put(&ring, at + HP_TICK_SIZE,
+		    size | (walker->is_complete ? HP_TICK_COMPLETE : 0) |
+			    (walker->is_cut ? HP_TICK_CUT : 0));
+	hp_ring_put(&ring, at + HP_TICK_TIME, hp_clock_raw_ns());
+	hp_ring_put(&ring, at + HP_TICK_SPAN, span_ns);
+	hp_ring_put(&ring, at + HP_TICK_THREAD, me->pid | (uint64_t)ticker->tid << 32);
+	hp_ring_put(&ring, at + HP_TICK_PARENT, me->parent);
+	hp_ring_put(&ring, at + HP_TICK_IMAGE, ticker->image);
 	for (uint32_t i = 0; i < walker->count; i++)
-		word_put(ticker, head + HP_TICK_WORDS + i, walker->trail[walker->count - 1 - i].pc);
-	/* Release: who sees the head sees the words before it. */
-	atomic_store_explicit(&ticker->head, head + size, memory_order_release);
+		hp_ring_put(&ring, at + HP_TICK_WORDS + i, walker->trail[walker->count - 1 - i].pc);
+	hp_ring_end(&ring, at + size);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

@@ -21,6 +21,7 @@
 #include "preload/guest/self.h"
 #include "preload/heap/path.h"
 #include "preload/thread/process.h"
+#include "segment/ring.h"
 #include "segment/section_key.h"
 
 #define COPY_MOST 4096u	/* bytes of the stack */
@@ -81,9 +82,8 @@ static bool ring_claim(struct hp_away *ring)
 	    !atomic_compare_exchange_strong_explicit(&ring->state, &state, HP_MOVING,
 						     memory_order_acq_rel, memory_order_relaxed))
 		return false;
-	/* Acquire: the sampler has read what names its owner. */
-	if (atomic_load_explicit(&ring->tail, memory_order_acquire) ==
-	    atomic_load_explicit(&ring->head, memory_order_relaxed))
+	/* Then the sampler has also read what names its owner. */
+	if (hp_ring_is_read(&(struct hp_ring)HP_RING(ring)))
 		return true;
 	atomic_store_explicit(&ring->state, HP_FREE, memory_order_release);
 	return false;
@@ -189,31 +189,28 @@ static bool is_too_much(struct hp_away *me, uint64_t now)
 }
 
 /* Word by word: memcpy may be a checker's, which minds what is on a stack. */
-static void words_put(struct hp_away *me, uint64_t number, uintptr_t from, uint64_t count)
+static void words_put(const struct hp_ring *ring, uint64_t at, uintptr_t from, uint64_t count)
 {
 	const volatile uint64_t *word = (const volatile uint64_t *)from;
 
 	for (uint64_t i = 0; i < count; i++)
-		me->words[(number + i) % HP_AWAY_WORDS] = word[i];
+		hp_ring_put(ring, at + i, word[i]);
 }
 
-static void note(struct hp_away *me, const uint64_t *head_words, uintptr_t sp)
+static void note(struct hp_away *me, uint64_t *head_words, uintptr_t sp)
 {
-	uint64_t head = atomic_load_explicit(&me->head, memory_order_relaxed);
-	/* Acquire: the sampler has read what is overwritten now. */
-	uint64_t tail = atomic_load_explicit(&me->tail, memory_order_acquire);
+	const struct hp_ring ring = HP_RING(me);
 	uint64_t words = sp % sizeof(uint64_t) ? 0 : stack_size(me, sp) / sizeof(uint64_t);
-	uint64_t size = HP_AWAY_HEAD + words;
+	uint64_t size = HP_AWAY_HEAD + words, at;
 
-	if (head - tail + size > HP_AWAY_WORDS) {
+	if (!hp_ring_begin(&ring, size, &at)) {
 		atomic_fetch_add_explicit(&me->lost, 1, memory_order_relaxed);
 		return;
 	}
-	words_put(me, head, (uintptr_t)head_words, HP_AWAY_HEAD);
-	me->words[(head + HP_AWAY_SIZE) % HP_AWAY_WORDS] |= size;
-	words_put(me, head + HP_AWAY_HEAD, sp, words);
-	/* Release: who sees the head sees the words before it. */
-	atomic_store_explicit(&me->head, head + size, memory_order_release);
+	head_words[HP_AWAY_SIZE] |= size;
+	words_put(&ring, at, (uintptr_t)head_words, HP_AWAY_HEAD);
+	words_put(&ring, at + HP_AWAY_HEAD, sp, words);
+	hp_ring_end(&ring, at + size);
 }
 
 /* What it is, as the kernel says it. */

@@ -11,6 +11,7 @@
 
 #include "sampler/sample/orphan.h"
 #include "segment/clock.h"
+#include "segment/ring.h"
 
 #define LEAST_NS 10000	/* shorter calls are not worth a note */
 #define LEAST_TICKS 1000
@@ -79,45 +80,31 @@ static void note_add(struct hp_aways *aways, const struct hp_away *ring, const u
 }
 
 /*
- * Copies of a stack may hold anything, a password too, and a segment may be a file that somebody keeps.  The
- * thread writes none of these words before the tail has passed them.
+ * What was read is wiped: copies of a stack may hold anything, a password too, and a segment may be a file
+ * that somebody keeps.
  */
-static void wipe(struct hp_away *ring, uint64_t from, uint32_t size)
-{
-	for (uint32_t i = 0; i < size; i++)
-		ring->words[(from + i) % HP_AWAY_WORDS] = 0;
-}
-
-static uint32_t ring_read(struct hp_aways *aways, struct hp_away *ring, uint64_t until_ns,
+static uint32_t ring_read(struct hp_aways *aways, struct hp_away *away, uint64_t until_ns,
 			  double tick_ns)
 {
 	static uint64_t words[HP_AWAY_WORDS];
-	/* Acquire: the words before it are there. */
-	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
-	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	const struct hp_ring ring = HP_RING(away);
+	uint64_t tail, head = hp_ring_look(&ring, &tail);
 	uint32_t count = 0;
 
-	/* More than a ring holds: somebody wrote over it, and to the end of it would be for ever. */
-	if (head - tail > HP_AWAY_WORDS)
-		tail = head;
 	for (; tail != head; count++) {
-		uint32_t size = (uint32_t)__atomic_load_n(&ring->words[tail % HP_AWAY_WORDS],
-							  __ATOMIC_RELAXED);
+		uint32_t size = hp_ring_take(&ring, tail, head, HP_AWAY_HEAD, words);
 
-		if (size < HP_AWAY_HEAD || size > head - tail) {
+		if (!size) {
 			tail = head;
 			break;
 		}
-		for (uint32_t i = 0; i < size; i++)
-			words[i] = ring->words[(tail + i) % HP_AWAY_WORDS];
 		if (words[HP_AWAY_END] > until_ns)
 			break;
-		note_add(aways, ring, words, size, tick_ns);
-		wipe(ring, tail, size);
+		note_add(aways, away, words, size, tick_ns);
+		hp_ring_wipe(&ring, tail, size);
 		tail += size;
 	}
-	/* Release: the thread may write over what was read. */
-	atomic_store_explicit(&ring->tail, tail, memory_order_release);
+	hp_ring_done(&ring, tail);
 	return count;
 }
 

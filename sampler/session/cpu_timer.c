@@ -11,6 +11,7 @@
 
 #include "sampler/sample/orphan.h"
 #include "segment/clock.h"
+#include "segment/ring.h"
 
 #define TICKERS_MOST 100000	/* a damaged list must not hold us for ever */
 #define PROCESSES_MOST 100000
@@ -121,29 +122,20 @@ static void sample_add(struct hp_ticks *ticks, const uint64_t *words, uint32_t s
 static void ticker_read(struct hp_ticks *ticks, struct hp_ticker *ticker)
 {
 	static uint64_t words[HP_TICKER_WORDS];
-	/* Acquire: the words before it are there. */
-	uint64_t head = atomic_load_explicit(&ticker->head, memory_order_acquire);
-	uint64_t tail = atomic_load_explicit(&ticker->tail, memory_order_relaxed);
+	const struct hp_ring ring = HP_RING(ticker);
+	uint64_t tail, head = hp_ring_look(&ring, &tail);
 
-	/* More than a ring holds: somebody wrote over it, and to the end of it would be for ever. */
-	if (head - tail > HP_TICKER_WORDS)
-		tail = head;
 	while (tail != head) {
-		uint64_t first =
-			__atomic_load_n(&ticker->words[tail % HP_TICKER_WORDS], __ATOMIC_RELAXED);
-		uint32_t size = (uint32_t)first;
+		uint32_t size = hp_ring_take(&ring, tail, head, HP_TICK_WORDS, words);
 
-		if (size < HP_TICK_WORDS || size > head - tail) {
+		if (!size) {
 			tail = head;
 			break;
 		}
-		for (uint32_t i = 0; i < size; i++)
-			words[i] = ticker->words[(tail + i) % HP_TICKER_WORDS];
 		sample_add(ticks, words, size);
 		tail += size;
 	}
-	/* Release: the thread may write over what was read. */
-	atomic_store_explicit(&ticker->tail, tail, memory_order_release);
+	hp_ring_done(&ring, tail);
 }
 
 static void tickers_read(struct hp_ticks *ticks)

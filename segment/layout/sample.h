@@ -15,9 +15,7 @@
 #include "segment/layout/header.h"
 
 /*
- * A ring of samples, words that are numbered for ever: number n is at
- * words[n % HP_TICKER_WORDS].  The thread stores `head` after the words before
- * it, the sampler `tail` after it has read those.
+ * A ring of samples (ring.h), from the thread to the sampler.
  */
 #define HP_TICKER_WORDS 8192
 
@@ -187,7 +185,8 @@ struct hp_stack_chunk {
 
 /*
  * Which nodes' counters have changed: a ring of their numbers, each stored after the counters.
- * Change n, counted for ever, is at nodes[n % capacity].
+ * Change n, counted for ever, is at nodes[n % capacity].  No ring.h: it has several readers, which never
+ * hold the sampler up and see by `head` when it has passed them.
  */
 struct hp_stack_changes {
 	_Atomic uint64_t head; /* sampler: number of the next change */
