@@ -9,6 +9,7 @@
  * and sandboxes hide the list, and withdraw the flag when they migrate.
  */
 #include "segment/clock.h"
+#include "segment/seq.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,11 +129,13 @@ struct hp_moment hp_clock_moment(uint32_t kind)
 void hp_clock_note(struct hp_header *header)
 {
 	struct hp_moment now = hp_clock_moment(header->clock_kind);
-	uint32_t seq = atomic_load_explicit(&header->last_seq, memory_order_relaxed);
 
-	/* A writer that was killed half-way left it odd: the next even number follows. */
-	atomic_store_explicit(&header->last_seq, seq | 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
-	header->last = now;
-	atomic_store_explicit(&header->last_seq, (seq | 1) + 1, memory_order_release);
+	hp_seq_count_begin(&header->last_seq);
+	hp_seq_put(&header->last, &now, sizeof(now));
+	hp_seq_count_end(&header->last_seq);
+}
+
+bool hp_clock_last(const struct hp_header *header, struct hp_moment *last)
+{
+	return hp_seq_count_copy(last, &header->last, sizeof(*last), &header->last_seq);
 }

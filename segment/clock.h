@@ -13,6 +13,7 @@
 #ifndef HP_SEGMENT_CLOCK_H
 #define HP_SEGMENT_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "segment/layout/header.h"
@@ -62,7 +63,10 @@ uint64_t hp_clock_grain(uint32_t kind);
 /* Both time bases at one moment: the tightest of a few tries, some 30 ns apart. */
 struct hp_moment hp_clock_moment(uint32_t kind);
 
-/* Now, into hp_header.last (seqlock).  One caller at a time. */
+/* Now, into hp_header.last (seq.h).  One caller at a time. */
 void hp_clock_note(struct hp_header *header);
+
+/* And from there.  False = a writer was killed half-way: it may be half of one and half of another. */
+bool hp_clock_last(const struct hp_header *header, struct hp_moment *last);
 
 #endif

@@ -76,7 +76,7 @@ static HP_COLD void slowest_add(struct hp_function *function, uint64_t start, ui
 	for (int i = 1; i < HP_SLOWEST; i++)
 		if (function->slowest[i].ticks < least->ticks)
 			least = &function->slowest[i];
-	*least = (struct hp_call){ .start = start, .ticks = ticks, .tid = tid };
+	hp_call_put(least, &(struct hp_call){ .start = start, .ticks = ticks, .tid = tid });
 	for (int i = 0; i < HP_SLOWEST; i++)
 		if (function->slowest[i].ticks < floor)
 			floor = function->slowest[i].ticks;

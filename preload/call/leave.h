@@ -12,6 +12,7 @@
 
 #include "preload/call/clock.h"
 #include "preload/call/local.h"
+#include "preload/call/logged.h"
 #include "preload/call/overhead.h"
 #include "preload/call/row.h"
 #include "preload/guest/guest.h"
@@ -66,16 +67,15 @@ static inline uint32_t *hp_leave_counter(const struct hp_local *me,
 static inline void hp_leave_log(struct hp_local *me, struct hp_function *function, uint64_t start,
 				uint64_t ticks, uint32_t result)
 {
-	struct hp_call *call;
+	struct hp_call *place;
 
 	if (HP_UNLIKELY(function->logs == 0))
 		return;
-	call = (struct hp_call *)(me->base + (uint64_t)function->logs * HP_LINE) +
-	       function->log_next;
-	call->start = start;
-	call->ticks = ticks;
-	call->tid = me->tid;
-	call->result = result;
+	place = (struct hp_call *)(me->base + (uint64_t)function->logs * HP_LINE) +
+		function->log_next;
+	hp_call_put(place,
+		    &(struct hp_call){
+			    .start = start, .ticks = ticks, .tid = me->tid, .result = result });
 	function->log_next = function->log_next + 1 == me->logs_limit ? 0 : function->log_next + 1;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "preload/call/clock.h"
+#include "preload/call/logged.h"
 #include "preload/call/row.h"
 #include "preload/thread/state.h"
 #include "segment/histogram.h"
@@ -173,20 +174,20 @@ static uint32_t small(uint64_t count)
 static inline void log_add(struct hp_local *local, struct hp_charge *charge,
 			   const struct hp_tally *tally, uint64_t now)
 {
-	struct hp_spent *ring, *spent;
+	struct hp_spent *ring;
 
 	if (!local->logs_limit)
 		return;
 	ring = record_get(local, &charge->logs, local->logs_limit * sizeof(*ring));
 	if (!ring)
 		return;
-	spent = &ring[charge->log_next];
-	spent->at = now ? now : local->last_clock;
-	spent->bytes = tally->bytes;
-	spent->whole_bytes = tally->bytes + tally->below_bytes;
-	spent->count = small(tally->count);
-	spent->whole_count = small(tally->count + tally->below_count);
-	spent->tid = local->tid;
+	hp_spent_put(&ring[charge->log_next],
+		     &(struct hp_spent){ .at = now ? now : local->last_clock,
+					 .bytes = tally->bytes,
+					 .whole_bytes = tally->bytes + tally->below_bytes,
+					 .count = small(tally->count),
+					 .whole_count = small(tally->count + tally->below_count),
+					 .tid = local->tid });
 	charge->log_next = charge->log_next + 1 == local->logs_limit ? 0 : charge->log_next + 1;
 }
 

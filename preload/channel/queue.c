@@ -15,6 +15,7 @@
 #include "preload/guest/self.h"
 #include "segment/histogram.h"
 #include "segment/layout/lock.h"
+#include "segment/seq.h"
 #include "util/random.h"
 
 /*
@@ -91,17 +92,28 @@ static uint64_t log_sent(struct hp_lane_log *log, const struct hp_courier *me, u
 	uint64_t entry = atomic_fetch_add_explicit(&log->sent_count, 1, memory_order_relaxed);
 	struct hp_message *message = &log->sent[entry % HP_MESSAGES];
 
-	message->ticks = now;
-	message->delay = 0;
-	message->number = number;
-	message->size = (uint32_t)size;
-	message->tid = me->tid;
+	/* Whoever stands still in there has been overtaken by 64 others: this one is left out. */
+	if (!hp_seq_claim(&message->number))
+		return entry;
+	hp_seq_set(&message->ticks, now);
+	hp_seq_set(&message->delay, 0);
+	hp_seq_set_pair(&message->size, (uint32_t)size, me->tid);
+	hp_seq_end(&message->number, number);
 	return entry;
 }
 
-static void log_size(struct hp_lane_log *log, uint64_t entry, uint64_t size)
+/* How much of it there was, unless it was written over by then. */
+static void log_size(const struct hp_sending *call, uint64_t size)
 {
-	log->sent[entry % HP_MESSAGES].size = (uint32_t)size;
+	struct hp_message *message = &log_of(call->lane)->sent[call->entry % HP_MESSAGES];
+	uint32_t told, tid;
+
+	hp_seq_get_pair(&message->size, &told, &tid);
+	if (told == (uint32_t)size || !hp_seq_claim_if(&message->number, call->number))
+		return;
+	/* Nobody else's: its thread is the caller's. */
+	hp_seq_set_pair(&message->size, (uint32_t)size, hp_courier()->tid);
+	hp_seq_end(&message->number, call->number);
 }
 
 /* A place in the ring; NULL = all are on their way. */
@@ -273,7 +285,7 @@ void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 							memory_order_release, memory_order_relaxed);
 	}
 	if (call->probe)
-		log_size(log_of(call->lane), call->entry, bytes);
+		log_size(call, bytes);
 	if (call->depth)
 		deep(call, sent, bytes);
 }
@@ -284,7 +296,7 @@ static struct hp_lane_texts *texts_of(struct hp_lane *lane, uint64_t slot)
 	uint32_t none = 0;
 	uint64_t offset;
 
-	if (!lane->texts) {
+	if (!__atomic_load_n(&lane->texts, __ATOMIC_ACQUIRE)) {
 		offset = hp_segment_take(&hp_segment, sizeof(*texts) + HP_MESSAGES * slot, HP_LINE);
 		if (!offset)
 			return NULL;
@@ -305,12 +317,13 @@ void hp_send_text(const struct hp_sending *call, const void *buffer, uint64_t si
 	if (!texts || texts->room != hp_channel_text_room)
 		return;
 	text = (struct hp_lane_text *)((char *)(texts + 1) + call->entry % HP_MESSAGES * slot);
-	__atomic_store_n(&text->number, 0, __ATOMIC_RELAXED);
-	/* Release: who sees a byte of the new text does not see the number of the old one. */
-	atomic_thread_fence(memory_order_release);
-	text->length = (uint32_t)(size < texts->room ? size : texts->room);
-	memcpy(text + 1, buffer, text->length);
-	__atomic_store_n(&text->number, call->number, __ATOMIC_RELEASE);
+	if (!hp_seq_claim(&text->number))
+		return;
+	if (size > texts->room)
+		size = texts->room;
+	hp_seq_set(&text->length, (uint32_t)size);
+	hp_seq_put(text + 1, buffer, size);
+	hp_seq_end(&text->number, call->number);
 }
 
 void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes)
@@ -437,8 +450,10 @@ static void log_delay(struct hp_lane_log *log, const struct hp_probe *probe, uin
 {
 	struct hp_message *message = &log->sent[probe->entry % HP_MESSAGES];
 
-	if (message->number == probe->number)
-		message->delay = ticks ? ticks : 1;
+	if (!hp_seq_claim_if(&message->number, probe->number))
+		return;
+	hp_seq_set(&message->delay, ticks ? ticks : 1);
+	hp_seq_end(&message->number, probe->number);
 }
 
 /* Its sender is `probe`, and now it is here. */
@@ -466,10 +481,10 @@ static void log_received(struct hp_lane_log *log, uint64_t now, uint64_t number,
 {
 	struct hp_message *message = &log->received[log->received_count % HP_MESSAGES];
 
-	message->ticks = now;
-	message->number = number;
-	message->size = (uint32_t)size;
-	message->tid = hp_courier()->tid;
+	hp_seq_begin(&message->number);
+	hp_seq_set(&message->ticks, now);
+	hp_seq_set_pair(&message->size, (uint32_t)size, hp_courier()->tid);
+	hp_seq_end(&message->number, number);
 	log->received_count++;
 }
 

@@ -62,7 +62,7 @@ void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t
 
 	if (HP_LIKELY(me->wait_frame != (uintptr_t)frame))
 		return;
-	since = atomic_load_explicit(&me->waiter->since, memory_order_relaxed);
+	since = me->waiter->since;
 	call = call_of(lane, me->waiter->side, (uintptr_t)me->waiter->at);
 	hp_wait_over(me);
 	if (ticks)

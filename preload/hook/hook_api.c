@@ -17,6 +17,7 @@
 #include "preload/call/block.h"
 #include "preload/call/clock.h"
 #include "preload/call/leave.h"
+#include "preload/call/logged.h"
 #include "preload/call/row.h"
 #include "preload/call/stack.h"
 #include "preload/channel/channel.h"
@@ -97,7 +98,10 @@ static struct hp_results *results_of(struct hp_local *me, struct hp_function *fu
 	return results;
 }
 
-/* The place of a new result, or of the one that the call has; its number is 0 while it is written. */
+/*
+ * The place of a new result, or of the one that the call has.  That may be said again under
+ * its number: readers have the number from the log, where the call is when it has ended.
+ */
 static struct hp_result *result_place(struct hp_results *results, struct hp_frame *f)
 {
 	struct hp_result *place = &results->ring[f->result % results->capacity];
@@ -108,8 +112,6 @@ static struct hp_result *result_place(struct hp_results *results, struct hp_fram
 		f->result = results->last;
 		place = &results->ring[f->result % results->capacity];
 	}
-	__atomic_store_n(&place->number, 0, __ATOMIC_RELAXED);
-	atomic_signal_fence(memory_order_seq_cst);
 	return place;
 }
 
@@ -121,9 +123,8 @@ static void result_store(struct hp_local *me, struct hp_frame *f, const char *te
 	if (!results)
 		return;
 	place = result_place(results, f);
-	place->length = (uint32_t)hp_block_text(text, HP_RESULT_MOST);
-	memcpy(place->bytes, text, place->length);
-	__atomic_store_n(&place->number, (uint32_t)f->result, __ATOMIC_RELEASE);
+	hp_result_put(place, (uint32_t)f->result, text,
+		      (uint32_t)hp_block_text(text, HP_RESULT_MOST));
 	f->weight |= HP_WEIGHT_RESULT;
 }
 

@@ -307,15 +307,15 @@ void hp_wait_publish(struct hp_waiter_local *me, const void *frame, const struct
 {
 	struct hp_waiter *waiter = me->waiter;
 
-	waiter->lock = use->lock;
-	waiter->at = call->caller;
-	waiter->address = call->address;
-	waiter->holder = holder;
-	waiter->side = call->side;
-	waiter->path = path;
+	hp_seq_begin(&waiter->since);
+	hp_seq_set(&waiter->lock, use->lock);
+	hp_seq_set(&waiter->at, (uint64_t)call->caller);
+	hp_seq_set(&waiter->address, (uint64_t)call->address);
+	hp_seq_set(&waiter->holder, holder);
+	hp_seq_set(&waiter->side, call->side);
+	hp_seq_set(&waiter->path, path);
 	me->wait_frame = (uintptr_t)frame;
-	/* Release: who finds the wait finds for what. */
-	atomic_store_explicit(&waiter->since, since, memory_order_release);
+	hp_seq_end(&waiter->since, since);
 }
 
 static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_use *use,
@@ -362,7 +362,7 @@ void hp_wait_over(struct hp_waiter_local *me)
 {
 	struct hp_lock *lock = me->wait_counted;
 
-	atomic_store_explicit(&me->waiter->since, 0, memory_order_relaxed);
+	hp_seq_begin(&me->waiter->since);
 	me->wait_frame = 0;
 	me->wait_counted = NULL;
 	if (lock)

@@ -205,7 +205,7 @@ static void identify(struct hp_waiter_local *me)
 	me->wait_mutex = NULL;
 	me->wait_counted = NULL;
 	me->end_rounds = 0;
-	atomic_store_explicit(&waiter->since, 0, memory_order_relaxed);
+	hp_seq_begin(&waiter->since);
 	memset(waiter->held, 0, sizeof(waiter->held));
 	memcpy(waiter->waited_before, waiter->waited, sizeof(waiter->waited));
 	waiter->tid = me->tid;
@@ -265,7 +265,7 @@ static void close_waiter(struct hp_waiter_local *me)
 {
 	hp_wait_repair(me, 0);
 	hp_waiter_set(&closed);
-	atomic_store_explicit(&me->waiter->since, 0, memory_order_relaxed);
+	hp_seq_begin(&me->waiter->since);
 	memset(me->waiter->held, 0, sizeof(me->waiter->held));
 	me->state = HP_THREAD_CLOSED;
 	me->tid = 0;

@@ -36,6 +36,7 @@
 #include "preload/guest/spare.h"
 #include "segment/clock.h"
 #include "segment/layout/lock.h"
+#include "segment/seq.h"
 #include "segment/setting.h"
 #include "util/hash.h"
 

@@ -5,6 +5,7 @@
  * Ended calls stand in records of their functions, calls that go on in tallies
  * of their frames (segment/FORMAT.md, section 7 tells which frames these are).
  */
+#include "report/read/logged.h"
 #include "report/read/charge.h"
 
 #include <stddef.h>
@@ -389,9 +390,9 @@ size_t hp_charge_last(struct hp_model *model, const struct hp_charge_sum *sum,
 		for (uint32_t i = 1; ring && i <= limit; i++) {
 			struct hp_spent one;
 
-			memcpy(&one, &ring[((uint64_t)sum->rings[r].next + limit - i) % limit],
-			       sizeof(one));
-			if (one.at)
+			if (hp_logged_spent(
+				    &ring[((uint64_t)sum->rings[r].next + limit - i) % limit],
+				    &one))
 				count = newest_add(calls, count, most, &one);
 		}
 	}

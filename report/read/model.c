@@ -85,17 +85,8 @@ static void read_clock(struct build *b)
 	struct hp_header *header = &model->reader.header;
 	struct hp_moment last;
 
-	for (int tries = 0; tries < 1000; tries++) {
-		const struct hp_header *shared = model->reader.segment.header;
-		uint32_t seq = atomic_load_explicit(&shared->last_seq, memory_order_acquire);
-
-		last = *(const volatile struct hp_moment *)&shared->last;
-		atomic_thread_fence(memory_order_acquire);
-		/* The writer is the sampler or the root; it made `seq` odd first. */
-		if (!(seq & 1) &&
-		    atomic_load_explicit(&shared->last_seq, memory_order_relaxed) == seq)
-			break;
-	}
+	/* Where its writer was killed half-way the rate tells whether it is of use. */
+	hp_clock_last(model->reader.segment.header, &last);
 	last = later(&model->reader, last);
 	model->ns_per_tick = rate_between(&header->start, &last);
 	if (!is_rate_sane(model->ns_per_tick)) {

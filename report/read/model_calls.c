@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/read/logged.h"
 #include "report/read/model.h"
 #include "segment/histogram.h"
 
@@ -407,9 +408,10 @@ double hp_model_percentile(const struct hp_model *model, const struct hp_model_f
 static void slowest_add(struct hp_call slowest[HP_SLOWEST], const struct hp_function *record)
 {
 	for (int i = 0; i < HP_SLOWEST; i++) {
-		struct hp_call call = record->slowest[i];
+		struct hp_call call;
 
-		if (call.ticks <= slowest[HP_SLOWEST - 1].ticks)
+		if (!hp_logged_call(&record->slowest[i], &call) ||
+		    call.ticks <= slowest[HP_SLOWEST - 1].ticks)
 			continue;
 		for (int j = 0; j < HP_SLOWEST; j++) {
 			struct hp_call kept = slowest[j];
@@ -426,12 +428,14 @@ void hp_model_slowest(const struct hp_model *model, const struct hp_model_functi
 		      struct hp_call slowest[HP_SLOWEST])
 {
 	struct hp_reader reader = model->reader; /* not released: the model's */
-	struct hp_function record;
+	const struct hp_function *record;
 
 	memset(slowest, 0, HP_SLOWEST * sizeof(*slowest));
-	for (uint32_t i = function->record; i; i = model->records[i - 1].next)
-		if (hp_reader_copy(&reader, model->records[i - 1].offset, &record, sizeof(record)))
-			slowest_add(slowest, &record);
+	for (uint32_t i = function->record; i; i = model->records[i - 1].next) {
+		record = hp_reader_see(&reader, model->records[i - 1].offset, sizeof(*record));
+		if (record)
+			slowest_add(slowest, record);
+	}
 }
 
 struct hp_model_call hp_model_call(const struct hp_model *model, const struct hp_call *call)
@@ -466,28 +470,6 @@ static size_t newest_add(struct logged *newest, size_t count, size_t most, struc
 	return count;
 }
 
-/* A later call's result may have taken the place of this one's: then the number is another. */
-static char *result_of(struct hp_reader *reader, const struct logged *one)
-{
-	struct hp_results results;
-	struct hp_result result;
-	uint64_t place;
-	char *text;
-
-	if (!one->call.result || !hp_reader_copy(reader, one->results, &results, sizeof(results)) ||
-	    results.capacity == 0 || results.capacity > HP_LOGS_MOST)
-		return NULL;
-	place = one->results + sizeof(results) +
-		one->call.result % results.capacity * sizeof(result);
-	if (!hp_reader_copy(reader, place, &result, sizeof(result)) ||
-	    result.number != one->call.result || result.length > sizeof(result.bytes))
-		return NULL;
-	text = hp_xmalloc(result.length + 1);
-	memcpy(text, result.bytes, result.length);
-	text[result.length] = 0;
-	return text;
-}
-
 uint64_t hp_model_ring(const struct hp_model *model, uint32_t *record, uint64_t *results)
 {
 	const struct hp_model_record *at = &model->records[*record - 1];
@@ -520,14 +502,14 @@ size_t hp_model_last_calls(struct hp_model *model, const struct hp_model_functio
 		rings += ring != NULL;
 
 		for (uint32_t i = 0; ring && i < limit; i++) {
-			memcpy(&one.call, &ring[i], sizeof(one.call));
-			if (one.call.ticks)
+			if (hp_logged_call(&ring[i], &one.call))
 				count = newest_add(newest, count, most, one);
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
 		calls[i] = hp_model_call(model, &newest[i].call);
-		calls[i].result = result_of(reader, &newest[i]);
+		calls[i].result =
+			hp_logged_result(reader, newest[i].results, newest[i].call.result);
 	}
 	free(newest);
 	return count;

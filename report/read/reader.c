@@ -8,6 +8,7 @@
 
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
+#include "segment/clock.h"
 
 #define TEXT_MOST 16384
 
@@ -19,6 +20,7 @@ void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 	reader->segment = *segment;
 	*segment = (struct hp_segment)HP_SEGMENT_NONE;
 	memcpy(&reader->header, reader->segment.header, sizeof(reader->header));
+	hp_clock_last(reader->segment.header, &reader->header.last);
 	if (reader->segment.begin.root_pid) {
 		reader->header.root_pid = reader->segment.begin.root_pid;
 		reader->header.created_unix_ns = reader->segment.begin.created_unix_ns;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/read/logged.h"
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 
@@ -216,10 +217,12 @@ static uint64_t newest_from(const struct hp_thin *thin, const struct hp_model_fu
 		const struct hp_call *ring = hp_reader_see(&reader, at, limit * sizeof(*ring));
 
 		for (uint32_t i = 0; ring && i < limit; i++) {
-			if (!ring[i].ticks)
+			struct hp_call call;
+
+			if (!hp_logged_call(&ring[i], &call))
 				continue;
 			*starts = hp_xgrow(*starts, count, room, sizeof(**starts));
-			(*starts)[count++] = ring[i].start;
+			(*starts)[count++] = call.start;
 		}
 	}
 	return count > wanted ? nth_largest(*starts, count, wanted) : 0;

@@ -121,7 +121,8 @@ struct hp_charge {
 
 /* A call that allocated. */
 struct hp_spent {
-	uint64_t at; /* ticks at the clock's last reading by its thread; 0 = unused */
+	/* ticks at the clock's last reading by its thread, or a bit later; 0 = unused, or being written (seq.h) */
+	uint64_t at;
 	uint64_t bytes;
 	uint64_t whole_bytes;
 	uint32_t count; /* UINT32_MAX = that or more */
@@ -148,7 +149,7 @@ struct hp_part {
 
 /* One of the last or slowest calls.  `ticks` 0 = never used. */
 struct hp_call {
-	uint64_t start; /* ticks */
+	uint64_t start; /* ticks; 0 = unused, or being written (seq.h) */
 	uint64_t ticks; /* duration, our own cost subtracted, at least 1 */
 	uint32_t tid;
 	uint32_t result; /* number of its hp_result in the function's ring; 0 = none */
@@ -162,7 +163,7 @@ struct hp_call {
 #define HP_RESULT_MOST 120
 
 struct hp_result {
-	uint32_t number; /* owner: from 1 on; 0 = unused, or being written */
+	uint32_t number; /* owner: from 1 on; 0 = unused, or being written (seq.h) */
 	uint32_t length; /* owner */
 	char bytes[HP_RESULT_MOST]; /* owner: not terminated */
 };

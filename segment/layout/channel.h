@@ -144,6 +144,7 @@ struct hp_lane {
 #define HP_VEILED_RECEIVES 2
 #define HP_LANE_MIXED 4 /* not first in, first out */
 
+/* Places for several senders and receivers, so no ring.h: `end` publishes each one, and frees it. */
 struct hp_probe {
 	_Atomic uint64_t end; /* a sender: what was sent with it, all before included; 0 = unused */
 	uint64_t since; /* a sender: ticks before the send; 0 = it was not sent */
@@ -158,7 +159,7 @@ struct hp_probe {
 struct hp_message {
 	uint64_t ticks; /* when; 0 = never used */
 	uint64_t delay; /* sent: until it was received, 0 = it was not */
-	uint64_t number; /* of the message, from 1 */
+	uint64_t number; /* of the message, from 1; else unused, or being written (seq.h) */
 	uint32_t size; /* bytes */
 	uint32_t tid;
 };
@@ -179,7 +180,7 @@ struct hp_lane_texts {
 };
 
 struct hp_lane_text {
-	uint64_t number; /* a sender: of the message; 0 = never used */
+	uint64_t number; /* a sender: of the message; else unused, or being written (seq.h) */
 	uint32_t length; /* a sender: bytes that are kept */
 	uint32_t reserved;
 };

@@ -144,7 +144,7 @@ struct hp_header {
 	/* -- line 2: time -- */
 	struct hp_moment start; /* creator */
 	struct hp_moment last; /* sampler every second, the root at its end */
-	_Atomic uint32_t last_seq; /* odd while `last` is being written */
+	uint32_t last_seq; /* as `last`: odd while it is being written (seq.h) */
 	uint32_t cost_timed; /* first hooked thread, as all cost_: a timed call pair costs its caller this, fine ticks */
 	uint32_t cost_inside; /* creator: part of it inside the callee's own time, fine ticks */
 	uint32_t cost_counted; /* creator: the same for a pair that is counted only, fine ticks */

@@ -91,7 +91,13 @@ enum hp_lock_side {
 	HP_SIDES
 };
 
-/* A lock that the thread has.  With start = 0 nothing behind it is to be read. */
+/*
+ * A lock that the thread has.  With start = 0 nothing behind it is to be read.
+ *
+ * No seq.h here: those above a lock that is released move down, and that is done for each
+ * lock of the program.  A reader of a thread that goes on takes each word for itself, and
+ * may find a lock twice or with the next one's place.
+ */
 struct hp_held {
 	_Atomic uint64_t address; /* owner: of the lock, in its process; 0 = none, nor above */
 	uint64_t use; /* owner: address of the hp_use there */
@@ -128,8 +134,8 @@ struct hp_waiter {
 	uint64_t arena; /* its thread: free part of its newest chunk, zeroed */
 	uint64_t arena_end; /* its thread: and its end */
 
-	/* The present wait: all of it is written before `since`. */
-	_Atomic uint64_t since; /* its thread: ticks; 0 = it does not wait */
+	/* The present wait: its version is `since`. */
+	uint64_t since; /* its thread: ticks; 0 = it does not wait, or is being written (seq.h) */
 	uint64_t lock; /* its thread: offset of the hp_lock */
 	uint64_t at; /* its thread: return address of the call that waits */
 	uint64_t base; /* its thread: where the segment is mapped in `pid` */

@@ -17,6 +17,9 @@
 /*
  * What the sampler saw of threads.  Written by the sampler only; a row of an
  * ended thread folds into the row of its name once there are many.
+ *
+ * No seq.h: each word is right by itself.  A row goes to another thread when more than
+ * HP_WATCH_ENDED have ended; who reads it just then has some of both, for that one look.
  */
 struct hp_watch {
 	uint64_t next; /* sampler: further hp_watch, 0 = none */

@@ -74,18 +74,6 @@ static void *noter(void *unused)
 	return unused;
 }
 
-/* As segment/FORMAT.md has it for readers. */
-static bool moment_read(struct hp_moment *moment)
-{
-	const struct hp_header *header = segment.header;
-	uint32_t before = atomic_load_explicit(&header->last_seq, memory_order_acquire);
-
-	*moment = *(const volatile struct hp_moment *)&header->last;
-	atomic_thread_fence(memory_order_acquire);
-	return !(before & 1) &&
-	       atomic_load_explicit(&header->last_seq, memory_order_relaxed) == before;
-}
-
 TEST(race, a_moment_is_read_whole)
 {
 	struct hp_segment_wish wish = { .size = 1 << 20, .path = NULL };
@@ -98,7 +86,7 @@ TEST(race, a_moment_is_read_whole)
 	hp_clock_note(segment.header);
 	CHECK_EQ(pthread_create(&one, NULL, noter, NULL), 0);
 	while (changes < MOMENTS) {
-		if (!moment_read(&moment))
+		if (!hp_clock_last(segment.header, &moment))
 			continue;
 		changes += moment.ns != last.ns;
 		back += moment.ns < last.ns || moment.ticks < last.ticks;

@@ -8,6 +8,7 @@
  */
 #include <stddef.h>
 
+#include "report/read/logged.h"
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
@@ -222,8 +223,11 @@ void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules
 	struct hp_waiter waiter;
 
 	for (; hp_reader_step(&b->model->reader, at, &waiter, sizeof(waiter)); at = waiter.next) {
+		const struct hp_waiter *there =
+			hp_reader_see(&b->model->reader, at, sizeof(waiter));
 		size_t first = b->locks->contest_count;
 
+		hp_logged_wait(there, &waiter);
 		hp_lock_read_uses(b, &waiter);
 		read_contests(b, &waiter);
 		add_thread(b, &waiter, first);

@@ -10,6 +10,7 @@
 #include "report/base/memory.h"
 #include "segment/layout/lock.h"
 #include "segment/layout/process.h"
+#include "report/read/logged.h"
 
 struct build {
 	struct hp_model *model;
@@ -57,39 +58,20 @@ static int compare_messages(const void *left, const void *right)
 	return a->number > b->number ? -1 : a->number < b->number;
 }
 
-/* A fresh copy of what message `i` of the ring said, as far as it was kept. */
-static char *text_at(struct build *b, const struct hp_lane *lane, const struct hp_message *ring,
-		     uint64_t i)
-{
-	struct hp_reader *reader = &b->model->reader;
-	uint64_t at = (uint64_t)lane->texts * HP_LINE, slot;
-	struct hp_lane_texts texts;
-	struct hp_lane_text text;
-	const char *bytes;
-
-	if (!at || !hp_reader_copy(reader, at, &texts, sizeof(texts)) || texts.room > 65536)
-		return NULL;
-	slot = (sizeof(text) + texts.room + 7) & ~UINT64_C(7);
-	bytes = hp_reader_see(reader, at, sizeof(texts) + HP_MESSAGES * slot);
-	if (!bytes)
-		return NULL;
-	bytes += sizeof(texts) + i * slot;
-	memcpy(&text, bytes, sizeof(text));
-	if (text.number != ring[i].number || text.length > texts.room)
-		return NULL;
-	return hp_xprintf("%.*s%s", (int)text.length, bytes + sizeof(text),
-			  text.length < ring[i].size ? "..." : "");
-}
-
 static void messages_add(struct build *b, struct hp_channel_message **list, size_t *shown,
 			 const struct hp_message *ring, const struct hp_lane *lane)
 {
 	*list = hp_xrealloc(*list, *shown + HP_MESSAGES, sizeof(**list));
-	for (uint64_t i = 0; i < HP_MESSAGES; i++)
-		if (ring[i].ticks)
-			(*list)[(*shown)++] = (struct hp_channel_message){
-				.record = ring[i], .text = lane ? text_at(b, lane, ring, i) : NULL
-			};
+	for (uint64_t i = 0; i < HP_MESSAGES; i++) {
+		struct hp_channel_message *message = &(*list)[*shown];
+
+		if (!hp_logged_message(&ring[i], &message->record))
+			continue;
+		message->text = lane ? hp_logged_text(&b->model->reader, lane, i,
+						      message->record.number, message->record.size)
+				     : NULL;
+		++*shown;
+	}
 	if (*shown)
 		qsort(*list, *shown, sizeof(**list), compare_messages);
 	while (*shown > HP_CHANNEL_LAST)
@@ -98,14 +80,15 @@ static void messages_add(struct build *b, struct hp_channel_message **list, size
 
 static void read_log(struct build *b, struct hp_channel_row *row, const struct hp_lane *lane)
 {
-	struct hp_lane_log *log = hp_xcalloc(1, sizeof(*log));
+	const struct hp_lane_log *log =
+		lane->probes ? hp_reader_see(&b->model->reader, (uint64_t)lane->probes * HP_LINE,
+					     sizeof(*log))
+			     : NULL;
 
-	if (lane->probes && hp_reader_copy(&b->model->reader, (uint64_t)lane->probes * HP_LINE, log,
-					   sizeof(*log))) {
-		messages_add(b, &row->sent, &row->sent_shown, log->sent, lane);
-		messages_add(b, &row->received, &row->received_shown, log->received, NULL);
-	}
-	free(log);
+	if (!log)
+		return;
+	messages_add(b, &row->sent, &row->sent_shown, log->sent, lane);
+	messages_add(b, &row->received, &row->received_shown, log->received, NULL);
 }
 
 /* --- lanes --- */
