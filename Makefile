@@ -199,11 +199,12 @@ test-all:	## the long ones too, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
 	@test/fresh
-check: all unit replay	## layers, exports, format, assertions, and no warning from gcc and clang
+check: all unit replay	## layers, exports, format, assertions, generated text, and no warning from gcc and clang
 	@scripts/check-layers.sh . $(B)
 	@scripts/check-exports.sh $(B)/libhotpath.so
 	@scripts/check-format.sh
 	@scripts/check-tests.sh
+	@scripts/check-generated.sh $(B)
 	@for cc in gcc clang; do \
 		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc CFLAGS="-O2 -g -Werror" all || exit; done
 fuzz:	## each parser with libFuzzer, FUZZ_SECONDS=60 each
@@ -216,12 +217,14 @@ bench:	## ns per call of what test/bench holds, ours beside others'
 	@$(MAKE) --no-print-directory all
 	@HP_BUILD="$$(realpath "$(B)")" test/bench/run
 
-# The tables of variables and options are the code's own: the command writes them.
+# The tables of variables, options and sections are the code's own: the command writes them.
 $(B)/man/%: doc/man/% $(B)/hotpath
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  MAN  $@")
-	$(Q)$(B)/hotpath help --roff >$@.table && sed -e 's/@VERSION@/$(VERSION)/; s/@DATE@/$(DATE)/' \
-		-e '/@VARIABLES@/r $@.table' -e '/@VARIABLES@/d' $< >$@; rm -f $@.table
+	$(Q)$(B)/hotpath help --roff >$@.table && $(B)/hotpath help --sections-roff >$@.sections && \
+		sed -e 's/@VERSION@/$(VERSION)/; s/@DATE@/$(DATE)/' \
+		-e '/@VARIABLES@/r $@.table' -e '/@VARIABLES@/d' \
+		-e '/@SECTIONS@/r $@.sections' -e '/@SECTIONS@/d' $< >$@; rm -f $@.table $@.sections
 man: $(addprefix $(B)/man/,$(notdir $(wildcard doc/man/*)))	## manual pages, to look at with man -l build/man/hotpath.1
 install: all man	## below $(DESTDIR)$(PREFIX), the library in $(LIBDIR)
 	@$(INSTALL) install

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/command/command.h"
+#include "report/command/sections.h"
 #include "segment/setting.h"
 
 struct command {
@@ -116,15 +117,37 @@ static void settings_list_roff(void)
 	}
 }
 
+struct topic {
+	const char *word;
+	void (*write)(void);
+};
+
+/* Beside commands: what has a `-` in front is for scripts. */
+static const struct topic topics[] = {
+	{ "sections", hp_sections_list },
+	{ "--sections", hp_sections_list_keys },
+	{ "--sections-markdown", hp_sections_list_markdown },
+	{ "--sections-roff", hp_sections_list_roff },
+	{ "--roff", settings_list_roff },
+};
+
+static bool topic_write(const char *word)
+{
+	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+		if (strcmp(topics[i].word, word) == 0) {
+			topics[i].write();
+			return true;
+		}
+	return false;
+}
+
 static int cmd_help(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find(argv[1]) : NULL;
 	char flag[] = "--help";
 
-	if (argc > 1 && strcmp(argv[1], "--roff") == 0) {
-		settings_list_roff();
+	if (argc > 1 && topic_write(argv[1]))
 		return 0;
-	}
 	if (argc > 1 && !command) {
 		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
 		return HP_EXIT_USAGE;

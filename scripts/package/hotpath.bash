@@ -57,6 +57,11 @@ _hotpath()
 	fi
 	if [[ $option ]]; then
 		option=$(_hotpath_long "$hotpath" "$command" "$option")
+		if [[ $option == --report ]]; then
+			words="auto all $("$hotpath" help --sections 2>/dev/null)"
+			COMPREPLY=($(compgen -P "${word%"${word##*,}"}" -W "$words" -- "${word##*,}"))
+			return
+		fi
 		words=$(_hotpath_words "$hotpath" "$command" "$option")
 		if [[ $words ]]; then
 			COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -31,7 +31,12 @@ function __hotpath_table
         string replace -rf '^ +(?:(-[a-zA-Z]), )?(--[a-z-]+)(?:[= ]([A-Z]+))? +(.*)$' '$1\t$2\t$3\t$4'
 end
 
+# What an option takes, by what its value is called, its text and its name.
 function __hotpath_split_words
+    if test "$argv[3]" = --report
+        string join \n auto all (__hotpath_ask help --sections)
+        return
+    end
     string match -rq '^(WORD|FORMAT|WHEN)$' -- $argv[1]
     and string split -n ' ' -- (string replace -ra ', | or ' ' ' -- $argv[2])
 end
@@ -41,7 +46,7 @@ function __hotpath_options
     set -l command (__hotpath_words)[1]
     for line in (__hotpath_table $command)
         set -l part (string split \t -- $line)
-        set -l words (__hotpath_split_words "$part[3]" $part[4])
+        set -l words (__hotpath_split_words "$part[3]" "$part[4]" $part[2])
         if set -q words[1]
             printf "$part[2]=%s\n" $words
         else if test -n "$part[3]"
@@ -70,7 +75,7 @@ end
 
 function __hotpath_values
     set -l part (string split \t -- (__hotpath_waiting))
-    __hotpath_split_words $part[3] $part[4]
+    __hotpath_split_words "$part[3]" "$part[4]" $part[2]
     or __fish_complete_path (commandline -ct)
 end
 

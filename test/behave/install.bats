@@ -294,6 +294,8 @@ completed()
 	[ "$(completed "hotpath-run --col")" = "--color= " ]
 	[ "$(completed "hotpath-run --color ")" = "auto always never " ]
 	[ "$(completed "hotpath report --sort=s")" = "self " ]
+	[ "$(completed "hotpath report --report=mut")" = "mutexes " ]
+	[ "$(completed "hotpath run --report threads,lea")" = "threads,leaks " ]
 	[ "$(completed "hotpath run --output Makef")" = "Makefile " ]
 	[ "$(completed "hotpath run ls Makef")" = "Makefile " ]
 	[ "$(completed "hotpath flags clang+")" = "clang++ " ]

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# check-generated.sh [--write] [BUILD] - what documents repeat of the code is what the
+# code says: tables between `<!-- NAME: ... -->` and `<!-- end -->` in doc/.  With
+# --write they are written anew.
+
+cd "$(dirname "$0")/.." || exit 2
+write=
+[ "$1" != --write ] || { write=1; shift; }
+build=${1:-build}
+status=0
+fresh=$(mktemp) || exit 2
+trap 'rm -f "$fresh" "$fresh.table"' EXIT
+
+# table NAME - as the code has it
+table()
+{
+	case $1 in
+	sections) "$build/hotpath" help --sections-markdown ;;
+	*) echo "check-generated: no table '$1'" >&2; return 1 ;;
+	esac
+}
+
+for file in $(grep -l '^<!-- [a-z]*: scripts/check-generated.sh' doc/*.md); do
+	name=$(sed -n 's/^<!-- \([a-z]*\): scripts.check-generated.sh.*/\1/p' "$file")
+	table "$name" >"$fresh.table" || exit 2
+	sed -e "/^<!-- $name: /r $fresh.table" -e "/^<!-- $name: /,/^<!-- end -->/{ /^<!-- /!d; }" "$file" >"$fresh"
+	cmp -s "$file" "$fresh" && continue
+	if [ "$write" ]; then
+		cat "$fresh" >"$file"
+	else
+		echo "$file: table '$name' is not what the code says; scripts/check-generated.sh --write"
+		diff -u "$file" "$fresh" | tail -n +3
+		status=1
+	fi
+done
+exit $status
