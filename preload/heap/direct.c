@@ -25,6 +25,7 @@
 #include "preload/guest/self.h"
 #include "preload/heap/allocator.h"
 #include "preload/heap/heap.h"
+#include "preload/heap/path_site.h"
 #include "preload/heap/range.h"
 #include "preload/thread/module.h"
 #include "preload/thread/state.h"

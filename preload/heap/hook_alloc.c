@@ -26,7 +26,7 @@
 #include "preload/heap/drawn.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/hook_alloc.h"
-#include "preload/heap/path.h"
+#include "preload/heap/path_site.h"
 #include "preload/heap/peak.h"
 #include "preload/heap/shadow.h"
 #include "preload/thread/state.h"

@@ -18,6 +18,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/readable.h"
+#include "preload/heap/path_site.h"
 #include "preload/thread/module.h"
 #include "util/hash.h"
 

@@ -123,17 +123,4 @@ static inline struct hp_path_flat *hp_path_flat(const struct hp_heap_local *me, 
 	return &me->flat[hp_hash_index(pc, HP_PATH_FLAT_BITS)];
 }
 
-/* The site of the call with this frame. */
-static inline __attribute__((always_inline)) struct hp_site *hp_path_site(
-	struct hp_heap_local *me, struct hp_path_frame frame)
-{
-	uint32_t number = hp_path_expected(me);
-	const struct hp_path_entry *entry = hp_path_numbered(me, number);
-
-	if (HP_UNLIKELY(!hp_path_fits(entry, frame.pc, frame.sp, frame.fp)))
-		return hp_path_miss(me, frame.pc, frame.sp, frame.fp);
-	me->latest = number;
-	return hp_heap_site(me, entry->site);
-}
-
 #endif

@@ -14,7 +14,7 @@
  * sleep and much beside a short hold.  So where waits are short a few are asked for.
  */
 #include "preload/guest/self.h"
-#include "preload/heap/path.h"
+#include "preload/heap/path_site.h"
 #include "preload/lock/lock.h"
 
 #define HP_ASKS_ALWAYS 8	/* so many waits of a contest ask */

@@ -72,11 +72,11 @@ static uint32_t *place_of(struct hp_row_line *line, uint64_t pc)
 	return &line->spans[pc % HP_ROW_SPANS];
 }
 
-const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, const struct hp_cfi *cfi, uint64_t pc)
+const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, struct hp_row_line *line,
+				      const struct hp_cfi *cfi, uint64_t pc)
 {
 	uint64_t block = pc >> HP_ROW_BLOCK_BITS, begin = block << HP_ROW_BLOCK_BITS;
 	uint64_t end = begin + (UINT64_C(1) << HP_ROW_BLOCK_BITS) - 1;
-	struct hp_row_line *line = hp_rows_line(rows, pc);
 	struct hp_cfi with_room = *cfi;
 	struct hp_cfi_span span;
 

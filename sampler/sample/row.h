@@ -48,18 +48,19 @@ static inline struct hp_row_line *hp_rows_line(const struct hp_rows *rows, uint6
 	return &rows->lines[hp_hash_index(pc >> HP_ROW_BLOCK_BITS, HP_ROW_LINE_BITS)];
 }
 
-/* The row of a pc that was not met yet; until the next call. */
-const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, const struct hp_cfi *cfi, uint64_t pc);
+/* The row of a pc that was not met yet, of which `line` takes a note; valid until the next call. */
+const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, struct hp_row_line *line,
+				      const struct hp_cfi *cfi, uint64_t pc);
 
 /* The row of `pc`, as hp_cfi_find_call has it, its pc apart; until the next call. */
 static inline const struct hp_cfi_row *hp_rows_find(struct hp_rows *rows, const struct hp_cfi *cfi,
 						    uint64_t pc)
 {
 	const uint32_t mask = (UINT32_C(1) << HP_ROW_BLOCK_BITS) - 1, at = (uint32_t)pc & mask;
-	const struct hp_row_line *line = hp_rows_line(rows, pc);
+	struct hp_row_line *line = hp_rows_line(rows, pc);
 
 	if (line->block != pc >> HP_ROW_BLOCK_BITS)
-		return hp_rows_fill(rows, cfi, pc);
+		return hp_rows_fill(rows, line, cfi, pc);
 	for (uint32_t i = 0; i < HP_ROW_SPANS && line->spans[i]; i++) {
 		uint32_t span = line->spans[i];
 		uint32_t first = span & mask, last = span >> HP_ROW_BLOCK_BITS & mask;
@@ -67,7 +68,7 @@ static inline const struct hp_cfi_row *hp_rows_find(struct hp_rows *rows, const 
 		if (at >= first && at <= last)
 			return &rows->shapes[span >> 2 * HP_ROW_BLOCK_BITS];
 	}
-	return hp_rows_fill(rows, cfi, pc);
+	return hp_rows_fill(rows, line, cfi, pc);
 }
 
 #endif
