@@ -106,7 +106,10 @@ two_runs()
 		HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=record LD_PRELOAD=$HP_LIB ./app
 		objcopy --only-keep-debug app app.debug
 		case $place in
-		beside | folder) objcopy --strip-all --add-gnu-debuglink=app.debug app && rm app.debug ;;
+		beside | folder)
+			objcopy --strip-all --add-gnu-debuglink=app.debug app
+			rm app.debug
+			;;
 		altlink)
 			printf 'app.alt\0%020d' 0 >link
 			objcopy --add-section .gnu_debugaltlink=link app
