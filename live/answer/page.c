@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "live/answer/scene.h"
-#include "report/export/flame.h"
+#include "report/view/flame.h"
 #include "report/view/page.h"
 #include "report/view/page_data.h"
 #include "report/view/page_timeline.h"

@@ -9,7 +9,7 @@
  *
  * They are an executable of their own, so that a report does not load the
  * libraries of servers and terminals.  Each gets its own argv and returns the
- * exit status; see report/command/command.h.
+ * exit status; see report/base/exit.h.
  */
 #ifndef HP_LIVE_COMMAND_COMMAND_H
 #define HP_LIVE_COMMAND_COMMAND_H

@@ -24,7 +24,7 @@
 #include "live/command/command.h"
 #include "live/http/guard.h"
 #include "live/answer/target.h"
-#include "report/command/command.h"
+#include "report/base/exit.h"
 #include "report/export/export.h"
 #include "report/section/sections.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "live/command/command.h"
-#include "report/command/command.h"
+#include "report/base/exit.h"
 
 static const struct {
 	const char *name;

@@ -20,7 +20,7 @@
 #include "live/http/http.h"
 #include "live/mcp/mcp.h"
 #include "live/routes/routes.h"
-#include "report/command/command.h"
+#include "report/base/exit.h"
 #include "report/base/memory.h"
 
 extern char **environ;

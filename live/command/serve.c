@@ -24,7 +24,7 @@
 #include "live/mcp/mcp.h"
 #include "live/http/site.h"
 #include "live/routes/routes.h"
-#include "report/command/command.h"
+#include "report/base/exit.h"
 #include "report/base/memory.h"
 #include "report/base/option.h"
 #include "segment/clock.h"

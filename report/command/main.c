@@ -9,6 +9,8 @@
 
 #include "report/command/command.h"
 #include "report/command/sections.h"
+#include "report/compare/compare.h"
+#include "report/doctor/doctor.h"
 #include "segment/setting.h"
 
 struct command {

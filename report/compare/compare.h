@@ -80,4 +80,7 @@ double hp_compare_growth(const struct hp_compare_row *row);
 /* A report in JSON of what `path` names, as hp_input_open understands it, or JSON in a file. */
 struct cJSON *hp_compare_load(const char *path);
 
+/* `hotpath compare`: gets its own argv and returns the exit status, report/base/exit.h. */
+int hp_cmd_compare(int argc, char **argv);
+
 #endif

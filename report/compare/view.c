@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/command/command.h"
+#include "report/base/exit.h"
 #include "report/compare/compare.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "report/doctor/check.h"
-#include "report/command/command.h"
+#include "report/base/exit.h"
+#include "report/doctor/doctor.h"
 #include "report/base/format.h"
 #include "report/base/option.h"
 #include "report/base/place.h"

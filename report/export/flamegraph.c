@@ -12,7 +12,7 @@
 
 #include "report/view/asset.h"
 #include "report/export/export.h"
-#include "report/export/flame.h"
+#include "report/view/flame.h"
 #include "report/base/format.h"
 
 static const char head[] =

@@ -62,3 +62,41 @@ bool hp_wrapper_waits(const char *name)
 			return true;
 	return false;
 }
+
+/* Names of what gives out memory, in the C library and in the others that are in use. */
+bool hp_wrapper_allocates(const char *name)
+{
+	static const char *const starts[] = {
+		"operator new",	 "operator delete", "__libc_malloc",   "__libc_free",
+		"__libc_calloc", "__libc_realloc",  "__libc_memalign", "_int_malloc",
+		"_int_free",	 "_int_realloc",    "_int_memalign",   "je_",
+		"tc_malloc",	 "tc_new",	    "tc_free",	       "tc_delete",
+		"tc_calloc",	 "tc_realloc",	    "mi_malloc",       "mi_free",
+		"mi_new",	 "mi_calloc",	    "mi_realloc",      "_mi_"
+	};
+	static const char *const names[] = { "malloc",
+					     "calloc",
+					     "realloc",
+					     "free",
+					     "cfree",
+					     "reallocarray",
+					     "posix_memalign",
+					     "aligned_alloc",
+					     "memalign",
+					     "valloc",
+					     "pvalloc",
+					     "sysmalloc",
+					     "malloc_consolidate",
+					     "systrim",
+					     "malloc_trim",
+					     "free_sized",
+					     "free_aligned_sized" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}

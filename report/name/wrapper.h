@@ -23,4 +23,7 @@ bool hp_wrapper_is_library(const char *name);
  */
 bool hp_wrapper_waits(const char *name);
 
+/* True for a function that gives out memory or takes it back: malloc, operator new, ... */
+bool hp_wrapper_allocates(const char *name);
+
 #endif

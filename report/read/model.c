@@ -99,13 +99,6 @@ static void read_clock(struct build *b)
 	b->end_ticks = larger(last.ticks, header->start.ticks);
 }
 
-uint64_t hp_model_ns(const struct hp_model *model, uint64_t ticks)
-{
-	double ns = (double)ticks * model->ns_per_tick + 0.5;
-
-	return ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
-}
-
 /* --- blocks and processes --- */
 
 /* Their process's place in model->processes, for the calls. */
@@ -502,20 +495,4 @@ void hp_model_release(struct hp_model *model)
 	free(model->nodes);
 	hp_reader_release(&model->reader);
 	memset(model, 0, sizeof(*model));
-}
-
-uint32_t hp_model_record_at(const struct hp_model *model, uint64_t offset)
-{
-	uint32_t place = offset % HP_LINE || offset / HP_LINE >= model->place_count
-				 ? 0
-				 : model->places[offset / HP_LINE];
-
-	return place & HP_PLACE_ROW ? HP_NONE : place - 1;
-}
-
-uint32_t hp_model_place_at(const struct hp_model *model, uint64_t offset)
-{
-	uint32_t record = hp_model_record_at(model, offset);
-
-	return record == HP_NONE ? HP_NONE : model->records[record].function;
 }

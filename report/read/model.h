@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/section/cpu/model.h"
+#include "report/read/sampling.h"
 #include "report/read/label.h"
 #include "report/read/reader.h"
 #include "segment/layout/call.h"

@@ -9,7 +9,7 @@
 #include "report/section/memory/section.h"
 #include "report/section/core/facts.h"
 #include "report/base/field.h"
-#include "report/export/flame.h"
+#include "report/view/flame.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/view/page_timeline.h"

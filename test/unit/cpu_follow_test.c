@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/section/cpu/model.h"
+#include "report/read/sampling.h"
 #include "test/test.h"
 
 #define DEPTH 8

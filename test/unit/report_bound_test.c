@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 #include "report/section/mixed/bound.h"
-#include "report/export/flame.h"
+#include "report/view/flame.h"
+#include "report/name/wrapper.h"
 #include "test/test.h"
 
 #define MS UINT64_C(1000000)
@@ -78,11 +79,11 @@ TEST(bound, that_system_calls_are_missing_is_told)
 
 TEST(bound, allocators_are_known_by_name)
 {
-	CHECK(hp_bound_is_allocator("malloc"));
-	CHECK(hp_bound_is_allocator("operator new(unsigned long)"));
-	CHECK(hp_bound_is_allocator("_int_free"));
-	CHECK(!hp_bound_is_allocator("malloc_slow"));
-	CHECK(!hp_bound_is_allocator("freeze"));
+	CHECK(hp_wrapper_allocates("malloc"));
+	CHECK(hp_wrapper_allocates("operator new(unsigned long)"));
+	CHECK(hp_wrapper_allocates("_int_free"));
+	CHECK(!hp_wrapper_allocates("malloc_slow"));
+	CHECK(!hp_wrapper_allocates("freeze"));
 }
 
 /* A root with `wide` children of `deep` further ones; each node has its number as its own. */

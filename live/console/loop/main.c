@@ -17,7 +17,7 @@
 #include "live/console/loop/loop.h"
 #include "live/console/state/app.h"
 #include "live/http/guard.h"
-#include "report/command/command.h"
+#include "report/base/exit.h"
 #include "report/store/live.h"
 #include "report/base/memory.h"
 #include "report/base/option.h"

@@ -12,6 +12,7 @@
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
 #include "report/name/demangle.h"
+#include "report/name/wrapper.h"
 #include "segment/layout/process.h"
 
 struct build {
@@ -23,44 +24,6 @@ struct build {
 };
 
 /* --- which code it is --- */
-
-/* Names of what gives out memory, in the C library and in the others that are in use. */
-bool hp_bound_is_allocator(const char *name)
-{
-	static const char *const starts[] = {
-		"operator new",	 "operator delete", "__libc_malloc",   "__libc_free",
-		"__libc_calloc", "__libc_realloc",  "__libc_memalign", "_int_malloc",
-		"_int_free",	 "_int_realloc",    "_int_memalign",   "je_",
-		"tc_malloc",	 "tc_new",	    "tc_free",	       "tc_delete",
-		"tc_calloc",	 "tc_realloc",	    "mi_malloc",       "mi_free",
-		"mi_new",	 "mi_calloc",	    "mi_realloc",      "_mi_"
-	};
-	static const char *const names[] = { "malloc",
-					     "calloc",
-					     "realloc",
-					     "free",
-					     "cfree",
-					     "reallocarray",
-					     "posix_memalign",
-					     "aligned_alloc",
-					     "memalign",
-					     "valloc",
-					     "pvalloc",
-					     "sysmalloc",
-					     "malloc_consolidate",
-					     "systrim",
-					     "malloc_trim",
-					     "free_sized",
-					     "free_aligned_sized" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
-		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
-			return true;
-	return false;
-}
 
 static const struct hp_cpu_place *place_of(const struct build *b, uint32_t stack)
 {
@@ -87,7 +50,7 @@ static void insides_find(struct build *b)
 
 		b->is_inside[i] = b->is_inside[sampling->stacks[i].parent];
 		for (uint32_t f = 0; f < place->count && !b->is_inside[i]; f++)
-			b->is_inside[i] = hp_bound_is_allocator(
+			b->is_inside[i] = hp_wrapper_allocates(
 				cpu->functions[cpu->frames[place->first + f].function].name);
 	}
 }
@@ -102,7 +65,7 @@ static bool is_row(const struct hp_report *report, const struct hp_cpu_function 
 	if (report->has_functions)
 		return f->instrumented != HP_NONE;
 	/* What a call takes by a stub, or by the kernel's page of code, is the caller's. */
-	return !hp_offcpu_is_libc(report, f->object) && !hp_bound_is_allocator(f->name) &&
+	return !hp_offcpu_is_libc(report, f->object) && !hp_wrapper_allocates(f->name) &&
 	       !hp_symbol_is_plt(f->name) && !is_vdso(report, f->object);
 }
 

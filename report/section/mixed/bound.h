@@ -58,9 +58,6 @@ struct hp_bound *hp_report_bound(struct hp_report *report);
 /* Adds what was allocated to the rows (bound_alloc.c). */
 void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound);
 
-/* True for a function that gives out memory or takes it back: malloc, operator new, ... */
-bool hp_bound_is_allocator(const char *name);
-
 const char *hp_bound_note(struct hp_report *report);
 
 #endif

@@ -16,6 +16,7 @@
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
+#include "report/name/wrapper.h"
 #include "util/hash.h"
 
 #define INSTRUMENTED UINT32_MAX /* in the map: it is, but has no row */
@@ -65,7 +66,7 @@ static bool row_of(struct build *b, const struct hp_alloc_step *step, uint32_t *
 	*row = found && *found != INSTRUMENTED ? *found - 1 : HP_NONE;
 	if (b->report->has_functions)
 		return found != NULL;
-	return !place->is_wrapper && !hp_bound_is_allocator(place->name) &&
+	return !place->is_wrapper && !hp_wrapper_allocates(place->name) &&
 	       !hp_offcpu_is_libc(b->report, step->object);
 }
 

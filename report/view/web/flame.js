@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // flame.js - draws flame graphs: hotpathFlame(element, data), with data as
-// report/export/flame.h has it.  Returns { update(data) }, for pages that go on.
+// report/view/flame.h has it.  Returns { update(data) }, for pages that go on.
 //
 // The whole is on top and callees below their callers, the heaviest on the left.
 // Only boxes that are wide enough to be seen are elements of the page, made anew

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.c - see model.h.
+ * sampling.c - see model.h.
  */
-#include "report/section/cpu/model.h"
+#include "report/read/sampling.h"
 
 #include <stdlib.h>
 #include <string.h>

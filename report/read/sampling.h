@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.h - what a segment says of samples, as plain structs.
+ * sampling.h - what a segment says of samples, as plain structs.
  */
-#ifndef HP_REPORT_SECTION_CPU_MODEL_H
-#define HP_REPORT_SECTION_CPU_MODEL_H
+#ifndef HP_REPORT_READ_SAMPLING_H
+#define HP_REPORT_READ_SAMPLING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,8 +15,8 @@
  * whole.  `self` is what the node has without the nodes below it, a whole number.
  * `kinds` is beside `names`: enum hp_flame_kind.
  */
-#ifndef HP_REPORT_EXPORT_FLAME_H
-#define HP_REPORT_EXPORT_FLAME_H
+#ifndef HP_REPORT_VIEW_FLAME_H
+#define HP_REPORT_VIEW_FLAME_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * flame.c - see flame.h.
  */
-#include "report/export/flame.h"
+#include "report/view/flame.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor.h - `hotpath doctor`: what can be profiled here, or of a program.
+ */
+#ifndef HP_REPORT_DOCTOR_DOCTOR_H
+#define HP_REPORT_DOCTOR_DOCTOR_H
+
+/* Gets its own argv and returns the exit status, report/base/exit.h. */
+int hp_cmd_doctor(int argc, char **argv);
+
+#endif
