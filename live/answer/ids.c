@@ -11,6 +11,7 @@
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
 #include "util/hash.h"
+#include "report/section/sections.h"
 
 static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
 {

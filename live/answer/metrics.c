@@ -17,6 +17,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
+#include "report/section/sections.h"
 
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -8,6 +8,7 @@
 
 #include "live/mcp/tool.h"
 #include "report/section/core/list.h"
+#include "report/section/sections.h"
 
 struct topic {
 	const char *name;	/* of a tool */

@@ -17,6 +17,7 @@
 #include "live/mcp/schema.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
+#include "report/section/sections.h"
 
 #define TEXT_MOST (512 << 10)	/* bytes of an answer */
 

@@ -16,6 +16,7 @@
 #include "live/answer/status.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
+#include "report/section/sections.h"
 
 /* Without a section: a route.  With one: its list, or a route whose path begins with that of the list. */
 struct entry {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 
 /* Second tables come with their first: nobody asks for them. */
 static bool is_asked_for(const struct hp_section *section)

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sections.h - a report, and which of all sections it shows.
+ * sections.h - all sections, and a report that shows some of them.
  */
 #ifndef HP_REPORT_SECTION_SECTIONS_H
 #define HP_REPORT_SECTION_SECTIONS_H
 
 #include "report/section/core/section.h"
+
+/* All of them, in the order of the report; its last one is NULL. */
+extern const struct hp_section *const hp_sections[];
+extern const size_t hp_section_count;
+
+/* Its place there. */
+size_t hp_section_place(const struct hp_section *section);
+
+/* The one with that key in JSON; NULL = none. */
+const struct hp_section *hp_section_of_json(const char *json);
+
+/* All of them, those of `first` first; fresh. */
+const struct hp_section **hp_sections_arrange(const struct hp_section *const *first, size_t count);
 
 /* Takes over the segment.  Complaints about sections and focus go to `complain`. */
 void hp_report_init(struct hp_report *report, struct hp_segment *segment,

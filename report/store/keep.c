@@ -12,7 +12,7 @@
 #include "report/base/memory.h"
 #include "report/store/store.h"
 #include "report/name/legend_gather.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 
 /* What the first file of this run was called: its program may have another name by now. */
 static void find_name(const struct hp_store *store, char name[HP_STORE_NAME], uint32_t pid)

@@ -8,6 +8,7 @@
 #include "report/section/core/list.h"
 #include "segment/section_key.h"
 #include "test/test.h"
+#include "report/section/sections.h"
 
 static const struct hp_section *of_key(const char *key)
 {

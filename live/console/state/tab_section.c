@@ -9,7 +9,7 @@
 
 #include "live/console/state/tab_part.h"
 #include "report/base/memory.h"
-#include "report/section/core/section.h"
+#include "report/section/sections.h"
 
 /* --- columns --- */
 

@@ -152,19 +152,6 @@ struct hp_section {
 
 #define HP_FUNCTIONS_LIMIT 15	/* rows of functions, unless said otherwise */
 
-/* All of them, in the order of the report; its last one is NULL. */
-extern const struct hp_section *const hp_sections[];
-extern const size_t hp_section_count;
-
-/* Its place there. */
-size_t hp_section_place(const struct hp_section *section);
-
-/* The one with that key in JSON; NULL = none. */
-const struct hp_section *hp_section_of_json(const char *json);
-
-/* All of them, those of `first` first; fresh. */
-const struct hp_section **hp_sections_arrange(const struct hp_section *const *first, size_t count);
-
 /* It has a list of its own in JSON. */
 bool hp_section_is_listed(const struct hp_section *section);
 

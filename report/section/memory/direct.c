@@ -60,15 +60,6 @@ static void rows_make(struct hp_report *report)
 	hp_map_release(&places);
 }
 
-void hp_direct_maps_free(struct hp_alloc_view *view)
-{
-	for (size_t i = 0; i < view->map_count; i++) {
-		free(view->maps[i].row.name);
-		free(view->maps[i].row.frames);
-	}
-	free(view->maps);
-}
-
 /* What the program mapped itself. */
 static struct hp_alloc_sum total_of(struct hp_report *report)
 {

@@ -55,57 +55,13 @@ static void callers_fill(struct hp_report *report, struct hp_list *list)
 	hp_alloc_list(&hp_alloc_callers_section, report, list, view->rows, view->row_count);
 }
 
-/* --- which figures --- */
-
-static bool is_most(const struct hp_report *report)
-{
-	uint32_t metric = report->settings->alloc_metric;
-
-	return hp_alloc_charges(report)->has_most &&
-	       (metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX);
-}
-
-static enum hp_charge_kind kind_of(const struct hp_report *report)
-{
-	bool is_count = hp_alloc_is_count(report);
-
-	if (is_most(report))
-		return is_count ? HP_CHARGE_MOST_COUNT : HP_CHARGE_MOST_BYTES;
-	if (report->settings->alloc_cumulative)
-		return is_count ? HP_CHARGE_WHOLE_COUNT : HP_CHARGE_WHOLE_BYTES;
-	return is_count ? HP_CHARGE_COUNT : HP_CHARGE_BYTES;
-}
-
-static uint64_t total_of(const struct hp_charge_sum *sum, enum hp_charge_kind kind)
-{
-	switch (kind) {
-	case HP_CHARGE_BYTES:
-		return hp_charge_bytes(sum);
-	case HP_CHARGE_COUNT:
-		return hp_charge_count(sum);
-	case HP_CHARGE_WHOLE_BYTES:
-		return sum->whole_bytes;
-	case HP_CHARGE_WHOLE_COUNT:
-		return sum->whole_count;
-	case HP_CHARGE_MOST_BYTES:
-		return sum->most_bytes;
-	default:
-		return sum->most_count;
-	}
-}
-
-uint64_t hp_alloc_charged(const struct hp_report *report, const struct hp_alloc_row *row)
-{
-	return total_of(row->charge, kind_of(report));
-}
-
 /* --- texts --- */
 
 static const char *functions_describe(const struct hp_report *report)
 {
 	bool is_count = hp_alloc_is_count(report);
 
-	if (is_most(report))
+	if (hp_alloc_is_most(report))
 		return is_count ? "Most blocks that a call held at once, callees included."
 				: "Most bytes that a call held at once, callees included.";
 	if (report->settings->alloc_cumulative)
@@ -170,7 +126,7 @@ static void get_allocating(const struct hp_cell *cell, struct hp_value *value)
 
 	value->is_unknown = !sum;
 	if (sum)
-		value->number = (double)hp_charge_calls(sum, kind_of(cell->report));
+		value->number = (double)hp_charge_calls(sum, hp_alloc_charge_kind(cell->report));
 }
 
 static void get_count(const struct hp_cell *cell, struct hp_value *value)
@@ -197,7 +153,8 @@ static void get_average(const struct hp_cell *cell, struct hp_value *value)
 	if (calls && calls == function_of(cell->report, cell->row)->running)
 		value->is_unknown = true;
 	else if (calls)
-		figure(cell->report, (double)sum->sums[kind_of(cell->report)] / (double)calls,
+		figure(cell->report,
+		       (double)sum->sums[hp_alloc_charge_kind(cell->report)] / (double)calls,
 		       value);
 	else
 		value->number = paths->count ? (double)paths->bytes / (double)paths->count : 0;
@@ -210,7 +167,9 @@ static void get_percentile(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown = true;
 	if (sum)
 		figure(cell->report,
-		       hp_charge_percentile(sum, kind_of(cell->report), cell->percentile), value);
+		       hp_charge_percentile(sum, hp_alloc_charge_kind(cell->report),
+					    cell->percentile),
+		       value);
 }
 
 static void get_inclusive(const struct hp_cell *cell, struct hp_value *value)
@@ -247,7 +206,7 @@ static void get_share(const struct hp_cell *cell, struct hp_value *value)
 
 	if (row_of(cell->row)->charge)
 		part = (double)hp_alloc_charged(cell->report, cell->row);
-	if (is_most(cell->report))
+	if (hp_alloc_is_most(cell->report))
 		whole = is_count ? 0 : (double)all->peak_bytes;
 	value->is_unknown = whole <= 0;
 	value->number = whole > 0 ? 100 * part / whole : 0;

@@ -23,132 +23,7 @@
 
 #define SITES_LIMIT 10
 
-/* What belongs to one look. */
-static void look_free(struct hp_alloc_view *view)
-{
-	hp_direct_maps_free(view);
-	free(view->charged);
-	if (view->has_charges)
-		hp_charges_release(&view->charges);
-	view->charged = NULL;
-	view->charged_count = view->map_count = 0;
-	view->maps = NULL;
-	view->has_charges = view->has_maps = false;
-	view->has_sites = view->has_rows = view->has_spreads = false;
-}
-
-static void look(struct hp_alloc_view *view, struct hp_report *report)
-{
-	hp_alloc_look(&view->alloc, &report->model);
-	view->is_stale |= view->alloc.is_fresh;
-	view->is_cumulative = report->settings->alloc_cumulative;
-	if (!view->frames)
-		view->frames = hp_frames_new(&report->model, report->symbols,
-					     report->settings->alloc_wrappers);
-	else
-		view->is_stale |= hp_frames_look(view->frames, report->symbols);
-	hp_alloc_names_forget(view);
-}
-
-static void view_free(void *held)
-{
-	struct hp_alloc_view *view = held;
-
-	look_free(view);
-	hp_alloc_rows_free(view);
-	hp_alloc_changes_release(&view->changes);
-	free(view->pending);
-	free(view->spread_next);
-	hp_frames_free(view->frames);
-	hp_alloc_release(&view->alloc);
-	free(view);
-}
-
-static void *view_keep(void *held)
-{
-	look_free(held);
-	return held;
-}
-
-struct hp_alloc_view *hp_alloc_view(const struct hp_report *asked)
-{
-	static const struct hp_view_kind kind = { .free = view_free, .keep = view_keep };
-	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
-	struct hp_alloc_view *view = hp_views_get(&report->views, &kind);
-
-	if (view)
-		return view;
-	view = hp_report_carried(report, &kind);
-	if (!view)
-		view = hp_xcalloc(1, sizeof(*view));
-	hp_views_add(&report->views, &kind, view);
-	view->is_kept = report->record.carry != NULL;
-	look(view, report);
-	return view;
-}
-
-const struct hp_charges *hp_alloc_charges(const struct hp_report *asked)
-{
-	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
-	struct hp_alloc_view *view = hp_alloc_view(report);
-
-	if (!view->has_charges)
-		hp_charges_init(&view->charges, &report->model);
-	view->has_charges = true;
-	return &view->charges;
-}
-
-const struct hp_alloc *hp_alloc_of(const struct hp_report *report)
-{
-	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
-
-	return alloc->is_recorded ? alloc : NULL;
-}
-
-struct hp_frames *hp_alloc_frames(struct hp_report *report)
-{
-	return hp_alloc_of(report) ? hp_alloc_view(report)->frames : NULL;
-}
-
 /* --- lists --- */
-
-bool hp_alloc_is_count(const struct hp_report *report)
-{
-	return report->settings->alloc_metric == HP_ALLOC_COUNT ||
-	       report->settings->alloc_metric == HP_ALLOC_COUNT_MAX;
-}
-
-const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
-					   const struct hp_alloc_row *row)
-{
-	return report->settings->alloc_cumulative && row->inclusive.count ? &row->inclusive
-									  : &row->sum;
-}
-
-static uint64_t metric(const struct hp_report *report, const struct hp_alloc_row *row)
-{
-	const struct hp_alloc_sum *sum = hp_alloc_sum_of(report, row);
-
-	if (row->charge)
-		return hp_alloc_charged(report, row);
-	return hp_alloc_is_count(report) ? sum->count : sum->bytes;
-}
-
-static int compare_rows(const void *left, const void *right, void *context)
-{
-	const struct hp_alloc_row *a = *(const struct hp_alloc_row *const *)left;
-	const struct hp_alloc_row *b = *(const struct hp_alloc_row *const *)right;
-	struct hp_report *report = context;
-	uint64_t x = metric(report, a), y = metric(report, b);
-
-	if (x == y) {
-		x = a->sum.count;
-		y = b->sum.count;
-	}
-	if (x == y)
-		return a->step + a->function < b->step + b->function ? -1 : 1;
-	return x < y ? 1 : -1;
-}
 
 static int compare_live(const void *left, const void *right, void *context)
 {
@@ -162,31 +37,6 @@ static int compare_live(const void *left, const void *right, void *context)
 		y = b->sum.live;
 	}
 	return x < y ? 1 : x > y ? -1 : a->step < b->step ? -1 : 1;
-}
-
-static bool lets(struct hp_report *report, struct hp_alloc_row *row)
-{
-	if (!report->focus.part && !report->focus.is_regex)
-		return true;
-	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, row));
-}
-
-static void list_make(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
-		      size_t count)
-{
-	list->rows = hp_xcalloc(count, sizeof(*list->rows));
-	list->total = 0;
-	for (size_t i = 0; i < count; i++)
-		if (metric(report, &rows[i]) && lets(report, &rows[i]))
-			list->rows[list->total++] = &rows[i];
-}
-
-void hp_alloc_list(const struct hp_section *section, struct hp_report *report, struct hp_list *list,
-		   struct hp_alloc_row *rows, size_t count)
-{
-	list_make(report, list, rows, count);
-	hp_section_cut(section, report, list);
-	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
 }
 
 static void sites_fill(struct hp_report *report, struct hp_list *list)
@@ -203,7 +53,7 @@ static void leaks_fill(struct hp_report *report, struct hp_list *list)
 	size_t kept = 0;
 
 	hp_alloc_sites_make(view);
-	list_make(report, list, view->sites, view->site_count);
+	hp_alloc_list_make(report, list, view->sites, view->site_count);
 	for (size_t i = 0; i < list->total; i++)
 		if (((const struct hp_alloc_row *)list->rows[i])->sum.live)
 			list->rows[kept++] = list->rows[i];
@@ -253,30 +103,6 @@ static char *lost_text(const struct hp_alloc *alloc)
 			  hp_format_count(&count, alloc->all.lost));
 }
 
-static bool is_other(const struct hp_alloc *alloc)
-{
-	return alloc->allocator == HP_ALLOCATOR_OTHER && alloc->allocator_file;
-}
-
-const char *hp_alloc_note(struct hp_report *report)
-{
-	const struct hp_alloc *alloc = hp_alloc_of(report);
-	struct hp_text_cell bytes, count, peak;
-
-	if (!alloc)
-		return NULL;
-	free(report->text);
-	report->text = hp_xprintf(
-		"Total: %s in %s blocks, peak %s%s%s%s", hp_format_bytes(&bytes, alloc->all.bytes),
-		hp_format_count(&count, alloc->all.count),
-		hp_format_bytes(&peak,
-				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0),
-		is_other(alloc) ? ", by " : "",
-		is_other(alloc) ? hp_name_file(alloc->allocator_file) : "",
-		alloc->has_new ? ", whose operator new was not seen" : "");
-	return report->text;
-}
-
 static const char *sites_after(struct hp_report *report)
 {
 	char *line = hp_sizes_live_text(&report->model);
@@ -309,49 +135,12 @@ static const char *leaks_note(struct hp_report *report)
 	return report->text;
 }
 
-const char *hp_alloc_empty(struct hp_report *report)
-{
-	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
-	const char *file =
-		alloc->allocator_file ? hp_name_file(alloc->allocator_file) : "a library";
-
-	free(report->text);
-	report->text = NULL;
-	if (alloc->allocator == HP_ALLOCATOR_INSIDE)
-		report->text = hp_xprintf(
-			"%s has a malloc of its own inside (linked statically), which cannot be seen "
-			"from outside; link it with the shared library of that allocator",
-			alloc->allocator_file ? file : "the program");
-	if (alloc->allocator == HP_ALLOCATOR_BEFORE)
-		report->text = hp_xprintf(
-			"malloc is that of %s, which is loaded before libhotpath.so; put "
-			"libhotpath.so first in LD_PRELOAD",
-			file);
-	if (report->text)
-		return report->text;
-	if (alloc->is_recorded && alloc->all.count)
-		return "nothing passes HOTPATH_FOCUS";
-	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";
-}
-
 static const char *leaks_empty(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
 	return alloc->is_recorded && alloc->all.count && !alloc->all.live ? "every block was freed"
 									  : hp_alloc_empty(report);
-}
-
-static bool is_unseen(const struct hp_alloc *alloc)
-{
-	return alloc->allocator == HP_ALLOCATOR_INSIDE || alloc->allocator == HP_ALLOCATOR_BEFORE;
-}
-
-bool hp_alloc_has_data(const struct hp_report *report)
-{
-	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
-
-	return (alloc->is_recorded && alloc->all.count) || is_unseen(alloc);
 }
 
 /* --- columns --- */
@@ -390,7 +179,8 @@ static void get_share(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_alloc_sum *all = &hp_alloc_view(cell->report)->alloc.all;
 	double whole = (double)(hp_alloc_is_count(cell->report) ? all->count : all->bytes);
 
-	value->number = whole > 0 ? 100 * (double)metric(cell->report, cell->row) / whole : 0;
+	value->number =
+		whole > 0 ? 100 * (double)hp_alloc_metric(cell->report, cell->row) / whole : 0;
 }
 
 static void get_live_share(const struct hp_cell *cell, struct hp_value *value)

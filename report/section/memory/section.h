@@ -44,8 +44,6 @@ const char *hp_alloc_note(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
 
-void hp_direct_maps_free(struct hp_alloc_view *view);
-
 /* JSON: what was counted in all; of a row the frames of its path, with `sizes` and `lives`. */
 #define HP_ALLOC_KEYS \
 	"profiling_mode:s time_elapsed:s total_elapsed_ns:i total_allocated:s allocated_bytes:i " \

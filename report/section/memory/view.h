@@ -115,12 +115,23 @@ bool hp_alloc_is_count(const struct hp_report *report);
 const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
 					   const struct hp_alloc_row *row);
 
+/* What rows are sorted by. */
+uint64_t hp_alloc_metric(const struct hp_report *report, const struct hp_alloc_row *row);
+
+/* The most that a call held at once is shown, and not what was allocated. */
+bool hp_alloc_is_most(const struct hp_report *report);
+enum hp_charge_kind hp_alloc_charge_kind(const struct hp_report *report);
+
 /* What an instrumented function is sorted by. */
 uint64_t hp_alloc_charged(const struct hp_report *report, const struct hp_alloc_row *row);
 
 /* The rows that have something and pass the focus, most first, cut as hp_section_cut does. */
 void hp_alloc_list(const struct hp_section *section, struct hp_report *report, struct hp_list *list,
 		   struct hp_alloc_row *rows, size_t count);
+
+/* The same without an order, and not cut. */
+void hp_alloc_list_make(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
+			size_t count);
 
 /* What a row is called: a call path, or a function. */
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row);
