@@ -2,6 +2,10 @@
 /*
  * memory.h - memory that is there or the command ends: a report that is cut
  * short by a failed allocation helps nobody, and nothing is lost by ending.
+ *
+ * Folder: report/base - what every command needs: memory, text and numbers,
+ *   JSON, maps, options, exit codes
+ * May use: segment util
  */
 #ifndef HP_REPORT_BASE_MEMORY_H
 #define HP_REPORT_BASE_MEMORY_H

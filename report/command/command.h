@@ -5,6 +5,12 @@
  * Each gets its own argv (argv[0] is its name) and returns the exit status;
  * `run` passes that of its child on.  Those of report/compare and report/doctor
  * stand in the headers there.
+ *
+ * Folder: report/command - the command hotpath: its sub-commands and their
+ *   options
+ * May use: report/compare report/doctor report/store report/export
+ *   report/view report/section report/section/cpu report/section/timing
+ *   report/section/core report/name report/base segment
  */
 #ifndef HP_REPORT_COMMAND_COMMAND_H
 #define HP_REPORT_COMMAND_COMMAND_H

@@ -6,6 +6,11 @@
  * with every edit).  A change is told as one only if it is larger than what the
  * two figures may be off: their intervals, and the noise of a machine between
  * two runs, which no single run knows.
+ *
+ * Folder: report/compare - `hotpath compare`: two reports beside each other
+ * May use: report/store report/view report/section report/section/wait
+ *   report/section/memory report/section/cpu report/section/timing
+ *   report/section/core report/name report/base segment util
  */
 #ifndef HP_REPORT_COMPARE_COMPARE_H
 #define HP_REPORT_COMPARE_COMPARE_H

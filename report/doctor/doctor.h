@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * doctor.h - `hotpath doctor`: what can be profiled here, or of a program.
+ *
+ * Folder: report/doctor - `hotpath doctor`: what can be profiled here, or of
+ *   a program
+ * May use: report/store report/name report/base segment
  */
 #ifndef HP_REPORT_DOCTOR_DOCTOR_H
 #define HP_REPORT_DOCTOR_DOCTOR_H

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * export.h - the samples of a run in the formats of other tools.
+ *
+ * Folder: report/export - a report in the formats of other programs: pprof,
+ *   Firefox Profiler, folded stacks, a flame graph
+ * May use: report/view report/section/wait report/section/memory
+ *   report/section/cpu report/section/core report/name report/read
+ *   report/base segment segment/layout util
  */
 #ifndef HP_REPORT_EXPORT_EXPORT_H
 #define HP_REPORT_EXPORT_EXPORT_H

@@ -6,6 +6,10 @@
  * without functions opens nothing; its line table is read when the first place
  * is asked for.  libdw is loaded on first use: commands that need no symbol do
  * not pay for starting it.
+ *
+ * Folder: report/name - from addresses to names and places in the source:
+ *   files, debug information, kept legends; one source interface for all
+ * May use: report/read report/base segment segment/layout util
  */
 #ifndef HP_REPORT_NAME_SYMBOL_H
 #define HP_REPORT_NAME_SYMBOL_H

@@ -6,6 +6,10 @@
  * address.  The rows of all blocks become one calling-context tree: nodes of
  * equal paths are one node.  Times are ns.  The model knows nothing of names,
  * settings and output.
+ *
+ * Folder: report/read - a segment as plain structs: processes, functions, the
+ *   calling-context tree, samples, and what locks and channels share
+ * May use: report/base segment segment/layout util
  */
 #ifndef HP_REPORT_READ_MODEL_H
 #define HP_REPORT_READ_MODEL_H

@@ -62,20 +62,6 @@ struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count
 	return moments;
 }
 
-void hp_sizes_add_json(const struct hp_model *model, cJSON *list)
-{
-	size_t count;
-	struct hp_size_moment *moments = hp_sizes_read(model, &count);
-	cJSON *array = count ? cJSON_AddArrayToObject(list, "rss_timeline") : NULL;
-
-	for (size_t i = 0; i < count; i++) {
-		double pair[] = { (double)moments[i].ns, (double)moments[i].rss_bytes };
-
-		cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(pair, 2));
-	}
-	free(moments);
-}
-
 static uint64_t most_live(const struct hp_size_moment *moments, size_t count)
 {
 	uint64_t most = 0;
@@ -83,21 +69,6 @@ static uint64_t most_live(const struct hp_size_moment *moments, size_t count)
 	for (size_t i = 0; i < count; i++)
 		most = moments[i].live_bytes > most ? moments[i].live_bytes : most;
 	return most;
-}
-
-void hp_sizes_add_live_json(const struct hp_model *model, cJSON *list)
-{
-	size_t count;
-	struct hp_size_moment *moments = hp_sizes_read(model, &count);
-	cJSON *array =
-		most_live(moments, count) ? cJSON_AddArrayToObject(list, "live_timeline") : NULL;
-
-	for (size_t i = 0; array && i < count; i++) {
-		double pair[] = { (double)moments[i].ns, (double)moments[i].live_bytes };
-
-		cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(pair, 2));
-	}
-	free(moments);
 }
 
 /* The most that was seen in the part of the run that a character stands for. */

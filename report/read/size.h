@@ -5,8 +5,6 @@
 #ifndef HP_REPORT_READ_SIZE_H
 #define HP_REPORT_READ_SIZE_H
 
-#include <cjson/cJSON.h>
-
 #include "report/read/model.h"
 
 struct hp_size_moment {
@@ -17,12 +15,6 @@ struct hp_size_moment {
 
 /* Fresh, in the order of time; NULL and 0 = nothing is known. */
 struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count);
-
-/* JSON: `rss_timeline`, [ns, bytes] each; nothing where nothing is known. */
-void hp_sizes_add_json(const struct hp_model *model, cJSON *list);
-
-/* JSON: `live_timeline`, [ns, bytes] each; nothing where no allocations were recorded. */
-void hp_sizes_add_live_json(const struct hp_model *model, cJSON *list);
 
 /* How many bytes were held over time, a character each moment, fresh; NULL = too few moments. */
 char *hp_sizes_live_text(const struct hp_model *model);

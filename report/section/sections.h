@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sections.h - all sections, and a report that shows some of them.
+ *
+ * Folder: report/section - the table of all sections, and the report that
+ *   shows some of them
+ * May use: report/section/mixed report/section/thread report/section/channel
+ *   report/section/wait report/section/memory report/section/cpu
+ *   report/section/timing report/section/core report/base segment
  */
 #ifndef HP_REPORT_SECTION_SECTIONS_H
 #define HP_REPORT_SECTION_SECTIONS_H

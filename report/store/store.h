@@ -6,6 +6,11 @@
  * under a temporary name and renamed when it is complete, so who reads finds
  * whole files only.  What has another name, is a link, or belongs to somebody
  * else is never read as ours, replaced or removed.
+ *
+ * Folder: report/store - runs that are kept, and where the input of a report
+ *   comes from
+ * May use: report/section report/section/core report/name report/read
+ *   report/base segment segment/layout
  */
 #ifndef HP_REPORT_STORE_STORE_H
 #define HP_REPORT_STORE_STORE_H

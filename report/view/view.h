@@ -4,6 +4,13 @@
  *
  * A view gets a stream in memory, so that what reaches the terminal or the
  * file is one write and nothing is half printed.
+ *
+ * Folder: report/view - a report as table, JSON and page, and the trees of
+ *   its flame graphs
+ * May use: report/section report/section/thread report/section/wait
+ *   report/section/memory report/section/cpu report/section/timing
+ *   report/section/core report/name report/read report/base segment/layout
+ *   util
  */
 #ifndef HP_REPORT_VIEW_VIEW_H
 #define HP_REPORT_VIEW_VIEW_H

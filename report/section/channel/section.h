@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * section.h - the sections of channels: rows, names, columns.
+ *
+ * Folder: report/section/channel - the sections of channels, with the
+ *   semaphores that pass tokens
+ * May use: report/section/wait report/section/channel/row report/section/core
+ *   report/read report/base
  */
 #ifndef HP_REPORT_SECTION_CHANNEL_SECTION_H
 #define HP_REPORT_SECTION_CHANNEL_SECTION_H

@@ -7,9 +7,11 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/base/format.h"
 #include "report/base/json.h"
+#include "report/read/size.h"
 
 void hp_extra_add_elapsed(struct hp_report *report, cJSON *list)
 {
@@ -35,4 +37,36 @@ void hp_extra_add_percentiles(struct hp_report *report, cJSON *list)
 			 at > floor(at) ? "" : ".0");
 		cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
 	}
+}
+
+static void pair_add(cJSON *array, uint64_t ns, uint64_t bytes)
+{
+	double pair[] = { (double)ns, (double)bytes };
+
+	cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(pair, 2));
+}
+
+void hp_extra_add_sizes(struct hp_report *report, cJSON *list)
+{
+	size_t count;
+	struct hp_size_moment *moments = hp_sizes_read(&report->model, &count);
+	cJSON *array = count ? cJSON_AddArrayToObject(list, "rss_timeline") : NULL;
+
+	for (size_t i = 0; i < count; i++)
+		pair_add(array, moments[i].ns, moments[i].rss_bytes);
+	free(moments);
+}
+
+void hp_extra_add_live(struct hp_report *report, cJSON *list)
+{
+	size_t count, with = 0;
+	struct hp_size_moment *moments = hp_sizes_read(&report->model, &count);
+	cJSON *array;
+
+	while (with < count && !moments[with].live_bytes)
+		with++;
+	array = with < count ? cJSON_AddArrayToObject(list, "live_timeline") : NULL;
+	for (size_t i = 0; array && i < count; i++)
+		pair_add(array, moments[i].ns, moments[i].live_bytes);
+	free(moments);
 }

@@ -15,4 +15,10 @@ void hp_extra_add_elapsed(struct hp_report *report, struct cJSON *list);
 /* `percentiles`, those that were asked for. */
 void hp_extra_add_percentiles(struct hp_report *report, struct cJSON *list);
 
+/* `rss_timeline`, [ns, bytes] each; nothing where nothing is known. */
+void hp_extra_add_sizes(struct hp_report *report, struct cJSON *list);
+
+/* `live_timeline`, [ns, bytes] each; nothing where no allocations were recorded. */
+void hp_extra_add_live(struct hp_report *report, struct cJSON *list);
+
 #endif

@@ -6,6 +6,10 @@
  * report/section/section.c.  The table, JSON, the page, routes, MCP's tools and
  * their schemas, metrics, the console's tabs, help and documentation are derived
  * from it: what is NULL or 0 here has a default there.
+ *
+ * Folder: report/section/core - what all sections share: the report, its
+ *   views, columns and cells, extra JSON, facts of the run
+ * May use: report/name report/read report/base segment
  */
 #ifndef HP_REPORT_SECTION_CORE_SECTION_H
 #define HP_REPORT_SECTION_CORE_SECTION_H

@@ -5,6 +5,10 @@
  * Every place of the tree of stacks becomes one or several functions: those that
  * were inlined there, and the one whose code it is.  Parts that a compiler split
  * off (NAME.cold, NAME.part.0) are counted as NAME.
+ *
+ * Folder: report/section/cpu - samples of the CPU: by function, and by line
+ *   of one function
+ * May use: report/section/core report/name report/base segment/layout util
  */
 #ifndef HP_REPORT_SECTION_CPU_CPU_H
 #define HP_REPORT_SECTION_CPU_CPU_H

@@ -9,7 +9,7 @@
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/base/memory.h"
-#include "report/read/size.h"
+#include "report/section/core/extra.h"
 
 #define FRAMES_MOST 128	/* of a path */
 
@@ -108,7 +108,7 @@ void hp_alloc_add_totals(struct hp_report *report, cJSON *list)
 	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
 	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
 	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
-	hp_sizes_add_live_json(&report->model, list);
+	hp_extra_add_live(report, list);
 	if (alloc->allocator_file)
 		cJSON_AddStringToObject(list, "allocator", alloc->allocator_file);
 	if (alloc->has_new)

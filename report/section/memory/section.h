@@ -2,6 +2,11 @@
 /*
  * section.h - the sections about allocations: by function, by call path,
  * what was still held at the end.
+ *
+ * Folder: report/section/memory - allocations: by function, call path, size
+ *   and age, what is left, direct maps
+ * May use: report/section/timing report/section/core report/name report/read
+ *   report/base segment segment/layout util
  */
 #ifndef HP_REPORT_SECTION_MEMORY_SECTION_H
 #define HP_REPORT_SECTION_MEMORY_SECTION_H

@@ -7,6 +7,11 @@
  * instrumented, to the innermost one that is neither the C library's nor an
  * allocator's (with HOTPATH_CPU_INCLUSIVE to each function on it).  Samples in
  * this library are the profiler's cost and nobody's CPU.
+ *
+ * Folder: report/section/mixed - sections that join several subjects, and
+ *   those that nothing fills yet
+ * May use: report/section/wait report/section/memory report/section/cpu
+ *   report/section/core report/name report/base segment/layout util
  */
 #ifndef HP_REPORT_SECTION_MIXED_BOUND_H
 #define HP_REPORT_SECTION_MIXED_BOUND_H

@@ -9,7 +9,7 @@
 #include "report/section/memory/section.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
-#include "report/read/size.h"
+#include "report/section/core/extra.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/thread/thread.h"
@@ -233,7 +233,7 @@ static void add_head(struct hp_report *report, cJSON *list)
 	hp_json_whole(list, "thread_count", sums.count);
 	if (sums.unlisted)
 		hp_json_whole(list, "unlisted_count", sums.unlisted);
-	hp_sizes_add_json(model, list);
+	hp_extra_add_sizes(report, list);
 	if (model->rss_kb)
 		cJSON_AddStringToObject(list, "rss_bytes",
 					hp_format_bytes(&cell, model->rss_kb * 1024));

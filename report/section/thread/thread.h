@@ -3,6 +3,11 @@
  * thread.h - what each thread did with its time, from all who know of it: the
  * sampler (CPU, queue, life), the thread itself (waits for locks), the kernel's
  * switch records (what else it waited for), its maker.
+ *
+ * Folder: report/section/thread - threads: what they used and what they
+ *   waited for
+ * May use: report/section/wait report/section/memory report/section/cpu
+ *   report/section/core report/read report/base segment/layout
  */
 #ifndef HP_REPORT_SECTION_THREAD_THREAD_H
 #define HP_REPORT_SECTION_THREAD_THREAD_H

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * function.h - what the sections of functions by time share.
+ *
+ * Folder: report/section/timing - calls of instrumented functions: by
+ *   function, the hot path, callers and callees
+ * May use: report/section/core report/name report/read report/base
  */
 #ifndef HP_REPORT_SECTION_TIMING_FUNCTION_H
 #define HP_REPORT_SECTION_TIMING_FUNCTION_H

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lock_section.h - the sections of locks and waits: rows, names, columns.
+ *
+ * Folder: report/section/wait - locks and waits: by lock, by place, orders
+ *   that contradict each other, who waits now, time off the CPU
+ * May use: report/section/channel/row report/section/cpu report/section/core
+ *   report/name report/read report/base segment segment/layout util
  */
 #ifndef HP_REPORT_SECTION_WAIT_LOCK_SECTION_H
 #define HP_REPORT_SECTION_WAIT_LOCK_SECTION_H

@@ -2,6 +2,11 @@
 /*
  * channel.h - what a segment says of channels: a row is what one place in the
  * program makes, summed up over processes; one way of it.
+ *
+ * Folder: report/section/channel/row - channels as the segment has them, and
+ *   their names
+ * May use: report/section/core report/name report/read report/base
+ *   segment/layout
  */
 #ifndef HP_REPORT_SECTION_CHANNEL_ROW_CHANNEL_H
 #define HP_REPORT_SECTION_CHANNEL_ROW_CHANNEL_H
