@@ -31,7 +31,6 @@
 #   hook MODULE HOOK... - why               what MODULE uses of the hook files HOOK
 #   key FILE KEY... - why                   the literals that FILE may have
 #   table MODULE NAME... - why              the data by which folders below MODULE call it
-#   pending RULE FOLDER - why               RULE is not checked below FOLDER yet
 
 import os
 import re
@@ -76,7 +75,6 @@ class Exceptions:
         self.hooks = {}	# (module, hook) -> line
         self.keys = {}	# (file, key) -> line
         self.tables = {}	# (module, name) -> line
-        self.pending = {}	# (rule, folder) -> line
         self.needed = set()	# (line, what of it)
         self.wanted = set()
         path = os.path.join(root, "scripts/layers.txt")
@@ -100,9 +98,6 @@ class Exceptions:
             for word in words[1:]:
                 getattr(self, kind + "s")[(words[0], word)] = line
                 self.wanted.add((line, word))
-        elif kind == "pending":
-            self.pending[(words[0], words[1])] = line
-            self.wanted.add((line, ""))
         else:
             errors.append(f"scripts/layers.txt: not understood: {line}")
 
@@ -118,13 +113,6 @@ class Exceptions:
             self.needed.add((line, ""))
         return bool(line)
 
-    def is_pending(self, rule, path):
-        for (its, folder), line in self.pending.items():
-            if its == rule and (path + "/").startswith(folder + "/"):
-                self.needed.add((line, ""))
-                return True
-        return False
-
     def unneeded(self):
         for line, what in sorted(self.wanted - self.needed):
             yield f"scripts/layers.txt: {what or 'this'} is not needed any more: {line}"
@@ -137,7 +125,7 @@ HEAD = re.compile(
     r"(?: \* May use:(?P<uses>.*(?:\n \*   .*)*))?", re.M)
 
 
-def relation_read(tree, exceptions, errors):
+def relation_read(tree, errors):
     """folder -> those that it may use"""
     uses = {}
     for folder, paths in sorted(tree.folders.items()):
@@ -152,7 +140,7 @@ def relation_read(tree, exceptions, errors):
         if len(heads) > 1:
             errors.append(f"{folder}: says what it is more than once: " +
                           ", ".join(path for path, _ in heads))
-        elif not heads and not exceptions.is_pending("folder", folder):
+        elif not heads:
             errors.append(f"{folder}: no file says what this folder is and may use "
                           "(see scripts/check_layers.py)")
         if heads and heads[0][1]["uses"] is not None:
@@ -213,7 +201,7 @@ def relation_check(uses, errors):
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]*)[">]', re.M)
 
 
-def includes_check(tree, uses, exceptions, errors):
+def includes_check(tree, uses, errors):
     for path, text in sorted(tree.files.items()):
         folder = os.path.dirname(path)
         for kind, header in INCLUDE.findall(text):
@@ -223,9 +211,8 @@ def includes_check(tree, uses, exceptions, errors):
             if not used:
                 errors.append(f'{path}: "{header}" is not written from the root')
             elif used != folder and folder in uses and used not in uses[folder]:
-                if not exceptions.is_pending("include", folder):
-                    errors.append(f'{path}: may not include "{header}": {folder} may use ' +
-                                  (" ".join(sorted(uses[folder])) or "nothing"))
+                errors.append(f'{path}: may not include "{header}": {folder} may use ' +
+                              (" ".join(sorted(uses[folder])) or "nothing"))
 
 
 # --- objects ---
@@ -288,27 +275,23 @@ def symbols_read(paths):
             yield path, words[5], words[-2], words[-1].split("@")[0]
 
 
-def symbols_check(objects, uses, exceptions, errors):
+def symbols_check(objects, uses, errors):
     for module, used in sorted(objects.uses.items()):
         folder = os.path.dirname(module)
         for other, names in sorted(used.items()):
             theirs = os.path.dirname(other)
             if theirs == folder or folder not in uses or theirs in uses[folder]:
                 continue
-            if not exceptions.is_pending("symbol", folder):
-                errors.append(f"{module}.c: may not use {', '.join(sorted(names))} of {other}.c")
+            errors.append(f"{module}.c: may not use {', '.join(sorted(names))} of {other}.c")
 
 
 def cycles_check(graph, exceptions, errors):
     for cycle in components(graph):
         if len(cycle) > CYCLE_MOST:
-            if not all(exceptions.is_pending("cycle", module) for module in cycle):
-                errors.append(f"{len(cycle)} modules use each other in a circle: " +
-                              " ".join(cycle))
+            errors.append(f"{len(cycle)} modules use each other in a circle: " + " ".join(cycle))
         elif not exceptions.allows_cycle(cycle):
-            if not all(exceptions.is_pending("cycle", module) for module in cycle):
-                errors.append("modules use each other in a circle that is not in "
-                              "scripts/layers.txt: " + " ".join(cycle))
+            errors.append("modules use each other in a circle that is not in "
+                          "scripts/layers.txt: " + " ".join(cycle))
 
 
 def is_hook(module):
@@ -317,14 +300,13 @@ def is_hook(module):
 
 def hooks_check(library, exceptions, errors):
     for module, names in sorted(library.exports.items()):
-        if not is_hook(module) and not exceptions.is_pending("hook", module):
+        if not is_hook(module):
             errors.append(f"{module}.c: the library exports {', '.join(sorted(names))}; "
                           "that is for files hook_*.c")
     for module, used in sorted(library.uses.items()):
         for other, names in sorted(used.items()):
             if is_hook(other) and not is_hook(module) and \
-               not exceptions.allows("hook", module, other) and \
-               not exceptions.is_pending("hook", module):
+               not exceptions.allows("hook", module, other):
                 errors.append(f"{module}.c: uses {', '.join(sorted(names))} of {other}.c")
 
 
@@ -344,18 +326,17 @@ def below_sections(uses):
     return {folder for folder in found if not is_section(folder)}
 
 
-def cjson_check(tree, uses, commands, exceptions, errors):
+def cjson_check(tree, uses, commands, errors):
     below = below_sections(uses)
     for path, text in sorted(tree.files.items()):
         folder, module = os.path.dirname(path), path[:-2]
-        if folder not in below or module == JSON or exceptions.is_pending("cjson", folder):
+        if folder not in below or module == JSON:
             continue
         if any("cJSON" in header for _, header in INCLUDE.findall(text)):
             errors.append(f"{path}: knows cJSON, and is below {SECTIONS}")
     for module, names in sorted(commands.needs.items()):
         folder = os.path.dirname(module)
-        if folder in below and module != JSON and not exceptions.is_pending("cjson", folder) and \
-           any(name.startswith("cJSON") for name in names):
+        if folder in below and module != JSON and any(name.startswith("cJSON") for name in names):
             errors.append(f"{module}.c: calls cJSON, and is below {SECTIONS}")
 
 
@@ -377,13 +358,12 @@ def keys_read(tree):
 
 def keys_check(tree, exceptions, errors):
     keys = keys_read(tree)
-    if not keys and SECTIONS in tree.folders and not exceptions.is_pending("key", SECTIONS):
+    if not keys and SECTIONS in tree.folders:
         errors.append(f"{SECTIONS}: no definition of a section was found below it")
     for path, text in sorted(tree.files.items()):
         found = {literal[1] for literal in LITERAL.finditer(text)} & keys.keys()
         for key in sorted(found):
-            if keys[key] != path and not exceptions.allows("key", path, key) and \
-               not exceptions.is_pending("key", os.path.dirname(path)):
+            if keys[key] != path and not exceptions.allows("key", path, key):
                 errors.append(f'{path}: "{key}" is the key of a section; it is said in '
                               f"{keys[key]}")
 
@@ -392,9 +372,9 @@ def main(root, build):
     errors = []
     tree = Tree(root)
     exceptions = Exceptions(root, errors)
-    uses = relation_read(tree, exceptions, errors)
+    uses = relation_read(tree, errors)
     relation_check(uses, errors)
-    includes_check(tree, uses, exceptions, errors)
+    includes_check(tree, uses, errors)
     build = build or os.path.join(root, "build")
     commands = Objects(tree, os.path.join(build, "obj"))
     library = Objects(tree, os.path.join(build, "pic"))
@@ -404,12 +384,12 @@ def main(root, build):
     library.link(True, exceptions)
     graph = {}
     for objects in (commands, library):
-        symbols_check(objects, uses, exceptions, errors)
+        symbols_check(objects, uses, errors)
         for module, used in objects.uses.items():
             graph.setdefault(module, set()).update(used)
     cycles_check(graph, exceptions, errors)
     hooks_check(library, exceptions, errors)
-    cjson_check(tree, uses, commands, exceptions, errors)
+    cjson_check(tree, uses, commands, errors)
     keys_check(tree, exceptions, errors)
     errors += exceptions.unneeded()
     seen = dict.fromkeys(errors)

@@ -234,16 +234,6 @@ const struct hp_section hp_leaks_section = {
 	told report/section: 'no definition'
 }
 
-@test "layers: what is pending and is not needed any more is told" {
-	tree_make
-	except 'pending cycle segment - soon'
-	told 'not needed any more' 'pending cycle segment'
-	except 'pending folder report - soon'
-	rm "$T/tree/report/read/head.h"
-	layers
-	[ "$status" -eq 0 ]
-}
-
 @test "exports: the library shows hooks, stand-ins and the public API only" {
 	[ -e "$HP_LIB" ] || skip "no libhotpath.so was built"
 	run "$ROOT/scripts/check-exports.sh" "$HP_LIB"
