@@ -4,9 +4,10 @@
  *
  * Folder: live/routes - the table of all that can be asked, over HTTP, by MCP
  *   and by the console
- * May use: live/answer report/base report/section report/section/core
- *   report/section/timing report/section/memory report/section/cpu report/section/wait
- *   report/section/channel report/section/thread report/section/mixed
+ * May use: live/answer live/export report/base report/section
+ *   report/section/channel report/section/core report/section/cpu
+ *   report/section/memory report/section/mixed report/section/thread
+ *   report/section/timing report/section/wait
  *
  * It stands above all that answers.  What serves it gets it as a parameter, so that
  * nothing below knows more of it than struct hp_routes.

@@ -8,9 +8,10 @@
  *
  * Folder: report/command - the command hotpath: its sub-commands and their
  *   options
- * May use: report/compare report/doctor report/store report/export
- *   report/view report/section report/section/cpu report/section/timing
- *   report/section/core report/name report/base segment
+ * May use: report/base report/compare report/doctor report/elf
+ *   report/export report/name report/section report/section/core
+ *   report/section/cpu report/section/timing report/store report/view
+ *   segment
  */
 #ifndef HP_REPORT_COMMAND_COMMAND_H
 #define HP_REPORT_COMMAND_COMMAND_H

@@ -30,7 +30,7 @@
 #include "report/base/option.h"
 #include "report/view/page.h"
 #include "report/export/profile_place.h"
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 #include "report/view/view.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"

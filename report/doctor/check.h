@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/name/binary.h"
+#include "report/elf/binary.h"
 #include "report/doctor/program.h"
 #include "segment/session.h"
 

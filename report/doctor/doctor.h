@@ -4,7 +4,7 @@
  *
  * Folder: report/doctor - `hotpath doctor`: what can be profiled here, or of
  *   a program
- * May use: report/store report/name report/base segment
+ * May use: report/base report/elf report/name report/store segment
  */
 #ifndef HP_REPORT_DOCTOR_DOCTOR_H
 #define HP_REPORT_DOCTOR_DOCTOR_H

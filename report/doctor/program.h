@@ -5,7 +5,7 @@
  * ld.so loads our library into a program; where there is no ld.so, or where it
  * will not, the user is told before the program runs, not by an empty report.
  * `hotpath run` looks each time, so this reads a few hundred bytes and no more;
- * `hotpath doctor` goes on from here with libelf (report/name/binary.h).
+ * `hotpath doctor` goes on from here with libelf (report/elf/binary.h).
  */
 #ifndef HP_REPORT_DOCTOR_PROGRAM_H
 #define HP_REPORT_DOCTOR_PROGRAM_H

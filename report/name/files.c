@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "report/base/memory.h"
-#include "report/name/inline.h"
-#include "report/name/symbol_file.h"
+#include "report/elf/inline.h"
+#include "report/elf/symbol_file.h"
 
 struct object {
 	bool is_read;	/* was tried */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/base/format.h"
-#include "report/name/demangle.h"
+#include "report/elf/demangle.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"

@@ -221,37 +221,6 @@ char *hp_name_bare(const char *name)
 	return copy;
 }
 
-/* Does a name that stands before the parenthesis stand behind it again? */
-static bool is_repeated(const char *name, const char *open, const char *end)
-{
-	for (const char *at = open + 1; at < end; at++) {
-		size_t size = (size_t)(at - open - 1);
-
-		if (*at == '(' && size && size <= (size_t)(open - name) &&
-		    memcmp(open - size, open + 1, size) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* gcc's names: function(function(parameters)::_ZSYMBOL.Frame*) [clone .actor]. */
-char *hp_name_of_coroutine(const char *name)
-{
-	static const char frame[] = ".Frame*) [clone .";
-	const char *end = strstr(name, frame), *symbol = NULL, *open = NULL;
-
-	for (const char *at = name; end && at < end; at++)
-		if (strncmp(at, "::_Z", 4) == 0)
-			symbol = at;
-	for (const char *at = name; symbol && at < symbol && !open; at++)
-		if (*at == '(' && is_repeated(name, at, symbol))
-			open = at;
-	if (!open)
-		return hp_xstrdup(name);
-	return hp_xprintf("%.*s%s", (int)(symbol - open - 1), open + 1,
-			  end + sizeof(".Frame*)") - 1);
-}
-
 char *hp_name_plain(const char *name)
 {
 	char *copy = hp_name_bare(name), *plain = hollow(copy, '<', GONE_WHOLE);

@@ -22,12 +22,6 @@ const char *hp_name_scope(const char *name);
  */
 char *hp_name_fit(const char *name, size_t width);
 
-/*
- * A fresh copy; what gcc makes of a coroutine is called by the coroutine, and by what is made: [clone .actor]
- * runs it, [clone .destroy] ends it.
- */
-char *hp_name_of_coroutine(const char *name);
-
 /* A fresh copy without parameters. */
 char *hp_name_bare(const char *name);
 

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/name/inline.h"
+#include "report/elf/inline.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 #include "segment/layout/process.h"
 #include "util/hash.h"
 

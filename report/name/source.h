@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/name/debug.h"
+#include "report/elf/debug.h"
 #include "report/name/places.h"
 
 struct hp_name_source;

@@ -10,10 +10,10 @@
 #include "report/base/format.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/demangle.h"
+#include "report/elf/demangle.h"
 #include "report/name/name.h"
 #include "report/name/source.h"
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 #include "segment/layout/process.h"
 #include "util/hash.h"
 

@@ -9,7 +9,7 @@
  *
  * Folder: report/name - from addresses to names and places in the source:
  *   files, debug information, kept legends; one source interface for all
- * May use: report/read report/base segment segment/layout util
+ * May use: report/base report/elf report/read segment segment/layout util
  */
 #ifndef HP_REPORT_NAME_SYMBOL_H
 #define HP_REPORT_NAME_SYMBOL_H
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/name/debug.h"
+#include "report/elf/debug.h"
 #include "report/name/places.h"
 #include "report/read/model.h"
 

@@ -96,7 +96,7 @@ get()
 
 @test "new section: what does not know it is not compiled anew" {
 	[ -n "$(find "$tree/build/obj" -newer "$T/before" -name section.o)" ]
-	[ -z "$(find "$tree/build/obj/report/name" "$tree/build/obj/report/base" -newer "$T/before" -name '*.o')" ]
+	[ -z "$(find "$tree/build/obj/report/elf" "$tree/build/obj/report/name" "$tree/build/obj/report/base" -newer "$T/before" -name '*.o')" ]
 }
 
 @test "new section: the table" {

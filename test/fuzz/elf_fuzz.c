@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/name/binary.h"
+#include "report/elf/binary.h"
 #include "report/doctor/program.h"
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 #include "sampler/sample/space.h"
 #include "segment/layout/process.h"
 #include "segment/segment.h"

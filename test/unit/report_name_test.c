@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "report/base/format.h"
+#include "report/elf/demangle.h"
 #include "report/name/name.h"
 #include "report/name/wrapper.h"
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "report/base/memory.h"
-#include "report/name/symbol_file.h"
-#include "report/name/demangle.h"
-#include "report/name/symbol_plt.h"
+#include "report/elf/symbol_file.h"
+#include "report/elf/demangle.h"
+#include "report/elf/symbol_plt.h"
 #include "segment/layout/process.h"
 
 static void file_open(struct hp_symbol_file *file, const char *path)

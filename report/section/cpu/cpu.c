@@ -14,7 +14,7 @@
 
 #include "report/section/cpu/build.h"
 #include "report/base/format.h"
-#include "report/name/demangle.h"
+#include "report/elf/demangle.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"

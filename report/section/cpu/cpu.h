@@ -8,7 +8,8 @@
  *
  * Folder: report/section/cpu - samples of the CPU: by function, and by line
  *   of one function
- * May use: report/section/core report/name report/base segment/layout util
+ * May use: report/base report/elf report/name report/section/core
+ *   segment/layout util
  */
 #ifndef HP_REPORT_SECTION_CPU_CPU_H
 #define HP_REPORT_SECTION_CPU_CPU_H

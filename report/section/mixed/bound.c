@@ -11,7 +11,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
-#include "report/name/demangle.h"
+#include "report/elf/demangle.h"
 #include "report/name/wrapper.h"
 #include "segment/layout/process.h"
 

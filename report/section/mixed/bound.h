@@ -10,8 +10,9 @@
  *
  * Folder: report/section/mixed - sections that join several subjects, and
  *   those that nothing fills yet
- * May use: report/section/wait report/section/memory report/section/cpu
- *   report/section/core report/name report/base segment/layout util
+ * May use: report/base report/elf report/name report/section/core
+ *   report/section/cpu report/section/memory report/section/wait
+ *   segment/layout util
  */
 #ifndef HP_REPORT_SECTION_MIXED_BOUND_H
 #define HP_REPORT_SECTION_MIXED_BOUND_H

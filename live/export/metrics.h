@@ -6,9 +6,15 @@
  * labels are those of the Rust crate hotpath; seconds and bytes are the units.  A
  * family has as many series as HP_METRICS_SERIES at most: those with the largest
  * totals, so that a program of 10 000 functions does not flood a database.
+ *
+ * Folder: live/export - answers in the formats of other tools: Prometheus,
+ *   pprof
+ * May use: live/answer report/base report/export report/read report/section
+ *   report/section/core report/section/cpu report/section/memory
+ *   report/section/thread report/section/wait segment segment/layout util
  */
-#ifndef HP_LIVE_ANSWER_METRICS_H
-#define HP_LIVE_ANSWER_METRICS_H
+#ifndef HP_LIVE_EXPORT_METRICS_H
+#define HP_LIVE_EXPORT_METRICS_H
 
 #include "live/answer/route.h"
 

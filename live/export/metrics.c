@@ -2,14 +2,14 @@
 /*
  * metrics.c - see metrics.h.
  */
-#include "live/answer/metrics.h"
+#include "live/export/metrics.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "live/answer/exposition.h"
+#include "live/export/exposition.h"
 #include "live/answer/lists.h"
 #include "live/answer/scene.h"
 #include "report/section/memory/section.h"

@@ -2,7 +2,7 @@
 /*
  * binary.c - see binary.h.
  */
-#include "report/name/binary.h"
+#include "report/elf/binary.h"
 
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>

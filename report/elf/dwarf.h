@@ -2,8 +2,8 @@
 /*
  * dwarf.h - libdw, loaded when it is needed.
  */
-#ifndef HP_REPORT_NAME_DWARF_H
-#define HP_REPORT_NAME_DWARF_H
+#ifndef HP_REPORT_ELF_DWARF_H
+#define HP_REPORT_ELF_DWARF_H
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>

@@ -8,8 +8,8 @@
  * left out.  Label values are escaped here: names of functions, locks and threads
  * are somebody else's texts.
  */
-#ifndef HP_LIVE_ANSWER_EXPOSITION_H
-#define HP_LIVE_ANSWER_EXPOSITION_H
+#ifndef HP_LIVE_EXPORT_EXPOSITION_H
+#define HP_LIVE_EXPORT_EXPOSITION_H
 
 #include <stdbool.h>
 #include <stddef.h>

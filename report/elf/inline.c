@@ -2,16 +2,16 @@
 /*
  * inline.c - see inline.h.
  */
-#include "report/name/inline.h"
+#include "report/elf/inline.h"
 
 #include <dwarf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "report/name/dwarf.h"
+#include "report/elf/dwarf.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/scope.h"
+#include "report/elf/scope.h"
 
 #define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
 

@@ -2,8 +2,8 @@
 /*
  * debug.h - what the debug information of a file says of an address.
  */
-#ifndef HP_REPORT_NAME_DEBUG_H
-#define HP_REPORT_NAME_DEBUG_H
+#ifndef HP_REPORT_ELF_DEBUG_H
+#define HP_REPORT_ELF_DEBUG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /*
  * scope.c - see scope.h.
  */
-#include "report/name/scope.h"
+#include "report/elf/scope.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/demangle.h"
+#include "report/elf/demangle.h"
 
 #define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
 

@@ -5,8 +5,8 @@
  * For `hotpath doctor`, which has time: read by elfutils, which is loaded for it,
  * separate debug files included.
  */
-#ifndef HP_REPORT_NAME_BINARY_H
-#define HP_REPORT_NAME_BINARY_H
+#ifndef HP_REPORT_ELF_BINARY_H
+#define HP_REPORT_ELF_BINARY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,12 +4,12 @@
  *
  * No symbol stands for them, but each jumps by a word that a relocation names.
  */
-#ifndef HP_REPORT_NAME_SYMBOL_PLT_H
-#define HP_REPORT_NAME_SYMBOL_PLT_H
+#ifndef HP_REPORT_ELF_SYMBOL_PLT_H
+#define HP_REPORT_ELF_SYMBOL_PLT_H
 
 #include <stddef.h>
 
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 
 /*
  * The stubs of a file whose symbols have been read, by address: a fresh list, each

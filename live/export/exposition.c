@@ -3,7 +3,7 @@
  * exposition.c - see exposition.h.  Formats: prometheus.io/docs/instrumenting/exposition_formats,
  * and OpenMetrics 1.0 (there a counter's family has no _total, and the end says so).
  */
-#include "live/answer/exposition.h"
+#include "live/export/exposition.h"
 
 #include <inttypes.h>
 #include <math.h>

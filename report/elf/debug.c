@@ -2,17 +2,17 @@
 /*
  * debug.c - see debug.h.
  */
-#include "report/name/debug.h"
+#include "report/elf/debug.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
-#include "report/name/demangle.h"
-#include "report/name/dwarf.h"
-#include "report/name/inline.h"
-#include "report/name/symbol_file.h"
+#include "report/elf/demangle.h"
+#include "report/elf/dwarf.h"
+#include "report/elf/inline.h"
+#include "report/elf/symbol_file.h"
 
 static_assert(HP_INLINES_MOST == HP_DEBUG_LINES_MOST, "an answer has a line for each");
 

@@ -4,15 +4,19 @@
  *
  * libdw is loaded with the first file.  Its debug information is for one thread
  * at a time; the lists of symbols, once read, are for all.
+ *
+ * Folder: report/elf - what an ELF file and its debug information say:
+ *   symbols, lines, scopes, inlined functions, readable names
+ * May use: report/base report/read segment segment/layout
  */
-#ifndef HP_REPORT_NAME_SYMBOL_FILE_H
-#define HP_REPORT_NAME_SYMBOL_FILE_H
+#ifndef HP_REPORT_ELF_SYMBOL_FILE_H
+#define HP_REPORT_ELF_SYMBOL_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/name/dwarf.h"
+#include "report/elf/dwarf.h"
 #include "report/read/model.h"
 
 struct hp_symbol {

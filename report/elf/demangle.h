@@ -2,8 +2,8 @@
 /*
  * demangle.h - names as files have them, and as people read them.
  */
-#ifndef HP_REPORT_NAME_DEMANGLE_H
-#define HP_REPORT_NAME_DEMANGLE_H
+#ifndef HP_REPORT_ELF_DEMANGLE_H
+#define HP_REPORT_ELF_DEMANGLE_H
 
 #include <stdbool.h>
 
@@ -18,5 +18,11 @@ char *hp_name_demangled(const char *name);
 
 /* The same without control characters. */
 char *hp_name_readable(const char *name);
+
+/*
+ * A fresh copy; what gcc makes of a coroutine is called by the coroutine, and by what is made: [clone .actor]
+ * runs it, [clone .destroy] ends it.
+ */
+char *hp_name_of_coroutine(const char *name);
 
 #endif

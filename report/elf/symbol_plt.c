@@ -8,14 +8,14 @@
  * 64-bit Architecture, A.3).  So each section is read for these jumps; bytes that
  * only look like one have no word with a relocation.
  */
-#include "report/name/symbol_plt.h"
+#include "report/elf/symbol_plt.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
-#include "report/name/demangle.h"
+#include "report/elf/demangle.h"
 
 #define STUB_SIZE 16	/* bytes, where the section does not tell */
 

@@ -2,8 +2,8 @@
 /*
  * pprof.h - /debug/pprof/...: profiles for go tool pprof, Parca, Pyroscope.
  */
-#ifndef HP_LIVE_ANSWER_PPROF_H
-#define HP_LIVE_ANSWER_PPROF_H
+#ifndef HP_LIVE_EXPORT_PPROF_H
+#define HP_LIVE_EXPORT_PPROF_H
 
 #include "live/answer/route.h"
 

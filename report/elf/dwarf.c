@@ -2,7 +2,7 @@
 /*
  * dwarf.c - see dwarf.h.
  */
-#include "report/name/dwarf.h"
+#include "report/elf/dwarf.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

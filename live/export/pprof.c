@@ -5,7 +5,7 @@
  * The profile of a span is the difference of two looks: stacks keep their
  * numbers, so what each had at the beginning is taken off.
  */
-#include "live/answer/pprof.h"
+#include "live/export/pprof.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,13 +6,13 @@
  * a unit is walked once, when the first of its addresses is asked for, and its
  * code becomes a sorted list of pieces, each with its innermost function.
  */
-#ifndef HP_REPORT_NAME_INLINE_H
-#define HP_REPORT_NAME_INLINE_H
+#ifndef HP_REPORT_ELF_INLINE_H
+#define HP_REPORT_ELF_INLINE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 
 #define HP_INLINES_MOST 32	/* at one address, the outer function among them */
 

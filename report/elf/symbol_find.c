@@ -2,7 +2,7 @@
 /*
  * symbol_find.c - the symbols of a file by address, see symbol_file.h.
  */
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 
 static const struct hp_symbol *symbol_in(const struct hp_symbol *list, size_t count,
 					 uint64_t address)

@@ -7,7 +7,7 @@
  * table each time, so the functions of an object are copied once into an array
  * sorted by address.
  */
-#include "report/name/symbol_file.h"
+#include "report/elf/symbol_file.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "report/base/memory.h"
-#include "report/name/symbol_plt.h"
+#include "report/elf/symbol_plt.h"
 #include "segment/layout/process.h"
 
 static const char *left_why;	/* no file is read; NULL = they are */

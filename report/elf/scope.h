@@ -10,11 +10,11 @@
  * An entry of debug information does not tell what it is in, so a unit is walked
  * once, when the first of its names is asked for.
  */
-#ifndef HP_REPORT_NAME_SCOPE_H
-#define HP_REPORT_NAME_SCOPE_H
+#ifndef HP_REPORT_ELF_SCOPE_H
+#define HP_REPORT_ELF_SCOPE_H
 
-#include "report/name/dwarf.h"
-#include "report/name/symbol_file.h"
+#include "report/elf/dwarf.h"
+#include "report/elf/symbol_file.h"
 
 struct hp_scopes;
 
