@@ -66,15 +66,17 @@ static int open_regular(const char *path)
 static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_object *recorded,
 			     int64_t created_unix_ns)
 {
-	const struct hp_dwarf *dw = hp_dwarf_load();
+	const struct hp_dwarf *dw;
 	const char *fault;
 
 	if (recorded->kind != HP_OBJECT_ELF || !recorded->path[0])
 		return "is no file";
 	if (left_why)
 		return left_why;
+	/* Loading libdw may take for ever, too: not before files are asked for. */
+	dw = hp_dwarf_load();
 	if (!dw)
-		return "needs libdw->so.1, package libdw1";
+		return "needs libdw.so.1, package libdw1";
 	file->dwfl = dw->dwfl_begin(&dw->callbacks);
 	if (!file->dwfl)
 		return "cannot be read";
