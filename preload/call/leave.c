@@ -50,7 +50,7 @@ static void histogram_add(struct hp_local *me, struct hp_function *function, uin
 /*
  * Sets the range of durations that exit_timed takes: neither among the slowest
  * nor new extremes, and counted in groups that exist, without a hole.  A hole
- * costs time, and filling it memory, so it is filled by and by, at `dice` == 0.
+ * costs time, and filling it memory, so it is filled gradually, at `dice` == 0.
  */
 static void usual_range(struct hp_local *me, struct hp_function *function, unsigned dice)
 {

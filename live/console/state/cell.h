@@ -27,7 +27,7 @@ const char *hp_value_text(const struct cJSON *value, enum hp_kind kind, char roo
 /* By a path with '/'; NULL = it is not there. */
 const struct cJSON *hp_json_at(const struct cJSON *object, const char *path);
 
-/* The order of two rows.  Unknown ones are last, either way; equal ones stay as they were told. */
+/* Compares two rows.  Unknown values come last either way; equal rows keep their order. */
 int hp_table_compare(const struct hp_table *table, const struct hp_table_row *a,
 		     const struct hp_table_row *b);
 
