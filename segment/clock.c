@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -25,11 +26,21 @@
 #define GRAIN_READINGS 256
 #define MOMENT_TRIES 8
 
+static uint32_t avoids_user_space;
+
+void hp_clock_avoid_user_space(void)
+{
+	__atomic_store_n(&avoids_user_space, 1, __ATOMIC_RELAXED);
+}
+
 uint64_t hp_clock_raw_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	if (__builtin_expect(__atomic_load_n(&avoids_user_space, __ATOMIC_RELAXED), 0))
+		syscall(SYS_clock_gettime, CLOCK_MONOTONIC_RAW, &now);
+	else
+		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -39,13 +50,6 @@ static bool is_invariant(void)
 	unsigned a, b, c, d;
 
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
-}
-
-static bool is_readable(void)
-{
-	int mode = PR_TSC_ENABLE;
-
-	return prctl(PR_GET_TSC, &mode, 0, 0, 0) < 0 || mode == PR_TSC_ENABLE;
 }
 
 /* False only if the kernel says so. */
@@ -68,11 +72,24 @@ static bool is_trusted(void)
 }
 #endif
 
+bool hp_clock_is_readable(void)
+{
+#if defined(__x86_64__)
+	int saved = errno, mode = PR_TSC_ENABLE;
+	bool is_good = prctl(PR_GET_TSC, &mode, 0, 0, 0) < 0 || mode == PR_TSC_ENABLE;
+
+	errno = saved;
+	return is_good;
+#else
+	return true;
+#endif
+}
+
 uint32_t hp_clock_choose(void)
 {
 #if defined(__x86_64__)
 	int saved = errno;
-	bool is_good = is_invariant() && is_readable() && is_trusted();
+	bool is_good = is_invariant() && hp_clock_is_readable() && is_trusted();
 
 	errno = saved;
 	return is_good ? HP_CLOCK_TSC : HP_CLOCK_MONOTONIC_RAW;

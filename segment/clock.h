@@ -21,6 +21,12 @@
 /* Ticks of HP_CLOCK_MONOTONIC_RAW. */
 uint64_t hp_clock_raw_ns(void);
 
+/* From now on these come from the kernel: in user space the C library reads the counter, which faults for some thread. */
+void hp_clock_avoid_user_space(void);
+
+/* This thread may read the processor's counter (PR_SET_TSC can forbid that). */
+bool hp_clock_is_readable(void);
+
 /*
  * The processor's counter; ticks of HP_CLOCK_TSC and HP_CLOCK_CNTVCT.  Not
  * ordered against the instructions around it: a fence would double its cost.

@@ -7,12 +7,13 @@
 
 #include "preload/call/local.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/ticks.h"
 #include "segment/clock.h"
 
 static inline uint64_t hp_clock(const struct hp_local *me)
 {
 	if (HP_UNLIKELY(me->slow_clock))
-		return hp_clock_raw_ns();
+		return hp_ticks_slowly();
 	return hp_clock_tsc();
 }
 

@@ -26,6 +26,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
+#include "preload/guest/ticks.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
 #include "util/hash.h"
@@ -33,6 +34,7 @@
 /* Threads that cannot record point here, for good. */
 static struct hp_local closed = { .state = HP_THREAD_CLOSED };
 static struct hp_local lost = { .state = HP_THREAD_LOST };
+static struct hp_local silent = { .state = HP_THREAD_CLOSED };	/* it may read no clock */
 
 /* The thread that is just being opened: hooks of its signal handlers do nothing. */
 static struct hp_local opening = { .state = HP_THREAD_CLOSED };
@@ -211,6 +213,10 @@ bool hp_local_open(uintptr_t cfa)
 
 	if (hp_is_early())
 		return false;
+	if (hp_ticks_are_forbidden()) {
+		hp_local_set(&silent);
+		return false;
+	}
 	hp_local_set(&opening);
 	is_wanted = hp_start();
 	if (is_wanted && hp_self_open()) {
@@ -310,6 +316,18 @@ static void leave(void)
 		hp_local_close(hp_local());
 }
 
+static void silence(bool is_silent)
+{
+	if (is_silent)
+		leave();
+	if (is_silent && hp_local()->state == HP_THREAD_BUSY)
+		hp_local()->slow_clock = 1;	/* a signal handler, in our own slow path */
+	else if (is_silent && hp_local()->state == HP_THREAD_UNBORN)
+		hp_local_set(&silent);
+	else if (!is_silent && hp_local() == &silent)
+		hp_local_set(&hp_unborn);
+}
+
 static bool is_left(const struct hp_process *process)
 {
 	const struct hp_block *block;
@@ -327,6 +345,7 @@ const struct hp_recorder hp_call_recorder = {
 	.started = started,
 	.free = blocks_free,
 	.forget = forget,
+	.silence = silence,
 	.leave = leave,
 	.is_left = is_left,
 };

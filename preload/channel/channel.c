@@ -42,7 +42,6 @@ __thread struct hp_courier *hp_courier_pointer = &unborn;
 _Atomic uint64_t hp_channel_fds[HP_FDS];
 uint32_t hp_channel_fds_most;
 char *hp_channel_base;
-uint32_t hp_channel_slow_clock;
 uint32_t hp_channel_text_room;
 bool hp_channel_is_exact;
 
@@ -69,7 +68,6 @@ void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 		return;
 	has_key = pthread_key_create(&key, thread_end) == 0;
 	hp_channel_base = (char *)hp_segment.header;
-	hp_channel_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	hp_channel_is_exact = hp_segment.header->timing == HP_TIMING_EXACT;
 	if (settings->log_payload)
 		hp_channel_text_room = (uint32_t)settings->log_length;

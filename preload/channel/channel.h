@@ -35,6 +35,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/ticks.h"
 #include "segment/clock.h"
 #include "segment/layout/channel.h"
 #include "segment/setting.h"
@@ -64,7 +65,6 @@ HP_THREAD_POINTER(struct hp_courier, courier)
 extern HP_HIDDEN _Atomic uint64_t hp_channel_fds[HP_FDS];
 extern HP_HIDDEN uint32_t hp_channel_fds_most;	/* HP_FDS; 0 = nothing is recorded */
 extern HP_HIDDEN char *hp_channel_base;	/* of the segment */
-extern HP_HIDDEN uint32_t hp_channel_slow_clock;	/* the clock is not the TSC */
 
 extern HP_HIDDEN uint32_t hp_channel_text_room;	/* bytes of a message that are kept; 0 = none */
 extern HP_HIDDEN bool hp_channel_is_exact;	/* every message is timed */
@@ -73,9 +73,10 @@ extern const struct hp_recorder hp_channel_recorder;
 
 void hp_channel_configure(const struct hp_settings *settings, bool is_first);
 
+/* 0 = the thread may read no clock: not taken. */
 static inline uint64_t hp_channel_clock(void)
 {
-	return HP_UNLIKELY(hp_channel_slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
+	return hp_ticks();
 }
 
 /* True if channels are recorded in this process: starts the library. */

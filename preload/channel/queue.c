@@ -172,6 +172,8 @@ void hp_send_time(struct hp_sending *call)
 		return;
 	log = log_of(lane);
 	call->since = hp_channel_clock();
+	if (!call->since)
+		return;
 	__atomic_store_n(&lane->sends.countdown, next_one(&lane->sends, me, call->since),
 			 __ATOMIC_RELAXED);
 	if (!__atomic_load_n(&lane->first_ticks, __ATOMIC_RELAXED))
@@ -498,7 +500,7 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 
 		if (end == 0 || end > place)
 			break;
-		if (probe->since && !(lane->veiled & HP_LANE_MIXED)) {
+		if (now && probe->since && !(lane->veiled & HP_LANE_MIXED)) {
 			delay_add(lane, log, probe, now);
 			number = probe->number;
 		}

@@ -52,6 +52,9 @@ struct hp_recorder {
 	/* A module is gone: all threads forget what they know by addresses in it. */
 	void (*forget)(uintptr_t begin, uintptr_t end);
 
+	/* The calling thread may read no clock from now on, and records nothing; or it may again. */
+	void (*silence)(bool is_silent);
+
 	/* The process ends, or becomes another image; it does not, after all. */
 	void (*end)(bool is_exec);
 	void (*go_on)(void);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "preload/guest/guest.h"
-#include "preload/guest/self.h"
+#include "preload/guest/ticks.h"
 #include "preload/heap/aside.h"
 #include "segment/clock.h"
 #include "util/count.h"
@@ -16,14 +16,9 @@
 #define BUSY_PATH 512	/* blocks: such a path has a record of its own */
 #define LEAST_TICKS_LOG 10	/* of the first class of lifetimes */
 
-static uint64_t now(void)
-{
-	return hp_clock_read(hp_segment.header->clock_kind);
-}
-
 void hp_drawn_init(struct hp_heap_local *me)
 {
-	me->random = now() ^ (uintptr_t)me;
+	me->random = hp_ticks_about() ^ (uintptr_t)me;
 	me->countdown = hp_random_gap(&me->random, HP_DRAWN_MEAN);
 }
 
@@ -63,7 +58,8 @@ HP_COLD bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, cons
 	if (spread)
 		hp_count_up(&spread->sizes[class]);
 	me->drawn = NULL;
-	if (!hp_aside_put((uintptr_t)block, (struct hp_aside){ .size = size, .born = now() })) {
+	if (!hp_aside_put((uintptr_t)block,
+			  (struct hp_aside){ .size = size, .born = hp_ticks_about() })) {
 		me->heap->drawn_lost++;
 		return false;
 	}
@@ -74,7 +70,7 @@ HP_COLD bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, cons
 
 HP_COLD void hp_drawn_end(const struct hp_heap_local *me, struct hp_site *site, uint64_t born)
 {
-	uint64_t ticks = now(), age = ticks > born ? ticks - born : 0;
+	uint64_t ticks = hp_ticks_about(), age = ticks > born ? ticks - born : 0;
 	uint32_t class = class_of(age >> LEAST_TICKS_LOG, HP_LIFE_CLASSES);
 
 	me->heap->lives[class]++;

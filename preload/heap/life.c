@@ -21,6 +21,7 @@
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
+#include "preload/guest/ticks.h"
 #include "preload/heap/allocator.h"
 #include "preload/heap/drawn.h"
 #include "preload/heap/leak.h"
@@ -34,6 +35,8 @@
 
 /* After the thread's last destructor: frees are still counted. */
 static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
+/* The thread may read no clock: the same. */
+static struct hp_heap_local silent = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
 
 static uint32_t depth_most;
 static uint32_t walk_mode;
@@ -294,6 +297,10 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 	struct hp_heap_local *me = NULL;
 	int saved = errno;
 
+	if (hp_ticks_are_forbidden()) {
+		hp_heap_set(&silent);
+		return NULL;
+	}
 	hp_heap_set(&hp_heap_opening);
 	hp_allocator_resolve();
 	if (!hp_start_is_early() && hp_start() && hp_heap_is_wanted && !is_large_segment()) {
@@ -395,12 +402,25 @@ static void thread_end(void *data)
 		close_heap(me, &ending);
 }
 
-static void leave(void)
+static void leave_for(struct hp_heap_local *then)
 {
 	struct hp_heap_local *me = hp_heap();
 
 	if (me->state == HP_THREAD_OPEN || (me->state == HP_THREAD_BUSY && me != &hp_heap_opening))
-		close_heap(me, &ending);
+		close_heap(me, then);
+}
+
+static void leave(void)
+{
+	leave_for(&ending);
+}
+
+static void silence(bool is_silent)
+{
+	if (is_silent)
+		leave_for(&silent);
+	else if (hp_heap() == &silent)
+		hp_heap_set(&hp_heap_unborn);
 }
 
 static void forget(uintptr_t begin, uintptr_t end)
@@ -449,6 +469,7 @@ const struct hp_recorder hp_heap_recorder = {
 	.free = heaps_free,
 	.bind = bind,
 	.forget = forget,
+	.silence = silence,
 	.leave = leave,
 	.is_left = is_left,
 };

@@ -17,6 +17,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
+#include "preload/guest/ticks.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
 #include "segment/section_key.h"
@@ -24,12 +25,6 @@
 static bool is_wanted;
 static pthread_key_t key;
 static bool has_key;
-
-static uint64_t now(void)
-{
-	return hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW ? hp_clock_raw_ns()
-								       : hp_clock_tsc();
-}
 
 /*
  * The helper sees a name at its next look at the thread, so one that ends before
@@ -66,7 +61,7 @@ static void end(void *record)
 		return;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
 		thread->argument = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-	thread->end = now();
+	thread->end = hp_ticks_about();
 	if (!hp_is_confined())
 		name_tell(thread);
 	hp_channel_thread_ended();
@@ -127,7 +122,7 @@ struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
 		thread->at = at;
 		thread->path = hp_lock_path();
 		/* What it does before its function, and waiting for a core, is of its life. */
-		thread->start = now();
+		thread->start = hp_ticks_about();
 	}
 	errno = saved;
 	return thread;

@@ -2,8 +2,7 @@
 /*
  * hook_confine.c - the stand-ins that see a filter coming (preload/guest/confine.h).
  *
- * Strict mode is different: there the processor's clock faults too, as after
- * PR_SET_TSC, so the calling thread stops recording.
+ * Strict mode forbids the clock too, as PR_SET_TSC does: the calling thread stops recording (preload/guest/ticks.h).
  *
  * Not seen: a program that makes these calls by its own instruction.
  */
@@ -16,15 +15,15 @@
 #include <unistd.h>
 
 #include "preload/call/calibrate.h"
-#include "preload/call/local.h"
 #include "preload/channel/channel.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/thread/state.h"
+#include "preload/guest/ticks.h"
 #include "preload/wait/cpu_timer.h"
 #include "segment/newer.h"
 
@@ -32,8 +31,6 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #define PR_SYS_DISPATCH_ON 1
 #endif
-
-static struct hp_local silent = { .state = HP_THREAD_CLOSED };
 
 /* From here on no system call is made. */
 static void make_reserve(void)
@@ -45,18 +42,18 @@ static void make_reserve(void)
 	hp_pages_reserve();
 }
 
-enum change { NO_CHANGE, FILTER, NO_CLOCK };
+enum change { NO_CHANGE, FILTER, STRICT, NO_CLOCK, CLOCK };
 
 static enum change change_of_prctl(unsigned long option, unsigned long value)
 {
-	if (option == PR_SET_TSC && value == PR_TSC_SIGSEGV)
-		return NO_CLOCK;
+	if (option == PR_SET_TSC)
+		return value == PR_TSC_SIGSEGV ? NO_CLOCK : CLOCK;
 	/* System calls from outside of what it names become signals of the program's. */
 	if (option == PR_SET_SYSCALL_USER_DISPATCH && value == PR_SYS_DISPATCH_ON)
 		return FILTER;
 	if (option != PR_SET_SECCOMP)
 		return NO_CHANGE;
-	return value == SECCOMP_MODE_STRICT ? NO_CLOCK : FILTER;
+	return value == SECCOMP_MODE_STRICT ? STRICT : FILTER;
 }
 
 static enum change change_of_syscall(long number, unsigned long a, unsigned long b)
@@ -66,45 +63,74 @@ static enum change change_of_syscall(long number, unsigned long a, unsigned long
 	if (number != SYS_seccomp)
 		return NO_CHANGE;
 	if (a == SECCOMP_SET_MODE_STRICT)
-		return NO_CLOCK;
+		return STRICT;
 	return a == SECCOMP_SET_MODE_FILTER ? FILTER : NO_CHANGE;
 }
 
-/* Before the call.  Returns what hp_confined was. */
-static uint32_t confine(enum change change)
+static void clock_take(bool is_inherited)
 {
-	uint32_t before = atomic_load(&hp_confined);
+	if (hp_is_early() || hp_ticks_are_forbidden())
+		return;
+	HP_ABOVE(silence, true);
+	hp_ticks_forbid(is_inherited);
+}
+
+static void clock_give(void)
+{
+	if (hp_is_early() || !hp_ticks_are_forbidden())
+		return;
+	hp_ticks_allow();
+	HP_ABOVE(silence, false);
+}
+
+struct before {
+	uint32_t confined;
+	bool is_forbidden;	/* the clock */
+};
+
+/* Before the call.  Returns what was. */
+static struct before confine(enum change change)
+{
+	struct before before = { atomic_load(&hp_confined),
+				 !hp_is_early() && hp_ticks_are_forbidden() };
 	int saved = errno;
 
-	if (!before) {
-		make_reserve();
-		hp_timer_stop();
+	if (change == FILTER || change == STRICT) {
+		if (!before.confined) {
+			make_reserve();
+			hp_timer_stop();
+		}
+		atomic_store(&hp_confined, 1);
 	}
-	if (change == NO_CLOCK && !hp_is_early()) {
-		if (hp_local()->state == HP_THREAD_OPEN)
-			hp_local_close(hp_local());
-		hp_local_set(&silent);
-	}
-	atomic_store(&hp_confined, 1);
+	if (change == STRICT || change == NO_CLOCK)
+		clock_take(change == NO_CLOCK);
 	errno = saved;
 	return before;
 }
 
-/* It was refused: all is as before. */
-static void release(enum change change, uint32_t before)
+/* After it.  Where it was refused all is as before. */
+static void confined(enum change change, struct before before, bool is_done)
 {
-	if (change == NO_CLOCK && !hp_is_early() && hp_local() == &silent)
-		hp_local_set(&hp_unborn);
-	atomic_store(&hp_confined, before);
-	if (!before)
-		hp_timer_go_on();
+	int saved = errno;
+
+	if (change == CLOCK) {
+		if (is_done)
+			clock_give();
+	} else if (!is_done) {
+		atomic_store(&hp_confined, before.confined);
+		if (!before.is_forbidden)
+			clock_give();
+		if (!before.confined && change != NO_CLOCK)
+			hp_timer_go_on();
+	}
+	errno = saved;
 }
 
 HP_EXPORT int prctl(int option, ...)
 {
 	unsigned long values[4];
 	enum change change;
-	uint32_t before = 0;
+	struct before before = { 0 };
 	va_list list;
 	int result;
 
@@ -116,8 +142,8 @@ HP_EXPORT int prctl(int option, ...)
 	if (change != NO_CHANGE)
 		before = confine(change);
 	result = hp_real()->prctl(option, values[0], values[1], values[2], values[3]);
-	if (change != NO_CHANGE && result < 0)
-		release(change, before);
+	if (change != NO_CHANGE)
+		confined(change, before, result >= 0);
 	return result;
 }
 
@@ -177,14 +203,15 @@ long hp_confine_watched(long number, long a, long b, long c, long d, long e, lon
 {
 	long values[] = { a, b, c, d, e, f };
 	enum change change = change_of_syscall(number, (unsigned long)a, (unsigned long)b);
-	uint32_t before = change == NO_CHANGE ? 0 : confine(change);
-	long result = raw(number, values);
+	struct before before = { 0 };
+	long result;
 
-	if (result >= 0)
-		return result;
 	if (change != NO_CHANGE)
-		release(change, before);
-	return hp_confine_error(result);
+		before = confine(change);
+	result = raw(number, values);
+	if (change != NO_CHANGE)
+		confined(change, before, result >= 0);
+	return result >= 0 ? result : hp_confine_error(result);
 }
 
 /* clang-format off */
@@ -247,7 +274,7 @@ HP_EXPORT long syscall(long number, ...)
 {
 	long values[6];
 	enum change change;
-	uint32_t before = 0;
+	struct before before = { 0 };
 	bool is_copy;
 	va_list list;
 	long result;
@@ -265,8 +292,8 @@ HP_EXPORT long syscall(long number, ...)
 				    values[5]);
 	if (is_copy)
 		hp_channel_raw_after(values[0], result);
-	if (change != NO_CHANGE && result < 0)
-		release(change, before);
+	if (change != NO_CHANGE)
+		confined(change, before, result >= 0);
 	return result;
 }
 #endif

@@ -30,6 +30,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
+#include "preload/guest/ticks.h"
 #include "preload/guest/verbose.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/leak.h"
@@ -355,6 +356,8 @@ bool hp_start_session(void)
 		return false;
 	if (settings.no_follow)
 		publish(HP_SESSION_OFF);
+	if (!hp_ticks_begin())
+		return false;
 	hp_verbose_begin(&hp_segment, &settings);
 	hp_room_init();
 	if (!hp_self_init()) {
@@ -380,7 +383,8 @@ static void report_alone(void)
 	char path[HP_HELPER_PATH];
 	int error = -ENOENT;
 
-	hp_clock_note(hp_segment.header);	/* nobody else does it any more */
+	if (!hp_ticks_are_forbidden())
+		hp_clock_note(hp_segment.header);	/* nobody else does it any more */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
 		error = hp_session_report_alone(&session, &hp_segment, path, environment(),
 						exit_wait_ms);

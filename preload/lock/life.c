@@ -25,6 +25,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
+#include "preload/guest/ticks.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
 #include "util/hash.h"
@@ -34,6 +35,7 @@
 
 /* Threads that do not record point here: for good, and while they are being opened. */
 static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
+static struct hp_waiter_local silent = { .state = HP_THREAD_CLOSED };	/* it may read no clock */
 
 static pthread_key_t key;
 static bool has_key;
@@ -239,6 +241,10 @@ static struct hp_waiter_local *open_waiter(void)
 	int saved = errno;
 	bool is_wanted;
 
+	if (hp_ticks_are_forbidden()) {
+		hp_waiter_set(&silent);
+		return NULL;
+	}
 	hp_waiter_set(&closed);
 	is_wanted = hp_start();
 	if (!is_wanted && hp_start_is_running()) {
@@ -289,6 +295,18 @@ static void leave(void)
 {
 	if (hp_waiter()->state == HP_THREAD_OPEN)
 		close_waiter(hp_waiter());
+}
+
+static void silence(bool is_silent)
+{
+	if (is_silent)
+		leave();
+	if (is_silent && hp_waiter()->state == HP_THREAD_BUSY)
+		hp_waiter()->slow_clock = 1;	/* a signal handler, in our own slow path */
+	else if (is_silent && !hp_lock_is_refused)
+		hp_waiter_set(&silent);
+	else if (!is_silent && hp_waiter() == &silent)
+		hp_waiter_set(&hp_waiter_unborn);
 }
 
 static bool is_left(const struct hp_process *process)
@@ -423,6 +441,7 @@ const struct hp_recorder hp_lock_recorder = {
 	.configure = configure,
 	.free = waiters_free,
 	.forget = hp_lock_forget,
+	.silence = silence,
 	.leave = leave,
 	.is_left = is_left,
 };

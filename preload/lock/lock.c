@@ -11,12 +11,12 @@
 
 #define HP_CHUNK_WAITER 8192	/* a waiter's first chunk */
 
-static struct hp_waiter_local unborn = { .state = HP_THREAD_UNBORN };
+struct hp_waiter_local hp_waiter_unborn = { .state = HP_THREAD_UNBORN };
 
 /* Those that are in a function that locks inside, which is told as a whole. */
 struct hp_waiter_local hp_lock_paused = { .state = HP_THREAD_BUSY };
 
-__thread struct hp_waiter_local *hp_waiter_pointer = &unborn;
+__thread struct hp_waiter_local *hp_waiter_pointer = &hp_waiter_unborn;
 
 _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 bool hp_lock_is_wanted;

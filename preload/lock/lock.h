@@ -34,6 +34,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
+#include "preload/guest/ticks.h"
 #include "segment/clock.h"
 #include "segment/layout/lock.h"
 #include "segment/seq.h"
@@ -94,6 +95,9 @@ static_assert(HP_EARLY_ZERO(offsetof(struct hp_waiter_local, state)), "the same"
 
 HP_THREAD_POINTER(struct hp_waiter_local, waiter)
 
+/* The state of a thread that has taken no lock yet. */
+extern HP_HIDDEN struct hp_waiter_local hp_waiter_unborn;
+
 /* Bumped when a lock at such an address is destroyed or made: slots of before do not fit. */
 extern HP_HIDDEN _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 
@@ -138,7 +142,7 @@ static inline uint32_t hp_lock_outer(const struct hp_held *held, const struct hp
 
 static inline uint64_t hp_lock_clock(const struct hp_waiter_local *me)
 {
-	return HP_UNLIKELY(me->slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
+	return HP_UNLIKELY(me->slow_clock) ? hp_ticks_slowly() : hp_clock_tsc();
 }
 
 /* What a stand-in knows of its call. */

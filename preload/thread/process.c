@@ -23,13 +23,14 @@
 #include "preload/guest/above.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
+#include "preload/guest/ticks.h"
 #include "preload/thread/module.h"
 #include "preload/thread/room.h"
 #include "segment/clock.h"
 
 static uint64_t ticks_now(void)
 {
-	return hp_clock_read(hp_segment.header->clock_kind);
+	return hp_ticks_about();
 }
 
 static void *at(uint64_t offset)

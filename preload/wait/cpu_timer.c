@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "preload/guest/confine.h"
+#include "preload/guest/ticks.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/real.h"
@@ -138,8 +139,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		return;
 	}
 	atomic_store_explicit(&me->is_busy, 1, memory_order_seq_cst);
-	if (!hp_is_confined() && me->id >= 0 && hp_self && me->pid == hp_self->pid &&
-	    hp_self->process) {
+	if (!hp_is_confined() && !hp_ticks_are_forbidden() && me->id >= 0 && hp_self &&
+	    me->pid == hp_self->pid && hp_self->process) {
 		walk(&me->walker, context);
 		sample_put(me, (uint64_t)(info->si_overrun + 1) * ticking()->interval_ns);
 	}

@@ -33,7 +33,6 @@
 
 const _Atomic uint32_t hp_away_nobody;
 ptrdiff_t hp_away_least_at;
-uint32_t hp_away_slow_clock;
 
 static __thread struct hp_away *away __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
@@ -61,7 +60,6 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	      hp_settings_names(settings, HP_KEY_BOUND)) ||
 	    pthread_key_create(&key, thread_end) != 0)
 		return;
-	hp_away_slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	hp_away_least_at = (const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
 }
 
@@ -230,7 +228,7 @@ __attribute__((noinline)) HP_COLD void hp_away_note(uint64_t since, enum hp_wait
 {
 	const struct hp_path_frame frame = HP_PATH_FRAME;
 	/* One moment by both clocks: what follows takes its time. */
-	const uint64_t now_ns = hp_clock_raw_ns(), now = hp_away_clock();
+	const uint64_t now_ns = hp_clock_raw_ns(), now = hp_ticks();
 	int saved = errno;
 	struct hp_away *me = hp_is_confined() ? NULL : ring_of_thread();
 

@@ -27,6 +27,7 @@
 
 #include "preload/guest/above.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/ticks.h"
 #include "segment/clock.h"
 #include "segment/layout/sample.h"
 #include "segment/setting.h"
@@ -36,7 +37,6 @@
 /* A word that is 0, and how far hp_ticking.away_least is from it, if it is asked for: no pointer (preload/guest/early.h). */
 extern __attribute__((visibility("hidden"))) const _Atomic uint32_t hp_away_nobody;
 extern __attribute__((visibility("hidden"))) ptrdiff_t hp_away_least_at;
-extern __attribute__((visibility("hidden"))) uint32_t hp_away_slow_clock;
 
 extern const struct hp_recorder hp_away_recorder;
 
@@ -55,15 +55,10 @@ static inline bool hp_away_is_asked(void)
 	return hp_away_least() != 0;
 }
 
-static inline uint64_t hp_away_clock(void)
-{
-	return HP_UNLIKELY(hp_away_slow_clock) ? hp_clock_raw_ns() : hp_clock_tsc();
-}
-
-/* In front of the real call: ticks; 0 = nobody asks. */
+/* In front of the real call: ticks; 0 = nobody asks, or the thread may read no clock. */
 static inline uint64_t hp_away_begin(void)
 {
-	return HP_UNLIKELY(hp_away_is_asked()) ? hp_away_clock() : 0;
+	return HP_UNLIKELY(hp_away_is_asked()) ? hp_ticks() : 0;
 }
 
 /* Behind it.  `on` 0: what the descriptor `fd` is. */
@@ -71,7 +66,7 @@ static inline void hp_away_end(uint64_t since, enum hp_wait_on on, int fd)
 {
 	if (HP_LIKELY(since == 0))
 		return;
-	if (hp_clock_between(since, hp_away_clock()) >= hp_away_least())
+	if (hp_clock_between(since, hp_ticks()) >= hp_away_least())
 		hp_away_note(since, on, fd);
 }
 

@@ -249,3 +249,33 @@ confined()
 	[ $status = 3 ]
 	counts_are "work 3000000 deep 15003 later_00 3"
 }
+
+# clocks HOW LD_PRELOAD... - the program ends as without us, whatever is recorded.
+clocks()
+{
+	local how=$1 wrong=0
+	shift
+	"$T/clock" $how >"$T/bare" || { echo "$how fails without us"; return 1; }
+	for report in auto all functions mutexes alloc channels offcpu; do
+		rm -f "$T/report"
+		HOTPATH_REPORT=$report LD_PRELOAD=$HP_LIB "$@" "$T/clock" $how >"$T/out" 2>"$T/err" ||
+			{ echo "$how, $report: $?; $(cat "$T/err")"; wrong=1; continue; }
+		cmp "$T/bare" "$T/out" || wrong=1
+	done
+	return $wrong
+}
+
+@test "guest: locks, blocks and pipes of a thread that may not read the clock" {
+	[ "$(uname -m)" = x86_64 ] || skip "PR_SET_TSC is x86's"
+	gcc -D_GNU_SOURCE -g -O1 -finstrument-functions -DHOTPATH -I"$ROOT/include" -o "$T/clock" \
+		"$ROOT/test/behave/programs/guest_clock.c" -lpthread
+	clocks strict
+	clocks tsc
+	HOTPATH_CPU=timer clocks tsc
+	clocks refused
+	# All calls of threads that may, and none of those that may not.
+	HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/clock" tsc >"$T/out"
+	counts_are "called 3000"
+	HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/clock" refused >"$T/out"
+	counts_are "called 2000"
+}

@@ -12,6 +12,7 @@
 #define key channel_key
 #include "preload/channel/channel.c"
 #include "preload/channel/queue.c"
+#include "preload/guest/ticks.c"
 #undef key
 #include "report/base/memory.c"
 #include "report/read/logged.c"
@@ -145,7 +146,7 @@ TEST(race, what_went_through_a_lane_is_counted_by_all_its_threads)
 	CHECK_EQ(hp_segment_create(&hp_segment, &whole), 0);
 	CHECK_EQ(pipe(ends), 0);
 	hp_channel_base = (char *)hp_segment.header;
-	hp_channel_slow_clock = 1;
+	hp_ticks_are_slow = 1;
 	is_wanted = true;
 	lane = hp_lane_new(&wish);
 	CHECK(lane != NULL);
@@ -244,7 +245,7 @@ TEST(race, what_messages_say_is_read_whole_or_not_at_all)
 	CHECK_EQ(hp_segment_create(&hp_segment, &whole), 0);
 	CHECK_EQ(pipe(ends), 0);
 	hp_channel_base = (char *)hp_segment.header;
-	hp_channel_slow_clock = 1;
+	hp_ticks_are_slow = 1;
 	hp_channel_is_exact = 1;
 	hp_channel_text_room = KEPT;
 	is_wanted = true;

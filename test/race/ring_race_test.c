@@ -7,6 +7,7 @@
  * The writer is preload/wait/offcpu_note.c itself, with what it needs of the rest of the library made
  * here; the reader is sampler/sample/offcpu_note.c, whose notes are looked at instead of being placed.
  */
+#include "preload/guest/ticks.c"
 #include "preload/wait/offcpu_note.c"
 
 #include <pthread.h>

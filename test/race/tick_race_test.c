@@ -10,6 +10,7 @@
  */
 #include "util/hash.h"
 
+#include "preload/guest/ticks.c"
 #include "preload/wait/cpu_timer.c"
 
 #define hp_place hp_code_place
