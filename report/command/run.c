@@ -12,8 +12,7 @@
  *   its status -> the sampler reports -> we end as the program did.
  *
  * The program keeps our process group, terminal, descriptors, signal mask and
- * dispositions.  While it runs we hold back the signals that a terminal sends to
- * both, and pass on those that somebody sent to us alone.
+ * dispositions.  While it runs we do as it does: see follow.h.
  */
 #include "report/command/run.h"
 
@@ -33,6 +32,7 @@
 
 #include "report/base/option.h"
 #include "report/base/place.h"
+#include "report/command/follow.h"
 #include "report/doctor/program.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
@@ -88,8 +88,7 @@ struct run {
 	bool has_session;
 	char **arguments;	/* of the program */
 	char **with_shell;	/* the same for /bin/sh */
-	sigset_t old_mask;
-	struct sigaction old_child;	/* of SIGCHLD */
+	struct hp_follow follow;
 	pid_t pid;
 	volatile int exec_error;	/* written by the vfork child */
 };
@@ -250,19 +249,6 @@ static void futex_wake(void *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* SIGCHLD must reach us, even if our own parent had it ignored. */
-static void hold_signals(struct run *run, sigset_t *held)
-{
-	struct sigaction usual = { .sa_handler = SIG_DFL };
-	static const int numbers[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
-
-	sigemptyset(held);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaddset(held, numbers[i]);
-	sigprocmask(SIG_BLOCK, held, &run->old_mask);
-	sigaction(SIGCHLD, &usual, &run->old_child);
-}
-
 /* In the vfork child: only system calls, and what the parent expects to find changed. */
 static void be_program(struct run *run)
 {
@@ -272,8 +258,7 @@ static void be_program(struct run *run)
 		header->root_pid = (uint32_t)getpid();
 		futex_wake(&header->root_pid);
 	}
-	sigaction(SIGCHLD, &run->old_child, NULL);
-	sigprocmask(SIG_SETMASK, &run->old_mask, NULL);
+	hp_follow_undo(&run->follow);
 	execve(run->program.path, run->arguments, environ);
 	run->exec_error = errno;
 	if (errno != ENOEXEC)
@@ -311,49 +296,11 @@ __attribute__((noinline)) static pid_t start_program(struct run *run)
 	return pid;
 }
 
-/* A stopped program stops us, so that the shell sees a stopped job. */
-static void stop_too(pid_t pid)
-{
-	raise(SIGSTOP);
-	kill(pid, SIGCONT);
-}
-
-/* The kernel's signals (a terminal's) reach the program as well; a user's do not. */
-static void pass_on(pid_t pid, const siginfo_t *info)
-{
-	if (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL)
-		kill(pid, info->si_signo);
-}
-
 /* The kernel knows nothing of our child: what it returned is not told as success. */
 static int status_unknown(void)
 {
 	fputs("hotpath: how the program ended is not known: it cannot be waited for\n", stderr);
 	return W_EXITCODE(EXIT_OURS, 0);
-}
-
-/* Waits for the program's end.  Returns its wait status. */
-static int wait_for_program(pid_t pid, const sigset_t *held, struct rusage *usage,
-			    bool is_stopped_by_us)
-{
-	siginfo_t info;
-	int status;
-
-	for (;;) {
-		pid_t got = wait4(pid, &status, WNOHANG | WUNTRACED, usage);
-
-		if (got == pid && !WIFSTOPPED(status))
-			return status;
-		/* samply holds the program while it attaches, and lets it go on itself. */
-		if (got == pid && is_stopped_by_us && WSTOPSIG(status) == SIGSTOP)
-			continue;
-		if (got == pid)
-			stop_too(pid);
-		else if (got < 0 && errno == ECHILD)
-			return status_unknown();
-		else if (sigwaitinfo(held, &info) > 0 && info.si_signo != SIGCHLD)
-			pass_on(pid, &info);
-	}
 }
 
 /* ---- the end ---- */
@@ -449,10 +396,10 @@ static int end_like(int status, const sigset_t *old_mask)
 static int run_program(struct run *run)
 {
 	struct rusage usage = { 0 };
-	sigset_t held;
 
 	run->has_session = start_session(run);
-	hold_signals(run, &held);
+	hp_follow_begin(&run->follow);
+	run->follow.is_attached_to = run->settings.cpu == HP_CPU_SAMPLY;
 	run->pid = start_program(run);
 	if (run->pid < 0) {
 		int error = errno;
@@ -460,14 +407,16 @@ static int run_program(struct run *run)
 		give_up(run, error);
 		return EXIT_OURS;
 	}
-	int status = wait_for_program(run->pid, &held, &usage, run->settings.cpu == HP_CPU_SAMPLY);
+	int status = hp_follow(&run->follow, run->pid, &usage);
+	if (status < 0)
+		status = status_unknown();
 	if (run->exec_error)
 		return give_up(run, run->exec_error);
 	if (run->has_session)
 		end_session(run, status, &usage);
 	if (run->has_session && run->segment.header->shut_down)
 		return 0;	/* as was asked for by HOTPATH_SHUTDOWN_MS */
-	return end_like(status, &run->old_mask);
+	return end_like(status, &run->follow.old_mask);
 }
 
 /* What will be missing in the report, before the program prints its own. */

@@ -9,6 +9,35 @@ setup_file()
 {
 	compile session <"$ROOT/test/behave/programs/session.c"
 	compile static -static <"$ROOT/test/behave/programs/session.c"
+	# Writes its pid to a file, and a line each time that it is continued, until SIGTERM.
+	compile waiter <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static volatile sig_atomic_t is_over, continued;
+		static void count(int number) { (void)number; continued++; }
+		static void end(int number) { (void)number; is_over = 1; }
+		int main(int argc, char **argv)
+		{
+			sigset_t mine, before;
+			FILE *out;
+			signal(SIGCONT, count);
+			signal(SIGTERM, end);
+			sigemptyset(&mine);
+			sigaddset(&mine, SIGTERM);
+			sigaddset(&mine, SIGCONT);
+			sigprocmask(SIG_BLOCK, &mine, &before);
+			out = argc > 1 ? fopen(argv[1], "w") : NULL;
+			if (!out) return 1;
+			fprintf(out, "%d\n", (int)getpid());
+			fclose(out);
+			while (sigsuspend(&before), !is_over) {
+				printf("continued %d\n", (int)continued);
+				fflush(stdout);
+			}
+			return 6;
+		}
+	END
 }
 
 setup()
@@ -96,6 +125,83 @@ fails_with()
 	kill -CONT $pid
 	wait $pid || status=$?
 	[ "$status" = 4 ]
+}
+
+is_going()
+{
+	[ -e "/proc/$1/status" ] && ! grep -q '^State:.[TZ]' "/proc/$1/status"
+}
+
+# goes_along COMMAND... - the waiter below COMMAND is stopped and continued by its pid, and hotpath-run with it.
+goes_along()
+{
+	local file=$BATS_TEST_TMPDIR/pid status=0 wrapper pid i
+	echo "below $*"
+	rm -f "$file"
+	timeout -k 1 60 "$@" >"$T/out" 3>&- &
+	local outer=$!
+	eventually [ -s "$file" ]
+	pid=$(cat "$file")
+	wrapper=$(ps -o ppid= -p "$pid" | tr -d ' ')
+	grep -q hotpath "/proc/$wrapper/comm"
+	for i in 1 2; do
+		kill -STOP "$pid"
+		eventually is_stopped "$wrapper"
+		kill -CONT "$pid"
+		eventually is_going "$wrapper"
+		eventually grep "continued $i" "$T/out"
+	done
+	kill -TERM "$pid"
+	wait $outer || status=$?
+	run ! grep "continued 3" "$T/out"
+	[ "$status" = "${expected:-6}" ]
+}
+
+@test "run: a program that is stopped and continued by its pid takes us along" {
+	local command="'$HP_RUN' '$T/waiter' '$BATS_TEST_TMPDIR/pid'" shell expected
+	goes_along "$HP_RUN" "$T/waiter" "$BATS_TEST_TMPDIR/pid"
+	for shell in bash dash zsh; do
+		command -v $shell >/dev/null || continue
+		goes_along $shell -c "$command; exit \$?"
+	done
+	goes_along setsid -w "$HP_RUN" "$T/waiter" "$BATS_TEST_TMPDIR/pid"
+	goes_along timeout 60 "$HP_RUN" "$T/waiter" "$BATS_TEST_TMPDIR/pid"
+	printf 'all: one two\none:\n\t%s\ntwo:\n\ttrue\n' "$command" >"$T/makefile"
+	expected=2 goes_along make -s -j2 -f "$T/makefile"
+}
+
+@test "run: a stopped program that is killed ends us" {
+	local status=0
+	"$HP_RUN" "$T/waiter" "$BATS_TEST_TMPDIR/pid" &
+	eventually [ -s "$BATS_TEST_TMPDIR/pid" ]
+	kill -STOP "$(cat "$BATS_TEST_TMPDIR/pid")"
+	eventually is_stopped $!
+	kill -KILL "$(cat "$BATS_TEST_TMPDIR/pid")"
+	eventually [ ! -e "/proc/$!/fd/0" ]
+	wait $! || status=$?
+	[ "$status" = 137 ]
+}
+
+# As a shell does at ^Z and fg: a signal to the whole job.
+@test "run: a job that is stopped and continued gets each signal once" {
+	timeout 60 python3 - "$HP_RUN" "$T/waiter" "$BATS_TEST_TMPDIR/pid" <<'END'
+import os, signal, subprocess, sys, time
+job = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, preexec_fn=os.setpgrp)
+while not (os.path.exists(sys.argv[3]) and os.stat(sys.argv[3]).st_size):
+    time.sleep(0.01)
+times = 0
+for number in (signal.SIGTSTP, signal.SIGSTOP, signal.SIGTTIN):
+    os.killpg(job.pid, number)
+    pid, status = os.waitpid(job.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status) and os.WSTOPSIG(status) == number, status
+    os.killpg(job.pid, signal.SIGCONT)
+    assert os.waitpid(job.pid, os.WCONTINUED)[0] == job.pid
+    times += 1
+    assert job.stdout.readline() == b"continued %d\n" % times
+os.kill(job.pid, signal.SIGTERM)
+assert job.stdout.read() == b""
+assert job.wait() == 6
+END
 }
 
 @test "run: the report is there when we return, after every end" {
