@@ -51,7 +51,7 @@ static void started_add(cJSON *row, const struct hp_facts *facts)
 
 static cJSON *run_new(const struct hp_store *store, const struct hp_store_file *file)
 {
-	int fd = hp_store_read(store, file->name);
+	int fd = hp_store_read(store, file);
 	char *text = fd >= 0 ? hp_kept_facts(fd) : NULL;
 	cJSON *row = cJSON_CreateObject();
 	struct hp_facts facts;

@@ -403,8 +403,10 @@ static void tell_late(void)
 				     : "the report takes longer than HOTPATH_EXIT_WAIT_MS";
 	bool has_place = place && *place == '/';
 
-	if ((keep && strcmp(keep, "0") == 0) || (!has_place && (!home || *home != '/')))
+	if (keep && strcmp(keep, "0") == 0)
 		hp_say(longer, " and is still to come", NULL);
+	else if (!has_place && (!home || *home != '/'))
+		hp_say(longer, "; `hotpath report` will show it", NULL);
 	else
 		hp_say(longer, "; it will be in ", has_place ? place : home,
 		       has_place ? "/hotpath" : "/.local/state/hotpath", ", for `hotpath report`",

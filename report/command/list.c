@@ -33,7 +33,8 @@ static const char usage_text[] =
 	"The runs that are kept, the newest first.  `hotpath report PID` or `hotpath report\n"
 	"PROGRAM` prints the report of one, `hotpath report` that of the first.  Above them\n"
 	"those that go on: `hotpath report --session PID` prints what there is by now.\n"
-	"They lie in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP says how many stay.\n";
+	"They lie in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP says how many stay.\n"
+	"Where that cannot be written, they lie in /var/tmp/hotpath-UID.\n";
 
 static char *moment_text(int64_t unix_ns)
 {
@@ -63,7 +64,7 @@ static uint64_t fact_number(const struct hp_facts *facts, const char *key)
 
 static struct row row_of(const struct hp_store *store, const struct hp_store_file *file)
 {
-	int fd = hp_store_read(store, file->name);
+	int fd = hp_store_read(store, file);
 	char *text = fd >= 0 ? hp_kept_facts(fd) : NULL;
 	struct hp_text_cell cell;
 	struct hp_facts facts;
@@ -149,7 +150,7 @@ static void list(const struct hp_store *store)
 {
 	size_t count = 0, running, shown = 0;
 	struct hp_live *live = hp_live_list(&running);
-	struct hp_store_file *files = store->fd >= 0 ? hp_store_list(store, &count) : NULL;
+	struct hp_store_file *files = hp_store_list(store, &count);
 	struct row *rows = hp_xcalloc(running + count, sizeof(*rows));
 
 	if (running)

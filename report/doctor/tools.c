@@ -72,7 +72,7 @@ static size_t look_debug_files(struct hp_patient *patient, struct hp_finding *fi
 
 /* --- the place of what is kept --- */
 
-enum { STATE_FINE, STATE_REFUSED };
+enum { STATE_FINE, STATE_SPARE, STATE_REFUSED };
 
 /* Could the store make the folder?  What is missing is made, and gone again.  Returns 0 or errno. */
 static int try_folder(const char *folder)
@@ -96,23 +96,47 @@ static int try_folder(const char *folder)
 	return 0;
 }
 
+/* 0, or errno, and `failed` says why the usual folder cannot be used. */
+static int check_usual(struct hp_store *store)
+{
+	int error = 0;
+
+	if (store->fd >= 0)
+		error = faccessat(store->fd, ".", W_OK | X_OK, 0) < 0 ? errno : 0;
+	else if (store->path[0] && access(store->path, F_OK) < 0 && errno == ENOENT)
+		error = try_folder(store->path);
+	else
+		return EPERM;
+	if (error)
+		snprintf(store->failed, sizeof(store->failed), "%s: %s", store->path,
+			 strerror(error));
+	return error;
+}
+
+static bool has_spare(const struct hp_store *store)
+{
+	return store->spare_fd >= 0 ||
+	       (access(store->spare_path, F_OK) < 0 && try_folder(store->spare_path) == 0);
+}
+
 static size_t look_state(struct hp_patient *patient, struct hp_finding *finding)
 {
 	struct hp_store store;
-	int error = hp_store_open(&store);
+	size_t state = STATE_FINE;
 
 	(void)patient;
-	if (error == -ENOENT && store.path[0]) {
-		error = try_folder(store.path);
-		snprintf(store.failed, sizeof(store.failed), "%s: %s", store.path, strerror(error));
-	} else if (!error && faccessat(store.fd, ".", W_OK | X_OK, 0) < 0) {
-		error = errno;
-		snprintf(store.failed, sizeof(store.failed), "%s: %s", store.path, strerror(error));
+	hp_store_open(&store);
+	if (!check_usual(&store)) {
+		finding->found = hp_xprintf("%s can be written", store.path);
+	} else if (has_spare(&store)) {
+		state = STATE_SPARE;
+		finding->found = hp_xprintf("%s; there is %s", store.failed, store.spare_path);
+	} else {
+		state = STATE_REFUSED;
+		finding->found = hp_xstrdup(store.failed);
 	}
-	finding->found =
-		error ? hp_xstrdup(store.failed) : hp_xprintf("%s can be written", store.path);
 	hp_store_release(&store);
-	return error ? STATE_REFUSED : STATE_FINE;
+	return state;
 }
 
 /* --- other profilers --- */
@@ -299,6 +323,8 @@ static const struct hp_check checks[] = {
 	  look_state,
 	  { [STATE_FINE] = { HP_LEVEL_OK, "hotpath list and hotpath report: runs are kept", NULL,
 			     NULL },
+	    [STATE_SPARE] = { HP_LEVEL_LIMITED, "runs are kept in a folder below /var/tmp", NULL,
+			      "XDG_STATE_HOME=/a/folder/of/yours" },
 	    [STATE_REFUSED] = { HP_LEVEL_LIMITED, "the report at the end of each run",
 				"hotpath list, hotpath report without FILE",
 				"XDG_STATE_HOME=/a/folder/of/yours" } } },

@@ -144,9 +144,9 @@ static int open_kept(struct hp_input *input, const struct teller *teller, const 
 	}
 	files = hp_store_list(&store, &count);
 	found = find(files, count, name);
-	fd = found ? hp_store_read(&store, found->name) : -ENOENT;
+	fd = found ? hp_store_read(&store, found) : -ENOENT;
 	if (fd >= 0)
-		input->file = hp_xprintf("%s/%s", store.path, found->name);
+		input->file = hp_xprintf("%s/%s", hp_store_place(&store, found), found->name);
 	else if (!name)
 		say(teller,
 		    hp_xprintf("no run is kept in %s; profile a program first", store.path));

@@ -87,6 +87,23 @@ static int save(struct hp_store *store, struct hp_report *report, const struct h
 	return error ? error : finished;
 }
 
+static void say(char *line, hp_complain complain, void *context)
+{
+	complain(context, line);
+	free(line);
+}
+
+static void say_lost(const struct hp_store *store, int error, hp_complain complain, void *context)
+{
+	bool has_reason = store->failed[0];
+
+	say(hp_xprintf("this run is not kept: %s%s%s; XDG_STATE_HOME names another folder, "
+		       "HOTPATH_KEEP=0 keeps none",
+		       has_reason ? store->failed : store->path, has_reason ? "" : ": ",
+		       has_reason ? "" : strerror(-error)),
+	    complain, context);
+}
+
 bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
 	     void *context)
 {
@@ -95,23 +112,21 @@ bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain c
 	int error = hp_store_make(&store);
 
 	if (!error) {
+		if (store.is_moved)
+			say(hp_xprintf("%s; runs are kept in %s, unless XDG_STATE_HOME names "
+				       "another folder",
+				       store.failed, store.path),
+			    complain, context);
+		store.failed[0] = 0;	/* this is about the other folder */
 		/* A limit on the size of files is an error to tell, not an end. */
 		signal(SIGXFSZ, SIG_IGN);
 		choose_name(&store, report, keep->is_again, name);
 		error = save(&store, report, keep, name);
 	}
-	if (error) {
-		char *line = hp_xprintf(
-			"this run is not kept: %s%s%s; XDG_STATE_HOME names another folder, "
-			"HOTPATH_KEEP=0 keeps none",
-			store.failed[0] ? store.failed : store.path, store.failed[0] ? "" : ": ",
-			store.failed[0] ? "" : strerror(-error));
-
-		complain(context, line);
-		free(line);
-	} else {
+	if (error)
+		say_lost(&store, error, complain, context);
+	else
 		hp_store_clean(&store, report->settings->keep, name);
-	}
 	hp_store_release(&store);
 	return error == 0;
 }

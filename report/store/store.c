@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@
 #define STAMP_SIZE 16	/* 20261121T210138Z */
 #define STALE_S (24 * 3600)
 #define COMM_MOST 40
+#define SPARE "/var/tmp"
+#define BEGIN_TRIES 10
 
 /* --- names --- */
 
@@ -144,30 +147,71 @@ static bool find_path(struct hp_store *store)
 	return size < (int)sizeof(store->path);
 }
 
-static int open_folder(struct hp_store *store)
+/* `forbidden`: of its mode.  Returns a descriptor, or -errno after `failed` was set. */
+static int open_folder(struct hp_store *store, const char *path, mode_t forbidden)
 {
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *why = NULL;
 	struct stat status;
+	int error = errno;
 
-	store->fd = open(store->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (store->fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		return fail(store, store->path, "is a link or no folder", errno);
-	if (store->fd < 0)
-		return fail(store, store->path, NULL, errno);
-	if (fstat(store->fd, &status) < 0)
-		return fail(store, store->path, NULL, errno);
-	if (status.st_uid != geteuid())
-		return fail(store, store->path, "belongs to another user", EPERM);
-	if (status.st_mode & (S_IWGRP | S_IWOTH))
-		return fail(store, store->path, "may be written by others; chmod 700", EPERM);
-	return 0;
+	if (fd < 0)
+		return fail(store, path,
+			    error == ELOOP || error == ENOTDIR ? "is a link or no folder" : NULL,
+			    error);
+	if (fstat(fd, &status) < 0)
+		error = errno;
+	else if (status.st_uid != geteuid())
+		why = "belongs to another user";
+	else if (status.st_mode & forbidden)
+		why = "may be written by others; chmod 700";
+	else
+		return fd;
+	close(fd);
+	return fail(store, path, why, why ? EPERM : error);
+}
+
+static int open_usual(struct hp_store *store)
+{
+	store->fd = open_folder(store, store->path, S_IWGRP | S_IWOTH);
+	return store->fd < 0 ? store->fd : 0;
+}
+
+/* Its name is known to all, so it may be somebody else's, or a link. */
+static int open_spare(struct hp_store *store)
+{
+	store->spare_fd = open_folder(store, store->spare_path, S_IRWXG | S_IRWXO);
+	return store->spare_fd < 0 ? store->spare_fd : 0;
+}
+
+/* Another one is for tests. */
+static void store_init(struct hp_store *store)
+{
+	const char *test = getenv("HOTPATH_TEST_SPARE");
+
+	*store = (struct hp_store){ .fd = -1, .spare_fd = -1 };
+	snprintf(store->spare_path, sizeof(store->spare_path), "%s/hotpath-%u", test ? test : SPARE,
+		 (unsigned)geteuid());
+}
+
+static int init_usual(struct hp_store *store)
+{
+	store_init(store);
+	return find_path(store) ? open_usual(store)
+				: fail(store, "HOME", "is not set to an absolute path", ENOENT);
 }
 
 int hp_store_open(struct hp_store *store)
 {
-	*store = (struct hp_store){ .fd = -1 };
-	if (!find_path(store))
-		return fail(store, "HOME", "is not set to an absolute path", ENOENT);
-	return open_folder(store);
+	int error = init_usual(store), fd = store->fd;
+	char failed[sizeof(store->failed)];
+
+	memcpy(failed, store->failed, sizeof(failed));
+	store->fd = -1;	/* not to be closed when there is no spare one */
+	open_spare(store);
+	store->fd = fd;
+	memcpy(store->failed, failed, sizeof(failed));
+	return store->spare_fd < 0 ? error : 0;
 }
 
 /* The nearest folder above `path` that is there has to be ours. */
@@ -210,27 +254,63 @@ static int make_folders(struct hp_store *store)
 	return error ? fail(store, store->path, NULL, error) : 0;
 }
 
-int hp_store_make(struct hp_store *store)
+static int make_usual(struct hp_store *store)
 {
-	int error = hp_store_open(store);
+	int error = init_usual(store);
 	mode_t mask;
 
-	if (error != -ENOENT || !store->path[0])
-		return error;
-	error = check_above(store);
+	if (error == -ENOENT && store->path[0]) {
+		error = check_above(store);
+		if (error)
+			return error;
+		mask = umask(077);
+		error = make_folders(store);
+		umask(mask);
+		error = error ? error : open_usual(store);
+	}
+	if (!error && faccessat(store->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return fail(store, store->path, NULL, errno);
+	return error;
+}
+
+/* What the usual one is refused for is told in any case. */
+static int make_spare(struct hp_store *store, int error)
+{
+	char first[sizeof(store->failed)];
+	size_t length = strlen(store->failed);
+
+	memcpy(first, store->failed, sizeof(first));
+	store->is_moved = mkdir(store->spare_path, 0700) == 0;
+	if (open_spare(store) == 0) {
+		store->fd = store->spare_fd;
+		store->spare_fd = -1;
+		strcpy(store->path, store->spare_path);
+		error = 0;
+	} else {
+		snprintf(first + length, sizeof(first) - length, "; %.*s",
+			 (int)(sizeof(first) - length - 3), store->failed);
+	}
+	memcpy(store->failed, first, sizeof(first));
+	return error;
+}
+
+int hp_store_make(struct hp_store *store)
+{
+	int error = make_usual(store);
+
 	if (error)
-		return error;
-	mask = umask(077);
-	error = make_folders(store);
-	umask(mask);
-	return error ? error : open_folder(store);
+		return make_spare(store, error);
+	store->failed[0] = 0;	/* it was not there, and now it is */
+	return 0;
 }
 
 void hp_store_release(struct hp_store *store)
 {
 	if (store->fd >= 0)
 		close(store->fd);
-	store->fd = -1;
+	if (store->spare_fd >= 0)
+		close(store->spare_fd);
+	store->fd = store->spare_fd = -1;
 }
 
 /* --- the files --- */
@@ -247,16 +327,16 @@ static int compare_files(const void *left, const void *right)
 	return strcmp(b->name, a->name);
 }
 
-static bool is_ours(const struct hp_store *store, const char *name, struct stat *status)
+static bool is_ours(int folder, const char *name, struct stat *status)
 {
-	return fstatat(store->fd, name, status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(folder, name, status, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       S_ISREG(status->st_mode) && status->st_uid == geteuid();
 }
 
-static DIR *open_list(const struct hp_store *store)
+static DIR *open_list(int folder)
 {
 	/* Not dup: the copies would share their place in the list. */
-	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!list && fd >= 0)
@@ -264,46 +344,102 @@ static DIR *open_list(const struct hp_store *store)
 	return list;
 }
 
-/* Of a saver that was killed, most likely. */
-static void clean_temporary(const struct hp_store *store, const char *name, time_t now)
+/* True if the writer is gone, and `fd` keeps others from its file. */
+static bool is_left(int fd, const struct stat *status)
 {
-	struct stat status;
-
-	if (is_ours(store, name, &status) && status.st_mtim.tv_sec < now - STALE_S)
-		unlinkat(store->fd, name, 0);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	return errno != EWOULDBLOCK && status->st_mtim.tv_sec < time(NULL) - STALE_S;
 }
 
-static struct hp_store_file *list_files(const struct hp_store *store, size_t *count, bool cleans)
+static void clean_temporary(int folder, const char *name)
 {
-	struct hp_store_file *files = NULL;
-	DIR *list = open_list(store);
-	time_t now = time(NULL);
-	struct dirent *entry;
-	size_t room = 0;
+	struct stat status;
+	int fd;
 
-	*count = 0;
+	if (!is_temporary(name) || !is_ours(folder, name, &status))
+		return;
+	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (is_left(fd, &status))
+		unlinkat(folder, name, 0);
+	close(fd);
+}
+
+static void clean_temporaries(int folder)
+{
+	DIR *list = open_list(folder);
+	struct dirent *entry;
+
+	while (list && (entry = readdir(list)))
+		clean_temporary(folder, entry->d_name);
+	if (list)
+		closedir(list);
+}
+
+struct files {
+	struct hp_store_file *at;
+	size_t count;
+	size_t room;
+};
+
+static void files_add(struct files *files, int folder, bool is_spare)
+{
+	DIR *list = folder < 0 ? NULL : open_list(folder);
+	struct dirent *entry;
+
 	while (list && (entry = readdir(list))) {
 		struct stat status;
 
-		if (cleans && is_temporary(entry->d_name))
-			clean_temporary(store, entry->d_name, now);
-		if (!hp_store_is_name(entry->d_name) || !is_ours(store, entry->d_name, &status))
+		if (!hp_store_is_name(entry->d_name) || !is_ours(folder, entry->d_name, &status))
 			continue;
-		files = hp_xgrow(files, *count, &room, sizeof(*files));
-		files[*count] = (struct hp_store_file){ .size = (uint64_t)status.st_size,
-							.written = status.st_mtim };
-		strcpy(files[(*count)++].name, entry->d_name);
+		files->at = hp_xgrow(files->at, files->count, &files->room, sizeof(*files->at));
+		files->at[files->count] = (struct hp_store_file){ .is_spare = is_spare,
+								  .size = (uint64_t)status.st_size,
+								  .written = status.st_mtim };
+		strcpy(files->at[files->count++].name, entry->d_name);
 	}
 	if (list)
 		closedir(list);
-	if (*count)
-		qsort(files, *count, sizeof(*files), compare_files);
-	return files;
 }
 
 struct hp_store_file *hp_store_list(const struct hp_store *store, size_t *count)
 {
-	return list_files(store, count, false);
+	struct files files = { .at = NULL };
+
+	files_add(&files, store->fd, false);
+	files_add(&files, store->spare_fd, true);
+	if (files.count)
+		qsort(files.at, files.count, sizeof(*files.at), compare_files);
+	*count = files.count;
+	return files.at;
+}
+
+/* False if somebody who cleaned up was faster, and the file has no name any more. */
+static bool lock(int fd)
+{
+	struct stat status;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return false;
+	return fstat(fd, &status) < 0 || status.st_nlink > 0;
+}
+
+static int open_new(const struct hp_store *store, const char *temporary)
+{
+	for (int i = 0; i < BEGIN_TRIES; i++) {
+		unlinkat(store->fd, temporary, 0);	/* of a process that had our pid */
+		int fd = openat(store->fd, temporary,
+				O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+				0600);
+
+		if (fd < 0 || lock(fd))
+			return fd;
+		close(fd);
+	}
+	errno = EBUSY;
+	return -1;
 }
 
 int hp_store_begin(struct hp_store *store, const char *name)
@@ -312,10 +448,9 @@ int hp_store_begin(struct hp_store *store, const char *name)
 	mode_t mask = umask(077);
 	int fd;
 
+	clean_temporaries(store->fd);	/* before, since they may be what fills the disk */
 	temporary_name(temporary, name);
-	unlinkat(store->fd, temporary, 0);	/* of a process that had our pid and was killed */
-	fd = openat(store->fd, temporary,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	fd = open_new(store, temporary);
 	if (fd < 0)
 		fd = fail(store, store->path, NULL, errno);
 	umask(mask);
@@ -325,24 +460,25 @@ int hp_store_begin(struct hp_store *store, const char *name)
 int hp_store_finish(struct hp_store *store, const char *name, int fd, bool is_complete)
 {
 	char temporary[HP_STORE_NAME + 16];
+	int held = dup(fd);	/* the lock, until the file has its name */
 	int error = 0;
 
 	temporary_name(temporary, name);
 	if (close(fd) < 0)
 		error = -errno;
-	if (is_complete && !error) {
-		if (renameat(store->fd, temporary, store->fd, name) == 0)
-			return 0;
+	if (is_complete && !error && renameat(store->fd, temporary, store->fd, name) < 0)
 		error = -errno;
-	}
-	unlinkat(store->fd, temporary, 0);
+	if (!is_complete || error)
+		unlinkat(store->fd, temporary, 0);
+	if (held >= 0)
+		close(held);
 	return error;
 }
 
 void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *newest)
 {
 	size_t count;
-	struct hp_store_file *files = list_files(store, &count, true);
+	struct hp_store_file *files = hp_store_list(store, &count);
 	uint64_t bytes = 0, kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -356,9 +492,15 @@ void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *new
 	free(files);
 }
 
-int hp_store_read(const struct hp_store *store, const char *name)
+int hp_store_read(const struct hp_store *store, const struct hp_store_file *file)
 {
-	int fd = openat(store->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = openat(file->is_spare ? store->spare_fd : store->fd, file->name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+const char *hp_store_place(const struct hp_store *store, const struct hp_store_file *file)
+{
+	return file->is_spare ? store->spare_path : store->path;
 }

@@ -2,9 +2,14 @@
 /*
  * store.h - the folder of kept runs: ${XDG_STATE_HOME:-~/.local/state}/hotpath.
  *
+ * Where that cannot be had (no HOME, one of somebody else, nothing can be written there), runs
+ * are kept in the spare folder, /var/tmp/hotpath-UID.  It is this user's alone, 0700, or it is not
+ * used.  Whoever looks for runs looks in both.
+ *
  * Its files are named <time>-<name>-<pid>.hp.gz, time in UTC.  A file is made
  * under a temporary name and renamed when it is complete, so who reads finds
- * whole files only.  What has another name, is a link, or belongs to somebody
+ * whole files only.  Its writer has it locked; a temporary file without a lock is left over
+ * from a writer that is gone, and the next run removes it.  What has another name, is a link, or belongs to somebody
  * else is never read as ours, replaced or removed.
  *
  * Folder: report/store - runs that are kept, and where the input of a report
@@ -26,21 +31,31 @@
 
 struct hp_store {
 	int fd;	/* of the folder; -1 = none */
+	int spare_fd;	/* of the spare one; -1 = none */
+	bool is_moved;	/* the spare folder was just made to take the other one's place */
 	char path[PATH_MAX];
-	char failed[PATH_MAX + 128];	/* after a failure: what it is about, and why */
+	char spare_path[PATH_MAX];
+	char failed[PATH_MAX + 128];	/* what is wrong with the usual folder; "" = nothing */
 };
 
 struct hp_store_file {
 	char name[HP_STORE_NAME];
+	bool is_spare;
 	uint64_t size;
 	struct timespec written;
 };
 
 /*
- * Opens the folder, or makes it: 0700, if the folder that it is to be made in
- * belongs to this user.  Returns 0, or -errno and then `failed` says why.
+ * To read runs: opens both folders.  Returns 0 if one of them is there, or -errno and then
+ * `failed` says why.
  */
 int hp_store_open(struct hp_store *store);
+
+/*
+ * To keep a run: opens one folder, or makes it, 0700.  The usual one is made if the folder that
+ * it is to be in belongs to this user; else it is the spare one.  Returns 0, or -errno and then
+ * `failed` says why.
+ */
 int hp_store_make(struct hp_store *store);
 void hp_store_release(struct hp_store *store);
 
@@ -70,6 +85,9 @@ int hp_store_finish(struct hp_store *store, const char *name, int fd, bool is_co
 void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *newest);
 
 /* Opens a kept run.  Returns a descriptor or -errno. */
-int hp_store_read(const struct hp_store *store, const char *name);
+int hp_store_read(const struct hp_store *store, const struct hp_store_file *file);
+
+/* The folder that it is in. */
+const char *hp_store_place(const struct hp_store *store, const struct hp_store_file *file);
 
 #endif

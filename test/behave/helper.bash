@@ -22,6 +22,8 @@ done < <(compgen -e HOTPATH_)
 unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 # Runs are kept as they are by default, but not among those of whoever runs the tests.
 export XDG_STATE_HOME=$T/state
+# Where that cannot be used, /var/tmp is none of our business either.
+export HOTPATH_TEST_SPARE=$T
 # A report that takes long, on a busy machine, is waited for all the same.
 export HOTPATH_EXIT_WAIT_MS=20000
 # Nor are profiles written for each report of samples.

@@ -51,6 +51,9 @@ setup()
 {
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
 	kept=$XDG_STATE_HOME/hotpath
+	export HOTPATH_TEST_SPARE=$BATS_TEST_TMPDIR/spare
+	mkdir "$HOTPATH_TEST_SPARE"
+	spare=$HOTPATH_TEST_SPARE/hotpath-$(id -u)
 	hotpath=$HP_BUILD/hotpath
 }
 
@@ -201,18 +204,22 @@ END
 	ln -s "$BATS_TEST_TMPDIR/precious" "$kept/20000101T000000Z-link-1.hp.gz"
 	touch -d 2000-01-01 "$kept/notes.txt" "$kept/best.hp.gz" "$kept/.20000101T000000Z-x-1.hp.gz.bak" \
 		"$kept/.20000101T000000Z-old-1.hp.gz.77" "$kept/20000101T000000Z-old-1.hp.gz"
-	touch "$kept/.20000101T000000Z-busy-1.hp.gz.78"
-	HOTPATH_KEEP=1 "$HP_RUN" "$T/app" 2>/dev/null
+	touch "$kept/.20000101T000000Z-left-1.hp.gz.78"
+	(
+		flock 9
+		HOTPATH_KEEP=1 "$HP_RUN" "$T/app" 2>/dev/null 9>&-
+	) 9>"$kept/.20000101T000000Z-busy-1.hp.gz.79"
 	[ ! -e "$mine" ]
 	[ ! -e "$kept/20000101T000000Z-old-1.hp.gz" ]
 	[ ! -e "$kept/.20000101T000000Z-old-1.hp.gz.77" ]
+	[ ! -e "$kept/.20000101T000000Z-left-1.hp.gz.78" ]
 	[ -d "$kept/20000101T000000Z-folder-1.hp.gz" ]
 	[ -L "$kept/20000101T000000Z-link-1.hp.gz" ]
 	[ "$(cat "$BATS_TEST_TMPDIR/precious")" = precious ]
 	[ -e "$kept/notes.txt" ]
 	[ -e "$kept/best.hp.gz" ]
 	[ -e "$kept/.20000101T000000Z-x-1.hp.gz.bak" ]
-	[ -e "$kept/.20000101T000000Z-busy-1.hp.gz.78" ]
+	[ -e "$kept/.20000101T000000Z-busy-1.hp.gz.79" ]
 }
 
 @test "kept: sessions that end at once do not get in each other's way" {
@@ -239,26 +246,70 @@ kept_nowhere()
 	[[ $output != *"next:"* ]]
 }
 
-@test "kept: where nothing can be kept, one line says so" {
-	unset XDG_STATE_HOME
-	HOME= kept_nowhere "HOME"
-	HOME=/proc kept_nowhere "/proc"
-	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+# kept_spare REASON - the run is in the spare folder, which is said once, and list and report find it.
+kept_spare()
+{
+	run "$HP_RUN" "$T/app"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *"$1"*"kept in $spare, unless XDG_STATE_HOME"*"next:"* ]]
+	[ "$(stat -c '%a %u' "$spare")" = "700 $(id -u)" ]
+	run "$HP_RUN" "$T/app"
+	[[ $output != *"kept in"* ]]
+	[ "$(find "$spare" -type f | wc -l)" = 2 ]
+	[ "$(kept_runs | grep -c " app ")" = 2 ]
+	"$hotpath" report | grep '^left '
+	rm -r "$spare"
+}
+
+@test "kept: without a folder of the user's, in one that is his alone" {
 	mkdir "$BATS_TEST_TMPDIR/elsewhere" "$XDG_STATE_HOME"
 	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$kept"
-	kept_nowhere "is a link"
+	kept_spare "is a link"
 	[ -z "$(ls "$BATS_TEST_TMPDIR/elsewhere")" ]
 	rm "$kept"
 	mkdir "$kept"
 	chmod 777 "$kept"
-	kept_nowhere "chmod 700"
+	kept_spare "chmod 700"
+	unset XDG_STATE_HOME
+	HOME= kept_spare "HOME: is not set"
+	HOME=/proc kept_spare "/proc"
+}
+
+@test "kept: runs of both folders are listed, the newest first" {
+	HOTPATH_REPORT_LABEL=a "$HP_RUN" "$T/app" 2>/dev/null
+	XDG_STATE_HOME=/proc HOTPATH_REPORT_LABEL=b "$HP_RUN" "$T/app" 2>/dev/null
+	HOTPATH_REPORT_LABEL=c "$HP_RUN" "$T/app" 2>/dev/null
+	[ "$(kept_runs | awk 'NR > 1 { printf "%s", $NF }')" = cba ]
+	"$hotpath" report "$(kept_runs | awk '$NF == "b" { print $4 }')" | grep -w '^\[hotpath\].* b'
+}
+
+@test "kept: where nothing can be kept, one line says so" {
+	unset XDG_STATE_HOME
+	HOTPATH_TEST_SPARE=/proc
+	HOME= kept_nowhere "HOME: is not set"
+	HOME=/proc kept_nowhere "/proc"
+	HOTPATH_TEST_SPARE=$BATS_TEST_TMPDIR/spare
+	mkdir "$BATS_TEST_TMPDIR/elsewhere"
+	chmod 700 "$BATS_TEST_TMPDIR/elsewhere"
+	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$spare"
+	HOME= kept_nowhere "$spare: is a link"
+	[ -z "$(ls "$BATS_TEST_TMPDIR/elsewhere")" ]
+	rm "$spare"
+	mkdir -m 755 "$spare"
+	HOME= kept_nowhere "$spare: may be"
+	[ "$(id -u)" = 0 ] || return 0
+	chmod 700 "$spare"
+	chown 12345 "$spare"
+	HOME= kept_nowhere "$spare: belongs to another user"
+	[ -z "$(ls -A "$spare")" ]
 }
 
 @test "kept: a full disk costs the file and nothing else" {
 	unshare -rm true 2>/dev/null || skip "no mount namespaces here"
 	small=$BATS_TEST_TMPDIR/small
 	mkdir "$small"
-	run unshare -rm sh -c "mount -t tmpfs -o size=64k none '$small' && mkdir '$small/hotpath' &&
+	run unshare -rm sh -c "mount -t tmpfs -o size=64k none '$small' &&
 		head -c 64k /dev/zero >'$small/rest'; XDG_STATE_HOME=$small '$HP_RUN' '$T/app'
 		echo status \$?; ls -A '$small/hotpath'"
 	echo "$output"
@@ -270,8 +321,11 @@ kept_nowhere()
 	unset XDG_STATE_HOME
 	mkdir "$BATS_TEST_TMPDIR/home"
 	chown 12345 "$BATS_TEST_TMPDIR/home"
-	HOME=$BATS_TEST_TMPDIR/home kept_nowhere "another user"
+	HOME=$BATS_TEST_TMPDIR/home kept_spare "another user"
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR/home")" ]
+	mkdir -p "$BATS_TEST_TMPDIR/home/.local/state/hotpath"
+	chown -R 12345 "$BATS_TEST_TMPDIR/home"
+	HOME=$BATS_TEST_TMPDIR/home kept_spare "another user"
 }
 
 @test "kept: killed programs are kept, too" {

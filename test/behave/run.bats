@@ -153,7 +153,7 @@ goes_along()
 	done
 	kill -TERM "$pid"
 	wait $outer || status=$?
-	run ! grep "continued 3" "$T/out"
+	[ "$(grep -c "continued 3" "$T/out")" = 0 ]
 	[ "$status" = "${expected:-6}" ]
 }
 
