@@ -74,6 +74,7 @@ struct hp_settings {
 	uint32_t disable_hints;
 	uint32_t cpu;	/* enum hp_cpu_source */
 	uint32_t cpu_is_inclusive;
+	uint32_t internals;
 	uint32_t disable_samply_load;
 	uint32_t unwind;	/* enum hp_unwind */
 	uint32_t alloc_metric;	/* enum hp_alloc_metric */

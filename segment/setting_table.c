@@ -86,6 +86,8 @@ const struct hp_setting hp_setting_table[] = {
 	  "samples for each second of CPU time (999; 249 where none were asked for)", RECORD },
 	{ "HOTPATH_CPU_INCLUSIVE", HP_SETTING_BOOL, AT(cpu_is_inclusive), "0",
 	  "1, true, 0 or false", 0, 0, "a sample counts for all functions on the stack", RECORD },
+	{ "HOTPATH_INTERNALS", HP_SETTING_BOOL, AT(internals), "0", "1, true, 0 or false", 0, 0,
+	  "show the profiler's own functions one by one, not as [hotpath]", RECORD },
 	{ "HOTPATH_PROFILE_DIR", HP_SETTING_TEXT, AT(profile_dir), NULL, "a folder, or off", 0, 0,
 	  "write each run's profile there, as PID-NS/hp.json.gz, for profiler.firefox.com", START },
 	{ "HOTPATH_SAMPLY_BIN", HP_SETTING_TEXT, AT(samply), NULL, "a path", 0, 0,

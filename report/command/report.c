@@ -57,6 +57,7 @@ static const struct flag flags[] = {
 	{ "limit", 'n', "HOTPATH_LIMIT", NULL },
 	{ "depth", 'd', "HOTPATH_FUNCTIONS_NAME_DEPTH", NULL },
 	{ "exclusive", 'e', "HOTPATH_TIME_EXCLUSIVE", "1" },
+	{ "internals", 'i', "HOTPATH_INTERNALS", "1" },
 	{ "color", 'c', "HOTPATH_COLOR", NULL },
 	{ "label", 'l', "HOTPATH_REPORT_LABEL", NULL },
 	{ "waits", 'w', "HOTPATH_REPORT", "waits,lock_order,waiting" },
@@ -133,6 +134,7 @@ static const char usage_text[] =
 	"  -e, --exclusive        times without instrumented callees\n"
 	"  -l, --label=TEXT       printed in the first line\n"
 	"  -c, --color=WORD       auto, always, never\n"
+	"  -i, --internals        the profiler's own functions one by one, not as [hotpath]\n"
 	"  -w, --waits            who waited, who waits now, and for whom\n"
 	"      --session=ID       of a program that still runs: its pid, or as hotpath list shows\n"
 	"      --callers=NAME     who calls this function, and from where, up to the top\n"

@@ -23,48 +23,49 @@
 #include "report/read/reader.h"
 #include "segment/layout/call.h"
 
-#define HP_NONE UINT32_MAX /* no place in an array */
-#define HP_LAST_MOST 50 /* last calls of a function that a report shows */
+#define HP_NONE UINT32_MAX	/* no place in an array */
+#define HP_LAST_MOST 50	/* last calls of a function that a report shows */
 
 struct hp_model_object {
-	char *path; /* never NULL, perhaps "" */
-	uint32_t kind; /* enum hp_object_kind */
+	char *path;	/* never NULL, perhaps "" */
+	uint32_t kind;	/* enum hp_object_kind */
 	uint32_t build_id_size;
 	uint8_t build_id[32];
 	uint64_t device;
 	uint64_t inode;
-	bool is_program; /* the executable of a process of the session */
+	bool is_program;	/* the executable of a process of the session */
+	bool is_profiler;	/* our library, which is in the program */
 };
 
 struct hp_model_process {
 	char comm[20];
-	char *command; /* may be NULL */
+	char *command;	/* may be NULL */
 	uint32_t pid;
 	uint32_t parent_pid;
 	uint32_t folded;
-	uint32_t object; /* place in objects, or HP_NONE */
+	uint32_t object;	/* place in objects, or HP_NONE */
 	bool is_root;
 	bool is_running;
-	uint32_t ending; /* enum hp_ending */
+	uint32_t ending;	/* enum hp_ending */
 	int32_t exit_code;
-	uint64_t start_ns; /* since the session's start */
-	uint64_t life_ns; /* of all that is folded in here */
+	uint64_t start_ns;	/* since the session's start */
+	uint64_t life_ns;	/* of all that is folded in here */
 	uint64_t cpu_ns;
 	uint64_t peak_rss_kb;
-	uint64_t calls; /* instrumented calls of its threads */
+	uint64_t calls;	/* instrumented calls of its threads */
 };
 
 /* Counters of all blocks, one array of HP_GROUP_SIZE for each group that has values. */
 struct hp_model_histogram {
 	uint64_t *groups[HP_GROUPS];
-	uint64_t total; /* their sum */
+	uint64_t total;	/* their sum */
 };
 
 struct hp_model_call {
-	uint64_t start_ns; /* since the session's start */
+	uint64_t start_ns;	/* since the session's start */
 	uint64_t ns;
 	uint32_t tid;
-	char *result; /* what it said of its result, the caller's to free; NULL = nothing */
+	char *result;	/* what it said of its result, the caller's to free; NULL = nothing */
 };
 
 /*
@@ -72,42 +73,42 @@ struct hp_model_call {
  * and again at a later look as far as it has changed (model_calls.c).
  */
 struct hp_model_spread {
-	uint32_t look; /* of model->look: when that was; 0 = never */
+	uint32_t look;	/* of model->look: when that was; 0 = never */
 	bool is_recursive;
-	uint64_t least_ticks; /* of the measured; UINT64_MAX = none */
+	uint64_t least_ticks;	/* of the measured; UINT64_MAX = none */
 	uint64_t most_ticks;
-	struct hp_model_histogram histogram; /* ticks */
-	uint64_t totals[HP_GROUPS]; /* of its groups */
-	struct hp_model_histogram settled; /* the part of records that have not changed for a while */
-	uint64_t same; /* bits: these groups of `histogram` are those of `settled`, */
-	uint64_t fresh; /* to these this look has added */
+	struct hp_model_histogram histogram;	/* ticks */
+	uint64_t totals[HP_GROUPS];	/* of its groups */
+	struct hp_model_histogram settled;	/* the part of records that have not changed for a while */
+	uint64_t same;	/* bits: these groups of `histogram` are those of `settled`, */
+	uint64_t fresh;	/* to these this look has added */
 };
 
 struct hp_model_function {
-	uint64_t address; /* in the object */
-	uint32_t object; /* place in objects, or HP_NONE */
-	uint32_t record; /* its records: place of the first one + 1 */
+	uint64_t address;	/* in the object */
+	uint32_t object;	/* place in objects, or HP_NONE */
+	uint32_t record;	/* its records: place of the first one + 1 */
 	uint32_t last_record;
-	struct hp_model_label *label; /* what the source calls it; NULL = nothing */
-	struct hp_model_spread *spread; /* NULL = nobody asked for it; see hp_model_histogram */
-	uint32_t plan_look; /* of model->look: when its records were gone through last, */
-	uint32_t unsettled; /* the first of those that have changed or are not in `settled`, place + 1, */
-	uint32_t plan; /* and what is to be done about them (model_calls.c) */
+	struct hp_model_label *label;	/* what the source calls it; NULL = nothing */
+	struct hp_model_spread *spread;	/* NULL = nobody asked for it; see hp_model_histogram */
+	uint32_t plan_look;	/* of model->look: when its records were gone through last, */
+	uint32_t unsettled;	/* the first of those that have changed or are not in `settled`, place + 1, */
+	uint32_t plan;	/* and what is to be done about them (model_calls.c) */
 
 	/* Sums, made anew at each look. */
-	uint32_t running; /* calls that had not ended */
+	uint32_t running;	/* calls that had not ended */
 	uint64_t calls;
-	uint64_t measured; /* calls with a known duration */
-	uint64_t drawn; /* of them: at random among others that are only counted */
-	bool is_sampled; /* times are estimates */
-	double total_ns; /* outermost calls, callees included */
-	double total_low_ns; /* 95 % interval; equal when nothing was estimated */
+	uint64_t measured;	/* calls with a known duration */
+	uint64_t drawn;	/* of them: at random among others that are only counted */
+	bool is_sampled;	/* times are estimates */
+	double total_ns;	/* outermost calls, callees included */
+	double total_low_ns;	/* 95 % interval; equal when nothing was estimated */
 	double total_high_ns;
-	double self_ns; /* without instrumented callees */
-	double self_error_ns; /* half of its 95 % interval */
+	double self_ns;	/* without instrumented callees */
+	double self_error_ns;	/* half of its 95 % interval */
 
 	/* Sums over blocks, for the estimates (tree.c). */
-	double body_ticks; /* own time of sampled calls, tail excluded */
+	double body_ticks;	/* own time of sampled calls, tail excluded */
 	double body_squares;
 	double body_count;
 	double tail_variance;
@@ -116,48 +117,48 @@ struct hp_model_function {
 
 /* A function as one block has it. */
 struct hp_model_record {
-	uint64_t offset; /* of its hp_function */
-	uint64_t gist; /* of its hp_gist */
-	uint64_t stamp; /* grows with each call that begins, or ends with a known duration */
-	uint64_t read_stamp; /* what it was when the histogram was read last, */
-	uint64_t read_block; /* and its block's */
-	uint32_t function; /* place in functions */
+	uint64_t offset;	/* of its hp_function */
+	uint64_t gist;	/* of its hp_gist */
+	uint64_t stamp;	/* grows with each call that begins, or ends with a known duration */
+	uint64_t read_stamp;	/* what it was when the histogram was read last, */
+	uint64_t read_block;	/* and its block's */
+	uint32_t function;	/* place in functions */
 	uint32_t block;
-	uint32_t next; /* of the same function: place + 1; 0 = none */
-	uint64_t label_stamp; /* `stamp` when its label was looked for */
-	uint32_t next_unsettled; /* of the same function, place + 1; 0 = none */
-	bool is_read; /* its histogram was */
-	bool is_flushed; /* no counter of it waits for the thread's next call */
-	bool is_settled; /* its histogram is in `settled` */
+	uint32_t next;	/* of the same function: place + 1; 0 = none */
+	uint64_t label_stamp;	/* `stamp` when its label was looked for */
+	uint32_t next_unsettled;	/* of the same function, place + 1; 0 = none */
+	bool is_read;	/* its histogram was */
+	bool is_flushed;	/* no counter of it waits for the thread's next call */
+	bool is_settled;	/* its histogram is in `settled` */
 };
 
 /* What one thread, or several one after the other, wrote. */
 struct hp_model_block {
-	uint64_t functions; /* heads of its lists, as far as they are known */
+	uint64_t functions;	/* heads of its lists, as far as they are known */
 	uint64_t rows;
-	uint64_t stamp; /* sum of its records' */
+	uint64_t stamp;	/* sum of its records' */
 	uint64_t calls;
-	uint32_t process; /* place in processes */
+	uint32_t process;	/* place in processes */
 };
 
 struct hp_model_node {
-	uint32_t parent; /* its place is lower; the root is its own */
-	uint32_t function; /* HP_NONE: the root */
+	uint32_t parent;	/* its place is lower; the root is its own */
+	uint32_t function;	/* HP_NONE: the root */
 	uint64_t calls;
 	double self_ns;
-	double inclusive_ns; /* the sum of self_ns below and here */
+	double inclusive_ns;	/* the sum of self_ns below and here */
 };
 
 struct hp_model_thread {
 	char name[20];
-	char state; /* letter of /proc/PID/stat, 'x' = ended */
+	char state;	/* letter of /proc/PID/stat, 'x' = ended */
 	uint32_t tid;
 	uint32_t pid;
-	uint32_t folded; /* further ended threads summed up in here */
+	uint32_t folded;	/* further ended threads summed up in here */
 	bool is_member;
-	double percent_last; /* < 0: unknown */
-	double percent_max; /* < 0: unknown */
-	double percent_average; /* < 0: unknown */
+	double percent_last;	/* < 0: unknown */
+	double percent_max;	/* < 0: unknown */
+	double percent_average;	/* < 0: unknown */
 	uint64_t cpu_ns;
 	uint64_t wait_ns;
 	uint64_t life_ns;
@@ -168,13 +169,13 @@ struct hp_model_thread_name {
 	char name[20];
 	uint32_t pid;
 	uint32_t tid;
-	uint64_t end; /* ticks */
+	uint64_t end;	/* ticks */
 };
 
 /* What is missing from the report, and how much of it. */
 struct hp_model_losses {
 	uint64_t refused_chunks;
-	uint64_t refusals; /* by the kernel: memory outside of the segment, answers */
+	uint64_t refusals;	/* by the kernel: memory outside of the segment, answers */
 	uint64_t lost_calls;
 	uint64_t lost_threads;
 	uint64_t folded_rows;
@@ -191,10 +192,10 @@ struct hp_model_build;
 
 struct hp_model {
 	struct hp_reader reader;
-	struct hp_model_build *build; /* what is needed at the next look (model_build.h) */
-	uint32_t look; /* their number, from 1 */
-	uint32_t plan_look; /* of `look`: when all records were gone through for their histograms */
-	uint32_t *places; /* by offset / HP_LINE: record's place + 1, or HP_PLACE_ROW and a row's node */
+	struct hp_model_build *build;	/* what is needed at the next look (model_build.h) */
+	uint32_t look;	/* their number, from 1 */
+	uint32_t plan_look;	/* of `look`: when all records were gone through for their histograms */
+	uint32_t *places;	/* by offset / HP_LINE: record's place + 1, or HP_PLACE_ROW and a row's node */
 	size_t place_count;
 	struct hp_model_record *records;
 	size_t record_count;
@@ -203,14 +204,14 @@ struct hp_model {
 	uint64_t elapsed_ns;
 	double ns_per_tick;
 	double grain_ns;
-	bool is_clock_guessed; /* the segment holds one moment only */
-	uint32_t root; /* place of the root process, or HP_NONE */
-	uint64_t cpu_ns; /* of all processes */
-	uint64_t blocked_ns; /* threads neither on a CPU nor waiting for one */
-	uint64_t thread_ns; /* lifetimes of the threads `blocked_ns` was measured of */
-	uint64_t peak_rss_kb; /* largest process */
+	bool is_clock_guessed;	/* the segment holds one moment only */
+	uint32_t root;	/* place of the root process, or HP_NONE */
+	uint64_t cpu_ns;	/* of all processes */
+	uint64_t blocked_ns;	/* threads neither on a CPU nor waiting for one */
+	uint64_t thread_ns;	/* lifetimes of the threads `blocked_ns` was measured of */
+	uint64_t peak_rss_kb;	/* largest process */
 	uint64_t rss_kb;
-	uint64_t overhead_ns; /* what the hooks cost, all threads */
+	uint64_t overhead_ns;	/* what the hooks cost, all threads */
 	uint32_t threads_interval_ms;
 	struct hp_model_losses losses;
 
@@ -220,11 +221,11 @@ struct hp_model {
 	size_t process_count;
 	struct hp_model_function *functions;
 	size_t function_count;
-	struct hp_model_node *nodes; /* [0] = root; parents before children */
+	struct hp_model_node *nodes;	/* [0] = root; parents before children */
 	size_t node_count;
 	struct hp_model_thread *threads;
 	size_t thread_count;
-	struct hp_model_thread_name *thread_names; /* sorted by pid, tid, end */
+	struct hp_model_thread_name *thread_names;	/* sorted by pid, tid, end */
 	size_t thread_name_count;
 	struct hp_model_sampling sampling;
 };

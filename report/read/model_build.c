@@ -81,6 +81,15 @@ static uint64_t object_hash(const struct hp_model_object *object)
 	return hash | 1;
 }
 
+/* By its name, which HOTPATH_LIB may lead to through another folder. */
+static bool is_profiler(const char *path)
+{
+	static const char name[] = "libhotpath.so";
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+}
+
 /* The place + 1 of an object like `object`, which is taken over or freed. */
 static uint32_t object_place(struct hp_model *model, struct hp_model_object *object)
 {
@@ -123,6 +132,7 @@ void hp_model_build_objects(struct hp_model *model)
 
 		if (!object.path)
 			object.path = hp_xstrdup("");
+		object.is_profiler = is_profiler(object.path);
 		if (record.build_id_size <= sizeof(object.build_id)) {
 			object.build_id_size = record.build_id_size;
 			memcpy(object.build_id, record.build_id, record.build_id_size);

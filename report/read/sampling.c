@@ -9,6 +9,7 @@
 
 #include "report/base/memory.h"
 #include "report/read/model.h"
+#include "segment/layout/process.h"
 
 static uint32_t object_of(uint32_t code, const struct hp_map *objects)
 {
@@ -38,6 +39,7 @@ static void stack_add(struct hp_model_sampling *sampling, const struct hp_stack_
 		.address = node->address,
 		.object = object_of(node->object, objects),
 		/* A damaged one hangs below the root. */
+		.above = node->parent < number ? node->parent : 0,
 		.parent = node->parent < number ? node->parent : 0,
 		.code = node->object,
 	};
@@ -58,7 +60,7 @@ static bool is_known(const struct hp_model_sampling *sampling, const struct hp_s
 		return false;
 	stack = &sampling->stacks[number];
 	return stack->address == node->address && stack->code == node->object &&
-	       stack->parent == (node->parent < number ? node->parent : 0) &&
+	       stack->above == (node->parent < number ? node->parent : 0) &&
 	       (stack->object != HP_NONE || !stack->code);
 }
 
@@ -229,6 +231,28 @@ void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader
 	if (sampling->known > sampling->stack_count)
 		sampling->known = sampling->stack_count;
 	sampling->generation += sampling->known < before;
+}
+
+void hp_model_sampling_hide(struct hp_model_sampling *sampling,
+			    const struct hp_model_object *objects)
+{
+	struct hp_model_stack *stacks = sampling->stacks;
+
+	/* A caller has a lower number, so it was looked at before. */
+	for (size_t i = 1; i < sampling->stack_count; i++) {
+		struct hp_model_stack *stack = &stacks[i];
+		const struct hp_model_object *object =
+			stack->object == HP_NONE ? NULL : &objects[stack->object];
+		bool is_code = object && object->is_profiler;
+		bool is_system = object && (object->kind == HP_OBJECT_KERNEL ||
+					    object->kind == HP_OBJECT_VDSO);
+		uint32_t parent = stack->above;
+
+		stack->is_profiler = is_code || (is_system && stacks[parent].is_profiler);
+		while (stacks[parent].is_profiler && (is_code || !stack->is_profiler))
+			parent = stacks[parent].parent;
+		stack->parent = parent;
+	}
 }
 
 void hp_model_sampling_spoil(struct hp_model_sampling *sampling)

@@ -17,7 +17,8 @@
 struct hp_model_stack {
 	uint64_t address;	/* in the object; the plain one if that is not known */
 	uint32_t object;	/* place in the model's objects, or HP_NONE */
-	uint32_t parent;	/* lower than its own; the root's is 0 */
+	uint32_t above;	/* the place that leads to it, lower than its own; the root's is 0 */
+	uint32_t parent;	/* the same, or where the profiler's own frames are hidden the first that is the program's */
 	uint64_t samples;	/* of which this is the innermost place */
 	uint64_t cpu_ns;
 	uint64_t waits;
@@ -25,6 +26,7 @@ struct hp_model_stack {
 	uint64_t counted_ns;	/* of cpu_ns: the processor's counters tell of what kind */
 	uint64_t memory_ns;	/* of counted_ns: it waited for memory */
 	uint32_t code;	/* its object as the segment has it */
+	bool is_profiler;	/* our library's code, or the kernel's on its behalf; only where that is hidden */
 };
 
 /* Where a chunk of nodes lies. */
@@ -57,6 +59,17 @@ struct hp_model_sampling {
  */
 void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			    uint64_t offset, const struct hp_map *objects);
+
+struct hp_model_object;
+
+/*
+ * Takes the profiler's frames out of the way between the program and what it calls:
+ * of `main, malloc of ours, malloc of the C library` the middle one goes.  Where one
+ * is innermost, or only the kernel is below it, it stays, as is_profiler.  To be
+ * called after each look.
+ */
+void hp_model_sampling_hide(struct hp_model_sampling *sampling,
+			    const struct hp_model_object *objects);
 
 /* The stacks' counters are no longer what was read: the next look reads all of them. */
 void hp_model_sampling_spoil(struct hp_model_sampling *sampling);

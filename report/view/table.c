@@ -167,7 +167,8 @@ static char *cell_text(struct grid *grid, const struct column *column, const voi
 	if (grid->is_deep && value.indent > indent)
 		whole = hp_xprintf("%*s[%u] %s", (int)indent, "", value.indent, name);
 	else
-		whole = hp_xprintf("%*s%s", (int)indent, "", name);
+		whole = hp_xprintf("%*s%s%s%s", (int)indent, "", name, value.mark ? " " : "",
+				   value.mark ? value.mark : "");
 	free(name);
 	return whole;
 }
@@ -565,6 +566,22 @@ static void error_write(const struct grid *grid, const struct hp_section *sectio
 	wrapped_write(hp_section_none(section, grid->report), grid->look->width, out);
 }
 
+/* Takes rows that say too little out of the list, unless all are such.  Returns how many. */
+static size_t faint_drop(struct hp_report *report, const struct hp_section *section,
+			 struct hp_list *list)
+{
+	size_t kept = 0, shown = list->shown;
+
+	if (!section->is_faint || !shown || section->is_faint(report, list->rows[0]))
+		return 0;
+	for (size_t i = 0; i < shown; i++)
+		if (!section->is_faint(report, list->rows[i]))
+			list->rows[kept++] = list->rows[i];
+	list->shown = kept;
+	list->total -= shown - kept;
+	return shown - kept;
+}
+
 static bool section_write(struct hp_report *report, const struct hp_section *section,
 			  const struct hp_look *look, FILE *out)
 {
@@ -573,7 +590,10 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 			     .is_deep = section->is_deep,
 			     .indent_most = section->is_deep ? look->width * 2 / 5 : INDENT_MOST };
 
+	size_t faint;
+
 	section->fill(report, &grid.list);
+	faint = faint_drop(report, section, &grid.list);
 	if (!grid.list.shown && section->is_failed && section->is_failed(report)) {
 		error_write(&grid, section, out);
 		grid_release(&grid);
@@ -592,6 +612,8 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	} else {
 		wrapped_write(hp_section_none(section, report), look->width, out);
 	}
+	if (faint)
+		fprintf(out, "and %zu %s\n", faint, section->faint);
 	if (section->after && section->after(report))
 		fprintf(out, "%s\n", section->after(report));
 	grid_release(&grid);

@@ -38,7 +38,7 @@ setup_file()
 	printf '#!/bin/sh\nexec strace -qq -e trace=perf_event_open -o "%s" "%s" "$@"\n' "$T/trace" \
 		"$HP_BUILD/hotpath-sampler" >"$T/bin/hotpath-sampler"
 	chmod +x "$T/bin/hotpath-sampler"
-	if HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/busy" 60 2>&1 | grep -q "total samples"; then
+	if HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/busy" 60 2>&1 | grep -q "([0-9,]* samples"; then
 		touch "$T/allowed"
 	fi
 }

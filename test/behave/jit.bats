@@ -79,9 +79,43 @@ teardown_file()
 	[ "$(jq '.functions_cpu | ([.raw[] | select(.name == "made_here") | .self_ns] | add // 0) >= 500 * .total_samples' "$T/json")" = true ]
 }
 
-@test "cpu: how much of the samples is the profiler's own stands in the title" {
+# Rows of the table in the file that have the profiler's own functions.
+own_rows()
+{
+	grep -cE '^hp_[a-z_]+ ' "$1" || true
+}
+
+@test "cpu: the profiler's own code is one row, the last, and in no share of the program's" {
 	HOTPATH_REPORT=functions-cpu,alloc-sites "$HP_RUN" "$T/keeper" 2>"$T/table"
-	grep -q "total samples" "$T/table" || skip "no samples here"
+	grep -q "([0-9,]* samples" "$T/table" || skip "no samples here"
 	cat "$T/table"
-	grep -q "total samples.* ms of the profiler's" "$T/table"
+	grep -Eq '^\[hotpath\] .* - +- ' "$T/table"
+	[ "$(own_rows "$T/table")" = 0 ]
+	"$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json >"$T/json"
+	jq -e '.functions_cpu | .raw[-1].name == "[hotpath]" and .raw[-1].percent == null' "$T/json"
+	jq -e '.functions_cpu | [.raw[:-1][].percent] | add | . > 99.9 and . < 100.1' "$T/json"
+	jq -e '.functions_cpu | .raw[-1].self_ns == .profiler_ns' "$T/json"
+	jq -e '.functions_cpu | .profiler_sample_count + ([.raw[:-1][].self_samples] | add) == .sample_count' "$T/json"
+	# Exports tell no function of ours, and lose no time.
+	"$HP_BUILD/hotpath" report --export folded >"$T/folded"
+	run ! grep -q ';hp_[a-z]' "$T/folded"
+	awk '{ sum += $NF } END { print sum }' "$T/folded" >"$T/folded.us"
+	[ "$(jq ".functions_cpu | (.total_samples + .profiler_ns / 1000 - $(cat "$T/folded.us")) | . >= -1 and . <= $(wc -l <"$T/folded") + 2" "$T/json")" = true ]
+	# Whoever asks gets them one by one, from the same kept run.
+	"$HP_BUILD/hotpath" report --internals -r functions-cpu -n 0 >"$T/internals"
+	run ! grep -q '^\[hotpath\] ' <(tail -n +2 "$T/internals")
+	HOTPATH_INTERNALS=1 "$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json >"$T/json"
+	[ "$(jq '[.functions_cpu.raw[].name | select(test("^hp_"))] | length' "$T/json")" -gt 0 ]
+	[ "$(jq '.functions_cpu | (.sample_count - ([.raw[].self_samples] | add))' "$T/json")" = 0 ]
+}
+
+@test "cpu: each share has its error, from the number of samples" {
+	HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/keeper"
+	[ "$(jq -r '.functions_cpu.raw | length' "$T/json")" -gt 0 ] || skip "no samples here"
+	# Wilson's interval again, in another language.
+	jq -e '.functions_cpu | [.raw[] | select(.percent != null)] as $rows | ([$rows[].self_samples] | add) as $n |
+		$rows | all((.self_samples / $n) as $p |
+		(100 * 1.96 * (($p * (1 - $p) / $n + 1.96 * 1.96 / (4 * $n * $n)) | sqrt) / (1 + 1.96 * 1.96 / $n)) as $e |
+		($e - .percent_error) * ($e - .percent_error) < 0.000001)' "$T/json"
 }

@@ -33,6 +33,7 @@ enum hp_unit {
 struct hp_value {
 	const char *text;	/* names: the whole one; NULL = `number` counts */
 	double number;
+	const char *mark;	/* behind a name in tables; NULL = none */
 	unsigned indent;	/* levels */
 	bool is_label;	/* a name as somebody wrote it: not to be shortened */
 	bool is_unknown;

@@ -209,6 +209,8 @@ void hp_report_begin(struct hp_report *report, struct hp_segment *segment,
 	if (record->carry)
 		report->model = record->carry->model;
 	hp_model_look(&report->model, segment);
+	if (!settings->internals)
+		hp_model_sampling_hide(&report->model.sampling, report->model.objects);
 	/* It had to begin from nothing: places are others. */
 	if (record->carry && report->model.look == 1)
 		hp_views_release(&record->carry->views);

@@ -113,6 +113,9 @@ struct hp_section {
 	/* Rows. */
 	const struct hp_column *columns;	/* NULL = known by name, not recorded */
 	void (*fill)(struct hp_report *report, struct hp_list *list);
+	bool (*is_faint)(struct hp_report *report,
+			 const void *row);	/* tables leave it out; NULL = none */
+	const char *faint;	/* what those are that are left out, behind their number */
 	struct hp_member limit;	/* of hp_settings: rows that are shown; NONE = HOTPATH_LIMIT only */
 	size_t usual;	/* the same if no setting says so */
 

@@ -249,6 +249,29 @@ static void legend_blame(struct hp_cpu_build *b, uint32_t object)
 				 hp_legend_fault(b->report->record.legend, object));
 }
 
+/*
+ * One name for all of the profiler's code.  What was found goes into a kept file,
+ * so that a later report can tell.
+ */
+static void place_hide(struct hp_cpu_build *b, struct hp_cpu_place *place)
+{
+	struct hp_cpu *cpu = b->cpu;
+
+	if (cpu->profiler == HP_NONE)
+		cpu->profiler = function_named(b, place->object, "[hotpath]");
+	place->inner = place->first;
+	place->inner_count = place->count;
+	place->first = (uint32_t)cpu->frame_count;
+	place->count = 1;
+	frame_add(b, (struct hp_cpu_frame){ .function = cpu->profiler });
+}
+
+static bool is_hidden(const struct hp_cpu_build *b, uint32_t object)
+{
+	return !b->report->settings->internals && object != HP_NONE &&
+	       b->report->model.objects[object].is_profiler;
+}
+
 static void place_resolve(struct hp_cpu_build *b, uint32_t number)
 {
 	struct hp_cpu_place *place = &b->cpu->places[number];
@@ -265,6 +288,10 @@ static void place_resolve(struct hp_cpu_build *b, uint32_t number)
 	else
 		resolve_other(b, place);
 	place->count = (uint32_t)b->cpu->frame_count - place->first;
+	if (is_hidden(b, place->object)) {
+		place_hide(b, place);
+		return;
+	}
 	place->is_pending = missing(b) != before || !is_lasting(b, place->object);
 	if (!place->is_pending)
 		return;
@@ -531,6 +558,7 @@ static struct hp_cpu *begin(struct hp_report *report)
 	cpu->build = hp_xcalloc(1, sizeof(*cpu->build));
 	cpu->build->cpu = cpu;
 	cpu->build->generation = generation;
+	cpu->profiler = HP_NONE;
 	return cpu;
 }
 

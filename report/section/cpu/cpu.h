@@ -46,6 +46,8 @@ struct hp_cpu_place {
 	uint32_t count;
 	uint64_t address;
 	uint64_t start;	/* of the symbol that holds it; 0 = not known */
+	uint32_t inner;	/* of the profiler's code, which has one name: the frames that were found, */
+	uint32_t inner_count;	/* and how many; 0 = it is not hidden */
 	bool is_pending;	/* its names may still be found, or be others */
 };
 
@@ -64,10 +66,22 @@ struct hp_cpu {
 	struct hp_cpu_place *places;
 	size_t place_count;
 	uint32_t *of_stack;	/* place of each stack of the model; [0] is none */
-	uint64_t total_ns;
+	uint64_t total_ns;	/* of the program's, */
 	uint64_t total_samples;
-	uint64_t attributed_ns;	/* to functions that are rows */
+	uint64_t attributed_ns;	/* to functions that are rows; */
+	uint64_t profiler_ns;	/* and of the profiler in the program's threads, unless it is shown */
+	uint64_t profiler_samples;
+	uint32_t profiler;	/* the function [hotpath]; HP_NONE = there is none */
 };
+
+/* The frames of a place as they were found. */
+static inline const struct hp_cpu_frame *hp_cpu_found(const struct hp_cpu *cpu,
+						      const struct hp_cpu_place *place,
+						      uint32_t *count)
+{
+	*count = place->inner_count ? place->inner_count : place->count;
+	return &cpu->frames[place->inner_count ? place->inner : place->first];
+}
 
 /* Its name in tables: that of the program's main is another one. */
 const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *function);

@@ -35,14 +35,15 @@ static uint32_t file_number(struct hp_map *files, uint32_t *count, const char *f
 static void place_write(const struct hp_cpu *cpu, const struct hp_cpu_place *place,
 			struct hp_map *files, uint32_t *count, FILE *out)
 {
-	const struct hp_cpu_frame *frames = &cpu->frames[place->first];
+	uint32_t found;
+	const struct hp_cpu_frame *frames = hp_cpu_found(cpu, place, &found);
 
-	for (uint32_t i = 0; i < place->count; i++)
+	for (uint32_t i = 0; i < found; i++)
 		if (frames[i].file)
 			file_number(files, count, frames[i].file, out);
 	fprintf(out, "s\t%" PRIu32 "\t%" PRIx64 "\t%" PRIx64 "\t", place->object, place->address,
 		place->start);
-	for (uint32_t i = 0; i < place->count; i++) {
+	for (uint32_t i = 0; i < found; i++) {
 		fprintf(out, "%s%" PRIu32 ".", i ? "," : "", frames[i].function);
 		if (frames[i].file)
 			fprintf(out, "%" PRIu32, file_number(files, count, frames[i].file, out));

@@ -2,11 +2,12 @@
 /*
  * section.c - the section functions-cpu: its rows, its columns, and why there are none.
  *
- * `Samples` is microseconds of CPU, as it is in the crate hotpath: what the
- * samples stand for.  Plain counts are in `raw` of JSON.
+ * In JSON `samples` is microseconds of CPU, as in the crate hotpath: what the
+ * samples stand for.  The table shows how many there were.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@
 #include "report/name/name.h"
 #include "report/base/top.h"
 #include "report/section/core/list.h"
+#include "segment/layout/process.h"
 
+#define FAINT 3	/* samples of a function below which a table leaves it out */
 #define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
 #define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
 
@@ -70,29 +73,13 @@ static const char *describe(const struct hp_report *report)
 		       : "CPU sampling attribution per function (exclusive).";
 }
 
-/* In code of the library that is in the program: of a program with hooks it is its functions'. */
-static uint64_t profiler_ns(struct hp_report *report)
-{
-	const struct hp_cpu *cpu = hp_report_cpu(report);
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < cpu->function_count && !report->has_functions; i++) {
-		uint32_t object = cpu->functions[i].object;
-		const char *path = object == HP_NONE ? "" : report->model.objects[object].path;
-
-		if (strcmp(hp_name_file(path), "libhotpath.so") == 0)
-			ns += cpu->functions[i].self_ns;
-	}
-	return ns;
-}
-
 static const char *note(struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
-	struct hp_text_cell total, lost, missed, ours;
+	struct hp_text_cell total, lost, missed;
 	uint32_t low_hz = report->model.sampling.low_hz;
 	char low[64] = "";
-	uint64_t own_ns = record->samples ? profiler_ns(report) : 0;
+	const struct hp_cpu *cpu = record->samples ? hp_report_cpu(report) : NULL;
 	uint64_t missed_ns = hp_cpu_missed_ns(report);
 
 	if (!record->samples && !missed_ns)
@@ -100,8 +87,9 @@ static const char *note(struct hp_report *report)
 	if (low_hz)
 		snprintf(low, sizeof(low), ", at %u Hz while threads switched often", low_hz);
 	free(report->text);
-	report->text = hp_xprintf("%s total samples%s%s%s%s%s%s%s%s%s%s%s%s",
-				  hp_format_count(&total, hp_report_cpu(report)->total_ns / 1000),
+	report->text = hp_xprintf("%s sample%s%s%s%s%s%s%s%s%s%s",
+				  hp_format_count(&total, cpu ? cpu->total_samples : 0),
+				  cpu && cpu->total_samples == 1 ? "" : "s",
 				  record->has_kernel || record->source == HP_SAMPLING_SAMPLY
 					  ? ""
 					  : ", user code only",
@@ -112,9 +100,7 @@ static const char *note(struct hp_report *report)
 				  record->lost ? hp_format_count(&lost, record->lost) : "",
 				  record->lost ? " lost" : "", missed_ns ? ", " : "",
 				  missed_ns ? hp_format_time(&missed, (double)missed_ns) : "",
-				  missed_ns ? " of CPU time without" : "", own_ns ? ", " : "",
-				  own_ns ? hp_format_time(&ours, (double)own_ns) : "",
-				  own_ns ? " of the profiler's" : "");
+				  missed_ns ? " of CPU time without" : "");
 	return report->text;
 }
 
@@ -240,6 +226,11 @@ static uint64_t weight_of(const struct hp_report *report, const struct hp_cpu_fu
 	return report->settings->cpu_is_inclusive ? f->total_ns : f->self_ns;
 }
 
+static uint64_t samples_of(const struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return report->settings->cpu_is_inclusive ? f->total_samples : f->self_samples;
+}
+
 static bool is_wrapper(const struct hp_report *report, const struct hp_cpu_function *f)
 {
 	return report->wrapper && f->instrumented != HP_NONE &&
@@ -268,8 +259,15 @@ static int compare_rows(const void *left, const void *right, void *context)
 	return strcmp(hp_cpu_name(report, a), hp_cpu_name(report, b));
 }
 
+static bool is_profiler(const struct hp_cpu *cpu, const struct hp_cpu_function *f)
+{
+	return cpu->profiler != HP_NONE && f == &cpu->functions[cpu->profiler];
+}
+
 static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
 {
+	if (is_profiler(hp_report_cpu(report), f))
+		return false;
 	if (is_wrapper(report, f))
 		return !report->settings->exclude_wrapper;
 	return weight_of(report, f) && (!report->has_functions || f->instrumented != HP_NONE) &&
@@ -287,6 +285,20 @@ static void fill(struct hp_report *report, struct hp_list *list)
 			list->rows[list->total++] = &cpu->functions[i];
 	hp_section_cut(&hp_cpu_section, report, list);
 	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
+	/* Last, and beside the limit: what profiling cost is no function of the program. */
+	if (cpu->profiler_ns && !report->focus.part && !report->focus.is_regex) {
+		list->rows[list->shown++] = &cpu->functions[cpu->profiler];
+		list->total++;
+	}
+}
+
+/* Too few samples to say more than that it ran. */
+static bool is_faint(struct hp_report *report, const void *row)
+{
+	const struct hp_cpu_function *f = row;
+
+	return samples_of(report, f) < FAINT && !is_wrapper(report, f) &&
+	       !is_profiler(hp_report_cpu(report), f);
 }
 
 /* --- columns --- */
@@ -298,9 +310,20 @@ static void row_id(const struct hp_cell *cell, struct hp_value *value)
 			1;
 }
 
+static bool is_kernel(const struct hp_report *report, const struct hp_cpu_function *f)
+{
+	return f->object != HP_NONE && report->model.objects[f->object].kind == HP_OBJECT_KERNEL;
+}
+
 static void row_name(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->text = hp_cpu_name(cell->report, cell->row);
+	value->mark = is_kernel(cell->report, cell->row) ? "[k]" : NULL;
+}
+
+static void row_count(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->number = (double)samples_of(cell->report, cell->row);
 }
 
 static void row_samples(const struct hp_cell *cell, struct hp_value *value)
@@ -310,17 +333,39 @@ static void row_samples(const struct hp_cell *cell, struct hp_value *value)
 
 static void row_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint64_t total = hp_report_cpu(cell->report)->total_ns;
+	const struct hp_cpu *cpu = hp_report_cpu(cell->report);
 
+	value->is_unknown = is_profiler(cpu, cell->row);
 	value->number =
-		total ? 100 * (double)weight_of(cell->report, cell->row) / (double)total : 0;
+		cpu->total_ns && !value->is_unknown
+			? 100 * (double)weight_of(cell->report, cell->row) / (double)cpu->total_ns
+			: 0;
+}
+
+/*
+ * Half of the 95 % interval of a share, in points: Wilson's (E. B. Wilson, JASA 22,
+ * 1927), which has a width with no sample and with all of them, too.
+ */
+static void row_error(const struct hp_cell *cell, struct hp_value *value)
+{
+	static const double z = 1.96;
+	const struct hp_cpu *cpu = hp_report_cpu(cell->report);
+	double n = (double)cpu->total_samples;
+	double p = n > 0 ? (double)samples_of(cell->report, cell->row) / n : 0;
+
+	value->is_unknown = is_profiler(cpu, cell->row) || n == 0;
+	if (!value->is_unknown)
+		value->number =
+			100 * z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n);
 }
 
 static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = row_id },
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
-	{ "Samples", "samples", "samples_us", HP_UNIT_COUNT, .get = row_samples },
+	{ .title = "Samples", .unit = HP_UNIT_COUNT, .get = row_count },
+	{ .key = "samples", .raw = "samples_us", .unit = HP_UNIT_COUNT, .get = row_samples },
 	{ "% Total", "percent", "percent", HP_UNIT_SHARE, .get = row_share },
+	{ "\302\261 points", NULL, "percent_error", HP_UNIT_LOAD, .get = row_error },
 	{ "Self", NULL, "self_ns", HP_UNIT_TIME, .member = HP_MEMBER(hp_cpu_function, self_ns) },
 	{ "Inclusive", NULL, "inclusive_ns", HP_UNIT_TIME,
 	  .member = HP_MEMBER(hp_cpu_function, total_ns) },
@@ -363,6 +408,11 @@ static void add_middle(struct hp_report *report, cJSON *list)
 	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
 	hp_json_whole(list, "sample_count", record->samples);
 	hp_json_whole(list, "lost_count", record->lost);
+	if (hp_report_cpu(report)->profiler_ns) {
+		hp_json_whole(list, "profiler_ns", hp_report_cpu(report)->profiler_ns);
+		hp_json_whole(list, "profiler_sample_count",
+			      hp_report_cpu(report)->profiler_samples);
+	}
 	if (hp_cpu_missed_ns(report))
 		hp_json_whole(list, "unsampled_ns", hp_cpu_missed_ns(report));
 	hp_json_whole(list, "complete_count", record->complete);
@@ -388,6 +438,8 @@ const struct hp_section hp_cpu_section = {
 	.subject = HP_SUBJECT_CPU,
 	.columns = columns,
 	.fill = fill,
+	.is_faint = is_faint,
+	.faint = "with fewer than 3 samples",
 	.limit = HP_MEMBER(hp_settings, functions_limit),
 	.usual = HP_FUNCTIONS_LIMIT,
 	.has_data = hp_cpu_has_data,
@@ -402,7 +454,7 @@ const struct hp_section hp_cpu_section = {
 		   .list_keys =
 			   "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
 			   "source:s frequency_hz:i frequency_low_hz:i has_kernel:b sample_count:i lost_count:i "
-			   "unsampled_ns:i complete_count:i folded_count:i profile_path:s" },
+			   "profiler_ns:i profiler_sample_count:i unsampled_ns:i complete_count:i folded_count:i profile_path:s" },
 	.legend_write = legend_write,
 	.tool = { .help = "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "
 			  "Works without compiling anything anew.",

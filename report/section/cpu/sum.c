@@ -12,7 +12,7 @@
 #include "report/section/cpu/build.h"
 #include "report/base/memory.h"
 
-#define OUTER_BITS 32 /* in `outer`; few places have more frames */
+#define OUTER_BITS 32	/* in `outer`; few places have more frames */
 
 struct sum {
 	uint64_t ns;
@@ -112,6 +112,11 @@ static void own_add(struct hp_cpu_build *b, uint32_t stack, struct sum *sum)
 	struct hp_cpu *cpu = b->cpu;
 	uint32_t owner = b->owners[stack];
 
+	if (from->is_profiler) {
+		cpu->profiler_ns += from->cpu_ns;
+		cpu->profiler_samples += from->samples;
+		return;
+	}
 	cpu->total_ns += from->cpu_ns;
 	cpu->total_samples += from->samples;
 	if (!from->samples)
@@ -149,6 +154,7 @@ void hp_cpu_sum(struct hp_cpu_build *b)
 
 	stacks_settle(b);
 	cpu->total_ns = cpu->total_samples = cpu->attributed_ns = 0;
+	cpu->profiler_ns = cpu->profiler_samples = 0;
 	for (size_t i = 0; i < cpu->function_count; i++) {
 		struct hp_cpu_function *f = &cpu->functions[i];
 
@@ -161,6 +167,12 @@ void hp_cpu_sum(struct hp_cpu_build *b)
 		total_add(b, i, &sums[i]);
 		sums[sampling->stacks[i].parent].ns += sums[i].ns;
 		sums[sampling->stacks[i].parent].samples += sums[i].samples;
+	}
+	if (cpu->profiler != HP_NONE) {
+		struct hp_cpu_function *f = &cpu->functions[cpu->profiler];
+
+		f->self_ns = f->total_ns = cpu->profiler_ns;
+		f->self_samples = f->total_samples = cpu->profiler_samples;
 	}
 	free(sums);
 }

@@ -34,9 +34,9 @@ static const struct hp_cpu_place *place_of(const struct build *b, uint32_t stack
 static bool is_profiler(const struct build *b, uint32_t stack)
 {
 	uint32_t object = place_of(b, stack)->object;
-	const char *path = object == HP_NONE ? "" : b->report->model.objects[object].path;
 
-	return strcmp(hp_name_file(path), "libhotpath.so") == 0;
+	return b->report->model.sampling.stacks[stack].is_profiler ||
+	       (object != HP_NONE && b->report->model.objects[object].is_profiler);
 }
 
 /* A caller has a lower number, so it was looked at before. */

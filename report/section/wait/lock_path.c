@@ -18,9 +18,7 @@
 
 static bool is_ours(const struct hp_model *model, uint32_t object)
 {
-	const char *path = object < model->object_count ? model->objects[object].path : "";
-
-	return strncmp(hp_name_file(path), "libhotpath.so", 13) == 0;
+	return object < model->object_count && model->objects[object].is_profiler;
 }
 
 /* One step; false = it is no code. */

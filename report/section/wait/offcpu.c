@@ -41,9 +41,11 @@ static const struct cause causes[] = {
 
 static const struct hp_cpu_frame *frame_of(const struct hp_cpu *cpu, uint32_t stack)
 {
-	const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
+	uint32_t count;
+	const struct hp_cpu_frame *frames =
+		hp_cpu_found(cpu, &cpu->places[cpu->of_stack[stack]], &count);
 
-	return &cpu->frames[place->first + place->count - 1];
+	return &frames[count - 1];
 }
 
 static bool is_kernel(const struct hp_report *report, uint32_t stack)
@@ -95,8 +97,7 @@ bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object)
 
 static bool is_ours(const struct hp_report *report, uint32_t object)
 {
-	return object != HP_NONE && strncmp(hp_name_file(report->model.objects[object].path),
-					    "libhotpath.so", strlen("libhotpath.so")) == 0;
+	return object != HP_NONE && report->model.objects[object].is_profiler;
 }
 
 /* Waits for the helper, to join its session and to end it. */
@@ -105,7 +106,7 @@ static bool is_profiler(const struct hp_report *report, uint32_t stack)
 	static const char session[] = "hp_session_";
 	const struct hp_cpu *cpu = hp_report_cpu(report);
 
-	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
+	for (; stack; stack = report->model.sampling.stacks[stack].above) {
 		uint32_t object = cpu->places[cpu->of_stack[stack]].object;
 		const char *name = cpu->functions[frame_of(cpu, stack)->function].name;
 
