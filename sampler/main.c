@@ -54,6 +54,7 @@
 #include "sampler/session/cpu_timer.h"
 #include "sampler/session/watch.h"
 #include "segment/clock.h"
+#include "segment/guard.h"
 #include "segment/session.h"
 #include "segment/setting.h"
 #include "segment/section_key.h"
@@ -174,12 +175,18 @@ static bool wait_for_root(struct sampler *sampler)
 {
 	struct hp_header *header = sampler->segment.header;
 	char text[HP_BEGIN_TEXT];
+	struct hp_level level;
+	uint32_t parent;
 
 	while (!(sampler->begin.root_pid = *(volatile uint32_t *)&header->root_pid)) {
 		if (getppid() != (pid_t)sampler->begin.runner_pid || hp_term_is_asked())
 			return false;
 		hp_end_wait(&header->root_pid, 0, 100000000);
 	}
+	/* That is a child of the runner's: whoever wrote the number cannot mean anybody else. */
+	if (hp_level_read(&level, sampler->begin.root_pid, &parent) &&
+	    parent != sampler->begin.runner_pid)
+		return false;
 	/* The report is told by the environment, too. */
 	hp_begin_text(&sampler->begin, text);
 	setenv(HP_BEGIN_VARIABLE, text, 1);
@@ -527,7 +534,9 @@ int main(void)
 	sigset_t all;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);	/* one that is blocked is not handled */
 	sigprocmask(SIG_SETMASK, &all, NULL);
+	hp_guard_start();
 	if (!sampler_init(&sampler)) {
 		dprintf(2,
 			"hotpath-sampler: no segment of this version; it is started by the library, "

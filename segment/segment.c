@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "segment/clock.h"
+#include "segment/guard.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23	/* Linux 5.14 */
@@ -426,6 +427,7 @@ static int attach(struct hp_segment *segment, int fd)
 		segment->fd = -1;	/* the caller's still */
 		return fail(segment, "map the segment", error);
 	}
+	hp_guard_add(segment, fd);
 	return 0;
 }
 
@@ -449,7 +451,10 @@ enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd)
 	segment->fd = fd;
 	bool is_mapped = map_shared(segment, size & ~(uint64_t)(HP_LINE - 1), PROT_READ);
 	segment->fd = -1;
-	return is_mapped ? HP_SEGMENT_FINE : HP_SEGMENT_UNMAPPED;
+	if (!is_mapped)
+		return HP_SEGMENT_UNMAPPED;
+	hp_guard_add(segment, fd);
+	return HP_SEGMENT_FINE;
 }
 
 const char *hp_segment_fault_text(enum hp_segment_fault fault)
@@ -488,8 +493,10 @@ void hp_segment_release(struct hp_segment *segment)
 	int saved = errno;
 
 	hp_segment_close_fd(segment);
-	if (segment->header && !segment->is_lent)
+	if (segment->header && !segment->is_lent) {
+		hp_guard_remove(segment);
 		munmap(segment->header, segment->size);
+	}
 	*segment = (struct hp_segment)HP_SEGMENT_NONE;
 	errno = saved;
 }

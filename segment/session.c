@@ -197,14 +197,40 @@ void hp_session_release(struct hp_session *session)
 	errno = saved;
 }
 
-/* Root, or the user we are: nobody else may give us memory to write to. */
+/*
+ * Root, or the only user that we are or can become: nobody else may give us memory to write to.
+ * So root never joins the session of a user.
+ */
+static bool is_trusted(uid_t user)
+{
+	uid_t real, effective, saved;
+
+	if (user == 0)
+		return true;
+	return getresuid(&real, &effective, &saved) == 0 && user == effective && user == real &&
+	       user == saved;
+}
+
 static bool is_trusted_peer(int fd)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       (peer.uid == 0 || peer.uid == geteuid() || peer.uid == getuid() || geteuid() == 0);
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && is_trusted(peer.uid);
+}
+
+/* Root may look at everybody's figures. */
+static bool is_readable_peer(int fd)
+{
+	return geteuid() == 0 || is_trusted_peer(fd);
+}
+
+/* Whose the memory is: the helper of /proc/PID/fd may be anybody's. */
+static bool is_trusted_file(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && is_trusted(status.st_uid);
 }
 
 /* The descriptor in the one message that the sampler sends.  Returns it or -errno. */
@@ -257,7 +283,7 @@ static int ask_socket(const char *token, const struct hp_session *own)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	if (connect(fd, (struct sockaddr *)&address, size) < 0)
 		error = -errno;
-	else if (is_trusted_peer(fd))
+	else if (own ? is_readable_peer(fd) : is_trusted_peer(fd))
 		error = receive_fd(fd);
 	close(fd);
 	return error;
@@ -286,7 +312,7 @@ static int open_proc(uint32_t sampler_pid)
 /* True, and the segment is mapped, if `fd` is this session's; closes it if not. */
 static int attach(const struct hp_session *session, struct hp_segment *segment, int fd)
 {
-	int error = hp_segment_attach(segment, fd);
+	int error = is_trusted_file(fd) ? hp_segment_attach(segment, fd) : -EPERM;
 
 	if (error) {
 		close(fd);

@@ -8,6 +8,7 @@
 
 #include "live/command/command.h"
 #include "report/base/exit.h"
+#include "segment/guard.h"
 
 static const struct {
 	const char *name;
@@ -20,6 +21,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	hp_guard_start();
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, argv[1]) == 0)
 			return commands[i].run(argc - 1, argv + 1);

@@ -19,6 +19,7 @@
 #include "report/base/memory.h"
 #include "report/base/option.h"
 #include "report/store/store.h"
+#include "segment/guard.h"
 
 enum { STARTED, PROGRAM, PID, TOOK, SIZE, LABEL, COLUMNS };
 
@@ -179,6 +180,7 @@ int hp_cmd_list(int argc, char **argv)
 	struct hp_store store;
 	int letter = hp_option_next(argc, argv, "h", options, NULL);
 
+	hp_guard_start();
 	if (letter == 'h') {
 		fputs(usage_text, stdout);
 		return 0;

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +32,7 @@
 #include "report/elf/symbol_file.h"
 #include "report/view/view.h"
 #include "segment/clock.h"
+#include "segment/guard.h"
 #include "segment/defaults.h"
 #include "report/section/sections.h"
 #include "segment/session.h"
@@ -293,14 +293,12 @@ static int options_read(struct ask *ask, int argc, char **argv)
 /* --- input --- */
 
 /* Somebody made the file shorter while it was read. */
-static void on_bus_error(int signal_number)
+static int say_cut(int status)
 {
-	static const char line[] = "hotpath: the segment was cut off while it was read\n";
-
-	(void)signal_number;
-	if (write(2, line, sizeof(line) - 1) < 0)
-		_exit(HP_EXIT_FAILED);
-	_exit(HP_EXIT_FAILED);
+	if (!hp_guard_has_met())
+		return status;
+	fprintf(stderr, "hotpath: the segment was cut off while it was read\n");
+	return HP_EXIT_FAILED;
 }
 
 /* The segment of a session that just ended. */
@@ -604,7 +602,7 @@ int hp_cmd_report(int argc, char **argv)
 		return status;
 	if (ask.fd < 0)
 		settings_tell();
-	signal(SIGBUS, on_bus_error);
+	hp_guard_start();
 	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;
 	if (ask.fd >= 0)
@@ -623,5 +621,5 @@ int hp_cmd_report(int argc, char **argv)
 	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
 	hp_report_release(&report);
 	hp_input_release(&input);
-	return status;
+	return say_cut(status);
 }

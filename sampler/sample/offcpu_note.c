@@ -58,6 +58,13 @@ void hp_aways_leave(struct hp_aways *aways)
 
 /* ---- a note ---- */
 
+/* The kernel told of the process, or it is of the session. */
+static bool is_admitted(const struct hp_samples *samples, uint32_t pid)
+{
+	return hp_space_known(&samples->spaces, pid) || !samples->admits ||
+	       samples->admits(samples->members, pid);
+}
+
 static void note_add(struct hp_aways *aways, const struct hp_away *ring, const uint64_t *words,
 		     uint32_t size, double tick_ns)
 {
@@ -74,7 +81,8 @@ static void note_add(struct hp_aways *aways, const struct hp_away *ring, const u
 	};
 
 	took_ns += SLACK_NS + took_ns / SLACK_PART;
-	if (on >= HP_ON_OTHER && on < HP_ON_ONS && took_ns < end_ns)
+	if (on >= HP_ON_OTHER && on < HP_ON_ONS && took_ns < end_ns &&
+	    is_admitted(aways->samples, stack.pid))
 		hp_samples_place_waits(aways->samples, ring->tid, end_ns - took_ns, end_ns, &stack,
 				       (enum hp_wait_on)on);
 }

@@ -35,29 +35,32 @@ struct hp_samples {
 	struct hp_trails trails;
 	struct hp_sample_events events;
 	struct hp_waits waits;
-	uint64_t *wait_ids;	/* of the events at switches: open addressing, 0 = empty */
-	uint32_t wait_id_room;	/* a power of two */
+	uint64_t *wait_ids; /* of the events at switches: open addressing, 0 = empty */
+	uint32_t wait_id_room; /* a power of two */
 	uint32_t wait_id_count;
 	uint64_t wait_samples;
-	uint64_t cpu_ns;	/* as in the record, where no member can write it */
+	uint64_t cpu_ns; /* as in the record, where no member can write it */
 	uint64_t lost;
-	uint32_t ended;	/* threads; may wrap */
-	uint64_t walked;	/* stacks, of samples and at switches */
-	uint64_t cut;	/* of these: longer than what was copied */
-	uint64_t open_ns;	/* until when waits that go on were counted */
-	uint64_t open_lost;	/* and what had been lost then */
-	uint64_t stack_ns;	/* of the newest stack of a wait */
-	uint64_t lost_ns;	/* the same when records were lost: older ones are of waits that may be over */
-	bool is_whole;	/* samples are of CPUs: also of who is not in the session */
-	bool has_notes;	/* threads say where they waited, later */
-	uint64_t sample_type;	/* of the events that sample */
-	uint64_t period_ns;	/* what a sample stands for; 0 = its own period */
-	struct hp_count_slot *counts;	/* HP_COUNT_SLOTS; NULL until a sample has some */
+	uint32_t ended; /* threads; may wrap */
+	uint64_t walked; /* stacks, of samples and at switches */
+	uint64_t cut; /* of these: longer than what was copied */
+	uint64_t open_ns; /* until when waits that go on were counted */
+	uint64_t open_lost; /* and what had been lost then */
+	uint64_t stack_ns; /* of the newest stack of a wait */
+	uint64_t lost_ns; /* the same when records were lost: older ones are of waits that may be over */
+	bool is_whole; /* samples are of CPUs: also of who is not in the session */
+	bool has_notes; /* threads say where they waited, later */
+	bool (*admits)(void *members,
+		       uint32_t pid); /* may the process that a note names be read? */
+	void *members;
+	uint64_t sample_type; /* of the events that sample */
+	uint64_t period_ns; /* what a sample stands for; 0 = its own period */
+	struct hp_count_slot *counts; /* HP_COUNT_SLOTS; NULL until a sample has some */
 	struct hp_place places[HP_STACK_MOST];
-	struct hp_tree_path paths[HP_STACK_MOST];	/* up to them */
+	struct hp_tree_path paths[HP_STACK_MOST]; /* up to them */
 	uint32_t place_count;
-	bool is_complete;	/* the last one's stack reached its end */
-	bool is_cut;	/* or was longer than the copy */
+	bool is_complete; /* the last one's stack reached its end */
+	bool is_cut; /* or was longer than the copy */
 };
 
 /* Returns false if there is no memory. */
@@ -70,11 +73,11 @@ void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
 
 /* A sample that a thread took of itself. */
 struct hp_tick {
-	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
-	uint64_t cpu_ns;	/* that it stands for */
+	uint64_t ns; /* CLOCK_MONOTONIC_RAW */
+	uint64_t cpu_ns; /* that it stands for */
 	uint32_t pid;
 	uint32_t tid;
-	const uint64_t *frames;	/* return addresses from the inside out, the first one too */
+	const uint64_t *frames; /* return addresses from the inside out, the first one too */
 	uint32_t count;
 	bool is_complete;
 	bool is_cut;
@@ -88,8 +91,8 @@ struct hp_wait_stack {
 	uint32_t pid;
 	uint64_t pc;
 	uint64_t sp;
-	uint64_t fp;	/* 0 = not known */
-	const uint8_t *copy;	/* of its stack, from sp on */
+	uint64_t fp; /* 0 = not known */
+	const uint8_t *copy; /* of its stack, from sp on */
 	size_t size;
 };
 

@@ -658,6 +658,8 @@ const struct hp_map_entry *hp_space_find(struct hp_spaces *spaces, struct hp_spa
 
 	if (entry)
 		return entry;
+	if (space->is_shut)
+		return NULL;
 	if (space->read_ns && hp_clock_raw_ns() < space->read_ns + READ_AGAIN_NS)
 		return NULL;
 	read_maps(spaces, space);

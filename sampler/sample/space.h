@@ -49,6 +49,7 @@ struct hp_space {
 	uint32_t room;
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
+	bool is_shut;	/* only a record says that there is such a process: nothing of it is read */
 	uint64_t mapped;	/* changes with the mappings, and is never again what it was */
 	uint64_t read_ns;	/* when /proc was read last */
 	uint64_t image;	/* hp_process.start_ticks, if it takes samples itself; else 0 */

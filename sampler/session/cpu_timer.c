@@ -92,6 +92,7 @@ static struct hp_space *space_of(struct hp_ticks *ticks, const uint64_t *words)
 	space->image = words[HP_TICK_IMAGE];
 	if (!is_new)
 		return space;
+	space->is_shut = !hp_members_admit(ticks->perf->members, pid);
 	hp_space_find(spaces, space, 0);
 	if (!space->count &&
 	    runs(ticks->perf->segment, parent, (words[HP_TICK_PARENT] >> 32) * HP_LINE))

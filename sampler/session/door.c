@@ -44,10 +44,23 @@ static void send_fd(int socket, int fd)
 	sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static bool is_welcome(const struct ucred *peer, const struct hp_members *members)
+/*
+ * Who reads needs to be of our user, or root.  Who writes must not be above us: it would believe
+ * what others wrote.
+ */
+static bool is_welcome(const struct ucred *peer, const struct hp_members *members, bool only_reads)
 {
-	return peer->uid == 0 || peer->uid == geteuid() || peer->uid == getuid() ||
-	       hp_members_find(members, (uint32_t)peer->pid);
+	bool is_user = peer->uid == geteuid() || peer->uid == getuid();
+	struct hp_level level;
+
+	if (only_reads && peer->uid == 0)
+		return true;
+	if (!is_user && !hp_members_find(members, (uint32_t)peer->pid))
+		return peer->uid == 0 && geteuid() == 0;
+	/* A pid of 0 is of a namespace that we cannot see, or there is no /proc. */
+	return only_reads || !members->has_level ||
+	       !hp_level_read(&level, (uint32_t)peer->pid, NULL) ||
+	       hp_level_rules(&members->level, &level);
 }
 
 /* A reader says so by its own address: it gets a descriptor that it cannot write to. */
@@ -123,7 +136,7 @@ static void answer(const struct hp_door *door, int fd, struct hp_members *member
 	socklen_t size = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-	    !is_welcome(&peer, members))
+	    !is_welcome(&peer, members, is_reader(address, length)))
 		return;
 	if (is_reader(address, length)) {
 		send_readable(fd, door->segment);

@@ -2,8 +2,8 @@
 /*
  * door.h - the session's socket: who knocks gets the segment's descriptor.
  *
- * Let in are root, the user of this session, and members whatever user they
- * became since: one message of one byte with the descriptor, then it is closed.
+ * Let in are the user of this session, and members whatever user they became since, but nobody
+ * who may do more than we may; root may read.  One message of one byte with the descriptor, then it is closed.
  */
 #ifndef HP_SAMPLER_SESSION_DOOR_H
 #define HP_SAMPLER_SESSION_DOOR_H

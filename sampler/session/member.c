@@ -15,14 +15,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "sampler/base/proc.h"
+#include "sampler/session/level.h"
 #include "segment/clock.h"
 #include "segment/layout/call.h"
 #include "segment/layout/heap.h"
@@ -30,6 +33,7 @@
 #include "util/hash.h"
 
 #define SUSPECT_TRIES 16
+#define CHECKS_MOST 256	/* of processes whose maps are read, for each scan */
 #define RECORDS_MOST 1000000 /* a damaged list must not hold us for ever */
 
 void hp_members_init(struct hp_members *members, const struct hp_segment *segment, int epoll)
@@ -38,6 +42,7 @@ void hp_members_init(struct hp_members *members, const struct hp_segment *segmen
 	members->segment = segment;
 	members->epoll = epoll;
 	members->keep_root = true;
+	members->has_level = hp_level_read(&members->level, (uint32_t)getpid(), NULL);
 }
 
 uint64_t hp_member_start_time(uint32_t pid)
@@ -347,13 +352,61 @@ static bool is_dead_twice(struct hp_members *members, const struct hp_process *r
 	return false;
 }
 
+/* ---- whom records name ---- */
+
+/* Has the process this session's segment mapped?  Then it is of the session, whatever anybody says. */
+static bool has_segment(struct hp_members *members, uint32_t pid)
+{
+	char path[64], wanted[64], *line = NULL;
+	struct stat own;
+	size_t room = 0;
+	bool is_there = false;
+	FILE *in;
+
+	if (members->checks++ >= CHECKS_MOST || fstat(members->segment->fd, &own) < 0)
+		return false;
+	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(own.st_dev), minor(own.st_dev),
+		 (unsigned long long)own.st_ino);
+	hp_proc_path(path, pid, "maps");
+	in = fopen(path, "re");
+	while (in && !is_there && getline(&line, &room, in) > 0)
+		is_there = strstr(line, wanted) != NULL;
+	free(line);
+	if (in)
+		fclose(in);
+	return is_there;
+}
+
+/*
+ * Any process of the session can write a record with the pid of any other process.  It is watched,
+ * read and signalled only if it is below us, and if the kernel says that it is of the session.
+ * Without /proc nobody can be asked; a helper without privileges could do no harm by itself then.
+ */
+static bool is_of_session(struct hp_members *members, uint32_t pid)
+{
+	struct hp_level level;
+	uint32_t parent;
+
+	if (!members->has_level)
+		return geteuid() != 0;
+	return hp_level_read(&level, pid, &parent) && hp_level_rules(&members->level, &level) &&
+	       (hp_members_find(members, parent) || has_segment(members, pid));
+}
+
+bool hp_members_admit(struct hp_members *members, uint32_t pid)
+{
+	return pid && (hp_members_find(members, pid) || find_inner(members, pid) ||
+		       is_of_session(members, pid));
+}
+
 /* A record without a member: forked and not seen yet, of elsewhere, or dead. */
 static void meet(struct hp_members *members, struct hp_process *record, uint32_t pid)
 {
 	uint64_t start_time;
 	bool is_it = is_alive(pid, &start_time) &&
 		     (!start_time || !record->starttime || record->starttime == start_time);
-	struct hp_member *member = is_it ? hp_members_add(members, pid) : NULL;
+	struct hp_member *member =
+		is_it && is_of_session(members, pid) ? hp_members_add(members, pid) : NULL;
 
 	/* One that marked its own end may be found before it is gone: it will be. */
 	if (member) {
@@ -369,6 +422,7 @@ void hp_members_scan(struct hp_members *members)
 	struct hp_process *record = first_record(members);
 
 	members->scans++;
+	members->checks = 0;
 	members->suspected = 0;
 	for (int i = 0; record && i < RECORDS_MOST;
 	     i++, record = record_at(members, record->next)) {

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sampler/session/level.h"
 #include "segment/segment.h"
 #include "segment/layout/process.h"
 
@@ -55,7 +56,10 @@ struct hp_members {
 	uint32_t unwatched;	/* live members without a pidfd */
 	uint32_t root_pid;	/* a copy: the header may be overwritten by a broken target */
 	bool keep_root;	/* the root's records are not free before the report */
+	bool has_level;
+	struct hp_level level;	/* our own */
 	uint32_t scans;
+	uint32_t checks;	/* processes that were looked at by the last scan, since a record named them */
 	uint32_t suspected;	/* by the last scan */
 	struct hp_suspect suspects[HP_SUSPECTS];
 	struct hp_member *buckets[HP_MEMBER_BUCKETS];
@@ -70,6 +74,9 @@ void hp_members_init(struct hp_members *members, const struct hp_segment *segmen
  */
 struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid);
 struct hp_member *hp_members_find(const struct hp_members *members, uint32_t pid);
+
+/* May the process that the segment names be looked at: is it a member, or could it be one? */
+bool hp_members_admit(struct hp_members *members, uint32_t pid);
 
 /* Looks through the segment's list for processes that are new, or gone unseen. */
 void hp_members_scan(struct hp_members *members);

@@ -50,7 +50,7 @@ static uint64_t waits_most(const struct hp_settings *settings)
 }
 
 void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
-		  const struct hp_settings *settings, const struct hp_members *members,
+		  const struct hp_settings *settings, struct hp_members *members,
 		  struct hp_perf_wish wish)
 {
 	long paranoid;
@@ -107,6 +107,11 @@ static size_t ring_size(const struct hp_settings *settings)
 	return (size_t)size;
 }
 
+static bool admits(void *members, uint32_t pid)
+{
+	return hp_members_admit(members, pid);
+}
+
 void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 {
 	int error;
@@ -132,6 +137,8 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		fail(perf, HP_SAMPLING_NO_RING, ENOMEM);
 		return;
 	}
+	perf->samples.admits = admits;
+	perf->samples.members = perf->members;
 	perf->rings.ahead = hp_samples_ahead;
 	if (perf->rings.list[0].size >= ring_size(perf->settings))
 		perf->stack_size = STACK_SIZE_ROOMY;

@@ -25,7 +25,7 @@
 struct hp_perf {
 	const struct hp_segment *segment;
 	const struct hp_settings *settings;
-	const struct hp_members *members;
+	struct hp_members *members;
 	struct hp_sampling *record;	/* NULL = nobody wants samples */
 	struct hp_perf_rings rings;
 	struct hp_samples samples;
@@ -68,7 +68,7 @@ struct hp_perf_wish {
 };
 
 void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
-		  const struct hp_settings *settings, const struct hp_members *members,
+		  const struct hp_settings *settings, struct hp_members *members,
 		  struct hp_perf_wish wish);
 void hp_perf_release(struct hp_perf *perf);
 

@@ -88,6 +88,44 @@ two_runs()
 	done
 }
 
+# HOTPATH_SHUTDOWN_MS ends all processes of the session.
+@test "trust: a forged record of another process does not make the helper end that" {
+	local run victim user
+	needs_root
+	for user in 0 65533; do
+		for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
+			setpriv --reuid=$user --regid=$user --clear-groups sleep 600 &
+			victim=$!
+			# shellcheck disable=SC2086
+			HOTPATH_KEEP=0 HOTPATH_SHUTDOWN_MS=1000 $run "$T/trust" pid $victim 2>"$T/err" || true
+			eventually grep -q '^wall .* ended by HOTPATH_SHUTDOWN_MS' "$T/err"
+			kill -0 $victim
+			kill $victim
+			wait $victim || true
+		done
+	done
+}
+
+@test "trust: root does not join the session of a user" {
+	local user session
+	needs_root
+	mkfifo "$T/begun" "$T/end"
+	exec 5<>"$T/begun" 6<>"$T/end"
+	# shellcheck disable=SC2016
+	HOTPATH_KEEP=0 setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$HP_LIB" \
+		bash -c 'echo "$HOTPATH_SESSION" >&5; read -r -t 60 _ <&6' 2>"$T/of_user" &
+	user=$!
+	read -r -t 60 -u 5 session
+	[[ $session == *:* ]]
+	# With a session of its own it has a report of its own.
+	HOTPATH_KEEP=0 HOTPATH_SESSION=$session LD_PRELOAD=$HP_LIB "$T/trust" none 2>"$T/of_root" || [ $? = 4 ]
+	echo >&6
+	wait $user
+	exec 5>&- 6>&-
+	[ "$(grep -c '^wall ' "$T/of_root")" = 1 ]
+	[ "$(grep -c '^wall ' "$T/of_user")" = 1 ]
+}
+
 # The program's file says where its debug information is, and whoever may write there says what that is.
 @test "trust: a pipe in the place of debug information is not waited for" {
 	local place

@@ -21,6 +21,7 @@
 #include "report/store/live.h"
 #include "report/base/memory.h"
 #include "report/base/option.h"
+#include "segment/guard.h"
 #include "segment/setting.h"
 
 extern char **environ;
@@ -253,6 +254,7 @@ static int show(struct wish *wish, struct hp_origin *origin)
 		fprintf(stderr, "hotpath console: %s\n", why);
 		return HP_EXIT_FAILED;
 	}
+	hp_guard_start();	/* the screen has handlers of its own */
 	feed = hp_feed_new(origin, interval);
 	if (!feed) {
 		hp_screen_close();

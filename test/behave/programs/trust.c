@@ -209,6 +209,42 @@ static int attack_begin(const char *argument)
 	return 0;
 }
 
+/* Field 22 of its stat file. */
+static uint64_t start_time(const char *pid)
+{
+	char path[64], text[1024] = "";
+	unsigned long long ticks = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	file = fopen(path, "r");
+	if (file && fgets(text, sizeof(text), file) && strrchr(text, ')'))
+		sscanf(strrchr(text, ')') + 1,
+		       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+		       "%*d %llu",
+		       &ticks);
+	if (file)
+		fclose(file);
+	return ticks;
+}
+
+/* A record of a process that was never of this session; then waits for the session's end. */
+static int attack_pid(const char *pid)
+{
+	uint64_t record = *word(80), forged = take(192);
+
+	if (!record || !start_time(pid))
+		return 8;
+	memcpy(segment + forged, segment + record, 192);
+	*half(forged + 12) = (uint32_t)atoi(pid);
+	*word(forged + 56) = 0;
+	*word(forged + 136) = start_time(pid);
+	*word(forged) = record;
+	*word(80) = forged;
+	for (;;)
+		pause_ms(1000);
+}
+
 static int attack(const char *what, const char *argument)
 {
 	if (strcmp(what, "defaults") == 0)
@@ -219,6 +255,8 @@ static int attack(const char *what, const char *argument)
 		return attack_begin(argument);
 	if (strcmp(what, "numbers") == 0)
 		return attack_numbers(argument);
+	if (strcmp(what, "pid") == 0)
+		return attack_pid(argument);
 	return 4;
 }
 

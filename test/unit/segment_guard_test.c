@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment_guard_test.c - who reads a segment does not end when its file is made shorter meanwhile.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "segment/guard.h"
+#include "segment/segment.h"
+#include "test/test.h"
+
+static struct hp_segment mapped_new(char path[64])
+{
+	struct hp_segment_wish wish = { .size = 4 << 20, .token = "0123456789abcdef" };
+	struct hp_segment made, mapped;
+
+	strcpy(path, "/tmp/hotpath-guard.XXXXXX");
+	close(mkstemp(path));
+	unlink(path);
+	wish.path = path;
+	CHECK_EQ(hp_segment_create(&made, &wish), 0);
+	CHECK_EQ((int)hp_segment_map_fd(&mapped, made.fd), HP_SEGMENT_FINE);
+	mapped.fd = made.fd;
+	made.fd = -1;
+	hp_segment_release(&made);
+	return mapped;
+}
+
+TEST(guard, what_is_cut_off_reads_as_zeros)
+{
+	char path[64];
+
+	hp_guard_start();
+	struct hp_segment segment = mapped_new(path);
+	CHECK(!hp_guard_has_met());
+	CHECK_EQ(ftruncate(segment.fd, 8192), 0);
+	CHECK_EQ(*((volatile char *)segment.header + (2 << 20)), 0);
+	CHECK(hp_guard_has_met());
+	CHECK_EQ(segment.header->magic, HP_MAGIC);
+	hp_segment_release(&segment);
+	unlink(path);
+}
