@@ -148,7 +148,7 @@ race: $(RACE)
 
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
 FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
-fuzz_shared = $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out %_fuzz.c %_program.c %/replay.c %/flip.c,$(wildcard test/fuzz/*.c)))
+fuzz_shared = $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out %_fuzz.c %_program.c %/replay.c %/flip.c %/mutate.c,$(wildcard test/fuzz/*.c)))
 FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sampler unwind)) \
 	$(call fuzz_shared,fuzz)
 $(B)/fuzz/%.o: %.c
@@ -170,7 +170,12 @@ $(B)/replay/flip: $(addprefix $(B)/san/test/fuzz/,flip.o kept_fuzz.o) $(call fuz
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
-replay: $(addprefix $(B)/replay/,$(FUZZ)) $(B)/replay/flip
+# And a run that a writer changes meanwhile.
+$(B)/replay/mutate: $(B)/san/test/fuzz/mutate.o $(call fuzz_shared,san) $(B)/libhp.a
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
+replay: $(addprefix $(B)/replay/,$(FUZZ)) $(B)/replay/flip $(B)/replay/mutate
 
 $(B)/examples/%: test/examples/%.c
 	@mkdir -p $(@D)

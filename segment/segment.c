@@ -15,11 +15,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +35,7 @@
 
 #define SHARE_OF_CGROUP 4
 #define SIZE_SECOND_TRY (UINT64_C(64) << 20)
+#define ROOM_TO_GROW UINT64_C(16384)	/* records: a live one grows while it is looked at */
 #define SIZE_WITHOUT_POPULATE (UINT64_C(16) << 20)
 
 /* ---- limits ---- */
@@ -440,6 +443,43 @@ int hp_segment_attach(struct hp_segment *segment, int fd)
 	return error;
 }
 
+/* Bytes of `fd` that are no holes, in the first `size`; `size` where the file system does not know holes. */
+static uint64_t bytes_of_data(int fd, uint64_t size)
+{
+	uint64_t sum = 0;
+	off_t at = 0, end;
+
+	while ((uint64_t)at < size && (at = lseek(fd, at, SEEK_DATA)) >= 0) {
+		end = lseek(fd, at, SEEK_HOLE);
+		if (end <= at)
+			return size;
+		sum += (uint64_t)(end - at);
+		at = end;
+	}
+	return at >= 0 || errno == ENXIO ? least(sum, size) : size;
+}
+
+/* Blocks are counted by one call, but a file system that compresses has fewer of them than data. */
+uint64_t hp_segment_records_most(int fd, uint64_t size)
+{
+	struct statfs system;
+	struct stat status;
+	uint64_t there;
+
+	if (fstat(fd, &status) < 0 || fstatfs(fd, &system) < 0)
+		return 0;
+	there = (uint64_t)status.st_blocks * 512;
+	if (system.f_type == TMPFS_MAGIC)
+		return least(there, size) / HP_LINE + ROOM_TO_GROW;
+	if (there < size) {
+		off_t place = lseek(fd, 0, SEEK_CUR);
+
+		there = bytes_of_data(fd, size);
+		lseek(fd, place, SEEK_SET);
+	}
+	return least(there, size) / HP_LINE + 1;
+}
+
 enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd)
 {
 	uint64_t size = 0;
@@ -453,6 +493,7 @@ enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd)
 	segment->fd = -1;
 	if (!is_mapped)
 		return HP_SEGMENT_UNMAPPED;
+	segment->records_most = hp_segment_records_most(fd, size);
 	hp_guard_add(segment, fd);
 	return HP_SEGMENT_FINE;
 }

@@ -46,9 +46,9 @@ struct hp_segment {
 	int fd;	/* -1 = none */
 	bool is_lent;	/* the mapping is another one's, which outlives this: release leaves it */
 	const char *failed;	/* after a failure: what was tried, a static text */
-	uint64_t records_most;	/* readers: no list is longer; 0 = not known */
+	uint64_t records_most;	/* readers: there are no more, by what is really stored; 0 = not known */
 	struct hp_moment now;	/* readers of a session that goes on: of this look; 0 = not known */
-	struct hp_begin begin; /* readers: believed instead of the header */
+	struct hp_begin begin;	/* readers: believed instead of the header */
 };
 
 #define HP_SEGMENT_NONE \
@@ -181,6 +181,12 @@ enum hp_segment_fault {
  * still to be treated as torn, old or hostile.  The descriptor stays the caller's.
  */
 enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd);
+
+/*
+ * How many records there can be in what is stored: a file may claim 64 GiB and hold two pages.
+ * For hp_segment.records_most of a segment that grows; hp_segment_map_fd sets it.
+ */
+uint64_t hp_segment_records_most(int fd, uint64_t size);
 
 /* What is wrong with a header of which, with all behind it, `file_size` bytes are there. */
 enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t file_size);

@@ -86,6 +86,7 @@ bool hp_target_look(struct hp_target *target, struct hp_segment *segment)
 				return false;
 		}
 		*segment = target->mapped;
+		segment->records_most = hp_segment_records_most(target->fd, target->mapped.size);
 		segment->is_lent = true;
 		segment->now = hp_clock_moment(segment->header->clock_kind);
 		return true;

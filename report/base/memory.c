@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#define SPARSE_LEAST ((size_t)1 << 20)	/* bytes; less comes from malloc */
 
 static void *checked(void *memory)
 {
@@ -36,6 +39,39 @@ void *hp_xcalloc(size_t count, size_t size)
 void *hp_xrealloc(void *old, size_t count, size_t size)
 {
 	return checked(reallocarray(old, count ? count : 1, size));
+}
+
+static void *mapped(size_t size)
+{
+	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return checked(pages == MAP_FAILED ? NULL : pages);
+}
+
+void *hp_xsparse(void *old, size_t count, size_t more, size_t size)
+{
+	void *array;
+
+	if (more > SIZE_MAX / size)
+		checked(NULL);
+	if (old && count * size >= SPARSE_LEAST) {
+		array = mremap(old, count * size, more * size, MREMAP_MAYMOVE);
+		return checked(array == MAP_FAILED ? NULL : array);
+	}
+	array = more * size < SPARSE_LEAST ? hp_xcalloc(more, size) : mapped(more * size);
+	if (old)
+		memcpy(array, old, count * size);
+	free(old);
+	return array;
+}
+
+void hp_xsparse_free(void *array, size_t count, size_t size)
+{
+	if (array && count * size >= SPARSE_LEAST)
+		munmap(array, count * size);
+	else
+		free(array);
 }
 
 char *hp_xstrdup(const char *text)

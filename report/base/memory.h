@@ -17,6 +17,14 @@ void *hp_xcalloc(size_t count, size_t size);
 void *hp_xrealloc(void *old, size_t count, size_t size);
 char *hp_xstrdup(const char *text);
 
+/*
+ * A zeroed array with a place for each record that a file may claim, of which few are ever
+ * touched: it costs what is touched, and nothing is set aside for the rest.  Grows from `count`
+ * to `more` places; `old` NULL = none yet.
+ */
+void *hp_xsparse(void *old, size_t count, size_t more, size_t size);
+void hp_xsparse_free(void *array, size_t count, size_t size);
+
 /* printf into fresh memory. */
 char *hp_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -49,11 +49,11 @@ static void events_read(struct hp_profile *p)
 	struct hp_event_chunk chunk;
 	struct hp_event event;
 
-	reader.steps = reader.segment.size / sizeof(event);
+	hp_reader_restart(&reader, 2);
 	for (uint64_t at = p->report->model.sampling.record.events;
 	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_see(&reader, at + sizeof(chunk),
-						   (size_t)chunk.count * sizeof(event));
+		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
+						    (size_t)chunk.count * sizeof(event));
 
 		for (uint32_t i = 0; events && i < chunk.count; i++) {
 			memcpy(&event, events + i * sizeof(event), sizeof(event));

@@ -20,8 +20,8 @@
 struct build {
 	struct hp_charges *charges;
 	struct hp_model *model;
-	struct hp_map active; /* offset of a function's record -> calls that go on, not met yet */
-	struct hp_map outer; /* place of a function + 1 -> it is on this stack already */
+	struct hp_map active;	/* offset of a function's record -> calls that go on, not met yet */
+	struct hp_map outer;	/* place of a function + 1 -> it is on this stack already */
 };
 
 /* The place of the function whose record is at `at`, or HP_NONE. */
@@ -39,7 +39,7 @@ static void group_add(struct build *b, struct hp_model_histogram *to, unsigned g
 	const uint64_t *counters =
 		hp_reader_see(&b->model->reader, at, HP_GROUP_SIZE * sizeof(*counters));
 
-	if (!counters)
+	if (!counters || (!to->groups[group] && !hp_reader_group(&b->model->reader)))
 		return;
 	if (!to->groups[group])
 		to->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*to->groups[group]));
@@ -166,12 +166,12 @@ static void read_functions(struct build *b)
 /* --- calls that go on --- */
 
 struct call {
-	uint32_t place; /* of the function */
-	struct hp_tally tally; /* zeroes without one */
+	uint32_t place;	/* of the function */
+	struct hp_tally tally;	/* zeroes without one */
 };
 
 struct calls {
-	struct call *at; /* outermost first */
+	struct call *at;	/* outermost first */
 	size_t count;
 	size_t room;
 };

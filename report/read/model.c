@@ -26,8 +26,8 @@ struct build {
 	size_t process_room;
 	size_t thread_room;
 	size_t name_room;
-	uint64_t end_ticks; /* the last moment known */
-	uint64_t root_end; /* of the last of the root's images, ticks */
+	uint64_t end_ticks;	/* the last moment known */
+	uint64_t root_end;	/* of the last of the root's images, ticks */
 	double overhead_ticks;
 	uint64_t watched_cpu_ns;
 };
@@ -487,7 +487,7 @@ void hp_model_release(struct hp_model *model)
 		hp_label_free(model->functions[i].label);
 		hp_model_spread_free(model->functions[i].spread);
 	}
-	free(model->places);
+	hp_xsparse_free(model->places, model->place_count, sizeof(*model->places));
 	free(model->records);
 	free(model->blocks);
 	free(model->objects);

@@ -17,19 +17,13 @@
 static void places_grow(struct hp_model *model)
 {
 	size_t count = hp_reader_places(&model->reader);
-	uint32_t *places;
 
 	if (count <= model->place_count)
 		return;
-
 	/* Some more at once; most of them are never touched. */
 	count += count / 4;
-	places = hp_xcalloc(count, sizeof(*places));
-
-	if (model->place_count)
-		memcpy(places, model->places, model->place_count * sizeof(*places));
-	free(model->places);
-	model->places = places;
+	model->places =
+		hp_xsparse(model->places, model->place_count, count, sizeof(*model->places));
 	model->place_count = count;
 }
 

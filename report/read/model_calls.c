@@ -19,7 +19,7 @@
 #include "segment/histogram.h"
 
 #define HP_RINGS_MOST 4096
-#define RECORD_READ offsetof(struct hp_function, slowest) /* bytes that tell of its histogram */
+#define RECORD_READ offsetof(struct hp_function, slowest)	/* bytes that tell of its histogram */
 
 static uint64_t beyond(uint64_t a, uint64_t b)
 {
@@ -113,7 +113,8 @@ static void histogram_add(struct hp_reader *reader, struct hp_model_spread *spre
 			continue;
 		low = hp_reader_see(reader, (uint64_t)record->groups[group] * HP_LINE, size);
 		high = hp_reader_see(reader, (uint64_t)carries[group] * HP_LINE, size);
-		if (!low)
+		if (!low || (!spread->histogram.groups[group] && !spread->settled.groups[group] &&
+			     !hp_reader_group(reader)))
 			continue;
 		group_read(counts, low, high);
 		add(spread, group, counts);
@@ -181,10 +182,10 @@ static void settled_show(struct hp_model_spread *spread)
 
 /* What is to be done about a function's records at this look. */
 enum plan {
-	PLAN_ANY = 1, /* one may have changed */
-	PLAN_FIRST = 2, /* one was not read before */
-	PLAN_UNSETTLED = 4, /* a settled one has changed */
-	PLAN_QUIET = 8, /* one that is not settled has not */
+	PLAN_ANY = 1,	/* one may have changed */
+	PLAN_FIRST = 2,	/* one was not read before */
+	PLAN_UNSETTLED = 4,	/* a settled one has changed */
+	PLAN_QUIET = 8,	/* one that is not settled has not */
 };
 
 static uint32_t plan_of(const struct hp_model_record *record, bool is_active)
@@ -307,7 +308,7 @@ void hp_model_spread_free(struct hp_model_spread *spread)
  */
 static bool is_recursive(const struct hp_model *model, const struct hp_model_function *f)
 {
-	struct hp_reader reader = model->reader; /* not released: the model's */
+	struct hp_reader reader = model->reader;	/* not released: the model's */
 
 	if (f->spread)
 		return spread_of(model, f)->is_recursive;
@@ -427,7 +428,7 @@ static void slowest_add(struct hp_call slowest[HP_SLOWEST], const struct hp_func
 void hp_model_slowest(const struct hp_model *model, const struct hp_model_function *function,
 		      struct hp_call slowest[HP_SLOWEST])
 {
-	struct hp_reader reader = model->reader; /* not released: the model's */
+	struct hp_reader reader = model->reader;	/* not released: the model's */
 	const struct hp_function *record;
 
 	memset(slowest, 0, HP_SLOWEST * sizeof(*slowest));
@@ -473,7 +474,7 @@ static size_t newest_add(struct logged *newest, size_t count, size_t most, struc
 uint64_t hp_model_ring(const struct hp_model *model, uint32_t *record, uint64_t *results)
 {
 	const struct hp_model_record *at = &model->records[*record - 1];
-	struct hp_reader reader = model->reader; /* not released: the model's */
+	struct hp_reader reader = model->reader;	/* not released: the model's */
 	struct hp_function function;
 
 	*record = at->next;

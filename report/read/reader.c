@@ -12,6 +12,16 @@
 
 #define TEXT_MOST 16384
 
+/* Lines that can hold something. */
+static uint64_t lines_most(const struct hp_reader *reader)
+{
+	uint64_t most = reader->segment.size / HP_LINE;
+
+	if (reader->segment.records_most && reader->segment.records_most < most)
+		most = reader->segment.records_most;
+	return most;
+}
+
 void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 {
 	uint64_t used;
@@ -30,15 +40,12 @@ void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 	if (used < reader->segment.size)
 		reader->segment.size = used > HP_PAGE ? used : HP_PAGE;
 	hp_reader_restart(reader, 1);
+	reader->groups = lines_most(reader) / (HP_GROUP_SIZE * sizeof(uint32_t) / HP_LINE) + 1;
 }
 
 void hp_reader_restart(struct hp_reader *reader, unsigned times)
 {
-	uint64_t most = reader->segment.size / HP_LINE;
-
-	if (reader->segment.records_most && reader->segment.records_most < most)
-		most = reader->segment.records_most;
-	reader->steps = most * times;
+	reader->steps = lines_most(reader) * times;
 }
 
 void hp_reader_release(struct hp_reader *reader)
@@ -62,6 +69,28 @@ const void *hp_reader_see(struct hp_reader *reader, uint64_t offset, size_t size
 	if (!there && offset)
 		reader->is_damaged = true;
 	return there;
+}
+
+const void *hp_reader_take(struct hp_reader *reader, uint64_t offset, size_t size)
+{
+	uint64_t lines = (size + HP_LINE - 1) / HP_LINE;
+
+	if (lines > reader->steps) {
+		reader->is_damaged = true;
+		return NULL;
+	}
+	reader->steps -= lines;
+	return hp_reader_see(reader, offset, size);
+}
+
+bool hp_reader_group(struct hp_reader *reader)
+{
+	if (reader->groups == 0) {
+		reader->is_damaged = true;
+		return false;
+	}
+	reader->groups--;
+	return true;
 }
 
 uint32_t hp_reader_word(struct hp_reader *reader, uint64_t offset, size_t size, size_t at)

@@ -4,8 +4,9 @@
  *
  * Records are copied out before anything is looked at, since their writers may
  * go on writing.  Offsets are checked by hp_segment_at.  Lists that bite their
- * own tail end too: every record has a place of its own, so there are at most
- * used / HP_LINE of them, and the reader takes no more steps than that in total.
+ * own tail end too: every record has a place of its own, so there are at most as many of
+ * them as lines are stored (hp_segment.records_most), and the reader takes no more steps than
+ * that in total.  What the header claims beyond that costs nothing.
  */
 #ifndef HP_REPORT_READ_READER_H
 #define HP_REPORT_READ_READER_H
@@ -19,10 +20,11 @@
 
 struct hp_reader {
 	struct hp_segment segment;
-	struct hp_header header; /* as it was at the start */
-	uint64_t mapped; /* segment.size is the part in use */
-	uint64_t steps; /* still allowed */
-	bool is_damaged; /* an offset led nowhere, or a list never ended */
+	struct hp_header header;	/* as it was at the start */
+	uint64_t mapped;	/* segment.size is the part in use */
+	uint64_t steps;	/* still allowed */
+	uint64_t groups;	/* of histograms, which may still be made: as many as are stored */
+	bool is_damaged;	/* an offset led nowhere, or a list never ended */
 };
 
 /* Takes over a segment that hp_segment_map_* accepted. */
@@ -55,6 +57,15 @@ static inline __attribute__((always_inline)) void hp_reader_soon(const struct hp
 
 /* The counters of `size` bytes at `offset` themselves, to be read word by word; NULL = none. */
 const void *hp_reader_see(struct hp_reader *reader, uint64_t offset, size_t size);
+
+/*
+ * The `size` bytes of an array whose length a record says: its lines are taken as steps, too, so
+ * many records that all claim a large one do not make a reader go through it for each.
+ */
+const void *hp_reader_take(struct hp_reader *reader, uint64_t offset, size_t size);
+
+/* One more group of a histogram is to be held.  False = more than can be stored were: records share them. */
+bool hp_reader_group(struct hp_reader *reader);
 
 /* The last moment that is known, ticks: of a session that goes on, that of this look. */
 uint64_t hp_reader_end_ticks(const struct hp_reader *reader);

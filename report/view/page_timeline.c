@@ -18,29 +18,29 @@
 #include "report/section/wait/offcpu.h"
 
 #define STEPS 240
-#define THREADS_MOST 64 /* strips on one page; the busiest by records are kept */
-#define STRIPS_MOST 1024 /* looked at: a program may start any number of threads */
-#define CAUSES_MOST 16 /* the list of report/section/wait/offcpu.c has fewer */
-#define DISORDER_NS UINT64_C(2000000000) /* processors tell their records in turns */
+#define THREADS_MOST 64	/* strips on one page; the busiest by records are kept */
+#define STRIPS_MOST 1024	/* looked at: a program may start any number of threads */
+#define CAUSES_MOST 16	/* the list of report/section/wait/offcpu.c has fewer */
+#define DISORDER_NS UINT64_C(2000000000)	/* processors tell their records in turns */
 
 struct strip {
 	uint32_t pid;
 	uint32_t tid;
 	size_t events;
-	double *parts[CAUSES_MOST]; /* shares of steps, by cause; NULL = none */
+	double *parts[CAUSES_MOST];	/* shares of steps, by cause; NULL = none */
 };
 
 struct timeline {
 	struct hp_report *report;
-	uint64_t from_ns; /* of the session */
+	uint64_t from_ns;	/* of the session */
 	double step_ns;
 	const char *causes[CAUSES_MOST];
 	size_t cause_count;
-	const char **of_stack; /* why who waits at a stack of the model does; NULL = not asked yet */
+	const char **of_stack;	/* why who waits at a stack of the model does; NULL = not asked yet */
 	struct strip *strips;
 	size_t count;
 	size_t room;
-	bool is_full; /* there were more threads than STRIPS_MOST */
+	bool is_full;	/* there were more threads than STRIPS_MOST */
 };
 
 static size_t cause_place(struct timeline *line, const char *cause)
@@ -133,15 +133,15 @@ static bool is_past(const struct timeline *line, const struct hp_event_chunk *ch
 static void events_read(struct timeline *line)
 {
 	const struct hp_model *model = &line->report->model;
-	struct hp_reader reader = model->reader; /* not released: the model's */
+	struct hp_reader reader = model->reader;	/* not released: the model's */
 	struct hp_event_chunk chunk;
 	struct hp_event event;
 
-	reader.steps = reader.segment.size / sizeof(event);
+	hp_reader_restart(&reader, 2);
 	for (uint64_t at = model->sampling.record.events;
 	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_see(&reader, at + sizeof(chunk),
-						   (size_t)chunk.count * sizeof(event));
+		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
+						    (size_t)chunk.count * sizeof(event));
 
 		if (!events || is_past(line, &chunk, events))
 			continue;

@@ -44,6 +44,12 @@ flip()
 	flip segment 601
 }
 
+@test "fuzz: a segment that changes while it is read" {
+	"$HP_BUILD/replay/mutate" "$([ -n "$HP_TEST_FULL" ] && echo 600 || echo 3)" >"$T/out" 2>"$T/err" ||
+		{ tail -n 60 "$T/err"; return 1; }
+	cat "$T/err" "$T/out"
+}
+
 @test "fuzz: each byte of a kept run changed in turn, unpacked and packed" {
 	flip kept 401
 	flip packed 97

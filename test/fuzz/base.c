@@ -119,20 +119,26 @@ static void apply(char *segment, uint64_t used, const struct change *c)
 	memcpy(at, &word, width);
 }
 
+void fuzz_base_change(char *segment, uint64_t used, const uint8_t *data, size_t size)
+{
+	struct change change;
+
+	for (; size >= sizeof(change); data += sizeof(change), size -= sizeof(change)) {
+		memcpy(&change, data, sizeof(change));
+		apply(segment, used, &change);
+	}
+}
+
 struct hp_segment fuzz_base_changed(const struct fuzz_base *base, const uint8_t *data, size_t size)
 {
 	char *copy =
 		mmap(NULL, base->used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct change change;
 
 	if (copy == MAP_FAILED)
 		abort();
 	memcpy(copy, base->kept.segment.header, base->used);
 	((struct hp_header *)copy)->size = base->used;
-	for (; size >= sizeof(change); data += sizeof(change), size -= sizeof(change)) {
-		memcpy(&change, data, sizeof(change));
-		apply(copy, base->used, &change);
-	}
+	fuzz_base_change(copy, base->used, data, size);
 	return (struct hp_segment){ .header = (struct hp_header *)copy,
 				    .size = base->used,
 				    .fd = -1,

@@ -27,4 +27,7 @@ const struct fuzz_base *fuzz_base(void);
 /* A private copy of its segment, changed as the input says. */
 struct hp_segment fuzz_base_changed(const struct fuzz_base *base, const uint8_t *data, size_t size);
 
+/* The same changes, in a copy that others may be reading. */
+void fuzz_base_change(char *segment, uint64_t used, const uint8_t *data, size_t size);
+
 #endif

@@ -19,25 +19,25 @@
 
 /* What is known of a heap.  Steps never change, and new ones come behind them. */
 struct known {
-	uint64_t chunk; /* the newest that was read */
-	uint32_t count; /* of its steps */
+	uint64_t chunk;	/* the newest that was read */
+	uint32_t count;	/* of its steps */
 	struct hp_alloc_sites sites;
 };
 
 /* What outlives a look at a program that runs: the tree of paths, and what each said. */
 struct hp_alloc_build {
-	struct hp_map objects; /* offset -> place + 1 */
-	struct hp_map same; /* step's contents -> place */
-	struct hp_map heaps; /* offset -> place in known */
+	struct hp_map objects;	/* offset -> place + 1 */
+	struct hp_map same;	/* step's contents -> place */
+	struct hp_map heaps;	/* offset -> place in known */
 	struct known *known;
 	size_t known_count;
 	size_t known_room;
 	struct hp_alloc_places places;
 	size_t step_room;
-	struct hp_alloc_change *pending; /* blocks that are in no site yet, of the last look */
+	struct hp_alloc_change *pending;	/* blocks that are in no site yet, of the last look */
 	size_t pending_count;
 	size_t pending_room;
-	bool is_broken; /* something was not there yet: the next look begins from nothing */
+	bool is_broken;	/* something was not there yet: the next look begins from nothing */
 };
 
 struct build {
@@ -148,7 +148,7 @@ static uint32_t read_chunk(struct build *b, uint64_t at, uint32_t first)
 		return 0;
 	}
 	count = chunk.count < chunk.capacity ? chunk.count : chunk.capacity;
-	steps = hp_reader_see(&b->model->reader, at + sizeof(chunk), count * sizeof(*steps));
+	steps = hp_reader_take(&b->model->reader, at + sizeof(chunk), count * sizeof(*steps));
 	for (uint32_t i = first; steps && i < count; i++) {
 		struct hp_step step;
 
@@ -428,23 +428,29 @@ static void build_free(struct hp_alloc_build *kept)
 	for (size_t i = 0; i < kept->known_count; i++)
 		hp_alloc_sites_release(&kept->known[i].sites);
 	free(kept->known);
-	free(kept->places.of);
+	hp_xsparse_free(kept->places.of, kept->places.count, sizeof(*kept->places.of));
 	free(kept->pending);
 	free(kept);
 }
 
 static void places_grow(struct hp_alloc_places *places, size_t count)
 {
-	uint32_t *of;
-
 	if (count <= places->count)
 		return;
 	count += count / 4;
-	of = hp_xcalloc(count, sizeof(*of));
-	if (places->count)
-		memcpy(of, places->of, places->count * sizeof(*of));
-	free(places->of);
-	*places = (struct hp_alloc_places){ of, count };
+	places->of = hp_xsparse(places->of, places->count, count, sizeof(*places->of));
+	places->count = count;
+}
+
+/* Of what a damaged segment says the sum may overflow. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t value)
+{
+	return (int64_t)(0 - (uint64_t)value);
 }
 
 /* What each look finds anew. */
@@ -463,7 +469,7 @@ static void clear(struct hp_alloc *alloc)
 				    .spread_count = alloc->spread_count,
 				    .spread_room = alloc->spread_room,
 				    .changes = alloc->changes };
-	alloc->all.peak_bytes -= raised;
+	alloc->all.peak_bytes = plus(alloc->all.peak_bytes, minus(raised));
 	pending_take_back(alloc);
 }
 
@@ -503,8 +509,8 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 		read_process(&b, &process);
 	/* Threads notice a peak within their grain only: it was not below what is held. */
 	if (alloc->all.peak_bytes < alloc->all.live_bytes)
-		alloc->raised = alloc->all.live_bytes - alloc->all.peak_bytes;
-	alloc->all.peak_bytes += alloc->raised;
+		alloc->raised = plus(alloc->all.live_bytes, minus(alloc->all.peak_bytes));
+	alloc->all.peak_bytes = plus(alloc->all.peak_bytes, alloc->raised);
 	free(b.chunks);
 }
 

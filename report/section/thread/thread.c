@@ -15,7 +15,7 @@
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
 
-#define WATCHED 0.75 /* of a thread's life, from the first look at it to the last */
+#define WATCHED 0.75	/* of a thread's life, from the first look at it to the last */
 
 static struct hp_thread_row *row_of(struct hp_threads *threads, uint32_t pid, uint32_t tid)
 {
@@ -79,7 +79,7 @@ static void locks_add(struct hp_report *report, struct hp_threads *threads)
 /* --- what the kernel tells --- */
 
 struct cause {
-	const char *on; /* of hp_offcpu_cause */
+	const char *on;	/* of hp_offcpu_cause */
 	enum hp_thread_wait wait;
 };
 
@@ -130,11 +130,11 @@ static void switches_add(struct hp_report *report, struct hp_threads *threads)
 	hp_report_cpu(report);
 	for (size_t i = 0; i < threads->count; i++)
 		threads->rows[i].has_switches = true;
-	reader.steps = reader.segment.size / sizeof(event);
+	hp_reader_restart(&reader, 2);
 	for (uint64_t at = sampling->record.events;
 	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_see(&reader, at + sizeof(chunk),
-						   (size_t)chunk.count * sizeof(event));
+		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
+						    (size_t)chunk.count * sizeof(event));
 
 		for (uint32_t i = 0; events && i < chunk.count; i++) {
 			memcpy(&event, events + i * sizeof(event), sizeof(event));

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# hostile.bats - files that claim more than they hold.
+
+load helper
+
+setup_file()
+{
+	record_here
+}
+
+# record_here - the segment of a program with records of many kinds.
+record_here()
+{
+	cat >"$T/many.c" <<-'END'
+		#include <pthread.h>
+		#include <stdlib.h>
+		static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+		__attribute__((noinline)) int leaf(int i)
+		{
+			void *block = malloc((size_t)(24 + i % 100));
+			pthread_mutex_lock(&mutex);
+			pthread_mutex_unlock(&mutex);
+			free(block);
+			return i;
+		}
+		__attribute__((noinline)) int one(int i) { return leaf(i) + 1; }
+		__attribute__((noinline)) int two(int i) { return one(i) + leaf(i); }
+		static void *run(void *sum)
+		{
+			for (int i = 0; i < 20000; i++)
+				*(int *)sum += one(i) + two(i);
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t threads[4];
+			int sums[4] = { 0 };
+			for (int i = 0; i < 4; i++)
+				pthread_create(&threads[i], NULL, run, &sums[i]);
+			for (int i = 0; i < 4; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	END
+	gcc -g -O1 -finstrument-functions -o "$T/many" "$T/many.c" -lpthread
+	HOTPATH_KEEP=0 HOTPATH_REPORT=all HOTPATH_OUTPUT_PATH=/dev/null HOTPATH_SEGMENT_PATH=$T/segment \
+		LD_PRELOAD=$HP_LIB "$T/many"
+}
+
+# bounded CLAIM [SEED LOOPS WIDE] - reading such a copy takes what is there, not what is claimed.
+bounded()
+{
+	local view
+	"$ROOT/test/behave/hostile_file.py" "$T/segment" "$T/copy" "$@" || return
+	for view in "-r all -n 0 --format=json" "--export=firefox -o $T/view" "--html -o $T/view"; do
+		"$ROOT/test/behave/bounded.py" "$T/copy" "$T/segment" "$HP_BUILD/hotpath" report $view "$T/copy" ||
+			return
+	done
+	rm -f "$T/copy" "$T/view"
+}
+
+@test "hostile: an undamaged file that claims 64 GiB costs what it holds" {
+	bounded $((64 << 30))
+}
+
+@test "hostile: lists without an end, in files that claim 1 GiB and 64 GiB" {
+	bounded $((1 << 30)) 1 0.01 0
+	bounded $((1 << 30)) 2 0.1 0
+	bounded $((64 << 30)) 3 0.03 0
+}
+
+@test "hostile: records that claim to be as large as the file" {
+	bounded $((64 << 30)) 122 0.01 0.01
+	bounded $((1 << 30)) 124 0.01 0.001
+	bounded $((1 << 30)) 5 0 0.05
+}
+
+@test "hostile: many other damages of a file that claims 64 GiB" {
+	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: minutes"
+	for seed in $(seq 100); do
+		bounded $((64 << 30)) "$seed" 0.01 0.01
+	done
+}
