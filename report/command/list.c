@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,6 @@
 #include "report/base/memory.h"
 #include "report/base/option.h"
 #include "report/store/store.h"
-#include "segment/guard.h"
 
 enum { STARTED, PROGRAM, PID, TOOK, SIZE, LABEL, COLUMNS };
 
@@ -30,12 +30,14 @@ struct row {
 };
 
 static const char usage_text[] =
-	"Usage: hotpath list\n"
+	"Usage: hotpath list [--all]\n"
 	"The runs that are kept, the newest first.  `hotpath report PID` or `hotpath report\n"
 	"PROGRAM` prints the report of one, `hotpath report` that of the first.  Above them\n"
 	"those that go on: `hotpath report --session PID` prints what there is by now.\n"
 	"They lie in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP says how many stay.\n"
-	"Where that cannot be written, they lie in /var/tmp/hotpath-UID.\n";
+	"Where that cannot be written, they lie in /var/tmp/hotpath-UID.\n\n"
+	"  -a, --all   of root: the sessions of other users, too\n"
+	"  -h, --help  this\n";
 
 static char *moment_text(int64_t unix_ns)
 {
@@ -147,10 +149,10 @@ static int compare_live(const void *left, const void *right)
 }
 
 /* `store` may be closed. */
-static void list(const struct hp_store *store)
+static void list(const struct hp_store *store, bool is_all)
 {
 	size_t count = 0, running, shown = 0;
-	struct hp_live *live = hp_live_list(&running);
+	struct hp_live *live = is_all ? hp_live_list_all(&running) : hp_live_list(&running);
 	struct hp_store_file *files = hp_store_list(store, &count);
 	struct row *rows = hp_xcalloc(running + count, sizeof(*rows));
 
@@ -173,26 +175,41 @@ static void list(const struct hp_store *store)
 	free(files);
 }
 
+static void others_tell(void)
+{
+	size_t others = hp_live_others();
+
+	if (others)
+		fprintf(stderr,
+			"hotpath: other users have %zu session%s; hotpath list --all shows "
+			"them\n",
+			others, others == 1 ? "" : "s");
+}
+
 int hp_cmd_list(int argc, char **argv)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
+	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
+						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct hp_store store;
-	int letter = hp_option_next(argc, argv, "h", options, NULL);
+	bool is_all = false;
+	int letter;
 
-	hp_guard_start();
-	if (letter == 'h') {
-		fputs(usage_text, stdout);
-		return 0;
+	while ((letter = hp_option_next(argc, argv, "ah", options, NULL)) != -1) {
+		if (letter == 'h')
+			fputs(usage_text, stdout);
+		if (letter != 'a')
+			return letter == 'h' ? 0 : HP_EXIT_USAGE;
+		is_all = true;
 	}
-	if (letter == '?')
-		return HP_EXIT_USAGE;
 	if (optind < argc) {
 		fprintf(stderr, "hotpath list: takes no arguments; see hotpath list --help\n");
 		return HP_EXIT_USAGE;
 	}
 	int error = hp_store_open(&store);
-	list(&store);
+	list(&store, is_all);
+	if (!is_all && geteuid() == 0)
+		others_tell();
 	hp_store_release(&store);
 	return error && error != -ENOENT ? HP_EXIT_FAILED : 0;
 }

@@ -2,52 +2,62 @@
 /*
  * live.c - see live.h.
  *
- * Abstract sockets are listed in /proc/net/unix, those of our network namespace.
- * What is behind such a name may be anything: hp_session_look asks who it is,
- * and the segment is read as a hostile one.
+ * What is behind a socket may be anything: its answer is read as a hostile one, and by
+ * pread, since a file that is made shorter meanwhile would end us where it is mapped.
  */
 #include "report/store/live.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "report/base/memory.h"
-#include "report/read/reader.h"
+#include "report/store/live_ask.h"
 #include "segment/clock.h"
 #include "segment/layout/process.h"
+#include "segment/segment.h"
 
-#define LISTS "/proc/net/unix"
-#define FLAG_LISTENS "00010000"
+#define PROCESSES_MOST 65536	/* the root is the first of all, so it may be the last of many */
+#define FUSE_MAGIC 0x65735546	/* a file system whose answers are a process's */
 
-/* The token in a line of the list, if it is that of a session's socket. */
-static bool token_of(const char *line, char token[HP_TOKEN_SIZE + 1])
+struct sessions {
+	struct hp_live *at;
+	size_t count;
+	size_t room;
+};
+
+/* Enough of a segment for a line about it. */
+union start {
+	struct hp_header header;
+	char page[HP_PAGE];
+};
+
+static bool start_read(int fd, union start *start)
 {
-	static const char name[] = " @" HP_SOCKET_NAME;
-	const char *at = strstr(line, name);
+	struct statfs system;
+	struct stat status;
 
-	if (!at || !strstr(line, " " FLAG_LISTENS " "))
-		return false;
-	at += sizeof(name) - 1;
-	if (strspn(at, "0123456789abcdef") != HP_TOKEN_SIZE || at[HP_TOKEN_SIZE] != '\n')
-		return false;
-	memcpy(token, at, HP_TOKEN_SIZE);
-	token[HP_TOKEN_SIZE] = 0;
-	return true;
+	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && fstatfs(fd, &system) == 0 &&
+	       (system.f_type != FUSE_MAGIC || status.st_uid == geteuid()) &&
+	       pread(fd, start, sizeof(*start), 0) == sizeof(*start) &&
+	       hp_segment_check(&start->header, (uint64_t)status.st_size) == HP_SEGMENT_FINE;
 }
 
 /* The name of the root's newest image. */
-static void comm_read(struct hp_reader *reader, char comm[20])
+static void comm_read(int fd, const struct hp_header *header, char comm[20])
 {
+	uint64_t at = header->processes;
 	struct hp_process process;
 
 	comm[0] = 0;
-	for (uint64_t at = reader->header.processes;
-	     hp_reader_step(reader, at, &process, sizeof(process)); at = process.next) {
-		if (process.pid != reader->header.root_pid)
+	for (int i = 0; i < PROCESSES_MOST && at && at < INT64_MAX; i++, at = process.next) {
+		if (pread(fd, &process, sizeof(process), (off_t)at) != sizeof(process))
+			return;
+		if (process.pid != header->root_pid)
 			continue;
 		memcpy(comm, process.comm, 20);
 		comm[19] = 0;
@@ -55,51 +65,65 @@ static void comm_read(struct hp_reader *reader, char comm[20])
 	}
 }
 
-/* False if it is gone, or not ours. */
-static bool look(struct hp_live *live)
+static void answered(void *context, const struct hp_live_door *door, int fd)
 {
-	int fd = hp_session_look(live->token);
+	struct sessions *sessions = context;
 	uint64_t now = hp_clock_raw_ns();
-	struct hp_segment segment;
-	struct hp_reader reader;
+	struct hp_live live = { .pid = 0 };
+	const struct hp_ports *ports;
+	union start start;
 
-	if (fd < 0)
-		return false;
-	bool is_fine = hp_segment_map_fd(&segment, fd) == HP_SEGMENT_FINE;
+	if (start_read(fd, &start)) {
+		const struct hp_header *header = &start.header;
+
+		ports = (const struct hp_ports *)(start.page + HP_PORTS_AT);
+		memcpy(live.token, door->token, sizeof(live.token));
+		comm_read(fd, header, live.comm);
+		live.pid = header->root_pid;
+		live.port = ports->at[HP_PORT_METRICS];
+		live.started_unix_ns = header->created_unix_ns;
+		live.elapsed_ns = now > header->start.ns ? now - header->start.ns : 0;
+	}
 	close(fd);
-	if (!is_fine)
-		return false;
-	hp_reader_init(&reader, &segment);
-	comm_read(&reader, live->comm);
-	live->pid = reader.header.root_pid;
-	live->port = hp_reader_port(&reader);
-	live->started_unix_ns = reader.header.created_unix_ns;
-	live->elapsed_ns = now > reader.header.start.ns ? now - reader.header.start.ns : 0;
-	hp_reader_release(&reader);
-	/* Its runner found no program to run, and the helper is about to go. */
-	return live->pid && live->pid <= INT32_MAX;
+	/* Without a root its runner found no program to run, and the helper is about to go. */
+	if (!live.pid || live.pid > INT32_MAX)
+		return;
+	sessions->at =
+		hp_xgrow(sessions->at, sessions->count, &sessions->room, sizeof(*sessions->at));
+	sessions->at[sessions->count++] = live;
+}
+
+static struct hp_live *list(bool is_all, size_t *count)
+{
+	struct sessions sessions = { .at = NULL };
+	size_t doors_count;
+	struct hp_live_door *doors = hp_live_find(&doors_count);
+
+	hp_live_ask(doors, doors_count, is_all, answered, &sessions);
+	free(doors);
+	*count = sessions.count;
+	return sessions.at;
 }
 
 struct hp_live *hp_live_list(size_t *count)
 {
-	FILE *lists = fopen(LISTS, "re");
-	struct hp_live *live = NULL;
-	char *line = NULL;
-	size_t room = 0, size = 0;
+	return list(false, count);
+}
 
-	*count = 0;
-	while (lists && getline(&line, &size, lists) > 0) {
-		struct hp_live one = { .pid = 0 };
+struct hp_live *hp_live_list_all(size_t *count)
+{
+	return list(true, count);
+}
 
-		if (!token_of(line, one.token) || !look(&one))
-			continue;
-		live = hp_xgrow(live, *count, &room, sizeof(*live));
-		live[(*count)++] = one;
-	}
-	if (lists)
-		fclose(lists);
-	free(line);
-	return live;
+size_t hp_live_others(void)
+{
+	size_t count, others = 0;
+	struct hp_live_door *doors = hp_live_find(&count);
+
+	for (size_t i = 0; i < count; i++)
+		others += !hp_live_is_own(&doors[i]);
+	free(doors);
+	return others;
 }
 
 static bool is_meant(const struct hp_live *live, const char *id)
@@ -110,10 +134,10 @@ static bool is_meant(const struct hp_live *live, const char *id)
 	return strcmp(pid, id) == 0 || (*id && strncmp(live->token, id, strlen(id)) == 0);
 }
 
-int hp_live_open(const char *id)
+static int open_of(bool is_all, const char *id)
 {
 	size_t count, meant = 0;
-	struct hp_live *live = hp_live_list(&count);
+	struct hp_live *live = list(is_all, &count);
 	const struct hp_live *found = NULL;
 	int fd;
 
@@ -126,4 +150,12 @@ int hp_live_open(const char *id)
 	fd = meant == 1 ? hp_session_look(found->token) : meant ? -EEXIST : -ENOENT;
 	free(live);
 	return fd;
+}
+
+/* Who names another user's session wants that. */
+int hp_live_open(const char *id)
+{
+	int fd = open_of(false, id);
+
+	return fd == -ENOENT && geteuid() == 0 ? open_of(true, id) : fd;
 }

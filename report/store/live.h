@@ -19,8 +19,14 @@ struct hp_live {
 	uint64_t elapsed_ns;
 };
 
-/* Those that this user may look into, in no order: a fresh array of *count. */
+/* Those of this user, in no order: a fresh array of *count. */
 struct hp_live *hp_live_list(size_t *count);
+
+/* Of root: those of all users.  What others say of theirs may be wrong. */
+struct hp_live *hp_live_list_all(size_t *count);
+
+/* How many sockets of other users are named as if they were of sessions. */
+size_t hp_live_others(void);
 
 /*
  * The segment of the one that `id` means: a token or its start, or the root's

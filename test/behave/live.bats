@@ -46,12 +46,23 @@ setup()
 {
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
 	hotpath=$HP_BUILD/hotpath
-	unset ticker
+	unset ticker fakes
 }
 
 teardown()
 {
 	[ -z "$ticker" ] || kill "$ticker" 2>/dev/null || true
+	[ -z "$fakes" ] || kill "$fakes" 2>/dev/null || true
+}
+
+# start_fakes HOW [ARGUMENT] - sockets named as those of sessions (fake_sessions.py), and $fakes their process.
+start_fakes()
+{
+	mkfifo "$BATS_TEST_TMPDIR/ask"
+	python3 "$ROOT/test/behave/fake_sessions.py" "$@" <"$BATS_TEST_TMPDIR/ask" >"$BATS_TEST_TMPDIR/fakes" 3>&- &
+	fakes=$!
+	exec 7>"$BATS_TEST_TMPDIR/ask"
+	eventually grep up "$BATS_TEST_TMPDIR/fakes"
 }
 
 # A program that runs until it is killed: its pid in $ticker.
@@ -123,6 +134,41 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 	echo "$output"
 	[ "$status" = 1 ]
 	[[ $output == *"there is none"* ]]
+}
+
+@test "live: those who never answer have one time limit for all, and the others are listed" {
+	start_ticker
+	start_fakes silent
+	# 2 s for each of the 20 would be more than all of this.
+	for _ in 1 2 3; do
+		timeout 10 "$hotpath" list | grep running | grep " $ticker "
+	done
+	timeout 20 "$hotpath" report --session "$ticker" | grep "so far"
+}
+
+@test "live: other users' sessions are asked only on request" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	start_ticker
+	start_fakes foreign
+	"$hotpath" list >"$BATS_TEST_TMPDIR/list" 2>"$BATS_TEST_TMPDIR/err"
+	grep running "$BATS_TEST_TMPDIR/list" | grep " $ticker "
+	grep "hotpath list --all shows them" "$BATS_TEST_TMPDIR/err"
+	"$hotpath" report --session "$ticker" | grep "so far"
+	echo >&7
+	eventually grep "asked: 0" "$BATS_TEST_TMPDIR/fakes"
+	"$hotpath" list --all >/dev/null
+	echo >&7
+	eventually grep "asked: 20" "$BATS_TEST_TMPDIR/fakes"
+}
+
+@test "live: a segment that is cut off while it is listed" {
+	start_fakes cut
+	for _ in $(seq 20); do
+		run "$hotpath" list
+		[ "$status" = 0 ]
+	done
+	echo >&7
+	eventually grep "asked: 20" "$BATS_TEST_TMPDIR/fakes"
 }
 
 @test "live: what outlives the program is in its file in the end, and there is one file" {

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+#
+# fake_sessions.py silent|foreign|cut - listens as the helpers of sessions do, and is none.
+#
+# silent: 20 sockets that accept nobody, every other one with a full queue.  foreign: the same of another
+# user.  cut: one that gives a segment with a long list of processes, and cuts it off a moment later.
+# Prints "up"; then for each line on stdin how many have come.
+import array, os, secrets, select, socket, struct, sys, time
+
+HEADER = struct.Struct("<QIIQIIQIIqHHI")
+PROCESS = 192
+COUNT = 60000
+
+
+def listener(backlog):
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.bind("\0hotpath-" + secrets.token_hex(8))
+    one.listen(backlog)
+    return one
+
+
+def segment():
+    """Processes that are not the root; the first is read last."""
+    size = 16 << 20
+    at = [4096 + PROCESS * i for i in range(COUNT)]
+    body = bytearray(size)
+    HEADER.pack_into(body, 0, 0x3148544150544f48, 1, 256, size, 3, 0, 1, 50, 1, 1, 0, 0, 0)
+    struct.pack_into("<4Q", body, 64, size, 0, at[-1], 0)
+    struct.pack_into("<II", body, 192, 1000000, 0)
+    for i, place in enumerate(at):
+        struct.pack_into("<QII", body, place, at[i - 1] if i else 0, 1, 7)
+    return bytes(body)
+
+
+def give(one, body):
+    peer = one.accept()[0]
+    fd = os.memfd_create("fake")
+    os.write(fd, body)
+    peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+    time.sleep(0.0005)
+    os.ftruncate(fd, 0)
+    os.close(fd)
+    peer.close()
+
+
+def main():
+    how = sys.argv[1]
+    if how == "foreign":
+        os.setresuid(65534, 65534, 65534)
+    asked = 0
+    body = segment() if how == "cut" else None
+    sockets = [listener(64)] if body else [listener(0 if i % 2 else 64) for i in range(20)]
+    if how == "silent":
+        mine = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(10)]
+        for i, one in enumerate(mine):
+            one.connect(sockets[2 * i + 1].getsockname())
+    print("up", flush=True)
+    while True:
+        ready = select.select([0] + (sockets if body else []), [], [])[0]
+        for one in ready:
+            if one != 0:
+                give(one, body)
+                asked += 1
+            elif not os.read(0, 100):
+                return
+            else:
+                asked += sum(1 for s in sockets if select.select([s], [], [], 0)[0])
+                print("asked:", asked, flush=True)
+
+
+main()
