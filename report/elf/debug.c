@@ -92,7 +92,7 @@ void hp_debug_init(struct hp_debug *debug, struct hp_inlines *inlines, struct hp
 		   uint64_t address, enum hp_debug_want want)
 {
 	uint64_t inside = address;
-	Dwarf_Die *unit = file->module ? hp_symbol_file_unit(file, &inside) : NULL;
+	Dwarf_Die *unit = hp_symbol_file_unit(file, &inside);
 
 	*debug = (struct hp_debug){ .want = want };
 	if (!unit)

@@ -43,16 +43,7 @@
 	X(dwarf_srclang) \
 	X(dwfl_build_id_find_elf) \
 	X(dwfl_standard_find_debuginfo) \
-	X(dwfl_offline_section_address) \
-	X(elf_getdata) \
-	X(elf_getscn) \
-	X(elf_getshdrstrndx) \
-	X(elf_nextscn) \
-	X(elf_strptr) \
-	X(gelf_getehdr) \
-	X(gelf_getrela) \
-	X(gelf_getshdr) \
-	X(gelf_getsym)
+	X(dwfl_offline_section_address)
 
 struct hp_dwarf {
 #define X(name) __typeof__(name) *name;

@@ -270,7 +270,7 @@ size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, ui
 		     struct hp_inline list[HP_INLINES_MOST])
 {
 	uint64_t inside = address;
-	Dwarf_Die *die = file->module ? hp_symbol_file_unit(file, &inside) : NULL;
+	Dwarf_Die *die = hp_symbol_file_unit(file, &inside);
 
 	return die ? spans_list(inlines, file, unit_of(inlines, die), inside, address - inside,
 				list)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_file.c - see symbol_file.h; files are read by elfutils' libdw->
+ * symbol_file.c - see symbol_file.h.
  *
- * libdwfl finds .symtab, .dynsym, .gnu_debugdata and separate debug files (by
- * build-id or .gnu_debuglink).  Its own look-up by address walks the whole
- * table each time, so the functions of an object are copied once into an array
- * sorted by address.
+ * The functions of an object are copied once into an array sorted by address.  What
+ * symbol_table.h cannot read is read by elfutils' libdwfl, which knows .gnu_debugdata and
+ * debug files that .gnu_debuglink names; so is all debug information.
  */
 #include "report/elf/symbol_file.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +15,12 @@
 #include <unistd.h>
 
 #include "report/base/memory.h"
+#include "report/elf/elf_file.h"
 #include "report/elf/symbol_plt.h"
+#include "report/elf/symbol_table.h"
 #include "segment/layout/process.h"
 
-static const char *left_why;	/* no file is read; NULL = they are */
+static const char *left_why; /* no file is read; NULL = they are */
 
 /* --- opening --- */
 
@@ -50,37 +50,32 @@ static const char *check_inode(const struct hp_model_object *recorded, int64_t c
 	return NULL;
 }
 
-/* What stands there by now may be a pipe: whoever opens that waits. */
-static int open_regular(const char *path)
+static const char *check_file(const struct hp_elf *elf, const struct hp_model_object *recorded,
+			      int64_t created_unix_ns)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
+	unsigned char id[HP_BUILD_ID_MOST];
 
-	if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
+	if (!recorded->build_id_size)
+		return check_inode(recorded, created_unix_ns);
+	return hp_elf_build_id(elf, id) == recorded->build_id_size &&
+			       memcmp(id, recorded->build_id, recorded->build_id_size) == 0
+		       ? NULL
+		       : "is not the file that was running";
 }
 
-static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_object *recorded,
-			     int64_t created_unix_ns)
+static const char *open_dwfl(struct hp_symbol_file *file)
 {
-	const struct hp_dwarf *dw;
+	const struct hp_model_object *recorded = file->recorded;
+	/* Loading libdw may take for ever, too: not before files are asked for. */
+	const struct hp_dwarf *dw = hp_dwarf_load();
 	const char *fault;
 
-	if (recorded->kind != HP_OBJECT_ELF || !recorded->path[0])
-		return "is no file";
-	if (left_why)
-		return left_why;
-	/* Loading libdw may take for ever, too: not before files are asked for. */
-	dw = hp_dwarf_load();
 	if (!dw)
 		return "needs libdw.so.1, package libdw1";
 	file->dwfl = dw->dwfl_begin(&dw->callbacks);
 	if (!file->dwfl)
 		return "cannot be read";
-	int fd = open_regular(recorded->path);
+	int fd = hp_elf_open(recorded->path);
 	if (fd < 0)
 		return "cannot be read";
 	/* The descriptor is libdwfl's from now on, if it takes the file. */
@@ -88,71 +83,166 @@ static const char *open_dwfl(struct hp_symbol_file *file, const struct hp_model_
 	if (!file->module)
 		close(fd);
 	dw->dwfl_report_end(file->dwfl, NULL, NULL);
-	file->elf = file->module ? dw->dwfl_module_getelf(file->module, &file->bias) : NULL;
-	if (!file->elf)
+	if (!file->module || !dw->dwfl_module_getelf(file->module, &file->bias)) {
+		file->module = NULL;
 		return "cannot be read";
+	}
 	fault = recorded->build_id_size ? check_build_id(file->module, recorded)
-					: check_inode(recorded, created_unix_ns);
+					: check_inode(recorded, file->created_unix_ns);
 	if (fault)
 		file->module = NULL;
 	return fault;
 }
 
-static int compare_symbols(const void *left, const void *right)
+Dwfl_Module *hp_symbol_file_module(struct hp_symbol_file *file)
 {
-	const struct hp_symbol *a = left, *b = right;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return strcmp(a->name, b->name);
+	if (file->is_opened || !file->has_debug)
+		return file->module;
+	file->is_opened = true;
+	atomic_store_explicit(&file->debug_fault, open_dwfl(file), memory_order_relaxed);
+	return file->module;
 }
 
-/* Global before weak before local; fewer leading underscores; shorter. */
-static int rank_of(const GElf_Sym *symbol, const char *name)
+const char *hp_symbol_file_fault(struct hp_symbol_file *file)
 {
-	int binding = GELF_ST_BIND(symbol->st_info);
+	/* Another thread may be opening it: the text is a constant. */
+	return file->fault ? file->fault
+			   : atomic_load_explicit(&file->debug_fault, memory_order_relaxed);
+}
+
+/* --- symbols --- */
+
+/* Global before weak before local; fewer leading underscores; shorter. */
+static int rank_of(unsigned binding, const char *name)
+{
 	int rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
 	size_t underscores = strncmp(name, "_Z", 2) == 0 ? 0 : strspn(name, "_");
 
 	return rank << 20 | (int)(underscores & 15) << 16 | (int)(strlen(name) & 0xffff);
 }
 
-static void read_symbols(struct hp_symbol_file *file)
+static int compare_ranks(const void *left, const void *right)
+{
+	const struct hp_symbol *a = left, *b = right;
+	int x = rank_of((unsigned)a->binding, a->name), y = rank_of((unsigned)b->binding, b->name);
+
+	return x != y ? (x < y ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct hp_symbol *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Few symbols share an address: names are looked at for these only. */
+static void sort(struct hp_symbol *symbols, size_t count)
+{
+	if (count)
+		qsort(symbols, count, sizeof(*symbols), compare_addresses);
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && symbols[end].address == symbols[i].address;)
+			end++;
+		if (end > i + 1)
+			qsort(symbols + i, end - i, sizeof(*symbols), compare_ranks);
+	}
+}
+
+static void symbols_begin(struct hp_symbol_file *file, size_t count)
+{
+	file->symbols = hp_xcalloc(count, sizeof(*file->symbols));
+	file->data = hp_xcalloc(count, sizeof(*file->data));
+}
+
+static void symbol_add(struct hp_symbol_file *file, const Elf64_Sym *symbol, uint64_t address,
+		       const char *name)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	struct hp_symbol *to;
+
+	if (!name[0] || !symbol->st_value ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT))
+		return;
+	to = type == STT_OBJECT ? &file->data[file->data_count++] : &file->symbols[file->count++];
+	*to = (struct hp_symbol){
+		.address = address,
+		.size = symbol->st_size,
+		.name = name,
+		.binding = ELF64_ST_BIND(symbol->st_info),
+	};
+}
+
+static void symbols_end(struct hp_symbol_file *file)
+{
+	sort(file->symbols, file->count);
+	sort(file->data, file->data_count);
+}
+
+static void read_dwfl_symbols(struct hp_symbol_file *file)
 {
 	const struct hp_dwarf *dw = hp_dwarf_load();
 	int count = dw->dwfl_module_getsymtab(file->module);
 
 	if (count <= 0)
 		return;
-	file->symbols = hp_xcalloc((size_t)count, sizeof(*file->symbols));
-	file->data = hp_xcalloc((size_t)count, sizeof(*file->data));
+	symbols_begin(file, (size_t)count);
 	for (int i = 0; i < count; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
 		const char *name = dw->dwfl_module_getsym_info(file->module, i, &symbol, &address,
 							       NULL, NULL, NULL);
-		int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
 
-		bool is_data = type == STT_OBJECT;
-		struct hp_symbol *to =
-			is_data ? &file->data[file->data_count] : &file->symbols[file->count];
-
-		if (!name || !name[0] || !symbol.st_value ||
-		    (type != STT_FUNC && type != STT_GNU_IFUNC && !is_data))
-			continue;
-		*to = (struct hp_symbol){
-			.address = address - file->bias,
-			.size = symbol.st_size,
-			.name = name,
-			.rank = rank_of(&symbol, name),
-		};
-		is_data ? file->data_count++ : file->count++;
+		if (name)
+			symbol_add(file, &symbol, address - file->bias, name);
 	}
-	if (file->data_count)
-		qsort(file->data, file->data_count, sizeof(*file->data), compare_symbols);
-	qsort(file->symbols, file->count, sizeof(*file->symbols), compare_symbols);
+	symbols_end(file);
+}
+
+/* True if its value is an address that moves with the file. */
+static bool is_placed(const struct hp_elf *elf, const Elf64_Sym *symbol)
+{
+	if (elf->header.e_type == ET_EXEC)
+		return true;
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
+	    symbol->st_shndx == SHN_COMMON)
+		return false;
+	return symbol->st_shndx >= elf->count ||
+	       elf->sections[symbol->st_shndx].sh_flags & SHF_ALLOC;
+}
+
+/* Takes over the names. */
+static void read_table(struct hp_symbol_file *file, const struct hp_elf *elf,
+		       struct hp_symbol_table *table)
+{
+	symbols_begin(file, table->count);
+	for (size_t i = 0; i < table->count; i++) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, table->bytes + i * sizeof(symbol), sizeof(symbol));
+		if (symbol.st_name < table->names_size && is_placed(elf, &symbol))
+			symbol_add(file, &symbol, symbol.st_value, table->names + symbol.st_name);
+	}
+	symbols_end(file);
+	free(table->bytes);
+	file->names = table->names;
+}
+
+/* False = the file is unusual: elfutils may know more. */
+static bool read_elf(struct hp_symbol_file *file, const struct hp_elf *elf)
+{
+	const struct hp_model_object *recorded = file->recorded;
+	struct hp_symbol_table table;
+
+	file->fault = check_file(elf, recorded, file->created_unix_ns);
+	if (file->fault)
+		return true;
+	hp_symbol_table_init(&table, elf, recorded->path);
+	file->has_debug = table.has_debug || table.is_unusual;
+	if (table.is_unusual)
+		return false;
+	read_table(file, elf, &table);
+	return true;
 }
 
 void hp_symbol_files_leave(const char *why)
@@ -160,14 +250,64 @@ void hp_symbol_files_leave(const char *why)
 	left_why = why;
 }
 
+static void read_slowly(struct hp_symbol_file *file)
+{
+	file->has_debug = true;
+	if (hp_symbol_file_module(file))
+		read_dwfl_symbols(file);
+	else
+		file->fault = hp_symbol_file_fault(file);
+}
+
+/* A descriptor of the file, or -1 and its fault. */
+static int open_recorded(struct hp_symbol_file *file, const struct hp_model_object *recorded,
+			 int64_t created_unix_ns)
+{
+	int fd = -1;
+
+	file->recorded = recorded;
+	file->created_unix_ns = created_unix_ns;
+	if (recorded->kind != HP_OBJECT_ELF || !recorded->path[0])
+		file->fault = "is no file";
+	else if (left_why)
+		file->fault = left_why;
+	else if ((fd = hp_elf_open(recorded->path)) < 0)
+		file->fault = "cannot be read";
+	return fd;
+}
+
+static void stubs_read(struct hp_symbol_file *file, const struct hp_elf *elf)
+{
+	if (!file->fault)
+		file->stubs = hp_symbol_plt_read(file, elf, &file->stub_count);
+}
+
 void hp_symbol_file_read(struct hp_symbol_file *file, const struct hp_model_object *recorded,
 			 int64_t created_unix_ns)
 {
-	file->fault = open_dwfl(file, recorded, created_unix_ns);
-	if (!file->module)
+	int fd = open_recorded(file, recorded, created_unix_ns);
+	struct hp_elf elf;
+
+	if (fd < 0)
 		return;
-	read_symbols(file);
-	file->stubs = hp_symbol_plt_read(file, file->elf, &file->stub_count);
+	if (!hp_elf_init(&elf, fd) || !read_elf(file, &elf))
+		read_slowly(file);
+	stubs_read(file, &elf);
+	hp_elf_release(&elf);
+}
+
+void hp_symbol_file_read_slowly(struct hp_symbol_file *file, const struct hp_model_object *recorded,
+				int64_t created_unix_ns)
+{
+	int fd = open_recorded(file, recorded, created_unix_ns);
+	struct hp_elf elf;
+
+	if (fd < 0)
+		return;
+	read_slowly(file);
+	hp_elf_init(&elf, fd);
+	stubs_read(file, &elf);
+	hp_elf_release(&elf);
 }
 
 void hp_symbol_file_release(struct hp_symbol_file *file)
@@ -178,9 +318,10 @@ void hp_symbol_file_release(struct hp_symbol_file *file)
 		free((char *)file->stubs[i].name);
 	free(file->stubs);
 	free(file->ranges);
+	free(file->names);
 	if (file->dwfl)
 		hp_dwarf_load()->dwfl_end(file->dwfl);
-	*file = (struct hp_symbol_file){ .fault = NULL };
+	memset(file, 0, sizeof(*file));
 }
 
 /* --- debug information --- */
@@ -217,12 +358,15 @@ static void read_ranges(struct hp_symbol_file *file)
 /* libdw finds units by .debug_aranges; clang writes none. */
 Dwarf_Die *hp_symbol_file_unit(struct hp_symbol_file *file, uint64_t *address)
 {
-	const struct hp_dwarf *dw = hp_dwarf_load();
+	Dwfl_Module *module = hp_symbol_file_module(file);
+	const struct hp_dwarf *dw = module ? hp_dwarf_load() : NULL;
 	uint64_t wanted = *address + file->bias;
 	Dwarf_Addr bias;
-	Dwarf_Die *unit = dw->dwfl_module_addrdie(file->module, wanted, &bias);
+	Dwarf_Die *unit = module ? dw->dwfl_module_addrdie(module, wanted, &bias) : NULL;
 	size_t low = 0;
 
+	if (!module)
+		return NULL;
 	if (unit) {
 		*address = wanted - bias;
 		return unit;

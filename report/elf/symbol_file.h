@@ -2,7 +2,8 @@
 /*
  * symbol_file.h - the symbols and debug information of one file, by address.
  *
- * libdw is loaded with the first file.  Its debug information is for one thread
+ * Symbols of the usual files are read without libdw (symbol_table.h).  It is loaded when
+ * debug information is first asked for, if there may be some.  That is for one thread
  * at a time; the lists of symbols, once read, are for all.
  *
  * Folder: report/elf - what an ELF file and its debug information say:
@@ -12,6 +13,7 @@
 #ifndef HP_REPORT_ELF_SYMBOL_FILE_H
 #define HP_REPORT_ELF_SYMBOL_FILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +25,7 @@ struct hp_symbol {
 	uint64_t address;	/* of the file */
 	uint64_t size;
 	const char *name;	/* as in the file */
-	int rank;	/* of several at one address the lowest is shown */
+	int binding;	/* of several at one address the best comes first */
 };
 
 /* A range of a compilation unit's code, in the addresses of the debug information. */
@@ -36,10 +38,15 @@ struct hp_unit_range {
 /* All zero: not read. */
 struct hp_symbol_file {
 	const char *fault;	/* why it has no names, a static text; NULL = it has */
+	const struct hp_model_object *recorded;
+	int64_t created_unix_ns;
+	bool has_debug;	/* there may be debug information */
+	bool is_opened;	/* by libdw: was tried */
+	_Atomic(const char *) debug_fault;	/* of libdw; NULL = none, or it was not asked */
 	Dwfl *dwfl;
-	Dwfl_Module *module;	/* NULL = there is nothing to be read */
-	Elf *elf;
+	Dwfl_Module *module;	/* NULL = not opened, or there is nothing to be read */
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
+	char *names;	/* those of symbols lie here, or are libdw's */
 	struct hp_symbol *symbols;	/* functions, by address */
 	size_t count;
 	struct hp_symbol *data;	/* variables */
@@ -57,13 +64,23 @@ struct hp_symbol_file {
 void hp_symbol_files_leave(const char *why);
 
 /*
- * Reads the symbols of a recorded object.  A file that is not the one that ran
- * (another build-id; without one, another inode, or changed after `created_unix_ns`)
- * has none.
+ * Reads the symbols of a recorded object, which stays where it is until the release.  A
+ * file that is not the one that ran (another build-id; without one, another inode, or
+ * changed after `created_unix_ns`) has none.
  */
 void hp_symbol_file_read(struct hp_symbol_file *file, const struct hp_model_object *recorded,
 			 int64_t created_unix_ns);
+
+/* The same, all by libdw. */
+void hp_symbol_file_read_slowly(struct hp_symbol_file *file, const struct hp_model_object *recorded,
+				int64_t created_unix_ns);
 void hp_symbol_file_release(struct hp_symbol_file *file);
+
+/* Opens its debug information when it is first asked for; NULL = there is none. */
+Dwfl_Module *hp_symbol_file_module(struct hp_symbol_file *file);
+
+/* Why names or lines are missing, a static text; NULL = they are not, as far as was asked. */
+const char *hp_symbol_file_fault(struct hp_symbol_file *file);
 
 /* symbol_find.c: the first symbol at the highest address that is not above `address`; NULL = none. */
 const struct hp_symbol *hp_symbol_at(const struct hp_symbol_file *file, uint64_t address);

@@ -17,15 +17,14 @@
 #include "report/base/memory.h"
 #include "report/elf/demangle.h"
 
-#define STUB_SIZE 16	/* bytes, where the section does not tell */
+#define STUB_SIZE 16 /* bytes, where the section does not tell */
 
 struct build {
-	const struct hp_dwarf *dw;
 	const struct hp_symbol_file *file;
-	Elf *elf;
+	const struct hp_elf *elf;
 	int machine;
-	struct hp_map slots;	/* address of a word -> place in `names` */
-	char **names;	/* of functions */
+	struct hp_map slots; /* address of a word -> place in `names` */
+	char **names; /* of functions */
 	size_t name_count;
 	size_t name_room;
 	struct hp_symbol *stubs;
@@ -49,9 +48,9 @@ static void slot_add(struct build *b, uint64_t address, const char *name)
 }
 
 /* Of several functions for several processors the one that a function of the file itself chooses. */
-static bool is_chosen(int machine, const GElf_Rela *relocation)
+static bool is_chosen(int machine, const Elf64_Rela *relocation)
 {
-	return GELF_R_TYPE(relocation->r_info) ==
+	return ELF64_R_TYPE(relocation->r_info) ==
 	       (machine == EM_AARCH64 ? R_AARCH64_IRELATIVE : R_X86_64_IRELATIVE);
 }
 
@@ -62,31 +61,61 @@ static const char *name_at(const struct hp_symbol_file *file, uint64_t address)
 	return symbol && symbol->address == address ? symbol->name : NULL;
 }
 
-static void slots_read(struct build *b, Elf_Scn *section, const GElf_Shdr *header)
+/* The symbols that relocations name, and their texts. */
+struct named {
+	char *symbols;
+	size_t count;
+	char *texts;
+	uint64_t texts_size;
+};
+
+static void named_read(struct named *named, const struct hp_elf *elf, uint32_t link)
 {
-	const struct hp_dwarf *dw = b->dw;
-	Elf_Data *data = dw->elf_getdata(section, NULL);
-	Elf_Scn *symbols = dw->elf_getscn(b->elf, header->sh_link);
-	Elf_Data *symbol_data = symbols ? dw->elf_getdata(symbols, NULL) : NULL;
-	GElf_Shdr symbol_header;
-	GElf_Rela relocation;
-	GElf_Sym symbol;
+	const Elf64_Shdr *section = link && link < elf->count ? &elf->sections[link] : NULL;
+
+	*named = (struct named){ .symbols = NULL };
+	if (!section || section->sh_entsize != sizeof(Elf64_Sym) || section->sh_link >= elf->count)
+		return;
+	named->symbols = hp_elf_read(elf, section);
+	named->texts = hp_elf_read(elf, &elf->sections[section->sh_link]);
+	if (!named->symbols || !named->texts)
+		return;
+	named->count = section->sh_size / sizeof(Elf64_Sym);
+	named->texts_size = elf->sections[section->sh_link].sh_size;
+}
+
+static const char *named_at(const struct named *named, uint64_t number)
+{
+	Elf64_Sym symbol;
+
+	if (!number || number >= named->count)
+		return NULL;
+	memcpy(&symbol, named->symbols + number * sizeof(symbol), sizeof(symbol));
+	return symbol.st_name < named->texts_size ? named->texts + symbol.st_name : NULL;
+}
+
+static void slots_read(struct build *b, const Elf64_Shdr *header)
+{
+	char *data = header->sh_entsize == sizeof(Elf64_Rela) ? hp_elf_read(b->elf, header) : NULL;
+	struct named named;
 
 	if (!data)
 		return;
-	if (!symbol_data || !dw->gelf_getshdr(symbols, &symbol_header))
-		symbol_data = NULL;
-	for (int i = 0; dw->gelf_getrela(data, i, &relocation); i++) {
-		const char *name = NULL;
+	named_read(&named, b->elf, header->sh_link);
+	for (size_t i = 0; i < header->sh_size / sizeof(Elf64_Rela); i++) {
+		Elf64_Rela relocation;
+		const char *name;
 
-		if (GELF_R_SYM(relocation.r_info) && symbol_data &&
-		    dw->gelf_getsym(symbol_data, (int)GELF_R_SYM(relocation.r_info), &symbol))
-			name = dw->elf_strptr(b->elf, symbol_header.sh_link, symbol.st_name);
-		else if (is_chosen(b->machine, &relocation))
+		memcpy(&relocation, data + i * sizeof(relocation), sizeof(relocation));
+		name = named_at(&named, ELF64_R_SYM(relocation.r_info));
+		if (!name && is_chosen(b->machine, &relocation))
 			name = name_at(b->file, (uint64_t)relocation.r_addend);
 		if (name && *name && relocation.r_offset)
 			slot_add(b, relocation.r_offset, name);
 	}
+	free(named.symbols);
+	free(named.texts);
+	free(data);
 }
 
 /* --- the stubs --- */
@@ -144,17 +173,17 @@ static bool stub_add(struct build *b, uint64_t start, uint64_t end, uint64_t slo
 	return true;
 }
 
-static void stubs_read(struct build *b, Elf_Scn *section, const GElf_Shdr *header)
+static void stubs_read(struct build *b, const Elf64_Shdr *header)
 {
-	Elf_Data *data = b->dw->elf_getdata(section, NULL);
-	const unsigned char *code = data ? data->d_buf : NULL;
+	char *bytes = hp_elf_read(b->elf, header);
+	const unsigned char *code = (const unsigned char *)bytes;
 	bool is_arm = b->machine == EM_AARCH64;
 	/* Of x86-64 they are as long as each other, and the jump is anywhere within. */
 	uint64_t stride = header->sh_entsize >= 8 ? header->sh_entsize : STUB_SIZE;
 
-	for (size_t i = 0; code && i < data->d_size;) {
+	for (size_t i = 0; code && i < header->sh_size;) {
 		uint64_t address = header->sh_addr + i, slot = 0, start = address;
-		size_t left = data->d_size - i;
+		size_t left = header->sh_size - i;
 		size_t size = is_arm ? jump_aarch64(code + i, left, address, &slot)
 				     : jump_x86_64(code + i, left, address, &slot);
 
@@ -164,39 +193,28 @@ static void stubs_read(struct build *b, Elf_Scn *section, const GElf_Shdr *heade
 			size = is_arm ? 4 : 1;
 		i += size;
 	}
-}
-
-static const char *section_name(const struct build *b, const GElf_Shdr *header)
-{
-	size_t names;
-	const char *name;
-
-	if (b->dw->elf_getshdrstrndx(b->elf, &names) != 0)
-		return "";
-	name = b->dw->elf_strptr(b->elf, names, header->sh_name);
-	return name ? name : "";
+	free(bytes);
 }
 
 static void relocations_each(struct build *b)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
+	for (size_t i = 0; i < b->elf->count; i++) {
+		const Elf64_Shdr *header = &b->elf->sections[i];
 
-	while ((section = b->dw->elf_nextscn(b->elf, section)))
-		if (b->dw->gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
-		    header.sh_flags & SHF_ALLOC)
-			slots_read(b, section, &header);
+		if (header->sh_type == SHT_RELA && header->sh_flags & SHF_ALLOC)
+			slots_read(b, header);
+	}
 }
 
 static void stubs_each(struct build *b)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
+	for (size_t i = 0; i < b->elf->count; i++) {
+		const Elf64_Shdr *header = &b->elf->sections[i];
 
-	while ((section = b->dw->elf_nextscn(b->elf, section)))
-		if (b->dw->gelf_getshdr(section, &header) && header.sh_type == SHT_PROGBITS &&
-		    strncmp(section_name(b, &header), ".plt", 4) == 0)
-			stubs_read(b, section, &header);
+		if (header->sh_type == SHT_PROGBITS &&
+		    strncmp(hp_elf_name(b->elf, header), ".plt", 4) == 0)
+			stubs_read(b, header);
+	}
 }
 
 static int compare_stubs(const void *left, const void *right)
@@ -206,16 +224,14 @@ static int compare_stubs(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, Elf *elf, size_t *count)
+struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, const struct hp_elf *elf,
+				     size_t *count)
 {
-	struct build b = { .dw = hp_dwarf_load(), .file = file, .elf = elf };
-	GElf_Ehdr header;
+	struct build b = { .file = file, .elf = elf, .machine = elf->header.e_machine };
 
 	*count = 0;
-	if (!elf || !b.dw->gelf_getehdr(elf, &header) ||
-	    (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64))
+	if (b.machine != EM_X86_64 && b.machine != EM_AARCH64)
 		return NULL;
-	b.machine = header.e_machine;
 	relocations_each(&b);
 	if (b.name_count)
 		stubs_each(&b);

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "report/elf/elf_file.h"
 #include "report/elf/symbol_file.h"
 
 /*
@@ -16,6 +17,7 @@
  * with a fresh name; *count of them.  NULL = it has none, or is of a processor whose
  * stubs are not known here (x86-64 and aarch64 are).
  */
-struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, Elf *elf, size_t *count);
+struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, const struct hp_elf *elf,
+				     size_t *count);
 
 #endif

@@ -59,7 +59,7 @@ static const struct hp_debug *files_debug(struct hp_name_source *source, uint32_
 	struct files *files = files_of(source);
 	struct hp_symbol_file *file = files_file(source, object, false);
 
-	if (!file->module)
+	if (!file->has_debug)
 		return NULL;
 	if (!files->inlines)
 		files->inlines = hp_inlines_new();
@@ -70,7 +70,7 @@ static const struct hp_debug *files_debug(struct hp_name_source *source, uint32_
 
 static const char *files_fault(struct hp_name_source *source, uint32_t object)
 {
-	return files_of(source)->objects[object].file.fault;
+	return hp_symbol_file_fault(&files_of(source)->objects[object].file);
 }
 
 bool hp_files_is_read(const struct hp_name_source *source, uint32_t object)

@@ -350,9 +350,9 @@ static const struct hp_debug *aside_debug(struct hp_name_source *source, uint32_
 
 static const char *aside_fault(struct hp_name_source *source, uint32_t place)
 {
-	const struct hp_symbol_file *file = aside_of(source)->objects[place].file;
+	struct hp_symbol_file *file = aside_of(source)->objects[place].file;
 
-	return file ? file->fault : NULL;
+	return file ? hp_symbol_file_fault(file) : NULL;
 }
 
 static uint64_t aside_missing(struct hp_name_source *source)

@@ -424,7 +424,7 @@ static void spot_find(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
 	raw = spot_name(symbols, file, spot);
 	spot->name = hp_text_clean(raw);
 	free(raw);
-	if (!spot->is_data && file && file->module)
+	if (!spot->is_data && file && file->has_debug)
 		spot_source(symbols, spot);
 }
 

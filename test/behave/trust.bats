@@ -167,7 +167,11 @@ two_runs()
 }
 
 @test "a report that is held up for ever by debug information is made without it" {
-	compile plain <<<'void leaf(void) { } int main(void) { leaf(); return 0; }'
+	compile plain <<-'EOF'
+		#include <stdlib.h>
+		void leaf(void) { *(volatile char *)malloc(100) = 1; }
+		int main(void) { leaf(); return 0; }
+	EOF
 	gcc -shared -fPIC -o "$T/held.so" -x c - <<-'EOF'
 		#define _GNU_SOURCE
 		#include <dlfcn.h>

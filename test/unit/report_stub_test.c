@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_stub_test.c - the stubs of calls to other files are where objdump finds them.
+ * report_stub_test.c - the stubs of calls to other files are where objdump finds them,
+ * and symbols are those that libdw finds.
  */
 #include "test/test.h"
 
@@ -97,4 +98,60 @@ TEST(stub, a_stub_is_told_by_its_name)
 	CHECK(!hp_symbol_is_plt("puts"));
 	CHECK(!hp_symbol_is_plt("@plt"));
 	CHECK(!hp_symbol_is_plt("f@plt+0x4"));
+}
+
+static void lists_compare(const struct hp_symbol *fast, const struct hp_symbol *slow, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		CHECK_EQ(fast[i].address, slow[i].address);
+		CHECK_EQ(fast[i].size, slow[i].size);
+		CHECK_STR(fast[i].name, slow[i].name);
+	}
+}
+
+/* libdw subtracts what it never added where a symbol is in no section that is loaded. */
+static void beyond_drop(const struct hp_symbol *list, size_t *count)
+{
+	while (*count && list[*count - 1].address > INT64_MAX)
+		--*count;
+}
+
+/* Stripped and not, with a debug file beside it where libc6-dbg is, PIE and not. */
+TEST(symbol, those_read_without_libdw_are_the_same)
+{
+	char self[4096] = "";
+	const char *const paths[] = { self,
+				      "/usr/bin/perl",
+				      "/usr/bin/node",
+				      "/usr/bin/python3.11",
+				      "/lib/x86_64-linux-gnu/libc.so.6",
+				      "/lib64/ld-linux-x86-64.so.2",
+				      "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+				      NULL };
+
+	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	for (const char *const *path = paths; *path; path++) {
+		struct hp_model_object object = { .kind = HP_OBJECT_ELF, .path = (char *)*path };
+		struct hp_symbol_file fast = { .fault = NULL }, slow = { .fault = NULL };
+		struct stat status;
+
+		if (stat(*path, &status) != 0)
+			continue;
+		object.inode = status.st_ino;
+		hp_symbol_file_read(&fast, &object, 0);
+		hp_symbol_file_read_slowly(&slow, &object, 0);
+		CHECK_STR(fast.fault, slow.fault);
+		beyond_drop(slow.symbols, &slow.count);
+		beyond_drop(slow.data, &slow.data_count);
+		CHECK_EQ(fast.count, slow.count);
+		CHECK_EQ(fast.data_count, slow.data_count);
+		CHECK(fast.count > 0);
+		CHECK(!fast.dwfl);
+		if (fast.count == slow.count)
+			lists_compare(fast.symbols, slow.symbols, fast.count);
+		if (fast.data_count == slow.data_count)
+			lists_compare(fast.data, slow.data, fast.data_count);
+		hp_symbol_file_release(&fast);
+		hp_symbol_file_release(&slow);
+	}
 }

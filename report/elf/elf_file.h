@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elf_file.h - the sections of an ELF file, read without a library.
+ *
+ * Symbols need no more than that, and a report must not load libdw and the thirty
+ * libraries behind it for names alone.  Only the usual kind of file is read: 64 bits,
+ * this machine's byte order, with section headers.  Nothing in a file is trusted:
+ * every section lies within it.
+ */
+#ifndef HP_REPORT_ELF_ELF_FILE_H
+#define HP_REPORT_ELF_ELF_FILE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_BUILD_ID_MOST 64
+
+struct hp_elf {
+	int fd;	/* -1 = none */
+	uint64_t size;	/* of the file */
+	Elf64_Ehdr header;
+	Elf64_Shdr *sections;
+	size_t count;
+	char *names;	/* of sections, 0-terminated */
+	uint64_t names_size;
+};
+
+#define HP_ELF_NONE ((struct hp_elf){ .fd = -1 })
+
+/* A regular file, never waited for; -1 and errno. */
+int hp_elf_open(const char *path);
+
+/* Takes over the descriptor.  False = it is a file of another kind, and `elf` holds nothing. */
+bool hp_elf_init(struct hp_elf *elf, int fd);
+void hp_elf_release(struct hp_elf *elf);
+
+/* "" where the file has none. */
+const char *hp_elf_name(const struct hp_elf *elf, const Elf64_Shdr *section);
+
+/* The first section of a type; NULL = none. */
+const Elf64_Shdr *hp_elf_typed(const struct hp_elf *elf, uint32_t type);
+
+/* The contents, fresh, with a 0 behind them; NULL = they are not in the file, or are compressed. */
+char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section);
+
+/* Returns the size of the build-id; 0 = there is none. */
+size_t hp_elf_build_id(const struct hp_elf *elf, unsigned char id[HP_BUILD_ID_MOST]);
+
+#endif

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# endrun.bats - what a report does between the program's end and the prompt, and what it leaves alone.
+
+load helper
+
+setup_file()
+{
+	compile lean -fno-instrument-functions <<-'END'
+		#include <stdlib.h>
+		__attribute__((noinline)) static char *take(size_t size)
+		{
+			char *block = malloc(size);
+			block[0] = 1;
+			return block;
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 100; i++)
+				free(take(100));
+			return 0;
+		}
+	END
+	strip -o "$T/bare" "$T/lean"
+	objcopy --strip-debug "$T/lean" "$T/named"
+}
+
+record()
+{
+	HOTPATH_KEEP=0 HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/record \
+		LD_PRELOAD=$HP_LIB "$T/$1"
+}
+
+# opened LIST - files that a report of $T/record opens, or tries to.
+opened()
+{
+	strace -f -e trace=open,openat -o "$T/trace" \
+		"$HP_BUILD/hotpath" report --fd 3 3<"$T/record" 2>"$T/table"
+	sed -n 's/.*open[^"]*"\([^"]*\)".*/\1/p' "$T/trace"
+}
+
+@test "libdw is loaded where there is debug information, and nowhere else" {
+	command -v strace >/dev/null || skip "no strace"
+	record bare
+	opened >"$T/files"
+	run ! grep 'libdw\|libdebuginfod' "$T/files"
+	record named
+	opened >"$T/files"
+	run ! grep 'libdw\|libdebuginfod' "$T/files"
+	grep -q 'take' "$T/table"
+	grep -q "^$T/named$" "$T/files"
+	record lean
+	opened >"$T/files"
+	grep -q 'libdw' "$T/files"
+	run ! grep libdebuginfod "$T/files"
+	grep -q 'lean.c:' "$T/table"
+}
+
+@test "the kernel's names are read once, and are the same from their copy" {
+	command -v strace >/dev/null || skip "no strace"
+	grep -q '^0*[1-9a-f][0-9a-f]* [Tt] _stext$' /proc/kallsyms || skip "the kernel hides its addresses"
+	compile calls -fno-instrument-functions <<-'END'
+		#include <fcntl.h>
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			static char bytes[1 << 16];
+			int fd = open("/dev/zero", O_RDONLY);
+			while (clock() < CLOCKS_PER_SEC / 4)
+				if (read(fd, bytes, sizeof(bytes)) < 0)
+					return 1;
+			return 0;
+		}
+	END
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none HOTPATH_REPORT=functions-cpu HOTPATH_SEGMENT_PATH=$T/record \
+		"$HP_RUN" "$T/calls"
+	for i in 1 2; do
+		strace -f -y -e trace=read -o "$T/trace" \
+			"$HP_BUILD/hotpath" report -f json --fd 3 3<"$T/record" 2>"$T/report$i"
+		grep -c 'read(.*</proc/kallsyms>' "$T/trace" >"$T/count$i" || true
+	done
+	for i in 1 2; do
+		python3 - "$T/report$i" >"$T/names$i" <<-'END' || skip "no samples of the kernel here"
+			import json, sys
+			cpu = json.load(open(sys.argv[1]))["functions_cpu"]
+			print(*(row["name"] for row in cpu["data"]), sep="\n")
+			sys.exit(not (cpu["has_kernel"] and cpu["sample_count"]))
+		END
+	done
+	[ "$(stat -c %a "$XDG_STATE_HOME/hotpath/.kernel-names")" = 600 ]
+	diff "$T/names1" "$T/names2"
+	echo "reads: $(cat "$T/count1") then $(cat "$T/count2")"
+	[ "$(cat "$T/count1")" -gt 20 ]
+	[ "$(cat "$T/count2")" -le 2 ]
+}
