@@ -484,6 +484,7 @@ static int end(struct hp_report *report, const struct ask *ask)
 	int fd = 2, status = 0;
 
 	hp_facts_init(&facts, hp_xstrdup(text));
+	hp_keep_share();
 	report->record.facts = &facts;
 	hp_profile_place(report, say_line, NULL);
 	if (is_printed) {

@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 #include "report/base/memory.h"
+#include "report/name/kernel_copy.h"
 #include "segment/layout/sample.h"
 
 #define TEXT_MOST (UINT64_C(256) << 20)
 
 struct hp_name_entry {
 	uint64_t address;
-	uint64_t size;	/* 0 = up to the next */
+	uint64_t size; /* 0 = up to the next */
 	const char *name;
 };
 
@@ -62,40 +63,91 @@ static void sort(struct hp_names *names)
 		qsort(names->entries, names->count, sizeof(*names->entries), compare_entries);
 }
 
-/* ADDRESS LETTER NAME [MODULE] */
-static void kernel_read(struct hp_names *names)
+/* --- the kernel --- */
+
+/* Of this process; in one thread. */
+static struct {
+	struct hp_names names;
+	bool is_read; /* was tried */
+	const char *path; /* of the copy; NULL = none */
+	struct hp_kernel_copy copy;
+	bool is_opened; /* was tried */
+} kernel;
+
+static bool is_code(char letter)
 {
-	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	return letter && strchr("tTwW", letter);
+}
+
+/*
+ * ADDRESS LETTER NAME [MODULE].  To whom addresses are hidden all are 0, and code never is
+ * there: the rest need not be read.
+ */
+static void kernel_parse(struct hp_names *names)
+{
 	size_t room = 0;
 
-	*names = (struct hp_names){ .text = fd < 0 ? NULL : read_all(fd) };
-	if (fd < 0)
-		return;
-	close(fd);
 	for (char *next = names->text, *line; (line = strsep(&next, "\n"));) {
 		char *at;
 		uint64_t address = strtoull(line, &at, 16);
 
-		/* All are 0 for who may not see them. */
-		if (!address || at[0] != ' ' || !at[1] || !strchr("tTwW", at[1]) || at[2] != ' ')
+		if (at[0] != ' ' || !is_code(at[1]) || at[2] != ' ')
 			continue;
+		if (!address)
+			break;
 		at[3 + strcspn(at + 3, "\t ")] = '\0';
 		entry_add(names, &room, (struct hp_name_entry){ address, 0, at + 3 });
 	}
 	sort(names);
 }
 
+static void kernel_read(void)
+{
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	kernel.is_read = true;
+	kernel.names.text = fd < 0 ? NULL : read_all(fd);
+	if (fd < 0)
+		return;
+	close(fd);
+	kernel_parse(&kernel.names);
+}
+
+void hp_names_kernel_copy(const char *path)
+{
+	kernel.path = path;
+}
+
+static bool copy_has(uint64_t address)
+{
+	if (kernel.path && !kernel.is_opened)
+		hp_kernel_copy_open(&kernel.copy, kernel.path);
+	kernel.is_opened = true;
+	return hp_kernel_copy_covers(&kernel.copy, address);
+}
+
+void hp_names_kernel_keep(void)
+{
+	const struct hp_names *names = &kernel.names;
+	struct hp_kernel_name *list;
+
+	/* What the copy lacks, modules and BPF programs, a new one would lack, too. */
+	if (!kernel.path || !names->count || kernel.copy.head)
+		return;
+	list = hp_xcalloc(names->count, sizeof(*list));
+	for (size_t i = 0; i < names->count; i++)
+		list[i] = (struct hp_kernel_name){ names->entries[i].address,
+						   names->entries[i].name };
+	hp_kernel_copy_write(kernel.path, list, names->count);
+	free(list);
+}
+
 void hp_names_init_kernel(struct hp_names *names)
 {
-	static struct hp_names kernel;
-	static bool is_read;
-
-	if (!is_read)
-		kernel_read(&kernel);
-	is_read = true;
-	*names = kernel;
-	names->is_shared = true;
+	*names = (struct hp_names){ .is_kernel = true };
 }
+
+/* --- maps of code made at run time --- */
 
 /* A record may come from somebody else, and name any file. */
 static bool is_map_path(const char *path)
@@ -152,14 +204,12 @@ const char *hp_names_init_map(struct hp_names *names, const char *path)
 
 void hp_names_release(struct hp_names *names)
 {
-	if (!names->is_shared) {
-		free(names->text);
-		free(names->entries);
-	}
+	free(names->text);
+	free(names->entries);
 	*names = (struct hp_names){ .text = NULL };
 }
 
-const char *hp_names_at(const struct hp_names *names, uint64_t address)
+static const char *name_in(const struct hp_names *names, uint64_t address)
 {
 	size_t low = 0, high = names->count;
 
@@ -175,6 +225,17 @@ const char *hp_names_at(const struct hp_names *names, uint64_t address)
 		return NULL;
 	const struct hp_name_entry *entry = &names->entries[low - 1];
 	return entry->size && address - entry->address >= entry->size ? NULL : entry->name;
+}
+
+const char *hp_names_at(const struct hp_names *names, uint64_t address)
+{
+	if (!names->is_kernel)
+		return name_in(names, address);
+	if (copy_has(address))
+		return hp_kernel_copy_at(&kernel.copy, address);
+	if (!kernel.is_read)
+		kernel_read();
+	return name_in(&kernel.names, address);
 }
 
 const char *hp_names_wait(uint32_t on)

@@ -15,14 +15,21 @@ struct hp_names {
 	char *text;
 	struct hp_name_entry *entries;	/* by address */
 	size_t count;
-	bool is_shared;	/* text and entries are somebody else's */
+	bool is_kernel;	/* nothing of it is here: the kernel's are one list for all */
 };
 
 /*
  * Empty where the file cannot be read, hides its addresses, or is not to be
- * trusted.  The kernel's are many: a process reads them once, in one thread.
+ * trusted.  The kernel's are many: a process reads them once, in one thread, when the
+ * first name is asked for.
  */
 void hp_names_init_kernel(struct hp_names *names);
+
+/* Before that: where a copy of the kernel's names may be (kernel_copy.h). */
+void hp_names_kernel_copy(const char *path);
+
+/* At the end: makes that copy, if the names had to be read. */
+void hp_names_kernel_keep(void);
 
 /* Returns why a file that is there was not taken, as a text after its path; NULL = it was, or there is none. */
 const char *hp_names_init_map(struct hp_names *names, const char *path);

@@ -5,12 +5,14 @@
 #include "report/store/keep.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/store/kept.h"
 #include "report/base/memory.h"
 #include "report/store/store.h"
+#include "report/name/kernel.h"
 #include "report/name/legend_gather.h"
 #include "report/section/sections.h"
 
@@ -104,6 +106,24 @@ static void say_lost(const struct hp_store *store, int error, hp_complain compla
 	    complain, context);
 }
 
+/* In the folder of kept runs, by a name that is none of theirs. */
+static void share(const char *folder)
+{
+	static char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/.kernel-names", folder);
+	hp_names_kernel_copy(path);
+}
+
+void hp_keep_share(void)
+{
+	struct hp_store store;
+
+	if (hp_store_open(&store) == 0)
+		share(store.fd >= 0 ? store.path : store.spare_path);
+	hp_store_release(&store);
+}
+
 bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
 	     void *context)
 {
@@ -127,6 +147,10 @@ bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain c
 		say_lost(&store, error, complain, context);
 	else
 		hp_store_clean(&store, report->settings->keep, name);
+	if (!error) {
+		share(store.path);
+		hp_names_kernel_keep();
+	}
 	hp_store_release(&store);
 	return error == 0;
 }

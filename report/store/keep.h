@@ -22,4 +22,7 @@ struct hp_keep {
 bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
 	     void *context);
 
+/* Before names are asked for: where what all runs share is kept, the kernel's names. */
+void hp_keep_share(void);
+
 #endif

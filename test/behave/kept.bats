@@ -57,9 +57,10 @@ setup()
 	hotpath=$HP_BUILD/hotpath
 }
 
+# The names of the kernel are kept for all runs.
 files()
 {
-	find "$kept" -mindepth 1 2>/dev/null
+	find "$kept" -mindepth 1 ! -name .kernel-names 2>/dev/null
 }
 
 count()
