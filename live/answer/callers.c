@@ -34,6 +34,8 @@ static void row_add(struct hp_report *report, const struct hp_calls_row *row, si
 	hp_json_whole(entry, "calls", hp_whole(row->calls));
 	hp_json_whole(entry, "inclusive_ns", hp_whole(rint(row->total_ns)));
 	hp_json_whole(entry, "self_ns", hp_whole(rint(row->self_ns)));
+	hp_json_between(entry, "inclusive", row->total_ns, row->total_error_ns);
+	hp_json_between(entry, "self", row->self_ns, row->self_error_ns);
 	cJSON_AddItemToArray(tree, entry);
 }
 

@@ -40,7 +40,8 @@ struct text {
 	"included_count:i! tree:[@step]!"
 
 static const struct text shapes[] = {
-	{ "step", "id:i! parent:i! depth:i! name:s! calls:i! inclusive_ns:i! self_ns:i!" },
+	{ "step", "id:i! parent:i! depth:i! name:s! calls:i! inclusive_ns:i! self_ns:i! "
+		  "inclusive_low_ns:i! inclusive_high_ns:i! self_low_ns:i! self_high_ns:i!" },
 	{ "location", "file:s line:i column:i" },
 	{ "frame", "function:s file:s line:i inlined:b module:s" },
 	{ "call", "start_ns:i ns:i tid:i result:s" },

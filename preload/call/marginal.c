@@ -27,6 +27,7 @@ void hp_marginal_begin(struct hp_local *me, bool doubled)
 	if (doubled)
 		me->low = UINTPTR_MAX;
 	me->watch_calls = me->calls;
+	me->overhead += me->clock_cost;
 	me->watch_overhead = me->overhead;
 	me->watch_start = hp_clock_ordered(me);
 }
@@ -54,12 +55,13 @@ void hp_marginal_end(struct hp_local *me)
 	uint64_t now = hp_clock_ordered(me);
 	uint64_t calls = me->calls - me->watch_calls;
 	unsigned kind = me->watched - 1;
+	uint64_t spent = me->overhead - me->watch_overhead;
 	bool is_whole = (kind == 1) == (me->low == UINTPTR_MAX);
 
 	hp_marginal_stop(me);
+	me->overhead += me->clock_cost;
 	/* Calls that were timed, or a slow path, make another difference. */
-	if (!is_whole || hp_switch_seen(me) ||
-	    me->overhead - me->watch_overhead != calls * me->cost_counted)
+	if (!is_whole || hp_switch_seen(me) || spent != calls * me->cost_counted)
 		return;
 	keep(me, kind, now - me->watch_start, calls);
 	if (kind == 1)

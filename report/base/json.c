@@ -36,6 +36,16 @@ void hp_json_rounded(cJSON *object, const char *key, double number)
 	cJSON_AddItemToObject(object, key, cJSON_CreateRaw(text));
 }
 
+void hp_json_between(cJSON *object, const char *name, double ns, double error_ns)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s_low_ns", name);
+	hp_json_rounded(object, key, ns - error_ns);
+	snprintf(key, sizeof(key), "%s_high_ns", name);
+	hp_json_rounded(object, key, ns + error_ns);
+}
+
 void hp_json_text(cJSON *object, const char *key, const char *text)
 {
 	char *clean = text ? hp_text_clean(text) : NULL;

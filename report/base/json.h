@@ -16,6 +16,9 @@ void hp_json_whole(struct cJSON *object, const char *key, uint64_t number);
 /* The same of a number that has a fraction, rounded; 0 for what is below. */
 void hp_json_rounded(struct cJSON *object, const char *key, double number);
 
+/* The ends of an interval around a time: NAME_low_ns and NAME_high_ns. */
+void hp_json_between(struct cJSON *object, const char *name, double ns, double error_ns);
+
 /* Without control characters (hp_text_clean); nothing for NULL. */
 void hp_json_text(struct cJSON *object, const char *key, const char *text);
 

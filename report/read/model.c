@@ -14,7 +14,7 @@
 
 #include "report/base/memory.h"
 #include "report/read/model_build.h"
-#include "report/read/tree.h"
+#include "report/read/settle.h"
 #include "segment/clock.h"
 #include "segment/layout/process.h"
 #include "segment/layout/lock.h"
@@ -374,6 +374,7 @@ static void functions_clear(struct hp_model *model)
 						 .record = f->record,
 						 .last_record = f->last_record,
 						 .label = f->label,
+						 .is_recursive = f->is_recursive,
 						 .spread = f->spread };
 	}
 	for (size_t i = 0; i < model->record_count; i++)
@@ -382,12 +383,16 @@ static void functions_clear(struct hp_model *model)
 		model->blocks[i].stamp = model->blocks[i].calls = 0;
 }
 
-/* The source may name a function when one of its calls gets there. */
-static void label_look(struct hp_model *model, const struct hp_model_record *record)
+/* What a record says once: the source may name its function when a call gets there. */
+static void record_look(struct hp_model *model, const struct hp_model_record *record)
 {
 	struct hp_model_function *f = &model->functions[record->function];
 	uint64_t label;
 
+	if (!f->is_recursive)
+		f->is_recursive =
+			hp_reader_word(&model->reader, record->offset, sizeof(struct hp_function),
+				       offsetof(struct hp_function, recursive)) != 0;
 	if (f->label)
 		return;
 	label = hp_reader_word(&model->reader, record->offset, sizeof(struct hp_function),
@@ -406,7 +411,7 @@ static void functions_count(struct hp_model *model)
 		model->functions[record->function].running +=
 			hp_reader_gist_active(&model->reader, record->gist);
 		if (record->stamp != record->label_stamp)
-			label_look(model, record);
+			record_look(model, record);
 		record->label_stamp = record->stamp;
 	}
 }
@@ -456,7 +461,7 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 		      compare_names);
 	read_threads(&b);
 	find_root(&b);
-	hp_tree_finish(&model->build->tree, model);
+	hp_settle(&model->build->tree, model);
 	sum_up(&b);
 	model->losses.refused_chunks = model->reader.header.refused;
 	model->losses.refusals = hp_reader_refusals(&model->reader);

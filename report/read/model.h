@@ -101,18 +101,22 @@ struct hp_model_function {
 	uint64_t measured;	/* calls with a known duration */
 	uint64_t drawn;	/* of them: at random among others that are only counted */
 	bool is_sampled;	/* times are estimates */
+	bool is_recursive;	/* some call of it began while another one went on */
 	double total_ns;	/* outermost calls, callees included */
 	double total_low_ns;	/* 95 % interval; equal when nothing was estimated */
 	double total_high_ns;
 	double self_ns;	/* without instrumented callees */
-	double self_error_ns;	/* half of its 95 % interval */
+	double self_error_ns;	/* the wider half of its 95 % interval, */
+	double self_low_ns;	/* which is this */
+	double self_high_ns;
 
 	/* Sums over blocks, for the estimates (tree.c). */
 	double body_ticks;	/* own time of sampled calls, tail excluded */
 	double body_squares;
 	double body_count;
 	double tail_variance;
-	double doubt;
+	double total_doubt;	/* linear errors, ticks */
+	double self_doubt;
 };
 
 /* A function as one block has it. */
@@ -147,6 +151,8 @@ struct hp_model_node {
 	uint64_t calls;
 	double self_ns;
 	double inclusive_ns;	/* the sum of self_ns below and here */
+	double self_error_ns;	/* half of their 95 % intervals */
+	double inclusive_error_ns;
 };
 
 struct hp_model_thread {

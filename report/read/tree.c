@@ -16,19 +16,10 @@
  * of what the timed caller's own time seems to be.  When there are many they
  * are scaled like all others.
  *
- * Doubt.  The cost of the hooks that was subtracted is a constant, the true one
- * depends on how much of it the processor overlaps with the function.  That
- * error does not average out: it adds to both ends, for each call estimated.
+ * Doubt.  What the hooks cost is known to within some ns a call.  That error is the
+ * same in each call, so it does not average out (see hp_tree_sum.doubt).
  *
- * Sums.  A timed call says what all below it took together.  What the estimates
- * below add up to more, they are too long by (a drawn call is measured alone,
- * without the overlap with the code around it): so they are made to fit, from
- * the root down, the measured ones last; and by as much the interval grows.
- *
- * Inclusive time.  A timed call's is measured: right even if its callees are
- * estimates.  That of the others is own time plus what was charged for callees,
- * so the callees' uncertainty is passed up in proportion to such calls.  A
- * caller's own time is what its callees leave over: there it is passed up whole.
+ * What the estimates of all nodes have to do with each other: settle.c.
  */
 #include "report/read/tree.h"
 
@@ -39,25 +30,26 @@
 #include "report/base/memory.h"
 
 #define FINE ((double)(1 << HP_FINE_BITS))
-#define AHEAD 16 /* rows that are fetched while one is counted */
-#define TAIL_FEW 16 /* from here on stalls are scaled */
-#define TAIL_RARE 32 /* or if one in so many drawn calls is one */
-#define SURE 2.1 /* standard deviations: 1.96 if they were known and not estimated too */
-#define DOUBT 8 /* one part in so many of the hooks' cost may be wrong */
+#define AHEAD 16	/* rows that are fetched while one is counted */
+#define TAIL_FEW 16	/* from here on stalls are scaled */
+#define TAIL_RARE 32	/* or if one in so many drawn calls is one */
+#define DOUBT_SHARE 2	/* of what the hooks cost beside reading the clock, see doubts_of, */
+#define DOUBT_NS 3	/* but no more than this a call, */
+#define DOUBT_EXACT_NS 5	/* or this, where clocks are read without waiting */
 
 /* A row's numbers as claims that hold, whatever was read. */
 struct facts {
 	double calls;
 	double timed;
-	double others; /* calls that are neither timed nor nested */
+	double others;	/* calls that are neither timed nor nested */
 	double drawn;
 	double tail_count;
 	double tail_ticks;
 	double body_ticks;
 	double body_squares;
-	double self_ticks; /* of the timed */
-	double outer_ticks; /* of the timed */
-	double below_ticks; /* of the others */
+	double self_ticks;	/* of the timed */
+	double outer_ticks;	/* of the timed */
+	double below_ticks;	/* of the others */
 };
 
 static uint64_t least_of(uint64_t a, uint64_t b)
@@ -127,7 +119,6 @@ static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
 	sum->self += self;
 	sum->outer += self;
 	sum->variance += body_variance(f);
-	sum->doubt += f->others * tree->doubt;
 	if (f->tail_count > 0) {
 		double mean = f->tail_ticks / f->tail_count;
 
@@ -157,6 +148,7 @@ static void add_facts(struct hp_tree *tree, const struct hp_model *model, uint32
 	sum->outer += f->outer_ticks + f->below_ticks;
 	sum->outer_measured += f->outer_ticks;
 	sum->others += f->others;
+	sum->doubt += f->timed * tree->doubt_timed + (f->calls - f->timed) * tree->doubt_counted;
 	if (f->calls > 0)
 		sum->timed_share =
 			(float)((sum->timed_share * before + f->timed) / (before + f->calls));
@@ -264,10 +256,27 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 	model->blocks[record->block].calls += row.calls;
 }
 
+/*
+ * The cost of a pair of hooks depends on how much of it the processor overlaps with the code
+ * around: from next to nothing to twice what the calibration found around its kinds of code.
+ * Readings of the clock are not overlapped, so the doubt is about the rest.
+ */
+static void doubts_of(struct hp_tree *tree, const struct hp_model *model)
+{
+	const struct hp_header *header = &model->reader.header;
+	double most = (header->timing == HP_TIMING_EXACT ? DOUBT_EXACT_NS : DOUBT_NS) /
+		      model->ns_per_tick;
+	double counted = header->cost_counted / FINE;
+	double timed = (header->cost_timed - 2.0 * header->cost_clock) / FINE;
+
+	tree->doubt_counted = fmin(most, DOUBT_SHARE * counted);
+	tree->doubt_timed = fmin(most, DOUBT_SHARE * fmax(timed, counted));
+}
+
 void hp_tree_count(struct hp_tree *tree, struct hp_model *model)
 {
 	tree->tail_count = tree->tail_logs = tree->body_ticks = tree->drawn = 0;
-	tree->doubt = model->reader.header.cost_inside / FINE / DOUBT;
+	doubts_of(tree, model);
 	memset(tree->sums, 0, model->node_count * sizeof(*tree->sums));
 	for (size_t i = 0; i < model->node_count; i++) {
 		struct hp_model_node *node = &model->nodes[i];
@@ -281,223 +290,4 @@ void hp_tree_count(struct hp_tree *tree, struct hp_model *model)
 				       sizeof(struct hp_row));
 		add_row(tree, model, &tree->rows[i]);
 	}
-}
-
-/*
- * Calls of a row in whose block no call of that row was drawn: the function's
- * mean stands for them, with as large an error.  Without any sample of the
- * function they are calls that had not ended.
- */
-static void settle_pending(const struct hp_tree *tree, const struct hp_model *model, size_t place)
-{
-	const struct hp_model_node *node = &model->nodes[place];
-	const struct hp_model_function *f = &model->functions[node->function];
-	struct hp_tree_sum *sum = &tree->sums[place];
-	double mean = f->body_count > 0 ? f->body_ticks / f->body_count : 0;
-
-	sum->self += sum->pending * mean;
-	sum->outer += sum->pending_outer * mean;
-	sum->variance += (double)sum->pending * sum->pending * mean * mean;
-}
-
-/*
- * Stalls happen per time or per call, whichever is more; a row without any may
- * have had some that were not drawn.  The usual stall (geometric mean) is what the machine does to any row;
- * a function's own rare slow path is no news about the others.
- */
-static void settle_tail(const struct hp_tree *tree, const struct hp_model *model, size_t place,
-			double room)
-{
-	const struct hp_model_node *node = &model->nodes[place];
-	const struct hp_model_function *f = &model->functions[node->function];
-	struct hp_tree_sum *sum = &tree->sums[place];
-	double mean, expected;
-
-	if (tree->tail_count <= 0 || tree->body_ticks <= 0 || f->drawn == 0 || sum->self <= 0)
-		return;
-	mean = exp(tree->tail_logs / tree->tail_count);
-	expected = sum->self * (1 - sum->timed_share) * tree->tail_count / tree->body_ticks;
-	expected = fmax(expected, (double)node->calls * (1 - sum->timed_share) * tree->tail_count /
-					  tree->drawn);
-	if (expected * mean > sum->tail_missing) {
-		sum->tail_missing = expected * mean;
-		sum->tail_variance = fmax(sum->tail_variance, expected * mean * mean);
-	}
-	if (sum->tail_missing + SURE * sqrt(sum->tail_variance) > room) {
-		sum->tail_missing = fmax(room, 0);
-		sum->tail_variance = 0;
-	}
-}
-
-/* From the root down: how much more a node can have taken than it is said to. */
-static void settle_tails(const struct hp_tree *tree, const struct hp_model *model)
-{
-	double *room = hp_xmalloc(model->node_count * sizeof(*room));
-
-	room[0] = INFINITY;
-	for (size_t i = 1; i < model->node_count; i++) {
-		uint32_t caller = model->nodes[i].parent;
-		double own = fmax(tree->sums[caller].self, 0);
-		bool is_measured = caller && tree->sums[caller].timed_share >= 1;
-
-		room[i] = is_measured ? own : room[caller] + own;
-		settle_tail(tree, model, i, room[i]);
-	}
-	free(room);
-}
-
-/* What a node and those below it may have, and what they say: in ticks. */
-struct share {
-	double said; /* the sum of own times from here down, but no more than was measured */
-	double measured; /* of that, children that were measured */
-	double estimated; /* own time and the other children */
-	double given; /* the part of `said` that fits into what is above */
-};
-
-/* All of its outermost calls were timed. */
-static bool is_measured(const struct hp_tree *tree, size_t place)
-{
-	return tree->sums[place].others == 0 && tree->sums[place].outer_measured > 0;
-}
-
-static void share_sum(const struct hp_tree *tree, const struct hp_model *model,
-		      struct share *shares)
-{
-	for (size_t i = model->node_count; i-- > 0;) {
-		struct share *here = &shares[i], *caller;
-
-		here->estimated += fmax(tree->sums[i].self, 0);
-		here->said = here->measured + here->estimated;
-		if (i == 0)
-			break;
-		caller = &shares[model->nodes[i].parent];
-		if (is_measured(tree, i)) {
-			here->said = fmin(here->said, tree->sums[i].outer_measured);
-			caller->measured += here->said;
-		} else {
-			caller->estimated += here->said;
-		}
-	}
-	shares[0].given = shares[0].measured + shares[0].estimated;
-}
-
-/* The parts of what `share` consists of that fit into it. */
-static double part_measured(const struct share *share)
-{
-	return share->measured > share->given ? share->given / share->measured : 1;
-}
-
-static double part_estimated(const struct share *share)
-{
-	double left = fmax(share->given - share->measured, 0);
-
-	return share->estimated > left ? left / share->estimated : 1;
-}
-
-/* Estimates that add up to more than what was measured above them are made to fit. */
-static void settle_shares(const struct hp_tree *tree, const struct hp_model *model)
-{
-	struct share *shares = hp_xcalloc(model->node_count, sizeof(*shares));
-
-	share_sum(tree, model, shares);
-	for (size_t i = 1; i < model->node_count; i++) {
-		const struct share *caller = &shares[model->nodes[i].parent];
-		struct hp_tree_sum *sum = &tree->sums[i];
-		double part = is_measured(tree, i) ? part_measured(caller) : part_estimated(caller);
-		double over = fmax(sum->outer - sum->outer_measured, 0) * (1 - part);
-
-		shares[i].given = shares[i].said * part;
-		sum->outer -= over;
-		/* Of the function alone: `over` holds that of those below already. */
-		if (model->nodes[i].function != HP_NONE)
-			model->functions[model->nodes[i].function].doubt += over;
-		/* Below 0 is chance, or one of many nodes of a function: let it add up. */
-		if (sum->self > 0)
-			sum->self *= part_estimated(&shares[i]);
-	}
-	free(shares);
-}
-
-static void settle_function(const struct hp_model *model, const struct hp_model_node *node,
-			    const struct hp_tree_sum *sum)
-{
-	struct hp_model_function *f = &model->functions[node->function];
-
-	f->self_ns += sum->self;
-	f->total_ns += sum->outer;
-	f->self_error_ns +=
-		sum->variance + sum->left_over; /* a variance in ticks until hp_tree_finish */
-	f->total_low_ns += sum->variance;
-	f->total_high_ns += sum->tail_missing;
-	f->tail_variance += sum->tail_variance;
-	f->doubt += sum->doubt;
-}
-
-/* From the leaves up: what is uncertain below is uncertain here. */
-static void settle_nodes(const struct hp_tree *tree, const struct hp_model *model)
-{
-	struct hp_model_node *nodes = model->nodes;
-	struct hp_tree_sum *sums = tree->sums;
-
-	for (size_t i = model->node_count; i-- > 1;) {
-		struct hp_tree_sum *parent = &sums[nodes[i].parent];
-		double passed = 1 - parent->timed_share;
-
-		settle_function(model, &nodes[i], &sums[i]);
-		nodes[i].self_ns = fmax(0, sums[i].self * model->ns_per_tick);
-		nodes[i].inclusive_ns += nodes[i].self_ns;
-		nodes[nodes[i].parent].inclusive_ns += nodes[i].inclusive_ns;
-		parent->variance += sums[i].variance * passed;
-		parent->doubt += sums[i].doubt * passed;
-		parent->left_over += sums[i].variance * parent->timed_share;
-		parent->tail_missing += sums[i].tail_missing * passed;
-		parent->tail_variance += sums[i].tail_variance * passed;
-	}
-}
-
-/* Sums in ticks become times in ns, variances become ends of the interval. */
-static void settle_times(struct hp_model_function *f, double scale)
-{
-	double low = SURE * sqrt(f->total_low_ns) + f->doubt;
-	double high = SURE * sqrt(f->total_low_ns + f->tail_variance) + f->total_high_ns + f->doubt;
-	double total = fmax(0, f->total_ns);
-
-	f->is_sampled = f->drawn > 0;
-	f->total_low_ns = fmax(0, total - low) * scale;
-	f->total_high_ns = (total + high) * scale;
-	f->total_ns = total * scale;
-	f->self_error_ns = (SURE * sqrt(f->self_error_ns + f->tail_variance) + f->doubt) * scale;
-	f->self_ns = fmax(0, f->self_ns) * scale;
-}
-
-/*
- * Calls that had not ended are counted but have no time of their own yet; at
- * least what was recorded below them belongs to them.
- */
-static void settle_running(struct hp_model *model)
-{
-	double *below = hp_xcalloc(model->function_count, sizeof(*below));
-
-	for (size_t i = 1; i < model->node_count; i++)
-		below[model->nodes[i].function] += model->nodes[i].inclusive_ns;
-	for (size_t i = 0; i < model->function_count; i++) {
-		struct hp_model_function *f = &model->functions[i];
-
-		if (!f->running || f->total_ns >= below[i])
-			continue;
-		f->total_ns = f->total_low_ns = f->total_high_ns = below[i];
-	}
-	free(below);
-}
-
-void hp_tree_finish(const struct hp_tree *tree, struct hp_model *model)
-{
-	for (size_t i = 1; i < model->node_count; i++)
-		settle_pending(tree, model, i);
-	settle_tails(tree, model);
-	settle_shares(tree, model);
-	settle_nodes(tree, model);
-	for (size_t i = 0; i < model->function_count; i++)
-		settle_times(&model->functions[i], model->ns_per_tick);
-	settle_running(model);
 }

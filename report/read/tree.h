@@ -13,17 +13,17 @@
 
 /* What a node needs until its times are settled. */
 struct hp_tree_sum {
-	double self; /* ticks: what is known or estimated by now */
-	double outer; /* the same of inclusive time, outermost calls only */
-	double outer_measured; /* the part of it that was timed */
-	double others; /* outermost calls that were not */
-	double variance; /* of the latter; from sampling here, and passed up */
-	double left_over; /* variance of callees that adds to own time only */
-	double tail_missing; /* expected time of stalls that were not drawn, */
-	double tail_variance; /* and its variance */
-	double doubt; /* what the subtracted cost of our hooks may be wrong by, in sum */
-	float timed_share; /* of the calls: all of them were timed */
-	uint32_t pending; /* calls without any sample in their block */
+	double self;	/* ticks: what is known or estimated by now */
+	double outer;	/* the same of inclusive time, outermost calls only */
+	double outer_measured;	/* the part of it that was timed */
+	double others;	/* outermost calls that were not */
+	double variance;	/* of the latter; from sampling here, and passed up */
+	double left_over;	/* variance of callees that adds to own time only */
+	double tail_missing;	/* expected time of stalls that were not drawn, */
+	double tail_variance;	/* and its variance */
+	double doubt;	/* what the subtracted cost of our hooks may be wrong by, in sum; calls here only */
+	float timed_share;	/* of the calls: all of them were timed */
+	uint32_t pending;	/* calls without any sample in their block */
 	uint32_t pending_outer;
 };
 
@@ -31,22 +31,23 @@ struct hp_tree_sum {
 struct hp_tree_row {
 	uint64_t offset;
 	uint32_t node;
-	uint32_t record; /* place in model->records */
+	uint32_t record;	/* place in model->records */
 };
 
 struct hp_tree {
-	struct hp_map children; /* (parent node, function) -> node */
-	struct hp_tree_row *rows; /* of all blocks */
+	struct hp_map children;	/* (parent node, function) -> node */
+	struct hp_tree_row *rows;	/* of all blocks */
 	size_t row_count;
 	size_t row_room;
-	struct hp_tree_sum *sums; /* beside model->nodes */
+	struct hp_tree_sum *sums;	/* beside model->nodes */
 	size_t room;
 	size_t sum_room;
-	double tail_count; /* over all sampled rows */
-	double tail_logs; /* of it: sum of the logarithms of each row's mean tail */
+	double tail_count;	/* over all sampled rows */
+	double tail_logs;	/* of it: sum of the logarithms of each row's mean tail */
 	double body_ticks;
-	double drawn; /* over all sampled rows too */
-	double doubt; /* ticks a call */
+	double drawn;	/* over all sampled rows too */
+	double doubt_counted;	/* ticks a call that has no clock, or was drawn, */
+	double doubt_timed;	/* and one that was timed while all were */
 };
 
 void hp_tree_init(struct hp_tree *tree, struct hp_model *model);
@@ -60,8 +61,5 @@ bool hp_tree_row(struct hp_tree *tree, struct hp_model *model, uint64_t offset);
 
 /* Adds up the counters of all rows as they are now; those of functions are zero before. */
 void hp_tree_count(struct hp_tree *tree, struct hp_model *model);
-
-/* Then: times of nodes and functions. */
-void hp_tree_finish(const struct hp_tree *tree, struct hp_model *model);
 
 #endif

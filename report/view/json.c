@@ -249,6 +249,7 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	hp_json_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
 	hp_json_whole(summary, "profiling_cost_ns", model->overhead_ns);
 	hp_json_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));
+	hp_json_whole(summary, "hooked_threads", model->reader.header.threads_seen);
 	cJSON_AddBoolToObject(summary, "status_known", model->reader.header.status_known != 0);
 	if (model->reader.header.status_known)
 		hp_json_whole(summary, "wait_status", model->reader.header.root_status);

@@ -139,6 +139,22 @@ static const char *number_text(const struct hp_column *column, double number,
 	}
 }
 
+/* What ran and is too short to be told from nothing is below something, and never 0. */
+static bool is_next_to_nothing(const struct hp_column *column, const struct hp_value *value)
+{
+	double least = column->unit == HP_UNIT_SHARE ? 0.005 : 0.5;
+
+	return value->upper > 0 && value->number < least;
+}
+
+static char *below_text(const struct hp_column *column, double upper)
+{
+	struct hp_text_cell cell;
+	double least = column->unit == HP_UNIT_SHARE ? 0.01 : 1;
+
+	return hp_xprintf("<%s", number_text(column, upper > least ? upper : least, &cell));
+}
+
 /* Names are shortened to their last parts here, and to the column's width later. */
 static char *cell_text(struct grid *grid, const struct column *column, const void *row)
 {
@@ -153,6 +169,8 @@ static char *cell_text(struct grid *grid, const struct column *column, const voi
 		return hp_xstrdup("-");
 	if (!value.text) {
 		grid->has_estimates |= value.is_estimated;
+		if (is_next_to_nothing(column->column, &value))
+			return below_text(column->column, value.upper);
 		return hp_xprintf("%s%s%s", value.is_bound ? "\342\211\245 " : "",
 				  value.is_estimated ? "~" : "",
 				  number_text(column->column, value.number, &cell));
@@ -625,7 +643,8 @@ static const char *const estimates[HP_ESTIMATES] = {
 	[HP_ESTIMATE_FUNCTIONS] =
 		"~ estimated: hot, short functions are counted always, timed at random.\n"
 		"  \302\26195% is half of the total's 95 % interval. "
-		"HOTPATH_TIMING=exact times all.\n",
+		"HOTPATH_TIMING=exact times all;\n"
+		"  what the hooks cost is known to within some ns a call, then too.\n",
 	[HP_ESTIMATE_HOLDS] =
 		"~ estimated: short holds of locks are timed at random; counts and waits are not.\n",
 	[HP_ESTIMATE_MESSAGES] =

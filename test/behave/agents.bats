@@ -55,6 +55,7 @@ setup()
 teardown()
 {
 	[ ! -s agent ] || kill -9 "$(cat agent)" 2>/dev/null || :
+	reports_are_possible
 }
 
 counts_are()

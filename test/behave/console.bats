@@ -32,6 +32,7 @@ setup()
 teardown()
 {
 	$tmux kill-server 2>/dev/null || true
+	reports_are_possible
 }
 
 # console ARGUMENTS... - in a terminal of $size; what it leaves behind stands below "exit STATUS".

@@ -176,6 +176,7 @@ assert report["threads"]["raw"][0]["cpu_ns"] > 0
 teardown()
 {
 	[ -z "$helper" ] || kill -CONT "$helper" 2>/dev/null || :
+	reports_are_possible
 }
 
 @test "endure: a helper that is stopped and goes on" {

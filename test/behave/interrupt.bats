@@ -22,6 +22,7 @@ teardown()
 	[ -z "$left" ] || { echo THAWED >"$left/freezer.state"; } 2>/dev/null || :
 	[ -z "$program" ] || kill -CONT "$program" 2>/dev/null || :
 	[ -z "$left" ] || eventually rmdir "$left" || :
+	reports_are_possible
 }
 
 now_ms()

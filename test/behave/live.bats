@@ -53,6 +53,7 @@ teardown()
 {
 	[ -z "$ticker" ] || kill "$ticker" 2>/dev/null || true
 	[ -z "$fakes" ] || kill "$fakes" 2>/dev/null || true
+	reports_are_possible
 }
 
 # start_fakes HOW [ARGUMENT] - sockets named as those of sessions (fake_sessions.py), and $fakes their process.

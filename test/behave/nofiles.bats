@@ -16,6 +16,7 @@ teardown()
 {
 	exec 7>&-
 	wait || true
+	reports_are_possible
 }
 
 # The helper of this file's program.

@@ -68,6 +68,7 @@ setup()
 teardown()
 {
 	[ -z "$program" ] || over "$program"
+	reports_are_possible
 }
 
 # Ends a program of this shell without a word of it.

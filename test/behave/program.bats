@@ -39,6 +39,7 @@ open_folder()
 teardown()
 {
 	[ -z "$place" ] || rm -rf "$place"
+	reports_are_possible
 }
 
 @test "program: static and static-pie" {

@@ -40,6 +40,7 @@ teardown()
 		kill -9 "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
+	reports_are_possible
 }
 
 # start NAME [ULIMIT ARGUMENT...] - the ticker, with a port of its own: its pid in $program, the port in $port,

@@ -13,6 +13,7 @@ setup_file()
 teardown()
 {
 	[ -z "$place" ] || rm -rf "$place"
+	reports_are_possible
 }
 
 setup()

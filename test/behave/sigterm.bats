@@ -47,6 +47,7 @@ teardown()
 {
 	[ -z "$helper" ] || kill -9 "$helper" 2>/dev/null || :
 	[ -z "$agent" ] || kill -9 "$agent" 2>/dev/null || :
+	reports_are_possible
 }
 
 helper_of()

@@ -129,6 +129,15 @@ static inline struct hp_process *fake_process(struct fake *fake, uint32_t pid,
 	return process;
 }
 
+/* The session and its newest process took so many ticks. */
+static inline void fake_life(const struct fake *fake, uint64_t ticks)
+{
+	struct hp_header *header = fake_header(fake);
+
+	header->last = (struct hp_moment){ FAKE_START + ticks, 77 + ticks * FAKE_NS_PER_TICK };
+	((struct hp_process *)(fake->base + header->processes))->end_ticks = FAKE_START + ticks;
+}
+
 static inline struct hp_module *fake_module(struct fake *fake, struct hp_process *process,
 					    const struct hp_object *object)
 {

@@ -87,6 +87,7 @@ TEST(edge, a_tail_of_more_than_2_to_the_32)
 	uint64_t tail = TWO_32 + 5, body = 3 * TWO_32, drawn = tail + body;
 
 	scene_init(&s);
+	fake_life(&s.fake, 33 * (body * 10 + tail * 1000));
 	/* One call in 32 was drawn; usual ones took 10 ticks, those of the tail 1000. */
 	s.row->calls = drawn * 32;
 	s.row->sampled = drawn;

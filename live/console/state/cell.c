@@ -135,6 +135,15 @@ static bool is_whole(const struct hp_table *table, const struct hp_table_row *ro
 	       strcmp(caller->valuestring, name->valuestring) == 0;
 }
 
+/* An interval that the report marks: it is more than 1 % wide on one side. */
+static bool is_wide(const struct hp_table_row *row, const char *low, const char *key,
+		    const char *high)
+{
+	double number = raw_number(row, key), share = number / 100;
+
+	return raw_number(row, high) - number > share || number - raw_number(row, low) > share;
+}
+
 /*
  * "≥ " and "~" as in the report, which the texts of the answer have not: they are
  * those of the crate.  Only of times, whose bounds are in `raw`.
@@ -146,11 +155,11 @@ static const char *bound_mark(const struct hp_table *table, const struct hp_tabl
 
 	if (!row->raw || !hp_json_at(row->raw, "inclusive_high_ns"))
 		return "";
-	is_about = raw_number(row, "inclusive_high_ns") > raw_number(row, "inclusive_low_ns");
+	is_about = is_wide(row, "inclusive_low_ns", "inclusive_ns", "inclusive_high_ns");
 	if (is_total && raw_number(row, "running_calls") > 0 && !is_whole(table, row))
 		return is_about ? "≥ ~" : "≥ ";
 	if (strcmp(column->key, "@self_ns") == 0)
-		return raw_number(row, "self_error_ns") > 0 ? "~" : "";
+		return is_wide(row, "self_low_ns", "self_ns", "self_high_ns") ? "~" : "";
 	return is_about && (is_total || strcmp(column->key, "avg") == 0) ? "~" : "";
 }
 

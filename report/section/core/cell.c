@@ -72,3 +72,11 @@ void hp_cell_set_text(const struct hp_cell *cell, char *text, struct hp_value *v
 	cell->report->text = text;
 	value->text = text;
 }
+
+void hp_cell_set_between(struct hp_value *value, double number, double low, double high)
+{
+	value->number = number;
+	value->upper = high;
+	value->is_estimated =
+		high - number > HP_MARKED * number || number - low > HP_MARKED * number;
+}

@@ -39,6 +39,7 @@ struct hp_value {
 	bool is_unknown;
 	bool is_estimated;	/* ~ */
 	bool is_bound;	/* at least this: >= */
+	double upper;	/* not 0: a number that would be shown as 0 is below this */
 };
 
 struct hp_column;
@@ -159,6 +160,10 @@ void hp_cell_get_from(const struct hp_cell *cell, const void *base, struct hp_va
 
 /* Where the column's member is. */
 const void *hp_cell_place(const struct hp_cell *cell);
+
+/* A number and the ends of its interval, which is worth a mark if it is wider than this share. */
+#define HP_MARKED 0.01
+void hp_cell_set_between(struct hp_value *value, double number, double low, double high);
 
 /* A fresh text, which lives until the next one. */
 void hp_cell_set_text(const struct hp_cell *cell, char *text, struct hp_value *value);

@@ -210,6 +210,17 @@ static void row_word(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_set_text(cell, text, value);
 }
 
+/* Own times, or with callees, as the report was asked for. */
+static void wall_set(const struct hp_report *report, const struct hp_model_function *f,
+		     struct hp_value *value)
+{
+	if (report->settings->cpu_is_inclusive)
+		hp_cell_set_between(value, f->total_ns, f->total_low_ns, f->total_high_ns);
+	else
+		hp_cell_set_between(value, f->self_ns, f->self_low_ns, f->self_high_ns);
+	value->is_estimated |= f->is_sampled;
+}
+
 static void row_wall(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_bound_row *r = cell->row;
@@ -219,8 +230,8 @@ static void row_wall(const struct hp_cell *cell, struct hp_value *value)
 
 	value->number = r->wall_ns;
 	value->is_unknown = value->number < 0;
-	value->is_estimated =
-		place != HP_NONE && cell->report->model.functions[place].self_error_ns > 0;
+	if (place != HP_NONE)
+		wall_set(cell->report, &cell->report->model.functions[place], value);
 }
 
 static void row_bytes(const struct hp_cell *cell, struct hp_value *value)

@@ -4,6 +4,7 @@
  */
 #include "report/section/timing/calls.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,16 +95,46 @@ static void calls_total(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_calls_row *r = cell->row;
 
-	value->number = r->total_ns;
-	value->is_estimated = is_sampled(cell->report, r);
+	hp_cell_set_between(value, r->total_ns, r->total_ns - r->total_error_ns,
+			    r->total_ns + r->total_error_ns);
+	value->is_estimated |= is_sampled(cell->report, r);
 }
 
 static void calls_self(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_calls_row *r = cell->row;
 
-	value->number = r->self_ns;
-	value->is_estimated = is_sampled(cell->report, r);
+	hp_cell_set_between(value, r->self_ns, r->self_ns - r->self_error_ns,
+			    r->self_ns + r->self_error_ns);
+	value->is_estimated |= is_sampled(cell->report, r);
+}
+
+static void calls_total_low(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_calls_row *r = cell->row;
+
+	value->number = fmax(0, r->total_ns - r->total_error_ns);
+}
+
+static void calls_total_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_calls_row *r = cell->row;
+
+	value->number = r->total_ns + r->total_error_ns;
+}
+
+static void calls_self_low(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_calls_row *r = cell->row;
+
+	value->number = fmax(0, r->self_ns - r->self_error_ns);
+}
+
+static void calls_self_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_calls_row *r = cell->row;
+
+	value->number = r->self_ns + r->self_error_ns;
 }
 
 /* Of the function asked about, or of the run. */
@@ -112,9 +143,12 @@ static void calls_share(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_calls *calls = hp_calls_of(cell->report);
 	double whole =
 		calls->kind == HP_CALLS_TREE ? cell->report->whole_ns : calls->rows[0].total_ns;
+	double part = whole > 0 ? 100 / whole : 0;
 
-	value->number =
-		whole > 0 ? 100 * ((const struct hp_calls_row *)cell->row)->total_ns / whole : 0;
+	calls_total(cell, value);
+	value->is_estimated = false;
+	value->number *= part;
+	value->upper *= part;
 }
 
 static const struct hp_column columns[] = {
@@ -124,6 +158,10 @@ static const struct hp_column columns[] = {
 	{ "Total", "total", "total_ns", HP_UNIT_TIME, .get = calls_total },
 	{ "Self", "self", "self_ns", HP_UNIT_TIME, .get = calls_self },
 	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = calls_share },
+	{ .raw = "total_low_ns", .unit = HP_UNIT_NUMBER, .get = calls_total_low },
+	{ .raw = "total_high_ns", .unit = HP_UNIT_NUMBER, .get = calls_total_high },
+	{ .raw = "self_low_ns", .unit = HP_UNIT_NUMBER, .get = calls_self_low },
+	{ .raw = "self_high_ns", .unit = HP_UNIT_NUMBER, .get = calls_self_high },
 	{ 0 },
 };
 

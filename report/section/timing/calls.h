@@ -18,11 +18,11 @@ enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_C
 /* A question and its answer. */
 struct hp_calls {
 	enum hp_calls_kind kind;
-	uint32_t function; /* asked about */
-	double least; /* rows with less of the whole are left out, percent */
-	struct hp_calls_row *rows; /* in the order of the table */
+	uint32_t function;	/* asked about */
+	double least;	/* rows with less of the whole are left out, percent */
+	struct hp_calls_row *rows;	/* in the order of the table */
 	size_t count;
-	size_t found; /* rows there are */
+	size_t found;	/* rows there are */
 	char *describe;
 };
 
@@ -33,6 +33,8 @@ struct hp_calls_row {
 	double calls;
 	double total_ns;
 	double self_ns;
+	double total_error_ns;	/* half of the 95 % interval */
+	double self_error_ns;
 };
 
 /*

@@ -89,6 +89,8 @@ static void row_push(struct search *search, uint32_t above, struct step *steps, 
 		row.calls += (double)node->calls;
 		row.total_ns += node->inclusive_ns;
 		row.self_ns += node->self_ns;
+		row.total_error_ns += node->inclusive_error_ns;
+		row.self_error_ns += node->self_error_ns;
 	}
 	if (search->count >= ROWS_MOST || row.calls <= 0 ||
 	    (search->count && row.total_ns < search->least_ns)) {

@@ -55,6 +55,8 @@ void hp_calls_tree_fill(struct hp_report *report, struct hp_calls *calls)
 			.calls = (double)node->calls,
 			.total_ns = node->inclusive_ns,
 			.self_ns = node->self_ns,
+			.total_error_ns = node->inclusive_error_ns,
+			.self_error_ns = node->self_error_ns,
 		};
 	}
 	free(places);

@@ -5,6 +5,7 @@
 #include "report/section/timing/function.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,17 +104,63 @@ static void function_name(const struct hp_cell *cell, struct hp_value *value)
 	hp_function_name_set(cell->report, cell->row, value);
 }
 
-static void function_average(const struct hp_cell *cell, struct hp_value *value)
+/* What the columns Total, Avg and % are about: callees included, or without them. */
+struct sum {
+	double ns;
+	double low_ns;
+	double high_ns;
+};
+
+static struct sum sum_of_row(const struct hp_cell *cell)
 {
 	const struct hp_model_function *f = cell->row;
 
-	value->number = hp_report_average(cell->report, f);
-	if (cell->report->settings->is_exclusive && f != &cell->report->life && value->number >= 0)
-		value->number = f->self_ns / (double)f->calls;
-	value->is_unknown = value->number < 0;
-	value->is_estimated = f->is_sampled;
+	if (cell->report->settings->is_exclusive && f != &cell->report->life)
+		return (struct sum){ f->self_ns, f->self_low_ns, f->self_high_ns };
+	return (struct sum){ f->total_ns, f->total_low_ns, f->total_high_ns };
 }
 
+/* In a recursion the mean is over all calls, and no share of the total: it has the same error. */
+static struct sum average_of(const struct hp_cell *cell)
+{
+	const struct hp_model_function *f = cell->row;
+	struct sum sum = sum_of_row(cell);
+	double mean = hp_report_average(cell->report, f), part = 1 / (double)f->calls;
+
+	if (cell->report->settings->is_exclusive && f != &cell->report->life && mean >= 0)
+		mean = sum.ns * part;
+	if (mean > 0 && sum.ns > 0)
+		part = mean / sum.ns;
+	return (struct sum){ mean, sum.low_ns * part, sum.high_ns * part };
+}
+
+static void function_average(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_model_function *f = cell->row;
+	struct sum mean = average_of(cell);
+
+	hp_cell_set_between(value, mean.ns, mean.low_ns, mean.high_ns);
+	value->is_unknown = mean.ns < 0;
+	value->is_estimated |= f->is_sampled;
+}
+
+static void average_low(const struct hp_cell *cell, struct hp_value *value)
+{
+	struct sum mean = average_of(cell);
+
+	value->number = mean.low_ns;
+	value->is_unknown = mean.ns < 0;
+}
+
+static void average_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	struct sum mean = average_of(cell);
+
+	value->number = mean.high_ns;
+	value->is_unknown = mean.ns < 0;
+}
+
+/* No call took longer than all of them, whose sum may have been cut to fit into the caller's. */
 static void function_percentile(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_model_function *f = cell->row;
@@ -122,47 +169,43 @@ static void function_percentile(const struct hp_cell *cell, struct hp_value *val
 				? f->total_ns
 				: hp_model_percentile(&cell->report->model, f, cell->percentile);
 	value->is_unknown = value->number < 0;
+	if (value->number > f->total_ns && !f->running)
+		value->number = f->total_ns;
+	value->upper = f->total_high_ns / (double)f->calls;
 	value->is_estimated = f->is_sampled;
 	value->is_bound = f->is_sampled && cell->percentile >= 100;
-}
-
-static bool is_total_estimated(const struct hp_report *report, const struct hp_model_function *f)
-{
-	if (report->settings->is_exclusive)
-		return f->self_error_ns > 0;
-	return f->total_high_ns > f->total_low_ns;
 }
 
 static void function_total(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_model_function *f = cell->row;
+	struct sum sum = sum_of_row(cell);
 
-	value->number = sum_of(cell->report, f);
-	value->is_estimated = is_total_estimated(cell->report, f);
+	hp_cell_set_between(value, sum.ns, sum.low_ns, sum.high_ns);
+	value->is_estimated |= f->is_sampled;
 	value->is_bound = f->running && f != cell->report->wrapper;
 	value->is_unknown = !f->measured && value->number <= 0;
 }
 
 static void function_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	double whole = cell->report->whole_ns;
+	double whole = cell->report->whole_ns, part = whole > 0 ? 100 / whole : 0;
 
 	function_total(cell, value);
-	value->number = whole > 0 ? 100 * value->number / whole : 0;
+	value->number *= part;
+	value->upper *= part;
 }
 
 /* The wider half of the interval, as a share of the estimate. */
 static void function_error(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_model_function *f = cell->row;
-	double total = sum_of(cell->report, f);
-	double low = f->total_ns - f->total_low_ns, high = f->total_high_ns - f->total_ns;
-	double half = low > high ? low : high;
+	struct sum sum = sum_of_row(cell);
+	struct hp_value total = { .text = NULL };
+	double half = fmax(sum.ns - sum.low_ns, sum.high_ns - sum.ns);
 
-	if (cell->report->settings->is_exclusive)
-		half = f->self_error_ns;
-	value->is_unknown = !is_total_estimated(cell->report, f) || total <= 0;
-	value->number = value->is_unknown ? 0 : 100 * half / total;
+	function_total(cell, &total);
+	value->is_unknown = !total.is_estimated || sum.ns < 0.5;
+	value->number = value->is_unknown ? 0 : 100 * half / sum.ns;
 }
 
 static void function_self(const struct hp_cell *cell, struct hp_value *value)
@@ -198,6 +241,14 @@ static const struct hp_column columns[] = {
 	{ .raw = "self_error_ns",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_model_function, self_error_ns) },
+	{ .raw = "self_low_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_model_function, self_low_ns) },
+	{ .raw = "self_high_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_model_function, self_high_ns) },
+	{ .raw = "avg_low_ns", .unit = HP_UNIT_NUMBER, .get = average_low },
+	{ .raw = "avg_high_ns", .unit = HP_UNIT_NUMBER, .get = average_high },
 	{ .raw = "running_calls",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_model_function, running) },
@@ -232,7 +283,7 @@ static bool top(struct hp_report *report, struct hp_top *top)
 		return false;
 	hp_function_name_set(report, f, &top->name);
 	top->share.number = 100 * f->self_ns / report->whole_ns;
-	top->share.is_estimated = f->self_error_ns > 0;
+	top->share.is_estimated = f->is_sampled || f->self_error_ns > HP_MARKED * f->self_ns;
 	top->word = "self";
 	return true;
 }

@@ -143,24 +143,58 @@ static void path_calls(const struct hp_cell *cell, struct hp_value *value)
 	value->number = (double)((const struct hp_path_row *)cell->row)->node->calls;
 }
 
+static const struct hp_model_node *path_node(const struct hp_cell *cell)
+{
+	return ((const struct hp_path_row *)cell->row)->node;
+}
+
 static void path_inclusive(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->number = ((const struct hp_path_row *)cell->row)->node->inclusive_ns;
-	value->is_estimated = path_function(cell->report, cell->row)->is_sampled;
+	const struct hp_model_node *node = path_node(cell);
+
+	hp_cell_set_between(value, node->inclusive_ns,
+			    node->inclusive_ns - node->inclusive_error_ns,
+			    node->inclusive_ns + node->inclusive_error_ns);
+	value->is_estimated |= path_function(cell->report, cell->row)->is_sampled;
 }
 
 static void path_self(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->number = ((const struct hp_path_row *)cell->row)->node->self_ns;
-	value->is_estimated = path_function(cell->report, cell->row)->self_error_ns > 0;
+	const struct hp_model_node *node = path_node(cell);
+
+	hp_cell_set_between(value, node->self_ns, node->self_ns - node->self_error_ns,
+			    node->self_ns + node->self_error_ns);
+	value->is_estimated |= path_function(cell->report, cell->row)->is_sampled;
+}
+
+static void path_inclusive_low(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->number =
+		fmax(0, path_node(cell)->inclusive_ns - path_node(cell)->inclusive_error_ns);
+}
+
+static void path_inclusive_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->number = path_node(cell)->inclusive_ns + path_node(cell)->inclusive_error_ns;
+}
+
+static void path_self_low(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->number = fmax(0, path_node(cell)->self_ns - path_node(cell)->self_error_ns);
+}
+
+static void path_self_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->number = path_node(cell)->self_ns + path_node(cell)->self_error_ns;
 }
 
 static void path_share(const struct hp_cell *cell, struct hp_value *value)
 {
-	double whole = cell->report->whole_ns;
+	double whole = cell->report->whole_ns, part = whole > 0 ? 100 / whole : 0;
 
 	path_inclusive(cell, value);
-	value->number = whole > 0 ? 100 * value->number / whole : 0;
+	value->number *= part;
+	value->upper *= part;
 }
 
 static const struct hp_column columns[] = {
@@ -170,6 +204,10 @@ static const struct hp_column columns[] = {
 	{ "Inclusive", "inclusive", "inclusive_ns", HP_UNIT_TIME, .get = path_inclusive },
 	{ "Self", "self", "self_ns", HP_UNIT_TIME, .get = path_self },
 	{ "% Total", "percent_total", "percent_total", HP_UNIT_SHARE, .get = path_share },
+	{ .raw = "inclusive_low_ns", .unit = HP_UNIT_NUMBER, .get = path_inclusive_low },
+	{ .raw = "inclusive_high_ns", .unit = HP_UNIT_NUMBER, .get = path_inclusive_high },
+	{ .raw = "self_low_ns", .unit = HP_UNIT_NUMBER, .get = path_self_low },
+	{ .raw = "self_high_ns", .unit = HP_UNIT_NUMBER, .get = path_self_high },
 	{ 0 },
 };
 
@@ -217,6 +255,8 @@ static void add_tree(struct hp_report *report, cJSON *list)
 		hp_json_whole(entry, "calls", node->calls);
 		hp_json_whole(entry, "inclusive_ns", hp_whole(rint(node->inclusive_ns)));
 		hp_json_whole(entry, "self_ns", hp_whole(rint(node->self_ns)));
+		hp_json_between(entry, "inclusive", node->inclusive_ns, node->inclusive_error_ns);
+		hp_json_between(entry, "self", node->self_ns, node->self_error_ns);
 		cJSON_AddItemToArray(array, entry);
 	}
 	hp_json_whole(list, "tree_total_count", model->node_count - 1);

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settle.c - from what rows say to times that fit together.
+ *
+ * A row's figures are measured or estimated, each with an error of its own, so a callee may come
+ * out longer than its caller.  Printed times have to be possible: a node's time is its own time
+ * and that of its callees, none of them is below 0, and all of them together fit into the
+ * lifetimes of the threads.
+ *
+ * Rising.  From the leaves up, each node gets a time.  Where all outermost calls were timed that
+ * is what was measured, and its own time is what the callees leave of it: so a caller's own time
+ * has the errors of its callees' times, in the other direction.  Any other node's time is the
+ * sum of its own and of its callees'.  If callees add up to more than what was measured, both
+ * sides are wrong, and give way in proportion to their errors.
+ *
+ * Fitting.  From the root down, callees are cut by what their callers lacked, in proportion to
+ * their errors.  Where the errors do not explain it the rest is cut in proportion to the times,
+ * and the intervals grow by it.
+ *
+ * Recursion.  Calls of a function that is on the path already are in that node (segment/FORMAT.md).
+ * So below a recursive function a measured time may hold calls that stand further up in the tree;
+ * there a node's time is the sum of own times, and a function's total is what was measured of its
+ * outermost calls, as far as it fits into the caller's.
+ *
+ * Inclusive errors.  Doubt about the hooks' cost adds up linearly over all calls at a node and
+ * below.  Variances of what was drawn are passed up in proportion to calls that were not timed.
+ */
+#include "report/read/settle.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/base/memory.h"
+
+#define SURE 2.1	/* standard deviations: 1.96 if they were known and not estimated too */
+
+/* A node's part in the whole, in ticks. */
+struct part {
+	double own;
+	double whole;	/* own, and that of callees */
+	double below;	/* that of callees */
+	double risen;	/* by how much `whole` is more than what was measured, here and below */
+	double lack;	/* by which `own` and `below` have to be cut */
+	double excess;	/* what was cut beyond the error */
+	double own_give;	/* what the error lets `own` be cut by */
+	double give;	/* the same of `whole` */
+	double below_give;	/* the same of all callees together */
+	double below_doubt;	/* linear errors of all calls below, */
+	double direct_doubt;	/* and of callees' own calls */
+	double total;	/* of its function: what was measured of outermost calls, where that is more */
+	bool is_folded;	/* a function further up is recursive */
+};
+
+/*
+ * Calls of a row in whose block no call of that row was drawn: the function's
+ * mean stands for them, with as large an error.  Without any sample of the
+ * function they are calls that had not ended.
+ */
+static void settle_pending(const struct hp_tree *tree, const struct hp_model *model, size_t place)
+{
+	const struct hp_model_node *node = &model->nodes[place];
+	const struct hp_model_function *f = &model->functions[node->function];
+	struct hp_tree_sum *sum = &tree->sums[place];
+	double mean = f->body_count > 0 ? f->body_ticks / f->body_count : 0;
+
+	sum->self += sum->pending * mean;
+	sum->outer += sum->pending_outer * mean;
+	sum->variance += (double)sum->pending * sum->pending * mean * mean;
+}
+
+/*
+ * Stalls happen per time or per call, whichever is more; a row without any may
+ * have had some that were not drawn.  The usual stall (geometric mean) is what the machine does to any row;
+ * a function's own rare slow path is no news about the others.
+ */
+static void settle_tail(const struct hp_tree *tree, const struct hp_model *model, size_t place,
+			double room)
+{
+	const struct hp_model_node *node = &model->nodes[place];
+	const struct hp_model_function *f = &model->functions[node->function];
+	struct hp_tree_sum *sum = &tree->sums[place];
+	double mean, expected;
+
+	if (tree->tail_count <= 0 || tree->body_ticks <= 0 || f->drawn == 0 || sum->self <= 0)
+		return;
+	mean = exp(tree->tail_logs / tree->tail_count);
+	expected = sum->self * (1 - sum->timed_share) * tree->tail_count / tree->body_ticks;
+	expected = fmax(expected, (double)node->calls * (1 - sum->timed_share) * tree->tail_count /
+					  tree->drawn);
+	if (expected * mean > sum->tail_missing) {
+		sum->tail_missing = expected * mean;
+		sum->tail_variance = fmax(sum->tail_variance, expected * mean * mean);
+	}
+	if (sum->tail_missing + SURE * sqrt(sum->tail_variance) > room) {
+		sum->tail_missing = fmax(room, 0);
+		sum->tail_variance = 0;
+	}
+}
+
+/* From the root down: how much more a node can have taken than it is said to. */
+static void settle_tails(const struct hp_tree *tree, const struct hp_model *model)
+{
+	double *room = hp_xmalloc(model->node_count * sizeof(*room));
+
+	room[0] = INFINITY;
+	for (size_t i = 1; i < model->node_count; i++) {
+		uint32_t caller = model->nodes[i].parent;
+		double own = fmax(tree->sums[caller].self, 0);
+		bool is_measured = caller && tree->sums[caller].timed_share >= 1;
+
+		room[i] = is_measured ? own : room[caller] + own;
+		settle_tail(tree, model, i, room[i]);
+	}
+	free(room);
+}
+
+/* --- times that fit together --- */
+
+/* All of its outermost calls were timed. */
+static bool is_measured(const struct hp_tree_sum *sum, const struct part *part)
+{
+	return sum->others == 0 && sum->timed_share > 0 && !part->is_folded;
+}
+
+static void folded_find(const struct hp_model *model, struct part *parts)
+{
+	for (size_t i = 1; i < model->node_count; i++) {
+		uint32_t caller = model->nodes[i].parent;
+
+		parts[i].is_folded =
+			caller && (parts[caller].is_folded ||
+				   model->functions[model->nodes[caller].function].is_recursive);
+	}
+}
+
+/*
+ * Callees took longer than the measured time of their caller: both sides are wrong.  What was
+ * subtracted too much from the caller was so from all further up, too: their own times stay.
+ */
+static void rise_measured(const struct hp_tree_sum *sum, struct part *part)
+{
+	double doubt = sum->doubt + part->below_doubt;
+	double measured = fmax(sum->outer_measured + part->risen, 0);
+	double lack = part->below - measured, give = doubt + part->below_give;
+
+	part->own = fmax(-lack, 0);
+	part->own_give = 0;
+	part->whole = measured;
+	if (lack > 0 && give > 0)
+		part->whole = measured + fmin(lack * doubt / give, doubt);
+	part->risen += part->whole - measured;
+	part->give = fmin(doubt, part->whole);
+}
+
+static void rise_summed(const struct hp_tree_sum *sum, struct part *part)
+{
+	double error = SURE * sqrt(sum->variance) + sum->doubt;
+
+	part->own = fmax(sum->self, 0);
+	part->whole = part->own + part->below;
+	part->own_give = fmin(error, part->own);
+	part->give = part->own_give + part->below_give;
+}
+
+/* From the leaves up; then `sums` hold the errors of inclusive times. */
+static void rise(const struct hp_tree *tree, const struct hp_model *model, struct part *parts)
+{
+	for (size_t i = model->node_count; i-- > 1;) {
+		const struct hp_tree_sum *sum = &tree->sums[i];
+		struct part *part = &parts[i], *caller = &parts[model->nodes[i].parent];
+
+		if (is_measured(sum, part))
+			rise_measured(sum, part);
+		else
+			rise_summed(sum, part);
+		caller->below += part->whole;
+		caller->risen += part->risen;
+		caller->below_give += part->give;
+		caller->below_doubt += sum->doubt + part->below_doubt;
+		caller->direct_doubt += sum->doubt;
+	}
+}
+
+/* What `part` of `value` is cut, if of all the parts `lack` has to be cut. */
+static double cut(double lack, double value, double give, double all, double all_give)
+{
+	if (lack <= 0 || all <= 0)
+		return 0;
+	if (lack <= all_give)
+		return lack * give / all_give;
+	if (all - all_give <= 0)
+		return value;
+	return give + (lack - all_give) * (value - give) / (all - all_give);
+}
+
+/* `part` has its final time: what does not fit is cut from its own time, and the rest below. */
+static void fit_own(struct part *part)
+{
+	double all = part->own + part->below, all_give = part->own_give + part->below_give;
+	double lack = fmin(fmax(all - part->whole, 0), all);
+	double less = cut(lack, part->own, part->own_give, all, all_give);
+
+	part->own -= less;
+	part->lack = lack - less;
+	part->excess += fmax(less - part->own_give, 0);
+}
+
+static void fit_below(const struct part *caller, struct part *part)
+{
+	double less = cut(caller->lack, part->whole, part->give, caller->below, caller->below_give);
+
+	part->excess = fmax(less - part->give, 0);
+	part->whole = fmax(part->whole - less, 0);
+}
+
+/* The program's threads together cannot have lived longer. */
+static double life_of(const struct hp_model *model)
+{
+	return (double)model->elapsed_ns / model->ns_per_tick *
+	       (model->block_count ? (double)model->block_count : 1);
+}
+
+/* From the root down. */
+static void fit(const struct hp_tree *tree, const struct hp_model *model, struct part *parts)
+{
+	parts[0].whole = fmin(parts[0].below, life_of(model));
+	fit_own(&parts[0]);
+	for (size_t i = 1; i < model->node_count; i++) {
+		struct part *part = &parts[i], *caller = &parts[model->nodes[i].parent];
+		double most = caller->total;
+
+		fit_below(caller, part);
+		fit_own(part);
+		if (!model->nodes[i].parent)
+			most = INFINITY;
+		part->total = part->whole;
+		if (part->is_folded)
+			part->total = fmax(part->whole, fmin(tree->sums[i].outer, most));
+	}
+}
+
+/* --- functions --- */
+
+static void settle_function(const struct hp_model *model, const struct hp_model_node *node,
+			    const struct hp_tree_sum *sum, const struct part *part)
+{
+	struct hp_model_function *f = &model->functions[node->function];
+
+	f->self_ns += part->own;
+	f->total_ns += part->total;
+	f->self_error_ns +=
+		sum->variance + sum->left_over;	/* a variance in ticks until settle_times */
+	f->total_low_ns += sum->variance;
+	f->total_high_ns += sum->tail_missing;
+	f->tail_variance += sum->tail_variance;
+	f->total_doubt += sum->doubt + part->below_doubt + part->excess;
+	f->self_doubt += sum->doubt + part->direct_doubt + part->excess;
+}
+
+static void settle_node(const struct hp_model *model, struct hp_model_node *node,
+			const struct hp_tree_sum *sum, const struct part *part)
+{
+	double whole = SURE * sqrt(sum->variance + sum->tail_variance) + sum->doubt +
+		       part->below_doubt + part->excess;
+	double own = SURE * sqrt(sum->variance + sum->left_over + sum->tail_variance) + sum->doubt +
+		     part->direct_doubt + part->excess;
+
+	node->self_ns = part->own * model->ns_per_tick;
+	node->inclusive_ns = part->whole * model->ns_per_tick;
+	node->self_error_ns = (own + sum->tail_missing) * model->ns_per_tick;
+	node->inclusive_error_ns = (whole + sum->tail_missing) * model->ns_per_tick;
+}
+
+/* From the leaves up: what is uncertain below is uncertain here. */
+static void settle_nodes(const struct hp_tree *tree, const struct hp_model *model,
+			 const struct part *parts)
+{
+	struct hp_model_node *nodes = model->nodes;
+	struct hp_tree_sum *sums = tree->sums;
+
+	for (size_t i = model->node_count; i-- > 1;) {
+		struct hp_tree_sum *caller = &sums[nodes[i].parent];
+		bool is_whole = is_measured(caller, &parts[nodes[i].parent]);
+		double passed = is_whole ? 0 : 1 - caller->timed_share;
+
+		settle_function(model, &nodes[i], &sums[i], &parts[i]);
+		settle_node(model, &nodes[i], &sums[i], &parts[i]);
+		caller->variance += sums[i].variance * passed;
+		caller->left_over += sums[i].variance * (1 - passed);
+		caller->tail_missing += sums[i].tail_missing * passed;
+		caller->tail_variance += sums[i].tail_variance * passed;
+	}
+	nodes[0].inclusive_ns = parts[0].whole * model->ns_per_tick;
+}
+
+/* Sums in ticks become times in ns, variances become ends of the interval. */
+static void settle_times(const struct hp_model *model, struct hp_model_function *f)
+{
+	double scale = model->ns_per_tick;
+	/* Each end of an interval is a reading of the clock. */
+	double grain = f->measured ? model->grain_ns / scale : 0;
+	double low = SURE * sqrt(f->total_low_ns) + f->total_doubt + grain;
+	double high = SURE * sqrt(f->total_low_ns + f->tail_variance) + f->total_high_ns +
+		      f->total_doubt + grain;
+	double total = fmax(0, f->total_ns);
+
+	f->is_sampled = f->drawn > 0;
+	f->total_low_ns = fmax(0, total - low) * scale;
+	f->total_high_ns = (total + high) * scale;
+	f->total_ns = total * scale;
+	f->self_error_ns =
+		(SURE * sqrt(f->self_error_ns + f->tail_variance) + f->self_doubt + grain) * scale;
+	f->self_ns = fmax(0, f->self_ns) * scale;
+	f->self_low_ns = fmax(0, f->self_ns - f->self_error_ns);
+	f->self_high_ns = f->self_ns + f->self_error_ns;
+}
+
+/*
+ * Calls that had not ended are counted but have no time of their own yet; at
+ * least what was recorded below them belongs to them.
+ */
+static void settle_running(struct hp_model *model)
+{
+	double *below = hp_xcalloc(model->function_count, sizeof(*below));
+
+	for (size_t i = 1; i < model->node_count; i++)
+		below[model->nodes[i].function] += model->nodes[i].inclusive_ns;
+	for (size_t i = 0; i < model->function_count; i++) {
+		struct hp_model_function *f = &model->functions[i];
+
+		if (!f->running || f->total_ns >= below[i])
+			continue;
+		f->total_ns = f->total_low_ns = f->total_high_ns = below[i];
+	}
+	free(below);
+}
+
+void hp_settle(const struct hp_tree *tree, struct hp_model *model)
+{
+	struct part *parts = hp_xcalloc(model->node_count, sizeof(*parts));
+
+	for (size_t i = 1; i < model->node_count; i++)
+		settle_pending(tree, model, i);
+	settle_tails(tree, model);
+	folded_find(model, parts);
+	rise(tree, model, parts);
+	fit(tree, model, parts);
+	settle_nodes(tree, model, parts);
+	for (size_t i = 0; i < model->function_count; i++)
+		settle_times(model, &model->functions[i]);
+	settle_running(model);
+	free(parts);
+}
