@@ -403,8 +403,10 @@ static void record_look(struct hp_model *model, const struct hp_model_record *re
 
 static void functions_count(struct hp_model *model)
 {
+	/* The look before may have found more processes, in a segment that somebody spoils. */
 	for (size_t i = 0; i < model->block_count; i++)
-		model->processes[model->blocks[i].process].calls += model->blocks[i].calls;
+		if (model->blocks[i].process < model->process_count)
+			model->processes[model->blocks[i].process].calls += model->blocks[i].calls;
 	for (size_t i = 0; i < model->record_count; i++) {
 		struct hp_model_record *record = &model->records[i];
 
