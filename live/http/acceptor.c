@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "report/base/memory.h"
+#include "segment/clock.h"
 
+#define TICK_MS 1000
 #define PAUSE_MS 100	/* until the next try, where the system has no room */
 
 struct hp_acceptor {
@@ -52,14 +54,32 @@ static bool take_one(struct hp_acceptor *acceptor)
 	return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
 }
 
+/* Not more often where many come. */
+static void tick(struct hp_acceptor *acceptor, uint64_t *next_ns)
+{
+	uint64_t now = hp_clock_raw_ns();
+
+	if (now < *next_ns)
+		return;
+	*next_ns = now + UINT64_C(1000000) * TICK_MS;
+	acceptor->wish.tick(acceptor->wish.context);
+}
+
 static void *run(void *context)
 {
 	struct hp_acceptor *acceptor = context;
 	struct pollfd fds[] = { { .fd = acceptor->end, .events = POLLIN },
 				{ .fd = acceptor->wish.socket, .events = POLLIN } };
 
+	uint64_t next_ns = 0;
+
 	for (;;) {
-		if (poll(fds, 2, -1) < 0)
+		bool has_any = atomic_load_explicit(&acceptor->count, memory_order_relaxed) != 0;
+		int ready = poll(fds, 2, has_any ? TICK_MS : -1);
+
+		if (has_any && acceptor->wish.tick)
+			tick(acceptor, &next_ns);
+		if (ready <= 0)
 			continue;	/* EINTR: stopped and continued */
 		if (fds[0].revents)
 			return NULL;

@@ -25,6 +25,7 @@ struct hp_acceptor_wish {
 	 * from now on.  false = it has closed it: there was nothing to take it with.
 	 */
 	bool (*take)(void *context, int connection, const struct sockaddr *address, socklen_t size);
+	void (*tick)(void *context);	/* called once a second while there are connections */
 	void *context;
 };
 

@@ -25,23 +25,20 @@
 #include <unistd.h>
 
 #include "live/http/acceptor.h"
+#include "live/http/crowd.h"
 #include "live/http/guard.h"
 #include "report/base/memory.h"
 #include "segment/clock.h"
 
-/*
- * Beyond the first number only the user's own processes are let in, beyond the
- * second whoever asks is told to come again, beyond the third the connection ends at once:
- * who waits for an answer must not wait for others to time out.
- */
-#define CONNECTIONS_OPEN 100
+/* Of these places crowd.c makes thirds: two are for whoever may ask. */
+#define CONNECTIONS_TOLD 300
 #define CONNECTIONS_MOST 200
-#define CONNECTIONS_TOLD 250
 #define FILES_OTHER 64	/* descriptors that are not connections */
 #define HEAD_MOST (32 << 10)	/* bytes of memory for a connection: its request's head must fit */
-#define HASTE_S 1	/* the same when there are too many */
 #define RETRY_S "1"	/* when they may come again */
 #define QUIET_S 10	/* without a byte of a request */
+#define REQUEST_S 20	/* until all of a request is there, however it comes */
+#define ANSWER_S 60	/* until all of an answer is fetched */
 #define HEADERS_MOST 6	/* of an answer, by sites */
 
 struct hp_http {
@@ -54,14 +51,7 @@ struct hp_http {
 	const struct hp_http_site *sites;
 	size_t site_count;
 	_Atomic uint64_t asked_ns;
-	_Atomic unsigned connections;
-};
-
-/* Of a connection, as long as it is there. */
-struct peer {
-	bool is_known;	/* was looked up */
-	int own;	/* what hp_guard_is_own_peer says */
-	bool is_late;	/* there were too many already */
+	struct hp_crowd *crowd;
 };
 
 struct header {
@@ -94,25 +84,12 @@ static const char *header_of(const struct hp_exchange *exchange, const char *nam
 
 /* --- who asks --- */
 
-static struct peer *peer_of(struct MHD_Connection *connection)
+static int fd_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-	return info ? info->socket_context : NULL;
-}
-
-/* Asks the kernel once for each connection, if it can be told. */
-static int peer_is_own(struct MHD_Connection *connection, struct peer *peer)
-{
-	const union MHD_ConnectionInfo *info;
-
-	if (peer->is_known)
-		return peer->own;
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	peer->own = info ? hp_guard_is_own_peer(info->connect_fd) : 0;
-	peer->is_known = peer->own >= 0;
-	return peer->own;
+	return info ? info->connect_fd : -1;
 }
 
 /* In the acceptor's thread; libmicrohttpd closes what it does not take. */
@@ -120,48 +97,52 @@ static bool on_accept(void *context, int connection, const struct sockaddr *addr
 {
 	struct hp_http *http = context;
 
-	return MHD_add_connection(http->daemon, connection, address, size) == MHD_YES;
+	if (!hp_crowd_enter(http->crowd, connection)) {
+		close(connection);
+		return false;
+	}
+	hp_crowd_give(http->crowd, connection, REQUEST_S);
+	if (MHD_add_connection(http->daemon, connection, address, size) == MHD_YES)
+		return true;
+	hp_crowd_leave(http->crowd, connection);
+	return false;
 }
 
+static void on_tick(void *context)
+{
+	struct hp_http *http = context;
+
+	hp_crowd_sweep(http->crowd);
+}
+
+/* libmicrohttpd says so before it closes the descriptor. */
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
 			  enum MHD_ConnectionNotificationCode code)
 {
 	struct hp_http *http = context;
-	struct peer *peer;
-	unsigned count;
 
-	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
-		atomic_fetch_sub_explicit(&http->connections, 1, memory_order_relaxed);
-		hp_acceptor_gone(http->acceptor);
-		free(*socket_context);
-		*socket_context = NULL;
+	(void)socket_context;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
 		return;
-	}
-	*socket_context = peer = hp_xcalloc(1, sizeof(*peer));
-	count = atomic_fetch_add_explicit(&http->connections, 1, memory_order_relaxed);
-	if (count < CONNECTIONS_OPEN)
-		return;
-	/* Others must not keep the user out. */
-	peer->is_late =
-		count >= CONNECTIONS_MOST || (!http->token && peer_is_own(connection, peer) <= 0);
-	if (peer->is_late)
-		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-					  (unsigned)HASTE_S);
+	hp_crowd_leave(http->crowd, fd_of(connection));
+	hp_acceptor_gone(http->acceptor);
 }
 
 /* As hp_guard_is_own_peer. */
 static int is_own_peer(const struct hp_exchange *exchange)
 {
-	struct peer *peer = peer_of(exchange->connection);
-
-	return peer ? peer_is_own(exchange->connection, peer) : 0;
+	return hp_crowd_is_own(exchange->http->crowd, fd_of(exchange->connection));
 }
 
 static bool is_late(const struct hp_exchange *exchange)
 {
-	const struct peer *peer = peer_of(exchange->connection);
+	return hp_crowd_is_late(exchange->http->crowd, fd_of(exchange->connection));
+}
 
-	return peer && peer->is_late;
+/* From now on, for what the client has to do. */
+static void give(const struct hp_exchange *exchange, unsigned seconds)
+{
+	hp_crowd_give(exchange->http->crowd, fd_of(exchange->connection), seconds);
 }
 
 /* What a browser says of a page that is not ours. */
@@ -266,6 +247,7 @@ static enum MHD_Result reply(const struct hp_exchange *exchange, const struct hp
 	struct MHD_Response *response = response_of(exchange, answer);
 	enum MHD_Result result = MHD_NO;
 
+	give(exchange, ANSWER_S);
 	if (response) {
 		result = MHD_queue_response(exchange->connection, (unsigned)answer->status,
 					    response);
@@ -294,6 +276,7 @@ static enum MHD_Result serve(struct hp_exchange *exchange)
 	struct hp_picture *picture = exchange->http->picture;
 	struct hp_answer *answer;
 
+	give(exchange, 0);
 	if (exchange->site) {
 		MHD_suspend_connection(exchange->connection);
 		exchange->site->serve(exchange->site->context, exchange);
@@ -422,6 +405,8 @@ static void on_end(void *context, struct MHD_Connection *connection, void **requ
 	(void)context, (void)connection, (void)code;
 	if (!exchange)
 		return;
+	/* The next one may be long in coming, but then has to come as fast. */
+	give(exchange, QUIET_S + REQUEST_S);
 	for (size_t i = 0; i < exchange->header_count; i++) {
 		free(exchange->headers[i].name);
 		free(exchange->headers[i].value);
@@ -483,6 +468,7 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	struct hp_acceptor_wish accepting = { .socket = wish->socket,
 					      .most = connections_most(),
 					      .take = on_accept,
+					      .tick = on_tick,
 					      .context = http };
 	int error;
 
@@ -493,6 +479,7 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	http->sites = wish->sites;
 	http->site_count = wish->site_count;
 	http->asked_ns = hp_clock_raw_ns();
+	http->crowd = hp_crowd_new(accepting.most, http->token);
 	errno = ENOMEM;	/* libmicrohttpd need not say why */
 	http->acceptor = hp_acceptor_new(&accepting);
 	if (http->acceptor)
@@ -503,6 +490,7 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	if (http->daemon)
 		MHD_stop_daemon(http->daemon);
 	hp_acceptor_free(http->acceptor);
+	hp_crowd_free(http->crowd);
 	free(http);
 	errno = -error;
 	return NULL;

@@ -235,6 +235,75 @@ query()
 	[[ $output == *thread_count* ]]
 }
 
+# crowd PORT CONNECTIONS - by another user: so many connections at once, which are kept alive by a byte now and then.
+crowd()
+{
+	setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <<'END'
+import resource, selectors, socket, sys, time
+port, count = int(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+sockets = []
+def fill():
+    while len(sockets) < count:
+        s = socket.socket()
+        s.settimeout(5)
+        try:
+            s.connect(("127.0.0.1", port))
+            s.sendall(b"GET /threads HTTP/1.1\r\nHost: localhost\r\nA: ")
+        except OSError:
+            s.close()
+            return
+        s.setblocking(False)
+        sockets.append(s)
+fill()
+print("full", flush=True)
+while True:
+    for s in sockets[:]:
+        try:
+            s.send(b"x")
+        except BlockingIOError:
+            pass
+        except OSError:
+            s.close()
+            sockets.remove(s)
+    fill()
+    time.sleep(0.1)
+END
+}
+
+@test "http: 400 connections of another user keep the owner waiting for nothing" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	url=$(serve "$pid")
+	port=${url##*:}
+	crowd "${port%/}" 400 >"$T/crowd" 3>&- &
+	crowd=$!
+	eventually grep -q full "$T/crowd"
+	for _ in $(seq 10); do
+		curl -s -m 20 -o /dev/null -w '%{http_code}\n' "${url}profiler_status" || true
+	done >"$T/owner"
+	kill $crowd
+	wait $crowd || true
+	cat "$T/owner"
+	[ "$(grep -c 200 "$T/owner")" = 10 ]
+}
+
+@test "http: who sends a byte now and then does not stay for ever" {
+	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: half a minute"
+	url=$(serve "$pid")
+	port=${url##*:}
+	timeout 100 python3 - "${port%/}" <<'END'
+import socket, sys, time
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+s.sendall(b"GET /threads HTTP/1.1\r\nA: ")
+try:
+    while True:
+        s.sendall(b"x")
+        time.sleep(0.5)
+except OSError:
+    pass
+END
+}
+
 @test "http: a busy port is no trouble" {
 	port=${url##*:}
 	out=$(mktemp "$T/serve.XXXXXX")
