@@ -32,4 +32,17 @@
 #define HP_KEY_THREADS "threads"
 #define HP_KEY_THREAD_STATES "thread-states"
 
+/* All of them: what HOTPATH_REPORT may name, beside `auto` and `all`. */
+#define HP_KEYS \
+	"functions-timing|calltree|" HP_KEY_FUNCTIONS_ALLOC "|" HP_KEY_ALLOC_CALLERS \
+	"|" HP_KEY_ALLOC_SITES "|" HP_KEY_LEAKS "|" HP_KEY_ALLOC_SIZES "|" HP_KEY_ALLOC_LIVES \
+	"|" HP_KEY_DIRECT_MAPS "|" HP_KEY_FUNCTIONS_CPU "|" HP_KEY_OFFCPU "|" HP_KEY_BOUND \
+	"|" HP_KEY_CHANNELS "|channels-latency|" HP_KEY_RW_LOCKS "|" HP_KEY_MUTEXES \
+	"|" HP_KEY_CONDS "|" HP_KEY_SEMS "|" HP_KEY_BARRIERS "|" HP_KEY_FILE_LOCKS \
+	"|" HP_KEY_WAITS "|" HP_KEY_LOCK_ORDER "|" HP_KEY_WAITING "|" HP_KEY_THREADS \
+	"|" HP_KEY_THREAD_STATES
+
+/* Those that are known by name, and that nothing fills yet. */
+#define HP_KEYS_ABSENT "streams|futures|sql|http|server|io|debug"
+
 #endif

@@ -3,9 +3,10 @@
  * setting.c - how a value of a HOTPATH_* variable is checked, and what it sets.
  */
 #include "segment/setting.h"
-#include "segment/section_key.h"
 
 #include <string.h>
+
+#include "util/near.h"
 
 #define AT(field) offsetof(struct hp_settings, field)
 
@@ -205,6 +206,60 @@ static bool read_percentiles(const struct reader *r, const struct hp_setting *s,
 	return !is_told;
 }
 
+static void refuse_section(const struct reader *r, const struct hp_setting *s, const char *word,
+			   size_t length, bool has_rest)
+{
+	struct line line = { .length = 0 };
+	size_t size;
+	const char *nearest = hp_section_nearest(word, length, &size);
+
+	if (!r->complain)
+		return;
+	line_add(&line, "Unknown report section: '", SIZE_MAX);
+	line_add(&line, word, length < 40 ? length : 40);
+	line_add(&line, length > 40 ? "...'; the nearest is '" : "'; the nearest is '", SIZE_MAX);
+	line_add(&line, nearest, size);
+	line_add(&line, "', `hotpath help sections` has all; ", SIZE_MAX);
+	line_add(&line, has_rest ? "the rest is used" : "default: ", SIZE_MAX);
+	line_add(&line, has_rest ? "" : s->usual, SIZE_MAX);
+	r->complain(r->context, line.text);
+}
+
+/* False if none of the words means anything. */
+static bool has_sections(const char *list)
+{
+	const char *word;
+	size_t length;
+	bool is_empty = true;
+
+	while ((word = hp_section_next(&list, &length))) {
+		bool is_out = *word == '-';
+
+		if (hp_section_is_known(word + is_out, length - is_out))
+			return true;
+		is_empty = false;
+	}
+	return is_empty;
+}
+
+/* What means nothing is told, and the rest used; the default if there is no rest. */
+static void read_sections(const struct reader *r, const struct hp_setting *s, const char *value,
+			  void *place)
+{
+	bool has_rest = has_sections(value);
+	const char *list = value, *word;
+	size_t length;
+
+	while ((word = hp_section_next(&list, &length))) {
+		bool is_out = *word == '-';
+
+		if (!hp_section_is_known(word + is_out, length - is_out))
+			refuse_section(r, s, word + is_out, length - is_out, has_rest);
+	}
+	if (has_rest)
+		memcpy(place, &value, sizeof(value));
+}
+
 /* k=v,k=v */
 static bool are_pairs(const char *value)
 {
@@ -242,6 +297,9 @@ static bool set(const struct reader *r, const struct hp_setting *s, const char *
 	case HP_SETTING_TEXT:
 		value = *value ? value : s->usual;
 		memcpy(place, &value, sizeof(value));
+		break;
+	case HP_SETTING_SECTIONS:
+		read_sections(r, s, *value ? value : s->usual, place);
 		break;
 	case HP_SETTING_PERCENTILES:
 		return read_percentiles(r, s, value, place);
@@ -284,6 +342,49 @@ static const struct hp_setting *find(const char *name, size_t length)
 	return NULL;
 }
 
+/* Those that are no settings: between processes of ours, and for tests. */
+static bool is_internal(const char *name, size_t length)
+{
+	static const char *const names[] = { "HOTPATH_SESSION", "HOTPATH_BEGIN", "HOTPATH_DEFAULTS",
+					     "HOTPATH_TRUTH_PATH" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
+			return true;
+	return strncmp(name, "HOTPATH_TEST_", 13) == 0;
+}
+
+static const char *nearest_setting(const char *name, size_t length)
+{
+	unsigned least = UINT32_MAX;
+	const char *nearest = "";
+
+	for (size_t i = 0; i < hp_setting_count; i++) {
+		const char *there = hp_setting_table[i].name;
+		unsigned distance = hp_near(name, length, there, strlen(there));
+
+		if (distance < least) {
+			least = distance;
+			nearest = there;
+		}
+	}
+	return nearest;
+}
+
+static void refuse_variable(const struct reader *r, const char *name, size_t length)
+{
+	struct line line = { .length = 0 };
+
+	if (!r->complain || is_internal(name, length))
+		return;
+	line_add(&line, name, length < 60 ? length : 60);
+	line_add(&line, length > 60 ? "...: " : ": ", SIZE_MAX);
+	line_add(&line, "there is no such variable, so it is ignored; the nearest is ", SIZE_MAX);
+	line_add(&line, nearest_setting(name, length), SIZE_MAX);
+	line_add(&line, " (all: hotpath help)", SIZE_MAX);
+	r->complain(r->context, line.text);
+}
+
 void hp_settings_read(struct hp_settings *out, char *const *environment, hp_complain complain,
 		      void *context)
 {
@@ -298,8 +399,11 @@ void hp_settings_read(struct hp_settings *out, char *const *environment, hp_comp
 			continue;
 		equals = strchr(*environment, '=');
 		s = equals ? find(*environment, (size_t)(equals - *environment)) : NULL;
-		if (s && (equals[1] || s->kind == HP_SETTING_TEXT))
+		if (s &&
+		    (equals[1] || s->kind == HP_SETTING_TEXT || s->kind == HP_SETTING_SECTIONS))
 			give(&r, s, equals + 1);
+		else if (!s && equals)
+			refuse_variable(&r, *environment, (size_t)(equals - *environment));
 	}
 }
 
@@ -408,91 +512,4 @@ void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *t
 		default_set(&r, trusts, word);
 		room += !is_last;
 	}
-}
-
-bool hp_section_is(const char *word, size_t length, const char *section)
-{
-	static const char functions[] = "functions-";
-	size_t family = sizeof(functions) - 1;
-
-	if (strncmp(section, functions, family) == 0 && strlen(section) == length + family)
-		section += family;
-	for (size_t i = 0; i < length; i++)
-		if (section[i] != word[i] && !(word[i] == '-' && section[i] == '_') &&
-		    !(word[i] == '_' && section[i] == '-'))
-			return false;
-	return length && !section[length];
-}
-
-/* One word of a list: 1 = asks for it, 0 = excludes it, -1 = says nothing of it. */
-static int word_asks(const char *word, size_t length, const char *section)
-{
-	bool is_out = length && *word == '-';
-
-	word += is_out, length -= is_out;
-	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
-	    (length == 4 && memcmp(word, "auto", 4) == 0) || hp_section_is(word, length, section))
-		return !is_out;
-	return -1;
-}
-
-/* The next word of a list, `*length` characters of it; NULL = there is none. */
-static const char *word_next(const char **list, size_t *length)
-{
-	const char *word = *list + strspn(*list, " ,");
-
-	*length = strcspn(word, ",");
-	*list = word + *length;
-	while (*length && word[*length - 1] == ' ')
-		--*length;
-	return *length ? word : NULL;
-}
-
-bool hp_settings_asks(const struct hp_settings *settings, const char *section)
-{
-	const char *list = settings->report ? settings->report : "auto";
-	const char *word;
-	size_t length;
-	bool asks;
-
-	list += strspn(list, " ,");
-	asks = !*list || *list == '-';	/* `-threads` alone is short for `auto,-threads` */
-	while ((word = word_next(&list, &length))) {
-		int said = word_asks(word, length, section);
-
-		asks = said < 0 ? asks : said;
-	}
-	return asks;
-}
-
-bool hp_settings_names(const struct hp_settings *settings, const char *section)
-{
-	const char *list = settings->report ? settings->report : "";
-	const char *word;
-	size_t length;
-
-	while ((word = word_next(&list, &length)))
-		if (hp_section_is(word, length, section))
-			return true;
-	return false;
-}
-
-bool hp_settings_asks_threads(const struct hp_settings *settings)
-{
-	return hp_settings_asks(settings, HP_KEY_THREADS) ||
-	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
-}
-
-bool hp_settings_wants_samples(const struct hp_settings *settings)
-{
-	return settings->cpu == HP_CPU_PERF || settings->cpu == HP_CPU_TIMER ||
-	       hp_settings_names(settings, HP_KEY_FUNCTIONS_CPU) ||
-	       hp_settings_names(settings, HP_KEY_BOUND);
-}
-
-uint64_t hp_settings_cpu_hz(const struct hp_settings *settings)
-{
-	if (settings->cpu_hz)
-		return settings->cpu_hz;
-	return hp_settings_wants_samples(settings) ? HP_CPU_HZ : HP_CPU_HZ_UNASKED;
 }

@@ -29,6 +29,7 @@ enum hp_setting_kind {
 	HP_SETTING_SIZE,	/* the same with K, M, G behind it */
 	HP_SETTING_TEXT,	/* anything -> const char *, NULL = not set or empty */
 	HP_SETTING_PAIRS,	/* key=value,key=value -> const char *, as TEXT */
+	HP_SETTING_SECTIONS,	/* names of sections -> const char *, as TEXT */
 	HP_SETTING_PERCENTILES,	/* 50,99.9 -> struct hp_percentiles */
 };
 
@@ -205,6 +206,18 @@ void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *t
  * name: `cpu` and `functions_cpu` are functions-cpu, too.
  */
 bool hp_section_is(const char *word, size_t length, const char *section);
+
+/* True if it means some section, or `auto`, or `all`. */
+bool hp_section_is_known(const char *word, size_t length);
+
+/* What comes nearest to a word that is not known, `*size` characters of it. */
+const char *hp_section_nearest(const char *word, size_t length, size_t *size);
+
+/* The next word of a list, `*length` characters of it; NULL = there is none. */
+const char *hp_section_next(const char **list, size_t *length);
+
+/* True if it is about leaving out: `-threads` alone is short for `auto,-threads`. */
+bool hp_settings_begins_with_auto(const struct hp_settings *settings);
 
 /*
  * True if HOTPATH_REPORT asks for a section of this name, be it by `auto` or

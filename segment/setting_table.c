@@ -19,7 +19,7 @@
 #define USER HP_SETTING_OF_USER
 
 const struct hp_setting hp_setting_table[] = {
-	{ "HOTPATH_REPORT", HP_SETTING_TEXT, AT(report), "auto",
+	{ "HOTPATH_REPORT", HP_SETTING_SECTIONS, AT(report), "auto",
 	  "auto, all, a list of sections, or auto,-section", 0, 0,
 	  "sections to record and to report", RECORD },
 	{ "HOTPATH_OUTPUT_FORMAT", HP_SETTING_CHOICE, AT(format), "table",

@@ -132,6 +132,7 @@ const char *hp_setting_text(const struct hp_settings *settings, const struct hp_
 		return percentiles_text(place, room);
 	case HP_SETTING_TEXT:
 	case HP_SETTING_PAIRS:
+	case HP_SETTING_SECTIONS:
 		break;
 	}
 	memcpy(&text, place, sizeof(text));

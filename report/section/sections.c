@@ -41,23 +41,6 @@ static void set_many(struct hp_report *report, bool is_all)
 	}
 }
 
-static void say_unknown(const char *word, size_t length, const struct speaker *speaker)
-{
-	char *line = hp_xprintf("Unknown report section: '%.*s'; there are", (int)length, word);
-
-	for (size_t i = 0; i < hp_section_count; i++) {
-		const struct hp_section *section = hp_sections[i];
-		char *longer;
-
-		if (!section->columns || section->with)
-			continue;
-		longer = hp_xprintf("%s%s %s", line, i ? "," : "", section->key);
-		free(line);
-		line = longer;
-	}
-	say(speaker, line);
-}
-
 /* One word of HOTPATH_REPORT. */
 static void choose_word(struct hp_report *report, const char *word, size_t length,
 			const struct speaker *speaker)
@@ -73,8 +56,8 @@ static void choose_word(struct hp_report *report, const char *word, size_t lengt
 	}
 	section = section_named(word, length);
 	if (section == hp_section_count)
-		say_unknown(word, length, speaker);
-	else if (!is_out && !hp_sections[section]->columns)
+		return;	/* which was told when the settings were read */
+	if (!is_out && !hp_sections[section]->columns)
 		say(speaker, hp_xprintf("report section '%.*s' is not recorded by this version",
 					(int)length, word));
 	else
@@ -93,25 +76,16 @@ static void choose_more(struct hp_report *report)
 	}
 }
 
-/* `-threads` alone is short for `auto,-threads`. */
 static void choose_sections(struct hp_report *report, const struct speaker *speaker)
 {
-	const char *spec = report->settings->report ? report->settings->report : "auto";
+	const char *list = report->settings->report ? report->settings->report : "auto";
+	const char *word;
+	size_t length;
 
-	spec += strspn(spec, " ,");
-	if (*spec == '-')
+	if (hp_settings_begins_with_auto(report->settings))
 		set_many(report, false);
-	while (*spec) {
-		size_t length = strcspn(spec, ",");
-		size_t word = length;
-
-		while (word && spec[word - 1] == ' ')
-			word--;
-		if (word)
-			choose_word(report, spec, word, speaker);
-		spec += length;
-		spec += strspn(spec, " ,");
-	}
+	while ((word = hp_section_next(&list, &length)))
+		choose_word(report, word, length, speaker);
 	choose_more(report);
 }
 

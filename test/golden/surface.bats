@@ -39,10 +39,9 @@ same()
 	same page-drawn
 }
 
-# A section may be added without anybody having thought of this: it is in the list that a wrong key gets.
+# A section may be added without anybody having thought of this.
 @test "surface: no section is missing in these lists" {
-	"$HP_BUILD/hotpath" report -r no-such-section "$ROOT/test/golden/surface/run.hp.gz" 2>&1 >/dev/null |
-		sed 's/.*there are //' | tr -d ' ' | tr , '\n' >"$BATS_TEST_TMPDIR/keys"
+	"$HP_BUILD/hotpath" help --sections >"$BATS_TEST_TMPDIR/keys"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -ge 20 ]
 	while read -r key; do
 		grep -q "^=== $key: 0" "$ROOT/test/golden/surface/tables.txt" || { echo "not in tables.txt: $key"; return 1; }

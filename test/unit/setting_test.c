@@ -50,6 +50,37 @@ TEST(setting, defaults)
 	CHECK_STR(s.focus, NULL);
 }
 
+TEST(setting, words_that_mean_no_section)
+{
+	CHECK_STR(read_one("HOTPATH_REPORT=threds").report, "auto");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "'threds'; the nearest is 'threads'") && strstr(told, "default: auto"));
+	CHECK_STR(read_one("HOTPATH_REPORT=cpu,mutexs").report, "cpu,mutexs");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "'mutexs'; the nearest is 'mutexes'") &&
+	      strstr(told, "the rest is used"));
+	CHECK_STR(read_one("HOTPATH_REPORT=auto,-functions_alloc,timing, streams").report,
+		  "auto,-functions_alloc,timing, streams");
+	CHECK_EQ(lines, 0);
+	struct hp_settings s = read_one("HOTPATH_REPORT=nonsense,-threads");
+	CHECK(hp_settings_asks(&s, "functions-alloc") && !hp_settings_asks(&s, "threads"));
+	CHECK_EQ(lines, 1);
+}
+
+TEST(setting, variables_that_there_are_not)
+{
+	read_one("HOTPATH_REPROT=all");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "HOTPATH_REPROT: there is no such variable"));
+	CHECK(strstr(told, "the nearest is HOTPATH_REPORT "));
+	read_one("HOTPATH_CPUHZ=10");
+	CHECK(strstr(told, "the nearest is HOTPATH_CPU_HZ "));
+	read_one("HOTPATH_SESSION=off");
+	CHECK_EQ(lines, 0);
+	read_one("HOTPATHS=off");
+	CHECK_EQ(lines, 0);
+}
+
 TEST(setting, what_is_kept)
 {
 	CHECK_EQ(read_one("HOTPATH_KEEP=0").keep, 0);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * setting_section.c - which sections HOTPATH_REPORT asks for.
+ *
+ * It is a list of words: `auto`, `all`, sections, and sections with a - in front, which
+ * are left out.  Words that mean no section say nothing.
+ */
+#include "segment/setting.h"
+
+#include <string.h>
+
+#include "segment/section_key.h"
+#include "util/near.h"
+
+static const char words[] = "auto|all|" HP_KEYS, absent[] = HP_KEYS_ABSENT;
+
+bool hp_section_is(const char *word, size_t length, const char *section)
+{
+	static const char functions[] = "functions-";
+	size_t family = sizeof(functions) - 1;
+
+	if (strncmp(section, functions, family) == 0 && strlen(section) == length + family)
+		section += family;
+	for (size_t i = 0; i < length; i++)
+		if (section[i] != word[i] && !(word[i] == '-' && section[i] == '_') &&
+		    !(word[i] == '_' && section[i] == '-'))
+			return false;
+	return length && !section[length];
+}
+
+static bool is_among(const char *list, const char *word, size_t length)
+{
+	char one[HP_NEAR_MOST + 1];
+
+	for (; *list; list += strspn(list, "|")) {
+		size_t size = strcspn(list, "|");
+
+		memcpy(one, list, size);
+		one[size] = 0;
+		if (hp_section_is(word, length, one))
+			return true;
+		list += size;
+	}
+	return false;
+}
+
+bool hp_section_is_known(const char *word, size_t length)
+{
+	return is_among(words, word, length) || is_among(absent, word, length);
+}
+
+const char *hp_section_nearest(const char *word, size_t length, size_t *size)
+{
+	unsigned least = UINT32_MAX;
+	const char *nearest = words;
+
+	for (const char *at = words; *at; at += strspn(at, "|")) {
+		size_t here = strcspn(at, "|");
+		unsigned distance = hp_near(word, length, at, here);
+
+		if (distance < least) {
+			least = distance;
+			nearest = at;
+		}
+		at += here;
+	}
+	*size = strcspn(nearest, "|");
+	return nearest;
+}
+
+/* One word of a list: 1 = asks for it, 0 = excludes it, -1 = says nothing of it. */
+static int word_asks(const char *word, size_t length, const char *section)
+{
+	bool is_out = length && *word == '-';
+
+	word += is_out, length -= is_out;
+	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
+	    (length == 4 && memcmp(word, "auto", 4) == 0) || hp_section_is(word, length, section))
+		return !is_out;
+	return -1;
+}
+
+const char *hp_section_next(const char **list, size_t *length)
+{
+	const char *word = *list + strspn(*list, " ,");
+
+	*length = strcspn(word, ",");
+	*list = word + *length;
+	while (*length && word[*length - 1] == ' ')
+		--*length;
+	return *length ? word : NULL;
+}
+
+bool hp_settings_begins_with_auto(const struct hp_settings *settings)
+{
+	const char *list = settings->report ? settings->report : "";
+	const char *word;
+	size_t length;
+
+	while ((word = hp_section_next(&list, &length))) {
+		bool is_out = *word == '-';
+
+		if (hp_section_is_known(word + is_out, length - is_out))
+			return is_out;
+	}
+	return true;
+}
+
+bool hp_settings_asks(const struct hp_settings *settings, const char *section)
+{
+	const char *list = settings->report ? settings->report : "";
+	bool asks = hp_settings_begins_with_auto(settings);
+	const char *word;
+	size_t length;
+
+	while ((word = hp_section_next(&list, &length))) {
+		int said = word_asks(word, length, section);
+
+		asks = said < 0 ? asks : said;
+	}
+	return asks;
+}
+
+bool hp_settings_names(const struct hp_settings *settings, const char *section)
+{
+	const char *list = settings->report ? settings->report : "";
+	const char *word;
+	size_t length;
+
+	while ((word = hp_section_next(&list, &length)))
+		if (hp_section_is(word, length, section))
+			return true;
+	return false;
+}
+
+bool hp_settings_asks_threads(const struct hp_settings *settings)
+{
+	return hp_settings_asks(settings, HP_KEY_THREADS) ||
+	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
+}
+
+bool hp_settings_wants_samples(const struct hp_settings *settings)
+{
+	return settings->cpu == HP_CPU_PERF || settings->cpu == HP_CPU_TIMER ||
+	       hp_settings_names(settings, HP_KEY_FUNCTIONS_CPU) ||
+	       hp_settings_names(settings, HP_KEY_BOUND);
+}
+
+uint64_t hp_settings_cpu_hz(const struct hp_settings *settings)
+{
+	if (settings->cpu_hz)
+		return settings->cpu_hz;
+	return hp_settings_wants_samples(settings) ? HP_CPU_HZ : HP_CPU_HZ_UNASKED;
+}
