@@ -318,6 +318,7 @@ static void fill_header(struct hp_segment *segment, const struct hp_segment_wish
 	clock_gettime(CLOCK_REALTIME, &now);
 	header->created_unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	atomic_store_explicit(&header->used, HP_PAGE, memory_order_relaxed);
+	hp_segment_recorded(segment, HP_RECORDED_KNOWN);
 	/* Readers that find the magic find all of the above. */
 	atomic_store_explicit(&header->magic, HP_MAGIC, memory_order_release);
 }

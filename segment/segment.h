@@ -194,4 +194,22 @@ enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t 
 /* A text that goes after the file's name and a colon. */
 const char *hp_segment_fault_text(enum hp_segment_fault fault);
 
+static inline struct hp_recorded *hp_segment_recorded_at(const struct hp_segment *segment)
+{
+	return (struct hp_recorded *)((char *)segment->header + HP_RECORDED_AT);
+}
+
+/* Notes that something is recorded: bits of enum hp_recorded_kind.  Any thread, any process. */
+static inline void hp_segment_recorded(const struct hp_segment *segment, uint32_t kinds)
+{
+	atomic_fetch_or_explicit(&hp_segment_recorded_at(segment)->kinds, kinds,
+				 memory_order_relaxed);
+}
+
+/* What was noted so far. */
+static inline uint32_t hp_segment_recorded_kinds(const struct hp_segment *segment)
+{
+	return atomic_load_explicit(&hp_segment_recorded_at(segment)->kinds, memory_order_relaxed);
+}
+
 #endif

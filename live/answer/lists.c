@@ -25,8 +25,9 @@ static void percentiles_add(const struct hp_report *report, cJSON *list)
 		cJSON_AddItemToArray(array, cJSON_CreateNumber(percentiles->at[i]));
 }
 
-static cJSON *absent_new(const struct hp_report *report, const struct hp_absent *absent)
+static cJSON *absent_new(struct hp_report *report, const struct hp_section *section)
 {
+	const struct hp_absent *absent = section->absent;
 	cJSON *list = cJSON_CreateObject();
 
 	hp_json_whole(list, "current_elapsed_ns", report->model.elapsed_ns);
@@ -38,13 +39,14 @@ static cJSON *absent_new(const struct hp_report *report, const struct hp_absent 
 	hp_json_whole(list, "total_count", 0);
 	hp_json_whole(list, "included_count", 0);
 	cJSON_AddArrayToObject(list, "raw");
+	cJSON_AddStringToObject(list, "message", hp_section_none(section, report));
 	return list;
 }
 
 cJSON *hp_list_json(struct hp_scene *scene, const struct hp_section *section)
 {
 	uint64_t missing;
-	cJSON *list = section->absent ? absent_new(&scene->report, section->absent)
+	cJSON *list = section->absent ? absent_new(&scene->report, section)
 				      : hp_json_section(&scene->report, section);
 
 	hp_ids_settle(&scene->ids, section, list);

@@ -66,6 +66,7 @@ void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 	is_each = settings->channels_iter;
 	if (!is_wanted)
 		return;
+	hp_segment_recorded(&hp_segment, HP_RECORDED_CHANNELS);
 	has_key = pthread_key_create(&key, thread_end) == 0;
 	hp_channel_base = (char *)hp_segment.header;
 	hp_channel_is_exact = hp_segment.header->timing == HP_TIMING_EXACT;

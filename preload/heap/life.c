@@ -131,6 +131,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 		       NULL);
 		return;
 	}
+	hp_segment_recorded(&hp_segment, HP_RECORDED_ALLOCATIONS);
 	hp_leak_configure(settings, allocator == HP_ALLOCATOR_GLIBC);
 	has_key = pthread_key_create(&key, thread_end) == 0;
 }

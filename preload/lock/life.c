@@ -59,8 +59,10 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	/* For which it waited is most of what there is to say. */
 	hp_lock_is_wanted |= hp_settings_names(settings, HP_KEY_THREAD_STATES);
 	hp_lock_is_refused = !hp_lock_is_wanted;
-	if (hp_lock_is_wanted)
-		has_key = pthread_key_create(&key, thread_end) == 0;
+	if (!hp_lock_is_wanted)
+		return;
+	hp_segment_recorded(&hp_segment, HP_RECORDED_LOCKS);
+	has_key = pthread_key_create(&key, thread_end) == 0;
 }
 
 /* --- opening --- */

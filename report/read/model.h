@@ -221,6 +221,7 @@ struct hp_model {
 	uint32_t threads_interval_ms;
 	struct hp_model_losses losses;
 
+	uint32_t recorded;	/* bits of enum hp_recorded_kind */
 	struct hp_model_object *objects;
 	size_t object_count;
 	struct hp_model_process *processes;

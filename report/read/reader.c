@@ -168,6 +168,11 @@ uint16_t hp_reader_port(const struct hp_reader *reader)
 	return ports ? atomic_load_explicit(&ports->at[HP_PORT_METRICS], memory_order_relaxed) : 0;
 }
 
+uint32_t hp_reader_recorded(const struct hp_reader *reader)
+{
+	return reader->mapped < HP_PAGE ? 0 : hp_segment_recorded_kinds(&reader->segment);
+}
+
 uint64_t hp_reader_refusals(const struct hp_reader *reader)
 {
 	const struct hp_room *room =

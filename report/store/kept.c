@@ -170,6 +170,13 @@ static void ticking_put(struct writer *writer, const struct hp_kept_source *sour
 	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
 }
 
+static void recorded_put(struct writer *writer, const struct hp_kept_source *source)
+{
+	struct hp_recorded recorded = { .kinds = hp_segment_recorded_kinds(source->segment) };
+
+	lines_put(writer, HP_RECORDED_AT, (const char *)&recorded, sizeof(recorded));
+}
+
 static void segment_put(struct writer *writer, const struct hp_kept_source *source)
 {
 	uint64_t end = source->segment->size & ~(uint64_t)(HP_LINE - 1);
@@ -183,6 +190,7 @@ static void segment_put(struct writer *writer, const struct hp_kept_source *sour
 	run_add(writer, 0, (const char *)&header, sizeof(header));
 	run_end(writer);
 	ticking_put(writer, source);
+	recorded_put(writer, source);
 	while (!writer->error && next_data(source, &from, &to, end))
 		done = part_put(writer, source, from > done ? from : done, to);
 	if (source->thin)

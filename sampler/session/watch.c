@@ -67,6 +67,8 @@ void hp_watcher_init(struct hp_watcher *watcher, const struct hp_segment *segmen
 	watcher->members = members;
 	watcher->interval_ms = interval_ms;
 	watcher->has_threads = has_threads;
+	if (has_threads)
+		hp_segment_recorded(segment, HP_RECORDED_THREADS);
 	watcher->room = FIRST_THREADS;
 	watcher->threads = calloc(watcher->room, sizeof(*watcher->threads));
 	watcher->fds_most = fds_most();

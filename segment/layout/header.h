@@ -64,17 +64,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_MAGIC UINT64_C(0x3148544150544f48) /* "HOTPATH1", little endian */
-#define HP_FORMAT 1 /* readers refuse another number */
-#define HP_LINE 64 /* words of different writers do not share a line */
+#define HP_MAGIC UINT64_C(0x3148544150544f48)	/* "HOTPATH1", little endian */
+#define HP_FORMAT 1	/* readers refuse another number */
+#define HP_LINE 64	/* words of different writers do not share a line */
 #define HP_PAGE 4096
 #define HP_SIZE_DEFAULT (UINT64_C(1) << 30)
 #define HP_SIZE_LEAST (UINT64_C(1) << 20)
 #define HP_SIZE_MOST (UINT64_C(1) << 36)
-#define HP_CHUNK_FIRST 32768 /* a block's first chunk */
-#define HP_CHUNK_NEXT 65536 /* and its later ones */
+#define HP_CHUNK_FIRST 32768	/* a block's first chunk */
+#define HP_CHUNK_NEXT 65536	/* and its later ones */
 #define HP_CHUNK_ROWS \
-	8192 /* the first one of its rows; each later one is twice as large, up to HP_CHUNK_NEXT */
+	8192	/* the first one of its rows; each later one is twice as large, up to HP_CHUNK_NEXT */
 
 /* Costs and means are kept in ticks / 1024, "fine ticks": a call may cost few ticks. */
 #define HP_FINE_BITS 10
@@ -84,7 +84,7 @@
 #define HP_GROUP_SIZE (1 << HP_GROUP_BITS)
 /* A counter that reaches HP_CARRY gives it away to the same place in `carries`. */
 #define HP_CARRY (UINT32_C(1) << 31)
-#define HP_GROUPS 59 /* group 0: 0..63 exactly; group g: octave g + 5 */
+#define HP_GROUPS 59	/* group 0: 0..63 exactly; group g: octave g + 5 */
 /* Of the calls of a hot, short function, on average one in so many is timed. */
 #define HP_DRAWN 32
 
@@ -93,9 +93,9 @@
 #define HP_LOGS_MOST 4096
 
 enum hp_clock_kind {
-	HP_CLOCK_TSC = 1, /* rdtsc, invariant */
-	HP_CLOCK_CNTVCT = 2, /* arm64 virtual counter */
-	HP_CLOCK_MONOTONIC_RAW = 3, /* clock_gettime: a tick is a ns */
+	HP_CLOCK_TSC = 1,	/* rdtsc, invariant */
+	HP_CLOCK_CNTVCT = 2,	/* arm64 virtual counter */
+	HP_CLOCK_MONOTONIC_RAW = 3,	/* clock_gettime: a tick is a ns */
 };
 
 enum hp_timing { HP_TIMING_ADAPTIVE = 0, HP_TIMING_EXACT = 1 };
@@ -103,7 +103,7 @@ enum hp_timing { HP_TIMING_ADAPTIVE = 0, HP_TIMING_EXACT = 1 };
 /* A moment in both time bases. */
 struct hp_moment {
 	uint64_t ticks;
-	uint64_t ns; /* CLOCK_MONOTONIC_RAW */
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
 };
 
 /* Session-wide asks and answers, futex words among them. */
@@ -117,55 +117,55 @@ enum hp_report_word {
 
 struct hp_header {
 	/* -- line 0: how to read the rest; written once by the creator -- */
-	_Atomic uint64_t magic; /* creator, stored last: 0 = not yet readable */
-	uint32_t format; /* creator: HP_FORMAT */
-	uint32_t header_size; /* creator: fields beyond it are absent */
-	uint64_t size; /* creator: bytes mapped; an offset is below it */
-	uint32_t clock_kind; /* creator: enum hp_clock_kind */
-	uint32_t timing; /* creator: enum hp_timing */
-	uint64_t clock_grain; /* creator: least difference of two readings, ticks */
-	uint32_t logs_limit; /* creator: last calls kept for each function */
-	uint32_t creator_pid; /* creator */
-	int64_t created_unix_ns; /* creator: CLOCK_REALTIME at start.ns */
-	uint16_t careful; /* creator: 1 = a page may be refused: have it before it is written */
-	uint16_t defaults; /* creator: offset / HP_LINE of a hp_text, the root's HOTPATH_DEFAULTS; 0 = none */
-	uint32_t shut_down; /* sampler: 1 = it ended the program, for HOTPATH_SHUTDOWN_MS */
+	_Atomic uint64_t magic;	/* creator, stored last: 0 = not yet readable */
+	uint32_t format;	/* creator: HP_FORMAT */
+	uint32_t header_size;	/* creator: fields beyond it are absent */
+	uint64_t size;	/* creator: bytes mapped; an offset is below it */
+	uint32_t clock_kind;	/* creator: enum hp_clock_kind */
+	uint32_t timing;	/* creator: enum hp_timing */
+	uint64_t clock_grain;	/* creator: least difference of two readings, ticks */
+	uint32_t logs_limit;	/* creator: last calls kept for each function */
+	uint32_t creator_pid;	/* creator */
+	int64_t created_unix_ns;	/* creator: CLOCK_REALTIME at start.ns */
+	uint16_t careful;	/* creator: 1 = a page may be refused: have it before it is written */
+	uint16_t defaults;	/* creator: offset / HP_LINE of a hp_text, the root's HOTPATH_DEFAULTS; 0 = none */
+	uint32_t shut_down;	/* sampler: 1 = it ended the program, for HOTPATH_SHUTDOWN_MS */
 
 	/* -- line 1: growing words, many writers, atomic -- */
-	_Atomic uint64_t used; /* any thread, fetch_add: bytes given out; may pass size */
-	_Atomic uint64_t refused; /* any thread: chunks asked for when full */
-	_Atomic uint64_t processes; /* any process: head of the list of hp_process */
-	_Atomic uint64_t objects; /* any process: head of the list of hp_object */
-	_Atomic uint64_t lost_calls; /* any thread: calls of threads without a block */
-	_Atomic uint64_t lost_threads; /* any thread: threads that got no block */
-	_Atomic uint64_t joined; /* any process: images that joined the session */
-	_Atomic uint64_t threads_seen; /* any thread: threads that got a block */
+	_Atomic uint64_t used;	/* any thread, fetch_add: bytes given out; may pass size */
+	_Atomic uint64_t refused;	/* any thread: chunks asked for when full */
+	_Atomic uint64_t processes;	/* any process: head of the list of hp_process */
+	_Atomic uint64_t objects;	/* any process: head of the list of hp_object */
+	_Atomic uint64_t lost_calls;	/* any thread: calls of threads without a block */
+	_Atomic uint64_t lost_threads;	/* any thread: threads that got no block */
+	_Atomic uint64_t joined;	/* any process: images that joined the session */
+	_Atomic uint64_t threads_seen;	/* any thread: threads that got a block */
 
 	/* -- line 2: time -- */
-	struct hp_moment start; /* creator */
-	struct hp_moment last; /* sampler every second, the root at its end */
-	uint32_t last_seq; /* as `last`: odd while it is being written (seq.h) */
-	uint32_t cost_timed; /* first hooked thread, as all cost_: a timed call pair costs its caller this, fine ticks */
-	uint32_t cost_inside; /* creator: part of it inside the callee's own time, fine ticks */
-	uint32_t cost_counted; /* creator: the same for a pair that is counted only, fine ticks */
-	uint32_t cost_clock; /* creator: one reading of the clock, fine ticks */
-	uint32_t cost_inside_drawn; /* creator: as cost_inside, of a drawn call */
-	uint32_t cost_less; /* creator: cost_inside is this much less around 20 ns of work, fine ticks */
-	uint32_t cost_less_drawn; /* creator: the same of cost_inside_drawn */
+	struct hp_moment start;	/* creator */
+	struct hp_moment last;	/* sampler every second, the root at its end */
+	uint32_t last_seq;	/* as `last`: odd while it is being written (seq.h) */
+	uint32_t cost_timed;	/* first hooked thread, as all cost_: a timed call pair costs its caller this, fine ticks */
+	uint32_t cost_inside;	/* creator: part of it inside the callee's own time, fine ticks */
+	uint32_t cost_counted;	/* creator: the same for a pair that is counted only, fine ticks */
+	uint32_t cost_clock;	/* creator: one reading of the clock, fine ticks */
+	uint32_t cost_inside_drawn;	/* creator: as cost_inside, of a drawn call */
+	uint32_t cost_less;	/* creator: cost_inside is this much less around 20 ns of work, fine ticks */
+	uint32_t cost_less_drawn;	/* creator: the same of cost_inside_drawn */
 
 	/* -- line 3: who is who, and the end -- */
-	uint32_t root_pid; /* runner or creator: the session's root process */
-	uint32_t runner_pid; /* runner: `hotpath run`, parent of the root; 0 = none */
-	_Atomic uint32_t sampler_pid; /* spawner; 0 = none; dead: kernel, HP_SAMPLER_DIED */
-	_Atomic uint32_t end_word; /* root: enum hp_end_word; futex, the sampler waits */
-	_Atomic uint32_t report_word; /* sampler: enum hp_report_word; futex, root and runner wait */
+	uint32_t root_pid;	/* runner or creator: the session's root process */
+	uint32_t runner_pid;	/* runner: `hotpath run`, parent of the root; 0 = none */
+	_Atomic uint32_t sampler_pid;	/* spawner; 0 = none; dead: kernel, HP_SAMPLER_DIED */
+	_Atomic uint32_t end_word;	/* root: enum hp_end_word; futex, the sampler waits */
+	_Atomic uint32_t report_word;	/* sampler: enum hp_report_word; futex, root and runner wait */
 	_Atomic uint32_t
-		status_known; /* runner: 1 = root_status is valid; futex, the sampler waits */
-	uint32_t root_status; /* runner: wait status of the root */
-	uint32_t peak_rss_kb; /* runner: of the root, from wait4 */
-	uint64_t root_cpu_ns; /* runner: user + system of the root, from wait4 */
-	_Atomic uint64_t sampler_area; /* sampler: offset of struct hp_watch */
-	char token[16]; /* creator: names the session's socket, hex, not terminated */
+		status_known;	/* runner: 1 = root_status is valid; futex, the sampler waits */
+	uint32_t root_status;	/* runner: wait status of the root */
+	uint32_t peak_rss_kb;	/* runner: of the root, from wait4 */
+	uint64_t root_cpu_ns;	/* runner: user + system of the root, from wait4 */
+	_Atomic uint64_t sampler_area;	/* sampler: offset of struct hp_watch */
+	char token[16];	/* creator: names the session's socket, hex, not terminated */
 };
 
 /* The ports that the sampler holds for the server of live figures. */
@@ -179,10 +179,10 @@ enum hp_port_kind { HP_PORT_METRICS = 0, HP_PORT_MCP = 1, HP_PORT_PROMETHEUS = 2
 #define HP_PORTS_AT 320
 
 struct hp_ports {
-	_Atomic uint16_t at[HP_PORT_KINDS]; /* sampler: 0 = none */
+	_Atomic uint16_t at[HP_PORT_KINDS];	/* sampler: 0 = none */
 	uint16_t reserved0;
-	_Atomic uint32_t asked; /* any process, by fetch_or: 1 << enum hp_port_kind */
-	_Atomic uint32_t given; /* sampler: how often it let go of some; futex */
+	_Atomic uint32_t asked;	/* any process, by fetch_or: 1 << enum hp_port_kind */
+	_Atomic uint32_t given;	/* sampler: how often it let go of some; futex */
 	uint32_t reserved[12];
 };
 
@@ -200,10 +200,10 @@ struct hp_room {
 	 * given out, a multiple of HP_PAGE, plus how often it was stored, modulo HP_PAGE; 0 = size.
 	 */
 	_Atomic uint64_t room;
-	_Atomic uint64_t refusals; /* any thread: memory or an answer that the kernel refused us */
-	uint32_t pid_namespace; /* sampler: inode of its own; 0 = not known */
-	_Atomic uint32_t for_ever; /* any process: 1 = who needs `room` cannot be seen */
-	_Atomic uint32_t holders[HP_ROOM_HOLDERS]; /* who needs it: its pid; sampler: 0 = free */
+	_Atomic uint64_t refusals;	/* any thread: memory or an answer that the kernel refused us */
+	uint32_t pid_namespace;	/* sampler: inode of its own; 0 = not known */
+	_Atomic uint32_t for_ever;	/* any process: 1 = who needs `room` cannot be seen */
+	_Atomic uint32_t holders[HP_ROOM_HOLDERS];	/* who needs it: its pid; sampler: 0 = free */
 };
 
 /*
@@ -219,6 +219,25 @@ struct hp_meeting {
 };
 
 /*
+ * At HP_RECORDED_AT: what any process of the session recorded, so that an empty table
+ * can say whether there was nothing or nobody looked.
+ */
+#define HP_RECORDED_AT 1024
+
+enum hp_recorded_kind {
+	HP_RECORDED_KNOWN = 1 << 0,	/* the other bits mean something: set by the creator */
+	HP_RECORDED_ALLOCATIONS = 1 << 1,
+	HP_RECORDED_LOCKS = 1 << 2,
+	HP_RECORDED_CHANNELS = 1 << 3,
+	HP_RECORDED_THREADS = 1 << 4,
+};
+
+struct hp_recorded {
+	_Atomic uint32_t kinds;	/* any process, by fetch_or: enum hp_recorded_kind */
+	uint32_t reserved[15];
+};
+
+/*
  * Samples that the profiled processes take of themselves, where the kernel's
  * counters are not to be had (preload/wait/cpu_timer.h).  At HP_TICKING_AT, directly
  * behind the header.
@@ -226,16 +245,16 @@ struct hp_meeting {
 #define HP_TICKING_AT 256
 
 struct hp_ticking {
-	_Atomic uint64_t tickers; /* any thread: head of the list of hp_ticker */
-	_Atomic uint32_t is_on; /* the root: 1 = threads of the session have timers */
-	uint32_t interval_ns; /* the root, before that: user time between two samples */
-	_Atomic uint64_t refused; /* any thread: threads that got no timer or no ticker */
-	uint64_t profile; /* sampler: offset of a hp_text, the path of samply's profile; 0 = none */
-	uint64_t trouble; /* sampler: the same, why samply gave no samples */
-	_Atomic uint64_t aways; /* any thread: head of the list of hp_away */
-	_Atomic uint32_t away_least; /* sampler: calls of so many ticks are noted; 0 = none are */
-	_Atomic uint32_t away_count; /* any thread: in the list, or refused for want of room */
-	uint32_t low_hz; /* sampler: so seldom were threads sampled while they switched often; 0 = never */
+	_Atomic uint64_t tickers;	/* any thread: head of the list of hp_ticker */
+	_Atomic uint32_t is_on;	/* the root: 1 = threads of the session have timers */
+	uint32_t interval_ns;	/* the root, before that: user time between two samples */
+	_Atomic uint64_t refused;	/* any thread: threads that got no timer or no ticker */
+	uint64_t profile;	/* sampler: offset of a hp_text, the path of samply's profile; 0 = none */
+	uint64_t trouble;	/* sampler: the same, why samply gave no samples */
+	_Atomic uint64_t aways;	/* any thread: head of the list of hp_away */
+	_Atomic uint32_t away_least;	/* sampler: calls of so many ticks are noted; 0 = none are */
+	_Atomic uint32_t away_count;	/* any thread: in the list, or refused for want of room */
+	uint32_t low_hz;	/* sampler: so seldom were threads sampled while they switched often; 0 = never */
 	uint32_t reserved;
 };
 
@@ -248,6 +267,8 @@ static_assert(sizeof(struct hp_ports) == 64, "format: readers rely on it");
 static_assert(HP_PORTS_AT + sizeof(struct hp_ports) <= HP_ROOM_AT, "it is behind them");
 static_assert(HP_ROOM_AT + sizeof(struct hp_room) <= HP_MEETING_AT, "it is behind it");
 static_assert(sizeof(struct hp_room) == 64, "format: readers rely on it");
+static_assert(HP_MEETING_AT + sizeof(struct hp_meeting) <= HP_RECORDED_AT, "it is behind it");
+static_assert(sizeof(struct hp_recorded) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");
 static_assert(HP_TICKING_AT + sizeof(struct hp_ticking) <= HP_PORTS_AT, "it is behind that");

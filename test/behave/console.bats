@@ -65,7 +65,9 @@ not_on_screen()
 # shows PATTERN - comes to be seen.
 shows()
 {
-	eventually on_screen "$1" || { screen; return 1; }
+	eventually on_screen "$1" && return
+	screen || return
+	return 1
 }
 
 press()
@@ -452,12 +454,12 @@ comes_back_as_it_was()
 {
 	local before
 
-	shows '^sell  *[1-9]'
-	before=$(screen | grep '^sell')
-	press 7
-	shows 'Call path'
-	press 1
-	shows '^sell  *[1-9]'
+	shows '^sell  *[1-9]' || return
+	before=$(screen | grep '^sell') || return
+	press 7 || return
+	shows 'Call path' || return
+	press 1 || return
+	shows '^sell  *[1-9]' || return
 	[ "$(screen | grep '^sell')" = "$before" ]
 }
 

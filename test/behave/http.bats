@@ -339,6 +339,13 @@ is_in()
 	get /profiler_status | query 'a["is_live"]' | grep False
 }
 
+@test "http: a list that nothing fills yet says so" {
+	local name
+	for name in streams futures sql http server io debug; do
+		get "/$name" | query 'a["message"]' | grep -x 'this version of hotpath does not record it'
+	done
+}
+
 # fits VERSION - every list and log has the shape that the crate's own server of this version has.
 fits()
 {

@@ -267,3 +267,29 @@ in_one_of_4()
 	HOTPATH_CPU=off HOTPATH_REPORT=bound "$HP_RUN" "$T/work" 2>"$T/table"
 	grep -A 1 "^bound - " "$T/table" | grep -q "^HOTPATH_CPU=off"
 }
+
+# message SECTION [REPORT OPTION...] - why the newest run has no row there.
+message()
+{
+	"$HP_BUILD/hotpath" report -r "$1" -f json | jq -r ".${1//-/_}.message"
+}
+
+@test "empty tables: what was not recorded is not called unused" {
+	HOTPATH_REPORT=threads "$HP_RUN" "$T/work" >/dev/null 2>&1
+	[[ "$(message mutexes)" == "locks were not recorded: "* ]]
+	[[ "$(message waits)" == "locks were not recorded: "* ]]
+	[[ "$(message channels)" == "channels were not recorded: "* ]]
+	[[ "$(message alloc-sites)" == "allocations were not recorded: "* ]]
+	"$HP_BUILD/hotpath" report -r mutexes | grep 'locks were not recorded: HOTPATH_REPORT did not ask'
+	HOTPATH_REPORT=mutexes,channels "$HP_RUN" "$T/work" >/dev/null 2>&1
+	[ "$(message mutexes)" = "none was used" ]
+	[[ "$(message channels)" == "nothing was sent "* ]]
+	[[ "$(message threads)" == "threads were not recorded: "* ]]
+	[[ "$(message alloc-sites)" == "allocations were not recorded: "* ]]
+	HOTPATH_REPORT=alloc-sites "$HP_RUN" true >/dev/null 2>&1
+	[[ "$(message direct-maps)" != "allocations were not recorded: "* ]]
+	# The same of a segment that is kept as a file.
+	HOTPATH_REPORT=mutexes HOTPATH_SEGMENT_PATH="$T/segment" "$HP_RUN" "$T/work" >/dev/null 2>&1
+	"$HP_BUILD/hotpath" report "$T/segment" -r channels | grep 'channels were not recorded: '
+	"$HP_BUILD/hotpath" report "$T/segment" -r mutexes | grep 'none was used'
+}

@@ -21,6 +21,7 @@
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 #define LIMIT 15	/* rows, where no variable says otherwise */
 
@@ -551,6 +552,7 @@ const struct hp_section hp_channels_section = {
 	.help = "channels",
 	.subject = HP_SUBJECT_CHANNEL,
 	.columns = columns,
+	.needs = HP_RECORDED_CHANNELS,
 	.fill = channels_fill,
 	.limit = HP_MEMBER(hp_settings, channels_limit),
 	.usual = LIMIT,
@@ -583,6 +585,7 @@ const struct hp_section hp_channels_latency_section = {
 	.help = "how long messages wait in channels",
 	.subject = HP_SUBJECT_CHANNEL,
 	.columns = latency_columns,
+	.needs = HP_RECORDED_CHANNELS,
 	.fill = latency_fill,
 	.limit = HP_MEMBER(hp_settings, channels_limit),
 	.usual = LIMIT,

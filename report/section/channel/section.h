@@ -5,7 +5,7 @@
  * Folder: report/section/channel - the sections of channels, with the
  *   semaphores that pass tokens
  * May use: report/section/wait report/section/channel/row report/section/core
- *   report/read report/base
+ *   report/read report/base segment/layout
  */
 #ifndef HP_REPORT_SECTION_CHANNEL_SECTION_H
 #define HP_REPORT_SECTION_CHANNEL_SECTION_H

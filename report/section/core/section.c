@@ -4,6 +4,8 @@
  */
 #include "report/section/core/section.h"
 
+#include "segment/layout/header.h"
+
 bool hp_section_is_listed(const struct hp_section *section)
 {
 	return section->columns && section->json[0];
@@ -21,8 +23,34 @@ const char *hp_section_about(const struct hp_section *section, const struct hp_r
 	return section->describe ? section->describe(report) : section->about;
 }
 
+/* Why nothing can be there; NULL = it was recorded, or nobody can tell. */
+static const char *not_recorded(const struct hp_section *section, const struct hp_report *report)
+{
+	uint32_t recorded = report->model.recorded;
+
+	if (!section->needs || !(recorded & HP_RECORDED_KNOWN) || recorded & section->needs)
+		return NULL;
+	if (section->needs & HP_RECORDED_LOCKS)
+		return "locks were not recorded: HOTPATH_REPORT did not ask for them when the "
+		       "program ran";
+	if (section->needs & HP_RECORDED_CHANNELS)
+		return "channels were not recorded: HOTPATH_REPORT did not ask for them when the "
+		       "program ran";
+	if (section->needs & HP_RECORDED_ALLOCATIONS)
+		return "allocations were not recorded: HOTPATH_REPORT did not ask for them when "
+		       "the program ran";
+	return "threads were not recorded: HOTPATH_REPORT did not ask for them when the program "
+	       "ran";
+}
+
 const char *hp_section_none(const struct hp_section *section, struct hp_report *report)
 {
+	const char *why = not_recorded(section, report);
+
+	if (!section->columns)
+		return "this version of hotpath does not record it";
+	if (why)
+		return why;
 	return section->empty ? section->empty(report) : section->none;
 }
 

@@ -9,7 +9,7 @@
  *
  * Folder: report/section/core - what all sections share: the report, its
  *   views, columns and cells, extra JSON, facts of the run
- * May use: report/name report/read report/base segment
+ * May use: report/name report/read report/base segment segment/layout
  */
 #ifndef HP_REPORT_SECTION_CORE_SECTION_H
 #define HP_REPORT_SECTION_CORE_SECTION_H
@@ -125,6 +125,8 @@ struct hp_section {
 	bool is_quiet;	/* `all`, too, takes it only with data */
 	bool (*has_data)(const struct hp_report *report);	/* `auto` takes it; NULL = always */
 	bool (*is_failed)(const struct hp_report *report);	/* without rows it is an error */
+
+	uint32_t needs;	/* enum hp_recorded_kind: what it shows, any of; 0 = not known */
 
 	/* Words: a text, or a function where it depends on the run. */
 	const char *about;	/* what it shows */

@@ -16,6 +16,7 @@
 #include "report/base/json.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 #define USUAL_LIMIT 10
 
@@ -263,6 +264,7 @@ const struct hp_section hp_direct_maps_section = {
 	.help = "call paths by what they map themselves",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = columns,
+	.needs = HP_RECORDED_ALLOCATIONS,
 	.fill = fill,
 	.limit = HP_MEMBER(hp_settings, alloc_limit),
 	.usual = USUAL_LIMIT,

@@ -17,6 +17,7 @@
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 /* --- rows --- */
 
@@ -316,6 +317,7 @@ const struct hp_section hp_alloc_sizes_section = {
 	.help = "how large blocks are",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = size_columns,
+	.needs = HP_RECORDED_ALLOCATIONS,
 	.fill = sizes_fill,
 	.is_on_demand = true,
 	.is_quiet = true,
@@ -338,6 +340,7 @@ const struct hp_section hp_alloc_lives_section = {
 	.help = "how long blocks live",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = life_columns,
+	.needs = HP_RECORDED_ALLOCATIONS,
 	.fill = lives_fill,
 	.is_on_demand = true,
 	.is_quiet = true,

@@ -14,6 +14,7 @@
 #include "report/section/timing/function.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 /* --- rows --- */
 
@@ -400,6 +401,7 @@ const struct hp_section hp_alloc_functions_section = {
 	.help = "functions by what they allocate",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = columns,
+	.needs = HP_RECORDED_ALLOCATIONS,
 	.fill = functions_fill,
 	.limit = HP_MEMBER(hp_settings, functions_limit),
 	.usual = HP_FUNCTIONS_LIMIT,
@@ -428,6 +430,7 @@ const struct hp_section hp_alloc_callers_section = {
 	.help = "functions that allocate, instrumented or not",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = columns,
+	.needs = HP_RECORDED_ALLOCATIONS,
 	.fill = callers_fill,
 	.limit = HP_MEMBER(hp_settings, functions_limit),
 	.usual = HP_FUNCTIONS_LIMIT,

@@ -10,6 +10,7 @@
 #include "report/name/name.h"
 #include "report/section/memory/view.h"
 #include "segment/layout/process.h"
+#include "segment/layout/header.h"
 
 /* --- which figures --- */
 
@@ -168,6 +169,8 @@ const char *hp_alloc_empty(struct hp_report *report)
 		return report->text;
 	if (alloc->is_recorded && alloc->all.count)
 		return "nothing passes HOTPATH_FOCUS";
+	if (report->model.recorded & HP_RECORDED_ALLOCATIONS)
+		return "nothing was allocated";
 	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";
 }
 

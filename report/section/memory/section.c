@@ -20,6 +20,7 @@
 #include "report/read/size.h"
 #include "report/base/top.h"
 #include "segment/layout/process.h"
+#include "segment/layout/header.h"
 
 #define SITES_LIMIT 10
 
@@ -264,6 +265,7 @@ const struct hp_section hp_alloc_sites_section = {
 	.help = "call paths by what they allocate",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = site_columns,
+	.needs = HP_RECORDED_ALLOCATIONS,
 	.fill = sites_fill,
 	.limit = HP_MEMBER(hp_settings, alloc_limit),
 	.usual = SITES_LIMIT,
@@ -292,6 +294,7 @@ const struct hp_section hp_leaks_section = {
 	.help = "call paths by what is left",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = leak_columns,
+	.needs = HP_RECORDED_ALLOCATIONS,
 	.fill = leaks_fill,
 	.limit = HP_MEMBER(hp_settings, alloc_limit),
 	.usual = SITES_LIMIT,

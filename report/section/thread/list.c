@@ -14,6 +14,7 @@
 #include "report/base/memory.h"
 #include "report/section/thread/thread.h"
 #include "report/section/core/list.h"
+#include "segment/layout/header.h"
 
 #define THREADS_LIMIT 5
 
@@ -264,6 +265,7 @@ const struct hp_section hp_threads_section = {
 	.help = "threads: CPU, state, memory",
 	.subject = HP_SUBJECT_THREAD,
 	.columns = columns,
+	.needs = HP_RECORDED_THREADS,
 	.fill = fill,
 	.limit = HP_MEMBER(hp_settings, threads_limit),
 	.usual = THREADS_LIMIT,

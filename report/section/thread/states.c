@@ -11,6 +11,7 @@
 #include "report/base/memory.h"
 #include "report/section/thread/thread.h"
 #include "report/section/core/list.h"
+#include "segment/layout/header.h"
 
 #define LIMIT 15	/* rows, where no variable says otherwise */
 
@@ -291,6 +292,7 @@ const struct hp_section hp_thread_states_section = {
 	.help = "what threads did with their time",
 	.subject = HP_SUBJECT_THREAD,
 	.columns = columns,
+	.needs = HP_RECORDED_THREADS,
 	.fill = fill,
 	.limit = HP_MEMBER(hp_settings, threads_limit),
 	.usual = LIMIT,

@@ -14,6 +14,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/core/list.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 /* --- who is late at a barrier --- */
 
@@ -444,6 +445,7 @@ const struct hp_section hp_rw_locks_section = {
 	.help = "reader-writer locks",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = rwlock_columns,
+	.needs = HP_RECORDED_LOCKS,
 	.fill = rw_locks_fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
@@ -470,6 +472,7 @@ const struct hp_section hp_conds_section = {
 	.help = "condition variables",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = cond_columns,
+	.needs = HP_RECORDED_LOCKS,
 	.fill = conds_fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
@@ -490,6 +493,7 @@ const struct hp_section hp_sems_section = {
 	.help = "semaphores",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = sem_columns,
+	.needs = HP_RECORDED_LOCKS,
 	.fill = sems_fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
@@ -510,6 +514,7 @@ const struct hp_section hp_barriers_section = {
 	.help = "barriers",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = barrier_columns,
+	.needs = HP_RECORDED_LOCKS,
 	.fill = barriers_fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
@@ -532,6 +537,7 @@ const struct hp_section hp_file_locks_section = {
 	.help = "locks on files",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = file_lock_columns,
+	.needs = HP_RECORDED_LOCKS,
 	.fill = file_locks_fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,

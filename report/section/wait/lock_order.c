@@ -8,6 +8,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/core/list.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 static const struct hp_lock_cycle *cycle_of(const void *row)
 {
@@ -113,6 +114,7 @@ const struct hp_section hp_lock_order_section = {
 	.help = "locks taken while another one was held",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = columns,
+	.needs = HP_RECORDED_LOCKS,
 	.fill = fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,

@@ -16,6 +16,7 @@
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_view.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 /* --- names --- */
 
@@ -254,6 +255,7 @@ const struct hp_section hp_mutexes_section = {
 	.help = "mutexes",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = columns,
+	.needs = HP_RECORDED_LOCKS,
 	.fill = fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,

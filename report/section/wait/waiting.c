@@ -16,6 +16,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/core/list.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 /* --- who is waited for --- */
 
@@ -316,6 +317,7 @@ const struct hp_section hp_waiting_section = {
 	.help = "who waits now, and for whom",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = columns,
+	.needs = HP_RECORDED_LOCKS | HP_RECORDED_CHANNELS,
 	.fill = fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,

@@ -10,6 +10,7 @@
 #include "report/section/wait/lock_view.h"
 #include "report/section/core/list.h"
 #include "report/base/memory.h"
+#include "segment/layout/header.h"
 
 #define LINE HP_LOCK_CELL
 
@@ -162,6 +163,7 @@ const struct hp_section hp_waits_section = {
 	.help = "waits for locks: who, for whom, where",
 	.subject = HP_SUBJECT_WAIT,
 	.columns = columns,
+	.needs = HP_RECORDED_LOCKS | HP_RECORDED_CHANNELS,
 	.fill = fill,
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
