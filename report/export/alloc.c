@@ -67,7 +67,7 @@ static int folded_write(struct hp_report *report, int fd, size_t place)
 	for (uint32_t i = 0; out && i < alloc->count; i++) {
 		int64_t number;
 
-		memcpy(&number, (const char *)&alloc->steps[i].own + place, sizeof(number));
+		memcpy(&number, (const char *)hp_alloc_own(alloc, i) + place, sizeof(number));
 		if (number <= 0)
 			continue;
 		path_write(report, i, chain, out);
@@ -175,7 +175,7 @@ static void samples_put(struct heap *heap, const struct hp_alloc *alloc)
 	struct hp_pprof_bytes sample = { .at = NULL }, packed = { .at = NULL };
 
 	for (uint32_t i = 1; i < alloc->count; i++) {
-		const struct hp_alloc_sum *sum = &alloc->steps[i].own;
+		const struct hp_alloc_sum *sum = hp_alloc_own(alloc, i);
 
 		if (!sum->count)
 			continue;

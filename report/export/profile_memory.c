@@ -83,7 +83,7 @@ static void blocks_make(struct hp_profile *profile, struct blocks *blocks)
 	uint32_t tid = profile->threads[0].tid;
 
 	for (uint32_t i = 1; i < alloc->count; i++) {
-		const struct hp_alloc_sum *own = &alloc->steps[i].own;
+		const struct hp_alloc_sum *own = hp_alloc_own(alloc, i);
 		uint32_t stack = own->count ? step_stack(profile, i) : 0;
 
 		block_add(blocks, stack, own->live_bytes > 0 ? own->live_bytes : 0, 2 * i, tid);
@@ -91,8 +91,8 @@ static void blocks_make(struct hp_profile *profile, struct blocks *blocks)
 	}
 	blocks->freed = blocks->weight.count;
 	for (uint32_t i = 1; i < alloc->count; i++)
-		block_add(blocks, alloc->steps[i].own.count ? step_stack(profile, i) : 0,
-			  -weight_of(alloc->steps[i].own.freed_bytes), 2 * i + 1, tid);
+		block_add(blocks, hp_alloc_own(alloc, i)->count ? step_stack(profile, i) : 0,
+			  -weight_of(hp_alloc_own(alloc, i)->freed_bytes), 2 * i + 1, tid);
 }
 
 void hp_profile_allocations_write(struct hp_profile *profile)

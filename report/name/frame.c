@@ -97,12 +97,15 @@ static const char *const known_wrappers[] = {
 	"std::pmr::*resource*",
 };
 
+#define KNOWN (sizeof(known_wrappers) / sizeof(known_wrappers[0]))
+
 bool hp_frames_is_wrapper(const struct hp_frames *frames, const char *name)
 {
 	const char *list = frames->wrappers ? frames->wrappers : "";
 
-	for (size_t i = 0; i < sizeof(known_wrappers) / sizeof(known_wrappers[0]); i++)
-		if (hp_wrapper_matches(known_wrappers[i], strlen(known_wrappers[i]), name))
+	for (size_t i = 0; i < KNOWN; i++)
+		if (known_wrappers[i][0] == name[0] &&
+		    hp_wrapper_matches(known_wrappers[i], strlen(known_wrappers[i]), name))
 			return true;
 	while (*list) {
 		size_t length = strcspn(list, ",");
@@ -316,6 +319,17 @@ struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, u
 
 	frames->given_pending += place->is_pending;
 	return place;
+}
+
+uint32_t hp_frames_number(struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	return (uint32_t)(place_at(frames, object, address) - frames->places);
+}
+
+struct hp_frame_place *hp_frames_place(struct hp_frames *frames, uint32_t number)
+{
+	frames->given_pending += frames->places[number].is_pending;
+	return &frames->places[number];
 }
 
 bool hp_frames_look(struct hp_frames *frames, struct hp_symbols *symbols)

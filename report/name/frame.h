@@ -48,6 +48,10 @@ uint64_t hp_frames_pending(const struct hp_frames *frames);
 /* Valid until the next call. */
 struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, uint64_t address);
 
+/* Its number: who asks for many of few places keeps it.  The place itself, as above. */
+uint32_t hp_frames_number(struct hp_frames *frames, uint32_t object, uint64_t address);
+struct hp_frame_place *hp_frames_place(struct hp_frames *frames, uint32_t number);
+
 /* The same with its lines: at least one frame, whose name is never NULL. */
 const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
 					     uint64_t address);

@@ -339,15 +339,16 @@ static void bytes_add(struct hp_flame *flame, struct hp_report *report)
 	places = hp_xcalloc(alloc->count, sizeof(*places));
 	for (uint32_t i = 0; i < alloc->count; i++) {
 		const struct hp_alloc_step *step = &alloc->steps[i];
+		const struct hp_alloc_sum *own = hp_alloc_own(alloc, i);
 		double *self;
 
 		if (i)
 			places[i] = step_put(flame, tree, report, places[step->caller], step);
 		self = tree->nodes[places[i]].self;
-		self[0] += (double)step->own.bytes;
-		self[1] += (double)step->own.count;
-		self[2] += step->own.peak_bytes > 0 ? (double)step->own.peak_bytes : 0;
-		self[3] += step->own.live_bytes > 0 ? (double)step->own.live_bytes : 0;
+		self[0] += (double)own->bytes;
+		self[1] += (double)own->count;
+		self[2] += own->peak_bytes > 0 ? (double)own->peak_bytes : 0;
+		self[3] += own->live_bytes > 0 ? (double)own->live_bytes : 0;
 	}
 	free(places);
 	tree_end(flame, graphs, 4);

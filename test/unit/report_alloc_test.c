@@ -80,7 +80,7 @@ TEST(alloc, sites_sum_up_by_path_and_the_pending_block_counts)
 	CHECK_EQ(alloc.all.bytes, 1286u);
 	CHECK_EQ((uint64_t)alloc.all.live_bytes, 646u);
 	CHECK_EQ((uint64_t)alloc.all.peak_bytes, 646u);
-	CHECK_EQ(alloc.steps[1].own.count, 21u);
+	CHECK_EQ(hp_alloc_own(&alloc, 1)->count, 21u);
 	hp_alloc_release(&alloc);
 	hp_model_release(&model);
 }

@@ -27,13 +27,12 @@ struct known {
 /* What outlives a look at a program that runs: the tree of paths, and what each said. */
 struct hp_alloc_build {
 	struct hp_map objects;	/* offset -> place + 1 */
-	struct hp_map same;	/* step's contents -> place */
 	struct hp_map heaps;	/* offset -> place in known */
 	struct known *known;
 	size_t known_count;
 	size_t known_room;
 	struct hp_alloc_places places;
-	size_t step_room;
+	struct hp_alloc_tree tree;
 	struct hp_alloc_change *pending;	/* blocks that are in no site yet, of the last look */
 	size_t pending_count;
 	size_t pending_room;
@@ -51,6 +50,16 @@ struct build {
 };
 
 /* --- steps --- */
+
+/* It may have grown, and moved. */
+static void tree_tell(struct hp_alloc *alloc)
+{
+	const struct hp_alloc_tree *tree = &alloc->build->tree;
+
+	alloc->steps = tree->steps;
+	alloc->count = tree->count;
+	alloc->code_count = tree->code_count;
+}
 
 static bool is_object(struct build *b, const struct hp_object *record,
 		      const struct hp_model_object *object)
@@ -72,50 +81,21 @@ static bool is_object(struct build *b, const struct hp_object *record,
 static uint32_t object_place(struct build *b, uint64_t offset)
 {
 	struct hp_object record;
+	const uint32_t *known = hp_map_find(&b->kept->objects, offset);
 	uint32_t *place;
 	bool is_new;
 
+	if (known)
+		return *known - 1;
 	if (!offset || !hp_reader_copy(&b->model->reader, offset, &record, sizeof(record)))
 		return HP_NONE;
 	place = hp_map_at(&b->kept->objects, offset, &is_new);
-	for (size_t i = 0; is_new && i < b->model->object_count; i++)
+	for (size_t i = 0; i < b->model->object_count; i++)
 		if (is_object(b, &record, &b->model->objects[i]))
 			*place = (uint32_t)i + 1;
 	/* Newer than the model's list: or the segment is damaged. */
 	b->kept->is_broken |= *place == 0;
 	return *place - 1;
-}
-
-static bool is_same(const struct hp_alloc_step *a, const struct hp_alloc_step *b)
-{
-	return a->caller == b->caller && a->object == b->object && a->address == b->address &&
-	       a->mark == b->mark;
-}
-
-/* The place of the step like this one. */
-static uint32_t step_place(struct build *b, const struct hp_alloc_step *wanted)
-{
-	struct hp_alloc *alloc = b->alloc;
-	uint64_t hash = hp_hash_add(hp_hash_add(hp_hash_add(wanted->caller, wanted->object),
-						wanted->address),
-				    wanted->mark + 1) |
-			1;
-	uint32_t *place;
-	bool is_new;
-
-	for (;; hash += 2) {
-		place = hp_map_at(&b->kept->same, hash, &is_new);
-		if (is_new)
-			break;
-		if (is_same(&alloc->steps[*place], wanted))
-			return *place;
-	}
-	*place = (uint32_t)alloc->count;
-	alloc->steps =
-		hp_xgrow(alloc->steps, alloc->count, &b->kept->step_room, sizeof(*alloc->steps));
-	alloc->steps[alloc->count] = *wanted;
-	alloc->steps[alloc->count].depth = alloc->steps[wanted->caller].depth + (wanted->mark == 0);
-	return (uint32_t)alloc->count++;
 }
 
 static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
@@ -133,7 +113,12 @@ static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
 		step.mark = record->address ? record->address : HP_STEP_OTHER;
 	}
 	if (id < b->kept->places.count)
-		b->kept->places.of[id] = step_place(b, &step);
+		b->kept->places.of[id] = hp_alloc_tree_step(&b->kept->tree, &step);
+}
+
+static uint32_t steps_in(const struct hp_steps *chunk)
+{
+	return chunk->count < chunk->capacity ? chunk->count : chunk->capacity;
 }
 
 /* The steps of a chunk from the `first` on; returns how many there are. */
@@ -147,7 +132,7 @@ static uint32_t read_chunk(struct build *b, uint64_t at, uint32_t first)
 		b->kept->is_broken = true;
 		return 0;
 	}
-	count = chunk.count < chunk.capacity ? chunk.count : chunk.capacity;
+	count = steps_in(&chunk);
 	steps = hp_reader_take(&b->model->reader, at + sizeof(chunk), count * sizeof(*steps));
 	for (uint32_t i = first; steps && i < count; i++) {
 		struct hp_step step;
@@ -179,19 +164,24 @@ static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 	struct known *known = known_of(b, heap);
 	struct hp_steps chunk;
 	size_t count = 0;
-	uint64_t at = first;
+	uint64_t at = first, steps = 0, most;
 
 	for (; at != known->chunk && hp_reader_step(&b->model->reader, at, &chunk, sizeof(chunk));
 	     at = chunk.next) {
 		b->chunks = hp_xgrow(b->chunks, count, &b->chunk_room, sizeof(*b->chunks));
 		b->chunks[count++] = at;
+		steps += steps_in(&chunk);
 	}
 	b->kept->is_broken |= at != known->chunk;
+	/* A damaged segment may say any number. */
+	most = b->model->reader.segment.size / sizeof(struct hp_step);
+	hp_alloc_tree_reserve(&b->kept->tree, steps < most ? steps : most);
 	if (known->chunk)
 		known->count = read_chunk(b, known->chunk, known->count);
 	while (count-- > 0)
 		known->count = read_chunk(b, b->chunks[count], 0);
 	known->chunk = first;
+	tree_tell(b->alloc);
 }
 
 /* --- sites --- */
@@ -423,7 +413,7 @@ static void build_free(struct hp_alloc_build *kept)
 	if (!kept)
 		return;
 	hp_map_release(&kept->objects);
-	hp_map_release(&kept->same);
+	hp_alloc_tree_release(&kept->tree);
 	hp_map_release(&kept->heaps);
 	for (size_t i = 0; i < kept->known_count; i++)
 		hp_alloc_sites_release(&kept->known[i].sites);
@@ -464,6 +454,10 @@ static void clear(struct hp_alloc *alloc)
 	*alloc = (struct hp_alloc){ .build = alloc->build,
 				    .steps = alloc->steps,
 				    .count = alloc->count,
+				    .code_count = alloc->code_count,
+				    .sums = alloc->sums,
+				    .sum_count = alloc->sum_count,
+				    .sum_room = alloc->sum_room,
 				    .all = alloc->all,
 				    .spreads = alloc->spreads,
 				    .spread_count = alloc->spread_count,
@@ -475,8 +469,6 @@ static void clear(struct hp_alloc *alloc)
 
 static void begin(struct hp_alloc *alloc)
 {
-	size_t room = 0;
-
 	if (alloc->build && alloc->build->is_broken)
 		hp_alloc_release(alloc);
 	if (alloc->build) {
@@ -486,11 +478,10 @@ static void begin(struct hp_alloc *alloc)
 	memset(alloc, 0, sizeof(*alloc));
 	alloc->is_fresh = true;
 	alloc->build = hp_xcalloc(1, sizeof(*alloc->build));
-	alloc->steps = hp_xgrow(NULL, 0, &room, sizeof(*alloc->steps));
-	memset(alloc->steps, 0, sizeof(*alloc->steps));
-	alloc->steps[0].object = HP_NONE;
-	alloc->count = 1;
-	alloc->build->step_room = room;
+	alloc->sums = hp_xgrow(NULL, 0, &alloc->sum_room, sizeof(*alloc->sums));
+	alloc->sums[alloc->sum_count++] = (struct hp_alloc_sum){ .count = 0 };
+	hp_alloc_tree_reserve(&alloc->build->tree, 0);
+	tree_tell(alloc);
 }
 
 void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
@@ -526,7 +517,7 @@ void hp_alloc_release(struct hp_alloc *alloc)
 	free(alloc->maps);
 	free(alloc->allocator_file);
 	free(alloc->spreads);
-	free(alloc->steps);
+	free(alloc->sums);
 	hp_alloc_changes_release(&alloc->changes);
 	build_free(alloc->build);
 	memset(alloc, 0, sizeof(*alloc));

@@ -14,18 +14,10 @@
 #include <stdint.h>
 
 #include "report/section/memory/change.h"
+#include "report/section/memory/step.h"
 #include "report/section/memory/sum.h"
 #include "report/read/model.h"
 #include "segment/layout/heap.h"
-
-struct hp_alloc_step {
-	uint32_t caller; /* place of the step below, which is lower; 0 = none; [0] is the root */
-	uint32_t object; /* place in model->objects, or HP_NONE */
-	uint64_t address; /* return address: ELF address, or plain */
-	uint32_t mark; /* enum hp_step_mark: no code; 0 = code */
-	uint32_t depth; /* code steps from here to the root */
-	struct hp_alloc_sum own;
-};
 
 /* What a thread, or several one after the other, did. */
 struct hp_alloc_thread {
@@ -78,8 +70,12 @@ struct hp_alloc_build;
 
 struct hp_alloc {
 	struct hp_alloc_build *build; /* what is needed at the next look */
-	struct hp_alloc_step *steps;
+	struct hp_alloc_step *steps; /* the build's */
 	size_t count; /* steps; at least 1 */
+	size_t code_count; /* their codes are 1 to this */
+	struct hp_alloc_sum *sums; /* of steps with something of their own; [0] is nothing */
+	size_t sum_count;
+	size_t sum_room;
 	struct hp_alloc_sum all;
 	struct hp_alloc_thread *threads;
 	size_t thread_count;
@@ -103,6 +99,12 @@ struct hp_alloc {
 	bool is_fresh; /* nothing is kept of a look before: `changes` are not told */
 	struct hp_alloc_changes changes; /* of steps' own, since they were cleared */
 };
+
+/* What was allocated right at a step. */
+static inline const struct hp_alloc_sum *hp_alloc_own(const struct hp_alloc *alloc, size_t step)
+{
+	return &alloc->sums[alloc->steps[step].own];
+}
 
 /* Reads the heaps of the model's segment.  Never fails. */
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);

@@ -35,8 +35,8 @@ struct writer {
 	struct hp_frames *frames;
 	struct texts names;
 	struct texts files;
-	struct hp_map seen;	/* steps that were looked at */
-	struct hp_map written;	/* hashes of places: many steps are at one */
+	bool *seen;	/* by step: it was looked at */
+	bool *written;	/* by code: many steps are at one place */
 	uint64_t deadline;
 	FILE *out;
 };
@@ -68,76 +68,109 @@ static uint32_t text_number(struct texts *texts, const char *text, FILE *out)
 	return *number;
 }
 
-/* "NAME.FILE.LINE,..." as in the line; texts that are new get theirs before. */
-static char *frames_text(struct writer *writer, const struct hp_frame_place *place)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+/* Where a frame's texts are in the lists. */
+struct numbers {
+	uint32_t name;
+	uint32_t file;
+};
 
-	for (size_t i = 0; out && i < (place->has_lines ? place->count : 0); i++) {
+/* "NAME.FILE.LINE,..." behind a place; texts that are new get their lines before. */
+static void frames_write(struct writer *writer, const struct hp_frame_place *place,
+			 const struct numbers *numbers)
+{
+	for (size_t i = 0; i < place->count; i++) {
 		const struct hp_frame_line *frame = &place->frames[i];
 
-		fprintf(out, "%s%" PRIu32 ".", i ? "," : "",
-			text_number(&writer->names, frame->name, writer->out));
+		fprintf(writer->out, "%s%" PRIu32 ".", i ? "," : "", numbers[i].name);
 		if (frame->file)
-			fprintf(out, "%" PRIu32,
-				text_number(&writer->files, frame->file, writer->out));
+			fprintf(writer->out, "%" PRIu32, numbers[i].file);
 		else
-			fputc('-', out);
-		fprintf(out, ".%d", frame->line > 0 ? frame->line : 0);
+			fputc('-', writer->out);
+		fprintf(writer->out, ".%d", frame->line > 0 ? frame->line : 0);
 	}
-	if (out && !place->has_lines)
-		fprintf(out, "%" PRIu32 ".-.0",
-			text_number(&writer->names, place->name, writer->out));
-	if (out)
-		fclose(out);
-	return text;
 }
 
-static void place_write(struct writer *writer, uint32_t object, uint64_t address)
+static void numbers_find(struct writer *writer, const struct hp_frame_place *place,
+			 struct numbers *numbers)
 {
-	uint64_t hash = (address * HP_HASH_GOLDEN ^ object) | 1;
-	const struct hp_frame_place *place;
-	uint64_t start;
-	bool is_new;
-	char *text;
+	if (!place->has_lines)
+		numbers->name = text_number(&writer->names, place->name, writer->out);
+	for (size_t i = 0; place->has_lines && i < place->count; i++) {
+		const struct hp_frame_line *frame = &place->frames[i];
 
-	hp_map_at(&writer->written, hash, &is_new);
-	if (!is_new || object == HP_NONE || !address)
+		numbers[i].name = text_number(&writer->names, frame->name, writer->out);
+		if (frame->file)
+			numbers[i].file = text_number(&writer->files, frame->file, writer->out);
+	}
+}
+
+static void place_write(struct writer *writer, const struct hp_alloc_step *step)
+{
+	const struct hp_frame_place *place;
+	struct numbers numbers[HP_FRAMES_MOST];
+	uint64_t start;
+
+	if (writer->written[step->code] || step->object == HP_NONE || !step->address)
 		return;
-	place = hp_frames_at(writer->frames, object, address);
+	writer->written[step->code] = true;
+	place = hp_frames_at(writer->frames, step->object, step->address);
 	start = hp_frames_start(writer->frames, place);
 	/* What is no symbol's needs no name: it is called by its object. */
 	if (start == UINT64_MAX)
 		return;
 	if (hp_clock_raw_ns() < writer->deadline)
-		place = hp_frames_lines(writer->frames, object, address);
-	text = frames_text(writer, place);
-	fprintf(writer->out, "S\t%" PRIu32 "\t%" PRIx64 "\t%" PRIx64 "\t%s\n", object, address - 1,
-		start, text ? text : "");
-	free(text);
+		place = hp_frames_lines(writer->frames, step->object, step->address);
+	numbers_find(writer, place, numbers);
+	fprintf(writer->out, "S\t%" PRIu32 "\t%" PRIx64 "\t%" PRIx64 "\t", step->object,
+		step->address - 1, start);
+	if (place->has_lines)
+		frames_write(writer, place, numbers);
+	else
+		fprintf(writer->out, "%" PRIu32 ".-.0", numbers->name);
+	fputc('\n', writer->out);
 }
 
-static int compare_bytes(const void *left, const void *right, void *context)
-{
-	const struct hp_alloc_step *steps = context;
-	uint64_t a = steps[*(const uint32_t *)left].own.bytes;
-	uint64_t b = steps[*(const uint32_t *)right].own.bytes;
+/* A path's end, for those where something was allocated. */
+struct end {
+	uint64_t bytes;
+	uint32_t step;
+};
 
-	return a < b ? 1 : a > b ? -1 : 0;
+/* Most first; equal ones as they come. */
+static int compare_ends(const void *left, const void *right)
+{
+	const struct end *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return a->step < b->step ? -1 : a->step > b->step;
 }
 
 /* The steps of the path from `step` out, as far as they were not written yet. */
 static void path_write(struct writer *writer, const struct hp_alloc_step *steps, uint32_t step)
 {
-	bool is_new = true;
-
-	for (; step && is_new; step = steps[step].caller) {
-		*hp_map_at(&writer->seen, step, &is_new) = 1;
-		if (is_new && !steps[step].mark)
-			place_write(writer, steps[step].object, steps[step].address);
+	for (; step && !writer->seen[step]; step = steps[step].caller) {
+		writer->seen[step] = true;
+		if (!steps[step].mark)
+			place_write(writer, &steps[step]);
 	}
+}
+
+static void paths_write(struct writer *writer, const struct hp_alloc *alloc)
+{
+	struct end *ends = hp_xcalloc(alloc->sum_count, sizeof(*ends));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < alloc->count && count < alloc->sum_count; i++)
+		if (hp_alloc_own(alloc, i)->bytes)
+			ends[count++] = (struct end){ hp_alloc_own(alloc, i)->bytes, i };
+	if (count)
+		qsort(ends, count, sizeof(*ends), compare_ends);
+	for (size_t i = 0; i < count; i++)
+		path_write(writer, alloc->steps, ends[i].step);
+	for (uint32_t i = 0; i < alloc->count; i++)
+		path_write(writer, alloc->steps, i);
+	free(ends);
 }
 
 void hp_alloc_legend_write(struct hp_report *report, FILE *out)
@@ -148,21 +181,16 @@ void hp_alloc_legend_write(struct hp_report *report, FILE *out)
 				 .files = { .letter = 'L' },
 				 .deadline = hp_clock_raw_ns() + LINES_NS,
 				 .out = out };
-	uint32_t *order;
 
 	if (!alloc || !writer.frames)
 		return;
-	order = hp_xcalloc(alloc->count, sizeof(*order));
-	for (uint32_t i = 0; i < alloc->count; i++)
-		order[i] = i;
-	qsort_r(order, alloc->count, sizeof(*order), compare_bytes, alloc->steps);
-	for (size_t i = 0; i < alloc->count; i++)
-		path_write(&writer, alloc->steps, order[i]);
-	free(order);
+	writer.seen = hp_xcalloc(alloc->count, sizeof(*writer.seen));
+	writer.written = hp_xcalloc(alloc->code_count + 1, sizeof(*writer.written));
+	paths_write(&writer, alloc);
+	free(writer.seen);
+	free(writer.written);
 	free(writer.names.list);
 	free(writer.files.list);
 	hp_map_release(&writer.names.numbers);
 	hp_map_release(&writer.files.numbers);
-	hp_map_release(&writer.seen);
-	hp_map_release(&writer.written);
 }

@@ -22,8 +22,11 @@
 struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 {
 	const struct hp_alloc_step *s = &view->alloc.steps[step];
+	uint32_t *place = &view->place_of[s->code];
 
-	return hp_frames_at(view->frames, s->object, s->address);
+	if (!*place)
+		*place = hp_frames_number(view->frames, s->object, s->address) + 1;
+	return hp_frames_place(view->frames, *place - 1);
 }
 
 /* --- beside the steps --- */
@@ -36,13 +39,27 @@ static void *longer(void *array, size_t count, size_t room, size_t size)
 	return bytes;
 }
 
+void hp_alloc_codes_make(struct hp_alloc_view *view)
+{
+	size_t room = view->alloc.code_count + 1, before = view->code_room;
+
+	/* Numbers are others. */
+	if (view->alloc.is_fresh && before)
+		memset(view->place_of, 0, before * sizeof(*view->place_of));
+	if (room <= before)
+		return;
+	room += before ? room / 4 : 0;
+	view->place_of = longer(view->place_of, before, room, sizeof(*view->place_of));
+	view->code_room = room;
+}
+
 static void room_make(struct hp_alloc_view *view)
 {
 	size_t room = view->alloc.count, before = view->step_room;
 
 	if (room <= before)
 		return;
-	room += room / 4;
+	room += before ? room / 4 : 0;
 	view->folded = longer(view->folded, before, room, sizeof(*view->folded));
 	view->site_of = longer(view->site_of, before, room, sizeof(*view->site_of));
 	view->links = longer(view->links, before, room, sizeof(*view->links));
@@ -161,8 +178,8 @@ void hp_alloc_sites_make(struct hp_alloc_view *view)
 		hp_alloc_rows_free(view);
 	room_make(view);
 	for (uint32_t i = 0; is_stale && i < alloc->count; i++)
-		if (alloc->steps[i].own.count)
-			site_add(view, i, &alloc->steps[i].own);
+		if (hp_alloc_own(alloc, i)->count)
+			site_add(view, i, hp_alloc_own(alloc, i));
 	for (size_t i = 0; !is_stale && i < alloc->changes.count; i++)
 		site_add(view, alloc->changes.list[i].place, &alloc->changes.list[i].sum);
 	hp_alloc_changes_clear(&alloc->changes);
@@ -219,6 +236,40 @@ static void rows_make(struct hp_alloc_view *view)
 	}
 }
 
+/* What was allocated with a step on the path, and with those above it. */
+struct below {
+	uint64_t count;
+	uint64_t bytes;
+};
+
+/* All paths at once, from the leaves down: a caller's place is lower. */
+static void inclusive_make(struct hp_alloc_view *view)
+{
+	const struct hp_alloc_step *steps = view->alloc.steps;
+	struct below *below = hp_xcalloc(view->alloc.count, sizeof(*below));
+
+	for (size_t i = 0; i < view->site_count; i++) {
+		const struct hp_alloc_row *site = &view->sites[i];
+		uint32_t function = view->links[hp_alloc_told(view, site->step)].function;
+
+		if (function != UINT32_MAX)
+			hp_alloc_add(&view->rows[function].sum, &site->sum);
+		below[site->step].count += site->sum.count;
+		below[site->step].bytes += site->sum.bytes;
+	}
+	for (size_t i = view->alloc.count; i-- > 1;) {
+		const struct hp_alloc_link *link = &view->links[i];
+
+		if (link->outer & IS_OUTER) {
+			view->rows[link->function].inclusive.count += below[i].count;
+			view->rows[link->function].inclusive.bytes += below[i].bytes;
+		}
+		below[steps[i].caller].count += below[i].count;
+		below[steps[i].caller].bytes += below[i].bytes;
+	}
+	free(below);
+}
+
 static void caller_add(struct hp_alloc_view *view, uint32_t step, const struct hp_alloc_sum *sum)
 {
 	const struct hp_alloc_link *links = view->links;
@@ -249,7 +300,9 @@ void hp_alloc_callers_make(struct hp_alloc_view *view)
 	is_first = !view->link_count;
 	links_make(view);
 	rows_make(view);
-	for (size_t i = 0; is_first && i < view->site_count; i++)
+	if (is_first && !view->is_cumulative)
+		inclusive_make(view);
+	for (size_t i = 0; is_first && view->is_cumulative && i < view->site_count; i++)
 		caller_add(view, view->sites[i].step, &view->sites[i].sum);
 	for (size_t i = 0; !is_first && i < view->changes.count; i++)
 		caller_add(view, view->sites[view->changes.list[i].place].step,

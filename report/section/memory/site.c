@@ -59,9 +59,21 @@ static uint64_t stamp_of(const struct hp_site *site)
 	       site->lost_bytes * UINT64_C(0x6c9c8e4b0f1d2a7b);
 }
 
+/* The sum of a step, made when it is needed: most steps only lead to others. */
+static struct hp_alloc_sum *own_of(struct hp_alloc *alloc, uint32_t step)
+{
+	if (!alloc->steps[step].own) {
+		alloc->sums = hp_xgrow(alloc->sums, alloc->sum_count, &alloc->sum_room,
+				       sizeof(*alloc->sums));
+		alloc->sums[alloc->sum_count] = (struct hp_alloc_sum){ .count = 0 };
+		alloc->steps[step].own = (uint32_t)alloc->sum_count++;
+	}
+	return &alloc->sums[alloc->steps[step].own];
+}
+
 void hp_alloc_count(struct hp_alloc *alloc, uint32_t step, const struct hp_alloc_sum *difference)
 {
-	hp_alloc_add(&alloc->steps[step].own, difference);
+	hp_alloc_add(own_of(alloc, step), difference);
 	hp_alloc_add(&alloc->all, difference);
 	if (!alloc->is_fresh)
 		hp_alloc_change(&alloc->changes, step, difference);

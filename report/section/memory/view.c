@@ -42,6 +42,7 @@ static void look(struct hp_alloc_view *view, struct hp_report *report)
 	else
 		view->is_stale |= hp_frames_look(view->frames, report->symbols);
 	hp_alloc_names_forget(view);
+	hp_alloc_codes_make(view);
 }
 
 static void view_free(void *held)
@@ -53,6 +54,7 @@ static void view_free(void *held)
 	hp_alloc_changes_release(&view->changes);
 	free(view->pending);
 	free(view->spread_next);
+	free(view->place_of);
 	hp_frames_free(view->frames);
 	hp_alloc_release(&view->alloc);
 	free(view);

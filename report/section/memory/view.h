@@ -51,6 +51,8 @@ struct hp_alloc_view {
 	bool is_kept;	/* for a next look */
 	bool is_stale;	/* a name came, or the steps are others: rows are to be made anew */
 	bool is_cumulative;	/* all of what callees did is summed up, not only how much they allocated */
+	uint32_t *place_of;	/* by code: number of its place in the frames + 1; 0 = not known yet */
+	size_t code_room;
 	size_t step_room;	/* of the arrays beside the steps */
 	uint32_t *folded;	/* by step: the one that answers for it, + 1; 0 = not known yet */
 	uint32_t *site_of;	/* by folded step: place in sites + 1; 0 = none */
@@ -104,6 +106,9 @@ void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *r
 uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step);
 /* From there out, the first step that is not of C++'s library; `step` if all are. */
 uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step);
+
+/* Room for what is known by code, at the beginning of a look. */
+void hp_alloc_codes_make(struct hp_alloc_view *view);
 
 /* The place that a step is at; not of a mark. */
 struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step);

@@ -26,6 +26,14 @@ struct build {
 	struct hp_bound *bound;
 	struct hp_map functions; /* of name and file -> place in rows + 1, or INSTRUMENTED */
 	uint32_t *stamps; /* of each row */
+	struct answer *answers; /* by code of a step */
+};
+
+/* What is known of a step's function. */
+struct answer {
+	bool is_known;
+	bool may_have_row;
+	uint32_t row; /* HP_NONE = none */
 };
 
 static uint64_t key_of(const struct hp_model *model, uint32_t object, const char *name)
@@ -55,31 +63,45 @@ static void functions_note(struct build *b)
 				   &is_new) = i + 1;
 }
 
-/* True if the step's function may have a row; *row is HP_NONE if it has none. */
-static bool row_of(struct build *b, const struct hp_alloc_step *step, uint32_t *row)
+static bool may_have_row(struct build *b, const struct hp_frame_place *place, bool is_known)
 {
-	const struct hp_frame_place *place =
-		hp_frames_at(hp_alloc_frames(b->report), step->object, step->address);
-	const uint32_t *found =
-		hp_map_find(&b->functions, key_of(&b->report->model, step->object, place->name));
-
-	*row = found && *found != INSTRUMENTED ? *found - 1 : HP_NONE;
 	if (b->report->has_functions)
-		return found != NULL;
+		return is_known;
 	return !place->is_wrapper && !hp_wrapper_allocates(place->name) &&
-	       !hp_offcpu_is_libc(b->report, step->object);
+	       !hp_offcpu_is_libc(b->report, place->object);
+}
+
+/* Many steps are at one place. */
+static const struct answer *answer_of(struct build *b, const struct hp_alloc_step *step)
+{
+	struct answer *answer = &b->answers[step->code];
+	const struct hp_frame_place *place;
+	const uint32_t *found;
+
+	if (answer->is_known)
+		return answer;
+	place = hp_frames_at(hp_alloc_frames(b->report), step->object, step->address);
+	found = hp_map_find(&b->functions, key_of(&b->report->model, step->object, place->name));
+	*answer = (struct answer){
+		.is_known = true,
+		.may_have_row = may_have_row(b, place, found != NULL),
+		.row = found && *found != INSTRUMENTED ? *found - 1 : HP_NONE,
+	};
+	return answer;
 }
 
 static void step_add(struct build *b, uint32_t number)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(b->report);
-	const struct hp_alloc_sum *own = &alloc->steps[number].own;
+	const struct hp_alloc_sum *own = hp_alloc_own(alloc, number);
 	bool is_inclusive = b->report->settings->cpu_is_inclusive;
 
 	for (uint32_t at = number; at; at = alloc->steps[at].caller) {
-		uint32_t row;
+		const struct answer *answer =
+			alloc->steps[at].mark ? NULL : answer_of(b, &alloc->steps[at]);
+		uint32_t row = answer ? answer->row : HP_NONE;
 
-		if (alloc->steps[at].mark || !row_of(b, &alloc->steps[at], &row))
+		if (!answer || !answer->may_have_row)
 			continue;
 		if (row != HP_NONE && b->stamps[row] != number) {
 			b->stamps[row] = number;
@@ -100,10 +122,12 @@ void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound)
 	if (!alloc)
 		return;
 	b.stamps = hp_xcalloc(bound->count, sizeof(*b.stamps));
+	b.answers = hp_xcalloc(alloc->code_count + 1, sizeof(*b.answers));
 	functions_note(&b);
 	for (uint32_t i = 1; i < alloc->count; i++)
-		if (alloc->steps[i].own.count)
+		if (hp_alloc_own(alloc, i)->count)
 			step_add(&b, i);
 	hp_map_release(&b.functions);
 	free(b.stamps);
+	free(b.answers);
 }
