@@ -7,6 +7,7 @@
  */
 #include "report/read/logged.h"
 #include "report/read/charge.h"
+#include "report/read/stack.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,7 +21,6 @@
 struct build {
 	struct hp_charges *charges;
 	struct hp_model *model;
-	struct hp_map active;	/* offset of a function's record -> calls that go on, not met yet */
 	struct hp_map outer;	/* place of a function + 1 -> it is on this stack already */
 };
 
@@ -165,138 +165,57 @@ static void read_functions(struct build *b)
 
 /* --- calls that go on --- */
 
-struct call {
-	uint32_t place;	/* of the function */
-	struct hp_tally tally;	/* zeroes without one */
-};
-
-struct calls {
-	struct call *at;	/* outermost first */
-	size_t count;
-	size_t room;
-};
-
-/* The function whose call is in the frame; HP_NONE = it is left over. */
-static uint32_t frame_place(struct build *b, const struct hp_block *block,
-			    const struct hp_frame *frame)
+/* What the call in the frame has so far; zeroes without a tally. */
+static void tally_of(struct build *b, const struct hp_stack *stack, const struct hp_frame *frame,
+		     struct hp_tally *tally)
 {
-	struct hp_row row;
-	uint32_t *left, record;
-	uint64_t at;
-	bool is_new;
-
-	if (!hp_reader_copy(&b->model->reader, frame->row - block->base, &row, sizeof(row)))
-		return HP_NONE;
-	at = (uint64_t)row.function * HP_LINE;
-	record = hp_model_record_at(b->model, at);
-	if (record == HP_NONE)
-		return HP_NONE;
-	left = hp_map_at(&b->active, at, &is_new);
-	if (is_new)
-		*left = hp_reader_gist_active(&b->model->reader, b->model->records[record].gist);
-	if (!*left)
-		return HP_NONE;
-	--*left;
-	return place_of(b, at);
-}
-
-/* False = the stack ends in this part. */
-static bool read_frames(struct build *b, const struct hp_block *block, uint64_t at,
-			uint32_t capacity, struct calls *calls)
-{
-	struct hp_reader *reader = &b->model->reader;
-	const struct hp_frame *frames =
-		hp_reader_see(reader, at, (uint64_t)capacity * sizeof(*frames));
-
-	for (uint32_t i = 1; frames && i < capacity; i++) {
-		struct call call = { .place = HP_NONE };
-		struct hp_frame frame;
-
-		memcpy(&frame, &frames[i], sizeof(frame));
-		call.place = frame_place(b, block, &frame);
-		if (call.place == HP_NONE)
-			return false;
-		if (!(frame.weight & HP_WEIGHT_TALLY) ||
-		    !hp_reader_copy(reader, frame.tally - block->base, &call.tally,
-				    sizeof(call.tally)))
-			memset(&call.tally, 0, sizeof(call.tally));
-		calls->at = hp_xgrow(calls->at, calls->count, &calls->room, sizeof(*calls->at));
-		calls->at[calls->count++] = call;
-	}
-	return frames != NULL;
+	if (!(frame->weight & HP_WEIGHT_TALLY) ||
+	    !hp_reader_copy(&b->model->reader, frame->tally - stack->block->base, tally,
+			    sizeof(*tally)))
+		memset(tally, 0, sizeof(*tally));
 }
 
 /* Innermost first: what a call has is its callers', too. */
-static void add_calls(struct build *b, const struct calls *calls)
+static void add_calls(void *context, const struct hp_stack *stack)
 {
+	struct build *b = context;
 	uint64_t bytes = 0, count = 0;
 	bool is_new;
 
 	hp_map_clear(&b->outer);
 	/* How often each is on the stack: the outermost is the last that is met. */
-	for (size_t i = 0; i < calls->count; i++)
-		++*hp_map_at(&b->outer, calls->at[i].place + UINT64_C(1), &is_new);
-	for (size_t i = calls->count; i-- > 0;) {
-		const struct call *call = &calls->at[i];
-		struct hp_charge_sum *sum = &b->charges->functions[call->place];
+	for (size_t i = 0; i < stack->count; i++)
+		++*hp_map_at(&b->outer, place_of(b, stack->calls[i].function) + UINT64_C(1),
+			     &is_new);
+	for (size_t i = stack->count; i-- > 0;) {
+		uint32_t place = place_of(b, stack->calls[i].function);
+		struct hp_charge_sum *sum;
+		struct hp_tally tally;
 
-		bytes += call->tally.bytes + call->tally.below_bytes;
-		count += call->tally.count + call->tally.below_count;
-		sum->running_bytes += call->tally.bytes;
-		sum->running_count += call->tally.count;
-		b->charges->is_any |= call->tally.count != 0;
-		if (--*hp_map_at(&b->outer, call->place + UINT64_C(1), &is_new) == 0) {
+		if (place == HP_NONE)
+			continue;
+		sum = &b->charges->functions[place];
+		tally_of(b, stack, &stack->calls[i].frame, &tally);
+		bytes += tally.bytes + tally.below_bytes;
+		count += tally.count + tally.below_count;
+		sum->running_bytes += tally.bytes;
+		sum->running_count += tally.count;
+		b->charges->is_any |= tally.count != 0;
+		if (--*hp_map_at(&b->outer, place + UINT64_C(1), &is_new) == 0) {
 			sum->whole_bytes += bytes;
 			sum->whole_count += count;
 		}
 	}
 }
 
-static void read_stack(struct build *b, const struct hp_block *block, uint64_t at,
-		       struct calls *calls)
-{
-	struct hp_part part;
-	bool goes_on = true;
-
-	calls->count = 0;
-	while (goes_on && hp_reader_step(&b->model->reader, at, &part, sizeof(part))) {
-		goes_on = read_frames(b, block, at + sizeof(part), part.capacity, calls);
-		at = part.above ? part.above - block->base : 0;
-	}
-	add_calls(b, calls);
-}
-
-static void read_block(struct build *b, const struct hp_block *block, struct calls *calls)
-{
-	struct hp_part part;
-
-	hp_map_clear(&b->active);
-	for (uint64_t at = block->parts; hp_reader_step(&b->model->reader, at, &part, sizeof(part));
-	     at = part.next)
-		if (!part.below)
-			read_stack(b, block, at, calls);
-}
-
 void hp_charges_init(struct hp_charges *charges, struct hp_model *model)
 {
-	struct hp_reader *reader = &model->reader;
 	struct build b = { .charges = charges, .model = model };
-	struct calls calls = { .at = NULL };
-	struct hp_process process;
-	struct hp_block block;
 
 	*charges = (struct hp_charges){ .count = model->function_count };
 	charges->functions = hp_xcalloc(charges->count, sizeof(*charges->functions));
 	read_functions(&b);
-	/* Parts are met twice. */
-	hp_reader_restart(reader, 2);
-	for (uint64_t at = reader->header.processes;
-	     hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
-		for (uint64_t in = process.blocks;
-		     hp_reader_step(reader, in, &block, sizeof(block)); in = block.next)
-			read_block(&b, &block, &calls);
-	free(calls.at);
-	hp_map_release(&b.active);
+	hp_stacks_each(model, add_calls, &b);
 	hp_map_release(&b.outer);
 }
 

@@ -456,7 +456,7 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	read_clock(&b);
 	hp_model_build_objects(model);
 	read_processes(&b);
-	hp_tree_count(&model->build->tree, model);
+	hp_tree_count(&model->build->tree, model, b.end_ticks);
 	functions_count(model);
 	if (model->thread_name_count)
 		qsort(model->thread_names, model->thread_name_count, sizeof(*model->thread_names),

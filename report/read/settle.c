@@ -53,8 +53,7 @@ struct part {
 
 /*
  * Calls of a row in whose block no call of that row was drawn: the function's
- * mean stands for them, with as large an error.  Without any sample of the
- * function they are calls that had not ended.
+ * mean stands for them, with as large an error.
  */
 static void settle_pending(const struct hp_tree *tree, const struct hp_model *model, size_t place)
 {
@@ -315,26 +314,6 @@ static void settle_times(const struct hp_model *model, struct hp_model_function 
 	f->self_high_ns = f->self_ns + f->self_error_ns;
 }
 
-/*
- * Calls that had not ended are counted but have no time of their own yet; at
- * least what was recorded below them belongs to them.
- */
-static void settle_running(struct hp_model *model)
-{
-	double *below = hp_xcalloc(model->function_count, sizeof(*below));
-
-	for (size_t i = 1; i < model->node_count; i++)
-		below[model->nodes[i].function] += model->nodes[i].inclusive_ns;
-	for (size_t i = 0; i < model->function_count; i++) {
-		struct hp_model_function *f = &model->functions[i];
-
-		if (!f->running || f->total_ns >= below[i])
-			continue;
-		f->total_ns = f->total_low_ns = f->total_high_ns = below[i];
-	}
-	free(below);
-}
-
 void hp_settle(const struct hp_tree *tree, struct hp_model *model)
 {
 	struct part *parts = hp_xcalloc(model->node_count, sizeof(*parts));
@@ -348,6 +327,5 @@ void hp_settle(const struct hp_tree *tree, struct hp_model *model)
 	settle_nodes(tree, model, parts);
 	for (size_t i = 0; i < model->function_count; i++)
 		settle_times(model, &model->functions[i]);
-	settle_running(model);
 	free(parts);
 }

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/read/open.h"
 
 #define FINE ((double)(1 << HP_FINE_BITS))
 #define AHEAD 16	/* rows that are fetched while one is counted */
@@ -41,7 +42,8 @@
 struct facts {
 	double calls;
 	double timed;
-	double others;	/* calls that are neither timed nor nested */
+	double running;	/* calls that had not ended */
+	double others;	/* calls that are neither of these, nor nested */
 	double drawn;
 	double tail_count;
 	double tail_ticks;
@@ -57,11 +59,13 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static struct facts facts_of(const struct hp_row *row)
+/* `open`: its calls that had not ended, whose times were measured so far. */
+static struct facts facts_of(const struct hp_row *row, const struct hp_open *open)
 {
 	uint64_t timed = least_of(row->timed, row->calls);
 	uint64_t others = row->calls - timed - least_of(row->nested, row->calls - timed);
-	uint64_t drawn = least_of(row->sampled, others);
+	uint64_t running = least_of((uint64_t)open->calls, others);
+	uint64_t drawn = least_of(row->sampled, others - running);
 	/* More than 2^32 of them take hours. */
 	uint64_t tail = least_of(row->tail_carry, UINT32_MAX) << 32 | row->tail_count;
 	bool is_number = isfinite(row->square_sampled) && row->square_sampled >= 0;
@@ -69,14 +73,15 @@ static struct facts facts_of(const struct hp_row *row)
 	return (struct facts){
 		.calls = (double)row->calls,
 		.timed = (double)timed,
-		.others = (double)others,
+		.running = (double)running,
+		.others = (double)(others - running),
 		.drawn = (double)drawn,
 		.tail_count = (double)least_of(tail, drawn),
 		.tail_ticks = (double)row->tail_ticks,
 		.body_ticks = (double)row->self_sampled / FINE,
 		.body_squares = is_number ? row->square_sampled : 0,
-		.self_ticks = (double)row->self_timed / FINE,
-		.outer_ticks = (double)row->outer_timed,
+		.self_ticks = (double)row->self_timed / FINE + open->self,
+		.outer_ticks = (double)row->outer_timed + open->outer,
 		.below_ticks = (double)row->below / FINE,
 	};
 }
@@ -150,8 +155,8 @@ static void add_facts(struct hp_tree *tree, const struct hp_model *model, uint32
 	sum->others += f->others;
 	sum->doubt += f->timed * tree->doubt_timed + (f->calls - f->timed) * tree->doubt_counted;
 	if (f->calls > 0)
-		sum->timed_share =
-			(float)((sum->timed_share * before + f->timed) / (before + f->calls));
+		sum->timed_share = (float)((sum->timed_share * before + f->timed + f->running) /
+					   (before + f->calls));
 	if (f->drawn > 0) {
 		add_drawn(tree, sum, function, f);
 	} else {
@@ -232,11 +237,14 @@ bool hp_tree_row(struct hp_tree *tree, struct hp_model *model, uint64_t offset)
 	return true;
 }
 
-static void add_row(struct hp_tree *tree, struct hp_model *model, const struct hp_tree_row *place)
+static void add_row(struct hp_tree *tree, struct hp_model *model, const struct hp_tree_row *place,
+		    const struct hp_opens *opens)
 {
 	struct hp_model_record *record = &model->records[place->record];
 	struct hp_model_function *function = &model->functions[record->function];
 	const struct hp_row *there = hp_reader_see(&model->reader, place->offset, sizeof(*there));
+	static const struct hp_open none;
+	const struct hp_open *open;
 	struct hp_row row;
 	struct facts facts;
 	uint64_t stamp;
@@ -244,7 +252,8 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 	if (!there)
 		return;
 	memcpy(&row, there, sizeof(row));
-	facts = facts_of(&row);
+	open = hp_opens_find(opens, place->offset);
+	facts = facts_of(&row, open ? open : &none);
 	add_facts(tree, model, place->node, &facts);
 	model->nodes[place->node].calls += row.calls;
 	function->calls += row.calls;
@@ -273,8 +282,11 @@ static void doubts_of(struct hp_tree *tree, const struct hp_model *model)
 	tree->doubt_timed = fmin(most, DOUBT_SHARE * fmax(timed, counted));
 }
 
-void hp_tree_count(struct hp_tree *tree, struct hp_model *model)
+void hp_tree_count(struct hp_tree *tree, struct hp_model *model, uint64_t now)
 {
+	struct hp_opens opens;
+
+	hp_opens_init(&opens, model, now);
 	tree->tail_count = tree->tail_logs = tree->body_ticks = tree->drawn = 0;
 	doubts_of(tree, model);
 	memset(tree->sums, 0, model->node_count * sizeof(*tree->sums));
@@ -288,6 +300,7 @@ void hp_tree_count(struct hp_tree *tree, struct hp_model *model)
 		if (i + AHEAD < tree->row_count)
 			hp_reader_soon(&model->reader, tree->rows[i + AHEAD].offset,
 				       sizeof(struct hp_row));
-		add_row(tree, model, &tree->rows[i]);
+		add_row(tree, model, &tree->rows[i], &opens);
 	}
+	hp_opens_release(&opens);
 }

@@ -59,7 +59,10 @@ void hp_tree_reserve(struct hp_tree *tree, size_t count);
 /* Takes in the row at `offset`; its parent and its function came before.  False = they did not. */
 bool hp_tree_row(struct hp_tree *tree, struct hp_model *model, uint64_t offset);
 
-/* Adds up the counters of all rows as they are now; those of functions are zero before. */
-void hp_tree_count(struct hp_tree *tree, struct hp_model *model);
+/*
+ * Adds up the counters of all rows as they are now, and calls that had not ended by the moment
+ * `now`, in ticks; the counters of functions are zero before.
+ */
+void hp_tree_count(struct hp_tree *tree, struct hp_model *model, uint64_t now);
 
 #endif

@@ -97,15 +97,16 @@ static struct hp_model_function *find_main(struct hp_report *report)
 	return NULL;
 }
 
-/* A main that never returned ran as long as its process. */
+/* A main that never returned, and whose entry is not known, ran as long as its process. */
 static void finish_main(struct hp_report *report, struct hp_model_function *function)
 {
 	double life_ns = (double)report->model.elapsed_ns;
 
-	if (!function->running || function->total_ns >= life_ns)
+	if (!function->running)
 		return;
-	function->total_ns = function->total_low_ns = function->total_high_ns = life_ns;
 	report->has_main_running = true;
+	if (function->total_ns <= 0)
+		function->total_ns = function->total_low_ns = function->total_high_ns = life_ns;
 }
 
 static struct hp_model_function life_of(const struct hp_model *model)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open.c - see open.h.
+ *
+ * A frame holds when its call began, on the clock that stands still while the hooks work, and
+ * what its callees have taken so far.  Its end is that of its process: its death, the image that
+ * came after it, or the present moment.
+ *
+ * A call that is counted only has no time of entry.  It began before the calls below it and after
+ * the callees that its caller has had, so it is told to have begun with the call below it.
+ *
+ * A thread may have several stacks, of coroutines and of signal handlers.  Which of them runs is
+ * not told; so the times of the stack that began first are taken, which is the thread's own.
+ */
+#include "report/read/open.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/read/stack.h"
+#include "segment/layout/process.h"
+
+#define FINE ((double)(1 << HP_FINE_BITS))
+
+struct build {
+	struct hp_opens *opens;
+	struct hp_model *model;
+	uint64_t now;
+	uint64_t block;	/* `root` of the block looked at: what it is told by */
+	uint64_t began;	/* when its stack began whose times were taken; 0 = none was */
+};
+
+static struct hp_open *open_at(struct hp_opens *opens, uint64_t row)
+{
+	bool is_new;
+	uint32_t *place = hp_map_at(&opens->rows, row, &is_new);
+
+	if (is_new) {
+		opens->opens =
+			hp_xgrow(opens->opens, opens->count, &opens->room, sizeof(*opens->opens));
+		opens->opens[opens->count++] = (struct hp_open){ .calls = 0 };
+		*place = (uint32_t)opens->count;
+	}
+	return &opens->opens[*place - 1];
+}
+
+const struct hp_open *hp_opens_find(const struct hp_opens *opens, uint64_t row)
+{
+	const uint32_t *place = opens->count ? hp_map_find(&opens->rows, row) : NULL;
+
+	return place ? &opens->opens[*place - 1] : NULL;
+}
+
+/* When the image was over.  Another one of the process may have come after it, by exec. */
+static uint64_t end_of(struct build *b, const struct hp_process *process)
+{
+	uint64_t end = process->end_ticks ? process->end_ticks : b->now;
+	struct hp_process other;
+
+	for (uint64_t at = b->model->reader.header.processes;
+	     at && hp_reader_copy(&b->model->reader, at, &other, sizeof(other)) &&
+	     other.start_ticks >= process->start_ticks;
+	     at = other.next)
+		if (other.pid == process->pid && other.start_ticks > process->start_ticks &&
+		    other.start_ticks < end)
+			end = other.start_ticks;
+	return end;
+}
+
+static bool is_inside(const struct hp_stack *stack, size_t place)
+{
+	for (size_t i = 0; i < place; i++)
+		if (stack->calls[i].function == stack->calls[place].function)
+			return true;
+	return false;
+}
+
+static void times_add(struct build *b, const struct hp_stack *stack, double now)
+{
+	double below = 0;
+
+	for (size_t i = stack->count; i-- > 0;) {
+		const struct hp_stack_call *call = &stack->calls[i];
+		struct hp_open *open = open_at(b->opens, call->row);
+		bool is_timed = (call->frame.weight & ~HP_WEIGHT_FLAGS) != 0;
+		double children = (double)(int64_t)call->frame.child / FINE + below;
+		double took = is_timed ? now - (double)call->frame.start : children;
+
+		if (took < children)
+			took = children;
+		open->self += took - children;
+		if (!is_inside(stack, i))
+			open->outer += took;
+		below = took;
+	}
+}
+
+static uint64_t began(const struct hp_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if ((stack->calls[i].frame.weight & ~HP_WEIGHT_FLAGS) != 0)
+			return stack->calls[i].frame.start;
+	return UINT64_MAX;
+}
+
+static void stack_see(void *context, const struct hp_stack *stack)
+{
+	struct build *b = context;
+	uint64_t start = began(stack), end = end_of(b, stack->process);
+	/* The hooks' cost is told at the end of timed calls, and never after this. */
+	double now = (double)end - (double)(int64_t)stack->block->overhead / FINE;
+
+	for (size_t i = 0; i < stack->count; i++)
+		open_at(b->opens, stack->calls[i].row)->calls++;
+	if (stack->block->root != b->block)
+		b->began = 0;
+	b->block = stack->block->root;
+	if (b->began || start == UINT64_MAX || (double)start > now)
+		return;
+	b->began = start;
+	times_add(b, stack, now);
+}
+
+void hp_opens_init(struct hp_opens *opens, struct hp_model *model, uint64_t now)
+{
+	struct build b = { .opens = opens, .model = model, .now = now };
+
+	*opens = (struct hp_opens){ .count = 0 };
+	hp_stacks_each(model, stack_see, &b);
+}
+
+void hp_opens_release(struct hp_opens *opens)
+{
+	hp_map_release(&opens->rows);
+	free(opens->opens);
+	*opens = (struct hp_opens){ .count = 0 };
+}

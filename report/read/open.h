@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open.h - what calls that had not ended took until the end, or until now.
+ */
+#ifndef HP_REPORT_READ_OPEN_H
+#define HP_REPORT_READ_OPEN_H
+
+#include "report/base/map.h"
+#include "report/read/model.h"
+
+/* The open calls of a row. */
+struct hp_open {
+	double calls;
+	double self;	/* ticks, without instrumented callees */
+	double outer;	/* ticks of those that are not inside another call of the function */
+};
+
+struct hp_opens {
+	struct hp_map rows;	/* offset -> place + 1 */
+	struct hp_open *opens;
+	size_t count;
+	size_t room;
+};
+
+/* The model knows all records.  `now` is the last moment known, in ticks. */
+void hp_opens_init(struct hp_opens *opens, struct hp_model *model, uint64_t now);
+void hp_opens_release(struct hp_opens *opens);
+
+/* Those of the row at an offset; NULL = none. */
+const struct hp_open *hp_opens_find(const struct hp_opens *opens, uint64_t row);
+
+#endif
