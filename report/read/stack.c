@@ -23,6 +23,13 @@ struct walk {
 	void *context;
 };
 
+/* What is left over may lead anywhere, and is no damage. */
+static bool is_row(const struct hp_model *model, uint64_t at)
+{
+	return at % HP_LINE == 0 && at / HP_LINE < model->place_count &&
+	       model->places[at / HP_LINE] & HP_PLACE_ROW;
+}
+
 /* False = the frame is left over. */
 static bool call_of(struct walk *w, const struct hp_frame *frame, struct hp_stack_call *call)
 {
@@ -31,7 +38,8 @@ static bool call_of(struct walk *w, const struct hp_frame *frame, struct hp_stac
 	bool is_new;
 
 	*call = (struct hp_stack_call){ .row = frame->row - w->stack.block->base, .frame = *frame };
-	if (!hp_reader_copy(&w->model->reader, call->row, &row, sizeof(row)))
+	if (!is_row(w->model, call->row) ||
+	    !hp_reader_copy(&w->model->reader, call->row, &row, sizeof(row)))
 		return false;
 	call->function = (uint64_t)row.function * HP_LINE;
 	record = hp_model_record_at(w->model, call->function);
