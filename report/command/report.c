@@ -27,6 +27,7 @@
 #include "report/store/live.h"
 #include "report/base/memory.h"
 #include "report/base/option.h"
+#include "report/base/trusted_open.h"
 #include "report/view/page.h"
 #include "report/export/profile_place.h"
 #include "report/elf/symbol_file.h"
@@ -365,12 +366,12 @@ static void make_parents(const char *path)
 /* A fresh file, and the folders that it is in; -1 and errno. */
 static int open_file(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	int fd = hp_trusted_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
 	make_parents(path);
-	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	return hp_trusted_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
 }
 
 /* Where the report goes; what cannot be opened is told, and stderr takes its place. */

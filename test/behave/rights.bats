@@ -310,3 +310,37 @@ told_and_run()
 	done
 	HOTPATH_REPORT=all "$HP_BUILD/hotpath" report "$BATS_TEST_TMPDIR/bad" | grep -q 'is bad'
 }
+
+@test "rights: a report goes through no link of another user in a folder for all" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	local other="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	chmod 755 "$BATS_RUN_TMPDIR" "$T" 2>/dev/null || true
+	mkdir -p "$T/all/own" "$T/victims"
+	chmod 1777 "$T/all"
+	chmod 755 "$T/victims"
+	echo mine >"$T/victims/file"
+	$other ln -s "$T/victims/file" "$T/all/report"
+	$other ln -s "$T/victims/new" "$T/all/dangling"
+	$other ln -s "$T/victims" "$T/all/folder"
+	ln -s "$T/all/report" "$T/through"
+	for path in all/report all/dangling all/folder/file through all/folder/fresh/report; do
+		HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH=$T/$path LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/err"
+		grep "Permission denied; the report is printed here" "$T/err" || { cat "$T/err"; return 1; }
+	done
+	[ "$(cat "$T/victims/file")" = mine ]
+	[ "$(ls "$T/victims")" = file ]
+	# One's own are followed, there and elsewhere, and so is /dev/stdout.
+	ln -s "$T/victims/file" "$T/all/mine"
+	ln -s ../victims "$T/all/own/link"
+	ln -s own/link/other "$T/all/relative"
+	mkdir "$T/all/victims"
+	for path in all/mine all/relative; do
+		HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH=$T/$path LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/err"
+		[ ! -s "$T/err" ]
+	done
+	grep leaf "$T/victims/file"
+	grep leaf "$T/all/victims/other"
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH=/dev/stdout LD_PRELOAD=$HP_LIB "$T/app" >"$T/out"
+	grep leaf "$T/out"
+	rm -rf "$T/all" "$T/victims" "$T/through"
+}
