@@ -18,12 +18,17 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-
 	-Wpointer-arith -Wundef -Wvla -Wformat=2
 BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
 	$(if $(filter-out 0,$(DEBUG)),-DHP_DEBUG=$(DEBUG)) $(CPPFLAGS) $(CFLAGS)
+# What makes a flaw harder to use.  Of the library the parts that are not at each call, allocation or lock; and its
+# stand-ins have the names that _FORTIFY_SOURCE redefines.
+GUARDED := -fstack-protector-strong
+HARDEN := $(GUARDED) -fPIE $(if $(filter-out 0,$(DEBUG)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
 # No pairs of words by way of vector registers: what was stored word by word and is loaded as a pair has to wait.
-PIC = $(BASE) $(TOLD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
+PIC = $(BASE) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
 # What HOTPATH_VERBOSE says of the build.
 %/verbose.o: TOLD = -DHP_BUILD_FLAGS='"$(subst ",\",$(subst ',,$(CFLAGS)))"'
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-OBJ = $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
+OBJ = $(HARDEN) $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 # Of glibc before 2.34: the rest of it. Later ones have all of it in one, and these are empty.
 LIBC_PARTS := -lpthread -ldl
 REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm $(LIBC_PARTS)
@@ -56,7 +61,7 @@ preload: $(B)/libhotpath.so	## the library alone
 
 $(B)/libhotpath.so: $(LIB_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,defs -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
+	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
 		-Wl,--version-script=preload/versions.map $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBC_PARTS)
 # The build that judges its own estimates (preload/call/truth.h), for tests.
 $(B)/truth/libhotpath.so: $(TRUTH_O)
@@ -71,11 +76,11 @@ $(B)/fault/libhotpath.so: $(LIB_O) $(B)/fault/libhotpath.so.o
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,now -Wl,--as-needed -Wl,--version-script=preload/versions.map \
 		$(FAULT_WRAP) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(B)/fault/libhotpath.so.entry.o
 $(B)/fault/hotpath-sampler: $(SAMPLER_O) $(B)/fault/hotpath-sampler.o
-	$(Q)$(CC) $(FAULT_WRAP) $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-sampler.entry.o
+	$(Q)$(CC) $(FAULT_WRAP) -pie $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-sampler.entry.o
 $(B)/fault/hotpath: $(REPORT_O) $(B)/fault/hotpath.o
-	$(Q)$(CC) $(FAULT_WRAP) $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath.entry.o $(REPORT_LIBS)
+	$(Q)$(CC) $(FAULT_WRAP) -pie $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath.entry.o $(REPORT_LIBS)
 $(B)/fault/hotpath-live: $(LIVE_O) $(B)/fault/hotpath-live.o
-	$(Q)$(CC) $(FAULT_WRAP) $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-live.entry.o $(LIVE_LIBS)
+	$(Q)$(CC) $(FAULT_WRAP) -pie $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-live.entry.o $(LIVE_LIBS)
 $(B)/fault/%.o: test/fault/fault.c test/fault/fault.S test/fault/wrap.list
 	@mkdir -p $(B)/fault/gen
 	$(Q)sed -n 's/^\([a-z_0-9]*\) \([a-z]*\)$$/\1 \2/p' test/fault/wrap.list | \
@@ -86,22 +91,22 @@ $(B)/fault/%.o: test/fault/fault.c test/fault/fault.S test/fault/wrap.list
 faulty: $(FAULTY)
 $(B)/hotpath-sampler: $(SAMPLER_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
+	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
 # Of the sampler it has what it calls.
 $(B)/obj/libsampler.a: $(filter-out %/main.o,$(SAMPLER_O))
 	$(Q)rm -f $@ && ar rcsP $@ $^
 $(B)/hotpath-samply: $(SAMPLY_O) $(B)/obj/libsampler.a
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcjson -lz $(LIBC_PARTS)
+	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcjson -lz $(LIBC_PARTS)
 $(B)/hotpath: $(REPORT_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
 $(B)/hotpath-live: $(LIVE_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(LIVE_LIBS)
+	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(LIVE_LIBS)
 $(B)/hotpath-console: $(CONSOLE_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) $(OBJ) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
+	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 $(B)/hotpath-run: $(B)/hotpath	# looks at its name
 	$(Q)ln -f $< $@
 
@@ -110,6 +115,7 @@ define compile
 	@$(if $(Q),echo "  CC   $@")
 	$(Q)$(CC) $(1) -c -o $@ $<
 endef
+$(B)/pic/segment/%.o $(B)/pic/preload/guest/%.o $(B)/pic/preload/thread/%.o $(B)/pic/preload/hook/%.o: GUARD = $(GUARDED)
 $(B)/pic/%.o: %.c
 	$(call compile,$(PIC))
 $(B)/obj/%.o: %.c
@@ -204,9 +210,10 @@ test-all:	## the long ones too, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
 	@test/fresh
-check: all unit replay	## layers, exports, format, assertions, generated text, and no warning from gcc and clang
+check: all unit replay	## layers, exports, hardening, format, assertions, generated text, and no warning from gcc and clang
 	@scripts/check-layers.sh . $(B)
 	@scripts/check-exports.sh $(B)/libhotpath.so
+	@scripts/check-hardening.sh $(B)
 	@scripts/check-format.sh
 	@scripts/check-tests.sh
 	@scripts/check-generated.sh $(B)

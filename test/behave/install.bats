@@ -335,3 +335,11 @@ completed()
 	grep -q -e "-o $T/none/libhotpath.so" "$T/plan"
 	run ! grep -q -e "-o $T/none/hotpath" "$T/plan"
 }
+
+@test "install: under any umask the same files and folders, with the same modes" {
+	for mask in 000 077; do
+		(umask $mask && make_it install PREFIX="$T/umask$mask")
+		diff <(tree "$T/prefix") <(tree "$T/umask$mask")
+		rm -rf "$T/umask$mask"
+	done
+}
