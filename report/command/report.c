@@ -474,6 +474,20 @@ static void settings_tell(void)
 #define LATE_PRINTED LATE "the report above has no names from there"
 #define LATE_KEPT LATE "this run is kept without names from there"
 
+/* Prints it, if it is wanted and was not printed yet; returns the status. */
+static int end_print(struct hp_report *report, const struct ask *ask, int fd)
+{
+	int status = 0;
+
+	if (fd >= 0) {
+		status = print(report, ask, fd);
+		hp_trial_printed(&ask->trial);
+	}
+	if (ask->trial.is_late)
+		say_line(NULL, fd >= 0 ? LATE_PRINTED : LATE_KEPT);
+	return status;
+}
+
 /* A session has ended: its report, and the file that stays. */
 static int end(struct hp_report *report, const struct ask *ask)
 {
@@ -481,23 +495,20 @@ static int end(struct hp_report *report, const struct ask *ask)
 	bool is_printed = settings->format != HP_FORMAT_NONE &&
 			  (!ask->is_again || settings->output_path) && !ask->trial.has_printed;
 	char *text = hp_facts_gather(&report->model, settings);
+	struct hp_keep keep = { ask->fd, text, ask->is_again };
+	struct hp_keeping *keeping = settings->keep ? hp_keep_begin(report, &keep) : NULL;
 	struct hp_facts facts;
-	int fd = 2, status = 0;
+	int fd, status;
 
 	hp_facts_init(&facts, hp_xstrdup(text));
 	hp_keep_share();
 	report->record.facts = &facts;
+	hp_report_init_rest(report, say_line, NULL);
 	hp_profile_place(report, say_line, NULL);
-	if (is_printed) {
-		fd = open_output(ask);
-		status = print(report, ask, fd);
-		hp_trial_printed(&ask->trial);
-	}
-	if (ask->trial.is_late)
-		say_line(NULL, is_printed ? LATE_PRINTED : LATE_KEPT);
+	fd = is_printed ? open_output(ask) : -1;
+	status = end_print(report, ask, fd);
 	hp_profile_keep(report, say_line, NULL);
-	struct hp_keep keep = { ask->fd, text, ask->is_again };
-	if (settings->keep && hp_keep(report, &keep, say_line, NULL) && is_printed)
+	if (keeping && hp_keep_end(keeping, say_line, NULL) && is_printed)
 		hint(report, ask, fd);
 	if (fd > 2 && close(fd) != 0)
 		status = HP_EXIT_FAILED;
@@ -618,8 +629,9 @@ int hp_cmd_report(int argc, char **argv)
 		ask.settings.limit = ask.settings.entries_limit;
 	if (ask.is_limited || ask.is_html)
 		limit_settle(&ask.settings);
-	hp_report_init_record(&report, &input.segment, &input.record, &ask.settings, say_line,
-			      NULL);
+	hp_report_begin(&report, &input.segment, &input.record, &ask.settings);
+	if (ask.fd < 0)
+		hp_report_init_rest(&report, say_line, NULL);
 	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
 	hp_report_release(&report);
 	hp_input_release(&input);

@@ -107,7 +107,12 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 			   hp_complain complain, void *context)
 {
 	hp_report_begin(report, segment, record, settings);
-	if (!record->is_lazy)
+	hp_report_init_rest(report, complain, context);
+}
+
+void hp_report_init_rest(struct hp_report *report, hp_complain complain, void *context)
+{
+	if (!report->record.is_lazy)
 		choose_sections(report, &(const struct speaker){ complain, context });
 	hp_report_settle(report, complain, context);
 }

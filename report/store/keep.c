@@ -4,6 +4,9 @@
  */
 #include "report/store/keep.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,34 +63,107 @@ static char *names_of(struct hp_report *report)
 	return all;
 }
 
-static int save(struct hp_store *store, struct hp_report *report, const struct hp_keep *keep,
-		const char *name)
-{
-	int fd = hp_store_begin(store, name);
-	struct hp_thin thin;
-	int error, finished;
-	char *names;
+/* --- the file --- */
 
-	if (fd < 0)
-		return fd;
-	hp_thin_init(&thin, &report->model);
+#define RECORDS_FEW 10000 /* of functions: they are gone through before anything is printed */
+
+struct hp_keeping {
+	struct hp_report *report;
+	struct hp_store store;
+	char *moved; /* a line about another folder than usual, to be told; NULL = none */
+	bool has_store;
+	char name[HP_STORE_NAME];
+	int error; /* the first one */
+	int fd; /* of the new file; -1 = none */
+	struct hp_thin thin;
+	struct hp_kept_source source;
+	struct hp_kept_writer *writer; /* NULL = none */
+	pthread_t thread;
+	bool has_thread;
+	bool has_segment; /* it was written, or is by the thread */
+};
+
+static bool has_two_processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1;
+}
+
+static void *segment_write(void *argument)
+{
+	struct hp_keeping *keeping = argument;
+
+	hp_kept_segment(keeping->writer);
+	return NULL;
+}
+
+/* The thread reads the segment and what thin.h found out, nothing else that changes. */
+static void thread_begin(struct hp_keeping *keeping)
+{
+	if (!has_two_processors())
+		return;
+	keeping->has_thread = pthread_create(&keeping->thread, NULL, segment_write, keeping) == 0;
+	keeping->has_segment = keeping->has_thread;
+}
+
+static void writer_begin(struct hp_keeping *keeping, const struct hp_keep *keep)
+{
+	const struct hp_model *model = &keeping->report->model;
+
+	hp_thin_init(&keeping->thin, model);
+	keeping->source = (struct hp_kept_source){
+		.segment = &model->reader.segment,
+		.header = &model->reader.header,
+		.thin = &keeping->thin,
+		.fd = keep->fd,
+		.facts = keep->facts,
+	};
+	keeping->writer = hp_kept_begin(keeping->fd, &keeping->source);
+	if (!keeping->writer)
+		keeping->error = -ENOMEM;
+}
+
+static void file_begin(struct hp_keeping *keeping, const struct hp_keep *keep)
+{
+	/* A limit on the size of files is an error to tell, not an end. */
+	signal(SIGXFSZ, SIG_IGN);
+	choose_name(&keeping->store, keeping->report, keep->is_again, keeping->name);
+	keeping->fd = hp_store_begin(&keeping->store, keeping->name);
+	if (keeping->fd < 0)
+		keeping->error = keeping->fd;
+	else
+		writer_begin(keeping, keep);
+}
+
+static char *names_gather(struct hp_report *report)
+{
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (hp_sections[i]->name_all)
 			hp_sections[i]->name_all(report);
-	names = names_of(report);
-	error = hp_kept_write(fd, &(struct hp_kept_source){
-					  .segment = &report->model.reader.segment,
-					  .header = &report->model.reader.header,
-					  .thin = &thin,
-					  .fd = keep->fd,
-					  .facts = keep->facts,
-					  .names = names,
-				  });
-	free(names);
-	hp_thin_release(&thin);
-	finished = hp_store_finish(store, name, fd, error == 0);
-	return error ? error : finished;
+	return names_of(report);
 }
+
+static void file_end(struct hp_keeping *keeping)
+{
+	char *names = keeping->error ? NULL : names_gather(keeping->report);
+	int finished;
+
+	if (keeping->has_thread)
+		pthread_join(keeping->thread, NULL);
+	if (!keeping->has_segment && !keeping->error)
+		hp_kept_segment(keeping->writer);
+	if (keeping->writer)
+		keeping->error = hp_kept_end(keeping->writer, names ? names : "");
+	free(names);
+	hp_thin_release(&keeping->thin);
+	finished =
+		hp_store_finish(&keeping->store, keeping->name, keeping->fd, keeping->error == 0);
+	if (!keeping->error)
+		keeping->error = finished;
+}
+
+/* --- what is told --- */
 
 static void say(char *line, hp_complain complain, void *context)
 {
@@ -124,33 +200,53 @@ void hp_keep_share(void)
 	hp_store_release(&store);
 }
 
-bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
-	     void *context)
+static void store_begin(struct hp_keeping *keeping)
 {
-	struct hp_store store;
-	char name[HP_STORE_NAME];
-	int error = hp_store_make(&store);
+	struct hp_store *store = &keeping->store;
 
-	if (!error) {
-		if (store.is_moved)
-			say(hp_xprintf("%s; runs are kept in %s, unless XDG_STATE_HOME names "
-				       "another folder",
-				       store.failed, store.path),
-			    complain, context);
-		store.failed[0] = 0;	/* this is about the other folder */
-		/* A limit on the size of files is an error to tell, not an end. */
-		signal(SIGXFSZ, SIG_IGN);
-		choose_name(&store, report, keep->is_again, name);
-		error = save(&store, report, keep, name);
-	}
-	if (error)
-		say_lost(&store, error, complain, context);
-	else
-		hp_store_clean(&store, report->settings->keep, name);
-	if (!error) {
-		share(store.path);
+	keeping->error = hp_store_make(store);
+	keeping->has_store = keeping->error == 0;
+	if (!keeping->has_store)
+		return;
+	if (store->is_moved)
+		keeping->moved = hp_xprintf("%s; runs are kept in %s, unless XDG_STATE_HOME names "
+					    "another folder",
+					    store->failed, store->path);
+	store->failed[0] = 0; /* this is about the other folder */
+}
+
+struct hp_keeping *hp_keep_begin(struct hp_report *report, const struct hp_keep *keep)
+{
+	struct hp_keeping *keeping = hp_xcalloc(1, sizeof(*keeping));
+
+	keeping->report = report;
+	keeping->fd = -1;
+	store_begin(keeping);
+	if (keeping->has_store)
+		file_begin(keeping, keep);
+	if (keeping->writer && report->model.record_count < RECORDS_FEW)
+		thread_begin(keeping);
+	return keeping;
+}
+
+bool hp_keep_end(struct hp_keeping *keeping, hp_complain complain, void *context)
+{
+	struct hp_store *store = &keeping->store;
+	bool is_kept;
+
+	if (keeping->moved)
+		say(keeping->moved, complain, context);
+	if (keeping->fd >= 0)
+		file_end(keeping);
+	is_kept = keeping->error == 0;
+	if (is_kept) {
+		hp_store_clean(store, keeping->report->settings->keep, keeping->name);
+		share(store->path);
 		hp_names_kernel_keep();
+	} else {
+		say_lost(store, keeping->error, complain, context);
 	}
-	hp_store_release(&store);
-	return error == 0;
+	hp_store_release(store);
+	free(keeping);
+	return is_kept;
 }

@@ -15,12 +15,20 @@ struct hp_keep {
 	bool is_again;	/* it was saved when its root ended: replaces that file */
 };
 
+struct hp_keeping;
+
 /*
- * Saves the run that `report` tells of; cleans up.  What stands in the way is
- * told in one line.  False = it is not kept.
+ * Saves the run that `report` tells of, in two steps: what needs no names is written by another
+ * thread, while the report is made, if there is another processor for it.  `keep` stays
+ * where it is until the end.
  */
-bool hp_keep(struct hp_report *report, const struct hp_keep *keep, hp_complain complain,
-	     void *context);
+struct hp_keeping *hp_keep_begin(struct hp_report *report, const struct hp_keep *keep);
+
+/*
+ * All names, and cleans up.  What stands in the way is told in one line.  False = the run is
+ * not kept.
+ */
+bool hp_keep_end(struct hp_keeping *keeping, hp_complain complain, void *context);
 
 /* Before names are asked for: where what all runs share is kept, the kernel's names. */
 void hp_keep_share(void);

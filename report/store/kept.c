@@ -26,7 +26,7 @@
 #define PIECE_MOST (UINT32_C(1) << 20)
 #define RUN_MOST (PIECE_MOST - HP_LINE)
 #define BUFFER_SIZE (64 << 10)
-#define LEVEL "wb1"	/* 6 saves a fifth of the size and takes three times as long */
+#define LEVEL "wb1" /* 6 saves a fifth of the size and takes three times as long */
 
 static_assert(sizeof(struct hp_kept_piece) == 8, "format: readers rely on it");
 
@@ -44,18 +44,20 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* --- writing --- */
 
-struct writer {
+struct hp_kept_writer {
+	const struct hp_kept_source *source;
+	struct hp_header header; /* the source's: whoever owns it may change it meanwhile */
 	gzFile out;
-	int error;	/* errno of the first failure */
+	int error; /* errno of the first failure */
 	uint64_t pieces;
 	uint64_t bytes;
-	uint64_t run_at;	/* offset of the lines that wait in `run` */
+	uint64_t run_at; /* offset of the lines that wait in `run` */
 	size_t run_size;
-	char *run;	/* PIECE_MOST */
-	char *copy;	/* HP_THIN_RECORD_MOST */
+	char *run; /* PIECE_MOST */
+	char *copy; /* HP_THIN_RECORD_MOST */
 };
 
-static void put(struct writer *writer, const void *bytes, size_t size)
+static void put(struct hp_kept_writer *writer, const void *bytes, size_t size)
 {
 	if (writer->error || size == 0)
 		return;
@@ -64,7 +66,8 @@ static void put(struct writer *writer, const void *bytes, size_t size)
 		writer->error = errno ? errno : EIO;
 }
 
-static void piece_put(struct writer *writer, enum hp_kept_kind kind, const void *bytes, size_t size)
+static void piece_put(struct hp_kept_writer *writer, enum hp_kept_kind kind, const void *bytes,
+		      size_t size)
 {
 	struct hp_kept_piece piece = { kind, (uint32_t)size };
 
@@ -73,7 +76,7 @@ static void piece_put(struct writer *writer, enum hp_kept_kind kind, const void 
 	writer->pieces++;
 }
 
-static void text_put(struct writer *writer, enum hp_kept_kind kind, const char *text)
+static void text_put(struct hp_kept_writer *writer, enum hp_kept_kind kind, const char *text)
 {
 	for (size_t left = strlen(text), size; left; text += size, left -= size) {
 		size = least(left, PIECE_MOST);
@@ -81,7 +84,7 @@ static void text_put(struct writer *writer, enum hp_kept_kind kind, const char *
 	}
 }
 
-static void run_end(struct writer *writer)
+static void run_end(struct hp_kept_writer *writer)
 {
 	struct hp_kept_piece piece = { HP_KEPT_BYTES,
 				       (uint32_t)(sizeof(writer->run_at) + writer->run_size) };
@@ -99,7 +102,7 @@ static void run_end(struct writer *writer)
 }
 
 /* `size` bytes of one run. */
-static void run_add(struct writer *writer, uint64_t offset, const char *bytes, size_t size)
+static void run_add(struct hp_kept_writer *writer, uint64_t offset, const char *bytes, size_t size)
 {
 	if (writer->run_at + writer->run_size != offset || writer->run_size + size > RUN_MOST)
 		run_end(writer);
@@ -120,7 +123,8 @@ static bool is_empty(const char *line)
 }
 
 /* The lines that hold something. */
-static void lines_put(struct writer *writer, uint64_t offset, const char *bytes, size_t size)
+static void lines_put(struct hp_kept_writer *writer, uint64_t offset, const char *bytes,
+		      size_t size)
 {
 	for (size_t i = 0; i < size; i += HP_LINE)
 		if (!is_empty(bytes + i))
@@ -128,7 +132,7 @@ static void lines_put(struct writer *writer, uint64_t offset, const char *bytes,
 }
 
 /* The part from `offset` up to `end`, without what is left out.  Returns where it got to. */
-static uint64_t part_put(struct writer *writer, const struct hp_kept_source *source,
+static uint64_t part_put(struct hp_kept_writer *writer, const struct hp_kept_source *source,
 			 uint64_t offset, uint64_t end)
 {
 	const char *bytes = (const char *)source->segment->header;
@@ -161,7 +165,7 @@ static bool next_data(const struct hp_kept_source *source, uint64_t *from, uint6
 }
 
 /* Of what stands behind the header a report about the past needs one word. */
-static void ticking_put(struct writer *writer, const struct hp_kept_source *source)
+static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	struct hp_ticking ticking, kept = { .low_hz = 0 };
 
@@ -170,20 +174,20 @@ static void ticking_put(struct writer *writer, const struct hp_kept_source *sour
 	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
 }
 
-static void recorded_put(struct writer *writer, const struct hp_kept_source *source)
+static void recorded_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	struct hp_recorded recorded = { .kinds = hp_segment_recorded_kinds(source->segment) };
 
 	lines_put(writer, HP_RECORDED_AT, (const char *)&recorded, sizeof(recorded));
 }
 
-static void segment_put(struct writer *writer, const struct hp_kept_source *source)
+static void segment_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	uint64_t end = source->segment->size & ~(uint64_t)(HP_LINE - 1);
 	uint64_t from = HP_PAGE, to = HP_PAGE, done = HP_PAGE;
 	struct hp_header header;
 
-	memcpy(&header, source->header, sizeof(header));
+	memcpy(&header, &writer->header, sizeof(header));
 	header.used = end + (source->thin ? source->thin->more_size : 0);
 	if (header.size < header.used)
 		header.size = (header.used + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
@@ -198,39 +202,55 @@ static void segment_put(struct writer *writer, const struct hp_kept_source *sour
 	run_end(writer);
 }
 
-int hp_kept_write(int fd, const struct hp_kept_source *source)
+struct hp_kept_writer *hp_kept_begin(int fd, const struct hp_kept_source *source)
 {
 	struct start start = { HP_KEPT_MAGIC, HP_KEPT_VERSION, 0 };
-	struct writer writer = { .error = 0 };
+	struct hp_kept_writer *writer;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	gzFile out = copy < 0 ? NULL : gzdopen(copy, LEVEL);
 
-	if (copy < 0)
-		return -errno;
-	writer.out = gzdopen(copy, LEVEL);
-	if (!writer.out) {
-		close(copy);
-		return -ENOMEM;
+	if (!out) {
+		if (copy >= 0)
+			close(copy);
+		return NULL;
 	}
-	gzbuffer(writer.out, BUFFER_SIZE);
-	writer.run = hp_xmalloc(RUN_MOST);
-	writer.copy = hp_xmalloc(HP_THIN_RECORD_MOST);
-	put(&writer, &start, sizeof(start));
-	text_put(&writer, HP_KEPT_FACTS, source->facts);
-	segment_put(&writer, source);
-	text_put(&writer, HP_KEPT_NAMES, source->names);
-	piece_put(&writer, HP_KEPT_END, &writer.pieces, sizeof(writer.pieces));
+	gzbuffer(out, BUFFER_SIZE);
+	writer = hp_xcalloc(1, sizeof(*writer));
+	writer->source = source;
+	writer->out = out;
+	memcpy(&writer->header, source->header, sizeof(writer->header));
+	writer->run = hp_xmalloc(RUN_MOST);
+	writer->copy = hp_xmalloc(HP_THIN_RECORD_MOST);
+	put(writer, &start, sizeof(start));
+	text_put(writer, HP_KEPT_FACTS, source->facts);
+	return writer;
+}
+
+void hp_kept_segment(struct hp_kept_writer *writer)
+{
+	segment_put(writer, writer->source);
+}
+
+int hp_kept_end(struct hp_kept_writer *writer, const char *names)
+{
+	int error;
+
+	text_put(writer, HP_KEPT_NAMES, names);
+	piece_put(writer, HP_KEPT_END, &writer->pieces, sizeof(writer->pieces));
 	errno = 0;
-	if (gzclose(writer.out) != Z_OK && !writer.error)
-		writer.error = errno ? errno : EIO;
-	free(writer.run);
-	free(writer.copy);
-	return -writer.error;
+	if (gzclose(writer->out) != Z_OK && !writer->error)
+		writer->error = errno ? errno : EIO;
+	error = -writer->error;
+	free(writer->run);
+	free(writer->copy);
+	free(writer);
+	return error;
 }
 
 /* --- reading --- */
 
 struct text {
-	char *bytes;	/* 0-terminated; NULL = none yet */
+	char *bytes; /* 0-terminated; NULL = none yet */
 	size_t used;
 	size_t room;
 };
@@ -241,7 +261,7 @@ struct reader {
 	struct hp_kept *kept;
 	uint64_t pieces;
 	uint64_t bytes;
-	uint64_t end;	/* of the last run */
+	uint64_t end; /* of the last run */
 	struct text facts;
 	struct text names;
 };

@@ -43,7 +43,6 @@ struct hp_kept_source {
 	const struct hp_thin *thin;	/* what is left out; NULL = nothing */
 	int fd;	/* of the segment, to find holes; -1 = none */
 	const char *facts;
-	const char *names;
 };
 
 /* What was read.  A segment has no `facts` and `names`: NULL. */
@@ -53,8 +52,18 @@ struct hp_kept {
 	char *names;
 };
 
-/* Writes to `fd` from where it stands, does not close it.  Returns 0 or -errno. */
-int hp_kept_write(int fd, const struct hp_kept_source *source);
+struct hp_kept_writer;
+
+/*
+ * Writes to `fd` from where it stands, does not close it: the facts, the segment, the names.
+ * The segment may be written by another thread.  `source` stays the caller's; NULL = no
+ * memory or no descriptor is left.
+ */
+struct hp_kept_writer *hp_kept_begin(int fd, const struct hp_kept_source *source);
+void hp_kept_segment(struct hp_kept_writer *writer);
+
+/* Frees the writer.  Returns 0 or the first -errno. */
+int hp_kept_end(struct hp_kept_writer *writer, const char *names);
 
 /*
  * Reads a kept file, or a whole segment out of a pipe, packed or not.  The

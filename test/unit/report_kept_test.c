@@ -65,6 +65,15 @@ static int file_of(const void *bytes, size_t size)
 	return fd;
 }
 
+static int kept_write(int fd, const struct hp_kept_source *source, const char *names)
+{
+	struct hp_kept_writer *writer = hp_kept_begin(fd, source);
+
+	CHECK(writer);
+	hp_kept_segment(writer);
+	return hp_kept_end(writer, names);
+}
+
 /* A kept file of the fake segment, packed. */
 static int keep(const struct fake *fake, const char *facts)
 {
@@ -73,11 +82,12 @@ static int keep(const struct fake *fake, const char *facts)
 	int fd = file_of("", 0);
 
 	segment.size = fake_header(fake)->used;
-	CHECK_EQ(hp_kept_write(fd, &(struct hp_kept_source){ .segment = &segment,
-							     .header = fake_header(fake),
-							     .fd = -1,
-							     .facts = facts,
-							     .names = names }),
+	CHECK_EQ(kept_write(fd,
+			    &(struct hp_kept_source){ .segment = &segment,
+						      .header = fake_header(fake),
+						      .fd = -1,
+						      .facts = facts },
+			    names),
 		 0);
 	free(names);
 	lseek(fd, 0, SEEK_SET);
@@ -198,12 +208,13 @@ static int keep_thin(const struct fake *fake)
 	/* The model gives its segment back, this one stays. */
 	hp_model_init(&model, &segment);
 	hp_thin_init(&thin, &model);
-	CHECK_EQ(hp_kept_write(fd, &(struct hp_kept_source){ .segment = &model.reader.segment,
-							     .header = &model.reader.header,
-							     .thin = &thin,
-							     .fd = -1,
-							     .facts = "",
-							     .names = "" }),
+	CHECK_EQ(kept_write(fd,
+			    &(struct hp_kept_source){ .segment = &model.reader.segment,
+						      .header = &model.reader.header,
+						      .thin = &thin,
+						      .fd = -1,
+						      .facts = "" },
+			    ""),
 		 0);
 	hp_thin_release(&thin);
 	model.reader.segment = (struct hp_segment)HP_SEGMENT_NONE;
@@ -254,7 +265,7 @@ TEST(kept, names_and_facts_come_back)
 	CHECK(strstr(text, "\"file\":\"fake.c\",\"line\":7,\"column\":3") != NULL);
 	CHECK(strstr(text, "\"label\":\"a?b\\\\\"") != NULL);
 	CHECK(strstr(text, "\"user_metadata\":{\"k\":\"v\"}") != NULL);
-	CHECK(strstr(text, "cannot be read") == NULL);	/* the program's file is not asked */
+	CHECK(strstr(text, "cannot be read") == NULL); /* the program's file is not asked */
 	free(text);
 	close(fd);
 }
@@ -427,11 +438,12 @@ TEST(kept, texts_of_noise)
 		for (size_t i = 0; i + 1 < sizeof(text); i++)
 			text[i] = pool[(size_t)rand() % (sizeof(pool) - 1)];
 		text[sizeof(text) - 1] = 0;
-		CHECK_EQ(hp_kept_write(fd, &(struct hp_kept_source){ .segment = &segment,
-								     .header = fake_header(&fake),
-								     .fd = -1,
-								     .facts = text,
-								     .names = text }),
+		CHECK_EQ(kept_write(fd,
+				    &(struct hp_kept_source){ .segment = &segment,
+							      .header = fake_header(&fake),
+							      .fd = -1,
+							      .facts = text },
+				    text),
 			 0);
 		lseek(fd, 0, SEEK_SET);
 		free(report_of(fd, &fault));
