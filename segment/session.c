@@ -476,6 +476,16 @@ void hp_close_from(int first)
 		close(fd);
 }
 
+/* The loader opens one file at a time.  Where it cannot, it says so on the user's stderr. */
+static bool may_load(void)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return fd >= 0;
+}
+
 static int be_helper(void *argument)
 {
 	struct birth *birth = argument;
@@ -487,7 +497,8 @@ static int be_helper(void *argument)
 		place_nothing(birth);
 		hp_close_from(birth->socket < 0 ? HP_SAMPLER_SEGMENT_FD + 1
 						: HP_SAMPLER_SOCKET_FD + 1);
-		syscall(SYS_execve, birth->path, birth->arguments, birth->environment);
+		if (may_load())
+			syscall(SYS_execve, birth->path, birth->arguments, birth->environment);
 	}
 	birth->error = errno ? errno : ENOEXEC;
 	leave(127);

@@ -126,7 +126,7 @@ static int step(struct walk *walk, const char *part, int flags, mode_t mode)
 	return openat(walk->folder, part, flags | O_NOFOLLOW, mode);
 }
 
-int hp_trusted_open(const char *path, int flags, mode_t mode)
+static int walk_to(const char *path, int flags, mode_t mode)
 {
 	struct walk walk = { .folder = -1 };
 	char part[NAME_MAX + 1];
@@ -148,4 +148,14 @@ int hp_trusted_open(const char *path, int flags, mode_t mode)
 	close(walk.folder);
 	errno = saved;
 	return result;
+}
+
+int hp_trusted_open(const char *path, int flags, mode_t mode)
+{
+	int fd = walk_to(path, flags, mode);
+
+	/* One descriptor is left, and the walk takes two: no link at all then, as the last part. */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+	return fd;
 }

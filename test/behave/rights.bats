@@ -329,7 +329,7 @@ told_and_run()
 	done
 	[ "$(cat "$T/victims/file")" = mine ]
 	[ "$(ls "$T/victims")" = file ]
-	# One's own are followed, there and elsewhere, and so is /dev/stdout.
+	# One's own are followed, there and elsewhere, and so is /dev/stderr.
 	ln -s "$T/victims/file" "$T/all/mine"
 	ln -s ../victims "$T/all/own/link"
 	ln -s own/link/other "$T/all/relative"
@@ -340,7 +340,7 @@ told_and_run()
 	done
 	grep leaf "$T/victims/file"
 	grep leaf "$T/all/victims/other"
-	HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH=/dev/stdout LD_PRELOAD=$HP_LIB "$T/app" >"$T/out"
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH=/dev/stderr LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/out"
 	grep leaf "$T/out"
 	rm -rf "$T/all" "$T/victims" "$T/through"
 }

@@ -195,6 +195,18 @@ same_as_bare()
 	[[ $(cat "$T/err") == hotpath:* ]]
 }
 
+# The loader of our own processes opens files, too, and would say on the user's stderr that it cannot.
+@test "session: no word of the loader's, however few descriptors there are" {
+	for most in 4 5 6 7 8; do
+		status=0
+		(close_ours && prlimit --pid $BASHPID --nofile=$most:$most && HOTPATH_KEEP=0 LD_PRELOAD=$HP_LIB exec "$T/session" 3) \
+			>"$T/out" 2>"$T/err" || status=$?
+		cat "$T/err"
+		[ "$status" = 3 ]
+		run ! grep "error while loading" "$T/err"
+	done
+}
+
 @test "session: little address space" {
 	(ulimit -v 60000 && LD_PRELOAD=$HP_LIB "$T/session" memory) || status=$?
 	echo "status: $status"
