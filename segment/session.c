@@ -375,6 +375,7 @@ struct birth {
 	char *stack;	/* of the helper, its end */
 	volatile int error;
 	volatile int pid;
+	struct rusage spent;	/* of the intermediate */
 };
 
 /* A filter may refuse the first, or even both: then die by a signal rather than never. */
@@ -523,13 +524,13 @@ static int be_intermediate(void *argument)
 }
 
 /* The intermediate ends at once, or when the report it waits for does. */
-static int reap(int pid, enum birth_kind kind, uint64_t wait_ms)
+static int reap(int pid, struct birth *birth)
 {
 	struct timespec slice = { 0, ALONE_SLICE_NS };
-	uint64_t deadline = hp_clock_raw_ns() + wait_ms * 1000000;
+	uint64_t deadline = hp_clock_raw_ns() + birth->wait_ms * 1000000;
 
-	if (kind == BIRTH_OF_INIT) {
-		syscall(SYS_wait4, pid, NULL, __WCLONE, NULL);
+	if (birth->kind == BIRTH_OF_INIT) {
+		syscall(SYS_wait4, pid, NULL, __WCLONE, &birth->spent);
 		return 0;
 	}
 	while (syscall(SYS_wait4, pid, NULL, __WCLONE | WNOHANG, NULL) == 0) {
@@ -557,7 +558,7 @@ static int clone_helper(struct birth *birth, char *first_stack)
 		break;
 	}
 	pid = clone(be_intermediate, first_stack, flags, birth);
-	return pid < 0 ? -errno : reap(pid, birth->kind, birth->wait_ms);
+	return pid < 0 ? -errno : reap(pid, birth);
 }
 
 /* True for what must not reach our own processes: ld.so's switches, and the way in. */
@@ -673,6 +674,7 @@ static int spawn(struct hp_session *session, struct hp_segment *segment, struct 
 	if (error)
 		return error;
 
+	session->spent = birth->spent;
 	session->sampler_pid = (uint32_t)birth->pid;
 	/* Not over its own entry: it may be up already, or even dead. */
 	atomic_compare_exchange_strong(&segment->header->sampler_pid, &nobody,

@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "segment/segment.h"
 
@@ -52,6 +53,7 @@ struct hp_session {
 	const char *failed;	/* after a failure: what was tried, a static text */
 	const char *defaults;	/* of the program, for the helper; NULL or "" = none */
 	struct hp_begin begin;	/* for the helper: the creator's, from before it has members */
+	struct rusage spent;	/* of the process that made the helper, and was waited for */
 };
 
 /* A fresh token; no socket. */

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/times.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -135,6 +136,8 @@
 	   char *const[], char *const[])) \
 	X(pid_t, wait4, (pid_t, int *, int, struct rusage *)) \
 	X(int, waitid, (idtype_t, id_t, siginfo_t *, int)) \
+	X(int, getrusage, (__rusage_who_t, struct rusage *)) \
+	X(clock_t, times, (struct tms *)) \
 	X(int, mlockall, (int)) \
 	X(int, munlockall, (void)) \
 	X(int, setrlimit, (__rlimit_resource_t, const struct rlimit *)) \

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "preload/guest/spare.h"
 #include "segment/segment.h"
@@ -40,6 +41,7 @@ struct hp_self {
 	_Atomic(struct hp_lock_table *) locks;	/* NULL = none yet */
 	_Atomic(struct hp_waiter_local *) waiters;	/* of all threads, ended ones too */
 	_Atomic(struct hp_direct *) direct;	/* what it mapped; NULL = nothing yet */
+	struct rusage spent;	/* by the child that made the helper (preload/hook/hook_usage.c) */
 };
 
 extern struct hp_self *hp_self;

@@ -364,6 +364,7 @@ bool hp_start_session(void)
 		hp_say("not profiled: no memory, or a kernel before 4.14", NULL);
 		return false;
 	}
+	hp_self->spent = session.spent;
 	if (!is_wanted(&settings))
 		return false;
 	HP_ABOVE(configure, &settings, !joined);

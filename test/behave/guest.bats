@@ -279,3 +279,14 @@ clocks()
 	HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/clock" refused >"$T/out"
 	counts_are "called 2000"
 }
+
+@test "guest: what the program's children used is theirs alone" {
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/usage" "$ROOT/test/behave/programs/guest_usage.c"
+	"$T/usage" >"$T/bare"
+	[ "$(grep -c 'time 1, faults 1, switches 1, size 1, ticks 1' "$T/bare")" = 3 ]
+	LD_PRELOAD=$HP_LIB "$T/usage" >"$T/out"
+	diff "$T/bare" "$T/out"
+	# There the helper is no child at all, as system calls by number say, too.
+	"$HP_RUN" --format none python3 -c 'import resource; print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' >"$T/out"
+	[ "$(cat "$T/out")" = 0 ]
+}

@@ -26,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/times.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -500,6 +501,8 @@ static void processes(void)
 
 static void variadic(void)
 {
+	static struct rusage usage;
+	static struct tms spent;
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int al = 0; al <= 8; al += 8) {
@@ -514,6 +517,8 @@ static void variadic(void)
 	CALL(flock, fd, LOCK_UN);
 	CALL(mlockall, MCL_FUTURE | MCL_ONFAULT);
 	CALL(munlockall, 0);
+	CALL(getrusage, RUSAGE_CHILDREN, P(&usage));
+	CALL(times, P(&spent));
 	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	getrlimit(RLIMIT_NOFILE, &limit);
 	CALL(setrlimit, RLIMIT_NOFILE, P(&limit));
