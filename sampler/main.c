@@ -351,7 +351,7 @@ static void handle(struct sampler *sampler, uint64_t data)
 		break;
 	case EVENT_END_WORD:
 		eventfd_read(sampler->end_event, &count);
-		if (sampler->segment.header->end_word == HP_END_ASKED)
+		if (sampler->segment.header->end_word >= HP_END_ASKED)
 			root_ends(sampler, -1, false);
 		break;	/* else a port is asked for, which is looked after anyway */
 	case EVENT_REPORT:
@@ -522,7 +522,7 @@ static void run(struct sampler *sampler)
 			handle_all(sampler);
 		for (int i = 0; i < count; i++)
 			handle(sampler, events[i].data.u64);
-		if (!sampler->has_thread && sampler->segment.header->end_word == HP_END_ASKED)
+		if (!sampler->has_thread && sampler->segment.header->end_word >= HP_END_ASKED)
 			root_ends(sampler, -1, false);
 		do_due(sampler);
 	}

@@ -2,7 +2,7 @@
 /*
  * hash.h - hashes of numbers and of text, for tables in memory.
  *
- * Folder: util - arithmetic that several layers need; headers only, no state
+ * Folder: util - small things that several layers need; headers only
  * May use:
  *
  * Nothing here is cryptographic, and no value is kept in a file: a factor may

@@ -379,7 +379,7 @@ static uintptr_t self(void)
 }
 
 /* Nobody else prints the report: the helper process is gone. */
-static void report_alone(void)
+static void report_alone(uint64_t wait_ms)
 {
 	char path[HP_HELPER_PATH];
 	int error = -ENOENT;
@@ -388,7 +388,7 @@ static void report_alone(void)
 		hp_clock_note(hp_segment.header);	/* nobody else does it any more */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
 		error = hp_session_report_alone(&session, &hp_segment, path, environment(),
-						exit_wait_ms);
+						wait_ms);
 	if (error)
 		hp_say("no report: the helper process is gone, and ", path,
 		       " did not run: ", reason(error), NULL);
@@ -414,22 +414,34 @@ static void tell_late(void)
 		       NULL);
 }
 
+/* Then `hotpath run` does what is left to do, in what is left of the time. */
+static bool leave_to_runner(uint64_t waited_ms)
+{
+	uint32_t runner = hp_segment.header->runner_pid;
+
+	if (!runner || runner != (uint32_t)syscall(SYS_getppid))
+		return false;
+	atomic_store_explicit(&hp_segment.header->end_word, HP_END_WAITED + (uint32_t)waited_ms,
+			      memory_order_relaxed);
+	return true;
+}
+
 static void finish_session(void)
 {
+	uint64_t began = hp_clock_raw_ns();
+
 	if (hp_local()->state == HP_THREAD_OPEN)
 		hp_leave_late(hp_local());
 	hp_verbose_end(&hp_segment);
-	switch (hp_session_end(hp_segment.header, exit_wait_ms)) {
-	case HP_SESSION_SAMPLER_DEAD:
-		report_alone();
-		break;
-	case HP_SESSION_LATE:
+	enum hp_session_outcome outcome = hp_session_end(hp_segment.header, exit_wait_ms);
+	uint64_t waited_ms = (hp_clock_raw_ns() - began) / 1000000;
+
+	if (leave_to_runner(waited_ms) || outcome < HP_SESSION_SAMPLER_DEAD)
+		return;
+	if (outcome == HP_SESSION_LATE)
 		tell_late();
-		break;
-	case HP_SESSION_REPORTED:
-	case HP_SESSION_FAILED:
-		break;
-	}
+	else
+		report_alone(waited_ms < exit_wait_ms ? exit_wait_ms - waited_ms : 0);
 }
 
 /* exit() runs this last: after the handlers of atexit and the destructors of all libraries. */

@@ -9,17 +9,17 @@
  * outlived the program ended, too.)
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/section/cpu/annotate.h"
 #include "report/section/timing/calls.h"
 #include "report/command/command.h"
+#include "report/command/output.h"
 #include "report/command/trial.h"
 #include "report/export/export.h"
 #include "report/store/input.h"
@@ -27,7 +27,6 @@
 #include "report/store/live.h"
 #include "report/base/memory.h"
 #include "report/base/option.h"
-#include "report/base/trusted_open.h"
 #include "report/view/page.h"
 #include "report/export/profile_place.h"
 #include "report/elf/symbol_file.h"
@@ -37,6 +36,7 @@
 #include "segment/defaults.h"
 #include "report/section/sections.h"
 #include "segment/session.h"
+#include "util/tell.h"
 
 extern char **environ;
 
@@ -154,7 +154,7 @@ static const char usage_text[] =
 static void say_line(void *context, const char *line)
 {
 	(void)context;
-	fprintf(stderr, "[hotpath] %s\n", line);
+	hp_tell("[hotpath] %s\n", line);
 }
 
 /* --- options --- */
@@ -351,115 +351,55 @@ static bool open_input(const struct ask *ask, struct hp_input *input)
 
 /* --- output --- */
 
-static void make_parents(const char *path)
+static void output_open(struct hp_output *output, const struct ask *ask)
 {
-	char *copy = hp_xstrdup(path);
+	bool is_end = ask->fd >= 0;
 
-	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		mkdir(copy, 0777);
-		*slash = '/';
-	}
-	free(copy);
+	hp_output_open(output, ask->settings.output_path, is_end ? 2 : 1,
+		       is_end ? hp_trial_most_ms() : 0);
 }
 
-/* A fresh file, and the folders that it is in; -1 and errno. */
-static int open_file(const char *path)
-{
-	int fd = hp_trusted_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
-
-	if (fd >= 0 || errno != ENOENT)
-		return fd;
-	make_parents(path);
-	return hp_trusted_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
-}
-
-/* Where the report goes; what cannot be opened is told, and stderr takes its place. */
-static int open_output(const struct ask *ask)
-{
-	const char *path = ask->settings.output_path;
-	int fd;
-
-	if (!path || strcmp(path, "-") == 0)
-		return path || ask->fd < 0 ? 1 : 2;
-	fd = open_file(path);
-	if (fd >= 0)
-		return fd;
-	fprintf(stderr, "[hotpath] %s: %s; the report is printed here instead\n", path,
-		strerror(errno));
-	return 2;
-}
-
-static int say_unwritten(void)
-{
-	fprintf(stderr, "hotpath: the report cannot be written: %s\n", strerror(errno));
-	return HP_EXIT_FAILED;
-}
-
-static int write_all(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t done = write(fd, text, size);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return say_unwritten();
-		text += done;
-		size -= (size_t)done;
-	}
-	return 0;
-}
-
-/*
- * Another session may write the same file now: a program that has lost the rights to its session begins one of its own.
- * Who comes last has written all of it. Who holds the lock for longer is none of ours, and not waited for.
- */
-static int write_file(int fd, const char *text, size_t size)
-{
-	struct stat status;
-
-	if (fd > 2 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-		for (int i = 0; i < 100 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
-			usleep(10000);
-		if (ftruncate(fd, 0) < 0)
-			return say_unwritten();
-	}
-	return write_all(fd, text, size);
-}
-
-static int print(struct hp_report *report, const struct ask *ask, int fd)
+/* The report as text; NULL = there is no memory. */
+static char *render(struct hp_report *report, const struct ask *ask, int fd, size_t *size)
 {
 	struct hp_look look = hp_look_of(fd, &ask->settings);
 	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	int status;
+	FILE *out = open_memstream(&text, size);
 
 	if (!out)
-		return say_unwritten();
+		return NULL;
 	if (ask->is_folded)
 		hp_folded_write(report, out);
 	else if (ask->settings.format == HP_FORMAT_TABLE)
 		hp_table_write(report, &look, out);
 	else
 		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
-	if (fclose(out) != 0)
-		return say_unwritten();
-	status = write_file(fd, text, size);
+	if (fclose(out) == 0)
+		return text;
 	free(text);
-	return status;
+	return NULL;
+}
+
+/* What goes without waiting. */
+static int print(struct hp_report *report, const struct ask *ask, struct hp_output *output)
+{
+	size_t size = 0;
+	char *text = render(report, ask, output->fd, &size);
+
+	if (text)
+		return hp_output_begin(output, text, size);
+	say_line(NULL, "the report cannot be written: there is no memory");
+	return HP_EXIT_FAILED;
 }
 
 /* The last line: what else this run can tell.  It is kept, so it needs not be run again. */
-static void hint(struct hp_report *report, const struct ask *ask, int fd)
+static void hint(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
-	struct hp_look look = hp_look_of(fd, &ask->settings);
+	struct hp_look look = hp_look_of(output->fd, &ask->settings);
 	char *text = ask->settings.format == HP_FORMAT_TABLE ? hp_head_hint(report, &look) : NULL;
 
 	if (text)
-		write_all(fd, text, strlen(text));
-	free(text);
+		hp_output_add(output, text);
 }
 
 /* Flags were applied already: this is for the lines only. */
@@ -473,22 +413,19 @@ static void settings_tell(void)
 #define LATE "reading the program's debug information took longer than 5 minutes: "
 #define LATE_PRINTED LATE "the report above has no names from there"
 #define LATE_KEPT LATE "this run is kept without names from there"
+#define LATE_SHOWN LATE "names from there are left out"
 
-/* Prints it, if it is wanted and was not printed yet; returns the status. */
-static int end_print(struct hp_report *report, const struct ask *ask, int fd)
+/* What goes without waiting; returns the status. */
+static int end_print(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
-	int status = 0;
-
-	if (fd >= 0) {
-		status = print(report, ask, fd);
+	output_open(output, ask);
+	int status = print(report, ask, output);
+	if (hp_output_is_done(output))
 		hp_trial_printed(&ask->trial);
-	}
-	if (ask->trial.is_late)
-		say_line(NULL, fd >= 0 ? LATE_PRINTED : LATE_KEPT);
 	return status;
 }
 
-/* A session has ended: its report, and the file that stays. */
+/* A session has ended: its report, and the file that stays.  That comes first where nobody reads the report. */
 static int end(struct hp_report *report, const struct ask *ask)
 {
 	const struct hp_settings *settings = &ask->settings;
@@ -497,21 +434,26 @@ static int end(struct hp_report *report, const struct ask *ask)
 	char *text = hp_facts_gather(&report->model, settings);
 	struct hp_keep keep = { ask->fd, text, ask->is_again };
 	struct hp_keeping *keeping = settings->keep ? hp_keep_begin(report, &keep) : NULL;
+	struct hp_output output = { .fd = -1 };
 	struct hp_facts facts;
-	int fd, status;
 
+	signal(SIGPIPE, SIG_IGN);	/* a reader that has gone is no reason not to keep the run */
 	hp_facts_init(&facts, hp_xstrdup(text));
 	hp_keep_share();
 	report->record.facts = &facts;
 	hp_report_init_rest(report, say_line, NULL);
 	hp_profile_place(report, say_line, NULL);
-	fd = is_printed ? open_output(ask) : -1;
-	status = end_print(report, ask, fd);
+	int status = is_printed ? end_print(report, ask, &output) : 0;
+	if (ask->trial.is_late)
+		say_line(NULL, is_printed ? LATE_PRINTED : LATE_KEPT);
 	hp_profile_keep(report, say_line, NULL);
-	if (keeping && hp_keep_end(keeping, say_line, NULL) && is_printed)
-		hint(report, ask, fd);
-	if (fd > 2 && close(fd) != 0)
-		status = HP_EXIT_FAILED;
+	bool is_kept = keeping && hp_keep_end(keeping, say_line, NULL);
+	hp_trial_done(&ask->trial);
+	if (is_printed && !status)
+		status = hp_output_end(&output);
+	if (is_printed && is_kept && !status)
+		hint(report, ask, &output);
+	status |= hp_output_close(&output);
 	hp_facts_release(&facts);
 	free(text);
 	return status;
@@ -520,16 +462,18 @@ static int end(struct hp_report *report, const struct ask *ask)
 static int export(struct hp_report *report, const struct ask *ask)
 {
 	const char *missing = ask->export->missing(report);
-	int fd, error;
+	struct hp_output output;
+	int error;
 
 	if (missing) {
 		fprintf(stderr, "hotpath report: there is nothing to export: %s\n", missing);
 		return HP_EXIT_FAILED;
 	}
-	fd = open_output(ask);
-	error = ask->export->write(report, fd);
-	if (fd > 2 && close(fd) != 0 && !error)
-		error = -errno;
+	output_open(&output, ask);
+	hp_output_end(&output);	/* the pipe that it may be has a reader then */
+	error = ask->export->write(report, output.fd);
+	if (hp_output_close(&output) && !error)
+		error = -EIO;
 	if (error)
 		fprintf(stderr, "hotpath report: the profile cannot be written: %s\n",
 			strerror(-error));
@@ -547,7 +491,7 @@ static int page_print(struct hp_report *report, const struct ask *ask)
 				"-o FILE.html\n");
 		return HP_EXIT_USAGE;
 	}
-	fd = !path || strcmp(path, "-") == 0 ? 1 : open_file(path);
+	fd = !path || strcmp(path, "-") == 0 ? 1 : hp_output_file(path);
 	if (fd < 0) {
 		fprintf(stderr, "hotpath report: %s: %s; name another file with -o\n", path,
 			strerror(errno));
@@ -565,8 +509,11 @@ static int page_print(struct hp_report *report, const struct ask *ask)
 /* Somebody asks about a run. */
 static int show(struct hp_report *report, const struct ask *ask)
 {
-	int fd, status;
+	struct hp_output output;
+	int status;
 
+	if (ask->trial.is_late)
+		say_line(NULL, LATE_SHOWN);
 	if (ask->export)
 		return export(report, ask);
 	if (ask->is_html)
@@ -578,11 +525,12 @@ static int show(struct hp_report *report, const struct ask *ask)
 		return HP_EXIT_FAILED;
 	if (ask->annotate && !hp_annotation_init(report, ask->annotate, say_line, NULL))
 		return HP_EXIT_FAILED;
-	fd = open_output(ask);
-	status = print(report, ask, fd);
-	if (fd > 2 && close(fd) != 0)
-		status = HP_EXIT_FAILED;
-	return status;
+	output_open(&output, ask);
+	status = print(report, ask, &output);
+	hp_trial_done(&ask->trial);
+	if (!status)
+		status = hp_output_end(&output);
+	return hp_output_close(&output) | status;
 }
 
 /*
@@ -602,6 +550,16 @@ static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
 			    ask->defaults, ask->default_values, NULL, NULL);
 }
 
+/* Exports and pages are written as they are made: whoever reads them from a pipe may take his time. */
+static bool has_deadline(const struct ask *ask)
+{
+	struct stat status;
+
+	if (ask->fd >= 0 || !(ask->export || ask->is_html))
+		return true;
+	return ask->settings.output_path || (fstat(1, &status) == 0 && S_ISREG(status.st_mode));
+}
+
 int hp_cmd_report(int argc, char **argv)
 {
 	struct ask ask = { .fd = -1, .least = LEAST_PERCENT, .trial = HP_TRIAL_NONE };
@@ -618,7 +576,7 @@ int hp_cmd_report(int argc, char **argv)
 	hp_guard_start();
 	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;
-	if (ask.fd >= 0)
+	if (has_deadline(&ask))
 		hp_trial_begin(&ask.trial);
 	if (ask.fd >= 0)
 		hp_begin_read(&input.segment.begin, getenv(HP_BEGIN_VARIABLE));

@@ -38,6 +38,7 @@
 #include "segment/defaults.h"
 #include "segment/session.h"
 #include "segment/setting.h"
+#include "util/tell.h"
 
 #define SHELL "/bin/sh"
 #define EXIT_OURS 125
@@ -96,7 +97,7 @@ struct run {
 static void complain(void *context, const char *line)
 {
 	(void)context;
-	fprintf(stderr, "hotpath: %s\n", line);
+	hp_tell("hotpath: %s\n", line);
 }
 
 /* ---- options ---- */
@@ -168,7 +169,7 @@ static int parse(struct run *run, int argc, char **argv)
 			return EXIT_OURS;
 	}
 	if (optind >= argc) {
-		fprintf(stderr, "hotpath run: no command given; see hotpath run --help\n");
+		hp_tell("hotpath run: no command given; see hotpath run --help\n");
 		return EXIT_OURS;
 	}
 	run->arguments = argv + optind;
@@ -183,8 +184,7 @@ static bool preload(const char *library)
 	char *value;
 
 	if (strpbrk(library, ": ")) {
-		fprintf(stderr,
-			"hotpath: LD_PRELOAD cannot hold '%s': it has a blank or a colon; "
+		hp_tell("hotpath: LD_PRELOAD cannot hold '%s': it has a blank or a colon; "
 			"HOTPATH_LIB may name a link to it\n",
 			library);
 		return false;
@@ -199,7 +199,7 @@ static bool preload(const char *library)
 
 static bool refuse(struct run *run, const char *what, int error)
 {
-	fprintf(stderr, "hotpath: not profiled: %s: %s\n", what, strerror(-error));
+	hp_tell("hotpath: not profiled: %s: %s\n", what, strerror(-error));
 	hp_session_release(&run->session);
 	hp_segment_release(&run->segment);
 	return false;
@@ -299,7 +299,7 @@ __attribute__((noinline)) static pid_t start_program(struct run *run)
 /* The kernel knows nothing of our child: what it returned is not told as success. */
 static int status_unknown(void)
 {
-	fputs("hotpath: how the program ended is not known: it cannot be waited for\n", stderr);
+	hp_tell("hotpath: how the program ended is not known: it cannot be waited for\n");
 	return W_EXITCODE(EXIT_OURS, 0);
 }
 
@@ -316,48 +316,82 @@ static void tell_status(struct hp_header *header, int status, const struct rusag
 	futex_wake(&header->status_known);
 }
 
-/* False if the sampler is dead and there is no report. */
-static bool wait_for_report(struct hp_header *header, const struct hp_settings *settings)
+/* It is our child; and the kernel marks the segment where it had come up. */
+static bool is_sampler_dead(const struct run *run)
 {
-	struct timespec slice = { 0, SLICE_NS };
-	uint64_t deadline = hp_clock_raw_ns() + settings->exit_wait_ms * 1000000;
+	const struct hp_header *header = run->segment.header;
 
-	while (hp_clock_raw_ns() < deadline) {
+	return atomic_load(&header->sampler_pid) & HP_SAMPLER_DIED ||
+	       waitpid((pid_t)run->session.sampler_pid, NULL, WNOHANG) > 0;
+}
+
+/* The program has waited already, and both of us have one time. */
+static uint64_t time_left_ms(const struct run *run)
+{
+	uint32_t word = run->segment.header->end_word;
+	uint64_t waited = word >= HP_END_WAITED ? word - HP_END_WAITED : 0;
+
+	return waited < run->settings.exit_wait_ms ? run->settings.exit_wait_ms - waited : 0;
+}
+
+enum waited { REPORTED, LATE, SAMPLER_DEAD };
+
+static enum waited wait_for_report(const struct run *run, uint64_t deadline)
+{
+	struct hp_header *header = run->segment.header;
+	struct timespec slice = { 0, SLICE_NS };
+
+	for (;;) {
 		uint32_t word = atomic_load_explicit(&header->report_word, memory_order_acquire);
 
 		if (word >= HP_REPORT_DONE)
-			return true;
-		if (atomic_load(&header->sampler_pid) & HP_SAMPLER_DIED)
-			return false;
+			return REPORTED;
+		if (is_sampler_dead(run))
+			return SAMPLER_DEAD;
+		if (hp_clock_raw_ns() >= deadline)
+			return LATE;
 		syscall(SYS_futex, &header->report_word, FUTEX_WAIT, word, &slice, NULL, 0);
 	}
-	fprintf(stderr, "hotpath: the report is not done after %.0f s; not waiting any longer%s\n",
-		(double)settings->exit_wait_ms / 1000,
-		settings->keep ? ", `hotpath report` will show it" : "");
-	return true;
 }
 
 /* The sampler was killed: everything is in our own mapping. */
-static void report_alone(struct run *run)
+static void report_alone(struct run *run, uint64_t deadline)
 {
 	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
+	uint64_t now = hp_clock_raw_ns();
 
 	hp_clock_note(run->segment.header);
 	hp_place_folder(folder);
 	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, "hotpath");
 	run->session.begin.root_pid = (uint32_t)run->pid;
 	int error = hp_session_report_alone(&run->session, &run->segment, path, environ,
-					    run->settings.exit_wait_ms);
+					    deadline > now ? (deadline - now) / 1000000 : 0);
 	if (error)
-		fprintf(stderr, "hotpath: no report: %s: %s\n", path, strerror(-error));
+		hp_tell("hotpath: no report: %s: %s\n", path, strerror(-error));
+}
+
+static void say_late(const struct hp_settings *settings)
+{
+	hp_tell("hotpath: the report is not done after %.0f s; not waiting any longer%s\n",
+		(double)settings->exit_wait_ms / 1000,
+		settings->keep ? ", `hotpath report` will show it" : "");
 }
 
 static void end_session(struct run *run, int status, const struct rusage *usage)
 {
+	uint64_t deadline = hp_clock_raw_ns() + time_left_ms(run) * 1000000;
+
 	tell_status(run->segment.header, status, usage);
-	if (!wait_for_report(run->segment.header, &run->settings) &&
-	    run->settings.format != HP_FORMAT_NONE)
-		report_alone(run);
+	switch (wait_for_report(run, deadline)) {
+	case REPORTED:
+		break;
+	case LATE:
+		say_late(&run->settings);
+		break;
+	case SAMPLER_DEAD:
+		if (run->settings.format != HP_FORMAT_NONE)
+			report_alone(run, deadline);
+	}
 }
 
 /* Nothing was run, so nothing is to be reported. */
@@ -367,10 +401,10 @@ static int give_up(struct run *run, int error)
 
 	/* The file is there, so the kernel means what it is started by. */
 	if (error == ENOENT && missing[0])
-		fprintf(stderr, "hotpath: %s: it is started by %s, which is not there\n",
-			run->arguments[0], missing);
+		hp_tell("hotpath: %s: it is started by %s, which is not there\n", run->arguments[0],
+			missing);
 	else
-		fprintf(stderr, "hotpath: %s: %s\n", run->arguments[0], strerror(error));
+		hp_tell("hotpath: %s: %s\n", run->arguments[0], strerror(error));
 	if (run->has_session)
 		kill((pid_t)run->session.sampler_pid, SIGKILL);
 	return error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
@@ -426,8 +460,7 @@ static void tell_obstacle(const struct run *run)
 	bool is_script = strcmp(program->checked, program->path) != 0;
 
 	if (program->obstacle)
-		fprintf(stderr,
-			"hotpath: %s%s%s %s: the profiler cannot be loaded into it; its calls "
+		hp_tell("hotpath: %s%s%s %s: the profiler cannot be loaded into it; its calls "
 			"are not counted, only threads and use of the CPU are reported\n",
 			run->arguments[0], is_script ? ": its interpreter " : "",
 			is_script ? program->checked : "", program->obstacle->what);
@@ -465,7 +498,7 @@ int hp_cmd_run(int argc, char **argv)
 		return result;
 	int error = hp_program_find(&run.program, run.arguments[0]);
 	if (error) {
-		fprintf(stderr, "hotpath: %s: %s\n", run.arguments[0], strerror(-error));
+		hp_tell("hotpath: %s: %s\n", run.arguments[0], strerror(-error));
 		return error == -EACCES ? EXIT_NOT_EXECUTABLE : EXIT_NOT_FOUND;
 	}
 	hp_program_inspect(&run.program);

@@ -19,12 +19,14 @@
 #include "segment/clock.h"
 
 #define MOST_MS UINT64_C(300000)
-#define GONE_MS 1000 /* one that sleeps in the kernel may not be killed, and is left then */
+#define GONE_MS 1000	/* one that sleeps in the kernel may not be killed, and is left then */
 #define SLICE_NS 1000000
 #define LOOK_MS 100
 
+enum { PRINTED = 1, DONE = 2 };
+
 /* Less is for tests. */
-static uint64_t most_ms(void)
+uint64_t hp_trial_most_ms(void)
 {
 	const char *less = getenv("HOTPATH_TEST_REPORT_MS");
 
@@ -65,9 +67,10 @@ static bool hear(struct hp_trial *trial, int pipe, pid_t child, uint64_t until_n
 		int count = poll(&asked, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
 		char byte;
 
-		if (count > 0 && read(pipe, &byte, 1) == 1)
-			trial->has_printed = true;
-		else if (count > 0 || has_ended(child))
+		if (count > 0 && read(pipe, &byte, 1) == 1) {
+			trial->has_printed |= byte == PRINTED;
+			until_ns = byte == DONE ? UINT64_MAX : until_ns;
+		} else if (count > 0 || has_ended(child))
 			return true;
 		else if (!left_ms)
 			return false;
@@ -95,7 +98,7 @@ static void be_child(struct hp_trial *trial, const int ends[2], pid_t parent)
 
 void hp_trial_begin(struct hp_trial *trial)
 {
-	uint64_t until_ns = hp_clock_raw_ns() + most_ms() * 1000000;
+	uint64_t until_ns = hp_clock_raw_ns() + hp_trial_most_ms() * 1000000;
 	pid_t parent = getpid();
 	int ends[2], status;
 
@@ -122,10 +125,18 @@ void hp_trial_begin(struct hp_trial *trial)
 	end_like(status);
 }
 
-void hp_trial_printed(const struct hp_trial *trial)
+static void tell(const struct hp_trial *trial, char byte)
 {
-	const char byte = 1;
-
 	if (trial->told >= 0)
 		(void)!write(trial->told, &byte, 1);
+}
+
+void hp_trial_printed(const struct hp_trial *trial)
+{
+	tell(trial, PRINTED);
+}
+
+void hp_trial_done(const struct hp_trial *trial)
+{
+	tell(trial, DONE);
 }

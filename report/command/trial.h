@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trial.h - the report of a session that ended is made in time, or made again with less.
+ * trial.h - a report is made in time, or made again with less.
  *
  * What holds a report up is the program's files: debug information on a file system that
  * does not answer, or made to be read for ever.  No such call can be broken off, but a
@@ -11,6 +11,7 @@
 #define HP_REPORT_COMMAND_TRIAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct hp_trial {
 	int told;	/* the child's end of a pipe; -1 = no child */
@@ -31,5 +32,11 @@ void hp_trial_begin(struct hp_trial *trial);
 
 /* The report stands where it belongs. */
 void hp_trial_printed(const struct hp_trial *trial);
+
+/* What is left takes its time elsewhere: somebody has to read what is written. */
+void hp_trial_done(const struct hp_trial *trial);
+
+/* The time that there is. */
+uint64_t hp_trial_most_ms(void);
 
 #endif

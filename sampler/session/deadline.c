@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "segment/clock.h"
+#include "util/tell.h"
 
 #define GRACE_NS UINT64_C(2000000000)
 
@@ -35,7 +36,7 @@ static void send_all(const struct hp_members *members, int signal_number)
 	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
 		for (const struct hp_member *m = members->buckets[i]; m; m = m->next)
 			if (send(m, signal_number) < 0 && errno != ESRCH)
-				dprintf(2, "hotpath: HOTPATH_SHUTDOWN_MS: process %u: %s\n", m->pid,
+				hp_tell("hotpath: HOTPATH_SHUTDOWN_MS: process %u: %s\n", m->pid,
 					strerror(errno));
 }
 

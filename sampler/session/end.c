@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "segment/session.h"
+#include "util/tell.h"
 
 #define STATUS_WAIT_MS 1000
 #define REAPED_WAIT_MS 100
@@ -121,7 +122,7 @@ static int start(struct hp_end *end)
 	end->report = error ? 0 : child;
 	if (!error)
 		return 0;
-	dprintf(2, "hotpath: no report: %s: %s; HOTPATH_BIN names the folder of hotpath\n", path,
+	hp_tell("hotpath: no report: %s: %s; HOTPATH_BIN names the folder of hotpath\n", path,
 		strerror(error));
 	return -error;
 }
@@ -169,8 +170,7 @@ void hp_end_finish(struct hp_end *end)
 		;
 	/* A report that exits with a failure has said why. */
 	if (WIFSIGNALED(status) && !end->is_quiet)
-		dprintf(2,
-			"hotpath: the report was killed by %s; HOTPATH_SEGMENT_PATH=FILE keeps "
+		hp_tell("hotpath: the report was killed by %s; HOTPATH_SEGMENT_PATH=FILE keeps "
 			"the data for `hotpath report FILE`\n",
 			strsignal(WTERMSIG(status)));
 	if (!end->is_quiet)
@@ -213,6 +213,6 @@ bool hp_end_is_alone(const struct hp_segment *segment)
 	if (fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) == 0 || errno != EBUSY)
 		return true;
 	if (!map_over(segment, PROT_READ | PROT_WRITE, MAP_SHARED))
-		_exit(1); /* nothing here works without it */
+		_exit(1);	/* nothing here works without it */
 	return false;
 }

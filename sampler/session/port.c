@@ -23,6 +23,7 @@
 #include "segment/clock.h"
 #include "segment/port.h"
 #include "segment/session.h"
+#include "util/tell.h"
 
 #define DELAY_NS UINT64_C(50000000)	/* programs that are over by then pay for no socket */
 #define SOON_NS UINT64_C(1000000000)	/* a server that ends before this has failed */
@@ -118,7 +119,7 @@ static void say_address(int kind, const char *address, uint16_t port)
 {
 	bool is_v6 = strchr(address, ':') != NULL;
 
-	dprintf(2, "[hotpath] %s: http://%s%s%s:%u/\n", kinds[kind].name, is_v6 ? "[" : "", address,
+	hp_tell("[hotpath] %s: http://%s%s%s:%u/\n", kinds[kind].name, is_v6 ? "[" : "", address,
 		is_v6 ? "]" : "", (unsigned)port);
 }
 
@@ -134,8 +135,7 @@ static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 	int fd;
 
 	if (!is_loopback(address) && !token_of(server->settings, kind)) {
-		dprintf(2,
-			"[hotpath] %s: %s is not of this machine alone, and no token is set: "
+		hp_tell("[hotpath] %s: %s is not of this machine alone, and no token is set: "
 			"not served\n",
 			kinds[kind].name, address);
 		return;
@@ -143,14 +143,14 @@ static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 	fd = hp_port_listen(address, &port);
 	if (fd == -EADDRINUSE && wanted) {
 		if (is_named)
-			dprintf(2, "[hotpath] %s=%u is busy; another one:\n", kinds[kind].variable,
+			hp_tell("[hotpath] %s=%u is busy; another one:\n", kinds[kind].variable,
 				(unsigned)wanted);
 		port = 0;
 		fd = hp_port_listen(address, &port);
 	}
 	if (fd < 0) {
 		if (is_named)
-			dprintf(2, "[hotpath] %s: cannot listen at %s: %s%s\n", kinds[kind].name,
+			hp_tell("[hotpath] %s: cannot listen at %s: %s%s\n", kinds[kind].name,
 				address, strerror(-fd), hp_port_remedy(-fd));
 		return;
 	}
@@ -285,12 +285,12 @@ static void failed(struct hp_server *server, const char *why)
 	}
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
 		let_go(server, kind);
-	dprintf(2, "[hotpath] live figures: no server could be started, %d times: %s",
-		FAILURES_MOST, why);
+	hp_tell("[hotpath] live figures: no server could be started, %d times: %s", FAILURES_MOST,
+		why);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < FILES_LEAST)
-		dprintf(2, "; it may open %llu files (ulimit -n), and needs %d",
+		hp_tell("; it may open %llu files (ulimit -n), and needs %d",
 			(unsigned long long)limit.rlim_max, FILES_LEAST);
-	dprintf(2, "\n");
+	hp_tell("\n");
 }
 
 void hp_server_knock(struct hp_server *server)

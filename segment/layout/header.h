@@ -107,7 +107,11 @@ struct hp_moment {
 };
 
 /* Session-wide asks and answers, futex words among them. */
-enum hp_end_word { HP_END_RUNNING = 0, HP_END_ASKED = 1 };
+enum hp_end_word {
+	HP_END_RUNNING = 0,
+	HP_END_ASKED = 1,
+	HP_END_WAITED = 2, /* plus the ms that the root has waited already */
+};
 enum hp_report_word {
 	HP_REPORT_NONE = 0,
 	HP_REPORT_STARTED = 1,
