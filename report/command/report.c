@@ -439,7 +439,7 @@ static int end(struct hp_report *report, const struct ask *ask)
 
 	signal(SIGPIPE, SIG_IGN);	/* a reader that has gone is no reason not to keep the run */
 	hp_facts_init(&facts, hp_xstrdup(text));
-	hp_keep_share();
+	hp_keep_share(settings->keep != 0);
 	report->record.facts = &facts;
 	hp_report_init_rest(report, say_line, NULL);
 	hp_profile_place(report, say_line, NULL);

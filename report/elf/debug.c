@@ -5,10 +5,13 @@
 #include "report/elf/debug.h"
 
 #include <dwarf.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/elf/answer.h"
 #include "report/elf/demangle.h"
 #include "report/elf/dwarf.h"
 #include "report/elf/inline.h"
@@ -43,12 +46,85 @@ static void producer_find(struct hp_debug *debug, Dwarf_Die *unit)
 	debug->count = debug->lines->name != NULL;
 }
 
+/* --- functions at an address --- */
+
+#define LEARN_MOST 16384 /* bytes of a function, whose answers are kept */
+#define LEARN_MOST_ALL 65536 /* of all, in one process: the next report goes on */
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same(const struct hp_inline *a, const struct hp_inline *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!is_same_text(a[i].name, b[i].name) || !is_same_text(a[i].file, b[i].file) ||
+		    a[i].line != b[i].line || a[i].is_inlined != b[i].is_inlined)
+			return false;
+	return true;
+}
+
+/* Asks about each address from `low` up to `high`. */
+static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t low,
+			uint64_t high)
+{
+	struct hp_inline lists[2][HP_INLINES_MOST];
+	struct hp_inline *last = lists[0], *now = lists[1], *swapped;
+	size_t count = hp_inlines_in(inlines, file, low, last);
+
+	for (uint64_t at = low + 1; at < high; at++) {
+		size_t others = hp_inlines_in(inlines, file, at, now);
+
+		if (others == count && is_same(last, now, count))
+			continue;
+		hp_answers_add(file->answers, low, at, last, count);
+		swapped = last, last = now, now = swapped;
+		count = others;
+		low = at;
+	}
+	hp_answers_add(file->answers, low, high, last, count);
+	hp_answers_settle(file->answers);
+}
+
+/* The function that holds the address; of one that is too large, the address alone. */
+static void learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address)
+{
+	static _Atomic uint64_t learned;
+	const struct hp_symbol *symbol = hp_symbol_at(file, address);
+	uint64_t size = symbol ? symbol->size : 0;
+
+	if (symbol && address - symbol->address < size && size <= LEARN_MOST &&
+	    learned + size <= LEARN_MOST_ALL) {
+		learned += size;
+		range_learn(inlines, file, symbol->address, symbol->address + size);
+	} else {
+		range_learn(inlines, file, address, address + 1);
+	}
+}
+
+static size_t inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
+			 struct hp_inline list[HP_INLINES_MOST])
+{
+	size_t count;
+
+	if (!file->answers)
+		return hp_inlines_in(inlines, file, address, list);
+	if (hp_answers_find(file->answers, address, list, &count))
+		return count;
+	/* What cannot be read now may be readable for the next report. */
+	if (!hp_symbol_file_module(file))
+		return 0;
+	learn(inlines, file, address);
+	return hp_answers_find(file->answers, address, list, &count) ? count : 0;
+}
+
 static void inlines_find(struct hp_debug *debug, struct hp_inlines *inlines,
 			 struct hp_symbol_file *file, uint64_t address)
 {
 	struct hp_inline list[HP_INLINES_MOST];
 
-	debug->count = hp_inlines_in(inlines, file, address, list);
+	debug->count = inlines_in(inlines, file, address, list);
 	debug->lines = hp_xcalloc(debug->count, sizeof(*debug->lines));
 	for (size_t i = 0; i < debug->count; i++)
 		debug->lines[i] = (struct hp_debug_line){ .name = list[i].name,
@@ -88,28 +164,34 @@ static void lines_find(struct hp_debug *debug, struct hp_inlines *inlines,
 	}
 }
 
+/* What the unit says of an address that is in no function. */
+static void unit_find(struct hp_debug *debug, struct hp_symbol_file *file, uint64_t address)
+{
+	Dwarf_Die *unit = hp_symbol_file_unit(file, &address);
+
+	if (!unit)
+		return;
+	if (debug->want == HP_WANT_SOURCE)
+		source_find(debug, unit, address);
+	else if (debug->want == HP_WANT_PRODUCER)
+		producer_find(debug, unit);
+	else
+		line_only(debug, unit, address);
+}
+
 void hp_debug_init(struct hp_debug *debug, struct hp_inlines *inlines, struct hp_symbol_file *file,
 		   uint64_t address, enum hp_debug_want want)
 {
-	uint64_t inside = address;
-	Dwarf_Die *unit = hp_symbol_file_unit(file, &inside);
-
 	*debug = (struct hp_debug){ .want = want };
-	if (!unit)
-		return;
-	if (want == HP_WANT_SOURCE)
-		source_find(debug, unit, inside);
-	else if (want == HP_WANT_PRODUCER)
-		producer_find(debug, unit);
+	if (want == HP_WANT_INLINES)
+		inlines_find(debug, inlines, file, address);
 	else if (want == HP_WANT_LINES)
 		lines_find(debug, inlines, file, address);
-	else
-		inlines_find(debug, inlines, file, address);
-	if (want == HP_WANT_LINES && !debug->count) {
-		free(debug->lines);
-		debug->lines = NULL;
-		line_only(debug, unit, inside);
-	}
+	if (debug->count || want == HP_WANT_INLINES)
+		return;
+	free(debug->lines);
+	debug->lines = NULL;
+	unit_find(debug, file, address);
 }
 
 void hp_debug_release(struct hp_debug *debug)

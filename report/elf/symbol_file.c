@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "report/base/memory.h"
+#include "report/elf/answer.h"
 #include "report/elf/elf_file.h"
 #include "report/elf/symbol_plt.h"
 #include "report/elf/symbol_table.h"
@@ -242,6 +243,8 @@ static bool read_elf(struct hp_symbol_file *file, const struct hp_elf *elf)
 	if (table.is_unusual)
 		return false;
 	read_table(file, elf, &table);
+	if (table.id_size)
+		file->answers = hp_answers_open(table.id, table.id_size, &table.debug);
 	return true;
 }
 
@@ -319,6 +322,7 @@ void hp_symbol_file_release(struct hp_symbol_file *file)
 	free(file->stubs);
 	free(file->ranges);
 	free(file->names);
+	hp_answers_close(file->answers);
 	if (file->dwfl)
 		hp_dwarf_load()->dwfl_end(file->dwfl);
 	memset(file, 0, sizeof(*file));

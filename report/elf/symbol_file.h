@@ -8,7 +8,7 @@
  *
  * Folder: report/elf - what an ELF file and its debug information say:
  *   symbols, lines, scopes, inlined functions, readable names
- * May use: report/base report/read segment segment/layout
+ * May use: report/base report/read segment segment/layout util
  */
 #ifndef HP_REPORT_ELF_SYMBOL_FILE_H
 #define HP_REPORT_ELF_SYMBOL_FILE_H
@@ -20,6 +20,8 @@
 
 #include "report/elf/dwarf.h"
 #include "report/read/model.h"
+
+struct hp_answers;
 
 struct hp_symbol {
 	uint64_t address;	/* of the file */
@@ -47,6 +49,7 @@ struct hp_symbol_file {
 	Dwfl_Module *module;	/* NULL = not opened, or there is nothing to be read */
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
 	char *names;	/* those of symbols lie here, or are libdw's */
+	struct hp_answers *answers;	/* of debug information, from earlier reports; NULL = none */
 	struct hp_symbol *symbols;	/* functions, by address */
 	size_t count;
 	struct hp_symbol *data;	/* variables */

@@ -106,9 +106,10 @@ static bool is_same_layout(const struct hp_elf *elf, const struct hp_elf *debug)
 	       elf->sections[1].sh_addr == debug->sections[1].sh_addr;
 }
 
-static enum found debug_open(const struct hp_elf *elf, struct hp_elf *debug)
+static enum found debug_open(struct hp_symbol_table *table, const struct hp_elf *elf,
+			     struct hp_elf *debug)
 {
-	unsigned char id[HP_BUILD_ID_MOST], other[HP_BUILD_ID_MOST];
+	unsigned char *id = table->id, other[HP_BUILD_ID_MOST];
 	char path[sizeof(DEBUG_FOLDER) + 2 * HP_BUILD_ID_MOST + 32];
 	size_t size = hp_elf_build_id(elf, id);
 	char *to = path + sprintf(path, DEBUG_FOLDER "/.build-id/");
@@ -126,8 +127,10 @@ static enum found debug_open(const struct hp_elf *elf, struct hp_elf *debug)
 	if (!hp_elf_init(debug, fd))
 		return FOUND_UNUSUAL;
 	if (hp_elf_build_id(debug, other) == size && memcmp(id, other, size) == 0 &&
-	    is_same_layout(elf, debug))
+	    is_same_layout(elf, debug) && fstat(debug->fd, &table->debug) == 0) {
+		table->id_size = size;
 		return FOUND;
+	}
 	hp_elf_release(debug);
 	return FOUND_UNUSUAL;
 }
@@ -160,8 +163,10 @@ static void table_find(struct hp_symbol_table *table, const struct hp_elf *elf, 
 {
 	const Elf64_Shdr *dynamic = hp_elf_typed(elf, SHT_DYNSYM), *section;
 	struct hp_elf debug;
-	enum found found = debug_open(elf, &debug);
+	enum found found = debug_open(table, elf, &debug);
 
+	if (table->has_debug)
+		table->id_size = 0;
 	table->has_debug |= found != FOUND_NONE;
 	if (found == FOUND) {
 		section = hp_elf_typed(&debug, SHT_SYMTAB);
@@ -190,6 +195,6 @@ void hp_symbol_table_init(struct hp_symbol_table *table, const struct hp_elf *el
 	table_read(table, elf, section);
 	if (table->has_debug)
 		return;
-	table->has_debug = debug_open(elf, &debug) != FOUND_NONE || may_have_file(elf, path);
+	table->has_debug = debug_open(table, elf, &debug) != FOUND_NONE || may_have_file(elf, path);
 	hp_elf_release(&debug);
 }

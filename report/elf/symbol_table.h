@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "report/elf/elf_file.h"
 
@@ -21,6 +22,11 @@ struct hp_symbol_table {
 	size_t count;
 	bool is_unusual;	/* only elfutils can tell */
 	bool has_debug;	/* there is, or may be, debug information */
+
+	/* All of it is in a file that the build-id leads to: */
+	size_t id_size;	/* 0 = no */
+	unsigned char id[HP_BUILD_ID_MOST];
+	struct stat debug;
 };
 
 /* `path` is that of the file. */

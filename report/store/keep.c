@@ -14,6 +14,7 @@
 
 #include "report/store/kept.h"
 #include "report/base/memory.h"
+#include "report/elf/answer.h"
 #include "report/store/store.h"
 #include "report/name/kernel.h"
 #include "report/name/legend_gather.h"
@@ -182,21 +183,23 @@ static void say_lost(const struct hp_store *store, int error, hp_complain compla
 	    complain, context);
 }
 
-/* In the folder of kept runs, by a name that is none of theirs. */
-static void share(const char *folder)
+/* In the folder of kept runs, by names that are none of theirs. */
+static void share(const char *where, bool may_write)
 {
-	static char path[PATH_MAX + 16];
+	static char folder[PATH_MAX], path[PATH_MAX + 16];
 
+	snprintf(folder, sizeof(folder), "%s", where);
 	snprintf(path, sizeof(path), "%s/.kernel-names", folder);
 	hp_names_kernel_copy(path);
+	hp_answers_folder(folder, may_write);
 }
 
-void hp_keep_share(void)
+void hp_keep_share(bool may_write)
 {
 	struct hp_store store;
 
 	if (hp_store_open(&store) == 0)
-		share(store.fd >= 0 ? store.path : store.spare_path);
+		share(store.fd >= 0 ? store.path : store.spare_path, may_write);
 	hp_store_release(&store);
 }
 
@@ -241,7 +244,7 @@ bool hp_keep_end(struct hp_keeping *keeping, hp_complain complain, void *context
 	is_kept = keeping->error == 0;
 	if (is_kept) {
 		hp_store_clean(store, keeping->report->settings->keep, keeping->name);
-		share(store->path);
+		share(store->path, true);
 		hp_names_kernel_keep();
 	} else {
 		say_lost(store, keeping->error, complain, context);

@@ -30,7 +30,10 @@ struct hp_keeping *hp_keep_begin(struct hp_report *report, const struct hp_keep 
  */
 bool hp_keep_end(struct hp_keeping *keeping, hp_complain complain, void *context);
 
-/* Before names are asked for: where what all runs share is kept, the kernel's names. */
-void hp_keep_share(void);
+/*
+ * Before names are asked for: where those are kept that all runs share, of the kernel and of
+ * system libraries.
+ */
+void hp_keep_share(bool may_write);
 
 #endif

@@ -14,8 +14,8 @@
  *
  * Folder: report/store - runs that are kept, and where the input of a report
  *   comes from
- * May use: report/section report/section/core report/name report/read
- *   report/base segment segment/layout
+ * May use: report/section report/section/core report/name report/elf
+ *   report/read report/base segment segment/layout
  */
 #ifndef HP_REPORT_STORE_STORE_H
 #define HP_REPORT_STORE_STORE_H

@@ -94,3 +94,45 @@ opened()
 	[ "$(cat "$T/count1")" -gt 20 ]
 	[ "$(cat "$T/count2")" -le 2 ]
 }
+
+@test "the C library's debug information is read once, and says the same from its copy" {
+	local id libc
+	command -v strace >/dev/null || skip "no strace"
+	libc=$(ldd "$HP_BUILD/hotpath" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')
+	id=$(readelf -n "$libc" | sed -n 's/.*Build ID: //p')
+	[ -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ] || skip "no libc6-dbg"
+	compile sorts -fno-instrument-functions <<-'END'
+		#include <stdlib.h>
+		#include <time.h>
+		static int compare(const void *a, const void *b)
+		{
+			return *(const int *)a - *(const int *)b;
+		}
+		int main(void)
+		{
+			static int numbers[1000];
+			while (clock() < CLOCKS_PER_SEC / 4) {
+				for (int i = 0; i < 1000; i++)
+					numbers[i] = i * 7919 % 1009;
+				qsort(numbers, 1000, sizeof(int), compare);
+			}
+			return 0;
+		}
+	END
+	strip --strip-debug "$T/sorts"
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none HOTPATH_REPORT=functions-cpu HOTPATH_SEGMENT_PATH=$T/record \
+		"$HP_RUN" "$T/sorts"
+	export XDG_STATE_HOME=$T/fresh
+	for i in 1 2; do
+		strace -f -e trace=open,openat -o "$T/trace$i" \
+			"$HP_BUILD/hotpath" report -r functions-cpu --fd 3 3<"$T/record" 2>"$T/table$i"
+	done
+	grep -q msort "$T/table1" || skip "no samples of the C library here"
+	diff <(sed -n '/^cpu/,$p' "$T/table1") <(sed -n '/^cpu/,$p' "$T/table2")
+	grep -q 'libc.*= [0-9]' "$T/trace2"
+	grep -c "$id\|${id:2}.debug" "$T/trace1" "$T/trace2" || true
+	[ "$(stat -c %a "$XDG_STATE_HOME/hotpath/.debug-$id")" = 600 ]
+	# Once for its symbols, and not by libdw, for lines.
+	[ "$(grep -c "${id:2}.debug" "$T/trace2")" = 1 ]
+	[ "$(grep -c "${id:2}.debug" "$T/trace1")" -gt 1 ]
+}

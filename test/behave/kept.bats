@@ -57,10 +57,10 @@ setup()
 	hotpath=$HP_BUILD/hotpath
 }
 
-# The names of the kernel are kept for all runs.
+# Names of the kernel and of system libraries are kept for all runs.
 files()
 {
-	find "$kept" -mindepth 1 ! -name .kernel-names 2>/dev/null
+	find "$kept" -mindepth 1 ! -name ".kernel-names" ! -name ".debug-*" 2>/dev/null
 }
 
 count()
@@ -257,7 +257,7 @@ kept_spare()
 	[ "$(stat -c '%a %u' "$spare")" = "700 $(id -u)" ]
 	run "$HP_RUN" "$T/app"
 	[[ $output != *"kept in"* ]]
-	[ "$(find "$spare" -type f ! -name .kernel-names | wc -l)" = 2 ]
+	[ "$(find "$spare" -type f ! -name ".kernel-names" ! -name ".debug-*" | wc -l)" = 2 ]
 	[ "$(kept_runs | grep -c " app ")" = 2 ]
 	"$hotpath" report | grep '^left '
 	rm -r "$spare"
