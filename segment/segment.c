@@ -204,6 +204,17 @@ static int open_path(const char *wished)
 	return fd < 0 ? -errno : fd;
 }
 
+/* What open_path made, and is of no use. */
+static void remove_path(const char *wished, int fd)
+{
+	char path[1024];
+	struct stat ours, there;
+
+	if (expand_path(path, sizeof(path), wished) && fstat(fd, &ours) == 0 &&
+	    lstat(path, &there) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+		unlink(path);
+}
+
 /*
  * Returns a descriptor or -errno.  `careful` is set where pages may be refused.
  * Sealing: nobody can change its size under the others, and the sampler finds out by it whether
@@ -340,6 +351,8 @@ static int create(struct hp_segment *segment, const struct hp_segment_wish *wish
 	int error = make_size(segment, size);
 	if (!error && careful)
 		error = make_careful(segment);
+	if (error && has_path)
+		remove_path(wish->path, fd);
 	if (error)
 		return fail(segment, "map the segment (HOTPATH_SEGMENT_SIZE makes it smaller)",
 			    -error);

@@ -8,6 +8,7 @@
 
 #include "live/command/command.h"
 #include "report/base/exit.h"
+#include "report/base/stack.h"
 #include "segment/guard.h"
 
 static const struct {
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
 	hp_guard_start();
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, argv[1]) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return hp_stack_run(commands[i].run, argc - 1, argv + 1);
 	fprintf(stderr, "hotpath-live: is for hotpath; see hotpath --help\n");
 	return HP_EXIT_USAGE;
 }

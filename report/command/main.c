@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/base/stack.h"
 #include "report/command/command.h"
 #include "report/command/sections.h"
 #include "report/compare/compare.h"
@@ -194,5 +195,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
 		return HP_EXIT_USAGE;
 	}
-	return command->run(argc - 1, argv + 1);
+	/* The program that is run is to have our stack's limit, and our signals. */
+	if (command->run == hp_cmd_run)
+		return hp_cmd_run(argc - 1, argv + 1);
+	return hp_stack_run(command->run, argc - 1, argv + 1);
 }

@@ -317,6 +317,34 @@ kept_spare()
 	[[ $output == *"left "*"not kept: "*"No space left"*"status 0" ]]
 }
 
+@test "kept: a full file system leaves no file where the record was to be" {
+	unshare -rm true 2>/dev/null || skip "no mount namespaces here"
+	small=$BATS_TEST_TMPDIR/small
+	mkdir "$small"
+	for how in "'$HP_RUN'" "env LD_PRELOAD='$HP_LIB'"; do
+		run unshare -rm sh -c "mount -t tmpfs -o size=64k none '$small' &&
+			head -c 64k /dev/zero >'$small/rest'; HOTPATH_SEGMENT_PATH=$small/record $how '$T/app' 4
+			echo status \$?; ls -A '$small'"
+		echo "$output"
+		[[ $output == *"not profiled: "*"No space left"*"status 4"$'\n'rest ]]
+	done
+}
+
+@test "kept: a program with a small stack is reported and kept" {
+	for size in 32 64 128; do
+		(
+			ulimit -s $size
+			"$HP_RUN" "$T/app" 2>"$BATS_TEST_TMPDIR/small.$size"
+			LD_PRELOAD=$HP_LIB "$T/app" 2>"$BATS_TEST_TMPDIR/alone.$size"
+			"$hotpath" report -f json >"$BATS_TEST_TMPDIR/again"
+		)
+		grep '^left  *5 ' "$BATS_TEST_TMPDIR/small.$size"
+		grep '^left  *5 ' "$BATS_TEST_TMPDIR/alone.$size"
+		is_whole "$BATS_TEST_TMPDIR/again"
+	done
+	[ "$(count)" = 6 ]
+}
+
 @test "kept: root does not make files in a user's home" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root"
 	unset XDG_STATE_HOME

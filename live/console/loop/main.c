@@ -17,6 +17,7 @@
 #include "live/console/loop/loop.h"
 #include "live/console/state/app.h"
 #include "live/http/guard.h"
+#include "report/base/stack.h"
 #include "report/base/exit.h"
 #include "report/store/live.h"
 #include "report/base/memory.h"
@@ -273,7 +274,7 @@ static int show(struct wish *wish, struct hp_origin *origin)
 	return ended < 0 ? HP_EXIT_FAILED : 0;
 }
 
-int main(int argc, char **argv)
+static int console(int argc, char **argv)
 {
 	struct wish wish = { .name = NULL };
 	struct hp_origin *origin;
@@ -293,4 +294,9 @@ int main(int argc, char **argv)
 	status = show(&wish, origin);
 	fflush(stdout);
 	_exit(status);	/* a thread may wait for a server that does not answer */
+}
+
+int main(int argc, char **argv)
+{
+	return hp_stack_run(console, argc, argv);
 }
