@@ -237,6 +237,7 @@ static bool sampler_init(struct sampler *sampler)
 			hp_segment_offset(&sampler->segment, sampler->perf.record);
 	hp_ticks_init(&sampler->ticks, &sampler->perf);
 	sampler->end.segment = &sampler->segment;
+	sampler->end.segments = &sampler->members.segments;
 	return sampler->epoll >= 0;
 }
 
@@ -307,8 +308,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	hp_clock_note(header);
 	sampler->reported_ticks = header->last.ticks;
 	/* Under a runner the root waits for no more than this. */
-	atomic_store_explicit(&header->report_word, HP_REPORT_STARTED, memory_order_release);
-	syscall(SYS_futex, &header->report_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	hp_end_tell(&sampler->end, HP_REPORT_STARTED);
 	hp_end_status(&sampler->end, root_pidfd, is_dead);
 	if (!hp_end_start(&sampler->end, is_wanted(&sampler->settings))) {
 		report_is_done(sampler);
@@ -378,7 +378,8 @@ static void scan(struct sampler *sampler)
 {
 	hp_members_scan(&sampler->members);
 	sampler->scan_ns = sampler->members.suspected ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
-	hp_segment_widen(&sampler->segment, hp_member_is_gone);
+	for (uint32_t i = 0; i < sampler->members.segments.count; i++)
+		hp_segment_widen(sampler->members.segments.at[i], hp_member_is_gone);
 }
 
 static void look(struct sampler *sampler)
@@ -431,6 +432,7 @@ static void do_due(struct sampler *sampler)
 	hp_door_do(&sampler->door, now);
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	hp_server_do(&sampler->server, now);
+	hp_members_pass(&sampler->members);
 	hp_server_give_way(&sampler->server);
 	sample_if_due(sampler, now);
 	if (sampler->root != ROOT_ENDED) {
@@ -492,7 +494,7 @@ static bool is_over(struct sampler *sampler)
 	sampler->asked_ns = now;
 	/* Of who was killed the first scan suspects the death, the second one notes it: that is told then. */
 	return sampler->members.count == 0 && sampler->members.suspected == 0 &&
-	       hp_end_is_alone(&sampler->segment);
+	       hp_end_is_alone(&sampler->members.segments);
 }
 
 /* What might have woken us is asked, but for the ports: there are no live figures then. */

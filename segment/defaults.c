@@ -30,24 +30,34 @@ void hp_defaults_add(char text[HP_DEFAULTS_MOST], const char *notes, const char 
 	}
 }
 
+/* The first record lies right behind the page at which the segment's own offsets begin. */
+static uint64_t begin_of(const struct hp_segment *segment)
+{
+	const struct hp_levels *levels = hp_segment_levels(segment);
+
+	return levels ? levels->begin : 0;
+}
+
 void hp_defaults_keep(const struct hp_segment *segment, const char *text)
 {
 	size_t length = strlen(text);
 	size_t size = sizeof(struct hp_text) + length + 1;
 	uint64_t offset = length ? hp_segment_take(segment, size, HP_LINE) : 0;
+	uint64_t place = offset ? (offset - begin_of(segment)) / HP_LINE : 0;
 	struct hp_text *record = hp_segment_at(segment, offset, size);
 
 	/* It is the first record of all, so its place fits into 16 bits. */
-	if (!record || offset / HP_LINE > UINT16_MAX)
+	if (!record || place > UINT16_MAX)
 		return;
 	record->length = (uint32_t)length;
 	memcpy(record->bytes, text, length);
-	segment->header->defaults = (uint16_t)(offset / HP_LINE);
+	segment->header->defaults = (uint16_t)place;
 }
 
 void hp_defaults_read(const struct hp_segment *segment, char text[HP_DEFAULTS_MOST])
 {
-	uint64_t offset = (uint64_t)segment->header->defaults * HP_LINE;
+	uint64_t place = segment->header->defaults;
+	uint64_t offset = place ? begin_of(segment) + place * HP_LINE : 0;
 	const struct hp_text *record = hp_segment_at(segment, offset, sizeof(*record));
 	uint32_t length = record ? record->length : 0;
 

@@ -370,6 +370,51 @@ int hp_segment_create(struct hp_segment *segment, const struct hp_segment_wish *
 	return error;
 }
 
+/* ---- further levels ---- */
+
+static void fill_level(struct hp_segment *segment, const struct hp_segment *session, uint64_t begin)
+{
+	struct hp_header *header = segment->header;
+
+	memcpy(header, session->header, sizeof(*header));
+	atomic_store_explicit(&header->magic, 0, memory_order_relaxed);
+	header->size = segment->size;
+	header->creator_pid = (uint32_t)getpid();
+	header->defaults = 0;
+	header->refused = header->lost_calls = header->lost_threads = 0;
+	header->joined = header->threads_seen = 0;
+	header->processes = header->objects = 0;
+	header->end_word = HP_END_RUNNING;
+	/* Who waits for the report takes it that the sampler has come up: nothing is there. */
+	atomic_store_explicit(&header->sampler_area, begin, memory_order_relaxed);
+	atomic_store_explicit(&header->sampler_pid, header->creator_pid, memory_order_relaxed);
+	atomic_store_explicit(&header->used, begin + HP_PAGE, memory_order_relaxed);
+	hp_segment_levels(segment)->begin = begin;
+	hp_segment_recorded(segment, HP_RECORDED_KNOWN);
+	/* Whoever finds the magic finds all of the above. */
+	atomic_store_explicit(&header->magic, HP_MAGIC, memory_order_release);
+}
+
+int hp_segment_create_level(struct hp_segment *segment, const struct hp_segment *session,
+			    uint64_t begin, uint64_t end)
+{
+	uint32_t careful = 1;
+
+	*segment = (struct hp_segment)HP_SEGMENT_NONE;
+	segment->fd = open_memory(&careful);
+	if (segment->fd < 0)
+		return fail(segment, "memfd_create", -segment->fd);
+	if (ftruncate(segment->fd, (off_t)end) < 0 ||
+	    !map_shared(segment, end, PROT_READ | PROT_WRITE))
+		return fail(segment, "map the segment", errno);
+	if (careful && madvise(segment->header, HP_PAGE, MADV_POPULATE_WRITE) < 0)
+		return fail(segment, "have its first page", errno);
+	fix_size(segment);
+	fill_level(segment, session, begin);
+	segment->header->careful = careful != 0;
+	return 0;
+}
+
 /* ---- joining and reading ---- */
 
 static bool has_sane_lists(const struct hp_header *header)

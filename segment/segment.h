@@ -40,6 +40,13 @@ static inline struct hp_begin hp_begin_of(const struct hp_header *header)
 				  header->created_unix_ns };
 }
 
+/* Readers: where further segments of the session are mapped, behind the first one. */
+struct hp_parts {
+	uint32_t count;
+	uint64_t begin[HP_LEVELS_MOST]; /* ascending; there is a copy of its header */
+	int fd[HP_LEVELS_MOST]; /* somebody else's; -1 = none */
+};
+
 struct hp_segment {
 	struct hp_header *header;	/* NULL = none; it is the start of the mapping */
 	uint64_t size;	/* bytes mapped; offsets end here */
@@ -49,13 +56,20 @@ struct hp_segment {
 	uint64_t records_most;	/* readers: there are no more, by what is really stored; 0 = not known */
 	struct hp_moment now;	/* readers of a session that goes on: of this look; 0 = not known */
 	struct hp_begin begin;	/* readers: believed instead of the header */
+	struct hp_parts parts;	/* readers */
+};
+
+/* All segments that the helper writes, the session's own first. */
+struct hp_segments {
+	uint32_t count;
+	struct hp_segment *at[1 + HP_LEVELS_MOST];
 };
 
 #define HP_SEGMENT_NONE \
 	{ \
 		.header = NULL, .size = 0, .fd = -1, .is_lent = false, .failed = NULL, \
-		.records_most = 0, .now = { 0, 0 }, .begin = { \
-			.root_pid = 0 \
+		.records_most = 0, .now = { 0, 0 }, .begin = { .root_pid = 0 }, .parts = { \
+			.count = 0 \
 		} \
 	}
 
@@ -77,6 +91,13 @@ struct hp_segment_wish {
  * Returns 0, or -errno and then `segment` holds nothing but `failed`.
  */
 int hp_segment_create(struct hp_segment *segment, const struct hp_segment_wish *wish);
+
+/*
+ * Makes a segment for a trust level below that of `session`: the same header, but offsets from
+ * `begin` to `end`.  Returns 0 or -errno.
+ */
+int hp_segment_create_level(struct hp_segment *segment, const struct hp_segment *session,
+			    uint64_t begin, uint64_t end);
 
 /* Bytes that the cgroup of this process may use, v2 and v1; UINT64_MAX = no limit. */
 uint64_t hp_segment_cgroup_limit(void);
@@ -156,6 +177,19 @@ static inline struct hp_room *hp_segment_room(const struct hp_segment *segment)
 	if (!segment->header || __atomic_load_n(&segment->size, __ATOMIC_RELAXED) < HP_PAGE)
 		return NULL;
 	return (struct hp_room *)((char *)segment->header + HP_ROOM_AT);
+}
+
+/* In the header's page, which each whole segment has. */
+static inline struct hp_levels *hp_segment_levels(const struct hp_segment *segment)
+{
+	if (!segment->header || __atomic_load_n(&segment->size, __ATOMIC_RELAXED) < HP_PAGE)
+		return NULL;
+	return (struct hp_levels *)((char *)segment->header + HP_LEVELS_AT);
+}
+
+static inline struct hp_ticking *hp_segment_ticking(const struct hp_segment *segment)
+{
+	return (struct hp_ticking *)((char *)segment->header + HP_TICKING_AT);
 }
 
 /* Offset of an address inside the segment. */

@@ -233,7 +233,7 @@ static bool is_trusted_file(int fd)
 	return fstat(fd, &status) == 0 && is_trusted(status.st_uid);
 }
 
-/* The descriptor in the one message that the sampler sends.  Returns it or -errno. */
+/* The descriptor in the next message that the sampler sends.  Returns it or -errno. */
 static int receive_fd(int fd)
 {
 	char byte;
@@ -251,8 +251,8 @@ static int receive_fd(int fd)
 	int got;
 
 	ssize_t size = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	if (size < 0)
-		return -errno;
+	if (size <= 0)
+		return size < 0 ? -errno : -ENODATA;
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
 		return -EPROTO;
@@ -260,7 +260,7 @@ static int receive_fd(int fd)
 	return got;
 }
 
-/* Asks the sampler; `own` is an address to ask from, or NULL.  Returns a descriptor or -errno. */
+/* Asks the sampler; `own` is an address to ask from, or NULL.  Returns a socket or -errno. */
 static int ask_socket(const char *token, const struct hp_session *own)
 {
 	struct sockaddr_un address;
@@ -284,9 +284,21 @@ static int ask_socket(const char *token, const struct hp_session *own)
 	if (connect(fd, (struct sockaddr *)&address, size) < 0)
 		error = -errno;
 	else if (own ? is_readable_peer(fd) : is_trusted_peer(fd))
-		error = receive_fd(fd);
+		return fd;
 	close(fd);
 	return error;
+}
+
+/* The first descriptor that it sends, or -errno. */
+static int ask_first(const char *token, const struct hp_session *own)
+{
+	int server = ask_socket(token, own);
+
+	if (server < 0)
+		return server;
+	int fd = receive_fd(server);
+	close(server);
+	return fd;
 }
 
 /* Opens the sampler's own descriptor.  Returns a descriptor or -errno. */
@@ -326,7 +338,7 @@ static int attach(const struct hp_session *session, struct hp_segment *segment, 
 
 static int join(struct hp_session *session, struct hp_segment *segment)
 {
-	int fd = ask_socket(session->token, NULL);
+	int fd = ask_first(session->token, NULL);
 	int error = fd < 0 ? fd : attach(session, segment, fd);
 
 	if (!error || !session->sampler_pid)
@@ -351,7 +363,22 @@ int hp_session_look(const char *token)
 	struct hp_session own;
 
 	hp_session_init(&own);	/* for a token of its own: an address that nobody has */
-	return ask_socket(token, &own);
+	return ask_first(token, &own);
+}
+
+int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MOST])
+{
+	struct hp_session own;
+	int count = 0, fd = -EPROTO;
+
+	hp_session_init(&own);
+	int server = ask_socket(token, &own);
+	if (server < 0)
+		return server;
+	while (count <= HP_LEVELS_MOST && (fd = receive_fd(server)) >= 0)
+		fds[count++] = fd;
+	close(server);
+	return count ? count : fd;
 }
 
 /* ---- the birth of a helper ---- */

@@ -36,6 +36,10 @@
 #define HP_SAMPLER_SEGMENT_FD 3
 #define HP_SAMPLER_SOCKET_FD 4
 
+/* Descriptors that `hotpath report` gets for further levels, and the variable with their number. */
+#define HP_LEVEL_FD 16
+#define HP_LEVELS_VARIABLE "HOTPATH_LEVELS"
+
 /*
  * Abstract addresses: of the session's socket, with the token behind it; and of
  * those who only want to read, with anything behind it.
@@ -108,6 +112,9 @@ int hp_session_join(struct hp_session *session, struct hp_segment *segment, cons
  * the segment that cannot be written to, or -errno.
  */
 int hp_session_look(const char *token);
+
+/* Descriptors of all segments, the session's own first.  Returns how many, or -errno. */
+int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MOST]);
 
 enum hp_session_outcome {
 	HP_SESSION_REPORTED,	/* the report is printed, or somebody else waits for it */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "report/store/live.h"
+#include "report/store/parts.h"
 #include "report/base/memory.h"
 #include "segment/clock.h"
 
@@ -73,7 +74,7 @@ static bool is_mapped_whole(const struct hp_target *target)
 	struct stat status;
 
 	return target->mapped.header && fstat(target->fd, &status) == 0 &&
-	       (uint64_t)status.st_size >= target->mapped.size &&
+	       (target->mapped.parts.count || (uint64_t)status.st_size >= target->mapped.size) &&
 	       hp_segment_check(target->mapped.header, (uint64_t)status.st_size) == HP_SEGMENT_FINE;
 }
 
@@ -81,12 +82,14 @@ bool hp_target_look(struct hp_target *target, struct hp_segment *segment)
 {
 	if (target->fd >= 0) {
 		if (!is_mapped_whole(target)) {
+			hp_parts_close(&target->mapped);
 			hp_segment_release(&target->mapped);
 			if (hp_segment_map_fd(&target->mapped, target->fd) != HP_SEGMENT_FINE)
 				return false;
 		}
+		hp_parts_ask(&target->mapped, target->fd);
 		*segment = target->mapped;
-		segment->records_most = hp_segment_records_most(target->fd, target->mapped.size);
+		segment->records_most = hp_parts_records_most(&target->mapped, target->fd);
 		segment->is_lent = true;
 		segment->now = hp_clock_moment(segment->header->clock_kind);
 		return true;
@@ -102,6 +105,7 @@ void hp_target_release(struct hp_target *target)
 {
 	if (target->fd >= 0)
 		close(target->fd);
+	hp_parts_close(&target->mapped);
 	hp_segment_release(&target->mapped);
 	hp_input_release(&target->input);
 	target->fd = -1;

@@ -24,6 +24,7 @@
 #include "report/export/export.h"
 #include "report/store/input.h"
 #include "report/store/keep.h"
+#include "report/store/parts.h"
 #include "report/store/live.h"
 #include "report/base/memory.h"
 #include "report/base/option.h"
@@ -306,11 +307,14 @@ static int say_cut(int status)
 static bool open_ended(const struct ask *ask, struct hp_input *input)
 {
 	enum hp_segment_fault fault;
+	int levels[HP_LEVELS_MOST];
 
 	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
 	fault = hp_segment_map_fd(&input->segment, ask->fd);
-	if (fault == HP_SEGMENT_FINE)
+	if (fault == HP_SEGMENT_FINE) {
+		hp_parts_join(&input->segment, ask->fd, levels, hp_parts_given(levels));
 		return true;
+	}
 	fprintf(stderr, "hotpath: the segment %s\n", hp_segment_fault_text(fault));
 	return false;
 }
@@ -332,6 +336,8 @@ static bool open_session(const struct ask *ask, struct hp_input *input)
 	}
 	input->record.is_live = true;
 	fault = hp_segment_map_fd(&input->segment, fd);
+	if (fault == HP_SEGMENT_FINE)
+		hp_parts_ask(&input->segment, fd);
 	close(fd);
 	if (fault != HP_SEGMENT_FINE)
 		fprintf(stderr, "hotpath: session %s %s\n", ask->session,

@@ -195,9 +195,10 @@ static void read_processes(struct build *b)
 {
 	struct hp_reader *reader = &b->model->reader;
 	struct hp_process record;
-	uint64_t at = reader->header.processes;
+	uint64_t at = hp_reader_processes(reader);
 
-	for (; hp_reader_step(reader, at, &record, sizeof(record)); at = record.next)
+	for (; hp_reader_step(reader, at, &record, sizeof(record));
+	     at = hp_reader_after(reader, at, record.next))
 		read_process(b, &record);
 }
 

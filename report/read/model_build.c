@@ -107,15 +107,16 @@ static uint32_t object_place(struct hp_model *model, struct hp_model_object *obj
 	return *place = (uint32_t)model->object_count;
 }
 
-void hp_model_build_objects(struct hp_model *model)
+/* A list down to what was its head at the last look. */
+static void objects_read(struct hp_model *model, uint64_t head, uint64_t *known)
 {
 	struct hp_model_build *build = model->build;
 	struct hp_reader *reader = &model->reader;
 	struct hp_object record;
-	uint64_t at = reader->header.objects;
+	uint64_t at = head;
 	bool is_new;
 
-	for (; at != build->object_head && hp_reader_step(reader, at, &record, sizeof(record));
+	for (; at != *known && hp_reader_step(reader, at, &record, sizeof(record));
 	     at = record.next) {
 		struct hp_model_object object = {
 			.kind = record.kind,
@@ -133,8 +134,17 @@ void hp_model_build_objects(struct hp_model *model)
 		}
 		*hp_map_at(&build->objects, at, &is_new) = object_place(model, &object);
 	}
-	build->is_broken |= at != build->object_head;
-	build->object_head = reader->header.objects;
+	build->is_broken |= at != *known;
+	*known = head;
+}
+
+void hp_model_build_objects(struct hp_model *model)
+{
+	const struct hp_reader *reader = &model->reader;
+
+	objects_read(model, reader->header.objects, &model->build->object_heads[0]);
+	for (uint32_t i = 0; i < reader->part_count; i++)
+		objects_read(model, reader->parts[i].objects, &model->build->object_heads[i + 1]);
 }
 
 uint32_t hp_model_build_object_at(const struct hp_model *model, uint64_t offset)
@@ -152,8 +162,7 @@ static uint32_t object_now(struct hp_model *model, uint64_t offset)
 
 	if (place)
 		return place;
-	reader->header.objects =
-		atomic_load_explicit(&reader->segment.header->objects, memory_order_acquire);
+	hp_reader_objects(reader);
 	hp_model_build_objects(model);
 	place = hp_model_build_object_at(model, offset);
 	model->build->is_broken |= place == 0;

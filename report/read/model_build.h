@@ -19,7 +19,7 @@
 struct hp_model_build {
 	struct hp_tree tree;
 	struct hp_map objects; /* offset -> place + 1 */
-	uint64_t object_head; /* of the list, when it was read last */
+	uint64_t object_heads[1 + HP_LEVELS_MOST]; /* of the lists, when they were read last */
 	struct hp_map same_objects; /* what is in it -> place + 1 */
 	struct hp_map modules; /* offset -> object's place + 1 */
 	struct hp_map same_functions; /* object and address -> place */

@@ -56,12 +56,14 @@ const struct hp_open *hp_opens_find(const struct hp_opens *opens, uint64_t row)
 static uint64_t end_of(struct build *b, const struct hp_process *process)
 {
 	uint64_t end = process->end_ticks ? process->end_ticks : b->now;
+	struct hp_reader *reader = &b->model->reader;
 	struct hp_process other;
 
-	for (uint64_t at = b->model->reader.header.processes;
-	     at && hp_reader_copy(&b->model->reader, at, &other, sizeof(other)) &&
-	     other.start_ticks >= process->start_ticks;
-	     at = other.next)
+	/* Each segment's list begins with its newest. */
+	for (uint64_t at = hp_reader_processes(reader);
+	     at && hp_reader_copy(reader, at, &other, sizeof(other));
+	     at = hp_reader_after(reader, at,
+				  other.start_ticks >= process->start_ticks ? other.next : 0))
 		if (other.pid == process->pid && other.start_ticks > process->start_ticks &&
 		    other.start_ticks < end)
 			end = other.start_ticks;

@@ -22,6 +22,97 @@ static uint64_t lines_most(const struct hp_reader *reader)
 	return most;
 }
 
+/* Where part `i` of the mapping ends at most; part 0 is behind the session's own. */
+static uint64_t part_end(const struct hp_reader *reader, uint32_t i)
+{
+	const struct hp_parts *parts = &reader->segment.parts;
+
+	return i + 1 < parts->count ? parts->begin[i + 1] : reader->mapped;
+}
+
+static void part_init(struct hp_reader *reader, uint32_t i)
+{
+	uint64_t begin = reader->segment.parts.begin[i], most = part_end(reader, i);
+	struct hp_reader_part *part = &reader->parts[i];
+	struct hp_header header;
+
+	memcpy(&header, (const char *)reader->segment.header + begin, sizeof(header));
+	*part = (struct hp_reader_part){
+		.begin = begin,
+		.end = header.used < most ? header.used : most,
+		.processes = header.processes,
+		.objects = header.objects,
+	};
+	if (part->end < begin + HP_PAGE)
+		part->end = begin + HP_PAGE;
+	reader->header.refused += header.refused;
+	reader->header.lost_calls += header.lost_calls;
+	reader->header.lost_threads += header.lost_threads;
+	reader->header.joined += header.joined;
+	reader->header.threads_seen += header.threads_seen;
+	reader->segment.size = part->end;
+}
+
+static void parts_init(struct hp_reader *reader)
+{
+	reader->part_count = reader->segment.parts.count;
+	for (uint32_t i = 0; i < reader->part_count; i++)
+		part_init(reader, i);
+}
+
+/* Which part an offset is of; 0 = the session's own, else one more than its place. */
+static uint32_t part_of(const struct hp_reader *reader, uint64_t offset)
+{
+	uint32_t i = 0;
+
+	while (i < reader->part_count && offset >= reader->parts[i].begin)
+		i++;
+	return i;
+}
+
+/* The first process of this part, or of one behind it. */
+static uint64_t first_from(const struct hp_reader *reader, uint32_t part)
+{
+	for (; part <= reader->part_count; part++) {
+		uint64_t at = part ? reader->parts[part - 1].processes : reader->header.processes;
+
+		if (at && part_of(reader, at) == part)
+			return at;
+	}
+	return 0;
+}
+
+static uint64_t objects_of(const struct hp_reader *reader, uint64_t begin)
+{
+	const struct hp_header *header =
+		(const void *)((const char *)reader->segment.header + begin);
+
+	return atomic_load_explicit(&header->objects, memory_order_acquire);
+}
+
+void hp_reader_objects(struct hp_reader *reader)
+{
+	reader->header.objects = objects_of(reader, 0);
+	for (uint32_t i = 0; i < reader->part_count; i++)
+		reader->parts[i].objects = objects_of(reader, reader->parts[i].begin);
+}
+
+uint64_t hp_reader_processes(const struct hp_reader *reader)
+{
+	return first_from(reader, 0);
+}
+
+uint64_t hp_reader_after(struct hp_reader *reader, uint64_t at, uint64_t next)
+{
+	uint32_t part = part_of(reader, at);
+
+	if (next && part_of(reader, next) == part)
+		return next;
+	/* Nobody leads us into the records of others. */
+	reader->is_damaged |= next != 0;
+	return first_from(reader, part + 1);
+}
+
 void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 {
 	uint64_t used;
@@ -39,6 +130,7 @@ void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 	used = reader->header.used;
 	if (used < reader->segment.size)
 		reader->segment.size = used > HP_PAGE ? used : HP_PAGE;
+	parts_init(reader);
 	hp_reader_restart(reader, 1);
 	reader->groups = lines_most(reader) / (HP_GROUP_SIZE * sizeof(uint32_t) / HP_LINE) + 1;
 }
@@ -168,15 +260,36 @@ uint16_t hp_reader_port(const struct hp_reader *reader)
 	return ports ? atomic_load_explicit(&ports->at[HP_PORT_METRICS], memory_order_relaxed) : 0;
 }
 
+static uint32_t recorded_at(const struct hp_reader *reader, uint64_t begin)
+{
+	const struct hp_recorded *recorded =
+		(const void *)((const char *)reader->segment.header + begin + HP_RECORDED_AT);
+
+	return atomic_load_explicit(&recorded->kinds, memory_order_relaxed);
+}
+
 uint32_t hp_reader_recorded(const struct hp_reader *reader)
 {
-	return reader->mapped < HP_PAGE ? 0 : hp_segment_recorded_kinds(&reader->segment);
+	uint32_t kinds = reader->mapped < HP_PAGE ? 0 : hp_segment_recorded_kinds(&reader->segment);
+
+	for (uint32_t i = 0; i < reader->part_count; i++)
+		kinds |= recorded_at(reader, reader->parts[i].begin);
+	return kinds;
+}
+
+static uint64_t refusals_at(const struct hp_reader *reader, uint64_t begin)
+{
+	const struct hp_room *room =
+		(const void *)((const char *)reader->segment.header + begin + HP_ROOM_AT);
+
+	return atomic_load_explicit(&room->refusals, memory_order_relaxed);
 }
 
 uint64_t hp_reader_refusals(const struct hp_reader *reader)
 {
-	const struct hp_room *room =
-		reader->mapped < HP_PAGE ? NULL : hp_segment_room(&reader->segment);
+	uint64_t sum = reader->mapped < HP_PAGE ? 0 : refusals_at(reader, 0);
 
-	return room ? atomic_load_explicit(&room->refusals, memory_order_relaxed) : 0;
+	for (uint32_t i = 0; i < reader->part_count; i++)
+		sum += refusals_at(reader, reader->parts[i].begin);
+	return sum;
 }

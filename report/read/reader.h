@@ -18,6 +18,14 @@
 #include "segment/segment.h"
 #include "segment/layout/call.h"
 
+/* A further segment of the session, mapped behind the first (report/store/parts.h). */
+struct hp_reader_part {
+	uint64_t begin; /* its header */
+	uint64_t end; /* of what is in use */
+	uint64_t processes; /* heads of lists */
+	uint64_t objects;
+};
+
 struct hp_reader {
 	struct hp_segment segment;
 	struct hp_header header;	/* as it was at the start */
@@ -25,6 +33,8 @@ struct hp_reader {
 	uint64_t steps;	/* still allowed */
 	uint64_t groups;	/* of histograms, which may still be made: as many as are stored */
 	bool is_damaged;	/* an offset led nowhere, or a list never ended */
+	uint32_t part_count;
+	struct hp_reader_part parts[HP_LEVELS_MOST];
 };
 
 /* Takes over a segment that hp_segment_map_* accepted. */
@@ -33,6 +43,13 @@ void hp_reader_release(struct hp_reader *reader);
 
 /* Begins to count anew: each record may be met so many times. */
 void hp_reader_restart(struct hp_reader *reader, unsigned times);
+
+/* The first process of all segments, and the one after that at `at`, which says that `next` is; 0 = none. */
+uint64_t hp_reader_processes(const struct hp_reader *reader);
+uint64_t hp_reader_after(struct hp_reader *reader, uint64_t at, uint64_t next);
+
+/* Reads the heads of the lists of objects again. */
+void hp_reader_objects(struct hp_reader *reader);
 
 /* Copies `size` bytes at `offset`; false = there are none. */
 bool hp_reader_copy(struct hp_reader *reader, uint64_t offset, void *record, size_t size);

@@ -110,8 +110,9 @@ void hp_stacks_each(struct hp_model *model, hp_stack_see see, void *context)
 	w.stack.process = &process;
 	/* Parts are met twice. */
 	hp_reader_restart(reader, 2);
-	for (uint64_t at = reader->header.processes;
-	     hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
+	for (uint64_t at = hp_reader_processes(reader);
+	     hp_reader_step(reader, at, &process, sizeof(process));
+	     at = hp_reader_after(reader, at, process.next))
 		for (uint64_t in = process.blocks;
 		     hp_reader_step(reader, in, &block, sizeof(block)); in = block.next)
 			read_block(&w);

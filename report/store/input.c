@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/store/kept.h"
+#include "report/store/parts.h"
 #include "report/base/memory.h"
 #include "report/store/store.h"
 
@@ -94,6 +95,7 @@ static bool read_kept(struct hp_input *input, const struct teller *teller, const
 	if (!settle(teller, path, fault))
 		return false;
 	input->segment = kept.segment;
+	hp_parts_adopt(&input->segment);
 	if (!kept.names)	/* it was a segment */
 		return true;
 	hp_facts_init(&input->facts, kept.facts);

@@ -149,19 +149,54 @@ static uint64_t part_put(struct hp_kept_writer *writer, const struct hp_kept_sou
 	return offset;
 }
 
-/* Sets the next part of the segment that is no hole; false = there is none. */
-static bool next_data(const struct hp_kept_source *source, uint64_t *from, uint64_t *to,
-		      uint64_t end)
+/* Sets the next part of the file, from `*to` on, that is no hole; false = there is none. */
+static bool next_data(int fd, uint64_t *from, uint64_t *to, uint64_t end)
 {
-	off_t data = source->fd >= 0 ? lseek(source->fd, (off_t)*to, SEEK_DATA) : -1;
-	off_t hole = data >= 0 ? lseek(source->fd, data, SEEK_HOLE) : -1;
+	off_t data = fd >= 0 ? lseek(fd, (off_t)*to, SEEK_DATA) : -1;
+	off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
 
-	if (*to >= end || (data < 0 && source->fd >= 0 && errno == ENXIO))
+	if (*to >= end || (data < 0 && fd >= 0 && errno == ENXIO))
 		return false;
 	/* Where the kernel does not know, all of it may be data. */
 	*from = data >= 0 ? (uint64_t)data & ~(uint64_t)(HP_LINE - 1) : *to;
 	*to = hole >= 0 ? least((uint64_t)hole & ~(uint64_t)(HP_LINE - 1), end) : end;
 	return *from < *to;
+}
+
+/* What is in use of one of the segments, which is in file `fd` (-1 = in none). */
+static void range_put(struct hp_kept_writer *writer, const struct hp_kept_source *source, int fd,
+		      uint64_t begin, uint64_t end)
+{
+	uint64_t from = begin, to = begin, done = begin;
+
+	while (!writer->error && next_data(fd, &from, &to, end))
+		done = part_put(writer, source, from > done ? from : done, to);
+}
+
+/* Where the segments of other levels are, and each one behind its header. */
+static void levels_put(struct hp_kept_writer *writer, const struct hp_parts *parts)
+{
+	struct hp_levels levels = { .count = parts->count };
+
+	for (uint32_t i = 0; i < parts->count; i++)
+		levels.at[i].begin = parts->begin[i];
+	lines_put(writer, HP_LEVELS_AT, (const char *)&levels, sizeof(levels));
+}
+
+static void parts_put(struct hp_kept_writer *writer, const struct hp_kept_source *source,
+		      uint64_t end)
+{
+	const struct hp_parts *parts = &source->segment->parts;
+
+	range_put(writer, source, source->fd, HP_PAGE,
+		  parts->count ? least(parts->begin[0], end) : end);
+	for (uint32_t i = 0; i < parts->count; i++) {
+		uint64_t first = parts->begin[i] + HP_PAGE;
+
+		range_put(writer, source, -1, parts->begin[i], first);
+		range_put(writer, source, parts->fd[i], first,
+			  i + 1 < parts->count ? least(parts->begin[i + 1], end) : end);
+	}
 }
 
 /* Of what stands behind the header a report about the past needs one word. */
@@ -184,7 +219,6 @@ static void recorded_put(struct hp_kept_writer *writer, const struct hp_kept_sou
 static void segment_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	uint64_t end = source->segment->size & ~(uint64_t)(HP_LINE - 1);
-	uint64_t from = HP_PAGE, to = HP_PAGE, done = HP_PAGE;
 	struct hp_header header;
 
 	memcpy(&header, &writer->header, sizeof(header));
@@ -195,8 +229,8 @@ static void segment_put(struct hp_kept_writer *writer, const struct hp_kept_sour
 	run_end(writer);
 	ticking_put(writer, source);
 	recorded_put(writer, source);
-	while (!writer->error && next_data(source, &from, &to, end))
-		done = part_put(writer, source, from > done ? from : done, to);
+	levels_put(writer, &source->segment->parts);
+	parts_put(writer, source, end);
 	if (source->thin)
 		lines_put(writer, end, source->thin->more, source->thin->more_size);
 	run_end(writer);

@@ -97,8 +97,9 @@ static void visit_all(struct hp_thin *thin, visit each, bool is_last)
 	struct hp_block block;
 
 	reader.steps = thin->lines;
-	for (uint64_t at = reader.header.processes;
-	     hp_reader_step(&reader, at, &process, sizeof(process)); at = process.next)
+	for (uint64_t at = hp_reader_processes(&reader);
+	     hp_reader_step(&reader, at, &process, sizeof(process));
+	     at = hp_reader_after(&reader, at, process.next))
 		for (uint64_t in = process.blocks;
 		     hp_reader_step(&reader, in, &block, sizeof(block)); in = block.next)
 			if (visit_block(thin, &reader, &block, each) == 0 && is_last)

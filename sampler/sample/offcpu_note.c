@@ -21,15 +21,10 @@
 #define SLACK_PART 1000	/* and this part of what it took */
 #define MOST_NS (UINT64_C(1) << 62)	/* of a call that says it took longer than anything may */
 
-static struct hp_ticking *ticking_of(const struct hp_aways *aways)
-{
-	return (struct hp_ticking *)((char *)aways->segment->header + HP_TICKING_AT);
-}
-
 /* Of the session's clock. */
 static double ns_per_tick(const struct hp_aways *aways)
 {
-	const struct hp_header *header = aways->segment->header;
+	const struct hp_header *header = aways->segments->at[0]->header;
 
 	if (header->clock_kind == HP_CLOCK_MONOTONIC_RAW)
 		return 1;
@@ -39,21 +34,28 @@ static double ns_per_tick(const struct hp_aways *aways)
 					       : 1;
 }
 
-void hp_aways_ask(struct hp_aways *aways, const struct hp_segment *segment,
+/* The other segments of the session are told with the next look. */
+static void least_set(const struct hp_aways *aways, uint32_t least)
+{
+	atomic_store_explicit(&hp_segment_ticking(aways->segments->at[0])->away_least, least,
+			      memory_order_relaxed);
+}
+
+void hp_aways_ask(struct hp_aways *aways, const struct hp_segments *segments,
 		  struct hp_samples *samples)
 {
-	*aways = (struct hp_aways){ .segment = segment, .samples = samples };
+	*aways = (struct hp_aways){ .segments = segments, .samples = samples };
 	double ticks = LEAST_NS / ns_per_tick(aways);
 	uint32_t least = ticks > LEAST_TICKS ? (uint32_t)ticks : LEAST_TICKS;
 
 	samples->has_notes = true;
-	atomic_store_explicit(&ticking_of(aways)->away_least, least, memory_order_relaxed);
+	least_set(aways, least);
 }
 
 void hp_aways_leave(struct hp_aways *aways)
 {
-	if (aways->segment)
-		atomic_store_explicit(&ticking_of(aways)->away_least, 0, memory_order_relaxed);
+	if (aways->segments)
+		least_set(aways, 0);
 }
 
 /* ---- a note ---- */
@@ -116,28 +118,35 @@ static uint32_t ring_read(struct hp_aways *aways, struct hp_away *away, uint64_t
 	return count;
 }
 
-uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns)
+static uint32_t rings_read(struct hp_aways *aways, const struct hp_segment *segment,
+			   uint64_t until_ns, bool frees)
 {
-	uint64_t now_ns = hp_clock_raw_ns(), at;
+	uint64_t at =
+		atomic_load_explicit(&hp_segment_ticking(segment)->aways, memory_order_acquire);
+	double tick_ns = ns_per_tick(aways);
 	uint32_t count = 0;
-	double tick_ns;
 
-	if (!aways->segment)
-		return 0;
-	tick_ns = ns_per_tick(aways);
-	bool frees = now_ns >= aways->free_ns + FREE_EVERY_NS;
-	at = atomic_load_explicit(&ticking_of(aways)->aways, memory_order_acquire);
 	for (int i = 0; at && i < RINGS_MOST; i++) {
-		struct hp_away *ring = hp_segment_at(aways->segment, at, sizeof(*ring));
+		struct hp_away *ring = hp_segment_at(segment, at, sizeof(*ring));
 
 		if (!ring)
 			break;
 		count += ring_read(aways, ring, until_ns, tick_ns);
 		if (frees)
-			hp_ring_free_orphan(aways->segment, &ring->state, &ring->process,
-					    &ring->image);
+			hp_ring_free_orphan(segment, &ring->state, &ring->process, &ring->image);
 		at = ring->next;
 	}
+	return count;
+}
+
+uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns)
+{
+	uint64_t now_ns = hp_clock_raw_ns();
+	bool frees = now_ns >= aways->free_ns + FREE_EVERY_NS;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; aways->segments && i < aways->segments->count; i++)
+		count += rings_read(aways, aways->segments->at[i], until_ns, frees);
 	if (frees)
 		aways->free_ns = now_ns;
 	return count;

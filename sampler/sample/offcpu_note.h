@@ -12,13 +12,13 @@
 #include "sampler/sample/sample.h"
 
 struct hp_aways {
-	const struct hp_segment *segment;	/* NULL = nobody was asked */
+	const struct hp_segments *segments;	/* NULL = nobody was asked */
 	struct hp_samples *samples;
 	uint64_t free_ns;	/* when rings of ended processes were looked for */
 };
 
 /* From now on threads note their waits. */
-void hp_aways_ask(struct hp_aways *aways, const struct hp_segment *segment,
+void hp_aways_ask(struct hp_aways *aways, const struct hp_segments *segments,
 		  struct hp_samples *samples);
 
 /* No more of them; what they have noted is still read. */

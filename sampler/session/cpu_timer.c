@@ -23,15 +23,10 @@ void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf)
 	ticks->perf = perf;
 }
 
-static struct hp_ticking *ticking_of(const struct hp_ticks *ticks)
-{
-	return (struct hp_ticking *)((char *)ticks->perf->segment->header + HP_TICKING_AT);
-}
-
 static bool begin(struct hp_ticks *ticks)
 {
 	struct hp_sampling *record = ticks->perf->record;
-	const struct hp_ticking *ticking = ticking_of(ticks);
+	const struct hp_ticking *ticking = hp_segment_ticking(ticks->perf->segment);
 	uint32_t root = ticks->perf->members->root_pid, interval_ns;
 
 	if (!record || ticks->perf->is_open ||
@@ -76,7 +71,8 @@ static bool runs(const struct hp_segment *segment, uint32_t pid, uint64_t object
 }
 
 /* The space of who took it; a child that is gone had the code of its parent, if no exec was between. */
-static struct hp_space *space_of(struct hp_ticks *ticks, const uint64_t *words)
+static struct hp_space *space_of(struct hp_ticks *ticks, const struct hp_segment *segment,
+				 const uint64_t *words)
 {
 	struct hp_spaces *spaces = &ticks->samples.spaces;
 	uint32_t pid = (uint32_t)words[HP_TICK_THREAD], parent = (uint32_t)words[HP_TICK_PARENT];
@@ -94,15 +90,15 @@ static struct hp_space *space_of(struct hp_ticks *ticks, const uint64_t *words)
 		return space;
 	space->is_shut = !hp_members_admit(ticks->perf->members, pid);
 	hp_space_find(spaces, space, 0);
-	if (!space->count &&
-	    runs(ticks->perf->segment, parent, (words[HP_TICK_PARENT] >> 32) * HP_LINE))
+	if (!space->count && runs(segment, parent, (words[HP_TICK_PARENT] >> 32) * HP_LINE))
 		hp_space_fork(spaces, pid, parent);
 	return space;
 }
 
-static void sample_add(struct hp_ticks *ticks, const uint64_t *words, uint32_t size)
+static void sample_add(struct hp_ticks *ticks, const struct hp_segment *segment,
+		       const uint64_t *words, uint32_t size)
 {
-	struct hp_space *space = space_of(ticks, words);
+	struct hp_space *space = space_of(ticks, segment, words);
 	struct hp_tick tick = {
 		.ns = words[HP_TICK_TIME],
 		.cpu_ns = words[HP_TICK_SPAN],
@@ -120,7 +116,8 @@ static void sample_add(struct hp_ticks *ticks, const uint64_t *words, uint32_t s
 
 /* ---- rings ---- */
 
-static void ticker_read(struct hp_ticks *ticks, struct hp_ticker *ticker)
+static void ticker_read(struct hp_ticks *ticks, const struct hp_segment *segment,
+			struct hp_ticker *ticker)
 {
 	static uint64_t words[HP_TICKER_WORDS];
 	const struct hp_ring ring = HP_RING(ticker);
@@ -133,30 +130,41 @@ static void ticker_read(struct hp_ticks *ticks, struct hp_ticker *ticker)
 			tail = head;
 			break;
 		}
-		sample_add(ticks, words, size);
+		sample_add(ticks, segment, words, size);
 		tail += size;
 	}
 	hp_ring_done(&ring, tail);
 }
 
-static void tickers_read(struct hp_ticks *ticks)
+/* Returns how many samples were lost. */
+static uint64_t tickers_read(struct hp_ticks *ticks, const struct hp_segment *segment, bool frees)
 {
-	const struct hp_segment *segment = ticks->perf->segment;
-	uint64_t at = atomic_load_explicit(&ticking_of(ticks)->tickers, memory_order_acquire);
-	uint64_t now = hp_clock_raw_ns(), lost = 0;
-	bool frees = now >= ticks->free_ns + FREE_EVERY_NS;
+	uint64_t at =
+		atomic_load_explicit(&hp_segment_ticking(segment)->tickers, memory_order_acquire);
 	struct hp_ticker *ticker;
+	uint64_t lost = 0;
 
 	for (int i = 0; at && i < TICKERS_MOST; i++, at = ticker->next) {
 		ticker = hp_segment_at(segment, at, sizeof(*ticker));
 		if (!ticker)
 			break;
-		ticker_read(ticks, ticker);
+		ticker_read(ticks, segment, ticker);
 		lost += atomic_load_explicit(&ticker->lost, memory_order_relaxed);
 		if (frees)
 			hp_ring_free_orphan(segment, &ticker->state, &ticker->process,
 					    &ticker->image);
 	}
+	return lost;
+}
+
+static void all_read(struct hp_ticks *ticks)
+{
+	const struct hp_segments *segments = &ticks->perf->members->segments;
+	uint64_t now = hp_clock_raw_ns(), lost = 0;
+	bool frees = now >= ticks->free_ns + FREE_EVERY_NS;
+
+	for (uint32_t i = 0; i < segments->count; i++)
+		lost += tickers_read(ticks, segments->at[i], frees);
 	ticks->perf->record->lost = lost;
 	if (frees)
 		ticks->free_ns = now;
@@ -165,7 +173,7 @@ static void tickers_read(struct hp_ticks *ticks)
 void hp_ticks_read(struct hp_ticks *ticks)
 {
 	if (ticks->is_on || begin(ticks))
-		tickers_read(ticks);
+		all_read(ticks);
 }
 
 void hp_ticks_finish(struct hp_ticks *ticks)

@@ -44,23 +44,29 @@ static void send_fd(int socket, int fd)
 	sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/*
- * Who reads needs to be of our user, or root.  Who writes must not be above us: it would believe
- * what others wrote.
- */
-static bool is_welcome(const struct ucred *peer, const struct hp_members *members, bool only_reads)
+static bool is_our_user(const struct ucred *peer)
 {
-	bool is_user = peer->uid == geteuid() || peer->uid == getuid();
+	return peer->uid == geteuid() || peer->uid == getuid();
+}
+
+/*
+ * The segment of who knocks, by what it may do now; NULL = it gets none.  Of other users only
+ * those are let in that the session has started.
+ */
+static const struct hp_segment *segment_of(const struct ucred *peer, struct hp_members *members)
+{
+	uint32_t pid = (uint32_t)peer->pid;
 	struct hp_level level;
 
-	if (only_reads && peer->uid == 0)
-		return true;
-	if (!is_user && !hp_members_find(members, (uint32_t)peer->pid))
-		return peer->uid == 0 && geteuid() == 0;
-	/* A pid of 0 is of a namespace that we cannot see, or there is no /proc. */
-	return only_reads || !members->has_level ||
-	       !hp_level_read(&level, (uint32_t)peer->pid, NULL) ||
-	       hp_level_rules(&members->level, &level);
+	/* Of a pid namespace that we cannot see, or there is no /proc: then root trusts nobody. */
+	if (!members->has_level || !pid)
+		return is_our_user(peer) && (!pid || geteuid()) ? members->segment : NULL;
+	/* Another user: it was another process that had this pid when it connected. */
+	if (!hp_level_read(&level, pid, NULL) || level.user != peer->uid)
+		return NULL;
+	if (!is_our_user(peer) && !hp_members_descends(members, pid))
+		return NULL;
+	return hp_members_segment(members, &level);
 }
 
 /* A reader says so by its own address: it gets a descriptor that it cannot write to. */
@@ -86,6 +92,13 @@ static void send_readable(int socket, int segment)
 	close(fd);
 }
 
+/* One message for each, the session's own first. */
+static void send_all(int socket, const struct hp_segments *segments)
+{
+	for (uint32_t i = 0; i < segments->count; i++)
+		send_readable(socket, segments->at[i]->fd);
+}
+
 static void watch(const struct hp_door *door, int operation, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data = { .u64 = door->data } };
@@ -100,10 +113,7 @@ static int spare_new(const struct hp_door *door)
 
 void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
 {
-	*door = (struct hp_door){ .socket = HP_SAMPLER_SOCKET_FD,
-				  .segment = HP_SAMPLER_SEGMENT_FD,
-				  .epoll = epoll,
-				  .data = data };
+	*door = (struct hp_door){ .socket = HP_SAMPLER_SOCKET_FD, .epoll = epoll, .data = data };
 	fcntl(door->socket, F_SETFD, FD_CLOEXEC);
 	door->spare = spare_new(door);
 	watch(door, EPOLL_CTL_ADD, EPOLLIN);
@@ -129,21 +139,24 @@ static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *le
 	return -1;
 }
 
-static void answer(const struct hp_door *door, int fd, struct hp_members *members,
-		   const struct sockaddr_un *address, socklen_t length)
+static void answer(int fd, struct hp_members *members, const struct sockaddr_un *address,
+		   socklen_t length)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-	    !is_welcome(&peer, members, is_reader(address, length)))
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return;
 	if (is_reader(address, length)) {
-		send_readable(fd, door->segment);
+		if (peer.uid == 0 || is_our_user(&peer))
+			send_all(fd, &members->segments);
 		return;
 	}
-	/* Answer first: it waits.  A pid of 0 is of a namespace we cannot see. */
-	send_fd(fd, door->segment);
+	const struct hp_segment *segment = segment_of(&peer, members);
+	if (!segment)
+		return;
+	/* Answer first: it waits. */
+	send_fd(fd, segment->fd);
 	hp_members_add(members, (uint32_t)peer.pid);
 }
 
@@ -154,7 +167,7 @@ void hp_door_answer(struct hp_door *door, struct hp_members *members)
 	int fd;
 
 	while ((fd = next(door, &address, &length)) >= 0) {
-		answer(door, fd, members, &address, length);
+		answer(fd, members, &address, length);
 		close(fd);
 		if (door->spare < 0)
 			door->spare = spare_new(door);

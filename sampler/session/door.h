@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * door.h - the session's socket: who knocks gets the segment's descriptor.
+ * door.h - the session's socket: who knocks gets the descriptor of a segment.
  *
- * Let in are the user of this session, and members whatever user they became since, but nobody
- * who may do more than we may; root may read.  One message of one byte with the descriptor, then it is closed.
+ * Whoever writes gets that of its own trust level: of the user of this session all, of other
+ * users whom members have started, and nobody who may do more than we may.  Root and our user may read.
+ * One message of one byte with the descriptor (readers get one for each segment), then it is closed.
  */
 #ifndef HP_SAMPLER_SESSION_DOOR_H
 #define HP_SAMPLER_SESSION_DOOR_H
@@ -16,7 +17,6 @@
  */
 struct hp_door {
 	int socket;	/* listening and non-blocking */
-	int segment;
 	int spare;	/* a descriptor that is given up for who knocks while there is no other; -1 = none */
 	int epoll;
 	uint64_t data;	/* of its event */

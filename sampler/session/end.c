@@ -101,12 +101,25 @@ void hp_end_folder(char folder[HP_HELPER_PATH])
 		*slash = '\0';
 }
 
+/* The report finds the segments of other levels behind each other.  Ours are above, see level_new. */
+static void levels_pass(const struct hp_end *end, posix_spawn_file_actions_t *actions)
+{
+	char number[12];
+
+	for (uint32_t i = 1; i < end->segments->count; i++)
+		posix_spawn_file_actions_adddup2(actions, end->segments->at[i]->fd,
+						 HP_LEVEL_FD + (int)i - 1);
+	snprintf(number, sizeof(number), "%u", end->segments->count - 1);
+	setenv(HP_LEVELS_VARIABLE, number, 1);
+}
+
 static int start(struct hp_end *end)
 {
 	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
 	static char again[] = "--again";
 	char *arguments[] = { name, report, option, number, end->is_quiet ? again : NULL, NULL };
 	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
+	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
 
@@ -116,8 +129,11 @@ static int start(struct hp_end *end)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	levels_pass(end, &actions);
 	pid_t child = 0;
-	int error = posix_spawn(&child, path, NULL, &attributes, arguments, environ);
+	int error = posix_spawn(&child, path, &actions, &attributes, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	end->report = error ? 0 : child;
 	if (!error)
@@ -127,20 +143,24 @@ static int start(struct hp_end *end)
 	return -error;
 }
 
-static void tell(const struct hp_end *end, enum hp_report_word word)
+void hp_end_tell(const struct hp_end *end, enum hp_report_word word)
 {
-	atomic_store_explicit(&end->segment->header->report_word, word, memory_order_release);
-	futex_wake(&end->segment->header->report_word);
+	for (uint32_t i = 0; i < end->segments->count; i++) {
+		struct hp_header *header = end->segments->at[i]->header;
+
+		atomic_store_explicit(&header->report_word, word, memory_order_release);
+		futex_wake(&header->report_word);
+	}
 }
 
 bool hp_end_start(struct hp_end *end, bool is_wanted)
 {
 	if (!is_wanted) {
-		tell(end, HP_REPORT_DONE);
+		hp_end_tell(end, HP_REPORT_DONE);
 		return false;
 	}
 	if (start(end) < 0) {
-		tell(end, HP_REPORT_FAILED);
+		hp_end_tell(end, HP_REPORT_FAILED);
 		return false;
 	}
 	return true;
@@ -174,7 +194,7 @@ void hp_end_finish(struct hp_end *end)
 			"the data for `hotpath report FILE`\n",
 			strsignal(WTERMSIG(status)));
 	if (!end->is_quiet)
-		tell(end, status ? HP_REPORT_FAILED : HP_REPORT_DONE);
+		hp_end_tell(end, status ? HP_REPORT_FAILED : HP_REPORT_DONE);
 }
 
 void hp_end_again(struct hp_end *end)
@@ -201,18 +221,35 @@ static bool map_over(const struct hp_segment *segment, int protection, int shari
 		    0) != MAP_FAILED;
 }
 
+/* What others have done to it may keep us out: then we write where nobody reads. */
+static void map_nothing(const struct hp_segment *segment)
+{
+	if (mmap(segment->header, segment->size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		_exit(1);
+}
+
 /*
  * The kernel refuses to seal a memfd against writing while it is mapped for it.  Our own
  * mapping has to go for that, and comes back if it is.  Where it does not go, it is we whom
- * we would see, for ever: then the members decide alone.
+ * we would see, for ever: then the members decide alone.  When it is sealed, what we still write is ours alone.
  */
-bool hp_end_is_alone(const struct hp_segment *segment)
+static bool is_alone(const struct hp_segment *segment)
 {
 	if (!map_over(segment, PROT_READ, MAP_PRIVATE))
 		return true;
-	if (fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) == 0 || errno != EBUSY)
-		return true;
-	if (!map_over(segment, PROT_READ | PROT_WRITE, MAP_SHARED))
-		_exit(1);	/* nothing here works without it */
-	return false;
+	bool is_sealed =
+		fcntl(segment->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) == 0 || errno != EBUSY;
+	if (!map_over(segment, PROT_READ | PROT_WRITE, is_sealed ? MAP_PRIVATE : MAP_SHARED))
+		map_nothing(segment);
+	return is_sealed;
+}
+
+/* The session's own first: while that is in use the others stay as they are. */
+bool hp_end_is_alone(const struct hp_segments *segments)
+{
+	for (uint32_t i = 0; i < segments->count; i++)
+		if (!is_alone(segments->at[i]))
+			return false;
+	return true;
 }

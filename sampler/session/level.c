@@ -56,6 +56,8 @@ bool hp_level_read(struct hp_level *level, uint32_t pid, uint32_t *parent)
 	if (!read_ids(text, "\nUid:", level->uids) || !read_ids(text, "\nGid:", level->gids) ||
 	    !capabilities || sscanf(capabilities + 8, "%" SCNx64, &level->capabilities) != 1)
 		return false;
+	level->user = level->uids[1];
+	level->group = level->gids[1];
 	to_set(level->uids);
 	to_set(level->gids);
 	if (level->capabilities & CAPABILITY_SETUID)
@@ -96,7 +98,7 @@ bool hp_level_rules(const struct hp_level *above, const struct hp_level *below)
 		return true;
 	/* Who makes a user namespace has all capabilities in it, and whoever has the same ids has made it. */
 	if (!is_here)
-		return has_same_ids(above, below);
+		return above->user == below->user;
 	if (below->capabilities & ~above->capabilities)
 		return false;
 	return has_same_ids(above, below) || (above->capabilities & becomes) == becomes;

@@ -17,6 +17,7 @@ struct hp_level {
 	uint32_t gids[3];	/* the same; all 0 with CAP_SETGID */
 	uint64_t capabilities;	/* permitted */
 	uint64_t user_namespace;	/* inode; 0 = not to be had */
+	uint32_t user, group;	/* effective; told, not compared */
 };
 
 /* Of a live process, and its parent's pid (NULL = not asked for).  False = it is gone, or there is no /proc. */

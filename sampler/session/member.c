@@ -13,6 +13,9 @@
 #include "sampler/session/member.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,19 +33,22 @@
 #include "segment/layout/call.h"
 #include "segment/layout/heap.h"
 #include "segment/layout/lock.h"
+#include "segment/session.h"
 #include "util/hash.h"
 
 #define SUSPECT_TRIES 16
+#define ANCESTORS_MOST 64
 #define CHECKS_MOST 256	/* of processes whose maps are read, for each scan */
 #define RECORDS_MOST 1000000 /* a damaged list must not hold us for ever */
 
-void hp_members_init(struct hp_members *members, const struct hp_segment *segment, int epoll)
+void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
 {
 	memset(members, 0, sizeof(*members));
 	members->segment = segment;
+	members->segments = (struct hp_segments){ 1, { segment } };
 	members->epoll = epoll;
 	members->keep_root = true;
-	members->has_level = hp_level_read(&members->level, (uint32_t)getpid(), NULL);
+	members->has_level = hp_level_read(&members->levels[0], (uint32_t)getpid(), NULL);
 }
 
 uint64_t hp_member_start_time(uint32_t pid)
@@ -186,19 +192,131 @@ struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid)
 	return member;
 }
 
+/* ---- segments of lower levels ---- */
+
+/* Where the offsets of the next one begin and end; false = there are none left. */
+static bool next_place(struct hp_members *members, uint64_t *begin, uint64_t *end)
+{
+	uint64_t first = members->segment->size;
+
+	if (!members->level_size) {
+		members->level_size = first / 4;
+		if (members->level_size > (HP_SIZE_MOST - first) / HP_LEVELS_MOST)
+			members->level_size = (HP_SIZE_MOST - first) / HP_LEVELS_MOST;
+		if (members->level_size < HP_SIZE_LEAST)
+			members->level_size = HP_SIZE_LEAST;
+		members->level_size &= ~(uint64_t)(HP_PAGE - 1);
+	}
+	*begin = first + (members->segments.count - 1) * members->level_size;
+	*end = *begin + members->level_size;
+	return members->segments.count <= HP_LEVELS_MOST && *end <= HP_SIZE_MOST;
+}
+
+static struct hp_segment *level_new(struct hp_members *members, const struct hp_level *level)
+{
+	struct hp_segment *segment = calloc(1, sizeof(*segment));
+	uint64_t begin, end;
+
+	if (!segment || !next_place(members, &begin, &end) ||
+	    hp_segment_create_level(segment, members->segment, begin, end) < 0) {
+		free(segment);
+		return NULL;
+	}
+	/* Out of the way of the numbers that a report finds them by. */
+	int fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, HP_LEVEL_FD + HP_LEVELS_MOST);
+	if (fd >= 0) {
+		close(segment->fd);
+		segment->fd = fd;
+	}
+	hp_segment_room(segment)->pid_namespace = hp_segment_room(members->segment)->pid_namespace;
+	members->levels[members->segments.count] = *level;
+	members->segments.at[members->segments.count++] = segment;
+	return segment;
+}
+
+/* Readers find it in the session's own segment. */
+static void level_publish(struct hp_members *members, const struct hp_segment *segment,
+			  const struct hp_level *level)
+{
+	struct hp_levels *levels = hp_segment_levels(members->segment);
+
+	levels->at[members->segments.count - 2] = (struct hp_level_place){
+		.begin = hp_segment_levels(segment)->begin,
+		.end = segment->size,
+		.user = level->user,
+		.group = level->group,
+	};
+	atomic_store_explicit(&levels->count, members->segments.count - 1, memory_order_release);
+}
+
+struct hp_segment *hp_members_segment(struct hp_members *members, const struct hp_level *level)
+{
+	struct hp_levels *levels = hp_segment_levels(members->segment);
+	struct hp_segment *segment;
+
+	for (uint32_t i = 0; i < members->segments.count; i++)
+		if (hp_level_is_same(&members->levels[i], level))
+			return members->segments.at[i];
+	if (!hp_level_rules(&members->levels[0], level))
+		return NULL;
+	segment = level_new(members, level);
+	if (segment)
+		level_publish(members, segment, level);
+	else
+		atomic_fetch_add_explicit(&levels->refused, 1, memory_order_relaxed);
+	hp_members_pass(members);
+	return segment;
+}
+
+static void pass_ticking(const struct hp_ticking *from, struct hp_ticking *to)
+{
+	to->interval_ns = from->interval_ns;
+	atomic_store_explicit(&to->away_least, atomic_load(&from->away_least),
+			      memory_order_relaxed);
+	atomic_store_explicit(&to->is_on, atomic_load(&from->is_on), memory_order_release);
+}
+
+static void pass_ports(struct hp_ports *from, struct hp_ports *to)
+{
+	uint32_t given = atomic_load(&from->given);
+
+	for (int i = 0; i < HP_PORT_KINDS; i++)
+		atomic_store_explicit(&to->at[i], atomic_load(&from->at[i]), memory_order_relaxed);
+	if (atomic_load_explicit(&to->asked, memory_order_relaxed))
+		atomic_fetch_or(&from->asked, atomic_exchange(&to->asked, 0));
+	if (atomic_load_explicit(&to->given, memory_order_relaxed) == given)
+		return;
+	atomic_store_explicit(&to->given, given, memory_order_release);
+	syscall(SYS_futex, &to->given, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void hp_members_pass(struct hp_members *members)
+{
+	const struct hp_segments *segments = &members->segments;
+
+	for (uint32_t i = 1; i < segments->count; i++) {
+		struct hp_header *header = segments->at[i]->header;
+
+		pass_ticking(hp_segment_ticking(members->segment),
+			     hp_segment_ticking(segments->at[i]));
+		pass_ports(hp_segment_ports(members->segment), hp_segment_ports(segments->at[i]));
+		header->root_pid = members->root_pid;
+	}
+}
+
 /* ---- records ---- */
 
 /* The record at `offset`; NULL at the end of the list and where it is damaged. */
-static struct hp_process *record_at(const struct hp_members *members, uint64_t offset)
+static struct hp_process *record_at(const struct hp_segment *segment, uint64_t offset)
 {
-	return hp_segment_at(members->segment, offset, sizeof(struct hp_process));
+	return hp_segment_at(segment, offset, sizeof(struct hp_process));
 }
 
-static struct hp_process *first_record(const struct hp_members *members)
+static struct hp_process *first_record(const struct hp_segment *segment)
 {
 	/* Acquire: pairs with the release of the process that pushed its record. */
-	return record_at(members, atomic_load_explicit(&members->segment->header->processes,
-						       memory_order_acquire));
+	return record_at(segment,
+			 atomic_load_explicit(&segment->header->processes, memory_order_acquire));
 }
 
 static bool is_taken(struct hp_process *record)
@@ -206,13 +324,13 @@ static bool is_taken(struct hp_process *record)
 	return atomic_load_explicit(&record->state, memory_order_acquire) == HP_TAKEN;
 }
 
-static void free_blocks(const struct hp_members *members, struct hp_process *record, uint64_t now)
+static void free_blocks(const struct hp_segment *segment, struct hp_process *record, uint64_t now)
 {
 	uint64_t offset = atomic_load_explicit(&record->blocks, memory_order_acquire);
 	struct hp_block *block;
 
 	for (int i = 0; i < RECORDS_MOST; i++, offset = block->next) {
-		block = hp_segment_at(members->segment, offset, sizeof(*block));
+		block = hp_segment_at(segment, offset, sizeof(*block));
 		if (!block)
 			return;
 		if (!block->end_ticks)
@@ -222,13 +340,13 @@ static void free_blocks(const struct hp_members *members, struct hp_process *rec
 	}
 }
 
-static void free_heaps(const struct hp_members *members, struct hp_process *record)
+static void free_heaps(const struct hp_segment *segment, struct hp_process *record)
 {
 	uint64_t offset = atomic_load_explicit(&record->heaps, memory_order_acquire);
 	struct hp_heap *heap;
 
 	for (int i = 0; i < RECORDS_MOST; i++, offset = heap->next) {
-		heap = hp_segment_at(members->segment, offset, sizeof(*heap));
+		heap = hp_segment_at(segment, offset, sizeof(*heap));
 		if (!heap)
 			return;
 		/* Release: who takes it finds what the dead thread stored. */
@@ -236,17 +354,16 @@ static void free_heaps(const struct hp_members *members, struct hp_process *reco
 	}
 }
 
-static void free_waiters(const struct hp_members *members, const struct hp_process *record)
+static void free_waiters(const struct hp_segment *segment, const struct hp_process *record)
 {
 	struct hp_lockset *set =
-		hp_segment_at(members->segment,
-			      atomic_load_explicit(&record->lockset, memory_order_acquire),
+		hp_segment_at(segment, atomic_load_explicit(&record->lockset, memory_order_acquire),
 			      sizeof(*set));
 	uint64_t offset = set ? atomic_load_explicit(&set->waiters, memory_order_acquire) : 0;
 	struct hp_waiter *waiter;
 
 	for (int i = 0; i < RECORDS_MOST; i++, offset = waiter->next) {
-		waiter = hp_segment_at(members->segment, offset, sizeof(*waiter));
+		waiter = hp_segment_at(segment, offset, sizeof(*waiter));
 		if (!waiter)
 			return;
 		atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
@@ -254,38 +371,48 @@ static void free_waiters(const struct hp_members *members, const struct hp_proce
 }
 
 /* The process is dead, so nobody else writes its record now. */
-static void bury(struct hp_members *members, struct hp_process *record)
+static void bury(struct hp_members *members, const struct hp_segment *segment,
+		 struct hp_process *record)
 {
-	struct hp_header *header = members->segment->header;
-	uint64_t now = hp_clock_read(header->clock_kind);
+	uint64_t now = hp_clock_read(members->segment->header->clock_kind);
 
 	if (!record->end_ticks)
 		record->end_ticks = now;
 	if (members->keep_root && record->pid == members->root_pid)
 		return;
-	free_blocks(members, record, now);
-	free_heaps(members, record);
-	free_waiters(members, record);
+	free_blocks(segment, record, now);
+	free_heaps(segment, record);
+	free_waiters(segment, record);
 	atomic_store_explicit(&record->state, HP_FREE, memory_order_release);
 }
 
 /* Only for processes of another PID namespace: scans cannot ask about those. */
-static void bury_all(struct hp_members *members, const struct hp_member *member)
+static void bury_all(struct hp_members *members, const struct hp_segment *segment,
+		     const struct hp_member *member)
 {
-	struct hp_process *record = first_record(members);
+	struct hp_process *record = first_record(segment);
 
-	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(members, record->next))
+	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(segment, record->next))
 		if (is_taken(record) && record->pid == member->inner_pid &&
 		    record->starttime == member->start_time)
-			bury(members, record);
+			bury(members, segment, record);
+}
+
+static bool outlived(const struct hp_members *members, const struct hp_segment *segment,
+		     uint64_t ticks)
+{
+	const struct hp_process *record = first_record(segment);
+
+	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(segment, record->next))
+		if (record->pid != members->root_pid && record->end_ticks > ticks)
+			return true;
+	return false;
 }
 
 bool hp_members_outlived(const struct hp_members *members, uint64_t ticks)
 {
-	const struct hp_process *record = first_record(members);
-
-	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(members, record->next))
-		if (record->pid != members->root_pid && record->end_ticks > ticks)
+	for (uint32_t i = 0; i < members->segments.count; i++)
+		if (outlived(members, members->segments.at[i], ticks))
 			return true;
 	return false;
 }
@@ -310,8 +437,8 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 	}
 	if (member->status_fd >= 0)
 		close(member->status_fd);
-	if (member->inner_pid != member->pid)
-		bury_all(members, member);
+	for (uint32_t i = 0; member->inner_pid != member->pid && i < members->segments.count; i++)
+		bury_all(members, members->segments.at[i], member);
 	members->suspected++; /* asks for a scan */
 	if (member != &members->root)
 		free(member);
@@ -320,8 +447,7 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 /* The place of this record among the suspects, or one that it may take; NULL = none. */
 static struct hp_suspect *suspect_of(struct hp_members *members, const struct hp_process *record)
 {
-	uint64_t offset = hp_segment_offset(members->segment, record);
-	uint32_t at = (uint32_t)(offset * HP_HASH_GOLDEN >> 32);
+	uint32_t at = (uint32_t)((uintptr_t)record / HP_LINE * HP_HASH_GOLDEN >> 32);
 	struct hp_suspect *stale = NULL;
 
 	for (int i = 0; i < SUSPECT_TRIES; i++) {
@@ -355,7 +481,7 @@ static bool is_dead_twice(struct hp_members *members, const struct hp_process *r
 /* ---- whom records name ---- */
 
 /* Has the process this session's segment mapped?  Then it is of the session, whatever anybody says. */
-static bool has_segment(struct hp_members *members, uint32_t pid)
+static bool has_segment(struct hp_members *members, const struct hp_segment *segment, uint32_t pid)
 {
 	char path[64], wanted[64], *line = NULL;
 	struct stat own;
@@ -363,7 +489,7 @@ static bool has_segment(struct hp_members *members, uint32_t pid)
 	bool is_there = false;
 	FILE *in;
 
-	if (members->checks++ >= CHECKS_MOST || fstat(members->segment->fd, &own) < 0)
+	if (members->checks++ >= CHECKS_MOST || fstat(segment->fd, &own) < 0)
 		return false;
 	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(own.st_dev), minor(own.st_dev),
 		 (unsigned long long)own.st_ino);
@@ -382,50 +508,62 @@ static bool has_segment(struct hp_members *members, uint32_t pid)
  * read and signalled only if it is below us, and if the kernel says that it is of the session.
  * Without /proc nobody can be asked; a helper without privileges could do no harm by itself then.
  */
-static bool is_of_session(struct hp_members *members, uint32_t pid)
+static bool is_of_session(struct hp_members *members, const struct hp_segment *segment,
+			  uint32_t pid)
 {
 	struct hp_level level;
 	uint32_t parent;
 
 	if (!members->has_level)
 		return geteuid() != 0;
-	return hp_level_read(&level, pid, &parent) && hp_level_rules(&members->level, &level) &&
-	       (hp_members_find(members, parent) || has_segment(members, pid));
+	return hp_level_read(&level, pid, &parent) && hp_level_rules(&members->levels[0], &level) &&
+	       (hp_members_find(members, parent) || has_segment(members, segment, pid));
+}
+
+bool hp_members_descends(const struct hp_members *members, uint32_t pid)
+{
+	struct hp_level level;
+
+	for (int i = 0; i < ANCESTORS_MOST && pid > 1; i++) {
+		if (hp_members_find(members, pid))
+			return true;
+		if (!hp_level_read(&level, pid, &pid))
+			return false;
+	}
+	return false;
 }
 
 bool hp_members_admit(struct hp_members *members, uint32_t pid)
 {
 	return pid && (hp_members_find(members, pid) || find_inner(members, pid) ||
-		       is_of_session(members, pid));
+		       is_of_session(members, members->segment, pid));
 }
 
 /* A record without a member: forked and not seen yet, of elsewhere, or dead. */
-static void meet(struct hp_members *members, struct hp_process *record, uint32_t pid)
+static void meet(struct hp_members *members, const struct hp_segment *segment,
+		 struct hp_process *record, uint32_t pid)
 {
 	uint64_t start_time;
 	bool is_it = is_alive(pid, &start_time) &&
 		     (!start_time || !record->starttime || record->starttime == start_time);
 	struct hp_member *member =
-		is_it && is_of_session(members, pid) ? hp_members_add(members, pid) : NULL;
+		is_it && is_of_session(members, segment, pid) ? hp_members_add(members, pid) : NULL;
 
 	/* One that marked its own end may be found before it is gone: it will be. */
 	if (member) {
 		member->object = record->object;
 		member->start_time = start_time;
 	} else if (!is_it && members->foreign == 0 && is_dead_twice(members, record)) {
-		bury(members, record);
+		bury(members, segment, record);
 	}
 }
 
-void hp_members_scan(struct hp_members *members)
+static void scan(struct hp_members *members, const struct hp_segment *segment)
 {
-	struct hp_process *record = first_record(members);
+	struct hp_process *record = first_record(segment);
 
-	members->scans++;
-	members->checks = 0;
-	members->suspected = 0;
 	for (int i = 0; record && i < RECORDS_MOST;
-	     i++, record = record_at(members, record->next)) {
+	     i++, record = record_at(segment, record->next)) {
 		/* Once: who writes it may be another one than whom we asked about. */
 		uint32_t pid = __atomic_load_n(&record->pid, __ATOMIC_RELAXED);
 
@@ -435,12 +573,21 @@ void hp_members_scan(struct hp_members *members)
 		if (!member || member->inner_pid != pid)
 			member = members->foreign ? find_inner(members, pid) : member;
 		if (!member)
-			meet(members, record, pid);
+			meet(members, segment, record, pid);
 		if (!member || (record->end_ticks && member->object))
 			continue; /* an image that was left by exec */
 		member->object = record->object;
 		member->start_time = record->starttime;
 	}
+}
+
+void hp_members_scan(struct hp_members *members)
+{
+	members->scans++;
+	members->checks = 0;
+	members->suspected = 0;
+	for (uint32_t i = 0; i < members->segments.count; i++)
+		scan(members, members->segments.at[i]);
 }
 
 static bool is_gone(struct hp_member *member)

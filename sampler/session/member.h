@@ -48,7 +48,10 @@ struct hp_suspect {
 };
 
 struct hp_members {
-	const struct hp_segment *segment;
+	const struct hp_segment *segment;	/* the session's own */
+	struct hp_segments segments;	/* that one, and those of lower levels */
+	struct hp_level levels[1 + HP_LEVELS_MOST];	/* whose they are; the first is our own */
+	uint64_t level_size;	/* bytes of offsets that a further one gets */
 	int epoll;
 	uint32_t count;
 	uint32_t added;	/* ever */
@@ -57,7 +60,6 @@ struct hp_members {
 	uint32_t root_pid;	/* a copy: the header may be overwritten by a broken target */
 	bool keep_root;	/* the root's records are not free before the report */
 	bool has_level;
-	struct hp_level level;	/* our own */
 	uint32_t scans;
 	uint32_t checks;	/* processes that were looked at by the last scan, since a record named them */
 	uint32_t suspected;	/* by the last scan */
@@ -66,7 +68,19 @@ struct hp_members {
 	struct hp_member root;	/* in its bucket, or unused */
 };
 
-void hp_members_init(struct hp_members *members, const struct hp_segment *segment, int epoll);
+void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll);
+
+/*
+ * The segment for a process of this level, made if there is none yet; NULL = it may do more than we
+ * may, there are too many levels, or no memory.
+ */
+struct hp_segment *hp_members_segment(struct hp_members *members, const struct hp_level *level);
+
+/* Was the process started by a member, or by one that a member started? */
+bool hp_members_descends(const struct hp_members *members, uint32_t pid);
+
+/* What the header of the session's own segment says to processes is passed on to the others, and back. */
+void hp_members_pass(struct hp_members *members);
 
 /*
  * A live process with this pid; found or made.  NULL if it is gone.  Its pidfd

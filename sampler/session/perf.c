@@ -161,7 +161,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	}
 	if (perf->has_waits && !perf->has_kernel) {
 		perf->look_ns = hp_clock_raw_ns();
-		hp_aways_ask(&perf->aways, perf->segment, &perf->samples);
+		hp_aways_ask(&perf->aways, &perf->members->segments, &perf->samples);
 	}
 	hp_perf_open_children(perf, pid);
 }
@@ -310,7 +310,7 @@ static void notes_ask(struct hp_perf *perf, bool asks)
 		return;
 	perf->are_notes_asked = asks;
 	if (asks)
-		hp_aways_ask(&perf->aways, perf->segment, &perf->samples);
+		hp_aways_ask(&perf->aways, &perf->members->segments, &perf->samples);
 	else
 		hp_aways_leave(&perf->aways);
 }

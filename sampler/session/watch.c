@@ -606,10 +606,24 @@ static uint32_t next_ms(const struct hp_watcher *watcher, uint64_t cost_ns, uint
 	return rest_ms < INTERVAL_MOST_MS ? (uint32_t)rest_ms : INTERVAL_MOST_MS;
 }
 
+/* Bytes that are allocated, -1 = none are recorded. */
+static int64_t live_of_all(const struct hp_segments *segments)
+{
+	int64_t all = -1;
+
+	for (uint32_t i = 0; i < segments->count; i++) {
+		int64_t live = hp_sizes_live(segments->at[i]);
+
+		if (live >= 0)
+			all = (all < 0 ? 0 : all) + live;
+	}
+	return all;
+}
+
 static void note_size(struct hp_watcher *watcher, uint64_t rss_kb)
 {
 	const struct hp_size_point point = { .ns = hp_clock_raw_ns(), .rss_kb = rss_kb };
-	int64_t bytes = watcher->sizes.live ? hp_sizes_live(watcher->segment) : -1;
+	int64_t bytes = watcher->sizes.live ? live_of_all(&watcher->members->segments) : -1;
 
 	/* Nothing is recorded, or not yet: the line of bytes begins with the first that are. */
 	hp_sizes_add(&watcher->sizes, &point, bytes >= 0 || watcher->sizes.count,

@@ -12,6 +12,7 @@
  *       0  struct hp_header     how to read the rest
  *     256  struct hp_ticking    CPU timers in the profiled processes
  *     320  struct hp_ports      ports at which live figures are to be had
+ *    2048  struct hp_levels     segments of processes that may do less
  *    4096  chunks               taken in order from hp_header.used, never returned
  *
  * Folder: segment/layout - the records of the shared segment, a header for each subject
@@ -242,6 +243,34 @@ struct hp_recorded {
 };
 
 /*
+ * At HP_LEVELS_AT.  Processes that may do less than the session's first
+ * one have segments of their own (doc/safety.md), one for each trust level.  No two segments of a
+ * session give out the same offsets, so that a reader can map all of them side by side: each
+ * at the offset where its records begin.  Every segment has the page in front of its records
+ * for a copy of its header there.
+ */
+#define HP_LEVELS_AT 2048
+#define HP_LEVELS_MOST 15 /* beside the session's own */
+
+struct hp_level_place {
+	uint64_t begin; /* sampler: offset of the page in front of its first record */
+	uint64_t end; /* sampler: where its offsets end: its size */
+	uint32_t user; /* sampler: effective user and group id of who asked for it first */
+	uint32_t group;
+	uint64_t reserved;
+};
+
+struct hp_levels {
+	uint64_t begin; /* creator: of this very segment; 0 = it is the session's own */
+	_Atomic uint32_t
+		count; /* sampler, in the session's own segment, as `at`: how many there are */
+	_Atomic uint32_t refused; /* sampler: processes that got none, since there are too many */
+	uint64_t reserved[6];
+	struct hp_level_place at[HP_LEVELS_MOST];
+	uint64_t rest[4];
+};
+
+/*
  * Samples that the profiled processes take of themselves, where the kernel's
  * counters are not to be had (preload/wait/cpu_timer.h).  At HP_TICKING_AT, directly
  * behind the header.
@@ -270,6 +299,10 @@ static_assert(offsetof(struct hp_header, root_pid) == 192, "format: readers rely
 static_assert(sizeof(struct hp_ports) == 64, "format: readers rely on it");
 static_assert(HP_PORTS_AT + sizeof(struct hp_ports) <= HP_ROOM_AT, "it is behind them");
 static_assert(HP_ROOM_AT + sizeof(struct hp_room) <= HP_MEETING_AT, "it is behind it");
+static_assert(HP_RECORDED_AT + sizeof(struct hp_recorded) <= HP_LEVELS_AT, "it is behind it");
+static_assert(sizeof(struct hp_level_place) == 32, "format: readers rely on it");
+static_assert(sizeof(struct hp_levels) == 576, "format: readers rely on it");
+static_assert(HP_LEVELS_AT + sizeof(struct hp_levels) <= HP_PAGE, "it is in the header's page");
 static_assert(sizeof(struct hp_room) == 64, "format: readers rely on it");
 static_assert(HP_MEETING_AT + sizeof(struct hp_meeting) <= HP_RECORDED_AT, "it is behind it");
 static_assert(sizeof(struct hp_recorded) == HP_LINE, "format: readers rely on it");

@@ -126,6 +126,38 @@ two_runs()
 	[ "$(grep -c '^wall ' "$T/of_user")" = 1 ]
 }
 
+calls_of()
+{
+	jq -r --arg name "$2" '[.functions_timing.data[] | select(.name == $name) | .calls] | add' "$1"
+}
+
+# workers_are_told WAY: all that they did is in the root's report, and nobody wrote another level's segment.
+workers_are_told()
+{
+	local run
+	gcc -g -O1 -finstrument-functions -o "$T/levels" "$ROOT/test/behave/programs/levels.c"
+	chmod 755 "$T" "$T/levels"
+	export XDG_STATE_HOME=$T/of_levels
+	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
+		HOTPATH_REPORT=timing HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
+			$run "$T/levels" "$1" 65533 65534 65534 >"$T/out" 2>"$T/err"
+		[ "$(calls_of "$T/json" worked)" = 36 ]
+		[ "$(calls_of "$T/json" prepared)" = 14 ]
+		# Also of the kept run.
+		"$HP_BUILD/hotpath" report -f json >"$T/again"
+		[ "$(calls_of "$T/again" worked)" = 36 ]
+		# One segment for each level, which those of it share.
+		[ "$(grep -c '^SEGMENT' "$T/out")" = 4 ]
+		[ "$(awk '/^SEGMENT/ { print $3 }' "$T/out" | sort -u | wc -l)" = 3 ]
+		[ "$(awk '$2 == 65534 { print $3 }' "$T/out" | sort -u | wc -l)" = 1 ]
+	done
+}
+
+@test "trust: workers that gave up root and became another image are in root's report, in segments of their own" {
+	needs_root
+	workers_are_told exec
+}
+
 # The program's file says where its debug information is, and whoever may write there says what that is.
 @test "trust: a pipe in the place of debug information is not waited for" {
 	local place

@@ -46,6 +46,7 @@ TEST(sampler, a_ring_whose_head_is_far_away_is_left)
 	struct hp_ticker *ticker = begin(sizeof(*ticker), &at);
 
 	sampling = hp_segment_take(&segment, sizeof(struct hp_sampling), HP_LINE);
+	members.segments = (struct hp_segments){ 1, { &segment } };
 	perf = (struct hp_perf){ .segment = &segment, .members = &members };
 	perf.record = hp_segment_at(&segment, sampling, sizeof(struct hp_sampling));
 	for (int i = 0; i < HP_TICKER_WORDS; i++)
@@ -76,7 +77,7 @@ TEST(sampler, notes_of_waits_whose_head_is_far_away_are_left)
 		ring->words[i] = 16;
 	ring->head = UINT64_C(1) << 63;
 	ticking()->aways = at;
-	hp_aways_ask(&aways, &segment, &samples);
+	hp_aways_ask(&aways, &(struct hp_segments){ 1, { &segment } }, &samples);
 	CHECK_EQ(hp_aways_read(&aways, UINT64_MAX), 0);
 	CHECK_EQ(ring->tail, ring->head);
 	hp_samples_release(&samples);

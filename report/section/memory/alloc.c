@@ -488,7 +488,7 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 {
 	struct hp_reader *reader = &model->reader;
 	struct build b = { .alloc = alloc, .model = model };
-	uint64_t at = reader->header.processes;
+	uint64_t at = hp_reader_processes(reader);
 	struct hp_process process;
 
 	begin(alloc);
@@ -496,7 +496,8 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 	places_grow(&b.kept->places, reader->segment.size / sizeof(struct hp_step));
 	/* Often enough for heaps that are walked four times. */
 	hp_reader_restart(reader, 4);
-	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next)
+	for (; hp_reader_step(reader, at, &process, sizeof(process));
+	     at = hp_reader_after(reader, at, process.next))
 		read_process(&b, &process);
 	/* Threads notice a peak within their grain only: it was not below what is held. */
 	if (alloc->all.peak_bytes < alloc->all.live_bytes)

@@ -83,9 +83,10 @@ static void read_processes(struct hp_lock_build *b)
 	struct hp_reader *reader = &b->model->reader;
 	struct hp_process process;
 	struct hp_lockset set;
-	uint64_t at = reader->header.processes;
+	uint64_t at = hp_reader_processes(reader);
 
-	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next) {
+	for (; hp_reader_step(reader, at, &process, sizeof(process));
+	     at = hp_reader_after(reader, at, process.next)) {
 		if (!process.lockset || !hp_reader_copy(reader, process.lockset, &set, sizeof(set)))
 			continue;
 		b->locks->lost += set.lost;

@@ -213,11 +213,12 @@ void hp_channels_init(struct hp_channels *channels, struct hp_model *model)
 	struct hp_reader *reader = &model->reader;
 	struct hp_process process;
 	struct hp_lockset set;
-	uint64_t at = reader->header.processes;
+	uint64_t at = hp_reader_processes(reader);
 
 	memset(channels, 0, sizeof(*channels));
 	hp_reader_restart(reader, 2);
-	for (; hp_reader_step(reader, at, &process, sizeof(process)); at = process.next) {
+	for (; hp_reader_step(reader, at, &process, sizeof(process));
+	     at = hp_reader_after(reader, at, process.next)) {
 		if (!process.lockset || !hp_reader_copy(reader, process.lockset, &set, sizeof(set)))
 			continue;
 		channels->lost += set.lost_channels;
