@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "report/base/memory.h"
 #include "report/read/model_build.h"
@@ -30,6 +31,8 @@ struct build {
 	uint64_t root_end;	/* of the last of the root's images, ticks */
 	double overhead_ticks;
 	uint64_t watched_cpu_ns;
+	uint64_t root_cpu_ns;	/* of the root, by the watcher */
+	uint64_t earlier_cpu_ns;	/* of all, at the look before */
 };
 
 static uint64_t beyond(uint64_t a, uint64_t b)
@@ -308,15 +311,14 @@ static void read_watch_row(struct build *b, const struct hp_watch_row *row)
 	model->blocked_ns += beyond(thread->life_ns, cpu_ns + row->wait_ns);
 }
 
-static void read_threads(struct build *b)
+static void read_watch_rows(struct build *b)
 {
 	struct hp_reader *reader = &b->model->reader;
 	struct hp_watch watch;
 	struct hp_watch_row row;
-	uint64_t at = reader->header.sampler_area;
 
-	for (bool is_first = true; hp_reader_step(reader, at, &watch, sizeof(watch));
-	     at = watch.next, is_first = false) {
+	for (uint64_t at = reader->header.sampler_area;
+	     hp_reader_step(reader, at, &watch, sizeof(watch)); at = watch.next) {
 		uint64_t place = at + sizeof(watch);
 
 		for (uint32_t i = 0; i < watch.count; i++, place += sizeof(row)) {
@@ -324,11 +326,41 @@ static void read_threads(struct build *b)
 				break;
 			read_watch_row(b, &row);
 		}
-		if (!is_first)
-			continue;
+	}
+}
+
+/*
+ * The sampler may just sum up a row in another one: then each is read again.  A member
+ * could hold that word as it likes, so there is an end to it.
+ */
+static void read_all_rows(struct build *b)
+{
+	static const struct timespec nap = { 0, 50000 };
+	struct hp_model *model = b->model;
+
+	for (int tries = 0; tries < 20; tries++) {
+		uint32_t before = hp_reader_folding(&model->reader);
+
+		model->thread_count = 0;
+		model->thread_ns = model->blocked_ns = b->watched_cpu_ns = 0;
+		read_watch_rows(b);
+		if (!(before & 1) && hp_reader_folding(&model->reader) == before)
+			return;
+		nanosleep(&nap, NULL);
+	}
+}
+
+static void read_threads(struct build *b)
+{
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_watch watch;
+
+	read_all_rows(b);
+	if (hp_reader_step(reader, reader->header.sampler_area, &watch, sizeof(watch))) {
 		b->model->threads_interval_ms = watch.interval_ms;
 		b->model->rss_kb = watch.rss_kb;
 		b->model->peak_rss_kb = watch.rss_peak_kb;
+		b->root_cpu_ns = watch.root_cpu_ns;
 		b->watched_cpu_ns = larger(b->watched_cpu_ns, watch.root_cpu_ns);
 		hp_model_sampling_look(&b->model->sampling, reader, watch.sampling,
 				       &b->model->build->objects);
@@ -337,19 +369,96 @@ static void read_threads(struct build *b)
 
 /* --- sums --- */
 
+/* Who says what a process took: itself at its end, or the watcher. */
+struct teller {
+	uint32_t pid;
+	bool is_watcher;
+};
+
+/* By pid; of one pid's images the running one first. */
+static int compare_tellers(const void *left, const void *right)
+{
+	const struct teller *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (int)b->is_watcher - (int)a->is_watcher;
+}
+
+static const struct teller *teller_of(const struct teller *tellers, size_t count, uint32_t pid)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tellers[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && tellers[low].pid == pid ? &tellers[low] : NULL;
+}
+
+/* The threads' rows of processes that did not say themselves what they took. */
+static uint64_t rows_cpu_ns(const struct build *b, const struct teller *tellers)
+{
+	const struct hp_model *model = b->model;
+	uint32_t root = model->reader.header.root_pid;
+	const struct teller *teller = teller_of(tellers, model->process_count, root);
+	uint64_t root_ns = 0, rest_ns = 0;
+	bool is_root_told = teller && !teller->is_watcher;
+
+	for (size_t i = 0; i < model->thread_count; i++) {
+		const struct hp_model_thread *row = &model->threads[i];
+
+		teller = teller_of(tellers, model->process_count, row->pid);
+		if (row->pid == root)
+			root_ns += row->cpu_ns;
+		/* Without a teller the next process has its record, with what it noted; or it never had one. */
+		else if (teller ? teller->is_watcher : !row->is_member)
+			rest_ns += row->cpu_ns;
+	}
+	return rest_ns + (is_root_told ? 0 : larger(root_ns, b->root_cpu_ns));
+}
+
+/*
+ * CPU of the whole session: of a process that noted its end what it noted, of each
+ * other one what the watcher saw last.
+ */
+static uint64_t session_cpu_ns(const struct build *b)
+{
+	const struct hp_model *model = b->model;
+	struct teller *tellers = hp_xcalloc(model->process_count, sizeof(*tellers));
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct hp_model_process *process = &model->processes[i];
+
+		cpu_ns += process->cpu_ns;
+		tellers[i] =
+			(struct teller){ .pid = process->pid,
+					 .is_watcher = process->is_running || !process->ending };
+	}
+	if (model->process_count)
+		qsort(tellers, model->process_count, sizeof(*tellers), compare_tellers);
+	cpu_ns += rows_cpu_ns(b, tellers);
+	free(tellers);
+	return cpu_ns;
+}
+
 /* Three sources, none complete: what processes said at their end, the watcher, the runner. */
 static void sum_up(struct build *b)
 {
 	struct hp_model *model = b->model;
 	const struct hp_header *header = &model->reader.header;
-	uint64_t cpu_ns = 0;
 	double overhead_ns;
 
-	for (size_t i = 0; i < model->process_count; i++) {
-		cpu_ns += model->processes[i].cpu_ns;
+	for (size_t i = 0; i < model->process_count; i++)
 		model->peak_rss_kb = larger(model->peak_rss_kb, model->processes[i].peak_rss_kb);
-	}
-	model->cpu_ns = larger(larger(cpu_ns, b->watched_cpu_ns), header->root_cpu_ns);
+	/* A sum of counters: it never gets less from look to look, whoever tells it. */
+	model->cpu_ns = larger(larger(b->earlier_cpu_ns, session_cpu_ns(b)),
+			       larger(b->watched_cpu_ns, header->root_cpu_ns));
 	model->peak_rss_kb = larger(model->peak_rss_kb, header->peak_rss_kb);
 	overhead_ns = b->overhead_ticks * model->ns_per_tick;
 	model->overhead_ns = overhead_ns < 1e18 ? (uint64_t)overhead_ns : 0;
@@ -449,6 +558,7 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 
 	if (model->build && model->build->is_broken)
 		hp_model_release(model);
+	b.earlier_cpu_ns = model->cpu_ns;
 	clear(model);
 	hp_reader_init(&model->reader, segment);
 	model->look++;

@@ -9,6 +9,7 @@
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 #include "segment/clock.h"
+#include "segment/seq.h"
 
 #define TEXT_MOST 16384
 
@@ -283,6 +284,15 @@ static uint64_t refusals_at(const struct hp_reader *reader, uint64_t begin)
 		(const void *)((const char *)reader->segment.header + begin + HP_ROOM_AT);
 
 	return atomic_load_explicit(&room->refusals, memory_order_relaxed);
+}
+
+uint32_t hp_reader_folding(const struct hp_reader *reader)
+{
+	if (reader->mapped < HP_PAGE)
+		return 0;
+	/* The rows that were read before are not newer than this. */
+	atomic_thread_fence(memory_order_acquire);
+	return hp_seq_look_32(&hp_segment_recorded_at(&reader->segment)->folding);
 }
 
 uint64_t hp_reader_refusals(const struct hp_reader *reader)

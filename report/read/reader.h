@@ -93,6 +93,9 @@ uint32_t hp_reader_word(struct hp_reader *reader, uint64_t offset, size_t size, 
 /* The port of the program's figures over HTTP; 0 = none. */
 uint16_t hp_reader_port(const struct hp_reader *reader);
 
+/* Odd while the sampler folds rows of threads, and another number behind that. */
+uint32_t hp_reader_folding(const struct hp_reader *reader);
+
 /* What the session recorded: bits of enum hp_recorded_kind; 0 = not known. */
 uint32_t hp_reader_recorded(const struct hp_reader *reader);
 

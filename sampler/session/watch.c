@@ -21,6 +21,7 @@
 
 #include "sampler/base/proc.h"
 #include "segment/clock.h"
+#include "segment/seq.h"
 
 #define FIRST_ROWS 62	/* a first chunk of two pages */
 #define MORE_ROWS 255
@@ -438,37 +439,64 @@ static uint64_t known_since(const struct hp_watcher *watcher, const struct readi
 	return age_ns < reading->now_ns - session_ns ? reading->now_ns - age_ns : session_ns;
 }
 
+/* A row for a new thread; false = there is none. */
+static bool row_begin(struct hp_watcher *watcher, struct hp_member *member,
+		      struct hp_watch_thread *new, const struct reading *reading)
+{
+	struct hp_watch_row *row = watcher->ended >= HP_WATCH_ENDED ? row_reuse(watcher) : NULL;
+	if (!row && !(row = row_new(watcher)) && !(row = row_reuse(watcher)))
+		return false;
+	uint64_t since_ns = known_since(watcher, reading);
+	new->own = (struct hp_watch_row){
+		.tid = new->tid,
+		.pid = member->pid,
+		.seen_ns = reading->now_ns,
+		.first_ns = since_ns,
+		.cpu_ns = reading->cpu_ns,
+		.first_cpu_ns = since_ns == reading->now_ns ? reading->cpu_ns : 0,
+		.percent_max = UINT32_MAX,
+	};
+	new->row = row;
+	new->slices = reading->slices;
+	thread_note(watcher, new, member, reading);
+	return true;
+}
+
+/*
+ * While rows are folded what is in one is in another, too, or in none: readers take
+ * all rows as they are before or behind that (report/read/model.c).
+ */
+static void folding(struct hp_watcher *watcher, bool begins)
+{
+	uint32_t *count = &hp_segment_recorded_at(watcher->segment)->folding;
+
+	if (!begins) {
+		hp_seq_count_end(count);
+		return;
+	}
+	hp_seq_count_begin(count);
+	atomic_thread_fence(memory_order_release);
+}
+
 static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, uint32_t tid)
 {
 	struct hp_watch_thread new = { .tid = tid, .schedstat_fd = -1, .stat_fd = -1 };
 	struct reading reading;
+	bool has_row = false;
 
-	if (!read_thread(watcher, &new, member->pid, &reading) || !table_grow(watcher)) {
+	if (read_thread(watcher, &new, member->pid, &reading) && table_grow(watcher)) {
+		folding(watcher, true);
+		has_row = row_begin(watcher, member, &new, &reading);
+		folding(watcher, false);
+	}
+	if (!has_row) {
 		close_fds(watcher, &new);
 		return;
 	}
-	struct hp_watch_row *row = watcher->ended >= HP_WATCH_ENDED ? row_reuse(watcher) : NULL;
-	if (!row && !(row = row_new(watcher)) && !(row = row_reuse(watcher))) {
-		close_fds(watcher, &new);
-		return;
-	}
-	uint64_t since_ns = known_since(watcher, &reading);
-	new.own = (struct hp_watch_row){
-		.tid = tid,
-		.pid = member->pid,
-		.seen_ns = reading.now_ns,
-		.first_ns = since_ns,
-		.cpu_ns = reading.cpu_ns,
-		.first_cpu_ns = since_ns == reading.now_ns ? reading.cpu_ns : 0,
-		.percent_max = UINT32_MAX,
-	};
-	new.row = row;
-	new.slices = reading.slices;
-	thread_note(watcher, &new, member, &reading);
 	*slot_of(watcher, tid) = new;
 	watcher->count++;
 	member->threads++;
-	row_publish(watcher, row);
+	row_publish(watcher, new.row);
 }
 
 /* An ended thread makes way for a live one with its number: it gets a key that no thread has. */

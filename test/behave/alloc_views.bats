@@ -222,3 +222,24 @@ steady()
 	# Nobody looked at the threads: what blocked them is not known.
 	[[ "$output" != *"blocked "* ]]
 }
+
+@test "alloc: blocks of no bytes have rows, so that the rows sum up to the headline" {
+	gcc -g -O1 -o "$T/nothing" -x c - <<-'END'
+	#include <stdlib.h>
+	static void *volatile kept[3];
+	__attribute__((noinline)) static void none(int i) { kept[i] = malloc(0); }
+	__attribute__((noinline)) static void some(int i) { kept[i] = malloc(100); }
+	int main(void)
+	{
+	    none(0);
+	    none(1);
+	    some(2);
+	    free(kept[0]);
+	}
+	END
+	HOTPATH_REPORT=alloc-sites,leaks "$HP_RUN" "$T/nothing" 2>/dev/null
+	jq -c '.alloc_sites | [.allocated_count, [.raw[].count]]' "$T/report"
+	[ "$(jq '.alloc_sites | .allocated_count == ([.raw[].count] | add)' "$T/report")" = true ]
+	[ "$(jq '[.alloc_sites.raw[] | select(.total_bytes == 0) | .count] | add' "$T/report")" = 2 ]
+	[ "$(jq '[.leaks.raw[] | select(.live_bytes == 0) | .live_count] | add' "$T/report")" = 1 ]
+}

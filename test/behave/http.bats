@@ -531,3 +531,56 @@ END
 	[ "$(get /profiler_status | query 'a["pid"]')" = "$pid" ]
 	kill -0 "$pid"
 }
+
+@test "http: the CPU time of a session never gets less, with many short threads and processes" {
+	compile churn -O1 -lpthread <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static volatile unsigned long sink;
+		static void *burn(void *turns)
+		{
+			for (unsigned long i = 0; i < (unsigned long)turns; i++)
+				sink += i;
+			usleep(20000);
+			return NULL;
+		}
+		int main(void)
+		{
+			puts("up");
+			fflush(stdout);
+			for (;;) {
+				pthread_t threads[60];
+				pid_t child = fork();
+				if (child == 0) {
+					burn((void *)3000000ul);
+					_exit(0);
+				}
+				for (int i = 0; i < 60; i++)
+					pthread_create(&threads[i], NULL, burn, (void *)100000ul);
+				for (int i = 0; i < 60; i++)
+					pthread_join(threads[i], NULL);
+				waitpid(child, NULL, 0);
+			}
+		}
+	END
+	# So that rows of ended threads are folded soon.
+	HOTPATH_THREADS_INTERVAL_MS=10 HOTPATH_METRICS_SERVER_OFF=1 LD_PRELOAD=$HP_LIB "$T/churn" >"$T/churn.out" 2>/dev/null 3>&- &
+	churn=$!
+	eventually grep up "$T/churn.out"
+	url=$(serve "$churn")
+	for _ in {1..60}; do
+		get /profiler_status | query 'a["cpu_ns"]'
+	done >"$BATS_TEST_TMPDIR/cpu"
+	# As long as it takes until something came in.
+	more()
+	{
+		get /profiler_status | query 'a["cpu_ns"]' >>"$BATS_TEST_TMPDIR/cpu" || return
+		[ "$(uniq "$BATS_TEST_TMPDIR/cpu" | wc -l)" -ge 60 ]
+	}
+	eventually more
+	kill -9 "$churn"
+	echo $(cat "$BATS_TEST_TMPDIR/cpu")
+	sort -n -c "$BATS_TEST_TMPDIR/cpu"
+}

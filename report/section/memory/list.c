@@ -103,13 +103,19 @@ static bool lets(struct hp_report *report, struct hp_alloc_row *row)
 	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, row));
 }
 
+/* Blocks of no bytes are blocks. */
+static bool is_used(struct hp_report *report, const struct hp_alloc_row *row)
+{
+	return hp_alloc_metric(report, row) || hp_alloc_sum_of(report, row)->count;
+}
+
 void hp_alloc_list_make(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
 			size_t count)
 {
 	list->rows = hp_xcalloc(count, sizeof(*list->rows));
 	list->total = 0;
 	for (size_t i = 0; i < count; i++)
-		if (hp_alloc_metric(report, &rows[i]) && lets(report, &rows[i]))
+		if (is_used(report, &rows[i]) && lets(report, &rows[i]))
 			list->rows[list->total++] = &rows[i];
 }
 
