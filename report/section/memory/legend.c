@@ -24,7 +24,7 @@
 
 /* Texts of one kind, numbered as they come. */
 struct texts {
-	struct hp_map numbers;	/* hash -> place in `list` */
+	struct hp_map numbers; /* hash -> place in `list` */
 	const char **list;
 	size_t count;
 	size_t room;
@@ -35,8 +35,6 @@ struct writer {
 	struct hp_frames *frames;
 	struct texts names;
 	struct texts files;
-	bool *seen;	/* by step: it was looked at */
-	bool *written;	/* by code: many steps are at one place */
 	uint64_t deadline;
 	FILE *out;
 };
@@ -110,9 +108,8 @@ static void place_write(struct writer *writer, const struct hp_alloc_step *step)
 	struct numbers numbers[HP_FRAMES_MOST];
 	uint64_t start;
 
-	if (writer->written[step->code] || step->object == HP_NONE || !step->address)
+	if (step->object == HP_NONE || !step->address)
 		return;
-	writer->written[step->code] = true;
 	place = hp_frames_at(writer->frames, step->object, step->address);
 	start = hp_frames_start(writer->frames, place);
 	/* What is no symbol's needs no name: it is called by its object. */
@@ -146,31 +143,66 @@ static int compare_ends(const void *left, const void *right)
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/* The steps of the path from `step` out, as far as they were not written yet. */
-static void path_write(struct writer *writer, const struct hp_alloc_step *steps, uint32_t step)
+#define NO_RANK UINT32_MAX
+
+/* A place of the code, by the first path that it is on. */
+struct found {
+	uint32_t rank; /* of the path; NO_RANK = nothing was allocated on any */
+	uint32_t step; /* 0 = none */
+};
+
+/* Each path from its end out; what is on no path, as it comes. */
+static int compare_found(const void *left, const void *right)
 {
-	for (; step && !writer->seen[step]; step = steps[step].caller) {
-		writer->seen[step] = true;
-		if (!steps[step].mark)
-			place_write(writer, &steps[step]);
-	}
+	const struct found *a = left, *b = right;
+
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->step == b->step)
+		return 0;
+	return (a->step > b->step) == (a->rank != NO_RANK) ? -1 : 1;
 }
 
-static void paths_write(struct writer *writer, const struct hp_alloc *alloc)
+/* Of each step the best rank of a path through it: a caller's place is lower. */
+static uint32_t *ranks_make(const struct hp_alloc *alloc)
 {
 	struct end *ends = hp_xcalloc(alloc->sum_count, sizeof(*ends));
-	size_t count = 0;
+	uint32_t *ranks = hp_xmalloc(alloc->count * sizeof(*ranks)), count = 0;
 
+	memset(ranks, 0xff, alloc->count * sizeof(*ranks));
 	for (uint32_t i = 0; i < alloc->count && count < alloc->sum_count; i++)
 		if (hp_alloc_own(alloc, i)->bytes)
 			ends[count++] = (struct end){ hp_alloc_own(alloc, i)->bytes, i };
 	if (count)
 		qsort(ends, count, sizeof(*ends), compare_ends);
-	for (size_t i = 0; i < count; i++)
-		path_write(writer, alloc->steps, ends[i].step);
-	for (uint32_t i = 0; i < alloc->count; i++)
-		path_write(writer, alloc->steps, i);
+	for (uint32_t i = 0; i < count; i++)
+		ranks[ends[i].step] = i;
+	for (size_t i = alloc->count; i-- > 1;)
+		if (ranks[i] < ranks[alloc->steps[i].caller])
+			ranks[alloc->steps[i].caller] = ranks[i];
 	free(ends);
+	return ranks;
+}
+
+/* Those on the paths that allocated most come first: it may take too long to find all lines. */
+static void places_write(struct writer *writer, const struct hp_alloc *alloc)
+{
+	struct found *found = hp_xcalloc(alloc->code_count + 1, sizeof(*found));
+	uint32_t *ranks = ranks_make(alloc);
+
+	for (uint32_t i = 1; i < alloc->count; i++) {
+		const struct found one = { ranks[i], i };
+		struct found *best = &found[alloc->steps[i].code];
+
+		if (!alloc->steps[i].mark && (!best->step || compare_found(&one, best) < 0))
+			*best = one;
+	}
+	qsort(found, alloc->code_count + 1, sizeof(*found), compare_found);
+	for (size_t i = 0; i <= alloc->code_count; i++)
+		if (found[i].step)
+			place_write(writer, &alloc->steps[found[i].step]);
+	free(found);
+	free(ranks);
 }
 
 void hp_alloc_legend_write(struct hp_report *report, FILE *out)
@@ -184,11 +216,7 @@ void hp_alloc_legend_write(struct hp_report *report, FILE *out)
 
 	if (!alloc || !writer.frames)
 		return;
-	writer.seen = hp_xcalloc(alloc->count, sizeof(*writer.seen));
-	writer.written = hp_xcalloc(alloc->code_count + 1, sizeof(*writer.written));
-	paths_write(&writer, alloc);
-	free(writer.seen);
-	free(writer.written);
+	places_write(&writer, alloc);
 	free(writer.names.list);
 	free(writer.files.list);
 	hp_map_release(&writer.names.numbers);

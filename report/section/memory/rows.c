@@ -16,6 +16,7 @@
 
 #include "report/section/memory/view.h"
 #include "report/base/memory.h"
+#include "util/hash.h"
 
 #define IS_OUTER (UINT32_C(1) << 31) /* in link.outer: the step itself is such a one */
 
@@ -202,25 +203,63 @@ static bool is_further_out(const struct hp_alloc_view *view, uint32_t step, uint
 	return false;
 }
 
+/* A bit of a word for each function: what is not set is on no path out from here. */
+static uint64_t bit_of(uint32_t function)
+{
+	return UINT64_C(1) << hp_hash_index(function + UINT64_C(1), 6);
+}
+
+/* What is needed while links are made for the first time; later there are few new ones. */
+struct making {
+	uint32_t *functions; /* by code: number + 1 */
+	uint64_t *met; /* by step: bits of the functions from there out; NULL = not known */
+};
+
+static uint32_t function_at(struct hp_alloc_view *view, const struct making *making, uint32_t step)
+{
+	const struct hp_alloc_step *s = &view->alloc.steps[step];
+	uint32_t *function = &making->functions[s->code];
+
+	if (s->mark)
+		return UINT32_MAX;
+	if (!*function)
+		*function = hp_alloc_place(view, step)->function + 1;
+	return *function - 1;
+}
+
+static void link_make(struct hp_alloc_view *view, const struct making *making, uint32_t i)
+{
+	uint32_t caller = view->alloc.steps[i].caller, outer = outer_of(view, caller);
+	uint32_t function = function_at(view, making, i);
+	bool is_code = function != UINT32_MAX;
+	uint64_t met = making->met ? making->met[caller] : UINT64_MAX;
+	uint64_t bit = is_code ? bit_of(function) : 0;
+	bool is_outer = is_code && (!(met & bit) || !is_further_out(view, outer, function));
+
+	view->links[i] = (struct hp_alloc_link){ function, outer | (is_outer ? IS_OUTER : 0) };
+	if (making->met)
+		making->met[i] = met | bit;
+}
+
 /* A caller's place is lower: it has its link. */
 static void links_make(struct hp_alloc_view *view)
 {
 	const struct hp_alloc *alloc = &view->alloc;
+	struct making making = {
+		.functions = hp_xcalloc(alloc->code_count + 1, sizeof(*making.functions)),
+	};
 
 	if (!view->link_count) {
+		making.met = hp_xmalloc(alloc->count * sizeof(*making.met));
+		making.met[0] = 0;
 		view->links[0] = (struct hp_alloc_link){ UINT32_MAX, 0 };
 		view->link_count = 1;
 	}
-	for (uint32_t i = (uint32_t)view->link_count; i < alloc->count; i++) {
-		const struct hp_alloc_step *step = &alloc->steps[i];
-		uint32_t outer = outer_of(view, step->caller);
-		uint32_t function = step->mark ? UINT32_MAX : hp_alloc_place(view, i)->function;
-		bool is_outer = function != UINT32_MAX && !is_further_out(view, outer, function);
-
-		view->links[i] =
-			(struct hp_alloc_link){ function, outer | (is_outer ? IS_OUTER : 0) };
-	}
+	for (uint32_t i = (uint32_t)view->link_count; i < alloc->count; i++)
+		link_make(view, &making, i);
 	view->link_count = alloc->count;
+	free(making.functions);
+	free(making.met);
 }
 
 static void rows_make(struct hp_alloc_view *view)
@@ -246,8 +285,9 @@ struct below {
 static void inclusive_make(struct hp_alloc_view *view)
 {
 	const struct hp_alloc_step *steps = view->alloc.steps;
-	struct below *below = hp_xcalloc(view->alloc.count, sizeof(*below));
+	struct below *below = hp_xmalloc(view->alloc.count * sizeof(*below));
 
+	memset(below, 0, view->alloc.count * sizeof(*below));
 	for (size_t i = 0; i < view->site_count; i++) {
 		const struct hp_alloc_row *site = &view->sites[i];
 		uint32_t function = view->links[hp_alloc_told(view, site->step)].function;
