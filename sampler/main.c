@@ -292,6 +292,14 @@ static void report_ended(struct sampler *sampler)
 	report_is_done(sampler);
 }
 
+/* Members that go on without the root. */
+static bool has_others(const struct sampler *sampler)
+{
+	const struct hp_members *members = &sampler->members;
+
+	return members->count > (hp_members_find(members, members->root_pid) ? 1 : 0);
+}
+
 static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 {
 	struct hp_header *header = sampler->segment.header;
@@ -301,6 +309,8 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	sampler->root = ROOT_ENDED;
 	hp_term_root_ended();
 	scan_to_the_end(sampler);
+	if (!has_others(sampler))
+		hp_server_pause(&sampler->server);
 	hp_watcher_look(&sampler->watcher);
 	hp_perf_finish(&sampler->perf);
 	hp_ticks_finish(&sampler->ticks);
@@ -392,6 +402,8 @@ static void look(struct sampler *sampler)
 		wait_ms = hp_watcher_look(&sampler->watcher);
 	if (sampler->root == ROOT_RUNS)
 		hp_perf_calm(&sampler->perf, sampler->watcher.busy_ns, sampler->watcher.switches);
+	else if (has_others(sampler))	/* one that was forked a moment before the root ended */
+		hp_server_resume(&sampler->server);
 	sampler->look_ns = hp_clock_raw_ns() + (uint64_t)wait_ms * 1000000;
 }
 
@@ -553,12 +565,12 @@ int main(void)
 	hp_deadline_init(&sampler.deadline, sampler.begin.start_ns, sampler.settings.shutdown_ms);
 	if (sampler.has_thread && !start_thread(&sampler))
 		sampler.has_thread = false;
+	hp_server_init(&sampler.server, &sampler.segment, &sampler.settings, sampler.epoll,
+		       EVENT_KNOCK, EVENT_SERVER);
 	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
 		root_ends(&sampler, -1, true);	/* it was faster than us */
 	else
 		sampler.sample_ns = hp_clock_raw_ns() + sample_delay(&sampler.settings);
-	hp_server_init(&sampler.server, &sampler.segment, &sampler.settings, sampler.epoll,
-		       EVENT_KNOCK, EVENT_SERVER);
 	run(&sampler);
 	hp_server_close(&sampler.server);
 	if (is_wanted_again(&sampler.settings) &&

@@ -29,6 +29,8 @@
 #define SOON_NS UINT64_C(1000000000)	/* a server that ends before this has failed */
 #define FAILURES_MOST 3
 #define PAUSE_NS UINT64_C(1000000000)	/* after a failure: descriptors and memory may come back */
+#define PATIENCE_NS UINT64_C(1000000000)	/* the helper of an earlier run may still have the port */
+#define BUSY_NS UINT64_C(20000000)	/* between tries then */
 #define NUMBER_MOST 16
 #define FILES_LEAST 32	/* descriptors of a server, with room for some clients */
 
@@ -85,6 +87,18 @@ static bool is_any_given(const struct hp_settings *settings)
 	return false;
 }
 
+/* Ports that somebody named are opened at once, others after a while. */
+static void begin(struct hp_server *server, uint64_t delay_ns)
+{
+	uint64_t now = hp_clock_raw_ns();
+
+	if (server->settings->metrics_off)
+		return;
+	server->due_ns = now + (is_any_given(server->settings) ? 0 : delay_ns);
+	server->patience_ns = now + PATIENCE_NS;
+	memset(server->is_settled, 0, sizeof(server->is_settled));
+}
+
 void hp_server_init(struct hp_server *server, const struct hp_segment *segment,
 		    const struct hp_settings *settings, int epoll, uint64_t knock, uint64_t ended)
 {
@@ -96,8 +110,7 @@ void hp_server_init(struct hp_server *server, const struct hp_segment *segment,
 				      .knock = knock,
 				      .ended = ended,
 				      .pidfd = -1 };
-	if (!settings->metrics_off)
-		server->due_ns = hp_clock_raw_ns() + (is_any_given(settings) ? 0 : DELAY_NS);
+	begin(server, DELAY_NS);
 }
 
 /* --- sockets --- */
@@ -123,6 +136,13 @@ static void say_address(int kind, const char *address, uint16_t port)
 		is_v6 ? "]" : "", (unsigned)port);
 }
 
+/* Worth another try: it was named, and may be that of a run that has just ended. */
+static bool is_to_wait(const struct hp_server *server, int kind, uint16_t wanted, int error)
+{
+	return error == -EADDRINUSE && wanted && is_given(server->settings, kind) &&
+	       hp_clock_raw_ns() < server->patience_ns;
+}
+
 /*
  * Listens at the port, or at a free one if somebody else has it.  That is told
  * only to who named the port: it is in `hotpath list` anyway.
@@ -134,6 +154,7 @@ static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 	uint16_t port = wanted;
 	int fd;
 
+	server->is_settled[kind] = true;
 	if (!is_loopback(address) && !token_of(server->settings, kind)) {
 		hp_tell("[hotpath] %s: %s is not of this machine alone, and no token is set: "
 			"not served\n",
@@ -141,6 +162,11 @@ static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 		return;
 	}
 	fd = hp_port_listen(address, &port);
+	if (is_to_wait(server, kind, wanted, fd)) {
+		server->is_settled[kind] = false;
+		server->due_ns = hp_clock_raw_ns() + BUSY_NS;
+		return;
+	}
 	if (fd == -EADDRINUSE && wanted) {
 		if (is_named)
 			hp_tell("[hotpath] %s=%u is busy; another one:\n", kinds[kind].variable,
@@ -187,12 +213,10 @@ void hp_server_do(struct hp_server *server, uint64_t now)
 	if (!server->due_ns || now < server->due_ns)
 		return;
 	server->due_ns = 0;
-	if (server->failures) {
+	if (server->failures)
 		listen_again(server, EPOLL_CTL_ADD);
-		return;
-	}
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
-		if (kinds[kind].option)
+		if (kinds[kind].option && !server->is_settled[kind])
 			listen_at(server, kind, number_of(server->settings, kind));
 }
 
@@ -377,6 +401,25 @@ void hp_server_give_way(struct hp_server *server)
 			listen_at(server, kind, 0);
 }
 
+void hp_server_pause(struct hp_server *server)
+{
+	server->is_paused = true;
+	server->due_ns = 0;
+	server_kill(server);
+	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
+		let_go(server, kind);
+}
+
+void hp_server_resume(struct hp_server *server)
+{
+	if (!server->is_paused)
+		return;
+	server->is_paused = false;
+	server->failures = 0;
+	begin(server, 0);
+}
+
+/* Not let_go: that writes to the segment. */
 void hp_server_close(struct hp_server *server)
 {
 	server->due_ns = 0;

@@ -25,6 +25,9 @@ struct hp_server {
 	const struct hp_settings *settings;
 	struct hp_ports *ports;
 	int sockets[HP_PORT_KINDS];	/* listening; -1 = none */
+	bool is_settled[HP_PORT_KINDS];	/* it has its socket, or never gets one */
+	bool is_paused;
+	uint64_t patience_ns;	/* until when a port that somebody named may be busy */
 	int epoll;
 	uint64_t knock;	/* data of the epoll: somebody connects */
 	uint64_t ended;	/* and: the server has ended */
@@ -41,6 +44,13 @@ void hp_server_init(struct hp_server *server, const struct hp_segment *segment,
 
 /* Opens the ports if it is time. */
 void hp_server_do(struct hp_server *server, uint64_t now);
+
+/*
+ * Nobody is left whose figures could be live: the ports are free at once, since the next run of the
+ * program may want them.  If somebody is left all the same, they are opened again.
+ */
+void hp_server_pause(struct hp_server *server);
+void hp_server_resume(struct hp_server *server);
 
 /* Somebody connects: starts the server. */
 void hp_server_knock(struct hp_server *server);

@@ -14,6 +14,25 @@ setup_file()
 __attribute__((noinline)) void tick(void) { usleep(2000); }
 int main(void) { tick(); puts("up"); fflush(stdout); for (;;) tick(); }
 END
+	# Calls tick for a moment, and is killed then, if it is to be; leaves a process behind that ticks until it is killed.
+	compile brief <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) void tick(void) { usleep(2000); }
+int main(int argc, char **argv)
+{
+	char how = argc > 1 ? argv[1][0] : 'e';
+	for (int i = 0; i < 20; i++) tick();
+	if (how == 'k') raise(SIGKILL);
+	if (how == 'f') {
+		pid_t pid = fork();
+		if (pid == 0) { close(1); close(2); for (;;) tick(); }
+		printf("%d\n", (int)pid);
+	}
+	return 0;
+}
+END
 	# Binds the port, if it is to be late, and becomes the program, profiled.
 	cat >"$T/start" <<END
 #!$(command -v python3)
@@ -148,6 +167,27 @@ pid_at()
 	[ "$(pid_at "$(port_of "$program")")" = "$program" ]
 	[ "$(pid_at "$port")" = "$first" ]
 	over "$first"
+}
+
+@test "ports: one run after the other gets the port that was asked for" {
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/json HOTPATH_METRICS_PORT=$port
+	for how in e e e e k k k k; do
+		LD_PRELOAD=$HP_LIB "$T/brief" $how 2>>"$BATS_TEST_TMPDIR/err" || [ $? = 137 ]
+		"$HP_RUN" "$T/brief" $how 2>>"$BATS_TEST_TMPDIR/err" || [ $? = 137 ]
+	done
+	cat "$BATS_TEST_TMPDIR/err"
+	[ ! -s "$BATS_TEST_TMPDIR/err" ]
+}
+
+@test "ports: who outlives the program is served" {
+	local child
+	child=$(HOTPATH_METRICS_PORT=$port LD_PRELOAD=$HP_LIB "$T/brief" f 2>"$BATS_TEST_TMPDIR/err")
+	answers()
+	{
+		curl -s -m 5 "http://127.0.0.1:$port/profiler_status"
+	}
+	eventually answers
+	kill -9 "$child"
 }
 
 @test "ports: none where it is switched off" {
