@@ -27,6 +27,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
 #include "preload/guest/ticks.h"
+#include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
 #include "util/hash.h"
@@ -39,8 +40,7 @@ static struct hp_local silent = { .state = HP_THREAD_CLOSED };	/* it may read no
 /* The thread that is just being opened: hooks of its signal handlers do nothing. */
 static struct hp_local opening = { .state = HP_THREAD_CLOSED };
 
-static pthread_key_t key;
-static bool has_key;
+static int end_number = -1;	/* of preload/thread/end.h */
 
 static void configure(struct hp_local *me)
 {
@@ -202,8 +202,7 @@ static struct hp_local *local_get(uintptr_t cfa)
 static void key_set(struct hp_local *me)
 {
 	me->end_rounds = 0;
-	if (has_key)
-		pthread_setspecific(key, me);
+	hp_end_watch(end_number, me);
 }
 
 bool hp_local_open(uintptr_t cfa)
@@ -275,7 +274,7 @@ static void thread_end(void *data)
 	if (me != hp_local())
 		return;
 	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(key, me);
+		hp_end_watch(end_number, me);
 	else
 		hp_local_close(me);
 }
@@ -287,7 +286,7 @@ static void find(void)
 
 static void started(void)
 {
-	has_key = pthread_key_create(&key, thread_end) == 0;
+	end_number = hp_end_new(thread_end);
 }
 
 static void blocks_free(struct hp_process *process)

@@ -22,6 +22,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/lock/lock.h"
+#include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "util/count.h"
 #include "util/hash.h"
@@ -35,8 +36,7 @@ static struct hp_courier opening;	/* of a thread that makes the process's record
 static _Atomic(struct hp_courier *) couriers;
 static bool is_wanted;
 static bool is_each;	/* HOTPATH_CHANNELS_ITER */
-static pthread_key_t key;
-static bool has_key;
+static int end_number = -1;	/* of preload/thread/end.h */
 
 __thread struct hp_courier *hp_courier_pointer = &unborn;
 _Atomic uint64_t hp_channel_fds[HP_FDS];
@@ -67,7 +67,7 @@ void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 	if (!is_wanted)
 		return;
 	hp_segment_recorded(&hp_segment, HP_RECORDED_CHANNELS);
-	has_key = pthread_key_create(&key, thread_end) == 0;
+	end_number = hp_end_new(thread_end);
 	hp_channel_base = (char *)hp_segment.header;
 	hp_channel_is_exact = hp_segment.header->timing == HP_TIMING_EXACT;
 	if (settings->log_payload)
@@ -152,8 +152,7 @@ struct hp_courier *hp_courier_open(void)
 		me->key = (me->random * HP_HASH_GOLDEN) | 2;
 	}
 	hp_courier_set(me);
-	if (has_key)
-		pthread_setspecific(key, me);
+	hp_end_watch(end_number, me);
 	return me;
 }
 

@@ -213,6 +213,9 @@
 	X(int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *)) \
 	X(int, thrd_join, (thrd_t, int *)) \
 	X(int, pthread_once, (pthread_once_t *, void (*)(void))) \
+	X(int, pthread_key_create, (pthread_key_t *, void (*)(void *))) \
+	X(int, __pthread_key_create, (pthread_key_t *, void (*)(void *))) \
+	X(int, tss_create, (tss_t *, tss_dtor_t)) \
 	X(void, call_once, (once_flag *, void (*)(void))) \
 	X(int, flock, (int, int)) \
 	X(int, lockf, (int, int, off_t)) \

@@ -28,6 +28,7 @@
 #include "preload/heap/path.h"
 #include "preload/heap/peak.h"
 #include "preload/heap/shadow.h"
+#include "preload/thread/end.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
@@ -44,8 +45,7 @@ static bool has_charges;	/* calls of functions are charged what they allocate */
 static uint32_t allocator;	/* enum hp_allocator_kind */
 static const char *allocator_file;
 static uintptr_t loader_low, loader_high;
-static pthread_key_t key;
-static bool has_key;
+static int end_number = -1;	/* of preload/thread/end.h */
 
 static void thread_end(void *data);
 
@@ -133,7 +133,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	}
 	hp_segment_recorded(&hp_segment, HP_RECORDED_ALLOCATIONS);
 	hp_leak_configure(settings, allocator == HP_ALLOCATOR_GLIBC);
-	has_key = pthread_key_create(&key, thread_end) == 0;
+	end_number = hp_end_new(thread_end);
 }
 
 /* --- records --- */
@@ -325,8 +325,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 		return NULL;
 	}
 	identify(me);
-	if (has_key)
-		pthread_setspecific(key, me);
+	hp_end_watch(end_number, me);
 	me->calls = has_charges && hp_local()->block ? hp_local() : NULL;
 	me->state = HP_THREAD_OPEN;
 	hp_heap_set(me);
@@ -398,7 +397,7 @@ static void thread_end(void *data)
 	if (me != hp_heap() || (me->state != HP_THREAD_OPEN && me->state != HP_THREAD_BUSY))
 		return;
 	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(key, me);
+		hp_end_watch(end_number, me);
 	else
 		close_heap(me, &ending);
 }

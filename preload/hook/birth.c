@@ -19,12 +19,12 @@
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
 #include "preload/lock/lock.h"
+#include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "segment/section_key.h"
 
 static bool is_wanted;
-static pthread_key_t key;
-static bool has_key;
+static int end_number = -1;	/* of preload/thread/end.h */
 
 /*
  * The helper sees a name at its next look at the thread, so one that ends before
@@ -72,7 +72,8 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	(void)is_first;
 	is_wanted =
 		hp_settings_asks_threads(settings) || hp_settings_asks(settings, HP_KEY_CHANNELS);
-	has_key = is_wanted && pthread_key_create(&key, end) == 0;
+	if (is_wanted)
+		end_number = hp_end_new(end);
 }
 
 const struct hp_recorder hp_thread_recorder = { .configure = configure };
@@ -135,7 +136,7 @@ void *hp_birth_begin(struct hp_thread *thread)
 
 	thread->argument = 0;
 	/* Its end comes by the key. */
-	if (has_key && pthread_setspecific(key, thread) != 0)
+	if (!hp_end_watch(end_number, thread))
 		hp_refused();
 	hp_channel_thread_began(thread->at);
 	/* Release: who finds the thread finds when it began. */

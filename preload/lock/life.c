@@ -26,6 +26,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
 #include "preload/guest/ticks.h"
+#include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
 #include "util/hash.h"
@@ -37,8 +38,7 @@
 static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
 static struct hp_waiter_local silent = { .state = HP_THREAD_CLOSED };	/* it may read no clock */
 
-static pthread_key_t key;
-static bool has_key;
+static int end_number = -1;	/* of preload/thread/end.h */
 
 static_assert(sizeof(struct hp_waiter_local) <= HP_PAGE, "one wiped page each");
 static_assert(HP_LOCK_SLOTS == 1 << (64 - 57), "hp_lock_slot takes so many bits");
@@ -62,7 +62,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	if (!hp_lock_is_wanted)
 		return;
 	hp_segment_recorded(&hp_segment, HP_RECORDED_LOCKS);
-	has_key = pthread_key_create(&key, thread_end) == 0;
+	end_number = hp_end_new(thread_end);
 }
 
 /* --- opening --- */
@@ -216,8 +216,7 @@ static void identify(struct hp_waiter_local *me)
 	waiter->pid = hp_self->pid;
 	waiter->base = (uintptr_t)me->base;
 	waiter->threads++;
-	if (has_key)
-		pthread_setspecific(key, me);
+	hp_end_watch(end_number, me);
 }
 
 static struct hp_waiter_local *local_get(void)
@@ -288,7 +287,7 @@ static void thread_end(void *data)
 	if (me != hp_waiter())
 		return;
 	if (++me->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(key, me);
+		hp_end_watch(end_number, me);
 	else
 		close_waiter(me);
 }

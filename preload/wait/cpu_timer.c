@@ -29,6 +29,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
+#include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
 #include "segment/layout/sample.h"
@@ -75,7 +76,7 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 static bool is_on;
 static _Atomic(struct hp_timer_local *) locals;	/* of this process: see `owner` */
 static uint32_t owner;	/* pid of the process whose they are */
-static pthread_key_t key;
+static int end_number = -1;	/* of preload/thread/end.h */
 static struct action under;	/* the C library's */
 
 static struct hp_ticking *ticking(void)
@@ -368,7 +369,7 @@ static void begin(struct hp_timer_local *me)
 		local_give(me);
 		return;
 	}
-	pthread_setspecific(key, me);
+	hp_end_watch(end_number, me);
 	signal_unblock();
 	timer_set(me->id, ticking()->interval_ns);
 }
@@ -546,7 +547,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 
 	if (is_root ? !is_wished(settings) : !atomic_load(&ticking()->is_on))
 		return;
-	if (SIGRTMIN != SIGNAL_SETXID + 1 || !signal_take() || pthread_key_create(&key, end) != 0) {
+	if (SIGRTMIN != SIGNAL_SETXID + 1 || !signal_take() || (end_number = hp_end_new(end)) < 0) {
 		hp_say("no CPU timers: this C library keeps no signal for itself", NULL);
 		return;
 	}

@@ -20,6 +20,7 @@
 #include "preload/guest/readable.h"
 #include "preload/guest/self.h"
 #include "preload/heap/path.h"
+#include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "segment/ring.h"
 #include "segment/section_key.h"
@@ -35,7 +36,7 @@ const _Atomic uint32_t hp_away_nobody;
 ptrdiff_t hp_away_least_at;
 
 static __thread struct hp_away *away __attribute__((tls_model("initial-exec")));
-static pthread_key_t key;
+static int end_number = -1;	/* of preload/thread/end.h */
 
 static struct hp_ticking *ticking(void)
 {
@@ -58,7 +59,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	(void)is_first;
 	if (!(hp_settings_asks(settings, HP_KEY_OFFCPU) ||
 	      hp_settings_names(settings, HP_KEY_BOUND)) ||
-	    pthread_key_create(&key, thread_end) != 0)
+	    (end_number = hp_end_new(thread_end)) < 0)
 		return;
 	hp_away_least_at = (const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
 }
@@ -133,7 +134,7 @@ static struct hp_away *ring_take(void)
 	atomic_store_explicit(&ring->state, HP_TAKEN, memory_order_release);
 	if (offset)
 		hp_list_push(&ticking()->aways, offset, &ring->next);
-	pthread_setspecific(key, ring);
+	hp_end_watch(end_number, ring);
 	return ring;
 }
 

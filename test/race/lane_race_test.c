@@ -20,6 +20,7 @@
 
 #include <stdlib.h>
 
+#include "test/ends.h"
 #include "test/test.h"
 
 #define SENDERS 3

@@ -15,6 +15,7 @@
 #define hp_place hp_code_place
 #include "sampler/sample/offcpu_note.h"
 #undef hp_place
+#include "test/ends.h"
 #include "test/test.h"
 
 #define WRITERS 4
@@ -154,7 +155,8 @@ TEST(race, notes_of_waits_are_whole_and_of_who_wrote_them)
 	self.process = &process;
 	self.pid = (uint32_t)getpid();
 	shared->away_least = 1;
-	CHECK_EQ(pthread_key_create(&key, thread_end), 0);
+	end_number = hp_end_new(thread_end);
+	CHECK(end_number >= 0);
 	CHECK_EQ(pthread_create(&looker, NULL, reader, samples), 0);
 	for (int i = 0; i < WRITERS; i++)
 		CHECK_EQ(pthread_create(&writers[i], NULL, writer, NULL), 0);

@@ -16,6 +16,7 @@
 #define hp_place hp_code_place
 #include "sampler/session/cpu_timer.h"
 #undef hp_place
+#include "test/ends.h"
 #include "test/test.h"
 
 #include <stdlib.h>

@@ -11,20 +11,21 @@
 #include <sched.h>
 
 #include "preload/channel/channel.c"
+#include "test/ends.h"
 #include "test/test.h"
 #include "test/unit/fake_segment.h"
 
 #define ROUNDS 200000
-#define DEEP 3 /* what is left in the queue each time */
+#define DEEP 3	/* what is left in the queue each time */
 
 /* --- what the rest of the library would be --- */
 
 static struct hp_lockset lockset;
-static __thread struct hp_lockset *own; /* of a thread that is to be a process of its own */
-static void (*meanwhile)(void); /* what another process does before the next lane is made; once */
+static __thread struct hp_lockset *own;	/* of a thread that is to be a process of its own */
+static void (*meanwhile)(void);	/* what another process does before the next lane is made; once */
 static struct hp_self self = { .pid = 1 };
 
-_Atomic uint32_t hp_confined = 1; /* no system call is needed */
+_Atomic uint32_t hp_confined = 1;	/* no system call is needed */
 struct hp_segment hp_segment;
 struct hp_self *hp_self = &self;
 uint32_t hp_channel_fds_most;

@@ -447,6 +447,11 @@ static void threads(void)
 	static pthread_t thread;
 	static thrd_t thrd;
 
+	static pthread_key_t key;
+	static tss_t tss;
+	CALL(pthread_key_create, P(&key), 0);
+	CALL(__pthread_key_create, P(&key), 0);
+	CALL(tss_create, P(&tss), 0);
 	CALL(pthread_once, P(&once), P(nothing));
 	CALL(call_once, P(&flag), P(nothing));
 	CALL(pthread_create, P(&thread), 0, P(thread_nothing), 0);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * end.c - see end.h.
+ *
+ * The key's value is a small record of the thread's: what each recorder wants to be called with.  Records of
+ * ended threads are used again.
+ *
+ * The key may be given up while other threads watch.  Its number is the program's next key perhaps, whose
+ * destructor would be called with a record of ours.  So whoever is about to use it is counted, and who gives the key up
+ * waits for them; if that takes long, somebody stands still there, and the program gets none.
+ */
+#include "preload/thread/end.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "preload/guest/guest.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/real.h"
+#include "preload/guest/spare.h"
+#include "segment/layout/header.h"
+
+#define PATIENCE 1000	/* turns */
+#define BATCH ((uint64_t)HP_PAGE / sizeof(struct watch))
+
+struct watch {
+	void *data[HP_ENDS_MOST];	/* of each recorder; NULL = none */
+	struct hp_spare ended;
+};
+
+static void (*ends[HP_ENDS_MOST])(void *);
+static int count;
+static pthread_key_t key;
+static _Atomic uint32_t has_key;
+static _Atomic uint32_t storing;	/* threads that may be about to use the key */
+static struct hp_spares spares;
+
+/* In rounds, see end.h: a recorder that wants another one watches anew. */
+static void thread_end(void *value)
+{
+	struct watch *watch = value;
+
+	for (int i = 0; i < count; i++)
+		if (watch->data[i])
+			ends[i](watch->data[i]);
+	hp_spare_push(&spares, &watch->ended);
+}
+
+int hp_end_new(void (*end)(void *data))
+{
+	if (count == HP_ENDS_MOST)
+		return -1;
+	if (!atomic_load(&has_key)) {
+		if (hp_real()->pthread_key_create(&key, thread_end) != 0)
+			return -1;
+		atomic_store(&has_key, 1);
+	}
+	ends[count] = end;
+	return count++;
+}
+
+static struct watch *watch_new(void)
+{
+	struct hp_spare *spare = hp_spare_pop(&spares);
+	struct watch *page;
+
+	if (spare)
+		return HP_SPARE_OF(struct watch, spare);
+	page = hp_pages(HP_PAGE);
+	for (uint64_t i = 1; page && i < BATCH; i++)
+		hp_spare_push(&spares, &page[i].ended);
+	return page;
+}
+
+/* The calling thread's, under the key; NULL = there is no room. */
+static struct watch *watch_of_thread(void)
+{
+	struct watch *watch = pthread_getspecific(key);
+
+	if (watch)
+		return watch;
+	watch = watch_new();
+	if (!watch)
+		return NULL;
+	memset(watch->data, 0, sizeof(watch->data));
+	if (pthread_setspecific(key, watch) == 0)
+		return watch;
+	hp_spare_push(&spares, &watch->ended);
+	return NULL;
+}
+
+bool hp_end_watch(int number, void *data)
+{
+	struct watch *watch = NULL;
+
+	/* In this order, as hp_end_give_up looks at them in the other one: both are sequentially consistent. */
+	atomic_fetch_add(&storing, 1);
+	if (number >= 0 && atomic_load(&has_key))
+		watch = watch_of_thread();
+	if (watch)
+		watch->data[number] = data;
+	atomic_fetch_sub(&storing, 1);
+	return watch != NULL;
+}
+
+bool hp_end_give_up(void)
+{
+	if (!atomic_exchange(&has_key, 0))
+		return false;
+	for (int i = 0; i < PATIENCE && atomic_load(&storing); i++)
+		sched_yield();
+	return atomic_load(&storing) == 0 && pthread_key_delete(key) == 0;
+}
