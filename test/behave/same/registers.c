@@ -439,6 +439,9 @@ static void *thread_nothing(void *arg)
 	return arg;
 }
 
+/* In no header of the C library's. */
+int __pthread_key_create(pthread_key_t *key, void (*end)(void *));
+
 static void threads(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
