@@ -11,9 +11,9 @@
 
 static pthread_key_t ends_key;
 
-int hp_end_new(void (*end)(void *data))
+int hp_end_new(void (*at_end)(void *data))
 {
-	return pthread_key_create(&ends_key, end) == 0 ? 0 : -1;
+	return pthread_key_create(&ends_key, at_end) == 0 ? 0 : -1;
 }
 
 bool hp_end_watch(int number, void *data)

@@ -66,13 +66,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (hp_segment_create(&segment, &wish) < 0)
 		abort();
-	members = (struct hp_members){ .segment = &segment, .epoll = -1 };
+	members = (struct hp_members){ .segment = &segment,
+				       .segments = { .at = { &segment }, .count = 1 },
+				       .epoll = -1 };
 	perf = (struct hp_perf){ .segment = &segment, .settings = &settings, .members = &members };
 	perf.record = record_new(&segment, sizeof(*perf.record), &at);
 	if (!perf.record || !hp_samples_init(&samples, &segment, perf.record))
 		abort();
 	rings_make(&segment, data, size);
-	hp_aways_ask(&aways, &segment, &samples);
+	hp_aways_ask(&aways, &members.segments, &samples);
 	hp_aways_read(&aways, MOMENT);
 	hp_samples_release(&samples);
 	hp_ticks_init(&ticks, &perf);

@@ -93,7 +93,8 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t s
 
 static void *reader(void *samples)
 {
-	struct hp_aways aways = { .segment = &hp_segment, .samples = samples };
+	const struct hp_segments segments = { .at = { &hp_segment }, .count = 1 };
+	struct hp_aways aways = { .segments = &segments, .samples = samples };
 	bool is_last;
 
 	do {

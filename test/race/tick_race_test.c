@@ -219,6 +219,7 @@ TEST(race, samples_of_timers_are_whole_and_of_who_took_them)
 	self.process = &process;
 	self.pid = (uint32_t)getpid();
 	locals_know();
+	members.segments = (struct hp_segments){ .at = { &hp_segment }, .count = 1 };
 	perf = (struct hp_perf){ .segment = &hp_segment, .members = &members, .record = &record };
 	hp_ticks_init(&ticks, &perf);
 	ticks.is_on = true;
