@@ -80,6 +80,29 @@ kept_leaf()
 	done
 }
 
+@test "stalled: a helper in a frozen cgroup does not, either" {
+	local left=/sys/fs/cgroup/freezer/hotpath.stalled.$$ pid status=0 began
+	mkdir "$left" 2>/dev/null || skip "no freezer here"
+	export HOTPATH_EXIT_WAIT_MS=3000
+	mkfifo "$T/go"
+	"$HP_RUN" sh -c 'echo "$HOTPATH_SESSION" >"$1.session"; read -r line <"$1"; exit 3' sh "$T/go" 2>"$T/err" &
+	eventually [ -s "$T/go.session" ]
+	pid=$(cut -d: -f2 "$T/go.session")
+	echo "$pid" >"$left/cgroup.procs"
+	echo FROZEN >"$left/freezer.state"
+	eventually grep -qx FROZEN "$left/freezer.state"
+	began=$(date +%s%3N)
+	echo >"$T/go"
+	wait $! || status=$?
+	took=$(($(date +%s%3N) - began))
+	echo THAWED >"$left/freezer.state"
+	echo "status $status after $took ms"
+	[ "$status" = 3 ]
+	[ "$took" -lt 5100 ]
+	eventually helpers_are_gone
+	eventually rmdir "$left"
+}
+
 @test "stalled: of a helper that was killed there is one report" {
 	for how in "$T/preloaded" "$HP_RUN"; do
 		"$how" "$T/session" kill-helper 2>"$T/err" || [ $? = 5 ]
