@@ -86,7 +86,8 @@ for r in json.load(open(sys.argv[1]))["functions_timing"]["raw"]:
 
 # alike READ REPORT MOST - equal names and calls; times within rounding, a bucket's width for
 # percentiles.  The report may make estimates smaller, to fit into what was measured: then what is
-# read may be up to MOST times as much.
+# read may be up to MOST times as much.  What it takes from a callee it gives its caller: where there
+# are estimates, a quarter more.
 alike()
 {
 	python3 -c '
@@ -99,7 +100,8 @@ for r, s in zip(read, said):
         if s[i] == "-":
             continue
         off = 20 + share * int(s[i])
-        assert int(s[i]) - off <= int(r[i]) <= int(s[i]) * most_here + off, (r, s, i)
+        least = int(s[i]) / (1.25 if most_here > 1 else 1)
+        assert least - off <= int(r[i]) <= int(s[i]) * most_here + off, (r, s, i)
 assert len(read) >= 5
 ' "$1" "$2" "$3"
 }
