@@ -80,14 +80,14 @@ from_report()
 import json, sys
 for r in json.load(open(sys.argv[1]))["functions_timing"]["raw"]:
     times = [r["inclusive_ns"], r["self_ns"], r["p50_ns"]]
-    print(r["name"], r["calls"], *(times if r["running_calls"] == 0 else "---"))
+    bounds = [r["inclusive_low_ns"], r["inclusive_high_ns"], r["self_low_ns"], r["self_high_ns"]]
+    print(r["name"], r["calls"], *(times if r["running_calls"] == 0 else "---"), *bounds)
 ' "$1" | sort
 }
 
 # alike READ REPORT MOST - equal names and calls; times within rounding, a bucket's width for
-# percentiles.  The report may make estimates smaller, to fit into what was measured: then what is
-# read may be up to MOST times as much.  What it takes from a callee it gives its caller: where there
-# are estimates, a quarter more.
+# percentiles.  Where calls were drawn the report reconciles its estimates within their errors: then what
+# is read is in the interval that it tells, or up to MOST times as much.
 alike()
 {
 	python3 -c '
@@ -96,12 +96,12 @@ read, said = ([line.split() for line in open(path)] for path in sys.argv[1:3])
 most = float(sys.argv[3])
 assert [r[:2] for r in read] == [r[:2] for r in said], (read, said)
 for r, s in zip(read, said):
-    for i, share, most_here in (2, 0.001, most), (3, 0.001, most), (4, 0.02, 1):
+    for i, share, low, high in (2, 0.001, 5, 6), (3, 0.001, 7, 8), (4, 0.02, 4, 4):
         if s[i] == "-":
             continue
         off = 20 + share * int(s[i])
-        least = int(s[i]) / (1.25 if most_here > 1 else 1)
-        assert least - off <= int(r[i]) <= int(s[i]) * most_here + off, (r, s, i)
+        least, greatest = (int(s[i]), int(s[i])) if most == 1 else (int(s[low]), int(s[high]) * (most if i < 4 else 1))
+        assert least - off <= int(r[i]) <= greatest + off, (r, s, i)
 assert len(read) >= 5
 ' "$1" "$2" "$3"
 }
