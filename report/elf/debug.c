@@ -48,8 +48,8 @@ static void producer_find(struct hp_debug *debug, Dwarf_Die *unit)
 
 /* --- functions at an address --- */
 
-#define LEARN_MOST 16384 /* bytes of a function, whose answers are kept */
-#define LEARN_MOST_ALL 65536 /* of all, in one process: the next report goes on */
+#define LEARN_MOST 65536 /* bytes of a function, whose answers are kept */
+#define LEARN_MOST_ALL 262144 /* of all, in one process: the next report goes on */
 
 static bool is_same_text(const char *a, const char *b)
 {
