@@ -76,7 +76,9 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 	}
 	if (HP_UNLIKELY(f->weight != 1 || function->recursive > 1 ||
 			((function->timed + 1) & (HP_LOOK_EVERY - 1)) == 0 ||
-			ticks < function->least || ticks > function->usual_most)) {
+			ticks < function->least || ticks > function->usual_most ||
+			gist->draws != 0 ||
+			hp_clock_between(me->last_clock, now) > me->slow_least)) {
 		hp_leave_timed(me, f, now);
 		return;
 	}
@@ -162,7 +164,7 @@ static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 	if (me->ended_mode == HP_GAP_BOOST && (uint32_t)(me->random >> 32) % usual == 0)
 		return (uint64_t)gist->draws * HP_DRAWN;
 	me->overhead -= me->cost_counted;	/* it is a timed call's, and that is all */
-	return HP_WEIGHT_BOOST | 1;
+	return 1;
 }
 
 /* The weight of a call of a function that is timed, or of one that is drawn. */
@@ -214,10 +216,9 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 		 * When every call is timed, the exit before has waited already, or
 		 * little is left of the caller's.  Before a drawn call there may be a lot.
 		 */
-		uint64_t now = hp_clock(me);
+		unsigned mode = gist->draws ? me->ended_mode : me->gap_mode;
+		uint64_t now = hp_gap_end(me, f - 1, hp_clock(me), mode);
 
-		if (HP_UNLIKELY(hp_calls_now(me) != me->last_calls))
-			now = hp_gap_end(me, f - 1, now, me->gap_mode);
 		hp_calls_clock(me, now);
 		f->start = now + me->inside_timed - (hp_overhead_now(me) >> HP_FINE_BITS);
 	} else if (f->weight != 0) {

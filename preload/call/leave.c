@@ -52,12 +52,6 @@ static void histogram_add(struct hp_local *me, struct hp_function *function, uin
 		hp_row_carry(me, function, group);
 }
 
-/* What is not longer than this is no event. */
-static inline uint64_t event_least(const struct hp_local *me)
-{
-	return (me->clock_cost * HP_EVENT_CLOCKS) >> HP_FINE_BITS;
-}
-
 /*
  * Sets the range of durations that exit_timed takes: neither among the slowest
  * nor new extremes, and counted in groups that exist, without a hole.  A hole
@@ -75,9 +69,6 @@ static void usual_range(struct hp_local *me, struct hp_function *function, unsig
 	function->usual_most = group ? hp_bucket_least(group, 0) - 1 : 0;
 	if (group > last || function->usual_most > function->slow_floor)
 		function->usual_most = function->slow_floor;
-	/* From here on calls below it may have been an event. */
-	if (!me->is_exact && function->usual_most > event_least(me))
-		function->usual_most = event_least(me);
 }
 
 /* Keeps the call if it is one of the slowest. */
@@ -152,7 +143,7 @@ static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *f
 		return;
 	gist->mean_self = (int32_t)mean;
 	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
-	function->slow_least = (uint32_t)event_least(me) + 1;
+	function->slow_least = (uint32_t)((me->clock_cost * HP_EVENT_CLOCKS) >> HP_FINE_BITS) + 1;
 	if (function->recursive)
 		function->recursive = 1 + draws;
 	if (!function->recursive || gist->active)
@@ -262,7 +253,6 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function = hp_row_function(me, row);
 	uint32_t result = result_take(f);
-	bool is_boosted = (f->weight & HP_WEIGHT_BOOST) != 0;
 	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
 	int64_t exact = hp_leave_duration(me, f->start, now, less);
 	uint64_t ticks = hp_leave_said(exact);
@@ -279,7 +269,7 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	usual_range(me, function, now & 63);
 	hp_leave_log(me, function, now - ticks, ticks, result);
 	/* One that was timed behind an event is drawn if it is one itself, else it stands for itself. */
-	if (f->weight == 1 || (is_boosted && (gist->active || self <= slow_from(me, gist))))
+	if (f->weight == 1 && (gist->draws == 0 || gist->active || self <= slow_from(me, gist)))
 		hp_leave_add(function, gist, row, self, exact);
 	else
 		drawn_add(me, gist, row, self, f->child);

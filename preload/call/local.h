@@ -97,7 +97,6 @@ struct hp_local {
 	uint64_t random;
 	uint64_t last_clock;	/* ticks at the last reading, */
 	uint64_t last_calls;	/* and calls_now() then */
-	uint64_t slow_least;	/* ticks above `pace` that make a gap, or a call, an event: see gap.h */
 	uint64_t calls;	/* that might have been drawn, but for the present gap */
 	uint64_t pace_ticks;	/* before the last drawn call, since the clock was read, */
 	int64_t pace_calls;	/* and calls in that time */
@@ -109,6 +108,7 @@ struct hp_local {
 	uint64_t more_here;	/* what one more entry cost in these, fine ticks */
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
 	uint64_t pace;	/* usual time of a counted call with what is around it, fine ticks */
+	uint64_t slow_least;	/* ticks above that which make a gap, or a call, an event: see gap.h */
 	uint64_t pace_far;	/* usual distance of a gap from that, ticks */
 	uint32_t boost_now;	/* calls that are yet to be timed, each; and of those behind them */
 	uint32_t boost_later;

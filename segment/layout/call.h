@@ -67,9 +67,6 @@ struct hp_frame {
 
 /* The same: it allocated, or a callee did. */
 #define HP_WEIGHT_TALLY (UINT64_C(1) << 62)
-
-/* The same: its calls are drawn, and this one was timed beside these, behind an event (hp_gaps). */
-#define HP_WEIGHT_BOOST (UINT64_C(1) << 61)
 #define HP_WEIGHT_FLAGS (HP_WEIGHT_RESULT | HP_WEIGHT_TALLY)
 
 /* What a call that goes on has allocated so far. */
