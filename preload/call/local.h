@@ -108,12 +108,6 @@ struct hp_local {
 	uint64_t more_here;	/* what one more entry cost in these, fine ticks */
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
 	uint64_t pace;	/* usual time of a counted call with what is around it, fine ticks */
-	uint64_t slow_least;	/* ticks above that which make a gap, or a call, an event: see gap.h */
-	uint64_t pace_far;	/* usual distance of a gap from that, ticks */
-	uint32_t boost_now;	/* calls that are yet to be timed, each; and of those behind them */
-	uint32_t boost_later;
-	uint32_t gap_mode;	/* of the present gap, enum hp_gap_mode; and of the one before */
-	uint32_t ended_mode;
 	uint32_t *late_counter;	/* of a histogram: one more is due, see exit_timed */
 	uint32_t no_counter;	/* it points here at first */
 	struct hp_frame *open_limit;	/* `limit` while busy */
