@@ -147,6 +147,9 @@ static void rise_measured(const struct hp_tree_sum *sum, struct part *part)
 	part->whole = measured;
 	if (lack > 0 && give > 0)
 		part->whole = measured + fmin(lack * doubt / give, doubt);
+	/* More than all errors explain: the hooks' cost was taken for too much here, not there. */
+	if (lack > give && doubt > 0)
+		part->whole = fmax(part->whole, part->below - part->below_give);
 	part->risen += part->whole - measured;
 	part->give = fmin(doubt, part->whole);
 }
