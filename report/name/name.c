@@ -46,14 +46,13 @@ static size_t operator_size(const char *name, const char *text)
 		if (strncmp(text + size, operators[i], strlen(operators[i])) == 0)
 			signs = strlen(operators[i]);
 	if (signs && strncmp(text + size + signs, " <", 2) == 0)
-		signs++;	/* "operator< <int>(...)" */
+		signs++; /* "operator< <int>(...)" */
 	if (signs)
 		return size + signs;
 	return text[size] == ' ' ? size + 1 : 0;
 }
 
-/* One step over `*text`: over whole operators, else a byte; keeps track of brackets. */
-static size_t step(const char *name, const char *text, int *depth)
+size_t hp_name_step(const char *name, const char *text, int *depth)
 {
 	size_t size = operator_size(name, text);
 
@@ -79,7 +78,7 @@ static size_t parameters_at(const char *name)
 		if (*c == '(' && depth == 0 && c > name && c[-1] != ' ' &&
 		    strncmp(c, anonymous, sizeof(anonymous) - 1) != 0)
 			return (size_t)(c - name);
-		c += step(name, c, &depth);
+		c += hp_name_step(name, c, &depth);
 	}
 	return strlen(name);
 }
@@ -98,7 +97,7 @@ static size_t parts_at(const char *name, size_t end, size_t parts)
 	int depth = 0;
 
 	for (size_t i = 0; i < end;) {
-		size_t size = step(name, name + i, &depth);
+		size_t size = hp_name_step(name, name + i, &depth);
 
 		if (depth == 0 && size == 1 && name[i] == ' ') {
 			starts[0] = i + 1;
@@ -123,8 +122,7 @@ const char *hp_name_scope(const char *name)
 	return name + parts_at(name, parameters_at(name), 0);
 }
 
-/* What the standard library's inner names hide is better known by its outer name. */
-static char *well_known(const char *name)
+char *hp_name_known(const char *name)
 {
 	static const struct {
 		const char *inner, *outer;
@@ -159,7 +157,7 @@ char *hp_name_short(const char *name, size_t depth)
 
 	if (!strchr(name, ':') && !strchr(name, '('))
 		return hp_xstrdup(name);
-	known = well_known(name);
+	known = hp_name_known(name);
 	last = hp_xstrdup(known + parts_at(known, parameters_at(known), depth));
 	free(known);
 	return last;
@@ -174,10 +172,10 @@ static char *hollow(const char *name, char open, enum gone gone)
 	char *copy = hp_xmalloc(3 * strlen(name) + 1);
 	char *to = copy;
 	int depth = 0;
-	int hidden_at = 0;	/* depth inside of what is being skipped */
+	int hidden_at = 0; /* depth inside of what is being skipped */
 
 	for (const char *c = name; *c;) {
-		size_t length = step(name, c, &depth);
+		size_t length = hp_name_step(name, c, &depth);
 		bool ends = hidden_at && depth < hidden_at;
 		bool starts = !hidden_at && length == 1 && *c == open && !strchr(">)", c[1]);
 
@@ -197,10 +195,13 @@ static char *hollow(const char *name, char open, enum gone gone)
 	return copy;
 }
 
-/* Start and end with an ellipsis between: ends tell more than starts. */
+/*
+ * Start and end with an ellipsis between.  The start of a function's name tells more,
+ * the end of a path, of a place in a file and of an offset.
+ */
 static char *cut(const char *name, size_t width)
 {
-	size_t left_width = width > 8 ? (width - 1) / 3 : 0;
+	size_t left_width = width <= 8 ? 0 : (width - 1) * (strpbrk(name, "/:+") ? 1 : 2) / 3;
 	size_t right_width = width ? width - 1 - left_width : 0;
 	size_t all_width = hp_text_width(name);
 	size_t left = hp_text_start(name, left_width);
@@ -229,6 +230,65 @@ char *hp_name_plain(const char *name)
 	return plain;
 }
 
+/* Template arguments of which nothing is shown are the first to go: short.h writes them so. */
+static char *without_ellipses(const char *name)
+{
+	static const char arguments[] = "\342\200\271" ELLIPSIS "\342\200\272";
+	char *copy = hp_xmalloc(strlen(name) + 1), *to = copy;
+
+	while (*name) {
+		if (strncmp(name, arguments, sizeof(arguments) - 1) == 0)
+			name += sizeof(arguments) - 1;
+		else
+			*to++ = *name++;
+	}
+	*to = 0;
+	return copy;
+}
+
+/* The name without its outermost scope, at the :: behind it; NULL = it has none. */
+static const char *scope_end(const char *name)
+{
+	int depth = 0;
+
+	for (const char *c = name; *c;) {
+		if (strncmp(c, "\342\200\271", 3) == 0) /* the brackets of short.h */
+			depth++;
+		else if (strncmp(c, "\342\200\272", 3) == 0)
+			depth--;
+		else if (depth == 0 && c[0] == ':' && c[1] == ':' && c[2])
+			return c + 2;
+		c += hp_name_step(name, c, &depth);
+	}
+	return NULL;
+}
+
+const char *hp_name_last(const char *name)
+{
+	const char *rest = name, *next = scope_end(name);
+
+	while (next && strncmp(next, "\316\273", 2) != 0) {
+		rest = next;
+		next = scope_end(rest);
+	}
+	return rest;
+}
+
+/* As many scopes as do not fit give way to an ellipsis; the last part stays, and lambdas with their function. */
+static char *without_scopes(const char *name, size_t width)
+{
+	const char *rest = name, *next = scope_end(name);
+
+	while (next && hp_text_width(rest) + (rest > name) > width &&
+	       strncmp(next, "\316\273", 2) != 0) {
+		rest = next;
+		next = scope_end(rest);
+	}
+	/* Where the last part has to be cut as well, one ellipsis is enough. */
+	return rest > name && hp_text_width(rest) < width ? hp_xprintf(ELLIPSIS "%s", rest)
+							  : hp_xstrdup(rest);
+}
+
 char *hp_name_fit(const char *name, size_t width)
 {
 	static const struct {
@@ -245,6 +305,14 @@ char *hp_name_fit(const char *name, size_t width)
 		free(fitted);
 		fitted = next;
 	}
+	if (hp_text_width(fitted) > width) {
+		next = without_ellipses(fitted);
+		free(fitted);
+		fitted = next;
+	}
+	next = without_scopes(fitted, width);
+	free(fitted);
+	fitted = next;
 	if (hp_text_width(fitted) <= width)
 		return fitted;
 	next = cut(fitted, width);

@@ -18,7 +18,8 @@ const char *hp_name_scope(const char *name);
 
 /*
  * A fresh copy of at most `width` columns.  Gives way, as far as needed: the
- * template arguments, the parameters, then the middle.
+ * template arguments, the parameters, the outer scopes, then the middle of the
+ * last part.
  */
 char *hp_name_fit(const char *name, size_t width);
 
@@ -27,6 +28,18 @@ char *hp_name_bare(const char *name);
 
 /* The same, and without what templates were made of. */
 char *hp_name_plain(const char *name);
+
+/*
+ * One step over what is at `text` within `name`: a whole operator, an unnamed
+ * namespace, an arrow, else a byte.  `depth` counts brackets.  Returns its bytes.
+ */
+size_t hp_name_step(const char *name, const char *text, int *depth);
+
+/* The last part of a::b::c, with the lambdas in it: within `name`, not a copy. */
+const char *hp_name_last(const char *name);
+
+/* A fresh copy in which the standard library's inner names are its outer ones: std::string. */
+char *hp_name_known(const char *name);
 
 /* The part of a path after its last slash, if there is something: within `path`, not a copy. */
 const char *hp_name_file(const char *path);

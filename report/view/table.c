@@ -16,17 +16,18 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
+#include "report/name/short.h"
 #include "report/section/sections.h"
 #include "report/view/view.h"
 
 #define NAME_LEAST 12
 #define CHAIN_LEAST 32
-#define BELOW "  "	/* in front of what stands below its row */
+#define BELOW "  " /* in front of what stands below its row */
 #define WIDTH_USUAL 80
 #define WIDTH_LEAST 20
 #define WIDTH_MOST 1000
 #define GAP 2
-#define INDENT_MOST 10	/* levels of a table that is no tree */
+#define INDENT_MOST 10 /* levels of a table that is no tree */
 #define COLUMNS_MOST 40
 
 #define BOLD "\033[1m"
@@ -39,7 +40,7 @@ struct column {
 	const struct hp_column *column;
 	double percentile;
 	size_t width;
-	bool is_below;	/* its cells stand below their rows */
+	bool is_below; /* its cells stand below their rows */
 	char title[40];
 };
 
@@ -49,10 +50,10 @@ struct grid {
 	struct hp_list list;
 	struct column columns[COLUMNS_MOST];
 	size_t column_count;
-	char **cells;	/* row by row */
+	char **cells; /* row by row */
 	bool has_estimates;
 	bool is_deep;
-	size_t indent_most;	/* levels; deeper ones stand under each other */
+	size_t indent_most; /* levels; deeper ones stand under each other */
 };
 
 /* --- what the stream can show --- */
@@ -155,38 +156,41 @@ static char *below_text(const struct hp_column *column, double upper)
 	return hp_xprintf("<%s", number_text(column, upper > least ? upper : least, &cell));
 }
 
-/* Names are shortened to their last parts here, and to the column's width later. */
+/* A value that is no name. */
 static char *cell_text(struct grid *grid, const struct column *column, const void *row)
 {
 	const struct hp_cell asked = { grid->report, row, column->column, column->percentile };
 	struct hp_value value = { .text = NULL };
 	struct hp_text_cell cell;
-	size_t indent;
-	char *name, *whole;
 
 	hp_cell_get(&asked, &value);
 	if (value.is_unknown)
 		return hp_xstrdup("-");
-	if (!value.text) {
-		grid->has_estimates |= value.is_estimated;
-		if (is_next_to_nothing(column->column, &value))
-			return below_text(column->column, value.upper);
-		return hp_xprintf("%s%s%s", value.is_bound ? "\342\211\245 " : "",
-				  value.is_estimated ? "~" : "",
-				  number_text(column->column, value.number, &cell));
-	}
-	if (column->column->unit != HP_UNIT_NAME)
+	if (value.text && column->column->unit == HP_UNIT_CHAIN)
+		return hp_name_display_path(value.text, (size_t)grid->report->settings->name_depth);
+	if (value.text)
 		return hp_xstrdup(value.text);
-	indent = value.indent < grid->indent_most ? value.indent : grid->indent_most;
-	name = value.is_label
-		       ? hp_xstrdup(value.text)
-		       : hp_name_short(value.text, (size_t)grid->report->settings->name_depth);
+	grid->has_estimates |= value.is_estimated;
+	if (is_next_to_nothing(column->column, &value))
+		return below_text(column->column, value.upper);
+	return hp_xprintf("%s%s%s", value.is_bound ? "\342\211\245 " : "",
+			  value.is_estimated ? "~" : "",
+			  number_text(column->column, value.number, &cell));
+}
+
+/* Takes over the name, with the level and the mark of its row. */
+static char *name_text(const struct grid *grid, const struct hp_value *value, char *name)
+{
+	unsigned indent =
+		value->indent < grid->indent_most ? value->indent : (unsigned)grid->indent_most;
+	char *whole;
+
 	/* Deeper than there is room for: the level in figures. */
-	if (grid->is_deep && value.indent > indent)
-		whole = hp_xprintf("%*s[%u] %s", (int)indent, "", value.indent, name);
+	if (grid->is_deep && value->indent > indent)
+		whole = hp_xprintf("%*s[%u] %s", (int)indent, "", value->indent, name);
 	else
-		whole = hp_xprintf("%*s%s%s%s", (int)indent, "", name, value.mark ? " " : "",
-				   value.mark ? value.mark : "");
+		whole = hp_xprintf("%*s%s%s%s", (int)indent, "", name, value->mark ? " " : "",
+				   value->mark ? value->mark : "");
 	free(name);
 	return whole;
 }
@@ -226,13 +230,49 @@ static char **cell_at(struct grid *grid, size_t row, size_t column)
 	return &grid->cells[row * grid->column_count + column];
 }
 
+/* Names that differ look different, so they are made together; what somebody called so stays. */
+static void names_make(struct grid *grid, size_t i)
+{
+	size_t count = grid->list.shown;
+	struct hp_value *values = hp_xcalloc(count, sizeof(*values));
+	const char **names = hp_xcalloc(count, sizeof(*names));
+	char **copies = hp_xcalloc(count, sizeof(*copies));
+	char **display = hp_xcalloc(count, sizeof(*display));
+
+	for (size_t row = 0; row < count; row++) {
+		const struct hp_cell asked = { grid->report, grid->list.rows[row],
+					       grid->columns[i].column, 0 };
+
+		hp_cell_get(&asked, &values[row]);
+		copies[row] = hp_xstrdup(
+			values[row].is_unknown || !values[row].text ? "-" : values[row].text);
+		names[row] = values[row].is_label ? NULL : copies[row];
+	}
+	hp_names_display(names, count, (size_t)grid->report->settings->name_depth, display);
+	for (size_t row = 0; row < count; row++) {
+		*cell_at(grid, row, i) =
+			name_text(grid, &values[row], names[row] ? display[row] : copies[row]);
+		if (names[row])
+			free(copies[row]);
+	}
+	free(values);
+	free(names);
+	free(copies);
+	free(display);
+}
+
 static void cells_make(struct grid *grid)
 {
 	grid->cells = hp_xcalloc(grid->list.shown * grid->column_count, sizeof(*grid->cells));
-	for (size_t row = 0; row < grid->list.shown; row++)
-		for (size_t i = 0; i < grid->column_count; i++)
+	for (size_t i = 0; i < grid->column_count; i++) {
+		if (grid->columns[i].column->unit == HP_UNIT_NAME) {
+			names_make(grid, i);
+			continue;
+		}
+		for (size_t row = 0; row < grid->list.shown; row++)
 			*cell_at(grid, row, i) =
 				cell_text(grid, &grid->columns[i], grid->list.rows[row]);
+	}
 }
 
 /* No row knows its value. */
@@ -287,14 +327,6 @@ static bool says_nothing(struct grid *grid, size_t column)
 		    strcmp(*cell_at(grid, row, column), nothing) != 0)
 			return false;
 	return true;
-}
-
-/* As much of the chain's start as fits, and an ellipsis. */
-static char *chain_fit(const char *chain, size_t room)
-{
-	if (hp_text_width(chain) <= room)
-		return hp_xstrdup(chain);
-	return hp_xprintf("%.*s\342\200\246", (int)hp_text_start(chain, room - 1), chain);
 }
 
 static size_t width_whole(const struct grid *grid)
@@ -370,6 +402,22 @@ static void chains_move(struct grid *grid)
 	}
 }
 
+/* Cuts the cells of a column down to `width`. */
+static void column_fit(struct grid *grid, size_t i, size_t width)
+{
+	char **cells = hp_xcalloc(grid->list.shown, sizeof(*cells));
+
+	for (size_t row = 0; row < grid->list.shown; row++)
+		cells[row] = *cell_at(grid, row, i);
+	if (grid->columns[i].column->unit == HP_UNIT_CHAIN)
+		hp_paths_fit(cells, grid->list.shown, width);
+	else
+		hp_names_fit(cells, grid->list.shown, width);
+	for (size_t row = 0; row < grid->list.shown; row++)
+		*cell_at(grid, row, i) = cells[row];
+	free(cells);
+}
+
 /*
  * Chains behind the first column: where the table is too wide, the widest gives
  * way; so does the name as long as it is wider.
@@ -390,13 +438,34 @@ static void chains_fit(struct grid *grid)
 			break;
 	}
 	for (size_t i = 1; i < grid->column_count; i++)
-		for (size_t row = 0; gives_way(grid, i) && row < grid->list.shown; row++) {
-			char **cell = cell_at(grid, row, i);
-			char *fitted = chain_fit(*cell, grid->columns[i].width);
+		if (gives_way(grid, i))
+			column_fit(grid, i, grid->columns[i].width);
+}
 
-			free(*cell);
-			*cell = fitted;
-		}
+/* In a tree each level has less room, and a row is told by those above it. */
+static void tree_fit(struct grid *grid, size_t room)
+{
+	for (size_t row = 0; row < grid->list.shown; row++) {
+		char **cell = cell_at(grid, row, 0);
+		size_t indent = strspn(*cell, " ");
+		char *fitted, *whole;
+
+		if (indent > room / 2)
+			indent = room / 2;
+		fitted = hp_name_fit(*cell + strspn(*cell, " "), room - indent);
+		whole = hp_xprintf("%*s%s", (int)indent, "", fitted);
+		free(fitted);
+		free(*cell);
+		*cell = whole;
+	}
+}
+
+static bool is_tree(struct grid *grid)
+{
+	for (size_t row = 0; row < grid->list.shown; row++)
+		if (**cell_at(grid, row, 0) == ' ')
+			return true;
+	return false;
 }
 
 /* The first column is the name; it gets what the others leave. */
@@ -412,23 +481,14 @@ static void name_fit(struct grid *grid)
 		room = NAME_LEAST;
 	if (grid->columns[0].width <= room)
 		return;
+	if (grid->columns[0].column->unit == HP_UNIT_NAME && is_tree(grid))
+		tree_fit(grid, room);
+	else
+		column_fit(grid, 0, room);
 	grid->columns[0].width = hp_text_width(grid->columns[0].title);
 	for (size_t row = 0; row < grid->list.shown; row++) {
-		char **cell = cell_at(grid, row, 0);
-		size_t indent = strspn(*cell, " ");
-		char *fitted, *whole;
-		size_t width;
+		size_t width = hp_text_width(*cell_at(grid, row, 0));
 
-		if (indent > room / 2)
-			indent = room / 2;
-		fitted = grid->columns[0].column->unit == HP_UNIT_CHAIN
-				 ? chain_fit(*cell, room)
-				 : hp_name_fit(*cell + strspn(*cell, " "), room - indent);
-		whole = hp_xprintf("%*s%s", (int)indent, "", fitted);
-		free(fitted);
-		free(*cell);
-		*cell = whole;
-		width = hp_text_width(whole);
 		if (width > grid->columns[0].width)
 			grid->columns[0].width = width;
 	}
@@ -480,7 +540,8 @@ static void below_write(struct grid *grid, size_t row, size_t title, FILE *out)
 
 		if (!column->title[0] || !column->is_below || strcmp(cell, "-") == 0)
 			continue;
-		fitted = chain_fit(cell, room);
+		fitted = hp_xstrdup(cell);
+		hp_paths_fit(&fitted, 1, room);
 		fprintf(out, BELOW "%s%-*s%s%*s%s\n", ink(grid->look, DIM), (int)title,
 			column->title, ink(grid->look, PLAIN), GAP, "", fitted);
 		free(fitted);

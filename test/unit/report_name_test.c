@@ -5,10 +5,13 @@
 #include "test/test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/format.h"
+#include "report/base/memory.h"
 #include "report/elf/demangle.h"
 #include "report/name/name.h"
+#include "report/name/short.h"
 #include "report/name/wrapper.h"
 
 static void check_short(const char *name, size_t depth, const char *want)
@@ -100,7 +103,8 @@ TEST(name, gives_way_in_steps)
 	check_fit(name, 24, "vector<\342\200\246>::push_back(\342\200\246)");
 	check_fit(name, 21, "vector::push_back(\342\200\246)");
 	check_fit(name, 17, "vector::push_back");
-	check_fit(name, 12, "vec\342\200\246ush_back");
+	check_fit(name, 12, "\342\200\246push_back");
+	check_fit(name, 8, "\342\200\246sh_back");
 	check_fit(name, 1, "\342\200\246");
 	check_fit(name, 0, "");
 }
@@ -235,4 +239,142 @@ TEST(format, foreign_text_cannot_drive_the_terminal)
 	CHECK_EQ(hp_text_width("\303\244\302\265\342\200\246"), 3);
 	CHECK_EQ(hp_text_width("\346\274\242"), 2);
 	CHECK_EQ(hp_text_width("e\314\201"), 1);
+}
+
+static void check_display(const char *name, size_t depth, const char *want)
+{
+	char *got = hp_name_display(name, depth, HP_NAME_SHORT);
+
+	CHECK_STR(got, want);
+	free(got);
+}
+
+TEST(name, what_says_nothing_about_the_function_is_not_shown)
+{
+	check_display("luaV_execute", 2, "luaV_execute");
+	check_display("main.main", 2, "main.main");
+	check_display("module+0x1234", 2, "module+0x1234");
+	check_display("libfoo.so (deleted)", 2, "libfoo.so (deleted)");
+	check_display("foo.constprop.0.isra.0", 2, "foo");
+	check_display("foo.part.0.cold", 2, "foo");
+	check_display("foo(int) [clone .cold]", 2, "foo");
+	check_display("foo[abi:cxx11](int)", 2, "foo");
+	check_display("(anonymous namespace)::helper(int)", 2, "helper");
+	check_display("std::__1::vector<int>::push_back(int)", 0, "std::vector‹int›::push_back");
+	check_display("void a::b::f<int>(int) const", 2, "b::f‹int›");
+	check_display("non-virtual thunk to app::Base::run()", 2, "Base::run");
+}
+
+TEST(name, template_arguments_are_one_word_or_an_ellipsis)
+{
+	check_display("void std::vector<Job, std::allocator<Job> >::_M_realloc_insert<Job const&>"
+		      "(__gnu_cxx::__normal_iterator<Job*, std::vector<Job> >, Job const&)",
+		      0, "std::vector‹Job›::_M_realloc_insert‹…›");
+	check_display("std::map<int, app::Job, std::less<int> >::operator[](int const&)", 2,
+		      "map‹int›::operator[]");
+	check_display("std::vector<app::Job>::erase(x)", 2, "vector‹Job›::erase");
+	check_display("std::operator<< <std::char_traits<char> >(std::basic_ostream<char>&)", 2,
+		      "std::operator<<‹…›");
+	check_display("std::__cxx11::basic_string<char, std::char_traits<char>, "
+		      "std::allocator<char> >::_M_mutate(unsigned long)",
+		      0, "std::string::_M_mutate");
+}
+
+TEST(name, a_lambda_is_called_by_its_function)
+{
+	check_display("main::{lambda()#1}::operator()() const", 2, "main::λ#1");
+	check_display("app::run(int)::{lambda:38}::operator()(int) const", 1, "run::λ:38");
+	check_display("main::$_0::operator()() const", 2, "main::λ#1");
+	check_display("a::run(int) const::{lambda(int)#2}::operator()(int) const", 2,
+		      "a::run::λ#2");
+	check_display("app::main::{{closure}}::h0123456789abcdef", 2, "app::main::λ");
+	check_display("echo(int, int) [clone .actor]", 2, "echo [clone .actor]");
+}
+
+TEST(name, rust_types_stand_without_their_traits)
+{
+	check_display("<alloc::vec::Vec<T> as core::iter::FromIterator<T>>::from_iter::"
+		      "h0123456789abcdef",
+		      0, "alloc::vec::Vec‹T›::from_iter");
+	check_display("core::fmt::impls::<impl core::fmt::Display for u32>::fmt", 2, "u32::fmt");
+	check_display("<app::Store>::find::<i32>", 2, "Store::find‹i32›");
+	check_display("<[T] as app::Sort>::sort", 2, "[T]::sort");
+	check_display("core::ptr::drop_in_place<alloc::vec::Vec<u8>>", 2, "ptr::drop_in_place‹…›");
+}
+
+static void check_apart(const char *const *names, const char *const *want, size_t count)
+{
+	char *display[8] = { NULL };
+
+	hp_names_display(names, count, 2, display);
+	for (size_t i = 0; i < count; i++) {
+		CHECK_STR(display[i], want[i]);
+		free(display[i]);
+	}
+}
+
+TEST(name, names_that_differ_look_different)
+{
+	static const char *const scopes[] = { "x::app::Job::run(int)", "y::app::Job::run(int)",
+					      "z::f(int)" };
+	static const char *const scopes_apart[] = { "x::app::Job::run", "y::app::Job::run",
+						    "z::f" };
+	static const char *const arguments[] = { "std::map<int, A>::find(int)",
+						 "std::map<int, B>::find(int)" };
+	static const char *const arguments_apart[] = { "std::map‹int, A›::find",
+						       "std::map‹int, B›::find" };
+	static const char *const parameters[] = { "a::f(int)", "a::f(long)", "a::f(int)" };
+	static const char *const parameters_apart[] = { "a::f(int)", "a::f(long)", "a::f(int)" };
+	static const char *const clones[] = { "f", "f.cold" };
+
+	check_apart(scopes, scopes_apart, 3);
+	check_apart(arguments, arguments_apart, 2);
+	check_apart(parameters, parameters_apart, 3);
+	check_apart(clones, clones, 2);
+}
+
+TEST(name, outer_scopes_go_first_and_the_last_part_stays)
+{
+	check_fit("shop::store::Catalog::find_by_name", 25, "…Catalog::find_by_name");
+	check_fit("shop::store::Catalog::find_by_name", 13, "…find_by_name");
+	check_fit("shop::store::Catalog::find_by_name", 10, "find_b…ame");
+	check_fit("shop::Catalog::run::λ:14", 12, "…run::λ:14");
+	check_fit("std::vector‹Job›::_M_realloc_insert‹…›", 20, "…_M_realloc_insert");
+	check_fit("/usr/lib/libfoo.so", 12, "/us…ibfoo.so");
+}
+
+TEST(name, cut_texts_show_where_they_differ)
+{
+	char *texts[] = { hp_xstrdup("handle_request_of_the_first_kind_in_a_queue"),
+			  hp_xstrdup("handle_request_of_the_other_kind_in_a_queue"),
+			  hp_xstrdup("main") };
+	char *paths[] = { hp_xstrdup(
+				  "l_alloc lauxlib.c:1018 ← luaM_malloc_ ← luaH_resize ← rehash"),
+			  hp_xstrdup("l_alloc lauxlib.c:1018 ← luaM_malloc_ ← luaS_new ← f_parser"),
+			  hp_xstrdup("main a.c:3") };
+
+	hp_names_fit(texts, 3, 16);
+	CHECK(strcmp(texts[0], texts[1]) != 0);
+	CHECK_STR(texts[2], "main");
+	hp_paths_fit(paths, 3, 40);
+	CHECK_STR(paths[0], "l_alloc lauxlib.c:1… ← … ← luaH_resize …");
+	CHECK_STR(paths[1], "l_alloc lauxlib.c:1… ← … ← luaS_new ← f…");
+	CHECK_STR(paths[2], "main a.c:3");
+	for (int i = 0; i < 3; i++) {
+		CHECK(hp_text_width(texts[i]) <= 16);
+		CHECK(hp_text_width(paths[i]) <= 40);
+		free(texts[i]);
+		free(paths[i]);
+	}
+}
+
+TEST(name, paths_keep_the_places_behind_their_names)
+{
+	char *got =
+		hp_name_display_path("std::vector<int>::push_back a.cc:12 (std::copy) ← b::c(int)"
+				     " ← main",
+				     2);
+
+	CHECK_STR(got, "vector‹int›::push_back a.cc:12 (std::copy) ← b::c ← main");
+	free(got);
 }

@@ -15,16 +15,17 @@
 #include "live/console/state/cell.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
+#include "report/name/short.h"
 
-#define WORD_WIDE 40	/* of HP_KIND_TEXT, where there is room, */
-#define WORD_NARROW 16	/* and where not */
+#define WORD_WIDE 40 /* of HP_KIND_TEXT, where there is room, */
+#define WORD_NARROW 16 /* and where not */
 #define BAR_LEAST 8
 #define BAR_MOST 32
 #define ROWS_MEASURED 2000
 
 struct layout {
-	int width[HP_COLUMNS_MOST];	/* 0 = not shown */
-	int name;	/* column; -1 = none */
+	int width[HP_COLUMNS_MOST]; /* 0 = not shown */
+	int name; /* column; -1 = none */
 	int bar;
 	int gap;
 };
@@ -225,7 +226,7 @@ static char *name_fitted(const char *text, int width)
 	name = hp_xstrdup(text);
 	if (place)
 		name[place + 1 - text] = 0;
-	fitted = hp_name_short(name, 0);
+	fitted = hp_name_display(name, 0, HP_NAME_SHORT);
 	free(name);
 	name = hp_name_fit(fitted, width > 1 ? (size_t)width : 1);
 	free(fitted);
