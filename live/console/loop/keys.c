@@ -575,6 +575,8 @@ static void click(struct hp_app *app, const struct hp_press *press)
 
 void hp_app_press(struct hp_app *app, const struct hp_press *press)
 {
+	if (press->key != HP_KEY_RESIZE)
+		hp_app_seek_end(app);
 	if (app->popup != HP_POPUP_NONE) {
 		popup_press(app, press->key);
 		return;

@@ -289,11 +289,34 @@ static void status_take(struct hp_app *app, struct hp_news *news)
 /* The first list that comes: as HOTPATH_TUI_AUTO_EXPAND_LOGS has it. */
 static void logs_open(struct hp_app *app, struct hp_view_state *state)
 {
-	if (app->logs_row == HP_LIMIT_UNSET || state != hp_app_view(app) || !state->table.count)
+	if (app->logs_row == HP_LIMIT_UNSET || app->seeks_log || state != hp_app_view(app) ||
+	    !state->table.count)
 		return;
 	hp_table_move(&state->table, (long)app->logs_row);
-	app->has_logs = state->view->logs != NULL;
-	app->logs_row = HP_LIMIT_UNSET;
+	app->has_logs = app->seeks_log = state->view->logs != NULL;
+}
+
+/* The function on top is often one whose only call goes on: nothing is logged of it. */
+static void log_seek(struct hp_app *app)
+{
+	struct hp_table *table = &hp_app_view(app)->table;
+
+	if (!app->seeks_log)
+		return;
+	if (!app->logs.count && table->chosen + 1 < table->count) {
+		hp_table_move(table, 1);
+		return;
+	}
+	if (!app->logs.count)
+		hp_table_move(table, (long)app->logs_row - (long)table->chosen);
+	hp_app_seek_end(app);
+}
+
+void hp_app_seek_end(struct hp_app *app)
+{
+	if (app->seeks_log)
+		app->logs_row = HP_LIMIT_UNSET;
+	app->seeks_log = false;
 }
 
 static void list_take(struct hp_app *app, struct hp_news *news)
@@ -317,10 +340,12 @@ static void list_take(struct hp_app *app, struct hp_news *news)
 			logs_open(app, state);
 			return;
 		}
-	if (strcmp(news->path, app->logs_path) == 0 && page_take(&app->logs_page, news))
+	if (strcmp(news->path, app->logs_path) == 0 && page_take(&app->logs_page, news)) {
 		hp_table_fill(&app->logs, news->json);
-	else
+		log_seek(app);
+	} else {
 		hp_news_free(news);
+	}
 }
 
 /* The answer to what a key asked for. */

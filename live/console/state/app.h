@@ -85,7 +85,8 @@ struct hp_app {
 	uint64_t asked_ns;	/* since when what is visible is asked for, without an answer */
 
 	double function_id;	/* whose callers are shown; 0 = nobody asked yet */
-	uint64_t logs_row;	/* the log of this row is to be opened; HP_LIMIT_UNSET = of none */
+	uint64_t logs_row;	/* the first log from this row on is to be opened; HP_LIMIT_UNSET = none */
+	bool seeks_log;	/* the panel goes from row to row until one has a log, or a key is pressed */
 	bool has_logs;	/* the panel is open */
 	enum hp_focus focus;
 	char logs_path[HP_FEED_PATH];	/* "" = the row has none */
@@ -125,6 +126,9 @@ size_t hp_app_wish(struct hp_app *app, char paths[HP_FEED_WISHES][HP_FEED_PATH])
 
 /* Takes what was heard, the oldest first. */
 void hp_app_hear(struct hp_app *app, struct hp_news *news);
+
+/* The user has chosen something else than the first log. */
+void hp_app_seek_end(struct hp_app *app);
 
 /* Once, for a key. */
 void hp_app_ask(struct hp_app *app, const char *method, const char *path);
