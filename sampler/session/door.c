@@ -106,16 +106,33 @@ static void watch(const struct hp_door *door, int operation, uint32_t events)
 	epoll_ctl(door->epoll, operation, door->socket, &event);
 }
 
-static int spare_new(const struct hp_door *door)
+static void spares_keep(struct hp_door *door)
 {
-	return fcntl(door->socket, F_DUPFD_CLOEXEC, 0);
+	for (int i = 0; i < HP_DOOR_SPARES; i++)
+		if (door->spares[i] < 0)
+			door->spares[i] = fcntl(door->socket, F_DUPFD_CLOEXEC, 0);
+}
+
+/* False if there is none left. */
+static bool spare_give_up(struct hp_door *door)
+{
+	for (int i = 0; i < HP_DOOR_SPARES; i++) {
+		if (door->spares[i] < 0)
+			continue;
+		close(door->spares[i]);
+		door->spares[i] = -1;
+		return true;
+	}
+	return false;
 }
 
 void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
 {
 	*door = (struct hp_door){ .socket = HP_SAMPLER_SOCKET_FD, .epoll = epoll, .data = data };
+	for (int i = 0; i < HP_DOOR_SPARES; i++)
+		door->spares[i] = -1;
 	fcntl(door->socket, F_SETFD, FD_CLOEXEC);
-	door->spare = spare_new(door);
+	spares_keep(door);
 	watch(door, EPOLL_CTL_ADD, EPOLLIN);
 }
 
@@ -131,10 +148,8 @@ static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *le
 			return fd;
 		if (errno == ECONNABORTED || errno == EINTR)
 			continue;
-		if (errno != EMFILE || door->spare < 0)
+		if (errno != EMFILE || !spare_give_up(door))
 			return -1;
-		close(door->spare);
-		door->spare = -1;
 	}
 	return -1;
 }
@@ -167,10 +182,10 @@ void hp_door_answer(struct hp_door *door, struct hp_members *members)
 	int fd;
 
 	while ((fd = next(door, &address, &length)) >= 0) {
+		spare_give_up(door);	/* for what has to be opened to know the peer */
 		answer(fd, members, &address, length);
 		close(fd);
-		if (door->spare < 0)
-			door->spare = spare_new(door);
+		spares_keep(door);
 	}
 	if (errno == EAGAIN)
 		return;
@@ -183,7 +198,6 @@ void hp_door_do(struct hp_door *door, uint64_t now_ns)
 	if (!door->due_ns || now_ns < door->due_ns)
 		return;
 	door->due_ns = 0;
-	if (door->spare < 0)
-		door->spare = spare_new(door);
+	spares_keep(door);
 	watch(door, EPOLL_CTL_MOD, EPOLLIN);
 }

@@ -15,9 +15,11 @@
  * Where no descriptor is left, or no memory, nobody can be let in, and the socket goes on to say that somebody
  * waits.  So then nobody listens to it for a while.
  */
+#define HP_DOOR_SPARES 2	/* the connection of who knocks, and a file that says who it is */
+
 struct hp_door {
 	int socket;	/* listening and non-blocking */
-	int spare;	/* a descriptor that is given up for who knocks while there is no other; -1 = none */
+	int spares[HP_DOOR_SPARES];	/* descriptors to give up where there are no others; -1 = none */
 	int epoll;
 	uint64_t data;	/* of its event */
 	uint64_t due_ns;	/* when the next one is tried; 0 = it is listened to */
