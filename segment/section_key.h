@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section_key.h - keys of sections by which it is decided what is recorded.
+ * section_key.h - the list of all sections, and their keys.
  *
- * A section's key stands in its definition, in report/section.  The library and the
- * sampler, which lie below that, ask the settings for some: those are here, and
- * test/unit/report_section_test.c compares them with the definitions.
+ * The definitions are in report/section.  The library and the sampler lie below that, but have to
+ * know which words of HOTPATH_REPORT mean a section, and what some of them ask to be recorded;
+ * test/unit/report_section_test.c compares the keys with the definitions.
  */
 #ifndef HP_SEGMENT_SECTION_KEY_H
 #define HP_SEGMENT_SECTION_KEY_H
@@ -32,17 +32,43 @@
 #define HP_KEY_THREADS "threads"
 #define HP_KEY_THREAD_STATES "thread-states"
 
-/* All of them: what HOTPATH_REPORT may name, beside `auto` and `all`. */
-#define HP_KEYS \
-	"functions-timing|calltree|" HP_KEY_FUNCTIONS_ALLOC "|" HP_KEY_ALLOC_CALLERS \
-	"|" HP_KEY_ALLOC_SITES "|" HP_KEY_LEAKS "|" HP_KEY_ALLOC_SIZES "|" HP_KEY_ALLOC_LIVES \
-	"|" HP_KEY_DIRECT_MAPS "|" HP_KEY_FUNCTIONS_CPU "|" HP_KEY_OFFCPU "|" HP_KEY_BOUND \
-	"|" HP_KEY_CHANNELS "|channels-latency|" HP_KEY_RW_LOCKS "|" HP_KEY_MUTEXES \
-	"|" HP_KEY_CONDS "|" HP_KEY_SEMS "|" HP_KEY_BARRIERS "|" HP_KEY_FILE_LOCKS \
-	"|" HP_KEY_WAITS "|" HP_KEY_LOCK_ORDER "|" HP_KEY_WAITING "|" HP_KEY_THREADS \
-	"|" HP_KEY_THREAD_STATES
-
-/* Those that are known by name, and that nothing fills yet. */
-#define HP_KEYS_ABSENT "streams|futures|sql|http|server|io|debug"
+/*
+ * All sections, in the order of the report: each hp_NAME_section with its key.  LATER are
+ * known by name, and nothing fills them yet.  A new one is a file with its definition, and
+ * a line here.
+ */
+#define HP_SECTION_LIST(NOW, LATER) \
+	NOW(functions, "functions-timing") \
+	NOW(calltree, "calltree") \
+	NOW(alloc_functions, HP_KEY_FUNCTIONS_ALLOC) \
+	NOW(alloc_callers, HP_KEY_ALLOC_CALLERS) \
+	NOW(alloc_sites, HP_KEY_ALLOC_SITES) \
+	NOW(leaks, HP_KEY_LEAKS) \
+	NOW(alloc_sizes, HP_KEY_ALLOC_SIZES) \
+	NOW(alloc_lives, HP_KEY_ALLOC_LIVES) \
+	NOW(direct_maps, HP_KEY_DIRECT_MAPS) \
+	NOW(cpu, HP_KEY_FUNCTIONS_CPU) \
+	NOW(offcpu, HP_KEY_OFFCPU) \
+	NOW(bound, HP_KEY_BOUND) \
+	NOW(channels, HP_KEY_CHANNELS) \
+	NOW(channels_latency, "channels-latency") \
+	LATER(streams, "streams") \
+	LATER(futures, "futures") \
+	NOW(rw_locks, HP_KEY_RW_LOCKS) \
+	NOW(mutexes, HP_KEY_MUTEXES) \
+	NOW(conds, HP_KEY_CONDS) \
+	NOW(sems, HP_KEY_SEMS) \
+	NOW(barriers, HP_KEY_BARRIERS) \
+	NOW(file_locks, HP_KEY_FILE_LOCKS) \
+	NOW(waits, HP_KEY_WAITS) \
+	NOW(lock_order, HP_KEY_LOCK_ORDER) \
+	NOW(waiting, HP_KEY_WAITING) \
+	LATER(sql, "sql") \
+	LATER(http, "http") \
+	LATER(server, "server") \
+	LATER(io, "io") \
+	NOW(threads, HP_KEY_THREADS) \
+	NOW(thread_states, HP_KEY_THREAD_STATES) \
+	LATER(debug, "debug")
 
 #endif

@@ -12,7 +12,11 @@
 #include "segment/section_key.h"
 #include "util/near.h"
 
-static const char words[] = "auto|all|" HP_KEYS, absent[] = HP_KEYS_ABSENT;
+#define WORD(name, key) "|" key
+#define NO_WORD(name, key)
+
+static const char words[] = "auto|all" HP_SECTION_LIST(WORD, NO_WORD);
+static const char absent[] = HP_SECTION_LIST(NO_WORD, WORD);
 
 bool hp_section_is(const char *word, size_t length, const char *section)
 {

@@ -8,7 +8,7 @@
 #include "report/section/core/list.h"
 #include "report/section/sections.h"
 
-#define POINTER(name) &hp_##name##_section,
+#define POINTER(name, key) &hp_##name##_section,
 
 const struct hp_section *const hp_sections[] = { HP_SECTIONS(POINTER) NULL };
 

@@ -59,14 +59,12 @@ TEST(sections, columns_have_keys_of_their_own)
 /* The settings know which words mean a section, without its definition. */
 TEST(sections, those_that_settings_know_are_there_and_no_other_is)
 {
-	char keys[] = HP_KEYS "|" HP_KEYS_ABSENT;
-	size_t count = 0;
+#define KEY(name, key) key,
+	static const char *const keys[] = { HP_SECTION_LIST(KEY, KEY) };
 
-	for (char *key = strtok(keys, "|"); key; key = strtok(NULL, "|")) {
-		CHECK(of_key(key));
-		count++;
+	CHECK_EQ(sizeof(keys) / sizeof(keys[0]), hp_section_count);
+	for (size_t i = 0; i < hp_section_count; i++) {
+		CHECK_STR(hp_sections[i]->key, keys[i]);
+		CHECK(hp_section_is_known(keys[i], strlen(keys[i])));
 	}
-	for (size_t i = 0; i < hp_section_count; i++)
-		CHECK(hp_section_is_known(hp_sections[i]->key, strlen(hp_sections[i]->key)));
-	CHECK_EQ(count, hp_section_count);
 }

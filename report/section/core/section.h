@@ -2,8 +2,8 @@
 /*
  * section.h - a section of the report: all that is true of it, in one definition.
  *
- * It stands beside its columns, in the folder of its subject, and its name in
- * report/section/core/list.h.  The table, JSON, the page, routes, MCP's tools and
+ * It stands beside its columns, in the folder of its subject, and its name and key in
+ * segment/section_key.h.  The table, JSON, the page, routes, MCP's tools and
  * their schemas, metrics, the console's tabs, help and documentation are derived
  * from it: what is NULL or 0 here has a default there.
  *
