@@ -236,9 +236,10 @@ query()
 }
 
 # crowd PORT CONNECTIONS - by another user: so many connections at once, which are kept alive by a byte now and then.
+# In a shell of its own, of which it takes the place.
 crowd()
 {
-	setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <<'END'
+	exec setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <<'END'
 import resource, selectors, socket, sys, time
 port, count = int(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))

@@ -365,7 +365,7 @@ kept_spare()
 	LD_PRELOAD=$HP_LIB HOTPATH_REPORT_LABEL=bare "$T/app" k 2>/dev/null || true
 	two_are_kept()
 	{
-		[ "$(count)" = 2 ]
+		[ "$(find "$kept" -name '*.hp.gz' | wc -l)" = 2 ]	# and not a part of one
 	}
 	eventually two_are_kept
 	"$hotpath" report -f json | grep -q '"label":"bare"'
