@@ -67,6 +67,7 @@
 	LATER(http, "http") \
 	LATER(server, "server") \
 	LATER(io, "io") \
+	NOW(processes, "processes") \
 	NOW(threads, HP_KEY_THREADS) \
 	NOW(thread_states, HP_KEY_THREAD_STATES) \
 	LATER(debug, "debug")

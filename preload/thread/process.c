@@ -24,6 +24,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/ticks.h"
+#include "preload/thread/account.h"
 #include "preload/thread/module.h"
 #include "preload/thread/room.h"
 #include "segment/clock.h"
@@ -41,6 +42,7 @@ static void *at(uint64_t offset)
 bool hp_self_init(void)
 {
 	hp_self = hp_pages_wiped();
+	hp_account_image((uint32_t)getpid());
 	return hp_self != NULL;
 }
 
@@ -158,6 +160,7 @@ static struct hp_process *image_before(uint64_t object, uint64_t started)
 
 static void fold(struct hp_process *process)
 {
+	hp_account_fold(process);
 	process->folded++;
 	process->folded_cpu_ns = process->cpu_ns;
 	process->folded_ticks += hp_clock_between(process->start_ticks, process->end_ticks);
@@ -199,6 +202,9 @@ static struct hp_process *process_get(void)
 	uint64_t object = executable(&draft);
 	char *text = hp_pages(HP_PAGE);	/* not on the stack: that may be a small one */
 	uint64_t started = text && !hp_is_confined() ? start_time(text) : 0;
+	struct hp_account_begin begin;
+
+	hp_account_before(own_pid(), started, &begin);
 	struct hp_process *process = image_before(object, started);
 
 	if (!process)
@@ -209,9 +215,11 @@ static struct hp_process *process_get(void)
 	} else {
 		process = process_new(object, text, started);
 	}
-	if (process)
+	if (process) {
+		hp_account_open(process, &begin);
 		atomic_store_explicit(&process->modules, atomic_load(&draft.modules),
 				      memory_order_release);
+	}
 	/* Release: who finds it taken finds who took it. */
 	if (process)
 		atomic_store_explicit(&process->state, HP_TAKEN, memory_order_release);
@@ -287,7 +295,7 @@ static void note_peak(struct hp_process *process, const struct rusage *usage)
 void hp_self_end(uint32_t ending, int code)
 {
 	struct hp_process *process;
-	struct rusage usage;
+	struct rusage usage, children = { .ru_maxrss = 0 };
 
 	HP_ABOVE(end, ending == HP_ENDING_EXEC);
 	if (hp_is_confined())
@@ -298,15 +306,16 @@ void hp_self_end(uint32_t ending, int code)
 	/* The first one: a thread may call _exit while exit waits for the report. */
 	if (atomic_load_explicit(&process->ending, memory_order_relaxed) != HP_ENDING_NONE)
 		return;
+	if (syscall(SYS_getrusage, RUSAGE_CHILDREN, &children) == 0)
+		note_peak(process, &children);
 	if (syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0) {
+		hp_account_end(process, &usage, &children);
 		process->cpu_ns =
 			process->folded_cpu_ns +
 			(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 		note_peak(process, &usage);
 	}
-	if (syscall(SYS_getrusage, RUSAGE_CHILDREN, &usage) == 0)
-		note_peak(process, &usage);
 	process->exit_code = code;
 	process->end_ticks = ticks_now();
 	atomic_store_explicit(&process->ending, ending, memory_order_release);

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -218,4 +219,21 @@ char *hp_text_clean(const char *text)
 	}
 	*to = 0;
 	return clean;
+}
+
+/* sigabbrev_np() came with glibc 2.32. */
+const char *hp_format_signal(int number)
+{
+#define NAME(name) [SIG##name] = #name
+	static const char *const names[] = {
+		NAME(HUP),    NAME(INT),  NAME(QUIT),  NAME(ILL),  NAME(TRAP), NAME(ABRT),
+		NAME(BUS),    NAME(FPE),  NAME(KILL),  NAME(USR1), NAME(SEGV), NAME(USR2),
+		NAME(PIPE),   NAME(ALRM), NAME(TERM),  NAME(CHLD), NAME(CONT), NAME(STOP),
+		NAME(TSTP),   NAME(TTIN), NAME(TTOU),  NAME(URG),  NAME(XCPU), NAME(XFSZ),
+		NAME(VTALRM), NAME(PROF), NAME(WINCH), NAME(POLL), NAME(PWR),  NAME(SYS),
+		NAME(STKFLT),
+	};
+#undef NAME
+
+	return (size_t)number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
 }

@@ -48,6 +48,9 @@ size_t hp_text_start(const char *text, size_t width);
 /* A fresh copy in which control characters and broken UTF-8 are '?'. */
 char *hp_text_clean(const char *text);
 
+/* KILL, TERM, ...; NULL = unknown. */
+const char *hp_format_signal(int number);
+
 /*
  * A number as a whole one, towards 0: what is negative or none is 0, what is too
  * large the largest.  Of a segment that is torn or hostile any sum may come.

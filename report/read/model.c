@@ -190,6 +190,7 @@ static void read_process(struct build *b, const struct hp_process *record)
 	if (process->object != HP_NONE)
 		model->objects[process->object].is_program = true;
 	process_times(b, process, record);
+	hp_account_read(model, record, b->end_ticks);
 	read_blocks(b, record->blocks, (uint32_t)model->process_count - 1);
 	read_thread_names(b, record->lockset);
 }
@@ -538,10 +539,14 @@ static void clear(struct hp_model *model)
 	free(model->processes);
 	free(model->threads);
 	free(model->thread_names);
+	free(model->runs);
 	hp_model_sampling_pause(&model->sampling);
 	model->processes = NULL;
 	model->threads = NULL;
 	model->thread_names = NULL;
+	model->runs = NULL;
+	model->run_count = model->run_room = 0;
+	model->children_cpu_ns = 0;
 	model->process_count = model->thread_count = model->thread_name_count = 0;
 	model->losses = (struct hp_model_losses){ .is_damaged = false };
 	model->is_clock_guessed = false;

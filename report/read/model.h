@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/read/account.h"
 #include "report/read/sampling.h"
 #include "report/read/label.h"
 #include "report/read/reader.h"
@@ -232,6 +233,10 @@ struct hp_model {
 	size_t node_count;
 	struct hp_model_thread *threads;
 	size_t thread_count;
+	struct hp_model_run *runs;
+	size_t run_count;
+	size_t run_room;
+	uint64_t children_cpu_ns;	/* of all that the root waited for, and that those did; as it ended */
 	struct hp_model_thread_name *thread_names;	/* sorted by pid, tid, end */
 	size_t thread_name_count;
 	struct hp_model_sampling sampling;

@@ -60,23 +60,6 @@ static void first_line_write(struct hp_report *report, const struct hp_look *loo
 	fputs("\n\n", out);
 }
 
-/* sigabbrev_np() came with glibc 2.32. */
-static const char *signal_name(int number)
-{
-#define NAME(name) [SIG##name] = #name
-	static const char *const names[] = {
-		NAME(HUP),    NAME(INT),  NAME(QUIT),  NAME(ILL),  NAME(TRAP), NAME(ABRT),
-		NAME(BUS),    NAME(FPE),  NAME(KILL),  NAME(USR1), NAME(SEGV), NAME(USR2),
-		NAME(PIPE),   NAME(ALRM), NAME(TERM),  NAME(CHLD), NAME(CONT), NAME(STOP),
-		NAME(TSTP),   NAME(TTIN), NAME(TTOU),  NAME(URG),  NAME(XCPU), NAME(XFSZ),
-		NAME(VTALRM), NAME(PROF), NAME(WINCH), NAME(POLL), NAME(PWR),  NAME(SYS),
-		NAME(STKFLT),
-	};
-#undef NAME
-
-	return (size_t)number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
-}
-
 /* What the root's end was, as far as anybody knows; "" = nothing to say. */
 static char *ending_text(const struct hp_report *report)
 {
@@ -97,7 +80,7 @@ static char *ending_text(const struct hp_report *report)
 		return hp_xstrdup(is_lost ? ", killed or crashed (status unknown)" : "");
 	}
 	if (WIFSIGNALED(status)) {
-		name = signal_name(WTERMSIG(status));
+		name = hp_format_signal(WTERMSIG(status));
 		return hp_xprintf(", killed by SIG%s%s", name ? name : "?",
 				  WCOREDUMP(status) ? " (core dumped)" : "");
 	}

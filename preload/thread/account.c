@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account.c - see account.h.
+ */
+#include "preload/thread/account.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
+#include "segment/clock.h"
+
+#define NAMES_MOST 64	/* of one executable; further ones are added to the last */
+
+static char image_name[16];
+static uint32_t image_pid;
+static uint32_t opened_pid;	/* a forked child finds its parent's here */
+
+static void *at(uint64_t offset)
+{
+	return (char *)hp_segment.header + offset;
+}
+
+static struct hp_account *account_of(const struct hp_process *process)
+{
+	return process->account ? at((uint64_t)process->account * HP_LINE) : NULL;
+}
+
+static uint64_t cpu_of(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+}
+
+static uint64_t beyond(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+void hp_account_image(uint32_t pid)
+{
+	image_pid = pid;
+	syscall(SYS_prctl, PR_GET_NAME, image_name);
+}
+
+/* ---- the image before ---- */
+
+/* Newest of the images of this process that ended by exec. */
+static const struct hp_process *image_find(uint32_t pid, uint64_t started)
+{
+	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+	const struct hp_process *found = NULL, *process;
+
+	for (; offset; offset = process->next) {
+		process = at(offset);
+		if (process->pid == pid && process->starttime == started && process->account &&
+		    atomic_load_explicit(&process->state, memory_order_acquire) == HP_TAKEN &&
+		    atomic_load_explicit(&process->ending, memory_order_relaxed) ==
+			    HP_ENDING_EXEC &&
+		    (!found || process->start_ticks > found->start_ticks))
+			found = process;
+	}
+	return found;
+}
+
+void hp_account_before(uint32_t pid, uint64_t started, struct hp_account_begin *begin)
+{
+	const struct hp_process *process = started ? image_find(pid, started) : NULL;
+	struct hp_account *account;
+
+	*begin = (struct hp_account_begin){ 0 };
+	if (!process)
+		return;
+	account = account_of(process);
+	account->is_followed = 1;
+	if (account->began == HP_BEGAN_FORK) {
+		account->is_joined = 1;
+		begin->cpu_ns = account->base_cpu_ns;
+		begin->minor_faults = account->base_minor;
+		begin->major_faults = account->base_major;
+		begin->start_ticks = process->start_ticks - account->lead_ticks;
+		return;
+	}
+	begin->cpu_ns = account->base_cpu_ns + account->cpu_ns;
+	begin->minor_faults = account->base_minor + account->minor_faults;
+	begin->major_faults = account->base_major + account->major_faults;
+	begin->start_ticks = process->end_ticks;
+}
+
+/* ---- sums ---- */
+
+static struct hp_run *run_of(struct hp_account *account, const char *name)
+{
+	uint64_t offset = atomic_load_explicit(&account->runs, memory_order_relaxed);
+	struct hp_run *run = NULL;
+	int count = 0;
+
+	for (; offset && count < NAMES_MOST; offset = run->next, count++) {
+		run = at(offset);
+		if (memcmp(run->name, name, sizeof(run->name)) == 0)
+			return run;
+	}
+	if (count == NAMES_MOST)
+		return run;
+	offset = hp_segment_take(&hp_segment, sizeof(*run), HP_LINE);
+	run = hp_segment_at(&hp_segment, offset, sizeof(*run));
+	if (!run)
+		return NULL;
+	memcpy(run->name, name, sizeof(run->name));
+	hp_list_push(&account->runs, offset, &run->next);
+	return run;
+}
+
+void hp_account_fold(const struct hp_process *process)
+{
+	static const char none[16];
+	struct hp_account *account = account_of(process);
+	uint32_t ending = atomic_load_explicit(&process->ending, memory_order_relaxed);
+	bool is_lost = ending == HP_ENDING_EXEC && account && account->began == HP_BEGAN_FORK;
+	struct hp_run *run;
+
+	if (!account || account->is_joined)
+		return;
+	run = run_of(account, is_lost ? none : account->name);
+	if (!run)
+		return;
+	run->count += account->began != HP_BEGAN_AGAIN;
+	run->unknown += ending == HP_ENDING_NONE;
+	if (ending != HP_ENDING_EXEC && process->exit_code & 0xff) {
+		run->failed++;
+		run->status = W_EXITCODE(process->exit_code & 0xff, 0);
+	}
+	run->ticks +=
+		account->lead_ticks + hp_clock_between(process->start_ticks, process->end_ticks);
+	run->lead_ns += account->lead_ns;
+	run->cpu_ns += account->cpu_ns;
+	run->minor_faults += account->minor_faults;
+	run->major_faults += account->major_faults;
+	if (account->peak_rss_kb > run->peak_rss_kb)
+		run->peak_rss_kb = account->peak_rss_kb;
+}
+
+/* ---- an image's own ---- */
+
+static enum hp_beginning beginning_of(uint32_t pid)
+{
+	if (opened_pid == pid)
+		return HP_BEGAN_AGAIN;
+	return image_pid == pid ? HP_BEGAN_EXEC : HP_BEGAN_FORK;
+}
+
+void hp_account_open(struct hp_process *process, const struct hp_account_begin *begin)
+{
+	struct hp_account *account = account_of(process);
+	struct rusage usage = { .ru_maxrss = 0 };
+	uint64_t offset, runs;
+
+	if (!account) {
+		offset = hp_segment_take(&hp_segment, sizeof(*account), HP_LINE);
+		account = hp_segment_at(&hp_segment, offset, sizeof(*account));
+		if (!account)
+			return;
+		process->account = (uint32_t)(offset / HP_LINE);
+	}
+	runs = atomic_load_explicit(&account->runs, memory_order_relaxed);
+	memset(account, 0, sizeof(*account));
+	atomic_store_explicit(&account->runs, runs, memory_order_relaxed);
+	account->began = beginning_of(process->pid);
+	memcpy(account->name, image_name, sizeof(account->name));
+	account->base_cpu_ns = begin->cpu_ns;
+	account->base_minor = begin->minor_faults;
+	account->base_major = begin->major_faults;
+	if (begin->start_ticks)
+		account->lead_ticks = hp_clock_between(begin->start_ticks, process->start_ticks);
+	opened_pid = process->pid;
+	if (account->began == HP_BEGAN_FORK || syscall(SYS_getrusage, RUSAGE_SELF, &usage) != 0)
+		return;
+	account->base_peak_kb = (uint64_t)usage.ru_maxrss;
+	if (account->began != HP_BEGAN_AGAIN) {
+		/* The kernel and the loader had their part before us. */
+		if (!begin->start_ticks)
+			account->lead_ns = cpu_of(&usage);
+		return;
+	}
+	account->base_cpu_ns = cpu_of(&usage);
+	account->base_minor = (uint64_t)usage.ru_minflt;
+	account->base_major = (uint64_t)usage.ru_majflt;
+}
+
+/* VmHWM of /proc/self/status: the present image's own peak. */
+static uint64_t image_peak_kb(void)
+{
+	char *text = hp_pages(HP_PAGE);
+	int fd =
+		text ? (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC)
+		     : -1;
+	uint64_t value = 0;
+
+	if (fd >= 0) {
+		const char *p;
+
+		syscall(SYS_read, fd, text, HP_PAGE - 1);
+		syscall(SYS_close, fd);
+		p = strstr(text, "VmHWM:");
+		for (p = p ? p + 6 : NULL; p && (*p == ' ' || *p == '\t'); p++)
+			;
+		for (; p && *p >= '0' && *p <= '9'; p++)
+			value = value * 10 + (uint64_t)(*p - '0');
+	}
+	if (text)
+		hp_pages_release(text, HP_PAGE);
+	return value;
+}
+
+/*
+ * The kernel keeps the largest size across exec, and that of a parent for a child made by vfork.
+ * Only a larger one is the image's own for certain.
+ */
+static uint64_t peak_of(const struct hp_account *account, const struct rusage *usage)
+{
+	uint64_t peak_kb = (uint64_t)usage->ru_maxrss;
+
+	return peak_kb > account->base_peak_kb ? peak_kb : image_peak_kb();
+}
+
+void hp_account_end(const struct hp_process *process, const struct rusage *usage,
+		    const struct rusage *children)
+{
+	struct hp_account *account = account_of(process);
+
+	if (!account)
+		return;
+	account->cpu_ns = beyond(cpu_of(usage), account->base_cpu_ns);
+	account->minor_faults = beyond((uint64_t)usage->ru_minflt, account->base_minor);
+	account->major_faults = beyond((uint64_t)usage->ru_majflt, account->base_major);
+	account->peak_rss_kb = peak_of(account, usage);
+	account->children_cpu_ns = cpu_of(children);
+}

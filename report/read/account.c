@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account.c - see account.h.
+ */
+#include "report/read/account.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "report/base/memory.h"
+#include "report/read/model.h"
+
+static uint64_t beyond(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static struct hp_model_run *run_new(struct hp_model *model, const char name[16])
+{
+	struct hp_model_run *run;
+
+	model->runs =
+		hp_xgrow(model->runs, model->run_count, &model->run_room, sizeof(*model->runs));
+	run = &model->runs[model->run_count++];
+	*run = (struct hp_model_run){ .pid = 0 };
+	memcpy(run->name, name, 16);
+	return run;
+}
+
+static void sums_read(struct hp_model *model, uint64_t at)
+{
+	struct hp_run record;
+
+	for (; hp_reader_step(&model->reader, at, &record, sizeof(record)); at = record.next) {
+		struct hp_model_run *run = run_new(model, record.name);
+
+		run->count = record.count;
+		run->failed = record.failed;
+		run->unknown = record.unknown;
+		run->status = record.status;
+		run->wall_ns = hp_model_ns(model, record.ticks) + record.lead_ns;
+		run->cpu_ns = record.cpu_ns;
+		run->peak_rss_kb = record.peak_rss_kb;
+		run->minor_faults = record.minor_faults;
+		run->major_faults = record.major_faults;
+		run->lacks_cpu = run->lacks_peak = record.unknown != 0;
+	}
+}
+
+/* How it ended: by its own note, or, of the root, by the one who waited for it. */
+static void end_set(const struct hp_model *model, struct hp_model_run *run,
+		    const struct hp_process *record)
+{
+	const struct hp_header *header = &model->reader.header;
+	bool is_told = run->is_root && header->status_known && record->ending != HP_ENDING_EXEC;
+	int32_t status = W_EXITCODE(record->exit_code & 0xff, 0);
+
+	if (is_told)
+		status = (int32_t)header->root_status;
+	run->running = !record->end_ticks;
+	if (run->running || record->ending == HP_ENDING_EXEC)
+		return;
+	run->unknown = !is_told && record->ending == HP_ENDING_NONE;
+	run->failed = !run->unknown && status != 0;
+	run->status = run->failed ? status : 0;
+}
+
+static struct hp_model_run *image_read(struct hp_model *model, const struct hp_process *record,
+				       const char name[16], uint64_t end_ticks)
+{
+	struct hp_model_run *run = run_new(model, name);
+
+	run->pid = record->pid;
+	run->count = 1;
+	run->is_root = record->pid == model->reader.header.root_pid;
+	run->wall_ns = hp_model_ns(model, beyond(record->end_ticks ? record->end_ticks : end_ticks,
+						 record->start_ticks));
+	end_set(model, run, record);
+	run->lacks_cpu = run->lacks_peak = !record->end_ticks || !record->ending;
+	return run;
+}
+
+/* Of a version that knew no accounts: what its record says of all that is folded in there. */
+static void old_read(struct hp_model *model, const struct hp_process *record, uint64_t end_ticks)
+{
+	struct hp_model_run *run = image_read(model, record, record->comm, end_ticks);
+
+	run->count += record->folded;
+	run->unknown += record->folded;
+	run->wall_ns += hp_model_ns(model, record->folded_ticks);
+	run->cpu_ns = record->cpu_ns;
+	run->lacks_cpu = run->lacks_peak = true;
+}
+
+void hp_account_read(struct hp_model *model, const struct hp_process *record, uint64_t end_ticks)
+{
+	static const char none[16];
+	struct hp_account account;
+	struct hp_model_run *run;
+	bool is_lost;
+
+	if (!record->account || !hp_reader_copy(&model->reader, (uint64_t)record->account * HP_LINE,
+						&account, sizeof(account))) {
+		old_read(model, record, end_ticks);
+		return;
+	}
+	sums_read(model, account.runs);
+	if (account.is_joined)
+		return;
+	is_lost = account.began == HP_BEGAN_FORK && record->ending == HP_ENDING_EXEC &&
+		  record->end_ticks;
+	run = image_read(model, record, is_lost ? none : account.name, end_ticks);
+	run->count = account.began != HP_BEGAN_AGAIN;
+	run->base_cpu_ns = account.base_cpu_ns;
+	run->wall_ns += hp_model_ns(model, account.lead_ticks) + account.lead_ns;
+	run->cpu_ns = account.cpu_ns;
+	run->peak_rss_kb = account.peak_rss_kb;
+	run->minor_faults = account.minor_faults;
+	run->major_faults = account.major_faults;
+	run->lacks_peak |= !account.peak_rss_kb;
+	if (run->is_root && account.children_cpu_ns > model->children_cpu_ns)
+		model->children_cpu_ns = account.children_cpu_ns;
+}

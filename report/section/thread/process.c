@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c - the section of processes, by program: see process.h.
+ */
+#include "report/section/thread/process.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+
+#define LIMIT 15	/* rows, where no variable says otherwise */
+
+/* A process notes its CPU time before its memory is torn down, which is its parent's to learn. */
+#define END_NS 500000
+#define END_SHARE 0.05
+
+/* --- sums --- */
+
+static struct hp_program *program_of(struct hp_programs *programs, const char *name)
+{
+	for (size_t i = 0; i < programs->count; i++)
+		if (strcmp(programs->rows[i].name, name) == 0)
+			return &programs->rows[i];
+	programs->rows[programs->count] = (struct hp_program){ .name = name };
+	return &programs->rows[programs->count++];
+}
+
+/* Of one that runs, or ended without a note: what the sampler saw last. */
+static uint64_t watched_ns(const struct hp_model *model, const struct hp_model_run *run)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].pid == run->pid)
+			ns += model->threads[i].cpu_ns;
+	return ns > run->base_cpu_ns ? ns - run->base_cpu_ns : 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void run_add(const struct hp_model *model, struct hp_programs *programs,
+		    const struct hp_model_run *run)
+{
+	struct hp_program *program = program_of(programs, run->name);
+
+	program->runs += run->count;
+	program->running += run->running;
+	program->failed += run->failed;
+	program->unknown += run->unknown;
+	program->wall_ns += run->wall_ns;
+	program->cpu_ns += run->lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(model, run))
+						      : run->cpu_ns;
+	program->minor_faults += run->minor_faults;
+	program->major_faults += run->major_faults;
+	program->peak_rss_bytes = larger(program->peak_rss_bytes, run->peak_rss_kb * 1024);
+	program->is_cpu_least |= run->lacks_cpu;
+	program->is_peak_least |= run->lacks_peak;
+	if (run->failed)
+		program->status = run->status;
+}
+
+static int compare_programs(const void *left, const void *right)
+{
+	const struct hp_program *a = left, *b = right;
+
+	if (a->cpu_ns != b->cpu_ns)
+		return a->cpu_ns > b->cpu_ns ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* What the root's children took, less what those took that are listed. */
+static void missing_set(const struct hp_model *model, struct hp_programs *programs)
+{
+	uint64_t listed_ns = 0, runs = 0, missing_ns;
+
+	programs->is_missing_known = model->children_cpu_ns != 0;
+	for (size_t i = 0; i < model->run_count; i++) {
+		const struct hp_model_run *run = &model->runs[i];
+
+		if (run->is_root || !run->name[0])
+			continue;
+		listed_ns += run->cpu_ns;
+		runs += run->count;
+	}
+	if (model->children_cpu_ns <= listed_ns)
+		return;
+	missing_ns = model->children_cpu_ns - listed_ns;
+	if (missing_ns > (runs + 4) * END_NS &&
+	    (double)missing_ns > END_SHARE * (double)model->children_cpu_ns)
+		programs->missing_ns = missing_ns;
+}
+
+static void programs_free(void *held)
+{
+	struct hp_programs *programs = held;
+
+	free(programs->rows);
+	free(programs);
+}
+
+const struct hp_programs *hp_programs_of(struct hp_report *report)
+{
+	static const struct hp_view_kind kind = { .free = programs_free };
+	const struct hp_model *model = &report->model;
+	struct hp_programs *programs = hp_views_get(&report->views, &kind);
+
+	if (programs)
+		return programs;
+	programs = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*programs)));
+	programs->rows = hp_xcalloc(model->run_count, sizeof(*programs->rows));
+	for (size_t i = 0; i < model->run_count; i++) {
+		if (model->runs[i].name[0] && model->runs[i].count)
+			run_add(model, programs, &model->runs[i]);
+		else
+			programs->unrecorded += model->runs[i].name[0] ? 0 : model->runs[i].count;
+	}
+	missing_set(model, programs);
+	for (size_t i = 0; i < programs->count; i++) {
+		programs->runs += programs->rows[i].runs;
+		programs->cpu_ns += programs->rows[i].cpu_ns;
+	}
+	for (size_t i = 0; i < programs->count && programs->cpu_ns; i++)
+		programs->rows[i].cpu_percent =
+			100.0 * (double)programs->rows[i].cpu_ns / (double)programs->cpu_ns;
+	if (programs->count)
+		qsort(programs->rows, programs->count, sizeof(*programs->rows), compare_programs);
+	return programs;
+}
+
+/* --- cells --- */
+
+static const struct hp_program *program(const struct hp_cell *cell)
+{
+	return cell->row;
+}
+
+static void get_name(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_set_text(cell, hp_text_clean(program(cell)->name), value);
+}
+
+static void get_cpu(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_bound = program(cell)->is_cpu_least;
+	value->is_unknown = value->is_bound && value->number <= 0;
+}
+
+static void get_peak(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_unknown = value->number <= 0;
+	value->is_bound = program(cell)->is_peak_least;
+}
+
+/* Of those that failed one, else 0 once some have ended. */
+static void get_status(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_program *row = program(cell);
+	int status = row->status;
+	const char *name;
+
+	value->is_unknown = !row->failed && row->unknown + row->running >= row->runs;
+	if (value->is_unknown)
+		return;
+	name = WIFSIGNALED(status) ? hp_format_signal(WTERMSIG(status)) : NULL;
+	if (name)
+		hp_cell_set_text(cell, hp_xprintf("SIG%s", name), value);
+	else if (WIFSIGNALED(status))
+		hp_cell_set_text(cell, hp_xprintf("signal %d", WTERMSIG(status)), value);
+	else
+		hp_cell_set_text(cell, hp_xprintf("%d", WEXITSTATUS(status)), value);
+}
+
+static const struct hp_column columns[] = {
+	{ "Program", "name", "name", HP_UNIT_NAME, .get = get_name },
+	{ "Runs", "runs", "runs", HP_UNIT_COUNT, .member = HP_MEMBER(hp_program, runs) },
+	{ "Wall", "wall", "wall_ns", HP_UNIT_TIME, .member = HP_MEMBER(hp_program, wall_ns) },
+	{ "CPU", "cpu", "cpu_ns", HP_UNIT_TIME, .get = get_cpu,
+	  .member = HP_MEMBER(hp_program, cpu_ns) },
+	{ "% CPU", "cpu_percent", "cpu_percent", HP_UNIT_SHARE,
+	  .member = HP_MEMBER(hp_program, cpu_percent) },
+	{ "Peak RSS", "peak_rss", "peak_rss_bytes", HP_UNIT_BYTES, .get = get_peak,
+	  .member = HP_MEMBER(hp_program, peak_rss_bytes) },
+	{ "Faults", "minor_faults", "minor_faults", HP_UNIT_COUNT, .get = get_cpu,
+	  .member = HP_MEMBER(hp_program, minor_faults) },
+	{ "Major", "major_faults", "major_faults", HP_UNIT_COUNT, .need = HP_NEED_ROOM,
+	  .member = HP_MEMBER(hp_program, major_faults) },
+	{ "Failed", "failed", "failed", HP_UNIT_COUNT, .member = HP_MEMBER(hp_program, failed) },
+	{ "Exit", "exit_status", "exit_status", HP_UNIT_TEXT, .get = get_status },
+	{ NULL, "running", "running", HP_UNIT_COUNT, .member = HP_MEMBER(hp_program, running) },
+	{ NULL, "unknown", "unknown", HP_UNIT_COUNT, .member = HP_MEMBER(hp_program, unknown) },
+	{ 0 },
+};
+
+/* --- the section --- */
+
+static void fill(struct hp_report *report, struct hp_list *list)
+{
+	const struct hp_programs *programs = hp_programs_of(report);
+
+	list->total = programs->count;
+	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
+	for (size_t i = 0; i < list->total; i++)
+		list->rows[i] = &programs->rows[i];
+	hp_section_cut(&hp_processes_section, report, list);
+}
+
+/* One process has all its figures in the first lines. */
+static bool has_data(const struct hp_report *report)
+{
+	uint64_t runs = 0;
+
+	for (size_t i = 0; i < report->model.run_count; i++)
+		runs += report->model.runs[i].count;
+	return runs > 1;
+}
+
+static const char *note(struct hp_report *report)
+{
+	const struct hp_programs *programs = hp_programs_of(report);
+	struct hp_text_cell count, time;
+
+	free(report->text);
+	report->text = hp_xprintf("%s %s, CPU %s", hp_format_count(&count, programs->runs),
+				  programs->runs == 1 ? "run" : "runs",
+				  hp_format_time(&time, (double)programs->cpu_ns));
+	return report->text;
+}
+
+/* Adds a sentence. */
+static void say(struct hp_report *report, char *sentence)
+{
+	char *all = report->text[0] ? hp_xprintf("%s  %s", report->text, sentence)
+				    : hp_xstrdup(sentence);
+
+	free(report->text);
+	free(sentence);
+	report->text = all;
+}
+
+/* What no row has. */
+static const char *after(struct hp_report *report)
+{
+	const struct hp_programs *programs = hp_programs_of(report);
+	struct hp_text_cell cell;
+	uint64_t unknown = 0;
+
+	for (size_t i = 0; i < programs->count; i++)
+		unknown += programs->rows[i].unknown;
+	free(report->text);
+	report->text = hp_xstrdup("");
+	if (unknown)
+		say(report,
+		    hp_xprintf("%s %s did not record %s end (killed, or without exit()): CPU time "
+			       "and memory are what was seen last.",
+			       hp_format_count(&cell, unknown), unknown == 1 ? "run" : "runs",
+			       unknown == 1 ? "its" : "their"));
+	if (programs->unrecorded)
+		say(report,
+		    hp_xprintf("%s %s not recorded: static, or with other privileges.",
+			       hp_format_count(&cell, programs->unrecorded),
+			       programs->unrecorded == 1 ? "program was" : "programs were"));
+	if (programs->missing_ns)
+		say(report, hp_xprintf("Children that are not listed took about %s of CPU time.",
+				       hp_format_time(&cell, (double)programs->missing_ns)));
+	return report->text[0] ? report->text : NULL;
+}
+
+static void add_head(struct hp_report *report, cJSON *list)
+{
+	const struct hp_programs *programs = hp_programs_of(report);
+
+	hp_json_whole(list, "run_count", programs->runs);
+	hp_json_whole(list, "cpu_ns", programs->cpu_ns);
+	hp_json_whole(list, "unrecorded_count", programs->unrecorded);
+	if (programs->is_missing_known)
+		hp_json_whole(list, "missing_cpu_ns", programs->missing_ns);
+	else
+		cJSON_AddNullToObject(list, "missing_cpu_ns");
+}
+
+const struct hp_section hp_processes_section = {
+	.key = "processes",
+	.json = "processes",
+	.name = "processes",
+	.help = "processes by program: runs, CPU, memory, exit status",
+	.subject = HP_SUBJECT_THREAD,
+	.columns = columns,
+	.fill = fill,
+	.usual = LIMIT,
+	.has_data = has_data,
+	.about = "Processes by program.",
+	.none = "no process could be recorded: the segment had no room",
+	.note = note,
+	.after = after,
+	.extra = { .head = add_head,
+		   .list_keys = "run_count:i cpu_ns:i unrecorded_count:i missing_cpu_ns:i?" },
+	.tool = { .help = "Processes by program: runs, CPU time, memory, page faults, failures.",
+		  .meaning = "Each program with all its processes: how often it ran, for how long, "
+			     "what it took, and how it ended.",
+		  .next = "functions_cpu for what the programs compute; offcpu for what they wait for." },
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.h - the programs that ran in the session, each with all its processes.
+ *
+ * A run is an image of a process: what it is from one exec to the next.  One that only
+ * lived from fork to exec is part of the run that followed.
+ */
+#ifndef HP_REPORT_SECTION_THREAD_PROCESS_H
+#define HP_REPORT_SECTION_THREAD_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/core/report.h"
+
+struct hp_program {
+	const char *name;
+	uint64_t runs;
+	uint64_t running;	/* of them */
+	uint64_t failed;	/* exit code other than 0, or killed by a signal */
+	uint64_t unknown;	/* nobody noted how they ended */
+	int32_t status;	/* of one that failed, as from wait() */
+	uint64_t wall_ns;	/* the sum of their lives */
+	uint64_t cpu_ns;
+	double cpu_percent;	/* of what all programs took */
+	uint64_t peak_rss_bytes;	/* of the largest; 0 = unknown */
+	uint64_t minor_faults;
+	uint64_t major_faults;
+	bool is_cpu_least;	/* cpu_ns and faults are without some of them */
+	bool is_peak_least;
+};
+
+struct hp_programs {
+	struct hp_program *rows;	/* most CPU time first */
+	size_t count;
+	uint64_t runs;
+	uint64_t cpu_ns;
+	uint64_t unrecorded;	/* images of which nothing but their start is known */
+	uint64_t missing_ns;	/* CPU time of children that no row has; below what can be told it is 0 */
+	bool is_missing_known;
+};
+
+/* Lives as long as the report. */
+const struct hp_programs *hp_programs_of(struct hp_report *report);
+
+#endif

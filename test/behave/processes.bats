@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# processes.bats - the table of processes: each program with all its runs, and what they took.
+
+load helper
+
+setup_file()
+{
+	compile child -fno-instrument-functions <<-'EOF'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <time.h>
+		#include <unistd.h>
+		/* child MS MB CODE: burns CPU, touches memory, says what it took. */
+		int main(int argc, char **argv)
+		{
+			long ms = atol(argv[1]), bytes = atol(argv[2]) << 20;
+			struct timespec t = { 0, 0 };
+			char *block = malloc(bytes + 1);
+
+			(void)argc;
+			memset(block, 1, bytes + 1);
+			while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms)
+				clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+			printf("%ld\n", t.tv_sec * 1000000000L + t.tv_nsec);
+			fflush(stdout);
+			return block[bytes] == 1 ? atoi(argv[3]) : 99;
+		}
+	EOF
+	compile parent -fno-instrument-functions <<-'EOF'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		/* parent BYTES PROGRAM TIMES ARGS...: forks and executes, one after the other. */
+		int main(int argc, char **argv)
+		{
+			long bytes = atol(argv[1]);
+			volatile char *block = malloc(bytes + 1);
+
+			(void)argc;
+			for (long i = 0; i < bytes; i += 1000)
+				block[i] = 1;
+			for (int i = 0; i < atoi(argv[3]); i++) {
+				pid_t pid = fork();
+
+				if (!pid) {
+					free(malloc(100));
+					execv(argv[2], argv + 3);
+					_exit(127);
+				}
+				waitpid(pid, NULL, 0);
+			}
+			return 0;
+		}
+	EOF
+	export T
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/json HOTPATH_LIMIT=0 HOTPATH_CPU=off
+}
+
+# told EXPRESSION - of `rows`, by name, and `head`.
+told()
+{
+	python3 - "$HOTPATH_OUTPUT_PATH" "$1" <<-'EOF'
+		import json, sys
+		head = json.load(open(sys.argv[1]))["processes"]
+		rows = {row["name"]: row for row in head["raw"]}
+		for row in rows.values():
+		    print(row)
+		if not eval(sys.argv[2]):
+		    sys.exit(f"not so: {sys.argv[2]}")
+	EOF
+}
+
+@test "processes: what lived from fork to exec is part of the program that followed" {
+	"$HP_RUN" "$T/parent" 1000 "$T/child" 25 1 0 0 >"$BATS_TEST_TMPDIR/said"
+	told 'rows.keys() == {"parent", "child"}'
+	told 'rows["parent"]["runs"] == 1'
+	told 'rows["child"]["runs"] == 25'
+	told 'head["run_count"] == 26'
+	told 'head["unrecorded_count"] == 0'
+}
+
+@test "processes: CPU time and the largest size are each program's own" {
+	"$HP_RUN" "$T/parent" 90000000 "$T/child" 5 20 8 0 >"$BATS_TEST_TMPDIR/said"
+	said=$(awk '{ sum += $1 } END { printf "%d", sum }' "$BATS_TEST_TMPDIR/said")
+	# Beside what it says itself there is its start and its end.
+	told "$said <= rows['child']['cpu_ns'] <= 1.5 * $said"
+	told "rows['parent']['cpu_ns'] < rows['child']['cpu_ns'] + $said"
+	told 'rows["child"]["wall_ns"] >= rows["child"]["cpu_ns"]'
+	told '8 << 20 <= rows["child"]["peak_rss_bytes"] < 40 << 20'
+	told 'rows["parent"]["peak_rss_bytes"] > 90000000'
+	# 8 MB are 2048 pages, and the parent's 90 MB are none of theirs.
+	told 'rows["child"]["minor_faults"] + rows["child"]["major_faults"] >= 5 * 16'
+}
+
+@test "processes: exit codes, and how many failed" {
+	cat >"$BATS_TEST_TMPDIR/go" <<-'EOF'
+		"$T/child" 0 0 0
+		"$T/child" 0 0 0
+		"$T/child" 0 0 7
+		(exit 0)
+	EOF
+	"$HP_RUN" sh "$BATS_TEST_TMPDIR/go" >/dev/null
+	told 'rows["child"]["runs"] == 3'
+	told 'rows["child"]["failed"] == 1'
+	told 'rows["child"]["exit_status"] == "7"'
+	told 'rows["child"]["unknown"] == 0'
+	told 'rows["sh"]["failed"] == 0'
+}
+
+@test "processes: an image that ran before it became another one is a run of its own" {
+	cat >"$BATS_TEST_TMPDIR/go" <<-'EOF'
+		i=0
+		while [ $i -lt 20000 ]; do i=$((i + 1)); done
+		exec "$T/child" 10 0 3
+	EOF
+	run -3 "$HP_RUN" sh "$BATS_TEST_TMPDIR/go"
+	told 'rows["sh"]["runs"] == 1'
+	told 'rows["child"]["runs"] == 1'
+	# The kernel's clock of the process goes on across exec.
+	told "$output <= rows['child']['cpu_ns'] + rows['sh']['cpu_ns'] <= 1.5 * $output"
+	told 'rows["sh"]["cpu_ns"] > 0'
+	told 'rows["child"]["exit_status"] == "3"'
+}
+
+@test "processes: one by one, each gets a row of its own in a table of many" {
+	for i in 1 2 3; do
+		cp "$T/child" "$BATS_TEST_TMPDIR/child$i"
+		echo "for i in 1 2 3 4 5 6 7 8 9 10; do '$BATS_TEST_TMPDIR/child$i' 0 0 0; done"
+	done >"$BATS_TEST_TMPDIR/go"
+	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=processes "$HP_RUN" sh "$BATS_TEST_TMPDIR/go" >/dev/null
+	cat "$HOTPATH_OUTPUT_PATH"
+	grep -Eq '^child1 +10 ' "$HOTPATH_OUTPUT_PATH"
+	grep -Eq '^child2 +10 ' "$HOTPATH_OUTPUT_PATH"
+	grep -Eq '^child3 +10 ' "$HOTPATH_OUTPUT_PATH"
+	grep -q '(31 runs, ' "$HOTPATH_OUTPUT_PATH"
+}
+
+@test "processes: programs without us are not passed over in silence" {
+	command -v cc >/dev/null
+	echo 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 0; }' |
+		cc -O1 -static -o "$BATS_TEST_TMPDIR/still" -x c - || skip "no static C library"
+	"$HP_RUN" "$T/parent" 1000 "$BATS_TEST_TMPDIR/still" 2
+	told 'rows["parent"]["runs"] == 1'
+	told 'head["unrecorded_count"] == 2'
+	told 'head["missing_cpu_ns"] > 20000000'
+}
