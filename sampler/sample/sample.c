@@ -15,10 +15,10 @@
 #include "sampler/sample/open.h"
 #include "util/hash.h"
 
-#define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and the switch that it is of */
-#define RECORD_LEAST 24	/* tid and pid, time, identifier */
-#define FETCH_MOST UINT64_C(256)	/* innermost bytes of a stack that are asked for ahead */
-#define EVENT_LEAST_NS UINT64_C(20000)	/* shorter waits are in the tree only */
+#define STACK_FRESH_NS UINT64_C(200000) /* between a stack and the switch that it is of */
+#define RECORD_LEAST 24 /* tid and pid, time, identifier */
+#define FETCH_MOST UINT64_C(256) /* innermost bytes of a stack that are asked for ahead */
+#define EVENT_LEAST_NS UINT64_C(20000) /* shorter waits are in the tree only */
 
 /* A record, read from its start. */
 struct cursor {
@@ -74,12 +74,12 @@ struct sample {
 	uint64_t period;
 	bool has_counts;
 	struct hp_counts counts;
-	const uint8_t *chain;	/* words */
+	const uint8_t *chain; /* words */
 	uint64_t chain_count;
 	bool has_registers;
 	uint64_t registers[HP_SAMPLE_REGISTER_COUNT];
 	const uint8_t *stack;
-	uint64_t stack_room;	/* as much as was asked for; behind it stands how much there was */
+	uint64_t stack_room; /* as much as was asked for; behind it stands how much there was */
 };
 
 static void stack_read(struct cursor *c, struct sample *s)
@@ -489,12 +489,23 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 	entry.end = entry.begin + take(&c);
 	entry.offset = take(&c);
 	uint64_t device = take(&c), inode = take(&c);
-	take(&c);	/* the inode's generation */
-	take(&c);	/* access and flags */
+	take(&c); /* the inode's generation */
+	take(&c); /* access and flags */
 	if (c.at >= c.end || !memchr(c.at, 0, (size_t)(c.end - c.at)))
 		return;
 	hp_space_map(&samples->spaces, (uint32_t)thread, &entry, (const char *)c.at,
 		     makedev((uint32_t)device, (uint32_t)(device >> 32)), inode);
+}
+
+/* A thread has begun with the events of who made it. */
+static void born_note(struct hp_samples *samples, const struct perf_event_header *record,
+		      uint32_t tid)
+{
+	uint64_t id;
+
+	memcpy(&id, (const uint8_t *)record + record->size - sizeof(id), sizeof(id));
+	if (id >= samples->born_from)
+		hp_tids_add(samples->born, tid);
 }
 
 static void task_read(struct hp_samples *samples, const struct perf_event_header *record)
@@ -514,9 +525,12 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 		}
 		if (pid == (uint32_t)threads)
 			hp_space_end(&samples->spaces, pid);
-	} else if (pid != parent) {
-		hp_space_fork(&samples->spaces, pid, parent);
+		return;
 	}
+	if (samples->born)
+		born_note(samples, record, (uint32_t)threads);
+	if (pid != parent)
+		hp_space_fork(&samples->spaces, pid, parent);
 }
 
 static void exec_read(struct hp_samples *samples, uint32_t pid)
@@ -530,7 +544,7 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 
 	if (record->type == PERF_RECORD_LOST)
-		take(&c);	/* the event */
+		take(&c); /* the event */
 	samples->record->lost = samples->lost += take(&c);
 	samples->lost_ns = samples->stack_ns;
 }

@@ -12,6 +12,7 @@
 
 #include <linux/perf_event.h>
 
+#include "sampler/base/tids.h"
 #include "sampler/perf/count.h"
 #include "sampler/sample/event.h"
 #include "sampler/sample/space.h"
@@ -48,6 +49,9 @@ struct hp_samples {
 	uint64_t open_lost; /* and what had been lost then */
 	uint64_t stack_ns; /* of the newest stack of a wait */
 	uint64_t lost_ns; /* the same when records were lost: older ones are of waits that may be over */
+	struct hp_tids *
+		born; /* who gets the threads that begin with an event from `born_from` on; NULL = nobody */
+	uint64_t born_from; /* the event's identifier: those that were opened later have higher ones */
 	bool is_whole; /* samples are of CPUs: also of who is not in the session */
 	bool has_notes; /* threads say where they waited, later */
 	bool (*admits)(void *members,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/sample/outside.h"
@@ -18,7 +19,13 @@
 #include "segment/clock.h"
 #include "segment/newer.h"
 
-#define ROUNDS_MOST 8	/* looks for threads that came meanwhile */
+#define ROUNDS_MOST 8 /* looks for threads that came meanwhile */
+/*
+ * Threads of a process that get events of their own; others have those of who made them, or none.  When a
+ * thread ends the kernel goes through all events of a ring (ring_buffer_wakeup), once for each of the thread's.
+ */
+#define OWN_MOST 1000
+#define BORN_NS 500000 /* a record may be written so long after its time */
 
 /* ---- which event ---- */
 
@@ -167,6 +174,8 @@ static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 		return error;
 	}
 	perf->is_open = true;
+	if (!perf->samples.born_from)
+		ioctl(fd, PERF_EVENT_IOC_ID, &perf->samples.born_from);
 	counts_open(perf, tid, ring->cpu, fd);
 	if (perf->has_waits && perf->has_kernel)
 		wait_open(perf, tid, ring);
@@ -182,52 +191,88 @@ static int thread_open(struct hp_perf *perf, uint32_t tid)
 	return error;
 }
 
-/* True if the thread is among the ones that were opened. */
-static bool is_known(const uint32_t *tids, uint32_t count, uint32_t tid)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (tids[i] == tid)
-			return true;
-	return false;
-}
-
 struct attachment {
-	uint32_t *tids;
+	struct hp_tids listed;
+	struct hp_tids born; /* with the events of who made them */
+	uint32_t *tids; /* new in this list */
 	uint32_t count;
 	uint32_t room;
+	uint32_t *own; /* those that got events of their own */
+	uint32_t own_count;
+	uint64_t lost; /* records, when it began */
 	int error;
 };
 
-/* Opens events on the threads that are new; returns how many. */
-static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment *a)
+static bool append(uint32_t **list, uint32_t *count, uint32_t *room, uint32_t tid)
 {
-	uint32_t before = a->count;
+	if (*count == *room) {
+		uint32_t larger = *room * 2 + 16;
+		uint32_t *tids = realloc(*list, larger * sizeof(*tids));
+
+		if (!tids)
+			return false;
+		*list = tids;
+		*room = larger;
+	}
+	(*list)[(*count)++] = tid;
+	return true;
+}
+
+/* The threads that were in no list before. */
+static void list_new(struct attachment *a, uint32_t pid)
+{
 	struct dirent *entry;
 	char path[64];
 
 	hp_proc_path(path, pid, "task");
 	DIR *folder = opendir(path);
-	while (folder && !a->error && (entry = readdir(folder))) {
+	a->count = 0;
+	while (folder && (entry = readdir(folder))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		if (!tid || is_known(a->tids, a->count, tid))
-			continue;
-		if (a->count == a->room) {
-			uint32_t *tids = realloc(a->tids, (a->room * 2 + 16) * sizeof(*tids));
-
-			if (!tids)
-				break;
-			a->tids = tids;
-			a->room = a->room * 2 + 16;
-		}
-		a->tids[a->count++] = tid;
-		a->error = thread_open(perf, tid);
-		if (a->error == -ESRCH)	/* it has ended */
-			a->error = 0;
+		if (hp_tids_add(&a->listed, tid) && !append(&a->tids, &a->count, &a->room, tid))
+			break;
 	}
 	if (folder)
 		closedir(folder);
-	return a->count - before;
+}
+
+/* The records of all threads that are listed: one is in the list before its record is written. */
+static void born_read(struct hp_perf *perf)
+{
+	struct timespec wait = { .tv_nsec = BORN_NS };
+	uint64_t until = hp_clock_raw_ns() + BORN_NS / 2;
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &wait, NULL);
+	hp_perf_rings_read(&perf->rings, until, hp_samples_handle, &perf->samples);
+}
+
+/*
+ * Who began with events gets no second ones: its time would be sampled twice.  Nor does anybody
+ * of whom that is not known, since records were lost.
+ */
+static bool wants_own(const struct hp_perf *perf, const struct attachment *a, uint32_t tid)
+{
+	return a->own_count < OWN_MOST && a->lost == perf->samples.lost &&
+	       !hp_tids_has(&a->born, tid);
+}
+
+/* Opens events on the threads that are new; returns how many these are. */
+static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment *a)
+{
+	list_new(a, pid);
+	if (a->own_count && a->count)
+		born_read(perf);
+	for (uint32_t i = 0; i < a->count && !a->error; i++) {
+		if (!wants_own(perf, a, a->tids[i]))
+			continue;
+		a->error = thread_open(perf, a->tids[i]);
+		if (!a->error)
+			a->own[a->own_count++] = a->tids[i];
+		if (a->error == -ESRCH) /* it has ended */
+			a->error = 0;
+	}
+	return a->count;
 }
 
 /* Who waits already: no record tells that, and of the place none will. */
@@ -236,26 +281,37 @@ static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachme
 	uint64_t now_ns = hp_clock_raw_ns();
 	bool is_any = false;
 
-	for (uint32_t i = 0; perf->has_waits && i < a->count; i++)
-		is_any |= hp_open_meet(&perf->samples, pid, a->tids[i], now_ns);
+	for (uint32_t i = 0; perf->has_waits && i < a->own_count; i++)
+		is_any |= hp_open_meet(&perf->samples, pid, a->own[i], now_ns);
 	if (is_any)
 		hp_outside_look(&perf->samples, 0);
 }
 
 int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 {
-	struct attachment a = { .count = 0 };
+	struct attachment a = { .lost = perf->samples.lost };
+	int error;
 
+	a.own = malloc(OWN_MOST * sizeof(*a.own));
+	if (!a.own)
+		return -ENOMEM;
+	perf->samples.born = &a.born;
+	perf->samples.born_from = 0;
 	for (int i = 0; i < ROUNDS_MOST && !a.error; i++)
 		if (!round_open(perf, pid, &a))
 			break;
+	perf->samples.born = NULL;
 	/* Known from now on, though no record may ever tell of it: hp_perf_open_again goes by that. */
-	if (perf->is_open && a.count)
+	if (perf->is_open && a.listed.count)
 		hp_space_of(&perf->samples.spaces, pid);
 	if (perf->is_open)
 		meet_waits(perf, pid, &a);
+	error = a.error ? a.error : a.listed.count ? 0 : -ESRCH;
+	hp_tids_release(&a.listed);
+	hp_tids_release(&a.born);
 	free(a.tids);
-	return a.error ? a.error : a.count ? 0 : -ESRCH;
+	free(a.own);
+	return error;
 }
 
 /*

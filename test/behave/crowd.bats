@@ -65,6 +65,7 @@ setup_file()
 			return bad != 0;
 		}
 	EOF
+	gcc -g -O1 -o "$T/wait" "$ROOT/test/behave/programs/crowd_wait.c" -lpthread
 	folder_for_all live bomb
 }
 
@@ -95,4 +96,41 @@ teardown_file()
 	[ "$is_limit" = 1 ]
 	[ "$count" -ge 70 ]
 	[ "$(counts_in report | grep '^work ')" = "work $count" ]
+}
+
+# helper_files LEAST MOST - so many descriptors the helper of this test has.
+helper_files()
+{
+	local pid count
+	for pid in $(pgrep '^hotpath-sampler'); do
+		tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "XDG_STATE_HOME=$XDG_STATE_HOME" || continue
+		count=$(find "/proc/$pid/fd" -type l | wc -l)
+		echo "$count descriptors"
+		[ "$count" -ge "$1" ] && [ "$count" -le "$2" ] && return
+	done
+	return 1
+}
+
+# Their end would take time that grows with the square of their number.
+@test "crowd: threads that begin with their maker's events get no events of their own" {
+	local most
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	most=$((8000 * $(nproc)))
+	"$T/wait" 8000 </dev/null || skip "so many threads are not allowed here"
+	mkfifo "$T/go" "$T/said.fifo"
+	HOTPATH_REPORT=functions-cpu HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/report LD_PRELOAD=$HP_LIB \
+		"$T/wait" 8000 <"$T/go" >"$T/said.fifo" 3>&- &
+	exec 8>"$T/go" 9<"$T/said.fifo"
+	read -r line <&9
+	[ "$line" = ready ]
+	eventually helper_files 5 $most
+	# Whatever it has still to open, it has opened.
+	sleep 1
+	helper_files 5 $most
+	echo >&8
+	read -r line <&9
+	echo "$line"
+	[[ $line == "8000 threads,"* ]]
+	wait $!
+	exec 8>&- 9<&-
 }

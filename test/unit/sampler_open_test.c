@@ -205,3 +205,45 @@ TEST(open, the_last_round_before_the_report_has_events_and_the_rest_has_its_own)
 	CHECK_EQ(events[1].span_ns, 600 * MS);
 	end();
 }
+
+/* Process and parent, thread and parent, when; and behind it who, when, the event. */
+static void forked(uint32_t tid, uint64_t ns, uint64_t event)
+{
+	uint64_t words[] = { 0,
+			     (uint64_t)getpid() << 32 | (uint32_t)getpid(),
+			     (uint64_t)TID << 32 | tid,
+			     ns,
+			     who(TID),
+			     ns,
+			     event };
+	struct perf_event_header header = { PERF_RECORD_FORK, 0, sizeof(words) };
+
+	memcpy(words, &header, sizeof(header));
+	hp_samples_handle(&samples, (const void *)words);
+}
+
+TEST(open, threads_that_begin_with_an_event_are_told_apart_from_those_of_older_events)
+{
+	struct hp_tids born = { 0 };
+
+	begin();
+	forked(100, MS, 41);
+	samples.born = &born;
+	samples.born_from = 42;
+	forked(101, 2 * MS, 41);
+	for (uint32_t i = 0; i < 1000; i++)
+		forked(1000 + i, 3 * MS + i, 42 + i);
+	samples.born = NULL;
+	forked(102, 4 * MS, 42);
+	CHECK_EQ(born.count, 1000);
+	for (uint32_t i = 0; i < 1000; i++)
+		CHECK(hp_tids_has(&born, 1000 + i));
+	CHECK(!hp_tids_has(&born, 100));
+	CHECK(!hp_tids_has(&born, 101));
+	CHECK(!hp_tids_has(&born, 102));
+	CHECK(!hp_tids_has(&born, 0));
+	CHECK(!hp_tids_add(&born, 1000));
+	hp_tids_release(&born);
+	CHECK(!hp_tids_has(&born, 1000));
+	end();
+}
