@@ -21,6 +21,8 @@
 #include "segment/layout/lock.h"
 #include "segment/layout/watch.h"
 
+#define KILLED_LATE_NS 1e9
+
 /* What is needed while the model is built. */
 struct build {
 	struct hp_model *model;
@@ -29,6 +31,7 @@ struct build {
 	size_t name_room;
 	uint64_t end_ticks;	/* the last moment known */
 	uint64_t root_end;	/* of the last of the root's images, ticks */
+	uint64_t other_end;	/* of the last of the others, as far as it is known */
 	double overhead_ticks;
 	uint64_t watched_cpu_ns;
 	uint64_t root_cpu_ns;	/* of the root, by the watcher */
@@ -124,6 +127,19 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 	}
 }
 
+/*
+ * The end of one that was killed is when the sampler found it dead, which is up to some
+ * hundred ms later: too late by more than a program lives that ends just then.
+ */
+static uint64_t end_known(const struct build *b, const struct hp_process *record, uint64_t end)
+{
+	double late = KILLED_LATE_NS / b->model->ns_per_tick;
+
+	if (!record->end_ticks || record->ending != HP_ENDING_NONE)
+		return end;
+	return (double)end > late ? end - (uint64_t)late : 0;
+}
+
 static void process_times(struct build *b, struct hp_model_process *process,
 			  const struct hp_process *record)
 {
@@ -136,6 +152,8 @@ static void process_times(struct build *b, struct hp_model_process *process,
 	process->life_ns = hp_model_ns(model, life) + hp_model_ns(model, record->folded_ticks);
 	if (process->is_root)
 		b->root_end = larger(b->root_end, end);
+	else
+		b->other_end = larger(b->other_end, end_known(b, record, end));
 }
 
 static void read_thread_names(struct build *b, uint64_t lockset)
@@ -210,6 +228,7 @@ static void read_processes(struct build *b)
 static void find_root(struct build *b)
 {
 	struct hp_model *model = b->model;
+	uint64_t start, end;
 
 	model->root = HP_NONE;
 	for (size_t i = 0; i < model->process_count; i++) {
@@ -220,8 +239,11 @@ static void find_root(struct build *b)
 		if (model->root == HP_NONE || process->calls > model->processes[model->root].calls)
 			model->root = (uint32_t)i;
 	}
-	model->elapsed_ns = hp_model_ns(model, beyond(b->root_end ? b->root_end : b->end_ticks,
-						      model->reader.header.start.ticks));
+	start = model->reader.header.start.ticks;
+	end = b->root_end ? b->root_end : b->end_ticks;
+	model->root_ns = hp_model_ns(model, beyond(end, start));
+	/* A daemon's first process ends at once. */
+	model->elapsed_ns = hp_model_ns(model, beyond(larger(end, b->other_end), start));
 }
 
 /* --- threads --- */

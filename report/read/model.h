@@ -208,7 +208,8 @@ struct hp_model {
 	size_t record_count;
 	struct hp_model_block *blocks;
 	size_t block_count;
-	uint64_t elapsed_ns;
+	uint64_t elapsed_ns;	/* from the first start to the last end */
+	uint64_t root_ns;	/* to the end of the root process */
 	double ns_per_tick;
 	double grain_ns;
 	bool is_clock_guessed;	/* the segment holds one moment only */

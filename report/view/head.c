@@ -2,12 +2,14 @@
 /*
  * head.c - the lines above the tables: what was run, what it took, what is missing.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "report/section/cpu/cpu.h"
 #include "report/section/timing/calls.h"
 #include "report/base/format.h"
 #include "report/view/hint.h"
@@ -26,6 +28,7 @@
 #define NEXT_NAME 30	/* longer names are not proposed */
 #define PATH_LEAST 16
 #define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
+#define COST_SAMPLES 8	/* fewer say less than the hooks' calibration */
 #define RUNNING_MOST 2	/* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
@@ -383,14 +386,49 @@ static void running_write(const struct hp_model *model, FILE *out)
 		fputc('\n', out);
 }
 
-static void cost_write(const struct hp_model *model, FILE *out)
+/*
+ * The profiler's code in the program's threads, hooks and stand-ins alike, as samples found it.
+ * What interrupts cost is in no sample.  False = it was not sampled.
+ */
+static bool sampled_cost_write(struct hp_report *report, FILE *out)
 {
+	const struct hp_cpu *cpu = hp_cpu_is_made(report) ? hp_report_cpu(report) : NULL;
+	struct hp_text_cell time, error, share;
+	double cost, whole = (double)report->model.cpu_ns;
+
+	if (!cpu || cpu->profiler_samples < COST_SAMPLES || whole <= 0)
+		return false;
+	cost = (double)cpu->profiler_ns;
+	if (cost < (double)report->model.overhead_ns)
+		return false;
+	fprintf(out, "note      profiling cost %s \302\261 %s (%s of CPU), without interrupts\n",
+		hp_format_time(&time, cost),
+		hp_format_time(&error, 1.96 * cost / sqrt((double)cpu->profiler_samples)),
+		hp_format_percent(&share, 100 * cost / whole, 1));
+	return true;
+}
+
+static void unsampled_write(struct hp_report *report, FILE *out)
+{
+	struct hp_text_cell missed, whole;
+	uint64_t missed_ns = hp_cpu_is_made(report) ? hp_cpu_missed_ns(report) : 0;
+
+	if (missed_ns && report->model.sampling.record.samples)
+		fprintf(out,
+			"note      %s of %s CPU time had no sample: shares of cpu are of the rest\n",
+			hp_format_time(&missed, (double)missed_ns),
+			hp_format_time(&whole, (double)report->model.cpu_ns));
+}
+
+static void cost_write(struct hp_report *report, FILE *out)
+{
+	const struct hp_model *model = &report->model;
 	struct hp_text_cell time, share;
 	double whole = model->cpu_ns ? (double)model->cpu_ns : (double)model->elapsed_ns;
 
-	if (!model->overhead_ns || whole <= 0)
+	if (sampled_cost_write(report, out) || !model->overhead_ns || whole <= 0)
 		return;
-	fprintf(out, "note      profiling cost %s (%s of CPU), subtracted below\n",
+	fprintf(out, "note      profiling cost %s in hooks (%s of CPU), subtracted below\n",
 		hp_format_time(&time, (double)model->overhead_ns),
 		hp_format_percent(&share, 100 * (double)model->overhead_ns / whole, 1));
 }
@@ -416,7 +454,8 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	sums_write(report, out);
 	top_write(report, look, out);
 	hp_deadlocks_write(report, out);
-	cost_write(&report->model, out);
+	cost_write(report, out);
+	unsampled_write(report, out);
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);
 	faults_write(report, look, out);

@@ -133,3 +133,27 @@ shrinks 1 500 500 None" ]
 	HOTPATH_REPORT=alloc-callers LD_PRELOAD=$HP_LIB "$T/calls"
 	[ "$(jq -r '.alloc_callers.raw[] | select(.name == "middle") | "\(.count) \(.total_bytes) \(.inclusive_bytes)"' "$T/report")" = "2000 300000 1801500" ]
 }
+
+@test "calls: averages and percentiles over different calls say so" {
+	compile seldom <<-'EOF'
+		#include <stdlib.h>
+		static void *kept;
+		__attribute__((noinline)) static void add(int i)
+		{
+			if (i % 100)
+				return;
+			free(kept);
+			kept = malloc(5000);
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 10000; i++)
+				add(i);
+			free(kept);
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=functions-alloc HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/seldom"
+	cat "$T/table"
+	grep -q '^Avg is over all calls, percentiles are over those that allocate' "$T/table"
+}

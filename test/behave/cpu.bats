@@ -456,3 +456,20 @@ work_of_report()
 		END
 	done
 }
+
+@test "cpu: one figure of what profiling cost, which has the stand-ins in it" {
+	needs_perf
+	compile stander -fno-instrument-functions <<-'EOF'
+		#include <stdlib.h>
+		int main(void)
+		{
+			for (volatile long i = 0; i < 20000000; i++)
+				free(malloc(24));
+			return 0;
+		}
+	EOF
+	HOTPATH_CPU=perf HOTPATH_REPORT=cpu,functions-alloc HOTPATH_OUTPUT_FORMAT=table \
+		HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/stander"
+	head -30 "$T/table"
+	grep -Eq '^note +profiling cost [0-9.]+ [mµn]?s ± [0-9.]+ [mµn]?s \([0-9.]+% of CPU\)' "$T/table"
+}

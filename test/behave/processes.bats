@@ -151,3 +151,34 @@ told()
 	told 'head["unrecorded_count"] == 2'
 	told 'head["missing_cpu_ns"] > 20000000'
 }
+
+@test "processes: the wall time of a daemon ends with its last process" {
+	compile daemon -fno-instrument-functions <<-'EOF'
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct timespec t = { 0, 0 };
+
+			if (fork())
+				return 0;
+			setsid();
+			while (!t.tv_sec && t.tv_nsec < 300000000)
+				clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+			return 0;
+		}
+	EOF
+	over()
+	{
+		python3 - "$HOTPATH_OUTPUT_PATH" <<-'EOF'
+			import json, sys
+			whole = json.load(open(sys.argv[1]))["summary"]
+			print(whole)
+			assert whole["cpu_ns"] >= 290000000
+			assert whole["wall_ns"] >= whole["cpu_ns"] / 1.5
+		EOF
+	}
+	"$HP_RUN" "$T/daemon"
+	# The report is written anew when the last process has ended.
+	eventually over
+}

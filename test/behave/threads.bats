@@ -128,3 +128,67 @@ load helper
 	"$HP_BUILD/hotpath" report "$T/segment" >"$T/table"
 	grep -E '^note +[0-9,]+ of 4,501 threads are in no list: a process has room for 4,096$' "$T/table"
 }
+
+@test "threads: a row's parts and what it mostly did have one base" {
+	compile signalled <<-'EOF'
+		#include <pthread.h>
+		#include <stddef.h>
+		#include <time.h>
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+		static int turn, end;
+		static void *wait_turns(void *argument)
+		{
+			pthread_mutex_lock(&lock);
+			while (!end) {
+				while (!turn && !end)
+					pthread_cond_wait(&change, &lock);
+				turn = 0;
+			}
+			pthread_mutex_unlock(&lock);
+			return argument;
+		}
+		static void *burn(void *argument)
+		{
+			for (volatile long i = 0; i < 400000000 && !end; i++)
+				;
+			return argument;
+		}
+		int main(void)
+		{
+			pthread_t threads[9];
+			pthread_create(&threads[0], NULL, wait_turns, NULL);
+			for (int i = 1; i < 9; i++)
+				pthread_create(&threads[i], NULL, burn, NULL);
+			for (int i = 0; i < 300; i++) {
+				pthread_mutex_lock(&lock);
+				turn = 1;
+				pthread_cond_signal(&change);
+				pthread_mutex_unlock(&lock);
+				nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+			}
+			pthread_mutex_lock(&lock);
+			end = 1;
+			pthread_cond_signal(&change);
+			pthread_mutex_unlock(&lock);
+			for (int i = 0; i < 9; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=thread-states,timing HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/signalled"
+	python3 - "$T/json" <<-'EOF'
+		import json, re, sys
+		for row in json.load(open(sys.argv[1]))["thread_states"]["raw"]:
+		    print({k: row[k] for k in ("name", "ran_percent", "ready_percent", "waited_percent", "mostly")})
+		    parts = [row["ran_percent"], row["ready_percent"], row["waited_percent"]]
+		    if None not in parts and row["mostly"]:
+		        assert int(re.match(r"(\d+)%", row["mostly"])[1]) <= max(parts) + 1
+	EOF
+	# Eight threads that compute take eight times what main does.
+	HOTPATH_REPORT=timing HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/signalled"
+	head -20 "$T/table"
+	grep -q 'timing: burn.* self, wall' "$T/table"
+	grep -q 'several threads make more than 100%' "$T/table"
+}

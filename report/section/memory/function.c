@@ -384,6 +384,23 @@ static void add_calls(struct hp_report *report, const void *row, cJSON *entry)
 
 /* --- the sections --- */
 
+/* Most calls of a function that allocates now and then do not. */
+static const char *functions_after(struct hp_report *report)
+{
+	bool is_apart = false;
+	struct hp_list list;
+
+	functions_fill(report, &list);
+	for (size_t i = 0; i < list.shown && !is_apart; i++) {
+		const struct hp_charge_sum *sum = row_of(list.rows[i])->charge;
+
+		is_apart = sum && hp_charge_calls(sum, hp_alloc_charge_kind(report)) <
+					  function_of(report, list.rows[i])->calls;
+	}
+	free(list.rows);
+	return is_apart ? "Avg is over all calls, percentiles are over those that allocate." : NULL;
+}
+
 static const struct hp_metric metrics[] = {
 	{ "total_bytes", true, "hotpath_function_alloc_bytes",
 	  "Bytes allocated by each function itself." },
@@ -409,6 +426,7 @@ const struct hp_section hp_alloc_functions_section = {
 	.describe = functions_describe,
 	.empty = hp_alloc_empty,
 	.note = hp_alloc_note,
+	.after = functions_after,
 	.is_on_top = true,
 	.extra = { .head = hp_alloc_add_totals,
 		   .middle = hp_functions_add_middle,

@@ -60,8 +60,6 @@ static void state_blocked(const struct hp_cell *cell, struct hp_value *value)
 }
 
 /* What the sampler alone knows. */
-
-/* What the sampler alone knows. */
 static void state_seen(const struct hp_cell *cell, struct hp_value *value)
 {
 	hp_cell_get_member(cell, value);
@@ -133,22 +131,35 @@ static const char *object_of(struct hp_report *report, const struct hp_thread_ro
 	return best ? hp_lock_name(report, &locks->rows[best->lock]) : NULL;
 }
 
+/*
+ * A wait is noted when the thread runs again, so the time for which it was ready by then is in
+ * it, and in *Ready*.  Of that the waits get no more than the time which it did wait.
+ */
+static double wait_scale(const struct hp_thread_row *thread)
+{
+	double sum = 0;
+
+	for (int i = 0; i < HP_THREAD_WAITS; i++)
+		sum += thread->waits_ns[i];
+	return thread->is_seen && sum > thread->blocked_ns ? thread->blocked_ns / sum : 1;
+}
+
 /* Waits of which nobody knows what for are one more that it may have done mostly. */
 static void state_mostly(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_thread_row *thread = row_of(cell->row);
 	const char *what = "ran", *object = NULL;
-	double most = thread->ran_ns, unknown = thread->blocked_ns;
+	double most = thread->ran_ns, unknown = thread->blocked_ns, scale = wait_scale(thread);
 
 	if (thread->ready_ns > most) {
 		most = thread->ready_ns;
 		what = "ready to run";
 	}
 	for (int i = 0; i < HP_THREAD_WAITS; i++) {
-		unknown -= thread->waits_ns[i];
-		if (thread->waits_ns[i] <= most)
+		unknown -= scale * thread->waits_ns[i];
+		if (scale * thread->waits_ns[i] <= most)
 			continue;
-		most = thread->waits_ns[i];
+		most = scale * thread->waits_ns[i];
 		what = wait_texts[i];
 		object = object_of(cell->report, thread, i);
 	}

@@ -162,7 +162,7 @@ static void times_set(struct hp_report *report, struct hp_thread_row *row)
 	if (ticks)
 		row->life_ns = (double)ticks * report->model.ns_per_tick;
 	if (thread->tid == thread->pid && thread->pid == report->model.reader.header.root_pid)
-		row->life_ns = (double)report->model.elapsed_ns;
+		row->life_ns = (double)report->model.root_ns;
 	/* The sampler's last look was before its end. */
 	if (row->birth && (double)row->birth->cpu_ns > row->ran_ns)
 		row->ran_ns = (double)row->birth->cpu_ns;

@@ -74,6 +74,15 @@ static const char *describe(const struct hp_report *report)
 		       : "Function execution time metrics.";
 }
 
+/* Shares are of the wall time of main, which threads side by side exceed. */
+static const char *note(struct hp_report *report)
+{
+	for (size_t i = 0; i < report->model.function_count; i++)
+		if (report->model.functions[i].total_ns > 1.005 * report->whole_ns)
+			return "wall time, as shares of main's: several threads make more than 100%";
+	return NULL;
+}
+
 const char *hp_functions_empty(struct hp_report *report)
 {
 	if (report->has_functions)
@@ -284,7 +293,7 @@ static bool top(struct hp_report *report, struct hp_top *top)
 	hp_function_name_set(report, f, &top->name);
 	top->share.number = 100 * f->self_ns / report->whole_ns;
 	top->share.is_estimated = f->is_sampled || f->self_error_ns > HP_MARKED * f->self_ns;
-	top->word = "self";
+	top->word = "self, wall";
 	return true;
 }
 
@@ -360,6 +369,7 @@ const struct hp_section hp_functions_section = {
 	.limit = HP_MEMBER(hp_settings, functions_limit),
 	.usual = HP_FUNCTIONS_LIMIT,
 	.describe = describe,
+	.note = note,
 	.empty = hp_functions_empty,
 	.is_on_top = true,
 	.top = top,
