@@ -12,6 +12,7 @@ VERSION := 0.1.0
 V ?= 0
 DEBUG ?= 0
 SANITIZE ?=
+STRICT ?=
 CFLAGS ?= $(if $(filter-out 0,$(DEBUG)),-O0 -g3,-O2 -g)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
@@ -24,11 +25,11 @@ GUARDED := -fstack-protector-strong
 HARDEN := $(GUARDED) -fPIE $(if $(filter-out 0,$(DEBUG)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
 # No pairs of words by way of vector registers: what was stored word by word and is loaded as a pair has to wait.
-PIC = $(BASE) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
+PIC = $(BASE) $(STRICT) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
 # What HOTPATH_VERBOSE says of the build.
 %/verbose.o: TOLD = -DHP_BUILD_FLAGS='"$(subst ",\",$(subst ',,$(CFLAGS)))"'
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-OBJ = $(HARDEN) $(BASE) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
+OBJ = $(HARDEN) $(BASE) $(STRICT) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 # Of glibc before 2.34: the rest of it. Later ones have all of it in one, and these are empty.
 LIBC_PARTS := -lpthread -ldl
 REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm $(LIBC_PARTS)
@@ -210,6 +211,7 @@ test-all:	## the long ones too, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
 	@test/fresh
+CHECK_CC ?= gcc clang
 check: all unit replay	## layers, exports, hardening, format, assertions, generated text, and no warning from gcc and clang
 	@scripts/check-layers.sh . $(B)
 	@scripts/check-exports.sh $(B)/libhotpath.so
@@ -217,8 +219,8 @@ check: all unit replay	## layers, exports, hardening, format, assertions, genera
 	@scripts/check-format.sh
 	@scripts/check-tests.sh
 	@scripts/check-generated.sh $(B)
-	@for cc in gcc clang; do \
-		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc CFLAGS="-O2 -g -Werror" all || exit; done
+	@for cc in $(CHECK_CC); do \
+		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc STRICT=-Werror all || exit; done
 fuzz:	## each parser with libFuzzer, FUZZ_SECONDS=60 each
 	@scripts/setup fuzz
 	@$(MAKE) --no-print-directory all
