@@ -62,7 +62,7 @@ percentiles()
 scale()
 {
 	report "$T/r.json" adaptive "$HP_BUILD/truth/libhotpath.so" mix 2000000 &&
-		judge scale "$T/truth" "$T/r.json" "$T/accuracy"
+		judge scale "$T/truth" "$T/r.json" "$T/accuracy" "$T/said"
 }
 
 # intervals RUNS - 94 % and more of their rows are inside, of all runs together.

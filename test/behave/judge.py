@@ -3,7 +3,7 @@
 """judge.py COMMAND ... - sets a JSON report beside what really was.
 
   percentiles TRUTH REPORT PROGRAM NAME   percentiles of all durations of a function
-  scale TRUTH REPORT PROGRAM              totals of functions that take 5 % of the time or more are of
+  scale TRUTH REPORT PROGRAM SAID         totals of functions that take 5 % of the time or more are of
                                           the right order
   inside TRUTH REPORT PROGRAM             "IN ALL", rows of functions inside their interval
   stall REPORT SAID CALLS                 stalls in a child are told once
@@ -115,17 +115,27 @@ def near_enough(name, calls, was, told, allowed):
 BELOW = {"nest1": 9, "nest2": 7, "nest3": 2, "medium": 1, "varying": 0}
 
 
-def scale(truth_path, report_path, program):
+def lost_of(said_path):
+    """How long the program, which does not sleep, did not have the processor, ns."""
+    with open(said_path) as file:
+        words = file.read().split()
+    return max(0, float(words[1]) - float(words[4]))
+
+
+def scale(truth_path, report_path, program, said_path):
     """
     Half as much or twice would be a call that stands for the wrong number of others.  How well the
     hooks' cost is known changes with the processor and its other users, and so the allowance for it
-    is a share of what they cost in this run.
+    is a share of what they cost in this run.  When the processor goes to somebody else inside a
+    hook, that time is in the total, and not in the truth.
     """
+    lost = lost_of(said_path)
     rows, report = of_weight(truth_path, report_path, program)
     pair_ns = report.cost_ns / sum(row["calls"] for row in report.rows.values())
-    print(f"  a pair of hooks: {pair_ns:.1f} ns")
+    print(f"  a pair of hooks: {pair_ns:.1f} ns, others had the processor for {lost:.0f}")
     return len(rows) >= 3 and all([near_enough(
-        name, calls, was, told, 0.3 * was + 0.25 * pair_ns * (1 + BELOW.get(name, 0)) * calls)
+        name, calls, was, told,
+        0.3 * was + 0.25 * pair_ns * (1 + BELOW.get(name, 0)) * calls + lost)
         for name, calls, was, told in rows])
 
 
@@ -243,11 +253,15 @@ def known(allowed_percent, said_path, report_path):
 
 
 def intervals(said_path, report_path):
-    """Of the estimated ones."""
+    """
+    Of the estimated ones.  Where all calls are alike an interval has next to no width, and drawn calls
+    that lose the processor move it: by less than 0.1 % beside two busy loops, so that is allowed.
+    """
     report, functions = Report(report_path), Known(said_path).functions
     rows = [(name, total, report.rows[name]) for name, (_, total, _) in functions.items()
             if report.rows[name]["sampled_calls"] < report.rows[name]["calls"]]
-    hits = [row["inclusive_low_ns"] <= total <= row["inclusive_high_ns"] for _, total, row in rows]
+    hits = [row["inclusive_low_ns"] - 1e-3 * total <= total <= row["inclusive_high_ns"] + 1e-3 * total
+            for _, total, row in rows]
     for hit, (name, total, row) in zip(hits, rows):
         if not hit:
             print(f"  {name}: {total} is not in {row['inclusive_low_ns']}..{row['inclusive_high_ns']}",

@@ -5,7 +5,8 @@
 load helper
 
 # Every total is within the run, none is negative.  An estimate may be a little more than what it is a
-# part of: by how much depends on the machine, but a call that stands for too many others is beyond it.
+# part of, and so may the total of a recursive function: by how much depends on the machine, but a call
+# that stands for too many others is beyond it.
 possible()
 {
 	python3 - "$1" <<'END'
@@ -15,7 +16,7 @@ section = report["functions_timing"]
 elapsed = section["total_elapsed_ns"]
 bad = 0
 for row in section["raw"]:
-    most = elapsed * (1.01 if row["sampled_calls"] == row["calls"] else 1.25)
+    most = elapsed * 1.25
     times = {key: value for key, value in row.items()
              if key.endswith("_ns") and isinstance(value, (int, float))}
     for key, value in times.items():
