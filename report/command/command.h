@@ -10,8 +10,8 @@
  *   options
  * May use: report/base report/compare report/doctor report/elf
  *   report/export report/name report/section report/section/core
- *   report/section/cpu report/section/timing report/store report/view
- *   segment util
+ *   report/section/cpu report/section/timing report/stacks report/store
+ *   report/view segment util
  */
 #ifndef HP_REPORT_COMMAND_COMMAND_H
 #define HP_REPORT_COMMAND_COMMAND_H
@@ -24,6 +24,7 @@ int hp_cmd_list(int argc, char **argv);	/* list.c */
 int hp_cmd_init(int argc, char **argv);	/* init.c */
 int hp_cmd_flags(int argc, char **argv);	/* flags.c */
 int hp_cmd_check(int argc, char **argv);	/* check.c */
+int hp_cmd_stacks(int argc, char **argv);	/* stacks.c */
 int hp_cmd_live(int argc, char **argv);	/* elsewhere.c: by hotpath-live */
 
 #endif

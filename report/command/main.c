@@ -28,6 +28,7 @@ static const struct command commands[] = {
 	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
 	{ "compare", hp_cmd_compare, "say what became more and what less between two runs" },
 	{ "list", hp_cmd_list, "show the runs that are kept" },
+	{ "stacks", hp_cmd_stacks, "show what every thread of a process does now" },
 	{ "console", hp_cmd_live, "show a running program on the terminal" },
 	{ "serve", hp_cmd_live, "serve a program's figures over HTTP" },
 	{ "load", hp_cmd_live, "show a profile in the browser, without samply" },

@@ -52,6 +52,24 @@ bool hp_wrapper_is_library(const char *name)
 	return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
 }
 
+bool hp_wrapper_is_outermost(const char *name)
+{
+	return strcmp(name, "main") == 0 || strcmp(name, "start_thread") == 0 ||
+	       strncmp(name, "clone", 5) == 0 || strncmp(name, "__libc_start", 12) == 0;
+}
+
+bool hp_wrapper_is_plumbing(const char *name)
+{
+	static const char *const patterns[] = { "*std::__invoke*",	 "*std::thread::_*",
+						"*std::__1::__thread_*", "*std::__1::__invoke*",
+						"__pthread_once*",	 "__gthread_*" };
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (hp_wrapper_matches(patterns[i], strlen(patterns[i]), name))
+			return true;
+	return false;
+}
+
 bool hp_wrapper_waits(const char *name)
 {
 	if (hp_wrapper_is_library(name))

@@ -23,6 +23,12 @@ bool hp_wrapper_is_library(const char *name);
  */
 bool hp_wrapper_waits(const char *name);
 
+/* What calls these is the same in all programs: main, and what the C library calls it and threads by. */
+bool hp_wrapper_is_outermost(const char *name);
+
+/* Between a function and the thread that it is the first of. */
+bool hp_wrapper_is_plumbing(const char *name);
+
 /* True for a function that gives out memory or takes it back: malloc, operator new, ... */
 bool hp_wrapper_allocates(const char *name);
 

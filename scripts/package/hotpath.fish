@@ -119,4 +119,5 @@ complete -c hotpath -n 'test (count (__hotpath_words)) = 0' -a '(__hotpath_comma
 complete -c hotpath -n '__hotpath_is help' -a '(__hotpath_commands)'
 complete -c hotpath -n '__hotpath_is flags' -a 'gcc g++ clang clang++ cc c++'
 complete -c hotpath -n '__hotpath_is doctor' -a '(__fish_complete_command)'
+complete -c hotpath -n '__hotpath_is stacks' -a '(__fish_complete_pids)'
 complete -c hotpath -n '__hotpath_is report' -a '(__hotpath_kept; __fish_complete_path (commandline -ct))'

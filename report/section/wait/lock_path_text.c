@@ -20,26 +20,6 @@ static const struct hp_lock_path *path_at(const struct hp_report *report, uint32
 	return path < paths->count ? &paths->all[path] : NULL;
 }
 
-/* What calls these is the same in all programs. */
-static bool is_outermost(const char *name)
-{
-	return strcmp(name, "main") == 0 || strcmp(name, "start_thread") == 0 ||
-	       strncmp(name, "clone", 5) == 0 || strncmp(name, "__libc_start", 12) == 0;
-}
-
-/* Between a function and the thread that it is the first of. */
-static bool is_plumbing(const char *name)
-{
-	static const char *const patterns[] = { "*std::__invoke*",	 "*std::thread::_*",
-						"*std::__1::__thread_*", "*std::__1::__invoke*",
-						"__pthread_once*",	 "__gthread_*" };
-
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-		if (hp_wrapper_matches(patterns[i], strlen(patterns[i]), name))
-			return true;
-	return false;
-}
-
 static size_t columns_of(const char *text)
 {
 	size_t count = 0;
@@ -77,7 +57,8 @@ static size_t first_of(struct hp_report *report, const struct hp_lock_path *path
 	for (size_t i = 0; i < path->count; i++) {
 		spot = hp_lock_code(report, &path->places[i]);
 		if (!spot || !hp_wrapper_waits(spot->name))
-			return spot && is_outermost(spot->name) && strcmp(spot->name, "main") != 0
+			return spot && hp_wrapper_is_outermost(spot->name) &&
+					       strcmp(spot->name, "main") != 0
 				       ? 0
 				       : i;
 	}
@@ -93,11 +74,13 @@ char *hp_lock_path_text(struct hp_report *report, const struct hp_lock_place *at
 
 	for (size_t i = first; known && i < known->count; i++) {
 		spot = hp_lock_code(report, &known->places[i]);
-		if (spot && i > first && is_plumbing(spot->name))
+		if (spot && i > first && hp_wrapper_is_plumbing(spot->name))
 			continue;
 		if (!spot ||
-		    (i > first && is_outermost(spot->name) && strcmp(spot->name, "main") != 0) ||
-		    (i > first && !caller_add(&text, spot->name, true)) || is_outermost(spot->name))
+		    (i > first && hp_wrapper_is_outermost(spot->name) &&
+		     strcmp(spot->name, "main") != 0) ||
+		    (i > first && !caller_add(&text, spot->name, true)) ||
+		    hp_wrapper_is_outermost(spot->name))
 			break;
 	}
 	return text;

@@ -71,6 +71,16 @@ const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct
 #define HP_LOCKS_LIMIT 15	/* rows, where no variable says otherwise */
 #define HP_NO_LOCKS "none was used"
 
+/* The hold that a wait is for; NULL = nobody is known to have it. */
+const struct hp_lock_hold *hp_lock_wait_hold(const struct hp_report *report,
+					     const struct hp_lock_wait *wait);
+
+/* The thread that has what is waited for, or used it last; 0 = not known. */
+uint32_t hp_lock_wait_for(const struct hp_report *report, const struct hp_lock_wait *wait);
+
+/* Threads in the circle of waits that `first` is part of; 0 = it is in none. */
+size_t hp_lock_wait_cycle(const struct hp_report *report, const struct hp_lock_wait *first);
+
 /* A note for each circle of threads that wait for each other. */
 void hp_deadlocks_write(struct hp_report *report, FILE *out);
 

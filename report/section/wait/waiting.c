@@ -79,8 +79,7 @@ static const struct hp_lock_wait *next_wait(const struct hp_report *report,
 	return last ? wait_of_thread(locks, wait->pid, last) : NULL;
 }
 
-/* Threads in the cycle that `first` is part of; 0 = it is in none. */
-static size_t cycle_length(const struct hp_report *report, const struct hp_lock_wait *first)
+size_t hp_lock_wait_cycle(const struct hp_report *report, const struct hp_lock_wait *first)
 {
 	const struct hp_lock_wait *wait = first;
 	size_t length = 0;
@@ -91,6 +90,20 @@ static size_t cycle_length(const struct hp_report *report, const struct hp_lock_
 			return 0;
 	} while (wait != first);
 	return length;
+}
+
+const struct hp_lock_hold *hp_lock_wait_hold(const struct hp_report *report,
+					     const struct hp_lock_wait *wait)
+{
+	return hold_for(hp_lock_view_locks(hp_lock_view(report)), wait);
+}
+
+uint32_t hp_lock_wait_for(const struct hp_report *report, const struct hp_lock_wait *wait)
+{
+	const struct hp_lock_hold *hold = hp_lock_wait_hold(report, wait);
+	uint32_t last = hold ? 0 : last_user(report, wait);
+
+	return hold ? hold->tid : last ? last : wait->holder;
 }
 
 /* Each cycle is told once: by its wait that stands first. */
@@ -159,7 +172,7 @@ void hp_deadlocks_write(struct hp_report *report, FILE *out)
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	for (size_t i = 0; i < locks->wait_count; i++)
-		if (cycle_length(report, &locks->waits[i]) &&
+		if (hp_lock_wait_cycle(report, &locks->waits[i]) &&
 		    is_first_of_cycle(report, &locks->waits[i]))
 			cycle_write(report, &locks->waits[i], out);
 }
@@ -226,14 +239,9 @@ static void waiting_since(const struct hp_cell *cell, struct hp_value *value)
 	value->number = end > since ? (double)(end - since) * cell->report->model.ns_per_tick : 0;
 }
 
-/* Whom it waits for: who has it, or used it last. */
 static void waiting_for(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_hold *hold =
-		hold_for(hp_lock_view_locks(hp_lock_view(cell->report)), wait_of(cell->row));
-	uint32_t last = last_user(cell->report, wait_of(cell->row));
-
-	value->number = hold ? hold->tid : last ? last : wait_of(cell->row)->holder;
+	value->number = hp_lock_wait_for(cell->report, wait_of(cell->row));
 	value->is_unknown = value->number <= 0;
 }
 
@@ -250,7 +258,7 @@ static void waiting_holder(const struct hp_cell *cell, struct hp_value *value)
 /* How many threads wait in a circle. */
 static void waiting_cycle(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->number = (double)cycle_length(cell->report, wait_of(cell->row));
+	value->number = (double)hp_lock_wait_cycle(cell->report, wait_of(cell->row));
 }
 
 static const struct hp_column columns[] = {
@@ -300,7 +308,7 @@ static bool has_data(const struct hp_report *report)
 	bool is_killed = header->status_known && WIFSIGNALED((int)header->root_status);
 
 	for (size_t i = 0; i < locks->wait_count; i++)
-		if (is_killed || cycle_length(report, &locks->waits[i]))
+		if (is_killed || hp_lock_wait_cycle(report, &locks->waits[i]))
 			return true;
 	return false;
 }

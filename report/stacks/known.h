@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * known.h - what hotpath has recorded of a process that runs: for what its threads
+ * wait, and which locks they hold.
+ */
+#ifndef HP_REPORT_STACKS_KNOWN_H
+#define HP_REPORT_STACKS_KNOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct hp_stack_known_wait {
+	const char *object;	/* the lock's name */
+	const char *kind;	/* "mutex" */
+	uint64_t since_ns;	/* how long, by now */
+	uint32_t holder;	/* tid; 0 = not known */
+	char *holder_at;	/* where that thread had got it; NULL = not known */
+	char *path;	/* how this thread came to wait, innermost first */
+	size_t cycle;	/* threads that wait for each other in a circle; 0 = none */
+};
+
+struct hp_stack_known_hold {
+	const char *object;
+	const char *kind;
+	char *at;	/* where it was got */
+	uint64_t since_ns;	/* 0 = not known */
+};
+
+struct hp_stack_known_thread {
+	uint32_t tid;
+	bool is_waiting;
+	struct hp_stack_known_wait wait;
+	struct hp_stack_known_hold *holds;
+	size_t hold_count;
+	size_t hold_room;
+};
+
+struct hp_stack_known;
+
+/* NULL = no session of ours has this process. */
+struct hp_stack_known *hp_stack_known_new(pid_t pid);
+void hp_stack_known_free(struct hp_stack_known *recorded);
+
+/* NULL = nothing is known of that thread.  They are in no order. */
+const struct hp_stack_known_thread *hp_stack_known_thread(const struct hp_stack_known *recorded,
+							  uint32_t tid);
+const struct hp_stack_known_thread *hp_stack_known_threads(const struct hp_stack_known *recorded,
+							   size_t *count);
+
+/* CLOCK_MONOTONIC_RAW: the moment that all times are up to. */
+uint64_t hp_stack_known_ns(const struct hp_stack_known *recorded);
+
+/* A line for each deadlock, behind "note      ". */
+void hp_stack_known_deadlocks(struct hp_stack_known *recorded, FILE *out);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.h - the address space of a running process: its mappings and the files
+ * in them.
+ *
+ * Folder: report/stacks - what every thread of a running process does now:
+ *   stops each for a moment, unwinds copies of their stacks, merges equal ones
+ * May use: report/base report/elf report/name report/read report/section
+ *   report/section/core report/section/wait report/store report/view segment
+ *   segment/layout util
+ *
+ * What unwinding needs of a file (its call frame information) is read from the
+ * file, not from the process, so the process may go on, or end, meanwhile.  The
+ * kernel's vdso has no file and is read from the process at once.
+ */
+#ifndef HP_REPORT_STACKS_PROCESS_H
+#define HP_REPORT_STACKS_PROCESS_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define HP_LOADS_MOST 16
+
+/* A file at one place of the address space. */
+struct hp_stack_object {
+	char *path;	/* as the process knows it */
+	char *file;	/* where we find it: through /proc/PID/root if need be; NULL = nowhere */
+	uint64_t device;
+	uint64_t inode;
+	int fd;	/* -1 = not open */
+	uint64_t size;	/* of the file, bytes */
+	uint8_t **pages;	/* those read so far, by page number */
+	uint64_t bias;	/* address in the process = address in the file + bias */
+	Elf64_Phdr loads[HP_LOADS_MOST];
+	uint32_t load_count;	/* 0 = not an ELF file */
+	uint64_t eh_frame_hdr;	/* address in the file; 0 = none */
+	uint64_t table;	/* its sorted table: address in the file; 0 = none */
+	uint64_t table_count;	/* entries */
+	bool is_ours;	/* libhotpath.so */
+};
+
+struct hp_stack_map {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset;	/* in the file */
+	uint32_t object;	/* place in objects, or UINT32_MAX */
+	bool is_readable;
+	bool is_writable;
+	bool is_code;
+	bool is_main_stack;
+};
+
+struct hp_stack_process {
+	pid_t pid;
+	char comm[20];
+	struct hp_stack_map *maps;	/* by address */
+	size_t map_count;
+	struct hp_stack_object *objects;
+	size_t object_count;
+	size_t object_room;
+};
+
+/* Returns 0 or -errno (EACCES, EPERM: not allowed; ESRCH, ENOENT: no such process), then *process holds nothing. */
+int hp_stack_process_init(struct hp_stack_process *process, pid_t pid);
+
+/* Reads the mappings again: some may be new.  Objects keep their places. */
+int hp_stack_process_refresh(struct hp_stack_process *process);
+void hp_stack_process_release(struct hp_stack_process *process);
+
+/* The mapping that holds an address; NULL = none. */
+const struct hp_stack_map *hp_stack_process_at(const struct hp_stack_process *process,
+					       uint64_t address);
+
+/*
+ * Reads `size` bytes from an object's file, as they lie at an address of the process.  False = the
+ * file does not have them.
+ */
+bool hp_stack_object_read(struct hp_stack_object *object, uint64_t address, void *bytes,
+			  size_t size);
+
+/* Bytes of another process: how many there are, up to the first that cannot be read; -errno. */
+ssize_t hp_stack_memory_read(pid_t pid, uint64_t address, void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,408 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# stacks.bats - `hotpath stacks`: right stacks, and a process that notices nothing.
+
+load helper
+
+setup_file()
+{
+	"$HP_BUILD/hotpath" stacks $$ >/dev/null 2>"$T/why" || true
+	if grep -q -e libunwind -e forbid "$T/why"; then
+		head -n 1 "$T/why" >"$T/impossible"
+		return
+	fi
+
+	# Eight threads at one place, one at another; with an argument so many.  All of them for good.
+	compile crowd -O0 -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static pthread_barrier_t there;
+		static void sleeper(void) { pthread_barrier_wait(&there); for (;;) pause(); }
+		static void *worker(void *unused) { (void)unused; sleeper(); return NULL; }
+		static void other_way(void) { sleeper(); }
+		static void *other(void *unused) { (void)unused; other_way(); return NULL; }
+		int main(int argc, char **argv)
+		{
+			int count = argc > 1 ? atoi(argv[1]) : 8;
+			pthread_attr_t small;
+			pthread_t thread;
+			pthread_attr_init(&small);
+			pthread_attr_setstacksize(&small, 65536);
+			pthread_barrier_init(&there, NULL, (unsigned)count + 2);
+			for (int i = 0; i < count; i++)
+				pthread_create(&thread, &small, worker, NULL);
+			pthread_create(&thread, &small, other, NULL);
+			pthread_barrier_wait(&there);
+			puts("there");
+			fflush(stdout);
+			for (;;) pause();
+		}
+	END
+
+	# Waits that the kernel does not restart by itself, one a thread; says how often each failed.
+	compile waits -O1 -fno-instrument-functions -D_GNU_SOURCE <<-'END'
+		#include <errno.h>
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdatomic.h>
+		#include <stdio.h>
+		#include <sys/epoll.h>
+		#include <sys/eventfd.h>
+		#include <sys/sem.h>
+		#include <sys/socket.h>
+		#include <sys/time.h>
+		#include <time.h>
+		#include <unistd.h>
+		static atomic_int ready, broken;
+		static int event, sockets[2], semaphore;
+		static void check(long got, const char *what)
+		{
+			if (got < 0 && errno == EINTR) {
+				printf("EINTR from %s\n", what);
+				broken++;
+			}
+		}
+		static void *in_epoll(void *unused)
+		{
+			struct epoll_event e = { .events = EPOLLIN };
+			int fd = epoll_create1(0);
+			(void)unused;
+			epoll_ctl(fd, EPOLL_CTL_ADD, event, &e);
+			ready++;
+			check(epoll_wait(fd, &e, 1, -1), "epoll_wait");
+			return NULL;
+		}
+		static void *in_epoll_timed(void *unused)
+		{
+			struct epoll_event e = { .events = EPOLLIN };
+			int fd = epoll_create1(0);
+			(void)unused;
+			epoll_ctl(fd, EPOLL_CTL_ADD, event, &e);
+			ready++;
+			check(epoll_wait(fd, &e, 1, 100000), "epoll_wait with a limit");
+			return NULL;
+		}
+		static void *in_semop(void *unused)
+		{
+			struct sembuf one = { 0, -1, 0 };
+			(void)unused;
+			ready++;
+			check(semop(semaphore, &one, 1), "semop");
+			return NULL;
+		}
+		static void *in_recv(void *unused)
+		{
+			struct timeval limit = { 100, 0 };
+			char c;
+			(void)unused;
+			setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+			ready++;
+			check(recv(sockets[0], &c, 1, 0), "recv with a limit");
+			return NULL;
+		}
+		static void *in_sigwait(void *unused)
+		{
+			struct timespec limit = { 100, 0 };
+			sigset_t set;
+			(void)unused;
+			sigemptyset(&set);
+			sigaddset(&set, SIGRTMIN);
+			ready++;
+			check(sigtimedwait(&set, NULL, &limit), "sigtimedwait");
+			return NULL;
+		}
+		static void *in_nanosleep(void *done)
+		{
+			struct timespec slice = { 100, 0 };
+			(void)done;
+			ready++;
+			check(nanosleep(&slice, NULL), "nanosleep");
+			return NULL;
+		}
+		int main(void)
+		{
+			void *(*const all[])(void *) = { in_epoll, in_epoll_timed, in_semop, in_recv, in_sigwait };
+			pthread_t threads[5], sleeper;
+			sigset_t set;
+			char c = 0;
+			sigemptyset(&set);
+			sigaddset(&set, SIGRTMIN);
+			sigprocmask(SIG_BLOCK, &set, NULL);
+			event = eventfd(0, 0);
+			semaphore = semget(IPC_PRIVATE, 1, 0600);
+			socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
+			for (int i = 0; i < 5; i++)
+				pthread_create(&threads[i], NULL, all[i], NULL);
+			pthread_create(&sleeper, NULL, in_nanosleep, NULL);
+			while (ready < 6)
+				usleep(1000);
+			puts("there");
+			fflush(stdout);
+			while (read(0, &c, 1) < 0)
+				check(-1, "read");
+			struct sembuf one = { 0, 1, 0 };
+			semop(semaphore, &one, 1);
+			eventfd_write(event, 1);
+			send(sockets[1], &c, 1, 0);
+			pthread_kill(threads[4], SIGRTMIN);
+			for (int i = 0; i < 5; i++)
+				pthread_join(threads[i], NULL);
+			semctl(semaphore, 0, IPC_RMID);
+			printf("broken %d\n", broken);
+			return broken != 0;
+		}
+	END
+
+	# Counts queued signals, while threads come and go.
+	compile busy -O1 -fno-instrument-functions -D_GNU_SOURCE <<-'END'
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdatomic.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static atomic_int came, over;
+		static void handler(int number) { (void)number; came++; }
+		static void *brief(void *unused) { (void)unused; return NULL; }
+		static void *maker(void *unused)
+		{
+			pthread_t thread;
+			(void)unused;
+			while (!over)
+				if (pthread_create(&thread, NULL, brief, NULL) == 0)
+					pthread_join(thread, NULL);
+			return NULL;
+		}
+		int main(void)
+		{
+			struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+			union sigval none = { 0 };
+			pthread_t thread;
+			int sent = 0;
+			char c;
+			sigaction(SIGRTMIN, &action, NULL);
+			pthread_create(&thread, NULL, maker, NULL);
+			puts("there");
+			fflush(stdout);
+			alarm(100);
+			pthread_t us = pthread_self();
+			(void)us;
+			for (int i = 0; i < 20000; i++) {
+				while (sigqueue(getpid(), SIGRTMIN, none) < 0)
+					;
+				sent++;
+				if (i % 100 == 0)
+					usleep(100);
+			}
+			while (read(0, &c, 1) < 0)
+				;
+			over = 1;
+			pthread_join(thread, NULL);
+			printf("%d of %d\n", came, sent);
+			return came != sent;
+		}
+	END
+
+	# In a handler on a stack of its own, below three functions.
+	compile handler -O0 -fno-instrument-functions -D_GNU_SOURCE <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static void deep_in_handler(void) { puts("there"); fflush(stdout); for (;;) pause(); }
+		static void on_signal(int number) { (void)number; deep_in_handler(); }
+		static void innermost(int depth) { if (depth) innermost(depth - 1); else raise(SIGUSR1); }
+		static void middle(void) { innermost(3); }
+		int main(void)
+		{
+			stack_t stack = { .ss_sp = malloc(65536), .ss_size = 65536 };
+			struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+			sigaltstack(&stack, NULL);
+			sigaction(SIGUSR1, &action, NULL);
+			middle();
+			return 0;
+		}
+	END
+
+	# Two threads wait for each other's lock.
+	compile dead -O1 <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+		static pthread_barrier_t both;
+		static void *forwards(void *unused)
+		{
+			pthread_mutex_lock(&first);
+			pthread_barrier_wait(&both);
+			pthread_mutex_lock(&second);
+			return unused;
+		}
+		static void *backwards(void *unused)
+		{
+			pthread_mutex_lock(&second);
+			pthread_barrier_wait(&both);
+			pthread_mutex_lock(&first);
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t a, b;
+			pthread_barrier_init(&both, NULL, 2);
+			pthread_create(&a, NULL, forwards, NULL);
+			pthread_create(&b, NULL, backwards, NULL);
+			puts("there");
+			fflush(stdout);
+			pthread_join(a, NULL);
+			return 0;
+		}
+	END
+}
+
+setup()
+{
+	[ ! -e "$T/impossible" ] || skip "$(cat "$T/impossible")"
+}
+
+teardown()
+{
+	exec 9>&-
+	if [ "${pid:-}" ]; then
+		kill -9 "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	fi
+}
+
+# start PROGRAM... - in the background, as $pid, with a pipe to its stdin at descriptor 9.
+start()
+{
+	rm -f "$T/pipe"
+	mkfifo "$T/pipe"
+	"$@" <"$T/pipe" >"$T/said" 2>"$T/err" 3>&- 9>&- &
+	pid=$!
+	exec 9>"$T/pipe"
+	eventually grep -qx there "$T/said"
+}
+
+@test "stacks: equal ones are told once, with the lines of the source" {
+	start "$T/crowd"
+	"$HP_BUILD/hotpath" stacks "$pid" >"$T/out"
+	head -n 1 "$T/out" | grep -E "^crowd, pid $pid: 10 threads, 3 different stacks; each stood still for .* \(median\), .* at most$"
+	grep -A 3 '^8 threads: crowd [0-9]' "$T/out" >"$T/eight"
+	grep -E '^ +sleeper +crowd.c:[0-9]+$' "$T/eight"
+	grep -E '^ +worker +crowd.c:[0-9]+$' "$T/eight"
+	grep -E '^ +other_way +crowd.c:[0-9]+$' "$T/out"
+	[ "$(wc -l <"$T/out")" -le 24 ]
+}
+
+@test "stacks: JSON has every thread once, and every frame" {
+	start "$T/crowd"
+	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/out.json"
+	jq -r '.stacks[].threads[].tid' "$T/out.json" | sort >"$T/told"
+	ls "/proc/$pid/task" | sort >"$T/true"
+	diff "$T/true" "$T/told"
+	[ "$(jq '.thread_count' "$T/out.json")" = 10 ]
+	[ "$(jq -r '.stacks[0] | .count, ([.frames[].function] | index("sleeper") + 1 - index("worker")), .end' "$T/out.json" | tr '\n' ' ')" = "8 0 whole " ]
+}
+
+@test "stacks: 1,000 threads" {
+	[ "$(ulimit -u)" = unlimited ] || [ "$(ulimit -u)" -gt 3000 ] || skip "too few threads allowed: $(ulimit -u)"
+	start "$T/crowd" 1000
+	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/out.json"
+	[ "$(jq '.stacks[0].count' "$T/out.json")" = 1000 ]
+	[ "$(jq '.thread_count' "$T/out.json")" = 1002 ]
+}
+
+@test "stacks: a stopped process stays stopped, and goes on when it is told to" {
+	start "$T/crowd"
+	kill -STOP "$pid"
+	eventually is_stopped "$pid"
+	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/out.json"
+	[ "$(jq '.thread_count' "$T/out.json")" = 10 ]
+	eventually is_stopped "$pid"
+	kill -CONT "$pid"
+	! is_stopped "$pid"
+}
+
+@test "stacks: no system call fails because of it" {
+	start "$T/waits"
+	for i in $(seq 60); do
+		"$HP_BUILD/hotpath" stacks "$pid" >"$T/out"
+	done
+	echo >&9
+	wait "$pid"
+	pid=
+	[ "$(tail -n 1 "$T/said")" = "broken 0" ]
+}
+
+@test "stacks: no signal is lost, and threads that come and go are no error" {
+	start "$T/busy"
+	for i in $(seq 40); do
+		"$HP_BUILD/hotpath" stacks "$pid" >"$T/out"
+	done
+	echo >&9
+	wait "$pid"
+	pid=
+	[ "$(tail -n 1 "$T/said")" = "20000 of 20000" ]
+}
+
+@test "stacks: killed half-way, it leaves no thread standing" {
+	start "$T/crowd" 300
+	for i in $(seq 30); do
+		"$HP_BUILD/hotpath" stacks "$pid" >"$T/out" &
+		sleep "0.00$((i % 10))"
+		kill -9 $! 2>/dev/null || true
+		wait $! 2>/dev/null || true
+	done
+	run ! grep -q '^State:[[:blank:]]*[tT]' /proc/"$pid"/task/*/status
+	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/out.json"
+	[ "$(jq '.stacks[0].count' "$T/out.json")" = 300 ]
+}
+
+@test "stacks: from a handler on its own stack to what it interrupted" {
+	start "$T/handler"
+	"$HP_BUILD/hotpath" stacks --all "$pid" >"$T/out"
+	awk '{ print $1 }' "$T/out" | grep -x -e deep_in_handler -e on_signal -e innermost -e middle -e main >"$T/functions"
+	printf '%s\n' deep_in_handler on_signal innermost innermost innermost innermost middle main | diff - "$T/functions"
+}
+
+@test "stacks: of a recorded process, who waits for whom, and what each holds" {
+	start "$HP_RUN" "$T/dead"
+	program=$(pgrep -f "^$T/dead" | head -n 1)
+	eventually sh -c "'$HP_BUILD/hotpath' stacks $program >'$T/out' && [ \$(grep -c ' waits for mutex ' '$T/out') = 2 ]"
+	kill -9 "$program"
+	grep -E '^note +deadlock: thread [0-9]+ waits for ' "$T/out"
+	grep -E '^  [0-9]+ waits for mutex second since .*; held by [0-9]+ dead, got at backwards \(dead.c:[0-9]+\)$' "$T/out"
+	grep -E '^  [0-9]+ waits for mutex first since .*; held by [0-9]+ dead, got at forwards \(dead.c:[0-9]+\)$' "$T/out"
+	grep -E '^  [0-9]+ holds mutex first, got at forwards \(dead.c:[0-9]+\)' "$T/out"
+	run ! grep -q libhotpath "$T/out"
+}
+
+@test "stacks: what cannot be is one line that says why" {
+	start "$T/crowd"
+	run -2 "$HP_BUILD/hotpath" stacks
+	[ "${#lines[@]}" = 1 ]
+	run -2 "$HP_BUILD/hotpath" stacks nonsense
+	[ "${#lines[@]}" = 1 ]
+	run -1 "$HP_BUILD/hotpath" stacks 2147483000
+	[ "$output" = "hotpath: there is no process 2147483000" ]
+	strace -qq -f -p "$pid" -o "$T/trace" &
+	eventually grep -q '^TracerPid:[[:blank:]]*[1-9]' "/proc/$pid/status"
+	run -1 "$HP_BUILD/hotpath" stacks "$pid"
+	kill $!
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == "hotpath: process $pid is being traced by process $!"* ]]
+}
+
+@test "stacks: no more rights than the user has" {
+	[ "$(id -u)" = 0 ] || skip "not root here"
+	start "$T/crowd"
+	mkdir "$T/copy"
+	cp "$HP_BUILD/hotpath" "$T/copy/"
+	chmod -R a+rX "$T/copy"
+	chmod a+x "$T" "$(dirname "$T")"
+	run -1 setpriv --reuid 65534 --regid 65534 --clear-groups "$T/copy/hotpath" stacks "$pid"
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == "hotpath: process $pid is of user root; ask as that user, or as root: sudo hotpath stacks $pid" ]]
+}
