@@ -475,6 +475,21 @@ static enum hp_segment_fault check_fd(int fd, uint64_t *size)
 	return fault;
 }
 
+bool hp_segment_level_of(int fd, const struct hp_header *session, uint64_t *begin, uint64_t *size)
+{
+	struct hp_levels levels;
+	struct hp_header header;
+
+	if (check_fd(fd, size) != HP_SEGMENT_FINE ||
+	    pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+	    pread(fd, &levels, sizeof(levels), HP_LEVELS_AT) != (ssize_t)sizeof(levels))
+		return false;
+	*begin = levels.begin;
+	return *begin % HP_PAGE == 0 && *begin + HP_PAGE < *size && header.size == *size &&
+	       header.clock_kind == session->clock_kind &&
+	       memcmp(header.token, session->token, sizeof(header.token)) == 0;
+}
+
 static int attach(struct hp_segment *segment, int fd)
 {
 	uint64_t size;

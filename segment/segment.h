@@ -57,6 +57,11 @@ struct hp_segment {
 	struct hp_moment now;	/* readers of a session that goes on: of this look; 0 = not known */
 	struct hp_begin begin;	/* readers: believed instead of the header */
 	struct hp_parts parts;	/* readers */
+	uint64_t span;	/* writers: bytes of addresses from its start that are ours; 0 = `size` */
+	void *spare;	/* writers: what it is replaced by when it is left; NULL = nothing is there */
+	uint64_t spare_size;
+	uint64_t records_at;	/* writers: mapped are the header's page and what is from here on */
+	bool is_private;	/* writers: it was left, nobody else sees it */
 };
 
 /* All segments that the helper writes, the session's own first. */
@@ -120,6 +125,40 @@ void hp_segment_release(struct hp_segment *segment);
  * Any thread, any process, also in a signal handler.
  */
 uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align);
+
+/* --- leave.c: processes that give up rights --- */
+
+/* Bytes of offsets that each further level gets. */
+uint64_t hp_segment_level_size(uint64_t session_size);
+
+/*
+ * Before anybody knows an address in it, and while its descriptor is open: reserves addresses for
+ * what follows.  They are not accessible and take no memory.  The mapping moves.  False = it
+ * stays as it is, and leaving it takes a copy.
+ */
+bool hp_segment_reserve(struct hp_segment *segment);
+
+/* Gives the reserved addresses back. */
+void hp_segment_unreserve(struct hp_segment *segment);
+
+/* Bytes of addresses from its start that are ours. */
+uint64_t hp_segment_addresses(const struct hp_segment *segment);
+
+/*
+ * From now on this process has a private mapping in its place, of the same contents.  False = the
+ * kernel refused, and it is as before.  System calls only.
+ */
+bool hp_segment_leave(struct hp_segment *segment);
+
+/*
+ * After that: maps the segment of another level behind `fd`.  Where no addresses are reserved it gets a
+ * new start, if it `may_move`: no other thread may use it then.  The descriptor stays the caller's.
+ * Returns 0 or -errno, and then it is private still.
+ */
+int hp_segment_enter(struct hp_segment *segment, int fd, bool may_move);
+
+/* Is `fd` another segment of this session?  Where its records begin (0 = behind the header), and its size. */
+bool hp_segment_level_of(int fd, const struct hp_header *session, uint64_t *begin, uint64_t *size);
 
 /* --- room.c: processes that map a part of the segment only --- */
 
@@ -190,6 +229,14 @@ static inline struct hp_levels *hp_segment_levels(const struct hp_segment *segme
 static inline struct hp_ticking *hp_segment_ticking(const struct hp_segment *segment)
 {
 	return (struct hp_ticking *)((char *)segment->header + HP_TICKING_AT);
+}
+
+/* Writers: is the record in the segment that is written now? */
+static inline bool hp_segment_holds(const struct hp_segment *segment, const void *address)
+{
+	uint64_t offset = (uint64_t)((const char *)address - (const char *)segment->header);
+
+	return !segment->is_private && offset >= segment->records_at && offset < segment->size;
 }
 
 /* Offset of an address inside the segment. */

@@ -336,6 +336,18 @@ static int attach(const struct hp_session *session, struct hp_segment *segment, 
 	return -EPROTO;
 }
 
+int hp_session_ask(const struct hp_session *session)
+{
+	int saved = errno, fd = ask_first(session->token, NULL);
+
+	if (fd >= 0 && !is_trusted_file(fd)) {
+		close(fd);
+		fd = -EPERM;
+	}
+	errno = saved;
+	return fd;
+}
+
 static int join(struct hp_session *session, struct hp_segment *segment)
 {
 	int fd = ask_first(session->token, NULL);

@@ -108,6 +108,12 @@ void hp_session_text(const struct hp_session *session, char text[HP_SESSION_TEXT
 int hp_session_join(struct hp_session *session, struct hp_segment *segment, const char *text);
 
 /*
+ * A descriptor of the segment that a process of the session with the present rights is to write, for
+ * one that wrote another one before.  Or -errno.
+ */
+int hp_session_ask(const struct hp_session *session);
+
+/*
  * The same for who only reads, and is no part of the session: a descriptor of
  * the segment that cannot be written to, or -errno.
  */

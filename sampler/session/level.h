@@ -2,9 +2,7 @@
 /*
  * level.h - how much a process may do: its trust level.
  *
- * Two processes are of one level if the kernel lets each of them trace the other: user and group
- * ids, permitted capabilities and user namespace.  What a process can take back is no
- * difference: a root that called seteuid() still has 0 as its saved user id.
+ * Two processes are of one level if the kernel lets each of them trace the other (util/rights.h).
  */
 #ifndef HP_SAMPLER_SESSION_LEVEL_H
 #define HP_SAMPLER_SESSION_LEVEL_H
@@ -12,11 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/rights.h"
+
 struct hp_level {
-	uint32_t uids[3];	/* real, effective and saved, as a set: sorted; all 0 with CAP_SETUID */
-	uint32_t gids[3];	/* the same; all 0 with CAP_SETGID */
-	uint64_t capabilities;	/* permitted */
-	uint64_t user_namespace;	/* inode; 0 = not to be had */
+	struct hp_rights rights;	/* settled */
 	uint32_t user, group;	/* effective; told, not compared */
 };
 

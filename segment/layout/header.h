@@ -266,7 +266,9 @@ struct hp_levels {
 	_Atomic uint32_t
 		count; /* sampler, in the session's own segment, as `at`: how many there are */
 	_Atomic uint32_t refused; /* sampler: processes that got none, since there are too many */
-	uint64_t reserved[6];
+	_Atomic uint32_t is_tainted; /* any process, sampler: 1 = one that may do less than this level has written here */
+	uint32_t reserved0;
+	uint64_t reserved[5];
 	struct hp_level_place at[HP_LEVELS_MOST];
 	uint64_t rest[4];
 };

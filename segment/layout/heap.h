@@ -62,7 +62,8 @@ struct hp_heap {
 	uint64_t drawn_lost; /* its thread: drawn blocks whose age has no room */
 	uint32_t leak_state; /* its thread, the last of its process: enum hp_leak_state */
 	uint32_t leak_scans; /* the same: processes that were told what is lost */
-	uint64_t reserved[2];
+	uint64_t left; /* its thread: blocks alive in its process when that gave up rights; freed in their sites */
+	uint64_t left_bytes; /* the same */
 };
 
 /* What a process could say at its end of which blocks nothing points to. */

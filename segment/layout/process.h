@@ -27,6 +27,7 @@ enum hp_ending {
 	HP_ENDING_EXIT = 1,	/* exit() or return from main */
 	HP_ENDING_QUICK = 2,	/* _exit, quick_exit */
 	HP_ENDING_EXEC = 3,	/* became another image */
+	HP_ENDING_DROP = 4,	/* gave up rights: it goes on in another segment of the session */
 };
 
 struct hp_process {

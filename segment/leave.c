@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leave.c - a process that gives up rights leaves the segment, and enters that of its new level.
+ *
+ * Leaving replaces the shared mapping by a private one of the same contents at the same address.  So
+ * whatever another thread of the process is doing in there just now goes on, and nobody else sees it.
+ * The private mapping is made beforehand, while the descriptor is open, and nobody may access it: it
+ * costs addresses and no memory, and moving it over the other one is a single system call.
+ *
+ * Entering maps the records of the new segment behind those of the old one, at an address that is the
+ * old begin plus their offset, and the page of the header over the old header.  No two segments
+ * of a session give out the same offset, so an offset from before and one from now both lead to
+ * what they stand for, and the begin of the segment is where it was.
+ *
+ * The addresses for that are reserved beforehand, too.  Without them (a limit) the contents are copied, and
+ * the new segment is mapped elsewhere.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "segment/segment.h"
+
+static uint64_t up_to_page(uint64_t bytes)
+{
+	return (bytes + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+}
+
+uint64_t hp_segment_level_size(uint64_t session_size)
+{
+	uint64_t most = (HP_SIZE_MOST - session_size) / HP_LEVELS_MOST, size = session_size / 4;
+
+	size = size < most ? size : most;
+	size = size > HP_SIZE_LEAST ? size : HP_SIZE_LEAST;
+	return size & ~(uint64_t)(HP_PAGE - 1);
+}
+
+/* Addresses that the segments of all levels take together, as seen from any of them. */
+static uint64_t span_of(const struct hp_segment *segment)
+{
+	uint64_t begin = hp_segment_levels(segment)->begin;
+	uint64_t each = begin && begin < segment->size ? segment->size - begin
+						       : hp_segment_level_size(segment->size);
+
+	return segment->size + HP_LEVELS_MOST * each;
+}
+
+static bool is_allowed(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) == 0 &&
+	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / HP_SEGMENT_SHARE);
+}
+
+static bool reserve(struct hp_segment *segment)
+{
+	uint64_t span = span_of(segment), size = segment->size;
+	const int flags = MAP_PRIVATE | MAP_NORESERVE;
+	char *base, *spare;
+
+	if (!is_allowed(span + size))
+		return false;
+	base = mmap(NULL, span + size, PROT_NONE, flags | MAP_ANONYMOUS, -1, 0);
+	if (base == MAP_FAILED)
+		return false;
+	spare = base + span;
+	if (mmap(spare, size, PROT_NONE, flags | MAP_FIXED, segment->fd, 0) == MAP_FAILED ||
+	    mremap(segment->header, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, base) ==
+		    MAP_FAILED) {
+		munmap(base, span + size);
+		return false;
+	}
+	madvise(base, span + size, MADV_DONTDUMP);
+	segment->header = (struct hp_header *)(void *)base;
+	segment->span = span;
+	segment->spare = spare;
+	segment->spare_size = size;
+	return true;
+}
+
+bool hp_segment_reserve(struct hp_segment *segment)
+{
+	int saved = errno;
+	bool is_done = segment->fd >= 0 && !segment->span && reserve(segment);
+
+	errno = saved;
+	return is_done;
+}
+
+uint64_t hp_segment_addresses(const struct hp_segment *segment)
+{
+	uint64_t size = segment->span > segment->size ? segment->span : segment->size;
+
+	if (segment->spare)
+		size = (uint64_t)((const char *)segment->spare - (const char *)segment->header) +
+		       segment->spare_size;
+	return size;
+}
+
+void hp_segment_unreserve(struct hp_segment *segment)
+{
+	int saved = errno;
+	uint64_t all = hp_segment_addresses(segment), size = segment->size;
+
+	segment->spare = NULL;
+	segment->span = 0;
+	if (all > size)
+		munmap((char *)segment->header + size, all - size);
+	errno = saved;
+}
+
+/* ---- leaving ---- */
+
+static bool move_spare(struct hp_segment *segment)
+{
+	uint64_t size = segment->size < segment->spare_size ? segment->size : segment->spare_size;
+	void *spare = segment->spare;
+
+	if (!spare)
+		return false;
+	segment->spare = NULL;
+	return mprotect(spare, size, PROT_READ | PROT_WRITE) == 0 &&
+	       mremap(spare, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, segment->header) !=
+		       MAP_FAILED;
+}
+
+/* A private copy of [from, to) in its place; what lies behind `filled` is zero. */
+static bool copy_over(struct hp_segment *segment, uint64_t from, uint64_t to, uint64_t filled)
+{
+	char *place = (char *)segment->header + from;
+	uint64_t size = to - from;
+	char *copy = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return false;
+	madvise(copy, size, MADV_DONTDUMP);
+	if (filled > from)
+		memcpy(copy, place, (filled < to ? filled : to) - from);
+	if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
+		return true;
+	munmap(copy, size);
+	return false;
+}
+
+/* Nobody can be in the middle of anything who is alone; others may find zeroes where an address was. */
+static bool empty(const struct hp_segment *segment, uint64_t from, uint64_t to)
+{
+	return mmap((char *)segment->header + from, to - from, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+		    0) != MAP_FAILED;
+}
+
+static bool make_private(struct hp_segment *segment)
+{
+	uint64_t used = up_to_page(atomic_load(&segment->header->used)), size = segment->size;
+	uint64_t first = segment->records_at;
+
+	if (first == 0)
+		return move_spare(segment) || copy_over(segment, 0, size, used) ||
+		       empty(segment, 0, size);
+	/* The records first: who finds them private still finds the header. */
+	return (copy_over(segment, first, size, used) || empty(segment, first, size)) &&
+	       (copy_over(segment, 0, HP_PAGE, HP_PAGE) || empty(segment, 0, HP_PAGE));
+}
+
+bool hp_segment_leave(struct hp_segment *segment)
+{
+	int saved = errno;
+	bool is_done = segment->is_private || make_private(segment);
+
+	segment->is_private |= is_done;
+	errno = saved;
+	return is_done;
+}
+
+/* ---- entering ---- */
+
+static bool map_fixed(void *place, uint64_t size, int fd, uint64_t from)
+{
+	return mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)from) !=
+	       MAP_FAILED;
+}
+
+/*
+ * At the same start.  Records of levels are disjoint, so what is mapped over is what was reserved, or (begin
+ * 0) the same segment.
+ */
+static bool enter_here(struct hp_segment *segment, int fd, uint64_t begin, uint64_t size)
+{
+	char *base = (char *)segment->header;
+
+	if (size > segment->span || !map_fixed(base + begin, size - begin, fd, begin))
+		return false;
+	madvise(base + begin, size - begin, MADV_DONTDUMP);
+	/* The header last: who reads `used` there finds room for it. */
+	__atomic_store_n(&segment->size, size, __ATOMIC_SEQ_CST);
+	segment->records_at = begin;
+	if (begin == 0)
+		return true;
+	if (map_fixed(base, HP_PAGE, fd, 0)) {
+		madvise(base, HP_PAGE, MADV_DONTDUMP);
+		return true;
+	}
+	/* It is private still, and gives out what it gave out before. */
+	empty(segment, begin, size);
+	return false;
+}
+
+static bool enter_elsewhere(struct hp_segment *segment, int fd, uint64_t size)
+{
+	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (base == MAP_FAILED)
+		return false;
+	madvise(base, size, MADV_DONTDUMP);
+	/* What was there stays: addresses of it may be known somewhere. */
+	segment->header = base;
+	segment->size = size;
+	segment->records_at = 0;
+	segment->span = 0;
+	return true;
+}
+
+int hp_segment_enter(struct hp_segment *segment, int fd, bool may_move)
+{
+	int saved = errno, error = -EPROTO;
+	uint64_t begin, size;
+
+	if (hp_segment_level_of(fd, segment->header, &begin, &size)) {
+		bool is_done = enter_here(segment, fd, begin, size);
+
+		if (!is_done && may_move)
+			is_done = enter_elsewhere(segment, fd, size);
+		error = is_done ? 0 : -ENOMEM;
+	}
+	if (!error)
+		segment->is_private = false;
+	errno = saved;
+	return error;
+}
