@@ -91,7 +91,8 @@ struct sampler {
 	struct hp_deadline deadline;
 	struct hp_server server;
 	enum root_state root;
-	_Atomic bool has_thread;	/* that wakes us when the end word changes; it says so itself */
+	_Atomic bool has_thread;	/* that wakes us when an end word changes; it says so itself */
+	uint32_t awaited;	/* segments whose end words have one */
 	bool is_blind;	/* epoll_wait is refused */
 	int epoll;
 	int end_event;
@@ -103,6 +104,8 @@ struct sampler {
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
 };
+
+static struct sampler the_sampler;	/* threads have a segment for their argument */
 
 extern char **environ;
 
@@ -134,11 +137,12 @@ static void announce(struct hp_header *header)
 
 static void *wait_for_end(void *argument)
 {
-	struct sampler *sampler = argument;
-	_Atomic uint32_t *word = &sampler->segment.header->end_word;
+	struct sampler *sampler = &the_sampler;
+	const struct hp_segment *segment = argument;
+	_Atomic uint32_t *word = &segment->header->end_word;
 
 	while (atomic_load_explicit(word, memory_order_acquire) == HP_END_RUNNING) {
-		if (hp_server_is_asked(&sampler->segment))
+		if (segment == &sampler->segment && hp_server_is_asked(segment))
 			eventfd_write(sampler->end_event, 1);
 		if (syscall(SYS_futex, word, FUTEX_WAIT, HP_END_RUNNING, NULL, NULL, 0) < 0 &&
 		    errno != EAGAIN && errno != EINTR) {
@@ -150,7 +154,7 @@ static void *wait_for_end(void *argument)
 	return NULL;
 }
 
-static bool start_thread(struct sampler *sampler)
+static bool start_thread(struct hp_segment *segment)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -158,9 +162,20 @@ static bool start_thread(struct sampler *sampler)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	int error = pthread_create(&thread, &attributes, wait_for_end, sampler);
+	int error = pthread_create(&thread, &attributes, wait_for_end, segment);
 	pthread_attr_destroy(&attributes);
 	return error == 0;
+}
+
+/* A segment for each level may come at any time. */
+static void start_threads(struct sampler *sampler)
+{
+	const struct hp_segments *segments = &sampler->members.segments;
+
+	for (; atomic_load(&sampler->has_thread) && sampler->awaited < segments->count;
+	     sampler->awaited++)
+		if (!start_thread(segments->at[sampler->awaited]))
+			atomic_store(&sampler->has_thread, false);
 }
 
 static bool watch_fd(const struct sampler *sampler, int fd, uint64_t data)
@@ -246,6 +261,23 @@ static bool sampler_init(struct sampler *sampler)
 static bool is_root(const struct sampler *sampler, uint32_t pid)
 {
 	return pid == sampler->members.root_pid;
+}
+
+/*
+ * It asks in the segment that it writes: of the others any process can set the word, and a root that gave up rights
+ * is of another level than it was.
+ */
+static bool has_root_asked(const struct sampler *sampler)
+{
+	const struct hp_members *members = &sampler->members;
+
+	if (sampler->root != ROOT_RUNS)
+		return false;
+	for (uint32_t i = 0; i < members->segments.count; i++)
+		if (members->segments.at[i]->header->end_word >= HP_END_ASKED &&
+		    hp_members_is_of_level(members, members->root_pid, i))
+			return true;
+	return false;
 }
 
 /* Records that looked dead once are asked about again, a moment later. */
@@ -361,7 +393,7 @@ static void handle(struct sampler *sampler, uint64_t data)
 		break;
 	case EVENT_END_WORD:
 		eventfd_read(sampler->end_event, &count);
-		if (sampler->segment.header->end_word >= HP_END_ASKED)
+		if (has_root_asked(sampler))
 			root_ends(sampler, -1, false);
 		break;	/* else a port is asked for, which is looked after anyway */
 	case EVENT_REPORT:
@@ -397,6 +429,7 @@ static void look(struct sampler *sampler)
 	uint32_t wait_ms = (uint32_t)sampler->settings.threads_interval_ms;
 
 	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
+	hp_members_judge(&sampler->members);
 	scan(sampler);
 	if (sampler->root != ROOT_ENDED)	/* the report reads a still picture */
 		wait_ms = hp_watcher_look(&sampler->watcher);
@@ -441,6 +474,7 @@ static void do_due(struct sampler *sampler)
 {
 	uint64_t now = hp_clock_raw_ns();
 
+	start_threads(sampler);
 	hp_door_do(&sampler->door, now);
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	hp_server_do(&sampler->server, now);
@@ -536,7 +570,7 @@ static void run(struct sampler *sampler)
 			handle_all(sampler);
 		for (int i = 0; i < count; i++)
 			handle(sampler, events[i].data.u64);
-		if (!sampler->has_thread && sampler->segment.header->end_word >= HP_END_ASKED)
+		if (has_root_asked(sampler))
 			root_ends(sampler, -1, false);
 		do_due(sampler);
 	}
@@ -544,37 +578,37 @@ static void run(struct sampler *sampler)
 
 int main(void)
 {
-	static struct sampler sampler;
+	struct sampler *sampler = &the_sampler;
 	sigset_t all;
 
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);	/* one that is blocked is not handled */
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	hp_guard_start();
-	if (!sampler_init(&sampler)) {
+	if (!sampler_init(sampler)) {
 		dprintf(2,
 			"hotpath-sampler: no segment of this version; it is started by the library, "
 			"and both have to be of one build\n");
 		return 1;
 	}
-	hp_term_init(&sampler.end.report, sampler.end_event);
-	sampler.end.runner = (pid_t)sampler.begin.runner_pid;
-	if (sampler.end.runner && !wait_for_root(&sampler))
+	hp_term_init(&sampler->end.report, sampler->end_event);
+	sampler->end.runner = (pid_t)sampler->begin.runner_pid;
+	if (sampler->end.runner && !wait_for_root(sampler))
 		return 0;
-	sampler.members.root_pid = sampler.begin.root_pid;
-	hp_deadline_init(&sampler.deadline, sampler.begin.start_ns, sampler.settings.shutdown_ms);
-	if (sampler.has_thread && !start_thread(&sampler))
-		sampler.has_thread = false;
-	hp_server_init(&sampler.server, &sampler.segment, &sampler.settings, sampler.epoll,
+	sampler->members.root_pid = sampler->begin.root_pid;
+	hp_deadline_init(&sampler->deadline, sampler->begin.start_ns,
+			 sampler->settings.shutdown_ms);
+	start_threads(sampler);
+	hp_server_init(&sampler->server, &sampler->segment, &sampler->settings, sampler->epoll,
 		       EVENT_KNOCK, EVENT_SERVER);
-	if (!hp_members_add(&sampler.members, sampler.members.root_pid))
-		root_ends(&sampler, -1, true);	/* it was faster than us */
+	if (!hp_members_add(&sampler->members, sampler->members.root_pid))
+		root_ends(sampler, -1, true);	/* it was faster than us */
 	else
-		sampler.sample_ns = hp_clock_raw_ns() + sample_delay(&sampler.settings);
-	run(&sampler);
-	hp_server_close(&sampler.server);
-	if (is_wanted_again(&sampler.settings) &&
-	    hp_members_outlived(&sampler.members, sampler.reported_ticks))
-		hp_end_again(&sampler.end);
+		sampler->sample_ns = hp_clock_raw_ns() + sample_delay(&sampler->settings);
+	run(sampler);
+	hp_server_close(&sampler->server);
+	if (is_wanted_again(&sampler->settings) &&
+	    hp_members_outlived(&sampler->members, sampler->reported_ticks))
+		hp_end_again(&sampler->end);
 	return 0;
 }

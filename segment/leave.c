@@ -150,8 +150,7 @@ static bool copy_over(struct hp_segment *segment, uint64_t from, uint64_t to, ui
 static bool empty(const struct hp_segment *segment, uint64_t from, uint64_t to)
 {
 	return mmap((char *)segment->header + from, to - from, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-		    0) != MAP_FAILED;
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 static bool make_private(struct hp_segment *segment)

@@ -43,8 +43,8 @@ static inline struct hp_begin hp_begin_of(const struct hp_header *header)
 /* Readers: where further segments of the session are mapped, behind the first one. */
 struct hp_parts {
 	uint32_t count;
-	uint64_t begin[HP_LEVELS_MOST]; /* ascending; there is a copy of its header */
-	int fd[HP_LEVELS_MOST]; /* somebody else's; -1 = none */
+	uint64_t begin[HP_LEVELS_MOST];	/* ascending; there is a copy of its header */
+	int fd[HP_LEVELS_MOST];	/* somebody else's; -1 = none */
 };
 
 struct hp_segment {

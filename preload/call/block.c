@@ -222,6 +222,30 @@ static struct hp_label *label_of(const struct hotpath_block *block, enum hp_labe
 	return object ? label_get(at(object), &place) : NULL;
 }
 
+static const char *text_at(uint64_t offset)
+{
+	return offset ? ((const struct hp_text *)at(offset))->bytes : NULL;
+}
+
+/* Its offsets lead into what is private now, and whole. */
+const struct hp_label *hp_block_again(const struct hp_label *before)
+{
+	const struct hp_module *module = hp_block_module(before);
+	struct hotpath_block block = { .size = sizeof(block),
+				       .line = before->line,
+				       .label = text_at(before->text),
+				       .file = text_at(before->file),
+				       .function = text_at(before->function) };
+	struct place place;
+	uint64_t object;
+
+	place_init(&place, &block, (enum hp_label_kind)before->kind);
+	place.module = module ? hp_module_of(module->bias + before->address) : NULL;
+	place.address = before->address;
+	object = place.module ? place.module->object : hp_self->process->object;
+	return object ? label_get(at(object), &place) : NULL;
+}
+
 uintptr_t hp_block_key(struct hotpath_block *block)
 {
 	const void *key = label_of(block, HP_LABEL_BLOCK);

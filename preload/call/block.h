@@ -26,6 +26,9 @@ uintptr_t hp_block_key(struct hotpath_block *block);
 /* The label behind a key; NULL = it is the address of a function. */
 const struct hp_label *hp_block_label(uintptr_t key);
 
+/* One of a segment that the process has left: its like in the present one; NULL = no room. */
+const struct hp_label *hp_block_again(const struct hp_label *before);
+
 /* Where its descriptor was first seen; NULL = in no object. */
 const struct hp_module *hp_block_module(const struct hp_label *label);
 

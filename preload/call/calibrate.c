@@ -30,6 +30,7 @@
 #include "preload/call/truth.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
+#include "preload/thread/level.h"
 #include "preload/thread/state.h"
 
 /* clang does not clone functions. */
@@ -227,6 +228,7 @@ static bool prepare(struct hp_local *me, char *room, const struct hp_header *hea
 	me->slow_clock = header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	me->is_exact = header->timing == HP_TIMING_EXACT;
 	me->late_counter = &me->no_counter;
+	me->drops = HP_DROPS_NONE;
 	hp_switch_init(me);
 	me->logs_limit = header->logs_limit < 64 ? header->logs_limit : 64;
 	me->state = HP_THREAD_BUSY;

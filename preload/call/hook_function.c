@@ -39,6 +39,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
+#include "preload/thread/level.h"
 #include "preload/thread/state.h"
 #include "segment/histogram.h"
 #include "util/random.h"
@@ -361,6 +362,10 @@ static HP_COLD void enter_slow(uintptr_t fn, uintptr_t cfa)
 		return;
 	saved = errno;
 	me = hp_local();
+	if (me->state == HP_THREAD_OPEN && hp_drop_is_before(me->drops)) {
+		hp_local_forsake(me);
+		me = hp_local();
+	}
 	if (me->state == HP_THREAD_OPEN && hp_marginal_is_doubled(me, cfa) && !hp_switch_seen(me)) {
 		enter_dummy(me, me->top, fn, cfa);
 		enter_usual(me, me->top, fn, cfa);
@@ -467,6 +472,11 @@ static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 		exit_shut(me, fn, cfa);
 	if (me->state != HP_THREAD_OPEN)
 		return;
+	if (hp_drop_is_before(me->drops)) {
+		hp_local_forsake(me);
+		errno = saved;
+		return;
+	}
 	if (hp_switch_seen(me))
 		switch_note(me);
 	if (cfa >= me->stack->low && cfa <= me->stack->high &&

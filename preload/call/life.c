@@ -27,6 +27,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
 #include "preload/guest/ticks.h"
+#include "preload/thread/level.h"
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
@@ -59,6 +60,7 @@ static void identify(struct hp_local *me)
 	struct hp_block *block = me->block;
 
 	me->tid = hp_confine_tid();
+	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
 	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_clock(me);
 	if (me->gap == 0)
 		me->gap = me->countdown = HP_DRAWN;
@@ -241,6 +243,13 @@ bool hp_local_open(uintptr_t cfa)
 	return true;
 }
 
+void hp_local_forsake(struct hp_local *me)
+{
+	(void)me;
+	HP_ABOVE(bind, NULL);
+	hp_local_set(&hp_unborn);
+}
+
 void hp_local_close(struct hp_local *me)
 {
 	struct timespec cpu;
@@ -327,6 +336,17 @@ static void silence(bool is_silent)
 		hp_local_set(&hp_unborn);
 }
 
+/* Each thread's next hook is a slow one, which looks. */
+static void dropped(void)
+{
+	struct hp_local *me = hp_self_before ? atomic_load(&hp_self_before->locals) : NULL;
+
+	for (; me; me = me->next)
+		__atomic_store_n(&me->switch_word, &me->always_zero, __ATOMIC_RELAXED);
+	if (hp_local() == &lost)
+		hp_local_set(&hp_unborn);
+}
+
 static bool is_left(const struct hp_process *process)
 {
 	const struct hp_block *block;
@@ -345,6 +365,7 @@ const struct hp_recorder hp_call_recorder = {
 	.free = blocks_free,
 	.forget = forget,
 	.silence = silence,
+	.dropped = dropped,
 	.leave = leave,
 	.is_left = is_left,
 };

@@ -146,6 +146,8 @@ struct hp_local {
 	uint32_t leaves;	/* of slow exits, see hp_cost_renew */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t logs_limit;
+	uint32_t drops;	/* hp_drops when it was opened */
+	uint64_t always_zero;	/* `switch_word` of one that is to be forsaken */
 	char *pool;	/* private memory for stacks, parts and the like */
 	char *pool_end;
 
@@ -177,6 +179,9 @@ bool hp_local_open(uintptr_t cfa);
 
 /* A call of a thread that is LOST. */
 void hp_local_count_lost(void);
+
+/* The process has left the segment since the thread was opened: it begins anew. */
+void hp_local_forsake(struct hp_local *me);
 
 /* The thread ends: its calls are left, its block is free for another thread. */
 void hp_local_close(struct hp_local *me);

@@ -22,6 +22,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/thread/drop.h"
 #include "preload/thread/module.h"
 #include "util/hash.h"
 
@@ -51,9 +52,10 @@ void *hp_row_take(struct hp_local *me, uint64_t size)
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
 	if (!take_from(&me->arena, me->arena_end, size, &room)) {
-		uint64_t offset =
-			hp_segment_take(&hp_segment, size > chunk ? size : chunk, HP_LINE);
+		uint64_t offset;
 
+		hp_drop_check();
+		offset = hp_segment_take(&hp_segment, size > chunk ? size : chunk, HP_LINE);
 		if (offset == 0)
 			return NULL;
 		if (size >= chunk)
@@ -350,14 +352,22 @@ static struct hp_function *function_adopted(struct hp_local *me, const struct hp
 	return NULL;
 }
 
-static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
+/* NULL = it is the address of a function. */
+static const struct hp_label *label_of(uintptr_t fn)
 {
 	const struct hp_label *label = hp_block_label(fn);
+
+	return label && !hp_segment_holds(&hp_segment, label) ? hp_block_again(label) : label;
+}
+
+static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
+{
+	const struct hp_label *label = label_of(fn);
 	const struct hp_module *module = label ? hp_block_module(label) : hp_module_of(fn);
 	uint64_t address = label ? label->address : module ? fn - module->bias : fn;
 	struct hp_function *function;
 
-	if (hp_block_is_nameless(fn))
+	if (hp_block_is_nameless(fn) || (!label && hp_block_label(fn)))
 		return me->other;
 	function = function_adopted(me, module, address);
 	if (!function) {

@@ -305,6 +305,12 @@ static bool is_put_off(const struct hp_channel *channel)
 	return true;
 }
 
+void hp_channel_forget_lanes(void)
+{
+	for (size_t i = 0; i < sizeof(put_offs) / sizeof(put_offs[0]); i++)
+		atomic_store_explicit(&put_offs[i].left, 0, memory_order_relaxed);
+}
+
 static struct hp_lane *lane_free(struct hp_channel *channel)
 {
 	uint64_t offset = atomic_load_explicit(&channel->lanes, memory_order_acquire);

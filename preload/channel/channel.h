@@ -135,6 +135,9 @@ void hp_lane_empty(struct hp_lane *lane);
 /* hp_lane.out_inode of what a bound socket receives: the rest is its name. */
 #define HP_LANE_NAMED (UINT64_C(1) << 63)
 
+/* The process has left the segment: nothing in it is known any more. */
+void hp_channel_forget_lanes(void);
+
 /* One end is gone: noted once. */
 void hp_lane_close(struct hp_lane *lane);
 
@@ -189,6 +192,13 @@ void hp_channel_share(int fd);
 
 /* fcntl, but for locks. */
 int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument);
+
+/* The process ends, or becomes another image, or leaves the segment; it goes on after all. */
+void hp_channel_leave(bool is_exec);
+void hp_channel_come_back(void);
+
+/* It has left: no descriptor is known any more. */
+void hp_channel_forget_all(void);
 
 /* A child is about to have the same descriptors; there is none after all. */
 void hp_channel_fork(void);

@@ -30,6 +30,12 @@ struct name {
 	socklen_t length;
 };
 
+void hp_datagram_forget(void)
+{
+	for (int i = 0; i < RECENT; i++)
+		atomic_store_explicit(&recent[i], 0, memory_order_relaxed);
+}
+
 static const struct hp_channel *channel_of(const struct hp_lane *lane)
 {
 	return (const struct hp_channel *)(hp_channel_base + lane->channel);

@@ -32,6 +32,9 @@ void hp_datagram_connected(int fd, const struct sockaddr *address, socklen_t len
 /* It has been bound at this place: nothing happens unless it is one of these. */
 void hp_datagram_bound(int fd, uintptr_t caller);
 
+/* Names that were found are to be looked for again. */
+void hp_datagram_forget(void);
+
 /* A socket that is used first: lanes that it has, where there was none. */
 void hp_datagram_meet(int fd, const struct stat *stat, struct hp_lane **out, struct hp_lane **in);
 

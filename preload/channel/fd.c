@@ -24,10 +24,8 @@
 
 #include "preload/channel/channel.h"
 #include "preload/channel/datagram.h"
-#include "preload/guest/above.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
-#include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "segment/newer.h"
@@ -494,7 +492,7 @@ static void word_leave(uint64_t word, bool is_exec)
 		hp_lane_leave(in, false, is_exec);
 }
 
-static void leave(bool is_exec)
+void hp_channel_leave(bool is_exec)
 {
 	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
 
@@ -504,20 +502,18 @@ static void leave(bool is_exec)
 		word_leave(word_at((int)fd), is_exec);
 }
 
-static void come_back(void)
+void hp_channel_come_back(void)
 {
 	if (is_ours() && atomic_exchange_explicit(&has_left, 0, memory_order_relaxed))
 		each_word(word_hold);
 }
 
-static void find(void)
+/* Each is asked of the kernel again, and has a lane in the next segment then. */
+void hp_channel_forget_all(void)
 {
-	HP_EARLY_FIND(courier);
-}
+	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
 
-const struct hp_recorder hp_channel_recorder = {
-	.find = find,
-	.configure = hp_channel_configure,
-	.end = leave,
-	.go_on = come_back,
-};
+	for (unsigned fd = 0; fd < end; fd++)
+		atomic_store_explicit(&hp_channel_fds[fd], HP_FD_UNKNOWN, memory_order_relaxed);
+	atomic_store_explicit(&has_left, 0, memory_order_relaxed);
+}

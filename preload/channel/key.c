@@ -52,6 +52,16 @@ static bool table_make(void)
 	return hp_channel_keys != NULL;
 }
 
+void hp_channel_key_forget(void)
+{
+	struct hp_channel_key *keys = __atomic_load_n(&hp_channel_keys, __ATOMIC_ACQUIRE);
+	int saved = errno;
+
+	if (keys)
+		syscall(SYS_madvise, keys, sizeof(*keys) << HP_KEYS_BITS, MADV_DONTNEED);
+	errno = saved;
+}
+
 /* NULL = it is not there, or with `claims` there is no room. */
 static struct hp_channel_key *place_of(uint64_t key, bool claims)
 {

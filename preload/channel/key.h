@@ -65,4 +65,7 @@ bool hp_channel_key_drop(uint64_t key);
 /* It is no more. */
 void hp_channel_key_gone(uint64_t key);
 
+/* None is known any more. */
+void hp_channel_key_forget(void);
+
 #endif

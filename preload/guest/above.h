@@ -59,6 +59,14 @@ struct hp_recorder {
 	void (*end)(bool is_exec);
 	void (*go_on)(void);
 
+	/*
+	 * It gives up rights (preload/thread/level.h), and is about to leave the segment; it has left, and all
+	 * that is known of the segment is to be forgotten; it has entered another one.
+	 */
+	void (*drop)(void);
+	void (*dropped)(void);
+	void (*entered)(void);
+
 	/* It ends with the calling thread, which gives back what it has.  Does none record any more? */
 	void (*leave)(void);
 	bool (*is_left)(const struct hp_process *process);
@@ -67,6 +75,8 @@ struct hp_recorder {
 struct hp_above {
 	/* Joins or makes the session; false = this process is not to be recorded, or cannot be. */
 	bool (*start)(void);
+	/* Enters the segment of the level that the process is of now.  0 or -errno. */
+	int (*enter)(void);
 	const struct hp_recorder
 		*recorders[HP_RECORDERS_MOST + 1];	/* up to a NULL, in the order of the folders */
 };

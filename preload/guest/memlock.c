@@ -13,26 +13,26 @@
 
 #include "preload/guest/self.h"
 
-#define RANGES_MOST 1024 /* more are locked with the program's */
-#define RANGE_LEAST 32768 /* bytes; what is smaller is not worth an entry */
+#define RANGES_MOST 1024	/* more are locked with the program's */
+#define RANGE_LEAST 32768	/* bytes; what is smaller is not worth an entry */
 
-#define ZONE (UINT64_C(1) << 38) /* bytes below the segment, for our own mappings */
-#define STEP (UINT64_C(1) << 30) /* over what the program has there */
+#define ZONE (UINT64_C(1) << 38)	/* bytes below the segment, for our own mappings */
+#define STEP (UINT64_C(1) << 30)	/* over what the program has there */
 #define TRIES 8
 #define HP_HUGE (UINT64_C(1) << 21)
 
 #ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17 */
+#define MAP_FIXED_NOREPLACE 0x100000	/* Linux 4.17 */
 #endif
 
 struct range {
-	_Atomic uintptr_t begin; /* 0 = unused */
+	_Atomic uintptr_t begin;	/* 0 = unused */
 	_Atomic uintptr_t end;
 };
 
 static struct range ranges[RANGES_MOST];
-static _Atomic bool locks_future; /* the program asked for MCL_FUTURE */
-static _Atomic uintptr_t place; /* of the next mapping of ours */
+static _Atomic bool locks_future;	/* the program asked for MCL_FUTURE */
+static _Atomic uintptr_t place;	/* of the next mapping of ours */
 
 static void note(uintptr_t begin, uint64_t size)
 {
@@ -147,7 +147,7 @@ void hp_memlock_unmap(void *pages, uint64_t size)
 
 void hp_memlock_next(uintptr_t at, uintptr_t limit, uintptr_t *begin, uintptr_t *end)
 {
-	uintptr_t b = (uintptr_t)hp_segment.header, e = b + hp_segment.size;
+	uintptr_t b = (uintptr_t)hp_segment.header, e = b + hp_segment_addresses(&hp_segment);
 
 	*begin = *end = limit;
 	for (size_t i = 0; i <= RANGES_MOST; i++) {

@@ -120,8 +120,23 @@
 	X(int, sync_file_range, (int, off64_t, off64_t, unsigned)) \
 	X(int, msync, (void *, size_t, int))
 
+/* What changes the rights of a process. */
+#define HP_REAL_RIGHTS(X) \
+	X(int, setuid, (uid_t)) \
+	X(int, setgid, (gid_t)) \
+	X(int, seteuid, (uid_t)) \
+	X(int, setegid, (gid_t)) \
+	X(int, setreuid, (uid_t, uid_t)) \
+	X(int, setregid, (gid_t, gid_t)) \
+	X(int, setresuid, (uid_t, uid_t, uid_t)) \
+	X(int, setresgid, (gid_t, gid_t, gid_t)) \
+	X(int, capset, (void *, const void *)) \
+	X(int, unshare, (int)) \
+	X(int, setns, (int, int))
+
 #define HP_REAL_LIST(X) \
 	HP_REAL_MAPS(X) \
+	HP_REAL_RIGHTS(X) \
 	HP_REAL_PAUSES(X) \
 	X(int, dlclose, (void *)) \
 	X(void, __cxa_finalize, (void *)) \

@@ -10,6 +10,7 @@
 
 struct hp_segment hp_segment = HP_SEGMENT_NONE;
 struct hp_self *hp_self;
+struct hp_self *hp_self_before;
 
 bool hp_self_is_me(void)
 {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "preload/guest/guest.h"
 #include "preload/guest/spare.h"
 #include "segment/segment.h"
 
@@ -45,6 +46,9 @@ struct hp_self {
 };
 
 extern struct hp_self *hp_self;
+
+/* What it was before the process gave up rights (preload/thread/level.h); NULL = it never did. */
+extern HP_HIDDEN struct hp_self *hp_self_before;
 
 /* True in the process that owns the record; false in a vfork child. */
 bool hp_self_is_me(void);

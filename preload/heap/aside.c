@@ -64,6 +64,20 @@ static struct place *table_new(int which)
 	return table;
 }
 
+void hp_aside_wipe(void)
+{
+	int saved = errno;
+
+	for (int which = 0; which < TABLES; which++) {
+		struct place *table = atomic_load_explicit(&tables[which], memory_order_acquire);
+
+		if (table)
+			syscall(SYS_madvise, table, ((uint64_t)FIRST << which) * sizeof(*table),
+				MADV_DONTNEED);
+	}
+	errno = saved;
+}
+
 static struct place *find(uintptr_t address)
 {
 	for (int which = 0; which < TABLES; which++) {

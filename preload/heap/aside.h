@@ -22,4 +22,7 @@ bool hp_aside_put(uintptr_t address, struct hp_aside what);
 /* And takes it out; nothing there is a size of HP_SHADOW_LARGE. */
 struct hp_aside hp_aside_take(uintptr_t address);
 
+/* Nothing is there any more. */
+void hp_aside_wipe(void);
+
 #endif

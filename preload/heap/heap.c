@@ -8,6 +8,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
+#include "preload/thread/drop.h"
 #include "preload/thread/state.h"
 
 #define HP_HEAP_CHUNK_FIRST 8192
@@ -33,6 +34,7 @@ void *hp_heap_take(struct hp_heap_local *me, uint64_t size)
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
 	if (heap->arena_end - heap->arena < size) {
+		hp_drop_check();
 		at = hp_segment_take(&hp_segment, chunk, HP_LINE);
 		if (at == 0)
 			return NULL;

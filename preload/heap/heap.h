@@ -107,6 +107,7 @@ struct hp_heap_local {
 	uint32_t drawn_at;	/* countdown then */
 	uint32_t draws;
 	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
+	uint32_t drops;	/* hp_drops when it was opened */
 	uint64_t random;
 	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
 	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */

@@ -23,11 +23,13 @@
 #include "preload/guest/spare.h"
 #include "preload/guest/ticks.h"
 #include "preload/heap/allocator.h"
+#include "preload/heap/aside.h"
 #include "preload/heap/drawn.h"
 #include "preload/heap/leak.h"
 #include "preload/heap/path.h"
 #include "preload/heap/peak.h"
 #include "preload/heap/shadow.h"
+#include "preload/thread/level.h"
 #include "preload/thread/end.h"
 #include "preload/thread/module.h"
 #include "preload/thread/process.h"
@@ -265,6 +267,7 @@ static void identify(struct hp_heap_local *me)
 	struct hp_heap *heap = me->heap;
 
 	hp_peak_settle(heap);
+	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
 	heap->tid = hp_confine_tid();
 	heap->pid = hp_self->pid;
 	heap->threads++;
@@ -334,6 +337,18 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 	return me;
 }
 
+/* True if the process has left the segment since: the thread begins anew. */
+static bool is_forsaken(struct hp_heap_local *me)
+{
+	if (me == &hp_heap_opening || !hp_drop_is_before(me->drops))
+		return false;
+	me->state = HP_THREAD_CLOSED;
+	me->last = HP_NO_BLOCK;
+	me->calls = NULL;
+	hp_heap_set(&hp_heap_unborn);
+	return true;
+}
+
 /* Something is to be done before this thread goes on recording. */
 static void see_to(struct hp_heap_local *me, uintptr_t sp)
 {
@@ -354,6 +369,8 @@ HP_COLD struct hp_heap_local *hp_heap_enter(uintptr_t sp)
 	case HP_THREAD_UNBORN:
 		return open_heap(sp);
 	case HP_THREAD_OPEN:
+		if (is_forsaken(me))
+			return open_heap(sp);
 		me->proof = hp_heap_proves ||
 			    (!hp_tally_has_most &&
 			     !atomic_load_explicit(&me->is_stale, memory_order_relaxed));
@@ -376,7 +393,7 @@ HP_COLD struct hp_heap_local *hp_heap_enter_free(void)
 	struct hp_heap_local *me = hp_heap();
 
 	/* A proof that is due waits for the next allocation. */
-	return me->state == HP_THREAD_OPEN ? me : NULL;
+	return me->state == HP_THREAD_OPEN && !is_forsaken(me) ? me : NULL;
 }
 
 static void close_heap(struct hp_heap_local *me, struct hp_heap_local *then)
@@ -423,16 +440,41 @@ static void silence(bool is_silent)
 		hp_heap_set(&hp_heap_unborn);
 }
 
-static void forget(uintptr_t begin, uintptr_t end)
+/* All threads have something to see to. */
+static void call_all(struct hp_self *self)
 {
-	struct hp_heap_local *me = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
+	struct hp_heap_local *me = atomic_load_explicit(&self->heaps, memory_order_acquire);
 
-	(void)begin;
-	(void)end;
 	for (; me; me = me->next) {
 		atomic_store_explicit(&me->is_stale, 1, memory_order_seq_cst);
 		__atomic_store_n(&me->gate, 0, __ATOMIC_SEQ_CST);
 	}
+}
+
+static void forget(uintptr_t begin, uintptr_t end)
+{
+	(void)begin;
+	(void)end;
+	call_all(hp_self);
+}
+
+static void drop(void)
+{
+	if (hp_heap_is_wanted && hp_heap()->heap)
+		hp_peak_drop(hp_heap());
+}
+
+/* Blocks of before are nobody's, as those of the parent are in a forked child. */
+static void dropped(void)
+{
+	if (!hp_heap_is_wanted)
+		return;
+	if (hp_self_before)
+		call_all(hp_self_before);
+	if (hp_heap() == &ending)
+		hp_heap_set(&hp_heap_unborn);
+	hp_shadow_wipe();
+	hp_aside_wipe();
 }
 
 static void find(void)
@@ -470,6 +512,8 @@ const struct hp_recorder hp_heap_recorder = {
 	.bind = bind,
 	.forget = forget,
 	.silence = silence,
+	.drop = drop,
+	.dropped = dropped,
 	.leave = leave,
 	.is_left = is_left,
 };

@@ -16,6 +16,8 @@
 
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
+#include "preload/heap/aside.h"
+#include "preload/heap/shadow.h"
 
 #define HP_PEAK_PART 1024	/* threads look again after the peak / this */
 #define HP_PEAK_LEAST 4096	/* bytes */
@@ -109,6 +111,37 @@ HP_COLD void hp_peak_look(struct hp_heap_local *me)
 			break;
 		}
 	me->trigger = own + part;
+}
+
+/* --- a process that gives up rights --- */
+
+/* As if another thread had freed it: its own thread may be about to add to the site. */
+static void leave_block(void *context, uintptr_t address, struct hp_shadow_word word)
+{
+	const struct hp_process *process = hp_self->process;
+	struct hp_heap_local *me = context;
+	struct hp_site *site =
+		hp_segment_at(&hp_segment, (uint64_t)word.site * HP_LINE, sizeof(*site));
+	uint64_t size =
+		word.size == HP_SHADOW_LARGE ? hp_aside_take(address).size : (uint64_t)word.size;
+	uint32_t epoch = atomic_load(&process->heap_epoch);
+
+	if (!site)
+		return;
+	if (atomic_exchange(&site->epoch, epoch) != epoch)
+		site->at_peak = site_held(site);
+	atomic_fetch_add_explicit(&site->far_frees, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&site->far_freed, size, memory_order_relaxed);
+	me->heap->left++;
+	me->heap->left_bytes += size;
+}
+
+void hp_peak_drop(struct hp_heap_local *me)
+{
+	hp_peak_settle(me->heap);
+	me->last = HP_NO_BLOCK;
+	hp_peak_look(me);
+	hp_shadow_each(leave_block, me);
 }
 
 /* --- records that ended processes left --- */

@@ -22,6 +22,12 @@ bool hp_peak_is_alone(const struct hp_heap_local *me);
 /* The pending block of a thread that ended is counted as any other. */
 void hp_peak_settle(struct hp_heap *heap);
 
+/*
+ * The process gives up rights, and leaves all that it holds behind: that is neither held at the end nor
+ * lost, but counted apart.  `me` is the calling thread's.
+ */
+void hp_peak_drop(struct hp_heap_local *me);
+
 /* The process record was an ended process's: what its heaps hold is folded. */
 void hp_peak_fold(struct hp_process *process);
 

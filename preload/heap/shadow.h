@@ -39,6 +39,16 @@ extern uint32_t
 	hp_shadow_grain;	/* log2 of the bytes that no two blocks share: HP_SHADOW_USUAL, else 3 */
 #pragma GCC visibility pop
 
+/*
+ * Every word that is not 0, with the address that its grain begins at.  One thread writes no word meanwhile: the
+ * calling one.
+ */
+void hp_shadow_each(void (*each)(void *context, uintptr_t address, struct hp_shadow_word word),
+		    void *context);
+
+/* All words are 0 again, as in a forked child. */
+void hp_shadow_wipe(void);
+
 /* Called once, before anything else.  False = no memory: live bytes are not known. */
 bool hp_shadow_init(bool is_glibc);
 

@@ -20,6 +20,7 @@
  */
 const struct hp_above hp_above = {
 	.start = hp_start_session,
+	.enter = hp_start_enter,
 	.recorders = {
 		&hp_call_recorder,
 		&hp_heap_recorder,

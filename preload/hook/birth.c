@@ -19,6 +19,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
 #include "preload/lock/lock.h"
+#include "preload/thread/drop.h"
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "segment/section_key.h"
@@ -57,7 +58,8 @@ static void end(void *record)
 	struct hp_thread *thread = record;
 	struct timespec cpu;
 
-	if (!hp_self || hp_self->pid != thread->pid)
+	/* Before the process left the segment: then it is no thread of the next one. */
+	if (!hp_self || hp_self->pid != thread->pid || !hp_segment_holds(&hp_segment, thread))
 		return;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
 		thread->argument = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
@@ -113,6 +115,7 @@ struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
 	struct hp_thread *thread = NULL;
 	int saved = errno;
 
+	hp_drop_check();
 	if (is_recording())
 		thread = record_new();
 	if (thread) {

@@ -6,6 +6,7 @@
  *
  * Not seen: a program that makes these calls by its own instruction.
  */
+#include <assert.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -24,6 +25,9 @@
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
+#include "preload/thread/drop.h"
+#include "preload/thread/level.h"
+#include "preload/thread/process.h"
 #include "preload/wait/cpu_timer.h"
 #include "segment/newer.h"
 
@@ -37,6 +41,8 @@ static void make_reserve(void)
 {
 	if (hp_pages_are_reserved() || !hp_segment.header || !hp_self)
 		return;
+	if (hp_level_is_out())
+		hp_self_open();
 	hp_calibrate_first(hp_segment.header);
 	hp_confine_prepare();
 	hp_pages_reserve();
@@ -65,6 +71,18 @@ static enum change change_of_syscall(long number, unsigned long a, unsigned long
 	if (a == SECCOMP_SET_MODE_STRICT)
 		return STRICT;
 	return a == SECCOMP_SET_MODE_FILTER ? FILTER : NO_CHANGE;
+}
+
+static bool changes_rights(long number)
+{
+	static const short numbers[] = { SYS_setuid,   SYS_setgid,    SYS_setreuid,
+					 SYS_setregid, SYS_setresuid, SYS_setresgid,
+					 SYS_capset,   SYS_unshare,   SYS_setns };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (number == numbers[i])
+			return true;
+	return false;
 }
 
 static void clock_take(bool is_inherited)
@@ -186,6 +204,25 @@ long hp_confine_error(long error)
 	return -1;
 }
 
+/* The numbers from setuid to capset, most of which are of that kind; and two more. */
+#define RIGHTS_FIRST 105
+#define RIGHTS_SPAN 21
+
+static_assert(RIGHTS_FIRST == __NR_setuid && RIGHTS_FIRST + RIGHTS_SPAN == __NR_capset,
+	      "see above");
+
+__attribute__((visibility("hidden"))) long hp_confine_rights(long number, long a, long b, long c,
+							     long d, long e, long f);
+
+long hp_confine_rights(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = hp_real()->syscall(number, a, b, c, d, e, f);
+
+	if (result == 0 && changes_rights(number))
+		hp_drop_look_at_thread();
+	return result;
+}
+
 __attribute__((visibility("hidden"))) long hp_confine_descriptors(long number, long a, long b,
 								  long c, long d, long e, long f);
 
@@ -241,6 +278,14 @@ __asm__(".pushsection .text\n"
 	"	je hp_confine_descriptors\n"
 	"	cmpl $" NUMBER(__NR_close_range) ", %edi\n"
 	"	je hp_confine_descriptors\n"
+	"	movl %edi, %r10d\n"
+	"	subl $" NUMBER(RIGHTS_FIRST) ", %r10d\n"
+	"	cmpl $" NUMBER(RIGHTS_SPAN) ", %r10d\n"
+	"	jbe hp_confine_rights\n"
+	"	cmpl $" NUMBER(__NR_unshare) ", %edi\n"
+	"	je hp_confine_rights\n"
+	"	cmpl $" NUMBER(__NR_setns) ", %edi\n"
+	"	je hp_confine_rights\n"
 	"	jmp *%rax\n"
 	"2:	movq %rdi, %rax\n"
 	"	movq %rsi, %rdi\n"
@@ -294,6 +339,8 @@ HP_EXPORT long syscall(long number, ...)
 		hp_channel_raw_after(values[0], result);
 	if (change != NO_CHANGE)
 		confined(change, before, result >= 0);
+	if (result == 0 && changes_rights(number))
+		hp_drop_look_at_thread();
 	return result;
 }
 #endif

@@ -31,6 +31,8 @@ static void give_back(void)
 	if (!hp_segment.header || hp_is_confined() ||
 	    syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) != 0)
 		return;
+	if (limit.rlim_cur != RLIM_INFINITY)
+		hp_segment_unreserve(&hp_segment);
 	most = limit.rlim_cur / HP_SEGMENT_SHARE;
 	least = atomic_load_explicit(&hp_segment.header->used, memory_order_relaxed) +
 		HP_ROOM_LEAST;

@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -37,6 +38,7 @@
 #include "preload/heap/operator.h"
 #include "preload/hook/helper.h"
 #include "preload/lock/lock.h"
+#include "preload/thread/level.h"
 #include "preload/thread/process.h"
 #include "preload/thread/room.h"
 #include "preload/thread/state.h"
@@ -255,6 +257,34 @@ static void start_sampler(void)
 		       NULL);
 }
 
+/* Addresses of the segment are in many places, so it moves only if nobody else can use them just now. */
+static bool is_single(void)
+{
+	char text[1024];
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	long size = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof(text) - 1);
+	const char *at;
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[size > 0 ? size : 0] = 0;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 20; field++)	/* num_threads */
+		at = strchr(at + 1, ' ');
+	return at && strncmp(at, " 1 ", 3) == 0;
+}
+
+int hp_start_enter(void)
+{
+	int fd = hp_session_ask(&session), error = fd;
+
+	if (fd < 0)
+		return error;
+	error = hp_segment_enter(&hp_segment, fd, is_single());
+	syscall(SYS_close, fd);
+	return error;
+}
+
 static bool make_session(const struct hp_settings *settings)
 {
 	struct hp_segment_wish wish = {
@@ -276,6 +306,7 @@ static bool make_session(const struct hp_settings *settings)
 		hp_segment.header = NULL;
 		return false;
 	}
+	hp_level_begin();
 	session.defaults = defaults;
 	session.begin = hp_begin_of(hp_segment.header);
 	hp_defaults_keep(&hp_segment, defaults);
@@ -289,6 +320,7 @@ static bool join_session(const char *text)
 {
 	if (!text || hp_session_join(&session, &hp_segment, text) != 0)
 		return false;
+	hp_level_begin();
 	hp_segment_close_fd(&hp_segment);
 	return true;
 }
@@ -433,6 +465,9 @@ static void finish_session(void)
 	if (hp_local()->state == HP_THREAD_OPEN)
 		hp_leave_late(hp_local());
 	hp_verbose_end(&hp_segment);
+	/* In no segment that anybody else sees: the helper sees the end by itself. */
+	if (hp_level_is_out())
+		return;
 	enum hp_session_outcome outcome = hp_session_end(hp_segment.header, exit_wait_ms);
 	uint64_t waited_ms = (hp_clock_raw_ns() - began) / 1000000;
 

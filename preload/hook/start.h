@@ -37,4 +37,7 @@ void hp_start_finish_quick(void);
 size_t hp_start_environment_size(char *const *environment);
 char *const *hp_start_environment(char **copy, char *const *environment, size_t size);
 
+/* Enters the segment of the level that the process is of now (preload/thread/level.h).  0 or -errno. */
+int hp_start_enter(void);
+
 #endif

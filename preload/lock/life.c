@@ -26,6 +26,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/spare.h"
 #include "preload/guest/ticks.h"
+#include "preload/thread/level.h"
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
@@ -201,6 +202,7 @@ static void identify(struct hp_waiter_local *me)
 {
 	struct hp_waiter *waiter = me->waiter;
 
+	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
 	me->tid = hp_confine_tid();
 	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_lock_clock(me);
 	me->bottom = me->top = waiter->held;
@@ -310,6 +312,15 @@ static void silence(bool is_silent)
 		hp_waiter_set(&hp_waiter_unborn);
 }
 
+/* No slot fits, so each thread's next lock takes the slow path, which looks. */
+static void dropped(void)
+{
+	for (int i = 0; i < HP_LOCK_GENERATIONS; i++)
+		atomic_fetch_add_explicit(&hp_lock_generations[i], 1, memory_order_relaxed);
+	if (hp_waiter() == &closed && hp_lock_is_wanted)
+		hp_waiter_set(&hp_waiter_unborn);
+}
+
 static bool is_left(const struct hp_process *process)
 {
 	const struct hp_waiter_local *me =
@@ -401,6 +412,11 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call)
 	saved = errno;
 	if (me == &hp_lock_paused)
 		return NULL;
+	/* What it holds is released in what it had then, which nobody else sees. */
+	if (me->state == HP_THREAD_OPEN && hp_drop_is_before(me->drops)) {
+		hp_waiter_set(&hp_waiter_unborn);
+		me = hp_waiter();
+	}
 	if (me->state == HP_THREAD_UNBORN)
 		me = open_waiter();
 	if (!me || !hp_lock_shut(me)) {
@@ -443,6 +459,7 @@ const struct hp_recorder hp_lock_recorder = {
 	.free = waiters_free,
 	.forget = hp_lock_forget,
 	.silence = silence,
+	.dropped = dropped,
 	.leave = leave,
 	.is_left = is_left,
 };

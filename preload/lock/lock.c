@@ -7,6 +7,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/thread/drop.h"
 #include "preload/thread/state.h"
 
 #define HP_CHUNK_WAITER 8192	/* a waiter's first chunk */
@@ -32,6 +33,7 @@ void *hp_lock_take(struct hp_waiter_local *me, uint64_t size)
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
 	if (waiter->arena_end - waiter->arena < size) {
+		hp_drop_check();
 		at = hp_segment_take(&hp_segment, chunk, HP_LINE);
 		if (at == 0)
 			return NULL;

@@ -132,7 +132,7 @@ void hp_account_fold(const struct hp_process *process)
 		return;
 	run->count += account->began != HP_BEGAN_AGAIN;
 	run->unknown += ending == HP_ENDING_NONE;
-	if (ending != HP_ENDING_EXEC && process->exit_code & 0xff) {
+	if (ending != HP_ENDING_EXEC && ending != HP_ENDING_DROP && process->exit_code & 0xff) {
 		run->failed++;
 		run->status = W_EXITCODE(process->exit_code & 0xff, 0);
 	}

@@ -208,10 +208,17 @@ static void name_without_proc(char path[HP_PAGE])
 	path[size] = 0;
 }
 
+static uint64_t executable;	/* kept by forked children, which may not be allowed to ask */
+
+void hp_module_forget(void)
+{
+	__atomic_store_n(&executable, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+}
+
 /* The path of the executable takes a page of ours: we may be on a small signal stack. */
 static uint64_t object_of(const struct found *found)
 {
-	static uint64_t executable;	/* kept by forked children, which may not be allowed to ask */
 	uint64_t object = __atomic_load_n(&executable, __ATOMIC_RELAXED);
 	char *path;
 	int saved = errno;

@@ -22,6 +22,9 @@ bool hp_module_span(uintptr_t address, struct hp_module *module);
 /* Changes with every object that goes. */
 uint64_t hp_module_generation(void);
 
+/* The process has left the segment: nothing that was recorded there is known any more. */
+void hp_module_forget(void);
+
 /* After a dlclose: modules that are gone are marked, and their functions forgotten. */
 void hp_module_sweep(void);
 

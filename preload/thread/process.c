@@ -25,6 +25,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/ticks.h"
 #include "preload/thread/account.h"
+#include "preload/thread/level.h"
 #include "preload/thread/module.h"
 #include "preload/thread/room.h"
 #include "segment/clock.h"
@@ -249,6 +250,19 @@ static bool opening_ends(uint32_t state)
 	return state == HP_SELF_OPEN;
 }
 
+/* What hangs on the record of before: it is made anew. */
+static void self_forget(void)
+{
+	memset(&hp_self->spare_blocks, 0, sizeof(hp_self->spare_blocks));
+	memset(&hp_self->spare_heaps, 0, sizeof(hp_self->spare_heaps));
+	memset(&hp_self->spare_waiters, 0, sizeof(hp_self->spare_waiters));
+	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->waiters, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->locks, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->direct, NULL, memory_order_relaxed);
+}
+
 bool hp_self_open(void)
 {
 	uint32_t state = HP_SELF_NONE;
@@ -256,9 +270,18 @@ bool hp_self_open(void)
 
 	if (!hp_self)
 		return false;
+	/* A child may have fewer rights than its parent, by clone() or a call by number. */
+	if (atomic_load_explicit(&hp_self->state, memory_order_acquire) == HP_SELF_NONE &&
+	    !hp_is_confined() && hp_level_has_changed(true))
+		hp_self_drop(false);
 	if (!atomic_compare_exchange_strong_explicit(&hp_self->state, &state, HP_SELF_OPENING,
 						     memory_order_acq_rel, memory_order_acquire))
 		return opening_ends(state);
+	if (!hp_level_enter()) {
+		atomic_store_explicit(&hp_self->state, HP_SELF_REFUSED, memory_order_release);
+		return false;
+	}
+	self_forget();
 	/* One that gave back a part of the segment has children that have as little of it. */
 	process = hp_room_may_look() ? process_get() : NULL;
 	hp_self->process = process;
@@ -278,7 +301,7 @@ bool hp_self_open(void)
  */
 static void end_confined(uint32_t ending, int code)
 {
-	if (!hp_self || ending == HP_ENDING_EXEC ||
+	if (!hp_self || ending == HP_ENDING_EXEC || ending == HP_ENDING_DROP ||
 	    atomic_load_explicit(&hp_self->state, memory_order_acquire) != HP_SELF_OPEN)
 		return;
 	hp_self->process->exit_code = code;
@@ -297,7 +320,11 @@ void hp_self_end(uint32_t ending, int code)
 	struct hp_process *process;
 	struct rusage usage, children = { .ru_maxrss = 0 };
 
-	HP_ABOVE(end, ending == HP_ENDING_EXEC);
+	/* It ends in the segment in which it is now. */
+	if (ending != HP_ENDING_EXEC && ending != HP_ENDING_DROP && hp_level_is_out() &&
+	    !hp_is_confined())
+		hp_self_open();
+	HP_ABOVE(end, ending == HP_ENDING_EXEC || ending == HP_ENDING_DROP);
 	if (hp_is_confined())
 		end_confined(ending, code);
 	if (!hp_self_is_me())
@@ -316,6 +343,9 @@ void hp_self_end(uint32_t ending, int code)
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 		note_peak(process, &usage);
 	}
+	/* The kernel goes on counting, so the record that comes next tells all of it. */
+	if (ending == HP_ENDING_DROP)
+		process->cpu_ns = process->folded_cpu_ns;
 	process->exit_code = code;
 	process->end_ticks = ticks_now();
 	atomic_store_explicit(&process->ending, ending, memory_order_release);
@@ -347,16 +377,67 @@ void hp_self_leave(void)
 	if (!is_left(process))
 		return;
 	hp_self->process = NULL;
-	memset(&hp_self->spare_blocks, 0, sizeof(hp_self->spare_blocks));
-	memset(&hp_self->spare_heaps, 0, sizeof(hp_self->spare_heaps));
-	memset(&hp_self->spare_waiters, 0, sizeof(hp_self->spare_waiters));
-	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
-	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
-	atomic_store_explicit(&hp_self->waiters, NULL, memory_order_relaxed);
-	atomic_store_explicit(&hp_self->locks, NULL, memory_order_relaxed);
+	self_forget();
 	atomic_store_explicit(&hp_self->state, HP_SELF_NONE, memory_order_relaxed);
 	/* Release: the next owner finds the end that hp_self_end noted. */
 	atomic_store_explicit(&process->state, HP_FREE, memory_order_release);
+}
+
+/* NULL = no memory. */
+static struct hp_self *self_new(const struct hp_self *before)
+{
+	struct hp_self *self = hp_pages_wiped();
+
+	if (!self)
+		return NULL;
+	self->spent = before->spent;
+	self->pid = own_pid();
+	/* Of the private mapping: another thread may be about to look at it. */
+	self->process = before->process;
+	return self;
+}
+
+static void record_leave(void)
+{
+	struct hp_process *process = hp_self->process;
+
+	HP_ABOVE(drop);
+	hp_self_end(HP_ENDING_DROP, 0);
+	HP_ABOVE(leave);
+	/* Release: the next owner finds the end that hp_self_end noted. */
+	if (hp_segment.header->root_pid != hp_self->pid && is_left(process))
+		atomic_store_explicit(&process->state, HP_FREE, memory_order_release);
+}
+
+static void leave(void)
+{
+	struct hp_self *self = hp_self ? self_new(hp_self) : NULL;
+
+	if (hp_self_is_me())
+		record_leave();
+	if (!hp_segment_leave(&hp_segment))
+		hp_level_taint();
+	hp_self_before = hp_self;
+	if (self)
+		__atomic_store_n(&hp_self, self, __ATOMIC_RELEASE);
+	else if (hp_self)
+		atomic_store(&hp_self->state, HP_SELF_REFUSED);
+}
+
+void hp_self_drop(bool is_told)
+{
+	static _Atomic uint32_t is_leaving;
+
+	if (atomic_exchange(&is_leaving, 1))
+		return;
+	if (!is_told)
+		hp_level_taint();
+	/* Before anything is forgotten: who makes a record from now on makes it in the next segment. */
+	hp_level_leaves();
+	leave();
+	hp_level_left();
+	HP_ABOVE(dropped);
+	atomic_store(&is_leaving, 0);
 }
 
 void hp_self_go_on(void)

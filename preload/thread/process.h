@@ -4,7 +4,7 @@
  *
  * Folder: preload/thread - what all recorders need of the process and its threads: its
  *   record in the session, its part of the segment, the objects that are loaded.
- * May use: preload/guest segment segment/layout
+ * May use: preload/guest segment segment/layout util
  */
 #ifndef HP_PRELOAD_THREAD_PROCESS_H
 #define HP_PRELOAD_THREAD_PROCESS_H
@@ -27,6 +27,12 @@ void hp_self_end(uint32_t ending, int code);
 
 /* The process ends with this thread: if it was the last, the records are free for another process. */
 void hp_self_leave(void);
+
+/*
+ * The process has given up rights (level.h): its record ends, and it leaves the segment.  `is_told`: the call
+ * has just returned; else it could write the segment with fewer rights meanwhile.
+ */
+void hp_self_drop(bool is_told);
 
 /* After hp_self_end with HP_ENDING_EXEC: the exec failed, it goes on. */
 void hp_self_go_on(void);

@@ -29,6 +29,8 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
+#include "preload/thread/drop.h"
+#include "preload/thread/level.h"
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "segment/clock.h"
@@ -107,7 +109,7 @@ static void walk(struct hp_walker *walker, const ucontext_t *context)
 static void sample_put(struct hp_timer_local *me, uint64_t span_ns)
 {
 	const struct hp_walker *walker = &me->walker;
-	struct hp_ticker *ticker = me->ticker;
+	struct hp_ticker *ticker = __atomic_load_n(&me->ticker, __ATOMIC_ACQUIRE);
 	const struct hp_ring ring = HP_RING(ticker);
 	uint64_t size = HP_TICK_WORDS + walker->count, at;
 
@@ -140,6 +142,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		return;
 	}
 	atomic_store_explicit(&me->is_busy, 1, memory_order_seq_cst);
+	hp_drop_check();
 	if (!hp_is_confined() && !hp_ticks_are_forbidden() && me->id >= 0 && hp_self &&
 	    me->pid == hp_self->pid && hp_self->process) {
 		walk(&me->walker, context);
@@ -343,6 +346,11 @@ static void local_give(struct hp_timer_local *me)
 	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
 }
 
+static uint64_t parent_of_process(void)
+{
+	return hp_self->process->parent_pid | hp_self->process->object / HP_LINE << 32;
+}
+
 /* On the thread itself. */
 static void begin(struct hp_timer_local *me)
 {
@@ -358,7 +366,7 @@ static void begin(struct hp_timer_local *me)
 	me->walker.home_low = me->walker.home_high ? sp : 0;
 	memset(me->walker.rows, 0, 2 * sizeof(*me->walker.rows) << PAIR_BITS);
 	hp_walk_forget(&me->walker);
-	me->parent = hp_self->process->parent_pid | hp_self->process->object / HP_LINE << 32;
+	me->parent = parent_of_process();
 	me->ticker = ticker_take(tid);
 	me->id = me->ticker ? timer_new(me, tid) : -1;
 	if (me->id < 0) {
@@ -395,13 +403,45 @@ static bool may_sample(void)
 	return is_on && !hp_is_confined() && hp_self_is_me();
 }
 
+/*
+ * The process has entered another segment: its timers go on, and their samples go there.  Whoever is in
+ * the handler just now writes to the old place, to no effect.  Does the calling thread have one?
+ */
+static bool retarget(void)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct hp_timer_local *me;
+	bool is_among = false;
+
+	for (me = atomic_load_explicit(&locals, memory_order_acquire); me; me = me->next) {
+		struct hp_ticker *ticker;
+
+		if (me->pid != hp_self->pid || me->id < 0)
+			continue;
+		is_among |= me->ticker->tid == tid;
+		ticker = ticker_take(me->ticker->tid);
+		if (!ticker)
+			continue;
+		me->parent = parent_of_process();
+		__atomic_store_n(&me->ticker, ticker, __ATOMIC_RELEASE);
+	}
+	return is_among;
+}
+
 /* The calling thread gets a timer. */
 static void opened(void)
 {
+	static uint32_t drops;
 	struct hp_timer_local *me;
+	bool has_one;
 	int saved = errno;
 
 	if (!is_on || hp_is_confined())
+		return;
+	has_one = hp_drop_is_before(drops) && retarget();
+	drops = hp_drops;
+	errno = saved;
+	if (has_one)
 		return;
 	me = local_take();
 	if (me)

@@ -64,7 +64,14 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	hp_away_least_at = (const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
 }
 
-const struct hp_recorder hp_away_recorder = { .configure = configure };
+static void entered(void)
+{
+	if (hp_away_least_at)
+		hp_away_least_at =
+			(const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
+}
+
+const struct hp_recorder hp_away_recorder = { .configure = configure, .entered = entered };
 
 /* ---- rings ---- */
 
@@ -143,7 +150,8 @@ static struct hp_away *ring_of_thread(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 
-	if (away && away->pid == pid)
+	/* Of a segment that was left it is nobody's. */
+	if (away && away->pid == pid && hp_segment_holds(&hp_segment, away))
 		return away;
 	/* In a forked child it is the parent's. */
 	if (!hp_self_open() || hp_self->pid != pid || !hp_self->process)

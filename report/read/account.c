@@ -47,18 +47,24 @@ static void sums_read(struct hp_model *model, uint64_t at)
 	}
 }
 
+/* Its process went on, as another image or in another segment. */
+static bool goes_on(const struct hp_process *record)
+{
+	return record->ending == HP_ENDING_EXEC || record->ending == HP_ENDING_DROP;
+}
+
 /* How it ended: by its own note, or, of the root, by the one who waited for it. */
 static void end_set(const struct hp_model *model, struct hp_model_run *run,
 		    const struct hp_process *record)
 {
 	const struct hp_header *header = &model->reader.header;
-	bool is_told = run->is_root && header->status_known && record->ending != HP_ENDING_EXEC;
+	bool is_told = run->is_root && header->status_known && !goes_on(record);
 	int32_t status = W_EXITCODE(record->exit_code & 0xff, 0);
 
 	if (is_told)
 		status = (int32_t)header->root_status;
 	run->running = !record->end_ticks;
-	if (run->running || record->ending == HP_ENDING_EXEC)
+	if (run->running || goes_on(record))
 		return;
 	run->unknown = !is_told && record->ending == HP_ENDING_NONE;
 	run->failed = !run->unknown && status != 0;

@@ -396,15 +396,18 @@ static void read_threads(struct build *b)
 struct teller {
 	uint32_t pid;
 	bool is_watcher;
+	bool has_next;	/* the process went on in another segment, and what it took stands in that record */
 };
 
-/* By pid; of one pid's images the running one first. */
+/* By pid; of one pid's images the one that told all first, else the running one. */
 static int compare_tellers(const void *left, const void *right)
 {
 	const struct teller *a = left, *b = right;
 
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
+	if (a->has_next != b->has_next)
+		return (int)a->has_next - (int)b->has_next;
 	return (int)b->is_watcher - (int)a->is_watcher;
 }
 
@@ -459,9 +462,12 @@ static uint64_t session_cpu_ns(const struct build *b)
 		const struct hp_model_process *process = &model->processes[i];
 
 		cpu_ns += process->cpu_ns;
-		tellers[i] =
-			(struct teller){ .pid = process->pid,
-					 .is_watcher = process->is_running || !process->ending };
+		tellers[i] = (struct teller){
+			.pid = process->pid,
+			.is_watcher = process->is_running || !process->ending ||
+				      process->ending == HP_ENDING_DROP,
+			.has_next = process->ending == HP_ENDING_DROP,
+		};
 	}
 	if (model->process_count)
 		qsort(tellers, model->process_count, sizeof(*tellers), compare_tellers);

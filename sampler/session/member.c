@@ -38,8 +38,9 @@
 
 #define SUSPECT_TRIES 16
 #define ANCESTORS_MOST 64
+#define TAINTED_MOST 1	/* segments of one level */
 #define CHECKS_MOST 256	/* of processes whose maps are read, for each scan */
-#define RECORDS_MOST 1000000 /* a damaged list must not hold us for ever */
+#define RECORDS_MOST 1000000	/* a damaged list must not hold us for ever */
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
 {
@@ -69,7 +70,7 @@ static bool has_no_image(uint32_t pid)
 	char path[64], target[8];
 
 	if (readlink("/proc/self/exe", target, sizeof(target)) < 0)
-		return false; /* no /proc */
+		return false;	/* no /proc */
 	hp_proc_path(path, pid, "exe");
 	return readlink(path, target, sizeof(target)) < 0 && errno == ENOENT;
 }
@@ -199,14 +200,8 @@ static bool next_place(struct hp_members *members, uint64_t *begin, uint64_t *en
 {
 	uint64_t first = members->segment->size;
 
-	if (!members->level_size) {
-		members->level_size = first / 4;
-		if (members->level_size > (HP_SIZE_MOST - first) / HP_LEVELS_MOST)
-			members->level_size = (HP_SIZE_MOST - first) / HP_LEVELS_MOST;
-		if (members->level_size < HP_SIZE_LEAST)
-			members->level_size = HP_SIZE_LEAST;
-		members->level_size &= ~(uint64_t)(HP_PAGE - 1);
-	}
+	if (!members->level_size)
+		members->level_size = hp_segment_level_size(first);
 	*begin = first + (members->segments.count - 1) * members->level_size;
 	*end = *begin + members->level_size;
 	return members->segments.count <= HP_LEVELS_MOST && *end <= HP_SIZE_MOST;
@@ -253,11 +248,17 @@ struct hp_segment *hp_members_segment(struct hp_members *members, const struct h
 {
 	struct hp_levels *levels = hp_segment_levels(members->segment);
 	struct hp_segment *segment;
+	uint32_t tainted = 0;
 
-	for (uint32_t i = 0; i < members->segments.count; i++)
-		if (hp_level_is_same(&members->levels[i], level))
+	for (uint32_t i = 0; i < members->segments.count; i++) {
+		if (!hp_level_is_same(&members->levels[i], level))
+			continue;
+		if (!members->is_tainted[i])
 			return members->segments.at[i];
-	if (!hp_level_rules(&members->levels[0], level))
+		tainted++;
+	}
+	/* Who says that of its own could ask for all that there are. */
+	if (tainted > TAINTED_MOST || !hp_level_rules(&members->levels[0], level))
 		return NULL;
 	segment = level_new(members, level);
 	if (segment)
@@ -266,6 +267,15 @@ struct hp_segment *hp_members_segment(struct hp_members *members, const struct h
 		atomic_fetch_add_explicit(&levels->refused, 1, memory_order_relaxed);
 	hp_members_pass(members);
 	return segment;
+}
+
+bool hp_members_is_of_level(const struct hp_members *members, uint32_t pid, uint32_t i)
+{
+	struct hp_level level;
+
+	if (!hp_level_read(&level, pid, NULL))
+		return members->segments.count == 1;
+	return members->segments.count == 1 || hp_level_is_same(&members->levels[i], &level);
 }
 
 static void pass_ticking(const struct hp_ticking *from, struct hp_ticking *to)
@@ -439,7 +449,7 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 		close(member->status_fd);
 	for (uint32_t i = 0; member->inner_pid != member->pid && i < members->segments.count; i++)
 		bury_all(members, members->segments.at[i], member);
-	members->suspected++; /* asks for a scan */
+	members->suspected++;	/* asks for a scan */
 	if (member != &members->root)
 		free(member);
 }
@@ -480,8 +490,9 @@ static bool is_dead_twice(struct hp_members *members, const struct hp_process *r
 
 /* ---- whom records name ---- */
 
-/* Has the process this session's segment mapped?  Then it is of the session, whatever anybody says. */
-static bool has_segment(struct hp_members *members, const struct hp_segment *segment, uint32_t pid)
+/* Has the process this segment mapped?  `how`: "" = in any way. */
+static bool has_mapped(struct hp_members *members, const struct hp_segment *segment, uint32_t pid,
+		       const char *how)
 {
 	char path[64], wanted[64], *line = NULL;
 	struct stat own;
@@ -496,11 +507,57 @@ static bool has_segment(struct hp_members *members, const struct hp_segment *seg
 	hp_proc_path(path, pid, "maps");
 	in = fopen(path, "re");
 	while (in && !is_there && getline(&line, &room, in) > 0)
-		is_there = strstr(line, wanted) != NULL;
+		is_there = strstr(line, wanted) && strstr(line, how);
 	free(line);
 	if (in)
 		fclose(in);
 	return is_there;
+}
+
+/* Then it is of the session, whatever anybody says. */
+static bool has_segment(struct hp_members *members, const struct hp_segment *segment, uint32_t pid)
+{
+	return has_mapped(members, segment, pid, "");
+}
+
+/* It has other rights than before. */
+static void judge_mappings(struct hp_members *members, uint32_t pid, const struct hp_level *now)
+{
+	for (uint32_t i = 0; i < members->segments.count; i++)
+		if (!hp_level_is_same(&members->levels[i], now) &&
+		    has_mapped(members, members->segments.at[i], pid, " rw-s "))
+			members->is_tainted[i] = true;
+}
+
+static void judge(struct hp_members *members, struct hp_member *member)
+{
+	struct hp_level now;
+
+	if (!hp_level_read(&now, member->pid, NULL))
+		return;
+	if (member->has_level ? !hp_level_is_same(&member->level, &now)
+			      : !hp_level_is_same(&members->levels[0], &now))
+		judge_mappings(members, member->pid, &now);
+	member->level = now;
+	member->has_level = true;
+}
+
+void hp_members_judge(struct hp_members *members)
+{
+	/* Whoever has the least rights starts nobody with more. */
+	if (!members->has_level || hp_rights_are_least(&members->levels[0].rights))
+		return;
+	members->checks = 0;
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (struct hp_member *m = members->buckets[i]; m; m = m->next)
+			judge(members, m);
+	for (uint32_t i = 0; i < members->segments.count; i++) {
+		struct hp_levels *levels = hp_segment_levels(members->segments.at[i]);
+
+		members->is_tainted[i] |= atomic_load(&levels->is_tainted) != 0;
+		if (members->is_tainted[i])
+			atomic_store(&levels->is_tainted, 1);
+	}
 }
 
 /*
@@ -575,7 +632,7 @@ static void scan(struct hp_members *members, const struct hp_segment *segment)
 		if (!member)
 			meet(members, segment, record, pid);
 		if (!member || (record->end_ticks && member->object))
-			continue; /* an image that was left by exec */
+			continue;	/* an image that was left by exec */
 		member->object = record->object;
 		member->start_time = record->starttime;
 	}
@@ -616,7 +673,7 @@ void hp_members_poll(struct hp_members *members, bool asks_all,
 			next = m->next;
 			if ((m->pidfd >= 0 && !asks_all) || !is_gone(m))
 				continue;
-			ended(context, pid); /* removes it */
+			ended(context, pid);	/* removes it */
 		}
 	}
 }

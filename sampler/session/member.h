@@ -36,6 +36,8 @@ struct hp_member {
 	int status_fd;	/* watcher: /proc/PID/status; -1 = not open */
 	uint32_t threads;	/* watcher: live ones that it knows */
 	bool is_sampled;	/* perf: looked at */
+	bool has_level;
+	struct hp_level level;	/* when it was looked at last */
 	uint64_t met_ns;	/* perf: when it was seen first; 0 = not yet */
 };
 
@@ -51,6 +53,7 @@ struct hp_members {
 	const struct hp_segment *segment;	/* the session's own */
 	struct hp_segments segments;	/* that one, and those of lower levels */
 	struct hp_level levels[1 + HP_LEVELS_MOST];	/* whose they are; the first is our own */
+	bool is_tainted[1 + HP_LEVELS_MOST];	/* one that may do less has written there */
 	uint64_t level_size;	/* bytes of offsets that a further one gets */
 	int epoll;
 	uint32_t count;
@@ -76,8 +79,17 @@ void hp_members_init(struct hp_members *members, struct hp_segment *segment, int
  */
 struct hp_segment *hp_members_segment(struct hp_members *members, const struct hp_level *level);
 
+/* Has the process the rights of level `i` now?  What cannot be asked is taken for it, where there is one level only. */
+bool hp_members_is_of_level(const struct hp_members *members, uint32_t pid, uint32_t i);
+
 /* Was the process started by a member, or by one that a member started? */
 bool hp_members_descends(const struct hp_members *members, uint32_t pid);
+
+/*
+ * Which members have fewer rights than before?  One that kept what it could write then has tainted that:
+ * nobody is given it any more, and whoever comes next with these rights gets another one.
+ */
+void hp_members_judge(struct hp_members *members);
 
 /* What the header of the session's own segment says to processes is passed on to the others, and back. */
 void hp_members_pass(struct hp_members *members);

@@ -111,7 +111,7 @@ struct hp_moment {
 enum hp_end_word {
 	HP_END_RUNNING = 0,
 	HP_END_ASKED = 1,
-	HP_END_WAITED = 2, /* plus the ms that the root has waited already */
+	HP_END_WAITED = 2,	/* plus the ms that the root has waited already */
 };
 enum hp_report_word {
 	HP_REPORT_NONE = 0,
@@ -251,22 +251,23 @@ struct hp_recorded {
  * for a copy of its header there.
  */
 #define HP_LEVELS_AT 2048
-#define HP_LEVELS_MOST 15 /* beside the session's own */
+#define HP_LEVELS_MOST 15	/* beside the session's own */
 
 struct hp_level_place {
-	uint64_t begin; /* sampler: offset of the page in front of its first record */
-	uint64_t end; /* sampler: where its offsets end: its size */
-	uint32_t user; /* sampler: effective user and group id of who asked for it first */
+	uint64_t begin;	/* sampler: offset of the page in front of its first record */
+	uint64_t end;	/* sampler: where its offsets end: its size */
+	uint32_t user;	/* sampler: effective user and group id of who asked for it first */
 	uint32_t group;
 	uint64_t reserved;
 };
 
 struct hp_levels {
-	uint64_t begin; /* creator: of this very segment; 0 = it is the session's own */
+	uint64_t begin;	/* creator: of this very segment; 0 = it is the session's own */
 	_Atomic uint32_t
-		count; /* sampler, in the session's own segment, as `at`: how many there are */
-	_Atomic uint32_t refused; /* sampler: processes that got none, since there are too many */
-	_Atomic uint32_t is_tainted; /* any process, sampler: 1 = one that may do less than this level has written here */
+		count;	/* sampler, in the session's own segment, as `at`: how many there are */
+	_Atomic uint32_t refused;	/* sampler: processes that got none, since there are too many */
+	_Atomic uint32_t
+		is_tainted;	/* any process, sampler: 1 = one that may do less than this level has written here */
 	uint32_t reserved0;
 	uint64_t reserved[5];
 	struct hp_level_place at[HP_LEVELS_MOST];

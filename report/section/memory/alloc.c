@@ -402,6 +402,8 @@ static void read_process(struct build *b, const struct hp_process *process)
 		add_stats(&b->alloc->stats, &heap);
 		add_drawn(b->alloc, &heap);
 		b->alloc->leak_scans += heap.leak_scans;
+		b->alloc->left += heap.left;
+		b->alloc->left_bytes += heap.left_bytes;
 		if (heap.leak_state && process->pid == b->model->reader.header.root_pid)
 			b->alloc->leak_state = heap.leak_state;
 	}

@@ -22,25 +22,25 @@
 /* What a thread, or several one after the other, did. */
 struct hp_alloc_thread {
 	uint32_t pid;
-	uint32_t tid; /* of the last one */
-	uint64_t bytes; /* the last one's */
+	uint32_t tid;	/* of the last one */
+	uint64_t bytes;	/* the last one's */
 	uint64_t freed_bytes;
-	uint64_t all_bytes; /* of all of them */
+	uint64_t all_bytes;	/* of all of them */
 	uint64_t all_freed_bytes;
 };
 
 /* What was mapped on one path, not through the allocator; several may have one step. */
 struct hp_alloc_map {
 	uint32_t step;
-	uint32_t kinds; /* bits of enum hp_map_kind */
-	struct hp_alloc_sum sum; /* `live` is ranges */
+	uint32_t kinds;	/* bits of enum hp_map_kind */
+	struct hp_alloc_sum sum;	/* `live` is ranges */
 };
 
 /* Of all processes together. */
 struct hp_alloc_mapped {
 	int64_t peak_bytes;
-	uint64_t lost; /* calls that were not recorded */
-	uint32_t fault; /* enum hp_maps_fault */
+	uint64_t lost;	/* calls that were not recorded */
+	uint32_t fault;	/* enum hp_maps_fault */
 };
 
 /* Of blocks that were drawn at random: how many are of each class (segment/layout/heap.h). */
@@ -52,7 +52,7 @@ struct hp_alloc_drawn {
 /* Of one path; several may have one step. */
 struct hp_alloc_spread {
 	uint32_t step;
-	uint64_t offset; /* of its hp_spread_of_blocks */
+	uint64_t offset;	/* of its hp_spread_of_blocks */
 };
 
 struct hp_alloc_stats {
@@ -69,11 +69,11 @@ struct hp_alloc_stats {
 struct hp_alloc_build;
 
 struct hp_alloc {
-	struct hp_alloc_build *build; /* what is needed at the next look */
-	struct hp_alloc_step *steps; /* the build's */
-	size_t count; /* steps; at least 1 */
-	size_t code_count; /* their codes are 1 to this */
-	struct hp_alloc_sum *sums; /* of steps with something of their own; [0] is nothing */
+	struct hp_alloc_build *build;	/* what is needed at the next look */
+	struct hp_alloc_step *steps;	/* the build's */
+	size_t count;	/* steps; at least 1 */
+	size_t code_count;	/* their codes are 1 to this */
+	struct hp_alloc_sum *sums;	/* of steps with something of their own; [0] is nothing */
 	size_t sum_count;
 	size_t sum_room;
 	struct hp_alloc_sum all;
@@ -83,21 +83,23 @@ struct hp_alloc {
 	size_t map_count;
 	struct hp_alloc_mapped mapped;
 	struct hp_alloc_drawn drawn;
-	uint64_t drawn_lost; /* whose age had no room */
-	struct hp_alloc_spread *spreads; /* of the paths with many blocks */
+	uint64_t drawn_lost;	/* whose age had no room */
+	struct hp_alloc_spread *spreads;	/* of the paths with many blocks */
 	size_t spread_count;
 	size_t spread_room;
 	struct hp_alloc_stats stats;
-	uint64_t leak_scans; /* processes that were told what is lost */
-	uint32_t leak_state; /* enum hp_leak_state: else why not, of the root process */
-	uint64_t peak_ns; /* when the root process held most; 0 = not known */
-	uint32_t allocator; /* enum hp_allocator_kind of the root process */
-	bool has_new; /* it has an operator new of its own, which was not seen */
-	char *allocator_file; /* NULL = not known */
-	bool is_recorded; /* some process recorded allocations */
-	int64_t raised; /* bytes that `all.peak_bytes` has more than the sites, see hp_alloc_look() */
-	bool is_fresh; /* nothing is kept of a look before: `changes` are not told */
-	struct hp_alloc_changes changes; /* of steps' own, since they were cleared */
+	uint64_t leak_scans;	/* processes that were told what is lost */
+	uint64_t left;	/* blocks alive in processes when they gave up rights: not among those that are live */
+	uint64_t left_bytes;
+	uint32_t leak_state;	/* enum hp_leak_state: else why not, of the root process */
+	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
+	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
+	bool has_new;	/* it has an operator new of its own, which was not seen */
+	char *allocator_file;	/* NULL = not known */
+	bool is_recorded;	/* some process recorded allocations */
+	int64_t raised;	/* bytes that `all.peak_bytes` has more than the sites, see hp_alloc_look() */
+	bool is_fresh;	/* nothing is kept of a look before: `changes` are not told */
+	struct hp_alloc_changes changes;	/* of steps' own, since they were cleared */
 };
 
 /* What was allocated right at a step. */

@@ -118,6 +118,10 @@ void hp_alloc_add_totals(struct hp_report *report, cJSON *list)
 		hp_json_whole(list, "lost_bytes", all->lost_bytes);
 		hp_json_whole(list, "lost_count", all->lost);
 	}
+	if (alloc->left) {
+		hp_json_whole(list, "alive_at_drop_bytes", alloc->left_bytes);
+		hp_json_whole(list, "alive_at_drop_count", alloc->left);
+	}
 	hp_json_whole(list, "paths_walked", alloc->stats.walks);
 	hp_json_whole(list, "paths_incomplete", alloc->stats.incomplete);
 	hp_json_whole(list, "paths_cut", alloc->stats.cut);

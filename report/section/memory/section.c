@@ -116,23 +116,37 @@ static const char *sites_after(struct hp_report *report)
 	return report->text;
 }
 
+/* "" = no process gave up rights while it held something. */
+static char *left_text(const struct hp_alloc *alloc)
+{
+	struct hp_text_cell bytes, count;
+
+	if (!alloc->left)
+		return hp_xstrdup("");
+	return hp_xprintf(
+		"; not counted: %s in %s blocks, alive when their processes gave up rights",
+		hp_format_bytes(&bytes, alloc->left_bytes), hp_format_count(&count, alloc->left));
+}
+
 static const char *leaks_note(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 	struct hp_text_cell bytes, count;
-	char *lost;
+	char *lost, *left;
 
 	if (!alloc)
 		return NULL;
 	lost = lost_text(alloc);
+	left = left_text(alloc);
 	free(report->text);
 	report->text = hp_xprintf(
-		"Total: %s in %s blocks%s",
+		"Total: %s in %s blocks%s%s",
 		hp_format_bytes(&bytes,
 				alloc->all.live_bytes > 0 ? (uint64_t)alloc->all.live_bytes : 0),
 		hp_format_count(&count, alloc->all.live > 0 ? (uint64_t)alloc->all.live : 0),
-		lost ? lost : reach_text(alloc));
+		lost ? lost : reach_text(alloc), left);
 	free(lost);
+	free(left);
 	return report->text;
 }
 

@@ -118,10 +118,10 @@ const struct hp_programs *hp_programs_of(struct hp_report *report)
 	programs = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*programs)));
 	programs->rows = hp_xcalloc(model->run_count, sizeof(*programs->rows));
 	for (size_t i = 0; i < model->run_count; i++) {
-		if (model->runs[i].name[0] && model->runs[i].count)
+		if (model->runs[i].name[0])
 			run_add(model, programs, &model->runs[i]);
 		else
-			programs->unrecorded += model->runs[i].name[0] ? 0 : model->runs[i].count;
+			programs->unrecorded += model->runs[i].count;
 	}
 	missing_set(model, programs);
 	for (size_t i = 0; i < programs->count; i++) {

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trust.c ATTACK [ARGUMENT] - starts as root with the library in it; a child gives up its rights by
- * setuid(), without exec, and so keeps the segment, which it then writes.  For trust.bats.
+ * trust.c ATTACK [ARGUMENT] - starts as root with the library in it; a child gives up its rights without
+ * exec, and attacks.  For trust.bats.
+ *
+ * ATTACK `everywhere`: it calls setuid(), and then writes all that it can.  Its parent goes on meanwhile, and says
+ * "parent N" at its end, N times that it called `parent_works`.  The others make the system calls
+ * by their own instructions, which nobody sees, and keep the segment.
  *
  * Numbers are offsets of the format (segment/FORMAT.md), not names: who attacks has no headers of ours.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -17,8 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +39,26 @@
 static char *segment;
 static size_t segment_size;
 
+/* By its own instructions: nothing is called that has a hook or a stand-in. */
+#define UNSEEN __attribute__((no_instrument_function)) static
+
+UNSEEN long by_instruction(long number, long a, long b, long c, long d)
+{
+	long result = number;
+
+#if defined(__x86_64__)
+	register long fourth __asm__("r10") = d;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result)
+			 : "D"(a), "S"(b), "d"(c), "r"(fourth)
+			 : "rcx", "r11", "memory");
+#else
+	result = syscall(number, a, b, c, d);
+#endif
+	return result;
+}
+
 static void segment_find(void)
 {
 	char line[512];
@@ -39,7 +67,8 @@ static void segment_find(void)
 	while (maps && fgets(line, sizeof(line), maps)) {
 		unsigned long from, to;
 
-		if (!strstr(line, "memfd:hotpath") || sscanf(line, "%lx-%lx rw-s", &from, &to) != 2)
+		if (!strstr(line, "memfd:hotpath") || !strstr(line, " rw-s ") ||
+		    sscanf(line, "%lx-%lx", &from, &to) != 2)
 			continue;
 		segment = (char *)from;
 		segment_size = to - from;
@@ -260,9 +289,163 @@ static int attack(const char *what, const char *argument)
 	return 4;
 }
 
+/* ---- everywhere ---- */
+
+/* All that a process of this user can read of another, or do to it. */
+static int others_are_out_of_reach(pid_t pid)
+{
+	char path[64];
+	int fd;
+
+	if (kill(pid, 0) == 0 || errno != EPERM)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	if ((fd = open(path, O_RDWR)) >= 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd/3", (int)pid);
+	if ((fd = open(path, O_RDWR)) >= 0)
+		return 0;
+	return ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0;
+}
+
+static int precious = 42;
+static size_t segment_used;
+static struct {
+	volatile uint64_t *words;
+	size_t count;
+} mapped[16];
+static int mapped_count;
+
+/* Where the segment was, and what is mapped of any for all to see. */
+static void mapped_find(void)
+{
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	mapped[0].words = (volatile uint64_t *)segment;
+	mapped[0].count = segment_used / sizeof(uint64_t);
+	mapped_count = 1;
+	while (maps && fgets(line, sizeof(line), maps) && mapped_count < 16) {
+		unsigned long from, to;
+
+		if (!strstr(line, "memfd:hotpath") || !strstr(line, " rw-s ") ||
+		    sscanf(line, "%lx-%lx", &from, &to) != 2)
+			continue;
+		mapped[mapped_count].words = (volatile uint64_t *)from;
+		mapped[mapped_count++].count =
+			(to - from < 1 << 20 ? to - from : 1 << 20) / sizeof(uint64_t);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+UNSEEN void overwrite_all(uint64_t with)
+{
+	for (int i = 0; i < mapped_count; i++)
+		for (size_t j = 0; j < mapped[i].count; j++)
+			mapped[i].words[j] = with;
+}
+
+UNSEEN int attack_everywhere(pid_t helper, int to_parent)
+{
+	const uint64_t values[] = {
+		(uint64_t)(uintptr_t)&precious, 0, UINT64_MAX, 4096, UINT64_C(0x4141414141414141),
+		(uint64_t)(uintptr_t)segment
+	};
+	const struct timespec nap = { 0, 10000000 };
+	struct stat status;
+	int fd;
+
+	/* It has a segment of its own now, and can get at no other. */
+	free(malloc(1000));
+	if (!others_are_out_of_reach(getppid()) || !others_are_out_of_reach(helper))
+		return 9;
+	fd = descriptor_ask();
+	if (fd < 0 || fstat(fd, &status) != 0 || status.st_uid != 0)
+		return 14;
+	if (ftruncate(fd, 4096) == 0)
+		return 10;
+	mapped_find();
+	if (mapped_count < 2)
+		return 15;
+	/* Parent and helper see it as it is then. */
+	for (int i = 0; i < 60; i++) {
+		overwrite_all(values[i % 6]);
+		if (i == 6 && by_instruction(SYS_write, to_parent, (long)"x", 1, 0) != 1)
+			return 11;
+		if (i >= 6)
+			by_instruction(SYS_nanosleep, (long)&nap, 0, 0, 0);
+	}
+	return 0;
+}
+
+__attribute__((noinline)) static void parent_works(void)
+{
+	void *volatile block = malloc(24);
+
+	free(block);
+}
+
+static int drop(void);
+UNSEEN void leave(int status);
+
+static int everywhere(void)
+{
+	pid_t helper = (pid_t)*half(200);
+	int ends[2], status, count = 0;
+	char byte;
+
+	segment_used = *word(64);
+	for (; count < 1000; count++)
+		parent_works();
+	if (pipe(ends) != 0)
+		return 8;
+	pid_t child = fork();
+	if (child == 0) {
+		int result = drop();
+
+		leave(result ? 5 : attack_everywhere(helper, ends[1]));
+	}
+	close(ends[1]);
+	if (child < 0 || read(ends[0], &byte, 1) != 1) {
+		wait(&status);
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
+	}
+	for (; waitpid(child, &status, WNOHANG) == 0; count++)
+		parent_works();
+	for (int i = 0; i < 1000; i++, count++)
+		parent_works();
+	if (precious != 42)
+		return 13;
+	printf("parent %d\n", count);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+}
+
+/* ---- */
+
+UNSEEN void leave(int status)
+{
+	by_instruction(SYS_exit_group, status, 0, 0, 0);
+}
+
 static int drop(void)
 {
 	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) || setuid(0) == 0;
+}
+
+/* And it maps the segment once more, since its library leaves where it was as soon as it notices. */
+static int drop_unseen(void)
+{
+	long again;
+
+	if (setgroups(0, NULL) || by_instruction(SYS_setgid, NOBODY, 0, 0, 0) ||
+	    by_instruction(SYS_setuid, NOBODY, 0, 0, 0) || setuid(0) == 0)
+		return 1;
+	again = by_instruction(SYS_mremap, (long)segment, 0, (long)segment_size, MREMAP_MAYMOVE);
+	if (again < 0 && again > -4096)
+		return 1;
+	segment = (char *)again;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -272,9 +455,11 @@ int main(int argc, char **argv)
 	segment_find();
 	if (argc < 2 || !segment)
 		return 2;
+	if (strcmp(argv[1], "everywhere") == 0)
+		return everywhere();
 	pid_t child = fork();
 	if (child == 0)
-		_exit(drop() ? 5 : attack(argv[1], argc > 2 ? argv[2] : ""));
+		_exit(drop_unseen() ? 5 : attack(argv[1], argc > 2 ? argv[2] : ""));
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		return 6;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 7;

@@ -536,6 +536,24 @@ static void variadic(void)
 	close(fd);
 }
 
+/* What changes nothing: the ids as they are, and what is refused. */
+int capset(void *header, const void *data);
+
+static void rights(void)
+{
+	CALL(setuid, getuid());
+	CALL(setgid, getgid());
+	CALL(seteuid, geteuid());
+	CALL(setegid, getegid());
+	CALL(setreuid, -1, -1);
+	CALL(setregid, -1, -1);
+	CALL(setresuid, -1, -1, -1);
+	CALL(setresgid, -1, -1, -1);
+	CALL(capset, 0, 0);
+	CALL(unshare, 0);
+	CALL(setns, -1, 0);
+}
+
 static void maps(void)
 {
 	long map = CALL(mmap, 0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -626,6 +644,7 @@ int main(int argc, char **argv)
 		threads();
 		processes();
 		variadic();
+		rights();
 		transfers();
 		descriptors();
 		messages();

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * level.c - see level.h.
+ *
+ * The rights are asked for, not concluded from calls: which of them a call takes away depends on
+ * the ids, on capabilities and on flags of the process.
+ *
+ * A child of vfork has its parent's memory, and changes nothing.
+ */
+#include "preload/thread/level.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/guest/above.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/say.h"
+#include "preload/guest/self.h"
+#include "preload/thread/module.h"
+#include "segment/segment.h"
+#include "util/rights.h"
+
+enum place { INSIDE = 0, OUT, ALONE };	/* ALONE: out, and for ever */
+
+uint32_t hp_drops;
+
+static struct hp_rights rights;	/* with which the segment was entered */
+static _Atomic uint32_t place;	/* enum place */
+
+/* ---- rights ---- */
+
+static uint64_t user_namespace(void)
+{
+	char text[64];
+	long size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/user", text, sizeof(text));
+	uint64_t inode = 0;
+
+	if (size <= 6 || memcmp(text, "user:[", 6) != 0)
+		return 0;
+	for (long i = 6; i < size && text[i] >= '0' && text[i] <= '9'; i++)
+		inode = inode * 10 + (uint64_t)(text[i] - '0');
+	return inode;
+}
+
+/* Of the calling thread. */
+static bool rights_read(struct hp_rights *now)
+{
+	struct __user_cap_header_struct who = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct what[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
+
+	*now = (struct hp_rights){ .user_namespace = 0 };
+	if (syscall(SYS_getresuid, &now->uids[0], &now->uids[1], &now->uids[2]) != 0 ||
+	    syscall(SYS_getresgid, &now->gids[0], &now->gids[1], &now->gids[2]) != 0 ||
+	    syscall(SYS_capget, &who, what) != 0)
+		return false;
+	now->capabilities = what[0].permitted | (uint64_t)what[1].permitted << 32;
+	hp_rights_settle(now);
+	return true;
+}
+
+void hp_level_begin(void)
+{
+	int saved = errno;
+
+	if (rights_read(&rights) && !hp_rights_are_least(&rights))
+		hp_segment_reserve(&hp_segment);
+	rights.user_namespace = user_namespace();
+	errno = saved;
+}
+
+/* ---- leaving ---- */
+
+/* One that has its parent's memory. */
+static bool is_borrowed(void)
+{
+	return hp_self && hp_self->pid && hp_self->pid != (uint32_t)getpid();
+}
+
+bool hp_level_has_changed(bool asks_namespace)
+{
+	struct hp_rights now;
+	int saved = errno;
+	bool has_changed = false;
+
+	if (rights_read(&now) && !is_borrowed()) {
+		now.user_namespace = asks_namespace ? user_namespace() : 0;
+		has_changed = !hp_rights_are_same(&now, &rights);
+		if (has_changed)
+			rights = now;
+	}
+	errno = saved;
+	return has_changed;
+}
+
+bool hp_level_can_change(void)
+{
+	return !hp_rights_are_least(&rights);
+}
+
+void hp_level_taint(void)
+{
+	if (!hp_segment.is_private)
+		atomic_store_explicit(&hp_segment_levels(&hp_segment)->is_tainted, 1,
+				      memory_order_relaxed);
+}
+
+void hp_level_leaves(void)
+{
+	atomic_store(&place, OUT);
+}
+
+void hp_level_left(void)
+{
+	hp_module_forget();
+	__atomic_fetch_add(&hp_drops, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- entering ---- */
+
+bool hp_level_is_out(void)
+{
+	return atomic_load_explicit(&place, memory_order_acquire) != INSIDE;
+}
+
+/* The next segment may be older than the first calibration, and this process makes no other. */
+static void hand_over(const struct hp_header *from, struct hp_header *to)
+{
+	if (__atomic_load_n(&to->cost_timed, __ATOMIC_ACQUIRE) || !from->cost_timed)
+		return;
+	to->cost_counted = from->cost_counted;
+	to->cost_clock = from->cost_clock;
+	to->cost_inside = from->cost_inside;
+	to->cost_inside_drawn = from->cost_inside_drawn;
+	to->cost_less = from->cost_less;
+	to->cost_less_drawn = from->cost_less_drawn;
+	/* Last: others see by it that the rest is there. */
+	__atomic_store_n(&to->cost_timed, from->cost_timed, __ATOMIC_RELEASE);
+}
+
+bool hp_level_enter(void)
+{
+	struct hp_header before;
+	uint32_t kinds;
+	int error;
+
+	if (!hp_level_is_out())
+		return true;
+	if (atomic_load(&place) == ALONE || hp_is_confined())
+		return false;
+	memcpy(&before, hp_segment.header, sizeof(before));
+	kinds = hp_segment_recorded_kinds(&hp_segment);
+	error = hp_above.enter();
+	if (error) {
+		atomic_store(&place, ALONE);
+		hp_say("recorded no further after it gave up rights: ",
+		       error == -ENOMEM ? "no addresses" : "the helper process gives no segment",
+		       NULL);
+		return false;
+	}
+	hand_over(&before, hp_segment.header);
+	hp_segment_recorded(&hp_segment, kinds);
+	HP_ABOVE(entered);
+	atomic_store_explicit(&place, INSIDE, memory_order_release);
+	return true;
+}
