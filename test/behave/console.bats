@@ -109,7 +109,7 @@ own_port()
 		console -r 100 "$pid"
 		shows '^sell  *[1-9]'
 		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '1 Function .*Bound' '2 Channel' '2 this version' '2 this version' '2 RwLock' \
-			'2 Mutex' '3 .*' '4 Thread' '4 Function' '4 Thread .*Mostly' '5 this version' '6 No event' '7 Call path' \
+			'2 Mutex' '3 .*' '4 Thread' '4 Function' '4 Program' '4 Thread .*Mostly' '5 this version' '6 No event' '7 Call path' \
 			'7 Call path' '7 Function' '8 Object' '8 Thread' '8 each two' '8 Label' '8 none' '8 none' '8 none'; do
 			press "${expected%% *}"
 			case $expected in
@@ -766,12 +766,12 @@ END
 	eventually grep up "$T/stores.out"
 	for size in 80x24 60x16; do
 		console -r 100 "$(cat "$T/stores.pid")"
-		shows '^sell_for_ever()  *1 .* ≥ [1-9]'
-		shows '^sell()  *[1-9]'
+		shows '^sell_for_ever  *1 .* ≥ [1-9]'
+		shows '^sell  *[1-9]'
 		# Each of those that are behind it is another one.
 		press / S t o r e
-		shows '^Store<…>::put(…)  *1,000 '
-		shows '^Store<…>::get(…)  *[1-9]'
+		shows '^Store‹string›::put  *1,000 '
+		shows '^Store‹string›::get  *[1-9]'
 		press Escape
 		shows '^stores::main  *1 .* [1-9][^≥]*$'
 		$tmux kill-server

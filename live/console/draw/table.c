@@ -213,15 +213,16 @@ static const char *mark_of(const struct hp_table_row *row)
 }
 
 /*
- * A fresh copy of a C++ name that is too wide, for what gives way there; NULL = it is none.
- * Of a path the first name is told: its end goes.
+ * A fresh copy of a name as tables show it, cut to the width.  A name with its place in
+ * the source loses the place if both do not fit.  NULL: the text stays as it is, since
+ * it fits, or is a path, whose end is cut.
  */
 static char *name_fitted(const char *text, int width)
 {
 	char *name, *fitted;
 	const char *place = strstr(text, ") (");
 
-	if (hp_width(text) <= width || strstr(text, " ← ") || !strstr(text, "::"))
+	if (strstr(text, " ← ") || (place && hp_width(text) <= width))
 		return NULL;
 	name = hp_xstrdup(text);
 	if (place)
