@@ -239,6 +239,12 @@ static inline bool hp_segment_holds(const struct hp_segment *segment, const void
 	return !segment->is_private && offset >= segment->records_at && offset < segment->size;
 }
 
+/* In the header's page, too. */
+static inline struct hp_looks *hp_segment_looks(const struct hp_segment *segment)
+{
+	return (struct hp_looks *)((char *)segment->header + HP_LOOKS_AT);
+}
+
 /* Offset of an address inside the segment. */
 static inline uint64_t hp_segment_offset(const struct hp_segment *segment, const void *address)
 {

@@ -184,7 +184,7 @@ HP_EXPORT int eventfd_write(int fd, eventfd_t value)
 	uint64_t since = hp_idle_begin(); \
 	type result; \
 \
-	HP_AWAY(result = hp_real()->real, HP_ON_POLL, HP_AWAY_NO_FD); \
+	HP_SLEEP(result = hp_real()->real, HP_ON_POLL, HP_AWAY_NO_FD); \
 	hp_idle_end(since); \
 	return result
 

@@ -14,6 +14,7 @@
 #include "preload/channel/channel.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 
 /* --- what one call is, in the lane's unit --- */
@@ -63,6 +64,13 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		hp_receive_over(call);
 }
 
+/* HP_AWAY of a thread that may have locks. */
+#define HP_SLEEP(statement, on, fd) \
+	do { \
+		hp_lock_sleeps(); \
+		HP_AWAY(statement, on, fd); \
+	} while (0)
+
 #define SEND(fd, end, buffer, size, real) SEND_INTO(hp_channel_out(fd), fd, end, buffer, size, real)
 
 /* `end`: as in hp_sending. */
@@ -72,11 +80,11 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	ssize_t got; \
 \
 	if (HP_LIKELY(!lane)) { \
-		HP_AWAY(got = hp_real()->real, 0, fd); \
+		HP_SLEEP(got = hp_real()->real, 0, fd); \
 		return got; \
 	} \
 	hp_send_begin(&call, lane, lane->unit ? 1 : size, end); \
-	HP_AWAY(got = hp_real_table.real, 0, fd); \
+	HP_SLEEP(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	if (got > 0) \
 		hp_send_kept(&call, buffer, (uint64_t)got); \
@@ -89,11 +97,11 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	ssize_t got; \
 \
 	if (HP_LIKELY(!lane)) { \
-		HP_AWAY(got = hp_real()->real, 0, fd); \
+		HP_SLEEP(got = hp_real()->real, 0, fd); \
 		return got; \
 	} \
 	hp_send_begin_some(&call, lane, fd); \
-	HP_AWAY(got = hp_real_table.real, 0, fd); \
+	HP_SLEEP(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	return got
 
@@ -103,11 +111,11 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	ssize_t got; \
 \
 	if (HP_LIKELY(!lane)) { \
-		HP_AWAY(got = hp_real()->real, 0, fd); \
+		HP_SLEEP(got = hp_real()->real, 0, fd); \
 		return got; \
 	} \
 	hp_receive_begin(&call, lane); \
-	HP_AWAY(got = hp_real_table.real, 0, fd); \
+	HP_SLEEP(got = hp_real_table.real, 0, fd); \
 	received(&call, buffer, size, got); \
 	return got
 

@@ -55,6 +55,9 @@ struct hp_recorder {
 	/* The calling thread may read no clock from now on, and records nothing; or it may again. */
 	void (*silence)(bool is_silent);
 
+	/* The calling thread may sleep now, for time to pass or the disk. */
+	void (*sleeps)(void);
+
 	/* The process ends, or becomes another image; it does not, after all. */
 	void (*end)(bool is_exec);
 	void (*go_on)(void);

@@ -32,6 +32,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/hook/helper.h"
+#include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 
 #define SLICE_NS 5000000
@@ -229,6 +230,7 @@ static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 	pid_t got;
 
 	if (HP_LIKELY(but == 0) || (pid != -1 && pid != but)) {
+		hp_lock_sleeps();
 		HP_AWAY(got = hp_real()->wait4(pid, status, options, usage), HP_ON_CHILD,
 			HP_AWAY_NO_FD);
 		return got;
@@ -295,6 +297,7 @@ HP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	int but = hp_helper_hidden(), result;
 
 	if (HP_LIKELY(but == 0) || (type != P_ALL && (type != P_PID || id != (id_t)but))) {
+		hp_lock_sleeps();
 		HP_AWAY(result = hp_real()->waitid(type, id, info, options), HP_ON_CHILD,
 			HP_AWAY_NO_FD);
 		return result;

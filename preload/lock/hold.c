@@ -18,40 +18,9 @@
 #include "util/count.h"
 #include "util/random.h"
 
-#define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */
-#define HP_LONG_CLOCKS 50	/* holds of so many clock readings are timed each, always */
-#define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
+#define HP_CALIBRATIONS 16
 
 /* --- sums --- */
-
-static struct hp_spread *spread_at(struct hp_waiter_local *me, uint32_t place)
-{
-	return (struct hp_spread *)(me->base + (uint64_t)place * HP_LINE);
-}
-
-static void spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ticks, uint64_t weight)
-{
-	unsigned group = hp_bucket_group(ticks);
-	struct hp_spread *spread;
-	uint64_t *counters;
-
-	if (!*place) {
-		spread = hp_lock_take(me, sizeof(*spread));
-		if (!spread)
-			return;
-		*place = (uint32_t)((uint64_t)((char *)spread - me->base) / HP_LINE);
-	}
-	spread = spread_at(me, *place);
-	if (!spread->groups[group]) {
-		counters = hp_lock_take(me, HP_GROUP_SIZE * sizeof(*counters));
-		if (!counters)
-			return;
-		spread->groups[group] =
-			(uint32_t)((uint64_t)((char *)counters - me->base) / HP_LINE);
-	}
-	counters = (uint64_t *)(me->base + (uint64_t)spread->groups[group] * HP_LINE);
-	counters[hp_bucket_place(ticks, group)] += weight;
-}
 
 /* HP_WAIT_CLASSES = none: how long it waited for pipes and sockets the kernel says. */
 static enum hp_wait_class class_of(const struct hp_use *use)
@@ -74,7 +43,7 @@ void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_conte
 	if (class_of(use) != HP_WAIT_CLASSES)
 		me->waiter->waited[class_of(use)] += ticks;
 	use->wait_most = ticks > use->wait_most ? ticks : use->wait_most;
-	spread_add(me, &use->waits, ticks, 1);
+	hp_hold_spread_add(me, &use->waits, ticks, 1);
 	if (!contest)
 		return;
 	contest->count++;
@@ -85,58 +54,7 @@ void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_conte
 	}
 }
 
-/* Uniform in 1 .. 2 * mean - 1, and `mean` twice as likely, so that this is the mean; a power of two. */
-static uint32_t random_gap(struct hp_waiter_local *me, uint32_t mean)
-{
-	uint32_t gap;
-
-	gap = (uint32_t)(hp_random_next(&me->random) >> 32) & (2 * mean - 1);
-	return gap ? gap : mean;
-}
-
-/* After a timed hold: are the next ones timed each, or at random? */
-static void policy_look(struct hp_waiter_local *me, struct hp_use *use, uint64_t ticks)
-{
-	int64_t most = (int64_t)(me->clock_cost * HP_LONG_CLOCKS);
-	int64_t far = (int64_t)(ticks < (uint64_t)most * 8 ? ticks : (uint64_t)most * 8) -
-		      (int64_t)use->mean;
-
-	use->mean = (uint32_t)((int64_t)use->mean + far / (1 << HP_MEAN_SHIFT));
-	use->is_drawn = use->count >= HP_ALWAYS && (int64_t)use->mean < most;
-	if (!use->is_drawn)
-		use->next_timed = use->count + 1;
-}
-
-static void hold_add(struct hp_waiter_local *me, struct hp_use *use, const struct hp_held *held,
-		     uint64_t ticks)
-{
-	ticks = ticks > me->clock_cost ? ticks - me->clock_cost : 0;
-	if (held->weight == 1) {
-		use->timed++;
-		use->timed_ticks += ticks;
-	} else {
-		use->drawn += held->weight / HP_LOCK_DRAWN;
-		use->drawn_ticks += ticks * (held->weight / HP_LOCK_DRAWN);
-	}
-	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
-	spread_add(me, &use->holds, ticks, held->weight);
-	if (held->weight == HP_LOCK_RARE && use->holds)
-		spread_at(me, use->holds)->rare_carry += ++spread_at(me, use->holds)->rare == 0;
-	policy_look(me, use, ticks);
-}
-
 /* --- acquisitions --- */
-
-void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held)
-{
-	held->weight = !use->is_drawn		    ? 1
-		       : use->count < HP_LOCK_OFTEN ? HP_LOCK_DRAWN
-						    : HP_LOCK_RARE;
-	use->next_timed = use->count + (use->is_drawn ? random_gap(me, held->weight) : 1);
-	held->waited = 0;
-	held->contest = 0;
-	held->start = hp_lock_clock(me);
-}
 
 static struct hp_held *held_find(struct hp_waiter_local *me, uintptr_t address)
 {
@@ -159,9 +77,8 @@ static void held_remove(struct hp_waiter_local *me, struct hp_held *held)
 	me->top = held;
 }
 
-/* NULL = there are HP_HELD_MOST already. */
-static struct hp_held *held_push(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
-				 uintptr_t caller)
+struct hp_held *hp_lock_push(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
+			     uintptr_t caller)
 {
 	struct hp_held *held = me->top;
 
@@ -226,7 +143,7 @@ void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t 
 		hp_lock_orders(me, use, caller);
 	if (me->top == me->bottom + 1 && (!is_new || !(how & HP_GOT_TRIED)))
 		outer_note(me, use, address);
-	held = held_push(me, use, address, caller);
+	held = hp_lock_push(me, use, address, caller);
 	if (++use->count >= use->next_timed && held)
 		hp_lock_draw(me, use, held);
 }
@@ -237,6 +154,7 @@ bool hp_lock_release(struct hp_release *release, uintptr_t address)
 {
 	struct hp_waiter_local *me;
 	struct hp_held *held;
+	uint32_t asked;
 
 	if (hp_is_early())
 		return false;
@@ -252,14 +170,16 @@ bool hp_lock_release(struct hp_release *release, uintptr_t address)
 		release->held = (struct hp_held){ .depth = 1, .address = address };
 		return true;
 	}
-	if (held->asked) {
-		__atomic_store_n(&held->asked, 0, __ATOMIC_RELAXED);
+	asked = held->asked ? __atomic_exchange_n(&held->asked, 0, __ATOMIC_ACQUIRE) : 0;
+	if (asked & HP_ASKED_PATH)
 		hp_lock_answer(me, (const struct hp_use *)(uintptr_t)held->use);
-	}
+	release->since = release->seen_at = release->gap = 0;
+	if (asked & HP_ASKED_END)
+		hp_lock_marks_take(me, held, release);
 	/* As near to the release as may be: it may wake up others, which takes time. */
 	release->held = *held;
 	held_remove(me, held);
-	release->end = release->held.start ? hp_lock_clock(me) : 0;
+	release->end = release->held.start || asked & HP_ASKED_END ? hp_lock_clock(me) : 0;
 	return true;
 }
 
@@ -291,11 +211,11 @@ void hp_lock_released(struct hp_release *release)
 	const struct hp_held *held = &release->held;
 	struct hp_use *use = (struct hp_use *)(uintptr_t)held->use;
 
-	if (!held->start || held->depth || !hp_lock_shut(me))
+	if (held->depth || !release->end || !hp_lock_shut(me))
 		return;
-	if (held->waited)
+	if (held->start && held->waited)
 		hp_wait_add(me, use, contest_of(held), held->start - held->waited, held->waited);
-	hold_add(me, use, held, hp_clock_between(held->start, release->end));
+	hp_lock_hold_add(me, use, release);
 	hp_lock_reopen(me);
 }
 
@@ -330,6 +250,8 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 	hp_lock_reopen(me);
 	if (hp_lock_is_holdable(call->kind))
 		hp_lock_orders(me, use, call->caller);
+	if (me->top != me->bottom)
+		hp_lock_mark_own(me);
 	hp_lock_shut(me);
 	if (hp_lock_is_holdable(call->kind))
 		holder = hp_lock_holder_of(call);
@@ -338,8 +260,10 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 	if (wait->has_asked) {
 		/* What another one did not take is not for us. */
 		atomic_store_explicit(&hp_lock_of(use)->answer, 0, memory_order_relaxed);
-		__atomic_store_n(&holder.held->asked, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_or(&holder.held->asked, HP_ASKED_PATH, __ATOMIC_RELAXED);
 	}
+	if (holder.held)
+		hp_lock_mark(me, &holder);
 	hp_wait_publish(me, wait, use, call, holder.tid, path, wait->since);
 }
 
@@ -403,7 +327,7 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 	if (call->side != HP_SIDE_READ)
 		is_again(me, call->address, false);
 	wait->use->count++;
-	held = held_push(me, wait->use, call->address, call->caller);
+	held = hp_lock_push(me, wait->use, call->address, call->caller);
 	if (!held)
 		return;
 	held->weight = 1;
@@ -498,7 +422,7 @@ static void woken_add(struct hp_waiter_local *me, struct hp_use *use, uint64_t b
 	use->timed++;
 	use->timed_ticks += ticks;
 	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
-	spread_add(me, &use->holds, ticks, 1);
+	hp_hold_spread_add(me, &use->holds, ticks, 1);
 }
 
 void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uintptr_t mutex,
@@ -526,7 +450,7 @@ void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uin
 		return;
 	is_again(me, mutex, false);
 	cond->mutex->count++;
-	held = held_push(me, cond->mutex, mutex, call->caller);
+	held = hp_lock_push(me, cond->mutex, mutex, call->caller);
 	if (!held)
 		return;
 	held->weight = 1;
@@ -538,4 +462,28 @@ void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uin
 HP_COLD void hp_cond_wake(struct hp_lock *lock)
 {
 	atomic_store_explicit(&lock->signalled, hp_lock_clock(hp_waiter()), memory_order_relaxed);
+}
+
+/* --- what a timed hold says that takes no time --- */
+
+void hp_lock_calibrate(struct hp_waiter_local *me)
+{
+	struct hp_use none = { .is_drawn = 0 };
+	struct hp_release release;
+	uint64_t least = UINT64_MAX;
+
+	if (me->hold_cost != me->clock_cost)
+		return;
+	for (int i = 0; i < HP_CALIBRATIONS; i++) {
+		struct hp_held *held = hp_lock_push(me, &none, (uintptr_t)&none, 0);
+
+		if (!held)
+			return;
+		hp_lock_draw(me, &none, held);
+		if (!hp_lock_release(&release, (uintptr_t)&none))
+			return;
+		uint64_t ticks = hp_clock_between(release.held.start, release.end);
+		least = ticks < least ? ticks : least;
+	}
+	me->hold_cost = least;
 }

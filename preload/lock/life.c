@@ -192,6 +192,8 @@ static struct hp_waiter_local *local_new(struct hp_waiter *waiter)
 	me->base = (char *)hp_segment.header;
 	me->slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	me->clock_cost = clock_cost(me);
+	me->hold_cost = me->clock_cost;
+	me->credit = hp_lock_advance() * hp_lock_timed_cost(me);
 	adopt(me);
 	local_add(me);
 	return me;
@@ -211,6 +213,8 @@ static void identify(struct hp_waiter_local *me)
 	me->wait_mutex = NULL;
 	me->wait_counted = NULL;
 	me->end_rounds = 0;
+	me->is_exact = hp_segment.header->timing == HP_TIMING_EXACT;
+	me->timed_at = hp_lock_clock(me);
 	hp_seq_begin(&waiter->since);
 	memset(waiter->held, 0, sizeof(waiter->held));
 	memcpy(waiter->waited_before, waiter->waited, sizeof(waiter->waited));
@@ -263,6 +267,7 @@ static struct hp_waiter_local *open_waiter(void)
 		me->state = HP_THREAD_OPEN;
 		atomic_signal_fence(memory_order_seq_cst);
 		hp_waiter_set(me);
+		hp_lock_calibrate(me);
 	}
 	errno = saved;
 	return me;
@@ -460,6 +465,7 @@ const struct hp_recorder hp_lock_recorder = {
 	.forget = hp_lock_forget,
 	.silence = silence,
 	.dropped = dropped,
+	.sleeps = hp_lock_sleeps,
 	.leave = leave,
 	.is_left = is_left,
 };

@@ -82,6 +82,11 @@ struct hp_waiter_local {
 
 	uintptr_t wait_mutex_at;	/* where wait_mutex is */
 	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
+	uint64_t hold_cost;	/* ticks of a timed hold that takes no time */
+	int64_t credit;	/* ticks that it may still spend on timing holds: timed.c */
+	uint64_t timed_at;	/* start of the last timed hold, ticks */
+	uint32_t unseen;	/* holds that were timed since nobody looks yet */
+	uint32_t is_exact;	/* all are timed */
 	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
 	struct hp_spare ended;	/* on the stack of those whose threads have */
@@ -283,6 +288,37 @@ struct hp_contest *hp_lock_contest_of(struct hp_waiter_local *me, const struct h
 				      uintptr_t caller, const struct hp_lock_holder *holder,
 				      uint32_t path);
 
+/* --- timed.c: which holds are timed, and their sums --- */
+
+/* Holds that a new thread may time at once, and what one costs in ticks. */
+int64_t hp_lock_advance(void);
+int64_t hp_lock_timed_cost(const struct hp_waiter_local *me);
+
+/* A hold has ended that was timed, or marked. */
+struct hp_release;
+void hp_lock_hold_add(struct hp_waiter_local *me, struct hp_use *use,
+		      const struct hp_release *release);
+
+/* --- mark.c: since when holds go on that are not timed --- */
+
+/* The calling thread waits for it. */
+void hp_lock_mark(const struct hp_waiter_local *me, const struct hp_lock_holder *holder);
+
+/* The calling thread may sleep: what it has is held for longer. */
+void hp_lock_mark_own(struct hp_waiter_local *me);
+
+static inline void hp_lock_sleeps(void)
+{
+	struct hp_waiter_local *me = hp_waiter();
+
+	if (HP_UNLIKELY(me->top != me->bottom))
+		hp_lock_mark_own(me);
+}
+
+/* What is known of the hold that ends, into the last three fields, which are 0. */
+void hp_lock_marks_take(const struct hp_waiter_local *me, const struct hp_held *held,
+			struct hp_release *release);
+
 /* --- hold.c: acquisitions, waits, releases --- */
 
 /* The thread waits: readers of the segment see it.  `frame`: on the stack of the stand-in. */
@@ -290,6 +326,10 @@ void hp_wait_publish(struct hp_waiter_local *me, const void *frame, const struct
 		     const struct hp_lock_call *call, uint32_t holder, uint32_t path,
 		     uint64_t since);
 void hp_wait_over(struct hp_waiter_local *me);
+
+/* Adds to a hp_spread, which is made if `place` is 0. */
+void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ticks,
+			uint64_t weight);
 
 /* A wait that has ended. */
 void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
@@ -303,6 +343,10 @@ void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t 
 #define HP_GOT_PLAIN 0
 #define HP_GOT_RECURSIVE 1	/* it can be locked again */
 #define HP_GOT_TRIED 2	/* the thread would not have waited */
+
+/* The thread has this lock, too; NULL = there are HP_HELD_MOST already. */
+struct hp_held *hp_lock_push(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
+			     uintptr_t caller);
 
 /* The hold that begins now is to be timed. */
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held);
@@ -330,7 +374,10 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 struct hp_release {
 	struct hp_waiter_local *me;
 	struct hp_held held;
-	uint64_t end;	/* ticks */
+	uint64_t end;	/* ticks; 0 = nobody asked for them */
+	uint64_t since;	/* hp_mark_word; 0 = not marked by a waiter or by itself */
+	uint64_t seen_at;	/* ticks; 0 = no look saw it */
+	uint64_t gap;	/* with seen_at */
 };
 
 bool hp_lock_release(struct hp_release *release, uintptr_t address);
@@ -338,6 +385,9 @@ void hp_lock_released(struct hp_release *release);
 
 /* The release failed: the thread has the lock as before. */
 void hp_lock_keep(const struct hp_release *release);
+
+/* How long a timed hold is that takes no time.  The thread has no locks yet. */
+void hp_lock_calibrate(struct hp_waiter_local *me);
 
 /* It was not waited for, after all. */
 void hp_wait_cancel(struct hp_wait *wait);

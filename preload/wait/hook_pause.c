@@ -18,6 +18,7 @@
 #define WAIT(type, on, real) \
 	type result; \
 \
+	HP_ABOVE(sleeps); \
 	HP_AWAY(result = hp_real()->real, on, HP_AWAY_NO_FD); \
 	return result
 
@@ -68,6 +69,7 @@ HP_EXPORT int syncfs(int fd)
 
 HP_EXPORT void sync(void)
 {
+	HP_ABOVE(sleeps);
 	HP_AWAY(hp_real()->sync(), HP_ON_DISK, HP_AWAY_NO_FD);
 }
 

@@ -12,6 +12,7 @@
  *       0  struct hp_header     how to read the rest
  *     256  struct hp_ticking    CPU timers in the profiled processes
  *     320  struct hp_ports      ports at which live figures are to be had
+ *     512  struct hp_looks      looks at locks that are held
  *    2048  struct hp_levels     segments of processes that may do less
  *    4096  chunks               taken in order from hp_header.used, never returned
  *
@@ -224,6 +225,23 @@ struct hp_meeting {
 };
 
 /*
+ * At HP_LOOKS_AT: the sampler looks at the locks that threads hold, while they draw holds at
+ * random (hp_waiter.draws) and for a moment longer.  The gaps between looks are random.
+ */
+#define HP_LOOKS_AT 512
+
+struct hp_looks {
+	_Atomic uint32_t asked;	/* any thread: 1 = looks are wanted; futex, the sampler waits */
+	_Atomic uint32_t is_on;	/* sampler: 1 = it looks */
+	_Atomic uint64_t since;	/* sampler: ticks when it was turned on last */
+	_Atomic uint64_t last;	/* sampler: ticks of the last look */
+	_Atomic uint64_t gap;	/* sampler: mean gap, each weighted by its length, ticks */
+	_Atomic uint64_t gap_most;	/* sampler: the longest */
+	_Atomic uint64_t count;	/* sampler: looks so far */
+	uint64_t reserved[2];
+};
+
+/*
  * At HP_RECORDED_AT: what any process of the session recorded, so that an empty table
  * can say whether there was nothing or nobody looked.
  */
@@ -308,7 +326,9 @@ static_assert(sizeof(struct hp_level_place) == 32, "format: readers rely on it")
 static_assert(sizeof(struct hp_levels) == 576, "format: readers rely on it");
 static_assert(HP_LEVELS_AT + sizeof(struct hp_levels) <= HP_PAGE, "it is in the header's page");
 static_assert(sizeof(struct hp_room) == 64, "format: readers rely on it");
-static_assert(HP_MEETING_AT + sizeof(struct hp_meeting) <= HP_RECORDED_AT, "it is behind it");
+static_assert(HP_MEETING_AT + sizeof(struct hp_meeting) <= HP_LOOKS_AT, "it is behind it");
+static_assert(sizeof(struct hp_looks) == HP_LINE, "format: readers rely on it");
+static_assert(HP_LOOKS_AT + sizeof(struct hp_looks) <= HP_RECORDED_AT, "it is behind it");
 static_assert(sizeof(struct hp_recorded) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");

@@ -103,7 +103,7 @@ struct hp_held {
 	uint64_t use; /* owner: address of the hp_use there */
 	uint64_t at; /* owner: return address of the call that got it */
 	uint32_t depth; /* owner: how often it was locked again, recursively */
-	uint32_t asked; /* a waiter: 1 = say by which path it is released; the owner takes it back */
+	uint32_t asked; /* waiters, the sampler, the owner: HP_ASKED bits; the owner takes them back at the release */
 	uint64_t start; /* owner: ticks when it was got; 0 = this hold is not timed */
 	uint64_t waited; /* owner: ticks that it took; 0 = it was free */
 	uint64_t contest; /* owner: address of the hp_contest; 0 = none */
@@ -112,6 +112,21 @@ struct hp_held {
 };
 
 #define HP_HELD_MOST 32
+
+#define HP_ASKED_PATH 1 /* say by which path the lock is released */
+#define HP_ASKED_END 2 /* read the clock at the release: see hp_mark */
+
+/*
+ * Since when a hold is known to go on that is not timed, in the place of its hp_held.  Holds above
+ * one that is released move down and their marks do not, so each says which hold it is of
+ * (segment/mark.h).
+ */
+struct hp_mark {
+	_Atomic uint64_t
+		since; /* a waiter, or the owner before it waits itself: hp_mark_word; 0 = none */
+	uint64_t seen_at; /* sampler: ticks of the look that saw it first */
+	_Atomic uint64_t seen; /* sampler: hp_seen_word; 0 = none, or it is being written */
+};
 
 /* What a thread waited for, as sums. */
 enum hp_wait_class {
@@ -150,16 +165,19 @@ struct hp_waiter {
 	uint64_t waited_before[HP_WAIT_CLASSES]; /* its thread: the same when it took the waiter */
 
 	struct hp_held held[HP_HELD_MOST]; /* its thread: in the order in which it got them */
+
+	/* Segments of earlier versions end here. */
+	_Atomic uint64_t draws; /* its thread: holds drawn at random, of all locks */
+	uint64_t reserved[7];
+	struct hp_mark marks[HP_HELD_MOST];
 };
 
 /*
- * Holds are of two kinds: each was timed, or one of HP_LOCK_DRAWN at random:
- *
- *   time held = timed_ticks + (count - timed) * drawn_ticks / drawn
- *
+ * Holds are of two kinds: each was timed, or one of HP_LOCK_DRAWN at random.
  * After HP_LOCK_OFTEN acquisitions one of HP_LOCK_RARE is drawn, and counts as
  * HP_LOCK_RARE / HP_LOCK_DRAWN draws, also its time.  How many did says
- * hp_spread.rare.
+ * hp_spread.rare.  What is known of the others is in hp_hold_sums; FORMAT.md says
+ * how the time held follows.
  *
  * What cannot be held has no holds.  Of a condition, `timed` and what belongs to
  * it are from a signal to the return of a wait, and `failed` are returns without
@@ -210,8 +228,38 @@ struct hp_spread {
 		[HP_GROUPS]; /* owner: offset / HP_LINE of each group of 64 uint64_t, 0 = no such value yet */
 	uint32_t rare; /* owner: of holds: draws that stand for HP_LOCK_RARE each, modulo 2^32 */
 	uint32_t rare_carry; /* owner: times that it came to 2^32 */
-	uint32_t reserved[3];
+	uint32_t sums; /* owner: of holds: offset / HP_LINE of the hp_hold_sums; 0 = none */
+	uint32_t reserved[2];
 };
+
+/*
+ * What is known of holds that were not timed each.  A hold's first part ends when it is marked by
+ * its owner or a waiter, or with the hold itself; behind that its time is known.  What the first parts
+ * take up to HP_LOCK_SHORT is estimated from the drawn holds, and what they take beyond
+ * that from looks: each look that finds a lock held, HP_LOCK_SHORT before that part's end or
+ * earlier, stands for the time since the look before it.
+ */
+struct hp_hold_sums {
+	uint64_t each_ticks; /* owner, as all here: drawn holds, a rare one once */
+	uint64_t short_ticks; /* drawn holds, a rare one as several: of each first part at most HP_LOCK_SHORT */
+	uint64_t short_squares; /* the sum of the squares, a rare one as several */
+	uint64_t known; /* holds that were not timed, but marked */
+	uint64_t known_ticks; /* their time behind the first part */
+	uint64_t hits; /* first parts that a look saw HP_LOCK_SHORT before their end, or earlier */
+	uint64_t gap_ticks; /* the gaps in front of these looks */
+	uint64_t more_ticks; /* as many whole gaps more as fit between such a look and the part's end less HP_LOCK_SHORT */
+
+	uint64_t tail_ticks; /* from such a look to there: certain */
+	uint64_t least_most; /* the longest hold of those that were marked: it took at least this */
+	uint64_t most_most; /* and none of them took longer than this */
+	uint64_t looks; /* gaps that were asked for, one with each drawn hold */
+	uint64_t looks_gaps; /* their sum: the mean gap between two looks by then, weighted by its length */
+	uint64_t looks_most; /* the longest gap by then */
+	uint64_t blind_ticks; /* time in which holds were drawn and nobody looked */
+	uint64_t at; /* end of the last hold that is in these sums */
+};
+
+#define HP_LOCK_SHORT 4096 /* ticks */
 
 struct hp_contest {
 	uint64_t next; /* set once */
@@ -238,6 +286,9 @@ static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_lock) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_held) == 64, "format: readers rely on it");
 static_assert(offsetof(struct hp_waiter, held) == 192, "format: readers rely on it");
+static_assert(offsetof(struct hp_waiter, draws) == 2240, "format: readers rely on it");
+static_assert(sizeof(struct hp_mark) == 24, "format: readers rely on it");
+static_assert(sizeof(struct hp_hold_sums) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_use) == 128, "format: readers rely on it");
 static_assert(offsetof(struct hp_use, drawn_ticks) == 64, "one line is all a usual lock touches");
 static_assert(sizeof(struct hp_order) == 64, "format: readers rely on it");
