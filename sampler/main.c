@@ -22,6 +22,8 @@
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
  *   SIGTERM       somebody wants us to end: see sampler/session/term.h
  *
+ * Threads of their own look at locks that are held (sampler/session/look.h), asked by a futex.
+ *
  * Each of these may be refused.  Then it is looked after every 20 ms instead, so
  * that nothing is left behind by a program that is gone.
  *
@@ -46,6 +48,7 @@
 #include "sampler/session/deadline.h"
 #include "sampler/session/door.h"
 #include "sampler/session/end.h"
+#include "sampler/session/look.h"
 #include "sampler/session/member.h"
 #include "sampler/session/perf.h"
 #include "sampler/session/port.h"
@@ -89,6 +92,7 @@ struct sampler {
 	struct hp_door door;
 	struct hp_end end;
 	struct hp_deadline deadline;
+	struct hp_looker looker;
 	struct hp_server server;
 	enum root_state root;
 	_Atomic bool has_thread;	/* that wakes us when an end word changes; it says so itself */
@@ -479,6 +483,7 @@ static void do_due(struct sampler *sampler)
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	hp_server_do(&sampler->server, now);
 	hp_members_pass(&sampler->members);
+	hp_looker_do(&sampler->looker, &sampler->members.segments);
 	hp_server_give_way(&sampler->server);
 	sample_if_due(sampler, now);
 	if (sampler->root != ROOT_ENDED) {
@@ -539,8 +544,12 @@ static bool is_over(struct sampler *sampler)
 	hp_members_scan(&sampler->members);
 	sampler->asked_ns = now;
 	/* Of who was killed the first scan suspects the death, the second one notes it: that is told then. */
-	return sampler->members.count == 0 && sampler->members.suspected == 0 &&
-	       hp_end_is_alone(&sampler->members.segments);
+	if (sampler->members.count || sampler->members.suspected)
+		return false;
+	hp_looker_pause();
+	bool is_alone = hp_end_is_alone(&sampler->members.segments);
+	hp_looker_go_on();
+	return is_alone;
 }
 
 /* What might have woken us is asked, but for the ports: there are no live figures then. */
@@ -599,6 +608,7 @@ int main(void)
 	hp_deadline_init(&sampler->deadline, sampler->begin.start_ns,
 			 sampler->settings.shutdown_ms);
 	start_threads(sampler);
+	hp_looker_do(&sampler->looker, &sampler->members.segments);
 	hp_server_init(&sampler->server, &sampler->segment, &sampler->settings, sampler->epoll,
 		       EVENT_KNOCK, EVENT_SERVER);
 	if (!hp_members_add(&sampler->members, sampler->members.root_pid))
