@@ -10,6 +10,166 @@
 #include "segment/histogram.h"
 #include "segment/layout/lock.h"
 
+#define Z 1.96	/* of a 95 % interval */
+#define NONE_MOST 3.69	/* of events that were not met: the most that there may have been, 95 % */
+#define CLOSE 1.01	/* a longest hold that may be longer by this factor is told as it is */
+
+/* --- holds that were not timed --- */
+
+/* Ends of the 95 % interval of a Poisson mean of which `count` events were seen: Wilson and Hilferty's cube roots. */
+static double poisson_low(double count)
+{
+	double root = 1 - 1 / (9 * count) - Z / (3 * sqrt(count));
+
+	return count > 0 && root > 0 ? count * root * root * root : 0;
+}
+
+static double poisson_high(double count)
+{
+	double root = 1 - 1 / (9 * (count + 1)) + Z / (3 * sqrt(count + 1));
+
+	return count > 0 ? (count + 1) * root * root * root : NONE_MOST;
+}
+
+/* First parts of the others, from those of the drawn ones. */
+static void add_shorts(struct hp_lock_rest *rest, const struct hp_use *use,
+		       const struct hp_hold_sums *sums, double draws, double others)
+{
+	double weight = (double)use->drawn, mean, square, variance, effective;
+
+	if (!sums || draws < 2 || weight < draws) {
+		/* Nobody knows: anything up to that. */
+		rest->shorts += others * HP_LOCK_SHORT / 2;
+		rest->variance += others * others * HP_LOCK_SHORT * HP_LOCK_SHORT / 16;
+		return;
+	}
+	mean = (double)sums->short_ticks / weight;
+	square = (double)sums->short_squares / weight;
+	variance = square > mean * mean ? square - mean * mean : 0;
+	/* Of weights 1 and HP_LOCK_RARE / HP_LOCK_DRAWN, which weigh `weight` together. */
+	effective = weight * weight / (weight + (weight - draws) * (HP_LOCK_RARE / HP_LOCK_DRAWN));
+	rest->shorts += others * mean;
+	rest->variance += others * others * variance / effective;
+	rest->skew += others * HP_LOCK_SHORT / effective;
+}
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static void add_looks(struct hp_lock_rest *rest, const struct hp_hold_sums *sums, double gap)
+{
+	if (sums && sums->looks) {
+		gap = (double)sums->looks_gaps / (double)sums->looks;
+		rest->gap_most = larger(rest->gap_most, (double)sums->looks_most);
+	}
+	rest->gap = larger(rest->gap, gap);
+	rest->gap_most = larger(rest->gap_most, gap);
+	if (!sums)
+		return;
+	rest->hits += (double)sums->hits;
+	rest->gaps += (double)sums->gap_ticks;
+	rest->more += (double)sums->more_ticks;
+	rest->tail += (double)sums->tail_ticks;
+	rest->known += (double)sums->known_ticks;
+	rest->blind += (double)sums->blind_ticks;
+	rest->most = larger(rest->most, (double)sums->most_most);
+}
+
+static void add_rest(struct hp_lock_sum *sum, const struct hp_use *use,
+		     const struct hp_hold_sums *sums, uint64_t draws, double gap)
+{
+	uint64_t told = use->timed + draws;
+	double others = use->count > told ? (double)(use->count - told) : 0;
+	struct hp_lock_rest *rest = &sum->rest;
+
+	sum->is_estimated = true;
+	if (!sums && use->drawn) {
+		rest->known += (double)use->drawn_ticks / (double)use->drawn * (double)draws;
+		rest->shorts += (double)use->drawn_ticks / (double)use->drawn * others;
+		rest->is_unknown = true;
+		return;
+	}
+	rest->count += others;
+	rest->known += sums ? (double)sums->each_ticks : 0;
+	add_looks(rest, sums, gap);
+	if (sums && sums->least_most > sum->hold_most)
+		sum->hold_most = sums->least_most;
+	add_shorts(rest, use, sums, (double)draws, others);
+}
+
+void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
+		     const struct hp_hold_sums *sums, uint64_t draws, double gap)
+{
+	sum->timed += use->timed;
+	sum->drawn += draws;
+	sum->hold_ticks += (double)use->timed_ticks;
+	sum->hold_most = use->hold_most > sum->hold_most ? use->hold_most : sum->hold_most;
+	if (use->drawn || use->is_drawn || sums)
+		add_rest(sum, use, sums, draws, gap);
+}
+
+/* What looks say of first parts beyond HP_LOCK_SHORT. */
+struct range {
+	double low;
+	double ticks;
+	double high;
+};
+
+static struct range looks_range(const struct hp_lock_rest *rest)
+{
+	double gap = rest->hits > 0 ? rest->gaps / rest->hits : rest->gap;
+	double most = poisson_high(rest->hits);
+	struct range range;
+
+	/* More than there are it cannot have been. */
+	most = most < rest->count ? most : rest->count;
+	range.ticks = rest->more + rest->gaps;
+	range.low = larger(rest->tail, rest->more + gap * poisson_low(rest->hits));
+	range.high = larger(range.ticks, rest->more + gap * most);
+	return range;
+}
+
+static double both(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
+void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most_ticks)
+{
+	const struct hp_lock_rest *rest = &sum->rest;
+	double error = clock_ticks * ((double)(sum->timed + sum->drawn) + rest->count);
+	double sure = sum->hold_ticks + rest->known, spread = Z * sqrt(rest->variance);
+	struct range looks = looks_range(rest);
+	double down = both(spread, looks.ticks - looks.low);
+	double up = both(spread + NONE_MOST * rest->skew, looks.high - looks.ticks);
+
+	sum->hold_ticks = sure + rest->shorts + looks.ticks;
+	sum->hold_low = larger(sum->hold_ticks - down, sure + rest->tail) - error;
+	sum->hold_low = larger(sum->hold_low, 0);
+	sum->hold_high = sum->hold_ticks + up + rest->blind + error;
+	if (most_ticks > 0 && sum->hold_high > most_ticks)
+		sum->hold_high = larger(most_ticks, sum->hold_ticks);
+	sum->hold_most_high = (double)sum->hold_most;
+	if (rest->count > 0)
+		sum->hold_most_high = larger(sum->hold_most_high,
+					     larger(rest->most, rest->gap_most + HP_LOCK_SHORT));
+	if (rest->is_unknown || rest->blind > 0)
+		sum->hold_most_high = -1;
+	if (rest->is_unknown) {
+		sum->hold_low = 0;
+		sum->hold_high = -1;
+	}
+}
+
+bool hp_lock_sum_is_most_bound(const struct hp_lock_sum *sum)
+{
+	return sum->hold_most_high < 0 || sum->hold_most_high > CLOSE * (double)sum->hold_most;
+}
+
+/* --- histograms --- */
+
 void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
 			uint32_t place)
 {

@@ -135,42 +135,45 @@ uint32_t hp_lock_build_row(struct hp_lock_build *b, const struct hp_lock_row *ro
 
 /* --- uses --- */
 
+#define USUAL_GAP_NS 4e6	/* between two looks, where nothing says how long */
+
 /* A rare draw counts as several, but was one. */
-static uint64_t draws_of(struct hp_lock_build *b, const struct hp_use *use)
+static uint64_t draws_of(const struct hp_use *use, const struct hp_spread *spread)
 {
 	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;
-	struct hp_spread spread;
-	uint64_t rare;
+	uint64_t rare = (uint64_t)spread->rare_carry << 32 | spread->rare;
 
-	if (!use->holds || !hp_reader_copy(&b->model->reader, (uint64_t)use->holds * HP_LINE,
-					   &spread, sizeof(spread)))
-		return use->drawn;
-	rare = (uint64_t)spread.rare_carry << 32 | spread.rare;
 	if (rare > use->drawn / too_many)
 		return 0;
 	return use->drawn - rare * too_many;
 }
 
+static void add_holds(struct hp_lock_build *b, struct hp_lock_sum *sum, const struct hp_use *use)
+{
+	struct hp_reader *reader = &b->model->reader;
+	struct hp_spread spread = { .sums = 0 };
+	struct hp_hold_sums sums;
+	bool has_sums;
+
+	if (use->holds)
+		hp_reader_copy(reader, (uint64_t)use->holds * HP_LINE, &spread, sizeof(spread));
+	has_sums = spread.sums &&
+		   hp_reader_copy(reader, (uint64_t)spread.sums * HP_LINE, &sums, sizeof(sums));
+	hp_lock_sum_add(sum, use, has_sums ? &sums : NULL, draws_of(use, &spread),
+			USUAL_GAP_NS / b->model->ns_per_tick);
+	hp_lock_spread_add(b->model, &sum->holds, use->holds);
+}
+
 static void add_use(struct hp_lock_build *b, struct hp_lock_sum *sum, const struct hp_use *use)
 {
-	uint64_t others = use->count > use->timed ? use->count - use->timed : 0;
-
 	sum->count += use->count;
 	sum->contended += use->contended;
 	sum->failed += use->failed;
 	sum->timeouts += use->timeouts;
-	sum->timed += use->timed;
-	sum->drawn += draws_of(b, use);
 	sum->wait_ticks += (double)use->wait_ticks;
 	sum->wait_most = hp_lock_larger(sum->wait_most, use->wait_most);
-	sum->hold_most = hp_lock_larger(sum->hold_most, use->hold_most);
-	sum->hold_ticks += (double)use->timed_ticks;
-	if (use->drawn) {
-		sum->hold_ticks += (double)use->drawn_ticks / (double)use->drawn * (double)others;
-		sum->is_estimated = true;
-	}
+	add_holds(b, sum, use);
 	hp_lock_spread_add(b->model, &sum->waits, use->waits);
-	hp_lock_spread_add(b->model, &sum->holds, use->holds);
 }
 
 static void add_party(struct hp_lock_build *b, const struct hp_waiter *waiter,

@@ -4,6 +4,7 @@
  */
 #include "report/section/wait/lock_cells.h"
 
+#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/wait/lock_section.h"
 
@@ -37,21 +38,84 @@ void hp_lock_get_timed(const struct hp_cell *cell, struct hp_value *value)
 	value->number = (double)(sum->timed + sum->drawn);
 }
 
+/* What a getter shows of the holds: a sum or a mean, with its interval, ticks. */
+struct range {
+	double low;
+	double ticks;	/* < 0 = not known */
+	double high;	/* < 0 = not known */
+};
+
+static struct range hold_total(const struct hp_lock_sum *sum)
+{
+	return (struct range){ sum->hold_low, sum->hold_ticks, sum->hold_high };
+}
+
+static struct range hold_mean(const struct hp_lock_sum *sum)
+{
+	double count = sum->is_estimated ? (double)sum->count : (double)sum->timed;
+
+	if (count < 1)
+		return (struct range){ -1, -1, -1 };
+	return (struct range){ sum->hold_low / count, sum->hold_ticks / count,
+			       sum->hold_high / count };
+}
+
+static void set_range(const struct hp_cell *cell, struct range range, struct hp_value *value)
+{
+	double ns = cell->report->model.ns_per_tick;
+
+	value->is_unknown = range.ticks < 0;
+	if (range.high < 0) {
+		value->number = range.ticks * ns;
+		value->is_estimated = true;
+		return;
+	}
+	hp_cell_set_between(value, range.ticks * ns, range.low * ns, range.high * ns);
+}
+
+/* The wider half of the interval, as a share of the estimate. */
+static void set_error(struct range range, struct hp_value *value)
+{
+	double half = range.high - range.ticks;
+
+	half = range.ticks - range.low > half ? range.ticks - range.low : half;
+	value->is_unknown = range.ticks <= 0 || range.high < 0 || half <= HP_MARKED * range.ticks;
+	value->number = value->is_unknown ? 0 : 100 * half / range.ticks;
+}
+
 void hp_lock_get_hold(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_sum *sum = hp_cell_place(cell);
+	set_range(cell, hold_total(hp_cell_place(cell)), value);
+}
 
-	hp_lock_set_ticks(cell, sum->hold_ticks, value);
-	value->is_estimated = sum->is_estimated;
+void hp_lock_get_hold_low(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_lock_set_ticks(cell, hold_total(hp_cell_place(cell)).low, value);
+}
+
+void hp_lock_get_hold_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_lock_set_ticks(cell, hold_total(hp_cell_place(cell)).high, value);
+}
+
+void hp_lock_get_hold_error(const struct hp_cell *cell, struct hp_value *value)
+{
+	set_error(hold_total(hp_cell_place(cell)), value);
 }
 
 void hp_lock_get_hold_mean(const struct hp_cell *cell, struct hp_value *value)
 {
-	const struct hp_lock_sum *sum = hp_cell_place(cell);
-	uint64_t count = sum->drawn ? sum->count : sum->timed;
+	set_range(cell, hold_mean(hp_cell_place(cell)), value);
+}
 
-	hp_lock_set_ticks(cell, count ? sum->hold_ticks / (double)count : -1, value);
-	value->is_estimated = sum->is_estimated;
+void hp_lock_get_hold_mean_low(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_lock_set_ticks(cell, hold_mean(hp_cell_place(cell)).low, value);
+}
+
+void hp_lock_get_hold_mean_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_lock_set_ticks(cell, hold_mean(hp_cell_place(cell)).high, value);
 }
 
 void hp_lock_get_hold_percentile(const struct hp_cell *cell, struct hp_value *value)
@@ -59,8 +123,8 @@ void hp_lock_get_hold_percentile(const struct hp_cell *cell, struct hp_value *va
 	const struct hp_lock_sum *sum = hp_cell_place(cell);
 
 	hp_lock_set_ticks(cell, hp_lock_hold_percentile(sum, cell->percentile), value);
-	value->is_estimated = sum->is_estimated;
-	value->is_bound = value->is_estimated && cell->percentile >= 100;
+	value->is_estimated = sum->is_estimated && cell->percentile < 100;
+	value->is_bound = cell->percentile >= 100 && hp_lock_sum_is_most_bound(sum);
 }
 
 void hp_lock_get_hold_most(const struct hp_cell *cell, struct hp_value *value)
@@ -68,7 +132,26 @@ void hp_lock_get_hold_most(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_lock_sum *sum = hp_cell_place(cell);
 
 	hp_lock_set_ticks(cell, sum->timed + sum->drawn ? (double)sum->hold_most : -1, value);
-	value->is_bound = sum->is_estimated;
+	value->is_bound = hp_lock_sum_is_most_bound(sum);
+}
+
+void hp_lock_get_hold_most_text(const struct hp_cell *cell, struct hp_value *value)
+{
+	struct hp_text_cell text;
+
+	hp_lock_get_hold_most(cell, value);
+	if (!value->is_unknown)
+		hp_cell_set_text(cell,
+				 hp_xprintf("%s%s", value->is_bound ? "\342\211\245 " : "",
+					    hp_format_time(&text, value->number)),
+				 value);
+}
+
+void hp_lock_get_hold_most_high(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_lock_sum *sum = hp_cell_place(cell);
+
+	hp_lock_set_ticks(cell, sum->timed + sum->drawn ? sum->hold_most_high : -1, value);
 }
 
 /* --- the lock --- */

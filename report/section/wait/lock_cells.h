@@ -19,10 +19,21 @@ void hp_lock_get_wait_percentile(const struct hp_cell *cell, struct hp_value *va
 
 /* Holds that have ended, as far as they are known; how many of them were timed. */
 void hp_lock_get_timed(const struct hp_cell *cell, struct hp_value *value);
-void hp_lock_get_hold(const struct hp_cell *cell, struct hp_value *value);
-void hp_lock_get_hold_mean(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_hold_percentile(const struct hp_cell *cell, struct hp_value *value);
+
+/* Their sum and mean, with the ends of the 95 % intervals, and half of that as a share. */
+void hp_lock_get_hold(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_low(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_high(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_error(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_mean(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_mean_low(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_mean_high(const struct hp_cell *cell, struct hp_value *value);
+
+/* The longest; and no hold can have been longer than this. */
 void hp_lock_get_hold_most(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_most_text(const struct hp_cell *cell, struct hp_value *value);
+void hp_lock_get_hold_most_high(const struct hp_cell *cell, struct hp_value *value);
 
 /* The row is a struct hp_lock_row: what it is called, its number, its C type, where it was made. */
 void hp_lock_get_name(const struct hp_cell *cell, struct hp_value *value);

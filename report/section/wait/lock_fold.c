@@ -23,6 +23,24 @@ static void histogram_move(struct hp_model_histogram *to, struct hp_model_histog
 	from->total = 0;
 }
 
+static void rest_move(struct hp_lock_rest *to, struct hp_lock_rest *from)
+{
+	to->count += from->count;
+	to->known += from->known;
+	to->shorts += from->shorts;
+	to->variance += from->variance;
+	to->skew += from->skew;
+	to->hits += from->hits;
+	to->gaps += from->gaps;
+	to->more += from->more;
+	to->tail += from->tail;
+	to->blind += from->blind;
+	to->gap = from->gap > to->gap ? from->gap : to->gap;
+	to->gap_most = from->gap_most > to->gap_most ? from->gap_most : to->gap_most;
+	to->most = from->most > to->most ? from->most : to->most;
+	to->is_unknown |= from->is_unknown;
+}
+
 static void sum_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
 {
 	to->count += from->count;
@@ -36,6 +54,7 @@ static void sum_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
 	to->hold_ticks += from->hold_ticks;
 	to->hold_most = hp_lock_larger(to->hold_most, from->hold_most);
 	to->is_estimated |= from->is_estimated;
+	rest_move(&to->rest, &from->rest);
 	histogram_move(&to->waits, &from->waits);
 	histogram_move(&to->holds, &from->holds);
 	from->count = from->failed = from->timeouts = 0;
@@ -125,8 +144,38 @@ const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size
 	return bsearch(&wanted, locks->orders, locks->order_count, sizeof(wanted), compare_orders);
 }
 
+/* --- intervals --- */
+
+#define CLOCK_ERROR_NS 3	/* of what a timed hold costs beyond the hold itself */
+#define CLOCK_ERROR_EXACT_NS 5
+
+/* Only one thread can have it at a time. */
+static bool is_exclusive(const struct hp_lock_row *row, int side)
+{
+	return hp_lock_is_one(row) && row->objects <= 1 &&
+	       (side == HP_SIDE_WRITE ||
+		(row->kind != HP_LOCK_RWLOCK && row->kind != HP_LOCK_GRWLOCK));
+}
+
+static void finish(struct hp_lock_build *b)
+{
+	const struct hp_model *model = b->model;
+	bool is_exact = model->reader.segment.header->timing == HP_TIMING_EXACT;
+	double error = is_exact ? CLOCK_ERROR_EXACT_NS : CLOCK_ERROR_NS;
+
+	for (size_t i = 0; i < b->locks->count; i++)
+		for (int side = 0; side < HP_SIDES; side++) {
+			struct hp_lock_row *row = &b->locks->rows[i];
+			double most = is_exclusive(row, side) ? (double)model->elapsed_ns : 0;
+
+			hp_lock_sum_finish(&row->sums[side], error / model->ns_per_tick,
+					   most / model->ns_per_tick);
+		}
+}
+
 void hp_lock_fold(struct hp_lock_build *b)
 {
 	fold_sites(b);
+	finish(b);
 	sort_orders(b->locks);
 }

@@ -222,9 +222,11 @@ void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules
 {
 	struct hp_waiter waiter;
 
-	for (; hp_reader_step(&b->model->reader, at, &waiter, sizeof(waiter)); at = waiter.next) {
-		const struct hp_waiter *there =
-			hp_reader_see(&b->model->reader, at, sizeof(waiter));
+	/* What is behind that segments of earlier versions do not have. */
+	const uint64_t size = offsetof(struct hp_waiter, draws);
+
+	for (; hp_reader_step(&b->model->reader, at, &waiter, size); at = waiter.next) {
+		const struct hp_waiter *there = hp_reader_see(&b->model->reader, at, size);
 		size_t first = b->locks->contest_count;
 
 		hp_logged_wait(there, &waiter);

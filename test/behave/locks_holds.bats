@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# locks_holds.bats - how long locks are held, where few holds are long and most are too short to be timed
+# each: the interval has what the program measured, and the longest hold is told or said to be a bound.
+
+load helper
+
+setup_file()
+{
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/holds" "$ROOT/test/behave/programs/locks_holds.c" -lpthread
+}
+
+setup()
+{
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report HOTPATH_LIMIT=0
+	rm -f "$T/report" "$T/said"
+}
+
+# inside SHAPE - nine of ten runs are, so one of three has to be.
+inside()
+{
+	LD_PRELOAD=$HP_LIB "$T/holds" "$1" >"$T/said" &&
+		python3 "$ROOT/test/behave/locks.py" --inside "$T/report" "$T/said"
+}
+
+@test "locks: few long holds among many short ones are in the interval" {
+	up_to_3 inside rare
+	python3 - "$T/report" <<-'END'
+	import json, sys
+	row = json.load(open(sys.argv[1]))["mutexes"]["raw"][0]
+	assert row["sampled_count"] < row["count"] / 2, "not all are timed"
+	END
+}
+
+@test "locks: long holds that others wait for are in the interval" {
+	up_to_3 inside waited
+}
+
+@test "locks: a writer's long holds among those of readers are in the interval" {
+	up_to_3 inside writer
+}
+
+@test "locks: long holds of a recursive mutex are in the interval" {
+	up_to_3 inside recursive
+}
+
+@test "locks: holds in which the thread reads from a pipe are in the interval" {
+	up_to_3 inside reading
+}
+
+@test "locks: HOTPATH_TIMING=exact times every hold" {
+	HOTPATH_TIMING=exact up_to_3 inside rare
+	[ "$(lock_rows mutexes sampled_count)" = "$(lock_rows mutexes count)" ]
+}
