@@ -707,8 +707,7 @@ static const char *const estimates[HP_ESTIMATES] = {
 		"HOTPATH_TIMING=exact times all;\n"
 		"  what the hooks cost is known to within some ns a call, then too.\n",
 	[HP_ESTIMATE_HOLDS] =
-		"~ estimated: short holds of locks are timed at random, and long ones are looked for from outside;\n"
-		"  counts and waits are exact. HOTPATH_TIMING=exact times all holds.\n",
+		"~ estimated: short holds of locks are timed at random; HOTPATH_TIMING=exact times all.\n",
 	[HP_ESTIMATE_MESSAGES] =
 		"~ estimated: of a fast channel some messages are timed, at random; all are counted.\n",
 };
