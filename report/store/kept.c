@@ -209,6 +209,16 @@ static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_sour
 	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
 }
 
+/* How dense looks at locks were. */
+static void looks_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
+{
+	const struct hp_looks *looks = hp_segment_looks(source->segment);
+	struct hp_looks kept = { .gap = atomic_load(&looks->gap),
+				 .gap_most = atomic_load(&looks->gap_most) };
+
+	lines_put(writer, HP_LOOKS_AT, (const char *)&kept, sizeof(kept));
+}
+
 static void recorded_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	struct hp_recorded recorded = { .kinds = hp_segment_recorded_kinds(source->segment) };
@@ -228,6 +238,7 @@ static void segment_put(struct hp_kept_writer *writer, const struct hp_kept_sour
 	run_add(writer, 0, (const char *)&header, sizeof(header));
 	run_end(writer);
 	ticking_put(writer, source);
+	looks_put(writer, source);
 	recorded_put(writer, source);
 	levels_put(writer, &source->segment->parts);
 	parts_put(writer, source, end);

@@ -148,6 +148,21 @@ static uint64_t draws_of(const struct hp_use *use, const struct hp_spread *sprea
 	return use->drawn - rare * too_many;
 }
 
+/* The last gaps may have been longer than those that the thread knew when it drew its last hold. */
+static void last_looks(const struct hp_segment *segment, struct hp_hold_sums *sums)
+{
+	const struct hp_looks *looks = hp_segment_looks(segment);
+	uint64_t gap, most;
+
+	if (segment->size < HP_PAGE)
+		return;
+	gap = atomic_load_explicit(&looks->gap, memory_order_relaxed);
+	most = atomic_load_explicit(&looks->gap_most, memory_order_relaxed);
+	if (sums->looks && gap > sums->looks_gaps / sums->looks)
+		sums->looks_gaps = gap > UINT64_MAX / sums->looks ? UINT64_MAX : gap * sums->looks;
+	sums->looks_most = hp_lock_larger(sums->looks_most, most);
+}
+
 static void add_holds(struct hp_lock_build *b, struct hp_lock_sum *sum, const struct hp_use *use)
 {
 	struct hp_reader *reader = &b->model->reader;
@@ -159,6 +174,8 @@ static void add_holds(struct hp_lock_build *b, struct hp_lock_sum *sum, const st
 		hp_reader_copy(reader, (uint64_t)use->holds * HP_LINE, &spread, sizeof(spread));
 	has_sums = spread.sums &&
 		   hp_reader_copy(reader, (uint64_t)spread.sums * HP_LINE, &sums, sizeof(sums));
+	if (has_sums)
+		last_looks(&reader->segment, &sums);
 	hp_lock_sum_add(sum, use, has_sums ? &sums : NULL, draws_of(use, &spread),
 			USUAL_GAP_NS / b->model->ns_per_tick);
 	hp_lock_spread_add(b->model, &sum->holds, use->holds);
