@@ -94,7 +94,7 @@ TEST(table, says_what_was_measured)
 		  "CPU       600.25 ms, 60.0% of one core\n"
 		  "blocked   750.00 \302\265s of 1.00 ms in 2 threads\n"
 		  "peak RSS  2.0 MB\n"
-		  "top       timing: fake+0x2000 ~32.0% self\n"
+		  "top       timing: fake+0x2000 ~32.0% self, wall\n"
 		  "note      /nowhere/fake cannot be read: names are missing\n"
 		  "\n"
 		  "timing - Function execution time metrics.\n"
