@@ -229,6 +229,7 @@ static bool prepare(struct hp_local *me, char *room, const struct hp_header *hea
 	me->is_exact = header->timing == HP_TIMING_EXACT;
 	me->late_counter = &me->no_counter;
 	me->drops = HP_DROPS_NONE;
+	me->slow_least = UINT32_MAX;
 	hp_switch_init(me);
 	me->logs_limit = header->logs_limit < 64 ? header->logs_limit : 64;
 	me->state = HP_THREAD_BUSY;

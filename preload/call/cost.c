@@ -23,6 +23,9 @@ void hp_cost_take(struct hp_local *me)
 	me->less_timed = header->cost_less >> HP_FINE_BITS;
 	me->less_drawn = header->cost_less_drawn >> HP_FINE_BITS;
 	me->clock_cost = header->cost_clock;
+	/* Nothing is an event before it is known what is usual. */
+	if (!me->slow_least)
+		me->slow_least = UINT32_MAX;
 }
 
 void hp_cost_renew(struct hp_local *me)

@@ -28,6 +28,7 @@
 #include "include/hotpath.h"
 #include "preload/call/block.h"
 #include "preload/call/clock.h"
+#include "preload/call/gap.h"
 #include "preload/call/leave.h"
 #include "preload/call/marginal.h"
 #include "preload/call/row.h"
@@ -100,11 +101,24 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
  */
 static void gap_next(struct hp_local *me)
 {
+	uint32_t mean = HP_DRAWN;
+
 	me->calls += me->gap;
 	me->overhead += (uint64_t)me->gap * me->cost_counted;
 	if (HP_UNLIKELY(me->watched))
 		hp_marginal_end(me);
-	me->gap = hp_random_gap(&me->random, HP_DRAWN);
+	me->ended_mode = me->gap_mode;
+	me->gap_mode = HP_GAP_USUAL;
+	if (HP_UNLIKELY(me->boost_now != 0)) {
+		me->boost_now--;
+		me->gap_mode = HP_GAP_ALL;
+		mean = 1;
+	} else if (HP_UNLIKELY(me->boost_later != 0)) {
+		me->boost_later--;
+		me->gap_mode = HP_GAP_BOOST;
+		mean = HP_BOOST_EVERY;
+	}
+	me->gap = hp_random_gap(&me->random, mean);
 	me->countdown = me->gap;
 }
 
@@ -115,6 +129,7 @@ static inline uint64_t start_drawn(struct hp_local *me)
 
 	me->pace_ticks = hp_clock_between(me->last_clock, now);
 	me->pace_calls = (int64_t)(hp_calls_now(me) - me->last_calls);
+	now = hp_gap_end(me, me->top - 2, now, me->ended_mode);
 	hp_calls_clock(me, now);
 	return now + me->inside_drawn - (hp_overhead_now(me) >> HP_FINE_BITS);
 }
@@ -137,11 +152,27 @@ static inline void enter_counted(struct hp_frame *f, struct hp_row *row, struct 
 	gist->active++;
 }
 
+/*
+ * Behind an event calls are timed that would not have been drawn.  Each stands for itself, as if all
+ * of its function were, so nothing is estimated from more calls of this kind than of others.
+ */
+static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
+{
+	uint32_t usual = gist->draws * HP_DRAWN / HP_BOOST_EVERY;
+
+	if (me->ended_mode == HP_GAP_BOOST && (uint32_t)(me->random >> 32) % usual == 0)
+		return (uint64_t)gist->draws * HP_DRAWN;
+	me->overhead -= me->cost_counted;	/* it is a timed call's, and that is all */
+	return HP_WEIGHT_BOOST | 1;
+}
+
 /* The weight of a call of a function that is timed, or of one that is drawn. */
 static uint64_t weight_of(struct hp_local *me, struct hp_function *function, struct hp_gist *gist)
 {
 	if (gist->draws) {
 		gap_next(me);
+		if (HP_UNLIKELY(me->ended_mode != HP_GAP_USUAL))
+			return weight_boosted(me, gist);
 		if (gist->draws == 1 || me->random >> 62 == 0)
 			return (uint64_t)gist->draws * HP_DRAWN;
 		/* No clock disturbs the gap that begins here. */
@@ -186,6 +217,8 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 		 */
 		uint64_t now = hp_clock(me);
 
+		if (HP_UNLIKELY(hp_calls_now(me) != me->last_calls))
+			now = hp_gap_end(me, f - 1, now, me->gap_mode);
 		hp_calls_clock(me, now);
 		f->start = now + me->inside_timed - (hp_overhead_now(me) >> HP_FINE_BITS);
 	} else if (f->weight != 0) {

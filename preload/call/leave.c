@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "preload/call/cost.h"
+#include "preload/call/gap.h"
 #include "preload/call/stack.h"
 #include "preload/call/tally.h"
 #include "preload/call/truth.h"
@@ -29,7 +30,11 @@
 #define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the draws is enough */
 #define HP_RECALIBRATE 256	/* slow exits between two looks at what the hooks cost */
 #define HP_TAIL_LEAST 32	/* ticks: below it the mean of a short function counts as this */
-#define HP_TAIL_FACTOR 32	/* a sampled call this much above the mean is kept apart */
+#define HP_TAIL_FACTOR 32	/* a timed call this much above the mean says nothing of the usual one */
+#define HP_PACE_CALLS 8	/* of a gap that says something of the pace */
+#define HP_MEDIAN_STEP 16	/* of a median */
+#define HP_EVENT_CLOCKS 100	/* a gap this many clock readings longer than usual, and */
+#define HP_EVENT_FAR 12	/* so many median deviations, 8 standard ones, is an event */
 #define HP_MEAN_SHIFT 7	/* the running mean follows 1/128 of each difference */
 
 /* Counts `weight` more values like `ticks`. */
@@ -45,6 +50,12 @@ static void histogram_add(struct hp_local *me, struct hp_function *function, uin
 	*counter += weight;
 	if (HP_UNLIKELY(*counter >= HP_CARRY))
 		hp_row_carry(me, function, group);
+}
+
+/* What is not longer than this is no event. */
+static inline uint64_t event_least(const struct hp_local *me)
+{
+	return (me->clock_cost * HP_EVENT_CLOCKS) >> HP_FINE_BITS;
 }
 
 /*
@@ -64,6 +75,9 @@ static void usual_range(struct hp_local *me, struct hp_function *function, unsig
 	function->usual_most = group ? hp_bucket_least(group, 0) - 1 : 0;
 	if (group > last || function->usual_most > function->slow_floor)
 		function->usual_most = function->slow_floor;
+	/* From here on calls below it may have been an event. */
+	if (!me->is_exact && function->usual_most > event_least(me))
+		function->usual_most = event_least(me);
 }
 
 /* Keeps the call if it is one of the slowest. */
@@ -138,6 +152,7 @@ static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *f
 		return;
 	gist->mean_self = (int32_t)mean;
 	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
+	function->slow_least = (uint32_t)event_least(me) + 1;
 	if (function->recursive)
 		function->recursive = 1 + draws;
 	if (!function->recursive || gist->active)
@@ -166,27 +181,52 @@ static inline void mean_follow(struct hp_gist *gist, int64_t self)
 	gist->mean_self = (int32_t)(mean < INT32_MAX ? mean : INT32_MAX);
 }
 
+/* Follows the median of the values: one step up or down, of a part of what it is. */
+static inline void median_follow(uint64_t *median, uint64_t value)
+{
+	uint64_t step = *median / HP_MEDIAN_STEP + 1;
+
+	if (value > *median)
+		*median += step;
+	else
+		*median -= step < *median ? step : *median;
+}
+
 /*
- * What a counted call with the code around it takes, as a rule: so much of the
- * time since the last reading of the clock is no loss (switch_note).  Looked at
- * when a drawn call ends; at its start a division would be part of its time.
+ * What a counted call with the code around it takes, as a rule: so much of the time since the last
+ * reading of the clock is no loss (switch_note) and no event (gap.h).  Medians, since a tenth of
+ * the gaps may be events.  Looked at when a drawn call ends; at its start a division would be part
+ * of its time.
  */
 static inline void pace_follow(struct hp_local *me)
 {
-	uint64_t most = 8 * (me->pace + me->clock_cost);
-	uint64_t each = me->pace_calls > 0
-				? (me->pace_ticks << HP_FINE_BITS) / (uint64_t)me->pace_calls
-				: me->pace;
+	uint64_t usual, far;
 
-	me->pace += ((each < most ? each : most) >> 4) - (me->pace >> 4);
+	if (me->pace_calls < HP_PACE_CALLS)
+		return;
+	usual = me->pace * (uint64_t)me->pace_calls >> HP_FINE_BITS;
+	far = me->pace_ticks > usual ? me->pace_ticks - usual : usual - me->pace_ticks;
+	if (me->pace == 0)
+		me->pace = (me->pace_ticks << HP_FINE_BITS) / (uint64_t)me->pace_calls;
+	else
+		median_follow(&me->pace_far, far);
+	median_follow(&me->pace, (me->pace_ticks << HP_FINE_BITS) / (uint64_t)me->pace_calls);
+	me->slow_least =
+		((me->clock_cost * HP_EVENT_CLOCKS) >> HP_FINE_BITS) + HP_EVENT_FAR * me->pace_far;
+}
+
+/* The own time from which a call is an event, as a gap with it would have been. */
+static inline int64_t slow_from(const struct hp_local *me, const struct hp_gist *gist)
+{
+	return (gist->mean_self > 0 ? gist->mean_self : 0) +
+	       (int64_t)(me->slow_least << HP_FINE_BITS);
 }
 
 /* A call drawn at random ended. */
-static HP_COLD void drawn_add(struct hp_gist *gist, struct hp_row *row, int64_t self,
-			      uint64_t child)
+static HP_COLD void drawn_add(struct hp_local *me, struct hp_gist *gist, struct hp_row *row,
+			      int64_t self, uint64_t child)
 {
-	int64_t mean = gist->mean_self > 0 ? gist->mean_self : 0;
-	int64_t most = (mean + (HP_TAIL_LEAST << HP_FINE_BITS)) * HP_TAIL_FACTOR;
+	int64_t most = slow_from(me, gist);
 	double ticks;
 
 	/*
@@ -207,6 +247,7 @@ static HP_COLD void drawn_add(struct hp_gist *gist, struct hp_row *row, int64_t 
 	if (self > most) {
 		row->tail_carry += ++row->tail_count == 0;
 		row->tail_ticks += (uint64_t)self >> HP_FINE_BITS;
+		hp_gap_pay(me, (uint64_t)self >> HP_FINE_BITS);
 		return;
 	}
 	ticks = (double)self / (1 << HP_FINE_BITS);
@@ -221,11 +262,14 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function = hp_row_function(me, row);
 	uint32_t result = result_take(f);
+	bool is_boosted = (f->weight & HP_WEIGHT_BOOST) != 0;
 	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
 	int64_t exact = hp_leave_duration(me, f->start, now, less);
 	uint64_t ticks = hp_leave_said(exact);
 	int64_t self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
 
+	if (gist->draws == 0)
+		now = hp_gap_end(me, f, now, me->gap_mode);
 	hp_truth_leave(me, f, exact);
 	gist->active--;
 	extremes_add(function, ticks);
@@ -234,10 +278,11 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	histogram_add(me, function, ticks, (uint32_t)f->weight);
 	usual_range(me, function, now & 63);
 	hp_leave_log(me, function, now - ticks, ticks, result);
-	if (f->weight == 1)
+	/* One that was timed behind an event is drawn if it is one itself, else it stands for itself. */
+	if (f->weight == 1 || (is_boosted && (gist->active || self <= slow_from(me, gist))))
 		hp_leave_add(function, gist, row, self, exact);
 	else
-		drawn_add(gist, row, self, f->child);
+		drawn_add(me, gist, row, self, f->child);
 	if (f->weight != 1)
 		pace_follow(me);
 	if ((function->timed & (HP_LOOK_EVERY - 1)) == 0 && f->weight == 1)

@@ -97,6 +97,7 @@ struct hp_local {
 	uint64_t random;
 	uint64_t last_clock;	/* ticks at the last reading, */
 	uint64_t last_calls;	/* and calls_now() then */
+	uint64_t slow_least;	/* ticks above `pace` that make a gap, or a call, an event: see gap.h */
 	uint64_t calls;	/* that might have been drawn, but for the present gap */
 	uint64_t pace_ticks;	/* before the last drawn call, since the clock was read, */
 	int64_t pace_calls;	/* and calls in that time */
@@ -108,6 +109,11 @@ struct hp_local {
 	uint64_t more_here;	/* what one more entry cost in these, fine ticks */
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
 	uint64_t pace;	/* usual time of a counted call with what is around it, fine ticks */
+	uint64_t pace_far;	/* usual distance of a gap from that, ticks */
+	uint32_t boost_now;	/* calls that are yet to be timed, each; and of those behind them */
+	uint32_t boost_later;
+	uint32_t gap_mode;	/* of the present gap, enum hp_gap_mode; and of the one before */
+	uint32_t ended_mode;
 	uint32_t *late_counter;	/* of a histogram: one more is due, see exit_timed */
 	uint32_t no_counter;	/* it points here at first */
 	struct hp_frame *open_limit;	/* `limit` while busy */

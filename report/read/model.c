@@ -523,11 +523,13 @@ static void functions_clear(struct hp_model *model)
 }
 
 /* What a record says once: the source may name its function when a call gets there. */
-static void record_look(struct hp_model *model, const struct hp_model_record *record)
+static void record_look(struct hp_model *model, struct hp_model_record *record)
 {
 	struct hp_model_function *f = &model->functions[record->function];
 	uint64_t label;
 
+	record->gaps = hp_reader_word(&model->reader, record->offset, sizeof(struct hp_function),
+				      offsetof(struct hp_function, gaps));
 	if (!f->is_recursive)
 		f->is_recursive =
 			hp_reader_word(&model->reader, record->offset, sizeof(struct hp_function),

@@ -118,6 +118,10 @@ struct hp_model_function {
 	double tail_variance;
 	double total_doubt;	/* linear errors, ticks */
 	double self_doubt;
+	double total_less;	/* how much less, or more, it may be beside that, ticks */
+	double total_more;
+	double self_less;
+	double self_more;
 };
 
 /* A function as one block has it. */
@@ -134,6 +138,8 @@ struct hp_model_record {
 	uint32_t next_unsettled;	/* of the same function, place + 1; 0 = none */
 	bool is_read;	/* its histogram was */
 	bool is_flushed;	/* no counter of it waits for the thread's next call */
+	bool is_apart;	/* its slow calls are those that would be events in gaps */
+	uint32_t gaps;	/* offset / HP_LINE of events below it; 0 = none */
 	bool is_settled;	/* its histogram is in `settled` */
 };
 

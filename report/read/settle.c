@@ -31,6 +31,7 @@
 #include <stdlib.h>
 
 #include "report/base/memory.h"
+#include "report/read/gap.h"
 
 #define SURE 2.1	/* standard deviations: 1.96 if they were known and not estimated too */
 
@@ -47,6 +48,8 @@ struct part {
 	double below_give;	/* the same of all callees together */
 	double below_doubt;	/* linear errors of all calls below, */
 	double direct_doubt;	/* and of callees' own calls */
+	double own_less;	/* by how much `own` may be less, or more: slow calls without a clock */
+	double own_more;
 	double total;	/* of its function: what was measured of outermost calls, where that is more */
 	bool is_folded;	/* a function further up is recursive */
 };
@@ -80,7 +83,8 @@ static void settle_tail(const struct hp_tree *tree, const struct hp_model *model
 	struct hp_tree_sum *sum = &tree->sums[place];
 	double mean, expected;
 
-	if (tree->tail_count <= 0 || tree->body_ticks <= 0 || f->drawn == 0 || sum->self <= 0)
+	if (sum->is_apart || tree->tail_count <= 0 || tree->body_ticks <= 0 || f->drawn == 0 ||
+	    sum->self <= 0)
 		return;
 	mean = exp(tree->tail_logs / tree->tail_count);
 	expected = sum->self * (1 - sum->timed_share) * tree->tail_count / tree->body_ticks;
@@ -156,7 +160,7 @@ static void rise_measured(const struct hp_tree_sum *sum, struct part *part)
 
 static void rise_summed(const struct hp_tree_sum *sum, struct part *part)
 {
-	double error = SURE * sqrt(sum->variance) + sum->doubt;
+	double error = SURE * sqrt(sum->variance) + sum->doubt + sum->slack_low;
 
 	part->own = fmax(sum->self, 0);
 	part->whole = part->own + part->below;
@@ -257,6 +261,10 @@ static void settle_function(const struct hp_model *model, const struct hp_model_
 	f->tail_variance += sum->tail_variance;
 	f->total_doubt += sum->doubt + part->below_doubt + part->excess;
 	f->self_doubt += sum->doubt + part->direct_doubt + part->excess;
+	f->total_less += sum->slack_low;
+	f->total_more += sum->slack_high;
+	f->self_less += part->own_less;
+	f->self_more += part->own_more;
 }
 
 static void settle_node(const struct hp_model *model, struct hp_model_node *node,
@@ -269,22 +277,45 @@ static void settle_node(const struct hp_model *model, struct hp_model_node *node
 
 	node->self_ns = part->own * model->ns_per_tick;
 	node->inclusive_ns = part->whole * model->ns_per_tick;
-	node->self_error_ns = (own + sum->tail_missing) * model->ns_per_tick;
-	node->inclusive_error_ns = (whole + sum->tail_missing) * model->ns_per_tick;
+	own += fmax(part->own_less, sum->tail_missing + part->own_more);
+	whole += fmax(sum->slack_low, sum->tail_missing + sum->slack_high);
+	node->self_error_ns = own * model->ns_per_tick;
+	node->inclusive_error_ns = whole * model->ns_per_tick;
+}
+
+/*
+ * What slow calls without a clock may have taken less is what their caller has more: of a measured
+ * one by itself, of others callees included.
+ */
+static void pass_slack(const struct hp_tree_sum *sum, struct hp_tree_sum *caller, struct part *part,
+		       bool is_whole)
+{
+	if (is_whole) {
+		part->own_less += sum->slack_high;
+		part->own_more += sum->slack_low;
+	} else {
+		caller->slack_low += sum->slack_low;
+		caller->slack_high += sum->slack_high;
+	}
 }
 
 /* From the leaves up: what is uncertain below is uncertain here. */
 static void settle_nodes(const struct hp_tree *tree, const struct hp_model *model,
-			 const struct part *parts)
+			 struct part *parts)
 {
 	struct hp_model_node *nodes = model->nodes;
 	struct hp_tree_sum *sums = tree->sums;
 
+	for (size_t i = 1; i < model->node_count; i++) {
+		parts[i].own_less = sums[i].slack_low;
+		parts[i].own_more = sums[i].slack_high;
+	}
 	for (size_t i = model->node_count; i-- > 1;) {
 		struct hp_tree_sum *caller = &sums[nodes[i].parent];
 		bool is_whole = is_measured(caller, &parts[nodes[i].parent]);
 		double passed = is_whole ? 0 : 1 - caller->timed_share;
 
+		pass_slack(&sums[i], caller, &parts[nodes[i].parent], is_whole);
 		settle_function(model, &nodes[i], &sums[i], &parts[i]);
 		settle_node(model, &nodes[i], &sums[i], &parts[i]);
 		caller->variance += sums[i].variance * passed;
@@ -301,20 +332,21 @@ static void settle_times(const struct hp_model *model, struct hp_model_function 
 	double scale = model->ns_per_tick;
 	/* Each end of an interval is a reading of the clock. */
 	double grain = f->measured ? model->grain_ns / scale : 0;
-	double low = SURE * sqrt(f->total_low_ns) + f->total_doubt + grain;
+	double low = SURE * sqrt(f->total_low_ns) + f->total_doubt + f->total_less + grain;
 	double high = SURE * sqrt(f->total_low_ns + f->tail_variance) + f->total_high_ns +
-		      f->total_doubt + grain;
-	double total = fmax(0, f->total_ns);
+		      f->total_doubt + f->total_more + grain;
+	double total = fmax(0, f->total_ns), half, own;
 
 	f->is_sampled = f->drawn > 0;
 	f->total_low_ns = fmax(0, total - low) * scale;
 	f->total_high_ns = (total + high) * scale;
 	f->total_ns = total * scale;
-	f->self_error_ns =
-		(SURE * sqrt(f->self_error_ns + f->tail_variance) + f->self_doubt + grain) * scale;
-	f->self_ns = fmax(0, f->self_ns) * scale;
-	f->self_low_ns = fmax(0, f->self_ns - f->self_error_ns);
-	f->self_high_ns = f->self_ns + f->self_error_ns;
+	half = SURE * sqrt(f->self_error_ns + f->tail_variance) + f->self_doubt + grain;
+	own = fmax(0, f->self_ns);
+	f->self_low_ns = fmax(0, own - half - f->self_less) * scale;
+	f->self_high_ns = (own + half + f->self_more) * scale;
+	f->self_error_ns = (half + fmax(f->self_less, f->self_more)) * scale;
+	f->self_ns = own * scale;
 }
 
 void hp_settle(const struct hp_tree *tree, struct hp_model *model)
@@ -324,6 +356,7 @@ void hp_settle(const struct hp_tree *tree, struct hp_model *model)
 	for (size_t i = 1; i < model->node_count; i++)
 		settle_pending(tree, model, i);
 	settle_tails(tree, model);
+	hp_gaps_settle(tree, model);
 	folded_find(model, parts);
 	rise(tree, model, parts);
 	fit(tree, model, parts);

@@ -35,6 +35,7 @@
 #define TAIL_FEW 16	/* from here on stalls are scaled */
 #define TAIL_RARE 32	/* or if one in so many drawn calls is one */
 #define DOUBT_SHARE 2	/* of what the hooks cost beside reading the clock, see doubts_of, */
+#define DOUBT_CLOCK (1 / 256.0)	/* and of a reading this much, */
 #define DOUBT_NS 3	/* but no more than this a call, */
 #define DOUBT_EXACT_NS 5	/* or this, where clocks are read without waiting */
 
@@ -51,6 +52,7 @@ struct facts {
 	double body_squares;
 	double self_ticks;	/* of the timed */
 	double outer_ticks;	/* of the timed */
+	bool is_apart;	/* the tail has all calls that would be events in gaps, and no others */
 	double below_ticks;	/* of the others */
 };
 
@@ -113,7 +115,8 @@ static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
 {
 	double n = f->drawn - f->tail_count;
 	double weight = f->others / f->drawn;
-	bool is_rare = f->tail_count < TAIL_FEW && f->tail_count * TAIL_RARE < f->drawn;
+	bool is_rare =
+		f->is_apart || (f->tail_count < TAIL_FEW && f->tail_count * TAIL_RARE < f->drawn);
 	double self;
 
 	if (is_rare)
@@ -124,7 +127,10 @@ static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
 	sum->self += self;
 	sum->outer += self;
 	sum->variance += body_variance(f);
-	if (f->tail_count > 0) {
+	sum->drawn += f->drawn - f->tail_count;
+	sum->slow += f->tail_count;
+	sum->is_apart = f->is_apart;
+	if (f->tail_count > 0 && !f->is_apart) {
 		double mean = f->tail_ticks / f->tail_count;
 
 		if (is_rare)
@@ -134,11 +140,13 @@ static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
 	function->body_ticks += f->body_ticks;
 	function->body_squares += f->body_squares;
 	function->body_count += n;
+	tree->drawn += f->drawn;
+	tree->body_ticks += f->body_ticks;
+	if (f->is_apart)
+		return;
 	tree->tail_count += f->tail_count;
 	if (f->tail_ticks > 0 && f->tail_count > 0)
 		tree->tail_logs += f->tail_count * log(f->tail_ticks / f->tail_count);
-	tree->body_ticks += f->body_ticks;
-	tree->drawn += f->drawn;
 }
 
 static void add_facts(struct hp_tree *tree, const struct hp_model *model, uint32_t place,
@@ -237,6 +245,17 @@ bool hp_tree_row(struct hp_tree *tree, struct hp_model *model, uint64_t offset)
 	return true;
 }
 
+static bool is_apart(const struct hp_model *model, struct hp_model_record *record)
+{
+	struct hp_reader reader = model->reader;	/* not released: the model's */
+
+	if (!record->is_apart)
+		record->is_apart =
+			hp_reader_word(&reader, record->offset, sizeof(struct hp_function),
+				       offsetof(struct hp_function, slow_least)) != 0;
+	return record->is_apart;
+}
+
 static void add_row(struct hp_tree *tree, struct hp_model *model, const struct hp_tree_row *place,
 		    const struct hp_opens *opens)
 {
@@ -254,6 +273,8 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 	memcpy(&row, there, sizeof(row));
 	open = hp_opens_find(opens, place->offset);
 	facts = facts_of(&row, open ? open : &none);
+	if (facts.drawn > 0)
+		facts.is_apart = is_apart(model, record);
 	add_facts(tree, model, place->node, &facts);
 	model->nodes[place->node].calls += row.calls;
 	function->calls += row.calls;
@@ -278,7 +299,9 @@ static void doubts_of(struct hp_tree *tree, const struct hp_model *model)
 	double counted = header->cost_counted / FINE;
 	double timed = (header->cost_timed - 2.0 * header->cost_clock) / FINE;
 
-	tree->doubt_counted = fmin(most, DOUBT_SHARE * counted);
+	/* A drawn call has two readings of the clock in it, which are known that well. */
+	tree->doubt_counted =
+		fmin(most, DOUBT_SHARE * counted + DOUBT_CLOCK * header->cost_clock / FINE);
 	tree->doubt_timed = fmin(most, DOUBT_SHARE * fmax(timed, counted));
 }
 

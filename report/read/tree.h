@@ -22,9 +22,14 @@ struct hp_tree_sum {
 	double tail_missing;	/* expected time of stalls that were not drawn, */
 	double tail_variance;	/* and its variance */
 	double doubt;	/* what the subtracted cost of our hooks may be wrong by, in sum; calls here only */
+	double slack_low;	/* by how much less, or more, it may be: slow calls without a clock (gap.c) */
+	double slack_high;
+	double drawn;	/* outermost calls that were drawn */
+	double slow;	/* of these, or timed beside them: far above the mean */
 	float timed_share;	/* of the calls: all of them were timed */
 	uint32_t pending;	/* calls without any sample in their block */
 	uint32_t pending_outer;
+	bool is_apart;	/* slow calls are those that would be events in gaps */
 };
 
 /* A row of a block, and where it belongs. */

@@ -67,6 +67,9 @@ struct hp_frame {
 
 /* The same: it allocated, or a callee did. */
 #define HP_WEIGHT_TALLY (UINT64_C(1) << 62)
+
+/* The same: its calls are drawn, and this one was timed beside these, behind an event (hp_gaps). */
+#define HP_WEIGHT_BOOST (UINT64_C(1) << 61)
 #define HP_WEIGHT_FLAGS (HP_WEIGHT_RESULT | HP_WEIGHT_TALLY)
 
 /* What a call that goes on has allocated so far. */
@@ -214,8 +217,39 @@ struct hp_function {
 	uint32_t label; /* owner: offset / HP_LINE of its hp_label; 0 = none */
 	uint32_t results; /* owner: offset / HP_LINE of its hp_results; 0 = none */
 	uint32_t charge; /* owner: offset / HP_LINE of its hp_charge; 0 = none */
-	uint32_t reserved2[2];
+	uint32_t gaps; /* owner: offset / HP_LINE of its first hp_gaps; 0 = none; of `<other>`: of the root row */
+	uint32_t slow_least; /* owner: since its calls are drawn, those this many ticks above the mean are the tail; 0 = an older library's: 32 times the mean */
 	struct hp_call slowest[HP_SLOWEST]; /* owner: unordered */
+};
+
+/*
+ * Events: gaps between two readings of the clock that took much longer than their calls usually
+ * take, by what they took more (preload/call/gap.h).  A record for each caller, whose row all
+ * calls of the gap are below.  By `mode`: how likely each of the gap's calls was to be timed.
+ */
+enum hp_gap_mode {
+	HP_GAP_USUAL = 0, /* as hp_gist.draws says */
+	HP_GAP_BOOST = 1, /* one in 8 */
+	HP_GAP_ALL = 2, /* each */
+	HP_GAP_MODES
+};
+
+#define HP_GAP_LEAST \
+	8 /* size 0 has excesses below 2^9 ticks, each further one those of twice as many */
+#define HP_GAP_SIZES 32
+
+struct hp_gap_size {
+	uint64_t events; /* owner */
+	uint64_t ticks; /* owner: their sum */
+};
+
+struct hp_gaps {
+	uint32_t next; /* set once: offset / HP_LINE; list of the caller's function */
+	uint32_t row; /* set once: offset / HP_LINE of the caller's hp_row */
+	uint64_t events[HP_GAP_MODES]; /* owner */
+	uint64_t ticks[HP_GAP_MODES]; /* owner: their excess */
+	uint64_t reserved;
+	struct hp_gap_size sizes[HP_GAP_SIZES]; /* owner: of the modes but HP_GAP_ALL */
 };
 
 /*
@@ -264,6 +298,7 @@ static_assert(sizeof(struct hp_result) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_results) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_gist) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
+static_assert(sizeof(struct hp_gaps) == 576, "format: readers rely on it");
 static_assert(sizeof(struct hp_tally) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_charge_spread) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_charge) == 192, "format: readers rely on it");

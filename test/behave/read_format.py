@@ -130,7 +130,7 @@ def row_times(row, usual):
     body = row["self_sampled"] / FINE
     if drawn == 0:
         part = others * usual
-    elif tail < TAIL_FEW and tail * TAIL_RARE < drawn:
+    elif row["slow_least"] or (tail < TAIL_FEW and tail * TAIL_RARE < drawn):
         mean = body / (drawn - tail) if drawn > tail else 0
         part = mean * (others - tail) + row["tail_ticks"]
     else:
@@ -154,8 +154,9 @@ def key_of(segment, record):
 
 
 def read_block(segment, block, functions):
-    here = {}
+    here, slow_least = {}, {}
     for offset, record in segment.walk(field(block, "Q", 32), 576, 64):
+        slow_least[offset] = field(record, "I", 380)
         here[offset] = functions.setdefault(key_of(segment, record), Function())
         here[offset].add_histogram(segment, record)
     for _, record in segment.walk(field(block, "Q", 40), 128, 72, "I", LINE):
@@ -163,6 +164,7 @@ def read_block(segment, block, functions):
         place = row["function"] * LINE
         if place in here:
             here[place].calls += row["calls"]
+            row["slow_least"] = slow_least[place]
             here[place].rows.append(row)
 
 

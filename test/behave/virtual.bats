@@ -109,3 +109,14 @@ needs_switches()
 		judge known 18
 	done
 }
+
+# Rare slow calls, most of which nobody timed: of a function, of one of two, of the caller's own code.
+@test "adaptive: intervals hold the time of slow calls that were not timed" {
+	local runs=1 calls=2000000
+
+	[ -z "$HP_TEST_FULL" ] || runs=300
+	"$ROOT/test/behave/cover.py" "$T/virtual" "$HP_LIB" $runs $calls >"$T/covered" || status=1
+	cat "$T/covered"
+	[ -z "$HP_TEST_FULL" ] || sed 's/^/# /' "$T/covered" >&3
+	[ "${status:-0}" = 0 ]
+}

@@ -18,12 +18,31 @@
  *   wait      the same, but the function loses it itself
  *   steal     the same, but the kernel knows of nothing
  *
+ * Of these, all calls of quick() take 4 ns but for some, which the kernel knows nothing of; callers() calls
+ * it in a loop, and takes 2 ns for that.  NUMBER is a seed.
+ *
+ *   constant          none
+ *   random            193 of 100 us, at random places
+ *   few               20 of 100 us, at random places
+ *   first, last       20 of 2 ms, at the beginning of the drawn ones or at the end
+ *   thousandth        one in 1000, at random, 10 us
+ *   periodic, p64, p128, p1000    each 100 000th 1 ms; each 64th 2 us, 128th 4 us, 1000th 10 us
+ *   burst             200 of 20 us, one after the other
+ *   alternating       quick() and other() take turns; 193 of other() take 100 us
+ *   both              the same, but for half of these it is callers()
+ *   caller            193 times callers() itself takes 100 us
+ *   doubling          the 2^n-th takes 2^n * 2 ns more
+ *   drifting          4 to 12 ns
+ *   recursion         quick() calls itself three times; 193 of 100 us
+ *   tens              40 ns instead of 4, so that one in 32 is drawn; 193 of 100 us
+ *
  * Printed are lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
  * the function that bears the shape's name, and "switches 1" if the C library
  * lets context switches be seen (preload/call/switch.h).
  */
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -274,6 +293,184 @@ static QUIET void run_stalls(long calls, long stalls, void (*function)(uint64_t)
 		function(i % each ? 0 : (uint64_t)each * 10);
 }
 
+/* ---- rare slow calls ---- */
+
+ALONE void quick(uint64_t ns)
+{
+	KNOWN(quick);
+	work(ns);
+}
+
+ALONE void other(uint64_t ns)
+{
+	KNOWN(other);
+	work(ns);
+}
+
+ALONE void deep(uint64_t ns, int depth)
+{
+	KNOWN(deep);
+	work(4);
+	if (depth)
+		deep(ns, depth - 1);
+	else
+		work(ns);
+}
+
+#define SLOW_MOST 512
+static long slow[SLOW_MOST];	/* places of slow calls, in order */
+static int slow_count;
+static long all_calls;
+
+static QUIET int by_place(const void *a, const void *b)
+{
+	const long *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* `count` of the calls, at random places; those before are timed all. */
+static QUIET void place_slow(int count)
+{
+	slow_count = count;
+	for (int i = 0; i < count; i++)
+		slow[i] = 10000 + (long)(next() >> 11) % (all_calls - 10000);
+	qsort(slow, (size_t)count, sizeof(slow[0]), by_place);
+}
+
+static QUIET uint64_t is_slow(long i)
+{
+	static int at;
+	uint64_t times = 0;
+
+	for (; at < slow_count && slow[at] <= i; at++)
+		times++;
+	return times;
+}
+
+static QUIET uint64_t random_100us(long i)
+{
+	return is_slow(i) * 100000;
+}
+static QUIET uint64_t first_ones(long i)
+{
+	return i >= 10000 && i < 10020 ? 2000000 : 0;
+}
+static QUIET uint64_t last_ones(long i)
+{
+	return i >= all_calls - 20 ? 2000000 : 0;
+}
+static QUIET uint64_t thousandth(long i)
+{
+	(void)i;
+	return (next() >> 20) % 1000 ? 0 : 10000;
+}
+static QUIET uint64_t periodic(long i)
+{
+	return i % 100000 == 99999 ? 1000000 : 0;
+}
+static QUIET uint64_t p64(long i)
+{
+	return i % 64 == 63 ? 2000 : 0;
+}
+static QUIET uint64_t p128(long i)
+{
+	return i % 128 == 127 ? 4000 : 0;
+}
+static QUIET uint64_t p1000(long i)
+{
+	return i % 1000 == 999 ? 10000 : 0;
+}
+static QUIET uint64_t burst(long i)
+{
+	return i >= slow[0] && i < slow[0] + 200 ? 20000 : 0;
+}
+static QUIET uint64_t doubling(long i)
+{
+	return i & (i - 1) ? 0 : (uint64_t)i * 2;
+}
+static QUIET uint64_t drifting(long i)
+{
+	return (uint64_t)(i * 8 / all_calls);
+}
+
+enum slow_who { QUICK, OTHER, BOTH, CALLER, DEEP, TENS };
+
+static const struct slow_shape {
+	const char *name;
+	uint64_t (*more)(long i);	/* NULL = nothing */
+	enum slow_who who;
+	int places;
+} slow_shapes[] = {
+	{ "constant", NULL, QUICK, 0 },
+	{ "random", random_100us, QUICK, 193 },
+	{ "few", random_100us, QUICK, 20 },
+	{ "first", first_ones, QUICK, 0 },
+	{ "last", last_ones, QUICK, 0 },
+	{ "thousandth", thousandth, QUICK, 0 },
+	{ "periodic", periodic, QUICK, 0 },
+	{ "p64", p64, QUICK, 0 },
+	{ "p128", p128, QUICK, 0 },
+	{ "p1000", p1000, QUICK, 0 },
+	{ "burst", burst, QUICK, 1 },
+	{ "alternating", random_100us, OTHER, 193 },
+	{ "both", random_100us, BOTH, 193 },
+	{ "caller", random_100us, CALLER, 193 },
+	{ "doubling", doubling, QUICK, 0 },
+	{ "drifting", drifting, QUICK, 0 },
+	{ "recursion", random_100us, DEEP, 193 },
+	{ "tens", random_100us, TENS, 193 },
+};
+
+/* Where two functions take turns the odd calls are other()'s. */
+static QUIET void one_call(long i, enum slow_who who, uint64_t more)
+{
+	static uint64_t due;
+	bool is_odd = (who == OTHER || who == BOTH) && i % 2;
+
+	work(2);
+	due += more;
+	if (who == CALLER || (who == BOTH && due && next() >> 63)) {
+		work(due);
+		due = 0;
+	}
+	if (who == DEEP) {
+		deep(due, 3);
+		due = 0;
+	} else if (is_odd) {
+		other(4 + due);
+		due = 0;
+	} else if (who == OTHER || who == BOTH) {
+		quick(4);
+	} else {
+		quick((who == TENS ? 40 : 4) + due);
+		due = 0;
+	}
+}
+
+ALONE void callers(const struct slow_shape *shape)
+{
+	KNOWN(callers);
+	for (long i = 0; i < all_calls; i++)
+		one_call(i, shape->who, shape->more ? shape->more(i) : 0);
+}
+
+static QUIET bool run_slow(const char *name, long calls, long seed)
+{
+	for (size_t i = 0; i < sizeof(slow_shapes) / sizeof(slow_shapes[0]); i++) {
+		if (strcmp(slow_shapes[i].name, name) != 0)
+			continue;
+		all_calls = calls;
+		state ^= (uint64_t)seed * 0x9e3779b97f4a7c15u;
+		for (int k = 0; k < 20; k++)
+			next();
+		place_slow(slow_shapes[i].places);
+		callers(&slow_shapes[i]);
+		return true;
+	}
+	return false;
+}
+
 /* ---- */
 
 static QUIET int by_size(const void *a, const void *b)
@@ -304,7 +501,9 @@ QUIET int main(int argc, char **argv)
 	long calls = argc > 2 ? atol(argv[2]) : 1000000;
 	long number = argc > 3 ? atol(argv[3]) : 1;
 
-	if (strcmp(shape, "bimodal") == 0)
+	if (run_slow(shape, calls, number))
+		;
+	else if (strcmp(shape, "bimodal") == 0)
 		for (long i = 0; i < calls; i++)
 			bimodal(next() % 10 < 7 ? 60 : 900);
 	else if (strcmp(shape, "tail") == 0)

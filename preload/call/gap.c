@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* gap.c - see gap.h. */
+#include "preload/call/gap.h"
+
+#include "preload/call/clock.h"
+#include "preload/call/leave.h"
+#include "preload/call/row.h"
+#include "preload/guest/self.h"
+
+#define HP_PAID_PART 20	/* of an excess pays for timed calls */
+#define HP_ALL_MOST 64	/* calls that are all timed behind an event */
+#define HP_BOOST_MOST 65536
+
+static bool is_calibrating(const struct hp_local *me)
+{
+	return me->base != (const char *)hp_segment.header;
+}
+
+/*
+ * The call that was timed because all of its function are: its time is known, and the event is
+ * part of it.  NULL = there is none; then it is part of nobody's.
+ */
+static const struct hp_frame *caller_of(const struct hp_local *me, const struct hp_frame *f)
+{
+	for (; f > me->stack->part->frames; f--)
+		if ((f->weight & ~HP_WEIGHT_FLAGS) == 1 && hp_row_gist(hp_frame_row(f))->draws == 0)
+			return f;
+	return NULL;
+}
+
+static struct hp_gaps *gaps_new(struct hp_local *me, struct hp_function *function, uint32_t row)
+{
+	uint64_t since = hp_clock(me);
+	bool shut = hp_gate_shut(me);
+	struct hp_gaps *gaps = hp_row_take(me, sizeof(*gaps));
+
+	if (gaps) {
+		gaps->next = function->gaps;
+		gaps->row = row;
+		atomic_signal_fence(memory_order_seq_cst);
+		function->gaps = (uint32_t)((uint64_t)((char *)gaps - me->base) / HP_LINE);
+	}
+	if (shut)
+		hp_gate_open(me, since);
+	return gaps;
+}
+
+/* The record of events below `f`; made if there is none. */
+static struct hp_gaps *gaps_of(struct hp_local *me, const struct hp_frame *f)
+{
+	const struct hp_row *caller = f ? hp_frame_row(f) : me->root;
+	struct hp_function *function = f ? hp_row_function(me, caller) : me->other;
+	uint32_t row = (uint32_t)((uint64_t)((const char *)caller - me->base) / HP_LINE);
+	uint32_t at = function->gaps;
+
+	while (at) {
+		struct hp_gaps *gaps = (struct hp_gaps *)(me->base + (uint64_t)at * HP_LINE);
+
+		if (gaps->row == row)
+			return gaps;
+		at = gaps->next;
+	}
+	return gaps_new(me, function, row);
+}
+
+static unsigned size_of(uint64_t ticks)
+{
+	unsigned bits = 63 - (unsigned)__builtin_clzll(ticks | 1);
+
+	if (bits < HP_GAP_LEAST)
+		return 0;
+	return bits - HP_GAP_LEAST < HP_GAP_SIZES ? bits - HP_GAP_LEAST : HP_GAP_SIZES - 1;
+}
+
+/* The present gap ends with the next call, which is timed. */
+static void boost_begin(struct hp_local *me)
+{
+	if (!me->boost_now || me->gap_mode != HP_GAP_USUAL)
+		return;
+	me->boost_now--;
+	me->gap_mode = HP_GAP_ALL;
+	me->gap -= me->countdown - 1;
+	me->countdown = 1;
+}
+
+void hp_gap_pay(struct hp_local *me, uint64_t excess)
+{
+	uint64_t cost = me->cost_timed > me->clock_cost ? me->cost_timed : me->clock_cost + 1;
+	uint64_t calls = (excess / HP_PAID_PART << HP_FINE_BITS) / cost;
+	uint64_t now = calls / 2 < HP_ALL_MOST ? calls / 2 : HP_ALL_MOST;
+	uint64_t later = me->boost_later + (calls - now);
+
+	if (is_calibrating(me))
+		return;
+	if (me->boost_now + now > HP_ALL_MOST)
+		now = HP_ALL_MOST - me->boost_now;
+	me->boost_now += (uint32_t)now;
+	me->boost_later = (uint32_t)(later < HP_BOOST_MOST ? later : HP_BOOST_MOST);
+	boost_begin(me);
+}
+
+__attribute__((noinline)) uint64_t hp_gap_event(struct hp_local *me, const struct hp_frame *from,
+						uint64_t now, uint64_t excess, unsigned mode)
+{
+	uint64_t overhead = me->overhead, late;
+	struct hp_gaps *gaps;
+
+	if (is_calibrating(me))
+		return now;
+	gaps = gaps_of(me, caller_of(me, from));
+	if (gaps) {
+		gaps->events[mode]++;
+		gaps->ticks[mode] += excess;
+		if (mode != HP_GAP_ALL) {
+			gaps->sizes[size_of(excess)].events++;
+			gaps->sizes[size_of(excess)].ticks += excess;
+		}
+	}
+	hp_gap_pay(me, excess);
+	late = hp_clock_ordered(me);
+	me->overhead = overhead + (hp_clock_between(now, late) << HP_FINE_BITS);
+	return late;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gap.h - calls that were not timed still took time.
+ *
+ * Between two readings of the clock a thread's elapsed time is known exactly, whatever it called.
+ * What a gap took more than its calls usually take is its excess; a large one is an event.  Its
+ * time was spent in one of the functions that are drawn, by a call that was not, or in the code
+ * that calls them.  Which one is told by chance (report/read/gap.c): had it been in the function,
+ * its call would have been timed with a known probability, and then it is seen as a slow call.
+ *
+ * So that this tells more, each excess pays for timed calls with a twentieth of itself: half of
+ * it for all the next calls, up to 64, and half for one in eight of those behind them.
+ */
+#ifndef HP_PRELOAD_CALL_GAP_H
+#define HP_PRELOAD_CALL_GAP_H
+
+#include "preload/call/local.h"
+#include "preload/call/overhead.h"
+#include "preload/guest/guest.h"
+#include "segment/clock.h"
+
+#define HP_BOOST_EVERY 8	/* of calls behind an event one in so many is timed */
+
+/* An event in calls below `from`, its excess in ticks.  Returns the clock when that is noted. */
+uint64_t hp_gap_event(struct hp_local *me, const struct hp_frame *from, uint64_t now,
+		      uint64_t excess, unsigned mode);
+
+/* An excess pays for timed calls. */
+void hp_gap_pay(struct hp_local *me, uint64_t excess);
+
+/*
+ * The clock is read, `now`, and a gap of calls below the frame `from` ends.  `mode`: how its calls
+ * were drawn.  Calls of the gap that is being counted down are in it.
+ */
+static inline uint64_t hp_gap_end(struct hp_local *me, const struct hp_frame *from, uint64_t now,
+				  unsigned mode)
+{
+	int64_t calls = (int64_t)(hp_calls_now(me) - me->last_calls);
+	uint64_t ticks = hp_clock_between(me->last_clock, now);
+	uint64_t usual;
+
+	if (HP_LIKELY(ticks <= me->slow_least) || calls <= 0)
+		return now;
+	usual = (me->pace * (uint64_t)calls) >> HP_FINE_BITS;
+	if (HP_LIKELY(ticks <= usual + me->slow_least))
+		return now;
+	return hp_gap_event(me, from, now, ticks - usual, mode);
+}
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gap.c - see gap.h.
+ *
+ * What is known.  Of a function whose calls are drawn some slow calls were timed, k of them.  And
+ * there are events: gaps below a caller that took longer than their calls usually take (segment/
+ * FORMAT.md).  An event is a slow call of the function that was not timed, or something else: a
+ * slow call of another function, or time of the caller's own.
+ *
+ * The share.  Let t be the share of all of this that is the function's.  A slow call of it is
+ * timed with the probability p of its mode, so an event is seen with 1 - t p, and a slow timed
+ * call with something in proportion to t.  The likelihood of what was seen is
+ *
+ *   L(t) = t^k  product over the events of (1 - t p)
+ *
+ * The interval of t is where log L is within 2.2 of its largest value, which is that of 96 % by
+ * the likelihood ratio (Wilks, Ann. Math. Statist. 9, 1938), or within 3 where k is so small that
+ * the ratio is far from its limit.  The estimate is the mean of t weighted by L.  Where no slow
+ * call was timed L says next to nothing; then the function's part is that of its time, as it
+ * would be of stalls that the machine makes.
+ *
+ * The time.  Of events whose share is t, t (1 - p) / (1 - t p) are the function's, beside chance,
+ * which is a binomial one.  Which events these are is not known: so the upper end takes the
+ * longest ones, and the lower the shortest.
+ *
+ * Without samples nothing else can be known of calls without a clock: the caller's own time has
+ * the rest, so its interval is the other side of this one.
+ */
+#include "report/read/gap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+
+#define STEPS 200	/* of the share, from 0 to 1 */
+#define WITHIN 2.2
+#define WITHIN_FEW 3.0
+#define FEW 5
+#define CHANCE 2	/* standard deviations of a binomial number */
+#define NEXT_TO_NOTHING 0.002	/* of the function's time: then the whole is taken for the interval */
+#define BOOST_P (1 / 8.0)
+#define GRAIN_CLOCKS 8.0	/* readings of the clock: the error of one event's excess */
+
+/* Events below a node, and below those above it whose calls were not all timed. */
+struct set {
+	double events[HP_GAP_MODES];
+	double ticks[HP_GAP_MODES];
+	double size_events[HP_GAP_SIZES];
+	double size_ticks[HP_GAP_SIZES];
+	double claimed;	/* ticks that functions are estimated to have of them */
+};
+
+/* What a node has of them. */
+struct claim {
+	double ticks;
+	double low;
+	double high;
+};
+
+struct gaps {
+	struct hp_model *model;
+	const struct hp_tree *tree;
+	struct set *sets;
+	size_t count;
+	size_t room;
+	uint32_t *at;	/* of each node: place + 1 of the set of what it calls; 0 = none */
+	struct claim *claims;	/* of each node */
+};
+
+/* --- what was recorded --- */
+
+static uint32_t set_new(struct gaps *g)
+{
+	g->sets = hp_xgrow(g->sets, g->count, &g->room, sizeof(*g->sets));
+	memset(&g->sets[g->count], 0, sizeof(*g->sets));
+	return (uint32_t)++g->count;
+}
+
+static void set_add(struct set *to, const struct set *from)
+{
+	for (int i = 0; i < HP_GAP_MODES; i++) {
+		to->events[i] += from->events[i];
+		to->ticks[i] += from->ticks[i];
+	}
+	for (int i = 0; i < HP_GAP_SIZES; i++) {
+		to->size_events[i] += from->size_events[i];
+		to->size_ticks[i] += from->size_ticks[i];
+	}
+}
+
+static void record_add(struct set *to, const struct hp_gaps *from)
+{
+	for (int i = 0; i < HP_GAP_MODES; i++) {
+		to->events[i] += (double)from->events[i];
+		to->ticks[i] += (double)from->ticks[i];
+	}
+	for (int i = 0; i < HP_GAP_SIZES; i++) {
+		to->size_events[i] += (double)from->sizes[i].events;
+		to->size_ticks[i] += (double)from->sizes[i].ticks;
+	}
+}
+
+static uint32_t node_at(const struct hp_model *model, uint32_t row)
+{
+	uint32_t place = row < model->place_count ? model->places[row] : 0;
+
+	return place & HP_PLACE_ROW ? place & ~HP_PLACE_ROW : 0;
+}
+
+static void records_read(struct gaps *g)
+{
+	struct hp_reader *reader = &g->model->reader;
+	struct hp_gaps gaps;
+
+	hp_reader_restart(reader, 1);
+	for (size_t i = 0; i < g->model->record_count; i++)
+		for (uint64_t at = (uint64_t)g->model->records[i].gaps * HP_LINE;
+		     hp_reader_step(reader, at, &gaps, sizeof(gaps));
+		     at = (uint64_t)gaps.next * HP_LINE) {
+			uint32_t node = node_at(g->model, gaps.row);
+
+			if (!g->at[node])
+				g->at[node] = set_new(g);
+			record_add(&g->sets[g->at[node] - 1], &gaps);
+		}
+}
+
+/* From the root down: what is below a caller whose calls were not all timed is below its caller, too. */
+static void sets_inherit(struct gaps *g)
+{
+	for (size_t i = 1; i < g->model->node_count; i++) {
+		uint32_t above = g->at[g->model->nodes[i].parent];
+
+		if (!above || g->tree->sums[i].others == 0)
+			continue;
+		if (!g->at[i])
+			g->at[i] = above;
+		else
+			set_add(&g->sets[g->at[i] - 1], &g->sets[above - 1]);
+	}
+}
+
+/* --- the share --- */
+
+struct share {
+	double mean;
+	double low;
+	double high;
+};
+
+static double log_likelihood(const struct set *set, double slow, double p, double t)
+{
+	double sum = slow > 0 ? slow * log(t) : 0;
+
+	sum += set->events[HP_GAP_USUAL] * log1p(-t * p);
+	sum += set->events[HP_GAP_BOOST] * log1p(-t * BOOST_P);
+	return set->events[HP_GAP_ALL] > 0 ? sum + set->events[HP_GAP_ALL] * log1p(-t) : sum;
+}
+
+/* `slow`: its calls that were timed; `p`: how likely one was, usually. */
+static struct share share_of(const struct set *set, double slow, double p)
+{
+	double logs[STEPS], most = -INFINITY, whole = 0, sum = 0;
+	double within = slow < FEW ? WITHIN_FEW : WITHIN;
+	struct share share = { .low = 1, .high = 0 };
+
+	for (int i = 0; i < STEPS; i++) {
+		logs[i] = log_likelihood(set, slow, p, (i + 0.5) / STEPS);
+		most = fmax(most, logs[i]);
+	}
+	for (int i = 0; i < STEPS; i++) {
+		double weight = exp(logs[i] - most);
+
+		whole += weight;
+		sum += weight * (i + 0.5) / STEPS;
+		if (logs[i] < most - within)
+			continue;
+		share.low = fmin(share.low, (double)i / STEPS);
+		share.high = fmax(share.high, (i + 1.0) / STEPS);
+	}
+	share.mean = sum / whole;
+	return share;
+}
+
+/* --- the time --- */
+
+/* The probability that an event is the function's. */
+static double part_of(double t, double p)
+{
+	return t >= 1 ? 1 : t * (1 - p) / (1 - t * p);
+}
+
+static double number_of(const struct set *set, double t, double p)
+{
+	return set->events[HP_GAP_USUAL] * part_of(t, p) +
+	       set->events[HP_GAP_BOOST] * part_of(t, BOOST_P);
+}
+
+/* `number` of the events, the longest ones, or the shortest. */
+static double ticks_of(const struct set *set, double number, bool are_longest)
+{
+	double sum = 0;
+
+	for (int i = 0; i < HP_GAP_SIZES && number > 0; i++) {
+		int size = are_longest ? HP_GAP_SIZES - 1 - i : i;
+		double events = set->size_events[size];
+
+		if (events <= 0)
+			continue;
+		sum += set->size_ticks[size] * fmin(1, number / events);
+		number -= events;
+	}
+	return sum;
+}
+
+static double chance_of(double number, double t)
+{
+	return CHANCE * sqrt(number * fmax(1 - t, 0));
+}
+
+/* `grain`: by how much the usual time of a gap may be wrong, ticks. */
+static struct claim claim_of(const struct set *set, const struct hp_tree_sum *sum, double grain)
+{
+	double p = fmin(fmax(sum->drawn / sum->others, 1 / 1024.0), 1);
+	double whole = set->ticks[HP_GAP_USUAL] + set->ticks[HP_GAP_BOOST];
+	struct claim claim = { .high = whole };
+	struct share share;
+	double fewest, most;
+
+	if (whole <= NEXT_TO_NOTHING * sum->self) {
+		claim.ticks = whole / 2;
+		return claim;
+	}
+	share = share_of(set, sum->slow, p);
+	fewest = number_of(set, share.low, p);
+	most = number_of(set, share.high, p);
+	claim.low = ticks_of(set, fewest - chance_of(fewest, share.low), false);
+	claim.high = ticks_of(set, most + chance_of(most, share.high), true) + most * grain;
+	claim.ticks = set->ticks[HP_GAP_USUAL] * part_of(share.mean, p) +
+		      set->ticks[HP_GAP_BOOST] * part_of(share.mean, BOOST_P);
+	claim.ticks = fmin(fmax(claim.ticks, claim.low), claim.high);
+	return claim;
+}
+
+/* Without a slow call that was timed: by the share of the time. */
+static void claim_by_time(const struct hp_tree_sum *sum, double whole, struct claim *claim)
+{
+	if (sum->slow > 0 || whole <= 0)
+		return;
+	claim->ticks *= fmin(fmax(sum->self, 0) / whole, 1);
+	claim->low = fmin(claim->low, claim->ticks);
+}
+
+static double drawn_of(const struct gaps *g, uint32_t set)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i < g->model->node_count; i++)
+		if (g->at[g->model->nodes[i].parent] == set && g->tree->sums[i].drawn > 0)
+			sum += fmax(g->tree->sums[i].self, 0);
+	return sum;
+}
+
+static void claims_find(struct gaps *g)
+{
+	double *wholes = hp_xmalloc((g->count + 1) * sizeof(*wholes));
+	double grain = GRAIN_CLOCKS * g->model->reader.header.cost_clock / (1 << HP_FINE_BITS);
+
+	for (size_t i = 0; i <= g->count; i++)
+		wholes[i] = -1;
+	for (size_t i = 1; i < g->model->node_count; i++) {
+		const struct hp_tree_sum *sum = &g->tree->sums[i];
+		uint32_t at = g->at[g->model->nodes[i].parent];
+
+		if (!at || sum->drawn <= 0 || !sum->is_apart)
+			continue;
+		if (wholes[at] < 0)
+			wholes[at] = drawn_of(g, at);
+		g->claims[i] = claim_of(&g->sets[at - 1], sum, grain);
+		claim_by_time(sum, wholes[at], &g->claims[i]);
+		g->sets[at - 1].claimed += g->claims[i].ticks;
+	}
+	free(wholes);
+}
+
+/* All functions together have no more than there is. */
+static void claims_add(const struct gaps *g)
+{
+	for (size_t i = 1; i < g->model->node_count; i++) {
+		uint32_t at = g->at[g->model->nodes[i].parent];
+		struct hp_tree_sum *sum = &g->tree->sums[i];
+		struct claim *claim = &g->claims[i];
+		const struct set *set = at ? &g->sets[at - 1] : NULL;
+		double whole = set ? set->ticks[HP_GAP_USUAL] + set->ticks[HP_GAP_BOOST] : 0;
+
+		if (claim->high <= 0)
+			continue;
+		if (set->claimed > whole)
+			claim->ticks *= whole / set->claimed;
+		sum->self += claim->ticks;
+		sum->outer += claim->ticks;
+		sum->slack_low += fmax(claim->ticks - claim->low, 0);
+		sum->slack_high += fmax(claim->high - claim->ticks, 0);
+	}
+}
+
+void hp_gaps_settle(const struct hp_tree *tree, struct hp_model *model)
+{
+	struct gaps g = { .model = model, .tree = tree };
+
+	g.at = hp_xcalloc(model->node_count, sizeof(*g.at));
+	records_read(&g);
+	if (g.count) {
+		g.claims = hp_xcalloc(model->node_count, sizeof(*g.claims));
+		sets_inherit(&g);
+		claims_find(&g);
+		claims_add(&g);
+	}
+	free(g.at);
+	free(g.sets);
+	free(g.claims);
+}
