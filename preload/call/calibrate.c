@@ -112,7 +112,6 @@ struct kind {
 	uint64_t plain_ticks;
 	uint64_t timed_ticks;
 	uint64_t counted_ticks;
-	uint64_t doubled_ticks;	/* counted, and entries work twice; around nothing only */
 	int64_t timed_inside;	/* what the hooks saw of a timed call, fine ticks */
 	int64_t drawn_inside;	/* and of a drawn one */
 };
@@ -124,6 +123,11 @@ static uint64_t round_ticks(const struct hp_local *me, void (*volatile function)
 	for (int i = 0; i < HP_CALLS; i++)
 		function();
 	return hp_clock(me) - start;
+}
+
+static int64_t fine(int64_t ticks_of_calls)
+{
+	return (ticks_of_calls << HP_FINE_BITS) / HP_CALLS;
 }
 
 static void keep_least(uint64_t *least, uint64_t ticks)
@@ -160,14 +164,20 @@ static void round_counted(struct hp_local *me, struct kind *kind)
 	me->gap = me->countdown = 0;
 }
 
-static void round_doubled(struct hp_local *me, struct kind *kind)
+/* What a pair costs beside one more entry is known from rounds that follow each other. */
+static void round_doubled(struct hp_local *me, const struct kind *kind)
 {
+	int64_t plain, counted, doubled;
+
+	plain = (int64_t)round_ticks(me, kind->plain);
 	hp_row_gist(row_of(me, kind))->draws = 1;
 	me->gap = me->countdown = INT32_MAX;
+	counted = (int64_t)round_ticks(me, kind->hooked);
 	hp_marginal_begin(me, true);
-	keep_least(&kind->doubled_ticks, round_ticks(me, kind->hooked));
+	doubled = (int64_t)round_ticks(me, kind->hooked);
 	hp_marginal_stop(me);
 	me->gap = me->countdown = 0;
+	hp_marginal_known(fine(counted - plain), fine(doubled - counted));
 }
 
 /* Calls that are drawn come as a surprise to the processor. */
@@ -240,11 +250,6 @@ static bool prepare(struct hp_local *me, char *room, const struct hp_header *hea
 	return true;
 }
 
-static int64_t fine(int64_t ticks_of_calls)
-{
-	return (ticks_of_calls << HP_FINE_BITS) / HP_CALLS;
-}
-
 static uint32_t natural(int64_t value)
 {
 	return value > 0 ? (uint32_t)value : 0;
@@ -302,8 +307,6 @@ static void measure(struct hp_local *me, struct hp_header *header)
 	if (!is_quietest(kinds))
 		return;
 	conclude(header, kinds);
-	hp_marginal_known(fine((int64_t)kinds[0].counted_ticks - (int64_t)kinds[0].plain_ticks),
-			  fine((int64_t)kinds[0].doubled_ticks - (int64_t)kinds[0].counted_ticks));
 	me->inside_drawn = header->cost_inside_drawn >> HP_FINE_BITS;
 	me->less_drawn = header->cost_less_drawn >> HP_FINE_BITS;
 	me->gap = me->countdown = INT32_MAX;

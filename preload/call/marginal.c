@@ -9,16 +9,31 @@
 #define HP_CALLS_MOST (UINT64_C(1) << 22)	/* then what is older weighs half */
 #define HP_LONG_GAP 8	/* a gap of so many usual ones is a stall's, and not counted */
 
-/* Of this process, in fine ticks; 0 = not known.  Threads may read them at any time. */
-static _Atomic int64_t cost_around_nothing;
-static _Atomic int64_t more_around_nothing;
+#define HP_RATIOS 32	/* the middle one of the first so many counts */
 
+/* Of this process; 0 = not known.  Threads may read them at any time. */
+static _Atomic int64_t cost_per_more;	/* fine: 1024 = a pair costs what one more entry does */
+static _Atomic int64_t more_around_nothing;	/* fine ticks */
+
+/*
+ * The processor's speed changes between two rounds, when it has another neighbour: so the two figures
+ * of one round belong together, and the middle of many rounds is not one of those that were disturbed.
+ */
 void hp_marginal_known(int64_t cost, int64_t more)
 {
-	if (cost <= 0 || more <= 0)
+	static int64_t ratios[HP_RATIOS];	/* in order */
+	static unsigned count;
+	unsigned i = count;
+
+	if (cost <= 0 || more <= 0 || cost > more * 16 || count == HP_RATIOS)
 		return;
-	atomic_store_explicit(&more_around_nothing, more, memory_order_relaxed);
-	atomic_store_explicit(&cost_around_nothing, cost, memory_order_relaxed);
+	for (; i > 0 && ratios[i - 1] > (cost << HP_FINE_BITS) / more; i--)
+		ratios[i] = ratios[i - 1];
+	ratios[i] = (cost << HP_FINE_BITS) / more;
+	count++;
+	atomic_store_explicit(&cost_per_more, ratios[count / 2], memory_order_relaxed);
+	if (more < atomic_load_explicit(&more_around_nothing, memory_order_relaxed) || count == 1)
+		atomic_store_explicit(&more_around_nothing, more, memory_order_relaxed);
 }
 
 void hp_marginal_begin(struct hp_local *me, bool doubled)
@@ -76,11 +91,11 @@ static int64_t each(const struct hp_local *me, unsigned kind)
 
 void hp_marginal_apply(struct hp_local *me)
 {
-	int64_t cost = atomic_load_explicit(&cost_around_nothing, memory_order_relaxed);
+	int64_t ratio = atomic_load_explicit(&cost_per_more, memory_order_relaxed);
 	int64_t more = atomic_load_explicit(&more_around_nothing, memory_order_relaxed);
 	int64_t here;
 
-	if (cost == 0 || me->seen_calls[0] < HP_CALLS_LEAST || me->seen_calls[1] < HP_CALLS_LEAST)
+	if (ratio == 0 || me->seen_calls[0] < HP_CALLS_LEAST || me->seen_calls[1] < HP_CALLS_LEAST)
 		return;
 	here = each(me, 1) - each(me, 0);
 	if (here < more / 4)
@@ -88,5 +103,5 @@ void hp_marginal_apply(struct hp_local *me)
 	if (here > more * 4)
 		here = more * 4;
 	me->more_here = (uint64_t)here;
-	me->cost_counted = (uint64_t)(cost * here / more);
+	me->cost_counted = (uint64_t)((ratio * here) >> HP_FINE_BITS);
 }

@@ -21,7 +21,7 @@
 #include "preload/call/local.h"
 #include "preload/guest/guest.h"
 
-/* `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
+/* Of a round: `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
 void hp_marginal_known(int64_t cost, int64_t more);
 
 /* A gap begins, and was chosen to be watched.  `doubled`: its entries work twice. */
