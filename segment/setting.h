@@ -115,7 +115,7 @@ struct hp_settings {
 	const char *prometheus_token;	/* NULL = none */
 	const char *fast_buckets;	/* NULL = built-in */
 	const char *slow_buckets;	/* NULL = built-in */
-	const char *report;	/* names of sections; NULL = auto */
+	const char *report;	/* names of sections; NULL = short */
 	const char *output_path;
 	const char *focus;
 	const char *label;
@@ -207,7 +207,7 @@ void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *t
  */
 bool hp_section_is(const char *word, size_t length, const char *section);
 
-/* True if it means some section, or `auto`, or `all`. */
+/* True if it means some section, or `short`, `auto`, or `all`. */
 bool hp_section_is_known(const char *word, size_t length);
 
 /* What comes nearest to a word that is not known, `*size` characters of it. */
@@ -215,6 +215,12 @@ const char *hp_section_nearest(const char *word, size_t length, size_t *size);
 
 /* The next word of a list, `*length` characters of it; NULL = there is none. */
 const char *hp_section_next(const char **list, size_t *length);
+
+/*
+ * True if tables of sections are asked for, by naming some or by saying how they are to
+ * look; `short`, which is the default, is the report of one screen.
+ */
+bool hp_settings_wants_tables(const struct hp_settings *settings);
 
 /* True if it is about leaving out: `-threads` alone is short for `auto,-threads`. */
 bool hp_settings_begins_with_auto(const struct hp_settings *settings);

@@ -15,7 +15,7 @@
 #define WORD(name, key) "|" key
 #define NO_WORD(name, key)
 
-static const char words[] = "auto|all" HP_SECTION_LIST(WORD, NO_WORD);
+static const char words[] = "short|auto|all" HP_SECTION_LIST(WORD, NO_WORD);
 static const char absent[] = HP_SECTION_LIST(NO_WORD, WORD);
 
 bool hp_section_is(const char *word, size_t length, const char *section)
@@ -72,14 +72,25 @@ const char *hp_section_nearest(const char *word, size_t length, size_t *size)
 	return nearest;
 }
 
+static bool is_short(const char *word, size_t length)
+{
+	return length == 5 && memcmp(word, "short", 5) == 0;
+}
+
+/* It stands for many sections. */
+static bool is_of_many(const char *word, size_t length)
+{
+	return (length == 3 && memcmp(word, "all", 3) == 0) ||
+	       (length == 4 && memcmp(word, "auto", 4) == 0) || is_short(word, length);
+}
+
 /* One word of a list: 1 = asks for it, 0 = excludes it, -1 = says nothing of it. */
 static int word_asks(const char *word, size_t length, const char *section)
 {
 	bool is_out = length && *word == '-';
 
 	word += is_out, length -= is_out;
-	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
-	    (length == 4 && memcmp(word, "auto", 4) == 0) || hp_section_is(word, length, section))
+	if (is_of_many(word, length) || hp_section_is(word, length, section))
 		return !is_out;
 	return -1;
 }
@@ -108,6 +119,68 @@ bool hp_settings_begins_with_auto(const struct hp_settings *settings)
 			return is_out;
 	}
 	return true;
+}
+
+/* Settings that tell tables how to look: without tables they would say nothing. */
+static const uint32_t of_tables[] = {
+	offsetof(struct hp_settings, sort),
+	offsetof(struct hp_settings, limit),
+	offsetof(struct hp_settings, functions_limit),
+	offsetof(struct hp_settings, threads_limit),
+	offsetof(struct hp_settings, alloc_limit),
+	offsetof(struct hp_settings, channels_limit),
+	offsetof(struct hp_settings, channels_iter),
+	offsetof(struct hp_settings, percentiles),
+	offsetof(struct hp_settings, focus),
+	offsetof(struct hp_settings, is_exclusive),
+	offsetof(struct hp_settings, exclude_wrapper),
+	offsetof(struct hp_settings, name_depth),
+	offsetof(struct hp_settings, cpu_is_inclusive),
+	offsetof(struct hp_settings, alloc_metric),
+	offsetof(struct hp_settings, alloc_cumulative),
+	offsetof(struct hp_settings, internals),
+};
+
+static bool is_of_tables(const struct hp_setting *setting)
+{
+	for (size_t i = 0; i < sizeof(of_tables) / sizeof(of_tables[0]); i++)
+		if (setting->place == of_tables[i])
+			return true;
+	return false;
+}
+
+/* Somebody wrote the word; it is the default, too. */
+static bool is_short_asked(const struct hp_settings *settings)
+{
+	size_t i = 0;
+
+	while (i < hp_setting_count &&
+	       hp_setting_table[i].place != offsetof(struct hp_settings, report))
+		i++;
+	return i < hp_setting_count &&
+	       hp_setting_origin(settings, &hp_setting_table[i]) != HP_ORIGIN_BUILT_IN &&
+	       hp_settings_names(settings, "short");
+}
+
+bool hp_settings_wants_tables(const struct hp_settings *settings)
+{
+	const char *list = settings->report ? settings->report : "";
+	const char *word;
+	size_t length;
+	bool wants = false;
+
+	if (is_short_asked(settings))
+		return false;
+	while ((word = hp_section_next(&list, &length))) {
+		bool is_out = *word == '-';
+
+		wants |= !is_short(word, length) &&
+			 hp_section_is_known(word + is_out, length - is_out);
+	}
+	for (size_t i = 0; i < hp_setting_count && !wants; i++)
+		wants = is_of_tables(&hp_setting_table[i]) &&
+			hp_setting_origin(settings, &hp_setting_table[i]) != HP_ORIGIN_BUILT_IN;
+	return wants;
 }
 
 bool hp_settings_asks(const struct hp_settings *settings, const char *section)

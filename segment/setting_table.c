@@ -19,8 +19,8 @@
 #define USER HP_SETTING_OF_USER
 
 const struct hp_setting hp_setting_table[] = {
-	{ "HOTPATH_REPORT", HP_SETTING_SECTIONS, AT(report), "auto",
-	  "auto, all, a list of sections, or auto,-section", 0, 0,
+	{ "HOTPATH_REPORT", HP_SETTING_SECTIONS, AT(report), "short",
+	  "short, auto, all, a list of sections, or auto,-section", 0, 0,
 	  "sections to record and to report", RECORD },
 	{ "HOTPATH_OUTPUT_FORMAT", HP_SETTING_CHOICE, AT(format), "table",
 	  "table|json|json-pretty|none", 0, 0, "how the report is printed", RECORD },

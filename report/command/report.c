@@ -62,6 +62,7 @@ static const struct flag flags[] = {
 	{ "internals", 'i', "HOTPATH_INTERNALS", "1" },
 	{ "color", 'c', "HOTPATH_COLOR", NULL },
 	{ "label", 'l', "HOTPATH_REPORT_LABEL", NULL },
+	{ "all", 'a', "HOTPATH_REPORT", "auto" },
 	{ "waits", 'w', "HOTPATH_REPORT", "waits,lock_order,waiting" },
 };
 
@@ -126,8 +127,9 @@ static const char usage_text[] =
 	"(stdin), or what `hotpath list` shows: a pid or a program's name.\n\n"
 	"  -f, --format=WORD      table, json, json-pretty, none\n"
 	"  -o, --output=FILE      write there instead of stdout; - is stdout\n"
-	"  -r, --report=LIST      sections: functions-timing,calltree,threads; auto; all;\n"
-	"                         auto,-threads\n"
+	"  -a, --all              tables of all sections that have something to show\n"
+	"  -r, --report=LIST      tables of these: functions-timing,calltree,threads; auto,-threads;\n"
+	"                         short is the report of one screen, auto is --all\n"
 	"  -p, --percentiles=LIST as in 50,95,99.9 (95); 0 = shortest, 100 = longest\n"
 	"  -F, --focus=TEXT       only functions with this in their name, or /regex/\n"
 	"  -s, --sort=WORD        total, self, calls, name\n"
@@ -377,7 +379,7 @@ static char *render(struct hp_report *report, const struct ask *ask, int fd, siz
 	if (ask->is_folded)
 		hp_folded_write(report, out);
 	else if (ask->settings.format == HP_FORMAT_TABLE)
-		hp_table_write(report, &look, out);
+		hp_text_write(report, &look, out);
 	else
 		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
 	if (fclose(out) == 0)
@@ -402,7 +404,7 @@ static int print(struct hp_report *report, const struct ask *ask, struct hp_outp
 static void hint(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
 	struct hp_look look = hp_look_of(output->fd, &ask->settings);
-	char *text = ask->settings.format == HP_FORMAT_TABLE ? hp_head_hint(report, &look) : NULL;
+	char *text = ask->settings.format == HP_FORMAT_TABLE ? hp_text_hint(report, &look) : NULL;
 
 	if (text)
 		hp_output_add(output, text);

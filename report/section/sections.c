@@ -50,7 +50,8 @@ static void choose_word(struct hp_report *report, const char *word, size_t lengt
 
 	word += is_out, length -= is_out;
 	if ((length == 3 && memcmp(word, "all", 3) == 0) ||
-	    (length == 4 && memcmp(word, "auto", 4) == 0)) {
+	    (length == 4 && memcmp(word, "auto", 4) == 0) ||
+	    (length == 5 && memcmp(word, "short", 5) == 0)) {
 		set_many(report, length == 3);
 		return;
 	}

@@ -29,6 +29,7 @@
 #define PATH_LEAST 16
 #define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
 #define COST_SAMPLES 8	/* fewer say less than the hooks' calibration */
+#define FAULTS_MOST 1	/* files without names that the default report tells */
 #define RUNNING_MOST 2	/* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
@@ -63,8 +64,7 @@ static void first_line_write(struct hp_report *report, const struct hp_look *loo
 	fputs("\n\n", out);
 }
 
-/* What the root's end was, as far as anybody knows; "" = nothing to say. */
-static char *ending_text(const struct hp_report *report)
+char *hp_head_ending(const struct hp_report *report)
 {
 	const struct hp_model *model = &report->model;
 	const struct hp_header *header = &model->reader.header;
@@ -159,7 +159,7 @@ static void sums_write(struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
 	struct hp_text_cell cell;
-	char *ending = ending_text(report);
+	char *ending = hp_head_ending(report);
 	double wall = (double)model->elapsed_ns;
 
 	fprintf(out, "wall      %s%s\n", hp_format_time(&cell, wall), ending);
@@ -321,16 +321,19 @@ static void losses_write(const struct hp_model_losses *losses, FILE *out)
 		      out);
 }
 
-static void faults_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+/* The first `most` of the files whose names are missing; the others are counted. */
+static void faults_write(struct hp_report *report, const struct hp_look *look, uint32_t most,
+			 FILE *out)
 {
 	static const char tail[] = ": names are missing";
+	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < report->model.object_count; i++) {
 		const char *fault = hp_symbols_fault(report->symbols, i);
 		size_t others = fault ? 11 + strlen(fault) + strlen(tail) : 0;
 		char *path, *fitted, *clean;
 
-		if (!fault)
+		if (!fault || count++ >= most)
 			continue;
 		clean = hp_text_clean(fault);	/* a kept file's may be anything */
 		path = hp_text_clean(report->model.objects[i].path);
@@ -342,6 +345,8 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, F
 		free(path);
 		free(fitted);
 	}
+	if (count > most)
+		fprintf(out, "note      names of %u more files are missing\n", count - most);
 }
 
 /* What they told themselves is below, in no sum above. */
@@ -458,8 +463,19 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	unsampled_write(report, out);
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);
-	faults_write(report, look, out);
+	faults_write(report, look, UINT32_MAX, out);
 	unwatched_write(report, out);
+	running_write(&report->model, out);
+}
+
+void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	port_write(report, out);
+	hp_deadlocks_write(report, out);
+	unsampled_write(report, out);
+	hint_write(report, out);
+	losses_write(&report->model.losses, out);
+	faults_write(report, look, FAULTS_MOST, out);
 	running_write(&report->model, out);
 }
 

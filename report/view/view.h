@@ -7,10 +7,10 @@
  *
  * Folder: report/view - a report as table, JSON and page, and the trees of
  *   its flame graphs
- * May use: report/section report/section/thread report/section/wait
- *   report/section/memory report/section/cpu report/section/timing
- *   report/section/core report/name report/read report/base segment/layout
- *   util
+ * May use: report/section report/section/answer report/section/thread
+ *   report/section/wait report/section/memory report/section/cpu
+ *   report/section/timing report/section/core report/name report/read report/base segment
+ *   segment/layout util
  */
 #ifndef HP_REPORT_VIEW_VIEW_H
 #define HP_REPORT_VIEW_VIEW_H
@@ -29,13 +29,26 @@ struct hp_look {
 /* What the descriptor can show: COLUMNS or its terminal's width, else 80. */
 struct hp_look hp_look_of(int fd, const struct hp_settings *settings);
 
+/* brief.c: the default report, or where somebody asked for sections, the tables */
+void hp_text_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+
 /* table.c */
 void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
 /* head.c: the lines above the tables */
 void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line for the end: what to ask this run next; NULL = nothing was recorded. */
+/* What the root's end was, as far as anybody knows, as in ", exit status 1"; fresh, "" = nothing to say. */
+char *hp_head_ending(const struct hp_report *report);
+
+/* What is missing or has to be known of the figures: of the lines above the tables, those. */
+void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+
+/* A fresh line for the end: what to ask this run next; NULL = nothing is to be said. */
+char *hp_text_hint(struct hp_report *report, const struct hp_look *look);
+
+/* The same below tables. */
 char *hp_head_hint(struct hp_report *report, const struct hp_look *look);
 
 /* json.c */

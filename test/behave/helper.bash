@@ -29,6 +29,9 @@ export HOTPATH_EXIT_WAIT_MS=20000
 # Nor are profiles written for each report of samples.
 export HOTPATH_PROFILE_DIR=off
 
+# Tables are what the tests look into; the default report has tests of its own (brief.bats).
+export HOTPATH_REPORT=auto
+
 # compile NAME [FLAGS...] - C source on stdin to $T/NAME, instrumented unless
 # the flags say otherwise; CC chooses the compiler, LANGUAGE=c++ the language.
 compile()

@@ -47,8 +47,8 @@ same()
 
 # A line of a table is as long as the terminal is wide, at most.
 @test "golden: no line is wider than it may be" {
-	for file in "$ROOT"/test/golden/*/table-*.txt; do
-		columns=${file##*table-}
+	for file in "$ROOT"/test/golden/*/table-*.txt "$ROOT"/test/golden/*/short-*.txt; do
+		columns=${file##*-}
 		LC_ALL=C awk -v most="${columns%.txt}" '{ line = $0
 			gsub(/[\200-\277]/, "", line)
 			if (length(line) > most) { print FILENAME ": " $0; bad = 1 } } END { exit bad }' "$file"

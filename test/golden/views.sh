@@ -8,7 +8,7 @@
 golden_place=/tmp/hotpath-golden	# one for all users: the paths are in the segments
 golden_own=${BATS_TEST_TMPDIR:-$golden_place}
 golden_build=${HP_BUILD:-$PWD/build}
-views="table-80.txt table-120.txt all.json"
+views="short-80.txt short-120.txt table-80.txt table-120.txt all.json"
 surface_lists="sections tables report help roff exports compare routes routes-old metrics mcp-tools mcp-answers console page page-drawn"
 
 # unpack CASE - its program and segment, or its kept run, which has names of the kernel's code too.
@@ -35,6 +35,11 @@ view()
 		[ "$name-$columns" != surface-80.txt ] || sections=all,-channels,-lock_order	# they are wider
 		COLUMNS=${columns%.txt} HOTPATH_REPORT=$sections "$golden_build/hotpath" report \
 			"$golden_own/$name.segment" |
+			sed -E '/^note +[^ ]*[.]so[.0-9]* is not the file that was running: names are missing$/d'
+		;;
+	short-*.txt)
+		columns=${1#short-}
+		COLUMNS=${columns%.txt} "$golden_build/hotpath" report "$golden_own/$name.segment" |
 			sed -E '/^note +[^ ]*[.]so[.0-9]* is not the file that was running: names are missing$/d'
 		;;
 	all.json)

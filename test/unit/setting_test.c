@@ -46,15 +46,15 @@ TEST(setting, defaults)
 	CHECK_EQ(s.logs_limit, 50);
 	CHECK_EQ(s.segment_size, 1 << 30);
 	CHECK_EQ(s.threads_interval_ms, 250);
-	CHECK_STR(s.report, "auto");
+	CHECK_STR(s.report, "short");
 	CHECK_STR(s.focus, NULL);
 }
 
 TEST(setting, words_that_mean_no_section)
 {
-	CHECK_STR(read_one("HOTPATH_REPORT=threds").report, "auto");
+	CHECK_STR(read_one("HOTPATH_REPORT=threds").report, "short");
 	CHECK_EQ(lines, 1);
-	CHECK(strstr(told, "'threds'; the nearest is 'threads'") && strstr(told, "default: auto"));
+	CHECK(strstr(told, "'threds'; the nearest is 'threads'") && strstr(told, "default: short"));
 	CHECK_STR(read_one("HOTPATH_REPORT=cpu,mutexs").report, "cpu,mutexs");
 	CHECK_EQ(lines, 1);
 	CHECK(strstr(told, "'mutexs'; the nearest is 'mutexes'") &&

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * answer.h - what a run was about: the figures of the default report.
+ *
+ * The tables of the sections show all there is.  This is what somebody who looks
+ * for ten seconds has to see: where the threads' time went, which functions of the
+ * program used the CPU and what for, what was waited for, and who holds the memory.
+ * What does not weigh is left out here, not in the views.
+ *
+ * Folder: report/section/answer - the default report: what weighs in a run
+ * May use: report/section/thread report/section/channel
+ *   report/section/channel/row report/section/wait report/section/memory
+ *   report/section/cpu report/section/timing report/section/core report/name
+ *   report/read report/base segment segment/layout util
+ */
+#ifndef HP_REPORT_SECTION_ANSWER_ANSWER_H
+#define HP_REPORT_SECTION_ANSWER_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/core/report.h"
+
+#define HP_ANSWER_CPU 6	/* rows at most */
+#define HP_ANSWER_CALLEES 4
+#define HP_ANSWER_WAITS 4
+#define HP_ANSWER_MEMORY 3
+#define HP_ANSWER_PARTS 16	/* of the threads' time */
+
+/* A part of the threads' time. */
+struct hp_answer_part {
+	const char *what;
+	double ns;
+};
+
+/* Lives of threads, but for those that did little else than wait for others to end. */
+struct hp_answer_time {
+	struct hp_answer_part parts[HP_ANSWER_PARTS];	/* most first */
+	size_t count;
+	double life_ns;
+	size_t threads;	/* whose time it is */
+	size_t unknown;	/* others, whose lives are not known */
+};
+
+/* What a function called outside of the program's code. */
+struct hp_answer_callee {
+	char *name;
+	bool is_kernel;
+	uint64_t ns;
+};
+
+struct hp_answer_cpu {
+	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = no code of the program */
+	bool is_start;	/* of HP_NONE: a program that is loaded, or ends */
+	char *name;
+	uint64_t ns;	/* with what it calls outside of the program's code */
+	uint64_t samples;
+	const char *file;	/* of the line with most samples; NULL = not known */
+	int line;
+	struct hp_answer_callee callees[HP_ANSWER_CALLEES];	/* most first */
+	size_t callee_count;
+	uint64_t calls;	/* exact; 0 = not known */
+};
+
+/* The program's own functions by the time that the hooks measured: where nobody took samples. */
+struct hp_answer_timed {
+	char *name;
+	double ns;	/* without instrumented callees */
+	uint64_t calls;
+};
+
+struct hp_answer_wait {
+	char *who;	/* the function; NULL = not known */
+	char *what;	/* "lock queue_lock, held by push (queue.c:12)", "disk" */
+	double ns;	/* of all threads */
+	double most_ns;	/* the longest; 0 = not known */
+	uint64_t count;
+};
+
+enum hp_answer_held { HP_ANSWER_PEAK, HP_ANSWER_LEFT, HP_ANSWER_BLOCKS };
+
+struct hp_answer_memory {
+	enum hp_answer_held kind;
+	char *path;	/* who allocated it */
+	uint64_t bytes;
+	uint64_t blocks;	/* HP_ANSWER_PEAK: not known */
+	uint64_t all;	/* what it is a part of: bytes at the peak, bytes left, blocks */
+};
+
+struct hp_answer {
+	double wall_ns;
+	uint64_t cores;	/* 0 = not known */
+	struct hp_answer_time time;
+
+	struct hp_answer_cpu cpu[HP_ANSWER_CPU];
+	size_t cpu_count;
+	size_t cpu_more;	/* functions that are not among them */
+	uint64_t cpu_ns;	/* of all samples but the profiler's */
+	uint64_t samples;
+	struct hp_answer_timed timed[HP_ANSWER_CPU];	/* if there are too few samples */
+	size_t timed_count;
+	double timed_ns;	/* of all functions */
+
+	struct hp_answer_wait waits[HP_ANSWER_WAITS];
+	size_t wait_count;
+
+	bool has_heap;	/* allocations were recorded */
+	uint64_t heap_peak;	/* bytes */
+	uint64_t heap_left;
+	uint64_t heap_bytes;
+	uint64_t heap_blocks;
+	struct hp_answer_memory memory[HP_ANSWER_MEMORY];
+	size_t memory_count;
+};
+
+#define HP_ANSWER_SAMPLES 20	/* fewer say nothing of single functions */
+
+/* Made when it is asked for first; lives as long as the report. */
+const struct hp_answer *hp_answer_of(struct hp_report *report);
+
+/*
+ * A fresh short text of a function's name: one place decides how names are shortened in
+ * the default report and in findings.
+ */
+char *hp_answer_name(const struct hp_report *report, const char *name);
+
+/* --- parts of hp_answer_of, each in a file of its own --- */
+
+void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer);
+void hp_answer_cpu_make(struct hp_report *report, struct hp_answer *answer);
+void hp_answer_waits_make(struct hp_report *report, struct hp_answer *answer);
+void hp_answer_memory_make(struct hp_report *report, struct hp_answer *answer);
+
+#endif

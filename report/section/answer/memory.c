@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - who holds the memory at its peak, who left most of it, who makes most blocks.
+ */
+#include "report/base/memory.h"
+#include "report/section/answer/answer.h"
+#include "report/section/memory/view.h"
+
+#define PEAK_LEAST (UINT64_C(1) << 20)	/* bytes at the peak, or */
+#define BLOCKS_LEAST 10000	/* blocks: less memory is no topic */
+#define LEFT_LEAST (UINT64_C(100) << 10)	/* bytes of one path, for a row */
+#define SHARE_LEAST 0.2	/* of all blocks, for a row; half of it of what is left */
+
+static uint64_t positive(int64_t number)
+{
+	return number > 0 ? (uint64_t)number : 0;
+}
+
+/* Of a kind: how much a path has. */
+static uint64_t weight(const struct hp_alloc_row *row, enum hp_answer_held kind)
+{
+	switch (kind) {
+	case HP_ANSWER_PEAK:
+		return positive(row->sum.peak_bytes);
+	case HP_ANSWER_LEFT:
+		return positive(row->sum.live_bytes);
+	default:
+		return row->sum.count;
+	}
+}
+
+static struct hp_alloc_row *most_of(struct hp_alloc_view *view, enum hp_answer_held kind)
+{
+	struct hp_alloc_row *most = NULL;
+
+	for (size_t i = 0; i < view->site_count; i++)
+		if (weight(&view->sites[i], kind) > (most ? weight(most, kind) : 0))
+			most = &view->sites[i];
+	return most;
+}
+
+static bool is_worth(const struct hp_report *report, const struct hp_answer *answer,
+		     enum hp_answer_held kind, uint64_t most)
+{
+	switch (kind) {
+	case HP_ANSWER_PEAK:
+		return answer->heap_peak >= PEAK_LEAST;
+	case HP_ANSWER_LEFT:
+		return !report->record.is_live && most >= LEFT_LEAST &&
+		       (double)most >= SHARE_LEAST / 2 * (double)answer->heap_left;
+	default:
+		return answer->heap_blocks >= BLOCKS_LEAST &&
+		       (double)most >= SHARE_LEAST * (double)answer->heap_blocks;
+	}
+}
+
+static void row_add(struct hp_report *report, struct hp_answer *answer, enum hp_answer_held kind,
+		    uint64_t all)
+{
+	struct hp_alloc_row *row = most_of(hp_alloc_view(report), kind);
+
+	if (!row || !is_worth(report, answer, kind, weight(row, kind)))
+		return;
+	answer->memory[answer->memory_count++] = (struct hp_answer_memory){
+		.kind = kind,
+		.path = hp_xstrdup(hp_alloc_row_name(report, row)),
+		.bytes = kind == HP_ANSWER_BLOCKS ? row->sum.bytes : weight(row, kind),
+		.blocks = kind == HP_ANSWER_LEFT ? positive(row->sum.live) : row->sum.count,
+		.all = all,
+	};
+}
+
+void hp_answer_memory_make(struct hp_report *report, struct hp_answer *answer)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+
+	if (!alloc || !alloc->is_recorded || !alloc->all.count)
+		return;
+	answer->has_heap = true;
+	answer->heap_peak = positive(alloc->all.peak_bytes);
+	answer->heap_left = positive(alloc->all.live_bytes);
+	answer->heap_bytes = alloc->all.bytes;
+	answer->heap_blocks = alloc->all.count;
+	if (answer->heap_peak < PEAK_LEAST && answer->heap_blocks < BLOCKS_LEAST)
+		return;
+	hp_alloc_sites_make(hp_alloc_view(report));
+	row_add(report, answer, HP_ANSWER_PEAK, answer->heap_peak);
+	row_add(report, answer, HP_ANSWER_LEFT, answer->heap_left);
+	row_add(report, answer, HP_ANSWER_BLOCKS, answer->heap_blocks);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * time.c - where the threads' time went.
+ */
+#include <stdlib.h>
+
+#include "report/section/answer/answer.h"
+#include "report/section/thread/thread.h"
+
+#define WATCHED 0.75	/* of a thread's life, for its parts to be known */
+#define JOINER 0.5	/* of its life: a thread that does little else than wait for others */
+
+static const char *const wait_texts[HP_THREAD_WAITS] = {
+	[HP_WAIT_LOCK] = "lock",	   [HP_WAIT_SIGNAL] = "condition",
+	[HP_WAIT_THREAD] = "join",	   [HP_WAIT_FILE] = "file lock",
+	[HP_THREAD_CHANNEL] = "channel",   [HP_THREAD_DISK] = "disk",
+	[HP_THREAD_POLL] = "poll",	   [HP_THREAD_SLEEP] = "sleep",
+	[HP_THREAD_OTHER] = "other waits",
+};
+
+/* How long it was ready is known. */
+static bool is_watched(const struct hp_thread_row *row)
+{
+	return row->is_seen && (double)row->thread->life_ns >= WATCHED * row->life_ns;
+}
+
+static bool is_joiner(const struct hp_thread_row *row)
+{
+	return row->waits_ns[HP_WAIT_THREAD] >= JOINER * row->life_ns;
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+struct sums {
+	double ran_ns;
+	double ready_ns;
+	double waits_ns[HP_THREAD_WAITS];
+	double waited_ns;	/* nobody knows what for, */
+	double idle_ns;	/* or if it did not wait for a core */
+};
+
+/* What is told of a thread's waits may be a little more than it waited, as clocks differ. */
+static void row_add(const struct hp_thread_row *row, struct hp_answer_time *time, struct sums *sums)
+{
+	double left_ns = row->blocked_ns;
+
+	time->threads++;
+	time->life_ns += row->life_ns;
+	sums->ran_ns += row->ran_ns;
+	sums->ready_ns += row->ready_ns;
+	for (int i = 0; i < HP_THREAD_WAITS; i++) {
+		double ns = least(row->waits_ns[i], left_ns);
+
+		sums->waits_ns[i] += ns;
+		left_ns -= ns;
+	}
+	if (is_watched(row))
+		sums->waited_ns += left_ns;
+	else
+		sums->idle_ns += left_ns;
+}
+
+static void part_add(struct hp_answer_time *time, const char *what, double ns)
+{
+	size_t at = time->count;
+
+	if (ns <= 0 || at == HP_ANSWER_PARTS)
+		return;
+	for (; at > 0 && time->parts[at - 1].ns < ns; at--)
+		time->parts[at] = time->parts[at - 1];
+	time->parts[at] = (struct hp_answer_part){ what, ns };
+	time->count++;
+}
+
+void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
+{
+	const struct hp_threads *threads = hp_threads_of(report);
+	struct hp_answer_time *time = &answer->time;
+	struct sums sums = { .ran_ns = 0 };
+	size_t joiners = 0, known = 0;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		known += threads->rows[i].life_ns > 0;
+		joiners += threads->rows[i].life_ns > 0 && is_joiner(&threads->rows[i]);
+	}
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct hp_thread_row *row = &threads->rows[i];
+
+		if (row->life_ns <= 0)
+			time->unknown++;
+		else if (joiners == known || !is_joiner(row))
+			row_add(row, time, &sums);
+	}
+	time->unknown += threads->unlisted;
+	part_add(time, "running", sums.ran_ns);
+	part_add(time, "ready without a core", sums.ready_ns);
+	for (int i = 0; i < HP_THREAD_WAITS; i++)
+		part_add(time, wait_texts[i], sums.waits_ns[i]);
+	part_add(time, "blocked", sums.waited_ns);
+	part_add(time, "blocked or ready", sums.idle_ns);
+}

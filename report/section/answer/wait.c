@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait.c - what the threads waited for: locks and channels as the threads told, and what else
+ * the kernel's switch records say.
+ *
+ * A wait for a lock is a wait of the kernel's, too, so one of both sources is taken.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/section/answer/answer.h"
+#include "report/section/answer/owner.h"
+#include "report/section/wait/lock_view.h"
+#include "report/section/wait/offcpu.h"
+
+#define ROW_LEAST 0.03	/* of the wall time, for a row */
+#define COVERS 0.5	/* of the kernel's waits of a kind: those that threads told are all of them */
+
+/* Waits of the kernel's records, by owner and cause. */
+struct cause_row {
+	uint32_t function;
+	const char *on;
+	bool is_join;
+	uint64_t count;
+	uint64_t ns;
+};
+
+struct causes {
+	struct cause_row *rows;
+	size_t count;
+	size_t room;
+};
+
+/* What threads told, ns. */
+struct told {
+	double locks_ns;	/* all but channels */
+	double channels_ns;
+};
+
+static void row_free(struct hp_answer_wait *row)
+{
+	free(row->who);
+	free(row->what);
+}
+
+/* The rows stay sorted, the longest first; takes over the texts. */
+static void row_add(struct hp_answer *answer, struct hp_answer_wait row)
+{
+	size_t at = answer->wait_count;
+
+	if (at == HP_ANSWER_WAITS) {
+		if (answer->waits[at - 1].ns >= row.ns) {
+			row_free(&row);
+			return;
+		}
+		row_free(&answer->waits[--at]);
+	} else {
+		answer->wait_count++;
+	}
+	for (; at > 0 && answer->waits[at - 1].ns < row.ns; at--)
+		answer->waits[at] = answer->waits[at - 1];
+	answer->waits[at] = row;
+}
+
+static bool is_worth(const struct hp_answer *answer, double ns)
+{
+	return ns > 0 && ns >= ROW_LEAST * answer->wall_ns;
+}
+
+/* --- what threads told --- */
+
+static char *lock_text(struct hp_report *report, const struct hp_lock_contest *contest)
+{
+	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
+	const char *kind = hp_lock_row_kind(lock, contest->side);
+	const char *name = hp_lock_name(report, lock);
+	char *holder, *text;
+
+	if (lock->kind == HP_LOCK_CHANNEL || !contest->holder.address)
+		return hp_xprintf("%s %s", kind, name);
+	holder = hp_lock_holder_text(report, &contest->holder, contest->from);
+	text = hp_xprintf("%s %s, held by %s", kind, name, holder);
+	free(holder);
+	return text;
+}
+
+static void contest_add(struct hp_report *report, struct hp_answer *answer,
+			const struct hp_lock_contest *contest)
+{
+	double tick_ns = report->model.ns_per_tick;
+
+	row_add(answer, (struct hp_answer_wait){
+				.who = hp_lock_holder_text(report, &contest->at, contest->path),
+				.what = lock_text(report, contest),
+				.ns = (double)contest->ticks * tick_ns,
+				.most_ns = (double)contest->most * tick_ns,
+				.count = contest->count,
+			});
+}
+
+static struct told told_add(struct hp_report *report, struct hp_answer *answer)
+{
+	const struct hp_lock_view *view = hp_lock_view(report);
+	struct told told = { .locks_ns = 0 };
+
+	for (size_t i = 0; i < view->wait_count; i++) {
+		const struct hp_lock_contest *contest = &view->waits[i].sum;
+		uint32_t kind = view->locks.rows[contest->lock].kind;
+		double ns = (double)contest->ticks * report->model.ns_per_tick;
+
+		if (kind == HP_LOCK_CHANNEL)
+			told.channels_ns += ns;
+		else
+			told.locks_ns += ns;
+		if (kind != HP_LOCK_THREAD && is_worth(answer, ns))
+			contest_add(report, answer, contest);
+	}
+	return told;
+}
+
+/* --- what the kernel told --- */
+
+static void cause_add(struct causes *causes, const struct cause_row *row)
+{
+	for (size_t i = 0; i < causes->count; i++) {
+		struct cause_row *known = &causes->rows[i];
+
+		if (known->function != row->function || strcmp(known->on, row->on) != 0 ||
+		    known->is_join != row->is_join)
+			continue;
+		known->ns += row->ns;
+		known->count += row->count;
+		return;
+	}
+	causes->rows = hp_xgrow(causes->rows, causes->count, &causes->room, sizeof(*causes->rows));
+	causes->rows[causes->count++] = *row;
+}
+
+static void causes_find(struct hp_report *report, struct causes *causes)
+{
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	const struct hp_owners *owners = hp_owners_of(report);
+
+	for (uint32_t i = 0; i < owners->count; i++) {
+		const struct hp_model_stack *stack = &sampling->stacks[i];
+		const struct cause_row row = { .function = owners->of_stack[i].function,
+					       .on = i ? hp_offcpu_cause(report, i) : "-",
+					       .is_join = owners->of_stack[i].is_join,
+					       .count = stack->waits,
+					       .ns = stack->blocked_ns };
+
+		if (stack->waits && !hp_offcpu_is_profiler(report, i))
+			cause_add(causes, &row);
+	}
+}
+
+static double sum_on(const struct causes *causes, const char *a, const char *b)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < causes->count; i++)
+		if (strcmp(causes->rows[i].on, a) == 0 || strcmp(causes->rows[i].on, b) == 0)
+			ns += (double)causes->rows[i].ns;
+	return ns;
+}
+
+static bool is_channel(const char *on)
+{
+	return strcmp(on, "pipe") == 0 || strcmp(on, "socket") == 0;
+}
+
+static char *cause_text(const char *on)
+{
+	static const char *const texts[][2] = {
+		{ "lock", "lock or condition" },      { "child", "child process" },
+		{ "memory", "memory (page faults)" }, { "-", "unknown: no call path" },
+		{ "other", "something else" },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strcmp(texts[i][0], on) == 0)
+			return hp_xstrdup(texts[i][1]);
+	return hp_xstrdup(on);
+}
+
+static void kernel_add(struct hp_report *report, struct hp_answer *answer, const struct told *told)
+{
+	struct causes causes = { .rows = NULL };
+	bool has_locks, has_channels;
+
+	causes_find(report, &causes);
+	has_locks = told->locks_ns >= COVERS * sum_on(&causes, "lock", "lock");
+	has_channels = told->channels_ns >= COVERS * sum_on(&causes, "pipe", "socket");
+	for (size_t i = 0; i < causes.count; i++) {
+		const struct cause_row *row = &causes.rows[i];
+
+		if (row->is_join || !is_worth(answer, (double)row->ns) ||
+		    (has_locks && strcmp(row->on, "lock") == 0) ||
+		    (has_channels && is_channel(row->on)))
+			continue;
+		row_add(answer,
+			(struct hp_answer_wait){
+				.who = row->function == HP_NONE
+					       ? NULL
+					       : hp_answer_name(
+							 report,
+							 hp_cpu_name(
+								 report,
+								 &hp_report_cpu(report)->functions
+									  [row->function])),
+				.what = cause_text(row->on),
+				.ns = (double)row->ns,
+				.count = row->count,
+			});
+	}
+	free(causes.rows);
+}
+
+void hp_answer_waits_make(struct hp_report *report, struct hp_answer *answer)
+{
+	struct told told = told_add(report, answer);
+
+	if (report->model.sampling.is_there && report->model.sampling.record.blocked_ns)
+		kernel_add(report, answer, &told);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * brief.c - the default report: what weighs in a run, on one screen.
+ *
+ * It has parts: the head, the CPU, waits, memory, a last line on how good the figures
+ * are.  A part without anything worth telling is not there.  Rows are numbers, a name,
+ * and a remark; numbers are never cut, the name gets a share of the width, and the
+ * remark the rest.  If all of it were more than LINES_MOST lines, the longest parts
+ * give up their last rows.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/section/answer/answer.h"
+#include "report/section/cpu/cpu.h"
+#include "report/view/brief_part.h"
+#include "report/view/view.h"
+
+#define LINES_MOST 40
+#define NUMBERS_MOST 3	/* in a row */
+#define ROWS_MOST 16
+#define NAME_LEAST 16
+#define REMARK_LEAST 12
+#define GAP 2
+#define MARGIN 2
+
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define PLAIN "\033[0m"
+
+#define ELLIPSIS "\342\200\246"
+#define TIMES "\303\227"
+
+struct row {
+	char *numbers[NUMBERS_MOST];
+	char *name;
+	char *remark;	/* may be NULL */
+};
+
+struct part {
+	const char *title;
+	char *about;	/* behind it; NULL = nothing */
+	struct row rows[ROWS_MOST];
+	size_t count;
+	size_t least;	/* rows that stay in any case */
+};
+
+enum { PART_CPU, PART_WAITS, PART_MEMORY, PARTS };
+
+static const char *ink(const struct hp_look *look, const char *code)
+{
+	return look->is_coloured ? code : "";
+}
+
+/* --- rows --- */
+
+static struct row *row_new(struct part *part)
+{
+	struct row *row = &part->rows[part->count++];
+
+	*row = (struct row){ .name = NULL };
+	return row;
+}
+
+static void row_release(struct row *row)
+{
+	for (int i = 0; i < NUMBERS_MOST; i++)
+		free(row->numbers[i]);
+	free(row->name);
+	free(row->remark);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+static size_t width_of(const char *text)
+{
+	return text ? hp_text_width(text) : 0;
+}
+
+static size_t numbers_width(const struct part *part, size_t widths[NUMBERS_MOST])
+{
+	size_t all = MARGIN;
+
+	for (int i = 0; i < NUMBERS_MOST; i++) {
+		widths[i] = 0;
+		for (size_t r = 0; r < part->count; r++)
+			widths[i] = larger(widths[i], width_of(part->rows[r].numbers[i]));
+		all += widths[i] ? widths[i] + GAP : 0;
+	}
+	return all;
+}
+
+/* As wide as the widest name; if remarks have no room then, a share of the line. */
+static size_t name_width(const struct part *part, size_t numbers, size_t width)
+{
+	size_t name = 0, remark = 0, room = width > numbers ? width - numbers : 0;
+	size_t share = width / 2 > 8 + NAME_LEAST ? width / 2 - 8 : NAME_LEAST;
+
+	for (size_t r = 0; r < part->count; r++) {
+		name = larger(name, width_of(part->rows[r].name));
+		remark = larger(remark, width_of(part->rows[r].remark));
+	}
+	if (!remark)
+		return name < room ? name : larger(room, NAME_LEAST);
+	if (name + GAP + remark > room && name > share)
+		name = remark + GAP + share < room ? room - remark - GAP : share;
+	return name;
+}
+
+static char *text_fit(const char *text, size_t width)
+{
+	if (hp_text_width(text) <= width)
+		return hp_xstrdup(text);
+	return hp_xprintf("%.*s" ELLIPSIS, (int)hp_text_start(text, width - 1), text);
+}
+
+static void row_write(const struct row *row, const size_t widths[NUMBERS_MOST], size_t name_most,
+		      const struct hp_look *look, FILE *out)
+{
+	size_t used = MARGIN, name;
+	char *fitted, *remark;
+
+	fprintf(out, "%*s", MARGIN, "");
+	for (int i = 0; i < NUMBERS_MOST; i++) {
+		if (!widths[i])
+			continue;
+		fprintf(out, "%*s%s%*s", (int)(widths[i] - width_of(row->numbers[i])), "",
+			row->numbers[i] ? row->numbers[i] : "", GAP, "");
+		used += widths[i] + GAP;
+	}
+	fitted = strstr(row->name, "\342\206\220") ? text_fit(row->name, name_most)
+						   : hp_name_fit(row->name, name_most);
+	name = hp_text_width(fitted);
+	fputs(fitted, out);
+	free(fitted);
+	if (row->remark && used + name_most + GAP + REMARK_LEAST <= look->width) {
+		remark = text_fit(row->remark, look->width - used - name_most - GAP);
+		fprintf(out, "%*s%s%s%s", (int)(name_most - name + GAP), "", ink(look, DIM), remark,
+			ink(look, PLAIN));
+		free(remark);
+	}
+	fputc('\n', out);
+}
+
+static void part_write(const struct part *part, const struct hp_look *look, FILE *out)
+{
+	size_t widths[NUMBERS_MOST], numbers, name;
+
+	if (!part->count && !part->about)
+		return;
+	fprintf(out, "\n%s%s%s", ink(look, BOLD), part->title, ink(look, PLAIN));
+	if (part->about) {
+		char *about = text_fit(part->about, look->width - strlen(part->title) - GAP);
+
+		fprintf(out, "  %s%s%s", ink(look, DIM), about, ink(look, PLAIN));
+		free(about);
+	}
+	fputc('\n', out);
+	numbers = numbers_width(part, widths);
+	name = name_width(part, numbers, look->width);
+	for (size_t r = 0; r < part->count; r++)
+		row_write(&part->rows[r], widths, name, look, out);
+}
+
+static size_t part_lines(const struct part *part)
+{
+	return part->count || part->about ? part->count + 2 : 0;
+}
+
+static void part_release(struct part *part)
+{
+	for (size_t r = 0; r < part->count; r++)
+		row_release(&part->rows[r]);
+	free(part->about);
+}
+
+/* --- the CPU --- */
+
+static char *callee_text(const struct hp_answer_callee *callee, double all_ns)
+{
+	struct hp_text_cell share;
+
+	return hp_xprintf("%s%s %s", callee->is_kernel ? "kernel:" : "", callee->name,
+			  hp_part_share(&share, (double)callee->ns, all_ns));
+}
+
+static char *joined(char *text, char *more, const char *gap)
+{
+	char *whole = text ? hp_xprintf("%s%s%s", text, gap, more) : hp_xstrdup(more);
+
+	free(text);
+	free(more);
+	return whole;
+}
+
+/* The hottest line, and what it calls that is not the program's. */
+static char *cpu_remark(const struct hp_answer *answer, const struct hp_answer_cpu *row)
+{
+	struct hp_text_cell count;
+	char *text = NULL;
+
+	if (row->file)
+		text = hp_xprintf("%s:%d", hp_name_file(row->file), row->line);
+	for (size_t i = 0; i < row->callee_count; i++)
+		text = joined(text, callee_text(&row->callees[i], (double)answer->cpu_ns),
+			      i || !text ? ", " : "  ");
+	if (row->calls)
+		text = joined(text,
+			      hp_xprintf("%s%s", hp_format_count(&count, row->calls),
+					 row->calls == 1 ? " call" : " calls"),
+			      ", ");
+	return text;
+}
+
+static void cpu_make(const struct hp_answer *answer, struct part *part)
+{
+	struct hp_text_cell cell;
+
+	for (size_t i = 0; i < answer->cpu_count; i++) {
+		const struct hp_answer_cpu *from = &answer->cpu[i];
+		struct row *row = row_new(part);
+
+		row->numbers[0] =
+			hp_xstrdup(hp_part_share(&cell, (double)from->ns, (double)answer->cpu_ns));
+		row->name = hp_xstrdup(from->name);
+		row->remark = cpu_remark(answer, from);
+	}
+	if (part->count)
+		part->about =
+			hp_xstrdup("by function of the program, with what it calls elsewhere");
+}
+
+/* By the hooks, where there are no samples to speak of. */
+static void timed_make(const struct hp_answer *answer, struct part *part)
+{
+	struct hp_text_cell cell, count;
+
+	for (size_t i = 0; i < answer->timed_count; i++) {
+		const struct hp_answer_timed *from = &answer->timed[i];
+		struct row *row = row_new(part);
+
+		row->numbers[0] = hp_xstrdup(hp_part_share(&cell, from->ns, answer->timed_ns));
+		row->numbers[1] = hp_xstrdup(hp_format_time(&cell, from->ns));
+		row->name = hp_xstrdup(from->name);
+		row->remark = hp_xprintf("%s%s", hp_format_count(&count, from->calls),
+					 from->calls == 1 ? " call" : " calls");
+	}
+	part->title = "Time";
+	if (part->count)
+		part->about = hp_xstrdup("by function, without the functions that it calls");
+}
+
+/* --- waits --- */
+
+static void waits_make(const struct hp_answer *answer, struct part *part)
+{
+	struct hp_text_cell cell;
+
+	for (size_t i = 0; i < answer->wait_count; i++) {
+		const struct hp_answer_wait *from = &answer->waits[i];
+		struct row *row = row_new(part);
+
+		row->numbers[0] = hp_xstrdup(hp_format_time(&cell, from->ns));
+		row->numbers[1] = hp_xprintf("%s" TIMES, hp_format_count(&cell, from->count));
+		row->name = hp_xstrdup(from->who ? from->who : "[unknown]");
+		if (from->most_ns > 0)
+			row->numbers[2] = hp_xstrdup(hp_format_time(&cell, from->most_ns));
+		row->remark = hp_xstrdup(from->what);
+	}
+	if (part->count)
+		part->about = hp_xstrdup("of all threads: in all, how often, the longest");
+}
+
+/* --- memory --- */
+
+static void memory_make(const struct hp_answer *answer, struct part *part)
+{
+	static const char *const words[] = {
+		[HP_ANSWER_PEAK] = "at the peak",
+		[HP_ANSWER_LEFT] = "not freed",
+		[HP_ANSWER_BLOCKS] = "blocks made",
+	};
+	struct hp_text_cell cell, share;
+
+	for (size_t i = 0; i < answer->memory_count; i++) {
+		const struct hp_answer_memory *from = &answer->memory[i];
+		struct row *row = row_new(part);
+		bool is_blocks = from->kind == HP_ANSWER_BLOCKS;
+		double part_of = (double)(is_blocks ? from->blocks : from->bytes);
+
+		row->numbers[0] = hp_xstrdup(is_blocks ? hp_format_count(&cell, from->blocks)
+						       : hp_format_bytes(&cell, from->bytes));
+		row->numbers[1] = hp_xstrdup(words[from->kind]);
+		row->numbers[2] = hp_xstrdup(hp_part_share(&share, part_of, (double)from->all));
+		row->name = hp_xstrdup(from->path);
+	}
+}
+
+/* --- all of it --- */
+
+/* Too long for a screen: the part with most rows gives up its last one. */
+static void parts_shrink(struct part *parts, size_t lines)
+{
+	for (; lines > LINES_MOST; lines--) {
+		struct part *longest = NULL;
+
+		for (int i = 0; i < PARTS; i++)
+			if (parts[i].count > parts[i].least &&
+			    (!longest || parts[i].count > longest->count))
+				longest = &parts[i];
+		if (!longest)
+			return;
+		row_release(&longest->rows[--longest->count]);
+	}
+}
+
+static size_t lines_of(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* A fresh text of what a function writes. */
+static char *written(void (*write)(struct hp_report *, const struct hp_look *, FILE *),
+		     struct hp_report *report, const struct hp_look *look)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return hp_xstrdup("");
+	write(report, look, out);
+	return fclose(out) == 0 ? text : hp_xstrdup("");
+}
+
+void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	const struct hp_answer *answer = hp_answer_of(report);
+	struct part parts[PARTS] = {
+		[PART_CPU] = { .title = "CPU", .least = 3 },
+		[PART_WAITS] = { .title = "Waits", .least = 2 },
+		[PART_MEMORY] = { .title = "Memory", .least = 2 },
+	};
+	char *head = written(hp_part_head_write, report, look);
+	char *quality = written(hp_part_quality_write, report, look);
+	size_t lines = lines_of(head) + lines_of(quality);
+
+	if (answer->timed_count && !answer->cpu_count)
+		timed_make(answer, &parts[PART_CPU]);
+	else
+		cpu_make(answer, &parts[PART_CPU]);
+	waits_make(answer, &parts[PART_WAITS]);
+	memory_make(answer, &parts[PART_MEMORY]);
+	for (int i = 0; i < PARTS; i++)
+		lines += part_lines(&parts[i]);
+	parts_shrink(parts, lines);
+	fputs(head, out);
+	for (int i = 0; i < PARTS; i++) {
+		part_write(&parts[i], look, out);
+		part_release(&parts[i]);
+	}
+	fputs(quality, out);
+	free(head);
+	free(quality);
+}
+
+static bool is_brief(const struct hp_report *report)
+{
+	return !report->answer && !hp_settings_wants_tables(report->settings);
+}
+
+void hp_text_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	if (is_brief(report))
+		hp_brief_write(report, look, out);
+	else
+		hp_table_write(report, look, out);
+}
+
+char *hp_text_hint(struct hp_report *report, const struct hp_look *look)
+{
+	return is_brief(report) ? hp_brief_hint(report, look) : hp_head_hint(report, look);
+}

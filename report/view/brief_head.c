@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * brief_head.c - the first and the last lines of the default report.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/section/answer/answer.h"
+#include "report/section/cpu/cpu.h"
+#include "report/section/timing/function.h"
+#include "report/view/brief_part.h"
+
+#define DOT " \302\267 "
+#define LABEL "%-10s"
+#define LABEL_WIDTH 10
+#define PART_LEAST 0.015	/* of the threads' time, to be told */
+#define PARTS_TOLD 4
+#define COMMAND_LEAST 20
+#define NEXT_NAME 30	/* longer names are not proposed */
+#define SHORT_NS 1e7	/* CPU time starts before our clock does: no share of a shorter run */
+
+const char *hp_part_share(struct hp_text_cell *cell, double part, double whole)
+{
+	double percent = whole > 0 ? 100 * part / whole : 0;
+
+	if (percent > 100)
+		percent = 100;
+	return hp_format_percent(cell, percent, percent < 9.95 ? 1 : 0);
+}
+
+/* --- the first line --- */
+
+static char *command_of(const struct hp_report *report)
+{
+	const struct hp_model *model = &report->model;
+	const char *command = NULL;
+
+	if (report->record.facts)
+		command = hp_facts_get(report->record.facts, "command");
+	if (!command && model->root != HP_NONE)
+		command = model->processes[model->root].command;
+	if (!command && model->root != HP_NONE)
+		command = model->processes[model->root].comm;
+	return hp_text_clean(command ? command : "?");
+}
+
+/* When it began, of a run that was kept. */
+static char *when_text(const struct hp_report *report)
+{
+	time_t started = (time_t)(report->model.reader.header.created_unix_ns / 1000000000);
+	struct tm parts;
+	char text[40];
+
+	if (!report->record.file || !localtime_r(&started, &parts) ||
+	    !strftime(text, sizeof(text), DOT "%F %T", &parts))
+		return hp_xstrdup("");
+	return hp_xstrdup(text);
+}
+
+/* As above the tables, and a status of 0 is told, too. */
+static char *ending_text(const struct hp_report *report)
+{
+	const struct hp_header *header = &report->model.reader.header;
+	char *text = hp_head_ending(report), *dotted;
+
+	if (strncmp(text, ", ", 2) == 0) {
+		dotted = hp_xprintf(DOT "%s", text + 2);
+		free(text);
+		return dotted;
+	}
+	if (*text || !header->status_known)
+		return text;
+	free(text);
+	return hp_xstrdup(DOT "exit status 0");
+}
+
+static void title_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	struct hp_text_cell cell;
+	char *command = command_of(report), *when = when_text(report);
+	char *ending = ending_text(report);
+	char *label = report->label ? hp_text_clean(report->label) : NULL;
+	char *rest = hp_xprintf("%s" DOT "%s%s%s%s", when,
+				hp_format_time(&cell, (double)report->model.elapsed_ns), ending,
+				label ? DOT : "", label ? label : "");
+	size_t used = strlen("[hotpath] ") + hp_text_width(rest);
+	size_t room = look->width > used + COMMAND_LEAST ? look->width - used : COMMAND_LEAST;
+	bool is_cut = hp_text_width(command) > room;
+
+	fprintf(out, "[hotpath] %.*s%s%s\n\n",
+		(int)hp_text_start(command, is_cut ? room - 1 : room), command,
+		is_cut ? "\342\200\246" : "", rest);
+	free(command);
+	free(when);
+	free(ending);
+	free(label);
+	free(rest);
+}
+
+/* --- sums --- */
+
+static void time_write(const struct hp_answer_time *time, FILE *out)
+{
+	struct hp_text_cell cell;
+	const char *gap = "";
+
+	if (!time->threads)
+		return;
+	fprintf(out, LABEL "%zu thread%s: ", "time", time->threads, time->threads == 1 ? "" : "s");
+	for (size_t i = 0; i < time->count && i < PARTS_TOLD; i++) {
+		if (i && time->parts[i].ns < PART_LEAST * time->life_ns)
+			break;
+		fprintf(out, "%s%s %s", gap, hp_part_share(&cell, time->parts[i].ns, time->life_ns),
+			time->parts[i].what);
+		gap = ", ";
+	}
+	if (time->unknown)
+		fprintf(out, "; %zu more not known", time->unknown);
+	fputc('\n', out);
+}
+
+static void cpu_write(const struct hp_model *model, const struct hp_answer *answer, FILE *out)
+{
+	struct hp_text_cell cell;
+
+	fprintf(out, LABEL "%s", "CPU", hp_format_time(&cell, (double)model->cpu_ns));
+	if (answer->wall_ns >= SHORT_NS && model->cpu_ns) {
+		double used = (double)model->cpu_ns / answer->wall_ns;
+
+		if (answer->cores)
+			fprintf(out, ", %.2f of %llu %s", used, (unsigned long long)answer->cores,
+				answer->cores == 1 ? "core" : "cores");
+		else
+			fprintf(out, ", %.2f cores", used);
+	}
+	fputc('\n', out);
+}
+
+static void memory_write(const struct hp_model *model, const struct hp_answer *answer, FILE *out)
+{
+	struct hp_text_cell cell, bytes, count;
+
+	if (!model->peak_rss_kb && !answer->has_heap)
+		return;
+	fprintf(out, LABEL, "memory");
+	if (model->peak_rss_kb)
+		fprintf(out, "peak RSS %s", hp_format_bytes(&cell, model->peak_rss_kb * 1024));
+	if (answer->has_heap)
+		fprintf(out, "%sheap peak %s, %s in %s blocks in all",
+			model->peak_rss_kb ? "; " : "", hp_format_bytes(&cell, answer->heap_peak),
+			hp_format_bytes(&bytes, answer->heap_bytes),
+			hp_format_count(&count, answer->heap_blocks));
+	fputc('\n', out);
+}
+
+void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	const struct hp_answer *answer = hp_answer_of(report);
+
+	title_write(report, look, out);
+	time_write(&answer->time, out);
+	cpu_write(&report->model, answer, out);
+	memory_write(&report->model, answer, out);
+	hp_head_notes_write(report, look, out);
+}
+
+/* --- the last lines --- */
+
+/* Half of the 95 % interval of a share of one half, in points: no share has a wider one. */
+static double points_of(uint64_t samples)
+{
+	return 98 / sqrt((double)samples);
+}
+
+static void samples_write(struct hp_report *report, const struct hp_answer *answer, FILE *out)
+{
+	struct hp_text_cell count, time;
+	const struct hp_cpu *cpu;
+
+	if (!report->model.sampling.is_there || !answer->samples)
+		return;
+	cpu = hp_report_cpu(report);
+	if (answer->samples < HP_ANSWER_SAMPLES)
+		fprintf(out, "%s %s of the CPU, too few to say which functions use it",
+			hp_format_count(&count, answer->samples),
+			answer->samples == 1 ? "sample" : "samples");
+	else
+		fprintf(out, "%s samples of the CPU, shares are good to %.1f points",
+			hp_format_count(&count, answer->samples), points_of(answer->samples));
+	if (cpu->profiler_ns)
+		fprintf(out, "; %s of the profiler's left out",
+			hp_format_time(&time, (double)cpu->profiler_ns));
+	fputc('\n', out);
+}
+
+/* What this run can tell beyond the default report: the tables, and who calls its busiest function. */
+char *hp_brief_hint(struct hp_report *report, const struct hp_look *look)
+{
+	const struct hp_model_function *f = hp_functions_busiest(report);
+	const char *start = look->is_coloured ? "\033[2m" : "";
+	const char *end = look->is_coloured ? "\033[0m" : "";
+	char *name, *line;
+
+	if (report->settings->disable_hints)
+		return NULL;
+	name = f ? hp_answer_name(report, hp_report_name(report, f)) : NULL;
+	if (name && *name && hp_text_width(name) <= NEXT_NAME && !strchr(name, '\''))
+		line = hp_xprintf("%snext: hotpath report --all, or --callers '%s', --tree%s\n",
+				  start, name, end);
+	else
+		line = hp_xprintf("%snext: hotpath report --all for all tables%s\n", start, end);
+	free(name);
+	return line;
+}
+
+void hp_part_quality_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	const struct hp_answer *answer = hp_answer_of(report);
+	bool is_again = report->record.file || report->record.is_live;
+	char *hint = is_again ? hp_brief_hint(report, look) : NULL;
+
+	fputc('\n', out);
+	samples_write(report, answer, out);
+	if (hint)
+		fputs(hint, out);
+	free(hint);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * brief_part.h - what the files share that write the default report.
+ */
+#ifndef HP_REPORT_VIEW_BRIEF_PART_H
+#define HP_REPORT_VIEW_BRIEF_PART_H
+
+#include "report/base/format.h"
+#include "report/view/view.h"
+
+/* "41%", "9.2%": a share of a whole, never above 100. */
+const char *hp_part_share(struct hp_text_cell *cell, double part, double whole);
+
+/* What was run, how long, where its time went, the CPU and the memory it took. */
+void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+
+/* A fresh line: what to ask this run next; NULL = nothing is to be said. */
+char *hp_brief_hint(struct hp_report *report, const struct hp_look *look);
+
+/* How good the figures are, and what to ask next. */
+void hp_part_quality_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+
+#endif
