@@ -24,6 +24,7 @@
 #define NUMBERS_MOST 3	/* in a row */
 #define ROWS_MOST 16
 #define NAME_LEAST 16
+#define NAME_CUT 4	/* however narrow the terminal is */
 #define REMARK_LEAST 12
 #define GAP 2
 #define MARGIN 2
@@ -108,10 +109,10 @@ static size_t name_width(const struct part *part, size_t numbers, size_t width)
 		remark = larger(remark, width_of(part->rows[r].remark));
 	}
 	if (!remark)
-		return name < room ? name : larger(room, NAME_LEAST);
+		return name < room ? name : room;
 	if (name + GAP + remark > room && name > share)
 		name = remark + GAP + share < room ? room - remark - GAP : share;
-	return name;
+	return name < room ? name : room;
 }
 
 static char *text_fit(const char *text, size_t width)

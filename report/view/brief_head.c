@@ -32,6 +32,35 @@ const char *hp_part_share(struct hp_text_cell *cell, double part, double whole)
 	return hp_format_percent(cell, percent, percent < 9.95 ? 1 : 0);
 }
 
+/* --- lines --- */
+
+/* A line of pieces: those that have no room in it are left out, and the first one is cut. */
+struct line {
+	FILE *out;
+	size_t room;
+	bool is_full;
+};
+
+static struct line line_begin(const struct hp_look *look, FILE *out)
+{
+	return (struct line){ out, look->width, false };
+}
+
+/* Takes over the text. */
+static void line_add(struct line *line, char *text)
+{
+	size_t width = hp_text_width(text);
+
+	if (!line->is_full && width > line->room && line->room > LABEL_WIDTH + 40)
+		fprintf(line->out, "%.*s\342\200\246", (int)hp_text_start(text, line->room - 1),
+			text);
+	else if (!line->is_full && width <= line->room)
+		fputs(text, line->out);
+	line->is_full |= width > line->room;
+	line->room -= width < line->room ? width : line->room;
+	free(text);
+}
+
 /* --- the first line --- */
 
 static char *command_of(const struct hp_report *report)
@@ -89,11 +118,19 @@ static void title_write(struct hp_report *report, const struct hp_look *look, FI
 				label ? DOT : "", label ? label : "");
 	size_t used = strlen("[hotpath] ") + hp_text_width(rest);
 	size_t room = look->width > used + COMMAND_LEAST ? look->width - used : COMMAND_LEAST;
-	bool is_cut = hp_text_width(command) > room;
+	bool is_cut;
+
+	/* The command says more than the day. */
+	if (look->width < used + COMMAND_LEAST)
+		room = look->width > used - hp_text_width(when) + COMMAND_LEAST / 2
+			       ? look->width - used + hp_text_width(when)
+			       : COMMAND_LEAST / 2;
+	is_cut = hp_text_width(command) > room;
 
 	fprintf(out, "[hotpath] %.*s%s%s\n\n",
 		(int)hp_text_start(command, is_cut ? room - 1 : room), command,
-		is_cut ? "\342\200\246" : "", rest);
+		is_cut ? "\342\200\246" : "",
+		look->width < used + COMMAND_LEAST ? rest + strlen(when) : rest);
 	free(command);
 	free(when);
 	free(ending);
@@ -103,23 +140,24 @@ static void title_write(struct hp_report *report, const struct hp_look *look, FI
 
 /* --- sums --- */
 
-static void time_write(const struct hp_answer_time *time, FILE *out)
+static void time_write(const struct hp_answer_time *time, const struct hp_look *look, FILE *out)
 {
+	struct line line = line_begin(look, out);
 	struct hp_text_cell cell;
-	const char *gap = "";
 
 	if (!time->threads)
 		return;
-	fprintf(out, LABEL "%zu thread%s: ", "time", time->threads, time->threads == 1 ? "" : "s");
+	line_add(&line, hp_xprintf(LABEL "%zu thread%s: ", "time", time->threads,
+				   time->threads == 1 ? "" : "s"));
 	for (size_t i = 0; i < time->count && i < PARTS_TOLD; i++) {
 		if (i && time->parts[i].ns < PART_LEAST * time->life_ns)
 			break;
-		fprintf(out, "%s%s %s", gap, hp_part_share(&cell, time->parts[i].ns, time->life_ns),
-			time->parts[i].what);
-		gap = ", ";
+		line_add(&line, hp_xprintf("%s%s %s", i ? ", " : "",
+					   hp_part_share(&cell, time->parts[i].ns, time->life_ns),
+					   time->parts[i].what));
 	}
 	if (time->unknown)
-		fprintf(out, "; %zu more not known", time->unknown);
+		line_add(&line, hp_xprintf("; %zu more not known", time->unknown));
 	fputc('\n', out);
 }
 
@@ -140,20 +178,26 @@ static void cpu_write(const struct hp_model *model, const struct hp_answer *answ
 	fputc('\n', out);
 }
 
-static void memory_write(const struct hp_model *model, const struct hp_answer *answer, FILE *out)
+static void memory_write(const struct hp_model *model, const struct hp_answer *answer,
+			 const struct hp_look *look, FILE *out)
 {
-	struct hp_text_cell cell, bytes, count;
+	struct line line = line_begin(look, out);
+	struct hp_text_cell cell, count;
 
 	if (!model->peak_rss_kb && !answer->has_heap)
 		return;
-	fprintf(out, LABEL, "memory");
+	line_add(&line, hp_xprintf(LABEL, "memory"));
 	if (model->peak_rss_kb)
-		fprintf(out, "peak RSS %s", hp_format_bytes(&cell, model->peak_rss_kb * 1024));
-	if (answer->has_heap)
-		fprintf(out, "%sheap peak %s, %s in %s blocks in all",
-			model->peak_rss_kb ? "; " : "", hp_format_bytes(&cell, answer->heap_peak),
-			hp_format_bytes(&bytes, answer->heap_bytes),
-			hp_format_count(&count, answer->heap_blocks));
+		line_add(&line, hp_xprintf("peak RSS %s%s",
+					   hp_format_bytes(&cell, model->peak_rss_kb * 1024),
+					   answer->has_heap ? "; " : ""));
+	if (answer->has_heap) {
+		line_add(&line,
+			 hp_xprintf("heap peak %s", hp_format_bytes(&cell, answer->heap_peak)));
+		line_add(&line, hp_xprintf(", %s in %s blocks in all",
+					   hp_format_bytes(&cell, answer->heap_bytes),
+					   hp_format_count(&count, answer->heap_blocks)));
+	}
 	fputc('\n', out);
 }
 
@@ -162,9 +206,9 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 	const struct hp_answer *answer = hp_answer_of(report);
 
 	title_write(report, look, out);
-	time_write(&answer->time, out);
+	time_write(&answer->time, look, out);
 	cpu_write(&report->model, answer, out);
-	memory_write(&report->model, answer, out);
+	memory_write(&report->model, answer, look, out);
 	hp_head_notes_write(report, look, out);
 }
 
@@ -176,24 +220,26 @@ static double points_of(uint64_t samples)
 	return 98 / sqrt((double)samples);
 }
 
-static void samples_write(struct hp_report *report, const struct hp_answer *answer, FILE *out)
+static void samples_write(struct hp_report *report, const struct hp_answer *answer,
+			  const struct hp_look *look, FILE *out)
 {
+	struct line line = line_begin(look, out);
 	struct hp_text_cell count, time;
 	const struct hp_cpu *cpu;
 
 	if (!report->model.sampling.is_there || !answer->samples)
 		return;
 	cpu = hp_report_cpu(report);
+	line_add(&line, hp_xprintf("%s CPU sample%s: ", hp_format_count(&count, answer->samples),
+				   answer->samples == 1 ? "" : "s"));
 	if (answer->samples < HP_ANSWER_SAMPLES)
-		fprintf(out, "%s %s of the CPU, too few to say which functions use it",
-			hp_format_count(&count, answer->samples),
-			answer->samples == 1 ? "sample" : "samples");
+		line_add(&line, hp_xstrdup("too few to say which functions use it"));
 	else
-		fprintf(out, "%s samples of the CPU, shares are good to %.1f points",
-			hp_format_count(&count, answer->samples), points_of(answer->samples));
+		line_add(&line,
+			 hp_xprintf("shares are good to %.1f points", points_of(answer->samples)));
 	if (cpu->profiler_ns)
-		fprintf(out, "; %s of the profiler's left out",
-			hp_format_time(&time, (double)cpu->profiler_ns));
+		line_add(&line, hp_xprintf("; %s of the profiler's left out",
+					   hp_format_time(&time, (double)cpu->profiler_ns)));
 	fputc('\n', out);
 }
 
@@ -224,7 +270,7 @@ void hp_part_quality_write(struct hp_report *report, const struct hp_look *look,
 	char *hint = is_again ? hp_brief_hint(report, look) : NULL;
 
 	fputc('\n', out);
-	samples_write(report, answer, out);
+	samples_write(report, answer, look, out);
 	if (hint)
 		fputs(hint, out);
 	free(hint);

@@ -125,6 +125,12 @@ const struct hp_answer *hp_answer_of(struct hp_report *report);
  */
 char *hp_answer_name(const struct hp_report *report, const char *name);
 
+/* The same of a function of hp_cpu, by its place. */
+char *hp_answer_function(struct hp_report *report, uint32_t function);
+
+/* The same of a call path, "f file.c:12 ← g". */
+char *hp_answer_path(const struct hp_report *report, const char *path);
+
 /* --- parts of hp_answer_of, each in a file of its own --- */
 
 void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer);

@@ -118,6 +118,25 @@ static int compare_called(const void *left, const void *right)
 	return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
+/* A copy of a function for a processor, as __memset_avx2_unaligned_erms is, has the function's name. */
+static void variant_cut(char *name)
+{
+	static const char *const kinds[] = { "__mem", "__str", "__wcs", "__wmem" };
+	static const char *const variants[] = { "_sse", "_ssse", "_avx", "_evex", "_erms" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strncmp(name, kinds[i], strlen(kinds[i])) != 0)
+			continue;
+		for (size_t j = 0; j < sizeof(variants) / sizeof(variants[0]); j++) {
+			char *variant = strstr(name, variants[j]);
+
+			if (variant)
+				*variant = 0;
+		}
+		memmove(name, name + 2, strlen(name + 2) + 1);
+	}
+}
+
 /* A stub in front of a library's function has that one's name. */
 static char *callee_name(struct hp_report *report, const struct called *called)
 {
@@ -131,6 +150,7 @@ static char *callee_name(struct hp_report *report, const struct called *called)
 	stub = strchr(text, '@');
 	if (stub)
 		*stub = 0;
+	variant_cut(text);
 	return text;
 }
 
@@ -231,8 +251,7 @@ static void row_set(struct hp_report *report, struct hp_answer_cpu *row, const s
 		row->name = hp_xstrdup(owned->is_start ? "[start and end]" : "[unknown]");
 		return;
 	}
-	row->name = hp_answer_name(
-		report, hp_cpu_name(report, &hp_report_cpu(report)->functions[owned->function]));
+	row->name = hp_answer_function(report, owned->function);
 	line_set(report, row);
 	calls_set(report, row);
 }

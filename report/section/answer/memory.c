@@ -63,7 +63,7 @@ static void row_add(struct hp_report *report, struct hp_answer *answer, enum hp_
 		return;
 	answer->memory[answer->memory_count++] = (struct hp_answer_memory){
 		.kind = kind,
-		.path = hp_xstrdup(hp_alloc_row_name(report, row)),
+		.path = hp_answer_path(report, hp_alloc_row_name(report, row)),
 		.bytes = kind == HP_ANSWER_BLOCKS ? row->sum.bytes : weight(row, kind),
 		.blocks = kind == HP_ANSWER_LEFT ? positive(row->sum.live) : row->sum.count,
 		.all = all,

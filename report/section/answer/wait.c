@@ -70,6 +70,16 @@ static bool is_worth(const struct hp_answer *answer, double ns)
 
 /* --- what threads told --- */
 
+/* "function (file.c:12)", or if that is a wrapper of a lock its caller. */
+static char *place_text(struct hp_report *report, const struct hp_lock_place *place, uint32_t path)
+{
+	char *whole = hp_lock_holder_text(report, place, path);
+	char *text = hp_answer_path(report, whole);
+
+	free(whole);
+	return text;
+}
+
 static char *lock_text(struct hp_report *report, const struct hp_lock_contest *contest)
 {
 	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
@@ -79,7 +89,7 @@ static char *lock_text(struct hp_report *report, const struct hp_lock_contest *c
 
 	if (lock->kind == HP_LOCK_CHANNEL || !contest->holder.address)
 		return hp_xprintf("%s %s", kind, name);
-	holder = hp_lock_holder_text(report, &contest->holder, contest->from);
+	holder = place_text(report, &contest->holder, contest->from);
 	text = hp_xprintf("%s %s, held by %s", kind, name, holder);
 	free(holder);
 	return text;
@@ -91,7 +101,7 @@ static void contest_add(struct hp_report *report, struct hp_answer *answer,
 	double tick_ns = report->model.ns_per_tick;
 
 	row_add(answer, (struct hp_answer_wait){
-				.who = hp_lock_holder_text(report, &contest->at, contest->path),
+				.who = place_text(report, &contest->at, contest->path),
 				.what = lock_text(report, contest),
 				.ns = (double)contest->ticks * tick_ns,
 				.most_ns = (double)contest->most * tick_ns,
@@ -199,20 +209,14 @@ static void kernel_add(struct hp_report *report, struct hp_answer *answer, const
 		    (has_locks && strcmp(row->on, "lock") == 0) ||
 		    (has_channels && is_channel(row->on)))
 			continue;
-		row_add(answer,
-			(struct hp_answer_wait){
-				.who = row->function == HP_NONE
-					       ? NULL
-					       : hp_answer_name(
-							 report,
-							 hp_cpu_name(
-								 report,
-								 &hp_report_cpu(report)->functions
-									  [row->function])),
-				.what = cause_text(row->on),
-				.ns = (double)row->ns,
-				.count = row->count,
-			});
+		row_add(answer, (struct hp_answer_wait){
+					.who = row->function == HP_NONE
+						       ? NULL
+						       : hp_answer_function(report, row->function),
+					.what = cause_text(row->on),
+					.ns = (double)row->ns,
+					.count = row->count,
+				});
 	}
 	free(causes.rows);
 }

@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# brief.bats - the default report: one screen that says where the time went.
+
+load helper
+
+setup_file()
+{
+	compile work -DHOTPATH -pthread <<-'END'
+	#include <pthread.h>
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <time.h>
+	static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	static volatile double sum;
+	static char *kept[2000];
+	/* Half a second of CPU for each: enough samples on any machine. */
+	__attribute__((noinline)) static void compute(void)
+	{
+		struct timespec now;
+		do {
+			for (int i = 0; i < 100000; i++)
+				sum += i * 0.5;
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+		} while (now.tv_sec == 0 && now.tv_nsec < 500000000);
+	}
+	__attribute__((noinline)) static void hoard(void)
+	{
+		for (int i = 0; i < 2000; i++)
+			kept[i] = memset(malloc(1000), 1, 1000);
+	}
+	static void *hold(void *none)
+	{
+		pthread_mutex_lock(&gate);
+		compute();
+		pthread_mutex_unlock(&gate);
+		return none;
+	}
+	int main(void)
+	{
+		pthread_t threads[2];
+		hoard();
+		for (int i = 0; i < 2; i++)
+			pthread_create(&threads[i], NULL, hold, NULL);
+		for (int i = 0; i < 2; i++)
+			pthread_join(threads[i], NULL);
+		return 0;
+	}
+	END
+	unset HOTPATH_REPORT
+	HOTPATH_OUTPUT_PATH=$T/first "$HP_RUN" "$T/work"
+}
+
+setup()
+{
+	unset HOTPATH_REPORT
+}
+
+# fits FILE COLUMNS - no line of it is wider, and there are no more lines than a screen has.
+fits()
+{
+	[ "$(wc -l <"$1")" -le 40 ] || return
+	LC_ALL=C awk -v most="$2" '{ line = $0; gsub(/[\200-\277]/, "", line)
+		if (length(line) > most) { print "too wide: " $0; bad = 1 } } END { exit bad }' "$1"
+}
+
+@test "brief: the first line says what was run and how it ended" {
+	grep -q "^\[hotpath\] $T/work · .*s · exit status 0$" "$T/first"
+}
+
+@test "brief: who waited for the lock, and who holds the memory" {
+	grep -q 'hold (.*) *mutex gate, held by hold' "$T/first"
+	grep -q '[12]\.[0-9] MB *at the peak .*hoard' "$T/first"
+	grep -q '[12]\.[0-9] MB *not freed .*hoard' "$T/first"
+	grep -q '^time .*lock' "$T/first"
+}
+
+@test "brief: the CPU by function, where it can be sampled" {
+	grep -q 'CPU samples: shares' "$T/first" || skip "no samples here"
+	grep -q '^ *[0-9.]*%  compute ' "$T/first"
+}
+
+@test "brief: a screen is enough, whatever its width" {
+	for columns in 60 80 120 160; do
+		COLUMNS=$columns "$HP_BUILD/hotpath" report work >"$T/brief.$columns"
+		fits "$T/brief.$columns" "$columns"
+	done
+}
+
+@test "brief: no share is above 100 %" {
+	run ! grep -E '(^|[^0-9.])(1[0-9][1-9]|1[1-9][0-9]|[2-9][0-9][0-9]|[0-9]{4,})(\.[0-9]+)?%' "$T/first"
+}
+
+@test "brief: tables come with --all, with sections, and with settings of tables" {
+	for option in --all -a --report=threads --sort=self --limit=3 --percentiles=50; do
+		"$HP_BUILD/hotpath" report "$option" work >"$T/tables"
+		grep -q '^threads - \|^timing - ' "$T/tables"
+	done
+	HOTPATH_REPORT=all "$HP_BUILD/hotpath" report work | grep -q '^threads - '
+	HOTPATH_LIMIT=2 "$HP_BUILD/hotpath" report work | grep -q '^threads - '
+	run ! grep -q ' - Thread' "$T/first"
+	HOTPATH_REPORT=short HOTPATH_LIMIT=2 "$HP_BUILD/hotpath" report work >"$T/short"
+	run ! grep -q '^threads - ' "$T/short"
+}
+
+@test "brief: a program that does nothing is told in a few lines" {
+	LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_PATH=$T/nothing "$(type -P true)"
+	[ "$(wc -l <"$T/nothing")" -le 12 ]
+	grep -q '^CPU' "$T/nothing"
+}
+
+@test "brief: colour only where it is asked for" {
+	"$HP_BUILD/hotpath" report work >"$T/plain"
+	run ! grep -q $'\e' "$T/plain"
+	"$HP_BUILD/hotpath" report --color always work >"$T/colour"
+	grep -q $'\e' "$T/colour"
+	sed 's/\x1b\[[0-9;]*m//g' "$T/colour" | diff "$T/plain" -
+}
