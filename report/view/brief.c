@@ -17,12 +17,14 @@
 #include "report/name/name.h"
 #include "report/section/answer/answer.h"
 #include "report/section/cpu/cpu.h"
+#include "report/section/thread/process.h"
 #include "report/view/brief_part.h"
 #include "report/view/view.h"
 
 #define LINES_MOST 40
 #define NUMBERS_MOST 3	/* in a row */
 #define ROWS_MOST 16
+#define PROGRAMS_MOST 5
 #define NAME_LEAST 16
 #define NAME_CUT 4	/* however narrow the terminal is */
 #define REMARK_LEAST 12
@@ -50,7 +52,7 @@ struct part {
 	size_t least;	/* rows that stay in any case */
 };
 
-enum { PART_CPU, PART_WAITS, PART_MEMORY, PARTS };
+enum { PART_CPU, PART_WAITS, PART_MEMORY, PART_PROGRAMS, PARTS };
 
 static const char *ink(const struct hp_look *look, const char *code)
 {
@@ -304,6 +306,59 @@ static void memory_make(const struct hp_answer *answer, struct part *part)
 	}
 }
 
+/* --- processes --- */
+
+static char *program_remark(const struct hp_program *program)
+{
+	struct hp_text_cell cell, count;
+	double runs = (double)program->runs;
+	char *text = hp_xprintf("%s each", hp_format_time(&cell, (double)program->wall_ns / runs));
+
+	if (program->peak_rss_bytes)
+		text = joined(text,
+			      hp_xprintf("peak %s",
+					 hp_format_bytes(&cell, program->peak_rss_bytes)),
+			      ", ");
+	if (program->failed)
+		text = joined(text,
+			      hp_xprintf("%s failed", hp_format_count(&count, program->failed)),
+			      ", ");
+	if (program->running)
+		text = joined(text,
+			      hp_xprintf("%s still running",
+					 hp_format_count(&count, program->running)),
+			      ", ");
+	return text;
+}
+
+static void programs_make(struct hp_report *report, struct part *part)
+{
+	const struct hp_programs *programs = hp_programs_of(report);
+	struct hp_text_cell cell, share;
+	size_t shown = programs->count < PROGRAMS_MOST ? programs->count : PROGRAMS_MOST;
+
+	if (programs->runs < 2)
+		return;
+	for (size_t i = 0; i < shown; i++) {
+		const struct hp_program *from = &programs->rows[i];
+		struct row *row = row_new(part);
+		char *name = hp_text_clean(from->name);
+
+		row->numbers[0] = hp_xprintf("%s%s", from->is_cpu_least ? "\342\211\245 " : "",
+					     hp_part_share(&share, (double)from->cpu_ns,
+							   (double)programs->cpu_ns));
+		row->numbers[1] = hp_xstrdup(hp_format_time(&cell, (double)from->cpu_ns));
+		row->name = from->runs > 1 ? hp_xprintf("%s " TIMES "%s", name,
+							hp_format_count(&cell, from->runs))
+					   : hp_xstrdup(name);
+		row->remark = program_remark(from);
+		free(name);
+	}
+	part->about = hp_xprintf("%s in all, by the CPU time of their programs%s",
+				 hp_format_count(&cell, programs->runs),
+				 programs->count > shown ? "; the first of them" : "");
+}
+
 /* --- all of it --- */
 
 /* Too long for a screen: the part with most rows gives up its last one. */
@@ -352,6 +407,7 @@ void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *
 		[PART_CPU] = { .title = "CPU", .least = 3 },
 		[PART_WAITS] = { .title = "Waits", .least = 2 },
 		[PART_MEMORY] = { .title = "Memory", .least = 2 },
+		[PART_PROGRAMS] = { .title = "Processes", .least = 3 },
 	};
 	char *head = written(hp_part_head_write, report, look);
 	char *quality = written(hp_part_quality_write, report, look);
@@ -363,6 +419,7 @@ void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *
 		cpu_make(answer, &parts[PART_CPU]);
 	waits_make(answer, &parts[PART_WAITS]);
 	memory_make(answer, &parts[PART_MEMORY]);
+	programs_make(report, &parts[PART_PROGRAMS]);
 	for (int i = 0; i < PARTS; i++)
 		lines += part_lines(&parts[i]);
 	parts_shrink(parts, lines);
