@@ -75,6 +75,13 @@ bool hp_readable_few(uintptr_t address, uintptr_t size)
 	return false;
 }
 
+/* Nobody gives up rights here. */
+uint32_t hp_drops;
+
+void hp_drop_check(void)
+{
+}
+
 /* Nobody makes threads by it here. */
 struct hp_real hp_real_table;
 _Atomic int hp_real_is_filled = 1;
