@@ -31,6 +31,7 @@ static void look_at(struct hp_kept *kept)
 	hp_settings_read(&settings, environment, NULL, NULL);
 	hp_report_init_record(&report, &kept->segment, &record, &settings, NULL, NULL);
 	hp_table_write(&report, &look, out);
+	hp_brief_write(&report, &look, out);
 	hp_report_release(&report);
 	hp_facts_release(&facts);
 	hp_legend_free(record.legend);

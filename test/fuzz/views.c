@@ -56,6 +56,7 @@ uint64_t fuzz_views(const struct fuzz_base *base, struct hp_segment *segment, bo
 	hp_settings_read(&settings, environment, NULL, NULL);
 	hp_report_init_record(&report, segment, &record, &settings, NULL, NULL);
 	hp_table_write(&report, &look, out);
+	hp_brief_write(&report, &look, out);
 	hp_json_write(&report, false, out);
 	if (with_exports) {
 		export_all(&report);

@@ -115,6 +115,7 @@ static size_t report_of(const struct fake *fake)
 	hp_settings_read(&settings, environment, NULL, NULL);
 	hp_report_init(&report, &segment, &settings, NULL, NULL);
 	hp_table_write(&report, &look, out);
+	hp_brief_write(&report, &look, out);
 	hp_json_write(&report, false, out);
 	hp_report_release(&report);
 	fclose(out);
