@@ -158,7 +158,7 @@ END
 	exec 8<>"$T/stuck"
 	HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 HOTPATH_SEGMENT_PATH=$T/record "$HP_RUN" "$T/app" || [ $? = 3 ]
 	yes | head -c 65536 >&8
-	HOTPATH_TEST_REPORT_MS=500 timeout 30 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>&8 8>&- || [ $? = 1 ]
+	HOTPATH_TEST_REPORT_MS=3000 timeout 30 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>&8 8>&- || [ $? = 1 ]
 	kept_leaf
 	# What has gone is no reason either.
 	rm -r "$kept"
