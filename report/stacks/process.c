@@ -242,7 +242,10 @@ static void vdso_open(const struct hp_stack_process *process, struct hp_stack_ob
 
 /* --- mappings --- */
 
-/* Where the file would have to lie for this mapping to be where it is; false = it is none of its loads. */
+/*
+ * Where the file would have to lie for this mapping of code to be where it is; false = it is none of its
+ * loads.  A page of the file may be the end of one load and the begin of the next (lld does that).
+ */
 static bool bias_of(const struct hp_stack_object *object, const struct hp_stack_map *map,
 		    uint64_t *bias)
 {
@@ -250,7 +253,8 @@ static bool bias_of(const struct hp_stack_object *object, const struct hp_stack_
 		const Elf64_Phdr *load = &object->loads[i];
 		uint64_t low = load->p_offset & ~(uint64_t)(PAGE - 1);
 
-		if (map->offset >= low && map->offset < load->p_offset + load->p_filesz) {
+		if ((load->p_flags & PF_X) && map->offset >= low &&
+		    map->offset < load->p_offset + load->p_filesz) {
 			*bias = map->begin - map->offset + load->p_offset - load->p_vaddr;
 			return true;
 		}

@@ -227,7 +227,7 @@ static void copies_keep(const struct taking *taking, struct hp_taken *thread)
 
 	copies_free(thread);
 	for (size_t i = 0; i < taking->room_count; i++) {
-		struct hp_stack_copy *to = &thread->copies[thread->copy_count++];
+		struct hp_stack_part *to = &thread->copies[thread->copy_count++];
 
 		to->begin = taking->begins[i];
 		to->end = to->begin + taking->sizes[i];

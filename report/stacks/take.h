@@ -29,7 +29,7 @@
 #define HP_STACK_COPIES 3
 
 /* A part of the address space. */
-struct hp_stack_copy {
+struct hp_stack_part {
 	uint64_t begin;
 	uint64_t end;
 	uint8_t *bytes;
@@ -49,7 +49,7 @@ struct hp_taken {
 	enum hp_stop_outcome outcome;
 	int error;	/* errno */
 	struct user_regs_struct registers;
-	struct hp_stack_copy copies[HP_STACK_COPIES];	/* that of the stack pointer first */
+	struct hp_stack_part copies[HP_STACK_COPIES];	/* that of the stack pointer first */
 	uint32_t copy_count;
 	uint64_t wanted[HP_STACK_COPIES - 1];	/* addresses to copy from, too; 0 = none */
 	uint64_t still_ns;	/* from the interrupt to the end of the detach: it stood at most that long */

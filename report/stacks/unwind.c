@@ -82,7 +82,7 @@ struct hp_unwinder {
 static bool copied(const struct hp_taken *thread, uint64_t address, uint64_t *word)
 {
 	for (uint32_t i = 0; i < thread->copy_count; i++) {
-		const struct hp_stack_copy *copy = &thread->copies[i];
+		const struct hp_stack_part *copy = &thread->copies[i];
 
 		if (address < copy->begin || address >= copy->end ||
 		    copy->end - address < sizeof(*word))
@@ -342,12 +342,16 @@ static bool is_trampoline(const struct walk *walk)
 {
 #if defined(__x86_64__)
 	static const uint64_t code = UINT64_C(0x0f0000000fc0c748);
+	const uint64_t call = 7;	/* bytes before the system call */
 #else
 	static const uint64_t code = UINT64_C(0xd4000001d2801168);
+	const uint64_t call = 4;
 #endif
-	uint64_t found;
+	uint64_t found, pc = walk->frame.pc;
 
-	return code_read(walk->unwinder, walk->frame.pc, &found) && found == code;
+	return (code_read(walk->unwinder, pc, &found) && found == code) ||
+	       (walk->frame.is_exact && code_read(walk->unwinder, pc - call, &found) &&
+		found == code);
 }
 
 static void frame_read(struct walk *walk)
