@@ -215,14 +215,16 @@ static const char *mark_of(const struct hp_table_row *row)
 /*
  * A fresh copy of a name as tables show it, cut to the width.  A name with its place in
  * the source loses the place if both do not fit.  NULL: the text stays as it is, since
- * it fits, or is a path, whose end is cut.
+ * it is no name of C++ or Rust, or a path, whose end is cut.
  */
 static char *name_fitted(const char *text, int width)
 {
 	char *name, *fitted;
-	const char *place = strstr(text, ") (");
+	const char *place = strstr(text, ") ("), *open = strchr(text, '(');
+	bool has_parameters = open > text && open[-1] != ' ';
 
-	if (strstr(text, " ← ") || (place && hp_width(text) <= width))
+	if (strstr(text, " ← ") || (place && hp_width(text) <= width) ||
+	    (!has_parameters && !strstr(text, "::")))
 		return NULL;
 	name = hp_xstrdup(text);
 	if (place)
