@@ -155,6 +155,7 @@ bool hp_lock_release(struct hp_release *release, uintptr_t address)
 	struct hp_waiter_local *me;
 	struct hp_held *held;
 	uint32_t asked;
+	uint64_t end;
 
 	if (hp_is_early())
 		return false;
@@ -171,6 +172,8 @@ bool hp_lock_release(struct hp_release *release, uintptr_t address)
 		return true;
 	}
 	asked = held->asked ? __atomic_exchange_n(&held->asked, 0, __ATOMIC_ACQUIRE) : 0;
+	/* Before that: walking the stack takes some 100 us, which are ours. */
+	end = asked & HP_ASKED_PATH ? hp_lock_clock(me) : 0;
 	if (asked & HP_ASKED_PATH)
 		hp_lock_answer(me, (const struct hp_use *)(uintptr_t)held->use);
 	release->since = release->seen_at = release->gap = 0;
@@ -179,7 +182,9 @@ bool hp_lock_release(struct hp_release *release, uintptr_t address)
 	/* As near to the release as may be: it may wake up others, which takes time. */
 	release->held = *held;
 	held_remove(me, held);
-	release->end = release->held.start || asked & HP_ASKED_END ? hp_lock_clock(me) : 0;
+	if (!end && (release->held.start || asked & HP_ASKED_END))
+		end = hp_lock_clock(me);
+	release->end = release->held.start || asked & HP_ASKED_END ? end : 0;
 	return true;
 }
 
