@@ -106,7 +106,9 @@ helper_files()
 		tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "XDG_STATE_HOME=$XDG_STATE_HOME" || continue
 		count=$(find "/proc/$pid/fd" -type l | wc -l)
 		echo "$count descriptors"
-		[ "$count" -ge "$1" ] && [ "$count" -le "$2" ] && return
+		if [ "$count" -ge "$1" ] && [ "$count" -le "$2" ]; then
+			return 0
+		fi
 	done
 	return 1
 }

@@ -322,7 +322,7 @@ start()
 	[ "$(jq '.thread_count' "$T/out.json")" = 10 ]
 	eventually is_stopped "$pid"
 	kill -CONT "$pid"
-	! is_stopped "$pid"
+	run ! is_stopped "$pid"
 }
 
 @test "stacks: no system call fails because of it" {
