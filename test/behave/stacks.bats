@@ -285,8 +285,17 @@ start()
 	eventually grep -qx there "$T/said"
 }
 
+# waits_alike COUNT - so many threads stand in the same place: they have said that they are there a little earlier.
+waits_alike()
+{
+	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/alike.json"
+	[ "$(jq '.stacks[0].count' "$T/alike.json")" = "$1" ] &&
+		[ "$(jq '.stacks | length' "$T/alike.json")" = 3 ]
+}
+
 @test "stacks: equal ones are told once, with the lines of the source" {
 	start "$T/crowd"
+	eventually waits_alike 8
 	"$HP_BUILD/hotpath" stacks "$pid" >"$T/out"
 	head -n 1 "$T/out" | grep -E "^crowd, pid $pid: 10 threads, 3 different stacks; each stood still for .* \(median\), .* at most$"
 	grep -A 3 '^8 threads: crowd [0-9]' "$T/out" >"$T/eight"
@@ -298,6 +307,7 @@ start()
 
 @test "stacks: JSON has every thread once, and every frame" {
 	start "$T/crowd"
+	eventually waits_alike 8
 	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/out.json"
 	jq -r '.stacks[].threads[].tid' "$T/out.json" | sort >"$T/told"
 	ls "/proc/$pid/task" | sort >"$T/true"
@@ -309,6 +319,7 @@ start()
 @test "stacks: 1,000 threads" {
 	[ "$(ulimit -u)" = unlimited ] || [ "$(ulimit -u)" -gt 3000 ] || skip "too few threads allowed: $(ulimit -u)"
 	start "$T/crowd" 1000
+	eventually waits_alike 1000
 	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/out.json"
 	[ "$(jq '.stacks[0].count' "$T/out.json")" = 1000 ]
 	[ "$(jq '.thread_count' "$T/out.json")" = 1002 ]
