@@ -33,7 +33,7 @@ def calls_of(trace, is_ours):
     last = None
 
     def settle():
-        if last and last[0] not in NEVER and is_ours(stack):
+        if last and last[0] not in NEVER and is_ours(last[0], stack):
             calls.append(last)
 
     for line in open(trace, errors="replace"):
@@ -51,7 +51,10 @@ def calls_of(trace, is_ours):
 
 def of_library(exported):
     """The stack begins in libc, and goes on in a function of ours that is no stand-in."""
-    def is_ours(stack):
+    def is_ours(call, stack):
+        # Stand-ins of the wait family share the function that waits: it waits for the program.
+        if call in ("wait4", "waitid") and any(re.search(r"libhotpath\.so\(wait(pid|id|3|4)?[@+]", line) for line in stack):
+            return False
         for line in stack:
             place = re.match(r" > (\S+?)\((\w*)\+", line)
             if not place or "libc.so" in place[1] or "ld-linux" in place[1]:
@@ -116,7 +119,7 @@ def main():
         for part in ("hotpath-sampler", "hotpath"):
             environment = dict(base, FAULT_IN=part, FAULT_OUT=trace, FAULT="")
             outcome.run(command, environment, folder, mark)
-            for name, number, line in calls_of(trace, lambda stack: True):
+            for name, number, line in calls_of(trace, lambda call, stack: True):
                 jobs.append((part, name, number, line,
                              lambda fault, p=part: (command, dict(base, FAULT_IN=p, FAULT_OUT=trace,
                                                                   FAULT=" ".join(fault)))))

@@ -80,10 +80,16 @@ class Part:
     def name_places(self):
         at = sorted({a for name, a in self.calls.values() if name.startswith("__wrap_")} |
                     {a for jumps in self.jumps.values() for name, a in jumps if name.startswith("__wrap_")})
-        text = subprocess.run(["addr2line", "-e", self.path], input="\n".join(map(hex, at)), capture_output=True,
-                              text=True).stdout.split("\n")
+        text = subprocess.run(["addr2line", "-a", "-i", "-e", self.path], input="\n".join(map(hex, at)),
+                              capture_output=True, text=True).stdout
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/"
-        return {address: line.replace(root, "").split(" ")[0] for address, line in zip(at, text)}
+        places = {}
+        for part in re.split(r"^0x", text, flags=re.M)[1:]:
+            address, *lines = part.split("\n")
+            # The innermost line of ours: _FORTIFY_SOURCE puts functions of the C library's headers around calls.
+            lines = [line.replace(root, "").split(" ")[0] for line in lines if line]
+            places[int(address, 16)] = next((line for line in lines if not line.startswith("/")), lines[0])
+        return places
 
     def site_of(self, back, function):
         """(place, function) of a call that returns to `back`, which may be behind jumps; None = not known."""
