@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # An image to develop and to profile in: Debian 12 with what hotpath is built and
-# tested with, and samply.  doc/containers.md says how it is used.
+# tested with, and samply.  doc/guide/containers.md says how it is used.
 
 FROM rust:1-slim-bookworm AS samply
 RUN cargo install --locked samply@0.13.1

@@ -22,7 +22,7 @@ table()
 	esac
 }
 
-for file in $(grep -l '^<!-- [a-z]*: scripts/check-generated.sh' doc/*.md); do
+for file in $(grep -rl --include=*.md "^<!-- [a-z]*: scripts/check-generated.sh" doc); do
 	name=$(sed -n 's/^<!-- \([a-z]*\): scripts.check-generated.sh.*/\1/p' "$file")
 	table "$name" >"$fresh.table" || exit 2
 	sed -e "/^<!-- $name: /r $fresh.table" -e "/^<!-- $name: /,/^<!-- end -->/{ /^<!-- /!d; }" "$file" >"$fresh"

@@ -137,7 +137,7 @@ struct hp_settings {
  * What may set a variable, beside flags and the environment.  A segment can be
  * written by every process of its session, also by those that have given up
  * their rights, and a kept file by anybody: so what is read there says how
- * something is recorded and shown, nothing else.  doc/safety.md has the reasons.
+ * something is recorded and shown, nothing else.  doc/internals/safety.md has the reasons.
  */
 enum hp_setting_trust {
 	HP_SETTING_OF_RECORD = 1,	/* HOTPATH_DEFAULTS, wherever its text is found */

@@ -47,7 +47,7 @@ static const char usage_text[] =
 	"  claude mcp add hotpath -- hotpath mcp\n"
 	"  {\"mcpServers\": {\"hotpath\": {\"command\": \"hotpath\", \"args\": [\"mcp\"]}}}\n\n"
 	"A running program also serves it at http://127.0.0.1:6771/mcp (HOTPATH_MCP_PORT,\n"
-	"HOTPATH_MCP_AUTH_TOKEN); doc/mcp.md says more.\n";
+	"HOTPATH_MCP_AUTH_TOKEN); doc/reference/mcp.md says more.\n";
 
 /* Reads a line.  False = there is none any more. */
 static bool line_read(struct stdio *stdio)

@@ -78,7 +78,7 @@ static const char usage_text[] =
 	"      --mcp-port=N MCP for agents as well, there; 0 = any free port (HOTPATH_MCP_PORT)\n"
 	"  -h, --help       this\n\n"
 	"HOTPATH_METRICS_AUTH_TOKEN is what clients must send as Authorization; beyond this\n"
-	"machine it is needed.  GET /routes lists what can be asked; doc/http.md says more.\n";
+	"machine it is needed.  GET /routes lists what can be asked; doc/reference/http.md says more.\n";
 
 static void say_line(void *context, const char *line)
 {

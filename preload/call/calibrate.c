@@ -10,7 +10,7 @@
  * for its own results leaves it room: there a counted call is almost free.
  * Code that keeps all units busy pays in full.  So the cost is measured around
  * one function of either kind, of some 20 ns, and the mean is what we subtract;
- * doc/design.md says how far off that is.
+ * doc/internals/design.md says how far off that is.
  */
 #include "preload/call/calibrate.h"
 

@@ -4,7 +4,7 @@
  * addresses and the facts about the run, so that it reads the same when the
  * program was rebuilt or the file is on another machine.
  *
- * doc/files.md has the format by the byte.  It is a gzip stream: zlib's checksum
+ * doc/internals/files.md has the format by the byte.  It is a gzip stream: zlib's checksum
  * tells corruption, and everything is packed and unpacked in one pass.
  */
 #ifndef HP_REPORT_STORE_KEPT_H

@@ -263,7 +263,7 @@ struct hp_recorded {
 
 /*
  * At HP_LEVELS_AT.  Processes that may do less than the session's first
- * one have segments of their own (doc/safety.md), one for each trust level.  No two segments of a
+ * one have segments of their own (doc/internals/safety.md), one for each trust level.  No two segments of a
  * session give out the same offsets, so that a reader can map all of them side by side: each
  * at the offset where its records begin.  Every segment has the page in front of its records
  * for a copy of its header there.

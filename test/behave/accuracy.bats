@@ -7,7 +7,7 @@
 # The processors are shared with whoever else runs here, and a neighbour's burst is not ours to
 # tell from an error: a case that measures may fail twice before it fails.  What `make test` asks
 # of estimates are bounds that a gross fault breaks, on whatever machine; the figures of
-# doc/design.md, which a quiet one keeps, are in the cases of HP_TEST_FULL.
+# doc/internals/design.md, which a quiet one keeps, are in the cases of HP_TEST_FULL.
 
 load helper
 

@@ -9,7 +9,7 @@ function may have taken longer than its threads lived, and nothing may have been
 says so: `full` (the segment is), `parallel` (several threads), `unpaired`, `coroutines` (calls of a
 function overlap in a thread: its total is that of calls which no other outlasts, and may be below
 its own time), `made_up` (addresses of no functions), `torn` (jumps out of the hooks themselves: counts are
-right, times need not be, doc/limits.md)."""
+right, times need not be, doc/internals/limits.md)."""
 import json
 import sys
 

@@ -453,7 +453,7 @@ assert stacks["app::main;right;nap"] >= 5000000, stacks
 END
 }
 
-# A reader made from the page, by the other page's reader: doc/files.md and segment/FORMAT.md.
+# A reader made from the page, by the other page's reader: doc/internals/files.md and segment/FORMAT.md.
 @test "kept: the format is what its page says" {
 	record -- "$T/app"
 	python3 "$ROOT/test/behave/read_kept.py" "$(files)" "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/names"

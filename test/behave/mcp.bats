@@ -162,7 +162,7 @@ over_http()
 	cd "$T/skill"
 	printf '#include <stdio.h>\nint main(void) { puts("up"); return 0; }\n' >app.c
 	# Those that begin with cc or hotpath run, in the order of the page.
-	grep -o '`\(cc\|hotpath run\) [^`]*`' "$ROOT/doc/SKILL.md" | tr -d '`' >commands
+	grep -o '`\(cc\|hotpath run\) [^`]*`' "$ROOT/doc/reference/SKILL.md" | tr -d '`' >commands
 	[ "$(wc -l <commands)" -eq 3 ]
 	grep cc commands >ordered
 	grep '^hotpath run' commands >>ordered

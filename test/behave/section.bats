@@ -186,5 +186,5 @@ EOF
 	run ! scripts/check-generated.sh build
 	scripts/check-generated.sh --write build
 	scripts/check-generated.sh build
-	grep -q '^| `loaded-files` | `/loaded_files` | `loaded_files` | files that were loaded |$' doc/http.md
+	grep -q '^| `loaded-files` | `/loaded_files` | `loaded_files` | files that were loaded |$' doc/reference/http.md
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # trust.bats - a process that gave up its rights keeps the segment; by what it writes there it makes neither
-# root's helper nor root's report do what it could not do itself.  doc/safety.md, "Who believes what".
+# root's helper nor root's report do what it could not do itself.  doc/internals/safety.md, "Who believes what".
 
 load helper
 

@@ -2,7 +2,7 @@
 /*
  * choose.c - seven functions that are slow for seven reasons, and one that is only
  * called often: what timing, samples, waits and allocations each say of them
- * (doc/choosing.md).
+ * (doc/guide/choosing.md).
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * origin.h - where the console's answers come from: a program on this machine,
  * read through its segment; or a server over HTTP, ours or of the Rust crate.
  *
- * Both are asked for paths of doc/http.md, and answer in JSON.  They are asked in
+ * Both are asked for paths of doc/reference/http.md, and answer in JSON.  They are asked in
  * the feed's thread only and may take as long as they take.
  */
 #ifndef HP_LIVE_CONSOLE_LOOP_ORIGIN_H

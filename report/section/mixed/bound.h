@@ -55,7 +55,7 @@ struct hp_bound {
 	bool has_allocations;
 };
 
-/* By the numbers of the row alone; the limits are in doc/cpu.md. */
+/* By the numbers of the row alone; the limits are in doc/internals/cpu.md. */
 enum hp_bound_word hp_bound_word(const struct hp_bound_row *row);
 
 /* Made when it is asked for first. */
