@@ -118,6 +118,7 @@ struct hp_settings {
 	const char *report;	/* names of sections; NULL = short */
 	const char *output_path;
 	const char *focus;
+	const char *without;	/* names of libraries; NULL = none */
 	const char *label;
 	const char *user_metadata;
 	const char *segment_path;
@@ -230,6 +231,9 @@ bool hp_settings_begins_with_auto(const struct hp_settings *settings);
  * `all`: what nobody asks for is not recorded.
  */
 bool hp_settings_asks(const struct hp_settings *settings, const char *section);
+
+/* HOTPATH_WITHOUT has the library: its functions are passed on and not recorded. */
+bool hp_settings_without(const struct hp_settings *settings, const char *library);
 
 /* Threads are looked at: for `threads`, and where `thread-states` is named, which is made of the same. */
 bool hp_settings_asks_threads(const struct hp_settings *settings);

@@ -210,6 +210,18 @@ bool hp_settings_names(const struct hp_settings *settings, const char *section)
 	return false;
 }
 
+bool hp_settings_without(const struct hp_settings *settings, const char *library)
+{
+	const char *list = settings->without ? settings->without : "";
+	const char *word;
+	size_t length;
+
+	while ((word = hp_section_next(&list, &length)))
+		if (strlen(library) == length && memcmp(word, library, length) == 0)
+			return true;
+	return false;
+}
+
 bool hp_settings_asks_threads(const struct hp_settings *settings)
 {
 	return hp_settings_asks(settings, HP_KEY_THREADS) ||

@@ -22,7 +22,7 @@ static void queue_made(void *queue, uintptr_t caller)
 	struct hp_channel_wish wish = plain;
 
 	wish.caller = caller;
-	if (queue && hp_channel_is_on())
+	if (queue && !hp_glib_is_without && hp_channel_is_on())
 		hp_channel_key_make((uintptr_t)queue, &wish);
 }
 
@@ -34,7 +34,7 @@ static HP_COLD struct hp_lane *queue_met(void *queue, uintptr_t caller)
 
 	wish.caller = caller;
 	wish.is_first = true;
-	if (queue && hp_channel_is_on())
+	if (queue && !hp_glib_is_without && hp_channel_is_on())
 		lane = hp_channel_key_make((uintptr_t)queue, &wish);
 	errno = saved;
 	return lane;
@@ -44,7 +44,7 @@ static HP_HOT struct hp_lane *lane_of(void *queue, uintptr_t caller)
 {
 	struct hp_lane *lane;
 
-	if (HP_UNLIKELY(!hp_channel_fds_most))
+	if (HP_UNLIKELY(!hp_channel_fds_most || hp_glib_is_without))
 		return NULL;
 	lane = hp_channel_key_lane((uintptr_t)queue);
 	return HP_LIKELY(lane != NULL) ? lane : queue_met(queue, caller);

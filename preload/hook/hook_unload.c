@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "preload/guest/absent.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
@@ -36,8 +37,10 @@ HP_EXPORT void __cxa_finalize(void *object)
 		return;
 	}
 	hp_real()->__cxa_finalize(object);
-	if (object && atomic_load_explicit(&closing, memory_order_relaxed))
+	if (object && atomic_load_explicit(&closing, memory_order_relaxed)) {
+		hp_absent_forget();
 		hp_module_leaves((uintptr_t)object);
+	}
 }
 
 HP_EXPORT int dlclose(void *handle)
@@ -54,6 +57,7 @@ HP_EXPORT int dlclose(void *handle)
 	saved = errno;
 	if (is_ours)
 		atomic_fetch_sub_explicit(&closing, 1, memory_order_relaxed);
+	hp_absent_forget();
 	if (is_ours && result == 0)
 		hp_module_sweep();
 	errno = saved;

@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glib.c - finds GLib's functions behind our stand-ins.
- *
- * Not at the start, as those of the C library: most programs have no GLib, and a
- * search that fails allocates.  Where a plugin brought it with it, for itself
- * alone, the next one in the order of search is none: then it is asked by its name.
+ * glib.c - finds GLib's functions behind our stand-ins: preload/guest/absent.h.
  */
 #include "preload/lock/glib.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "preload/guest/absent.h"
 #include "preload/guest/guest.h"
-#include "preload/heap/heap.h"
+
+bool hp_glib_is_without;
 
 static struct hp_glib table;
-static _Atomic int is_filled;
+static _Atomic uint64_t filled;	/* hp_absent_generation then */
 
-/* By variables, not by sibling calls: see real.c. */
-static void find(void *place, void *handle, const char *name)
+/* A program may test whether a function is there, find ours, and call it: NULL, false, and nothing done. */
+static void *nothing(void)
 {
-	void *address = dlsym(handle, name);
+	return NULL;
+}
+
+static void find(void *place, const void *beside, const char *name)
+{
+	void *address = hp_absent_beside(beside, name);
+
+	if (!address)
+		address = (void *)(uintptr_t)nothing;
 
 	memcpy(place, &address, sizeof(address));
 }
 
-static HP_COLD void fill(void)
+/* Two threads may come here at once, and write the same.  An object went: GLib is perhaps another one. */
+static HP_COLD void fill(uint64_t generation)
 {
-	struct hp_heap_local *was = hp_heap_pause();
-	void *handle = RTLD_NEXT, *probe;
+	void *one = hp_absent_find("g_mutex_lock", 0);
 	struct hp_glib found;
-	int saved = errno;
 
-	find(&probe, RTLD_NEXT, "g_mutex_lock");
-	/* Not closed again: a NOLOAD handle is one more reference, and the stand-ins keep it. */
-	if (!probe)
-		handle = dlopen("libglib-2.0.so.0", RTLD_LAZY | RTLD_NOLOAD);
-#define X(ret, name, args) find(&found.name, handle, #name);
-	HP_GLIB_LIST(X)
+	if (!table.g_mutex_lock || one != (void *)(uintptr_t)table.g_mutex_lock) {
+#define X(ret, name, args) find(&found.name, one, #name);
+		HP_GLIB_LIST(X)
 #undef X
-	/* Two threads may come here at once, and write the same. */
-	table = found;
-	atomic_store_explicit(&is_filled, 1, memory_order_release);
-	errno = saved;
-	hp_heap_go_on(was);
+		table = found;
+	}
+	atomic_store_explicit(&filled, generation, memory_order_release);
 }
 
 const struct hp_glib *hp_glib(void)
 {
-	if (HP_UNLIKELY(!atomic_load_explicit(&is_filled, memory_order_acquire)))
-		fill();
+	uint64_t now = atomic_load_explicit(&hp_absent_generation, memory_order_relaxed);
+
+	if (HP_UNLIKELY(atomic_load_explicit(&filled, memory_order_acquire) != now))
+		fill(now);
 	return &table;
 }

@@ -8,6 +8,7 @@
 #ifndef HP_PRELOAD_LOCK_GLIB_H
 #define HP_PRELOAD_LOCK_GLIB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HP_GLIB_LIST(X) \
@@ -61,6 +62,9 @@ struct hp_glib {
 	HP_GLIB_LIST(X)
 #undef X
 };
+
+/* HOTPATH_WITHOUT=glib: its functions are passed on. */
+extern bool hp_glib_is_without __attribute__((visibility("hidden")));
 
 /* Looks them up the first time: whoever calls a stand-in has GLib. */
 const struct hp_glib *hp_glib(void);

@@ -30,6 +30,12 @@
 		is_got_ ? 0 : EBUSY; \
 	})
 
+#define PASS(call) \
+	do { \
+		if (HP_UNLIKELY(hp_glib_is_without)) \
+			return call; \
+	} while (0)
+
 /* The bodies of way.h return a number: GLib's functions none. */
 #define LOCK(name, object, kind, side, how, attempt, block) \
 	static HP_HOT int name##_way(void *object) \
@@ -39,6 +45,7 @@
 	HP_EXPORT void name(void *object); \
 	HP_EXPORT void name(void *object) \
 	{ \
+		PASS(hp_glib()->name(object)); \
 		name##_way(object); \
 	}
 
@@ -50,6 +57,7 @@
 	HP_EXPORT int name(void *object); \
 	HP_EXPORT int name(void *object) \
 	{ \
+		PASS(hp_glib()->name(object)); \
 		return name##_way(object) == 0; \
 	}
 
@@ -65,6 +73,7 @@
 	HP_EXPORT void name(void *object); \
 	HP_EXPORT void name(void *object) \
 	{ \
+		PASS(hp_glib()->name(object)); \
 		name##_way(object); \
 	}
 
@@ -76,6 +85,7 @@
 	HP_EXPORT void name(void *object); \
 	HP_EXPORT void name(void *object) \
 	{ \
+		PASS(hp_glib()->name(object)); \
 		name##_way(object); \
 	}
 
@@ -83,6 +93,7 @@
 	HP_EXPORT void name(void *object); \
 	HP_EXPORT void name(void *object) \
 	{ \
+		PASS(hp_glib()->name(object)); \
 		hp_lock_gone((uintptr_t)object); \
 		PAUSED(hp_glib()->name(object)); \
 	}
@@ -147,12 +158,14 @@ static HP_HOT int cond_wait(void *cond, void *mutex, int64_t until, bool is_time
 HP_EXPORT void g_cond_wait(void *cond, void *mutex);
 HP_EXPORT void g_cond_wait(void *cond, void *mutex)
 {
+	PASS(hp_glib()->g_cond_wait(cond, mutex));
 	cond_wait(cond, mutex, 0, false);
 }
 
 HP_EXPORT int g_cond_wait_until(void *cond, void *mutex, int64_t until);
 HP_EXPORT int g_cond_wait_until(void *cond, void *mutex, int64_t until)
 {
+	PASS(hp_glib()->g_cond_wait_until(cond, mutex, until));
 	return cond_wait(cond, mutex, until, true);
 }
 
@@ -168,13 +181,15 @@ static HP_HOT void cond_signal(void *cond)
 HP_EXPORT void g_cond_signal(void *cond);
 HP_EXPORT void g_cond_signal(void *cond)
 {
-	cond_signal(cond);
+	if (!hp_glib_is_without)
+		cond_signal(cond);
 	hp_glib()->g_cond_signal(cond);
 }
 
 HP_EXPORT void g_cond_broadcast(void *cond);
 HP_EXPORT void g_cond_broadcast(void *cond)
 {
-	cond_signal(cond);
+	if (!hp_glib_is_without)
+		cond_signal(cond);
 	hp_glib()->g_cond_broadcast(cond);
 }

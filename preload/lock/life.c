@@ -8,6 +8,7 @@
  * one of the same executable.  All that the next owner needs is in the segment;
  * the tables here are private, and made anew from it.
  */
+#include "preload/lock/glib.h"
 #include "preload/lock/lock.h"
 
 #include <errno.h>
@@ -55,6 +56,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 						HP_KEY_FILE_LOCKS };
 
 	(void)is_first;
+	hp_glib_is_without = hp_settings_without(settings, "glib");
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		hp_lock_is_wanted |= hp_settings_asks(settings, sections[i]);
 	/* For which it waited is most of what there is to say. */

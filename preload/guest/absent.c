@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * absent.c - see absent.h.
+ */
+#include "preload/guest/absent.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "preload/guest/dynamic.h"
+#include "preload/guest/early.h"
+
+#define HP_FOUND_MOST \
+	1024 /* kept for the life of the process; what is beyond is looked up each time */
+#define HP_NEEDED_MOST 64 /* of one object */
+
+static struct hp_absent_found founds[HP_FOUND_MOST];
+static _Atomic uint32_t found_count;
+_Atomic uint64_t hp_absent_generation = 1;
+
+struct search {
+	const char *name;
+	uintptr_t at; /* an address in the object that is asked first; 0 = none */
+	struct hp_dynamic caller;
+	uint32_t needed; /* of what the caller needs: which one is looked for */
+	bool is_at_end; /* it needs no more */
+	uintptr_t found;
+};
+
+static bool is_ours(const struct hp_dynamic *object)
+{
+	return hp_dynamic_holds(object, (uintptr_t)&founds);
+}
+
+/* The name of the n-th library that the object needs; NULL = there are fewer. */
+static const char *needed_name(const struct hp_dynamic *object, uint32_t n)
+{
+	if (!object->section || !object->strings)
+		return NULL;
+	for (const ElfW(Dyn) *d = object->section; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED && n-- == 0)
+			return object->strings + d->d_un.d_val;
+	return NULL;
+}
+
+static int look_at_caller(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+	struct hp_dynamic object = hp_dynamic_read(info);
+
+	(void)size;
+	if (!hp_dynamic_holds(&object, search->at))
+		return 0;
+	search->caller = object;
+	search->found = hp_dynamic_function(&object, search->name);
+	return 1;
+}
+
+/* The first object that is called as the caller's next need says. */
+static int look_at_needed(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+	struct hp_dynamic object = hp_dynamic_read(info);
+	const char *needed = needed_name(&search->caller, search->needed);
+
+	(void)size;
+	search->is_at_end = !needed;
+	if (!needed)
+		return 1;
+	if (is_ours(&object) || !hp_dynamic_is(&object, needed))
+		return 0;
+	search->found = hp_dynamic_function(&object, search->name);
+	return search->found != 0;
+}
+
+static int look_at_all(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+	struct hp_dynamic object = hp_dynamic_read(info);
+
+	(void)size;
+	search->found = is_ours(&object) ? 0 : hp_dynamic_function(&object, search->name);
+	return search->found != 0;
+}
+
+static void search_all(struct search *search)
+{
+	if (search->at)
+		dl_iterate_phdr(look_at_caller, search);
+	for (; !search->found && search->caller.section && !search->is_at_end &&
+	       search->needed < HP_NEEDED_MOST;
+	     search->needed++)
+		dl_iterate_phdr(look_at_needed, search);
+	if (!search->found)
+		dl_iterate_phdr(look_at_all, search);
+}
+
+void *hp_absent_find(const char *name, uintptr_t caller)
+{
+	struct search search = { .name = name, .at = caller };
+	int saved;
+
+	if (hp_is_early())
+		return hp_early_find(name, false);
+	saved = errno;
+	search_all(&search);
+	errno = saved;
+	return (void *)search.found;
+}
+
+void *hp_absent_beside(const void *real, const char *name)
+{
+	struct search search = { .name = name, .at = (uintptr_t)real };
+	int saved;
+
+	if (!real || hp_is_early())
+		return NULL;
+	saved = errno;
+	dl_iterate_phdr(look_at_caller, &search);
+	errno = saved;
+	return (void *)search.found;
+}
+
+/* --- what was found --- */
+
+static struct hp_absent_found *found_of(struct hp_absent *absent, const struct hp_dynamic *caller)
+{
+	struct hp_absent_found *found = atomic_load_explicit(&absent->found, memory_order_acquire);
+
+	while (found && (found->begin != caller->begin || found->end != caller->end))
+		found = found->next;
+	return found;
+}
+
+/* NULL = all are taken. */
+static struct hp_absent_found *found_new(const struct hp_dynamic *caller)
+{
+	uint32_t place = atomic_load_explicit(&found_count, memory_order_relaxed);
+
+	while (place < HP_FOUND_MOST &&
+	       !atomic_compare_exchange_weak_explicit(&found_count, &place, place + 1,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+	if (place >= HP_FOUND_MOST)
+		return NULL;
+	founds[place].begin = caller->begin;
+	founds[place].end = caller->end;
+	return &founds[place];
+}
+
+/* Release: who finds the entry finds its span, and with its generation the function. */
+static void remember(struct hp_absent *absent, const struct search *search, uint64_t generation)
+{
+	struct hp_absent_found *found = found_of(absent, &search->caller), *is_new = NULL;
+
+	if (!found)
+		found = is_new = found_new(&search->caller);
+	if (!found)
+		return;
+	atomic_store_explicit(&found->real, (void *)search->found, memory_order_relaxed);
+	atomic_store_explicit(&found->generation, generation, memory_order_release);
+	if (!is_new)
+		return;
+	found->next = atomic_load_explicit(&absent->found, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&absent->found, &found->next, found,
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+/* The generation is read before the search: what goes in between makes the entry an old one. */
+HP_COLD void *hp_absent_meet(struct hp_absent *absent, uintptr_t caller)
+{
+	struct search search = { .name = absent->name, .at = caller };
+	uint64_t generation;
+	int saved;
+
+	if (hp_is_early())
+		return hp_early_find(absent->name, false);
+	saved = errno;
+	generation = atomic_load_explicit(&hp_absent_generation, memory_order_acquire);
+	search_all(&search);
+	/* Generated code is in no object, and each object that goes is told of. */
+	if (search.found && search.caller.section)
+		remember(absent, &search, generation);
+	errno = saved;
+	return (void *)search.found;
+}
