@@ -425,12 +425,22 @@ static __attribute__((noinline)) void *malloc_slow(size_t size, uintptr_t pc, ui
 	return block;
 }
 
-/* What note_open leaves alone: nothing was done yet.  Has the same stack. */
+/* Calls are charged: nothing was looked up yet.  Has the same stack. */
 static HP_TAIL void *note_rare(struct hp_heap_local *me, size_t size, void *block)
 {
 	struct hp_path_frame frame = HP_PATH_FRAME;
 
 	note_new(me, hp_path_site(me, frame), block, size);
+	return block;
+}
+
+/*
+ * The path was found, but there is more to do.  It is not looked up again: that would be the lookup of
+ * the next allocation, and would record the entry as its own successor.
+ */
+static HP_TAIL void *note_found(struct hp_heap_local *me, uint64_t site, size_t size, void *block)
+{
+	note_new(me, hp_heap_site(me, site), block, size);
 	return block;
 }
 
@@ -499,7 +509,7 @@ static HP_TAIL void *note_open(struct hp_heap_local *me, size_t size, void *bloc
 		return note_missed(me, size, block);
 	me->latest = number;
 	if (HP_UNLIKELY(!is_noted(me, entry->site, block, size)))
-		return note_rare(me, size, block);
+		return note_found(me, entry->site, size, block);
 	return block;
 }
 

@@ -10,6 +10,7 @@ setup_file()
 	g++ -g -O1 -std=c++17 -o "$T/stacks" "$ROOT/test/behave/programs/alloc_stacks.cc"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/context" "$ROOT/test/behave/programs/alloc_context.c"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/pairs" "$ROOT/test/behave/programs/alloc_pairs.c"
+	gcc -D_GNU_SOURCE -g -O1 -o "$T/peaks" "$ROOT/test/behave/programs/alloc_peaks.c"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/wide" "$ROOT/test/behave/programs/alloc_wide.c"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/fibers" "$ROOT/test/behave/programs/alloc_fibers.c" -lpthread
 }
@@ -70,6 +71,22 @@ whole()
 	assert {(s["count"], s["total_bytes"], s["live_count"]) for s in ours} == {(5, 80, 5), (5, 80, 0)}
 	assert sum(s["live_count"] for s in ours) == 1024 * 5
 	END
+}
+
+# calls_of FUNCTION - of the library, in callgrind's last output.
+calls_of()
+{
+	awk -v wanted="cfn=$1" '/^cfn=/ { is_it = $0 == wanted } /^calls=/ && is_it { sub(/^calls=/, ""); n += $1 }
+		END { print n + 0 }' "$T/callgrind"
+}
+
+@test "paths: a new peak costs no further look-up" {
+	HOTPATH_ALLOC_PROVE=0 LD_PRELOAD=$HP_LIB valgrind -q --tool=callgrind --compress-strings=no \
+		--callgrind-out-file="$T/callgrind" "$T/peaks" 1000
+	echo "$(calls_of hp_peak_look) peaks, $(calls_of hp_path_miss) paths missed"
+	[ "$(calls_of hp_peak_look)" -ge 900 ]
+	[ "$(calls_of hp_path_miss)" -ge 3 ]
+	[ "$(calls_of hp_path_miss)" -le 300 ]
 }
 
 @test "paths: coroutines whose stacks are unmapped and used again smaller, and exceptions" {
