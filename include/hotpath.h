@@ -1,61 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hotpath.h - blocks, names and results for the profiler, from inside a program.
+ * hotpath.h - name and measure parts of a program for the hotpath profiler.
  *
  *	#include <hotpath.h>		and compile with -DHOTPATH
  *
  *	void load(const char *path)
  *	{
- *		HOTPATH_NAME("load_user");	the name of this function's row
+ *		HOTPATH_NAME("load_user");	names this function's row
  *		{
- *			HOTPATH_BLOCK("parse");	a row of its own, up to the brace
+ *			HOTPATH_BLOCK("parse");	its own row, up to the brace
  *			...
  *		}
  *	}
  *
- * Without -DHOTPATH nothing of it is compiled (HOTPATH_SKIP stays: it is about
- * -finstrument-functions).  With it the program needs no library, neither when
- * it is linked nor when it runs: a block then costs the load of a pointer that
- * is 0, and a branch, at either end.  Under LD_PRELOAD=libhotpath.so or hotpath
- * run, blocks are counted and timed like functions, in the same table, below
- * the function or block that they are in; -finstrument-functions is not needed.
+ * Without -DHOTPATH every macro expands to nothing, except HOTPATH_SKIP, which
+ * concerns -finstrument-functions.  With it the program still links nothing and
+ * runs without the library: a block then costs two loads of a null pointer and
+ * two branches.  Under LD_PRELOAD=libhotpath.so or hotpath run, blocks are
+ * counted and timed like functions, in the same table, below the enclosing
+ * function or block.  -finstrument-functions is not needed.
  *
- *	HOTPATH_BLOCK(label);	counts and times the rest of the scope, however it
- *				is left: break, goto, return, a C++ exception
- *	HOTPATH_BEGIN(label);	the same for control flow that no scope can follow;
- *	HOTPATH_END(label);	both in one function and one thread
- *	HOTPATH_GUARD(name, label);	C++: a block by a variable; name.end() ends it early
- *	HOTPATH_NAME(name);	the current function's row is called so.  Comes first
- *				in the function; for functions that the compiler
- *				instruments
- *	HOTPATH_RESULT(text);	the text (const char *) goes to the log entry of the
- *				current call, if that is timed; copied, up to 120 bytes.
- *				It is evaluated only when there is a library
- *	HOTPATH_LOCK(object, label);	what locks and waits say of this lock: a mutex,
- *				rwlock, condition, semaphore, ..., of any interface;
- *				after it was made, before it is used.  All that have one
- *				label are one row.  `label` (const char *) is copied
- *	HOTPATH_LABEL_FD(fd, label);	what channels say of this pipe, socket pair,
- *				eventfd or queue; after it was made.  `label` is copied
- *	HOTPATH_CHANNEL(object, label, capacity);	a queue of one's own, at the address
- *				`object`: begins a channel; capacity 0 = unbounded
- *	HOTPATH_CHANNEL_SEND(object);	a message is put in: before it can be taken out
- *	HOTPATH_CHANNEL_RECEIVE(object);	one was taken out
- *	HOTPATH_CHANNEL_CLOSE(object);	the queue is no more
- *	HOTPATH_SKIP		before a function: the compiler shall not instrument it
- *	HOTPATH_DEFAULTS(text);	outside of functions, in the program: settings that
- *				hold unless flag or environment say otherwise,
- *				"percentiles=50,99 report=functions-timing,threads"
+ *	HOTPATH_BLOCK(label);		measures the rest of the scope
+ *	HOTPATH_GUARD(name, label);	the same as a variable, in C++
+ *	HOTPATH_BEGIN(label);		the same without a scope: start
+ *	HOTPATH_END(label);		and end
+ *	HOTPATH_NAME(name);		names the current function's row
+ *	HOTPATH_RESULT(text);		adds a text to the current call's log entry
+ *	HOTPATH_LOCK(object, label);	names a lock
+ *	HOTPATH_LABEL_FD(fd, label);	names a pipe, socket pair, eventfd or queue
+ *	HOTPATH_CHANNEL(object, label, capacity);	starts a queue of the program
+ *	HOTPATH_CHANNEL_SEND(object);	counts a message put in
+ *	HOTPATH_CHANNEL_RECEIVE(object);	counts a message taken out
+ *	HOTPATH_CHANNEL_CLOSE(object);	ends the queue
+ *	HOTPATH_SKIP			excludes a function from instrumentation
+ *	HOTPATH_DEFAULTS(settings);	sets defaults for the program's settings
  *
- * Labels are string literals.  All blocks of one label in one program or library
- * are one row, wherever they stand.
+ * The comment above each macro has the details.  These rules hold for all
+ * entries:
  *
- * gcc and clang, C99 and later (gnu89 too), C++98 and later; ELF.
+ * Errors   No entry reports an error to the program.  If the library has no
+ *	    room or an argument makes no sense, it records less and the report
+ *	    says so.
+ * Threads  Every entry may be used by any number of threads at once.  No entry
+ *	    has a lock of its own or calls malloc.  errno is preserved.  Before
+ *	    glibc 2.35 the first use of a place takes the dynamic linker's lock.
+ * Signals  Every entry may be used in a signal handler.
+ * Text     Labels of blocks, guards and HOTPATH_NAME are string literals of up
+ *	    to 1000 bytes.  Other labels are any const char *, copied, up to
+ *	    1000 bytes (locks: 512).  Longer text is cut.  Tables and JSON show
+ *	    control characters and invalid UTF-8 as `?`.
+ * Merging  All uses of one label in one program or library share one row.
+ *
+ * gcc and clang; C99 and later, gnu89; C++98 and later; ELF.
  */
 #ifndef HOTPATH_H
 #define HOTPATH_H
 
 #if defined(__GNUC__)
+/* Put before a function: keeps the compiler from instrumenting it. */
 #define HOTPATH_SKIP __attribute__((no_instrument_function))
 #else
 #define HOTPATH_SKIP
@@ -72,21 +74,22 @@ extern "C" {
 #endif
 
 /*
- * A place in the source: static, zero behind what is initialised, not const.
- * `size` says which fields there are; later versions may have more at the end.
+ * A place in the source.  It must be static, writable, and zero beyond the
+ * initialised fields.  `size` says which fields exist; later versions may add
+ * fields at the end.
  */
 struct hotpath_block {
 	unsigned int size;
 	unsigned int line;
-	const char *label; /* NULL or "": the file's name and line stand for it */
+	const char *label; /* NULL or "": file name and line are shown instead */
 	const char *file;	/* NULL = unknown */
 	const char *function;	/* __func__ around HOTPATH_NAME */
-	void *key;	/* the library's; NULL at first */
+	void *key;	/* owned by the library; initially NULL */
 };
 
 /*
- * What the library exports.  The program calls them by the pointers below, and
- * other languages' bindings may call them by name.
+ * What the library exports.  The macros call these functions through the
+ * pointers below; bindings for other languages may call them by name.
  */
 #ifdef HOTPATH
 #define HOTPATH_IMPORT_ __attribute__((weak, visibility("default")))
@@ -99,20 +102,22 @@ HOTPATH_IMPORT_ void hotpath_name(struct hotpath_block *name);
 HOTPATH_IMPORT_ void hotpath_result(const char *text);
 HOTPATH_IMPORT_ void hotpath_label(int what, const void *object, const char *label);
 
-#define HOTPATH_LABEL_LOCK 1	/* what an `object` of hotpath_label is: the address of a lock */
+/* Values of `what` in hotpath_label, and what `object` is then. */
+#define HOTPATH_LABEL_LOCK 1	/* the address of a lock */
 #define HOTPATH_MARK_FD 2	/* a descriptor */
-#define HOTPATH_MARK_CHANNEL 3	/* a queue of the program's own, which begins; capacity << 8 */
-#define HOTPATH_MARK_SENT 4	/* the same: a message was sent, received; it ends */
-#define HOTPATH_MARK_RECEIVED 5
-#define HOTPATH_MARK_CLOSED 6
+#define HOTPATH_MARK_CHANNEL 3	/* a new queue; `what` also holds its capacity << 8 */
+#define HOTPATH_MARK_SENT 4	/* a queue into which a message was put */
+#define HOTPATH_MARK_RECEIVED 5	/* a queue from which a message was taken */
+#define HOTPATH_MARK_CLOSED 6	/* a queue that ends */
 
 /*
- * One in each program and each library, not seen outside.  In a library ld.so
- * fills it, before any code of it runs.  In a program most linkers take an
- * undefined weak symbol for 0 once and for all; so the library, when it starts,
- * looks for the note that leads here.  Note: distance to this struct, and how
- * many pointers there are.  A header with more of them gives it another name
- * than hotpath_hooks_2: objects compiled with either may be linked together.
+ * Each program and each shared library has one, with hidden visibility.  In a
+ * shared library ld.so fills it before any of the library's code runs.  In a
+ * program, most linkers resolve an undefined weak symbol to 0 for good.  So
+ * libhotpath.so searches for the ELF note below when it starts; the note holds
+ * the distance to this struct and its number of pointers.  A header with more
+ * pointers must rename hotpath_hooks_2, so that objects compiled with either
+ * header can be linked together.
  */
 struct hotpath_hooks {
 	void (*volatile enter)(struct hotpath_block *block);
@@ -162,7 +167,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 #define HOTPATH_NULL_ 0
 #endif
 
-/* "" makes anything but a string literal an error. */
+/* The "" rejects anything but a string literal. */
 #define HOTPATH_INIT_(label, function) \
 	{ \
 		sizeof(struct hotpath_block), __LINE__, "" label "", __FILE__, function, \
@@ -191,7 +196,7 @@ static HOTPATH_INLINE_ void hotpath_leave_scope_(struct hotpath_block *const *bl
 	hotpath_leave_(*block);
 }
 
-/* Once for each place: the library sets `key` when it is done. */
+/* Calls once per place: the library sets `key` when it is done. */
 static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 {
 	void (*call)(struct hotpath_block *) = hotpath_hooks_2.name;
@@ -201,6 +206,12 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 		call(name);
 }
 
+/*
+ * HOTPATH_BEGIN(label) and HOTPATH_END(label) - HOTPATH_BLOCK for control flow that
+ * no scope follows.  They pair by label, so one BEGIN may have several ENDs.
+ * Both must run in the same function call and thread.  An open block ends with
+ * its function; an END without a BEGIN is ignored, and the report counts it.
+ */
 #define HOTPATH_BEGIN(label) \
 	do { \
 		static struct hotpath_block hotpath_begun_ = HOTPATH_INIT_(label, HOTPATH_NULL_); \
@@ -213,6 +224,10 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 		hotpath_leave_(&hotpath_ended_); \
 	} while (0)
 
+/*
+ * HOTPATH_NAME(name) - sets the name of the current function's row.  Put it first
+ * in the function.  It only affects functions that the compiler instruments.
+ */
 #define HOTPATH_NAME(name) \
 	do { \
 		static struct hotpath_block hotpath_named_ = \
@@ -220,6 +235,12 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 		hotpath_name_(&hotpath_named_); \
 	} while (0)
 
+/*
+ * HOTPATH_RESULT(text) - stores a const char * in the log entry of the innermost
+ * recorded call, if that call is timed.  Copied, up to 120 bytes, cut between
+ * UTF-8 characters.  The last text of a call wins; NULL does nothing.  `text`
+ * is evaluated only if the library is loaded.
+ */
 #define HOTPATH_RESULT(text) \
 	do { \
 		void (*hotpath_result_)(const char *) = hotpath_hooks_2.result; \
@@ -227,7 +248,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 			hotpath_result_(text); \
 	} while (0)
 
-/* All are evaluated only when there is a library. */
+/* The arguments are evaluated only if the library is loaded. */
 #define HOTPATH_MARK_(what, object, text) \
 	do { \
 		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_2.label; \
@@ -235,14 +256,51 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 			hotpath_label_(what, object, text); \
 	} while (0)
 
-#ifdef __cplusplus /* without a warning of -Wold-style-cast */
+/* `what` has 24 bits for the capacity. */
+#define HOTPATH_CAPACITY_MAX_ 0xffffffUL
+
+#ifdef __cplusplus /* avoids -Wold-style-cast */
 #define HOTPATH_POINTER_(fd) reinterpret_cast<const void *>(static_cast<long>(fd))
-#define HOTPATH_BOUND_(capacity) static_cast<int>(static_cast<unsigned int>(capacity) << 8)
+#define HOTPATH_BOUND_(capacity) hotpath_bound_(static_cast<unsigned long>(capacity))
 #else
 #define HOTPATH_POINTER_(fd) ((const void *)(long)(fd))
-#define HOTPATH_BOUND_(capacity) ((int)((unsigned int)(capacity) << 8))
+#define HOTPATH_BOUND_(capacity) hotpath_bound_((unsigned long)(capacity))
 #endif
 
+static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
+{
+	unsigned long bound = capacity < HOTPATH_CAPACITY_MAX_ ? capacity : HOTPATH_CAPACITY_MAX_;
+
+#ifdef __cplusplus
+	return static_cast<int>(static_cast<unsigned int>(bound) << 8);
+#else
+	return (int)((unsigned int)bound << 8);
+#endif
+}
+
+/*
+ * HOTPATH_LOCK(object, label) - names the lock at address `object`: a mutex,
+ * rwlock, condition, semaphore or barrier, of any interface.  Use it after the
+ * lock is initialised and before it is first locked.  What was recorded under
+ * the old name stays there.  A NULL or empty label does nothing.
+ *
+ * HOTPATH_LABEL_FD(fd, label) - names the channel of a pipe, socket pair, eventfd
+ * or POSIX message queue.  Use it after the descriptor is created.  The first
+ * label wins.
+ *
+ * HOTPATH_CHANNEL(object, label, capacity) - starts a channel for the program's own
+ * queue at address `object`.  `capacity` is in messages; 0 means unbounded.
+ * Values above 16,777,215 are recorded as 16,777,215.  A second call with the
+ * same address ends the first channel.  One table holds up to 8192 queues,
+ * message queues and joinable threads; when it is full, none is added.
+ *
+ * HOTPATH_CHANNEL_SEND(object) - counts one message.  Call it before another thread
+ * can take the message out.  An unknown `object` starts an unbounded channel.
+ *
+ * HOTPATH_CHANNEL_RECEIVE(object) - counts one message, after it was taken out.
+ *
+ * HOTPATH_CHANNEL_CLOSE(object) - ends the channel.  Its figures stay.
+ */
 #define HOTPATH_LOCK(object, text) HOTPATH_MARK_(HOTPATH_LABEL_LOCK, object, text)
 #define HOTPATH_LABEL_FD(fd, text) HOTPATH_MARK_(HOTPATH_MARK_FD, HOTPATH_POINTER_(fd), text)
 #define HOTPATH_CHANNEL(object, text, capacity) \
@@ -251,7 +309,15 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 #define HOTPATH_CHANNEL_RECEIVE(object) HOTPATH_MARK_(HOTPATH_MARK_RECEIVED, object, HOTPATH_NULL_)
 #define HOTPATH_CHANNEL_CLOSE(object) HOTPATH_MARK_(HOTPATH_MARK_CLOSED, object, HOTPATH_NULL_)
 
-/* An ELF note: the library and hotpath run read it, the program does not. */
+/*
+ * HOTPATH_DEFAULTS(settings) - the program's own settings, a string literal of
+ * name=value words: "percentiles=50,99 report=functions-timing,threads".  Use it
+ * outside of functions, in the program and not in a library.  Options and the
+ * environment override it.  Several uses add up.  The library prints one warning
+ * for each invalid word when the program starts.
+ *
+ * It is an ELF note, read by the library and hotpath run.
+ */
 #define HOTPATH_DEFAULTS(settings) \
 	static const struct { \
 		unsigned int name_size, size, type; \
@@ -266,7 +332,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 
 namespace hotpath
 {
-/* A block from here to the end of the scope, or to end(). */
+/* A block that lasts until end() or the end of the scope. */
 class guard
 {
       public:
@@ -292,6 +358,7 @@ class guard
 };
 } // namespace hotpath
 
+/* HOTPATH_GUARD(name, label) - C++11: HOTPATH_BLOCK as a variable; name.end() ends it early. */
 #define HOTPATH_GUARD(name, label) \
 	static struct hotpath_block HOTPATH_JOIN_(hotpath_block_, __LINE__) = \
 		HOTPATH_INIT_(label, nullptr); \
@@ -299,6 +366,11 @@ class guard
 
 #endif
 
+/*
+ * HOTPATH_BLOCK(label) - counts and times the rest of the scope, however control
+ * leaves it: break, goto, return or a C++ exception.  A longjmp past it ends it,
+ * too.  It must not be open across co_await.  An empty label shows file and line.
+ */
 #define HOTPATH_BLOCK(label) \
 	static struct hotpath_block HOTPATH_JOIN_(hotpath_block_, __LINE__) = \
 		HOTPATH_INIT_(label, HOTPATH_NULL_); \
@@ -306,7 +378,7 @@ class guard
 		__attribute__((cleanup(hotpath_leave_scope_), unused)) = \
 			hotpath_enter_(&HOTPATH_JOIN_(hotpath_block_, __LINE__))
 
-#else	/* Nothing, in a form that takes the semicolon behind it. */
+#else	/* Expansions to nothing that accept the semicolon after them. */
 
 #define HOTPATH_BLOCK(label) ((void)0)
 #define HOTPATH_BEGIN(label) ((void)0)

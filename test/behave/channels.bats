@@ -362,6 +362,7 @@ idle_as_said()
 	told label type_name state sent_count received_count channel_type |
 		grep -v '^programs/.*channel active 1 0 unbounded$' | diff - /dev/fd/3 3<<-'END'
 		jobs pipe active 1 0 bounded[65536]
+		large channel active 1 1 bounded[16777215]
 		ring channel closed 442 442 bounded[8]
 		END
 }

@@ -174,7 +174,7 @@ static void front(void)
 /* Queues of one's own, and names for others. */
 static void header(void)
 {
-	static int ring, list;
+	static int ring, list, large;
 	int fds[2];
 
 	HOTPATH_CHANNEL(&ring, "ring", 8);
@@ -189,6 +189,11 @@ static void header(void)
 		}
 	}
 	HOTPATH_CHANNEL_CLOSE(&ring);
+	HOTPATH_CHANNEL(&large, "large", (1UL << 24) + 8);	/* does not fit */
+	HOTPATH_CHANNEL_SEND(&large);
+	in(1, 0);
+	HOTPATH_CHANNEL_RECEIVE(&large);
+	out(1, 0);
 	HOTPATH_CHANNEL_SEND(&list);
 	in(1, 0);
 	need(pipe(fds) == 0, "pipe");
