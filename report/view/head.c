@@ -153,6 +153,9 @@ static void blocked_write(struct hp_report *report, FILE *out)
 	if (sums.count > 1)
 		fputs(" threads", out);
 	ready_write(&sums, out);
+	if (sums.stopped_ns)
+		fprintf(out, ", %s stopped by a signal",
+			hp_format_time(&cell, (double)sums.stopped_ns));
 }
 
 static void sums_write(struct hp_report *report, FILE *out)

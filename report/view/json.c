@@ -246,6 +246,7 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	hp_json_whole(summary, "wall_ns", model->elapsed_ns);
 	hp_json_whole(summary, "cpu_ns", model->cpu_ns);
 	hp_json_whole(summary, "blocked_ns", sums.blocked_ns);
+	hp_json_whole(summary, "stopped_ns", sums.stopped_ns);
 	hp_json_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
 	hp_json_whole(summary, "profiling_cost_ns", model->overhead_ns);
 	hp_json_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));

@@ -234,6 +234,58 @@ within()
 	[ "$(jq '[.offcpu.raw[]? | select(.on == "socket")] | length' "$T/json")" = 0 ]
 }
 
+@test "offcpu: time in which a signal had stopped the program is no wait, and no row" {
+	compile stops -fno-instrument-functions <<-'EOF'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		static double now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+		}
+		int main(void)
+		{
+			pid_t child = fork();
+			if (child == 0) {
+				/* As long as the parent goes on it is not stopped yet. */
+				for (int i = 0; i < 10; i++) {
+					usleep(50000);
+					kill(getppid(), i < 9 ? SIGSTOP : SIGCONT);
+				}
+				_exit(0);
+			}
+			/* The longest step of the clock is the stop. */
+			double last = now(), longest = 0;
+			while (waitpid(child, NULL, WNOHANG) == 0) {
+				double t = now();
+				if (t - last > longest)
+					longest = t - last;
+				last = t;
+			}
+			usleep(100000);
+			printf("%.0f\n", longest);
+		}
+	EOF
+	HOTPATH_REPORT=offcpu,thread-states HOTPATH_CPU=perf HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/stops.json \
+		LD_PRELOAD=$HP_LIB "$T/stops" >"$BATS_TEST_TMPDIR/truth"
+	[ "$(jq '.offcpu.raw | length > 0' "$BATS_TEST_TMPDIR/stops.json")" = true ] || skip "no waits here"
+	python3 - "$BATS_TEST_TMPDIR"/{stops.json,truth} <<-'EOF'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		stopped = float(open(sys.argv[2]).read())
+		told = report["summary"]["stopped_ns"]
+		assert abs(told - stopped) <= 0.1 * stopped, (told, stopped)
+		rows = report["offcpu"]["raw"]
+		assert all(row["on"] != "stop" for row in rows), rows
+		of_main = [row for row in rows if row["name"] == "main" and row["on"] == "sleep"]
+		assert len(of_main) == 1, rows
+	EOF
+}
+
 @test "offcpu: who waits more often than the kernel is asked for stacks says where, as root, too" {
 	compile naps -fno-instrument-functions <<-'END'
 		#include <pthread.h>

@@ -37,6 +37,7 @@ static double least(double a, double b)
 struct sums {
 	double ran_ns;
 	double ready_ns;
+	double stopped_ns;
 	double waits_ns[HP_THREAD_WAITS];
 	double waited_ns;	/* nobody knows what for, */
 	double idle_ns;	/* or if it did not wait for a core */
@@ -51,6 +52,7 @@ static void row_add(const struct hp_thread_row *row, struct hp_answer_time *time
 	time->life_ns += row->life_ns;
 	sums->ran_ns += row->ran_ns;
 	sums->ready_ns += row->ready_ns;
+	sums->stopped_ns += row->stopped_ns;
 	for (int i = 0; i < HP_THREAD_WAITS; i++) {
 		double ns = least(row->waits_ns[i], left_ns);
 
@@ -97,6 +99,7 @@ void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
 	time->unknown += threads->unlisted;
 	part_add(time, "running", sums.ran_ns);
 	part_add(time, "ready without a core", sums.ready_ns);
+	part_add(time, "stopped by a signal", sums.stopped_ns);
 	for (int i = 0; i < HP_THREAD_WAITS; i++)
 		part_add(time, wait_texts[i], sums.waits_ns[i]);
 	part_add(time, "blocked", sums.waited_ns);

@@ -160,7 +160,7 @@ static void causes_find(struct hp_report *report, struct causes *causes)
 					       .count = stack->waits,
 					       .ns = stack->blocked_ns };
 
-		if (stack->waits && !hp_offcpu_is_profiler(report, i))
+		if (stack->waits && !hp_offcpu_is_profiler(report, i) && !hp_offcpu_is_stop(row.on))
 			cause_add(causes, &row);
 	}
 }

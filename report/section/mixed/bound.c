@@ -134,12 +134,13 @@ static void wait_add(struct build *b, uint32_t function, uint32_t stack)
 {
 	const struct hp_model_stack *from = &b->report->model.sampling.stacks[stack];
 	struct hp_bound_row *row = row_at(b->bound, function);
+	const char *on = stack ? hp_offcpu_cause(b->report, stack) : "unknown";
 
-	if (!from->blocked_ns || (stack && hp_offcpu_is_profiler(b->report, stack)))
+	if (!from->blocked_ns || hp_offcpu_is_stop(on) ||
+	    (stack && hp_offcpu_is_profiler(b->report, stack)))
 		return;
 	row->blocked_ns += from->blocked_ns;
-	row->blocked_on[cause_number(b->bound, stack ? hp_offcpu_cause(b->report, stack)
-						     : "unknown")] += from->blocked_ns;
+	row->blocked_on[cause_number(b->bound, on)] += from->blocked_ns;
 }
 
 /* To each function that is a row, once. */

@@ -155,6 +155,10 @@ static void state_mostly(const struct hp_cell *cell, struct hp_value *value)
 		most = thread->ready_ns;
 		what = "ready to run";
 	}
+	if (thread->stopped_ns > most) {
+		most = thread->stopped_ns;
+		what = "stopped by a signal";
+	}
 	for (int i = 0; i < HP_THREAD_WAITS; i++) {
 		unknown -= scale * thread->waits_ns[i];
 		if (scale * thread->waits_ns[i] <= most)
@@ -223,6 +227,10 @@ static const struct hp_column columns[] = {
 	  .unit = HP_UNIT_NUMBER,
 	  .get = state_seen,
 	  .member = HP_MEMBER(hp_thread_row, blocked_ns) },
+	{ .raw = "stopped_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .get = state_switched,
+	  .member = HP_MEMBER(hp_thread_row, stopped_ns) },
 	{ .raw = "lock_ns",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_WAIT_LOCK]) },

@@ -110,7 +110,9 @@ static void event_add(struct hp_report *report, struct hp_threads *threads,
 	if (!row)
 		return;
 	on = event->node ? hp_offcpu_cause(report, event->node) : "-";
-	if (strcmp(on, "lock") != 0)
+	if (hp_offcpu_is_stop(on))
+		row->stopped_ns += (double)event->span_ns;
+	else if (strcmp(on, "lock") != 0)
 		row->waits_ns[wait_of(on)] += (double)event->span_ns;
 	else if (!row->waiter)
 		row->waits_ns[HP_WAIT_LOCK] += (double)event->span_ns;
@@ -169,6 +171,10 @@ static void times_set(struct hp_report *report, struct hp_thread_row *row)
 	if (row->life_ns < row->ran_ns + row->ready_ns)
 		row->life_ns = row->ran_ns + row->ready_ns;
 	row->blocked_ns = row->life_ns - row->ran_ns - row->ready_ns;
+	/* The look at the queue and the record of the switch are of different moments. */
+	if (row->stopped_ns > row->blocked_ns)
+		row->stopped_ns = row->blocked_ns;
+	row->blocked_ns -= row->stopped_ns;
 }
 
 static bool is_listed(const struct hp_model *model, const struct hp_lock_birth *birth)
@@ -285,9 +291,13 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 {
 	const struct hp_model *model = &report->model;
 	const struct hp_threads *threads;
+	uint64_t stopped_ns = hp_offcpu_stopped_ns(report);
 
+	if (stopped_ns > model->blocked_ns)
+		stopped_ns = model->blocked_ns;
 	*sums = (struct hp_thread_sums){ .life_ns = model->thread_ns,
-					 .blocked_ns = model->blocked_ns,
+					 .blocked_ns = model->blocked_ns - stopped_ns,
+					 .stopped_ns = stopped_ns,
 					 .watched = model->thread_count,
 					 .count = model->thread_count };
 	for (size_t i = 0; i < model->thread_count; i++)
@@ -306,5 +316,6 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 		sums->life_ns += (uint64_t)row->life_ns;
 		sums->ready_ns += (uint64_t)row->ready_ns;
 		sums->blocked_ns += (uint64_t)row->blocked_ns;
+		sums->stopped_ns += (uint64_t)row->stopped_ns;
 	}
 }

@@ -33,6 +33,7 @@ struct hp_thread_row {
 	double life_ns;
 	double ran_ns;
 	double ready_ns;	/* without a CPU, though it could run */
+	double stopped_ns;	/* by a signal */
 	double blocked_ns;	/* the rest */
 	double waits_ns[HP_THREAD_WAITS];	/* of that, as far as it is known */
 	bool is_seen;	/* by the sampler: else name, queue and so waits are not known */
@@ -60,6 +61,7 @@ size_t hp_threads_unseen(struct hp_report *report);
 struct hp_thread_sums {
 	uint64_t life_ns;
 	uint64_t ready_ns;	/* without a CPU, though they could run */
+	uint64_t stopped_ns;	/* by a signal */
 	uint64_t blocked_ns;	/* the rest of what they did not run */
 	size_t watched;
 	size_t count;

@@ -5,6 +5,9 @@
  * A wait belongs to the innermost instrumented function on its stack; where none
  * is instrumented, to the innermost function that is neither the C library's nor a
  * wrapper of its locks.  What for is told by the kernel's functions inside of it.
+ *
+ * A thread that a signal stopped (SIGSTOP, a terminal's ^Z) waits for nothing: that time is a sum
+ * of its own, in no row.
  */
 #include "report/section/wait/offcpu.h"
 
@@ -36,7 +39,7 @@ static const struct cause causes[] = {
 	{ "wait4", "child" },	    { "vfork", "child" },	  { "skb_wait", "socket" },
 	{ "sock_", "socket" },	    { "tcp_", "socket" },	  { "unix_stream", "socket" },
 	{ "page_fault", "memory" }, { "sigtimedwait", "signal" }, { "sys_pause", "signal" },
-	{ "sigsuspend", "signal" }, { "ptrace", "debugger" },	  { "do_signal_stop", "stop" },
+	{ "sigsuspend", "signal" }, { "ptrace", "debugger" },	  { "do_signal_stop", HP_ON_STOP },
 };
 
 static const struct hp_cpu_frame *frame_of(const struct hp_cpu *cpu, uint32_t stack)
@@ -128,7 +131,9 @@ static enum fit fit_of(const struct hp_report *report, uint32_t object,
 {
 	if (report->has_functions && f->instrumented != HP_NONE)
 		return WHOLE;
-	if (hp_offcpu_is_libc(report, object))
+	/* The kernel's page of code works for its caller, as the C library does. */
+	if (hp_offcpu_is_libc(report, object) ||
+	    (object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_VDSO))
 		return LIBC;
 	if (hp_wrapper_waits(f->name))
 		return WRAPPER;
@@ -202,11 +207,14 @@ static struct hp_offcpu *offcpu_of(struct hp_report *report)
 		if (!sampling->stacks[i].waits)
 			continue;
 		offcpu->is_profiler[i] = i && is_profiler(report, i);
+		const char *on = i ? hp_offcpu_cause(report, i) : "-";
+
 		if (offcpu->is_profiler[i])
 			offcpu->profiler_ns += sampling->stacks[i].blocked_ns;
+		else if (hp_offcpu_is_stop(on))
+			offcpu->stopped_ns += sampling->stacks[i].blocked_ns;
 		else
-			row_add(offcpu, hp_offcpu_function(report, i),
-				i ? hp_offcpu_cause(report, i) : "-", &sampling->stacks[i]);
+			row_add(offcpu, hp_offcpu_function(report, i), on, &sampling->stacks[i]);
 	}
 	return offcpu;
 }
@@ -214,6 +222,16 @@ static struct hp_offcpu *offcpu_of(struct hp_report *report)
 bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack)
 {
 	return stack < report->model.sampling.stack_count && offcpu_of(report)->is_profiler[stack];
+}
+
+bool hp_offcpu_is_stop(const char *on)
+{
+	return strcmp(on, HP_ON_STOP) == 0;
+}
+
+uint64_t hp_offcpu_stopped_ns(struct hp_report *report)
+{
+	return report->model.sampling.is_there ? offcpu_of(report)->stopped_ns : 0;
 }
 
 /* --- the section --- */
@@ -228,7 +246,17 @@ bool hp_offcpu_has_data(const struct hp_report *report)
 static double total_of(struct hp_report *report)
 {
 	return (double)report->model.sampling.record.blocked_ns -
-	       (double)offcpu_of(report)->profiler_ns;
+	       (double)offcpu_of(report)->profiler_ns - (double)offcpu_of(report)->stopped_ns;
+}
+
+/* ", and 1.20 s stopped by a signal"; "" = it was not stopped. */
+static char *stopped_text(struct hp_report *report)
+{
+	uint64_t ns = hp_offcpu_stopped_ns(report);
+	struct hp_text_cell cell;
+
+	return ns ? hp_xprintf(", and %s stopped by a signal", hp_format_time(&cell, (double)ns))
+		  : hp_xstrdup("");
 }
 
 static const char *note(struct hp_report *report)
@@ -237,18 +265,21 @@ static const char *note(struct hp_report *report)
 	const struct hp_offcpu *offcpu = offcpu_of(report);
 	uint64_t lost = report->model.sampling.record.lost;
 	struct hp_text_cell time, share, count;
+	char *stopped;
 
 	if (total <= 0)
 		return NULL;
 	for (size_t i = 0; i < offcpu->count; i++)
 		if (offcpu->rows[i].function == HP_NONE)
 			unknown += (double)offcpu->rows[i].blocked_ns;
+	stopped = stopped_text(report);
 	free(report->text);
-	report->text =
-		hp_xprintf("Blocked: %s, %s of it without a stack%s%s%s",
-			   hp_format_time(&time, total),
-			   hp_format_percent(&share, 100 * unknown / total, 1), lost ? ", " : "",
-			   lost ? hp_format_count(&count, lost) : "", lost ? " records lost" : "");
+	report->text = hp_xprintf("Blocked: %s, %s of it without a stack%s%s%s%s",
+				  hp_format_time(&time, total),
+				  hp_format_percent(&share, 100 * unknown / total, 1), stopped,
+				  lost ? ", " : "", lost ? hp_format_count(&count, lost) : "",
+				  lost ? " records lost" : "");
+	free(stopped);
 	return report->text;
 }
 

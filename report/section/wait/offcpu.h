@@ -8,6 +8,7 @@
 #include "report/section/core/section.h"
 
 #define HP_NO_STACK "<no stack>"	/* whose wait it was nobody knows */
+#define HP_ON_STOP "stop"	/* the cause of a thread that a signal stopped */
 
 /* Waits of one function for one kind of thing. */
 struct hp_offcpu_row {
@@ -22,11 +23,18 @@ struct hp_offcpu {
 	size_t count;
 	size_t room;
 	uint64_t profiler_ns;	/* in no row */
+	uint64_t stopped_ns;	/* by a signal; in no row */
 	bool *is_profiler;	/* by stack */
 };
 
 /* What a stack of the model waited for, as its kernel functions tell. */
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
+
+/* Is it the cause of a thread that a signal stopped?  That is no wait. */
+bool hp_offcpu_is_stop(const char *on);
+
+/* How long threads were stopped by a signal, all together. */
+uint64_t hp_offcpu_stopped_ns(struct hp_report *report);
 
 /* Whose wait it is: place in hp_cpu.functions, HP_NONE = nobody knows. */
 uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack);
