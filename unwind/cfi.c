@@ -2,9 +2,9 @@
 /*
  * cfi.c - reads .eh_frame_hdr and .eh_frame (LSB 5.0, DWARF 5 section 6.4).
  *
- * A program is run from the start of its function up to the pc.  Its result is
- * a rule each for the CFA, the frame pointer and the return address; rules of
- * other registers are skipped, so a CFA that hangs on one of those is not
+ * It runs a program from the start of its function up to the pc. The result is
+ * one rule each for the CFA, the frame pointer and the return address. Rules of
+ * other registers are skipped, so a CFA that depends on one of them is not
  * followed.
  */
 #include "unwind/cfi.h"
@@ -331,7 +331,7 @@ struct machine {
 	unsigned depth;
 	uintptr_t at;	/* code address that the rules hold from */
 	uintptr_t end;	/* and up to, once they are those of `pc` */
-	uintptr_t pc;	/* that is looked for */
+	uintptr_t pc;	/* the pc to find */
 	bool is_found;	/* the rules are those of `pc` */
 	bool is_bad;
 	struct rules saved[SAVED_MOST];	/* of these the first `depth` hold something */
@@ -407,13 +407,13 @@ static void pop_state(struct machine *m)
 		m->is_bad = true;
 }
 
-/* A factored offset.  What no stack is as large as may wrap: it is refused later. */
+/* A factored offset. Values larger than any stack may wrap; they are refused later. */
 static int64_t scaled(uint64_t factored, int64_t align)
 {
 	return (int64_t)(factored * (uint64_t)align);
 }
 
-/* The rules so far hold up to `delta` bytes on. */
+/* The rules so far hold for the next `delta` bytes. */
 static void advance(struct machine *m, uint64_t delta)
 {
 	uintptr_t next = m->at + (uintptr_t)delta;
@@ -548,7 +548,7 @@ struct evaluation {
 	bool is_bad;
 };
 
-/* Lies in hp_cfi.room: the machine's stack may be a small one. */
+/* Lies in hp_cfi.room, because the caller's stack may be small. */
 struct work {
 	struct entry entry;
 	struct machine machine;
@@ -558,7 +558,7 @@ struct work {
 
 static_assert(sizeof(struct work) <= HP_CFI_ROOM, "callers give so much");
 
-/* The rules at `pc`; false = none, or more than is understood. */
+/* The rules at `pc`; false = none, or unsupported ones. */
 static bool rules_at(const struct hp_cfi *cfi, uintptr_t pc, struct work *work)
 {
 	struct entry *entry = &work->entry;
@@ -716,8 +716,8 @@ static bool is_fp_load(struct cursor c, int64_t *offset, bool is_loaded)
 }
 
 /*
- * An expression that loads nothing and does not use the frame pointer, as in
- * the PLT: for a given pc it is the stack pointer and a constant.
+ * An expression without loads or the frame pointer, as in the PLT: for a given
+ * pc it is the stack pointer plus a constant.
  */
 static bool is_sp_constant(struct work *work, uintptr_t pc, int64_t *offset)
 {
@@ -785,7 +785,7 @@ static bool fill_saved(const struct rules *rules, enum hp_row_kind kind, struct 
 	return true;
 }
 
-/* The rules hold for all of their span; what was reckoned from an expression perhaps for `pc` only. */
+/* The rules hold for their whole span; a row computed from an expression may hold for `pc` only. */
 static struct hp_cfi_span span_of(const struct machine *m, uintptr_t pc, enum hp_row_kind kind)
 {
 	bool is_reckoned = m->now.cfa_expression.at && kind != HP_ROW_FP_LOAD;

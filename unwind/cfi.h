@@ -2,13 +2,12 @@
 /*
  * cfi.h - call frame information: from a pc to the row that finds its caller.
  *
- * An object's .eh_frame holds a small program for each function; what it says
- * for one pc is compiled into a row of 16 bytes, which the users keep.  Only
- * what a walk needs is followed: stack pointer, frame pointer, return address.
- *
- * Two users: the library inside the target, on hot paths and in signal handlers,
- * and the sampler.  So: no malloc, no lock, no C library state, and every read
- * of the information stays inside the object's span.
+ * An object's .eh_frame holds a small program for each function. The result for
+ * one pc is compiled into a row of 16 bytes, which callers cache. Only the
+ * registers that a walk needs are followed: stack pointer, frame pointer,
+ * return address. It has two users: the library inside the target, on hot paths
+ * and in signal handlers, and the sampler. So it uses no malloc, no lock and no
+ * C library state, and every read stays inside the object's span.
  */
 #ifndef HP_UNWIND_CFI_H
 #define HP_UNWIND_CFI_H
@@ -21,8 +20,8 @@ enum hp_row_kind {
 	HP_ROW_FP,	/* CFA = fp + cfa_offset */
 	HP_ROW_FP_LOAD,	/* CFA = *(fp + cfa_offset), the old fp is at fp + fp_offset: realigned stacks */
 	HP_ROW_END,	/* outermost: it has no caller */
-	HP_ROW_ODD,	/* said by an expression: hp_cfi_step */
-	HP_ROW_NONE,	/* nothing is said of this pc */
+	HP_ROW_ODD,	/* given by an expression: see hp_cfi_step */
+	HP_ROW_NONE,	/* no information for this pc */
 };
 
 /* CFA: the stack pointer of the caller after the return. */
@@ -34,7 +33,7 @@ struct hp_cfi_row {
 	uint8_t kind;	/* enum hp_row_kind */
 };
 
-/* Where an object's information is. */
+/* Location of an object's unwind information. */
 struct hp_cfi {
 	const uint8_t *header;	/* its .eh_frame_hdr */
 	uintptr_t begin;	/* the object's span: nothing else is read */
@@ -48,7 +47,7 @@ struct hp_cfi_registers {
 	uintptr_t pc;
 	uintptr_t sp;
 	uintptr_t fp;
-	bool is_exact;	/* pc is of an instruction that was interrupted, not a return address */
+	bool is_exact;	/* pc is an interrupted instruction, not a return address */
 };
 
 /* Reads a word of the stack; false = it cannot be read. */
@@ -68,17 +67,18 @@ void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row 
 		      struct hp_cfi_span *span);
 
 /*
- * The same, of a call that ends at `pc`.  Where nothing is said of a call, and of what follows it
- * there is, a function begins behind it: nobody called from there, it was put on the stack to return to,
- * as makecontext does.  That frame is the outermost.
+ * The same for the call that returns to `pc`. If there is no information for
+ * the call but there is for the code after it, a function begins at `pc`:
+ * nothing called from there, and the address was pushed to return to, as
+ * makecontext does. That frame is the outermost.
  */
 void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
 void hp_cfi_find_call_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,
 			   struct hp_cfi_span *span);
 
 /*
- * One step by the program itself, for HP_ROW_ODD: `registers` become the
- * caller's.  False = it cannot be said; then they are as they were.
+ * One step by running the program, for HP_ROW_ODD: `registers` become the
+ * caller's. False = unknown; then they are unchanged.
  */
 bool hp_cfi_step(const struct hp_cfi *cfi, struct hp_cfi_registers *registers, hp_cfi_load load,
 		 void *context);

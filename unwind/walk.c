@@ -92,7 +92,7 @@ static __attribute__((noinline, cold)) void row_fill(struct hp_walker *walker, u
 	row->pc = pc;
 }
 
-/* Of a pair the first is the one that was used last. */
+/* The first of a pair is the most recently used. */
 static __attribute__((noinline)) const struct hp_cfi_row *row_other(struct hp_walker *walker,
 								    uintptr_t pc,
 								    struct hp_cfi_row *pair)
@@ -118,7 +118,7 @@ static inline const struct hp_cfi_row *row_of(struct hp_walker *walker, uintptr_
 
 /* --- the stack --- */
 
-/* On a stack that is not known: page by page. */
+/* On an unknown stack, checks page by page. */
 static __attribute__((noinline, cold)) bool extend(struct hp_walker *walker, uintptr_t place)
 {
 	bool is_home = walker->limit == walker->home_high;
@@ -157,7 +157,7 @@ static bool load_checked(void *context, uintptr_t place, uintptr_t *word)
 	return load(bounds->walker, bounds->sp, place, word);
 }
 
-/* What is known of the frame that the walk stands in. */
+/* The walk's current frame. */
 struct state {
 	uintptr_t pc;
 	uintptr_t sp;
@@ -219,7 +219,7 @@ static bool change_stack(struct hp_walker *walker, uintptr_t sp)
 	return true;
 }
 
-/* By the program itself, which a row cannot hold. */
+/* For rules that do not fit in a row: runs the program. */
 static __attribute__((noinline, cold)) bool step_odd(struct hp_walker *walker, struct state *s)
 {
 	struct hp_cfi_registers registers = { .pc = s->pc, .sp = s->sp, .fp = s->fp };
@@ -238,7 +238,10 @@ static __attribute__((noinline, cold)) bool step_odd(struct hp_walker *walker, s
 	return true;
 }
 
-/* Code without information, made at run time perhaps: its frame pointer, if that looks like one. */
+/*
+ * Code without unwind information, such as JIT code: uses its frame pointer if
+ * that looks like one.
+ */
 static __attribute__((noinline, cold)) bool step_fp(struct hp_walker *walker, struct state *s)
 {
 	uintptr_t fp, ra;
@@ -260,8 +263,8 @@ static inline bool is_same(const struct hp_walk_slot *slot)
 }
 
 /*
- * The first slot below `top`, from the inside, that does not hold the same any more: the one in front
- * of all, which never does, where all the others do.
+ * The first slot below `top`, from the inside, whose value changed. If none
+ * did, the slot before the first, which never matches.
  */
 static inline const struct hp_walk_slot *differs(const struct hp_walk_slot *top)
 {
@@ -278,8 +281,9 @@ static inline const struct hp_walk_slot *differs(const struct hp_walk_slot *top)
 }
 
 /*
- * The frame in front of *met is where `s` is.  True = the walk would go on from here as the trail
- * did.  Else *met is behind the first frame that may be met yet.
+ * The frame before *met is at `s`. Returns true if the walk would continue from
+ * here as the trail did. Otherwise *met is just past the first frame that may
+ * still be met.
  */
 static inline bool joins(const struct hp_walker *walker, const struct state *s,
 			 const struct hp_walk_frame **met)
@@ -292,15 +296,15 @@ static inline bool joins(const struct hp_walker *walker, const struct state *s,
 	slot = differs(walker->slots + frame->slots);
 	if (slot < walker->slots)
 		return true;
-	/* Only what is further out than that slot's frame may be met again. */
+	/* Only frames further out than that slot's may be met again. */
 	while ((*met)[-1].slots > slot - walker->slots)
 		--*met;
 	return false;
 }
 
 /*
- * `count` fresh frames go behind the first `kept` ones of the trail; `s` is where the walk
- * ended.  In front of the trail is a frame without slots.
+ * Puts `count` new frames after the first `kept` ones of the trail; `s` is
+ * where the walk ended. A frame without slots precedes the trail.
  */
 static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t kept,
 			     struct state s)
@@ -313,8 +317,9 @@ static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t 
 	for (const struct hp_walk_fresh *fresh = walker->fresh + count; fresh-- > walker->fresh;
 	     to++) {
 		/*
-		 * Read from the last one on: each place has to follow from those before.  What does
-		 * not count is overwritten by the next: that is cheaper than a guess.
+		 * Reads from the last one on, since each place depends on those
+		 * before it. Unused entries are overwritten by the next: that
+		 * is cheaper than a branch.
 		 */
 		*slot = (struct hp_walk_slot){ fresh->fp_place, s.fp };
 		slot += needs_fp & (fresh->fp_place != 0);
@@ -345,7 +350,7 @@ static inline void fresh_begin(struct hp_walk_fresh *fresh, const struct state *
 	fresh->uses_fp = false;
 }
 
-/* By a row that is not of the most usual kind; false = the walk ends here. */
+/* One step by a less common kind of row; false = the walk ends here. */
 static __attribute__((noinline)) bool step_other(struct hp_walker *walker,
 						 const struct hp_cfi_row *row, struct state *s,
 						 struct hp_walk_fresh *fresh)
@@ -362,7 +367,7 @@ static __attribute__((noinline)) bool step_other(struct hp_walker *walker,
 	return row->kind == HP_ROW_ODD ? step_odd(walker, s) : step_fp(walker, s);
 }
 
-/* The same of any. */
+/* One step by a row of any kind. */
 static inline bool step_any(struct hp_walker *walker, struct state *s, struct hp_walk_fresh *fresh)
 {
 	static const struct hp_cfi_row no_row = { .kind = HP_ROW_NONE };
@@ -377,7 +382,7 @@ static inline bool step_any(struct hp_walker *walker, struct state *s, struct hp
 		row = row_of(walker, s->pc);
 	if (__builtin_expect(row->kind == HP_ROW_SP, 1))
 		return step(walker, row, s, fresh) && s->sp > sp;
-	/* A copy: else the usual steps would be made in memory. */
+	/* A copy; otherwise the compiler keeps the state in memory for the common steps. */
 	other = *s;
 	is_going_on = step_other(walker, row, &other, fresh);
 	*s = other;
@@ -385,8 +390,8 @@ static inline bool step_any(struct hp_walker *walker, struct state *s, struct hp
 }
 
 /*
- * From `s` up to the outermost frame, or one of the trail: then *kept is the number of its
- * frames.  Returns that of the fresh ones.
+ * Walks from `s` to the outermost frame, or to one in the trail; then *kept is
+ * the number of frames kept. Returns the number of new ones.
  */
 static inline uint32_t walk_fresh(struct hp_walker *walker, struct state *s, uint32_t *kept)
 {
@@ -442,7 +447,7 @@ void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 	struct state s;
 
 	walker->limit = limit_of(walker, sp);
-	/* Where a signal handler jumps out of this, the trail is no trail. */
+	/* If a signal handler jumps out of this function, the trail is invalid. */
 	walker->is_followed = false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (;; followed = 0) {
@@ -451,7 +456,7 @@ void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 		count = walk_fresh(walker, &s, &kept);
 		if (__builtin_expect(count + kept <= walker->most, 1))
 			break;
-		/* It is cut further in than that. */
+		/* It is truncated further in than that. */
 	}
 	trail_add(walker, count, kept, s);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

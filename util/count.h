@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count.h - counters of 32 bits that a long run may fill: they stay at UINT32_MAX, "that or more".
- *
- * Where a record has room a counter is wider, or has another one beside it that counts how often it came to
- * 2^32.  These have none; events of their kind take some 100 ns at least, so that they are full after minutes to days.
+ * count.h - 32-bit counters that saturate: they stay at UINT32_MAX, "that many
+ * or more". Where a record has room, a counter is wider or has a second one
+ * that counts its overflows. These have neither: their events take at least 100
+ * ns each, so they fill after minutes to days.
  */
 #ifndef HP_UTIL_COUNT_H
 #define HP_UTIL_COUNT_H

@@ -5,9 +5,9 @@
  * Folder: util - small things that several layers need; headers only
  * May use:
  *
- * Nothing here is cryptographic, and no value is kept in a file: a factor may
- * change between versions.  All of it is inline and calls nothing, so the
- * library may use it inside the target, in a signal handler too.
+ * Nothing here is cryptographic, and no value is stored in a file, so a factor
+ * may change between versions. Everything is inline and calls nothing, so the
+ * library may use it inside the target, also in a signal handler.
  */
 #ifndef HP_UTIL_HASH_H
 #define HP_UTIL_HASH_H
@@ -19,7 +19,7 @@
  * An odd factor without a pattern, from the SplitMix64 generator (Steele, Lea
  * and Flood, OOPSLA 2014).  The upper bits of a product with it are well mixed,
  * so one multiplication and a shift make a table's index.  The golden ratio
- * would fold keys at some regular distances onto each other.
+ * would make keys at some regular distances collide.
  */
 #define HP_HASH_FACTOR UINT64_C(0xbf58476d1ce4e5b9)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * near.h - which of some words a misspelt one is nearest to.
+ * near.h - find the word nearest to a misspelt one.
  *
- * The distance is Levenshtein's: letters that are left out, too many, or another one.  Capitals
- * count as small letters, - as _.
+ * It uses the Levenshtein distance: missing, extra and replaced letters. Case
+ * is ignored, and - equals _.
  */
 #ifndef HP_UTIL_NEAR_H
 #define HP_UTIL_NEAR_H

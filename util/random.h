@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random.h - random gaps between events that are sampled.
+ * random.h - random gaps between sampled events.
  *
- * Cheap, not cryptographic: one multiplication and one addition.  The state is
- * the caller's own, one for each thread, so nothing here is shared.  Any seed
- * does, 0 included; seeds of different threads should differ.
+ * Cheap, not cryptographic: one multiplication and one addition.  The caller
+ * keeps the state, one per thread, so nothing here is shared.  Any seed works,
+ * including 0; seeds of different threads should differ.
  */
 #ifndef HP_UTIL_RANDOM_H
 #define HP_UTIL_RANDOM_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rights.h - what the kernel compares when one process wants to trace another one.
+ * rights.h - the credentials that the kernel compares when one process traces
+ * another.
  *
- * Two processes whose rights are the same may trace each other.  A right that a process can take back
- * counts as there: root that called seteuid() still has 0 as its saved user id.
+ * Two processes with equal rights may trace each other. A right that a process
+ * can regain counts as held: root that called seteuid() still has 0 as its
+ * saved user id.
  */
 #ifndef HP_UTIL_RIGHTS_H
 #define HP_UTIL_RIGHTS_H
@@ -31,7 +33,7 @@ static inline void hp_rights_order(uint32_t *a, uint32_t *b)
 	*a = less;
 }
 
-/* Which id is the real one makes no difference: each can become any of the others. */
+/* Which id is the real one does not matter: each can become any of the others. */
 static inline void hp_rights_set_of(uint32_t ids[3])
 {
 	hp_rights_order(&ids[0], &ids[1]);
@@ -41,12 +43,12 @@ static inline void hp_rights_set_of(uint32_t ids[3])
 		ids[1] = ids[2];
 }
 
-/* Brings rights as the kernel tells them into a form in which they can be compared. */
+/* Normalises rights read from the kernel so that they can be compared. */
 static inline void hp_rights_settle(struct hp_rights *rights)
 {
 	hp_rights_set_of(rights->uids);
 	hp_rights_set_of(rights->gids);
-	/* It may have any id that it wants. */
+	/* It may take any id. */
 	if (rights->capabilities & HP_RIGHT_SETUID)
 		memset(rights->uids, 0, sizeof(rights->uids));
 	if (rights->capabilities & HP_RIGHT_SETGID)
@@ -59,7 +61,7 @@ static inline bool hp_rights_have_same_ids(const struct hp_rights *a, const stru
 	       memcmp(a->gids, b->gids, sizeof(a->gids)) == 0;
 }
 
-/* One that is not known may be the same. */
+/* An unknown one may be equal. */
 static inline bool hp_rights_have_same_namespace(const struct hp_rights *a,
 						 const struct hp_rights *b)
 {
@@ -72,7 +74,7 @@ static inline bool hp_rights_are_same(const struct hp_rights *a, const struct hp
 	       hp_rights_have_same_namespace(a, b);
 }
 
-/* Nothing can be given up: all ids are one, and there are no capabilities. */
+/* Nothing can be dropped: all ids are equal, and there are no capabilities. */
 static inline bool hp_rights_are_least(const struct hp_rights *rights)
 {
 	return !rights->capabilities && rights->uids[0] == rights->uids[2] &&

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tell.h - a line on stderr, in processes of ours, that nobody has to wait for.
+ * tell.h - print a line on stderr from our own processes without blocking.
  *
- * stderr is the program's, and may be a pipe that nobody empties.  The line is given 200 ms,
- * once; after that it is lost, and so are those that follow as long as there is no room.
+ * stderr is the program's, and may be a pipe that nobody reads. The first line
+ * waits at most 200 ms; after that it is dropped, and so are later ones until
+ * there is room.
  */
 #ifndef HP_UTIL_TELL_H
 #define HP_UTIL_TELL_H
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #define HP_TELL_WAIT_MS 200
-#define HP_TELL_MOST 4096	/* a pipe that has room has as much */
+#define HP_TELL_MOST 4096	/* a writable pipe has this much room */
 
 /* True if the next line can be written. */
 static inline bool hp_tell_has_room(bool *is_stuck)
