@@ -2,9 +2,9 @@
 /*
  * capture.c - see capture.h.
  *
- * The output goes into files without a name, not into pipes: so nobody has to
- * read two of them at once, and a grandchild that stays behind holds up nobody.
- * An empty one is the input: a container may have no /dev/null.
+ * The output goes to unnamed files, not pipes: no need to read two pipes at
+ * once, and a surviving grandchild cannot block us. The input is an empty file,
+ * because a container may have no /dev/null.
  */
 #include "report/base/capture.h"
 

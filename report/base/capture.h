@@ -2,22 +2,22 @@
 /*
  * capture.h - run a command and read what it prints.
  *
- * For questions to other programs (a compiler, a helper of ours): no input, and
- * nothing of theirs on our own terminal.
+ * For querying other programs (a compiler, one of our helpers): they get no
+ * input and print nothing on our terminal.
  */
 #ifndef HP_REPORT_BASE_CAPTURE_H
 #define HP_REPORT_BASE_CAPTURE_H
 
 struct hp_capture {
-	char *out;	/* what came on stdout; never NULL */
-	char *err;	/* and on stderr */
+	char *out;	/* stdout; never NULL */
+	char *err;	/* stderr */
 	int status;	/* exit status; -1 = it could not be run, or a signal ended it */
 	int error;	/* errno, if it could not be run; else 0 */
 };
 
 /*
- * Runs argv[0], as found in PATH, and waits for its end.  `environment` may be
- * NULL: our own.
+ * Runs argv[0], as found in PATH, and waits for its end.  NULL `environment`
+ * means our own.
  */
 void hp_capture_init(struct hp_capture *capture, char *const *argv, char *const *environment);
 void hp_capture_release(struct hp_capture *capture);

@@ -5,7 +5,7 @@
 #ifndef HP_REPORT_BASE_EXIT_H
 #define HP_REPORT_BASE_EXIT_H
 
-#define HP_EXIT_FAILED 1	/* it could not */
+#define HP_EXIT_FAILED 1	/* the command failed */
 #define HP_EXIT_USAGE 2
 
 #endif

@@ -26,7 +26,10 @@ static int digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* In place: what is resolved is shorter.  A NUL would hide what follows, so there is none. */
+/*
+ * Unescapes in place: the result is never longer. A NUL would hide what
+ * follows, so none is produced.
+ */
 static void unescape(char *text)
 {
 	char *to = text;

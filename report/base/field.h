@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * field.h - lines of fields with tabs between them: the texts in a kept file.
+ * field.h - lines of tab-separated fields: the texts in a kept file.
  *
  * A field may hold anything: control characters and backslashes are written as
- * \xHH, so a line stays a line.  Nothing is trusted when read.
+ * \xHH, so a line stays a line.  Readers trust nothing.
  */
 #ifndef HP_REPORT_BASE_FIELD_H
 #define HP_REPORT_BASE_FIELD_H
@@ -16,9 +16,9 @@
 void hp_field_write(const char *text, FILE *out);
 
 /*
- * Takes the next line off `*text` and splits it where it stands, escapes
- * resolved.  Fields beyond `most` are dropped, missing ones are "".  Returns how
- * many there were, 0 = no line is left.
+ * Takes the next line off `*text` and splits it in place, resolving escapes.
+ * Fields beyond `most` are dropped, missing ones are "". Returns the number of
+ * fields; 0 = end of text.
  */
 size_t hp_field_split(char **text, char *fields[], size_t most);
 

@@ -19,7 +19,10 @@ struct unit {
 	const char *name;
 };
 
-/* Thresholds are of the time, not of what is printed, as in hotpath-rs: 999 999 ns are 1000.00 µs. */
+/*
+ * Thresholds apply to the time, not to the rounded text, as in hotpath-rs: 999
+ * 999 ns are 1000.00 µs.
+ */
 static const struct unit time_units[] = {
 	{ 1e9, 1e9, 2, "s" },
 	{ 1e6, 1e6, 2, "ms" },

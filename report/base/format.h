@@ -15,7 +15,7 @@ struct hp_text_cell {
 	char text[48];
 };
 
-/* 17 ns, 1.50 µs, 2.00 ms, 3.25 s; the limits are on the ns as they are. */
+/* 17 ns, 1.50 µs, 2.00 ms, 3.25 s; the limits apply to the unrounded ns. */
 const char *hp_format_time(struct hp_text_cell *cell, double ns);
 
 /* The same glued, as in 123.86ms. */
@@ -24,7 +24,7 @@ const char *hp_format_elapsed(struct hp_text_cell *cell, uint64_t ns);
 /* 17, 1,234 */
 const char *hp_format_count(struct hp_text_cell *cell, uint64_t count);
 
-/* So many a second: one decimal below 100, else as a count. */
+/* A rate per second: one decimal below 100, else as a count. */
 const char *hp_format_rate(struct hp_text_cell *cell, double rate);
 
 /* 0 B, 1.5 KB, 2.0 MB */
@@ -52,8 +52,8 @@ char *hp_text_clean(const char *text);
 const char *hp_format_signal(int number);
 
 /*
- * A number as a whole one, towards 0: what is negative or none is 0, what is too
- * large the largest.  Of a segment that is torn or hostile any sum may come.
+ * Converts to an integer, towards 0: negative numbers and NaN give 0, too large
+ * ones the maximum. A torn or hostile segment may give any sum.
  */
 static inline uint64_t hp_whole(double number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - what cJSON lacks: whole numbers as they are, texts of somebody else.
+ * json.h - what cJSON lacks: exact integers, untrusted text.
  */
 #ifndef HP_REPORT_BASE_JSON_H
 #define HP_REPORT_BASE_JSON_H
@@ -13,7 +13,7 @@ struct cJSON;
 struct cJSON *hp_json_number(uint64_t number);
 void hp_json_whole(struct cJSON *object, const char *key, uint64_t number);
 
-/* The same of a number that has a fraction, rounded; 0 for what is below. */
+/* The same for a fractional number, rounded; 0 if negative. */
 void hp_json_rounded(struct cJSON *object, const char *key, double number);
 
 /* The ends of an interval around a time: NAME_low_ns and NAME_high_ns. */

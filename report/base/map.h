@@ -28,15 +28,15 @@ struct hp_map {
 	}
 
 /*
- * Where the value of `key` stands; valid until the next call.  A new key gets
- * the value 0 and sets *is_new.
+ * Pointer to the value of `key`; valid until the next call.  A new key gets the
+ * value 0 and sets *is_new.
  */
 uint32_t *hp_map_at(struct hp_map *map, uint64_t key, bool *is_new);
 
-/* The same without making it: NULL = not there. */
+/* The same without inserting: NULL = absent. */
 const uint32_t *hp_map_find(const struct hp_map *map, uint64_t key);
 
-/* Makes an empty map large enough for `count` keys; memory is used as they come. */
+/* Makes an empty map large enough for `count` keys; memory is only used as they are added. */
 void hp_map_reserve(struct hp_map *map, size_t count);
 
 /* Forgets the keys, keeps the memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.h - memory that is there or the command ends: a report that is cut
- * short by a failed allocation helps nobody, and nothing is lost by ending.
+ * memory.h - allocate or exit: a report truncated by a failed allocation helps
+ * nobody, and exiting loses nothing.
  *
  * Folder: report/base - what every command needs: memory, text and numbers,
  *   JSON, maps, options, exit codes
@@ -18,9 +18,9 @@ void *hp_xrealloc(void *old, size_t count, size_t size);
 char *hp_xstrdup(const char *text);
 
 /*
- * A zeroed array with a place for each record that a file may claim, of which few are ever
- * touched: it costs what is touched, and nothing is set aside for the rest.  Grows from `count`
- * to `more` places; `old` NULL = none yet.
+ * A zeroed array with a place for each record that a file may claim.  Few are
+ * ever touched, and only those cost memory.  Grows from `count` to `more`
+ * places; `old` NULL = none yet.
  */
 void *hp_xsparse(void *old, size_t count, size_t more, size_t size);
 void hp_xsparse_free(void *array, size_t count, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option.h - getopt_long(3) that says what is wrong as everything else here does.
+ * option.h - getopt_long(3) with our form of error messages.
  */
 #ifndef HP_REPORT_BASE_OPTION_H
 #define HP_REPORT_BASE_OPTION_H
@@ -8,8 +8,9 @@
 #include <getopt.h>
 
 /*
- * The next option's letter or value, -1 at their end.  '?' = it is wrong, and a line on stderr said what
- * and where to look: argv[0] is the command's name.  `letters` as for getopt_long, without a leading ':'.
+ * The next option's letter or value, -1 at their end. '?' = invalid; one line
+ * on stderr gave the reason and the remedy. argv[0] is the command's name.
+ * `letters` as for getopt_long, without a leading ':'.
  */
 int hp_option_next(int argc, char **argv, const char *letters, const struct option *options,
 		   int *index);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - where the parts of hotpath lie, seen from the command.
+ * place.h - find the installed parts of hotpath from the command.
  *
- * Everything is found relative to the file of whoever looks, in the build tree
- * and where `make install` put it, so an installed tree may be moved.  For the
- * helpers there is hp_session_helper_path.
+ * Everything is found relative to the caller's executable, both in the build
+ * tree and after `make install`, so an installed tree may be moved.
+ * hp_session_helper_path finds the helpers.
  */
 #ifndef HP_REPORT_BASE_PLACE_H
 #define HP_REPORT_BASE_PLACE_H
@@ -17,8 +17,8 @@
 void hp_place_folder(char folder[HP_HELPER_PATH]);
 
 /*
- * libhotpath.so: HOTPATH_LIB, else beside `folder` or in ../lib.  False if there
- * is none; then `path` is the wished one, or where it should be.
+ * libhotpath.so: HOTPATH_LIB, else beside `folder` or in ../lib.  False if
+ * there is none; then `path` is the requested one, or the expected place.
  */
 bool hp_place_library(char path[HP_HELPER_PATH], const char *folder);
 

@@ -3,8 +3,9 @@
  * revision.c - see revision.h.
  *
  * .git is a folder, or in worktrees and submodules a file that names one; there
- * `commondir` leads to the branches.  HEAD holds a revision or the name of a
- * branch, and that one's file holds it or, packed, a line of packed-refs.
+ * `commondir` leads to the branches. HEAD holds a revision or a branch name.
+ * The branch's revision is in its own file or, when packed, in a line of
+ * packed-refs.
  */
 #include "report/base/revision.h"
 
@@ -71,7 +72,7 @@ static bool find_packed(struct hp_revision *revision, const char *common)
 	return is_found;
 }
 
-/* `folder` is what .git is or names. */
+/* `folder` is .git, or the folder that it names. */
 static bool read_head(struct hp_revision *revision, const char *folder)
 {
 	char *head = read_file(folder, "HEAD", PATH_MAX);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * revision.h - the git revision of a folder, read from .git: git itself runs
- * what a repository's configuration names, which may be somebody else's.
+ * revision.h - the git revision of a folder, read from .git. Running git would
+ * execute programs from the repository's configuration, which may belong to
+ * someone else.
  */
 #ifndef HP_REPORT_BASE_REVISION_H
 #define HP_REPORT_BASE_REVISION_H
@@ -13,7 +14,7 @@ struct hp_revision {
 	char ref[256];	/* refs/heads/NAME; "" = detached */
 };
 
-/* Of the innermost repository around the folder of `file`.  False = there is none. */
+/* For the innermost repository around the folder of `file`. False = none. */
 bool hp_revision_find(struct hp_revision *revision, const char *file);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * stack.c - see stack.h.
  *
- * The limit stays as it is: commands start others, which are to find it.  A hard limit could
- * not be raised anyway.
+ * The limit itself is not changed, because commands start other programs, which
+ * must inherit it. A hard limit could not be raised anyway.
  */
 #include "report/base/stack.h"
 
@@ -26,7 +26,7 @@ static void *call_run(void *argument)
 	struct call *call = argument;
 
 	pthread_sigmask(SIG_SETMASK, &call->mask, NULL);
-	/* Not a return: after a fork this is the child's only thread. */
+	/* Exits instead of returning: after a fork this is the child's only thread. */
 	exit(call->run(call->argc, call->argv));
 }
 
@@ -60,5 +60,5 @@ int hp_stack_run(int (*run)(int argc, char **argv), int argc, char **argv)
 	    start(&call, &thread) != 0)
 		return run(argc, argv);
 	pthread_join(thread, NULL);
-	return 1;	/* it does not come here */
+	return 1;	/* not reached */
 }

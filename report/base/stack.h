@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.h - room for deep calls, whatever limit the program was given.
+ * stack.h - enough stack, whatever limit the program had.
  *
- * A report inherits the limit of the stack (ulimit -s) from the program that it is about.  Reading
- * debug information takes more than 128 KiB.
+ * A report inherits the stack limit (ulimit -s) of the profiled program.
+ * Reading debug information takes more than 128 KiB.
  */
 #ifndef HP_REPORT_BASE_STACK_H
 #define HP_REPORT_BASE_STACK_H
 
 /*
  * Returns what `run` returns.  If the stack is limited to less, it runs in a thread with a large
- * one, and the process exits with its result.  Threads that it makes have a large stack, too.
+ * one, and the process exits with its result.  Threads that it creates also get a large stack.
  */
 int hp_stack_run(int (*run)(int argc, char **argv), int argc, char **argv);
 

@@ -2,14 +2,14 @@
 /*
  * top.c - see top.h.
  *
- * Of many rows few are shown: the best so far are a heap with the worst of them at
- * its root, and most rows are compared with that one only.
+ * Few of many rows are shown. The best so far form a heap with the worst at its
+ * root, so most rows are compared with the root only.
  */
 #include "report/base/top.h"
 
 #include <stdlib.h>
 
-#define PART 8 /* sorting all is as fast when more than one in so many is wanted */
+#define PART 8 /* sorting all is as fast when more than one row in this many is wanted */
 
 struct heap {
 	const void **rows;

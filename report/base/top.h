@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * Brings the `most` rows to the front that would be first if all were sorted, in that
- * order; those behind are in none.  `compare` gets two places in `rows`, as qsort_r's.
+ * Moves the first `most` rows of the sorted order to the front, sorted; the
+ * rest are unordered.  `compare` gets two places in `rows`, as qsort_r's.
  */
 void hp_top_sort(const void **rows, size_t count, size_t most,
 		 int (*compare)(const void *left, const void *right, void *context), void *context);

@@ -2,9 +2,10 @@
 /*
  * trusted_open.c - see trusted_open.h.
  *
- * The path is walked part by part.  A link's owner and text are read through one descriptor, so it
- * cannot be another one by then; its text takes its place in the path.  Links of /proc lead
- * to what has no path, and lie where nobody else can make any: the kernel follows them.
+ * The path is walked component by component. A link's owner and text are read
+ * through one descriptor, so it cannot be swapped in between; its text replaces
+ * it in the path. Links in /proc have targets without a path, and nobody else
+ * can create any there, so the kernel follows them.
  */
 #include "report/base/trusted_open.h"
 
@@ -19,11 +20,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LINKS_MOST 40	/* as the kernel */
+#define LINKS_MOST 40	/* same limit as the kernel */
 #define GO_ON (-2)
 
 struct walk {
-	int folder;	/* in which `rest` begins */
+	int folder;	/* the folder that `rest` is relative to */
 	char rest[PATH_MAX];
 	unsigned links;
 };
@@ -34,7 +35,7 @@ static int refuse(int error)
 	return -1;
 }
 
-/* Takes the first part of what is left; false = there is none. */
+/* Takes the next component; false = none is left. */
 static bool part_take(struct walk *walk, char part[NAME_MAX + 1])
 {
 	const char *begin = walk->rest + strspn(walk->rest, "/");
@@ -70,7 +71,7 @@ static bool is_trusted(const struct stat *link, const struct stat *folder)
 	       link->st_uid == folder->st_uid;
 }
 
-/* What the link says stands in front of what is left. */
+/* Prepends the link's text to the remaining path. */
 static int link_follow(struct walk *walk, int link, const struct stat *status)
 {
 	char text[PATH_MAX], rest[PATH_MAX];
@@ -101,7 +102,7 @@ static bool is_of_proc(int folder)
 	return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* One part.  GO_ON, or what the walk ends with. */
+/* One component. Returns GO_ON, or the result of the walk. */
 static int step(struct walk *walk, const char *part, int flags, mode_t mode)
 {
 	bool is_by_kernel = is_of_proc(walk->folder);
@@ -141,7 +142,7 @@ static int walk_to(const char *path, int flags, mode_t mode)
 	while (result == GO_ON) {
 		if (part_take(&walk, part))
 			result = step(&walk, part, flags | O_CLOEXEC, mode);
-		else	/* a folder: open says what is wrong with that */
+		else	/* a folder: open reports the error */
 			result = openat(walk.folder, ".", flags | O_CLOEXEC, mode);
 	}
 	saved = errno;
@@ -154,7 +155,10 @@ int hp_trusted_open(const char *path, int flags, mode_t mode)
 {
 	int fd = walk_to(path, flags, mode);
 
-	/* One descriptor is left, and the walk takes two: no link at all then, as the last part. */
+	/*
+	 * Only one descriptor is left and the walk needs two: then refuse any
+	 * link as the last component.
+	 */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
 	return fd;

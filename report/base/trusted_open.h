@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trusted_open.h - opens a file to be written, but through no link that another user has laid.
+ * trusted_open.h - opens a file for writing without following other users'
+ * links.
  *
- * In a folder where everybody may make files and remove only his own (/tmp), a link may stand
- * where the report is to go, and lead to a file of ours.  There a link is followed only if it is our
- * own, root's or the folder's owner's, in all parts of the path, whatever fs.protected_symlinks says.
+ * In a sticky world-writable folder (/tmp), another user may have put a link
+ * where the report should go, pointing to one of our files. There a link is
+ * followed only if we, root or the folder's owner own it. This holds for every
+ * component of the path, whatever fs.protected_symlinks says.
  */
 #ifndef HP_REPORT_BASE_TRUSTED_OPEN_H
 #define HP_REPORT_BASE_TRUSTED_OPEN_H
