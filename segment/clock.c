@@ -2,11 +2,11 @@
 /*
  * clock.c - choose the clock, measure its grain, pair it with nanoseconds.
  *
- * The counter is used if the processor promises one constant rate (CPUID), if
- * the process may read it (PR_SET_TSC can forbid that), and if the kernel did
- * not find it drifting: then "tsc" is gone from the list of clock sources.
- * Where that list cannot be read the processor's word is enough: hypervisors
- * and sandboxes hide the list, and withdraw the flag when they migrate.
+ * The counter is used if the processor promises a constant rate (CPUID), the
+ * process may read it (PR_SET_TSC can forbid that), and the kernel did not find
+ * it drifting; otherwise "tsc" is missing from the list of clock sources. If
+ * that list cannot be read, CPUID is enough: hypervisors and sandboxes hide the
+ * list and clear the flag when they migrate.
  */
 #include "segment/clock.h"
 #include "segment/seq.h"

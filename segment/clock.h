@@ -5,8 +5,8 @@
  * Every time in the segment is a number of ticks of one clock, chosen once by
  * the creator of the segment: the processor's own counter where it runs at one
  * rate on all cores and may be read (10 ns or less), else CLOCK_MONOTONIC_RAW.
- * Nobody asks for its frequency: the header holds two moments, each a reading
- * of both time bases, and readers draw the line through them.
+ * Its frequency is never queried: the header holds two moments, each a reading
+ * of both time bases, and readers interpolate between them.
  *
  * Used inside the target: no malloc, no stdio, errno is kept.
  */
@@ -21,7 +21,10 @@
 /* Ticks of HP_CLOCK_MONOTONIC_RAW. */
 uint64_t hp_clock_raw_ns(void);
 
-/* From now on these come from the kernel: in user space the C library reads the counter, which faults for some thread. */
+/*
+ * From now on these come from a system call: in user space the C library reads
+ * the counter, which faults in some thread.
+ */
 void hp_clock_avoid_user_space(void);
 
 /* This thread may read the processor's counter (PR_SET_TSC can forbid that). */
@@ -52,8 +55,9 @@ static inline uint64_t hp_clock_read(uint32_t kind)
 }
 
 /*
- * Ticks from `since` to `now`; 0 where the clock went back.  Two processors' counters may be apart by what the
- * kernel takes for nothing, and a thread may move from one to the other, or reckon with another thread's reading.
+ * Ticks from `since` to `now`; 0 if the clock went back. Counters of two
+ * processors may differ by less than the kernel notices, and a thread may
+ * migrate between them or use another thread's reading.
  */
 static inline uint64_t hp_clock_between(uint64_t since, uint64_t now)
 {
@@ -72,7 +76,7 @@ struct hp_moment hp_clock_moment(uint32_t kind);
 /* Now, into hp_header.last (seq.h).  One caller at a time. */
 void hp_clock_note(struct hp_header *header);
 
-/* And from there.  False = a writer was killed half-way: it may be half of one and half of another. */
+/* Reads it back. False = a writer was killed half-way, so the value may mix two writes. */
 bool hp_clock_last(const struct hp_header *header, struct hp_moment *last);
 
 #endif

@@ -30,7 +30,7 @@ void hp_defaults_add(char text[HP_DEFAULTS_MOST], const char *notes, const char 
 	}
 }
 
-/* The first record lies right behind the page at which the segment's own offsets begin. */
+/* The first record directly follows the page at which the segment's own offsets begin. */
 static uint64_t begin_of(const struct hp_segment *segment)
 {
 	const struct hp_levels *levels = hp_segment_levels(segment);

@@ -2,8 +2,8 @@
 /*
  * guard.c - see guard.h.
  *
- * The handler may run in any thread while another one adds or removes a range: a range is two
- * words, and its end is stored last and cleared first.
+ * The handler may run in any thread while another adds or removes a range. A
+ * range is two words; its end is stored last and cleared first.
  */
 #include "segment/guard.h"
 
@@ -36,7 +36,7 @@ static bool is_guarded(uintptr_t address)
 	return false;
 }
 
-/* As if we were not there: the instruction is repeated, and faults again. */
+/* Act as if we were not there: the instruction is retried and faults again. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	if (before.sa_flags & SA_SIGINFO)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.h - a segment whose file is made shorter while it is read or written.
+ * guard.h - survive a segment file that is truncated while in use.
  *
- * A load from beyond a file's end is a SIGBUS.  A memfd of ours is sealed against that; a file at
- * HOTPATH_SEGMENT_PATH cannot be, and of another user's session we may have been given
- * anything.  With the guard the page that is missing is there, full of zeros, which every reader
- * takes for a damaged record.
+ * A load beyond a file's end raises SIGBUS. Our memfd is sealed against
+ * truncation; a file at HOTPATH_SEGMENT_PATH cannot be, and another user's
+ * session may pass us anything. The guard maps a page of zeros in place of a
+ * missing one, which every reader treats as a damaged record.
  *
- * For our own processes only: in the target the handler of SIGBUS is the program's.
+ * Only for our own processes: in the target SIGBUS belongs to the program.
  */
 #ifndef HP_SEGMENT_GUARD_H
 #define HP_SEGMENT_GUARD_H
@@ -16,10 +16,13 @@
 
 #include "segment/segment.h"
 
-/* From now on in this process.  A SIGBUS elsewhere goes to whoever had it before. */
+/* Installs the handler in this process. Any other SIGBUS goes to the previous handler. */
 void hp_guard_start(void);
 
-/* The segment may lose its end.  Without a guard, or where it is sealed, nothing is done. */
+/*
+ * Guards a segment that may be truncated. Does nothing without a handler, or if
+ * the file is sealed.
+ */
 void hp_guard_add(const struct hp_segment *segment, int fd);
 void hp_guard_remove(const struct hp_segment *segment);
 

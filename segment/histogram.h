@@ -5,7 +5,7 @@
  * Log-linear, as in HdrHistogram (Tene, "HdrHistogram: A High Dynamic Range
  * Histogram"): 64 buckets for each power of two.  Group 0 holds 0..63 one by
  * one; group g >= 1 holds [2^(g+5), 2^(g+6)) in steps of 2^(g-1).  Writers and
- * readers share this file, so that they cannot disagree.
+ * readers share this file, so they cannot disagree.
  */
 #ifndef HP_SEGMENT_HISTOGRAM_H
 #define HP_SEGMENT_HISTOGRAM_H
@@ -41,7 +41,7 @@ static inline uint64_t hp_bucket_width(unsigned group)
 	return group ? UINT64_C(1) << (group - 1) : 1;
 }
 
-/* The value said for a bucket: its middle, within 1/128 of every value in it. */
+/* The value reported for a bucket: its middle, within 1/128 of every value in it. */
 static inline uint64_t hp_bucket_value(unsigned group, unsigned place)
 {
 	return hp_bucket_least(group, place) + hp_bucket_width(group) / 2;

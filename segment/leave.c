@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave.c - a process that gives up rights leaves the segment, and enters that of its new level.
+ * leave.c - a process that drops privileges leaves the segment and enters the
+ * one of its new level.
  *
- * Leaving replaces the shared mapping by a private one of the same contents at the same address.  So
- * whatever another thread of the process is doing in there just now goes on, and nobody else sees it.
- * The private mapping is made beforehand, while the descriptor is open, and nobody may access it: it
- * costs addresses and no memory, and moving it over the other one is a single system call.
+ * Leaving replaces the shared mapping with a private one of the same contents
+ * at the same address. So other threads of the process can continue whatever
+ * they are doing in it, and nobody else sees it. The private mapping is made in
+ * advance, while the descriptor is open, and is inaccessible: it costs address
+ * space but no memory, and moving it over the shared one is a single system
+ * call.
  *
- * Entering maps the records of the new segment behind those of the old one, at an address that is the
- * old begin plus their offset, and the page of the header over the old header.  No two segments
- * of a session give out the same offset, so an offset from before and one from now both lead to
- * what they stand for, and the begin of the segment is where it was.
+ * Entering maps the records of the new segment after the old ones, at the old
+ * start plus their offset, and the header page over the old header. No two
+ * segments of a session use the same offset, so old and new offsets both stay
+ * valid, and the start of the segment does not move.
  *
- * The addresses for that are reserved beforehand, too.  Without them (a limit) the contents are copied, and
- * the new segment is mapped elsewhere.
+ * The address space for that is also reserved in advance. If a limit prevents
+ * it, the contents are copied and the new segment is mapped elsewhere.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,7 +40,7 @@ uint64_t hp_segment_level_size(uint64_t session_size)
 	return size & ~(uint64_t)(HP_PAGE - 1);
 }
 
-/* Addresses that the segments of all levels take together, as seen from any of them. */
+/* Address space that the segments of all levels take together. */
 static uint64_t span_of(const struct hp_segment *segment)
 {
 	uint64_t begin = hp_segment_levels(segment)->begin;
@@ -127,7 +130,7 @@ static bool move_spare(struct hp_segment *segment)
 		       MAP_FAILED;
 }
 
-/* A private copy of [from, to) in its place; what lies behind `filled` is zero. */
+/* Replaces [from, to) with a private copy; everything beyond `filled` is zero. */
 static bool copy_over(struct hp_segment *segment, uint64_t from, uint64_t to, uint64_t filled)
 {
 	char *place = (char *)segment->header + from;
@@ -146,7 +149,7 @@ static bool copy_over(struct hp_segment *segment, uint64_t from, uint64_t to, ui
 	return false;
 }
 
-/* Nobody can be in the middle of anything who is alone; others may find zeroes where an address was. */
+/* Only safe when single-threaded: other threads might find zeroes where an address was. */
 static bool empty(const struct hp_segment *segment, uint64_t from, uint64_t to)
 {
 	return mmap((char *)segment->header + from, to - from, PROT_READ | PROT_WRITE,
@@ -161,7 +164,7 @@ static bool make_private(struct hp_segment *segment)
 	if (first == 0)
 		return move_spare(segment) || copy_over(segment, 0, size, used) ||
 		       empty(segment, 0, size);
-	/* The records first: who finds them private still finds the header. */
+	/* The records first: a thread that finds them private still finds the header. */
 	return (copy_over(segment, first, size, used) || empty(segment, first, size)) &&
 	       (copy_over(segment, 0, HP_PAGE, HP_PAGE) || empty(segment, 0, HP_PAGE));
 }
@@ -185,8 +188,8 @@ static bool map_fixed(void *place, uint64_t size, int fd, uint64_t from)
 }
 
 /*
- * At the same start.  Records of levels are disjoint, so what is mapped over is what was reserved, or (begin
- * 0) the same segment.
+ * Maps at the same start. The records of levels are disjoint, so this only
+ * covers reserved addresses or (begin 0) the same segment.
  */
 static bool enter_here(struct hp_segment *segment, int fd, uint64_t begin, uint64_t size)
 {
@@ -195,7 +198,7 @@ static bool enter_here(struct hp_segment *segment, int fd, uint64_t begin, uint6
 	if (size > segment->span || !map_fixed(base + begin, size - begin, fd, begin))
 		return false;
 	madvise(base + begin, size - begin, MADV_DONTDUMP);
-	/* The header last: who reads `used` there finds room for it. */
+	/* The header last: a thread that reads `used` there finds the records mapped. */
 	__atomic_store_n(&segment->size, size, __ATOMIC_SEQ_CST);
 	segment->records_at = begin;
 	if (begin == 0)
@@ -204,7 +207,7 @@ static bool enter_here(struct hp_segment *segment, int fd, uint64_t begin, uint6
 		madvise(base, HP_PAGE, MADV_DONTDUMP);
 		return true;
 	}
-	/* It is private still, and gives out what it gave out before. */
+	/* It is still private and keeps handing out the same offsets. */
 	empty(segment, begin, size);
 	return false;
 }
@@ -216,7 +219,7 @@ static bool enter_elsewhere(struct hp_segment *segment, int fd, uint64_t size)
 	if (base == MAP_FAILED)
 		return false;
 	madvise(base, size, MADV_DONTDUMP);
-	/* What was there stays: addresses of it may be known somewhere. */
+	/* The old mapping stays: something may still hold addresses in it. */
 	segment->header = base;
 	segment->size = size;
 	segment->records_at = 0;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark.h - marks of holds that are not timed: which hold, and since when.
+ * mark.h - marks of untimed holds: which hold, and since when.
  *
- * A hold is told by its use and the number of its acquisition, of which a few bits of a hash
- * stand in the mark.  Whoever marks reads both before the clock, and the owner compares them at the
- * release: a mark that came too late names another hold and is ignored.
+ * A hold is identified by its use and the number of its acquisition; the mark
+ * stores a few bits of their hash. The marking thread reads both before the
+ * clock, and the owner compares them at the release. A mark that came too late
+ * names another hold and is ignored.
  *
- * Marks of waiters are one word, since several threads may mark one hold: the first one stays.  It
- * has the time in units of HP_MARK_UNIT ticks, rounded up.  What the sampler sees is three
- * words with one writer, the last one its version.
+ * A waiter's mark is one word, since several threads may mark one hold; the
+ * first mark stays. It holds the time in units of HP_MARK_UNIT ticks, rounded
+ * up. The sampler's mark is three words with one writer; the last is its
+ * version.
  */
 #ifndef HP_SEGMENT_MARK_H
 #define HP_SEGMENT_MARK_H
@@ -51,7 +53,7 @@ static inline uint64_t hp_mark_until(uint64_t word, uint64_t now)
 	return units > HP_MARK_TIME / 2 ? 0 : units << HP_MARK_BITS;
 }
 
-/* The upper half says which hold, the lower one the gap in front of the look. */
+/* The upper half identifies the hold, the lower half the gap before the sampler's check. */
 static inline uint64_t hp_seen_word(uint64_t hash, uint64_t gap)
 {
 	uint64_t units = gap / HP_SEEN_UNIT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * newer.h - what the oldest headers that this is built with (Debian 11: Linux
- * 5.10, glibc 2.31) do not name yet.  Whether the kernel or the C library has it
- * is another question, asked where it is used.
+ * newer.h - definitions missing from the oldest supported headers (Debian 11:
+ * Linux 5.10, glibc 2.31). Whether the running kernel or C library has the
+ * feature is checked where it is used.
  */
 #ifndef HP_SEGMENT_NEWER_H
 #define HP_SEGMENT_NEWER_H
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Linux 5.9; one number on all processors, as that of each call since 5.1 is. */
+/* Linux 5.9; the same number on all architectures, as for every call since 5.1. */
 #ifndef __NR_close_range
 #define __NR_close_range 436
 #endif
@@ -39,9 +39,9 @@ int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct time
 #endif
 
 /*
- * perf_event_attr.inherit_thread of Linux 5.13 by the place that it has: bit 35 of
- * the flags, which are the 64 bits behind read_format.  By its name it would not
- * compile everywhere.
+ * perf_event_attr.inherit_thread of Linux 5.13, by position: bit 35 of the
+ * flags, the 64 bits after read_format. Its name does not exist in older
+ * headers.
  */
 #pragma GCC poison inherit_thread
 #define HP_PERF_INHERIT_THREAD (UINT64_C(1) << 35)

@@ -16,8 +16,8 @@ struct hp_note {
 
 /*
  * The first note called "hotpath" between `from` and `end`, the memory or the
- * bytes of a PT_NOTE segment.  Returns where to look for the next one; NULL =
- * there is none.
+ * bytes of a PT_NOTE segment.  Returns where to continue for the next one; NULL
+ * = none.
  */
 const char *hp_note_next(const char *from, const char *end, struct hp_note *note);
 

@@ -19,7 +19,7 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-/* Its size; 0 = the text is no address. */
+/* Its size; 0 = invalid address. */
 static socklen_t address_init(union address *to, const char *text, uint16_t port)
 {
 	memset(to, 0, sizeof(*to));
@@ -41,7 +41,7 @@ static int listen_at(int fd, const union address *address, socklen_t size, uint1
 	union address got;
 	int yes = 1;
 
-	/* What is left of connections of an earlier run must not keep the port busy. */
+	/* Connections left over from an earlier run must not keep the port busy. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (bind(fd, &address->any, size) < 0 || listen(fd, BACKLOG) < 0 ||
 	    getsockname(fd, &got.any, &size) < 0)

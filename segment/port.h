@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port.h - a listening TCP socket, for the servers of a running program's figures.
+ * port.h - a listening TCP socket for the live servers.
  */
 #ifndef HP_SEGMENT_PORT_H
 #define HP_SEGMENT_PORT_H
@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 /*
- * Listens at `address`, as numbers of IPv4 or IPv6, and *port; 0 = any free one,
- * and *port is it then.  Returns a descriptor (close-on-exec, non-blocking), or
- * -errno: -EINVAL = it is no address, -EADDRINUSE = somebody has the port.
+ * Listens on `address`, a numeric IPv4 or IPv6 address, and *port; 0 = any free
+ * port, which *port then names. Returns a descriptor (close-on-exec,
+ * non-blocking), or -errno: -EINVAL = invalid address, -EADDRINUSE = port in
+ * use.
  */
 int hp_port_listen(const char *address, uint16_t *port);
 
-/* What helps where that failed with `error` (an errno): "; ..."; "" = nothing is known. */
+/* The remedy for a failure with `error` (an errno): "; ..."; "" = unknown. */
 const char *hp_port_remedy(int error);
 
 #endif

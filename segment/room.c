@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room.c - processes that map a part of the segment only.
+ * room.c - processes that map only a part of the segment.
  *
- * Records are in lists of all processes, so who has given back the end of its mapping must not
- * meet one there.  Hence all are bound by it, but no longer than needed: a configure script lets
- * a program of a moment limit its addresses, and what was given out until then would be all that the
- * build that follows has.  Who needs the bound notes its pid first, a forked child again, and
- * the sampler takes the bound away when none of them is left.
+ * Lists contain records of all processes, so a process that unmapped the end of
+ * the segment must not find one there. Hence the bound applies to all
+ * processes, but no longer than needed: a configure script may run a short
+ * program that limits its address space, and the bound must not outlast it for
+ * the build that follows. A process that needs the bound first notes its pid,
+ * as does a forked child. The sampler removes the bound when all of them are
+ * gone.
  *
- * The bound is one word with a count of its changes: a sampler that found nobody
- * changes it only if nobody came meanwhile.
+ * The bound shares a word with a count of its changes, so a sampler that found
+ * nobody removes it only if nobody arrived meanwhile.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -21,7 +23,7 @@
 
 #define COUNT (uint64_t)(HP_PAGE - 1)	/* these bits of the word */
 
-/* Its place may be another one's: all of them are in the sampler's PID namespace. */
+/* The pid may belong to another process by now; all are in the sampler's PID namespace. */
 static bool is_free(uint32_t holder)
 {
 	int saved = errno;
@@ -39,7 +41,7 @@ static bool is_holder(const struct hp_room *room, uint32_t holder)
 	return false;
 }
 
-/* False = there is no place for it, or it cannot be told. */
+/* False = no free entry, or the pid is unknown. */
 static bool hold(struct hp_room *room, uint32_t holder)
 {
 	if (holder == HP_HOLDER_UNSEEN)
@@ -56,8 +58,9 @@ static bool hold(struct hp_room *room, uint32_t holder)
 }
 
 /*
- * Who takes room adds to `used` first and looks at the bound then, here the bound is stored first
- * and `used` read by the caller then, all in one order: either its room is below the bound, or it is refused.
+ * An allocating thread adds to `used` first and then reads the bound. Here the
+ * bound is stored first and the caller then reads `used`. All four are
+ * sequentially consistent, so its chunk is either below the bound or refused.
  */
 static void room_bound(struct hp_room *room, uint64_t end, uint32_t holder)
 {
@@ -104,7 +107,7 @@ bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, u
 
 	if (atomic_load(&header->used) > segment->size)
 		return false;
-	/* Who has said before that it has less is no vfork child, and its parent may have all. */
+	/* A process that registered before is no vfork child, and its parent may map everything. */
 	if (!is_holder(hp_segment_room(segment), holder))
 		room_bound(hp_segment_room(segment), segment->size, parent);
 	room_bound(hp_segment_room(segment), segment->size, holder);
@@ -117,7 +120,7 @@ bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t
 	uint64_t word = atomic_load(&room->room);
 	uint64_t size = segment->header->size & ~COUNT;
 
-	/* Earlier libraries count nothing, and nobody knows who they are. */
+	/* Earlier versions of the library do not register, so their processes are unknown. */
 	if (!(word & COUNT) || (word & ~COUNT) >= size || atomic_load(&room->for_ever))
 		return false;
 	for (int i = 0; i < HP_ROOM_HOLDERS; i++) {

@@ -2,9 +2,10 @@
 /*
  * section_key.h - the list of all sections, and their keys.
  *
- * The definitions are in report/section.  The library and the sampler lie below that, but have to
- * know which words of HOTPATH_REPORT mean a section, and what some of them ask to be recorded;
- * test/unit/report_section_test.c compares the keys with the definitions.
+ * The definitions are in report/section. The library and the sampler are in
+ * lower layers, but must know which words of HOTPATH_REPORT name a section and
+ * what some of them record; test/unit/report_section_test.c compares the keys
+ * with the definitions.
  */
 #ifndef HP_SEGMENT_SECTION_KEY_H
 #define HP_SEGMENT_SECTION_KEY_H
@@ -33,9 +34,9 @@
 #define HP_KEY_THREAD_STATES "thread-states"
 
 /*
- * All sections, in the order of the report: each hp_NAME_section with its key.  LATER are
- * known by name, and nothing fills them yet.  A new one is a file with its definition, and
- * a line here.
+ * All sections, in the order of the report: each hp_NAME_section with its key.
+ * LATER are known by name but not implemented yet.  A new section takes a file
+ * with its definition and a line here.
  */
 #define HP_SECTION_LIST(NOW, LATER) \
 	NOW(functions, "functions-timing") \

@@ -4,12 +4,12 @@
  *
  * It is a sparse memfd: /dev/shm is 64 MB in a container, and a page that a
  * full tmpfs refuses is a SIGBUS in the target.  The limits are read before
- * anything is made: ftruncate beyond RLIMIT_FSIZE kills the process, and a
- * mapping that just fits RLIMIT_AS leaves the target no room of its own.
+ * anything is created: ftruncate beyond RLIMIT_FSIZE kills the process, and a
+ * mapping that just fits RLIMIT_AS leaves the target no room.
  *
- * Where a page may be refused after all (a file on a disk that fills up,
- * overcommit_memory=2, a tmpfs), the segment is `careful`: hp_segment_take asks
- * for the pages first, and refuses the chunk where the kernel does.
+ * If the kernel may still refuse a page (a file on a disk that fills up,
+ * overcommit_memory=2, a tmpfs), the segment is `careful`: hp_segment_take
+ * allocates the pages first, and refuses the chunk if the kernel refuses them.
  */
 #include "segment/segment.h"
 
@@ -35,7 +35,7 @@
 
 #define SHARE_OF_CGROUP 4
 #define SIZE_SECOND_TRY (UINT64_C(64) << 20)
-#define ROOM_TO_GROW UINT64_C(16384)	/* records: a live one grows while it is looked at */
+#define ROOM_TO_GROW UINT64_C(16384)	/* records: a live segment grows while it is read */
 #define SIZE_WITHOUT_POPULATE (UINT64_C(16) << 20)
 
 /* ---- limits ---- */
@@ -130,7 +130,7 @@ static uint64_t resource_limit(int resource)
 	return limit.rlim_cur;
 }
 
-/* The size to make, a multiple of a page; less than HP_SIZE_LEAST = no room for one. */
+/* The size to create, a multiple of a page; less than HP_SIZE_LEAST = no room. */
 static uint64_t size_allowed(uint64_t wished)
 {
 	uint64_t size = least(wished ? wished : HP_SIZE_DEFAULT, HP_SIZE_MOST);
@@ -168,7 +168,7 @@ static bool expand_path(char *to, size_t room, const char *path)
 	return true;
 }
 
-/* True if the file is empty or starts as a segment does: only these are replaced. */
+/* True if the file is empty or starts like a segment: only these are replaced. */
 static bool is_replaceable(const char *path)
 {
 	uint64_t magic = 0;
@@ -186,8 +186,9 @@ static bool is_replaceable(const char *path)
 }
 
 /*
- * A new file, never an old one rewritten: somebody may still have that mapped.
- * Returns a descriptor or -errno; -EEXIST = something else has that name.
+ * Always creates a new file: a process may still have the old one mapped.
+ * Returns a descriptor or -errno; -EEXIST = the name is taken by something
+ * else.
  */
 static int open_path(const char *wished)
 {
@@ -204,7 +205,7 @@ static int open_path(const char *wished)
 	return fd < 0 ? -errno : fd;
 }
 
-/* What open_path made, and is of no use. */
+/* Removes the unusable file that open_path created. */
 static void remove_path(const char *wished, int fd)
 {
 	char path[1024];
@@ -217,8 +218,8 @@ static void remove_path(const char *wished, int fd)
 
 /*
  * Returns a descriptor or -errno.  `careful` is set where pages may be refused.
- * Sealing: nobody can change its size under the others, and the sampler finds out by it whether
- * anybody still has it mapped.
+ * Seals keep other processes from changing its size, and let the sampler find
+ * out whether anybody still has it mapped.
  */
 static int open_memory(uint32_t *careful)
 {
@@ -263,7 +264,7 @@ static bool map_shared(struct hp_segment *segment, uint64_t size, int protection
 	return true;
 }
 
-/* ftruncate and mmap; once more with less if that is refused. */
+/* ftruncate and mmap, retried once with a smaller size. */
 static int make_size(struct hp_segment *segment, uint64_t size)
 {
 	for (;;) {
@@ -277,14 +278,14 @@ static int make_size(struct hp_segment *segment, uint64_t size)
 }
 
 /*
- * The kernel must be able to hand out pages without SIGBUS.  Before Linux 5.14
- * it can do so only for a whole file, so that one is small.
+ * Pages must be allocated without SIGBUS. Before Linux 5.14 that is only
+ * possible for a whole file, so the file is small.
  */
 static int make_careful(struct hp_segment *segment)
 {
 	if (madvise(segment->header, HP_PAGE, MADV_POPULATE_WRITE) == 0)
 		return 0;
-	/* EFAULT: the page would have been a SIGBUS, since there is no room. */
+	/* EFAULT: touching the page would raise SIGBUS, since there is no room. */
 	if (errno != EINVAL)
 		return errno == EFAULT ? -ENOSPC : -errno;
 	if (segment->size > SIZE_WITHOUT_POPULATE) {
@@ -298,8 +299,9 @@ static int make_careful(struct hp_segment *segment)
 }
 
 /*
- * Whoever joins gets a descriptor, and with less than is mapped a load is a SIGBUS in all of them.
- * A file on a disk has no seals.  F_SEAL_SEAL is not among them yet: see hp_end_is_alone.
+ * Every joining process gets a descriptor; shrinking the file would raise
+ * SIGBUS in all of them. A file on disk has no seals. F_SEAL_SEAL is not set
+ * yet: see hp_end_is_alone.
  */
 static void fix_size(const struct hp_segment *segment)
 {
@@ -385,7 +387,7 @@ static void fill_level(struct hp_segment *segment, const struct hp_segment *sess
 	header->joined = header->threads_seen = 0;
 	header->processes = header->objects = 0;
 	header->end_word = HP_END_RUNNING;
-	/* Who waits for the report takes it that the sampler has come up: nothing is there. */
+	/* A thread that waits for the report must not assume that the sampler is up. */
 	atomic_store_explicit(&header->sampler_area, begin, memory_order_relaxed);
 	atomic_store_explicit(&header->sampler_pid, header->creator_pid, memory_order_relaxed);
 	atomic_store_explicit(&header->used, begin + HP_PAGE, memory_order_relaxed);
@@ -454,7 +456,7 @@ enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t 
 	return file_size < least(used, header->size) ? HP_SEGMENT_TRUNCATED : HP_SEGMENT_FINE;
 }
 
-/* The same before it is mapped, from a copy: the file may be a few bytes long. */
+/* The same before mapping, on a copy: the file may be a few bytes long. */
 static enum hp_segment_fault check_fd(int fd, uint64_t *size)
 {
 	struct hp_header copy;
@@ -501,7 +503,7 @@ static int attach(struct hp_segment *segment, int fd)
 	if (!map_shared(segment, size, PROT_READ | PROT_WRITE) || segment->header->size != size) {
 		int error = segment->header ? EPROTO : errno;
 
-		segment->fd = -1;	/* the caller's still */
+		segment->fd = -1;	/* still owned by the caller */
 		return fail(segment, "map the segment", error);
 	}
 	hp_guard_add(segment, fd);
@@ -517,7 +519,10 @@ int hp_segment_attach(struct hp_segment *segment, int fd)
 	return error;
 }
 
-/* Bytes of `fd` that are no holes, in the first `size`; `size` where the file system does not know holes. */
+/*
+ * Bytes of `fd` that are not holes, in the first `size`; `size` if the file
+ * system does not support holes.
+ */
 static uint64_t bytes_of_data(int fd, uint64_t size)
 {
 	uint64_t sum = 0;
@@ -618,7 +623,7 @@ void hp_segment_release(struct hp_segment *segment)
 
 /* ---- giving out ---- */
 
-/* Pages that may be refused are asked for now; a store would be a SIGBUS. */
+/* Allocates pages that may be refused; otherwise a store would raise SIGBUS. */
 static bool has_pages(const struct hp_segment *segment, uint64_t offset, uint64_t bytes)
 {
 	int saved = errno;
@@ -627,13 +632,13 @@ static bool has_pages(const struct hp_segment *segment, uint64_t offset, uint64_
 	if (!segment->header->careful || madvise((char *)segment->header + begin,
 						 offset + bytes - begin, MADV_POPULATE_WRITE) == 0)
 		return true;
-	/* EINVAL: an old kernel; then make_careful has reserved all of it. */
+	/* EINVAL: an old kernel, where make_careful has reserved everything. */
 	bool is_reserved = errno == EINVAL;
 	errno = saved;
 	return is_reserved;
 }
 
-/* Where what is given out ends. */
+/* End of the allocated part. */
 static uint64_t end_of_room(const struct hp_segment *segment)
 {
 	uint64_t end = atomic_load(&hp_segment_room(segment)->room) & ~(uint64_t)(HP_PAGE - 1);
@@ -650,11 +655,14 @@ uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint6
 	/* `used` is a multiple of HP_LINE; more than that is paid for with padding. */
 	if (align > HP_LINE)
 		room += align - HP_LINE;
-	/* Look first: a chunk that is too large must not use up the rest for small ones. */
+	/* Check first: a chunk that is too large must not use up the rest for small ones. */
 	uint64_t used = atomic_load_explicit(&header->used, memory_order_relaxed);
 	end = end_of_room(segment);
 	if (bytes <= end && used <= end && room <= end - used) {
-		/* The order is room_bound's in room.c: what is handed over is published by whoever links it. */
+		/*
+		 * room_bound in room.c explains the order; the caller publishes
+		 * the chunk when it links it.
+		 */
 		used = atomic_fetch_add(&header->used, room);
 		uint64_t offset = (used + align - 1) & ~(align - 1);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment.h - create, join, map and give out the shared segment.
+ * segment.h - create, join, map and allocate from the shared segment.
  *
  * Folder: segment - the shared segment, settings and clocks, for the library
  *   and the commands
  * May use: segment/layout util
  *
  * The creator (the library in the session's root, or `hotpath run`) calls
- * hp_segment_create; everybody else in the session gets its descriptor and
+ * hp_segment_create; every other process of the session gets its descriptor and
  * calls hp_segment_attach; readers map it read-only.  No descriptor is needed
  * once it is mapped: hp_segment_close_fd leaves the mapping.
  *
@@ -21,11 +21,12 @@
 
 #include "segment/layout/header.h"
 
-#define HP_SEGMENT_SHARE 16	/* it takes one part in so many of the addresses that are allowed */
+#define HP_SEGMENT_SHARE 16	/* it takes 1/this of the allowed address space */
 
 /*
- * What the header says of a session's begin, for whom members could write something else there by
- * now: how files are named and whom the helper looks after hangs on it.  root_pid 0 = not known.
+ * The header's data on the session's start, copied early, because members could
+ * overwrite it later: file names and the processes that the helper watches
+ * depend on it. root_pid 0 = unknown.
  */
 struct hp_begin {
 	uint32_t root_pid;
@@ -40,10 +41,10 @@ static inline struct hp_begin hp_begin_of(const struct hp_header *header)
 				  header->created_unix_ns };
 }
 
-/* Readers: where further segments of the session are mapped, behind the first one. */
+/* Readers: where further segments of the session are mapped, after the first. */
 struct hp_parts {
 	uint32_t count;
-	uint64_t begin[HP_LEVELS_MOST];	/* ascending; there is a copy of its header */
+	uint64_t begin[HP_LEVELS_MOST];	/* ascending; a copy of its header is there */
 	int fd[HP_LEVELS_MOST];	/* somebody else's; -1 = none */
 };
 
@@ -51,17 +52,17 @@ struct hp_segment {
 	struct hp_header *header;	/* NULL = none; it is the start of the mapping */
 	uint64_t size;	/* bytes mapped; offsets end here */
 	int fd;	/* -1 = none */
-	bool is_lent;	/* the mapping is another one's, which outlives this: release leaves it */
+	bool is_lent;	/* the mapping is borrowed from a longer-lived one: release leaves it */
 	const char *failed;	/* after a failure: what was tried, a static text */
-	uint64_t records_most;	/* readers: there are no more, by what is really stored; 0 = not known */
-	struct hp_moment now;	/* readers of a session that goes on: of this look; 0 = not known */
-	struct hp_begin begin;	/* readers: believed instead of the header */
+	uint64_t records_most;	/* readers: upper limit from the stored bytes; 0 = unknown */
+	struct hp_moment now;	/* readers of a live session: value at this refresh; 0 = unknown */
+	struct hp_begin begin;	/* readers: trusted instead of the header */
 	struct hp_parts parts;	/* readers */
-	uint64_t span;	/* writers: bytes of addresses from its start that are ours; 0 = `size` */
-	void *spare;	/* writers: what it is replaced by when it is left; NULL = nothing is there */
+	uint64_t span;	/* writers: bytes of our address space from its start; 0 = `size` */
+	void *spare;	/* writers: replacement mapping for leaving; NULL = none */
 	uint64_t spare_size;
-	uint64_t records_at;	/* writers: mapped are the header's page and what is from here on */
-	bool is_private;	/* writers: it was left, nobody else sees it */
+	uint64_t records_at;	/* writers: only the header page and the part from here on are mapped */
+	bool is_private;	/* writers: left; nobody else sees it */
 };
 
 /* All segments that the helper writes, the session's own first. */
@@ -90,10 +91,10 @@ struct hp_segment_wish {
 };
 
 /*
- * Makes, maps and fills a segment: the header is complete and readable after
- * it, clock included; only the cost_ fields are left 0.  It is as large as
- * wished, or smaller if RLIMIT_AS, RLIMIT_FSIZE or the cgroup ask for it.
- * Returns 0, or -errno and then `segment` holds nothing but `failed`.
+ * Creates, maps and fills a segment: the header is then complete, including the
+ * clock; only the cost_ fields are still 0. It has the requested size, or less
+ * if RLIMIT_AS, RLIMIT_FSIZE or the cgroup require it. Returns 0, or -errno and
+ * then `segment` holds nothing but `failed`.
  */
 int hp_segment_create(struct hp_segment *segment, const struct hp_segment_wish *wish);
 
@@ -108,8 +109,8 @@ int hp_segment_create_level(struct hp_segment *segment, const struct hp_segment 
 uint64_t hp_segment_cgroup_limit(void);
 
 /*
- * Maps the segment behind `fd` for writing.  Takes over fd if it succeeds.
- * Returns 0, or -errno (-EPROTO: it is not a segment of this format).
+ * Maps the segment behind `fd` for writing.  On success it owns fd.  Returns 0,
+ * or -errno (-EPROTO: it is not a segment of this format).
  */
 int hp_segment_attach(struct hp_segment *segment, int fd);
 
@@ -120,71 +121,76 @@ void hp_segment_close_fd(struct hp_segment *segment);
 void hp_segment_release(struct hp_segment *segment);
 
 /*
- * Zeroed room of `bytes`, at a multiple of `align` (a power of two, at least
- * HP_LINE): its offset, or 0 when the segment is full; then `refused` counts.
- * Any thread, any process, also in a signal handler.
+ * Allocates `bytes` zeroed bytes, aligned to `align` (a power of two, at least
+ * HP_LINE). Returns the offset, or 0 when the segment is full; then `refused`
+ * grows. Any thread, any process, also in a signal handler.
  */
 uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align);
 
-/* --- leave.c: processes that give up rights --- */
+/* --- leave.c: processes that drop privileges --- */
 
 /* Bytes of offsets that each further level gets. */
 uint64_t hp_segment_level_size(uint64_t session_size);
 
 /*
- * Before anybody knows an address in it, and while its descriptor is open: reserves addresses for
- * what follows.  They are not accessible and take no memory.  The mapping moves.  False = it
- * stays as it is, and leaving it takes a copy.
+ * Reserves address space for later segments. They are inaccessible and take no
+ * memory. Call it before anybody knows an address in the segment and while its
+ * descriptor is open, because the mapping moves. False = unchanged; leaving
+ * then takes a copy.
  */
 bool hp_segment_reserve(struct hp_segment *segment);
 
-/* Gives the reserved addresses back. */
+/* Releases the reserved address space. */
 void hp_segment_unreserve(struct hp_segment *segment);
 
-/* Bytes of addresses from its start that are ours. */
+/* Bytes of our address space from its start. */
 uint64_t hp_segment_addresses(const struct hp_segment *segment);
 
 /*
- * From now on this process has a private mapping in its place, of the same contents.  False = the
- * kernel refused, and it is as before.  System calls only.
+ * Replaces the mapping in this process with a private one of the same contents.
+ * False = the kernel refused and nothing changed. System calls only.
  */
 bool hp_segment_leave(struct hp_segment *segment);
 
 /*
- * After that: maps the segment of another level behind `fd`.  Where no addresses are reserved it gets a
- * new start, if it `may_move`: no other thread may use it then.  The descriptor stays the caller's.
- * Returns 0 or -errno, and then it is private still.
+ * Then maps the segment of another level, `fd`. Without reserved addresses it
+ * gets a new start if it `may_move`; no other thread may use it meanwhile. The
+ * caller keeps the descriptor. Returns 0, or -errno and the mapping stays
+ * private.
  */
 int hp_segment_enter(struct hp_segment *segment, int fd, bool may_move);
 
 /* Is `fd` another segment of this session?  Where its records begin (0 = behind the header), and its size. */
 bool hp_segment_level_of(int fd, const struct hp_header *session, uint64_t *begin, uint64_t *size);
 
-/* --- room.c: processes that map a part of the segment only --- */
+/* --- room.c: processes that map only a part of the segment --- */
 
-#define HP_HOLDER_UNSEEN 0	/* who narrows it cannot be asked about */
+#define HP_HOLDER_UNSEEN 0	/* the narrowing process cannot be checked */
 
 /*
- * This process's mapping shall be of `most` bytes, or what is given out already: the rest is
- * unmapped, and nobody of the session is given room in it while `holder` lives, its pid as the
- * sampler sees it, or one that it forked; HP_HOLDER_UNSEEN = for ever.  Returns false if there
- * is nothing to unmap.  Any thread; not in a signal handler that interrupted it.
+ * Shrinks this process's mapping to `most` bytes, or to the allocated part if
+ * that is larger, and unmaps the rest. No process of the session allocates
+ * beyond it while `holder` (a pid as the sampler sees it) or a process forked
+ * from it lives; HP_HOLDER_UNSEEN = forever. Returns false if there is nothing
+ * to unmap. Any thread, but not a signal handler that interrupted this
+ * function.
  */
 bool hp_segment_narrow(struct hp_segment *segment, uint64_t most, uint32_t holder);
 
-/* A part only is mapped here: by this process, or before it was forked. */
+/* Only a part is mapped here: narrowed by this process or before it was forked. */
 bool hp_segment_is_narrow(const struct hp_segment *segment);
 
 /*
- * A forked child, before it looks at any record: nobody is to be given room beyond what it has
- * mapped, as in hp_segment_narrow.  It may be a vfork child, whose memory is its parent's.
- * False = somebody was already, and it must not look.
+ * For a forked child, before it reads any record: keeps others from allocating
+ * beyond its mapping, as in hp_segment_narrow. It may be a vfork child, which
+ * shares its parent's memory. False = somebody already allocated there, and the
+ * child must not read.
  */
 bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, uint32_t parent);
 
 /*
- * All of the segment is given out again, if who did not have all of it is gone, as `is_gone`
- * says of a pid.  True = somebody is there still.  The sampler alone.
+ * Lifts the bound if every process that narrowed its mapping is gone; `is_gone`
+ * tells for a pid. True = some are left. Sampler only.
  */
 bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t pid));
 
@@ -195,7 +201,7 @@ bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t
  */
 static inline void *hp_segment_at(const struct hp_segment *segment, uint64_t offset, uint64_t bytes)
 {
-	/* Once: hp_segment_narrow may make it less meanwhile. */
+	/* Read once: hp_segment_narrow may shrink it meanwhile. */
 	uint64_t size = __atomic_load_n(&segment->size, __ATOMIC_RELAXED);
 
 	if (offset < HP_PAGE || offset % HP_LINE || offset >= size || bytes > size - offset)
@@ -203,7 +209,7 @@ static inline void *hp_segment_at(const struct hp_segment *segment, uint64_t off
 	return (char *)segment->header + offset;
 }
 
-/* The ports of the live server, in the header's page; NULL = a reader has less than that. */
+/* The ports of the live server, in the header's page; NULL = the reader's mapping is too short. */
 static inline struct hp_ports *hp_segment_ports(const struct hp_segment *segment)
 {
 	if (!segment->header || segment->size < HP_PAGE)
@@ -231,7 +237,7 @@ static inline struct hp_ticking *hp_segment_ticking(const struct hp_segment *seg
 	return (struct hp_ticking *)((char *)segment->header + HP_TICKING_AT);
 }
 
-/* Writers: is the record in the segment that is written now? */
+/* Writers: is the record in the current segment? */
 static inline bool hp_segment_holds(const struct hp_segment *segment, const void *address)
 {
 	uint64_t offset = (uint64_t)((const char *)address - (const char *)segment->header);
@@ -256,29 +262,30 @@ enum hp_segment_fault {
 	HP_SEGMENT_FINE = 0,
 	HP_SEGMENT_MISSING,	/* no such file; errno says why */
 	HP_SEGMENT_FOREIGN,	/* a file, but not one of ours */
-	HP_SEGMENT_TRUNCATED,	/* ours, but its end is missing */
+	HP_SEGMENT_TRUNCATED,	/* ours, but truncated */
 	HP_SEGMENT_NEWER,	/* of a later format */
 	HP_SEGMENT_CORRUPTED,	/* ours, but its header contradicts itself */
 	HP_SEGMENT_UNMAPPED,	/* the kernel refused; errno says why */
 };
 
 /*
- * Readers: map read-only and check the header.  `size` is what is really there:
- * a saved file may hold the used part only.  Every record behind the header is
- * still to be treated as torn, old or hostile.  The descriptor stays the caller's.
+ * Readers: map read-only and check the header.  `size` is the real size: a
+ * saved file may hold only the used part.  Every record after the header must
+ * still be treated as torn, old or hostile.  The caller keeps the descriptor.
  */
 enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd);
 
 /*
- * How many records there can be in what is stored: a file may claim 64 GiB and hold two pages.
- * For hp_segment.records_most of a segment that grows; hp_segment_map_fd sets it.
+ * Upper limit of the number of records from the stored bytes: a file may claim
+ * 64 GiB and hold two pages. Used for hp_segment.records_most of a growing
+ * segment; hp_segment_map_fd sets it otherwise.
  */
 uint64_t hp_segment_records_most(int fd, uint64_t size);
 
-/* What is wrong with a header of which, with all behind it, `file_size` bytes are there. */
+/* Checks the header of a segment of which `file_size` bytes exist. */
 enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t file_size);
 
-/* A text that goes after the file's name and a colon. */
+/* A message to print after the file's name and a colon. */
 const char *hp_segment_fault_text(enum hp_segment_fault fault);
 
 static inline struct hp_recorded *hp_segment_recorded_at(const struct hp_segment *segment)
@@ -293,7 +300,7 @@ static inline void hp_segment_recorded(const struct hp_segment *segment, uint32_
 				 memory_order_relaxed);
 }
 
-/* What was noted so far. */
+/* The kinds recorded so far. */
 static inline uint32_t hp_segment_recorded_kinds(const struct hp_segment *segment)
 {
 	return atomic_load_explicit(&hp_segment_recorded_at(segment)->kinds, memory_order_relaxed);

@@ -1,38 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seq.h - records that are written over while others read them.
+ * seq.h - records that are overwritten while others read them.
  *
- * The last calls of a function, their results, the messages of a channel: the
- * writer goes round and never waits, and a reader takes a record as a whole or
- * not at all.  One word of the record is its version.  It is 0 (or HP_SEQ_BUSY)
- * while the record is written and a number otherwise, and no two contents of a
- * place have the same number.
+ * Used for the last calls of a function, their results and the messages of a
+ * channel. The writer overwrites the oldest record and never waits; a reader
+ * gets a complete record or none. One word of the record is its version: 0 (or
+ * HP_SEQ_BUSY) while the record is being written, otherwise a number that is
+ * never reused for different contents of the same place.
  *
  *   writer                               reader
  *   hp_seq_begin     version = 0         hp_seq_look     version
  *   hp_seq_set       the words           hp_seq_get      the words
  *   hp_seq_end       version = number    hp_seq_is_same  version again
  *
- * Each word is stored by release and loaded by acquire.  Say that the reader has
- * seen the number n both times.
+ * Each word is stored with release and loaded with acquire. Suppose the reader
+ * saw version n both times.
  *
- *   - Could a word be newer than n?  Then a later writer stored it, after it had
- *     taken n back.  The word's load acquired what came before its store, so the
- *     second look would have found n gone.
- *   - Could a word be older?  All of them were stored before n was, and the first
- *     look acquired n.
+ *   - Could a word be newer than n? Then a later writer stored it after clearing n. The load of that word acquired everything before its store, so the second read of the version would not have found n.
+ *   - Could a word be older? All were stored before n, and the first read acquired n.
  *
- * So the words are those of n.  No fence is needed, ThreadSanitizer follows the
- * argument, and on x86-64 each store and load is a plain one.  On arm64 they are
- * stlr and ldar.
+ * So the words belong to n. No fence is needed, ThreadSanitizer understands the
+ * pattern, and on x86-64 each store and load is a plain instruction. On arm64
+ * they are stlr and ldar.
  *
- * A writer that is killed half-way leaves the version 0: the record is lost, and
- * nothing else.  hp_seq_begin is for places with one writer at a time; where
- * several may come to one place, hp_seq_claim lets one of them in.
+ * A writer killed half-way leaves version 0: only that record is lost.
+ * hp_seq_begin is for places with one writer at a time; with several writers,
+ * hp_seq_claim admits one.
  *
- * What does not look like this: data that is set once and found by its offset
- * needs a release store of the offset only; a queue whose reader keeps the writer
- * back is a ring (ring.h); a single word needs neither.
+ * Other data does not need this: data set once and found by its offset only
+ * needs a release store of the offset; a queue whose reader holds back the
+ * writer is a ring (ring.h); a single word needs neither.
  */
 #ifndef HP_SEGMENT_SEQ_H
 #define HP_SEGMENT_SEQ_H
@@ -43,9 +40,9 @@
 #include <string.h>
 
 #define HP_SEQ_BUSY UINT64_MAX	/* the version of a place that somebody has claimed */
-#define HP_SEQ_TRIES 100	/* of a reader; by then the place is its writer's all the time */
+#define HP_SEQ_TRIES 100	/* then a reader gives up: the place is always being written */
 
-/* A word of a record, whatever its fields are. */
+/* A word of a record of any type. */
 typedef uint64_t __attribute__((may_alias)) hp_seq_word;
 
 /* --- the writer --- */
@@ -61,8 +58,8 @@ static inline void hp_seq_begin_32(uint32_t *version)
 }
 
 /*
- * Takes the place if its version is `was`, and nobody else writes there.  Acquire:
- * our words come after those of who wrote last.
+ * Claims the place if its version is `was` and nobody else writes it. Acquire:
+ * our words come after those of the previous writer.
  */
 static inline bool hp_seq_claim_if(uint64_t *version, uint64_t was)
 {
@@ -71,7 +68,7 @@ static inline bool hp_seq_claim_if(uint64_t *version, uint64_t was)
 					   __ATOMIC_RELAXED);
 }
 
-/* The same whatever is there.  False = another writer was faster: this one gives way. */
+/* The same for any version. False = another writer was faster, and this one gives up. */
 static inline bool hp_seq_claim(uint64_t *version)
 {
 	return hp_seq_claim_if(version, __atomic_load_n(version, __ATOMIC_RELAXED));
@@ -80,13 +77,13 @@ static inline bool hp_seq_claim(uint64_t *version)
 /* A word of the record, an integer of any size. */
 #define hp_seq_set(word, value) __atomic_store_n(word, value, __ATOMIC_RELEASE)
 
-/* Two fields of 32 bits beside each other, the first of which is at a word's begin: one store. */
+/* Two adjacent 32-bit fields that start at a word boundary, in one store. */
 static inline void hp_seq_set_pair(uint32_t *first, uint32_t low, uint32_t high)
 {
 	hp_seq_set((hp_seq_word *)(void *)first, low | (uint64_t)high << 32);
 }
 
-/* Bytes into words of the record, the last of which is filled up with zeroes. */
+/* Copies bytes into words of the record; the last word is padded with zeroes. */
 static inline void hp_seq_put(void *words, const void *bytes, size_t size)
 {
 	const char *from = bytes;
@@ -116,7 +113,7 @@ static inline void hp_seq_end_32(uint32_t *version, uint32_t number)
 
 /* --- the reader --- */
 
-/* 0 and HP_SEQ_BUSY = it is being written; 0 also if it was never used. */
+/* 0 and HP_SEQ_BUSY = being written; 0 also if never used. */
 static inline uint64_t hp_seq_look(const uint64_t *version)
 {
 	return __atomic_load_n(version, __ATOMIC_ACQUIRE);
@@ -137,7 +134,7 @@ static inline void hp_seq_get_pair(const uint32_t *first, uint32_t *low, uint32_
 	*high = (uint32_t)(word >> 32);
 }
 
-/* Words of the record as bytes; the last word is there as a whole. */
+/* Copies words of the record to bytes; the last word is complete. */
 static inline void hp_seq_get(void *bytes, const void *words, size_t size)
 {
 	const hp_seq_word *from = words;
@@ -167,9 +164,9 @@ static inline bool hp_seq_is_same_32(const uint32_t *version, uint32_t number)
 /* --- a count instead of a number --- */
 
 /*
- * One record that is always there, once it was written: its version counts, and is
- * odd while it is written.  A writer that was killed leaves it odd, and the next one
- * goes on with the next even count.
+ * A record that always exists once written: its version counts up and is odd
+ * during a write. A killed writer leaves it odd, and the next one continues
+ * with the next even count.
  */
 static inline void hp_seq_count_begin(uint32_t *count)
 {
@@ -186,8 +183,8 @@ static inline void hp_seq_count_end(uint32_t *count)
 }
 
 /*
- * Copies it.  False = it was being written each time, perhaps by somebody who was killed:
- * then the copy may be half of one and half of the next.
+ * Copies it. False = it was being written at every attempt, perhaps by a killed
+ * writer; then the copy may mix two versions.
  */
 static inline bool hp_seq_count_copy(void *copy, const void *words, size_t size,
 				     const uint32_t *count)

@@ -2,10 +2,10 @@
 /*
  * session.c - the socket that leads to the segment, and the birth of helpers.
  *
- * Joining asks two ways.  The socket works across users, namespaces of
- * processes and chroots; both sides check who is there, since the names of
- * abstract sockets are public.  /proc/PID/fd of the sampler works when the
- * socket does not: another network namespace, a stopped sampler.
+ * There are two ways to join.  The socket works across users, PID namespaces
+ * and chroots; both sides check each other's credentials, since abstract socket
+ * names are public. /proc/PID/fd of the sampler works when the socket does not:
+ * another network namespace, a stopped sampler.
  *
  * A helper is born by two clones that share our memory (no page table is
  * copied, however large the target is) while we are suspended until its exec:
@@ -13,12 +13,12 @@
  *   target ── clone, exit signal 0 ──▶ intermediate ── clone ──▶ helper ── exec
  *          ◀── wait4(pid, __WCLONE) ── exits at once; init adopts the helper
  *
- * One clone would not do: exec resets the exit signal to SIGCHLD, so that every
- * wait() of the target would see it.  clone(), not fork(): no atfork handler of
- * the target runs.  What the children do here is system calls on their own
- * stack; they share errno, which is saved, and own copies of everything else.
- * _exit, execve and wait4 are called by number, since the library stands in for
- * the functions of that name.
+ * One clone is not enough: exec resets the exit signal to SIGCHLD, so every
+ * wait() of the target would see the helper. clone() instead of fork() runs no
+ * atfork handler of the target. The children only make system calls on their
+ * own stacks; they share errno, which is saved, and have copies of everything
+ * else. _exit, execve and wait4 are called by number, since the library
+ * interposes those functions.
  */
 #include "segment/session.h"
 
@@ -48,9 +48,9 @@
 #include "util/hash.h"
 
 #define JOIN_WAIT_MS 200
-#define LOOK_WAIT_MS 2000	/* of readers: a busy helper waits for a core first */
+#define LOOK_WAIT_MS 2000	/* for readers: a busy helper has to get a core first */
 #define END_SLICE_NS 100000000
-#define COME_UP_PART 5	/* of the whole wait: a sampler needs 1 ms of CPU */
+#define COME_UP_PART 5	/* for the whole wait: a sampler needs 1 ms of CPU */
 #define ALONE_SLICE_NS 2000000
 #define BACKLOG 1024	/* the kernel cuts it to net.core.somaxconn */
 #define STACK_SIZE 32768
@@ -65,7 +65,7 @@ void hp_session_init(struct hp_session *session)
 
 	*session = (struct hp_session){ .socket = -1 };
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value)) {
-		/* Early boot or an old sandbox: it has to be unique, not secret. */
+		/* Early boot or an old sandbox: the token must be unique, not secret. */
 		value = hp_clock_raw_ns() ^ ((uint64_t)getpid() << 40);
 		value *= HP_HASH_GOLDEN;
 	}
@@ -125,7 +125,7 @@ bool hp_begin_read(struct hp_begin *begin, const char *text)
 	return text != NULL;
 }
 
-/* The reverse.  False if it is no such text. */
+/* The reverse. False if the text is invalid. */
 static bool parse_text(struct hp_session *session, const char *text)
 {
 	uint64_t pid = 0;
@@ -165,7 +165,7 @@ static int listen_at(struct hp_session *session)
 	struct sockaddr_un address;
 	socklen_t size = fill_address(&address, HP_SOCKET_NAME, session->token);
 
-	/* Whoever answers must never wait for a caller that has gone. */
+	/* A server must never wait for a client that has gone. */
 	session->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (session->socket < 0)
 		return -errno;
@@ -198,8 +198,8 @@ void hp_session_release(struct hp_session *session)
 }
 
 /*
- * Root, or the only user that we are or can become: nobody else may give us memory to write to.
- * So root never joins the session of a user.
+ * Only root, or the one user that we are or can become, may give us memory to
+ * write to. So root never joins a user's session.
  */
 static bool is_trusted(uid_t user)
 {
@@ -219,13 +219,13 @@ static bool is_trusted_peer(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && is_trusted(peer.uid);
 }
 
-/* Root may look at everybody's figures. */
+/* Root may read everybody's figures. */
 static bool is_readable_peer(int fd)
 {
 	return geteuid() == 0 || is_trusted_peer(fd);
 }
 
-/* Whose the memory is: the helper of /proc/PID/fd may be anybody's. */
+/* Checks the memory's owner: the process behind /proc/PID/fd may be anybody's. */
 static bool is_trusted_file(int fd)
 {
 	struct stat status;
@@ -278,7 +278,7 @@ static int ask_socket(const char *token, const struct hp_session *own)
 		return error;
 	}
 	size = fill_address(&address, HP_SOCKET_NAME, token);
-	/* A connect to a full backlog waits as a send does. */
+	/* A connect to a full backlog blocks like a send. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	if (connect(fd, (struct sockaddr *)&address, size) < 0)
@@ -312,7 +312,7 @@ static int open_proc(uint32_t sampler_pid)
 	hp_session_text(&text, number);
 	strcat(path, number + HP_TOKEN_SIZE + 1);
 	strcat(path, "/fd/3");
-	/* Another process may have that pid by now: do not open its devices and pipes. */
+	/* Another process may have that pid by now: never open its devices and pipes. */
 	if (stat(path, &status) < 0)
 		return -errno;
 	if (!S_ISREG(status.st_mode))
@@ -374,7 +374,7 @@ int hp_session_look(const char *token)
 {
 	struct hp_session own;
 
-	hp_session_init(&own);	/* for a token of its own: an address that nobody has */
+	hp_session_init(&own);	/* for a token of its own: an unused address */
 	return ask_first(token, &own);
 }
 
@@ -417,7 +417,7 @@ struct birth {
 	struct rusage spent;	/* of the intermediate */
 };
 
-/* A filter may refuse the first, or even both: then die by a signal rather than never. */
+/* A seccomp filter may refuse the first call, or both; then die by a signal. */
 static void leave(int status)
 {
 	syscall(SYS_exit_group, status);
@@ -426,7 +426,7 @@ static void leave(int status)
 		__builtin_trap();
 }
 
-/* Ignored signals and the mask are all that an exec keeps. */
+/* An exec keeps only ignored signals and the mask. */
 static void reset_signals(void)
 {
 	struct {
@@ -440,7 +440,7 @@ static void reset_signals(void)
 		syscall(SYS_rt_sigaction, number, &action, NULL, SIGNALS_SIZE);
 }
 
-/* The helper is not bound by what the target was given, and leaves no core. */
+/* The target's limits must not apply to the helper, which also dumps no core. */
 static void reset_limits(void)
 {
 	static const int raised[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_NOFILE,
@@ -460,13 +460,13 @@ static void reset_limits(void)
 	sched_setscheduler(0, SCHED_OTHER, &normal);
 }
 
-/* Moves a descriptor out of the way of those that get a fixed number. */
+/* Moves a descriptor away from the fixed numbers. */
 static int move_up(int fd)
 {
 	return fd < 0 ? fd : fcntl(fd, F_DUPFD, HP_SAMPLER_SOCKET_FD + 1);
 }
 
-/* True if both are where they belong; nothing between them is ours to keep. */
+/* True if both have their fixed numbers; nothing between them must be kept. */
 static bool place_fds(const struct birth *birth)
 {
 	int segment = birth->segment;
@@ -489,7 +489,7 @@ static bool place_fds(const struct birth *birth)
 /* 0 and 1, and 2 if the target had none, lead nowhere. */
 static void place_nothing(const struct birth *birth)
 {
-	/* In a target without stderr our own descriptors may have got its number. */
+	/* If the target has no stderr, one of our descriptors may have got number 2. */
 	if (birth->segment == 2 || birth->socket == 2)
 		close(2);
 	int fd = open("/dev/null", O_RDWR);
@@ -516,7 +516,7 @@ void hp_close_from(int first)
 		close(fd);
 }
 
-/* The loader opens one file at a time.  Where it cannot, it says so on the user's stderr. */
+/* The loader opens one file at a time. If it cannot, it prints an error on the user's stderr. */
 static bool may_load(void)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
@@ -600,7 +600,7 @@ static int clone_helper(struct birth *birth, char *first_stack)
 	return pid < 0 ? -errno : reap(pid, birth);
 }
 
-/* True for what must not reach our own processes: ld.so's switches, and the way in. */
+/* True for variables that must not reach our own processes: ld.so's settings and LD_PRELOAD. */
 static bool is_withheld(const char *variable)
 {
 	if (!strncmp(variable, "LD_", 3))
@@ -610,7 +610,7 @@ static bool is_withheld(const char *variable)
 	       !strncmp(variable, HP_BEGIN_VARIABLE "=", sizeof(HP_BEGIN_VARIABLE));
 }
 
-/* Returns where the next one goes. */
+/* Returns the place for the next one. */
 static char **copy_environment(char **to, char *const *from)
 {
 	for (; from && *from; from++)
@@ -619,7 +619,7 @@ static char **copy_environment(char **to, char *const *from)
 	return to;
 }
 
-/* Bytes for what the session says. */
+/* Bytes needed for the session's variables. */
 static size_t words_size(const struct hp_session *session)
 {
 	return sizeof(HP_DEFAULTS_VARIABLE "=" HP_BEGIN_VARIABLE "=") + 1 + HP_BEGIN_TEXT +
@@ -648,8 +648,9 @@ static char **add_words(char **to, char *room, const struct hp_session *session)
 }
 
 /*
- * An orphan becomes a child of the nearest subreaper above it: that must not be
- * the target, whose wait() would find it.  Returns true if it is to be one again.
+ * An orphan becomes a child of the nearest subreaper above it. That must not be
+ * the target, whose wait() would find it. Returns true if subreaper status must
+ * be restored.
  */
 static bool stop_reaping(enum birth_kind kind)
 {
@@ -661,16 +662,17 @@ static bool stop_reaping(enum birth_kind kind)
 }
 
 /*
- * One mapping holds both stacks and the environment's copy.  All signals are
- * blocked meanwhile, by number: a handler of the target must not run in the
- * children, and glibc's function leaves its own two signals (cancel, setuid) open.
+ * One mapping holds both stacks and the environment's copy. All signals are
+ * blocked meanwhile, with a raw system call: a handler of the target must not
+ * run in the children, and glibc's function leaves its own two signals (cancel,
+ * setuid) unblocked.
  */
 static int give_birth(struct birth *birth, char *const *environment)
 {
 	uint64_t all = UINT64_MAX, before;
 	size_t count = 3;
 
-	/* None at all after clearenv(), or where a resolver let the C library begin before the loader. */
+	/* NULL after clearenv(), or if a resolver ran before the C library was initialised. */
 	for (char *const *at = environment; at && *at; at++)
 		count++;
 	size_t array = count * sizeof(*environment);
@@ -690,7 +692,7 @@ static int give_birth(struct birth *birth, char *const *environment)
 	if (is_reaper)
 		syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGNALS_SIZE);
-	if (error != -ETIMEDOUT)	/* else somebody still stands on it */
+	if (error != -ETIMEDOUT)	/* else a child still runs on it */
 		munmap(room, size);
 	return error ? error : -birth->error;
 }
@@ -715,7 +717,7 @@ static int spawn(struct hp_session *session, struct hp_segment *segment, struct 
 
 	session->spent = birth->spent;
 	session->sampler_pid = (uint32_t)birth->pid;
-	/* Not over its own entry: it may be up already, or even dead. */
+	/* Do not overwrite its own entry: it may be up already, or even dead. */
 	atomic_compare_exchange_strong(&segment->header->sampler_pid, &nobody,
 				       session->sampler_pid);
 	return 0;
@@ -747,8 +749,8 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 }
 
 /*
- * The kernel marks a dead sampler; not one that was killed before it came up
- * (it has no watch then) and asked the kernel to.
+ * The kernel marks a dead sampler, but not one killed before it set that up;
+ * such a one has no watch.
  */
 static bool is_sampler_dead(const struct hp_header *header, bool had_time)
 {
@@ -769,7 +771,7 @@ enum hp_session_outcome hp_session_end(struct hp_header *header, uint64_t wait_m
 	uint32_t enough = header->runner_pid ? HP_REPORT_STARTED : HP_REPORT_DONE;
 	enum hp_session_outcome outcome = HP_SESSION_LATE;
 
-	/* Release: who sees the question also sees what this thread counted. */
+	/* Release: a process that sees the request also sees this thread's counters. */
 	atomic_store_explicit(&header->end_word, HP_END_ASKED, memory_order_release);
 	syscall(SYS_futex, &header->end_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	for (; waited < wait_ns; waited = hp_clock_raw_ns() - began) {

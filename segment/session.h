@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.h - who shares a segment, and how a process finds it.
+ * session.h - the processes that share a segment, and how they find it.
  *
  * A session is a root process and everything it starts.  Its token, 16 hex
- * digits, names an abstract SOCK_SEQPACKET socket, "hotpath-TOKEN", that the
- * sampler holds; HOTPATH_SESSION=TOKEN:SAMPLER_PID in the environment leads the
- * children there.  The first process makes it:
+ * digits, names an abstract SOCK_SEQPACKET socket, "hotpath-TOKEN", held by the
+ * sampler; children find it by HOTPATH_SESSION=TOKEN:SAMPLER_PID in the
+ * environment.  The first process makes it:
  *
  *   hp_session_init      a token
  *   hp_segment_create    with that token
@@ -13,8 +13,8 @@
  *   hp_session_spawn     the sampler gets segment, socket and stderr
  *   hp_session_release, hp_segment_close_fd: the target keeps no descriptor
  *
- * every later image, finding HOTPATH_SESSION, calls hp_session_join; and when
- * it fails, makes a session of its own.  At its end the root calls hp_session_end.
+ * Every later image that finds HOTPATH_SESSION calls hp_session_join, and makes
+ * its own session if that fails.  At its end the root calls hp_session_end.
  *
  * Used inside the target: system calls only, no malloc, no stdio, errno kept;
  * signal dispositions and the signal mask are left as they were.
@@ -32,7 +32,7 @@
 #define HP_SESSION_TEXT 32	/* room for "TOKEN:PID" */
 #define HP_HELPER_PATH 4096
 
-/* Descriptors that hotpath-sampler is started with; 2 is the root's stderr. */
+/* Descriptors that hotpath-sampler inherits; 2 is the root's stderr. */
 #define HP_SAMPLER_SEGMENT_FD 3
 #define HP_SAMPLER_SOCKET_FD 4
 
@@ -41,23 +41,23 @@
 #define HP_LEVELS_VARIABLE "HOTPATH_LEVELS"
 
 /*
- * Abstract addresses: of the session's socket, with the token behind it; and of
- * those who only want to read, with anything behind it.
+ * Abstract addresses: of the session's socket, followed by the token; and of
+ * read-only clients, followed by anything.
  */
 #define HP_SOCKET_NAME "hotpath-"
 #define HP_READER_NAME "hotpath.reader."
 
-/* What the kernel puts over the pid in hp_header.sampler_pid when the sampler dies. */
+/* Flag that the kernel sets in hp_header.sampler_pid when the sampler dies. */
 #define HP_SAMPLER_DIED UINT32_C(0x40000000)
 
 struct hp_session {
 	char token[HP_TOKEN_SIZE + 1];
 	int socket;	/* listening; -1 = none */
-	uint32_t sampler_pid;	/* 0 = unknown; stays, even when the sampler is dead */
+	uint32_t sampler_pid;	/* 0 = unknown; kept after the sampler's death */
 	const char *failed;	/* after a failure: what was tried, a static text */
 	const char *defaults;	/* of the program, for the helper; NULL or "" = none */
 	struct hp_begin begin;	/* for the helper: the creator's, from before it has members */
-	struct rusage spent;	/* of the process that made the helper, and was waited for */
+	struct rusage spent;	/* of the process that created the helper; already reaped */
 };
 
 /* A fresh token; no socket. */
@@ -67,25 +67,26 @@ void hp_session_init(struct hp_session *session);
 int hp_session_listen(struct hp_session *session);
 
 /*
- * The variable that gives our own processes what the program asks for in its
- * source (defaults.h).  They believe it, and nothing of that kind that they find in a segment.
+ * The variable that passes the program's own settings (defaults.h) to our
+ * processes. They trust it, but not the settings in a segment.
  */
 #define HP_DEFAULTS_VARIABLE "HOTPATH_DEFAULTS"
 
-/* The same of the session's begin: the four numbers of struct hp_begin, with colons. */
+/* The same for the session's start: the four numbers of struct hp_begin, separated by colons. */
 #define HP_BEGIN_VARIABLE "HOTPATH_BEGIN"
 #define HP_BEGIN_TEXT 96
 
 void hp_begin_text(const struct hp_begin *begin, char text[HP_BEGIN_TEXT]);
-/* `text` may be NULL.  False if it is no such text. */
+/* `text` may be NULL. False if it is invalid. */
 bool hp_begin_read(struct hp_begin *begin, const char *text);
 
 /*
- * Starts hotpath-sampler (`path`) with `environment`, less what would load us
- * into it, and with session->defaults.  Two raw clones, so that no atfork handler runs, no wait() of the
- * target ever sees it, and no tracer follows it; it belongs to init.  (Where the
- * target is init, its wait stand-ins skip `sampler_pid`.)
- * Sets session->sampler_pid and hp_header.sampler_pid.  Returns 0 or -errno.
+ * Starts hotpath-sampler (`path`) with `environment`, without the variables that
+ * would preload us, plus session->defaults.  Two raw clones, so that no atfork
+ * handler runs, no wait() of the target ever sees it, and no tracer follows it;
+ * it belongs to init.  (Where the target is init, its wait stand-ins skip
+ * `sampler_pid`.) Sets session->sampler_pid and hp_header.sampler_pid.  Returns
+ * 0 or -errno.
  */
 int hp_session_spawn(struct hp_session *session, struct hp_segment *segment, const char *path,
 		     char *const environment[]);
@@ -108,14 +109,14 @@ void hp_session_text(const struct hp_session *session, char text[HP_SESSION_TEXT
 int hp_session_join(struct hp_session *session, struct hp_segment *segment, const char *text);
 
 /*
- * A descriptor of the segment that a process of the session with the present rights is to write, for
- * one that wrote another one before.  Or -errno.
+ * For a process whose privileges changed: a descriptor of the segment that it
+ * must now write, or -errno.
  */
 int hp_session_ask(const struct hp_session *session);
 
 /*
- * The same for who only reads, and is no part of the session: a descriptor of
- * the segment that cannot be written to, or -errno.
+ * For a reader outside of the session: a read-only descriptor of the segment,
+ * or -errno.
  */
 int hp_session_look(const char *token);
 
@@ -125,16 +126,16 @@ int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MOST]);
 enum hp_session_outcome {
 	HP_SESSION_REPORTED,	/* the report is printed, or somebody else waits for it */
 	HP_SESSION_FAILED,	/* the sampler said why */
-	HP_SESSION_SAMPLER_DEAD,	/* nobody prints a report */
-	HP_SESSION_LATE,	/* the time is over; it may still come */
+	HP_SESSION_SAMPLER_DEAD,	/* no report will be printed */
+	HP_SESSION_LATE,	/* timed out; it may still come */
 };
 
 /*
  * The root's last call: asks for the report and waits for it, `wait_ms` at most
- * (HOTPATH_EXIT_WAIT_MS).
- * Under `hotpath run` it waits only until the sampler has had its last look at
- * the process, since the runner, which still has to see how the root ends,
- * waits for the report.  Stores and futex only, so it works under seccomp.
+ * (HOTPATH_EXIT_WAIT_MS).  Under `hotpath run` it waits only until the sampler
+ * has read the process's last state; the runner, which also needs the exit
+ * status, waits for the report.  Stores and futex only, so it works under
+ * seccomp.
  */
 enum hp_session_outcome hp_session_end(struct hp_header *header, uint64_t wait_ms);
 
@@ -148,10 +149,11 @@ int hp_session_report_alone(const struct hp_session *session, const struct hp_se
 			    const char *path, char *const environment[], uint64_t wait_ms);
 
 /*
- * Where an executable of ours lies: in HOTPATH_BIN (`bin`, may be NULL), else
- * beside `directory`, the folder of the caller's own file: there (build tree),
- * in ../bin, ../libexec/hotpath, or the same two one folder up (installed).  `path` takes it;
- * returns false, and the first candidate in `path`, if there is none.
+ * Finds one of our executables: in HOTPATH_BIN (`bin`, may be NULL), else
+ * relative to `directory`, the folder of the caller's own file: there (build
+ * tree), in ../bin, ../libexec/hotpath, or the same two one folder up
+ * (installed). Stores it in `path`. Returns false if there is none; `path` is
+ * then the first candidate.
  */
 bool hp_session_helper_path(char path[HP_HELPER_PATH], const char *bin, const char *directory,
 			    const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setting.c - how a value of a HOTPATH_* variable is checked, and what it sets.
+ * setting.c - checks the values of HOTPATH_* variables and stores them.
  */
 #include "segment/setting.h"
 
@@ -10,7 +10,7 @@
 
 #define AT(field) offsetof(struct hp_settings, field)
 
-/* A line that is cut rather than too long; cheap on the target's stack. */
+/* A truncated line; kept short for the target's stack. */
 struct line {
 	size_t length;
 	char text[200];
@@ -67,7 +67,7 @@ static bool is_same_word(const char *a, size_t length, const char *word)
 	return i == length && !word[i];
 }
 
-/* Digits up to `end`; false if there is anything else or too much. */
+/* Digits up to `end`; false if there is anything else or the number is too large. */
 static bool read_count(const char *text, const char *end, uint64_t *count)
 {
 	uint64_t n = 0;
@@ -173,7 +173,7 @@ static bool percentile_add(struct hp_percentiles *list, double percentile)
 	return true;
 }
 
-/* A bad entry is told, the rest used; the default if there is no rest. */
+/* Warns about a bad entry and uses the others; the default if none is left. */
 static bool read_percentiles(const struct reader *r, const struct hp_setting *s, const char *value,
 			     struct hp_percentiles *place)
 {
@@ -242,7 +242,7 @@ static bool has_sections(const char *list)
 	return is_empty;
 }
 
-/* What means nothing is told, and the rest used; the default if there is no rest. */
+/* Warns about unknown words and uses the others; the default if none is left. */
 static void read_sections(const struct reader *r, const struct hp_setting *s, const char *value,
 			  void *place)
 {
@@ -291,7 +291,7 @@ static bool set(const struct reader *r, const struct hp_setting *s, const char *
 		is_good = read_number(s, value, place);
 		break;
 	case HP_SETTING_PAIRS:
-		/* Readers skip what is no pair. */
+		/* Readers skip entries that are not pairs. */
 		is_good = are_pairs(value);
 		/* fall through */
 	case HP_SETTING_TEXT:
@@ -309,12 +309,12 @@ static bool set(const struct reader *r, const struct hp_setting *s, const char *
 	return is_good;
 }
 
-/* The same for a value that the program's defaults do not change. */
+/* The same for a value that the program's defaults must not change. */
 static bool give(const struct reader *r, const struct hp_setting *s, const char *value)
 {
 	bool is_good = set(r, s, value);
 
-	/* Of percentiles what is good is used. */
+	/* Valid percentiles are used even if others are not. */
 	if (is_good || s->kind == HP_SETTING_PERCENTILES)
 		r->out->is_given[s - hp_setting_table] = true;
 	return is_good;
@@ -342,7 +342,7 @@ static const struct hp_setting *find(const char *name, size_t length)
 	return NULL;
 }
 
-/* Those that are no settings: between processes of ours, and for tests. */
+/* Variables that are not settings: used between our processes and by tests. */
 static bool is_internal(const char *name, size_t length)
 {
 	static const char *const names[] = { "HOTPATH_SESSION", "HOTPATH_BEGIN", "HOTPATH_DEFAULTS",
@@ -455,7 +455,7 @@ static void refuse_word(const struct reader *r, const char *word)
 	r->complain(r->context, line.text);
 }
 
-/* True if flag or environment have said it; a limit of all sections goes for each of them. */
+/* True if a flag or the environment set it; a limit for all sections counts for each. */
 static bool is_given(const struct hp_settings *settings, const struct hp_setting *s)
 {
 	const struct hp_setting *limit = find_word("limit", strlen("limit"));
@@ -465,7 +465,7 @@ static bool is_given(const struct hp_settings *settings, const struct hp_setting
 	       (is_limit && settings->is_given[limit - hp_setting_table]);
 }
 
-/* Its value is not told: it may be a token. */
+/* The value is not printed: it may be a token. */
 static void refuse_trust(const struct reader *r, const struct hp_setting *s)
 {
 	struct line line = { .length = 0 };

@@ -2,11 +2,11 @@
 /*
  * setting.h - the HOTPATH_* variables: one table for all processes.
  *
- * The library reads them once inside the target and says what is wrong with
- * them; the sampler and the commands read the same environment silently.  The
- * flags of the commands go through the same checks, and help and manual print
- * the same table.  Order everywhere: flag, environment, the program's own
- * defaults (HOTPATH_DEFAULTS in its source), built-in.
+ * The library reads them once inside the target and prints a warning for each
+ * invalid value; the sampler and the commands read the same environment
+ * silently.  The flags of the commands go through the same checks, and help and
+ * manual print the same table.  Order everywhere: flag, environment, the
+ * program's own defaults (HOTPATH_DEFAULTS in its source), built-in.
  *
  * Used inside the target: no malloc, no stdio, no locale, no system call.  Texts
  * are not copied: they point into the environment that was read.
@@ -21,7 +21,7 @@
 #define HP_PERCENTILES_MOST 16
 #define HP_SETTINGS_MOST 96	/* variables; the table is checked against it */
 
-/* What a variable holds; says how it is checked and where in hp_settings it goes. */
+/* The type of a variable: how it is checked and stored in hp_settings. */
 enum hp_setting_kind {
 	HP_SETTING_CHOICE,	/* one of some words -> uint32_t, the word's place in `allowed` */
 	HP_SETTING_BOOL,	/* 1, true, 0, false, empty -> uint32_t */
@@ -60,7 +60,7 @@ struct hp_percentiles {
 };
 
 #define HP_LIMIT_UNSET UINT64_MAX
-#define HP_EXIT_WAIT_MS 5000	/* HOTPATH_EXIT_WAIT_MS where it is not set */
+#define HP_EXIT_WAIT_MS 5000	/* default of HOTPATH_EXIT_WAIT_MS */
 
 /* All values.  Limits: 0 = all. */
 struct hp_settings {
@@ -106,8 +106,8 @@ struct hp_settings {
 	uint64_t entries_limit;	/* rows of a list over HTTP */
 	uint64_t tui_interval_ms;	/* of the console */
 	uint64_t tui_tab;	/* its first one, from 1 */
-	uint64_t tui_logs;	/* its log is open, of this row from 0; HP_LIMIT_UNSET = it is not */
-	const char *metrics_host;	/* http://HOST that it asks; NULL = it reads the segment */
+	uint64_t tui_logs;	/* row (from 0) whose log is open; HP_LIMIT_UNSET = none */
+	const char *metrics_host;	/* http://HOST to query; NULL = reads the segment */
 	const char *metrics_bind;	/* an address, as numbers */
 	const char *prometheus_bind;	/* the same */
 	const char *metrics_token;	/* NULL = none */
@@ -124,7 +124,7 @@ struct hp_settings {
 	const char *segment_path;
 	const char *profile_dir;
 	const char *only;
-	const char *library;	/* for the table only: who needs them asks the environment, */
+	const char *library;	/* for the table only: the users read the environment, */
 	const char *helpers;	/* since they are needed before there are settings */
 	const char *alloc_wrappers;
 	const char *samply;	/* the same */
@@ -135,10 +135,10 @@ struct hp_settings {
 };
 
 /*
- * What may set a variable, beside flags and the environment.  A segment can be
- * written by every process of its session, also by those that have given up
- * their rights, and a kept file by anybody: so what is read there says how
- * something is recorded and shown, nothing else.  doc/internals/safety.md has the reasons.
+ * What may set a variable, besides flags and the environment.  Every process of
+ * a session can write its segment, even after dropping its privileges, and
+ * anybody can write a kept file.  So settings read from there only affect how
+ * something is recorded and shown. doc/internals/safety.md has the reasons.
  */
 enum hp_setting_trust {
 	HP_SETTING_OF_RECORD = 1,	/* HOTPATH_DEFAULTS, wherever its text is found */
@@ -152,7 +152,7 @@ struct hp_setting {
 	const char *name;
 	enum hp_setting_kind kind;
 	uint32_t place;	/* offsetof in struct hp_settings */
-	const char *usual;	/* the default as one would write it; NULL = not set */
+	const char *usual;	/* the default as text; NULL = not set */
 	const char *allowed;	/* CHOICE: words between '|'; else for the reader only */
 	uint64_t least;	/* COUNT and SIZE */
 	uint64_t most;
@@ -166,13 +166,13 @@ extern const size_t hp_setting_count;
 /* Gets one line without newline for each bad value. */
 typedef void (*hp_complain)(void *context, const char *line);
 
-/* Fills `out` with the defaults and what `environ` says.  `complain` may be NULL. */
+/* Fills `out` with the defaults and the settings in `environ`.  `complain` may be NULL. */
 void hp_settings_read(struct hp_settings *out, char *const *environment, hp_complain complain,
 		      void *context);
 
 /*
- * Sets one variable as if it stood in the environment.  Returns false if there
- * is none of this name or the value is refused; then the old value stays.
+ * Sets one variable as if it stood in the environment.  Returns false if the
+ * name is unknown or the value invalid; then the old value stays.
  */
 bool hp_settings_set(struct hp_settings *out, const char *name, const char *value,
 		     hp_complain complain, void *context);
@@ -186,68 +186,69 @@ enum hp_setting_origin hp_setting_origin(const struct hp_settings *settings,
 #define HP_SETTING_TEXT_MOST 400
 
 /*
- * The value as one would write it, without control characters; NULL = not set.
- * `room` keeps it; what is longer is cut.
+ * The value as text, without control characters; NULL = not set. Stored in
+ * `room`, truncated if longer.
  */
 const char *hp_setting_text(const struct hp_settings *settings, const struct hp_setting *setting,
 			    char room[HP_SETTING_TEXT_MOST]);
 
-#define HP_DEFAULTS_MOST 1024	/* bytes of a program's defaults, with the 0; more is cut */
+#define HP_DEFAULTS_MOST 1024	/* bytes of a program's defaults, with the 0; the rest is cut */
 
 /*
- * Sets what environment and flags have left to the program's defaults: `text`,
- * words NAME=VALUE, the names in small letters and without HOTPATH_.  Of `trusts`,
- * a set of enum hp_setting_trust; others stay as they are.  `room` keeps the values.
+ * Applies the program's defaults to variables that neither environment nor
+ * flags set. `text` has words NAME=VALUE, with lower-case names without
+ * HOTPATH_. Only variables in `trusts`, a set of enum hp_setting_trust, change.
+ * `room` stores the values.
  */
 void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *text,
 			 char room[HP_DEFAULTS_MOST], hp_complain complain, void *context);
 
 /*
- * True if `word` of HOTPATH_REPORT, `length` characters, means the section of this
- * name: `cpu` and `functions_cpu` are functions-cpu, too.
+ * True if `word` of HOTPATH_REPORT, `length` characters, names this section:
+ * `cpu` and `functions_cpu` are functions-cpu, too.
  */
 bool hp_section_is(const char *word, size_t length, const char *section);
 
-/* True if it means some section, or `short`, `auto`, or `all`. */
+/* True if it names a section, or is `short`, `auto`, or `all`. */
 bool hp_section_is_known(const char *word, size_t length);
 
-/* What comes nearest to a word that is not known, `*size` characters of it. */
+/* The known word nearest to an unknown one, `*size` characters of it. */
 const char *hp_section_nearest(const char *word, size_t length, size_t *size);
 
-/* The next word of a list, `*length` characters of it; NULL = there is none. */
+/* The next word of a list, `*length` characters of it; NULL = none. */
 const char *hp_section_next(const char **list, size_t *length);
 
 /*
- * True if tables of sections are asked for, by naming some or by saying how they are to
- * look; `short`, which is the default, is the report of one screen.
+ * True if tables are requested, by naming sections or by settings for tables;
+ * `short`, the default, is the report of one screen.
  */
 bool hp_settings_wants_tables(const struct hp_settings *settings);
 
-/* True if it is about leaving out: `-threads` alone is short for `auto,-threads`. */
+/* True if it excludes a section: `-threads` alone is short for `auto,-threads`. */
 bool hp_settings_begins_with_auto(const struct hp_settings *settings);
 
 /*
- * True if HOTPATH_REPORT asks for a section of this name, be it by `auto` or
- * `all`: what nobody asks for is not recorded.
+ * True if HOTPATH_REPORT requests this section, also by `auto` or `all`: what
+ * is not requested is not recorded.
  */
 bool hp_settings_asks(const struct hp_settings *settings, const char *section);
 
-/* HOTPATH_WITHOUT has the library: its functions are passed on and not recorded. */
+/* HOTPATH_WITHOUT names the library: its functions are passed through and not recorded. */
 bool hp_settings_without(const struct hp_settings *settings, const char *library);
 
-/* Threads are looked at: for `threads`, and where `thread-states` is named, which is made of the same. */
+/* Threads are watched: for `threads`, and for `thread-states`, which uses the same data. */
 bool hp_settings_asks_threads(const struct hp_settings *settings);
 
-/* True if HOTPATH_REPORT asks for it by its name. */
+/* True if HOTPATH_REPORT requests it by name. */
 bool hp_settings_names(const struct hp_settings *settings, const char *section);
 
-/* True if somebody asked for samples of the CPU, or for what is made of them: `auto` does not. */
+/* True if CPU samples, or sections made of them, were requested; `auto` does not. */
 bool hp_settings_wants_samples(const struct hp_settings *settings);
 
 /*
- * Samples a second of CPU time.  Each costs the program an interrupt, which on a
- * virtual machine takes 20 to 60 us whatever is noted in it: so who did not ask
- * for samples gets fewer.
+ * Samples per second of CPU time. Each costs the program an interrupt, which
+ * takes 20 to 60 us on a virtual machine whatever it records. So the rate is
+ * lower unless samples were requested.
  */
 uint64_t hp_settings_cpu_hz(const struct hp_settings *settings);
 #define HP_CPU_HZ 999

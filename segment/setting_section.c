@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setting_section.c - which sections HOTPATH_REPORT asks for.
+ * setting_section.c - which sections HOTPATH_REPORT requests.
  *
- * It is a list of words: `auto`, `all`, sections, and sections with a - in front, which
- * are left out.  Words that mean no section say nothing.
+ * It is a list of words: `auto`, `all`, sections, and sections prefixed with -,
+ * which are excluded. Unknown words have no effect.
  */
 #include "segment/setting.h"
 
@@ -77,14 +77,14 @@ static bool is_short(const char *word, size_t length)
 	return length == 5 && memcmp(word, "short", 5) == 0;
 }
 
-/* It stands for many sections. */
+/* A word that stands for many sections. */
 static bool is_of_many(const char *word, size_t length)
 {
 	return (length == 3 && memcmp(word, "all", 3) == 0) ||
 	       (length == 4 && memcmp(word, "auto", 4) == 0) || is_short(word, length);
 }
 
-/* One word of a list: 1 = asks for it, 0 = excludes it, -1 = says nothing of it. */
+/* One word of a list: 1 = requests it, 0 = excludes it, -1 = does not concern it. */
 static int word_asks(const char *word, size_t length, const char *section)
 {
 	bool is_out = length && *word == '-';
@@ -121,7 +121,7 @@ bool hp_settings_begins_with_auto(const struct hp_settings *settings)
 	return true;
 }
 
-/* Settings that tell tables how to look: without tables they would say nothing. */
+/* Settings for the look of tables: they imply tables. */
 static const uint32_t of_tables[] = {
 	offsetof(struct hp_settings, sort),
 	offsetof(struct hp_settings, limit),
@@ -149,7 +149,7 @@ static bool is_of_tables(const struct hp_setting *setting)
 	return false;
 }
 
-/* Somebody wrote the word; it is the default, too. */
+/* The word was given explicitly; it is also the default. */
 static bool is_short_asked(const struct hp_settings *settings)
 {
 	size_t i = 0;

@@ -2,7 +2,7 @@
 /*
  * setting_table.c - the table of HOTPATH_* variables.
  *
- * A new variable is a line here and a field in struct hp_settings.
+ * A new variable takes a line here and a field in struct hp_settings.
  */
 #include "segment/setting.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setting_text.c - a setting's value as one would write it.
+ * setting_text.c - a setting's value as text.
  */
 #include <string.h>
 
@@ -83,7 +83,7 @@ static const char *percentiles_text(const struct hp_percentiles *list, char *roo
 	return room;
 }
 
-/* Without what a terminal would take for more than a character; cut where there is no room. */
+/* Without control characters for a terminal; truncated to the room. */
 static const char *clean_text(const char *text, char *room)
 {
 	size_t i = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * version.c - the version, in each of our files.
+ * version.c - the version string that every binary contains.
  *
  * `hotpath doctor` looks for this text in library, helper and command, since
- * parts of several installations may not understand each other.  So does what(1).
+ * parts of different installations may be incompatible. what(1) finds it, too.
  */
 #include "segment/version.h"
 
