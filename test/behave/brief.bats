@@ -117,3 +117,12 @@ fits()
 	grep -q $'\e' "$T/colour"
 	sed 's/\x1b\[[0-9;]*m//g' "$T/colour" | diff "$T/plain" -
 }
+
+@test "brief: a thread that runs in a library without symbols has the library's name" {
+	command -v xz >/dev/null || skip "no xz here"
+	head -c 1500000 /dev/urandom >"$BATS_TEST_TMPDIR/noise"
+	HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/report "$HP_RUN" xz -T2 --block-size=500000 -k "$BATS_TEST_TMPDIR/noise"
+	cat "$BATS_TEST_TMPDIR/report"
+	run ! grep -E '^ +[0-9.]+% +\[unknown\]' "$BATS_TEST_TMPDIR/report"
+	grep -E '^ +[0-9.]+% .*lzma' "$BATS_TEST_TMPDIR/report"
+}

@@ -25,6 +25,7 @@ enum kind {
 	KIND_LIBRARY,	/* of another library of the system */
 	KIND_OWN,
 	KIND_NAMELESS,	/* of the program, in a file without names */
+	KIND_FILE,	/* of another library of the system, without a name */
 };
 
 /* What is known of a stack, on the way from its root. */
@@ -32,6 +33,7 @@ struct state {
 	struct hp_owner own;	/* of the program's innermost named function */
 	struct hp_owner library;	/* of the innermost named function of a library inside of that */
 	struct hp_owner nameless;	/* of code of the program without a name, inside of both */
+	struct hp_owner file;	/* of a library's code without a name: a thread of its own */
 	bool is_entered;	/* the kernel's function says what it was asked for */
 };
 
@@ -108,7 +110,7 @@ static enum kind kind_of(struct build *b, uint32_t function)
 	else if (kind == KIND_OWN && (is_glue(f->name) || hp_wrapper_is_library(f->name)))
 		kind = KIND_RUNTIME;
 	else if (kind == KIND_LIBRARY && f->name[0] == '[')
-		kind = KIND_RUNTIME;
+		kind = KIND_FILE;
 	b->of_function[function] = (uint8_t)kind;
 	return kind;
 }
@@ -219,9 +221,10 @@ static void kernel_note(struct build *b, struct state *state, uint32_t function)
 {
 	const char *name = b->cpu->functions[function].name;
 	const char *call = call_name(name);
-	struct hp_owner *owners[] = { &state->own, &state->library, &state->nameless };
+	struct hp_owner *owners[] = { &state->own, &state->library, &state->nameless,
+				      &state->file };
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (!state->is_entered)
 			owners[i]->entry = function;
 		owners[i]->is_sync |= call && is_sync(call);
@@ -253,10 +256,17 @@ static void frame_note(struct build *b, struct state *state, uint32_t frame)
 	case KIND_KERNEL:
 		kernel_note(b, state, function);
 		break;
+	case KIND_FILE:
+		callee_note(&state->own, function, name);
+		callee_note(&state->library, function, name);
+		callee_note(&state->nameless, function, name);
+		own_enter(&state->file, function, frame);
+		break;
 	default:
 		callee_note(&state->own, function, name);
 		callee_note(&state->library, function, name);
 		callee_note(&state->nameless, function, name);
+		callee_note(&state->file, function, name);
 		break;
 	}
 }
@@ -302,6 +312,8 @@ static struct hp_owner owner_of(const struct build *b, const struct state *state
 		return state->library;
 	if (has_nameless)
 		return state->nameless;
+	if (!has_own && state->file.function != HP_NONE)
+		return state->file;
 	return has_own ? state->own : nobody_of(b, state);
 }
 
@@ -337,7 +349,7 @@ static void owners_make(struct build *b, struct hp_owners *owners)
 	b->of_object = hp_xcalloc(model->object_count, 1);
 	for (size_t i = 0; i < model->object_count; i++)
 		b->of_object[i] = (uint8_t)kind_of_object(&model->objects[i]);
-	b->states[0] = (struct state){ nobody, nobody, nobody, false };
+	b->states[0] = (struct state){ nobody, nobody, nobody, nobody, false };
 	owners->of_stack[0] = nobody;
 	for (uint32_t i = 1; i < owners->count; i++) {
 		stack_note(b, i);

@@ -184,7 +184,7 @@ static char *cause_text(const char *on)
 {
 	static const char *const texts[][2] = {
 		{ "lock", "lock or condition" },      { "child", "child process" },
-		{ "memory", "memory (page faults)" }, { "-", "unknown: no call path" },
+		{ "memory", "memory (page faults)" }, { "-", "no call path recorded" },
 		{ "other", "something else" },
 	};
 
