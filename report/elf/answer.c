@@ -2,8 +2,9 @@
 /*
  * answer.c - see answer.h.
  *
- * The file is in this machine's byte order: head, ranges by address, lines, texts.  It is this
- * user's alone, and still every number in it is checked.
+ * The file is in this machine's byte order: head, ranges by address, lines,
+ * texts.  Only this user can access it, but every number in it is checked all
+ * the same.
  */
 #include "report/elf/answer.h"
 
@@ -19,7 +20,7 @@
 #include "util/hash.h"
 
 #define MAGIC UINT64_C(0x3152535741504548)
-#define FILE_MOST (8 << 20) /* bytes; what is beyond is asked anew */
+#define FILE_MOST (8 << 20) /* bytes; further answers are not kept */
 #define NO_TEXT UINT32_MAX
 
 struct head {
@@ -77,7 +78,7 @@ void hp_answers_folder(const char *folder, bool may_write)
 
 /* --- texts --- */
 
-/* Its place; a text of a file that was read is not copied. */
+/* Returns its place; texts of a file that was read are not copied. */
 static uint32_t text_number(struct hp_answers *answers, const char *text, bool is_fresh)
 {
 	uint64_t hash = hp_fnv_text(HP_FNV_SEED, text) | 1;
@@ -295,7 +296,10 @@ static int compare_ranges(const void *left, const void *right)
 	return a->low < b->low ? -1 : a->low > b->low;
 }
 
-/* Functions may overlap, and were asked about in any order: of two ranges the first stays whole. */
+/*
+ * Functions may overlap and are added in any order: of two overlapping ranges
+ * the first stays whole.
+ */
 void hp_answers_settle(struct hp_answers *answers)
 {
 	size_t kept = 0;
@@ -344,7 +348,7 @@ static void write_to(struct hp_answers *answers, FILE *out)
 	free(offsets);
 }
 
-/* Several reports may end at once: the last one's file stays, each of them is whole. */
+/* Several reports may end at once: the last one's file wins, and each file is complete. */
 static void save(struct hp_answers *answers)
 {
 	char *fresh = hp_xprintf("%s.%u", answers->path, (unsigned)getpid());

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer.h - what debug information said of a system library's functions, in a file.
+ * answer.h - a cache file of debug information on a system library's functions.
  *
- * The C library's debug file (libc6-dbg and the like) has compressed sections: to unpack them
- * takes longer than the rest of a small report, for a few addresses, and the same functions
- * are asked about in every run.  So the answers for all addresses of a function are kept by
- * build-id, and are right as long as the debug file is the same.
+ * The C library's debug file (libc6-dbg and the like) has compressed sections.
+ * Unpacking them for a few addresses takes longer than the rest of a small
+ * report, and every run needs the same functions. So the answers for all
+ * addresses of a function are cached by build-id. They are valid as long as the
+ * debug file is the same.
  */
 #ifndef HP_REPORT_ELF_ANSWER_H
 #define HP_REPORT_ELF_ANSWER_H
@@ -19,10 +20,10 @@
 
 struct hp_answers;
 
-/* Where they are from now on; NULL = nowhere, as at first.  The text stays the caller's. */
+/* Sets the folder of the cache files; NULL = none, the initial state. The caller keeps the text. */
 void hp_answers_folder(const char *folder, bool may_write);
 
-/* Those of a build-id and its debug file; NULL = they are not kept. */
+/* The answers for a build-id and its debug file; NULL = not cached. */
 struct hp_answers *hp_answers_open(const unsigned char *id, size_t size, const struct stat *debug);
 
 /* Writes the file, if there is anything new. */
@@ -32,11 +33,11 @@ void hp_answers_close(struct hp_answers *answers);
 bool hp_answers_find(const struct hp_answers *answers, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MOST], size_t *count);
 
-/* Notes what is said of addresses from `low` up to `high`. */
+/* Adds an answer for the addresses from `low` up to `high`. */
 void hp_answers_add(struct hp_answers *answers, uint64_t low, uint64_t high,
 		    const struct hp_inline *list, size_t count);
 
-/* After several: then they are found. */
+/* Sorts after additions, so that they are found. */
 void hp_answers_settle(struct hp_answers *answers);
 
 #endif

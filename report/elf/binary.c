@@ -12,7 +12,7 @@
 
 #include "report/base/memory.h"
 
-/* What we need of libdw, and of libelf below it, loaded by name. */
+/* The functions of libdw and libelf that we need, loaded by name. */
 #define DW_LIST(X) \
 	X(dwfl_begin) \
 	X(dwfl_end) \
@@ -45,7 +45,7 @@ struct dw {
 	Dwfl_Callbacks callbacks;
 };
 
-/* What the name of a symbol or of a needed library tells. */
+/* What a symbol's or needed library's name implies. */
 enum side { SIDE_ANY, SIDE_DEFINED, SIDE_NEEDED };
 
 struct mark {
@@ -56,7 +56,7 @@ struct mark {
 	const char *language;
 };
 
-/* Of several sanitizers the first: every runtime of clang has the handlers of `undefined`. */
+/* The first of several sanitizers: every clang runtime has the handlers of `undefined`. */
 static const struct mark marks[] = {
 	{ "mallctl", SIDE_DEFINED, "jemalloc", NULL, NULL },
 	{ "je_mallctl", SIDE_DEFINED, "jemalloc", NULL, NULL },
@@ -85,7 +85,7 @@ static bool load(void)
 	if (dw.is_loaded)
 		return dw.is_there;
 	dw.is_loaded = true;
-	unsetenv("DEBUGINFOD_URLS");	/* nobody waits for a server here */
+	unsetenv("DEBUGINFOD_URLS");	/* never wait for a server */
 	void *libdw = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
 	void *libelf = dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!libdw || !libelf)
@@ -170,7 +170,7 @@ static void needed_add(struct hp_binary *binary, Elf *elf, Elf_Scn *section, siz
 	}
 }
 
-/* rustc leaves its name in .comment, when it left no symbol. */
+/* rustc leaves its name in .comment, even without symbols. */
 static bool mentions(Elf_Scn *section, const char *text)
 {
 	Elf_Data *data = dw.elf_getdata(section, NULL);

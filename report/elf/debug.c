@@ -49,7 +49,7 @@ static void producer_find(struct hp_debug *debug, Dwarf_Die *unit)
 /* --- functions at an address --- */
 
 #define LEARN_MOST 65536 /* bytes of a function, whose answers are kept */
-#define LEARN_MOST_ALL 262144 /* of all, in one process: the next report goes on */
+#define LEARN_MOST_ALL 262144 /* limit for one process: the next report continues */
 
 static bool is_same_text(const char *a, const char *b)
 {
@@ -65,7 +65,7 @@ static bool is_same(const struct hp_inline *a, const struct hp_inline *b, size_t
 	return true;
 }
 
-/* Asks about each address from `low` up to `high`. */
+/* Looks up each address from `low` up to `high`. */
 static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t low,
 			uint64_t high)
 {
@@ -87,7 +87,7 @@ static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file,
 	hp_answers_settle(file->answers);
 }
 
-/* The function that holds the address; of one that is too large, the address alone. */
+/* The function that contains the address; if it is too large, only the address. */
 static void learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address)
 {
 	static _Atomic uint64_t learned;
@@ -138,7 +138,7 @@ static char *clean_copy(const char *text)
 	return text ? hp_text_clean(text) : NULL;
 }
 
-/* Code of no function that the debug information knows has lines, too. */
+/* Code outside of any known function has lines, too. */
 static void line_only(struct hp_debug *debug, Dwarf_Die *unit, uint64_t address)
 {
 	const struct hp_dwarf *dw = hp_dwarf_load();
@@ -164,7 +164,7 @@ static void lines_find(struct hp_debug *debug, struct hp_inlines *inlines,
 	}
 }
 
-/* What the unit says of an address that is in no function. */
+/* The unit's data for an address outside of any function. */
 static void unit_find(struct hp_debug *debug, struct hp_symbol_file *file, uint64_t address)
 {
 	Dwarf_Die *unit = hp_symbol_file_unit(file, &address);

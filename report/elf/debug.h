@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug.h - what the debug information of a file says of an address.
+ * debug.h - look up an address in a file's debug information.
  */
 #ifndef HP_REPORT_ELF_DEBUG_H
 #define HP_REPORT_ELF_DEBUG_H
@@ -19,11 +19,11 @@ enum hp_debug_want {
 	HP_WANT_PRODUCER,	/* one line: the name is the compiler */
 
 	/*
-	 * The functions that an instruction is of, the innermost first, as people read
-	 * them; the name of the last one is NULL: it is the symbol's.
+	 * The functions that contain an instruction, innermost first, with
+	 * readable names; the last name is NULL: use the symbol's.
 	 */
 	HP_WANT_LINES,
-	HP_WANT_INLINES,	/* the same, with names as files have them, and all of them */
+	HP_WANT_INLINES,	/* the same with all names, as in the file */
 };
 
 struct hp_debug_line {
@@ -34,10 +34,10 @@ struct hp_debug_line {
 	bool is_inlined;
 };
 
-/* Texts of HP_WANT_LINES are its own, those of others the file's or the inlines'. */
+/* Texts of HP_WANT_LINES belong to it, others to the file or the inlines. */
 struct hp_debug {
 	enum hp_debug_want want;
-	size_t count;	/* 0 = there is nothing to be known */
+	size_t count;	/* 0 = no information */
 	struct hp_debug_line *lines;
 };
 

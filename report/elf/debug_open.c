@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_open.c - the open() that elfutils calls: files only, and never waited for.
+ * debug_open.c - an open() for elfutils: opens files only and never blocks.
  *
- * Where debug information is, the program's file says: .gnu_debuglink, .gnu_debugaltlink, the
- * name of a .dwo or .dwp file, and the folder .debug beside it.  libdw opens what it finds there,
- * and a pipe without a writer holds whoever opens it for ever.  It asks a callback for some
- * of these files, for others nobody, and which ones changes with its version.  So calls of open()
- * that come from elfutils end here, as an executable's own malloc takes the place of the C
- * library's.  All others are passed on: who names a pipe for `hotpath report` to read wants it.
+ * The program's file tells where its debug information is: .gnu_debuglink,
+ * .gnu_debugaltlink, the name of a .dwo or .dwp file, and the folder .debug
+ * beside it. libdw opens whatever is there, and opening a pipe without a writer
+ * blocks forever. It calls a callback for some of these files only, depending
+ * on its version. So this open() overrides the C library's, as an executable's
+ * own malloc does, for calls from elfutils. All other calls pass through: a
+ * user may want `hotpath report` to read from a pipe.
  *
- * fcntl.h is left out: it may define open() itself, by another name or inline.
+ * fcntl.h is not included: it may define open() under another name or inline.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 HP_REPLACES int open(const char *path, int flags, ...);
 HP_REPLACES int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
-/* By the name of the library that the call returns to. */
+/* Checks the name of the library that the call returns to. */
 static bool is_elfutils(const void *caller)
 {
 	Dl_info info;
@@ -39,7 +40,7 @@ static bool is_elfutils(const void *caller)
 	return strncmp(name, "libdw", 5) == 0 || strncmp(name, "libelf", 6) == 0;
 }
 
-/* A pipe is open at once this way, and then it is no file. */
+/* O_NONBLOCK opens a pipe at once; the check below rejects it. */
 static int open_file(const char *path, int flags)
 {
 	int fd =

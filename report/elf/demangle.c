@@ -18,7 +18,7 @@ bool hp_symbol_is_plt(const char *name)
 	return length > end && strcmp(name + length - end, HP_SYMBOL_PLT) == 0;
 }
 
-/* Does a name that stands before the parenthesis stand behind it again? */
+/* Does the name before the parenthesis appear again after it? */
 static bool is_repeated(const char *name, const char *open, const char *end)
 {
 	for (const char *at = open + 1; at < end; at++) {
@@ -49,7 +49,7 @@ char *hp_name_of_coroutine(const char *name)
 			  end + sizeof(".Frame*)") - 1);
 }
 
-/* Versions of symbols (@VERSION) are no part of a function's name; that it is a stub is. */
+/* Symbol versions (@VERSION) are not part of a function's name, but the stub suffix is. */
 char *hp_name_demangled(const char *name)
 {
 	char *plain = hp_xprintf("%.*s", (int)strcspn(name, "@"), name);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle.h - names as files have them, and as people read them.
+ * demangle.h - turn symbol names into readable names.
  */
 #ifndef HP_REPORT_ELF_DEMANGLE_H
 #define HP_REPORT_ELF_DEMANGLE_H
 
 #include <stdbool.h>
 
-/* Behind the name of the function that a stub calls (symbol_plt.h). */
+/* Suffix of a stub, after the name of the function that it calls (symbol_plt.h). */
 #define HP_SYMBOL_PLT "@plt"
 
 /* True if a symbol's name is a stub's. */
@@ -20,8 +20,8 @@ char *hp_name_demangled(const char *name);
 char *hp_name_readable(const char *name);
 
 /*
- * A fresh copy; what gcc makes of a coroutine is called by the coroutine, and by what is made: [clone .actor]
- * runs it, [clone .destroy] ends it.
+ * A fresh copy. Parts that gcc makes of a coroutine get the coroutine's name
+ * and a suffix: [clone .actor] runs it, [clone .destroy] ends it.
  */
 char *hp_name_of_coroutine(const char *name);
 

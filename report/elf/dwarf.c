@@ -12,7 +12,7 @@
 static struct hp_dwarf dw;
 static bool has_libdw;
 
-/* A report must not wait for a server that knows debug files. */
+/* A report must not wait for a debuginfod server. */
 static void libdw_load(void)
 {
 	void *handle;

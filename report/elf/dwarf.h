@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf.h - libdw, loaded when it is needed.
+ * dwarf.h - libdw, loaded on demand.
  */
 #ifndef HP_REPORT_ELF_DWARF_H
 #define HP_REPORT_ELF_DWARF_H
@@ -8,7 +8,7 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
-/* What we need of libdw, and of libelf that comes with it, loaded by name. */
+/* The functions of libdw and libelf that we need, loaded by name. */
 #define HP_DWARF_LIST(X) \
 	X(dwfl_begin) \
 	X(dwfl_end) \
@@ -52,7 +52,7 @@ struct hp_dwarf {
 	Dwfl_Callbacks callbacks;	/* for dwfl_begin */
 };
 
-/* NULL = it is not here. */
+/* NULL = not installed. */
 const struct hp_dwarf *hp_dwarf_load(void);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "report/base/memory.h"
 
-#define SECTIONS_MOST 65280 /* a file with more keeps their number elsewhere */
+#define SECTIONS_MOST 65280 /* files with more store the number elsewhere */
 #define READ_MOST (UINT64_C(1) << 30) /* bytes of a section */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -22,7 +22,7 @@
 #define OUR_ORDER ELFDATA2MSB
 #endif
 
-/* What is there now may be a pipe: opening that waits. */
+/* The path may be a pipe by now, and opening that would block. */
 int hp_elf_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -123,7 +123,7 @@ char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section)
 {
 	char *bytes;
 
-	/* Before memory is asked for: a damaged header may say any size. */
+	/* Checked before allocating: a damaged header may claim any size. */
 	if (section->sh_type == SHT_NOBITS || section->sh_flags & SHF_COMPRESSED ||
 	    section->sh_size > READ_MOST || section->sh_offset > elf->size ||
 	    section->sh_size > elf->size - section->sh_offset)
@@ -137,7 +137,7 @@ char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section)
 	return bytes;
 }
 
-/* Notes are padded to 4 bytes; sections that are aligned to 8 hold other ones. */
+/* Notes are padded to 4 bytes; sections aligned to 8 hold other notes. */
 static uint64_t padded(uint64_t size)
 {
 	return (size + 3) & ~UINT64_C(3);

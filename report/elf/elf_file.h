@@ -2,10 +2,10 @@
 /*
  * elf_file.h - the sections of an ELF file, read without a library.
  *
- * Symbols need no more than that, and a report must not load libdw and the thirty
- * libraries behind it for names alone.  Only the usual kind of file is read: 64 bits,
- * this machine's byte order, with section headers.  Nothing in a file is trusted:
- * every section lies within it.
+ * Symbols need no more than that, and a report should not load libdw and its
+ * thirty dependencies just for names. Only the usual kind of file is supported:
+ * 64 bits, this machine's byte order, with section headers. Nothing in a file
+ * is trusted: sections are checked to lie within it.
  */
 #ifndef HP_REPORT_ELF_ELF_FILE_H
 #define HP_REPORT_ELF_ELF_FILE_H
@@ -29,20 +29,20 @@ struct hp_elf {
 
 #define HP_ELF_NONE ((struct hp_elf){ .fd = -1 })
 
-/* A regular file, never waited for; -1 and errno. */
+/* Opens a regular file without blocking; -1 and errno on failure. */
 int hp_elf_open(const char *path);
 
-/* Takes over the descriptor.  False = it is a file of another kind, and `elf` holds nothing. */
+/* Takes over the descriptor. False = not a supported file, and `elf` holds nothing. */
 bool hp_elf_init(struct hp_elf *elf, int fd);
 void hp_elf_release(struct hp_elf *elf);
 
-/* "" where the file has none. */
+/* "" if the file has none. */
 const char *hp_elf_name(const struct hp_elf *elf, const Elf64_Shdr *section);
 
 /* The first section of a type; NULL = none. */
 const Elf64_Shdr *hp_elf_typed(const struct hp_elf *elf, uint32_t type);
 
-/* The contents, fresh, with a 0 behind them; NULL = they are not in the file, or are compressed. */
+/* A fresh copy of the contents, 0-terminated; NULL = not in the file, or compressed. */
 char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section);
 
 /* Returns the size of the build-id; 0 = there is none. */

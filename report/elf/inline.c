@@ -13,15 +13,15 @@
 #include "report/base/memory.h"
 #include "report/elf/scope.h"
 
-#define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
+#define DEPTH_MOST 200	/* nesting depth: damaged information must not exhaust our stack */
 
-/* A range of code of a function, or of what was inlined into one. */
+/* A code range of a function, or of a function inlined into it. */
 struct span {
 	uint64_t low;
 	uint64_t high;
 	Dwarf_Die die;
 	uint32_t depth;
-	uint32_t outer;	/* place of the one around it, HP_NONE = none */
+	uint32_t outer;	/* place of the enclosing one, HP_NONE = none */
 	bool is_inlined;
 };
 
@@ -125,7 +125,7 @@ static void walk(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *parent
 	} while (dw->dwarf_siblingof(&die, &die) == 0);
 }
 
-/* Outer ones first, where they begin together. */
+/* If they start at the same address, outer ones come first. */
 static int compare_spans(const void *left, const void *right)
 {
 	const struct span *a = left, *b = right;
@@ -146,7 +146,7 @@ static void piece_add(struct unit *unit, uint64_t low, uint32_t span)
 	unit->pieces[unit->piece_count++] = (struct piece){ low, span };
 }
 
-/* Goes through the spans by address, with those that are open in a chain. */
+/* Walks the spans by address; the open ones form a chain. */
 static void pieces_make(struct unit *unit)
 {
 	uint32_t open = HP_NONE;
@@ -212,7 +212,7 @@ static Dwarf_Word number_of(const struct hp_dwarf *dw, Dwarf_Die *die, unsigned 
 	return number;
 }
 
-/* Where `caller` calls what was inlined into it as `die`. */
+/* Where `caller` calls the function inlined into it as `die`. */
 static void call_place(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *die,
 		       struct hp_inline *caller)
 {

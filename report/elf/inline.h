@@ -2,9 +2,9 @@
 /*
  * inline.h - the functions that were inlined at an address.
  *
- * libdw finds them by walking the unit's tree of entries for each address.  Here
- * a unit is walked once, when the first of its addresses is asked for, and its
- * code becomes a sorted list of pieces, each with its innermost function.
+ * libdw finds them by walking the unit's tree of entries for each address. This
+ * walks a unit only once, on the first query for one of its addresses, and
+ * makes a sorted list of code pieces, each with its innermost function.
  */
 #ifndef HP_REPORT_ELF_INLINE_H
 #define HP_REPORT_ELF_INLINE_H
@@ -20,8 +20,8 @@ struct hp_inlines;
 
 /* A function at an address.  */
 struct hp_inline {
-	const char *name;	/* as the linker knows it, else scope.h's; NULL = no name */
-	const char *file;	/* where this address is, seen from this function; NULL = not known */
+	const char *name;	/* linkage name, else scope.h's; NULL = no name */
+	const char *file;	/* source file of this address within this function; NULL = unknown */
 	int line;
 	int is_inlined;	/* 0: the function itself */
 };

@@ -12,18 +12,18 @@
 #include "report/base/memory.h"
 #include "report/elf/demangle.h"
 
-#define DEPTH_MOST 200	/* of entries: damaged information must not exhaust our stack */
+#define DEPTH_MOST 200	/* nesting depth: damaged information must not exhaust our stack */
 
-/* What a function may stand in, or a function. */
+/* A function, or something that may contain one. */
 struct entry {
 	Dwarf_Die die;
-	uint32_t outer;	/* place of what it is in; HP_NONE = the unit itself */
-	uint64_t copy;	/* of a function: where a copy that is not inlined begins; 0 = none is known */
+	uint32_t outer;	/* place of its container; HP_NONE = the unit itself */
+	uint64_t copy;	/* of a function: start of a copy that is not inlined; 0 = none known */
 	char *name;	/* NULL = not made yet */
 };
 
 struct hp_scopes {
-	struct hp_map units;	/* address of a unit's entry: it was walked */
+	struct hp_map units;	/* address of a unit's entry: already walked */
 	struct hp_map places;	/* address of an entry -> its place */
 	struct entry *entries;
 	size_t count;
@@ -65,7 +65,7 @@ static uint32_t entry_add(struct hp_scopes *scopes, Dwarf_Die *die, uint32_t out
 	return (uint32_t)scopes->count++;
 }
 
-/* An entry's children belong to it; those of a block to what it is in. */
+/* An entry's children belong to it; those of a block to the block's container. */
 static void walk(const struct hp_dwarf *dw, struct hp_scopes *scopes, Dwarf_Die *parent,
 		 uint32_t outer, int depth)
 {
@@ -100,7 +100,7 @@ static struct entry *entry_of(struct hp_scopes *scopes, const Dwarf_Die *die)
 	return place ? &scopes->entries[*place] : NULL;
 }
 
-/* What an entry is another one of: of an inlined copy, or of a declaration in a class. */
+/* The entry that this one refers to: the origin of an inlined copy, or a declaration in a class. */
 static bool origin_of(const struct hp_dwarf *dw, const Dwarf_Die *die, Dwarf_Die *origin)
 {
 	static const unsigned kinds[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -114,7 +114,7 @@ static bool origin_of(const struct hp_dwarf *dw, const Dwarf_Die *die, Dwarf_Die
 	return false;
 }
 
-/* The first of these: of all copies of a function the same. */
+/* The end of that chain: the same for all copies of a function. */
 static Dwarf_Die first_of(const struct hp_dwarf *dw, const Dwarf_Die *die)
 {
 	Dwarf_Die first = *die, origin;
@@ -167,7 +167,7 @@ static const char *linkage_of(const struct hp_dwarf *dw, Dwarf_Die *die)
 		       : NULL;
 }
 
-/* A class without a name that can be called. */
+/* An unnamed class that can be called: a lambda. */
 static bool is_lambda(const struct hp_dwarf *dw, Dwarf_Die *class)
 {
 	Dwarf_Die die;
@@ -195,7 +195,7 @@ static char *unnamed_part(const struct hp_dwarf *dw, Dwarf_Die *die)
 	return hp_xprintf("{lambda:%d}", line);
 }
 
-/* Its own part of a name, fresh. */
+/* Its own part of the name, fresh. */
 static char *part_of(const struct hp_dwarf *dw, struct entry *entry)
 {
 	const char *name = dw->dwarf_diename(&entry->die);
@@ -203,7 +203,7 @@ static char *part_of(const struct hp_dwarf *dw, struct entry *entry)
 	return name ? hp_xstrdup(name) : unnamed_part(dw, &entry->die);
 }
 
-/* Of what other functions and classes are in, fresh. */
+/* The name of a container of functions and classes, fresh. */
 static char *scope_name(const struct hp_dwarf *dw, struct hp_scopes *scopes, uint32_t place,
 			int depth)
 {

@@ -2,9 +2,10 @@
 /*
  * symbol_file.c - see symbol_file.h.
  *
- * The functions of an object are copied once into an array sorted by address.  What
- * symbol_table.h cannot read is read by elfutils' libdwfl, which knows .gnu_debugdata and
- * debug files that .gnu_debuglink names; so is all debug information.
+ * The functions of an object are copied once into an array sorted by address.
+ * Files that symbol_table.h cannot read are read by elfutils' libdwfl, which
+ * supports .gnu_debugdata and .gnu_debuglink.  It also reads all debug
+ * information.
  */
 #include "report/elf/symbol_file.h"
 
@@ -21,7 +22,7 @@
 #include "report/elf/symbol_table.h"
 #include "segment/layout/process.h"
 
-static const char *left_why; /* no file is read; NULL = they are */
+static const char *left_why; /* why no files are read; NULL = they are */
 
 /* --- opening --- */
 
@@ -67,7 +68,7 @@ static const char *check_file(const struct hp_elf *elf, const struct hp_model_ob
 static const char *open_dwfl(struct hp_symbol_file *file)
 {
 	const struct hp_model_object *recorded = file->recorded;
-	/* Loading libdw may take for ever, too: not before files are asked for. */
+	/* Loading libdw may take long, too: only when a file is needed. */
 	const struct hp_dwarf *dw = hp_dwarf_load();
 	const char *fault;
 
@@ -79,7 +80,7 @@ static const char *open_dwfl(struct hp_symbol_file *file)
 	int fd = hp_elf_open(recorded->path);
 	if (fd < 0)
 		return "cannot be read";
-	/* The descriptor is libdwfl's from now on, if it takes the file. */
+	/* libdwfl owns the descriptor if it accepts the file. */
 	file->module = dw->dwfl_report_offline(file->dwfl, recorded->path, recorded->path, fd);
 	if (!file->module)
 		close(fd);
@@ -106,7 +107,7 @@ Dwfl_Module *hp_symbol_file_module(struct hp_symbol_file *file)
 
 const char *hp_symbol_file_fault(struct hp_symbol_file *file)
 {
-	/* Another thread may be opening it: the text is a constant. */
+	/* Another thread may be opening it, so the text must be a constant. */
 	return file->fault ? file->fault
 			   : atomic_load_explicit(&file->debug_fault, memory_order_relaxed);
 }
@@ -137,7 +138,7 @@ static int compare_addresses(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Few symbols share an address: names are looked at for these only. */
+/* Few symbols share an address; names are compared only for those. */
 static void sort(struct hp_symbol *symbols, size_t count)
 {
 	if (count)
@@ -229,7 +230,7 @@ static void read_table(struct hp_symbol_file *file, const struct hp_elf *elf,
 	file->names = table->names;
 }
 
-/* False = the file is unusual: elfutils may know more. */
+/* False = unusual file: elfutils may know more. */
 static bool read_elf(struct hp_symbol_file *file, const struct hp_elf *elf)
 {
 	const struct hp_model_object *recorded = file->recorded;

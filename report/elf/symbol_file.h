@@ -2,9 +2,9 @@
 /*
  * symbol_file.h - the symbols and debug information of one file, by address.
  *
- * Symbols of the usual files are read without libdw (symbol_table.h).  It is loaded when
- * debug information is first asked for, if there may be some.  That is for one thread
- * at a time; the lists of symbols, once read, are for all.
+ * Symbols of the usual files are read without libdw (symbol_table.h). libdw is
+ * loaded when debug information is first needed and may exist.  Only one thread
+ * at a time may do that; once read, all threads may use the symbols.
  *
  * Folder: report/elf - what an ELF file and its debug information say:
  *   symbols, lines, scopes, inlined functions, readable names
@@ -27,7 +27,7 @@ struct hp_symbol {
 	uint64_t address;	/* of the file */
 	uint64_t size;
 	const char *name;	/* as in the file */
-	int binding;	/* of several at one address the best comes first */
+	int binding;	/* the best of several at one address comes first */
 };
 
 /* A range of a compilation unit's code, in the addresses of the debug information. */
@@ -42,13 +42,13 @@ struct hp_symbol_file {
 	const char *fault;	/* why it has no names, a static text; NULL = it has */
 	const struct hp_model_object *recorded;
 	int64_t created_unix_ns;
-	bool has_debug;	/* there may be debug information */
-	bool is_opened;	/* by libdw: was tried */
-	_Atomic(const char *) debug_fault;	/* of libdw; NULL = none, or it was not asked */
+	bool has_debug;	/* debug information may exist */
+	bool is_opened;	/* libdw was tried */
+	_Atomic(const char *) debug_fault;	/* libdw's reason; NULL = none, or not tried */
 	Dwfl *dwfl;
-	Dwfl_Module *module;	/* NULL = not opened, or there is nothing to be read */
+	Dwfl_Module *module;	/* NULL = not opened, or nothing to read */
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
-	char *names;	/* those of symbols lie here, or are libdw's */
+	char *names;	/* texts of symbols are here, or libdw's */
 	struct hp_answers *answers;	/* of debug information, from earlier reports; NULL = none */
 	struct hp_symbol *symbols;	/* functions, by address */
 	size_t count;
@@ -63,38 +63,38 @@ struct hp_symbol_file {
 	Dwarf_Addr range_bias;	/* libdwfl's address = address of the debug information + this */
 };
 
-/* From now on none is read, and this static text says why. */
+/* Forbids reading files; `fault` is a static text that says why. */
 void hp_symbol_files_leave(const char *why);
 
 /*
- * Reads the symbols of a recorded object, which stays where it is until the release.  A
- * file that is not the one that ran (another build-id; without one, another inode, or
- * changed after `created_unix_ns`) has none.
+ * Reads the symbols of a recorded object, which must not move until the
+ * release. A file other than the one that ran (different build-id; without one,
+ * different inode or changed after `created_unix_ns`) yields no symbols.
  */
 void hp_symbol_file_read(struct hp_symbol_file *file, const struct hp_model_object *recorded,
 			 int64_t created_unix_ns);
 
-/* The same, all by libdw. */
+/* The same, using only libdw. */
 void hp_symbol_file_read_slowly(struct hp_symbol_file *file, const struct hp_model_object *recorded,
 				int64_t created_unix_ns);
 void hp_symbol_file_release(struct hp_symbol_file *file);
 
-/* Opens its debug information when it is first asked for; NULL = there is none. */
+/* Opens its debug information on first use; NULL = none. */
 Dwfl_Module *hp_symbol_file_module(struct hp_symbol_file *file);
 
-/* Why names or lines are missing, a static text; NULL = they are not, as far as was asked. */
+/* Why names or lines are missing, a static text; NULL = nothing missing so far. */
 const char *hp_symbol_file_fault(struct hp_symbol_file *file);
 
 /* symbol_find.c: the first symbol at the highest address that is not above `address`; NULL = none. */
 const struct hp_symbol *hp_symbol_at(const struct hp_symbol_file *file, uint64_t address);
 const struct hp_symbol *hp_symbol_data_at(const struct hp_symbol_file *file, uint64_t address);
 
-/* The stub that holds `address`; NULL = none does. */
+/* The stub that contains `address`; NULL = none. */
 const struct hp_symbol *hp_symbol_stub_at(const struct hp_symbol_file *file, uint64_t address);
 
 /*
- * The compilation unit of the file's `address`, which then is the one that its
- * debug information has.  NULL = there is none.
+ * The compilation unit at the file's `address`, which is then converted to an
+ * address of the debug information. NULL = none.
  */
 Dwarf_Die *hp_symbol_file_unit(struct hp_symbol_file *file, uint64_t *address);
 

@@ -2,11 +2,11 @@
 /*
  * symbol_plt.c - see symbol_plt.h.
  *
- * How sections .plt, .plt.sec and .plt.got are laid out differs between linkers
- * and their options.  What is in a stub does not: one indirect jump through a word
- * of the global offset table (System V ABI, AMD64 supplement, 5.2; ELF for the Arm
- * 64-bit Architecture, A.3).  So each section is read for these jumps; bytes that
- * only look like one have no word with a relocation.
+ * The layout of .plt, .plt.sec and .plt.got differs between linkers and options.
+ * The content of a stub does not: one indirect jump through a word of the global
+ * offset table (System V ABI, AMD64 supplement, 5.2; ELF for the Arm 64-bit
+ * Architecture, A.3).  So each section is searched for these jumps; bytes that
+ * only look like one refer to no word with a relocation.
  */
 #include "report/elf/symbol_plt.h"
 
@@ -17,7 +17,7 @@
 #include "report/base/memory.h"
 #include "report/elf/demangle.h"
 
-#define STUB_SIZE 16 /* bytes, where the section does not tell */
+#define STUB_SIZE 16 /* bytes, if the section does not tell */
 
 struct build {
 	const struct hp_symbol_file *file;
@@ -43,11 +43,11 @@ static void slot_add(struct build *b, uint64_t address, const char *name)
 		return;
 	*place = (uint32_t)b->name_count;
 	b->names = hp_xgrow(b->names, b->name_count, &b->name_room, sizeof(*b->names));
-	/* What a version says is no part of the name. */
+	/* A version is not part of the name. */
 	b->names[b->name_count++] = hp_xprintf("%.*s", (int)strcspn(name, "@"), name);
 }
 
-/* Of several functions for several processors the one that a function of the file itself chooses. */
+/* An ifunc: the file's own resolver chooses one of several functions for the processor. */
 static bool is_chosen(int machine, const Elf64_Rela *relocation)
 {
 	return ELF64_R_TYPE(relocation->r_info) ==
@@ -61,7 +61,7 @@ static const char *name_at(const struct hp_symbol_file *file, uint64_t address)
 	return symbol && symbol->address == address ? symbol->name : NULL;
 }
 
-/* The symbols that relocations name, and their texts. */
+/* The symbols named by relocations, and their texts. */
 struct named {
 	char *symbols;
 	size_t count;
@@ -128,7 +128,7 @@ static uint32_t word_at(const unsigned char *code)
 	return word;
 }
 
-/* The jump through a word at `code`: its size, and the word's address; 0 = it is none. */
+/* The jump through a word at `code`: its size, and the word's address; 0 = not a jump. */
 static size_t jump_x86_64(const unsigned char *code, size_t size, uint64_t address, uint64_t *slot)
 {
 	if (size < 6 || code[0] != 0xff || code[1] != 0x25)
@@ -157,7 +157,7 @@ static size_t jump_aarch64(const unsigned char *code, size_t size, uint64_t addr
 	return 16;
 }
 
-/* False if no function is known of that word: then it was no jump. */
+/* False if the word has no known function: then it was no jump. */
 static bool stub_add(struct build *b, uint64_t start, uint64_t end, uint64_t slot)
 {
 	const uint32_t *place = slot ? hp_map_find(&b->slots, slot) : NULL;
@@ -178,7 +178,7 @@ static void stubs_read(struct build *b, const Elf64_Shdr *header)
 	char *bytes = hp_elf_read(b->elf, header);
 	const unsigned char *code = (const unsigned char *)bytes;
 	bool is_arm = b->machine == EM_AARCH64;
-	/* Of x86-64 they are as long as each other, and the jump is anywhere within. */
+	/* On x86-64 all stubs have one size, and the jump may be anywhere within. */
 	uint64_t stride = header->sh_entsize >= 8 ? header->sh_entsize : STUB_SIZE;
 
 	for (size_t i = 0; code && i < header->sh_size;) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_plt.h - names of the stubs by which a file calls the functions of others.
+ * symbol_plt.h - names of the stubs through which a file calls functions of
+ * other files.
  *
- * No symbol stands for them, but each jumps by a word that a relocation names.
+ * They have no symbols, but each jumps through a word that a relocation names.
  */
 #ifndef HP_REPORT_ELF_SYMBOL_PLT_H
 #define HP_REPORT_ELF_SYMBOL_PLT_H
@@ -14,8 +15,8 @@
 
 /*
  * The stubs of a file whose symbols have been read, by address: a fresh list, each
- * with a fresh name; *count of them.  NULL = it has none, or is of a processor whose
- * stubs are not known here (x86-64 and aarch64 are).
+ * with a fresh name; *count of them.  NULL = none, or an unsupported processor
+ * (only x86-64 and aarch64 are supported).
  */
 struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, const struct hp_elf *elf,
 				     size_t *count);

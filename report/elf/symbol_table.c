@@ -2,9 +2,9 @@
 /*
  * symbol_table.c - see symbol_table.h.
  *
- * Of a file's tables .symtab comes first, then .symtab of its debug file, then .dynsym.
- * The debug file is found by the build-id.  One that is named by .gnu_debuglink is not
- * checked here: if a file of that name is anywhere, elfutils decides.
+ * .symtab comes first, then .symtab of the debug file, then .dynsym. The debug
+ * file is found by the build-id. A file named by .gnu_debuglink is not checked
+ * here: if one of that name exists anywhere, elfutils decides.
  */
 #include "report/elf/symbol_table.h"
 
@@ -40,7 +40,7 @@ static bool has_debug_sections(const struct hp_elf *elf)
 
 /* --- debug files by name --- */
 
-/* One of a folder and all folders that its name ends with, below the folder of debug files. */
+/* Tries the folder and each tail of its path, below the folder of debug files. */
 static bool is_below(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
@@ -63,7 +63,7 @@ static bool is_beside(const char *folder, const char *between, const char *name)
 	       access(path, F_OK) == 0;
 }
 
-/* Without a link the name is made up: FILE.debug, and FILE itself where that is another file. */
+/* Without a link, tries FILE.debug, and FILE itself if that is another file. */
 static bool may_be_named(const char *path, const char *link)
 {
 	char folder[PATH_MAX], made[PATH_MAX];
@@ -98,7 +98,7 @@ static bool may_have_file(const struct hp_elf *elf, const char *path)
 
 enum found { FOUND_NONE, FOUND, FOUND_UNUSUAL };
 
-/* Both are linked to the same addresses: prelink may have moved one. */
+/* Both must be linked to the same addresses: prelink may have moved one. */
 static bool is_same_layout(const struct hp_elf *elf, const struct hp_elf *debug)
 {
 	return elf->header.e_type == debug->header.e_type &&
@@ -158,7 +158,7 @@ static void table_read(struct hp_symbol_table *table, const struct hp_elf *elf,
 	table->is_unusual = false;
 }
 
-/* What a file has without a table of its own: of the debug file, or the exported ones. */
+/* For a file without .symtab: the debug file's table, or the exported symbols. */
 static void table_find(struct hp_symbol_table *table, const struct hp_elf *elf, const char *path)
 {
 	const Elf64_Shdr *dynamic = hp_elf_typed(elf, SHT_DYNSYM), *section;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_table.h - the table of symbols of a file, read without a library.
+ * symbol_table.h - a file's symbol table, read without a library.
  *
- * A stripped file's symbols may stand in a debug file beside it: this looks for one where
- * elfutils does, and takes the table that elfutils would take.  What is unusual is
- * left to elfutils.
+ * The symbols of a stripped file may be in a debug file: this searches where
+ * elfutils does and picks the table that elfutils would. Unusual cases are left
+ * to elfutils.
  */
 #ifndef HP_REPORT_ELF_SYMBOL_TABLE_H
 #define HP_REPORT_ELF_SYMBOL_TABLE_H
@@ -20,16 +20,16 @@ struct hp_symbol_table {
 	char *names;	/* fresh, 0-terminated */
 	uint64_t names_size;
 	size_t count;
-	bool is_unusual;	/* only elfutils can tell */
-	bool has_debug;	/* there is, or may be, debug information */
+	bool is_unusual;	/* only elfutils can decide */
+	bool has_debug;	/* debug information exists or may exist */
 
-	/* All of it is in a file that the build-id leads to: */
+	/* All of it is in a file found by the build-id: */
 	size_t id_size;	/* 0 = no */
 	unsigned char id[HP_BUILD_ID_MOST];
 	struct stat debug;
 };
 
-/* `path` is that of the file. */
+/* `path` is the path of the file. */
 void hp_symbol_table_init(struct hp_symbol_table *table, const struct hp_elf *elf,
 			  const char *path);
 
