@@ -39,7 +39,7 @@ struct hp_frames {
 	uint64_t given_pending;
 };
 
-/* What hands blocks on and is nobody's answer to "who allocates?". */
+/* Functions that pass blocks on and do not answer "who allocates?". */
 static const char *const known_wrappers[] = {
 	"malloc",
 	"calloc",
@@ -158,7 +158,7 @@ void hp_frames_free(struct hp_frames *frames)
 	free(frames);
 }
 
-/* The name of an object's file, without its folder; "" = there is no such object. */
+/* The name of an object's file, without its folder; "" = no such object. */
 static const char *file_of(const struct hp_frames *frames, uint32_t object)
 {
 	return object < frames->model->object_count
@@ -166,7 +166,7 @@ static const char *file_of(const struct hp_frames *frames, uint32_t object)
 		       : "";
 }
 
-/* Of a kept run: what was found out at its end. */
+/* For a kept run: the names found at its end. */
 static const struct hp_noted_place *kept_at(const struct hp_frames *frames, uint32_t object,
 					    uint64_t address)
 {
@@ -194,7 +194,7 @@ static size_t kept_lines(const struct hp_frames *frames, const struct hp_noted_p
 	return count;
 }
 
-/* The last of them: the one that is called. */
+/* The last of them: the function that is called. */
 static char *kept_name(const struct hp_frames *frames, const struct hp_noted_place *kept)
 {
 	struct hp_frame_line lines[HP_FRAMES_MOST];
@@ -209,7 +209,10 @@ static char *kept_name(const struct hp_frames *frames, const struct hp_noted_pla
 	return name;
 }
 
-/* A fresh name: of the symbol that holds the address, else of the object in brackets, else the address. */
+/*
+ * A fresh name: the symbol that contains the address, else the object in
+ * brackets, else the address.
+ */
 static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address, uint64_t *start)
 {
 	const struct hp_noted_place *kept = kept_at(frames, object, address);
@@ -227,14 +230,14 @@ static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address
 	*start = object == HP_NONE ? address : UINT64_MAX;
 	if (object == HP_NONE)
 		return hp_xprintf("0x%llx", (unsigned long long)address);
-	/* Brackets tell a file from a function that is called like it. */
+	/* Brackets distinguish a file from a function of the same name. */
 	clean = hp_text_clean(*file ? file : "?");
 	name = clean[0] == '[' ? hp_xstrdup(clean) : hp_xprintf("[%s]", clean);
 	free(clean);
 	return name;
 }
 
-/* The number of the function that starts there, made when new. */
+/* The number of the function that starts there; added when new. */
 static uint32_t function_of(struct hp_frames *frames, uint32_t object, uint64_t start,
 			    const char *name)
 {
@@ -258,7 +261,7 @@ static uint32_t function_of(struct hp_frames *frames, uint32_t object, uint64_t 
 	return (uint32_t)frames->function_count++;
 }
 
-/* Names that were not there when they were asked for. */
+/* Names that were not available when requested. */
 static uint64_t missing(const struct hp_frames *frames)
 {
 	return hp_symbols_missing(frames->symbols);
@@ -364,8 +367,8 @@ uint64_t hp_frames_pending(const struct hp_frames *frames)
 }
 
 /*
- * The C library's lines interest nobody, and where its debug information is
- * installed, reading it takes longer than the whole report.
+ * Lines of the C library are of no interest, and reading its debug information,
+ * where installed, takes longer than the whole report.
  */
 static bool is_libc(const struct hp_frames *frames, uint32_t object)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.h - names of the steps of call paths: functions, lines, what was inlined.
+ * frame.h - names of the steps of call paths: functions, lines, inlined
+ * functions.
  *
  * A place is (object, return address).  Its function comes from the sorted
- * symbols and is cheap; lines and inlined functions come from the debug
- * information and are asked for only where they are shown.
+ * symbols and is cheap.  Lines and inlined functions come from the debug
+ * information and are only looked up where they are shown.
  */
 #ifndef HP_REPORT_NAME_FRAME_H
 #define HP_REPORT_NAME_FRAME_H
@@ -18,37 +19,40 @@
 struct hp_frame_place {
 	uint32_t object;
 	uint64_t address;
-	char *name;	/* of the function that is called */
+	char *name;	/* name of the called function */
 	uint32_t function;	/* number of that function, from 0 */
 	bool is_wrapper;	/* of an allocator: folded into its caller */
-	bool is_library;	/* of C++'s library: a row is called by its caller */
+	bool is_library;	/* of the C++ library: a row is named after its caller */
 	bool has_lines;	/* was tried */
-	bool is_pending;	/* its name may still be found, */
-	bool has_pending_lines;	/* or its lines */
+	bool is_pending;	/* its name may arrive later, */
+	bool has_pending_lines;	/* or its lines may */
 	struct hp_frame_line *frames;	/* innermost first; the last is the function */
 	size_t count;
 };
 
 struct hp_frames;
 
-/* `wrappers`: further names of wrappers, separated by commas, `*` at the end stands for any; may be NULL. */
+/*
+ * `wrappers`: further names of wrappers, comma-separated, `*` at the end
+ * matches anything; may be NULL.
+ */
 struct hp_frames *hp_frames_new(const struct hp_model *model, struct hp_symbols *symbols,
 				const char *wrappers);
 void hp_frames_free(struct hp_frames *frames);
 
 /*
- * At a later look of the same model, with its symbols: names that were missing are
- * asked for again.  True if a place has become another function, or a wrapper.
+ * For a later refresh of the same model: looks up missing names again. True if
+ * a place got another function or became a wrapper.
  */
 bool hp_frames_look(struct hp_frames *frames, struct hp_symbols *symbols);
 
-/* Grows with each place given out whose names may still be found. */
+/* Counts the returned places whose names may arrive later. */
 uint64_t hp_frames_pending(const struct hp_frames *frames);
 
 /* Valid until the next call. */
 struct hp_frame_place *hp_frames_at(struct hp_frames *frames, uint32_t object, uint64_t address);
 
-/* Its number: who asks for many of few places keeps it.  The place itself, as above. */
+/* Its number, for callers that query few places often. The place itself, as above. */
 uint32_t hp_frames_number(struct hp_frames *frames, uint32_t object, uint64_t address);
 struct hp_frame_place *hp_frames_place(struct hp_frames *frames, uint32_t number);
 
@@ -56,7 +60,7 @@ struct hp_frame_place *hp_frames_place(struct hp_frames *frames, uint32_t number
 const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
 					     uint64_t address);
 
-/* Where the symbol of a place starts; UINT64_MAX = it is in none. */
+/* Start of the symbol at a place; UINT64_MAX = none. */
 uint64_t hp_frames_start(const struct hp_frames *frames, const struct hp_frame_place *place);
 
 /* Functions numbered so far. */

@@ -20,7 +20,7 @@
 
 struct hp_name_entry {
 	uint64_t address;
-	uint64_t size; /* 0 = up to the next */
+	uint64_t size; /* 0 = until the next */
 	const char *name;
 };
 
@@ -80,8 +80,8 @@ static bool is_code(char letter)
 }
 
 /*
- * ADDRESS LETTER NAME [MODULE].  To whom addresses are hidden all are 0, and code never is
- * there: the rest need not be read.
+ * ADDRESS LETTER NAME [MODULE]. If addresses are hidden, all are 0, and no code
+ * is at 0: stop reading.
  */
 static void kernel_parse(struct hp_names *names)
 {
@@ -131,7 +131,7 @@ void hp_names_kernel_keep(void)
 	const struct hp_names *names = &kernel.names;
 	struct hp_kernel_name *list;
 
-	/* What the copy lacks, modules and BPF programs, a new one would lack, too. */
+	/* A new copy would lack the same names: modules and BPF programs. */
 	if (!kernel.path || !names->count || kernel.copy.head)
 		return;
 	list = hp_xcalloc(names->count, sizeof(*list));
@@ -147,9 +147,9 @@ void hp_names_init_kernel(struct hp_names *names)
 	*names = (struct hp_names){ .is_kernel = true };
 }
 
-/* --- maps of code made at run time --- */
+/* --- maps of JIT code --- */
 
-/* A record may come from somebody else, and name any file. */
+/* A record may come from another user and name any file. */
 static bool is_map_path(const char *path)
 {
 	static const char begin[] = "/tmp/perf-";
@@ -161,7 +161,7 @@ static bool is_map_path(const char *path)
 	return digits && strcmp(path + digits, ".map") == 0;
 }
 
-/* /tmp is everybody's: only a file of the user or of root is taken. */
+/* /tmp is shared: only accept a file of the user or of root. */
 static const char *map_fault(int fd)
 {
 	struct stat status;

@@ -3,7 +3,7 @@
  * kernel_copy.c - see kernel_copy.h.
  *
  * The file is in this machine's byte order: head, addresses, offsets of names, names.
- * It is this user's alone, and still nothing in it is believed before it was checked.
+ * Only this user can access it, but everything in it is checked all the same.
  */
 #include "report/name/kernel_copy.h"
 
@@ -35,7 +35,7 @@ struct hp_kernel_copy_head {
 
 /* --- this boot --- */
 
-/* Exactly `size` bytes of the beginning, shorter files filled up with zeros. */
+/* The first `size` bytes; shorter files are padded with zeros. */
 static bool begin_read(const char *path, char *bytes, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -147,7 +147,7 @@ static const struct hp_kernel_name *named(const struct hp_kernel_name *names, si
 	return NULL;
 }
 
-/* All of it, fresh; NULL = there is nothing to write. */
+/* The whole file, fresh; NULL = nothing to write. */
 static struct hp_kernel_copy_head *copy_make(const struct hp_kernel_name *names, size_t count)
 {
 	const struct hp_kernel_name *low = named(names, count, "_stext"),
@@ -159,7 +159,7 @@ static struct hp_kernel_copy_head *copy_make(const struct hp_kernel_name *names,
 
 	if (!low || !high || low >= high)
 		return NULL;
-	/* Of several at one address the last one is told. */
+	/* The last of several at one address wins. */
 	while (low > names && low[-1].address == low->address)
 		low--;
 	while (high + 1 < names + count && high[1].address == high->address)
@@ -218,7 +218,7 @@ void hp_kernel_copy_write(const char *path, const struct hp_kernel_name *names, 
 	struct hp_kernel_copy_head *head = copy_make(names, count);
 	char *fresh = hp_xprintf("%s.%u", path, (unsigned)getpid());
 
-	/* What a process of this number left is nobody's any more. */
+	/* A file left by an earlier process with this pid is stale. */
 	unlink(fresh);
 	if (head && boot_read(head) && (!is_written(fresh, head) || rename(fresh, path) < 0))
 		unlink(fresh);

@@ -122,7 +122,7 @@ static int compare_entries(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* The object of the legend that is this one of the model; HP_NONE = none. */
+/* The legend's object for this object of the model; HP_NONE = none. */
 static uint32_t find_object(const struct hp_legend *legend, const uint32_t *order,
 			    const struct hp_model_object *object)
 {
@@ -202,8 +202,8 @@ const char *hp_legend_fault(const struct hp_legend *legend, uint32_t object)
 /* --- as a source --- */
 
 /*
- * A kept file has the names of functions and samples; those of other places are
- * looked for in the program's files, as long as they are the ones that were running.
+ * A kept file has the names of functions and samples. Names of other places
+ * come from the program's files, if those have not changed since the run.
  */
 struct kept {
 	struct hp_name_source source;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * legend.h - the names that a kept file carries for the addresses in it.
+ * legend.h - the names in a kept file for its addresses.
  *
  * Lines of fields.  An object, numbered from 0 in this order; the compiler of the
  * functions that follow; a function of an object:
  *
  *   o  build-id (hex digits)  path  device  inode  why its names are missing, if they are
- *   p  compiler, as the debug information has it
+ *   p compiler, as in the debug information
  *   f  object  address (hex)  flags  name  file  line  column
  *   a  the same of an address in code that is no function's start
  *   d  object  address  -  name, of a variable
  *
- * Flags: m = the symbol `main` starts here.  Lines that start otherwise are
- * ignored, so that later versions may add some.
+ * Flags: m = the symbol `main` starts here.  Unknown lines are ignored, so
+ * later versions may add some.
  */
 #ifndef HP_REPORT_NAME_LEGEND_H
 #define HP_REPORT_NAME_LEGEND_H
@@ -51,10 +51,10 @@ void hp_legend_free(struct hp_legend *legend);
 /* Finds its objects in the model. */
 void hp_legend_bind(struct hp_legend *legend, const struct hp_model *model);
 
-/* Why an object of the model has no names; NULL = it has. */
+/* Why an object of the model has no names; NULL = it has names. */
 const char *hp_legend_fault(const struct hp_legend *legend, uint32_t object);
 
-/* Its names, for the model that it is bound to; both stay the caller's. */
+/* Its names, for the model that it is bound to; the caller keeps both. */
 struct hp_name_source *hp_legend_source(const struct hp_legend *legend,
 					const struct hp_model *model);
 

@@ -2,10 +2,10 @@
 /*
  * legend_gather.c - see legend_gather.h.
  *
- * Names are read from tables that were sorted for the report already.  Places
- * in the source cost more: each compile unit's line table is unpacked at its
- * first question.  So the functions that take the most time come first, and
- * after LINES_NS the rest goes without.
+ * Names come from tables that the report has already sorted. Source locations
+ * cost more: each compile unit's line table is unpacked on first use. So the
+ * functions with the most time come first, and after LINES_NS the rest get no
+ * location.
  */
 #include "report/name/legend_gather.h"
 
@@ -38,7 +38,7 @@ static void objects_write(const struct hp_model *model, const struct hp_symbols 
 	}
 }
 
-/* Where a function stands, and who compiled it. */
+/* Source location and compiler of a function. */
 struct place {
 	struct hp_source source;
 	const char *producer;	/* NULL = not known */
@@ -85,7 +85,7 @@ static void functions_write(struct hp_symbols *symbols, const struct hp_model *m
 	}
 }
 
-/* What the report asked for beside functions. */
+/* Other places that the report looked up. */
 static void spots_write(const struct hp_symbols *symbols, FILE *out)
 {
 	for (size_t i = 0; i < hp_symbols_spot_count(symbols); i++) {

@@ -20,7 +20,7 @@
 
 static const char anonymous[] = "(anonymous namespace)";
 
-/* Longer ones before those that they begin with: a template's bracket may follow. */
+/* Longer operators before their prefixes: a template's bracket may follow. */
 static const char *const operators[] = {
 	"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&",
 	"||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "->", "<",
@@ -83,7 +83,7 @@ static size_t parameters_at(const char *name)
 	return strlen(name);
 }
 
-/* A lambda says nothing without the function that it is in, nor its operator without it. */
+/* A lambda means nothing without its enclosing function, nor its operator without the lambda. */
 static bool is_within_lambda(const char *name, size_t colons)
 {
 	return name[colons + 2] == '{' || (colons && name[colons - 1] == '}');
@@ -163,7 +163,7 @@ char *hp_name_short(const char *name, size_t depth)
 	return last;
 }
 
-/* What is left of a pair of brackets and what is in it. */
+/* Replacement for a pair of brackets and its content. */
 enum gone { GONE_INSIDE, GONE_WHOLE };
 
 /* Copies `name`, with the outermost brackets `open` emptied or left out. */
@@ -230,7 +230,7 @@ char *hp_name_plain(const char *name)
 	return plain;
 }
 
-/* Template arguments of which nothing is shown are the first to go: short.h writes them so. */
+/* Template arguments that show nothing are dropped first: short.h writes them so. */
 static char *without_ellipses(const char *name)
 {
 	static const char arguments[] = "\342\200\271" ELLIPSIS "\342\200\272";
@@ -274,7 +274,10 @@ const char *hp_name_last(const char *name)
 	return rest;
 }
 
-/* As many scopes as do not fit give way to an ellipsis; the last part stays, and lambdas with their function. */
+/*
+ * Scopes that do not fit are replaced by an ellipsis; the last part stays, and
+ * lambdas with their function.
+ */
 static char *without_scopes(const char *name, size_t width)
 {
 	const char *rest = name, *next = scope_end(name);
@@ -284,7 +287,7 @@ static char *without_scopes(const char *name, size_t width)
 		rest = next;
 		next = scope_end(rest);
 	}
-	/* Where the last part has to be cut as well, one ellipsis is enough. */
+	/* If the last part must be cut as well, one ellipsis is enough. */
 	return rest > name && hp_text_width(rest) < width ? hp_xprintf(ELLIPSIS "%s", rest)
 							  : hp_xstrdup(rest);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.h - the functions at the places that a kept run noted: of samples, and of
- * allocations' call paths.
+ * places.h - the functions at the places stored in a kept run: of samples, and
+ * of allocations' call paths.
  *
- * Lines of a legend (legend.h), numbered from 0 in their order: a function's name;
- * a file of the source; then a place, with the functions that are there, the
- * innermost first, as FUNCTION.FILE.LINE with commas between them:
+ * Lines of a legend (legend.h), numbered from 0 in their order: a function's
+ * name; a source file; then a place with its functions, innermost first, as
+ * comma-separated FUNCTION.FILE.LINE:
  *
  *   k  name
  *   l  file
  *   s  object  address (hex)  start of its symbol (hex)  0.0.17,4.-.0
  *
- * Those of allocations have K, L and S.  Their address is the return address less
- * 1; the last function of a place is the one whose symbol it is in.
+ * Those of allocations have K, L and S. Their address is the return address
+ * minus 1; the last function of a place is that of its symbol.
  *
- * The subjects write them: report/section/cpu/legend.c, memory/legend.c.
+ * The sections write them: report/section/cpu/legend.c, memory/legend.c.
  */
 #ifndef HP_REPORT_NAME_PLACES_H
 #define HP_REPORT_NAME_PLACES_H
@@ -43,7 +43,7 @@ struct hp_places {
 	size_t room;
 };
 
-/* Takes a line's fields, if they are of these; texts stay the caller's. */
+/* Accepts a line's fields if they belong here; the caller keeps the texts. */
 void hp_places_read(struct hp_places *places, enum hp_places_of of, char *const *fields);
 
 /* `objects`: of each object of the legend the place in the model. */
@@ -51,7 +51,7 @@ void hp_places_bind(struct hp_places *places, const uint32_t *objects, size_t co
 const struct hp_noted_place *hp_places_find(const struct hp_places *places, uint32_t object,
 					    uint64_t address);
 
-/* A frame of a place; `at` moves behind it.  Returns 0 at the end. */
+/* The next frame of a place; advances `at`.  Returns 0 at the end. */
 int hp_places_frame(const struct hp_places *places, char **at, const char **name, const char **file,
 		    int *line);
 void hp_places_release(struct hp_places *places);

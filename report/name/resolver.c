@@ -2,10 +2,10 @@
 /*
  * resolver.c - see resolver.h.
  *
- * Questions are made by the thread that asks, which alone has the map to find
- * them again; they go to the other thread through a list under the lock, and
- * come back by `is_told`, stored last.  Files go before addresses: the names in
- * their symbol tables are most of what is shown, and quick to have.
+ * The asking thread creates the questions and alone has the map to find them
+ * again. They go to the finder thread through a list under the lock, and come
+ * back through `is_told`, stored last. Files come before addresses: the names
+ * in their symbol tables are most of what is shown, and fast to read.
  */
 #include "report/name/resolver.h"
 
@@ -21,29 +21,29 @@
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
-#define QUESTIONS_MOST (1 << 20)	/* kept; what is asked beyond has no lines */
+#define QUESTIONS_MOST (1 << 20)	/* kept; further addresses get no lines */
 
 struct question {
-	struct question *next;	/* in the list of those to be answered */
+	struct question *next;	/* next in the list of open questions */
 	struct file *file;
 	uint64_t address;
 	enum hp_debug_want want;
-	struct hp_debug answer;	/* the finder's until is_told */
+	struct hp_debug answer;	/* owned by the finder until is_told */
 	_Atomic bool is_told;	/* finder: release, after `answer`; asker: acquire */
 };
 
 struct file {
-	struct file *next;	/* in the list of those to be read */
-	struct hp_model_object object;	/* with a path of our own */
+	struct file *next;	/* next in the list of files to read */
+	struct hp_model_object object;	/* with our own copy of the path */
 	int64_t created_unix_ns;
 	struct hp_symbol_file
-		file;	/* the finder's until is_read; then its lists of symbols are for both */
+		file;	/* owned by the finder until is_read; then both may read its symbols */
 	_Atomic bool is_read;	/* finder: release, after `file`; asker: acquire */
 };
 
 struct hp_resolver {
 	pthread_t finder;
-	pthread_mutex_t lock;	/* of the next six */
+	pthread_mutex_t lock;	/* guards the next six */
 	pthread_cond_t wake;
 	bool is_over;
 	bool is_busy;
@@ -78,7 +78,7 @@ static void file_read(struct file *file)
 	atomic_store_explicit(&file->is_read, true, memory_order_release);
 }
 
-/* Takes the next one out of its list, with the lock; *question if there is no file. */
+/* Removes the next item, holding the lock: a file, or else *question. */
 static struct file *next_take(struct hp_resolver *resolver, struct question **question)
 {
 	struct file *file = resolver->files_first;
@@ -175,7 +175,7 @@ void hp_resolver_free(struct hp_resolver *resolver)
 
 /* --- the asker --- */
 
-/* With a build-id the same contents, else the same file. */
+/* Same build-id if there is one, else the same file. */
 static bool is_same(const struct hp_model_object *a, const struct hp_model_object *b)
 {
 	return a->kind == b->kind && a->build_id_size == b->build_id_size &&
@@ -184,7 +184,7 @@ static bool is_same(const struct hp_model_object *a, const struct hp_model_objec
 	       strcmp(a->path, b->path) == 0;
 }
 
-/* The number of the file that an object is; it begins to be read. */
+/* The number of an object's file; starts reading it. */
 static uint32_t number_of(struct hp_resolver *resolver, const struct hp_model_object *object,
 			  int64_t created_unix_ns)
 {
@@ -209,7 +209,7 @@ static uint32_t number_of(struct hp_resolver *resolver, const struct hp_model_ob
 	return (uint32_t)resolver->file_count++;
 }
 
-/* For its symbols and its fault alone; NULL = not read yet, counted. */
+/* Only for its symbols and fault; NULL = not read yet, and counted. */
 static struct hp_symbol_file *file_at(struct hp_resolver *resolver, uint32_t number)
 {
 	struct file *file = resolver->files[number];
@@ -240,7 +240,7 @@ static struct question *question_new(struct hp_resolver *resolver, struct file *
 	return question;
 }
 
-/* The question that was asked before, or a new one; NULL = too many were. */
+/* The existing question, or a new one; NULL = too many. */
 static struct question *question_of(struct hp_resolver *resolver, struct file *file,
 				    uint64_t address, enum hp_debug_want want)
 {
@@ -261,7 +261,7 @@ static struct question *question_of(struct hp_resolver *resolver, struct file *f
 	return question_new(resolver, file, address, want);
 }
 
-/* NULL = not known yet, counted. */
+/* NULL = not known yet, and counted. */
 static const struct hp_debug *ask(struct hp_resolver *resolver, uint32_t number, uint64_t address,
 				  enum hp_debug_want want)
 {
@@ -301,7 +301,7 @@ struct object {
 	struct hp_symbol_file *file;	/* NULL = not read yet */
 };
 
-/* Of one look. */
+/* State of one refresh. */
 struct aside {
 	struct hp_name_source source;
 	struct hp_resolver *resolver;
@@ -342,7 +342,7 @@ static const struct hp_debug *aside_debug(struct hp_name_source *source, uint32_
 	struct aside *aside = aside_of(source);
 
 	aside_file(source, place, false);
-	/* What has no file has nothing that could still be found out. */
+	/* Objects without a file have nothing left to find. */
 	if (aside->model->objects[place].kind != HP_OBJECT_ELF)
 		return NULL;
 	return ask(aside->resolver, aside->objects[place].number, address, want);

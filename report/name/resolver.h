@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolver.h - names and places of addresses, found by a thread of its own and
- * kept from look to look.
+ * resolver.h - finds names and source locations in a background thread and
+ * keeps them between refreshes.
  *
- * For a server that looks at a running program again and again: reading the
- * debug information of a large program takes seconds, and no answer may wait
- * for it.  What is not known yet is asked for and told later; `missing` counts
- * such questions, so that the answer can say that names are still to come.
+ * For a server that refreshes a running program's figures: reading the debug
+ * information of a large program takes seconds, and no response may wait for
+ * it. Unknown names are requested and delivered later; `missing` counts them,
+ * so that the response can say that names are still missing.
  *
- * One thread asks (the one that makes answers), one finds.
+ * One thread asks (the one that builds responses), one finds.
  */
 #ifndef HP_REPORT_NAME_RESOLVER_H
 #define HP_REPORT_NAME_RESOLVER_H
@@ -22,18 +22,18 @@
 
 struct hp_resolver;
 
-/* NULL = there is no thread for it. */
+/* NULL = no thread could be created. */
 struct hp_resolver *hp_resolver_new(void);
 void hp_resolver_free(struct hp_resolver *resolver);
 
-/* Its names, for one look at the program; both stay the caller's. */
+/* Its names, for one refresh; the caller keeps both. */
 struct hp_name_source *hp_resolver_source(struct hp_resolver *resolver,
 					  const struct hp_model *model);
 
-/* Questions that had no answer yet, so far: it only grows.  0 for NULL. */
+/* Total of lookups without an answer yet; it only grows. 0 for NULL. */
 uint64_t hp_resolver_missing(const struct hp_resolver *resolver);
 
-/* True if nothing is being looked for.  NULL is idle. */
+/* True if no lookup is pending. NULL is idle. */
 bool hp_resolver_is_idle(struct hp_resolver *resolver);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * short.c - see short.h.
  *
- * A name is rewritten in two passes.  The first one takes Rust's qualified types
- * apart (`<T as Trait>::f` is `T::f`), since they begin with a bracket.  The second
- * one splits what is left at its outermost `::` and writes each part by itself.
+ * A name is rewritten in two passes. The first resolves Rust's qualified types
+ * (`<T as Trait>::f` becomes `T::f`), since they begin with a bracket. The
+ * second splits the rest at its outermost `::` and writes each part separately.
  */
 #include "report/name/short.h"
 
@@ -23,11 +23,11 @@
 #define ANGLE_OPEN "\342\200\271"
 #define ANGLE_CLOSE "\342\200\272"
 #define ARROW " \342\206\220 "
-#define SCOPE_MIN 4 /* columns of a scope that is shown at all */
-#define WINDOW_MIN 8 /* columns in which a difference can be shown */
+#define SCOPE_MIN 4 /* least columns of a scope that is shown */
+#define WINDOW_MIN 8 /* columns needed to show a difference */
 #define PARTS_MAX 64
 #define NESTED_MAX 8 /* templates within templates; deeper ones become an ellipsis */
-#define ARGUMENT_MAX 14 /* bytes of a template argument that is shown */
+#define ARGUMENT_MAX 14 /* most bytes of a template argument that is shown */
 
 struct part {
 	const char *at;
@@ -44,14 +44,14 @@ static char *copy_of(const char *at, size_t size)
 	return hp_xprintf("%.*s", (int)size, at);
 }
 
-/* Replaces *text by `longer`, which was made of it. */
+/* Replaces *text with `longer`, which was made from it. */
 static void become(char **text, char *longer)
 {
 	free(*text);
 	*text = longer;
 }
 
-/* Where the bracket that opens at `open` is closed, or the end of the text. */
+/* The bracket that closes the one at `open`, or the end of the text. */
 static const char *bracket_end(const char *name, const char *open)
 {
 	int depth = 0;
@@ -68,7 +68,7 @@ static const char *bracket_end(const char *name, const char *open)
 
 /* --- what is at the end --- */
 
-/* Bytes of `name` without a suffix that the compiler gave a clone: foo.constprop.0 */
+/* Bytes of `name` without a compiler's clone suffix: foo.constprop.0 */
 static size_t without_clone(const char *name, size_t size)
 {
 	static const char *const words[] = { ".constprop", ".part", ".isra",  ".cold",
@@ -90,7 +90,7 @@ static size_t without_clone(const char *name, size_t size)
 	return size;
 }
 
-/* " [clone .isra.0]" goes. */
+/* Drops " [clone .isra.0]". */
 static size_t without_clone_note(const char *name, size_t size)
 {
 	static const char note[] = " [clone .";
@@ -149,7 +149,7 @@ static size_t end_of(const char *name)
 
 /* --- Rust's qualified types --- */
 
-/* Where " as " or " for " stands outside of brackets, before `end`; NULL = nowhere. */
+/* The first " as " or " for " outside of brackets, before `end`; NULL = none. */
 static const char *word_between(const char *name, const char *at, const char *end, const char *word)
 {
 	int depth = 0;
@@ -174,7 +174,7 @@ static struct part type_of(const char *name, const char *open, const char *close
 	return (struct part){ open + 1, (size_t)((as ? as : close) - open - 1) };
 }
 
-/* Where a part begins with a bracket; NULL = nowhere. */
+/* The first part that begins with a bracket; NULL = none. */
 static const char *qualified_at(const char *name)
 {
 	int depth = 0;
@@ -187,7 +187,7 @@ static const char *qualified_at(const char *name)
 	return NULL;
 }
 
-/* One of them less; false = there was none.  What is before an impl is where it is written. */
+/* Removes one of them; false = none. The text before an impl is the place of its definition. */
 static bool qualified_replace(char **name)
 {
 	const char *open = qualified_at(*name);
@@ -198,7 +198,7 @@ static bool qualified_replace(char **name)
 		return false;
 	if (open > *name && !starts_with(open + 1, "impl ") &&
 	    !word_between(*name, open + 1, close, " as ")) {
-		/* f::<T> has its arguments there. */
+		/* f::<T> has its arguments here. */
 		become(name, hp_xprintf("%.*s%s", (int)(open - 2 - *name), *name, open));
 		return true;
 	}
@@ -211,7 +211,7 @@ static bool qualified_replace(char **name)
 
 /* --- parts --- */
 
-/* If a qualifier and :: follow the parameters of a function that something is within: its bytes. */
+/* Bytes of a qualifier followed by ::, after the parameters of an enclosing function. */
 static size_t qualifier_size(const char *name, const char *space)
 {
 	static const char *const words[] = { " const", " volatile", " &&", " &" };
@@ -225,7 +225,7 @@ static size_t qualifier_size(const char *name, const char *space)
 	return starts_with(at, "::") ? (size_t)(at - space) : 0;
 }
 
-/* Splits at the outermost ::, of functions behind the return type.  Returns how many parts there are. */
+/* Splits at the outermost ::, after a function's return type. Returns the number of parts. */
 static size_t split(const char *name, size_t end, bool is_type, struct part *parts)
 {
 	size_t count = 1, i = 0;
@@ -269,13 +269,13 @@ static bool says_nothing(const struct part *part)
 	       is_part(part, "_V2");
 }
 
-/* The number behind `sign`, as "#2"; of those that count from 0 one more. */
+/* The number after `sign`, as "#2"; numbers that count from 0 are increased by one. */
 static char *lambda_number(const char *sign, int more)
 {
 	return hp_xprintf(LAMBDA "#%lu", strtoul(sign + 1, NULL, 10) + (unsigned long)more);
 }
 
-/* What a lambda is called: by its line where that is known, else by its number; NULL = it is none. */
+/* The name of a lambda: its line if known, else its number; NULL = not a lambda. */
 static char *lambda_name(const struct part *part)
 {
 	const char *sign = memrchr(part->at, '#', part->size);
@@ -298,7 +298,7 @@ static char *lambda_name(const struct part *part)
 static char *render(const char *name, size_t size, size_t depth, enum hp_name_detail detail,
 		    int nested);
 
-/* The next argument of a list, without blanks around it; false = there is none. */
+/* The next argument of a list, trimmed; false = none. */
 static bool argument_next(const char *list, const char **at, const char *end, struct part *argument)
 {
 	int depth = 0;
@@ -331,7 +331,7 @@ static bool is_default(const struct part *argument)
 	return false;
 }
 
-/* The last part of an argument that is a plain name and short; NULL = it is something else. */
+/* The last part of an argument that is a short plain name; NULL = anything else. */
 static char *one_word(const struct part *argument)
 {
 	struct part parts[PARTS_MAX];
@@ -363,7 +363,7 @@ static char *arguments_all(const char *list, const char *at, const char *end, in
 	return all;
 }
 
-/* What stands for the arguments between `at` and `end`. */
+/* The text shown for the arguments between `at` and `end`. */
 static char *arguments_text(const char *list, const char *at, const char *end,
 			    enum hp_name_detail detail, int nested)
 {
@@ -446,7 +446,7 @@ static char *render(const char *name, size_t size, size_t depth, enum hp_name_de
 	return whole;
 }
 
-/* A name of a language with scopes, or with something that a compiler added. */
+/* A name with scopes, or with a compiler's suffix. */
 static bool is_taken_apart(const char *name)
 {
 	const char *open = strchr(name, '(');
@@ -455,7 +455,7 @@ static bool is_taken_apart(const char *name)
 	       strstr(name, " [clone ") || without_clone(name, strlen(name)) < strlen(name);
 }
 
-/* Behind a name: that it is a stub, or what of a coroutine it is. */
+/* The suffix of a name: a stub, or a part of a coroutine. */
 static size_t tail_at(const char *name)
 {
 	static const char *const tails[] = { "@plt", " [clone .actor]", " [clone .destroy]" };
@@ -500,7 +500,7 @@ char *hp_name_display_path(const char *path, size_t depth)
 		char *name, *text;
 		int depth_of = 0;
 
-		/* The place behind the name begins at the first blank outside of brackets. */
+		/* The source location begins at the first blank outside of brackets. */
 		for (behind = path; behind < path + size && !(*behind == ' ' && depth_of == 0);)
 			behind += hp_name_step(path, behind, &depth_of);
 		if (behind > path + size)
@@ -531,7 +531,7 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : (left->place > right->place) - (left->place < right->place);
 }
 
-/* Does another name look like this one?  `sorted` are the looks. */
+/* Is another name displayed like this one? `sorted` has the displayed names. */
 static bool is_ambiguous(const struct entry *sorted, size_t count, size_t i,
 			 const char *const *names)
 {
@@ -546,7 +546,7 @@ static bool is_ambiguous(const struct entry *sorted, size_t count, size_t i,
 	return false;
 }
 
-/* Marks the names that look like another one. */
+/* Marks the names that are displayed like another one. */
 static size_t ambiguous_find(const char *const *names, char *const *display, size_t count,
 			     bool *is_same)
 {
@@ -596,7 +596,7 @@ static size_t common_start(const char *a, const char *b)
 	return i;
 }
 
-/* A part of `text` that fits, and begins a little before the byte `at`. */
+/* A part of `text` that fits and begins shortly before byte `at`. */
 static char *window(const char *text, size_t at, size_t width)
 {
 	size_t skipped, lead = width / 3;
@@ -616,7 +616,7 @@ static char *window(const char *text, size_t at, size_t width)
 	return head;
 }
 
-/* The start of the scopes and the whole of the last part; NULL = there is no room, or no scope. */
+/* The start of the scopes and the whole last part; NULL = no room, or no scope. */
 static char *scope_and_last(const char *text, size_t width)
 {
 	const char *last = hp_name_last(text);
@@ -628,7 +628,7 @@ static char *scope_and_last(const char *text, size_t width)
 			  last);
 }
 
-/* Where `texts[i]` and another one of those that look the same begin to differ. */
+/* Where `texts[i]` first differs from another one that is displayed the same. */
 static char *differing(char *const *texts, const bool *is_same, size_t count, size_t i,
 		       size_t width)
 {
@@ -668,7 +668,7 @@ void hp_names_fit(char **texts, size_t count, size_t width)
 
 /* --- call paths --- */
 
-/* Where the next name of a path begins; NULL = this is the last one. */
+/* Start of the next name of a path; NULL = this is the last. */
 static const char *path_next(const char *path)
 {
 	const char *arrow = strstr(path, ARROW);
@@ -701,7 +701,7 @@ static char *cut_behind(const char *text, size_t width)
 	return hp_xprintf("%.*s" ELLIPSIS, (int)hp_text_start(text, width ? width - 1 : 0), text);
 }
 
-/* The first name, and what comes behind those that other paths have as well. */
+/* The first name, and the part after the names shared with other paths. */
 static char *path_without(const char *path, size_t skipped, size_t width)
 {
 	const char *rest = path, *second = path_next(path);

@@ -21,11 +21,11 @@ struct hp_symbols {
 	const struct hp_model *model;
 	struct hp_name_source *source;
 	const char **faults;	/* beside model->objects */
-	char **names;	/* beside model->functions; NULL = not asked for yet */
+	char **names;	/* parallel to model->functions; NULL = not looked up yet */
 	struct hp_symbol_spot **spots;
 	size_t spot_count;
 	size_t spot_room;
-	struct hp_map same_spots;	/* what it is -> place */
+	struct hp_map same_spots;	/* key -> place */
 };
 
 struct hp_symbols *hp_symbols_new(const struct hp_model *model, struct hp_name_source *source)
@@ -99,7 +99,7 @@ static const struct hp_noted *noted_spot(const struct hp_symbols *symbols,
 			  : NULL;
 }
 
-/* NULL = not known, or not yet; else at least one line. */
+/* NULL = unknown, or not yet; else at least one line. */
 static const struct hp_debug *debug_at(struct hp_symbols *symbols, uint32_t object,
 				       uint64_t address, enum hp_debug_want want)
 {
@@ -151,7 +151,7 @@ static const struct hp_noted *noted_of(const struct hp_symbols *symbols,
 	return noted_at(symbols, f->object, f->address);
 }
 
-/* The symbol that `f` is, or lies in. */
+/* The symbol that `f` is, or is in. */
 static const struct hp_symbol *symbol_of(struct hp_symbols *symbols,
 					 const struct hp_model_function *f)
 {
@@ -162,7 +162,7 @@ static const struct hp_symbol *symbol_of(struct hp_symbols *symbols,
 	return is_in ? symbol : NULL;
 }
 
-/* As the file says; NULL = it does not. */
+/* As in the file; NULL = not there. */
 static char *symbol_name(struct hp_symbols *symbols, const struct hp_model_function *f)
 {
 	const struct hp_symbol *symbol = symbol_of(symbols, f);
@@ -193,7 +193,7 @@ bool hp_label_is_of(const struct hp_model_label *label, const char *name)
 		return true;
 	if (!name || !label->function)
 		return true;
-	/* __func__ is the last part, without templates' arguments, parameters and .part.0 */
+	/* __func__ is the last part, without template arguments, parameters and .part.0 */
 	size = strlen(label->function);
 	last = hp_name_short(name, 1);
 	is_same = strncmp(last, label->function, size) == 0 && strchr("(<[.", last[size]);
@@ -201,7 +201,7 @@ bool hp_label_is_of(const struct hp_model_label *label, const char *name)
 	return is_same;
 }
 
-/* A block has no symbol, and a function may have another name in the source than in the file. */
+/* A block has no symbol, and a function's source name may differ from its symbol. */
 static char *name_of(struct hp_symbols *symbols, const struct hp_model_function *f)
 {
 	const struct hp_noted *noted = noted_of(symbols, f);
@@ -312,7 +312,7 @@ const char *hp_symbols_near(struct hp_symbols *symbols, uint32_t object, uint64_
 	const struct hp_symbol *symbol = symbol_at(file, address);
 	const struct hp_symbol *end = symbol ? file->symbols + file->count : NULL;
 
-	/* Of several at one address the first is the best name, but may have no size. */
+	/* The first of several at one address is the best name, but may have no size. */
 	for (const struct hp_symbol *s = symbol; s && s < end && s->address == symbol->address; s++)
 		if (address == s->address || address - s->address < s->size) {
 			*start = symbol->address;
@@ -364,7 +364,7 @@ static char *spot_name(struct hp_symbols *symbols, const struct hp_symbol_file *
 	if (!symbol || (beyond && beyond >= symbol->size))
 		return unknown_name(symbols, &plain);
 	name = hp_name_demangled(symbol->name);
-	/* Of code the line says more than the distance. */
+	/* For code the line says more than the offset. */
 	if (!beyond || !spot->is_data)
 		return name;
 	whole = hp_xprintf("%s+0x%llx", name, (unsigned long long)beyond);
@@ -372,7 +372,7 @@ static char *spot_name(struct hp_symbols *symbols, const struct hp_symbol_file *
 	return whole;
 }
 
-/* Lines of std::mutex and the like say nothing: the first one of the program's own does. */
+/* Lines of std::mutex and the like do not help: use the first line of the program's own code. */
 static bool is_of_system(const char *file)
 {
 	static const char *const parts[] = { "/usr/include/", "/lib/gcc/", "/include/c++/" };

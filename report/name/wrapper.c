@@ -81,7 +81,7 @@ bool hp_wrapper_waits(const char *name)
 	return false;
 }
 
-/* Names of what gives out memory, in the C library and in the others that are in use. */
+/* Names of allocation functions in the C library and other common allocators. */
 bool hp_wrapper_allocates(const char *name)
 {
 	static const char *const starts[] = {
