@@ -19,8 +19,8 @@
  *
  * Recursion.  Calls of a function that is on the path already are in that node (segment/FORMAT.md).
  * So below a recursive function a measured time may hold calls that stand further up in the tree;
- * there a node's time is the sum of own times, and a function's total is what was measured of its
- * outermost calls, as far as it fits into the caller's.
+ * there a node's time is the sum of own times, and only outermost calls count for a function's total.
+ * A function takes at least its own time, and no more than the program.
  *
  * Inclusive errors.  Doubt about the hooks' cost adds up linearly over all calls at a node and
  * below.  Variances of what was drawn are passed up in proportion to calls that were not timed.
@@ -50,7 +50,7 @@ struct part {
 	double direct_doubt;	/* and of callees' own calls */
 	double own_less;	/* by how much `own` may be less, or more: slow calls without a clock */
 	double own_more;
-	double total;	/* of its function: what was measured of outermost calls, where that is more */
+	double total;	/* of its function: outermost calls only, callees included */
 	bool is_folded;	/* a function further up is recursive */
 };
 
@@ -232,16 +232,12 @@ static void fit(const struct hp_tree *tree, const struct hp_model *model, struct
 	parts[0].whole = fmin(parts[0].below, life_of(model));
 	fit_own(&parts[0]);
 	for (size_t i = 1; i < model->node_count; i++) {
-		struct part *part = &parts[i], *caller = &parts[model->nodes[i].parent];
-		double most = caller->total;
+		struct part *part = &parts[i];
 
-		fit_below(caller, part);
+		fit_below(&parts[model->nodes[i].parent], part);
 		fit_own(part);
-		if (!model->nodes[i].parent)
-			most = INFINITY;
-		part->total = part->whole;
-		if (part->is_folded)
-			part->total = fmax(part->whole, fmin(tree->sums[i].outer, most));
+		/* Its calls may all be below another node of the same function, and count there. */
+		part->total = part->is_folded ? fmax(tree->sums[i].outer, 0) : part->whole;
 	}
 }
 
@@ -327,7 +323,7 @@ static void settle_nodes(const struct hp_tree *tree, const struct hp_model *mode
 }
 
 /* Sums in ticks become times in ns, variances become ends of the interval. */
-static void settle_times(const struct hp_model *model, struct hp_model_function *f)
+static void settle_times(const struct hp_model *model, struct hp_model_function *f, double whole)
 {
 	double scale = model->ns_per_tick;
 	/* Each end of an interval is a reading of the clock. */
@@ -335,14 +331,14 @@ static void settle_times(const struct hp_model *model, struct hp_model_function 
 	double low = SURE * sqrt(f->total_low_ns) + f->total_doubt + f->total_less + grain;
 	double high = SURE * sqrt(f->total_low_ns + f->tail_variance) + f->total_high_ns +
 		      f->total_doubt + f->total_more + grain;
-	double total = fmax(0, f->total_ns), half, own;
+	double own = fmax(0, f->self_ns);
+	double total = fmax(own, fmin(f->total_ns, whole)), half;
 
 	f->is_sampled = f->drawn > 0;
 	f->total_low_ns = fmax(0, total - low) * scale;
 	f->total_high_ns = (total + high) * scale;
 	f->total_ns = total * scale;
 	half = SURE * sqrt(f->self_error_ns + f->tail_variance) + f->self_doubt + grain;
-	own = fmax(0, f->self_ns);
 	f->self_low_ns = fmax(0, own - half - f->self_less) * scale;
 	f->self_high_ns = (own + half + f->self_more) * scale;
 	f->self_error_ns = (half + fmax(f->self_less, f->self_more)) * scale;
@@ -362,6 +358,6 @@ void hp_settle(const struct hp_tree *tree, struct hp_model *model)
 	fit(tree, model, parts);
 	settle_nodes(tree, model, parts);
 	for (size_t i = 0; i < model->function_count; i++)
-		settle_times(model, &model->functions[i]);
+		settle_times(model, &model->functions[i], parts[0].whole);
 	free(parts);
 }

@@ -47,6 +47,13 @@ needs_switches()
 	judge known 0.5
 }
 
+@test "a call below its own function is no part of the total again, whichever way it was reached" {
+	report exact crossed 100000
+	judge known 0.5
+	report adaptive crossed 100000
+	judge known 3
+}
+
 @test "exact: the percentiles of two durations" {
 	report exact bimodal 300000
 	judge ranks P50=1,P90=1,P95=1,P99=1,P99.9=1

@@ -12,6 +12,7 @@
  *   mix       a tree of hot, short functions of several kinds and a few long ones
  *   bimodal   a function takes one of two durations
  *   tail      durations of a Pareto distribution
+ *   crossed   enters() calls passes(), which calls enters(), and that calls passes() by another way
  *   early     a function is short in its first 5000 calls
  *   stall     a 50 ns function; NUMBER of its calls have a child that loses the
  *             processor, for a fifth of what all the others take together
@@ -237,6 +238,29 @@ ALONE int recurse(int n)
 	KNOWN(recurse);
 	work(3);
 	return n > 0 ? recurse(n - 1) + 1 : 0;
+}
+ALONE void passes(int n);
+ALONE void turns(void)
+{
+	KNOWN(turns);
+	work(2);
+	passes(0);
+}
+ALONE void enters(int n)
+{
+	KNOWN(enters);
+	work(3);
+	if (n)
+		passes(n);
+	else
+		turns();
+}
+ALONE void passes(int n)
+{
+	KNOWN(passes);
+	work(50);
+	if (n)
+		enters(0);
 }
 ALONE void longer(uint64_t n)
 {
@@ -513,6 +537,9 @@ QUIET int main(int argc, char **argv)
 	else if (strcmp(shape, "early") == 0)
 		for (long i = 0; i < calls; i++)
 			early(i < 5000 ? 20 : 60);
+	else if (strcmp(shape, "crossed") == 0)
+		for (long i = 0; i < calls; i++)
+			enters(1);
 	else if (strcmp(shape, "steal") == 0)
 		run_stalls(calls, number, steals);
 	else if (strcmp(shape, "stall") == 0)
