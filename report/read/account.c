@@ -47,13 +47,13 @@ static void sums_read(struct hp_model *model, uint64_t at)
 	}
 }
 
-/* Its process went on, as another image or in another segment. */
+/* Its process continued as another image or in another segment. */
 static bool goes_on(const struct hp_process *record)
 {
 	return record->ending == HP_ENDING_EXEC || record->ending == HP_ENDING_DROP;
 }
 
-/* How it ended: by its own note, or, of the root, by the one who waited for it. */
+/* How it ended: from its own record or, for the root, from the runner that waited for it. */
 static void end_set(const struct hp_model *model, struct hp_model_run *run,
 		    const struct hp_process *record)
 {
@@ -86,7 +86,7 @@ static struct hp_model_run *image_read(struct hp_model *model, const struct hp_p
 	return run;
 }
 
-/* Of a version that knew no accounts: what its record says of all that is folded in there. */
+/* From a version without accounts: uses its record, which covers everything folded into it. */
 static void old_read(struct hp_model *model, const struct hp_process *record, uint64_t end_ticks)
 {
 	struct hp_model_run *run = image_read(model, record, record->comm, end_ticks);

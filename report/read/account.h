@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account.h - what the images of each program took, as their processes noted it.
+ * account.h - resources used by the images of each program, as recorded by
+ * their processes.
  *
- * An image is what runs between two execs.  Most have ended, and are summed up by their
- * name already (hp_run); the last one of each process record stands for itself.
+ * An image is what runs between two execs.  Most have ended and are already
+ * summed up by name (hp_run); the last one of each process record is separate.
  */
 #ifndef HP_REPORT_READ_ACCOUNT_H
 #define HP_REPORT_READ_ACCOUNT_H
@@ -20,13 +21,13 @@ struct hp_model_run {
 	uint32_t pid;	/* 0 = several, which have ended */
 	uint32_t count;
 	uint32_t failed;	/* of them: exit code other than 0, or killed */
-	uint32_t unknown;	/* of them: nobody knows how they ended */
+	uint32_t unknown;	/* of them: exit status unknown */
 	uint32_t running;	/* of them */
 	int32_t status;	/* of the last one that failed, as from wait() */
 	bool is_root;
 	bool lacks_peak;	/* peak_rss_kb is without some of them */
 	bool lacks_cpu;	/* cpu_ns and faults, too */
-	uint64_t base_cpu_ns;	/* pid only: what its process took before */
+	uint64_t base_cpu_ns;	/* pid only: CPU of its process before */
 	uint64_t wall_ns;	/* the sum of their lives */
 	uint64_t cpu_ns;
 	uint64_t peak_rss_kb;

@@ -2,8 +2,8 @@
 /*
  * charge.c - see charge.h.
  *
- * Ended calls stand in records of their functions, calls that go on in tallies
- * of their frames (segment/FORMAT.md, section 7 tells which frames these are).
+ * Ended calls are in records of their functions, open calls in tallies of their
+ * frames (segment/FORMAT.md, section 7 says which frames these are).
  */
 #include "report/read/logged.h"
 #include "report/read/charge.h"
@@ -21,7 +21,7 @@
 struct build {
 	struct hp_charges *charges;
 	struct hp_model *model;
-	struct hp_map outer;	/* place of a function + 1 -> it is on this stack already */
+	struct hp_map outer;	/* place of a function + 1 -> already on this stack */
 };
 
 /* The place of the function whose record is at `at`, or HP_NONE. */
@@ -76,8 +76,10 @@ static void spread_add(struct build *b, struct hp_charge_sum *sum, unsigned kind
 				  (uint64_t)spread.groups[group] * HP_LINE);
 }
 
-/* Which histograms of the sum a histogram of a record is part of: calls whose callees allocated
- * nothing have the same figures with and without these. */
+/*
+ * The histograms of the sum to which a record's histogram adds: calls whose
+ * callees allocated nothing have the same figures with and without callees.
+ */
 static void spreads_add(struct build *b, struct hp_charge_sum *sum, const struct hp_charge *charge)
 {
 	static const enum hp_charge_kind both[][2] = {
@@ -137,7 +139,7 @@ static void charge_add(struct build *b, struct hp_charge_sum *sum, const struct 
 	};
 }
 
-/* Most records were never charged: of each this word alone is read. */
+/* Most records were never charged: only this word of them is read. */
 static uint64_t charge_of(struct build *b, const struct hp_model_record *record)
 {
 	return (uint64_t)hp_reader_word(&b->model->reader, record->offset,
@@ -163,9 +165,9 @@ static void read_functions(struct build *b)
 	}
 }
 
-/* --- calls that go on --- */
+/* --- open calls --- */
 
-/* What the call in the frame has so far; zeroes without a tally. */
+/* The call's figures so far; zeroes without a tally. */
 static void tally_of(struct build *b, const struct hp_stack *stack, const struct hp_frame *frame,
 		     struct hp_tally *tally)
 {
@@ -175,7 +177,7 @@ static void tally_of(struct build *b, const struct hp_stack *stack, const struct
 		memset(tally, 0, sizeof(*tally));
 }
 
-/* Innermost first: what a call has is its callers', too. */
+/* Innermost first: a call's figures also count for its callers. */
 static void add_calls(void *context, const struct hp_stack *stack)
 {
 	struct build *b = context;
@@ -183,7 +185,7 @@ static void add_calls(void *context, const struct hp_stack *stack)
 	bool is_new;
 
 	hp_map_clear(&b->outer);
-	/* How often each is on the stack: the outermost is the last that is met. */
+	/* Counts each function on the stack, to recognise its outermost call. */
 	for (size_t i = 0; i < stack->count; i++)
 		++*hp_map_at(&b->outer, place_of(b, stack->calls[i].function) + UINT64_C(1),
 			     &is_new);
@@ -305,7 +307,7 @@ size_t hp_charge_last(struct hp_model *model, const struct hp_charge_sum *sum,
 		const struct hp_spent *ring =
 			hp_reader_see(reader, sum->rings[r].offset, limit * sizeof(*ring));
 
-		/* The newest first: calls of one time stay in this order. */
+		/* Newest first: calls of equal time stay in this order. */
 		for (uint32_t i = 1; ring && i <= limit; i++) {
 			struct hp_spent one;
 

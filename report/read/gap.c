@@ -2,29 +2,31 @@
 /*
  * gap.c - see gap.h.
  *
- * What is known.  Of a function whose calls are drawn some slow calls were timed, k of them.  And
- * there are events: gaps below a caller that took longer than their calls usually take (segment/
- * FORMAT.md).  An event is a slow call of the function that was not timed, or something else: a
- * slow call of another function, or time of the caller's own.
+ * What is known. For a function whose calls are sampled, k slow calls were
+ * timed. There are also events: gaps below a caller that took longer than their
+ * calls usually take (segment/FORMAT.md). An event is an untimed slow call of
+ * the function or something else: a slow call of another function, or the
+ * caller's own time.
  *
- * The share.  Let t be the share of all of this that is the function's.  A slow call of it is
- * timed with the probability p of its mode, so an event is seen with 1 - t p, and a slow timed
- * call with something in proportion to t.  The likelihood of what was seen is
+ * The share. Let t be the function's share of all these. A slow call of it is
+ * timed with the probability p of its mode, so an event is seen with
+ * probability 1 - t p, and a timed slow call with one proportional to t. The
+ * likelihood of the observations is
  *
  *   L(t) = t^k  product over the events of (1 - t p)
  *
  * The interval of t is where log L is within 2.2 of its largest value, which is that of 96 % by
- * the likelihood ratio (Wilks, Ann. Math. Statist. 9, 1938), or within 3 where k is so small that
- * the ratio is far from its limit.  The estimate is the mean of t weighted by L.  Where no slow
- * call was timed L says next to nothing; then the function's part is that of its time, as it
- * would be of stalls that the machine makes.
+ * the likelihood ratio (Wilks, Ann.  Math.  Statist. 9, 1938), or within 3 where k is so small
+ * that the ratio is far from its limit.  The estimate is the mean of t weighted by L. If no slow
+ * call was timed, L says next to nothing; then the function's share is that of its time, as for
+ * stalls caused by the machine.
  *
- * The time.  Of events whose share is t, t (1 - p) / (1 - t p) are the function's, beside chance,
- * which is a binomial one.  Which events these are is not known: so the upper end takes the
- * longest ones, and the lower the shortest.
+ * The time. Of events with share t, a fraction t (1 - p) / (1 - t p) belongs to
+ * the function, with binomial variation. Which events these are is unknown, so
+ * the upper end takes the longest ones and the lower end the shortest.
  *
- * Without samples nothing else can be known of calls without a clock: the caller's own time has
- * the rest, so its interval is the other side of this one.
+ * Nothing else is known about untimed calls. The caller's own time has the
+ * rest, so its interval mirrors this one.
  */
 #include "report/read/gap.h"
 
@@ -39,7 +41,8 @@
 #define WITHIN_FEW 3.0
 #define FEW 5
 #define CHANCE 2	/* standard deviations of a binomial number */
-#define NEXT_TO_NOTHING 0.002	/* of the function's time: then the whole is taken for the interval */
+/* Part of the function's time; beyond it, the whole is the interval */
+#define NEXT_TO_NOTHING 0.002
 #define BOOST_P (1 / 8.0)
 #define GRAIN_CLOCKS 8.0	/* readings of the clock: the error of one event's excess */
 
@@ -52,7 +55,7 @@ struct set {
 	double claimed;	/* ticks that functions are estimated to have of them */
 };
 
-/* What a node has of them. */
+/* A node's part of them. */
 struct claim {
 	double ticks;
 	double low;
@@ -65,7 +68,7 @@ struct gaps {
 	struct set *sets;
 	size_t count;
 	size_t room;
-	uint32_t *at;	/* of each node: place + 1 of the set of what it calls; 0 = none */
+	uint32_t *at;	/* of each node: place + 1 of its set of callees; 0 = none */
 	struct claim *claims;	/* of each node */
 };
 
@@ -127,7 +130,10 @@ static void records_read(struct gaps *g)
 		}
 }
 
-/* From the root down: what is below a caller whose calls were not all timed is below its caller, too. */
+/*
+ * From the root down: events below a caller whose calls were not all timed are
+ * also below its own caller.
+ */
 static void sets_inherit(struct gaps *g)
 {
 	for (size_t i = 1; i < g->model->node_count; i++) {
@@ -159,7 +165,7 @@ static double log_likelihood(const struct set *set, double slow, double p, doubl
 	return set->events[HP_GAP_ALL] > 0 ? sum + set->events[HP_GAP_ALL] * log1p(-t) : sum;
 }
 
-/* `slow`: its calls that were timed; `p`: how likely one was, usually. */
+/* `slow`: its timed slow calls; `p`: the usual probability that one was timed. */
 static struct share share_of(const struct set *set, double slow, double p)
 {
 	double logs[STEPS], most = -INFINITY, whole = 0, sum = 0;
@@ -186,7 +192,7 @@ static struct share share_of(const struct set *set, double slow, double p)
 
 /* --- the time --- */
 
-/* The probability that an event is the function's. */
+/* The probability that an event belongs to the function. */
 static double part_of(double t, double p)
 {
 	return t >= 1 ? 1 : t * (1 - p) / (1 - t * p);
@@ -244,7 +250,7 @@ static struct claim claim_of(const struct set *set, const struct hp_tree_sum *su
 	return claim;
 }
 
-/* Without a slow call that was timed: by the share of the time. */
+/* Without a timed slow call: by the share of the time. */
 static void claim_by_time(const struct hp_tree_sum *sum, double whole, struct claim *claim)
 {
 	if (sum->slow > 0 || whole <= 0)
@@ -285,7 +291,7 @@ static void claims_find(struct gaps *g)
 	free(wholes);
 }
 
-/* All functions together have no more than there is. */
+/* All functions together must not exceed the total. */
 static void claims_add(const struct gaps *g)
 {
 	for (size_t i = 1; i < g->model->node_count; i++) {

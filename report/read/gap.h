@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gap.h - time of slow calls that were not timed: how much of what gaps took more than usual
+ * gap.h - time of untimed slow calls: how much of the excess time of gaps
  * belongs to a function.
  */
 #ifndef HP_REPORT_READ_GAP_H
@@ -8,7 +8,7 @@
 
 #include "report/read/tree.h"
 
-/* Adds it to the sums of the tree's nodes, with how far it may be off. */
+/* Adds it to the sums of the tree's nodes, with its uncertainty. */
 void hp_gaps_settle(const struct hp_tree *tree, struct hp_model *model);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * label.h - what the source itself says of a piece of code (include/hotpath.h).
+ * label.h - labels that the source gives to code (include/hotpath.h).
  */
 #ifndef HP_REPORT_READ_LABEL_H
 #define HP_REPORT_READ_LABEL_H
@@ -18,7 +18,7 @@ struct hp_model_label {
 	char *function;	/* the function around a HOTPATH_NAME; NULL = unknown */
 };
 
-/* The label at `offset`; NULL = there is none. */
+/* The label at `offset`; NULL = none. */
 struct hp_model_label *hp_label_new(struct hp_reader *reader, uint64_t offset);
 void hp_label_free(struct hp_model_label *label);
 

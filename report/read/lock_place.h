@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_place.h - places in code that locks and channels tell of.
+ * lock_place.h - places in code recorded by locks and channels.
  */
 #ifndef HP_REPORT_READ_LOCK_PLACE_H
 #define HP_REPORT_READ_LOCK_PLACE_H
@@ -9,7 +9,7 @@
 
 #include "report/read/model.h"
 
-/* A place in code, or of data. */
+/* A place in code or data. */
 struct hp_lock_place {
 	uint32_t object;	/* place in model->objects, or HP_NONE */
 	uint64_t address;	/* in it; else plain; 0 = not known */

@@ -11,12 +11,15 @@
 #include "segment/layout/lock.h"
 
 #define Z 1.96	/* of a 95 % interval */
-#define NONE_MOST 3.69	/* of events that were not met: the most that there may have been, 95 % */
-#define CLOSE 1.01	/* a longest hold that may be longer by this factor is told as it is */
+#define NONE_MOST 3.69	/* upper 95 % limit for the number of events when none was seen */
+#define CLOSE 1.01	/* up to this factor of uncertainty the longest hold is reported */
 
-/* --- holds that were not timed --- */
+/* --- untimed holds --- */
 
-/* Ends of the 95 % interval of a Poisson mean of which `count` events were seen: Wilson and Hilferty's cube roots. */
+/*
+ * Ends of the 95 % interval of a Poisson mean from `count` events: Wilson and
+ * Hilferty's cube roots.
+ */
 static double poisson_low(double count)
 {
 	double root = 1 - 1 / (9 * count) - Z / (3 * sqrt(count));
@@ -31,14 +34,14 @@ static double poisson_high(double count)
 	return count > 0 ? (count + 1) * root * root * root : NONE_MOST;
 }
 
-/* First parts of the others, from those of the drawn ones. */
+/* First parts of the others, estimated from the sampled ones. */
 static void add_shorts(struct hp_lock_rest *rest, const struct hp_use *use,
 		       const struct hp_hold_sums *sums, double draws, double others)
 {
 	double weight = (double)use->drawn, mean, square, variance, effective;
 
 	if (!sums || draws < 2 || weight < draws) {
-		/* Nobody knows: anything up to that. */
+		/* Unknown: anything up to that. */
 		rest->shorts += others * HP_LOCK_SHORT / 2;
 		rest->variance += others * others * HP_LOCK_SHORT * HP_LOCK_SHORT / 16;
 		return;
@@ -46,7 +49,7 @@ static void add_shorts(struct hp_lock_rest *rest, const struct hp_use *use,
 	mean = (double)sums->short_ticks / weight;
 	square = (double)sums->short_squares / weight;
 	variance = square > mean * mean ? square - mean * mean : 0;
-	/* Of weights 1 and HP_LOCK_RARE / HP_LOCK_DRAWN, which weigh `weight` together. */
+	/* For weights 1 and HP_LOCK_RARE / HP_LOCK_DRAWN with the sum `weight`. */
 	effective = weight * weight / (weight + (weight - draws) * (HP_LOCK_RARE / HP_LOCK_DRAWN));
 	rest->shorts += others * mean;
 	rest->variance += others * others * variance / effective;
@@ -110,7 +113,7 @@ void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
 		add_rest(sum, use, sums, draws, gap);
 }
 
-/* What looks say of first parts beyond HP_LOCK_SHORT. */
+/* First parts beyond HP_LOCK_SHORT, estimated from the sampler's checks. */
 struct range {
 	double low;
 	double ticks;
@@ -123,7 +126,7 @@ static struct range looks_range(const struct hp_lock_rest *rest)
 	double most = poisson_high(rest->hits);
 	struct range range;
 
-	/* More than there are it cannot have been. */
+	/* It cannot exceed the total. */
 	most = most < rest->count ? most : rest->count;
 	range.ticks = rest->more + rest->gaps;
 	range.low = larger(rest->tail, rest->more + gap * poisson_low(rest->hits));

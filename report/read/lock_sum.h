@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_sum.h - what was done with one side of a lock, and how long that took: for messages
- * in channels, too.
+ * lock_sum.h - operations on one side of a lock and their times; also for
+ * channel messages.
  */
 #ifndef HP_REPORT_READ_LOCK_SUM_H
 #define HP_REPORT_READ_LOCK_SUM_H
@@ -12,39 +12,39 @@
 #include "report/read/model.h"
 #include "segment/layout/lock.h"
 
-/* Holds that were not timed each, as sums over uses: FORMAT.md says what of them follows. */
+/* Sums over untimed holds; FORMAT.md says what follows from them. */
 struct hp_lock_rest {
 	double count;	/* holds that were neither timed nor drawn */
-	double known;	/* of them and of the drawn ones what is certain, ticks */
+	double known;	/* certain time of these and the sampled ones, ticks */
 	double shorts;	/* their first parts up to HP_LOCK_SHORT, estimated */
 	double variance;	/* of that */
-	double skew;	/* what that would be more for each hold longer than all drawn ones that one might have drawn */
-	double hits;	/* looks that saw one for longer than that */
-	double gaps;	/* the gaps in front of these */
-	double more;	/* and what these holds took behind the look in whole gaps, */
+	double skew;	/* increase of that for each possible hold longer than all sampled ones */
+	double hits;	/* checks that saw one held for longer */
+	double gaps;	/* the gaps before these */
+	double more;	/* and the time of these holds after the check, in whole gaps, */
 	double tail;	/* or exactly */
-	double gap;	/* the mean gap of looks */
+	double gap;	/* the mean gap between checks */
 	double gap_most;	/* the longest */
-	double blind;	/* time without looks */
-	double most;	/* no hold that was marked took longer */
-	bool is_unknown;	/* an earlier version recorded it: nothing of all that is known */
+	double blind;	/* time without checks */
+	double most;	/* no marked hold took longer */
+	bool is_unknown;	/* recorded by an earlier version: all of that is unknown */
 };
 
-/* What was done with a lock on one of its sides. */
+/* Operations on one side of a lock. */
 struct hp_lock_sum {
 	uint64_t count;	/* acquisitions */
 	uint64_t contended;	/* of them: had to wait */
 	uint64_t failed;	/* tries that found it taken */
 	uint64_t timeouts;
-	uint64_t timed;	/* holds that were timed each */
-	uint64_t drawn;	/* and at random */
+	uint64_t timed;	/* holds that were all timed */
+	uint64_t drawn;	/* and sampled ones */
 	double wait_ticks;
 	uint64_t wait_most;
 	double hold_ticks;	/* of all holds, partly estimated */
 	double hold_low;	/* 95 % interval of that */
-	double hold_high;	/* < 0 = not known */
+	double hold_high;	/* < 0 = unknown */
 	uint64_t hold_most;
-	double hold_most_high;	/* none can have taken longer; < 0 = not known */
+	double hold_most_high;	/* none can have taken longer; < 0 = unknown */
 	bool is_estimated;	/* hold_ticks and their percentiles */
 	struct hp_lock_rest rest;
 	struct hp_model_histogram waits;	/* of the contended */
@@ -52,29 +52,31 @@ struct hp_lock_sum {
 };
 
 /*
- * Adds the holds of a use, of which `draws` were drawn, a rare one counted once.  `sums` NULL = there are none;
- * `gap`: of looks in ticks, if they say nothing of it.
+ * Adds the holds of a use, of which `draws` were sampled, a rare one counted
+ * once. `sums` NULL = none; `gap`: between checks in ticks, if the sums have
+ * none.
  */
 void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
 		     const struct hp_hold_sums *sums, uint64_t draws, double gap);
 
 /*
- * All uses have been added: hold_ticks and its interval.  `clock_ticks` is the error of the time of
- * one hold, which is the same for all; the sum cannot be above `most_ticks` (0 = no limit).
+ * After all uses were added: computes hold_ticks and its interval.
+ * `clock_ticks` is the timing error of one hold, the same for all; the sum
+ * cannot exceed `most_ticks` (0 = no limit).
  */
 void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most_ticks);
 
-/* hold_most is the longest hold only as far as is known. */
+/* True if hold_most is only a lower bound of the longest hold. */
 bool hp_lock_sum_is_most_bound(const struct hp_lock_sum *sum);
 
 /* Adds the counters of a hp_spread at `place` * HP_LINE. */
 void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
 			uint32_t place);
 
-/* So many percent of all acquisitions waited at most this long; < 0 = there were none.  Ticks. */
+/* The wait that `percent` of all acquisitions do not exceed, ticks; < 0 = none. */
 double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent);
 
-/* The same of holds. */
+/* The same for holds. */
 double hp_lock_hold_percentile(const struct hp_lock_sum *sum, double percent);
 
 #endif

@@ -55,7 +55,7 @@ char *hp_logged_result(struct hp_reader *reader, uint64_t results, uint32_t numb
 	there = hp_reader_see(reader,
 			      results + sizeof(head) + number % head.capacity * sizeof(*there),
 			      sizeof(*there));
-	/* A later call's result may have taken its place: then the number is another. */
+	/* A later call's result may have replaced it; then the number differs. */
 	if (!there || hp_seq_look_32(&there->number) != number)
 		return NULL;
 	length = hp_seq_get_word(&there->length);
@@ -133,5 +133,5 @@ void hp_logged_wait(const struct hp_waiter *there, struct hp_waiter *waiter)
 		if (hp_seq_is_same(&there->since, waiter->since))
 			return;
 	}
-	waiter->since = 0;	/* one short wait after the other */
+	waiter->since = 0;	/* many short waits in a row */
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * logged.h - reads what the program may write over meanwhile, by segment/seq.h: a call,
- * a result, a message, a wait is copied as a whole or not at all.  The writers are in
- * preload/call/logged.h, preload/channel/queue.c and preload/lock/hold.c.
+ * logged.h - reads records that the program may overwrite meanwhile
+ * (segment/seq.h): a call, a result, a message or a wait is copied completely
+ * or not at all.  The writers are in preload/call/logged.h,
+ * preload/channel/queue.c and preload/lock/hold.c.
  */
 #ifndef HP_REPORT_READ_LOGGED_H
 #define HP_REPORT_READ_LOGGED_H
@@ -12,26 +13,26 @@
 #include "segment/layout/channel.h"
 #include "segment/layout/lock.h"
 
-/* False = the place is unused, or another call is being written there. */
+/* False = the place is unused, or is being overwritten. */
 bool hp_logged_call(const struct hp_call *there, struct hp_call *call);
 
-/* The same of a call that allocated. */
+/* The same for a call that allocated. */
 bool hp_logged_spent(const struct hp_spent *there, struct hp_spent *spent);
 
-/* A fresh copy of result `number` of the hp_results at an offset; NULL = it is not there any more. */
+/* A fresh copy of result `number` of the hp_results at an offset; NULL = overwritten. */
 char *hp_logged_result(struct hp_reader *reader, uint64_t results, uint32_t number);
 
 /* A message of a lane's log. */
 bool hp_logged_message(const struct hp_message *there, struct hp_message *message);
 
 /*
- * A fresh copy of what message `number`, at place `i` of the ring, said, as far as it was
- * kept; `size` is its whole size.  NULL = it is not there.
+ * A fresh copy of the kept part of message `number`, at place `i` of the ring;
+ * `size` is its full size. NULL = not there.
  */
 char *hp_logged_text(struct hp_reader *reader, const struct hp_lane *lane, uint64_t i,
 		     uint64_t number, uint32_t size);
 
-/* The present wait of a waiter into a copy of it, whose `since` is 0 if there is none. */
+/* Copies the current wait of a waiter; `since` is 0 if there is none. */
 void hp_logged_wait(const struct hp_waiter *there, struct hp_waiter *waiter);
 
 #endif

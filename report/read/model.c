@@ -2,10 +2,10 @@
 /*
  * model.c - reads the records of a segment and sums them up.
  *
- * Order: objects, then of each process its blocks, of each
- * block its functions and its rows; then the watched threads.  Records are
- * told apart by their offset, functions of different blocks are put together
- * by object and address (model_build.c).  Everything is linear in the number of records.
+ * Order: objects; then for each process its blocks, and for each block its
+ * functions and rows; then the watched threads.  Records are identified by
+ * their offset; functions of different blocks are merged by object and address
+ * (model_build.c).  Everything is linear in the number of records.
  */
 #include "report/read/model.h"
 
@@ -23,19 +23,19 @@
 
 #define KILLED_LATE_NS 1e9
 
-/* What is needed while the model is built. */
+/* State while the model is built. */
 struct build {
 	struct hp_model *model;
 	size_t process_room;
 	size_t thread_room;
 	size_t name_room;
 	uint64_t end_ticks;	/* the last moment known */
-	uint64_t root_end;	/* of the last of the root's images, ticks */
-	uint64_t other_end;	/* of the last of the others, as far as it is known */
+	uint64_t root_end;	/* end of the root's last image, ticks */
+	uint64_t other_end;	/* end of the last of the others, as far as known */
 	double overhead_ticks;
 	uint64_t watched_cpu_ns;
 	uint64_t root_cpu_ns;	/* of the root, by the watcher */
-	uint64_t earlier_cpu_ns;	/* of all, at the look before */
+	uint64_t earlier_cpu_ns;	/* of all, at the previous refresh */
 };
 
 static uint64_t beyond(uint64_t a, uint64_t b)
@@ -63,8 +63,8 @@ static double rate_between(const struct hp_moment *a, const struct hp_moment *b)
 }
 
 /*
- * The target was killed within its first second: there is no second moment.
- * If the segment is of this boot, now is one.
+ * The target was killed within its first second, so there is no second moment.
+ * If the segment is from this boot, the present is one.
  */
 static double rate_guess(const struct hp_header *header)
 {
@@ -74,7 +74,7 @@ static double rate_guess(const struct hp_header *header)
 							    : rate_between(&header->start, &now);
 }
 
-/* Of a session that goes on the present moment is later than the one noted last. */
+/* In a live session the present is later than the last recorded moment. */
 static struct hp_moment later(const struct hp_reader *reader, struct hp_moment last)
 {
 	struct hp_moment now = reader->segment.now;
@@ -91,7 +91,7 @@ static void read_clock(struct build *b)
 	struct hp_header *header = &model->reader.header;
 	struct hp_moment last;
 
-	/* Where its writer was killed half-way the rate tells whether it is of use. */
+	/* If its writer was killed half-way, the rate shows whether it is usable. */
 	hp_clock_last(model->reader.segment.header, &last);
 	last = later(&model->reader, last);
 	model->ns_per_tick = rate_between(&header->start, &last);
@@ -107,7 +107,7 @@ static void read_clock(struct build *b)
 
 /* --- blocks and processes --- */
 
-/* Their process's place in model->processes, for the calls. */
+/* The place of their process in model->processes, for the calls. */
 static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 {
 	struct hp_model_losses *losses = &b->model->losses;
@@ -120,7 +120,7 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 		losses->unpaired += block.unpaired;
 		losses->unwound += block.unwound;
 		losses->untimed_signal += block.untimed_signal;
-		/* Below zero where the clock went back in our own code, and only there. */
+		/* Only below zero if the clock went back in our own code. */
 		if ((int64_t)block.overhead > 0)
 			b->overhead_ticks += (double)block.overhead / (1 << HP_FINE_BITS);
 		hp_model_build_block(b->model, at, &block)->process = process;
@@ -128,8 +128,8 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 }
 
 /*
- * The end of one that was killed is when the sampler found it dead, which is up to some
- * hundred ms later: too late by more than a program lives that ends just then.
+ * A killed process ends when the sampler finds it dead, up to some hundred ms
+ * later; that may be more than the lifetime of a short program.
  */
 static uint64_t end_known(const struct build *b, const struct hp_process *record, uint64_t end)
 {
@@ -224,7 +224,7 @@ static void read_processes(struct build *b)
 		read_process(b, &record);
 }
 
-/* The root process may have been several images: the one with the most to tell. */
+/* The root process may have been several images: use the one with the most data. */
 static void find_root(struct build *b)
 {
 	struct hp_model *model = b->model;
@@ -280,8 +280,8 @@ const char *hp_model_thread_name(const struct hp_model *model, uint32_t pid, uin
 }
 
 /*
- * The helper may have seen an ended thread under an earlier name only.  It knows
- * when a thread began to one tick of the kernel, of 10 ms at most.
+ * The helper may have seen an ended thread only under an earlier name. It knows
+ * a thread's start to one kernel tick, at most 10 ms.
  */
 static void thread_name(const struct hp_model *model, struct hp_model_thread *thread,
 			uint64_t first_ns)
@@ -353,8 +353,8 @@ static void read_watch_rows(struct build *b)
 }
 
 /*
- * The sampler may just sum up a row in another one: then each is read again.  A member
- * could hold that word as it likes, so there is an end to it.
+ * The sampler may be folding a row into another: then all are read again. A
+ * member of the session could block that word, so the retries are limited.
  */
 static void read_all_rows(struct build *b)
 {
@@ -392,14 +392,14 @@ static void read_threads(struct build *b)
 
 /* --- sums --- */
 
-/* Who says what a process took: itself at its end, or the watcher. */
+/* The source of a process's usage: itself at its end, or the watcher. */
 struct teller {
 	uint32_t pid;
 	bool is_watcher;
-	bool has_next;	/* the process went on in another segment, and what it took stands in that record */
+	bool has_next;	/* the process continued in another segment, whose record has its usage */
 };
 
-/* By pid; of one pid's images the one that told all first, else the running one. */
+/* By pid; among images of one pid, those with a complete record first, then the running one. */
 static int compare_tellers(const void *left, const void *right)
 {
 	const struct teller *a = left, *b = right;
@@ -426,7 +426,7 @@ static const struct teller *teller_of(const struct teller *tellers, size_t count
 	return low < count && tellers[low].pid == pid ? &tellers[low] : NULL;
 }
 
-/* The threads' rows of processes that did not say themselves what they took. */
+/* The thread rows of processes that did not record their usage. */
 static uint64_t rows_cpu_ns(const struct build *b, const struct teller *tellers)
 {
 	const struct hp_model *model = b->model;
@@ -441,7 +441,10 @@ static uint64_t rows_cpu_ns(const struct build *b, const struct teller *tellers)
 		teller = teller_of(tellers, model->process_count, row->pid);
 		if (row->pid == root)
 			root_ns += row->cpu_ns;
-		/* Without a teller the next process has its record, with what it noted; or it never had one. */
+		/*
+		 * Without one, the next process took over its record and usage;
+		 * or it never had one.
+		 */
 		else if (teller ? teller->is_watcher : !row->is_member)
 			rest_ns += row->cpu_ns;
 	}
@@ -449,8 +452,8 @@ static uint64_t rows_cpu_ns(const struct build *b, const struct teller *tellers)
 }
 
 /*
- * CPU of the whole session: of a process that noted its end what it noted, of each
- * other one what the watcher saw last.
+ * CPU of the whole session: the recorded usage of processes that recorded their
+ * end, the watcher's last value for all others.
  */
 static uint64_t session_cpu_ns(const struct build *b)
 {
@@ -476,7 +479,7 @@ static uint64_t session_cpu_ns(const struct build *b)
 	return cpu_ns;
 }
 
-/* Three sources, none complete: what processes said at their end, the watcher, the runner. */
+/* Three sources, none complete: records of ended processes, the watcher, the runner. */
 static void sum_up(struct build *b)
 {
 	struct hp_model *model = b->model;
@@ -485,7 +488,7 @@ static void sum_up(struct build *b)
 
 	for (size_t i = 0; i < model->process_count; i++)
 		model->peak_rss_kb = larger(model->peak_rss_kb, model->processes[i].peak_rss_kb);
-	/* A sum of counters: it never gets less from look to look, whoever tells it. */
+	/* A sum of counters: it must never decrease between refreshes, whatever the source. */
 	model->cpu_ns = larger(larger(b->earlier_cpu_ns, session_cpu_ns(b)),
 			       larger(b->watched_cpu_ns, header->root_cpu_ns));
 	model->peak_rss_kb = larger(model->peak_rss_kb, header->peak_rss_kb);
@@ -493,7 +496,7 @@ static void sum_up(struct build *b)
 	model->overhead_ns = overhead_ns < 1e18 ? (uint64_t)overhead_ns : 0;
 	if (model->thread_count > 1)
 		return;
-	/* One thread: what it did before the watcher's first look counts too. */
+	/* One thread: its CPU before the watcher's first sample counts, too. */
 	model->thread_ns = model->elapsed_ns;
 	model->blocked_ns = beyond(model->elapsed_ns, model->cpu_ns);
 	if (model->thread_count)
@@ -502,7 +505,7 @@ static void sum_up(struct build *b)
 
 /* --- functions --- */
 
-/* Sums are made anew; what a spread holds is looked at when it is asked for. */
+/* Sums are recomputed; histograms only on demand. */
 static void functions_clear(struct hp_model *model)
 {
 	for (size_t i = 0; i < model->function_count; i++) {
@@ -522,7 +525,7 @@ static void functions_clear(struct hp_model *model)
 		model->blocks[i].stamp = model->blocks[i].calls = 0;
 }
 
-/* What a record says once: the source may name its function when a call gets there. */
+/* Set once in a record: HOTPATH_NAME may name the function at a later call. */
 static void record_look(struct hp_model *model, struct hp_model_record *record)
 {
 	struct hp_model_function *f = &model->functions[record->function];
@@ -544,7 +547,7 @@ static void record_look(struct hp_model *model, struct hp_model_record *record)
 
 static void functions_count(struct hp_model *model)
 {
-	/* The look before may have found more processes, in a segment that somebody spoils. */
+	/* The previous refresh may have found more processes, if the segment was damaged. */
 	for (size_t i = 0; i < model->block_count; i++)
 		if (model->blocks[i].process < model->process_count)
 			model->processes[model->blocks[i].process].calls += model->blocks[i].calls;
@@ -561,7 +564,7 @@ static void functions_count(struct hp_model *model)
 
 /* --- looks --- */
 
-/* What each look finds anew. */
+/* State that each refresh rebuilds. */
 static void clear(struct hp_model *model)
 {
 	for (size_t i = 0; i < model->process_count; i++)

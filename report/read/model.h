@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.h - what a segment says, as plain structs: the input of every view.
+ * model.h - a segment's content as plain structs: the input of every view.
  *
  * A function here is the sum over all threads and processes, by object and
  * address.  The rows of all blocks become one calling-context tree: nodes of
- * equal paths are one node.  Times are ns.  The model knows nothing of names,
+ * equal paths are one node.  Times are ns.  The model does not depend on names,
  * settings and output.
  *
  * Folder: report/read - a segment as plain structs: processes, functions, the
@@ -50,7 +50,7 @@ struct hp_model_process {
 	uint32_t ending;	/* enum hp_ending */
 	int32_t exit_code;
 	uint64_t start_ns;	/* since the session's start */
-	uint64_t life_ns;	/* of all that is folded in here */
+	uint64_t life_ns;	/* of everything folded in here */
 	uint64_t cpu_ns;
 	uint64_t peak_rss_kb;
 	uint64_t calls;	/* instrumented calls of its threads */
@@ -66,23 +66,23 @@ struct hp_model_call {
 	uint64_t start_ns;	/* since the session's start */
 	uint64_t ns;
 	uint32_t tid;
-	char *result;	/* what it said of its result, the caller's to free; NULL = nothing */
+	char *result;	/* text of its result, freed by the caller; NULL = none */
 };
 
 /*
- * What single calls left: their histogram is summed up when it is first asked for,
- * and again at a later look as far as it has changed (model_calls.c).
+ * Data on single calls: the histogram is summed up on first use, and updated at
+ * a later refresh as far as it has changed (model_calls.c).
  */
 struct hp_model_spread {
-	uint32_t look;	/* of model->look: when that was; 0 = never */
+	uint32_t look;	/* model->look at that time; 0 = never */
 	bool is_recursive;
-	uint64_t least_ticks;	/* of the measured; UINT64_MAX = none */
+	uint64_t least_ticks;	/* of timed calls; UINT64_MAX = none */
 	uint64_t most_ticks;
 	struct hp_model_histogram histogram;	/* ticks */
 	uint64_t totals[HP_GROUPS];	/* of its groups */
-	struct hp_model_histogram settled;	/* the part of records that have not changed for a while */
+	struct hp_model_histogram settled;	/* sum over records that have not changed for a while */
 	uint64_t same;	/* bits: these groups of `histogram` are those of `settled`, */
-	uint64_t fresh;	/* to these this look has added */
+	uint64_t fresh;	/* changed by this refresh */
 };
 
 struct hp_model_function {
@@ -90,25 +90,25 @@ struct hp_model_function {
 	uint32_t object;	/* place in objects, or HP_NONE */
 	uint32_t record;	/* its records: place of the first one + 1 */
 	uint32_t last_record;
-	struct hp_model_label *label;	/* what the source calls it; NULL = nothing */
-	struct hp_model_spread *spread;	/* NULL = nobody asked for it; see hp_model_histogram */
-	uint32_t plan_look;	/* of model->look: when its records were gone through last, */
-	uint32_t unsettled;	/* the first of those that have changed or are not in `settled`, place + 1, */
-	uint32_t plan;	/* and what is to be done about them (model_calls.c) */
+	struct hp_model_label *label;	/* name from the source; NULL = none */
+	struct hp_model_spread *spread;	/* NULL = not requested; see hp_model_histogram */
+	uint32_t plan_look;	/* model->look at the last pass over its records, */
+	uint32_t unsettled;	/* first record that has changed or is not in `settled`, place + 1, */
+	uint32_t plan;	/* and the required update (model_calls.c) */
 
-	/* Sums, made anew at each look. */
+	/* Sums, recomputed at each refresh. */
 	uint32_t running;	/* calls that had not ended */
 	uint64_t calls;
 	uint64_t measured;	/* calls with a known duration */
-	uint64_t drawn;	/* of them: at random among others that are only counted */
+	uint64_t drawn;	/* of them: sampled */
 	bool is_sampled;	/* times are estimates */
-	bool is_recursive;	/* some call of it began while another one went on */
+	bool is_recursive;	/* some calls were nested in others */
 	double total_ns;	/* outermost calls, callees included */
 	double total_low_ns;	/* 95 % interval; equal when nothing was estimated */
 	double total_high_ns;
 	double self_ns;	/* without instrumented callees */
-	double self_error_ns;	/* the wider half of its 95 % interval, */
-	double self_low_ns;	/* which is this */
+	double self_error_ns;	/* wider half of its 95 % interval, */
+	double self_low_ns;	/* the interval */
 	double self_high_ns;
 
 	/* Sums over blocks, for the estimates (tree.c). */
@@ -118,7 +118,7 @@ struct hp_model_function {
 	double tail_variance;
 	double total_doubt;	/* linear errors, ticks */
 	double self_doubt;
-	double total_less;	/* how much less, or more, it may be beside that, ticks */
+	double total_less;	/* further uncertainty below and above, ticks */
 	double total_more;
 	double self_less;
 	double self_more;
@@ -128,24 +128,24 @@ struct hp_model_function {
 struct hp_model_record {
 	uint64_t offset;	/* of its hp_function */
 	uint64_t gist;	/* of its hp_gist */
-	uint64_t stamp;	/* grows with each call that begins, or ends with a known duration */
-	uint64_t read_stamp;	/* what it was when the histogram was read last, */
+	uint64_t stamp;	/* grows with each call that begins, or that ends with a known duration */
+	uint64_t read_stamp;	/* its value when the histogram was last read, */
 	uint64_t read_block;	/* and its block's */
 	uint32_t function;	/* place in functions */
 	uint32_t block;
 	uint32_t next;	/* of the same function: place + 1; 0 = none */
-	uint64_t label_stamp;	/* `stamp` when its label was looked for */
+	uint64_t label_stamp;	/* `stamp` at the last search for its label */
 	uint32_t next_unsettled;	/* of the same function, place + 1; 0 = none */
 	bool is_read;	/* its histogram was */
-	bool is_flushed;	/* no counter of it waits for the thread's next call */
-	bool is_apart;	/* its slow calls are those that would be events in gaps */
+	bool is_flushed;	/* no counter is still pending until the thread's next call */
+	bool is_apart;	/* its slow calls are those that would be gap events */
 	uint32_t gaps;	/* offset / HP_LINE of events below it; 0 = none */
 	bool is_settled;	/* its histogram is in `settled` */
 };
 
-/* What one thread, or several one after the other, wrote. */
+/* Data of one thread, or of several in turn. */
 struct hp_model_block {
-	uint64_t functions;	/* heads of its lists, as far as they are known */
+	uint64_t functions;	/* known heads of its lists */
 	uint64_t rows;
 	uint64_t stamp;	/* sum of its records' */
 	uint64_t calls;
@@ -153,7 +153,7 @@ struct hp_model_block {
 };
 
 struct hp_model_node {
-	uint32_t parent;	/* its place is lower; the root is its own */
+	uint32_t parent;	/* place lower than its own; the root is its own parent */
 	uint32_t function;	/* HP_NONE: the root */
 	uint64_t calls;
 	double self_ns;
@@ -167,7 +167,7 @@ struct hp_model_thread {
 	char state;	/* letter of /proc/PID/stat, 'x' = ended */
 	uint32_t tid;
 	uint32_t pid;
-	uint32_t folded;	/* further ended threads summed up in here */
+	uint32_t folded;	/* number of ended threads folded in here */
 	bool is_member;
 	double percent_last;	/* < 0: unknown */
 	double percent_max;	/* < 0: unknown */
@@ -177,7 +177,7 @@ struct hp_model_thread {
 	uint64_t life_ns;
 };
 
-/* What a thread was called at its end, by itself. */
+/* A thread's own record of its name at its end. */
 struct hp_model_thread_name {
 	char name[20];
 	uint32_t pid;
@@ -185,10 +185,10 @@ struct hp_model_thread_name {
 	uint64_t end;	/* ticks */
 };
 
-/* What is missing from the report, and how much of it. */
+/* What is missing from the report, and how much. */
 struct hp_model_losses {
 	uint64_t refused_chunks;
-	uint64_t refusals;	/* by the kernel: memory outside of the segment, answers */
+	uint64_t refusals;	/* refused by the kernel: memory outside of the segment, system calls */
 	uint64_t lost_calls;
 	uint64_t lost_threads;
 	uint64_t folded_rows;
@@ -205,9 +205,9 @@ struct hp_model_build;
 
 struct hp_model {
 	struct hp_reader reader;
-	struct hp_model_build *build;	/* what is needed at the next look (model_build.h) */
-	uint32_t look;	/* their number, from 1 */
-	uint32_t plan_look;	/* of `look`: when all records were gone through for their histograms */
+	struct hp_model_build *build;	/* state for the next refresh (model_build.h) */
+	uint32_t look;	/* number of the refresh, from 1 */
+	uint32_t plan_look;	/* `look` at the last pass over all records for histograms */
 	uint32_t *places;	/* by offset / HP_LINE: record's place + 1, or HP_PLACE_ROW and a row's node */
 	size_t place_count;
 	struct hp_model_record *records;
@@ -222,7 +222,7 @@ struct hp_model {
 	uint32_t root;	/* place of the root process, or HP_NONE */
 	uint64_t cpu_ns;	/* of all processes */
 	uint64_t blocked_ns;	/* threads neither on a CPU nor waiting for one */
-	uint64_t thread_ns;	/* lifetimes of the threads `blocked_ns` was measured of */
+	uint64_t thread_ns;	/* lifetimes of the threads covered by `blocked_ns` */
 	uint64_t peak_rss_kb;	/* largest process */
 	uint64_t rss_kb;
 	uint64_t overhead_ns;	/* what the hooks cost, all threads */
@@ -243,7 +243,7 @@ struct hp_model {
 	struct hp_model_run *runs;
 	size_t run_count;
 	size_t run_room;
-	uint64_t children_cpu_ns;	/* of all that the root waited for, and that those did; as it ended */
+	uint64_t children_cpu_ns;	/* children that the root waited for, and theirs; at its end */
 	struct hp_model_thread_name *thread_names;	/* sorted by pid, tid, end */
 	size_t thread_name_count;
 	struct hp_model_sampling sampling;
@@ -253,13 +253,13 @@ struct hp_model {
 void hp_model_init(struct hp_model *model, struct hp_segment *segment);
 
 /*
- * The same of a model that was paused, or is all zeroes: as if it was built anew,
- * but only what is new is looked for, and places of objects, functions and nodes
- * stay.  The segment is that of the looks before.
+ * Updates a paused or all-zero model. The result is as if built anew, but only
+ * new records are searched, and places of objects, functions and nodes stay.
+ * The segment must be the same.
  */
 void hp_model_look(struct hp_model *model, struct hp_segment *segment);
 
-/* Gives the segment back until the next look.  Nothing can be asked meanwhile. */
+/* Releases the segment until the next refresh. The model cannot be queried meanwhile. */
 void hp_model_pause(struct hp_model *model);
 void hp_model_release(struct hp_model *model);
 
@@ -268,8 +268,8 @@ uint32_t hp_model_record_at(const struct hp_model *model, uint64_t offset);
 uint32_t hp_model_place_at(const struct hp_model *model, uint64_t offset);
 
 /*
- * What the first thread `tid` of `pid` that ended at `ticks` or later was called then;
- * NULL = it did not say, or as its process.
+ * The name at its end of the first thread `tid` of `pid` that ended at `ticks`
+ * or later; NULL = not recorded, or the process's name.
  */
 const char *hp_model_thread_name(const struct hp_model *model, uint32_t pid, uint32_t tid,
 				 uint64_t ticks);
@@ -282,23 +282,23 @@ const struct hp_model_histogram *hp_model_histogram(const struct hp_model *model
 double hp_model_average(const struct hp_model *model, const struct hp_model_function *function);
 
 /*
- * The duration below which `percent` of all calls of `function` lie, in ns; < 0 = unknown.
- * 0 and 100 are the shortest and longest measured ones.
+ * The duration that `percent` of all calls of `function` do not exceed, in ns;
+ * < 0 = unknown. 0 and 100 are the shortest and longest timed calls.
  */
 double hp_model_percentile(const struct hp_model *model, const struct hp_model_function *function,
 			   double percent);
 
-/* Its longest calls, longest first; those behind the last one have 0 ticks. */
+/* Its longest calls, longest first; unused entries have 0 ticks. */
 void hp_model_slowest(const struct hp_model *model, const struct hp_model_function *function,
 		      struct hp_call slowest[HP_SLOWEST]);
 
 /*
- * Goes through the rings of its last calls.  `record` is its `record` at first; 0 at the
- * end.  Returns the ring's offset, 0 = this one has none.
+ * Iterates over the rings of its last calls. `record` starts as the function's
+ * `record`; 0 at the end. Returns the ring's offset, 0 = this one has none.
  */
 uint64_t hp_model_ring(const struct hp_model *model, uint32_t *record, uint64_t *results);
 
-/* Up to `most` of its last timed calls, the newest first; returns how many. */
+/* Up to `most` of its last timed calls, newest first; returns the number. */
 size_t hp_model_last_calls(struct hp_model *model, const struct hp_model_function *function,
 			   struct hp_model_call *calls, size_t most);
 
@@ -308,7 +308,7 @@ struct hp_model_call hp_model_call(const struct hp_model *model, const struct hp
 /* Ticks in ns. */
 uint64_t hp_model_ns(const struct hp_model *model, uint64_t ticks);
 
-/* Frees what the spread of a function holds. */
+/* Frees the contents of a function's spread. */
 void hp_model_spread_free(struct hp_model_spread *spread);
 
 #endif

@@ -13,14 +13,14 @@
 
 /* --- its life --- */
 
-/* The part of the segment that is in use grows from look to look. */
+/* The used part of the segment grows between refreshes. */
 static void places_grow(struct hp_model *model)
 {
 	size_t count = hp_reader_places(&model->reader);
 
 	if (count <= model->place_count)
 		return;
-	/* Some more at once; most of them are never touched. */
+	/* Allocates several at once; most are never touched. */
 	count += count / 4;
 	model->places =
 		hp_xsparse(model->places, model->place_count, count, sizeof(*model->places));
@@ -75,7 +75,7 @@ static uint64_t object_hash(const struct hp_model_object *object)
 	return hash | 1;
 }
 
-/* By its name, which HOTPATH_LIB may lead to through another folder. */
+/* Compares the name only, since HOTPATH_LIB may use another folder. */
 static bool is_profiler(const char *path)
 {
 	static const char name[] = "libhotpath.so";
@@ -84,7 +84,7 @@ static bool is_profiler(const char *path)
 	return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
 }
 
-/* The place + 1 of an object like `object`, which is taken over or freed. */
+/* The place + 1 of an equal object; takes over or frees `object`. */
 static uint32_t object_place(struct hp_model *model, struct hp_model_object *object)
 {
 	struct hp_model_build *build = model->build;
@@ -107,7 +107,7 @@ static uint32_t object_place(struct hp_model *model, struct hp_model_object *obj
 	return *place = (uint32_t)model->object_count;
 }
 
-/* A list down to what was its head at the last look. */
+/* Reads a list down to its head at the last refresh. */
 static void objects_read(struct hp_model *model, uint64_t head, uint64_t *known)
 {
 	struct hp_model_build *build = model->build;
@@ -170,8 +170,9 @@ static uint32_t object_now(struct hp_model *model, uint64_t offset)
 }
 
 /*
- * The object's place of the module at `offset`.  It need not be in the list of
- * its process: what an earlier process recorded may hang in another's record.
+ * The place of the object of the module at `offset`. The module need not be in
+ * its process's list: an earlier process may have recorded it in another
+ * record.
  */
 static uint32_t module_object(struct hp_model *model, uint64_t offset)
 {
@@ -214,7 +215,7 @@ static uint32_t function_place(struct hp_model *model, uint32_t object, uint64_t
 	return (uint32_t)model->function_count++;
 }
 
-/* Of a first look the newest blocks come first; of later ones, what they find is newer still. */
+/* The first refresh sees the newest blocks first; later refreshes find still newer ones. */
 static void record_link(struct hp_model *model, struct hp_model_function *function, uint32_t number)
 {
 	if (model->look > 1) {
@@ -269,7 +270,7 @@ static uint64_t row_next(struct hp_reader *reader, uint64_t at, bool *is_there)
 	return *is_there ? (uint64_t)row.next * HP_LINE : 0;
 }
 
-/* Fills build->offsets from `head`, the newest, down to what is known; returns how many. */
+/* Fills build->offsets from `head`, the newest, down to the known ones; returns the number. */
 static size_t list_new(struct hp_model *model, uint64_t head, uint64_t known,
 		       uint64_t (*next)(struct hp_reader *reader, uint64_t at, bool *is_there))
 {
@@ -317,7 +318,7 @@ static void rows_read(struct hp_model *model, uint32_t block, uint64_t head)
 	model->blocks[block].rows = head;
 }
 
-/* As it is now: a row that was there before has its function in it. */
+/* Reads the current count: an earlier row already has its function in it. */
 static uint64_t functions_now(const struct hp_model *model, uint64_t offset)
 {
 	const struct hp_block *block =

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_build.h - what of a model outlives a look: which records there are.
+ * model_build.h - the part of a model that outlives a refresh: the known
+ * records.
  *
- * Who looks at a program that runs finds the same records again, with other
- * counters in them, and perhaps further ones.  Records are never removed, the head
- * of a list leads from the newest to the oldest, and what says whose counters
- * they are is set once.  So a look reads the heads of lists up to what is known,
- * and then the counters of all rows; sums are made anew, and are those that a
- * first look would make.
+ * Each refresh of a running program finds the same records with new counters,
+ * and perhaps further records. Records are never removed, lists run from the
+ * newest to the oldest, and a record's identity is set once. So a refresh reads
+ * lists down to the known records, then the counters of all rows, and
+ * recomputes the sums. The result equals that of a first refresh.
  */
 #ifndef HP_REPORT_READ_MODEL_BUILD_H
 #define HP_REPORT_READ_MODEL_BUILD_H
@@ -19,8 +19,8 @@
 struct hp_model_build {
 	struct hp_tree tree;
 	struct hp_map objects; /* offset -> place + 1 */
-	uint64_t object_heads[1 + HP_LEVELS_MOST]; /* of the lists, when they were read last */
-	struct hp_map same_objects; /* what is in it -> place + 1 */
+	uint64_t object_heads[1 + HP_LEVELS_MOST]; /* of the lists at the last refresh */
+	struct hp_map same_objects; /* content -> place + 1 */
 	struct hp_map modules; /* offset -> object's place + 1 */
 	struct hp_map same_functions; /* object and address -> place */
 	struct hp_map blocks; /* offset -> place + 1 */
@@ -30,10 +30,10 @@ struct hp_model_build {
 	size_t block_room;
 	uint64_t *offsets; /* of new records of a list */
 	size_t offset_room;
-	bool is_broken; /* a list did not end where it should: the next look begins from nothing */
+	bool is_broken; /* a list did not end as expected: the next refresh starts from scratch */
 };
 
-/* A model without anything, or one that was paused: makes room for the segment that its reader has. */
+/* Prepares an empty or paused model for its reader's segment. */
 void hp_model_build_begin(struct hp_model *model);
 void hp_model_build_release(struct hp_model *model);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_calls.c - what is known of single calls: histograms, the slowest, the last.
+ * model_calls.c - data on single calls: histograms, the slowest, the last.
  *
- * The histograms of 1 000 functions in 64 threads are 150 MB, so they are read for
- * who asks.  Records (a function of a block) that change at each look are read at
- * each look; the sum of the others is kept, `settled`.  A record's stamp says
- * whether it has changed.  But the counter of a thread's last timed call is
- * written at its next one, of whatever function: so what has changed counts as
- * changing until its block has gone on without it.
+ * The histograms of 1 000 functions in 64 threads are 150 MB, so they are read
+ * on demand. Records (a function of a block) that keep changing are read at
+ * each refresh; the sum of the others is kept in `settled`. A record's stamp
+ * shows whether it has changed. But a thread writes the counter of its last
+ * timed call at its next one, of any function. So a changed record counts as
+ * changing until its block has advanced without it.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@
 #include "segment/histogram.h"
 
 #define HP_RINGS_MOST 4096
-#define RECORD_READ offsetof(struct hp_function, slowest)	/* bytes that tell of its histogram */
+/* Bytes with the state of its histogram */
+#define RECORD_READ offsetof(struct hp_function, slowest)
 
 static uint64_t beyond(uint64_t a, uint64_t b)
 {
@@ -29,8 +30,8 @@ static uint64_t beyond(uint64_t a, uint64_t b)
 /* --- histograms --- */
 
 /*
- * Counters of a group, read once: their threads go on, and what is added here and there
- * has to be one value.  `high` are their upper halves or NULL.
+ * Counters of a group, read once: threads keep counting, and both sums must get
+ * the same value.  `high` are their upper halves or NULL.
  */
 static void group_read(uint64_t counts[HP_GROUP_SIZE], const uint32_t *low, const uint32_t *high)
 {
@@ -46,7 +47,7 @@ static void group_read(uint64_t counts[HP_GROUP_SIZE], const uint32_t *low, cons
 		counts[i] += (uint64_t)(carries[i] & 0xffffff) * HP_CARRY;
 }
 
-/* Returns the sum of what is in `to` now. */
+/* Returns the new sum of `to`. */
 static uint64_t group_add(uint64_t to[HP_GROUP_SIZE], const uint64_t from[HP_GROUP_SIZE],
 			  const uint64_t counts[HP_GROUP_SIZE])
 {
@@ -67,7 +68,7 @@ static uint64_t *group_of(struct hp_model_histogram *histogram, unsigned group)
 	return histogram->groups[group];
 }
 
-/* Adds to the part that is kept. */
+/* Adds to `settled`. */
 static void settled_add(struct hp_model_spread *spread, unsigned group,
 			const uint64_t counts[HP_GROUP_SIZE])
 {
@@ -76,7 +77,7 @@ static void settled_add(struct hp_model_spread *spread, unsigned group,
 	group_add(counters, counters, counts);
 }
 
-/* Adds to what this look finds: the first one in a group to what is settled of it. */
+/* Adds to this refresh's sum; the first addition to a group starts from its settled part. */
 static void fresh_add(struct hp_model_spread *spread, unsigned group,
 		      const uint64_t counts[HP_GROUP_SIZE])
 {
@@ -161,7 +162,7 @@ static void histogram_clear(struct hp_model_histogram *histogram)
 			memset(histogram->groups[group], 0, HP_GROUP_SIZE * sizeof(uint64_t));
 }
 
-/* Groups that nothing was added to at this look are the settled ones, if they were not already. */
+/* Groups without additions at this refresh are reset to the settled ones. */
 static void settled_show(struct hp_model_spread *spread)
 {
 	static const uint64_t none[HP_GROUP_SIZE];
@@ -180,9 +181,9 @@ static void settled_show(struct hp_model_spread *spread)
 	spread->same = ~spread->fresh;
 }
 
-/* What is to be done about a function's records at this look. */
+/* The update that a function's records need at this refresh. */
 enum plan {
-	PLAN_ANY = 1,	/* one may have changed */
+	PLAN_ANY = 1,	/* one may have changed since */
 	PLAN_FIRST = 2,	/* one was not read before */
 	PLAN_UNSETTLED = 4,	/* a settled one has changed */
 	PLAN_QUIET = 8,	/* one that is not settled has not */
@@ -197,8 +198,9 @@ static uint32_t plan_of(const struct hp_model_record *record, bool is_active)
 }
 
 /*
- * One pass over all records in the order of memory.  A function's own lie far from each
- * other: going through those of each function, in 64 threads, was most of the time.
+ * One pass over all records in memory order. The records of one function are
+ * far apart: visiting them function by function, with 64 threads, took most of
+ * the time.
  */
 static void records_plan(struct hp_model *model)
 {
@@ -303,8 +305,8 @@ void hp_model_spread_free(struct hp_model_spread *spread)
 /* --- figures of it --- */
 
 /*
- * Some call of it began while another one went on.  With a spread that is known of
- * the records that have not changed, too.
+ * Some calls were nested in others. With a spread this is also known for
+ * unchanged records.
  */
 static bool is_recursive(const struct hp_model *model, const struct hp_model_function *f)
 {
@@ -322,7 +324,7 @@ static bool is_recursive(const struct hp_model *model, const struct hp_model_fun
 	return false;
 }
 
-/* Total / Calls where both are of the same calls; else the histogram must do. */
+/* Total / calls if both cover the same calls; otherwise from the histogram. */
 double hp_model_average(const struct hp_model *model, const struct hp_model_function *f)
 {
 	const struct hp_model_spread *spread;
@@ -342,8 +344,8 @@ double hp_model_average(const struct hp_model *model, const struct hp_model_func
 }
 
 /*
- * Inside a bucket the values are taken to lie at equal distances, between what
- * the bucket holds and what was measured at all.
+ * Values are assumed to be evenly spaced within a bucket, limited to the
+ * measured range.
  */
 static double bucket_rank(const struct hp_model_spread *spread, unsigned group, unsigned place,
 			  uint64_t rank)
@@ -451,7 +453,7 @@ struct hp_model_call hp_model_call(const struct hp_model *model, const struct hp
 
 /* --- single calls --- */
 
-/* A call in a ring, and where the results of that ring stand. */
+/* A call in a ring, and the place of the ring's results. */
 struct logged {
 	struct hp_call call;
 	uint64_t results;

@@ -2,15 +2,16 @@
 /*
  * open.c - see open.h.
  *
- * A frame holds when its call began, on the clock that stands still while the hooks work, and
- * what its callees have taken so far.  Its end is that of its process: its death, the image that
- * came after it, or the present moment.
+ * A frame holds the start of its call, on the clock that stops while hooks run,
+ * and its callees' time so far. The call ends with its process: at its death,
+ * at the next image, or at present.
  *
- * A call that is counted only has no time of entry.  It began before the calls below it and after
- * the callees that its caller has had, so it is told to have begun with the call below it.
+ * An untimed call has no start time. It began before its callee and after its
+ * caller's earlier callees, so it is reported to start with its callee.
  *
- * A thread may have several stacks, of coroutines and of signal handlers.  Which of them runs is
- * not told; so the times of the stack that began first are taken, which is the thread's own.
+ * A thread may have several stacks, of coroutines and of signal handlers.  It
+ * is unknown which of them runs, so the times of the oldest stack are used,
+ * which is the thread's own.
  */
 #include "report/read/open.h"
 
@@ -28,7 +29,7 @@ struct build {
 	struct hp_model *model;
 	uint64_t now;
 	uint64_t block;	/* `root` of the block looked at: what it is told by */
-	uint64_t began;	/* when its stack began whose times were taken; 0 = none was */
+	uint64_t began;	/* start of the stack whose times are used; 0 = none */
 };
 
 static struct hp_open *open_at(struct hp_opens *opens, uint64_t row)
@@ -52,7 +53,7 @@ const struct hp_open *hp_opens_find(const struct hp_opens *opens, uint64_t row)
 	return place ? &opens->opens[*place - 1] : NULL;
 }
 
-/* When the image was over.  Another one of the process may have come after it, by exec. */
+/* The end of the image. Another image of the process may follow, by exec. */
 static uint64_t end_of(struct build *b, const struct hp_process *process)
 {
 	uint64_t end = process->end_ticks ? process->end_ticks : b->now;
@@ -110,7 +111,7 @@ static void stack_see(void *context, const struct hp_stack *stack)
 {
 	struct build *b = context;
 	uint64_t start = began(stack), end = end_of(b, stack->process);
-	/* The hooks' cost is told at the end of timed calls, and never after this. */
+	/* The hooks' cost is recorded at the end of timed calls, and never later than this. */
 	double now = (double)end - (double)(int64_t)stack->block->overhead / FINE;
 
 	for (size_t i = 0; i < stack->count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open.h - what calls that had not ended took until the end, or until now.
+ * open.h - time of open calls until the end, or until now.
  */
 #ifndef HP_REPORT_READ_OPEN_H
 #define HP_REPORT_READ_OPEN_H
@@ -12,7 +12,7 @@
 struct hp_open {
 	double calls;
 	double self;	/* ticks, without instrumented callees */
-	double outer;	/* ticks of those that are not inside another call of the function */
+	double outer;	/* ticks of calls not nested in another call of the function */
 };
 
 struct hp_opens {
@@ -26,7 +26,7 @@ struct hp_opens {
 void hp_opens_init(struct hp_opens *opens, struct hp_model *model, uint64_t now);
 void hp_opens_release(struct hp_opens *opens);
 
-/* Those of the row at an offset; NULL = none. */
+/* The open calls of the row at an offset; NULL = none. */
 const struct hp_open *hp_opens_find(const struct hp_opens *opens, uint64_t row);
 
 #endif

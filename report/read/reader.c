@@ -13,7 +13,7 @@
 
 #define TEXT_MOST 16384
 
-/* Lines that can hold something. */
+/* Lines that may hold data. */
 static uint64_t lines_most(const struct hp_reader *reader)
 {
 	uint64_t most = reader->segment.size / HP_LINE;
@@ -23,7 +23,7 @@ static uint64_t lines_most(const struct hp_reader *reader)
 	return most;
 }
 
-/* Where part `i` of the mapping ends at most; part 0 is behind the session's own. */
+/* The upper limit of part `i` of the mapping; part 0 follows the session's own segment. */
 static uint64_t part_end(const struct hp_reader *reader, uint32_t i)
 {
 	const struct hp_parts *parts = &reader->segment.parts;
@@ -61,7 +61,7 @@ static void parts_init(struct hp_reader *reader)
 		part_init(reader, i);
 }
 
-/* Which part an offset is of; 0 = the session's own, else one more than its place. */
+/* The part of an offset; 0 = the session's own, else its place + 1. */
 static uint32_t part_of(const struct hp_reader *reader, uint64_t offset)
 {
 	uint32_t i = 0;
@@ -71,7 +71,7 @@ static uint32_t part_of(const struct hp_reader *reader, uint64_t offset)
 	return i;
 }
 
-/* The first process of this part, or of one behind it. */
+/* The first process of this part or a later one. */
 static uint64_t first_from(const struct hp_reader *reader, uint32_t part)
 {
 	for (; part <= reader->part_count; part++) {
@@ -109,7 +109,7 @@ uint64_t hp_reader_after(struct hp_reader *reader, uint64_t at, uint64_t next)
 
 	if (next && part_of(reader, next) == part)
 		return next;
-	/* Nobody leads us into the records of others. */
+	/* A list must not lead into another process's records. */
 	reader->is_damaged |= next != 0;
 	return first_from(reader, part + 1);
 }
@@ -143,7 +143,7 @@ void hp_reader_restart(struct hp_reader *reader, unsigned times)
 
 void hp_reader_release(struct hp_reader *reader)
 {
-	/* One that was never begun is all zero, which is the number of stdin. */
+	/* An unused reader is all zero, and 0 is stdin's number. */
 	if (!reader->segment.header)
 		return;
 	reader->segment.size = reader->mapped;
@@ -290,7 +290,7 @@ uint32_t hp_reader_folding(const struct hp_reader *reader)
 {
 	if (reader->mapped < HP_PAGE)
 		return 0;
-	/* The rows that were read before are not newer than this. */
+	/* Rows read earlier are not newer than this. */
 	atomic_thread_fence(memory_order_acquire);
 	return hp_seq_look_32(&hp_segment_recorded_at(&reader->segment)->folding);
 }

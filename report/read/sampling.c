@@ -38,19 +38,19 @@ static void stack_add(struct hp_model_sampling *sampling, const struct hp_stack_
 	sampling->stacks[number] = (struct hp_model_stack){
 		.address = node->address,
 		.object = object_of(node->object, objects),
-		/* A damaged one hangs below the root. */
+		/* Attach a damaged one to the root. */
 		.above = node->parent < number ? node->parent : 0,
 		.parent = node->parent < number ? node->parent : 0,
 		.code = node->object,
 	};
-	/* Perhaps a later look knows the object. */
+	/* A later refresh may know the object. */
 	if (node->object && sampling->stacks[number].object == HP_NONE)
 		hp_model_sampling_spoil(sampling);
 	counters_read(&sampling->stacks[number], node);
 	sampling->stack_count++;
 }
 
-/* True if it is the place that stands there since the look before. */
+/* True if it is the same place as at the previous refresh. */
 static bool is_known(const struct hp_model_sampling *sampling, const struct hp_stack_node *node)
 {
 	size_t number = sampling->stack_count;
@@ -99,7 +99,7 @@ static void chunk_note(struct hp_model_sampling *sampling, uint64_t offset)
 		(struct hp_model_stack_chunk){ offset, sampling->stack_count };
 }
 
-/* From the chunk at `at` on, without its first `skipped` nodes. */
+/* Reads from the chunk at `at`, without its first `skipped` nodes. */
 static void chunks_read(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			const struct hp_map *objects, uint64_t at, uint32_t skipped)
 {
@@ -119,9 +119,9 @@ static void chunks_read(struct hp_model_sampling *sampling, struct hp_reader *re
 	}
 }
 
-/* --- what has changed --- */
+/* --- changes --- */
 
-/* The ring; NULL = there is none. */
+/* The ring; NULL = none. */
 static const struct hp_stack_changes *ring_at(struct hp_reader *reader, uint64_t offset)
 {
 	const struct hp_stack_changes *ring =
@@ -135,7 +135,7 @@ static const struct hp_stack_changes *ring_at(struct hp_reader *reader, uint64_t
 	return ring;
 }
 
-/* Before nodes are read: what changes from now on is in the ring. */
+/* Call before reading nodes: later changes are in the ring. */
 static void ring_begin(struct hp_model_sampling *sampling, struct hp_reader *reader)
 {
 	const struct hp_stack_changes *ring;
@@ -171,7 +171,7 @@ static const struct hp_stack_node *node_at(const struct hp_model_sampling *sampl
 			     sizeof(struct hp_stack_node));
 }
 
-/* Reads what is new and what has changed.  False = that is not known, all is to be read. */
+/* Reads what is new and changes.  False = that is not known, all is to be read. */
 static bool stacks_follow(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			  const struct hp_map *objects)
 {
@@ -200,7 +200,7 @@ static bool stacks_follow(struct hp_model_sampling *sampling, struct hp_reader *
 		if (node)
 			counters_read(&sampling->stacks[number], node);
 	}
-	/* The sampler may have gone round: it stores a number after the head before it. */
+	/* The sampler may have wrapped around: it stores a number after the previous head. */
 	atomic_thread_fence(memory_order_acquire);
 	if (atomic_load_explicit(&ring->head, memory_order_relaxed) - sampling->seen >= capacity)
 		return false;
@@ -238,7 +238,7 @@ void hp_model_sampling_hide(struct hp_model_sampling *sampling,
 {
 	struct hp_model_stack *stacks = sampling->stacks;
 
-	/* A caller has a lower number, so it was looked at before. */
+	/* A caller has a lower number, so it was handled before. */
 	for (size_t i = 1; i < sampling->stack_count; i++) {
 		struct hp_model_stack *stack = &stacks[i];
 		const struct hp_model_object *object =
@@ -264,7 +264,7 @@ void hp_model_sampling_pause(struct hp_model_sampling *sampling)
 {
 	free(sampling->profile);
 	free(sampling->trouble);
-	/* Where a look did not come so far, all are gone. */
+	/* If a refresh did not get that far, all are discarded. */
 	sampling->generation += sampling->stack_count < sampling->known;
 	*sampling = (struct hp_model_sampling){ .stacks = sampling->stacks,
 						.stack_room = sampling->stack_room,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling.h - what a segment says of samples, as plain structs.
+ * sampling.h - a segment's samples as plain structs.
  */
 #ifndef HP_REPORT_READ_SAMPLING_H
 #define HP_REPORT_READ_SAMPLING_H
@@ -13,49 +13,49 @@
 #include "report/read/reader.h"
 #include "segment/layout/sample.h"
 
-/* A place in code below the places that lead to it. */
+/* A place in code and its callers. */
 struct hp_model_stack {
-	uint64_t address;	/* in the object; the plain one if that is not known */
+	uint64_t address;	/* in the object; the absolute one if that is unknown */
 	uint32_t object;	/* place in the model's objects, or HP_NONE */
-	uint32_t above;	/* the place that leads to it, lower than its own; the root's is 0 */
-	uint32_t parent;	/* the same, or where the profiler's own frames are hidden the first that is the program's */
+	uint32_t above;	/* the caller's place, lower than its own; the root's is 0 */
+	uint32_t parent;	/* the same; where the profiler's frames are hidden, the first of the program */
 	uint64_t samples;	/* of which this is the innermost place */
 	uint64_t cpu_ns;
 	uint64_t waits;
 	uint64_t blocked_ns;
-	uint64_t counted_ns;	/* of cpu_ns: the processor's counters tell of what kind */
-	uint64_t memory_ns;	/* of counted_ns: it waited for memory */
-	uint32_t code;	/* its object as the segment has it */
-	bool is_profiler;	/* our library's code, or the kernel's on its behalf; only where that is hidden */
+	uint64_t counted_ns;	/* of cpu_ns: classified by the processor's counters */
+	uint64_t memory_ns;	/* of counted_ns: waited for memory */
+	uint32_t code;	/* its object's offset in the segment */
+	bool is_profiler;	/* our library's code, or the kernel's on its behalf; only if hidden */
 };
 
-/* Where a chunk of nodes lies. */
+/* The place of a chunk of nodes. */
 struct hp_model_stack_chunk {
 	uint64_t offset;
 	size_t first;	/* number of its first node */
 };
 
 struct hp_model_sampling {
-	bool is_there;	/* samples were asked for */
+	bool is_there;	/* samples were requested */
 	struct hp_sampling record;
 	struct hp_model_stack *stacks;	/* [0] = root */
 	size_t stack_count;
 	size_t stack_room;
-	size_t known;	/* of the stacks: they are those of the look before, with other counters */
-	uint32_t generation;	/* grows when what stands in `stacks` is not what stood there */
-	uint32_t low_hz;	/* for a time, of threads that switched often; 0 = never */
+	size_t known;	/* the stacks are the same as at the previous refresh, with new counters */
+	uint32_t generation;	/* grows when entries of `stacks` are replaced */
+	uint32_t low_hz;	/* reduced for some time for threads that switched often; 0 = never */
 	struct hp_model_stack_chunk *chunks;
 	size_t chunk_count;
 	size_t chunk_room;
-	uint64_t changes;	/* offset of the ring of changes; 0 = none, or all is to be read again */
-	uint64_t seen;	/* number of the first change that was not read */
-	char *profile;	/* path of samply's; NULL = it took none */
+	uint64_t changes;	/* offset of the ring of changes; 0 = none, or everything must be reread */
+	uint64_t seen;	/* number of the first unread change */
+	char *profile;	/* path of samply's profile; NULL = none */
 	char *trouble;	/* why there are no samples of samply */
 };
 
 /*
- * Reads them into one that is all zeroes, or was paused.  `objects` leads from
- * offsets to places + 1.
+ * Reads them into an all-zero or paused one. `objects` maps offsets to places +
+ * 1.
  */
 void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			    uint64_t offset, const struct hp_map *objects);
@@ -63,18 +63,18 @@ void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader
 struct hp_model_object;
 
 /*
- * Takes the profiler's frames out of the way between the program and what it calls:
- * of `main, malloc of ours, malloc of the C library` the middle one goes.  Where one
- * is innermost, or only the kernel is below it, it stays, as is_profiler.  To be
- * called after each look.
+ * Hides the profiler's frames between the program and its callees: of `main,
+ * our malloc, the C library's malloc` the middle one is hidden. A frame that is
+ * innermost, or has only the kernel below it, stays, as is_profiler. Call it
+ * after each refresh.
  */
 void hp_model_sampling_hide(struct hp_model_sampling *sampling,
 			    const struct hp_model_object *objects);
 
-/* The stacks' counters are no longer what was read: the next look reads all of them. */
+/* The stacks' counters were modified: the next refresh reads all of them. */
 void hp_model_sampling_spoil(struct hp_model_sampling *sampling);
 
-/* Until the next look nothing is there; which places are known is kept. */
+/* Empty until the next refresh, but known places are kept. */
 void hp_model_sampling_pause(struct hp_model_sampling *sampling);
 void hp_model_sampling_release(struct hp_model_sampling *sampling);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settle.h - from what rows say to times that fit together.
+ * settle.h - reconciles the times of rows.
  */
 #ifndef HP_REPORT_READ_SETTLE_H
 #define HP_REPORT_READ_SETTLE_H

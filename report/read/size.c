@@ -11,10 +11,10 @@
 #include "segment/layout/watch.h"
 
 #define PARTS 60	/* characters */
-#define MOMENTS_LEAST 16	/* with fewer a line would say nothing */
-#define POINTS_MOST 65536	/* a damaged file may say any number */
+#define MOMENTS_LEAST 16	/* with fewer the line is useless */
+#define POINTS_MOST 65536	/* a damaged file may claim any number */
 
-/* The line of the first watch; false = there is none. */
+/* The line of the first watch; false = none. */
 static bool line_find(struct hp_reader *reader, struct hp_size_line *line, uint64_t *at)
 {
 	struct hp_watch watch;
@@ -71,7 +71,7 @@ static uint64_t most_live(const struct hp_size_moment *moments, size_t count)
 	return most;
 }
 
-/* The most that was seen in the part of the run that a character stands for. */
+/* The maximum in the part of the run that a character represents. */
 static uint64_t most_of_part(const struct hp_size_moment *moments, size_t count, size_t part)
 {
 	double end = (double)moments[count - 1].ns + 1;
@@ -86,7 +86,7 @@ static uint64_t most_of_part(const struct hp_size_moment *moments, size_t count,
 		if (of == part && moments[i].live_bytes > most)
 			most = moments[i].live_bytes;
 	}
-	/* Nobody looked: as it was before. */
+	/* No sample: repeat the previous value. */
 	return most ? most : moments[last].live_bytes;
 }
 

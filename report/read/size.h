@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size.h - how large the program was, over time, as far as the helper looked.
+ * size.h - the program's size over time, as sampled by the helper.
  */
 #ifndef HP_REPORT_READ_SIZE_H
 #define HP_REPORT_READ_SIZE_H
@@ -10,13 +10,13 @@
 struct hp_size_moment {
 	uint64_t ns;	/* since the session's start */
 	uint64_t rss_bytes;	/* of all its processes together */
-	uint64_t live_bytes;	/* of the blocks that they held; 0 = none, or not recorded */
+	uint64_t live_bytes;	/* of allocated blocks; 0 = none, or not recorded */
 };
 
-/* Fresh, in the order of time; NULL and 0 = nothing is known. */
+/* Fresh, in time order; NULL and 0 = no data. */
 struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count);
 
-/* How many bytes were held over time, a character each moment, fresh; NULL = too few moments. */
+/* Allocated bytes over time, one character per moment, fresh; NULL = too few moments. */
 char *hp_sizes_live_text(const struct hp_model *model);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * stack.c - see stack.h.
  *
- * Frames above the live ones are left over.  How many calls of a function go on
- * says its record, so the first frame too many is not live.
+ * Frames above the live ones are stale. A function's record has the number of
+ * its open calls, so the first surplus frame is stale.
  */
 #include "report/read/stack.h"
 
@@ -16,21 +16,21 @@
 
 struct walk {
 	struct hp_model *model;
-	struct hp_map active;	/* offset of a function's record -> calls that go on, not met yet */
+	struct hp_map active;	/* offset of a function's record -> open calls not seen yet */
 	struct hp_stack stack;
 	size_t room;
 	hp_stack_see see;
 	void *context;
 };
 
-/* What is left over may lead anywhere, and is no damage. */
+/* A stale frame may point anywhere; that is no damage. */
 static bool is_row(const struct hp_model *model, uint64_t at)
 {
 	return at % HP_LINE == 0 && at / HP_LINE < model->place_count &&
 	       model->places[at / HP_LINE] & HP_PLACE_ROW;
 }
 
-/* False = the frame is left over. */
+/* False = the frame is stale. */
 static bool call_of(struct walk *w, const struct hp_frame *frame, struct hp_stack_call *call)
 {
 	struct hp_row row;
@@ -108,7 +108,7 @@ void hp_stacks_each(struct hp_model *model, hp_stack_see see, void *context)
 
 	w.stack.block = &block;
 	w.stack.process = &process;
-	/* Parts are met twice. */
+	/* Parts are visited twice. */
 	hp_reader_restart(reader, 2);
 	for (uint64_t at = hp_reader_processes(reader);
 	     hp_reader_step(reader, at, &process, sizeof(process));

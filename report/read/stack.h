@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.h - calls that had not ended: the live frames of shadow stacks (segment/FORMAT.md, section 7).
+ * stack.h - open calls: the live frames of shadow stacks (segment/FORMAT.md,
+ * section 7).
  */
 #ifndef HP_REPORT_READ_STACK_H
 #define HP_REPORT_READ_STACK_H
@@ -23,7 +24,7 @@ struct hp_stack {
 
 typedef void (*hp_stack_see)(void *context, const struct hp_stack *stack);
 
-/* Shows all of them.  The model knows all records. */
+/* Calls `show` for each. The model must know all records. */
 void hp_stacks_each(struct hp_model *model, hp_stack_see see, void *context);
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c - merges rows by path, estimates what was not timed, with an interval.
+ * tree.c - merges rows by path and estimates untimed calls, with an interval.
  *
- * Own time.  Of the calls of a row that were not all timed, N = calls - timed,
- * a random n were drawn.  Their mean stands for all N.  Its 95 % interval comes
- * from the variance of what was drawn, smaller as n nears N (finite population;
- * Cochran, Sampling Techniques, ch. 2).
+ * Own time. Of the N = calls - timed untimed calls of a row, n were sampled at
+ * random. Their mean stands for all N. Its 95 % interval comes from the sample
+ * variance, smaller as n nears N (finite population; Cochran, Sampling
+ * Techniques, ch. 2).
  *
- * Stalls.  Drawn calls far above the running mean are kept apart (the "tail").
- * As long as there are few of them, each counts once: one seen stall must not
- * be multiplied by HP_DRAWN.  Then stalls that nobody drew are missing, so the upper
- * end of the interval goes up by what is to be expected of them: by those seen
- * in this row, or by those of all rows in proportion to own time, whichever is
- * more; but by no more than there is room for: a stall that was missed is part
- * of what the timed caller's own time seems to be.  When there are many they
- * are scaled like all others.
+ * Stalls. Sampled calls far above the running mean are kept separately (the
+ * "tail"). While there are few, each counts once: one observed stall must not
+ * be multiplied by HP_DRAWN. Stalls that were not sampled are then missing, so
+ * the upper end of the interval is raised by their expected time: from those
+ * seen in this row, or from those of all rows in proportion to own time,
+ * whichever is more. The limit is the timed caller's apparent own time, which
+ * contains any missed stall. When there are many, they are scaled like all
+ * others.
  *
- * Doubt.  What the hooks cost is known to within some ns a call.  That error is the
- * same in each call, so it does not average out (see hp_tree_sum.doubt).
+ * Doubt. The hooks' cost is known to a few ns per call. That error is the same
+ * in each call, so it does not average out (see hp_tree_sum.doubt).
  *
- * What the estimates of all nodes have to do with each other: settle.c.
+ * settle.c reconciles the estimates of all nodes.
  */
 #include "report/read/tree.h"
 
@@ -31,20 +31,20 @@
 #include "report/read/open.h"
 
 #define FINE ((double)(1 << HP_FINE_BITS))
-#define AHEAD 16	/* rows that are fetched while one is counted */
-#define TAIL_FEW 16	/* from here on stalls are scaled */
-#define TAIL_RARE 32	/* or if one in so many drawn calls is one */
-#define DOUBT_SHARE 2	/* of what the hooks cost beside reading the clock, see doubts_of, */
-#define DOUBT_CLOCK (1 / 256.0)	/* and of a reading this much, */
-#define DOUBT_NS 3	/* but no more than this a call, */
-#define DOUBT_EXACT_NS 5	/* or this, where clocks are read without waiting */
+#define AHEAD 16	/* rows prefetched while one is counted */
+#define TAIL_FEW 16	/* from this many on, stalls are scaled */
+#define TAIL_RARE 32	/* or if one in this many sampled calls is a stall */
+#define DOUBT_SHARE 2	/* part of the hooks' cost besides clock reads, see doubts_of, */
+#define DOUBT_CLOCK (1 / 256.0)	/* and this part of a clock read, */
+#define DOUBT_NS 3	/* but at most this per call, */
+#define DOUBT_EXACT_NS 5	/* or this, if clock reads are not serialising */
 
-/* A row's numbers as claims that hold, whatever was read. */
+/* A row's numbers, forced to be consistent whatever was read. */
 struct facts {
 	double calls;
 	double timed;
 	double running;	/* calls that had not ended */
-	double others;	/* calls that are neither of these, nor nested */
+	double others;	/* neither of these nor nested */
 	double drawn;
 	double tail_count;
 	double tail_ticks;
@@ -52,7 +52,7 @@ struct facts {
 	double body_squares;
 	double self_ticks;	/* of the timed */
 	double outer_ticks;	/* of the timed */
-	bool is_apart;	/* the tail has all calls that would be events in gaps, and no others */
+	bool is_apart;	/* the tail has exactly the calls that would be gap events */
 	double below_ticks;	/* of the others */
 };
 
@@ -61,14 +61,14 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* `open`: its calls that had not ended, whose times were measured so far. */
+/* `open`: its open calls, with their times so far. */
 static struct facts facts_of(const struct hp_row *row, const struct hp_open *open)
 {
 	uint64_t timed = least_of(row->timed, row->calls);
 	uint64_t others = row->calls - timed - least_of(row->nested, row->calls - timed);
 	uint64_t running = least_of((uint64_t)open->calls, others);
 	uint64_t drawn = least_of(row->sampled, others - running);
-	/* More than 2^32 of them take hours. */
+	/* More than 2^32 of them would take hours. */
 	uint64_t tail = least_of(row->tail_carry, UINT32_MAX) << 32 | row->tail_count;
 	bool is_number = isfinite(row->square_sampled) && row->square_sampled >= 0;
 
@@ -94,7 +94,7 @@ static double small_sample(double n)
 	return n > 2 ? 1 + 1.3 / (n - 1.5) : 4;
 }
 
-/* Variance of the sum over `others` calls, estimated from the body of the drawn. */
+/* Variance of the sum over `others` calls, estimated from the sampled calls without the tail. */
 static double body_variance(const struct facts *f)
 {
 	double n = f->drawn - f->tail_count;
@@ -287,9 +287,9 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 }
 
 /*
- * The cost of a pair of hooks depends on how much of it the processor overlaps with the code
- * around: from next to nothing to twice what the calibration found around its kinds of code.
- * Readings of the clock are not overlapped, so the doubt is about the rest.
+ * The cost of a pair of hooks depends on how much the processor overlaps it
+ * with the surrounding code: from almost nothing to twice the calibrated cost.
+ * Clock reads are not overlapped, so the doubt concerns the rest.
  */
 static void doubts_of(struct hp_tree *tree, const struct hp_model *model)
 {
@@ -299,7 +299,7 @@ static void doubts_of(struct hp_tree *tree, const struct hp_model *model)
 	double counted = header->cost_counted / FINE;
 	double timed = (header->cost_timed - 2.0 * header->cost_clock) / FINE;
 
-	/* A drawn call has two readings of the clock in it, which are known that well. */
+	/* A sampled call contains two clock reads, which are known that well. */
 	tree->doubt_counted =
 		fmin(most, DOUBT_SHARE * counted + DOUBT_CLOCK * header->cost_clock / FINE);
 	tree->doubt_timed = fmin(most, DOUBT_SHARE * fmax(timed, counted));
