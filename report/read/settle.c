@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settle.c - from what rows say to times that fit together.
+ * settle.c - reconciles the measured and estimated times of rows.
  *
  * A row's figures are measured or estimated, each with an error of its own, so a callee may come
- * out longer than its caller.  Printed times have to be possible: a node's time is its own time
- * and that of its callees, none of them is below 0, and all of them together fit into the
- * lifetimes of the threads.
+ * out longer than its caller.  Printed times must be consistent: a node's time is its own time
+ * plus that of its callees, none is negative, and their total fits into the lifetimes of the
+ * threads.
  *
- * Rising.  From the leaves up, each node gets a time.  Where all outermost calls were timed that
- * is what was measured, and its own time is what the callees leave of it: so a caller's own time
- * has the errors of its callees' times, in the other direction.  Any other node's time is the
- * sum of its own and of its callees'.  If callees add up to more than what was measured, both
- * sides are wrong, and give way in proportion to their errors.
+ * Upward pass. From the leaves up, each node gets a time. If all outermost
+ * calls were timed, it is the measured time, and its own time is that minus its
+ * callees: so a caller's own time has the errors of its callees' times, with
+ * opposite sign. The time of any other node is the sum of its own and its
+ * callees' times. If callees exceed the measured time, both sides are wrong,
+ * and both are corrected in proportion to their errors.
  *
- * Fitting.  From the root down, callees are cut by what their callers lacked, in proportion to
- * their errors.  Where the errors do not explain it the rest is cut in proportion to the times,
- * and the intervals grow by it.
+ * Downward pass. From the root down, callees are reduced by the excess over
+ * their callers, in proportion to their errors. If the errors do not explain
+ * it, the rest is cut in proportion to the times, and the intervals grow by it.
  *
  * Recursion.  Calls of a function that is on the path already are in that node (segment/FORMAT.md).
  * So below a recursive function a measured time may hold calls that stand further up in the tree;
  * there a node's time is the sum of own times, and only outermost calls count for a function's total.
  * A function takes at least its own time, and no more than the program.
  *
- * Inclusive errors.  Doubt about the hooks' cost adds up linearly over all calls at a node and
- * below.  Variances of what was drawn are passed up in proportion to calls that were not timed.
+ * Inclusive errors.  Uncertainty of the hooks' cost adds up linearly over all
+ * calls at a node and below.  Sampling variances are passed up in proportion to
+ * untimed calls.
  */
 #include "report/read/settle.h"
 
@@ -33,30 +35,30 @@
 #include "report/base/memory.h"
 #include "report/read/gap.h"
 
-#define SURE 2.1	/* standard deviations: 1.96 if they were known and not estimated too */
+#define SURE 2.1	/* standard deviations; 1.96 would require exact variances */
 
 /* A node's part in the whole, in ticks. */
 struct part {
 	double own;
-	double whole;	/* own, and that of callees */
-	double below;	/* that of callees */
-	double risen;	/* by how much `whole` is more than what was measured, here and below */
-	double lack;	/* by which `own` and `below` have to be cut */
-	double excess;	/* what was cut beyond the error */
-	double own_give;	/* what the error lets `own` be cut by */
-	double give;	/* the same of `whole` */
-	double below_give;	/* the same of all callees together */
+	double whole;	/* own plus callees */
+	double below;	/* callees */
+	double risen;	/* excess of `whole` over the measured time, here and below */
+	double lack;	/* amount to cut from `own` and `below` */
+	double excess;	/* cut beyond the error */
+	double own_give;	/* error available for cutting `own` */
+	double give;	/* the same for `whole` */
+	double below_give;	/* the same for all callees together */
 	double below_doubt;	/* linear errors of all calls below, */
 	double direct_doubt;	/* and of callees' own calls */
-	double own_less;	/* by how much `own` may be less, or more: slow calls without a clock */
+	double own_less;	/* uncertainty of `own` below and above: untimed slow calls */
 	double own_more;
 	double total;	/* of its function: outermost calls only, callees included */
 	bool is_folded;	/* a function further up is recursive */
 };
 
 /*
- * Calls of a row in whose block no call of that row was drawn: the function's
- * mean stands for them, with as large an error.
+ * Rows without a sampled call in their block use the function's mean, with an
+ * error as large.
  */
 static void settle_pending(const struct hp_tree *tree, const struct hp_model *model, size_t place)
 {
@@ -71,9 +73,10 @@ static void settle_pending(const struct hp_tree *tree, const struct hp_model *mo
 }
 
 /*
- * Stalls happen per time or per call, whichever is more; a row without any may
- * have had some that were not drawn.  The usual stall (geometric mean) is what the machine does to any row;
- * a function's own rare slow path is no news about the others.
+ * Stalls happen per time or per call, whichever gives more; a row without any
+ * may have had some that were not sampled. The usual stall (geometric mean) is
+ * caused by the machine and hits any row; one function's rare slow path says
+ * nothing about others.
  */
 static void settle_tail(const struct hp_tree *tree, const struct hp_model *model, size_t place,
 			double room)
@@ -100,7 +103,7 @@ static void settle_tail(const struct hp_tree *tree, const struct hp_model *model
 	}
 }
 
-/* From the root down: how much more a node can have taken than it is said to. */
+/* From the root down: the most that a node's time may exceed its estimate. */
 static void settle_tails(const struct hp_tree *tree, const struct hp_model *model)
 {
 	double *room = hp_xmalloc(model->node_count * sizeof(*room));
@@ -117,7 +120,7 @@ static void settle_tails(const struct hp_tree *tree, const struct hp_model *mode
 	free(room);
 }
 
-/* --- times that fit together --- */
+/* --- consistent times --- */
 
 /* All of its outermost calls were timed. */
 static bool is_measured(const struct hp_tree_sum *sum, const struct part *part)
@@ -137,8 +140,9 @@ static void folded_find(const struct hp_model *model, struct part *parts)
 }
 
 /*
- * Callees took longer than the measured time of their caller: both sides are wrong.  What was
- * subtracted too much from the caller was so from all further up, too: their own times stay.
+ * Callees took longer than their caller's measured time: both sides are wrong.
+ * The excess subtraction from the caller also affected all nodes above it, so
+ * their own times stay.
  */
 static void rise_measured(const struct hp_tree_sum *sum, struct part *part)
 {
@@ -151,7 +155,7 @@ static void rise_measured(const struct hp_tree_sum *sum, struct part *part)
 	part->whole = measured;
 	if (lack > 0 && give > 0)
 		part->whole = measured + fmin(lack * doubt / give, doubt);
-	/* More than all errors explain: the hooks' cost was taken for too much here, not there. */
+	/* More than all errors explain: the hooks' cost was overestimated here, not there. */
 	if (lack > give && doubt > 0)
 		part->whole = fmax(part->whole, part->below - part->below_give);
 	part->risen += part->whole - measured;
@@ -187,7 +191,7 @@ static void rise(const struct hp_tree *tree, const struct hp_model *model, struc
 	}
 }
 
-/* What `part` of `value` is cut, if of all the parts `lack` has to be cut. */
+/* The cut of this part if `lack` has to be cut from all parts together. */
 static double cut(double lack, double value, double give, double all, double all_give)
 {
 	if (lack <= 0 || all <= 0)
@@ -199,7 +203,7 @@ static double cut(double lack, double value, double give, double all, double all
 	return give + (lack - all_give) * (value - give) / (all - all_give);
 }
 
-/* `part` has its final time: what does not fit is cut from its own time, and the rest below. */
+/* `part` has its final time: cuts the excess from its own time, and the rest from its callees. */
 static void fit_own(struct part *part)
 {
 	double all = part->own + part->below, all_give = part->own_give + part->below_give;
@@ -219,7 +223,7 @@ static void fit_below(const struct part *caller, struct part *part)
 	part->whole = fmax(part->whole - less, 0);
 }
 
-/* The program's threads together cannot have lived longer. */
+/* The total cannot exceed the lifetimes of the program's threads. */
 static double life_of(const struct hp_model *model)
 {
 	return (double)model->elapsed_ns / model->ns_per_tick *
@@ -280,8 +284,8 @@ static void settle_node(const struct hp_model *model, struct hp_model_node *node
 }
 
 /*
- * What slow calls without a clock may have taken less is what their caller has more: of a measured
- * one by itself, of others callees included.
+ * Time that untimed slow calls may have taken less is time that their caller
+ * has more: own time for a timed caller, inclusive time for others.
  */
 static void pass_slack(const struct hp_tree_sum *sum, struct hp_tree_sum *caller, struct part *part,
 		       bool is_whole)
@@ -295,7 +299,7 @@ static void pass_slack(const struct hp_tree_sum *sum, struct hp_tree_sum *caller
 	}
 }
 
-/* From the leaves up: what is uncertain below is uncertain here. */
+/* From the leaves up: uncertainty below is uncertainty here. */
 static void settle_nodes(const struct hp_tree *tree, const struct hp_model *model,
 			 struct part *parts)
 {
