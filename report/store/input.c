@@ -17,7 +17,7 @@
 #include "report/base/memory.h"
 #include "report/store/store.h"
 
-/* Whom a failure is told. */
+/* Receives error messages. */
 struct teller {
 	hp_complain complain;
 	void *context;
@@ -63,7 +63,7 @@ static bool settle(const struct teller *teller, const char *path, enum hp_segmen
 	return fault == HP_SEGMENT_FINE;
 }
 
-/* A segment in a file is mapped where it is; all else is read, and unpacked. */
+/* A segment in a file is mapped; anything else is read and unpacked. */
 static bool is_plain(int fd)
 {
 	uint64_t magic = 0;
@@ -111,7 +111,7 @@ static bool read_fd(struct hp_input *input, const struct teller *teller, const c
 	return read_kept(input, teller, path, fd);
 }
 
-/* The newest run that `name` means; NULL = any. */
+/* The newest run matching `name`; NULL = any. */
 static const struct hp_store_file *find(const struct hp_store_file *files, size_t count,
 					const char *name)
 {
@@ -130,7 +130,7 @@ static const struct hp_store_file *find(const struct hp_store_file *files, size_
 	return NULL;
 }
 
-/* Opens a run of the store.  Returns a descriptor, or -errno after telling what is wrong. */
+/* Opens a run of the store. Returns a descriptor, or -errno after an error message. */
 static int open_kept(struct hp_input *input, const struct teller *teller, const char *name)
 {
 	const struct hp_store_file *found;
@@ -172,7 +172,7 @@ bool hp_input_open(struct hp_input *input, const char *path, hp_complain complai
 	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
 	if (fd < 0 && path && (errno != ENOENT || strchr(path, '/')))
 		return settle(&teller, path, HP_SEGMENT_MISSING);
-	/* In its own folder a program's name is a file's, too: the run is meant. */
+	/* In its own folder a program's name is also a file name: the run is meant. */
 	if (fd >= 0 && !strchr(path, '/') && is_program(fd)) {
 		close(fd);
 		fd = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input.h - what a report is made of, wherever it is: a kept run, a segment in a
- * file, either of them in a pipe.
+ * input.h - opens the input of a report: a kept run or a segment, in a file or
+ * a pipe.
  */
 #ifndef HP_REPORT_STORE_INPUT_H
 #define HP_REPORT_STORE_INPUT_H
@@ -15,13 +15,13 @@ struct hp_input {
 	struct hp_segment segment;	/* hp_report_init takes it over */
 	struct hp_facts facts;
 	struct hp_record record;
-	char *file;	/* the name of a kept run that nobody named; NULL = it was named */
+	char *file;	/* the name of a kept run chosen by default; NULL = named explicitly */
 };
 
 /*
- * `path` is a file, "-" (stdin), or NULL: the newest run that was kept.  What is
- * no file may be a kept run's name, its pid, or its program's name.  A failure
- * is told in one line, to `complain`, and then `input` holds nothing.
+ * `path` is a file, "-" (stdin), or NULL for the newest kept run. If there is
+ * no such file, it may be a kept run's name, its pid, or its program's name. On
+ * failure `complain` gets one line and `input` holds nothing.
  */
 bool hp_input_open(struct hp_input *input, const char *path, hp_complain complain, void *context);
 

@@ -20,7 +20,7 @@
 #include "report/name/legend_gather.h"
 #include "report/section/sections.h"
 
-/* What the first file of this run was called: its program may have another name by now. */
+/* The name of this run's first file: its program may have another name by now. */
 static void find_name(const struct hp_store *store, char name[HP_STORE_NAME], uint32_t pid)
 {
 	size_t count, stamp = strcspn(name, "-");
@@ -44,7 +44,7 @@ static void choose_name(const struct hp_store *store, const struct hp_report *re
 		find_name(store, name, header->root_pid);
 }
 
-/* All names that a report of this run may ask for. */
+/* All names that a report of this run may need. */
 static char *names_of(struct hp_report *report)
 {
 	char *functions = hp_legend_gather(&report->model, report->symbols);
@@ -66,12 +66,12 @@ static char *names_of(struct hp_report *report)
 
 /* --- the file --- */
 
-#define RECORDS_FEW 10000 /* of functions: they are gone through before anything is printed */
+#define RECORDS_FEW 10000 /* of functions: this runs before anything is printed */
 
 struct hp_keeping {
 	struct hp_report *report;
 	struct hp_store store;
-	char *moved; /* a line about another folder than usual, to be told; NULL = none */
+	char *moved; /* a message about using another folder than usual; NULL = none */
 	bool has_store;
 	char name[HP_STORE_NAME];
 	int error; /* the first one */
@@ -81,7 +81,7 @@ struct hp_keeping {
 	struct hp_kept_writer *writer; /* NULL = none */
 	pthread_t thread;
 	bool has_thread;
-	bool has_segment; /* it was written, or is by the thread */
+	bool has_segment; /* it was written, or the thread writes it */
 };
 
 static bool has_two_processors(void)
@@ -99,7 +99,7 @@ static void *segment_write(void *argument)
 	return NULL;
 }
 
-/* The thread reads the segment and what thin.h found out, nothing else that changes. */
+/* The thread reads only the segment and the results of thin.h, nothing else that changes. */
 static void thread_begin(struct hp_keeping *keeping)
 {
 	if (!has_two_processors())
@@ -127,7 +127,7 @@ static void writer_begin(struct hp_keeping *keeping, const struct hp_keep *keep)
 
 static void file_begin(struct hp_keeping *keeping, const struct hp_keep *keep)
 {
-	/* A limit on the size of files is an error to tell, not an end. */
+	/* Exceeding RLIMIT_FSIZE is an error to report, not a reason to die. */
 	signal(SIGXFSZ, SIG_IGN);
 	choose_name(&keeping->store, keeping->report, keep->is_again, keeping->name);
 	keeping->fd = hp_store_begin(&keeping->store, keeping->name);
@@ -164,7 +164,7 @@ static void file_end(struct hp_keeping *keeping)
 		keeping->error = finished;
 }
 
-/* --- what is told --- */
+/* --- messages --- */
 
 static void say(char *line, hp_complain complain, void *context)
 {
@@ -183,7 +183,7 @@ static void say_lost(const struct hp_store *store, int error, hp_complain compla
 	    complain, context);
 }
 
-/* In the folder of kept runs, by names that are none of theirs. */
+/* In the folder of kept runs, under names that no run has. */
 static void share(const char *where, bool may_write)
 {
 	static char folder[PATH_MAX], path[PATH_MAX + 16];

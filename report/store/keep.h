@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep.h - what the end of a session leaves behind: its run in the store.
+ * keep.h - saves a session's run in the store at its end.
  */
 #ifndef HP_REPORT_STORE_KEEP_H
 #define HP_REPORT_STORE_KEEP_H
@@ -12,27 +12,27 @@
 struct hp_keep {
 	int fd;	/* of the segment */
 	const char *facts;
-	bool is_again;	/* it was saved when its root ended: replaces that file */
+	bool is_again;	/* saved before, when its root ended: replaces that file */
 };
 
 struct hp_keeping;
 
 /*
- * Saves the run that `report` tells of, in two steps: what needs no names is written by another
- * thread, while the report is made, if there is another processor for it.  `keep` stays
- * where it is until the end.
+ * Saves the run of `report` in two steps: if there is a second processor,
+ * another thread writes the part without names while the report is made. `keep`
+ * must not move until the end.
  */
 struct hp_keeping *hp_keep_begin(struct hp_report *report, const struct hp_keep *keep);
 
 /*
- * All names, and cleans up.  What stands in the way is told in one line.  False = the run is
+ * Writes all names and cleans up. A failure prints one line. False = the run is
  * not kept.
  */
 bool hp_keep_end(struct hp_keeping *keeping, hp_complain complain, void *context);
 
 /*
- * Before names are asked for: where those are kept that all runs share, of the kernel and of
- * system libraries.
+ * Call before looking up names: sets the folder of the caches that all runs
+ * share, for names of the kernel and of system libraries.
  */
 void hp_keep_share(bool may_write);
 

@@ -2,13 +2,13 @@
 /*
  * kept.c - see kept.h.
  *
- * A segment is mostly holes: chunks that were not filled, groups of counters
- * with few values.  So only lines (HP_LINE bytes) that are not empty are
- * written, in runs, each with its offset; zlib does the rest.
+ * A segment is mostly holes: partly filled chunks, and groups of counters with
+ * few values. So only non-empty lines (HP_LINE bytes) are written, in runs,
+ * each with its offset; zlib does the rest.
  *
- * What is read may be anything.  Pieces come in ascending order and lie below
- * the header's `used`, so no byte is written twice; sums are bounded before
- * memory is asked for; the memory is only taken where something is written.
+ * Input is untrusted. Pieces must be in ascending order and below the header's
+ * `used`, so no byte is written twice. Sizes are checked before memory is
+ * allocated, and memory is only used where something is written.
  */
 #include "report/store/kept.h"
 
@@ -46,12 +46,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 struct hp_kept_writer {
 	const struct hp_kept_source *source;
-	struct hp_header header; /* the source's: whoever owns it may change it meanwhile */
+	struct hp_header header; /* copied from the source, whose owner may change it meanwhile */
 	gzFile out;
 	int error; /* errno of the first failure */
 	uint64_t pieces;
 	uint64_t bytes;
-	uint64_t run_at; /* offset of the lines that wait in `run` */
+	uint64_t run_at; /* offset of the lines pending in `run` */
 	size_t run_size;
 	char *run; /* PIECE_MOST */
 	char *copy; /* HP_THIN_RECORD_MOST */
@@ -122,7 +122,7 @@ static bool is_empty(const char *line)
 	return any == 0;
 }
 
-/* The lines that hold something. */
+/* Non-empty lines. */
 static void lines_put(struct hp_kept_writer *writer, uint64_t offset, const char *bytes,
 		      size_t size)
 {
@@ -131,7 +131,7 @@ static void lines_put(struct hp_kept_writer *writer, uint64_t offset, const char
 			run_add(writer, offset + i, bytes + i, HP_LINE);
 }
 
-/* The part from `offset` up to `end`, without what is left out.  Returns where it got to. */
+/* The part from `offset` up to `end`, without omitted lines. Returns the offset reached. */
 static uint64_t part_put(struct hp_kept_writer *writer, const struct hp_kept_source *source,
 			 uint64_t offset, uint64_t end)
 {
@@ -149,7 +149,7 @@ static uint64_t part_put(struct hp_kept_writer *writer, const struct hp_kept_sou
 	return offset;
 }
 
-/* Sets the next part of the file, from `*to` on, that is no hole; false = there is none. */
+/* Finds the next part of the file after `*to` that is not a hole; false = none. */
 static bool next_data(int fd, uint64_t *from, uint64_t *to, uint64_t end)
 {
 	off_t data = fd >= 0 ? lseek(fd, (off_t)*to, SEEK_DATA) : -1;
@@ -157,13 +157,13 @@ static bool next_data(int fd, uint64_t *from, uint64_t *to, uint64_t end)
 
 	if (*to >= end || (data < 0 && fd >= 0 && errno == ENXIO))
 		return false;
-	/* Where the kernel does not know, all of it may be data. */
+	/* If the kernel cannot tell, treat everything as data. */
 	*from = data >= 0 ? (uint64_t)data & ~(uint64_t)(HP_LINE - 1) : *to;
 	*to = hole >= 0 ? least((uint64_t)hole & ~(uint64_t)(HP_LINE - 1), end) : end;
 	return *from < *to;
 }
 
-/* What is in use of one of the segments, which is in file `fd` (-1 = in none). */
+/* The used part of one of the segments, stored in file `fd` (-1 = none). */
 static void range_put(struct hp_kept_writer *writer, const struct hp_kept_source *source, int fd,
 		      uint64_t begin, uint64_t end)
 {
@@ -173,7 +173,7 @@ static void range_put(struct hp_kept_writer *writer, const struct hp_kept_source
 		done = part_put(writer, source, from > done ? from : done, to);
 }
 
-/* Where the segments of other levels are, and each one behind its header. */
+/* The offsets of the segments of other levels, then each segment without its header. */
 static void levels_put(struct hp_kept_writer *writer, const struct hp_parts *parts)
 {
 	struct hp_levels levels = { .count = parts->count };
@@ -199,7 +199,7 @@ static void parts_put(struct hp_kept_writer *writer, const struct hp_kept_source
 	}
 }
 
-/* Of what stands behind the header a report about the past needs one word. */
+/* Of the data after the header, a report about the past needs one word: */
 static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	struct hp_ticking ticking, kept = { .low_hz = 0 };
@@ -209,7 +209,7 @@ static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_sour
 	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
 }
 
-/* How dense looks at locks were. */
+/* the rate of the sampler's lock checks. */
 static void looks_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	const struct hp_looks *looks = hp_segment_looks(source->segment);
@@ -318,7 +318,7 @@ static bool fail(struct reader *reader, enum hp_segment_fault fault)
 	return false;
 }
 
-/* What zlib makes of a read that gave less than was asked for. */
+/* How zlib reports a short read. */
 static enum hp_segment_fault fault_of(gzFile in)
 {
 	int error = Z_OK;
@@ -371,7 +371,7 @@ static bool text_get(struct reader *reader, struct text *text, uint32_t size, ui
 	return true;
 }
 
-/* The header decides how much memory there is. */
+/* The header determines the memory size. */
 static bool segment_begin(struct reader *reader, const struct hp_header *header)
 {
 	struct hp_segment *segment = &reader->kept->segment;
@@ -415,7 +415,7 @@ static bool run_get(struct reader *reader, uint32_t size)
 	return get(reader, (char *)segment->header + offset, size);
 }
 
-/* The last piece, and what zlib finds behind it: its checksum. */
+/* The last piece, and zlib's checksum after it. */
 static bool end_get(struct reader *reader, uint32_t size)
 {
 	uint64_t pieces;
@@ -463,7 +463,7 @@ static bool pieces_get(struct reader *reader)
 	return false;
 }
 
-/* A segment as it is, out of a pipe or packed: its used part. */
+/* A plain segment from a pipe or packed: its used part. */
 static bool segment_get(struct reader *reader, const struct start *start)
 {
 	struct hp_segment *segment = &reader->kept->segment;
@@ -489,7 +489,7 @@ static bool segment_get(struct reader *reader, const struct start *start)
 static bool start_get(struct reader *reader, struct start *start)
 {
 	if (!get(reader, start, sizeof(*start))) {
-		/* Too short to be anything, unless it begins as a packed file. */
+		/* Too short to be valid, unless it begins like a packed file. */
 		if (reader->fault == HP_SEGMENT_TRUNCATED && gzdirect(reader->in))
 			reader->fault = HP_SEGMENT_FOREIGN;
 		return false;
@@ -534,7 +534,7 @@ enum hp_segment_fault hp_kept_read(struct hp_kept *kept, int fd)
 		hp_kept_release(kept);
 		return reader.fault;
 	}
-	/* Nothing that is in a list is all zeros. */
+	/* No record in a list is all zeros. */
 	kept->segment.records_most = reader.bytes / HP_LINE + 1;
 	if (start.magic == HP_KEPT_MAGIC) {
 		kept->facts = kept->facts ? kept->facts : hp_xstrdup("");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.h - one run in one file: what its segment holds, with the names of its
- * addresses and the facts about the run, so that it reads the same when the
- * program was rebuilt or the file is on another machine.
+ * kept.h - one run in one file: its segment, the names of its addresses and the
+ * facts about the run, so that it reads the same after the program was rebuilt
+ * or on another machine.
  *
- * doc/internals/files.md has the format by the byte.  It is a gzip stream: zlib's checksum
- * tells corruption, and everything is packed and unpacked in one pass.
+ * doc/internals/files.md has the format by the byte.  It is a gzip stream:
+ * zlib's checksum detects corruption, and everything is packed and unpacked in
+ * one pass.
  */
 #ifndef HP_REPORT_STORE_KEPT_H
 #define HP_REPORT_STORE_KEPT_H
@@ -25,7 +26,7 @@
 enum hp_kept_kind {
 	HP_KEPT_FACTS = 1,	/* text: lines of fields, see report/section/core/facts.h */
 	HP_KEPT_NAMES = 2,	/* text: lines of fields, see report/name/legend.h */
-	HP_KEPT_BYTES = 3,	/* of the segment; what is in no piece is 0 */
+	HP_KEPT_BYTES = 3,	/* of the segment; bytes in no piece are 0 */
 	HP_KEPT_END = 4,	/* the last piece; without it the file is truncated */
 	HP_KEPT_MAY_SKIP = 256,	/* kinds from here on may be skipped by a reader */
 };
@@ -36,16 +37,16 @@ struct hp_kept_piece {
 	uint32_t size;
 };
 
-/* What is to be written. */
+/* The data to write. */
 struct hp_kept_source {
 	const struct hp_segment *segment;	/* its used part */
-	const struct hp_header *header;	/* written instead of the one that is there */
-	const struct hp_thin *thin;	/* what is left out; NULL = nothing */
+	const struct hp_header *header;	/* written instead of the existing one */
+	const struct hp_thin *thin;	/* omitted lines; NULL = none */
 	int fd;	/* of the segment, to find holes; -1 = none */
 	const char *facts;
 };
 
-/* What was read.  A segment has no `facts` and `names`: NULL. */
+/* The data read. For a plain segment `facts` and `names` are NULL. */
 struct hp_kept {
 	struct hp_segment segment;	/* in private memory */
 	char *facts;
@@ -55,9 +56,9 @@ struct hp_kept {
 struct hp_kept_writer;
 
 /*
- * Writes to `fd` from where it stands, does not close it: the facts, the segment, the names.
- * The segment may be written by another thread.  `source` stays the caller's; NULL = no
- * memory or no descriptor is left.
+ * Writes facts, segment and names to `fd` at its current position, and does not
+ * close it. Another thread may write the segment. The caller keeps `source`.
+ * NULL = no memory or no descriptor.
  */
 struct hp_kept_writer *hp_kept_begin(int fd, const struct hp_kept_source *source);
 void hp_kept_segment(struct hp_kept_writer *writer);
@@ -66,12 +67,12 @@ void hp_kept_segment(struct hp_kept_writer *writer);
 int hp_kept_end(struct hp_kept_writer *writer, const char *names);
 
 /*
- * Reads a kept file, or a whole segment out of a pipe, packed or not.  The
- * descriptor stays the caller's.  With a fault `kept` holds nothing.
+ * Reads a kept file, or a whole segment from a pipe, packed or not. The caller
+ * keeps the descriptor. On a fault `kept` holds nothing.
  */
 enum hp_segment_fault hp_kept_read(struct hp_kept *kept, int fd);
 
-/* Only the facts, which come first: a fresh text; NULL = it is no kept file. */
+/* Reads only the facts, which come first: a fresh text; NULL = not a kept file. */
 char *hp_kept_facts(int fd);
 
 void hp_kept_release(struct hp_kept *kept);

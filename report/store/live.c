@@ -2,8 +2,8 @@
 /*
  * live.c - see live.h.
  *
- * What is behind a socket may be anything: its answer is read as a hostile one, and by
- * pread, since a file that is made shorter meanwhile would end us where it is mapped.
+ * Any process may be behind a socket: its answer is treated as hostile and read
+ * by pread, since truncating a mapped file would kill us.
  */
 #include "report/store/live.h"
 
@@ -21,8 +21,8 @@
 #include "segment/layout/process.h"
 #include "segment/segment.h"
 
-#define PROCESSES_MOST 65536	/* the root is the first of all, so it may be the last of many */
-#define FUSE_MAGIC 0x65735546	/* a file system whose answers are a process's */
+#define PROCESSES_MOST 65536	/* the root was added first, so it may be at the end of a long list */
+#define FUSE_MAGIC 0x65735546	/* a file system served by a user process */
 
 struct sessions {
 	struct hp_live *at;
@@ -85,7 +85,7 @@ static void answered(void *context, const struct hp_live_door *door, int fd)
 		live.elapsed_ns = now > header->start.ns ? now - header->start.ns : 0;
 	}
 	close(fd);
-	/* Without a root its runner found no program to run, and the helper is about to go. */
+	/* Without a root the runner found no program, and the helper is about to exit. */
 	if (!live.pid || live.pid > INT32_MAX)
 		return;
 	sessions->at =
@@ -152,7 +152,7 @@ static int open_of(bool is_all, const char *id)
 	return fd;
 }
 
-/* Who names another user's session wants that. */
+/* An explicit name may select another user's session. */
 int hp_live_open(const char *id)
 {
 	int fd = open_of(false, id);

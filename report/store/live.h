@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h - sessions that run now, found by the names of their sockets.
+ * live.h - running sessions, found by the names of their sockets.
  */
 #ifndef HP_REPORT_STORE_LIVE_H
 #define HP_REPORT_STORE_LIVE_H
@@ -19,18 +19,19 @@ struct hp_live {
 	uint64_t elapsed_ns;
 };
 
-/* Those of this user, in no order: a fresh array of *count. */
+/* This user's sessions, unordered: a fresh array of *count. */
 struct hp_live *hp_live_list(size_t *count);
 
-/* Of root: those of all users.  What others say of theirs may be wrong. */
+/* For root: the sessions of all users. Data from other users may be wrong. */
 struct hp_live *hp_live_list_all(size_t *count);
 
-/* How many sockets of other users are named as if they were of sessions. */
+/* Number of other users' sockets with names like those of sessions. */
 size_t hp_live_others(void);
 
 /*
- * The segment of the one that `id` means: a token or its start, or the root's
- * pid.  Returns a descriptor, or -ENOENT (none), -EEXIST (several), -errno.
+ * The segment of the session with this `id`: a token or its start, or the
+ * root's pid.  Returns a descriptor, or -ENOENT (none), -EEXIST (several),
+ * -errno.
  */
 int hp_live_open(const char *id);
 

@@ -2,9 +2,9 @@
 /*
  * live_ask.c - see live_ask.h.
  *
- * Nothing here blocks but one poll().  Who listens is known when the connection is made, by
- * SO_PEERCRED, before he has done anything: that is asked as well, since the kernel may not have
- * told the socket's owner, and the name may be another one's by now.
+ * Nothing here blocks except one poll(). SO_PEERCRED identifies the listener as
+ * soon as the connection is made. It is checked even if the kernel has reported
+ * the socket's owner, since another process may have taken the name by now.
  */
 #include "report/store/live_ask.h"
 
@@ -57,14 +57,14 @@ static bool is_wanted(const struct calls *calls, int fd)
 	       (peer.uid == geteuid() || peer.uid == getuid() || (calls->is_all && geteuid() == 0));
 }
 
-/* By the address it comes from the helper knows that we only read. */
+/* The client's address tells the helper that we only read. */
 static int open_reader(void)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address;
 	struct hp_session own;
 
-	hp_session_init(&own);	/* for a token that nobody has */
+	hp_session_init(&own);	/* for an unused token */
 	socklen_t size = address_init(&address, HP_READER_NAME, own.token);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) == 0)
 		return fd;
@@ -72,7 +72,7 @@ static int open_reader(void)
 	return -1;
 }
 
-/* False = there is nothing to wait for. */
+/* False = nothing to wait for. */
 static bool call_begin(const struct calls *calls, struct call *call)
 {
 	struct sockaddr_un address;
@@ -90,7 +90,7 @@ static bool call_begin(const struct calls *calls, struct call *call)
 	return is_full;
 }
 
-/* The descriptor in the one message that a helper sends; -1 = it is none. */
+/* The descriptor in a helper's only message; -1 = none. */
 static int receive(int socket)
 {
 	char byte;
@@ -116,7 +116,7 @@ static int receive(int socket)
 	return fd;
 }
 
-/* True = it is over. */
+/* True = finished. */
 static bool call_go_on(struct calls *calls, struct call *call, bool has_answer)
 {
 	if (call->socket < 0)
@@ -130,7 +130,7 @@ static bool call_go_on(struct calls *calls, struct call *call, bool has_answer)
 	return true;
 }
 
-/* Waits for some of them to go on.  Those that are over go. */
+/* Waits for progress on any of them and removes finished ones. */
 static void step(struct calls *calls, uint64_t left_ns)
 {
 	struct pollfd polls[ASKED_MOST];

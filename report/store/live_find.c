@@ -23,7 +23,7 @@
 #define LISTS "/proc/net/unix"
 #define FLAG_LISTENS "00010000"
 #define STATE_LISTENS 10	/* TCP_LISTEN, of all families */
-#define SHOW_OWNER 0x40	/* UDIAG_SHOW_UID and UNIX_DIAG_UID of newer headers */
+#define SHOW_OWNER 0x40	/* UDIAG_SHOW_UID and UNIX_DIAG_UID are in newer headers only */
 #define OWNER 7
 #define ANSWER_MOST 32768
 #define ANSWER_WAIT_S 1	/* it comes at once */
@@ -36,7 +36,7 @@ struct doors {
 	size_t room;
 };
 
-/* `name` without the 0 in front of it; any bytes. */
+/* `name` without the leading 0; any bytes. */
 static bool token_take(const char *name, size_t length, char token[HP_TOKEN_SIZE + 1])
 {
 	size_t before = sizeof(prefix) - 1;
@@ -73,7 +73,7 @@ static bool request(int fd)
 	return send(fd, &message, sizeof(message), 0) == sizeof(message);
 }
 
-/* False if there is no owner in it: the kernel is older. */
+/* False if it has no owner: an older kernel. */
 static bool entry_add(struct doors *doors, const struct nlmsghdr *header)
 {
 	const struct unix_diag_msg *message = NLMSG_DATA(header);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_find.h - the sockets that are named as those of sessions are, and whose they are.
+ * live_find.h - finds sockets with names like those of sessions, and their
+ * owners.
  *
- * Anybody may give a socket such a name.  Nobody is asked anything here.
+ * Anybody may give a socket such a name. No socket is contacted here.
  */
 #ifndef HP_REPORT_STORE_LIVE_FIND_H
 #define HP_REPORT_STORE_LIVE_FIND_H
@@ -22,7 +23,7 @@ struct hp_live_door {
 /* A fresh array of *count. */
 struct hp_live_door *hp_live_find(size_t *count);
 
-/* True if it is this user's, or may be. */
+/* True if this user owns it or may own it. */
 bool hp_live_is_own(const struct hp_live_door *door);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * parts.c - see parts.h.
  *
- * The table of levels is in the segment of the helper's own level, so it is believed as much as the
- * rest of that.  What a further segment says of itself is compared with it.
+ * The table of levels is in the segment of the helper's own level and is
+ * trusted as much as the rest of that. The header of a further segment is
+ * checked against it.
  */
 #include "report/store/parts.h"
 
@@ -23,7 +24,7 @@ static bool is_sealed(int fd)
 	return seals >= 0 && (seals & F_SEAL_SHRINK);
 }
 
-/* Is that the segment whose offsets begin behind `least`?  `end` takes its size. */
+/* Is that the segment whose offsets begin after `least`? Stores its size in `end`. */
 static bool fits(const struct hp_segment *session, const struct hp_level_place *place, int fd,
 		 uint64_t least, uint64_t *end)
 {
@@ -90,7 +91,7 @@ bool hp_parts_join(struct hp_segment *segment, int fd, const int *fds, unsigned 
 	}
 	if (!parts.count)
 		return true;
-	/* What lies between them reads as zeros. */
+	/* The gaps between them read as zeros. */
 	char *base = mmap(NULL, end, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return false;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts.h - the segments of a session side by side, for a reader of all.
+ * parts.h - maps the segments of a session side by side, for one reader.
  *
- * Processes that may do less than the session's first one have segments of their own.  Their offsets
- * do not overlap, so they are mapped into one range of addresses, each where its records begin,
- * and read as one segment; what only the header of each has, the heads of lists, hp_reader_init finds.
+ * Processes with fewer privileges than the session's first one have their own
+ * segments. Their offsets do not overlap, so all are mapped into one address
+ * range, each at its offsets, and read as one segment. hp_reader_init finds the
+ * list heads in each header.
  */
 #ifndef HP_REPORT_STORE_PARTS_H
 #define HP_REPORT_STORE_PARTS_H
@@ -14,23 +15,27 @@
 #include "segment/segment.h"
 
 /*
- * Maps `count` further segments behind `segment`, which was mapped from `fd`: those that fit to what
- * it says of them, and are sealed.  The descriptors stay the caller's, and open for as long as hp_kept_write
- * may be called.  False = there was no room, and `segment` is as before.
+ * Maps `count` further segments after `segment`, which was mapped from `fd`:
+ * only those that match its table and are sealed. The caller keeps the
+ * descriptors, open until hp_kept_write is no longer called. False = no room,
+ * and `segment` is unchanged.
  */
 bool hp_parts_join(struct hp_segment *segment, int fd, const int *fds, unsigned count);
 
-/* The same for a kept run, in which they stand behind each other. */
+/* The same for a kept run, where they follow each other. */
 void hp_parts_adopt(struct hp_segment *segment);
 
-/* Of a session that goes on: asks its helper for those that are not there yet, and has them open. */
+/* For a live session: requests new segments from its helper and keeps them open. */
 void hp_parts_ask(struct hp_segment *segment, int fd);
 void hp_parts_close(struct hp_segment *segment);
 
-/* hp_segment_records_most() of all of them, for a look at a segment that grows. */
+/* hp_segment_records_most() of all of them, for a refresh of a growing segment. */
 uint64_t hp_parts_records_most(const struct hp_segment *segment, int fd);
 
-/* The descriptors that the helper gave to the report of a session that ended.  Returns how many. */
+/*
+ * The descriptors that the helper passed to the report of an ended session.
+ * Returns their number.
+ */
 unsigned hp_parts_given(int fds[HP_LEVELS_MOST]);
 
 #endif

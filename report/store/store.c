@@ -3,12 +3,12 @@
  * store.c - see store.h.
  *
  * Several sessions may end at once: each cleans up what it finds, and a file
- * that another one removed first is as good as removed.  Temporary files of
- * savers that were killed go after a day.
+ * removed by another one counts as removed. Temporary files of killed writers
+ * are removed after a day.
  *
  * The profiled program may have run as root with a user's HOME (sudo -E, a
- * service).  A folder that root makes there would lock the user out of it, so a
- * folder is only made in one that belongs to who we are.
+ * service).  A folder created there by root would lock the user out, so a
+ * folder is only created in one that we own.
  */
 #include "report/store/store.h"
 
@@ -44,7 +44,7 @@ static bool is_stamp(const char *name)
 	return name[STAMP_SIZE] == '-';
 }
 
-/* Where the pid of a kept run's name starts; NULL = it is no such name. */
+/* The pid in a kept run's name; NULL = not such a name. */
 static const char *pid_at(const char *name)
 {
 	size_t length = strlen(name), suffix = sizeof(SUFFIX) - 1;
@@ -104,7 +104,7 @@ void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char
 		 pid);
 }
 
-/* A temporary name hides behind a dot and says whose it is. */
+/* A temporary name is hidden by a dot and contains its owner. */
 static void temporary_name(char to[HP_STORE_NAME + 16], const char *name)
 {
 	snprintf(to, HP_STORE_NAME + 16, ".%s.%u", name, (unsigned)getpid());
@@ -131,7 +131,10 @@ static int fail(struct hp_store *store, const char *path, const char *why, int e
 	return -error;
 }
 
-/* Sets `path`; false = the environment names none.  As the XDG rules have it, only absolute ones. */
+/*
+ * Sets `path`; false = the environment names none. Only absolute paths count,
+ * as in the XDG rules.
+ */
 static bool find_path(struct hp_store *store)
 {
 	const char *state = getenv("XDG_STATE_HOME");
@@ -177,7 +180,7 @@ static int open_usual(struct hp_store *store)
 	return store->fd < 0 ? store->fd : 0;
 }
 
-/* Its name is known to all, so it may be somebody else's, or a link. */
+/* Its name is predictable, so it may belong to somebody else or be a link. */
 static int open_spare(struct hp_store *store)
 {
 	store->spare_fd = open_folder(store, store->spare_path, S_IRWXG | S_IRWXO);
@@ -207,14 +210,14 @@ int hp_store_open(struct hp_store *store)
 	char failed[sizeof(store->failed)];
 
 	memcpy(failed, store->failed, sizeof(failed));
-	store->fd = -1;	/* not to be closed when there is no spare one */
+	store->fd = -1;	/* must not be closed if there is no fallback folder */
 	open_spare(store);
 	store->fd = fd;
 	memcpy(store->failed, failed, sizeof(failed));
 	return store->spare_fd < 0 ? error : 0;
 }
 
-/* The nearest folder above `path` that is there has to be ours. */
+/* The nearest existing folder above `path` must be ours. */
 static int check_above(struct hp_store *store)
 {
 	char above[PATH_MAX];
@@ -273,7 +276,7 @@ static int make_usual(struct hp_store *store)
 	return error;
 }
 
-/* What the usual one is refused for is told in any case. */
+/* The reason against the usual folder is reported in any case. */
 static int make_spare(struct hp_store *store, int error)
 {
 	char first[sizeof(store->failed)];
@@ -315,7 +318,7 @@ void hp_store_release(struct hp_store *store)
 
 /* --- the files --- */
 
-/* The newest first; of two of one moment the one that began later. */
+/* Newest first; for equal times the one that started later. */
 static int compare_files(const void *left, const void *right)
 {
 	const struct hp_store_file *a = left, *b = right;
@@ -335,7 +338,7 @@ static bool is_ours(int folder, const char *name, struct stat *status)
 
 static DIR *open_list(int folder)
 {
-	/* Not dup: the copies would share their place in the list. */
+	/* Not dup: the copies would share their read position. */
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
@@ -416,7 +419,7 @@ struct hp_store_file *hp_store_list(const struct hp_store *store, size_t *count)
 	return files.at;
 }
 
-/* False if somebody who cleaned up was faster, and the file has no name any more. */
+/* False if a cleanup was faster and the file is already unlinked. */
 static bool lock(int fd)
 {
 	struct stat status;
@@ -448,7 +451,7 @@ int hp_store_begin(struct hp_store *store, const char *name)
 	mode_t mask = umask(077);
 	int fd;
 
-	clean_temporaries(store->fd);	/* before, since they may be what fills the disk */
+	clean_temporaries(store->fd);	/* first, since they may be what fills the disk */
 	temporary_name(temporary, name);
 	fd = open_new(store, temporary);
 	if (fd < 0)

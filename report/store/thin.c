@@ -2,10 +2,10 @@
 /*
  * thin.c - see thin.h.
  *
- * First all function records are visited: lines that are left out and records
- * that are changed get a mark, and the first record of each function that has
- * several is its holder, where the sum of the histograms goes.  The changes are
- * made when a record is written, in a copy: nobody else may see them.
+ * A first pass visits all function records: omitted lines and changed records
+ * get a mark, and the first record of a function with several is its holder,
+ * which gets the sum of the histograms. Changes are made in a copy when a
+ * record is written: nobody else may see them.
  */
 #include "report/store/thin.h"
 
@@ -16,13 +16,13 @@
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 
-/* A mark: what it is of, and above that the function's place. */
+/* A mark: its kind, and above that the function's place. */
 enum mark { MARK_NONE = 0, MARK_DROP, MARK_FUNCTION, MARK_RING };
 #define MARK_BITS 2
 #define MARK_MASK ((1u << MARK_BITS) - 1)
 
 struct hp_thin_function {
-	uint64_t holder; /* offset of the record that gets the histogram; 0 = each keeps its own */
+	uint64_t holder; /* offset of the record that gets the sum; 0 = each keeps its own histogram */
 	uint32_t groups[HP_GROUPS]; /* of the holder */
 	uint64_t carries;
 	uint64_t records;
@@ -60,7 +60,7 @@ static uint32_t place_of(const struct hp_thin *thin, uint64_t at)
 	return at / HP_LINE < thin->lines ? hp_model_place_at(thin->model, at) : HP_NONE;
 }
 
-/* How many calls of the block go on. */
+/* Number of open calls of the block. */
 static uint64_t visit_block(struct hp_thin *thin, struct hp_reader *reader,
 			    const struct hp_block *block, visit each)
 {
@@ -186,7 +186,7 @@ static uint64_t nth_largest(uint64_t *numbers, size_t count, size_t wanted)
 			numbers[i++] = numbers[j];
 			numbers[j--] = swapped;
 		}
-		/* What is left of j + 1 is not smaller than what is right of it. */
+		/* Values left of j + 1 are not smaller than those right of it. */
 		if (numbers[j] < pivot)
 			j--;
 		if (nth <= j)
@@ -204,7 +204,7 @@ static uint32_t ring_size(const struct hp_model *model)
 	return limit < HP_LOGS_MOST ? limit : HP_LOGS_MOST;
 }
 
-/* The start of the oldest of the newest calls of a function that stay. */
+/* The start of the oldest kept call of a function. */
 static uint64_t newest_from(const struct hp_thin *thin, const struct hp_model_function *function,
 			    uint64_t **starts, size_t *room)
 {
@@ -300,7 +300,7 @@ void hp_thin_init(struct hp_thin *thin, const struct hp_model *model)
 	thin->marks = hp_xcalloc(thin->lines, sizeof(*thin->marks));
 	thin->functions = hp_xcalloc(model->function_count, sizeof(*thin->functions));
 	visit_all(thin, note_record, false);
-	/* What only one thread called is as short as it can be. */
+	/* A function called by only one thread cannot be reduced. */
 	for (size_t i = 0; i < model->function_count; i++)
 		if (thin->functions[i].records < 2)
 			thin->functions[i].holder = 0;

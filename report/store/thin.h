@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thin.h - what of a segment no report shows, so that it needs not be kept.
+ * thin.h - finds the parts of a segment that no report shows, so that they need
+ * not be kept.
  *
- * With many threads most of a segment says the same thing many times: each
- * thread has a histogram, the slowest and the last calls of each function, and
- * the report has one of each.  So a kept segment has, of all records of a
- * function,
+ * With many threads most of a segment is redundant: each thread has a
+ * histogram, the slowest and the last calls of each function, and the report
+ * has one of each. So a kept segment has, of all records of a function,
  *
  *   the last calls that are among the newest of them all: as many as one thread
  *   keeps (`logs_limit`), or as a report shows,
  *   the slowest that are among the slowest HP_SLOWEST of them all,
  *   one histogram, in one of its records: the sum,
  *
- * and no frames of a thread in which no call goes on.  It is a segment as any
- * other, and a report of it says the same.  (64 threads x 1000 functions: 178 MB
- * become 19.)
+ * and no frames of a thread without open calls.  It is a normal segment, and
+ * its report is the same.  (64 threads x 1000 functions: 178 MB become 19.)
  */
 #ifndef HP_REPORT_STORE_THIN_H
 #define HP_REPORT_STORE_THIN_H
@@ -33,7 +32,7 @@ struct hp_thin {
 	uint32_t *marks;	/* by offset / HP_LINE; 0 = kept as it is */
 	uint64_t lines;	/* how many there are */
 	struct hp_thin_function *functions;	/* beside model->functions */
-	char *more;	/* records that are new: the sums */
+	char *more;	/* new records: the sums */
 	size_t more_size;
 	size_t more_room;
 	uint64_t end;	/* offset of the first of them */
@@ -46,8 +45,9 @@ void hp_thin_release(struct hp_thin *thin);
 bool hp_thin_drops(const struct hp_thin *thin, uint64_t offset);
 
 /*
- * If a record that is changed begins at `offset`: writes it to `copy`, which has
- * room for HP_THIN_RECORD_MOST, and returns its bytes, a multiple of HP_LINE; else 0.
+ * If a changed record begins at `offset`, writes it to `copy`
+ * (HP_THIN_RECORD_MOST bytes) and returns its size, a multiple of HP_LINE; else
+ * 0.
  */
 size_t hp_thin_copy(const struct hp_thin *thin, uint64_t offset, char *copy);
 
