@@ -19,7 +19,7 @@
 
 #define SIZE_MOST (64u << 20)	/* of a file; glibc's is 2 MB */
 #define VERSIONS_MOST 512	/* in one list */
-#define WEAK_VERSION 0x2	/* VER_FLG_WEAK: all who need it can do without */
+#define WEAK_VERSION 0x2	/* VER_FLG_WEAK: optional for all users */
 
 struct file {
 	char *bytes;
@@ -111,7 +111,7 @@ static bool file_open(struct file *file, const char *path)
 	return file->tables[NAMES] != 0;
 }
 
-/* Of "GLIBC_2.36"; 0 for all others, GLIBC_PRIVATE and GLIBC_ABI_... among them. */
+/* From "GLIBC_2.36"; 0 for all others, including GLIBC_PRIVATE and GLIBC_ABI_... */
 static unsigned version_of(const struct file *file, uint32_t name)
 {
 	char text[24] = "";
@@ -197,7 +197,7 @@ unsigned hp_c_library_version(const char *path)
 	return version;
 }
 
-/* --- where they are --- */
+/* --- paths --- */
 
 bool hp_c_library_beside(const char *linker, char path[PATH_MAX])
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * c_library.h - which version of glibc a file needs, and which one a loader brings.
+ * c_library.h - the glibc version that a file needs, and the one that a loader
+ * provides.
  *
- * The loader ends a program, before its first instruction, where a preloaded library needs a
- * version of the C library that is not there.  It happens where the library was built on a newer
- * system than the program's: in a container or a folder with a system of its own, or with a
- * program that brings its own loader.  So it is found out before.
+ * The loader ends a program before its first instruction if a preloaded library
+ * needs a missing version of the C library. It happens when the library was
+ * built on a newer system than the program's: in a container, a chroot, or with
+ * a program that brings its own loader. So this checks it in advance.
  *
  * A version is 1000 * major + minor (2.36: 2036); 0 = none, or the file cannot be read.
- * The files are foreign: nothing in them is believed.
+ * Nothing in the files is trusted.
  */
 #ifndef HP_REPORT_DOCTOR_C_LIBRARY_H
 #define HP_REPORT_DOCTOR_C_LIBRARY_H
@@ -18,7 +19,7 @@
 
 #define HP_C_LIBRARY_TEXT 16	/* "2.36" */
 
-/* The newest GLIBC_x.y that the file needs; what it only makes use of if it is there does not count. */
+/* The newest GLIBC_x.y that the file needs; optional versions do not count. */
 unsigned hp_c_library_needed(const char *path);
 
 /* The newest GLIBC_x.y that this C library has. */

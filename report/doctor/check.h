@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - what `hotpath doctor` looks at, as data.
+ * check.h - the checks of `hotpath doctor`, as data.
  *
- * A check is an id, a function that looks, and what can come of it: for each
- * outcome what works because of it, what does not, and the remedy.  The function
- * says which outcome it was and what it found; the texts stand in the table.
+ * A check is an id, a function and its possible outcomes: for each outcome what
+ * works, what does not, and the remedy. The function returns the outcome and
+ * its finding; the texts are in the table.
  */
 #ifndef HP_REPORT_DOCTOR_CHECK_H
 #define HP_REPORT_DOCTOR_CHECK_H
@@ -31,10 +31,10 @@ struct hp_outcome {
 	const char *remedy;
 };
 
-/* What a look brought.  The texts are fresh memory or NULL. */
+/* The result of a check. The texts are fresh memory or NULL. */
 struct hp_finding {
 	char *found;
-	char *remedy;	/* instead of the outcome's, where it needs a name in it */
+	char *remedy;	/* replaces the outcome's text if that needs a name */
 };
 
 struct hp_library {
@@ -42,25 +42,25 @@ struct hp_library {
 	struct hp_binary binary;
 };
 
-/* What the looks share: the parts of hotpath, and the program that was asked about. */
+/* Data shared by the checks: the parts of hotpath, and the program in question. */
 struct hp_patient {
 	char folder[HP_HELPER_PATH];	/* of the command */
 	char command[HP_HELPER_PATH];
 	char library[HP_HELPER_PATH];
 	bool has_library;
-	const char *name;	/* as it was given; NULL = the machine is asked about */
-	const char *root;	/* folder of another system that is asked about, or NULL */
+	const char *name;	/* as given; NULL = checks the machine */
+	const char *root;	/* root folder of another system to check, or NULL */
 	struct hp_program program;
-	bool is_executable;	/* else it may be a library */
+	bool is_executable;	/* otherwise it may be a library */
 	struct hp_binary binary;
-	struct hp_library *libraries;	/* that the loader loads into it */
+	struct hp_library *libraries;	/* libraries that the loader loads into it */
 	size_t library_count;
-	char *lost;	/* names of those that it does not find; NULL = none */
+	char *lost;	/* names of missing libraries; NULL = none */
 	bool is_asked;	/* the loader was */
-	bool is_preloaded;	/* it takes libhotpath.so */
+	bool is_preloaded;	/* it accepts libhotpath.so */
 };
 
-#define HP_NO_OUTCOME SIZE_MAX	/* of a look: it does not concern this program */
+#define HP_NO_OUTCOME SIZE_MAX	/* result of a check: does not apply to this program */
 
 struct hp_check {
 	const char *id;
@@ -78,7 +78,7 @@ struct hp_check_group {
 extern const struct hp_check_group hp_check_parts;	/* hotpath itself */
 extern const struct hp_check_group hp_check_room;	/* memory and limits */
 extern const struct hp_check_group hp_check_kernel;	/* kernel, clock, container */
-extern const struct hp_check_group hp_check_tools;	/* what others bring */
+extern const struct hp_check_group hp_check_tools;	/* other software */
 extern const struct hp_check_group hp_check_samples;	/* timers and samply */
 extern const struct hp_check_group hp_check_program;	/* of patient->name */
 extern const struct hp_check_group hp_check_root;	/* of patient->root */
@@ -86,7 +86,7 @@ extern const struct hp_check_group hp_check_root;	/* of patient->root */
 /* The first line of a small file in fresh memory, or NULL. */
 char *hp_first_line(const char *path);
 
-/* Loads what the loader says of the program; patient->program is filled already. */
+/* Stores what the loader reports about the program; patient->program is already filled. */
 void hp_patient_examine(struct hp_patient *patient);
 void hp_patient_release(struct hp_patient *patient);
 

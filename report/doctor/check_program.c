@@ -2,9 +2,9 @@
 /*
  * check_program.c - can this program be profiled, and how much of it?
  *
- * The loader is asked what it would load, with our library in front, as ldd does:
- * it maps the libraries and runs nothing of them.  Only our own ld.so is asked; a
- * foreign file could name any program as its own.
+ * The loader lists what it would load with our library preloaded, as for ldd:
+ * it maps the libraries and runs none of their code. Only our own ld.so is
+ * used; a foreign file could name any program as its loader.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NAMES_MOST 6	/* of libraries in one line */
 
-/* `list` with `name` behind it, in fresh memory instead of `list`. */
+/* `list` with `name` appended, in fresh memory; frees `list`. */
 static char *list_add(char *list, const char *name)
 {
 	char *longer = hp_xprintf("%s%s%s", list ? list : "", list ? ", " : "", name);
@@ -107,7 +107,7 @@ static void ask_loader(struct hp_patient *patient)
 	char *argv[] = { own.linker, patient->program.checked, NULL };
 	setenv("LD_PRELOAD", patient->library, 1);
 	setenv("LD_TRACE_LOADED_OBJECTS", "1",
-	       1);	/* unlike --list it goes on where one is missing */
+	       1);	/* unlike --list it continues after a missing library */
 	hp_capture_init(&capture, argv, NULL);
 	unsetenv("LD_PRELOAD");
 	unsetenv("LD_TRACE_LOADED_OBJECTS");
@@ -120,7 +120,7 @@ static void ask_loader(struct hp_patient *patient)
 void hp_patient_examine(struct hp_patient *patient)
 {
 	patient->is_executable = access(patient->program.path, X_OK) == 0;
-	if (!patient->is_executable)	/* a library: that nobody starts it is no fault */
+	if (!patient->is_executable)	/* a library need not be executable */
 		patient->program.obstacle = NULL;
 	follow_env(&patient->program);
 	if (!patient->program.is_elf)
@@ -141,7 +141,7 @@ void hp_patient_release(struct hp_patient *patient)
 	hp_binary_release(&patient->binary);
 }
 
-/* --- the looks --- */
+/* --- checks --- */
 
 enum { FILE_ELF, FILE_SCRIPT, FILE_TEXT, FILE_NOT_EXECUTABLE };
 

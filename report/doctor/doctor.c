@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor.c - `hotpath doctor [PROGRAM]`: what can be profiled here, what not, and
- * what helps.
+ * doctor.c - `hotpath doctor [PROGRAM]`: what can be profiled here, what
+ * cannot, and the remedies.
  *
- * The checks are data (check.h); here they are run and printed.
+ * The checks are data (check.h); this runs and prints them.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ struct answer {
 	const struct hp_check *check;
 	const struct hp_outcome *outcome;
 	char *found;
-	char *remedy;	/* "" is never here: NULL = none */
+	char *remedy;	/* never ""; NULL = none */
 };
 
 struct doctor {
@@ -33,8 +33,8 @@ struct doctor {
 	const struct hp_check_group *const *groups;
 	size_t group_count;
 	bool is_json;
-	cJSON *list;	/* of answers, for JSON */
-	unsigned levels[HP_LEVEL_FAILED + 1];	/* how many answers of each */
+	cJSON *list;	/* names of verdicts, for JSON */
+	unsigned levels[HP_LEVEL_FAILED + 1];	/* number of each verdict */
 };
 
 static const struct hp_check_group *const machine_groups[] = {
@@ -219,7 +219,7 @@ static bool find_program(struct doctor *doctor, const char *name)
 {
 	int error = hp_program_find(&doctor->patient.program, name);
 
-	/* A library is asked about, too. */
+	/* A library is checked, too. */
 	if (error && !is_readable_file(doctor->patient.program.path)) {
 		fprintf(stderr, "hotpath: doctor: %s: %s\n", name, strerror(-error));
 		return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor.h - `hotpath doctor`: what can be profiled here, or of a program.
+ * doctor.h - `hotpath doctor`: what can be profiled on this machine or of a
+ * program.
  *
  * Folder: report/doctor - `hotpath doctor`: what can be profiled here, or of
  *   a program

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - what kernel, clock and container allow: asked by trying, since
- * a version or a setting does not say what a filter or a hypervisor takes away.
+ * kernel.c - what kernel, clock and container allow. It tries each feature,
+ * since a version or setting does not show what a filter or hypervisor removes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define READINGS 2000
 #define ROUNDS 5
-#define FIRST_PID_NAMESPACE 4026531836u	/* of the machine itself (PROC_PID_INIT_INO) */
+#define FIRST_PID_NAMESPACE 4026531836u	/* of the host (PROC_PID_INIT_INO) */
 
 char *hp_first_line(const char *path)
 {
@@ -55,7 +55,7 @@ static bool can_wipe_on_fork(void)
 	return can;
 }
 
-/* PIDFD_GET_INFO, with the least struct that it takes. */
+/* PIDFD_GET_INFO, with the smallest struct that it accepts. */
 static bool can_tell_status(int pidfd)
 {
 	uint64_t info[8] = { 0 };
@@ -79,7 +79,7 @@ static size_t look_kernel(struct hp_patient *patient, struct hp_finding *finding
 		return KERNEL_OLD;
 	if (pidfd < 0)
 		return KERNEL_NO_PIDFD;
-	/* 6.13 knows the question, 6.15 the exit status. */
+	/* 6.13 has the ioctl, 6.15 the exit status. */
 	sscanf(name.release, "%u.%u", &major, &minor);
 	return has_info && (major > 6 || (major == 6 && minor >= 15)) ? KERNEL_FINE
 								      : KERNEL_NO_STATUS;
@@ -100,7 +100,7 @@ static size_t look_proc(struct hp_patient *patient, struct hp_finding *finding)
 
 enum { CLOCK_COUNTER, CLOCK_KERNEL };
 
-/* The shortest of some rounds: ns of one reading. */
+/* ns of one reading: the shortest of several rounds. */
 static double cost_of(uint32_t kind)
 {
 	double least = 1e9;
@@ -177,7 +177,7 @@ static void refused_add(char **list, bool is_refused, const char *name)
 	*list = longer;
 }
 
-/* True if the call failed for want of permission; whatever it opened is closed. */
+/* True if the call was denied; closes anything that it opened. */
 static bool is_refused(long fd)
 {
 	bool is = fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS);
@@ -187,7 +187,7 @@ static bool is_refused(long fd)
 	return is;
 }
 
-/* NULL = all that we need is let through. */
+/* NULL = everything needed is allowed. */
 static char *refused_calls(void)
 {
 	char *list = NULL;
@@ -232,7 +232,7 @@ static size_t look_seccomp(struct hp_patient *patient, struct hp_finding *findin
 
 enum { INIT_FINE, INIT_NONE };
 
-/* Programs that are made to be process 1, and are not profiled themselves. */
+/* Programs meant to run as process 1, which are not profiled themselves. */
 static bool is_init(const char *comm)
 {
 	static const char names[] = " systemd init tini tini-static dumb-init docker-init "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts.c - hotpath itself: are its parts there, of one version, and do
- * they work?  The trials are the truth; the other checks say why one failed.
+ * parts.c - hotpath itself: are its parts present, of one version, and working?
+ * The trials are decisive; the other checks explain why one failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,10 @@ extern char **environ;
 
 /* --- trials --- */
 
-/* Our environment without what sets hotpath up and what is loaded; then `more`, NULL at its end. */
+/*
+ * Our environment without hotpath's variables and preloaded libraries, plus
+ * `more`, NULL-terminated.
+ */
 static char **environment_with(char *const *more)
 {
 	size_t count = 0, kept = 0, extra = 0;
@@ -48,7 +51,7 @@ static char **environment_with(char *const *more)
 	return copy;
 }
 
-/* The first line that is ours and no report; else the first at all. */
+/* Our first line that is not part of a report; otherwise the first line. */
 static char *complaint_of(const struct hp_capture *capture)
 {
 	const char *line = strstr(capture->err, "hotpath: ");
@@ -62,7 +65,7 @@ static char *complaint_of(const struct hp_capture *capture)
 
 enum { TRIAL_WORKS, TRIAL_PARTLY, TRIAL_FAILED };
 
-/* The program tried is the command itself: it is there, and it can be loaded into. */
+/* The tested program is the command itself: it exists and can be preloaded. */
 static size_t trial(struct hp_finding *finding, char *const *argv, char *const *more)
 {
 	char **environment = environment_with(more);
@@ -79,7 +82,7 @@ static size_t trial(struct hp_finding *finding, char *const *argv, char *const *
 }
 
 static char not_kept[] = "HOTPATH_KEEP=0";
-static char own_session[] = "HOTPATH_SESSION=";	/* were we profiled, it would be a part of ours */
+static char own_session[] = "HOTPATH_SESSION=";	/* if we are profiled, it would join our session */
 
 static size_t look_run(struct hp_patient *patient, struct hp_finding *finding)
 {
@@ -103,7 +106,7 @@ static size_t look_preload(struct hp_patient *patient, struct hp_finding *findin
 
 /* --- the files --- */
 
-/* The version behind the mark in a file of ours; "" = there is none. */
+/* The version after the mark in one of our files; "" = none. */
 static void version_of(const char *path, char version[VERSION_MOST + 1])
 {
 	struct stat status;
@@ -169,7 +172,7 @@ static size_t look_sampler(struct hp_patient *patient, struct hp_finding *findin
 
 enum { NAME_FINE, NAME_LOST, NAME_OTHER };
 
-/* Asks the loader itself, which looks into its cache and its own folders. */
+/* Uses the loader itself, which searches its cache and folders. */
 static size_t look_name(struct hp_patient *patient, struct hp_finding *finding)
 {
 	static char list[] = "--list", preload[] = "LD_PRELOAD=libhotpath.so";

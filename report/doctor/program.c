@@ -2,8 +2,8 @@
 /*
  * program.c - see program.h.
  *
- * Everything read is a foreign file's: offsets and sizes are used only for
- * reads of bounded size, which fail where there is nothing.
+ * The files are untrusted: offsets and sizes are only used for reads of bounded
+ * size, which fail beyond the end.
  */
 #include "report/doctor/program.h"
 
@@ -23,10 +23,10 @@
 #include "segment/defaults.h"
 
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
-#define SCRIPTS_MOST 4	/* one #! leads to the next so often; then the kernel gives up */
-#define HEADS_MOST 64	/* program headers looked at */
+#define SCRIPTS_MOST 4	/* nested #! lines before the kernel gives up */
+#define HEADS_MOST 64	/* program headers read */
 #define ENTRIES_MOST 256	/* of the dynamic section */
-#define NOTES_MOST 4096	/* bytes of a segment of notes looked at */
+#define NOTES_MOST 4096	/* bytes read from a PT_NOTE segment */
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -59,13 +59,13 @@ static const struct hp_obstacle other_libc = {
 
 static struct hp_obstacle older_libc = {
 	"old-libc",
-	NULL,	/* filled where it is met */
+	NULL,	/* filled when found */
 	"build hotpath with that C library, or an older one",
 };
 
-/* --- where it is --- */
+/* --- path --- */
 
-/* 0 = it can be executed. */
+/* 0 = executable. */
 static int check(const char *path)
 {
 	struct stat status;
@@ -101,9 +101,9 @@ int hp_program_find(struct hp_program *program, const char *name)
 	}
 }
 
-/* --- what it is --- */
+/* --- kind --- */
 
-/* True where the kernel gives no rights at exec: containers and sandboxes are often set up so. */
+/* True if the kernel grants no privileges at exec, as is common in containers and sandboxes. */
 static bool is_without_new_rights(const char *path)
 {
 	struct statvfs mount;
@@ -112,7 +112,7 @@ static bool is_without_new_rights(const char *path)
 	       (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOSUID);
 }
 
-/* ld.so ignores LD_PRELOAD where a program runs with more rights than its user. */
+/* ld.so ignores LD_PRELOAD if a program runs with more privileges than its user. */
 static bool has_more_rights(const char *path)
 {
 	struct stat status;
@@ -150,7 +150,7 @@ static void read_text(int fd, uint64_t offset, char *text, size_t room)
 	text[size > 0 ? size : 0] = '\0';
 }
 
-/* The place in the file of what is mapped to `address`; 0 = none. */
+/* The file offset of `address`; 0 = none. */
 static uint64_t offset_of(const struct image *image, uint64_t address)
 {
 	for (size_t i = 0; i < image->count; i++) {
@@ -163,7 +163,7 @@ static uint64_t offset_of(const struct image *image, uint64_t address)
 	return 0;
 }
 
-/* True if it names a library of this kind as one that it needs. */
+/* True if it needs a library of this kind. */
 static bool needs_asan(const struct image *image)
 {
 	const Elf64_Phdr *head = head_of(image, PT_DYNAMIC);
@@ -189,7 +189,7 @@ static bool needs_asan(const struct image *image)
 	return false;
 }
 
-/* What HOTPATH_DEFAULTS put there. */
+/* The text of HOTPATH_DEFAULTS. */
 static void read_defaults(struct hp_program *program, const struct image *image)
 {
 	char notes[NOTES_MOST];
@@ -250,7 +250,7 @@ static void inspect_elf(struct hp_program *program, int fd, const Elf64_Ehdr *he
 	program->has_asan = needs_asan(&image);
 }
 
-/* The program behind `#!`; false if there is none. */
+/* The program after `#!`; false if none. */
 static bool script_program(const char *text, char path[PATH_MAX])
 {
 	if (strncmp(text, "#!", 2) != 0)
@@ -260,7 +260,7 @@ static bool script_program(const char *text, char path[PATH_MAX])
 	return true;
 }
 
-/* True if `checked` was a script, and now is the program that runs it. */
+/* If `checked` is a script, replaces it with its interpreter and returns true. */
 static bool inspect_one(struct hp_program *program)
 {
 	union {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room.c - how much can be recorded here: memory, and what limits it.
+ * room.c - how much can be recorded here: memory and its limits.
  *
- * The limits are of this shell.  A service or a container has its own, so the
- * question is to be asked there.
+ * The limits are those of this shell. Services and containers have their own,
+ * so run the check there.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ extern char **environ;
 
 enum { SEGMENT_FINE, SEGMENT_SMALL, SEGMENT_NONE };
 
-/* Makes one, as the library will, only not in a file. */
+/* Creates one like the library, but not in a file. */
 static size_t look_segment(struct hp_patient *patient, struct hp_finding *finding)
 {
 	struct hp_settings settings;
@@ -50,13 +50,13 @@ static size_t look_segment(struct hp_patient *patient, struct hp_finding *findin
 
 enum { LIMIT_NONE, LIMIT_SMALL, LIMIT_TOO_SMALL };
 
-/* `share`: the segment takes so little of it. */
+/* `share`: the segment takes 1/share of it. */
 static size_t judge_limit(uint64_t limit, uint64_t share, const char *name,
 			  struct hp_finding *finding)
 {
 	struct hp_text_cell cell;
 
-	if (limit >> 60) {	/* how cgroup v1 says that there is none */
+	if (limit >> 60) {	/* cgroup v1's value for no limit */
 		finding->found = hp_xprintf("%s: no limit", name);
 		return LIMIT_NONE;
 	}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * root.c - can programs of another system, in a folder of this one, be profiled by this hotpath?
+ * root.c - can this hotpath profile programs of another system in a folder of
+ * this one?
  *
- * Containers and chroots that the tree is mounted into: their loader ends each program where their C library
- * lacks a version that the library needs, and says so in its own words.  Here it is said before.
+ * In a container or chroot into which the tree is mounted, the loader ends each
+ * program if the C library lacks a version that the library needs. This check
+ * reports it in advance.
  */
 #include <stdlib.h>
 

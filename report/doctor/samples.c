@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples.c - other ways to samples of the CPU than the kernel's counters:
- * timers in the program, and samply.
+ * samples.c - sources of CPU samples besides perf events: timers in the
+ * program, and samply.
  */
 #include <limits.h>
 #include <signal.h>
@@ -19,14 +19,14 @@
 #include "segment/session.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define SIGNAL_SETXID 33	/* what preload/wait/cpu_timer.c takes: glibc keeps it for itself */
-#define SAMPLY_PARANOID_MOST 1	/* kernel.perf_event_paranoid at which samply agrees to work */
+#define SIGNAL_SETXID 33	/* the signal of preload/wait/cpu_timer.c, reserved by glibc */
+#define SAMPLY_PARANOID_MOST 1	/* highest kernel.perf_event_paranoid with which samply works */
 
 /* --- timers --- */
 
 enum { TIMERS_FINE, TIMERS_REFUSED, TIMERS_NO_SIGNAL };
 
-/* A timer on the user time of this thread, as the library makes them; it is never set. */
+/* Creates a timer on this thread's user time, as the library does; it is never armed. */
 static bool can_make_timer(void)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_NONE };
@@ -61,7 +61,7 @@ static size_t look_timers(struct hp_patient *patient, struct hp_finding *finding
 
 enum { SAMPLY_FINE, SAMPLY_PARANOID, SAMPLY_NO_WRAPPER, SAMPLY_LOST };
 
-/* What it says of itself; NULL = it does not start. */
+/* Its version text; NULL = it does not start. */
 static char *samply_version(void)
 {
 	static char name[] = "samply", version[] = "--version";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tools.c - what others bring: the library that reads names, a place for
- * what is kept, the kernel's samples of the CPU, and other profilers.
+ * tools.c - other software: the library that reads names, the folder of kept
+ * runs, the kernel's CPU samples, and other profilers.
  *
- * Functions, call tree and threads need no right that perf needs, and the texts
- * say so: who reads them shall not open a machine for nothing.
+ * Functions, call tree and threads need none of the privileges of perf, and the
+ * texts say so: nobody should open up a machine for nothing.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include "report/store/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define RING (4096 + (256 << 10))	/* as the sampler's, with its page of control */
+#define RING (4096 + (256 << 10))	/* the sampler's size, including its control page */
 
 /* --- libraries --- */
 
@@ -70,11 +70,14 @@ static size_t look_debug_files(struct hp_patient *patient, struct hp_finding *fi
 	return DEBUG_FILES_HERE;
 }
 
-/* --- the place of what is kept --- */
+/* --- the folder of kept runs --- */
 
 enum { STATE_FINE, STATE_SPARE, STATE_REFUSED };
 
-/* Could the store make the folder?  What is missing is made, and gone again.  Returns 0 or errno. */
+/*
+ * Could the store create the folder? Creates missing folders and removes them
+ * again. Returns 0 or errno.
+ */
 static int try_folder(const char *folder)
 {
 	char path[PATH_MAX], *slash;
@@ -82,7 +85,7 @@ static int try_folder(const char *folder)
 	size_t length = 0;
 
 	snprintf(path, sizeof(path), "%s", folder);
-	/* From the missing one that is nearest to the root. */
+	/* Starts at the missing folder nearest to the root. */
 	while (access(path, F_OK) < 0 && (slash = strrchr(path, '/')) > path) {
 		length = (size_t)(slash - path);
 		*slash = '\0';
@@ -96,7 +99,7 @@ static int try_folder(const char *folder)
 	return 0;
 }
 
-/* 0, or errno, and `failed` says why the usual folder cannot be used. */
+/* 0, or errno and sets `failed` to why the usual folder is unusable. */
 static int check_usual(struct hp_store *store)
 {
 	int error = 0;
@@ -143,7 +146,7 @@ static size_t look_state(struct hp_patient *patient, struct hp_finding *finding)
 
 enum { PERF_ALL, PERF_USER, PERF_NONE };
 
-/* A sampling event on ourselves, as the sampler opens them.  Returns a descriptor or -errno. */
+/* Opens a sampling event on ourselves, as the sampler does.  Returns a descriptor or -errno. */
 static int open_event(bool has_kernel)
 {
 	struct perf_event_attr attr = {
@@ -188,7 +191,7 @@ static size_t look_perf(struct hp_patient *patient, struct hp_finding *finding)
 
 enum { COUNTERS_FINE, COUNTERS_NONE };
 
-/* As the sampler counts them, beside samples by cycles.  Returns 0 or errno. */
+/* Opens the counters that the sampler uses besides cycle samples. Returns 0 or errno. */
 static int try_counter(uint64_t config)
 {
 	struct perf_event_attr attr = {
@@ -268,13 +271,13 @@ static size_t look_ptrace(struct hp_patient *patient, struct hp_finding *finding
 
 enum { MEMLOCK_FINE, MEMLOCK_SMALL };
 
-/* A ring of samples for one CPU: mapped, as the sampler does it.  Returns 0 or errno. */
+/* Maps a sample ring for one CPU, as the sampler does. Returns 0 or errno. */
 static int try_ring(void)
 {
 	int fd = open_event(false);
 
 	if (fd < 0)
-		return 0;	/* another check's business */
+		return 0;	/* covered by another check */
 	void *ring = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	int error = ring == MAP_FAILED ? errno : 0;
 	if (!error)
