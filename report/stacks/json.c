@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - stacks for programs: all of them, each frame with its address.
+ * json.c - stacks as JSON: all of them, each frame with its address.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>

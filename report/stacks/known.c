@@ -19,7 +19,7 @@
 #include "segment/layout/process.h"
 #include "segment/segment.h"
 
-#define PROCESSES_MOST 65536	/* a damaged list must not hold us for ever */
+#define PROCESSES_MOST 65536	/* a damaged list must not trap us */
 
 extern char **environ;
 
@@ -72,7 +72,7 @@ static bool segment_open(struct hp_segment *segment, int fd, pid_t pid)
 	return false;
 }
 
-/* The process is the first one of its session, or one that this has started. */
+/* The process is the root of its session, or a descendant. */
 static bool session_find(struct hp_segment *segment, pid_t pid)
 {
 	size_t count;

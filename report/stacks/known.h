@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known.h - what hotpath has recorded of a process that runs: for what its threads
- * wait, and which locks they hold.
+ * known.h - hotpath's records on a running process: what its threads wait for,
+ * and which locks they hold.
  */
 #ifndef HP_REPORT_STACKS_KNOWN_H
 #define HP_REPORT_STACKS_KNOWN_H
@@ -15,17 +15,17 @@
 struct hp_stack_known_wait {
 	const char *object;	/* the lock's name */
 	const char *kind;	/* "mutex" */
-	uint64_t since_ns;	/* how long, by now */
+	uint64_t since_ns;	/* duration so far */
 	uint32_t holder;	/* tid; 0 = not known */
-	char *holder_at;	/* where that thread had got it; NULL = not known */
-	char *path;	/* how this thread came to wait, innermost first */
-	size_t cycle;	/* threads that wait for each other in a circle; 0 = none */
+	char *holder_at;	/* where that thread acquired it; NULL = unknown */
+	char *path;	/* this thread's wait path, innermost first */
+	size_t cycle;	/* number of threads in the wait cycle; 0 = none */
 };
 
 struct hp_stack_known_hold {
 	const char *object;
 	const char *kind;
-	char *at;	/* where it was got */
+	char *at;	/* where it was acquired */
 	uint64_t since_ns;	/* 0 = not known */
 };
 
@@ -40,20 +40,20 @@ struct hp_stack_known_thread {
 
 struct hp_stack_known;
 
-/* NULL = no session of ours has this process. */
+/* NULL = the process is in no session. */
 struct hp_stack_known *hp_stack_known_new(pid_t pid);
 void hp_stack_known_free(struct hp_stack_known *recorded);
 
-/* NULL = nothing is known of that thread.  They are in no order. */
+/* NULL = nothing known about that thread. Unordered. */
 const struct hp_stack_known_thread *hp_stack_known_thread(const struct hp_stack_known *recorded,
 							  uint32_t tid);
 const struct hp_stack_known_thread *hp_stack_known_threads(const struct hp_stack_known *recorded,
 							   size_t *count);
 
-/* CLOCK_MONOTONIC_RAW: the moment that all times are up to. */
+/* CLOCK_MONOTONIC_RAW: the end of all durations. */
 uint64_t hp_stack_known_ns(const struct hp_stack_known *recorded);
 
-/* A line for each deadlock, behind "note      ". */
+/* A line for each deadlock, after "note ". */
 void hp_stack_known_deadlocks(struct hp_stack_known *recorded, FILE *out);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge.c - puts equal stacks together, and beside each other those that have their
- * outer part in common.
+ * merge.c - merges equal stacks, and sorts stacks with a common outer part next
+ * to each other.
  *
- * Each frame has a key: the place of the call, or, of a frame that was interrupted, its
- * function, since threads that do the same stand at different instructions.
+ * Each frame has a key: the place of the call or, for an interrupted frame, its
+ * function, since threads doing the same are at different instructions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 struct keyed {
 	uint32_t thread;	/* place in take.threads */
 	uint32_t count;
-	uint64_t *keys;	/* of its frames, the outermost first; ours are left out */
+	uint64_t *keys;	/* keys of its frames, outermost first, without ours */
 };
 
 /* --- frames --- */
@@ -39,7 +39,7 @@ const struct hp_stack *hp_stacks_first(const struct hp_stacks *stacks,
 	return &stacks->stacks[group->threads[0]];
 }
 
-/* Its place, as names are asked for: an exact pc is not behind a call. */
+/* The address for name lookups: an exact pc is not a return address. */
 static struct hp_frame_place *place_of(struct hp_stacks *stacks, const struct hp_stack_frame *frame,
 				       uint32_t *object, uint64_t *address)
 {
@@ -106,7 +106,7 @@ static void line_add(struct hp_stack_group *group, size_t *room, struct hp_stack
 	group->lines[group->line_count++] = line;
 }
 
-/* True if all threads of the group stand at the same line of their innermost function, or rather at the same pc. */
+/* True if all threads of the group are at the same pc, and so the same line. */
 static bool is_at_one_place(const struct hp_stacks *stacks, const struct hp_stack_group *group,
 			    size_t frame)
 {
@@ -147,7 +147,7 @@ static void frame_lines(struct hp_stacks *stacks, struct hp_stack_group *group, 
 			 });
 }
 
-/* Texts of places live on; the places themselves may move. */
+/* Texts of places stay valid; the places themselves may move. */
 static void lines_make(struct hp_stacks *stacks, struct hp_stack_group *group)
 {
 	const struct hp_stack *stack = hp_stacks_first(stacks, group);
@@ -188,7 +188,7 @@ static size_t common(const struct hp_stack_group *a, const struct hp_stack_group
 	return count;
 }
 
-/* Of those from `first` on the one that has most in common with the group before comes first. */
+/* Moves the group from `first` on with most in common with the previous one to the front. */
 static void neighbour_choose(struct hp_stacks *stacks, size_t first)
 {
 	struct hp_stack_group *groups = stacks->groups, chosen;
@@ -202,7 +202,7 @@ static void neighbour_choose(struct hp_stacks *stacks, size_t first)
 			best = i;
 		}
 	}
-	/* What every thread begins with is nothing in common. */
+	/* Frames that every thread starts with do not count as common. */
 	if (most <= 2)
 		best = first;
 	chosen = groups[best];

@@ -28,7 +28,7 @@
 
 /* --- memory --- */
 
-/* The kernel reads whole iovecs only, so each page gets one: what can be read is read. */
+/* The kernel only reads whole iovecs, so each page gets one: all readable pages are read. */
 static ssize_t vm_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 {
 	struct iovec remote[IOVECS], local = { bytes, 0 };
@@ -46,7 +46,7 @@ static ssize_t vm_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 	return process_vm_readv(pid, &local, 1, remote, count, 0);
 }
 
-/* Where a filter forbids that call (containers), the file is mostly allowed. */
+/* If a filter forbids that call (containers), the file is usually allowed. */
 static ssize_t mem_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 {
 	char path[32];
@@ -130,7 +130,7 @@ bool hp_stack_object_read(struct hp_stack_object *object, uint64_t address, void
 	return false;
 }
 
-/* Only the usual kind of table is known: four-byte entries, relative to where the header begins. */
+/* Only the usual kind of table is supported: four-byte entries relative to the header. */
 static void table_read(struct hp_stack_object *object)
 {
 	struct {
@@ -188,7 +188,7 @@ static bool is_file(const char *path, const struct hp_stack_object *object)
 	       status.st_ino == object->inode;
 }
 
-/* The same file: also of another mount namespace, or deleted, if it is the program itself. */
+/* The same file, also in another mount namespace, or deleted if it is the program itself. */
 static char *file_find(const struct hp_stack_process *process, const struct hp_stack_object *object)
 {
 	char *path;
@@ -220,7 +220,7 @@ static void object_open(const struct hp_stack_process *process, struct hp_stack_
 	program_headers_read(object);
 }
 
-/* A copy of it becomes the file: whoever reads symbols opens files by path. */
+/* Uses a copy as the file, because symbol readers open files by path. */
 static void vdso_open(const struct hp_stack_process *process, struct hp_stack_object *object,
 		      const struct hp_stack_map *map)
 {
@@ -243,8 +243,9 @@ static void vdso_open(const struct hp_stack_process *process, struct hp_stack_ob
 /* --- mappings --- */
 
 /*
- * Where the file would have to lie for this mapping of code to be where it is; false = it is none of its
- * loads.  A page of the file may be the end of one load and the begin of the next (lld does that).
+ * The load bias implied by this code mapping; false = it matches no PT_LOAD. A
+ * page of the file may be the end of one load and the start of the next (lld
+ * does that).
  */
 static bool bias_of(const struct hp_stack_object *object, const struct hp_stack_map *map,
 		    uint64_t *bias)
@@ -283,7 +284,7 @@ static uint32_t object_new(struct hp_stack_process *process, const struct hp_sta
 	return (uint32_t)process->object_count++;
 }
 
-/* A file may be there more than once, at places of its own. */
+/* A file may be mapped more than once, at different biases. */
 static uint32_t object_of(struct hp_stack_process *process, const struct hp_stack_object *of,
 			  const struct hp_stack_map *map)
 {
@@ -324,7 +325,7 @@ static bool map_read(struct hp_stack_process *process, char *line, struct hp_sta
 	map->is_code = flags[2] == 'x';
 	map->is_main_stack = strcmp(of.path, "[stack]") == 0;
 	map->object = UINT32_MAX;
-	/* Other parts of a file are found by its program headers. */
+	/* The other parts of a file are found through its program headers. */
 	if (map->is_code && ((of.inode && of.path[0] == '/') || strcmp(of.path, "[vdso]") == 0))
 		map->object = object_of(process, &of, map);
 	return true;

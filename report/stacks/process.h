@@ -4,14 +4,14 @@
  * in them.
  *
  * Folder: report/stacks - what every thread of a running process does now:
- *   stops each for a moment, unwinds copies of their stacks, merges equal ones
- * May use: report/base report/elf report/name report/read report/section
+ * stops each briefly, unwinds copies of the stacks, merges equal ones May use:
+ * report/base report/elf report/name report/read report/section
  *   report/section/core report/section/wait report/store report/view segment
  *   segment/layout util
  *
- * What unwinding needs of a file (its call frame information) is read from the
- * file, not from the process, so the process may go on, or end, meanwhile.  The
- * kernel's vdso has no file and is read from the process at once.
+ * Call frame information is read from the file, not from the process, so the
+ * process may continue or end meanwhile. The kernel's vdso has no file and is
+ * read from the process at once.
  */
 #ifndef HP_REPORT_STACKS_PROCESS_H
 #define HP_REPORT_STACKS_PROCESS_H
@@ -24,15 +24,15 @@
 
 #define HP_LOADS_MOST 16
 
-/* A file at one place of the address space. */
+/* A file mapped at one place of the address space. */
 struct hp_stack_object {
 	char *path;	/* as the process knows it */
-	char *file;	/* where we find it: through /proc/PID/root if need be; NULL = nowhere */
+	char *file;	/* our path to it, through /proc/PID/root if necessary; NULL = none */
 	uint64_t device;
 	uint64_t inode;
 	int fd;	/* -1 = not open */
 	uint64_t size;	/* of the file, bytes */
-	uint8_t **pages;	/* those read so far, by page number */
+	uint8_t **pages;	/* pages read so far, by page number */
 	uint64_t bias;	/* address in the process = address in the file + bias */
 	Elf64_Phdr loads[HP_LOADS_MOST];
 	uint32_t load_count;	/* 0 = not an ELF file */
@@ -66,22 +66,22 @@ struct hp_stack_process {
 /* Returns 0 or -errno (EACCES, EPERM: not allowed; ESRCH, ENOENT: no such process), then *process holds nothing. */
 int hp_stack_process_init(struct hp_stack_process *process, pid_t pid);
 
-/* Reads the mappings again: some may be new.  Objects keep their places. */
+/* Rereads the mappings. Objects keep their places. */
 int hp_stack_process_refresh(struct hp_stack_process *process);
 void hp_stack_process_release(struct hp_stack_process *process);
 
-/* The mapping that holds an address; NULL = none. */
+/* The mapping that contains an address; NULL = none. */
 const struct hp_stack_map *hp_stack_process_at(const struct hp_stack_process *process,
 					       uint64_t address);
 
 /*
- * Reads `size` bytes from an object's file, as they lie at an address of the process.  False = the
- * file does not have them.
+ * Reads from an object's file the `size` bytes mapped at an address of the
+ * process. False = not in the file.
  */
 bool hp_stack_object_read(struct hp_stack_object *object, uint64_t address, void *bytes,
 			  size_t size);
 
-/* Bytes of another process: how many there are, up to the first that cannot be read; -errno. */
+/* Reads bytes of another process. Returns the number up to the first unreadable one, or -errno. */
 ssize_t hp_stack_memory_read(pid_t pid, uint64_t address, void *bytes, size_t size);
 
 #endif

@@ -12,7 +12,7 @@
 #include "report/name/files.h"
 #include "segment/layout/process.h"
 
-#define AGAIN_MOST 3	/* times that threads are stopped for parts of stacks that lie elsewhere */
+#define AGAIN_MOST 3	/* extra stops of a thread for parts of its stack in other memory */
 
 static int compare_ns(const void *left, const void *right)
 {
@@ -41,7 +41,7 @@ static void count(struct hp_stacks *stacks)
 	free(still);
 }
 
-/* Notes what else a thread's stack needs; false = it is as good as it gets. */
+/* Records the missing part of a thread's stack; false = nothing more to get. */
 static bool want_more(struct hp_taken *thread, const struct hp_stack *stack)
 {
 	if (stack->end != HP_STACK_CUT)
@@ -55,8 +55,9 @@ static bool want_more(struct hp_taken *thread, const struct hp_stack *stack)
 }
 
 /*
- * A signal handler may have a stack of its own, a coroutine, too: only unwinding tells where
- * the stack below lies.  Then the thread is stopped again, and all parts are of that moment.
+ * Signal handlers and coroutines may have their own stacks: only unwinding
+ * shows where the next one is. Then the thread is stopped again, and all parts
+ * are taken at that moment.
  */
 static void unwind_all(struct hp_stacks *stacks, struct hp_unwinder *unwinder)
 {
@@ -79,7 +80,7 @@ static void unwind_all(struct hp_stacks *stacks, struct hp_unwinder *unwinder)
 	}
 }
 
-/* The objects as names are looked up by. */
+/* The objects in the form needed for name lookups. */
 static void names_begin(struct hp_stacks *stacks)
 {
 	const struct hp_stack_process *process = &stacks->process;
@@ -100,7 +101,10 @@ static void names_begin(struct hp_stacks *stacks)
 	stacks->frames = hp_frames_new(&stacks->model, stacks->symbols, NULL);
 }
 
-/* Sessions that do not answer are waited for: not for a process without our library.  Unreadable: perhaps. */
+/*
+ * Waiting for silent sessions is pointless for a process without our library.
+ * If unreadable, it may have it.
+ */
 static bool may_be_recorded(const struct hp_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->process.object_count; i++)

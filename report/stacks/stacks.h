@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.h - what all threads of a process do at this moment: taken, unwound,
- * named, and equal ones put together.
+ * stacks.h - the current stacks of all threads of a process: taken, unwound,
+ * named, and merged if equal.
  *
- * Stacks are equal if each caller is at the same place, and the innermost functions
- * are the same.  Frames of our own library are left out.
+ * Stacks are equal if all callers are at the same places and the innermost
+ * functions are the same. Frames of our own library are omitted.
  */
 #ifndef HP_REPORT_STACKS_STACKS_H
 #define HP_REPORT_STACKS_STACKS_H
@@ -20,7 +20,7 @@
 #include "report/stacks/take.h"
 #include "report/stacks/unwind.h"
 
-/* A function as it is shown: an inlined one, or the frame's own. */
+/* A displayed function: an inlined one, or the frame's own. */
 struct hp_stack_line {
 	const char *function;	/* never NULL */
 	const char *file;	/* NULL = not known */
@@ -33,31 +33,31 @@ struct hp_stack_line {
 struct hp_stack_group {
 	uint32_t *threads;	/* places in take.threads */
 	size_t count;
-	struct hp_stack_line *lines;	/* the innermost first; empty: nothing could be told */
+	struct hp_stack_line *lines;	/* innermost first; empty: unknown */
 	size_t line_count;
-	size_t common;	/* so many outer lines are as those of the group before */
+	size_t common;	/* number of outer lines shared with the previous group */
 };
 
 struct hp_stacks {
 	struct hp_stack_process process;
 	struct hp_take take;
 	struct hp_stack *stacks;	/* beside take.threads */
-	struct hp_model model;	/* its objects are the process's: for names */
+	struct hp_model model;	/* has the process's objects, for names */
 	struct hp_symbols *symbols;
 	struct hp_frames *frames;
 	struct hp_stack_group *groups;
 	size_t group_count;
-	struct hp_stack_known *recorded;	/* what hotpath knows of the process; NULL = nothing */
+	struct hp_stack_known *recorded;	/* hotpath's records on the process; NULL = none */
 	uint64_t still_median_ns;
 	uint64_t still_longest_ns;
 	size_t taken;	/* threads whose stacks are here, */
-	size_t busy;	/* that did not stop, */
-	size_t refused;	/* that may not be looked at */
+	size_t busy;	/* threads that did not stop, */
+	size_t refused;	/* threads without permission */
 };
 
 /*
- * Returns 0, or -errno with *why set to a static text (perhaps NULL); then there are
- * no stacks, but perhaps what was recorded.
+ * Returns 0, or -errno with *why set to a static text (perhaps NULL). Then
+ * there are no stacks, but perhaps recorded data.
  */
 int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, const char **why);
 void hp_stacks_release(struct hp_stacks *stacks);
@@ -78,19 +78,19 @@ void hp_stacks_unmerge(struct hp_stacks *stacks);
 struct hp_stacks_look {
 	size_t width;	/* columns */
 	size_t groups_most;	/* 0 = all */
-	size_t lines_most;	/* of a group; 0 = all, also those that every thread has */
+	size_t lines_most;	/* of a group; 0 = all, including those that every thread has */
 };
 
 /* text.c, json.c */
 void hp_stacks_write(struct hp_stacks *stacks, const struct hp_stacks_look *look, FILE *out);
 void hp_stacks_write_json(struct hp_stacks *stacks, bool is_pretty, FILE *out);
 
-/* Where there are none: what was recorded. */
+/* Without stacks: prints the recorded data. */
 void hp_stacks_write_recorded(const struct hp_stacks *stacks, FILE *out);
 void hp_stacks_write_json_error(const struct hp_stacks *stacks, pid_t pid, const char *error,
 				FILE *out);
 
-/* True if what is recorded of a thread's wait is what its stack shows. */
+/* True if a thread's recorded wait matches its stack. */
 bool hp_stacks_is_waiting(const struct hp_stacks *stacks, const struct hp_taken *thread);
 
 #endif

@@ -26,14 +26,14 @@
 #include "segment/clock.h"
 
 #define RED_ZONE 128	/* bytes below the stack pointer that belong to the innermost function */
-#define STACK_MOST (16 << 20)	/* bytes of a stack that are copied, */
-#define HEAP_MOST (256 << 10)	/* and of one that lies in other memory: a coroutine's, a signal's */
-#define NEAR_MOST (1 << 20)	/* the rest of a mapping is copied as a whole up to this size */
-#define SPIN_NS 300000	/* a thread is waited for without sleeping, */
-#define WAIT_NS 20000000	/* then with; and then the others come first, */
-#define LATE_NS 300000000	/* and in the end all that are late together */
+#define STACK_MOST (16 << 20)	/* bytes copied of a stack, */
+#define HEAP_MOST (256 << 10)	/* and of one in other memory: of a coroutine or signal handler */
+#define NEAR_MOST (1 << 20)	/* up to this size the rest of a mapping is copied completely */
+#define SPIN_NS 300000	/* wait for a thread without sleeping, */
+#define WAIT_NS 20000000	/* then with; then the others come first, */
+#define LATE_NS 300000000	/* and finally all late ones together */
 #define THREADS_MOST 65536
-#define PASSES 8	/* over /proc/PID/task, until no thread is new */
+#define PASSES 8	/* passes over /proc/PID/task, until no thread is new */
 
 #ifndef PTRACE_EVENT_STOP
 #define PTRACE_EVENT_STOP 128
@@ -61,16 +61,16 @@ uint64_t hp_registers_sp(const struct user_regs_struct *registers)
 }
 #endif
 
-/* What the thread that takes works with. */
+/* State of the tracing thread. */
 struct taking {
 	struct hp_take *take;
 	struct hp_stack_process *process;
-	uint8_t *room;	/* STACK_MOST: stacks go here while threads stand, */
+	uint8_t *room;	/* STACK_MOST: buffer for stacks while threads are stopped, */
 	size_t used;
-	size_t room_count;	/* so many copies of one thread */
+	size_t room_count;	/* number of copies of one thread */
 	uint64_t begins[HP_STACK_COPIES];
 	size_t sizes[HP_STACK_COPIES];
-	struct hp_taken **late;	/* those that are waited for at the end */
+	struct hp_taken **late;	/* late threads, awaited at the end */
 	uint64_t *since;	/* when they were interrupted */
 	size_t late_count;
 	struct hp_map known;	/* tids */
@@ -80,10 +80,10 @@ struct taking {
 /* --- interrupted system calls --- */
 
 /*
- * The kernel restarts most calls by itself when nothing but we interrupted them.  These return EINTR
- * instead, which a program without signal handlers need not expect.  They have done nothing
- * then, so in the word that the kernel looks at next, EINTR is made "restart this, unless
- * a handler runs".
+ * The kernel restarts most system calls if only we interrupted them. These
+ * return EINTR instead, which a program without signal handlers need not
+ * expect. They have done nothing at that point, so EINTR in the kernel's return
+ * register is replaced with "restart this, unless a handler runs".
  */
 #if defined(__x86_64__)
 #define NO_HANDLER_RESTART 514	/* the kernel's ERESTARTNOHAND */
@@ -140,7 +140,7 @@ static void restart_settle(pid_t tid, struct user_regs_struct *registers)
 
 /* --- one thread --- */
 
-/* Name and state, from one line of /proc: "TID (NAME) S ...". */
+/* Name and state, from a line of /proc: "TID (NAME) S ...". */
 static void stat_read(const struct hp_stack_process *process, struct hp_taken *thread)
 {
 	char path[64], text[128];
@@ -160,20 +160,23 @@ static void stat_read(const struct hp_stack_process *process, struct hp_taken *t
 	thread->state = end[1] ? end[2] : 0;
 }
 
-/* Up to where it is worth copying from an address. */
+/* The end of the useful copy from an address. */
 static uint64_t end_of(const struct hp_stack_process *process, uint64_t begin)
 {
 	const struct hp_stack_map *map = hp_stack_process_at(process, begin);
 	const struct hp_stack_map *below;
 	uint64_t size;
 
-	if (!map)	/* made since then */
+	if (!map)	/* created since then */
 		return begin + HEAP_MOST;
 	size = map->end - begin;
 	below = map > process->maps ? map - 1 : NULL;
 	if (size <= NEAR_MOST)
 		return map->end;
-	/* A thread's stack has a page below that cannot be read; else it is a part of something larger. */
+	/*
+	 * A thread's stack has an unreadable page below it; otherwise it is
+	 * part of something larger.
+	 */
 	if (!map->is_main_stack && !(below && below->end == map->begin && !below->is_readable))
 		return begin + HEAP_MOST;
 	return begin + (size < STACK_MOST ? size : STACK_MOST);
@@ -194,7 +197,7 @@ static void copy(struct taking *taking, pid_t tid, uint64_t begin)
 	taking->used += (size_t)got;
 }
 
-/* Of a thread that stands still. */
+/* For a stopped thread. */
 static int look(struct taking *taking, struct hp_taken *thread, bool may_restart)
 {
 	struct iovec part = { &thread->registers, sizeof(thread->registers) };
@@ -220,7 +223,7 @@ static void copies_free(struct hp_taken *thread)
 	thread->copy_count = 0;
 }
 
-/* Out of the room, once the thread goes on. */
+/* Copied out of the buffer once the thread continues. */
 static void copies_keep(const struct taking *taking, struct hp_taken *thread)
 {
 	const uint8_t *from = taking->room;
@@ -237,7 +240,7 @@ static void copies_keep(const struct taking *taking, struct hp_taken *thread)
 	}
 }
 
-/* It stands, or has ended: `status` says so. */
+/* It has stopped or ended, as in `status`. */
 static void stopped(struct taking *taking, struct hp_taken *thread, int status, uint64_t since)
 {
 	bool is_event, is_group;
@@ -248,7 +251,7 @@ static void stopped(struct taking *taking, struct hp_taken *thread, int status, 
 		thread->outcome = HP_STOP_GONE;
 		return;
 	}
-	/* Another kind of stop is a signal on its way: it goes on with the thread. */
+	/* Another kind of stop is a signal being delivered: pass it on to the thread. */
 	is_event = status >> 16 == PTRACE_EVENT_STOP;
 	is_group = is_event && WSTOPSIG(status) != SIGTRAP;
 	if (!is_event)
@@ -263,7 +266,7 @@ static void stopped(struct taking *taking, struct hp_taken *thread, int status, 
 		copies_keep(taking, thread);
 }
 
-/* Asks once.  True = it is settled. */
+/* Checks once. True = done. */
 static bool ask(struct taking *taking, struct hp_taken *thread, uint64_t since)
 {
 	int status;
@@ -301,7 +304,7 @@ static void late_add(struct taking *taking, struct hp_taken *thread, uint64_t si
 	thread->outcome = HP_STOP_BUSY;
 }
 
-/* A thread that has ended and is not waited for cannot be traced either. */
+/* A zombie thread cannot be traced either. */
 static void refused(const struct taking *taking, struct hp_taken *thread, int error)
 {
 	thread->error = error;
@@ -342,7 +345,7 @@ static void take_one(struct taking *taking, struct hp_taken *thread)
 
 /* --- all threads --- */
 
-/* Notes the threads that are not known yet; returns how many, or -errno. */
+/* Adds new threads; returns their number, or -errno. */
 static int threads_list(struct taking *taking)
 {
 	struct hp_take *take = taking->take;
@@ -370,7 +373,7 @@ static int threads_list(struct taking *taking)
 	return (int)(take->count - before);
 }
 
-/* `first`: those before it were taken. */
+/* `first`: threads before it are done. */
 static void take_from(struct taking *taking, size_t first)
 {
 	struct hp_take *take = taking->take;
@@ -385,7 +388,7 @@ static void take_from(struct taking *taking, size_t first)
 	}
 }
 
-/* The list may have moved: those that are late are asked for before it grows. */
+/* The list may move, so late threads are settled before it grows. */
 static void late_wait(struct taking *taking)
 {
 	static const struct timespec slice = { 0, 100000 };
@@ -433,7 +436,7 @@ static void run_aside(struct taking *taking)
 	pthread_t thread;
 
 	taking->room = hp_xmalloc(STACK_MOST);
-	memset(taking->room, 0, NEAR_MOST);	/* else the copy would wait for these pages */
+	memset(taking->room, 0, NEAR_MOST);	/* otherwise the copy would fault on these pages */
 	if (pthread_create(&thread, NULL, run, taking) == 0)
 		pthread_join(thread, NULL);
 	else
@@ -451,7 +454,7 @@ static int compare_threads(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* Why nothing was taken, if nothing was. */
+/* The error if no thread was taken. */
 static void error_settle(struct hp_take *take)
 {
 	for (size_t i = 0; i < take->count; i++) {

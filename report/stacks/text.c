@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - stacks for people: equal ones once, the most threads first, and what is
- * the same in all programs left out.
+ * text.c - stacks as text: equal ones once, most threads first, without frames
+ * common to all programs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 
 #define WAITS_SHOWN 3	/* of a group */
 #define HOLDS_SHOWN 3	/* of a thread */
-#define CYCLE_MOST 6	/* functions that recursion goes through */
+#define CYCLE_MOST 6	/* most functions in a recursion cycle */
 #define INDENT 4	/* columns */
-#define TAIL 2	/* outer lines of a stack that is cut for the screen */
+#define TAIL 2	/* outer lines of a stack truncated for the screen */
 
 static const char *plural(size_t count)
 {
@@ -31,7 +31,7 @@ static const struct hp_taken *thread_at(const struct hp_stacks *stacks,
 	return &stacks->take.threads[group->threads[i]];
 }
 
-/* Threads of one name with numbers that follow each other: how many from `first` on. */
+/* Number of threads from `first` on with one name and consecutive numbers. */
 static size_t run_length(const struct hp_stacks *stacks, const struct hp_stack_group *group,
 			 size_t first)
 {
@@ -105,7 +105,7 @@ static void group_head(const struct hp_stacks *stacks, const struct hp_stack_gro
 
 /* --- what was recorded --- */
 
-/* A wait that began after the stack was taken is not what the stack shows. */
+/* The stack does not show a wait that began later. */
 static const struct hp_stack_known_thread *recorded_of(const struct hp_stacks *stacks,
 						       const struct hp_taken *thread)
 {
@@ -177,7 +177,7 @@ static int compare_waits(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* The longest waits of a group, and what its threads hold. */
+/* The longest waits of a group, and the locks its threads hold. */
 static void group_recorded(const struct hp_stacks *stacks, const struct hp_stack_group *group,
 			   FILE *out)
 {
@@ -219,7 +219,7 @@ static bool is_hidden(const char *function)
 	       (hp_wrapper_is_outermost(function) && strcmp(function, "main") != 0);
 }
 
-/* Lines that are shown: without what every thread begins with. */
+/* Displayed lines: without the frames that every thread starts with. */
 static size_t shown_count(const struct hp_stack_group *group, const struct hp_stacks_look *look)
 {
 	size_t count = group->line_count;
@@ -231,7 +231,7 @@ static size_t shown_count(const struct hp_stack_group *group, const struct hp_st
 	return count;
 }
 
-/* Where it stands in the source, else in which file; fresh. */
+/* Its source location, else its file; fresh. */
 static char *place_text(const struct hp_stacks *stacks, const struct hp_stack_group *group,
 			const struct hp_stack_line *line)
 {
@@ -266,7 +266,7 @@ static void line_write(const struct hp_stacks *stacks, const struct hp_stack_gro
 	free(place);
 }
 
-/* How often the `length` functions from `at` on follow each other. */
+/* How often the `length` functions from `at` on repeat. */
 static size_t repeats(const struct hp_stack_group *group, size_t at, size_t length, size_t end)
 {
 	size_t count = 1;
@@ -281,7 +281,7 @@ static size_t repeats(const struct hp_stack_group *group, size_t at, size_t leng
 	return count;
 }
 
-/* Recursion from `at` on: *length functions that follow each other so often; 1 = none. */
+/* Recursion from `at` on: *length functions that repeat this often; 1 = none. */
 static size_t recursion(const struct hp_stack_group *group, size_t at, size_t end, size_t *length)
 {
 	for (*length = 1; *length <= CYCLE_MOST; ++*length) {
@@ -294,7 +294,7 @@ static size_t recursion(const struct hp_stack_group *group, size_t at, size_t en
 	return 1;
 }
 
-/* Lines from `at` up to `end`, recursion once. */
+/* Lines from `at` up to `end`, each recursion cycle once. */
 static void lines_write(const struct hp_stacks *stacks, const struct hp_stack_group *group,
 			size_t end, const struct hp_stacks_look *look, FILE *out)
 {
@@ -320,7 +320,7 @@ static void lines_write(const struct hp_stacks *stacks, const struct hp_stack_gr
 	}
 }
 
-/* Of what is as in the group above only its innermost function is named again. */
+/* Of the part shared with the group above, only the innermost function is repeated. */
 static void group_lines(const struct hp_stacks *stacks, const struct hp_stack_group *group,
 			const struct hp_stacks_look *look, FILE *out)
 {

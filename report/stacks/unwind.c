@@ -2,15 +2,15 @@
 /*
  * unwind.c - see unwind.h.
  *
- * libunwind asks for registers, for words of memory, and for what describes the
- * function at an address.  Words come from the copies of the stack; while it reads
- * call frame information they come from the object's file.  The sorted table of a file
- * is searched by libunwind itself (as perf does it: dwarf_search_unwind_table is exported for
- * that, but in no header).
+ * libunwind requests registers, words of memory, and the unwind information for
+ * an address. Words come from the copies of the stack or, while it reads call
+ * frame information, from the object's file. libunwind searches the sorted
+ * table of a file itself (as in perf: dwarf_search_unwind_table is exported but
+ * in no header).
  *
- * Code without such information, made at run time perhaps, is left by its frame pointer.
- * libunwind would try that, too, but then has a wrong stack pointer and no way back to frames
- * with information, so these steps are made here.
+ * Code without such information, perhaps JIT code, is unwound by frame pointer.
+ * libunwind would try that, too, but then has a wrong stack pointer and cannot
+ * return to frames with information. So these steps are made here.
  */
 #include "report/stacks/unwind.h"
 
@@ -31,7 +31,7 @@
 
 #define LIBRARY "libunwind-" TEXT(UNW_TARGET) ".so.8"
 
-/* What libunwind.h does not declare; need_unwind_info is 1. */
+/* Missing in libunwind.h; need_unwind_info is 1. */
 typedef int search_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *info,
 			 unw_proc_info_t *found, int need_unwind_info, void *context);
 
@@ -71,13 +71,13 @@ struct hp_unwinder {
 	unw_addr_space_t space;
 	const struct hp_taken *thread;	/* whose stack it is */
 	struct user_regs_struct registers;	/* where the cursor began */
-	bool has_no_info;	/* nothing describes the code that was asked about last */
-	struct hp_stack_object *object;	/* whose information was asked for last; NULL = none */
+	bool has_no_info;	/* the last requested code has no unwind information */
+	struct hp_stack_object *object;	/* object of the last request; NULL = none */
 	bool is_searching;	/* its table is being searched */
-	uint64_t missing;	/* the last word of memory that is in no copy; 0 = none */
+	uint64_t missing;	/* address of the last word missing in all copies; 0 = none */
 };
 
-/* --- what libunwind asks for --- */
+/* --- callbacks of libunwind --- */
 
 static bool copied(const struct hp_taken *thread, uint64_t address, uint64_t *word)
 {
@@ -93,7 +93,7 @@ static bool copied(const struct hp_taken *thread, uint64_t address, uint64_t *wo
 	return false;
 }
 
-/* Code, which is looked at to tell the kernel's frame for a signal handler. */
+/* Code, read to recognise the kernel's signal frame. */
 static bool code_read(const struct hp_unwinder *unwinder, uint64_t address, uint64_t *word)
 {
 	const struct hp_stack_map *map = hp_stack_process_at(unwinder->process, address);
@@ -103,7 +103,7 @@ static bool code_read(const struct hp_unwinder *unwinder, uint64_t address, uint
 				    sizeof(*word));
 }
 
-/* What is the same in the file and in the process. */
+/* Memory that is the same in the file and in the process. */
 static bool constant_read(const struct hp_unwinder *unwinder, uint64_t address, uint64_t *word)
 {
 	const struct hp_stack_map *map = hp_stack_process_at(unwinder->process, address);
@@ -127,7 +127,7 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *wo
 		return -UNW_EINVAL;
 	if (unwinder->is_searching) {
 		if (!hp_stack_object_read(unwinder->object, address, &value, sizeof(value)))
-			value = 0;	/* the pointer to a C++ personality, which nobody calls */
+			value = 0;	/* the pointer to a C++ personality, never called */
 	} else if (!copied(unwinder->thread, address, &value) &&
 		   !constant_read(unwinder, address, &value)) {
 		map = hp_stack_process_at(unwinder->process, address);
@@ -188,7 +188,7 @@ static void registers_set(struct user_regs_struct *r, uint64_t pc, uint64_t sp, 
 	r->regs[29] = fp;
 }
 
-/* x0 to x30, then sp and pc: in libunwind's numbers as in the struct. */
+/* x0 to x30, then sp and pc: libunwind's numbering equals the struct's. */
 static bool register_of(const struct user_regs_struct *r, unw_regnum_t number, unw_word_t *value)
 {
 	if (number < 0 || number > 32)
@@ -235,7 +235,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	info.end_ip = map->end;
 	info.u.rti.segbase = object->eh_frame_hdr + object->bias;
 	info.u.rti.table_data = object->table + object->bias;
-	/* In words, of entries with two halves. */
+	/* In words; entries have two halves. */
 	info.u.rti.table_len = object->table_count;
 	unwinder->object = object;
 	unwinder->is_searching = true;
@@ -318,13 +318,13 @@ static bool is_code(const struct hp_unwinder *unwinder, uint64_t pc)
 	return map && map->is_code;
 }
 
-/* A walk, and the frame that it stands in. */
+/* A walk and its current frame. */
 struct walk {
 	struct hp_unwinder *unwinder;
 	unw_cursor_t cursor;
 	struct hp_stack_frame frame;
 	uint64_t fp;
-	bool is_shifted;	/* the cursor's pc is one less: it began at a return address */
+	bool is_shifted;	/* the cursor's pc is one less: it started at a return address */
 };
 
 static uint64_t register_at(struct walk *walk, unw_regnum_t number)
@@ -335,8 +335,9 @@ static uint64_t register_at(struct walk *walk, unw_regnum_t number)
 }
 
 /*
- * Where a signal handler returns to: mov $SYS_rt_sigreturn, and the system call.  libunwind says
- * of some other frame, depending on its version, that it is of a signal.
+ * The return address of a signal handler: mov $SYS_rt_sigreturn and the system
+ * call. Depending on its version, libunwind also reports other frames as signal
+ * frames.
  */
 static bool is_trampoline(const struct walk *walk)
 {
@@ -368,7 +369,10 @@ static bool word_at(struct walk *walk, uint64_t address, uint64_t *word)
 }
 
 #if defined(__x86_64__)
-/* Jumps by a word in memory: how linkers make calls of other objects' functions, some without saying it. */
+/*
+ * Indirect jumps through memory: linker stubs for calls to other objects, some
+ * without unwind information.
+ */
 static bool is_stub(struct walk *walk)
 {
 	uint64_t code = 0;
@@ -385,7 +389,7 @@ static bool is_stub(struct walk *walk)
 }
 #endif
 
-/* Out of code that nothing describes.  Returns as unw_step. */
+/* Steps out of code without unwind information. Returns like unw_step. */
 static int step_plain(struct walk *walk)
 {
 	struct hp_unwinder *unwinder = walk->unwinder;
@@ -409,7 +413,7 @@ static int step_plain(struct walk *walk)
 	return lib.init_remote(&walk->cursor, unwinder->space, unwinder) < 0 ? -UNW_EINVAL : 1;
 }
 
-/* To the caller: 1, or 0 = there is none, or < 0 = it is not known. */
+/* Steps to the caller: 1, or 0 = none, or < 0 = unknown. */
 static int step(struct walk *walk)
 {
 	int left;
@@ -424,7 +428,7 @@ static int step(struct walk *walk)
 	return left;
 }
 
-/* All of a stack that lies elsewhere is needed from its innermost frame on. */
+/* A stack in other memory is needed from its innermost frame on. */
 static uint64_t missing_from(const struct walk *walk)
 {
 	const struct hp_unwinder *unwinder = walk->unwinder;
@@ -454,7 +458,7 @@ void hp_unwind(struct hp_unwinder *unwinder, const struct hp_taken *thread, stru
 			left = 0;
 			break;
 		}
-		/* What a wrong step leads to. */
+		/* Signs of a wrong step. */
 		if (stack->count && (!is_code(unwinder, walk.frame.pc - !walk.frame.is_exact) ||
 				     (walk.frame.sp <= before.sp && !before.is_signal))) {
 			left = -1;
@@ -466,7 +470,7 @@ void hp_unwind(struct hp_unwinder *unwinder, const struct hp_taken *thread, stru
 		}
 		frame_add(stack, &walk.frame);
 		left = step(&walk);
-		/* What a signal interrupted was at an instruction of its own. */
+		/* A frame interrupted by a signal has an exact pc. */
 		walk.frame.is_exact = walk.frame.is_signal;
 	}
 	if (left == 0)

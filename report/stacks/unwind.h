@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.h - the frames of a stack that was copied, by libunwind's remote interface.
+ * unwind.h - unwinds a copied stack through libunwind's remote interface.
  *
- * libunwind is loaded when it is first asked for, and only by this command: it must
- * not come into the target, and whoever asks for no stacks does not need it.
+ * libunwind is loaded on first use, and only by this command: it must not get
+ * into the target, and other commands do not need it.
  */
 #ifndef HP_REPORT_STACKS_UNWIND_H
 #define HP_REPORT_STACKS_UNWIND_H
@@ -20,14 +20,14 @@
 struct hp_stack_frame {
 	uint64_t pc;
 	uint64_t sp;
-	bool is_exact;	/* pc is the instruction that is next, not a return address */
+	bool is_exact;	/* pc is the next instruction, not a return address */
 	bool is_signal;	/* the kernel's frame for a signal handler */
 };
 
 enum hp_stack_end {
-	HP_STACK_WHOLE = 0,	/* up to the thread's first function */
-	HP_STACK_CUT,	/* a part that was not copied is needed: `missing` */
-	HP_STACK_LOST,	/* nothing says how it goes on */
+	HP_STACK_WHOLE = 0,	/* complete up to the thread's first function */
+	HP_STACK_CUT,	/* needs a part that was not copied: `missing` */
+	HP_STACK_LOST,	/* no information for the next step */
 	HP_STACK_DEEP,	/* more than HP_STACK_FRAMES_MOST */
 };
 
@@ -41,7 +41,7 @@ struct hp_stack {
 
 struct hp_unwinder;
 
-/* NULL = libunwind is not here; *why says so, a static text. */
+/* NULL = libunwind is unavailable; sets *why, a static text. */
 struct hp_unwinder *hp_unwinder_new(struct hp_stack_process *process, const char **why);
 void hp_unwinder_free(struct hp_unwinder *unwinder);
 
