@@ -4,8 +4,8 @@
  * (a line for each path, outermost function first, then a number), and a heap
  * profile for pprof.
  *
- * Inlined functions are frames of their own.  What a path is said to hold below
- * zero, because a fork or a torn record took something away, is left out.
+ * Inlined functions are frames of their own.  Paths that appear to hold less
+ * than zero, due to a fork or torn record, are omitted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void path_write(struct hp_report *report, uint32_t at, uint32_t *chain, F
 		step_write(report, &steps[chain[count]], out);
 }
 
-/* `place` is that of a word of struct hp_alloc_sum. */
+/* `place` is the offset of a word in struct hp_alloc_sum. */
 static int folded_write(struct hp_report *report, int fd, size_t place)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
@@ -106,7 +106,7 @@ static uint64_t hash_of(const char *text)
 	return hp_fnv_text(HP_FNV_SEED, text) | 1;
 }
 
-/* The id of the function; a new one is put into the profile. */
+/* The id of the function, added to the profile if new. */
 static uint64_t function_id(struct heap *heap, const char *name, const char *file)
 {
 	char *key = hp_xprintf("%s\n%s", name, file ? file : "");
@@ -140,7 +140,7 @@ static void line_put(struct heap *heap, struct hp_pprof_bytes *location, const c
 	free(line.at);
 }
 
-/* Steps are locations of their own: a place that several paths go through comes several times. */
+/* Each step is a separate location: a place on several paths appears several times. */
 static void locations_put(struct heap *heap, struct hp_report *report)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
@@ -194,7 +194,7 @@ static void samples_put(struct heap *heap, const struct hp_alloc *alloc)
 	free(packed.at);
 }
 
-/* `first` is the type that is shown if nobody asks for another one. */
+/* `first` is the default sample type. */
 static int heap_export(struct hp_report *report, int fd, const char *first)
 {
 	struct heap heap = { .count = 0 };

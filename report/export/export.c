@@ -32,13 +32,13 @@ static const char *waits_missing(struct hp_report *report)
 	return locks && locks->contest_count ? NULL : "no thread waited for a lock";
 }
 
-/* Of a program that only waited there is a track. */
+/* A program that only waited still has a track. */
 static const char *track_missing(struct hp_report *report)
 {
 	return report->model.sampling.record.blocked_ns ? NULL : samples_missing(report);
 }
 
-/* Time, samples, waits or bytes: one of them will do. */
+/* Time, samples, waits or bytes: one of them is enough. */
 static const char *all_missing(struct hp_report *report)
 {
 	if (report->has_functions || hp_alloc_of(report) ||

@@ -19,14 +19,14 @@
 struct hp_export {
 	const char *name;
 	int (*write)(struct hp_report *report, int fd);	/* 0 or -errno */
-	const char *(*missing)(
-		struct hp_report *report);	/* why there is nothing to write; NULL = there is */
+	/* Why there is nothing to write; NULL = there is something. */
+	const char *(*missing)(struct hp_report *report);
 };
 
-/* NULL = there is no format of this name. */
+/* NULL = unknown format. */
 const struct hp_export *hp_export_find(const char *format);
 
-/* Names of the formats, with | between them. */
+/* Names of the formats, separated by |. */
 extern const char hp_export_formats[];
 
 int hp_export_folded(struct hp_report *report, int fd);	/* folded.c */
@@ -41,8 +41,8 @@ int hp_export_folded_count(struct hp_report *report, int fd);	/* blocks */
 int hp_export_folded_live(struct hp_report *report, int fd);	/* bytes held at the end */
 int hp_export_folded_peak(struct hp_report *report, int fd);	/* bytes held at the peak */
 int hp_export_folded_temporary(struct hp_report *report, int fd);	/* blocks */
-int hp_export_pprof_heap(struct hp_report *report, int fd);	/* first what is held */
+int hp_export_pprof_heap(struct hp_report *report, int fd);	/* default: held bytes */
 int hp_export_pprof_allocs(struct hp_report *report,
-			   int fd);	/* the same, first what was allocated */
+			   int fd);	/* the same, default: allocated bytes */
 
 #endif

@@ -3,9 +3,9 @@
  * firefox.c - the Firefox Profiler's processed profile, version 49, packed
  * by gzip: profiler.firefox.com, `samply load`.
  *
- * Written as a stream, a thread after the other (profile.h).  Each thread has its
- * samples and markers; one that waited has a second track, with the time of its
- * waits by stack.  Names are in it, so no server of symbols is asked.
+ * Written as a stream, one thread after another (profile.h). Each thread has
+ * its samples and markers; a thread that waited has a second track with its
+ * wait time by stack. It contains the names, so no symbol server is needed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -68,12 +68,12 @@ static void events_read(struct hp_profile *p)
 
 /* --- samples --- */
 
-/* The events of a kind; their spans are CPU time, or in a track of waits the weight. */
+/* The events of one kind; their spans are CPU time or, in a wait track, the weight. */
 static void samples_write(struct hp_profile *p, const struct hp_profile_thread *thread,
 			  enum hp_event_kind kind)
 {
 	struct hp_profile_column stacks = { .list = NULL }, deltas = { .list = NULL };
-	/* Samples at two rates are not worth the same. */
+	/* Samples taken at two rates have different weights. */
 	bool is_weighed = kind == HP_EVENT_WAIT || p->report->model.sampling.low_hz;
 	const char *comma = "";
 

@@ -2,9 +2,8 @@
 /*
  * flamegraph.c - flame graphs as one page of HTML that opens from disk.
  *
- * Everything is in it: no file and no server is asked for anything, and the
- * page's policy forbids that too.  Names come as data and are only ever put into
- * the page as text.
+ * It is self-contained: it loads no file and contacts no server, and the page's
+ * policy forbids both. Names are data and only inserted as text.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@ static const char head[] =
 	"<meta name=\"color-scheme\" content=\"light dark\">\n"
 	"<meta name=\"generator\" content=\"hotpath " HP_VERSION "\">\n<title>";
 
-/* In HTML between tags. */
+/* Escapes HTML text. */
 static void text_write(const char *text, FILE *out)
 {
 	char *clean = hp_text_clean(text);

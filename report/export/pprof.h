@@ -3,7 +3,7 @@
  * pprof.h - builds a profile.proto of pprof (github.com/google/pprof), packed by gzip.
  *
  * Messages are built in memory, innermost first, since each is preceded by its
- * length.  Numbers of fields are those of profile.proto.
+ * length. Field numbers are those of profile.proto.
  */
 #ifndef HP_REPORT_EXPORT_PPROF_H
 #define HP_REPORT_EXPORT_PPROF_H
@@ -39,7 +39,7 @@ void hp_pprof_function(struct hp_pprof *profile, uint64_t id, const char *name, 
 void hp_pprof_varint(struct hp_pprof_bytes *bytes, uint64_t value);
 void hp_pprof_number(struct hp_pprof_bytes *bytes, unsigned field, uint64_t value);
 
-/* Puts a message into another one, and empties it. */
+/* Appends a message to another one, and empties it. */
 void hp_pprof_message(struct hp_pprof_bytes *bytes, unsigned field, struct hp_pprof_bytes *message);
 
 /* Writes it; 0 or -errno. */

@@ -3,9 +3,9 @@
  * pprof_mutex.c - waits for locks as pprof's profile.proto: how often and how
  * long, by the call path that waited.
  *
- * Each sample has the labels `lock` and `holder` (who had it in the longest wait), so
- * `go tool pprof -tagfocus` and `-tags` tell locks apart.  Times of one path are of
- * all its waits for one lock.
+ * Each sample has the labels `lock` and `holder` (of the longest wait), so `go
+ * tool pprof -tagfocus` and `-tags` distinguish locks. The time of a path
+ * covers all its waits for one lock.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,10 @@ struct build {
 	uint64_t last; /* id of a location, and of its function */
 };
 
-/* The id of a place in code, made when new.  Each has a function of its own: pprof joins them by name. */
+/*
+ * The id of a place in code, added when new. Each has its own function; pprof
+ * merges them by name.
+ */
 static uint64_t location_of(struct build *b, const struct hp_lock_place *place)
 {
 	struct hp_pprof_bytes m = { .at = NULL }, line = { .at = NULL };

@@ -2,8 +2,8 @@
 /*
  * profile.h - the pieces of a processed profile, version 49 (firefox.c).
  *
- * Each thread of such a profile has tables of its own: texts, functions, frames
- * (a function at an address, with its line), stacks (a frame below a stack).
+ * Each thread of such a profile has its own tables: texts, functions, frames (a
+ * function at an address, with its line), stacks (a frame below a stack).
  * Columns hold places in other tables; null is INT64_MIN here.
  */
 #ifndef HP_REPORT_EXPORT_PROFILE_H
@@ -36,9 +36,9 @@ struct hp_profile_frame {
 	int line;	/* 0 = not known */
 	uint32_t object;	/* of the model; HP_NONE = none */
 	uint64_t address;	/* in it */
-	unsigned depth;	/* 0 = the function itself, else inlined so deep */
+	unsigned depth;	/* 0 = the function itself, else inlining depth */
 	enum hp_profile_category category;
-	uint64_t start;	/* of the symbol that holds the address; 0 = not known */
+	uint64_t start;	/* of the symbol that contains the address; 0 = unknown */
 	const char *symbol;	/* its name */
 };
 
@@ -64,7 +64,7 @@ struct hp_profile_tables {
 	struct hp_profile_column stack_prefix, stack_frame, stack_category;
 };
 
-/* Empties them; the memory stays for the next thread. */
+/* Empties them; keeps the memory for the next thread. */
 void hp_profile_clear(struct hp_profile_tables *tables);
 void hp_profile_release(struct hp_profile_tables *tables);
 
@@ -79,7 +79,7 @@ uint32_t hp_profile_stack(struct hp_profile_tables *tables, uint32_t prefix,
 void hp_profile_tables_write(struct hp_profile_tables *tables, const struct hp_model *model,
 			     gzFile out);
 
-/* A JSON text; a list of numbers with its name and a comma behind it. */
+/* Write a JSON text, and a named list of numbers followed by a comma. */
 void hp_profile_text(gzFile out, const char *text);
 void hp_profile_column_write(gzFile out, const char *name, const struct hp_profile_column *column);
 void hp_profile_column_add(struct hp_profile_column *column, int64_t value);
@@ -89,7 +89,7 @@ void hp_profile_column_add(struct hp_profile_column *column, int64_t value);
 struct hp_profile_thread {
 	uint32_t pid;
 	uint32_t tid;
-	struct hp_event *events;	/* in the order of their times */
+	struct hp_event *events;	/* in time order */
 	size_t count;
 	size_t room;
 };
@@ -100,21 +100,21 @@ struct hp_profile {
 	struct hp_profile_thread *threads;	/* the root's first one comes first */
 	size_t thread_count;
 	size_t thread_room;
-	struct hp_profile_tables tables;	/* of the thread at hand */
+	struct hp_profile_tables tables;	/* of the current thread */
 	uint32_t *stacks;	/* of each stack of the model: its place + 1 in them */
 	uint32_t *steps;	/* the same of each step of allocations */
 };
 
-/* The thread of this number, made when new. */
+/* The thread with this number, added when new. */
 struct hp_profile_thread *hp_profile_thread(struct hp_profile *profile, uint32_t pid, uint32_t tid);
 
 /* ns since the session's start as ms. */
 double hp_profile_ms(const struct hp_profile *profile, uint64_t raw_ns);
 
-/* The place + 1 of a stack of samples; 0 = the stack is not known. */
+/* The place + 1 of a sample's stack; 0 = unknown. */
 uint32_t hp_profile_sample_stack(struct hp_profile *profile, uint32_t stack);
 
-/* profile_markers.c: a thread for each marker; then those of one thread. */
+/* profile_markers.c: creates the thread of each marker; then writes those of one thread. */
 void hp_profile_marker_threads(struct hp_profile *profile);
 void hp_profile_markers_write(struct hp_profile *profile, const struct hp_profile_thread *thread);
 extern const char hp_profile_schemas[];	/* of the markers, JSON */
@@ -123,7 +123,7 @@ extern const char hp_profile_schemas[];	/* of the markers, JSON */
 bool hp_profile_has_memory(const struct hp_profile *profile);
 void hp_profile_allocations_write(struct hp_profile *profile);
 
-/* The list of counters: memory over time, if it is known. */
+/* The list of counters: memory over time, if known. */
 void hp_profile_counters_write(struct hp_profile *profile);
 
 #endif

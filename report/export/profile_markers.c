@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile_markers.c - what a thread did at a time, as markers of a processed profile:
+ * profile_markers.c - timed activities of a thread, as markers of a processed
+ * profile:
  *
  *   Wait   it gave up the processor, with its stack: from the kernel's records
  *   Lock   the longest wait for a lock at a place, and who had it
  *   Call   the longest calls of instrumented functions
  *
- * Calls and lock waits are those that the segment keeps anyway: eight of each
- * function and thread, one of each (lock, place, holder).  So they are bounded, and
- * cost nothing while the program runs.
+ * The segment keeps these calls and lock waits anyway: eight of each function
+ * and thread, one of each (lock, place, holder). So they are bounded and cost
+ * nothing while the program runs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * profile_memory.c - allocations in a processed profile: bytes by call path, on the
  * first thread.
  *
- * What was counted of a path becomes two blocks: all bytes that were freed again,
- * and all that were not.  So the sums of allocated, freed and retained memory are
- * exact; when it was is not known, and all of it stands at the start and the end.
+ * The counts of a path become two blocks: all freed bytes, and all others. So
+ * the sums of allocated, freed and retained memory are exact. Their times are
+ * unknown, so they are placed at the start and the end.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static enum hp_profile_category category_of(uint32_t object)
 	return object == HP_NONE ? HP_PROFILE_OTHER : HP_PROFILE_USER;
 }
 
-/* Functions only: lines of all paths would take long to be found. */
+/* Functions only: finding the lines of all paths would take long. */
 static uint32_t step_stack(struct hp_profile *profile, uint32_t number)
 {
 	const struct hp_alloc_step *step = &hp_alloc_of(profile->report)->steps[number];
@@ -57,7 +57,7 @@ static uint32_t step_stack(struct hp_profile *profile, uint32_t number)
 
 struct blocks {
 	struct hp_profile_column stack, weight, address, thread;
-	size_t freed;	/* the first entry of what was freed */
+	size_t freed;	/* the first freed entry */
 };
 
 static void block_add(struct blocks *blocks, uint32_t stack, int64_t bytes, int64_t address,
@@ -117,7 +117,7 @@ void hp_profile_allocations_write(struct hp_profile *profile)
 	free(blocks.thread.list);
 }
 
-/* Of all processes together, as the helper saw it: counts are differences. */
+/* Of all processes together, as sampled by the helper; values are differences. */
 static void counter_write(struct hp_profile *profile, const char *what,
 			  const struct hp_size_moment *moments, size_t count, bool is_live)
 {

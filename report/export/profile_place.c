@@ -2,9 +2,9 @@
 /*
  * profile_place.c - see profile_place.h.
  *
- * /tmp is everybody's: the folder in it may be another user's, so it must be a
- * folder that is ours or root's, or one that is sticky; what we make in it is new
- * or it is not used.
+ * /tmp is shared and the folder in it may belong to another user. So it must be
+ * owned by us or root, or be sticky, and files in it are only used if we
+ * created them.
  */
 #include "report/export/profile_place.h"
 
@@ -51,7 +51,7 @@ static int base_open(const char *path, bool is_usual)
 	struct stat stat;
 	int fd;
 
-	/* Other users shall be able to put theirs there, too. */
+	/* Other users must be able to put theirs there, too. */
 	if (mkdir(path, 0755) == 0 && is_usual && chmod(path, 01777) != 0)
 		return -1;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_usual ? O_NOFOLLOW : 0));
@@ -81,7 +81,7 @@ void hp_profile_place(struct hp_report *report, hp_complain complain, void *cont
 		return;
 	}
 	name = hp_xprintf("%u-%lld", header->root_pid, (long long)header->created_unix_ns);
-	/* Of processes that outlived the program: it is there, and is written anew. */
+	/* For processes that outlived the program: it exists and is rewritten. */
 	if (mkdirat(fd, name, 0700) == 0 || errno == EEXIST)
 		report->profile_path = hp_xprintf("%s/%s/hp.json.gz", base, name);
 	else

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile_place.h - where the profile of a run goes that asked for one:
- * HOTPATH_PROFILE_DIR (/tmp/hotpath), PID-NS, hp.json.gz, as the crate hotpath has
- * it.  NS is when the run began, in ns of the epoch.
+ * profile_place.h - the path of a run's profile: HOTPATH_PROFILE_DIR
+ * (/tmp/hotpath), PID-NS, hp.json.gz, as in the crate hotpath. NS is the start
+ * of the run in ns since the epoch.
  *
  * Writing it takes as long as the rest of the report, and a kept run can be
- * exported at any time.  So it is written only for who asked: by naming
- * functions-cpu in HOTPATH_REPORT, or by setting HOTPATH_PROFILE_DIR (`off`: never).
+ * exported at any time.  So it is written only on request: by naming
+ * functions-cpu in HOTPATH_REPORT, or by setting HOTPATH_PROFILE_DIR (`off`:
+ * never).
  */
 #ifndef HP_REPORT_EXPORT_PROFILE_PLACE_H
 #define HP_REPORT_EXPORT_PROFILE_PLACE_H
@@ -14,13 +15,13 @@
 #include "report/section/core/report.h"
 
 /*
- * Makes the folder, for its owner only, and sets report->profile_path.  Nothing
- * happens where no profile was asked for or there are no samples.  What stands in
- * the way is told.
+ * Creates the folder, private to its owner, and sets report->profile_path. Does
+ * nothing if no profile was requested or there are no samples. Prints a line on
+ * failure.
  */
 void hp_profile_place(struct hp_report *report, hp_complain complain, void *context);
 
-/* Writes the file that was promised; what stands in the way is told. */
+/* Writes the announced file; prints a line on failure. */
 void hp_profile_keep(struct hp_report *report, hp_complain complain, void *context);
 
 #endif

@@ -80,7 +80,7 @@ uint32_t hp_profile_string(struct hp_profile_tables *t, const char *text)
 	return (uint32_t)t->string_count++;
 }
 
-/* The place of a row whose cells are `cells`, in `columns` beside each other. */
+/* The place of a row with these `cells`, in parallel `columns`. */
 static uint32_t row_place(struct hp_map *map, struct hp_profile_column *const columns[],
 			  const int64_t cells[], size_t key_count, size_t count)
 {
@@ -116,11 +116,11 @@ static uint32_t function_place(struct hp_profile_tables *t, const struct hp_prof
 				  frame->file ? (int64_t)hp_profile_string(t, frame->file)
 					      : NULL_NUMBER };
 
-	/* Of one function, the file that was met first. */
+	/* The first file found for a function. */
 	return row_place(&t->by_function, columns, cells, 2, 3);
 }
 
-/* Addresses of the kernel are on the secret side of it, and are no places in a file. */
+/* Kernel addresses are confidential, and are not file offsets. */
 static bool has_address(const struct hp_profile_frame *frame)
 {
 	return frame->object != HP_NONE && frame->category != HP_PROFILE_KERNEL;
@@ -256,7 +256,7 @@ static void functions_write(struct hp_profile_tables *t, gzFile out)
 	gzprintf(out, "\"length\":%zu},", t->native_name.count);
 }
 
-/* A resource for each object of the model, which are the libs, too. */
+/* A resource for each object of the model; they are also the libs. */
 static void resources_write(struct hp_profile_tables *t, const struct hp_model *model, gzFile out)
 {
 	struct hp_profile_column libs = { .list = NULL }, names = { .list = NULL };
