@@ -51,14 +51,14 @@ struct hp_answer *hp_answer_error(int status, const char *hint, const char *form
 
 struct hp_answer *hp_answer_hold(struct hp_answer *answer)
 {
-	/* Relaxed: who takes one more has one. */
+	/* Relaxed: the caller already holds a reference. */
 	atomic_fetch_add_explicit(&answer->users, 1, memory_order_relaxed);
 	return answer;
 }
 
 void hp_answer_drop(struct hp_answer *answer)
 {
-	/* Release, then acquire: what others read of it happens before it is freed. */
+	/* Release, then acquire: all other users' reads happen before the free. */
 	if (!answer || atomic_fetch_sub_explicit(&answer->users, 1, memory_order_acq_rel) != 1)
 		return;
 	free(answer->body);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer.h - what is said to one question: a status, a type, a body.
+ * answer.h - the answer to one request: a status, a type, a body.
  *
- * Folder: live/answer - what is said to one question: lists, metrics,
- *   profiles, all from one look at a program
- * May use: report/base report/export report/name report/read report/section
+ * Folder: live/answer - answers to requests: lists, metrics, profiles, all from
+ * one snapshot of a program May use: report/base report/export report/name
+ * report/read report/section
  *   report/section/channel report/section/core report/section/cpu
  *   report/section/memory report/section/thread report/section/timing report/section/wait
  *   report/store report/view segment segment/layout util
  *
- * Made once and never changed, so that many connections and threads may hold
- * it; the last one that lets go of it frees it.
+ * Immutable and reference-counted, so that many connections and threads may
+ * hold it; the last user frees it.
  */
 #ifndef HP_LIVE_ANSWER_ANSWER_H
 #define HP_LIVE_ANSWER_ANSWER_H
@@ -30,10 +30,10 @@ struct hp_answer {
 	const char *type;	/* a static text */
 	char *body;	/* not terminated */
 	size_t size;
-	uint64_t taken_ns;	/* CLOCK_MONOTONIC_RAW: when the segment was read; 0 = it was not */
+	uint64_t taken_ns;	/* CLOCK_MONOTONIC_RAW: when the segment was read; 0 = not read */
 };
 
-/* Takes over `body`, which is of malloc. */
+/* Takes over `body`, allocated by malloc. */
 struct hp_answer *hp_answer_new(int status, const char *type, char *body, size_t size);
 
 /* Prints and frees `json`. */
@@ -43,10 +43,10 @@ struct hp_answer *hp_answer_json(int status, struct cJSON *json);
 struct hp_answer *hp_answer_error(int status, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* One user more; returns it. */
+/* Adds a reference; returns the answer. */
 struct hp_answer *hp_answer_hold(struct hp_answer *answer);
 
-/* One user less; accepts NULL. */
+/* Drops a reference; accepts NULL. */
 void hp_answer_drop(struct hp_answer *answer);
 
 #endif

@@ -39,7 +39,7 @@ static void row_add(struct hp_report *report, const struct hp_calls_row *row, si
 	cJSON_AddItemToArray(tree, entry);
 }
 
-/* Rows come as a tree is printed: what a row hangs on is the last one of a level less. */
+/* Rows are in the order of a printed tree: the parent is the last row one level up. */
 static void tree_add(struct hp_report *report, const struct hp_calls *calls, cJSON *list)
 {
 	cJSON *tree = cJSON_AddArrayToObject(list, "tree");

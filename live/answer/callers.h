@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callers.h - who calls one function, and whom it calls, over all paths: level by
- * level, as `hotpath report --callers` and `--callees` print it.
+ * callers.h - callers and callees of one function over all paths, level by
+ * level, as in `hotpath report --callers` and `--callees`.
  */
 #ifndef HP_LIVE_ANSWER_CALLERS_H
 #define HP_LIVE_ANSWER_CALLERS_H

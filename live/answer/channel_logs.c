@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_logs.c - the last messages of one channel, those of which the way was timed; newest first.
+ * channel_logs.c - the last timed messages of one channel, newest first.
  */
 #include <stdio.h>
 #include <cjson/cJSON.h>
@@ -53,7 +53,7 @@ static cJSON *message_new(const struct hp_scene *scene, const struct hp_channel_
 	return log;
 }
 
-/* Null: it is still on its way. */
+/* Null: not received yet. */
 static void delay_add(const struct hp_report *report, const struct hp_message *record, cJSON *log)
 {
 	struct hp_text_cell cell;

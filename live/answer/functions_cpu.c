@@ -17,7 +17,8 @@
 #include "report/section/core/list.h"
 #include "segment/clock.h"
 
-#define CAPTURE_NS UINT64_C(250000000)	/* until the sampler has written what led to the question */
+/* Until the sampler has written the samples before the request */
+#define CAPTURE_NS UINT64_C(250000000)
 
 static const char *const status_names[] = { "idle", "capturing", "ready", "error" };
 
@@ -26,7 +27,7 @@ static bool is_sampled(const struct hp_report *report)
 	return report->model.sampling.is_there && !report->model.sampling.record.fault;
 }
 
-/* Why there is nothing to take a snapshot of. */
+/* Why no snapshot is possible. */
 static struct hp_answer *not_sampled(struct hp_scene *scene)
 {
 	return hp_answer_error(404, "hotpath doctor says what this machine allows", "%s",
@@ -52,7 +53,7 @@ struct hp_answer *hp_snapshot_end(struct hp_scene *scene, const struct hp_reques
 	return hp_answer_json(202, said);
 }
 
-/* The list, with what the crate has in it beside: where the whole profile is to be had. */
+/* The list, with the crate's extra key: where to get the whole profile. */
 static cJSON *list_new(struct hp_scene *scene)
 {
 	cJSON *list = hp_list_json(scene, &hp_cpu_section);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * functions_cpu.h - /functions_cpu: the samples as they go on, and snapshots of them.
+ * functions_cpu.h - /functions_cpu: the running samples, and snapshots of them.
  */
 #ifndef HP_LIVE_ANSWER_FUNCTIONS_CPU_H
 #define HP_LIVE_ANSWER_FUNCTIONS_CPU_H
@@ -16,7 +16,7 @@ struct hp_answer *hp_snapshot_end(struct hp_scene *scene, const struct hp_reques
 /* GET /functions_cpu */
 struct hp_answer *hp_snapshot_show(struct hp_scene *scene, const struct hp_request *request);
 
-/* After a fresh look: takes what is due.  True = its status changed. */
+/* After a refresh: takes a snapshot that is due. True = its status changed. */
 bool hp_snapshot_take(struct hp_scene *scene);
 
 #endif

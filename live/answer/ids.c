@@ -71,13 +71,13 @@ uint32_t *hp_ids_of_functions(struct hp_ids *ids, const struct hp_model *model)
 
 /* --- other sections --- */
 
-/* NULL = its rows have ids of their own, which their logs go by. */
+/* NULL = its rows have their own ids, used by their logs. */
 static struct hp_map *map_of(struct hp_ids *ids, const struct hp_section *section)
 {
 	return section->has_own_ids ? NULL : &ids->maps[hp_section_place(section)];
 }
 
-/* What tells a row from others, as far as texts do. */
+/* The texts that identify a row. */
 static uint64_t row_key(const cJSON *row)
 {
 	static const char *const keys[] = { "name",	"source",    "label",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ids.h - numbers by which clients ask for one row again: they stay the same
- * from look to look, while places in the model do not.
+ * ids.h - row ids for clients: they are stable across refreshes, while places
+ * in the model are not.
  *
- * A sequence for each section, from 1, in the order in which rows were met.
+ * A sequence per section, from 1, in the order in which rows first appeared.
  */
 #ifndef HP_LIVE_ANSWER_IDS_H
 #define HP_LIVE_ANSWER_IDS_H
@@ -24,12 +24,12 @@ struct hp_ids {
 
 void hp_ids_release(struct hp_ids *ids);
 
-/* Fresh ids of the model's functions, beside them; the last one is of the program's life. */
+/* Fresh ids, parallel to the model's functions; the last one is for the whole program. */
 uint32_t *hp_ids_of_functions(struct hp_ids *ids, const struct hp_model *model);
 
 /*
- * Puts ids into the rows of a list of another section, `data` and `raw` alike.
- * Rows are told by their names; of several with one name, by their order.
+ * Adds ids to the rows of another section's list, in both `data` and `raw`.
+ * Rows are identified by name; rows of the same name by their order.
  */
 void hp_ids_settle(struct hp_ids *ids, const struct hp_section *section, struct cJSON *list);
 

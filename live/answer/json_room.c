@@ -14,7 +14,7 @@
 
 #define PIECES_MOST 24
 #define PIECE_FIRST (UINT64_C(1) << 20)	/* bytes; each later one is twice as large */
-#define KEPT_MOST (UINT64_C(32) << 20)	/* bytes of pieces that stay for the next answer */
+#define KEPT_MOST (UINT64_C(32) << 20)	/* bytes kept for the next answer */
 #define TEXT_FIRST 4096
 
 struct piece {
@@ -25,22 +25,22 @@ struct piece {
 struct room {
 	bool is_open;
 	unsigned count;	/* of pieces */
-	unsigned now;	/* the one that is cut from; those before are used up */
+	unsigned now;	/* current piece; earlier ones are used up */
 	size_t used;	/* bytes of it */
-	size_t text_size;	/* of the answer printed last */
+	size_t text_size;	/* size of the last printed answer */
 	struct piece pieces[PIECES_MOST];
 };
 
 static _Thread_local struct room room;
 
-/* --- what cJSON calls --- */
+/* --- hooks for cJSON --- */
 
 static bool has_room(size_t size)
 {
 	return room.now < room.count && size <= room.pieces[room.now].size - room.used;
 }
 
-/* Goes on to a piece of at least `size` bytes. */
+/* Advances to a piece of at least `size` bytes. */
 static bool piece_next(size_t size)
 {
 	size_t wanted = PIECE_FIRST << room.count;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_room.h - where the JSON of an answer lives while it is made.
+ * json_room.h - arena allocation for the JSON of an answer.
  *
- * An answer has up to some hundred thousand small pieces that go all at once when it
- * is printed.  Allocating and freeing each was two fifths of an answer's time.  So
- * between begin and end what the thread's cJSON asks for is cut from a few large
- * pieces of memory, and nothing of it is freed one by one.
+ * An answer has up to some hundred thousand small nodes that are all freed when
+ * it is printed. Allocating and freeing each took two fifths of the time. So
+ * between begin and end the thread's cJSON allocates from a few large pieces of
+ * memory, which are released together.
  *
  *   hp_json_room_begin();
- *   ... cJSON as ever; its cJSON_Delete does nothing ...
+ *   ... cJSON as usual; its cJSON_Delete does nothing ...
  *   text = hp_json_room_print(json, &size);
- *   hp_json_room_end();	what cJSON gave is gone, whatever still points to it
+ *   hp_json_room_end();	all cJSON nodes are invalid
  *
- * So between the two nothing may be made with cJSON that is kept for longer.
- * Other threads, and this one outside of the two, have malloc.
+ * So no cJSON node made in between may be kept. Other threads, and this one
+ * outside of the two calls, use malloc.
  */
 #ifndef HP_LIVE_ANSWER_JSON_ROOM_H
 #define HP_LIVE_ANSWER_JSON_ROOM_H
@@ -22,16 +22,16 @@
 
 struct cJSON;
 
-/* Once, before anything is made with cJSON by several threads. */
+/* Call once before several threads use cJSON. */
 void hp_json_room_init(void);
 
 void hp_json_room_begin(void);
 void hp_json_room_end(void);
 
-/* As text without blanks, of malloc, terminated; frees `json`.  NULL = there is no memory. */
+/* Prints compact text, from malloc, terminated; frees `json`. NULL = no memory. */
 char *hp_json_room_print(struct cJSON *json, size_t *size);
 
-/* Lets go of what this thread's room keeps for the next answer. */
+/* Frees the memory that this thread keeps for the next answer. */
 void hp_json_room_release(void);
 
 #endif

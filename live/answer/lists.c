@@ -2,8 +2,8 @@
 /*
  * lists.c - see lists.h.
  *
- * What this version does not record, or nothing has filled, is a list without
- * rows in the shape that clients know.
+ * Sections that are not recorded are lists without rows, in the shape that
+ * clients expect.
  */
 #include "live/answer/lists.h"
 
@@ -51,20 +51,23 @@ cJSON *hp_list_json(struct hp_scene *scene, const struct hp_section *section)
 
 	hp_ids_settle(&scene->ids, section, list);
 	hp_shape_fit(list, section, scene->settings.api);
-	/* What another answer of this look asked for in vain this one may show: names are kept until the next look. */
+	/*
+	 * Names found since another answer of this refresh are not used: names
+	 * are cached until the next refresh.
+	 */
 	missing = hp_scene_missing(scene) - scene->missing_before;
 	if (missing)
 		hp_json_whole(list, "names_pending", missing);
 	return list;
 }
 
-/* A row with a call path has some 15 KB: 15 MB a second would be a tenth of a core. */
+/* A row with a call path has some 15 KB: 15 MB per second would take a tenth of a core. */
 static uint64_t usual_limit(const struct hp_section *section)
 {
 	return section->usual_served ? section->usual_served : UINT32_MAX;
 }
 
-/* How many rows at most: what is asked for, within HOTPATH_ENTRIES_LIMIT. */
+/* The limit of rows: as requested, within HOTPATH_ENTRIES_LIMIT. */
 static uint64_t limit_of(const struct hp_scene *scene, const struct hp_request *request)
 {
 	uint64_t most = scene->settings.entries_limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lists.h - the sections as lists, each the answer of a route.
+ * lists.h - sections as lists, one per route.
  */
 #ifndef HP_LIVE_ANSWER_LISTS_H
 #define HP_LIVE_ANSWER_LISTS_H
@@ -10,8 +10,8 @@
 struct cJSON;
 
 /*
- * The list of the route's section.  ?limit=N gives N rows of it (0 = all there
- * may be), ?calls=1 tells the last and slowest calls of functions, too.
+ * The list of the route's section. ?limit=N returns N rows (0 = as many as
+ * allowed), ?calls=1 adds the last and slowest calls of functions.
  */
 struct hp_answer *hp_list_render(struct hp_scene *scene, const struct hp_request *request);
 

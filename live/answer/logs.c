@@ -2,9 +2,9 @@
 /*
  * logs.c - see logs.h.
  *
- * Newest first.  The crate's own server numbers that list upwards, so that its
- * newest call has the smallest number; here the newest has the number of the
- * last call, as its console shows it.
+ * Newest first.  The crate's server numbers that list upwards, so that its
+ * newest call has the smallest number.  Here the newest call has the highest
+ * number, as its console shows it.
  */
 #include "live/answer/logs.h"
 
@@ -130,7 +130,7 @@ static uint64_t number_of(const cJSON *row, const char *key)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, key);
 
-	if (cJSON_IsRaw(value))	/* a whole number, see report/base/json.h */
+	if (cJSON_IsRaw(value))	/* an integer, see report/base/json.h */
 		return strtoull(value->valuestring, NULL, 10);
 	return cJSON_IsNumber(value) ? (uint64_t)value->valuedouble : 0;
 }
@@ -157,7 +157,7 @@ static cJSON *alloc_log_new(const struct hp_scene *scene, const cJSON *call, uin
 	return log;
 }
 
-/* All rows of the section, as JSON tells them. */
+/* All rows of the section in JSON. */
 static cJSON *alloc_rows(struct hp_scene *scene)
 {
 	uint64_t limit = scene->settings.limit;
@@ -169,7 +169,7 @@ static cJSON *alloc_rows(struct hp_scene *scene)
 	return list;
 }
 
-/* Calls that allocated: others leave nothing, so the numbers are of those. */
+/* Only calls that allocated leave a record, so only they are numbered. */
 struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request)
 {
 	cJSON *rows = alloc_rows(scene), *row, *list, *logs;

@@ -12,13 +12,13 @@ struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request 
 
 struct hp_answer *hp_logs_channel(struct hp_scene *scene, const struct hp_request *request);
 
-/* The function with that id of /functions_timing; NULL = there is none. */
+/* The function with that id in /functions_timing; NULL = none. */
 const struct hp_model_function *hp_logs_function(struct hp_scene *scene, uint32_t id);
 
 /* now, 5s ago, 3m ago, 2h ago: written into `room`. */
 const char *hp_ago_text(char *room, size_t size, uint64_t ns);
 
-/* Logs of sections in which nothing is recorded: 404 that says so. */
+/* Logs of sections that are not recorded: 404 with a reason. */
 struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *request);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - the answers that the web page alone needs.
+ * page.h - answers for the web page only.
  */
 #ifndef HP_LIVE_ANSWER_PAGE_H
 #define HP_LIVE_ANSWER_PAGE_H
@@ -12,7 +12,7 @@ struct hp_answer *hp_overview_render(struct hp_scene *scene, const struct hp_req
 /* The page with its data inside, as a file. */
 struct hp_answer *hp_page_render(struct hp_scene *scene, const struct hp_request *request);
 
-/* ?seconds=N: the last N only. */
+/* ?seconds=N: only the last N seconds. */
 struct hp_answer *hp_timeline_render(struct hp_scene *scene, const struct hp_request *request);
 struct hp_answer *hp_flame_render(struct hp_scene *scene, const struct hp_request *request);
 

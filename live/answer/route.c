@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * route.c - see route.h: how a question finds its line, and its arguments.
+ * route.c - see route.h: matching a request, and its arguments.
  */
 #include "live/answer/route.h"
 

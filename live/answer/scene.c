@@ -12,7 +12,7 @@
 #include "segment/defaults.h"
 #include "report/section/sections.h"
 
-/* Lists over HTTP are long: what is shown is the reader's business. */
+/* Lists over HTTP are long: the client decides what to show. */
 static void limits_settle(struct hp_settings *settings)
 {
 	settings->limit = settings->entries_limit;
@@ -26,7 +26,7 @@ void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
 	memset(scene, 0, sizeof(*scene));
 	scene->routes = routes;
 	scene->target = *target;
-	if (target->input.record.facts == &target->input.facts)	/* the caller's may go */
+	if (target->input.record.facts == &target->input.facts)	/* the caller may free its copy */
 		scene->target.input.record.facts = &scene->target.input.facts;
 	scene->settings = *settings;
 	if (hp_target_is_live(target))
@@ -38,7 +38,7 @@ uint64_t hp_scene_missing(const struct hp_scene *scene)
 	return hp_resolver_missing(scene->target.input.record.resolver);
 }
 
-/* Between two looks. */
+/* Between two refreshes. */
 static void report_end(struct hp_scene *scene)
 {
 	if (scene->has_report)

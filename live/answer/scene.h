@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene.h - what answers are made from: the report of one moment, and what
- * outlives it.  The worker of live/cache/picture.c alone touches it.
+ * scene.h - the snapshot that answers are made from: the report of one moment,
+ * and the state that outlives it. Only the worker of live/cache/picture.c uses
+ * it.
  */
 #ifndef HP_LIVE_ANSWER_SCENE_H
 #define HP_LIVE_ANSWER_SCENE_H
@@ -16,38 +17,41 @@
 #include "report/section/core/report.h"
 
 struct hp_scene {
-	const struct hp_routes *routes;	/* what can be asked; never changes, any thread may read it */
+	const struct hp_routes *routes;	/* the routes; never change, any thread may read them */
 	struct hp_target target;
 	struct hp_settings settings;
 	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
 	char default_values[HP_DEFAULTS_MOST];	/* their words */
 	bool has_report;
 	struct hp_report report;
-	struct hp_carry carry;	/* what outlives a look of it */
-	struct hp_ids ids;	/* of rows, from look to look */
-	uint32_t *function_ids;	/* of the report's functions */
+	struct hp_carry carry;	/* the state that outlives a refresh */
+	struct hp_ids ids;	/* of rows, stable across refreshes */
+	uint32_t *function_ids;	/* ids of the report's functions */
 	uint64_t taken_ns;	/* when its segment was read, CLOCK_MONOTONIC_RAW */
-	uint64_t cost_ns;	/* what that took, mean of late */
-	uint64_t missing;	/* names that the look itself asked for in vain */
-	uint64_t missing_before;	/* hp_scene_missing before the look */
+	uint64_t cost_ns;	/* duration of a refresh, moving average */
+	uint64_t missing;	/* names missing in the refresh itself */
+	uint64_t missing_before;	/* hp_scene_missing before the refresh */
 	struct hp_snapshot snapshot;	/* of the CPU's samples */
 };
 
-/* Takes over the target.  The routes stay the caller's.  `settings` are of flags and environment; the program's defaults are added. */
+/*
+ * Takes over the target. The caller keeps the routes. `settings` come from
+ * flags and environment; the program's defaults are added.
+ */
 void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
 		   const struct hp_settings *settings, const struct hp_routes *routes);
 
-/* Looks again.  False = there is nothing to see; of a run that is over: nothing new. */
+/* Refreshes. False = no data; for an ended run: nothing new. */
 bool hp_scene_look(struct hp_scene *scene);
 
 /*
- * Names are looked up aside (report/name/resolver.h).  How many were asked for in vain
- * so far: if it grew while an answer was made, or the look says so, names are
- * still to come.
+ * A background thread looks up names (report/name/resolver.h). Returns the
+ * total of names that were missing: if it grew during an answer or the refresh,
+ * names are still to come.
  */
 uint64_t hp_scene_missing(const struct hp_scene *scene);
 
-/* Lets go of the report, whose memory may be a lot. */
+/* Frees the report, which may use much memory. */
 void hp_scene_drop(struct hp_scene *scene);
 void hp_scene_release(struct hp_scene *scene);
 

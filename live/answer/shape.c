@@ -2,8 +2,8 @@
 /*
  * shape.c - see shape.h.
  *
- * What 0.18 has not is taken away: its console refuses an entry of a function in
- * which any other key than the percentiles is no text, and so `sampled_calls`.
+ * Keys unknown to 0.18 are removed: its console refuses a function entry with a
+ * key that is not a text, except percentiles, and so `sampled_calls`.
  */
 #include "live/answer/shape.h"
 
@@ -15,14 +15,14 @@
 
 static const char *const list_late[] = { "total_count", "included_count" };
 
-/* Keys of entries that came after 0.18. */
+/* Entry keys added after 0.18. */
 static const char *const entry_late[] = {
 	"sampled_calls", "location",	       "instances",	      "closed_instances",
 	"delay_avg",	 "delay_percentiles",  "delay_sampled_count", "sampled_polls",
 	"sampled_count", "read_sampled_count", "write_sampled_count",
 };
 
-/* And those of the list itself. */
+/* List keys added after 0.18. */
 static const char *const threads_late[] = { "rss_bytes_max" };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -33,7 +33,7 @@ static void drop(cJSON *object, const char *const *keys, size_t count)
 		cJSON_DeleteItemFromObjectCaseSensitive(object, keys[i]);
 }
 
-/* 0.18 has one row for each channel that was made, and says how it was wrapped. */
+/* 0.18 has one row per created channel, and tells how it was wrapped. */
 static void channel_fit(cJSON *entry)
 {
 	cJSON *average = cJSON_DetachItemFromObjectCaseSensitive(entry, "delay_avg");
@@ -47,8 +47,8 @@ static void channel_fit(cJSON *entry)
 }
 
 /*
- * What is averaged over in rows of allocations is blocks.  Clients know it as
- * calls, and take a list with any other number in its entries for broken.
+ * Rows of allocations are averaged over blocks. Clients know that number as
+ * calls, and reject a list with any other number in its entries.
  */
 static void alloc_fit(cJSON *entry)
 {
@@ -60,7 +60,7 @@ static void alloc_fit(cJSON *entry)
 	cJSON_AddItemToObject(entry, "calls", count);
 }
 
-/* Every acquisition is counted: as many are sampled as there were. */
+/* Every acquisition is counted, so the sampled count is the total. */
 static void rwlock_fit(cJSON *entry)
 {
 	static const char *const pairs[][2] = { { "read_count", "read_sampled_count" },

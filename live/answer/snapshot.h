@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot.h - snapshots of the CPU's samples, as clients of the Rust crate know
- * them: asked for by POST, then idle -> capturing -> ready | error.
+ * snapshot.h - snapshots of CPU samples for clients of the Rust crate:
+ * requested by POST, then idle -> capturing -> ready | error.
  *
- * Our sampler samples all the time, so a snapshot is a look that stays: the
- * table as it was, while the routes of the other sections go on.  functions_cpu.c takes
- * and shows it.
+ * Our sampler samples all the time, so a snapshot is a frozen table, while the
+ * routes of the other sections continue to update. functions_cpu.c takes and
+ * shows it.
  */
 #ifndef HP_LIVE_ANSWER_SNAPSHOT_H
 #define HP_LIVE_ANSWER_SNAPSHOT_H
@@ -25,8 +25,8 @@ enum hp_snapshot_status {
 struct hp_snapshot {
 	enum hp_snapshot_status status;
 	uint64_t began_ns;	/* CLOCK_MONOTONIC_RAW */
-	uint64_t due_ns;	/* when it is taken; 0 = none runs */
-	uint64_t captured_at_ms;	/* of the Unix epoch */
+	uint64_t due_ns;	/* when it is due; 0 = none pending */
+	uint64_t captured_at_ms;	/* since the Unix epoch */
 	uint64_t duration_ms;
 	struct cJSON *report;
 	char *error;

@@ -38,7 +38,7 @@ static bool is_lock(uint32_t kind)
 	}
 }
 
-/* What clients draw time lines of: they need sums, not rows.  Waits that have ended. */
+/* Values for clients' time lines, which need sums instead of rows. Finished waits only. */
 static void sums_add(const struct hp_report *report, cJSON *said)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);

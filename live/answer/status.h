@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * status.h - routes about the program and the server themselves.
+ * status.h - routes about the program and the server.
  */
 #ifndef HP_LIVE_ANSWER_STATUS_H
 #define HP_LIVE_ANSWER_STATUS_H
@@ -14,13 +14,13 @@ struct cJSON;
 /* /profiler_status */
 struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_request *request);
 
-/* /sessions: those of this user that run now. */
+/* /sessions: this user's running sessions. */
 struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request);
 
-/* The same without a program; `root` is the pid of the one that is looked at, 0 = none. */
+/* The same without a program; `root` is the pid of the current one, 0 = none. */
 struct cJSON *hp_sessions_json(uint32_t root);
 
-/* /routes: what can be asked. */
+/* /routes: the list of routes. */
 struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_request *request);
 
 /* /tokio_runtime: 404. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * picture.c - see picture.h: its life, and questions to it.
+ * picture.c - see picture.h: life cycle and requests.
  */
 #include "live/cache/picture.h"
 
@@ -13,9 +13,9 @@
 #include "segment/clock.h"
 
 #define MS UINT64_C(1000000)
-#define OLD_NS (1000 * MS)	/* answers older than this are not given */
-#define NAMES_NS (250 * MS)	/* so long an answer waits for names */
-#define JOBS_MOST 16	/* that take their time, at once */
+#define OLD_NS (1000 * MS)	/* maximum age of an answer */
+#define NAMES_NS (250 * MS)	/* limit of waiting for names */
+#define JOBS_MOST 16	/* concurrent timed requests */
 
 /* --- its life --- */
 
@@ -98,14 +98,14 @@ struct hp_answer *hp_picture_peek(struct hp_picture *picture, const struct hp_re
 		answer = hp_answer_hold(slot->answer);
 		hp_slot_touch(slot, now);
 		picture->asked_ns = now;
-		if (!was_hot)	/* the worker may sleep for good */
+		if (!was_hot)	/* the worker may be sleeping without a timeout */
 			pthread_cond_signal(&picture->wake);
 	}
 	pthread_mutex_unlock(&picture->lock);
 	return answer;
 }
 
-/* What is read by people or machines once a second has its names a second later. */
+/* Clients that refresh every second get the names a second later. */
 static uint64_t patience_of(const struct hp_request *request)
 {
 	const char *path = request->route->path;

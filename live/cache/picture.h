@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * picture.h - answers about a target, never older than a second, made aside.
+ * picture.h - a cache of answers about a target, at most one second old, filled
+ * by a worker thread.
  *
- * Folder: live/cache - answers that are kept for a moment, and the worker that
- *   makes them
- * May use: live/answer report/base report/name report/section/cpu segment
+ * Folder: live/cache - the answer cache and the worker that fills it May use:
+ * live/answer report/base report/name report/section/cpu segment
  *
- * One worker thread reads the segment and makes the answers.  What was asked for
- * a moment ago is made again by itself with each look, so that a client which
- * asks each second gets its answer at once, without waiting for a look.  When
- * nobody asks, nothing is done.
+ * One worker thread reads the segment and makes the answers. Recently requested
+ * answers are remade at each refresh, so a client that asks every second gets
+ * its answer at once, without waiting for a refresh. Without requests the
+ * worker sleeps.
  *
- *   client's thread    hp_picture_peek: the answer is at hand; or
- *                      hp_picture_ask: the worker calls `done` when it is made
+ *   client's thread hp_picture_peek: returns a cached answer; or hp_picture_ask: the worker calls `done` with the answer
  */
 #ifndef HP_LIVE_CACHE_PICTURE_H
 #define HP_LIVE_CACHE_PICTURE_H
@@ -24,29 +23,28 @@
 
 struct hp_picture;
 
-/* Called once, in the worker's thread, with an answer that is the callee's to drop. */
+/* Called once, in the worker's thread; the callee drops the answer. */
 typedef void (*hp_picture_done)(void *context, struct hp_answer *answer);
 
 /*
- * Takes over the target; `routes` is what can be asked about it.  Starts the worker;
- * NULL = there is no thread for it.
+ * Takes over the target and its `routes`. Starts the worker; NULL = no thread.
  */
 struct hp_picture *hp_picture_new(const struct hp_target *target,
 				  const struct hp_settings *settings,
 				  const struct hp_routes *routes);
 void hp_picture_free(struct hp_picture *picture);
 
-/* What can be asked. */
+/* The routes. */
 const struct hp_routes *hp_picture_routes(const struct hp_picture *picture);
 
-/* An answer that is at hand and young enough, to be dropped; NULL = ask. */
+/* A fresh cached answer, which the caller drops; NULL = ask. */
 struct hp_answer *hp_picture_peek(struct hp_picture *picture, const struct hp_request *request);
 
-/* Has it made. */
+/* Requests an answer. */
 void hp_picture_ask(struct hp_picture *picture, const struct hp_request *request,
 		    hp_picture_done done, void *context);
 
-/* Asks and waits.  `path` may have arguments; never NULL, see its status. */
+/* Requests and waits. `path` may have arguments. Never returns NULL; see the status. */
 struct hp_answer *hp_picture_get(struct hp_picture *picture, const char *method, const char *path);
 
 #endif

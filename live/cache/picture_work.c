@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * picture_work.c - the worker of picture.h: looks, makes answers, sleeps.
+ * picture_work.c - the worker of picture.h: refreshes, makes answers, sleeps.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -16,12 +16,12 @@
 #include "segment/clock.h"
 
 #define MS UINT64_C(1000000)
-#define YOUNG_NS (200 * MS)	/* a look younger than this does for a new question */
-#define LOOK_LEAST_NS (700 * MS)	/* between looks, as long as somebody asks */
+#define YOUNG_NS (200 * MS)	/* a refresh younger than this is good enough for a new request */
+#define LOOK_LEAST_NS (700 * MS)	/* refresh interval while there are requests */
 #define LOOK_MOST_NS (950 * MS)
-#define LOOK_SHARE 25	/* a look may take one part in so many of the time */
-#define RETRY_NS (20 * MS)	/* between looks whether names have come */
-#define REPORT_IDLE_NS (10000 * MS)	/* the report's memory goes when nobody asked for so long */
+#define LOOK_SHARE 25	/* refreshing may take 1/this of the time */
+#define RETRY_NS (20 * MS)	/* interval of checks for new names */
+#define REPORT_IDLE_NS (10000 * MS)	/* the report is freed after this time without requests */
 
 /* --- making answers: without the lock --- */
 
@@ -45,7 +45,7 @@ static struct hp_answer *render(struct hp_picture *picture, const struct hp_requ
 	return answer;
 }
 
-/* A look that is younger than `most_ns`.  A run that is over is looked at once. */
+/* Refreshes unless the last refresh is younger than `most_ns`. An ended run is read once. */
 static void look(struct hp_picture *picture, uint64_t most_ns)
 {
 	struct hp_scene *scene = &picture->scene;
@@ -57,7 +57,7 @@ static void look(struct hp_picture *picture, uint64_t most_ns)
 		picture->is_lost = true;
 }
 
-/* Makes the slot's answer.  It may have gone meanwhile if nobody waits for it. */
+/* Makes the entry's answer. The entry may be evicted meanwhile if nobody waits for it. */
 static void slot_fill(struct hp_picture *picture, const struct hp_request *request)
 {
 	uint64_t missing = hp_scene_missing(&picture->scene);
@@ -80,8 +80,8 @@ static void slot_fill(struct hp_picture *picture, const struct hp_request *reque
 }
 
 /*
- * Those who wait for names are not asked for again while these are looked for.
- * False = the slot is not to be made now.
+ * An entry waiting for names is not remade while lookups are pending. False =
+ * not to be made now.
  */
 static bool retry_settle(struct hp_picture *picture, const struct hp_request *request)
 {
@@ -95,7 +95,7 @@ static bool retry_settle(struct hp_picture *picture, const struct hp_request *re
 	return false;
 }
 
-/* What is to be made next; false = nothing. */
+/* The next entry to make; false = none. */
 static bool slot_next(struct hp_picture *picture, bool is_hot_too, struct hp_request *request)
 {
 	const struct hp_slot *slot = hp_slot_next(&picture->slots, hp_clock_raw_ns(), is_hot_too,
@@ -108,7 +108,7 @@ static bool slot_next(struct hp_picture *picture, bool is_hot_too, struct hp_req
 
 /* --- jobs --- */
 
-/* The names of all samples: what jobs tell.  False = they are still to come. */
+/* The names of all samples, which jobs need. False = still pending. */
 static bool has_names(struct hp_picture *picture)
 {
 	struct hp_scene *scene = &picture->scene;
@@ -144,7 +144,7 @@ static void job_remove(struct hp_picture *picture, struct hp_job *job)
 	picture->job_count--;
 }
 
-/* What a job does may change what others show. */
+/* A job may change other answers. */
 static void answers_forget(struct hp_picture *picture)
 {
 	pthread_mutex_lock(&picture->lock);
@@ -152,7 +152,7 @@ static void answers_forget(struct hp_picture *picture)
 	pthread_mutex_unlock(&picture->lock);
 }
 
-/* Called without the lock; the job is the worker's alone. */
+/* Called without the lock; only the worker uses the job. */
 static void job_do(struct hp_picture *picture, struct hp_job *job)
 {
 	const struct hp_route *route = job->request.route;
@@ -195,7 +195,7 @@ static void snapshot_do(struct hp_picture *picture)
 		answers_forget(picture);
 }
 
-/* --- its days --- */
+/* --- main loop --- */
 
 static uint64_t look_interval(const struct hp_scene *scene)
 {
@@ -214,7 +214,7 @@ static void earlier(uint64_t *due, uint64_t other)
 		*due = other;
 }
 
-/* When there is something to do; UINT64_MAX = when somebody asks. */
+/* Time of the next task; UINT64_MAX = at the next request. */
 static uint64_t due_of(const struct hp_picture *picture, uint64_t now)
 {
 	const struct hp_scene *scene = &picture->scene;
@@ -242,7 +242,7 @@ static void sleep_until(struct hp_picture *picture, uint64_t due, uint64_t now)
 		pthread_cond_wait(&picture->wake, &picture->lock);
 		return;
 	}
-	/* The condition's clock is MONOTONIC; only the distance counts. */
+	/* The condition uses MONOTONIC; only the difference counts. */
 	clock_gettime(CLOCK_MONOTONIC, &at);
 	due = due > now ? due - now : 0;
 	at.tv_sec += (time_t)(due / 1000000000);
@@ -259,7 +259,7 @@ static void memory_drop(struct hp_scene *scene)
 	malloc_trim(0);
 }
 
-/* What is due besides what is waited for.  Entered and left with the lock. */
+/* Tasks that are due besides waiting requests. Called and returns with the lock held. */
 static void do_due(struct hp_picture *picture, uint64_t now)
 {
 	struct hp_scene *scene = &picture->scene;

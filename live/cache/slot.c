@@ -10,8 +10,8 @@
 #include "report/base/memory.h"
 
 #define MS UINT64_C(1000000)
-#define REGULAR_NS (2500 * MS)	/* a question asked twice within this is asked regularly */
-#define RETRY_NS (4 * MS)	/* between looks whether names have come */
+#define REGULAR_NS (2500 * MS)	/* a request repeated within this time counts as regular */
+#define RETRY_NS (4 * MS)	/* interval of checks for new names */
 #define SLOTS_MOST 256
 
 static bool is_same(const struct hp_request *a, const struct hp_request *b)
@@ -35,7 +35,7 @@ static void slot_free(struct hp_slot *slot)
 	free(slot);
 }
 
-/* Of those that nobody waits for the one that was asked longest ago goes. */
+/* Evicts the least recently used entry without waiting clients. */
 static void evict(struct hp_slots *slots)
 {
 	struct hp_slot **oldest = NULL, *slot;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slot.h - questions that were asked lately, each with its answer and with those
- * who wait for it.
+ * slot.h - cache entries: recent requests, each with its answer and its waiting
+ * clients.
  *
- * Nothing here locks: picture.c's lock is held by the caller.
+ * No locking here: the caller holds picture.c's lock.
  */
 #ifndef HP_LIVE_CACHE_SLOT_H
 #define HP_LIVE_CACHE_SLOT_H
@@ -17,7 +17,7 @@ struct hp_client {
 	struct hp_client *next;
 	hp_picture_done done;
 	void *context;
-	uint64_t until_ns;	/* so long it would rather wait for names */
+	uint64_t until_ns;	/* limit of its wait for names */
 };
 
 struct hp_slot {
@@ -26,9 +26,9 @@ struct hp_slot {
 	struct hp_answer *answer;	/* NULL = none yet */
 	struct hp_client *clients;
 	uint64_t asked_ns;
-	uint64_t wanted_ns;	/* since when its clients wait */
-	uint64_t retry_ns;	/* not made again for them before, since names were missing; 0 = they were not */
-	bool is_hot;	/* asked again, soon after */
+	uint64_t wanted_ns;	/* time since its clients have been waiting */
+	uint64_t retry_ns;	/* not remade before this time, since names were missing; 0 = none were */
+	bool is_hot;	/* requested regularly */
 };
 
 struct hp_slots {
@@ -36,47 +36,46 @@ struct hp_slots {
 	size_t count;
 };
 
-/* NULL = it was not asked lately. */
+/* NULL = not requested recently. */
 struct hp_slot *hp_slot_find(const struct hp_slots *slots, const struct hp_request *request);
 
-/* The same; made if need be, and then one that nobody waits for may have to go. */
+/* The same; adds it if necessary, which may evict one without waiting clients. */
 struct hp_slot *hp_slot_make(struct hp_slots *slots, const struct hp_request *request);
 
-/* Somebody asks. */
+/* Records a request. */
 void hp_slot_touch(struct hp_slot *slot, uint64_t now);
 
-/* Its answer is made again by itself. */
+/* True if its answer is remade at each refresh. */
 bool hp_slot_is_regular(const struct hp_slot *slot, uint64_t now);
 bool hp_slots_has_regular(const struct hp_slots *slots, uint64_t now);
 
 /*
- * The slot that was waited for longest; else, if wished, one that is asked
- * regularly and whose answer is not of the look at `taken_ns`.  In any other
- * order one that is always asked again could keep others waiting for good.
- * NULL = neither.
+ * The entry with the longest wait; else, on request, a regular one whose answer
+ * is not from the refresh at `taken_ns`. In any other order a constantly
+ * requested entry could starve others. NULL = neither.
  */
 const struct hp_slot *hp_slot_next(const struct hp_slots *slots, uint64_t now, bool is_regular_too,
 				   uint64_t taken_ns);
 
-/* A client more. */
+/* Adds a client. */
 void hp_slot_wait(struct hp_slot *slot, const struct hp_client *client);
 
-/* One of its clients waits for names no longer. */
+/* True if one of its clients no longer waits for names. */
 bool hp_slot_is_patience_over(const struct hp_slot *slot, uint64_t now);
 
-/* Takes those clients out that do not wait for names, or no longer; all, if the answer is whole. */
+/* Removes the clients that do not, or no longer, wait for names; all if the answer is complete. */
 struct hp_client *hp_slot_served(struct hp_slot *slot, uint64_t now, bool is_whole);
 
-/* Puts off what waits for names. */
+/* Postpones entries that wait for names. */
 void hp_slot_put_off(struct hp_slot *slot, uint64_t now);
 
-/* All answers are out of date; who waits goes on. */
+/* Invalidates all answers; clients keep waiting. */
 void hp_slots_forget(struct hp_slots *slots);
 
-/* Gives each the answer, which stays the caller's, and frees them.  Without the lock. */
+/* Passes the answer, which the caller keeps, to each client and frees them. Without the lock. */
 void hp_clients_call(struct hp_client *clients, struct hp_answer *answer);
 
-/* Takes out one slot and gives back who waited for it; false = there is none left. */
+/* Removes one entry and returns its waiting clients; false = none left. */
 bool hp_slots_pop(struct hp_slots *slots, struct hp_client **clients);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.h - the sub-commands of `hotpath` that are in hotpath-live.
+ * command.h - the sub-commands of `hotpath` in hotpath-live.
  *
  * Folder: live/command - the sub-commands of hotpath-live: serve, load, mcp
  * May use: live/answer live/cache live/http live/mcp live/routes report/base
  *   report/command report/export report/section report/section/core
  *   report/store segment
  *
- * They are an executable of their own, so that a report does not load the
- * libraries of servers and terminals.  Each gets its own argv and returns the
- * exit status; see report/base/exit.h.
+ * They are a separate executable, so that a report does not load the libraries
+ * of servers and terminals. Each gets its own argv and returns the exit status;
+ * see report/base/exit.h.
  */
 #ifndef HP_LIVE_COMMAND_COMMAND_H
 #define HP_LIVE_COMMAND_COMMAND_H

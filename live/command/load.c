@@ -2,9 +2,9 @@
 /*
  * load.c - hotpath load: shows a profile or a kept run in profiler.firefox.com, without samply.
  *
- * The page is Mozilla's, the profile stays here: the page asks this machine for
- * it, at a port of the loopback and a path that nobody can guess.  No other page
- * may read the answer (CORS), and no other name leads here (DNS rebinding).
+ * The page is Mozilla's, but the profile stays local: the page fetches it from
+ * a loopback port with an unguessable path. CORS keeps other pages from reading
+ * it, and other host names are refused (DNS rebinding).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static const char help_text[] =
 struct load {
 	int fd;
 	uint64_t size;
-	char path[64];	/* of the profile: not to be guessed */
+	char path[64];	/* of the profile; unguessable */
 };
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status)
@@ -88,7 +88,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	return result;
 }
 
-/* JSON, packed or not: a run that was kept never begins like it. */
+/* JSON, packed or not: a kept run never begins like it. */
 static bool is_profile(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -106,7 +106,7 @@ static bool is_profile(int fd)
 	return is;
 }
 
-/* False = `path` is no profile in a file; perhaps it is a run. */
+/* False = `path` is not a profile file; it may be a run. */
 static bool profile_open(struct load *load, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -129,7 +129,7 @@ static void say_line(void *to, const char *line)
 	fprintf(stderr, "hotpath: %s\n", line);
 }
 
-/* The profile of what a report holds, in memory.  Returns an exit status. */
+/* Writes a report's profile to memory. Returns an exit status. */
 static int profile_make(struct load *load, struct hp_report *report)
 {
 	const struct hp_export *export = hp_export_find("firefox");
@@ -230,7 +230,7 @@ static int serve(struct load *load, bool is_opened)
 		fprintf(stderr, "hotpath: no port of 127.0.0.1 can be served\n");
 		return HP_EXIT_FAILED;
 	}
-	/* The page takes the profile's address as one part of its own. */
+	/* The page expects the profile's address as one component of its own. */
 	snprintf(address, sizeof(address),
 		 PAGE "/from-url/http%%3A%%2F%%2F127.0.0.1%%3A%u%%2F%.32s%%2Fhp.json.gz",
 		 (unsigned)info->port, load->path + 1);

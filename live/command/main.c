@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - hotpath-live: the sub-commands that look at a running program.
- * `hotpath serve` executes it; the sampler does by itself when somebody asks.
+ * main.c - hotpath-live: the sub-commands for running programs. `hotpath serve`
+ * executes it; so does the sampler when a client connects.
  */
 #include <stdio.h>
 #include <string.h>

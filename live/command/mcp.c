@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mcp.c - `hotpath mcp`: MCP over stdin and stdout, one message a line.
+ * mcp.c - `hotpath mcp`: MCP over stdin and stdout, one message per line.
  *
- * An agent starts it before there is anything to look at, so the program is
- * looked for with each call until there is one.
+ * An agent may start it before any program runs, so each call searches for one
+ * until it is found.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -27,14 +27,14 @@ extern char **environ;
 
 struct stdio {
 	struct hp_settings settings;
-	const char *name;	/* of the program; NULL = the one there is */
+	const char *name;	/* of the program; NULL = the only one */
 	struct hp_mcp_host host;
 	struct hp_picture *picture;	/* NULL = none yet */
-	FILE *out;	/* what was stdout */
+	FILE *out;	/* the original stdout */
 	char *line;
 	size_t size;
 	bool is_too_long;
-	char *wrong;	/* why there is no picture, as it was told last; NULL = nothing was */
+	char *wrong;	/* last reported reason for missing data; NULL = none */
 	sem_t said;
 };
 
@@ -49,7 +49,7 @@ static const char usage_text[] =
 	"A running program also serves it at http://127.0.0.1:6771/mcp (HOTPATH_MCP_PORT,\n"
 	"HOTPATH_MCP_AUTH_TOKEN); doc/reference/mcp.md says more.\n";
 
-/* Reads a line.  False = there is none any more. */
+/* Reads a line. False = end of input. */
 static bool line_read(struct stdio *stdio)
 {
 	int c;
@@ -71,7 +71,7 @@ static bool is_blank(const struct stdio *stdio)
 	return stdio->line[strspn(stdio->line, " \t\r")] == 0 && strlen(stdio->line) == stdio->size;
 }
 
-/* In the picture's thread or in ours: only one message is on its way. */
+/* In the cache's thread or ours: only one message is in progress. */
 static void say(void *context, struct hp_answer *answer)
 {
 	struct stdio *stdio = context;
@@ -85,7 +85,7 @@ static void say(void *context, struct hp_answer *answer)
 	sem_post(&stdio->said);
 }
 
-/* Each call may look again for what is not there: stderr, which is some log, has it once. */
+/* Each call may search again, but stderr, a log, gets the reason only once. */
 static void wrong_tell(void *context, const char *line)
 {
 	struct stdio *stdio = context;
@@ -97,7 +97,7 @@ static void wrong_tell(void *context, const char *line)
 	hp_input_say(NULL, line);
 }
 
-/* False = it is not there; what is looked at stays. */
+/* False = not found; the current target stays. */
 static bool target_take(struct stdio *stdio, const char *name)
 {
 	struct hp_target target;
@@ -108,7 +108,7 @@ static bool target_take(struct stdio *stdio, const char *name)
 	picture = hp_picture_new(&target, &stdio->settings, hp_routes());
 	if (!picture)
 		return false;
-	hp_picture_free(stdio->picture);	/* only one message is on its way: nobody waits */
+	hp_picture_free(stdio->picture);	/* only one message is in progress: nobody waits */
 	stdio->picture = picture;
 	free(stdio->wrong);
 	stdio->host.wrong = stdio->wrong = NULL;
@@ -141,7 +141,7 @@ static void take(struct stdio *stdio)
 		;
 }
 
-/* Nothing but messages may be on stdout, whoever else writes there. */
+/* Only messages may reach stdout, even if other code prints there. */
 static bool stdout_take(struct stdio *stdio)
 {
 	int fd = fcntl(1, F_DUPFD_CLOEXEC, 3);
@@ -176,5 +176,5 @@ int hp_cmd_mcp(int argc, char **argv)
 	while (!ferror(stdio.out) && line_read(&stdio))
 		if (!is_blank(&stdio))
 			take(&stdio);
-	_exit(0);	/* the worker need not be told */
+	_exit(0);	/* no need to stop the worker */
 }

@@ -2,10 +2,10 @@
 /*
  * serve.c - `hotpath serve`: a program's figures over HTTP.
  *
- * By hand it opens a port of its own.  The sampler starts it when the first
- * client knocks at a port that the sampler holds, with the segment and the
- * listening sockets as descriptors; then it ends with the sampler, or when
- * nobody has asked for a while, and the sampler listens again.
+ * Started by hand, it opens its own port. The sampler starts it when the first
+ * client connects to a port that the sampler holds, and passes the segment and
+ * the listening sockets as descriptors. Then it ends with the sampler, or after
+ * a time without requests, and the sampler listens again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,20 +30,21 @@
 #include "segment/clock.h"
 #include "segment/port.h"
 
-#define IDLE_NS UINT64_C(120000000000)	/* after this a server that the sampler started ends */
+/* Idle time after which a server started by the sampler ends */
+#define IDLE_NS UINT64_C(120000000000)
 #define LOOK_MS 250
-#define MEMORY_KEPT (128 << 20)	/* bytes; goes when nobody asks, see live/cache/picture.c */
+#define MEMORY_KEPT (128 << 20)	/* bytes; freed without requests, see live/cache/picture.c */
 
 extern char **environ;
 
 struct serve {
 	struct hp_settings settings;
-	const char *name;	/* of the run; NULL = the one there is */
+	const char *name;	/* of the run; NULL = the only one */
 	int fd;	/* of the segment, from the sampler; -1 = none */
 	int metrics;	/* listening sockets; -1 = none */
 	int prometheus;
 	int mcp;
-	bool has_mcp_port;	/* by hand: MCP is asked for, too */
+	bool has_mcp_port;	/* by hand: serve MCP, too */
 	pid_t parent;	/* the sampler; 0 = started by hand */
 	struct hp_picture *picture;
 	struct hp_http_site mcp_site;
@@ -86,7 +87,7 @@ static void say_line(void *context, const char *line)
 	fprintf(stderr, "[hotpath] %s\n", line);
 }
 
-/* A descriptor or pid that the sampler gives; < 0 = it is none. */
+/* A descriptor or pid from the sampler; < 0 = invalid. */
 static int number_of(const char *text)
 {
 	char *end;
@@ -123,7 +124,7 @@ static bool option_take(struct serve *serve, int letter)
 	}
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int options_read(struct serve *serve, int argc, char **argv)
 {
 	int letter;
@@ -160,7 +161,7 @@ static bool is_bind_fine(const struct hp_settings *settings)
 	return false;
 }
 
-/* A busy port is no trouble: another one does.  Says where it listens; < 0 = nowhere. */
+/* A busy port is no error: uses another one. Prints the address; < 0 = failed. */
 static int port_open(const char *address, uint64_t wished, const char *path)
 {
 	uint16_t port = (uint16_t)wished;
@@ -191,7 +192,7 @@ static bool listen_by_hand(struct serve *serve)
 	serve->metrics = port_open(settings->metrics_bind, settings->metrics_port, "");
 	if (serve->metrics < 0)
 		return false;
-	/* Beyond this machine it would need a token of its own. */
+	/* Beyond this machine it would need its own token. */
 	if (serve->has_mcp_port)
 		serve->mcp = port_open("127.0.0.1", settings->mcp_port, "mcp");
 	return !serve->has_mcp_port || serve->mcp >= 0;
@@ -250,7 +251,7 @@ static bool is_idle(const struct serve *serve)
 	return true;
 }
 
-/* Until a signal ends us; or, started by the sampler, it ends or nobody asks any more. */
+/* Waits for a signal; if started by the sampler, also for the sampler's end or an idle timeout. */
 static void wait_for_end(const struct serve *serve)
 {
 	struct timespec pause = { 0, LOOK_MS * 1000000 };
@@ -261,7 +262,7 @@ static void wait_for_end(const struct serve *serve)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
 	if (!serve->parent) {
-		/* Whoever is stopped and goes on is interrupted in it. */
+		/* Stopping and continuing the process interrupts it. */
 		while (sigwaitinfo(&signals, NULL) < 0 && errno == EINTR)
 			;
 		return;
@@ -280,7 +281,7 @@ static bool target_open(const struct serve *serve, struct hp_target *target)
 	return true;
 }
 
-/* Threads to come inherit the mask: only wait_for_end hears of these. */
+/* Later threads inherit the mask: only wait_for_end receives these signals. */
 static void signals_set(const struct serve *serve)
 {
 	sigset_t signals;
@@ -296,9 +297,9 @@ static void signals_set(const struct serve *serve)
 }
 
 /*
- * Each look allocates the same again.  Giving the memory back to the kernel and
- * asking for it once more each second was a third of the server's time.  It did so
- * with an arena for each thread, too, whose settings for that are others.
+ * Each refresh allocates the same amount again. Returning memory to the kernel
+ * and faulting it in every second took a third of the server's time. Per-thread
+ * arenas did the same, with other settings.
  */
 static void memory_settle(void)
 {
@@ -330,5 +331,5 @@ int hp_cmd_serve(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	}
 	wait_for_end(&serve);
-	_exit(0);	/* connections that wait for an answer need not be told */
+	_exit(0);	/* no need to notify waiting connections */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * exposition.c - see exposition.h.  Formats: prometheus.io/docs/instrumenting/exposition_formats,
- * and OpenMetrics 1.0 (there a counter's family has no _total, and the end says so).
+ * and OpenMetrics 1.0 (there a counter's family has no _total, and an end marker is required).
  */
 #include "live/export/exposition.h"
 
@@ -91,7 +91,7 @@ static void value_write(struct hp_exposition *to, const char *value)
 	}
 }
 
-/* `le` is the bound of a bucket, NULL = the series is none. */
+/* `le` is the bound of a bucket, NULL = not a bucket. */
 static void labels_write(struct hp_exposition *to, const struct hp_label_pair *labels,
 			 const char *le)
 {
@@ -108,7 +108,7 @@ static void labels_write(struct hp_exposition *to, const struct hp_label_pair *l
 		fputc('}', to->out);
 }
 
-/* The shortest of some digits that says the number. */
+/* The shortest representation of the number. */
 static const char *number_text(char room[40], double number)
 {
 	if (number >= 0 && number < 1e15 && number <= floor(number))
@@ -154,7 +154,7 @@ void hp_sample(struct hp_exposition *to, const struct hp_label_pair *labels, dou
 	fprintf(to->out, " %s\n", number_text(room, value));
 }
 
-/* How many values are in each bucket, the last one beyond all bounds; and their sum, seconds. */
+/* The number of values in each bucket, the last beyond all bounds; and their sum, seconds. */
 static double spread_count(const struct hp_values *values, const struct hp_bounds *bounds,
 			   uint64_t *counts)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exposition.h - writes families of samples as Prometheus reads them.
+ * exposition.h - writes metric families in the Prometheus format.
  *
  *   hp_family_begin, then hp_sample or hp_spread for each series
  *
- * A family's head is written with its first series: families without data are
- * left out.  Label values are escaped here: names of functions, locks and threads
- * are somebody else's texts.
+ * A family's header is written with its first series, so families without data
+ * are omitted. Label values are escaped here: names of functions, locks and
+ * threads are untrusted.
  */
 #ifndef HP_LIVE_EXPORT_EXPOSITION_H
 #define HP_LIVE_EXPORT_EXPOSITION_H
@@ -52,7 +52,7 @@ struct hp_values {
 	uint64_t zeros;
 };
 
-/* The usual ones if `text` is NULL or not ascending numbers. */
+/* The default ones if `text` is NULL or not ascending numbers. */
 void hp_bounds_init(struct hp_bounds *bounds, const char *text, const double *usual, size_t count);
 
 void hp_exposition_init(struct hp_exposition *to, FILE *out, bool is_openmetrics);
@@ -61,7 +61,7 @@ void hp_exposition_finish(struct hp_exposition *to);
 void hp_family_begin(struct hp_exposition *to, enum hp_family_kind kind, const char *name,
 		     const char *help);
 
-/* One series; `labels` end with a NULL name.  One with labels that were there already is left out. */
+/* Writes one series; `labels` end with a NULL name. A series with repeated labels is omitted. */
 void hp_sample(struct hp_exposition *to, const struct hp_label_pair *labels, double value);
 void hp_spread(struct hp_exposition *to, const struct hp_label_pair *labels,
 	       const struct hp_values *values, const struct hp_bounds *bounds);

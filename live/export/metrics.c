@@ -78,7 +78,7 @@ static int compare_functions(const void *left, const void *right)
 	return a->calls < b->calls ? 1 : a->calls > b->calls ? -1 : 0;
 }
 
-/* Those with the largest totals; the rest is counted in *others. */
+/* Those with the largest totals; *others counts the rest. */
 static const struct hp_model_function **functions_choose(struct metrics *m, size_t *count,
 							 uint64_t *others)
 {
@@ -96,7 +96,10 @@ static const struct hp_model_function **functions_choose(struct metrics *m, size
 	return list;
 }
 
-/* Static functions of one name in several files: the later ones get their ids behind it.  Fresh texts. */
+/*
+ * Static functions of the same name in several files: later ones get their id
+ * appended. Fresh texts.
+ */
 static char **names_of(struct metrics *m, const struct hp_model_function *const *list, size_t count)
 {
 	struct hp_report *report = &m->scene->report;
@@ -167,7 +170,7 @@ static const char *label_text(const cJSON *row, const char *key, char room[40])
 	return room;
 }
 
-/* Numbers are written as raw text where they may be large. */
+/* Possibly large numbers are written as raw text. */
 static bool number_of(const cJSON *row, const char *key, double *number)
 {
 	const cJSON *value = row ? cJSON_GetObjectItemCaseSensitive(row, key) : NULL;
@@ -205,7 +208,7 @@ static void row_write(struct metrics *m, const struct hp_section *section,
 	char rooms[8][40];
 	double number;
 
-	/* What `raw` says is not known, `data` has a number in place of. */
+	/* Values that are null in `raw` have a placeholder number in `data`. */
 	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(raw, metric->key)))
 		return;
 	if (!number_of(raw, metric->key, &number) && !number_of(row, metric->key, &number))
@@ -214,7 +217,7 @@ static void row_write(struct metrics *m, const struct hp_section *section,
 		labels[i].name = keys[i].name;
 		labels[i].value = label_text(row, keys[i].key, rooms[i]);
 	}
-	/* Nothing else would tell two series of one name apart. */
+	/* Nothing else would distinguish two series of one name. */
 	if (!keys[1].name && is_named_again(rows, row))
 		labels[0].value = longer =
 			hp_xprintf("%s #%s", labels[0].value, label_text(row, "id", rooms[7]));
@@ -236,7 +239,7 @@ static void metric_write(struct metrics *m, const struct hp_section *section,
 		row_write(m, section, metric, rows, row, raw);
 }
 
-/* In the order in which they have always been told; others follow. */
+/* In their established order; others follow. */
 static const struct hp_section *const first[] = { &hp_alloc_functions_section,
 						  &hp_threads_section };
 

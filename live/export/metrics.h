@@ -2,10 +2,10 @@
 /*
  * metrics.h - GET /metrics: the figures for Prometheus.
  *
- * Text format 0.0.4, or OpenMetrics 1.0 for clients that take it.  Families and
+ * Text format 0.0.4, or OpenMetrics 1.0 for clients that accept it.  Families and
  * labels are those of the Rust crate hotpath; seconds and bytes are the units.  A
- * family has as many series as HP_METRICS_SERIES at most: those with the largest
- * totals, so that a program of 10 000 functions does not flood a database.
+ * family has at most HP_METRICS_SERIES series, those with the largest totals, so
+ * that a program with 10 000 functions does not flood a database.
  *
  * Folder: live/export - answers in the formats of other tools: Prometheus,
  *   pprof

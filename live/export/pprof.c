@@ -2,8 +2,8 @@
 /*
  * pprof.c - see pprof.h.
  *
- * The profile of a span is the difference of two looks: stacks keep their
- * numbers, so what each had at the beginning is taken off.
+ * The profile of a time span is the difference between two refreshes: stacks
+ * keep their numbers, so their initial values are subtracted.
  */
 #include "live/export/pprof.h"
 
@@ -20,7 +20,7 @@
 
 #define SECONDS_MOST 3600
 
-/* What each stack had. */
+/* Initial values of each stack. */
 struct begun {
 	size_t count;
 	uint64_t *samples;
@@ -28,7 +28,7 @@ struct begun {
 	uint64_t elapsed_ns;
 };
 
-/* All of a file in memory, as an answer; closes it. */
+/* The content of a memory file as an answer; closes it. */
 static struct hp_answer *answer_of(int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -56,7 +56,7 @@ static struct hp_answer *exported(struct hp_scene *scene,
 	return hp_answer_error(500, NULL, "The profile cannot be made: %s", strerror(-error));
 }
 
-/* NULL = there is something to export. */
+/* NULL = exportable; else the error answer. */
 static struct hp_answer *missing(struct hp_scene *scene, const char *format)
 {
 	const struct hp_export *export = hp_export_find(format);
@@ -75,7 +75,7 @@ void *hp_pprof_cpu_begin(struct hp_scene *scene, const struct hp_request *reques
 {
 	const struct hp_model_sampling *sampling = &scene->report.model.sampling;
 	size_t count = hp_pprof_span_ns(request) ? sampling->stack_count : 0;
-	/* One piece of memory: who cannot call the end frees it. */
+	/* One allocation, so that it can be freed without calling the end. */
 	struct begun *begun = hp_xmalloc(sizeof(*begun) + 2 * count * sizeof(uint64_t));
 
 	begun->count = count;
@@ -89,7 +89,7 @@ void *hp_pprof_cpu_begin(struct hp_scene *scene, const struct hp_request *reques
 	return begun;
 }
 
-/* The report is for this answer alone after it. */
+/* Afterwards the report only serves this answer. */
 static void take_off(struct hp_report *report, const struct begun *begun)
 {
 	struct hp_model_sampling *sampling = &report->model.sampling;

@@ -7,7 +7,7 @@
 
 #include "live/answer/route.h"
 
-/* The CPU from now on for ?seconds=N; without it, from the program's start until now. */
+/* CPU for the next ?seconds=N; without it, from the program's start until now. */
 uint64_t hp_pprof_span_ns(const struct hp_request *request);
 void *hp_pprof_cpu_begin(struct hp_scene *scene, const struct hp_request *request);
 struct hp_answer *hp_pprof_cpu_end(struct hp_scene *scene, const struct hp_request *request,

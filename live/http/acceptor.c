@@ -14,31 +14,31 @@
 #include "segment/clock.h"
 
 #define TICK_MS 1000
-#define PAUSE_MS 100	/* until the next try, where the system has no room */
+#define PAUSE_MS 100	/* before the next attempt when the system is out of resources */
 
 struct hp_acceptor {
 	struct hp_acceptor_wish wish;
 	pthread_t thread;
 	bool is_started;
-	int end;	/* an eventfd: readable = it is to end */
-	_Atomic unsigned count;	/* connections that were taken and have not ended */
+	int end;	/* an eventfd: readable = stop */
+	_Atomic unsigned count;	/* open connections */
 };
 
 static void give(struct hp_acceptor *acceptor, int connection, const struct sockaddr *address,
 		 socklen_t size)
 {
-	/* Relaxed, here and below: a number, which nothing else is read by. */
+	/* Relaxed, here and below: a plain number that orders nothing else. */
 	if (atomic_load_explicit(&acceptor->count, memory_order_relaxed) >= acceptor->wish.most) {
 		close(connection);
 		return;
 	}
-	/* Before it is given: it may have ended when take() returns. */
+	/* Before take(): the connection may have ended when it returns. */
 	atomic_fetch_add_explicit(&acceptor->count, 1, memory_order_relaxed);
 	if (!acceptor->wish.take(acceptor->wish.context, connection, address, size))
 		hp_acceptor_gone(acceptor);
 }
 
-/* Returns false where there is no room for one more connection. */
+/* Returns false if there is no room for another connection. */
 static bool take_one(struct hp_acceptor *acceptor)
 {
 	struct sockaddr_storage address;
@@ -50,11 +50,11 @@ static bool take_one(struct hp_acceptor *acceptor)
 		give(acceptor, connection, (struct sockaddr *)&address, size);
 		return true;
 	}
-	/* Another process has taken it, or it has gone already. */
+	/* Another process accepted it, or it is already gone. */
 	return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
 }
 
-/* Not more often where many come. */
+/* No more often even under load. */
 static void tick(struct hp_acceptor *acceptor, uint64_t *next_ns)
 {
 	uint64_t now = hp_clock_raw_ns();

@@ -11,26 +11,26 @@
 #include "report/base/memory.h"
 #include "segment/clock.h"
 
-#define FDS_MOST 65536	/* connections with a higher number get no place */
-#define HASTE_S 1	/* for those who are only told to come again */
+#define FDS_MOST 65536	/* connections with a higher descriptor are refused */
+#define HASTE_S 1	/* places for clients that only get 503 */
 #define SECOND_NS UINT64_C(1000000000)
 
 enum place { NONE = 0, FIRST, OWN, OWN_LATE, OTHER_LATE, PLACES };
 
 struct connection {
-	uint8_t place;	/* enum place; NONE = there is none */
+	uint8_t place;	/* enum place; NONE = unused */
 	bool is_known;	/* whose it is */
-	int own;	/* what hp_guard_is_own_peer says */
-	uint64_t due_ns;	/* 0 = it may take as long as it likes */
+	int own;	/* result of hp_guard_is_own_peer */
+	uint64_t due_ns;	/* 0 = no limit */
 };
 
 struct hp_crowd {
-	pthread_mutex_t lock;	/* around all below */
+	pthread_mutex_t lock;	/* guards everything below */
 	bool has_token;
 	unsigned most[PLACES];
 	unsigned count[PLACES];
 	int fds_most;
-	int fds_end;	/* behind the highest that there was */
+	int fds_end;	/* highest used descriptor + 1 */
 	struct connection *connections;	/* by descriptor */
 };
 
@@ -97,7 +97,7 @@ bool hp_crowd_enter(struct hp_crowd *crowd, int fd)
 		return false;
 	pthread_mutex_lock(&crowd->lock);
 	place = has_room(crowd, FIRST) ? FIRST : NONE;
-	/* Others only leave meanwhile: it is not asked whose it is under the lock. */
+	/* Others can only leave meanwhile, so the owner is looked up without the lock. */
 	pthread_mutex_unlock(&crowd->lock);
 	if (place == NONE && !crowd->has_token) {
 		as.own = hp_guard_is_own_peer(fd);
@@ -134,7 +134,7 @@ bool hp_crowd_is_late(struct hp_crowd *crowd, int fd)
 	return is_late;
 }
 
-/* Its own thread's: nobody else looks at these two fields meanwhile. */
+/* Only its own thread uses these two fields meanwhile. */
 int hp_crowd_is_own(struct hp_crowd *crowd, int fd)
 {
 	struct connection *connection = connection_of(crowd, fd);
@@ -170,7 +170,7 @@ void hp_crowd_sweep(struct hp_crowd *crowd)
 
 		if (connection->place == NONE || !connection->due_ns || now < connection->due_ns)
 			continue;
-		/* Its thread closes it when it sees that. */
+		/* Its thread then closes it. */
 		shutdown(fd, SHUT_RDWR);
 		connection->due_ns = 0;
 	}

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crowd.h - the connections that a server has: who gets a place, and for how long.
+ * crowd.h - a server's connections: admission and time limits.
  *
- * A third of the places is for whoever comes first.  Beyond it the kernel is asked whose the
- * connection is: the owner and root have another third of their own, which nobody else can fill.
- * The rest is for those who are told to come again; when that is taken, too, a connection is closed
- * at once.  With a token all count as the owner, since the token may be known by anybody.
+ * The first third of the places is for everybody. Beyond it, the kernel tells
+ * the owner of each connection: the owner of the server and root have another
+ * third that nobody else can use. Clients in the last third get 503 with
+ * Retry-After; when that is full, too, connections are closed at once. With a
+ * token everybody counts as the owner, since anybody may know the token.
  *
- * Each connection has a time by which its request must be there, or its answer fetched, however
- * many bytes it sends meanwhile.
+ * Each connection has a deadline for sending its request or fetching its
+ * response, even if it keeps sending bytes.
  *
- * Connections are known by their descriptors.  A lock keeps one from being shut down after another
- * one has its number.
+ * Connections are identified by their descriptors. A lock keeps one from being
+ * shut down after its number was reused.
  */
 #ifndef HP_LIVE_HTTP_CROWD_H
 #define HP_LIVE_HTTP_CROWD_H
@@ -24,22 +25,22 @@ struct hp_crowd;
 struct hp_crowd *hp_crowd_new(unsigned most, bool has_token);
 void hp_crowd_free(struct hp_crowd *crowd);
 
-/* A new connection, by one thread.  False = there is no place; it is still the caller's. */
+/* Adds a connection; one thread only. False = no place; the caller keeps it. */
 bool hp_crowd_enter(struct hp_crowd *crowd, int fd);
 
-/* It is about to be closed. */
+/* Call before closing it. */
 void hp_crowd_leave(struct hp_crowd *crowd, int fd);
 
-/* It is only to be told to come again. */
+/* True if it only gets 503 with Retry-After. */
 bool hp_crowd_is_late(struct hp_crowd *crowd, int fd);
 
-/* As hp_guard_is_own_peer, which is asked once. */
+/* The cached result of hp_guard_is_own_peer. */
 int hp_crowd_is_own(struct hp_crowd *crowd, int fd);
 
-/* It has so many seconds from now on; 0 = as many as it takes. */
+/* Sets its deadline to this many seconds from now; 0 = none. */
 void hp_crowd_give(struct hp_crowd *crowd, int fd, unsigned seconds);
 
-/* Shuts down those whose time is over. */
+/* Shuts down connections past their deadline. */
 void hp_crowd_sweep(struct hp_crowd *crowd);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * guard.c - see guard.h.
  *
- * The kernel tells whose a socket is by /proc/net/tcp, one line each.  Where
- * there are many, sock_diag(7) finds one without the others; it is asked first.
+ * /proc/net/tcp lists the owner of every socket. With many sockets,
+ * sock_diag(7) finds one faster, so it is tried first.
  */
 #include "live/http/guard.h"
 
@@ -22,9 +22,9 @@
 
 #define DIAG_WAIT_US 100000
 
-/* --- whose it is --- */
+/* --- owners --- */
 
-/* An end as the kernel's tables have it: four words as they lie in memory, and a port. */
+/* An endpoint as in the kernel's tables: four words in memory order, and a port. */
 struct end {
 	int family;
 	uint32_t words[4];
@@ -51,7 +51,7 @@ static bool end_init(struct end *end, const struct sockaddr *address)
 	return false;
 }
 
-/* An IPv4 end as a socket of IPv6 has it: ::ffff:127.0.0.1. */
+/* An IPv4 endpoint of an IPv6 socket: ::ffff:127.0.0.1. */
 static struct end end_mapped(struct end end)
 {
 	if (end.family == AF_INET) {
@@ -155,7 +155,7 @@ bool hp_guard_user_of(const struct sockaddr *peer, const struct sockaddr *local,
 		return false;
 	if (user_of(&own, &other, user))
 		return true;
-	/* A client that reached an address of IPv4 through a socket of IPv6. */
+	/* A client that reached an IPv4 address through an IPv6 socket. */
 	own = end_mapped(own);
 	other = end_mapped(other);
 	return user_of(&own, &other, user);
@@ -182,7 +182,7 @@ static bool is_same(const char *given, const char *token)
 	size_t size = strlen(token), given_size = strlen(given);
 	volatile unsigned char differs = given_size != size;
 
-	/* Each byte of the token, whatever came. */
+	/* Compares every byte, so that the time does not depend on the input. */
 	for (size_t i = 0; i < size; i++)
 		differs |= (unsigned char)(token[i] ^ given[given_size ? i % given_size : 0]);
 	return !differs;
@@ -209,7 +209,7 @@ bool hp_guard_is_token(const char *token)
 
 /* --- names --- */
 
-/* Without the port and an IPv6 address's brackets; false = it cannot be one. */
+/* Strips the port and an IPv6 address's brackets; false = invalid. */
 static bool host_only(const char *host, char *room, size_t size)
 {
 	const char *end = host[0] == '[' ? strchr(host, ']') : strchr(host, ':');

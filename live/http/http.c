@@ -2,15 +2,11 @@
 /*
  * http.c - see http.h.
  *
- * libmicrohttpd calls for each request: once with its head, with each part of
- * its body, and once when it is there.  While the worker makes the answer the
- * connection is suspended, so that a slow answer keeps no other one waiting.
+ * libmicrohttpd calls us for each request: once with its head, with each part
+ * of its body, and once at its end. The connection is suspended while the
+ * worker makes the response, so a slow response delays no other.
  *
- *   head       who asks (guard.c), and whether there is such a route: a request
- *              that is refused is refused before its body is read
- *   body       kept, up to HP_BODY_MOST
- *   end        the answer is at hand, or: suspend, ask; the worker resumes
- *   again      the answer goes out
+ *   head access (guard.c) and route: a request is refused before its body is read body stored, up to HP_BODY_MOST end a cached response is sent; otherwise suspend and ask; the worker resumes again the response is sent
  */
 #include "live/http/http.h"
 
@@ -30,15 +26,15 @@
 #include "report/base/memory.h"
 #include "segment/clock.h"
 
-/* Of these places crowd.c makes thirds: two are for whoever may ask. */
+/* crowd.c divides these places into thirds; two are for clients with access. */
 #define CONNECTIONS_TOLD 300
 #define CONNECTIONS_MOST 200
 #define FILES_OTHER 64	/* descriptors that are not connections */
-#define HEAD_MOST (32 << 10)	/* bytes of memory for a connection: its request's head must fit */
-#define RETRY_S "1"	/* when they may come again */
+#define HEAD_MOST (32 << 10)	/* bytes of memory for a connection, including its request's head */
+#define RETRY_S "1"	/* Retry-After, seconds */
 #define QUIET_S 10	/* without a byte of a request */
-#define REQUEST_S 20	/* until all of a request is there, however it comes */
-#define ANSWER_S 60	/* until all of an answer is fetched */
+#define REQUEST_S 20	/* limit for receiving a complete request */
+#define ANSWER_S 60	/* limit for sending a complete response */
 #define HEADERS_MOST 6	/* of an answer, by sites */
 
 struct hp_http {
@@ -62,11 +58,11 @@ struct header {
 struct hp_exchange {
 	struct hp_http *http;
 	struct MHD_Connection *connection;
-	const char *method;	/* libmicrohttpd's, as long as the request */
+	const char *method;	/* libmicrohttpd's; valid during the request */
 	struct hp_request request;
-	const struct hp_http_site *site;	/* NULL = a route's */
+	const struct hp_http_site *site;	/* NULL = a route */
 	char *path;
-	const char *query;	/* behind the path, as it came; NULL = none */
+	const char *query;	/* raw query string; NULL = none */
 	char *body;
 	size_t size;
 	size_t room;
@@ -74,7 +70,7 @@ struct hp_exchange {
 	struct header headers[HEADERS_MOST];
 	size_t header_count;
 	const char *allowed;
-	struct hp_answer *_Atomic answer;	/* NULL = not yet; stored by who answers */
+	struct hp_answer *_Atomic answer;	/* NULL = not yet; stored by the answering thread */
 };
 
 static const char *header_of(const struct hp_exchange *exchange, const char *name)
@@ -82,7 +78,7 @@ static const char *header_of(const struct hp_exchange *exchange, const char *nam
 	return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
 
-/* --- who asks --- */
+/* --- access --- */
 
 static int fd_of(struct MHD_Connection *connection)
 {
@@ -92,7 +88,7 @@ static int fd_of(struct MHD_Connection *connection)
 	return info ? info->connect_fd : -1;
 }
 
-/* In the acceptor's thread; libmicrohttpd closes what it does not take. */
+/* In the acceptor's thread; libmicrohttpd closes rejected connections. */
 static bool on_accept(void *context, int connection, const struct sockaddr *address, socklen_t size)
 {
 	struct hp_http *http = context;
@@ -115,7 +111,7 @@ static void on_tick(void *context)
 	hp_crowd_sweep(http->crowd);
 }
 
-/* libmicrohttpd says so before it closes the descriptor. */
+/* libmicrohttpd calls this before it closes the descriptor. */
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
 			  enum MHD_ConnectionNotificationCode code)
 {
@@ -139,13 +135,13 @@ static bool is_late(const struct hp_exchange *exchange)
 	return hp_crowd_is_late(exchange->http->crowd, fd_of(exchange->connection));
 }
 
-/* From now on, for what the client has to do. */
+/* Starts the deadline for the client's next step. */
 static void give(const struct hp_exchange *exchange, unsigned seconds)
 {
 	hp_crowd_give(exchange->http->crowd, fd_of(exchange->connection), seconds);
 }
 
-/* What a browser says of a page that is not ours. */
+/* A browser's value for foreign pages. */
 static struct hp_answer *refuse_page(const struct hp_exchange *exchange)
 {
 	const char *host = header_of(exchange, "Host");
@@ -170,7 +166,7 @@ static const struct hp_http_site *site_of(const struct hp_http *http, const char
 	return NULL;
 }
 
-/* Each server has a token of its own. */
+/* Each server has its own token. */
 static struct hp_answer *no_token(const struct hp_http *http)
 {
 	char hint[96];
@@ -179,7 +175,7 @@ static struct hp_answer *no_token(const struct hp_http *http)
 	return hp_answer_error(403, hint, "Another user's program; it takes a token to see it");
 }
 
-/* NULL = it is our user, or root. */
+/* NULL = our user or root. */
 static struct hp_answer *refuse_user(const struct hp_exchange *exchange)
 {
 	int own = is_own_peer(exchange);
@@ -192,7 +188,7 @@ static struct hp_answer *refuse_user(const struct hp_exchange *exchange)
 	return own ? NULL : no_token(exchange->http);
 }
 
-/* NULL = he may. */
+/* NULL = allowed. */
 static struct hp_answer *refuse(const struct hp_exchange *exchange)
 {
 	const struct hp_http_site *site = site_of(exchange->http, exchange->path);
@@ -218,7 +214,7 @@ static struct hp_answer *refuse(const struct hp_exchange *exchange)
 static struct MHD_Response *response_of(const struct hp_exchange *exchange,
 					const struct hp_answer *answer)
 {
-	/* The answer may go before the last byte is out. */
+	/* The response may be freed before the last byte is sent. */
 	struct MHD_Response *response =
 		MHD_create_response_from_buffer(answer->size, answer->body, MHD_RESPMEM_MUST_COPY);
 
@@ -260,7 +256,7 @@ void hp_exchange_answer(struct hp_exchange *exchange, struct hp_answer *answer)
 {
 	struct MHD_Connection *connection = exchange->connection;
 
-	/* Release: the connection's thread reads what this one has made. */
+	/* Release: the connection's thread reads the response made here. */
 	atomic_store_explicit(&exchange->answer, answer, memory_order_release);
 	MHD_resume_connection(connection);
 }
@@ -270,7 +266,7 @@ static void on_answer(void *context, struct hp_answer *answer)
 	hp_exchange_answer(context, answer);
 }
 
-/* The request is there as a whole. */
+/* The request is complete. */
 static enum MHD_Result serve(struct hp_exchange *exchange)
 {
 	struct hp_picture *picture = exchange->http->picture;
@@ -287,7 +283,7 @@ static enum MHD_Result serve(struct hp_exchange *exchange)
 		atomic_store_explicit(&exchange->answer, answer, memory_order_relaxed);
 		return reply(exchange, answer);
 	}
-	/* Before the question: its answer may come at once. */
+	/* Before asking: the answer may come at once. */
 	MHD_suspend_connection(exchange->connection);
 	hp_picture_ask(picture, &exchange->request, on_answer, exchange);
 	return MHD_YES;
@@ -302,7 +298,7 @@ static bool is_openmetrics(const struct hp_exchange *exchange)
 	return accept && strstr(accept, "application/openmetrics-text");
 }
 
-/* Comes first, with the path and what is behind the question mark, as they came. */
+/* Called first, with the raw path and query string. */
 static void *on_uri(void *context, const char *uri, struct MHD_Connection *connection)
 {
 	struct hp_http *http = context;
@@ -314,7 +310,7 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 	return exchange;
 }
 
-/* NULL = there is somebody who answers it. */
+/* NULL = a route or site handles it. */
 static struct hp_answer *find(struct hp_exchange *exchange, const char *path, const char *query)
 {
 	const struct hp_http *http = exchange->http;
@@ -353,7 +349,10 @@ static enum MHD_Result begin(struct hp_exchange *exchange, const char *method)
 	if (!error)
 		error = find(exchange, exchange->path, query);
 	exchange->answer = error;
-	/* Refused before its body is read, which ends the connection; without a body it may stay. */
+	/*
+	 * Refusing before the body is read closes the connection; without a
+	 * body it may stay open.
+	 */
 	return error && !is_without_body(method) ? reply(exchange, error) : MHD_YES;
 }
 
@@ -405,7 +404,7 @@ static void on_end(void *context, struct MHD_Connection *connection, void **requ
 	(void)context, (void)connection, (void)code;
 	if (!exchange)
 		return;
-	/* The next one may be long in coming, but then has to come as fast. */
+	/* The next request may come late, but must then be sent within the limit. */
 	give(exchange, QUIET_S + REQUEST_S);
 	for (size_t i = 0; i < exchange->header_count; i++) {
 		free(exchange->headers[i].name);
@@ -418,7 +417,7 @@ static void on_end(void *context, struct MHD_Connection *connection, void **requ
 	*request = NULL;
 }
 
-/* Paths are taken as they came: none of ours has an escape. */
+/* Paths are not decoded: none of ours has an escape. */
 static size_t unescape_nothing(void *context, struct MHD_Connection *connection, char *text)
 {
 	(void)context, (void)connection;
@@ -427,7 +426,7 @@ static size_t unescape_nothing(void *context, struct MHD_Connection *connection,
 
 /* --- its life --- */
 
-/* Connections that there are descriptors for. */
+/* Connections limited by the available descriptors. */
 static unsigned connections_most(void)
 {
 	struct rlimit limit;
@@ -446,7 +445,7 @@ static unsigned connections_most(void)
 						: FILES_OTHER / 2;
 }
 
-/* Its own limit of connections is never met: the acceptor's is lower. */
+/* Its own connection limit is never reached: the acceptor's is lower. */
 static struct MHD_Daemon *daemon_start(struct hp_http *http, unsigned most)
 {
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
@@ -480,7 +479,7 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	http->site_count = wish->site_count;
 	http->asked_ns = hp_clock_raw_ns();
 	http->crowd = hp_crowd_new(accepting.most, http->token);
-	errno = ENOMEM;	/* libmicrohttpd need not say why */
+	errno = ENOMEM;	/* libmicrohttpd may not set errno */
 	http->acceptor = hp_acceptor_new(&accepting);
 	if (http->acceptor)
 		http->daemon = daemon_start(http, accepting.most);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.h - the web page over HTTP: its files.  What it asks for is in live/answer/page.h.
+ * site.h - the web page over HTTP: its files.  Its data is in
+ * live/answer/page.h.
  *
- * The files hold nothing of the program, so they are given to a browser that has
- * no token yet: the page asks for it, and sends it with each question.
+ * The files contain no data of the program, so they are served without a token:
+ * the page asks the user for it and sends it with each request.
  */
 #ifndef HP_LIVE_HTTP_SITE_H
 #define HP_LIVE_HTTP_SITE_H
@@ -13,7 +14,7 @@
 
 #define HP_SITE_PATHS_MOST 24
 
-/* Fills at most HP_SITE_PATHS_MOST; returns how many.  They live as long as the program. */
+/* Fills at most HP_SITE_PATHS_MOST; returns the number. They stay valid forever. */
 size_t hp_site_paths(struct hp_http_site *sites);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * argument.c - what a tool may be asked with: the schema, and the check of a call by it.
+ * argument.c - the arguments of tools: their schema, and the check of a call.
  *
- * Both walk the same list, so that nothing is taken that is not announced.
+ * Both use the same list, so only announced arguments are accepted.
  */
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -49,7 +49,7 @@ static const struct argument compare_arguments[] = {
 	  "percent by which times of equal runs may differ; changes within it are none" },
 };
 
-/* Fills `list`; returns how many. */
+/* Fills `list`; returns the number. */
 static size_t arguments_of(const struct hp_mcp_tool *tool, struct argument *list)
 {
 	size_t count = 0;
@@ -148,7 +148,7 @@ cJSON *hp_mcp_input_schema(const struct hp_mcp_tool *tool)
 
 /* --- a call --- */
 
-/* A whole number, or a text of digits: clients of the Rust crate send ids so. */
+/* An integer, or a text of digits: clients of the Rust crate send ids that way. */
 static bool number_read(const cJSON *json, double least, double most, uint32_t *number)
 {
 	double value = json->valuedouble;
@@ -168,7 +168,7 @@ static bool number_read(const cJSON *json, double least, double most, uint32_t *
 	return true;
 }
 
-/* A text of it; a number, as a pid is, becomes one. */
+/* Its text; a number, such as a pid, is converted. */
 static const char *text_read(const cJSON *json, enum type type, struct hp_mcp_arguments *arguments)
 {
 	uint32_t number;
@@ -184,7 +184,7 @@ static const char *text_read(const cJSON *json, enum type type, struct hp_mcp_ar
 	return room;
 }
 
-/* NULL = the value is right, and taken; else what is wrong with it. */
+/* NULL = the value is valid and stored; else the error message. */
 static const char *value_take(const struct argument *argument, const cJSON *json,
 			      struct hp_mcp_arguments *arguments)
 {

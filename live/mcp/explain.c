@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explain.c - what the answers of tools mean, for readers new to it.
+ * explain.c - explains the tools' answers to new users.
  */
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct entry {
 	struct topic topic;
 };
 
-/* In the order of the answer; topics of other sections follow. */
+/* In the order of the output; topics of other sections follow. */
 static const struct entry entries[] = {
 	{ .section = &hp_functions_section },
 	{ .section = &hp_cpu_section },

@@ -2,9 +2,7 @@
 /*
  * mcp.c - see mcp.h.
  *
- *   take       is it a message at all: UTF-8, JSON, an object, JSON-RPC 2.0
- *   era_check  which era's, and whether it has what that era asks for
- *   methods    a table; tools/call asks the picture, and goes on in on_answer
+ *   take checks the message: UTF-8, JSON, an object, JSON-RPC 2.0 era_check finds its era and checks that era's requirements methods a table; tools/call asks the cache and continues in on_answer
  */
 #include "live/mcp/mcp.h"
 
@@ -22,7 +20,7 @@
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
-#define TTL_MS 3600000	/* the list of tools stays as it is */
+#define TTL_MS 3600000	/* the list of tools never changes */
 #define ID_MOST 256
 
 enum code {
@@ -34,7 +32,7 @@ enum code {
 	UNSUPPORTED_VERSION = -32022
 };
 
-/* Of clients that begin with `initialize`; the newest first. */
+/* Versions for clients that begin with `initialize`, newest first. */
 static const char *const legacy_versions[] = { "2025-11-25", "2025-06-18", "2025-03-26",
 					       "2024-11-05" };
 
@@ -50,7 +48,7 @@ static const char instructions[] =
 
 struct call {
 	const struct hp_mcp_host *host;
-	const struct hp_mcp_message *message;	/* until hp_mcp_take returns */
+	const struct hp_mcp_message *message;	/* valid until hp_mcp_take returns */
 	cJSON *json;
 	const cJSON *params;	/* of it; may be NULL */
 	const char *method;
@@ -232,7 +230,7 @@ static struct hp_answer *no_program(const struct call *call)
 	return hp_answer_error(404, hint, "No profiled program runs, or several do");
 }
 
-/* Through the route, as a client of HTTP would. */
+/* Uses the route, like an HTTP client. */
 static void route_ask(struct call *call, const char *method, const char *path, const char *query)
 {
 	struct hp_picture *picture = call->host->picture(call->host->context);
@@ -280,7 +278,7 @@ static void choose(struct call *call)
 						"There is no '%.64s'", call->arguments.session));
 }
 
-/* Of this one it is said that it is; without one, of none. */
+/* Marks the selected session, if any. */
 static void sessions_ask(struct call *call)
 {
 	struct hp_picture *picture = call->host->picture(call->host->context);
@@ -379,7 +377,7 @@ static cJSON *versions_data(const char *requested, bool is_modern)
 	return data;
 }
 
-/* True if the headers say what the body says: proxies route by them. */
+/* True if headers and body agree: proxies route by the headers. */
 static bool are_headers_right(const struct call *call, const char *version)
 {
 	const struct hp_mcp_message *message = call->message;
@@ -433,13 +431,13 @@ static void era_check(struct call *call)
 
 /* --- messages --- */
 
-/* How many bytes follow the first one of a character; -1 = it is none.  RFC 3629. */
+/* Number of bytes after the first byte of a character; -1 = invalid. RFC 3629. */
 static int tail_of(unsigned char c)
 {
 	return c < 0x80 ? 0 : c < 0xc2 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf5 ? 3 : -1;
 }
 
-/* Texts of it come back in answers, which have to be UTF-8. */
+/* Responses repeat texts of the message, and must be UTF-8. */
 static bool is_utf8(const char *text, size_t size)
 {
 	const unsigned char *at = (const unsigned char *)text, *stop = at + size;
@@ -450,7 +448,7 @@ static bool is_utf8(const char *text, size_t size)
 
 		if (tail < 0 || tail > stop - at)
 			return false;
-		/* Overlong, surrogate, or beyond U+10FFFF: told by the second byte. */
+		/* Overlong, surrogate, or beyond U+10FFFF: visible in the second byte. */
 		if ((first == 0xe0 && *at < 0xa0) || (first == 0xed && *at > 0x9f) ||
 		    (first == 0xf0 && *at < 0x90) || (first == 0xf4 && *at > 0x8f))
 			return false;
@@ -468,7 +466,7 @@ static cJSON *parse(const struct hp_mcp_message *message)
 	return cJSON_ParseWithLengthOpts(message->body, message->size + 1, NULL, true);
 }
 
-/* A notification, or an answer to something that was never asked. */
+/* A notification, or a response to a request that we never sent. */
 static bool is_for_nobody(const cJSON *json)
 {
 	if (cJSON_HasObjectItem(json, "method"))

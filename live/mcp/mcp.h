@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mcp.h - the Model Context Protocol: what an agent asks, over HTTP or stdio.
+ * mcp.h - the Model Context Protocol for agents, over HTTP or stdio.
  *
  * Folder: live/mcp - the Model Context Protocol: tools for agents, their
  *   schemas and results
@@ -9,10 +9,10 @@
  *   report/section/wait report/section/channel report/section/thread report/section/mixed
  *   report/store segment
  *
- * Both eras of the protocol: clients that begin with `initialize` (2024-11-05 to
- * 2025-11-25), and those whose every request says its version in _meta
- * (2026-07-28).  Nothing is remembered between messages, for either; over stdio, which
- * has one client, the host knows what it chose to look at.
+ * Supports both eras of the protocol: clients that begin with `initialize`
+ * (2024-11-05 to 2025-11-25), and clients that send the version in _meta of
+ * every request (2026-07-28). Both are stateless; over stdio, with one client,
+ * the host remembers the chosen session.
  *
  * Source: https://modelcontextprotocol.io/specification, the pages "Lifecycle",
  * "Transports" and "Tools" of these revisions; JSON-RPC 2.0.
@@ -29,9 +29,9 @@ struct hp_exchange;
 
 #define HP_MCP_MODERN "2026-07-28"
 
-/* A message as it came.  The headers are those of HTTP, NULL = not there. */
+/* A raw message. The headers are those of HTTP, NULL = absent. */
 struct hp_mcp_message {
-	const char *body;	/* terminated; a NUL within is an error of its sender */
+	const char *body;	/* terminated; a NUL inside is the sender's error */
 	size_t size;
 	bool is_http;
 	const char *version;	/* MCP-Protocol-Version */
@@ -39,28 +39,27 @@ struct hp_mcp_message {
 	const char *name;	/* Mcp-Name */
 };
 
-/* Whose figures are asked for. */
+/* The data source of the tools. */
 struct hp_mcp_host {
-	/* NULL = no program runs, or several do and none was chosen. */
+	/* NULL = no program is running, or several are and none was chosen. */
 	struct hp_picture *(*picture)(void *context);
 	/*
-	 * Looks at another one from now on: a session, a run or a file.  False = there is
-	 * no such one.  NULL = this host has but one.
+	 * Switches to another session, run or file. False = not found. NULL =
+	 * this host has only one.
 	 */
 	bool (*choose)(void *context, const char *name);
 	void *context;
-	const char *wrong;	/* why there was no picture; NULL = not known */
+	const char *wrong;	/* why there is no data; NULL = unknown */
 };
 
 /*
- * Answers one message: `done` is called once, here or in another thread.  `host`
- * has to live until then.  An answer of status 202 without a body: nothing is to
- * be said.
+ * Answers one message: calls `done` once, in this or another thread. `host`
+ * must live until then. Status 202 without a body means no response.
  */
 void hp_mcp_take(const struct hp_mcp_host *host, const struct hp_mcp_message *message,
 		 hp_picture_done done, void *context);
 
-/* The answer to a message of which only so much is known: it is too long. */
+/* The response to a message that is too long to read. */
 struct hp_answer *hp_mcp_too_long(void);
 
 /* A site of live/http/http.h; its context is the host. */

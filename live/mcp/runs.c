@@ -31,11 +31,11 @@
 #include "segment/clock.h"
 
 #define COMPARE_MOST_NS (UINT64_C(60) * 1000000000)
-#define TEXT_MOST (4 << 20)	/* bytes of what it says; an answer has to be far shorter */
+#define TEXT_MOST (4 << 20)	/* bytes of output; a response must be far shorter */
 
 extern char **environ;
 
-/* --- which there are --- */
+/* --- listing --- */
 
 static void started_add(cJSON *row, const struct hp_facts *facts)
 {
@@ -96,7 +96,7 @@ struct hp_answer *hp_mcp_runs(uint32_t limit)
 	return hp_answer_json(200, said);
 }
 
-/* --- what changed --- */
+/* --- comparing --- */
 
 struct compare {
 	char *names[2];
@@ -106,9 +106,9 @@ struct compare {
 	void *context;
 };
 
-/* What a child says on one descriptor, as far as there is room. */
+/* A child's output on one descriptor, up to the limit. */
 struct said {
-	int fd;	/* -1 = it has ended */
+	int fd;	/* -1 = closed */
 	char *text;	/* terminated */
 	size_t size;
 	size_t most;
@@ -143,7 +143,7 @@ static void said_read(struct said *said)
 	said->text[said->size] = 0;
 }
 
-/* Until both have ended.  False = that takes too long. */
+/* Reads until both are closed. False = timeout. */
 static bool both_read(struct said both[2])
 {
 	uint64_t deadline = hp_clock_raw_ns() + COMPARE_MOST_NS;
@@ -163,7 +163,7 @@ static bool both_read(struct said both[2])
 	return true;
 }
 
-/* Starts it.  Returns its pid, or -errno. */
+/* Starts the child. Returns its pid, or -errno. */
 static pid_t child_start(const struct compare *compare, int out, int err)
 {
 	static char program[] = "hotpath", command[] = "compare", format[] = "--format=json",
@@ -193,7 +193,7 @@ static pid_t child_start(const struct compare *compare, int out, int err)
 	return error ? -error : pid;
 }
 
-/* The last line, without what the commands put before it. */
+/* The last line, without the commands' prefix. */
 static const char *reason_of(struct said *said)
 {
 	char *line;
@@ -265,7 +265,7 @@ static void *compare_work(void *context)
 	return NULL;
 }
 
-/* "-" is stdin, which is nobody's here. */
+/* "-" means stdin, which is not available here. */
 static bool is_name(const char *name, bool is_kept_only)
 {
 	return strcmp(name, "-") != 0 && !(is_kept_only && strchr(name, '/'));

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * schema.c - schemas of what tools answer: JSON Schema 2020-12.
+ * schema.c - schemas of the tools' answers: JSON Schema 2020-12.
  *
- * Rows of a section are typed by the columns that they are written from
- * (report/section/core/section.h), so a new column is in the schema by itself.  What stands
- * beside the columns is told here by short texts:
+ * Row types are derived from a section's columns
+ * (report/section/core/section.h), so a new column is in the schema
+ * automatically. Other keys are described here by short texts:
  *
- *   "pid:i! comm:s? rows:[@row]"   name:type, with blanks between
+ *   "pid:i! comm:s? rows:[@row]"   name:type, separated by blanks
  *
  *   s text, i whole number, n number, b true or false, o an object of no fixed keys;
- *   [x] a list of x, @name what `shapes` has under that name
- *   behind it ? or null (of letters only), ! always there
+ *   [x] a list of x, @name the entry of `shapes` with that name suffixes: ? or null (letters only), ! required
  *
- * Schemas have no descriptions of single keys: names of numbers end in their
- * unit, and a client may put the whole list of tools into an agent's context.
+ * Keys have no descriptions: names of numbers end in their unit, and a client
+ * may put the whole list of tools into an agent's context.
  */
 #include "live/mcp/schema.h"
 
@@ -63,7 +62,7 @@ static const struct text shapes[] = {
 		      "alloc_sites:@changes leaks:@changes offcpu:@changes mutexes:@changes" },
 };
 
-/* Answers that are no list. */
+/* Answers that are not lists. */
 static const struct text answers[] = {
 	{ "profiler_status", STATUS },
 	{ "choose_session", STATUS },
@@ -81,7 +80,7 @@ static const struct text answers[] = {
 	{ "compare", "noise_percent:n! summary:@summary! sections:@sections!" },
 };
 
-/* What lists have beside their rows; those that nothing fills yet, as well. */
+/* Keys of lists besides the rows, including lists that are not implemented yet. */
 #define HEAD_ALL "description:s message:s total_count:i included_count:i names_pending:i"
 #define HEAD_ABSENT "current_elapsed_ns:i percentiles:[n]"
 
@@ -102,7 +101,7 @@ static void type_set(cJSON *schema, const char *name)
 	cJSON_AddStringToObject(schema, "type", name);
 }
 
-/* Two types as branches: some clients know no list of types. */
+/* Two types as branches: some clients do not support a list of types. */
 static void types_set(cJSON *schema, const char *name, const char *other)
 {
 	cJSON *branches = cJSON_AddArrayToObject(schema, "anyOf");
@@ -136,7 +135,7 @@ static cJSON *object_new(void)
 	return schema;
 }
 
-/* Of a type as the head of this file describes it, without marks behind. */
+/* The schema of a type in the notation above, without suffixes. */
 static cJSON *type_new(const char *type, size_t size, bool or_null)
 {
 	static const char *const names[] = { "string", "integer", "number", "boolean", "object" };
@@ -195,7 +194,7 @@ static void keys_add(cJSON *schema, const char *text)
 
 /* --- rows --- */
 
-/* As report/view/json.c writes numbers: `data` for people, `raw` for programs. */
+/* Numbers as in report/view/json.c: `data` for people, `raw` for programs. */
 static const char *type_of(enum hp_unit unit, bool is_raw)
 {
 	switch (unit) {
@@ -210,7 +209,7 @@ static const char *type_of(enum hp_unit unit, bool is_raw)
 		return "n?";
 	case HP_UNIT_COUNT:
 	case HP_UNIT_NUMBER:
-		return is_raw ? "i?" : "";	/* a whole number, or "-" */
+		return is_raw ? "i?" : "";	/* an integer, or "-" */
 	default:
 		return is_raw ? "i?" : "s";
 	}
@@ -221,7 +220,7 @@ static cJSON *column_type(const struct hp_column *column, bool is_raw)
 	const char *type = type_of(column->unit, is_raw);
 	cJSON *schema;
 
-	if (*type)	/* what only rows have that know it is never null */
+	if (*type)	/* optional in rows, but never null */
 		return type_new(type, 1, type[1] == '?' && column->need != HP_NEED_KNOWN);
 	schema = cJSON_CreateObject();
 	if (column->need == HP_NEED_KNOWN)
@@ -231,7 +230,7 @@ static cJSON *column_type(const struct hp_column *column, bool is_raw)
 	return schema;
 }
 
-/* One key for each percentile that was asked for: p95_ns, p99.9_ns. */
+/* One key per requested percentile: p95_ns, p99.9_ns. */
 static void percentiles_add(cJSON *schema, const struct hp_column *column, bool is_raw)
 {
 	cJSON *patterns = cJSON_GetObjectItemCaseSensitive(schema, "patternProperties");
@@ -264,7 +263,7 @@ static cJSON *rows_new(const struct hp_section *section, const char *beside, boo
 	return schema;
 }
 
-/* A list that nothing fills yet: its rows may become anything. */
+/* A list that is not implemented yet: its rows may become anything. */
 static void open_list_add(cJSON *schema)
 {
 	keys_add(schema, HEAD_ALL " " HEAD_ABSENT " total_ns:i total_calls:i total_alloc_bytes:i "
@@ -289,7 +288,7 @@ static void list_add(cJSON *schema, const struct hp_section *section)
 	require(schema, "raw");
 }
 
-/* The CPU's list as it is now, and as it was in the last snapshot. */
+/* The current CPU list, and that of the last snapshot. */
 static void snapshots_add(cJSON *schema, const struct hp_section *section)
 {
 	cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");

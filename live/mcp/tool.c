@@ -2,8 +2,8 @@
 /*
  * tool.c - see tool.h.
  *
- * An agent reads what it gets to the last byte, so answers are bounded: in rows,
- * in each array, and as a whole.  What was cut says so in `truncated`.
+ * An agent reads every byte of an answer, so rows, arrays and the whole answer
+ * are bounded. `truncated` tells what was cut.
  */
 #include "live/mcp/tool.h"
 
@@ -21,11 +21,14 @@
 
 #define TEXT_MOST (512 << 10)	/* bytes of an answer */
 
-/* Without a section: a tool.  With one: that of its list, or one whose path begins with the list's. */
+/*
+ * Without a section: a tool. With one: the tool of its list, or one whose path
+ * begins with the list's.
+ */
 struct entry {
 	const struct hp_section *section;
 	struct hp_mcp_tool tool;
-	bool is_rest;	/* those of all sections that are nowhere else here */
+	bool is_rest;	/* the tools of all other sections */
 };
 
 #define LIST(name_) \
@@ -43,7 +46,7 @@ struct entry {
 		} \
 	}
 
-/* In the order in which clients know them. */
+/* In the order that clients expect. */
 static const struct entry entries[] = {
 	{ .tool = { .name = "profiler_status",
 		    .method = "GET",
@@ -202,7 +205,7 @@ static void tools_make(void)
 	}
 }
 
-/* They are made once, and stay. */
+/* Created once, and never freed. */
 static void tools_need(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -265,7 +268,7 @@ const char *hp_mcp_tools(bool can_choose)
 
 /* --- results --- */
 
-/* Cuts arrays of rows to the limit, in objects within, too. */
+/* Truncates arrays of rows to the limit, also in nested objects. */
 static bool cut(cJSON *object, uint32_t limit)
 {
 	bool is_cut = false;
@@ -292,7 +295,7 @@ static bool is_partial(const cJSON *json)
 	return total && included && included->valuedouble < total->valuedouble;
 }
 
-/* Rows of a comparison that changed and are not here. */
+/* Number of omitted changed rows of a comparison. */
 static bool has_more_changes(const cJSON *json)
 {
 	const cJSON *section;
@@ -368,7 +371,7 @@ cJSON *hp_mcp_result(const struct hp_mcp_tool *tool, const struct hp_mcp_argumen
 {
 	cJSON *json = cJSON_ParseWithLength(answer->body, answer->size), *result;
 
-	if (cJSON_IsArray(json)) {	/* a result has to be an object */
+	if (cJSON_IsArray(json)) {	/* a result must be an object */
 		cJSON *object = cJSON_CreateObject();
 
 		cJSON_AddItemToObject(object, "data", json);

@@ -18,11 +18,11 @@
 #include "report/section/core/list.h"
 #include "report/section/sections.h"
 
-/* Without a section: a route.  With one: its list, or a route whose path begins with that of the list. */
+/* Without a section: a route. With one: its list, or a route whose path begins with the list's. */
 struct entry {
 	const struct hp_section *section;
 	struct hp_route route;
-	bool is_rest;	/* lists of all sections that are nowhere else here */
+	bool is_rest;	/* lists of all other sections */
 };
 
 #define LIST(name) \
@@ -51,7 +51,7 @@ struct entry {
 		.route = {.path = path_, .render = render_, .help = help_ } \
 	}
 
-/* In the order in which clients know them: those of the Rust crate first. */
+/* In the order that clients expect: those of the Rust crate first. */
 static const struct entry entries[] = {
 	LIST(functions),
 	OF(functions, "/{id}/logs", hp_logs_timing, "last and slowest calls of one"),

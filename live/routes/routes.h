@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * routes.h - the table of routes: all that can be asked.
+ * routes.h - the table of routes.
  *
- * Folder: live/routes - the table of all that can be asked, over HTTP, by MCP
- *   and by the console
- * May use: live/answer live/export report/base report/section
+ * Folder: live/routes - the table of routes for HTTP, MCP and the console May
+ * use: live/answer live/export report/base report/section
  *   report/section/channel report/section/core report/section/cpu
  *   report/section/memory report/section/mixed report/section/thread
  *   report/section/timing report/section/wait
  *
- * It stands above all that answers.  What serves it gets it as a parameter, so that
- * nothing below knows more of it than struct hp_routes.
+ * It is above all answering code. Servers get it as a parameter, so that lower
+ * layers only know struct hp_routes.
  */
 #ifndef HP_LIVE_ROUTES_ROUTES_H
 #define HP_LIVE_ROUTES_ROUTES_H
 
 #include "live/answer/route.h"
 
-/* Made once, of the sections and of what else there is; it stays. */
+/* Built once from the sections and the other routes; never freed. */
 const struct hp_routes *hp_routes(void);
 
 #endif
