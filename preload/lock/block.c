@@ -17,8 +17,6 @@
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 
-#define HP_BLOCK_MOST 65536	/* bytes: the lock is that near to the start of its block */
-#define HP_NO_PLACE UINTPTR_MAX
 #define HP_STEPS_MOST 64	/* calls on the path */
 
 /* What glibc says in front of a block is the size that was asked for, and less than a chunk more. */
@@ -54,12 +52,13 @@ static uintptr_t inside_of(uintptr_t address, uintptr_t grain, uint32_t size)
 }
 
 /* The allocation path of the block that `address` is in; NULL = not known. */
-static const struct hp_step *step_of_block(uintptr_t address, uintptr_t *inside)
+static const struct hp_step *step_of_block(uintptr_t address, uintptr_t most,
+					   struct hp_lock_block *block)
 {
 	uintptr_t grain = UINT64_C(1) << hp_shadow_grain;
 	uintptr_t base = address & ~(grain - 1);
 
-	for (uintptr_t far = 0; far <= HP_BLOCK_MOST && far <= base; far += grain) {
+	for (uintptr_t far = 0; far <= most && far <= base; far += grain) {
 		const struct hp_shadow_word *place = hp_shadow_find((void *)(base - far));
 		const struct hp_site *site;
 
@@ -68,7 +67,8 @@ static const struct hp_step *step_of_block(uintptr_t address, uintptr_t *inside)
 		/* The block begins somewhere in its grain. */
 		if (place->size != HP_SHADOW_LARGE && address - (base - far) >= place->size + grain)
 			return NULL;
-		*inside = inside_of(address, base - far, place->size);
+		block->inside = inside_of(address, base - far, place->size);
+		block->size = place->size == HP_SHADOW_LARGE ? 0 : place->size;
 		site = hp_segment_at(&hp_segment, (uint64_t)place->site * HP_LINE, sizeof(*site));
 		return site ? (const struct hp_step *)((char *)hp_segment.header +
 						       (uint64_t)site->step *
@@ -78,12 +78,15 @@ static const struct hp_step *step_of_block(uintptr_t address, uintptr_t *inside)
 	return NULL;
 }
 
-uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t *inside)
+uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t most,
+			       struct hp_lock_block *block)
 {
-	const struct hp_step *step =
-		hp_heap_is_wanted && hp_shadow_leaves ? step_of_block(address, inside) : NULL;
-	const struct hp_module *module = step ? hp_module_of(user) : NULL;
+	const struct hp_step *step = NULL;
 
+	*block = (struct hp_lock_block){ .inside = HP_NO_PLACE };
+	if (hp_heap_is_wanted && hp_shadow_leaves)
+		step = step_of_block(address, most, block);
+	const struct hp_module *module = step ? hp_module_of(user) : NULL;
 	for (int i = 0; module && i < HP_STEPS_MOST; i++) {
 		if (step->object == module->object / HP_LINE)
 			return step->address + module->bias;

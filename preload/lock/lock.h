@@ -215,11 +215,22 @@ void hp_lock_gone(uintptr_t address);
 /* The lock at an address is called so from now on. */
 void hp_lock_label(uintptr_t address, const char *label);
 
+/* Where a lock is in a heap block. */
+struct hp_lock_block {
+	uintptr_t inside;	/* bytes from its start; HP_NO_PLACE = not known */
+	uint32_t size;	/* bytes asked for; 0 = not known */
+};
+
+#define HP_NO_PLACE UINTPTR_MAX
+#define HP_BLOCK_MOST 65536	/* bytes: a lock is that near to the start of its block */
+
 /*
  * Return address of the call that allocated what is at `address`, as seen from
- * `user`; 0 = not known.  `inside`: how far behind the block's begin it is.
+ * `user`; 0 = not known.  `block`: the heap block that it is in, as far as that is
+ * known; one that starts more than `most` bytes before it is not looked for.
  */
-uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t *inside);
+uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t most,
+			       struct hp_lock_block *block);
 
 /* A module is gone: so are the locks in it, and the places of its code. */
 void hp_lock_forget(uintptr_t begin, uintptr_t end);

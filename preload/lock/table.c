@@ -214,7 +214,8 @@ static bool is_same(const struct hp_lock *a, const struct hp_lock *b)
 	if (a->number == HP_LOCK_LABEL)
 		return is_same_text(a->label, b->label);
 	return a->site_address == b->site_address && a->is_made == b->is_made &&
-	       a->inside == b->inside && object_of(a->site_module) == object_of(b->site_module);
+	       (a->is_made != HP_LOCK_ALLOCATED || a->inside == b->inside) &&
+	       object_of(a->site_module) == object_of(b->site_module);
 }
 
 /*
@@ -259,6 +260,7 @@ static uint64_t record_new(const struct hp_lock *wanted)
 		lock->site_address = wanted->site_address;
 		lock->is_made = wanted->is_made;
 		lock->inside = wanted->inside;
+		lock->block = wanted->block;
 		lock->owner = wanted->owner;
 		lock->label = wanted->label;
 		hp_list_push(&set->locks, offset, &lock->next);
@@ -367,10 +369,14 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 			 struct place *place, uintptr_t made)
 {
 	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
-	uintptr_t inside = 0;
-	uintptr_t allocated = made || call->kind == HP_LOCK_CHANNEL
-				      ? 0
-				      : hp_lock_allocated_at(call->address, call->caller, &inside);
+	struct hp_lock_block block = { .inside = HP_NO_PLACE };
+	/* Of one that the program made itself the block says only what it is a member of. */
+	uintptr_t most = made ? HP_LOCK_INSIDE_MOST : HP_BLOCK_MOST;
+	uintptr_t by = call->kind == HP_LOCK_CHANNEL
+			       ? 0
+			       : hp_lock_allocated_at(call->address, call->caller, most, &block);
+	uintptr_t allocated = made ? 0 : by;
+	bool is_near = (made || allocated) && block.inside <= HP_LOCK_INSIDE_MOST;
 	uintptr_t at = made ? made : allocated ? allocated : call->caller;
 	struct hp_lock wanted = { .kind = call->kind,
 				  .number = HP_LOCK_MORE,
@@ -378,9 +384,8 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 					     : allocated ? HP_LOCK_ALLOCATED
 							 : 0,
 				  .label = label_of(table, place, call),
-				  .inside = allocated && inside <= HP_LOCK_INSIDE_MOST
-						    ? (uint32_t)inside + 1
-						    : 0,
+				  .inside = is_near ? (uint32_t)block.inside + 1 : 0,
+				  .block = is_near ? block.size : 0,
 				  .owner = hp_self->process->folded + 1 };
 	struct site *site;
 

@@ -13,6 +13,7 @@
 #include "report/elf/demangle.h"
 #include "report/name/name.h"
 #include "report/name/source.h"
+#include "report/elf/member.h"
 #include "report/elf/symbol_file.h"
 #include "segment/layout/process.h"
 #include "util/hash.h"
@@ -345,6 +346,38 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 					  uint64_t address)
 {
 	return debug_at(symbols, object, address, HP_WANT_INLINES);
+}
+
+/* --- members --- */
+
+char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			const char *type, uint64_t size, uint64_t offset)
+{
+	struct hp_frame_line lines[HP_FRAMES_MOST];
+	const char *names[HP_FRAMES_MOST];
+	struct hp_member_wanted wanted = {
+		.address = address, .type = type, .size = size, .offset = offset, .functions = names
+	};
+	struct hp_symbol_file *file;
+	char *name = NULL;
+	size_t count;
+
+	/* Where a thread aside reads debug information, nobody else may. */
+	if (!size || symbols->source->kind->missing)
+		return NULL;
+	file = file_asked(symbols, object, true);
+	if (!file)
+		return NULL;
+	count = hp_symbols_lines(symbols, object, address, lines, HP_FRAMES_MOST);
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].name)
+			names[wanted.function_count++] = lines[i].name;
+	name = hp_member_name(file, &wanted);
+	for (size_t i = 0; i < count; i++) {
+		free(lines[i].name);
+		free(lines[i].file);
+	}
+	return name;
 }
 
 /* --- spots --- */

@@ -106,6 +106,13 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 					  uint64_t address);
 
 /*
+ * What a heap block has at an offset, as debug information of the unit with this code says: a
+ * fresh "Session::m" (report/elf/member.h); NULL = not known, or it is not to be asked for here.
+ */
+char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			const char *type, uint64_t size, uint64_t offset);
+
+/*
  * The name of any address of an object, code or data: its symbol plus offset,
  * and for code the source location. It is remembered, so that a kept run can
  * store it.

@@ -68,8 +68,9 @@ struct hp_lock {
 	uint64_t label; /* set once: offset of a hp_text; what the program calls it, a file's path; 0 = none */
 	_Atomic uint64_t
 		answer; /* who had it and was asked; who gets it takes it: see preload/lock/path.c */
-	uint32_t inside; /* set once: with HP_LOCK_ALLOCATED its bytes from the block's begin, plus 1; 0 = not known */
-	uint32_t reserved[7];
+	uint32_t inside; /* set once: bytes from the start of its heap block, plus 1; 0 = not known */
+	uint32_t block; /* set once: with `inside`, the bytes that were asked for that block; 0 = not known */
+	uint32_t reserved[6];
 };
 
 #define HP_LOCK_INSIDE_MOST 2047 /* bytes from the block's begin; of others `inside` is 0 */

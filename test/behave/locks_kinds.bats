@@ -68,7 +68,7 @@ setup()
 	grep -q '^rwlock GRWLock read wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
 }
 
-# What nobody makes by a call is called after who allocated the object, and where in it it is.
+# Nobody makes these by a call, so they are known by the block that they are in.
 @test "locks: several in one block of the heap are told apart by their place in it" {
 	gcc -x c -g -O1 -o "$T/block" - -lpthread <<-'END'
 	#include <pthread.h>
@@ -96,13 +96,74 @@ setup()
 	}
 	END
 	with_us block
-	lock_rows mutexes label count | sed 's/^[^ ]*:6/at 6/' | tee "$T/rows"
+	lock_rows mutexes label count | tee "$T/rows"
 	diff - "$T/rows" <<-'END'
-	at 6 10
-	at 6+0x40 30
-	at 6+0x40-2 30
-	at 6-2 10
+	pool::head 10
+	pool::head-2 10
+	pool::tail 30
+	pool::tail-2 30
 	END
+}
+
+@test "locks: on the heap they are called by the type that they are a member of" {
+	command -v g++ >/dev/null || skip "no g++ here"
+	LANGUAGE=c++ CC=g++ compile owned -std=c++17 <<-'EOF'
+		#include <condition_variable>
+		#include <cstdlib>
+		#include <memory>
+		#include <mutex>
+		#include <pthread.h>
+		#include <shared_mutex>
+		#include <string>
+		namespace bank {
+		struct Account { long balance = 0; std::mutex m; std::string owner; };
+		struct Audit { long rows = 0; std::mutex lock; };
+		struct Bank { Audit audit; char name[100]; std::shared_mutex names; };
+		}
+		template <class T> struct Queue { std::mutex m; T items[3]; };
+		typedef struct { int id; pthread_mutex_t lock; char peer[60]; } session;
+		struct shard { char room[10]; struct { long used; pthread_mutex_t lock; } part[4]; };
+		/* Nothing tells these two apart. */
+		struct Left { long a, b, c; std::mutex m; char left[300]; };
+		struct Right { long a, b, c; std::mutex m; char right[300]; };
+		template <class L> void use(L &lock) { lock.lock(); lock.unlock(); }
+		int main()
+		{
+			auto accounts = std::make_unique<bank::Account[]>(16);
+			auto bank = std::make_unique<bank::Bank>();
+			auto queue = std::make_shared<Queue<long>>();
+			auto *one = static_cast<session *>(calloc(1, sizeof(session)));
+			auto *some = static_cast<shard *>(malloc(sizeof(shard)));
+			void *unknown = calloc(1, sizeof(Left));
+			pthread_mutex_init(&one->lock, nullptr);
+			pthread_mutex_init(&some->part[2].lock, nullptr);
+			use(accounts[11].m);
+			use(bank->audit.lock);
+			use(bank->names);
+			use(queue->m);
+			pthread_mutex_lock(&one->lock);
+			pthread_mutex_unlock(&one->lock);
+			pthread_mutex_lock(&some->part[2].lock);
+			pthread_mutex_unlock(&some->part[2].lock);
+			use(static_cast<Left *>(unknown)->m);
+			Right *right = nullptr;
+			return right != nullptr;
+		}
+	EOF
+	with_us owned
+	lock_rows mutexes label >"$T/mutexes"
+	lock_rows rw_locks label >"$T/rw_locks"
+	sort "$T/mutexes" "$T/rw_locks" | tee "$T/rows"
+	cat >"$T/expected" <<-'EOF'
+		Queue<long int>::m
+		bank::Account::m[11 of 16]
+		bank::Bank::audit.lock
+		bank::Bank::names
+		session::lock
+		shard::part[2].lock
+	EOF
+	[ "$(grep -v 'owned.c++:' "$T/rows")" = "$(cat "$T/expected")" ]
+	[ "$(grep -c 'owned.c++:[0-9]*+0x18$' "$T/rows")" = 1 ]
 }
 
 @test "locks: those that the program gave names" {

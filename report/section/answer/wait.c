@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/name/short.h"
 #include "report/section/answer/answer.h"
 #include "report/section/answer/owner.h"
 #include "report/section/wait/lock_view.h"
@@ -84,14 +85,17 @@ static char *lock_text(struct hp_report *report, const struct hp_lock_contest *c
 {
 	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
 	const char *kind = hp_lock_row_kind(lock, contest->side);
-	const char *name = hp_lock_name(report, lock);
+	char *name = hp_name_display(hp_lock_name(report, lock), 2, HP_NAME_SHORT);
 	char *holder, *text;
 
-	if (lock->kind == HP_LOCK_CHANNEL || !contest->holder.address)
-		return hp_xprintf("%s %s", kind, name);
-	holder = place_text(report, &contest->holder, contest->from);
-	text = hp_xprintf("%s %s, held by %s", kind, name, holder);
-	free(holder);
+	if (lock->kind == HP_LOCK_CHANNEL || !contest->holder.address) {
+		text = hp_xprintf("%s %s", kind, name);
+	} else {
+		holder = place_text(report, &contest->holder, contest->from);
+		text = hp_xprintf("%s %s, held by %s", kind, name, holder);
+		free(holder);
+	}
+	free(name);
 	return text;
 }
 

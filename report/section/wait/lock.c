@@ -63,6 +63,8 @@ static void read_locks(struct hp_lock_build *b, uint64_t at)
 			row.site = hp_lock_build_place(b, record.site_module, record.site_address);
 			row.is_made = record.is_made != 0;
 			row.inside = record.is_made == HP_LOCK_ALLOCATED ? record.inside : 0;
+			row.offset = record.inside;
+			row.block = record.block;
 		}
 		row.label = record.label ? hp_reader_text(&b->model->reader, record.label) : NULL;
 		if (row.number == HP_LOCK_LABEL && !row.label)

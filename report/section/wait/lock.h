@@ -23,6 +23,8 @@ struct hp_lock_row {
 	uint32_t number;	/* as in the segment */
 	bool is_made;
 	uint32_t inside;	/* as in the segment: bytes from the begin of its block, plus 1; 0 = unknown */
+	uint32_t offset;	/* of one that its site made, too; of the first of several */
+	uint32_t block;	/* bytes of that block; 0 = not known */
 	uint64_t objects;	/* how many this is */
 	struct hp_lock_place at;	/* of a static one; else address 0 */
 	struct hp_lock_place site;

@@ -32,10 +32,32 @@ const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
 			       false);
 }
 
+/* "Session::m": a lock on the heap by what it is a member of; NULL = not known. */
+static char *owner_text(struct hp_report *report, const struct hp_lock_row *lock)
+{
+	struct hp_text_cell cell;
+	char *name, *numbered;
+
+	if (lock->label || !lock->offset || !lock->site.address || lock->site.object == HP_NONE)
+		return NULL;
+	name = hp_symbols_member(report->symbols, lock->site.object, lock->site.address - 1,
+				 hp_lock_type(lock->kind), lock->block, lock->offset - 1);
+	if (!name)
+		return NULL;
+	if (lock->number == HP_LOCK_MORE && lock->objects > 1)
+		numbered = hp_xprintf("%s\303\227%s", name, hp_format_count(&cell, lock->objects));
+	else if (lock->number != 0 && lock->number != HP_LOCK_MORE && !strchr(name, '['))
+		numbered = hp_xprintf("%s-%u", name, lock->number + 1);
+	else
+		return name;
+	free(name);
+	return numbered;
+}
+
 static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 {
 	struct hp_text_cell cell;
-	char *site, *name;
+	char *site, *name, *owned;
 
 	if (lock->kind == HP_LOCK_CHANNEL)
 		return hp_xstrdup(hp_channel_name_at(report, lock->channel));
@@ -43,6 +65,9 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 		return hp_xstrdup(
 			hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true)
 				->name);
+	owned = owner_text(report, lock);
+	if (owned)
+		return owned;
 	site = lock->label ? hp_xstrdup(lock->label) : hp_spot_text(hp_lock_site(report, lock));
 	if (!lock->label && lock->inside > 1) {
 		name = hp_xprintf("%s+0x%x", site, lock->inside - 1);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * member.h - which member of which type lies at an offset of a heap block.
+ *
+ * Nothing in a process says of what type a block is.  The compilation unit that allocates it
+ * has the complete type in its debug information, though: a type is a candidate if the block's
+ * size is a multiple of its size, and it has a member of the wanted type at the offset.  Of several
+ * candidates none is taken, unless the functions that allocate the block name one.
+ */
+#ifndef HP_REPORT_ELF_MEMBER_H
+#define HP_REPORT_ELF_MEMBER_H
+
+#include <stdint.h>
+
+#include "report/elf/symbol_file.h"
+
+struct hp_member_wanted {
+	uint64_t address; /* code of the file that allocates the block or sets up the member */
+	const char *type; /* of the member: "pthread_mutex_t" */
+	uint64_t size; /* bytes that were requested for the block; not 0 */
+	uint64_t offset; /* bytes from the block's start to the member */
+	const char *const *functions; /* demangled names of functions at `address` */
+	size_t function_count;
+};
+
+/*
+ * A fresh "app::Session::m", or "app::Account::m[7 of 16]" in an array that starts at 0; NULL = not
+ * known, more than one type fits, or the process has spent HP_MEMBER_MS on such questions already.
+ * For one thread at a time.
+ */
+char *hp_member_name(struct hp_symbol_file *file, const struct hp_member_wanted *wanted);
+
+#define HP_MEMBER_MS 200
+
+#endif
