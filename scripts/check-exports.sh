@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-exports.sh [LIBRARY] - what the library shows to the program it is a
-# guest in: the compiler's hooks, the functions it stands in for (the list in
-# preload/guest/real.h, glib.h, allocator.h and operator.h, and those below that do their work by another one) and the
-# public hotpath_* functions; it needs libc alone, and no relocation of its code.
+# check-exports.sh [LIBRARY] - the library may only export the compiler's hooks,
+# the functions that it interposes (listed in preload/guest/real.h, glib.h,
+# allocator.h and operator.h, and those below that use another one) and the
+# public hotpath_* functions. It may only need libc, and no text relocations.
 
 library=${1:-build/libhotpath.so}
 preload=$(dirname "$0")/../preload
@@ -35,7 +35,7 @@ stray_libraries()
 	readelf -d "$library" | grep -q TEXTREL && echo "text relocations"
 }
 
-# Its thread-local storage comes out of a surplus that all libraries share.
+# Its thread-local storage comes from a surplus shared by all libraries.
 thread_local()
 {
 	size=$(readelf -lW "$library" | awk '$1 == "TLS" { print $6 }')

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-format.sh - the sources are as .clang-format says, where clang-format is
-# there to say so; and no line that is ours ends in blanks.
+# check-format.sh - checks that sources follow .clang-format, if clang-format is
+# installed, and that no line ends in blanks.
 
 cd "$(dirname "$0")/.." || exit 2
 status=0
@@ -16,7 +16,7 @@ if ! command -v clang-format >/dev/null; then
 	echo "check-format: no clang-format here; not checked"
 	exit $status
 fi
-# Of all files at once: a process for each of them takes ten times as long.
+# All files at once: one process per file takes ten times as long.
 mkdir "$tmp/is" "$tmp/formatted"
 git ls-files -z --cached --others --exclude-standard -- '*.[ch]' '*.cc' .clang-format |
 	xargs -0 cp --parents -t "$tmp/is"

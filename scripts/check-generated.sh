@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-generated.sh [--write] [BUILD] - what documents repeat of the code is what the
-# code says: tables between `<!-- NAME: ... -->` and `<!-- end -->` in doc/.  With
-# --write they are written anew.
+# check-generated.sh [--write] [BUILD] - checks that generated tables in
+# documents match the code: those between `<!-- NAME: ... -->` and `<!-- end
+# -->` in doc/. With --write it regenerates them.
 
 cd "$(dirname "$0")/.." || exit 2
 write=
@@ -13,7 +13,7 @@ status=0
 fresh=$(mktemp) || exit 2
 trap 'rm -f "$fresh" "$fresh.table"' EXIT
 
-# table NAME - as the code has it
+# table NAME - prints the table from the code
 table()
 {
 	case $1 in

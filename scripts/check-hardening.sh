@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-hardening.sh BUILD - what was linked has addresses that are drawn anew at each start (PIE), tables that
-# are read-only after relocation (full RELRO), no stack that can be executed, guarded stacks and, the commands,
-# checked copies.
+# check-hardening.sh BUILD - checks that binaries are PIE, have full RELRO, a
+# non-executable stack and stack protectors; commands also have _FORTIFY_SOURCE.
 
 status=0
 

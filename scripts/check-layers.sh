@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-layers.sh [ROOT [BUILD]] - the folders of the tree use each other only as their
-# headers say, and only downwards: see check_layers.py for the rules.
+# check-layers.sh [ROOT [BUILD]] - checks that folders only use the folders
+# declared in their headers, without cycles; check_layers.py has the rules.
 
 here=$(dirname "$0")
 if ! command -v python3 >/dev/null; then

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-tests.sh [FILE...] - each assertion in the bats files can fail: see
-# check_tests.py for the shapes that cannot.  Without FILEs it checks all of test/.
+# check-tests.sh [FILE...] - checks that each assertion in the bats files can
+# fail; check_tests.py lists the forms that cannot. Without FILEs it checks all
+# of test/.
 
 here=$(dirname "$0")
 if ! command -v python3 >/dev/null; then

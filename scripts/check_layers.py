@@ -1,37 +1,35 @@
 # SPDX-License-Identifier: MIT
 #
-# check_layers.py ROOT [BUILD] - checks what the folders of the tree use of each other.
+# check_layers.py ROOT [BUILD] - checks the dependencies between folders.
 #
-# Each folder with sources says in the comment at the head of one of its files, best
-# its main header, what it is and what it may use:
+# Each folder with sources declares in the head comment of one file, preferably
+# its main header, its purpose and the folders that it may use:
 #
-#    * Folder: live/http - HTTP: connections, who may ask, the files of the page
+#    * Folder: live/http - HTTP: connections, access control, the files of the page
 #    * May use: live/answer live/cache report/base report/view segment
 #
-# Both may go on in lines that begin with " *   ".  A folder may use itself; folders
-# below it only if it says so.  BUILD (ROOT/build) holds the objects: obj/ of the
-# commands, pic/ of the library.  The rules:
+# Both may continue in lines that begin with " *   ".  A folder may use itself,
+# and its subfolders only if it says so.  BUILD (ROOT/build) holds the objects:
+# obj/ of the commands, pic/ of the library.  The rules:
 #
-#   folder   each folder says so exactly once; what may be used exists; the relation
-#            has no cycle
-#   include  headers are included from the root of the tree, and only of folders that
-#            may be used
-#   symbol   objects refer only to functions and data (hp_...) of folders that may be used;
-#            who refers to a name of the C library means that one, whoever stands in for it
-#   cycle    no modules refer to each other in a circle, four at most if they are listed
-#   hook     the library exports functions only from hook_*.c (the stand-ins and the
+#   folder   each folder declares this exactly once; the named folders exist; there is no cycle
+#   include  headers are included relative to the root, and only from permitted folders
+#   symbol   objects only refer to functions and data (hp_...) of permitted folders; a
+#            reference to a C library name means the C library even if it is interposed
+#   cycle    no cycles of modules; listed ones have at most four
+#   hook     the library exports functions only from hook_*.c (interposed functions and the
 #            public API); nothing else in preload/ refers to those files, unless listed
-#   cjson    below report/section/ only report/base/json knows cJSON
+#   cjson    below report/section/ only report/base/json uses cJSON
 #   key      the key of a section is a string literal in its definition only, and in the
 #            list of them, segment/section_key.h
 #
-# ROOT/scripts/layers.txt lists the exceptions, one a line, with a reason.  One that is
-# not needed is an error, too:
+# ROOT/scripts/layers.txt lists the exceptions, one per line, with a reason. An
+# unused exception is an error, too:
 #
 #   cycle MODULE MODULE... - why            MODULE is the path of a file without its .c
-#   hook MODULE HOOK... - why               what MODULE uses of the hook files HOOK
-#   key FILE KEY... - why                   the literals that FILE may have
-#   table MODULE NAME... - why              the data by which folders below MODULE call it
+#   hook MODULE HOOK... - why               MODULE uses the hook files HOOK
+#   key FILE KEY... - why                   literals allowed in FILE
+#   table MODULE NAME... - why              data through which folders below MODULE call it
 
 import os
 import re
@@ -39,15 +37,15 @@ import subprocess
 import sys
 
 TOPS = ("util", "segment", "unwind", "preload", "sampler", "report", "live")
-LEAVES = {"include"}	# has no sources of its own, and may be used by who says so
-PREFIX = "hp_"	# of what our files share
+LEAVES = {"include"}	# has no sources, and may be used by folders that declare it
+PREFIX = "hp_"	# prefix of names shared between our files
 CYCLE_MOST = 4
-JSON = "report/base/json"	# the one module below section/ that knows cJSON
+JSON = "report/base/json"	# the only module below section/ that uses cJSON
 SECTIONS = "report/section"
 
 
 class Tree:
-    """The sources, by folder, and what their heads say."""
+    """The sources by folder, and their declarations."""
 
     def __init__(self, root):
         self.root = root
@@ -68,10 +66,10 @@ class Tree:
 
 
 class Exceptions:
-    """What layers.txt allows; each has to be used."""
+    """The exceptions of layers.txt; each must be used."""
 
     def __init__(self, root, errors):
-        self.lines = {}	# line -> was it needed?
+        self.lines = {}	# line -> was it used?
         self.cycles = {}	# frozenset of modules -> line
         self.hooks = {}	# (module, hook) -> line
         self.keys = {}	# (file, key) -> line
@@ -116,7 +114,7 @@ class Exceptions:
 
     def unneeded(self, has_objects):
         for line, what in sorted(self.wanted - self.needed):
-            # What only objects show cannot be missed without them.
+            # Without objects, exceptions that only objects can show cannot be unused.
             if not has_objects and not line.startswith("key "):
                 continue
             yield f"scripts/layers.txt: {what or 'this'} is not needed any more: {line}"
@@ -130,7 +128,7 @@ HEAD = re.compile(
 
 
 def relation_read(tree, errors):
-    """folder -> those that it may use"""
+    """folder -> permitted folders"""
     uses = {}
     for folder, paths in sorted(tree.folders.items()):
         heads = [(path, head) for path in paths for head in HEAD.finditer(tree.files[path])]
@@ -222,7 +220,7 @@ def includes_check(tree, uses, errors):
 # --- objects ---
 
 class Objects:
-    """What objects define, and refer to."""
+    """The definitions and references of objects."""
 
     def __init__(self, tree, folder):
         self.exports = {}	# module -> names that the loader sees
@@ -233,7 +231,7 @@ class Objects:
         for path, _, names in os.walk(folder):
             for name in names:
                 module = os.path.relpath(os.path.join(path, name), folder)[:-2]
-                # Objects of sources that have gone since are left in the build.
+                # The build may contain objects of deleted sources.
                 if name.endswith(".o") and module + ".c" in tree.files:
                     paths[os.path.join(path, name)] = module
         for path, visibility, section, name in symbols_read(sorted(paths)):
@@ -248,7 +246,7 @@ class Objects:
         self.owners = owners
 
     def link(self, is_library, exceptions):
-        """Whom names of ours lead to.  Where those lead that a library exports, the loader says."""
+        """Resolves our names. The loader resolves names exported by a library."""
         exported = set().union(*self.exports.values()) if is_library and self.exports else set()
         for module, names in self.needs.items():
             for name in names - exported:
@@ -269,7 +267,7 @@ def symbols_read(paths):
     env = dict(os.environ, LC_ALL="C")
     said = subprocess.run(["readelf", "-sW", *paths], env=env, check=True,
                           stdout=subprocess.PIPE, text=True).stdout
-    path = paths[0]	# of a single file the name is not said
+    path = paths[0]	# the name is not printed for a single file
     for line in said.splitlines():
         if line.startswith("File: "):
             path = line[6:]
@@ -317,7 +315,7 @@ def hooks_check(library, exceptions, errors):
 # --- cJSON ---
 
 def below_sections(uses):
-    """All that sections may use, directly or not, and that is no section itself."""
+    """Everything that sections may use, directly or not, except sections."""
     def is_section(folder):
         return (folder + "/").startswith(SECTIONS + "/")
 
@@ -349,7 +347,7 @@ def cjson_check(tree, uses, commands, errors):
 LIST = "segment/section_key.h"
 DEFINITION = re.compile(r"^const struct hp_section hp_\w+ = \{(.*?)^\};", re.M | re.S)
 KEY = re.compile(r'^\t\.(?:key|json) = "([a-z_-]+)"', re.M)
-# Comments and characters are skipped, so that quotes in them begin nothing.
+# Comments and character constants are skipped, so quotes in them do not count.
 LITERAL = re.compile(r"/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\\n])*'|\"((?:\\.|[^\"\\\n])*)\"", re.S)
 
 

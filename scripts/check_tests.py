@@ -2,11 +2,11 @@
 #
 # check_tests.py FILE... - finds assertions in bats files that cannot fail.
 #
-# Bats runs a test under `set -e`, but bash ignores a failing command in more
-# places than one expects:
+# Bats runs a test under `set -e`, but bash ignores failing commands in
+# unexpected places:
 #
-#   ! COMMAND         is never checked, unless it is the last command and so
-#                     gives the test its status
+#   ! COMMAND         is never checked, unless it is the last command and thus the
+#                     test's status
 #   A && B            checks only B, with the same exception
 #   local x=$(A)      has the status of `local`
 #   run A             never fails; $status has the result
@@ -14,11 +14,11 @@
 #                     switch `set -e` off inside f: only its last command counts
 #   [ -n $x ], [ a ]  are always true
 #
-# A regular expression cannot tell these places apart, so this parses the file as
-# bash does, as far as the tests use its grammar.  Then it walks the commands and
-# knows two things about each: is `set -e` on (errexit), and does its status go to
-# somebody who checks it (valued).  The functions of helper.bash count as the
-# file's own.  A here-document with a line `set -e` is a script and is checked too.
+# A regular expression cannot distinguish these places, so this parses the file
+# like bash, as far as the tests use its grammar. Then it walks the commands and
+# tracks for each whether `set -e` is on (errexit) and whether its status is
+# checked (valued). The functions of helper.bash count as the file's own. A
+# here-document with a line `set -e` is a script and is checked, too.
 
 import os
 import re
@@ -100,12 +100,12 @@ class Parser:
                 return
 
     def peek(self):
-        """The next word up to its first quote or expansion."""
+        """The next word, up to its first quote or expansion."""
         self.blanks()
         return re.compile(r"[^\s;&|()<>'\"$`\\]*").match(self.text, self.at).group()
 
     def skip_to(self, opening, closing):
-        """Moves behind the matching `closing`."""
+        """Skips past the matching `closing`."""
         depth = 1
         while depth:
             if self.at >= len(self.text):
@@ -194,7 +194,7 @@ class Parser:
         return True
 
     def list(self, ends):
-        """Reads commands up to one of `ends`, and leaves that unread."""
+        """Reads commands up to one of `ends`, which stays unread."""
         commands = []
         while True:
             self.newlines()
@@ -394,7 +394,7 @@ class Parser:
         return Node("function", line, name=name, test=is_test, body=body, first=first, text=self.text[begin:self.at])
 
 
-# Commands that a test calls only for their status.
+# Commands called only for their status.
 ASSERTS = {"[", "[[", "test", "cmp", "diff", "near"}
 # A && B with one of these as B is a condition, not an assertion.
 CONSEQUENCES = {"skip", "continue", "break", "return", "exit", "false"}
@@ -411,14 +411,14 @@ def asserts(command):
 
 
 def is_consequence(command):
-    """Does B of A && B show that A is a condition?"""
+    """Does B in A && B show that A is a condition?"""
     if command.kind != "simple" or not command.words:
         return False
     return command.words[0] in CONSEQUENCES or all(re.match(r"\w+\+?=", word) for word in command.words)
 
 
 def is_constant(words):
-    """Is this one that is always true, as [ a=b ] and [ -n $x ]?"""
+    """Is it always true, like [ a=b ] and [ -n $x ]?"""
     if not words or words[0] != "[" or words[-1] != "]":
         return False
     inside = [word for word in words[1:-1] if word != "!"]
@@ -439,7 +439,7 @@ def bodies(command):
 
 
 def calls(commands, ignored):
-    """Yields (simple command, is `set -e` off) for a list, without the functions that it defines."""
+    """Yields (simple command, is `set -e` off) for a list, excluding function definitions."""
     for item in commands:
         last = len(item.pipelines) - 1
         for i, pipeline in enumerate(item.pipelines):
@@ -471,7 +471,7 @@ def body_of(function):
 
 
 def callee(command, wrappers):
-    """Yields (name, wrapped): the command itself, and the function that a wrapper gets to call."""
+    """Yields (name, wrapped): the command itself, and the function passed to a wrapper."""
     words = command.words
     yield words[0] if words else "", False
     if words and (words[0] in wrappers or words[0] == "run"):
@@ -560,7 +560,7 @@ class Check:
                 self.list(body, errexit, valued, off_by)
 
     def runs(self, function):
-        """run itself never fails: the test must look at what it left, before the next run."""
+        """run itself never fails: the test must check its results before the next run."""
         begins = list(re.finditer(r"(?m)^[ \t]*run[ \t]+(?![-!])", function.text))
         ends = [match.start() for match in begins[1:]] + [len(function.text)]
         for match, end in zip(begins, ends):

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# format.sh FILE... - puts sources into the form that check-format.sh wants:
-# clang-format's, with the tab before a comment at the end of a line.
+# format.sh FILE... - formats sources for check-format.sh: with clang-format,
+# but with a tab before trailing comments.
 
 for file; do
 	tmp=$(mktemp) || exit

@@ -13,8 +13,10 @@
  *   hp_ring_put    words                   hp_ring_take  words
  *   hp_ring_end    head, release           hp_ring_done  tail, release
  *
- *   - The words are complete when the reader sees them: it acquired a head that was released after them.
- *   - The words are free when the writer reuses them: it acquired a tail that was released after the reader's last access to them.
+ *   - The words are complete when the reader sees them: it acquired a head
+ *     that was released after them.
+ *   - The words are free when the writer reuses them: it acquired a tail that
+ *     was released after the reader's last access to them.
  *
  * So no word is written and read at the same time, and words need no atomics.
  * The writer counts records that do not fit. The writer or reader may change,

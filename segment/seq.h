@@ -16,7 +16,9 @@
  * Each word is stored with release and loaded with acquire. Suppose the reader
  * saw version n both times.
  *
- *   - Could a word be newer than n? Then a later writer stored it after clearing n. The load of that word acquired everything before its store, so the second read of the version would not have found n.
+ *   - Could a word be newer than n? Then a later writer stored it after
+ *     clearing n. The load of that word acquired everything before its store,
+ *     so the second read of the version would not have found n.
  *   - Could a word be older? All were stored before n, and the first read acquired n.
  *
  * So the words belong to n. No fence is needed, ThreadSanitizer understands the

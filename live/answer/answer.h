@@ -2,12 +2,11 @@
 /*
  * answer.h - the answer to one request: a status, a type, a body.
  *
- * Folder: live/answer - answers to requests: lists, metrics, profiles, all from
- * one snapshot of a program May use: report/base report/export report/name
- * report/read report/section
- *   report/section/channel report/section/core report/section/cpu
- *   report/section/memory report/section/thread report/section/timing report/section/wait
- *   report/store report/view segment segment/layout util
+ * Folder: live/answer - answers to requests: lists, metrics, profiles, all from one snapshot of a
+ *   program
+ * May use: report/base report/export report/name report/read report/section report/section/channel
+ *   report/section/core report/section/cpu report/section/memory report/section/thread
+ *   report/section/timing report/section/wait report/store report/view segment segment/layout util
  *
  * Immutable and reference-counted, so that many connections and threads may
  * hold it; the last user frees it.

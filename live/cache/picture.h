@@ -3,15 +3,16 @@
  * picture.h - a cache of answers about a target, at most one second old, filled
  * by a worker thread.
  *
- * Folder: live/cache - the answer cache and the worker that fills it May use:
- * live/answer report/base report/name report/section/cpu segment
+ * Folder: live/cache - the answer cache and the worker that fills it
+ * May use: live/answer report/base report/name report/section/cpu segment
  *
  * One worker thread reads the segment and makes the answers. Recently requested
  * answers are remade at each refresh, so a client that asks every second gets
  * its answer at once, without waiting for a refresh. Without requests the
  * worker sleeps.
  *
- *   client's thread hp_picture_peek: returns a cached answer; or hp_picture_ask: the worker calls `done` with the answer
+ *   client's thread    hp_picture_peek: returns a cached answer; or
+ *                      hp_picture_ask: the worker calls `done` with the answer
  */
 #ifndef HP_LIVE_CACHE_PICTURE_H
 #define HP_LIVE_CACHE_PICTURE_H

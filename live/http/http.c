@@ -6,7 +6,10 @@
  * of its body, and once at its end. The connection is suspended while the
  * worker makes the response, so a slow response delays no other.
  *
- *   head access (guard.c) and route: a request is refused before its body is read body stored, up to HP_BODY_MOST end a cached response is sent; otherwise suspend and ask; the worker resumes again the response is sent
+ *   head    access (guard.c) and route: a request is refused before its body is read
+ *   body    stored, up to HP_BODY_MOST
+ *   end     a cached response is sent; otherwise suspend and ask; the worker resumes
+ *   again   the response is sent
  */
 #include "live/http/http.h"
 

@@ -2,7 +2,9 @@
 /*
  * mcp.c - see mcp.h.
  *
- *   take checks the message: UTF-8, JSON, an object, JSON-RPC 2.0 era_check finds its era and checks that era's requirements methods a table; tools/call asks the cache and continues in on_answer
+ *   take        checks the message: UTF-8, JSON, an object, JSON-RPC 2.0
+ *   era_check   finds its era and checks that era's requirements
+ *   methods     a table; tools/call asks the cache and continues in on_answer
  */
 #include "live/mcp/mcp.h"
 

@@ -9,7 +9,8 @@
  *   "pid:i! comm:s? rows:[@row]"   name:type, separated by blanks
  *
  *   s text, i whole number, n number, b true or false, o an object of no fixed keys;
- *   [x] a list of x, @name the entry of `shapes` with that name suffixes: ? or null (letters only), ! required
+ *   [x] a list of x, @name the entry of `shapes` with that name
+ *   suffixes: ? or null (letters only), ! required
  *
  * Keys have no descriptions: names of numbers end in their unit, and a client
  * may put the whole list of tools into an agent's context.

@@ -6,7 +6,7 @@
  * functions that follow; a function of an object:
  *
  *   o  build-id (hex digits)  path  device  inode  why its names are missing, if they are
- *   p compiler, as in the debug information
+ *   p  compiler, as in the debug information
  *   f  object  address (hex)  flags  name  file  line  column
  *   a  the same of an address in code that is no function's start
  *   d  object  address  -  name, of a variable

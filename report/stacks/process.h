@@ -3,11 +3,10 @@
  * process.h - the address space of a running process: its mappings and the files
  * in them.
  *
- * Folder: report/stacks - what every thread of a running process does now:
- * stops each briefly, unwinds copies of the stacks, merges equal ones May use:
- * report/base report/elf report/name report/read report/section
- *   report/section/core report/section/wait report/store report/view segment
- *   segment/layout util
+ * Folder: report/stacks - what every thread of a running process does now: stops each briefly,
+ *   unwinds copies of the stacks, merges equal ones
+ * May use: report/base report/elf report/name report/read report/section report/section/core
+ *   report/section/wait report/store report/view segment segment/layout util
  *
  * Call frame information is read from the file, not from the process, so the
  * process may continue or end meanwhile. The kernel's vdso has no file and is

@@ -12,7 +12,8 @@
  * What the process notices:
  *   - a stopped process (SIGSTOP) stays stopped;
  *   - a signal that arrives meanwhile is delivered as usual;
- *   - the kernel restarts an interrupted system call, including those that would return EINTR (signal(7)); a timeout of the latter starts again.
+ *   - the kernel restarts an interrupted system call, including those that
+ *     would return EINTR (signal(7)); a timeout of the latter starts again.
  */
 #ifndef HP_REPORT_STACKS_TAKE_H
 #define HP_REPORT_STACKS_TAKE_H

@@ -13,9 +13,9 @@
  * names, links and other users' files are never read as ours, replaced or
  * removed.
  *
- * Folder: report/store - kept runs, and the input of a report May use:
- * report/section report/section/core report/name report/elf
- *   report/read report/base segment segment/layout
+ * Folder: report/store - kept runs, and the input of a report
+ * May use: report/section report/section/core report/name report/elf report/read report/base
+ *   segment segment/layout
  */
 #ifndef HP_REPORT_STORE_STORE_H
 #define HP_REPORT_STORE_STORE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * draw.c - a frame, from top to bottom: who is looked at, tabs, views, time
- * lines, what the list is, the list with its panel, keys.
+ * draw.c - a frame, from top to bottom: target, tabs, views, time lines, list
+ * title, the list with its panel, keys.
  */
 #include "live/console/draw/draw.h"
 
@@ -50,7 +50,7 @@ static struct state state_of(const struct hp_app *app)
 	return (struct state){ "● Live", HP_INK_GOOD };
 }
 
-/* 1:02:03 from a minute on; servers that tell words alone are told by them. */
+/* 1:02:03 from a minute on; servers that only send text are shown as they are. */
 static const char *uptime_text(const struct hp_page *page, const char *words)
 {
 	static char text[32];
@@ -149,7 +149,7 @@ static void views_draw(struct hp_app *app)
 	       HP_CUT_END, text);
 }
 
-/* --- what the list is --- */
+/* --- list title --- */
 
 static void note_add(char *text, size_t size, const cJSON *list, const struct hp_note *note)
 {
@@ -160,7 +160,7 @@ static void note_add(char *text, size_t size, const cJSON *list, const struct hp
 		snprintf(text + done, size - done, "%s%s %s", done ? "  " : "", note->title, room);
 }
 
-/* Also of the list inside, as CPU's is. */
+/* Also for nested lists, such as CPU's. */
 static const char *description_of(const cJSON *list)
 {
 	static const char *const paths[] = { "description", "report/description",
@@ -207,9 +207,9 @@ static void notes_draw(const struct hp_app *app, int y)
 	hp_put(y, 0, hp_screen.width, HP_INK_DIM, HP_LEFT, HP_CUT_END, line);
 }
 
-/* --- the list, or why there is none --- */
+/* --- the list, or the reason why it is missing --- */
 
-/* What there is to say of a page without an answer; the server as a whole comes first. */
+/* The message for a page without an answer; server-wide problems come first. */
 static const char *missing_text(const struct hp_page *page, const struct hp_app *app,
 				const char **remedy, enum hp_ink *ink)
 {
@@ -288,7 +288,7 @@ static void logs_draw(struct hp_app *app, struct hp_area area)
 				empty);
 }
 
-/* Beside the list where there is room, else below it. */
+/* Beside the list if there is room, else below it. */
 static void main_draw(struct hp_app *app, struct hp_area area)
 {
 	struct hp_area other = area;

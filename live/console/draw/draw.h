@@ -2,8 +2,7 @@
 /*
  * draw.h - the parts of a frame.  draw.c puts them in their places.
  *
- * Folder: live/console/draw - the console's frames out of its state, and the
- *   terminal
+ * Folder: live/console/draw - draws the console's state, and the terminal
  * May use: live/console/state report/base report/name segment
  */
 #ifndef HP_LIVE_CONSOLE_DRAW_DRAW_H
@@ -13,9 +12,9 @@
 #include "live/console/draw/screen.h"
 
 /*
- * A table with its head in the area, which is of the rows and the head above
- * them; what of it is for rows is left in *rows.  Scrolls so that the chosen row
- * is seen.  Heads are noted as spots if `app` is given.
+ * Draws a table with its header into the area; *rows becomes the part for rows.
+ * Scrolls to show the selected row. Registers headers as spots if `app` is
+ * given.
  */
 void hp_draw_table(struct hp_table *table, struct hp_area area, bool has_focus, struct hp_app *app,
 		   struct hp_area *rows);
@@ -23,7 +22,7 @@ void hp_draw_table(struct hp_table *table, struct hp_area area, bool has_focus, 
 /* One line, or more: CPU, bytes, waits side by side. */
 void hp_draw_trend(const struct hp_app *app, int y, int height);
 
-/* Whatever is open over the frame. */
+/* The open popup. */
 void hp_draw_popup(struct hp_app *app);
 
 enum hp_ink hp_ink_of_share(double share);

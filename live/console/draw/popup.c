@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popup.c - what is open over the frame: help, a row in full, columns to sort
- * by, programs to choose from.
+ * popup.c - popups: help, a row in full, sort columns, list of programs.
  */
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include "live/console/state/popup.h"
 #include "report/base/format.h"
 
-/* A box in the middle; returns what is inside. */
+/* A centred box; returns its inside. */
 static struct hp_area box_draw(int height, int width, const char *title)
 {
 	int most = hp_screen.height - 2, wide = hp_screen.width - 2, y, x;
@@ -65,7 +64,7 @@ static void inspect_draw(struct hp_app *app)
 	hp_lines_free(lines, count);
 }
 
-/* Line 0 is the order of the report. */
+/* Line 0 is the report's own order. */
 static void sort_draw(struct hp_app *app)
 {
 	const struct hp_table *table = hp_app_table(app);

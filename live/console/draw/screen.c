@@ -2,9 +2,9 @@
 /*
  * screen.c - see screen.h.
  *
- * Signals are let in only while we wait.  Those that end a process are answered
- * by the loop, which closes the screen and then dies by the same signal; those
- * of a fault restore the terminal in the handler, with system calls alone.
+ * Signals are only unblocked while we wait. The loop handles terminating
+ * signals: it closes the screen and dies by the same signal. Handlers of fault
+ * signals restore the terminal with system calls only.
  */
 #include "live/console/draw/screen.h"
 
@@ -116,7 +116,7 @@ static void handler_set(int number, void (*handler)(int))
 	sigaction(number, &action, NULL);
 }
 
-/* Before newterm: ncurses takes only signals that nobody has. */
+/* Before newterm: ncurses only takes signals without a handler. */
 static void signals_take(void)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -138,7 +138,7 @@ static void signals_take(void)
 	sigdelset(&mask_outside, SIGWINCH);
 }
 
-/* Gives the terminal back, stops as the keyboard wanted, and takes it again. */
+/* Restores the terminal, stops, and takes it again after SIGCONT. */
 static void stop_here(void)
 {
 	sigset_t only;
@@ -149,7 +149,7 @@ static void stop_here(void)
 	raise(SIGTSTP);
 	sigemptyset(&only);
 	sigaddset(&only, SIGTSTP);
-	sigprocmask(SIG_UNBLOCK, &only, NULL);	/* here it stops */
+	sigprocmask(SIG_UNBLOCK, &only, NULL);	/* stops here */
 	sigprocmask(SIG_BLOCK, &only, NULL);
 	handler_set(SIGTSTP, stop_noted);
 	clearok(stdscr, TRUE);
@@ -169,7 +169,7 @@ static void size_take(void)
 	getmaxyx(stdscr, hp_screen.height, hp_screen.width);
 }
 
-/* What terminals send besides what their description says. */
+/* Sequences that terminals send but terminfo lacks. */
 static void more_keys(void)
 {
 	static const struct {
@@ -371,7 +371,7 @@ int hp_print(int y, int x, enum hp_ink ink, const char *format, ...)
 	return width;
 }
 
-/* The terminal's own line drawing where it is of no UTF-8. */
+/* The terminal's own line drawing without UTF-8. */
 static void edge(int y, int x, const char *sign, chtype own)
 {
 	if (hp_screen.is_utf8)
@@ -416,7 +416,10 @@ void hp_box(int y, int x, int height, int width, const char *title)
 	}
 }
 
-/* Blocks that fill their cell in eighths: from the left, from below.  And what stands for them in ASCII. */
+/*
+ * Blocks that fill their cell in eighths, from the left and from below, and
+ * their ASCII substitutes.
+ */
 static const char *const lying[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█" };
 static const char *const standing[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char plain[] = " ..::||##";

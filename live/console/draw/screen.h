@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen.h - the terminal, by ncurses: what it can do, what is written, which
- * keys come; and that it is left as it was found, however we end.
+ * screen.h - the terminal, using ncurses: capabilities, output, keys; and
+ * restoring it however we end.
  *
- * Texts are UTF-8 and foreign: whatever is not printable does not get there, and
- * a terminal that is not of UTF-8 gets ASCII.
+ * Texts are untrusted UTF-8: unprintable characters are replaced, and terminals
+ * without UTF-8 get ASCII.
  */
 #ifndef HP_LIVE_CONSOLE_DRAW_SCREEN_H
 #define HP_LIVE_CONSOLE_DRAW_SCREEN_H
@@ -27,7 +27,7 @@ enum hp_ink {
 	HP_INK_HEAD,	/* of columns */
 	HP_INK_HEAD_SORT,
 	HP_INK_CHOSEN,
-	HP_INK_CHOSEN_AWAY,	/* the same where the keys do not go */
+	HP_INK_CHOSEN_AWAY,	/* the same without keyboard focus */
 	HP_INK_HOT,
 	HP_INK_WARM,
 	HP_INK_MILD,
@@ -53,35 +53,35 @@ struct hp_screen {
 
 extern struct hp_screen hp_screen;
 
-/* NULL = it is open; else what is wrong and what to do, one line without our name. */
+/* NULL = opened; else the reason and remedy, one line without our name. */
 const char *hp_screen_open(void);
 void hp_screen_close(void);
 
 /*
- * Waits for a key, or until `fd` is readable, or so long.  Returns the signal that
- * wants us to end, or 0; a stop from the keyboard is done in here.  -1 = the terminal
- * has gone.
+ * Waits for a key, for `fd` to become readable, or for the timeout. Returns a
+ * terminating signal, or 0; handles stops from the keyboard itself. -1 = the
+ * terminal is gone.
  */
 int hp_screen_wait(int fd, int timeout_ms);
 
-/* The next press.  False = there is none. */
+/* The next press. False = none. */
 bool hp_screen_press(struct hp_press *press);
 
 void hp_screen_begin(void);	/* an empty frame */
 void hp_screen_end(void);	/* shows it */
 
-/* At most `width` columns of a text, the rest of them blank. */
+/* Writes a text of at most `width` columns, padded with blanks. */
 void hp_put(int y, int x, int width, enum hp_ink ink, enum hp_side side, enum hp_cut cut,
 	    const char *text);
 
-/* The text alone, printf; returns the columns it took. */
+/* Writes only the text (printf); returns its columns. */
 int hp_print(int y, int x, enum hp_ink ink, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* Columns that the text takes here. */
 int hp_width(const char *text);
 
-/* A frame with a title, filled with blanks. */
+/* A box with a title, filled with blanks. */
 void hp_box(int y, int x, int height, int width, const char *title);
 
 /* A bar: `share` of `width` columns, from 0 to 1. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - a table in an area: which columns fit, how wide they are, the
- * rows that are seen.
+ * table.c - a table in an area: chooses columns and widths, and draws the
+ * visible rows.
  *
- * The name gives way last and never goes.  Columns go in the order of their
- * `keep`, the least first; words are shortened before anything goes.  What is
- * left over goes to bars beside the share.
+ * The name shrinks last and is never dropped. Columns are dropped in the order
+ * of their `keep`, lowest first; texts are shortened before that. Remaining
+ * space goes to bars beside the share.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "report/name/name.h"
 #include "report/name/short.h"
 
-#define WORD_WIDE 40 /* of HP_KIND_TEXT, where there is room, */
-#define WORD_NARROW 16 /* and where not */
+#define WORD_WIDE 40 /* of HP_KIND_TEXT with enough room, */
+#define WORD_NARROW 16 /* and without */
 #define BAR_LEAST 8
 #define BAR_MOST 32
 #define ROWS_MEASURED 2000
@@ -96,7 +96,7 @@ static bool goes_before(const struct hp_field *field, const struct hp_field *oth
 	       (field->keep == other->keep && !(field == other && field->is_percentiles));
 }
 
-/* Of equals the one on the right goes first; of percentiles the lowest. */
+/* Of equals the rightmost is dropped first; of percentiles the lowest. */
 static bool column_drop(const struct hp_table *table, struct layout *layout)
 {
 	int least = -1;
@@ -112,7 +112,7 @@ static bool column_drop(const struct hp_table *table, struct layout *layout)
 	return true;
 }
 
-/* What the name needs at least before columns may stay. */
+/* The least width of the name before columns are dropped. */
 static int name_wanted(const struct hp_table *table, int natural, int width)
 {
 	int least = table->form == HP_FORM_LIST ? width * 3 / 10 : width * 2 / 5;
@@ -213,9 +213,9 @@ static const char *mark_of(const struct hp_table_row *row)
 }
 
 /*
- * A fresh copy of a name as tables show it, cut to the width.  A name with its place in
- * the source loses the place if both do not fit.  NULL: the text stays as it is, since
- * it is no name of C++ or Rust, or a path, whose end is cut.
+ * A fresh copy of a name as in tables, truncated to the width. A source
+ * location after the name is dropped if both do not fit. NULL: use the text as
+ * it is, since it is no C++ or Rust name, or a path, which is cut at its end.
  */
 static char *name_fitted(const char *text, int width)
 {
@@ -290,7 +290,7 @@ static void row_draw(const struct hp_table *table, size_t place, const struct la
 	for (size_t i = 0; i < table->column_count; i++) {
 		if (!layout->width[i])
 			continue;
-		/* A frame has nothing but its name: it may have all of the line. */
+		/* A frame has only a name, which may use the whole line. */
 		if (!row->frame)
 			cell_draw(table, row, i, (struct hp_area){ line.y, x, 1, layout->width[i] },
 				  ink);

@@ -15,8 +15,8 @@
 #include <curses.h>
 #include <term.h>
 
-static struct termios before;	/* as we found it */
-static char farewell[256];	/* what the terminal is sent */
+static struct termios before;	/* initial state */
+static char farewell[256];	/* text sent to the terminal */
 static size_t farewell_size;
 
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS };
@@ -50,7 +50,7 @@ const char *hp_terminal_check(void)
 	return NULL;
 }
 
-/* Padding, as in $<5>, is for terminals with motors. */
+/* Padding such as $<5> is for mechanical terminals. */
 static void farewell_add(const char *text)
 {
 	if (!text || text == (char *)-1)
@@ -64,7 +64,7 @@ static void farewell_add(const char *text)
 	}
 }
 
-/* In a handler: system calls only.  The signal comes again, with its usual effect. */
+/* In a handler: system calls only.  Then the signal is raised again with its default action. */
 static void restore(int number)
 {
 	ssize_t done = write(STDOUT_FILENO, farewell, farewell_size);

@@ -12,7 +12,7 @@ struct line {
 	const char *title;
 	enum hp_ink ink;
 	bool is_bytes;
-	const char *none;	/* what to say when nothing is known */
+	const char *none;	/* text without data */
 };
 
 static const struct line lines[HP_TREND_LINES] = {
@@ -29,7 +29,7 @@ static const char *value_text(const struct line *line, double value, struct hp_t
 			      : hp_format_percent(cell, value, 1);
 }
 
-/* The scale begins at 0; of percents it is one core at least. */
+/* The scale begins at 0; for percentages it ends at one core or more. */
 static double scale_of(const struct hp_app *app, enum hp_trend_line which, int width)
 {
 	double most = hp_trend_most(&app->trend, which, (size_t)width);

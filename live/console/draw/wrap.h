@@ -7,7 +7,7 @@
 
 #include "live/console/draw/screen.h"
 
-/* A text in lines of at most `width` columns, from y on; returns how many. */
+/* Writes a text in lines of at most `width` columns, from y on; returns their number. */
 int hp_draw_wrapped(int y, int x, int width, int most, enum hp_ink ink, const char *text);
 
 #endif

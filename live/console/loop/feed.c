@@ -2,8 +2,8 @@
 /*
  * feed.c - see feed.h.
  *
- * The thread is never joined: at the end the process ends, whatever a server
- * that does not answer keeps the thread waiting for.
+ * The thread is never joined: the process ends even if the thread waits for a
+ * silent server.
  */
 #include "live/console/loop/feed.h"
 
@@ -51,7 +51,7 @@ static bool is_answer(const struct hp_heard *heard)
 	return heard->phase == HP_PHASE_FINE || heard->phase == HP_PHASE_OVER;
 }
 
-/* A body that is no JSON is told as a failure. */
+/* A body that is not JSON counts as a failure. */
 static void understand(struct hp_news *news)
 {
 	struct hp_heard *heard = &news->heard;
@@ -95,7 +95,7 @@ static void fetch(struct hp_feed *feed, const char *method, const char *path, bo
 	publish(feed, news);
 }
 
-/* Entered and left with the lock. */
+/* Called and returns with the lock held. */
 static void task_do(struct hp_feed *feed)
 {
 	struct feed_task task = feed->task;
@@ -106,7 +106,10 @@ static void task_do(struct hp_feed *feed)
 	feed->task.path[0] = 0;
 }
 
-/* The wishes as they are now.  Entered and left with the lock.  False = they changed meanwhile. */
+/*
+ * The wishes as they are now. Called and returns with the lock held. False =
+ * they changed meanwhile.
+ */
 static bool round_do(struct hp_feed *feed)
 {
 	uint32_t turn = feed->turn;
@@ -218,7 +221,7 @@ void hp_feed_wish(struct hp_feed *feed, const char paths[][HP_FEED_PATH], size_t
 		memcpy(feed->wishes, paths, count * sizeof(paths[0]));
 		feed->wish_count = count;
 		feed->turn++;
-		/* Relaxed: the origin only looks whether to go on. */
+		/* Relaxed: the origin only checks whether to continue. */
 		atomic_fetch_add_explicit(&feed->origin->turn, 1, memory_order_relaxed);
 		pthread_cond_signal(&feed->wake);
 	}

@@ -18,7 +18,7 @@
 
 typedef void (*action)(struct hp_app *app);
 
-/* --- where to --- */
+/* --- destinations --- */
 
 static void view_go(struct hp_app *app, unsigned tab, unsigned view)
 {
@@ -36,7 +36,7 @@ static unsigned view_count(unsigned tab)
 	return count;
 }
 
-/* Once more the same: the next view. */
+/* The same key again: next view. */
 static void tab_press(struct hp_app *app, unsigned tab)
 {
 	if (tab >= HP_TAB_COUNT)
@@ -288,7 +288,7 @@ static void snapshot(struct hp_app *app)
 	hp_app_ask(app, "POST", "/functions_cpu/snapshot");
 }
 
-/* From the snapshot to the samples as they go on, and back. */
+/* Toggles between the snapshot and the running samples. */
 static void snapshot_leave(struct hp_app *app)
 {
 	struct hp_view_state *state = hp_app_view(app);
@@ -315,7 +315,7 @@ static void profile_open(struct hp_app *app)
 
 	if (!is_cpu(app))
 		return;
-	/* A server of ours gives its profile over HTTP: it is none of the crate's files. */
+	/* Our server provides its profile over HTTP, not as a file like the crate. */
 	if (app->is_local ||
 	    (cJSON_IsString(path) && strncmp(path->valuestring, "/debug/", 7) == 0))
 		snprintf(ask, sizeof(ask), "%s%.0f", HP_VIEWER_PATH, app->pid);
@@ -329,7 +329,7 @@ static void profile_open(struct hp_app *app)
 	app->asked.said = "the profile is being made";
 }
 
-/* Who calls the function that is chosen? */
+/* Shows the callers of the selected function. */
 static void callers(struct hp_app *app)
 {
 	const struct hp_table *table = &hp_app_view(app)->table;
@@ -478,7 +478,7 @@ static void popup_press(struct hp_app *app, uint32_t key)
 		sort_take(app);
 	if (key == '\n' && app->popup == HP_POPUP_PROGRAMS)
 		program_take(app);
-	/* Keys that say nothing to a menu leave it. */
+	/* Other keys close a menu. */
 	if (app->popup == HP_POPUP_HELP || key == '\n' || key == HP_KEY_ESCAPE || key == 'q' ||
 	    key == 'i' || key == 'o' || key == 'h' || key == HP_KEY_F6 || key == HP_KEY_MOUSE)
 		app->popup = HP_POPUP_NONE;

@@ -16,7 +16,7 @@ static void wish(struct hp_app *app, struct hp_feed *feed)
 	hp_feed_wish(feed, (const char(*)[HP_FEED_PATH])paths, count);
 }
 
-/* What a key asked for. */
+/* Executes a key's request. */
 static void asked_hand_on(struct hp_app *app, struct hp_feed *feed)
 {
 	struct hp_asked asked = app->asked;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop.h - the console as it runs: asks for what is visible, draws it, waits for a key
- * or for news, and lets these change the state.
+ * loop.h - the console's main loop: requests the visible data, draws it, waits
+ * for a key or news, and updates the state.
  *
- * Folder: live/console/loop - the console as it runs: keys, sources of
- *   figures, and the loop between state and drawing
- * May use: live/answer live/cache live/console/draw live/console/state
- *   live/http live/routes report/base report/command report/store segment
+ * Folder: live/console/loop - the running console: keys, data sources, and the loop between state
+ *   and drawing
+ * May use: live/answer live/cache live/console/draw live/console/state live/http live/routes
+ *   report/base report/command report/store segment
  */
 #ifndef HP_LIVE_CONSOLE_LOOP_LOOP_H
 #define HP_LIVE_CONSOLE_LOOP_LOOP_H
@@ -14,7 +14,7 @@
 #include "live/console/loop/feed.h"
 #include "live/console/state/app.h"
 
-/* Runs until it is over.  Returns the signal that ended it, 0 = a key, -1 = the terminal has gone. */
+/* Runs to the end. Returns the terminating signal, 0 = a key, -1 = the terminal is gone. */
 int hp_loop_run(struct hp_app *app, struct hp_feed *feed);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * main.c - `hotpath console`: a running program on the terminal.
  *
- * What can be known to be wrong before the screen is open is said in one line;
- * what comes later, on the screen, which goes on to try.
+ * Errors before the screen opens are printed in one line. Later errors are
+ * shown on the screen, which keeps trying.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -88,7 +88,7 @@ static bool option_take(struct wish *wish, int letter)
 	}
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int options_read(struct wish *wish, int argc, char **argv)
 {
 	int letter;
@@ -175,7 +175,7 @@ static bool is_running(const char *name)
 	return fd >= 0 || fd == -EEXIST;
 }
 
-/* Digits name a process; it may not be there, or not be profiled: then nothing will come. */
+/* Digits name a process. If it does not exist or is not profiled, no data will ever arrive. */
 static bool is_pid_fine(const char *name)
 {
 	char comm[64] = "", *path = hp_xprintf("/proc/%s/comm", name);
@@ -216,7 +216,7 @@ static struct hp_origin *origin_of(const struct wish *wish)
 
 /* --- */
 
-/* Dies by the signal that ended us, as whoever waits for us expects. */
+/* Dies by the signal that ended us, as our parent expects. */
 static int die_by(int number)
 {
 	sigset_t all;
@@ -229,7 +229,7 @@ static int die_by(int number)
 	return 128 + number;
 }
 
-/* Threads to come inherit the mask. */
+/* Later threads inherit the mask. */
 static void signals_block(sigset_t *before)
 {
 	sigset_t all;
@@ -255,7 +255,7 @@ static int show(struct wish *wish, struct hp_origin *origin)
 		fprintf(stderr, "hotpath console: %s\n", why);
 		return HP_EXIT_FAILED;
 	}
-	hp_guard_start();	/* the screen has handlers of its own */
+	hp_guard_start();	/* the screen has its own handlers */
 	feed = hp_feed_new(origin, interval);
 	if (!feed) {
 		hp_screen_close();
@@ -293,7 +293,7 @@ static int console(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	status = show(&wish, origin);
 	fflush(stdout);
-	_exit(status);	/* a thread may wait for a server that does not answer */
+	_exit(status);	/* a thread may wait for a silent server */
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * origin.h - where the console's answers come from: a program on this machine,
- * read through its segment; or a server over HTTP, ours or of the Rust crate.
+ * origin.h - the console's data source: a local program, read through its
+ * segment, or an HTTP server, ours or the Rust crate's.
  *
- * Both are asked for paths of doc/reference/http.md, and answer in JSON.  They are asked in
- * the feed's thread only and may take as long as they take.
+ * Both take paths of doc/reference/http.md and answer in JSON. Only the feed's
+ * thread calls them, and they may block.
  */
 #ifndef HP_LIVE_CONSOLE_LOOP_ORIGIN_H
 #define HP_LIVE_CONSOLE_LOOP_ORIGIN_H
@@ -22,14 +22,14 @@ struct hp_origin {
 	void (*ask)(struct hp_origin *origin, const char *method, const char *path,
 		    struct hp_heard *heard);
 	char name[200];	/* for people: "process 4711", "http://127.0.0.1:6770" */
-	/* The screen's thread bumps it when what is being asked for is of no interest any more. */
+	/* The screen's thread increments it when the pending request is obsolete. */
 	_Atomic uint32_t turn;
 };
 
 /*
- * A program of this machine: its pid or session, NULL = the one that runs, or the
- * first that comes.  A file or kept run (`is_file`) is opened at once; what is
- * wrong with it is told on stderr, and NULL returned.
+ * A local program: its pid or session; NULL = the running one, or the next one
+ * to start. A file or kept run (`is_file`) is opened at once; on failure it
+ * prints an error and returns NULL.
  */
 struct hp_origin *hp_origin_local(const char *name, bool is_file,
 				  const struct hp_settings *settings);
@@ -38,8 +38,8 @@ struct hp_origin *hp_origin_local(const char *name, bool is_file,
 struct hp_origin *hp_origin_http(const char *base, const char *token);
 
 /*
- * viewer.c, over any origin: what HP_VIEWER_PATH is followed by, a pid or the path of a
- * profile, is opened in a browser.
+ * viewer.c, on top of any origin: opens the pid or profile path after
+ * HP_VIEWER_PATH in a browser.
  */
 void hp_viewer_open(const char *what, struct hp_heard *heard);
 

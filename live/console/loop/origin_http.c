@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * origin_http.c - answers over HTTP, by libcurl: of our server or the Rust
- * crate's, on this machine or another.
+ * origin_http.c - answers over HTTP, using libcurl: from our server or the Rust
+ * crate's, local or remote.
  *
- * No proxy: the figures are this user's, and the server is named.
+ * No proxy: the data is private, and the server was named explicitly.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ struct http {
 	char *url;	/* without a slash at its end */
 	bool has_token;
 	bool was_heard;	/* it has answered before */
-	uint32_t turn;	/* when the question was put */
+	uint32_t turn;	/* time of the request */
 	struct hp_heard *heard;
 };
 
@@ -53,7 +53,7 @@ static int is_unwanted(void *context, curl_off_t a, curl_off_t b, curl_off_t c, 
 	return atomic_load_explicit(&http->base.turn, memory_order_relaxed) != http->turn;
 }
 
-/* Profiled programs of this machine, with the ports that they have. */
+/* Profiled local programs with their ports. */
 static void running_tell(char *text, size_t size)
 {
 	size_t count, done = 0;
@@ -117,7 +117,7 @@ static void failure_tell(struct http *http, CURLcode code)
 	}
 }
 
-/* Statuses that no answer about the program comes with. */
+/* Statuses without an answer about the program. */
 static void status_tell(struct http *http, const char *path)
 {
 	struct hp_heard *heard = http->heard;

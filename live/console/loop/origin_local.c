@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * origin_local.c - answers about a program of this machine, straight from its
- * segment, by what answers HTTP: no port is needed.
+ * origin_local.c - answers about a local program, directly from its segment
+ * with the HTTP routes: no port is needed.
  *
- * It is looked for until it is there.  When the program has ended its segment
- * goes on to be readable; figures that are made from it after the end are the
- * last ones.
+ * It searches for the program until it appears. The segment stays readable
+ * after the program ends; the figures are then final.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -25,10 +24,10 @@
 struct local {
 	struct hp_origin base;
 	const struct hp_settings *settings;
-	char *name;	/* NULL = whichever there is */
+	char *name;	/* NULL = any */
 	char token[HP_TOKEN_SIZE + 1];	/* of the session; "" = of a file, or none yet */
 	uint32_t pid;
-	uint64_t started;	/* that of the first process, as process_find has it */
+	uint64_t started;	/* start time of the first process, from process_find */
 	struct hp_picture *picture;	/* NULL = none yet */
 	bool is_over;
 };
@@ -38,8 +37,8 @@ struct local {
 #define STARTED_FIELD 22	/* of /proc/PID/stat, proc(5): clock ticks since boot */
 
 /*
- * False = no process has this number.  One that its parent has not waited for yet has
- * ended, too.  *started tells it from one that gets the number later; 0 = not known.
+ * False = no such process; a zombie counts as ended. *started distinguishes it
+ * from a later process with the same pid; 0 = unknown.
  */
 static bool process_find(uint32_t pid, uint64_t *started)
 {
@@ -109,7 +108,7 @@ static int compare_live(const void *left, const void *right)
 	       (a->started_unix_ns > b->started_unix_ns);
 }
 
-/* Programs to choose from, the newest first, as a list that the screen knows. */
+/* The programs to choose from, newest first, as a list for the screen. */
 static void choice_tell(struct hp_heard *heard, struct hp_live *live, size_t count)
 {
 	cJSON *list = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(list, "data");
@@ -145,7 +144,7 @@ static void missing_tell(const struct local *local, struct hp_heard *heard)
 			     local->name);
 }
 
-/* Looks for the program.  False = `heard` says why there is none. */
+/* Searches for the program. False = `heard` has the reason. */
 static bool find(struct local *local, struct hp_heard *heard)
 {
 	size_t count, meant = 0;
@@ -201,8 +200,8 @@ static void choose(struct local *local, const char *token, struct hp_heard *hear
 /* --- asking --- */
 
 /*
- * The session may go on in children when its first process is gone; it is over
- * when its helper is.  Only then is the socket asked for.
+ * The session may continue in children after its first process has gone; it
+ * ends with its helper. The socket is only checked then.
  */
 static bool is_session_over(const struct local *local)
 {

@@ -28,7 +28,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
 	return true;
 }
 
-/* A file that was not there: name.json, name-2.json … */
+/* Creates a new file: name.json, name-2.json … */
 static int file_make(char *name, size_t size, double pid)
 {
 	char stamp[32];

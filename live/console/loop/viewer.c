@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * viewer.c - a profile in a browser: `hotpath load`, started by a key, in a process of its
- * own.  It serves the profile until the console ends, or opens another one.
+ * viewer.c - shows a profile in a browser: a key starts `hotpath load` as a
+ * child process. It serves the profile until the console ends or opens another
+ * one.
  *
- * In the feed's thread, which may wait; hp_viewer_close comes from the screen's when
- * nothing is asked any more.
+ * Runs in the feed's thread, which may block. The screen's thread calls
+ * hp_viewer_close when there are no more requests.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -28,7 +29,7 @@
 extern char **environ;
 
 static _Atomic pid_t viewer;	/* 0 = none */
-static int said = -1;	/* its output: closing it would end it at its next word */
+static int said = -1;	/* its output; closing it would kill the child at its next write */
 
 void hp_viewer_close(void)
 {
@@ -40,7 +41,7 @@ void hp_viewer_close(void)
 		;
 }
 
-/* Signals are blocked in this thread; the child has to be ended by them. */
+/* Signals are blocked in this thread, but must be able to end the child. */
 static pid_t start(const char *what, int out)
 {
 	static char program[] = "hotpath", command[] = "load", end[] = "--";
@@ -68,7 +69,7 @@ static pid_t start(const char *what, int out)
 	return error ? -error : pid;
 }
 
-/* What it says, up to the address, its end, or the time that it has. */
+/* Reads its output up to the address, its end, or a timeout. */
 static void listen_to(int fd, char *text, size_t size)
 {
 	uint64_t deadline = hp_clock_raw_ns() + WAIT_NS;

@@ -95,7 +95,7 @@ static struct hp_view_state *view_of(struct hp_app *app, const char *route)
 	return NULL;
 }
 
-/* Where the view's list is; that of functions as long as it is not known which one is meant. */
+/* The path of the view's list; the list of functions until one is selected. */
 static void list_path_make(const struct hp_app *app, const struct hp_view *view,
 			   char path[HP_FEED_PATH])
 {
@@ -152,7 +152,7 @@ static void page_release(struct hp_page *page)
 	*page = (struct hp_page){ .news = NULL };
 }
 
-/* The panel shows another row's logs: what it had goes. */
+/* The panel shows another row's logs: drops the old ones. */
 static void logs_follow(struct hp_app *app)
 {
 	char path[HP_FEED_PATH] = "";
@@ -178,7 +178,7 @@ void hp_app_callers(struct hp_app *app, double id)
 	app->function_id = id;
 }
 
-/* Nobody asked: those of the function that is chosen, at first the one on top. */
+/* Without an explicit choice: the selected function, initially the top one. */
 static void callers_follow(struct hp_app *app)
 {
 	const struct hp_table *table = &view_of(app, FUNCTIONS_PATH)->table;
@@ -200,7 +200,7 @@ size_t hp_app_wish(struct hp_app *app, char paths[HP_FEED_WISHES][HP_FEED_PATH])
 	if (app->has_logs && *app->logs_path)
 		snprintf(paths[count++], HP_FEED_PATH, "%s", app->logs_path);
 	snprintf(paths[count++], HP_FEED_PATH, "%s", STATUS_PATH);
-	/* A program that tells no sums: its threads do for a time line. */
+	/* For a program without sums, its threads serve for the time line. */
 	if (app->status.news && !hp_trend_is_in(app->status.news->json) &&
 	    strcmp(hp_app_view(app)->view->route, THREADS_PATH) != 0)
 		snprintf(paths[count++], HP_FEED_PATH, "%s", THREADS_PATH);
@@ -215,7 +215,7 @@ static bool is_good(const struct hp_news *news)
 	       (news->heard.phase == HP_PHASE_FINE || news->heard.phase == HP_PHASE_OVER);
 }
 
-/* What the server says is wrong: "error" and "hint". */
+/* The server's error: "error" and "hint". */
 static void complaint_take(struct hp_page *page, const struct hp_news *news)
 {
 	const cJSON *error = hp_json_at(news->json, "error");
@@ -238,7 +238,7 @@ static void complaint_take(struct hp_page *page, const struct hp_news *news)
 static bool page_take(struct hp_page *page, struct hp_news *news)
 {
 	if (news->heard.status == 0 && news->heard.phase == HP_PHASE_WAITS && !*news->heard.said)
-		return false;	/* was given up for something else */
+		return false;	/* abandoned for something else */
 	page->status = news->heard.status;
 	if (!is_good(news)) {
 		complaint_take(page, news);
@@ -250,7 +250,7 @@ static bool page_take(struct hp_page *page, struct hp_news *news)
 	return true;
 }
 
-/* Another program answers: nothing that was shown is of it. */
+/* Another program answers: discard everything shown. */
 static void program_forget(struct hp_app *app)
 {
 	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
@@ -286,7 +286,7 @@ static void status_take(struct hp_app *app, struct hp_news *news)
 		hp_trend_add_status(&app->trend, news->json);
 }
 
-/* The first list that comes: as HOTPATH_TUI_AUTO_EXPAND_LOGS has it. */
+/* At the first list: apply HOTPATH_TUI_AUTO_EXPAND_LOGS. */
 static void logs_open(struct hp_app *app, struct hp_view_state *state)
 {
 	if (app->logs_row == HP_LIMIT_UNSET || app->seeks_log || state != hp_app_view(app) ||
@@ -296,7 +296,7 @@ static void logs_open(struct hp_app *app, struct hp_view_state *state)
 	app->has_logs = app->seeks_log = state->view->logs != NULL;
 }
 
-/* The function on top is often one whose only call goes on: nothing is logged of it. */
+/* The top function often has a single open call, and so no log. */
 static void log_seek(struct hp_app *app)
 {
 	struct hp_table *table = &hp_app_view(app)->table;
@@ -348,7 +348,7 @@ static void list_take(struct hp_app *app, struct hp_news *news)
 	}
 }
 
-/* The answer to what a key asked for. */
+/* The answer to a key's request. */
 static void once_take(struct hp_app *app, struct hp_news *news)
 {
 	const cJSON *error = hp_json_at(news->json, "error");
@@ -380,7 +380,7 @@ static void once_take(struct hp_app *app, struct hp_news *news)
 	hp_news_free(news);
 }
 
-/* Several programs run and nobody has said which one. */
+/* Several programs are running and none is selected. */
 static void choice_take(struct hp_app *app, struct hp_news *news)
 {
 	hp_news_free(app->programs);

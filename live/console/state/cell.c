@@ -77,7 +77,7 @@ const char *hp_value_text(const cJSON *value, enum hp_kind kind, char room[HP_CE
 	return room;
 }
 
-/* A share of a number of the whole list, in percent; NAN = not known. */
+/* The percentage of a total of the list; NAN = unknown. */
 static double share_of_list(const struct hp_table *table, const struct hp_table_row *row,
 			    const char *key)
 {
@@ -125,7 +125,7 @@ static double raw_number(const struct hp_table_row *row, const char *key)
 	return cJSON_IsNumber(value) ? value->valuedouble : 0;
 }
 
-/* The program's own call: what it takes so far is known, though it goes on. */
+/* The program's own call: its time so far is known although it is still open. */
 static bool is_whole(const struct hp_table *table, const struct hp_table_row *row)
 {
 	const cJSON *caller = hp_json_at(table->list, "caller_name");
@@ -135,7 +135,7 @@ static bool is_whole(const struct hp_table *table, const struct hp_table_row *ro
 	       strcmp(caller->valuestring, name->valuestring) == 0;
 }
 
-/* An interval that the report marks: it is more than 1 % wide on one side. */
+/* An interval marked in the report: more than 1 % wide on one side. */
 static bool is_wide(const struct hp_table_row *row, const char *low, const char *key,
 		    const char *high)
 {
@@ -145,8 +145,8 @@ static bool is_wide(const struct hp_table_row *row, const char *low, const char 
 }
 
 /*
- * "≥ " and "~" as in the report, which the texts of the answer have not: they are
- * those of the crate.  Only of times, whose bounds are in `raw`.
+ * "≥ " and "~" as in the report. The answer's texts follow the crate and lack
+ * them. Only for times with bounds in `raw`.
  */
 static const char *bound_mark(const struct hp_table *table, const struct hp_table_row *row,
 			      const struct hp_table_column *column)
@@ -163,7 +163,7 @@ static const char *bound_mark(const struct hp_table *table, const struct hp_tabl
 	return is_about && (is_total || strcmp(column->key, "avg") == 0) ? "~" : "";
 }
 
-/* In front of the text, if that is a number. */
+/* Prepended to the text if that is a number. */
 static void mark_put(const char *mark, char room[HP_CELL_SIZE])
 {
 	size_t size = strlen(mark), length = strlen(room);
@@ -198,7 +198,7 @@ const char *hp_table_cell(const struct hp_table *table, const struct hp_table_ro
 	return room;
 }
 
-/* What a cell is sorted by.  False = nothing is known. */
+/* The sort value of a cell. False = unknown. */
 static bool cell_number(const struct hp_table *table, const struct hp_table_row *row,
 			const struct hp_table_column *column, double *number)
 {

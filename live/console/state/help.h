@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * help.h - the keys, for people; what they do is in live/console/loop/keys.c.
+ * help.h - the help text for keys; live/console/loop/keys.c implements them.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_HELP_H
 #define HP_LIVE_CONSOLE_STATE_HELP_H

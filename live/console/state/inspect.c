@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect.c - all that is known of a row, as lines: the words for people first,
- * then plain numbers, then the call path.
+ * inspect.c - all data of a row as lines: formatted values first, then plain
+ * numbers, then the call path.
  */
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void value_add(struct pad *pad, const cJSON *value, int depth)
 	}
 }
 
-/* Keys that the row for people has already are not told again. */
+/* Keys of the formatted row are not repeated. */
 static void raw_add(struct pad *pad, const struct hp_table_row *row)
 {
 	const cJSON *child;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popup.h - what is in the popup that is open.
+ * popup.h - the content of the open popup.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_POPUP_H
 #define HP_LIVE_CONSOLE_STATE_POPUP_H
 
 #include "live/console/state/app.h"
 
-/* How many lines the open popup has. */
+/* Number of lines of the open popup. */
 size_t hp_popup_lines(const struct hp_app *app);
 
-/* inspect.c: everything that is known of the chosen row, as lines; to be freed with hp_lines_free. */
+/* inspect.c: all data of the selected row, as lines; free with hp_lines_free. */
 char **hp_inspect_lines(const struct hp_app *app, size_t *count);
 void hp_lines_free(char **lines, size_t count);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * press.h - a key or a click, whatever terminal it comes from.
+ * press.h - a key press or click, independent of the terminal.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_PRESS_H
 #define HP_LIVE_CONSOLE_STATE_PRESS_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Beyond what characters are. */
+/* Beyond all characters. */
 enum hp_key {
 	HP_KEY_NONE = 0x110000,
 	HP_KEY_UP,

@@ -2,9 +2,9 @@
 /*
  * rows.c - see rows.h.
  *
- * All rows of the answer are taken first, with the place of their parent; then
- * they are sorted, and those are told, parents before children, which the folds
- * and the filter let through.
+ * First all rows of the answer are collected with their parents. Then they are
+ * sorted, and those that pass folds and filter are listed, parents before
+ * children.
  */
 #include "live/console/state/rows.h"
 
@@ -17,7 +17,7 @@
 #include "report/base/memory.h"
 #include "util/hash.h"
 
-#define OPEN_SHARE 5.0	/* percent: nodes of a tree that have as much are unfolded at first */
+#define OPEN_SHARE 5.0	/* percent: tree nodes with at least this share start unfolded */
 #define DEPTH_MOST 200
 
 struct all {
@@ -25,7 +25,7 @@ struct all {
 	struct hp_table_row *rows;	/* `parent` is a place in here */
 	size_t count;
 	size_t room;
-	size_t *order;	/* places, sorted: by parent, then as the table is */
+	size_t *order;	/* places, sorted by parent, then in table order */
 	size_t *first;	/* of each row: its children in `order` */
 	size_t *last;
 };
@@ -37,7 +37,7 @@ static uint64_t mix(uint64_t key, const char *text)
 	return hp_fnv_byte(hp_fnv_text(key, text), 0xff);
 }
 
-/* What tells rows apart: their words, and which of several with the same id they are. */
+/* The identity of a row: its texts, and its number among rows with the same id. */
 static uint64_t key_of(const struct hp_table *table, const struct hp_table_row *row, uint64_t above)
 {
 	static const char *const numbers[] = { "id", "os_tid", "iter", "index", "invocation" };
@@ -57,7 +57,7 @@ static uint64_t key_of(const struct hp_table *table, const struct hp_table_row *
 	return key | 1;	/* 0 means none */
 }
 
-/* --- taking --- */
+/* --- collecting --- */
 
 static struct hp_table_row *row_add(struct all *all, const cJSON *data, const cJSON *raw)
 {
@@ -94,7 +94,7 @@ static void array_take(struct all *all, const cJSON *array, const cJSON *raws)
 	}
 }
 
-/* `id` and `parent` of a tree's rows; ids go up. */
+/* `id` and `parent` of a tree's rows; ids ascend. */
 static double number_at(const struct hp_table_row *row, const char *key)
 {
 	const cJSON *value = hp_json_at(row->data, key);
@@ -117,7 +117,7 @@ static size_t place_of(const struct all *all, double id)
 	return low < all->count && number_at(&all->rows[low], "id") <= id ? low : SIZE_MAX;
 }
 
-/* Callers come before callees, so keys and depths of parents are there already. */
+/* Callers come before callees, so keys and depths of parents are known. */
 static void tree_hang(struct all *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
@@ -135,7 +135,7 @@ static void tree_hang(struct all *all)
 	}
 }
 
-/* Rows of one name and number are told apart by which of them they are. */
+/* Rows with the same name and number are identified by their order. */
 static void keys_give(struct all *all)
 {
 	for (size_t i = 0; i < all->count; i++)
@@ -176,7 +176,7 @@ static bool is_hit(const struct hp_table *table, const struct hp_table_row *row)
 	return false;
 }
 
-/* A hit shows what it hangs below, too. */
+/* A hit also shows its ancestors. */
 static bool *filter_apply(struct all *all)
 {
 	bool *is_kept = hp_xcalloc(all->count + 1, sizeof(*is_kept));
@@ -252,7 +252,7 @@ static bool is_open(const struct hp_table *table, const struct hp_table_row *row
 	return fold ? fold->is_open : is_open_at_first(table, row);
 }
 
-/* --- telling --- */
+/* --- listing --- */
 
 static void tell(struct hp_table *table, const struct hp_table_row *row, size_t *room)
 {
@@ -278,7 +278,7 @@ static void frames_tell(struct hp_table *table, const struct hp_table_row *row, 
 	}
 }
 
-/* The rows below the one at `parent` (+ 1), which is at `above` in the table. */
+/* Lists the children of the row at `parent` (+ 1), which is at `above` in the table. */
 static void children_tell(struct all *all, size_t parent, size_t above, const bool *is_kept,
 			  size_t *room)
 {

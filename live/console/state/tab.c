@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tab.c - see tab.h.  The first six tabs are those of the Rust crate's console; the
- * others, of our own server, are in tab_own.c.
+ * tab.c - see tab.h.  The first six tabs are those of the Rust crate's console;
+ * tab_own.c has those for our own server.
  */
 #include "live/console/state/tab_part.h"
 #include "report/section/core/section.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tab.h - what the console shows, as data: tabs, their views, each with its
- * route and columns.  A new view is a line in tab.c; sections of our own server have
- * one by themselves (tab_section.c).
+ * tab.h - the console's content as data: tabs and views, each with its route
+ * and columns. A new view is a line in tab.c; sections of our own server get
+ * one automatically (tab_section.c).
  *
- * Keys lead through nested objects by '/'.  A key that starts with '@' is of the
- * row in `raw`, plain numbers, which only our own server has.  In fields for
- * percentiles '%' stands for the number.  A column that no row has is not shown.
+ * '/' in a key descends into nested objects. A key that starts with '@' is in
+ * the row of `raw`, plain numbers that only our own server sends. In percentile
+ * fields '%' stands for the number. Columns without data are not shown.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_TAB_H
 #define HP_LIVE_CONSOLE_STATE_TAB_H
@@ -15,13 +15,13 @@
 #include <stddef.h>
 
 enum hp_kind {
-	HP_KIND_NAME,	/* the row's name: gets what room is left, and never goes */
+	HP_KIND_NAME,	/* the row's name: gets the remaining width and is never dropped */
 	HP_KIND_TEXT,
 	HP_KIND_COUNT,
 	HP_KIND_ID,	/* a number without commas */
 	HP_KIND_TIME,	/* ns, if it is a number */
 	HP_KIND_BYTES,
-	HP_KIND_SHARE,	/* percent of the whole: gives the row its colour */
+	HP_KIND_SHARE,	/* percent of the total: determines the row's colour */
 	HP_KIND_LOAD,	/* percent of one core */
 	HP_KIND_RATE,	/* a second */
 };
@@ -29,9 +29,9 @@ enum hp_kind {
 struct hp_field {
 	const char *title;
 	const char *key;	/* in `data` */
-	const char *raw;	/* in `raw`, what is sorted by; NULL = the text's own number */
+	const char *raw;	/* sort value in `raw`; NULL = the text's own number */
 	enum hp_kind kind;
-	unsigned keep;	/* where room is scarce, the least goes first; 9 = never */
+	unsigned keep;	/* if space is short, the lowest is dropped first; 9 = never */
 	bool is_percentiles;
 };
 
@@ -51,20 +51,20 @@ struct hp_note {
 
 struct hp_view {
 	const char *name;
-	const char *brief;	/* where room is scarce */
-	const char *about;	/* instead of the description of a report; may be NULL */
-	const char *route;	/* % = id of the function that was asked about */
+	const char *brief;	/* if space is short */
+	const char *about;	/* replaces the description of a report; may be NULL */
+	const char *route;	/* % = id of the selected function */
 	enum hp_form form;
-	const char *rows[2];	/* arrays; of the second if the first is not there, or not wanted */
+	const char *rows[2];	/* arrays; the second if the first is absent or not wanted */
 	const char *raw[2];
 	const struct hp_field *fields;
 	size_t field_count;
-	struct hp_note notes[HP_VIEW_NOTES];	/* of the list as a whole */
+	struct hp_note notes[HP_VIEW_NOTES];	/* totals of the list */
 	const char *logs;	/* path; % = id, @KEY/ = the row's KEY; NULL = none */
-	const char *log_rows[2];	/* both are shown, one after the other */
+	const char *log_rows[2];	/* both are shown in turn */
 	const struct hp_field *log_fields;
 	size_t log_field_count;
-	const char *empty;	/* if the list does not say itself why it has no row */
+	const char *empty;	/* default reason for an empty list */
 };
 
 #define HP_TAB_VIEWS 12
@@ -73,12 +73,12 @@ struct hp_tab {
 	const char *name;
 	const char *brief;
 	const struct hp_view *const *views;	/* up to NULL */
-	unsigned subjects;	/* bits, enum hp_subject: of these it has views of sections, too */
+	unsigned subjects;	/* bits, enum hp_subject: also has views of these sections */
 };
 
 #define HP_TAB_COUNT 8
 
-/* Made once; they stay.  Sections that have no view here get one behind those that have. */
+/* Created once, never freed. Sections without a view here get one after the others. */
 const struct hp_tab *hp_tabs(void);
 
 #endif

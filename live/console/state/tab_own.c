@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tab_own.c - see tab.h: tabs of our own server's, which the Rust crate's console has not.
+ * tab_own.c - see tab.h: tabs for our own server, which the Rust crate's
+ * console lacks.
  */
 #include "live/console/state/tab_part.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tab_part.h - words that the tables of views are written in; for tab*.c alone.
+ * tab_part.h - macros for the tables of views; private to tab*.c.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_TAB_PART_H
 #define HP_LIVE_CONSOLE_STATE_TAB_PART_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tab_section.c - views of sections that have none in tab.c: made of their
+ * tab_section.c - views of sections without one in tab.c: built from their
  * definitions, in the tab of their subject.
  */
 #include <ctype.h>
@@ -27,7 +27,7 @@ static enum hp_kind kind_of(const struct hp_column *column, bool is_first)
 	return is_first ? HP_KIND_NAME : kinds[column->unit];
 }
 
-/* A key of `raw`; a percentile's is that of each. */
+/* A key of `raw`; for percentiles one per number. */
 static char *raw_key(const struct hp_column *column, const char *before)
 {
 	const char *percent = column->is_percentiles ? "%" : "";
@@ -36,7 +36,7 @@ static char *raw_key(const struct hp_column *column, const char *before)
 	return hp_xprintf("%s%s%s%s", before, column->raw, percent, unit);
 }
 
-/* The first columns stay longest. */
+/* The first columns are kept longest. */
 static unsigned keep_of(enum hp_kind kind, size_t place)
 {
 	if (kind == HP_KIND_NAME)

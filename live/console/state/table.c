@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - see table.h.  What stands in a cell is in cell.c; where rows come from
- * and how they hang together, in rows.c.
+ * table.c - see table.h. cell.c has the content of cells, rows.c the rows and
+ * their nesting.
  */
 #include "live/console/state/table.h"
 
@@ -46,7 +46,7 @@ static void column_add(struct hp_table *table, const struct hp_field *field, con
 	snprintf(column->raw, sizeof(column->raw), "%s", field->raw ? field->raw : "");
 }
 
-/* The list's own percentiles; of the CPU's the list is inside. */
+/* The list's own percentiles; CPU's list is nested. */
 static void percentiles_add(struct hp_table *table, const struct hp_field *field)
 {
 	const cJSON *percentile;
@@ -74,7 +74,7 @@ static bool is_column_there(const struct hp_table *table, const struct hp_table_
 	return false;
 }
 
-/* The column that was sorted by stays so, though others came before it. */
+/* Keeps the sort column even if columns were inserted before it. */
 static void columns_make(struct hp_table *table)
 {
 	char sorted[64] = "";
@@ -125,7 +125,7 @@ void hp_table_release(struct hp_table *table)
 	table->list = NULL;
 }
 
-/* The choice goes with its row; if that has gone, to what stands in its place. */
+/* The selection follows its row; if that is gone, it moves to the row in its place. */
 static void choice_keep(struct hp_table *table)
 {
 	for (size_t i = 0; i < table->count; i++) {
@@ -165,7 +165,7 @@ void hp_table_move(struct hp_table *table, long rows)
 	if (to >= (long)table->count)
 		to = (long)table->count - 1;
 	table->chosen = to > 0 ? (size_t)to : 0;
-	/* Until somebody moves, the first row is chosen, whichever it is. */
+	/* Until the user moves, the first row is selected. */
 	if (table->chosen < table->count && (rows || table->chosen_key))
 		table->chosen_key = table->rows[table->chosen].key;
 }
@@ -208,7 +208,7 @@ void hp_table_fold(struct hp_table *table, size_t row, bool is_open)
 	hp_table_renew(table);
 }
 
-/* Unfolding shows rows that can be unfolded in turn. */
+/* Unfolding may reveal further foldable rows. */
 void hp_table_fold_all(struct hp_table *table, bool is_open)
 {
 	size_t before;

@@ -12,7 +12,7 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 
-/* What the reports' own signs are in ASCII.  Anything else is '?'. */
+/* ASCII substitutes for the reports' own symbols. Anything else becomes '?'. */
 static const struct {
 	const char *sign;
 	const char *ascii;
@@ -32,7 +32,7 @@ static size_t sign_at(const char *text)
 	return SIGNS;
 }
 
-/* Of clean text.  No sign is longer in ASCII than in UTF-8. */
+/* For clean text. No symbol is longer in ASCII than in UTF-8. */
 static void to_ascii(char *text)
 {
 	char *to = text;
@@ -72,7 +72,7 @@ size_t hp_console_width(const char *text, bool is_utf8)
 	return width;
 }
 
-/* Head, ellipsis and tail of a text that is too wide. */
+/* Head, ellipsis and tail of an overlong text. */
 static void cut_out(char *room, size_t size, const char *text, size_t width, enum hp_cut cut,
 		    const char *ellipsis)
 {
@@ -81,7 +81,7 @@ static void cut_out(char *room, size_t size, const char *text, size_t width, enu
 	       skip = hp_text_start(text, whole - tail);
 	size_t end = strlen(text + skip), dots = strlen(ellipsis);
 
-	/* A wide character at the cut makes the tail a column too wide: it goes, too. */
+	/* A wide character at the cut would make the tail one column too wide: drop it, too. */
 	while (end && hp_text_width(text + skip) > tail) {
 		for (skip++; ((unsigned char)text[skip] & 0xc0) == 0x80; skip++)
 			;

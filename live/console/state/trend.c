@@ -2,9 +2,9 @@
 /*
  * trend.c - see trend.h.
  *
- * Rates are differences of two answers by the uptimes in them, so an answer that
- * came late is no dip.  Where the target did not look again between two answers
- * (its uptime stands still) nothing is added.
+ * Rates are differences between two answers divided by the difference of their
+ * uptimes, so a late answer causes no dip. If the uptime did not advance
+ * between two answers, nothing is added.
  */
 #include "live/console/state/trend.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trend.h - what a program used in each interval of late: CPU, bytes that it
- * holds, time that its threads waited for locks.
+ * trend.h - a program's usage in recent intervals: CPU, allocated bytes, its
+ * threads' wait for locks.
  */
 #ifndef HP_LIVE_CONSOLE_STATE_TREND_H
 #define HP_LIVE_CONSOLE_STATE_TREND_H
@@ -25,11 +25,11 @@ struct hp_trend {
 
 void hp_trend_init(struct hp_trend *trend);
 
-/* Of our /profiler_status; and of the Rust crate's /threads, which has no sums. */
+/* Add our /profiler_status, or the Rust crate's /threads, which has no sums. */
 void hp_trend_add_status(struct hp_trend *trend, const struct cJSON *status);
 void hp_trend_add_threads(struct hp_trend *trend, const struct cJSON *threads);
 
-/* Does this status have what a trend needs? */
+/* Does this status have the values for a trend? */
 bool hp_trend_is_in(const struct cJSON *status);
 
 /*
@@ -38,7 +38,7 @@ bool hp_trend_is_in(const struct cJSON *status);
  */
 double hp_trend_at(const struct hp_trend *trend, enum hp_trend_line line, size_t back);
 
-/* The largest of the last so many; 0 = none is known. */
+/* The largest of the last `count` values; 0 = none known. */
 double hp_trend_most(const struct hp_trend *trend, enum hp_trend_line line, size_t count);
 
 #endif
