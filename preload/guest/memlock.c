@@ -51,10 +51,12 @@ static void note(uintptr_t begin, uint64_t size)
 	}
 }
 
-static void forget(uintptr_t begin)
+/* A range that only begins here stays: it is a slab, and this its first piece (pages.c). */
+static void forget(uintptr_t begin, uint64_t size)
 {
 	for (size_t i = 0; i < RANGES_MOST; i++) {
-		if (atomic_load_explicit(&ranges[i].begin, memory_order_relaxed) != begin)
+		if (atomic_load_explicit(&ranges[i].begin, memory_order_relaxed) != begin ||
+		    atomic_load_explicit(&ranges[i].end, memory_order_relaxed) != begin + size)
 			continue;
 		atomic_store_explicit(&ranges[i].end, 0, memory_order_relaxed);
 		atomic_store_explicit(&ranges[i].begin, 0, memory_order_release);
@@ -141,7 +143,7 @@ void *hp_memlock_map(uint64_t size, int flags)
 
 void hp_memlock_unmap(void *pages, uint64_t size)
 {
-	forget((uintptr_t)pages);
+	forget((uintptr_t)pages, size);
 	syscall(SYS_munmap, pages, size);
 }
 

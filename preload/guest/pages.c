@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pages.c - see pages.h.
+ *
+ * A thread needs a dozen small pieces when it begins, and each mapping of its own would be a system call
+ * that all threads of the process wait for.  So small ones are cut off a larger mapping, a slab.
+ * What is left of it is one word, its first page and how many there are, so taking a piece is one
+ * compare-exchange.  Pieces are whole pages: each can be unmapped by itself.
  */
 #include "preload/guest/pages.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -18,8 +24,12 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and what is used of it */
-#define HP_RESERVE_WIPED (256 * HP_PAGE)	/* as many threads */
+#define HP_RESERVE (UINT64_C(16) << 20) /* costs address space, and what is used of it */
+#define HP_RESERVE_WIPED (256 * HP_PAGE) /* as many threads */
+#define SLAB_PAGES UINT64_C(64)
+#define PIECE_MOST UINT64_C(16) /* pages; larger ones are mapped */
+#define REST_BITS 8 /* pages left, below the number of the first */
+#define TOUCH_MOST 2 /* pages of a piece of which all are going to be written */
 
 static struct {
 	char *pages;
@@ -57,13 +67,91 @@ static void *take(char *pages, uint64_t size, _Atomic uint64_t *used, uint64_t w
 	return NULL;
 }
 
+static uint64_t pages_of(uint64_t size)
+{
+	return (size + HP_PAGE - 1) / HP_PAGE;
+}
+
+static_assert(SLAB_PAGES < 1 << REST_BITS, "the rest of a slab is in so many bits");
+
+static void *piece_of(_Atomic uint64_t *rest, uint64_t wanted)
+{
+	uint64_t left = atomic_load_explicit(rest, memory_order_relaxed), then;
+
+	do {
+		if ((left & ((1 << REST_BITS) - 1)) < wanted)
+			return NULL;
+		then = left + (wanted << REST_BITS) - wanted;
+		/* Relaxed: nobody has written there. */
+	} while (!atomic_compare_exchange_weak_explicit(rest, &left, then, memory_order_relaxed,
+							memory_order_relaxed));
+	return (void *)(uintptr_t)((left >> REST_BITS) * HP_PAGE);
+}
+
+static void *slab_map(bool is_wiped)
+{
+	void *pages = hp_memlock_map(SLAB_PAGES * HP_PAGE, 0);
+
+	if (pages && is_wiped &&
+	    syscall(SYS_madvise, pages, SLAB_PAGES * HP_PAGE, MADV_WIPEONFORK) != 0) {
+		hp_memlock_unmap(pages, SLAB_PAGES * HP_PAGE);
+		return NULL;
+	}
+	return pages;
+}
+
+struct slab {
+	_Atomic uint64_t rest; /* of the newest mapping; 0 = nothing */
+	_Atomic uint32_t is_mapping; /* one thread gets the next one; in its forked child for ever */
+	bool is_wiped;
+};
+
+static struct slab usual, wiped = { .is_wiped = true };
+
+/* NULL = no room for a slab, or another thread is at it: a mapping of the piece alone will do.  Changes errno. */
+static void *piece(struct slab *slab, uint64_t wanted)
+{
+	char *pages = piece_of(&slab->rest, wanted);
+
+	if (pages || atomic_exchange_explicit(&slab->is_mapping, 1, memory_order_acquire))
+		return pages;
+	pages = piece_of(&slab->rest, wanted);
+	if (!pages && (pages = slab_map(slab->is_wiped)))
+		/* What was left of the one before is never used. */
+		atomic_store_explicit(&slab->rest,
+				      ((uintptr_t)pages / HP_PAGE + wanted) << REST_BITS |
+					      (SLAB_PAGES - wanted),
+				      memory_order_relaxed);
+	atomic_store_explicit(&slab->is_mapping, 0, memory_order_release);
+	return pages;
+}
+
+/*
+ * Small tables are looked into before anything is in them.  For a read the kernel maps its page of zeroes, and
+ * the first write is a second fault, which interrupts all other processors of the process.
+ */
+static void touch(char *pages, uint64_t count)
+{
+	for (uint64_t i = 0; i < count && count <= TOUCH_MOST; i++)
+		*(volatile char *)(pages + i * HP_PAGE) = 0;
+}
+
 void *hp_pages(uint64_t size)
 {
 	int saved = errno;
-	void *pages = hp_is_confined() ? take(reserve.pages, HP_RESERVE, &reserve.used, size)
-				       : hp_memlock_map(size, 0);
+	void *pages = NULL;
 
-	if (!pages)
+	if (hp_is_confined()) {
+		pages = take(reserve.pages, HP_RESERVE, &reserve.used, size);
+	} else {
+		if (pages_of(size) <= PIECE_MOST)
+			pages = piece(&usual, pages_of(size));
+		if (!pages)
+			pages = hp_memlock_map(size, 0);
+	}
+	if (pages)
+		touch(pages, pages_of(size));
+	else
 		hp_refused();
 	errno = saved;
 	return pages;
@@ -90,7 +178,14 @@ void *hp_pages_wiped(void)
 			hp_refused();
 		return page;
 	}
-	page = hp_pages(HP_PAGE);
+	page = piece(&wiped, 1);
+	if (page) {
+		errno = saved;
+		return page;
+	}
+	page = hp_memlock_map(HP_PAGE, 0);
+	if (!page)
+		hp_refused();
 	if (page && syscall(SYS_madvise, page, HP_PAGE, MADV_WIPEONFORK) != 0) {
 		hp_pages_release(page, HP_PAGE);
 		hp_refused();
