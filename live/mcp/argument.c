@@ -18,10 +18,9 @@
 
 #define ROWS_USUAL 20
 #define ROWS_MOST 1000
-#define NOISE_USUAL 5	/* percent, as of `hotpath compare` */
-#define ARGUMENTS_MOST 4	/* of a tool */
+#define ARGUMENTS_MOST 3	/* of a tool */
 
-enum type { ID, LIMIT, PERCENT, TEXT, NAME };
+enum type { ID, LIMIT, TEXT, NAME };
 
 struct argument {
 	const char *name;
@@ -45,8 +44,6 @@ static const struct argument compare_arguments[] = {
 	{ "before", NAME, PLACE(before), true, "`run` of a row of runs, or its pid" },
 	{ "after", NAME, PLACE(after), true, "the same of the later run" },
 	{ "limit", LIMIT, PLACE(limit), false, "rows of each section at most" },
-	{ "noise", PERCENT, PLACE(noise), false,
-	  "percent by which times of equal runs may differ; changes within it are none" },
 };
 
 /* Fills `list`; returns the number. */
@@ -63,7 +60,7 @@ static size_t arguments_of(const struct hp_mcp_tool *tool, struct argument *list
 		return 1;
 	case HP_MCP_COMPARE:
 		memcpy(list, compare_arguments, sizeof(compare_arguments));
-		return ARGUMENTS_MOST;
+		return sizeof(compare_arguments) / sizeof(compare_arguments[0]);
 	case HP_MCP_RUNS:
 		list[0] = limit_argument;
 		return 1;
@@ -116,7 +113,7 @@ static void bounds_add(cJSON *property, double least, double most)
 
 static void argument_add(cJSON *schema, const struct argument *argument)
 {
-	static const char *const types[] = { "integer", "integer", "number", "string", "string" };
+	static const char *const types[] = { "integer", "integer", "string", "string" };
 	cJSON *property =
 		property_add(schema, argument->name, types[argument->type], argument->help);
 
@@ -125,10 +122,6 @@ static void argument_add(cJSON *schema, const struct argument *argument)
 	if (argument->type == LIMIT) {
 		bounds_add(property, 1, ROWS_MOST);
 		cJSON_AddNumberToObject(property, "default", ROWS_USUAL);
-	}
-	if (argument->type == PERCENT) {
-		bounds_add(property, 0, 100);
-		cJSON_AddNumberToObject(property, "default", NOISE_USUAL);
 	}
 	if (argument->is_required)
 		require(schema, argument->name);
@@ -200,11 +193,6 @@ static const char *value_take(const struct argument *argument, const cJSON *json
 		return number_read(json, 1, ROWS_MOST, (uint32_t *)(void *)place)
 			       ? NULL
 			       : "has to be a whole number from 1 to 1000";
-	case PERCENT:
-		if (!cJSON_IsNumber(json) || !(json->valuedouble >= 0 && json->valuedouble <= 100))
-			return "has to be a number from 0 to 100";
-		memcpy(place, &json->valuedouble, sizeof(double));
-		return NULL;
 	default:
 		text = text_read(json, argument->type, arguments);
 		memcpy(place, &text, sizeof(text));
@@ -247,7 +235,7 @@ char *hp_mcp_arguments_read(const struct hp_mcp_tool *tool, const cJSON *json,
 	const cJSON *item;
 	char *error;
 
-	*arguments = (struct hp_mcp_arguments){ .limit = ROWS_USUAL, .noise = NOISE_USUAL };
+	*arguments = (struct hp_mcp_arguments){ .limit = ROWS_USUAL };
 	if (json && !cJSON_IsObject(json))
 		return hp_xstrdup("arguments have to be an object");
 	cJSON_ArrayForEach(item, json)

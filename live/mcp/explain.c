@@ -38,10 +38,10 @@ static const struct entry entries[] = {
 	{ .section = &hp_alloc_lives_section },
 	{ .section = &hp_direct_maps_section },
 	{ .topic = { "compare",
-		     "Rows of two runs, matched by name. verdict: more, less, new, gone; rows that are the same "
-		     "within the error of both are left out, unknown is what one side did not show. change_error "
-		     "is half of a 95 % interval, with noise_percent on top for times; counts and bytes are exact.",
-		     "Look at calls_a and calls_b first: they do not depend on how busy the machine was." } },
+		     "Rows of two runs, matched by name; those that are the same are left out. verdict: more, "
+		     "less, new, gone; unsure may be by chance, unknown is what a report leaves out. Counts are "
+		     "exact. Times of two runs are not judged: equal runs differ by 20 %.",
+		     "hotpath compare --runs 10 BEFORE -- AFTER judges times: it runs both in turns." } },
 	{ .section = &hp_threads_section },
 	{ .section = &hp_offcpu_section },
 	{ .section = &hp_mutexes_section },

@@ -101,7 +101,6 @@ struct hp_answer *hp_mcp_runs(uint32_t limit)
 struct compare {
 	char *names[2];
 	char limit[16];
-	char noise[32];
 	hp_picture_done done;
 	void *context;
 };
@@ -169,15 +168,8 @@ static pid_t child_start(const struct compare *compare, int out, int err)
 	static char program[] = "hotpath", command[] = "compare", format[] = "--format=json",
 		    end[] = "--";
 	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
-	char *argv[] = { program,
-			 command,
-			 format,
-			 (char *)compare->limit,
-			 (char *)compare->noise,
-			 end,
-			 compare->names[0],
-			 compare->names[1],
-			 NULL };
+	char *argv[] = { program,	    command,	       format, (char *)compare->limit, end,
+			 compare->names[0], compare->names[1], NULL };
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 	int error;
@@ -295,7 +287,6 @@ void hp_mcp_compare(const struct hp_mcp_arguments *arguments, bool is_kept_only,
 				     .done = done,
 				     .context = context };
 	snprintf(compare->limit, sizeof(compare->limit), "--limit=%u", (unsigned)arguments->limit);
-	snprintf(compare->noise, sizeof(compare->noise), "--noise=%.4f", arguments->noise);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	error = pthread_create(&thread, &attributes, compare_work, compare);

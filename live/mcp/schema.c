@@ -51,16 +51,10 @@ static const struct text shapes[] = {
 	{ "way", "index:i timestamp:s ago:s message:s? thread_id:i delay:s?" },
 	{ "message", "msg_id:i timestamp_ns:i size:i tid:i delay_ns:i? message:s" },
 	{ "party", "os_tid:i count:i wait_total_ns:i" },
-	{ "both", "a:n? b:n?" },
-	{ "change", "name:s! place:s verdict:s! a:n? b:n? change:n? change_error:n! calls_a:i? "
-		    "calls_b:i?" },
-	{ "changes", "unit:s! total_count:i! changed_count:i! rows:[@change]!" },
+	{ "side", "name:s! runs:i! ready_percent:n?" },
 	{ "session", "pid:i! comm:s! session:s! port:i! uptime_ns:i! is_this:b!" },
 	{ "run", "run:s! pid:i! comm:s started:s elapsed_ns:i size_bytes:i! label:s" },
 	{ "topic", "topic:s! meaning:s! next:s!" },
-	{ "summary", "wall_ns:@both cpu_ns:@both blocked_ns:@both peak_rss_bytes:@both" },
-	{ "sections", "functions_timing:@changes functions_cpu:@changes functions_alloc:@changes "
-		      "alloc_sites:@changes leaks:@changes offcpu:@changes mutexes:@changes" },
 };
 
 /* Answers that are not lists. */
@@ -78,7 +72,8 @@ static const struct text answers[] = {
 	{ "callers", CALLS },
 	{ "callees", CALLS },
 	{ "channel_logs", "id:s! sent_logs:[@way]! received_logs:[@way]!" },
-	{ "compare", "noise_percent:n! summary:@summary! sections:@sections!" },
+	{ "compare",
+	  "a:@side! b:@side! times_judged:b! times_refused:s times_weak:b summary:o! sections:o!" },
 };
 
 /* Keys of lists besides the rows, including lists that are not implemented yet. */

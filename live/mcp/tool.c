@@ -74,8 +74,9 @@ static const struct entry entries[] = {
 	{ .tool = { .name = "compare",
 		    .kind = HP_MCP_COMPARE,
 		    .shape = HP_MCP_OBJECT,
-		    .help = "What became more and what less between two runs of runs, beyond the error of both: "
-			    "time and CPU by function, bytes by call path, waits. Takes some seconds." } },
+		    .help = "What became more and what less between two runs of runs: calls, blocks and bytes by "
+			    "function, locks, messages. Times are shown, not judged: that needs "
+			    "`hotpath compare --runs 10`. Takes some seconds." } },
 	LIST(calltree),
 	LIST(functions),
 	LOGS(functions, "function_timing_logs", "/{id}/logs", "function_id",

@@ -48,7 +48,6 @@ struct hp_mcp_arguments {
 	const char *topic;	/* for `explain`; NULL = all */
 	const char *session;	/* new program, run or file */
 	const char *before, *after;	/* runs */
-	double noise;	/* percent */
 	char numbers[4][16];	/* texts above converted from numbers */
 	uint32_t number_count;
 };

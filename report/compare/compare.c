@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.c - see compare.h.
- *
- * Intervals: of an estimate the report has one; of a figure made of samples it is
- * 1.96 times the square root of their number (they are drawn independently, so
- * their number is Poisson's).  Those of the two sides are added as independent
- * errors are, by squares; the noise, which is no interval, on top.
+ * compare.c - see compare.h: the rows of all runs, matched by their names.  What is
+ * said of them is decided in judge.c.
  */
 #include "report/compare/compare.h"
 
@@ -13,54 +9,57 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
 #include "util/hash.h"
 
-static const struct hp_compare_measure measures[] = {
-	{ &hp_functions_section, true, "time in each function, callees included", "inclusive_ns",
-	  "inclusive_low_ns", "inclusive_high_ns", NULL, "calls", HP_COMPARE_TIME, true },
-	{ &hp_cpu_section, false, "CPU time of each function, without callees", "self_ns", NULL,
-	  NULL, "self_samples", NULL, HP_COMPARE_TIME, true },
-	{ &hp_alloc_functions_section, false, "bytes that each function allocated", "total_bytes",
-	  NULL, NULL, NULL, "count", HP_COMPARE_BYTES, false },
-	{ &hp_alloc_sites_section, false, "bytes by call path", "total_bytes", NULL, NULL, NULL,
-	  "count", HP_COMPARE_BYTES, false },
-	{ &hp_leaks_section, false, "bytes that were left", "live_bytes", NULL, NULL, NULL,
-	  "live_count", HP_COMPARE_BYTES, false },
-	{ &hp_offcpu_section, false, "time that threads waited", "blocked_ns", NULL, NULL, NULL,
-	  "waits", HP_COMPARE_TIME, true },
-	{ &hp_mutexes_section, false, "time that threads waited for each", "wait_total_ns", NULL,
-	  NULL, NULL, "count", HP_COMPARE_TIME, true },
+#define FUNCTIONS &hp_functions_section
+#define ARROW " \342\206\220 "
+
+/* Those of one section stand together. */
+const struct hp_compare_measure hp_compare_measures[] = {
+	{ NULL, "wall", "wall_ns", HP_COMPARE_TIME, HP_COMPARE_CLOCKED, false },
+	{ NULL, "CPU", "cpu_ns", HP_COMPARE_TIME, HP_COMPARE_CLOCKED, false },
+	{ NULL, "peak RSS", "peak_rss_bytes", HP_COMPARE_BYTES, HP_COMPARE_LOOSE, false },
+	{ FUNCTIONS, "calls", "calls", HP_COMPARE_COUNT, HP_COMPARE_EXACT, false },
+	{ FUNCTIONS, "own time", "self_ns", HP_COMPARE_TIME, HP_COMPARE_CLOCKED, false },
+	{ &hp_cpu_section, "CPU samples", "self_ns", HP_COMPARE_TIME, HP_COMPARE_SAMPLED, false },
+	{ &hp_alloc_functions_section, "blocks", "count", HP_COMPARE_COUNT, HP_COMPARE_EXACT,
+	  false },
+	{ &hp_alloc_functions_section, "bytes", "total_bytes", HP_COMPARE_BYTES, HP_COMPARE_EXACT,
+	  false },
+	{ &hp_alloc_sites_section, "blocks", "count", HP_COMPARE_COUNT, HP_COMPARE_EXACT, true },
+	{ &hp_alloc_sites_section, "bytes", "total_bytes", HP_COMPARE_BYTES, HP_COMPARE_EXACT,
+	  true },
+	{ &hp_leaks_section, "blocks left", "live_count", HP_COMPARE_COUNT, HP_COMPARE_EXACT,
+	  false },
+	{ &hp_leaks_section, "bytes left", "live_bytes", HP_COMPARE_BYTES, HP_COMPARE_EXACT,
+	  false },
+	{ &hp_mutexes_section, "locks", "count", HP_COMPARE_COUNT, HP_COMPARE_EXACT, false },
+	{ &hp_rw_locks_section, "read locks", "read_count", HP_COMPARE_COUNT, HP_COMPARE_EXACT,
+	  false },
+	{ &hp_rw_locks_section, "write locks", "write_count", HP_COMPARE_COUNT, HP_COMPARE_EXACT,
+	  false },
+	{ &hp_channels_section, "messages", "sent_count", HP_COMPARE_COUNT, HP_COMPARE_EXACT,
+	  false },
+	{ &hp_processes_section, "starts", "runs", HP_COMPARE_COUNT, HP_COMPARE_EXACT, false },
 };
 
-const char *hp_compare_title(const struct hp_compare_measure *measure)
-{
-	return measure->is_by_key ? measure->section->key : measure->section->name;
-}
+const size_t hp_compare_measure_count =
+	sizeof(hp_compare_measures) / sizeof(hp_compare_measures[0]);
 
-/* Of the noise, one part in so many is of the whole section: an interrupt hits small rows, too. */
-#define SMALL 50
+#define MEASURES (sizeof(hp_compare_measures) / sizeof(hp_compare_measures[0]))
 
-#define MEASURES (sizeof(measures) / sizeof(measures[0]))
-
-/* A row of one side. */
-struct side {
-	char *name;	/* fresh */
-	const char *place;
-	double value;
-	double error;
-	double calls;
-	bool is_taken;	/* has its match */
+/* What is found while reports are read. */
+struct hp_compare_reading {
+	struct hp_map by_name;	/* measure and name -> place in rows, + 1 */
+	unsigned char *states;	/* of each run and measure: enum state */
 };
 
-struct sides {
-	struct side *rows;
-	size_t count;
-	bool is_whole;	/* no row was left out for the limit */
-};
+enum state { ABSENT = 0, LIMITED, WHOLE };
 
 static double number_of(const cJSON *row, const char *key, double usual)
 {
@@ -76,277 +75,363 @@ static const char *text_of(const cJSON *row, const char *key)
 	return cJSON_IsString(value) ? value->valuestring : NULL;
 }
 
-/* --- reading --- */
+/* --- names --- */
 
-static double error_of(const struct hp_compare_measure *measure, const cJSON *row, double value)
+static size_t digits_before(const char *text, size_t end)
 {
-	double low = number_of(row, measure->low, value),
-	       high = number_of(row, measure->high, value);
-	double samples = number_of(row, measure->samples, 0);
+	size_t at = end;
 
-	if (samples > 0)
-		return 1.96 * value / sqrt(samples);
-	return high > low ? (high - low) / 2 : 0;
+	while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9')
+		at--;
+	return end - at;
 }
 
-/* "f file.c:12 ← main" without the place: call paths are matched by their functions. */
-static void places_strip(char *name)
+/*
+ * The end of one step of a name without its place: "f file.c:12" is f, and "file.c:12", a lock
+ * without a name, is file.c.  Lines move with every edit.
+ */
+static size_t step_end(const char *step, size_t size, bool is_path)
 {
-	static const char arrow[] = " \342\206\220 ";
+	size_t digits = digits_before(step, size);
+	const char *blank;
+
+	if (!digits || digits == size || step[size - digits - 1] != ':' ||
+	    (size > digits + 1 && step[size - digits - 2] == ':'))
+		return size;
+	size -= digits + 1;
+	blank = is_path ? memrchr(step, ' ', size) : NULL;
+	return blank ? (size_t)(blank - step) : size;
+}
+
+static void places_strip(char *name, bool is_path)
+{
 	char *to = name;
 
 	for (char *step = name, *next; step; step = next) {
-		char *end = strstr(step, arrow), *colon, *blank;
-		size_t size = end ? (size_t)(end - step) : strlen(step), kept = size;
+		char *end = strstr(step, ARROW);
+		size_t kept;
 
-		next = end ? end + sizeof(arrow) - 1 : NULL;
-		colon = memrchr(step, ':', size);
-		blank = colon ? memrchr(step, ' ', (size_t)(colon - step)) : NULL;
-		if (blank && colon + 1 < step + size &&
-		    strspn(colon + 1, "0123456789") >= size - (size_t)(colon + 1 - step))
-			kept = (size_t)(blank - step);
+		next = end ? end + strlen(ARROW) : NULL;
+		kept = step_end(step, end ? (size_t)(end - step) : strlen(step), is_path);
 		memmove(to, step, kept);
 		to += kept;
 		if (next)
-			to = (char *)memmove(to, arrow, sizeof(arrow) - 1) + sizeof(arrow) - 1;
+			to = (char *)memmove(to, ARROW, strlen(ARROW)) + strlen(ARROW);
 	}
 	*to = 0;
 }
 
-/* Fresh; the program's main is called by the program's name, which may be another one. */
-static char *name_of(const cJSON *row, const char *caller)
+/* What the program is called in a report, of which A's may be another one than B's. */
+struct called {
+	const char *main;	/* comm::main */
+	char *comm;	/* fresh */
+};
+
+static struct called called_of(const cJSON *report)
 {
-	const char *name = text_of(row, "name");
+	struct called called = {
+		.main = text_of(cJSON_GetObjectItemCaseSensitive(report, hp_functions_section.json),
+				"caller_name")
+	};
+	const char *end = called.main ? strstr(called.main, "::main") : NULL;
+
+	if (!called.main)
+		called.main = text_of(
+			cJSON_GetObjectItemCaseSensitive(report, hp_alloc_functions_section.json),
+			"caller_name");
+	end = called.main ? strstr(called.main, "::main") : NULL;
+	if (end) {
+		called.comm = hp_xstrdup(called.main);
+		called.comm[end - called.main] = 0;
+	}
+	return called;
+}
+
+/* True if `name` is the comm, perhaps in [brackets] as code without symbols has it. */
+static bool is_comm(const struct called *called, const char *name)
+{
+	size_t size = called->comm ? strlen(called->comm) : 0;
+
+	if (!size)
+		return false;
+	if (*name == '[')
+		return strncmp(name + 1, called->comm, size) == 0 &&
+		       strcmp(name + 1 + size, "]") == 0;
+	return strcmp(name, called->comm) == 0;
+}
+
+/* Fresh; NULL = the row has none. */
+static char *name_of(const cJSON *row, const struct called *called)
+{
+	const char *name = text_of(row, "name"), *label = text_of(row, "label");
 	char *copy;
 
-	if (!name)
+	if (!name && !label)
 		return NULL;
-	copy = hp_xstrdup(caller && strcmp(name, caller) == 0 ? "main" : name);
-	if (cJSON_GetObjectItemCaseSensitive(row, "frames"))
-		places_strip(copy);
+	if (name && called->main && strcmp(name, called->main) == 0)
+		return hp_xstrdup("main");
+	if (name && is_comm(called, name))
+		return hp_xstrdup(*name == '[' ? "[main]" : "main");
+	copy = hp_xstrdup(name ? name : label);
+	if (!name || cJSON_GetObjectItemCaseSensitive(row, "frames"))
+		places_strip(copy, name != NULL);
 	return copy;
 }
 
-static struct side side_of(const struct hp_compare_measure *measure, const cJSON *row,
-			   const char *caller)
+/* --- rows --- */
+
+static struct hp_compare_row *row_at(struct hp_compare *compare, size_t measure, const char *name)
 {
-	const char *place = text_of(row, "file");
+	uint64_t hash = hp_fnv_text(measure * 2 + 7, name) | 1;
+	bool is_new;
 
-	struct side side = {
-		.name = name_of(row, caller),
-		.place = place ? place : text_of(row, "module"),
-		.value = number_of(row, measure->value, 0),
-		.calls = number_of(row, measure->calls, -1),
-	};
+	for (;; hash += 2) {
+		uint32_t *place = hp_map_at(&compare->reading->by_name, hash, &is_new);
+		struct hp_compare_row *row;
 
-	side.error = error_of(measure, row, side.value);
-	return side;
+		if (!is_new) {
+			row = &compare->rows[*place];
+			if (row->measure == &hp_compare_measures[measure] &&
+			    strcmp(row->name, name) == 0)
+				return row;
+			continue;
+		}
+		*place = (uint32_t)compare->row_count;
+		compare->rows = hp_xgrow(compare->rows, compare->row_count, &compare->row_room,
+					 sizeof(*compare->rows));
+		row = &compare->rows[compare->row_count++];
+		*row = (struct hp_compare_row){
+			.measure = &hp_compare_measures[measure],
+			.name = hp_xstrdup(name),
+			.values = hp_xcalloc(compare->run_count, sizeof(double)),
+			.chance = NAN,
+			.unseen = NAN,
+		};
+		return row;
+	}
 }
 
-static struct sides sides_read(const struct hp_compare_measure *measure, const cJSON *report)
+static void section_add(struct hp_compare *compare, size_t run, size_t measure, const cJSON *report,
+			const struct called *called)
 {
-	const cJSON *section = cJSON_GetObjectItemCaseSensitive(report, measure->section->json);
-	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(section, "raw"), *row;
-	const char *caller = text_of(
-		cJSON_GetObjectItemCaseSensitive(report, hp_functions_section.json), "caller_name");
-	int count = cJSON_IsArray(raw) ? cJSON_GetArraySize(raw) : 0;
-	struct sides sides = { .rows = hp_xcalloc((size_t)count + 1, sizeof(*sides.rows)) };
+	const struct hp_compare_measure *what = &hp_compare_measures[measure];
+	const cJSON *section = cJSON_GetObjectItemCaseSensitive(report, what->section->json), *row;
+	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(section, "raw");
+	unsigned char *state = &compare->reading->states[run * MEASURES + measure];
+	double count = 0;
+
+	if (!cJSON_IsArray(raw))
+		return;
+	cJSON_ArrayForEach(row, raw)
+	{
+		double value = number_of(row, what->value, NAN);
+		char *name = name_of(row, called);
+
+		count++;
+		if (name && !isnan(value))
+			row_at(compare, measure, name)->values[run] += value;
+		free(name);
+	}
+	*state = number_of(section, "total_count", 0) <= number_of(section, "included_count", count)
+			 ? WHOLE
+			 : LIMITED;
+}
+
+static void total_add(struct hp_compare *compare, size_t run, size_t measure, const cJSON *summary)
+{
+	double value = number_of(summary, hp_compare_measures[measure].value, NAN);
+
+	if (isnan(value))
+		return;
+	row_at(compare, measure, "")->values[run] = value;
+	compare->reading->states[run * MEASURES + measure] = WHOLE;
+}
+
+/* --- what is known of a run --- */
+
+static double started_of(const cJSON *report)
+{
+	const cJSON *meta = cJSON_GetObjectItemCaseSensitive(report, "meta");
+	const char *text = text_of(meta, "created_at");
+	double ns = number_of(meta, "created_unix_ns", NAN);
+	struct tm parts = { 0 };
+
+	if (!isnan(ns))
+		return ns / 1e9;
+	if (!text || !strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts))
+		return NAN;
+	return (double)timegm(&parts);
+}
+
+/* The share of the threads' lives in which they could have run and had no core. */
+static double ready_of(const cJSON *report)
+{
+	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(report, hp_threads_section.json), "raw");
+	const cJSON *row;
+	double ready = 0, busy = 0;
 
 	cJSON_ArrayForEach(row, raw)
 	{
-		struct side side = side_of(measure, row, caller);
-
-		if (side.name && sides.count < (size_t)count)
-			sides.rows[sides.count++] = side;
+		ready += fmax(0, number_of(row, "wait_ns", 0));
+		busy += fmax(0, number_of(row, "wait_ns", 0)) +
+			fmax(0, number_of(row, "cpu_ns", 0));
 	}
-	sides.is_whole = number_of(section, "total_count", 0) <=
-			 number_of(section, "included_count", (double)sides.count);
-	return sides;
+	return busy > 0 ? ready / busy : NAN;
 }
 
-static void sides_free(struct sides *sides)
+void hp_compare_add(struct hp_compare *compare, size_t run, const cJSON *report)
 {
-	for (size_t i = 0; i < sides->count; i++)
-		free(sides->rows[i].name);
-	free(sides->rows);
+	const cJSON *summary = cJSON_GetObjectItemCaseSensitive(report, "summary");
+	const cJSON *threads = cJSON_GetObjectItemCaseSensitive(report, hp_threads_section.json);
+	struct called called = called_of(report);
+
+	compare->runs[run] = (struct hp_compare_run){
+		.ready = ready_of(report),
+		.started = started_of(report),
+		.threads = number_of(threads, "thread_count", 1),
+		.status = number_of(summary, "wait_status", NAN),
+	};
+	for (size_t i = 0; i < MEASURES; i++) {
+		if (hp_compare_measures[i].section)
+			section_add(compare, run, i, report, &called);
+		else
+			total_add(compare, run, i, summary);
+	}
+	free(called.comm);
 }
 
-/* --- matching --- */
-
-static uint64_t hash_of(const char *text, uint64_t hash)
+void hp_compare_init(struct hp_compare *compare, const char *a, size_t a_count, const char *b,
+		     size_t b_count)
 {
-	return text ? hp_fnv_text(hash, text) : hash;
+	size_t count = a_count + b_count;
+
+	*compare = (struct hp_compare){
+		.runs = hp_xcalloc(count + 1, sizeof(*compare->runs)),
+		.run_count = count,
+		.sections = hp_xcalloc(MEASURES, sizeof(*compare->sections)),
+		.reading = hp_xcalloc(1, sizeof(*compare->reading)),
+	};
+	compare->reading->states = hp_xcalloc(count + 1, MEASURES);
+	compare->a = (struct hp_compare_side){ .name = hp_xstrdup(a),
+					       .count = a_count,
+					       .runs = compare->runs };
+	compare->b = (struct hp_compare_side){ .name = hp_xstrdup(b),
+					       .count = b_count,
+					       .runs = compare->runs + a_count };
 }
 
-static bool is_match(const struct side *a, const struct side *b)
+/* --- what can be compared --- */
+
+/* In one run at least: what a run has nothing of, its report may leave out. */
+static bool is_there(const struct hp_compare *compare, size_t measure, size_t first, size_t count)
 {
-	if (strcmp(a->name, b->name) != 0)
-		return false;
-	return !a->place || !b->place || strcmp(a->place, b->place) == 0;
+	for (size_t i = first; i < first + count; i++)
+		if (compare->reading->states[i * MEASURES + measure] != ABSENT)
+			return true;
+	return false;
 }
 
-/* Of several of one name the first that is free: they stand in the order of their size. */
-static struct side *match_of(const struct side *side, struct sides *others,
-			     const struct hp_map *by_name, const uint32_t *next)
+static bool has_rows(const struct hp_compare *compare, size_t measure, size_t first, size_t count)
 {
-	const uint32_t *first = hp_map_find(by_name, hash_of(side->name, 7) | 1);
+	for (size_t i = 0; i < compare->row_count; i++)
+		for (size_t k = first; k < first + count; k++)
+			if (compare->rows[i].measure == &hp_compare_measures[measure] &&
+			    compare->rows[i].values[k] > 0)
+				return true;
+	return false;
+}
 
-	for (uint32_t i = first ? *first : 0; i; i = next[i - 1])
-		if (!others->rows[i - 1].is_taken && is_match(side, &others->rows[i - 1]))
-			return &others->rows[i - 1];
+/* A section that one side does not have at all says nothing of what changed. */
+static const char *left_out(const struct hp_compare *compare, size_t measure)
+{
+	size_t a = compare->a.count, b = compare->b.count;
+	bool has_a = is_there(compare, measure, 0, a), has_b = is_there(compare, measure, a, b);
+
+	if (!has_a && !has_b)
+		return "not recorded";
+	if (!has_a || !has_b)
+		return has_a ? "not recorded in B" : "not recorded in A";
+	if (hp_compare_measures[measure].section != &hp_functions_section)
+		return NULL;
+	has_a = has_rows(compare, measure, 0, a);
+	has_b = has_rows(compare, measure, a, b);
+	if (has_a != has_b)
+		return has_a ? "only A is compiled for it" : "only B is compiled for it";
 	return NULL;
 }
 
-static enum hp_compare_verdict verdict_of(const struct hp_compare_row *row, bool has_a, bool has_b,
-					  const struct sides *a, const struct sides *b)
+static void unknown_mark(struct hp_compare *compare)
 {
-	if ((!has_a && !a->is_whole) || (!has_b && !b->is_whole))
-		return HP_COMPARE_UNKNOWN;
-	/* That a function is called at all is no matter of noise; that it has a sample is. */
-	bool is_called = row->calls_a > 0 || row->calls_b > 0;
-	if ((!is_called || (has_a && has_b)) && fabs(row->b - row->a) <= row->error)
-		return HP_COMPARE_SAME;
-	if (!has_a || !has_b)
-		return has_a ? HP_COMPARE_GONE : HP_COMPARE_NEW;
-	return row->b > row->a ? HP_COMPARE_MORE : HP_COMPARE_LESS;
-}
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+		size_t measure = (size_t)(row->measure - hp_compare_measures);
 
-static void row_add(struct hp_compare_section *section, const struct side *a, const struct side *b,
-		    double noise)
-{
-	const struct side *one = a ? a : b;
-	struct hp_compare_row *row = &section->rows[section->count++];
-	double larger = fmax(a ? a->value : 0, b ? b->value : 0);
-
-	*row = (struct hp_compare_row){
-		.name = hp_xstrdup(one->name),
-		.place = one->place ? hp_xstrdup(one->place) : NULL,
-		.a = a ? a->value : 0,
-		.b = b ? b->value : 0,
-		.calls_a = a ? a->calls : -1,
-		.calls_b = b ? b->calls : -1,
-	};
-	row->error = hypot(a ? a->error : 0, b ? b->error : 0);
-	if (section->measure->is_noisy)
-		row->error += noise / 100 * larger +
-			      noise / 100 / SMALL * fmax(section->total_a, section->total_b);
-}
-
-static int compare_changes(const void *left, const void *right)
-{
-	const struct hp_compare_row *a = left, *b = right;
-	bool is_a = a->verdict != HP_COMPARE_SAME, is_b = b->verdict != HP_COMPARE_SAME;
-	double change_a = fabs(a->b - a->a), change_b = fabs(b->b - b->a);
-
-	if (is_a != is_b)
-		return is_a ? -1 : 1;
-	if (change_a != change_b)
-		return change_a > change_b ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
-
-static void section_match(struct hp_compare_section *section, struct sides *a, struct sides *b,
-			  double noise)
-{
-	struct hp_map by_name = HP_MAP_NONE;
-	uint32_t *next = hp_xcalloc(b->count + 1, sizeof(*next));
-	bool is_new;
-
-	/* From the last on, so that each list starts with the first. */
-	for (size_t i = b->count; i-- > 0;) {
-		uint32_t *first = hp_map_at(&by_name, hash_of(b->rows[i].name, 7) | 1, &is_new);
-
-		next[i] = is_new ? 0 : *first;
-		*first = (uint32_t)i + 1;
+		for (size_t run = 0; run < compare->run_count; run++)
+			if (row->values[run] == 0 &&
+			    compare->reading->states[run * MEASURES + measure] == LIMITED)
+				row->values[run] = NAN;
 	}
-	section->rows = hp_xcalloc(a->count + b->count + 1, sizeof(*section->rows));
-	for (size_t i = 0; i < a->count; i++) {
-		struct side *match = match_of(&a->rows[i], b, &by_name, next);
-
-		if (match)
-			match->is_taken = true;
-		row_add(section, &a->rows[i], match, noise);
-		section->rows[section->count - 1].verdict =
-			verdict_of(&section->rows[section->count - 1], true, match != NULL, a, b);
-	}
-	for (size_t i = 0; i < b->count; i++) {
-		if (b->rows[i].is_taken)
-			continue;
-		row_add(section, NULL, &b->rows[i], noise);
-		section->rows[section->count - 1].verdict =
-			verdict_of(&section->rows[section->count - 1], false, true, a, b);
-	}
-	hp_map_release(&by_name);
-	free(next);
 }
 
-/* What shares are of: the largest row where rows contain each other, else their sum. */
-static double total_of(const struct hp_compare_measure *measure, const struct sides *sides)
+static void row_release(struct hp_compare_row *row)
 {
-	double total = 0;
-
-	for (size_t i = 0; i < sides->count; i++)
-		total = measure->low ? fmax(total, sides->rows[i].value)
-				     : total + sides->rows[i].value;
-	return total;
+	free(row->name);
+	free(row->values);
 }
 
-static size_t changed_count(const struct hp_compare_section *section)
+void hp_compare_settle(struct hp_compare *compare)
 {
-	size_t count = 0;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < section->count; i++)
-		count += section->rows[i].verdict != HP_COMPARE_SAME &&
-			 section->rows[i].verdict != HP_COMPARE_UNKNOWN;
-	return count;
-}
+	for (size_t i = 0; i < MEASURES; i++)
+		compare->sections[i] = left_out(compare, i);
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
 
-void hp_compare_init(struct hp_compare *compare, const cJSON *a, const cJSON *b, double noise)
-{
-	*compare = (struct hp_compare){
-		.sections = hp_xcalloc(MEASURES, sizeof(*compare->sections)),
-	};
-	for (size_t i = 0; i < MEASURES; i++) {
-		struct hp_compare_section *section = &compare->sections[compare->count];
-		struct sides left, right;
-
-		if (!cJSON_GetObjectItemCaseSensitive(a, measures[i].section->json) ||
-		    !cJSON_GetObjectItemCaseSensitive(b, measures[i].section->json))
-			continue;
-		left = sides_read(&measures[i], a);
-		right = sides_read(&measures[i], b);
-		section->measure = &measures[i];
-		section->total_a = total_of(&measures[i], &left);
-		section->total_b = total_of(&measures[i], &right);
-		section_match(section, &left, &right, noise);
-		section->changed = changed_count(section);
-		if (section->count)
-			qsort(section->rows, section->count, sizeof(*section->rows),
-			      compare_changes);
-		compare->count++;
-		sides_free(&left);
-		sides_free(&right);
+		if (compare->sections[row->measure - hp_compare_measures])
+			row_release(row);
+		else
+			compare->rows[kept++] = *row;
 	}
+	compare->row_count = kept;
+	unknown_mark(compare);
 }
 
 void hp_compare_release(struct hp_compare *compare)
 {
-	for (size_t i = 0; i < compare->count; i++) {
-		for (size_t j = 0; j < compare->sections[i].count; j++) {
-			free(compare->sections[i].rows[j].name);
-			free(compare->sections[i].rows[j].place);
-		}
-		free(compare->sections[i].rows);
-	}
+	for (size_t i = 0; i < compare->row_count; i++)
+		row_release(&compare->rows[i]);
+	hp_map_release(&compare->reading->by_name);
+	free(compare->reading->states);
+	free(compare->reading);
+	free(compare->rows);
+	free(compare->runs);
 	free(compare->sections);
-	*compare = (struct hp_compare){ .sections = NULL };
+	free(compare->a.name);
+	free(compare->b.name);
+	free(compare->refused);
+	*compare = (struct hp_compare){ .rows = NULL };
 }
 
-double hp_compare_growth(const struct hp_compare_row *row)
+bool hp_compare_is_change(const struct hp_compare_row *row)
 {
-	double sure = row->b - row->a - row->error;
+	return row->verdict >= HP_COMPARE_MORE && row->verdict <= HP_COMPARE_GONE;
+}
 
-	if ((row->verdict != HP_COMPARE_MORE && row->verdict != HP_COMPARE_NEW) || sure <= 0)
+double hp_compare_percent(const struct hp_compare_row *row)
+{
+	if (isnan(row->a) || isnan(row->b))
+		return NAN;
+	if (row->a == row->b)
 		return 0;
-	return row->a > 0 ? 100 * sure / row->a : INFINITY;
+	return row->a > 0 ? 100 * (row->b - row->a) / row->a : INFINITY;
+}
+
+const char *hp_compare_word(enum hp_compare_verdict verdict)
+{
+	static const char *const words[] = { "same", "more",   "less",	  "new",
+					     "gone", "unsure", "unknown", "not judged" };
+
+	return words[verdict];
 }

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.h - two saved reports beside each other: what became more, what less.
+ * compare.h - two sets of runs beside each other: what differs beyond chance.
  *
- * Rows are matched by section, name and place (the file or module; lines move
- * with every edit).  A change is told as one only if it is larger than what the
- * two figures may be off: their intervals, and the noise of a machine between
- * two runs, which no single run knows.
+ * Counts come first.  How often a function is called or allocates does not depend
+ * on how busy the machine is: if all runs of a side agree, one run a side is
+ * enough to tell a difference.  Times do depend on it.  Two runs of one binary
+ * differ by 20 % and more, and no single run knows by how much.  So times are judged
+ * only with at least HP_COMPARE_RUNS_LEAST runs a side that were made in turns, by the
+ * rank-sum test (rank.h), and not at all if the runs had to wait for a core.
  *
- * Folder: report/compare - `hotpath compare`: two reports beside each other
+ * Rows are matched by section and name.  Rows of equal names are summed: which of them
+ * comes first changes from run to run.
+ *
+ * Folder: report/compare - `hotpath compare`: two sets of runs beside each other
  * May use: report/store report/view report/section report/section/wait
  *   report/section/memory report/section/cpu report/section/timing
- *   report/section/core report/name report/base segment util
+ *   report/section/core report/section/thread report/section/channel report/name
+ *   report/base segment util
  */
 #ifndef HP_REPORT_COMPARE_COMPARE_H
 #define HP_REPORT_COMPARE_COMPARE_H
@@ -21,66 +27,110 @@
 struct cJSON;
 struct hp_section;
 
+#define HP_COMPARE_RUNS_LEAST 5	/* a side, to judge times */
+#define HP_COMPARE_RUNS_STRONG 10	/* with fewer, what is said of times is weak */
+#define HP_COMPARE_RUNS_MOST 1000	/* a side */
+
 enum hp_compare_unit { HP_COMPARE_TIME = 0, HP_COMPARE_BYTES, HP_COMPARE_COUNT };
 
+enum hp_compare_kind {
+	HP_COMPARE_EXACT = 0,	/* counted; the same in each run of most programs */
+	HP_COMPARE_LOOSE,	/* counted, but the machine has a say */
+	HP_COMPARE_CLOCKED,	/* a time that was measured */
+	HP_COMPARE_SAMPLED,	/* a time that was estimated from samples */
+};
+
 enum hp_compare_verdict {
-	HP_COMPARE_SAME = 0,	/* no change beyond the error */
+	HP_COMPARE_SAME = 0,	/* no difference beyond chance */
 	HP_COMPARE_MORE,
 	HP_COMPARE_LESS,
 	HP_COMPARE_NEW,	/* only in B */
 	HP_COMPARE_GONE,	/* only in A */
-	HP_COMPARE_UNKNOWN,	/* one report tells not all rows, and not this one */
+	HP_COMPARE_UNSURE,	/* they differ, but these runs cannot tell whether by chance */
+	HP_COMPARE_UNKNOWN,	/* a report was limited, and leaves this row out */
+	HP_COMPARE_UNJUDGED,	/* a time that is not judged: see hp_compare.refused */
 };
 
-/* One figure of one row.  A side without the row has 0, except if it is not known. */
+/* A figure of a section's rows. */
+struct hp_compare_measure {
+	const struct hp_section *section;	/* NULL = of the whole run */
+	const char *metric;	/* its name, in tables, JSON and policies */
+	const char *value;	/* key of the figure, in `raw` or `summary` */
+	enum hp_compare_unit unit;
+	enum hp_compare_kind kind;
+	bool is_detail;	/* says by call path what another one says by function */
+};
+
+extern const struct hp_compare_measure hp_compare_measures[];
+extern const size_t hp_compare_measure_count;
+
+static inline bool hp_compare_is_time(const struct hp_compare_measure *measure)
+{
+	return measure->kind == HP_COMPARE_CLOCKED || measure->kind == HP_COMPARE_SAMPLED;
+}
+
+/* One figure, in all runs.  A run without the row has 0, or NAN if its report is limited. */
 struct hp_compare_row {
-	char *name;
-	char *place;	/* file or module; NULL = not told */
-	double a, b;	/* ns, bytes or a number */
-	double error;	/* half of the 95 % interval of b - a, noise included */
-	double calls_a, calls_b;	/* < 0: it has none */
+	const struct hp_compare_measure *measure;
+	char *name;	/* "" = of the whole run */
+	double *values;	/* of A's runs, then of B's */
+	double a, b;	/* their medians; NAN = not known */
+	bool is_varying;	/* not the same in all runs of a side */
+	double chance;	/* of a judged time: that this is one; else NAN */
+	double unseen;	/* of a judged time: changes below this part of it would not be seen; NAN = none would */
 	enum hp_compare_verdict verdict;
 };
 
-/* What is compared in a section. */
-struct hp_compare_measure {
-	const struct hp_section *section;
-	bool is_by_key;	/* its title is the section's key; else the name */
-	const char *what;	/* of the rows, for people */
-	const char *value;	/* key of the figure in `raw` */
-	const char *low, *high;	/* keys of its interval; NULL = none */
-	const char *samples;	/* key of the number of samples it is of; NULL = none */
-	const char *calls;	/* key of how often; NULL = none */
-	enum hp_compare_unit unit;
-	bool is_noisy;	/* a time: another run of the same program would have another one */
+/* What is known of one run beside its rows. */
+struct hp_compare_run {
+	double ready;	/* share of its threads' time without a core; NAN = not known */
+	double started;	/* seconds; NAN = not known */
+	double threads;
+	double status;	/* as wait(2) has it; NAN = not known */
 };
 
-/* What it is called in titles. */
-const char *hp_compare_title(const struct hp_compare_measure *measure);
-
-struct hp_compare_section {
-	const struct hp_compare_measure *measure;
-	struct hp_compare_row *rows;	/* the largest change first, those without one last */
+struct hp_compare_side {
+	char *name;
 	size_t count;
-	size_t changed;	/* rows with a change beyond the error */
-	double total_a, total_b;	/* of the largest row, or the sum: what percent are of */
+	const struct hp_compare_run *runs;
+	double ready;	/* the median; NAN = not known */
 };
+
+struct hp_compare_reading;
 
 struct hp_compare {
-	struct hp_compare_section *sections;
-	size_t count;
+	struct hp_compare_run *runs;	/* of A, then of B */
+	size_t run_count;
+	struct hp_compare_side a, b;
+	struct hp_compare_row *rows;	/* in the order of the measures, the largest change first */
+	size_t row_count;
+	size_t row_room;
+	struct hp_compare_reading *reading;	/* of compare.c */
+	const char **sections;	/* beside the measures: why one is left out; NULL = it is not */
+	char *refused;	/* why times are not judged; NULL = they are */
+	bool is_weak;	/* fewer than HP_COMPARE_RUNS_STRONG runs a side */
+	size_t judged;	/* times that were judged, totals apart */
 };
 
 /*
- * Compares two reports in JSON.  `noise` is what two runs of one program may
- * differ by, percent.  Never fails: sections that one of them has not are left out.
+ * Takes `a_count` reports in JSON of A, then `b_count` of B, in any order;
+ * at last hp_compare_judge of judge.h, which calls hp_compare_settle: that leaves out what one
+ * side does not have.  Never fails.
  */
-void hp_compare_init(struct hp_compare *compare, const struct cJSON *a, const struct cJSON *b,
-		     double noise);
+void hp_compare_init(struct hp_compare *compare, const char *a, size_t a_count, const char *b,
+		     size_t b_count);
+void hp_compare_add(struct hp_compare *compare, size_t run, const struct cJSON *report);
+void hp_compare_settle(struct hp_compare *compare);
 void hp_compare_release(struct hp_compare *compare);
 
-/* By how many percent a row surely grew; 0 = not surely; of a new row infinity. */
-double hp_compare_growth(const struct hp_compare_row *row);
+/* True if the verdict says that the row changed. */
+bool hp_compare_is_change(const struct hp_compare_row *row);
+
+/* The change in percent of A; of a new row infinity, NAN if it is not known. */
+double hp_compare_percent(const struct hp_compare_row *row);
+
+/* The word for a verdict, as JSON has it. */
+const char *hp_compare_word(enum hp_compare_verdict verdict);
 
 /* A report in JSON of what `path` names, as hp_input_open understands it, or JSON in a file. */
 struct cJSON *hp_compare_load(const char *path);

@@ -15,6 +15,7 @@
 #include "report/store/input.h"
 #include "report/base/memory.h"
 #include "report/view/view.h"
+#include "report/section/core/list.h"
 #include "report/section/sections.h"
 
 #define JSON_MOST (256 << 20)	/* bytes */
@@ -46,27 +47,64 @@ static char *json_read(const char *path)
 	return NULL;
 }
 
+/* Those that are compared, as HOTPATH_REPORT lists them. */
+static char *sections_wanted(void)
+{
+	char *list = hp_xstrdup(hp_threads_section.key);
+
+	for (size_t i = 0; i < hp_compare_measure_count; i++) {
+		const struct hp_section *section = hp_compare_measures[i].section;
+		char *longer;
+
+		if (!section || (i && section == hp_compare_measures[i - 1].section))
+			continue;
+		longer = hp_xprintf("%s,%s", list, section->key);
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+/* That a section is empty means something only if somebody looked. */
+static void unrecorded_remove(const struct hp_report *report, cJSON *json)
+{
+	uint32_t recorded = report->model.recorded;
+
+	for (size_t i = 0; i < hp_compare_measure_count; i++) {
+		const struct hp_section *section = hp_compare_measures[i].section;
+
+		if (section && section->needs && recorded & HP_RECORDED_KNOWN &&
+		    !(recorded & section->needs))
+			cJSON_DeleteItemFromObjectCaseSensitive(json, section->json);
+	}
+}
+
 /* As `hotpath report --format json --limit 0` has it. */
 static cJSON *report_json(struct hp_input *input)
 {
 	struct hp_settings settings;
 	struct hp_report report;
-	char *text = NULL;
+	char *text = NULL, *wanted = sections_wanted();
 	size_t size = 0;
 	FILE *out;
 	cJSON *json;
 
 	hp_settings_read(&settings, (char *[]){ NULL }, NULL, NULL);
-	settings.limit = settings.functions_limit = settings.alloc_limit = 0;
+	hp_settings_set(&settings, "HOTPATH_REPORT", wanted, NULL, NULL);
+	settings.limit = settings.functions_limit = settings.alloc_limit = settings.threads_limit =
+		settings.channels_limit = 0;
 	hp_report_init_record(&report, &input->segment, &input->record, &settings, NULL, NULL);
 	out = open_memstream(&text, &size);
 	if (out) {
 		hp_json_write(&report, false, out);
 		fclose(out);
 	}
-	hp_report_release(&report);
 	json = text ? cJSON_Parse(text) : NULL;
+	if (json)
+		unrecorded_remove(&report, json);
+	hp_report_release(&report);
 	free(text);
+	free(wanted);
 	return json;
 }
 

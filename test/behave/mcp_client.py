@@ -227,7 +227,7 @@ def compared(peer):
     runs = call(peer, "runs", {"limit": 2})["structuredContent"]
     assert [row["comm"] for row in runs["data"]] == ["shop", "shop"], runs
     after, before = (row["run"] for row in runs["data"])
-    wanted = {"before": before, "after": after, "noise": 20, "limit": 1}
+    wanted = {"before": before, "after": after, "limit": 1}
     result = call(peer, "compare", wanted)
     assert not result["isError"], result
     said = result["structuredContent"]
@@ -235,11 +235,11 @@ def compared(peer):
               if tool["name"] == "compare"]
     fits(schema[0], said, "compare")
     out = subprocess.run(
-        [os.environ["HOTPATH"], "compare", "-f", "json", "-n", "1", "--noise", "20", before, after],
+        [os.environ["HOTPATH"], "compare", "-f", "json", "-n", "1", before, after],
         stdout=subprocess.PIPE, check=True).stdout
     assert {**json.loads(out), "truncated": said["truncated"]} == said
     alloc = said["sections"]["functions_alloc"]["rows"]  # exact: basket() is called by sell()
-    assert [(row["name"], row["calls_a"], row["calls_b"]) for row in alloc] == [("basket", 40, 400)]
+    assert [(row["name"], row["metric"], row["a"], row["b"]) for row in alloc] == [("basket", "blocks", 40, 400)]
     one = said["sections"]["functions_timing"]
     assert said["truncated"] is any(len(part["rows"]) < part["changed_count"]
                                     for part in said["sections"].values()), one
@@ -248,7 +248,7 @@ def compared(peer):
         ({"before": before}, "after"),
         ({"before": "-", "after": after}, "runs"),
         ({"before": "--help", "after": after}, "--help"),
-        ({"before": before, "after": after, "noise": -1}, "noise"),
+        ({"before": before, "after": after, "noise": 5}, "noise"),
     ]:
         result = call(peer, "compare", arguments)
         assert result["isError"] and word in result["content"][0]["text"], result

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask.c - the options of `hotpath compare`, and what stands behind them.
+ *
+ * Options end at the first word that is none, as in all commands that run programs: what
+ * follows may be a program's options.  But where runs are given, options may stand
+ * behind them.  Both sides are divided by "--"; two runs need none.
+ */
+#include "report/compare/ask.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/exit.h"
+#include "report/base/memory.h"
+#include "report/base/option.h"
+
+#define ROWS_USUAL 15
+#define LEAST_USUAL 1	/* percent */
+
+static const char usage_text[] =
+	"Usage: hotpath compare [OPTION]... A B\n"
+	"       hotpath compare [OPTION]... A... -- B...\n"
+	"       hotpath compare --runs=N [OPTION]... COMMAND [ARGUMENT]... -- COMMAND [ARGUMENT]...\n"
+	"Say what B does more or less than A.  Each is a run (see hotpath list), several, or a\n"
+	"command that is run N times, in turns with the other one.  A run is a kept one, a file,\n"
+	"or a report in JSON (hotpath report -f json -n 0).\n\n"
+	"Counts (calls, blocks, bytes, locks, messages) need one run a side.  Times need 5, better\n"
+	"10, made in turns on a quiet machine; else they are shown and not judged.\n\n"
+	"  -r, --runs=N          run both commands N times, in turns\n"
+	"      --input=FILE      the commands' standard input (/dev/null)\n"
+	"  -f, --format=WORD     table, markdown, json, html\n"
+	"  -o, --output=FILE     write there, not to standard output\n"
+	"  -n, --limit=N         rows of counts and of times; 0 = all (15)\n"
+	"      --all             call paths of allocations, too\n"
+	"      --fail-above=PCT  exit status 3 if something grew by more than PCT percent\n"
+	"      --least=PERCENT   of its total, for rows that --fail-above looks at (1)\n"
+	"      --policy=FILE     exit status 3 if something grew by more than FILE allows\n"
+	"  -h, --help            this\n";
+
+static bool percent_read(const char *option, const char *text, double *percent)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end != text && !*end && number >= 0 && number <= 1e6) {
+		*percent = number;
+		return true;
+	}
+	fprintf(stderr, "hotpath compare: --%s: '%s' is no percentage; give a number, as in 10\n",
+		option, text);
+	return false;
+}
+
+static bool number_read(const char *option, const char *text, size_t least, size_t most,
+			size_t *number)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text >= '0' && *text <= '9' && !*end && value >= least && value <= most) {
+		*number = value;
+		return true;
+	}
+	fprintf(stderr, "hotpath compare: --%s: '%s' is not valid; give a number from %zu to %zu\n",
+		option, text, least, most);
+	return false;
+}
+
+static bool format_read(const char *text, enum hp_compare_format *format)
+{
+	static const char *const words[] = { "table", "json", "markdown", "html" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(text, words[i]) == 0) {
+			*format = (enum hp_compare_format)i;
+			return true;
+		}
+	fprintf(stderr, "hotpath compare: --format: '%s' is none of table, markdown, json, html\n",
+		text);
+	return false;
+}
+
+static bool option_take(struct hp_compare_ask *ask, int letter)
+{
+	switch (letter) {
+	case 'r':
+		return number_read("runs", optarg, 1, HP_COMPARE_RUNS_MOST, &ask->runs);
+	case 'I':
+		ask->input = optarg;
+		return true;
+	case 'f':
+		return format_read(optarg, &ask->format);
+	case 'o':
+		ask->output = optarg;
+		return true;
+	case 'n':
+		return number_read("limit", optarg, 0, 1000000, &ask->rows);
+	case 'a':
+		ask->is_all = true;
+		return true;
+	case 'A':
+		return percent_read("fail-above", optarg, &ask->above);
+	case 'L':
+		return percent_read("least", optarg, &ask->least);
+	case 'P':
+		hp_policy_release(&ask->policy);
+		return hp_policy_read(&ask->policy, optarg);
+	default:
+		return false;
+	}
+}
+
+/* Words that are no options, with NULL for each "--" between them. */
+struct words {
+	char **list;
+	size_t count;
+};
+
+/*
+ * Takes a "--" if that is next.  getopt would take it for the end of all options, and go
+ * back to it at the second one.
+ */
+static bool divider_take(int argc, char **argv)
+{
+	int at = optind ? optind : 1;
+
+	if (at >= argc || strcmp(argv[at], "--") != 0)
+		return false;
+	optind = at + 1;
+	return true;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int words_read(struct hp_compare_ask *ask, struct words *words, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "runs", required_argument, NULL, 'r' },
+		{ "input", required_argument, NULL, 'I' },
+		{ "format", required_argument, NULL, 'f' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "limit", required_argument, NULL, 'n' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "fail-above", required_argument, NULL, 'A' },
+		{ "least", required_argument, NULL, 'L' },
+		{ "policy", required_argument, NULL, 'P' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	static const char letters[] = "+r:f:o:n:h";
+
+	optind = 0;	/* glibc starts over, and reads the + */
+	for (bool is_over = false;;) {
+		if (divider_take(argc, argv)) {
+			if (words->count)
+				words->list[words->count++] = NULL;
+			is_over |= !words->count;
+			continue;
+		}
+		int letter = is_over ? -1 : hp_option_next(argc, argv, letters, options, NULL);
+
+		if (letter == 'h') {
+			fputs(usage_text, stdout);
+			return 0;
+		}
+		if (letter != -1) {
+			if (!option_take(ask, letter))
+				return HP_EXIT_USAGE;
+			continue;
+		}
+		if (optind >= argc)
+			return -1;
+		words->list[words->count++] = argv[optind++];
+		is_over |= ask->runs > 0;
+	}
+}
+
+static int refuse(const char *what)
+{
+	fprintf(stderr, "hotpath compare: %s; see hotpath compare --help\n", what);
+	return HP_EXIT_USAGE;
+}
+
+/* What stands before the first divider is A, the rest is B. */
+static int sides_split(struct hp_compare_ask *ask, struct words *words)
+{
+	size_t at = 0;
+
+	while (at < words->count && words->list[at])
+		at++;
+	ask->a = words->list;
+	ask->a_count = at;
+	if (at < words->count) {
+		ask->b = words->list + at + 1;
+		ask->b_count = words->count - at - 1;
+	} else if (!ask->runs && at == 2) {
+		ask->a_count = ask->b_count = 1;
+		ask->b = words->list + 1;
+	}
+	/* A further divider is the second command's own. */
+	for (size_t i = 0; i < ask->b_count; i++) {
+		static char divider[] = "--";
+
+		if (!ask->b[i] && !ask->runs)
+			return refuse("there is a second -- behind the runs of B");
+		ask->b[i] = ask->b[i] ? ask->b[i] : divider;
+	}
+	if (ask->a_count && ask->b_count)
+		return -1;
+	return refuse(ask->runs ? "--runs needs two commands with -- between them"
+				: "needs two runs, or runs of A, --, and runs of B");
+}
+
+int hp_compare_ask_read(struct hp_compare_ask *ask, int argc, char **argv)
+{
+	struct words words = { .list = hp_xcalloc((size_t)argc + 2, sizeof(*words.list)) };
+	int status;
+
+	*ask = (struct hp_compare_ask){
+		.rows = ROWS_USUAL, .above = -1, .least = LEAST_USUAL, .input = "/dev/null"
+	};
+	ask->a = words.list;
+	status = words_read(ask, &words, argc, argv);
+	if (status < 0)
+		status = sides_split(ask, &words);
+	if (status < 0 && !ask->runs &&
+	    (ask->a_count > HP_COMPARE_RUNS_MOST || ask->b_count > HP_COMPARE_RUNS_MOST))
+		status = refuse("there are more runs than 1000 on a side");
+	return status;
+}
+
+void hp_compare_ask_release(struct hp_compare_ask *ask)
+{
+	hp_policy_release(&ask->policy);
+	free(ask->a);
+	ask->a = NULL;
+}

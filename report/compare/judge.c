@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge.c - see judge.h.
+ */
+#include "report/compare/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/compare/rank.h"
+
+#define RUNS_VARYING 3	/* a side, to tell of a count that varies */
+#define GAP 3	/* so many times the larger range, a gap is none by chance */
+#define THREADED_SHARE 0.2	/* of a count, in a program with threads and with one run a side */
+#define THREADED_COUNT 50
+#define LOOSE_SHARE 0.02	/* what the machine has a say in: differences below are none */
+#define ORDER_CHANCE 0.05
+#define UNSEEN_MOST 10	/* tenfold */
+
+static size_t least_runs(const struct hp_compare *compare)
+{
+	return compare->a.count < compare->b.count ? compare->a.count : compare->b.count;
+}
+
+static double median_of(const double *values, size_t count)
+{
+	double *copy = hp_xcalloc(count + 1, sizeof(*copy)), median;
+
+	memcpy(copy, values, count * sizeof(*copy));
+	median = hp_rank_median(copy, count);
+	free(copy);
+	return median;
+}
+
+/* --- counts --- */
+
+struct range {
+	double low, high;
+};
+
+static struct range range_of(const double *values, size_t count)
+{
+	struct range range = { values[0], values[0] };
+
+	for (size_t i = 1; i < count; i++) {
+		range.low = fmin(range.low, values[i]);
+		range.high = fmax(range.high, values[i]);
+	}
+	return range;
+}
+
+static enum hp_compare_verdict direction(const struct hp_compare_row *row)
+{
+	if (row->a == 0 || row->b == 0)
+		return row->a == 0 ? HP_COMPARE_NEW : HP_COMPARE_GONE;
+	return row->b > row->a ? HP_COMPARE_MORE : HP_COMPARE_LESS;
+}
+
+static bool has_threads(const struct hp_compare *compare)
+{
+	for (size_t i = 0; i < compare->run_count; i++)
+		if (compare->runs[i].threads > 1)
+			return true;
+	return false;
+}
+
+/* Nobody knows what varies where there is one run of threads: a large difference counts all the same. */
+static bool is_clear(const struct hp_compare *compare, const struct hp_compare_row *row)
+{
+	double change = fabs(row->b - row->a);
+
+	return least_runs(compare) > 1 || !has_threads(compare) ||
+	       (change >= THREADED_COUNT && change >= THREADED_SHARE * fmax(row->a, row->b));
+}
+
+static enum hp_compare_verdict steady_verdict(const struct hp_compare *compare,
+					      const struct hp_compare_row *row)
+{
+	if (row->a == row->b)
+		return HP_COMPARE_SAME;
+	if (row->measure->kind == HP_COMPARE_LOOSE && least_runs(compare) < RUNS_VARYING)
+		return HP_COMPARE_UNSURE;
+	return is_clear(compare, row) ? direction(row) : HP_COMPARE_UNSURE;
+}
+
+static enum hp_compare_verdict varying_verdict(const struct hp_compare *compare,
+					       const struct hp_compare_row *row, size_t varying)
+{
+	struct range a = range_of(row->values, compare->a.count);
+	struct range b = range_of(row->values + compare->a.count, compare->b.count);
+	double gap = fmax(b.low - a.high, a.low - b.high);
+	double widest = fmax(a.high - a.low, b.high - b.low);
+	double chance = hp_rank_least(compare->a.count, compare->b.count);
+
+	if (gap <= 0)
+		return HP_COMPARE_SAME;
+	if (least_runs(compare) < RUNS_VARYING)
+		return HP_COMPARE_UNSURE;
+	if (row->measure->kind == HP_COMPARE_LOOSE &&
+	    fabs(row->b - row->a) < LOOSE_SHARE * fmax(row->a, row->b))
+		return HP_COMPARE_SAME;
+	if (chance > HP_JUDGE_ROWS / (double)varying && gap < GAP * widest)
+		return HP_COMPARE_UNSURE;
+	return direction(row);
+}
+
+static bool is_varying(const struct hp_compare *compare, const struct hp_compare_row *row)
+{
+	struct range a = range_of(row->values, compare->a.count);
+	struct range b = range_of(row->values + compare->a.count, compare->b.count);
+
+	return a.low < a.high || b.low < b.high;
+}
+
+static bool is_known(const double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (isnan(values[i]))
+			return false;
+	return true;
+}
+
+static void counts_judge(struct hp_compare *compare)
+{
+	size_t varying = 0;
+
+	for (size_t i = 0; i < compare->row_count; i++)
+		varying += !hp_compare_is_time(compare->rows[i].measure) &&
+			   compare->rows[i].is_varying;
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+
+		if (hp_compare_is_time(row->measure) || row->verdict == HP_COMPARE_UNKNOWN)
+			continue;
+		row->verdict = row->is_varying ? varying_verdict(compare, row, varying)
+					       : steady_verdict(compare, row);
+	}
+}
+
+/* --- times --- */
+
+static double ready_median(const struct hp_compare_side *side)
+{
+	double *ready = hp_xcalloc(side->count + 1, sizeof(*ready)), median;
+	size_t count = 0;
+
+	for (size_t i = 0; i < side->count; i++)
+		if (!isnan(side->runs[i].ready))
+			ready[count++] = side->runs[i].ready;
+	median = count ? hp_rank_median(ready, count) : NAN;
+	free(ready);
+	return median;
+}
+
+/* All of one side before the other: what changed meanwhile looks like a change of the program. */
+static bool is_in_turns(const struct hp_compare *compare)
+{
+	double *started = hp_xcalloc(compare->run_count + 1, sizeof(*started)), chance;
+
+	for (size_t i = 0; i < compare->run_count; i++) {
+		started[i] = compare->runs[i].started;
+		if (isnan(started[i])) {
+			free(started);
+			return true;
+		}
+	}
+	chance = hp_rank_chance(started, compare->a.count, started + compare->a.count,
+				compare->b.count);
+	free(started);
+	return chance >= ORDER_CHANCE;
+}
+
+static char *refusal(const struct hp_compare *compare)
+{
+	double a = compare->a.ready, b = compare->b.ready;
+
+	if (least_runs(compare) < HP_COMPARE_RUNS_LEAST)
+		return hp_xprintf("%zu run%s a side, and identical runs differ by up to 20%%; "
+				  "%d runs or more are judged",
+				  least_runs(compare), least_runs(compare) == 1 ? "" : "s",
+				  HP_COMPARE_RUNS_LEAST);
+	if (!is_in_turns(compare))
+		return hp_xprintf("the runs of one side are older than those of the other; "
+				  "--runs makes them in turns");
+	if (!isnan(a) && !isnan(b) &&
+	    (fmax(a, b) > HP_JUDGE_READY || fabs(a - b) > HP_JUDGE_READY_APART))
+		return hp_xprintf(
+			"threads waited for a core, %.0f%% of the time in A and %.0f%% in B: "
+			"the machine is too busy",
+			100 * a, 100 * b);
+	return NULL;
+}
+
+static double total_median(const struct hp_compare *compare, const char *key, bool is_b)
+{
+	for (size_t i = 0; i < compare->row_count; i++)
+		if (!compare->rows[i].measure->section &&
+		    strcmp(compare->rows[i].measure->value, key) == 0)
+			return is_b ? compare->rows[i].b : compare->rows[i].a;
+	return 0;
+}
+
+/* Rows that are too small to be judged are not: each of them would cost the others certainty. */
+static bool is_weighty(const struct hp_compare *compare, const struct hp_compare_row *row)
+{
+	double most = fmax(row->a, row->b);
+	double cpu =
+		fmax(total_median(compare, "cpu_ns", false), total_median(compare, "cpu_ns", true));
+
+	return most > 0 && most >= HP_JUDGE_SHARE * cpu &&
+	       (row->measure->kind != HP_COMPARE_SAMPLED || most >= HP_JUDGE_SAMPLED_NS);
+}
+
+static bool is_beyond(const struct hp_compare *compare, const double *values, double factor,
+		      double most)
+{
+	double *scaled = hp_xcalloc(compare->run_count, sizeof(*scaled));
+	double chance;
+
+	for (size_t i = 0; i < compare->run_count; i++)
+		scaled[i] = values[i] * (i < compare->a.count ? 1 : factor);
+	chance = hp_rank_chance(scaled, compare->a.count, scaled + compare->a.count,
+				compare->b.count);
+	free(scaled);
+	return chance < most;
+}
+
+/* By how much B would have to be slower, were it as fast as A but for that, to be told. */
+static double unseen_of(const struct hp_compare *compare, const struct hp_compare_row *row,
+			double most)
+{
+	double level = row->b > 0 && row->a > 0 ? row->a / row->b : NAN, low = 1,
+	       high = UNSEEN_MOST;
+
+	if (isnan(level) || !is_beyond(compare, row->values, level * high, most))
+		return NAN;
+	for (int i = 0; i < 12; i++) {
+		double middle = (low + high) / 2;
+
+		if (is_beyond(compare, row->values, level * middle, most))
+			high = middle;
+		else
+			low = middle;
+	}
+	return fmax(high - 1, HP_JUDGE_LEAST);
+}
+
+static void time_judge(const struct hp_compare *compare, struct hp_compare_row *row, double most)
+{
+	row->chance = hp_rank_chance(row->values, compare->a.count, row->values + compare->a.count,
+				     compare->b.count);
+	row->unseen = unseen_of(compare, row, most);
+	row->verdict = HP_COMPARE_SAME;
+	if (row->chance < most && fabs(row->b - row->a) >= HP_JUDGE_LEAST * row->a)
+		row->verdict = direction(row);
+}
+
+static void times_judge(struct hp_compare *compare)
+{
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+
+		if (!hp_compare_is_time(row->measure) || row->verdict == HP_COMPARE_UNKNOWN)
+			continue;
+		row->verdict = HP_COMPARE_UNJUDGED;
+		compare->judged +=
+			row->measure->section && !compare->refused && is_weighty(compare, row);
+	}
+	for (size_t i = 0; i < compare->row_count && !compare->refused; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+
+		if (row->verdict != HP_COMPARE_UNJUDGED)
+			continue;
+		if (!row->measure->section)
+			time_judge(compare, row, HP_JUDGE_TOTALS);
+		else if (is_weighty(compare, row))
+			time_judge(compare, row, HP_JUDGE_ROWS / (double)compare->judged);
+	}
+}
+
+/* --- the whole --- */
+
+/* Those with a change first, large changes first. */
+static int compare_rows(const void *left, const void *right)
+{
+	const struct hp_compare_row *a = left, *b = right;
+	bool is_a = hp_compare_is_change(a), is_b = hp_compare_is_change(b);
+	double change_a = fabs(a->b - a->a), change_b = fabs(b->b - b->a);
+
+	if (a->measure != b->measure)
+		return a->measure < b->measure ? -1 : 1;
+	if (is_a != is_b)
+		return is_a ? -1 : 1;
+	if (change_a != change_b && !isnan(change_a) && !isnan(change_b))
+		return change_a > change_b ? -1 : 1;
+	if (isnan(change_a) != isnan(change_b))
+		return isnan(change_a) ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static void middles_find(struct hp_compare *compare)
+{
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+		const double *of_b = row->values + compare->a.count;
+		bool is_whole = is_known(row->values, compare->run_count);
+
+		row->a = is_known(row->values, compare->a.count)
+				 ? median_of(row->values, compare->a.count)
+				 : NAN;
+		row->b = is_known(of_b, compare->b.count) ? median_of(of_b, compare->b.count) : NAN;
+		row->is_varying = is_whole && is_varying(compare, row);
+		row->verdict = is_whole ? HP_COMPARE_SAME : HP_COMPARE_UNKNOWN;
+	}
+}
+
+void hp_compare_judge(struct hp_compare *compare)
+{
+	hp_compare_settle(compare);
+	compare->a.ready = ready_median(&compare->a);
+	compare->b.ready = ready_median(&compare->b);
+	compare->refused = refusal(compare);
+	compare->is_weak = least_runs(compare) < HP_COMPARE_RUNS_STRONG;
+	middles_find(compare);
+	counts_judge(compare);
+	times_judge(compare);
+	if (compare->row_count)
+		qsort(compare->rows, compare->row_count, sizeof(*compare->rows), compare_rows);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge.h - which differences are told: the rule of `hotpath compare`.
+ *
+ * Counts that are the same in all runs of each side: any difference is told, with one run a
+ * side, too.  With one run a side of a program with several threads nobody knows whether the
+ * count varies, so a small difference stays unsure.  Counts that vary are told if the ranges
+ * of both sides do not overlap, and if that is beyond chance: as a rank sum, for as many
+ * varying counts as there are, or because the gap is several times the larger range.
+ *
+ * Times, with HP_COMPARE_RUNS_LEAST runs a side: refused if threads waited for a core, or if
+ * the runs were not made in turns.  Else a rank-sum test; its chance has to be below
+ * HP_JUDGE_ROWS divided by the number of rows that are judged, or below HP_JUDGE_TOTALS for
+ * wall and CPU, and the medians have to differ by HP_JUDGE_LEAST.  Judged are rows of at least
+ * HP_JUDGE_SHARE of the CPU time, those made of samples if they have HP_JUDGE_SAMPLED_NS.
+ */
+#ifndef HP_REPORT_COMPARE_JUDGE_H
+#define HP_REPORT_COMPARE_JUDGE_H
+
+#include "report/compare/compare.h"
+
+#define HP_JUDGE_ROWS 0.03
+#define HP_JUDGE_TOTALS 0.0125
+#define HP_JUDGE_LEAST 0.02
+#define HP_JUDGE_SHARE 0.01
+#define HP_JUDGE_SAMPLED_NS 20e6
+#define HP_JUDGE_READY 0.10	/* of the time that threads wanted a core, without one */
+#define HP_JUDGE_READY_APART 0.05	/* between the sides */
+
+/* When all runs are added: sets verdicts, medians, chances and what is refused, and puts rows in order. */
+void hp_compare_judge(struct hp_compare *compare);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - see run.h.
+ *
+ * Each run is a `hotpath run` of its own that leaves its segment in a file of a fresh folder.
+ * The program sees what it sees under `hotpath run`: only variables of our own are set.
+ * Before them, each command is run once for nothing: the first run of a program reads its
+ * files from disk.
+ */
+#include "report/compare/run.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "report/base/memory.h"
+#include "report/base/place.h"
+
+#define SAMPLES_HZ "999"
+#define EXIT_NOT_RUN 125	/* and 126, 127: see report/command/run.h */
+#define EXIT_NOT_RUN_LAST 127
+
+extern char **environ;
+
+/* What is to be the same for all runs. */
+struct runner {
+	const struct hp_compare_ask *ask;
+	char folder[64];
+	char *segment;
+	char program[HP_HELPER_PATH];	/* hotpath-run */
+	sigset_t interrupts;	/* which the terminal sends to all: they end the program, then us */
+};
+
+static bool folder_make(struct runner *runner)
+{
+	const char *place = getenv("TMPDIR");
+
+	if (!place || *place != '/' || strlen(place) > 40)
+		place = "/tmp";
+	snprintf(runner->folder, sizeof(runner->folder), "%s/hotpath-XXXXXX", place);
+	if (!mkdtemp(runner->folder)) {
+		fprintf(stderr, "hotpath compare: no folder for the runs: %s: %s\n", place,
+			strerror(errno));
+		return false;
+	}
+	runner->segment = hp_xprintf("%s/run.hp", runner->folder);
+	return true;
+}
+
+static void folder_remove(struct runner *runner)
+{
+	unlink(runner->segment);
+	rmdir(runner->folder);
+	free(runner->segment);
+}
+
+/* The report is made from the segment, by us; and kept runs are those that somebody asked for. */
+static void environment_set(const struct runner *runner)
+{
+	if (!getenv("HOTPATH_CPU_HZ"))
+		setenv("HOTPATH_CPU_HZ", SAMPLES_HZ, 1);
+	setenv("HOTPATH_OUTPUT_FORMAT", "none", 1);
+	setenv("HOTPATH_KEEP", "0", 1);
+	setenv("HOTPATH_METRICS_SERVER_OFF", "1", 1);
+	setenv("HOTPATH_SEGMENT_PATH", runner->segment, 1);
+}
+
+static void interrupts_ignore(struct runner *runner)
+{
+	sigemptyset(&runner->interrupts);
+	for (size_t i = 0; i < 2; i++) {
+		int number = i ? SIGQUIT : SIGINT;
+
+		if (signal(number, SIG_IGN) != SIG_IGN)
+			sigaddset(&runner->interrupts, number);
+	}
+}
+
+/* Returns how it ended, as wait(2) has it, or -1: it could not be started. */
+static int run_once(struct runner *runner, char **command, size_t count)
+{
+	static char name[] = "hotpath-run", end[] = "--";
+	char **argv = hp_xcalloc(count + 3, sizeof(*argv));
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int status = -1, error;
+	pid_t pid;
+
+	argv[0] = name;
+	argv[1] = end;
+	memcpy(&argv[2], command, count * sizeof(*argv));
+	unlink(runner->segment);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, runner->ask->input, O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigdefault(&attributes, &runner->interrupts);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	error = posix_spawn(&pid, runner->program, &actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	free(argv);
+	if (error) {
+		fprintf(stderr, "hotpath compare: %s: %s\n", runner->program, strerror(error));
+		return -1;
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
+/* What hotpath-run could not start, it has told; a crash is told here. */
+static bool is_good(int status, const char *command)
+{
+	if (status == -1)
+		return false;
+	if (WIFSIGNALED(status)) {
+		fprintf(stderr,
+			"hotpath compare: %s was ended by signal %d (%s), so it is not compared\n",
+			command, WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return false;
+	}
+	return WEXITSTATUS(status) < EXIT_NOT_RUN || WEXITSTATUS(status) > EXIT_NOT_RUN_LAST;
+}
+
+static bool run_add(struct hp_compare *compare, const struct runner *runner, size_t place)
+{
+	cJSON *report = hp_compare_load(runner->segment);
+
+	if (!report)
+		return false;
+	hp_compare_add(compare, place, report);
+	/* In turns, whatever the clock says. */
+	compare->runs[place].started =
+		(double)(place < compare->a.count ? 2 * place : 2 * (place - compare->a.count) + 1);
+	cJSON_Delete(report);
+	return true;
+}
+
+static void progress_show(size_t done, size_t all)
+{
+	if (!isatty(2))
+		return;
+	if (done < all)
+		fprintf(stderr, "\rrun %zu of %zu", done + 1, all);
+	else
+		fputs("\r\033[K", stderr);
+}
+
+bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask *ask,
+			void (*seen)(void *context, const char *path, bool is_b), void *context)
+{
+	struct runner runner = { .ask = ask };
+	char folder[HP_HELPER_PATH];
+	bool is_fine = true;
+
+	hp_place_folder(folder);
+	hp_session_helper_path(runner.program, getenv("HOTPATH_BIN"), folder, "hotpath-run");
+	if (!folder_make(&runner))
+		return false;
+	environment_set(&runner);
+	interrupts_ignore(&runner);
+	/* Counts need no warm files. */
+	size_t first = ask->runs < HP_COMPARE_RUNS_LEAST ? 2 : 0;
+	for (size_t i = first; is_fine && i < 2 * (ask->runs + 1); i++) {
+		char **command = i % 2 ? ask->b : ask->a;
+
+		progress_show(i - first, 2 * (ask->runs + 1) - first);
+		is_fine = is_good(run_once(&runner, command, i % 2 ? ask->b_count : ask->a_count),
+				  command[0]);
+		if (is_fine && i >= 2) {
+			is_fine = run_add(compare, &runner,
+					  i / 2 - 1 + (i % 2 ? compare->a.count : 0));
+			if (is_fine && seen)
+				seen(context, runner.segment, i % 2);
+		}
+	}
+	progress_show(1, 1);
+	folder_remove(&runner);
+	return is_fine;
+}
