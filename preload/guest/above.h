@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * above.h - the one way up: what the folders above do when something happens to
- * the process.
+ * above.h - the only upward calls: what the folders above do at process events.
  *
- * Whoever starts the library, makes the process's record or ends it must tell all
- * recorders, and may not name them, since they use what it has.  So they are in a
- * table, which preload/hook/above.c defines.  It is constant: hooks run before
- * our constructors, so nothing can be registered.
+ * The code that starts the library, makes the process's record or ends it must
+ * notify all recorders, but cannot name them, since they depend on it. So they
+ * are in a table defined by preload/hook/above.c. It is constant: hooks run
+ * before our constructors, so nothing can be registered.
  *
- * For slow paths alone; what runs at each call, allocation or lock is called
- * directly.  The table holds addresses, which the loader makes absolute, so it
- * must not be read while it is early (early.h): HP_ABOVE() sees to that.
+ * Only for slow paths; code that runs at each call, allocation or lock is
+ * called directly. The table holds addresses that the loader relocates, so it
+ * must not be read early (early.h); HP_ABOVE() ensures that.
  */
 #ifndef HP_PRELOAD_GUEST_ABOVE_H
 #define HP_PRELOAD_GUEST_ABOVE_H
@@ -28,49 +27,59 @@ struct hp_process;
 
 #define HP_RECORDERS_MOST 8
 
-/* NULL = nothing is to be done. */
+/* NULL = nothing to do. */
 struct hp_recorder {
-	/* The loader is done: HP_EARLY_FIND of the recorder's thread pointer. */
+	/* The loader has finished: HP_EARLY_FIND of the recorder's thread pointer. */
 	void (*find)(void);
 
-	/* The library starts and will record; of the session's first process?  And the last thing of it. */
+	/*
+	 * The library starts and will record; is it the session's first
+	 * process? And the last step of the start.
+	 */
 	void (*configure)(const struct hp_settings *settings, bool is_first);
 	void (*started)(void);
 
 	/* The process has its record.  The calling thread is its only one. */
 	void (*opened)(void);
 
-	/* The record is that of an ended process: what is in it is folded. */
+	/* The record was taken over from an ended process: its contents are folded. */
 	void (*fold)(struct hp_process *process);
 
-	/* The threads of the record are gone with their image: what they had is free. */
+	/* The record's threads ended with their image: their records are free. */
 	void (*free)(struct hp_process *process);
 
-	/* The calling thread's calls are recorded from now on, or (NULL) no more. */
+	/* Starts recording the calling thread's calls, or (NULL) stops. */
 	void (*bind)(struct hp_local *calls);
 
-	/* A module is gone: all threads forget what they know by addresses in it. */
+	/* A module was unloaded: all threads forget addresses in it. */
 	void (*forget)(uintptr_t begin, uintptr_t end);
 
-	/* The calling thread may read no clock from now on, and records nothing; or it may again. */
+	/*
+	 * The calling thread may no longer read the clock and stops recording,
+	 * or may read it again.
+	 */
 	void (*silence)(bool is_silent);
 
 	/* The calling thread may sleep now, for time to pass or the disk. */
 	void (*sleeps)(void);
 
-	/* The process ends, or becomes another image; it does not, after all. */
+	/* The process ends or execs; the exec failed. */
 	void (*end)(bool is_exec);
 	void (*go_on)(void);
 
 	/*
-	 * It gives up rights (preload/thread/level.h), and is about to leave the segment; it has left, and all
-	 * that is known of the segment is to be forgotten; it has entered another one.
+	 * It drops privileges (preload/thread/level.h) and is about to leave
+	 * the segment; it has left, and everything known about the segment must
+	 * be forgotten; it has entered another one.
 	 */
 	void (*drop)(void);
 	void (*dropped)(void);
 	void (*entered)(void);
 
-	/* It ends with the calling thread, which gives back what it has.  Does none record any more? */
+	/*
+	 * It ends with the calling thread, which releases its records. Have all
+	 * threads stopped recording?
+	 */
 	void (*leave)(void);
 	bool (*is_left)(const struct hp_process *process);
 };
@@ -78,10 +87,10 @@ struct hp_recorder {
 struct hp_above {
 	/* Joins or makes the session; false = this process is not to be recorded, or cannot be. */
 	bool (*start)(void);
-	/* Enters the segment of the level that the process is of now.  0 or -errno. */
+	/* Enters the segment of the process's current level. 0 or -errno. */
 	int (*enter)(void);
-	const struct hp_recorder
-		*recorders[HP_RECORDERS_MOST + 1];	/* up to a NULL, in the order of the folders */
+	/* NULL-terminated, in the order of the folders */
+	const struct hp_recorder *recorders[HP_RECORDERS_MOST + 1];
 };
 
 extern HP_HIDDEN const struct hp_above hp_above;

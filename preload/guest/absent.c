@@ -12,8 +12,8 @@
 #include "preload/guest/dynamic.h"
 #include "preload/guest/early.h"
 
-#define HP_FOUND_MOST \
-	1024 /* kept for the life of the process; what is beyond is looked up each time */
+/* Cached for the life of the process; further ones are looked up each time */
+#define HP_FOUND_MOST 1024
 #define HP_NEEDED_MOST 64 /* of one object */
 
 static struct hp_absent_found founds[HP_FOUND_MOST];
@@ -22,9 +22,9 @@ _Atomic uint64_t hp_absent_generation = 1;
 
 struct search {
 	const char *name;
-	uintptr_t at; /* an address in the object that is asked first; 0 = none */
+	uintptr_t at; /* an address in the object to search first; 0 = none */
 	struct hp_dynamic caller;
-	uint32_t needed; /* of what the caller needs: which one is looked for */
+	uint32_t needed; /* index of the caller's dependency to search */
 	bool is_at_end; /* it needs no more */
 	uintptr_t found;
 };
@@ -34,7 +34,7 @@ static bool is_ours(const struct hp_dynamic *object)
 	return hp_dynamic_holds(object, (uintptr_t)&founds);
 }
 
-/* The name of the n-th library that the object needs; NULL = there are fewer. */
+/* The name of the object's n-th needed library; NULL = fewer. */
 static const char *needed_name(const struct hp_dynamic *object, uint32_t n)
 {
 	if (!object->section || !object->strings)
@@ -58,7 +58,7 @@ static int look_at_caller(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* The first object that is called as the caller's next need says. */
+/* The first object with the name of the caller's next dependency. */
 static int look_at_needed(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *search = data;
@@ -150,7 +150,10 @@ static struct hp_absent_found *found_new(const struct hp_dynamic *caller)
 	return &founds[place];
 }
 
-/* Release: who finds the entry finds its span, and with its generation the function. */
+/*
+ * Release: a thread that finds the entry also finds its span and, with its
+ * generation, the function.
+ */
 static void remember(struct hp_absent *absent, const struct search *search, uint64_t generation)
 {
 	struct hp_absent_found *found = found_of(absent, &search->caller), *is_new = NULL;
@@ -169,7 +172,7 @@ static void remember(struct hp_absent *absent, const struct search *search, uint
 		;
 }
 
-/* The generation is read before the search: what goes in between makes the entry an old one. */
+/* Read the generation before the search: an object unloaded in between outdates the entry. */
 HP_COLD void *hp_absent_meet(struct hp_absent *absent, uintptr_t caller)
 {
 	struct search search = { .name = absent->name, .at = caller };
@@ -181,7 +184,7 @@ HP_COLD void *hp_absent_meet(struct hp_absent *absent, uintptr_t caller)
 	saved = errno;
 	generation = atomic_load_explicit(&hp_absent_generation, memory_order_acquire);
 	search_all(&search);
-	/* Generated code is in no object, and each object that goes is told of. */
+	/* Generated code is in no object, and every unload is reported. */
 	if (search.found && search.caller.section)
 		remember(absent, &search, generation);
 	errno = saved;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent.h - the real functions behind stand-ins for libraries that a program may not have.
+ * absent.h - the real functions behind interposed functions of optional
+ * libraries.
  *
- * We export such a function whether or not a library with it is loaded.  So the real one is looked up
- * when it is first called: in the object that calls, then in those that it needs, then in load
- * order.  That finds the caller's own library where two of one name are loaded, and one that
- * dlopen loaded for its caller alone.
+ * We export such a function even if no library with it is loaded. So the real
+ * one is looked up at the first call: in the calling object, then in its
+ * dependencies, then in load order. That finds the caller's own library when
+ * two of one name are loaded, and libraries that dlopen loaded privately.
  *
- * dlsym and dlopen are not used: they take a lock that the loader holds while constructors run, so a
- * constructor that waits for a thread which calls a stand-in would wait for ever.
+ * dlsym and dlopen are not used: they take a lock that the loader holds while
+ * constructors run. A constructor that waits for a thread that calls an
+ * interposed function would then deadlock.
  *
  *	static struct hp_absent uv_run_real = HP_ABSENT("uv_run");
  *	...
@@ -16,7 +18,8 @@
  *	if (!real)
  *		return UV_ENOSYS;	the library's own error
  *
- * All functions may be called by any thread and in signal handlers; errno is kept.
+ * Any thread and any signal handler may call these functions; errno is
+ * preserved.
  */
 #ifndef HP_PRELOAD_GUEST_ABSENT_H
 #define HP_PRELOAD_GUEST_ABSENT_H
@@ -26,15 +29,15 @@
 
 #include "preload/guest/guest.h"
 
-/* What callers in one object call. */
+/* The function called from one object. */
 struct hp_absent_found {
 	struct hp_absent_found *next;	/* set once, as begin and end */
 	uintptr_t begin, end;	/* of the callers' object */
-	_Atomic uint64_t generation;	/* stored after `real`; not the present one = look again */
+	_Atomic uint64_t generation;	/* stored after `real`; outdated = look up again */
 	_Atomic(void *) real;
 };
 
-/* One for each stand-in, static. */
+/* One per interposed function, static. */
 struct hp_absent {
 	const char *name;
 	_Atomic(struct hp_absent_found *) found;
@@ -45,10 +48,10 @@ struct hp_absent {
 		.name = name_ \
 	}
 
-/* Grows with each object that goes. */
+/* Grows with each unloaded object. */
 extern HP_HIDDEN _Atomic uint64_t hp_absent_generation;
 
-/* An object goes, or has gone: what was found is looked up again. */
+/* An object is being or was unloaded: cached results become invalid. */
 static inline void hp_absent_forget(void)
 {
 	atomic_fetch_add_explicit(&hp_absent_generation, 1, memory_order_acq_rel);
@@ -59,7 +62,7 @@ void *hp_absent_find(const char *name, uintptr_t caller);
 
 void *hp_absent_meet(struct hp_absent *absent, uintptr_t caller);
 
-/* The function that the code at `caller` would call without us; NULL = there is none. */
+/* The function that the code at `caller` would call without us; NULL = none. */
 static inline void *hp_absent_real(struct hp_absent *absent, uintptr_t caller)
 {
 	struct hp_absent_found *found = atomic_load_explicit(&absent->found, memory_order_acquire);
@@ -72,7 +75,7 @@ static inline void *hp_absent_real(struct hp_absent *absent, uintptr_t caller)
 	return hp_absent_meet(absent, caller);
 }
 
-/* Another function of the library that has `real`; NULL = it has none of that name. */
+/* Another function of the library that contains `real`; NULL = not there. */
 void *hp_absent_beside(const void *real, const char *name);
 
 #endif

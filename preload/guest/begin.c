@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * begin.c - see begin.h.  What is done then is in preload/hook/start.c.
+ * begin.c - see begin.h. preload/hook/start.c has the start itself.
  */
 #include "preload/guest/begin.h"
 
@@ -22,13 +22,13 @@ extern char **environ;
 static _Atomic uint32_t state;
 static uintptr_t starter;	/* the thread that is starting us */
 
-/* Not the thread's id: a program that is not to be followed may forbid the question. */
+/* Not gettid(): an excluded program may forbid that system call. */
 static uintptr_t self(void)
 {
 	return (uintptr_t)pthread_self();
 }
 
-/* Another thread starts us: its constructor's work is bounded, so wait. */
+/* Another thread is starting the library; that takes bounded time, so wait. */
 static uint32_t wait_for_start(void)
 {
 	uint32_t now = HP_START_RUNNING;
@@ -40,7 +40,7 @@ static uint32_t wait_for_start(void)
 	return now;
 }
 
-/* Later there is none after clearenv(): nothing is early then. */
+/* Later it may be missing after clearenv(), but then it is no longer early. */
 bool hp_start_is_early(void)
 {
 	return !environ && atomic_load_explicit(&state, memory_order_acquire) == HP_START_NONE;

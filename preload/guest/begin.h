@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * begin.h - the library starts once in a process, in whatever thread and hook is first.
+ * begin.h - starts the library once per process, in the first hook of any
+ * thread.
  */
 #ifndef HP_PRELOAD_GUEST_BEGIN_H
 #define HP_PRELOAD_GUEST_BEGIN_H
@@ -8,16 +9,16 @@
 #include <stdbool.h>
 
 /*
- * Starts the library in this process unless that is done: joins the session of
- * the environment, or makes one.  Returns false if this process is not to be
- * recorded, or cannot be; or while it is being started by this very thread.
+ * Starts the library in this process if necessary: joins the session named in
+ * the environment, or creates one. Returns false if this process is not or
+ * cannot be recorded, or while this very thread is starting it.
  */
 bool hp_start(void);
 
-/* True while `hp_start` is at work, in this thread or another one. */
+/* True while `hp_start` runs in any thread. */
 bool hp_start_is_running(void);
 
-/* True as long as the C library is not ready: it has no environment yet. */
+/* True until the C library is initialised: it has no environment yet. */
 bool hp_start_is_early(void);
 
 #endif

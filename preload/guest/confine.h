@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine.h - programs that forbid themselves system calls.
+ * confine.h - programs that restrict their own system calls.
  *
- * A seccomp filter that allows write and exit_group alone kills a process for
- * a getpid() of ours.  From the moment a filter is asked for, we make no system
- * call any more: hooks take memory from pages that were mapped before (pages.h),
- * and the end is left to the helper process, which sees it without being told.
- * The stand-ins that see a filter coming are in preload/hook/hook_confine.c.
+ * A seccomp filter that only allows write and exit_group would kill the process
+ * for our getpid(). Once a filter is requested, we make no more system calls:
+ * hooks take memory from pages mapped before (pages.h), and the helper process
+ * detects the end by itself. preload/hook/hook_confine.c interposes the calls
+ * that install filters.
  */
 #ifndef HP_PRELOAD_GUEST_CONFINE_H
 #define HP_PRELOAD_GUEST_CONFINE_H
@@ -22,10 +22,10 @@ static inline bool hp_is_confined(void)
 	return atomic_load_explicit(&hp_confined, memory_order_relaxed) != 0;
 }
 
-/* Before the first filter: where the C library keeps a thread's id is looked up. */
+/* Before the first filter: finds out where the C library stores a thread's id. */
 void hp_confine_prepare(void);
 
-/* The caller's thread id; 0 = cannot be known in a confined process. */
+/* The caller's thread id; 0 = unknown in a confined process. */
 uint32_t hp_confine_tid(void);
 
 #endif

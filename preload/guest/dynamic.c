@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* The loader has made most addresses absolute, but not of objects that it may not write. */
+/* The loader relocates most of these addresses, but not in read-only objects. */
 static const void *at(const struct hp_dynamic *object, ElfW(Addr) value)
 {
 	return (const void *)(value < object->bias ? object->bias + value : value);
@@ -63,7 +63,7 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* The filter has two bits of each name; most objects are done with here. */
+/* The Bloom filter has two bits per name; it rules out most objects. */
 static bool may_define(const uint32_t *header, uint32_t hash)
 {
 	const ElfW(Addr) *filter = (const ElfW(Addr) *)(header + 4);

@@ -2,7 +2,8 @@
 /*
  * early.c - see early.h.
  *
- * Nothing here may call out of this library, nor read a pointer that the loader has to make absolute.
+ * Nothing here may call out of this library, or read a pointer that the loader
+ * must relocate.
  */
 #include "preload/guest/early.h"
 
@@ -15,12 +16,12 @@
 #include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 
-#define HP_AUXV_MOST 65536	/* words from the frame of a resolver up to the vector */
+#define HP_AUXV_MOST 65536	/* most words from a resolver's frame up to the vector */
 #define HP_TLS_FILLED UINT64_C(0x64656c6c69662d68)
 
 struct hp_early_offsets hp_early_offsets;
 
-/* What tells that our relocations are done, and that thread-local storage has its first values. */
+/* Signs that our relocations are done, and that thread-local storage is initialised. */
 static uintptr_t is_relocated;
 static void *volatile const relocated = &is_relocated;
 static __thread volatile uint64_t filled = HP_TLS_FILLED;
@@ -29,12 +30,12 @@ HP_COLD bool hp_early_lasts(void)
 {
 	const struct hp_recorder *const *each = hp_above.recorders;
 
-	/* In this order: the second question goes through what the first one asks for. */
+	/* In this order: the second check depends on the first. */
 	if (relocated != &is_relocated || filled != HP_TLS_FILLED)
 		return true;
 	while (*each)
 		each++;
-	/* The first one last: its offset is the one that is looked at. */
+	/* The first one last: readers check its offset. */
 	while (each-- > hp_above.recorders)
 		if ((*each)->find)
 			(*each)->find();
@@ -57,7 +58,10 @@ static const ElfW(auxv_t) * program_headers(void)
 	return NULL;
 }
 
-/* What the loader has loaded: it says so in the executable, for debuggers, before it relocates. */
+/*
+ * The loaded objects: the loader publishes them in the executable, for
+ * debuggers, before it relocates.
+ */
 static const struct link_map *objects(void)
 {
 	const ElfW(auxv_t) *vector = program_headers();
@@ -89,7 +93,7 @@ struct tables {
 	const ElfW(Half) * versions;
 };
 
-/* The loader has made these absolute, but not where it may not write. */
+/* The loader relocates these, but not in read-only memory. */
 static const void *at(const struct link_map *object, uintptr_t value)
 {
 	return (const void *)(value < object->l_addr ? object->l_addr + value : value);
@@ -121,7 +125,7 @@ static bool is_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Bit 15 of a version hides it from who does not ask for it: an old one. */
+/* Bit 15 hides a version from unversioned lookups: an old one. */
 static bool is_wanted(const struct tables *tables, uint32_t n, const char *name, bool is_old)
 {
 	const ElfW(Sym) *symbol = &tables->symbols[n];
@@ -131,7 +135,7 @@ static bool is_wanted(const struct tables *tables, uint32_t n, const char *name,
 	       is_hidden == is_old && is_equal(tables->strings + symbol->st_name, name);
 }
 
-/* As hp_dynamic_function, which says how the table is made. */
+/* Like hp_dynamic_function, which describes the table. */
 static void *function_in(const struct tables *tables, const char *name, bool is_old)
 {
 	const uint32_t *header = tables->hash, *buckets, *chain;
@@ -172,7 +176,7 @@ HP_COLD void *hp_early_find(const char *name, bool is_old)
 	struct tables tables;
 	void *found = NULL;
 
-	/* Only what is behind us. */
+	/* Only objects after ours. */
 	while (!behind && object && object->l_ld != own_section())
 		object = object->l_next;
 	if (!behind && object)

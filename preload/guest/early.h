@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early.h - calls of ours before the loader is done with us.
+ * early.h - calls to our functions before the loader has finished.
  *
- * An IFUNC resolver runs while the loader relocates.  It may call what we stand in for: in a
- * library before this one is relocated itself (a call or an address through our own tables leads
- * nowhere), in the executable before thread-local storage has its first values.
+ * An IFUNC resolver runs while the loader relocates. It may call functions that
+ * we interpose: in a library, before our own library is relocated (calls and
+ * addresses through our tables are invalid), or in the executable, before
+ * thread-local storage is initialised.
  *
- * So thread-local pointers are not found as the compiler does it, by an offset that the loader
- * writes into our table, but by one that we write (HP_THREAD_POINTER): the same two loads.  As long as
- * it is 0, what is read is the thread control block, whose first word is its own address (psABI for
- * x86-64).  The structs that these pointers lead to have their gates and states at places
- * where glibc's control block is 0 (HP_EARLY_ZERO), so they read as unborn, and the call takes the slow
- * path.  That asks hp_is_early() before anything else: before errno, before any function of the C
- * library.  The real functions are looked up by hand.
+ * So thread-local pointers do not use an offset that the loader writes into our
+ * table, but one that we write (HP_THREAD_POINTER): the same two loads. While
+ * it is 0, they read the thread control block, whose first word is its own
+ * address (psABI for x86-64). The structs behind these pointers have their
+ * gates and states where glibc's control block is 0 (HP_EARLY_ZERO), so they
+ * read as unborn, and the call takes the slow path. That checks hp_is_early()
+ * first, before touching errno or any function of the C library. The real
+ * functions are looked up by hand.
  *
- * What is done so early is passed on, and not recorded.
+ * Such early calls are passed on and not recorded.
  */
 #ifndef HP_PRELOAD_GUEST_EARLY_H
 #define HP_PRELOAD_GUEST_EARLY_H
@@ -24,7 +26,7 @@
 
 #include "preload/guest/guest.h"
 
-/* In the library itself only: a unit test is a program, and sanitizers do not know these pointers. */
+/* Only in the library: a unit test is a program, and sanitizers do not support these pointers. */
 #if defined(__x86_64__) && defined(__LP64__) && defined(__PIC__) && !defined(__PIE__)
 #define HP_HAS_EARLY 1
 #else
@@ -36,7 +38,10 @@
 
 #if HP_HAS_EARLY
 
-/* Offsets from the thread pointer, of hp_local and its like; 0 = it is early.  A line of its own: all read it. */
+/*
+ * Offsets from the thread pointer of hp_local and similar variables; 0 = early.
+ * On its own cache line, since all threads read it.
+ */
 struct hp_early_offsets {
 	uintptr_t local;
 	uintptr_t heap;
@@ -48,7 +53,7 @@ extern HP_HIDDEN struct hp_early_offsets hp_early_offsets;
 
 #define HP_THREAD_PLACE(type, name) (*(type * __seg_fs *)hp_early_offsets.name)
 
-/* For hp_recorder.find (above.h): the loader is done, so its offset is known. */
+/* For hp_recorder.find (above.h): the loader has finished, so the offset is known. */
 #define HP_EARLY_FIND(name) hp_early_note(&hp_early_offsets.name, &hp_##name##_pointer)
 
 static inline void hp_early_note(uintptr_t *offset, const void *variable)
@@ -58,7 +63,7 @@ static inline void hp_early_note(uintptr_t *offset, const void *variable)
 	__atomic_store_n(offset, (uintptr_t)variable - thread, __ATOMIC_RELEASE);
 }
 
-/* False from the first call on that finds the loader done; then the offsets are there. */
+/* False once the loader has finished; then the offsets are set. */
 HP_HIDDEN bool hp_early_lasts(void);
 
 static inline bool hp_is_early(void)
@@ -66,7 +71,7 @@ static inline bool hp_is_early(void)
 	return __builtin_expect(hp_early_offsets.local == 0, 0) && hp_early_lasts();
 }
 
-/* The function behind us in the loader's order; NULL = none is found. */
+/* The next function after ours in the loader's order; NULL = none. */
 HP_HIDDEN void *hp_early_find(const char *name, bool is_old);
 
 #else
@@ -88,7 +93,7 @@ static inline void *hp_early_find(const char *name, bool is_old)
 
 #endif
 
-/* What every thread has of its own: hp_`name`() is where it points, hp_`name`_set() lets it point elsewhere. */
+/* A per-thread pointer: hp_`name`() reads it, hp_`name`_set() sets it. */
 #define HP_THREAD_POINTER(type, name) \
 	extern HP_HIDDEN __thread type *hp_##name##_pointer \
 		__attribute__((tls_model("initial-exec"))); \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest.h - attributes that all of the library has in common.
+ * guest.h - attributes used by the whole library.
  *
- * Folder: preload/guest - how to live inside a foreign process: its memory, its
- *   functions, its loader, its filters.  Knows nothing of what is recorded.
+ * Folder: preload/guest - living inside a foreign process: its memory,
+ * functions, loader and filters. Independent of what is recorded.
  * May use: segment segment/layout unwind
  */
 #ifndef HP_PRELOAD_GUEST_GUEST_H
@@ -18,7 +18,10 @@
 #define HP_COLD __attribute__((cold, noinline))
 #define HP_HOT inline __attribute__((always_inline))
 
-/* The return address of a stand-in: the place in the program that it is told for. */
+/*
+ * The return address of an interposed function: the place in the program to
+ * which it is attributed.
+ */
 #define HP_CALLER ((uintptr_t)__builtin_return_address(0))
 
 #endif

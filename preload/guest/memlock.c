@@ -13,11 +13,11 @@
 
 #include "preload/guest/self.h"
 
-#define RANGES_MOST 1024	/* more are locked with the program's */
-#define RANGE_LEAST 32768	/* bytes; what is smaller is not worth an entry */
+#define RANGES_MOST 1024	/* further ones are locked with the program's */
+#define RANGE_LEAST 32768	/* bytes; smaller ones are not worth an entry */
 
 #define ZONE (UINT64_C(1) << 38)	/* bytes below the segment, for our own mappings */
-#define STEP (UINT64_C(1) << 30)	/* over what the program has there */
+#define STEP (UINT64_C(1) << 30)	/* attempts to skip the program's mappings */
 #define TRIES 8
 #define HP_HUGE (UINT64_C(1) << 21)
 
@@ -44,7 +44,7 @@ static void note(uintptr_t begin, uint64_t size)
 		if (atomic_compare_exchange_strong_explicit(&ranges[i].begin, &none, begin,
 							    memory_order_acq_rel,
 							    memory_order_relaxed)) {
-			/* Release: mlockall() in another thread finds an end that is this range's, or 0. */
+			/* Release: mlockall() in another thread finds this range's end, or 0. */
 			atomic_store_explicit(&ranges[i].end, begin + size, memory_order_release);
 			return;
 		}
@@ -78,10 +78,10 @@ void hp_memlock_span(uintptr_t *begin, uintptr_t *end)
 }
 
 /*
- * A place that the kernel would not choose: a program may unmap a part of what it
- * has and map something else there with MAP_FIXED, and what the kernel gave us in
- * between would be gone.  Upward from far below the segment, which was mapped
- * where mappings go; what the program has there is stepped over.
+ * Uses addresses that the kernel would not choose: a program may unmap a part
+ * of its memory and map something else there with MAP_FIXED, which would
+ * destroy a mapping that the kernel had placed there for us. Searches upward
+ * from far below the segment and skips the program's mappings.
  */
 static uintptr_t place_next(uint64_t size)
 {
@@ -98,17 +98,17 @@ static uintptr_t place_next(uint64_t size)
 	return at;
 }
 
-/* Pages apart from the program's, if there is room; MAP_FAILED = refused. */
+/* Maps pages away from the program's, if there is room; MAP_FAILED = refused. */
 static void *map(uint64_t size, int protection, int flags)
 {
 	void *pages;
 
 	flags |= MAP_PRIVATE | MAP_ANONYMOUS;
 	for (int i = 0; hp_segment.header && i < TRIES; i++) {
-		/* The second time far behind what is in the way. */
+		/* The second attempt is far beyond the obstacle. */
 		uintptr_t at = place_next(size + (i ? STEP : 0)) + (i ? STEP : 0);
 
-		/* Before Linux 4.17 the address is a wish. */
+		/* Before Linux 4.17 the address is only a hint. */
 		pages = (void *)syscall(SYS_mmap, at, size, protection, flags | MAP_FIXED_NOREPLACE,
 					-1, 0);
 		if (pages != MAP_FAILED || errno != EEXIST)
@@ -121,7 +121,7 @@ void *hp_memlock_map(uint64_t size, int flags)
 {
 	bool unlock = atomic_load_explicit(&locks_future, memory_order_relaxed);
 	int protection = PROT_READ | PROT_WRITE;
-	/* Without rights the kernel cannot fill it while it is locked still. */
+	/* With PROT_NONE the kernel cannot populate it while it is still locked. */
 	void *pages = map(size, unlock ? PROT_NONE : protection, flags);
 
 	if (pages == MAP_FAILED)
@@ -132,8 +132,9 @@ void *hp_memlock_map(uint64_t size, int flags)
 		return NULL;
 	}
 	/*
-	 * What is reserved is some MiB of which little is used.  A core file has holes there, but a core that goes
-	 * through a pipe (Ubuntu's apport, systemd-coredump) has each of the zeroes.  Where it is refused it has.
+	 * Little of the reserved MiB is used. A core file has holes there, but
+	 * a core written to a pipe (Ubuntu's apport, systemd-coredump) contains
+	 * every zero. If madvise is refused, so be it.
 	 */
 	if (flags & MAP_NORESERVE)
 		syscall(SYS_madvise, pages, size, MADV_DONTDUMP);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memlock.h - our memory is not locked when the program locks all of its own.
+ * memlock.h - excludes our memory when the program locks all of its own.
  *
  * The segment is a sparse mapping of 1 GiB, the directory and leaves of preload/heap/shadow.h some
- * 16 MiB each.  mlockall() would fill them with pages, or fail for a limit that the program's own
- * memory is well below.  So the stand-in (preload/hook/hook_memlock.c) locks what is not ours, mapping by mapping, and
- * what we map while later mappings are to be locked is exempted at once.
+ * 16 MiB each. mlockall() would populate them, or fail although the program's
+ * own memory is well below the limit.  So the interposed function
+ * (preload/hook/hook_memlock.c) locks all other mappings one by one, and our
+ * new mappings are exempted at once while MCL_FUTURE is set.
  */
 #ifndef HP_PRELOAD_GUEST_MEMLOCK_H
 #define HP_PRELOAD_GUEST_MEMLOCK_H
@@ -19,13 +20,16 @@ void *hp_memlock_map(uint64_t size, int flags);
 /* Gives them back.  Changes errno. */
 void hp_memlock_unmap(void *pages, uint64_t size);
 
-/* Where most of them are: [*begin, *end), in which the kernel puts nothing of the program's by itself. */
+/*
+ * The range of most of them: [*begin, *end), where the kernel never places the
+ * program's mappings by itself.
+ */
 void hp_memlock_span(uintptr_t *begin, uintptr_t *end);
 
-/* The first of ours that ends behind `at`: *begin and *end; both `limit` if there is none below it. */
+/* Our first range that ends after `at`: *begin and *end; both `limit` if there is none below it. */
 void hp_memlock_next(uintptr_t at, uintptr_t limit, uintptr_t *begin, uintptr_t *end);
 
-/* What is mapped from now on would be locked. */
+/* Later mappings would be locked. */
 void hp_memlock_future_set(bool locks);
 bool hp_memlock_future(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages.h - memory of our own, apart from the program's.
+ * pages.h - our own memory, separate from the program's.
  */
 #ifndef HP_PRELOAD_GUEST_PAGES_H
 #define HP_PRELOAD_GUEST_PAGES_H
@@ -15,7 +15,7 @@ void hp_pages_release(void *pages, uint64_t size);
 /* One page that a forked child finds zeroed; NULL = none. */
 void *hp_pages_wiped(void);
 
-/* Before the first filter: what a confined process takes its pages from (confine.h).  Changes errno. */
+/* Before the first filter: maps the reserve for a confined process (confine.h). Changes errno. */
 void hp_pages_reserve(void);
 bool hp_pages_are_reserved(void);
 

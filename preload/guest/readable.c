@@ -16,15 +16,15 @@
 
 extern void *__libc_stack_end __attribute__((weak));
 
-#define PAGES 64	/* asked for at once */
+#define PAGES 64	/* checked per call */
 #define HOLE_WAIT 256	/* walks */
 #define HOLE_WAIT_MOST (UINT32_C(1) << 24)
 #define NO_SUCH_ACTION 0x7ffffff	/* of rt_sigprocmask */
 
 /*
- * Where process_vm_readv is refused (seccomp in containers): rt_sigprocmask reads
- * the new mask before it looks at what is to be done with it, so of a wrong
- * action it says EFAULT or EINVAL, and does nothing.
+ * If process_vm_readv is refused (seccomp in containers): rt_sigprocmask reads
+ * the new mask before it checks the action, so an invalid action gives EFAULT
+ * or EINVAL and changes nothing.
  */
 static bool is_word_readable(uintptr_t address)
 {
@@ -66,7 +66,7 @@ bool hp_readable(uintptr_t address, uintptr_t size)
 	return is_good;
 }
 
-/* It copies eight bytes in a fifth of the time that process_vm_readv takes to find the process. */
+/* It takes a fifth of the time of process_vm_readv. */
 bool hp_readable_few(uintptr_t address, uintptr_t size)
 {
 	uintptr_t first = address & ~(uintptr_t)7, last = (address + size - 1) & ~(uintptr_t)7;
@@ -79,8 +79,8 @@ bool hp_readable_few(uintptr_t address, uintptr_t size)
 }
 
 /*
- * 0 = [page, end) can be read; else no stack that ends there has an address below the one returned.
- * From above, since a guard page is the first hole that is met there.
+ * 0 = [page, end) is readable; else a stack that ends there has no address
+ * below the result. Searches downward, since the first hole is the guard page.
  */
 static uintptr_t hole_below(uintptr_t end, uintptr_t page)
 {
@@ -92,7 +92,7 @@ static uintptr_t hole_below(uintptr_t end, uintptr_t page)
 	return 0;
 }
 
-/* The thread that the process began with; its descriptor is not on its stack.  0 = not known yet. */
+/* The initial thread, whose descriptor is not on its stack. 0 = not known yet. */
 static uintptr_t first_thread;
 
 void hp_readable_begin(void)
@@ -113,7 +113,7 @@ uintptr_t hp_readable_stack_end(uintptr_t sp)
 	return end & ~(uintptr_t)7;
 }
 
-/* The main thread's stack grows, over a hole perhaps: it is looked at again, more and more seldom. */
+/* The main thread's stack grows, perhaps over a hole: check again at increasing intervals. */
 static bool is_hole_known(struct hp_walker *walker, uintptr_t sp)
 {
 	if (sp >= walker->home_hole)

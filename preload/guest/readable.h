@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * readable.h - which memory of this process can be read, for walks of stacks.
+ * readable.h - finds readable memory of this process, for stack walks.
  *
- * Asked of the kernel, which answers for memory that is gone with an error
- * instead of a fault.  No lock, no memory: signal handlers ask too.  errno is kept.
+ * Uses system calls, which return an error for unmapped memory instead of
+ * faulting. No lock, no allocation: signal handlers may call it. errno is
+ * preserved.
  */
 #ifndef HP_PRELOAD_GUEST_READABLE_H
 #define HP_PRELOAD_GUEST_READABLE_H
@@ -15,10 +16,10 @@
 
 #define HP_READABLE_MOST (UINT64_C(1) << 30)	/* a larger span is no stack */
 
-/* True if each page of [address, address + size) can be read.  Confined: nobody may ask, so false. */
+/* True if each page of [address, address + size) is readable. Always false when confined. */
 bool hp_readable(uintptr_t address, uintptr_t size);
 
-/* The same of up to a page of bytes, faster where they can be read. */
+/* The same for up to a page of bytes, faster if readable. */
 bool hp_readable_few(uintptr_t address, uintptr_t size);
 
 /* In the first thread of the process, before there are others. */
@@ -28,9 +29,10 @@ void hp_readable_begin(void);
 uintptr_t hp_readable_stack_end(uintptr_t sp);
 
 /*
- * Before a walk from `sp`, where that is below the walker's home: it becomes part of it if all in between can be read.
- * Else it is on a stack of the program's own, and so is what is below it.  Looking takes 10 us for
- * each MiB of that, so it is not done at each walk of a fiber.
+ * Before a walk from an `sp` below the walker's home: extends the home if
+ * everything in between is readable. Otherwise `sp` and everything below it are
+ * on a stack of the program's own. The check takes 10 us per MiB, so it is not
+ * repeated for each walk of a fiber.
  */
 void hp_readable_home(struct hp_walker *walker, uintptr_t sp);
 

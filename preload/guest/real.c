@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real.c - finds the functions behind our stand-ins.
+ * real.c - finds the functions behind our interposed ones.
  *
- * dlsym(RTLD_NEXT) tells its caller by the return address, so it must not be
- * called as a sibling call: glibc would then see ld.so as the caller.  Every
+ * dlsym(RTLD_NEXT) identifies its caller by the return address, so it must not
+ * be a sibling call: glibc would then see ld.so as the caller. Hence every
  * result goes through a variable here.
  */
 #include "preload/guest/real.h"
@@ -28,7 +28,7 @@ static void fill(void *place, const char *name)
 /* Only glibc has it; without it there is one version. */
 extern void *dlvsym(void *, const char *, const char *) __attribute__((weak));
 
-/* Of several, dlsym may find an old one in C libraries before 2.36 (BZ 14932). */
+/* In C libraries before 2.36, dlsym may find an old version (BZ 14932). */
 static void fill_version(void *place, const char *name, const char *version, bool is_old)
 {
 	void *address = hp_is_early() ? hp_early_find(name, is_old)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real.h - what we stand in for.  A new one: add a line here, write the stand-in.
+ * real.h - the functions that we interpose. For a new one, add a line here and
+ * write the function.
  */
 #ifndef HP_PRELOAD_GUEST_REAL_H
 #define HP_PRELOAD_GUEST_REAL_H
@@ -26,7 +27,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-/* Descriptors, and what goes through them. */
+/* Descriptors and I/O. */
 #define HP_REAL_CHANNELS(X) \
 	X(int, pipe, (int[2])) \
 	X(int, pipe2, (int[2], int)) \
@@ -97,7 +98,7 @@
 	X(int, msgsnd, (int, const void *, size_t, int)) \
 	X(ssize_t, msgrcv, (int, void *, size_t, long, int))
 
-/* What maps memory. */
+/* Memory mappings. */
 #define HP_REAL_MAPS(X) \
 	X(void *, mmap, (void *, size_t, int, int, int, off_t)) \
 	X(void *, mmap64, (void *, size_t, int, int, int, off64_t)) \
@@ -106,7 +107,7 @@
 	X(int, brk, (void *)) \
 	X(void *, sbrk, (intptr_t))
 
-/* What only waits. */
+/* Pure waits. */
 #define HP_REAL_PAUSES(X) \
 	X(int, nanosleep, (const struct timespec *, struct timespec *)) \
 	X(int, clock_nanosleep, (clockid_t, int, const struct timespec *, struct timespec *)) \
@@ -120,7 +121,7 @@
 	X(int, sync_file_range, (int, off64_t, off64_t, unsigned)) \
 	X(int, msync, (void *, size_t, int))
 
-/* What changes the rights of a process. */
+/* Changes of credentials. */
 #define HP_REAL_RIGHTS(X) \
 	X(int, setuid, (uid_t)) \
 	X(int, setgid, (gid_t)) \
@@ -244,12 +245,12 @@
 	X(int, listen, (int, int)) \
 	HP_REAL_CHANNELS(X)
 
-/* Called, and not stood in for. */
+/* Called but not interposed. */
 #define HP_REAL_CALLED(Y) \
 	Y(void, pthread_testcancel, (void)) \
 	Y(int, mq_getattr, (mqd_t, struct mq_attr *))
 
-/* Those that the C library has in two versions on x86-64: the first is the present one. */
+/* Functions with two versions in the C library on x86-64; the first is the current one. */
 #define HP_REAL_VERSIONS(X) \
 	X(int, pthread_cond_wait, old_cond_wait, (pthread_cond_t *, pthread_mutex_t *)) \
 	X(int, pthread_cond_timedwait, old_cond_timedwait, \
@@ -271,7 +272,7 @@ struct hp_real {
 #undef X
 };
 
-/* What hp_real() returns, for hot paths that run after it only. */
+/* The result of hp_real(), for hot paths that only run after it. */
 extern struct hp_real hp_real_table __attribute__((visibility("hidden")));
 extern _Atomic int hp_real_is_filled __attribute__((visibility("hidden")));
 /* For assembler; NULL = not filled yet. */
@@ -279,7 +280,10 @@ extern long (*hp_real_syscall)(long, ...) __attribute__((visibility("hidden")));
 
 const struct hp_real *hp_real_fill(void);
 
-/* Looks all of them up the first time.  Acquire: who finds them filled finds them all. */
+/*
+ * Looks all of them up on first use. Acquire: a thread that finds the table
+ * filled finds all entries.
+ */
 static inline const struct hp_real *hp_real(void)
 {
 	if (__builtin_expect(atomic_load_explicit(&hp_real_is_filled, memory_order_acquire) != 0,

@@ -2,10 +2,10 @@
 /*
  * say.c - messages to the user from inside the target.
  *
- * One write, so that lines of several processes do not mix.  The program may
- * have a stderr that is a closed pipe, a file at its size limit, a terminal it
- * is in the background of, or a pipe that nobody empties: then the line is lost,
- * and the program does not get the signal, nor waits.
+ * Uses one write, so that lines of several processes do not mix. The program's
+ * stderr may be a closed pipe, a file at its size limit, a terminal of another
+ * foreground job, or a full pipe: then the line is lost, and the program
+ * neither gets a signal nor blocks.
  */
 #include "preload/guest/say.h"
 
@@ -38,7 +38,7 @@ static void write_line(const char *line, size_t size)
 	syscall(SYS_rt_sigpending, &before, HP_SIGNALS_SIZE);
 	syscall(SYS_write, STDERR_FILENO, line, size);
 	syscall(SYS_rt_sigpending, &after, HP_SIGNALS_SIZE);
-	/* Ours are new; one that was pending before is the program's. */
+	/* New ones are ours; an earlier pending one belongs to the program. */
 	after &= raised & ~before;
 	if (after)
 		syscall(SYS_rt_sigtimedwait, &after, NULL, &now, HP_SIGNALS_SIZE);

@@ -5,7 +5,10 @@
 #ifndef HP_PRELOAD_GUEST_SAY_H
 #define HP_PRELOAD_GUEST_SAY_H
 
-/* One line on stderr, "hotpath: " in front; the texts up to a NULL are joined.  errno is kept. */
+/*
+ * Prints one line on stderr: "hotpath: " and the concatenated texts,
+ * NULL-terminated. errno is kept.
+ */
 void hp_say(const char *text, ...) __attribute__((sentinel));
 
 #endif

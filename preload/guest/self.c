@@ -29,7 +29,7 @@ bool hp_self_is_main(void)
 void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
 {
 	*next = atomic_load_explicit(head, memory_order_relaxed);
-	/* Release: whoever finds the record in the list finds it complete. */
+	/* Release: a reader that finds the record in the list finds it complete. */
 	while (!atomic_compare_exchange_weak_explicit(head, next, offset, memory_order_release,
 						      memory_order_relaxed))
 		;

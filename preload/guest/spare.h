@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spare.h - records that ended threads left, without a look at those of all who live.
+ * spare.h - a free list of records of ended threads, so that none of the live
+ * threads' records must be scanned.
  *
- * Records of a kind are in a list of the process.  10 000 threads that begin one after
- * the other, stay, and are followed by as many would take 100 million steps through it for one
- * that is free.  So what an ended thread used is on a stack, and the list is walked only
- * while there may be records in it that nobody of this process had.
+ * All records of a kind are in a list of the process. With 10 000 live threads,
+ * starting as many again would take 100 million steps through it to find free
+ * ones. So records of ended threads are on a stack, and the list is only walked
+ * while it may contain records that this process never used.
  *
- * Who has a record is told by its state alone.  What is on the stack may have been taken
- * otherwise: then it is dropped, and comes back when it is given back.
+ * Only its state tells whether a record is free. A record on the stack may have
+ * been taken otherwise: then it is dropped, and returns when it is freed.
  *
- * The stack is Treiber's (IBM RJ 5118, 1986) with a count beside the address, so that one that was
- * taken and came back is not taken for the one that was there.  No lock, for signal handlers, too.
+ * It is a Treiber stack (IBM RJ 5118, 1986) with a count beside the address
+ * against the ABA problem. Lock-free, so signal handlers may use it.
  */
 #ifndef HP_PRELOAD_GUEST_SPARE_H
 #define HP_PRELOAD_GUEST_SPARE_H
@@ -23,23 +24,23 @@
 
 #define HP_SPARE_ADDRESS ((UINT64_C(1) << 48) - 1)
 
-/* In what a thread has of a record; never given back to the system once it was on a stack. */
+/* Embedded in a thread's part of a record; never unmapped once it was on a stack. */
 struct hp_spare {
 	_Atomic(struct hp_spare *) next;
 	_Atomic uint32_t is_on;	/* the stack */
 };
 
 struct hp_spares {
-	_Atomic uint64_t top;	/* address, and above it how often it changed */
-	_Atomic uint32_t is_walked;	/* no record that nobody had is free in the list */
+	_Atomic uint64_t top;	/* address, and in the upper bits a count of its changes */
+	_Atomic uint32_t is_walked;	/* the list has no free record that was never used */
 };
 
-/* After the state says that it is free. */
+/* After the state is set to free. */
 static inline void hp_spare_push(struct hp_spares *spares, struct hp_spare *spare)
 {
 	uint64_t top, then;
 
-	/* Who takes it down just now looks at the state after this was seen, or we see that. */
+	/* A thread that pops it either checks the state after this, or we see its pop. */
 	if (atomic_exchange(&spare->is_on, 1))
 		return;
 	top = atomic_load_explicit(&spares->top, memory_order_relaxed);
@@ -53,7 +54,7 @@ static inline void hp_spare_push(struct hp_spares *spares, struct hp_spare *spar
 		&spares->top, &top, then, memory_order_release, memory_order_relaxed));
 }
 
-/* NULL = none.  The state says whether it is free still. */
+/* NULL = none. Check the state: it may not be free any more. */
 static inline struct hp_spare *hp_spare_pop(struct hp_spares *spares)
 {
 	uint64_t top = atomic_load_explicit(&spares->top, memory_order_acquire), then;
@@ -72,13 +73,13 @@ static inline struct hp_spare *hp_spare_pop(struct hp_spares *spares)
 	return spare;
 }
 
-/* Of a record that nobody had: the list is to be walked again. */
+/* A never-used record exists: the list must be walked again. */
 static inline void hp_spare_unused(struct hp_spares *spares)
 {
 	atomic_exchange(&spares->is_walked, 0);
 }
 
-/* False = a walk would be in vain.  Who finds one says so with hp_spare_unused. */
+/* False = a walk would find nothing. After finding one, call hp_spare_unused. */
 static inline bool hp_spare_walk(struct hp_spares *spares)
 {
 	return !atomic_load_explicit(&spares->is_walked, memory_order_relaxed) &&

@@ -2,8 +2,8 @@
 /*
  * table.c - see table.h.
  *
- * The range is reserved once, and what a table leaves in it when it moves is not
- * used again: with doubling that is as much as the tables have.
+ * The range is reserved once, and space left by a moved table is not reused:
+ * with doubling that is as much as the tables themselves.
  */
 #include "preload/guest/table.h"
 
@@ -17,7 +17,7 @@
 #include "preload/guest/pages.h"
 
 #define HP_HUGE (UINT64_C(1) << 21)	/* of x86-64, and of arm64 with pages of 4 KiB */
-#define HP_TABLES_SPAN (UINT64_C(1) << 25)	/* addresses; only what is used is taken */
+#define HP_TABLES_SPAN (UINT64_C(1) << 25)	/* address space; only the used part takes memory */
 
 bool hp_tables_enlarge(struct hp_tables *tables)
 {
@@ -34,7 +34,7 @@ bool hp_tables_enlarge(struct hp_tables *tables)
 		tables->end = pages + HP_TABLES_SPAN;
 		pages += -(uintptr_t)pages & (HP_HUGE - 1);
 		tables->begin = tables->free = pages;
-		/* Where there are none, they are pages as any others. */
+		/* Without huge pages these are normal pages. */
 		syscall(SYS_madvise, pages, tables->end - pages, MADV_HUGEPAGE);
 	}
 	errno = saved;

@@ -22,10 +22,10 @@ uint32_t hp_ticks_in_doubt;
 
 enum allowance { UNKNOWN = 0, ALLOWED, FORBIDDEN };
 
-static uint32_t is_inherited;	/* the flag of some thread, by those that it makes */
+static uint32_t is_inherited;	/* a thread's flag, inherited by threads that it creates */
 static __thread uint32_t mine __attribute__((tls_model("initial-exec")));	/* enum allowance */
 
-/* A thread that is not known yet may have been made by one that has the flag. */
+/* An unknown thread may have been created by one with the flag. */
 static uint32_t inherited(void)
 {
 	int saved = errno, mode = PR_TSC_ENABLE;
@@ -33,7 +33,7 @@ static uint32_t inherited(void)
 	if (!__atomic_load_n(&is_inherited, __ATOMIC_RELAXED))
 		return ALLOWED;
 	if (hp_is_confined())
-		return FORBIDDEN;	/* we may not ask: to record nothing is safe */
+		return FORBIDDEN;	/* checking is forbidden: not recording is safe */
 	if (syscall(SYS_prctl, PR_GET_TSC, &mode, 0, 0, 0) != 0)
 		mode = PR_TSC_ENABLE;
 	errno = saved;
@@ -74,7 +74,10 @@ void hp_ticks_forbid(bool by_those_it_makes)
 		hp_clock_avoid_user_space();
 		__atomic_store_n(&is_inherited, 1, __ATOMIC_RELAXED);
 	}
-	/* Other threads may see one word without the other for a moment; either way is right for them. */
+	/*
+	 * Other threads may briefly see one word without the other; both cases
+	 * are correct for them.
+	 */
 	__atomic_store_n(&hp_ticks_in_doubt, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&hp_ticks_are_slow, 1, __ATOMIC_RELEASE);
 }

@@ -2,10 +2,10 @@
 /*
  * verbose.c - see verbose.h.
  *
- * A function is hooked if ours comes first in the order in which the loader looks
- * for it: a program or a library that is loaded before ours may define it, too.
- * That order is the one in which dl_iterate_phdr tells of objects; dlsym would
- * take a lock of the loader that another thread may hold.
+ * A function is hooked if ours comes first in the loader's search order: the
+ * program, or a library loaded before ours, may define it, too. dl_iterate_phdr
+ * lists objects in that order; dlsym would take a loader lock that another
+ * thread may hold.
  */
 #include "preload/guest/verbose.h"
 
@@ -33,7 +33,7 @@ static bool is_on;
 
 /* --- lines --- */
 
-/* Words with commas between them; told whenever the next one has no room. */
+/* Comma-separated words; printed when the next one does not fit. */
 struct words {
 	const char *title;
 	size_t used;
@@ -76,7 +76,7 @@ static const char *number_text(uint64_t number, char room[DIGITS_MOST])
 
 /* --- settings --- */
 
-/* Who reads the output need not be who may ask the server. */
+/* A reader of the output need not have access to the server. */
 static bool is_secret(const char *name)
 {
 	static const char end[] = "_TOKEN";
@@ -106,7 +106,7 @@ static void settings_tell(const struct hp_settings *settings)
 	}
 }
 
-/* --- what is hooked --- */
+/* --- hooked functions --- */
 
 static int find_own(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -119,13 +119,13 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-/* Who defines a function: the first in order, and whether anybody else does. */
+/* The definitions of a function: the first in order, and whether there are others. */
 struct definers {
 	const char *name;
 	uintptr_t own_begin;
 	bool is_ours;
 	bool is_others;
-	char first[64];	/* where it comes before ours; "" = it does not */
+	char first[64];	/* object whose definition precedes ours; "" = none */
 };
 
 static int find_definers(struct dl_phdr_info *info, size_t size, void *context)
@@ -156,7 +156,7 @@ static struct definers definers_of(const struct hp_dynamic *own, const char *nam
 	return definers;
 }
 
-/* The names in alphabetical order: that of the table is no order. */
+/* Alphabetical order, since the table's is arbitrary. */
 static const char *name_after(const struct hp_dynamic *own, const char *last)
 {
 	const char *next = NULL, *name;
@@ -184,12 +184,12 @@ static void hooked_tell(const struct hp_dynamic *own)
 	words_tell(&words);
 }
 
-/* Another library may still be loaded that has them. */
+/* A library with them may be loaded later. */
 static void idle_tell(const struct hp_dynamic *own)
 {
 	struct words words = { .title = "in no library that is loaded: " };
 
-	/* Those of include/hotpath.h are in no other library, ever. */
+	/* No other library defines those of include/hotpath.h. */
 	for (const char *name = ""; (name = name_after(own, name));)
 		if (!definers_of(own, name).is_others && strncmp(name, "hotpath_", 8) != 0)
 			words_add(&words, name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verbose.h - HOTPATH_VERBOSE: what is set, built, hooked and lost, on stderr.
+ * verbose.h - HOTPATH_VERBOSE: prints settings, build, hooks and losses on
+ * stderr.
  *
- * The root of a session says it, and of its images the first one only.  All goes
- * through hp_say, so a line that stderr does not take at once is dropped.
+ * Only the first image of a session's root prints it. It uses hp_say, so a line
+ * that would block is dropped.
  */
 #ifndef HP_PRELOAD_GUEST_VERBOSE_H
 #define HP_PRELOAD_GUEST_VERBOSE_H
