@@ -16,11 +16,11 @@
 #include "preload/guest/self.h"
 #include "segment/clock.h"
 
-#define NAMES_MOST 64	/* of one executable; further ones are added to the last */
+#define NAMES_MOST 64	/* names per executable; further ones are added to the last */
 
 static char image_name[16];
 static uint32_t image_pid;
-static uint32_t opened_pid;	/* a forked child finds its parent's here */
+static uint32_t opened_pid;	/* a forked child finds its parent's */
 
 static void *at(uint64_t offset)
 {
@@ -183,7 +183,7 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 		return;
 	account->base_peak_kb = (uint64_t)usage.ru_maxrss;
 	if (account->began != HP_BEGAN_AGAIN) {
-		/* The kernel and the loader had their part before us. */
+		/* The kernel and the loader used some before us. */
 		if (!begin->start_ticks)
 			account->lead_ns = cpu_of(&usage);
 		return;
@@ -219,8 +219,8 @@ static uint64_t image_peak_kb(void)
 }
 
 /*
- * The kernel keeps the largest size across exec, and that of a parent for a child made by vfork.
- * Only a larger one is the image's own for certain.
+ * The kernel keeps the peak size across exec, and a vfork child inherits its
+ * parent's. Only a larger value certainly belongs to the image.
  */
 static uint64_t peak_of(const struct hp_account *account, const struct rusage *usage)
 {

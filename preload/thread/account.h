@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account.h - what each image of a process took: CPU time, page faults, memory.
+ * account.h - resources used by each image of a process: CPU time, page faults,
+ * memory.
  *
- * The kernel counts these for a process, across exec.  An image's own are the
- * difference to what was counted when it began.  An image that only lived from
- * fork to exec is part of the one that followed: shells and spawners would else
- * be listed with a run for each program that they start.
+ * The kernel counts these per process, across exec. An image's own usage is the
+ * difference to the counts at its start. An image that only lived from fork to
+ * exec counts as part of its successor; otherwise shells and spawners would be
+ * listed with a run for each program that they start.
  */
 #ifndef HP_PRELOAD_THREAD_ACCOUNT_H
 #define HP_PRELOAD_THREAD_ACCOUNT_H
@@ -15,9 +16,9 @@
 
 #include "segment/layout/process.h"
 
-/* What the image that comes next in a record begins with. */
+/* Start values of a record's next image. */
 struct hp_account_begin {
-	uint64_t cpu_ns;	/* what the kernel counted by then */
+	uint64_t cpu_ns;	/* the kernel's counts at that time */
 	uint64_t minor_faults;
 	uint64_t major_faults;
 	uint64_t start_ticks;	/* of its life; 0 = unknown */
@@ -26,16 +27,16 @@ struct hp_account_begin {
 /* At the start of an image: its name, and in which process it began. */
 void hp_account_image(uint32_t pid);
 
-/* What the image before in this process left, if it ended by exec and is recorded; else zeroes. */
+/* Data from the process's previous image, if it ended by exec and is recorded; else zeroes. */
 void hp_account_before(uint32_t pid, uint64_t started, struct hp_account_begin *begin);
 
-/* Adds the image that the record describes to the sums of its name; the record is the caller's. */
+/* Adds the record's image to the sums of its name; the caller owns the record. */
 void hp_account_fold(const struct hp_process *process);
 
-/* The record, which is complete but for this, describes the caller's image from here on. */
+/* Makes the otherwise complete record describe the caller's image. */
 void hp_account_open(struct hp_process *process, const struct hp_account_begin *begin);
 
-/* The image ends, by exec or for good. */
+/* The image ends, by exec or finally. */
 void hp_account_end(const struct hp_process *process, const struct rusage *usage,
 		    const struct rusage *children);
 

@@ -2,11 +2,12 @@
 /*
  * drop.c - see drop.h.
  *
- * The C library changes the rights of all threads at once; a call by number changes one thread's, and
- * then the first thread's are taken for the process's, as in /proc.
+ * The C library changes the credentials of all threads at once; a raw system
+ * call only changes one thread's. Then the first thread's count for the
+ * process, as in /proc.
  *
- * Under a filter no mapping can be changed: then the segment is marked as one that a process with fewer
- * rights can write.
+ * Under a filter no mapping can be changed: then the segment is marked as
+ * writable by a process with fewer privileges.
  */
 #include "preload/thread/drop.h"
 

@@ -2,12 +2,13 @@
 /*
  * end.c - see end.h.
  *
- * The key's value is a small record of the thread's: what each recorder wants to be called with.  Records of
- * ended threads are used again.
+ * The key's value is a small per-thread record with each recorder's argument.
+ * Records of ended threads are reused.
  *
- * The key may be given up while other threads watch.  Its number is the program's next key perhaps, whose
- * destructor would be called with a record of ours.  So whoever is about to use it is counted, and who gives the key up
- * waits for them; if that takes long, somebody stands still there, and the program gets none.
+ * The key may be released while other threads use it. The program may get its
+ * number next, and its destructor would be called with our record. So users are
+ * counted, and the releasing thread waits for them; if that takes long, a
+ * thread is stopped there, and the program gets no key.
  */
 #include "preload/thread/end.h"
 
@@ -36,10 +37,10 @@ static void (*ends[HP_ENDS_MOST])(void *);
 static int count;
 static pthread_key_t key;
 static _Atomic uint32_t has_key;
-static _Atomic uint32_t storing;	/* threads that may be about to use the key */
+static _Atomic uint32_t storing;	/* threads that may be using the key */
 static struct hp_spares spares;
 
-/* In rounds, see end.h: a recorder that wants another one watches anew. */
+/* In rounds, see end.h: a recorder that wants another round watches again. */
 static void thread_end(void *value)
 {
 	struct watch *watch = value;
@@ -76,7 +77,7 @@ static struct watch *watch_new(void)
 	return page;
 }
 
-/* The calling thread's, under the key; NULL = there is no room. */
+/* The calling thread's record; NULL = no memory. */
 static struct watch *watch_of_thread(void)
 {
 	struct watch *watch = pthread_getspecific(key);
@@ -97,7 +98,7 @@ bool hp_end_watch(int number, void *data)
 {
 	struct watch *watch = NULL;
 
-	/* In this order, as hp_end_give_up looks at them in the other one: both are sequentially consistent. */
+	/* In this order; hp_end_give_up uses the opposite one. Both are sequentially consistent. */
 	atomic_fetch_add(&storing, 1);
 	if (number >= 0 && atomic_load(&has_key))
 		watch = watch_of_thread();

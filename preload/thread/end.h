@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * end.h - recorders hear of a thread's end.
+ * end.h - notifies recorders of a thread's end.
  *
- * All share one key of pthread_key_create.  A process has 1024 of them, and a program that asks for more
- * than are left gets ours: from then on no recorder hears of an end.
- * What a thread had then stays its own, and is in all sums, but no later thread takes it over.
+ * All share one key of pthread_key_create. A process has 1024 keys, and a
+ * program that runs out of them gets ours: from then on no recorder is
+ * notified. A thread's records then stay in all sums, but no later thread
+ * reuses them.
  *
- * Destructors of other keys may run code that is recorded, so a recorder asks to be called again
- * (hp_end_watch in its own call) until the last of PTHREAD_DESTRUCTOR_ITERATIONS rounds.
+ * Destructors of other keys may run recorded code, so a recorder requests
+ * another call (hp_end_watch from its callback) until the last of
+ * PTHREAD_DESTRUCTOR_ITERATIONS rounds.
  */
 #ifndef HP_PRELOAD_THREAD_END_H
 #define HP_PRELOAD_THREAD_END_H
@@ -16,13 +18,13 @@
 
 #define HP_ENDS_MOST 7	/* recorders */
 
-/* Returns a number for hp_end_watch; -1 = ends are not to be had.  While the library starts. */
+/* Returns a number for hp_end_watch; -1 = unavailable. Only during the library's start. */
 int hp_end_new(void (*end)(void *data));
 
-/* `end` is called with `data`, not NULL, when the calling thread ends.  False = it is not. */
+/* Calls `end` with `data` (not NULL) when the calling thread ends. False = unavailable. */
 bool hp_end_watch(int number, void *data);
 
-/* The program wants a key, and there is none.  True = there is one now. */
+/* The program is out of keys: releases ours. True = released. */
 bool hp_end_give_up(void);
 
 #endif

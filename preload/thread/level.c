@@ -2,10 +2,10 @@
 /*
  * level.c - see level.h.
  *
- * The rights are asked for, not concluded from calls: which of them a call takes away depends on
- * the ids, on capabilities and on flags of the process.
+ * Credentials are read from the kernel, not derived from calls: the effect of a
+ * call depends on the process's ids, capabilities and flags.
  *
- * A child of vfork has its parent's memory, and changes nothing.
+ * A vfork child shares its parent's memory, and changes nothing.
  */
 #include "preload/thread/level.h"
 
@@ -25,11 +25,11 @@
 #include "segment/segment.h"
 #include "util/rights.h"
 
-enum place { INSIDE = 0, OUT, ALONE };	/* ALONE: out, and for ever */
+enum place { INSIDE = 0, OUT, ALONE };	/* ALONE: out, permanently */
 
 uint32_t hp_drops;
 
-static struct hp_rights rights;	/* with which the segment was entered */
+static struct hp_rights rights;	/* credentials when the segment was entered */
 static _Atomic uint32_t place;	/* enum place */
 
 /* ---- rights ---- */
@@ -75,7 +75,7 @@ void hp_level_begin(void)
 
 /* ---- leaving ---- */
 
-/* One that has its parent's memory. */
+/* A process that shares its parent's memory. */
 static bool is_borrowed(void)
 {
 	return hp_self && hp_self->pid && hp_self->pid != (uint32_t)getpid();
@@ -127,7 +127,7 @@ bool hp_level_is_out(void)
 	return atomic_load_explicit(&place, memory_order_acquire) != INSIDE;
 }
 
-/* The next segment may be older than the first calibration, and this process makes no other. */
+/* The next segment may predate the first calibration, and this process makes no other. */
 static void hand_over(const struct hp_header *from, struct hp_header *to)
 {
 	if (__atomic_load_n(&to->cost_timed, __ATOMIC_ACQUIRE) || !from->cost_timed)
@@ -138,7 +138,7 @@ static void hand_over(const struct hp_header *from, struct hp_header *to)
 	to->cost_inside_drawn = from->cost_inside_drawn;
 	to->cost_less = from->cost_less;
 	to->cost_less_drawn = from->cost_less_drawn;
-	/* Last: others see by it that the rest is there. */
+	/* Last: it tells others that the rest is complete. */
 	__atomic_store_n(&to->cost_timed, from->cost_timed, __ATOMIC_RELEASE);
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level.h - with which rights (util/rights.h) this process entered the segment that it writes.
+ * level.h - the credentials (util/rights.h) with which this process entered its
+ * segment.
  *
- * A process that gives up rights without becoming another image leaves the segment (segment/leave.c), since what
- * it could write until then may be trusted by processes that have these rights still.  For what is
- * recorded that is as a fork: all recorders forget what they know, and the next hook makes
- * a new record, in the segment of the level that the process is of then.  What was recorded stays where it was.
- * Until that hook nothing is asked of anybody, so a process that becomes another image pays for
- * leaving alone.
+ * A process that drops privileges without exec leaves the segment
+ * (segment/leave.c), since processes that still have these privileges may trust
+ * it. For recording this is like a fork: all recorders forget their state, and
+ * the next hook makes a new record in the segment of the process's current
+ * level. Earlier records stay where they are. Nothing is requested until that
+ * hook, so a process that execs only pays for leaving.
  *
- * Other threads go on in the private mapping, to no effect, until their next slow path: they compare
- * `hp_drops` with what it was when they were opened.
+ * Other threads keep writing to the private mapping, without effect, until
+ * their next slow path compares `hp_drops` with its value when they were
+ * opened.
  */
 #ifndef HP_PRELOAD_THREAD_LEVEL_H
 #define HP_PRELOAD_THREAD_LEVEL_H
@@ -25,33 +27,36 @@ extern HP_HIDDEN uint32_t hp_drops;
 
 #define HP_DROPS_NONE UINT32_MAX	/* of what is in no segment */
 
-/* Was what a thread opened then opened before the process left? */
+/* Was a thread's record opened before the process left? */
 static inline bool hp_drop_is_before(uint32_t drops)
 {
 	return HP_UNLIKELY(drops != __atomic_load_n(&hp_drops, __ATOMIC_RELAXED)) &&
 	       drops != HP_DROPS_NONE;
 }
 
-/* The segment is there, its descriptor open, and nobody has looked at it: notes the rights. */
+/*
+ * Stores the credentials when the segment has been mapped but not used, with
+ * its descriptor open.
+ */
 void hp_level_begin(void);
 
-/* True if the calling thread has other rights now; they are noted.  Not in a child of vfork. */
+/* True if the calling thread's credentials have changed; stores them. Not in a vfork child. */
 bool hp_level_has_changed(bool asks_namespace);
 
-/* There is something that the process could give up. */
+/* The process has privileges that it could drop. */
 bool hp_level_can_change(void);
 
-/* What is written to the segment from now on, or was, is to be believed less. */
+/* Marks the segment's data, past and future, as less trusted. */
 void hp_level_taint(void);
 
-/* The process leaves: the next record is made in another segment.  It has left. */
+/* The process leaves: the next record goes to another segment. It has left. */
 void hp_level_leaves(void);
 void hp_level_left(void);
 
-/* It has left, and has entered no other segment yet. */
+/* It has left and not entered another segment yet. */
 bool hp_level_is_out(void);
 
-/* Enters that of its level if it is out.  False = it cannot, and records no more. */
+/* Enters its level's segment if it is out. False = impossible; recording stops. */
 bool hp_level_enter(void);
 
 #endif

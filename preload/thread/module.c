@@ -2,10 +2,10 @@
 /*
  * module.c - which object an address belongs to.
  *
- * Asked once for each function of a thread.  The answer comes from the
- * modules recorded so far, else from _dl_find_object (glibc 2.35): it takes no
- * lock, so it may be asked in a signal handler and in the child of a fork that
- * left the loader's lock taken.  Older C libraries have dl_iterate_phdr only.
+ * Called once per function and thread. It searches the recorded modules, then
+ * uses _dl_find_object (glibc 2.35), which takes no lock and so is safe in
+ * signal handlers and in a forked child where the loader's lock stayed locked.
+ * Older C libraries only have dl_iterate_phdr.
  */
 #include "preload/thread/module.h"
 
@@ -43,7 +43,7 @@ struct found {
 	const char *name;	/* "" = the executable */
 };
 
-/* 64 bits: a program that opens and closes something all the time comes past 2^32 within hours. */
+/* 64 bits: a program that keeps opening and closing libraries passes 2^32 within hours. */
 static uint64_t generation;
 
 uint64_t hp_module_generation(void)
@@ -198,7 +198,7 @@ static uint64_t object_at(const struct found *found, const char *path)
 	return offset;
 }
 
-/* As it was given to execve: no use if it is not absolute, since the folder may be another by now. */
+/* As passed to execve: useless unless absolute, since the current folder may have changed. */
 static void name_without_proc(char path[HP_PAGE])
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);
@@ -208,7 +208,7 @@ static void name_without_proc(char path[HP_PAGE])
 	path[size] = 0;
 }
 
-static uint64_t executable;	/* kept by forked children, which may not be allowed to ask */
+static uint64_t executable;	/* inherited by forked children, which may not be allowed to read it */
 
 void hp_module_forget(void)
 {
@@ -216,7 +216,7 @@ void hp_module_forget(void)
 	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
 }
 
-/* The path of the executable takes a page of ours: we may be on a small signal stack. */
+/* The executable's path goes to one of our pages, since we may be on a small signal stack. */
 static uint64_t object_of(const struct found *found)
 {
 	uint64_t object = __atomic_load_n(&executable, __ATOMIC_RELAXED);
@@ -280,7 +280,7 @@ static struct hp_module *module_known(uintptr_t address)
 	return NULL;
 }
 
-/* The same object was there before, and is back. */
+/* The same object was loaded before and is back. */
 static struct hp_module *module_back(const struct found *found, uint64_t object)
 {
 	for (struct hp_module *m = module_first(); m && object; m = module_next(m->next))
@@ -322,7 +322,7 @@ bool hp_module_span(uintptr_t address, struct hp_module *module)
 	return true;
 }
 
-/* Gone, or another object at the same place, perhaps of just the same size. */
+/* Unloaded, or replaced by another object at the same place, perhaps of the same size. */
 static bool is_gone(const struct hp_module *module)
 {
 	struct found found;
@@ -347,10 +347,10 @@ static void module_end(struct hp_module *module)
 	HP_ABOVE(forget, module->begin, module->end);
 }
 
-/* Inside dl_iterate_phdr: no object goes, or comes, while its loader's lock is ours. */
+/* Inside dl_iterate_phdr: no object is loaded or unloaded while we hold the loader's lock. */
 static int sweep(struct dl_phdr_info *info, size_t size, void *data)
 {
-	/* Objects unloaded so far, as we saw it last; the loader's lock is its lock, too. */
+	/* Last seen number of unloaded objects; guarded by the loader's lock. */
 	static uint64_t gone;
 
 	(void)data;

@@ -11,21 +11,21 @@
 #include "segment/layout/process.h"
 
 /*
- * The module of this process that contains `address`; recorded when first
- * asked for.  NULL = none (generated code), or no room to record it.
+ * The module of this process that contains `address`; recorded when first asked
+ * for.  NULL = none (JIT code), or no room to record it.
  */
 const struct hp_module *hp_module_of(uintptr_t address);
 
-/* Where the object at `address` lies: begin, end and bias of `module`.  False = there is none. */
+/* The location of the object at `address`: sets begin, end and bias of `module`. False = none. */
 bool hp_module_span(uintptr_t address, struct hp_module *module);
 
-/* Changes with every object that goes. */
+/* Changes with every unloaded object. */
 uint64_t hp_module_generation(void);
 
-/* The process has left the segment: nothing that was recorded there is known any more. */
+/* The process has left the segment: forgets everything recorded there. */
 void hp_module_forget(void);
 
-/* After a dlclose: modules that are gone are marked, and their functions forgotten. */
+/* After a dlclose: marks unloaded modules and forgets their functions. */
 void hp_module_sweep(void);
 
 /* The object at `address` has run its last destructor inside dlclose, and is about to be unmapped. */

@@ -2,9 +2,9 @@
 /*
  * process.c - this process in the session.
  *
- * A record that an ended process of the same executable left is taken over,
- * with its blocks: so ten thousand short processes need the room of those that
- * run at once.  The sampler frees what a killed process left.
+ * A process takes over the record and blocks of an ended process of the same
+ * executable: so ten thousand short processes need only the room of those that
+ * run concurrently. The sampler frees records of killed processes.
  */
 #include "preload/thread/process.h"
 
@@ -59,7 +59,7 @@ static ssize_t read_text(const char *path, char *text)
 	return length;
 }
 
-/* Field 22 of /proc/self/stat: when the process started. */
+/* Field 22 of /proc/self/stat: the process's start time. */
 static uint64_t start_time(char *text)
 {
 	uint64_t value = 0;
@@ -89,8 +89,8 @@ static uint64_t command_new(char *text)
 }
 
 /*
- * The executable is an object like others.  hp_module_of needs a record to hang
- * the module on; `draft` is private and lasts until there is one.
+ * The executable is an object like others. hp_module_of needs a record for the
+ * module; `draft` is private and used until there is one.
  */
 static uint64_t executable(struct hp_process *draft)
 {
@@ -102,7 +102,7 @@ static uint64_t executable(struct hp_process *draft)
 	return module ? module->object : 0;
 }
 
-/* It is nobody's until it is described: the sampler must not take it for its last owner's. */
+/* It has no owner until it is filled: the sampler must not attribute it to its last owner. */
 static struct hp_process *take_over(uint64_t object)
 {
 	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
@@ -128,10 +128,11 @@ static uint32_t own_pid(void)
 }
 
 /*
- * What this very process recorded before it became another image.  The kernel goes on
- * counting its CPU time, so what the last image will note has theirs.  One of the same
- * executable goes on in its own record, else a program that executes itself all day fills the segment;
- * nobody else takes it, since the process is alive.
+ * Records of this process's earlier images. The kernel keeps counting CPU time
+ * across exec, so the last image's value includes theirs. An image of the same
+ * executable continues in its own record; otherwise a program that keeps
+ * executing itself would fill the segment. Nobody else takes it, since the
+ * process is alive.
  */
 static struct hp_process *image_before(uint64_t object, uint64_t started)
 {
@@ -201,7 +202,7 @@ static struct hp_process *process_get(void)
 {
 	static struct hp_process draft;
 	uint64_t object = executable(&draft);
-	char *text = hp_pages(HP_PAGE);	/* not on the stack: that may be a small one */
+	char *text = hp_pages(HP_PAGE);	/* not on the stack, which may be small */
 	uint64_t started = text && !hp_is_confined() ? start_time(text) : 0;
 	struct hp_account_begin begin;
 
@@ -221,7 +222,7 @@ static struct hp_process *process_get(void)
 		atomic_store_explicit(&process->modules, atomic_load(&draft.modules),
 				      memory_order_release);
 	}
-	/* Release: who finds it taken finds who took it. */
+	/* Release: a reader that sees it taken also sees its owner. */
 	if (process)
 		atomic_store_explicit(&process->state, HP_TAKEN, memory_order_release);
 	if (text)
@@ -230,9 +231,9 @@ static struct hp_process *process_get(void)
 }
 
 /*
- * Another thread makes the record.  It may have lost the processor to somebody
- * else, while we yield ours to nobody: so after a while we sleep, all in all for
- * half a second.  Not by nanosleep(), which is a cancellation point.
+ * Another thread makes the record. It may have been preempted while we keep our
+ * processor, so after a while we sleep, for half a second in total. Not with
+ * nanosleep(), which is a cancellation point.
  */
 static bool opening_ends(uint32_t state)
 {
@@ -250,7 +251,7 @@ static bool opening_ends(uint32_t state)
 	return state == HP_SELF_OPEN;
 }
 
-/* What hangs on the record of before: it is made anew. */
+/* Recreates everything attached to the previous record. */
 static void self_forget(void)
 {
 	memset(&hp_self->spare_blocks, 0, sizeof(hp_self->spare_blocks));
@@ -270,7 +271,7 @@ bool hp_self_open(void)
 
 	if (!hp_self)
 		return false;
-	/* A child may have fewer rights than its parent, by clone() or a call by number. */
+	/* A child may have fewer privileges than its parent, after clone() or a raw system call. */
 	if (atomic_load_explicit(&hp_self->state, memory_order_acquire) == HP_SELF_NONE &&
 	    !hp_is_confined() && hp_level_has_changed(true))
 		hp_self_drop(false);
@@ -282,7 +283,7 @@ bool hp_self_open(void)
 		return false;
 	}
 	self_forget();
-	/* One that gave back a part of the segment has children that have as little of it. */
+	/* Children of a process that unmapped a part of the segment have just as little of it. */
 	process = hp_room_may_look() ? process_get() : NULL;
 	hp_self->process = process;
 	hp_self->pid = own_pid();
@@ -296,8 +297,8 @@ bool hp_self_open(void)
 }
 
 /*
- * Stores only; the sampler sees when.  A vfork child cannot be told from its
- * parent: what it notes here, the parent's own end corrects.
+ * Stores only; the sampler adds the time. A vfork child is indistinguishable
+ * from its parent here; the parent's own end corrects its entry.
  */
 static void end_confined(uint32_t ending, int code)
 {
@@ -308,7 +309,7 @@ static void end_confined(uint32_t ending, int code)
 	atomic_store_explicit(&hp_self->process->ending, ending, memory_order_release);
 }
 
-/* Of children that it waited for, too: who was killed, or is not recorded, says nothing at its end. */
+/* Includes reaped children, since killed or unrecorded ones leave no data. */
 static void note_peak(struct hp_process *process, const struct rusage *usage)
 {
 	if ((uint64_t)usage->ru_maxrss > process->peak_rss_kb)
@@ -320,7 +321,7 @@ void hp_self_end(uint32_t ending, int code)
 	struct hp_process *process;
 	struct rusage usage, children = { .ru_maxrss = 0 };
 
-	/* It ends in the segment in which it is now. */
+	/* It ends in its current segment. */
 	if (ending != HP_ENDING_EXEC && ending != HP_ENDING_DROP && hp_level_is_out() &&
 	    !hp_is_confined())
 		hp_self_open();
@@ -343,7 +344,7 @@ void hp_self_end(uint32_t ending, int code)
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 		note_peak(process, &usage);
 	}
-	/* The kernel goes on counting, so the record that comes next tells all of it. */
+	/* The kernel keeps counting, so the next record includes everything. */
 	if (ending == HP_ENDING_DROP)
 		process->cpu_ns = process->folded_cpu_ns;
 	process->exit_code = code;
@@ -360,9 +361,9 @@ static bool is_left(const struct hp_process *process)
 }
 
 /*
- * What this process recorded may go on in another one's hands, if none of its
- * threads records any more; else the sampler frees it.  Not the root's, which
- * the report tells about.  A hook that still comes makes this process anew.
+ * Another process may take over this record if none of its threads still
+ * records; otherwise the sampler frees it. Not the root's, which the report
+ * describes. A later hook makes a new record.
  */
 void hp_self_leave(void)
 {
@@ -392,7 +393,7 @@ static struct hp_self *self_new(const struct hp_self *before)
 		return NULL;
 	self->spent = before->spent;
 	self->pid = own_pid();
-	/* Of the private mapping: another thread may be about to look at it. */
+	/* In the private mapping: another thread may be about to read it. */
 	self->process = before->process;
 	return self;
 }
@@ -432,7 +433,7 @@ void hp_self_drop(bool is_told)
 		return;
 	if (!is_told)
 		hp_level_taint();
-	/* Before anything is forgotten: who makes a record from now on makes it in the next segment. */
+	/* Before anything is forgotten: new records go to the next segment. */
 	hp_level_leaves();
 	leave();
 	hp_level_left();

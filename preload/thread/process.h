@@ -2,8 +2,9 @@
 /*
  * process.h - this process in the session: its record, its threads.
  *
- * Folder: preload/thread - what all recorders need of the process and its threads: its
- *   record in the session, its part of the segment, the objects that are loaded.
+ * Folder: preload/thread - what all recorders need from the process and its
+ * threads: its record in the session, its part of the segment, the loaded
+ * objects.
  * May use: preload/guest segment segment/layout util
  */
 #ifndef HP_PRELOAD_THREAD_PROCESS_H
@@ -22,19 +23,20 @@ bool hp_self_init(void);
 /* Makes the record of this process if it has none yet.  False = no room. */
 bool hp_self_open(void);
 
-/* Notes how the process ends: enum hp_ending. */
+/* Records how the process ends: enum hp_ending. */
 void hp_self_end(uint32_t ending, int code);
 
-/* The process ends with this thread: if it was the last, the records are free for another process. */
+/* The process ends with this thread: if it was the last, frees the records for another process. */
 void hp_self_leave(void);
 
 /*
- * The process has given up rights (level.h): its record ends, and it leaves the segment.  `is_told`: the call
- * has just returned; else it could write the segment with fewer rights meanwhile.
+ * The process has dropped privileges (level.h): ends its record and leaves the
+ * segment. `is_told`: the call has just returned; otherwise it could write the
+ * segment with fewer privileges meanwhile.
  */
 void hp_self_drop(bool is_told);
 
-/* After hp_self_end with HP_ENDING_EXEC: the exec failed, it goes on. */
+/* After hp_self_end with HP_ENDING_EXEC: the exec failed and the process continues. */
 void hp_self_go_on(void);
 
 /* Offset of a new hp_text, 0 = full. */

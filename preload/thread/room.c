@@ -47,7 +47,7 @@ uint32_t hp_room_holder(void)
 {
 	int saved = errno;
 	uint32_t pid = hp_is_confined() ? 0 : (uint32_t)getpid();
-	/* A vfork child ends before the memory does that it shares. */
+	/* A vfork child ends before the memory that it shares. */
 	bool is_owner = pid && (pid == image || hp_self_is_me());
 
 	pid = is_owner && is_seen() ? pid : HP_HOLDER_UNSEEN;
