@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * above.c - the recorders: a new one is a line here (preload/guest/above.h).
+ * above.c - the list of recorders, one line each (preload/guest/above.h).
  */
 #include "preload/guest/above.h"
 
@@ -15,8 +15,9 @@
 #include "preload/wait/offcpu_note.h"
 
 /*
- * In this order they are configured, and make the keys by which they see a thread's end.  Calls
- * come first: the thread that leaves charges what its calls allocated before its heap is given back.
+ * They are configured, and get their end notifications, in this order. Calls
+ * come first: an ending thread charges its calls' allocations before its heap
+ * is released.
  */
 const struct hp_above hp_above = {
 	.start = hp_start_session,

@@ -28,8 +28,9 @@ static bool is_wanted;
 static int end_number = -1;	/* of preload/thread/end.h */
 
 /*
- * The helper sees a name at its next look at the thread, so one that ends before
- * that tells its name itself.  Most are called as their process: they need no record.
+ * The helper sees a name at its next check of the thread, so a thread that ends
+ * earlier records its name itself. Most are named like their process and need
+ * no record.
  */
 static void name_tell(const struct hp_thread *thread)
 {
@@ -52,13 +53,13 @@ static void name_tell(const struct hp_thread *thread)
 	hp_list_push(&set->names, offset, &record->next);
 }
 
-/* A child of fork has the key's value, too, and is another thread. */
+/* A forked child inherits the key's value but is another thread. */
 static void end(void *record)
 {
 	struct hp_thread *thread = record;
 	struct timespec cpu;
 
-	/* Before the process left the segment: then it is no thread of the next one. */
+	/* From before the process left the segment: then it is no thread of the next one. */
 	if (!hp_self || hp_self->pid != thread->pid || !hp_segment_holds(&hp_segment, thread))
 		return;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
@@ -125,7 +126,7 @@ struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
 		thread->argument = (uintptr_t)argument;
 		thread->at = at;
 		thread->path = hp_lock_path();
-		/* What it does before its function, and waiting for a core, is of its life. */
+		/* Its life includes work before its function and waiting for a core. */
 		thread->start = hp_ticks_about();
 	}
 	errno = saved;
@@ -138,11 +139,11 @@ void *hp_birth_begin(struct hp_thread *thread)
 	int saved = errno;
 
 	thread->argument = 0;
-	/* Its end comes by the key. */
+	/* The key reports its end. */
 	if (!hp_end_watch(end_number, thread))
 		hp_refused();
 	hp_channel_thread_began(thread->at);
-	/* Release: who finds the thread finds when it began. */
+	/* Release: a reader that finds the thread also finds its start. */
 	atomic_store_explicit(&thread->tid, hp_confine_tid(), memory_order_release);
 	errno = saved;
 	return argument;
@@ -162,7 +163,7 @@ void hp_birth_forked(void)
 {
 	int saved;
 
-	/* Not even errno is there in a child of a resolver. */
+	/* In a child of a resolver not even errno works. */
 	if (!is_wanted || hp_is_confined())
 		return;
 	saved = errno;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_api.c - what a program says about the call that it is in, HOTPATH_NAME and
- * HOTPATH_RESULT of include/hotpath.h, and about its locks, HOTPATH_LOCK.
+ * hook_api.c - HOTPATH_NAME, HOTPATH_RESULT, HOTPATH_LOCK and the channel
+ * macros of include/hotpath.h.
  *
- * Which call that is, only the shadow stack knows.  The hook of a function is
- * called with the stack pointer of its body.  So a frame of another function
- * has another one, as long as neither was inlined into the other; for the rest
- * the report compares names (report/read/label.h).
+ * The shadow stack identifies the current call. A function's hook is called
+ * with the stack pointer of its body, so frames of different functions differ
+ * unless one was inlined into the other; for that case the report compares
+ * names (report/read/label.h).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@
 #include "preload/lock/lock.h"
 #include "preload/thread/state.h"
 
-/* The function of a call; NULL = none that could be told of. */
+/* The function of a call; NULL = none that is reported. */
 static struct hp_function *function_of(const struct hp_local *me, const struct hp_frame *f)
 {
 	const struct hp_row *row = (const struct hp_row *)(uintptr_t)f->row;
@@ -34,7 +34,7 @@ static struct hp_function *function_of(const struct hp_local *me, const struct h
 	return row == me->root || row == me->other_row ? NULL : hp_row_function(me, row);
 }
 
-/* The frame below `f`, also in another part of the same stack; NULL = it is the lowest. */
+/* The frame below `f`, also in another part of the same stack; NULL = `f` is the lowest. */
 static struct hp_frame *below(const struct hp_part **part, struct hp_frame *f)
 {
 	if (--f > (*part)->frames)
@@ -44,7 +44,7 @@ static struct hp_frame *below(const struct hp_part **part, struct hp_frame *f)
 	return *part ? f - 1 : NULL;
 }
 
-/* The function whose body has the stack pointer `cfa`, under its blocks; NULL = it is not recorded. */
+/* The function whose body has the stack pointer `cfa`, below its blocks; NULL = not recorded. */
 static struct hp_function *function_at(const struct hp_local *me, uintptr_t cfa)
 {
 	const struct hp_part *part = me->stack->part;
@@ -99,8 +99,8 @@ static struct hp_results *results_of(struct hp_local *me, struct hp_function *fu
 }
 
 /*
- * The place of a new result, or of the one that the call has.  That may be said again under
- * its number: readers have the number from the log, where the call is when it has ended.
+ * The place of a new result, or of the call's existing one. Its number may be
+ * reused: readers get the number from the log, which only has ended calls.
  */
 static struct hp_result *result_place(struct hp_results *results, struct hp_frame *f)
 {
@@ -133,7 +133,7 @@ static struct hp_frame *frame_at(struct hp_local *me, uintptr_t cfa)
 {
 	struct hp_frame *f;
 
-	/* Another stack than that of the last hook. */
+	/* A different stack than at the last hook. */
 	if (cfa < me->stack->low || cfa > me->stack->high)
 		return NULL;
 	if (me->top[-1].cfa < cfa)
@@ -152,7 +152,7 @@ HP_EXPORT void hotpath_result(const char *text)
 	if (me->state != HP_THREAD_OPEN || !text || !me->logs_limit)
 		return;
 	f = frame_at(me, (uintptr_t)__builtin_dwarf_cfa());
-	/* A call that is only counted has no entry in the log. */
+	/* An untimed call has no log entry. */
 	if (!f || (f->weight & ~HP_WEIGHT_TALLY) == 0 || !function_of(me, f))
 		return;
 	since = hp_clock(me);

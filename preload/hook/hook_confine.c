@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_confine.c - the stand-ins that see a filter coming (preload/guest/confine.h).
+ * hook_confine.c - interposes calls that install filters
+ * (preload/guest/confine.h).
  *
- * Strict mode forbids the clock too, as PR_SET_TSC does: the calling thread stops recording (preload/guest/ticks.h).
+ * Strict mode and PR_SET_TSC also forbid the clock: the calling thread stops
+ * recording (preload/guest/ticks.h).
  *
- * Not seen: a program that makes these calls by its own instruction.
+ * Not seen: programs that make these calls with their own syscall instruction.
  */
 #include <assert.h>
 #include <errno.h>
@@ -54,7 +56,7 @@ static enum change change_of_prctl(unsigned long option, unsigned long value)
 {
 	if (option == PR_SET_TSC)
 		return value == PR_TSC_SIGSEGV ? NO_CLOCK : CLOCK;
-	/* System calls from outside of what it names become signals of the program's. */
+	/* System calls from outside of the given range become signals for the program. */
 	if (option == PR_SET_SYSCALL_USER_DISPATCH && value == PR_SYS_DISPATCH_ON)
 		return FILTER;
 	if (option != PR_SET_SECCOMP)
@@ -106,7 +108,7 @@ struct before {
 	bool is_forbidden;	/* the clock */
 };
 
-/* Before the call.  Returns what was. */
+/* Before the call. Returns the previous state. */
 static struct before confine(enum change change)
 {
 	struct before before = { atomic_load(&hp_confined),
@@ -126,7 +128,7 @@ static struct before confine(enum change change)
 	return before;
 }
 
-/* After it.  Where it was refused all is as before. */
+/* After it. If it was refused, restores the state. */
 static void confined(enum change change, struct before before, bool is_done)
 {
 	int saved = errno;
@@ -166,11 +168,11 @@ HP_EXPORT int prctl(int option, ...)
 }
 
 /*
- * syscall() is a handful of instructions that leave the stack alone (a child
- * may share it).  So this jumps to the C library's: the program may care where
- * the instruction is (PR_SET_SYSCALL_USER_DISPATCH).  Before that is known it is
- * the same instructions here; what may be a filter goes on to `watched`, what
- * closes or copies descriptors to `descriptors`.
+ * syscall() is a few instructions that do not touch the stack (a child may
+ * share it). So this jumps to the C library's, because the program may care
+ * about the instruction's address (PR_SET_SYSCALL_USER_DISPATCH). Before that
+ * is known, the same instructions run here. Possible filters go to `watched`,
+ * calls that close or copy descriptors to `descriptors`.
  */
 #if defined(__x86_64__) && defined(__LP64__)
 __attribute__((visibility("hidden"))) long hp_confine_watched(long number, long a, long b, long c,
@@ -193,7 +195,10 @@ static long raw(long number, const long *values)
 
 long hp_confine_error(long error)
 {
-	/* While the loader relocates, calls of ours lead nowhere; those of the C library are bound by then. */
+	/*
+	 * While the loader relocates, calls to our functions are invalid, but
+	 * those of the C library are bound.
+	 */
 	int *(*place)(void) =
 		hp_is_early() ? (int *(*)(void))hp_early_find("__errno_location", false) : NULL;
 
@@ -204,7 +209,7 @@ long hp_confine_error(long error)
 	return -1;
 }
 
-/* The numbers from setuid to capset, most of which are of that kind; and two more. */
+/* The numbers from setuid to capset, most of which change credentials, and two more. */
 #define RIGHTS_FIRST 105
 #define RIGHTS_SPAN 21
 

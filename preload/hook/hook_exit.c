@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_exit.c - stand-ins for the ends that a process chooses itself, and for jumps.
+ * hook_exit.c - interposes the ways in which a process ends itself, and jumps.
  *
- * They mark and pass on.  All counts are in the segment already; the sampler
- * sees the death.  A vfork child runs them in its parent's memory: marks are
- * made only in the process that owns them (hp_self_is_me).
+ * They set a mark and call the real function. All counts are already in the
+ * segment, and the sampler sees the death. A vfork child runs them in its
+ * parent's memory, so marks are only set in the owning process (hp_self_is_me).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,8 +33,9 @@ extern char **environ;
 #define HP_NORETURN __attribute__((noreturn))
 
 /*
- * In an IFUNC resolver, before the loader is done (preload/guest/early.h): the real one, found by hand, since even calls
- * from one of ours to the next lead nowhere yet.
+ * In an IFUNC resolver, before the loader has finished (preload/guest/early.h):
+ * finds the real function by hand, since even calls between our functions are
+ * invalid.
  */
 #define EARLY(name, ...) \
 	do { \
@@ -126,7 +127,10 @@ HP_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	return came_back(hp_real()->fexecve(fd, argv, full));
 }
 
-/* Programs linked against glibc before 2.15 expect a shell to run what has no header; those get none. */
+/*
+ * Programs linked against glibc before 2.15 expect a shell to run files without
+ * a header; this is not supported.
+ */
 HP_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			  const posix_spawnattr_t *attributes, char *const argv[],
 			  char *const envp[])
@@ -156,8 +160,8 @@ static size_t count_arguments(va_list list)
 }
 
 /*
- * The variadic ones.  The argument vector lies on the stack, as in the C
- * library: they may be called in a vfork child.
+ * The variadic ones. The argument vector is on the stack, as in the C library,
+ * since they may run in a vfork child.
  */
 #define COLLECT(first, argv) \
 	va_list list; \
@@ -198,10 +202,10 @@ HP_EXPORT int execle(const char *path, const char *arg, ...)
 }
 
 /*
- * The stack pointer that a jump goes to: glibc keeps it in word 6 of a
- * jmp_buf, mixed with a secret of the thread (sysdeps/x86_64/jmpbuf-offsets.h,
- * PTR_DEMANGLE in sysdeps/unix/sysv/linux/x86_64/pointer_guard.h).  0 = unknown
- * here; the hooks then find out by themselves.
+ * The target stack pointer of a jump: glibc keeps it in word 6 of a jmp_buf,
+ * mixed with a secret of the thread (sysdeps/x86_64/jmpbuf-offsets.h,
+ * PTR_DEMANGLE in sysdeps/unix/sysv/linux/x86_64/pointer_guard.h). 0 = unknown;
+ * the hooks then find out by themselves.
  */
 static uintptr_t jump_target(jmp_buf buffer)
 {
@@ -237,7 +241,7 @@ HP_EXPORT HP_NORETURN void siglongjmp(sigjmp_buf buffer, int value)
 	__builtin_unreachable();
 }
 
-/* Coroutines: what makecontext was told about the stack is better than what the hooks can learn. */
+/* Coroutines: makecontext's arguments describe the stack better than the hooks can find out. */
 static void hint(const ucontext_t *to)
 {
 	struct hp_local *me = hp_local();
@@ -258,7 +262,7 @@ HP_EXPORT int setcontext(const ucontext_t *to)
 	return hp_real()->setcontext(to);
 }
 
-/* What longjmp becomes with _FORTIFY_SOURCE. */
+/* longjmp with _FORTIFY_SOURCE. */
 HP_NORETURN void __longjmp_chk(jmp_buf buffer, int value);
 HP_EXPORT HP_NORETURN void __longjmp_chk(jmp_buf buffer, int value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_key.c - stand-ins of pthread_key_create and its relatives: a program that asks for all
- * keys there are gets ours, too (preload/thread/end.h).
+ * hook_key.c - interposes pthread_key_create and related functions: a program
+ * that needs all keys gets ours, too (preload/thread/end.h).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "preload/guest/real.h"
 #include "preload/thread/end.h"
 
-/* In no header of the C library's. */
+/* Not declared in any header of the C library. */
 int __pthread_key_create(pthread_key_t *key, void (*end)(void *));
 
 static bool may_try_again(void)
@@ -27,7 +27,7 @@ HP_EXPORT int pthread_key_create(pthread_key_t *key, void (*end)(void *))
 	return error == EAGAIN && may_try_again() ? hp_real()->pthread_key_create(key, end) : error;
 }
 
-/* libstdc++ and others of the C library's family ask by this name. */
+/* libstdc++ and related libraries use this name. */
 HP_EXPORT int __pthread_key_create(pthread_key_t *key, void (*end)(void *))
 {
 	int error = hp_real()->__pthread_key_create(key, end);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_limit.c - stand-ins of what limits a process's own addresses.
+ * hook_limit.c - interposes calls that limit a process's own address space.
  *
- * The segment is mapped whole, 1 GiB, before it is used: addresses, no memory.  A program that
- * limits its addresses to less than it has mapped could map nothing more, so a shell's `ulimit -v`
- * would leave it without any.  Then we give back what of the segment is not used yet, but for the
- * share that we take at a start under such a limit.  While it lives nobody of the session gets more.
+ * The whole segment of 1 GiB is mapped in advance: address space, not memory. A
+ * program that limits its address space to less than it has mapped could map
+ * nothing more, so a shell's `ulimit -v` would leave it without any. So we then
+ * unmap the unused part of the segment, except for the share that we take when
+ * starting under such a limit. While the process lives, nobody in the session
+ * allocates beyond that.
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -19,9 +21,9 @@
 #include "preload/thread/room.h"
 #include "segment/segment.h"
 
-#define HP_ROOM_LEAST (UINT64_C(1) << 20)	/* what a segment has that is left so much only */
+#define HP_ROOM_LEAST (UINT64_C(1) << 20)	/* size of a segment reduced to this */
 
-/* The limit is set already: what we hold too much for a moment is not asked for again. */
+/* The limit is already set: a brief excess of ours is not checked again. */
 static void give_back(void)
 {
 	struct rlimit limit;

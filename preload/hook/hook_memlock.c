@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_memlock.c - stand-ins of mlockall and munlockall (preload/guest/memlock.h).
+ * hook_memlock.c - interposes mlockall and munlockall
+ * (preload/guest/memlock.h).
  *
  * The kernel refuses mlockall(MCL_CURRENT) if the whole address space is larger than RLIMIT_MEMLOCK
- * (mm/mlock.c), for processes without CAP_IPC_LOCK.  The same is asked here of what is not ours.
+ * (mm/mlock.c), for processes without CAP_IPC_LOCK. The same is checked here for mappings other
+ * than ours.
  *
- * Which mappings there are is read from /proc/self/maps; without it, and under a filter, the real
- * call is made, which locks ours, too.
+ * The mappings are read from /proc/self/maps. Without it, or under a filter,
+ * the real call is made, which also locks ours.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +26,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
 
-/* What is done with the program's own part of a mapping. */
+/* The action for the program's part of a mapping. */
 struct visit {
 	void (*part)(struct visit *visit, uintptr_t begin, uintptr_t end);
 	uint64_t bytes;
@@ -36,7 +38,7 @@ static void count(struct visit *visit, uintptr_t begin, uintptr_t end)
 	visit->bytes += end - begin;
 }
 
-/* What cannot be filled (no rights, a hole in a file) mlockall() passes over, too. */
+/* mlockall() also skips pages that cannot be populated (PROT_NONE, a hole in a file). */
 static void lock_part(struct visit *visit, uintptr_t begin, uintptr_t end)
 {
 	if (visit->flags == 0 || syscall(SYS_mlock2, begin, end - begin, visit->flags) != 0)
@@ -58,13 +60,13 @@ static void split(struct visit *visit, uintptr_t begin, uintptr_t end)
 /* A line of maps in pieces: BEGIN-END and the rest. */
 struct reading {
 	uintptr_t values[2];
-	int value;	/* 0, 1: a number is read; 2: the rest of the line */
+	int value;	/* 0, 1: reading a number; 2: the rest of the line */
 };
 
 static void read_byte(struct reading *line, char c, struct visit *visit)
 {
 	if (c == '\n') {
-		/* The kernel's own page for vsyscalls is no mapping of the process. */
+		/* The kernel's vsyscall page is not a mapping of the process. */
 		if (line->value == 2 && line->values[1] <= UINT64_C(1) << 56)
 			split(visit, line->values[0], line->values[1]);
 		*line = (struct reading){ .value = 0 };
@@ -78,7 +80,7 @@ static void read_byte(struct reading *line, char c, struct visit *visit)
 	}
 }
 
-/* False = the mappings are not known. */
+/* False = the mappings are unknown. */
 static bool each_mapping(struct visit *visit)
 {
 	struct reading line = { .value = 0 };
@@ -104,7 +106,7 @@ static bool may_lock_all(void)
 	       (what[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
 }
 
-/* As the kernel would say without us: 0, or the error. */
+/* The kernel's answer without our mappings: 0, or the error. */
 static int is_refused(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -132,7 +134,7 @@ static int lock_all(int flags)
 		if (hp_real()->mlockall(flags & ~MCL_CURRENT) != 0)
 			return -1;
 	} else if (hp_memlock_future()) {
-		/* MCL_CURRENT alone ends MCL_FUTURE. */
+		/* MCL_CURRENT without MCL_FUTURE clears the latter. */
 		hp_real()->munlockall();
 	}
 	hp_memlock_future_set((flags & MCL_FUTURE) != 0);
@@ -146,7 +148,7 @@ HP_EXPORT int mlockall(int flags)
 {
 	int saved = errno, result;
 
-	/* What the kernel refuses it refuses in its own way. */
+	/* Let the kernel refuse it itself. */
 	if (!hp_segment.header || hp_is_confined() || !(flags & (MCL_CURRENT | MCL_FUTURE)) ||
 	    (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)))
 		return hp_real()->mlockall(flags);

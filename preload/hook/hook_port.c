@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_port.c - the program comes first where it wants a port that the sampler holds.
+ * hook_port.c - gives the program precedence for a port held by the sampler.
  *
- * The sampler listens for those who want to see live figures.  Without us the
- * port would be free, so bind() must not fail because of it: the sampler is
- * asked to let go of it, and then the call is made again.  Who never meets such
- * a port pays a call through a pointer.
+ * The sampler listens for clients of the live figures. Without us the port
+ * would be free, so bind() must not fail because of it: the sampler is asked to
+ * release it, and the call is repeated. Other programs only pay for an indirect
+ * call.
  *
  * Not seen: a program that makes the system call by its own instruction.
  */
@@ -38,12 +38,12 @@ static uint16_t port_of(const struct sockaddr *address, socklen_t size)
 	if (!address || size < (socklen_t)sizeof(struct sockaddr_in) ||
 	    (address->sa_family != AF_INET && address->sa_family != AF_INET6))
 		return 0;
-	/* In both behind the family. */
+	/* In both it follows the family. */
 	memcpy(&port, (const char *)address + sizeof(sa_family_t), sizeof(port));
 	return ntohs(port);
 }
 
-/* The bits of the ports that the sampler holds and that have this number. */
+/* The bits of the sampler's ports with this number. */
 static uint32_t held(const struct hp_ports *ports, uint16_t port)
 {
 	uint32_t bits = 0;
@@ -55,9 +55,9 @@ static uint32_t held(const struct hp_ports *ports, uint16_t port)
 }
 
 /*
- * Asks, and waits until the sampler has let go.  The waker may come before the
- * sampler waits, so it is woken again with each slice.  Under a filter we make
- * no system call: then the sampler sees the bit when it looks by itself.
+ * Asks the sampler and waits for the release. The wake-up may come before the
+ * sampler waits, so it is repeated with each slice. Under a filter we make no
+ * system calls; then the sampler sees the bit at its next check.
  */
 static void ask(struct hp_ports *ports, uint32_t bits)
 {
@@ -76,7 +76,7 @@ static void ask(struct hp_ports *ports, uint32_t bits)
 	}
 }
 
-/* After EADDRINUSE: true if the sampler had the port and has let go of it. */
+/* After EADDRINUSE: true if the sampler held the port and released it. */
 static bool is_ours(const struct sockaddr *address, socklen_t size)
 {
 	struct hp_ports *ports = hp_segment_ports(&hp_segment);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_rights.c - stand-ins of what changes the rights of a process (preload/thread/level.h).
+ * hook_rights.c - interposes calls that change a process's credentials
+ * (preload/thread/level.h).
  *
- * The real call comes first: what it did is asked of the kernel.  Calls by number are seen where they go
- * through syscall() (hook_confine.c).
+ * The real call comes first; its effect is read from the kernel. Raw system
+ * calls are seen if they go through syscall() (hook_confine.c).
  */
 #include <sched.h>
 #include <stdbool.h>
@@ -63,7 +64,7 @@ HP_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved)
 	return changed(hp_real()->setresgid(real, effective, saved));
 }
 
-/* The calling thread's alone. */
+/* Only the calling thread's. */
 HP_EXPORT int capset(void *header, const void *data)
 {
 	int result = hp_real()->capset(header, data);
@@ -82,7 +83,7 @@ HP_EXPORT int unshare(int flags)
 	return result;
 }
 
-/* Of which kind it is the descriptor says. */
+/* The descriptor determines its kind. */
 HP_EXPORT int setns(int fd, int kind)
 {
 	int result = hp_real()->setns(fd, kind);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_thread.c - stand-ins of pthread_create and thrd_create: who made a thread, when
- * it began, what it runs; and of fork.
+ * hook_thread.c - interposes pthread_create and thrd_create to record a
+ * thread's creator, start and function; and fork.
  *
- * The record of the new thread holds what it is to run; it begins in a function
- * of ours, which jumps there, so no frame of ours is on its stack.  A thread of
- * which there is no record begins as without us.
+ * The new thread's record holds its function. The thread starts in one of our
+ * functions, which jumps there, so none of our frames is on its stack. A thread
+ * without a record starts as without us.
  */
 #include <pthread.h>
 #include <stdint.h>

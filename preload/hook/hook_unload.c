@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_unload.c - stand-ins for the ways in which a library goes.
+ * hook_unload.c - interposes the ways in which a library is unloaded.
  *
- * What a thread knows by addresses has to be forgotten before something else is mapped there, and
- * another thread may open a library while this one closes one.  Behind dlclose it is too late for that.  But each
- * object that gcc and clang link calls __cxa_finalize as its last destructor, inside of dlclose and before it
- * is unmapped: there its functions are forgotten.  Objects without that call, and those of another
- * namespace, which has a C library of its own, are looked for behind dlclose.
+ * Threads must forget addresses before something else is mapped there, and
+ * another thread may open a library while this one closes one, so after dlclose
+ * it is too late. But each object linked by gcc or clang calls __cxa_finalize
+ * as its last destructor, inside dlclose and before it is unmapped: there its
+ * functions are forgotten. Objects without that call, and those of another
+ * namespace with its own C library, are searched after dlclose.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,13 +21,14 @@
 #include "preload/guest/self.h"
 #include "preload/thread/module.h"
 
-/* The C library exports it, without a header. */
+/* Exported by the C library, but in no header. */
 void __cxa_finalize(void *object);
 
 /*
- * How many threads are in dlclose.  The other side is __cxa_finalize in the same thread: at the end of the program
- * it is called for all objects, which stay.  A destructor that leaves dlclose by a jump leaves this too
- * high: then more is forgotten than need be.
+ * Number of threads in dlclose. __cxa_finalize in the same thread checks it: at
+ * the end of the program that is called for all objects, which stay loaded. A
+ * destructor that leaves dlclose by a jump leaves this too high; then more is
+ * forgotten than necessary.
  */
 static _Atomic uint32_t closing;
 

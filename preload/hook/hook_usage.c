@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_usage.c - stand-ins of getrusage and times: what children used, without ours.
+ * hook_usage.c - interposes getrusage and times: children's usage without our
+ * helper.
  *
- * The helper is an orphan, so it is in nobody's figures.  The child that makes it is waited for by us, and
- * the kernel adds what it used to what the program's children used: some 100 us of a program that has no
- * children, and as its largest resident size what the program had then.  The kernel told us at that wait, and
- * it is taken away here.
+ * The helper is an orphan, so it is in nobody's figures. We wait for the child
+ * that creates it, and the kernel adds its usage to that of the program's
+ * children: some 100 us, and the program's resident size at that time as the
+ * maximum. The wait returned these values, and they are subtracted here.
  *
- * A forked child begins with nothing, in hp_self as in the kernel.  A vfork child reads its parent's
- * hp_self; what would be below nothing is nothing.
+ * A forked child starts from zero, in hp_self as in the kernel. A vfork child
+ * reads its parent's hp_self; negative results become 0.
  *
- * What remains: the largest resident size once there were other children, since a maximum cannot be taken
- * back; system calls by number and /proc; and the image that the session's first process becomes by exec.
+ * Not covered: the largest resident size once there were other children, since
+ * a maximum cannot be subtracted; raw system calls and /proc; and the image
+ * after an exec of the session's first process.
  */
 #include <stdint.h>
 #include <sys/resource.h>
@@ -30,7 +32,7 @@ static uint64_t us_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * SECOND_US + (uint64_t)time->tv_usec;
 }
 
-/* Returns what is left, us. */
+/* Returns the rest, us. */
 static uint64_t time_take(struct timeval *from, const struct timeval *ours)
 {
 	uint64_t all = us_of(from), part = us_of(ours), left = all > part ? all - part : 0;
@@ -60,7 +62,7 @@ static void take(struct rusage *usage, const struct rusage *ours)
 		usage->ru_maxrss = 0;	/* no process runs without any of these */
 }
 
-/* There is something to take away. */
+/* There is something to subtract. */
 static bool has_ours(void)
 {
 	return hp_self && hp_self->spent.ru_maxrss;
@@ -75,7 +77,7 @@ HP_EXPORT int getrusage(__rusage_who_t who, struct rusage *usage)
 	return result;
 }
 
-/* Ticks have no parts, so what is left is reckoned from what getrusage says, unless a filter may forbid that. */
+/* Ticks are too coarse, so the rest is computed from getrusage, unless a filter may forbid that. */
 HP_EXPORT clock_t times(struct tms *times)
 {
 	clock_t result = hp_real()->times(times);

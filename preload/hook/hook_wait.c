@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_wait.c - stand-ins for wait() and its relatives, for process 1.
+ * hook_wait.c - interposes wait() and related functions, for process 1.
  *
- * The helper process is an orphan, and orphans go to process 1.  If that is the
- * program itself, as in a container without init, the helper is a child that it
- * does not know of: `while (wait(NULL) > 0)` would never end.  So waiting for
- * any child skips this one, and fails with ECHILD when there is no other.  The
- * helper leads a session of its own, so waiting for a process group never finds
- * it; and a target that is a subreaper is none while the helper is born
- * (session.c).  Everywhere else a stand-in costs one test.
+ * The helper process is an orphan, and process 1 adopts orphans. If that is the
+ * program itself, as in a container without init, the helper is an unexpected
+ * child: `while (wait(NULL) > 0)` would never end. So waiting for any child
+ * skips it, and fails with ECHILD when there is no other. The helper has its
+ * own session, so waiting for a process group never finds it. A target that is
+ * a subreaper is not one while the helper is created (session.c). In all other
+ * processes this costs one test.
  *
  * These are cancellation points: nothing is held across the real calls.
  *
- * What remains: of two threads that wait for any child at once, one stays in
- * the kernel when the other one got the last child.
+ * Not covered: if two threads wait for any child at once, one stays in the
+ * kernel after the other got the last child.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +36,9 @@
 #include "preload/wait/offcpu_note.h"
 
 #define SLICE_NS 5000000
-#define PIDS_MOST 32768	/* asked one by one: a namespace that has no /proc of its own is small */
+#define PIDS_MOST 32768	/* checked one by one: a namespace without its own /proc is small */
 
-/* Does a list of numbers, as the kernel prints it, hold another one than `but`? */
+/* Does a list of numbers printed by the kernel contain another one than `but`? */
 static bool lists_other(int fd, int but)
 {
 	char text[256];
@@ -66,8 +66,8 @@ static bool is_parent_of(idtype_t type, int id)
 }
 
 /*
- * Is there a child besides `but`?  Without a list of them the kernel is asked for each number; most
- * children are of our own process group, which the helper is not.
+ * Is there a child besides `but`? Without a list, tries each number; most
+ * children are in our own process group, unlike the helper.
  */
 static bool has_other(int but)
 {
@@ -122,7 +122,7 @@ static bool scan(int tasks, int but)
 	return size < 0;
 }
 
-/* A /proc of a namespace above ours lists our children by the numbers that they have there. */
+/* The /proc of an outer namespace lists our children by their outer pids. */
 static bool is_proc_ours(void)
 {
 	char self[16];
@@ -131,7 +131,10 @@ static bool is_proc_ours(void)
 	       self[0] == '1';
 }
 
-/* True if the hidden child is the only one.  Said twice: the lists change while they are read. */
+/*
+ * True if the hidden child is the only one. Checks twice, since the lists
+ * change while they are read.
+ */
 static bool is_alone(int but)
 {
 	bool has_listed = false;
@@ -150,7 +153,10 @@ static bool is_alone(int but)
 	return !has_listed;
 }
 
-/* Then children vanish without a word, and waiting for them all would wait for the hidden one. */
+/*
+ * With SIGCHLD ignored, children vanish silently, and waiting for all of them
+ * would wait for the hidden one.
+ */
 static bool vanish_silently(void)
 {
 	struct sigaction action;
@@ -182,7 +188,7 @@ static int no_child(void)
 	return -1;
 }
 
-/* True if `got` was the hidden child, which is then forgotten if it is gone. */
+/* True if `got` was the hidden child; forgets it if it has ended. */
 static bool was_hidden(pid_t got, int but, bool is_gone)
 {
 	if (got != but)
@@ -223,7 +229,7 @@ static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
 	}
 }
 
-/* Not by the exported name: that leads nowhere while the loader relocates (preload/guest/early.h). */
+/* Not by the exported name, which is invalid while the loader relocates (preload/guest/early.h). */
 static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 {
 	int but = hp_helper_hidden();
@@ -269,7 +275,7 @@ static int waitid_any(int but, siginfo_t *info, int options)
 			       found.si_code == CLD_DUMPED;
 
 		if (result == 0 && was_hidden(found.si_pid, but, is_gone)) {
-			/* It was only looked at: take it away. */
+			/* It was only peeked at (WNOWAIT): reap it. */
 			if (options & WNOWAIT)
 				hp_real()->waitid(P_PID, (id_t)but, &found,
 						  (options & ~WNOWAIT) | WNOHANG);

@@ -2,8 +2,9 @@
 /*
  * load.c - constructor and destructor of the library.
  *
- * In a file that no other refers to: the shared library is linked of all files,
- * but a unit test, which takes out of an archive what it names, is not recorded.
+ * In a separate file that nothing references: the shared library links all
+ * files, but a unit test only takes what it needs from an archive, and so is
+ * not recorded.
  */
 #include "preload/guest/readable.h"
 #include "preload/hook/start.h"

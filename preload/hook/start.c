@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c - the order of start and end of the library in a process.
+ * start.c - start and end of the library in a process.
  *
  * The start runs in our constructor (load.c), or before it in the first hook: other
- * libraries' constructors may be instrumented and run earlier.  Whatever fails,
- * the program runs on as if we were not there, and one line says why.
+ * libraries' constructors may be instrumented and run earlier.  If anything fails,
+ * the program runs as without us, and one line says why.
  */
 #include "preload/hook/start.h"
 
@@ -50,27 +50,30 @@
 #include "segment/setting.h"
 
 #define HP_SESSION_VARIABLE "HOTPATH_SESSION"
-#define LINKS_MOST 8	/* one leads to the next; the kernel follows 40 */
-#define HP_SESSION_OFF "off"	/* its value for processes that are not to be followed */
+#define LINKS_MOST 8	/* chained links; the kernel follows 40 */
+#define HP_SESSION_OFF "off"	/* its value for excluded processes */
 
 extern char **environ;
-/* What only glibc has, and of strerrordesc_np only 2.32 and later.  Under another C library we do nothing. */
+/*
+ * Functions that only glibc has; strerrordesc_np since 2.32. Under another C
+ * library we do nothing.
+ */
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
 extern const char *strerrordesc_np(int) __attribute__((weak));
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-static _Atomic uintptr_t finisher;	/* the thread that waits for the report in exit() */
+static _Atomic uintptr_t finisher;	/* the thread in exit() that waits for the report */
 static bool is_told;	/* `finish` runs as a handler of on_exit */
 static bool is_told_quick;	/* `finish_quick` runs as a handler of at_quick_exit */
-static _Atomic int64_t quick_code = -1;	/* of the quick_exit that was called last, as unsigned */
+static _Atomic int64_t quick_code = -1;	/* code of the last quick_exit, as unsigned */
 static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
 static struct hp_session session;
 static char directory[PATH_MAX];	/* of this library */
 static char library[64];	/* its file's name */
-static char defaults[HP_DEFAULTS_MOST];	/* what this program brings along, and */
+static char defaults[HP_DEFAULTS_MOST];	/* this program's own settings, and */
 static char default_values[HP_DEFAULTS_MOST];	/* its words */
-static char shared_defaults[HP_DEFAULTS_MOST];	/* the same of the session's first program */
+static char shared_defaults[HP_DEFAULTS_MOST];	/* those of the session's first program */
 static char shared_values[HP_DEFAULTS_MOST];
 static char session_entry[sizeof(HP_SESSION_VARIABLE) + HP_SESSION_TEXT];
 
@@ -93,8 +96,8 @@ static const char *reason(int error)
 }
 
 /*
- * What the library, the helper and the report are told by.  Of a program that took its environment away
- * (clearenv) it is that of the start: the texts lie where the kernel put them.
+ * The environment that configures library, helper and report. After clearenv()
+ * it is the initial one: the texts are still where the kernel put them.
  */
 static char **first_environment;
 
@@ -126,10 +129,10 @@ static void note_entry(const char *value)
 }
 
 /*
- * Children find the session by this variable.  setenv would allocate with the
- * program's malloc, so the array is copied into pages of ours, without the entry
- * of a session that is gone.  main's third argument is this copy: glibc reads
- * environ when it calls main.
+ * Children find the session by this variable. setenv would allocate with the
+ * program's malloc, so the array is copied into our pages, without the entry of
+ * an ended session. main's third argument is this copy: glibc reads environ
+ * when it calls main.
  */
 static void publish(const char *value)
 {
@@ -150,7 +153,7 @@ static void publish(const char *value)
 	environ = first_environment = copy;
 }
 
-/* A confined process's child starts under its filter: our start there may be forbidden. */
+/* A confined process's child inherits the filter, which may forbid our start. */
 static const char *entry_for_child(void)
 {
 	return hp_is_confined() ? HP_SESSION_VARIABLE "=" HP_SESSION_OFF : session_entry;
@@ -187,7 +190,7 @@ char *const *hp_start_environment(char **copy, char *const *environment, size_t 
 	return copy;
 }
 
-/* Replaces `path` by what the link there leads to; false = it is no link. */
+/* Replaces `path` with its link target; false = not a link. */
 static bool follow_link(char path[PATH_MAX])
 {
 	char target[PATH_MAX];
@@ -217,7 +220,7 @@ static void find_library(void)
 	memcpy(library, name, strnlen(name, sizeof(library) - 1));
 }
 
-/* The helpers lie beside the file itself, wherever the links to it are. */
+/* The helpers are beside the real file, not beside links to it. */
 static void find_directory(void)
 {
 	char *slash;
@@ -257,7 +260,7 @@ static void start_sampler(void)
 		       NULL);
 }
 
-/* Addresses of the segment are in many places, so it moves only if nobody else can use them just now. */
+/* Many places hold addresses in the segment, so it only moves while nobody else can use them. */
 static bool is_single(void)
 {
 	char text[1024];
@@ -326,8 +329,8 @@ static bool join_session(const char *text)
 }
 
 /*
- * HOTPATH_ONLY: other programs of the session are not recorded.  The kernel's
- * name of a process has 15 characters; the whole one is that of the file.
+ * HOTPATH_ONLY: excludes other programs of the session. The kernel's process
+ * name has 15 characters; the full name is the file's.
  */
 static bool is_wanted(const struct hp_settings *settings)
 {
@@ -342,9 +345,10 @@ static bool is_wanted(const struct hp_settings *settings)
 }
 
 /*
- * Environment, then defaults.  Those of the session's first program hold for all, but any member
- * may have written them by now: of them a process that joins takes how to record, no more.  The root
- * under `hotpath run` joins as well, and knows the rest by itself.
+ * Environment, then defaults. Those of the session's first program apply to
+ * all, but any member may have changed them: a joining process only takes
+ * settings that control recording. The root under `hotpath run` also joins, and
+ * has the others itself.
  */
 static void settings_read(struct hp_settings *settings, bool joined)
 {
@@ -375,7 +379,7 @@ bool hp_start_session(void)
 	find_library();
 	if (text)
 		note_entry(text);
-	/* Up to here no system call: a filter of the parent's may forbid any. */
+	/* No system call up to here: the parent's filter may forbid any. */
 	if (text && strcmp(text, HP_SESSION_OFF) == 0)
 		return false;
 	find_directory();
@@ -410,14 +414,14 @@ static uintptr_t self(void)
 	return (uintptr_t)pthread_self();
 }
 
-/* Nobody else prints the report: the helper process is gone. */
+/* The helper process is gone, so nobody else prints the report. */
 static void report_alone(uint64_t wait_ms)
 {
 	char path[HP_HELPER_PATH];
 	int error = -ENOENT;
 
 	if (!hp_ticks_are_forbidden())
-		hp_clock_note(hp_segment.header);	/* nobody else does it any more */
+		hp_clock_note(hp_segment.header);	/* nobody else will do it */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
 		error = hp_session_report_alone(&session, &hp_segment, path, environment(),
 						wait_ms);
@@ -426,7 +430,7 @@ static void report_alone(uint64_t wait_ms)
 		       " did not run: ", reason(error), NULL);
 }
 
-/* Where it will be: the helper's environment is that of our start. */
+/* Its later location: the helper has our initial environment. */
 static void tell_late(void)
 {
 	const char *keep = variable("HOTPATH_KEEP");
@@ -446,7 +450,7 @@ static void tell_late(void)
 		       NULL);
 }
 
-/* Then `hotpath run` does what is left to do, in what is left of the time. */
+/* Then `hotpath run` does the rest in the remaining time. */
 static bool leave_to_runner(uint64_t waited_ms)
 {
 	uint32_t runner = hp_segment.header->runner_pid;
@@ -465,7 +469,7 @@ static void finish_session(void)
 	if (hp_local()->state == HP_THREAD_OPEN)
 		hp_leave_late(hp_local());
 	hp_verbose_end(&hp_segment);
-	/* In no segment that anybody else sees: the helper sees the end by itself. */
+	/* Not in a shared segment: the helper detects the end by itself. */
 	if (hp_level_is_out())
 		return;
 	enum hp_session_outcome outcome = hp_session_end(hp_segment.header, exit_wait_ms);
@@ -504,8 +508,9 @@ static void finish(int code, void *argument)
 }
 
 /*
- * Shells end by _exit, and the report should stand before the next prompt.  The
- * kernel ends a container with its process 1: there the helper has to be done.
+ * Shells end with _exit, and the report should appear before the next prompt.
+ * The kernel ends a container with its process 1, so the helper must finish
+ * before that.
  */
 void hp_start_finish_quick(void)
 {
@@ -524,8 +529,9 @@ static void end_quick(int code)
 }
 
 /*
- * Handlers of at_quick_exit run from the last to the first, and this is the first.  It is told no code; where
- * the program went past our stand-in we know none, and the helper sees the end.
+ * Handlers of at_quick_exit run from the last to the first, and this is the
+ * first. It gets no exit code; if the program bypassed our quick_exit, the code
+ * is unknown and the helper detects the end.
  */
 static void finish_quick(void *argument)
 {
@@ -545,8 +551,8 @@ void hp_start_quick_exit(int code)
 }
 
 /*
- * Without us the process would be gone by now: a thread that wants to end it
- * otherwise must not get the time for that.
+ * Without us the process would be gone by now: another thread must not get the
+ * time to end it differently.
  */
 void hp_start_wait_for_finish(void)
 {
@@ -562,7 +568,10 @@ void hp_start_load(char **from_loader)
 {
 	int saved = errno;
 
-	/* Where a resolver opened a library, the C library has begun without one.  Musl's loader tells none. */
+	/*
+	 * If a resolver opened a library, the C library started without one.
+	 * Musl's loader passes none.
+	 */
 	if (!environ)
 		first_environment = from_loader;
 	bool is_recorded = hp_start();
@@ -572,7 +581,10 @@ void hp_start_load(char **from_loader)
 	if (!is_recorded || !hp_heap_is_wanted)
 		hp_operator_pass();
 	hp_block_offer(is_recorded);
-	/* Handlers of on_exit run from the last to the first, and this is the first: it is told the code. */
+	/*
+	 * Handlers of on_exit run from the last to the first, and this is the
+	 * first. It gets the exit code.
+	 */
 	is_told = on_exit && on_exit(finish, NULL) == 0;
 	is_told_quick = __cxa_at_quick_exit && __cxa_at_quick_exit(finish_quick, NULL) == 0;
 	errno = saved;
