@@ -24,8 +24,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_RESERVE (UINT64_C(16) << 20) /* costs address space, and what is used of it */
-#define HP_RESERVE_WIPED (256 * HP_PAGE) /* as many threads */
+#define HP_RESERVE (UINT64_C(16) << 20) /* costs address space, and memory only for the used part */
+#define HP_RESERVE_WIPED (256 * HP_PAGE) /* number of threads */
 #define SLAB_PAGES UINT64_C(64)
 #define PIECE_MOST UINT64_C(16) /* pages; larger ones are mapped */
 #define REST_BITS 8 /* pages left, below the number of the first */
@@ -62,7 +62,7 @@ static void *take(char *pages, uint64_t size, _Atomic uint64_t *used, uint64_t w
 	at = atomic_fetch_add_explicit(used, wanted, memory_order_relaxed);
 	if (at <= size - wanted)
 		return pages + at;
-	/* What is left may do for less. */
+	/* The rest may be enough for less. */
 	atomic_fetch_sub_explicit(used, wanted, memory_order_relaxed);
 	return NULL;
 }
