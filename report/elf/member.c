@@ -53,6 +53,12 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Damaged information may have types that contain each other many times over. */
+static bool is_over(struct search *s)
+{
+	return s->seen > STEPS_MOST || (s->seen % 64 == 0 && cpu_ns() > s->deadline_ns);
+}
+
 /* --- types --- */
 
 static bool type_of(const struct hp_dwarf *dw, Dwarf_Die *die, Dwarf_Die *type)
@@ -79,7 +85,7 @@ static bool is_compound(int tag)
 }
 
 /* Looks through const, volatile and names of types; true if one of these names is the wanted one. */
-static bool strip(const struct search *s, Dwarf_Die *type)
+static bool strip(struct search *s, Dwarf_Die *type)
 {
 	for (int i = 0; i < DEPTH_MOST; i++) {
 		int tag = s->dw->dwarf_tag(type);
@@ -97,17 +103,18 @@ static bool strip(const struct search *s, Dwarf_Die *type)
 }
 
 /* Bytes of a type; 0 = not known. */
-static uint64_t size_of(const struct search *s, Dwarf_Die type, int depth)
+static uint64_t size_of(struct search *s, Dwarf_Die type, int depth)
 {
 	uint64_t size, count = 1;
 	Dwarf_Die child;
 
 	if (depth > DEPTH_MOST)
 		return 0;
-	strip(s, &type);
 	size = number_of(s->dw, &type, DW_AT_byte_size, 0);
-	if (size || s->dw->dwarf_tag(&type) != DW_TAG_array_type)
+	if (size)
 		return size;
+	if (s->dw->dwarf_tag(&type) != DW_TAG_array_type)
+		return type_of(s->dw, &type, &child) ? size_of(s, child, depth + 1) : 0;
 	if (s->dw->dwarf_child(&type, &child) == 0) {
 		do {
 			uint64_t upper = number_of(s->dw, &child, DW_AT_upper_bound, UINT64_MAX);
@@ -131,11 +138,11 @@ static void path_add(char path[PATH_MOST], const char *text, bool is_member)
 	memcpy(path + length, text, more + 1);
 }
 
-static bool member_at(const struct search *s, Dwarf_Die type, uint64_t offset, char path[PATH_MOST],
+static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[PATH_MOST],
 		      int depth);
 
 /* One member or base class of a type, which starts at `begin` there. */
-static bool part_at(const struct search *s, Dwarf_Die *part, uint64_t offset, char path[PATH_MOST],
+static bool part_at(struct search *s, Dwarf_Die *part, uint64_t offset, char path[PATH_MOST],
 		    int depth)
 {
 	uint64_t begin = number_of(s->dw, part, DW_AT_data_member_location, 0);
@@ -153,7 +160,7 @@ static bool part_at(const struct search *s, Dwarf_Die *part, uint64_t offset, ch
 	return false;
 }
 
-static bool in_array(const struct search *s, Dwarf_Die *type, uint64_t offset, char path[PATH_MOST],
+static bool in_array(struct search *s, Dwarf_Die *type, uint64_t offset, char path[PATH_MOST],
 		     int depth)
 {
 	uint64_t whole = size_of(s, *type, depth), each;
@@ -171,12 +178,13 @@ static bool in_array(const struct search *s, Dwarf_Die *type, uint64_t offset, c
 }
 
 /* Is a member of the wanted type at `offset`?  Its path is added; what lies inside of std's types is not. */
-static bool member_at(const struct search *s, Dwarf_Die type, uint64_t offset, char path[PATH_MOST],
+static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[PATH_MOST],
 		      int depth)
 {
 	Dwarf_Die part;
 
-	if (depth > DEPTH_MOST)
+	s->seen++;
+	if (depth > DEPTH_MOST || is_over(s))
 		return false;
 	if (strip(s, &type))
 		return offset == 0;
@@ -282,11 +290,6 @@ static void inside_walk(struct search *s, Dwarf_Die *die, const char *name, int 
 	s->scope[length] = '\0';
 }
 
-static bool is_over(const struct search *s)
-{
-	return s->seen > TYPES_MOST || (s->seen % 64 == 0 && cpu_ns() > s->deadline_ns);
-}
-
 static void compound_note(struct search *s, Dwarf_Die *die, const char *name, int depth)
 {
 	char whole[NAME_MOST];
@@ -352,18 +355,75 @@ static char *text_of(const struct search *s)
 	return hp_xprintf("%s::%s", s->name, s->path);
 }
 
+/* --- variables --- */
+
+/* A variable of that name and size among a unit's or a namespace's. */
+static bool variable_find(struct search *s, Dwarf_Die *parent, const char *wanted, int depth)
+{
+	Dwarf_Die die, type;
+
+	if (depth > DEPTH_MOST || s->dw->dwarf_child(parent, &die) != 0)
+		return false;
+	do {
+		const char *name = s->dw->dwarf_diename(&die);
+		int tag = s->dw->dwarf_tag(&die);
+
+		s->seen++;
+		if (is_over(s))
+			return false;
+		if (tag == DW_TAG_namespace && variable_find(s, &die, wanted, depth + 1))
+			return true;
+		if (tag == DW_TAG_variable && name && strcmp(name, wanted) == 0 &&
+		    type_of(s->dw, &die, &type) && size_of(s, type, 0) == s->wanted->size &&
+		    member_at(s, type, s->wanted->offset, s->path, 0))
+			return true;
+		*s->path = '\0';
+	} while (s->dw->dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+static uint64_t spent_ns;
+
+/* False = too much time was spent already. */
+static bool search_begin(struct search *s, const struct hp_symbol_file *file, uint64_t began)
+{
+	if (!s->dw || !file->has_debug || spent_ns >= HP_MEMBER_MS * UINT64_C(1000000))
+		return false;
+	s->deadline_ns = began + HP_MEMBER_MS * UINT64_C(1000000) - spent_ns;
+	return true;
+}
+
+char *hp_member_of_variable(struct hp_symbol_file *file, const char *name,
+			    const struct hp_member_wanted *wanted)
+{
+	struct search s = { .dw = hp_dwarf_load(), .wanted = wanted };
+	uint64_t began = cpu_ns();
+	bool is_found = false;
+	Dwfl_Module *module = NULL;
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	if (search_begin(&s, file, began))
+		module = hp_symbol_file_module(file);
+	while (module && !is_found && !is_over(&s) &&
+	       (unit = s.dw->dwfl_module_nextcu(module, unit, &bias)))
+		is_found = variable_find(&s, unit, name, 0);
+	spent_ns += cpu_ns() - began;
+	path_end(s.path);
+	return is_found && *s.path ? hp_xprintf("%s%s%s", name, *s.path == '[' ? "" : ".", s.path)
+				   : NULL;
+}
+
 char *hp_member_name(struct hp_symbol_file *file, const struct hp_member_wanted *wanted)
 {
-	static uint64_t spent_ns;
 	uint64_t address = wanted->address, began = cpu_ns();
 	struct search s = { .dw = hp_dwarf_load(), .wanted = wanted };
 	Dwarf_Die *unit = NULL;
 
-	if (s.dw && file->has_debug && spent_ns < HP_MEMBER_MS * UINT64_C(1000000))
+	if (search_begin(&s, file, began))
 		unit = hp_symbol_file_unit(file, &address);
 	if (!unit)
 		return NULL;
-	s.deadline_ns = began + HP_MEMBER_MS * UINT64_C(1000000) - spent_ns;
 	walk(&s, unit, 0);
 	spent_ns += cpu_ns() - began;
 	return text_of(&s);

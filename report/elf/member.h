@@ -30,6 +30,14 @@ struct hp_member_wanted {
  */
 char *hp_member_name(struct hp_symbol_file *file, const struct hp_member_wanted *wanted);
 
+/*
+ * The same of a variable: a fresh "accounts[7].m" for what lies `wanted->offset` bytes behind the
+ * start of the variable `name` (as debug information has it, without namespaces) of `wanted->size`
+ * bytes.  The address and the functions are not looked at.
+ */
+char *hp_member_of_variable(struct hp_symbol_file *file, const char *name,
+			    const struct hp_member_wanted *wanted);
+
 #define HP_MEMBER_MS 200
 
 #endif

@@ -380,6 +380,33 @@ char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t ad
 	return name;
 }
 
+char *hp_symbols_variable_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+				 const char *type)
+{
+	const struct hp_symbol *symbol;
+	struct hp_symbol_file *file;
+	struct hp_member_wanted wanted = { .type = type };
+	const char *last;
+	char *whole, *name, *text;
+
+	if (symbols->source->kind->missing)
+		return NULL;
+	file = file_asked(symbols, object, true);
+	symbol = file ? hp_symbol_data_at(file, address) : NULL;
+	if (!symbol || address - symbol->address >= symbol->size)
+		return NULL;
+	wanted.size = symbol->size;
+	wanted.offset = address - symbol->address;
+	whole = hp_name_demangled(symbol->name);
+	last = strrchr(whole, ':');
+	last = last ? last + 1 : whole;
+	name = hp_member_of_variable(file, last, &wanted);
+	text = name ? hp_xprintf("%.*s%s", (int)(last - whole), whole, name) : NULL;
+	free(name);
+	free(whole);
+	return text;
+}
+
 /* --- spots --- */
 
 static char *spot_name(struct hp_symbols *symbols, const struct hp_symbol_file *file,

@@ -112,6 +112,10 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 			const char *type, uint64_t size, uint64_t offset);
 
+/* The same of a variable of the object: a fresh "accounts[7].m". */
+char *hp_symbols_variable_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+				 const char *type);
+
 /*
  * The name of any address of an object, code or data: its symbol plus offset,
  * and for code the source location. It is remembered, so that a kept run can

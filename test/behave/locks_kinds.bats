@@ -105,7 +105,7 @@ setup()
 	END
 }
 
-@test "locks: on the heap they are called by the type that they are a member of" {
+@test "locks: members of types and of variables are called so" {
 	command -v g++ >/dev/null || skip "no g++ here"
 	LANGUAGE=c++ CC=g++ compile owned -std=c++17 <<-'EOF'
 		#include <condition_variable>
@@ -122,6 +122,8 @@ setup()
 		}
 		template <class T> struct Queue { std::mutex m; T items[3]; };
 		typedef struct { int id; pthread_mutex_t lock; char peer[60]; } session;
+		static struct { long n; std::mutex guard; } shelves[8];
+		pthread_mutex_t plain[10];
 		struct shard { char room[10]; struct { long used; pthread_mutex_t lock; } part[4]; };
 		/* Nothing tells these two apart. */
 		struct Left { long a, b, c; std::mutex m; char left[300]; };
@@ -138,6 +140,9 @@ setup()
 			pthread_mutex_init(&one->lock, nullptr);
 			pthread_mutex_init(&some->part[2].lock, nullptr);
 			use(accounts[11].m);
+			use(shelves[5].guard);
+			pthread_mutex_lock(&plain[7]);
+			pthread_mutex_unlock(&plain[7]);
 			use(bank->audit.lock);
 			use(bank->names);
 			use(queue->m);
@@ -159,8 +164,10 @@ setup()
 		bank::Account::m[11 of 16]
 		bank::Bank::audit.lock
 		bank::Bank::names
+		plain[7]
 		session::lock
 		shard::part[2].lock
+		shelves[5].guard
 	EOF
 	[ "$(grep -v 'owned.c++:' "$T/rows")" = "$(cat "$T/expected")" ]
 	[ "$(grep -c 'owned.c++:[0-9]*+0x18$' "$T/rows")" = 1 ]

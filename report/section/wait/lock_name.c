@@ -54,6 +54,19 @@ static char *owner_text(struct hp_report *report, const struct hp_lock_row *lock
 	return numbered;
 }
 
+/* "jobs", or "accounts[7].m" of a variable that has a lock inside. */
+static char *static_text(struct hp_report *report, const struct hp_lock_row *lock)
+{
+	const struct hp_symbol_spot *spot =
+		hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true);
+	char *name = NULL;
+
+	if (strstr(spot->name, "+0x"))
+		name = hp_symbols_variable_member(report->symbols, lock->at.object,
+						  lock->at.address, hp_lock_type(lock->kind));
+	return name ? name : hp_xstrdup(spot->name);
+}
+
 static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 {
 	struct hp_text_cell cell;
@@ -62,9 +75,7 @@ static char *name_of(struct hp_report *report, const struct hp_lock_row *lock)
 	if (lock->kind == HP_LOCK_CHANNEL)
 		return hp_xstrdup(hp_channel_name_at(report, lock->channel));
 	if (lock->number == HP_LOCK_STATIC && !lock->label)
-		return hp_xstrdup(
-			hp_symbols_spot(report->symbols, lock->at.object, lock->at.address, true)
-				->name);
+		return static_text(report, lock);
 	owned = owner_text(report, lock);
 	if (owned)
 		return owned;
