@@ -19,7 +19,7 @@
 #define DEPTH_MOST 16 /* of types in types; damaged information must not exhaust our stack */
 #define PATH_MOST 256 /* bytes of a member's path */
 #define NAME_MOST 512 /* bytes of a type's name with its namespaces */
-#define TYPES_MOST 200000 /* entries of a unit */
+#define STEPS_MOST 1000000 /* entries looked at */
 
 /* How well a type explains a block; of the best fit there must be one type only. */
 enum fit {
