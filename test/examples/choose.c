@@ -2,7 +2,7 @@
 /*
  * choose.c - seven functions that are slow for seven reasons, and one that is only
  * called often: what timing, samples, waits and allocations each say of them
- * (doc/guide/choosing.md).
+ * (doc/internals/views.md).
  */
 #include <fcntl.h>
 #include <pthread.h>
