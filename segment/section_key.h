@@ -39,6 +39,7 @@
  * with its definition and a line here.
  */
 #define HP_SECTION_LIST(NOW, LATER) \
+	NOW(findings, "findings") \
 	NOW(functions, "functions-timing") \
 	NOW(calltree, "calltree") \
 	NOW(alloc_functions, HP_KEY_FUNCTIONS_ALLOC) \

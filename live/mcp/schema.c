@@ -42,6 +42,7 @@ struct text {
 static const struct text shapes[] = {
 	{ "step", "id:i! parent:i! depth:i! name:s! calls:i! inclusive_ns:i! self_ns:i! "
 		  "inclusive_low_ns:i! inclusive_high_ns:i! self_low_ns:i! self_high_ns:i!" },
+	{ "evidence", "section:s! row:s! text:s!" },
 	{ "location", "file:s line:i column:i" },
 	{ "frame", "function:s file:s line:i inlined:b module:s" },
 	{ "call", "start_ns:i ns:i tid:i result:s" },

@@ -2,7 +2,7 @@
 /*
  * brief.c - the default report: what weighs in a run, on one screen.
  *
- * It has parts: the head, the CPU, waits, memory, a last line on how good the figures
+ * It has parts: the head, what to do, the CPU, waits, memory, a last line on how good the figures
  * are.  A part without anything worth telling is not there.  Rows are numbers, a name,
  * and a remark; numbers are never cut, the name gets a share of the width, and the
  * remark the rest.  If all of it were more than LINES_MOST lines, the longest parts
@@ -410,8 +410,9 @@ void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *
 		[PART_PROGRAMS] = { .title = "Processes", .least = 3 },
 	};
 	char *head = written(hp_part_head_write, report, look);
+	char *findings = written(hp_part_findings_write, report, look);
 	char *quality = written(hp_part_quality_write, report, look);
-	size_t lines = lines_of(head) + lines_of(quality);
+	size_t lines = lines_of(head) + lines_of(findings) + lines_of(quality);
 
 	if (answer->timed_count && !answer->cpu_count)
 		timed_make(answer, &parts[PART_CPU]);
@@ -424,12 +425,14 @@ void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *
 		lines += part_lines(&parts[i]);
 	parts_shrink(parts, lines);
 	fputs(head, out);
+	fputs(findings, out);
 	for (int i = 0; i < PARTS; i++) {
 		part_write(&parts[i], look, out);
 		part_release(&parts[i]);
 	}
 	fputs(quality, out);
 	free(head);
+	free(findings);
 	free(quality);
 }
 

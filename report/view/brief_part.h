@@ -14,6 +14,9 @@ const char *hp_part_share(struct hp_text_cell *cell, double part, double whole);
 /* What was run, how long, where its time went, the CPU and the memory it took. */
 void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
+/* What to do: the findings with the largest gains, or a sentence that there are none. */
+void hp_part_findings_write(struct hp_report *report, const struct hp_look *look, FILE *out);
+
 /* A fresh line: what to ask this run next; NULL = nothing is to be said. */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look);
 

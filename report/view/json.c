@@ -24,7 +24,7 @@
 #include "report/section/thread/thread.h"
 #include "report/view/view.h"
 
-#define SHAPE_VERSION "0.30.3"	/* of the crate whose shape this is */
+#define SHAPE_VERSION "0.30.3" /* of the crate whose shape this is */
 
 /* --- values --- */
 
@@ -160,7 +160,9 @@ cJSON *hp_json_section(struct hp_report *report, const struct hp_section *sectio
 
 static void section_add(struct hp_report *report, const struct hp_section *section, cJSON *root)
 {
-	cJSON_AddItemToObject(root, section->json, hp_json_section(report, section));
+	cJSON_AddItemToObject(root, section->json,
+			      section->array ? section->array(report)
+					     : hp_json_section(report, section));
 }
 
 /* --- the whole --- */

@@ -7,7 +7,8 @@
  *
  * Folder: report/view - a report as table, JSON and page, and the trees of
  *   its flame graphs
- * May use: report/section report/section/answer report/section/thread
+ * May use: report/section report/section/finding report/section/answer
+ *   report/section/thread
  *   report/section/wait report/section/memory report/section/cpu
  *   report/section/timing report/section/core report/name report/read report/base segment
  *   segment/layout util

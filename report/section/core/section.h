@@ -143,6 +143,7 @@ struct hp_section {
 	enum hp_estimate estimate;
 
 	struct hp_extra extra;
+	struct cJSON *(*array)(struct hp_report *report);	/* in the JSON of a whole report, instead of the list */
 
 	/* A kept file: asks for all names, or writes lines of them itself. */
 	void (*name_all)(struct hp_report *report);

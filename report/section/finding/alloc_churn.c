@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc_churn.c - blocks are allocated and freed so often that it takes a part of the time.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+#include "report/section/finding/site.h"
+
+#define CPU_LEAST 0.08 /* of the CPU time, in the allocator */
+#define PATH_LEAST 0.2 /* of all blocks */
+#define BLOCKS_LEAST 10000
+#define BLOCK_NS 20 /* that a block takes at least */
+
+/* CPU time in the allocator. */
+static double allocator_ns(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_ALLOC];
+	return ns;
+}
+
+/* And that of functions of C++'s library that allocate: to make a string is to copy it, too. */
+static double around_ns(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_BUILD];
+	return ns;
+}
+
+static void find(struct hp_survey *survey)
+{
+	const struct hp_alloc_sum *sum;
+	struct hp_alloc_row *row = hp_site_most(survey, HP_SITE_BLOCKS, &sum);
+	double allocator = allocator_ns(survey), all, gain, share;
+	struct hp_finding *finding;
+	struct hp_text_cell count, time;
+
+	if (!row || !hp_survey_has_samples(survey) || sum->count < BLOCKS_LEAST ||
+	    allocator < CPU_LEAST * survey->cpu_ns)
+		return;
+	share = (double)sum->count / (double)survey->answer->heap_blocks;
+	all = around_ns(survey) > allocator ? around_ns(survey) : allocator;
+	gain = hp_survey_worth(survey, all * share);
+	if (gain < BLOCK_NS * (double)sum->count)
+		gain = BLOCK_NS * (double)sum->count;
+	gain = gain < survey->wall_ns ? gain : survey->wall_ns;
+	if (share < PATH_LEAST || !hp_survey_is_worth(survey, gain))
+		return;
+	finding = hp_finding_add(survey, &hp_rule_alloc_churn, hp_site_name(survey, row));
+	finding->advice = hp_xprintf("Allocate less often: %s.  Reuse a block, or reserve once.",
+				     finding->subject);
+	finding->facts =
+		hp_xprintf("%s blocks, %.0f%% of all; the allocator takes %s of CPU time "
+			   "(%.0f%%)",
+			   hp_format_count(&count, sum->count), 100 * share,
+			   hp_format_time(&time, allocator), 100 * allocator / survey->cpu_ns);
+	finding->gain_ns = gain;
+	finding->confidence = HP_LIKELY;
+	hp_finding_evidence(finding, &hp_alloc_sites_section, hp_site_row(survey, row),
+			    hp_xstrdup(finding->facts));
+}
+
+const struct hp_rule hp_rule_alloc_churn = {
+	.key = "alloc-churn",
+	.find = find,
+	.pattern =
+		"At least 8% of the CPU time is spent in the allocator, one call path makes at "
+		"least 20% of all blocks, and at least 10,000.  The gain is that path's share of "
+		"the CPU time of the allocator, and of the functions of C++'s library that "
+		"called it; at least 20 ns a block.",
+	.wrong = "The blocks live long, and each is needed.",
+	.verify = "Reuse one buffer, reserve room once, or pass references, and compare both with "
+		  "hotpath compare, which tells the number of blocks exactly.",
+};

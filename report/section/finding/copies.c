@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copies.c - most of a function's work is copying.
+ */
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+static void find(struct hp_survey *survey)
+{
+	static const struct hp_pattern pattern = {
+		.rule = &hp_rule_copies,
+		.mark = HP_SIGN_COPY,
+		.of_cpu = 0.3,
+		.of_function = 0.4,
+		.is_function_wasted = false,
+		.confidence = HP_LIKELY,
+		.advice =
+			"spends its time copying memory: pass references, or move instead of copying.",
+		.what = "in memcpy and memmove",
+	};
+
+	hp_pattern_find(survey, &pattern);
+}
+
+const struct hp_rule hp_rule_copies = {
+	.key = "copies",
+	.find = find,
+	.pattern =
+		"At least 30% of the CPU time, and 40% of the function's, is spent in memcpy or memmove.",
+	.wrong = "The copy is the purpose of the function, and each byte is copied once.",
+	.verify =
+		"Look who calls it with hotpath report --callers; avoid the copy, and compare both with hotpath compare.",
+};

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cost.c - CPU time and waits by owner, and what the owner was doing.
+ *
+ * What an owner is doing is said by the functions of libraries and of the kernel between
+ * it and the innermost one.  A function that a library's search calls back, as the
+ * condition of std::find_if is one, is an owner itself; its time is marked as a search of
+ * the function that asked for it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/map.h"
+#include "report/base/memory.h"
+#include "report/name/short.h"
+#include "report/section/cpu/cpu.h"
+#include "report/section/finding/rule.h"
+#include "report/section/wait/offcpu.h"
+
+#define KNOWN (UINT32_C(1) << 31)
+#define LIBRARY (UINT32_C(1) << 30) /* of C++'s library, by its name */
+#define CALLERS_MOST 32 /* frames of a library between a search and who asked for it */
+
+static_assert(HP_SIGNS < 30, "a bit for each, and two more");
+
+struct build {
+	struct hp_survey *survey;
+	const struct hp_cpu *cpu;
+	uint32_t *marks; /* by function, with KNOWN */
+	struct hp_map places; /* function + 1 -> place in costs */
+	bool *allocates; /* by stack */
+	struct hp_map builders; /* an owner, and a function of C++\'s library that allocates for it */
+};
+
+/* The frames of a stack, from the innermost outward. */
+struct walk {
+	const struct build *b;
+	uint32_t stack;
+	uint32_t frame; /* of its place */
+};
+
+static bool walk_next(struct walk *walk, uint32_t *function)
+{
+	const struct hp_cpu *cpu = walk->b->cpu;
+
+	while (walk->stack) {
+		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[walk->stack]];
+
+		if (walk->frame < place->count) {
+			*function = cpu->frames[place->first + walk->frame++].function;
+			return true;
+		}
+		walk->stack = walk->b->survey->report->model.sampling.stacks[walk->stack].parent;
+		walk->frame = 0;
+	}
+	return false;
+}
+
+static uint32_t marks_of(struct build *b, uint32_t function)
+{
+	const struct hp_report *report = b->survey->report;
+	bool is_kernel;
+	char *name;
+
+	if (b->marks[function])
+		return b->marks[function];
+	is_kernel = hp_owner_is_kernel(report, function);
+	name = hp_name_display(b->cpu->functions[function].name, 0, HP_NAME_SHORT);
+	b->marks[function] = KNOWN | hp_signs_of_call(name) |
+			     (is_kernel ? hp_signs_of_kernel(name) : hp_signs_of_library(name));
+	if (strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0 ||
+	    b->marks[function] & HP_SIGN_BIT(HP_SIGN_FIND))
+		b->marks[function] |= LIBRARY;
+	free(name);
+	return b->marks[function];
+}
+
+static struct hp_cost *cost_of(struct build *b, uint32_t function)
+{
+	struct hp_survey *survey = b->survey;
+	bool is_new;
+	uint32_t *place = hp_map_at(&b->places, (uint64_t)function + 1, &is_new);
+
+	if (is_new) {
+		survey->costs = hp_xgrow(survey->costs, survey->cost_count, &survey->cost_room,
+					 sizeof(*survey->costs));
+		survey->costs[survey->cost_count] = (struct hp_cost){ .function = function };
+		*place = (uint32_t)survey->cost_count++;
+	}
+	return &survey->costs[*place];
+}
+
+static void marks_add(struct hp_cost *cost, uint32_t marks, const struct hp_model_stack *stack)
+{
+	for (int i = 0; i < HP_SIGNS; i++)
+		if (marks & HP_SIGN_BIT(i)) {
+			cost->marked_ns[i] += stack->cpu_ns;
+			cost->marked_samples[i] += stack->samples;
+		}
+}
+
+/* Behind the owner: the function that had a library search by it; HP_NONE = none. */
+static uint32_t searcher(struct build *b, struct walk *walk)
+{
+	uint32_t function, marks = 0;
+
+	for (int i = 0; i < CALLERS_MOST && walk_next(walk, &function); i++) {
+		uint32_t more = marks_of(b, function);
+
+		if (!(more & LIBRARY))
+			return marks & HP_SIGN_BIT(HP_SIGN_FIND) ? function : HP_NONE;
+		marks |= more;
+	}
+	return HP_NONE;
+}
+
+static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
+{
+	const struct hp_model_stack *stack = &b->survey->report->model.sampling.stacks[i];
+	struct walk walk = { b, i, 0 };
+	struct hp_cost *cost = cost_of(b, owner->function);
+	uint32_t function, marks = 0, caller;
+	bool is_leaf = true;
+
+	while (walk_next(&walk, &function) && function != owner->function) {
+		uint32_t more = marks_of(b, function);
+
+		marks |= is_leaf ? more : more & ~HP_SIGN_BIT(HP_SIGN_CALL);
+		is_leaf = false;
+	}
+	cost->ns += stack->cpu_ns;
+	cost->samples += stack->samples;
+	cost->leaf_ns += is_leaf ? stack->cpu_ns : 0;
+	marks_add(cost, marks, stack);
+	b->allocates[i] = (marks & HP_SIGN_BIT(HP_SIGN_ALLOC)) != 0;
+	caller = searcher(b, &walk);
+	if (caller != HP_NONE)
+		marks_add(cost_of(b, caller), HP_SIGN_BIT(HP_SIGN_FIND), stack);
+}
+
+static int compare_costs(const void *left, const void *right)
+{
+	const struct hp_cost *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+/* How deep an owner is on its stack in half of its samples or more. */
+static void depths_set(struct build *b, const struct hp_owners *owners)
+{
+	const struct hp_model_sampling *sampling = &b->survey->report->model.sampling;
+	struct hp_survey *survey = b->survey;
+
+	/* A binary search for the depth, all owners at once: it is 1,000 at most. */
+	for (uint32_t step = 512; step; step /= 2) {
+		uint64_t *deeper = hp_xcalloc(survey->cost_count, sizeof(*deeper));
+
+		for (size_t i = 0; i < owners->count; i++) {
+			const struct hp_owner *owner = &owners->of_stack[i];
+			const struct hp_model_stack *stack = &sampling->stacks[i];
+			const uint32_t *place;
+
+			if (!stack->samples || stack->is_profiler || owner->function == HP_NONE)
+				continue;
+			place = hp_map_find(&b->places, (uint64_t)owner->function + 1);
+			if (owner->depth >= survey->costs[*place].depth + step)
+				deeper[*place] += stack->samples;
+		}
+		for (size_t i = 0; i < survey->cost_count; i++)
+			if (2 * deeper[i] >= survey->costs[i].samples && deeper[i])
+				survey->costs[i].depth += step;
+		free(deeper);
+	}
+}
+
+/* The library's function that the owner called, if it is of C++'s library. */
+static uint64_t builder(struct build *b, const struct hp_owner *owner)
+{
+	if (owner->callee == HP_NONE || !(marks_of(b, owner->callee) & LIBRARY))
+		return 0;
+	return ((uint64_t)owner->function << 32 | owner->callee) + 1;
+}
+
+/* What a function of C++'s library takes that allocates in some of its samples. */
+static void builders_add(struct build *b, const struct hp_owners *owners)
+{
+	const struct hp_model_sampling *sampling = &b->survey->report->model.sampling;
+	bool is_new;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 1; i < owners->count; i++) {
+			const struct hp_owner *owner = &owners->of_stack[i];
+			const struct hp_model_stack *stack = &sampling->stacks[i];
+			uint64_t key;
+
+			if (!stack->samples || stack->is_profiler || owner->function == HP_NONE)
+				continue;
+			key = builder(b, owner);
+			if (key && !pass && b->allocates[i])
+				hp_map_at(&b->builders, key, &is_new);
+			else if (pass &&
+				 (b->allocates[i] || (key && hp_map_find(&b->builders, key))))
+				marks_add(cost_of(b, owner->function), HP_SIGN_BIT(HP_SIGN_BUILD),
+					  stack);
+		}
+}
+
+void hp_costs_make(struct hp_survey *survey)
+{
+	struct hp_report *report = survey->report;
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	struct build b = { .survey = survey };
+	const struct hp_owners *owners;
+
+	if (!sampling->is_there || survey->samples < HP_ANSWER_SAMPLES)
+		return;
+	owners = hp_owners_of(report);
+	b.cpu = hp_report_cpu(report);
+	b.marks = hp_xcalloc(b.cpu->function_count, sizeof(*b.marks));
+	b.allocates = hp_xcalloc(owners->count, sizeof(bool));
+	for (uint32_t i = 1; i < owners->count; i++)
+		if (sampling->stacks[i].samples && !sampling->stacks[i].is_profiler &&
+		    owners->of_stack[i].function != HP_NONE)
+			stack_add(&b, i, &owners->of_stack[i]);
+	depths_set(&b, owners);
+	builders_add(&b, owners);
+	if (survey->cost_count)
+		qsort(survey->costs, survey->cost_count, sizeof(*survey->costs), compare_costs);
+	hp_map_release(&b.places);
+	hp_map_release(&b.builders);
+	free(b.allocates);
+	free(b.marks);
+}
+
+/* --- waits --- */
+
+static void block_add(struct hp_survey *survey, const struct hp_stall *block)
+{
+	for (size_t i = 0; i < survey->stall_count; i++) {
+		struct hp_stall *known = &survey->stalls[i];
+
+		if (known->function != block->function || strcmp(known->on, block->on) != 0 ||
+		    known->is_join != block->is_join)
+			continue;
+		known->waits += block->waits;
+		known->ns += block->ns;
+		known->is_sync |= block->is_sync;
+		return;
+	}
+	survey->stalls = hp_xgrow(survey->stalls, survey->stall_count, &survey->stall_room,
+				  sizeof(*survey->stalls));
+	survey->stalls[survey->stall_count++] = *block;
+}
+
+void hp_stalls_make(struct hp_survey *survey)
+{
+	struct hp_report *report = survey->report;
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	const struct hp_owners *owners;
+
+	if (!sampling->is_there || !sampling->record.blocked_ns)
+		return;
+	owners = hp_owners_of(report);
+	for (uint32_t i = 0; i < owners->count; i++) {
+		const struct hp_model_stack *stack = &sampling->stacks[i];
+		const struct hp_owner *owner = &owners->of_stack[i];
+
+		if (stack->waits && !hp_offcpu_is_profiler(report, i))
+			block_add(survey, &(const struct hp_stall){
+						  .function = owner->function,
+						  .on = i ? hp_offcpu_cause(report, i) : "-",
+						  .is_sync = owner->is_sync,
+						  .is_join = owner->is_join,
+						  .waits = stack->waits,
+						  .ns = stack->blocked_ns,
+					  });
+	}
+}
+
+/* --- lines --- */
+
+void hp_survey_line(struct hp_survey *survey, uint32_t function, const char **file, int *line)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(survey->report);
+	const struct hp_owners *owners = hp_owners_of(survey->report);
+	struct hp_map lines = HP_MAP_NONE;
+	uint64_t *sums = NULL, most = 0;
+	size_t count = 0, room = 0;
+
+	for (size_t i = 1; i < owners->count; i++) {
+		const struct hp_owner *owner = &owners->of_stack[i];
+		const struct hp_model_stack *stack = &survey->report->model.sampling.stacks[i];
+		const struct hp_cpu_frame *frame;
+		uint32_t *place;
+		bool is_new;
+
+		if (owner->function != function || stack->is_profiler)
+			continue;
+		frame = &cpu->frames[owner->frame];
+		if (!frame->file || frame->line <= 0)
+			continue;
+		place = hp_map_at(&lines, (uint64_t)(uint32_t)frame->line, &is_new);
+		if (is_new) {
+			sums = hp_xgrow(sums, count, &room, sizeof(*sums));
+			sums[count] = 0;
+			*place = (uint32_t)count++;
+		}
+		sums[*place] += stack->cpu_ns + stack->blocked_ns;
+		if (sums[*place] > most) {
+			most = sums[*place];
+			*file = frame->file;
+			*line = frame->line;
+		}
+	}
+	free(sums);
+	hp_map_release(&lines);
+}

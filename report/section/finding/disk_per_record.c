@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disk_per_record.c - a function waits for the disk again and again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/cpu/cpu.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+#define BLOCKED_LEAST 0.15 /* of the wall time */
+#define SYNCS_LEAST 20
+#define UNKNOWN_MOST 0.2 /* of all blocked time without a stack, for what counts as measured */
+
+static const struct hp_stall *most_of(const struct hp_survey *survey)
+{
+	const struct hp_stall *most = NULL;
+
+	for (size_t i = 0; i < survey->stall_count; i++) {
+		const struct hp_stall *block = &survey->stalls[i];
+
+		if (strcmp(block->on, "disk") == 0 && block->function != HP_NONE &&
+		    (!most || block->ns > most->ns))
+			most = block;
+	}
+	return most;
+}
+
+/* A thread that waits for the disk while another one computes costs nothing. */
+static double gain_of(const struct hp_survey *survey, double ns)
+{
+	double most = survey->wall_ns - (survey->worked > 1 ? survey->ran_ns / survey->cores : 0);
+
+	return ns < most ? ns : most;
+}
+
+static void find(struct hp_survey *survey)
+{
+	const struct hp_stall *block = most_of(survey);
+	double blocked, gain;
+	struct hp_finding *finding;
+	struct hp_text_cell count, time;
+	char *where;
+
+	if (!block || !hp_owner_is_named(survey->report, block->function))
+		return;
+	blocked = (double)block->ns;
+	gain = blocked;
+	if (block->is_sync)
+		gain += hp_survey_worth(survey, hp_survey_cpu_of(survey, block->function));
+	gain = gain_of(survey, gain);
+	if (blocked < BLOCKED_LEAST * survey->wall_ns || !hp_survey_is_worth(survey, gain) ||
+	    (block->is_sync && block->waits < SYNCS_LEAST))
+		return;
+	finding = hp_finding_add_function(survey, &hp_rule_disk_per_record, block->function);
+	where = hp_finding_where(finding);
+	finding->advice =
+		block->is_sync
+			? hp_xprintf("Ask the disk to keep many records at once: %s waits for it "
+				     "again and again.",
+				     where)
+			: hp_xprintf("%s waits for the disk: read ahead, or read larger pieces.",
+				     where);
+	finding->facts =
+		hp_xprintf("%s waits for the disk, %s in all",
+			   hp_format_count(&count, block->waits), hp_format_time(&time, blocked));
+	finding->gain_ns = gain;
+	finding->confidence =
+		block->is_sync && hp_survey_blocked(survey, "-") <
+					  UNKNOWN_MOST * (double)survey->report->model.sampling
+								 .record.blocked_ns
+			? HP_MEASURED
+			: HP_LIKELY;
+	hp_finding_evidence(finding, &hp_offcpu_section, hp_survey_row(survey, block->function),
+			    hp_xprintf("%s, blocked on disk%s", finding->facts,
+				       block->is_sync ? ", in fsync or fdatasync" : ""));
+	free(where);
+}
+
+static const struct hp_rule_over over[] = { { "small-io", true }, { NULL, false } };
+
+const struct hp_rule hp_rule_disk_per_record = {
+	.key = "disk-per-record",
+	.find = find,
+	.over = over,
+	.pattern = "A function is blocked on the disk for at least 15% of the wall time; in fsync, "
+		   "fdatasync or their like at least 20 times.  The gain is the time that it was "
+		   "blocked, and with fsync its CPU time: another way to write does not call it.",
+	.wrong = "Each record has to be on disk before the next one may be written; or the data "
+		 "were not in the cache, and are read once.",
+	.verify = "Write some records before each fsync (or one transaction for all of them), and "
+		  "compare both with hotpath compare.  For reads: run it twice, the second time "
+		  "with the files cached.",
+};

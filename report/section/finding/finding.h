@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * finding.h - what to do about a run: patterns of waste, each with the most it can cost.
+ *
+ * A rule looks at the model for one pattern.  It reports a finding only if it can say what
+ * the pattern costs at most, or if the fact is worth knowing by itself.  A gain is an upper
+ * bound of wall time: what the fix saves is that or less.  No finding does not mean that
+ * nothing is wasted; it means that no known pattern is there.
+ *
+ * A new rule is one file with a struct hp_rule, and one line in rules.h.
+ *
+ * Folder: report/section/finding - patterns of waste, what they cost at most, and
+ *   what to do about them
+ * May use: report/section/answer report/section/thread report/section/channel
+ *   report/section/channel/row report/section/wait report/section/memory
+ *   report/section/cpu report/section/timing report/section/core report/name
+ *   report/read report/base segment segment/layout util
+ */
+#ifndef HP_REPORT_SECTION_FINDING_FINDING_H
+#define HP_REPORT_SECTION_FINDING_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/section/core/report.h"
+
+#define HP_FINDINGS_TOLD 4 /* in the default report */
+#define HP_EVIDENCE_MOST 4
+
+/* How sure a finding is, the least first. */
+enum hp_confidence {
+	HP_GUESS, /* from a name */
+	HP_POSSIBLE,
+	HP_LIKELY, /* from samples and names of known functions */
+	HP_MEASURED, /* each wait or block was recorded */
+};
+
+struct hp_section;
+
+/* A row that a finding follows from. */
+struct hp_evidence {
+	const struct hp_section *section;
+	char *row; /* the row's name there */
+	char *text; /* what it says */
+};
+
+struct hp_rule;
+
+struct hp_finding {
+	const struct hp_rule *rule;
+	char *advice; /* one sentence: what to do, and where */
+	char *facts; /* what that follows from, in short */
+	double gain_ns; /* at most, of the wall time; 0 = not bounded */
+	uint64_t gain_bytes; /* at most, of memory; 0 = none */
+	enum hp_confidence confidence;
+	char *subject; /* what it is about: a function, a lock, a program; never NULL */
+	const char *file; /* of the place in the source; NULL = not known */
+	int line;
+	struct hp_evidence evidence[HP_EVIDENCE_MOST];
+	size_t evidence_count;
+	uint32_t number; /* from 1, in their order */
+};
+
+enum hp_findings_state {
+	HP_FINDINGS_SOME,
+	HP_FINDINGS_NONE, /* no known pattern */
+	HP_FINDINGS_FEW, /* the run is too short, or has too few samples, to judge */
+};
+
+struct hp_findings {
+	struct hp_finding *list; /* the largest gain first */
+	size_t count;
+	size_t room;
+	enum hp_findings_state state;
+	char *none; /* a sentence, if there is none; else NULL */
+};
+
+/* Made when it is first asked for; lives as long as the report. */
+const struct hp_findings *hp_findings_of(struct hp_report *report);
+
+/* "measured", "likely", "possible", "a guess" */
+const char *hp_confidence_text(enum hp_confidence confidence);
+
+/* "at most 2.72 s (81%) less", "at most 300 MB less"; fresh, NULL = no gain is bounded. */
+char *hp_finding_gain_text(struct hp_report *report, const struct hp_finding *finding);
+
+/* The rule's key, and its texts. */
+const char *hp_finding_rule(const struct hp_finding *finding);
+
+/* A fresh text of several lines: evidence, the rule, when it is wrong, how to verify it. */
+char *hp_finding_explain(struct hp_report *report, const struct hp_finding *finding);
+
+struct cJSON;
+
+/* Adds what its row in a table does not say. */
+void hp_finding_json(struct hp_report *report, const struct hp_finding *finding,
+		     struct cJSON *entry);
+#define HP_FINDING_KEYS \
+	"number:i text:s facts:s gain:s subject:s location:@location " \
+	"evidence:[@evidence]"
+
+/* A fresh array of all of them. */
+struct cJSON *hp_findings_json(struct hp_report *report);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * findings.c - asks all rules, drops what another finding explains, and sorts the rest.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/section/finding/rules.h"
+
+#define SHORT_NS 2e7 /* runs that are too short to judge */
+#define IDLE 0.3 /* of the wall time: waits say what there is to say */
+#define POINTER(name) &hp_rule_##name,
+
+static const struct hp_rule *const rules[] = { HP_RULES(POINTER) };
+
+static void finding_release(struct hp_finding *finding)
+{
+	free(finding->advice);
+	free(finding->facts);
+	free(finding->subject);
+	for (size_t i = 0; i < finding->evidence_count; i++) {
+		free(finding->evidence[i].row);
+		free(finding->evidence[i].text);
+	}
+}
+
+/* --- which of them are told --- */
+
+static bool is_over(const struct hp_finding *finding, const struct hp_finding *other)
+{
+	const struct hp_rule_over *over = finding->rule->over;
+
+	for (; over && over->rule; over++)
+		if (strcmp(over->rule, other->rule->key) == 0 &&
+		    (!over->is_of_subject || strcmp(finding->subject, other->subject) == 0))
+			return true;
+	return false;
+}
+
+/* Takes out what another finding explains. */
+static void explained_drop(struct hp_findings *findings)
+{
+	bool *is_explained = hp_xcalloc(findings->count, sizeof(bool));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < findings->count; i++)
+		for (size_t j = 0; j < findings->count && !is_explained[i]; j++)
+			is_explained[i] = is_over(&findings->list[j], &findings->list[i]);
+	for (size_t i = 0; i < findings->count; i++) {
+		if (is_explained[i])
+			finding_release(&findings->list[i]);
+		else
+			findings->list[kept++] = findings->list[i];
+	}
+	findings->count = kept;
+	free(is_explained);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct hp_finding *a = left, *b = right;
+
+	if (a->gain_ns > b->gain_ns || a->gain_ns < b->gain_ns)
+		return a->gain_ns > b->gain_ns ? -1 : 1;
+	if (a->gain_bytes != b->gain_bytes)
+		return a->gain_bytes > b->gain_bytes ? -1 : 1;
+	return strcmp(a->subject, b->subject);
+}
+
+/* --- nothing was found --- */
+
+static char *none_text(const struct hp_survey *survey)
+{
+	const struct hp_answer *answer = survey->answer;
+	const struct hp_answer_time *time = &answer->time;
+	double share;
+
+	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && time->count &&
+	    strcmp(time->parts[0].what, "running") == 0) {
+		share = (double)answer->cpu[0].ns / survey->cpu_ns;
+		return hp_xprintf("No known pattern of waste: it computes.  %s has %.0f%% of the "
+				  "CPU time: twice as fast there is at most %.0f%% of it less.",
+				  answer->cpu[0].name, 100 * share, 50 * share);
+	}
+	if (time->count && strcmp(time->parts[0].what, "running") != 0)
+		return hp_xprintf("No known pattern of waste.  The threads' time is mostly: %s.",
+				  time->parts[0].what);
+	return hp_xstrdup("No known pattern of waste.");
+}
+
+static void state_set(const struct hp_survey *survey, struct hp_findings *findings)
+{
+	bool is_sampled = survey->report->model.sampling.is_there;
+	bool is_idle = survey->ran_ns + survey->ready_ns < IDLE * survey->wall_ns;
+	bool is_few = survey->samples < HP_ANSWER_SAMPLES && !(is_idle && is_sampled);
+
+	if (findings->count)
+		return;
+	if (survey->wall_ns >= SHORT_NS && !is_few) {
+		findings->state = HP_FINDINGS_NONE;
+		findings->none = none_text(survey);
+		return;
+	}
+	findings->state = HP_FINDINGS_FEW;
+	findings->none =
+		hp_xstrdup(survey->wall_ns < SHORT_NS ? "The run is too short to judge."
+						      : "There are too few CPU samples to judge.");
+}
+
+/* --- all of it --- */
+
+static void findings_free(void *held)
+{
+	struct hp_findings *findings = held;
+
+	for (size_t i = 0; i < findings->count; i++)
+		finding_release(&findings->list[i]);
+	free(findings->list);
+	free(findings->none);
+	free(findings);
+}
+
+const struct hp_findings *hp_findings_of(struct hp_report *report)
+{
+	static const struct hp_view_kind kind = { .free = findings_free };
+	struct hp_findings *findings = hp_views_get(&report->views, &kind);
+	struct hp_survey survey;
+
+	if (findings)
+		return findings;
+	findings = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*findings)));
+	hp_survey_init(&survey, report, findings);
+	if (survey.wall_ns >= SHORT_NS)
+		for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+			rules[i]->find(&survey);
+	explained_drop(findings);
+	if (findings->count)
+		qsort(findings->list, findings->count, sizeof(*findings->list), compare);
+	for (size_t i = 0; i < findings->count; i++)
+		findings->list[i].number = (uint32_t)i + 1;
+	state_set(&survey, findings);
+	hp_survey_release(&survey);
+	return findings;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leak.c - small blocks that are freed sometimes, and often not.
+ */
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/rules.h"
+#include "report/section/finding/site.h"
+
+#define BLOCKS_LEAST 1000 /* that live at the end */
+#define SIZE_MOST 4096 /* bytes, on average */
+#define BYTES_LEAST (1 << 20)
+#define PEAK_LEAST 0.1 /* of the heap's peak */
+#define FREED_LEAST 0.3 /* of the path's blocks */
+#define LOST_LEAST 0.5 /* of those that live: nothing points to them */
+
+static bool is_large(const struct hp_survey *survey, uint64_t blocks, uint64_t bytes)
+{
+	return blocks >= BLOCKS_LEAST && bytes >= BYTES_LEAST && bytes / blocks <= SIZE_MOST &&
+	       (double)bytes >= PEAK_LEAST * (double)survey->answer->heap_peak;
+}
+
+/* Blocks that nothing points to are lost; others may be a cache. */
+static bool is_leak(struct hp_survey *survey, const struct hp_alloc_sum *sum)
+{
+	uint64_t live = sum->live > 0 ? (uint64_t)sum->live : 0;
+	uint64_t bytes = sum->live_bytes > 0 ? (uint64_t)sum->live_bytes : 0;
+
+	if (!is_large(survey, live, bytes))
+		return false;
+	if (hp_site_knows_lost(survey) && (double)sum->lost < LOST_LEAST * (double)live)
+		return false;
+	return (double)sum->frees >= FREED_LEAST * (double)sum->count;
+}
+
+static void site_add(struct hp_survey *survey, struct hp_alloc_row *row,
+		     const struct hp_alloc_sum *sum)
+{
+	struct hp_finding *finding =
+		hp_finding_add(survey, &hp_rule_leak, hp_site_name(survey, row));
+	struct hp_text_cell live, all, bytes, lost;
+	bool is_known = hp_site_knows_lost(survey);
+
+	finding->advice = hp_xprintf("Free what is no longer needed: %s.", finding->subject);
+	finding->facts = hp_xprintf("%s of %s blocks were not freed, %s%s%s%s",
+				    hp_format_count(&live, (uint64_t)sum->live),
+				    hp_format_count(&all, sum->count),
+				    hp_format_bytes(&bytes, (uint64_t)sum->live_bytes),
+				    is_known ? "; nothing points to " : "",
+				    is_known ? hp_format_count(&lost, sum->lost) : "",
+				    is_known ? " of them" : "");
+	finding->gain_bytes = (uint64_t)sum->live_bytes;
+	finding->confidence = is_known ? HP_MEASURED : HP_LIKELY;
+	hp_finding_evidence(finding, &hp_leaks_section, hp_site_row(survey, row),
+			    hp_xstrdup(finding->facts));
+}
+
+static void find(struct hp_survey *survey)
+{
+	size_t count = survey->report->record.is_live ? 0 : hp_site_count(survey);
+	const struct hp_alloc_sum *sum;
+
+	for (size_t i = 0; i < count; i++) {
+		struct hp_alloc_row *row = hp_site_at(survey, i, &sum);
+
+		if (is_leak(survey, sum))
+			site_add(survey, row, sum);
+	}
+}
+
+const struct hp_rule hp_rule_leak = {
+	.key = "leak",
+	.find = find,
+	.pattern =
+		"Of one call path at least 1,000 blocks of at most 4 KB, together 1 MB and 10% of "
+		"the heap's peak, live at the end, and at least 30% of its blocks were freed: "
+		"who allocates them means to free them.  Where blocks to which nothing points "
+		"were looked for, half of them are lost.",
+	.wrong = "It is a cache, or what lives is freed by the end of the process on purpose.",
+	.verify = "Run it twice as long: a leak grows, a cache does not.  hotpath report --report "
+		  "leaks shows the paths.",
+};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_across_io.c - a thread waits for the disk, a peer or a timer while others wait for its lock.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/cpu/cpu.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/lock_group.h"
+#include "report/section/finding/rules.h"
+#include "report/section/wait/lock_section.h"
+#include "report/section/wait/offcpu.h"
+
+#define HOLD_LEAST 0.3 /* of the wall time */
+#define BLOCKED_LEAST 0.3 /* of the holds */
+
+static const char *const kinds[] = { "disk", "sleep", "socket", "pipe", "poll", "child" };
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* "f" of "f (file.c:12)". */
+static void place_cut(char *text)
+{
+	char *end = NULL;
+
+	for (char *at = text; (at = strstr(at, " (")) != NULL; at++)
+		end = at;
+	if (end)
+		*end = 0;
+}
+
+/* Where a function is on stacks: by its short name, as clones of one function have others. */
+struct search {
+	struct hp_survey *survey;
+	const char *function;
+	uint8_t *is_it; /* by function of hp_cpu: 0 = not known yet, 1 = no, 2 = yes */
+};
+
+static bool is_function(struct search *search, uint32_t function)
+{
+	uint8_t *is_it = &search->is_it[function];
+
+	if (!*is_it) {
+		char *name = hp_answer_function(search->survey->report, function);
+
+		*is_it = strcmp(name, search->function) == 0 ? 2 : 1;
+		free(name);
+	}
+	return *is_it == 2;
+}
+
+static bool is_on_stack(struct search *search, uint32_t stack)
+{
+	const struct hp_report *report = search->survey->report;
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+
+	for (; stack; stack = report->model.sampling.stacks[stack].parent) {
+		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
+
+		for (uint32_t i = 0; i < place->count; i++)
+			if (is_function(search, cpu->frames[place->first + i].function))
+				return true;
+	}
+	return false;
+}
+
+/* What the function was blocked on, by kind. */
+static void blocked_sum(struct hp_survey *survey, const char *function, double sums[KINDS])
+{
+	const struct hp_model_sampling *sampling = &survey->report->model.sampling;
+	struct search search = { survey, function,
+				 hp_xcalloc(hp_report_cpu(survey->report)->function_count,
+					    sizeof(uint8_t)) };
+
+	for (uint32_t i = 1; i < sampling->stack_count; i++) {
+		const char *on;
+
+		if (!sampling->stacks[i].waits)
+			continue;
+		on = hp_offcpu_cause(survey->report, i);
+		for (size_t k = 0; k < KINDS; k++)
+			if (strcmp(on, kinds[k]) == 0 && is_on_stack(&search, i))
+				sums[k] += (double)sampling->stacks[i].blocked_ns;
+	}
+	free(search.is_it);
+}
+
+static const char *kind_text(const char *kind)
+{
+	static const char *const texts[KINDS][2] = {
+		{ "disk", "the disk" }, { "sleep", "a timer" },	    { "socket", "a socket" },
+		{ "pipe", "a pipe" },	{ "poll", "a descriptor" }, { "child", "a child process" },
+	};
+
+	for (size_t i = 0; i < KINDS; i++)
+		if (strcmp(texts[i][0], kind) == 0)
+			return texts[i][1];
+	return kind;
+}
+
+static void group_add(struct hp_survey *survey, const struct hp_lock_group *group,
+		      const char *function, size_t kind, double blocked_ns)
+{
+	char *name = hp_lock_group_name(survey, group);
+	char *holder = hp_lock_group_holder(survey, group);
+	char *facts = hp_lock_group_facts(group);
+	struct hp_finding *finding =
+		hp_finding_add(survey, &hp_rule_lock_across_io, hp_xstrdup(name));
+	struct hp_text_cell time;
+
+	finding->advice = hp_xprintf("Take the wait for %s out of %s: %s holds it meanwhile.",
+				     kind_text(kinds[kind]), name, holder);
+	finding->facts = hp_xprintf("%s; held for %.0f%% of the time; %s waits %s for %s", facts,
+				    100 * group->hold_ns / survey->wall_ns, function,
+				    hp_format_time(&time, blocked_ns), kind_text(kinds[kind]));
+	finding->gain_ns = hp_lock_group_gain(survey, group);
+	finding->confidence = HP_LIKELY;
+	hp_lock_group_evidence(survey, group, finding);
+	hp_finding_evidence(finding, &hp_offcpu_section, hp_xstrdup(function),
+			    hp_xprintf("blocked on %s for %s", kinds[kind],
+				       hp_format_time(&time, blocked_ns)));
+	free(name);
+	free(holder);
+	free(facts);
+}
+
+static char *holder_name(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	char *place =
+		hp_lock_holder_text(survey->report, &group->holder.holder, group->holder.from);
+	char *name;
+
+	place_cut(place);
+	name = hp_answer_name(survey->report, place);
+	free(place);
+	return name;
+}
+
+static void group_look(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	double sums[KINDS] = { 0 }, all = 0;
+	size_t most = 0;
+	char *function;
+
+	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_LEAST * survey->wall_ns)
+		return;
+	function = holder_name(survey, group);
+	blocked_sum(survey, function, sums);
+	for (size_t i = 0; i < KINDS; i++) {
+		all += sums[i];
+		most = sums[i] > sums[most] ? i : most;
+	}
+	if (all >= BLOCKED_LEAST * group->hold_ns)
+		group_add(survey, group, function, most, sums[most]);
+	free(function);
+}
+
+static void find(struct hp_survey *survey)
+{
+	size_t count;
+	struct hp_lock_group *groups = hp_lock_groups(survey, &count);
+
+	if (survey->report->model.sampling.is_there &&
+	    survey->report->model.sampling.record.blocked_ns)
+		for (size_t i = 0; i < count; i++)
+			group_look(survey, &groups[i]);
+	free(groups);
+}
+
+static const struct hp_rule_over over[] = { { "lock-contention", true },
+					    { "oversubscribed", false },
+					    { "imbalance", false },
+					    { "disk-per-record", false },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_lock_across_io = {
+	.key = "lock-across-io",
+	.find = find,
+	.over = over,
+	.pattern =
+		"Threads wait for a lock (the rule lock-contention); it is held for at least 30% "
+		"of the wall time, and the function that held it was blocked on a disk, a timer, "
+		"a socket, a pipe or a child for at least 30% of the time that it held the lock.",
+	.wrong = "The function waits before it takes the lock or after it has given it back: both "
+		 "are known by the function's name only.  Or the data have to be on disk before "
+		 "another thread may go on.",
+	.verify =
+		"Prepare the data under the lock and write them without it, and compare both with "
+		"hotpath compare.",
+};

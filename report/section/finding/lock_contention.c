@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_contention.c - threads wait for a lock that somebody else holds.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/lock_group.h"
+#include "report/section/finding/rules.h"
+
+static void group_add(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	char *name = hp_lock_group_name(survey, group);
+	char *holder = hp_lock_group_holder(survey, group);
+	char *facts = hp_lock_group_facts(group);
+	struct hp_finding *finding =
+		hp_finding_add(survey, &hp_rule_lock_contention, hp_xstrdup(name));
+	struct hp_text_cell time;
+
+	finding->advice = hp_xprintf("Hold %s for less time, or split it: %s holds it while "
+				     "other threads wait.",
+				     name, holder);
+	finding->facts = hp_xprintf("%s; held for %.0f%% of the time", facts,
+				    100 * group->hold_ns / survey->wall_ns);
+	finding->gain_ns = hp_lock_group_gain(survey, group);
+	finding->confidence = HP_MEASURED;
+	hp_lock_group_evidence(survey, group, finding);
+	hp_finding_evidence(finding, &hp_waits_section, hp_xstrdup(holder),
+			    hp_xprintf("others waited %s while it held the lock",
+				       hp_format_time(&time, group->holder_ns)));
+	free(name);
+	free(holder);
+	free(facts);
+}
+
+static void find(struct hp_survey *survey)
+{
+	size_t count;
+	struct hp_lock_group *groups = hp_lock_groups(survey, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (hp_lock_group_is_worth(survey, &groups[i]))
+			group_add(survey, &groups[i]);
+	free(groups);
+}
+
+static const struct hp_rule_over over[] = { { "oversubscribed", false },
+					    { "imbalance", false },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_lock_contention = {
+	.key = "lock-contention",
+	.find = find,
+	.over = over,
+	.pattern =
+		"Waits for a lock, or for all locks that one place makes, are at least 5% of the "
+		"threads' lives, at least 50 acquisitions had to wait, and the gain is at least "
+		"10% of the wall time.  The gain is what the thread waited that waited most, and "
+		"no more than the wall time without what the busiest thread does itself, and "
+		"without the CPU time spread over all cores.",
+	.wrong = "The threads would compete for a core, a disk or another lock instead; or what is "
+		 "done under the lock cannot be done at the same time.",
+	.verify = "Do less under the lock, or use one lock for each part of the data, and compare "
+		  "both with hotpath compare; hotpath report --report mutexes,waits shows who held "
+		  "it.",
+};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_group.c - see lock_group.h.
+ */
+#include "report/section/core/list.h"
+#include "report/section/finding/lock_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/wait/lock_section.h"
+#include "report/section/wait/lock_view.h"
+
+#define WAITS_LEAST 50 /* contended acquisitions */
+#define LIVES_LEAST 0.05 /* of the threads' lives: waits for it */
+#define GAIN_LEAST 0.1 /* of the wall time */
+
+static bool is_lock(const struct hp_lock_row *row)
+{
+	switch (row->kind) {
+	case HP_LOCK_MUTEX:
+	case HP_LOCK_RWLOCK:
+	case HP_LOCK_SPIN:
+	case HP_LOCK_GMUTEX:
+	case HP_LOCK_GRECMUTEX:
+	case HP_LOCK_GRWLOCK:
+	case HP_LOCK_STREAM:
+		return true;
+	}
+	return false;
+}
+
+/* Made at one place, and as the same member. */
+static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
+{
+	return a == b || (a->kind == b->kind && !a->at.address && !b->at.address &&
+			  a->site.object == b->site.object && a->site.address == b->site.address &&
+			  a->inside == b->inside);
+}
+
+static struct hp_lock_group *group_of(struct hp_lock_group *groups, size_t count,
+				      const struct hp_locks *locks, const struct hp_lock_row *row)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_same(&locks->rows[groups[i].first], row))
+			return &groups[i];
+	return NULL;
+}
+
+static void row_add(struct hp_lock_group *group, const struct hp_lock_row *row, double tick_ns)
+{
+	group->locks += row->objects ? row->objects : 1;
+	for (int side = 0; side < HP_SIDES; side++) {
+		const struct hp_lock_sum *sum = &row->sums[side];
+
+		group->count += sum->count;
+		group->contended += sum->contended;
+		group->wait_ns += sum->wait_ticks * tick_ns;
+		group->hold_ns += sum->hold_ticks * tick_ns;
+		if ((double)sum->wait_most * tick_ns > group->most_ns)
+			group->most_ns = (double)sum->wait_most * tick_ns;
+	}
+}
+
+/* --- who waited, and for whom --- */
+
+struct sum {
+	const struct hp_lock_contest *first;
+	double ns;
+};
+
+static bool is_one_holder(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
+{
+	return a->holder.object == b->holder.object && a->holder.address == b->holder.address;
+}
+
+static bool is_one_waiter(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
+{
+	return a->pid == b->pid && a->tid == b->tid;
+}
+
+/* The largest sum of a group's waits by holder or by waiter. */
+static struct sum largest(const struct hp_locks *locks, const struct hp_lock_group *group,
+			  double tick_ns,
+			  bool (*is_one)(const struct hp_lock_contest *,
+					 const struct hp_lock_contest *))
+{
+	struct sum most = { NULL, 0 }, *sums = hp_xcalloc(locks->contest_count, sizeof(*sums));
+	size_t count = 0;
+
+	for (size_t i = 0; i < locks->contest_count; i++) {
+		const struct hp_lock_contest *contest = &locks->contests[i];
+		size_t at = 0;
+
+		if (!is_same(&locks->rows[group->first], &locks->rows[contest->lock]))
+			continue;
+		while (at < count && !is_one(sums[at].first, contest))
+			at++;
+		if (at == count)
+			sums[count++].first = contest;
+		sums[at].ns += (double)contest->ticks * tick_ns;
+		if (sums[at].ns > most.ns)
+			most = sums[at];
+	}
+	free(sums);
+	return most;
+}
+
+static void waits_set(struct hp_lock_group *group, const struct hp_locks *locks, double tick_ns)
+{
+	struct sum holder = largest(locks, group, tick_ns, is_one_holder);
+
+	group->longest_ns = largest(locks, group, tick_ns, is_one_waiter).ns;
+	if (holder.first) {
+		group->holder = *holder.first;
+		group->holder_ns = holder.ns;
+	}
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct hp_lock_group *a = left, *b = right;
+
+	if (a->wait_ns > b->wait_ns || a->wait_ns < b->wait_ns)
+		return a->wait_ns > b->wait_ns ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
+{
+	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
+	struct hp_lock_group *groups = hp_xcalloc(locks->count, sizeof(*groups)), *group;
+	double tick_ns = survey->report->model.ns_per_tick;
+
+	*count = 0;
+	for (uint32_t i = 0; i < locks->count; i++) {
+		const struct hp_lock_row *row = &locks->rows[i];
+
+		if (!is_lock(row))
+			continue;
+		group = group_of(groups, *count, locks, row);
+		if (!group) {
+			group = &groups[(*count)++];
+			group->first = i;
+		}
+		row_add(group, row, tick_ns);
+	}
+	for (size_t i = 0; i < *count; i++)
+		if (groups[i].contended >= WAITS_LEAST)
+			waits_set(&groups[i], locks, tick_ns);
+	if (*count)
+		qsort(groups, *count, sizeof(*groups), compare);
+	return groups;
+}
+
+/* --- what it costs --- */
+
+/* What a thread does that no other thread can take from it while it has no lock. */
+static double own_ns(const struct hp_thread_row *row)
+{
+	return row->ran_ns + row->waits_ns[HP_THREAD_DISK] + row->waits_ns[HP_THREAD_SLEEP];
+}
+
+double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	double needed = survey->ran_ns / survey->cores, gain;
+
+	for (size_t i = 0; i < survey->threads->count; i++)
+		if (own_ns(&survey->threads->rows[i]) > needed)
+			needed = own_ns(&survey->threads->rows[i]);
+	gain = survey->wall_ns - needed;
+	if (group->longest_ns < gain)
+		gain = group->longest_ns;
+	return gain > 0 ? gain : 0;
+}
+
+bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	double gain = hp_lock_group_gain(survey, group);
+
+	return group->contended >= WAITS_LEAST && group->holder.holder.address &&
+	       group->wait_ns >= LIVES_LEAST * survey->life_ns &&
+	       gain >= GAIN_LEAST * survey->wall_ns && hp_survey_is_worth(survey, gain);
+}
+
+/* --- texts --- */
+
+static const struct hp_lock_row *row_of(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	return &hp_lock_view(survey->report)->locks.rows[group->first];
+}
+
+char *hp_lock_group_name(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	char *name = hp_xstrdup(hp_lock_name(survey->report, row_of(survey, group)));
+	char *end = group->locks > 1 ? strstr(name, " [") : NULL, *text;
+
+	if (end)
+		*end = 0;
+	text = group->locks > 1 ? hp_xprintf("one of %zu locks %s", group->locks, name)
+				: hp_xprintf("lock %s", name);
+	free(name);
+	return text;
+}
+
+char *hp_lock_group_holder(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	char *whole =
+		hp_lock_holder_text(survey->report, &group->holder.holder, group->holder.from);
+	char *text = hp_answer_path(survey->report, whole);
+
+	free(whole);
+	return text;
+}
+
+char *hp_lock_group_facts(const struct hp_lock_group *group)
+{
+	struct hp_text_cell waits, all, time, most;
+
+	return hp_xprintf("%s waits of %s acquisitions, %s in all, the longest %s",
+			  hp_format_count(&waits, group->contended),
+			  hp_format_count(&all, group->count),
+			  hp_format_time(&time, group->wait_ns),
+			  hp_format_time(&most, group->most_ns));
+}
+
+void hp_lock_group_evidence(struct hp_survey *survey, const struct hp_lock_group *group,
+			    struct hp_finding *finding)
+{
+	const struct hp_lock_row *row = row_of(survey, group);
+
+	hp_finding_evidence(finding,
+			    row->kind == HP_LOCK_RWLOCK || row->kind == HP_LOCK_GRWLOCK
+				    ? &hp_rw_locks_section
+				    : &hp_mutexes_section,
+			    hp_xstrdup(hp_lock_name(survey->report, row)),
+			    hp_lock_group_facts(group));
+}

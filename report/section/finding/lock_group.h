@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_group.h - locks as rules see them: one, or all that one place in the program makes.
+ */
+#ifndef HP_REPORT_SECTION_FINDING_LOCK_GROUP_H
+#define HP_REPORT_SECTION_FINDING_LOCK_GROUP_H
+
+#include "report/section/finding/rule.h"
+#include "report/section/wait/lock.h"
+
+struct hp_lock_group {
+	uint32_t first; /* place of one of them in hp_locks.rows */
+	size_t locks;
+	uint64_t count; /* acquisitions */
+	uint64_t contended;
+	double wait_ns;
+	double most_ns;
+	double hold_ns;
+	double longest_ns; /* what the thread waited that waited most */
+	struct hp_lock_contest
+		holder; /* waits for the place that made others wait most; address 0 = not known */
+	double holder_ns; /* that others waited for it */
+};
+
+/* Fresh; the longest waits first. */
+struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count);
+
+/* "lock log_lock", "the 16 locks Account::m"; fresh. */
+char *hp_lock_group_name(struct hp_survey *survey, const struct hp_lock_group *group);
+
+/* The function that held it: "log_write (log.c:10)"; fresh. */
+char *hp_lock_group_holder(struct hp_survey *survey, const struct hp_lock_group *group);
+
+/* What the run would take less without waits for it, at most. */
+double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_group *group);
+
+/* Waits are many, long and matter; and somebody is known to have held it. */
+bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock_group *group);
+
+/* "1,458 waits of 4,800 acquisitions, 14.9 s in all, the longest 203 ms"; fresh. */
+char *hp_lock_group_facts(const struct hp_lock_group *group);
+
+/* Adds the row of the lock to the evidence. */
+void hp_lock_group_evidence(struct hp_survey *survey, const struct hp_lock_group *group,
+			    struct hp_finding *finding);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * moves_elements.c - elements of a vector are moved, one removal or insertion at a time.
+ */
+#include <stddef.h>
+
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+static void find(struct hp_survey *survey)
+{
+	static const struct hp_pattern pattern = {
+		.rule = &hp_rule_moves_elements,
+		.mark = HP_SIGN_MOVE,
+		.of_cpu = 0.1,
+		.of_function = 0.1,
+		.is_function_wasted = false,
+		.confidence = HP_LIKELY,
+		.advice =
+			"moves the elements behind each one that it inserts or removes: use a deque or a list, or remove many at once.",
+		.what = "in insert and erase of a vector",
+	};
+
+	hp_pattern_find(survey, &pattern);
+}
+
+static const struct hp_rule_over over[] = { { "copies", true },
+					    { "alloc-churn", true },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_moves_elements = {
+	.key = "moves-elements",
+	.find = find,
+	.over = over,
+	.pattern =
+		"At least 10% of the CPU time is spent in insert or erase of std::vector, std::deque or std::string, below one function.",
+	.wrong =
+		"The elements have to stay in this order in one piece of memory for another reason.",
+	.verify =
+		"Take a std::deque for a queue, or std::remove_if and one erase, and compare both with hotpath compare.",
+};

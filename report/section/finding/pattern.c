@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pattern.c - see pattern.h.
+ */
+#include "report/section/finding/pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+
+bool hp_cost_is_named(const struct hp_survey *survey, const struct hp_cost *cost)
+{
+	return hp_owner_is_named(survey->report, cost->function);
+}
+
+static const struct hp_cost *most_of(const struct hp_survey *survey, enum hp_sign mark)
+{
+	const struct hp_cost *most = NULL;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		if (!most || survey->costs[i].marked_ns[mark] > most->marked_ns[mark])
+			most = &survey->costs[i];
+	return most;
+}
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern)
+{
+	const struct hp_cost *cost = most_of(survey, pattern->mark);
+	double marked, all, gain;
+	struct hp_finding *finding;
+	struct hp_text_cell time;
+	char *where;
+
+	if (!cost || !hp_survey_has_samples(survey) || !hp_cost_is_named(survey, cost) ||
+	    cost->marked_samples[pattern->mark] < HP_RULE_SAMPLES_OF)
+		return;
+	marked = (double)cost->marked_ns[pattern->mark];
+	all = larger((double)cost->ns, marked);
+	gain = hp_survey_worth(survey, pattern->is_function_wasted ? all : marked);
+	if (marked < pattern->of_cpu * survey->cpu_ns || marked < pattern->of_function * all ||
+	    !hp_survey_is_worth(survey, gain))
+		return;
+	finding = hp_finding_add_function(survey, pattern->rule, cost->function);
+	where = hp_finding_where(finding);
+	finding->advice = hp_xprintf("%s %s", where, pattern->advice);
+	finding->gain_ns = gain;
+	finding->confidence = pattern->confidence;
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) %s", hp_format_time(&time, marked),
+				    100 * marked / survey->cpu_ns, pattern->what);
+	hp_finding_evidence(
+		finding, &hp_cpu_section,
+		hp_xstrdup(hp_cpu_name(survey->report,
+				       &hp_report_cpu(survey->report)->functions[cost->function])),
+		hp_xstrdup(finding->facts));
+	free(where);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pattern.h - what rules share that look for one kind of work below one function.
+ */
+#ifndef HP_REPORT_SECTION_FINDING_PATTERN_H
+#define HP_REPORT_SECTION_FINDING_PATTERN_H
+
+#include "report/section/finding/rule.h"
+
+struct hp_pattern {
+	const struct hp_rule *rule;
+	enum hp_sign mark;
+	double of_cpu; /* share of the CPU time that has the mark, at least */
+	double of_function; /* and of the function's */
+	bool is_function_wasted; /* the fix takes all of the function's work away, not only what is marked */
+	enum hp_confidence confidence;
+	const char *advice; /* behind the function */
+	const char *what; /* "searching": behind the share of the CPU time */
+};
+
+/* Reports the function that spends most on it, if that is enough. */
+void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern);
+
+/* Code that somebody can change: a function with a name. */
+bool hp_cost_is_named(const struct hp_survey *survey, const struct hp_cost *cost);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_per_item.c - a program is started for each small piece of work.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/rules.h"
+#include "report/section/thread/process.h"
+
+#define RUNS_LEAST 50
+#define LIFE_MOST 1e7 /* ns */
+
+static bool is_small(const struct hp_program *program)
+{
+	return program->runs >= RUNS_LEAST && program->wall_ns > 0 &&
+	       (double)program->wall_ns / (double)program->runs < LIFE_MOST;
+}
+
+static const char *root_name(const struct hp_model *model)
+{
+	for (size_t i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_root && model->runs[i].name[0])
+			return model->runs[i].name;
+	return "";
+}
+
+/* Of those that are started often: another program before copies of the first one. */
+static const struct hp_program *most_of(const struct hp_programs *programs, const char *root)
+{
+	const struct hp_program *most = NULL;
+
+	for (size_t i = 0; i < programs->count; i++) {
+		const struct hp_program *program = &programs->rows[i];
+		bool is_root = strcmp(program->name, root) == 0;
+		bool is_most_root = most && strcmp(most->name, root) == 0;
+
+		if (is_small(program) &&
+		    (!most || (is_most_root && !is_root) ||
+		     (is_most_root == is_root && program->wall_ns > most->wall_ns)))
+			most = program;
+	}
+	return most;
+}
+
+/* All that are started so often are part of it: a shell forks before it starts a program. */
+static double lives_of(const struct hp_programs *programs)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < programs->count; i++)
+		if (is_small(&programs->rows[i]))
+			ns += (double)programs->rows[i].wall_ns;
+	return ns;
+}
+
+static void find(struct hp_survey *survey)
+{
+	const struct hp_programs *programs = hp_programs_of(survey->report);
+	const char *root = root_name(&survey->report->model);
+	const struct hp_program *most = most_of(programs, root);
+	struct hp_finding *finding;
+	struct hp_text_cell runs, each, time;
+	double gain;
+
+	if (!most)
+		return;
+	/* To start and to end a process takes its parent's time as well. */
+	gain = 2 * lives_of(programs);
+	gain = gain < survey->wall_ns ? gain : survey->wall_ns;
+	if (!hp_survey_is_worth(survey, gain))
+		return;
+	hp_format_count(&runs, most->runs);
+	hp_format_time(&each, (double)most->wall_ns / (double)most->runs);
+	finding = hp_finding_add(survey, &hp_rule_process_per_item, hp_text_clean(most->name));
+	finding->advice =
+		strcmp(most->name, root) == 0
+			? hp_xprintf("%s forks %s copies of itself, %s each: do it in one "
+				     "process, or without a subshell.",
+				     finding->subject, runs.text, each.text)
+			: hp_xprintf("It starts %s %s times, %s each: do it in one process, or "
+				     "with a builtin.",
+				     finding->subject, runs.text, each.text);
+	finding->facts =
+		hp_xprintf("%s processes lived %s in all", hp_format_count(&runs, most->runs),
+			   hp_format_time(&time, (double)most->wall_ns));
+	finding->gain_ns = gain;
+	finding->confidence = HP_LIKELY;
+	hp_finding_evidence(finding, &hp_processes_section, hp_xstrdup(finding->subject),
+			    hp_xstrdup(finding->facts));
+}
+
+static const struct hp_rule_over over[] = { { "waits-for-children", false },
+					    { "page-faults", false },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_process_per_item = {
+	.key = "process-per-item",
+	.find = find,
+	.over = over,
+	.pattern =
+		"A program runs at least 50 times, for less than 10 ms each on average.  The gain "
+		"is twice the lives of all programs that run so often: to start a process takes "
+		"about as long in its parent.",
+	.wrong = "Each run does its own real work, which another way of calling it would do too.",
+	.verify = "Hand all items to one run (xargs without -n, a loop inside of the program), or "
+		  "use what the shell can do itself, and compare both with hotpath compare.",
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue_empty.c - readers of a queue wait for the one thread that fills it.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/channel/row/name.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/queue.h"
+#include "report/section/finding/rules.h"
+
+#define STARVED_LEAST 0.3 /* of the wall time */
+#define BUSY_LEAST 0.7 /* of it, for the writer */
+#define READER_MOST 0.3 /* of it, for all others */
+
+static void find(struct hp_survey *survey)
+{
+	size_t place = 0;
+	const struct hp_channel_row *row = hp_queue_most(survey, false, &place);
+	struct hp_busiest busiest = hp_survey_busiest(survey);
+	double starved, gain, cores;
+	struct hp_finding *finding;
+	struct hp_text_cell count, time, busy;
+	char *writer;
+
+	if (!row || survey->worked < 2 || survey->cores < 2)
+		return;
+	starved = (double)row->starved.ticks * survey->report->model.ns_per_tick;
+	cores = (double)survey->worked < survey->cores ? (double)survey->worked : survey->cores;
+	gain = busiest.first_ns * (1 - 1 / cores);
+	if (starved < STARVED_LEAST * survey->wall_ns ||
+	    busiest.first_ns < BUSY_LEAST * survey->wall_ns ||
+	    busiest.second_ns > READER_MOST * survey->wall_ns || !hp_survey_is_worth(survey, gain))
+		return;
+	finding = hp_finding_add(survey, &hp_rule_queue_empty,
+				 hp_text_clean(hp_channel_row_name(survey->report, place)));
+	writer = hp_thread_text(busiest.first);
+	finding->advice = hp_xprintf("One thread cannot fill %s fast enough: write with more "
+				     "threads, or let readers do part of that work.",
+				     finding->subject);
+	finding->facts = hp_xprintf("readers waited %s times, %s in all; %s was busy for %s",
+				    hp_format_count(&count, row->starved.count),
+				    hp_format_time(&time, starved), writer,
+				    hp_format_time(&busy, busiest.first_ns));
+	finding->gain_ns = gain;
+	finding->confidence = HP_LIKELY;
+	hp_finding_evidence(finding, &hp_channels_section, hp_xstrdup(finding->subject),
+			    hp_xstrdup(finding->facts));
+	free(writer);
+}
+
+static const struct hp_rule_over over[] = { { "imbalance", false },
+					    { "small-io", false },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_queue_empty = {
+	.key = "queue-empty",
+	.find = find,
+	.over = over,
+	.pattern =
+		"Readers of a pipe or queue inside of one process wait for messages for at least "
+		"30% of the wall time, one thread is busy for at least 70% of it, and no other "
+		"one for more than 30%.  The gain is the busy thread's work on all cores.",
+	.wrong = "The busy thread is not the one that writes; or its work cannot be divided.",
+	.verify = "Add a second writer, and compare both with hotpath compare.",
+};

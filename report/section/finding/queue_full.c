@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue_full.c - who writes into a queue waits for who reads from it.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/channel/row/name.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/queue.h"
+#include "report/section/finding/rules.h"
+
+#define BLOCKED_LEAST 0.2 /* of the wall time */
+#define WAITS_LEAST 20
+
+static void find(struct hp_survey *survey)
+{
+	size_t place = 0;
+	const struct hp_channel_row *row = hp_queue_most(survey, true, &place);
+	struct hp_busiest busiest = hp_survey_busiest(survey);
+	double blocked, gain, most;
+	struct hp_finding *finding;
+	struct hp_text_cell count, time;
+	char *reader;
+
+	if (!row || survey->worked < 2 || row->blocked.count < WAITS_LEAST)
+		return;
+	blocked = (double)row->blocked.ticks * survey->report->model.ns_per_tick;
+	most = survey->wall_ns - busiest.second_ns;
+	gain = blocked < most ? blocked : most;
+	if (blocked < BLOCKED_LEAST * survey->wall_ns || !hp_survey_is_worth(survey, gain))
+		return;
+	finding = hp_finding_add(survey, &hp_rule_queue_full,
+				 hp_text_clean(hp_channel_row_name(survey->report, place)));
+	reader = hp_thread_text(busiest.first);
+	finding->advice = hp_xprintf("The reader of %s is too slow: read with more threads, or do "
+				     "less for each message.",
+				     finding->subject);
+	finding->facts = hp_xprintf("writers waited %s times for room, %s in all; the busiest "
+				    "thread is %s",
+				    hp_format_count(&count, row->blocked.count),
+				    hp_format_time(&time, blocked), reader);
+	finding->gain_ns = gain;
+	finding->confidence = HP_MEASURED;
+	hp_finding_evidence(finding, &hp_channels_section, hp_xstrdup(finding->subject),
+			    hp_xstrdup(finding->facts));
+	free(reader);
+}
+
+static const struct hp_rule_over over[] = { { "imbalance", false },
+					    { "small-io", false },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_queue_full = {
+	.key = "queue-full",
+	.find = find,
+	.over = over,
+	.pattern =
+		"Writers of a pipe or queue inside of one process wait for room for at least 20% "
+		"of the wall time, at least 20 times.  The gain is that time, and no more than "
+		"the wall time without what the second busiest thread does.",
+	.wrong = "The reader is slow because it waits for something that a second one would wait "
+		 "for too; or the messages have to be handled one after the other.",
+	.verify =
+		"Add a second reader, or make the first one do less, and compare both with hotpath "
+		"compare.",
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rule.h - what a rule is, and what it may ask of a run.
+ */
+#ifndef HP_REPORT_SECTION_FINDING_RULE_H
+#define HP_REPORT_SECTION_FINDING_RULE_H
+
+#include "report/section/answer/answer.h"
+#include "report/section/answer/owner.h"
+#include "report/section/finding/finding.h"
+#include "report/section/finding/sign.h"
+#include "report/section/thread/thread.h"
+
+#define HP_GAIN_LEAST 0.04 /* of the wall time, and */
+#define HP_GAIN_LEAST_NS 1e7
+#define HP_RULE_SAMPLES 50 /* of the run, for a rule that goes by samples, */
+#define HP_RULE_SAMPLES_OF 20 /* and of what it reports */
+
+struct hp_survey;
+
+/* A finding of another rule that this one's finding makes superfluous. */
+struct hp_rule_over {
+	const char *rule; /* its key; NULL ends the list */
+	bool is_of_subject; /* only if both are about the same thing */
+};
+
+struct hp_rule {
+	const char *key; /* "lock-contention" */
+	void (*find)(struct hp_survey *survey);
+	const struct hp_rule_over *over; /* NULL = none */
+	const char *pattern; /* the rule in words, with its thresholds */
+	const char *wrong; /* when it is wrong */
+	const char *verify; /* how to verify it */
+};
+
+/* CPU time of one owner (report/section/answer/owner.h), with what it calls. */
+struct hp_cost {
+	uint32_t function;
+	uint32_t depth; /* how often it is on the stack, at most, in half of its samples */
+	uint64_t ns;
+	uint64_t samples;
+	uint64_t marked_ns[HP_SIGNS]; /* of it: below the owner is a function with that mark */
+	uint64_t marked_samples[HP_SIGNS];
+	uint64_t leaf_ns; /* the owner itself is innermost */
+};
+
+/* Waits of one owner for one kind of thing. */
+struct hp_stall {
+	uint32_t function; /* HP_NONE = not known */
+	const char *on; /* as report/section/wait/offcpu.h says it */
+	bool is_sync;
+	bool is_join;
+	uint64_t waits;
+	uint64_t ns;
+};
+
+struct hp_survey {
+	struct hp_report *report;
+	const struct hp_answer *answer;
+	const struct hp_threads *threads;
+	struct hp_findings *findings;
+	double wall_ns;
+	double cores; /* 1 if it is not known */
+	double cpu_ns; /* of samples but the profiler's */
+	uint64_t samples;
+	double ran_ns; /* all threads */
+	double ready_ns;
+	double life_ns; /* of threads that did more than wait for others to end */
+	double busiest_ns; /* what the busiest thread ran or was ready */
+	size_t busy; /* threads that ran for a twentieth of the wall time or more */
+	size_t worked; /* threads that ran at all */
+	bool is_full; /* all cores were used */
+	bool is_serial; /* one thread ran at a time */
+	bool has_programs; /* several processes */
+
+	struct hp_cost *costs; /* most first */
+	size_t cost_count;
+	size_t cost_room;
+	struct hp_stall *stalls;
+	size_t stall_count;
+	size_t stall_room;
+};
+
+/* --- what a gain can be --- */
+
+/* What CPU time of the samples is worth in wall time, at most. */
+double hp_survey_worth(const struct hp_survey *survey, double sample_ns);
+
+/* Enough for a finding. */
+bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns);
+
+/* There are enough samples for rules that go by them. */
+bool hp_survey_has_samples(const struct hp_survey *survey);
+
+/* Waits of all owners on a kind of thing, ns. */
+double hp_survey_blocked(const struct hp_survey *survey, const char *on);
+
+/* CPU time of an owner, ns; 0 = none. */
+double hp_survey_cpu_of(const struct hp_survey *survey, uint32_t function);
+
+/* --- findings --- */
+
+/* Adds one, all zeroes but for the rule; takes over `subject`. */
+struct hp_finding *hp_finding_add(struct hp_survey *survey, const struct hp_rule *rule,
+				  char *subject);
+
+/* The same about a function of hp_cpu, with its place in the source. */
+struct hp_finding *hp_finding_add_function(struct hp_survey *survey, const struct hp_rule *rule,
+					   uint32_t function);
+
+/* A row that it follows from; takes over the texts.  Beyond HP_EVIDENCE_MOST they are dropped. */
+void hp_finding_evidence(struct hp_finding *finding, const struct hp_section *section, char *row,
+			 char *text);
+
+/* The name of a function of hp_cpu in tables and JSON; fresh. */
+char *hp_survey_row(const struct hp_survey *survey, uint32_t function);
+
+/* "f (file.c:12)", or "f": the subject of a finding with its place; fresh. */
+char *hp_finding_where(const struct hp_finding *finding);
+
+/* --- parts of the survey, each in a file of its own --- */
+
+void hp_survey_init(struct hp_survey *survey, struct hp_report *report,
+		    struct hp_findings *findings);
+void hp_survey_release(struct hp_survey *survey);
+void hp_costs_make(struct hp_survey *survey);
+void hp_stalls_make(struct hp_survey *survey);
+
+/* The line of an owner with most CPU and waiting time. */
+void hp_survey_line(struct hp_survey *survey, uint32_t function, const char **file, int *line);
+
+#endif

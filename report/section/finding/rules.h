@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.h - the list of all rules.  A new one is a file with its hp_rule_NAME, and a line here.
+ */
+#ifndef HP_REPORT_SECTION_FINDING_RULES_H
+#define HP_REPORT_SECTION_FINDING_RULES_H
+
+#include "report/section/finding/rule.h"
+
+#define HP_RULES(X) \
+	X(lock_across_io) \
+	X(lock_contention) \
+	X(disk_per_record) \
+	X(waits_for_children) \
+	X(process_per_item) \
+	X(queue_full) \
+	X(queue_empty) \
+	X(linear_search) \
+	X(moves_elements) \
+	X(string_scan) \
+	X(copies) \
+	X(small_io) \
+	X(alloc_churn) \
+	X(leak) \
+	X(peak)
+
+#define HP_RULE_EXTERN(name) extern const struct hp_rule hp_rule_##name;
+HP_RULES(HP_RULE_EXTERN)
+#undef HP_RULE_EXTERN
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sign.c - see sign.h.
+ */
+#include "report/section/finding/sign.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "report/name/wrapper.h"
+
+struct word {
+	const char *text; /* `^` in front: the name begins with it, `=`: that is all of it */
+	enum hp_sign mark;
+};
+
+static const struct word library[] = {
+	{ "^std::find", HP_SIGN_FIND },
+	{ "^std::__find", HP_SIGN_FIND },
+	{ "^std::any_of", HP_SIGN_FIND },
+	{ "^std::none_of", HP_SIGN_FIND },
+	{ "^std::ranges::__find", HP_SIGN_FIND },
+	{ "^std::count", HP_SIGN_FIND },
+	{ "^std::__count", HP_SIGN_FIND },
+	{ "=lfind", HP_SIGN_FIND },
+	{ "=lsearch", HP_SIGN_FIND },
+	{ "::erase", HP_SIGN_MOVE },
+	{ "::_M_erase", HP_SIGN_MOVE },
+	{ "::insert", HP_SIGN_MOVE },
+	{ "::_M_insert_aux", HP_SIGN_MOVE },
+	{ "::_M_insert_rval", HP_SIGN_MOVE },
+	{ "^std::remove", HP_SIGN_MOVE },
+	{ "strlen", HP_SIGN_LENGTH },
+	{ "strnlen", HP_SIGN_LENGTH },
+	{ "strcat", HP_SIGN_LENGTH },
+	{ "strncat", HP_SIGN_LENGTH },
+	{ "rawmemchr", HP_SIGN_LENGTH },
+	{ "wcslen", HP_SIGN_LENGTH },
+	{ "memcpy", HP_SIGN_COPY },
+	{ "memmove", HP_SIGN_COPY },
+	{ "mempcpy", HP_SIGN_COPY },
+	{ "=malloc", HP_SIGN_ALLOC },
+	{ "=free", HP_SIGN_ALLOC },
+	{ "=cfree", HP_SIGN_ALLOC },
+	{ "=_int_malloc", HP_SIGN_ALLOC },
+	{ "=_int_free", HP_SIGN_ALLOC },
+	{ "=_int_realloc", HP_SIGN_ALLOC },
+	{ "^malloc_consolidate", HP_SIGN_ALLOC },
+	{ "^unlink_chunk", HP_SIGN_ALLOC },
+	{ "^operator delete", HP_SIGN_ALLOC },
+	{ "sched_yield", HP_SIGN_YIELD },
+	{ "=read", HP_SIGN_FILE },
+	{ "=__read", HP_SIGN_FILE },
+	{ "=write", HP_SIGN_FILE },
+	{ "=__write", HP_SIGN_FILE },
+	{ "^pread64", HP_SIGN_FILE },
+	{ "^pwrite64", HP_SIGN_FILE },
+	{ "=lseek64", HP_SIGN_FILE },
+	{ "=fsync", HP_SIGN_SYNC },
+	{ "=fdatasync", HP_SIGN_SYNC },
+	{ "=msync", HP_SIGN_SYNC },
+};
+
+static const struct word kernel[] = {
+	{ "page_fault", HP_SIGN_FAULT },   { "do_user_addr_fault", HP_SIGN_FAULT },
+	{ "sched_yield", HP_SIGN_YIELD },  { "sys_read", HP_SIGN_FILE },
+	{ "sys_write", HP_SIGN_FILE },	   { "sys_pread", HP_SIGN_FILE },
+	{ "sys_pwrite", HP_SIGN_FILE },	   { "sys_lseek", HP_SIGN_FILE },
+	{ "^ksys_", HP_SIGN_FILE },	   { "sys_send", HP_SIGN_SOCKET },
+	{ "sys_recv", HP_SIGN_SOCKET },	   { "^sock_", HP_SIGN_SOCKET },
+	{ "^tcp_", HP_SIGN_SOCKET },	   { "^unix_", HP_SIGN_SOCKET },
+	{ "copy_to_", HP_SIGN_DATA },	   { "copy_from_", HP_SIGN_DATA },
+	{ "copy_folio_", HP_SIGN_DATA },   { "copy_page_", HP_SIGN_DATA },
+	{ "copy_user", HP_SIGN_DATA },	   { "rep_movs", HP_SIGN_DATA },
+	{ "memcpy", HP_SIGN_DATA },	   { "clear_page", HP_SIGN_DATA },
+	{ "clear_user", HP_SIGN_DATA },	   { "get_random_bytes", HP_SIGN_DATA },
+	{ "chacha", HP_SIGN_DATA },	   { "sys_fsync", HP_SIGN_SYNC },
+	{ "sys_fdatasync", HP_SIGN_SYNC }, { "sys_msync", HP_SIGN_SYNC },
+	{ "sys_clone", HP_SIGN_START },	   { "sys_vfork", HP_SIGN_START },
+	{ "sys_fork", HP_SIGN_START },	   { "sys_exec", HP_SIGN_START },
+	{ "sys_exit", HP_SIGN_START },
+};
+
+/* What the kernel does once a call, however little it is asked for; by the innermost function. */
+static const struct word call[] = {
+	{ "do_syscall_64", HP_SIGN_CALL },
+	{ "^entry_SYSCALL", HP_SIGN_CALL },
+	{ "^syscall_", HP_SIGN_CALL },
+	{ "_sys_", HP_SIGN_CALL },
+	{ "^ksys_", HP_SIGN_CALL },
+	{ "^vfs_", HP_SIGN_CALL },
+	{ "rw_verify_area", HP_SIGN_CALL },
+	{ "fdget", HP_SIGN_CALL },
+	{ "^security_", HP_SIGN_CALL },
+	{ "^apparmor_", HP_SIGN_CALL },
+	{ "^aa_", HP_SIGN_CALL },
+	{ "atime", HP_SIGN_CALL },
+	{ "file_update_time", HP_SIGN_CALL },
+	{ "_file_read_iter", HP_SIGN_CALL },
+	{ "_file_write_iter", HP_SIGN_CALL },
+	{ "^new_sync_", HP_SIGN_CALL },
+	{ "_buffered_write_iter", HP_SIGN_CALL },
+	{ "ktime_get_coarse", HP_SIGN_CALL },
+	{ "indirect_thunk", HP_SIGN_CALL },
+	{ "el0_svc", HP_SIGN_CALL },
+	{ "invoke_syscall", HP_SIGN_CALL },
+	{ "fsnotify", HP_SIGN_CALL },
+	{ "=read", HP_SIGN_CALL },
+	{ "=__read", HP_SIGN_CALL },
+	{ "=write", HP_SIGN_CALL },
+	{ "=__write", HP_SIGN_CALL },
+	{ "^write_null", HP_SIGN_CALL },
+	{ "^read_zero", HP_SIGN_CALL },
+};
+
+static bool is_word(const char *name, const char *word)
+{
+	if (word[0] == '^')
+		return strncmp(name, word + 1, strlen(word + 1)) == 0;
+	if (word[0] == '=')
+		return strcmp(name, word + 1) == 0;
+	return strstr(name, word) != NULL;
+}
+
+static uint32_t marks_of(const char *name, const struct word *words, size_t count)
+{
+	uint32_t marks = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_word(name, words[i].text))
+			marks |= HP_SIGN_BIT(words[i].mark);
+	return marks;
+}
+
+/* Containers that keep their elements in one piece: an insertion in others moves nothing. */
+static bool is_in_one_piece(const char *name)
+{
+	return strstr(name, "vector") || strstr(name, "deque") || strstr(name, "basic_string") ||
+	       strstr(name, "std::string") || strncmp(name, "std::remove", 11) == 0;
+}
+
+uint32_t hp_signs_of_library(const char *name)
+{
+	uint32_t marks = marks_of(name, library, sizeof(library) / sizeof(library[0]));
+
+	if (!is_in_one_piece(name))
+		marks &= ~HP_SIGN_BIT(HP_SIGN_MOVE);
+	if (hp_wrapper_allocates(name))
+		marks |= HP_SIGN_BIT(HP_SIGN_ALLOC);
+	return marks;
+}
+
+uint32_t hp_signs_of_kernel(const char *name)
+{
+	return marks_of(name, kernel, sizeof(kernel) / sizeof(kernel[0]));
+}
+
+uint32_t hp_signs_of_call(const char *name)
+{
+	return marks_of(name, call, sizeof(call) / sizeof(call[0]));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sign.h - functions of libraries and of the kernel that say what time is spent on.
+ */
+#ifndef HP_REPORT_SECTION_FINDING_SIGN_H
+#define HP_REPORT_SECTION_FINDING_SIGN_H
+
+#include <stdint.h>
+
+enum hp_sign {
+	HP_SIGN_FIND, /* a search through a container, element by element */
+	HP_SIGN_MOVE, /* elements are moved: erase and insert in the middle of a vector */
+	HP_SIGN_LENGTH, /* a string is read to its end */
+	HP_SIGN_COPY, /* memcpy, memmove */
+	HP_SIGN_ALLOC, /* malloc, free */
+	HP_SIGN_BUILD, /* below a function of C++'s library that allocates */
+	HP_SIGN_YIELD, /* sched_yield */
+	HP_SIGN_FAULT, /* page faults */
+	HP_SIGN_FILE, /* read, write and their like */
+	HP_SIGN_SOCKET, /* the same on sockets */
+	HP_SIGN_DATA, /* the kernel copies the data of a call */
+	HP_SIGN_CALL, /* the innermost function is what each call takes, however small it is */
+	HP_SIGN_SYNC, /* fsync */
+	HP_SIGN_START, /* fork, exec, exit */
+	HP_SIGNS
+};
+
+#define HP_SIGN_BIT(mark) (UINT32_C(1) << (mark))
+
+/* Marks of a function by its short name, as bits. */
+uint32_t hp_signs_of_library(const char *name);
+
+/* The same of the kernel's. */
+uint32_t hp_signs_of_kernel(const char *name);
+
+/* HP_SIGN_CALL, of an innermost function. */
+uint32_t hp_signs_of_call(const char *name);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site.c - see site.h.
+ */
+#include "report/section/finding/site.h"
+
+#include "report/base/memory.h"
+#include "report/section/memory/view.h"
+
+static uint64_t weight(const struct hp_alloc_sum *sum, enum hp_site_by by)
+{
+	int64_t bytes = by == HP_SITE_PEAK ? sum->peak_bytes : sum->live_bytes;
+
+	if (by == HP_SITE_BLOCKS)
+		return sum->count;
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+size_t hp_site_count(struct hp_survey *survey)
+{
+	struct hp_alloc_view *view;
+
+	if (!survey->answer->has_heap)
+		return 0;
+	view = hp_alloc_view(survey->report);
+	hp_alloc_sites_make(view);
+	return view->site_count;
+}
+
+struct hp_alloc_row *hp_site_at(struct hp_survey *survey, size_t place,
+				const struct hp_alloc_sum **sum)
+{
+	struct hp_alloc_row *row = &hp_alloc_view(survey->report)->sites[place];
+
+	*sum = &row->sum;
+	return row;
+}
+
+struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
+				  const struct hp_alloc_sum **sum)
+{
+	size_t count = hp_site_count(survey), most = count;
+	struct hp_alloc_view *view = count ? hp_alloc_view(survey->report) : NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if (weight(&view->sites[i].sum, by) >
+		    (most < count ? weight(&view->sites[most].sum, by) : 0))
+			most = i;
+	return most < count ? hp_site_at(survey, most, sum) : NULL;
+}
+
+bool hp_site_knows_lost(struct hp_survey *survey)
+{
+	return survey->answer->has_heap && hp_alloc_of(survey->report)->leak_scans;
+}
+
+char *hp_site_row(struct hp_survey *survey, struct hp_alloc_row *row)
+{
+	return hp_xstrdup(hp_alloc_row_name(survey->report, row));
+}
+
+char *hp_site_name(struct hp_survey *survey, struct hp_alloc_row *row)
+{
+	return hp_answer_path(survey->report, hp_alloc_row_name(survey->report, row));
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site.h - call paths that allocate, as rules ask for them.
+ */
+#ifndef HP_REPORT_SECTION_FINDING_SITE_H
+#define HP_REPORT_SECTION_FINDING_SITE_H
+
+#include "report/section/finding/rule.h"
+#include "report/section/memory/sum.h"
+
+struct hp_alloc_row;
+
+enum hp_site_by { HP_SITE_BLOCKS, HP_SITE_PEAK, HP_SITE_LEFT };
+
+/* The call path with most of it; NULL = no allocations were recorded. */
+struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
+				  const struct hp_alloc_sum **sum);
+
+/* All of them, for rules that look at each. */
+size_t hp_site_count(struct hp_survey *survey);
+struct hp_alloc_row *hp_site_at(struct hp_survey *survey, size_t place,
+				const struct hp_alloc_sum **sum);
+
+/* Blocks to which nothing pointed were looked for at the end. */
+bool hp_site_knows_lost(struct hp_survey *survey);
+
+/* "push list.c:12 ← main", fresh; and as the table of paths says it. */
+char *hp_site_name(struct hp_survey *survey, struct hp_alloc_row *row);
+char *hp_site_row(struct hp_survey *survey, struct hp_alloc_row *row);
+
+#endif

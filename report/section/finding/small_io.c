@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * small_io.c - reads and writes that are so small that the calls cost more than the data.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+#define KERNEL_LEAST 0.3 /* of the function, below read and write */
+#define CALL_LEAST 0.2 /* of that: what each call takes */
+#define DATA_MOST 0.45 /* of that: data are copied */
+#define WHOLE_LEAST 0.6 /* of the function: it does nothing else */
+#define DISK_MOST 0.05 /* of the wall time */
+
+static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost, enum hp_sign mark)
+{
+	double ns = (double)cost->marked_ns[mark];
+	double call = (double)cost->marked_ns[HP_SIGN_CALL];
+	double data = (double)cost->marked_ns[HP_SIGN_DATA];
+
+	return hp_cost_is_named(survey, cost) && cost->marked_samples[mark] >= HP_RULE_SAMPLES_OF &&
+	       ns >= KERNEL_LEAST * (double)cost->ns && call >= CALL_LEAST * ns &&
+	       data < DATA_MOST * ns;
+}
+
+static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
+{
+	double ns = (double)cost->marked_ns[HP_SIGN_FILE];
+	bool is_whole = ns >= WHOLE_LEAST * (double)cost->ns;
+	double gain = hp_survey_worth(survey, is_whole ? (double)cost->ns : ns);
+	struct hp_finding *finding;
+	struct hp_text_cell time;
+	char *where;
+
+	if (!hp_survey_is_worth(survey, gain))
+		return;
+	finding = hp_finding_add_function(survey, &hp_rule_small_io, cost->function);
+	where = hp_finding_where(finding);
+	finding->advice =
+		hp_xprintf("%s reads or writes very little with each call: use a buffer.", where);
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in read and write, %.0f%% of that to "
+				    "copy the data",
+				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns,
+				    100 * (double)cost->marked_ns[HP_SIGN_DATA] / ns);
+	finding->gain_ns = gain;
+	finding->confidence = HP_LIKELY;
+	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, cost->function),
+			    hp_xstrdup(finding->facts));
+	free(where);
+}
+
+static void find(struct hp_survey *survey)
+{
+	if (!hp_survey_has_samples(survey) ||
+	    hp_survey_blocked(survey, "disk") >= DISK_MOST * survey->wall_ns)
+		return;
+	for (size_t i = 0; i < survey->cost_count; i++)
+		if (is_small(survey, &survey->costs[i], HP_SIGN_FILE) &&
+		    survey->costs[i].marked_ns[HP_SIGN_SOCKET] <
+			    survey->costs[i].marked_ns[HP_SIGN_FILE] / 2)
+			cost_add(survey, &survey->costs[i]);
+}
+
+const struct hp_rule hp_rule_small_io = {
+	.key = "small-io",
+	.find = find,
+	.pattern =
+		"At least 30% of a function's CPU time is spent below read, write, pread, pwrite "
+		"or lseek of files and pipes, less than 45% of that to copy data, and at least "
+		"20% for what each call takes however small it is; and hardly anybody waits for "
+		"the disk.  If that is 60% of the function, the gain is all of its CPU time.",
+	.wrong =
+		"The other side has to get each piece at once; or the file does not support larger "
+		"pieces, as some devices do not.",
+	.verify = "Count the calls: strace -c -e read,write.  Then use stdio or a buffer of 64 KB, "
+		  "and compare both with hotpath compare.",
+};

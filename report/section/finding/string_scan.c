@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * string_scan.c - strings are read to their end again and again.
+ */
+#include <stddef.h>
+
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+static void find(struct hp_survey *survey)
+{
+	static const struct hp_pattern pattern = {
+		.rule = &hp_rule_string_scan,
+		.mark = HP_SIGN_LENGTH,
+		.of_cpu = 0.1,
+		.of_function = 0.5,
+		.is_function_wasted = false,
+		.confidence = HP_LIKELY,
+		.advice =
+			"reads strings to their end again and again: keep their length or their end.",
+		.what = "in strlen, strcat and their like",
+	};
+
+	hp_pattern_find(survey, &pattern);
+}
+
+static const struct hp_rule_over over[] = { { "copies", true },
+					    { "alloc-churn", true },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_string_scan = {
+	.key = "string-scan",
+	.find = find,
+	.over = over,
+	.pattern =
+		"At least 10% of the CPU time, and half of the function's, is spent in strlen, strcat or their like.",
+	.wrong = "Each string is read once, and has to be.",
+	.verify =
+		"Keep the length beside the string, or the place where the next piece goes, and compare both with hotpath compare.",
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * survey.c - what all rules go by: the threads' time, the cores, and what CPU time is worth.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/section/finding/rule.h"
+
+#define BUSY 0.05 /* of the wall time, for a thread that counts as busy */
+#define FULL 0.85 /* of all cores */
+#define SERIAL 1.15 /* cores in use, at most, where one thread ran at a time */
+#define READY_FULL 0.3 /* of their lives: more threads than cores wait for one */
+
+static void threads_sum(struct hp_survey *survey)
+{
+	for (size_t i = 0; i < survey->threads->count; i++) {
+		const struct hp_thread_row *row = &survey->threads->rows[i];
+		double used = row->ran_ns + row->ready_ns;
+
+		survey->ran_ns += row->ran_ns;
+		survey->ready_ns += row->ready_ns;
+		survey->busy += row->ran_ns >= BUSY * survey->wall_ns;
+		survey->worked += row->ran_ns > 0;
+		if (used > survey->busiest_ns)
+			survey->busiest_ns = used;
+	}
+}
+
+void hp_survey_init(struct hp_survey *survey, struct hp_report *report,
+		    struct hp_findings *findings)
+{
+	const struct hp_answer *answer = hp_answer_of(report);
+	double used, life;
+
+	*survey = (struct hp_survey){ .report = report,
+				      .answer = answer,
+				      .threads = hp_threads_of(report),
+				      .findings = findings,
+				      .wall_ns = answer->wall_ns,
+				      .cores = answer->cores ? (double)answer->cores : 1,
+				      .cpu_ns = (double)answer->cpu_ns,
+				      .samples = answer->samples,
+				      .life_ns = answer->time.life_ns };
+	threads_sum(survey);
+	/* Threads that were folded into one are in no row, their CPU time is in the process's. */
+	if (survey->ran_ns < (double)report->model.cpu_ns)
+		survey->ran_ns = (double)report->model.cpu_ns;
+	for (size_t i = 0; i < report->model.run_count; i++)
+		survey->has_programs |=
+			report->model.runs[i].count > 1 || (i && report->model.runs[i].count);
+	used = survey->wall_ns > 0 ? survey->ran_ns / survey->wall_ns : 0;
+	life = survey->life_ns > 0 ? survey->life_ns : survey->wall_ns;
+	survey->is_serial = used <= SERIAL || survey->worked <= 1;
+	survey->is_full = used >= FULL * survey->cores || ((double)survey->busy > survey->cores &&
+							   survey->ready_ns >= READY_FULL * life);
+	hp_costs_make(survey);
+	hp_stalls_make(survey);
+}
+
+void hp_survey_release(struct hp_survey *survey)
+{
+	free(survey->costs);
+	free(survey->stalls);
+}
+
+/*
+ * While one thread runs at a time, all of it is on the way to the end.  Where all cores
+ * are used, a share of the work is a share of the time.  Else the time is the busiest
+ * thread's, and it does its share of the work.
+ */
+double hp_survey_worth(const struct hp_survey *survey, double sample_ns)
+{
+	double share = survey->cpu_ns > 0 ? sample_ns / survey->cpu_ns : 0, ns;
+
+	if (survey->is_full && !survey->is_serial)
+		ns = share * survey->wall_ns;
+	else if (survey->is_serial || survey->has_programs)
+		ns = share * (survey->ran_ns + survey->ready_ns);
+	else
+		ns = share * survey->busiest_ns;
+	return ns < survey->wall_ns ? ns : survey->wall_ns;
+}
+
+bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns)
+{
+	return gain_ns >= HP_GAIN_LEAST * survey->wall_ns && gain_ns >= HP_GAIN_LEAST_NS;
+}
+
+bool hp_survey_has_samples(const struct hp_survey *survey)
+{
+	return survey->samples >= HP_RULE_SAMPLES;
+}
+
+double hp_survey_blocked(const struct hp_survey *survey, const char *on)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->stall_count; i++)
+		if (strcmp(survey->stalls[i].on, on) == 0)
+			ns += (double)survey->stalls[i].ns;
+	return ns;
+}
+
+double hp_survey_cpu_of(const struct hp_survey *survey, uint32_t function)
+{
+	for (size_t i = 0; i < survey->cost_count; i++)
+		if (survey->costs[i].function == function)
+			return (double)survey->costs[i].ns;
+	return 0;
+}
+
+char *hp_survey_row(const struct hp_survey *survey, uint32_t function)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(survey->report);
+
+	return hp_xstrdup(hp_cpu_name(survey->report, &cpu->functions[function]));
+}
