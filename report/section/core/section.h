@@ -143,7 +143,8 @@ struct hp_section {
 	enum hp_estimate estimate;
 
 	struct hp_extra extra;
-	struct cJSON *(*array)(struct hp_report *report);	/* in the JSON of a whole report, instead of the list */
+	/* In the JSON of a whole report, instead of the list; NULL = the list. */
+	struct cJSON *(*array)(struct hp_report *report);
 
 	/* A kept file: asks for all names, or writes lines of them itself. */
 	void (*name_all)(struct hp_report *report);

@@ -22,6 +22,15 @@
 	X(small_io) \
 	X(alloc_churn) \
 	X(leak) \
+	X(page_faults) \
+	X(imbalance) \
+	X(oversubscribed) \
+	X(yield_spin) \
+	X(busy_wait) \
+	X(socket_io) \
+	X(recursion) \
+	X(gil) \
+	X(sleeps) \
 	X(peak)
 
 #define HP_RULE_EXTERN(name) extern const struct hp_rule hp_rule_##name;

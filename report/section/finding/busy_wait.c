@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * busy_wait.c - a function that by its name waits, and computes instead.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+#define CPU_LEAST 0.1
+
+/* A word of a name: "wait_for", "busyWait" and "spin" have one, "await" and "spinner" have none. */
+static bool has_word(const char *name, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = name; (at = strcasestr(at, word)) != NULL; at++) {
+		bool begins = at == name || !isalpha((unsigned char)at[-1]) ||
+			      (isupper((unsigned char)at[0]) && islower((unsigned char)at[-1]));
+		char next = at[length];
+
+		if (begins && (!isalpha((unsigned char)next) || isupper((unsigned char)next)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wait(struct hp_survey *survey, const struct hp_cost *cost)
+{
+	static const char *const words[] = {
+		"wait", "spin", "poll", "busy", "spinlock", "busywait"
+	};
+	char *name = hp_answer_function(survey->report, cost->function);
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		is |= has_word(name, words[i]);
+	free(name);
+	return is;
+}
+
+static void find(struct hp_survey *survey)
+{
+	for (size_t i = 0; i < survey->cost_count; i++) {
+		const struct hp_cost *cost = &survey->costs[i];
+		struct hp_finding *finding;
+		struct hp_text_cell time;
+		double ns = (double)cost->leaf_ns;
+		double gain = hp_survey_worth(survey, ns);
+		char *where;
+
+		if (!hp_survey_has_samples(survey) || cost->samples < HP_RULE_SAMPLES_OF ||
+		    ns < CPU_LEAST * survey->cpu_ns || !hp_cost_is_named(survey, cost) ||
+		    !is_wait(survey, cost))
+			continue;
+		finding = hp_finding_add_function(survey, &hp_rule_busy_wait, cost->function);
+		where = hp_finding_where(finding);
+		finding->advice = hp_xprintf("%s may be waiting in a loop: sleep until there is "
+					     "something to do.",
+					     where);
+		finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code; its name "
+					    "says that it waits",
+					    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+		/* Where a core is to spare, what spins takes nobody's time. */
+		finding->gain_ns =
+			survey->is_full && !survey->is_serial && hp_survey_is_worth(survey, gain)
+				? gain
+				: 0;
+		finding->confidence = HP_GUESS;
+		hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, cost->function),
+				    hp_xstrdup(finding->facts));
+		free(where);
+	}
+}
+
+const struct hp_rule hp_rule_busy_wait = {
+	.key = "busy-wait",
+	.find = find,
+	.pattern = "At least 10% of the CPU time is spent in a function's own code whose name has "
+		   "the word wait, spin, poll or busy.",
+	.wrong = "The name means something else.",
+	.verify = "Look at the code with hotpath report --annotate.",
+};

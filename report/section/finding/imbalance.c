@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * imbalance.c - threads that run the same function, one of which has much more to do.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/queue.h"
+#include "report/section/finding/rules.h"
+#include "report/section/wait/lock_section.h"
+
+#define RATIO_LEAST 1.4 /* the busiest, by the mean */
+#define BUSY_LEAST 0.5 /* of the wall time, for the busiest */
+
+/* Threads that began with one function. */
+struct team {
+	const struct hp_thread_row *first;
+	const struct hp_thread_row *busiest;
+	size_t count;
+	double ran_ns;
+	double most_ns;
+};
+
+static bool is_team(const struct hp_thread_row *a, const struct hp_thread_row *b)
+{
+	return a->birth->routine.object == b->birth->routine.object &&
+	       a->birth->routine.address == b->birth->routine.address &&
+	       a->thread->pid == b->thread->pid;
+}
+
+static void row_add(struct team *teams, size_t *count, const struct hp_thread_row *row)
+{
+	double ns = row->ran_ns + row->ready_ns;
+	size_t at = 0;
+
+	if (!row->birth || !row->birth->routine.address)
+		return;
+	while (at < *count && !is_team(teams[at].first, row))
+		at++;
+	if (at == *count)
+		teams[(*count)++] = (struct team){ .first = row };
+	teams[at].count++;
+	teams[at].ran_ns += row->ran_ns;
+	if (ns > teams[at].most_ns) {
+		teams[at].most_ns = ns;
+		teams[at].busiest = row;
+	}
+}
+
+static void team_add(struct hp_survey *survey, const struct team *team, double gain)
+{
+	const struct hp_symbol_spot *spot = hp_lock_routine(survey->report, team->first->birth);
+	struct hp_finding *finding;
+	struct hp_text_cell most, mean;
+	char *thread = hp_thread_text(team->busiest);
+
+	finding = hp_finding_add(survey, &hp_rule_imbalance,
+				 spot ? hp_answer_name(survey->report, spot->name)
+				      : hp_xstrdup("one function"));
+	finding->advice =
+		hp_xprintf("Spread the work evenly: of the %zu threads of %s one has much "
+			   "more to do than the others.",
+			   team->count, finding->subject);
+	finding->facts = hp_xprintf("%s ran for %s, all of them for %s on average", thread,
+				    hp_format_time(&most, team->busiest->ran_ns),
+				    hp_format_time(&mean, team->ran_ns / (double)team->count));
+	finding->gain_ns = gain;
+	finding->confidence = HP_MEASURED;
+	hp_finding_evidence(finding, &hp_thread_states_section,
+			    hp_text_clean(team->busiest->thread->name), hp_xstrdup(finding->facts));
+	free(thread);
+}
+
+static void find(struct hp_survey *survey)
+{
+	struct team *teams = hp_xcalloc(survey->threads->count, sizeof(*teams));
+	size_t count = 0;
+
+	for (size_t i = 0; i < survey->threads->count; i++)
+		row_add(teams, &count, &survey->threads->rows[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct team *team = &teams[i];
+		double cores =
+			(double)team->count < survey->cores ? (double)team->count : survey->cores;
+		double even = cores > 0 ? survey->ran_ns / cores : survey->ran_ns;
+		double gain = team->most_ns - even;
+
+		if (team->count >= 2 && team->busiest &&
+		    team->busiest->ran_ns >= RATIO_LEAST * team->ran_ns / (double)team->count &&
+		    team->most_ns >= BUSY_LEAST * survey->wall_ns &&
+		    hp_survey_is_worth(survey, gain))
+			team_add(survey, team, gain);
+	}
+	free(teams);
+}
+
+const struct hp_rule hp_rule_imbalance = {
+	.key = "imbalance",
+	.find = find,
+	.pattern = "Of the threads that begin with one function, the busiest ran for at least 1.4 "
+		   "times the mean, and ran or was ready for at least 50% of the wall time.  The "
+		   "gain is that time less all CPU time spread over the cores.",
+	.wrong =
+		"The threads have different jobs; or they write to the same cache lines: then more "
+		"threads that run at once make each of them slower.",
+	.verify = "Hand out smaller pieces of work from one queue, and compare both with hotpath "
+		  "compare.",
+};

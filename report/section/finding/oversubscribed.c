@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * oversubscribed.c - more threads than cores, all of which want to run.
+ */
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/rules.h"
+
+#define THREADS_LEAST 1.5 /* by the number of cores */
+#define READY_LEAST 0.3 /* of the threads' lives */
+#define FULL 0.85 /* of all cores */
+
+static void find(struct hp_survey *survey)
+{
+	struct hp_finding *finding;
+	struct hp_text_cell time;
+
+	/* Of a machine that others use too, nobody knows whom the threads waited for. */
+	if ((double)survey->busy < THREADS_LEAST * survey->cores || survey->has_programs ||
+	    survey->ready_ns < READY_LEAST * survey->life_ns ||
+	    survey->ran_ns < FULL * survey->cores * survey->wall_ns)
+		return;
+	finding = hp_finding_add(survey, &hp_rule_oversubscribed, hp_xstrdup("threads"));
+	finding->advice =
+		hp_xprintf("%zu threads share %.0f cores: more of them make it no faster.",
+			   survey->busy, survey->cores);
+	finding->facts = hp_xprintf("they were ready without a core for %s in all",
+				    hp_format_time(&time, survey->ready_ns));
+	finding->confidence = HP_MEASURED;
+	hp_finding_evidence(finding, &hp_thread_states_section, hp_xstrdup("all"),
+			    hp_xstrdup(finding->facts));
+}
+
+const struct hp_rule hp_rule_oversubscribed = {
+	.key = "oversubscribed",
+	.find = find,
+	.pattern =
+		"More than 1.5 threads a core are busy, they wait for a core for at least 30% of "
+		"their lives, and at least 85% of all cores are in use by this process.  This "
+		"is a fact: fewer threads take less memory, and hardly less time.",
+	.wrong = "Most of them wait for a disk or a peer at other times.",
+	.verify =
+		"Start as many threads as there are cores, and compare both with hotpath compare.",
+};

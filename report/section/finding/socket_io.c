@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * socket_io.c - small messages on sockets, one call for each.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+#define CPU_LEAST 0.5 /* of the CPU time, below calls on sockets */
+#define KERNEL_LEAST 0.3 /* of the function */
+#define DATA_MOST 0.3 /* of the calls: data are copied */
+
+static void find(struct hp_survey *survey)
+{
+	const struct hp_cost *most = NULL;
+	struct hp_finding *finding;
+	struct hp_text_cell time;
+	double ns, gain;
+	char *where;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		if (!most ||
+		    survey->costs[i].marked_ns[HP_SIGN_SOCKET] > most->marked_ns[HP_SIGN_SOCKET])
+			most = &survey->costs[i];
+	if (!most || !hp_survey_has_samples(survey) || !hp_cost_is_named(survey, most) ||
+	    most->marked_samples[HP_SIGN_SOCKET] < HP_RULE_SAMPLES_OF)
+		return;
+	ns = (double)most->marked_ns[HP_SIGN_SOCKET];
+	gain = hp_survey_worth(survey, ns);
+	if (ns < CPU_LEAST * survey->cpu_ns || ns < KERNEL_LEAST * (double)most->ns ||
+	    (double)most->marked_ns[HP_SIGN_DATA] >= DATA_MOST * ns ||
+	    !hp_survey_is_worth(survey, gain))
+		return;
+	finding = hp_finding_add_function(survey, &hp_rule_socket_io, most->function);
+	where = hp_finding_where(finding);
+	finding->advice = hp_xprintf("%s sends or receives little with each call: send several "
+				     "messages at once.",
+				     where);
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in calls on sockets",
+				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->gain_ns = gain;
+	finding->confidence = HP_LIKELY;
+	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, most->function),
+			    hp_xstrdup(finding->facts));
+	free(where);
+}
+
+const struct hp_rule hp_rule_socket_io = {
+	.key = "socket-io",
+	.find = find,
+	.pattern = "At least half of the CPU time is spent in calls on sockets below one function, "
+		   "less than 30% of that to copy data.",
+	.wrong = "The peer has to get each message at once, or sends them one by one.",
+	.verify = "Send several messages with one call (a buffer, writev, pipelining), and compare "
+		  "both with hotpath compare.",
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * yield_spin.c - a thread asks again and again whether it may go on.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/pattern.h"
+#include "report/section/finding/rules.h"
+
+#define CPU_LEAST 0.08
+
+static void find(struct hp_survey *survey)
+{
+	const struct hp_cost *most = NULL;
+	struct hp_finding *finding;
+	struct hp_text_cell time;
+	double ns, gain;
+	char *where;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		if (!most ||
+		    survey->costs[i].marked_ns[HP_SIGN_YIELD] > most->marked_ns[HP_SIGN_YIELD])
+			most = &survey->costs[i];
+	if (!most || !hp_survey_has_samples(survey) || !hp_cost_is_named(survey, most) ||
+	    most->marked_samples[HP_SIGN_YIELD] < HP_RULE_SAMPLES_OF)
+		return;
+	ns = (double)most->marked_ns[HP_SIGN_YIELD];
+	if (ns < CPU_LEAST * survey->cpu_ns)
+		return;
+	/* With a core to spare, what spins takes nobody's time. */
+	gain = survey->is_full && !survey->is_serial ? hp_survey_worth(survey, ns) : 0;
+	finding = hp_finding_add_function(survey, &hp_rule_yield_spin, most->function);
+	where = hp_finding_where(finding);
+	finding->advice = hp_xprintf("%s calls sched_yield until something happens: wait for a "
+				     "condition or a semaphore.",
+				     where);
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) below sched_yield",
+				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->gain_ns = hp_survey_is_worth(survey, gain) ? gain : 0;
+	finding->confidence = HP_MEASURED;
+	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, most->function),
+			    hp_xstrdup(finding->facts));
+	free(where);
+}
+
+const struct hp_rule hp_rule_yield_spin = {
+	.key = "yield-spin",
+	.find = find,
+	.pattern =
+		"At least 8% of the CPU time is spent below sched_yield.  A gain in wall time is "
+		"told only where all cores are in use; else it is a fact.",
+	.wrong = "The waits are shorter than it takes to sleep and to wake up.",
+	.verify = "Use a condition variable, a semaphore or a futex, and compare the CPU time of "
+		  "both with hotpath compare.",
+};
