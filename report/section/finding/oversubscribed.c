@@ -21,7 +21,7 @@ static void find(struct hp_survey *survey)
 	    survey->ready_ns < READY_LEAST * survey->life_ns ||
 	    survey->ran_ns < FULL * survey->cores * survey->wall_ns)
 		return;
-	finding = hp_finding_add(survey, &hp_rule_oversubscribed, hp_xstrdup("threads"));
+	finding = hp_finding_add(survey, &hp_rule_oversubscribed, hp_xstrdup("all threads"));
 	finding->advice =
 		hp_xprintf("%zu threads share %.0f cores: more of them make it no faster.",
 			   survey->busy, survey->cores);
