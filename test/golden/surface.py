@@ -176,7 +176,8 @@ def exports(place):
 def compare(place):
     """What is said of two runs."""
     status, out, error = place.command("compare", place.other, place.run, columns=200)
-    print((out + error).decode(), end="")
+    # Runs are named by their paths: those of this tree.
+    print((out + error).decode().replace(os.path.dirname(place.run) + "/", ""), end="")
     print("===", status)
     keys_print(json.loads(place.command("compare", "-f", "json", place.other, place.run)[1]))
 
