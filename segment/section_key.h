@@ -30,6 +30,8 @@
 #define HP_KEY_WAITS "waits"
 #define HP_KEY_LOCK_ORDER "lock_order"
 #define HP_KEY_WAITING "waiting"
+#define HP_KEY_LOOPS "tokio_runtime"
+#define HP_KEY_STREAMS "streams"
 #define HP_KEY_THREADS "threads"
 #define HP_KEY_THREAD_STATES "thread-states"
 
@@ -72,6 +74,8 @@
 	NOW(processes, "processes") \
 	NOW(threads, HP_KEY_THREADS) \
 	NOW(thread_states, HP_KEY_THREAD_STATES) \
+	NOW(loops, HP_KEY_LOOPS) \
+	NOW(loop_spans, "loop-spans") \
 	LATER(debug, "debug")
 
 #endif

@@ -18,13 +18,24 @@
 static const char words[] = "short|auto|all" HP_SECTION_LIST(WORD, NO_WORD);
 static const char absent[] = HP_SECTION_LIST(NO_WORD, WORD);
 
+/* Some keys have a first part that may be left out. */
+static const char *without_family(const char *section, size_t length)
+{
+	static const char *const families[] = { "functions-", "tokio_" };
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		size_t family = strlen(families[i]);
+
+		if (strncmp(section, families[i], family) == 0 &&
+		    strlen(section) == length + family)
+			return section + family;
+	}
+	return section;
+}
+
 bool hp_section_is(const char *word, size_t length, const char *section)
 {
-	static const char functions[] = "functions-";
-	size_t family = sizeof(functions) - 1;
-
-	if (strncmp(section, functions, family) == 0 && strlen(section) == length + family)
-		section += family;
+	section = without_family(section, length);
 	for (size_t i = 0; i < length; i++)
 		if (section[i] != word[i] && !(word[i] == '-' && section[i] == '_') &&
 		    !(word[i] == '_' && section[i] == '-'))

@@ -10,6 +10,8 @@
 
 #include "live/answer/lists.h"
 #include "live/answer/scene.h"
+#include "report/section/core/list.h"
+#include "report/section/loop/loop.h"
 #include "report/section/memory/section.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
@@ -127,8 +129,9 @@ struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_reque
 
 struct hp_answer *hp_runtime_render(struct hp_scene *scene, const struct hp_request *request)
 {
-	(void)scene, (void)request;
-	return hp_answer_error(404, "this is of Rust's tokio; /threads has the program's threads",
+	if (hp_loops_of(&scene->report)->count)
+		return hp_list_render(scene, request);
+	return hp_answer_error(404, hp_section_none(&hp_loops_section, &scene->report),
 			       "No event loop is recorded in this program");
 }
 

@@ -135,11 +135,7 @@ static const struct entry entries[] = {
 	{ .section = &hp_debug_section,
 	  .tool = { .name = "val_entries", .help = "Values that the program logs." } },
 	LOGS(debug, "val_logs", "/val/{id}/logs", "debug_id", "The last values of one."),
-	{ .tool = { .name = "tokio_runtime",
-		    .method = "GET",
-		    .path = "/tokio_runtime",
-		    .shape = HP_MCP_OBJECT,
-		    .help = "The event loop, if the program has one." } },
+	LIST(loops),
 };
 
 #define ENTRIES (sizeof(entries) / sizeof(entries[0]))

@@ -85,7 +85,7 @@ static const struct entry entries[] = {
 	NO_LOGS(debug, "/dbg/{id}/logs", "dbg entry"),
 	NO_LOGS(debug, "/val/{id}/logs", "val entry"),
 	NO_LOGS(debug, "/gauge/{id}/logs", "gauge entry"),
-	ANSWER("/tokio_runtime", hp_runtime_render, "the event loop"),
+	{ .section = &hp_loops_section, .route = { .render = hp_runtime_render } },
 	ANSWER("/profiler_status", hp_status_render, "the program and its profiler"),
 	LIST(calltree),
 	LIST(alloc_callers),

@@ -24,6 +24,7 @@
 
 #include "preload/channel/channel.h"
 #include "preload/channel/datagram.h"
+#include "preload/channel/watch.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
@@ -147,12 +148,12 @@ static void forget(int fd)
 
 void hp_channel_forget(int fd)
 {
-	int saved;
+	int saved = errno;
 
-	if (!is_told(fd))
-		return;
-	saved = errno;
-	forget(fd);
+	if (hp_watch_holds(fd) && is_ours())
+		hp_watch_close(fd);
+	if (is_told(fd))
+		forget(fd);
 	errno = saved;
 }
 

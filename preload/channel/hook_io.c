@@ -7,10 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/select.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -176,72 +173,4 @@ HP_EXPORT int eventfd_read(int fd, eventfd_t *value)
 HP_EXPORT int eventfd_write(int fd, eventfd_t value)
 {
 	return write(fd, &value, sizeof(value)) == sizeof(value) ? 0 : -1;
-}
-
-/* --- waiting for several --- */
-
-#define IDLE(type, real) \
-	uint64_t since = hp_idle_begin(); \
-	type result; \
-\
-	HP_SLEEP(result = hp_real()->real, HP_ON_POLL, HP_AWAY_NO_FD); \
-	hp_idle_end(since); \
-	return result
-
-HP_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
-{
-	IDLE(int, poll(fds, count, timeout));
-}
-
-int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
-HP_EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
-{
-	IDLE(int, __poll_chk(fds, count, timeout, room));
-}
-
-HP_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
-		    const sigset_t *mask)
-{
-	IDLE(int, ppoll(fds, count, timeout, mask));
-}
-
-int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
-		const sigset_t *mask, size_t room);
-HP_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
-			  const sigset_t *mask, size_t room)
-{
-	IDLE(int, __ppoll_chk(fds, count, timeout, mask, room));
-}
-
-HP_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *others,
-		     struct timeval *timeout)
-{
-	IDLE(int, select(count, reads, writes, others, timeout));
-}
-
-HP_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
-		      const struct timespec *timeout, const sigset_t *mask)
-{
-	IDLE(int, pselect(count, reads, writes, others, timeout, mask));
-}
-
-HP_EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
-{
-	IDLE(int, epoll_wait(fd, events, most, timeout));
-}
-
-HP_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
-			  const sigset_t *mask)
-{
-	IDLE(int, epoll_pwait(fd, events, most, timeout, mask));
-}
-
-HP_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int most,
-			   const struct timespec *timeout, const sigset_t *mask)
-{
-	if (!hp_real()->epoll_pwait2) {
-		errno = ENOSYS;
-		return -1;
-	}
-	IDLE(int, epoll_pwait2(fd, events, most, timeout, mask));
 }

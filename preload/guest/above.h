@@ -25,7 +25,7 @@
 struct hp_local;
 struct hp_process;
 
-#define HP_RECORDERS_MOST 8
+#define HP_RECORDERS_MOST 12
 
 /* NULL = nothing to do. */
 struct hp_recorder {

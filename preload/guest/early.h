@@ -47,6 +47,8 @@ struct hp_early_offsets {
 	uintptr_t heap;
 	uintptr_t waiter;
 	uintptr_t courier;
+	uintptr_t looper;
+	uintptr_t streamer;
 } __attribute__((aligned(64)));
 
 extern HP_HIDDEN struct hp_early_offsets hp_early_offsets;

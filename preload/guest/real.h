@@ -71,6 +71,7 @@
 	X(int, epoll_pwait, (int, struct epoll_event *, int, int, const sigset_t *)) \
 	X(int, epoll_pwait2, \
 	  (int, struct epoll_event *, int, const struct timespec *, const sigset_t *)) \
+	X(int, epoll_ctl, (int, int, int, struct epoll_event *)) \
 	X(int, socket, (int, int, int)) \
 	X(int, connect, (int, const struct sockaddr *, socklen_t)) \
 	X(int, socketpair, (int, int, int, int[2])) \

@@ -11,6 +11,7 @@
 #include "preload/hook/birth.h"
 #include "preload/hook/start.h"
 #include "preload/lock/lock.h"
+#include "preload/loop/loop.h"
 #include "preload/wait/cpu_timer.h"
 #include "preload/wait/offcpu_note.h"
 
@@ -30,6 +31,7 @@ const struct hp_above hp_above = {
 		&hp_thread_recorder,
 		&hp_timer_recorder,
 		&hp_channel_recorder,
+		&hp_loop_recorder,
 		&hp_away_recorder,
 	},
 };

@@ -42,6 +42,26 @@ bool hp_logged_spent(const struct hp_spent *there, struct hp_spent *spent)
 	return false;
 }
 
+bool hp_logged_span(const struct hp_loop_span *there, struct hp_loop_span *span)
+{
+	uint32_t fd;
+
+	for (int tries = 0; tries < HP_SEQ_TRIES; tries++) {
+		*span = (struct hp_loop_span){ .number = hp_seq_look(&there->number) };
+		if (!span->number || span->number == HP_SEQ_BUSY)
+			return false;
+		span->begin = hp_seq_get_word(&there->begin);
+		span->ticks = hp_seq_get_word(&there->ticks);
+		span->source = hp_seq_get_word(&there->source);
+		hp_seq_get_pair(&there->events, &span->events, &fd);
+		hp_seq_get_pair(&there->tid, &span->tid, &span->reserved);
+		span->fd = (int32_t)fd;
+		if (hp_seq_is_same(&there->number, span->number))
+			return span->ticks != 0;
+	}
+	return false;
+}
+
 char *hp_logged_result(struct hp_reader *reader, uint64_t results, uint32_t number)
 {
 	const struct hp_result *there;

@@ -12,6 +12,7 @@
 #include "segment/layout/call.h"
 #include "segment/layout/channel.h"
 #include "segment/layout/lock.h"
+#include "segment/layout/loop.h"
 
 /* False = the place is unused, or is being overwritten. */
 bool hp_logged_call(const struct hp_call *there, struct hp_call *call);
@@ -21,6 +22,9 @@ bool hp_logged_spent(const struct hp_spent *there, struct hp_spent *spent);
 
 /* A fresh copy of result `number` of the hp_results at an offset; NULL = overwritten. */
 char *hp_logged_result(struct hp_reader *reader, uint64_t results, uint32_t number);
+
+/* One of the longest busy spans of an event loop. */
+bool hp_logged_span(const struct hp_loop_span *there, struct hp_loop_span *span);
 
 /* A message of a lane's log. */
 bool hp_logged_message(const struct hp_message *there, struct hp_message *message);

@@ -253,6 +253,8 @@ enum hp_recorded_kind {
 	HP_RECORDED_LOCKS = 1 << 2,
 	HP_RECORDED_CHANNELS = 1 << 3,
 	HP_RECORDED_THREADS = 1 << 4,
+	HP_RECORDED_LOOPS = 1 << 5,
+	HP_RECORDED_STREAMS = 1 << 6,
 };
 
 struct hp_recorded {

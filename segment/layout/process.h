@@ -92,7 +92,9 @@ struct hp_account {
 	uint32_t reserved32;
 	uint64_t lead_ticks;	/* its process: of its life, before the record's start: from fork or exec on, if known */
 	uint64_t lead_ns;	/* its process: the same where only the CPU time by then is known */
-	uint64_t reserved[8];
+	_Atomic uint64_t loops; /* its threads: head of the list of hp_loop */
+	_Atomic uint64_t streams; /* its threads: head of the list of hp_stream */
+	uint64_t reserved[6];
 };
 
 /* The images of one name that are folded in a process record. */

@@ -430,11 +430,13 @@ static const struct hp_view debug = {
 
 static const struct hp_field worker_fields[] = {
 	{ "Worker", "index", NULL, HP_KIND_NAME, 9, false },
+	{ "Loop", "label", NULL, HP_KIND_NAME, 8, false },
 	{ "Parks", "park_count", NULL, HP_KIND_COUNT, 8, false },
 	{ "Busy ms", "busy_duration_ms", NULL, HP_KIND_COUNT, 8, false },
 	{ "Polls", "poll_count", NULL, HP_KIND_COUNT, 5, false },
 	{ "Steals", "steal_count", NULL, HP_KIND_COUNT, 4, false },
 	{ "Queue", "local_queue_depth", NULL, HP_KIND_COUNT, 6, false },
+	{ "Longest", "busy_max_ns", NULL, HP_KIND_TIME, 7, false },
 };
 
 static const struct hp_view runtime = {

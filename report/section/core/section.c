@@ -36,6 +36,9 @@ static const char *not_recorded(const struct hp_section *section, const struct h
 	if (section->needs & HP_RECORDED_CHANNELS)
 		return "channels were not recorded: HOTPATH_REPORT did not ask for them when the "
 		       "program ran";
+	if (section->needs & HP_RECORDED_LOOPS)
+		return "event loops were not recorded: HOTPATH_REPORT did not ask for them when "
+		       "the program ran";
 	if (section->needs & HP_RECORDED_ALLOCATIONS)
 		return "allocations were not recorded: HOTPATH_REPORT did not ask for them when "
 		       "the program ran";

@@ -39,6 +39,7 @@ enum hp_subject {
 	HP_SUBJECT_CHANNEL,
 	HP_SUBJECT_WAIT,
 	HP_SUBJECT_THREAD,
+	HP_SUBJECT_LOOP,
 };
 
 /* What `~` means below the tables that have one. */

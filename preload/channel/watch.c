@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c - see watch.h.
+ *
+ * Zero pages until somebody uses epoll.  Forked children have the same descriptors and go on with a copy.
+ */
+#include "preload/channel/watch.h"
+
+#include <stddef.h>
+
+#define INSTANCES 4096 /* descriptors of epoll instances above are not counted */
+
+_Atomic uint32_t hp_watch_owners[HP_FDS];
+static uint64_t datas[HP_FDS];
+static struct hp_watch_counts counts[INSTANCES];
+static _Atomic uint32_t above; /* no descriptor from here on is in an instance */
+
+struct hp_watch_counts *hp_watch_counts_of(int epoll_fd)
+{
+	return (unsigned)epoll_fd < INSTANCES ? &counts[epoll_fd] : NULL;
+}
+
+static void add(_Atomic uint32_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static void removed_from(uint32_t owner)
+{
+	struct hp_watch_counts *of = owner ? hp_watch_counts_of((int)owner - 1) : NULL;
+
+	if (of)
+		add(&of->removed);
+}
+
+static bool is_in(int fd, int epoll_fd)
+{
+	return (atomic_load_explicit(&hp_watch_owners[fd], memory_order_relaxed) &
+		~HP_WATCH_INSTANCE) == (uint32_t)epoll_fd + 1;
+}
+
+/* Puts it into an instance; 0 = into none.  Returns the one that it was in. */
+static uint32_t put(int fd, uint32_t owner)
+{
+	uint32_t before = atomic_load_explicit(&hp_watch_owners[fd], memory_order_relaxed);
+
+	while (!atomic_compare_exchange_weak_explicit(&hp_watch_owners[fd], &before,
+						      (before & HP_WATCH_INSTANCE) | owner,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+	return before & ~HP_WATCH_INSTANCE;
+}
+
+void hp_watch_add(int epoll_fd, int fd, uint64_t data)
+{
+	struct hp_watch_counts *of = hp_watch_counts_of(epoll_fd);
+	uint32_t most = atomic_load_explicit(&above, memory_order_relaxed);
+
+	if (!of)
+		return;
+	add(&of->added);
+	atomic_fetch_or_explicit(&hp_watch_owners[epoll_fd], HP_WATCH_INSTANCE,
+				 memory_order_relaxed);
+	if ((unsigned)fd >= HP_FDS)
+		return;
+	while (most <= (uint32_t)fd &&
+	       !atomic_compare_exchange_weak_explicit(&above, &most, (uint32_t)fd + 1,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+	__atomic_store_n(&datas[fd], data, __ATOMIC_RELAXED);
+	put(fd, (uint32_t)epoll_fd + 1);
+}
+
+void hp_watch_change(int epoll_fd, int fd, uint64_t data)
+{
+	if ((unsigned)fd < HP_FDS && is_in(fd, epoll_fd))
+		__atomic_store_n(&datas[fd], data, __ATOMIC_RELAXED);
+}
+
+void hp_watch_remove(int epoll_fd, int fd)
+{
+	removed_from((uint32_t)epoll_fd + 1);
+	if ((unsigned)fd < HP_FDS && is_in(fd, epoll_fd))
+		put(fd, 0);
+}
+
+int hp_watch_find(int epoll_fd, uint64_t data)
+{
+	uint32_t most = atomic_load_explicit(&above, memory_order_relaxed);
+	int found = -1;
+
+	for (uint32_t fd = 0; fd < most; fd++)
+		if (is_in((int)fd, epoll_fd) &&
+		    __atomic_load_n(&datas[fd], __ATOMIC_RELAXED) == data) {
+			if (found >= 0)
+				return -1;
+			found = (int)fd;
+		}
+	return found;
+}
+
+/* A later instance at its number begins with nothing. */
+static void instance_close(int epoll_fd)
+{
+	struct hp_watch_counts *of = hp_watch_counts_of(epoll_fd);
+	uint32_t most = atomic_load_explicit(&above, memory_order_relaxed);
+
+	for (uint32_t fd = 0; fd < most; fd++)
+		if (is_in((int)fd, epoll_fd))
+			put((int)fd, 0);
+	if (of)
+		atomic_store_explicit(&of->removed,
+				      atomic_load_explicit(&of->added, memory_order_relaxed),
+				      memory_order_relaxed);
+}
+
+HP_COLD void hp_watch_close(int fd)
+{
+	uint32_t before = atomic_exchange_explicit(&hp_watch_owners[fd], 0, memory_order_relaxed);
+
+	removed_from(before & ~HP_WATCH_INSTANCE);
+	if (before & HP_WATCH_INSTANCE)
+		instance_close(fd);
+}

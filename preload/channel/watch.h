@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.h - which descriptors the program has given to which epoll instance.
+ *
+ * The kernel removes a descriptor from an epoll instance when its last copy is closed, and tells
+ * nobody.  So a table of the process has, for each descriptor, the instance that watches it and the
+ * data that comes with its events.  Of a descriptor in two instances the last one counts.
+ */
+#ifndef HP_PRELOAD_CHANNEL_WATCH_H
+#define HP_PRELOAD_CHANNEL_WATCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/channel/channel.h"
+#include "preload/guest/guest.h"
+
+/* What an epoll instance was told. */
+struct hp_watch_counts {
+	_Atomic uint32_t added;
+	_Atomic uint32_t removed;
+};
+
+#define HP_WATCH_INSTANCE (UINT32_C(1) << 31) /* it is an instance itself */
+
+/* By descriptor: 1 + that of the instance that it is in; 0 = it is in none; perhaps with HP_WATCH_INSTANCE. */
+extern HP_HIDDEN _Atomic uint32_t hp_watch_owners[HP_FDS];
+
+/* NULL = no such descriptor. */
+struct hp_watch_counts *hp_watch_counts_of(int epoll_fd);
+
+/* epoll_ctl went well. */
+void hp_watch_add(int epoll_fd, int fd, uint64_t data);
+void hp_watch_change(int epoll_fd, int fd, uint64_t data);
+void hp_watch_remove(int epoll_fd, int fd);
+
+/* The descriptor with that data; -1 = none, or several. */
+int hp_watch_find(int epoll_fd, uint64_t data);
+
+/* It is about to be closed, and is in an instance, or is one. */
+void hp_watch_close(int fd);
+
+static HP_HOT bool hp_watch_holds(int fd)
+{
+	return (unsigned)fd < HP_FDS &&
+	       atomic_load_explicit(&hp_watch_owners[fd], memory_order_relaxed) != 0;
+}
+
+#endif

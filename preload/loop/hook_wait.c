@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_wait.c - stand-ins for calls that wait for several descriptors.
+ *
+ * All are cancellation points and may be called in signal handlers, as what they stand in for:
+ * nothing is held across the real call.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "preload/channel/watch.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/lock/lock.h"
+#include "preload/loop/loop.h"
+#include "preload/wait/offcpu_note.h"
+
+#define FOREVER (-1)
+
+#define SLEEP(statement) \
+	do { \
+		hp_lock_sleeps(); \
+		HP_AWAY(statement, HP_ON_POLL, HP_AWAY_NO_FD); \
+	} while (0)
+
+#define TURN(call, real) \
+	struct hp_turn turn; \
+	int result; \
+\
+	hp_turn_begin(&turn, HP_CALLER, call); \
+	SLEEP(result = hp_real()->real)
+
+/* ns of a timeout in ms; < 0 = none. */
+static inline int64_t of_ms(int ms)
+{
+	return ms < 0 ? FOREVER : (int64_t)ms * 1000000;
+}
+
+static inline int64_t of_timespec(const struct timespec *time)
+{
+	return time ? (int64_t)time->tv_sec * 1000000000 + time->tv_nsec : FOREVER;
+}
+
+static inline int64_t of_timeval(const struct timeval *time)
+{
+	return time ? (int64_t)time->tv_sec * 1000000000 + (int64_t)time->tv_usec * 1000 : FOREVER;
+}
+
+/* What the only event, or the first of several, came from; until several sources are known, or for one event. */
+static HP_HOT bool asks_source(const struct hp_turn *turn, int result)
+{
+	return turn->loop && result > 0 && (result == 1 || turn->loop->sources < 2);
+}
+
+static inline void source_set(const struct hp_turn *turn, enum hp_loop_call call, int result,
+			      int epoll_fd, uint64_t source)
+{
+	struct hp_looper *me = hp_looper();
+
+	me->only_call = result == 1 ? call : 0;
+	me->only_fd = epoll_fd;
+	me->only_source = source;
+	if (HP_UNLIKELY(turn->loop->sources < 2))
+		hp_loop_source(turn->loop, source);
+}
+
+/* --- poll --- */
+
+/* The array is the program's: it was filled just now. */
+static HP_HOT void polled(struct hp_turn *turn, const struct pollfd *fds, nfds_t count, int result,
+			  int64_t asked_ns)
+{
+	nfds_t i = 0;
+
+	hp_turn_end(turn, result, (int)count, asked_ns);
+	if (!turn->loop)
+		return;
+	turn->loop->watched = (uint32_t)count;
+	hp_looper()->only_call = 0;
+	if (!asks_source(turn, result))
+		return;
+	while (i < count && !fds[i].revents)
+		i++;
+	if (i < count)
+		source_set(turn, HP_LOOP_POLL, result, -1, (uint64_t)fds[i].fd);
+}
+
+HP_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+	TURN(HP_LOOP_POLL, poll(fds, count, timeout));
+	polled(&turn, fds, count, result, of_ms(timeout));
+	return result;
+}
+
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+HP_EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
+{
+	TURN(HP_LOOP_POLL, __poll_chk(fds, count, timeout, room));
+	polled(&turn, fds, count, result, of_ms(timeout));
+	return result;
+}
+
+HP_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+		    const sigset_t *mask)
+{
+	int64_t asked_ns = of_timespec(timeout);
+
+	TURN(HP_LOOP_POLL, ppoll(fds, count, timeout, mask));
+	polled(&turn, fds, count, result, asked_ns);
+	return result;
+}
+
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+		const sigset_t *mask, size_t room);
+HP_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+			  const sigset_t *mask, size_t room)
+{
+	int64_t asked_ns = of_timespec(timeout);
+
+	TURN(HP_LOOP_POLL, __ppoll_chk(fds, count, timeout, mask, room));
+	polled(&turn, fds, count, result, asked_ns);
+	return result;
+}
+
+/* --- select --- */
+
+static int first_of(const fd_set *set, int count)
+{
+	for (int fd = 0; set && fd < count && fd < FD_SETSIZE; fd++)
+		if (FD_ISSET(fd, set))
+			return fd;
+	return -1;
+}
+
+/* How many descriptors are waited for nobody counts: `count` is one above the highest. */
+static HP_HOT void selected(struct hp_turn *turn, int count, const fd_set *reads,
+			    const fd_set *writes, int result, int64_t asked_ns)
+{
+	int fd;
+
+	hp_turn_end(turn, result, FD_SETSIZE, asked_ns);
+	if (!turn->loop)
+		return;
+	hp_looper()->only_call = 0;
+	if (!asks_source(turn, result))
+		return;
+	fd = first_of(reads, count);
+	if (fd < 0)
+		fd = first_of(writes, count);
+	if (fd >= 0)
+		source_set(turn, HP_LOOP_SELECT, result, -1, (uint64_t)fd);
+}
+
+/* The kernel writes what is left of the timeout back into it. */
+HP_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *others,
+		     struct timeval *timeout)
+{
+	struct hp_turn turn;
+	int64_t asked_ns;
+	int result;
+
+	hp_turn_begin(&turn, HP_CALLER, HP_LOOP_SELECT);
+	asked_ns = turn.loop ? of_timeval(timeout) : FOREVER;
+	SLEEP(result = hp_real()->select(count, reads, writes, others, timeout));
+	selected(&turn, count, reads, writes, result, asked_ns);
+	return result;
+}
+
+HP_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
+		      const struct timespec *timeout, const sigset_t *mask)
+{
+	TURN(HP_LOOP_SELECT, pselect(count, reads, writes, others, timeout, mask));
+	selected(&turn, count, reads, writes, result, of_timespec(timeout));
+	return result;
+}
+
+/* --- epoll --- */
+
+static HP_HOT void epolled(struct hp_turn *turn, int fd, const struct epoll_event *events, int most,
+			   int result, int64_t asked_ns)
+{
+	const struct hp_watch_counts *counts;
+
+	hp_turn_end(turn, result, most, asked_ns);
+	if (!turn->loop)
+		return;
+	counts = hp_watch_counts_of(fd);
+	if (counts) {
+		uint32_t added = atomic_load_explicit(&counts->added, memory_order_relaxed);
+		uint32_t removed = atomic_load_explicit(&counts->removed, memory_order_relaxed);
+
+		turn->loop->registered = added;
+		turn->loop->deregistered = removed;
+		turn->loop->watched = added > removed ? added - removed : 0;
+	}
+	hp_looper()->only_call = 0;
+	if (asks_source(turn, result))
+		source_set(turn, HP_LOOP_EPOLL, result, fd, events[0].data.u64);
+}
+
+HP_EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
+{
+	TURN(HP_LOOP_EPOLL, epoll_wait(fd, events, most, timeout));
+	epolled(&turn, fd, events, most, result, of_ms(timeout));
+	return result;
+}
+
+HP_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
+			  const sigset_t *mask)
+{
+	TURN(HP_LOOP_EPOLL, epoll_pwait(fd, events, most, timeout, mask));
+	epolled(&turn, fd, events, most, result, of_ms(timeout));
+	return result;
+}
+
+HP_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int most,
+			   const struct timespec *timeout, const sigset_t *mask)
+{
+	if (!hp_real()->epoll_pwait2) {
+		errno = ENOSYS;
+		return -1;
+	}
+	TURN(HP_LOOP_EPOLL, epoll_pwait2(fd, events, most, timeout, mask));
+	epolled(&turn, fd, events, most, result, of_timespec(timeout));
+	return result;
+}
+
+/* After the real call: what failed was not done.  `event` may be NULL with EPOLL_CTL_DEL. */
+HP_EXPORT int epoll_ctl(int epoll_fd, int action, int fd, struct epoll_event *event)
+{
+	int result = hp_real()->epoll_ctl(epoll_fd, action, fd, event);
+
+	if (result != 0)
+		return result;
+	if (action == EPOLL_CTL_ADD)
+		hp_watch_add(epoll_fd, fd, event->data.u64);
+	else if (action == EPOLL_CTL_MOD)
+		hp_watch_change(epoll_fd, fd, event->data.u64);
+	else if (action == EPOLL_CTL_DEL)
+		hp_watch_remove(epoll_fd, fd);
+	return result;
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.c - see loop.h: threads, records, busy spans.
+ */
+#include "preload/loop/loop.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "preload/channel/watch.h"
+#include "preload/guest/begin.h"
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
+#include "preload/lock/lock.h"
+#include "preload/thread/end.h"
+#include "preload/thread/module.h"
+#include "preload/thread/process.h"
+#include "segment/histogram.h"
+#include "segment/layout/lock.h"
+#include "segment/layout/process.h"
+#include "segment/section_key.h"
+#include "segment/seq.h"
+
+#define RECORDS_MOST 100000 /* a damaged list must not hold us for ever */
+
+static struct hp_looper unborn;
+static struct hp_looper opening; /* of a thread that makes the process's record just now */
+__thread struct hp_looper *hp_looper_pointer = &unborn;
+
+static _Atomic(struct hp_looper *) loopers;
+static bool is_wanted;
+static int end_number = -1; /* of preload/thread/end.h */
+
+static void *at(uint64_t offset)
+{
+	return (char *)hp_segment.header + offset;
+}
+
+/* --- records --- */
+
+static _Atomic uint64_t *records(void)
+{
+	const struct hp_process *process = hp_self->process;
+	struct hp_account *account =
+		process && process->account ? at((uint64_t)process->account * HP_LINE) : NULL;
+
+	return account ? &account->loops : NULL;
+}
+
+static bool is_of(const struct hp_loop *loop, const struct hp_loop *wanted)
+{
+	return loop->site_module == wanted->site_module &&
+	       loop->site_address == wanted->site_address && loop->call == wanted->call;
+}
+
+static struct hp_loop *record_free(const _Atomic uint64_t *list, const struct hp_loop *wanted)
+{
+	uint64_t offset = atomic_load_explicit(list, memory_order_acquire);
+
+	for (int i = 0; offset && i < RECORDS_MOST; i++) {
+		struct hp_loop *loop = at(offset);
+		uint32_t state = HP_FREE;
+
+		if (is_of(loop, wanted) && atomic_compare_exchange_strong_explicit(
+						   &loop->state, &state, HP_TAKEN,
+						   memory_order_acq_rel, memory_order_relaxed))
+			return loop;
+		offset = loop->next;
+	}
+	return NULL;
+}
+
+static struct hp_loop *record_new(_Atomic uint64_t *list, const struct hp_loop *wanted)
+{
+	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_loop), HP_LINE);
+	struct hp_loop *loop = hp_segment_at(&hp_segment, offset, sizeof(*loop));
+
+	if (!loop)
+		return NULL;
+	loop->call = wanted->call;
+	loop->site_module = wanted->site_module;
+	loop->site_address = wanted->site_address;
+	atomic_store_explicit(&loop->state, HP_TAKEN, memory_order_relaxed);
+	hp_list_push(list, offset, &loop->next);
+	return loop;
+}
+
+/* The first waits go to the record, which may have some of earlier threads. */
+static void add(struct hp_loop *loop, const struct hp_loop *own)
+{
+	loop->pid = own->pid;
+	loop->tid = own->tid;
+	loop->threads++;
+	loop->first = own->first;
+	loop->since = 0;
+	loop->until = own->until;
+	loop->waits += own->waits;
+	loop->parks += own->parks;
+	loop->wait_ticks += own->wait_ticks;
+	loop->busy_ticks += own->busy_ticks;
+	loop->spans += own->spans;
+	loop->span_most = own->span_most > loop->span_most ? own->span_most : loop->span_most;
+	loop->events += own->events;
+	loop->woken += own->woken;
+	loop->full += own->full;
+	loop->expired += own->expired;
+	loop->expired_ticks += own->expired_ticks;
+	loop->expired_ns += own->expired_ns;
+	if (!loop->late_ticks || own->late_ticks > loop->late_ticks) {
+		loop->late_ticks = own->late_ticks;
+		loop->late_ns = own->late_ns;
+	}
+	loop->timeout_ns = own->timeout_ns;
+	loop->timeouts = own->timeouts > loop->timeouts ? own->timeouts : loop->timeouts;
+	loop->source = own->source;
+	loop->sources = own->sources > loop->sources ? own->sources : loop->sources;
+	loop->last_events = own->last_events;
+	loop->watched = own->watched;
+	loop->registered = own->registered;
+	loop->deregistered = own->deregistered;
+}
+
+/* --- busy spans --- */
+
+static uint64_t *counters_of(struct hp_loop *loop, unsigned group)
+{
+	struct hp_spread *spread;
+
+	if (!loop->spans_at)
+		loop->spans_at = (uint32_t)(hp_segment_take(&hp_segment, sizeof(*spread), HP_LINE) /
+					    HP_LINE);
+	if (!loop->spans_at)
+		return NULL;
+	spread = at((uint64_t)loop->spans_at * HP_LINE);
+	if (!spread->groups[group])
+		spread->groups[group] =
+			(uint32_t)(hp_segment_take(&hp_segment, HP_GROUP_SIZE * sizeof(uint64_t),
+						   HP_LINE) /
+				   HP_LINE);
+	return spread->groups[group] ? at((uint64_t)spread->groups[group] * HP_LINE) : NULL;
+}
+
+static void spread_add(struct hp_loop *loop, uint64_t ticks)
+{
+	unsigned group = hp_bucket_group(ticks);
+	uint64_t *counters = counters_of(loop, group);
+
+	if (counters)
+		counters[hp_bucket_place(ticks, group)]++;
+}
+
+/* The descriptor of the last wait's only event; -1 = not known. */
+static int only_fd(const struct hp_looper *me)
+{
+	if (me->only_call == HP_LOOP_EPOLL)
+		return hp_watch_find(me->only_fd, me->only_source);
+	return me->only_call ? (int)me->only_source : -1;
+}
+
+/* The shortest of the longest makes room; returns what the next one has to be longer than. */
+static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
+				    const struct hp_loop_first *span)
+{
+	struct hp_loop_longest *longest;
+	struct hp_loop_span *place, *each;
+	uint64_t least = UINT64_MAX;
+
+	if (!loop->longest_at)
+		loop->longest_at =
+			(uint32_t)(hp_segment_take(&hp_segment, sizeof(*longest), HP_LINE) /
+				   HP_LINE);
+	if (!loop->longest_at)
+		return UINT64_MAX;
+	longest = at((uint64_t)loop->longest_at * HP_LINE);
+	place = longest->spans;
+	for (each = longest->spans; each < longest->spans + HP_LOOP_LONGEST; each++)
+		place = each->ticks < place->ticks ? each : place;
+	if (span->ticks <= place->ticks)
+		return place->ticks;
+	hp_seq_begin(&place->number);
+	hp_seq_set(&place->begin, span->begin);
+	hp_seq_set(&place->ticks, span->ticks);
+	hp_seq_set(&place->source, me->only_call ? me->only_source : 0);
+	hp_seq_set_pair(&place->events, loop->last_events, (uint32_t)only_fd(me));
+	hp_seq_set_pair(&place->tid, me->tid, 0);
+	hp_seq_end(&place->number, loop->spans + 1);
+	for (each = longest->spans; each < longest->spans + HP_LOOP_LONGEST; each++)
+		least = each->ticks < least ? each->ticks : least;
+	return least;
+}
+
+void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
+{
+	const struct hp_loop_first span = { .begin = loop->until, .ticks = ticks };
+
+	loop->busy_ticks += ticks;
+	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
+	if (HP_UNLIKELY(loop == me->at->own)) {
+		if (loop->spans < HP_LOOP_LEAST)
+			me->at->spans[loop->spans] = span;
+	} else {
+		spread_add(loop, ticks);
+		if (HP_UNLIKELY(ticks > me->long_least))
+			me->long_least = longest_put(me, loop, &span);
+	}
+	loop->spans++;
+}
+
+/* By the clock's rate so far: good enough to compare two waits. */
+static double lateness_ns(uint64_t ticks, uint64_t asked_ns)
+{
+	const struct hp_moment *start = &hp_segment.header->start;
+	uint64_t ns = hp_clock_between(start->ns, hp_clock_raw_ns());
+	uint64_t life = hp_clock_between(start->ticks, hp_ticks());
+
+	return life ? (double)ticks * ((double)ns / (double)life) - (double)asked_ns : 0;
+}
+
+HP_COLD void hp_loop_expired(struct hp_loop *loop, uint64_t ticks, uint64_t asked_ns)
+{
+	loop->expired++;
+	loop->expired_ticks += ticks;
+	loop->expired_ns += asked_ns;
+	if (!loop->timeouts) {
+		loop->timeouts = 1;
+		loop->timeout_ns = asked_ns;
+	} else if (asked_ns != loop->timeout_ns) {
+		loop->timeouts = 2;
+	}
+	if (lateness_ns(ticks, asked_ns) > lateness_ns(loop->late_ticks, loop->late_ns)) {
+		loop->late_ticks = ticks;
+		loop->late_ns = asked_ns;
+	}
+}
+
+HP_COLD void hp_loop_source(struct hp_loop *loop, uint64_t source)
+{
+	if (!loop->sources) {
+		loop->sources = 1;
+		loop->source = source;
+	} else if (source != loop->source) {
+		loop->sources = 2;
+	}
+}
+
+/* --- threads --- */
+
+/* Nothing in the segment that was left, and no call, is known any more. */
+static void forget(struct hp_looper *me)
+{
+	me->site = 0;
+	me->loop = NULL;
+	me->at = NULL;
+	me->frame = 0;
+	me->long_least = 0;
+	me->count = me->own_count = 0;
+	memset(me->sites, 0, sizeof(me->sites));
+}
+
+/* Release: the next owner goes on with what is there. */
+static void record_release(struct hp_loop *loop)
+{
+	loop->earlier_ticks += hp_clock_between(loop->first, loop->until);
+	loop->first = loop->since = loop->until = 0;
+	atomic_store_explicit(&loop->state, HP_FREE, memory_order_release);
+}
+
+static void thread_end(void *data)
+{
+	struct hp_looper *me = data;
+
+	if (me != hp_looper())
+		return;
+	for (uint32_t i = 0; i < me->count; i++)
+		if (me->sites[i].told && hp_segment_holds(&hp_segment, me->sites[i].told))
+			record_release(me->sites[i].told);
+	hp_looper_set(&unborn);
+	forget(me);
+	atomic_store_explicit(&me->state, 0, memory_order_release);
+}
+
+static struct hp_looper *looper_free(void)
+{
+	struct hp_looper *me = atomic_load_explicit(&loopers, memory_order_acquire);
+
+	for (; me; me = me->next) {
+		uint32_t state = 0;
+
+		if (atomic_compare_exchange_strong_explicit(
+			    &me->state, &state, 1, memory_order_acq_rel, memory_order_relaxed))
+			return me;
+	}
+	return NULL;
+}
+
+static struct hp_looper *looper_new(void)
+{
+	struct hp_looper *me = hp_pages_wiped();
+
+	if (!me)
+		return NULL;
+	atomic_store_explicit(&me->state, 1, memory_order_relaxed);
+	me->next = atomic_load_explicit(&loopers, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&loopers, &me->next, me, memory_order_release,
+						      memory_order_relaxed))
+		;
+	return me;
+}
+
+/* A signal handler that waits while its thread makes the process's record would wait for that. */
+static bool is_on(void)
+{
+	struct hp_looper *before = hp_looper();
+	bool is;
+
+	if (before == &opening || hp_is_confined())
+		return false;
+	hp_looper_set(&opening);
+	atomic_signal_fence(memory_order_seq_cst);
+	is = hp_start() && is_wanted && hp_self_open();
+	atomic_signal_fence(memory_order_seq_cst);
+	hp_looper_set(before);
+	return is;
+}
+
+/* In a forked child all are wiped, so they are free, and the list ends early. */
+static struct hp_looper *open_thread(void)
+{
+	struct hp_looper *me = hp_looper();
+
+	if (me != &unborn && me != &opening && me->tid)
+		return me;
+	if (!is_on())
+		return NULL;
+	me = looper_free();
+	if (!me)
+		me = looper_new();
+	if (!me)
+		return NULL;
+	me->tid = hp_confine_tid();
+	hp_looper_set(me);
+	hp_end_watch(end_number, me);
+	return me;
+}
+
+/* --- calls that wait --- */
+
+static struct hp_loop_site *site_of(struct hp_looper *me, uintptr_t caller)
+{
+	for (uint32_t i = 0; i < me->count; i++)
+		if (me->sites[i].site == caller)
+			return &me->sites[i];
+	return NULL;
+}
+
+/* One whose waits have no record yet makes room: the one that came first. */
+static struct hp_loop_site *site_place(struct hp_looper *me)
+{
+	if (me->count < HP_LOOP_SITES)
+		return &me->sites[me->count++];
+	for (uint32_t i = 0; i < HP_LOOP_SITES; i++)
+		if (!me->sites[i].told)
+			return &me->sites[i];
+	return NULL;
+}
+
+static struct hp_loop_site *own_give(struct hp_looper *me, struct hp_loop_site *site)
+{
+	uint32_t own = me->own_count++ % HP_LOOP_OWN;
+
+	for (uint32_t i = 0; i < me->count; i++)
+		if (me->sites[i].own == &me->own[own])
+			me->sites[i].own = NULL;
+	site->own = &me->own[own];
+	site->spans = me->spans[own];
+	return site;
+}
+
+static struct hp_loop_site *site_new(struct hp_looper *me, uintptr_t caller, enum hp_loop_call call)
+{
+	struct hp_loop_site *site = site_place(me);
+
+	if (!site)
+		return NULL;
+	*site = (struct hp_loop_site){ .site = caller };
+	own_give(me, site);
+	*site->own = (struct hp_loop){
+		.call = call, .pid = hp_self->pid, .tid = me->tid, .site_address = caller
+	};
+	return site;
+}
+
+HP_COLD struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call)
+{
+	struct hp_loop_site *site;
+	struct hp_looper *me;
+	int saved;
+
+	if (hp_is_early() || hp_looper() == &opening || hp_is_confined())
+		return NULL;
+	saved = errno;
+	me = open_thread();
+	errno = saved;
+	if (!me)
+		return NULL;
+	if (me->frame && (uintptr_t)__builtin_frame_address(0) < me->frame)
+		return NULL;
+	site = site_of(me, caller);
+	if (!site || !(site->told || site->own))
+		site = site_new(me, caller, call);
+	/* Of several loops of one thread the longest spans are asked for anew with each change. */
+	me->long_least = 0;
+	me->at = site;
+	me->loop = !site ? NULL : site->told ? site->told : site->own;
+	me->site = caller;
+	return me->loop;
+}
+
+/* What the first spans were woken by is not known any more. */
+static void spans_tell(struct hp_looper *me, struct hp_loop *loop,
+		       const struct hp_loop_first *spans, uint64_t count)
+{
+	me->only_call = 0;
+	for (uint64_t i = 0; i < count && i < HP_LOOP_LEAST; i++) {
+		spread_add(loop, spans[i].ticks);
+		longest_put(me, loop, &spans[i]);
+	}
+}
+
+/* The waits so far go to a record, and with them the path to this one. */
+HP_COLD void hp_loop_tell(struct hp_looper *me)
+{
+	struct hp_loop_site *site = me->at;
+	_Atomic uint64_t *list = records();
+	const struct hp_module *module;
+	struct hp_loop wanted, *loop;
+	int saved = errno;
+
+	if (me->loop != site->own || !list || !hp_self_is_me()) {
+		errno = saved;
+		return;
+	}
+	wanted = *site->own;
+	module = hp_module_of(site->site);
+	if (module) {
+		wanted.site_module = hp_segment_offset(&hp_segment, module);
+		wanted.site_address = site->site - module->bias;
+	}
+	loop = record_free(list, &wanted);
+	if (!loop)
+		loop = record_new(list, &wanted);
+	if (loop) {
+		add(loop, &wanted);
+		spans_tell(me, loop, site->spans, wanted.spans);
+		loop->path = hp_lock_path();
+		site->told = me->loop = loop;
+		site->own = NULL;
+	}
+	errno = saved;
+}
+
+/* --- the process --- */
+
+static void configure(const struct hp_settings *settings, bool is_first)
+{
+	(void)is_first;
+	is_wanted = hp_settings_asks(settings, HP_KEY_LOOPS);
+	if (!is_wanted)
+		return;
+	hp_segment_recorded(&hp_segment, HP_RECORDED_LOOPS);
+	end_number = hp_end_new(thread_end);
+}
+
+static void find(void)
+{
+	HP_EARLY_FIND(looper);
+}
+
+static void dropped(void)
+{
+	struct hp_looper *me = atomic_load_explicit(&loopers, memory_order_acquire);
+
+	for (; me; me = me->next)
+		forget(me);
+}
+
+/* Records of threads that are gone with their image. */
+static void free_records(struct hp_process *process)
+{
+	struct hp_account *account =
+		process->account ? at((uint64_t)process->account * HP_LINE) : NULL;
+	uint64_t offset = account ? atomic_load_explicit(&account->loops, memory_order_acquire) : 0;
+
+	for (int i = 0; offset && i < RECORDS_MOST; i++) {
+		struct hp_loop *loop = at(offset);
+
+		if (atomic_load_explicit(&loop->state, memory_order_relaxed) == HP_TAKEN)
+			record_release(loop);
+		offset = loop->next;
+	}
+}
+
+const struct hp_recorder hp_loop_recorder = {
+	.find = find,
+	.configure = configure,
+	.free = free_records,
+	.dropped = dropped,
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.h - waits for several descriptors, and what happens between them.
+ *
+ * A stand-in reads the clock before and after the real call.  Both readings go to the record of the
+ * thread's waits at this call: what lies between two waits is a busy span.  The first waits are
+ * counted in memory of the thread alone, since most threads that poll do so a few times
+ * (HP_LOOP_LEAST); then they get a record in the segment.
+ *
+ * Everything is told after the real call, so a wait that is cancelled or left by a jump is none: the
+ * next one finds the frame of that wait and takes no notice.  Waits of a signal handler that
+ * interrupted one are not told.
+ *
+ * Folder: preload/loop - event loops: stand-ins for calls that wait for several descriptors
+ * May use: preload/channel preload/lock preload/wait preload/heap preload/thread preload/guest
+ *   segment segment/layout util include
+ */
+#ifndef HP_PRELOAD_LOOP_LOOP_H
+#define HP_PRELOAD_LOOP_LOOP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/channel/channel.h"
+#include "preload/guest/above.h"
+#include "preload/guest/early.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/ticks.h"
+#include "segment/clock.h"
+#include "segment/layout/loop.h"
+
+#define HP_LOOP_SITES 12 /* calls at which one thread waits; more are not told */
+
+struct hp_loop_first { /* a busy span without a record */
+	uint64_t begin;
+	uint64_t ticks;
+};
+
+/* Waits at one call; `told` once they have a record. */
+struct hp_loop_site {
+	uintptr_t site; /* return address; 0 = unused */
+	struct hp_loop *told; /* NULL = they are counted in `own` */
+	struct hp_loop *own; /* NULL = they are counted nowhere */
+	struct hp_loop_first *spans; /* of `own`: HP_LOOP_LEAST of them */
+};
+
+#define HP_LOOP_OWN 4 /* calls whose waits are counted before they have a record */
+
+/* What a thread keeps; in a MADV_WIPEONFORK page. */
+struct hp_looper {
+	struct hp_loop *loop; /* where waits at `site` are counted; NULL = nowhere */
+	uintptr_t frame; /* of the stand-in that waits; 0 = none does */
+	uint64_t long_least; /* busy spans of so many ticks are among the longest */
+	uintptr_t site; /* of the last wait; 0 = not open, or forgotten */
+	struct hp_loop_site *at; /* of `site` */
+	struct hp_looper *next; /* list of the process */
+	_Atomic uint32_t state; /* 1 = a thread has it */
+	uint32_t tid;
+	uint32_t count; /* of `sites` */
+	uint32_t own_count;
+	int only_fd; /* the epoll instance that the last wait's only event came from */
+	uint32_t only_call; /* enum hp_loop_call; 0 = it brought none, or several */
+	uint64_t only_source; /* of that event: number of the descriptor or, for epoll, its data */
+	struct hp_loop_site sites[HP_LOOP_SITES];
+	struct hp_loop own[HP_LOOP_OWN];
+	struct hp_loop_first spans[HP_LOOP_OWN][HP_LOOP_LEAST];
+};
+
+static_assert(sizeof(struct hp_looper) <= HP_PAGE, "one wiped page each");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_looper, site)), "see preload/guest/early.h");
+
+HP_THREAD_POINTER(struct hp_looper, looper)
+
+extern const struct hp_recorder hp_loop_recorder;
+
+/* One wait. */
+struct hp_turn {
+	struct hp_loop *loop; /* NULL = it is not told */
+	uint64_t since; /* ticks; 0 = not taken */
+};
+
+/* The first wait at this call, or after another one: where it is counted. */
+struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call);
+
+/* A busy span has ended now. */
+void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
+
+/* A wait ended by its timeout; its events are the first ones, or of another source; it was the one that makes a record. */
+void hp_loop_expired(struct hp_loop *loop, uint64_t ticks, uint64_t asked_ns);
+void hp_loop_source(struct hp_loop *loop, uint64_t source);
+void hp_loop_tell(struct hp_looper *me);
+
+/* A wait of a handler that came during another one lies below it on the stack. */
+static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call)
+{
+	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	struct hp_looper *me = hp_looper();
+	struct hp_loop *loop =
+		HP_LIKELY(me->site == caller) ? me->loop : hp_loop_meet(caller, call);
+
+	turn->loop = NULL;
+	me = hp_looper();
+	if (HP_UNLIKELY(!loop || (me->frame && frame < me->frame))) {
+		turn->since = hp_idle_begin();
+		return;
+	}
+	turn->since = hp_ticks();
+	if (HP_UNLIKELY(!turn->since))
+		return;
+	turn->loop = loop;
+	if (HP_LIKELY(loop->until != 0))
+		hp_loop_span(me, loop, hp_clock_between(loop->until, turn->since));
+	else
+		loop->first = turn->since;
+	me->frame = frame;
+	loop->since = turn->since;
+}
+
+/* `asked_ns`: the timeout; < 0 = none. */
+static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most, int64_t asked_ns)
+{
+	struct hp_loop *loop = turn->loop;
+	struct hp_looper *me;
+	uint64_t now, ticks;
+
+	if (HP_UNLIKELY(!loop)) {
+		hp_idle_end(turn->since);
+		return;
+	}
+	now = hp_ticks();
+	me = hp_looper();
+	ticks = hp_clock_between(turn->since, now);
+	if (hp_courier()->key) {
+		hp_courier()->idle_since = turn->since;
+		hp_courier()->idle_until = now;
+	}
+	loop->since = 0;
+	loop->until = now;
+	loop->wait_ticks += ticks;
+	loop->parks += asked_ns != 0;
+	loop->last_events = result > 0 ? (uint32_t)result : 0;
+	me->frame = 0;
+	if (result > 0) {
+		loop->events += (uint64_t)result;
+		loop->woken++;
+		loop->full += result == most;
+	} else if (result == 0 && asked_ns > 0) {
+		hp_loop_expired(loop, ticks, (uint64_t)asked_ns);
+	}
+	if (HP_UNLIKELY(++loop->waits == HP_LOOP_LEAST))
+		hp_loop_tell(me);
+}
+
+#endif

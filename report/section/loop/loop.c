@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.c - see loop.h.
+ *
+ * The segment has each thread's waits at each call.  One is an event loop if the program or the library
+ * that it runs in says so; else if events came from several descriptors, or timeouts of several
+ * lengths expired.  A client that polls for one answer has neither.  What waits inside of a client
+ * library (libcurl, libpq) is none, whatever it waits for.
+ */
+#include "report/section/loop/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/name/symbol.h"
+#include "report/read/logged.h"
+#include "report/read/model.h"
+#include "report/section/wait/lock_path.h"
+#include "report/section/wait/lock_section.h"
+#include "segment/layout/process.h"
+
+#define EXPIRED_LEAST 4 /* waits that ended by their timeout, for a loop that has timers alone */
+#define LONGEST_MOST 20 /* busy spans that are kept of all loops */
+
+struct view {
+	struct hp_loops loops;
+	struct hp_lock_paths paths;
+	struct hp_map objects; /* offset of a hp_object -> place + 1 */
+	size_t room;
+	size_t span_room;
+};
+
+struct build {
+	struct hp_report *report;
+	struct view *view;
+	uint64_t end_ticks; /* of the process that is read */
+	bool is_running;
+};
+
+/* --- names --- */
+
+struct library {
+	const char *kind;
+	const char *file; /* how the name of its file begins */
+	const char *runs; /* the function that runs the loop */
+	const char *prefix; /* its other functions */
+};
+
+static const struct library libraries[] = {
+	{ "libuv", "libuv.", "uv_run", "uv__" },
+	{ "GLib", "libglib-2", "g_main_loop_run", "g_main_context_" },
+	{ "libevent", "libevent", "event_base_loop", "event_base_" },
+	{ "libev", "libev.", "ev_run", "ev_run" },
+};
+
+static const char *const clients[] = { "libcurl", "libpq.", "libmariadb", "libmysqlclient" };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static const char *file_of(const struct hp_report *report, const struct hp_lock_place *site)
+{
+	return site->object == HP_NONE ? ""
+				       : hp_name_file(report->model.objects[site->object].path);
+}
+
+static const struct library *library_named(const char *function)
+{
+	for (size_t i = 0; function && i < COUNT(libraries); i++)
+		if (strcmp(function, libraries[i].runs) == 0 ||
+		    begins(function, libraries[i].prefix))
+			return &libraries[i];
+	return NULL;
+}
+
+/* By the file that waits, else by the functions that called. */
+static const struct library *library_of(struct build *b, const struct hp_loop_row *row)
+{
+	const char *file = file_of(b->report, &row->site);
+	const struct hp_symbol_spot *spot = hp_lock_code(b->report, &row->site);
+	const struct library *found = library_named(spot ? spot->name : NULL);
+	const struct hp_lock_path *path =
+		row->path == HP_NONE ? NULL : &b->view->paths.all[row->path];
+
+	for (size_t i = 0; i < COUNT(libraries); i++)
+		if (begins(file, libraries[i].file))
+			return &libraries[i];
+	for (size_t i = 0; !found && path && i < path->count; i++) {
+		spot = hp_lock_code(b->report, &path->places[i]);
+		found = library_named(spot ? spot->name : NULL);
+	}
+	return found;
+}
+
+static bool is_client(const struct hp_report *report, const struct hp_loop_row *row)
+{
+	const char *file = file_of(report, &row->site);
+
+	for (size_t i = 0; i < COUNT(clients); i++)
+		if (begins(file, clients[i]))
+			return true;
+	return false;
+}
+
+static bool has_timers(const struct hp_loop *record)
+{
+	return record->expired >= EXPIRED_LEAST && record->timeouts > 1;
+}
+
+static bool has_sources(const struct hp_loop *record)
+{
+	return record->sources > 1 || record->registered > 1;
+}
+
+/* The thread's own name; else its process's. */
+static const char *thread_name(struct build *b, const struct hp_loop *record, const char *comm)
+{
+	const struct hp_model *model = &b->report->model;
+	const char *name = hp_model_thread_name(model, record->pid, record->tid, b->end_ticks);
+
+	for (size_t i = 0; !name && i < model->thread_count; i++)
+		if (model->threads[i].tid == record->tid && model->threads[i].pid == record->pid)
+			name = model->threads[i].name;
+	return name && *name ? name : comm;
+}
+
+static char *name_of(struct build *b, const struct hp_loop_row *row, const struct library *library,
+		     const char *comm)
+{
+	const struct hp_symbol_spot *spot = hp_lock_code(b->report, &row->site);
+	const char *thread = thread_name(b, &row->record, comm);
+
+	if (row->label)
+		return hp_xstrdup(row->label);
+	if (library)
+		return hp_xprintf("%s (%s)", thread, library->runs);
+	return spot ? hp_xprintf("%s (%s)", thread, spot->name) : hp_xstrdup(thread);
+}
+
+/* --- rows --- */
+
+static uint32_t object_of(void *context, uint64_t offset)
+{
+	struct build *b = context;
+	bool is_new;
+	uint32_t *found = hp_map_at(&b->view->objects, offset, &is_new);
+
+	if (is_new)
+		*found = hp_lock_object_find(&b->report->model, offset);
+	return *found;
+}
+
+/* What goes on: a wait in any case; a busy span of a process that runs. */
+static void present_add(struct build *b, struct hp_loop_row *row)
+{
+	const struct hp_loop *record = &row->record;
+
+	row->wait_ticks = record->wait_ticks;
+	row->busy_ticks = record->busy_ticks;
+	row->is_waiting = record->since != 0;
+	if (row->is_waiting) {
+		if (b->end_ticks > record->since)
+			row->wait_ticks += b->end_ticks - record->since;
+	} else if (record->until && b->is_running && b->end_ticks > record->until) {
+		row->is_busy = true;
+		row->busy_ticks += b->end_ticks - record->until;
+	}
+}
+
+static void longest_read(struct build *b, const struct hp_loop *record, size_t place)
+{
+	struct hp_loops *loops = &b->view->loops;
+	const struct hp_loop_longest *longest =
+		record->longest_at
+			? hp_reader_see(&b->report->model.reader,
+					(uint64_t)record->longest_at * HP_LINE, sizeof(*longest))
+			: NULL;
+
+	for (size_t i = 0; longest && i < HP_LOOP_LONGEST; i++) {
+		struct hp_loop_span_row row = { .loop = (void *)(uintptr_t)place };
+
+		if (!hp_logged_span(&longest->spans[i], &row.span))
+			continue;
+		loops->spans = hp_xgrow(loops->spans, loops->span_count, &b->view->span_room,
+					sizeof(*loops->spans));
+		loops->spans[loops->span_count++] = row;
+	}
+}
+
+static void row_add(struct build *b, const struct hp_loop *record, const char *comm)
+{
+	struct hp_model *model = &b->report->model;
+	struct hp_loop_row row = { .record = *record };
+	const struct library *library;
+
+	row.site = hp_lock_place_of(model, record->site_module, record->site_address);
+	row.path = hp_lock_path_read(&b->view->paths, model, record->path, object_of, b);
+	row.label = record->label ? hp_reader_text(&model->reader, record->label) : NULL;
+	library = library_of(b, &row);
+	if (!row.label && !library &&
+	    (is_client(b->report, &row) || !(has_sources(record) || has_timers(record)))) {
+		free(row.label);
+		return;
+	}
+	row.kind = library			   ? library->kind
+		   : record->call == HP_LOOP_EPOLL ? "epoll"
+		   : record->call == HP_LOOP_POLL  ? "poll"
+						   : "select";
+	row.name = name_of(b, &row, library, comm);
+	row.spans.timed = record->spans;
+	row.spans.hold_ticks = (double)record->busy_ticks;
+	row.spans.hold_most = record->span_most;
+	hp_lock_spread_add(model, &row.spans.holds, record->spans_at);
+	present_add(b, &row);
+	longest_read(b, record, b->view->loops.count);
+	b->view->loops.rows =
+		hp_xgrow(b->view->loops.rows, b->view->loops.count, &b->view->room, sizeof(row));
+	b->view->loops.rows[b->view->loops.count++] = row;
+}
+
+static void process_read(struct build *b, const struct hp_process *process)
+{
+	struct hp_reader *reader = &b->report->model.reader;
+	struct hp_account account;
+	struct hp_loop record;
+	char comm[sizeof(process->comm) + 1] = "";
+
+	memcpy(comm, process->comm, sizeof(process->comm));
+	if (!process->account || !hp_reader_copy(reader, (uint64_t)process->account * HP_LINE,
+						 &account, sizeof(account)))
+		return;
+	b->is_running = !process->end_ticks;
+	b->end_ticks = process->end_ticks ? process->end_ticks : hp_reader_end_ticks(reader);
+	for (uint64_t at = account.loops; hp_reader_step(reader, at, &record, sizeof(record));
+	     at = record.next)
+		if (record.call > 0 && record.call < HP_LOOP_CALLS)
+			row_add(b, &record, comm);
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct hp_loop_span_row *a = left, *b = right;
+
+	return a->span.ticks > b->span.ticks ? -1 : a->span.ticks < b->span.ticks;
+}
+
+static void view_free(void *held)
+{
+	struct view *view = held;
+
+	for (size_t i = 0; i < view->loops.count; i++) {
+		struct hp_loop_row *row = &view->loops.rows[i];
+
+		for (unsigned group = 0; group < HP_GROUPS; group++)
+			free(row->spans.holds.groups[group]);
+		free(row->label);
+		free(row->name);
+	}
+	for (size_t i = 0; i < view->loops.span_count; i++)
+		free(view->loops.spans[i].what);
+	free(view->loops.rows);
+	free(view->loops.spans);
+	hp_lock_paths_release(&view->paths);
+	hp_map_release(&view->objects);
+	free(view);
+}
+
+/* Rows have their places only now. */
+static void spans_finish(struct hp_loops *loops)
+{
+	for (size_t i = 0; i < loops->span_count; i++)
+		loops->spans[i].loop = &loops->rows[(uintptr_t)loops->spans[i].loop];
+	if (loops->span_count)
+		qsort(loops->spans, loops->span_count, sizeof(*loops->spans), compare_spans);
+	if (loops->span_count > LONGEST_MOST)
+		loops->span_count = LONGEST_MOST;
+}
+
+const struct hp_loops *hp_loops_of(const struct hp_report *asked)
+{
+	static const struct hp_view_kind kind = { .free = view_free };
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct view *view = hp_views_get(&report->views, &kind);
+	struct build b = { .report = report };
+	struct hp_reader *reader = &report->model.reader;
+	struct hp_process process;
+	uint64_t at = hp_reader_processes(reader);
+
+	if (view)
+		return &view->loops;
+	view = b.view = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*view)));
+	hp_reader_restart(reader, 2);
+	for (; hp_reader_step(reader, at, &process, sizeof(process));
+	     at = hp_reader_after(reader, at, process.next))
+		process_read(&b, &process);
+	spans_finish(&view->loops);
+	return &view->loops;
+}

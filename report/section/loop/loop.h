@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.h - the event loops of a segment: which of the threads that wait for descriptors are loops, and
+ * how busy they were.
+ *
+ * Folder: report/section/loop - event loops and their longest busy spans
+ * May use: report/section/wait report/section/cpu report/section/core report/name report/read
+ *   report/base segment segment/layout util
+ */
+#ifndef HP_REPORT_SECTION_LOOP_LOOP_H
+#define HP_REPORT_SECTION_LOOP_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/read/lock_place.h"
+#include "report/read/lock_sum.h"
+#include "report/section/core/section.h"
+#include "segment/layout/loop.h"
+
+struct hp_loop_span_row;
+
+struct hp_loop_row {
+	struct hp_loop record;
+	struct hp_lock_place site;
+	uint32_t path; /* of hp_loops.paths, or HP_NONE */
+	char *label; /* what the program calls it; NULL = nothing */
+	char *name; /* what it is called here */
+	const char *kind; /* "libuv", "epoll", ... */
+	struct hp_lock_sum spans; /* its holds are the busy spans */
+	uint64_t wait_ticks; /* the present wait included */
+	uint64_t busy_ticks; /* the present span included */
+	bool is_waiting;
+	bool is_busy; /* it runs, and does not wait */
+};
+
+/* One of the longest busy spans of all loops. */
+struct hp_loop_span_row {
+	const struct hp_loop_row *loop;
+	struct hp_loop_span span;
+	char *what; /* what ran, or what it was woken by; NULL = not known */
+	const char *by; /* how that is known */
+};
+
+struct hp_loops {
+	struct hp_loop_row *rows; /* the busiest first */
+	size_t count;
+	struct hp_loop_span_row *spans; /* the longest first */
+	size_t span_count;
+};
+
+/* Read when it is first asked for. */
+const struct hp_loops *hp_loops_of(const struct hp_report *report);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime.h - all event loops together, by the names that clients of the Rust crate know.
+ */
+#ifndef HP_REPORT_SECTION_LOOP_RUNTIME_H
+#define HP_REPORT_SECTION_LOOP_RUNTIME_H
+
+#include "report/section/core/report.h"
+
+struct cJSON;
+
+/*
+ * num_workers: loops.  num_alive_tasks: descriptors that they wait for.  global_queue_depth: jobs
+ * that wait for a pool, of which none is seen.  io_driver_*: descriptors added to and
+ * removed from epoll instances, and events.  What a loop has no meaning for, as steals, is left out.
+ */
+void hp_runtime_add(struct hp_report *report, struct cJSON *to);
+
+#endif

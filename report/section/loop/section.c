@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * section.c - the sections of event loops: rows, columns, words.
+ */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/json.h"
+#include "report/base/memory.h"
+#include "report/section/core/extra.h"
+#include "report/section/core/list.h"
+#include "report/section/loop/loop.h"
+#include "report/section/loop/runtime.h"
+#include "report/section/wait/lock_cells.h"
+#include "report/section/wait/lock_section.h"
+
+#define LIMIT 15 /* rows, where no variable says otherwise */
+#define SPANS_LIMIT 5
+
+static const struct hp_loop_row *row_at(const struct hp_cell *cell)
+{
+	return cell->row;
+}
+
+static void loops_fill(struct hp_report *report, struct hp_list *list)
+{
+	const struct hp_loops *loops = hp_loops_of(report);
+
+	list->rows = hp_xcalloc(loops->count, sizeof(*list->rows));
+	list->total = loops->count;
+	for (size_t i = 0; i < loops->count; i++)
+		list->rows[i] = &loops->rows[i];
+	hp_section_cut(&hp_loops_section, report, list);
+}
+
+static bool loops_have_data(const struct hp_report *report)
+{
+	return hp_loops_of(report)->count != 0;
+}
+
+/* --- columns --- */
+
+static void cell_id(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->number = (double)(row_at(cell) - hp_loops_of(cell->report)->rows) + 1;
+}
+
+static void cell_name(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->text = row_at(cell)->name;
+	value->is_label = true;
+}
+
+static void cell_kind(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->text = row_at(cell)->kind;
+}
+
+static void cell_source(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_set_text(cell, hp_spot_text(hp_lock_code(cell->report, &row_at(cell)->site)),
+			 value);
+}
+
+static void cell_state(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop_row *row = row_at(cell);
+
+	value->text = row->is_waiting ? "waiting" : row->is_busy ? "busy" : "ended";
+}
+
+static void cell_busy_share(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop_row *row = row_at(cell);
+	double life = (double)row->busy_ticks + (double)row->wait_ticks;
+
+	value->number = life > 0 ? 100 * (double)row->busy_ticks / life : 0;
+	value->is_unknown = life <= 0;
+}
+
+static void cell_per_wake(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop *record = &row_at(cell)->record;
+
+	value->is_unknown = !record->woken;
+	value->number = record->woken ? (double)record->events / (double)record->woken : 0;
+}
+
+static void cell_span_mean(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_lock_sum *spans = &row_at(cell)->spans;
+
+	hp_lock_set_ticks(cell, spans->timed ? spans->hold_ticks / (double)spans->timed : -1,
+			  value);
+}
+
+static void cell_span_percentile(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_lock_set_ticks(cell, hp_lock_hold_percentile(&row_at(cell)->spans, cell->percentile),
+			  value);
+}
+
+static void cell_p99(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_lock_set_ticks(cell, hp_lock_hold_percentile(&row_at(cell)->spans, 99), value);
+}
+
+static void late_set(const struct hp_cell *cell, uint64_t ticks, uint64_t asked_ns, uint64_t count,
+		     struct hp_value *value)
+{
+	double ns = (double)ticks * cell->report->model.ns_per_tick - (double)asked_ns;
+
+	value->is_unknown = !count;
+	value->number = count && ns > 0 ? ns / (double)count : 0;
+}
+
+/* How much longer waits took than their timeout. */
+static void cell_late(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop *record = &row_at(cell)->record;
+
+	late_set(cell, record->expired_ticks, record->expired_ns, record->expired, value);
+}
+
+static void cell_late_most(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop *record = &row_at(cell)->record;
+
+	late_set(cell, record->late_ticks, record->late_ns, record->expired != 0, value);
+}
+
+static const struct hp_column columns[] = {
+	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = cell_id },
+	{ "Loop", "label", "label", HP_UNIT_NAME, .get = cell_name },
+	{ NULL, "kind", "kind", HP_UNIT_TEXT, .get = cell_kind },
+	{ NULL, "source", "source", HP_UNIT_TEXT, .get = cell_source },
+	{ NULL, "state", "state", HP_UNIT_TEXT, .get = cell_state },
+	{ NULL, "tid", "tid", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_loop_row, record.tid) },
+	{ "Waits", "waits", "waits", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_loop_row, record.waits) },
+	{ NULL, "park_count", "park_count", HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.parks) },
+	{ "Events", "events", "events", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_loop_row, record.events) },
+	{ .raw = "events_per_wake", .unit = HP_UNIT_RATE, .get = cell_per_wake },
+	{ NULL, "waiting", "wait_ns", HP_UNIT_TIME, .member = HP_TICKS(hp_loop_row, wait_ticks) },
+	{ "Busy", "busy", "busy_ns", HP_UNIT_TIME, .member = HP_TICKS(hp_loop_row, busy_ticks) },
+	{ "Busy %", "busy_percent", "busy_percent", HP_UNIT_LOAD, .get = cell_busy_share },
+	{ "Mean", "busy_avg", "busy_avg_ns", HP_UNIT_TIME, .get = cell_span_mean,
+	  .need = HP_NEED_ROOM },
+	{ "P", "busy_p", "busy_p", HP_UNIT_TIME, .get = cell_span_percentile,
+	  .is_percentiles = true },
+	{ NULL, "busy_p99_span", "busy_p99_span_ns", HP_UNIT_TIME, .get = cell_p99 },
+	{ "Longest", "busy_max", "busy_max_ns", HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_loop_row, record.span_most) },
+	{ "Late", "timeouts_late_avg", "timeouts_late_avg_ns", HP_UNIT_TIME, .get = cell_late,
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "timeouts_late_max_ns", .unit = HP_UNIT_TIME, .get = cell_late_most },
+	{ .raw = "timeouts",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.expired) },
+	{ .raw = "busy_spans",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.spans) },
+	{ .raw = "full_waits",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.full) },
+	{ .raw = "descriptors",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.watched) },
+	{ .raw = "descriptors_added",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.registered) },
+	{ .raw = "descriptors_removed",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.deregistered) },
+	{ 0 },
+};
+
+/* --- the longest busy spans --- */
+
+static const struct hp_loop_span_row *span_at(const struct hp_cell *cell)
+{
+	return cell->row;
+}
+
+static void spans_fill(struct hp_report *report, struct hp_list *list)
+{
+	const struct hp_loops *loops = hp_loops_of(report);
+
+	list->rows = hp_xcalloc(loops->span_count, sizeof(*list->rows));
+	list->total = loops->span_count;
+	for (size_t i = 0; i < loops->span_count; i++)
+		list->rows[i] = &loops->spans[i];
+	hp_section_cut(&hp_loop_spans_section, report, list);
+}
+
+static bool spans_have_data(const struct hp_report *report)
+{
+	return hp_loops_of(report)->span_count != 0;
+}
+
+static void cell_span_loop(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->text = span_at(cell)->loop->name;
+	value->is_label = true;
+}
+
+static void cell_span_begin(const struct hp_cell *cell, struct hp_value *value)
+{
+	uint64_t start = cell->report->model.reader.header.start.ticks;
+	uint64_t begin = span_at(cell)->span.begin;
+
+	value->number =
+		begin > start ? (double)(begin - start) * cell->report->model.ns_per_tick : 0;
+}
+
+static void cell_span_what(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop_span_row *row = span_at(cell);
+	char *text = row->what ? hp_xstrdup(row->what)
+		     : row->span.events == 1 && row->span.fd >= 0
+			     ? hp_xprintf("descriptor %d", row->span.fd)
+		     : row->span.events ? hp_xprintf("%u events", row->span.events)
+					: hp_xstrdup("-");
+
+	hp_cell_set_text(cell, text, value);
+}
+
+static void cell_span_by(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop_span_row *row = span_at(cell);
+
+	value->text = row->what ? row->by : row->span.events ? "woken by" : "unknown";
+}
+
+static const struct hp_column span_columns[] = {
+	{ "Loop", NULL, NULL, HP_UNIT_NAME, .get = cell_span_loop },
+	{ "At", NULL, NULL, HP_UNIT_TIME, .get = cell_span_begin },
+	{ "Took", NULL, NULL, HP_UNIT_TIME, .member = HP_TICKS(hp_loop_span_row, span.ticks) },
+	{ "How known", NULL, NULL, HP_UNIT_TEXT, .get = cell_span_by },
+	{ "What ran", NULL, NULL, HP_UNIT_CHAIN, .get = cell_span_what },
+	{ 0 },
+};
+
+/* --- JSON --- */
+
+static void add_head(struct hp_report *report, cJSON *list)
+{
+	hp_json_whole(list, "current_elapsed_ns", report->model.elapsed_ns);
+	hp_extra_add_percentiles(report, list);
+	hp_runtime_add(report, list);
+}
+
+static void add_longest(struct hp_report *report, const void *held, cJSON *entry)
+{
+	const struct hp_loops *loops = hp_loops_of(report);
+	cJSON *array = cJSON_AddArrayToObject(entry, "longest_spans");
+
+	for (size_t i = 0; i < loops->span_count; i++) {
+		const struct hp_loop_span_row *row = &loops->spans[i];
+		struct hp_cell cell = { .report = report, .row = row };
+		struct hp_value value = { .text = NULL };
+		cJSON *item;
+
+		if (row->loop != held)
+			continue;
+		item = cJSON_CreateObject();
+		cell_span_begin(&cell, &value);
+		hp_json_rounded(item, "timestamp_ns", value.number);
+		hp_json_rounded(item, "duration_ns",
+				(double)row->span.ticks * report->model.ns_per_tick);
+		hp_json_whole(item, "events", row->span.events);
+		if (row->span.events == 1 && row->span.fd >= 0)
+			hp_json_whole(item, "fd", (uint64_t)row->span.fd);
+		if (row->what) {
+			hp_json_text(item, "what", row->what);
+			cJSON_AddStringToObject(item, "known_by", row->by);
+		}
+		cJSON_AddItemToArray(array, item);
+	}
+}
+
+static void name_all(struct hp_report *report)
+{
+	hp_loops_of(report);
+}
+
+/* --- the sections --- */
+
+static const struct hp_metric metrics[] = {
+	{ "waits", true, "hotpath_loop_waits", "Waits of each event loop." },
+	{ "park_count", true, "hotpath_loop_parks", "Of these, those that were allowed to sleep." },
+	{ "events", true, "hotpath_loop_events", "Events that they brought." },
+	{ "timeouts", true, "hotpath_loop_timeouts", "Waits that ended by their timeout." },
+	{ "busy_max_ns", false, "hotpath_loop_busy_max_nanoseconds", "The longest busy span." },
+	{ "descriptors", false, "hotpath_loop_descriptors", "Descriptors that are waited for." },
+	{ 0 },
+};
+
+static const struct hp_label_key labels[] = {
+	{ "loop", "label" }, { "kind", "kind" }, { "source", "source" }, { 0 }
+};
+
+#define NONE "no thread waits for several descriptors again and again"
+
+const struct hp_section hp_loops_section = {
+	.key = HP_KEY_LOOPS,
+	.json = "tokio_runtime",
+	.name = "event loops",
+	.help = "event loops: waiting, busy, longest busy spans",
+	.subject = HP_SUBJECT_LOOP,
+	.columns = columns,
+	.needs = HP_RECORDED_LOOPS,
+	.fill = loops_fill,
+	.usual = LIMIT,
+	.is_quiet = true,
+	.has_data = loops_have_data,
+	.about = "Event loops: waits, events, and how long they were busy between two waits.",
+	.none = NONE,
+	.extra = { .head = add_head,
+		   .raw = add_longest,
+		   .list_keys = "current_elapsed_ns:i percentiles:[n] num_workers:i "
+				"num_alive_tasks:i global_queue_depth:i "
+				"io_driver_fd_registered_count:i "
+				"io_driver_fd_deregistered_count:i io_driver_ready_count:i "
+				"workers:[o]",
+		   .raw_keys = "longest_spans:[o]" },
+	.name_all = name_all,
+	.tool = { .help = "Event loops: waits, events, busy time, longest busy spans.",
+		  .meaning =
+			  "A loop waits for events (parks) and is busy between two waits. While it is busy "
+			  "nothing else that it serves goes on, so a long busy span delays all of it.",
+		  .next = "functions_cpu for what runs in it; offcpu if it is busy without using "
+			  "the CPU." },
+	.metrics = metrics,
+	.labels = labels,
+};
+
+const struct hp_section hp_loop_spans_section = {
+	.key = "loop-spans",
+	.json = "",
+	.name = "longest busy spans",
+	.help = "longest busy spans of event loops, with what ran",
+	.subject = HP_SUBJECT_LOOP,
+	.columns = span_columns,
+	.needs = HP_RECORDED_LOOPS,
+	.fill = spans_fill,
+	.usual = SPANS_LIMIT,
+	.with = &hp_loops_section,
+	.is_quiet = true,
+	.has_data = spans_have_data,
+	.about = "Longest times for which event loops served nothing else.",
+	.none = "no event loop was busy",
+};

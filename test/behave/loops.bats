@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Event loops: which threads are some, and whether their figures are those that the program counts itself.
+
+load helper
+
+setup_file()
+{
+	gcc -g -O1 -o "$T/loops" "$ROOT/test/behave/programs/loops.c" -lpthread
+	mode epoll
+	mode timers
+	mode client
+	mode handler
+	mode threads
+}
+
+# mode MODE - what the program says to $T/MODE.said, the report to $T/MODE.json
+mode()
+{
+	HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/$1.json" \
+		LD_PRELOAD="$HP_LIB" "$T/loops" "$1" >"$T/$1.said"
+}
+
+said()
+{
+	sed -n "s/^$2 //p" "$T/$1.said"
+}
+
+# told MODE EXPRESSION - of the section, as `a`, and its rows with plain numbers, as `r`
+told()
+{
+	python3 -c 'import json, sys
+a = json.load(open(sys.argv[1]))["tokio_runtime"]
+r = a["raw"]
+print(eval(sys.argv[2]))' "$T/$1.json" "$2"
+}
+
+@test "waits and events of a loop are the program's own" {
+	[ "$(told epoll 'len(r)')" = 1 ]
+	[ "$(told epoll 'r[0]["waits"]')" = "$(said epoll waits)" ]
+	[ "$(told epoll 'r[0]["events"]')" = "$(said epoll events)" ]
+	[ "$(told epoll 'r[0]["park_count"]')" = "$(said epoll waits)" ]
+	[ "$(told epoll 'r[0]["busy_spans"]')" = 499 ]
+}
+
+@test "the longest busy span is the program's stall" {
+	local most around stall
+
+	most=$(told epoll 'r[0]["busy_max_ns"]')
+	stall=$(said epoll stall_ns)
+	around=$(said epoll around_ns)
+	# A stall elsewhere may be longer on a busy machine; one this long is in the list.
+	[ "$most" -ge $((stall - stall / 500)) ]
+	[ "$(told epoll "any($stall * 0.998 <= s['duration_ns'] <= $around * 1.002 for s in r[0]['longest_spans'])")" = True ]
+}
+
+@test "busy and waiting time add up to the loop's life" {
+	local sum all
+
+	sum=$(told epoll 'r[0]["busy_ns"] + r[0]["wait_ns"]')
+	all=$(said epoll all_ns)
+	[ "$sum" -le $((all + all / 500)) ]
+	[ "$sum" -ge $((all / 2)) ]
+}
+
+@test "descriptors: added, and taken away when they are closed" {
+	[ "$(told epoll 'r[0]["descriptors_added"]')" = 2 ]
+	[ "$(told epoll 'r[0]["descriptors"]')" = 2 ]
+}
+
+@test "timeouts that expire make a loop, and are not early" {
+	[ "$(told timers 'len(r)')" = 1 ]
+	[ "$(told timers 'r[0]["timeouts"]')" = 40 ]
+	[ "$(told timers 'r[0]["timeouts_late_avg_ns"] > 0')" = True ]
+	[ "$(told timers 'r[0]["timeouts_late_max_ns"] >= r[0]["timeouts_late_avg_ns"]')" = True ]
+}
+
+@test "a client that polls for one answer is no loop" {
+	[ "$(told client 'len(r)')" = 0 ]
+	[ "$(told client 'a["message"]')" = "no thread waits for several descriptors again and again" ]
+}
+
+@test "polls of a signal handler do not disturb the loop that it interrupts" {
+	[ "$(told handler 'r[0]["events"]')" = "$(said handler events)" ]
+	[ "$(told handler 'r[0]["waits"]')" = "$(said handler waits)" ]
+}
+
+@test "each thread is a loop of its own, and the client beside them none" {
+	[ "$(told threads 'len(r)')" = 2 ]
+	[ "$(told threads 'len({x["tid"] for x in r})')" = 2 ]
+	[ "$(told threads '[x["waits"] for x in r]')" = "[500, 500]" ]
+	[ "$(told threads 'a["num_workers"]')" = 2 ]
+}
+
+@test "the crate's fields are those of the rows" {
+	[ "$(told epoll 'a["workers"][0]["park_count"] == r[0]["park_count"]')" = True ]
+	[ "$(told epoll 'abs(a["workers"][0]["busy_duration_ms"] - r[0]["busy_ns"] / 1e6) <= 1')" = True ]
+	[ "$(told epoll 'a["io_driver_ready_count"] == r[0]["events"]')" = True ]
+	[ "$(told epoll '"steal_count" in a["workers"][0]')" = False ]
+}
+
+@test "a running loop is told over HTTP" {
+	local pid url
+
+	HOTPATH_METRICS_PORT=0 LD_PRELOAD="$HP_LIB" "$T/loops" wait >"$T/wait.said" 2>/dev/null 3>&- &
+	pid=$!
+	eventually grep up "$T/wait.said"
+	url=$(serve "$pid")
+	curl -s "${url}tokio_runtime" >"$T/wait.json"
+	kill "$pid"
+	wait "$pid" || true
+	pids_end
+	python3 -c 'import json, sys
+a = json.load(open(sys.argv[1]))
+assert a["num_workers"] == 1, a
+assert a["workers"][0]["park_count"] == 500, a
+assert a["raw"][0]["state"] == "busy", a' "$T/wait.json"
+}

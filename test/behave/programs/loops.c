@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loops.c MODE - waits for descriptors, and prints what it did as "NAME NUMBER" lines.
+ *
+ * epoll: two pipes, 500 waits, one of them followed by a busy span of 20 ms.
+ * timers: poll() on one descriptor with timeouts of several lengths, which expire.
+ * client: poll() for one answer, 200 times.
+ * handler: as epoll, while a signal handler polls, too.
+ * threads: two threads, each as epoll; a third one as client.
+ * wait: as epoll, then waits until it is killed; prints "up" before.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 500
+#define STALL_AT 250
+#define STALL_NS 20000000
+
+struct told {
+	uint64_t waits;
+	uint64_t events;
+	uint64_t stall_ns; /* as the program measured it, inside of the busy span, */
+	uint64_t around_ns; /* and with the waits before and after it */
+	uint64_t all_ns; /* from before the first wait to after the last */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+__attribute__((noinline)) static uint64_t stall(void)
+{
+	uint64_t begin = now_ns(), end;
+
+	do
+		end = now_ns();
+	while (end - begin < STALL_NS);
+	return end - begin;
+}
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void add(int epoll_fd, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+		fail("epoll_ctl");
+}
+
+__attribute__((noinline)) static int turn(int epoll_fd, int timeout)
+{
+	struct epoll_event events[4];
+	int count = epoll_wait(epoll_fd, events, 4, timeout);
+
+	for (int i = 0; i < count; i++) {
+		char byte;
+
+		if (read(events[i].data.fd, &byte, 1) != 1)
+			fail("read");
+	}
+	return count;
+}
+
+static void *loop(void *data)
+{
+	struct told *told = data;
+	int epoll_fd = epoll_create1(0), often[2], seldom[2];
+	uint64_t before = 0, begin = now_ns();
+
+	if (epoll_fd < 0 || pipe(often) != 0 || pipe(seldom) != 0)
+		fail("pipe");
+	add(epoll_fd, often[0]);
+	add(epoll_fd, seldom[0]);
+	for (int i = 0; i < ROUNDS; i++) {
+		int count;
+
+		if (write(often[1], "", 1) != 1 || (i % 5 == 0 && write(seldom[1], "", 1) != 1))
+			fail("write");
+		if (i == STALL_AT)
+			before = now_ns();
+		count = turn(epoll_fd, -1);
+		if (i == STALL_AT + 1)
+			told->around_ns = now_ns() - before;
+		if (i == STALL_AT)
+			told->stall_ns = stall();
+		told->waits++;
+		told->events += count > 0 ? (uint64_t)count : 0;
+	}
+	told->all_ns = now_ns() - begin;
+	close(seldom[0]);
+	return NULL;
+}
+
+static void *client(void *data)
+{
+	struct told *told = data;
+	int answer[2];
+
+	if (pipe(answer) != 0)
+		fail("pipe");
+	for (int i = 0; i < 200; i++) {
+		struct pollfd fd = { .fd = answer[0], .events = POLLIN };
+		char byte;
+
+		if (write(answer[1], "", 1) != 1 || poll(&fd, 1, -1) != 1 ||
+		    read(answer[0], &byte, 1) != 1)
+			fail("poll");
+		told->waits++;
+	}
+	return NULL;
+}
+
+static void timers(struct told *told)
+{
+	int idle[2];
+
+	if (pipe(idle) != 0)
+		fail("pipe");
+	for (int i = 0; i < 40; i++) {
+		struct pollfd fd = { .fd = idle[0], .events = POLLIN };
+
+		if (poll(&fd, 1, 1 + i % 3) != 0)
+			fail("poll");
+		told->waits++;
+	}
+}
+
+static volatile uint64_t handled;
+
+static void handler(int number)
+{
+	struct pollfd fd = { .fd = 0, .events = 0 };
+
+	(void)number;
+	poll(&fd, 0, 0);
+	handled++;
+}
+
+static void tell(const struct told *told)
+{
+	printf("waits %llu\nevents %llu\nstall_ns %llu\naround_ns %llu\nall_ns %llu\n",
+	       (unsigned long long)told->waits, (unsigned long long)told->events,
+	       (unsigned long long)told->stall_ns, (unsigned long long)told->around_ns,
+	       (unsigned long long)told->all_ns);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	struct told told[3] = { { 0 } };
+	pthread_t threads[3];
+
+	if (strcmp(mode, "epoll") == 0 || strcmp(mode, "wait") == 0)
+		loop(&told[0]);
+	if (strcmp(mode, "client") == 0)
+		client(&told[0]);
+	if (strcmp(mode, "timers") == 0)
+		timers(&told[0]);
+	if (strcmp(mode, "handler") == 0) {
+		struct itimerval every = { .it_interval.tv_usec = 200, .it_value.tv_usec = 200 };
+
+		signal(SIGALRM, handler);
+		setitimer(ITIMER_REAL, &every, NULL);
+		loop(&told[0]);
+	}
+	if (strcmp(mode, "threads") == 0) {
+		for (int i = 0; i < 3; i++)
+			pthread_create(&threads[i], NULL, i < 2 ? loop : client, &told[i]);
+		for (int i = 0; i < 3; i++)
+			pthread_join(threads[i], NULL);
+	}
+	if (strcmp(mode, "wait") == 0) {
+		puts("up");
+		fflush(stdout);
+		for (;;)
+			pause();
+	}
+	tell(&told[0]);
+	return 0;
+}
