@@ -19,6 +19,7 @@ and, in the line before a block, for each of its commands:
   <!-- doc: show TEXT -->     show the lines from the one that starts with TEXT to the next empty one
   <!-- doc: screen SECONDS --> a full-screen program; show its screen, then press q
   <!-- doc: keep -->          leave what is shown alone, and do not compare it
+  <!-- doc: needs CHECK -->   run it only where this check of `hotpath doctor` is ok
   <!-- doc: skip REASON -->   do not run it
 """
 import itertools
@@ -206,17 +207,20 @@ def written(parts):
     return "\n".join(lines) + "\n"
 
 
-def samples_come(build):
-    """Without samples of the CPU half of the report is missing: then only the exit status counts."""
+def checks_passed(build):
+    """What `hotpath doctor` finds to be ok on this machine."""
     said = subprocess.run([f"{build}/hotpath", "doctor"], capture_output=True, text=True, check=False).stdout
-    return re.search(r"^ok +perf-events", said, re.MULTILINE) is not None
+    return set(re.findall(r"^ok +(\S+)", said, re.MULTILINE))
 
 
-def handle(page, mode, compare, build, folder, root):
+def handle(page, mode, passed, build, folder, root):
     with open(page, encoding="utf-8") as file:
         text = file.read()
     parts = parse(text)
-    commands = [part for part in parts if isinstance(part, Command) and part.runs]
+    commands = [part for part in parts if isinstance(part, Command) and part.runs and
+                part.directives.get("needs") in passed | {None}]
+    # Without samples of the CPU half of a report is missing: then only the exit status counts.
+    compare = mode == "check" and "perf-events" in passed
     run(commands, folder, root, build)
     failed = False
     for command in commands:
@@ -235,8 +239,8 @@ def main():
     mode, build, folder = sys.argv[1], *map(os.path.abspath, sys.argv[2:4])
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     os.makedirs(folder, exist_ok=True)
-    compare = mode == "check" and samples_come(build)
-    if any([handle(page, mode, compare, build, folder, root) for page in sys.argv[4:]]):
+    passed = checks_passed(build)
+    if any([handle(page, mode, passed, build, folder, root) for page in sys.argv[4:]]):
         sys.exit(1)
 
 
