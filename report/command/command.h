@@ -10,7 +10,7 @@
  *   options
  * May use: report/base report/compare report/doctor report/elf
  *   report/export report/name report/section report/section/core
- *   report/section/cpu report/section/timing report/stacks report/store
+ *   report/section/cpu report/section/finding report/section/timing report/stacks report/store
  *   report/view segment util
  */
 #ifndef HP_REPORT_COMMAND_COMMAND_H
@@ -20,6 +20,7 @@
 
 int hp_cmd_run(int argc, char **argv);	/* run.c */
 int hp_cmd_report(int argc, char **argv);	/* report.c */
+int hp_cmd_explain(int argc, char **argv);	/* explain.c */
 int hp_cmd_list(int argc, char **argv);	/* list.c */
 int hp_cmd_init(int argc, char **argv);	/* init.c */
 int hp_cmd_flags(int argc, char **argv);	/* flags.c */

@@ -26,6 +26,7 @@ static int cmd_help(int argc, char **argv);
 static const struct command commands[] = {
 	{ "run", hp_cmd_run, "run a program and report when it ends" },
 	{ "report", hp_cmd_report, "print the report of a run again, in another way" },
+	{ "explain", hp_cmd_explain, "say what a finding of the report follows from" },
 	{ "compare", hp_cmd_compare, "say what a change made more or less" },
 	{ "list", hp_cmd_list, "show the runs that are kept" },
 	{ "stacks", hp_cmd_stacks, "show what every thread of a process does now" },

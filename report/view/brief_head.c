@@ -11,6 +11,7 @@
 #include "report/name/name.h"
 #include "report/section/answer/answer.h"
 #include "report/section/cpu/cpu.h"
+#include "report/section/finding/finding.h"
 #include "report/section/timing/function.h"
 #include "report/view/brief_part.h"
 
@@ -254,7 +255,11 @@ char *hp_brief_hint(struct hp_report *report, const struct hp_look *look)
 	if (report->settings->disable_hints)
 		return NULL;
 	name = f ? hp_answer_name(report, hp_report_name(report, f)) : NULL;
-	if (name && *name && hp_text_width(name) <= NEXT_NAME && !strchr(name, '\''))
+	if (hp_findings_of(report)->count)
+		line = hp_xprintf("%snext: hotpath explain 1, or hotpath report --all for all "
+				  "tables%s\n",
+				  start, end);
+	else if (name && *name && hp_text_width(name) <= NEXT_NAME && !strchr(name, '\''))
 		line = hp_xprintf("%snext: hotpath report --all, or --callers '%s', --tree%s\n",
 				  start, name, end);
 	else

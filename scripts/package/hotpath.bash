@@ -105,6 +105,7 @@ _hotpath()
 	run | doctor) COMPREPLY=($(compgen -c -f -- "$word")) ;;
 	flags) COMPREPLY=($(compgen -W "gcc g++ clang clang++ cc c++" -- "$word")) ;;
 	stacks) COMPREPLY=($(compgen -W "$(ps -u "$(id -u)" -o pid= 2>/dev/null)" -- "$word")) ;;
+	explain) COMPREPLY=($(compgen -W "1 2 3 4" -- "$word") $(compgen -W "$(_hotpath_kept "$hotpath")" -- "$word")) ;;
 	report) COMPREPLY=($(compgen -W "$(_hotpath_kept "$hotpath")" -- "$word") $(compgen -f -- "$word")) ;;
 	help)
 		words=$("$hotpath" --help 2>/dev/null | sed -n -E 's/^  ([a-z]+)  +.*/\1/p')

@@ -26,7 +26,7 @@ SECONDS_MOST = 60	# until an answer; a busy machine takes longer than an idle on
 SECTIONS = """findings functions-timing calltree functions-alloc alloc-callers alloc-sites leaks alloc-sizes alloc-lives
     direct-maps functions-cpu offcpu bound channels channels-latency streams futures rw_locks mutexes conds sems
     barriers file_locks waits lock_order waiting sql http server io processes threads thread-states tokio_runtime loop-spans debug""".split()
-COMMANDS = "run report compare list console serve load mcp init flags check doctor version help".split()
+COMMANDS = "run report explain compare list console serve load mcp init flags check doctor version help".split()
 PERCENTILES = "0,50,95,99.9,100"
 
 

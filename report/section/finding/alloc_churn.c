@@ -44,8 +44,8 @@ static void find(struct hp_survey *survey)
 	struct hp_finding *finding;
 	struct hp_text_cell count, time;
 
-	if (!row || !hp_survey_has_samples(survey) || sum->count < BLOCKS_LEAST ||
-	    allocator < CPU_LEAST * survey->cpu_ns)
+	if (!row || !hp_site_is_named(survey, row) || !hp_survey_has_samples(survey) ||
+	    sum->count < BLOCKS_LEAST || allocator < CPU_LEAST * survey->cpu_ns)
 		return;
 	share = (double)sum->count / (double)survey->answer->heap_blocks;
 	all = around_ns(survey) > allocator ? around_ns(survey) : allocator;

@@ -74,16 +74,18 @@ static char *none_text(const struct hp_survey *survey)
 {
 	const struct hp_answer *answer = survey->answer;
 	const struct hp_answer_time *time = &answer->time;
-	double share;
+	double share, saved;
 
 	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && time->count &&
 	    strcmp(time->parts[0].what, "running") == 0) {
 		share = (double)answer->cpu[0].ns / survey->cpu_ns;
+		saved = hp_survey_worth(survey, (double)answer->cpu[0].ns / 2) / survey->wall_ns;
 		return hp_xprintf("No known pattern of waste: it computes.  %s has %.0f%% of the "
-				  "CPU time: twice as fast there is at most %.0f%% of it less.",
-				  answer->cpu[0].name, 100 * share, 50 * share);
+				  "CPU time; at twice its speed the run takes at most %.0f%% less.",
+				  answer->cpu[0].name, 100 * share, 100 * saved);
 	}
-	if (time->count && strcmp(time->parts[0].what, "running") != 0)
+	if (time->count && strcmp(time->parts[0].what, "running") != 0 &&
+	    strcmp(time->parts[0].what, "other waits") != 0)
 		return hp_xprintf("No known pattern of waste.  The threads' time is mostly: %s.",
 				  time->parts[0].what);
 	return hp_xstrdup("No known pattern of waste.");

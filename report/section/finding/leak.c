@@ -64,7 +64,7 @@ static void find(struct hp_survey *survey)
 	for (size_t i = 0; i < count; i++) {
 		struct hp_alloc_row *row = hp_site_at(survey, i, &sum);
 
-		if (is_leak(survey, sum))
+		if (is_leak(survey, sum) && hp_site_is_named(survey, row))
 			site_add(survey, row, sum);
 	}
 }

@@ -21,8 +21,8 @@ static void find(struct hp_survey *survey)
 	struct hp_finding *finding;
 	struct hp_text_cell bytes, all, resident;
 
-	if (!row || heap < HEAP_LEAST || rss < RSS_LEAST * (double)heap ||
-	    (double)sum->peak_bytes < PATH_LEAST * (double)heap)
+	if (!row || !hp_site_is_named(survey, row) || heap < HEAP_LEAST ||
+	    rss < RSS_LEAST * (double)heap || (double)sum->peak_bytes < PATH_LEAST * (double)heap)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_peak, hp_site_name(survey, row));
 	finding->advice = hp_xprintf("Hold less at once: %s holds most of the memory at its peak.",

@@ -63,3 +63,8 @@ char *hp_site_name(struct hp_survey *survey, struct hp_alloc_row *row)
 {
 	return hp_answer_path(survey->report, hp_alloc_row_name(survey->report, row));
 }
+
+bool hp_site_is_named(struct hp_survey *survey, struct hp_alloc_row *row)
+{
+	return hp_alloc_row_name(survey->report, row)[0] != '[';
+}

@@ -6,6 +6,7 @@
 (() => {
 	const { make, say, time, bytes, count, share, lasting } = hotpath;
 	const SECTIONS = {
+		findings: ["What to do", "overview"],
 		functions_timing: ["Functions by time", "functions"], calltree: ["Call tree", "calltree"],
 		functions_alloc: ["Functions by memory", "functions"], alloc_callers: ["Callers that allocate", "memory"],
 		alloc_sites: ["Allocation sites", "memory"], alloc_sizes: ["Sizes of blocks", "memory"],
@@ -75,6 +76,10 @@
 			return [make("dd", one, { class: "big" }), make("dd", one, { class: "dim" })];
 		});
 		const losses = make("p", about, { class: "loss" });
+		const advice = make("section", element, { class: "card" });
+		make("h2", advice, {}, "What to do");
+		const findings = make("ol", advice, { class: "findings" });
+		const none = make("p", advice, { class: "dim" });
 		const charts = make("section", element, { class: `card${hotpath.source.isSaved ? "" : " pair"}` });
 		const load = hotpath.source.isSaved ? null : hotpath.chart(charts, {
 			title: "CPU", format: share, least: 10, series: [{ key: "cpu", title: "of one core" }],
@@ -90,6 +95,14 @@
 		make("caption", body.parentNode, { class: "unseen" }, "Sections, and why some are empty");
 		const lines = new Map();
 
+		function finding(row) {
+			const item = document.createElement("li");
+			make("div", item, {}, row.text);
+			make("div", item, { class: "dim" },
+				`${row.gain ? `${row.gain}; ` : ""}${row.facts} [${row.confidence}]`);
+			return item;
+		}
+
 		function line(section) {
 			const [title, view] = SECTIONS[section.key] || [section.key, "overview"];
 			const row = make("tr", body, { "data-section": section.key });
@@ -98,8 +111,13 @@
 		}
 
 		return {
-			paths: () => ["alloc_sites", "threads"].filter(() => hotpath.source.isSaved),
-			update([sites, threads], run) {
+			paths: () => ["findings", ...["alloc_sites", "threads"].filter(() => hotpath.source.isSaved)],
+			update([found, sites, threads], run) {
+				const rows = found?.raw || [];
+				findings.hidden = !rows.length;
+				findings.replaceChildren(...rows.map(finding));
+				none.hidden = rows.length > 0;
+				say(none, found?.message || run.sections.find(({ key }) => key === "findings")?.message || "");
 				say(command, run.command || run.comm || "");
 				say(began, [run.created_unix_ms ? `began ${new Date(run.created_unix_ms).toLocaleString()}` : "", run.os,
 					run.cores ? `${run.cores} cores` : "", run.label, run.profiler].filter(Boolean).join(" · "));

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# findings.bats - what the report says to do: of recorded runs, of a program that wastes time
+# with and without its fault, and of one that is too short to judge.
+
+load helper
+
+setup_file()
+{
+	# Two children after another each time, or as many at once as there are.
+	compile children -w <<-'END'
+	#include <stdlib.h>
+	#include <sys/wait.h>
+	#include <time.h>
+	#include <unistd.h>
+	static void nap(void)
+	{
+		struct timespec wait = { 0, 20000000 };
+		nanosleep(&wait, NULL);
+	}
+	int main(int argc, char **argv)
+	{
+		int most = atoi(argv[1]), now = 0;
+		for (int i = 0; i < 12; i++) {
+			if (!fork()) {
+				nap();
+				_exit(0);
+			}
+			if (++now == most)
+				wait(NULL), now--;
+		}
+		while (wait(NULL) > 0)
+			;
+		return 0;
+	}
+	END
+	gunzip -c "$ROOT/test/golden/choose/run.hp.gz" >"$T/choose.hp"
+	gunzip -c "$ROOT/test/golden/surface/run.hp.gz" >"$T/surface.hp"
+}
+
+# findings FILE - "RULE CONFIDENCE GAIN_NS" of each, in their order.
+findings()
+{
+	"$HP_BUILD/hotpath" report -f json "$1" | python3 -c '
+import json, sys
+for found in json.load(sys.stdin)["findings"]:
+    print(found["rule"], found["confidence"].replace(" ", "-"), found["gain_ns"])'
+}
+
+@test "findings: churn of blocks, a lock that is held across a wait, sleeps" {
+	findings "$T/choose.hp" >"$T/found"
+	grep -q '^alloc-churn likely [1-9]' "$T/found"
+	grep -q '^sleeps measured [1-9]' "$T/found"
+	findings "$T/surface.hp" >"$T/found"
+	grep -q '^lock-across-io likely [1-9]' "$T/found"
+	# The lock's finding says it all: it is not told twice.
+	run ! grep -q '^lock-contention' "$T/found"
+}
+
+@test "findings: no gain is above the wall time, and the largest comes first" {
+	for run in choose surface; do
+		"$HP_BUILD/hotpath" report -f json "$T/$run.hp" | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+gains = [found["gain_ns"] for found in report["findings"]]
+assert gains and max(gains) <= report["summary"]["wall_ns"], gains
+assert gains == sorted(gains, reverse=True), gains'
+	done
+}
+
+@test "findings: evidence names a row of a section" {
+	HOTPATH_REPORT=all HOTPATH_LIMIT=0 "$HP_BUILD/hotpath" report -f json "$T/surface.hp" | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+for found in report["findings"]:
+    for evidence in found["evidence"]:
+        if evidence["section"] == "waits":
+            continue	# its rows are objects; the evidence is the place of the holder
+        names = {row.get("name") or row.get("label") for row in report[evidence["section"]]["data"]}
+        assert evidence["row"] in names, (evidence, names)'
+}
+
+@test "findings: explain says evidence, the rule, when it is wrong, and how to verify it" {
+	"$HP_BUILD/hotpath" explain 1 "$T/surface.hp" >"$T/text"
+	grep -q '^rule  *lock-across-io$' "$T/text"
+	grep -q '^Evidence$' "$T/text"
+	grep -q '^When it is wrong$' "$T/text"
+	grep -q '^How to verify it$' "$T/text"
+	run -1 "$HP_BUILD/hotpath" explain 99 "$T/surface.hp"
+	[[ $output == *"there is no finding 99"* ]]
+	run -2 "$HP_BUILD/hotpath" explain one "$T/surface.hp"
+	[[ $output == *"'one' is no number of a finding"* ]]
+}
+
+@test "findings: children one after the other, and beside each other" {
+	[ "$(nproc)" -ge 2 ] || skip "one core: nothing can run beside it"
+	"$HP_RUN" "$T/children" 1 2>/dev/null
+	"$HP_BUILD/hotpath" report --report offcpu children | grep -q child || skip "waits are not recorded here"
+	findings children >"$T/found"
+	grep -q '^waits-for-children likely [1-9]' "$T/found"
+	"$HP_RUN" "$T/children" 12 2>/dev/null
+	findings children >"$T/found"
+	run ! grep -q '^waits-for-children' "$T/found"
+}
+
+@test "findings: a run that is too short is not judged" {
+	"$HP_RUN" "$(type -P true)" 2>/dev/null
+	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report true >"$T/text"
+	grep -q 'too short to judge' "$T/text"
+	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report -f json true | grep -q '"findings":\[\]'
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_finding_test.c - names of functions say what time is spent on, and others do not.
+ */
+#include "report/section/finding/sign.h"
+#include "test/test.h"
+
+static bool has(uint32_t signs, enum hp_sign sign)
+{
+	return signs & HP_SIGN_BIT(sign);
+}
+
+TEST(findings, a_search_through_a_container_is_known_by_its_name)
+{
+	CHECK(has(hp_signs_of_library("std::find"), HP_SIGN_FIND));
+	CHECK(has(hp_signs_of_library("std::__find_if"), HP_SIGN_FIND));
+	CHECK(has(hp_signs_of_library("lfind"), HP_SIGN_FIND));
+	CHECK(!has(hp_signs_of_library("std::map::find"), HP_SIGN_FIND));
+	CHECK(!has(hp_signs_of_library("find"), HP_SIGN_FIND));
+	CHECK(!has(hp_signs_of_library("Catalog::find"), HP_SIGN_FIND));
+}
+
+TEST(findings, only_containers_in_one_piece_move_their_elements)
+{
+	CHECK(has(hp_signs_of_library("std::vector\342\200\271Job\342\200\272::erase"),
+		  HP_SIGN_MOVE));
+	CHECK(has(hp_signs_of_library("std::string::insert"), HP_SIGN_MOVE));
+	CHECK(!has(hp_signs_of_library("std::map\342\200\271int\342\200\272::erase"),
+		   HP_SIGN_MOVE));
+	CHECK(!has(hp_signs_of_library("std::list\342\200\271int\342\200\272::insert"),
+		   HP_SIGN_MOVE));
+}
+
+TEST(findings, strings_and_copies_are_known_in_all_variants)
+{
+	CHECK(has(hp_signs_of_library("__strlen_avx2"), HP_SIGN_LENGTH));
+	CHECK(has(hp_signs_of_library("__strcat_sse2_unaligned"), HP_SIGN_LENGTH));
+	CHECK(has(hp_signs_of_library("__memmove_avx_unaligned_erms"), HP_SIGN_COPY));
+	CHECK(!has(hp_signs_of_library("__memset_avx2_unaligned"), HP_SIGN_COPY));
+	CHECK(!has(hp_signs_of_library("strcmp"), HP_SIGN_LENGTH));
+}
+
+TEST(findings, the_allocator_is_known)
+{
+	CHECK(has(hp_signs_of_library("malloc"), HP_SIGN_ALLOC));
+	CHECK(has(hp_signs_of_library("_int_free"), HP_SIGN_ALLOC));
+	CHECK(!has(hp_signs_of_library("my_malloc_count"), HP_SIGN_ALLOC));
+	CHECK(!has(hp_signs_of_library("free_list_walk"), HP_SIGN_ALLOC));
+}
+
+TEST(findings, the_kernel_copies_data_or_begins_a_call)
+{
+	CHECK(has(hp_signs_of_kernel("__x64_sys_read"), HP_SIGN_FILE));
+	CHECK(has(hp_signs_of_kernel("ksys_write"), HP_SIGN_FILE));
+	CHECK(!has(hp_signs_of_kernel("__x64_sys_recvfrom"), HP_SIGN_FILE));
+	CHECK(has(hp_signs_of_kernel("__x64_sys_recvfrom"), HP_SIGN_SOCKET));
+	CHECK(has(hp_signs_of_kernel("_copy_to_iter"), HP_SIGN_DATA));
+	CHECK(has(hp_signs_of_kernel("copy_folio_from_iter_atomic"), HP_SIGN_DATA));
+	CHECK(!has(hp_signs_of_kernel("filemap_read"), HP_SIGN_DATA));
+	CHECK(has(hp_signs_of_kernel("asm_exc_page_fault"), HP_SIGN_FAULT));
+	CHECK(has(hp_signs_of_call("do_syscall_64"), HP_SIGN_CALL));
+	CHECK(!has(hp_signs_of_call("_copy_to_iter"), HP_SIGN_CALL));
+}
