@@ -19,6 +19,7 @@
 
 #define KNOWN (UINT32_C(1) << 31)
 #define LIBRARY (UINT32_C(1) << 30) /* of C++'s library, by its name */
+#define FRAMES_MOST 2000 /* between a sample and its owner */
 #define CALLERS_MOST 32 /* frames of a library between a search and who asked for it */
 
 static_assert(HP_SIGNS < 30, "a bit for each, and two more");
@@ -37,16 +38,18 @@ struct walk {
 	const struct build *b;
 	uint32_t stack;
 	uint32_t frame; /* of its place */
+	uint32_t seen; /* frames: no more than FRAMES_MOST */
 };
 
 static bool walk_next(struct walk *walk, uint32_t *function)
 {
 	const struct hp_cpu *cpu = walk->b->cpu;
 
-	while (walk->stack) {
+	while (walk->stack && walk->seen < FRAMES_MOST) {
 		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[walk->stack]];
 
 		if (walk->frame < place->count) {
+			walk->seen++;
 			*function = cpu->frames[place->first + walk->frame++].function;
 			return true;
 		}
@@ -117,7 +120,7 @@ static uint32_t searcher(struct build *b, struct walk *walk)
 static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 {
 	const struct hp_model_stack *stack = &b->survey->report->model.sampling.stacks[i];
-	struct walk walk = { b, i, 0 };
+	struct walk walk = { b, i, 0, 0 };
 	struct hp_cost *cost = cost_of(b, owner->function);
 	uint32_t function, marks = 0, caller;
 	bool is_leaf = true;

@@ -15,6 +15,8 @@
 #define RATIO_LEAST 1.4 /* the busiest, by the mean */
 #define BUSY_LEAST 0.5 /* of the wall time, for the busiest */
 
+#define TEAMS_MOST 64
+
 /* Threads that began with one function. */
 struct team {
 	const struct hp_thread_row *first;
@@ -40,6 +42,8 @@ static void row_add(struct team *teams, size_t *count, const struct hp_thread_ro
 		return;
 	while (at < *count && !is_team(teams[at].first, row))
 		at++;
+	if (at == TEAMS_MOST)
+		return;
 	if (at == *count)
 		teams[(*count)++] = (struct team){ .first = row };
 	teams[at].count++;
@@ -76,7 +80,7 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 
 static void find(struct hp_survey *survey)
 {
-	struct team *teams = hp_xcalloc(survey->threads->count, sizeof(*teams));
+	struct team *teams = hp_xcalloc(TEAMS_MOST, sizeof(*teams));
 	size_t count = 0;
 
 	for (size_t i = 0; i < survey->threads->count; i++)

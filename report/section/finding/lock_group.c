@@ -15,6 +15,8 @@
 
 #define WAITS_LEAST 50 /* contended acquisitions */
 #define LIVES_LEAST 0.05 /* of the threads' lives: waits for it */
+#define GROUPS_MOST \
+	256 /* of a damaged segment there may be any number; so of holders and waiters */
 #define GAIN_LEAST 0.1 /* of the wall time */
 
 static bool is_lock(const struct hp_lock_row *row)
@@ -87,7 +89,7 @@ static struct sum largest(const struct hp_locks *locks, const struct hp_lock_gro
 			  bool (*is_one)(const struct hp_lock_contest *,
 					 const struct hp_lock_contest *))
 {
-	struct sum most = { NULL, 0 }, *sums = hp_xcalloc(locks->contest_count, sizeof(*sums));
+	struct sum most = { NULL, 0 }, *sums = hp_xcalloc(GROUPS_MOST, sizeof(*sums));
 	size_t count = 0;
 
 	for (size_t i = 0; i < locks->contest_count; i++) {
@@ -98,6 +100,8 @@ static struct sum largest(const struct hp_locks *locks, const struct hp_lock_gro
 			continue;
 		while (at < count && !is_one(sums[at].first, contest))
 			at++;
+		if (at == GROUPS_MOST)
+			continue;
 		if (at == count)
 			sums[count++].first = contest;
 		sums[at].ns += (double)contest->ticks * tick_ns;
@@ -131,7 +135,7 @@ static int compare(const void *left, const void *right)
 struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 {
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
-	struct hp_lock_group *groups = hp_xcalloc(locks->count, sizeof(*groups)), *group;
+	struct hp_lock_group *groups = hp_xcalloc(GROUPS_MOST, sizeof(*groups)), *group;
 	double tick_ns = survey->report->model.ns_per_tick;
 
 	*count = 0;
@@ -141,6 +145,8 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 		if (!is_lock(row))
 			continue;
 		group = group_of(groups, *count, locks, row);
+		if (!group && *count == GROUPS_MOST)
+			continue;
 		if (!group) {
 			group = &groups[(*count)++];
 			group->first = i;
