@@ -10,6 +10,7 @@
 #ifndef HP_SEGMENT_SECTION_KEY_H
 #define HP_SEGMENT_SECTION_KEY_H
 
+#define HP_KEY_FINDINGS "findings"
 #define HP_KEY_FUNCTIONS_ALLOC "functions-alloc"
 #define HP_KEY_ALLOC_CALLERS "alloc-callers"
 #define HP_KEY_ALLOC_SITES "alloc-sites"
@@ -41,7 +42,7 @@
  * with its definition and a line here.
  */
 #define HP_SECTION_LIST(NOW, LATER) \
-	NOW(findings, "findings") \
+	NOW(findings, HP_KEY_FINDINGS) \
 	NOW(functions, "functions-timing") \
 	NOW(calltree, "calltree") \
 	NOW(alloc_functions, HP_KEY_FUNCTIONS_ALLOC) \

@@ -103,6 +103,9 @@ static int word_asks(const char *word, size_t length, const char *section)
 	word += is_out, length -= is_out;
 	if (is_of_many(word, length) || hp_section_is(word, length, section))
 		return !is_out;
+	/* Findings need everything; to leave them out leaves nothing else out. */
+	if (!is_out && hp_section_is(word, length, HP_KEY_FINDINGS))
+		return 1;
 	return -1;
 }
 

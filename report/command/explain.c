@@ -94,7 +94,8 @@ int hp_cmd_explain(int argc, char **argv)
 		return letter == 'h' ? 0 : HP_EXIT_USAGE;
 	}
 	if (argc - optind > 2) {
-		fprintf(stderr, "hotpath explain: one FILE at a time; see hotpath explain --help\n");
+		fprintf(stderr,
+			"hotpath explain: one FILE at a time; see hotpath explain --help\n");
 		return HP_EXIT_USAGE;
 	}
 	if (optind < argc && !number_read(argv[optind], &number)) {

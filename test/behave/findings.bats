@@ -109,3 +109,16 @@ for found in report["findings"]:
 	grep -q 'too short to judge' "$T/text"
 	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report -f json true | grep -q '"findings":\[\]'
 }
+
+@test "findings: asking for them alone records all that they need" {
+	HOTPATH_REPORT=findings "$HP_RUN" "$T/children" 12 2>/dev/null
+	"$HP_BUILD/hotpath" report --all -f json children >"$T/asked"
+	"$HP_RUN" "$T/children" 12 2>/dev/null
+	"$HP_BUILD/hotpath" report --all -f json children >"$T/usual"
+	python3 - "$T/asked" "$T/usual" <<-'END'
+	import json, sys
+	asked, usual = (json.load(open(path)) for path in sys.argv[1:])
+	for key in ("thread_states", "processes", "offcpu", "functions_cpu"):
+	    assert (key in asked) == (key in usual), key
+	END
+}
