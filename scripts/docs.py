@@ -17,7 +17,7 @@ and, in the line before a block, for each of its commands:
   <!-- doc: status N -->      the exit status is N
   <!-- doc: show N-M -->      show these lines of the output only; $ is the last
   <!-- doc: show TEXT -->     show the lines from the one that starts with TEXT to the next empty one
-  <!-- doc: screen SECONDS --> a full-screen program; show its screen, then press q
+  <!-- doc: screen TEXT -->   a full-screen program; show its screen once TEXT is there, then press q
   <!-- doc: keep -->          leave what is shown alone, and do not compare it
   <!-- doc: needs CHECK -->   run it only where this check of `hotpath doctor` is ok
   <!-- doc: skip REASON -->   do not run it
@@ -25,6 +25,7 @@ and, in the line before a block, for each of its commands:
 import itertools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -94,12 +95,14 @@ def parse(text):
     return parts
 
 
-def screen_of(command, place):
-    """The shell code that shows what a full-screen program shows, after so many seconds."""
-    quoted = command.text.replace("'", "'\\''")
+def screen_of(command):
+    """The shell code that shows what a full-screen program shows."""
     tmux = f"tmux -L hotpath-docs-{os.getpid()} -f /dev/null"
-    return (f"{tmux} new-session -d -x 80 -y 20 '{quoted}' && sleep {command.directives['screen']} && "
-            f"{tmux} capture-pane -p && {tmux} send-keys q; {tmux} kill-server 2>/dev/null; true")
+    shown = f"{tmux} capture-pane -p"
+    is_there = f"{shown} | grep -F " + shlex.quote(command.directives["screen"])
+    return (f"{tmux} new-session -d -x 80 -y 20 {shlex.quote(command.text)} && "
+            f"eventually {shlex.quote(is_there)} && "
+            f"{shown} && {tmux} send-keys q; status=$?; {tmux} kill-server 2>/dev/null; test $status = 0")
 
 
 def script(commands, notes):
@@ -108,7 +111,7 @@ def script(commands, notes):
         # Another program may have the port: a page sets $port then.
         text = command.text.replace("localhost:6770", "localhost:${port:-6770}")
         if "screen" in command.directives:
-            text = screen_of(command, notes)
+            text = screen_of(command)
         lines += [f"{{ {text}\n}} >{notes}/{number} 2>&1 </dev/null; echo $? >{notes}/{number}.status"]
     return "\n".join(lines)
 
