@@ -23,6 +23,7 @@
 
 #include "preload/call/clock.h"
 #include "preload/call/hook_function.h"
+#include "preload/call/leave.h"
 #include "preload/call/marginal.h"
 #include "preload/call/row.h"
 #include "preload/call/stack.h"
@@ -237,6 +238,7 @@ static bool prepare(struct hp_local *me, char *room, const struct hp_header *hea
 	me->block = (struct hp_block *)(room + HP_LINE);
 	me->slow_clock = header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	me->is_exact = header->timing == HP_TIMING_EXACT;
+	me->look_mask = HP_LOOK_EXACT - 1;
 	me->late_counter = &me->no_counter;
 	me->drops = HP_DROPS_NONE;
 	me->slow_least = UINT32_MAX;

@@ -30,12 +30,13 @@
 #define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the draws is enough */
 #define HP_RECALIBRATE 256	/* slow exits between two looks at what the hooks cost */
 #define HP_TAIL_LEAST 32	/* ticks: below it the mean of a short function counts as this */
-#define HP_TAIL_FACTOR 32	/* a timed call this much above the mean says nothing of the usual one */
+#define HP_LONG_PART 8	/* of timed calls, from here on the long ones are usual, too */
 #define HP_PACE_CALLS 8	/* of a gap that says something of the pace */
 #define HP_MEDIAN_STEP 16	/* of a median */
 #define HP_EVENT_CLOCKS 100	/* a gap this many clock readings longer than usual, and */
 #define HP_EVENT_FAR 12	/* so many median deviations, 8 standard ones, is an event */
-#define HP_MEAN_SHIFT 7	/* the running mean follows 1/128 of each difference */
+#define HP_MEAN_MOST 128	/* the running mean follows 1/128 of each difference, */
+#define HP_MEAN_FIRST 4	/* at first more: the calls of the warm-up weigh as many drawn ones */
 
 /* Counts `weight` more values like `ticks`. */
 static void histogram_add(struct hp_local *me, struct hp_function *function, uint64_t ticks,
@@ -121,15 +122,19 @@ static inline uint32_t result_take(struct hp_frame *f)
 static int64_t usual_self(const struct hp_function *function)
 {
 	int64_t calls = (int64_t)function->timed;
-	int64_t sum = function->timed_self;
 
-	for (int i = 0; i < HP_SLOWEST; i++) {
-		int64_t slow = (int64_t)(function->slowest[i].ticks << HP_FINE_BITS);
+	if (function->long_calls > function->timed / HP_LONG_PART)
+		return function->timed_self / calls;
+	return (function->timed_self - function->long_self) / (calls - function->long_calls);
+}
 
-		if (slow > sum / calls * HP_TAIL_FACTOR && slow <= sum)
-			sum -= slow;
-	}
-	return sum / calls;
+/* A call of a function all of whose calls are timed, and it is long enough to be an event. */
+static inline void long_add(const struct hp_local *me, struct hp_function *function, int64_t self)
+{
+	if (self <= (int64_t)(event_least(me) << HP_FINE_BITS))
+		return;
+	function->long_self += self;
+	function->long_calls++;
 }
 
 /*
@@ -174,10 +179,12 @@ static void outer_follow(const struct hp_local *me, struct hp_function *function
 }
 
 /* Held where a thousand clock readings are far off. */
-static inline void mean_follow(struct hp_gist *gist, int64_t self)
+static inline void mean_follow(struct hp_function *function, struct hp_gist *gist, int64_t self)
 {
-	int64_t mean = gist->mean_self + ((self - gist->mean_self) >> HP_MEAN_SHIFT);
+	int64_t of = HP_MEAN_FIRST + function->followed;
+	int64_t mean = gist->mean_self + (self - gist->mean_self) / of;
 
+	function->followed += of < HP_MEAN_MOST;
 	gist->mean_self = (int32_t)(mean < INT32_MAX ? mean : INT32_MAX);
 }
 
@@ -223,8 +230,9 @@ static inline int64_t slow_from(const struct hp_local *me, const struct hp_gist 
 }
 
 /* A call drawn at random ended. */
-static HP_COLD void drawn_add(struct hp_local *me, struct hp_gist *gist, struct hp_row *row,
-			      int64_t self, uint64_t child)
+static HP_COLD void drawn_add(struct hp_local *me, struct hp_function *function,
+			      struct hp_gist *gist, struct hp_row *row, int64_t self,
+			      uint64_t child)
 {
 	int64_t most = slow_from(me, gist);
 	double ticks;
@@ -239,7 +247,7 @@ static HP_COLD void drawn_add(struct hp_local *me, struct hp_gist *gist, struct 
 		row->nested++;
 		row->self_timed += self;
 		if ((int64_t)child < most && self < most)
-			mean_follow(gist, self);
+			mean_follow(function, gist, self);
 		return;
 	}
 	row->below += (int64_t)child;
@@ -253,7 +261,7 @@ static HP_COLD void drawn_add(struct hp_local *me, struct hp_gist *gist, struct 
 	ticks = (double)self / (1 << HP_FINE_BITS);
 	row->self_sampled += self;
 	row->square_sampled += ticks * ticks;
-	mean_follow(gist, self);
+	mean_follow(function, gist, self);
 }
 
 __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_frame *f, uint64_t now)
@@ -282,10 +290,12 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	if (f->weight == 1 || (is_boosted && (gist->active || self <= slow_from(me, gist))))
 		hp_leave_add(function, gist, row, self, exact);
 	else
-		drawn_add(me, gist, row, self, f->child);
+		drawn_add(me, function, gist, row, self, f->child);
 	if (f->weight != 1)
 		pace_follow(me);
-	if ((function->timed & (HP_LOOK_EVERY - 1)) == 0 && f->weight == 1)
+	else
+		long_add(me, function, self);
+	if ((function->timed & me->look_mask) == 0 && f->weight == 1)
 		policy_look(me, function, gist);
 	if ((function->timed & (HP_CARRY - 1)) == 0)
 		hp_row_carry_all(me, function);

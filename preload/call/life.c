@@ -49,6 +49,7 @@ static void configure(struct hp_local *me)
 
 	me->base = (char *)hp_segment.header;
 	me->is_exact = header->timing == HP_TIMING_EXACT;
+	me->look_mask = (me->is_exact ? HP_LOOK_EXACT : HP_LOOK_EVERY) - 1;
 	me->slow_clock = header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	me->logs_limit = header->logs_limit;
 	hp_cost_take(me);

@@ -94,6 +94,7 @@ struct hp_local {
 	uint64_t clock_cost;	/* of one reading, fine ticks */
 	uint32_t gap;	/* `countdown` when it was set */
 	uint32_t is_exact;	/* every call is timed, always */
+	uint32_t look_mask;	/* timed calls of a function between two looks at it, less 1 */
 	uint64_t random;
 	uint64_t last_clock;	/* ticks at the last reading, */
 	uint64_t last_calls;	/* and calls_now() then */

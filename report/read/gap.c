@@ -241,9 +241,10 @@ static struct claim claim_of(const struct set *set, const struct hp_tree_sum *su
 	}
 	share = share_of(set, sum->slow, p);
 	fewest = number_of(set, share.low, p);
-	most = number_of(set, share.high, p);
+	most = fmin(number_of(set, share.high, p), sum->others - sum->drawn);
 	claim.low = ticks_of(set, fewest - chance_of(fewest, share.low), false);
-	claim.high = ticks_of(set, most + chance_of(most, share.high), true) + most * grain;
+	claim.high = ticks_of(set, fmin(most + chance_of(most, share.high), sum->others), true) +
+		     most * grain;
 	claim.ticks = set->ticks[HP_GAP_USUAL] * part_of(share.mean, p) +
 		      set->ticks[HP_GAP_BOOST] * part_of(share.mean, BOOST_P);
 	claim.ticks = fmin(fmax(claim.ticks, claim.low), claim.high);
@@ -259,12 +260,18 @@ static void claim_by_time(const struct hp_tree_sum *sum, double whole, struct cl
 	claim->low = fmin(claim->low, claim->ticks);
 }
 
+/* Some of its calls were not timed. */
+static bool is_candidate(const struct hp_tree_sum *sum)
+{
+	return sum->drawn > 0 ? sum->is_apart : sum->pending > 0;
+}
+
 static double drawn_of(const struct gaps *g, uint32_t set)
 {
 	double sum = 0;
 
 	for (size_t i = 1; i < g->model->node_count; i++)
-		if (g->at[g->model->nodes[i].parent] == set && g->tree->sums[i].drawn > 0)
+		if (g->at[g->model->nodes[i].parent] == set && is_candidate(&g->tree->sums[i]))
 			sum += fmax(g->tree->sums[i].self, 0);
 	return sum;
 }
@@ -280,7 +287,7 @@ static void claims_find(struct gaps *g)
 		const struct hp_tree_sum *sum = &g->tree->sums[i];
 		uint32_t at = g->at[g->model->nodes[i].parent];
 
-		if (!at || sum->drawn <= 0 || !sum->is_apart)
+		if (!at || !is_candidate(sum))
 			continue;
 		if (wholes[at] < 0)
 			wholes[at] = drawn_of(g, at);

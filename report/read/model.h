@@ -115,6 +115,9 @@ struct hp_model_function {
 	double body_ticks;	/* own time of sampled calls, tail excluded */
 	double body_squares;
 	double body_count;
+	double timed_ticks;	/* own time of calls that were timed all, */
+	double timed_count;
+	double pending_count;	/* calls of rows with others, none of which was drawn */
 	double tail_variance;
 	double total_doubt;	/* linear errors, ticks */
 	double self_doubt;

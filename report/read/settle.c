@@ -57,16 +57,20 @@ struct part {
 };
 
 /*
- * Rows without a sampled call in their block use the function's mean, with an
- * error as large.
+ * Rows without a sampled call in their block use the function's mean, or that of its
+ * first calls, with an error as large.
  */
 static void settle_pending(const struct hp_tree *tree, const struct hp_model *model, size_t place)
 {
 	const struct hp_model_node *node = &model->nodes[place];
 	const struct hp_model_function *f = &model->functions[node->function];
 	struct hp_tree_sum *sum = &tree->sums[place];
-	double mean = f->body_count > 0 ? f->body_ticks / f->body_count : 0;
+	double mean = 0;
 
+	if (f->body_count > 0)
+		mean = fmax(f->body_ticks / f->body_count, 0);
+	else if (f->timed_count > 0)
+		mean = fmax(f->timed_ticks / f->timed_count, 0);
 	sum->self += sum->pending * mean;
 	sum->outer += sum->pending_outer * mean;
 	sum->variance += (double)sum->pending * sum->pending * mean * mean;
@@ -338,7 +342,7 @@ static void settle_times(const struct hp_model *model, struct hp_model_function 
 	double own = fmax(0, f->self_ns);
 	double total = fmax(own, fmin(f->total_ns, whole)), half;
 
-	f->is_sampled = f->drawn > 0;
+	f->is_sampled = f->drawn > 0 || f->pending_count > 0;
 	f->total_low_ns = fmax(0, total - low) * scale;
 	f->total_high_ns = (total + high) * scale;
 	f->total_ns = total * scale;

@@ -158,6 +158,8 @@ static void add_facts(struct hp_tree *tree, const struct hp_model *model, uint32
 	double before = (double)node->calls;
 
 	sum->self += f->self_ticks;
+	function->timed_ticks += f->self_ticks;
+	function->timed_count += f->timed + f->running;
 	sum->outer += f->outer_ticks + f->below_ticks;
 	sum->outer_measured += f->outer_ticks;
 	sum->others += f->others;
@@ -170,6 +172,7 @@ static void add_facts(struct hp_tree *tree, const struct hp_model *model, uint32
 	} else {
 		sum->pending += (uint32_t)fmin(f->others, UINT32_MAX / 2);
 		sum->pending_outer += (uint32_t)fmin(f->others, UINT32_MAX / 2);
+		function->pending_count += f->others;
 	}
 }
 

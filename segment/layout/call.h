@@ -200,7 +200,9 @@ struct hp_function {
 	uint64_t timed; /* owner: calls timed while each was */
 	int64_t timed_self; /* owner: their own time, fine ticks; callees may be estimated */
 	uint64_t least; /* owner: shortest measured duration, ticks */
-	uint64_t reserved[2];
+	int64_t long_self; /* owner: of timed_self, that of calls so long that they say nothing of the usual one */
+	uint32_t long_calls; /* owner: their number */
+	uint32_t followed; /* owner: drawn calls that mean_self has followed, as far as it matters */
 
 	uint64_t next; /* set once */
 	uint64_t module; /* set once: offset of hp_module; 0 = none contains it */

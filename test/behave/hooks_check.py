@@ -34,7 +34,7 @@ def sums(rows):
 
 def check_drawn(name, of):
     """One in 128 at least, of those that come when it is decided; a quarter of that is asked for."""
-    drawn, of_calls = of["sampled_calls"] - 4096, of["calls"] - 70000
+    drawn, of_calls = of["sampled_calls"] - 64, of["calls"] - 70000
     check(drawn >= of_calls / 512, name, "was drawn", drawn, "times in", of_calls, "calls")
 
 

@@ -111,11 +111,15 @@ class Function:
             rank -= count
         return 0
 
+    def mean_timed(self):
+        count = sum(row["timed"] for row in self.rows)
+        return max(0, sum(row["self_timed"] for row in self.rows) / FINE / count) if count else 0
+
     def times(self):
         """(inclusive, own) in ticks: section 5."""
         ticks = sum(row["self_sampled"] for row in self.rows) / FINE
         count = sum(row["sampled"] - tail_of(row) for row in self.rows)
-        mean = ticks / count if count > 0 else 0
+        mean = ticks / count if count > 0 else self.mean_timed()
         parts = [row_times(row, mean) for row in self.rows]
         return tuple(max(0, sum(column)) for column in zip(*parts))
 

@@ -35,6 +35,8 @@
  *   doubling          the 2^n-th takes 2^n * 2 ns more
  *   drifting          4 to 12 ns
  *   recursion         quick() calls itself three times; 193 of 100 us
+ *   soon              20 of 100 us, at random places among the first 10,000
+ *   seldom            each 4000th call is other()'s; 20 of these take 100 us
  *   tens              40 ns instead of 4, so that one in 32 is drawn; 193 of 100 us
  *
  * Printed are lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
@@ -353,12 +355,12 @@ static QUIET int by_place(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* `count` of the calls, at random places; those before are timed all. */
-static QUIET void place_slow(int count)
+/* `count` of the calls, at random places from `first` on. */
+static QUIET void place_slow(int count, long first, long end)
 {
 	slow_count = count;
 	for (int i = 0; i < count; i++)
-		slow[i] = 10000 + (long)(next() >> 11) % (all_calls - 10000);
+		slow[i] = first + (long)(next() >> 11) % (end - first);
 	qsort(slow, (size_t)count, sizeof(slow[0]), by_place);
 }
 
@@ -418,7 +420,7 @@ static QUIET uint64_t drifting(long i)
 	return (uint64_t)(i * 8 / all_calls);
 }
 
-enum slow_who { QUICK, OTHER, BOTH, CALLER, DEEP, TENS };
+enum slow_who { QUICK, OTHER, BOTH, CALLER, DEEP, TENS, SOON, SELDOM };
 
 static const struct slow_shape {
 	const char *name;
@@ -444,13 +446,15 @@ static const struct slow_shape {
 	{ "drifting", drifting, QUICK, 0 },
 	{ "recursion", random_100us, DEEP, 193 },
 	{ "tens", random_100us, TENS, 193 },
+	{ "soon", random_100us, SOON, 20 },
+	{ "seldom", random_100us, SELDOM, 20 },
 };
 
 /* Where two functions take turns the odd calls are other()'s. */
 static QUIET void one_call(long i, enum slow_who who, uint64_t more)
 {
 	static uint64_t due;
-	bool is_odd = (who == OTHER || who == BOTH) && i % 2;
+	bool is_odd = who == SELDOM ? i % 4000 == 3999 : (who == OTHER || who == BOTH) && i % 2;
 
 	work(2);
 	due += more;
@@ -464,7 +468,7 @@ static QUIET void one_call(long i, enum slow_who who, uint64_t more)
 	} else if (is_odd) {
 		other(4 + due);
 		due = 0;
-	} else if (who == OTHER || who == BOTH) {
+	} else if (who == OTHER || who == BOTH || who == SELDOM) {
 		quick(4);
 	} else {
 		quick((who == TENS ? 40 : 4) + due);
@@ -488,7 +492,10 @@ static QUIET bool run_slow(const char *name, long calls, long seed)
 		state ^= (uint64_t)seed * 0x9e3779b97f4a7c15u;
 		for (int k = 0; k < 20; k++)
 			next();
-		place_slow(slow_shapes[i].places);
+		if (slow_shapes[i].who == SOON)
+			place_slow(slow_shapes[i].places, 64, 10000);
+		else
+			place_slow(slow_shapes[i].places, 10000, calls);
 		callers(&slow_shapes[i]);
 		return true;
 	}
