@@ -76,8 +76,8 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 		return;
 	}
 	if (HP_UNLIKELY(f->weight != 1 || function->recursive > 1 ||
-			((function->timed + 1) & me->look_mask) == 0 ||
-			ticks < function->least || ticks > function->usual_most)) {
+			((function->timed + 1) & me->look_mask) == 0 || ticks < function->least ||
+			ticks > function->usual_most)) {
 		hp_leave_timed(me, f, now);
 		return;
 	}

@@ -137,6 +137,29 @@ static inline void long_add(const struct hp_local *me, struct hp_function *funct
 	function->long_calls++;
 }
 
+/* Of the first gap nothing is known but what its function's timed calls took; rather too long. */
+static void pace_guess(struct hp_local *me, int64_t mean)
+{
+	if (me->pace)
+		return;
+	me->pace = 2 * ((uint64_t)(mean > 0 ? mean : 0) + me->cost_counted) + 1;
+	me->slow_least = event_least(me);
+}
+
+/*
+ * The first gaps, slow calls or not, must not set a pace that takes thousands of calls to come down
+ * from: so it is their lower quartile.
+ */
+static void pace_begin(struct hp_local *me, uint64_t each)
+{
+	unsigned i = me->pace_count++;
+
+	for (; i > 0 && me->pace_first[i - 1] > each; i--)
+		me->pace_first[i] = me->pace_first[i - 1];
+	me->pace_first[i] = each;
+	me->pace = me->pace_first[me->pace_count / 4];
+}
+
 /*
  * Looks whether the function is hot and short by now: then its calls are
  * drawn.  "Short" is its own time: time in callees is known from them.  The
@@ -144,7 +167,7 @@ static inline void long_add(const struct hp_local *me, struct hp_function *funct
  * recursive function keeps its outermost calls timed if they take long, so that
  * its total stays measured: `recursive` holds what applies to the nested ones.
  */
-static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *function,
+static HP_COLD void policy_look(struct hp_local *me, struct hp_function *function,
 				struct hp_gist *gist)
 {
 	int64_t mean = usual_self(function);
@@ -156,6 +179,7 @@ static HP_COLD void policy_look(const struct hp_local *me, struct hp_function *f
 	if (mean >= clock * HP_VERY_SHORT_CLOCKS && function->timed < HP_LOOK_EVERY * 16)
 		return;
 	gist->mean_self = (int32_t)mean;
+	pace_guess(me, mean);
 	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
 	function->slow_least = (uint32_t)event_least(me) + 1;
 	if (function->recursive)
@@ -207,17 +231,19 @@ static inline void median_follow(uint64_t *median, uint64_t value)
  */
 static inline void pace_follow(struct hp_local *me)
 {
-	uint64_t usual, far;
+	uint64_t usual, far, each;
 
 	if (me->pace_calls < HP_PACE_CALLS)
 		return;
+	each = (me->pace_ticks << HP_FINE_BITS) / (uint64_t)me->pace_calls;
 	usual = me->pace * (uint64_t)me->pace_calls >> HP_FINE_BITS;
 	far = me->pace_ticks > usual ? me->pace_ticks - usual : usual - me->pace_ticks;
-	if (me->pace == 0)
-		me->pace = (me->pace_ticks << HP_FINE_BITS) / (uint64_t)me->pace_calls;
-	else
+	if (me->pace_count)
 		median_follow(&me->pace_far, far);
-	median_follow(&me->pace, (me->pace_ticks << HP_FINE_BITS) / (uint64_t)me->pace_calls);
+	if (me->pace_count < HP_PACE_FIRST)
+		pace_begin(me, each);
+	else
+		median_follow(&me->pace, each);
 	me->slow_least =
 		((me->clock_cost * HP_EVENT_CLOCKS) >> HP_FINE_BITS) + HP_EVENT_FAR * me->pace_far;
 }

@@ -61,6 +61,7 @@ struct hp_pending {
 };
 
 #define HP_PENDING 32
+#define HP_PACE_FIRST 12	/* gaps from which the first pace is taken */
 
 /* What an entry's second work is done on, see marginal.h. */
 struct hp_dummy {
@@ -111,6 +112,8 @@ struct hp_local {
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
 	uint64_t pace;	/* usual time of a counted call with what is around it, fine ticks */
 	uint64_t pace_far;	/* usual distance of a gap from that, ticks */
+	uint64_t pace_first[HP_PACE_FIRST];	/* of the first gaps, in order */
+	uint32_t pace_count;	/* their number */
 	uint32_t boost_now;	/* calls that are yet to be timed, each; and of those behind them */
 	uint32_t boost_later;
 	uint32_t gap_mode;	/* of the present gap, enum hp_gap_mode; and of the one before */
