@@ -11,7 +11,21 @@
 #include "report/section/finding/rules.h"
 
 #define CPU_LEAST 0.2 /* of the CPU time, in one function */
+#define WHOLE_LEAST 0.6 /* of the function: it does little else */
+#define AGAIN_LEAST 3 /* times the peak RSS: what all faults brought in */
+#define PAGE 4096.0
 #define RUNS_MOST 10 /* processes: where many start, each one's pages are new */
+
+/* Memory that is touched for the first time once has to be; all of it together fits the peak. */
+static bool is_again(const struct hp_survey *survey)
+{
+	const struct hp_model *model = &survey->report->model;
+	double faults = 0;
+
+	for (size_t i = 0; i < model->run_count; i++)
+		faults += (double)model->runs[i].minor_faults;
+	return faults * PAGE >= AGAIN_LEAST * 1024 * (double)model->peak_rss_kb;
+}
 
 static void find(struct hp_survey *survey)
 {
@@ -29,8 +43,12 @@ static void find(struct hp_survey *survey)
 	    most->marked_samples[HP_SIGN_FAULT] < HP_RULE_SAMPLES_OF ||
 	    survey->report->model.run_count > RUNS_MOST)
 		return;
+	if (!is_again(survey))
+		return;
 	ns = (double)most->marked_ns[HP_SIGN_FAULT];
-	gain = hp_survey_worth(survey, ns);
+	/* To map and to unmap the memory goes with the faults. */
+	gain = hp_survey_worth(survey,
+			       ns >= WHOLE_LEAST * (double)most->ns ? (double)most->ns : ns);
 	if (ns < CPU_LEAST * survey->cpu_ns || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_page_faults, most->function);
@@ -49,7 +67,10 @@ static void find(struct hp_survey *survey)
 const struct hp_rule hp_rule_page_faults = {
 	.key = "page-faults",
 	.find = find,
-	.pattern = "At least 20% of the CPU time is spent in page faults below one function.",
+	.pattern =
+		"At least 20% of the CPU time is spent in page faults below one function, and all "
+		"faults together brought in at least 3 times the peak RSS.  If that is 60% of the "
+		"function, the gain is all of its CPU time.",
 	.wrong = "The memory is needed once, and is as large as it has to be.",
 	.verify = "Look at minor_faults of the processes section.  Keep buffers instead of freeing "
 		  "and allocating large ones, or ask for huge pages (madvise), and compare both "
