@@ -82,7 +82,7 @@ const char *hp_port_remedy(int error)
 	case ENFILE:
 		return "; the machine's limit is fs.file-max";
 	case EINVAL:
-		return "; an address is written as numbers";
+		return "; use a numeric address";
 	default:
 		return "";
 	}

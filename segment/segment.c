@@ -587,7 +587,7 @@ const char *hp_segment_fault_text(enum hp_segment_fault fault)
 	case HP_SEGMENT_FOREIGN:
 		return "is not a hotpath segment";
 	case HP_SEGMENT_TRUNCATED:
-		return "is truncated: its end is missing";
+		return "is truncated";
 	case HP_SEGMENT_NEWER:
 		return "was written by a newer version of hotpath";
 	case HP_SEGMENT_CORRUPTED:

@@ -46,7 +46,7 @@ static void refuse(const struct reader *r, const struct hp_setting *s, const cha
 	line_add(&line, length > 40 ? "...' is not allowed; " : "' is not allowed; ", SIZE_MAX);
 	line_add(&line, s->allowed, SIZE_MAX);
 	if (s->kind == HP_SETTING_PERCENTILES || s->kind == HP_SETTING_PAIRS) {
-		line_add(&line, "; the rest is used", SIZE_MAX);
+		line_add(&line, "; using the rest", SIZE_MAX);
 	} else if (s->usual) {
 		line_add(&line, "; default: ", SIZE_MAX);
 		line_add(&line, s->usual, SIZE_MAX);
@@ -220,7 +220,7 @@ static void refuse_section(const struct reader *r, const struct hp_setting *s, c
 	line_add(&line, length > 40 ? "...'; the nearest is '" : "'; the nearest is '", SIZE_MAX);
 	line_add(&line, nearest, size);
 	line_add(&line, "', `hotpath help sections` has all; ", SIZE_MAX);
-	line_add(&line, has_rest ? "the rest is used" : "default: ", SIZE_MAX);
+	line_add(&line, has_rest ? "using the rest" : "default: ", SIZE_MAX);
 	line_add(&line, has_rest ? "" : s->usual, SIZE_MAX);
 	r->complain(r->context, line.text);
 }
@@ -379,7 +379,7 @@ static void refuse_variable(const struct reader *r, const char *name, size_t len
 		return;
 	line_add(&line, name, length < 60 ? length : 60);
 	line_add(&line, length > 60 ? "...: " : ": ", SIZE_MAX);
-	line_add(&line, "there is no such variable, so it is ignored; the nearest is ", SIZE_MAX);
+	line_add(&line, "unknown variable, ignored; the nearest is ", SIZE_MAX);
 	line_add(&line, nearest_setting(name, length), SIZE_MAX);
 	line_add(&line, " (all: hotpath help)", SIZE_MAX);
 	r->complain(r->context, line.text);
@@ -450,7 +450,7 @@ static void refuse_word(const struct reader *r, const char *word)
 	line_add(&line, word, 40);
 	line_add(&line, strlen(word) > 40 ? "...'" : "'", SIZE_MAX);
 	line_add(&line,
-		 " is no setting; write NAME=VALUE, as in percentiles=50,99 (names: hotpath help)",
+		 " is not a setting; use NAME=VALUE, as in percentiles=50,99 (names: hotpath help)",
 		 SIZE_MAX);
 	r->complain(r->context, line.text);
 }
@@ -472,8 +472,7 @@ static void refuse_trust(const struct reader *r, const struct hp_setting *s)
 
 	if (!r->complain)
 		return;
-	line_add(&line, "HOTPATH_DEFAULTS: a program cannot set this, so it is ignored; use ",
-		 SIZE_MAX);
+	line_add(&line, "HOTPATH_DEFAULTS: a program cannot set this, ignored; use ", SIZE_MAX);
 	line_add(&line, s->name, SIZE_MAX);
 	line_add(&line, "=... in the environment", SIZE_MAX);
 	r->complain(r->context, line.text);

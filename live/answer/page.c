@@ -52,7 +52,7 @@ struct hp_answer *hp_flame_render(struct hp_scene *scene, const struct hp_reques
 
 	(void)request;
 	if (!out)
-		return hp_answer_error(500, NULL, "No memory for the picture");
+		return hp_answer_error(500, NULL, "No memory for the time line");
 	hp_flame_init(&flame, &scene->report);
 	hp_flame_write(&flame, &scene->report, out);
 	hp_flame_release(&flame);

@@ -134,8 +134,8 @@ static void job_ask(struct hp_picture *picture, const struct hp_request *request
 	}
 	pthread_mutex_unlock(&picture->lock);
 	if (!job)
-		done(context, hp_answer_error(409, "ask again when one of them has ended",
-					      "%d profiles are being taken already", JOBS_MOST));
+		done(context, hp_answer_error(409, "retry when one of them has ended",
+					      "%d profiles are already being taken", JOBS_MOST));
 }
 
 void hp_picture_ask(struct hp_picture *picture, const struct hp_request *request,

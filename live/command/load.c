@@ -138,14 +138,14 @@ static int profile_make(struct load *load, struct hp_report *report)
 	int error;
 
 	if (missing) {
-		fprintf(stderr, "hotpath load: there is nothing to show: %s\n", missing);
+		fprintf(stderr, "hotpath load: nothing to show: %s\n", missing);
 		return HP_EXIT_FAILED;
 	}
 	load->fd = memfd_create("hotpath-profile", MFD_CLOEXEC);
 	error = load->fd < 0 ? -errno : export->write(report, load->fd);
 	size = error ? -1 : lseek(load->fd, 0, SEEK_END);
 	if (size < 0) {
-		fprintf(stderr, "hotpath load: the profile cannot be made: %s\n",
+		fprintf(stderr, "hotpath load: cannot make the profile: %s\n",
 			strerror(error ? -error : errno));
 		return HP_EXIT_FAILED;
 	}
@@ -167,7 +167,7 @@ static int run_open(struct load *load, const char *path)
 		 : !hp_target_init_run(&target, NULL, hp_input_say, NULL))
 		return HP_EXIT_FAILED;
 	if (!hp_target_look(&target, &segment)) {
-		fprintf(stderr, "hotpath load: %s cannot be read any more\n", path);
+		fprintf(stderr, "hotpath load: %s is no longer readable\n", path);
 		hp_target_release(&target);
 		return HP_EXIT_FAILED;
 	}
@@ -227,7 +227,7 @@ static int serve(struct load *load, bool is_opened)
 	const union MHD_DaemonInfo *info =
 		daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
-		fprintf(stderr, "hotpath: no port of 127.0.0.1 can be served\n");
+		fprintf(stderr, "hotpath load: cannot listen on any port of 127.0.0.1\n");
 		return HP_EXIT_FAILED;
 	}
 	/* The page expects the profile's address as one component of its own. */
@@ -269,8 +269,7 @@ int hp_cmd_load(int argc, char **argv)
 	if (!path || !profile_open(&load, path))
 		status = run_open(&load, path);
 	if (!status && !token_make(&load)) {
-		fprintf(stderr, "hotpath load: the system gives no random numbers: %s\n",
-			strerror(errno));
+		fprintf(stderr, "hotpath load: cannot get random numbers: %s\n", strerror(errno));
 		status = HP_EXIT_FAILED;
 	}
 	return status ? status : serve(&load, is_opened);

@@ -26,6 +26,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, argv[1]) == 0)
 			return hp_stack_run(commands[i].run, argc - 1, argv + 1);
-	fprintf(stderr, "hotpath-live: is for hotpath; see hotpath --help\n");
+	fprintf(stderr, "hotpath-live: internal to hotpath; see hotpath --help\n");
 	return HP_EXIT_USAGE;
 }

@@ -159,7 +159,7 @@ int hp_cmd_mcp(int argc, char **argv)
 		return 0;
 	}
 	if (argc > 2 || (argc > 1 && argv[1][0] == '-')) {
-		fprintf(stderr, "hotpath mcp: takes one program at most; see hotpath mcp --help\n");
+		fprintf(stderr, "hotpath mcp: more than one program; see hotpath mcp --help\n");
 		return HP_EXIT_USAGE;
 	}
 	stdio.name = argc > 1 ? argv[1] : NULL;
@@ -168,7 +168,7 @@ int hp_cmd_mcp(int argc, char **argv)
 	hp_settings_read(&stdio.settings, environ, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!stdout_take(&stdio)) {
-		fprintf(stderr, "hotpath mcp: stdout cannot be written to: %s\n", strerror(errno));
+		fprintf(stderr, "hotpath mcp: cannot write to stdout: %s\n", strerror(errno));
 		return HP_EXIT_FAILED;
 	}
 	stdio.line = hp_xcalloc(1, HP_BODY_MOST + 1);

@@ -140,7 +140,7 @@ static int options_read(struct serve *serve, int argc, char **argv)
 	serve->name = argv[optind];
 	if (argc - optind <= 1)
 		return -1;
-	fprintf(stderr, "hotpath serve: one program at a time; see hotpath serve --help\n");
+	fprintf(stderr, "hotpath serve: more than one program; see hotpath serve --help\n");
 	return HP_EXIT_USAGE;
 }
 
@@ -156,7 +156,7 @@ static bool is_bind_fine(const struct hp_settings *settings)
 	if (settings->metrics_token || hp_guard_is_loopback(settings->metrics_bind))
 		return true;
 	fprintf(stderr,
-		"hotpath serve: %s is not of this machine alone; set HOTPATH_METRICS_AUTH_TOKEN\n",
+		"hotpath serve: %s is reachable from other machines; set HOTPATH_METRICS_AUTH_TOKEN\n",
 		settings->metrics_bind);
 	return false;
 }
@@ -168,7 +168,8 @@ static int port_open(const char *address, uint64_t wished, const char *path)
 	int fd = hp_port_listen(address, &port);
 
 	if (fd == -EADDRINUSE && port) {
-		fprintf(stderr, "hotpath serve: port %u is busy; another one:\n", (unsigned)port);
+		fprintf(stderr, "hotpath serve: port %u is busy; using another one:\n",
+			(unsigned)port);
 		port = 0;
 		fd = hp_port_listen(address, &port);
 	}

@@ -157,7 +157,7 @@ static struct hp_answer *refuse_page(const struct hp_exchange *exchange)
 		return hp_answer_error(403, "ask as localhost or by the address",
 				       "Host is no name of this machine");
 	if ((origin && !hp_guard_is_own_origin(origin, host)) || is_foreign)
-		return hp_answer_error(403, NULL, "A page of another origin may not ask");
+		return hp_answer_error(403, NULL, "Pages of another origin have no access");
 	return NULL;
 }
 
@@ -175,7 +175,7 @@ static struct hp_answer *no_token(const struct hp_http *http)
 	char hint[96];
 
 	snprintf(hint, sizeof(hint), "start the program with %s, and send it", http->token_name);
-	return hp_answer_error(403, hint, "Another user's program; it takes a token to see it");
+	return hp_answer_error(403, hint, "Another user's program; access needs a token");
 }
 
 /* NULL = our user or root. */
@@ -186,8 +186,7 @@ static struct hp_answer *refuse_user(const struct hp_exchange *exchange)
 	if (own < 0)
 		return hp_answer_error(503,
 				       "raise the limit of open files (ulimit -n), or use a token",
-				       "Whose connection this is cannot be told: %s",
-				       strerror(-own));
+				       "Cannot find the connection's owner: %s", strerror(-own));
 	return own ? NULL : no_token(exchange->http);
 }
 
@@ -201,13 +200,12 @@ static struct hp_answer *refuse(const struct hp_exchange *exchange)
 	if (answer)
 		return answer;
 	if (is_late(exchange))
-		return hp_answer_error(503, "ask again in a second", "Too many connections: %d",
+		return hp_answer_error(503, "retry in a second", "Too many connections: %d",
 				       CONNECTIONS_MOST);
 	if (token && site && site->is_public)
 		return NULL;
 	if (token && !hp_guard_knows_token(header_of(exchange, "Authorization"), token))
-		return hp_answer_error(401,
-				       "Authorization has to be the token, bare or behind Bearer",
+		return hp_answer_error(401, "Authorization must be the token, bare or after Bearer",
 				       "Unauthorized");
 	return token ? NULL : refuse_user(exchange);
 }

@@ -188,15 +188,15 @@ static const char *value_take(const struct argument *argument, const cJSON *json
 	case ID:
 		return number_read(json, 0, UINT32_MAX, (uint32_t *)(void *)place)
 			       ? NULL
-			       : "has to be the id of a row of the list: a whole number";
+			       : "must be the id of a row of the list: an integer";
 	case LIMIT:
 		return number_read(json, 1, ROWS_MOST, (uint32_t *)(void *)place)
 			       ? NULL
-			       : "has to be a whole number from 1 to 1000";
+			       : "must be an integer from 1 to 1000";
 	default:
 		text = text_read(json, argument->type, arguments);
 		memcpy(place, &text, sizeof(text));
-		return text && *text ? NULL : "has to be a text: a name";
+		return text && *text ? NULL : "must be a string: a name";
 	}
 }
 
@@ -237,7 +237,7 @@ char *hp_mcp_arguments_read(const struct hp_mcp_tool *tool, const cJSON *json,
 
 	*arguments = (struct hp_mcp_arguments){ .limit = ROWS_USUAL };
 	if (json && !cJSON_IsObject(json))
-		return hp_xstrdup("arguments have to be an object");
+		return hp_xstrdup("arguments must be an object");
 	cJSON_ArrayForEach(item, json)
 	{
 		error = argument_take(tool, item, arguments);

@@ -200,8 +200,7 @@ static void do_list(struct call *call)
 	cJSON *result;
 
 	if (cJSON_GetObjectItemCaseSensitive(call->params, "cursor")) {
-		fail(call, 200, INVALID_PARAMS, "There is no such cursor: the list has one page",
-		     NULL);
+		fail(call, 200, INVALID_PARAMS, "Unknown cursor: the list has one page", NULL);
 		return;
 	}
 	result = cJSON_CreateObject();
@@ -227,8 +226,7 @@ static struct hp_answer *no_program(const struct call *call)
 				   : NULL;
 
 	if (call->host->wrong)
-		return hp_answer_error(404, hint, "There is no program to ask: %s",
-				       call->host->wrong);
+		return hp_answer_error(404, hint, "No program: %s", call->host->wrong);
 	return hp_answer_error(404, hint, "No profiled program runs, or several do");
 }
 
@@ -276,8 +274,10 @@ static void choose(struct call *call)
 	if (host->choose(host->context, call->arguments.session))
 		route_ask(call, "GET", "/profiler_status", "");
 	else
-		on_answer(call, hp_answer_error(404, "sessions lists what runs, runs what is over",
-						"There is no '%.64s'", call->arguments.session));
+		on_answer(call,
+			  hp_answer_error(404,
+					  "sessions lists running programs, runs lists ended ones",
+					  "There is no '%.64s'", call->arguments.session));
 }
 
 /* Marks the selected session, if any. */
@@ -482,16 +482,16 @@ static const char *wrong_with(const cJSON *json)
 	const cJSON *params = cJSON_GetObjectItemCaseSensitive(json, "params");
 
 	if (cJSON_IsArray(json))
-		return "Batches are not taken: send one message at a time";
+		return "Batches are not supported: send one message at a time";
 	if (!cJSON_IsObject(json) || !version || strcmp(version, "2.0") != 0)
-		return "It is no message of JSON-RPC 2.0";
+		return "Not a JSON-RPC 2.0 message";
 	if (is_for_nobody(json))
 		return NULL;
 	if (!text_of(json, "method"))
-		return "method has to be a text";
+		return "method must be a string";
 	if (!is_id(cJSON_GetObjectItemCaseSensitive(json, "id")))
-		return "id has to be a number or a text of 256 bytes at most";
-	return params && !cJSON_IsObject(params) ? "params has to be an object" : NULL;
+		return "id must be a number or a string of at most 256 bytes";
+	return params && !cJSON_IsObject(params) ? "params must be an object" : NULL;
 }
 
 void hp_mcp_take(const struct hp_mcp_host *host, const struct hp_mcp_message *message,
@@ -507,7 +507,7 @@ void hp_mcp_take(const struct hp_mcp_host *host, const struct hp_mcp_message *me
 			       .context = context };
 	wrong = call->json ? wrong_with(call->json) : NULL;
 	if (!call->json) {
-		fail(call, 400, PARSE_ERROR, "It is no JSON in UTF-8", NULL);
+		fail(call, 400, PARSE_ERROR, "Not JSON in UTF-8", NULL);
 	} else if (wrong) {
 		fail(call, 400, INVALID_REQUEST, wrong, NULL);
 	} else if (is_for_nobody(call->json)) {
@@ -537,7 +537,7 @@ void hp_mcp_serve(void *context, struct hp_exchange *exchange)
 
 	if (strcmp(hp_exchange_method(exchange), "POST") != 0) {
 		hp_exchange_add(exchange, "Allow", "POST");
-		hp_exchange_answer(exchange, hp_answer_error(405, "messages of MCP come by POST",
+		hp_exchange_answer(exchange, hp_answer_error(405, "send MCP messages by POST",
 							     "Method not allowed - use POST"));
 		return;
 	}

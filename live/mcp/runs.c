@@ -202,13 +202,13 @@ static const char *reason_of(struct said *said)
 static struct hp_answer *outcome(struct said both[2], bool is_in_time, int status)
 {
 	if (!is_in_time)
-		return hp_answer_error(504, "compare smaller ones, or by hotpath compare itself",
+		return hp_answer_error(504, "compare smaller runs, or use hotpath compare itself",
 				       "The comparison took longer than a minute");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && both[0].size < both[0].most)
 		return hp_answer_new(200, HP_TYPE_JSON, hp_xstrdup(both[0].text), both[0].size);
 	return hp_answer_error(422, "runs lists what can be compared", "%.400s",
 			       both[1].size ? reason_of(&both[1])
-					    : "hotpath compare ended without a word");
+					    : "hotpath compare ended without output");
 }
 
 static struct hp_answer *compare_run(const struct compare *compare)
@@ -237,7 +237,7 @@ static struct hp_answer *compare_run(const struct compare *compare)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	answer = pid > 0 ? outcome(both, is_in_time, status)
-			 : hp_answer_error(500, NULL, "hotpath compare cannot be started: %s",
+			 : hp_answer_error(500, NULL, "cannot start hotpath compare: %s",
 					   strerror(-pid));
 	free(both[0].text);
 	free(both[1].text);
@@ -272,13 +272,13 @@ void hp_mcp_compare(const struct hp_mcp_arguments *arguments, bool is_kept_only,
 	int error;
 
 	if (!is_name(arguments->before, is_kept_only) || !is_name(arguments->after, is_kept_only)) {
-		done(context, hp_answer_error(422, "runs lists them",
-					      "before and after have to be kept runs"));
+		done(context,
+		     hp_answer_error(422, "runs lists them", "before and after must be kept runs"));
 		return;
 	}
 	if (atomic_exchange(&is_busy, true)) {
-		done(context, hp_answer_error(409, "ask again when it is done",
-					      "Another comparison goes on"));
+		done(context, hp_answer_error(409, "retry when it is done",
+					      "Another comparison is in progress"));
 		return;
 	}
 	compare = hp_xcalloc(1, sizeof(*compare));
@@ -295,5 +295,5 @@ void hp_mcp_compare(const struct hp_mcp_arguments *arguments, bool is_kept_only,
 		return;
 	compare_free(compare);
 	atomic_store(&is_busy, false);
-	done(context, hp_answer_error(500, NULL, "There is no thread for it"));
+	done(context, hp_answer_error(500, NULL, "Cannot start a thread"));
 }

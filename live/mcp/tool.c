@@ -52,16 +52,16 @@ static const struct entry entries[] = {
 		    .method = "GET",
 		    .path = "/profiler_status",
 		    .shape = HP_MCP_OBJECT,
-		    .help = "The profiled program, since when it runs, and what profiling costs it. Ask it first." } },
+		    .help = "The profiled program, its uptime, and the cost of profiling. Call it first." } },
 	{ .tool = { .name = "explain",
 		    .kind = HP_MCP_EXPLAIN,
 		    .shape = HP_MCP_OBJECT,
-		    .help = "What the answer of a tool means, how far its numbers can be relied on, and what to ask "
+		    .help = "What a tool's answer means, how reliable its numbers are, and what to call "
 			    "next. Give the tool's name as topic; without one, all topics." } },
 	{ .tool = { .name = "sessions",
 		    .kind = HP_MCP_SESSIONS,
 		    .shape = HP_MCP_OBJECT,
-		    .help = "Profiled programs of this user that run now." } },
+		    .help = "Running profiled programs of this user." } },
 	{ .tool = { .name = "choose_session",
 		    .kind = HP_MCP_CHOOSE,
 		    .shape = HP_MCP_OBJECT,
@@ -70,11 +70,11 @@ static const struct entry entries[] = {
 	{ .tool = { .name = "runs",
 		    .kind = HP_MCP_RUNS,
 		    .shape = HP_MCP_OBJECT,
-		    .help = "Runs that are over and were kept, the newest first." } },
+		    .help = "Kept runs that have ended, newest first." } },
 	{ .tool = { .name = "compare",
 		    .kind = HP_MCP_COMPARE,
 		    .shape = HP_MCP_OBJECT,
-		    .help = "What became more and what less between two runs of runs: calls, blocks and bytes by "
+		    .help = "Compare two runs of runs: calls, blocks and bytes by "
 			    "function, locks, messages. Times are shown, not judged: that needs "
 			    "`hotpath compare --runs 10`. Takes some seconds." } },
 	LIST(calltree),

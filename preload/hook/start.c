@@ -426,7 +426,7 @@ static void report_alone(uint64_t wait_ms)
 		error = hp_session_report_alone(&session, &hp_segment, path, environment(),
 						wait_ms);
 	if (error)
-		hp_say("no report: the helper process is gone, and ", path,
+		hp_say("no report: the helper process has ended, and ", path,
 		       " did not run: ", reason(error), NULL);
 }
 

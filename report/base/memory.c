@@ -17,7 +17,7 @@
 static void *checked(void *memory)
 {
 	static const char line[] =
-		"hotpath: out of memory; the report needs more than it may have\n";
+		"hotpath: out of memory; the report needs more than the limit allows\n";
 
 	if (memory)
 		return memory;

@@ -29,10 +29,10 @@ int hp_option_next(int argc, char **argv, const char *letters, const struct opti
 		return letter;
 	word = argv[optind - 1];
 	if (letter == ':')
-		complain(argv[0], "a value is missing behind", word);
+		complain(argv[0], "missing value for", word);
 	else if (strncmp(word, "--", 2) == 0)
-		complain(argv[0], optopt ? "no value is taken by" : "there is no option", word);
+		complain(argv[0], optopt ? "unexpected value for" : "unknown option", word);
 	else
-		complain(argv[0], "there is no option", (char[]){ '-', (char)optopt, 0 });
+		complain(argv[0], "unknown option", (char[]){ '-', (char)optopt, 0 });
 	return '?';
 }

@@ -216,7 +216,7 @@ static void libs_check(struct check *c, const cJSON *libs)
 		const char *id = cJSON_GetStringValue(get(lib, "breakpadId"));
 
 		if (!id || strlen(id) != 33 || strspn(id, "0123456789ABCDEF") != 33)
-			fault(c, "a library's breakpadId is not 33 hex digits: %s",
+			fault(c, "a library's breakpadId must be 33 hex digits: %s",
 			      id ? id : "(none)");
 	}
 }
@@ -227,7 +227,7 @@ static void profile_check(struct check *c, const cJSON *profile)
 	const cJSON *version = get(meta, "preprocessedProfileVersion");
 
 	if (!cJSON_IsNumber(version)) {
-		fault(c, "is no processed profile: meta.preprocessedProfileVersion is missing");
+		fault(c, "not a processed profile: meta.preprocessedProfileVersion is missing");
 		return;
 	}
 	if (version->valueint != HP_PROFILE_VERSION) {
@@ -270,7 +270,7 @@ static char *read_whole(const char *path)
 	text[size] = 0;
 	if (gzclose(in) == Z_OK && got == 0)
 		return text;
-	fprintf(stderr, "hotpath check: %s: cannot be unpacked: it is damaged or cut off\n", path);
+	fprintf(stderr, "hotpath check: %s: cannot unpack: damaged or truncated\n", path);
 	free(text);
 	return NULL;
 }
@@ -298,8 +298,7 @@ int hp_cmd_check(int argc, char **argv)
 	profile = cJSON_Parse(text);
 	free(text);
 	if (!profile) {
-		fprintf(stderr, "hotpath check: %s: is no JSON; hotpath report reads runs\n",
-			c.path);
+		fprintf(stderr, "hotpath check: %s: not JSON; hotpath report reads runs\n", c.path);
 		return HP_EXIT_FAILED;
 	}
 	profile_check(&c, profile);

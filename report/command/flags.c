@@ -287,7 +287,7 @@ static bool settle(struct compiler *compiler)
 			"hotpath: flags: %s: %s; known are gcc and clang: hotpath flags gcc, "
 			"hotpath flags clang++\n",
 			compiler->name,
-			error ? strerror(error) : "does not say that it is a compiler");
+			error ? strerror(error) : "does not identify itself as a compiler");
 		return false;
 	}
 	if (!compiler->kind->flags) {

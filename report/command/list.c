@@ -165,7 +165,7 @@ static void list(const struct hp_store *store, bool is_all)
 	if (shown)
 		rows_write(rows, shown);
 	if (!count)
-		fprintf(stderr, "hotpath: no run is kept%s%s\n", store->failed[0] ? ": " : " in ",
+		fprintf(stderr, "hotpath: no kept runs%s%s\n", store->failed[0] ? ": " : " in ",
 			store->failed[0] ? store->failed : store->path);
 	for (size_t i = 0; i < shown; i++)
 		for (int c = 0; c < COLUMNS; c++)
@@ -203,7 +203,7 @@ int hp_cmd_list(int argc, char **argv)
 		is_all = true;
 	}
 	if (optind < argc) {
-		fprintf(stderr, "hotpath list: takes no arguments; see hotpath list --help\n");
+		fprintf(stderr, "hotpath list: unexpected argument; see hotpath list --help\n");
 		return HP_EXIT_USAGE;
 	}
 	int error = hp_store_open(&store);

@@ -63,7 +63,7 @@ static bool is_unread(const char *path, int error)
 
 static void fall_back(struct hp_output *output, const char *why)
 {
-	hp_tell("[hotpath] %s: %s; the report is printed here instead\n", output->path, why);
+	hp_tell("[hotpath] %s: %s; printing the report here instead\n", output->path, why);
 	output->fd = 2;
 }
 
@@ -83,7 +83,7 @@ void hp_output_open(struct hp_output *output, const char *path, int usual, uint6
 
 static int say_unwritten(const char *why)
 {
-	hp_tell("hotpath: the report cannot be written: %s\n", why);
+	hp_tell("hotpath: cannot write the report: %s\n", why);
 	return HP_EXIT_FAILED;
 }
 

@@ -214,14 +214,15 @@ static bool least_read(const char *text, double *percent)
 	*percent = strtod(text, &end);
 	if (*text && (!*end || strcmp(end, "%") == 0) && *percent >= 0 && *percent <= 100)
 		return true;
-	fprintf(stderr, "hotpath report: --least: '%s' is no percentage; 0 to 100\n", text);
+	fprintf(stderr, "hotpath report: --least: '%s' is not a percentage; use 0 to 100\n", text);
 	return false;
 }
 
 static bool calls_ask(struct ask *ask, enum hp_calls_kind kind, const char *function)
 {
 	if (ask->calls) {
-		fprintf(stderr, "hotpath report: one of --callers, --callees, --tree at a time\n");
+		fprintf(stderr,
+			"hotpath report: --callers, --callees and --tree exclude each other; use one\n");
 		return false;
 	}
 	ask->calls = kind;
@@ -233,7 +234,7 @@ static bool export_ask(struct ask *ask, const char *format)
 {
 	ask->export = hp_export_find(format);
 	if (!ask->export)
-		fprintf(stderr, "hotpath report: --export: '%s' is no format; %s\n", format,
+		fprintf(stderr, "hotpath report: --export: unknown format '%s'; use %s\n", format,
 			hp_export_formats);
 	return ask->export != NULL;
 }
@@ -290,7 +291,7 @@ static int options_read(struct ask *ask, int argc, char **argv)
 	ask->path = argv[optind];
 	if (argc - optind + (ask->fd >= 0) + !!ask->session <= 1)
 		return -1;
-	fprintf(stderr, "hotpath report: one FILE at a time; see hotpath report --help\n");
+	fprintf(stderr, "hotpath report: more than one FILE; see hotpath report --help\n");
 	return HP_EXIT_USAGE;
 }
 
@@ -301,7 +302,7 @@ static int say_cut(int status)
 {
 	if (!hp_guard_has_met())
 		return status;
-	fprintf(stderr, "hotpath: the segment was cut off while it was read\n");
+	fprintf(stderr, "hotpath: the segment was truncated while being read\n");
 	return HP_EXIT_FAILED;
 }
 
@@ -329,7 +330,7 @@ static bool open_session(const struct ask *ask, struct hp_input *input)
 
 	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
 	if (fd < 0) {
-		fprintf(stderr, "hotpath: session %s: %s; hotpath list shows those that run\n",
+		fprintf(stderr, "hotpath: session %s: %s; hotpath list shows running ones\n",
 			ask->session,
 			fd == -ENOENT	? "there is none"
 			: fd == -EEXIST ? "there are several"
@@ -396,7 +397,7 @@ static int print(struct hp_report *report, const struct ask *ask, struct hp_outp
 
 	if (text)
 		return hp_output_begin(output, text, size);
-	say_line(NULL, "the report cannot be written: there is no memory");
+	say_line(NULL, "cannot write the report: out of memory");
 	return HP_EXIT_FAILED;
 }
 
@@ -474,7 +475,7 @@ static int export(struct hp_report *report, const struct ask *ask)
 	int error;
 
 	if (missing) {
-		fprintf(stderr, "hotpath report: there is nothing to export: %s\n", missing);
+		fprintf(stderr, "hotpath report: nothing to export: %s\n", missing);
 		return HP_EXIT_FAILED;
 	}
 	output_open(&output, ask);
@@ -483,8 +484,7 @@ static int export(struct hp_report *report, const struct ask *ask)
 	if (hp_output_close(&output) && !error)
 		error = -EIO;
 	if (error)
-		fprintf(stderr, "hotpath report: the profile cannot be written: %s\n",
-			strerror(-error));
+		fprintf(stderr, "hotpath report: cannot write the profile: %s\n", strerror(-error));
 	return error ? HP_EXIT_FAILED : 0;
 }
 
@@ -509,8 +509,7 @@ static int page_print(struct hp_report *report, const struct ask *ask)
 	if (fd > 2 && close(fd) != 0 && !error)
 		error = -errno;
 	if (error)
-		fprintf(stderr, "hotpath report: the page cannot be written: %s\n",
-			strerror(-error));
+		fprintf(stderr, "hotpath report: cannot write the page: %s\n", strerror(-error));
 	return error ? HP_EXIT_FAILED : 0;
 }
 

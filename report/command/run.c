@@ -63,11 +63,12 @@ static const struct flag flags[] = {
 	  "sections: auto, all, or names with commas" },
 	{ "format", 'f', "HOTPATH_OUTPUT_FORMAT", "FORMAT", NULL,
 	  "table, json, json-pretty or none" },
-	{ "output", 'o', "HOTPATH_OUTPUT_PATH", "FILE", NULL, "report to FILE instead of stderr" },
+	{ "output", 'o', "HOTPATH_OUTPUT_PATH", "FILE", NULL,
+	  "write the report to FILE, not stderr" },
 	{ "focus", 0, "HOTPATH_FOCUS", "TEXT", NULL, "only functions with TEXT, or /REGEX/" },
 	{ "percentiles", 0, "HOTPATH_PERCENTILES", "LIST", NULL,
 	  "percentile columns, e.g. 50,95,99.9" },
-	{ "exact", 0, "HOTPATH_TIMING", NULL, "exact", "time every call, none at random" },
+	{ "exact", 0, "HOTPATH_TIMING", NULL, "exact", "time every call, without sampling" },
 	{ "limit", 'n', "HOTPATH_LIMIT", "N", NULL, "rows of each section; 0 = all" },
 	{ "cpu", 0, "HOTPATH_CPU", "SOURCE", NULL,
 	  "CPU samples: auto, perf, timer, samply or off" },
@@ -299,7 +300,7 @@ __attribute__((noinline)) static pid_t start_program(struct run *run)
 /* The kernel knows nothing of our child: what it returned is not told as success. */
 static int status_unknown(void)
 {
-	hp_tell("hotpath: how the program ended is not known: it cannot be waited for\n");
+	hp_tell("hotpath: exit status unknown: cannot wait for the program\n");
 	return W_EXITCODE(EXIT_OURS, 0);
 }
 
@@ -401,7 +402,7 @@ static int give_up(struct run *run, int error)
 
 	/* The file is there, so the kernel means what it is started by. */
 	if (error == ENOENT && missing[0])
-		hp_tell("hotpath: %s: it is started by %s, which is not there\n", run->arguments[0],
+		hp_tell("hotpath: %s: its interpreter %s does not exist\n", run->arguments[0],
 			missing);
 	else
 		hp_tell("hotpath: %s: %s\n", run->arguments[0], strerror(error));

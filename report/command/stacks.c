@@ -153,7 +153,7 @@ static char *refused_text(pid_t pid)
 		const struct passwd *user = getpwuid(status.st_uid);
 
 		return hp_xprintf(
-			"process %d is of user %s; ask as that user, or as root: sudo hotpath "
+			"process %d belongs to user %s; run as that user, or as root: sudo hotpath "
 			"stacks %d",
 			(int)pid, user ? user->pw_name : "another", (int)pid);
 	}
@@ -164,11 +164,11 @@ static char *refused_text(pid_t pid)
 			(int)pid);
 	if (geteuid() != 0 && number_in("/proc/sys/kernel/yama/ptrace_scope", ""))
 		return hp_xprintf(
-			"kernel.yama.ptrace_scope forbids to look at process %d; sudo hotpath "
+			"kernel.yama.ptrace_scope forbids inspecting process %d; sudo hotpath "
 			"stacks %d, or sudo sysctl kernel.yama.ptrace_scope=0",
 			(int)pid, (int)pid);
 	return hp_xprintf(
-		"the kernel forbids to look at process %d (ptrace: %s); ask as root, in a "
+		"the kernel forbids inspecting process %d (ptrace: %s); run as root, in a "
 		"container with --cap-add=SYS_PTRACE",
 		(int)pid, strerror(EPERM));
 }
@@ -181,15 +181,15 @@ static char *error_text(pid_t pid, int error, const char *why)
 	if (error == ENOSYS && why)
 		return hp_xprintf("hotpath stacks %s", why);
 	if (error == ENOENT)
-		return hp_xprintf("there is no process %d", (int)pid);
+		return hp_xprintf("no process %d", (int)pid);
 	if (error == ESRCH)
 		return hp_xprintf(
 			"process %d has ended, or is the kernel's: it has no stack to look at",
 			(int)pid);
 	if (error == ENOEXEC)
-		return hp_xprintf("process %d is one of 32 bits, which hotpath does not read",
+		return hp_xprintf("process %d is a 32-bit process, which hotpath does not support",
 				  (int)pid);
-	return hp_xprintf("process %d cannot be looked at: %s", (int)pid, strerror(error));
+	return hp_xprintf("process %d cannot be inspected: %s", (int)pid, strerror(error));
 }
 
 /* --- output --- */

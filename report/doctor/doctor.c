@@ -153,13 +153,12 @@ static void conclude(const struct doctor *doctor)
 						   : "programs here";
 
 	if (failed)
-		printf("\nCalls of functions of %s cannot be counted: %u failed, %u limited.\n",
-		       where, failed, limited);
+		printf("\nFunction calls of %s cannot be counted: %u failed, %u limited.\n", where,
+		       failed, limited);
 	else if (limited)
-		printf("\nNothing stands in the way of profiling %s; %u limited.\n", where,
-		       limited);
+		printf("\nProfiling %s works; %u limited.\n", where, limited);
 	else
-		printf("\nNothing stands in the way of profiling %s.\n", where);
+		printf("\nProfiling %s works.\n", where);
 }
 
 static void visit(struct doctor *doctor)
@@ -264,8 +263,8 @@ int hp_cmd_doctor(int argc, char **argv)
 	}
 	if (argc - optind > (doctor.patient.root ? 0 : 1)) {
 		fputs(doctor.patient.root
-			      ? "hotpath: doctor: --root is asked about without a PROGRAM\n"
-			      : "hotpath: doctor: one PROGRAM at a time, without its arguments\n",
+			      ? "hotpath: doctor: --root takes no PROGRAM; give one of them\n"
+			      : "hotpath: doctor: more than one PROGRAM; give one, without its arguments\n",
 		      stderr);
 		return HP_EXIT_USAGE;
 	}

@@ -59,7 +59,7 @@ static void choose_word(struct hp_report *report, const char *word, size_t lengt
 	if (section == hp_section_count)
 		return;	/* which was told when the settings were read */
 	if (!is_out && !hp_sections[section]->columns)
-		say(speaker, hp_xprintf("report section '%.*s' is not recorded by this version",
+		say(speaker, hp_xprintf("this version does not record report section '%.*s'",
 					(int)length, word));
 	else
 		report->is_shown[section] = !is_out;

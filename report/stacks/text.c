@@ -243,7 +243,7 @@ static char *place_text(const struct hp_stacks *stacks, const struct hp_stack_gr
 	if (frame->is_signal)
 		return hp_xstrdup("a signal handler's frame");
 	if (!object)
-		return hp_xstrdup("code made at run time");
+		return hp_xstrdup("JIT code");
 	return hp_text_clean(hp_name_file(object->path));
 }
 
@@ -330,7 +330,7 @@ static void group_lines(const struct hp_stacks *stacks, const struct hp_stack_gr
 	if (!look->lines_most || common < 2 || common >= shown)
 		common = 0;
 	if (!shown)
-		fprintf(out, "%*s(nothing of its stack can be read)\n", INDENT, "");
+		fprintf(out, "%*s(its stack cannot be read)\n", INDENT, "");
 	lines_write(stacks, group, shown - common, look, out);
 	if (common) {
 		line_write(stacks, group, shown - common, look, out);
@@ -345,9 +345,9 @@ static const char *end_text(enum hp_stack_end end)
 	case HP_STACK_CUT:
 		return "the outer part was not copied";
 	case HP_STACK_LOST:
-		return "from here on nothing says who the caller is";
+		return "the caller is unknown from here on";
 	case HP_STACK_DEEP:
-		return "the outer part is left out";
+		return "the outer part is omitted";
 	default:
 		return NULL;
 	}
@@ -384,14 +384,14 @@ static void missing_write(const struct hp_stacks *stacks, FILE *out)
 		if (thread->outcome != HP_STOP_BUSY || ++told > WAITS_SHOWN)
 			continue;
 		name = hp_text_clean(thread->name);
-		fprintf(out, "\n%s %d sits in the kernel and cannot be stopped (state %c)\n", name,
+		fprintf(out, "\n%s %d is in the kernel and cannot be stopped (state %c)\n", name,
 			(int)thread->tid, thread->state ? thread->state : '?');
 		free(name);
 	}
 	if (stacks->busy > WAITS_SHOWN)
 		fprintf(out, "%zu more threads cannot be stopped\n", stacks->busy - WAITS_SHOWN);
 	if (stacks->refused)
-		fprintf(out, "\n%zu thread%s may not be looked at\n", stacks->refused,
+		fprintf(out, "\nno permission to inspect %zu thread%s\n", stacks->refused,
 			plural(stacks->refused));
 }
 

@@ -40,7 +40,7 @@ static const char *remedy(enum hp_segment_fault fault)
 {
 	switch (fault) {
 	case HP_SEGMENT_FOREIGN:
-		return "; give one that `hotpath list` shows, or that HOTPATH_SEGMENT_PATH made";
+		return "; use a run from `hotpath list`, or a file made by HOTPATH_SEGMENT_PATH";
 	case HP_SEGMENT_TRUNCATED:
 	case HP_SEGMENT_CORRUPTED:
 		return "; record again";
@@ -140,8 +140,8 @@ static int open_kept(struct hp_input *input, const struct teller *teller, const 
 	int fd;
 
 	if (hp_store_open(&store) < 0) {
-		say(teller, hp_xprintf("%s%sno run is kept: %s; give a FILE", name ? name : "",
-				       name ? ": no file of a run, and " : "", store.failed));
+		say(teller, hp_xprintf("%s%sno kept runs: %s; give a FILE", name ? name : "",
+				       name ? ": not a run's file, and " : "", store.failed));
 		return -1;
 	}
 	files = hp_store_list(&store, &count);
@@ -150,11 +150,10 @@ static int open_kept(struct hp_input *input, const struct teller *teller, const 
 	if (fd >= 0)
 		input->file = hp_xprintf("%s/%s", hp_store_place(&store, found), found->name);
 	else if (!name)
-		say(teller,
-		    hp_xprintf("no run is kept in %s; profile a program first", store.path));
+		say(teller, hp_xprintf("no kept runs in %s; profile a program first", store.path));
 	else
 		say(teller,
-		    hp_xprintf("%s: no file of a run, and no kept run; see hotpath list", name));
+		    hp_xprintf("%s: not a run's file, and no kept run; see hotpath list", name));
 	hp_store_release(&store);
 	free(files);
 	return fd;

@@ -160,7 +160,7 @@ static int open_folder(struct hp_store *store, const char *path, mode_t forbidde
 
 	if (fd < 0)
 		return fail(store, path,
-			    error == ELOOP || error == ENOTDIR ? "is a link or no folder" : NULL,
+			    error == ELOOP || error == ENOTDIR ? "is a link or not a folder" : NULL,
 			    error);
 	if (fstat(fd, &status) < 0)
 		error = errno;

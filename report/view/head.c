@@ -311,17 +311,17 @@ static void losses_write(const struct hp_model_losses *losses, FILE *out)
 	loss_write(losses->refused_chunks, "chunks did not fit; HOTPATH_SEGMENT_SIZE makes room",
 		   out);
 	loss_write(losses->refusals,
-		   "times the system refused us memory or an answer; counts may be too low", out);
+		   "times the system refused the profiler memory or a call; counts may be too low",
+		   out);
 	loss_write(losses->folded_functions, "calls went to <other>: segment or memory was full",
 		   out);
 	loss_write(losses->folded_rows, "call paths are counted flat: the tree was full", out);
 	loss_write(losses->lost_threads,
 		   "threads were not recorded; HOTPATH_SEGMENT_SIZE makes room", out);
 	loss_write(losses->lost_calls, "calls of such threads were not recorded", out);
-	loss_write(losses->unpaired, "exits without their entry were ignored", out);
+	loss_write(losses->unpaired, "exits without an entry were ignored", out);
 	if (losses->is_damaged)
-		fputs("note      parts of the segment are damaged; what could be read is shown\n",
-		      out);
+		fputs("note      parts of the segment are damaged; showing the rest\n", out);
 }
 
 /* The first `most` of the files whose names are missing; the others are counted. */

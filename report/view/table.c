@@ -702,14 +702,14 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 /* What `~` means, in the order in which it is told. */
 static const char *const estimates[HP_ESTIMATES] = {
 	[HP_ESTIMATE_FUNCTIONS] =
-		"~ estimated: hot, short functions are counted always, timed at random.\n"
+		"~ estimated: hot, short functions: every call counted, durations sampled.\n"
 		"  \302\26195% is half of the total's 95 % interval. "
-		"HOTPATH_TIMING=exact times all;\n"
+		"HOTPATH_TIMING=exact times all calls;\n"
 		"  what the hooks cost is known to within some ns a call, then too.\n",
 	[HP_ESTIMATE_HOLDS] =
-		"~ estimated: short holds of locks are timed at random; HOTPATH_TIMING=exact times all.\n",
+		"~ estimated: durations of short lock holds are sampled; HOTPATH_TIMING=exact times all.\n",
 	[HP_ESTIMATE_MESSAGES] =
-		"~ estimated: of a fast channel some messages are timed, at random; all are counted.\n",
+		"~ estimated: fast channels: every message counted, delays sampled.\n",
 };
 
 void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out)

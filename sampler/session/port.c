@@ -169,8 +169,8 @@ static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 	}
 	if (fd == -EADDRINUSE && wanted) {
 		if (is_named)
-			hp_tell("[hotpath] %s=%u is busy; another one:\n", kinds[kind].variable,
-				(unsigned)wanted);
+			hp_tell("[hotpath] %s=%u is busy; using another port:\n",
+				kinds[kind].variable, (unsigned)wanted);
 		port = 0;
 		fd = hp_port_listen(address, &port);
 	}

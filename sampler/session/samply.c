@@ -125,7 +125,7 @@ void hp_samply_start(struct hp_samply *samply, const struct hp_segment *segment,
 	samply->record = record;
 	if (!make_folder(samply->folder, pid)) {
 		fail(samply,
-		     "cannot make a folder for samply's session in /tmp/hotpath, HOTPATH_PROFILE_DIR names another",
+		     "cannot create a folder for samply's session in /tmp/hotpath; HOTPATH_PROFILE_DIR names another",
 		     strerror(errno));
 		return;
 	}

@@ -405,7 +405,7 @@ own_port()
 	shows '^sell  *[1-9]'
 	press '?'
 	shows 'Keys'
-	shows 'quit; the program goes on'
+	shows 'quit; the program continues'
 	press Escape
 	eventually not_on_screen 'quit; the program'
 	press F1

@@ -390,7 +390,7 @@ work_of_report()
 @test "cpu: what cannot be exported is told" {
 	run "$HP_BUILD/hotpath" report --export magic
 	[ "$status" -eq 2 ]
-	[[ "$output" == *"'magic' is no format; firefox|flamegraph|folded|pprof"* ]]
+	[[ "$output" == *"unknown format 'magic'; use firefox|flamegraph|folded|pprof"* ]]
 	HOTPATH_CPU=off "$HP_RUN" "$T/known" 1 2>/dev/null
 	run "$HP_BUILD/hotpath" report --export folded
 	[ "$status" -eq 1 ]

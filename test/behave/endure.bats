@@ -408,7 +408,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 	diff - <(grep -v Killed <<<"$output") <<-'WANTED'
 		plain 1
 		none runs
-		hotpath: session 4001: there is none; hotpath list shows those that run
+		hotpath: session 4001: there is none; hotpath list shows running ones
 		"name":"work"
 		"name":"works::main"
 		other 1

@@ -70,7 +70,7 @@ teardown_file()
 	eventually helpers_are_gone
 }
 
-@test "jit: code made at run time has its map's names, whatever else was at such a place" {
+@test "jit: JIT code has its map's names, whatever else was at such a place" {
 	HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 		"$HP_RUN" "$T/made" "$T/made" >"$T/map"
 	[ "$(jq -r '.functions_cpu.raw | length' "$T/json")" -gt 0 ] || skip "no samples: $(jq -r .functions_cpu.message "$T/json")"

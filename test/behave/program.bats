@@ -74,14 +74,14 @@ teardown()
 	[ -z "$stderr" ]
 }
 
-@test "program: what it is started by is not there" {
+@test "program: a missing interpreter" {
 	printf '#!/nowhere/sh\n' >"$T/lost"
 	chmod 755 "$T/lost"
 	run -127 "$HP_RUN" "$T/lost"
-	[[ $output == *"$T/lost: it is started by /nowhere/sh, which is not there" ]]
+	[[ $output == *"$T/lost: its interpreter /nowhere/sh does not exist" ]]
 	gcc -Wl,--dynamic-linker=/nowhere/ld.so -o "$T/unlinked" "$T/tiny.c"
 	run -127 "$HP_RUN" "$T/unlinked"
-	[[ $output == *"it is started by /nowhere/ld.so, which is not there" ]]
+	[[ $output == *"its interpreter /nowhere/ld.so does not exist" ]]
 }
 
 @test "program: setuid, and that a copy, its owner and no_new_privs help" {

@@ -138,21 +138,21 @@ refused_map()
 	! grep -q made_here "$BATS_TEST_TMPDIR/said" "$BATS_TEST_TMPDIR/again"
 }
 
-@test "rights: names of code made at run time: a file of the user's" {
+@test "rights: names of JIT code: a file of the user's" {
 	with_map plain
 	grep -q made_here "$BATS_TEST_TMPDIR/said"
 	! grep -q 'names are missing' "$BATS_TEST_TMPDIR/said"
 }
 
-@test "rights: names of code made at run time: not through a link, and it is told" {
+@test "rights: names of JIT code: not through a link, and it is told" {
 	refused_map link "is a link"
 }
 
-@test "rights: names of code made at run time: not out of a pipe, and nobody waits for it" {
+@test "rights: names of JIT code: not out of a pipe, and nobody waits for it" {
 	refused_map pipe "is no file"
 }
 
-@test "rights: names of code made at run time: not of another user, and it is told" {
+@test "rights: names of JIT code: not of another user, and it is told" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root"
 	refused_map foreign "belongs to another user"
 }

@@ -44,10 +44,10 @@ END
 @test "options: what is wrong with one is said with the command's name and where to look" {
 	for command in run report compare list flags doctor serve console; do
 		run ! --separate-stderr "$HP_BUILD/hotpath" $command --bogus
-		[ "$stderr" = "hotpath $command: there is no option --bogus; see hotpath $command --help" ]
+		[ "$stderr" = "hotpath $command: unknown option --bogus; see hotpath $command --help" ]
 	done
 	run ! --separate-stderr "$HP_BUILD/hotpath" report -f
-	[ "$stderr" = "hotpath report: a value is missing behind -f; see hotpath report --help" ]
+	[ "$stderr" = "hotpath report: missing value for -f; see hotpath report --help" ]
 	run ! --separate-stderr "$HP_BUILD/hotpath-run" -Z
-	[ "$stderr" = "hotpath run: there is no option -Z; see hotpath run --help" ]
+	[ "$stderr" = "hotpath run: unknown option -Z; see hotpath run --help" ]
 }

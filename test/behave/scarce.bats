@@ -142,7 +142,7 @@ is_alone()
 	prlimit --pid "$server" --nofile="$(($(next_file_of "$server") + 1)):4096"
 	ask "$port" profiler_status >"$BATS_TEST_TMPDIR/unknown"
 	cat "$BATS_TEST_TMPDIR/unknown"
-	grep 'Whose connection this is cannot be told: Too many open files' "$BATS_TEST_TMPDIR/unknown"
+	grep 'Cannot find the connection'\''s owner: Too many open files' "$BATS_TEST_TMPDIR/unknown"
 	prlimit --pid "$server" --nofile=1024:4096
 	[ "$(pid_at "$port")" = "$program" ]
 	[ "$(server_at "$port")" = "$server" ]
@@ -190,7 +190,7 @@ def said(port):
     return child, child.stderr
 
 FULL = "cannot listen at 127.0.0.1: Address already in use; all ports of net.ipv4.ip_local_port_range are taken"
-for port, lines in (("0", [FULL]), ("40000", ["HOTPATH_METRICS_PORT=40000 is busy; another one:", FULL])):
+for port, lines in (("0", [FULL]), ("40000", ["HOTPATH_METRICS_PORT=40000 is busy; using another port:", FULL])):
     child, stderr = said(port)
     for line in lines:
         got = stderr.readline()

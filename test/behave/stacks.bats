@@ -397,7 +397,7 @@ waits_alike()
 	run -2 "$HP_BUILD/hotpath" stacks nonsense
 	[ "${#lines[@]}" = 1 ]
 	run -1 "$HP_BUILD/hotpath" stacks 2147483000
-	[ "$output" = "hotpath: there is no process 2147483000" ]
+	[ "$output" = "hotpath: no process 2147483000" ]
 	strace -qq -f -p "$pid" -o "$T/trace" &
 	eventually grep -q '^TracerPid:[[:blank:]]*[1-9]' "/proc/$pid/status"
 	run -1 "$HP_BUILD/hotpath" stacks "$pid"
@@ -415,5 +415,5 @@ waits_alike()
 	chmod a+x "$T" "$(dirname "$T")"
 	run -1 setpriv --reuid 65534 --regid 65534 --clear-groups "$T/copy/hotpath" stacks "$pid"
 	[ "${#lines[@]}" = 1 ]
-	[[ $output == "hotpath: process $pid is of user root; ask as that user, or as root: sudo hotpath stacks $pid" ]]
+	[[ $output == "hotpath: process $pid belongs to user root; run as that user, or as root: sudo hotpath stacks $pid" ]]
 }

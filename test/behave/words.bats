@@ -43,7 +43,7 @@ told()
 
 @test "words: an unknown variable is told with the nearest" {
 	HOTPATH_REPROT=all LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/err"
-	told "HOTPATH_REPROT: there is no such variable, so it is ignored; the nearest is HOTPATH_REPORT "
+	told "HOTPATH_REPROT: unknown variable, ignored; the nearest is HOTPATH_REPORT "
 	HOTPATH_PERCENTILE=50 "$HP_RUN" sh -c "'$T/app'; '$T/app'" 2>"$T/err"
 	told "the nearest is HOTPATH_PERCENTILES "
 	HOTPATH_PERCENTILE=50 "$HP_BUILD/hotpath" report 2>"$T/err" >/dev/null

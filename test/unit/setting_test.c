@@ -57,8 +57,7 @@ TEST(setting, words_that_mean_no_section)
 	CHECK(strstr(told, "'threds'; the nearest is 'threads'") && strstr(told, "default: short"));
 	CHECK_STR(read_one("HOTPATH_REPORT=cpu,mutexs").report, "cpu,mutexs");
 	CHECK_EQ(lines, 1);
-	CHECK(strstr(told, "'mutexs'; the nearest is 'mutexes'") &&
-	      strstr(told, "the rest is used"));
+	CHECK(strstr(told, "'mutexs'; the nearest is 'mutexes'") && strstr(told, "using the rest"));
 	CHECK_STR(read_one("HOTPATH_REPORT=auto,-functions_alloc,timing, streams").report,
 		  "auto,-functions_alloc,timing, streams");
 	CHECK_EQ(lines, 0);
@@ -71,7 +70,7 @@ TEST(setting, variables_that_there_are_not)
 {
 	read_one("HOTPATH_REPROT=all");
 	CHECK_EQ(lines, 1);
-	CHECK(strstr(told, "HOTPATH_REPROT: there is no such variable"));
+	CHECK(strstr(told, "HOTPATH_REPROT: unknown variable"));
 	CHECK(strstr(told, "the nearest is HOTPATH_REPORT "));
 	read_one("HOTPATH_CPUHZ=10");
 	CHECK(strstr(told, "the nearest is HOTPATH_CPU_HZ "));
@@ -239,7 +238,7 @@ TEST(setting, a_programs_defaults_that_are_wrong)
 	CHECK(strstr(told, "HOTPATH_SORT: 'weight' is not allowed") != NULL);
 	CHECK_EQ(read_both("A=b", "sort timing=exact").timing, 1);
 	CHECK_EQ(lines, 1);
-	CHECK(strstr(told, "HOTPATH_DEFAULTS: 'sort' is no setting; write NAME=VALUE") != NULL);
+	CHECK(strstr(told, "HOTPATH_DEFAULTS: 'sort' is not a setting; use NAME=VALUE") != NULL);
 	CHECK_EQ(read_both("A=b", "=").timing, 0);
 	CHECK_EQ(lines, 1);
 	read_both("A=b", "SORT=name hotpath_sort=name sor=name sorted=name");

@@ -264,7 +264,7 @@ static void list_draw(struct hp_app *app, struct hp_area area)
 static void logs_draw(struct hp_app *app, struct hp_area area)
 {
 	const struct hp_table *list = &hp_app_view(app)->table;
-	const char *empty = "this list has no log";
+	const char *empty = "this list has no logs";
 	char name[HP_CELL_SIZE] = "", title[HP_CELL_SIZE + 16];
 	struct hp_area inside = { area.y + 1, area.x + 1, area.height - 2, area.width - 2 };
 
@@ -277,7 +277,7 @@ static void logs_draw(struct hp_app *app, struct hp_area area)
 	hp_box(area.y, area.x, area.height, area.width, title);
 	app->logs_area = (struct hp_area){ .height = 0 };
 	if (*app->logs_path)
-		empty = "nothing is logged of it yet";
+		empty = "no log yet";
 	if (app->logs_page.news && app->logs.count)
 		hp_draw_table(&app->logs, inside, app->focus == HP_FOCUS_LOGS, NULL,
 			      &app->logs_area);

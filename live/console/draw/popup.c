@@ -60,7 +60,7 @@ static void inspect_draw(struct hp_app *app)
 		y += used ? used : 1;
 	}
 	if (!count)
-		hp_print(area.y, area.x, HP_INK_PLAIN, "No row is chosen.");
+		hp_print(area.y, area.x, HP_INK_PLAIN, "No row is selected.");
 	hp_lines_free(lines, count);
 }
 
@@ -79,7 +79,8 @@ static void sort_draw(struct hp_app *app)
 		    line + (size_t)area.height > app->popup_top)
 			hp_put(area.y + y++, area.x, area.width,
 			       line == app->popup_top ? HP_INK_CHOSEN : HP_INK_PLAIN, HP_LEFT,
-			       HP_CUT_END, i < 0 ? "(as it is told)" : table->columns[i].title);
+			       HP_CUT_END,
+			       i < 0 ? "(order of the report)" : table->columns[i].title);
 		line++;
 	}
 }
@@ -87,8 +88,8 @@ static void sort_draw(struct hp_app *app)
 static void programs_draw(struct hp_app *app)
 {
 	const cJSON *list = app->programs ? hp_json_at(app->programs->json, "data") : NULL;
-	struct hp_area area = box_draw((int)hp_popup_lines(app) + 4, 66,
-				       "Profiled programs (Enter looks at one)");
+	struct hp_area area =
+		box_draw((int)hp_popup_lines(app) + 4, 66, "Profiled programs (Enter selects one)");
 	size_t i = 0;
 	const cJSON *one;
 

@@ -199,7 +199,7 @@ const char *hp_screen_open(void)
 	signals_take();
 	hp_terminal_guard();
 	if (!newterm(NULL, stdout, stdin))
-		return "the terminal cannot be opened; TERM=vt100 or xterm-256color is known everywhere";
+		return "cannot open the terminal; TERM=vt100 or xterm-256color works almost everywhere";
 	inks_make();
 	cbreak();
 	noecho();

@@ -32,7 +32,7 @@ const char *hp_terminal_check(void)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return "needs a terminal; hotpath report --session PID prints the same once";
 	if (!name || !*name)
-		return "TERM is not set; TERM=xterm-256color suits most terminals";
+		return "TERM is not set; TERM=xterm-256color works on most terminals";
 	if (setupterm(name, STDOUT_FILENO, &found) != OK) {
 		snprintf(text, sizeof(text),
 			 "this machine does not know the terminal TERM=%.60s; "

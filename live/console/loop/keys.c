@@ -296,7 +296,7 @@ static void snapshot_leave(struct hp_app *app)
 	if (!is_cpu(app) || !state->page.news || !hp_json_at(state->page.news->json, "report"))
 		return;
 	if (!hp_json_at(state->page.news->json, "now")) {
-		hp_app_say(app, "this server has snapshots only; c takes another one");
+		hp_app_say(app, "this server only has snapshots; c takes another one");
 		return;
 	}
 	state->table.skips_first = !state->table.skips_first;
@@ -326,7 +326,7 @@ static void profile_open(struct hp_app *app)
 		return;
 	}
 	hp_app_ask(app, "POST", ask);
-	app->asked.said = "the profile is being made";
+	app->asked.said = "making the profile";
 }
 
 /* Shows the callers of the selected function. */
@@ -339,7 +339,7 @@ static void callers(struct hp_app *app)
 	unsigned view = 0;
 
 	if (strcmp(hp_app_view(app)->view->name, "Timing") != 0 || !cJSON_IsNumber(id)) {
-		hp_app_say(app, "u is for a function in Timing: who calls it");
+		hp_app_say(app, "u works on a function in Timing: shows its callers");
 		return;
 	}
 	while (!strstr(hp_tabs()[0].views[view]->route, "/callers"))

@@ -104,7 +104,7 @@ static int options_read(struct wish *wish, int argc, char **argv)
 	wish->name = argv[optind];
 	if (argc - optind > 1) {
 		fprintf(stderr,
-			"hotpath console: one program at a time; see hotpath console --help\n");
+			"hotpath console: more than one program; see hotpath console --help\n");
 		return HP_EXIT_USAGE;
 	}
 	if (wish->name && wish->is_http) {

@@ -91,7 +91,7 @@ static void frames_add(struct pad *pad, const cJSON *frames)
 	if (!cJSON_IsArray(frames) || !frames->child)
 		return;
 	line_add(pad, hp_xstrdup(""));
-	line_add(pad, hp_xstrdup("Call path, the innermost first"));
+	line_add(pad, hp_xstrdup("Call path, innermost first"));
 	cJSON_ArrayForEach(frame, frames)
 	{
 		const struct hp_field field = { .kind = HP_KIND_NAME };

@@ -71,7 +71,7 @@ static void others_tell(const struct build *b, const char *name, const char *tak
 	for (uint32_t i = 0; i < cpu->function_count && told < TOLD_MOST; i++)
 		if (i != b->function && cpu->functions[i].total_ns &&
 		    fit_of(cpu->functions[i].name, name) == fit) {
-			say(b, hp_xprintf("'%s' is also %s; shown is %s", name,
+			say(b, hp_xprintf("'%s' also matches %s; showing %s", name,
 					  cpu->functions[i].name, taken));
 			told++;
 		}
@@ -259,8 +259,7 @@ static void texts_read(struct build *b)
 		return;
 	}
 	if (is_changed(b))
-		say(b,
-		    hp_xprintf("%s is newer than the run: its lines may be others now", b->file));
+		say(b, hp_xprintf("%s is newer than the run: its lines may have changed", b->file));
 	for (int number = 1; number <= LINES_MOST && getline(&line, &room, in) > 0; number++)
 		if (is_near(b, sampled, number))
 			line_at(b, number)->text = text_of(line);
@@ -403,7 +402,7 @@ bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain 
 	f = &b.cpu->functions[b.function];
 	file_find(&b);
 	if (!b.file) {
-		say(&b, hp_xprintf("the lines of %s are not known: compile it with -g", f->name));
+		say(&b, hp_xprintf("no line information for %s: compile it with -g", f->name));
 		return false;
 	}
 	b.annotation = hp_views_add(&report->views, &annotation_kind,

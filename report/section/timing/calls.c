@@ -206,10 +206,10 @@ static char *description(struct hp_report *report, const struct hp_calls *calls)
 	if (calls->kind == HP_CALLS_TREE)
 		text = hp_xprintf("All paths with at least %g %% of the time.", calls->least);
 	else if (calls->kind == HP_CALLS_CALLERS)
-		text = hp_xprintf("Who calls %s, level by level: its calls and time from there.",
+		text = hp_xprintf("Callers of %s, level by level: its calls and time from there.",
 				  last);
 	else
-		text = hp_xprintf("What %s calls, level by level.", last);
+		text = hp_xprintf("Callees of %s, level by level.", last);
 	free(last);
 	return text;
 }

@@ -169,7 +169,7 @@ const struct hp_section hp_waits_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "Where threads waited, and for whom.",
-	.none = "no wait came to its end; those that go on are in waiting",
+	.none = "no wait has finished; ongoing ones are in waiting",
 	.is_on_top = true,
 	.extra = { .head = hp_lock_add_head,
 		   .raw = add_frames,
