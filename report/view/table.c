@@ -704,7 +704,7 @@ static const char *const estimates[HP_ESTIMATES] = {
 	[HP_ESTIMATE_FUNCTIONS] =
 		"~ estimated: hot, short functions: every call counted, durations sampled.\n"
 		"  \302\26195% is half of the total's 95 % interval. "
-		"HOTPATH_TIMING=exact times all calls;\n"
+		"HOTPATH_TIMING=exact times all;\n"
 		"  what the hooks cost is known to within some ns a call, then too.\n",
 	[HP_ESTIMATE_HOLDS] =
 		"~ estimated: durations of short lock holds are sampled; HOTPATH_TIMING=exact times all.\n",

@@ -325,7 +325,7 @@ told_and_run()
 	ln -s "$T/all/report" "$T/through"
 	for path in all/report all/dangling all/folder/file through all/folder/fresh/report; do
 		HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH=$T/$path LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/err"
-		grep "Permission denied; the report is printed here" "$T/err" || { cat "$T/err"; return 1; }
+		grep "Permission denied; printing the report here" "$T/err" || { cat "$T/err"; return 1; }
 	done
 	[ "$(cat "$T/victims/file")" = mine ]
 	[ "$(ls "$T/victims")" = file ]

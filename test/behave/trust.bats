@@ -43,7 +43,7 @@ needs_root()
 		gcc -x c -DHOTPATH -I"$ROOT/include" -o "$T/token" -
 	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
 		HOTPATH_KEEP=0 $run "$T/token" 2>"$T/err"
-		[ "$(grep -c 'HOTPATH_DEFAULTS: .* is ignored; use HOTPATH_METRICS_AUTH_TOKEN=' "$T/err")" = 1 ]
+		[ "$(grep -c 'HOTPATH_DEFAULTS: .* ignored; use HOTPATH_METRICS_AUTH_TOKEN=' "$T/err")" = 1 ]
 		[ "$(grep -c ' P6 ' "$T/err")" = 1 ]
 		[ "$(grep -c secret "$T/err")" = 0 ]
 	done

@@ -71,7 +71,7 @@ graphs()
 	# What is drawn of it is not an element of the page's own.
 	run -1 grep '<b id=evil>' "$T/plain.html"
 	run ! "$HP_BUILD/hotpath" report --export folded
-	[[ $output == *"there is nothing to export: "* ]]
+	[[ $output == *"nothing to export: "* ]]
 }
 
 @test "flame graph: CPU as the collapsed stacks have it" {
@@ -137,7 +137,7 @@ in_browser()
 	HOTPATH_REPORT=threads HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/empty"
 	run "$HP_BUILD/hotpath" report --export flamegraph
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"there is nothing to export: "* ]]
+	[[ "$output" == *"nothing to export: "* ]]
 }
 
 # lines EXPRESSION - of the annotated lines of `spinner`, by their text.

@@ -110,7 +110,7 @@ futex_times()
 	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=mutexes LD_PRELOAD=$HP_LIB "$T/busy"
 	cat "$T/report"
 	grep -q '^busy  *300,000 ' "$T/report"
-	grep -q '^~ estimated: short holds of locks ' "$T/report"
+	grep -q '^~ estimated: durations of short lock holds ' "$T/report"
 	! grep -q 'short functions' "$T/report"
 }
 

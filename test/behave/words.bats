@@ -52,5 +52,5 @@ told()
 
 @test "words: the library's own variables are known" {
 	"$HP_RUN" sh -c "'$T/app'; HOTPATH_TIMING=exact '$HP_RUN' '$T/app'" 2>"$T/err"
-	run ! grep "no such variable" "$T/err"
+	run ! grep "unknown variable" "$T/err"
 }
