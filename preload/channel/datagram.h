@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * datagram.h - UNIX datagram sockets that are no pair.
+ * datagram.h - UNIX datagram sockets other than pairs.
  *
  * What a bound one receives is a lane, and who connects to its name, or sends to
  * it, sends into that.  A socket has a lane of its own besides, for what goes to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fd.c - which descriptor is which channel.
+ * fd.c - maps descriptors to channels.
  *
  * What nobody told of is asked of the kernel when it is used first, once: an
  * inherited pipe, one that came over a socket.  Its inode says if a process of
@@ -437,8 +437,9 @@ static void word_share(uint64_t word)
 }
 
 /*
- * Nothing that the kernel tells of an eventfd says which one it is, so whoever was given one adds to
- * it and takes from it unseen, and what is taken here need not be what was added first.
+ * The kernel does not identify eventfds. For an eventfd passed to another
+ * process, only bounds are known: the other process adds to it and takes from
+ * it unseen.
  */
 void hp_channel_forget_range(unsigned first, unsigned last)
 {

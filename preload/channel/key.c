@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * key.c - see key.h; and the channels that a program tells of itself
- * (HOTPATH_CHANNEL and its kin of include/hotpath.h).
+ * key.c - see key.h; and the program's own channels (HOTPATH_CHANNEL and
+ * related macros of include/hotpath.h).
  *
- * The table has no lock: a place is claimed by compare-exchange of its key and
- * keeps it; what is there then, changes.
+ * The table is lock-free: a place is claimed by compare-exchange of its key and
+ * keeps it; its lane may change.
  */
 #include "preload/channel/key.h"
 

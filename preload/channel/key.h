@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * key.h - channels that are no descriptors: queues at an address, or with
- * a number.
+ * key.h - channels without descriptors: queues at an address, or with a number.
  */
 #ifndef HP_PRELOAD_CHANNEL_KEY_H
 #define HP_PRELOAD_CHANNEL_KEY_H

@@ -92,7 +92,7 @@ static uint64_t log_sent(struct hp_lane_log *log, const struct hp_courier *me, u
 	uint64_t entry = atomic_fetch_add_explicit(&log->sent_count, 1, memory_order_relaxed);
 	struct hp_message *message = &log->sent[entry % HP_MESSAGES];
 
-	/* Whoever stands still in there has been overtaken by 64 others: this one is left out. */
+	/* A sender stopped in there was overtaken by 64 others: skip this message. */
 	if (!hp_seq_claim(&message->number))
 		return entry;
 	hp_seq_set(&message->ticks, now);

@@ -51,7 +51,7 @@ static uintptr_t inside_of(uintptr_t address, uintptr_t grain, uint32_t size)
 	return address - (is_first ? grain : grain + 16);
 }
 
-/* The allocation path of the block that `address` is in; NULL = not known. */
+/* The allocation path of the block that contains `address`; NULL = unknown. */
 static const struct hp_step *step_of_block(uintptr_t address, uintptr_t most,
 					   struct hp_lock_block *block)
 {

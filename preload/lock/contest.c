@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contest.c - who had the lock that is waited for, and the sums of waits
- * by who waited where, and for whom.
+ * contest.c - the owner of a contended lock, and sums of waits by waiting and
+ * holding place.
  *
  * Who had the lock is known from the lock itself, where it holds a thread's id.
  * That thread's `held` says where it got it: read by the waiter, so that the
@@ -35,7 +35,7 @@ static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t ad
 	return NULL;
 }
 
-/* Where the lock does not say who has it, who says so is believed. */
+/* If the lock does not name its owner, a thread that claims it is believed. */
 struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call)
 {
 	const struct hp_waiter_local *other =

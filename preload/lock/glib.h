@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glib.h - what we stand in for of GLib, where the program has it.
+ * glib.h - GLib functions that we interpose, if the program has GLib.
  *
  * GLib's locks use futexes themselves, so they are not seen through the C
  * library's.  Its headers are not needed: objects are addresses here.

@@ -11,8 +11,8 @@
  * The version 2.2.5 of these functions works on another struct.  A program that
  * was linked with it must get it, so both are defined here, and each calls its own.
  *
- * These are cancellation points.  Who is cancelled unwinds through the stand-in,
- * which has nothing to clean up: see hp_wait_repair.
+ * These are cancellation points. A cancelled thread unwinds through our
+ * function, which has nothing to clean up: see hp_wait_repair.
  */
 #include <errno.h>
 #include <pthread.h>

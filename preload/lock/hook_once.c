@@ -2,10 +2,10 @@
 /*
  * hook_once.c - stand-ins of pthread_once and call_once.
  *
- * What is done is done: such a call only looks.  Who runs the initialisation has
- * it as one has a lock, and who comes meanwhile waits for it.  Who runs it is
- * known when it is run: so a function of ours is given to the real call, and
- * finds by the thread what it stands for.
+ * A completed once only costs a check. The thread that runs the initialisation
+ * counts as the lock's owner, and threads that arrive meanwhile wait for it.
+ * The owner is only known when the initialisation runs, so we pass one of our
+ * functions to the real call; it finds its context through the thread.
  *
  * An initialisation that ends by an exception or a jump is left as it is: what
  * it seems to have is put in order when it is begun again.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_sem.c - stand-ins of semaphores and barriers: what is waited for and held by
- * nobody.
+ * hook_sem.c - interposes semaphores and barriers, which are waited for but not
+ * held.
  *
  * sem_wait is a cancellation point also when it does not wait: it looks for a
  * cancellation first, then takes what is there.  So does the stand-in, and only

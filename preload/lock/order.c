@@ -4,7 +4,8 @@
  *
  * Two locks that are taken in both orders may end in a deadlock some day; the
  * report looks for such pairs.  Each pair is noted once for each thread, with
- * the two places.  A lock that was only tried is none: who tries does not wait.
+ * the two places.  A lock that was only tried does not count, since a try never
+ * waits.
  */
 #include "preload/guest/guest.h"
 #include "preload/lock/lock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c - the call path of a thread that waits, and of the one that it
- * waits for.
+ * path.c - the call paths of a waiting thread and of the owner that it waits
+ * for.
  *
  * The waiter walks its stack, by the cache that allocations have (preload/heap/path.h), before
  * it waits: so nobody else waits for that.  It asks the thread that has the lock

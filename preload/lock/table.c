@@ -340,7 +340,7 @@ static uint64_t label_text(struct hp_lock_table *table, const char *label)
 	return made;
 }
 
-/* What the program calls it; a file lock is called as its file. */
+/* The program's label; a file lock is named after its file. */
 static uint64_t label_of(struct hp_lock_table *table, struct place *place,
 			 const struct hp_lock_call *call)
 {
@@ -512,7 +512,7 @@ void hp_lock_label(uintptr_t address, const char *label)
 		return;
 	value = atomic_load_explicit(&place->value, memory_order_acquire);
 	atomic_store_explicit(&place->label, label_text(table, label), memory_order_release);
-	/* Who makes it was noted, or it is met anew: then by who calls it so first. */
+	/* Its creator was recorded, or it will be found again: then by the first labelled use. */
 	if (value && !(value & HP_MADE) &&
 	    atomic_compare_exchange_strong_explicit(&place->value, &value, 0, memory_order_acq_rel,
 						    memory_order_acquire))
