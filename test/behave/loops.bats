@@ -9,6 +9,11 @@ setup_file()
 {
 	gcc -g -O1 -o "$T/loops" "$ROOT/test/behave/programs/loops.c" -lpthread
 	mode epoll
+	gcc -g -O1 -finstrument-functions -o "$T/hooked" "$ROOT/test/behave/programs/loops.c" -lpthread
+	HOTPATH_LOOP_LAG_MS=10 HOTPATH_REPORT=runtime,timing HOTPATH_CPU=off HOTPATH_OUTPUT_PATH="$T/hooked.txt" \
+		HOTPATH_SEGMENT_PATH="$T/hooked.segment" LD_PRELOAD="$HP_LIB" "$T/hooked" epoll >"$T/hooked.said"
+	HOTPATH_REPORT=runtime HOTPATH_OUTPUT_FORMAT=json "$HP_BUILD/hotpath" report "$T/hooked.segment" \
+		>"$T/hooked.json"
 	mode timers
 	mode client
 	mode handler
@@ -53,6 +58,14 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	# A stall elsewhere may be longer on a busy machine; one this long is in the list.
 	[ "$most" -ge $((stall - stall / 500)) ]
 	[ "$(told epoll "any($stall * 0.998 <= s['duration_ns'] <= $around * 1.002 for s in r[0]['longest_spans'])")" = True ]
+}
+
+@test "the call that made a busy span long is named" {
+	[ "$(told hooked "[s['what'] for s in r[0]['longest_spans'] if s['duration_ns'] >= $(said hooked stall_ns) * 0.998 and s.get('known_by') == 'call'][:1]")" = "['stall']" ]
+}
+
+@test "a span above HOTPATH_LOOP_LAG_MS is told" {
+	grep -E "^[0-9]+ busy spans? above 10.00 ms, the longest " "$T/hooked.txt"
 }
 
 @test "busy and waiting time add up to the loop's life" {

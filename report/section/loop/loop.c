@@ -271,6 +271,46 @@ static void view_free(void *held)
 	free(view);
 }
 
+#define COVERED_LEAST 0.8 /* of a span, by a call that is said to be what ran */
+#define SLACK 0.01 /* of a span: the clock is read at another moment for calls */
+
+/* The innermost of the calls that were most of the span. */
+static bool is_what_ran(const struct hp_loop_span *span, const struct hp_call *call, uint64_t best)
+{
+	double slack = SLACK * (double)span->ticks;
+	double begin = (double)span->begin - slack;
+	double end = (double)span->begin + (double)span->ticks + slack;
+
+	return call->ticks && call->tid == span->tid && (double)call->start >= begin &&
+	       (double)call->start + (double)call->ticks <= end &&
+	       (double)call->ticks >= COVERED_LEAST * (double)span->ticks &&
+	       (!best || call->ticks < best);
+}
+
+/* The slowest calls of each function are kept: those of a long span are among them. */
+static void calls_find(struct hp_report *report, struct hp_loops *loops)
+{
+	struct hp_call slowest[HP_SLOWEST];
+	uint64_t best[LONGEST_MOST] = { 0 };
+
+	for (size_t f = 0; loops->span_count && f < report->model.function_count; f++) {
+		const struct hp_model_function *function = &report->model.functions[f];
+
+		hp_model_slowest(&report->model, function, slowest);
+		for (size_t i = 0; i < loops->span_count * HP_SLOWEST; i++) {
+			struct hp_loop_span_row *row = &loops->spans[i / HP_SLOWEST];
+			const struct hp_call *call = &slowest[i % HP_SLOWEST];
+
+			if (!is_what_ran(&row->span, call, best[i / HP_SLOWEST]))
+				continue;
+			best[i / HP_SLOWEST] = call->ticks;
+			free(row->what);
+			row->what = hp_xstrdup(hp_report_name(report, function));
+			row->by = "call";
+		}
+	}
+}
+
 /* Rows have their places only now. */
 static void spans_finish(struct hp_loops *loops)
 {
@@ -300,5 +340,6 @@ const struct hp_loops *hp_loops_of(const struct hp_report *asked)
 	     at = hp_reader_after(reader, at, process.next))
 		process_read(&b, &process);
 	spans_finish(&view->loops);
+	calls_find(report, &view->loops);
 	return &view->loops;
 }

@@ -15,6 +15,7 @@
 #include "report/section/loop/runtime.h"
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
+#include "segment/histogram.h"
 
 #define LIMIT 15 /* rows, where no variable says otherwise */
 #define SPANS_LIMIT 5
@@ -38,6 +39,43 @@ static void loops_fill(struct hp_report *report, struct hp_list *list)
 static bool loops_have_data(const struct hp_report *report)
 {
 	return hp_loops_of(report)->count != 0;
+}
+
+/* How many busy spans were longer; the bucket that the limit falls into counts as shorter. */
+static uint64_t longer_than(const struct hp_lock_sum *spans, double ticks)
+{
+	uint64_t count = 0;
+
+	for (unsigned group = 0; group < HP_GROUPS; group++)
+		for (unsigned i = 0; spans->holds.groups[group] && i < HP_GROUP_SIZE; i++)
+			if ((double)hp_bucket_least(group, i) >= ticks)
+				count += spans->holds.groups[group][i];
+	return count;
+}
+
+/* HOTPATH_LOOP_LAG_MS. */
+static const char *lag(struct hp_report *report)
+{
+	const struct hp_loops *loops = hp_loops_of(report);
+	double ns = (double)report->settings->loop_lag_ms * 1e6;
+	struct hp_text_cell limit, most, many;
+	uint64_t count = 0, longest = 0;
+
+	for (size_t i = 0; i < loops->count; i++) {
+		count += longer_than(&loops->rows[i].spans, ns / report->model.ns_per_tick);
+		if (loops->rows[i].record.span_most > longest)
+			longest = loops->rows[i].record.span_most;
+	}
+	if (!count)
+		return NULL;
+	free(report->text);
+	report->text =
+		hp_xprintf("%s busy span%s above %s, the longest %s: an event that came "
+			   "meanwhile waited for that (HOTPATH_LOOP_LAG_MS)",
+			   hp_format_count(&many, count), count == 1 ? "" : "s",
+			   hp_format_time(&limit, ns),
+			   hp_format_time(&most, (double)longest * report->model.ns_per_tick));
+	return report->text;
 }
 
 /* --- columns --- */
@@ -320,6 +358,7 @@ const struct hp_section hp_loops_section = {
 	.has_data = loops_have_data,
 	.about = "Event loops: waits, events, and how long they were busy between two waits.",
 	.none = NONE,
+	.after = lag,
 	.extra = { .head = add_head,
 		   .raw = add_longest,
 		   .list_keys = "current_elapsed_ns:i percentiles:[n] num_workers:i "
