@@ -41,11 +41,12 @@ static char *side_name(const struct hp_compare_ask *ask, char **words, size_t co
 	return name;
 }
 
-static bool runs_load(struct hp_compare *compare, const struct hp_compare_ask *ask)
+static bool runs_load(struct hp_compare *compare, const struct hp_compare_ask *ask,
+		      hp_compare_seen *seen, void *const contexts[2])
 {
 	for (size_t i = 0; i < ask->a_count + ask->b_count; i++) {
 		const char *path = i < ask->a_count ? ask->a[i] : ask->b[i - ask->a_count];
-		cJSON *report = hp_compare_load(path);
+		cJSON *report = hp_compare_load(path, seen, contexts[i >= ask->a_count]);
 
 		if (!report)
 			return false;
@@ -56,7 +57,7 @@ static bool runs_load(struct hp_compare *compare, const struct hp_compare_ask *a
 }
 
 static void said_write(const struct hp_compare *compare, const struct hp_compare_ask *ask,
-		       FILE *out)
+		       struct hp_compare_flame *flame, FILE *out)
 {
 	struct hp_compare_text text;
 	struct hp_settings settings;
@@ -68,6 +69,8 @@ static void said_write(const struct hp_compare *compare, const struct hp_compare
 	hp_compare_text_init(&text, compare, ask);
 	if (ask->format == HP_COMPARE_MARKDOWN) {
 		hp_compare_markdown_write(&text, out);
+	} else if (ask->format == HP_COMPARE_HTML) {
+		hp_compare_html_write(&text, flame, out);
 	} else {
 		hp_settings_read(&settings, environ, NULL, NULL);
 		hp_compare_table_write(&text, hp_look_of(fileno(out), &settings).width, out);
@@ -75,7 +78,8 @@ static void said_write(const struct hp_compare *compare, const struct hp_compare
 	hp_compare_text_release(&text);
 }
 
-static bool output_write(const struct hp_compare *compare, const struct hp_compare_ask *ask)
+static bool output_write(const struct hp_compare *compare, const struct hp_compare_ask *ask,
+			 struct hp_compare_flame *flame)
 {
 	FILE *out = ask->output ? fopen(ask->output, "we") : stdout;
 	bool is_written;
@@ -85,7 +89,7 @@ static bool output_write(const struct hp_compare *compare, const struct hp_compa
 			strerror(errno));
 		return false;
 	}
-	said_write(compare, ask, out);
+	said_write(compare, ask, flame, out);
 	is_written = !ferror(out);
 	if ((ask->output ? fclose(out) : fflush(out)) != 0 || !is_written) {
 		fprintf(stderr, "hotpath compare: %s: %s\n",
@@ -112,15 +116,23 @@ static int compare_asked(const struct hp_compare_ask *ask)
 	size_t a_count = ask->runs ? ask->runs : ask->a_count;
 	size_t b_count = ask->runs ? ask->runs : ask->b_count;
 	char *a = side_name(ask, ask->a, ask->a_count), *b = side_name(ask, ask->b, ask->b_count);
+	struct hp_compare_flame flame;
+	hp_compare_seen *seen = ask->format == HP_COMPARE_HTML ? hp_compare_flame_add : NULL;
+	void *const contexts[2] = { &flame.sides[0], &flame.sides[1] };
 	struct hp_compare compare;
+	bool is_read;
 	int status = HP_EXIT_FAILED;
 
 	hp_compare_init(&compare, a, a_count, b, b_count);
-	if (ask->runs ? hp_compare_run_all(&compare, ask, NULL, NULL) : runs_load(&compare, ask)) {
+	hp_compare_flame_init(&flame);
+	is_read = ask->runs ? hp_compare_run_all(&compare, ask, seen, contexts)
+			    : runs_load(&compare, ask, seen, contexts);
+	if (is_read) {
 		hp_compare_judge(&compare);
-		if (output_write(&compare, ask))
+		if (output_write(&compare, ask, &flame))
 			status = failures_tell(&compare, ask) ? EXIT_ABOVE : 0;
 	}
+	hp_compare_flame_release(&flame);
 	hp_compare_release(&compare);
 	free(a);
 	free(b);

@@ -26,6 +26,7 @@
 
 struct cJSON;
 struct hp_section;
+struct hp_report;
 
 #define HP_COMPARE_RUNS_LEAST 5	/* a side, to judge times */
 #define HP_COMPARE_RUNS_STRONG 10	/* with fewer, what is said of times is weak */
@@ -132,8 +133,14 @@ double hp_compare_percent(const struct hp_compare_row *row);
 /* The word for a verdict, as JSON has it. */
 const char *hp_compare_word(enum hp_compare_verdict verdict);
 
-/* A report in JSON of what `path` names, as hp_input_open understands it, or JSON in a file. */
-struct cJSON *hp_compare_load(const char *path);
+/* Looks at a run while it is open. */
+typedef void hp_compare_seen(void *context, struct hp_report *report);
+
+/*
+ * A report in JSON of what `path` names, as hp_input_open understands it, or JSON in a file.
+ * `seen` sees the run, if there is more of it than JSON; NULL = nobody does.
+ */
+struct cJSON *hp_compare_load(const char *path, hp_compare_seen *seen, void *context);
 
 /* `hotpath compare`: gets its own argv and returns the exit status, report/base/exit.h. */
 int hp_cmd_compare(int argc, char **argv);

@@ -11,6 +11,7 @@
 
 #include "report/base/format.h"
 #include "report/compare/ask.h"
+#include "report/compare/flame.h"
 
 /* One figure. */
 struct hp_compare_line {
@@ -43,6 +44,8 @@ bool hp_compare_fails(const struct hp_compare *compare, const struct hp_compare_
 /* The views. */
 void hp_compare_table_write(const struct hp_compare_text *text, size_t columns, FILE *out);
 void hp_compare_markdown_write(const struct hp_compare_text *text, FILE *out);
+void hp_compare_html_write(const struct hp_compare_text *text, struct hp_compare_flame *flame,
+			   FILE *out);
 void hp_compare_json_write(const struct hp_compare *compare, const struct hp_compare_ask *ask,
 			   FILE *out);
 

@@ -80,7 +80,7 @@ static void unrecorded_remove(const struct hp_report *report, cJSON *json)
 }
 
 /* As `hotpath report --format json --limit 0` has it. */
-static cJSON *report_json(struct hp_input *input)
+static cJSON *report_json(struct hp_input *input, hp_compare_seen *seen, void *context)
 {
 	struct hp_settings settings;
 	struct hp_report report;
@@ -102,13 +102,15 @@ static cJSON *report_json(struct hp_input *input)
 	json = text ? cJSON_Parse(text) : NULL;
 	if (json)
 		unrecorded_remove(&report, json);
+	if (seen)
+		seen(context, &report);
 	hp_report_release(&report);
 	free(text);
 	free(wanted);
 	return json;
 }
 
-cJSON *hp_compare_load(const char *path)
+cJSON *hp_compare_load(const char *path, hp_compare_seen *seen, void *context)
 {
 	char *text = json_read(path);
 	struct hp_input input;
@@ -128,7 +130,7 @@ cJSON *hp_compare_load(const char *path)
 	}
 	if (!hp_input_open(&input, path, hp_input_say, NULL))
 		return NULL;
-	json = report_json(&input);
+	json = report_json(&input, seen, context);
 	hp_input_release(&input);
 	if (!json)
 		fprintf(stderr, "hotpath compare: %s: out of memory\n", path);

@@ -131,9 +131,10 @@ static bool is_good(int status, const char *command)
 	return WEXITSTATUS(status) < EXIT_NOT_RUN || WEXITSTATUS(status) > EXIT_NOT_RUN_LAST;
 }
 
-static bool run_add(struct hp_compare *compare, const struct runner *runner, size_t place)
+static bool run_add(struct hp_compare *compare, const struct runner *runner, size_t place,
+		    hp_compare_seen *seen, void *context)
 {
-	cJSON *report = hp_compare_load(runner->segment);
+	cJSON *report = hp_compare_load(runner->segment, seen, context);
 
 	if (!report)
 		return false;
@@ -156,7 +157,7 @@ static void progress_show(size_t done, size_t all)
 }
 
 bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask *ask,
-			void (*seen)(void *context, const char *path, bool is_b), void *context)
+			hp_compare_seen *seen, void *const contexts[2])
 {
 	struct runner runner = { .ask = ask };
 	char folder[HP_HELPER_PATH];
@@ -176,12 +177,10 @@ bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask 
 		progress_show(i - first, 2 * (ask->runs + 1) - first);
 		is_fine = is_good(run_once(&runner, command, i % 2 ? ask->b_count : ask->a_count),
 				  command[0]);
-		if (is_fine && i >= 2) {
+		if (is_fine && i >= 2)
 			is_fine = run_add(compare, &runner,
-					  i / 2 - 1 + (i % 2 ? compare->a.count : 0));
-			if (is_fine && seen)
-				seen(context, runner.segment, i % 2);
-		}
+					  i / 2 - 1 + (i % 2 ? compare->a.count : 0), seen,
+					  contexts[i % 2]);
 	}
 	progress_show(1, 1);
 	folder_remove(&runner);

@@ -11,11 +11,11 @@
 
 /*
  * Runs both commands ask->runs times under the profiler, A, B, A, B, and adds each run to
- * `compare` as soon as it is over; `seen` gets it as well, if there is one.  The commands' stdin
+ * `compare` as soon as it is over; `seen` sees it, if there is one, with the context of its side.  The commands' stdin
  * is ask->input, their stdout /dev/null: only then does what is said of them stand alone.
  * False if a command cannot be run or ends by a signal: a line on stderr says so.
  */
 bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask *ask,
-			void (*seen)(void *context, const char *path, bool is_b), void *context);
+			hp_compare_seen *seen, void *const contexts[2]);
 
 #endif

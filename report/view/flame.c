@@ -76,7 +76,7 @@ uint32_t hp_flame_child(struct hp_flame_tree *tree, uint32_t parent, uint32_t na
 }
 
 /* `expected` nodes at most, or not many more. */
-static struct hp_flame_tree *tree_begin(struct hp_flame *flame, const char *root, size_t expected)
+struct hp_flame_tree *hp_flame_tree_begin(struct hp_flame *flame, const char *root, size_t expected)
 {
 	struct hp_flame_tree *tree = &flame->trees[flame->tree_count];
 
@@ -225,6 +225,8 @@ static void time_add(struct hp_flame *flame, struct hp_report *report)
 		"ns",
 		"Wall time of instrumented functions, by call path. Short functions are estimated.",
 		0,
+		0,
+		NULL,
 		0
 	};
 	const struct hp_model *model = &report->model;
@@ -233,7 +235,7 @@ static void time_add(struct hp_flame *flame, struct hp_report *report)
 
 	if (!report->has_functions)
 		return;
-	tree = tree_begin(flame, "all threads", model->node_count);
+	tree = hp_flame_tree_begin(flame, "all threads", model->node_count);
 	places = hp_xcalloc(model->node_count, sizeof(*places));
 	for (size_t i = 1; i < model->node_count; i++) {
 		const struct hp_model_node *node = &model->nodes[i];
@@ -271,9 +273,11 @@ static void cpu_add(struct hp_flame *flame, struct hp_report *report)
 {
 	static const struct hp_flame_graph graphs[] = {
 		{ "cpu", "CPU", "ns",
-		  "CPU time, by samples of call stacks. 4 samples or fewer say little.", 0, 0 },
+		  "CPU time, by samples of call stacks. 4 samples or fewer say little.", 0, 0, NULL,
+		  0 },
 		{ "offcpu", "Off-CPU", "ns",
-		  "Time in which threads waited, by call stack; the last box is what for.", 0, 1 },
+		  "Time in which threads waited, by call stack; the last box is what for.", 0, 1,
+		  NULL, 0 },
 	};
 	const struct hp_model_sampling *sampling = &report->model.sampling;
 	struct hp_flame_tree *tree;
@@ -282,7 +286,7 @@ static void cpu_add(struct hp_flame *flame, struct hp_report *report)
 	if (!sampling->is_there || !sampling->stack_count)
 		return;
 	hp_report_cpu(report);
-	tree = tree_begin(flame, "all threads", sampling->stack_count);
+	tree = hp_flame_tree_begin(flame, "all threads", sampling->stack_count);
 	places = hp_xcalloc(sampling->stack_count, sizeof(*places));
 	for (uint32_t i = 0; i < sampling->stack_count; i++) {
 		const struct hp_model_stack *stack = &sampling->stacks[i];
@@ -324,10 +328,11 @@ static uint32_t step_put(struct hp_flame *flame, struct hp_flame_tree *tree,
 static void bytes_add(struct hp_flame *flame, struct hp_report *report)
 {
 	static const struct hp_flame_graph graphs[] = {
-		{ "bytes", "Bytes", "bytes", "Bytes allocated, by call path.", 0, 0 },
-		{ "blocks", "Blocks", "count", "Blocks allocated, by call path.", 0, 1 },
-		{ "peak", "Peak", "bytes", "Bytes held when the process held most.", 0, 2 },
-		{ "left", "Left", "bytes", "Bytes never given back.", 0, 3 },
+		{ "bytes", "Bytes", "bytes", "Bytes allocated, by call path.", 0, 0, NULL, 0 },
+		{ "blocks", "Blocks", "count", "Blocks allocated, by call path.", 0, 1, NULL, 0 },
+		{ "peak", "Peak", "bytes", "Bytes held when the process held most.", 0, 2, NULL,
+		  0 },
+		{ "left", "Left", "bytes", "Bytes never given back.", 0, 3, NULL, 0 },
 	};
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 	struct hp_flame_tree *tree;
@@ -335,7 +340,7 @@ static void bytes_add(struct hp_flame *flame, struct hp_report *report)
 
 	if (!alloc)
 		return;
-	tree = tree_begin(flame, "all threads", alloc->count);
+	tree = hp_flame_tree_begin(flame, "all threads", alloc->count);
 	places = hp_xcalloc(alloc->count, sizeof(*places));
 	for (uint32_t i = 0; i < alloc->count; i++) {
 		const struct hp_alloc_step *step = &alloc->steps[i];
@@ -421,6 +426,12 @@ static void tree_write(const struct hp_flame_tree *tree, FILE *out)
 	fputs("]}", out);
 }
 
+static void selves_write(const struct hp_flame_tree *tree, uint32_t measure, FILE *out)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		number_write((uint64_t)rint(tree->nodes[i].self[measure]), i == 0, out);
+}
+
 static void graph_write(const struct hp_flame *flame, const struct hp_flame_graph *graph, FILE *out)
 {
 	const struct hp_flame_tree *tree = &flame->trees[graph->tree];
@@ -429,18 +440,18 @@ static void graph_write(const struct hp_flame *flame, const struct hp_flame_grap
 		"{\"key\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"about\":\"%s\",\"tree\":%u,"
 		"\"self\":[",
 		graph->key, graph->title, graph->unit, graph->about, graph->tree);
-	for (size_t i = 0; i < tree->count; i++)
-		number_write((uint64_t)rint(tree->nodes[i].self[graph->measure]), i == 0, out);
+	selves_write(tree, graph->measure, out);
+	if (graph->side) {
+		fprintf(out, "],\"side\":\"%s\",\"other\":[", graph->side);
+		selves_write(tree, graph->other, out);
+	}
 	fputs("]}", out);
 }
 
-void hp_flame_write(const struct hp_flame *flame, const struct hp_report *report, FILE *out)
+void hp_flame_titled_write(const struct hp_flame *flame, const char *title, FILE *out)
 {
-	const struct hp_model *model = &report->model;
-	const char *command = model->root == HP_NONE ? NULL : model->processes[model->root].command;
-
 	fputs("{\"title\":", out);
-	text_write(command ? command : report->caller, out);
+	text_write(title, out);
 	fputs(",\"names\":[", out);
 	for (size_t i = 0; i < flame->name_count; i++) {
 		if (i)
@@ -463,4 +474,12 @@ void hp_flame_write(const struct hp_flame *flame, const struct hp_report *report
 		graph_write(flame, &flame->graphs[i], out);
 	}
 	fputs("]}", out);
+}
+
+void hp_flame_write(const struct hp_flame *flame, const struct hp_report *report, FILE *out)
+{
+	const struct hp_model *model = &report->model;
+	const char *command = model->root == HP_NONE ? NULL : model->processes[model->root].command;
+
+	hp_flame_titled_write(flame, command ? command : report->caller, out);
 }

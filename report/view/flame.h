@@ -13,7 +13,8 @@
  *
  * `parent` is a place in the same tree, lower than the node's own; node 0 is the
  * whole.  `self` is what the node has without the nodes below it, a whole number.
- * `kinds` is beside `names`: enum hp_flame_kind.
+ * `kinds` is beside `names`: enum hp_flame_kind.  A graph of two that are compared also has
+ * "side", which of them "self" is, and "other", the same of the other one.
  */
 #ifndef HP_REPORT_VIEW_FLAME_H
 #define HP_REPORT_VIEW_FLAME_H
@@ -55,6 +56,9 @@ struct hp_flame_graph {
 	const char *about;
 	uint32_t tree;
 	uint32_t measure;	/* of that tree */
+	const char
+		*side;	/* "A" or "B": this is one side of two that are compared; NULL = it is not */
+	uint32_t other;	/* then: measure of the other side */
 };
 
 struct hp_flame {
@@ -75,10 +79,18 @@ struct hp_flame {
 void hp_flame_init(struct hp_flame *flame, struct hp_report *report);
 void hp_flame_release(struct hp_flame *flame);
 
+/* The same as JSON, under a title. */
+void hp_flame_titled_write(const struct hp_flame *flame, const char *title, FILE *out);
+
 /* As JSON in one line, without < and >, so that it may stand in a page. */
 void hp_flame_write(const struct hp_flame *flame, const struct hp_report *report, FILE *out);
 
-/* Building blocks, also for tests: a tree's node below `parent`, made when new. */
+/*
+ * Building blocks, also for tests: the next tree, which becomes one of the flame's when
+ * tree_count is raised; a node below `parent`, made when new.
+ */
+struct hp_flame_tree *hp_flame_tree_begin(struct hp_flame *flame, const char *root,
+					  size_t expected);
 uint32_t hp_flame_name(struct hp_flame *flame, const char *name, enum hp_flame_kind kind);
 uint32_t hp_flame_child(struct hp_flame_tree *tree, uint32_t parent, uint32_t name);
 

@@ -144,6 +144,21 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	grep -q '^### hotpath compare' "$T/said.md"
 }
 
+@test "compare: a page with flame graphs of both" {
+	"$hotpath" compare -f html -o "$T/said.html" "$T/before.hp.gz" "$T/after.hp.gz"
+	grep -q '<td class="name">work</td><td>20</td><td>21</td>' "$T/said.html"
+	sed -n 's/.*id="flame-data">//p' "$T/said.html" | sed 's/<\/script>.*//' >"$T/flame.json"
+	# Each graph from both sides, and what one side has is what the other shows as its counterpart.
+	jq -c '.graphs[] | select(.key == "time") | [.side, (.self | add), (.other | add)]' "$T/flame.json" >"$T/sums"
+	cat "$T/sums"
+	[ "$(wc -l <"$T/sums")" -eq 2 ]
+	[ "$(jq -s -c '.[0][1] == .[1][2] and .[0][2] == .[1][1]' "$T/sums")" = true ]
+	# A report in JSON has no call paths.
+	"$hotpath" compare -f html "$T/before.json" "$T/after.json" >"$T/plain.html"
+	grep -q '<td class="name">work</td>' "$T/plain.html"
+	run ! grep flame-data "$T/plain.html"
+}
+
 @test "compare: what a report left out is not said to be gone" {
 	"$hotpath" report -f json -n 1 "$T/after.hp.gz" >"$T/short.json"
 	asked '.sections.functions_timing.rows[] | select(.name == "changed" and .metric == "calls") | [.verdict, .b]' \

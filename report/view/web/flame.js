@@ -14,7 +14,10 @@ function hotpathFlame(root, data) {
 	// What a name is of, its hue and its saturation.
 	const KINDS = [["program", 28, "75%"], ["libraries", 205, "65%"], ["kernel", 285, "60%"],
 		["waits and the rest", 120, "8%"]];
+	// The same of two that are compared: what a box has more or less in B.
+	const CHANGES = [["more in B", 8, "80%"], ["less in B", 215, "75%"], ["about the same", 120, "6%"]];
 	let graph, total, self, first, next, depth, order;	// of the graph that is shown
+	let other;	// of two that are compared, the total of the other one; else null
 	let zoom = 0, active = 0, matches = new Set(), query = "", boxes = new Map(), drawn = 0;
 
 	function make(tag, parent, attributes, text) {
@@ -64,8 +67,12 @@ function hotpathFlame(root, data) {
 		depth = new Uint32Array(count);
 		first = new Int32Array(count).fill(-1);
 		next = new Int32Array(count).fill(-1);
-		for (let i = count - 1; i > 0; i--)
+		other = graph.other ? Float64Array.from(graph.other) : null;
+		for (let i = count - 1; i > 0; i--) {
 			total[parent[i]] += total[i];
+			if (other)
+				other[parent[i]] += other[i];
+		}
 		order = Array.from(parent.keys()).filter((i) => total[i] > 0);
 		order.sort((a, b) => total[a] - total[b] || b - a);
 		// Lightest first, each in front of its list: so the heaviest begins it.
@@ -160,7 +167,25 @@ function hotpathFlame(root, data) {
 		element.style.setProperty("--s", saturation);
 	}
 
+	const before = (node) => graph.side === "A" ? total[node] : other[node];
+	const after = (node) => graph.side === "A" ? other[node] : total[node];
+
+	// From -1, it is gone, to 1, it is new; 0 = less than a hundredth of the whole.
+	function changeOf(node) {
+		const change = after(node) - before(node);
+		return Math.abs(change) < 0.01 * total[0] ? 0 : change / Math.max(after(node), before(node));
+	}
+
+	function describeBoth(node) {
+		const change = after(node) - before(node);
+		return `${nameOf(node)}: A ${said(before(node))}, B ${said(after(node))}, ` +
+			`${change < 0 ? "-" : "+"}${said(Math.abs(change))}` +
+			(before(node) > 0 ? ` (${(100 * change / before(node)).toFixed(1)}%)` : "");
+	}
+
 	function describe(node) {
+		if (other)
+			return describeBoth(node);
 		return `${nameOf(node)}: ${said(total[node])}, ${share(total[node], total[0])} of all` +
 			(node ? `, ${share(total[node], total[tree().parent[node]])} of its caller` : "") +
 			`, itself ${said(self[node])}`;
@@ -177,7 +202,10 @@ function hotpathFlame(root, data) {
 		element.style.left = `${left}px`;
 		element.style.width = `${Math.max(width - (width > 3 ? 1 : 0), 0.5)}px`;
 		element.style.top = `calc(var(--hpf-row) * ${row})`;
-		paint(element, hueOf(node), KINDS[kindOf(node)][2]);
+		if (other)
+			paint(element, changeOf(node) > 0 ? CHANGES[0][1] : CHANGES[1][1], `${Math.round(6 + 80 * Math.abs(changeOf(node)))}%`);
+		else
+			paint(element, hueOf(node), KINDS[kindOf(node)][2]);
 		element.classList.toggle("hpf-above", depth[node] < depth[zoom]);
 		element.classList.toggle("hpf-match", matches.has(node));
 		if (width >= TEXT_PX)
@@ -404,7 +432,7 @@ function hotpathFlame(root, data) {
 	const detail = make("div", root, { class: "hpf-detail", "aria-live": "polite" });
 	const picture = make("div", root, { class: "hpf-graph", role: "tree" });
 	const legend = make("div", root, { class: "hpf-legend" });
-	for (const [text, hue, saturation] of KINDS)
+	for (const [text, hue, saturation] of data.graphs.some((one) => one.other) ? CHANGES : KINDS)
 		paint(make("span", legend, {}, text), hue, saturation);
 	make("p", root, { class: "hpf-keys" }, "Click or Enter zooms in, Esc out, Backspace one level; " +
 		"arrows move; / searches, n and N go through what was found.");
