@@ -206,6 +206,7 @@ static struct hp_compare_row *row_at(struct hp_compare *compare, size_t measure,
 			.values = hp_xcalloc(compare->run_count, sizeof(double)),
 			.chance = NAN,
 			.unseen = NAN,
+			.relative = NAN,
 		};
 		return row;
 	}
@@ -423,6 +424,8 @@ double hp_compare_percent(const struct hp_compare_row *row)
 {
 	if (isnan(row->a) || isnan(row->b))
 		return NAN;
+	if (!isnan(row->relative))
+		return 100 * row->relative;
 	if (row->a == row->b)
 		return 0;
 	return row->a > 0 ? 100 * (row->b - row->a) / row->a : INFINITY;

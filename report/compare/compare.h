@@ -79,6 +79,7 @@ struct hp_compare_row {
 	bool is_varying;	/* not the same in all runs of a side */
 	double chance;	/* of a judged time: that this is one; else NAN */
 	double unseen;	/* of a judged time: changes below this part of it would not be seen; NAN = none would */
+	double relative;	/* where that decided: its change against the run's other functions, a part; else NAN */
 	enum hp_compare_verdict verdict;
 };
 

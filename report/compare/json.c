@@ -41,6 +41,7 @@ static void figures_add(cJSON *json, const struct hp_compare *compare,
 	if (!isnan(row->chance)) {
 		number_add(json, "chance", row->chance);
 		number_add(json, "unseen_percent", 100 * row->unseen);
+		cJSON_AddBoolToObject(json, "is_relative", !isnan(row->relative));
 	}
 	if (compare->run_count > 2) {
 		values_add(json, "values_a", row->values, compare->a.count);

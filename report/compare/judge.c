@@ -10,12 +10,14 @@
 
 #include "report/base/memory.h"
 #include "report/compare/rank.h"
+#include "report/compare/relative.h"
 
 #define RUNS_VARYING 3	/* a side, to tell of a count that varies */
 #define GAP 3	/* so many times the larger range, a gap is none by chance */
 #define THREADED_SHARE 0.2	/* of a count, in a program with threads and with one run a side */
 #define THREADED_COUNT 50
-#define LOOSE_SHARE 0.02	/* what the machine has a say in: differences below are none */
+#define LOOSE_SHARE 0.1	/* what the machine has a say in: differences below are none */
+#define LOOSE_CHANCE 0.003
 #define ORDER_CHANCE 0.05
 #define UNSEEN_MOST 10	/* tenfold */
 
@@ -75,10 +77,18 @@ static bool is_clear(const struct hp_compare *compare, const struct hp_compare_r
 	       (change >= THREADED_COUNT && change >= THREADED_SHARE * fmax(row->a, row->b));
 }
 
+/* Peak RSS depends on what else is mapped and read around: 7 % between equal runs on a busy machine. */
+static bool is_loosely_clear(const struct hp_compare_row *row)
+{
+	return fabs(row->b - row->a) >= LOOSE_SHARE * fmax(row->a, row->b);
+}
+
 static enum hp_compare_verdict steady_verdict(const struct hp_compare *compare,
 					      const struct hp_compare_row *row)
 {
 	if (row->a == row->b)
+		return HP_COMPARE_SAME;
+	if (row->measure->kind == HP_COMPARE_LOOSE && !is_loosely_clear(row))
 		return HP_COMPARE_SAME;
 	if (row->measure->kind == HP_COMPARE_LOOSE && least_runs(compare) < RUNS_VARYING)
 		return HP_COMPARE_UNSURE;
@@ -93,15 +103,16 @@ static enum hp_compare_verdict varying_verdict(const struct hp_compare *compare,
 	double gap = fmax(b.low - a.high, a.low - b.high);
 	double widest = fmax(a.high - a.low, b.high - b.low);
 	double chance = hp_rank_least(compare->a.count, compare->b.count);
+	double most = row->measure->kind == HP_COMPARE_LOOSE ? LOOSE_CHANCE
+							     : HP_JUDGE_ROWS / (double)varying;
 
 	if (gap <= 0)
 		return HP_COMPARE_SAME;
 	if (least_runs(compare) < RUNS_VARYING)
 		return HP_COMPARE_UNSURE;
-	if (row->measure->kind == HP_COMPARE_LOOSE &&
-	    fabs(row->b - row->a) < LOOSE_SHARE * fmax(row->a, row->b))
+	if (row->measure->kind == HP_COMPARE_LOOSE && !is_loosely_clear(row))
 		return HP_COMPARE_SAME;
-	if (chance > HP_JUDGE_ROWS / (double)varying && gap < GAP * widest)
+	if (chance > most && gap < GAP * widest)
 		return HP_COMPARE_UNSURE;
 	return direction(row);
 }
@@ -257,6 +268,43 @@ static void time_judge(const struct hp_compare *compare, struct hp_compare_row *
 		row->verdict = direction(row);
 }
 
+/* Own times that are judged; *rows gets them, fresh. */
+static size_t own_times_list(const struct hp_compare *compare, struct hp_compare_row ***rows)
+{
+	size_t count = 0;
+
+	*rows = hp_xcalloc(compare->row_count + 1, sizeof(**rows));
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+
+		if (row->measure->section && row->measure->kind == HP_COMPARE_CLOCKED &&
+		    is_weighty(compare, row) && row->verdict != HP_COMPARE_UNKNOWN)
+			(*rows)[count++] = row;
+	}
+	return count;
+}
+
+/* Own times are tested against each other, too, where there are enough: for half of the chance each. */
+static void rows_judge(struct hp_compare *compare)
+{
+	double most = HP_JUDGE_ROWS / (double)(compare->judged ? compare->judged : 1);
+	struct hp_compare_row **own;
+	size_t count = own_times_list(compare, &own);
+
+	if (count >= HP_RELATIVE_LEAST)
+		most /= 2;
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+
+		if (row->verdict == HP_COMPARE_UNJUDGED && row->measure->section &&
+		    is_weighty(compare, row))
+			time_judge(compare, row, most);
+	}
+	if (count >= HP_RELATIVE_LEAST)
+		hp_compare_relative_judge(compare, own, count, most, HP_JUDGE_LEAST);
+	free(own);
+}
+
 static void times_judge(struct hp_compare *compare)
 {
 	for (size_t i = 0; i < compare->row_count; i++) {
@@ -268,16 +316,13 @@ static void times_judge(struct hp_compare *compare)
 		compare->judged +=
 			row->measure->section && !compare->refused && is_weighty(compare, row);
 	}
-	for (size_t i = 0; i < compare->row_count && !compare->refused; i++) {
-		struct hp_compare_row *row = &compare->rows[i];
-
-		if (row->verdict != HP_COMPARE_UNJUDGED)
-			continue;
-		if (!row->measure->section)
-			time_judge(compare, row, HP_JUDGE_TOTALS);
-		else if (is_weighty(compare, row))
-			time_judge(compare, row, HP_JUDGE_ROWS / (double)compare->judged);
-	}
+	if (compare->refused)
+		return;
+	for (size_t i = 0; i < compare->row_count; i++)
+		if (compare->rows[i].verdict == HP_COMPARE_UNJUDGED &&
+		    !compare->rows[i].measure->section)
+			time_judge(compare, &compare->rows[i], HP_JUDGE_TOTALS);
+	rows_judge(compare);
 }
 
 /* --- the whole --- */

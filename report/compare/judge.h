@@ -11,7 +11,8 @@
  * Times, with HP_COMPARE_RUNS_LEAST runs a side: refused if threads waited for a core, or if
  * the runs were not made in turns.  Else a rank-sum test; its chance has to be below
  * HP_JUDGE_ROWS divided by the number of rows that are judged, or below HP_JUDGE_TOTALS for
- * wall and CPU, and the medians have to differ by HP_JUDGE_LEAST.  Judged are rows of at least
+ * wall and CPU, and the medians have to differ by HP_JUDGE_LEAST.  Own times are tested against
+ * each other as well (relative.h).  Judged are rows of at least
  * HP_JUDGE_SHARE of the CPU time, those made of samples if they have HP_JUDGE_SAMPLED_NS.
  */
 #ifndef HP_REPORT_COMPARE_JUDGE_H

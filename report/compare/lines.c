@@ -107,6 +107,9 @@ static char *remark_of(const struct hp_compare *compare, const struct hp_compare
 		return hp_xstrdup("");
 	if (row->verdict == HP_COMPARE_SAME)
 		return hp_xprintf("no change%s", fit);
+	if (!isnan(row->relative))
+		return hp_xprintf("against other functions, chance %.2g%s", row->chance,
+				  compare->is_weak ? ", weak" : "");
 	return hp_xprintf("chance %.2g%s", row->chance, compare->is_weak ? ", weak" : "");
 }
 

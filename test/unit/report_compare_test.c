@@ -332,6 +332,52 @@ TEST(judge, five_runs_are_weak)
 	hp_compare_release(&compare);
 }
 
+/* Functions whose core is up to a third slower in some runs: all of them alike. */
+static cJSON *throttled_report(size_t run, double slower)
+{
+	static const char *const names[] = { "score", "parse", "copy", "order", "read" };
+	double clock = 1 + (double)(run * 7 % 10) / 30;
+	char text[1024], *at = text;
+	char *end = text + sizeof(text);
+
+	at += snprintf(at, sizeof(text),
+		       "{\"summary\":{\"cpu_ns\":3e8},\"meta\":{\"created_unix_ns\":%zu000000000},"
+		       "\"functions_timing\":{\"raw\":[",
+		       run + 1);
+	for (size_t i = 0; i < 5; i++)
+		at += snprintf(
+			at, (size_t)(end - at), "%s{\"name\":\"%s\",\"calls\":1,\"self_ns\":%.0f}",
+			i ? "," : "", names[i],
+			5e7 * clock * (i ? 1 : slower) * (1 + (double)((run + i * 3) % 5) / 500));
+	snprintf(at, (size_t)(end - at), "]}}");
+	return cJSON_Parse(text);
+}
+
+static void compare_throttled(double slower)
+{
+	hp_compare_init(&compare, "a", 10, "b", 10);
+	for (size_t i = 0; i < 20; i++) {
+		cJSON *json = throttled_report(i, i % 2 ? slower : 1);
+
+		hp_compare_add(&compare, i / 2 + (i % 2 ? 10 : 0), json);
+		cJSON_Delete(json);
+	}
+	hp_compare_judge(&compare);
+}
+
+TEST(judge, a_function_stands_out_where_the_clock_changes)
+{
+	compare_throttled(1);
+	CHECK_STR(compare.refused, NULL);
+	CHECK_EQ(changes(), 0);
+	hp_compare_release(&compare);
+	compare_throttled(1.1);
+	CHECK_EQ(verdict_of("own time", "score"), HP_COMPARE_MORE);
+	CHECK_NEAR(row_of("own time", "score")->relative, 0.1, 0.01);
+	CHECK_EQ(changes(), 1);
+	hp_compare_release(&compare);
+}
+
 /* --- policies --- */
 
 static char *policy_file(const char *text)
