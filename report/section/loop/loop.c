@@ -271,7 +271,7 @@ static void view_free(void *held)
 	free(view);
 }
 
-#define COVERED_LEAST 0.8 /* of a span, by a call that is said to be what ran */
+#define COVERED_LEAST 0.5 /* of a span; a call's time is without our own */
 #define SLACK 0.01 /* of a span: the clock is read at another moment for calls */
 
 /* The innermost of the calls that were most of the span. */
