@@ -32,6 +32,11 @@
  *	HOTPATH_CHANNEL_SEND(object);	counts a message put in
  *	HOTPATH_CHANNEL_RECEIVE(object);	counts a message taken out
  *	HOTPATH_CHANNEL_CLOSE(object);	ends the queue
+ *	HOTPATH_DBG(expression)		shows a value, and is that value
+ *	HOTPATH_VAL(key, value);	shows a value under a key
+ *	HOTPATH_GAUGE_SET(name, number);	sets a number that goes up and down,
+ *	HOTPATH_GAUGE_INC(name, number);	adds to it,
+ *	HOTPATH_GAUGE_DEC(name, number);	subtracts from it
  *	HOTPATH_SKIP			excludes a function from instrumentation
  *	HOTPATH_DEFAULTS(settings);	sets defaults for the program's settings
  *
@@ -102,6 +107,38 @@ HOTPATH_IMPORT_ void hotpath_name(struct hotpath_block *name);
 HOTPATH_IMPORT_ void hotpath_result(const char *text);
 HOTPATH_IMPORT_ void hotpath_label(int what, const void *object, const char *label);
 
+/* A place with a value, as struct hotpath_block. */
+struct hotpath_value {
+	unsigned int size;
+	unsigned int line;
+	const char *name; /* the key, the gauge's name or the expression */
+	const char *file;
+	void *key; /* the library's, both; NULL at first */
+	void *owner;
+};
+
+HOTPATH_IMPORT_ void hotpath_gauge_change(struct hotpath_value *place, int change, double number);
+HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, const void *value,
+					unsigned long size);
+
+#define HOTPATH_CHANGE_SET 0 /* what a gauge does */
+#define HOTPATH_CHANGE_ADD 1
+
+/* `what` of hotpath_value_show: whose value it is, plus its type.  `value` points to it. */
+#define HOTPATH_VALUE_DBG 0x100
+#define HOTPATH_VALUE_VAL 0x200
+
+#define HOTPATH_TYPE_OTHER 0 /* of `size` bytes, which nobody looks into */
+#define HOTPATH_TYPE_BOOL 1
+#define HOTPATH_TYPE_CHAR 2
+#define HOTPATH_TYPE_INT 3 /* of any size up to 16 bytes; so are the next ones */
+#define HOTPATH_TYPE_UINT 4
+#define HOTPATH_TYPE_FLOAT 5
+#define HOTPATH_TYPE_COMPLEX 6
+#define HOTPATH_TYPE_POINTER 7
+#define HOTPATH_TYPE_TEXT 8 /* a pointer to a text that ends with a 0 */
+#define HOTPATH_TYPE_CHARS 9 /* `size` characters, or up to a 0 */
+
 /* Values of `what` in hotpath_label, and what `object` is then. */
 #define HOTPATH_LABEL_LOCK 1	/* the address of a lock */
 #define HOTPATH_MARK_FD 2	/* a descriptor */
@@ -116,7 +153,7 @@ HOTPATH_IMPORT_ void hotpath_label(int what, const void *object, const char *lab
  * program, most linkers resolve an undefined weak symbol to 0 for good.  So
  * libhotpath.so searches for the ELF note below when it starts; the note holds
  * the distance to this struct and its number of pointers.  A header with more
- * pointers must rename hotpath_hooks_2, so that objects compiled with either
+ * pointers must rename hotpath_hooks_3, so that objects compiled with either
  * header can be linked together.
  */
 struct hotpath_hooks {
@@ -125,6 +162,9 @@ struct hotpath_hooks {
 	void (*volatile name)(struct hotpath_block *name);
 	void (*volatile result)(const char *text);
 	void (*volatile label)(int what, const void *object, const char *label);
+	void (*volatile gauge)(struct hotpath_value *place, int change, double number);
+	void (*volatile value)(struct hotpath_value *place, int what, const void *value,
+			       unsigned long size);
 };
 
 #define HOTPATH_NOTE_HOOKS 1 /* types of the notes called "hotpath" */
@@ -141,9 +181,10 @@ struct hotpath_hooks {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_2;
-__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_2 = {
-	hotpath_block_enter, hotpath_block_leave, hotpath_name, hotpath_result, hotpath_label
+extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_3;
+__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_3 = {
+	hotpath_block_enter, hotpath_block_leave,  hotpath_name,      hotpath_result,
+	hotpath_label,	     hotpath_gauge_change, hotpath_value_show
 };
 #ifdef __cplusplus
 }
@@ -154,7 +195,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 	"\t.balign 4\n"
 	"\t.long 8, 8, 1\n"
 	"\t.asciz \"hotpath\"\n"
-	"\t.long hotpath_hooks_2 - ., 5\n"
+	"\t.long hotpath_hooks_3 - ., 7\n"
 	"\t.popsection");
 #endif
 
@@ -176,7 +217,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 
 static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block *block)
 {
-	void (*enter)(struct hotpath_block *) = hotpath_hooks_2.enter;
+	void (*enter)(struct hotpath_block *) = hotpath_hooks_3.enter;
 
 	if (__builtin_expect(enter != HOTPATH_NULL_, 0))
 		enter(block);
@@ -185,7 +226,7 @@ static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block
 
 static HOTPATH_INLINE_ void hotpath_leave_(struct hotpath_block *block)
 {
-	void (*leave)(struct hotpath_block *) = hotpath_hooks_2.leave;
+	void (*leave)(struct hotpath_block *) = hotpath_hooks_3.leave;
 
 	if (__builtin_expect(leave != HOTPATH_NULL_, 0))
 		leave(block);
@@ -199,7 +240,7 @@ static HOTPATH_INLINE_ void hotpath_leave_scope_(struct hotpath_block *const *bl
 /* Calls once per place: the library sets `key` when it is done. */
 static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 {
-	void (*call)(struct hotpath_block *) = hotpath_hooks_2.name;
+	void (*call)(struct hotpath_block *) = hotpath_hooks_3.name;
 
 	if (__builtin_expect(call != HOTPATH_NULL_, 0) &&
 	    __atomic_load_n(&name->key, __ATOMIC_RELAXED) == HOTPATH_NULL_)
@@ -243,7 +284,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
  */
 #define HOTPATH_RESULT(text) \
 	do { \
-		void (*hotpath_result_)(const char *) = hotpath_hooks_2.result; \
+		void (*hotpath_result_)(const char *) = hotpath_hooks_3.result; \
 		if (__builtin_expect(hotpath_result_ != HOTPATH_NULL_, 0)) \
 			hotpath_result_(text); \
 	} while (0)
@@ -251,7 +292,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 /* The arguments are evaluated only if the library is loaded. */
 #define HOTPATH_MARK_(what, object, text) \
 	do { \
-		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_2.label; \
+		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_3.label; \
 		if (__builtin_expect(hotpath_label_ != HOTPATH_NULL_, 0)) \
 			hotpath_label_(what, object, text); \
 	} while (0)
@@ -308,6 +349,145 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 #define HOTPATH_CHANNEL_SEND(object) HOTPATH_MARK_(HOTPATH_MARK_SENT, object, HOTPATH_NULL_)
 #define HOTPATH_CHANNEL_RECEIVE(object) HOTPATH_MARK_(HOTPATH_MARK_RECEIVED, object, HOTPATH_NULL_)
 #define HOTPATH_CHANNEL_CLOSE(object) HOTPATH_MARK_(HOTPATH_MARK_CLOSED, object, HOTPATH_NULL_)
+
+/* --- values --- */
+
+#define HOTPATH_VALUE_INIT_(name) \
+	{ \
+		sizeof(struct hotpath_value), __LINE__, name, __FILE__, HOTPATH_NULL_, \
+			HOTPATH_NULL_ \
+	}
+
+#ifdef __cplusplus
+#define HOTPATH_NUMBER_(number) static_cast<double>(number)
+#else
+#define HOTPATH_NUMBER_(number) ((double)(number))
+#endif
+
+#define HOTPATH_GAUGE_(name, change, number) \
+	do { \
+		void (*hotpath_gauge_)(struct hotpath_value *, int, double) = \
+			hotpath_hooks_3.gauge; \
+		if (__builtin_expect(hotpath_gauge_ != HOTPATH_NULL_, 0)) { \
+			static struct hotpath_value hotpath_place_ = \
+				HOTPATH_VALUE_INIT_("" name ""); \
+			hotpath_gauge_(&hotpath_place_, change, number); \
+		} \
+	} while (0)
+
+#define HOTPATH_GAUGE_SET(name, number) \
+	HOTPATH_GAUGE_(name, HOTPATH_CHANGE_SET, HOTPATH_NUMBER_(number))
+#define HOTPATH_GAUGE_INC(name, number) \
+	HOTPATH_GAUGE_(name, HOTPATH_CHANGE_ADD, HOTPATH_NUMBER_(number))
+#define HOTPATH_GAUGE_DEC(name, number) \
+	HOTPATH_GAUGE_(name, HOTPATH_CHANGE_ADD, -HOTPATH_NUMBER_(number))
+
+static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what, const void *value,
+					  unsigned long size)
+{
+	void (*show)(struct hotpath_value *, int, const void *, unsigned long) =
+		hotpath_hooks_3.value;
+
+	if (__builtin_expect(show != HOTPATH_NULL_, 0))
+		show(place, what, value, size);
+}
+
+#ifdef __cplusplus
+
+/* A statement expression, since a lambda would be a function for the compiler to instrument. */
+#define HOTPATH_PLACE_(name) \
+	(__extension__({ \
+		static struct hotpath_value hotpath_place_ = HOTPATH_VALUE_INIT_(name); \
+		&hotpath_place_; \
+	}))
+
+#define HOTPATH_DBG_(text, expression) ::hotpath::dbg_(HOTPATH_PLACE_(text), expression)
+#define HOTPATH_VAL_(key, expression) \
+	do { \
+		if (__builtin_expect(hotpath_hooks_3.value != HOTPATH_NULL_, 0)) \
+			::hotpath::show_(HOTPATH_PLACE_(key), HOTPATH_VALUE_VAL, expression); \
+	} while (0)
+
+#else
+
+#ifdef __SIZEOF_INT128__
+#define HOTPATH_WIDE_ __int128 : HOTPATH_TYPE_INT, unsigned __int128 : HOTPATH_TYPE_UINT,
+#else
+#define HOTPATH_WIDE_
+#endif
+
+/* What _Generic has no name for: pointers are class 5, complex numbers 9, bit-fields 1. */
+#define HOTPATH_CLASS_(value) \
+	(__builtin_classify_type(value) == 1 ? HOTPATH_TYPE_INT : HOTPATH_CLASSES_(value))
+#define HOTPATH_CLASSES_(value) \
+	(__builtin_classify_type(value) == 5   ? HOTPATH_TYPE_POINTER \
+	 : __builtin_classify_type(value) == 9 ? HOTPATH_TYPE_COMPLEX \
+					       : HOTPATH_TYPE_OTHER)
+
+#define HOTPATH_TYPE_(value) \
+	_Generic((value), HOTPATH_WIDE_ \
+		_Bool: HOTPATH_TYPE_BOOL, char: HOTPATH_TYPE_CHAR, \
+		signed char: HOTPATH_TYPE_INT, short: HOTPATH_TYPE_INT, int: HOTPATH_TYPE_INT, \
+		long: HOTPATH_TYPE_INT, long long: HOTPATH_TYPE_INT, \
+		unsigned char: HOTPATH_TYPE_UINT, unsigned short: HOTPATH_TYPE_UINT, \
+		unsigned int: HOTPATH_TYPE_UINT, unsigned long: HOTPATH_TYPE_UINT, \
+		unsigned long long: HOTPATH_TYPE_UINT, \
+		float: HOTPATH_TYPE_FLOAT, double: HOTPATH_TYPE_FLOAT, \
+		long double: HOTPATH_TYPE_FLOAT, \
+		char *: HOTPATH_TYPE_TEXT, const char *: HOTPATH_TYPE_TEXT, \
+		default: HOTPATH_CLASS_(value))
+
+/* `name` differs from that of a HOTPATH_DBG inside the expression.  A comma makes a bit-field a value. */
+#define HOTPATH_DBG_NAMED_(text, name, expression) \
+	__extension__({ \
+		static struct hotpath_value HOTPATH_JOIN_(name, place_) = \
+			HOTPATH_VALUE_INIT_(text); \
+		__auto_type name = ((void)0, expression); \
+		hotpath_show_(&HOTPATH_JOIN_(name, place_), \
+			      HOTPATH_VALUE_DBG | HOTPATH_TYPE_(name), &name, sizeof(name)); \
+		name; \
+	})
+#define HOTPATH_DBG_(text, expression) \
+	HOTPATH_DBG_NAMED_(text, HOTPATH_JOIN_(hotpath_dbg_, __COUNTER__), expression)
+
+#define HOTPATH_VAL_NAMED_(key, name, expression) \
+	do { \
+		if (__builtin_expect(hotpath_hooks_3.value != HOTPATH_NULL_, 0)) { \
+			static struct hotpath_value HOTPATH_JOIN_(name, place_) = \
+				HOTPATH_VALUE_INIT_(key); \
+			__extension__ __auto_type name = ((void)0, expression); \
+			hotpath_show_(&HOTPATH_JOIN_(name, place_), \
+				      HOTPATH_VALUE_VAL | __extension__ HOTPATH_TYPE_(name), \
+				      &name, sizeof(name)); \
+		} \
+	} while (0)
+#define HOTPATH_VAL_(key, expression) \
+	HOTPATH_VAL_NAMED_(key, HOTPATH_JOIN_(hotpath_val_, __COUNTER__), expression)
+
+#endif
+
+/*
+ * HOTPATH_DBG(expression) - is the value of the expression, and shows it in the section `debug`: the
+ * last value, how often it was computed, the last changes, by place.  In C++ an lvalue stays
+ * one, and a temporary is moved once.  Inside functions only; in C++ not for a bit-field.
+ *
+ * HOTPATH_VAL(key, value) - the same by key (a string literal), as a statement.
+ *
+ * HOTPATH_GAUGE_SET, _INC, _DEC(name, number) - a number that goes up and down: last value, least, most
+ * and the number of changes, exact for all threads of a process together.
+ *
+ * They record content, because the program asks for it: numbers, pointers, and the first 80 bytes of
+ * a text (char *, std::string).  Of structs the size only.  VAL and GAUGE evaluate
+ * their arguments only if the library is loaded.
+ */
+/* A comma between <> or {} is no second argument, where a macro can have more than are named. */
+#if defined(__cplusplus) ? __cplusplus >= 201103L : defined(__STDC_VERSION__)
+#define HOTPATH_DBG(...) HOTPATH_DBG_(#__VA_ARGS__, (__VA_ARGS__))
+#define HOTPATH_VAL(key, ...) HOTPATH_VAL_("" key "", (__VA_ARGS__))
+#else
+#define HOTPATH_DBG(expression) HOTPATH_DBG_(#expression, (expression))
+#define HOTPATH_VAL(key, expression) HOTPATH_VAL_("" key "", (expression))
+#endif
 
 /*
  * HOTPATH_DEFAULTS(settings) - the program's own settings, a string literal of
@@ -366,6 +546,131 @@ class guard
 
 #endif
 
+#ifdef __cplusplus
+
+namespace hotpath
+{
+/* What a value is to the library: see HOTPATH_TYPE_OTHER and its kin. */
+template <class T, bool is_enum> struct class_of;
+template <class T> struct type_of : class_of<T, __is_enum(T)> {
+};
+template <class T> struct class_of<T, false> {
+	static const int value = HOTPATH_TYPE_OTHER;
+};
+#if __cplusplus >= 201103L
+template <class T> struct class_of<T, true> : type_of<__underlying_type(T)> {
+};
+#else
+template <class T> struct class_of<T, true> {
+	static const int value = HOTPATH_TYPE_INT;
+};
+#endif
+template <class T> struct type_of<const T> : type_of<T> {
+};
+template <class T> struct type_of<volatile T> : type_of<T> {
+};
+template <class T> struct type_of<const volatile T> : type_of<T> {
+};
+template <class T> struct type_of<T *> {
+	static const int value = HOTPATH_TYPE_POINTER;
+};
+#define HOTPATH_IS_(type, what) \
+	template <> struct type_of<type> { \
+		static const int value = HOTPATH_TYPE_##what; \
+	}
+HOTPATH_IS_(char *, TEXT);
+HOTPATH_IS_(const char *, TEXT);
+HOTPATH_IS_(bool, BOOL);
+HOTPATH_IS_(char, CHAR);
+HOTPATH_IS_(signed char, INT);
+HOTPATH_IS_(short, INT);
+HOTPATH_IS_(int, INT);
+HOTPATH_IS_(long, INT);
+/* __extension__ alone does not keep g++ from warning. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+__extension__ typedef long long longest;
+__extension__ typedef unsigned long long unsigned_longest;
+#pragma GCC diagnostic pop
+HOTPATH_IS_(longest, INT);
+HOTPATH_IS_(unsigned char, UINT);
+HOTPATH_IS_(unsigned short, UINT);
+HOTPATH_IS_(unsigned int, UINT);
+HOTPATH_IS_(unsigned long, UINT);
+HOTPATH_IS_(unsigned_longest, UINT);
+#ifdef __SIZEOF_INT128__
+__extension__ HOTPATH_IS_(__int128, INT);
+__extension__ HOTPATH_IS_(unsigned __int128, UINT);
+#endif
+HOTPATH_IS_(float, FLOAT);
+HOTPATH_IS_(double, FLOAT);
+HOTPATH_IS_(long double, FLOAT);
+__extension__ HOTPATH_IS_(__complex__ float, COMPLEX);
+__extension__ HOTPATH_IS_(__complex__ double, COMPLEX);
+#if __cplusplus >= 201103L
+HOTPATH_IS_(decltype(nullptr), POINTER);
+#endif
+#undef HOTPATH_IS_
+
+template <class T> HOTPATH_INLINE_ void show_any_(hotpath_value *place, int kind, const T &v, long)
+{
+	hotpath_show_(place, kind | type_of<T>::value,
+		      const_cast<const char *>(&reinterpret_cast<const volatile char &>(v)),
+		      sizeof(T));
+}
+
+#if __cplusplus >= 201103L
+/* std::string, std::string_view and their like, without their headers. */
+template <class T>
+HOTPATH_INLINE_ auto show_any_(hotpath_value *place, int kind, const T &v, int)
+	-> decltype(static_cast<const char *>(v.data()), static_cast<void>(v.size()))
+{
+	hotpath_show_(place, kind | HOTPATH_TYPE_CHARS, v.data(),
+		      static_cast<unsigned long>(v.size()));
+}
+
+/* A function shows where it is. */
+template <class R, class... A>
+HOTPATH_INLINE_ void show_any_(hotpath_value *place, int kind, R (&v)(A...), int)
+{
+	R (*pointer)(A...) = v;
+	hotpath_show_(place, kind | HOTPATH_TYPE_POINTER, &pointer, sizeof(pointer));
+}
+#endif
+
+template <class T> HOTPATH_INLINE_ void show_(hotpath_value *place, int kind, const T &v)
+{
+	show_any_(place, kind, v, 0);
+}
+
+template <unsigned long size>
+HOTPATH_INLINE_ void show_(hotpath_value *place, int kind, const char (&v)[size])
+{
+	hotpath_show_(place, kind | HOTPATH_TYPE_CHARS, v, size);
+}
+
+#if __cplusplus >= 201103L
+template <class T> HOTPATH_INLINE_ T dbg_(hotpath_value *place, T &&v)
+{
+	show_(place, HOTPATH_VALUE_DBG, v);
+	return static_cast<T &&>(v);
+}
+#else
+template <class T> HOTPATH_INLINE_ T &dbg_(hotpath_value *place, T &v)
+{
+	show_(place, HOTPATH_VALUE_DBG, v);
+	return v;
+}
+template <class T> HOTPATH_INLINE_ T dbg_(hotpath_value *place, const T &v)
+{
+	show_(place, HOTPATH_VALUE_DBG, v);
+	return v;
+}
+#endif
+} // namespace hotpath
+
+#endif
+
 /*
  * HOTPATH_BLOCK(label) - counts and times the rest of the scope, however control
  * leaves it: break, goto, return or a C++ exception.  A longjmp past it ends it,
@@ -391,6 +696,16 @@ class guard
 #define HOTPATH_CHANNEL_SEND(object) ((void)0)
 #define HOTPATH_CHANNEL_RECEIVE(object) ((void)0)
 #define HOTPATH_CHANNEL_CLOSE(object) ((void)0)
+#if defined(__cplusplus) ? __cplusplus >= 201103L : defined(__STDC_VERSION__)
+#define HOTPATH_DBG(...) (__VA_ARGS__)
+#define HOTPATH_VAL(key, ...) ((void)0)
+#else
+#define HOTPATH_DBG(expression) (expression)
+#define HOTPATH_VAL(key, expression) ((void)0)
+#endif
+#define HOTPATH_GAUGE_SET(name, number) ((void)0)
+#define HOTPATH_GAUGE_INC(name, number) ((void)0)
+#define HOTPATH_GAUGE_DEC(name, number) ((void)0)
 #define HOTPATH_DEFAULTS(settings) struct hotpath_nothing
 
 #if defined(__cplusplus) && __cplusplus >= 201103L

@@ -35,6 +35,7 @@
 #define HP_KEY_STREAMS "streams"
 #define HP_KEY_THREADS "threads"
 #define HP_KEY_THREAD_STATES "thread-states"
+#define HP_KEY_DEBUG "debug"
 
 /*
  * All sections, in the order of the report: each hp_NAME_section with its key.
@@ -77,6 +78,6 @@
 	NOW(thread_states, HP_KEY_THREAD_STATES) \
 	NOW(loops, HP_KEY_LOOPS) \
 	NOW(loop_spans, "loop-spans") \
-	LATER(debug, "debug")
+	NOW(debug, HP_KEY_DEBUG)
 
 #endif

@@ -6,8 +6,8 @@
  *   program
  * May use: report/base report/export report/name report/read report/section report/section/channel
  *   report/section/core report/section/cpu report/section/loop report/section/memory
- *   report/section/thread
- *   report/section/timing report/section/wait report/store report/view segment segment/layout util
+ *   report/section/thread report/section/timing report/section/value report/section/wait
+ *   report/store report/view segment segment/layout util
  *
  * Immutable and reference-counted, so that many connections and threads may
  * hold it; the last user frees it.

@@ -12,6 +12,14 @@ struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request 
 
 struct hp_answer *hp_logs_channel(struct hp_scene *scene, const struct hp_request *request);
 
+/* Of /debug: the last changes of one value; the values of one kind. */
+struct hp_answer *hp_logs_dbg(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_logs_val(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_logs_gauge(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_values_dbg(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_values_val(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_values_gauge(struct hp_scene *scene, const struct hp_request *request);
+
 /* The function with that id in /functions_timing; NULL = none. */
 const struct hp_model_function *hp_logs_function(struct hp_scene *scene, uint32_t id);
 

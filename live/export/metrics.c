@@ -228,7 +228,7 @@ static void row_write(struct metrics *m, const struct hp_section *section,
 static void metric_write(struct metrics *m, const struct hp_section *section,
 			 const struct hp_metric *metric, const cJSON *list)
 {
-	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "data");
+	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, hp_section_rows(section));
 	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(list, "raw");
 	const cJSON *row = rows ? rows->child : NULL;
 

@@ -51,6 +51,9 @@ static const struct text shapes[] = {
 	{ "spent", "at_ns:i bytes:i alloc_count:i inclusive_bytes:i inclusive_count:i tid:i" },
 	{ "way", "index:i timestamp:s ago:s message:s? thread_id:i delay:s?" },
 	{ "message", "msg_id:i timestamp_ns:i size:i tid:i delay_ns:i? message:s" },
+	{ "shown", "id:i! entry_type:s! source:s! source_display:s! expression:s! log_count:i! "
+		   "last_value:s! min:s max:s location:@location" },
+	{ "change_log", "index:i timestamp:s ago:s value:s thread_id:i source:s" },
 	{ "party", "os_tid:i count:i wait_total_ns:i" },
 	{ "side", "name:s! runs:i! ready_percent:n?" },
 	{ "session", "pid:i! comm:s! session:s! port:i! uptime_ns:i! is_this:b!" },
@@ -72,6 +75,12 @@ static const struct text answers[] = {
 	  "function_name:s! location:@location total_invocations:i logs:[@spent_log]! message:s" },
 	{ "callers", CALLS },
 	{ "callees", CALLS },
+	{ "gauges", "data:[@shown]!" },
+	{ "dbg_entries", "data:[@shown]!" },
+	{ "val_entries", "data:[@shown]!" },
+	{ "gauge_logs", "key:s! total_logs:i! logs:[@change_log]! message:s" },
+	{ "val_logs", "key:s! total_logs:i! logs:[@change_log]!" },
+	{ "dbg_logs", "source:s! expression:s! total_logs:i! logs:[@change_log]!" },
 	{ "channel_logs", "id:s! sent_logs:[@way]! received_logs:[@way]!" },
 	{ "compare",
 	  "a:@side! b:@side! times_judged:b! times_refused:s times_weak:b summary:o! sections:o!" },
@@ -279,9 +288,10 @@ static void list_add(cJSON *schema, const struct hp_section *section)
 	keys_add(schema, HEAD_ALL);
 	if (extra->list_keys)
 		keys_add(schema, extra->list_keys);
-	cJSON_AddItemToObject(properties, "data", rows_new(section, extra->data_keys, false));
+	cJSON_AddItemToObject(properties, hp_section_rows(section),
+			      rows_new(section, extra->data_keys, false));
 	cJSON_AddItemToObject(properties, "raw", rows_new(section, extra->raw_keys, true));
-	require(schema, "data");
+	require(schema, hp_section_rows(section));
 	require(schema, "raw");
 }
 

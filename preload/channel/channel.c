@@ -79,10 +79,11 @@ void hp_channel_configure(const struct hp_settings *settings, bool is_first)
  * A signal handler that comes while this thread makes the process's record would
  * wait for it.  And once a filter forbids system calls nothing new is looked at.
  */
-bool hp_channel_is_on(void)
+/* `is_asked`: in any case; else if channels are recorded, which is known when the library has started. */
+static bool process_open(bool is_asked)
 {
 	struct hp_courier *before;
-	bool is_on;
+	bool has;
 
 	if (hp_is_early())
 		return false;
@@ -91,10 +92,20 @@ bool hp_channel_is_on(void)
 		return false;
 	hp_courier_set(&opening);
 	atomic_signal_fence(memory_order_seq_cst);
-	is_on = hp_start() && is_wanted && hp_self_open();
+	has = hp_start() && (is_asked || is_wanted) && hp_self_open();
 	atomic_signal_fence(memory_order_seq_cst);
 	hp_courier_set(before);
-	return is_on;
+	return has;
+}
+
+bool hp_courier_has_process(void)
+{
+	return process_open(true);
+}
+
+bool hp_channel_is_on(void)
+{
+	return process_open(false);
 }
 
 /* --- threads --- */

@@ -79,7 +79,13 @@ static inline uint64_t hp_channel_clock(void)
 	return hp_ticks();
 }
 
-/* True if channels are recorded in this process: starts the library. */
+/*
+ * Starts the library, and makes the process's record.  False = there is none, or a signal handler
+ * asks while its thread makes it.
+ */
+bool hp_courier_has_process(void);
+
+/* The same; true if channels are recorded. */
 bool hp_channel_is_on(void);
 
 /* --- channel.c: channels and lanes --- */

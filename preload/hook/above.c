@@ -12,6 +12,7 @@
 #include "preload/hook/start.h"
 #include "preload/lock/lock.h"
 #include "preload/loop/loop.h"
+#include "preload/value/value.h"
 #include "preload/wait/cpu_timer.h"
 #include "preload/wait/offcpu_note.h"
 
@@ -33,5 +34,6 @@ const struct hp_above hp_above = {
 		&hp_channel_recorder,
 		&hp_loop_recorder,
 		&hp_away_recorder,
+		&hp_value_recorder,
 	},
 };

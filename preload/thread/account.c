@@ -159,7 +159,8 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 {
 	struct hp_account *account = account_of(process);
 	struct rusage usage = { .ru_maxrss = 0 };
-	uint64_t offset, runs;
+	struct hp_account before;
+	uint64_t offset;
 
 	if (!account) {
 		offset = hp_segment_take(&hp_segment, sizeof(*account), HP_LINE);
@@ -168,9 +169,12 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 			return;
 		process->account = (uint32_t)(offset / HP_LINE);
 	}
-	runs = atomic_load_explicit(&account->runs, memory_order_relaxed);
+	/* What it has in lists stays. */
+	memcpy(&before, account, sizeof(before));
 	memset(account, 0, sizeof(*account));
-	atomic_store_explicit(&account->runs, runs, memory_order_relaxed);
+	account->runs = before.runs;
+	account->values = before.values;
+	account->lost_values = before.lost_values;
 	account->began = beginning_of(process->pid);
 	memcpy(account->name, image_name, sizeof(account->name));
 	account->base_cpu_ns = begin->cpu_ns;

@@ -121,7 +121,8 @@ static void rows_add(struct hp_report *report, const struct hp_section *section,
 		     const struct hp_list *list, enum side side, cJSON *to)
 {
 	const struct hp_extra *extra = &section->extra;
-	cJSON *array = cJSON_AddArrayToObject(to, side == SIDE_DATA ? "data" : "raw");
+	cJSON *array =
+		cJSON_AddArrayToObject(to, side == SIDE_DATA ? hp_section_rows(section) : "raw");
 
 	for (size_t i = 0; i < list->shown; i++) {
 		cJSON *entry = entry_new(report, section, list->rows[i], side);

@@ -51,6 +51,7 @@
  *             pairs, queues; one way of them
  *   lane      one way of one of these objects; taken over by a later one of its channel
  *   probe     a message on its way whose time is taken
+ *   value     what the program shows of its own at one place, or under one key
  *   chunk     a piece of the segment that one block (or the header's lists) fills
  *
  * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
@@ -255,6 +256,7 @@ enum hp_recorded_kind {
 	HP_RECORDED_THREADS = 1 << 4,
 	HP_RECORDED_LOOPS = 1 << 5,
 	HP_RECORDED_STREAMS = 1 << 6,
+	HP_RECORDED_VALUES = 1 << 7,
 };
 
 struct hp_recorded {

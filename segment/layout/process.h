@@ -94,7 +94,9 @@ struct hp_account {
 	uint64_t lead_ns;	/* its process: the same where only the CPU time by then is known */
 	_Atomic uint64_t loops; /* its threads: head of the list of hp_loop */
 	_Atomic uint64_t streams; /* its threads: head of the list of hp_stream */
-	uint64_t reserved[6];
+	_Atomic uint64_t values; /* its threads: head of the list of hp_shown */
+	_Atomic uint64_t lost_values; /* its threads: places that found no room for a record */
+	uint64_t reserved[4];
 };
 
 /* The images of one name that are folded in a process record. */

@@ -543,6 +543,11 @@ int every(int fd, void *object, unsigned long room)
 	HOTPATH_CHANNEL_SEND(object);
 	HOTPATH_CHANNEL_RECEIVE(object);
 	HOTPATH_CHANNEL_CLOSE(object);
+	HOTPATH_VAL("value", room);
+	HOTPATH_GAUGE_SET("gauge", fd);
+	HOTPATH_GAUGE_INC("gauge", 1);
+	HOTPATH_GAUGE_DEC("gauge", 1);
+	fd = HOTPATH_DBG(fd + 1);
 	(void)fd, (void)object, (void)room;
 	return 0;
 }

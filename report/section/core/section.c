@@ -42,6 +42,9 @@ static const char *not_recorded(const struct hp_section *section, const struct h
 	if (section->needs & HP_RECORDED_ALLOCATIONS)
 		return "allocations were not recorded: HOTPATH_REPORT did not ask for them when "
 		       "the program ran";
+	if (section->needs & HP_RECORDED_VALUES)
+		return "values were not recorded: HOTPATH_REPORT did not ask for them when the "
+		       "program ran";
 	return "threads were not recorded: HOTPATH_REPORT did not ask for them when the program "
 	       "ran";
 }

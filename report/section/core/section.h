@@ -113,6 +113,7 @@ struct hp_section {
 
 	/* Rows. */
 	const struct hp_column *columns;	/* NULL = known by name, not recorded */
+	const char *rows; /* their key in JSON; NULL = "data" */
 	void (*fill)(struct hp_report *report, struct hp_list *list);
 	bool (*is_faint)(struct hp_report *report,
 			 const void *row);	/* tables leave it out; NULL = none */
@@ -163,6 +164,12 @@ struct hp_section {
 };
 
 #define HP_FUNCTIONS_LIMIT 15	/* rows of functions, unless said otherwise */
+
+/* The key of its rows in JSON. */
+static inline const char *hp_section_rows(const struct hp_section *section)
+{
+	return section->rows ? section->rows : "data";
+}
 
 /* It has a list of its own in JSON. */
 bool hp_section_is_listed(const struct hp_section *section);

@@ -79,14 +79,3 @@ const struct hp_section hp_io_section = {
 	.has_own_ids = true,
 	.tool = { .help = "Reads and writes by file or socket." },
 };
-
-const struct hp_section hp_debug_section = {
-	.key = "debug",
-	.json = "debug",
-	.name = "debug",
-	.help = "values and gauges",
-	.subject = HP_SUBJECT_MIXED,
-	.absent = &(const struct hp_absent){ .rows = "entries" },
-	.has_own_ids = true,
-	.tool = { .help = "Gauges that the program sets." },
-};
