@@ -3,8 +3,8 @@
  * process.h - this process in the session: its record, its threads.
  *
  * Folder: preload/thread - what all recorders need from the process and its
- * threads: its record in the session, its part of the segment, the loaded
- * objects.
+ *   threads: its record in the session, its part of the segment, the loaded
+ *   objects.
  * May use: preload/guest segment segment/layout util
  */
 #ifndef HP_PRELOAD_THREAD_PROCESS_H
