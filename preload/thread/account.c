@@ -173,6 +173,8 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 	memcpy(&before, account, sizeof(before));
 	memset(account, 0, sizeof(*account));
 	account->runs = before.runs;
+	account->loops = before.loops;
+	account->streams = before.streams;
 	account->values = before.values;
 	account->lost_values = before.lost_values;
 	account->began = beginning_of(process->pid);
