@@ -254,6 +254,7 @@ bool hp_settings_wants_samples(const struct hp_settings *settings);
  */
 uint64_t hp_settings_cpu_hz(const struct hp_settings *settings);
 #define HP_CPU_HZ 999
-#define HP_CPU_HZ_UNASKED 249
+#define HP_CPU_HZ_UNASKED 249	/* after the first second of CPU time, */
+#define HP_CPU_HZ_FIRST 999	/* and in it */
 
 #endif

@@ -45,7 +45,7 @@ static void event_add(struct hp_profile *p, const struct hp_event *event)
 
 static void events_read(struct hp_profile *p)
 {
-	struct hp_reader reader = p->report->model.reader;	/* not released: the model's */
+	struct hp_reader reader = p->report->model.reader; /* not released: the model's */
 	struct hp_event_chunk chunk;
 	struct hp_event event;
 
@@ -74,7 +74,8 @@ static void samples_write(struct hp_profile *p, const struct hp_profile_thread *
 {
 	struct hp_profile_column stacks = { .list = NULL }, deltas = { .list = NULL };
 	/* Samples taken at two rates have different weights. */
-	bool is_weighed = kind == HP_EVENT_WAIT || p->report->model.sampling.low_hz;
+	bool is_weighed =
+		kind == HP_EVENT_WAIT || hp_sampling_has_weights(&p->report->model.sampling);
 	const char *comma = "";
 
 	for (size_t i = 0; i < thread->count; i++) {
@@ -236,12 +237,13 @@ static void libs_write(struct hp_profile *p)
 static void meta_write(struct hp_profile *p)
 {
 	const struct hp_model *model = &p->report->model;
-	uint32_t hz = model->sampling.record.frequency;
+	double period_ns = hp_sampling_period_ns(&model->sampling);
 
 	gzprintf(p->out,
 		 "{\"meta\":{\"interval\":%.6f,\"startTime\":%.3f,\"processType\":0,"
 		 "\"product\":",
-		 hz ? 1000.0 / hz : 1.0, (double)model->reader.header.created_unix_ns / 1e6);
+		 period_ns > 0 ? period_ns / 1e6 : 1.0,
+		 (double)model->reader.header.created_unix_ns / 1e6);
 	hp_profile_text(p->out, p->report->caller);
 	/* In the order of enum hp_profile_category. */
 	gzprintf(p->out,

@@ -60,7 +60,6 @@ static void samples_put(struct hp_pprof *p, const struct hp_report *report)
 
 int hp_export_pprof(struct hp_report *report, int fd)
 {
-	const struct hp_sampling *record = &report->model.sampling.record;
 	struct hp_pprof p;
 	int error;
 
@@ -73,7 +72,7 @@ int hp_export_pprof(struct hp_report *report, int fd)
 	hp_pprof_number(&p.all, 9, (uint64_t)report->model.reader.header.created_unix_ns);
 	hp_pprof_number(&p.all, 10, report->model.elapsed_ns);
 	hp_pprof_type(&p, 11, "cpu", "nanoseconds");
-	hp_pprof_number(&p.all, 12, record->frequency ? 1000000000 / record->frequency : 0);
+	hp_pprof_number(&p.all, 12, (uint64_t)hp_sampling_period_ns(&report->model.sampling));
 	error = hp_pprof_write(&p, fd);
 	hp_pprof_release(&p);
 	return error;

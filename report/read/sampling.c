@@ -5,6 +5,7 @@
 #include "report/read/sampling.h"
 
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "report/base/memory.h"
@@ -79,12 +80,46 @@ static void node_read(struct hp_model_sampling *sampling, const struct hp_stack_
 	stack_add(sampling, &node, objects);
 }
 
+bool hp_sampling_has_weights(const struct hp_model_sampling *sampling)
+{
+	return sampling->low_hz || sampling->first_hz;
+}
+
+double hp_sampling_period_ns(const struct hp_model_sampling *sampling)
+{
+	const struct hp_sampling *record = &sampling->record;
+
+	if (hp_sampling_has_weights(sampling) && record->samples)
+		return (double)record->cpu_ns / (double)record->samples;
+	return record->frequency ? floor(1e9 / record->frequency) : 0;
+}
+
+/*
+ * Kish's: the squared sum of the weights by the sum of their squares.  The latter is not recorded, but no weight w lies
+ * outside of least and most, so w^2 <= (least + most) w - least most; with two rates that is an equation.
+ */
+double hp_sampling_effective(const struct hp_model_sampling *sampling, uint64_t samples,
+			     uint64_t cpu_ns)
+{
+	double hz = sampling->record.frequency, n = (double)samples, sum = (double)cpu_ns;
+
+	if (!hp_sampling_has_weights(sampling) || !samples || !cpu_ns || hz <= 0)
+		return n;
+	double least = 1e9 / (sampling->first_hz ? sampling->first_hz : hz);
+	double most = 1e9 / (sampling->low_hz ? sampling->low_hz : hz);
+	double squares = (least + most) * sum - least * most * n;
+
+	/* Periods are not kept to the ns: equal weights have the least squares that there are. */
+	return squares > sum * sum / n ? sum * sum / squares : n;
+}
+
 static void texts_read(struct hp_model_sampling *sampling, struct hp_reader *reader)
 {
 	struct hp_ticking ticking;
 
 	memcpy(&ticking, (const char *)reader->segment.header + HP_TICKING_AT, sizeof(ticking));
 	sampling->low_hz = ticking.low_hz;
+	sampling->first_hz = ticking.first_hz;
 	if (ticking.profile)
 		sampling->profile = hp_reader_text(reader, ticking.profile);
 	if (ticking.trouble)

@@ -44,6 +44,7 @@ struct hp_model_sampling {
 	size_t known;	/* the stacks are the same as at the previous refresh, with new counters */
 	uint32_t generation;	/* grows when entries of `stacks` are replaced */
 	uint32_t low_hz;	/* reduced for some time for threads that switched often; 0 = never */
+	uint32_t first_hz;	/* at first, before it was lowered to the record's; 0 = it was not */
 	struct hp_model_stack_chunk *chunks;
 	size_t chunk_count;
 	size_t chunk_room;
@@ -59,6 +60,19 @@ struct hp_model_sampling {
  */
 void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			    uint64_t offset, const struct hp_map *objects);
+
+/* True if samples were taken at more than one rate, so they stand for different times. */
+bool hp_sampling_has_weights(const struct hp_model_sampling *sampling);
+
+/* CPU time between two samples, ns: on average, where there were several rates; 0 = not known. */
+double hp_sampling_period_ns(const struct hp_model_sampling *sampling);
+
+/*
+ * How many samples of equal weight say as much as these, which stand for `cpu_ns` together: with
+ * several rates at most `samples`, and never more than they are worth.
+ */
+double hp_sampling_effective(const struct hp_model_sampling *sampling, uint64_t samples,
+			     uint64_t cpu_ns);
 
 struct hp_model_object;
 

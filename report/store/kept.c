@@ -199,13 +199,14 @@ static void parts_put(struct hp_kept_writer *writer, const struct hp_kept_source
 	}
 }
 
-/* Of the data after the header, a report about the past needs one word: */
+/* Of the data after the header, a report about the past needs two words: */
 static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	struct hp_ticking ticking, kept = { .low_hz = 0 };
 
 	memcpy(&ticking, (const char *)source->segment->header + HP_TICKING_AT, sizeof(ticking));
 	kept.low_hz = ticking.low_hz;
+	kept.first_hz = ticking.first_hz;
 	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
 }
 

@@ -18,11 +18,11 @@
 #define DOT " \302\267 "
 #define LABEL "%-10s"
 #define LABEL_WIDTH 10
-#define PART_LEAST 0.015	/* of the threads' time, to be told */
+#define PART_LEAST 0.015 /* of the threads' time, to be told */
 #define PARTS_TOLD 4
 #define COMMAND_LEAST 20
-#define NEXT_NAME 30	/* longer names are not proposed */
-#define SHORT_NS 1e7	/* CPU time starts before our clock does: no share of a shorter run */
+#define NEXT_NAME 30 /* longer names are not proposed */
+#define SHORT_NS 1e7 /* CPU time starts before our clock does: no share of a shorter run */
 
 const char *hp_part_share(struct hp_text_cell *cell, double part, double whole)
 {
@@ -216,9 +216,9 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 /* --- the last lines --- */
 
 /* Half of the 95 % interval of a share of one half, in points: no share has a wider one. */
-static double points_of(uint64_t samples)
+static double points_of(double samples)
 {
-	return 98 / sqrt((double)samples);
+	return 98 / sqrt(samples);
 }
 
 static void samples_write(struct hp_report *report, const struct hp_answer *answer,
@@ -236,8 +236,8 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	if (answer->samples < HP_ANSWER_SAMPLES)
 		line_add(&line, hp_xstrdup("too few to say which functions use it"));
 	else
-		line_add(&line,
-			 hp_xprintf("shares are good to %.1f points", points_of(answer->samples)));
+		line_add(&line, hp_xprintf("shares are good to %.1f points",
+					   points_of(answer->effective)));
 	if (cpu->profiler_ns)
 		line_add(&line, hp_xprintf("; %s of the profiler's left out",
 					   hp_format_time(&time, (double)cpu->profiler_ns)));

@@ -24,18 +24,18 @@
 #include "segment/layout/process.h"
 
 #define TOP_NAME 32
-#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in all */
-#define NEXT_NAME 30	/* longer names are not proposed */
+#define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
+#define NEXT_NAME 30 /* longer names are not proposed */
 #define PATH_LEAST 16
-#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock does: not for short runs */
-#define COST_SAMPLES 8	/* fewer say less than the hooks' calibration */
-#define FAULTS_MOST 1	/* files without names that the default report tells */
-#define RUNNING_MOST 2	/* processes named; the others are counted */
+#define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
+#define COST_SAMPLES 8 /* fewer say less than the hooks' calibration */
+#define FAULTS_MOST 1 /* files without names that the default report tells */
+#define RUNNING_MOST 2 /* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
 static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	static const char more[] = ", \342\200\246";	/* three dots, one column */
+	static const char more[] = ", \342\200\246"; /* three dots, one column */
 	struct hp_text_cell cell;
 	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
 	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
@@ -338,7 +338,7 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, u
 
 		if (!fault || count++ >= most)
 			continue;
-		clean = hp_text_clean(fault);	/* a kept file's may be anything */
+		clean = hp_text_clean(fault); /* a kept file's may be anything */
 		path = hp_text_clean(report->model.objects[i].path);
 		fitted = hp_name_fit(path[0] ? path : "code", look->width > others + PATH_LEAST
 								      ? look->width - others
@@ -411,7 +411,10 @@ static bool sampled_cost_write(struct hp_report *report, FILE *out)
 		return false;
 	fprintf(out, "note      profiling cost %s \302\261 %s (%s of CPU), without interrupts\n",
 		hp_format_time(&time, cost),
-		hp_format_time(&error, 1.96 * cost / sqrt((double)cpu->profiler_samples)),
+		hp_format_time(&error, 1.96 * cost /
+					       sqrt(hp_sampling_effective(&report->model.sampling,
+									  cpu->profiler_samples,
+									  cpu->profiler_ns))),
 		hp_format_percent(&share, 100 * cost / whole, 1));
 	return true;
 }

@@ -21,7 +21,8 @@
 #define RING_LEAST (UINT64_C(256) << 10)
 #define RING_MOST (UINT64_C(8) << 20)
 #define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
-#define RING_SHARE 4	/* of what comes in a second with stacks */
+#define RING_SHARE 2	/* of what comes in a second with stacks, at the rate that lasts */
+#define FIRST_NS UINT64_C(1000000000)	/* of CPU time, which has the first rate */
 #define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
 #define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
 #define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
@@ -149,6 +150,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		return;
 	}
 	perf->frequency = perf->record->frequency = (uint32_t)perf->attr.sample_freq;
+	perf->is_first = perf->frequency > hp_perf_frequency(hp_settings_cpu_hz(perf->settings));
 	perf->record->ring_size = (uint32_t)perf->rings.list[0].size;
 	perf->record->stack_size = perf->attr.sample_stack_user;
 	perf->samples.sample_type = perf->attr.sample_type;
@@ -260,6 +262,35 @@ static struct hp_ticking *ticking(const struct hp_perf *perf)
 	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
 }
 
+/* From now on the rate is the one that lasts; the events are to be opened again. */
+static void first_end(struct hp_perf *perf)
+{
+	if (!perf->is_first)
+		return;
+	perf->is_first = false;
+	ticking(perf)->first_hz = perf->frequency;
+	perf->frequency = (uint32_t)hp_perf_frequency(hp_settings_cpu_hz(perf->settings));
+	perf->record->frequency = perf->frequency;
+	if (perf->source == HP_SAMPLING_CYCLES)
+		perf->samples.period_ns = 1000000000 / perf->frequency;
+}
+
+/*
+ * The first second of CPU time is over.  In a crowd the rate stays: to open all events anew would take
+ * longer than it saves.
+ */
+static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
+{
+	if (!perf->is_open || !perf->is_first || cpu_ns < FIRST_NS || is_crowd(perf))
+		return;
+	first_end(perf);
+	/* Threads that switch often have a lower one still. */
+	if (perf->attr.sample_freq < perf->frequency)
+		return;
+	perf->attr.sample_freq = perf->frequency;
+	hp_perf_open_again(perf);
+}
+
 /*
  * Samples of CPUs, and the threads' events tell of switches, mappings and tasks only.  Which
  * sample is of the session is known by the forks in it, so all processes have to be.
@@ -276,8 +307,10 @@ static bool whole_look(struct hp_perf *perf)
 	use = use_of_all(perf);
 	if (!hp_whole_is_wanted(&perf->whole, &use, perf->samples.cpu_ns,
 				1000000000 / (perf->attr.sample_freq + 1)) ||
-	    hp_whole_open(&perf->whole, &perf->attr, &perf->rings, perf->frequency) < 0)
+	    hp_whole_open(&perf->whole, &perf->attr, &perf->rings,
+			  hp_perf_frequency(hp_settings_cpu_hz(perf->settings))) < 0)
 		return false;
+	first_end(perf);
 	perf->samples.is_whole = true;
 	hp_perf_open_unsampled(perf);
 	hp_whole_begin(&perf->whole);
@@ -290,6 +323,7 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 
 	if (whole_look(perf))
 		return;
+	first_look(perf, cpu_ns);
 	/* The processor's own counter has no timer. */
 	if (!perf->is_open || perf->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
 	    hp_settings_wants_samples(perf->settings) || is_crowd(perf) ||

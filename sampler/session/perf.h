@@ -52,6 +52,7 @@ struct hp_perf {
 	struct hp_unseen unseen;	/* of who may see the kernel */
 	struct hp_perf_fds wait_fds;
 	struct hp_calm calm;
+	bool is_first;	/* the rate is that of the first second of CPU time */
 	struct hp_whole whole;
 	uint32_t met;	/* members that were looked at */
 	uint32_t stack_size;	/* to begin with, bytes */

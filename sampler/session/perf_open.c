@@ -29,6 +29,14 @@
 
 /* ---- which event ---- */
 
+/* A short program needs many samples; a long one gets many anyway. */
+static uint64_t wish_hz(const struct hp_settings *settings)
+{
+	bool is_asked = settings->cpu_hz || hp_settings_wants_samples(settings);
+
+	return is_asked ? hp_settings_cpu_hz(settings) : HP_CPU_HZ_FIRST;
+}
+
 struct choice {
 	uint32_t source;
 	uint32_t type;
@@ -45,9 +53,8 @@ static const struct choice choices[] = {
 #define CHOICES (sizeof(choices) / sizeof(choices[0]))
 #define CHOICE_DUMMY (CHOICES - 1)
 
-static uint64_t frequency_of(const struct hp_settings *settings)
+uint64_t hp_perf_frequency(uint64_t wish)
 {
-	uint64_t wish = hp_settings_cpu_hz(settings);
 	long most;
 
 	if (hp_proc_read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) && most > 0 &&
@@ -71,7 +78,7 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 		attr->exclude_callchain_user = 1;
 	}
 	attr->freq = perf->has_samples;
-	attr->sample_freq = perf->has_samples ? frequency_of(perf->settings) : 0;
+	attr->sample_freq = perf->has_samples ? hp_perf_frequency(wish_hz(perf->settings)) : 0;
 	attr->inherit = 1;
 	/* Other processes are sampled only if they are to be recorded. */
 	hp_perf_inherit_threads(attr, perf->settings->no_follow || perf->settings->only);

@@ -7,6 +7,9 @@
 
 #include "sampler/session/perf.h"
 
+/* The rate that this machine allows instead of `wish`, Hz. */
+uint64_t hp_perf_frequency(uint64_t wish);
+
 /* True if this user may not, of an error as below. */
 bool hp_perf_is_forbidden(int error);
 

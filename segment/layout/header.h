@@ -314,7 +314,7 @@ struct hp_ticking {
 	_Atomic uint32_t away_least;	/* sampler: calls of so many ticks are noted; 0 = none are */
 	_Atomic uint32_t away_count;	/* any thread: in the list, or refused for want of room */
 	uint32_t low_hz;	/* sampler: so seldom were threads sampled while they switched often; 0 = never */
-	uint32_t reserved;
+	uint32_t first_hz;	/* sampler: the rate before it was lowered to the sampling record's; 0 = it was not */
 };
 
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock cannot be shared this way");

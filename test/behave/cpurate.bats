@@ -91,21 +91,36 @@ asked()
 	grep -q 'HOTPATH_REPORT had no functions-cpu' "$T/table"
 }
 
-@test "rate: 999 Hz for who asks, fewer for who does not, and what one sets" {
+@test "rate: 999 Hz for who asks, and at first for who does not, and what one sets" {
 	for case in functions-cpu: auto: functions-cpu:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU=perf; do
 		env HOTPATH_REPORT="${case%%:*}" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 			${case#*:} "$HP_RUN" "$T/busy" 400 >"$T/cpu"
-		asked "a['functions_cpu']['frequency_hz']"
+		asked "a['functions_cpu']['frequency_hz'], a['functions_cpu'].get('frequency_first_hz')"
 	done >"$T/rates"
-	[ "$(tr '\n' ' ' <"$T/rates")" = "999 249 500 500 999 " ]
+	[ "$(tr '\n' ' ' <"$T/rates")" = "999 None 999 None 500 None 500 None 999 None " ]
 }
 
-@test "rate: fewer samples stand for the same CPU time" {
-	# Within what 250 samples and a late start allow.
-	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 1000 >"$T/cpu"
+@test "rate: after the first second of CPU time fewer samples stand for the same time" {
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 2600 >"$T/cpu"
 	asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count'], $(cat "$T/cpu")"
-	[ "$(asked "a['functions_cpu']['total_samples'] / 1e6 <= 1.15 * $(cat "$T/cpu")")" = True ]
-	[ "$(asked "a['functions_cpu']['sample_count'] <= 1.15 * 249 * $(cat "$T/cpu")")" = True ]
+	[ "$(asked "a['functions_cpu']['frequency_hz'], a['functions_cpu']['frequency_first_hz']")" = "249 999" ]
+	# Within what late looks and a late start allow.
+	[ "$(asked "0.8 * $(cat "$T/cpu") <= a['functions_cpu']['total_samples'] / 1e6 <= 1.1 * $(cat "$T/cpu")")" = True ]
+	[ "$(asked "a['functions_cpu']['sample_count'] <= 0.8 * 999 * $(cat "$T/cpu")")" = True ]
+	# Weights that differ make a sample worth less: the error is that of fewer.
+	[ "$(asked "all(r['self_effective'] <= r['self_samples'] for r in a['functions_cpu']['raw'])")" = True ]
+	[ "$(asked "max(r['self_effective'] / r['self_samples'] for r in a['functions_cpu']['raw'] if r['self_samples'] > 500) < 0.95")" = True ]
+	# The kept run and its exports know.
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_BUILD/hotpath" report -r functions-cpu
+	[ "$(asked "a['functions_cpu']['frequency_first_hz']")" = 999 ]
+	"$HP_BUILD/hotpath" report --export firefox -o "$T/first.json.gz"
+	gzip -dc "$T/first.json.gz" | python3 -c '
+import json, sys
+a = json.load(sys.stdin)
+weights = [w for t in a["threads"] for w in t["samples"]["weight"] or [] if t["samples"]["weightType"] == "tracing-ms" and "waits" not in t["name"]]
+print(a["meta"]["interval"], min(weights), max(weights))
+assert 0.9 < min(weights) < 1.1 and 3.9 < max(weights) < 4.2, (min(weights), max(weights))
+assert 1.05 < a["meta"]["interval"] < 4'
 }
 
 @test "rate: of the stacks of samples, not of those at waits, it is told how many are whole" {

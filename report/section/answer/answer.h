@@ -98,6 +98,7 @@ struct hp_answer {
 	size_t cpu_more;	/* functions that are not among them */
 	uint64_t cpu_ns;	/* of all samples but the profiler's */
 	uint64_t samples;
+	double effective;	/* what they are worth, see hp_sampling_effective */
 	struct hp_answer_timed timed[HP_ANSWER_CPU];	/* if there are too few samples */
 	size_t timed_count;
 	double timed_ns;	/* of all functions */

@@ -10,9 +10,9 @@
 #include "report/section/answer/answer.h"
 #include "report/section/answer/owner.h"
 
-#define ROW_LEAST 0.02	/* of the CPU time, for a row */
-#define CALLEE_LEAST 0.01	/* of the CPU time, for what is called */
-#define CALLEE_OF_ROW 0.05	/* and of the row */
+#define ROW_LEAST 0.02 /* of the CPU time, for a row */
+#define CALLEE_LEAST 0.01 /* of the CPU time, for what is called */
+#define CALLEE_OF_ROW 0.05 /* and of the row */
 
 /* Functions by owner: samples. */
 struct owned {
@@ -24,7 +24,7 @@ struct owned {
 
 /* What one owner called. */
 struct called {
-	uint32_t callee;	/* a function, or of the kernel what it was asked for */
+	uint32_t callee; /* a function, or of the kernel what it was asked for */
 	bool is_kernel;
 	uint64_t ns;
 };
@@ -304,6 +304,8 @@ void hp_answer_cpu_make(struct hp_report *report, struct hp_answer *answer)
 
 		answer->cpu_ns = cpu->total_ns;
 		answer->samples = cpu->total_samples;
+		answer->effective = hp_sampling_effective(&report->model.sampling,
+							  cpu->total_samples, cpu->total_ns);
 	}
 	if (answer->samples < HP_ANSWER_SAMPLES) {
 		timed_make(report, answer);

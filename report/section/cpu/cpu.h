@@ -8,7 +8,7 @@
  *
  * Folder: report/section/cpu - samples of the CPU: by function, and by line
  *   of one function
- * May use: report/base report/elf report/name report/section/core
+ * May use: report/base report/elf report/name report/read report/section/core
  *   segment/layout util
  */
 #ifndef HP_REPORT_SECTION_CPU_CPU_H

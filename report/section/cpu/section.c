@@ -24,12 +24,12 @@
 #include "report/section/core/list.h"
 #include "segment/layout/process.h"
 
-#define FAINT 3	/* samples of a function below which a table leaves it out */
-#define FEW 10	/* samples that say nothing: not worth a table that nobody asked for */
-#define LONG_NS UINT64_C(100000000)	/* of CPU: that there are no samples is worth telling */
+#define FAINT 3 /* samples of a function below which a table leaves it out */
+#define FEW 10 /* samples that say nothing: not worth a table that nobody asked for */
+#define LONG_NS UINT64_C(100000000) /* of CPU: that there are no samples is worth telling */
 
-#define MISSED_LEAST_NS UINT64_C(20000000)	/* of CPU without samples: less is chance, */
-#define MISSED_SHARE 20	/* and so is one part in so many of the whole */
+#define MISSED_LEAST_NS UINT64_C(20000000) /* of CPU without samples: less is chance, */
+#define MISSED_SHARE 20 /* and so is one part in so many of the whole */
 
 static const struct hp_sampling *record_of(const struct hp_report *report)
 {
@@ -350,13 +350,25 @@ static void row_error(const struct hp_cell *cell, struct hp_value *value)
 {
 	static const double z = 1.96;
 	const struct hp_cpu *cpu = hp_report_cpu(cell->report);
-	double n = (double)cpu->total_samples;
-	double p = n > 0 ? (double)samples_of(cell->report, cell->row) / n : 0;
+	double n = hp_sampling_effective(&cell->report->model.sampling, cpu->total_samples,
+					 cpu->total_ns);
+	double p = cpu->total_ns
+			   ? (double)weight_of(cell->report, cell->row) / (double)cpu->total_ns
+			   : 0;
 
 	value->is_unknown = is_profiler(cpu, cell->row) || n == 0;
 	if (!value->is_unknown)
 		value->number =
 			100 * z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n);
+}
+
+/* What the samples of the function itself are worth: fewer than there are, if their weights differ. */
+static void row_effective(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_cpu_function *f = cell->row;
+
+	value->number =
+		hp_sampling_effective(&cell->report->model.sampling, f->self_samples, f->self_ns);
 }
 
 static const struct hp_column columns[] = {
@@ -375,6 +387,7 @@ static const struct hp_column columns[] = {
 	{ .raw = "inclusive_samples",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_cpu_function, total_samples) },
+	{ .raw = "self_effective", .unit = HP_UNIT_NUMBER, .get = row_effective },
 	{ 0 },
 };
 
@@ -405,6 +418,8 @@ static void add_middle(struct hp_report *report, cJSON *list)
 	hp_json_whole(list, "frequency_hz", record->frequency);
 	if (report->model.sampling.low_hz)
 		hp_json_whole(list, "frequency_low_hz", report->model.sampling.low_hz);
+	if (report->model.sampling.first_hz)
+		hp_json_whole(list, "frequency_first_hz", report->model.sampling.first_hz);
 	cJSON_AddBoolToObject(list, "has_kernel", record->has_kernel != 0);
 	hp_json_whole(list, "sample_count", record->samples);
 	hp_json_whole(list, "lost_count", record->lost);
@@ -453,7 +468,7 @@ const struct hp_section hp_cpu_section = {
 		   .middle = add_middle,
 		   .list_keys =
 			   "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
-			   "source:s frequency_hz:i frequency_low_hz:i has_kernel:b sample_count:i lost_count:i "
+			   "source:s frequency_hz:i frequency_low_hz:i frequency_first_hz:i has_kernel:b sample_count:i lost_count:i "
 			   "profiler_ns:i profiler_sample_count:i unsampled_ns:i complete_count:i folded_count:i profile_path:s" },
 	.legend_write = legend_write,
 	.tool = { .help = "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "

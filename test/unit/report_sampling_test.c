@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_sampling_test.c - what samples of different weights are worth.
+ */
+#include "report/read/sampling.h"
+
+#include "test/test.h"
+
+#define PERIOD_FIRST 1000000
+#define PERIOD_LATER 4000000
+#define PERIOD_LOW 20000000
+
+static struct hp_model_sampling sampled(uint32_t first_hz, uint32_t hz, uint32_t low_hz)
+{
+	return (struct hp_model_sampling){ .record = { .frequency = hz },
+					   .first_hz = first_hz,
+					   .low_hz = low_hz };
+}
+
+/* By the definition, of so many samples of each weight. */
+static double kish(double first, double later, double low)
+{
+	double sum = first * PERIOD_FIRST + later * PERIOD_LATER + low * PERIOD_LOW;
+	double squares = first * PERIOD_FIRST * PERIOD_FIRST + later * PERIOD_LATER * PERIOD_LATER +
+			 low * PERIOD_LOW * PERIOD_LOW;
+
+	return sum * sum / squares;
+}
+
+static double said(const struct hp_model_sampling *sampling, uint64_t first, uint64_t later,
+		   uint64_t low)
+{
+	return hp_sampling_effective(sampling, first + later + low,
+				     first * PERIOD_FIRST + later * PERIOD_LATER +
+					     low * PERIOD_LOW);
+}
+
+TEST(sampling, samples_of_one_rate_are_worth_what_they_are)
+{
+	struct hp_model_sampling one = sampled(0, 250, 0), two = sampled(1000, 250, 0);
+
+	CHECK(said(&one, 0, 700, 0) == 700);
+	/* A function that ran at one of the rates only. */
+	CHECK(said(&two, 0, 700, 0) > 699.9);
+	CHECK(said(&two, 700, 0, 0) > 699.9);
+	CHECK(said(&two, 700, 0, 0) < 700.1);
+	CHECK(hp_sampling_effective(&two, 0, 0) == 0);
+}
+
+TEST(sampling, samples_of_two_rates_are_worth_less)
+{
+	struct hp_model_sampling two = sampled(1000, 250, 0);
+
+	for (uint64_t later = 100; later < 100000; later *= 3) {
+		double ratio = said(&two, 1000, later, 0) / kish(1000, (double)later, 0);
+
+		CHECK(ratio > 0.999);
+		CHECK(ratio < 1.001);
+	}
+	CHECK(said(&two, 1000, 250, 0) < 900);
+}
+
+TEST(sampling, samples_of_three_rates_are_never_worth_more)
+{
+	struct hp_model_sampling three = sampled(1000, 250, 50);
+
+	for (uint64_t later = 0; later < 5000; later += 500) {
+		CHECK(said(&three, 1000, later, 300) <= 1.001 * kish(1000, (double)later, 300));
+		CHECK(said(&three, 1000, later, 300) > 0);
+	}
+}
+
+TEST(sampling, the_period_is_the_mean_of_what_there_was)
+{
+	struct hp_model_sampling two = sampled(1000, 250, 0), one = sampled(0, 250, 0);
+
+	two.record.samples = 1250;
+	two.record.cpu_ns = UINT64_C(2000000000);
+	CHECK(hp_sampling_period_ns(&two) == 1600000);
+	CHECK(hp_sampling_period_ns(&one) == 4000000);
+}
