@@ -65,10 +65,11 @@ void hp_lock_file_name(int fd, char *name, size_t room)
 	*name = 0;
 }
 
-uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t *inside)
+uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t most,
+			       struct hp_lock_block *block)
 {
-	(void)user;
-	*inside = 0;
+	(void)user, (void)most;
+	*block = (struct hp_lock_block){ .inside = 0 };
 	return SITE + (address >> 6);
 }
 
