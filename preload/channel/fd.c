@@ -148,12 +148,16 @@ static void forget(int fd)
 
 void hp_channel_forget(int fd)
 {
-	int saved = errno;
+	bool is_watched = hp_watch_holds(fd);
+	int saved;
 
-	if (hp_watch_holds(fd) && is_ours())
+	/* Before the loader has relocated us nothing is told, and errno is out of reach. */
+	if (!is_watched && !is_told(fd))
+		return;
+	saved = errno;
+	if (is_watched && is_ours())
 		hp_watch_close(fd);
-	if (is_told(fd))
-		forget(fd);
+	forget(fd);
 	errno = saved;
 }
 

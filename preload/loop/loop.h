@@ -92,10 +92,20 @@ void hp_loop_expired(struct hp_loop *loop, uint64_t ticks, uint64_t asked_ns);
 void hp_loop_source(struct hp_loop *loop, uint64_t source);
 void hp_loop_tell(struct hp_looper *me);
 
+/*
+ * The stack where the stand-in was called.  Not by the frame pointer: the sampler walks out of a waiting
+ * thread by what the kernel says of it, which is the program counter and the stack pointer only.
+ */
+#ifdef __clang__
+#define HP_LOOP_FRAME ((uintptr_t)__builtin_frame_address(0))
+#else
+#define HP_LOOP_FRAME ((uintptr_t)__builtin_dwarf_cfa())
+#endif
+
 /* A wait of a handler that came during another one lies below it on the stack. */
 static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call)
 {
-	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	const uintptr_t frame = HP_LOOP_FRAME;
 	struct hp_looper *me = hp_looper();
 	struct hp_loop *loop =
 		HP_LIKELY(me->site == caller) ? me->loop : hp_loop_meet(caller, call);

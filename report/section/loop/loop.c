@@ -145,6 +145,9 @@ static char *name_of(struct build *b, const struct hp_loop_row *row, const struc
 
 /* --- rows --- */
 
+/* A damaged list may hold the same record many times over, and each row takes some KB. */
+#define LOOPS_MOST 4096
+
 static uint32_t object_of(void *context, uint64_t offset)
 {
 	struct build *b = context;
@@ -239,7 +242,8 @@ static void process_read(struct build *b, const struct hp_process *process)
 	b->end_ticks = process->end_ticks ? process->end_ticks : hp_reader_end_ticks(reader);
 	for (uint64_t at = account.loops; hp_reader_step(reader, at, &record, sizeof(record));
 	     at = record.next)
-		if (record.call > 0 && record.call < HP_LOOP_CALLS)
+		if (record.call > 0 && record.call < HP_LOOP_CALLS &&
+		    b->view->loops.count < LOOPS_MOST)
 			row_add(b, &record, comm);
 }
 
