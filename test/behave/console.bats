@@ -108,8 +108,8 @@ own_port()
 	for size in 80x24 60x16 200x60; do
 		console -r 100 "$pid"
 		shows '^sell  *[1-9]'
-		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '1 Function .*Bound' '2 Channel' '2 this version' '2 this version' '2 RwLock' \
-			'2 Mutex' '3 .*' '4 Thread' '4 Function' '4 Program' '4 Thread .*Mostly' '5 this version' '6 No event' '7 Call path' \
+		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '1 What to do' '1 Function .*Bound' '2 Channel' '2 this version' '2 this version' '2 RwLock' \
+			'2 Mutex' '3 .*' '4 Thread' '4 Function' '4 Program' '4 Thread .*Mostly' '5 .*' '6 No event' '7 Call path' \
 			'7 Call path' '7 Function' '8 Object' '8 Thread' '8 each two' '8 Label' '8 none' '8 none' '8 none'; do
 			press "${expected%% *}"
 			case $expected in
@@ -358,17 +358,17 @@ own_port()
 	shows '^price  *[1-9]'
 	eventually not_on_screen '^sell '
 	press u
-	shows 'Who calls price'
+	shows 'Callers of price'
 	shows '^  ▾ sell  *[1-9]'
 	shows '^      *seller  *[1-9]\|^    ▾ seller  *[1-9]'
 	screen | sed 's/,//g' | awk '
 		/▾ price / { whole = $3 } /▾ sell |▸ sell / { sum += $3 }
 		/[▾▸] pack / { sum += $3 } /[▾▸] shop::main / { sum += $3 }
 		END { if (!whole || sum != whole) { print sum, whole; exit 1 } }'
-	press 1 1 u
-	shows 'Who calls price'
 	press 1 1 1 u
-	shows 'u is for a function in Timing'
+	shows 'Callers of price'
+	press 1 1 1 1 u
+	shows 'u works on a function in Timing'
 	press c
 	shows 'this key is for the view CPU'
 }
@@ -595,7 +595,7 @@ comes_back_as_it_was()
 	one_line 1 '*needs a terminal; hotpath report*' "$hotpath" console "$pid"
 	one_line 1 '*no process 999999999; hotpath list*' "$hotpath" console 999999999
 	one_line 1 "*process $$ (*) is not profiled*hotpath-run*" "$hotpath" console $$
-	one_line 1 '*nonsense: no file of a run*' "$hotpath" console nonsense
+	one_line 1 "*nonsense: not a run's file*" "$hotpath" console nonsense
 	one_line 1 '*has to begin with http://*' "$hotpath" console --metrics-host localhost
 	one_line 1 '*the port goes to --metrics-port*' "$hotpath" console --metrics-host http://localhost:80
 	one_line 1 '*token*printable ASCII*' "$hotpath" console -p 1 -t 'a b'

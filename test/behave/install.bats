@@ -286,7 +286,7 @@ completed()
 }
 
 @test "completion: bash" {
-	[[ $(completed "hotpath ") == "run report compare list stacks console serve load mcp init flags check doctor "* ]]
+	[[ $(completed "hotpath ") == "run report explain compare list stacks console serve load mcp init flags check doctor "* ]]
 	[ "$(completed "hotpath do")" = "doctor " ]
 	[ "$(completed "hotpath run --fo")" = "--format= --focus= " ]
 	[ "$(completed "hotpath run --format=j")" = "json json-pretty " ]

@@ -369,7 +369,7 @@ def nothing(peer):
         result = call(peer, tool)
         assert result["isError"] is True
         assert "hotpath run" in result["content"][0]["text"]
-        assert "424242424: not a run's file, and no run is kept" in result["content"][0]["text"]
+        assert "424242424: not a run's file, and no kept run" in result["content"][0]["text"]
 
 
 def main():

@@ -150,7 +150,7 @@ damaged()
 	damaged version 'p["meta"]["preprocessedProfileVersion"] = 12'
 	[[ "$output" == *"has version 12; this command knows version 49"* ]]
 	damaged id 'p["libs"][0]["breakpadId"] = "12"'
-	[[ "$output" == *"is not 33 hex digits: 12"* ]]
+	[[ "$output" == *"must be 33 hex digits: 12"* ]]
 	head -c 300 "$PROFILE" >"$T/cut.json.gz"
 	run "$HP_BUILD/hotpath" check "$T/cut.json.gz"
 	[ "$status" -eq 1 ]

@@ -58,7 +58,7 @@ const struct hp_section hp_objects_section = {
 	.none = "none was loaded",
 };
 EOF
-	sed -i 's/^\(\tLATER(debug, .*)\)$/\1 \\\n\tNOW(objects, "loaded-files")/' "$tree/segment/section_key.h"
+	sed -i 's/^\(\tNOW(debug, .*)\)$/\1 \\\n\tNOW(objects, "loaded-files")/' "$tree/segment/section_key.h"
 	touch "$T/before"
 	# What MAKEFLAGS says is of the make that runs the tests.
 	env -u MAKEFLAGS -u MFLAGS make -s -j2 -C "$tree" B=build build/hotpath build/hotpath-live build/hotpath-console \

@@ -88,7 +88,7 @@ TEST(table, says_what_was_measured)
 	char *text = REPORT(80, SET("HOTPATH_REPORT_LABEL=a\nb"));
 
 	CHECK_STR(text,
-		  "[hotpath] 1.00s | timing, calltree, threads | a?b\n"
+		  "[hotpath] 1.00s | findings, timing, calltree, threads | a?b\n"
 		  "\n"
 		  "wall      1.00 s\n"
 		  "CPU       600.25 ms, 60.0% of one core\n"
@@ -96,6 +96,9 @@ TEST(table, says_what_was_measured)
 		  "peak RSS  2.0 MB\n"
 		  "top       timing: fake+0x2000 ~32.0% self, wall\n"
 		  "note      /nowhere/fake cannot be read: names are missing\n"
+		  "\n"
+		  "findings - Patterns of waste, and what a fix would gain at most.\n"
+		  "There are too few CPU samples to judge.\n"
 		  "\n"
 		  "timing - Function execution time metrics.\n"
 		  "Function         Calls       Avg       P95       Total  \302\26195%  % Total\n"
@@ -167,7 +170,7 @@ TEST(table, sections_are_chosen_by_name)
 {
 	char *text = REPORT(80, SET("HOTPATH_REPORT=-threads"));
 
-	CHECK(strstr(text, "| timing, calltree\n") != NULL);
+	CHECK(strstr(text, "| findings, timing, calltree\n") != NULL);
 	free(text);
 	text = REPORT(80, SET("HOTPATH_REPORT=bogus, threads"));
 	CHECK(strstr(told, "Unknown report section: 'bogus'; the nearest is ") == told);
@@ -175,7 +178,7 @@ TEST(table, sections_are_chosen_by_name)
 	free(text);
 	text = REPORT(80, SET("HOTPATH_REPORT=auto,-calltree,streams"));
 	CHECK_STR(told, "this version does not record report section 'streams'");
-	CHECK(strstr(text, "| timing, threads\n") != NULL);
+	CHECK(strstr(text, "| findings, timing, threads\n") != NULL);
 	free(text);
 }
 

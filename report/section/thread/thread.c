@@ -291,13 +291,12 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 {
 	const struct hp_model *model = &report->model;
 	const struct hp_threads *threads;
-	uint64_t stopped_ns = hp_offcpu_stopped_ns(report);
+	uint64_t all_ns = hp_offcpu_stopped_ns(report);
+	uint64_t stopped_ns = all_ns < model->blocked_ns ? all_ns : model->blocked_ns;
 
-	if (stopped_ns > model->blocked_ns)
-		stopped_ns = model->blocked_ns;
 	*sums = (struct hp_thread_sums){ .life_ns = model->thread_ns,
 					 .blocked_ns = model->blocked_ns - stopped_ns,
-					 .stopped_ns = stopped_ns,
+					 .stopped_ns = all_ns,
 					 .watched = model->thread_count,
 					 .count = model->thread_count };
 	for (size_t i = 0; i < model->thread_count; i++)
@@ -305,7 +304,8 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 	if (model->thread_count + hp_threads_unseen(report) <= 1 || !is_past_and_apart(report))
 		return;
 	threads = hp_threads_of(report);
-	*sums = (struct hp_thread_sums){ .count = threads->count + threads->unlisted,
+	*sums = (struct hp_thread_sums){ .stopped_ns = all_ns,
+					 .count = threads->count + threads->unlisted,
 					 .unlisted = threads->unlisted };
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct hp_thread_row *row = &threads->rows[i];
@@ -316,6 +316,5 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 		sums->life_ns += (uint64_t)row->life_ns;
 		sums->ready_ns += (uint64_t)row->ready_ns;
 		sums->blocked_ns += (uint64_t)row->blocked_ns;
-		sums->stopped_ns += (uint64_t)row->stopped_ns;
 	}
 }

@@ -61,7 +61,7 @@ size_t hp_threads_unseen(struct hp_report *report);
 struct hp_thread_sums {
 	uint64_t life_ns;
 	uint64_t ready_ns;	/* without a CPU, though they could run */
-	uint64_t stopped_ns;	/* by a signal */
+	uint64_t stopped_ns;	/* by a signal; of all threads */
 	uint64_t blocked_ns;	/* the rest of what they did not run */
 	size_t watched;
 	size_t count;

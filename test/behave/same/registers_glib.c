@@ -21,6 +21,9 @@ void own(void)
 	static struct hotpath_block name = {
 		.size = sizeof(name), .label = "a name", .line = 2, .function = "own"
 	};
+	static struct hotpath_value gauge = { .size = sizeof(gauge), .name = "a gauge", .line = 3 };
+	static struct hotpath_value shown = { .size = sizeof(shown), .name = "a value", .line = 4 };
+	static int number = 5;
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 	for (int i = 0; i < 3; i++) {
@@ -29,6 +32,9 @@ void own(void)
 		CALL(hotpath_block_leave, P(&block));
 		CALL(hotpath_name, P(&name));
 		CALL(hotpath_label, HOTPATH_LABEL_LOCK, P(&mutex), P("a lock"));
+		CALL(hotpath_gauge_change, P(&gauge), HOTPATH_CHANGE_SET);
+		CALL(hotpath_value_show, P(&shown), HOTPATH_VALUE_VAL | HOTPATH_TYPE_INT,
+		     P(&number), sizeof(number));
 	}
 }
 

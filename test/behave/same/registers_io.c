@@ -124,7 +124,7 @@ static void ready(void)
 	CALL(ppoll, P(&polled), 1, P(&none), 0);
 	CALL(__poll_chk, P(&polled), 1, 0, sizeof(polled));
 	CALL(__ppoll_chk, P(&polled), 1, P(&none), 0, sizeof(polled));
-	epoll_ctl(queue, EPOLL_CTL_ADD, fd, &event);
+	CALL(epoll_ctl, queue, EPOLL_CTL_ADD, fd, P(&event));
 	CALL(epoll_wait, queue, P(&event), 1, 0);
 	CALL(epoll_pwait, queue, P(&event), 1, 0, 0);
 	CALL(epoll_pwait2, queue, P(&event), 1, P(&none), 0);
