@@ -32,6 +32,27 @@ const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
 			       false);
 }
 
+#define RANKED_MAX 4096	/* locks; with more of them the numbers of the segment do */
+
+/* How many locks that are the same member of a block of the same place came before: the segment counts all of that place. */
+static uint32_t rank_of(struct hp_report *report, const struct hp_lock_row *lock)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+	uint32_t rank = 0;
+
+	if (locks->count > RANKED_MAX)
+		return lock->number;
+	for (size_t i = 0; i < locks->count; i++) {
+		const struct hp_lock_row *other = &locks->rows[i];
+
+		rank += other->kind == lock->kind && other->offset == lock->offset &&
+			other->block == lock->block && other->is_made == lock->is_made &&
+			other->site.object == lock->site.object &&
+			other->site.address == lock->site.address && other->number < lock->number;
+	}
+	return rank;
+}
+
 /* "Session::m": a lock on the heap by what it is a member of; NULL = not known. */
 static char *owner_text(struct hp_report *report, const struct hp_lock_row *lock)
 {
@@ -46,8 +67,8 @@ static char *owner_text(struct hp_report *report, const struct hp_lock_row *lock
 		return NULL;
 	if (lock->number == HP_LOCK_MORE && lock->objects > 1)
 		numbered = hp_xprintf("%s\303\227%s", name, hp_format_count(&cell, lock->objects));
-	else if (lock->number != 0 && lock->number != HP_LOCK_MORE && !strchr(name, '['))
-		numbered = hp_xprintf("%s-%u", name, lock->number + 1);
+	else if (lock->number != HP_LOCK_MORE && !strchr(name, '[') && rank_of(report, lock))
+		numbered = hp_xprintf("%s-%u", name, rank_of(report, lock) + 1);
 	else
 		return name;
 	free(name);
