@@ -29,21 +29,13 @@ static bool is_again(const struct hp_survey *survey)
 
 static void find(struct hp_survey *survey)
 {
-	const struct hp_cost *most = NULL;
+	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_FAULT);
 	struct hp_finding *finding;
 	struct hp_text_cell time;
 	double ns, gain;
 	char *where;
 
-	for (size_t i = 0; i < survey->cost_count; i++)
-		if (!most ||
-		    survey->costs[i].marked_ns[HP_SIGN_FAULT] > most->marked_ns[HP_SIGN_FAULT])
-			most = &survey->costs[i];
-	if (!most || !hp_survey_has_samples(survey) || !hp_cost_is_named(survey, most) ||
-	    most->marked_samples[HP_SIGN_FAULT] < HP_RULE_SAMPLES_OF ||
-	    survey->report->model.run_count > RUNS_MOST)
-		return;
-	if (!is_again(survey))
+	if (!most || survey->report->model.run_count > RUNS_MOST || !is_again(survey))
 		return;
 	ns = (double)most->marked_ns[HP_SIGN_FAULT];
 	/* To map and to unmap the memory goes with the faults. */

@@ -31,16 +31,25 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
+const struct hp_cost *hp_cost_most(const struct hp_survey *survey, enum hp_sign mark)
+{
+	const struct hp_cost *most = most_of(survey, mark);
+
+	return most && hp_survey_has_samples(survey) && hp_cost_is_named(survey, most) &&
+			       most->marked_samples[mark] >= HP_RULE_SAMPLES_OF
+		       ? most
+		       : NULL;
+}
+
 void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern)
 {
-	const struct hp_cost *cost = most_of(survey, pattern->mark);
+	const struct hp_cost *cost = hp_cost_most(survey, pattern->mark);
 	double marked, all, gain;
 	struct hp_finding *finding;
 	struct hp_text_cell time;
 	char *where;
 
-	if (!cost || !hp_survey_has_samples(survey) || !hp_cost_is_named(survey, cost) ||
-	    cost->marked_samples[pattern->mark] < HP_RULE_SAMPLES_OF)
+	if (!cost)
 		return;
 	marked = (double)cost->marked_ns[pattern->mark];
 	all = larger((double)cost->ns, marked);

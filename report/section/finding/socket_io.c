@@ -16,18 +16,13 @@
 
 static void find(struct hp_survey *survey)
 {
-	const struct hp_cost *most = NULL;
+	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_SOCKET);
 	struct hp_finding *finding;
 	struct hp_text_cell time;
 	double ns, gain;
 	char *where;
 
-	for (size_t i = 0; i < survey->cost_count; i++)
-		if (!most ||
-		    survey->costs[i].marked_ns[HP_SIGN_SOCKET] > most->marked_ns[HP_SIGN_SOCKET])
-			most = &survey->costs[i];
-	if (!most || !hp_survey_has_samples(survey) || !hp_cost_is_named(survey, most) ||
-	    most->marked_samples[HP_SIGN_SOCKET] < HP_RULE_SAMPLES_OF)
+	if (!most)
 		return;
 	ns = (double)most->marked_ns[HP_SIGN_SOCKET];
 	gain = hp_survey_worth(survey, ns);
