@@ -83,7 +83,7 @@ struct sampler {
 	struct hp_segment segment;
 	struct hp_begin begin;
 	struct hp_settings settings;
-	char default_values[HP_DEFAULTS_MOST];	/* words of what the program brings along */
+	char default_values[HP_DEFAULTS_MAX];	/* words of what the program brings along */
 	struct hp_members members;
 	struct hp_watcher watcher;
 	struct hp_perf perf;

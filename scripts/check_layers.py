@@ -39,7 +39,7 @@ import sys
 TOPS = ("util", "segment", "unwind", "preload", "sampler", "report", "live")
 LEAVES = {"include"}	# has no sources, and may be used by folders that declare it
 PREFIX = "hp_"	# prefix of names shared between our files
-CYCLE_MOST = 4
+CYCLE_MAX = 4
 JSON = "report/base/json"	# the only module below section/ that uses cJSON
 SECTIONS = "report/section"
 
@@ -289,7 +289,7 @@ def symbols_check(objects, uses, errors):
 
 def cycles_check(graph, exceptions, errors):
     for cycle in components(graph):
-        if len(cycle) > CYCLE_MOST:
+        if len(cycle) > CYCLE_MAX:
             errors.append(f"{len(cycle)} modules use each other in a circle: " + " ".join(cycle))
         elif not exceptions.allows_cycle(cycle):
             errors.append("modules use each other in a circle that is not in "

@@ -11,7 +11,7 @@
 
 #define NOTE_DEFAULTS 2	/* HOTPATH_NOTE_DEFAULTS of include/hotpath.h */
 
-void hp_defaults_add(char text[HP_DEFAULTS_MOST], const char *notes, const char *end)
+void hp_defaults_add(char text[HP_DEFAULTS_MAX], const char *notes, const char *end)
 {
 	struct hp_note note;
 
@@ -19,12 +19,12 @@ void hp_defaults_add(char text[HP_DEFAULTS_MOST], const char *notes, const char 
 		size_t used = strlen(text);
 		size_t size = strnlen(note.data, note.size);
 
-		if (note.type != NOTE_DEFAULTS || used + 1 >= HP_DEFAULTS_MOST)
+		if (note.type != NOTE_DEFAULTS || used + 1 >= HP_DEFAULTS_MAX)
 			continue;
 		if (used)
 			text[used++] = ' ';
-		if (size > HP_DEFAULTS_MOST - 1 - used)
-			size = HP_DEFAULTS_MOST - 1 - used;
+		if (size > HP_DEFAULTS_MAX - 1 - used)
+			size = HP_DEFAULTS_MAX - 1 - used;
 		memcpy(text + used, note.data, size);
 		text[used + size] = 0;
 	}
@@ -54,7 +54,7 @@ void hp_defaults_keep(const struct hp_segment *segment, const char *text)
 	segment->header->defaults = (uint16_t)place;
 }
 
-void hp_defaults_read(const struct hp_segment *segment, char text[HP_DEFAULTS_MOST])
+void hp_defaults_read(const struct hp_segment *segment, char text[HP_DEFAULTS_MAX])
 {
 	uint64_t place = segment->header->defaults;
 	uint64_t offset = place ? begin_of(segment) + place * HP_LINE : 0;
@@ -62,7 +62,7 @@ void hp_defaults_read(const struct hp_segment *segment, char text[HP_DEFAULTS_MO
 	uint32_t length = record ? record->length : 0;
 
 	text[0] = 0;
-	if (length == 0 || length >= HP_DEFAULTS_MOST ||
+	if (length == 0 || length >= HP_DEFAULTS_MAX ||
 	    !hp_segment_at(segment, offset, sizeof(*record) + length))
 		return;
 	memcpy(text, record->bytes, length);

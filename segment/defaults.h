@@ -13,12 +13,12 @@
 #include "segment/setting.h"
 
 /* Appends the settings in a PT_NOTE segment to `text`; "" = none. */
-void hp_defaults_add(char text[HP_DEFAULTS_MOST], const char *notes, const char *end);
+void hp_defaults_add(char text[HP_DEFAULTS_MAX], const char *notes, const char *end);
 
 /* Stores `text` in a segment that nobody else uses yet. */
 void hp_defaults_keep(const struct hp_segment *segment, const char *text);
 
 /* The stored text; "" = none. */
-void hp_defaults_read(const struct hp_segment *segment, char text[HP_DEFAULTS_MOST]);
+void hp_defaults_read(const struct hp_segment *segment, char text[HP_DEFAULTS_MAX]);
 
 #endif

@@ -33,10 +33,10 @@ static uint64_t up_to_page(uint64_t bytes)
 
 uint64_t hp_segment_level_size(uint64_t session_size)
 {
-	uint64_t most = (HP_SIZE_MOST - session_size) / HP_LEVELS_MOST, size = session_size / 4;
+	uint64_t most = (HP_SIZE_MAX - session_size) / HP_LEVELS_MAX, size = session_size / 4;
 
 	size = size < most ? size : most;
-	size = size > HP_SIZE_LEAST ? size : HP_SIZE_LEAST;
+	size = size > HP_SIZE_MIN ? size : HP_SIZE_MIN;
 	return size & ~(uint64_t)(HP_PAGE - 1);
 }
 
@@ -47,7 +47,7 @@ static uint64_t span_of(const struct hp_segment *segment)
 	uint64_t each = begin && begin < segment->size ? segment->size - begin
 						       : hp_segment_level_size(segment->size);
 
-	return segment->size + HP_LEVELS_MOST * each;
+	return segment->size + HP_LEVELS_MAX * each;
 }
 
 static bool is_allowed(uint64_t bytes)

@@ -130,10 +130,10 @@ static uint64_t resource_limit(int resource)
 	return limit.rlim_cur;
 }
 
-/* The size to create, a multiple of a page; less than HP_SIZE_LEAST = no room. */
+/* The size to create, a multiple of a page; less than HP_SIZE_MIN = no room. */
 static uint64_t size_allowed(uint64_t wished)
 {
-	uint64_t size = least(wished ? wished : HP_SIZE_DEFAULT, HP_SIZE_MOST);
+	uint64_t size = least(wished ? wished : HP_SIZE_DEFAULT, HP_SIZE_MAX);
 
 	size = least(size, resource_limit(RLIMIT_AS) / HP_SEGMENT_SHARE);
 	size = least(size, resource_limit(RLIMIT_FSIZE));
@@ -343,7 +343,7 @@ static int create(struct hp_segment *segment, const struct hp_segment_wish *wish
 	bool has_path = wish->path && wish->path[0];
 
 	*segment = (struct hp_segment)HP_SEGMENT_NONE;
-	if (size < HP_SIZE_LEAST)
+	if (size < HP_SIZE_MIN)
 		return fail(segment, "RLIMIT_AS, RLIMIT_FSIZE or the cgroup leaves no room",
 			    ENOMEM);
 	int fd = has_path ? open_path(wish->path) : open_memory(&careful);
@@ -437,10 +437,10 @@ static bool has_sane_lists(const struct hp_header *header)
 static bool is_sane(const struct hp_header *header)
 {
 	return header->header_size >= sizeof(*header) && header->header_size <= HP_PAGE &&
-	       header->size >= HP_SIZE_LEAST && header->size <= HP_SIZE_MOST &&
+	       header->size >= HP_SIZE_MIN && header->size <= HP_SIZE_MAX &&
 	       header->size % HP_PAGE == 0 && header->clock_kind >= HP_CLOCK_TSC &&
 	       header->clock_kind <= HP_CLOCK_MONOTONIC_RAW && header->clock_grain > 0 &&
-	       header->logs_limit <= HP_LOGS_MOST && has_sane_lists(header) &&
+	       header->logs_limit <= HP_LOGS_MAX && has_sane_lists(header) &&
 	       atomic_load_explicit(&header->used, memory_order_relaxed) >= HP_PAGE;
 }
 

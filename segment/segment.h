@@ -44,8 +44,8 @@ static inline struct hp_begin hp_begin_of(const struct hp_header *header)
 /* Readers: where further segments of the session are mapped, after the first. */
 struct hp_parts {
 	uint32_t count;
-	uint64_t begin[HP_LEVELS_MOST];	/* ascending; a copy of its header is there */
-	int fd[HP_LEVELS_MOST];	/* somebody else's; -1 = none */
+	uint64_t begin[HP_LEVELS_MAX];	/* ascending; a copy of its header is there */
+	int fd[HP_LEVELS_MAX];	/* somebody else's; -1 = none */
 };
 
 struct hp_segment {
@@ -68,7 +68,7 @@ struct hp_segment {
 /* All segments that the helper writes, the session's own first. */
 struct hp_segments {
 	uint32_t count;
-	struct hp_segment *at[1 + HP_LEVELS_MOST];
+	struct hp_segment *at[1 + HP_LEVELS_MAX];
 };
 
 #define HP_SEGMENT_NONE \

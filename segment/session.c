@@ -378,7 +378,7 @@ int hp_session_look(const char *token)
 	return ask_first(token, &own);
 }
 
-int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MOST])
+int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MAX])
 {
 	struct hp_session own;
 	int count = 0, fd = -EPROTO;
@@ -387,7 +387,7 @@ int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MOST])
 	int server = ask_socket(token, &own);
 	if (server < 0)
 		return server;
-	while (count <= HP_LEVELS_MOST && (fd = receive_fd(server)) >= 0)
+	while (count <= HP_LEVELS_MAX && (fd = receive_fd(server)) >= 0)
 		fds[count++] = fd;
 	close(server);
 	return count ? count : fd;

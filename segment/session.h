@@ -121,7 +121,7 @@ int hp_session_ask(const struct hp_session *session);
 int hp_session_look(const char *token);
 
 /* Descriptors of all segments, the session's own first.  Returns how many, or -errno. */
-int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MOST]);
+int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MAX]);
 
 enum hp_session_outcome {
 	HP_SESSION_REPORTED,	/* the report is printed, or somebody else waits for it */

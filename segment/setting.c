@@ -167,7 +167,7 @@ static bool percentile_add(struct hp_percentiles *list, double percentile)
 	for (uint32_t i = 0; i < list->count; i++)
 		if (list->at[i] >= percentile && list->at[i] <= percentile)
 			return true;
-	if (list->count == HP_PERCENTILES_MOST)
+	if (list->count == HP_PERCENTILES_MAX)
 		return false;
 	list->at[list->count++] = percentile;
 	return true;
@@ -495,12 +495,12 @@ static void default_set(const struct reader *r, unsigned trusts, const char *wor
 }
 
 void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *text,
-			 char room[HP_DEFAULTS_MOST], hp_complain complain, void *context)
+			 char room[HP_DEFAULTS_MAX], hp_complain complain, void *context)
 {
 	struct reader r = { .out = out, .complain = complain, .context = context };
 
-	strncpy(room, text, HP_DEFAULTS_MOST - 1);
-	room[HP_DEFAULTS_MOST - 1] = 0;
+	strncpy(room, text, HP_DEFAULTS_MAX - 1);
+	room[HP_DEFAULTS_MAX - 1] = 0;
 	while (*(room += strspn(room, " \t\n"))) {
 		char *word = room;
 		bool is_last;

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_PERCENTILES_MOST 16
-#define HP_SETTINGS_MOST 96	/* variables; the table is checked against it */
+#define HP_PERCENTILES_MAX 16
+#define HP_SETTINGS_MAX 96	/* variables; the table is checked against it */
 
 /* The type of a variable: how it is checked and stored in hp_settings. */
 enum hp_setting_kind {
@@ -56,7 +56,7 @@ enum hp_api { HP_API_NEW = 0, HP_API_OLD };	/* of the crate: 0.30, 0.18 */
 
 struct hp_percentiles {
 	uint32_t count;
-	double at[HP_PERCENTILES_MOST];	/* 0..100, as given */
+	double at[HP_PERCENTILES_MAX];	/* 0..100, as given */
 };
 
 #define HP_LIMIT_UNSET UINT64_MAX
@@ -132,8 +132,8 @@ struct hp_settings {
 	const char *samply;	/* the same */
 	const char *samply_wrapper;
 	struct hp_percentiles percentiles;
-	bool is_given[HP_SETTINGS_MOST];	/* by environment or flag; places of the table */
-	bool is_defaulted[HP_SETTINGS_MOST];	/* by the program's own defaults; the same places */
+	bool is_given[HP_SETTINGS_MAX];	/* by environment or flag; places of the table */
+	bool is_defaulted[HP_SETTINGS_MAX];	/* by the program's own defaults; the same places */
 };
 
 /*
@@ -185,16 +185,16 @@ enum hp_setting_origin { HP_ORIGIN_BUILT_IN = 0, HP_ORIGIN_PROGRAM, HP_ORIGIN_GI
 enum hp_setting_origin hp_setting_origin(const struct hp_settings *settings,
 					 const struct hp_setting *setting);
 
-#define HP_SETTING_TEXT_MOST 400
+#define HP_SETTING_TEXT_MAX 400
 
 /*
  * The value as text, without control characters; NULL = not set. Stored in
  * `room`, truncated if longer.
  */
 const char *hp_setting_text(const struct hp_settings *settings, const struct hp_setting *setting,
-			    char room[HP_SETTING_TEXT_MOST]);
+			    char room[HP_SETTING_TEXT_MAX]);
 
-#define HP_DEFAULTS_MOST 1024	/* bytes of a program's defaults, with the 0; the rest is cut */
+#define HP_DEFAULTS_MAX 1024	/* bytes of a program's defaults, with the 0; the rest is cut */
 
 /*
  * Applies the program's defaults to variables that neither environment nor
@@ -203,7 +203,7 @@ const char *hp_setting_text(const struct hp_settings *settings, const struct hp_
  * `room` stores the values.
  */
 void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *text,
-			 char room[HP_DEFAULTS_MOST], hp_complain complain, void *context);
+			 char room[HP_DEFAULTS_MAX], hp_complain complain, void *context);
 
 /*
  * True if `word` of HOTPATH_REPORT, `length` characters, names this section:

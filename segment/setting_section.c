@@ -45,7 +45,7 @@ bool hp_section_is(const char *word, size_t length, const char *section)
 
 static bool is_among(const char *list, const char *word, size_t length)
 {
-	char one[HP_NEAR_MOST + 1];
+	char one[HP_NEAR_MAX + 1];
 
 	for (; *list; list += strspn(list, "|")) {
 		size_t size = strcspn(list, "|");

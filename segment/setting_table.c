@@ -67,8 +67,8 @@ const struct hp_setting hp_setting_table[] = {
 	  "frames of an allocation's call path; 0 = its caller only", RECORD },
 	{ "HOTPATH_ALLOC_PROVE", HP_SETTING_BOOL, AT(alloc_prove), "0", "1, true, 0 or false", 0, 0,
 	  "find each allocation's callers twice and compare; slow, for tests", RECORD },
-	{ "HOTPATH_LOGS_LIMIT", HP_SETTING_COUNT, AT(logs_limit), "50", "0 to 4096", 0,
-	  HP_LOGS_MOST, "last calls kept for each function", RECORD },
+	{ "HOTPATH_LOGS_LIMIT", HP_SETTING_COUNT, AT(logs_limit), "50", "0 to 4096", 0, HP_LOGS_MAX,
+	  "last calls kept for each function", RECORD },
 	{ "HOTPATH_CHANNELS_LIMIT", HP_SETTING_COUNT, AT(channels_limit), NULL, "a number, 0 = all",
 	  0, UINT32_MAX, "rows of channels (15)", RECORD },
 	{ "HOTPATH_CHANNELS_ITER", HP_SETTING_BOOL, AT(channels_iter), "0", "1, true, 0 or false",
@@ -108,7 +108,7 @@ const struct hp_setting hp_setting_table[] = {
 	  "names separated by commas, as in glib,uv", 0, 0,
 	  "libraries whose functions are not recorded", RECORD },
 	{ "HOTPATH_SEGMENT_SIZE", HP_SETTING_SIZE, AT(segment_size), "1G",
-	  "1M to 64G, with K, M or G", HP_SIZE_LEAST, HP_SIZE_MOST,
+	  "1M to 64G, with K, M or G", HP_SIZE_MIN, HP_SIZE_MAX,
 	  "upper limit of recorded data, sparse", START },
 	{ "HOTPATH_SEGMENT_PATH", HP_SETTING_TEXT, AT(segment_path), NULL, "a path, %p = pid", 0, 0,
 	  "keep the record in a file, for `hotpath report FILE`", START },
@@ -174,5 +174,5 @@ const struct hp_setting hp_setting_table[] = {
 };
 
 const size_t hp_setting_count = sizeof(hp_setting_table) / sizeof(hp_setting_table[0]);
-static_assert(sizeof(hp_setting_table) / sizeof(hp_setting_table[0]) <= HP_SETTINGS_MOST,
+static_assert(sizeof(hp_setting_table) / sizeof(hp_setting_table[0]) <= HP_SETTINGS_MAX,
 	      "hp_settings.is_given has a place for each");

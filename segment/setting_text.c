@@ -88,7 +88,7 @@ static const char *clean_text(const char *text, char *room)
 {
 	size_t i = 0;
 
-	for (; text[i] && i + 1 < HP_SETTING_TEXT_MOST; i++)
+	for (; text[i] && i + 1 < HP_SETTING_TEXT_MAX; i++)
 		room[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
 	room[i] = 0;
 	return room;
@@ -105,7 +105,7 @@ enum hp_setting_origin hp_setting_origin(const struct hp_settings *settings,
 }
 
 const char *hp_setting_text(const struct hp_settings *settings, const struct hp_setting *setting,
-			    char room[HP_SETTING_TEXT_MOST])
+			    char room[HP_SETTING_TEXT_MAX])
 {
 	const void *place = (const char *)settings + setting->place;
 	const char *text;

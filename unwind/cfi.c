@@ -23,8 +23,8 @@
 #define REG_RA 16
 #endif
 
-#define SAVED_MOST 8	/* nested DW_CFA_remember_state */
-#define STACK_MOST 16	/* of an expression */
+#define SAVED_MAX 8	/* nested DW_CFA_remember_state */
+#define STACK_MAX 16	/* of an expression */
 #define WORD ((int64_t)sizeof(uintptr_t))
 
 /* Encodings of pointers. */
@@ -334,7 +334,7 @@ struct machine {
 	uintptr_t pc;	/* the pc to find */
 	bool is_found;	/* the rules are those of `pc` */
 	bool is_bad;
-	struct rules saved[SAVED_MOST];	/* of these the first `depth` hold something */
+	struct rules saved[SAVED_MAX];	/* of these the first `depth` hold something */
 };
 
 /* The rule of a register; NULL = it is not followed. */
@@ -393,7 +393,7 @@ static void def_cfa(struct machine *m, uint64_t number, int64_t offset)
 
 static void push_state(struct machine *m)
 {
-	if (m->depth < SAVED_MOST)
+	if (m->depth < SAVED_MAX)
 		m->saved[m->depth++] = m->now;
 	else
 		m->is_bad = true;
@@ -543,7 +543,7 @@ struct evaluation {
 	struct hp_cfi_registers registers;
 	hp_cfi_load load;
 	void *context;
-	uint64_t stack[STACK_MOST];
+	uint64_t stack[STACK_MAX];
 	unsigned depth;
 	bool is_bad;
 };
@@ -579,7 +579,7 @@ static bool rules_at(const struct hp_cfi *cfi, uintptr_t pc, struct work *work)
 
 static void push(struct evaluation *e, uint64_t value)
 {
-	if (e->depth < STACK_MOST)
+	if (e->depth < STACK_MAX)
 		e->stack[e->depth++] = value;
 	else
 		e->is_bad = true;

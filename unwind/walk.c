@@ -11,7 +11,7 @@
 
 #define PAGE 4096
 #define WORD sizeof(uintptr_t)
-#define FP_FRAME_MOST (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
+#define FP_FRAME_MAX (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
 
 /* glibc's struct dl_find_object (2.35); not in the headers of older ones. */
 struct find_object {
@@ -126,7 +126,7 @@ static __attribute__((noinline, cold)) bool extend(struct hp_walker *walker, uin
 	if (place + WORD < place)
 		return false;
 	while (!is_home && walker->is_readable && place + WORD > walker->limit) {
-		if (place - walker->limit > FP_FRAME_MOST ||
+		if (place - walker->limit > FP_FRAME_MAX ||
 		    !walker->is_readable(walker->limit, PAGE))
 			return false;
 		walker->limit += PAGE;
@@ -247,7 +247,7 @@ static __attribute__((noinline, cold)) bool step_fp(struct hp_walker *walker, st
 	uintptr_t fp, ra;
 
 	walker->is_proven = false;
-	if (walker->mode == HP_WALK_CFI || s->fp < s->sp || s->fp - s->sp > FP_FRAME_MOST ||
+	if (walker->mode == HP_WALK_CFI || s->fp < s->sp || s->fp - s->sp > FP_FRAME_MAX ||
 	    !load(walker, s->sp, s->fp, &fp) || !load(walker, s->sp, s->fp + WORD, &ra) ||
 	    (fp && fp <= s->fp))
 		return false;

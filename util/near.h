@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_NEAR_MOST 63	/* letters that are compared */
+#define HP_NEAR_MAX 63	/* letters that are compared */
 
 static inline char hp_near_letter(char c)
 {
@@ -27,10 +27,10 @@ static inline unsigned hp_near_least(unsigned a, unsigned b, unsigned c)
 
 static inline unsigned hp_near(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-	uint8_t row[HP_NEAR_MOST + 1];	/* distances of the first letters of `a` to those of `b` */
+	uint8_t row[HP_NEAR_MAX + 1];	/* distances of the first letters of `a` to those of `b` */
 
-	a_length = a_length < HP_NEAR_MOST ? a_length : HP_NEAR_MOST;
-	b_length = b_length < HP_NEAR_MOST ? b_length : HP_NEAR_MOST;
+	a_length = a_length < HP_NEAR_MAX ? a_length : HP_NEAR_MAX;
+	b_length = b_length < HP_NEAR_MAX ? b_length : HP_NEAR_MAX;
 	for (size_t j = 0; j <= b_length; j++)
 		row[j] = (uint8_t)j;
 	for (size_t i = 1; i <= a_length; i++) {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define HP_TELL_WAIT_MS 200
-#define HP_TELL_MOST 4096	/* a writable pipe has this much room */
+#define HP_TELL_MAX 4096	/* a writable pipe has this much room */
 
 /* True if the next line can be written. */
 static inline bool hp_tell_has_room(bool *is_stuck)
@@ -30,7 +30,7 @@ static inline bool hp_tell_has_room(bool *is_stuck)
 __attribute__((format(printf, 1, 2))) static inline void hp_tell(const char *format, ...)
 {
 	static bool is_stuck;
-	char line[HP_TELL_MOST];
+	char line[HP_TELL_MAX];
 	va_list list;
 
 	va_start(list, format);

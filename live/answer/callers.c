@@ -16,7 +16,7 @@
 #include "report/base/memory.h"
 
 #define NODES_USUAL 200
-#define NODES_MOST 1000
+#define NODES_MAX 1000
 #define LEAST_PERCENT 0.1	/* of the function's time */
 
 static void row_add(struct hp_report *report, const struct hp_calls_row *row, size_t id,
@@ -66,7 +66,7 @@ static struct hp_answer *answer(struct hp_scene *scene, const struct hp_request 
 		return hp_answer_error(404, "ids are those of /functions_timing",
 				       "Function with id %u not found", request->id);
 	calls.function = (uint32_t)(f - report->model.functions);
-	hp_calls_ask(report, &calls, hp_request_number(request, "limit", NODES_USUAL, NODES_MOST));
+	hp_calls_ask(report, &calls, hp_request_number(request, "limit", NODES_USUAL, NODES_MAX));
 	list = cJSON_CreateObject();
 	hp_json_text(list, "function_name", hp_report_name(report, f));
 	cJSON_AddStringToObject(list, "description", calls.describe);

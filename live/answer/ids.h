@@ -16,7 +16,7 @@
 struct cJSON;
 struct hp_section;
 
-#define HP_IDS_SECTIONS HP_SECTIONS_MOST
+#define HP_IDS_SECTIONS HP_SECTIONS_MAX
 
 struct hp_ids {
 	struct hp_map maps[HP_IDS_SECTIONS];	/* of each section: key -> id */

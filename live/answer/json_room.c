@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECES_MOST 24
+#define PIECES_MAX 24
 #define PIECE_FIRST (UINT64_C(1) << 20)	/* bytes; each later one is twice as large */
-#define KEPT_MOST (UINT64_C(32) << 20)	/* bytes kept for the next answer */
+#define KEPT_MAX (UINT64_C(32) << 20)	/* bytes kept for the next answer */
 #define TEXT_FIRST 4096
 
 struct piece {
@@ -28,7 +28,7 @@ struct room {
 	unsigned now;	/* current piece; earlier ones are used up */
 	size_t used;	/* bytes of it */
 	size_t text_size;	/* size of the last printed answer */
-	struct piece pieces[PIECES_MOST];
+	struct piece pieces[PIECES_MAX];
 };
 
 static _Thread_local struct room room;
@@ -51,7 +51,7 @@ static bool piece_next(size_t size)
 	} while (room.now < room.count && room.pieces[room.now].size < size);
 	if (room.now < room.count)
 		return true;
-	if (room.count == PIECES_MOST)
+	if (room.count == PIECES_MAX)
 		return false;
 	wanted = wanted < size ? size : wanted;
 	room.pieces[room.count] = (struct piece){ malloc(wanted), wanted };
@@ -117,7 +117,7 @@ void hp_json_room_end(void)
 	size_t kept = 0;
 	unsigned stay = 0;
 
-	while (stay < room.count && kept + room.pieces[stay].size <= KEPT_MOST)
+	while (stay < room.count && kept + room.pieces[stay].size <= KEPT_MAX)
 		kept += room.pieces[stay++].size;
 	pieces_drop(stay);
 	room.now = 0;

@@ -101,14 +101,14 @@ static void slowest_add(struct hp_scene *scene, const struct hp_model_function *
 struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request *request)
 {
 	const struct hp_model_function *f = hp_logs_function(scene, request->id);
-	struct hp_model_call last[HP_LAST_MOST];
+	struct hp_model_call last[HP_LAST_MAX];
 	struct hp_source source;
 	size_t count;
 	cJSON *list, *logs, *raw;
 
 	if (!f)
 		return no_function(request->id);
-	count = hp_model_last_calls(&scene->report.model, f, last, HP_LAST_MOST);
+	count = hp_model_last_calls(&scene->report.model, f, last, HP_LAST_MAX);
 	list = cJSON_CreateObject();
 	cJSON_AddStringToObject(list, "function_name", hp_report_name(&scene->report, f));
 	if (hp_report_source(&scene->report, f, &source))

@@ -55,7 +55,7 @@ struct hp_answer *hp_route_find(const struct hp_routes *routes, const struct hp_
 	*allowed = NULL;
 	if (strlen(query) >= sizeof(request->query))
 		return hp_answer_error(414, NULL, "The query is longer than %d bytes",
-				       HP_QUERY_MOST - 1);
+				       HP_QUERY_MAX - 1);
 	strcpy(request->query, query);
 	for (size_t i = 0; i < routes->count; i++) {
 		const struct hp_route *route = &routes->list[i];

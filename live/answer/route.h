@@ -17,7 +17,7 @@
 
 #include "live/answer/answer.h"
 
-#define HP_QUERY_MOST 512	/* most bytes of a query string */
+#define HP_QUERY_MAX 512	/* most bytes of a query string */
 
 struct hp_request;
 struct hp_scene;
@@ -54,7 +54,7 @@ struct hp_request {
 	uint32_t id;	/* of {id} */
 	bool is_openmetrics;	/* the client accepts application/openmetrics-text */
 	bool is_once;	/* the client prefers waiting for names to asking again */
-	char query[HP_QUERY_MOST];	/* raw, decoded by hp_request_get; "" = none */
+	char query[HP_QUERY_MAX];	/* raw, decoded by hp_request_get; "" = none */
 };
 
 /*

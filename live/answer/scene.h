@@ -20,8 +20,8 @@ struct hp_scene {
 	const struct hp_routes *routes;	/* the routes; never change, any thread may read them */
 	struct hp_target target;
 	struct hp_settings settings;
-	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
-	char default_values[HP_DEFAULTS_MOST];	/* their words */
+	char defaults[HP_DEFAULTS_MAX];	/* of the program, and */
+	char default_values[HP_DEFAULTS_MAX];	/* their words */
 	bool has_report;
 	struct hp_report report;
 	struct hp_carry carry;	/* the state that outlives a refresh */

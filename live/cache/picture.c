@@ -15,7 +15,7 @@
 #define MS UINT64_C(1000000)
 #define OLD_NS (1000 * MS)	/* maximum age of an answer */
 #define NAMES_NS (250 * MS)	/* limit of waiting for names */
-#define JOBS_MOST 16	/* concurrent timed requests */
+#define JOBS_MAX 16	/* concurrent timed requests */
 
 /* --- its life --- */
 
@@ -123,7 +123,7 @@ static void job_ask(struct hp_picture *picture, const struct hp_request *request
 
 	pthread_mutex_lock(&picture->lock);
 	picture->asked_ns = hp_clock_raw_ns();
-	if (picture->job_count < JOBS_MOST) {
+	if (picture->job_count < JOBS_MAX) {
 		job = hp_xcalloc(1, sizeof(*job));
 		job->request = *request;
 		job->client = (struct hp_client){ .done = done, .context = context };
@@ -135,7 +135,7 @@ static void job_ask(struct hp_picture *picture, const struct hp_request *request
 	pthread_mutex_unlock(&picture->lock);
 	if (!job)
 		done(context, hp_answer_error(409, "retry when one of them has ended",
-					      "%d profiles are already being taken", JOBS_MOST));
+					      "%d profiles are already being taken", JOBS_MAX));
 }
 
 void hp_picture_ask(struct hp_picture *picture, const struct hp_request *request,

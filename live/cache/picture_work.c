@@ -17,8 +17,8 @@
 
 #define MS UINT64_C(1000000)
 #define YOUNG_NS (200 * MS)	/* a refresh younger than this is good enough for a new request */
-#define LOOK_LEAST_NS (700 * MS)	/* refresh interval while there are requests */
-#define LOOK_MOST_NS (950 * MS)
+#define LOOK_MIN_NS (700 * MS)	/* refresh interval while there are requests */
+#define LOOK_MAX_NS (950 * MS)
 #define LOOK_SHARE 25	/* refreshing may take 1/this of the time */
 #define RETRY_NS (20 * MS)	/* interval of checks for new names */
 #define REPORT_IDLE_NS (10000 * MS)	/* the report is freed after this time without requests */
@@ -200,11 +200,11 @@ static void snapshot_do(struct hp_picture *picture)
 static uint64_t look_interval(const struct hp_scene *scene)
 {
 	uint64_t interval = LOOK_SHARE * scene->cost_ns;
-	uint64_t most = scene->cost_ns < LOOK_MOST_NS / 2 ? LOOK_MOST_NS - scene->cost_ns
-							  : LOOK_MOST_NS / 2;
+	uint64_t most =
+		scene->cost_ns < LOOK_MAX_NS / 2 ? LOOK_MAX_NS - scene->cost_ns : LOOK_MAX_NS / 2;
 
-	if (interval < LOOK_LEAST_NS)
-		interval = LOOK_LEAST_NS;
+	if (interval < LOOK_MIN_NS)
+		interval = LOOK_MIN_NS;
 	return interval < most ? interval : most;
 }
 

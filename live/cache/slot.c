@@ -12,7 +12,7 @@
 #define MS UINT64_C(1000000)
 #define REGULAR_NS (2500 * MS)	/* a request repeated within this time counts as regular */
 #define RETRY_NS (4 * MS)	/* interval of checks for new names */
-#define SLOTS_MOST 256
+#define SLOTS_MAX 256
 
 static bool is_same(const struct hp_request *a, const struct hp_request *b)
 {
@@ -57,7 +57,7 @@ struct hp_slot *hp_slot_make(struct hp_slots *slots, const struct hp_request *re
 
 	if (slot)
 		return slot;
-	if (slots->count >= SLOTS_MOST)
+	if (slots->count >= SLOTS_MAX)
 		evict(slots);
 	slot = hp_xcalloc(1, sizeof(*slot));
 	slot->request = *request;

@@ -30,7 +30,7 @@
 
 #define PAGE "https://profiler.firefox.com"
 #define QUIET_S 10
-#define CONNECTIONS_MOST 16
+#define CONNECTIONS_MAX 16
 
 static const char help_text[] =
 	"Usage: hotpath load [--no-open] [PROFILE | RUN]\n"
@@ -222,7 +222,7 @@ static int serve(struct load *load, bool is_opened)
 	struct MHD_Daemon *daemon =
 		MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, load,
 				 MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&loopback,
-				 MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST,
+				 MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 				 MHD_OPTION_CONNECTION_TIMEOUT, QUIET_S, MHD_OPTION_END);
 	const union MHD_DaemonInfo *info =
 		daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;

@@ -57,7 +57,7 @@ static bool line_read(struct stdio *stdio)
 	stdio->size = 0;
 	stdio->is_too_long = false;
 	while ((c = getc_unlocked(stdin)) != EOF && c != '\n') {
-		if (stdio->size < HP_BODY_MOST)
+		if (stdio->size < HP_BODY_MAX)
 			stdio->line[stdio->size++] = (char)c;
 		else
 			stdio->is_too_long = true;
@@ -171,7 +171,7 @@ int hp_cmd_mcp(int argc, char **argv)
 		fprintf(stderr, "hotpath mcp: cannot write to stdout: %s\n", strerror(errno));
 		return HP_EXIT_FAILED;
 	}
-	stdio.line = hp_xcalloc(1, HP_BODY_MOST + 1);
+	stdio.line = hp_xcalloc(1, HP_BODY_MAX + 1);
 	sem_init(&stdio.said, 0, 0);
 	while (!ferror(stdio.out) && line_read(&stdio))
 		if (!is_blank(&stdio))

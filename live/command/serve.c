@@ -49,7 +49,7 @@ struct serve {
 	struct hp_picture *picture;
 	struct hp_http_site mcp_site;
 	struct hp_mcp_host mcp_host;
-	struct hp_http_site page_sites[HP_SITE_PATHS_MOST];
+	struct hp_http_site page_sites[HP_SITE_PATHS_MAX];
 	size_t page_site_count;
 	struct hp_http *https[3];
 };

@@ -35,7 +35,7 @@ static bool bound_read(const char **at, double *bound)
 static bool bounds_read(struct hp_bounds *bounds, const char *text)
 {
 	bounds->count = 0;
-	while (text && *text && bounds->count < HP_BOUNDS_MOST) {
+	while (text && *text && bounds->count < HP_BOUNDS_MAX) {
 		double *bound = &bounds->at[bounds->count];
 
 		if (!bound_read(&text, bound) || (bounds->count && *bound <= bound[-1]) ||
@@ -190,7 +190,7 @@ static void spread_line(struct hp_exposition *to, const struct hp_label_pair *la
 void hp_spread(struct hp_exposition *to, const struct hp_label_pair *labels,
 	       const struct hp_values *values, const struct hp_bounds *bounds)
 {
-	uint64_t counts[HP_BOUNDS_MOST + 1] = { 0 }, below = 0;
+	uint64_t counts[HP_BOUNDS_MAX + 1] = { 0 }, below = 0;
 	double sum = spread_count(values, bounds, counts);
 	char room[40];
 

@@ -20,7 +20,7 @@
 #include "report/read/model.h"
 #include "segment/layout/lock.h"
 
-#define HP_BOUNDS_MOST 64
+#define HP_BOUNDS_MAX 64
 
 enum hp_family_kind { HP_FAMILY_COUNTER, HP_FAMILY_GAUGE, HP_FAMILY_HISTOGRAM };
 
@@ -32,7 +32,7 @@ struct hp_label_pair {
 /* Upper bounds of buckets, ascending, seconds. */
 struct hp_bounds {
 	size_t count;
-	double at[HP_BOUNDS_MOST];
+	double at[HP_BOUNDS_MAX];
 };
 
 struct hp_exposition {

@@ -18,7 +18,7 @@
 #include "report/export/export.h"
 #include "report/base/memory.h"
 
-#define SECONDS_MOST 3600
+#define SECONDS_MAX 3600
 
 /* Initial values of each stack. */
 struct begun {
@@ -68,7 +68,7 @@ static struct hp_answer *missing(struct hp_scene *scene, const char *format)
 
 uint64_t hp_pprof_span_ns(const struct hp_request *request)
 {
-	return hp_request_number(request, "seconds", 0, SECONDS_MOST) * UINT64_C(1000000000);
+	return hp_request_number(request, "seconds", 0, SECONDS_MAX) * UINT64_C(1000000000);
 }
 
 void *hp_pprof_cpu_begin(struct hp_scene *scene, const struct hp_request *request)

@@ -11,7 +11,7 @@
 #include "report/base/memory.h"
 #include "segment/clock.h"
 
-#define FDS_MOST 65536	/* connections with a higher descriptor are refused */
+#define FDS_MAX 65536	/* connections with a higher descriptor are refused */
 #define HASTE_S 1	/* places for clients that only get 503 */
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -37,10 +37,10 @@ struct hp_crowd {
 struct hp_crowd *hp_crowd_new(unsigned most, bool has_token)
 {
 	struct hp_crowd *crowd = hp_xcalloc(1, sizeof(*crowd));
-	struct rlimit limit = { .rlim_cur = FDS_MOST };
+	struct rlimit limit = { .rlim_cur = FDS_MAX };
 
 	getrlimit(RLIMIT_NOFILE, &limit);
-	crowd->fds_most = limit.rlim_cur < FDS_MOST ? (int)limit.rlim_cur : FDS_MOST;
+	crowd->fds_most = limit.rlim_cur < FDS_MAX ? (int)limit.rlim_cur : FDS_MAX;
 	crowd->connections = hp_xcalloc((size_t)crowd->fds_most, sizeof(*crowd->connections));
 	crowd->has_token = has_token;
 	crowd->most[FIRST] = crowd->most[OWN] = most / 3 + !(most / 3);

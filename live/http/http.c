@@ -7,7 +7,7 @@
  * worker makes the response, so a slow response delays no other.
  *
  *   head    access (guard.c) and route: a request is refused before its body is read
- *   body    stored, up to HP_BODY_MOST
+ *   body    stored, up to HP_BODY_MAX
  *   end     a cached response is sent; otherwise suspend and ask; the worker resumes
  *   again   the response is sent
  */
@@ -31,14 +31,14 @@
 
 /* crowd.c divides these places into thirds; two are for clients with access. */
 #define CONNECTIONS_TOLD 300
-#define CONNECTIONS_MOST 200
+#define CONNECTIONS_MAX 200
 #define FILES_OTHER 64	/* descriptors that are not connections */
-#define HEAD_MOST (32 << 10)	/* bytes of memory for a connection, including its request's head */
+#define HEAD_MAX (32 << 10)	/* bytes of memory for a connection, including its request's head */
 #define RETRY_S "1"	/* Retry-After, seconds */
 #define QUIET_S 10	/* without a byte of a request */
 #define REQUEST_S 20	/* limit for receiving a complete request */
 #define ANSWER_S 60	/* limit for sending a complete response */
-#define HEADERS_MOST 6	/* of an answer, by sites */
+#define HEADERS_MAX 6	/* of an answer, by sites */
 
 struct hp_http {
 	struct MHD_Daemon *daemon;
@@ -70,7 +70,7 @@ struct hp_exchange {
 	size_t size;
 	size_t room;
 	bool is_too_long;
-	struct header headers[HEADERS_MOST];
+	struct header headers[HEADERS_MAX];
 	size_t header_count;
 	const char *allowed;
 	struct hp_answer *_Atomic answer;	/* NULL = not yet; stored by the answering thread */
@@ -201,7 +201,7 @@ static struct hp_answer *refuse(const struct hp_exchange *exchange)
 		return answer;
 	if (is_late(exchange))
 		return hp_answer_error(503, "retry in a second", "Too many connections: %d",
-				       CONNECTIONS_MOST);
+				       CONNECTIONS_MAX);
 	if (token && site && site->is_public)
 		return NULL;
 	if (token && !hp_guard_knows_token(header_of(exchange, "Authorization"), token))
@@ -359,7 +359,7 @@ static enum MHD_Result begin(struct hp_exchange *exchange, const char *method)
 
 static void body_add(struct hp_exchange *exchange, const char *data, size_t size)
 {
-	if (exchange->size + size > HP_BODY_MOST) {
+	if (exchange->size + size > HP_BODY_MAX) {
 		exchange->is_too_long = true;
 		return;
 	}
@@ -389,8 +389,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		return MHD_YES;
 	}
 	if (exchange->is_too_long && !exchange->answer)
-		exchange->answer = hp_answer_error(413, NULL, "The body is longer than %d bytes",
-						   HP_BODY_MOST);
+		exchange->answer =
+			hp_answer_error(413, NULL, "The body is longer than %d bytes", HP_BODY_MAX);
 	/* Acquire: see hp_exchange_answer. */
 	const struct hp_answer *answer =
 		atomic_load_explicit(&exchange->answer, memory_order_acquire);
@@ -452,14 +452,12 @@ static struct MHD_Daemon *daemon_start(struct hp_http *http, unsigned most)
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
 			 MHD_USE_NO_LISTEN_SOCKET;
 
-	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_LIMIT,
-				2 * most, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MOST,
-				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)QUIET_S,
-				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-				MHD_OPTION_NOTIFY_COMPLETED, on_end, http,
-				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http,
-				MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
-				MHD_OPTION_END);
+	return MHD_start_daemon(
+		flags, 0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_LIMIT, 2 * most,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)QUIET_S, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, http, MHD_OPTION_URI_LOG_CALLBACK, on_uri,
+		http, MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL, MHD_OPTION_END);
 }
 
 struct hp_http *hp_http_new(const struct hp_http_wish *wish)
@@ -521,7 +519,7 @@ const char *hp_exchange_body(const struct hp_exchange *exchange, size_t *size)
 
 void hp_exchange_add(struct hp_exchange *exchange, const char *name, const char *value)
 {
-	if (exchange->header_count == HEADERS_MOST)
+	if (exchange->header_count == HEADERS_MAX)
 		return;
 	exchange->headers[exchange->header_count++] =
 		(struct header){ hp_xstrdup(name), hp_xstrdup(value) };

@@ -16,7 +16,7 @@
 
 #include "live/cache/picture.h"
 
-#define HP_BODY_MOST (1 << 20)	/* bytes of a request's body */
+#define HP_BODY_MAX (1 << 20)	/* bytes of a request's body */
 
 struct hp_http;
 

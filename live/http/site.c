@@ -63,7 +63,7 @@ size_t hp_site_paths(struct hp_http_site *sites)
 	size_t count = 0;
 
 	sites[count++] = (struct hp_http_site){ "/", shell_serve, NULL, true };
-	for (size_t i = 0; i < hp_page_file_count && count < HP_SITE_PATHS_MOST; i++)
+	for (size_t i = 0; i < hp_page_file_count && count < HP_SITE_PATHS_MAX; i++)
 		sites[count++] =
 			(struct hp_http_site){ hp_xprintf("/page/%s", hp_page_files[i].name),
 					       file_serve, (void *)&hp_page_files[i], true };

@@ -12,9 +12,9 @@
 #include "live/answer/answer.h"
 #include "live/http/http.h"
 
-#define HP_SITE_PATHS_MOST 24
+#define HP_SITE_PATHS_MAX 24
 
-/* Fills at most HP_SITE_PATHS_MOST; returns the number. They stay valid forever. */
+/* Fills at most HP_SITE_PATHS_MAX; returns the number. They stay valid forever. */
 size_t hp_site_paths(struct hp_http_site *sites);
 
 #endif

@@ -17,8 +17,8 @@
 #include "report/base/memory.h"
 
 #define ROWS_USUAL 20
-#define ROWS_MOST 1000
-#define ARGUMENTS_MOST 3	/* of a tool */
+#define ROWS_MAX 1000
+#define ARGUMENTS_MAX 3	/* of a tool */
 
 enum type { ID, LIMIT, TEXT, NAME };
 
@@ -120,7 +120,7 @@ static void argument_add(cJSON *schema, const struct argument *argument)
 	if (argument->type == ID)
 		bounds_add(property, 0, UINT32_MAX);
 	if (argument->type == LIMIT) {
-		bounds_add(property, 1, ROWS_MOST);
+		bounds_add(property, 1, ROWS_MAX);
 		cJSON_AddNumberToObject(property, "default", ROWS_USUAL);
 	}
 	if (argument->is_required)
@@ -129,7 +129,7 @@ static void argument_add(cJSON *schema, const struct argument *argument)
 
 cJSON *hp_mcp_input_schema(const struct hp_mcp_tool *tool)
 {
-	struct argument list[ARGUMENTS_MOST];
+	struct argument list[ARGUMENTS_MAX];
 	size_t count = arguments_of(tool, list);
 	cJSON *schema = schema_new();
 
@@ -190,7 +190,7 @@ static const char *value_take(const struct argument *argument, const cJSON *json
 			       ? NULL
 			       : "must be the id of a row of the list: an integer";
 	case LIMIT:
-		return number_read(json, 1, ROWS_MOST, (uint32_t *)(void *)place)
+		return number_read(json, 1, ROWS_MAX, (uint32_t *)(void *)place)
 			       ? NULL
 			       : "must be an integer from 1 to 1000";
 	default:
@@ -203,7 +203,7 @@ static const char *value_take(const struct argument *argument, const cJSON *json
 static char *argument_take(const struct hp_mcp_tool *tool, const cJSON *item,
 			   struct hp_mcp_arguments *arguments)
 {
-	struct argument list[ARGUMENTS_MOST];
+	struct argument list[ARGUMENTS_MAX];
 	size_t count = arguments_of(tool, list);
 
 	for (size_t i = 0; i < count; i++) {
@@ -220,7 +220,7 @@ static char *argument_take(const struct hp_mcp_tool *tool, const cJSON *item,
 
 static char *missing_find(const struct hp_mcp_tool *tool, const cJSON *json)
 {
-	struct argument list[ARGUMENTS_MOST];
+	struct argument list[ARGUMENTS_MAX];
 	size_t count = arguments_of(tool, list);
 
 	for (size_t i = 0; i < count; i++)

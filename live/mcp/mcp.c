@@ -23,7 +23,7 @@
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 #define TTL_MS 3600000	/* the list of tools never changes */
-#define ID_MOST 256
+#define ID_MAX 256
 
 enum code {
 	PARSE_ERROR = -32700,
@@ -96,7 +96,7 @@ static struct hp_answer *error_new(int status, const cJSON *id, enum code code, 
 
 static bool is_id(const cJSON *id)
 {
-	return cJSON_IsNumber(id) || (cJSON_IsString(id) && strlen(id->valuestring) <= ID_MOST);
+	return cJSON_IsNumber(id) || (cJSON_IsString(id) && strlen(id->valuestring) <= ID_MAX);
 }
 
 static void fail(struct call *call, int status, enum code code, const char *text, cJSON *data)

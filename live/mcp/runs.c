@@ -30,8 +30,8 @@
 #include "report/store/store.h"
 #include "segment/clock.h"
 
-#define COMPARE_MOST_NS (UINT64_C(60) * 1000000000)
-#define TEXT_MOST (4 << 20)	/* bytes of output; a response must be far shorter */
+#define COMPARE_MAX_NS (UINT64_C(60) * 1000000000)
+#define TEXT_MAX (4 << 20)	/* bytes of output; a response must be far shorter */
 
 extern char **environ;
 
@@ -145,7 +145,7 @@ static void said_read(struct said *said)
 /* Reads until both are closed. False = timeout. */
 static bool both_read(struct said both[2])
 {
-	uint64_t deadline = hp_clock_raw_ns() + COMPARE_MOST_NS;
+	uint64_t deadline = hp_clock_raw_ns() + COMPARE_MAX_NS;
 
 	while (both[0].fd >= 0 || both[1].fd >= 0) {
 		struct pollfd polls[2] = { { both[0].fd, POLLIN, 0 }, { both[1].fd, POLLIN, 0 } };
@@ -213,7 +213,7 @@ static struct hp_answer *outcome(struct said both[2], bool is_in_time, int statu
 
 static struct hp_answer *compare_run(const struct compare *compare)
 {
-	struct said both[2] = { { -1, hp_xmalloc(TEXT_MOST + 1), 0, TEXT_MOST },
+	struct said both[2] = { { -1, hp_xmalloc(TEXT_MAX + 1), 0, TEXT_MAX },
 				{ -1, hp_xmalloc(4096 + 1), 0, 4096 } };
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 }, status = 0;
 	struct hp_answer *answer;

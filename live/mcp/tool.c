@@ -19,7 +19,7 @@
 #include "report/section/core/list.h"
 #include "report/section/sections.h"
 
-#define TEXT_MOST (512 << 10)	/* bytes of an answer */
+#define TEXT_MAX (512 << 10)	/* bytes of an answer */
 
 /*
  * Without a section: a tool. With one: the tool of its list, or one whose path
@@ -351,7 +351,7 @@ static cJSON *success(const struct hp_mcp_tool *tool, const struct hp_mcp_argume
 	cJSON_AddBoolToObject(json, "truncated",
 			      is_cut || is_partial(json) || has_more_changes(json));
 	text = cJSON_PrintUnformatted(json);
-	is_short = text && strlen(text) <= TEXT_MOST;
+	is_short = text && strlen(text) <= TEXT_MAX;
 	result = is_short ? content_new(text)
 			  : hp_mcp_failure("The answer is longer than 512 KiB: give a lower limit");
 	if (is_short) {

@@ -25,8 +25,8 @@
 #include "segment/defaults.h"
 #include "segment/note.h"
 
-#define LABEL_MOST 1000	/* bytes; what is longer is cut */
-#define FILE_MOST 4000
+#define LABEL_MAX 1000	/* bytes; what is longer is cut */
+#define FILE_MAX 4000
 
 /* A key that is no label's: see hp_block_is_nameless. */
 static const char nameless;
@@ -118,7 +118,7 @@ static void place_init(struct place *place, const struct hotpath_block *block,
 		place->text = block->file ? path_end(block->file) : "?";
 		number_write(place->number, block->line);
 	}
-	place->length = hp_block_text(place->text, LABEL_MOST);
+	place->length = hp_block_text(place->text, LABEL_MAX);
 }
 
 /* --- the list of labels --- */
@@ -166,7 +166,7 @@ static uint64_t text_new(const char *bytes, size_t length, const char *end)
 
 static uint64_t text_of(const char *text)
 {
-	return text ? text_new(text, hp_block_text(text, FILE_MOST), "") : 0;
+	return text ? text_new(text, hp_block_text(text, FILE_MAX), "") : 0;
 }
 
 static struct hp_label *label_new(const struct place *place)
@@ -330,7 +330,7 @@ void hp_block_offer(bool is_recorded)
 }
 
 /* The kernel says where the program's headers are, and one of them where that should be. */
-void hp_block_defaults(char text[HP_DEFAULTS_MOST])
+void hp_block_defaults(char text[HP_DEFAULTS_MAX])
 {
 	const ElfW(Phdr) *heads = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	unsigned long count = heads ? getauxval(AT_PHNUM) : 0;

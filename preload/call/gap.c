@@ -8,8 +8,8 @@
 #include "preload/guest/self.h"
 
 #define HP_PAID_PART 20	/* of an excess pays for timed calls */
-#define HP_ALL_MOST 64	/* calls that are all timed behind an event */
-#define HP_BOOST_MOST 65536
+#define HP_ALL_MAX 64	/* calls that are all timed behind an event */
+#define HP_BOOST_MAX 65536
 
 static bool is_calibrating(const struct hp_local *me)
 {
@@ -67,9 +67,9 @@ static unsigned size_of(uint64_t ticks)
 {
 	unsigned bits = 63 - (unsigned)__builtin_clzll(ticks | 1);
 
-	if (bits < HP_GAP_LEAST)
+	if (bits < HP_GAP_MIN)
 		return 0;
-	return bits - HP_GAP_LEAST < HP_GAP_SIZES ? bits - HP_GAP_LEAST : HP_GAP_SIZES - 1;
+	return bits - HP_GAP_MIN < HP_GAP_SIZES ? bits - HP_GAP_MIN : HP_GAP_SIZES - 1;
 }
 
 /* The present gap ends with the next call, which is timed. */
@@ -87,15 +87,15 @@ void hp_gap_pay(struct hp_local *me, uint64_t excess)
 {
 	uint64_t cost = me->cost_timed > me->clock_cost ? me->cost_timed : me->clock_cost + 1;
 	uint64_t calls = (excess / HP_PAID_PART << HP_FINE_BITS) / cost;
-	uint64_t now = calls / 2 < HP_ALL_MOST ? calls / 2 : HP_ALL_MOST;
+	uint64_t now = calls / 2 < HP_ALL_MAX ? calls / 2 : HP_ALL_MAX;
 	uint64_t later = me->boost_later + (calls - now);
 
 	if (is_calibrating(me))
 		return;
-	if (me->boost_now + now > HP_ALL_MOST)
-		now = HP_ALL_MOST - me->boost_now;
+	if (me->boost_now + now > HP_ALL_MAX)
+		now = HP_ALL_MAX - me->boost_now;
 	me->boost_now += (uint32_t)now;
-	me->boost_later = (uint32_t)(later < HP_BOOST_MOST ? later : HP_BOOST_MOST);
+	me->boost_later = (uint32_t)(later < HP_BOOST_MAX ? later : HP_BOOST_MAX);
 	boost_begin(me);
 }
 

@@ -29,13 +29,13 @@
 #define HP_OUTER_CLOCKS 32	/* a recursive function's outermost calls are timed from here on */
 #define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the draws is enough */
 #define HP_RECALIBRATE 256	/* slow exits between two looks at what the hooks cost */
-#define HP_TAIL_LEAST 32	/* ticks: below it the mean of a short function counts as this */
+#define HP_TAIL_MIN 32	/* ticks: below it the mean of a short function counts as this */
 #define HP_LONG_PART 8	/* of timed calls, from here on the long ones are usual, too */
 #define HP_PACE_CALLS 8	/* of a gap that says something of the pace */
 #define HP_MEDIAN_STEP 16	/* of a median */
 #define HP_EVENT_CLOCKS 100	/* a gap this many clock readings longer than usual, and */
 #define HP_EVENT_FAR 12	/* so many median deviations, 8 standard ones, is an event */
-#define HP_MEAN_MOST 128	/* the running mean follows 1/128 of each difference, */
+#define HP_MEAN_MAX 128	/* the running mean follows 1/128 of each difference, */
 #define HP_MEAN_FIRST 4	/* at first more: the calls of the warm-up weigh as many drawn ones */
 
 /* Counts `weight` more values like `ticks`. */
@@ -208,7 +208,7 @@ static inline void mean_follow(struct hp_function *function, struct hp_gist *gis
 	int64_t of = HP_MEAN_FIRST + function->followed;
 	int64_t mean = gist->mean_self + (self - gist->mean_self) / of;
 
-	function->followed += of < HP_MEAN_MOST;
+	function->followed += of < HP_MEAN_MAX;
 	gist->mean_self = (int32_t)(mean < INT32_MAX ? mean : INT32_MAX);
 }
 

@@ -5,8 +5,8 @@
 #include "preload/call/clock.h"
 #include "preload/call/switch.h"
 
-#define HP_CALLS_LEAST 4096	/* of either kind, until the difference says something */
-#define HP_CALLS_MOST (UINT64_C(1) << 22)	/* then what is older weighs half */
+#define HP_CALLS_MIN 4096	/* of either kind, until the difference says something */
+#define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then what is older weighs half */
 #define HP_LONG_GAP 8	/* a gap of so many usual ones is a stall's, and not counted */
 
 #define HP_RATIOS 32	/* the middle one of the first so many counts */
@@ -57,7 +57,7 @@ static void keep(struct hp_local *me, unsigned kind, uint64_t ticks, uint64_t ca
 		return;
 	me->seen_ticks[kind] += ticks;
 	me->seen_calls[kind] += calls;
-	if (me->seen_calls[kind] < HP_CALLS_MOST)
+	if (me->seen_calls[kind] < HP_CALLS_MAX)
 		return;
 	for (int i = 0; i < 2; i++) {
 		me->seen_ticks[i] /= 2;
@@ -95,7 +95,7 @@ void hp_marginal_apply(struct hp_local *me)
 	int64_t more = atomic_load_explicit(&more_around_nothing, memory_order_relaxed);
 	int64_t here;
 
-	if (ratio == 0 || me->seen_calls[0] < HP_CALLS_LEAST || me->seen_calls[1] < HP_CALLS_LEAST)
+	if (ratio == 0 || me->seen_calls[0] < HP_CALLS_MIN || me->seen_calls[1] < HP_CALLS_MIN)
 		return;
 	here = each(me, 1) - each(me, 0);
 	if (here < more / 4)

@@ -507,7 +507,7 @@ static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 	}
 	row = *place_of(me, (uintptr_t)parent, adopted_key(function));
 	if (row == &nothing) {
-		if (me->block->row_count >= HP_ROWS_MOST && parent != me->root)
+		if (me->block->row_count >= HP_ROWS_MAX && parent != me->root)
 			return NULL;
 		row = row_new(me, parent, function);
 	}

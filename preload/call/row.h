@@ -12,7 +12,7 @@
 #include "util/hash.h"
 
 /* A tree has at most this many rows in one block; later ones are flat. */
-#define HP_ROWS_MOST 65536
+#define HP_ROWS_MAX 65536
 
 /*
  * The table that leads from a call to its row, in the thread's own memory: open

@@ -23,13 +23,13 @@
 
 extern void *__libc_stack_end __attribute__((weak));
 
-#define HP_STACK_MOST (UINT64_C(256) << 20)	/* of an unlimited one */
+#define HP_STACK_MAX (UINT64_C(256) << 20)	/* of an unlimited one */
 #define HP_STACK_STEP 65536	/* a learnt stack grows by calls at most this far apart */
 #define HP_STACK_FIRST 8192	/* a learnt stack reaches this far below the first call */
 #define HP_STACK_ABOVE 1024	/* and this far above it */
 #define HP_PART_FIRST 128	/* frames */
 #define HP_PART_GUEST 32
-#define HP_PART_MOST 65536
+#define HP_PART_MAX 65536
 
 static struct hp_frame *row_frame(struct hp_part *part, struct hp_row *row, uintptr_t cfa)
 {
@@ -112,7 +112,7 @@ bool hp_stack_grow(struct hp_local *me)
 	struct hp_part *below = me->stack->part;
 	struct hp_part *above = (struct hp_part *)(uintptr_t)below->above;
 	struct hp_frame *last = me->top - 1;
-	uint32_t capacity = below->capacity < HP_PART_MOST ? below->capacity * 2 : HP_PART_MOST;
+	uint32_t capacity = below->capacity < HP_PART_MAX ? below->capacity * 2 : HP_PART_MAX;
 
 	if (!above) {
 		above = part_new(me, capacity);
@@ -169,7 +169,7 @@ static void bounds(uintptr_t cfa, uintptr_t *low, uintptr_t *high)
 		end = (uintptr_t)__libc_stack_end + 65536;
 	if (!hp_is_confined())
 		getrlimit(RLIMIT_STACK, &limit);
-	size = limit.rlim_cur < HP_STACK_MOST ? limit.rlim_cur : HP_STACK_MOST;
+	size = limit.rlim_cur < HP_STACK_MAX ? limit.rlim_cur : HP_STACK_MAX;
 	if (cfa <= end && end - cfa < size) {
 		*low = end - size;
 		*high = end;

@@ -198,8 +198,8 @@ static void charge_most(struct hp_local *local, struct hp_charge *charge,
 	uint64_t blocks = (uint64_t)(tally->blocks_most - tally->blocks);
 
 	charge->has_most = 1;
-	charge_add(local, charge, HP_CHARGE_MOST_BYTES, bytes);
-	charge_add(local, charge, HP_CHARGE_MOST_COUNT, blocks);
+	charge_add(local, charge, HP_CHARGE_MAX_BYTES, bytes);
+	charge_add(local, charge, HP_CHARGE_MAX_COUNT, blocks);
 	if (bytes > charge->most_bytes)
 		charge->most_bytes = bytes;
 	if (blocks > charge->most_count)

@@ -26,7 +26,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define LABEL_MOST 1000
+#define LABEL_MAX 1000
 
 struct hp_channel_key *hp_channel_keys;
 
@@ -219,7 +219,7 @@ void hp_channel_thread_joined(uintptr_t thread)
 static void label(const struct hp_lane *lane, const char *text)
 {
 	if (lane && text && *text)
-		hp_channel_label(lane, text, hp_block_text(text, LABEL_MOST));
+		hp_channel_label(lane, text, hp_block_text(text, LABEL_MAX));
 }
 
 static void label_fd(int fd, const char *text)

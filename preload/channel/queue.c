@@ -29,7 +29,7 @@
 #define HP_TIMED_GAP 32	/* without credit: one of so many, at random */
 
 /* A call that waits for nobody takes less: ticks, and one for each byte that is copied. */
-#define HP_WAIT_LEAST 4000
+#define HP_WAIT_MIN 4000
 #define HP_WAIT_UNSEEN 20000	/* where a sender that is not seen may have been there before */
 
 /* --- counters --- */
@@ -123,12 +123,12 @@ static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log
 	struct hp_probe *probe;
 
 	do {
-		probe = &log->probes[head % HP_PROBES_MOST];
+		probe = &log->probes[head % HP_PROBES_MAX];
 		/*
 		 * Its end is not enough: a sender that took this place, and stands still before
 		 * it says the end, would share it with the one that comes round.
 		 */
-		if (head - __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) >= HP_PROBES_MOST ||
+		if (head - __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) >= HP_PROBES_MAX ||
 		    atomic_load_explicit(&probe->end, memory_order_acquire))
 			return NULL;
 	} while (!atomic_compare_exchange_weak_explicit(
@@ -262,7 +262,7 @@ static void deep(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 
 	if ((int64_t)depth > 0 && depth > lane->safe && !has_room(lane, depth, sent)) {
 		ticks = hp_clock_between(call->since, hp_channel_clock());
-		if (ticks >= HP_WAIT_LEAST + bytes && has_waited(call->fd))
+		if (ticks >= HP_WAIT_MIN + bytes && has_waited(call->fd))
 			wait_add(&lane->blocked, ticks);
 		else
 			ticks = 0;
@@ -416,7 +416,7 @@ void hp_receive_waited(const struct hp_receiving *call, uint64_t bytes)
 	const struct hp_lane *lane = call->lane;
 	bool is_seen = hp_side_units(&lane->sends) && hp_lane_depth(lane) >= 0;
 
-	if (ticks >= (is_seen ? HP_WAIT_LEAST : HP_WAIT_UNSEEN) + bytes)
+	if (ticks >= (is_seen ? HP_WAIT_MIN : HP_WAIT_UNSEEN) + bytes)
 		wait_add(&call->lane->starved, ticks);
 	else
 		ticks = 0;
@@ -495,7 +495,7 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 	uint64_t now = hp_channel_clock(), number = 0;
 
 	for (;;) {
-		struct hp_probe *probe = &log->probes[lane->tail % HP_PROBES_MOST];
+		struct hp_probe *probe = &log->probes[lane->tail % HP_PROBES_MAX];
 		uint64_t end = atomic_load_explicit(&probe->end, memory_order_acquire);
 
 		if (end == 0 || end > place)
@@ -526,7 +526,7 @@ void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 	    !hp_segment_at(&hp_segment, (uint64_t)lane->probes * HP_LINE, sizeof(*log)))
 		return;
 	tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
-	end = atomic_load_explicit(&log->probes[tail % HP_PROBES_MOST].end, memory_order_acquire);
+	end = atomic_load_explicit(&log->probes[tail % HP_PROBES_MAX].end, memory_order_acquire);
 	if (end == 0 || end > place || !hp_courier_open() ||
 	    atomic_exchange_explicit(&lane->popping, 1, memory_order_acquire) != 0)
 		return;

@@ -25,7 +25,7 @@
 struct hp_local;
 struct hp_process;
 
-#define HP_RECORDERS_MOST 12
+#define HP_RECORDERS_MAX 12
 
 /* NULL = nothing to do. */
 struct hp_recorder {
@@ -90,7 +90,7 @@ struct hp_above {
 	/* Enters the segment of the process's current level. 0 or -errno. */
 	int (*enter)(void);
 	/* NULL-terminated, in the order of the folders */
-	const struct hp_recorder *recorders[HP_RECORDERS_MOST + 1];
+	const struct hp_recorder *recorders[HP_RECORDERS_MAX + 1];
 };
 
 extern HP_HIDDEN const struct hp_above hp_above;

@@ -13,10 +13,10 @@
 #include "preload/guest/early.h"
 
 /* Cached for the life of the process; further ones are looked up each time */
-#define HP_FOUND_MOST 1024
-#define HP_NEEDED_MOST 64 /* of one object */
+#define HP_FOUND_MAX 1024
+#define HP_NEEDED_MAX 64 /* of one object */
 
-static struct hp_absent_found founds[HP_FOUND_MOST];
+static struct hp_absent_found founds[HP_FOUND_MAX];
 static _Atomic uint32_t found_count;
 _Atomic uint64_t hp_absent_generation = 1;
 
@@ -90,7 +90,7 @@ static void search_all(struct search *search)
 	if (search->at)
 		dl_iterate_phdr(look_at_caller, search);
 	for (; !search->found && search->caller.section && !search->is_at_end &&
-	       search->needed < HP_NEEDED_MOST;
+	       search->needed < HP_NEEDED_MAX;
 	     search->needed++)
 		dl_iterate_phdr(look_at_needed, search);
 	if (!search->found)
@@ -139,11 +139,11 @@ static struct hp_absent_found *found_new(const struct hp_dynamic *caller)
 {
 	uint32_t place = atomic_load_explicit(&found_count, memory_order_relaxed);
 
-	while (place < HP_FOUND_MOST &&
+	while (place < HP_FOUND_MAX &&
 	       !atomic_compare_exchange_weak_explicit(&found_count, &place, place + 1,
 						      memory_order_relaxed, memory_order_relaxed))
 		;
-	if (place >= HP_FOUND_MOST)
+	if (place >= HP_FOUND_MAX)
 		return NULL;
 	founds[place].begin = caller->begin;
 	founds[place].end = caller->end;

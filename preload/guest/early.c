@@ -16,7 +16,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 
-#define HP_AUXV_MOST 65536	/* most words from a resolver's frame up to the vector */
+#define HP_AUXV_MAX 65536	/* most words from a resolver's frame up to the vector */
 #define HP_TLS_FILLED UINT64_C(0x64656c6c69662d68)
 
 struct hp_early_offsets hp_early_offsets;
@@ -51,7 +51,7 @@ static const ElfW(auxv_t) * program_headers(void)
 {
 	const uintptr_t *word = __builtin_frame_address(0);
 
-	for (uintptr_t i = 0; i < HP_AUXV_MOST; i++, word++)
+	for (uintptr_t i = 0; i < HP_AUXV_MAX; i++, word++)
 		if (word[0] == AT_PHDR && word[2] == AT_PHENT && word[3] == sizeof(ElfW(Phdr)) &&
 		    word[4] == AT_PHNUM)
 			return (const ElfW(auxv_t) *)word;

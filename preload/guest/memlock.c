@@ -13,8 +13,8 @@
 
 #include "preload/guest/self.h"
 
-#define RANGES_MOST 1024	/* further ones are locked with the program's */
-#define RANGE_LEAST 32768	/* bytes; smaller ones are not worth an entry */
+#define RANGES_MAX 1024	/* further ones are locked with the program's */
+#define RANGE_MIN 32768	/* bytes; smaller ones are not worth an entry */
 
 #define ZONE (UINT64_C(1) << 38)	/* bytes below the segment, for our own mappings */
 #define STEP (UINT64_C(1) << 30)	/* attempts to skip the program's mappings */
@@ -30,15 +30,15 @@ struct range {
 	_Atomic uintptr_t end;
 };
 
-static struct range ranges[RANGES_MOST];
+static struct range ranges[RANGES_MAX];
 static _Atomic bool locks_future;	/* the program asked for MCL_FUTURE */
 static _Atomic uintptr_t place;	/* of the next mapping of ours */
 
 static void note(uintptr_t begin, uint64_t size)
 {
-	if (size < RANGE_LEAST)
+	if (size < RANGE_MIN)
 		return;
-	for (size_t i = 0; i < RANGES_MOST; i++) {
+	for (size_t i = 0; i < RANGES_MAX; i++) {
 		uintptr_t none = 0;
 
 		if (atomic_compare_exchange_strong_explicit(&ranges[i].begin, &none, begin,
@@ -54,7 +54,7 @@ static void note(uintptr_t begin, uint64_t size)
 /* A range that only begins here stays: it is a slab, and this its first piece (pages.c). */
 static void forget(uintptr_t begin, uint64_t size)
 {
-	for (size_t i = 0; i < RANGES_MOST; i++) {
+	for (size_t i = 0; i < RANGES_MAX; i++) {
 		if (atomic_load_explicit(&ranges[i].begin, memory_order_relaxed) != begin ||
 		    atomic_load_explicit(&ranges[i].end, memory_order_relaxed) != begin + size)
 			continue;
@@ -153,12 +153,12 @@ void hp_memlock_next(uintptr_t at, uintptr_t limit, uintptr_t *begin, uintptr_t 
 	uintptr_t b = (uintptr_t)hp_segment.header, e = b + hp_segment_addresses(&hp_segment);
 
 	*begin = *end = limit;
-	for (size_t i = 0; i <= RANGES_MOST; i++) {
+	for (size_t i = 0; i <= RANGES_MAX; i++) {
 		if (b && e > at && b < *begin) {
 			*begin = b;
 			*end = e;
 		}
-		if (i == RANGES_MOST)
+		if (i == RANGES_MAX)
 			return;
 		b = atomic_load_explicit(&ranges[i].begin, memory_order_acquire);
 		e = atomic_load_explicit(&ranges[i].end, memory_order_acquire);

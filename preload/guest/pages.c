@@ -27,9 +27,9 @@
 #define HP_RESERVE (UINT64_C(16) << 20) /* costs address space, and memory only for the used part */
 #define HP_RESERVE_WIPED (256 * HP_PAGE) /* number of threads */
 #define SLAB_PAGES UINT64_C(64)
-#define PIECE_MOST UINT64_C(16) /* pages; larger ones are mapped */
+#define PIECE_MAX UINT64_C(16) /* pages; larger ones are mapped */
 #define REST_BITS 8 /* pages left, below the number of the first */
-#define TOUCH_MOST 2 /* pages of a piece of which all are going to be written */
+#define TOUCH_MAX 2 /* pages of a piece of which all are going to be written */
 
 static struct {
 	char *pages;
@@ -132,7 +132,7 @@ static void *piece(struct slab *slab, uint64_t wanted)
  */
 static void touch(char *pages, uint64_t count)
 {
-	for (uint64_t i = 0; i < count && count <= TOUCH_MOST; i++)
+	for (uint64_t i = 0; i < count && count <= TOUCH_MAX; i++)
 		*(volatile char *)(pages + i * HP_PAGE) = 0;
 }
 
@@ -144,7 +144,7 @@ void *hp_pages(uint64_t size)
 	if (hp_is_confined()) {
 		pages = take(reserve.pages, HP_RESERVE, &reserve.used, size);
 	} else {
-		if (pages_of(size) <= PIECE_MOST)
+		if (pages_of(size) <= PIECE_MAX)
 			pages = piece(&usual, pages_of(size));
 		if (!pages)
 			pages = hp_memlock_map(size, 0);

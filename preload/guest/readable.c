@@ -18,7 +18,7 @@ extern void *__libc_stack_end __attribute__((weak));
 
 #define PAGES 64	/* checked per call */
 #define HOLE_WAIT 256	/* walks */
-#define HOLE_WAIT_MOST (UINT32_C(1) << 24)
+#define HOLE_WAIT_MAX (UINT32_C(1) << 24)
 #define NO_SUCH_ACTION 0x7ffffff	/* of rt_sigprocmask */
 
 /*
@@ -107,7 +107,7 @@ uintptr_t hp_readable_stack_end(uintptr_t sp)
 
 	if (!first_thread || self == first_thread)
 		end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
-	if (sp >= end || end - sp > HP_READABLE_MOST ||
+	if (sp >= end || end - sp > HP_READABLE_MAX ||
 	    hole_below(end, sp & ~(uintptr_t)(HP_PAGE - 1)))
 		return 0;
 	return end & ~(uintptr_t)7;
@@ -128,7 +128,7 @@ static void hole_note(struct hp_walker *walker, uintptr_t hole)
 {
 	if (hole > walker->home_hole)
 		walker->home_hole = hole;
-	if (walker->hole_wait < HOLE_WAIT_MOST)
+	if (walker->hole_wait < HOLE_WAIT_MAX)
 		walker->hole_wait = walker->hole_wait ? walker->hole_wait * 2 : HOLE_WAIT;
 }
 
@@ -137,7 +137,7 @@ void hp_readable_home(struct hp_walker *walker, uintptr_t sp)
 	uintptr_t page = sp & ~(uintptr_t)(HP_PAGE - 1), hole;
 
 	if (sp >= walker->home_low || !walker->home_high ||
-	    walker->home_high - sp > HP_READABLE_MOST || is_hole_known(walker, sp))
+	    walker->home_high - sp > HP_READABLE_MAX || is_hole_known(walker, sp))
 		return;
 	hole = hole_below(walker->home_low, page);
 	if (hole) {

@@ -26,8 +26,8 @@
 #else
 #define COMPILER "gcc " __VERSION__
 #endif
-#define LINE_MOST 400	/* hp_say cuts at 512 */
-#define DIGITS_MOST 21
+#define MESSAGE_MAX 400	/* hp_say cuts at 512 */
+#define DIGITS_MAX 21
 
 static bool is_on;
 
@@ -37,7 +37,7 @@ static bool is_on;
 struct words {
 	const char *title;
 	size_t used;
-	char text[LINE_MOST];
+	char text[MESSAGE_MAX];
 };
 
 static void words_tell(struct words *words)
@@ -63,9 +63,9 @@ static void words_add(struct words *words, const char *word)
 	words->used += length;
 }
 
-static const char *number_text(uint64_t number, char room[DIGITS_MOST])
+static const char *number_text(uint64_t number, char room[DIGITS_MAX])
 {
-	char *end = room + DIGITS_MOST - 1;
+	char *end = room + DIGITS_MAX - 1;
 
 	*end = 0;
 	do
@@ -92,7 +92,7 @@ static void settings_tell(const struct hp_settings *settings)
 		[HP_ORIGIN_PROGRAM] = "the program's default",
 		[HP_ORIGIN_GIVEN] = "environment",
 	};
-	char room[HP_SETTING_TEXT_MOST];
+	char room[HP_SETTING_TEXT_MAX];
 
 	for (size_t i = 0; i < hp_setting_count; i++) {
 		const struct hp_setting *setting = &hp_setting_table[i];
@@ -221,7 +221,7 @@ void hp_verbose_begin(const struct hp_segment *segment, const struct hp_settings
 
 static bool lost_tell(uint64_t count, const char *what)
 {
-	char room[DIGITS_MOST];
+	char room[DIGITS_MAX];
 
 	if (count)
 		hp_say("lost: ", number_text(count, room), " ", what, NULL);

@@ -24,7 +24,7 @@
 
 #define WORD sizeof(uintptr_t)
 #define PIECE 65536	/* bytes that are copied at once */
-#define ROOTS_MOST (UINT64_C(1) << 33)	/* bytes */
+#define ROOTS_MAX (UINT64_C(1) << 33)	/* bytes */
 
 struct block {
 	uintptr_t at;
@@ -178,7 +178,7 @@ static void look_at_root(struct scan *scan, const struct hp_leak_range *range)
 {
 	uintptr_t at = range->begin;
 
-	while (at < range->end && scan->roots < ROOTS_MOST) {
+	while (at < range->end && scan->roots < ROOTS_MAX) {
 		uintptr_t end = range->end, skip = 0;
 
 		for (uint32_t i = 0; i < scan->map.hole_count; i++) {
@@ -236,7 +236,7 @@ static enum hp_leak_state search(struct scan *scan, uintptr_t sp)
 			return HP_LEAKS_REFUSED;
 	for (uint32_t i = 0; i < scan->map.count; i++)
 		look_at_root(scan, &scan->map.ranges[i]);
-	if (scan->roots >= ROOTS_MOST)
+	if (scan->roots >= ROOTS_MAX)
 		return HP_LEAKS_REFUSED;
 	follow(scan);
 	tell(scan);

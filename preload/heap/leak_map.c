@@ -26,7 +26,7 @@
 #define WORD sizeof(uintptr_t)
 #define IS_MMAPPED 2
 #define NON_MAIN_ARENA 4
-#define DESCRIPTOR_MOST 4096	/* bytes of one */
+#define DESCRIPTOR_MAX 4096	/* bytes of one */
 #define DESCRIPTOR_FAR (UINT64_C(1) << 16)	/* bytes from the end of a stack */
 
 /* --- /proc --- */
@@ -212,7 +212,7 @@ static uintptr_t stack_begin(uintptr_t at, uintptr_t end)
 {
 	const uintptr_t *words = (const uintptr_t *)at;
 
-	end = end - at < DESCRIPTOR_MOST ? end : at + DESCRIPTOR_MOST;
+	end = end - at < DESCRIPTOR_MAX ? end : at + DESCRIPTOR_MAX;
 	for (; (uintptr_t)(words + 3) <= end; words++)
 		if (words[0] && words[0] < at && words[0] % HP_PAGE == 0 &&
 		    words[1] % HP_PAGE == 0 && words[1] > at - words[0] &&

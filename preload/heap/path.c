@@ -23,12 +23,12 @@
 #include "util/hash.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
-#define HP_ENTRIES_MOST (UINT64_C(1) << 18)
-#define HP_ENTRY_LEAST (UINT64_C(2) * HP_LINE)
+#define HP_ENTRIES_MAX (UINT64_C(1) << 18)
+#define HP_ENTRY_MIN (UINT64_C(2) * HP_LINE)
 #define HP_INDEX_FIRST 6	/* log2 of sets */
-#define HP_INDEX_MOST 13
+#define HP_INDEX_MAX 13
 #define HP_ROWS_FIRST 8	/* log2 of the walker's pairs of rows */
-#define HP_ROWS_MOST_BITS 14
+#define HP_ROWS_MAX_BITS 14
 #define HP_KNOWN_FIRST 8
 #define HP_KNOWN_LARGE (UINT64_C(1) << 19)	/* bytes: from 12 288 paths on */
 #define HP_STEPS_FIRST 9
@@ -79,7 +79,7 @@ static void rows_grow(struct hp_heap_local *me)
 	struct hp_walker *walker = &me->walker;
 	uint32_t bits = 64 - walker->row_shift;
 
-	if (walker->fills - me->fills_seen < UINT64_C(2) << bits || bits >= HP_ROWS_MOST_BITS)
+	if (walker->fills - me->fills_seen < UINT64_C(2) << bits || bits >= HP_ROWS_MAX_BITS)
 		return;
 	me->fills_seen = walker->fills;
 	table_widen(me, (void **)&walker->rows, &walker->row_shift, 2 * sizeof(*walker->rows),
@@ -102,7 +102,7 @@ static void entries_clear(struct hp_heap_local *me)
 	none->pc = 1;
 	none->end = none->slots;
 	me->latest = 0;
-	me->head = me->tail = HP_ENTRY_LEAST;
+	me->head = me->tail = HP_ENTRY_MIN;
 	me->wraps = 0;
 }
 
@@ -111,7 +111,7 @@ static uint32_t numbers_bits(uint64_t size)
 {
 	uint32_t bits = 10;
 
-	while (UINT64_C(1) << bits < size / HP_ENTRY_LEAST)
+	while (UINT64_C(1) << bits < size / HP_ENTRY_MIN)
 		bits++;
 	return bits;
 }
@@ -176,7 +176,7 @@ static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
 			ring_free(me, me->entries_size);
 		if (me->head < me->entries_size)
 			entry_at(me, me->head)->size = 0;
-		me->head = me->tail = HP_ENTRY_LEAST;
+		me->head = me->tail = HP_ENTRY_MIN;
 		me->wraps++;
 	}
 	if (me->wraps)
@@ -192,11 +192,11 @@ static void entries_grow(struct hp_heap_local *me)
 	uint64_t size = me->entries_size * 4;
 	uint32_t bits = 64 - me->index_shift;
 
-	if (me->wraps < 2 || me->entries_size >= HP_ENTRIES_MOST)
+	if (me->wraps < 2 || me->entries_size >= HP_ENTRIES_MAX)
 		return;
 	me->wraps = 0;
-	entries_init(me, size < HP_ENTRIES_MOST ? size : HP_ENTRIES_MOST,
-		     bits + 2 < HP_INDEX_MOST ? bits + 2 : HP_INDEX_MOST);
+	entries_init(me, size < HP_ENTRIES_MAX ? size : HP_ENTRIES_MAX,
+		     bits + 2 < HP_INDEX_MAX ? bits + 2 : HP_INDEX_MAX);
 }
 
 static void set_put_first(uint32_t *set, uint32_t place, int from)

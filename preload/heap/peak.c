@@ -20,7 +20,7 @@
 #include "preload/heap/shadow.h"
 
 #define HP_PEAK_PART 1024	/* threads look again after the peak / this */
-#define HP_PEAK_LEAST 4096	/* bytes */
+#define HP_PEAK_MIN 4096	/* bytes */
 
 static int64_t site_held(const struct hp_site *site)
 {
@@ -84,7 +84,7 @@ HP_COLD void hp_peak_look(struct hp_heap_local *me)
 	struct hp_process *process = hp_self->process;
 	int64_t own = me->heap->live + (int64_t)me->heap->pending_bytes;
 	int64_t peak = atomic_load_explicit(&process->heap_peak, memory_order_relaxed);
-	int64_t part = peak / HP_PEAK_PART > HP_PEAK_LEAST ? peak / HP_PEAK_PART : HP_PEAK_LEAST;
+	int64_t part = peak / HP_PEAK_PART > HP_PEAK_MIN ? peak / HP_PEAK_PART : HP_PEAK_MIN;
 	int64_t live;
 
 	if (HP_LIKELY(hp_peak_is_alone(me))) {

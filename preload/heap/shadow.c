@@ -21,11 +21,11 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_ADDRESSES_LEAST (UINT64_C(1) << 30)	/* with less the program needs them itself */
+#define HP_ADDRESSES_MIN (UINT64_C(1) << 30)	/* with less the program needs them itself */
 
-#define NOTED_MOST 1024	/* leaves, of 64 MiB of addresses each, that are found without a search */
+#define NOTED_MAX 1024	/* leaves, of 64 MiB of addresses each, that are found without a search */
 
-static _Atomic uint32_t noted[NOTED_MOST];	/* their places in the directory */
+static _Atomic uint32_t noted[NOTED_MAX];	/* their places in the directory */
 static _Atomic uint32_t noted_count;
 
 struct hp_shadow_word **hp_shadow_leaves;
@@ -42,7 +42,7 @@ bool hp_shadow_init(bool is_glibc)
 	/* RLIMIT_DATA is of all private memory that can be written, since Linux 4.7. */
 	for (int i = 0; i < 2; i++) {
 		if (syscall(SYS_prlimit64, 0, i ? RLIMIT_DATA : RLIMIT_AS, NULL, &limit) == 0 &&
-		    limit.rlim_cur < HP_ADDRESSES_LEAST) {
+		    limit.rlim_cur < HP_ADDRESSES_MIN) {
 			errno = saved;
 			return false;
 		}
@@ -63,7 +63,7 @@ static void note(uintptr_t address)
 {
 	uint32_t at = atomic_fetch_add_explicit(&noted_count, 1, memory_order_relaxed);
 
-	if (at < NOTED_MOST)
+	if (at < NOTED_MAX)
 		atomic_store_explicit(&noted[at], (uint32_t)(address >> HP_SHADOW_LEAF),
 				      memory_order_release);
 }
@@ -72,7 +72,7 @@ static void note(uintptr_t address)
 static int32_t next_leaf(uint32_t *at)
 {
 	uint32_t count = atomic_load_explicit(&noted_count, memory_order_acquire);
-	bool is_all = count > NOTED_MOST;
+	bool is_all = count > NOTED_MAX;
 
 	while (hp_shadow_leaves && *at < (is_all ? HP_SHADOW_LEAVES : count)) {
 		uint32_t place =

@@ -97,10 +97,10 @@ static struct hp_thread *record_new(void)
 	struct hp_thread *thread;
 	uint64_t offset;
 
-	if (!set || count_of(set) >= HP_THREADS_MOST)
+	if (!set || count_of(set) >= HP_THREADS_MAX)
 		return NULL;
 	if (atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed) >=
-	    HP_THREADS_MOST) {
+	    HP_THREADS_MAX) {
 		atomic_fetch_sub_explicit(&set->thread_count, 1, memory_order_relaxed);
 		return NULL;
 	}
@@ -154,7 +154,7 @@ void hp_birth_more(void)
 	int saved = errno;
 	struct hp_lockset *set = is_recording() ? hp_lock_set() : NULL;
 
-	if (set && count_of(set) >= HP_THREADS_MOST)
+	if (set && count_of(set) >= HP_THREADS_MAX)
 		atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed);
 	errno = saved;
 }

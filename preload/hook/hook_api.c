@@ -124,7 +124,7 @@ static void result_store(struct hp_local *me, struct hp_frame *f, const char *te
 		return;
 	place = result_place(results, f);
 	hp_result_put(place, (uint32_t)f->result, text,
-		      (uint32_t)hp_block_text(text, HP_RESULT_MOST));
+		      (uint32_t)hp_block_text(text, HP_RESULT_MAX));
 	f->weight |= HP_WEIGHT_RESULT;
 }
 

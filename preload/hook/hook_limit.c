@@ -21,7 +21,7 @@
 #include "preload/thread/room.h"
 #include "segment/segment.h"
 
-#define HP_ROOM_LEAST (UINT64_C(1) << 20)	/* size of a segment reduced to this */
+#define HP_ROOM_MIN (UINT64_C(1) << 20)	/* size of a segment reduced to this */
 
 /* The limit is already set: a brief excess of ours is not checked again. */
 static void give_back(void)
@@ -36,8 +36,7 @@ static void give_back(void)
 	if (limit.rlim_cur != RLIM_INFINITY)
 		hp_segment_unreserve(&hp_segment);
 	most = limit.rlim_cur / HP_SEGMENT_SHARE;
-	least = atomic_load_explicit(&hp_segment.header->used, memory_order_relaxed) +
-		HP_ROOM_LEAST;
+	least = atomic_load_explicit(&hp_segment.header->used, memory_order_relaxed) + HP_ROOM_MIN;
 	if (limit.rlim_cur != RLIM_INFINITY && most < hp_segment.size)
 		hp_segment_narrow(&hp_segment, most > least ? most : least, hp_room_holder());
 	errno = saved;

@@ -36,7 +36,7 @@
 #include "preload/wait/offcpu_note.h"
 
 #define SLICE_NS 5000000
-#define PIDS_MOST 32768	/* checked one by one: a namespace without its own /proc is small */
+#define PIDS_MAX 32768	/* checked one by one: a namespace without its own /proc is small */
 
 /* Does a list of numbers printed by the kernel contain another one than `but`? */
 static bool lists_other(int fd, int but)
@@ -73,7 +73,7 @@ static bool has_other(int but)
 {
 	bool has = is_parent_of(P_PGID, (int)syscall(SYS_getpgid, 0));
 
-	for (int pid = 2; !has && pid <= PIDS_MOST; pid++)
+	for (int pid = 2; !has && pid <= PIDS_MAX; pid++)
 		has = pid != but && is_parent_of(P_PID, pid);
 	return has;
 }

@@ -50,7 +50,7 @@
 #include "segment/setting.h"
 
 #define HP_SESSION_VARIABLE "HOTPATH_SESSION"
-#define LINKS_MOST 8	/* chained links; the kernel follows 40 */
+#define LINKS_MAX 8	/* chained links; the kernel follows 40 */
 #define HP_SESSION_OFF "off"	/* its value for excluded processes */
 
 extern char **environ;
@@ -71,10 +71,10 @@ static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
 static struct hp_session session;
 static char directory[PATH_MAX];	/* of this library */
 static char library[64];	/* its file's name */
-static char defaults[HP_DEFAULTS_MOST];	/* this program's own settings, and */
-static char default_values[HP_DEFAULTS_MOST];	/* its words */
-static char shared_defaults[HP_DEFAULTS_MOST];	/* those of the session's first program */
-static char shared_values[HP_DEFAULTS_MOST];
+static char defaults[HP_DEFAULTS_MAX];	/* this program's own settings, and */
+static char default_values[HP_DEFAULTS_MAX];	/* its words */
+static char shared_defaults[HP_DEFAULTS_MAX];	/* those of the session's first program */
+static char shared_values[HP_DEFAULTS_MAX];
 static char session_entry[sizeof(HP_SESSION_VARIABLE) + HP_SESSION_TEXT];
 
 static void complain(void *context, const char *line)
@@ -225,7 +225,7 @@ static void find_directory(void)
 {
 	char *slash;
 
-	for (int i = 0; i < LINKS_MOST && follow_link(directory); i++)
+	for (int i = 0; i < LINKS_MAX && follow_link(directory); i++)
 		;
 	slash = strrchr(directory, '/');
 	if (slash)

@@ -17,7 +17,7 @@
 #include "preload/lock/lock.h"
 #include "preload/thread/module.h"
 
-#define HP_STEPS_MOST 64	/* calls on the path */
+#define HP_STEPS_MAX 64	/* calls on the path */
 
 /* What glibc says in front of a block is the size that was asked for, and less than a chunk more. */
 static bool is_glibc_block(uintptr_t block, uint32_t size)
@@ -87,7 +87,7 @@ uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t most
 	if (hp_heap_is_wanted && hp_shadow_leaves)
 		step = step_of_block(address, most, block);
 	const struct hp_module *module = step ? hp_module_of(user) : NULL;
-	for (int i = 0; module && i < HP_STEPS_MOST; i++) {
+	for (int i = 0; module && i < HP_STEPS_MAX; i++) {
 		if (step->object == module->object / HP_LINE)
 			return step->address + module->bias;
 		if (!step->caller)

@@ -13,9 +13,9 @@
 #include "preload/thread/module.h"
 #include "preload/thread/state.h"
 
-#define HP_LOOKS_MOST 1024	/* threads looked through for a holder, */
+#define HP_LOOKS_MAX 1024	/* threads looked through for a holder, */
 #define HP_LOOKS_LONG 64	/* and for somebody who has the lock, which takes longer */
-#define HP_CONTESTS_MOST 4096	/* in the list of a waiter */
+#define HP_CONTESTS_MAX 4096	/* in the list of a waiter */
 
 /* --- who had it --- */
 
@@ -24,7 +24,7 @@ static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t ad
 {
 	struct hp_held *held = other->waiter->held;
 
-	for (int i = 0; i < HP_HELD_MOST; i++) {
+	for (int i = 0; i < HP_HELD_MAX; i++) {
 		uintptr_t there = atomic_load_explicit(&held[i].address, memory_order_relaxed);
 
 		if (there == address)
@@ -40,7 +40,7 @@ struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call)
 {
 	const struct hp_waiter_local *other =
 		atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
-	int looks = call->holder ? HP_LOOKS_MOST : HP_LOOKS_LONG;
+	int looks = call->holder ? HP_LOOKS_MAX : HP_LOOKS_LONG;
 	struct hp_lock_holder holder = { 0, 0, call->holder, NULL };
 
 	for (int i = 0; other && i < looks; i++, other = other->next) {
@@ -117,7 +117,7 @@ static struct hp_contest *contest_get(struct hp_waiter_local *me, const struct c
 
 	if (entry)
 		return (struct hp_contest *)(me->base + (entry & UINT32_MAX) * HP_LINE);
-	if (me->contest_count >= HP_CONTESTS_MOST)
+	if (me->contest_count >= HP_CONTESTS_MAX)
 		return NULL;
 	contest = hp_lock_take(me, sizeof(*contest));
 	if (!contest || !hp_lock_known_fill(me, hash, contest))

@@ -210,7 +210,7 @@ static void identify(struct hp_waiter_local *me)
 	me->tid = hp_confine_tid();
 	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_lock_clock(me);
 	me->bottom = me->top = waiter->held;
-	me->limit = waiter->held + HP_HELD_MOST;
+	me->limit = waiter->held + HP_HELD_MAX;
 	me->wait_frame = 0;
 	me->wait_mutex = NULL;
 	me->wait_counted = NULL;

@@ -222,7 +222,7 @@ struct hp_lock_block {
 };
 
 #define HP_NO_PLACE UINTPTR_MAX
-#define HP_BLOCK_MOST 65536	/* bytes: a lock is that near to the start of its block */
+#define HP_BLOCK_MAX 65536	/* bytes: a lock is that near to the start of its block */
 
 /*
  * Return address of the call that allocated what is at `address`, as seen from
@@ -355,7 +355,7 @@ void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t 
 #define HP_GOT_RECURSIVE 1	/* it can be locked again */
 #define HP_GOT_TRIED 2	/* the thread would not have waited */
 
-/* The thread has this lock, too; NULL = there are HP_HELD_MOST already. */
+/* The thread has this lock, too; NULL = there are HP_HELD_MAX already. */
 struct hp_held *hp_lock_push(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
 			     uintptr_t caller);
 

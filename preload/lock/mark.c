@@ -63,7 +63,7 @@ void hp_lock_marks_take(const struct hp_waiter_local *me, const struct hp_held *
 	uint64_t hash = hp_mark_hash((uint64_t)((const char *)use - me->base), use->count);
 	struct hp_mark *marks = me->waiter->marks;
 
-	for (ptrdiff_t i = held - me->bottom; i < HP_HELD_MOST; i++) {
+	for (ptrdiff_t i = held - me->bottom; i < HP_HELD_MAX; i++) {
 		uint64_t since = atomic_load_explicit(&marks[i].since, memory_order_acquire);
 		uint64_t seen = atomic_load_explicit(&marks[i].seen, memory_order_acquire);
 

@@ -31,7 +31,7 @@
 #define HP_INSIDE_SHIFT \
 	52	/* of a site's key: above the address, which has 47 bits, and what is below it */
 #define HP_LOCKS_OF_SITE 64
-#define HP_LABEL_MOST 512	/* bytes of a label; what is longer is cut */
+#define HP_LABEL_MAX 512	/* bytes of a label; what is longer is cut */
 #define HP_LOCKS_STATIC 2048	/* further ones are told by their sites */
 
 /* Only a place was noted, the lock was not used yet: a return address with this bit. */
@@ -326,7 +326,7 @@ static struct site *site_of_label(struct hp_lock_table *table, uint64_t label)
 /* Offset of the text, one for all labels that are equal; 0 = there are too many. */
 static uint64_t label_text(struct hp_lock_table *table, const char *label)
 {
-	size_t length = strnlen(label, HP_LABEL_MOST);
+	size_t length = strnlen(label, HP_LABEL_MAX);
 	struct site *site = site_of(table, label_key(label, length));
 	uint64_t known = site ? atomic_load_explicit(&site->text, memory_order_acquire) : 0;
 	uint64_t made;
@@ -344,7 +344,7 @@ static uint64_t label_text(struct hp_lock_table *table, const char *label)
 static uint64_t label_of(struct hp_lock_table *table, struct place *place,
 			 const struct hp_lock_call *call)
 {
-	char name[HP_LABEL_MOST];
+	char name[HP_LABEL_MAX];
 	uint64_t label;
 
 	if (!place || call->kind == HP_LOCK_CHANNEL)
@@ -371,12 +371,12 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
 	struct hp_lock_block block = { .inside = HP_NO_PLACE };
 	/* Of one that the program made itself the block says only what it is a member of. */
-	uintptr_t most = made ? HP_LOCK_INSIDE_MOST : HP_BLOCK_MOST;
+	uintptr_t most = made ? HP_LOCK_INSIDE_MAX : HP_BLOCK_MAX;
 	uintptr_t by = call->kind == HP_LOCK_CHANNEL
 			       ? 0
 			       : hp_lock_allocated_at(call->address, call->caller, most, &block);
 	uintptr_t allocated = made ? 0 : by;
-	bool is_near = (made || allocated) && block.inside <= HP_LOCK_INSIDE_MOST;
+	bool is_near = (made || allocated) && block.inside <= HP_LOCK_INSIDE_MAX;
 	uintptr_t at = made ? made : allocated ? allocated : call->caller;
 	struct hp_lock wanted = { .kind = call->kind,
 				  .number = HP_LOCK_MORE,

@@ -29,11 +29,11 @@
 #define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
 #define HP_COST_CLOCKS 6	/* a timed hold costs about so many clock readings */
 #define HP_SHARE_SHIFT 7	/* the budget is 1/128 of the time */
-#define HP_SAVED_MOST 1024	/* timed holds that a pause pays for */
-#define HP_OWED_MOST 4	/* and how many a thread may be behind */
+#define HP_SAVED_MAX 1024	/* timed holds that a pause pays for */
+#define HP_OWED_MAX 4	/* and how many a thread may be behind */
 #define HP_GIVEN 32768	/* timed holds that the threads of a process have in advance, */
-#define HP_GIVEN_MOST 8192	/* and one of them */
-#define HP_UNSEEN_MOST 16384	/* timed holds of a thread while the sampler does not look yet */
+#define HP_GIVEN_MAX 8192	/* and one of them */
+#define HP_UNSEEN_MAX 16384	/* timed holds of a thread while the sampler does not look yet */
 #define HP_LATE_GAPS 64	/* after so many gaps without a look nobody looks */
 
 static _Atomic int64_t given = HP_GIVEN;
@@ -145,7 +145,7 @@ static void note_looks(struct hp_hold_sums *sums, uint64_t end)
 int64_t hp_lock_advance(void)
 {
 	int64_t left = atomic_load_explicit(&given, memory_order_relaxed);
-	int64_t mine = left < HP_GIVEN_MOST ? left : HP_GIVEN_MOST;
+	int64_t mine = left < HP_GIVEN_MAX ? left : HP_GIVEN_MAX;
 
 	if (mine <= HP_ALWAYS)
 		return HP_ALWAYS;
@@ -188,7 +188,7 @@ void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held
 static bool pay(struct hp_waiter_local *me, uint64_t start)
 {
 	int64_t cost = hp_lock_timed_cost(me);
-	int64_t most = cost * HP_SAVED_MOST, least = -cost * HP_OWED_MOST;
+	int64_t most = cost * HP_SAVED_MAX, least = -cost * HP_OWED_MAX;
 	int64_t gain = (int64_t)(hp_clock_between(me->timed_at, start) >> HP_SHARE_SHIFT);
 
 	me->timed_at = start;
@@ -207,7 +207,7 @@ static bool may_draw(struct hp_waiter_local *me, uint64_t now)
 		return true;
 	}
 	ask_for_looks();
-	return me->unseen++ >= HP_UNSEEN_MOST;
+	return me->unseen++ >= HP_UNSEEN_MAX;
 }
 
 /* After a timed hold: are the next ones timed each, or at random? */

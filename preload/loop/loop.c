@@ -22,7 +22,7 @@
 #include "segment/section_key.h"
 #include "segment/seq.h"
 
-#define RECORDS_MOST 100000 /* a damaged list must not hold us for ever */
+#define RECORDS_MAX 100000 /* a damaged list must not hold us for ever */
 
 static struct hp_looper unborn;
 static struct hp_looper opening; /* of a thread that makes the process's record just now */
@@ -58,7 +58,7 @@ static struct hp_loop *record_free(const _Atomic uint64_t *list, const struct hp
 {
 	uint64_t offset = atomic_load_explicit(list, memory_order_acquire);
 
-	for (int i = 0; offset && i < RECORDS_MOST; i++) {
+	for (int i = 0; offset && i < RECORDS_MAX; i++) {
 		struct hp_loop *loop = at(offset);
 		uint32_t state = HP_FREE;
 
@@ -197,7 +197,7 @@ void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
 	loop->busy_ticks += ticks;
 	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
 	if (HP_UNLIKELY(loop == me->at->own)) {
-		if (loop->spans < HP_LOOP_LEAST)
+		if (loop->spans < HP_LOOP_MIN)
 			me->at->spans[loop->spans] = span;
 	} else {
 		spread_add(loop, ticks);
@@ -422,7 +422,7 @@ static void spans_tell(struct hp_looper *me, struct hp_loop *loop,
 		       const struct hp_loop_first *spans, uint64_t count)
 {
 	me->only_call = 0;
-	for (uint64_t i = 0; i < count && i < HP_LOOP_LEAST; i++) {
+	for (uint64_t i = 0; i < count && i < HP_LOOP_MIN; i++) {
 		spread_add(loop, spans[i].ticks);
 		longest_put(me, loop, &spans[i]);
 	}
@@ -492,7 +492,7 @@ static void free_records(struct hp_process *process)
 		process->account ? at((uint64_t)process->account * HP_LINE) : NULL;
 	uint64_t offset = account ? atomic_load_explicit(&account->loops, memory_order_acquire) : 0;
 
-	for (int i = 0; offset && i < RECORDS_MOST; i++) {
+	for (int i = 0; offset && i < RECORDS_MAX; i++) {
 		struct hp_loop *loop = at(offset);
 
 		if (atomic_load_explicit(&loop->state, memory_order_relaxed) == HP_TAKEN)

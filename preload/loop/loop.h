@@ -5,7 +5,7 @@
  * A stand-in reads the clock before and after the real call.  Both readings go to the record of the
  * thread's waits at this call: what lies between two waits is a busy span.  The first waits are
  * counted in memory of the thread alone, since most threads that poll do so a few times
- * (HP_LOOP_LEAST); then they get a record in the segment.
+ * (HP_LOOP_MIN); then they get a record in the segment.
  *
  * Everything is told after the real call, so a wait that is cancelled or left by a jump is none: the
  * next one finds the frame of that wait and takes no notice.  Waits of a signal handler that
@@ -43,7 +43,7 @@ struct hp_loop_site {
 	uintptr_t site; /* return address; 0 = unused */
 	struct hp_loop *told; /* NULL = they are counted in `own` */
 	struct hp_loop *own; /* NULL = they are counted nowhere */
-	struct hp_loop_first *spans; /* of `own`: HP_LOOP_LEAST of them */
+	struct hp_loop_first *spans; /* of `own`: HP_LOOP_MIN of them */
 };
 
 #define HP_LOOP_OWN 4 /* calls whose waits are counted before they have a record */
@@ -65,7 +65,7 @@ struct hp_looper {
 	uint64_t only_source; /* of that event: number of the descriptor or, for epoll, its data */
 	struct hp_loop_site sites[HP_LOOP_SITES];
 	struct hp_loop own[HP_LOOP_OWN];
-	struct hp_loop_first spans[HP_LOOP_OWN][HP_LOOP_LEAST];
+	struct hp_loop_first spans[HP_LOOP_OWN][HP_LOOP_MIN];
 };
 
 static_assert(sizeof(struct hp_looper) <= HP_PAGE, "one wiped page each");
@@ -159,7 +159,7 @@ static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most,
 	} else if (result == 0 && asked_ns > 0) {
 		hp_loop_expired(loop, ticks, (uint64_t)asked_ns);
 	}
-	if (HP_UNLIKELY(++loop->waits == HP_LOOP_LEAST))
+	if (HP_UNLIKELY(++loop->waits == HP_LOOP_MIN))
 		hp_loop_tell(me);
 }
 

@@ -16,7 +16,7 @@
 #include "preload/guest/self.h"
 #include "segment/clock.h"
 
-#define NAMES_MOST 64	/* names per executable; further ones are added to the last */
+#define NAMES_MAX 64	/* names per executable; further ones are added to the last */
 
 static char image_name[16];
 static uint32_t image_pid;
@@ -101,12 +101,12 @@ static struct hp_run *run_of(struct hp_account *account, const char *name)
 	struct hp_run *run = NULL;
 	int count = 0;
 
-	for (; offset && count < NAMES_MOST; offset = run->next, count++) {
+	for (; offset && count < NAMES_MAX; offset = run->next, count++) {
 		run = at(offset);
 		if (memcmp(run->name, name, sizeof(run->name)) == 0)
 			return run;
 	}
-	if (count == NAMES_MOST)
+	if (count == NAMES_MAX)
 		return run;
 	offset = hp_segment_take(&hp_segment, sizeof(*run), HP_LINE);
 	run = hp_segment_at(&hp_segment, offset, sizeof(*run));

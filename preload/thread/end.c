@@ -29,11 +29,11 @@
 #define BATCH ((uint64_t)HP_PAGE / sizeof(struct watch))
 
 struct watch {
-	void *data[HP_ENDS_MOST];	/* of each recorder; NULL = none */
+	void *data[HP_ENDS_MAX];	/* of each recorder; NULL = none */
 	struct hp_spare ended;
 };
 
-static void (*ends[HP_ENDS_MOST])(void *);
+static void (*ends[HP_ENDS_MAX])(void *);
 static int count;
 static pthread_key_t key;
 static _Atomic uint32_t has_key;
@@ -53,7 +53,7 @@ static void thread_end(void *value)
 
 int hp_end_new(void (*end)(void *data))
 {
-	if (count == HP_ENDS_MOST)
+	if (count == HP_ENDS_MAX)
 		return -1;
 	if (!atomic_load(&has_key)) {
 		if (hp_real()->pthread_key_create(&key, thread_end) != 0)

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#define HP_ENDS_MOST 10 /* recorders */
+#define HP_ENDS_MAX 10 /* recorders */
 
 /* Returns a number for hp_end_watch; -1 = unavailable. Only during the library's start. */
 int hp_end_new(void (*end)(void *data));

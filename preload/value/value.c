@@ -22,8 +22,8 @@
 #include "segment/seq.h"
 #include "util/random.h"
 
-#define NAME_MOST 1000 /* bytes */
-#define FILE_MOST 4000
+#define VALUE_NAME_MAX 1000 /* bytes */
+#define FILE_MAX 4000
 
 /* Ticks that an entry costs, the share of the time that may go there, and how far ahead. */
 #define LOG_COST 200
@@ -81,7 +81,7 @@ static struct hp_shown *value_new(const struct hotpath_value *place, enum hp_val
 	value->line = place->line;
 	value->name = hp_text_new(place->name, length);
 	value->file =
-		place->file ? hp_text_new(place->file, hp_block_text(place->file, FILE_MOST)) : 0;
+		place->file ? hp_text_new(place->file, hp_block_text(place->file, FILE_MAX)) : 0;
 	value->pid = hp_self->pid;
 	memcpy(&value->least, &none, sizeof(none));
 	memcpy(&value->most, &no_most, sizeof(no_most));
@@ -104,7 +104,7 @@ static void value_adopt(struct hp_shown *value)
 static struct hp_shown *value_get(struct hp_account *account, const struct hotpath_value *place,
 				  enum hp_value_kind kind)
 {
-	size_t length = hp_block_text(place->name, NAME_MOST);
+	size_t length = hp_block_text(place->name, VALUE_NAME_MAX);
 	uint64_t head = atomic_load_explicit(&account->values, memory_order_acquire);
 	struct hp_shown *value = among(head, 0, place, kind, length), *fresh;
 

@@ -40,7 +40,7 @@
 #include "segment/section_key.h"
 
 #define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */
-#define FRAMES_MOST 512
+#define FRAMES_MAX 512
 #define PAIR_BITS 9
 #define SECOND_NS UINT64_C(1000000000)
 #define PATIENCE 1000	/* yields until a handler on another thread has returned */
@@ -282,12 +282,12 @@ static void ticker_give(struct hp_ticker *ticker)
 
 static bool walker_init(struct hp_walker *walker)
 {
-	const size_t room = HP_WALK_ROOM(FRAMES_MOST);
+	const size_t room = HP_WALK_ROOM(FRAMES_MAX);
 	char *pages = hp_pages(room + (2 * sizeof(*walker->rows) << PAIR_BITS));
 
 	if (!pages)
 		return false;
-	hp_walk_settle(walker, pages, FRAMES_MOST);
+	hp_walk_settle(walker, pages, FRAMES_MAX);
 	walker->rows = (struct hp_cfi_row *)(pages + room);
 	walker->row_shift = 64 - PAIR_BITS;
 	walker->is_readable = hp_readable_few;

@@ -25,12 +25,12 @@
 #include "segment/ring.h"
 #include "segment/section_key.h"
 
-#define COPY_MOST 4096u	/* bytes of the stack */
+#define COPY_MAX 4096u	/* bytes of the stack */
 #define WINDOW_NOTES \
 	1000	/* and so many waits a window, as the helper does with stacks of the kernel */
-#define WINDOW_LEASTS 25000	/* window: 250 ms, where hp_ticking.away_least is 10 us */
+#define WINDOW_RATIO 25000	/* window: 250 ms, where hp_ticking.away_least is 10 us */
 #define SHARE_OF_SEGMENT 16	/* rings take no more of it */
-#define RINGS_MOST 100000	/* a damaged list must not hold us for ever */
+#define RINGS_MAX 100000	/* a damaged list must not hold us for ever */
 
 const _Atomic uint32_t hp_away_nobody;
 ptrdiff_t hp_away_least_at;
@@ -99,7 +99,7 @@ static struct hp_away *ring_free(void)
 {
 	uint64_t offset = atomic_load_explicit(&ticking()->aways, memory_order_acquire);
 
-	for (int i = 0; offset && i < RINGS_MOST; i++) {
+	for (int i = 0; offset && i < RINGS_MAX; i++) {
 		struct hp_away *ring = (struct hp_away *)((char *)hp_segment.header + offset);
 
 		if (ring_claim(ring))
@@ -177,8 +177,8 @@ static uint64_t stack_size(struct hp_away *me, uintptr_t sp)
 		me->stack_high = end;
 	}
 	size = me->stack_high - sp;
-	if (size > COPY_MOST)
-		size = COPY_MOST;
+	if (size > COPY_MAX)
+		size = COPY_MAX;
 	/* Fibers lie below a thread's stack perhaps, and what was above one may be unmapped. */
 	return size <= rest || hp_readable_few(sp + rest, 1) ? size : rest;
 }
@@ -186,7 +186,7 @@ static uint64_t stack_size(struct hp_away *me, uintptr_t sp)
 /* Too many of them cost the helper too much. */
 static bool is_too_much(struct hp_away *me, uint64_t now)
 {
-	uint64_t window = (uint64_t)hp_away_least() * WINDOW_LEASTS;
+	uint64_t window = (uint64_t)hp_away_least() * WINDOW_RATIO;
 
 	if (now - me->window >= window) {
 		me->window = now;

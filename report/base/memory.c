@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SPARSE_LEAST ((size_t)1 << 20)	/* bytes; less comes from malloc */
+#define SPARSE_MIN ((size_t)1 << 20)	/* bytes; less comes from malloc */
 
 static void *checked(void *memory)
 {
@@ -55,11 +55,11 @@ void *hp_xsparse(void *old, size_t count, size_t more, size_t size)
 
 	if (more > SIZE_MAX / size)
 		checked(NULL);
-	if (old && count * size >= SPARSE_LEAST) {
+	if (old && count * size >= SPARSE_MIN) {
 		array = mremap(old, count * size, more * size, MREMAP_MAYMOVE);
 		return checked(array == MAP_FAILED ? NULL : array);
 	}
-	array = more * size < SPARSE_LEAST ? hp_xcalloc(more, size) : mapped(more * size);
+	array = more * size < SPARSE_MIN ? hp_xcalloc(more, size) : mapped(more * size);
 	if (old)
 		memcpy(array, old, count * size);
 	free(old);
@@ -68,7 +68,7 @@ void *hp_xsparse(void *old, size_t count, size_t more, size_t size)
 
 void hp_xsparse_free(void *array, size_t count, size_t size)
 {
-	if (array && count * size >= SPARSE_LEAST)
+	if (array && count * size >= SPARSE_MIN)
 		munmap(array, count * size);
 	else
 		free(array);

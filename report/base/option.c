@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LETTERS_MOST 128
+#define LETTERS_MAX 128
 
 static void complain(const char *command, const char *what, const char *option)
 {
@@ -18,7 +18,7 @@ static void complain(const char *command, const char *what, const char *option)
 int hp_option_next(int argc, char **argv, const char *letters, const struct option *options,
 		   int *index)
 {
-	char with_colon[LETTERS_MOST];	/* getopt then reports missing values separately */
+	char with_colon[LETTERS_MAX];	/* getopt then reports missing values separately */
 	int plus = *letters == '+', letter;
 	const char *word;
 

@@ -19,7 +19,7 @@
 
 #include "report/base/memory.h"
 
-#define PACKED_MOST (8 << 20)	/* longer lists of branches are not read */
+#define PACKED_MAX (8 << 20)	/* longer lists of branches are not read */
 
 /* The whole of a small regular file, without the last newline; NULL = there is none. */
 static char *read_file(const char *folder, const char *name, size_t most)
@@ -60,7 +60,7 @@ static bool take_sha(struct hp_revision *revision, const char *text)
 
 static bool find_packed(struct hp_revision *revision, const char *common)
 {
-	char *text = read_file(common, "packed-refs", PACKED_MOST);
+	char *text = read_file(common, "packed-refs", PACKED_MAX);
 	bool is_found = false;
 
 	for (char *next = text, *line; !is_found && (line = strsep(&next, "\n"));) {

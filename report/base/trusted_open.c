@@ -20,7 +20,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LINKS_MOST 40	/* same limit as the kernel */
+#define LINKS_MAX 40	/* same limit as the kernel */
 #define GO_ON (-2)
 
 struct walk {
@@ -78,7 +78,7 @@ static int link_follow(struct walk *walk, int link, const struct stat *status)
 	struct stat folder;
 	ssize_t size;
 
-	if (++walk->links > LINKS_MOST)
+	if (++walk->links > LINKS_MAX)
 		return refuse(ELOOP);
 	if (fstat(walk->folder, &folder) < 0)
 		return -1;

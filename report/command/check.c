@@ -19,7 +19,7 @@
 #include "report/base/memory.h"
 #include "report/export/profile.h"
 
-#define FAULTS_MOST 10	/* told */
+#define FAULTS_MAX 10	/* told */
 
 struct check {
 	const char *path;
@@ -35,7 +35,7 @@ static void __attribute__((format(printf, 2, 3))) fault(struct check *c, const c
 {
 	va_list arguments;
 
-	if (c->faults++ >= FAULTS_MOST)
+	if (c->faults++ >= FAULTS_MAX)
 		return;
 	printf("%s: ", c->path);
 	va_start(arguments, format);
@@ -302,8 +302,8 @@ int hp_cmd_check(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	}
 	profile_check(&c, profile);
-	if (c.faults > FAULTS_MOST)
-		printf("%s: and %u more\n", c.path, c.faults - FAULTS_MOST);
+	if (c.faults > FAULTS_MAX)
+		printf("%s: and %u more\n", c.path, c.faults - FAULTS_MAX);
 	cJSON_Delete(profile);
 	return c.faults ? HP_EXIT_FAILED : 0;
 }

@@ -26,8 +26,8 @@
 #include "report/base/option.h"
 
 #define LIST_FLAG "-finstrument-functions-exclude-file-list="
-#define FOLDERS_MOST 32
-#define WORDS_MOST 64
+#define FOLDERS_MAX 32
+#define WORDS_MAX 64
 #define QUESTION_WORDS 7	/* that are added to the compiler's */
 
 extern char **environ;
@@ -51,12 +51,12 @@ static const struct kind kinds[] = {
 static const char *const usual_folders[] = { "/usr/include", "/usr/lib/gcc" };
 
 struct folders {
-	char *at[FOLDERS_MOST];
+	char *at[FOLDERS_MAX];
 	size_t count;
 };
 
 struct compiler {
-	char *words[WORDS_MOST + QUESTION_WORDS + 1];
+	char *words[WORDS_MAX + QUESTION_WORDS + 1];
 	size_t count;
 	const char *name;	/* the last word that is no option: behind ccache, distcc, env */
 	const struct kind *kind;	/* NULL = unknown */
@@ -99,7 +99,7 @@ static void words_add(struct compiler *compiler, const char *text)
 		return;
 	}
 	for (char *word; (word = strtok_r(rest, " \t\n", &rest));)
-		if (compiler->count < WORDS_MOST)
+		if (compiler->count < WORDS_MAX)
 			compiler->words[compiler->count++] = hp_xstrdup(word);
 	free(copy);
 }
@@ -107,7 +107,7 @@ static void words_add(struct compiler *compiler, const char *text)
 static void words_init(struct compiler *compiler, int count, char **texts)
 {
 	*compiler = (struct compiler){ .count = 0 };
-	for (int i = 0; i < count && compiler->count < WORDS_MOST; i++)
+	for (int i = 0; i < count && compiler->count < WORDS_MAX; i++)
 		words_add(compiler, texts[i]);
 	for (size_t i = 0; i < compiler->count; i++)
 		if (compiler->words[i][0] != '-')
@@ -186,7 +186,7 @@ static void folder_add(struct folders *folders, const char *found)
 	const char *path = realpath(found, real) && strlen(real) < strlen(found) ? real : found;
 
 	/* Everybody's own: what lies there is a part of the program as much as of the system. */
-	if (strcmp(path, "/usr/local/include") == 0 || folders->count == FOLDERS_MOST ||
+	if (strcmp(path, "/usr/local/include") == 0 || folders->count == FOLDERS_MAX ||
 	    is_covered(folders, path))
 		return;
 	if (path[strcspn(path, " \t,\\$'\"`*?[#&;|<>()")]) {

@@ -78,7 +78,7 @@ enum {
 	FLAG_FOLDED,
 	FLAG_EXPORT,
 	FLAG_HTML,
-	FLAG_LEAST,
+	FLAG_MIN,
 	FLAG_SESSION
 };
 
@@ -95,7 +95,7 @@ static const struct option others[] = {
 	{ "folded", no_argument, NULL, FLAG_FOLDED },
 	{ "export", required_argument, NULL, FLAG_EXPORT },
 	{ "html", no_argument, NULL, FLAG_HTML },
-	{ "least", required_argument, NULL, FLAG_LEAST },
+	{ "least", required_argument, NULL, FLAG_MIN },
 	{ "session", required_argument, NULL, FLAG_SESSION },
 	{ "help", no_argument, NULL, 'h' },
 };
@@ -115,8 +115,8 @@ struct ask {
 	const struct hp_export *export;	/* for another tool, instead of a report; NULL = no */
 	bool is_html;	/* the web page instead of a report */
 	bool is_folded;	/* collapsed stacks instead of a report */
-	char defaults[HP_DEFAULTS_MOST];	/* of the program, and */
-	char default_values[HP_DEFAULTS_MOST];	/* their words */
+	char defaults[HP_DEFAULTS_MAX];	/* of the program, and */
+	char default_values[HP_DEFAULTS_MAX];	/* their words */
 	bool is_limited;	/* by a flag: it beats the limits of the sections */
 	struct hp_trial trial;	/* of the report of a session that ended */
 };
@@ -265,7 +265,7 @@ static bool option_take(struct ask *ask, int letter)
 	case FLAG_SESSION:
 		ask->session = optarg;
 		return true;
-	case FLAG_LEAST:
+	case FLAG_MIN:
 		return least_read(optarg, &ask->least);
 	default:
 		return flag_set(ask, letter, optarg);
@@ -310,7 +310,7 @@ static int say_cut(int status)
 static bool open_ended(const struct ask *ask, struct hp_input *input)
 {
 	enum hp_segment_fault fault;
-	int levels[HP_LEVELS_MOST];
+	int levels[HP_LEVELS_MAX];
 
 	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
 	fault = hp_segment_map_fd(&input->segment, ask->fd);

@@ -83,7 +83,7 @@ static const struct flag flags[] = {
 
 struct run {
 	struct hp_settings settings;
-	char defaults[HP_DEFAULTS_MOST];	/* the words of what the program brings along */
+	char defaults[HP_DEFAULTS_MAX];	/* the words of what the program brings along */
 	struct hp_program program;
 	struct hp_segment segment;
 	struct hp_session session;

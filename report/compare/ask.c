@@ -87,7 +87,7 @@ static bool option_take(struct hp_compare_ask *ask, int letter)
 {
 	switch (letter) {
 	case 'r':
-		return number_read("runs", optarg, 1, HP_COMPARE_RUNS_MOST, &ask->runs);
+		return number_read("runs", optarg, 1, HP_COMPARE_RUNS_MAX, &ask->runs);
 	case 'I':
 		ask->input = optarg;
 		return true;
@@ -226,7 +226,7 @@ int hp_compare_ask_read(struct hp_compare_ask *ask, int argc, char **argv)
 	if (status < 0)
 		status = sides_split(ask, &words);
 	if (status < 0 && !ask->runs &&
-	    (ask->a_count > HP_COMPARE_RUNS_MOST || ask->b_count > HP_COMPARE_RUNS_MOST))
+	    (ask->a_count > HP_COMPARE_RUNS_MAX || ask->b_count > HP_COMPARE_RUNS_MAX))
 		status = refuse("there are more runs than 1000 on a side");
 	return status;
 }

@@ -6,7 +6,7 @@
  * on how busy the machine is: if all runs of a side agree, one run a side is
  * enough to tell a difference.  Times do depend on it.  Two runs of one binary
  * differ by 20 % and more, and no single run knows by how much.  So times are judged
- * only with at least HP_COMPARE_RUNS_LEAST runs a side that were made in turns, by the
+ * only with at least HP_COMPARE_RUNS_MIN runs a side that were made in turns, by the
  * rank-sum test (rank.h), and not at all if the runs had to wait for a core.
  *
  * Rows are matched by section and name.  Rows of equal names are summed: which of them
@@ -28,9 +28,9 @@ struct cJSON;
 struct hp_section;
 struct hp_report;
 
-#define HP_COMPARE_RUNS_LEAST 5	/* a side, to judge times */
+#define HP_COMPARE_RUNS_MIN 5	/* a side, to judge times */
 #define HP_COMPARE_RUNS_STRONG 10	/* with fewer, what is said of times is weak */
-#define HP_COMPARE_RUNS_MOST 1000	/* a side */
+#define HP_COMPARE_RUNS_MAX 1000	/* a side */
 
 enum hp_compare_unit { HP_COMPARE_TIME = 0, HP_COMPARE_BYTES, HP_COMPARE_COUNT };
 

@@ -19,7 +19,7 @@
 #define LOOSE_SHARE 0.1	/* what the machine has a say in: differences below are none */
 #define LOOSE_CHANCE 0.003
 #define ORDER_CHANCE 0.05
-#define UNSEEN_MOST 10	/* tenfold */
+#define UNSEEN_MAX 10	/* tenfold */
 
 static size_t least_runs(const struct hp_compare *compare)
 {
@@ -187,11 +187,11 @@ static char *refusal(const struct hp_compare *compare)
 {
 	double a = compare->a.ready, b = compare->b.ready;
 
-	if (least_runs(compare) < HP_COMPARE_RUNS_LEAST)
+	if (least_runs(compare) < HP_COMPARE_RUNS_MIN)
 		return hp_xprintf("%zu run%s a side, and identical runs differ by up to 20%%; "
 				  "%d runs or more are judged",
 				  least_runs(compare), least_runs(compare) == 1 ? "" : "s",
-				  HP_COMPARE_RUNS_LEAST);
+				  HP_COMPARE_RUNS_MIN);
 	if (!is_in_turns(compare))
 		return hp_xprintf("the runs of one side are older than those of the other; "
 				  "--runs makes them in turns");
@@ -242,8 +242,7 @@ static bool is_beyond(const struct hp_compare *compare, const double *values, do
 static double unseen_of(const struct hp_compare *compare, const struct hp_compare_row *row,
 			double most)
 {
-	double level = row->b > 0 && row->a > 0 ? row->a / row->b : NAN, low = 1,
-	       high = UNSEEN_MOST;
+	double level = row->b > 0 && row->a > 0 ? row->a / row->b : NAN, low = 1, high = UNSEEN_MAX;
 
 	if (isnan(level) || !is_beyond(compare, row->values, level * high, most))
 		return NAN;
@@ -255,7 +254,7 @@ static double unseen_of(const struct hp_compare *compare, const struct hp_compar
 		else
 			low = middle;
 	}
-	return fmax(high - 1, HP_JUDGE_LEAST);
+	return fmax(high - 1, HP_JUDGE_MIN);
 }
 
 static void time_judge(const struct hp_compare *compare, struct hp_compare_row *row, double most)
@@ -264,7 +263,7 @@ static void time_judge(const struct hp_compare *compare, struct hp_compare_row *
 				     compare->b.count);
 	row->unseen = unseen_of(compare, row, most);
 	row->verdict = HP_COMPARE_SAME;
-	if (row->chance < most && fabs(row->b - row->a) >= HP_JUDGE_LEAST * row->a)
+	if (row->chance < most && fabs(row->b - row->a) >= HP_JUDGE_MIN * row->a)
 		row->verdict = direction(row);
 }
 
@@ -291,7 +290,7 @@ static void rows_judge(struct hp_compare *compare)
 	struct hp_compare_row **own;
 	size_t count = own_times_list(compare, &own);
 
-	if (count >= HP_RELATIVE_LEAST)
+	if (count >= HP_RELATIVE_MIN)
 		most /= 2;
 	for (size_t i = 0; i < compare->row_count; i++) {
 		struct hp_compare_row *row = &compare->rows[i];
@@ -300,8 +299,8 @@ static void rows_judge(struct hp_compare *compare)
 		    is_weighty(compare, row))
 			time_judge(compare, row, most);
 	}
-	if (count >= HP_RELATIVE_LEAST)
-		hp_compare_relative_judge(compare, own, count, most, HP_JUDGE_LEAST);
+	if (count >= HP_RELATIVE_MIN)
+		hp_compare_relative_judge(compare, own, count, most, HP_JUDGE_MIN);
 	free(own);
 }
 

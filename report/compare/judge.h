@@ -8,10 +8,10 @@
  * of both sides do not overlap, and if that is beyond chance: as a rank sum, for as many
  * varying counts as there are, or because the gap is several times the larger range.
  *
- * Times, with HP_COMPARE_RUNS_LEAST runs a side: refused if threads waited for a core, or if
+ * Times, with HP_COMPARE_RUNS_MIN runs a side: refused if threads waited for a core, or if
  * the runs were not made in turns.  Else a rank-sum test; its chance has to be below
  * HP_JUDGE_ROWS divided by the number of rows that are judged, or below HP_JUDGE_TOTALS for
- * wall and CPU, and the medians have to differ by HP_JUDGE_LEAST.  Own times are tested against
+ * wall and CPU, and the medians have to differ by HP_JUDGE_MIN.  Own times are tested against
  * each other as well (relative.h).  Judged are rows of at least
  * HP_JUDGE_SHARE of the CPU time, those made of samples if they have HP_JUDGE_SAMPLED_NS.
  */
@@ -22,7 +22,7 @@
 
 #define HP_JUDGE_ROWS 0.03
 #define HP_JUDGE_TOTALS 0.0125
-#define HP_JUDGE_LEAST 0.02
+#define HP_JUDGE_MIN 0.02
 #define HP_JUDGE_SHARE 0.01
 #define HP_JUDGE_SAMPLED_NS 20e6
 #define HP_JUDGE_READY 0.10	/* of the time that threads wanted a core, without one */

@@ -18,7 +18,7 @@
 #include "report/section/core/list.h"
 #include "report/section/sections.h"
 
-#define JSON_MOST (256 << 20)	/* bytes */
+#define JSON_MAX (256 << 20)	/* bytes */
 
 /* All of a file that starts as JSON does, 0-terminated; NULL = it does not. */
 static char *json_read(const char *path)
@@ -30,7 +30,7 @@ static char *json_read(const char *path)
 	ssize_t got;
 
 	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    status.st_size > JSON_MOST || pread(fd, &(char){ 0 }, 1, 0) != 1) {
+	    status.st_size > JSON_MAX || pread(fd, &(char){ 0 }, 1, 0) != 1) {
 		if (fd >= 0)
 			close(fd);
 		return NULL;

@@ -14,7 +14,7 @@
 #include "report/base/memory.h"
 #include "report/section/core/section.h"
 
-#define POLICY_MOST (1 << 20)	/* bytes */
+#define POLICY_MAX (1 << 20)	/* bytes */
 #define WORDS 4
 #define TOTAL "total"
 
@@ -138,11 +138,11 @@ static char *file_read(const char *path)
 
 	if (!file)
 		return NULL;
-	text = hp_xmalloc(POLICY_MOST + 1);
-	size = fread(text, 1, POLICY_MOST + 1, file);
-	if (size > POLICY_MOST)
+	text = hp_xmalloc(POLICY_MAX + 1);
+	size = fread(text, 1, POLICY_MAX + 1, file);
+	if (size > POLICY_MAX)
 		errno = EFBIG;
-	if (size > POLICY_MOST || ferror(file)) {
+	if (size > POLICY_MAX || ferror(file)) {
 		free(text);
 		text = NULL;
 	} else

@@ -110,7 +110,7 @@ double hp_rank_chance(const double *a, size_t a_count, const double *b, size_t b
 	if (!a_count || !b_count)
 		return 1;
 	all = ranks_of(a, a_count, b, b_count, &ties);
-	chance = a_count + b_count <= HP_RANK_MOST
+	chance = a_count + b_count <= HP_RANK_MAX
 			 ? chance_exact(all, a_count, b_count)
 			 : chance_normal(all, (double)a_count, (double)b_count, ties);
 	free(all);

@@ -12,12 +12,12 @@
 
 #include <stddef.h>
 
-#define HP_RANK_MOST 64	/* values of both sides for which chances are exact */
+#define HP_RANK_MAX 64	/* values of both sides for which chances are exact */
 
 /*
  * The chance that two samples of the same distribution differ at least as much,
  * 0 to 1.  Ties share their ranks, and the chance is that of these very ranks.
- * Beyond HP_RANK_MOST values it is approximated by a normal distribution.  1 if
+ * Beyond HP_RANK_MAX values it is approximated by a normal distribution.  1 if
  * a side is empty.
  */
 double hp_rank_chance(const double *a, size_t a_count, const double *b, size_t b_count);

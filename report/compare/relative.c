@@ -44,7 +44,7 @@ static double factor_of(const struct relative *all, size_t run, size_t but)
 	for (size_t i = 0; i < all->count; i++)
 		if (i != but && !all->is_found[i] && all->middles[i] > 0)
 			parts[count++] = all->rows[i]->values[run] / all->middles[i];
-	if (count + 1 >= HP_RELATIVE_LEAST || (count >= 2 && all->count >= HP_RELATIVE_LEAST))
+	if (count + 1 >= HP_RELATIVE_MIN || (count >= 2 && all->count >= HP_RELATIVE_MIN))
 		factor = hp_rank_median(parts, count);
 	free(parts);
 	return factor;

@@ -13,7 +13,7 @@
 
 #include "report/compare/compare.h"
 
-#define HP_RELATIVE_LEAST 4	/* functions; with fewer there is no factor */
+#define HP_RELATIVE_MIN 4	/* functions; with fewer there is no factor */
 
 /*
  * Tests the `count` rows and sets chance, unseen, relative and verdict of those whose chance is

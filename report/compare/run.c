@@ -170,7 +170,7 @@ bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask 
 	environment_set(&runner);
 	interrupts_ignore(&runner);
 	/* Counts need no warm files. */
-	size_t first = ask->runs < HP_COMPARE_RUNS_LEAST ? 2 : 0;
+	size_t first = ask->runs < HP_COMPARE_RUNS_MIN ? 2 : 0;
 	for (size_t i = first; is_fine && i < 2 * (ask->runs + 1); i++) {
 		char **command = i % 2 ? ask->b : ask->a;
 

@@ -9,7 +9,7 @@
 #include "report/name/name.h"
 #include "report/base/memory.h"
 
-#define NAME_LEAST 16	/* columns */
+#define NAME_MIN 16	/* columns */
 #define CELLS 4
 
 static void pad(const char *text, size_t width, bool is_left, FILE *out)
@@ -59,7 +59,7 @@ static struct widths widths_of(const struct hp_compare_lines *lines, size_t colu
 	taken = widths.metric + 2 + (remark ? remark + 2 : 0);
 	for (int c = 0; c < CELLS; c++)
 		taken += widths.cells[c] + 2;
-	room = columns > taken + NAME_LEAST ? columns - taken : NAME_LEAST;
+	room = columns > taken + NAME_MIN ? columns - taken : NAME_MIN;
 	widths.name = widths.name < room ? widths.name : room;
 	return widths;
 }

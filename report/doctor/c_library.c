@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SIZE_MOST (64u << 20)	/* of a file; glibc's is 2 MB */
-#define VERSIONS_MOST 512	/* in one list */
+#define FILE_SIZE_MAX (64u << 20)	/* of a file; glibc's is 2 MB */
+#define VERSIONS_MAX 512	/* in one list */
 #define WEAK_VERSION 0x2	/* VER_FLG_WEAK: optional for all users */
 
 struct file {
@@ -80,7 +80,7 @@ static bool file_read(struct file *file, const char *path)
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	    status.st_size >= (off_t)sizeof(Elf64_Ehdr) && status.st_size <= (off_t)SIZE_MOST)
+	    status.st_size >= (off_t)sizeof(Elf64_Ehdr) && status.st_size <= (off_t)FILE_SIZE_MAX)
 		file->bytes = malloc((size_t)status.st_size);
 	for (ssize_t more = 1; file->bytes && more > 0 && got<(size_t)status.st_size; got += more> 0
 				       ? (size_t)more
@@ -138,7 +138,7 @@ static unsigned newer(unsigned one, unsigned other)
 static unsigned newest_needed(const struct file *file)
 {
 	uint64_t at = file->tables[NEEDED];
-	unsigned newest = 0, left = VERSIONS_MOST;
+	unsigned newest = 0, left = VERSIONS_MAX;
 	Elf64_Verneed need;
 	Elf64_Vernaux one;
 
@@ -163,7 +163,7 @@ static unsigned newest_needed(const struct file *file)
 static unsigned newest_defined(const struct file *file)
 {
 	uint64_t at = file->tables[DEFINED];
-	unsigned newest = 0, left = VERSIONS_MOST;
+	unsigned newest = 0, left = VERSIONS_MAX;
 	Elf64_Verdef definition;
 
 	for (const void *place; at && left > 0 && (place = bytes_at(file, at, sizeof(definition)));

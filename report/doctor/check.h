@@ -16,7 +16,7 @@
 #include "report/doctor/program.h"
 #include "segment/session.h"
 
-#define HP_OUTCOMES_MOST 6
+#define HP_OUTCOMES_MAX 6
 
 enum hp_level {
 	HP_LEVEL_OK,
@@ -65,7 +65,7 @@ struct hp_patient {
 struct hp_check {
 	const char *id;
 	size_t (*look)(struct hp_patient *patient, struct hp_finding *finding);
-	struct hp_outcome outcomes[HP_OUTCOMES_MOST];
+	struct hp_outcome outcomes[HP_OUTCOMES_MAX];
 };
 
 /* Checks of one subject, in a file each. */

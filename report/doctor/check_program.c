@@ -17,7 +17,7 @@
 #include "report/name/name.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define NAMES_MOST 6	/* of libraries in one line */
+#define NAMES_MAX 6	/* of libraries in one line */
 
 /* `list` with `name` appended, in fresh memory; frees `list`. */
 static char *list_add(char *list, const char *name)
@@ -206,10 +206,10 @@ static char *instrumented(const struct hp_patient *patient)
 	size_t count = 0;
 
 	for (size_t i = 0; i < patient->library_count; i++)
-		if (patient->libraries[i].binary.calls_hooks && count++ < NAMES_MOST)
+		if (patient->libraries[i].binary.calls_hooks && count++ < NAMES_MAX)
 			list = list_add(list, hp_name_file(patient->libraries[i].path));
-	if (count > NAMES_MOST) {
-		char *more = hp_xprintf("%zu more", count - NAMES_MOST);
+	if (count > NAMES_MAX) {
+		char *more = hp_xprintf("%zu more", count - NAMES_MAX);
 
 		list = list_add(list, more);
 		free(more);

@@ -19,7 +19,7 @@
 #include "segment/version.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define VERSION_MOST 31
+#define VERSION_MAX 31
 
 extern char **environ;
 
@@ -107,7 +107,7 @@ static size_t look_preload(struct hp_patient *patient, struct hp_finding *findin
 /* --- the files --- */
 
 /* The version after the mark in one of our files; "" = none. */
-static void version_of(const char *path, char version[VERSION_MOST + 1])
+static void version_of(const char *path, char version[VERSION_MAX + 1])
 {
 	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -125,8 +125,8 @@ static void version_of(const char *path, char version[VERSION_MOST + 1])
 		const char *at = mark + strlen(HP_VERSION_MARK);
 		size_t room = (size_t)(file + size - at);
 
-		snprintf(version, VERSION_MOST + 1, "%.*s",
-			 (int)(room < VERSION_MOST ? room : VERSION_MOST), at);
+		snprintf(version, VERSION_MAX + 1, "%.*s",
+			 (int)(room < VERSION_MAX ? room : VERSION_MAX), at);
 	}
 	munmap((void *)(uintptr_t)file, size);
 }
@@ -135,7 +135,7 @@ enum { PART_FINE, PART_LOST, PART_OTHER };
 
 static size_t judge_part(const char *path, bool is_there, struct hp_finding *finding)
 {
-	char version[VERSION_MOST + 1];
+	char version[VERSION_MAX + 1];
 
 	if (!is_there) {
 		finding->found = hp_xprintf("no %s", path);

@@ -23,10 +23,10 @@
 #include "segment/defaults.h"
 
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
-#define SCRIPTS_MOST 4	/* nested #! lines before the kernel gives up */
-#define HEADS_MOST 64	/* program headers read */
-#define ENTRIES_MOST 256	/* of the dynamic section */
-#define NOTES_MOST 4096	/* bytes read from a PT_NOTE segment */
+#define SCRIPTS_MAX 4	/* nested #! lines before the kernel gives up */
+#define HEADS_MAX 64	/* program headers read */
+#define ENTRIES_MAX 256	/* of the dynamic section */
+#define NOTES_MAX 4096	/* bytes read from a PT_NOTE segment */
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -130,7 +130,7 @@ static bool has_more_rights(const char *path)
 
 struct image {
 	int fd;
-	Elf64_Phdr heads[HEADS_MOST];
+	Elf64_Phdr heads[HEADS_MAX];
 	size_t count;
 };
 
@@ -167,7 +167,7 @@ static uint64_t offset_of(const struct image *image, uint64_t address)
 static bool needs_asan(const struct image *image)
 {
 	const Elf64_Phdr *head = head_of(image, PT_DYNAMIC);
-	Elf64_Dyn entries[ENTRIES_MOST];
+	Elf64_Dyn entries[ENTRIES_MAX];
 	uint64_t names = 0;
 
 	if (!head || head->p_offset > INT64_MAX)
@@ -192,7 +192,7 @@ static bool needs_asan(const struct image *image)
 /* The text of HOTPATH_DEFAULTS. */
 static void read_defaults(struct hp_program *program, const struct image *image)
 {
-	char notes[NOTES_MOST];
+	char notes[NOTES_MAX];
 
 	for (size_t i = 0; i < image->count; i++) {
 		const Elf64_Phdr *head = &image->heads[i];
@@ -230,7 +230,7 @@ static void inspect_elf(struct hp_program *program, int fd, const Elf64_Ehdr *he
 		program->obstacle = &other_processor;
 	if (is_other || sizeof(void *) != 8 || header->e_phentsize != sizeof(*image.heads))
 		return;
-	image.count = header->e_phnum < HEADS_MOST ? header->e_phnum : HEADS_MOST;
+	image.count = header->e_phnum < HEADS_MAX ? header->e_phnum : HEADS_MAX;
 	ssize_t size =
 		pread(fd, image.heads, image.count * sizeof(*image.heads), (off_t)header->e_phoff);
 	image.count = size > 0 ? (size_t)size / sizeof(*image.heads) : 0;
@@ -289,7 +289,7 @@ static bool inspect_one(struct hp_program *program)
 void hp_program_inspect(struct hp_program *program)
 {
 	strcpy(program->checked, program->path);
-	for (int i = 0; i <= SCRIPTS_MOST && inspect_one(program); i++)
+	for (int i = 0; i <= SCRIPTS_MAX && inspect_one(program); i++)
 		;
 }
 

@@ -28,7 +28,7 @@ struct hp_program {
 	char linker[PATH_MAX];	/* its ld.so; "" = none, or not an ELF file */
 	char missing[PATH_MAX];	/* missing interpreter; "" = none */
 	const struct hp_obstacle *obstacle;	/* NULL = the library can be loaded */
-	char defaults[HP_DEFAULTS_MOST];	/* its own settings (HOTPATH_DEFAULTS); "" = none */
+	char defaults[HP_DEFAULTS_MAX];	/* its own settings (HOTPATH_DEFAULTS); "" = none */
 	bool is_elf;	/* `checked` is an ELF file for any processor */
 	bool would_end;	/* the loader would end it with the library, so it is started without */
 	bool has_asan;	/* needs the shared AddressSanitizer, which must be loaded first */

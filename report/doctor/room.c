@@ -61,7 +61,7 @@ static size_t judge_limit(uint64_t limit, uint64_t share, const char *name,
 		return LIMIT_NONE;
 	}
 	finding->found = hp_xprintf("%s: %s", name, hp_format_bytes(&cell, limit));
-	if (limit / share < HP_SIZE_LEAST)
+	if (limit / share < HP_SIZE_MIN)
 		return LIMIT_TOO_SMALL;
 	return limit / share < HP_SIZE_DEFAULT ? LIMIT_SMALL : LIMIT_NONE;
 }

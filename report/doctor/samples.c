@@ -20,7 +20,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SIGNAL_SETXID 33	/* the signal of preload/wait/cpu_timer.c, reserved by glibc */
-#define SAMPLY_PARANOID_MOST 1	/* highest kernel.perf_event_paranoid with which samply works */
+#define SAMPLY_PARANOID_MAX 1	/* highest kernel.perf_event_paranoid with which samply works */
 
 /* --- timers --- */
 
@@ -96,7 +96,7 @@ static bool has_wrapper(const struct hp_patient *patient)
 static size_t look_samply(struct hp_patient *patient, struct hp_finding *finding)
 {
 	char *level = hp_first_line("/proc/sys/kernel/perf_event_paranoid");
-	bool is_paranoid = level && strtol(level, NULL, 10) > SAMPLY_PARANOID_MOST;
+	bool is_paranoid = level && strtol(level, NULL, 10) > SAMPLY_PARANOID_MAX;
 	char *version = samply_version();
 
 	finding->found = version ? hp_xprintf("%s%s%s", version,

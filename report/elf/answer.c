@@ -20,7 +20,7 @@
 #include "util/hash.h"
 
 #define MAGIC UINT64_C(0x3152535741504548)
-#define FILE_MOST (8 << 20) /* bytes; further answers are not kept */
+#define FILE_MAX (8 << 20) /* bytes; further answers are not kept */
 #define NO_TEXT UINT32_MAX
 
 struct head {
@@ -115,7 +115,7 @@ static char *file_read(const char *path, size_t *size)
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-	    !(status.st_mode & 077) && status.st_size <= FILE_MOST) {
+	    !(status.st_mode & 077) && status.st_size <= FILE_MAX) {
 		bytes = hp_xmalloc((size_t)status.st_size + 1);
 		*size = (size_t)status.st_size;
 		if (read(fd, bytes, *size) != status.st_size) {
@@ -156,7 +156,7 @@ static bool parts_take(struct hp_answers *answers, const char *texts)
 		const struct range *range = &answers->ranges[i];
 
 		if (range->low < last || range->high <= range->low ||
-		    range->count > HP_INLINES_MOST || range->first > answers->line_count ||
+		    range->count > HP_INLINES_MAX || range->first > answers->line_count ||
 		    range->count > answers->line_count - range->first)
 			return false;
 		last = range->high;
@@ -204,7 +204,7 @@ static void clear(struct hp_answers *answers)
 
 static char *path_of(const unsigned char *id, size_t size)
 {
-	char text[2 * HP_BUILD_ID_MOST + 1] = "";
+	char text[2 * HP_BUILD_ID_MAX + 1] = "";
 
 	for (size_t i = 0; i < size; i++)
 		sprintf(text + 2 * i, "%02x", id[i]);
@@ -216,7 +216,7 @@ struct hp_answers *hp_answers_open(const unsigned char *id, size_t size, const s
 	struct hp_answers *answers;
 	size_t bytes;
 
-	if (!folder_path || !size || size > HP_BUILD_ID_MOST)
+	if (!folder_path || !size || size > HP_BUILD_ID_MAX)
 		return NULL;
 	answers = hp_xcalloc(1, sizeof(*answers));
 	answers->path = path_of(id, size);
@@ -239,7 +239,7 @@ struct hp_answers *hp_answers_open(const unsigned char *id, size_t size, const s
 /* --- asking --- */
 
 bool hp_answers_find(const struct hp_answers *answers, uint64_t address,
-		     struct hp_inline list[HP_INLINES_MOST], size_t *count)
+		     struct hp_inline list[HP_INLINES_MAX], size_t *count)
 {
 	size_t low = 0, high = answers->settled;
 	const struct range *range;

@@ -31,7 +31,7 @@ void hp_answers_close(struct hp_answers *answers);
 
 /* True if the address is known; texts are the answers' own.  *count may be 0. */
 bool hp_answers_find(const struct hp_answers *answers, uint64_t address,
-		     struct hp_inline list[HP_INLINES_MOST], size_t *count);
+		     struct hp_inline list[HP_INLINES_MAX], size_t *count);
 
 /* Adds an answer for the addresses from `low` up to `high`. */
 void hp_answers_add(struct hp_answers *answers, uint64_t low, uint64_t high,

@@ -17,7 +17,7 @@
 #include "report/elf/inline.h"
 #include "report/elf/symbol_file.h"
 
-static_assert(HP_INLINES_MOST == HP_DEBUG_LINES_MOST, "an answer has a line for each");
+static_assert(HP_INLINES_MAX == HP_DEBUG_LINES_MAX, "an answer has a line for each");
 
 static void source_find(struct hp_debug *debug, Dwarf_Die *unit, uint64_t address)
 {
@@ -48,8 +48,8 @@ static void producer_find(struct hp_debug *debug, Dwarf_Die *unit)
 
 /* --- functions at an address --- */
 
-#define LEARN_MOST 65536 /* bytes of a function, whose answers are kept */
-#define LEARN_MOST_ALL 262144 /* limit for one process: the next report continues */
+#define LEARN_MAX 65536 /* bytes of a function, whose answers are kept */
+#define LEARN_MAX_ALL 262144 /* limit for one process: the next report continues */
 
 static bool is_same_text(const char *a, const char *b)
 {
@@ -69,7 +69,7 @@ static bool is_same(const struct hp_inline *a, const struct hp_inline *b, size_t
 static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t low,
 			uint64_t high)
 {
-	struct hp_inline lists[2][HP_INLINES_MOST];
+	struct hp_inline lists[2][HP_INLINES_MAX];
 	struct hp_inline *last = lists[0], *now = lists[1], *swapped;
 	size_t count = hp_inlines_in(inlines, file, low, last);
 
@@ -94,8 +94,8 @@ static void learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint6
 	const struct hp_symbol *symbol = hp_symbol_at(file, address);
 	uint64_t size = symbol ? symbol->size : 0;
 
-	if (symbol && address - symbol->address < size && size <= LEARN_MOST &&
-	    learned + size <= LEARN_MOST_ALL) {
+	if (symbol && address - symbol->address < size && size <= LEARN_MAX &&
+	    learned + size <= LEARN_MAX_ALL) {
 		learned += size;
 		range_learn(inlines, file, symbol->address, symbol->address + size);
 	} else {
@@ -104,7 +104,7 @@ static void learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint6
 }
 
 static size_t inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
-			 struct hp_inline list[HP_INLINES_MOST])
+			 struct hp_inline list[HP_INLINES_MAX])
 {
 	size_t count;
 
@@ -122,7 +122,7 @@ static size_t inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file
 static void inlines_find(struct hp_debug *debug, struct hp_inlines *inlines,
 			 struct hp_symbol_file *file, uint64_t address)
 {
-	struct hp_inline list[HP_INLINES_MOST];
+	struct hp_inline list[HP_INLINES_MAX];
 
 	debug->count = inlines_in(inlines, file, address, list);
 	debug->lines = hp_xcalloc(debug->count, sizeof(*debug->lines));

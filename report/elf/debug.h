@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_DEBUG_LINES_MOST 32	/* of one answer */
+#define HP_DEBUG_LINES_MAX 32	/* of one answer */
 
 struct hp_inlines;
 struct hp_symbol_file;

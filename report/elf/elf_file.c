@@ -13,8 +13,8 @@
 
 #include "report/base/memory.h"
 
-#define SECTIONS_MOST 65280 /* files with more store the number elsewhere */
-#define READ_MOST (UINT64_C(1) << 30) /* bytes of a section */
+#define SECTIONS_MAX 65280 /* files with more store the number elsewhere */
+#define READ_MAX (UINT64_C(1) << 30) /* bytes of a section */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OUR_ORDER ELFDATA2LSB
@@ -65,7 +65,7 @@ static bool header_read(struct hp_elf *elf)
 	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == OUR_ORDER &&
 	       (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
 	       header->e_shentsize == sizeof(*elf->sections) && header->e_shnum &&
-	       header->e_shnum < SECTIONS_MOST && header->e_shstrndx < header->e_shnum;
+	       header->e_shnum < SECTIONS_MAX && header->e_shstrndx < header->e_shnum;
 }
 
 static bool sections_read(struct hp_elf *elf)
@@ -125,7 +125,7 @@ char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section)
 
 	/* Checked before allocating: a damaged header may claim any size. */
 	if (section->sh_type == SHT_NOBITS || section->sh_flags & SHF_COMPRESSED ||
-	    section->sh_size > READ_MOST || section->sh_offset > elf->size ||
+	    section->sh_size > READ_MAX || section->sh_offset > elf->size ||
 	    section->sh_size > elf->size - section->sh_offset)
 		return NULL;
 	bytes = hp_xmalloc(section->sh_size + 1);
@@ -143,7 +143,7 @@ static uint64_t padded(uint64_t size)
 	return (size + 3) & ~UINT64_C(3);
 }
 
-static size_t note_find(const char *notes, uint64_t size, unsigned char id[HP_BUILD_ID_MOST])
+static size_t note_find(const char *notes, uint64_t size, unsigned char id[HP_BUILD_ID_MAX])
 {
 	Elf64_Nhdr note;
 	uint64_t at = 0;
@@ -158,7 +158,7 @@ static size_t note_find(const char *notes, uint64_t size, unsigned char id[HP_BU
 			return 0;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
 		    memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0) {
-			if (note.n_descsz > HP_BUILD_ID_MOST)
+			if (note.n_descsz > HP_BUILD_ID_MAX)
 				return 0;
 			memcpy(id, notes + text, note.n_descsz);
 			return note.n_descsz;
@@ -170,7 +170,7 @@ static size_t note_find(const char *notes, uint64_t size, unsigned char id[HP_BU
 	return 0;
 }
 
-size_t hp_elf_build_id(const struct hp_elf *elf, unsigned char id[HP_BUILD_ID_MOST])
+size_t hp_elf_build_id(const struct hp_elf *elf, unsigned char id[HP_BUILD_ID_MAX])
 {
 	size_t size = 0;
 

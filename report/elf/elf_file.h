@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HP_BUILD_ID_MOST 64
+#define HP_BUILD_ID_MAX 64
 
 struct hp_elf {
 	int fd;	/* -1 = none */
@@ -46,6 +46,6 @@ const Elf64_Shdr *hp_elf_typed(const struct hp_elf *elf, uint32_t type);
 char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section);
 
 /* Returns the size of the build-id; 0 = there is none. */
-size_t hp_elf_build_id(const struct hp_elf *elf, unsigned char id[HP_BUILD_ID_MOST]);
+size_t hp_elf_build_id(const struct hp_elf *elf, unsigned char id[HP_BUILD_ID_MAX]);
 
 #endif

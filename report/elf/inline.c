@@ -13,7 +13,7 @@
 #include "report/base/memory.h"
 #include "report/elf/scope.h"
 
-#define DEPTH_MOST 200	/* nesting depth: damaged information must not exhaust our stack */
+#define DEPTH_MAX 200	/* nesting depth: damaged information must not exhaust our stack */
 
 /* A code range of a function, or of a function inlined into it. */
 struct span {
@@ -100,7 +100,7 @@ static void walk(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *parent
 {
 	Dwarf_Die die;
 
-	if (depth > DEPTH_MOST || dw->dwarf_child(parent, &die) != 0)
+	if (depth > DEPTH_MAX || dw->dwarf_child(parent, &die) != 0)
 		return;
 	do {
 		switch (dw->dwarf_tag(&die)) {
@@ -240,13 +240,13 @@ static void own_place(const struct hp_dwarf *dw, struct unit *unit, uint64_t add
 /* In the addresses of the debug information; file's address = address + bias. */
 static size_t spans_list(struct hp_inlines *inlines, const struct hp_symbol_file *file,
 			 struct unit *unit, uint64_t address, uint64_t bias,
-			 struct hp_inline list[HP_INLINES_MOST])
+			 struct hp_inline list[HP_INLINES_MAX])
 {
 	const struct hp_dwarf *dw = hp_dwarf_load();
 	struct span *inner = NULL;
 	size_t count = 0;
 
-	for (uint32_t i = span_at(unit, address); i != HP_NONE && count < HP_INLINES_MOST;
+	for (uint32_t i = span_at(unit, address); i != HP_NONE && count < HP_INLINES_MAX;
 	     i = unit->spans[i].outer) {
 		struct span *span = &unit->spans[i];
 
@@ -267,7 +267,7 @@ static size_t spans_list(struct hp_inlines *inlines, const struct hp_symbol_file
 }
 
 size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
-		     struct hp_inline list[HP_INLINES_MOST])
+		     struct hp_inline list[HP_INLINES_MAX])
 {
 	uint64_t inside = address;
 	Dwarf_Die *die = hp_symbol_file_unit(file, &inside);

@@ -14,7 +14,7 @@
 
 #include "report/elf/symbol_file.h"
 
-#define HP_INLINES_MOST 32	/* at one address, the outer function among them */
+#define HP_INLINES_MAX 32	/* at one address, the outer function among them */
 
 struct hp_inlines;
 
@@ -34,6 +34,6 @@ void hp_inlines_free(struct hp_inlines *inlines);
  * not known.  Texts live as long as the inlines and the file.
  */
 size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
-		     struct hp_inline list[HP_INLINES_MOST]);
+		     struct hp_inline list[HP_INLINES_MAX]);
 
 #endif

@@ -16,10 +16,10 @@
 
 #include "report/base/memory.h"
 
-#define DEPTH_MOST 16 /* of types in types; damaged information must not exhaust our stack */
-#define PATH_MOST 256 /* bytes of a member's path */
-#define NAME_MOST 512 /* bytes of a type's name with its namespaces */
-#define STEPS_MOST 1000000 /* entries looked at */
+#define DEPTH_MAX 16 /* of types in types; damaged information must not exhaust our stack */
+#define MEMBER_PATH_MAX 256 /* bytes of a member's path */
+#define TYPE_NAME_MAX 512 /* bytes of a type's name with its namespaces */
+#define STEPS_MAX 1000000 /* entries looked at */
 
 /* How well a type explains a block; of the best fit there must be one type only. */
 enum fit {
@@ -38,9 +38,9 @@ struct search {
 	size_t seen;
 	int best;
 	bool is_ambiguous;
-	char scope[NAME_MOST]; /* namespaces and classes around, with "::" at the end */
-	char name[NAME_MOST]; /* of the best type */
-	char path[PATH_MOST]; /* of its member */
+	char scope[TYPE_NAME_MAX]; /* namespaces and classes around, with "::" at the end */
+	char name[TYPE_NAME_MAX]; /* of the best type */
+	char path[MEMBER_PATH_MAX]; /* of its member */
 	uint64_t index;
 	uint64_t count;
 };
@@ -56,7 +56,7 @@ static uint64_t cpu_ns(void)
 /* Damaged information may have types that contain each other many times over. */
 static bool is_over(struct search *s)
 {
-	return s->seen > STEPS_MOST || (s->seen % 64 == 0 && cpu_ns() > s->deadline_ns);
+	return s->seen > STEPS_MAX || (s->seen % 64 == 0 && cpu_ns() > s->deadline_ns);
 }
 
 /* --- types --- */
@@ -87,7 +87,7 @@ static bool is_compound(int tag)
 /* Looks through const, volatile and names of types; true if one of these names is the wanted one. */
 static bool strip(struct search *s, Dwarf_Die *type)
 {
-	for (int i = 0; i < DEPTH_MOST; i++) {
+	for (int i = 0; i < DEPTH_MAX; i++) {
 		int tag = s->dw->dwarf_tag(type);
 		const char *name = s->dw->dwarf_diename(type);
 
@@ -108,7 +108,7 @@ static uint64_t size_of(struct search *s, Dwarf_Die type, int depth)
 	uint64_t size, count = 1;
 	Dwarf_Die child;
 
-	if (depth > DEPTH_MOST)
+	if (depth > DEPTH_MAX)
 		return 0;
 	size = number_of(s->dw, &type, DW_AT_byte_size, 0);
 	if (size)
@@ -127,22 +127,22 @@ static uint64_t size_of(struct search *s, Dwarf_Die type, int depth)
 	return type_of(s->dw, &type, &child) ? count * size_of(s, child, depth + 1) : 0;
 }
 
-static void path_add(char path[PATH_MOST], const char *text, bool is_member)
+static void path_add(char path[MEMBER_PATH_MAX], const char *text, bool is_member)
 {
 	size_t length = strlen(path), more = strlen(text);
 
-	if (length + more + 2 > PATH_MOST)
+	if (length + more + 2 > MEMBER_PATH_MAX)
 		return;
 	if (is_member && length)
 		path[length++] = '.';
 	memcpy(path + length, text, more + 1);
 }
 
-static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[PATH_MOST],
+static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[MEMBER_PATH_MAX],
 		      int depth);
 
 /* One member or base class of a type, which starts at `begin` there. */
-static bool part_at(struct search *s, Dwarf_Die *part, uint64_t offset, char path[PATH_MOST],
+static bool part_at(struct search *s, Dwarf_Die *part, uint64_t offset, char path[MEMBER_PATH_MAX],
 		    int depth)
 {
 	uint64_t begin = number_of(s->dw, part, DW_AT_data_member_location, 0);
@@ -160,7 +160,7 @@ static bool part_at(struct search *s, Dwarf_Die *part, uint64_t offset, char pat
 	return false;
 }
 
-static bool in_array(struct search *s, Dwarf_Die *type, uint64_t offset, char path[PATH_MOST],
+static bool in_array(struct search *s, Dwarf_Die *type, uint64_t offset, char path[MEMBER_PATH_MAX],
 		     int depth)
 {
 	uint64_t whole = size_of(s, *type, depth), each;
@@ -178,13 +178,13 @@ static bool in_array(struct search *s, Dwarf_Die *type, uint64_t offset, char pa
 }
 
 /* Is a member of the wanted type at `offset`?  Its path is added; what lies inside of std's types is not. */
-static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[PATH_MOST],
+static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[MEMBER_PATH_MAX],
 		      int depth)
 {
 	Dwarf_Die part;
 
 	s->seen++;
-	if (depth > DEPTH_MOST || is_over(s))
+	if (depth > DEPTH_MAX || is_over(s))
 		return false;
 	if (strip(s, &type))
 		return offset == 0;
@@ -205,7 +205,7 @@ static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char pa
 /* --- candidates --- */
 
 /* A member `_M_...` is the C++ library's own: what it is in is the program's word for it. */
-static void path_end(char path[PATH_MOST])
+static void path_end(char path[MEMBER_PATH_MAX])
 {
 	static const char *const inner[] = { "._M_", ".__m_", ".__cv_" };
 
@@ -254,7 +254,7 @@ static void type_try(struct search *s, Dwarf_Die *type, const char *name)
 		return;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		uint64_t head = heads[i], room = w->size - head;
-		char path[PATH_MOST] = "";
+		char path[MEMBER_PATH_MAX] = "";
 		int fit = FIT_NONE;
 
 		if (w->offset < head || room < size || w->size < head)
@@ -282,7 +282,7 @@ static void inside_walk(struct search *s, Dwarf_Die *die, const char *name, int 
 {
 	size_t length = strlen(s->scope);
 
-	if (name && length + strlen(name) + 3 < NAME_MOST) {
+	if (name && length + strlen(name) + 3 < TYPE_NAME_MAX) {
 		strcpy(s->scope + length, name);
 		strcat(s->scope, "::");
 	}
@@ -292,7 +292,7 @@ static void inside_walk(struct search *s, Dwarf_Die *die, const char *name, int 
 
 static void compound_note(struct search *s, Dwarf_Die *die, const char *name, int depth)
 {
-	char whole[NAME_MOST];
+	char whole[TYPE_NAME_MAX];
 
 	/* The C++ library's own types are no owner. */
 	if (strncmp(s->scope, "std::", 5) == 0 || strncmp(s->scope, "__gnu_cxx::", 11) == 0)
@@ -308,7 +308,7 @@ static void compound_note(struct search *s, Dwarf_Die *die, const char *name, in
 /* A type without a name of its own has that of the typedef: typedef struct { ... } session; */
 static void typedef_note(struct search *s, Dwarf_Die *die, const char *name)
 {
-	char whole[NAME_MOST];
+	char whole[TYPE_NAME_MAX];
 	Dwarf_Die type;
 
 	if (!name || strlen(s->scope) + strlen(name) >= sizeof(whole) ||
@@ -324,7 +324,7 @@ static void walk(struct search *s, Dwarf_Die *parent, int depth)
 {
 	Dwarf_Die die;
 
-	if (depth > DEPTH_MOST || s->dw->dwarf_child(parent, &die) != 0)
+	if (depth > DEPTH_MAX || s->dw->dwarf_child(parent, &die) != 0)
 		return;
 	do {
 		const char *name = s->dw->dwarf_diename(&die);
@@ -362,7 +362,7 @@ static bool variable_find(struct search *s, Dwarf_Die *parent, const char *wante
 {
 	Dwarf_Die die, type;
 
-	if (depth > DEPTH_MOST || s->dw->dwarf_child(parent, &die) != 0)
+	if (depth > DEPTH_MAX || s->dw->dwarf_child(parent, &die) != 0)
 		return false;
 	do {
 		const char *name = s->dw->dwarf_diename(&die);

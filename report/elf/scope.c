@@ -12,7 +12,7 @@
 #include "report/base/memory.h"
 #include "report/elf/demangle.h"
 
-#define DEPTH_MOST 200	/* nesting depth: damaged information must not exhaust our stack */
+#define DEPTH_MAX 200	/* nesting depth: damaged information must not exhaust our stack */
 
 /* A function, or something that may contain one. */
 struct entry {
@@ -71,7 +71,7 @@ static void walk(const struct hp_dwarf *dw, struct hp_scopes *scopes, Dwarf_Die 
 {
 	Dwarf_Die die;
 
-	if (depth > DEPTH_MOST || dw->dwarf_child(parent, &die) != 0)
+	if (depth > DEPTH_MAX || dw->dwarf_child(parent, &die) != 0)
 		return;
 	do {
 		switch (dw->dwarf_tag(&die)) {
@@ -119,7 +119,7 @@ static Dwarf_Die first_of(const struct hp_dwarf *dw, const Dwarf_Die *die)
 {
 	Dwarf_Die first = *die, origin;
 
-	for (int i = 0; i < DEPTH_MOST && origin_of(dw, &first, &origin); i++)
+	for (int i = 0; i < DEPTH_MAX && origin_of(dw, &first, &origin); i++)
 		first = origin;
 	return first;
 }
@@ -225,7 +225,7 @@ static char *scope_name(const struct hp_dwarf *dw, struct hp_scopes *scopes, uin
 	}
 	part = part_of(dw, &scopes->entries[place]);
 	next = scopes->entries[place].outer;
-	if (next == HP_NONE || depth > DEPTH_MOST)
+	if (next == HP_NONE || depth > DEPTH_MAX)
 		return part;
 	outer = scope_name(dw, scopes, next, depth + 1);
 	whole = hp_xprintf("%s::%s", outer, part);

@@ -55,7 +55,7 @@ static const char *check_inode(const struct hp_model_object *recorded, int64_t c
 static const char *check_file(const struct hp_elf *elf, const struct hp_model_object *recorded,
 			      int64_t created_unix_ns)
 {
-	unsigned char id[HP_BUILD_ID_MOST];
+	unsigned char id[HP_BUILD_ID_MAX];
 
 	if (!recorded->build_id_size)
 		return check_inode(recorded, created_unix_ns);

@@ -109,8 +109,8 @@ static bool is_same_layout(const struct hp_elf *elf, const struct hp_elf *debug)
 static enum found debug_open(struct hp_symbol_table *table, const struct hp_elf *elf,
 			     struct hp_elf *debug)
 {
-	unsigned char *id = table->id, other[HP_BUILD_ID_MOST];
-	char path[sizeof(DEBUG_FOLDER) + 2 * HP_BUILD_ID_MOST + 32];
+	unsigned char *id = table->id, other[HP_BUILD_ID_MAX];
+	char path[sizeof(DEBUG_FOLDER) + 2 * HP_BUILD_ID_MAX + 32];
 	size_t size = hp_elf_build_id(elf, id);
 	char *to = path + sprintf(path, DEBUG_FOLDER "/.build-id/");
 	int fd;

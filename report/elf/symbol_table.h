@@ -25,7 +25,7 @@ struct hp_symbol_table {
 
 	/* All of it is in a file found by the build-id: */
 	size_t id_size;	/* 0 = no */
-	unsigned char id[HP_BUILD_ID_MOST];
+	unsigned char id[HP_BUILD_ID_MAX];
 	struct stat debug;
 };
 

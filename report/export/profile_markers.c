@@ -20,8 +20,8 @@
 #include "report/section/wait/offcpu.h"
 #include "report/export/profile.h"
 
-#define CALLS_MOST 2000 /* the longest of all functions */
-#define CALL_LEAST_NS UINT64_C(10000) /* shorter ones cannot be seen */
+#define CALLS_MAX 2000 /* the longest of all functions */
+#define CALL_MIN_NS UINT64_C(10000) /* shorter ones cannot be seen */
 
 const char hp_profile_schemas[] =
 	"{\"name\":\"Wait\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
@@ -163,7 +163,7 @@ static int compare_calls(const void *left, const void *right)
 /* The longest calls of all functions, fresh. */
 static struct long_call *long_calls(const struct hp_model *model, size_t *count)
 {
-	double least = (double)CALL_LEAST_NS / model->ns_per_tick;
+	double least = (double)CALL_MIN_NS / model->ns_per_tick;
 	struct long_call *list = NULL;
 	size_t room = 0;
 
@@ -181,8 +181,8 @@ static struct long_call *long_calls(const struct hp_model *model, size_t *count)
 	}
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_calls);
-	if (*count > CALLS_MOST)
-		*count = CALLS_MOST;
+	if (*count > CALLS_MAX)
+		*count = CALLS_MAX;
 	return list;
 }
 

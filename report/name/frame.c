@@ -197,8 +197,8 @@ static size_t kept_lines(const struct hp_frames *frames, const struct hp_noted_p
 /* The last of them: the function that is called. */
 static char *kept_name(const struct hp_frames *frames, const struct hp_noted_place *kept)
 {
-	struct hp_frame_line lines[HP_FRAMES_MOST];
-	size_t count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
+	struct hp_frame_line lines[HP_FRAMES_MAX];
+	size_t count = kept_lines(frames, kept, lines, HP_FRAMES_MAX);
 	char *name = count ? lines[count - 1].name : NULL;
 
 	for (size_t i = 0; i < count; i++) {
@@ -381,14 +381,14 @@ static void place_lines(struct hp_frames *frames, struct hp_frame_place *place)
 {
 	uint64_t before = missing(frames), address = place->address ? place->address - 1 : 0;
 	const struct hp_noted_place *kept = kept_at(frames, place->object, address);
-	struct hp_frame_line lines[HP_FRAMES_MOST] = { { .name = NULL } };
+	struct hp_frame_line lines[HP_FRAMES_MAX] = { { .name = NULL } };
 	size_t count = 0;
 
 	if (kept)
-		count = kept_lines(frames, kept, lines, HP_FRAMES_MOST);
+		count = kept_lines(frames, kept, lines, HP_FRAMES_MAX);
 	else if (!is_libc(frames, place->object))
 		count = hp_symbols_lines(frames->symbols, place->object, address, lines,
-					 HP_FRAMES_MOST);
+					 HP_FRAMES_MAX);
 	place->has_lines = true;
 	place->count = count ? count : 1;
 	place->frames = hp_xcalloc(place->count, sizeof(*place->frames));

@@ -16,7 +16,7 @@
 #include "report/name/kernel_copy.h"
 #include "segment/layout/sample.h"
 
-#define TEXT_MOST (UINT64_C(256) << 20)
+#define TEXT_MAX (UINT64_C(256) << 20)
 
 struct hp_name_entry {
 	uint64_t address;
@@ -35,7 +35,7 @@ static char *read_all(int fd)
 		size += (size_t)got;
 		if (size < room)
 			continue;
-		if (room > TEXT_MOST)
+		if (room > TEXT_MAX)
 			break;
 		room *= 2;
 		text = hp_xrealloc(text, room + 1, 1);

@@ -20,7 +20,7 @@
 #define MAGIC UINT64_C(0x314c454e52455048) /* "HPERNEL1" */
 #define BOOT_ID_SIZE 40
 #define BEGIN_SIZE 2048 /* of /proc/kallsyms */
-#define COUNT_MOST (UINT32_C(1) << 22)
+#define COUNT_MAX (UINT32_C(1) << 22)
 
 struct hp_kernel_copy_head {
 	uint64_t magic;
@@ -85,7 +85,7 @@ static size_t size_of(const struct hp_kernel_copy_head *head)
 
 static bool is_sound(const struct hp_kernel_copy_head *head, size_t size)
 {
-	return head->magic == MAGIC && head->count && head->count <= COUNT_MOST &&
+	return head->magic == MAGIC && head->count && head->count <= COUNT_MAX &&
 	       head->names_size && size_of(head) == size &&
 	       names_of(head)[head->names_size - 1] == 0;
 }
@@ -167,7 +167,7 @@ static struct hp_kernel_copy_head *copy_make(const struct hp_kernel_name *names,
 	count = (size_t)(high - low) + 1;
 	for (size_t i = 0; i < count; i++)
 		names_size += strlen(low[i].name) + 1;
-	if (count > COUNT_MOST || names_size > UINT32_MAX)
+	if (count > COUNT_MAX || names_size > UINT32_MAX)
 		return NULL;
 	head = hp_xcalloc(1, sizeof(*head) + count * (sizeof(uint64_t) + sizeof(uint32_t)) +
 				     names_size);

@@ -16,7 +16,7 @@
 #include "report/base/memory.h"
 
 #define ELLIPSIS "\342\200\246"
-#define PARTS_MOST 64
+#define PARTS_MAX 64
 
 static const char anonymous[] = "(anonymous namespace)";
 
@@ -92,7 +92,7 @@ static bool is_within_lambda(const char *name, size_t colons)
 /* Where the last `parts` parts start, between the return type and `end`. */
 static size_t parts_at(const char *name, size_t end, size_t parts)
 {
-	size_t starts[PARTS_MOST] = { 0 };
+	size_t starts[PARTS_MAX] = { 0 };
 	size_t count = 1;
 	int depth = 0;
 
@@ -108,7 +108,7 @@ static size_t parts_at(const char *name, size_t end, size_t parts)
 				i += size;
 				continue;
 			}
-			if (count == PARTS_MOST)
+			if (count == PARTS_MAX)
 				memmove(starts, starts + 1, --count * sizeof(starts[0]));
 			starts[count++] = i + 2;
 		}

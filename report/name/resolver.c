@@ -21,7 +21,7 @@
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
-#define QUESTIONS_MOST (1 << 20)	/* kept; further addresses get no lines */
+#define QUESTIONS_MAX (1 << 20)	/* kept; further addresses get no lines */
 
 struct question {
 	struct question *next;	/* next in the list of open questions */
@@ -255,7 +255,7 @@ static struct question *question_of(struct hp_resolver *resolver, struct file *f
 		    question->want == want)
 			return question;
 	}
-	if (resolver->question_count >= QUESTIONS_MOST)
+	if (resolver->question_count >= QUESTIONS_MAX)
 		return NULL;
 	*hp_map_at(&resolver->same, hash, &is_new) = (uint32_t)resolver->question_count;
 	return question_new(resolver, file, address, want);

@@ -353,8 +353,8 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 			const char *type, uint64_t size, uint64_t offset)
 {
-	struct hp_frame_line lines[HP_FRAMES_MOST];
-	const char *names[HP_FRAMES_MOST];
+	struct hp_frame_line lines[HP_FRAMES_MAX];
+	const char *names[HP_FRAMES_MAX];
 	struct hp_member_wanted wanted = {
 		.address = address, .type = type, .size = size, .offset = offset, .functions = names
 	};
@@ -368,7 +368,7 @@ char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t ad
 	file = file_asked(symbols, object, true);
 	if (!file)
 		return NULL;
-	count = hp_symbols_lines(symbols, object, address, lines, HP_FRAMES_MOST);
+	count = hp_symbols_lines(symbols, object, address, lines, HP_FRAMES_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].name)
 			names[wanted.function_count++] = lines[i].name;
@@ -445,9 +445,8 @@ static bool is_of_system(const char *file)
 
 static void spot_source(struct hp_symbols *symbols, struct hp_symbol_spot *spot)
 {
-	struct hp_frame_line lines[HP_FRAMES_MOST];
-	size_t count =
-		hp_symbols_lines(symbols, spot->object, spot->address, lines, HP_FRAMES_MOST);
+	struct hp_frame_line lines[HP_FRAMES_MAX];
+	size_t count = hp_symbols_lines(symbols, spot->object, spot->address, lines, HP_FRAMES_MAX);
 	size_t chosen = 0;
 
 	while (chosen + 1 < count && is_of_system(lines[chosen].file))

@@ -21,7 +21,7 @@
 #include "report/name/places.h"
 #include "report/read/model.h"
 
-#define HP_FRAMES_MOST HP_DEBUG_LINES_MOST	/* most functions at one place */
+#define HP_FRAMES_MAX HP_DEBUG_LINES_MAX	/* most functions at one place */
 
 struct hp_name_source;
 struct hp_symbols;

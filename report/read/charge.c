@@ -300,7 +300,7 @@ size_t hp_charge_last(struct hp_model *model, const struct hp_charge_sum *sum,
 {
 	struct hp_reader *reader = &model->reader;
 	uint32_t limit =
-		reader->header.logs_limit < HP_LOGS_MOST ? reader->header.logs_limit : HP_LOGS_MOST;
+		reader->header.logs_limit < HP_LOGS_MAX ? reader->header.logs_limit : HP_LOGS_MAX;
 	size_t count = 0;
 
 	for (size_t r = 0; r < sum->ring_count; r++) {

@@ -11,7 +11,7 @@
 #include "segment/layout/lock.h"
 
 #define Z 1.96	/* of a 95 % interval */
-#define NONE_MOST 3.69	/* upper 95 % limit for the number of events when none was seen */
+#define NONE_MAX 3.69	/* upper 95 % limit for the number of events when none was seen */
 #define CLOSE 1.01	/* up to this factor of uncertainty the longest hold is reported */
 
 /* --- untimed holds --- */
@@ -31,7 +31,7 @@ static double poisson_high(double count)
 {
 	double root = 1 - 1 / (9 * (count + 1)) + Z / (3 * sqrt(count + 1));
 
-	return count > 0 ? (count + 1) * root * root * root : NONE_MOST;
+	return count > 0 ? (count + 1) * root * root * root : NONE_MAX;
 }
 
 /* First parts of the others, estimated from the sampled ones. */
@@ -146,7 +146,7 @@ void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most
 	double sure = sum->hold_ticks + rest->known, spread = Z * sqrt(rest->variance);
 	struct range looks = looks_range(rest);
 	double down = both(spread, looks.ticks - looks.low);
-	double up = both(spread + NONE_MOST * rest->skew, looks.high - looks.ticks);
+	double up = both(spread + NONE_MAX * rest->skew, looks.high - looks.ticks);
 
 	sum->hold_ticks = sure + rest->shorts + looks.ticks;
 	sum->hold_low = larger(sum->hold_ticks - down, sure + rest->tail) - error;

@@ -10,7 +10,7 @@
 #include "report/base/memory.h"
 #include "segment/seq.h"
 
-#define BYTES_MOST 65536
+#define BYTES_MAX 65536
 
 bool hp_logged_call(const struct hp_call *there, struct hp_call *call)
 {
@@ -70,7 +70,7 @@ char *hp_logged_result(struct hp_reader *reader, uint64_t results, uint32_t numb
 	char *text;
 
 	if (!number || !hp_reader_copy(reader, results, &head, sizeof(head)) ||
-	    head.capacity == 0 || head.capacity > HP_LOGS_MOST)
+	    head.capacity == 0 || head.capacity > HP_LOGS_MAX)
 		return NULL;
 	there = hp_reader_see(reader,
 			      results + sizeof(head) + number % head.capacity * sizeof(*there),
@@ -116,7 +116,7 @@ char *hp_logged_text(struct hp_reader *reader, const struct hp_lane *lane, uint6
 	uint32_t length;
 	char *text;
 
-	if (!at || !hp_reader_copy(reader, at, &texts, sizeof(texts)) || texts.room > BYTES_MOST)
+	if (!at || !hp_reader_copy(reader, at, &texts, sizeof(texts)) || texts.room > BYTES_MAX)
 		return NULL;
 	slot = (sizeof(*there) + texts.room + 7) & ~UINT64_C(7);
 	ring = hp_reader_see(reader, at, sizeof(texts) + HP_MESSAGES * slot);

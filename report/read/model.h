@@ -25,7 +25,7 @@
 #include "segment/layout/call.h"
 
 #define HP_NONE UINT32_MAX	/* no place in an array */
-#define HP_LAST_MOST 50	/* last calls of a function that a report shows */
+#define HP_LAST_MAX 50	/* last calls of a function that a report shows */
 
 struct hp_model_object {
 	char *path;	/* never NULL, perhaps "" */

@@ -19,7 +19,7 @@
 struct hp_model_build {
 	struct hp_tree tree;
 	struct hp_map objects; /* offset -> place + 1 */
-	uint64_t object_heads[1 + HP_LEVELS_MOST]; /* of the lists at the last refresh */
+	uint64_t object_heads[1 + HP_LEVELS_MAX]; /* of the lists at the last refresh */
 	struct hp_map same_objects; /* content -> place + 1 */
 	struct hp_map modules; /* offset -> object's place + 1 */
 	struct hp_map same_functions; /* object and address -> place */

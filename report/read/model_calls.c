@@ -18,7 +18,7 @@
 #include "report/read/model.h"
 #include "segment/histogram.h"
 
-#define HP_RINGS_MOST 4096
+#define HP_RINGS_MAX 4096
 /* Bytes with the state of its histogram */
 #define RECORD_READ offsetof(struct hp_function, slowest)
 
@@ -492,12 +492,12 @@ size_t hp_model_last_calls(struct hp_model *model, const struct hp_model_functio
 {
 	struct hp_reader *reader = &model->reader;
 	uint32_t limit =
-		reader->header.logs_limit < HP_LOGS_MOST ? reader->header.logs_limit : HP_LOGS_MOST;
+		reader->header.logs_limit < HP_LOGS_MAX ? reader->header.logs_limit : HP_LOGS_MAX;
 	struct logged *newest = hp_xcalloc(most, sizeof(*newest));
 	size_t count = 0;
 
 	for (uint32_t record = function->record, rings = 0;
-	     record && most && rings < HP_RINGS_MOST;) {
+	     record && most && rings < HP_RINGS_MAX;) {
 		struct logged one;
 		uint64_t at = hp_model_ring(model, &record, &one.results);
 		const struct hp_call *ring = hp_reader_see(reader, at, limit * sizeof(*ring));

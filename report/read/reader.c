@@ -11,7 +11,7 @@
 #include "segment/clock.h"
 #include "segment/seq.h"
 
-#define TEXT_MOST 16384
+#define TEXT_MAX 16384
 
 /* Lines that may hold data. */
 static uint64_t lines_most(const struct hp_reader *reader)
@@ -232,7 +232,7 @@ char *hp_reader_text(struct hp_reader *reader, uint64_t offset)
 	const char *bytes;
 	char *copy;
 
-	if (!hp_reader_copy(reader, offset, &text, sizeof(text)) || text.length > TEXT_MOST)
+	if (!hp_reader_copy(reader, offset, &text, sizeof(text)) || text.length > TEXT_MAX)
 		return NULL;
 	bytes = hp_reader_see(reader, offset, sizeof(text) + text.length);
 	if (!bytes)

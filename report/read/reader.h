@@ -34,7 +34,7 @@ struct hp_reader {
 	uint64_t groups;	/* histogram groups still allowed: as many as are stored */
 	bool is_damaged;	/* an invalid offset or an endless list was found */
 	uint32_t part_count;
-	struct hp_reader_part parts[HP_LEVELS_MOST];
+	struct hp_reader_part parts[HP_LEVELS_MAX];
 };
 
 /* Takes over a segment that hp_segment_map_* accepted. */

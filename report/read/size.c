@@ -11,8 +11,8 @@
 #include "segment/layout/watch.h"
 
 #define PARTS 60	/* characters */
-#define MOMENTS_LEAST 16	/* with fewer the line is useless */
-#define POINTS_MOST 65536	/* a damaged file may claim any number */
+#define MOMENTS_MIN 16	/* with fewer the line is useless */
+#define POINTS_MAX 65536	/* a damaged file may claim any number */
 
 /* The line of the first watch; false = none. */
 static bool line_find(struct hp_reader *reader, struct hp_size_line *line, uint64_t *at)
@@ -24,7 +24,7 @@ static bool line_find(struct hp_reader *reader, struct hp_size_line *line, uint6
 		return false;
 	*at = (uint64_t)watch.sizes * HP_LINE;
 	return watch.sizes && hp_reader_copy(reader, *at, line, sizeof(*line)) &&
-	       line->count <= POINTS_MOST;
+	       line->count <= POINTS_MAX;
 }
 
 struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count)
@@ -97,7 +97,7 @@ char *hp_sizes_live_text(const struct hp_model *model)
 	uint64_t most = most_live(moments, count);
 	char *text = NULL, *at;
 
-	if (most && count >= MOMENTS_LEAST) {
+	if (most && count >= MOMENTS_MIN) {
 		text = at = hp_xcalloc(PARTS * 3 + 1, 1);
 		for (size_t part = 0; part < PARTS; part++) {
 			uint64_t live = most_of_part(moments, count, part);

@@ -14,7 +14,7 @@ const struct hp_section *const hp_sections[] = { HP_SECTIONS(POINTER) NULL };
 
 const size_t hp_section_count = sizeof(hp_sections) / sizeof(hp_sections[0]) - 1;
 
-static_assert(sizeof(hp_sections) / sizeof(hp_sections[0]) - 1 <= HP_SECTIONS_MOST,
+static_assert(sizeof(hp_sections) / sizeof(hp_sections[0]) - 1 <= HP_SECTIONS_MAX,
 	      "struct hp_report has a flag for each");
 
 size_t hp_section_place(const struct hp_section *section)

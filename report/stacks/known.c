@@ -19,7 +19,7 @@
 #include "segment/layout/process.h"
 #include "segment/segment.h"
 
-#define PROCESSES_MOST 65536	/* a damaged list must not trap us */
+#define PROCESSES_MAX 65536	/* a damaged list must not trap us */
 
 extern char **environ;
 
@@ -40,7 +40,7 @@ static bool has_process(const struct hp_segment *segment, pid_t pid)
 	uint64_t at = atomic_load_explicit(&segment->header->processes, memory_order_acquire);
 	const struct hp_process *process;
 
-	for (int i = 0; i < PROCESSES_MOST; i++, at = process->next) {
+	for (int i = 0; i < PROCESSES_MAX; i++, at = process->next) {
 		process = hp_segment_at(segment, at, sizeof(*process));
 		if (!process)
 			return false;

@@ -22,8 +22,8 @@
 #include "report/name/name.h"
 
 #define PAGE 4096
-#define FILE_MOST (UINT64_C(1) << 34)	/* bytes of an object's file */
-#define VDSO_MOST (64 << 10)
+#define FILE_MAX (UINT64_C(1) << 34)	/* bytes of an object's file */
+#define VDSO_MAX (64 << 10)
 #define IOVECS 512	/* pages of one system call */
 
 /* --- memory --- */
@@ -175,7 +175,7 @@ static void program_headers_read(struct hp_stack_object *object)
 			return;
 		if (p.p_type == PT_GNU_EH_FRAME)
 			object->eh_frame_hdr = p.p_vaddr;
-		if (p.p_type == PT_LOAD && object->load_count < HP_LOADS_MOST)
+		if (p.p_type == PT_LOAD && object->load_count < HP_LOADS_MAX)
 			object->loads[object->load_count++] = p;
 	}
 }
@@ -213,7 +213,7 @@ static void object_open(const struct hp_stack_process *process, struct hp_stack_
 	object->file = file_find(process, object);
 	object->fd = object->file ? hp_elf_open(object->file) : -1;
 	if (object->fd < 0 || fstat(object->fd, &status) < 0 || status.st_size <= 0 ||
-	    (uint64_t)status.st_size > FILE_MOST)
+	    (uint64_t)status.st_size > FILE_MAX)
 		return;
 	object->size = (uint64_t)status.st_size;
 	object->pages = hp_xcalloc(object->size / PAGE + 1, sizeof(*object->pages));
@@ -227,7 +227,7 @@ static void vdso_open(const struct hp_stack_process *process, struct hp_stack_ob
 	uint64_t size = map->end - map->begin;
 	char bytes[PAGE];
 
-	object->fd = size <= VDSO_MOST ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	object->fd = size <= VDSO_MAX ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 	for (uint64_t at = 0; object->fd >= 0 && at < size; at += PAGE)
 		if (hp_stack_memory_read(process->pid, map->begin + at, bytes, PAGE) != PAGE ||
 		    write(object->fd, bytes, PAGE) != PAGE)

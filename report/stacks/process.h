@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define HP_LOADS_MOST 16
+#define HP_LOADS_MAX 16
 
 /* A file mapped at one place of the address space. */
 struct hp_stack_object {
@@ -33,7 +33,7 @@ struct hp_stack_object {
 	uint64_t size;	/* of the file, bytes */
 	uint8_t **pages;	/* pages read so far, by page number */
 	uint64_t bias;	/* address in the process = address in the file + bias */
-	Elf64_Phdr loads[HP_LOADS_MOST];
+	Elf64_Phdr loads[HP_LOADS_MAX];
 	uint32_t load_count;	/* 0 = not an ELF file */
 	uint64_t eh_frame_hdr;	/* address in the file; 0 = none */
 	uint64_t table;	/* its sorted table: address in the file; 0 = none */

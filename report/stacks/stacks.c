@@ -12,7 +12,7 @@
 #include "report/name/files.h"
 #include "segment/layout/process.h"
 
-#define AGAIN_MOST 3	/* extra stops of a thread for parts of its stack in other memory */
+#define AGAIN_MAX 3	/* extra stops of a thread for parts of its stack in other memory */
 
 static int compare_ns(const void *left, const void *right)
 {
@@ -62,7 +62,7 @@ static bool want_more(struct hp_taken *thread, const struct hp_stack *stack)
 static void unwind_all(struct hp_stacks *stacks, struct hp_unwinder *unwinder)
 {
 	stacks->stacks = hp_xcalloc(stacks->take.count + 1, sizeof(*stacks->stacks));
-	for (int round = 0; round <= AGAIN_MOST; round++) {
+	for (int round = 0; round <= AGAIN_MAX; round++) {
 		bool is_more = false;
 
 		for (size_t i = 0; i < stacks->take.count; i++) {
@@ -71,7 +71,7 @@ static void unwind_all(struct hp_stacks *stacks, struct hp_unwinder *unwinder)
 			if (thread->outcome != HP_STOP_DONE || (round && !thread->wanted[0]))
 				continue;
 			hp_unwind(unwinder, thread, &stacks->stacks[i]);
-			is_more |= round < AGAIN_MOST && want_more(thread, &stacks->stacks[i]);
+			is_more |= round < AGAIN_MAX && want_more(thread, &stacks->stacks[i]);
 		}
 		if (!is_more)
 			return;

@@ -26,13 +26,13 @@
 #include "segment/clock.h"
 
 #define RED_ZONE 128	/* bytes below the stack pointer that belong to the innermost function */
-#define STACK_MOST (16 << 20)	/* bytes copied of a stack, */
-#define HEAP_MOST (256 << 10)	/* and of one in other memory: of a coroutine or signal handler */
-#define NEAR_MOST (1 << 20)	/* up to this size the rest of a mapping is copied completely */
+#define STACK_MAX (16 << 20)	/* bytes copied of a stack, */
+#define HEAP_MAX (256 << 10)	/* and of one in other memory: of a coroutine or signal handler */
+#define NEAR_MAX (1 << 20)	/* up to this size the rest of a mapping is copied completely */
 #define SPIN_NS 300000	/* wait for a thread without sleeping, */
 #define WAIT_NS 20000000	/* then with; then the others come first, */
 #define LATE_NS 300000000	/* and finally all late ones together */
-#define THREADS_MOST 65536
+#define THREADS_MAX 65536
 #define PASSES 8	/* passes over /proc/PID/task, until no thread is new */
 
 #ifndef PTRACE_EVENT_STOP
@@ -65,7 +65,7 @@ uint64_t hp_registers_sp(const struct user_regs_struct *registers)
 struct taking {
 	struct hp_take *take;
 	struct hp_stack_process *process;
-	uint8_t *room;	/* STACK_MOST: buffer for stacks while threads are stopped, */
+	uint8_t *room;	/* STACK_MAX: buffer for stacks while threads are stopped, */
 	size_t used;
 	size_t room_count;	/* number of copies of one thread */
 	uint64_t begins[HP_STACK_COPIES];
@@ -168,18 +168,18 @@ static uint64_t end_of(const struct hp_stack_process *process, uint64_t begin)
 	uint64_t size;
 
 	if (!map)	/* created since then */
-		return begin + HEAP_MOST;
+		return begin + HEAP_MAX;
 	size = map->end - begin;
 	below = map > process->maps ? map - 1 : NULL;
-	if (size <= NEAR_MOST)
+	if (size <= NEAR_MAX)
 		return map->end;
 	/*
 	 * A thread's stack has an unreadable page below it; otherwise it is
 	 * part of something larger.
 	 */
 	if (!map->is_main_stack && !(below && below->end == map->begin && !below->is_readable))
-		return begin + HEAP_MOST;
-	return begin + (size < STACK_MOST ? size : STACK_MOST);
+		return begin + HEAP_MAX;
+	return begin + (size < STACK_MAX ? size : STACK_MAX);
 }
 
 static void copy(struct taking *taking, pid_t tid, uint64_t begin)
@@ -187,8 +187,8 @@ static void copy(struct taking *taking, pid_t tid, uint64_t begin)
 	uint64_t size = end_of(taking->process, begin) - begin;
 	ssize_t got;
 
-	if (size > STACK_MOST - taking->used)
-		size = STACK_MOST - taking->used;
+	if (size > STACK_MAX - taking->used)
+		size = STACK_MAX - taking->used;
 	got = hp_stack_memory_read(tid, begin, taking->room + taking->used, size);
 	if (got <= 0)
 		return;
@@ -357,7 +357,7 @@ static int threads_list(struct taking *taking)
 	DIR *folder = opendir(path);
 	if (!folder)
 		return -errno;
-	while ((entry = readdir(folder)) && take->count < THREADS_MOST) {
+	while ((entry = readdir(folder)) && take->count < THREADS_MAX) {
 		pid_t tid = atoi(entry->d_name);
 		bool is_new = false;
 
@@ -435,8 +435,8 @@ static void run_aside(struct taking *taking)
 {
 	pthread_t thread;
 
-	taking->room = hp_xmalloc(STACK_MOST);
-	memset(taking->room, 0, NEAR_MOST);	/* otherwise the copy would fault on these pages */
+	taking->room = hp_xmalloc(STACK_MAX);
+	memset(taking->room, 0, NEAR_MAX);	/* otherwise the copy would fault on these pages */
 	if (pthread_create(&thread, NULL, run, taking) == 0)
 		pthread_join(thread, NULL);
 	else

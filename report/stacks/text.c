@@ -14,7 +14,7 @@
 
 #define WAITS_SHOWN 3	/* of a group */
 #define HOLDS_SHOWN 3	/* of a thread */
-#define CYCLE_MOST 6	/* most functions in a recursion cycle */
+#define CYCLE_MAX 6	/* most functions in a recursion cycle */
 #define INDENT 4	/* columns */
 #define TAIL 2	/* outer lines of a stack truncated for the screen */
 
@@ -284,7 +284,7 @@ static size_t repeats(const struct hp_stack_group *group, size_t at, size_t leng
 /* Recursion from `at` on: *length functions that repeat this often; 1 = none. */
 static size_t recursion(const struct hp_stack_group *group, size_t at, size_t end, size_t *length)
 {
-	for (*length = 1; *length <= CYCLE_MOST; ++*length) {
+	for (*length = 1; *length <= CYCLE_MAX; ++*length) {
 		size_t count = repeats(group, at, *length, end);
 
 		if (count > 3 || (count == 3 && *length > 1))

@@ -24,7 +24,7 @@
 
 #include "report/base/memory.h"
 
-#define FP_FRAME_MOST (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
+#define FP_FRAME_MAX (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
 
 #define TEXT(name) TEXT_OF(name)
 #define TEXT_OF(name) #name
@@ -400,7 +400,7 @@ static int step_plain(struct walk *walk)
 			return -UNW_EINVAL;
 		sp += sizeof(pc);
 	} else {
-		if (fp < sp || fp - sp > FP_FRAME_MOST || !word_at(walk, fp, &above) ||
+		if (fp < sp || fp - sp > FP_FRAME_MAX || !word_at(walk, fp, &above) ||
 		    !word_at(walk, fp + sizeof(fp), &pc) || (above && above <= fp))
 			return -UNW_ENOINFO;
 		sp = fp + 2 * sizeof(fp);
@@ -464,7 +464,7 @@ void hp_unwind(struct hp_unwinder *unwinder, const struct hp_taken *thread, stru
 			left = -1;
 			break;
 		}
-		if (stack->count >= HP_STACK_FRAMES_MOST) {
+		if (stack->count >= HP_STACK_FRAMES_MAX) {
 			stack->end = HP_STACK_DEEP;
 			return;
 		}

@@ -15,7 +15,7 @@
 #include "report/stacks/process.h"
 #include "report/stacks/take.h"
 
-#define HP_STACK_FRAMES_MOST 20000	/* of one stack */
+#define HP_STACK_FRAMES_MAX 20000	/* of one stack */
 
 struct hp_stack_frame {
 	uint64_t pc;
@@ -28,7 +28,7 @@ enum hp_stack_end {
 	HP_STACK_WHOLE = 0,	/* complete up to the thread's first function */
 	HP_STACK_CUT,	/* needs a part that was not copied: `missing` */
 	HP_STACK_LOST,	/* no information for the next step */
-	HP_STACK_DEEP,	/* more than HP_STACK_FRAMES_MOST */
+	HP_STACK_DEEP,	/* more than HP_STACK_FRAMES_MAX */
 };
 
 struct hp_stack {

@@ -23,8 +23,8 @@
 
 #include "report/base/memory.h"
 
-#define PIECE_MOST (UINT32_C(1) << 20)
-#define RUN_MOST (PIECE_MOST - HP_LINE)
+#define PIECE_MAX (UINT32_C(1) << 20)
+#define RUN_MAX (PIECE_MAX - HP_LINE)
 #define BUFFER_SIZE (64 << 10)
 #define LEVEL "wb1" /* 6 saves a fifth of the size and takes three times as long */
 
@@ -53,8 +53,8 @@ struct hp_kept_writer {
 	uint64_t bytes;
 	uint64_t run_at; /* offset of the lines pending in `run` */
 	size_t run_size;
-	char *run; /* PIECE_MOST */
-	char *copy; /* HP_THIN_RECORD_MOST */
+	char *run; /* PIECE_MAX */
+	char *copy; /* HP_THIN_RECORD_MAX */
 };
 
 static void put(struct hp_kept_writer *writer, const void *bytes, size_t size)
@@ -79,7 +79,7 @@ static void piece_put(struct hp_kept_writer *writer, enum hp_kept_kind kind, con
 static void text_put(struct hp_kept_writer *writer, enum hp_kept_kind kind, const char *text)
 {
 	for (size_t left = strlen(text), size; left; text += size, left -= size) {
-		size = least(left, PIECE_MOST);
+		size = least(left, PIECE_MAX);
 		piece_put(writer, kind, text, size);
 	}
 }
@@ -97,14 +97,14 @@ static void run_end(struct hp_kept_writer *writer)
 	writer->pieces++;
 	writer->bytes += writer->run_size;
 	writer->run_size = 0;
-	if (writer->bytes > HP_KEPT_BYTES_MOST)
+	if (writer->bytes > HP_KEPT_BYTES_MAX)
 		writer->error = EFBIG;
 }
 
 /* `size` bytes of one run. */
 static void run_add(struct hp_kept_writer *writer, uint64_t offset, const char *bytes, size_t size)
 {
-	if (writer->run_at + writer->run_size != offset || writer->run_size + size > RUN_MOST)
+	if (writer->run_at + writer->run_size != offset || writer->run_size + size > RUN_MAX)
 		run_end(writer);
 	if (writer->run_size == 0)
 		writer->run_at = offset;
@@ -265,8 +265,8 @@ struct hp_kept_writer *hp_kept_begin(int fd, const struct hp_kept_source *source
 	writer->source = source;
 	writer->out = out;
 	memcpy(&writer->header, source->header, sizeof(writer->header));
-	writer->run = hp_xmalloc(RUN_MOST);
-	writer->copy = hp_xmalloc(HP_THIN_RECORD_MOST);
+	writer->run = hp_xmalloc(RUN_MAX);
+	writer->copy = hp_xmalloc(HP_THIN_RECORD_MAX);
 	put(writer, &start, sizeof(start));
 	text_put(writer, HP_KEPT_FACTS, source->facts);
 	return writer;
@@ -358,7 +358,7 @@ static bool skip(struct reader *reader, uint32_t size)
 
 static bool text_get(struct reader *reader, struct text *text, uint32_t size, uint64_t most)
 {
-	if (size > PIECE_MOST || text->used + size > most)
+	if (size > PIECE_MAX || text->used + size > most)
 		return fail(reader, HP_SEGMENT_CORRUPTED);
 	if (text->used + size >= text->room) {
 		text->room = 2 * (text->used + size + 1);
@@ -410,7 +410,7 @@ static bool run_get(struct reader *reader, uint32_t size)
 	}
 	reader->bytes += size;
 	if (size % HP_LINE || offset % HP_LINE || offset < reader->end || offset > segment->size ||
-	    size > segment->size - offset || reader->bytes > HP_KEPT_BYTES_MOST)
+	    size > segment->size - offset || reader->bytes > HP_KEPT_BYTES_MAX)
 		return fail(reader, HP_SEGMENT_CORRUPTED);
 	reader->end = offset + size;
 	return get(reader, (char *)segment->header + offset, size);
@@ -438,9 +438,9 @@ static bool piece_get(struct reader *reader, const struct hp_kept_piece *piece)
 {
 	switch (piece->kind) {
 	case HP_KEPT_FACTS:
-		return text_get(reader, &reader->facts, piece->size, HP_KEPT_FACTS_MOST);
+		return text_get(reader, &reader->facts, piece->size, HP_KEPT_FACTS_MAX);
 	case HP_KEPT_NAMES:
-		return text_get(reader, &reader->names, piece->size, HP_KEPT_NAMES_MOST);
+		return text_get(reader, &reader->names, piece->size, HP_KEPT_NAMES_MAX);
 	case HP_KEPT_BYTES:
 		return run_get(reader, piece->size);
 	default:
@@ -475,10 +475,10 @@ static bool segment_get(struct reader *reader, const struct start *start)
 	    !segment_begin(reader, &header))
 		return false;
 	reader->bytes = segment->size;
-	if (reader->bytes > HP_KEPT_BYTES_MOST)
+	if (reader->bytes > HP_KEPT_BYTES_MAX)
 		return fail(reader, HP_SEGMENT_UNMAPPED);
 	while (reader->end < segment->size) {
-		uint64_t size = least(segment->size - reader->end, PIECE_MOST);
+		uint64_t size = least(segment->size - reader->end, PIECE_MAX);
 
 		if (!get(reader, (char *)segment->header + reader->end, size))
 			return false;

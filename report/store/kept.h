@@ -19,9 +19,9 @@
 
 #define HP_KEPT_MAGIC UINT64_C(0x31305450454b5048)	/* "HPKEPT01", little endian */
 #define HP_KEPT_VERSION 1
-#define HP_KEPT_BYTES_MOST (UINT64_C(2) << 30)	/* unpacked, of the segment */
-#define HP_KEPT_NAMES_MOST (UINT64_C(256) << 20)
-#define HP_KEPT_FACTS_MOST (UINT64_C(1) << 20)
+#define HP_KEPT_BYTES_MAX (UINT64_C(2) << 30)	/* unpacked, of the segment */
+#define HP_KEPT_NAMES_MAX (UINT64_C(256) << 20)
+#define HP_KEPT_FACTS_MAX (UINT64_C(1) << 20)
 
 enum hp_kept_kind {
 	HP_KEPT_FACTS = 1,	/* text: lines of fields, see report/section/core/facts.h */

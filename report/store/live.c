@@ -21,7 +21,7 @@
 #include "segment/layout/process.h"
 #include "segment/segment.h"
 
-#define PROCESSES_MOST 65536	/* the root was added first, so it may be at the end of a long list */
+#define PROCESSES_MAX 65536	/* the root was added first, so it may be at the end of a long list */
 #define FUSE_MAGIC 0x65735546	/* a file system served by a user process */
 
 struct sessions {
@@ -54,7 +54,7 @@ static void comm_read(int fd, const struct hp_header *header, char comm[20])
 	struct hp_process process;
 
 	comm[0] = 0;
-	for (int i = 0; i < PROCESSES_MOST && at && at < INT64_MAX; i++, at = process.next) {
+	for (int i = 0; i < PROCESSES_MAX && at && at < INT64_MAX; i++, at = process.next) {
 		if (pread(fd, &process, sizeof(process), (off_t)at) != sizeof(process))
 			return;
 		if (process.pid != header->root_pid)

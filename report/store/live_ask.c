@@ -22,7 +22,7 @@
 
 #define WAIT_NS UINT64_C(2000000000)
 #define RETRY_MS 20	/* a queue that is full may have room again */
-#define ASKED_MOST 256	/* at the same time */
+#define ASKED_MAX 256	/* at the same time */
 
 struct call {
 	const struct hp_live_door *door;
@@ -30,7 +30,7 @@ struct call {
 };
 
 struct calls {
-	struct call at[ASKED_MOST];
+	struct call at[ASKED_MAX];
 	size_t count;
 	bool is_all;
 	hp_live_answer answer;
@@ -133,7 +133,7 @@ static bool call_go_on(struct calls *calls, struct call *call, bool has_answer)
 /* Waits for progress on any of them and removes finished ones. */
 static void step(struct calls *calls, uint64_t left_ns)
 {
-	struct pollfd polls[ASKED_MOST];
+	struct pollfd polls[ASKED_MAX];
 	int wait_ms = (int)(left_ns / 1000000) + 1;
 	size_t kept = 0;
 
@@ -159,7 +159,7 @@ void hp_live_ask(const struct hp_live_door *doors, size_t count, bool is_all, hp
 
 	*calls = (struct calls){ .is_all = is_all, .answer = answer, .context = context };
 	while ((next < count || calls->count) && (now = hp_clock_raw_ns()) < deadline) {
-		while (next < count && calls->count < ASKED_MOST) {
+		while (next < count && calls->count < ASKED_MAX) {
 			struct call call = { .door = &doors[next++] };
 
 			if ((is_all || hp_live_is_own(call.door)) && call_begin(calls, &call))

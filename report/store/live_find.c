@@ -25,7 +25,7 @@
 #define STATE_LISTENS 10	/* TCP_LISTEN, of all families */
 #define SHOW_OWNER 0x40	/* UDIAG_SHOW_UID and UNIX_DIAG_UID are in newer headers only */
 #define OWNER 7
-#define ANSWER_MOST 32768
+#define ANSWER_MAX 32768
 #define ANSWER_WAIT_S 1	/* it comes at once */
 
 static const char prefix[] = HP_SOCKET_NAME;
@@ -116,14 +116,14 @@ static bool ask_kernel(struct doors *doors)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	const struct timeval wait = { ANSWER_WAIT_S, 0 };
-	char *answer = hp_xmalloc(ANSWER_MOST);
+	char *answer = hp_xmalloc(ANSWER_MAX);
 	bool is_whole = false, goes_on = fd >= 0;
 
 	if (goes_on)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	goes_on = goes_on && request(fd);
 	while (goes_on) {
-		ssize_t size = recv(fd, answer, ANSWER_MOST, 0);
+		ssize_t size = recv(fd, answer, ANSWER_MAX, 0);
 
 		goes_on = size > 0 && answer_read(doors, answer, (unsigned)size, &is_whole);
 	}

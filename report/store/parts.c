@@ -77,10 +77,10 @@ bool hp_parts_join(struct hp_segment *segment, int fd, const int *fds, unsigned 
 {
 	const struct hp_levels *levels = hp_segment_levels(segment);
 	/* That of the session itself, if some are mapped already. */
-	uint64_t ends[HP_LEVELS_MOST], end = segment->header->size;
+	uint64_t ends[HP_LEVELS_MAX], end = segment->header->size;
 	struct hp_parts parts = { .count = 0 };
 
-	for (unsigned i = 0; levels && i < count && i < HP_LEVELS_MOST && i < levels->count; i++) {
+	for (unsigned i = 0; levels && i < count && i < HP_LEVELS_MAX && i < levels->count; i++) {
 		const struct hp_level_place place = levels->at[i];
 
 		if (!fits(segment, &place, fds[i], end, &ends[parts.count]))
@@ -114,7 +114,7 @@ void hp_parts_adopt(struct hp_segment *segment)
 	const struct hp_levels *levels = hp_segment_levels(segment);
 	uint64_t least = HP_PAGE;
 
-	for (uint32_t i = 0; levels && i < HP_LEVELS_MOST && i < levels->count; i++) {
+	for (uint32_t i = 0; levels && i < HP_LEVELS_MAX && i < levels->count; i++) {
 		struct hp_header *header;
 		uint64_t begin = levels->at[i].begin;
 
@@ -153,7 +153,7 @@ void hp_parts_ask(struct hp_segment *segment, int fd)
 	const struct hp_levels *levels = hp_segment_levels(segment);
 	struct hp_segment before = *segment;
 	char token[HP_TOKEN_SIZE + 1] = "";
-	int fds[1 + HP_LEVELS_MOST], count;
+	int fds[1 + HP_LEVELS_MAX], count;
 
 	if (!levels || levels->count <= segment->parts.count)
 		return;
@@ -166,12 +166,12 @@ void hp_parts_ask(struct hp_segment *segment, int fd)
 			close(fds[i]);
 }
 
-unsigned hp_parts_given(int fds[HP_LEVELS_MOST])
+unsigned hp_parts_given(int fds[HP_LEVELS_MAX])
 {
 	const char *text = getenv(HP_LEVELS_VARIABLE);
 	unsigned long count = text ? strtoul(text, NULL, 10) : 0;
 
-	if (count > HP_LEVELS_MOST)
+	if (count > HP_LEVELS_MAX)
 		return 0;
 	for (unsigned i = 0; i < count; i++)
 		fds[i] = HP_LEVEL_FD + (int)i;

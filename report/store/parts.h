@@ -36,6 +36,6 @@ uint64_t hp_parts_records_most(const struct hp_segment *segment, int fd);
  * The descriptors that the helper passed to the report of an ended session.
  * Returns their number.
  */
-unsigned hp_parts_given(int fds[HP_LEVELS_MOST]);
+unsigned hp_parts_given(int fds[HP_LEVELS_MAX]);
 
 #endif

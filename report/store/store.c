@@ -28,7 +28,7 @@
 #define SUFFIX ".hp.gz"
 #define STAMP_SIZE 16	/* 20261121T210138Z */
 #define STALE_S (24 * 3600)
-#define COMM_MOST 40
+#define COMM_MAX 40
 #define SPARE "/var/tmp"
 #define BEGIN_TRIES 10
 
@@ -87,10 +87,10 @@ void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char
 {
 	time_t seconds = (time_t)(started_unix_ns / 1000000000);
 	struct tm parts = { 0 };
-	char clean[COMM_MOST + 1];
+	char clean[COMM_MAX + 1];
 	size_t i = 0;
 
-	for (; comm[i] && i < COMM_MOST; i++) {
+	for (; comm[i] && i < COMM_MAX; i++) {
 		unsigned char c = (unsigned char)comm[i];
 
 		clean[i] = isalnum(c) || c == '.' || c == '_' || c == '+' ? (char)c : '_';
@@ -486,7 +486,7 @@ void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *new
 
 	for (size_t i = 0; i < count; i++) {
 		bytes += files[i].size;
-		if ((kept < keep && bytes <= HP_STORE_BYTES_MOST) ||
+		if ((kept < keep && bytes <= HP_STORE_BYTES_MAX) ||
 		    strcmp(files[i].name, newest) == 0)
 			kept++;
 		else

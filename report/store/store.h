@@ -27,7 +27,7 @@
 #include <time.h>
 
 #define HP_STORE_NAME 128	/* most bytes of a file's name */
-#define HP_STORE_BYTES_MOST (UINT64_C(500) << 20)	/* of all files that stay */
+#define HP_STORE_BYTES_MAX (UINT64_C(500) << 20)	/* of all files that stay */
 
 struct hp_store {
 	int fd;	/* of the folder; -1 = none */
@@ -81,7 +81,7 @@ void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char
 int hp_store_begin(struct hp_store *store, const char *name);
 int hp_store_finish(struct hp_store *store, const char *name, int fd, bool is_complete);
 
-/* Removes all but the newest `keep` files, and old files beyond HP_STORE_BYTES_MOST in total. */
+/* Removes all but the newest `keep` files, and old files beyond HP_STORE_BYTES_MAX in total. */
 void hp_store_clean(const struct hp_store *store, uint64_t keep, const char *newest);
 
 /* Opens a kept run.  Returns a descriptor or -errno. */

@@ -201,7 +201,7 @@ static uint32_t ring_size(const struct hp_model *model)
 {
 	uint32_t limit = model->reader.header.logs_limit;
 
-	return limit < HP_LOGS_MOST ? limit : HP_LOGS_MOST;
+	return limit < HP_LOGS_MAX ? limit : HP_LOGS_MAX;
 }
 
 /* The start of the oldest kept call of a function. */
@@ -210,7 +210,7 @@ static uint64_t newest_from(const struct hp_thin *thin, const struct hp_model_fu
 {
 	struct hp_reader reader = thin->model->reader;
 	uint32_t limit = ring_size(thin->model);
-	size_t wanted = limit > HP_LAST_MOST ? limit : HP_LAST_MOST;
+	size_t wanted = limit > HP_LAST_MAX ? limit : HP_LAST_MAX;
 	size_t count = 0;
 
 	for (uint32_t record = function->record; record;) {

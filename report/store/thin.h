@@ -25,7 +25,7 @@
 #include "report/read/model.h"
 
 /* Longest record that is changed. */
-#define HP_THIN_RECORD_MOST (HP_LOGS_MOST * sizeof(struct hp_call) + HP_LINE)
+#define HP_THIN_RECORD_MAX (HP_LOGS_MAX * sizeof(struct hp_call) + HP_LINE)
 
 struct hp_thin {
 	const struct hp_model *model;
@@ -46,7 +46,7 @@ bool hp_thin_drops(const struct hp_thin *thin, uint64_t offset);
 
 /*
  * If a changed record begins at `offset`, writes it to `copy`
- * (HP_THIN_RECORD_MOST bytes) and returns its size, a multiple of HP_LINE; else
+ * (HP_THIN_RECORD_MAX bytes) and returns its size, a multiple of HP_LINE; else
  * 0.
  */
 size_t hp_thin_copy(const struct hp_thin *thin, uint64_t offset, char *copy);

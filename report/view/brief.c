@@ -5,7 +5,7 @@
  * It has parts: the head, what to do, the CPU, waits, memory, a last line on how good the figures
  * are.  A part without anything worth telling is not there.  Rows are numbers, a name,
  * and a remark; numbers are never cut, the name gets a share of the width, and the
- * remark the rest.  If all of it were more than LINES_MOST lines, the longest parts
+ * remark the rest.  If all of it were more than LINES_MAX lines, the longest parts
  * give up their last rows.
  */
 #include <math.h>
@@ -21,13 +21,13 @@
 #include "report/view/brief_part.h"
 #include "report/view/view.h"
 
-#define LINES_MOST 40
-#define NUMBERS_MOST 3	/* in a row */
-#define ROWS_MOST 16
-#define PROGRAMS_MOST 5
-#define NAME_LEAST 16
+#define LINES_MAX 40
+#define NUMBERS_MAX 3	/* in a row */
+#define ROWS_MAX 16
+#define PROGRAMS_MAX 5
+#define NAME_MIN 16
 #define NAME_CUT 4	/* however narrow the terminal is */
-#define REMARK_LEAST 12
+#define REMARK_MIN 12
 #define GAP 2
 #define MARGIN 2
 
@@ -39,7 +39,7 @@
 #define TIMES "\303\227"
 
 struct row {
-	char *numbers[NUMBERS_MOST];
+	char *numbers[NUMBERS_MAX];
 	char *name;
 	char *remark;	/* may be NULL */
 };
@@ -47,7 +47,7 @@ struct row {
 struct part {
 	const char *title;
 	char *about;	/* behind it; NULL = nothing */
-	struct row rows[ROWS_MOST];
+	struct row rows[ROWS_MAX];
 	size_t count;
 	size_t least;	/* rows that stay in any case */
 };
@@ -71,7 +71,7 @@ static struct row *row_new(struct part *part)
 
 static void row_release(struct row *row)
 {
-	for (int i = 0; i < NUMBERS_MOST; i++)
+	for (int i = 0; i < NUMBERS_MAX; i++)
 		free(row->numbers[i]);
 	free(row->name);
 	free(row->remark);
@@ -87,11 +87,11 @@ static size_t width_of(const char *text)
 	return text ? hp_text_width(text) : 0;
 }
 
-static size_t numbers_width(const struct part *part, size_t widths[NUMBERS_MOST])
+static size_t numbers_width(const struct part *part, size_t widths[NUMBERS_MAX])
 {
 	size_t all = MARGIN;
 
-	for (int i = 0; i < NUMBERS_MOST; i++) {
+	for (int i = 0; i < NUMBERS_MAX; i++) {
 		widths[i] = 0;
 		for (size_t r = 0; r < part->count; r++)
 			widths[i] = larger(widths[i], width_of(part->rows[r].numbers[i]));
@@ -104,7 +104,7 @@ static size_t numbers_width(const struct part *part, size_t widths[NUMBERS_MOST]
 static size_t name_width(const struct part *part, size_t numbers, size_t width)
 {
 	size_t name = 0, remark = 0, room = width > numbers ? width - numbers : 0;
-	size_t share = width / 2 > 8 + NAME_LEAST ? width / 2 - 8 : NAME_LEAST;
+	size_t share = width / 2 > 8 + NAME_MIN ? width / 2 - 8 : NAME_MIN;
 
 	for (size_t r = 0; r < part->count; r++) {
 		name = larger(name, width_of(part->rows[r].name));
@@ -124,14 +124,14 @@ static char *text_fit(const char *text, size_t width)
 	return hp_xprintf("%.*s" ELLIPSIS, (int)hp_text_start(text, width - 1), text);
 }
 
-static void row_write(const struct row *row, const size_t widths[NUMBERS_MOST], size_t name_most,
+static void row_write(const struct row *row, const size_t widths[NUMBERS_MAX], size_t name_most,
 		      const struct hp_look *look, FILE *out)
 {
 	size_t used = MARGIN, name;
 	char *fitted, *remark;
 
 	fprintf(out, "%*s", MARGIN, "");
-	for (int i = 0; i < NUMBERS_MOST; i++) {
+	for (int i = 0; i < NUMBERS_MAX; i++) {
 		if (!widths[i])
 			continue;
 		fprintf(out, "%*s%s%*s", (int)(widths[i] - width_of(row->numbers[i])), "",
@@ -143,7 +143,7 @@ static void row_write(const struct row *row, const size_t widths[NUMBERS_MOST], 
 	name = hp_text_width(fitted);
 	fputs(fitted, out);
 	free(fitted);
-	if (row->remark && used + name_most + GAP + REMARK_LEAST <= look->width) {
+	if (row->remark && used + name_most + GAP + REMARK_MIN <= look->width) {
 		remark = text_fit(row->remark, look->width - used - name_most - GAP);
 		fprintf(out, "%*s%s%s%s", (int)(name_most - name + GAP), "", ink(look, DIM), remark,
 			ink(look, PLAIN));
@@ -154,7 +154,7 @@ static void row_write(const struct row *row, const size_t widths[NUMBERS_MOST], 
 
 static void part_write(const struct part *part, const struct hp_look *look, FILE *out)
 {
-	size_t widths[NUMBERS_MOST], numbers, name;
+	size_t widths[NUMBERS_MAX], numbers, name;
 
 	if (!part->count && !part->about)
 		return;
@@ -335,7 +335,7 @@ static void programs_make(struct hp_report *report, struct part *part)
 {
 	const struct hp_programs *programs = hp_programs_of(report);
 	struct hp_text_cell cell, share;
-	size_t shown = programs->count < PROGRAMS_MOST ? programs->count : PROGRAMS_MOST;
+	size_t shown = programs->count < PROGRAMS_MAX ? programs->count : PROGRAMS_MAX;
 
 	if (programs->runs < 2)
 		return;
@@ -364,7 +364,7 @@ static void programs_make(struct hp_report *report, struct part *part)
 /* Too long for a screen: the part with most rows gives up its last one. */
 static void parts_shrink(struct part *parts, size_t lines)
 {
-	for (; lines > LINES_MOST; lines--) {
+	for (; lines > LINES_MAX; lines--) {
 		struct part *longest = NULL;
 
 		for (int i = 0; i < PARTS; i++)

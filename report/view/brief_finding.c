@@ -14,7 +14,7 @@
 #include "report/view/brief_part.h"
 
 #define INDENT 5 /* "  1. " */
-#define LINES_MOST 4 /* of one finding's sentence or facts */
+#define LINES_MAX 4 /* of one finding's sentence or facts */
 
 #define BOLD "\033[1m"
 #define DIM "\033[2m"
@@ -42,7 +42,7 @@ static void wrapped_write(const char *text, const struct hp_look *look, FILE *ou
 {
 	size_t width = look->width > INDENT + 20 ? look->width - INDENT : 20;
 
-	for (int line = 0; *text && line < LINES_MOST; line++) {
+	for (int line = 0; *text && line < LINES_MAX; line++) {
 		size_t length = line_length(text, width);
 
 		fprintf(out, "%*s%.*s\n", line ? INDENT : 0, "", (int)length, text);

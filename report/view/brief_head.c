@@ -18,9 +18,9 @@
 #define DOT " \302\267 "
 #define LABEL "%-10s"
 #define LABEL_WIDTH 10
-#define PART_LEAST 0.015 /* of the threads' time, to be told */
+#define PART_MIN 0.015 /* of the threads' time, to be told */
 #define PARTS_TOLD 4
-#define COMMAND_LEAST 20
+#define COMMAND_MIN 20
 #define NEXT_NAME 30 /* longer names are not proposed */
 #define SHORT_NS 1e7 /* CPU time starts before our clock does: no share of a shorter run */
 
@@ -118,20 +118,20 @@ static void title_write(struct hp_report *report, const struct hp_look *look, FI
 				hp_format_time(&cell, (double)report->model.elapsed_ns), ending,
 				label ? DOT : "", label ? label : "");
 	size_t used = strlen("[hotpath] ") + hp_text_width(rest);
-	size_t room = look->width > used + COMMAND_LEAST ? look->width - used : COMMAND_LEAST;
+	size_t room = look->width > used + COMMAND_MIN ? look->width - used : COMMAND_MIN;
 	bool is_cut;
 
 	/* The command says more than the day. */
-	if (look->width < used + COMMAND_LEAST)
-		room = look->width > used - hp_text_width(when) + COMMAND_LEAST / 2
+	if (look->width < used + COMMAND_MIN)
+		room = look->width > used - hp_text_width(when) + COMMAND_MIN / 2
 			       ? look->width - used + hp_text_width(when)
-			       : COMMAND_LEAST / 2;
+			       : COMMAND_MIN / 2;
 	is_cut = hp_text_width(command) > room;
 
 	fprintf(out, "[hotpath] %.*s%s%s\n\n",
 		(int)hp_text_start(command, is_cut ? room - 1 : room), command,
 		is_cut ? "\342\200\246" : "",
-		look->width < used + COMMAND_LEAST ? rest + strlen(when) : rest);
+		look->width < used + COMMAND_MIN ? rest + strlen(when) : rest);
 	free(command);
 	free(when);
 	free(ending);
@@ -151,7 +151,7 @@ static void time_write(const struct hp_answer_time *time, const struct hp_look *
 	line_add(&line, hp_xprintf(LABEL "%zu thread%s: ", "time", time->threads,
 				   time->threads == 1 ? "" : "s"));
 	for (size_t i = 0; i < time->count && i < PARTS_TOLD; i++) {
-		if (i && time->parts[i].ns < PART_LEAST * time->life_ns)
+		if (i && time->parts[i].ns < PART_MIN * time->life_ns)
 			break;
 		line_add(&line, hp_xprintf("%s%s %s", i ? ", " : "",
 					   hp_part_share(&cell, time->parts[i].ns, time->life_ns),

@@ -26,11 +26,11 @@
 #define TOP_NAME 32
 #define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
 #define NEXT_NAME 30 /* longer names are not proposed */
-#define PATH_LEAST 16
+#define PATH_MIN 16
 #define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
 #define COST_SAMPLES 8 /* fewer say less than the hooks' calibration */
-#define FAULTS_MOST 1 /* files without names that the default report tells */
-#define RUNNING_MOST 2 /* processes named; the others are counted */
+#define FAULTS_MAX 1 /* files without names that the default report tells */
+#define RUNNING_MAX 2 /* processes named; the others are counted */
 
 /* Sections beyond the width are found below anyway. */
 static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
@@ -340,9 +340,9 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, u
 			continue;
 		clean = hp_text_clean(fault); /* a kept file's may be anything */
 		path = hp_text_clean(report->model.objects[i].path);
-		fitted = hp_name_fit(path[0] ? path : "code", look->width > others + PATH_LEAST
+		fitted = hp_name_fit(path[0] ? path : "code", look->width > others + PATH_MIN
 								      ? look->width - others
-								      : PATH_LEAST);
+								      : PATH_MIN);
 		fprintf(out, "note      %s %s%s\n", fitted, clean, tail);
 		free(clean);
 		free(path);
@@ -366,7 +366,7 @@ static void unwatched_write(struct hp_report *report, FILE *out)
 			"note      %s of %s threads are in no list: a process has room for %s\n",
 			hp_format_count(&cells[0], sums.unlisted),
 			hp_format_count(&cells[1], sums.count),
-			hp_format_count(&cells[2], HP_THREADS_MOST));
+			hp_format_count(&cells[2], HP_THREADS_MAX));
 	if (count)
 		fprintf(out,
 			"note      %zu %s too short to be watched: see threads, thread-states\n",
@@ -381,15 +381,15 @@ static void running_write(const struct hp_model *model, FILE *out)
 		const struct hp_model_process *process = &model->processes[i];
 		char *comm;
 
-		if (!process->is_running || process->is_root || count++ >= RUNNING_MOST)
+		if (!process->is_running || process->is_root || count++ >= RUNNING_MAX)
 			continue;
 		comm = hp_text_clean(process->comm);
 		fprintf(out, "%s%s (%u)", count == 1 ? "note      still running: " : ", ", comm,
 			process->pid);
 		free(comm);
 	}
-	if (count > RUNNING_MOST)
-		fprintf(out, " and %zu more", count - RUNNING_MOST);
+	if (count > RUNNING_MAX)
+		fprintf(out, " and %zu more", count - RUNNING_MAX);
 	if (count)
 		fputc('\n', out);
 }
@@ -481,7 +481,7 @@ void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, F
 	unsampled_write(report, out);
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);
-	faults_write(report, look, FAULTS_MOST, out);
+	faults_write(report, look, FAULTS_MAX, out);
 	running_write(&report->model, out);
 }
 

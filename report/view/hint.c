@@ -15,7 +15,7 @@
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 
-#define CALLS_LEAST 100000	/* below that their hooks take less than a millisecond */
+#define CALLS_MIN 100000	/* below that their hooks take less than a millisecond */
 #define LOOKED_AT 100	/* functions with most calls */
 
 struct tally {
@@ -105,7 +105,7 @@ char *hp_hint_headers(struct hp_report *report)
 
 	for (size_t i = 0; i < model->function_count; i++)
 		tally_add(&tally, &model->functions[i]);
-	if (tally.calls < CALLS_LEAST)
+	if (tally.calls < CALLS_MIN)
 		return NULL;
 	for (size_t i = 0; i < tally.count && own <= tally.calls / 2; i++) {
 		uint32_t function = (uint32_t)(tally.top[i] - model->functions);

@@ -18,29 +18,29 @@
 #include "report/section/wait/offcpu.h"
 
 #define STEPS 240
-#define THREADS_MOST 64	/* strips on one page; the busiest by records are kept */
-#define STRIPS_MOST 1024	/* looked at: a program may start any number of threads */
-#define CAUSES_MOST 16	/* the list of report/section/wait/offcpu.c has fewer */
+#define THREADS_MAX 64	/* strips on one page; the busiest by records are kept */
+#define STRIPS_MAX 1024	/* looked at: a program may start any number of threads */
+#define CAUSES_MAX 16	/* the list of report/section/wait/offcpu.c has fewer */
 #define DISORDER_NS UINT64_C(2000000000)	/* processors tell their records in turns */
 
 struct strip {
 	uint32_t pid;
 	uint32_t tid;
 	size_t events;
-	double *parts[CAUSES_MOST];	/* shares of steps, by cause; NULL = none */
+	double *parts[CAUSES_MAX];	/* shares of steps, by cause; NULL = none */
 };
 
 struct timeline {
 	struct hp_report *report;
 	uint64_t from_ns;	/* of the session */
 	double step_ns;
-	const char *causes[CAUSES_MOST];
+	const char *causes[CAUSES_MAX];
 	size_t cause_count;
 	const char **of_stack;	/* why who waits at a stack of the model does; NULL = not asked yet */
 	struct strip *strips;
 	size_t count;
 	size_t room;
-	bool is_full;	/* there were more threads than STRIPS_MOST */
+	bool is_full;	/* there were more threads than STRIPS_MAX */
 };
 
 static size_t cause_place(struct timeline *line, const char *cause)
@@ -51,8 +51,8 @@ static size_t cause_place(struct timeline *line, const char *cause)
 		i++;
 	if (i < line->cause_count)
 		return i;
-	if (i == CAUSES_MOST)
-		return CAUSES_MOST - 1;
+	if (i == CAUSES_MAX)
+		return CAUSES_MAX - 1;
 	line->causes[line->cause_count++] = cause;
 	return i;
 }
@@ -74,7 +74,7 @@ static struct strip *strip_of(struct timeline *line, const struct hp_event *even
 	for (size_t i = line->count; i-- > 0;)
 		if (line->strips[i].tid == event->tid && line->strips[i].pid == event->pid)
 			return &line->strips[i];
-	if (line->count == STRIPS_MOST) {
+	if (line->count == STRIPS_MAX) {
 		line->is_full = true;
 		return NULL;
 	}
@@ -229,7 +229,7 @@ static cJSON *timeline_json(struct timeline *line)
 				line->report->model.sampling.is_there ? (double)record->event_lost
 								      : 0);
 	array = cJSON_AddArrayToObject(to, "data");
-	for (size_t i = 0; i < line->count && i < THREADS_MOST; i++)
+	for (size_t i = 0; i < line->count && i < THREADS_MAX; i++)
 		cJSON_AddItemToArray(array, strip_json(line, &line->strips[i]));
 	cJSON_AddNumberToObject(to, "total_count", (double)line->count);
 	cJSON_AddBoolToObject(to, "has_more", line->is_full);
@@ -256,7 +256,7 @@ cJSON *hp_page_timeline(struct hp_report *report, uint64_t span_ns)
 	}
 	to = timeline_json(&line);
 	for (size_t i = 0; i < line.count; i++)
-		for (size_t k = 0; k < CAUSES_MOST; k++)
+		for (size_t k = 0; k < CAUSES_MAX; k++)
 			free(line.strips[i].parts[k]);
 	free(line.strips);
 	free(line.of_stack);

@@ -3,8 +3,8 @@
  * table.c - the report as text.
  *
  * Tables fit the width: numbers are never cut and stand to the right, the name
- * column gets what they leave, but at least NAME_LEAST columns.  Chains behind it
- * give way down to CHAIN_LEAST; where that is not enough the longest stand on
+ * column gets what they leave, but at least NAME_MIN columns.  Chains behind it
+ * give way down to CHAIN_MIN; where that is not enough the longest stand on
  * lines of their own below their rows.
  */
 #include <stdlib.h>
@@ -20,15 +20,15 @@
 #include "report/section/sections.h"
 #include "report/view/view.h"
 
-#define NAME_LEAST 12
-#define CHAIN_LEAST 32
+#define NAME_MIN 12
+#define CHAIN_MIN 32
 #define BELOW "  " /* in front of what stands below its row */
 #define WIDTH_USUAL 80
-#define WIDTH_LEAST 20
-#define WIDTH_MOST 1000
+#define WIDTH_MIN 20
+#define WIDTH_MAX 1000
 #define GAP 2
-#define INDENT_MOST 10 /* levels of a table that is no tree */
-#define COLUMNS_MOST 40
+#define INDENT_MAX 10 /* levels of a table that is no tree */
+#define COLUMNS_MAX 40
 
 #define BOLD "\033[1m"
 #define DIM "\033[2m"
@@ -48,7 +48,7 @@ struct grid {
 	struct hp_report *report;
 	const struct hp_look *look;
 	struct hp_list list;
-	struct column columns[COLUMNS_MOST];
+	struct column columns[COLUMNS_MAX];
 	size_t column_count;
 	char **cells; /* row by row */
 	bool has_estimates;
@@ -89,7 +89,7 @@ static size_t width_of(int fd)
 		width = size.ws_col;
 	if (!width)
 		return WIDTH_USUAL;
-	return width < WIDTH_LEAST ? WIDTH_LEAST : width > WIDTH_MOST ? WIDTH_MOST : width;
+	return width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
 struct hp_look hp_look_of(int fd, const struct hp_settings *settings)
@@ -202,7 +202,7 @@ static void column_add(struct grid *grid, const struct hp_column *column, double
 	struct column *to = &grid->columns[grid->column_count];
 	struct hp_text_cell cell;
 
-	if (grid->column_count == COLUMNS_MOST)
+	if (grid->column_count == COLUMNS_MAX)
 		return;
 	grid->column_count++;
 	to->column = column;
@@ -362,14 +362,14 @@ static size_t chain_least(const struct grid *grid, size_t i)
 	const struct column *column = &grid->columns[i];
 	size_t title = hp_text_width(column->title);
 
-	return title > CHAIN_LEAST ? title : lesser(column->width, CHAIN_LEAST);
+	return title > CHAIN_MIN ? title : lesser(column->width, CHAIN_MIN);
 }
 
 /* How wide the table is when all have given way. */
 static size_t width_least(const struct grid *grid)
 {
 	size_t whole = width_whole(grid) - grid->columns[0].width +
-		       lesser(grid->columns[0].width, NAME_LEAST);
+		       lesser(grid->columns[0].width, NAME_MIN);
 
 	for (size_t i = 1; i < grid->column_count; i++)
 		if (gives_way(grid, i))
@@ -396,7 +396,7 @@ static void chains_move(struct grid *grid)
 
 	if (width_least(grid) <= grid->look->width)
 		return;
-	while (widest && widest->width > CHAIN_LEAST / 2 && width_whole(grid) > grid->look->width) {
+	while (widest && widest->width > CHAIN_MIN / 2 && width_whole(grid) > grid->look->width) {
 		widest->is_below = true;
 		widest = chain_widest(grid, false);
 	}
@@ -430,7 +430,7 @@ static void chains_fit(struct grid *grid)
 	for (whole = width_whole(grid); whole > grid->look->width; whole--) {
 		struct column *widest = chain_widest(grid, true);
 
-		if (name > NAME_LEAST && (!widest || name > widest->width))
+		if (name > NAME_MIN && (!widest || name > widest->width))
 			name--;
 		else if (widest)
 			widest->width--;
@@ -477,8 +477,8 @@ static void name_fit(struct grid *grid)
 		if (!is_dropped(&grid->columns[i]))
 			others += GAP + grid->columns[i].width;
 	room = grid->look->width > others ? grid->look->width - others : 0;
-	if (room < NAME_LEAST)
-		room = NAME_LEAST;
+	if (room < NAME_MIN)
+		room = NAME_MIN;
 	if (grid->columns[0].width <= room)
 		return;
 	if (grid->columns[0].column->unit == HP_UNIT_NAME && is_tree(grid))
@@ -530,8 +530,7 @@ static void rule_write(const struct grid *grid, FILE *out)
 static void below_write(struct grid *grid, size_t row, size_t title, FILE *out)
 {
 	size_t margin = strlen(BELOW) + title + GAP;
-	size_t room =
-		grid->look->width > margin + NAME_LEAST ? grid->look->width - margin : NAME_LEAST;
+	size_t room = grid->look->width > margin + NAME_MIN ? grid->look->width - margin : NAME_MIN;
 
 	for (size_t i = 1; i < grid->column_count; i++) {
 		const struct column *column = &grid->columns[i];
@@ -667,7 +666,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	struct grid grid = { .report = report,
 			     .look = look,
 			     .is_deep = section->is_deep,
-			     .indent_most = section->is_deep ? look->width * 2 / 5 : INDENT_MOST };
+			     .indent_most = section->is_deep ? look->width * 2 / 5 : INDENT_MAX };
 
 	size_t faint;
 

@@ -6,10 +6,10 @@
 
 #define MANY 2500	/* switches in a second of CPU time: more than 0.2 % of it by 249 Hz */
 #define FEW (MANY / 4)
-#define SWITCHES_LEAST 250	/* fewer say nothing */
+#define SWITCHES_MIN 250	/* fewer say nothing */
 #define SPAN_NS UINT64_C(1000000000)	/* of CPU time: what was before is no longer true */
 #define STILL_NS UINT64_C(2000000000)	/* at first; */
-#define STILL_MOST_NS UINT64_C(64000000000)	/* twice as much after each time that it was in vain */
+#define STILL_MAX_NS UINT64_C(64000000000)	/* twice as much after each time that it was in vain */
 
 static bool is_rate(uint64_t switches, uint64_t cpu_ns, uint64_t rate)
 {
@@ -25,7 +25,7 @@ static void begin(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches)
 static bool is_busy(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches)
 {
 	uint64_t span_ns = cpu_ns - calm->cpu_ns, count = switches - calm->switches;
-	bool is_many = count >= SWITCHES_LEAST && is_rate(count, span_ns, MANY);
+	bool is_many = count >= SWITCHES_MIN && is_rate(count, span_ns, MANY);
 
 	if (is_many || span_ns >= SPAN_NS)
 		begin(calm, cpu_ns, switches);
@@ -48,8 +48,8 @@ bool hp_calm_look(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches)
 		return false;
 	calm->is_low = !calm->is_low;
 	if (calm->is_low)
-		calm->still_ns = !calm->still_ns		  ? STILL_NS
-				 : calm->still_ns < STILL_MOST_NS ? calm->still_ns * 2
-								  : STILL_MOST_NS;
+		calm->still_ns = !calm->still_ns		 ? STILL_NS
+				 : calm->still_ns < STILL_MAX_NS ? calm->still_ns * 2
+								 : STILL_MAX_NS;
 	return true;
 }

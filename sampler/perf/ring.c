@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SIZE_LEAST (size_t)65536
+#define SIZE_MIN (size_t)65536
 #define WAKE_SHARE 4	/* of a ring, when we are woken */
-#define CPUS_MOST 4096
+#define CPUS_MAX 4096
 #define LINE 64	/* of the processor's cache */
 
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config)
@@ -31,7 +31,7 @@ void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t con
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC_RAW;
 	attr->watermark = 1;
-	attr->wakeup_watermark = (uint32_t)SIZE_LEAST / WAKE_SHARE;
+	attr->wakeup_watermark = (uint32_t)SIZE_MIN / WAKE_SHARE;
 	attr->exclude_hv = 1;
 }
 
@@ -49,7 +49,7 @@ static int ring_map(struct hp_perf_ring *ring, size_t size)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *base;
 
-	for (; size >= SIZE_LEAST; size /= 2) {
+	for (; size >= SIZE_MIN; size /= 2) {
 		base = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 		if (base == MAP_FAILED)
 			continue;
@@ -102,13 +102,13 @@ static uint32_t online(uint32_t *cpus, uint32_t most)
 
 int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size)
 {
-	static uint32_t cpus[CPUS_MOST];
-	uint32_t count = online(cpus, CPUS_MOST);
+	static uint32_t cpus[CPUS_MAX];
+	uint32_t count = online(cpus, CPUS_MAX);
 	int error = 0;
 
 	memset(rings, 0, sizeof(*rings));
 	rings->list = calloc(count, sizeof(*rings->list));
-	rings->copy = malloc(HP_PERF_RECORD_MOST);
+	rings->copy = malloc(HP_PERF_RECORD_MAX);
 	if (!rings->list || !rings->copy)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < count && !error; i++) {
@@ -179,7 +179,7 @@ static void ring_begin(struct hp_perf_ring *ring)
 
 	ring->tail = ring->page->data_tail;
 	if (head != ring->head)
-		ring->is_tight = head - ring->tail > ring->size - HP_PERF_RECORD_MOST;
+		ring->is_tight = head - ring->tail > ring->size - HP_PERF_RECORD_MAX;
 	ring->head = head;
 	ring_peek(ring);
 }

@@ -24,7 +24,7 @@
  * SAMPLE begins with the identifier, all others end with tid, time, identifier.
  */
 #define HP_PERF_COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
-#define HP_PERF_RECORD_MOST 65536
+#define HP_PERF_RECORD_MAX 65536
 
 struct hp_perf_ring {
 	int fd;	/* of the event that has it */
@@ -54,7 +54,7 @@ struct hp_perf_rings {
 	/* NULL = nobody looks ahead. */
 	hp_perf_scout ahead;
 	uint32_t count;
-	uint8_t *copy;	/* HP_PERF_RECORD_MOST bytes for a record that goes round the end */
+	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that goes round the end */
 };
 
 /*

@@ -8,15 +8,15 @@
 #define CHUNK_EVENTS \
 	(uint32_t)((CHUNK_SIZE - sizeof(struct hp_event_chunk)) / sizeof(struct hp_event))
 #define SHARE_OF_SEGMENT 8	/* events take no more of it */
-#define EVENTS_MOST (UINT64_C(1) << 22)
+#define EVENTS_MAX (UINT64_C(1) << 22)
 
 void hp_sample_events_init(struct hp_sample_events *events, const struct hp_segment *segment,
 			   struct hp_sampling *record)
 {
 	*events = (struct hp_sample_events){ .segment = segment, .record = record };
 	events->most = segment->size / SHARE_OF_SEGMENT / sizeof(struct hp_event);
-	if (events->most > EVENTS_MOST)
-		events->most = EVENTS_MOST;
+	if (events->most > EVENTS_MAX)
+		events->most = EVENTS_MAX;
 }
 
 static bool chunk_new(struct hp_sample_events *events)

@@ -15,7 +15,7 @@
 
 #define LEAST_NS 10000	/* shorter calls are not worth a note */
 #define LEAST_TICKS 1000
-#define RINGS_MOST 100000	/* a damaged list must not hold us for ever */
+#define RINGS_MAX 100000	/* a damaged list must not hold us for ever */
 #define FREE_EVERY_NS UINT64_C(1000000000)
 #define SLACK_NS 1000	/* of a call's begin, which is told in ticks, */
 #define SLACK_PART 1000	/* and this part of what it took */
@@ -126,7 +126,7 @@ static uint32_t rings_read(struct hp_aways *aways, const struct hp_segment *segm
 	double tick_ns = ns_per_tick(aways);
 	uint32_t count = 0;
 
-	for (int i = 0; at && i < RINGS_MOST; i++) {
+	for (int i = 0; at && i < RINGS_MAX; i++) {
 		struct hp_away *ring = hp_segment_at(segment, at, sizeof(*ring));
 
 		if (!ring)

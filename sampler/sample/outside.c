@@ -19,7 +19,7 @@
 #include "sampler/base/proc.h"
 #include "segment/clock.h"
 
-#define STACK_MOST 32768u	/* bytes that are read */
+#define STACK_MAX 32768u	/* bytes that are read */
 #define PAGE UINT64_C(4096)
 
 /* What a thread waits in. */
@@ -121,10 +121,10 @@ static bool wait_read(uint32_t pid, uint32_t tid, struct wait *wait)
 /* As much of the stack as there is, page by page. */
 static size_t stack_read(uint32_t pid, uint64_t sp, uint8_t *copy)
 {
-	struct iovec here = { copy, STACK_MOST }, there[STACK_MOST / PAGE + 1];
+	struct iovec here = { copy, STACK_MAX }, there[STACK_MAX / PAGE + 1];
 	size_t count = 0;
 
-	for (uint64_t at = sp, end = sp + STACK_MOST; at < end; count++) {
+	for (uint64_t at = sp, end = sp + STACK_MAX; at < end; count++) {
 		uint64_t next = (at & ~(PAGE - 1)) + PAGE;
 
 		next = next < end ? next : end;
@@ -138,7 +138,7 @@ static size_t stack_read(uint32_t pid, uint64_t sp, uint8_t *copy)
 /* The tree's node; 0 = not known. */
 static uint32_t node_of(struct hp_samples *samples, uint32_t pid, const struct wait *wait)
 {
-	static uint8_t copy[STACK_MOST];
+	static uint8_t copy[STACK_MAX];
 	size_t size = stack_read(pid, wait->sp, copy);
 	struct hp_wait_stack stack = { pid, wait->pc, wait->sp, 0, copy, size };
 

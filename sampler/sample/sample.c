@@ -16,9 +16,9 @@
 #include "util/hash.h"
 
 #define STACK_FRESH_NS UINT64_C(200000) /* between a stack and the switch that it is of */
-#define RECORD_LEAST 24 /* tid and pid, time, identifier */
-#define FETCH_MOST UINT64_C(256) /* innermost bytes of a stack that are asked for ahead */
-#define EVENT_LEAST_NS UINT64_C(20000) /* shorter waits are in the tree only */
+#define RECORD_MIN 24 /* tid and pid, time, identifier */
+#define FETCH_MAX UINT64_C(256) /* innermost bytes of a stack that are asked for ahead */
+#define EVENT_MIN_NS UINT64_C(20000) /* shorter waits are in the tree only */
 
 /* A record, read from its start. */
 struct cursor {
@@ -150,7 +150,7 @@ static void sample_read(const struct hp_samples *samples, const struct perf_even
 
 static void place_add(struct hp_samples *samples, struct hp_place place)
 {
-	if (samples->place_count < HP_STACK_MOST)
+	if (samples->place_count < HP_STACK_MAX)
 		samples->places[samples->place_count++] = place;
 }
 
@@ -201,7 +201,7 @@ static void walk_add(struct hp_samples *samples, struct hp_space *space, const s
 	walker->stack = (struct hp_stack_copy){ s->stack, sp, sp + size };
 	walker->places = samples->places;
 	walker->count = samples->place_count;
-	walker->most = HP_STACK_MOST;
+	walker->most = HP_STACK_MAX;
 	hp_sample_walk(walker, s->registers[HP_SAMPLE_PC], sp, s->registers[HP_SAMPLE_FP]);
 	samples->place_count = walker->count;
 	samples->is_complete = walker->is_complete;
@@ -362,7 +362,7 @@ static void wait_add(struct hp_samples *samples, struct hp_wait_thread *thread, 
 
 	hp_open_count(samples, thread, now_ns);
 	struct hp_wait_open open = { thread->out_ns, now_ns, NULL };
-	if (now_ns >= from_ns + EVENT_LEAST_NS)
+	if (now_ns >= from_ns + EVENT_MIN_NS)
 		open.event = hp_sample_events_add(&samples->events, &event);
 	if (!thread->wait_node && samples->has_notes)
 		hp_wait_keep(thread, &open);
@@ -460,7 +460,7 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
 	walker->trail = NULL;
 	walker->places = samples->places;
 	walker->count = samples->place_count;
-	walker->most = HP_STACK_MOST;
+	walker->most = HP_STACK_MAX;
 	hp_sample_walk(walker, stack->pc, stack->sp, stack->fp);
 	samples->place_count = walker->count;
 	return hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);
@@ -562,7 +562,7 @@ static void stack_fetch(const struct hp_trail *trail, const struct sample *s)
 		if (at < s->stack_room)
 			__builtin_prefetch(s->stack + at);
 	}
-	for (uint64_t at = 0; at < FETCH_MOST && at < s->stack_room; at += HP_LINE)
+	for (uint64_t at = 0; at < FETCH_MAX && at < s->stack_room; at += HP_LINE)
 		__builtin_prefetch(s->stack + at);
 }
 
@@ -579,7 +579,7 @@ static void rows_fetch(const struct hp_samples *samples, const struct sample *s)
 	uint64_t begin = entry->begin, size = entry->end - begin;
 	uint64_t shift = hp_space_place(entry, pc).address + entry->code->bias - pc;
 	__builtin_prefetch(hp_rows_line(rows, pc + shift));
-	for (uint64_t at = 0; at < FETCH_MOST && at < s->stack_room; at += sizeof(uint64_t)) {
+	for (uint64_t at = 0; at < FETCH_MAX && at < s->stack_room; at += sizeof(uint64_t)) {
 		uint64_t word;
 
 		memcpy(&word, s->stack + at, sizeof(word));
@@ -599,7 +599,7 @@ void hp_samples_ahead(void *context, const struct perf_event_header *record, uns
 	const struct hp_trail *trail;
 	struct sample s;
 
-	if (record->type != PERF_RECORD_SAMPLE || record->size < sizeof(*record) + RECORD_LEAST)
+	if (record->type != PERF_RECORD_SAMPLE || record->size < sizeof(*record) + RECORD_MIN)
 		return;
 	sample_read(samples, record, &s);
 	trail = s.stack_room ? hp_trails_known(&samples->trails, s.pid, s.tid) : NULL;
@@ -617,7 +617,7 @@ void hp_samples_handle(void *context, const struct perf_event_header *record)
 	uint64_t thread;
 
 	/* None is shorter than what each of our events asks for; from the kernel it never is. */
-	if (record->size < sizeof(*record) + RECORD_LEAST)
+	if (record->size < sizeof(*record) + RECORD_MIN)
 		return;
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:

@@ -20,9 +20,9 @@
 #include "segment/layout/process.h"
 
 #define READ_AGAIN_NS UINT64_C(20000000)	/* between two looks into the same maps */
-#define ENDED_MOST 512	/* spaces of ended processes that stay a while */
-#define OBJECTS_MOST 100000	/* a damaged list must not hold us for ever */
-#define NOTES_MOST 65536
+#define ENDED_MAX 512	/* spaces of ended processes that stay a while */
+#define OBJECTS_MAX 100000	/* a damaged list must not hold us for ever */
+#define NOTES_MAX 65536
 
 void hp_spaces_init(struct hp_spaces *spaces, const struct hp_segment *segment)
 {
@@ -90,7 +90,7 @@ static uint64_t object_known(const struct hp_segment *segment, uint32_t kind, co
 	uint64_t at = atomic_load_explicit(&segment->header->objects, memory_order_acquire);
 	const struct hp_object *object;
 
-	for (int i = 0; i < OBJECTS_MOST; i++, at = object->next) {
+	for (int i = 0; i < OBJECTS_MAX; i++, at = object->next) {
 		object = hp_segment_at(segment, at, sizeof(*object));
 		if (!object)
 			return 0;
@@ -177,7 +177,7 @@ static void note_build_id(const uint8_t *notes, size_t size, struct identity *id
 
 static void read_notes(int fd, const Elf64_Phdr *header, struct identity *id)
 {
-	size_t size = header->p_filesz < NOTES_MOST ? (size_t)header->p_filesz : NOTES_MOST;
+	size_t size = header->p_filesz < NOTES_MAX ? (size_t)header->p_filesz : NOTES_MAX;
 	uint8_t *notes = malloc(size ? size : 1);
 	ssize_t got = notes ? pread(fd, notes, size, (off_t)header->p_offset) : -1;
 
@@ -188,7 +188,7 @@ static void read_notes(int fd, const Elf64_Phdr *header, struct identity *id)
 
 /* ---- call frame information ---- */
 
-#define SPAN_MOST (UINT64_C(1) << 36)
+#define SPAN_MAX (UINT64_C(1) << 36)
 #define PAGE UINT64_C(4096)
 #define PE_OMIT 0xff
 #define PE_PCREL_4 0x1b	/* a signed distance of 4 bytes: what every linker writes */
@@ -218,7 +218,7 @@ static bool span_take(struct hp_code *code)
 	}
 	low &= ~(PAGE - 1);
 	high = (high + PAGE - 1) & ~(PAGE - 1);
-	if (low >= high || high - low > SPAN_MOST)
+	if (low >= high || high - low > SPAN_MAX)
 		return false;
 	code->span_size = high - low;
 	code->span = mmap(NULL, code->span_size, PROT_NONE,
@@ -462,7 +462,7 @@ struct hp_space *hp_space_of(struct hp_spaces *spaces, uint32_t pid)
 
 	if (space)
 		return space;
-	if (spaces->ended > ENDED_MOST)
+	if (spaces->ended > ENDED_MAX)
 		forget_ended(spaces);
 	space = calloc(1, sizeof(*space));
 	if (!space)

@@ -51,7 +51,7 @@ void hp_trail_extend(struct hp_trail *trail, uint32_t kept, const struct hp_trai
 {
 	bool needs_fp = kept && trail->frames[kept - 1].needs_fp;
 
-	if (kept + count > HP_TRAIL_MOST) {
+	if (kept + count > HP_TRAIL_MAX) {
 		trail->count = 0;
 		return;
 	}

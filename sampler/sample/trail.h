@@ -21,7 +21,7 @@
 
 #include "sampler/sample/tree.h"
 
-#define HP_TRAIL_MOST 256	/* frames; a deeper stack is not kept */
+#define HP_TRAIL_MAX 256	/* frames; a deeper stack is not kept */
 #define HP_TRAIL_WORDS 3	/* of a frame; one that needs more is not kept, nor what is above it */
 
 /* A word of the stack that decided a step. */
@@ -49,7 +49,7 @@ struct hp_trail {
 	uint32_t tid;
 	uint64_t mapped;	/* hp_space.mapped when it was made */
 	uint32_t count;	/* 0 = there is none */
-	struct hp_trail_frame frames[HP_TRAIL_MOST];
+	struct hp_trail_frame frames[HP_TRAIL_MAX];
 };
 
 /* A copy of the stack. */

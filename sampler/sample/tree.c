@@ -16,7 +16,7 @@
 	(uint32_t)((CHUNK_SIZE - sizeof(struct hp_stack_chunk)) / sizeof(struct hp_stack_node))
 #define SLOTS_FIRST (HP_WIDE_PAGE / sizeof(hp_tree_slot))
 #define SHARE_OF_SEGMENT 4	/* nodes take no more of it */
-#define NODES_MOST (UINT32_C(1) << 20)
+#define NODES_MAX (UINT32_C(1) << 20)
 #define CHANGES (UINT32_C(1) << 13)	/* of some seconds */
 #define NODES_RESERVED 4096	/* for innermost places, when paths have no room any more */
 
@@ -86,7 +86,7 @@ bool hp_sample_tree_init(struct hp_sample_tree *tree, const struct hp_segment *s
 	memset(tree, 0, sizeof(*tree));
 	tree->segment = segment;
 	tree->record = record;
-	tree->node_most = most < NODES_MOST ? (uint32_t)most : NODES_MOST;
+	tree->node_most = most < NODES_MAX ? (uint32_t)most : NODES_MAX;
 	tree->slot_count = SLOTS_FIRST;
 	tree->slots = hp_wide_new(tree->slot_count * sizeof(*tree->slots));
 	if (!tree->slots)
@@ -112,7 +112,7 @@ static uint64_t hash_on(uint64_t hash, struct hp_place place)
 
 #define NUMBER_MASK ((UINT64_C(1) << HP_TREE_NUMBER_BITS) - 1)
 
-static_assert(NODES_MOST <= NUMBER_MASK + 1, "a slot holds the number of any node");
+static_assert(NODES_MAX <= NUMBER_MASK + 1, "a slot holds the number of any node");
 
 /* That of the path, or the empty one where it belongs. */
 static hp_tree_slot *slot_of(const struct hp_sample_tree *tree, uint64_t hash)
@@ -208,10 +208,10 @@ uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, struct hp_tree_path f
 uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
 			   uint32_t count, bool *is_folded)
 {
-	struct hp_tree_path paths[HP_STACK_MOST];
+	struct hp_tree_path paths[HP_STACK_MAX];
 
-	if (count > HP_STACK_MOST)
-		count = HP_STACK_MOST;
+	if (count > HP_STACK_MAX)
+		count = HP_STACK_MAX;
 	return hp_sample_tree_below(tree, (struct hp_tree_path){ 0, 0 }, places, count, paths,
 				    is_folded);
 }

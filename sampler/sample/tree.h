@@ -17,7 +17,7 @@
 #include "segment/segment.h"
 #include "segment/layout/sample.h"
 
-#define HP_STACK_MOST 1024	/* places of a stack; of a longer one the innermost */
+#define HP_STACK_MAX 1024	/* places of a stack; of a longer one the innermost */
 
 /* A path from outside up to some place: what is below the root begins with none, { 0, 0 }. */
 struct hp_tree_path {

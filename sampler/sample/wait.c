@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define ROOM_FIRST 256
-#define ROOM_MOST (UINT32_C(1) << 20)
+#define ROOM_MAX (UINT32_C(1) << 20)
 
 static struct hp_wait_thread *slot_of(const struct hp_waits *waits, uint32_t tid)
 {
@@ -34,7 +34,7 @@ static bool grow(struct hp_waits *waits)
 
 	if (waits->count * 2 < waits->room)
 		return true;
-	if (larger.room > ROOM_MOST ||
+	if (larger.room > ROOM_MAX ||
 	    !(larger.threads = calloc(larger.room, sizeof(*larger.threads))))
 		return false;
 	for (uint32_t i = 0; i < waits->room; i++)

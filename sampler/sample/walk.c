@@ -8,13 +8,13 @@
 #include <string.h>
 
 #define WORD sizeof(uint64_t)
-#define FP_FRAME_MOST (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
+#define FP_FRAME_MAX (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
 
 bool hp_sample_walker_init(struct hp_sample_walker *walker, struct hp_spaces *spaces)
 {
 	memset(walker, 0, sizeof(*walker));
 	walker->spaces = spaces;
-	walker->fresh = calloc(HP_TRAIL_MOST, sizeof(*walker->fresh));
+	walker->fresh = calloc(HP_TRAIL_MAX, sizeof(*walker->fresh));
 	return hp_rows_init(&walker->rows) && walker->fresh;
 }
 
@@ -118,7 +118,7 @@ static bool step_fp(struct hp_sample_walker *walker, struct hp_trail_frame *s)
 	uint64_t fp, pc;
 
 	note_fp_use(walker);
-	if (s->fp < s->sp || s->fp - s->sp > FP_FRAME_MOST || !load(walker, s->fp, &fp) ||
+	if (s->fp < s->sp || s->fp - s->sp > FP_FRAME_MAX || !load(walker, s->fp, &fp) ||
 	    !load(walker, s->fp + WORD, &pc) || (fp && fp <= s->fp))
 		return false;
 	state_set(s, pc, s->fp + 2 * WORD, fp);
@@ -158,7 +158,7 @@ static void place_add(struct hp_sample_walker *walker, struct hp_place place,
 {
 	walker->places[walker->count++] = place;
 	walker->noting = NULL;
-	if (walker->trail && walker->fresh_count < HP_TRAIL_MOST) {
+	if (walker->trail && walker->fresh_count < HP_TRAIL_MAX) {
 		walker->noting = &walker->fresh[walker->fresh_count];
 		*walker->noting = (struct hp_trail_frame){ .pc = s->pc,
 							   .sp = s->sp,
@@ -220,7 +220,7 @@ void hp_sample_walk_keep(struct hp_sample_walker *walker, const struct hp_tree_p
 
 	if (!trail || !walker->is_complete || trail->mapped != walker->space->mapped)
 		return;
-	if (walker->fresh_count > HP_TRAIL_MOST) {
+	if (walker->fresh_count > HP_TRAIL_MAX) {
 		trail->count = 0;
 		return;
 	}

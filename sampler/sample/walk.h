@@ -31,7 +31,7 @@ struct hp_sample_walker {
 	bool is_cut;	/* the copy ended before */
 
 	/* The frames of the places, for the trail. */
-	struct hp_trail_frame *fresh;	/* HP_TRAIL_MOST */
+	struct hp_trail_frame *fresh;	/* HP_TRAIL_MAX */
 	uint32_t fresh_count;	/* more than that = too many */
 	struct hp_trail_frame *noting;	/* who gets the words that are read; NULL = nobody */
 };

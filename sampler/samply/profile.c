@@ -23,7 +23,7 @@
 #include "sampler/sample/space.h"
 #include "sampler/sample/tree.h"
 
-#define TEXT_MOST (UINT64_C(1) << 30)	/* bytes of JSON */
+#define TEXT_MAX (UINT64_C(1) << 30)	/* bytes of JSON */
 #define NOT_YET UINT32_MAX
 #define MOST 9007199254740992.0	/* 2^53, up to which JSON's numbers are exact */
 
@@ -73,7 +73,7 @@ static char *text_of(const char *path, char error[HP_SAMPLY_TEXT])
 			 strerror(errno));
 		return NULL;
 	}
-	while (got > 0 && used < TEXT_MOST) {
+	while (got > 0 && used < TEXT_MAX) {
 		char *more = realloc(text, room *= 2);
 
 		if (!more)
@@ -217,7 +217,7 @@ static struct hp_place place_of(const struct reader *r, const struct tables *t, 
 
 static uint32_t node_of(struct reader *r, const struct tables *t, double stack)
 {
-	struct hp_place places[HP_STACK_MOST];
+	struct hp_place places[HP_STACK_MAX];
 	uint32_t count = 0;
 	bool is_folded;
 
@@ -227,7 +227,7 @@ static uint32_t node_of(struct reader *r, const struct tables *t, double stack)
 	if (*node != NOT_YET)
 		return *node;
 	/* A prefix is above its stack: so it ends. */
-	for (double at = stack, up; at >= 0 && count < HP_STACK_MOST; at = up) {
+	for (double at = stack, up; at >= 0 && count < HP_STACK_MAX; at = up) {
 		places[count++] = place_of(r, t, value(&t->frame, at));
 		up = value(&t->prefix, at);
 		if (up >= at)

@@ -21,7 +21,7 @@
 #define END_POLL_MS 50	/* and for the end of samply */
 #define END_MS 5000	/* from SIGINT to SIGKILL */
 #define STOP_MS 15000	/* until nobody waits for the worker any more */
-#define LOG_MOST 600	/* bytes of samply's last words */
+#define LOG_MAX 600	/* bytes of samply's last words */
 
 extern char **environ;
 
@@ -142,14 +142,14 @@ static int samply_start(pid_t *samply, const char *binary, const char *pid, cons
 }
 
 /* Its last words on one line. */
-static void log_line(const char *folder, char line[LOG_MOST])
+static void log_line(const char *folder, char line[LOG_MAX])
 {
 	char text[8192];
 	ssize_t length = read_file(folder, HP_SAMPLY_LOG, text, sizeof(text));
 	size_t used = 0;
 	bool is_gap = false;
 
-	for (ssize_t i = 0; i < length && used < LOG_MOST - 2; i++) {
+	for (ssize_t i = 0; i < length && used < LOG_MAX - 2; i++) {
 		unsigned char c = (unsigned char)text[i];
 
 		if (isspace(c) || c < ' ') {
@@ -166,7 +166,7 @@ static void log_line(const char *folder, char line[LOG_MOST])
 
 static void explain(const char *folder, int status, char text[HP_SAMPLY_TEXT])
 {
-	char words[LOG_MOST];
+	char words[LOG_MAX];
 	const char *remedy = "";
 
 	log_line(folder, words);

@@ -13,8 +13,8 @@
 #include "segment/clock.h"
 #include "segment/ring.h"
 
-#define TICKERS_MOST 100000	/* a damaged list must not hold us for ever */
-#define PROCESSES_MOST 100000
+#define TICKERS_MAX 100000	/* a damaged list must not hold us for ever */
+#define PROCESSES_MAX 100000
 #define FREE_EVERY_NS UINT64_C(1000000000)
 
 void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf)
@@ -60,7 +60,7 @@ static bool runs(const struct hp_segment *segment, uint32_t pid, uint64_t object
 	uint64_t at = atomic_load_explicit(&segment->header->processes, memory_order_acquire);
 	const struct hp_process *process;
 
-	for (int i = 0; at && i < PROCESSES_MOST; i++, at = process->next) {
+	for (int i = 0; at && i < PROCESSES_MAX; i++, at = process->next) {
 		process = hp_segment_at(segment, at, sizeof(*process));
 		if (!process)
 			return false;
@@ -144,7 +144,7 @@ static uint64_t tickers_read(struct hp_ticks *ticks, const struct hp_segment *se
 	struct hp_ticker *ticker;
 	uint64_t lost = 0;
 
-	for (int i = 0; at && i < TICKERS_MOST; i++, at = ticker->next) {
+	for (int i = 0; at && i < TICKERS_MAX; i++, at = ticker->next) {
 		ticker = hp_segment_at(segment, at, sizeof(*ticker));
 		if (!ticker)
 			break;

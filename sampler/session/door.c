@@ -17,7 +17,7 @@
 #include "segment/clock.h"
 #include "segment/session.h"
 
-#define TRIES_MOST 100 /* that say they were interrupted */
+#define TRIES_MAX 100 /* that say they were interrupted */
 #define PAUSE_NS UINT64_C(20000000) /* in which descriptors or memory may come back */
 
 static void send_fd(int socket, int fd)
@@ -139,7 +139,7 @@ void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
 /* The next one who waits; -1 with errno EAGAIN = nobody does. */
 static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *length)
 {
-	for (int tries = 0; tries < TRIES_MOST; tries++) {
+	for (int tries = 0; tries < TRIES_MAX; tries++) {
 		*length = sizeof(*address);
 		int fd = accept4(door->socket, (struct sockaddr *)address, length,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -23,12 +23,12 @@
 #include "segment/mark.h"
 #include "util/random.h"
 
-#define GAP_LEAST_NS UINT64_C(1000000)
+#define GAP_MIN_NS UINT64_C(1000000)
 #define GAP_USUAL_NS UINT64_C(4000000)
 #define GAP_PART 250	/* of the time looked so far */
 #define SHARE 200	/* looks take no more of the processor than 1/200 */
 #define QUIET_NS UINT64_C(100000000)	/* without anything to look for, until it stops */
-#define STEPS_MOST 100000	/* records, in one look: a damaged list must not hold us for ever */
+#define STEPS_MAX 100000	/* records, in one look: a damaged list must not hold us for ever */
 #define TRIES 3	/* to see a hold and the time together */
 #define NEAR_TICKS 4096	/* which are together if so near */
 #define STACK_SIZE (64 << 10)
@@ -114,7 +114,7 @@ static void look_at_waiter(struct hp_look *look, struct hp_waiter *waiter)
 	if (!draws || atomic_load_explicit(&waiter->state, memory_order_acquire) != HP_TAKEN)
 		return;
 	look->draws += draws;
-	for (int i = 0; i < HP_HELD_MOST; i++) {
+	for (int i = 0; i < HP_HELD_MAX; i++) {
 		if (!atomic_load_explicit(&waiter->held[i].address, memory_order_acquire))
 			break;
 		if (!__atomic_load_n(&waiter->held[i].start, __ATOMIC_RELAXED))
@@ -125,7 +125,7 @@ static void look_at_waiter(struct hp_look *look, struct hp_waiter *waiter)
 /* A record of a list, or NULL at its end. */
 static void *step(struct hp_look *look, uint64_t offset, uint64_t bytes)
 {
-	return look->steps++ < STEPS_MOST ? hp_segment_at(look->segment, offset, bytes) : NULL;
+	return look->steps++ < STEPS_MAX ? hp_segment_at(look->segment, offset, bytes) : NULL;
 }
 
 /* Calls `visit` for each waiter of processes that live. */
@@ -203,7 +203,7 @@ static void rhythm_next(struct rhythm *rhythm)
 	uint64_t gap_ns = rhythm->looked_ns / GAP_PART;
 	uint64_t dear_ns = rhythm->looks ? cpu_ns() / rhythm->looks * SHARE : 0;
 
-	gap_ns = gap_ns < GAP_LEAST_NS ? GAP_LEAST_NS : gap_ns;
+	gap_ns = gap_ns < GAP_MIN_NS ? GAP_MIN_NS : gap_ns;
 	gap_ns = gap_ns > GAP_USUAL_NS ? GAP_USUAL_NS : gap_ns;
 	rhythm->gap_ns = gap_ns > dear_ns || rhythm->looks < 100 ? gap_ns : dear_ns;
 }
@@ -297,7 +297,7 @@ static void *look_for_ever(void *argument)
 	const struct hp_segment *segment = argument;
 	struct hp_looks *looks = hp_segment_looks(segment);
 	struct hp_look look = { .segment = segment, .random = hp_clock_raw_ns() };
-	struct rhythm rhythm = { .gap_ns = GAP_LEAST_NS };
+	struct rhythm rhythm = { .gap_ns = GAP_MIN_NS };
 
 	ask_for_short_slices();
 	for (;;) {

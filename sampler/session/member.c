@@ -37,10 +37,10 @@
 #include "util/hash.h"
 
 #define SUSPECT_TRIES 16
-#define ANCESTORS_MOST 64
-#define TAINTED_MOST 1	/* segments of one level */
-#define CHECKS_MOST 256	/* of processes whose maps are read, for each scan */
-#define RECORDS_MOST 1000000	/* a damaged list must not hold us for ever */
+#define ANCESTORS_MAX 64
+#define TAINTED_MAX 1	/* segments of one level */
+#define CHECKS_MAX 256	/* of processes whose maps are read, for each scan */
+#define RECORDS_MAX 1000000	/* a damaged list must not hold us for ever */
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
 {
@@ -204,7 +204,7 @@ static bool next_place(struct hp_members *members, uint64_t *begin, uint64_t *en
 		members->level_size = hp_segment_level_size(first);
 	*begin = first + (members->segments.count - 1) * members->level_size;
 	*end = *begin + members->level_size;
-	return members->segments.count <= HP_LEVELS_MOST && *end <= HP_SIZE_MOST;
+	return members->segments.count <= HP_LEVELS_MAX && *end <= HP_SIZE_MAX;
 }
 
 static struct hp_segment *level_new(struct hp_members *members, const struct hp_level *level)
@@ -218,7 +218,7 @@ static struct hp_segment *level_new(struct hp_members *members, const struct hp_
 		return NULL;
 	}
 	/* Out of the way of the numbers that a report finds them by. */
-	int fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, HP_LEVEL_FD + HP_LEVELS_MOST);
+	int fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, HP_LEVEL_FD + HP_LEVELS_MAX);
 	if (fd >= 0) {
 		close(segment->fd);
 		segment->fd = fd;
@@ -258,7 +258,7 @@ struct hp_segment *hp_members_segment(struct hp_members *members, const struct h
 		tainted++;
 	}
 	/* Who says that of its own could ask for all that there are. */
-	if (tainted > TAINTED_MOST || !hp_level_rules(&members->levels[0], level))
+	if (tainted > TAINTED_MAX || !hp_level_rules(&members->levels[0], level))
 		return NULL;
 	segment = level_new(members, level);
 	if (segment)
@@ -339,7 +339,7 @@ static void free_blocks(const struct hp_segment *segment, struct hp_process *rec
 	uint64_t offset = atomic_load_explicit(&record->blocks, memory_order_acquire);
 	struct hp_block *block;
 
-	for (int i = 0; i < RECORDS_MOST; i++, offset = block->next) {
+	for (int i = 0; i < RECORDS_MAX; i++, offset = block->next) {
 		block = hp_segment_at(segment, offset, sizeof(*block));
 		if (!block)
 			return;
@@ -355,7 +355,7 @@ static void free_heaps(const struct hp_segment *segment, struct hp_process *reco
 	uint64_t offset = atomic_load_explicit(&record->heaps, memory_order_acquire);
 	struct hp_heap *heap;
 
-	for (int i = 0; i < RECORDS_MOST; i++, offset = heap->next) {
+	for (int i = 0; i < RECORDS_MAX; i++, offset = heap->next) {
 		heap = hp_segment_at(segment, offset, sizeof(*heap));
 		if (!heap)
 			return;
@@ -372,7 +372,7 @@ static void free_waiters(const struct hp_segment *segment, const struct hp_proce
 	uint64_t offset = set ? atomic_load_explicit(&set->waiters, memory_order_acquire) : 0;
 	struct hp_waiter *waiter;
 
-	for (int i = 0; i < RECORDS_MOST; i++, offset = waiter->next) {
+	for (int i = 0; i < RECORDS_MAX; i++, offset = waiter->next) {
 		waiter = hp_segment_at(segment, offset, sizeof(*waiter));
 		if (!waiter)
 			return;
@@ -402,7 +402,7 @@ static void bury_all(struct hp_members *members, const struct hp_segment *segmen
 {
 	struct hp_process *record = first_record(segment);
 
-	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(segment, record->next))
+	for (int i = 0; record && i < RECORDS_MAX; i++, record = record_at(segment, record->next))
 		if (is_taken(record) && record->pid == member->inner_pid &&
 		    record->starttime == member->start_time)
 			bury(members, segment, record);
@@ -413,7 +413,7 @@ static bool outlived(const struct hp_members *members, const struct hp_segment *
 {
 	const struct hp_process *record = first_record(segment);
 
-	for (int i = 0; record && i < RECORDS_MOST; i++, record = record_at(segment, record->next))
+	for (int i = 0; record && i < RECORDS_MAX; i++, record = record_at(segment, record->next))
 		if (record->pid != members->root_pid && record->end_ticks > ticks)
 			return true;
 	return false;
@@ -500,7 +500,7 @@ static bool has_mapped(struct hp_members *members, const struct hp_segment *segm
 	bool is_there = false;
 	FILE *in;
 
-	if (members->checks++ >= CHECKS_MOST || fstat(segment->fd, &own) < 0)
+	if (members->checks++ >= CHECKS_MAX || fstat(segment->fd, &own) < 0)
 		return false;
 	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(own.st_dev), minor(own.st_dev),
 		 (unsigned long long)own.st_ino);
@@ -581,7 +581,7 @@ bool hp_members_descends(const struct hp_members *members, uint32_t pid)
 {
 	struct hp_level level;
 
-	for (int i = 0; i < ANCESTORS_MOST && pid > 1; i++) {
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
 		if (hp_members_find(members, pid))
 			return true;
 		if (!hp_level_read(&level, pid, &pid))
@@ -619,8 +619,7 @@ static void scan(struct hp_members *members, const struct hp_segment *segment)
 {
 	struct hp_process *record = first_record(segment);
 
-	for (int i = 0; record && i < RECORDS_MOST;
-	     i++, record = record_at(segment, record->next)) {
+	for (int i = 0; record && i < RECORDS_MAX; i++, record = record_at(segment, record->next)) {
 		/* Once: who writes it may be another one than whom we asked about. */
 		uint32_t pid = __atomic_load_n(&record->pid, __ATOMIC_RELAXED);
 

@@ -52,8 +52,8 @@ struct hp_suspect {
 struct hp_members {
 	const struct hp_segment *segment;	/* the session's own */
 	struct hp_segments segments;	/* that one, and those of lower levels */
-	struct hp_level levels[1 + HP_LEVELS_MOST];	/* whose they are; the first is our own */
-	bool is_tainted[1 + HP_LEVELS_MOST];	/* one that may do less has written there */
+	struct hp_level levels[1 + HP_LEVELS_MAX];	/* whose they are; the first is our own */
+	bool is_tainted[1 + HP_LEVELS_MAX];	/* one that may do less has written there */
 	uint64_t level_size;	/* bytes of offsets that a further one gets */
 	int epoll;
 	uint32_t count;

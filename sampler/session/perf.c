@@ -18,26 +18,26 @@
 #include "segment/newer.h"
 #include "segment/section_key.h"
 
-#define RING_LEAST (UINT64_C(256) << 10)
-#define RING_MOST (UINT64_C(8) << 20)
+#define RING_MIN (UINT64_C(256) << 10)
+#define RING_MAX (UINT64_C(8) << 20)
 #define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
 #define RING_SHARE 2	/* of what comes in a second with stacks, at the rate that lasts */
 #define FIRST_NS UINT64_C(1000000000)	/* of CPU time, which has the first rate */
 #define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
 #define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
 #define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
-#define STACK_SIZE_MOST 61440u	/* a record has 64 KiB at most */
+#define STACK_SIZE_MAX 61440u	/* a record has 64 KiB at most */
 #define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
-#define CUT_MOST 100	/* one in so many may be */
+#define CUT_MAX 100	/* one in so many may be */
 #define RECORD_SIZE 512	/* the rest of it, about */
-#define RINGS_MOST (UINT64_C(64) << 20)	/* of all CPUs together */
-#define TRIM_LEAST 32	/* descriptors of events that are kept before it is asked who needs them */
+#define RINGS_MAX (UINT64_C(64) << 20)	/* of all CPUs together */
+#define TRIM_MIN 32	/* descriptors of events that are kept before it is asked who needs them */
 #define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
 #define CROWD 1000	/* threads alive */
 #define SWITCH_SHARE \
 	50	/* of all time, switching stacks of waits off and on may take one part in so many */
-#define WAITS_MOST 1000	/* stacks of waits in a window, */
+#define WAITS_MAX 1000	/* stacks of waits in a window, */
 #define WAITS_UNASKED 250	/* and where nobody asked for them */
 #define IDLE_LOOKS 25	/* in which nobody was found waiting: then there are fewer */
 
@@ -46,7 +46,7 @@ static uint64_t waits_most(const struct hp_settings *settings)
 	return hp_settings_names(settings, HP_KEY_OFFCPU) ||
 			       hp_settings_names(settings, HP_KEY_BOUND) ||
 			       hp_settings_names(settings, HP_KEY_THREAD_STATES)
-		       ? WAITS_MOST
+		       ? WAITS_MAX
 		       : WAITS_UNASKED;
 }
 
@@ -97,13 +97,13 @@ static size_t ring_size(const struct hp_settings *settings)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t wish =
 		settings->unwind == HP_UNWIND_FP
-			? RING_LEAST
+			? RING_MIN
 			: hp_settings_cpu_hz(settings) * (STACK_SIZE + RECORD_SIZE) / RING_SHARE;
-	uint64_t size = RING_LEAST;
+	uint64_t size = RING_MIN;
 
-	while (size < wish && size < RING_MOST)
+	while (size < wish && size < RING_MAX)
 		size *= 2;
-	while (size * (uint64_t)(cpus > 0 ? cpus : 1) > RINGS_MOST)
+	while (size * (uint64_t)(cpus > 0 ? cpus : 1) > RINGS_MAX)
 		size /= 2;
 	return (size_t)size;
 }
@@ -177,7 +177,7 @@ static void trim(struct hp_perf *perf)
 		return;
 	hp_perf_fds_trim(&perf->fds);
 	hp_perf_fds_trim(&perf->wait_fds);
-	perf->trim_at = 2 * (perf->fds.count + perf->wait_fds.count) + TRIM_LEAST;
+	perf->trim_at = 2 * (perf->fds.count + perf->wait_fds.count) + TRIM_MIN;
 }
 
 /*
@@ -242,14 +242,13 @@ static void adapt(struct hp_perf *perf)
 	uint32_t size = perf->attr.sample_stack_user;
 	uint64_t samples = perf->samples.walked - perf->looked_samples;
 	uint64_t cut = perf->samples.cut - perf->looked_cut;
-	uint32_t most =
-		perf->rings.list[0].size >= RINGS_ROOMY ? STACK_SIZE_MOST : STACK_SIZE_SMALL;
+	uint32_t most = perf->rings.list[0].size >= RINGS_ROOMY ? STACK_SIZE_MAX : STACK_SIZE_SMALL;
 
 	if (samples < LOOK_AFTER || !size)
 		return;
 	perf->looked_samples = perf->samples.walked;
 	perf->looked_cut = perf->samples.cut;
-	if (cut * CUT_MOST <= samples || size >= most || is_crowd(perf))
+	if (cut * CUT_MAX <= samples || size >= most || is_crowd(perf))
 		return;
 	perf->attr.sample_stack_user = 2 * size < most ? 2 * size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;

@@ -19,12 +19,12 @@
 #include "segment/clock.h"
 #include "segment/newer.h"
 
-#define ROUNDS_MOST 8 /* looks for threads that came meanwhile */
+#define ROUNDS_MAX 8 /* looks for threads that came meanwhile */
 /*
  * Threads of a process that get events of their own; others have those of who made them, or none.  When a
  * thread ends the kernel goes through all events of a ring (ring_buffer_wakeup), once for each of the thread's.
  */
-#define OWN_MOST 1000
+#define OWN_MAX 1000
 #define BORN_NS 500000 /* a record may be written so long after its time */
 
 /* ---- which event ---- */
@@ -260,7 +260,7 @@ static void born_read(struct hp_perf *perf)
  */
 static bool wants_own(const struct hp_perf *perf, const struct attachment *a, uint32_t tid)
 {
-	return a->own_count < OWN_MOST && a->lost == perf->samples.lost &&
+	return a->own_count < OWN_MAX && a->lost == perf->samples.lost &&
 	       !hp_tids_has(&a->born, tid);
 }
 
@@ -299,12 +299,12 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 	struct attachment a = { .lost = perf->samples.lost };
 	int error;
 
-	a.own = malloc(OWN_MOST * sizeof(*a.own));
+	a.own = malloc(OWN_MAX * sizeof(*a.own));
 	if (!a.own)
 		return -ENOMEM;
 	perf->samples.born = &a.born;
 	perf->samples.born_from = 0;
-	for (int i = 0; i < ROUNDS_MOST && !a.error; i++)
+	for (int i = 0; i < ROUNDS_MAX && !a.error; i++)
 		if (!round_open(perf, pid, &a))
 			break;
 	perf->samples.born = NULL;

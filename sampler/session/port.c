@@ -27,12 +27,12 @@
 
 #define DELAY_NS UINT64_C(50000000)	/* programs that are over by then pay for no socket */
 #define SOON_NS UINT64_C(1000000000)	/* a server that ends before this has failed */
-#define FAILURES_MOST 3
+#define FAILURES_MAX 3
 #define PAUSE_NS UINT64_C(1000000000)	/* after a failure: descriptors and memory may come back */
 #define PATIENCE_NS UINT64_C(1000000000)	/* the helper of an earlier run may still have the port */
 #define BUSY_NS UINT64_C(20000000)	/* between tries then */
-#define NUMBER_MOST 16
-#define FILES_LEAST 32	/* descriptors of a server, with room for some clients */
+#define NUMBER_MAX 16
+#define FILES_MIN 32	/* descriptors of a server, with room for some clients */
 
 extern char **environ;
 
@@ -223,10 +223,10 @@ void hp_server_do(struct hp_server *server, uint64_t now)
 /* --- the server --- */
 
 /* To itself: then it stays open in the child (POSIX.1-2024, glibc 2.29). */
-static void pass(posix_spawn_file_actions_t *actions, int fd, char number[NUMBER_MOST])
+static void pass(posix_spawn_file_actions_t *actions, int fd, char number[NUMBER_MAX])
 {
 	posix_spawn_file_actions_adddup2(actions, fd, fd);
-	snprintf(number, NUMBER_MOST, "%d", fd);
+	snprintf(number, NUMBER_MAX, "%d", fd);
 }
 
 /* The server cannot write to the segment, and its mapping does not keep the session alive. */
@@ -242,7 +242,7 @@ static int spawn(struct hp_server *server, const char *path, int segment)
 {
 	static char name[] = "hotpath-live", serve[] = "serve", fd[] = "--fd",
 		    parent[] = "--parent";
-	char numbers[2 + HP_PORT_KINDS][NUMBER_MOST];
+	char numbers[2 + HP_PORT_KINDS][NUMBER_MAX];
 	char *arguments[8 + 2 * HP_PORT_KINDS] = { name, serve, fd, numbers[0], parent, numbers[1] };
 	int count = 6;
 	posix_spawn_file_actions_t actions;
@@ -256,7 +256,7 @@ static int spawn(struct hp_server *server, const char *path, int segment)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_addclose(&actions, HP_SAMPLER_SEGMENT_FD);
 	pass(&actions, segment, numbers[0]);
-	snprintf(numbers[1], NUMBER_MOST, "%d", (int)getpid());
+	snprintf(numbers[1], NUMBER_MAX, "%d", (int)getpid());
 	/* Its messages are nobody's business, and it must not keep the root's stderr open. */
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++) {
@@ -303,17 +303,17 @@ static void failed(struct hp_server *server, const char *why)
 {
 	struct rlimit limit;
 
-	if (++server->failures < FAILURES_MOST) {
+	if (++server->failures < FAILURES_MAX) {
 		server->due_ns = hp_clock_raw_ns() + PAUSE_NS;
 		return;
 	}
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
 		let_go(server, kind);
-	hp_tell("[hotpath] live figures: no server could be started, %d times: %s", FAILURES_MOST,
+	hp_tell("[hotpath] live figures: no server could be started, %d times: %s", FAILURES_MAX,
 		why);
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < FILES_LEAST)
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < FILES_MIN)
 		hp_tell("; it may open %llu files (ulimit -n), and needs %d",
-			(unsigned long long)limit.rlim_max, FILES_LEAST);
+			(unsigned long long)limit.rlim_max, FILES_MIN);
 	hp_tell("\n");
 }
 

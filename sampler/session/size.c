@@ -11,7 +11,7 @@
 
 #define POINTS 512
 
-#define RECORDS_MOST 65536	/* looked at each time: a damaged list may have no end */
+#define RECORDS_MAX 65536	/* looked at each time: a damaged list may have no end */
 
 void hp_sizes_init(struct hp_sizes *sizes, const struct hp_segment *segment, struct hp_watch *watch)
 {
@@ -36,7 +36,7 @@ static int64_t heaps_live(const struct hp_segment *segment, uint64_t at, uint32_
 	const struct hp_heap *heap;
 	int64_t live = 0;
 
-	for (; at && *records < RECORDS_MOST; at = heap->next, (*records)++) {
+	for (; at && *records < RECORDS_MAX; at = heap->next, (*records)++) {
 		heap = hp_segment_at(segment, at, sizeof(*heap));
 		if (!heap)
 			break;
@@ -55,7 +55,7 @@ int64_t hp_sizes_live(const struct hp_segment *segment)
 	uint32_t records = 0;
 	int64_t live = 0;
 
-	for (; at && records < RECORDS_MOST; at = process->next, records++) {
+	for (; at && records < RECORDS_MAX; at = process->next, records++) {
 		uint64_t heaps;
 
 		process = hp_segment_at(segment, at, sizeof(*process));

@@ -30,7 +30,7 @@
 #define SHORTEST_NS 20000000	/* a percentage over less is noise */
 #define NEW_MANY 16
 #define BEFORE_NS 50000000	/* from a fork to the session of what it executes */
-#define INTERVAL_MOST_MS 60000
+#define INTERVAL_MAX_MS 60000
 #define RETIRED UINT32_C(0x80000000)	/* no tid has this bit */
 #define RETIRED_STEP UINT32_C(0x00400000)	/* the most tids that a kernel has */
 
@@ -631,7 +631,7 @@ static uint32_t next_ms(const struct hp_watcher *watcher, uint64_t cost_ns, uint
 
 	if (rest_ms < watcher->interval_ms)
 		return watcher->interval_ms;
-	return rest_ms < INTERVAL_MOST_MS ? (uint32_t)rest_ms : INTERVAL_MOST_MS;
+	return rest_ms < INTERVAL_MAX_MS ? (uint32_t)rest_ms : INTERVAL_MAX_MS;
 }
 
 /* Bytes that are allocated, -1 = none are recorded. */

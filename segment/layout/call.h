@@ -92,8 +92,8 @@ enum hp_charge_kind {
 	HP_CHARGE_COUNT,
 	HP_CHARGE_WHOLE_BYTES, /* of the others: callees included */
 	HP_CHARGE_WHOLE_COUNT,
-	HP_CHARGE_MOST_BYTES, /* highest net of the thread since entry; calls above 0 */
-	HP_CHARGE_MOST_COUNT,
+	HP_CHARGE_MAX_BYTES, /* highest net of the thread since entry; calls above 0 */
+	HP_CHARGE_MAX_COUNT,
 	HP_CHARGE_KINDS
 };
 
@@ -163,12 +163,12 @@ struct hp_call {
  * text with the number n is at place n % capacity, until a later one is; then
  * `number` is another.
  */
-#define HP_RESULT_MOST 120
+#define HP_RESULT_MAX 120
 
 struct hp_result {
 	uint32_t number; /* owner: from 1 on; 0 = unused, or being written (seq.h) */
 	uint32_t length; /* owner */
-	char bytes[HP_RESULT_MOST]; /* owner: not terminated */
+	char bytes[HP_RESULT_MAX]; /* owner: not terminated */
 };
 
 struct hp_results {
@@ -236,7 +236,7 @@ enum hp_gap_mode {
 	HP_GAP_MODES
 };
 
-#define HP_GAP_LEAST \
+#define HP_GAP_MIN \
 	8 /* size 0 has excesses below 2^9 ticks, each further one those of twice as many */
 #define HP_GAP_SIZES 32
 

@@ -152,7 +152,7 @@ struct hp_probe {
 	uint64_t entry; /* a sender: number of its hp_message */
 };
 
-#define HP_PROBES_MOST 256
+#define HP_PROBES_MAX 256
 #define HP_MESSAGES 64
 
 /* A message that was timed, in a ring: number n at n % HP_MESSAGES. */
@@ -168,7 +168,7 @@ struct hp_lane_log {
 	_Atomic uint64_t sent_count; /* senders: entries so far */
 	uint64_t received_count; /* who has `popping` */
 	uint64_t reserved[6];
-	struct hp_probe probes[HP_PROBES_MOST];
+	struct hp_probe probes[HP_PROBES_MAX];
 	struct hp_message sent[HP_MESSAGES];
 	struct hp_message received[HP_MESSAGES];
 };

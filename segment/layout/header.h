@@ -72,8 +72,8 @@
 #define HP_LINE 64	/* words of different writers do not share a line */
 #define HP_PAGE 4096
 #define HP_SIZE_DEFAULT (UINT64_C(1) << 30)
-#define HP_SIZE_LEAST (UINT64_C(1) << 20)
-#define HP_SIZE_MOST (UINT64_C(1) << 36)
+#define HP_SIZE_MIN (UINT64_C(1) << 20)
+#define HP_SIZE_MAX (UINT64_C(1) << 36)
 #define HP_CHUNK_FIRST 32768	/* a block's first chunk */
 #define HP_CHUNK_NEXT 65536	/* and its later ones */
 #define HP_CHUNK_ROWS \
@@ -93,7 +93,7 @@
 
 #define HP_DELTA_NONE INT32_MIN
 #define HP_SLOWEST 8
-#define HP_LOGS_MOST 4096
+#define HP_LOGS_MAX 4096
 
 enum hp_clock_kind {
 	HP_CLOCK_TSC = 1,	/* rdtsc, invariant */
@@ -273,7 +273,7 @@ struct hp_recorded {
  * for a copy of its header there.
  */
 #define HP_LEVELS_AT 2048
-#define HP_LEVELS_MOST 15	/* beside the session's own */
+#define HP_LEVELS_MAX 15	/* beside the session's own */
 
 struct hp_level_place {
 	uint64_t begin;	/* sampler: offset of the page in front of its first record */
@@ -292,7 +292,7 @@ struct hp_levels {
 		is_tainted;	/* any process, sampler: 1 = one that may do less than this level has written here */
 	uint32_t reserved0;
 	uint64_t reserved[5];
-	struct hp_level_place at[HP_LEVELS_MOST];
+	struct hp_level_place at[HP_LEVELS_MAX];
 	uint64_t rest[4];
 };
 

@@ -22,7 +22,7 @@ struct hp_lockset {
 	_Atomic uint64_t channels; /* its threads: head of the list of hp_channel */
 	_Atomic uint64_t lost_channels; /* its threads: objects that found no room for a record */
 	_Atomic uint64_t threads; /* its threads: head of the list of hp_thread */
-	_Atomic uint64_t thread_count; /* its threads: that were made, also beyond HP_THREADS_MOST */
+	_Atomic uint64_t thread_count; /* its threads: that were made, also beyond HP_THREADS_MAX */
 	_Atomic uint64_t names; /* its threads: head of the list of hp_thread_name */
 };
 
@@ -73,7 +73,7 @@ struct hp_lock {
 	uint32_t reserved[6];
 };
 
-#define HP_LOCK_INSIDE_MOST 2047 /* bytes from the block's begin; of others `inside` is 0 */
+#define HP_LOCK_INSIDE_MAX 2047 /* bytes from the block's begin; of others `inside` is 0 */
 
 #define HP_LOCK_MADE 1 /* the site made it */
 #define HP_LOCK_ALLOCATED 2 /* it allocated the block of memory that it is in */
@@ -112,7 +112,7 @@ struct hp_held {
 	uint32_t reserved;
 };
 
-#define HP_HELD_MOST 32
+#define HP_HELD_MAX 32
 
 #define HP_ASKED_PATH 1 /* say by which path the lock is released */
 #define HP_ASKED_END 2 /* read the clock at the release: see hp_mark */
@@ -159,18 +159,18 @@ struct hp_waiter {
 	uint32_t holder; /* its thread: tid of the thread that had the lock; 0 = unknown */
 	uint32_t side; /* its thread: enum hp_lock_side */
 	_Atomic uint64_t orders; /* its thread: head of the list of hp_order */
-	uint32_t untold; /* its thread: acquisitions of which no hold is known: more than HP_HELD_MOST at once; UINT32_MAX = that or more */
+	uint32_t untold; /* its thread: acquisitions of which no hold is known: more than HP_HELD_MAX at once; UINT32_MAX = that or more */
 	uint32_t path; /* its thread: of the present wait: id of the hp_step, our functions included; 0 = unknown */
 
 	uint64_t waited[HP_WAIT_CLASSES]; /* its thread: ticks, of waits that have ended */
 	uint64_t waited_before[HP_WAIT_CLASSES]; /* its thread: the same when it took the waiter */
 
-	struct hp_held held[HP_HELD_MOST]; /* its thread: in the order in which it got them */
+	struct hp_held held[HP_HELD_MAX]; /* its thread: in the order in which it got them */
 
 	/* Segments of earlier versions end here. */
 	_Atomic uint64_t draws; /* its thread: holds drawn at random, of all locks */
 	uint64_t reserved[7];
-	struct hp_mark marks[HP_HELD_MOST];
+	struct hp_mark marks[HP_HELD_MAX];
 };
 
 /*

@@ -17,7 +17,7 @@
 /* The family of the call that waits. */
 enum hp_loop_call { HP_LOOP_EPOLL = 1, HP_LOOP_POLL = 2, HP_LOOP_SELECT = 3, HP_LOOP_CALLS };
 
-#define HP_LOOP_LEAST 16 /* waits of a thread at one call before there is a record */
+#define HP_LOOP_MIN 16 /* waits of a thread at one call before there is a record */
 
 /*
  * The waits of one thread at one call.  A record does not say that this is an event loop: the report

@@ -185,7 +185,7 @@ struct hp_module {
 	uint64_t reserved[2];
 };
 
-#define HP_THREADS_MOST 4096	/* records of a process and those that take its place */
+#define HP_THREADS_MAX 4096	/* records of a process and those that take its place */
 
 /* A thread that was made by the C library: who made it. */
 struct hp_thread {

@@ -7,7 +7,7 @@
         page.value("document.title")
 
 `page.faults` has what went wrong in the page: exceptions, errors of the console, of the network and of the
-content policy.  `page.requests` has the addresses that it asked for.  Every wait is bounded by SECONDS_MOST.
+content policy.  `page.requests` has the addresses that it asked for.  Every wait is bounded by SECONDS_MAX.
 """
 import base64
 import json
@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import time
 
-SECONDS_MOST = 120
+SECONDS_MAX = 120
 OPTIONS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-extensions",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
@@ -71,7 +71,7 @@ class Browser:
 
     def send(self, method, session=None, **params):
         """Posts, and waits for the answer."""
-        number, end = self.post(method, session, **params), time.monotonic() + SECONDS_MOST
+        number, end = self.post(method, session, **params), time.monotonic() + SECONDS_MAX
         while number not in self.answers:
             self.take(end - time.monotonic())
         answer = self.answers.pop(number)
@@ -139,7 +139,7 @@ class Page:
 
     def wait(self, expression):
         """Until it is true; returns what it is then."""
-        end = time.monotonic() + SECONDS_MOST
+        end = time.monotonic() + SECONDS_MAX
         while True:
             value = self.value("(() => { try { const seen = %s; return seen instanceof Node || seen; }"
                                " catch { return null; } })()" % expression)

@@ -31,8 +31,8 @@
 
 #include "report/stacks/unwind.h"
 
-#define FRAMES_MOST 1000
-#define STACK_MOST (1 << 20)
+#define FRAMES_MAX 1000
+#define STACK_MAX (1 << 20)
 #define BURST 200	/* instructions that are looked at one after the other, */
 #define PAUSE_US 300	/* and so long the program runs between two bursts, at most */
 #define SHOWN 10
@@ -44,7 +44,7 @@ static struct {
 	struct hp_segment segment;
 	struct hp_spaces spaces;
 	struct hp_sample_walker walker;
-	struct hp_code_place places[FRAMES_MOST];
+	struct hp_code_place places[FRAMES_MAX];
 	struct hp_taken thread;
 	struct hp_stack stack;
 	long compared;
@@ -85,7 +85,7 @@ static void process_read(void)
 		fail("memory");
 	o.walker.space = hp_space_of(&o.spaces, (uint32_t)o.pid);
 	o.walker.places = o.places;
-	o.walker.most = FRAMES_MOST;
+	o.walker.most = FRAMES_MAX;
 }
 
 static bool registers_read(void)
@@ -105,8 +105,7 @@ static bool stack_read(void)
 
 	if (!map)
 		return false;
-	got = hp_stack_memory_read(o.pid, begin, copy->bytes,
-				   size < STACK_MOST ? size : STACK_MOST);
+	got = hp_stack_memory_read(o.pid, begin, copy->bytes, size < STACK_MAX ? size : STACK_MAX);
 	if (got <= 0)
 		return false;
 	copy->begin = begin;
@@ -256,7 +255,7 @@ int main(int argc, char **argv)
 
 	if (most <= 0)
 		return 2;
-	o.thread.copies[0].bytes = malloc(STACK_MOST);
+	o.thread.copies[0].bytes = malloc(STACK_MAX);
 	if (!o.thread.copies[0].bytes || hp_segment_create(&o.segment, &wish) != 0)
 		fail("memory");
 	while (o.compared < most) {

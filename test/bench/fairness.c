@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define THREADS_MOST 64
+#define THREADS_MAX 64
 
 struct party {
 	_Alignas(64) unsigned long count;
@@ -20,7 +20,7 @@ struct party {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct party parties[THREADS_MOST];
+static struct party parties[THREADS_MAX];
 static double end;
 static int hold;
 static unsigned long shared;
@@ -55,11 +55,11 @@ int main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 4, ms = argc > 2 ? atoi(argv[2]) : 300;
 	double start, took, longest = 0;
-	pthread_t threads[THREADS_MOST];
+	pthread_t threads[THREADS_MAX];
 	unsigned long sum = 0, least = ~0UL, most = 0;
 
 	hold = argc > 3 ? atoi(argv[3]) : 1000;
-	if (count < 1 || count > THREADS_MOST)
+	if (count < 1 || count > THREADS_MAX)
 		return 2;
 	start = now();
 	end = start + ms;

@@ -208,7 +208,7 @@ static int replay(const char *path, long rounds)
 		mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	ring.data = mmap(NULL, RING_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	rings.copy = malloc(HP_PERF_RECORD_MOST);
+	rings.copy = malloc(HP_PERF_RECORD_MAX);
 	if (bytes == MAP_FAILED || ring.data == MAP_FAILED || !rings.copy)
 		return 1;
 	for (long i = 0; i < rounds; i++) {

@@ -24,7 +24,7 @@ static void look_at(const struct hp_compare *compare)
 		if (row->chance < 0 || row->chance > 1)
 			abort();
 		if (row->measure->kind >= HP_COMPARE_CLOCKED && hp_compare_is_change(row) &&
-		    compare->a.count < HP_COMPARE_RUNS_LEAST)
+		    compare->a.count < HP_COMPARE_RUNS_MIN)
 			abort();
 	}
 }

@@ -34,11 +34,11 @@
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/views.h"
 
-#define SECONDS_MOST 20	/* of processor time for one run; each takes some milliseconds */
+#define SECONDS_MAX 20	/* of processor time for one run; each takes some milliseconds */
 #define WIDEST 64	/* bytes that one instruction of the C library reads at once */
 #define WIDE 16	/* of ours */
 #define SAMPLE 257	/* one in so many of what is not read is changed all the same */
-#define INPUT_MOST (64 << 20)
+#define INPUT_MAX (64 << 20)
 
 enum value { VALUE_LOW, VALUE_HIGH, VALUE_ALL, VALUE_ZERO, VALUES };
 
@@ -205,7 +205,7 @@ static uint8_t changed(uint8_t byte, enum value value)
 
 static void try(const struct run *run, size_t number)
 {
-	struct itimerval limit = { .it_value.tv_sec = SECONDS_MOST };
+	struct itimerval limit = { .it_value.tv_sec = SECONDS_MAX };
 	enum value value = number % VALUES;
 	size_t place = run->places[number / VALUES];
 	uint8_t byte = run->bytes[place], other = changed(byte, value);
@@ -231,7 +231,7 @@ static void tell_end(const struct run *run, int status)
 	fprintf(stderr, "flip: byte %zu, 0x%02x instead of 0x%02x: ", place,
 		changed(run->bytes[place], number % VALUES), run->bytes[place]);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
-		fprintf(stderr, "not done after %d s\n", SECONDS_MOST);
+		fprintf(stderr, "not done after %d s\n", SECONDS_MAX);
 	else if (WIFSIGNALED(status))
 		fprintf(stderr, "%s\n", strsignal(WTERMSIG(status)));
 	else
@@ -295,9 +295,9 @@ static void take_segment(struct run *run)
 static void take_file(struct run *run, bool is_unpacked)
 {
 	int fd = open(getenv("FUZZ_BASE") ? getenv("FUZZ_BASE") : "", O_RDONLY | O_CLOEXEC);
-	uint8_t *bytes = pages(INPUT_MOST);
+	uint8_t *bytes = pages(INPUT_MAX);
 	gzFile in = is_unpacked && fd >= 0 ? gzdopen(dup(fd), "rb") : NULL;
-	ssize_t got = in ? gzread(in, bytes, INPUT_MOST) : read(fd, bytes, INPUT_MOST);
+	ssize_t got = in ? gzread(in, bytes, INPUT_MAX) : read(fd, bytes, INPUT_MAX);
 
 	if (got <= 0) {
 		fprintf(stderr, "flip: FUZZ_BASE: %s\n", strerror(errno));

@@ -42,7 +42,7 @@ static void picture_make(void)
 
 static uint16_t server_make(int which)
 {
-	static struct hp_http_site pages[HP_SITE_PATHS_MOST], mcp;
+	static struct hp_http_site pages[HP_SITE_PATHS_MAX], mcp;
 	static struct hp_mcp_host host;
 	static size_t page_count;
 	uint16_t port = 0;

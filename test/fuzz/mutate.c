@@ -25,8 +25,8 @@
 #include "test/fuzz/views.h"
 #include "util/random.h"
 
-#define SECONDS_MOST 20	/* of processor time for one look */
-#define MEMORY_MOST(there) (4 * (there) + (UINT64_C(64) << 20))
+#define SECONDS_MAX 20	/* of processor time for one look */
+#define MEMORY_MAX(there) (4 * (there) + (UINT64_C(64) << 20))
 #define LOOKS 8	/* that go on from each other */
 #define BURST 64	/* changes at most, then the writer rests for a moment */
 
@@ -109,7 +109,7 @@ static void follow(const struct fuzz_base *base, char *shared)
 
 static void look(const struct fuzz_base *base, char *shared, unsigned number)
 {
-	const struct itimerval limit = { .it_value.tv_sec = SECONDS_MOST };
+	const struct itimerval limit = { .it_value.tv_sec = SECONDS_MAX };
 	struct hp_segment segment = lent(base, shared);
 
 	setitimer(ITIMER_PROF, &limit, NULL);
@@ -118,7 +118,7 @@ static void look(const struct fuzz_base *base, char *shared, unsigned number)
 		follow(base, shared);
 	else
 		fuzz_views(base, &segment, number % 4 == 0);
-	if (most_held <= MEMORY_MOST(base->used))
+	if (most_held <= MEMORY_MAX(base->used))
 		return;
 	fprintf(stderr, "mutate: look %u held %llu bytes, of a run of %llu\n", number,
 		(unsigned long long)most_held, (unsigned long long)base->used);

@@ -13,13 +13,13 @@
 
 #include "test/fuzz/fuzz.h"
 
-#define INPUT_MOST (1 << 20)
+#define INPUT_MAX (1 << 20)
 
 static unsigned count;
 
 static void give(const char *path)
 {
-	static uint8_t input[INPUT_MOST];
+	static uint8_t input[INPUT_MAX];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = fd >= 0 ? read(fd, input, sizeof(input)) : -1;
 	uint8_t *exact;

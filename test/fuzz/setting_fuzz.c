@@ -20,7 +20,7 @@ static void heard(void *context, const char *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size), *line = text, *end;
-	char *environment[VARIABLES + 1], room[HP_DEFAULTS_MOST];
+	char *environment[VARIABLES + 1], room[HP_DEFAULTS_MAX];
 	struct hp_settings settings;
 	size_t count = 0;
 

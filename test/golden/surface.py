@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-SECONDS_MOST = 60	# until an answer; a busy machine takes longer than an idle one
+SECONDS_MAX = 60	# until an answer; a busy machine takes longer than an idle one
 
 # What HOTPATH_REPORT may be asked for.  Each word is tried in other spellings, too.
 SECTIONS = """findings functions-timing calltree functions-alloc alloc-callers alloc-sites leaks alloc-sizes alloc-lives
@@ -48,7 +48,7 @@ class Place:
     def command(self, *words, columns=80, **variables):
         """Exit status, stdout, stderr; texts are bytes."""
         done = subprocess.run([os.path.join(self.build, "hotpath"), *words], stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=SECONDS_MOST, cwd=self.folder,
+                              capture_output=True, timeout=SECONDS_MAX, cwd=self.folder,
                               env={**self.environ, "COLUMNS": str(columns), **variables})
         return done.returncode, done.stdout, done.stderr
 
@@ -239,7 +239,7 @@ class Server:
 
     def ask(self, method, path, body=None, headers=None, port=0):
         """Status, headers, body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[port], timeout=SECONDS_MOST)
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[port], timeout=SECONDS_MAX)
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         data = answer.read()
@@ -430,7 +430,7 @@ class Console:
                  f"'{place.build}/hotpath' console -r 60000 '{place.run}'; exec sleep 1000")
 
     def run(self, *words):
-        return subprocess.run([*self.tmux, *words], env=self.environ, check=True, timeout=SECONDS_MOST,
+        return subprocess.run([*self.tmux, *words], env=self.environ, check=True, timeout=SECONDS_MAX,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout.decode()
 
     def __enter__(self):
@@ -519,7 +519,7 @@ def drawn(place):
     place.report("--html", "-o", path)
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "surface_page.js")
     done = subprocess.run(["node", script, path], env={**place.environ, "TZ": "UTC"}, stdout=subprocess.PIPE,
-                          timeout=SECONDS_MOST, check=True)
+                          timeout=SECONDS_MAX, check=True)
     print(done.stdout.decode(), end="")
 
 

@@ -40,9 +40,9 @@ static uint64_t sign(uint64_t number)
 }
 
 /* A text of one letter, whose length also tells which. */
-static uint32_t text_of(uint32_t number, char text[HP_RESULT_MOST])
+static uint32_t text_of(uint32_t number, char text[HP_RESULT_MAX])
 {
-	uint32_t length = 1 + number % HP_RESULT_MOST;
+	uint32_t length = 1 + number % HP_RESULT_MAX;
 
 	memset(text, 'a' + (int)(number % 26), length);
 	return length;
@@ -50,7 +50,7 @@ static uint32_t text_of(uint32_t number, char text[HP_RESULT_MOST])
 
 static void write_one(uint32_t n)
 {
-	char text[HP_RESULT_MOST];
+	char text[HP_RESULT_MAX];
 	uint32_t length = text_of(n, text);
 
 	hp_call_put(&calls[n % PLACES],
@@ -107,7 +107,7 @@ static bool check_spent(uint32_t n)
 
 static bool check_result(struct hp_reader *reader, uint32_t n)
 {
-	char expected[HP_RESULT_MOST];
+	char expected[HP_RESULT_MAX];
 	uint32_t length = text_of(n, expected);
 	char *text = hp_logged_result(reader, sizeof(whole.header), n);
 

@@ -77,7 +77,7 @@ TEST(note, ours_are_found_among_others)
 
 TEST(note, cut_anywhere)
 {
-	char bytes[4 * sizeof(struct note)], text[HP_DEFAULTS_MOST];
+	char bytes[4 * sizeof(struct note)], text[HP_DEFAULTS_MAX];
 	size_t size = pack(bytes);
 
 	for (size_t i = 0; i <= size; i++) {
@@ -95,7 +95,7 @@ TEST(note, any_word_any_size)
 {
 	static const uint32_t sizes[] = { 0,   1,	   3,	       4,	   8,
 					  100, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff };
-	char bytes[4 * sizeof(struct note)], text[HP_DEFAULTS_MOST];
+	char bytes[4 * sizeof(struct note)], text[HP_DEFAULTS_MAX];
 	size_t size = pack(bytes);
 
 	for (size_t i = 0; i + 4 <= size; i += 4)
@@ -116,20 +116,20 @@ TEST(note, more_than_there_is_room_for)
 		uint32_t name_size, size, type;
 		char name[8], text[3000];
 	} big = { 8, 3000, 2, "hotpath", "" };
-	char text[HP_DEFAULTS_MOST] = "";
+	char text[HP_DEFAULTS_MAX] = "";
 
 	memset(big.text, 'x', sizeof(big.text));
 	hp_defaults_add(text, (char *)&big, (char *)(&big + 1));
-	CHECK_EQ(strlen(text), HP_DEFAULTS_MOST - 1);
+	CHECK_EQ(strlen(text), HP_DEFAULTS_MAX - 1);
 	hp_defaults_add(text, (char *)&big, (char *)(&big + 1));
-	CHECK_EQ(strlen(text), HP_DEFAULTS_MOST - 1);
+	CHECK_EQ(strlen(text), HP_DEFAULTS_MAX - 1);
 }
 
 TEST(defaults, kept_in_a_segment)
 {
 	char *base = aligned_alloc(4096, 16384);
 	struct hp_segment segment = { .header = (struct hp_header *)base, .size = 16384, .fd = -1 };
-	char text[HP_DEFAULTS_MOST];
+	char text[HP_DEFAULTS_MAX];
 
 	memset(base, 0, 16384);
 	segment.header->used = HP_PAGE;

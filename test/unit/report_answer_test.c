@@ -45,7 +45,7 @@ static struct hp_answers *answers_open(int64_t written_s)
 /* How many functions are at an address; -1 = that is not known. */
 static int count_at(const struct hp_answers *answers, uint64_t address)
 {
-	struct hp_inline list[HP_INLINES_MOST];
+	struct hp_inline list[HP_INLINES_MAX];
 	size_t count;
 
 	return hp_answers_find(answers, address, list, &count) ? (int)count : -1;
@@ -68,7 +68,7 @@ static void answers_make(void)
 
 TEST(answer, it_is_the_same_from_the_file)
 {
-	struct hp_inline list[HP_INLINES_MOST];
+	struct hp_inline list[HP_INLINES_MAX];
 	struct hp_answers *answers;
 	struct stat status;
 	size_t count;
@@ -143,7 +143,7 @@ TEST(answer, a_damaged_file_does_no_harm)
 			CHECK_EQ(pwrite(fd, &byte, 1, i), 1);
 			answers = answers_open(7);
 			for (uint64_t at = 0xff0; at < 0x1040; at++)
-				CHECK(count_at(answers, at) <= HP_INLINES_MOST);
+				CHECK(count_at(answers, at) <= HP_INLINES_MAX);
 			hp_answers_close(answers);
 		}
 		CHECK_EQ(pwrite(fd, &was, 1, i), 1);

@@ -93,7 +93,7 @@ TEST(rank, medians)
 
 /* --- the rule, on made-up reports --- */
 
-#define RUNS_MOST 20
+#define RUNS_MAX 20
 
 /* One run of a made-up program: what it says of `work`. */
 struct made {
@@ -148,7 +148,7 @@ static void compare_made(struct made *made, size_t runs)
 }
 
 /* Runs that differ by a few percent, as they do; the same for both sides. */
-static void made_fill(struct made made[2 * RUNS_MOST], size_t runs)
+static void made_fill(struct made made[2 * RUNS_MAX], size_t runs)
 {
 	for (size_t i = 0; i < 2 * runs; i++) {
 		double noise = 1 + 0.03 * (double)((i / 2 * 7 + i % 2 * 3) % 10) / 10;
@@ -250,7 +250,7 @@ TEST(judge, counts_that_vary_need_ranges_apart)
 
 TEST(judge, ten_runs_find_a_tenth)
 {
-	struct made made[2 * RUNS_MOST];
+	struct made made[2 * RUNS_MAX];
 
 	made_fill(made, 10);
 	compare_made(made, 10);
@@ -271,7 +271,7 @@ TEST(judge, ten_runs_find_a_tenth)
 
 TEST(judge, what_is_below_two_percent_is_none)
 {
-	struct made made[2 * RUNS_MOST];
+	struct made made[2 * RUNS_MAX];
 
 	for (size_t i = 0; i < 20; i++) {
 		made[i] = usual;
@@ -285,7 +285,7 @@ TEST(judge, what_is_below_two_percent_is_none)
 
 TEST(judge, times_are_refused_without_a_core)
 {
-	struct made made[2 * RUNS_MOST];
+	struct made made[2 * RUNS_MAX];
 
 	made_fill(made, 10);
 	for (size_t i = 1; i < 20; i += 2) {
@@ -302,7 +302,7 @@ TEST(judge, times_are_refused_without_a_core)
 
 TEST(judge, times_are_refused_if_not_in_turns)
 {
-	struct made made[2 * RUNS_MOST];
+	struct made made[2 * RUNS_MAX];
 
 	made_fill(made, 10);
 	hp_compare_init(&compare, "a", 10, "b", 10);
@@ -321,7 +321,7 @@ TEST(judge, times_are_refused_if_not_in_turns)
 
 TEST(judge, five_runs_are_weak)
 {
-	struct made made[2 * RUNS_MOST];
+	struct made made[2 * RUNS_MAX];
 
 	made_fill(made, 5);
 	for (size_t i = 1; i < 10; i += 2)

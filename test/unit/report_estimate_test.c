@@ -18,7 +18,7 @@
 #define WEIGHT 32
 #define TIMED 4096
 #define TAIL_FACTOR 32	/* as preload/call/leave.c tells a stall from a call */
-#define TAIL_LEAST 32
+#define TAIL_MIN 32
 
 static double uniform(void)
 {
@@ -66,7 +66,7 @@ static void one_call(struct fake *fake, struct hp_function *f, struct hp_row *ro
 		return;
 	}
 	row->calls--;
-	if ((double)ticks <= (drawn->mean + TAIL_LEAST) * TAIL_FACTOR) {
+	if ((double)ticks <= (drawn->mean + TAIL_MIN) * TAIL_FACTOR) {
 		drawn->mean += ((double)ticks - drawn->mean) / 128;
 		fake_drawn(fake, f, row, ticks, 1);
 		return;

@@ -316,7 +316,7 @@ TEST(model, a_result_belongs_to_its_call_or_to_none)
 	fake_result(results, 2, "second");
 	fake_result(results, 7, "seventh");
 	fake_result(results, 4, "fourth");
-	results->ring[0].length = HP_RESULT_MOST + 1;
+	results->ring[0].length = HP_RESULT_MAX + 1;
 	for (uint32_t i = 0; i < 4; i++)
 		ring[i] = (struct hp_call){ .start = FAKE_START + 100 * (4 - i), .ticks = 1 };
 	ring[0].result = 2;

@@ -20,8 +20,8 @@
 
 #if defined(__x86_64__)
 
-#define COPY_MOST 49152
-#define DEPTH_MOST 700
+#define COPY_MAX 49152
+#define DEPTH_MAX 700
 
 struct subject {
 	struct hp_segment segment;
@@ -32,7 +32,7 @@ static struct subject trailing, whole;
 static uint64_t joined, taken, longest;
 static uintptr_t stack_top;
 static unsigned chance = 1;
-static uint8_t record_bytes[COPY_MOST + 512] __attribute__((aligned(8)));
+static uint8_t record_bytes[COPY_MAX + 512] __attribute__((aligned(8)));
 
 static void subject_init(struct subject *s)
 {
@@ -77,7 +77,7 @@ static void sample_make(const ucontext_t *context, uint32_t tid)
 {
 	struct perf_event_header *header = (void *)record_bytes;
 	uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-	size_t size = stack_top - sp < COPY_MOST ? stack_top - sp : COPY_MOST;
+	size_t size = stack_top - sp < COPY_MAX ? stack_top - sp : COPY_MAX;
 	uint64_t *at = (uint64_t *)(void *)(header + 1);
 
 	at = put(at, 1);
@@ -99,7 +99,7 @@ static void sample_make(const ucontext_t *context, uint32_t tid)
 
 static __attribute__((noinline)) void take(void)
 {
-	static uint64_t a[HP_STACK_MOST], b[HP_STACK_MOST];
+	static uint64_t a[HP_STACK_MAX], b[HP_STACK_MAX];
 	ucontext_t context;
 	uint32_t count;
 
@@ -178,7 +178,7 @@ static void *climb(void *argument)
 	stack_top = (uintptr_t)low + size;
 	pthread_attr_destroy(&attributes);
 	for (int i = 0; i < 400; i++)
-		even(0, 1 + (int)random_below(i % 100 ? 30 : DEPTH_MOST));
+		even(0, 1 + (int)random_below(i % 100 ? 30 : DEPTH_MAX));
 	return argument;
 }
 

@@ -188,7 +188,7 @@ TEST(setting, long_values_are_cut)
 
 static struct hp_settings read_both(const char *assignment, const char *defaults)
 {
-	static char room[HP_DEFAULTS_MOST];
+	static char room[HP_DEFAULTS_MAX];
 	struct hp_settings settings = read_one(assignment);
 
 	hp_settings_default(&settings, HP_SETTINGS_OF_PROGRAM, defaults, room, listen, NULL);
@@ -213,7 +213,7 @@ TEST(setting, a_programs_defaults_come_after_the_environment)
 
 TEST(setting, a_flag_wins_over_a_programs_defaults)
 {
-	char room[HP_DEFAULTS_MOST];
+	char room[HP_DEFAULTS_MAX];
 	struct hp_settings s = read_one("A=b");
 
 	CHECK(hp_settings_set(&s, "HOTPATH_SORT", "name", listen, NULL));
@@ -251,7 +251,7 @@ TEST(setting, what_is_found_in_a_record_sets_nothing_but_how_it_is_shown)
 	static const char text[] =
 		"percentiles=50 output_path=/p segment_path=/p profile_dir=/p keep=0 shutdown_ms=1 "
 		"metrics_port=1 metrics_bind=0.0.0.0 cpu=samply log_payload=1 exit_wait_ms=1";
-	char room[HP_DEFAULTS_MOST];
+	char room[HP_DEFAULTS_MAX];
 	struct hp_settings s = read_one("A=b"), usual = s;
 
 	hp_settings_default(&s, HP_SETTING_OF_RECORD, text, room, listen, NULL);
@@ -293,7 +293,7 @@ static const char *written(const struct hp_settings *settings, const char *name,
 TEST(setting, each_default_is_written_as_it_stands_in_the_table)
 {
 	struct hp_settings s = read_one("A=b");
-	char room[HP_SETTING_TEXT_MOST];
+	char room[HP_SETTING_TEXT_MAX];
 
 	for (size_t i = 0; i < hp_setting_count; i++) {
 		CHECK_STR(hp_setting_text(&s, &hp_setting_table[i], room),
@@ -304,7 +304,7 @@ TEST(setting, each_default_is_written_as_it_stands_in_the_table)
 
 static void check_written(const char *name, const char *value, const char *expected)
 {
-	char assignment[512], room[HP_SETTING_TEXT_MOST];
+	char assignment[512], room[HP_SETTING_TEXT_MAX];
 	struct hp_settings s;
 
 	snprintf(assignment, sizeof(assignment), "%s=%s", name, value);
@@ -327,8 +327,8 @@ TEST(setting, a_value_is_written_so_that_it_is_read_as_the_same)
 TEST(setting, a_programs_default_is_known_as_such)
 {
 	struct hp_settings s = read_both("HOTPATH_SORT=calls", "sort=self limit=3 timing=wrong");
-	char room[HP_SETTING_TEXT_MOST];
-	enum hp_setting_origin origins[HP_SETTINGS_MOST];
+	char room[HP_SETTING_TEXT_MAX];
+	enum hp_setting_origin origins[HP_SETTINGS_MAX];
 
 	for (size_t i = 0; i < hp_setting_count; i++)
 		origins[i] = hp_setting_origin(&s, &hp_setting_table[i]);

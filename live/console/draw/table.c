@@ -19,12 +19,12 @@
 
 #define WORD_WIDE 40 /* of HP_KIND_TEXT with enough room, */
 #define WORD_NARROW 16 /* and without */
-#define BAR_LEAST 8
-#define BAR_MOST 32
+#define BAR_MIN 8
+#define BAR_MAX 32
 #define ROWS_MEASURED 2000
 
 struct layout {
-	int width[HP_COLUMNS_MOST]; /* 0 = not shown */
+	int width[HP_COLUMNS_MAX]; /* 0 = not shown */
 	int name; /* column; -1 = none */
 	int bar;
 	int gap;
@@ -152,8 +152,8 @@ static void layout_make(const struct hp_table *table, int width, struct layout *
 	if (layout->name >= 0)
 		layout->width[layout->name] = natural < left ? natural : left > 1 ? left : 1;
 	left -= natural + layout->gap;
-	if (has_share && left >= BAR_LEAST)
-		layout->bar = left < BAR_MOST ? left : BAR_MOST;
+	if (has_share && left >= BAR_MIN)
+		layout->bar = left < BAR_MAX ? left : BAR_MAX;
 }
 
 /* --- head --- */

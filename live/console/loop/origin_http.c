@@ -17,7 +17,7 @@
 
 #define TIMEOUT_MS 5000L
 #define CONNECT_MS 3000L
-#define BODY_MOST (64u << 20)
+#define BODY_MAX (64u << 20)
 
 struct http {
 	struct hp_origin base;
@@ -35,7 +35,7 @@ static size_t body_take(char *bytes, size_t one, size_t count, void *context)
 	struct hp_heard *heard = context;
 	size_t size = one * count;
 
-	if (size > BODY_MOST - heard->size)
+	if (size > BODY_MAX - heard->size)
 		return 0;
 	heard->body = hp_xrealloc(heard->body, heard->size + size + 1, 1);
 	memcpy(heard->body + heard->size, bytes, size);

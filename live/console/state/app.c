@@ -65,7 +65,7 @@ void hp_app_ask(struct hp_app *app, const char *method, const char *path)
 
 void hp_spot_add(struct hp_app *app, int kind, int number, int y, int x, int width)
 {
-	if (app->spot_count < HP_SPOTS_MOST)
+	if (app->spot_count < HP_SPOTS_MAX)
 		app->spots[app->spot_count++] =
 			(struct hp_spot){ y, x, width, (unsigned)kind, number };
 }

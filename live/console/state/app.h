@@ -52,7 +52,7 @@ struct hp_spot {
 	int number;
 };
 
-#define HP_SPOTS_MOST 96
+#define HP_SPOTS_MAX 96
 
 struct hp_area {
 	int y, x, height, width;	/* of rows; height 0 = not shown */
@@ -104,7 +104,7 @@ struct hp_app {
 	bool is_over;	/* end the loop */
 
 	uint64_t first_g_ns;	/* of gg */
-	struct hp_spot spots[HP_SPOTS_MOST];
+	struct hp_spot spots[HP_SPOTS_MAX];
 	size_t spot_count;
 	struct hp_area list_area;
 	struct hp_area logs_area;

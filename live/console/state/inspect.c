@@ -12,8 +12,8 @@
 #include "live/console/state/popup.h"
 #include "report/base/memory.h"
 
-#define LINES_MOST 400
-#define DEPTH_MOST 6
+#define LINES_MAX 400
+#define DEPTH_MAX 6
 
 struct pad {
 	char **lines;
@@ -23,7 +23,7 @@ struct pad {
 
 static void line_add(struct pad *pad, char *line)
 {
-	if (pad->count >= LINES_MOST) {
+	if (pad->count >= LINES_MAX) {
 		free(line);
 		return;
 	}
@@ -37,7 +37,7 @@ static void children_add(struct pad *pad, const cJSON *value, int depth)
 {
 	const cJSON *child;
 
-	if (depth >= DEPTH_MOST)
+	if (depth >= DEPTH_MAX)
 		return;
 	cJSON_ArrayForEach(child, value) value_add(pad, child, depth);
 }

@@ -18,7 +18,7 @@
 #include "util/hash.h"
 
 #define OPEN_SHARE 5.0	/* percent: tree nodes with at least this share start unfolded */
-#define DEPTH_MOST 200
+#define DEPTH_MAX 200
 
 struct all {
 	struct hp_table *table;
@@ -124,7 +124,7 @@ static void tree_hang(struct all *all)
 		struct hp_table_row *row = &all->rows[i];
 		size_t parent = place_of(all, number_at(row, "parent"));
 
-		if (parent >= i || all->rows[parent].depth >= DEPTH_MOST) {
+		if (parent >= i || all->rows[parent].depth >= DEPTH_MAX) {
 			row->key = key_of(all->table, row, 0);
 			continue;
 		}

@@ -31,7 +31,7 @@ static void column_add(struct hp_table *table, const struct hp_field *field, con
 {
 	struct hp_table_column *column = &table->columns[table->column_count];
 
-	if (table->column_count >= HP_COLUMNS_MOST)
+	if (table->column_count >= HP_COLUMNS_MAX)
 		return;
 	table->column_count++;
 	*column = (struct hp_table_column){ .field = field };

@@ -17,7 +17,7 @@
 
 struct cJSON;
 
-#define HP_COLUMNS_MOST 32
+#define HP_COLUMNS_MAX 32
 #define HP_CELL_SIZE 512	/* most bytes of a cell's text */
 
 struct hp_table_column {
@@ -58,7 +58,7 @@ struct hp_table {
 	bool skips_first;	/* prefer the second one */
 
 	const struct cJSON *list;	/* the answer, not owned; NULL = none yet */
-	struct hp_table_column columns[HP_COLUMNS_MOST];
+	struct hp_table_column columns[HP_COLUMNS_MAX];
 	size_t column_count;
 	struct hp_table_row *rows;	/* displayed rows, in order */
 	size_t count;

@@ -24,8 +24,8 @@ static void add(struct hp_trend *trend, double cpu, double bytes, double wait)
 	trend->at[HP_TREND_CPU][trend->next] = cpu;
 	trend->at[HP_TREND_BYTES][trend->next] = bytes;
 	trend->at[HP_TREND_WAIT][trend->next] = wait;
-	trend->next = (trend->next + 1) % HP_TREND_MOST;
-	if (trend->count < HP_TREND_MOST)
+	trend->next = (trend->next + 1) % HP_TREND_MAX;
+	if (trend->count < HP_TREND_MAX)
 		trend->count++;
 }
 
@@ -89,7 +89,7 @@ double hp_trend_at(const struct hp_trend *trend, enum hp_trend_line line, size_t
 {
 	if (back >= trend->count)
 		return NAN;
-	return trend->at[line][(trend->next + HP_TREND_MOST - 1 - back) % HP_TREND_MOST];
+	return trend->at[line][(trend->next + HP_TREND_MAX - 1 - back) % HP_TREND_MAX];
 }
 
 double hp_trend_most(const struct hp_trend *trend, enum hp_trend_line line, size_t count)

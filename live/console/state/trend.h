@@ -12,12 +12,12 @@
 
 struct cJSON;
 
-#define HP_TREND_MOST 512	/* intervals that are kept */
+#define HP_TREND_MAX 512	/* intervals that are kept */
 
 enum hp_trend_line { HP_TREND_CPU, HP_TREND_BYTES, HP_TREND_WAIT, HP_TREND_LINES };
 
 struct hp_trend {
-	double at[HP_TREND_LINES][HP_TREND_MOST];	/* a ring; NAN = not known */
+	double at[HP_TREND_LINES][HP_TREND_MAX];	/* a ring; NAN = not known */
 	size_t next;
 	size_t count;
 	double uptime_ns, cpu_ns, wait_ns;	/* of the last answer; < 0 = none */

@@ -10,8 +10,8 @@
 #include "report/section/answer/answer.h"
 #include "report/section/answer/owner.h"
 
-#define ROW_LEAST 0.02 /* of the CPU time, for a row */
-#define CALLEE_LEAST 0.01 /* of the CPU time, for what is called */
+#define ROW_MIN 0.02 /* of the CPU time, for a row */
+#define CALLEE_MIN 0.01 /* of the CPU time, for what is called */
 #define CALLEE_OF_ROW 0.05 /* and of the row */
 
 /* Functions by owner: samples. */
@@ -181,7 +181,7 @@ static void callees_set(struct hp_report *report, struct hp_answer_cpu *row, uin
 	for (size_t i = 0; i < calls.count && row->callee_count < HP_ANSWER_CALLEES; i++) {
 		const struct called *called = &calls.list[i];
 
-		if ((double)called->ns < CALLEE_LEAST * (double)all_ns ||
+		if ((double)called->ns < CALLEE_MIN * (double)all_ns ||
 		    (double)called->ns < CALLEE_OF_ROW * (double)row->ns)
 			break;
 		row->callees[row->callee_count++] =
@@ -285,7 +285,7 @@ static void timed_make(struct hp_report *report, struct hp_answer *answer)
 	if (count)
 		qsort(list, count, sizeof(*list), compare_timed);
 	for (size_t i = 0; i < count && i < HP_ANSWER_CPU; i++) {
-		if (list[i]->self_ns < ROW_LEAST * answer->timed_ns)
+		if (list[i]->self_ns < ROW_MIN * answer->timed_ns)
 			break;
 		answer->timed[answer->timed_count++] =
 			(struct hp_answer_timed){ hp_report_short_name(report, list[i]),
@@ -314,7 +314,7 @@ void hp_answer_cpu_make(struct hp_report *report, struct hp_answer *answer)
 	list = owned_list(report, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (answer->cpu_count == HP_ANSWER_CPU ||
-		    (double)list[i].ns < ROW_LEAST * (double)answer->cpu_ns) {
+		    (double)list[i].ns < ROW_MIN * (double)answer->cpu_ns) {
 			answer->cpu_more = count - i;
 			break;
 		}

@@ -6,10 +6,10 @@
 #include "report/section/answer/answer.h"
 #include "report/section/memory/view.h"
 
-#define PEAK_LEAST (UINT64_C(1) << 20)	/* bytes at the peak, or */
-#define BLOCKS_LEAST 10000	/* blocks: less memory is no topic */
-#define LEFT_LEAST (UINT64_C(100) << 10)	/* bytes of one path, for a row */
-#define SHARE_LEAST 0.2	/* of all blocks, for a row; half of it of what is left */
+#define PEAK_MIN (UINT64_C(1) << 20)	/* bytes at the peak, or */
+#define BLOCKS_MIN 10000	/* blocks: less memory is no topic */
+#define LEFT_MIN (UINT64_C(100) << 10)	/* bytes of one path, for a row */
+#define SHARE_MIN 0.2	/* of all blocks, for a row; half of it of what is left */
 
 static uint64_t positive(int64_t number)
 {
@@ -44,13 +44,13 @@ static bool is_worth(const struct hp_report *report, const struct hp_answer *ans
 {
 	switch (kind) {
 	case HP_ANSWER_PEAK:
-		return answer->heap_peak >= PEAK_LEAST;
+		return answer->heap_peak >= PEAK_MIN;
 	case HP_ANSWER_LEFT:
-		return !report->record.is_live && most >= LEFT_LEAST &&
-		       (double)most >= SHARE_LEAST / 2 * (double)answer->heap_left;
+		return !report->record.is_live && most >= LEFT_MIN &&
+		       (double)most >= SHARE_MIN / 2 * (double)answer->heap_left;
 	default:
-		return answer->heap_blocks >= BLOCKS_LEAST &&
-		       (double)most >= SHARE_LEAST * (double)answer->heap_blocks;
+		return answer->heap_blocks >= BLOCKS_MIN &&
+		       (double)most >= SHARE_MIN * (double)answer->heap_blocks;
 	}
 }
 
@@ -81,7 +81,7 @@ void hp_answer_memory_make(struct hp_report *report, struct hp_answer *answer)
 	answer->heap_left = positive(alloc->all.live_bytes);
 	answer->heap_bytes = alloc->all.bytes;
 	answer->heap_blocks = alloc->all.count;
-	if (answer->heap_peak < PEAK_LEAST && answer->heap_blocks < BLOCKS_LEAST)
+	if (answer->heap_peak < PEAK_MIN && answer->heap_blocks < BLOCKS_MIN)
 		return;
 	hp_alloc_sites_make(hp_alloc_view(report));
 	row_add(report, answer, HP_ANSWER_PEAK, answer->heap_peak);

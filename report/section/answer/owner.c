@@ -15,7 +15,7 @@
 #include "report/name/wrapper.h"
 #include "segment/layout/process.h"
 
-#define DEPTH_MOST 1000
+#define DEPTH_MAX 1000
 
 /* Whose code a function is. */
 enum kind {
@@ -206,7 +206,7 @@ static void own_enter(struct hp_owner *owner, uint32_t function, uint32_t frame)
 	*owner = nobody;
 	owner->function = function;
 	owner->frame = frame;
-	owner->depth = depth < DEPTH_MOST ? depth + 1 : DEPTH_MOST;
+	owner->depth = depth < DEPTH_MAX ? depth + 1 : DEPTH_MAX;
 }
 
 static void callee_note(struct hp_owner *owner, uint32_t function, const char *name)

@@ -15,7 +15,7 @@
 #include "report/section/wait/lock_view.h"
 #include "report/section/wait/offcpu.h"
 
-#define ROW_LEAST 0.03	/* of the wall time, for a row */
+#define ROW_MIN 0.03	/* of the wall time, for a row */
 #define COVERS 0.5	/* of the kernel's waits of a kind: those that threads told are all of them */
 
 /* Waits of the kernel's records, by owner and cause. */
@@ -66,7 +66,7 @@ static void row_add(struct hp_answer *answer, struct hp_answer_wait row)
 
 static bool is_worth(const struct hp_answer *answer, double ns)
 {
-	return ns > 0 && ns >= ROW_LEAST * answer->wall_ns;
+	return ns > 0 && ns >= ROW_MIN * answer->wall_ns;
 }
 
 /* --- what threads told --- */

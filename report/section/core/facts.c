@@ -15,7 +15,7 @@
 #include "report/base/memory.h"
 #include "report/base/revision.h"
 
-#define USER_MOST 64	/* pairs of HOTPATH_USER_METADATA */
+#define USER_MAX 64	/* pairs of HOTPATH_USER_METADATA */
 
 /* --- gathering --- */
 
@@ -64,7 +64,7 @@ static void user_add(FILE *out, const char *pairs)
 	char *copy = pairs ? hp_xstrdup(pairs) : NULL;
 	char *next = copy;
 
-	for (int i = 0; next && i < USER_MOST;) {
+	for (int i = 0; next && i < USER_MAX;) {
 		char *pair = strsep(&next, ",");
 		char *equals = strchr(pair, '=');
 		char *key;

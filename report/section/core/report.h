@@ -20,7 +20,7 @@
 #include "report/name/symbol.h"
 #include "segment/setting.h"
 
-#define HP_SECTIONS_MOST 48
+#define HP_SECTIONS_MAX 48
 
 struct hp_focus {
 	const char *part;	/* NULL = all pass, or `is_regex` */
@@ -58,7 +58,7 @@ struct hp_report {
 	struct hp_record record;
 	const char *label;	/* NULL = none */
 	struct hp_focus focus;
-	bool is_shown[HP_SECTIONS_MOST];	/* beside hp_sections */
+	bool is_shown[HP_SECTIONS_MAX];	/* beside hp_sections */
 	const struct hp_section *answer;	/* takes the place of all; NULL = none */
 	char *caller;	/* comm::main */
 	struct hp_model_function life;	/* stands for main when that is not instrumented */

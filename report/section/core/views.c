@@ -9,8 +9,8 @@
 
 void *hp_views_add(struct hp_views *views, const struct hp_view_kind *kind, void *view)
 {
-	if (views->count == HP_VIEWS_MOST)
-		abort(); /* more kinds than HP_VIEWS_MOST were written */
+	if (views->count == HP_VIEWS_MAX)
+		abort(); /* more kinds than HP_VIEWS_MAX were written */
 	views->list[views->count].kind = kind;
 	views->list[views->count++].view = view;
 	return view;

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define HP_VIEWS_MOST 16	/* kinds in one report */
+#define HP_VIEWS_MAX 16	/* kinds in one report */
 
 struct hp_view_kind {
 	void (*free)(void *view);
@@ -30,7 +30,7 @@ struct hp_views {
 	struct {
 		const struct hp_view_kind *kind;
 		void *view;
-	} list[HP_VIEWS_MOST]; /* in the order of making */
+	} list[HP_VIEWS_MAX]; /* in the order of making */
 	size_t count;
 };
 

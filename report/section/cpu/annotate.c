@@ -18,9 +18,9 @@
 #include "report/name/name.h"
 
 #define AROUND 3	/* lines shown beside one with samples */
-#define LINES_MOST 100000	/* of a source file: more are not shown with their text */
+#define LINES_MAX 100000	/* of a source file: more are not shown with their text */
 #define LINE_BYTES 400
-#define TOLD_MOST 3
+#define TOLD_MAX 3
 #define TAB 8
 
 struct build {
@@ -68,7 +68,7 @@ static void others_tell(const struct build *b, const char *name, const char *tak
 	const struct hp_cpu *cpu = b->cpu;
 	int told = 0;
 
-	for (uint32_t i = 0; i < cpu->function_count && told < TOLD_MOST; i++)
+	for (uint32_t i = 0; i < cpu->function_count && told < TOLD_MAX; i++)
 		if (i != b->function && cpu->functions[i].total_ns &&
 		    fit_of(cpu->functions[i].name, name) == fit) {
 			say(b, hp_xprintf("'%s' also matches %s; showing %s", name,
@@ -260,7 +260,7 @@ static void texts_read(struct build *b)
 	}
 	if (is_changed(b))
 		say(b, hp_xprintf("%s is newer than the run: its lines may have changed", b->file));
-	for (int number = 1; number <= LINES_MOST && getline(&line, &room, in) > 0; number++)
+	for (int number = 1; number <= LINES_MAX && getline(&line, &room, in) > 0; number++)
 		if (is_near(b, sampled, number))
 			line_at(b, number)->text = text_of(line);
 	free(line);

@@ -28,7 +28,7 @@
 #define FEW 10 /* samples that say nothing: not worth a table that nobody asked for */
 #define LONG_NS UINT64_C(100000000) /* of CPU: that there are no samples is worth telling */
 
-#define MISSED_LEAST_NS UINT64_C(20000000) /* of CPU without samples: less is chance, */
+#define MISSED_MIN_NS UINT64_C(20000000) /* of CPU without samples: less is chance, */
 #define MISSED_SHARE 20 /* and so is one part in so many of the whole */
 
 static const struct hp_sampling *record_of(const struct hp_report *report)
@@ -62,7 +62,7 @@ uint64_t hp_cpu_missed_ns(const struct hp_report *report)
 	    cpu_ns <= record->cpu_ns)
 		return 0;
 	uint64_t missed_ns = cpu_ns - record->cpu_ns;
-	bool is_much = missed_ns >= MISSED_LEAST_NS && missed_ns * MISSED_SHARE > cpu_ns;
+	bool is_much = missed_ns >= MISSED_MIN_NS && missed_ns * MISSED_SHARE > cpu_ns;
 	return is_much ? missed_ns : 0;
 }
 

@@ -11,9 +11,9 @@
 #include "report/section/finding/rules.h"
 #include "report/section/finding/site.h"
 
-#define CPU_LEAST 0.08 /* of the CPU time, in the allocator */
-#define PATH_LEAST 0.2 /* of all blocks */
-#define BLOCKS_LEAST 10000
+#define CPU_MIN 0.08 /* of the CPU time, in the allocator */
+#define PATH_MIN 0.2 /* of all blocks */
+#define BLOCKS_MIN 10000
 #define BLOCK_NS 20 /* that a block takes at least */
 
 /* CPU time in the allocator. */
@@ -45,7 +45,7 @@ static void find(struct hp_survey *survey)
 	struct hp_text_cell count, time;
 
 	if (!row || !hp_site_is_named(survey, row) || !hp_survey_has_samples(survey) ||
-	    sum->count < BLOCKS_LEAST || allocator < CPU_LEAST * survey->cpu_ns)
+	    sum->count < BLOCKS_MIN || allocator < CPU_MIN * survey->cpu_ns)
 		return;
 	share = (double)sum->count / (double)survey->answer->heap_blocks;
 	all = around_ns(survey) > allocator ? around_ns(survey) : allocator;
@@ -53,7 +53,7 @@ static void find(struct hp_survey *survey)
 	if (gain < BLOCK_NS * (double)sum->count)
 		gain = BLOCK_NS * (double)sum->count;
 	gain = gain < survey->wall_ns ? gain : survey->wall_ns;
-	if (share < PATH_LEAST || !hp_survey_is_worth(survey, gain))
+	if (share < PATH_MIN || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_alloc_churn, hp_site_name(survey, row));
 	finding->advice = hp_xprintf("Allocate less often: %s.  Reuse a block, or reserve once.",

@@ -12,7 +12,7 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define CPU_LEAST 0.1
+#define CPU_MIN 0.1
 
 /* A word of a name: "wait_for", "busyWait" and "spin" have one, "await" and "spinner" have none. */
 static bool has_word(const char *name, const char *word)
@@ -55,7 +55,7 @@ static void find(struct hp_survey *survey)
 		char *where;
 
 		if (!hp_survey_has_samples(survey) || cost->samples < HP_RULE_SAMPLES_OF ||
-		    ns < CPU_LEAST * survey->cpu_ns || !hp_cost_is_named(survey, cost) ||
+		    ns < CPU_MIN * survey->cpu_ns || !hp_cost_is_named(survey, cost) ||
 		    !is_wait(survey, cost))
 			continue;
 		finding = hp_finding_add_function(survey, &hp_rule_busy_wait, cost->function);

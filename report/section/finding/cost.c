@@ -19,8 +19,8 @@
 
 #define KNOWN (UINT32_C(1) << 31)
 #define LIBRARY (UINT32_C(1) << 30) /* of C++'s library, by its name */
-#define FRAMES_MOST 2000 /* between a sample and its owner */
-#define CALLERS_MOST 32 /* frames of a library between a search and who asked for it */
+#define FRAMES_MAX 2000 /* between a sample and its owner */
+#define CALLERS_MAX 32 /* frames of a library between a search and who asked for it */
 
 static_assert(HP_SIGNS < 30, "a bit for each, and two more");
 
@@ -38,14 +38,14 @@ struct walk {
 	const struct build *b;
 	uint32_t stack;
 	uint32_t frame; /* of its place */
-	uint32_t seen; /* frames: no more than FRAMES_MOST */
+	uint32_t seen; /* frames: no more than FRAMES_MAX */
 };
 
 static bool walk_next(struct walk *walk, uint32_t *function)
 {
 	const struct hp_cpu *cpu = walk->b->cpu;
 
-	while (walk->stack && walk->seen < FRAMES_MOST) {
+	while (walk->stack && walk->seen < FRAMES_MAX) {
 		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[walk->stack]];
 
 		if (walk->frame < place->count) {
@@ -107,7 +107,7 @@ static uint32_t searcher(struct build *b, struct walk *walk)
 {
 	uint32_t function, marks = 0;
 
-	for (int i = 0; i < CALLERS_MOST && walk_next(walk, &function); i++) {
+	for (int i = 0; i < CALLERS_MAX && walk_next(walk, &function); i++) {
 		uint32_t more = marks_of(b, function);
 
 		if (!(more & LIBRARY))

@@ -12,9 +12,9 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define BLOCKED_LEAST 0.15 /* of the wall time */
-#define SYNCS_LEAST 20
-#define UNKNOWN_MOST 0.2 /* of all blocked time without a stack, for what counts as measured */
+#define BLOCKED_MIN 0.15 /* of the wall time */
+#define SYNCS_MIN 20
+#define UNKNOWN_MAX 0.2 /* of all blocked time without a stack, for what counts as measured */
 
 static const struct hp_stall *most_of(const struct hp_survey *survey)
 {
@@ -53,8 +53,8 @@ static void find(struct hp_survey *survey)
 	if (block->is_sync)
 		gain += hp_survey_worth(survey, hp_survey_cpu_of(survey, block->function));
 	gain = gain_of(survey, gain);
-	if (blocked < BLOCKED_LEAST * survey->wall_ns || !hp_survey_is_worth(survey, gain) ||
-	    (block->is_sync && block->waits < SYNCS_LEAST))
+	if (blocked < BLOCKED_MIN * survey->wall_ns || !hp_survey_is_worth(survey, gain) ||
+	    (block->is_sync && block->waits < SYNCS_MIN))
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_disk_per_record, block->function);
 	where = hp_finding_where(finding);
@@ -71,8 +71,8 @@ static void find(struct hp_survey *survey)
 	finding->gain_ns = gain;
 	finding->confidence =
 		block->is_sync && hp_survey_blocked(survey, "-") <
-					  UNKNOWN_MOST * (double)survey->report->model.sampling
-								 .record.blocked_ns
+					  UNKNOWN_MAX * (double)survey->report->model.sampling
+								.record.blocked_ns
 			? HP_MEASURED
 			: HP_LIKELY;
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_survey_row(survey, block->function),

@@ -54,7 +54,7 @@ struct hp_finding *hp_finding_add_function(struct hp_survey *survey, const struc
 void hp_finding_evidence(struct hp_finding *finding, const struct hp_section *section, char *row,
 			 char *text)
 {
-	if (finding->evidence_count == HP_EVIDENCE_MOST) {
+	if (finding->evidence_count == HP_EVIDENCE_MAX) {
 		free(row);
 		free(text);
 		return;

@@ -26,7 +26,7 @@
 #include "report/section/core/report.h"
 
 #define HP_FINDINGS_TOLD 4 /* in the default report */
-#define HP_EVIDENCE_MOST 4
+#define HP_EVIDENCE_MAX 4
 
 /* How sure a finding is, the least first. */
 enum hp_confidence {
@@ -57,7 +57,7 @@ struct hp_finding {
 	char *subject; /* what it is about: a function, a lock, a program; never NULL */
 	const char *file; /* of the place in the source; NULL = not known */
 	int line;
-	struct hp_evidence evidence[HP_EVIDENCE_MOST];
+	struct hp_evidence evidence[HP_EVIDENCE_MAX];
 	size_t evidence_count;
 	uint32_t number; /* from 1, in their order */
 };

@@ -12,8 +12,8 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/lock_view.h"
 
-#define WAIT_LEAST 0.3 /* of the wall time */
-#define RAN_MOST 1.2 /* of it: one thread at a time */
+#define WAIT_MIN 0.3 /* of the wall time */
+#define RAN_MAX 1.2 /* of it: one thread at a time */
 
 static void find(struct hp_survey *survey)
 {
@@ -25,7 +25,7 @@ static void find(struct hp_survey *survey)
 	uint64_t waits = 0;
 	double ns = 0;
 
-	if (survey->worked < 2 || survey->cores < 2 || survey->ran_ns > RAN_MOST * survey->wall_ns)
+	if (survey->worked < 2 || survey->cores < 2 || survey->ran_ns > RAN_MAX * survey->wall_ns)
 		return;
 	for (size_t i = 0; i < locks->contest_count; i++) {
 		const struct hp_lock_row *row = &locks->rows[locks->contests[i].lock];
@@ -36,7 +36,7 @@ static void find(struct hp_survey *survey)
 		waits += locks->contests[i].count;
 		ns += (double)locks->contests[i].ticks * survey->report->model.ns_per_tick;
 	}
-	if (ns <= WAIT_LEAST * survey->wall_ns ||
+	if (ns <= WAIT_MIN * survey->wall_ns ||
 	    !hp_survey_is_worth(survey, survey->wall_ns * (1 - 1 / cores)))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_gil, hp_xstrdup("_PyRuntime"));

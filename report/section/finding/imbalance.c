@@ -12,10 +12,10 @@
 #include "report/section/finding/rules.h"
 #include "report/section/wait/lock_section.h"
 
-#define RATIO_LEAST 1.4 /* the busiest, by the mean */
-#define BUSY_LEAST 0.5 /* of the wall time, for the busiest */
+#define RATIO_MIN 1.4 /* the busiest, by the mean */
+#define BUSY_MIN 0.5 /* of the wall time, for the busiest */
 
-#define TEAMS_MOST 64
+#define TEAMS_MAX 64
 
 /* Threads that began with one function. */
 struct team {
@@ -42,7 +42,7 @@ static void row_add(struct team *teams, size_t *count, const struct hp_thread_ro
 		return;
 	while (at < *count && !is_team(teams[at].first, row))
 		at++;
-	if (at == TEAMS_MOST)
+	if (at == TEAMS_MAX)
 		return;
 	if (at == *count)
 		teams[(*count)++] = (struct team){ .first = row };
@@ -80,7 +80,7 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 
 static void find(struct hp_survey *survey)
 {
-	struct team *teams = hp_xcalloc(TEAMS_MOST, sizeof(*teams));
+	struct team *teams = hp_xcalloc(TEAMS_MAX, sizeof(*teams));
 	size_t count = 0;
 
 	for (size_t i = 0; i < survey->threads->count; i++)
@@ -93,9 +93,8 @@ static void find(struct hp_survey *survey)
 		double gain = team->most_ns - even;
 
 		if (team->count >= 2 && team->busiest &&
-		    team->busiest->ran_ns >= RATIO_LEAST * team->ran_ns / (double)team->count &&
-		    team->most_ns >= BUSY_LEAST * survey->wall_ns &&
-		    hp_survey_is_worth(survey, gain))
+		    team->busiest->ran_ns >= RATIO_MIN * team->ran_ns / (double)team->count &&
+		    team->most_ns >= BUSY_MIN * survey->wall_ns && hp_survey_is_worth(survey, gain))
 			team_add(survey, team, gain);
 	}
 	free(teams);

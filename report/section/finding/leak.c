@@ -8,17 +8,17 @@
 #include "report/section/finding/rules.h"
 #include "report/section/finding/site.h"
 
-#define BLOCKS_LEAST 1000 /* that live at the end */
-#define SIZE_MOST 4096 /* bytes, on average */
-#define BYTES_LEAST (1 << 20)
-#define PEAK_LEAST 0.1 /* of the heap's peak */
-#define FREED_LEAST 0.3 /* of the path's blocks */
-#define LOST_LEAST 0.5 /* of those that live: nothing points to them */
+#define BLOCKS_MIN 1000 /* that live at the end */
+#define BLOCK_SIZE_MAX 4096 /* bytes, on average */
+#define BYTES_MIN (1 << 20)
+#define PEAK_MIN 0.1 /* of the heap's peak */
+#define FREED_MIN 0.3 /* of the path's blocks */
+#define LOST_MIN 0.5 /* of those that live: nothing points to them */
 
 static bool is_large(const struct hp_survey *survey, uint64_t blocks, uint64_t bytes)
 {
-	return blocks >= BLOCKS_LEAST && bytes >= BYTES_LEAST && bytes / blocks <= SIZE_MOST &&
-	       (double)bytes >= PEAK_LEAST * (double)survey->answer->heap_peak;
+	return blocks >= BLOCKS_MIN && bytes >= BYTES_MIN && bytes / blocks <= BLOCK_SIZE_MAX &&
+	       (double)bytes >= PEAK_MIN * (double)survey->answer->heap_peak;
 }
 
 /* Blocks that nothing points to are lost; others may be a cache. */
@@ -29,9 +29,9 @@ static bool is_leak(struct hp_survey *survey, const struct hp_alloc_sum *sum)
 
 	if (!is_large(survey, live, bytes))
 		return false;
-	if (hp_site_knows_lost(survey) && (double)sum->lost < LOST_LEAST * (double)live)
+	if (hp_site_knows_lost(survey) && (double)sum->lost < LOST_MIN * (double)live)
 		return false;
-	return (double)sum->frees >= FREED_LEAST * (double)sum->count;
+	return (double)sum->frees >= FREED_MIN * (double)sum->count;
 }
 
 static void site_add(struct hp_survey *survey, struct hp_alloc_row *row,

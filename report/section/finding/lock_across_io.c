@@ -14,8 +14,8 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/offcpu.h"
 
-#define HOLD_LEAST 0.3 /* of the wall time */
-#define BLOCKED_LEAST 0.3 /* of the holds */
+#define HOLD_MIN 0.3 /* of the wall time */
+#define BLOCKED_MIN 0.3 /* of the holds */
 
 static const char *const kinds[] = { "disk", "sleep", "socket", "pipe", "poll", "child" };
 
@@ -145,7 +145,7 @@ static void group_look(struct hp_survey *survey, const struct hp_lock_group *gro
 	size_t most = 0;
 	char *function;
 
-	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_LEAST * survey->wall_ns)
+	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_MIN * survey->wall_ns)
 		return;
 	function = holder_name(survey, group);
 	blocked_sum(survey, function, sums);
@@ -153,7 +153,7 @@ static void group_look(struct hp_survey *survey, const struct hp_lock_group *gro
 		all += sums[i];
 		most = sums[i] > sums[most] ? i : most;
 	}
-	if (all >= BLOCKED_LEAST * group->hold_ns)
+	if (all >= BLOCKED_MIN * group->hold_ns)
 		group_add(survey, group, function, most, sums[most]);
 	free(function);
 }

@@ -13,11 +13,10 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/lock_view.h"
 
-#define WAITS_LEAST 50 /* contended acquisitions */
-#define LIVES_LEAST 0.05 /* of the threads' lives: waits for it */
-#define GROUPS_MOST \
-	256 /* of a damaged segment there may be any number; so of holders and waiters */
-#define GAIN_LEAST 0.1 /* of the wall time */
+#define WAITS_MIN 50 /* contended acquisitions */
+#define LIVES_MIN 0.05 /* of the threads' lives: waits for it */
+#define GROUPS_MAX 256 /* of a damaged segment there may be any number; so of holders and waiters */
+#define GAIN_MIN 0.1 /* of the wall time */
 
 static bool is_lock(const struct hp_lock_row *row)
 {
@@ -89,7 +88,7 @@ static struct sum largest(const struct hp_locks *locks, const struct hp_lock_gro
 			  bool (*is_one)(const struct hp_lock_contest *,
 					 const struct hp_lock_contest *))
 {
-	struct sum most = { NULL, 0 }, *sums = hp_xcalloc(GROUPS_MOST, sizeof(*sums));
+	struct sum most = { NULL, 0 }, *sums = hp_xcalloc(GROUPS_MAX, sizeof(*sums));
 	size_t count = 0;
 
 	for (size_t i = 0; i < locks->contest_count; i++) {
@@ -100,7 +99,7 @@ static struct sum largest(const struct hp_locks *locks, const struct hp_lock_gro
 			continue;
 		while (at < count && !is_one(sums[at].first, contest))
 			at++;
-		if (at == GROUPS_MOST)
+		if (at == GROUPS_MAX)
 			continue;
 		if (at == count)
 			sums[count++].first = contest;
@@ -135,7 +134,7 @@ static int compare(const void *left, const void *right)
 struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 {
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
-	struct hp_lock_group *groups = hp_xcalloc(GROUPS_MOST, sizeof(*groups)), *group;
+	struct hp_lock_group *groups = hp_xcalloc(GROUPS_MAX, sizeof(*groups)), *group;
 	double tick_ns = survey->report->model.ns_per_tick;
 
 	*count = 0;
@@ -145,7 +144,7 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 		if (!is_lock(row))
 			continue;
 		group = group_of(groups, *count, locks, row);
-		if (!group && *count == GROUPS_MOST)
+		if (!group && *count == GROUPS_MAX)
 			continue;
 		if (!group) {
 			group = &groups[(*count)++];
@@ -154,7 +153,7 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 		row_add(group, row, tick_ns);
 	}
 	for (size_t i = 0; i < *count; i++)
-		if (groups[i].contended >= WAITS_LEAST)
+		if (groups[i].contended >= WAITS_MIN)
 			waits_set(&groups[i], locks, tick_ns);
 	if (*count)
 		qsort(groups, *count, sizeof(*groups), compare);
@@ -186,9 +185,9 @@ bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock
 {
 	double gain = hp_lock_group_gain(survey, group);
 
-	return group->contended >= WAITS_LEAST && group->holder.holder.address &&
-	       group->wait_ns >= LIVES_LEAST * survey->life_ns &&
-	       gain >= GAIN_LEAST * survey->wall_ns && hp_survey_is_worth(survey, gain);
+	return group->contended >= WAITS_MIN && group->holder.holder.address &&
+	       group->wait_ns >= LIVES_MIN * survey->life_ns &&
+	       gain >= GAIN_MIN * survey->wall_ns && hp_survey_is_worth(survey, gain);
 }
 
 /* --- texts --- */

@@ -7,8 +7,8 @@
 #include "report/section/core/list.h"
 #include "report/section/finding/rules.h"
 
-#define THREADS_LEAST 1.5 /* by the number of cores */
-#define READY_LEAST 0.3 /* of the threads' lives */
+#define THREADS_MIN 1.5 /* by the number of cores */
+#define READY_MIN 0.3 /* of the threads' lives */
 #define FULL 0.85 /* of all cores */
 
 static void find(struct hp_survey *survey)
@@ -17,8 +17,8 @@ static void find(struct hp_survey *survey)
 	struct hp_text_cell time;
 
 	/* Of a machine that others use too, nobody knows whom the threads waited for. */
-	if ((double)survey->busy < THREADS_LEAST * survey->cores || survey->has_programs ||
-	    survey->ready_ns < READY_LEAST * survey->life_ns ||
+	if ((double)survey->busy < THREADS_MIN * survey->cores || survey->has_programs ||
+	    survey->ready_ns < READY_MIN * survey->life_ns ||
 	    survey->ran_ns < FULL * survey->cores * survey->wall_ns)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_oversubscribed, hp_xstrdup("all threads"));

@@ -10,11 +10,11 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define CPU_LEAST 0.2 /* of the CPU time, in one function */
-#define WHOLE_LEAST 0.6 /* of the function: it does little else */
-#define AGAIN_LEAST 3 /* times the peak RSS: what all faults brought in */
+#define CPU_MIN 0.2 /* of the CPU time, in one function */
+#define WHOLE_MIN 0.6 /* of the function: it does little else */
+#define AGAIN_MIN 3 /* times the peak RSS: what all faults brought in */
 #define PAGE 4096.0
-#define RUNS_MOST 10 /* processes: where many start, each one's pages are new */
+#define RUNS_MAX 10 /* processes: where many start, each one's pages are new */
 
 /* Memory that is touched for the first time once has to be; all of it together fits the peak. */
 static bool is_again(const struct hp_survey *survey)
@@ -24,7 +24,7 @@ static bool is_again(const struct hp_survey *survey)
 
 	for (size_t i = 0; i < model->run_count; i++)
 		faults += (double)model->runs[i].minor_faults;
-	return faults * PAGE >= AGAIN_LEAST * 1024 * (double)model->peak_rss_kb;
+	return faults * PAGE >= AGAIN_MIN * 1024 * (double)model->peak_rss_kb;
 }
 
 static void find(struct hp_survey *survey)
@@ -35,13 +35,12 @@ static void find(struct hp_survey *survey)
 	double ns, gain;
 	char *where;
 
-	if (!most || survey->report->model.run_count > RUNS_MOST || !is_again(survey))
+	if (!most || survey->report->model.run_count > RUNS_MAX || !is_again(survey))
 		return;
 	ns = (double)most->marked_ns[HP_SIGN_FAULT];
 	/* To map and to unmap the memory goes with the faults. */
-	gain = hp_survey_worth(survey,
-			       ns >= WHOLE_LEAST * (double)most->ns ? (double)most->ns : ns);
-	if (ns < CPU_LEAST * survey->cpu_ns || !hp_survey_is_worth(survey, gain))
+	gain = hp_survey_worth(survey, ns >= WHOLE_MIN * (double)most->ns ? (double)most->ns : ns);
+	if (ns < CPU_MIN * survey->cpu_ns || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_page_faults, most->function);
 	where = hp_finding_where(finding);

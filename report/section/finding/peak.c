@@ -8,9 +8,9 @@
 #include "report/section/finding/rules.h"
 #include "report/section/finding/site.h"
 
-#define HEAP_LEAST (UINT64_C(100) << 20)
-#define PATH_LEAST 0.4 /* of the heap's peak */
-#define RSS_LEAST 0.7 /* of the heap's peak: what was asked for was used */
+#define HEAP_MIN (UINT64_C(100) << 20)
+#define PATH_MIN 0.4 /* of the heap's peak */
+#define RSS_MIN 0.7 /* of the heap's peak: what was asked for was used */
 
 static void find(struct hp_survey *survey)
 {
@@ -21,8 +21,8 @@ static void find(struct hp_survey *survey)
 	struct hp_finding *finding;
 	struct hp_text_cell bytes, all, resident;
 
-	if (!row || !hp_site_is_named(survey, row) || heap < HEAP_LEAST ||
-	    rss < RSS_LEAST * (double)heap || (double)sum->peak_bytes < PATH_LEAST * (double)heap)
+	if (!row || !hp_site_is_named(survey, row) || heap < HEAP_MIN ||
+	    rss < RSS_MIN * (double)heap || (double)sum->peak_bytes < PATH_MIN * (double)heap)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_peak, hp_site_name(survey, row));
 	finding->advice = hp_xprintf("Hold less at once: %s holds most of the memory at its peak.",

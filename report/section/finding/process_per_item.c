@@ -11,13 +11,13 @@
 #include "report/section/finding/rules.h"
 #include "report/section/thread/process.h"
 
-#define RUNS_LEAST 50
-#define LIFE_MOST 1e7 /* ns */
+#define RUNS_MIN 50
+#define LIFE_MAX 1e7 /* ns */
 
 static bool is_small(const struct hp_program *program)
 {
-	return program->runs >= RUNS_LEAST && program->wall_ns > 0 &&
-	       (double)program->wall_ns / (double)program->runs < LIFE_MOST;
+	return program->runs >= RUNS_MIN && program->wall_ns > 0 &&
+	       (double)program->wall_ns / (double)program->runs < LIFE_MAX;
 }
 
 static const char *root_name(const struct hp_model *model)

@@ -11,9 +11,9 @@
 #include "report/section/finding/queue.h"
 #include "report/section/finding/rules.h"
 
-#define STARVED_LEAST 0.3 /* of the wall time */
-#define BUSY_LEAST 0.7 /* of it, for the writer */
-#define READER_MOST 0.3 /* of it, for all others */
+#define STARVED_MIN 0.3 /* of the wall time */
+#define BUSY_MIN 0.7 /* of it, for the writer */
+#define READER_MAX 0.3 /* of it, for all others */
 
 static void find(struct hp_survey *survey)
 {
@@ -30,9 +30,9 @@ static void find(struct hp_survey *survey)
 	starved = (double)row->starved.ticks * survey->report->model.ns_per_tick;
 	cores = (double)survey->worked < survey->cores ? (double)survey->worked : survey->cores;
 	gain = busiest.first_ns * (1 - 1 / cores);
-	if (starved < STARVED_LEAST * survey->wall_ns ||
-	    busiest.first_ns < BUSY_LEAST * survey->wall_ns ||
-	    busiest.second_ns > READER_MOST * survey->wall_ns || !hp_survey_is_worth(survey, gain))
+	if (starved < STARVED_MIN * survey->wall_ns ||
+	    busiest.first_ns < BUSY_MIN * survey->wall_ns ||
+	    busiest.second_ns > READER_MAX * survey->wall_ns || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_queue_empty,
 				 hp_text_clean(hp_channel_row_name(survey->report, place)));

@@ -11,8 +11,8 @@
 #include "report/section/finding/queue.h"
 #include "report/section/finding/rules.h"
 
-#define BLOCKED_LEAST 0.2 /* of the wall time */
-#define WAITS_LEAST 20
+#define BLOCKED_MIN 0.2 /* of the wall time */
+#define WAITS_MIN 20
 
 static void find(struct hp_survey *survey)
 {
@@ -24,12 +24,12 @@ static void find(struct hp_survey *survey)
 	struct hp_text_cell count, time;
 	char *reader;
 
-	if (!row || survey->worked < 2 || row->blocked.count < WAITS_LEAST)
+	if (!row || survey->worked < 2 || row->blocked.count < WAITS_MIN)
 		return;
 	blocked = (double)row->blocked.ticks * survey->report->model.ns_per_tick;
 	most = survey->wall_ns - busiest.second_ns;
 	gain = blocked < most ? blocked : most;
-	if (blocked < BLOCKED_LEAST * survey->wall_ns || !hp_survey_is_worth(survey, gain))
+	if (blocked < BLOCKED_MIN * survey->wall_ns || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_queue_full,
 				 hp_text_clean(hp_channel_row_name(survey->report, place)));

@@ -11,9 +11,9 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define CALLS_LEAST 1000000
-#define SELF_LEAST 0.15 /* of the wall time */
-#define DEPTH_LEAST 8
+#define CALLS_MIN 1000000
+#define SELF_MIN 0.15 /* of the wall time */
+#define DEPTH_MIN 8
 
 static const struct hp_model_function *counted(const struct hp_survey *survey,
 					       const struct hp_cost *cost)
@@ -33,9 +33,9 @@ static void find(struct hp_survey *survey)
 		struct hp_text_cell calls;
 		char *where;
 
-		if (!f || !f->is_recursive || f->calls < CALLS_LEAST || cost->depth < DEPTH_LEAST ||
+		if (!f || !f->is_recursive || f->calls < CALLS_MIN || cost->depth < DEPTH_MIN ||
 		    !hp_survey_has_samples(survey) ||
-		    (double)cost->ns < SELF_LEAST * survey->wall_ns ||
+		    (double)cost->ns < SELF_MIN * survey->wall_ns ||
 		    !hp_survey_is_worth(survey, gain))
 			continue;
 		finding = hp_finding_add_function(survey, &hp_rule_recursion, cost->function);

@@ -11,8 +11,8 @@
 #include "report/section/finding/sign.h"
 #include "report/section/thread/thread.h"
 
-#define HP_GAIN_LEAST 0.04 /* of the wall time, and */
-#define HP_GAIN_LEAST_NS 1e7
+#define HP_GAIN_MIN 0.04 /* of the wall time, and */
+#define HP_GAIN_MIN_NS 1e7
 #define HP_RULE_SAMPLES 50 /* of the run, for a rule that goes by samples, */
 #define HP_RULE_SAMPLES_OF 20 /* and of what it reports */
 
@@ -108,7 +108,7 @@ struct hp_finding *hp_finding_add(struct hp_survey *survey, const struct hp_rule
 struct hp_finding *hp_finding_add_function(struct hp_survey *survey, const struct hp_rule *rule,
 					   uint32_t function);
 
-/* A row that it follows from; takes over the texts.  Beyond HP_EVIDENCE_MOST they are dropped. */
+/* A row that it follows from; takes over the texts.  Beyond HP_EVIDENCE_MAX they are dropped. */
 void hp_finding_evidence(struct hp_finding *finding, const struct hp_section *section, char *row,
 			 char *text);
 

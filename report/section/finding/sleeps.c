@@ -12,9 +12,9 @@
 #include "report/section/finding/rules.h"
 #include "report/section/wait/offcpu.h"
 
-#define SLEEPS_LEAST 20
-#define BLOCKED_LEAST 0.15 /* of the wall time */
-#define OTHERS_MOST 0.5 /* of it: another thread that computes meanwhile needs the time anyway */
+#define SLEEPS_MIN 20
+#define BLOCKED_MIN 0.15 /* of the wall time */
+#define OTHERS_MAX 0.5 /* of it: another thread that computes meanwhile needs the time anyway */
 
 /* The first thread's: another one that sleeps, a timer, delays nobody. */
 static const struct hp_thread_row *first_thread(const struct hp_survey *survey)
@@ -58,13 +58,13 @@ static void find(struct hp_survey *survey)
 	double ns;
 	char *where;
 
-	if (!first || !stall || stall->waits < SLEEPS_LEAST ||
+	if (!first || !stall || stall->waits < SLEEPS_MIN ||
 	    !hp_owner_is_named(survey->report, stall->function) ||
-	    others_ns(survey, first) > OTHERS_MOST * survey->wall_ns)
+	    others_ns(survey, first) > OTHERS_MAX * survey->wall_ns)
 		return;
 	ns = first->waits_ns[HP_THREAD_SLEEP] < (double)stall->ns ? first->waits_ns[HP_THREAD_SLEEP]
 								  : (double)stall->ns;
-	if (ns < BLOCKED_LEAST * survey->wall_ns || !hp_survey_is_worth(survey, ns))
+	if (ns < BLOCKED_MIN * survey->wall_ns || !hp_survey_is_worth(survey, ns))
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_sleeps, stall->function);
 	where = hp_finding_where(finding);

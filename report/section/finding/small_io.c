@@ -10,11 +10,11 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define KERNEL_LEAST 0.3 /* of the function, below read and write */
-#define CALL_LEAST 0.2 /* of that: what each call takes */
-#define DATA_MOST 0.45 /* of that: data are copied */
-#define WHOLE_LEAST 0.6 /* of the function: it does nothing else */
-#define DISK_MOST 0.05 /* of the wall time */
+#define KERNEL_MIN 0.3 /* of the function, below read and write */
+#define CALL_MIN 0.2 /* of that: what each call takes */
+#define DATA_MAX 0.45 /* of that: data are copied */
+#define WHOLE_MIN 0.6 /* of the function: it does nothing else */
+#define DISK_MAX 0.05 /* of the wall time */
 
 static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost, enum hp_sign mark)
 {
@@ -23,14 +23,13 @@ static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost,
 	double data = (double)cost->marked_ns[HP_SIGN_DATA];
 
 	return hp_cost_is_named(survey, cost) && cost->marked_samples[mark] >= HP_RULE_SAMPLES_OF &&
-	       ns >= KERNEL_LEAST * (double)cost->ns && call >= CALL_LEAST * ns &&
-	       data < DATA_MOST * ns;
+	       ns >= KERNEL_MIN * (double)cost->ns && call >= CALL_MIN * ns && data < DATA_MAX * ns;
 }
 
 static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 {
 	double ns = (double)cost->marked_ns[HP_SIGN_FILE];
-	bool is_whole = ns >= WHOLE_LEAST * (double)cost->ns;
+	bool is_whole = ns >= WHOLE_MIN * (double)cost->ns;
 	double gain = hp_survey_worth(survey, is_whole ? (double)cost->ns : ns);
 	struct hp_finding *finding;
 	struct hp_text_cell time;
@@ -56,7 +55,7 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 static void find(struct hp_survey *survey)
 {
 	if (!hp_survey_has_samples(survey) ||
-	    hp_survey_blocked(survey, "disk") >= DISK_MOST * survey->wall_ns)
+	    hp_survey_blocked(survey, "disk") >= DISK_MAX * survey->wall_ns)
 		return;
 	for (size_t i = 0; i < survey->cost_count; i++)
 		if (is_small(survey, &survey->costs[i], HP_SIGN_FILE) &&

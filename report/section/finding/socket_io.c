@@ -10,9 +10,9 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define CPU_LEAST 0.5 /* of the CPU time, below calls on sockets */
-#define KERNEL_LEAST 0.3 /* of the function */
-#define DATA_MOST 0.3 /* of the calls: data are copied */
+#define CPU_MIN 0.5 /* of the CPU time, below calls on sockets */
+#define KERNEL_MIN 0.3 /* of the function */
+#define DATA_MAX 0.3 /* of the calls: data are copied */
 
 static void find(struct hp_survey *survey)
 {
@@ -26,8 +26,8 @@ static void find(struct hp_survey *survey)
 		return;
 	ns = (double)most->marked_ns[HP_SIGN_SOCKET];
 	gain = hp_survey_worth(survey, ns);
-	if (ns < CPU_LEAST * survey->cpu_ns || ns < KERNEL_LEAST * (double)most->ns ||
-	    (double)most->marked_ns[HP_SIGN_DATA] >= DATA_MOST * ns ||
+	if (ns < CPU_MIN * survey->cpu_ns || ns < KERNEL_MIN * (double)most->ns ||
+	    (double)most->marked_ns[HP_SIGN_DATA] >= DATA_MAX * ns ||
 	    !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_socket_io, most->function);

@@ -85,7 +85,7 @@ double hp_survey_worth(const struct hp_survey *survey, double sample_ns)
 
 bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns)
 {
-	return gain_ns >= HP_GAIN_LEAST * survey->wall_ns && gain_ns >= HP_GAIN_LEAST_NS;
+	return gain_ns >= HP_GAIN_MIN * survey->wall_ns && gain_ns >= HP_GAIN_MIN_NS;
 }
 
 bool hp_survey_has_samples(const struct hp_survey *survey)

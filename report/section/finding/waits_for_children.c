@@ -13,10 +13,10 @@
 #include "report/section/thread/process.h"
 #include "report/section/wait/offcpu.h"
 
-#define BLOCKED_LEAST 0.15 /* of the wall time */
-#define WAITS_LEAST 4
-#define CORES_MOST 1.15 /* in use: the children did not run beside each other */
-#define LIVES_MOST \
+#define BLOCKED_MIN 0.15 /* of the wall time */
+#define WAITS_MIN 4
+#define CORES_MAX 1.15 /* in use: the children did not run beside each other */
+#define LIVES_MAX \
 	1.3 /* lives of all other processes, by the waits: they had no children, and no peers */
 
 struct waits {
@@ -65,12 +65,12 @@ static void find(struct hp_survey *survey)
 	double gain;
 	char *where;
 
-	if (survey->cores < 2 || survey->ran_ns > CORES_MOST * survey->wall_ns)
+	if (survey->cores < 2 || survey->ran_ns > CORES_MAX * survey->wall_ns)
 		return;
 	hp_survey_events(survey, event_add, &waits);
 	gain = waits.ns * (1 - 1 / survey->cores);
-	if (waits.count < WAITS_LEAST || waits.ns < BLOCKED_LEAST * survey->wall_ns ||
-	    lives_of(&survey->report->model) > LIVES_MOST * waits.ns ||
+	if (waits.count < WAITS_MIN || waits.ns < BLOCKED_MIN * survey->wall_ns ||
+	    lives_of(&survey->report->model) > LIVES_MAX * waits.ns ||
 	    !hp_survey_is_worth(survey, gain))
 		return;
 	finding = waits.function == HP_NONE || !hp_owner_is_named(survey->report, waits.function)

@@ -10,7 +10,7 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define CPU_LEAST 0.08
+#define CPU_MIN 0.08
 
 static void find(struct hp_survey *survey)
 {
@@ -23,7 +23,7 @@ static void find(struct hp_survey *survey)
 	if (!most)
 		return;
 	ns = (double)most->marked_ns[HP_SIGN_YIELD];
-	if (ns < CPU_LEAST * survey->cpu_ns)
+	if (ns < CPU_MIN * survey->cpu_ns)
 		return;
 	/* With a core to spare, what spins takes nobody's time. */
 	gain = survey->is_full && !survey->is_serial ? hp_survey_worth(survey, ns) : 0;

@@ -21,8 +21,8 @@
 #include "report/section/wait/lock_section.h"
 #include "segment/layout/process.h"
 
-#define EXPIRED_LEAST 4 /* waits that ended by their timeout, for a loop that has timers alone */
-#define LONGEST_MOST 20 /* busy spans that are kept of all loops */
+#define EXPIRED_MIN 4 /* waits that ended by their timeout, for a loop that has timers alone */
+#define LONGEST_MAX 20 /* busy spans that are kept of all loops */
 
 struct view {
 	struct hp_loops loops;
@@ -110,7 +110,7 @@ static bool is_client(const struct hp_report *report, const struct hp_loop_row *
 
 static bool has_timers(const struct hp_loop *record)
 {
-	return record->expired >= EXPIRED_LEAST && record->timeouts > 1;
+	return record->expired >= EXPIRED_MIN && record->timeouts > 1;
 }
 
 static bool has_sources(const struct hp_loop *record)
@@ -146,7 +146,7 @@ static char *name_of(struct build *b, const struct hp_loop_row *row, const struc
 /* --- rows --- */
 
 /* A damaged list may hold the same record many times over, and each row takes some KB. */
-#define LOOPS_MOST 4096
+#define LOOPS_MAX 4096
 
 static uint32_t object_of(void *context, uint64_t offset)
 {
@@ -243,7 +243,7 @@ static void process_read(struct build *b, const struct hp_process *process)
 	for (uint64_t at = account.loops; hp_reader_step(reader, at, &record, sizeof(record));
 	     at = record.next)
 		if (record.call > 0 && record.call < HP_LOOP_CALLS &&
-		    b->view->loops.count < LOOPS_MOST)
+		    b->view->loops.count < LOOPS_MAX)
 			row_add(b, &record, comm);
 }
 
@@ -275,7 +275,7 @@ static void view_free(void *held)
 	free(view);
 }
 
-#define COVERED_LEAST 0.5 /* of a span; a call's time is without our own */
+#define COVERED_MIN 0.5 /* of a span; a call's time is without our own */
 #define SLACK 0.01 /* of a span: the clock is read at another moment for calls */
 
 /* The innermost of the calls that were most of the span. */
@@ -287,7 +287,7 @@ static bool is_what_ran(const struct hp_loop_span *span, const struct hp_call *c
 
 	return call->ticks && call->tid == span->tid && (double)call->start >= begin &&
 	       (double)call->start + (double)call->ticks <= end &&
-	       (double)call->ticks >= COVERED_LEAST * (double)span->ticks &&
+	       (double)call->ticks >= COVERED_MIN * (double)span->ticks &&
 	       (!best || call->ticks < best);
 }
 
@@ -295,7 +295,7 @@ static bool is_what_ran(const struct hp_loop_span *span, const struct hp_call *c
 static void calls_find(struct hp_report *report, struct hp_loops *loops)
 {
 	struct hp_call slowest[HP_SLOWEST];
-	uint64_t best[LONGEST_MOST] = { 0 };
+	uint64_t best[LONGEST_MAX] = { 0 };
 
 	for (size_t f = 0; loops->span_count && f < report->model.function_count; f++) {
 		const struct hp_model_function *function = &report->model.functions[f];
@@ -322,8 +322,8 @@ static void spans_finish(struct hp_loops *loops)
 		loops->spans[i].loop = &loops->rows[(uintptr_t)loops->spans[i].loop];
 	if (loops->span_count)
 		qsort(loops->spans, loops->span_count, sizeof(*loops->spans), compare_spans);
-	if (loops->span_count > LONGEST_MOST)
-		loops->span_count = LONGEST_MOST;
+	if (loops->span_count > LONGEST_MAX)
+		loops->span_count = LONGEST_MAX;
 }
 
 const struct hp_loops *hp_loops_of(const struct hp_report *asked)

@@ -370,13 +370,13 @@ static void call_add(struct hp_report *report, const struct hp_spent *call, cJSO
 
 static void add_calls(struct hp_report *report, const void *row, cJSON *entry)
 {
-	struct hp_spent last[HP_LAST_MOST];
+	struct hp_spent last[HP_LAST_MAX];
 	cJSON *array;
 	size_t count;
 
 	if (!row_of(row)->charge)
 		return;
-	count = hp_charge_last(&report->model, row_of(row)->charge, last, HP_LAST_MOST);
+	count = hp_charge_last(&report->model, row_of(row)->charge, last, HP_LAST_MAX);
 	array = cJSON_AddArrayToObject(entry, "last_calls");
 	for (size_t i = 0; i < count; i++)
 		call_add(report, &last[i], array);

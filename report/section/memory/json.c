@@ -11,7 +11,7 @@
 #include "report/base/memory.h"
 #include "report/section/core/extra.h"
 
-#define FRAMES_MOST 128	/* of a path */
+#define FRAMES_MAX 128	/* of a path */
 
 static void frame_add(struct hp_report *report, const struct hp_frame_place *place, size_t i,
 		      cJSON *array)
@@ -42,7 +42,7 @@ static cJSON *frames_new(struct hp_report *report, const struct hp_alloc_row *ro
 	cJSON *array = cJSON_CreateArray();
 	int count = 0;
 
-	for (uint32_t at = row->step; at && count < FRAMES_MOST; count++) {
+	for (uint32_t at = row->step; at && count < FRAMES_MAX; count++) {
 		const struct hp_alloc_step *step = &view->alloc.steps[at];
 
 		at = step->caller;

@@ -105,7 +105,7 @@ static void numbers_find(struct writer *writer, const struct hp_frame_place *pla
 static void place_write(struct writer *writer, const struct hp_alloc_step *step)
 {
 	const struct hp_frame_place *place;
-	struct numbers numbers[HP_FRAMES_MOST];
+	struct numbers numbers[HP_FRAMES_MAX];
 	uint64_t start;
 
 	if (step->object == HP_NONE || !step->address)

@@ -27,7 +27,7 @@ enum hp_charge_kind hp_alloc_charge_kind(const struct hp_report *report)
 	bool is_count = hp_alloc_is_count(report);
 
 	if (hp_alloc_is_most(report))
-		return is_count ? HP_CHARGE_MOST_COUNT : HP_CHARGE_MOST_BYTES;
+		return is_count ? HP_CHARGE_MAX_COUNT : HP_CHARGE_MAX_BYTES;
 	if (report->settings->alloc_cumulative)
 		return is_count ? HP_CHARGE_WHOLE_COUNT : HP_CHARGE_WHOLE_BYTES;
 	return is_count ? HP_CHARGE_COUNT : HP_CHARGE_BYTES;
@@ -44,7 +44,7 @@ static uint64_t total_of(const struct hp_charge_sum *sum, enum hp_charge_kind ki
 		return sum->whole_bytes;
 	case HP_CHARGE_WHOLE_COUNT:
 		return sum->whole_count;
-	case HP_CHARGE_MOST_BYTES:
+	case HP_CHARGE_MAX_BYTES:
 		return sum->most_bytes;
 	default:
 		return sum->most_count;

@@ -12,13 +12,13 @@
 #include "report/section/wait/offcpu.h"
 #include "report/section/core/list.h"
 
-#define SAMPLES_LEAST 10	/* fewer say nothing */
-#define BLOCKED_LEAST_NS UINT64_C(10000000)
+#define SAMPLES_MIN 10	/* fewer say nothing */
+#define BLOCKED_MIN_NS UINT64_C(10000000)
 #define MOST (2.0 / 3)	/* of the time, for a word that says only one thing */
-#define ALLOCATOR_LEAST (1.0 / 3)	/* of the CPU time */
-#define COUNTED_LEAST 0.5	/* of the CPU time, for the processor's counters to have a say */
-#define MEMORY_LEAST 0.5	/* of the counted time */
-#define TOLD_LEAST 0.25	/* of what was waited for, to be named */
+#define ALLOCATOR_MIN (1.0 / 3)	/* of the CPU time */
+#define COUNTED_MIN 0.5	/* of the CPU time, for the processor's counters to have a say */
+#define MEMORY_MIN 0.5	/* of the counted time */
+#define TOLD_MIN 0.25	/* of what was waited for, to be named */
 
 static double part(uint64_t of, uint64_t whole)
 {
@@ -29,16 +29,16 @@ enum hp_bound_word hp_bound_word(const struct hp_bound_row *row)
 {
 	uint64_t time = row->cpu_ns + row->blocked_ns;
 
-	if (row->samples < SAMPLES_LEAST && row->blocked_ns < BLOCKED_LEAST_NS)
+	if (row->samples < SAMPLES_MIN && row->blocked_ns < BLOCKED_MIN_NS)
 		return HP_BOUND_UNKNOWN;
 	if (part(row->blocked_ns, time) >= MOST)
 		return HP_BOUND_WAITING;
 	if (part(row->cpu_ns, time) < MOST)
 		return HP_BOUND_MIXED;
-	if (part(row->allocator_ns, row->cpu_ns) >= ALLOCATOR_LEAST)
+	if (part(row->allocator_ns, row->cpu_ns) >= ALLOCATOR_MIN)
 		return HP_BOUND_ALLOCATION;
-	return part(row->counted_ns, row->cpu_ns) >= COUNTED_LEAST &&
-			       part(row->memory_ns, row->counted_ns) >= MEMORY_LEAST
+	return part(row->counted_ns, row->cpu_ns) >= COUNTED_MIN &&
+			       part(row->memory_ns, row->counted_ns) >= MEMORY_MIN
 		       ? HP_BOUND_MEMORY
 		       : HP_BOUND_CPU;
 }
@@ -58,7 +58,7 @@ static char *causes_text(const struct hp_bound *bound, const struct hp_bound_row
 			    (best == HP_BOUND_CAUSES || row->blocked_on[i] > row->blocked_on[best]))
 				best = i;
 		if (best == HP_BOUND_CAUSES ||
-		    (n && part(row->blocked_on[best], row->blocked_ns) < TOLD_LEAST))
+		    (n && part(row->blocked_on[best], row->blocked_ns) < TOLD_MIN))
 			break;
 		told[n] = bound->causes[best];
 		most = row->blocked_on[best];

@@ -46,7 +46,7 @@ struct hp_threads {
 	struct hp_model_thread
 		*unseen;	/* those that ended between two looks, known by their birth and end */
 	size_t unseen_count;
-	size_t unlisted;	/* made beyond HP_THREADS_MOST, and not seen by the sampler */
+	size_t unlisted;	/* made beyond HP_THREADS_MAX, and not seen by the sampler */
 };
 
 struct hp_threads *hp_threads_of(struct hp_report *report);

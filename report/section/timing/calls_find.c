@@ -9,7 +9,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 
-#define TOLD_MOST 3	/* other functions that fit */
+#define TOLD_MAX 3	/* other functions that fit */
 
 static bool is_called(const char *whole, const char *name, size_t depth)
 {
@@ -52,7 +52,7 @@ static void tell_others(struct hp_report *report, const uint32_t *others, size_t
 	char *line = hp_xprintf("%zu other function%s fit%s:", count, count > 1 ? "s" : "",
 				count > 1 ? "" : "s");
 
-	for (size_t i = 0; i < count && i < TOLD_MOST; i++) {
+	for (size_t i = 0; i < count && i < TOLD_MAX; i++) {
 		const struct hp_model_function *f = &report->model.functions[others[i]];
 		char *longer =
 			hp_xprintf("%s%s '%s'", line, i ? "," : "", hp_report_name(report, f));

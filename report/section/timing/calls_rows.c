@@ -14,7 +14,7 @@
 #include "report/section/timing/calls_part.h"
 #include "report/base/memory.h"
 
-#define ROWS_MOST 100000	/* found; fewer are shown */
+#define ROWS_MAX 100000	/* found; fewer are shown */
 
 /* --- sets of nodes --- */
 
@@ -92,7 +92,7 @@ static void row_push(struct search *search, uint32_t above, struct step *steps, 
 		row.total_error_ns += node->inclusive_error_ns;
 		row.self_error_ns += node->self_error_ns;
 	}
-	if (search->count >= ROWS_MOST || row.calls <= 0 ||
+	if (search->count >= ROWS_MAX || row.calls <= 0 ||
 	    (search->count && row.total_ns < search->least_ns)) {
 		free(steps);
 		return;

@@ -333,7 +333,7 @@ static cJSON *call_new(const struct hp_model_call *call)
 static void add_calls(struct hp_report *report, const void *row, cJSON *entry)
 {
 	const struct hp_model_function *f = row;
-	struct hp_model_call last[HP_LAST_MOST];
+	struct hp_model_call last[HP_LAST_MAX];
 	struct hp_call slowest[HP_SLOWEST];
 	size_t count;
 	cJSON *array;
@@ -341,7 +341,7 @@ static void add_calls(struct hp_report *report, const void *row, cJSON *entry)
 	if (report->is_brief)
 		return;
 	hp_model_slowest(&report->model, f, slowest);
-	count = hp_model_last_calls(&report->model, f, last, HP_LAST_MOST);
+	count = hp_model_last_calls(&report->model, f, last, HP_LAST_MAX);
 	array = cJSON_AddArrayToObject(entry, "slowest_calls");
 
 	for (int i = 0; i < HP_SLOWEST && slowest[i].ticks; i++) {

@@ -13,8 +13,8 @@
 #include "report/section/timing/function.h"
 #include "report/section/core/list.h"
 
-#define TREE_MOST 1000	/* nodes of the tree in JSON */
-#define PATH_LEAST 0.005	/* the path ends where less of its start is left */
+#define TREE_MAX 1000	/* nodes of the tree in JSON */
+#define PATH_MIN 0.005	/* the path ends where less of its start is left */
 
 /* The chain, the outermost first. */
 struct path {
@@ -71,7 +71,7 @@ static void path_find(struct hp_report *report, struct path *path)
 	uint32_t through = path_through(report);
 	uint32_t node = through ? through : best[0];
 	unsigned depth = depth_of(model, node);
-	double least = model->nodes[node].inclusive_ns * PATH_LEAST;
+	double least = model->nodes[node].inclusive_ns * PATH_MIN;
 	size_t room;
 
 	for (uint32_t i = best[node]; i && model->nodes[i].inclusive_ns > least; i = best[i])
@@ -229,7 +229,7 @@ static double tree_least(const struct hp_model *model)
 	for (size_t i = 0; i < model->node_count; i++)
 		heavy[i] = model->nodes[i].inclusive_ns;
 	qsort(heavy, model->node_count, sizeof(*heavy), compare_heavy);
-	least = model->node_count > TREE_MOST ? heavy[TREE_MOST] : -1;
+	least = model->node_count > TREE_MAX ? heavy[TREE_MAX] : -1;
 	free(heavy);
 	return least;
 }

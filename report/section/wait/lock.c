@@ -92,8 +92,8 @@ static void read_processes(struct hp_lock_build *b)
 		if (!process.lockset || !hp_reader_copy(reader, process.lockset, &set, sizeof(set)))
 			continue;
 		b->locks->lost += set.lost;
-		if (set.thread_count > HP_THREADS_MOST)
-			b->locks->birthless += set.thread_count - HP_THREADS_MOST;
+		if (set.thread_count > HP_THREADS_MAX)
+			b->locks->birthless += set.thread_count - HP_THREADS_MAX;
 		read_locks(b, set.locks);
 		hp_lock_read_waiters(b, set.waiters, process.modules);
 		hp_lock_read_births(b, set.threads, process.modules);

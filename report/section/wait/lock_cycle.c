@@ -12,7 +12,7 @@
 
 #include "report/base/memory.h"
 
-#define EDGES_MOST 20000	/* with more of them circles would take long to find */
+#define EDGES_MAX 20000	/* with more of them circles would take long to find */
 
 struct search {
 	const struct hp_locks *locks;
@@ -78,7 +78,7 @@ static bool find(struct search *s, const struct hp_lock_order *first)
 				return true;
 			}
 			if (edge->taken > first->held && s->seen[edge->taken] != s->number &&
-			    s->depth[held] + 1 < HP_CYCLE_MOST)
+			    s->depth[held] + 1 < HP_CYCLE_MAX)
 				reach(s, edge, s->depth[held] + 1, &queued);
 		}
 	}
@@ -118,7 +118,7 @@ struct hp_lock_cycle *hp_lock_cycles(const struct hp_locks *locks, size_t *count
 
 		if (!is_edge(locks, i) || edge->held > edge->taken)
 			continue;
-		if (!contrary && (locks->order_count > EDGES_MOST || !find(&s, edge)))
+		if (!contrary && (locks->order_count > EDGES_MAX || !find(&s, edge)))
 			continue;
 		if (!contrary)
 			cycle_fill(&s, edge, &cycle);

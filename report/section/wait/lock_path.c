@@ -12,9 +12,9 @@
 #include "segment/layout/heap.h"
 #include "util/hash.h"
 
-#define FRAMES_MOST 256
-#define STEPS_MOST \
-	(FRAMES_MOST + 16)	/* our own functions are steps, too; and a damaged file has circles */
+#define FRAMES_MAX 256
+#define STEPS_MAX \
+	(FRAMES_MAX + 16)	/* our own functions are steps, too; and a damaged file has circles */
 
 static bool is_ours(const struct hp_model *model, uint32_t object)
 {
@@ -54,7 +54,7 @@ static size_t read_places(struct hp_model *model, uint32_t id, struct hp_lock_pl
 	struct hp_step step;
 	size_t count = 0;
 
-	for (int i = 0; i < STEPS_MOST && count < FRAMES_MOST && read_step(model, id, &step); i++) {
+	for (int i = 0; i < STEPS_MAX && count < FRAMES_MAX && read_step(model, id, &step); i++) {
 		/* Between frames of the program, too: pthread_once calls a function of ours. */
 		if (place_of(&step, &places[count], find, context) &&
 		    !is_ours(model, places[count].object))
@@ -111,7 +111,7 @@ static uint32_t place_in(struct hp_lock_paths *paths, const struct hp_lock_place
 uint32_t hp_lock_path_read(struct hp_lock_paths *paths, struct hp_model *model, uint32_t step,
 			   hp_lock_find_object find, void *context)
 {
-	struct hp_lock_place places[FRAMES_MOST];
+	struct hp_lock_place places[FRAMES_MAX];
 	uint32_t *known;
 	size_t count;
 	bool is_new;

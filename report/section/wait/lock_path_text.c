@@ -11,7 +11,7 @@
 #include "report/name/wrapper.h"
 #include "report/section/wait/lock_section.h"
 
-#define TEXT_MOST 160	/* columns of a path in a table */
+#define TEXT_MAX 160	/* columns of a path in a table */
 
 static const struct hp_lock_path *path_at(const struct hp_report *report, uint32_t path)
 {
@@ -35,7 +35,7 @@ static bool caller_add(char **text, const char *name, bool is_short)
 	char *whole = hp_name_short(name, 2), *caller = hp_name_plain(whole), *longer;
 
 	free(whole);
-	if (is_short && columns_of(*text) + columns_of(caller) + 3 > TEXT_MOST) {
+	if (is_short && columns_of(*text) + columns_of(caller) + 3 > TEXT_MAX) {
 		free(caller);
 		longer = hp_xprintf("%s \342\206\220 \342\200\246", *text);
 		free(*text);

@@ -112,7 +112,7 @@ static void read_held(struct hp_lock_build *b, const struct hp_waiter *waiter, u
 {
 	struct hp_locks *locks = b->locks;
 
-	for (int i = 0; i < HP_HELD_MOST && waiter->held[i].address; i++) {
+	for (int i = 0; i < HP_HELD_MAX && waiter->held[i].address; i++) {
 		const struct hp_held *held = &waiter->held[i];
 		uint32_t side, lock = lock_of(b, held->use - waiter->base, &side);
 

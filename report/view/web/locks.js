@@ -15,7 +15,7 @@ hotpath.views.push({
 		};
 		const ABOUT = "From left to right: who waited, for what, and who had it. The thicker, the longer altogether. " +
 			"The table below has the same in figures.";
-		const EDGES_MOST = 14, ROW = 34;
+		const EDGES_MAX = 14, ROW = 34;
 
 		const now = hotpath.table(element, {
 			caption: "Who waits now", sort: "since_ns", empty: "Nobody waits.",
@@ -105,7 +105,7 @@ hotpath.views.push({
 		}
 
 		function paintGraph(rows) {
-			const edges = [...rows].sort((a, b) => b.total_ns - a.total_ns).slice(0, EDGES_MOST).map((row) => ({
+			const edges = [...rows].sort((a, b) => b.total_ns - a.total_ns).slice(0, EDGES_MAX).map((row) => ({
 				...row, function: row.function || row.at || "not known", holder: row.holder || "not known" }));
 			const wide = picture.clientWidth || 600;
 			const columns = ["function", "object", "holder"].map((key) => column(edges, key));
@@ -167,7 +167,7 @@ hotpath.views.push({
 				now.element.hidden = !run.is_running && !(of.waiting.raw || []).length;
 				now.update(of.waiting.raw, (of.waiting.raw || []).length ? "" : "Nobody waits for a lock.");
 				card.hidden = !rows.length;
-				say(about, ABOUT + (rows.length > EDGES_MOST ? ` The ${EDGES_MOST} longest of ${rows.length} are drawn.` : ""));
+				say(about, ABOUT + (rows.length > EDGES_MAX ? ` The ${EDGES_MAX} longest of ${rows.length} are drawn.` : ""));
 				if (rows.length)
 					paintGraph(rows);
 				waits.update(rows, of.waits.message);

@@ -8,7 +8,7 @@ hotpath.views.push({
 	title: "Memory",
 	open(element) {
 		const { make, bytes, count, share, time, say } = hotpath;
-		const SITES_MOST = 300;	// of which the time line is kept
+		const SITES_MAX = 300;	// of which the time line is kept
 		const held = new Map();	// by id of the site: [{ ns, live_bytes }], since the page was opened
 		const charts = new WeakMap();
 		const card = make("section", element, { class: "card" });
@@ -116,7 +116,7 @@ hotpath.views.push({
 		}
 
 		function remember(rows, run) {
-			for (const row of rows.slice(0, SITES_MOST)) {
+			for (const row of rows.slice(0, SITES_MAX)) {
 				const list = held.get(row.id) || [];
 				held.set(row.id, list);
 				if (!list.length || list[list.length - 1].ns < run.elapsed_ns)

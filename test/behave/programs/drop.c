@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define USER 65534
-#define THREADS_MOST 8
+#define THREADS_MAX 8
 #define HELD 100
 
 int capset(void *header, const void *data);
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int threads = argc > 2 ? atoi(argv[2]) : 0;
-	pthread_t ids[THREADS_MOST];
+	pthread_t ids[THREADS_MAX];
 	void *held[HELD];
 	const char *way = argc > 1 ? argv[1] : "";
 

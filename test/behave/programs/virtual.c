@@ -343,8 +343,8 @@ ALONE void deep(uint64_t ns, int depth)
 		work(ns);
 }
 
-#define SLOW_MOST 512
-static long slow[SLOW_MOST];	/* places of slow calls, in order */
+#define SLOW_MAX 512
+static long slow[SLOW_MAX];	/* places of slow calls, in order */
 static int slow_count;
 static long all_calls;
 

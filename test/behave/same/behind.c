@@ -17,7 +17,7 @@ enum {
 #define X(name) INDEX_##name,
 #include "behind.h"
 #undef X
-	INDEX_MOST
+	INDEX_MAX
 };
 
 static const char *const names[] = {
@@ -26,8 +26,8 @@ static const char *const names[] = {
 #undef X
 };
 
-__attribute__((visibility("hidden"))) void *behind_real[INDEX_MOST];
-static unsigned misaligned[INDEX_MOST];
+__attribute__((visibility("hidden"))) void *behind_real[INDEX_MAX];
+static unsigned misaligned[INDEX_MAX];
 __attribute__((visibility("hidden"))) unsigned *behind_misaligned = misaligned;
 static pid_t first;
 
@@ -70,7 +70,7 @@ static __attribute__((destructor)) void tell(void)
 {
 	if (syscall(SYS_getpid) != first)
 		return;
-	for (int i = 0; i < INDEX_MOST; i++) {
+	for (int i = 0; i < INDEX_MAX; i++) {
 		if (!behind_misaligned[i])
 			continue;
 		say("stack is not aligned: ");

@@ -37,7 +37,7 @@ PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 BARE_RUNS = 4
 ROUNDS_LEFT = 50
-LINES_MOST = 60    # of a difference that are shown
+LINES_MAX = 60    # of a difference that are shown
 # What we say ourselves where a program ends faster than the report is made.
 OWN_LINES = re.compile(rb"^hotpath: the report (takes longer than|is not done after) 5 s.*\n", re.M)
 # What we say where something is missing, and the report that is then printed instead of written.
@@ -300,7 +300,7 @@ def judge(case, room):
         if all(ours_parts[part] in values for part, values in outcomes.items()):
             return "same", [], seconds
     unsteady = [part for part, values in outcomes.items() if any(v != values[0] for v in values)]
-    lines = [f"    {line}" for part, text in found for line in [f"{part}:"] + text[:LINES_MOST]]
+    lines = [f"    {line}" for part, text in found for line in [f"{part}:"] + text[:LINES_MAX]]
     if any(part in unsteady for part, _ in found):
         lines.insert(0, f"    differs from run to run without the library, too: {', '.join(unsteady)}")
         return "unsteady", lines, seconds
