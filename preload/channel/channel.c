@@ -31,29 +31,29 @@
 #define HP_LANES_SHARED 64	/* of a channel, before the oldest one is used again */
 #define HP_SITES_OF_ITER 256	/* channels of one place, with HOTPATH_CHANNELS_ITER */
 
-static struct hp_courier unborn;
-static struct hp_courier opening;	/* of a thread that makes the process's record */
-static _Atomic(struct hp_courier *) couriers;
+static struct hp_channel_thread unborn;
+static struct hp_channel_thread opening;	/* of a thread that makes the process's record */
+static _Atomic(struct hp_channel_thread *) channel_threads;
 static bool is_wanted;
 static bool is_each;	/* HOTPATH_CHANNELS_ITER */
 static int end_number = -1;	/* of preload/thread/end.h */
 
-__thread struct hp_courier *hp_courier_pointer = &unborn;
+__thread struct hp_channel_thread *hp_channel_thread_pointer = &unborn;
 _Atomic uint64_t hp_channel_fds[HP_FDS];
 uint32_t hp_channel_fds_most;
 char *hp_channel_base;
 uint32_t hp_channel_text_room;
 bool hp_channel_is_exact;
 
-static_assert(sizeof(struct hp_courier) <= HP_PAGE, "one wiped page each");
+static_assert(sizeof(struct hp_channel_thread) <= HP_PAGE, "one wiped page each");
 
 static void thread_end(void *data)
 {
-	struct hp_courier *me = data;
+	struct hp_channel_thread *me = data;
 
-	if (me != hp_courier())
+	if (me != hp_channel_thread())
 		return;
-	hp_courier_set(&unborn);
+	hp_channel_thread_set(&unborn);
 	atomic_store_explicit(&me->state, 0, memory_order_release);
 }
 
@@ -82,23 +82,23 @@ void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 /* `is_asked`: in any case; else if channels are recorded, which is known when the library has started. */
 static bool process_open(bool is_asked)
 {
-	struct hp_courier *before;
+	struct hp_channel_thread *before;
 	bool has;
 
 	if (hp_is_early())
 		return false;
-	before = hp_courier();
+	before = hp_channel_thread();
 	if (before == &opening || hp_is_confined())
 		return false;
-	hp_courier_set(&opening);
+	hp_channel_thread_set(&opening);
 	atomic_signal_fence(memory_order_seq_cst);
 	has = hp_start() && (is_asked || is_wanted) && hp_self_open();
 	atomic_signal_fence(memory_order_seq_cst);
-	hp_courier_set(before);
+	hp_channel_thread_set(before);
 	return has;
 }
 
-bool hp_courier_has_process(void)
+bool hp_channel_thread_has_process(void)
 {
 	return process_open(true);
 }
@@ -111,9 +111,9 @@ bool hp_channel_is_on(void)
 /* --- threads --- */
 
 /* A struct that an ended thread of the process left, with its key. */
-static struct hp_courier *courier_free(void)
+static struct hp_channel_thread *channel_thread_free(void)
 {
-	struct hp_courier *me = atomic_load_explicit(&couriers, memory_order_acquire);
+	struct hp_channel_thread *me = atomic_load_explicit(&channel_threads, memory_order_acquire);
 
 	for (; me; me = me->next) {
 		uint32_t state = 0;
@@ -125,33 +125,33 @@ static struct hp_courier *courier_free(void)
 	return NULL;
 }
 
-static struct hp_courier *courier_new(void)
+static struct hp_channel_thread *channel_thread_new(void)
 {
-	struct hp_courier *me = hp_pages_wiped();
+	struct hp_channel_thread *me = hp_pages_wiped();
 
 	if (!me)
 		return NULL;
 	atomic_store_explicit(&me->state, 1, memory_order_relaxed);
-	me->next = atomic_load_explicit(&couriers, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&couriers, &me->next, me,
+	me->next = atomic_load_explicit(&channel_threads, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&channel_threads, &me->next, me,
 						      memory_order_release, memory_order_relaxed))
 		;
 	return me;
 }
 
 /* In a forked child all of them are wiped, so they are free, and the list ends early. */
-struct hp_courier *hp_courier_open(void)
+struct hp_channel_thread *hp_channel_thread_open(void)
 {
-	struct hp_courier *me = hp_courier();
+	struct hp_channel_thread *me = hp_channel_thread();
 	int saved = errno;
 
 	if (me->key)
 		return me;
 	if (!hp_channel_is_on())
 		return NULL;
-	me = courier_free();
+	me = channel_thread_free();
 	if (!me)
-		me = courier_new();
+		me = channel_thread_new();
 	errno = saved;
 	if (!me)
 		return NULL;
@@ -162,7 +162,7 @@ struct hp_courier *hp_courier_open(void)
 		me->random = hp_channel_clock() ^ (uint64_t)me->tid << 40;
 		me->key = (me->random * HP_HASH_GOLDEN) | 2;
 	}
-	hp_courier_set(me);
+	hp_channel_thread_set(me);
 	hp_end_watch(end_number, me);
 	return me;
 }

@@ -48,7 +48,7 @@
 #define HP_LANE_NONE 1	/* no lane this way */
 
 /* What a thread keeps; in a MADV_WIPEONFORK page. */
-struct hp_courier {
+struct hp_channel_thread {
 	uint64_t random;
 	_Atomic uint32_t state;	/* 1 = a thread has it */
 	uint32_t tid;
@@ -56,12 +56,12 @@ struct hp_courier {
 	uint64_t idle_until;
 	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
 	uint64_t switches;	/* 1 + how often the thread had waited when it was asked last; 0 = it was not */
-	struct hp_courier *next;	/* list of the process */
+	struct hp_channel_thread *next;	/* list of the process */
 };
 
-static_assert(HP_EARLY_ZERO(offsetof(struct hp_courier, key)), "see preload/guest/early.h");
+static_assert(HP_EARLY_ZERO(offsetof(struct hp_channel_thread, key)), "see preload/guest/early.h");
 
-HP_THREAD_POINTER(struct hp_courier, courier)
+HP_THREAD_POINTER(struct hp_channel_thread, channel_thread)
 extern HP_HIDDEN _Atomic uint64_t hp_channel_fds[HP_FDS];
 extern HP_HIDDEN uint32_t hp_channel_fds_most;	/* HP_FDS; 0 = nothing is recorded */
 extern HP_HIDDEN char *hp_channel_base;	/* of the segment */
@@ -83,7 +83,7 @@ static inline uint64_t hp_channel_clock(void)
  * Starts the library, and makes the process's record.  False = there is none, or a signal handler
  * asks while its thread makes it.
  */
-bool hp_courier_has_process(void);
+bool hp_channel_thread_has_process(void);
 
 /* The same; true if channels are recorded. */
 bool hp_channel_is_on(void);
@@ -148,7 +148,7 @@ void hp_channel_forget_lanes(void);
 void hp_lane_close(struct hp_lane *lane);
 
 /* The thread's own; NULL = no memory. */
-struct hp_courier *hp_courier_open(void);
+struct hp_channel_thread *hp_channel_thread_open(void);
 
 static inline uint64_t hp_lane_id(const struct hp_lane *lane)
 {
@@ -351,7 +351,7 @@ static HP_HOT void hp_send_begin_some(struct hp_sending *call, struct hp_lane *l
 static HP_HOT void hp_side_add(struct hp_lane_side *side, uint64_t units, uint64_t others)
 {
 	if (HP_LIKELY(atomic_load_explicit(&side->owner, memory_order_relaxed) ==
-		      hp_courier()->key)) {
+		      hp_channel_thread()->key)) {
 		side->units += units;
 		side->others += others;
 	} else {
@@ -399,15 +399,15 @@ void hp_receive_none(const struct hp_receiving *call);
 /* The thread waits by poll or the like. */
 static inline uint64_t hp_idle_begin(void)
 {
-	return hp_courier()->key ? hp_channel_clock() : 0;
+	return hp_channel_thread()->key ? hp_channel_clock() : 0;
 }
 
 static inline void hp_idle_end(uint64_t since)
 {
 	if (!since)
 		return;
-	hp_courier()->idle_since = since;
-	hp_courier()->idle_until = hp_channel_clock();
+	hp_channel_thread()->idle_since = since;
+	hp_channel_thread()->idle_until = hp_channel_clock();
 }
 
 /* There is nothing to receive yet, as far as we know. */

@@ -25,7 +25,7 @@ static void entered(void)
 
 static void find(void)
 {
-	HP_EARLY_FIND(courier);
+	HP_EARLY_FIND(channel_thread);
 }
 
 const struct hp_recorder hp_channel_recorder = {

@@ -36,7 +36,7 @@
 
 void hp_side_add_more(struct hp_lane_side *side, uint64_t units, uint64_t others)
 {
-	struct hp_courier *me = hp_courier_open();
+	struct hp_channel_thread *me = hp_channel_thread_open();
 	uint64_t owner = HP_OWNER_NONE;
 
 	if (me &&
@@ -86,7 +86,7 @@ static bool log_make(struct hp_lane *lane)
 	return lane->probes != 0;
 }
 
-static uint64_t log_sent(struct hp_lane_log *log, const struct hp_courier *me, uint64_t now,
+static uint64_t log_sent(struct hp_lane_log *log, const struct hp_channel_thread *me, uint64_t now,
 			 uint64_t number, uint64_t size)
 {
 	uint64_t entry = atomic_fetch_add_explicit(&log->sent_count, 1, memory_order_relaxed);
@@ -112,7 +112,7 @@ static void log_size(const struct hp_sending *call, uint64_t size)
 	if (told == (uint32_t)size || !hp_seq_claim_if(&message->number, call->number))
 		return;
 	/* Nobody else's: its thread is the caller's. */
-	hp_seq_set_pair(&message->size, (uint32_t)size, hp_courier()->tid);
+	hp_seq_set_pair(&message->size, (uint32_t)size, hp_channel_thread()->tid);
 	hp_seq_end(&message->number, call->number);
 }
 
@@ -137,7 +137,7 @@ static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log
 }
 
 /* How many messages go by until the next one is timed. */
-static uint32_t next_one(struct hp_lane_side *side, struct hp_courier *me, uint64_t now)
+static uint32_t next_one(struct hp_lane_side *side, struct hp_channel_thread *me, uint64_t now)
 {
 	const int64_t ahead = (int64_t)HP_TIMED_AHEAD * HP_TIMED_COST;
 	int64_t credit = side->credit;
@@ -161,7 +161,7 @@ static uint64_t number_of(const struct hp_lane *lane)
 
 void hp_send_time(struct hp_sending *call)
 {
-	struct hp_courier *me = hp_courier_open();
+	struct hp_channel_thread *me = hp_channel_thread_open();
 	struct hp_lane *lane = call->lane;
 	struct hp_lane_log *log;
 
@@ -230,7 +230,7 @@ static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
  */
 static bool has_waited(int fd)
 {
-	struct hp_courier *me = hp_courier_open();
+	struct hp_channel_thread *me = hp_channel_thread_open();
 	int saved = errno;
 	struct rusage usage;
 	uint64_t was;
@@ -463,7 +463,7 @@ static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struc
 		      uint64_t now)
 {
 	uint64_t ticks = now > probe->since ? now - probe->since : 0;
-	const struct hp_courier *me = hp_courier();
+	const struct hp_channel_thread *me = hp_channel_thread();
 
 	lane->timed++;
 	lane->delay_ticks += ticks;
@@ -485,7 +485,7 @@ static void log_received(struct hp_lane_log *log, uint64_t now, uint64_t number,
 
 	hp_seq_begin(&message->number);
 	hp_seq_set(&message->ticks, now);
-	hp_seq_set_pair(&message->size, (uint32_t)size, hp_courier()->tid);
+	hp_seq_set_pair(&message->size, (uint32_t)size, hp_channel_thread()->tid);
 	hp_seq_end(&message->number, number);
 	log->received_count++;
 }
@@ -527,7 +527,7 @@ void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 		return;
 	tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
 	end = atomic_load_explicit(&log->probes[tail % HP_PROBES_MAX].end, memory_order_acquire);
-	if (end == 0 || end > place || !hp_courier_open() ||
+	if (end == 0 || end > place || !hp_channel_thread_open() ||
 	    atomic_exchange_explicit(&lane->popping, 1, memory_order_acquire) != 0)
 		return;
 	pop(lane, log, place, bytes);

@@ -46,7 +46,7 @@ struct hp_early_offsets {
 	uintptr_t local;
 	uintptr_t heap;
 	uintptr_t waiter;
-	uintptr_t courier;
+	uintptr_t channel_thread;
 	uintptr_t looper;
 	uintptr_t streamer;
 } __attribute__((aligned(64)));

@@ -142,9 +142,9 @@ static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most,
 	now = hp_ticks();
 	me = hp_looper();
 	ticks = hp_clock_between(turn->since, now);
-	if (hp_courier()->key) {
-		hp_courier()->idle_since = turn->since;
-		hp_courier()->idle_until = now;
+	if (hp_channel_thread()->key) {
+		hp_channel_thread()->idle_since = turn->since;
+		hp_channel_thread()->idle_until = now;
 	}
 	loop->since = 0;
 	loop->until = now;

@@ -137,7 +137,7 @@ HP_COLD struct hp_shown *hp_value_meet(struct hotpath_value *place, enum hp_valu
 	if (hp_is_early() || place->size < sizeof(*place) || !place->name)
 		return NULL;
 	saved = errno;
-	if (hp_courier_has_process() && is_wanted) {
+	if (hp_channel_thread_has_process() && is_wanted) {
 		process = hp_self->process;
 		account = process->account ? at((uint64_t)process->account * HP_LINE) : NULL;
 		value = account ? value_get(account, place, kind) : NULL;
@@ -176,7 +176,7 @@ static uint32_t tid_now(void)
 
 	if (me->state == HP_THREAD_OPEN || me->state == HP_THREAD_BUSY)
 		return me->tid;
-	return hp_courier()->key ? hp_courier()->tid : hp_confine_tid();
+	return hp_channel_thread()->key ? hp_channel_thread()->tid : hp_confine_tid();
 }
 
 /* Whoever stands still in there has been overtaken by all others: this one is left out. */
