@@ -8,7 +8,7 @@
 
 #include "preload/guest/guest.h"
 #include "preload/guest/ticks.h"
-#include "preload/heap/aside.h"
+#include "preload/heap/block_extra.h"
 #include "segment/clock.h"
 #include "util/count.h"
 #include "util/random.h"
@@ -58,8 +58,9 @@ HP_COLD bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, cons
 	if (spread)
 		hp_count_up(&spread->sizes[class]);
 	me->drawn = NULL;
-	if (!hp_aside_put((uintptr_t)block,
-			  (struct hp_aside){ .size = size, .born = hp_ticks_about() })) {
+	if (!hp_block_extra_put((uintptr_t)block,
+				(struct hp_block_extra){ .size = size,
+							 .born = hp_ticks_about() })) {
 		me->heap->drawn_lost++;
 		return false;
 	}

@@ -20,7 +20,7 @@
 /* Before the thread's first allocation. */
 void hp_drawn_init(struct hp_heap_local *me);
 
-/* me->countdown came to 0.  True = the block has an entry in aside.h, and its word says so. */
+/* me->countdown came to 0.  True = the block has an entry in block_extra.h, and its word says so. */
 bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,
 		    uint64_t size);
 

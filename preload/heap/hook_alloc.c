@@ -21,7 +21,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "preload/heap/allocator.h"
-#include "preload/heap/aside.h"
+#include "preload/heap/block_extra.h"
 #include "preload/heap/charge.h"
 #include "preload/heap/drawn.h"
 #include "preload/heap/heap.h"
@@ -112,7 +112,7 @@ static HP_COLD struct hp_shadow_word word_large(const struct hp_heap_local *me,
 						const struct hp_site *site, const void *block,
 						uint64_t size)
 {
-	hp_aside_put((uintptr_t)block, (struct hp_aside){ .size = size });
+	hp_block_extra_put((uintptr_t)block, (struct hp_block_extra){ .size = size });
 	return (struct hp_shadow_word){
 		(uint32_t)((uint64_t)((const char *)site - me->base) / HP_LINE), HP_SHADOW_LARGE
 	};
@@ -236,17 +236,17 @@ static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t si
 	site->temporary_bytes += size;
 }
 
-/* A block of which more is known; `aside` is what. */
-static HP_COLD void note_free_aside(struct hp_heap_local *me, struct hp_site *site,
-				    const void *block, struct hp_aside aside)
+/* A block of which more is known; `extra` is what. */
+static HP_COLD void note_free_extra(struct hp_heap_local *me, struct hp_site *site,
+				    const void *block, struct hp_block_extra extra)
 {
 	if (hp_drawn_is_temporary(me, block)) {
-		unsettle(me, site, aside.size);
+		unsettle(me, site, extra.size);
 		return;
 	}
-	if (aside.born)
-		hp_drawn_end(me, site, aside.born);
-	note_free_size(me, site, aside.size);
+	if (extra.born)
+		hp_drawn_end(me, site, extra.born);
+	note_free_size(me, site, extra.size);
 }
 
 /* A block that was counted is going to be freed; its word is empty already. */
@@ -256,7 +256,7 @@ static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word wor
 	struct hp_site *site = hp_heap_site(me, (uint64_t)word.site * HP_LINE);
 
 	if (HP_UNLIKELY(word.size == HP_SHADOW_LARGE))
-		note_free_aside(me, site, block, hp_aside_take((uintptr_t)block));
+		note_free_extra(me, site, block, hp_block_extra_take((uintptr_t)block));
 	else
 		note_free_size(me, site, word.size);
 }
@@ -279,7 +279,7 @@ static inline void note_temporary(struct hp_heap_local *me, const void *block)
 	site->temporary++;
 	if (HP_LIKELY(place != NULL)) {
 		if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
-			hp_aside_take((uintptr_t)block);
+			hp_block_extra_take((uintptr_t)block);
 		word_store(place, (struct hp_shadow_word){ 0, 0 });
 	}
 }
@@ -357,8 +357,8 @@ static void free_outside(const void *block)
 		return;
 	word_store(place, (struct hp_shadow_word){ 0, 0 });
 	site = (struct hp_site *)((char *)hp_segment.header + (uint64_t)word.site * HP_LINE);
-	free_far(site,
-		 word.size == HP_SHADOW_LARGE ? hp_aside_take((uintptr_t)block).size : word.size);
+	free_far(site, word.size == HP_SHADOW_LARGE ? hp_block_extra_take((uintptr_t)block).size
+						    : word.size);
 }
 
 /* A thread's first call is a free: its heap is opened if it is of a block that is known. */
@@ -705,7 +705,7 @@ HP_EXPORT void free(void *block)
 struct taken {
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
-	struct hp_aside aside;	/* if the word says so */
+	struct hp_block_extra extra;	/* if the word says so */
 };
 
 static inline struct taken take(struct hp_heap_local *me, const void *block)
@@ -726,7 +726,7 @@ static inline struct taken take(struct hp_heap_local *me, const void *block)
 	taken.word = word_load(taken.place);
 	if (taken.word.site) {
 		if (taken.word.size == HP_SHADOW_LARGE)
-			taken.aside = hp_aside_take((uintptr_t)block);
+			taken.extra = hp_block_extra_take((uintptr_t)block);
 		word_store(taken.place, (struct hp_shadow_word){ 0, 0 });
 	}
 	return taken;
@@ -737,7 +737,7 @@ static void put_back(const struct taken *taken, const void *block)
 	if (!taken->word.site)
 		return;
 	if (taken->word.size == HP_SHADOW_LARGE)
-		hp_aside_put((uintptr_t)block, taken->aside);
+		hp_block_extra_put((uintptr_t)block, taken->extra);
 	word_store(taken->place, taken->word);
 }
 
@@ -746,7 +746,7 @@ static void note_moved(struct hp_heap_local *me, const struct taken *taken, void
 		       size_t size, const struct hp_path_frame *frame)
 {
 	struct hp_shadow_word word = taken->word;
-	bool is_aside = word.size == HP_SHADOW_LARGE;
+	bool has_extra = word.size == HP_SHADOW_LARGE;
 	struct hp_site *site;
 
 	site = (struct hp_site *)((char *)hp_segment.header + (uint64_t)word.site * HP_LINE);
@@ -754,12 +754,12 @@ static void note_moved(struct hp_heap_local *me, const struct taken *taken, void
 		hp_charge_free(me);
 	if (!word.site && me)
 		note_strange(me, old);
-	else if (word.site && me && is_aside)
-		note_free_aside(me, site, old, taken->aside);
+	else if (word.site && me && has_extra)
+		note_free_extra(me, site, old, taken->extra);
 	else if (word.site && me)
 		note_free_size(me, site, word.size);
 	else if (word.site)
-		free_far(site, is_aside ? taken->aside.size : word.size);
+		free_far(site, has_extra ? taken->extra.size : word.size);
 	if (block)
 		note(block, size, *frame);
 }

@@ -14,7 +14,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/heap/aside.h"
+#include "preload/heap/block_extra.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/leak_map.h"
 #include "preload/heap/path.h"
@@ -58,13 +58,13 @@ void hp_leak_configure(const struct hp_settings *settings, bool glibc)
 
 static uint64_t size_of(uintptr_t at, struct hp_shadow_word word)
 {
-	struct hp_aside aside;
+	struct hp_block_extra extra;
 
 	if (word.size != HP_SHADOW_LARGE)
 		return word.size;
-	aside = hp_aside_take(at);
-	hp_aside_put(at, aside);
-	return aside.size;
+	extra = hp_block_extra_take(at);
+	hp_block_extra_put(at, extra);
+	return extra.size;
 }
 
 /* Those of one leaf in [begin, end): counted, and noted if there is room. */

@@ -23,7 +23,7 @@
 #include "preload/guest/spare.h"
 #include "preload/guest/ticks.h"
 #include "preload/heap/allocator.h"
-#include "preload/heap/aside.h"
+#include "preload/heap/block_extra.h"
 #include "preload/heap/drawn.h"
 #include "preload/heap/leak.h"
 #include "preload/heap/path.h"
@@ -474,7 +474,7 @@ static void dropped(void)
 	if (hp_heap() == &ending)
 		hp_heap_set(&hp_heap_unborn);
 	hp_shadow_wipe();
-	hp_aside_wipe();
+	hp_block_extra_wipe();
 }
 
 static void find(void)

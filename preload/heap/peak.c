@@ -16,7 +16,7 @@
 
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
-#include "preload/heap/aside.h"
+#include "preload/heap/block_extra.h"
 #include "preload/heap/shadow.h"
 
 #define HP_PEAK_PART 1024	/* threads look again after the peak / this */
@@ -122,8 +122,8 @@ static void leave_block(void *context, uintptr_t address, struct hp_shadow_word 
 	struct hp_heap_local *me = context;
 	struct hp_site *site =
 		hp_segment_at(&hp_segment, (uint64_t)word.site * HP_LINE, sizeof(*site));
-	uint64_t size =
-		word.size == HP_SHADOW_LARGE ? hp_aside_take(address).size : (uint64_t)word.size;
+	uint64_t size = word.size == HP_SHADOW_LARGE ? hp_block_extra_take(address).size
+						     : (uint64_t)word.size;
 	uint32_t epoch = atomic_load(&process->heap_epoch);
 
 	if (!site)

@@ -24,7 +24,7 @@
 #define HP_SHADOW_LEAVES (1 << (47 - HP_SHADOW_LEAF))
 #define HP_SHADOW_USUAL 5	/* grain of glibc: its smallest chunk has 32 bytes */
 #define HP_SHADOW_LARGE \
-	INT32_MAX	/* of hp_shadow_word.size: see aside.h; fits into an instruction */
+	INT32_MAX	/* of hp_shadow_word.size: see block_extra.h; fits into an instruction */
 
 /* 0 = no block of ours starts here. */
 struct hp_shadow_word {

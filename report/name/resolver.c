@@ -302,80 +302,81 @@ struct object {
 };
 
 /* State of one refresh. */
-struct aside {
+struct background {
 	struct hp_name_source source;
 	struct hp_resolver *resolver;
 	const struct hp_model *model;
 	struct object *objects;	/* beside model->objects */
 };
 
-static struct aside *aside_of(struct hp_name_source *source)
+static struct background *background_of(struct hp_name_source *source)
 {
-	return (struct aside *)source;
+	return (struct background *)source;
 }
 
-static void aside_free(struct hp_name_source *source)
+static void background_free(struct hp_name_source *source)
 {
-	free(aside_of(source)->objects);
+	free(background_of(source)->objects);
 	free(source);
 }
 
-static struct hp_symbol_file *aside_file(struct hp_name_source *source, uint32_t place, bool is_any)
+static struct hp_symbol_file *background_file(struct hp_name_source *source, uint32_t place,
+					      bool is_any)
 {
-	struct aside *aside = aside_of(source);
-	struct object *object = &aside->objects[place];
+	struct background *background = background_of(source);
+	struct object *object = &background->objects[place];
 
 	(void)is_any;
 	if (object->file)
 		return object->file;
 	if (!object->is_asked)
-		object->number = number_of(aside->resolver, &aside->model->objects[place],
-					   aside->model->reader.header.created_unix_ns);
+		object->number = number_of(background->resolver, &background->model->objects[place],
+					   background->model->reader.header.created_unix_ns);
 	object->is_asked = true;
-	object->file = file_at(aside->resolver, object->number);
+	object->file = file_at(background->resolver, object->number);
 	return object->file;
 }
 
-static const struct hp_debug *aside_debug(struct hp_name_source *source, uint32_t place,
-					  uint64_t address, enum hp_debug_want want)
+static const struct hp_debug *background_debug(struct hp_name_source *source, uint32_t place,
+					       uint64_t address, enum hp_debug_want want)
 {
-	struct aside *aside = aside_of(source);
+	struct background *background = background_of(source);
 
-	aside_file(source, place, false);
+	background_file(source, place, false);
 	/* Objects without a file have nothing left to find. */
-	if (aside->model->objects[place].kind != HP_OBJECT_ELF)
+	if (background->model->objects[place].kind != HP_OBJECT_ELF)
 		return NULL;
-	return ask(aside->resolver, aside->objects[place].number, address, want);
+	return ask(background->resolver, background->objects[place].number, address, want);
 }
 
-static const char *aside_fault(struct hp_name_source *source, uint32_t place)
+static const char *background_fault(struct hp_name_source *source, uint32_t place)
 {
-	struct hp_symbol_file *file = aside_of(source)->objects[place].file;
+	struct hp_symbol_file *file = background_of(source)->objects[place].file;
 
 	return file ? hp_symbol_file_fault(file) : NULL;
 }
 
-static uint64_t aside_missing(struct hp_name_source *source)
+static uint64_t background_missing(struct hp_name_source *source)
 {
-	return aside_of(source)->resolver->missing;
+	return background_of(source)->resolver->missing;
 }
 
 struct hp_name_source *hp_resolver_source(struct hp_resolver *resolver,
 					  const struct hp_model *model)
 {
 	static const struct hp_name_source_kind kind = {
-		.free = aside_free,
-		.file = aside_file,
-		.debug = aside_debug,
-		.fault = aside_fault,
-		.missing = aside_missing,
+		.free = background_free,
+		.file = background_file,
+		.debug = background_debug,
+		.fault = background_fault,
+		.missing = background_missing,
 		.is_lasting = true,
 	};
-	struct aside *aside = hp_xcalloc(1, sizeof(*aside));
+	struct background *background = hp_xcalloc(1, sizeof(*background));
 
-	aside->source.kind = &kind;
-	aside->resolver = resolver;
-	aside->model = model;
-	aside->objects = hp_xcalloc(model->object_count, sizeof(*aside->objects));
-	return &aside->source;
+	background->source.kind = &kind;
+	background->resolver = resolver;
+	background->model = model;
+	background->objects = hp_xcalloc(model->object_count, sizeof(*background->objects));
+	return &background->source;
 }

@@ -431,7 +431,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-static void run_aside(struct taking *taking)
+static void run_and_join(struct taking *taking)
 {
 	pthread_t thread;
 
@@ -475,7 +475,7 @@ void hp_take_init(struct hp_take *take, struct hp_stack_process *process)
 	struct taking taking = { .take = take, .process = process };
 
 	*take = (struct hp_take){ .threads = NULL };
-	run_aside(&taking);
+	run_and_join(&taking);
 	error_settle(take);
 	if (take->count)
 		qsort(take->threads, take->count, sizeof(*take->threads), compare_threads);
@@ -485,7 +485,7 @@ void hp_take_again(struct hp_take *take, struct hp_stack_process *process)
 {
 	struct taking taking = { .take = take, .process = process, .is_again = true };
 
-	run_aside(&taking);
+	run_and_join(&taking);
 }
 
 void hp_take_release(struct hp_take *take)

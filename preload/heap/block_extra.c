@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aside.c - see aside.h.
+ * block_extra.c - see block_extra.h.
  *
  * Tables of doubling size, made as they are needed: their memory is as much as is in them.  An
  * address may be in any of the few places of its group in each.  Places are claimed by
  * compare-exchange; what is of one address is written by who allocated the block or frees it, never by two at
  * once.  Forked children find the tables empty, as they do the words (shadow.h).
  */
-#include "preload/heap/aside.h"
+#include "preload/heap/block_extra.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@
 
 struct place {
 	_Atomic uintptr_t address;	/* 0 = free */
-	struct hp_aside what;
+	struct hp_block_extra what;
 };
 
 static _Atomic(struct place *) tables[TABLES];
@@ -64,7 +64,7 @@ static struct place *table_new(int which)
 	return table;
 }
 
-void hp_aside_wipe(void)
+void hp_block_extra_wipe(void)
 {
 	int saved = errno;
 
@@ -115,7 +115,7 @@ static struct place *claim(uintptr_t address)
 	return NULL;
 }
 
-bool hp_aside_put(uintptr_t address, struct hp_aside what)
+bool hp_block_extra_put(uintptr_t address, struct hp_block_extra what)
 {
 	int saved = errno;
 	struct place *place = find(address);
@@ -131,9 +131,9 @@ bool hp_aside_put(uintptr_t address, struct hp_aside what)
 	return true;
 }
 
-struct hp_aside hp_aside_take(uintptr_t address)
+struct hp_block_extra hp_block_extra_take(uintptr_t address)
 {
-	struct hp_aside what = { .size = HP_SHADOW_LARGE };
+	struct hp_block_extra what = { .size = HP_SHADOW_LARGE };
 	struct place *place = find(address);
 
 	if (!place)

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aside.h - what does not fit into a block's shadow word: sizes of 2 GiB and more, and when a drawn
+ * block_extra.h - what does not fit into a block's shadow word: sizes of 2 GiB and more, and when a drawn
  * block was made.
  *
  * The word says by its size, HP_SHADOW_LARGE, that there is something here.
  */
-#ifndef HP_PRELOAD_HEAP_ASIDE_H
-#define HP_PRELOAD_HEAP_ASIDE_H
+#ifndef HP_PRELOAD_HEAP_BLOCK_EXTRA_H
+#define HP_PRELOAD_HEAP_BLOCK_EXTRA_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hp_aside {
+struct hp_block_extra {
 	uint64_t size;	/* bytes asked for */
 	uint64_t born;	/* ticks; 0 = the block is not drawn */
 };
 
 /* In the place of what is there of that address.  False = no room.  errno is kept. */
-bool hp_aside_put(uintptr_t address, struct hp_aside what);
+bool hp_block_extra_put(uintptr_t address, struct hp_block_extra what);
 
 /* And takes it out; nothing there is a size of HP_SHADOW_LARGE. */
-struct hp_aside hp_aside_take(uintptr_t address);
+struct hp_block_extra hp_block_extra_take(uintptr_t address);
 
 /* Nothing is there any more. */
-void hp_aside_wipe(void);
+void hp_block_extra_wipe(void);
 
 #endif
