@@ -64,11 +64,11 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		hp_receive_over(call);
 }
 
-/* HP_AWAY of a thread that may have locks. */
+/* HP_OFFCPU_NOTED of a thread that may have locks. */
 #define HP_SLEEP(statement, on, fd) \
 	do { \
 		hp_lock_sleeps(); \
-		HP_AWAY(statement, on, fd); \
+		HP_OFFCPU_NOTED(statement, on, fd); \
 	} while (0)
 
 #define SEND(fd, end, buffer, size, real) SEND_INTO(hp_channel_out(fd), fd, end, buffer, size, real)

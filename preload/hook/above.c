@@ -33,7 +33,7 @@ const struct hp_above hp_above = {
 		&hp_timer_recorder,
 		&hp_channel_recorder,
 		&hp_loop_recorder,
-		&hp_away_recorder,
+		&hp_offcpu_note_recorder,
 		&hp_value_recorder,
 	},
 };

@@ -237,8 +237,8 @@ static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 
 	if (HP_LIKELY(but == 0) || (pid != -1 && pid != but)) {
 		hp_lock_sleeps();
-		HP_AWAY(got = hp_real()->wait4(pid, status, options, usage), HP_ON_CHILD,
-			HP_AWAY_NO_FD);
+		HP_OFFCPU_NOTED(got = hp_real()->wait4(pid, status, options, usage), HP_ON_CHILD,
+				HP_OFFCPU_NO_FD);
 		return got;
 	}
 	return pid == but ? no_child() : wait_any(but, status, options, usage);
@@ -304,8 +304,8 @@ HP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 
 	if (HP_LIKELY(but == 0) || (type != P_ALL && (type != P_PID || id != (id_t)but))) {
 		hp_lock_sleeps();
-		HP_AWAY(result = hp_real()->waitid(type, id, info, options), HP_ON_CHILD,
-			HP_AWAY_NO_FD);
+		HP_OFFCPU_NOTED(result = hp_real()->waitid(type, id, info, options), HP_ON_CHILD,
+				HP_OFFCPU_NO_FD);
 		return result;
 	}
 	return type == P_PID ? no_child() : waitid_any(but, info, options);

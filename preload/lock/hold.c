@@ -284,7 +284,7 @@ void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_loc
 	if (!me->wait_frame)
 		begin(me, wait, use, call);
 	hp_lock_reopen(me);
-	wait->away = hp_away_begin();
+	wait->noted_since = hp_offcpu_note_begin();
 }
 
 void hp_wait_over(struct hp_waiter_local *me)
@@ -322,7 +322,7 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 	struct hp_held *held;
 	uint64_t now;
 
-	hp_away_end(wait->away, HP_ON_FUTEX, HP_AWAY_NO_FD);
+	hp_offcpu_note_end(wait->noted_since, HP_ON_FUTEX, HP_OFFCPU_NO_FD);
 	if (!is_waiting(wait))
 		return;
 	hp_wait_over(me);
@@ -359,7 +359,7 @@ void hp_wait_told(struct hp_wait *wait, bool is_got)
 	struct hp_waiter_local *me = wait->me;
 	uint64_t now;
 
-	hp_away_end(wait->away, HP_ON_FUTEX, HP_AWAY_NO_FD);
+	hp_offcpu_note_end(wait->noted_since, HP_ON_FUTEX, HP_OFFCPU_NO_FD);
 	if (!is_waiting(wait))
 		return;
 	now = hp_lock_clock(me);
@@ -437,7 +437,7 @@ void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uin
 	struct hp_held *held;
 	uint64_t now;
 
-	hp_away_end(cond->wait.away, HP_ON_FUTEX, HP_AWAY_NO_FD);
+	hp_offcpu_note_end(cond->wait.noted_since, HP_ON_FUTEX, HP_OFFCPU_NO_FD);
 	if (!is_waiting(&cond->wait))
 		return;
 	now = hp_lock_clock(me);

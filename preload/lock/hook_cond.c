@@ -49,7 +49,7 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 	int result; \
 \
 	if (!use) { \
-		HP_AWAY(result = real, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+		HP_OFFCPU_NOTED(result = real, HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
 		return result; \
 	} \
 	hp_cond_begin(&wait, use, &call, (uintptr_t)(mutex)); \

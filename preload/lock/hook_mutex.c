@@ -142,14 +142,14 @@ static HP_HOT int lock_with(struct hp_waiter_local *me, const struct hp_lock_slo
 }
 
 /* Locks are not recorded, waits for them are. */
-static int lock_away(pthread_mutex_t *mutex, const struct blocking *how)
+static int lock_and_note(pthread_mutex_t *mutex, const struct blocking *how)
 {
 	int result = try_lock(mutex);
 
 	if (result == ENOTRECOVERABLE)
 		let_go(mutex);
 	if (!is_got(result))
-		HP_AWAY(result = block(how, mutex), HP_ON_FUTEX, HP_AWAY_NO_FD);
+		HP_OFFCPU_NOTED(result = block(how, mutex), HP_ON_FUTEX, HP_OFFCPU_NO_FD);
 	return result;
 }
 
@@ -160,7 +160,7 @@ static HP_COLD int lock_first(pthread_mutex_t *mutex, uintptr_t caller, const st
 
 	if (use)
 		return lock_with(hp_waiter(), NULL, use, mutex, caller, how);
-	return hp_away_is_asked() ? lock_away(mutex, how) : block(how, mutex);
+	return hp_offcpu_note_is_wanted() ? lock_and_note(mutex, how) : block(how, mutex);
 }
 
 static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct blocking *how)
@@ -274,8 +274,8 @@ static const struct blocking plainly;
 
 static HP_APART int lock_off(pthread_mutex_t *mutex)
 {
-	return hp_away_is_asked() ? lock_away(mutex, &plainly)
-				  : hp_real_table.pthread_mutex_lock(mutex);
+	return hp_offcpu_note_is_wanted() ? lock_and_note(mutex, &plainly)
+					  : hp_real_table.pthread_mutex_lock(mutex);
 }
 
 /*

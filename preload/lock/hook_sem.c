@@ -37,7 +37,7 @@ static bool take(sem_t *sem)
 	int result, saved; \
 \
 	if (!use || !(may_try)) { \
-		HP_AWAY(result = block, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+		HP_OFFCPU_NOTED(result = block, HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
 		return result; \
 	} \
 	if (take(sem)) { \

@@ -372,7 +372,7 @@ struct hp_wait {
 	struct hp_contest *contest;
 	uint64_t since;
 	bool has_asked;	/* who has the lock for its path */
-	uint64_t away;	/* hp_away_begin */
+	uint64_t noted_since;	/* hp_offcpu_note_begin */
 };
 
 void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call);

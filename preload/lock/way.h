@@ -52,12 +52,12 @@
 \
 	if (!use) { \
 		use = hp_lock_is_off() ? NULL : hp_lock_find(&call); \
-		if (!use && !hp_away_is_asked()) \
+		if (!use && !hp_offcpu_note_is_wanted()) \
 			return block; \
 		result = attempt; \
 		if (!use) { \
 			if (result) \
-				HP_AWAY(result = block, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+				HP_OFFCPU_NOTED(result = block, HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
 			return result; \
 		} \
 		if (result == 0) { \
@@ -148,7 +148,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 	int result, saved; \
 \
 	if (!use) { \
-		HP_AWAY(result = real, HP_ON_FUTEX, HP_AWAY_NO_FD); \
+		HP_OFFCPU_NOTED(result = real, HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
 		return result; \
 	} \
 	hp_wait_begin(&wait, use, &call); \

@@ -22,7 +22,7 @@
 #define SLEEP(statement) \
 	do { \
 		hp_lock_sleeps(); \
-		HP_AWAY(statement, HP_ON_POLL, HP_AWAY_NO_FD); \
+		HP_OFFCPU_NOTED(statement, HP_ON_POLL, HP_OFFCPU_NO_FD); \
 	} while (0)
 
 #define TURN(call, real) \

@@ -19,7 +19,7 @@
 	type result; \
 \
 	HP_ABOVE(sleeps); \
-	HP_AWAY(result = hp_real()->real, on, HP_AWAY_NO_FD); \
+	HP_OFFCPU_NOTED(result = hp_real()->real, on, HP_OFFCPU_NO_FD); \
 	return result
 
 /* ---- time ---- */
@@ -70,7 +70,7 @@ HP_EXPORT int syncfs(int fd)
 HP_EXPORT void sync(void)
 {
 	HP_ABOVE(sleeps);
-	HP_AWAY(hp_real()->sync(), HP_ON_DISK, HP_AWAY_NO_FD);
+	HP_OFFCPU_NOTED(hp_real()->sync(), HP_ON_DISK, HP_OFFCPU_NO_FD);
 }
 
 HP_EXPORT int sync_file_range(int fd, off64_t from, off64_t size, unsigned flags)

@@ -28,14 +28,14 @@
 #define COPY_MAX 4096u	/* bytes of the stack */
 #define WINDOW_NOTES \
 	1000	/* and so many waits a window, as the helper does with stacks of the kernel */
-#define WINDOW_RATIO 25000	/* window: 250 ms, where hp_ticking.away_least is 10 us */
+#define WINDOW_RATIO 25000	/* window: 250 ms, where hp_ticking.offcpu_least is 10 us */
 #define SHARE_OF_SEGMENT 16	/* rings take no more of it */
 #define RINGS_MAX 100000	/* a damaged list must not hold us for ever */
 
-const _Atomic uint32_t hp_away_nobody;
-ptrdiff_t hp_away_least_at;
+const _Atomic uint32_t hp_offcpu_note_off;
+ptrdiff_t hp_offcpu_note_least_at;
 
-static __thread struct hp_away *away __attribute__((tls_model("initial-exec")));
+static __thread struct hp_offcpu_ring *own_ring __attribute__((tls_model("initial-exec")));
 static int end_number = -1;	/* of preload/thread/end.h */
 
 static struct hp_ticking *ticking(void)
@@ -46,11 +46,11 @@ static struct hp_ticking *ticking(void)
 /* Release: the next owner goes on behind the last word. */
 static void thread_end(void *data)
 {
-	struct hp_away *me = data;
+	struct hp_offcpu_ring *me = data;
 
-	if (me != away || !hp_self_is_me() || me->pid != hp_self->pid)
+	if (me != own_ring || !hp_self_is_me() || me->pid != hp_self->pid)
 		return;
-	away = NULL;
+	own_ring = NULL;
 	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
 }
 
@@ -61,17 +61,18 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	      hp_settings_names(settings, HP_KEY_BOUND)) ||
 	    (end_number = hp_end_new(thread_end)) < 0)
 		return;
-	hp_away_least_at = (const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
+	hp_offcpu_note_least_at =
+		(const char *)&ticking()->offcpu_least - (const char *)&hp_offcpu_note_off;
 }
 
 static void entered(void)
 {
-	if (hp_away_least_at)
-		hp_away_least_at =
-			(const char *)&ticking()->away_least - (const char *)&hp_away_nobody;
+	if (hp_offcpu_note_least_at)
+		hp_offcpu_note_least_at =
+			(const char *)&ticking()->offcpu_least - (const char *)&hp_offcpu_note_off;
 }
 
-const struct hp_recorder hp_away_recorder = { .configure = configure, .entered = entered };
+const struct hp_recorder hp_offcpu_note_recorder = { .configure = configure, .entered = entered };
 
 /* ---- rings ---- */
 
@@ -80,7 +81,7 @@ const struct hp_recorder hp_away_recorder = { .configure = configure, .entered =
  * of its owner before.  What that one has left in it has its name, so it is not taken
  * until that was read.
  */
-static bool ring_claim(struct hp_away *ring)
+static bool ring_claim(struct hp_offcpu_ring *ring)
 {
 	uint32_t state = HP_FREE;
 
@@ -95,12 +96,13 @@ static bool ring_claim(struct hp_away *ring)
 	return false;
 }
 
-static struct hp_away *ring_free(void)
+static struct hp_offcpu_ring *ring_free(void)
 {
-	uint64_t offset = atomic_load_explicit(&ticking()->aways, memory_order_acquire);
+	uint64_t offset = atomic_load_explicit(&ticking()->offcpu_rings, memory_order_acquire);
 
 	for (int i = 0; offset && i < RINGS_MAX; i++) {
-		struct hp_away *ring = (struct hp_away *)((char *)hp_segment.header + offset);
+		struct hp_offcpu_ring *ring =
+			(struct hp_offcpu_ring *)((char *)hp_segment.header + offset);
 
 		if (ring_claim(ring))
 			return ring;
@@ -109,20 +111,20 @@ static struct hp_away *ring_free(void)
 	return NULL;
 }
 
-static struct hp_away *ring_new(uint64_t *offset)
+static struct hp_offcpu_ring *ring_new(uint64_t *offset)
 {
 	uint64_t count =
-		atomic_fetch_add_explicit(&ticking()->away_count, 1, memory_order_relaxed) + 1;
+		atomic_fetch_add_explicit(&ticking()->offcpu_count, 1, memory_order_relaxed) + 1;
 
-	if (count * sizeof(struct hp_away) > hp_segment.size / SHARE_OF_SEGMENT)
+	if (count * sizeof(struct hp_offcpu_ring) > hp_segment.size / SHARE_OF_SEGMENT)
 		return NULL;
-	*offset = hp_segment_take(&hp_segment, sizeof(struct hp_away), HP_LINE);
-	return hp_segment_at(&hp_segment, *offset, sizeof(struct hp_away));
+	*offset = hp_segment_take(&hp_segment, sizeof(struct hp_offcpu_ring), HP_LINE);
+	return hp_segment_at(&hp_segment, *offset, sizeof(struct hp_offcpu_ring));
 }
 
-static struct hp_away *ring_take(void)
+static struct hp_offcpu_ring *ring_take(void)
 {
-	struct hp_away *ring = ring_free();
+	struct hp_offcpu_ring *ring = ring_free();
 	uint64_t offset = 0;
 
 	if (!ring)
@@ -140,30 +142,30 @@ static struct hp_away *ring_take(void)
 	/* Release: who finds it taken finds by whom. */
 	atomic_store_explicit(&ring->state, HP_TAKEN, memory_order_release);
 	if (offset)
-		hp_list_push(&ticking()->aways, offset, &ring->next);
+		hp_list_push(&ticking()->offcpu_rings, offset, &ring->next);
 	hp_end_watch(end_number, ring);
 	return ring;
 }
 
 /* The thread's own; NULL = it has none, and gets none. */
-static struct hp_away *ring_of_thread(void)
+static struct hp_offcpu_ring *ring_of_thread(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 
 	/* Of a segment that was left it is nobody's. */
-	if (away && away->pid == pid && hp_segment_holds(&hp_segment, away))
-		return away;
+	if (own_ring && own_ring->pid == pid && hp_segment_holds(&hp_segment, own_ring))
+		return own_ring;
 	/* In a forked child it is the parent's. */
 	if (!hp_self_open() || hp_self->pid != pid || !hp_self->process)
 		return NULL;
-	away = ring_take();
-	return away;
+	own_ring = ring_take();
+	return own_ring;
 }
 
 /* ---- a note ---- */
 
 /* How much of the stack from `sp` on can be read, bytes. */
-static uint64_t stack_size(struct hp_away *me, uintptr_t sp)
+static uint64_t stack_size(struct hp_offcpu_ring *me, uintptr_t sp)
 {
 	uint64_t size, rest = HP_PAGE - (sp & (HP_PAGE - 1));
 
@@ -184,9 +186,9 @@ static uint64_t stack_size(struct hp_away *me, uintptr_t sp)
 }
 
 /* Too many of them cost the helper too much. */
-static bool is_too_much(struct hp_away *me, uint64_t now)
+static bool is_too_much(struct hp_offcpu_ring *me, uint64_t now)
 {
-	uint64_t window = (uint64_t)hp_away_least() * WINDOW_RATIO;
+	uint64_t window = (uint64_t)hp_offcpu_note_least() * WINDOW_RATIO;
 
 	if (now - me->window >= window) {
 		me->window = now;
@@ -204,19 +206,19 @@ static void words_put(const struct hp_ring *ring, uint64_t at, uintptr_t from, u
 		hp_ring_put(ring, at + i, word[i]);
 }
 
-static void note(struct hp_away *me, uint64_t *head_words, uintptr_t sp)
+static void note(struct hp_offcpu_ring *me, uint64_t *head_words, uintptr_t sp)
 {
 	const struct hp_ring ring = HP_RING(me);
 	uint64_t words = sp % sizeof(uint64_t) ? 0 : stack_size(me, sp) / sizeof(uint64_t);
-	uint64_t size = HP_AWAY_HEAD + words, at;
+	uint64_t size = HP_OFFCPU_HEAD + words, at;
 
 	if (!hp_ring_begin(&ring, size, &at)) {
 		atomic_fetch_add_explicit(&me->lost, 1, memory_order_relaxed);
 		return;
 	}
-	head_words[HP_AWAY_SIZE] |= size;
-	words_put(&ring, at, (uintptr_t)head_words, HP_AWAY_HEAD);
-	words_put(&ring, at + HP_AWAY_HEAD, sp, words);
+	head_words[HP_OFFCPU_SIZE] |= size;
+	words_put(&ring, at, (uintptr_t)head_words, HP_OFFCPU_HEAD);
+	words_put(&ring, at + HP_OFFCPU_HEAD, sp, words);
 	hp_ring_end(&ring, at + size);
 }
 
@@ -233,24 +235,25 @@ static enum hp_wait_on on_file(int fd)
 								    : HP_ON_OTHER;
 }
 
-__attribute__((noinline)) HP_COLD void hp_away_note(uint64_t since, enum hp_wait_on on, int fd)
+__attribute__((noinline)) HP_COLD void hp_offcpu_note_write(uint64_t since, enum hp_wait_on on,
+							    int fd)
 {
 	const struct hp_path_frame frame = HP_PATH_FRAME;
 	/* One moment by both clocks: what follows takes its time. */
 	const uint64_t now_ns = hp_clock_raw_ns(), now = hp_ticks();
 	int saved = errno;
-	struct hp_away *me = hp_is_confined() ? NULL : ring_of_thread();
+	struct hp_offcpu_ring *me = hp_is_confined() ? NULL : ring_of_thread();
 
 	if (me && !me->is_busy && !is_too_much(me, now)) {
 		me->is_busy = 1;
 		atomic_signal_fence(memory_order_seq_cst);
-		uint64_t words[HP_AWAY_HEAD] = { [HP_AWAY_END] = now_ns,
-						 [HP_AWAY_TICKS] = hp_clock_between(since, now),
-						 [HP_AWAY_PC] = frame.pc,
-						 [HP_AWAY_SP] = frame.sp,
-						 [HP_AWAY_FP] = frame.fp };
+		uint64_t words[HP_OFFCPU_HEAD] = { [HP_OFFCPU_END] = now_ns,
+						   [HP_OFFCPU_TICKS] = hp_clock_between(since, now),
+						   [HP_OFFCPU_PC] = frame.pc,
+						   [HP_OFFCPU_SP] = frame.sp,
+						   [HP_OFFCPU_FP] = frame.fp };
 
-		words[HP_AWAY_SIZE] = (uint64_t)(on ? on : on_file(fd)) << 32;
+		words[HP_OFFCPU_SIZE] = (uint64_t)(on ? on : on_file(fd)) << 32;
 		note(me, words, frame.sp);
 		atomic_signal_fence(memory_order_seq_cst);
 		me->is_busy = 0;

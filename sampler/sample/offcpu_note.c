@@ -22,9 +22,9 @@
 #define MOST_NS (UINT64_C(1) << 62)	/* of a call that says it took longer than anything may */
 
 /* Of the session's clock. */
-static double ns_per_tick(const struct hp_aways *aways)
+static double ns_per_tick(const struct hp_offcpu_notes *notes)
 {
-	const struct hp_header *header = aways->segments->at[0]->header;
+	const struct hp_header *header = notes->segments->at[0]->header;
 
 	if (header->clock_kind == HP_CLOCK_MONOTONIC_RAW)
 		return 1;
@@ -35,27 +35,27 @@ static double ns_per_tick(const struct hp_aways *aways)
 }
 
 /* The other segments of the session are told with the next look. */
-static void least_set(const struct hp_aways *aways, uint32_t least)
+static void least_set(const struct hp_offcpu_notes *notes, uint32_t least)
 {
-	atomic_store_explicit(&hp_segment_ticking(aways->segments->at[0])->away_least, least,
+	atomic_store_explicit(&hp_segment_ticking(notes->segments->at[0])->offcpu_least, least,
 			      memory_order_relaxed);
 }
 
-void hp_aways_ask(struct hp_aways *aways, const struct hp_segments *segments,
-		  struct hp_samples *samples)
+void hp_offcpu_notes_ask(struct hp_offcpu_notes *notes, const struct hp_segments *segments,
+			 struct hp_samples *samples)
 {
-	*aways = (struct hp_aways){ .segments = segments, .samples = samples };
-	double ticks = LEAST_NS / ns_per_tick(aways);
+	*notes = (struct hp_offcpu_notes){ .segments = segments, .samples = samples };
+	double ticks = LEAST_NS / ns_per_tick(notes);
 	uint32_t least = ticks > LEAST_TICKS ? (uint32_t)ticks : LEAST_TICKS;
 
 	samples->has_notes = true;
-	least_set(aways, least);
+	least_set(notes, least);
 }
 
-void hp_aways_leave(struct hp_aways *aways)
+void hp_offcpu_notes_leave(struct hp_offcpu_notes *notes)
 {
-	if (aways->segments)
-		least_set(aways, 0);
+	if (notes->segments)
+		least_set(notes, 0);
 }
 
 /* ---- a note ---- */
@@ -67,25 +67,25 @@ static bool is_admitted(const struct hp_samples *samples, uint32_t pid)
 	       samples->admits(samples->members, pid);
 }
 
-static void note_add(struct hp_aways *aways, const struct hp_away *ring, const uint64_t *words,
-		     uint32_t size, double tick_ns)
+static void note_add(struct hp_offcpu_notes *notes, const struct hp_offcpu_ring *ring,
+		     const uint64_t *words, uint32_t size, double tick_ns)
 {
-	double took = (double)words[HP_AWAY_TICKS] * tick_ns;
+	double took = (double)words[HP_OFFCPU_TICKS] * tick_ns;
 	uint64_t took_ns = took < (double)MOST_NS ? (uint64_t)took : MOST_NS;
-	uint64_t end_ns = words[HP_AWAY_END], on = words[HP_AWAY_SIZE] >> 32;
+	uint64_t end_ns = words[HP_OFFCPU_END], on = words[HP_OFFCPU_SIZE] >> 32;
 	struct hp_wait_stack stack = {
 		.pid = ring->pid,
-		.pc = words[HP_AWAY_PC] - 1,	/* a return address */
-		.sp = words[HP_AWAY_SP],
-		.fp = words[HP_AWAY_FP],
-		.copy = (const uint8_t *)(words + HP_AWAY_HEAD),
-		.size = (size - HP_AWAY_HEAD) * sizeof(uint64_t),
+		.pc = words[HP_OFFCPU_PC] - 1,	/* a return address */
+		.sp = words[HP_OFFCPU_SP],
+		.fp = words[HP_OFFCPU_FP],
+		.copy = (const uint8_t *)(words + HP_OFFCPU_HEAD),
+		.size = (size - HP_OFFCPU_HEAD) * sizeof(uint64_t),
 	};
 
 	took_ns += SLACK_NS + took_ns / SLACK_PART;
 	if (on >= HP_ON_OTHER && on < HP_ON_ONS && took_ns < end_ns &&
-	    is_admitted(aways->samples, stack.pid))
-		hp_samples_place_waits(aways->samples, ring->tid, end_ns - took_ns, end_ns, &stack,
+	    is_admitted(notes->samples, stack.pid))
+		hp_samples_place_waits(notes->samples, ring->tid, end_ns - took_ns, end_ns, &stack,
 				       (enum hp_wait_on)on);
 }
 
@@ -93,24 +93,24 @@ static void note_add(struct hp_aways *aways, const struct hp_away *ring, const u
  * What was read is wiped: copies of a stack may hold anything, a password too, and a segment may be a file
  * that somebody keeps.
  */
-static uint32_t ring_read(struct hp_aways *aways, struct hp_away *away, uint64_t until_ns,
-			  double tick_ns)
+static uint32_t ring_read(struct hp_offcpu_notes *notes, struct hp_offcpu_ring *from,
+			  uint64_t until_ns, double tick_ns)
 {
-	static uint64_t words[HP_AWAY_WORDS];
-	const struct hp_ring ring = HP_RING(away);
+	static uint64_t words[HP_OFFCPU_WORDS];
+	const struct hp_ring ring = HP_RING(from);
 	uint64_t tail, head = hp_ring_look(&ring, &tail);
 	uint32_t count = 0;
 
 	for (; tail != head; count++) {
-		uint32_t size = hp_ring_take(&ring, tail, head, HP_AWAY_HEAD, words);
+		uint32_t size = hp_ring_take(&ring, tail, head, HP_OFFCPU_HEAD, words);
 
 		if (!size) {
 			tail = head;
 			break;
 		}
-		if (words[HP_AWAY_END] > until_ns)
+		if (words[HP_OFFCPU_END] > until_ns)
 			break;
-		note_add(aways, away, words, size, tick_ns);
+		note_add(notes, from, words, size, tick_ns);
 		hp_ring_wipe(&ring, tail, size);
 		tail += size;
 	}
@@ -118,20 +118,20 @@ static uint32_t ring_read(struct hp_aways *aways, struct hp_away *away, uint64_t
 	return count;
 }
 
-static uint32_t rings_read(struct hp_aways *aways, const struct hp_segment *segment,
+static uint32_t rings_read(struct hp_offcpu_notes *notes, const struct hp_segment *segment,
 			   uint64_t until_ns, bool frees)
 {
-	uint64_t at =
-		atomic_load_explicit(&hp_segment_ticking(segment)->aways, memory_order_acquire);
-	double tick_ns = ns_per_tick(aways);
+	uint64_t at = atomic_load_explicit(&hp_segment_ticking(segment)->offcpu_rings,
+					   memory_order_acquire);
+	double tick_ns = ns_per_tick(notes);
 	uint32_t count = 0;
 
 	for (int i = 0; at && i < RINGS_MAX; i++) {
-		struct hp_away *ring = hp_segment_at(segment, at, sizeof(*ring));
+		struct hp_offcpu_ring *ring = hp_segment_at(segment, at, sizeof(*ring));
 
 		if (!ring)
 			break;
-		count += ring_read(aways, ring, until_ns, tick_ns);
+		count += ring_read(notes, ring, until_ns, tick_ns);
 		if (frees)
 			hp_ring_free_orphan(segment, &ring->state, &ring->process, &ring->image);
 		at = ring->next;
@@ -139,15 +139,15 @@ static uint32_t rings_read(struct hp_aways *aways, const struct hp_segment *segm
 	return count;
 }
 
-uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns)
+uint32_t hp_offcpu_notes_read(struct hp_offcpu_notes *notes, uint64_t until_ns)
 {
 	uint64_t now_ns = hp_clock_raw_ns();
-	bool frees = now_ns >= aways->free_ns + FREE_EVERY_NS;
+	bool frees = now_ns >= notes->free_ns + FREE_EVERY_NS;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; aways->segments && i < aways->segments->count; i++)
-		count += rings_read(aways, aways->segments->at[i], until_ns, frees);
+	for (uint32_t i = 0; notes->segments && i < notes->segments->count; i++)
+		count += rings_read(notes, notes->segments->at[i], until_ns, frees);
 	if (frees)
-		aways->free_ns = now_ns;
+		notes->free_ns = now_ns;
 	return count;
 }

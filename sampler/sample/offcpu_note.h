@@ -11,20 +11,20 @@
 
 #include "sampler/sample/sample.h"
 
-struct hp_aways {
+struct hp_offcpu_notes {
 	const struct hp_segments *segments;	/* NULL = nobody was asked */
 	struct hp_samples *samples;
 	uint64_t free_ns;	/* when rings of ended processes were looked for */
 };
 
 /* From now on threads note their waits. */
-void hp_aways_ask(struct hp_aways *aways, const struct hp_segments *segments,
-		  struct hp_samples *samples);
+void hp_offcpu_notes_ask(struct hp_offcpu_notes *notes, const struct hp_segments *segments,
+			 struct hp_samples *samples);
 
 /* No more of them; what they have noted is still read. */
-void hp_aways_leave(struct hp_aways *aways);
+void hp_offcpu_notes_leave(struct hp_offcpu_notes *notes);
 
 /* Reads notes up to that time, ns; the kernel's records of it were read.  Returns how many. */
-uint32_t hp_aways_read(struct hp_aways *aways, uint64_t until_ns);
+uint32_t hp_offcpu_notes_read(struct hp_offcpu_notes *notes, uint64_t until_ns);
 
 #endif

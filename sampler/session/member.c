@@ -281,7 +281,7 @@ bool hp_members_is_of_level(const struct hp_members *members, uint32_t pid, uint
 static void pass_ticking(const struct hp_ticking *from, struct hp_ticking *to)
 {
 	to->interval_ns = from->interval_ns;
-	atomic_store_explicit(&to->away_least, atomic_load(&from->away_least),
+	atomic_store_explicit(&to->offcpu_least, atomic_load(&from->offcpu_least),
 			      memory_order_relaxed);
 	atomic_store_explicit(&to->is_on, atomic_load(&from->is_on), memory_order_release);
 }

@@ -163,7 +163,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	}
 	if (perf->has_waits && !perf->has_kernel) {
 		perf->look_ns = hp_clock_raw_ns();
-		hp_aways_ask(&perf->aways, &perf->members->segments, &perf->samples);
+		hp_offcpu_notes_ask(&perf->notes, &perf->members->segments, &perf->samples);
 	}
 	hp_perf_open_children(perf, pid);
 }
@@ -343,9 +343,9 @@ static void notes_ask(struct hp_perf *perf, bool asks)
 		return;
 	perf->are_notes_asked = asks;
 	if (asks)
-		hp_aways_ask(&perf->aways, &perf->members->segments, &perf->samples);
+		hp_offcpu_notes_ask(&perf->notes, &perf->members->segments, &perf->samples);
 	else
-		hp_aways_leave(&perf->aways);
+		hp_offcpu_notes_leave(&perf->notes);
 }
 
 /* True from the window on in which records were lost, until none are. */
@@ -415,7 +415,7 @@ void hp_perf_read(struct hp_perf *perf)
 	if (!perf->is_open)
 		return;
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
-	uint32_t notes = hp_aways_read(&perf->aways, now_ns - LATE_NS);
+	uint32_t notes = hp_offcpu_notes_read(&perf->notes, now_ns - LATE_NS);
 	hp_open_round(&perf->samples, now_ns - LATE_NS);
 	meet(perf, now_ns);
 	adapt(perf);
@@ -437,6 +437,6 @@ void hp_perf_finish(struct hp_perf *perf)
 	if (!perf->is_open)
 		return;
 	hp_perf_rings_settle(&perf->rings, hp_samples_handle, &perf->samples);
-	hp_aways_read(&perf->aways, UINT64_MAX);
+	hp_offcpu_notes_read(&perf->notes, UINT64_MAX);
 	hp_open_finish(&perf->samples, now_ns);
 }

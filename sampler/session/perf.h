@@ -47,7 +47,7 @@ struct hp_perf {
 	bool was_losing;	/* in the window before */
 	bool are_notes_asked;	/* of who may see the kernel; others are always */
 	uint32_t idle_looks;	/* since somebody was found waiting */
-	struct hp_aways aways;
+	struct hp_offcpu_notes notes;
 	uint64_t look_ns;	/* when waiting threads or their notes are looked at next; 0 = never, their stacks come */
 	struct hp_unseen unseen;	/* of who may see the kernel */
 	struct hp_perf_fds wait_fds;

@@ -310,9 +310,9 @@ struct hp_ticking {
 	_Atomic uint64_t refused;	/* any thread: threads that got no timer or no ticker */
 	uint64_t profile;	/* sampler: offset of a hp_text, the path of samply's profile; 0 = none */
 	uint64_t trouble;	/* sampler: the same, why samply gave no samples */
-	_Atomic uint64_t aways;	/* any thread: head of the list of hp_away */
-	_Atomic uint32_t away_least;	/* sampler: calls of so many ticks are noted; 0 = none are */
-	_Atomic uint32_t away_count;	/* any thread: in the list, or refused for want of room */
+	_Atomic uint64_t offcpu_rings;	/* any thread: head of the list of hp_offcpu_ring */
+	_Atomic uint32_t offcpu_least;	/* sampler: calls of so many ticks are noted; 0 = none are */
+	_Atomic uint32_t offcpu_count;	/* any thread: in the list, or refused for want of room */
 	uint32_t low_hz;	/* sampler: so seldom were threads sampled while they switched often; 0 = never */
 	uint32_t first_hz;	/* sampler: the rate before it was lowered to the sampling record's; 0 = it was not */
 };

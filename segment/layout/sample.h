@@ -56,9 +56,9 @@ enum hp_tick_word {
  * tells when a thread was off the CPU, and to some users not where.  A ring of
  * words as hp_ticker's.
  */
-#define HP_AWAY_WORDS 4096
+#define HP_OFFCPU_WORDS 4096
 
-struct hp_away {
+struct hp_offcpu_ring {
 	uint64_t next; /* set once */
 	_Atomic uint32_t
 		state; /* enum hp_state; freed by its thread, or by the sampler after its process */
@@ -78,18 +78,18 @@ struct hp_away {
 
 	_Atomic uint64_t tail; /* sampler: number of the first word that was not read */
 	uint64_t reserved2[7];
-	uint64_t words[HP_AWAY_WORDS];
+	uint64_t words[HP_OFFCPU_WORDS];
 };
 
-/* A call: these words, and behind them a copy of the stack from HP_AWAY_SP on. */
-enum hp_away_word {
-	HP_AWAY_SIZE = 0, /* all its words, enum hp_wait_on << 32 */
-	HP_AWAY_END, /* ns, CLOCK_MONOTONIC_RAW */
-	HP_AWAY_TICKS, /* that it took */
-	HP_AWAY_PC, /* return address into who called, */
-	HP_AWAY_SP, /* its stack pointer then, */
-	HP_AWAY_FP, /* and frame pointer */
-	HP_AWAY_HEAD,
+/* A call: these words, and behind them a copy of the stack from HP_OFFCPU_SP on. */
+enum hp_offcpu_word {
+	HP_OFFCPU_SIZE = 0, /* all its words, enum hp_wait_on << 32 */
+	HP_OFFCPU_END, /* ns, CLOCK_MONOTONIC_RAW */
+	HP_OFFCPU_TICKS, /* that it took */
+	HP_OFFCPU_PC, /* return address into who called, */
+	HP_OFFCPU_SP, /* its stack pointer then, */
+	HP_OFFCPU_FP, /* and frame pointer */
+	HP_OFFCPU_HEAD,
 };
 
 /* Where samples of the CPU come from. */
@@ -220,7 +220,8 @@ struct hp_event_chunk {
 };
 
 static_assert(offsetof(struct hp_ticker, words) == 128, "format: readers rely on it");
-static_assert(sizeof(struct hp_away) == 192 + HP_AWAY_WORDS * 8, "format: readers rely on it");
+static_assert(sizeof(struct hp_offcpu_ring) == 192 + HP_OFFCPU_WORDS * 8,
+	      "format: readers rely on it");
 static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_chunk) == 64, "format: readers rely on it");

@@ -29,26 +29,26 @@ static void words_put(uint64_t *words, size_t most, const uint8_t *data, size_t 
 static void rings_make(const struct hp_segment *segment, const uint8_t *data, size_t size)
 {
 	struct hp_ticking *ticking = (struct hp_ticking *)((char *)segment->header + HP_TICKING_AT);
-	uint64_t first[4] = { 0 }, ticker_at, away_at;
+	uint64_t first[4] = { 0 }, ticker_at, ring_at;
 	struct hp_ticker *ticker = record_new(segment, sizeof(*ticker), &ticker_at);
-	struct hp_away *away = record_new(segment, sizeof(*away), &away_at);
+	struct hp_offcpu_ring *ring = record_new(segment, sizeof(*ring), &ring_at);
 
-	if (!ticker || !away)
+	if (!ticker || !ring)
 		abort();
 	memcpy(first, data, size < sizeof(first) ? size : sizeof(first));
 	data += size < sizeof(first) ? size : sizeof(first);
 	size -= size < sizeof(first) ? size : sizeof(first);
-	ticker->head = away->head = first[0];
-	ticker->tail = away->tail = first[1];
-	ticker->next = away->next = first[2];
-	ticker->process = away->process = first[3];
-	ticker->state = away->state = HP_TAKEN;
-	away->pid = away->tid = (uint32_t)first[3];
+	ticker->head = ring->head = first[0];
+	ticker->tail = ring->tail = first[1];
+	ticker->next = ring->next = first[2];
+	ticker->process = ring->process = first[3];
+	ticker->state = ring->state = HP_TAKEN;
+	ring->pid = ring->tid = (uint32_t)first[3];
 	words_put(ticker->words, HP_TICKER_WORDS, data, size);
-	words_put(away->words, HP_AWAY_WORDS, data, size);
+	words_put(ring->words, HP_OFFCPU_WORDS, data, size);
 	ticking->interval_ns = 1000000;
 	ticking->tickers = ticker_at;
-	ticking->aways = away_at;
+	ticking->offcpu_rings = ring_at;
 	ticking->is_on = 1;
 }
 
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct hp_settings settings;
 	struct hp_segment_wish wish = { .size = SEGMENT_SIZE, .token = "0123456789abcdef" };
 	struct hp_segment segment;
-	struct hp_aways aways;
+	struct hp_offcpu_notes notes;
 	uint64_t at;
 
 	if (hp_segment_create(&segment, &wish) < 0)
@@ -74,8 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!perf.record || !hp_samples_init(&samples, &segment, perf.record))
 		abort();
 	rings_make(&segment, data, size);
-	hp_aways_ask(&aways, &members.segments, &samples);
-	hp_aways_read(&aways, MOMENT);
+	hp_offcpu_notes_ask(&notes, &members.segments, &samples);
+	hp_offcpu_notes_read(&notes, MOMENT);
 	hp_samples_release(&samples);
 	hp_ticks_init(&ticks, &perf);
 	hp_ticks_read(&ticks);

@@ -94,13 +94,13 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t s
 static void *reader(void *samples)
 {
 	const struct hp_segments segments = { .at = { &hp_segment }, .count = 1 };
-	struct hp_aways aways = { .segments = &segments, .samples = samples };
+	struct hp_offcpu_notes notes = { .segments = &segments, .samples = samples };
 	bool is_last;
 
 	do {
 		is_last = atomic_load(&left) == 0;
-		aways.free_ns = 0;	/* and rings of the dead are looked for each time */
-		hp_aways_read(&aways, UINT64_MAX);
+		notes.free_ns = 0;	/* and rings of the dead are looked for each time */
+		hp_offcpu_notes_read(&notes, UINT64_MAX);
 	} while (!is_last);
 	return NULL;
 }
@@ -110,19 +110,19 @@ static void *reader(void *samples)
 static void *life(void *unused)
 {
 	uint64_t stack[STACK_WORDS];
-	struct hp_away *me;
+	struct hp_offcpu_ring *me;
 
 	own_tid = atomic_fetch_add(&next_tid, 1);
 	me = ring_of_thread();
 	for (uint64_t n = 0; me && n < NOTES; n++) {
 		uint64_t sign = (uint64_t)own_tid << 32 | n;
 		uint64_t lost = atomic_load(&me->lost);
-		uint64_t words[HP_AWAY_HEAD] = { [HP_AWAY_SIZE] = (uint64_t)HP_ON_OTHER << 32,
-						 [HP_AWAY_END] = sign,
-						 [HP_AWAY_TICKS] = 1,
-						 [HP_AWAY_PC] = 1,
-						 [HP_AWAY_SP] = (uintptr_t)stack,
-						 [HP_AWAY_FP] = sign };
+		uint64_t words[HP_OFFCPU_HEAD] = { [HP_OFFCPU_SIZE] = (uint64_t)HP_ON_OTHER << 32,
+						   [HP_OFFCPU_END] = sign,
+						   [HP_OFFCPU_TICKS] = 1,
+						   [HP_OFFCPU_PC] = 1,
+						   [HP_OFFCPU_SP] = (uintptr_t)stack,
+						   [HP_OFFCPU_FP] = sign };
 
 		for (size_t i = 0; i < STACK_WORDS; i++)
 			stack[i] = sign;
@@ -155,7 +155,7 @@ TEST(race, notes_of_waits_are_whole_and_of_who_wrote_them)
 	process.start_ticks = 7;
 	self.process = &process;
 	self.pid = (uint32_t)getpid();
-	shared->away_least = 1;
+	shared->offcpu_least = 1;
 	end_number = hp_end_new(thread_end);
 	CHECK(end_number >= 0);
 	CHECK_EQ(pthread_create(&looker, NULL, reader, samples), 0);

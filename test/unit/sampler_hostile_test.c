@@ -66,19 +66,19 @@ TEST(sampler, a_ring_whose_head_is_far_away_is_left)
 TEST(sampler, notes_of_waits_whose_head_is_far_away_are_left)
 {
 	static struct hp_samples samples;
-	struct hp_aways aways;
+	struct hp_offcpu_notes notes;
 	uint64_t at, sampling;
-	struct hp_away *ring = begin(sizeof(*ring), &at);
+	struct hp_offcpu_ring *ring = begin(sizeof(*ring), &at);
 
 	sampling = hp_segment_take(&segment, sizeof(struct hp_sampling), HP_LINE);
 	CHECK(hp_samples_init(&samples, &segment,
 			      hp_segment_at(&segment, sampling, sizeof(struct hp_sampling))));
-	for (int i = 0; i < HP_AWAY_WORDS; i++)
+	for (int i = 0; i < HP_OFFCPU_WORDS; i++)
 		ring->words[i] = 16;
 	ring->head = UINT64_C(1) << 63;
-	ticking()->aways = at;
-	hp_aways_ask(&aways, &(struct hp_segments){ 1, { &segment } }, &samples);
-	CHECK_EQ(hp_aways_read(&aways, UINT64_MAX), 0);
+	ticking()->offcpu_rings = at;
+	hp_offcpu_notes_ask(&notes, &(struct hp_segments){ 1, { &segment } }, &samples);
+	CHECK_EQ(hp_offcpu_notes_read(&notes, UINT64_MAX), 0);
 	CHECK_EQ(ring->tail, ring->head);
 	hp_samples_release(&samples);
 	hp_segment_release(&segment);
