@@ -25,7 +25,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "preload/guest/ticks.h"
 #include "preload/thread/level.h"
 #include "preload/thread/end.h"
@@ -96,22 +96,22 @@ static struct hp_local *local_of(const struct hp_block *block)
 
 static struct hp_block *block_free(struct hp_process *process, struct hp_local **user)
 {
-	struct hp_spare *spare;
+	struct hp_free_node *node;
 	uint64_t offset;
 
-	while ((spare = hp_spare_pop(&hp_self->spare_blocks))) {
-		*user = HP_SPARE_OF(struct hp_local, spare);
+	while ((node = hp_free_list_pop(&hp_self->ended_blocks))) {
+		*user = HP_FREE_LIST_OF(struct hp_local, node);
 		if (block_claim((*user)->block))
 			return (*user)->block;
 	}
-	if (!hp_spare_walk(&hp_self->spare_blocks))
+	if (!hp_free_list_walk(&hp_self->ended_blocks))
 		return NULL;
 	offset = atomic_load_explicit(&process->blocks, memory_order_acquire);
 	for (struct hp_block *block; offset; offset = block->next) {
 		block = (struct hp_block *)((char *)hp_segment.header + offset);
 		if (!block_claim(block))
 			continue;
-		hp_spare_unused(&hp_self->spare_blocks);
+		hp_free_list_unused(&hp_self->ended_blocks);
 		*user = local_of(block);
 		return block;
 	}
@@ -147,9 +147,9 @@ static void block_give(struct hp_block *block, struct hp_local *user)
 	/* Release: the next owner finds the tables as we leave them. */
 	atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
 	if (user)
-		hp_spare_push(&hp_self->spare_blocks, &user->ended);
+		hp_free_list_push(&hp_self->ended_blocks, &user->ended);
 	else
-		hp_spare_unused(&hp_self->spare_blocks);
+		hp_free_list_unused(&hp_self->ended_blocks);
 }
 
 static void local_add(struct hp_local *me)

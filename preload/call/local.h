@@ -30,7 +30,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "preload/thread/state.h"
 #include "segment/layout/call.h"
 
@@ -125,7 +125,7 @@ struct hp_local {
 	struct hp_stack *stack;	/* the current one */
 	struct hp_stack *home;	/* the thread's own one; the others are guests */
 	struct hp_stack *stacks;
-	struct hp_stack *spare;	/* of guests that have no calls any more */
+	struct hp_stack *free_guests;	/* of guests that have no calls any more */
 	uintptr_t hint_low;	/* machine stack of the context last switched to, if it said */
 	uintptr_t hint_high;
 	struct hp_block *block;
@@ -135,7 +135,7 @@ struct hp_local {
 
 	/* Slow paths only. */
 	struct hp_local *next;	/* list of the process */
-	struct hp_spare ended;	/* on the stack of those whose threads have */
+	struct hp_free_node ended;	/* on the stack of those whose threads have */
 	char *arena;	/* free part of the newest chunk, in the segment */
 	char *arena_end;
 	char *row_arena;	/* the same of rows, which lie together: fewer pages to know */

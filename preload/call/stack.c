@@ -190,10 +190,10 @@ static void stack_place(struct hp_stack *stack, uintptr_t cfa, uintptr_t low, ui
 
 static struct hp_stack *stack_new(struct hp_local *me, uint32_t capacity)
 {
-	struct hp_stack *stack = me->spare;
+	struct hp_stack *stack = me->free_guests;
 
 	if (stack) {
-		me->spare = stack->next;
+		me->free_guests = stack->next;
 		return stack;
 	}
 	stack = hp_local_memory(me, sizeof(*stack));
@@ -416,6 +416,6 @@ void hp_stack_return(struct hp_local *me)
 		link = &(*link)->next;
 	if (*link)
 		*link = guest->next;
-	guest->next = me->spare;
-	me->spare = guest;
+	guest->next = me->free_guests;
+	me->free_guests = guest;
 }

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 
 #include "preload/guest/guest.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "segment/segment.h"
 
 struct hp_direct;
@@ -34,9 +34,9 @@ struct hp_self {
 	_Atomic uint32_t state;	/* enum hp_self_state */
 	uint32_t pid;	/* also distinguishes us from a vfork child, which shares this page */
 	struct hp_process *process;
-	struct hp_spares spare_blocks;
-	struct hp_spares spare_heaps;
-	struct hp_spares spare_waiters;
+	struct hp_free_list ended_blocks;
+	struct hp_free_list ended_heaps;
+	struct hp_free_list ended_waiters;
 	_Atomic(struct hp_local *) locals;	/* of all threads, ended ones too */
 	_Atomic(struct hp_heap_local *) heaps;	/* the same for allocations */
 	_Atomic(struct hp_lock_table *) locks;	/* NULL = none yet */

@@ -26,7 +26,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "preload/guest/table.h"
 #include "segment/layout/heap.h"
 #include "segment/layout/process.h"
@@ -101,7 +101,7 @@ struct hp_heap_local {
 
 	/* Slow paths only. */
 	struct hp_tables tables;
-	struct hp_spare ended;	/* on the stack of those whose threads have */
+	struct hp_free_node ended;	/* on the stack of those whose threads have */
 	uint32_t gate_open;	/* what the gate is when it is open */
 	const void *drawn;	/* the last drawn block; NULL = none */
 	uint32_t drawn_at;	/* countdown then */

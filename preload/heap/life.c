@@ -20,7 +20,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "preload/guest/ticks.h"
 #include "preload/heap/allocator.h"
 #include "preload/heap/block_extra.h"
@@ -154,9 +154,9 @@ static void heap_give(struct hp_heap *heap, struct hp_heap_local *user)
 {
 	atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
 	if (user)
-		hp_spare_push(&hp_self->spare_heaps, &user->ended);
+		hp_free_list_push(&hp_self->ended_heaps, &user->ended);
 	else
-		hp_spare_unused(&hp_self->spare_heaps);
+		hp_free_list_unused(&hp_self->ended_heaps);
 }
 
 /* The struct that used `heap` before in this process; NULL = none. */
@@ -171,22 +171,22 @@ static struct hp_heap_local *local_of(const struct hp_heap *heap)
 
 static struct hp_heap *heap_free(struct hp_process *process, struct hp_heap_local **user)
 {
-	struct hp_spare *spare;
+	struct hp_free_node *node;
 	uint64_t at;
 
-	while ((spare = hp_spare_pop(&hp_self->spare_heaps))) {
-		*user = HP_SPARE_OF(struct hp_heap_local, spare);
+	while ((node = hp_free_list_pop(&hp_self->ended_heaps))) {
+		*user = HP_FREE_LIST_OF(struct hp_heap_local, node);
 		if (heap_claim((*user)->heap))
 			return (*user)->heap;
 	}
-	if (!hp_spare_walk(&hp_self->spare_heaps))
+	if (!hp_free_list_walk(&hp_self->ended_heaps))
 		return NULL;
 	at = atomic_load_explicit(&process->heaps, memory_order_acquire);
 	for (struct hp_heap *heap; at; at = heap->next) {
 		heap = (struct hp_heap *)((char *)hp_segment.header + at);
 		if (!heap_claim(heap))
 			continue;
-		hp_spare_unused(&hp_self->spare_heaps);
+		hp_free_list_unused(&hp_self->ended_heaps);
 		*user = local_of(heap);
 		return heap;
 	}

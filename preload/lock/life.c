@@ -25,7 +25,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "preload/guest/ticks.h"
 #include "preload/thread/level.h"
 #include "preload/thread/end.h"
@@ -84,9 +84,9 @@ static void waiter_give(struct hp_waiter *waiter, struct hp_waiter_local *user)
 {
 	atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
 	if (user)
-		hp_spare_push(&hp_self->spare_waiters, &user->ended);
+		hp_free_list_push(&hp_self->ended_waiters, &user->ended);
 	else
-		hp_spare_unused(&hp_self->spare_waiters);
+		hp_free_list_unused(&hp_self->ended_waiters);
 }
 
 /* The struct that used `waiter` before in this process; NULL = none. */
@@ -101,15 +101,15 @@ static struct hp_waiter_local *local_of(const struct hp_waiter *waiter)
 
 static struct hp_waiter *waiter_free(struct hp_lockset *set, struct hp_waiter_local **user)
 {
-	struct hp_spare *spare;
+	struct hp_free_node *node;
 	uint64_t at;
 
-	while ((spare = hp_spare_pop(&hp_self->spare_waiters))) {
-		*user = HP_SPARE_OF(struct hp_waiter_local, spare);
+	while ((node = hp_free_list_pop(&hp_self->ended_waiters))) {
+		*user = HP_FREE_LIST_OF(struct hp_waiter_local, node);
 		if (waiter_claim((*user)->waiter))
 			return (*user)->waiter;
 	}
-	if (!hp_spare_walk(&hp_self->spare_waiters))
+	if (!hp_free_list_walk(&hp_self->ended_waiters))
 		return NULL;
 	at = atomic_load_explicit(&set->waiters, memory_order_acquire);
 	for (struct hp_waiter *waiter; at; at = waiter->next) {
@@ -118,7 +118,7 @@ static struct hp_waiter *waiter_free(struct hp_lockset *set, struct hp_waiter_lo
 			break;
 		if (!waiter_claim(waiter))
 			continue;
-		hp_spare_unused(&hp_self->spare_waiters);
+		hp_free_list_unused(&hp_self->ended_waiters);
 		*user = local_of(waiter);
 		return waiter;
 	}

@@ -33,7 +33,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "preload/guest/ticks.h"
 #include "segment/clock.h"
 #include "segment/layout/lock.h"
@@ -89,7 +89,7 @@ struct hp_waiter_local {
 	uint32_t is_exact;	/* all are timed */
 	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
-	struct hp_spare ended;	/* on the stack of those whose threads have */
+	struct hp_free_node ended;	/* on the stack of those whose threads have */
 };
 
 static_assert(offsetof(struct hp_waiter_local, next) == HP_LINE, "others read from here on");

@@ -22,7 +22,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 #include "segment/layout/header.h"
 
 #define PATIENCE 1000	/* turns */
@@ -30,7 +30,7 @@
 
 struct watch {
 	void *data[HP_ENDS_MAX];	/* of each recorder; NULL = none */
-	struct hp_spare ended;
+	struct hp_free_node ended;
 };
 
 static void (*ends[HP_ENDS_MAX])(void *);
@@ -38,7 +38,7 @@ static int count;
 static pthread_key_t key;
 static _Atomic uint32_t has_key;
 static _Atomic uint32_t storing;	/* threads that may be using the key */
-static struct hp_spares spares;
+static struct hp_free_list ended_watches;
 
 /* In rounds, see end.h: a recorder that wants another round watches again. */
 static void thread_end(void *value)
@@ -48,7 +48,7 @@ static void thread_end(void *value)
 	for (int i = 0; i < count; i++)
 		if (watch->data[i])
 			ends[i](watch->data[i]);
-	hp_spare_push(&spares, &watch->ended);
+	hp_free_list_push(&ended_watches, &watch->ended);
 }
 
 int hp_end_new(void (*end)(void *data))
@@ -66,14 +66,14 @@ int hp_end_new(void (*end)(void *data))
 
 static struct watch *watch_new(void)
 {
-	struct hp_spare *spare = hp_spare_pop(&spares);
+	struct hp_free_node *node = hp_free_list_pop(&ended_watches);
 	struct watch *page;
 
-	if (spare)
-		return HP_SPARE_OF(struct watch, spare);
+	if (node)
+		return HP_FREE_LIST_OF(struct watch, node);
 	page = hp_pages(HP_PAGE);
 	for (uint64_t i = 1; page && i < BATCH; i++)
-		hp_spare_push(&spares, &page[i].ended);
+		hp_free_list_push(&ended_watches, &page[i].ended);
 	return page;
 }
 
@@ -90,7 +90,7 @@ static struct watch *watch_of_thread(void)
 	memset(watch->data, 0, sizeof(watch->data));
 	if (pthread_setspecific(key, watch) == 0)
 		return watch;
-	hp_spare_push(&spares, &watch->ended);
+	hp_free_list_push(&ended_watches, &watch->ended);
 	return NULL;
 }
 

@@ -254,9 +254,9 @@ static bool opening_ends(uint32_t state)
 /* Recreates everything attached to the previous record. */
 static void self_forget(void)
 {
-	memset(&hp_self->spare_blocks, 0, sizeof(hp_self->spare_blocks));
-	memset(&hp_self->spare_heaps, 0, sizeof(hp_self->spare_heaps));
-	memset(&hp_self->spare_waiters, 0, sizeof(hp_self->spare_waiters));
+	memset(&hp_self->ended_blocks, 0, sizeof(hp_self->ended_blocks));
+	memset(&hp_self->ended_heaps, 0, sizeof(hp_self->ended_heaps));
+	memset(&hp_self->ended_waiters, 0, sizeof(hp_self->ended_waiters));
 	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->waiters, NULL, memory_order_relaxed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spare_race_test.c - records that threads leave and take: each has one owner at a time, and none is lost.
+ * free_list_race_test.c - records that threads leave and take: each has one owner at a time, and none is lost.
  */
-#include "preload/guest/spare.h"
+#include "preload/guest/free_list.h"
 
 #include <pthread.h>
 
@@ -14,12 +14,12 @@
 #define TURNS 20000
 
 struct user {
-	struct hp_spare ended;
+	struct hp_free_node ended;
 	_Atomic uint32_t state;
 	uint64_t turns;	/* of whoever has it: no two at once */
 };
 
-static struct hp_spares spares;
+static struct hp_free_list list;
 static struct user users[RECORDS];
 static _Atomic uint32_t had_none;
 
@@ -34,16 +34,16 @@ static bool claim(struct user *user)
 static void give(struct user *user)
 {
 	atomic_store_explicit(&user->state, HP_FREE, memory_order_release);
-	hp_spare_push(&spares, &user->ended);
+	hp_free_list_push(&list, &user->ended);
 }
 
 static struct user *take(void)
 {
-	struct hp_spare *spare;
+	struct hp_free_node *node;
 
-	while ((spare = hp_spare_pop(&spares)))
-		if (claim(HP_SPARE_OF(struct user, spare)))
-			return HP_SPARE_OF(struct user, spare);
+	while ((node = hp_free_list_pop(&list)))
+		if (claim(HP_FREE_LIST_OF(struct user, node)))
+			return HP_FREE_LIST_OF(struct user, node);
 	return NULL;
 }
 
@@ -69,7 +69,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-TEST(spare, each_has_one_owner_and_none_is_lost)
+TEST(free_list, each_has_one_owner_and_none_is_lost)
 {
 	pthread_t threads[THREADS];
 	uint64_t turns = 0;
