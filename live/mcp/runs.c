@@ -74,7 +74,7 @@ static cJSON *run_new(const struct hp_store *store, const struct hp_store_file *
 
 struct hp_answer *hp_mcp_runs(uint32_t limit)
 {
-	cJSON *said = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(said, "data");
+	cJSON *list = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(captured, "data");
 	struct hp_store store;
 	int error = hp_store_open(&store);
 	size_t count = 0, shown;
@@ -83,17 +83,17 @@ struct hp_answer *hp_mcp_runs(uint32_t limit)
 	shown = count < limit ? count : limit;
 	for (size_t i = 0; i < shown; i++)
 		cJSON_AddItemToArray(rows, run_new(&store, &files[i]));
-	hp_json_whole(said, "total_count", count);
-	hp_json_whole(said, "included_count", shown);
-	cJSON_AddStringToObject(said, "folder", store.path);
+	hp_json_whole(list, "total_count", count);
+	hp_json_whole(list, "included_count", shown);
+	cJSON_AddStringToObject(list, "folder", store.path);
 	if (!count)
-		cJSON_AddStringToObject(said, "message",
+		cJSON_AddStringToObject(list, "message",
 					store.failed[0] ? store.failed
 							: "No run is kept: hotpath run ./app "
 							  "keeps one, unless HOTPATH_KEEP=0");
 	free(files);
 	hp_store_release(&store);
-	return hp_answer_json(200, said);
+	return hp_answer_json(200, list);
 }
 
 /* --- comparing --- */
@@ -106,7 +106,7 @@ struct compare {
 };
 
 /* A child's output on one descriptor, up to the limit. */
-struct said {
+struct captured {
 	int fd;	/* -1 = closed */
 	char *text;	/* terminated */
 	size_t size;
@@ -122,28 +122,28 @@ static void compare_free(struct compare *compare)
 	free(compare);
 }
 
-static void said_read(struct said *said)
+static void captured_read(struct captured *captured)
 {
 	char bytes[16384];
-	ssize_t got = read(said->fd, bytes, sizeof(bytes));
-	size_t room = said->most - said->size;
+	ssize_t got = read(captured->fd, bytes, sizeof(bytes));
+	size_t room = captured->most - captured->size;
 
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (got <= 0) {
-		close(said->fd);
-		said->fd = -1;
+		close(captured->fd);
+		captured->fd = -1;
 		return;
 	}
 	if ((size_t)got < room)
 		room = (size_t)got;
-	memcpy(said->text + said->size, bytes, room);
-	said->size += room;
-	said->text[said->size] = 0;
+	memcpy(captured->text + captured->size, bytes, room);
+	captured->size += room;
+	captured->text[captured->size] = 0;
 }
 
 /* Reads until both are closed. False = timeout. */
-static bool both_read(struct said both[2])
+static bool both_read(struct captured both[2])
 {
 	uint64_t deadline = hp_clock_raw_ns() + COMPARE_MAX_NS;
 
@@ -157,7 +157,7 @@ static bool both_read(struct said both[2])
 			return false;
 		for (int i = 0; i < 2; i++)
 			if (both[i].fd >= 0 && polls[i].revents)
-				said_read(&both[i]);
+				captured_read(&both[i]);
 	}
 	return true;
 }
@@ -186,20 +186,20 @@ static pid_t child_start(const struct compare *compare, int out, int err)
 }
 
 /* The last line, without the commands' prefix. */
-static const char *reason_of(struct said *said)
+static const char *reason_of(struct captured *captured)
 {
 	char *line;
 
-	while (said->size && said->text[said->size - 1] == '\n')
-		said->text[--said->size] = 0;
-	line = strrchr(said->text, '\n');
-	line = line ? line + 1 : said->text;
+	while (captured->size && captured->text[captured->size - 1] == '\n')
+		captured->text[--captured->size] = 0;
+	line = strrchr(captured->text, '\n');
+	line = line ? line + 1 : captured->text;
 	if (strncmp(line, "hotpath compare: ", 17) == 0)
 		return line + 17;
 	return strncmp(line, "hotpath: ", 9) == 0 ? line + 9 : line;
 }
 
-static struct hp_answer *outcome(struct said both[2], bool is_in_time, int status)
+static struct hp_answer *outcome(struct captured both[2], bool is_in_time, int status)
 {
 	if (!is_in_time)
 		return hp_answer_error(504, "compare smaller runs, or use hotpath compare itself",
@@ -213,8 +213,8 @@ static struct hp_answer *outcome(struct said both[2], bool is_in_time, int statu
 
 static struct hp_answer *compare_run(const struct compare *compare)
 {
-	struct said both[2] = { { -1, hp_xmalloc(TEXT_MAX + 1), 0, TEXT_MAX },
-				{ -1, hp_xmalloc(4096 + 1), 0, 4096 } };
+	struct captured both[2] = { { -1, hp_xmalloc(TEXT_MAX + 1), 0, TEXT_MAX },
+				    { -1, hp_xmalloc(4096 + 1), 0, 4096 } };
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 }, status = 0;
 	struct hp_answer *answer;
 	bool is_in_time;

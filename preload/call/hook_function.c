@@ -69,7 +69,7 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 	}
 	now = hp_leave_clock(me);
 	exact = hp_leave_duration(me, f->start, now, me->less_timed);
-	ticks = hp_leave_said(exact);
+	ticks = hp_leave_at_least_1(exact);
 	if (HP_TRUTH_ALL && f->weight == 0) {
 		hp_truth_leave(me, f, hp_leave_duration(me, f->reserved[0], now, me->less_drawn));
 		hp_leave_counted(me, f, row, gist);

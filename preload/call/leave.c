@@ -299,7 +299,7 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	bool is_boosted = (f->weight & HP_WEIGHT_BOOST) != 0;
 	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
 	int64_t exact = hp_leave_duration(me, f->start, now, less);
-	uint64_t ticks = hp_leave_said(exact);
+	uint64_t ticks = hp_leave_at_least_1(exact);
 	int64_t self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
 
 	if (gist->draws == 0)

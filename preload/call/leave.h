@@ -113,7 +113,7 @@ static inline int64_t hp_leave_duration(const struct hp_local *me, uint64_t star
  * What is said of a single call: at least 1.  Around an empty function the
  * sign is a coin's, so no branch may depend on it.
  */
-static inline uint64_t hp_leave_said(int64_t ticks)
+static inline uint64_t hp_leave_at_least_1(int64_t ticks)
 {
 	return (uint64_t)(ticks - ((ticks - 1) & ((ticks - 1) >> 63)));
 }

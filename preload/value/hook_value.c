@@ -18,7 +18,7 @@ static HP_COLD void log_plain(struct hp_shown *value, const struct hotpath_value
 			      uint64_t number, uint64_t bits, uint32_t type)
 {
 	hp_value_log(value, number,
-		     &(const struct hp_value_said){ .place = place, .bits = bits, .type = type });
+		     &(const struct hp_value_change){ .place = place, .bits = bits, .type = type });
 }
 
 static uint64_t bits_of(double number)
@@ -113,81 +113,82 @@ static uint64_t whole(const void *value, unsigned long size, bool is_signed)
 	return bits;
 }
 
-static void text_read(struct hp_value_said *said, const char *text, size_t most)
+static void text_read(struct hp_value_change *changed, const char *text, size_t most)
 {
 	size_t page = HP_PAGE - ((uintptr_t)text & (HP_PAGE - 1)), length, room = most;
 
 	if (room > HP_VALUE_BYTES + 1)
 		room = HP_VALUE_BYTES + 1;
 	if (!room || !text || !hp_readable_few((uintptr_t)text, 1)) {
-		said->type = room ? HP_VALUE_UNREADABLE : HP_VALUE_TEXT;
-		said->bits = room ? (uintptr_t)text : 0;
+		changed->type = room ? HP_VALUE_UNREADABLE : HP_VALUE_TEXT;
+		changed->bits = room ? (uintptr_t)text : 0;
 		return;
 	}
 	length = strnlen(text, room < page ? room : page);
 	if (length == page && page < room && hp_readable_few((uintptr_t)text + page, 1))
 		length += strnlen(text + page, room - page);
-	said->type = HP_VALUE_TEXT;
-	said->bytes = text;
-	said->size =
+	changed->type = HP_VALUE_TEXT;
+	changed->bytes = text;
+	changed->size =
 		(uint32_t)(length > HP_VALUE_BYTES ? hp_block_text(text, HP_VALUE_BYTES) : length);
-	said->bits = said->size | (said->size < length ? HP_VALUE_CUT : 0);
+	changed->bits = changed->size | (changed->size < length ? HP_VALUE_CUT : 0);
 }
 
-static void wide_read(struct hp_value_said *said, uint32_t type, const void *value, uint32_t size)
+static void wide_read(struct hp_value_change *changed, uint32_t type, const void *value,
+		      uint32_t size)
 {
-	said->type = type;
-	said->bytes = value;
-	said->size = size;
-	said->bits = size;
+	changed->type = type;
+	changed->bytes = value;
+	changed->size = size;
+	changed->bits = size;
 }
 
 /* `pair`: room for two doubles. */
-static void number_read(struct hp_value_said *said, const void *value, unsigned long size,
+static void number_read(struct hp_value_change *changed, const void *value, unsigned long size,
 			unsigned type, double pair[2])
 {
 	float narrow[2];
 	double wide;
 
 	if (type == HOTPATH_TYPE_COMPLEX && size == sizeof(double[2])) {
-		wide_read(said, HP_VALUE_COMPLEX, value, sizeof(double[2]));
+		wide_read(changed, HP_VALUE_COMPLEX, value, sizeof(double[2]));
 	} else if (type == HOTPATH_TYPE_COMPLEX && size == sizeof(narrow)) {
 		memcpy(narrow, value, sizeof(narrow));
 		pair[0] = (double)narrow[0];
 		pair[1] = (double)narrow[1];
-		wide_read(said, HP_VALUE_COMPLEX, pair, sizeof(double[2]));
+		wide_read(changed, HP_VALUE_COMPLEX, pair, sizeof(double[2]));
 	} else if (type == HOTPATH_TYPE_FLOAT && size == sizeof(double)) {
-		said->type = HP_VALUE_DOUBLE;
-		said->bits = whole(value, size, false);
+		changed->type = HP_VALUE_DOUBLE;
+		changed->bits = whole(value, size, false);
 	} else if (type == HOTPATH_TYPE_FLOAT && size == sizeof(float)) {
 		memcpy(narrow, value, sizeof(float));
 		wide = (double)narrow[0];
-		said->type = HP_VALUE_FLOAT;
-		said->bits = bits_of(wide);
+		changed->type = HP_VALUE_FLOAT;
+		changed->bits = bits_of(wide);
 	} else if (type == HOTPATH_TYPE_FLOAT && size == sizeof(long double)) {
-		wide_read(said, HP_VALUE_LONG, value, sizeof(long double));
+		wide_read(changed, HP_VALUE_LONG, value, sizeof(long double));
 	}
 }
 
-static void said_read(struct hp_value_said *said, unsigned type, const void *value,
-		      unsigned long size, double pair[2])
+static void changed_read(struct hp_value_change *changed, unsigned type, const void *value,
+			 unsigned long size, double pair[2])
 {
 	const char *text;
 
-	said->type = HP_VALUE_OTHER;
-	said->bits = size;
+	changed->type = HP_VALUE_OTHER;
+	changed->bits = size;
 	if (type == HOTPATH_TYPE_CHARS) {
-		text_read(said, value, size);
+		text_read(changed, value, size);
 	} else if (type == HOTPATH_TYPE_TEXT && size == sizeof(text)) {
 		memcpy(&text, value, sizeof(text));
-		text_read(said, text, SIZE_MAX);
+		text_read(changed, text, SIZE_MAX);
 	} else if (type == HOTPATH_TYPE_FLOAT || type == HOTPATH_TYPE_COMPLEX) {
-		number_read(said, value, size, type, pair);
+		number_read(changed, value, size, type, pair);
 	} else if (type >= HOTPATH_TYPE_BOOL && type <= HOTPATH_TYPE_POINTER && size && size <= 8) {
-		said->type = type == HOTPATH_TYPE_POINTER ? HP_VALUE_POINTER : type;
-		said->bits = whole(value, size, type == HOTPATH_TYPE_INT);
+		changed->type = type == HOTPATH_TYPE_POINTER ? HP_VALUE_POINTER : type;
+		changed->bits = whole(value, size, type == HOTPATH_TYPE_INT);
 	} else if ((type == HOTPATH_TYPE_INT || type == HOTPATH_TYPE_UINT) && size == 16) {
-		wide_read(said, type == HOTPATH_TYPE_INT ? HP_VALUE_WIDE : HP_VALUE_UWIDE, value,
+		wide_read(changed, type == HOTPATH_TYPE_INT ? HP_VALUE_WIDE : HP_VALUE_UWIDE, value,
 			  16);
 	}
 }
@@ -214,18 +215,18 @@ static HP_COLD void show_any(struct hotpath_value *place, int what, const void *
 			     unsigned long size)
 {
 	struct hp_shown *value = shown_of(place, what);
-	struct hp_value_said said = { .place = place };
+	struct hp_value_change changed = { .place = place };
 	uint64_t number;
 	double pair[2];
 
 	if (!value)
 		return;
-	said_read(&said, (unsigned)what & 0xff, pointer, size, pair);
-	number = change(value, said.bits, said.type);
-	if (said.bytes)
-		hp_value_keep(value, number, &said);
+	changed_read(&changed, (unsigned)what & 0xff, pointer, size, pair);
+	number = change(value, changed.bits, changed.type);
+	if (changed.bytes)
+		hp_value_keep(value, number, &changed);
 	if (hp_value_is_due(value, number))
-		hp_value_log(value, number, &said);
+		hp_value_log(value, number, &changed);
 }
 
 HP_EXPORT void hotpath_value_show(struct hotpath_value *place, int what, const void *pointer,

@@ -181,16 +181,16 @@ static uint32_t tid_now(void)
 
 /* Whoever stands still in there has been overtaken by all others: this one is left out. */
 static void entry_write(struct hp_value_entry *entry, uint64_t number, uint64_t now,
-			const struct hp_shown *value, const struct hp_value_said *said)
+			const struct hp_shown *value, const struct hp_value_change *changed)
 {
 	if (!hp_seq_claim(&entry->number))
 		return;
 	hp_seq_set(&entry->ticks, now);
-	hp_seq_set_pair(&entry->tid, tid_now(), said->type);
-	hp_seq_set_pair(&entry->line, said->place->line, (uint32_t)(value->file / HP_LINE));
-	hp_seq_set(&entry->bits, said->bits);
-	if (said->bytes)
-		hp_seq_put(entry->bytes, said->bytes, said->size);
+	hp_seq_set_pair(&entry->tid, tid_now(), changed->type);
+	hp_seq_set_pair(&entry->line, changed->place->line, (uint32_t)(value->file / HP_LINE));
+	hp_seq_set(&entry->bits, changed->bits);
+	if (changed->bytes)
+		hp_seq_put(entry->bytes, changed->bytes, changed->size);
 	hp_seq_end(&entry->number, number);
 }
 
@@ -210,7 +210,7 @@ static uint32_t next_one(struct hp_shown *value, uint64_t now, uint64_t number)
 	return credit > 0 ? 1 : hp_random_gap(&seed, LOG_GAP);
 }
 
-void hp_value_log(struct hp_shown *value, uint64_t number, const struct hp_value_said *said)
+void hp_value_log(struct hp_shown *value, uint64_t number, const struct hp_value_change *changed)
 {
 	struct hp_value_log *log = log_of(value);
 	uint64_t now = hp_ticks(), place;
@@ -219,15 +219,15 @@ void hp_value_log(struct hp_shown *value, uint64_t number, const struct hp_value
 	if (!log || !now)
 		return;
 	place = atomic_fetch_add_explicit(&log->logged, 1, memory_order_relaxed);
-	entry_write(&log->entries[place % HP_VALUE_ENTRIES], number, now, value, said);
+	entry_write(&log->entries[place % HP_VALUE_ENTRIES], number, now, value, changed);
 }
 
-void hp_value_keep(struct hp_shown *value, uint64_t number, const struct hp_value_said *said)
+void hp_value_keep(struct hp_shown *value, uint64_t number, const struct hp_value_change *changed)
 {
 	struct hp_value_log *log = log_of(value);
 
 	if (log)
-		entry_write(&log->lasts[number % HP_VALUE_LASTS], number, 0, value, said);
+		entry_write(&log->lasts[number % HP_VALUE_LASTS], number, 0, value, changed);
 }
 
 /* --- the process --- */

@@ -48,7 +48,7 @@ static inline struct hp_shown *hp_value_of(struct hotpath_value *place, enum hp_
 }
 
 /* What is to be logged of a change. */
-struct hp_value_said {
+struct hp_value_change {
 	const struct hotpath_value *place;
 	uint64_t bits;
 	uint32_t type; /* enum hp_value_type */
@@ -57,8 +57,8 @@ struct hp_value_said {
 };
 
 /* Change `number` is logged, since its turn has come; the last of those with bytes is kept anyway. */
-void hp_value_log(struct hp_shown *value, uint64_t number, const struct hp_value_said *said);
-void hp_value_keep(struct hp_shown *value, uint64_t number, const struct hp_value_said *said);
+void hp_value_log(struct hp_shown *value, uint64_t number, const struct hp_value_change *changed);
+void hp_value_keep(struct hp_shown *value, uint64_t number, const struct hp_value_change *changed);
 
 /* Is it this change's turn?  No countdown: the next locked instruction would wait for its store. */
 static inline bool hp_value_is_due(const struct hp_shown *value, uint64_t number)

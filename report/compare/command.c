@@ -56,8 +56,8 @@ static bool runs_load(struct hp_compare *compare, const struct hp_compare_ask *a
 	return true;
 }
 
-static void said_write(const struct hp_compare *compare, const struct hp_compare_ask *ask,
-		       struct hp_compare_flame *flame, FILE *out)
+static void compare_write(const struct hp_compare *compare, const struct hp_compare_ask *ask,
+			  struct hp_compare_flame *flame, FILE *out)
 {
 	struct hp_compare_text text;
 	struct hp_settings settings;
@@ -89,7 +89,7 @@ static bool output_write(const struct hp_compare *compare, const struct hp_compa
 			strerror(errno));
 		return false;
 	}
-	said_write(compare, ask, flame, out);
+	compare_write(compare, ask, flame, out);
 	is_written = !ferror(out);
 	if ((ask->output ? fclose(out) : fflush(out)) != 0 || !is_written) {
 		fprintf(stderr, "hotpath compare: %s: %s\n",

@@ -28,7 +28,7 @@
 
 /* --- values --- */
 
-static cJSON *said(const struct hp_column *column, const struct hp_value *value)
+static cJSON *formatted(const struct hp_column *column, const struct hp_value *value)
 {
 	struct hp_text_cell cell;
 
@@ -87,15 +87,15 @@ static void value_add(struct hp_report *report, const struct hp_column *column, 
 	if (!column->is_percentiles) {
 		/* The key stays where it is: thousands of copies of it are spared. */
 		cJSON_AddItemToObjectCS(entry, side == SIDE_DATA ? column->key : column->raw,
-					side == SIDE_DATA ? said(column, &value)
+					side == SIDE_DATA ? formatted(column, &value)
 							  : plain(column, &value));
 		return;
 	}
 	snprintf(key, sizeof(key), "%s%s%s", side == SIDE_DATA ? column->key : column->raw,
 		 hp_format_percentile(&cell, percentile),
 		 side == SIDE_RAW && column->unit == HP_UNIT_TIME ? "_ns" : "");
-	cJSON_AddItemToObject(entry, key,
-			      side == SIDE_DATA ? said(column, &value) : plain(column, &value));
+	cJSON_AddItemToObject(
+		entry, key, side == SIDE_DATA ? formatted(column, &value) : plain(column, &value));
 }
 
 static cJSON *entry_new(struct hp_report *report, const struct hp_section *section, const void *row,

@@ -181,7 +181,7 @@ static void notes_draw(const struct hp_app *app, int y)
 	const cJSON *list = state->page.news ? state->page.news->json : NULL;
 	char text[1024] = "", line[1536];
 
-	if (app->said_until_ns > hp_clock_raw_ns()) {
+	if (app->message_until_ns > hp_clock_raw_ns()) {
 		hp_put(y, 0, hp_screen.width, HP_INK_WARN, HP_LEFT, HP_CUT_END, app->said);
 		return;
 	}

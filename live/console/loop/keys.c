@@ -244,7 +244,7 @@ static void escape(struct hp_app *app)
 {
 	struct hp_table *table = &hp_app_view(app)->table;
 
-	app->said_until_ns = 0;
+	app->message_until_ns = 0;
 	if (*table->filter) {
 		table->filter[0] = 0;
 		hp_table_renew(table);

@@ -93,13 +93,13 @@ static void listen_to(int fd, char *text, size_t size)
 
 static void answer(struct hp_heard *heard, int status, const char *text)
 {
-	cJSON *said_so = cJSON_CreateObject();
+	cJSON *reply = cJSON_CreateObject();
 
-	cJSON_AddStringToObject(said_so, status == 200 ? "opened" : "error", text);
+	cJSON_AddStringToObject(reply, status == 200 ? "opened" : "error", text);
 	heard->status = status;
-	heard->body = cJSON_PrintUnformatted(said_so);
+	heard->body = cJSON_PrintUnformatted(reply);
 	heard->size = strlen(heard->body);
-	cJSON_Delete(said_so);
+	cJSON_Delete(reply);
 }
 
 void hp_viewer_open(const char *what, struct hp_heard *heard)

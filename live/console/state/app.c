@@ -14,7 +14,7 @@
 #include "segment/setting.h"
 #include "segment/clock.h"
 
-#define SAID_NS UINT64_C(6000000000)
+#define MESSAGE_NS UINT64_C(6000000000)
 #define STATUS_PATH "/profiler_status"
 #define THREADS_PATH "/threads"
 #define FUNCTIONS_PATH "/functions_timing"
@@ -53,7 +53,7 @@ void hp_app_say(struct hp_app *app, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(app->said, sizeof(app->said), format, arguments);
 	va_end(arguments);
-	app->said_until_ns = hp_clock_raw_ns() + SAID_NS;
+	app->message_until_ns = hp_clock_raw_ns() + MESSAGE_NS;
 }
 
 void hp_app_ask(struct hp_app *app, const char *method, const char *path)

@@ -97,7 +97,7 @@ struct hp_app {
 	struct hp_news *programs;	/* list of programs */
 	bool is_typing;	/* the filter */
 	char said[320];	/* message to the user, shown briefly */
-	uint64_t said_until_ns;
+	uint64_t message_until_ns;
 	struct hp_asked asked;	/* set by the last key */
 	bool wants_save;	/* answer to a key's request, to be written to a file; */
 	struct hp_news *to_save;	/* NULL = not there yet */

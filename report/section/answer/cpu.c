@@ -277,7 +277,7 @@ static void timed_make(struct hp_report *report, struct hp_answer *answer)
 	for (size_t i = 0; i < model->function_count; i++) {
 		const struct hp_model_function *f = &model->functions[i];
 
-		if (!f->calls || f->self_ns <= 0 || !hp_report_lets(report, f))
+		if (!f->calls || f->self_ns <= 0 || !hp_report_allows(report, f))
 			continue;
 		answer->timed_ns += f->self_ns;
 		list[count++] = f;

@@ -65,19 +65,19 @@ void hp_focus_release(struct hp_focus *focus)
 	*focus = (struct hp_focus){ .part = NULL };
 }
 
-bool hp_focus_lets(const struct hp_focus *focus, const char *name)
+bool hp_focus_allows(const struct hp_focus *focus, const char *name)
 {
 	if (focus->part)
 		return strstr(name, focus->part) != NULL;
 	return !focus->is_regex || regexec(&focus->regex, name, 0, NULL, 0) == 0;
 }
 
-bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function)
+bool hp_report_allows(struct hp_report *report, const struct hp_model_function *function)
 {
 	const struct hp_focus *focus = &report->focus;
 
 	return function == report->wrapper || (!focus->part && !focus->is_regex) ||
-	       hp_focus_lets(focus, hp_report_name(report, function));
+	       hp_focus_allows(focus, hp_report_name(report, function));
 }
 
 /* --- the wrapper --- */

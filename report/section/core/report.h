@@ -110,9 +110,9 @@ char *hp_report_short_name(struct hp_report *report, const struct hp_model_funct
 /* A part of a name, or /regex/; NULL and "" let all pass.  What is wrong with it goes to `complain`. */
 void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complain, void *context);
 void hp_focus_release(struct hp_focus *focus);
-bool hp_focus_lets(const struct hp_focus *focus, const char *name);
+bool hp_focus_allows(const struct hp_focus *focus, const char *name);
 
 /* True if the function is to be shown. */
-bool hp_report_lets(struct hp_report *report, const struct hp_model_function *function);
+bool hp_report_allows(struct hp_report *report, const struct hp_model_function *function);
 
 #endif

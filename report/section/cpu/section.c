@@ -271,7 +271,7 @@ static bool is_shown(struct hp_report *report, const struct hp_cpu_function *f)
 	if (is_wrapper(report, f))
 		return !report->settings->exclude_wrapper;
 	return weight_of(report, f) && (!report->has_functions || f->instrumented != HP_NONE) &&
-	       hp_focus_lets(&report->focus, hp_cpu_name(report, f));
+	       hp_focus_allows(&report->focus, hp_cpu_name(report, f));
 }
 
 static void fill(struct hp_report *report, struct hp_list *list)

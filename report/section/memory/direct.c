@@ -97,7 +97,7 @@ static bool lets(struct hp_report *report, struct hp_map_row *row)
 {
 	if (!report->focus.part && !report->focus.is_regex)
 		return true;
-	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, &row->row));
+	return hp_focus_allows(&report->focus, hp_alloc_row_name(report, &row->row));
 }
 
 static void fill(struct hp_report *report, struct hp_list *list)

@@ -100,7 +100,7 @@ static bool lets(struct hp_report *report, struct hp_alloc_row *row)
 {
 	if (!report->focus.part && !report->focus.is_regex)
 		return true;
-	return hp_focus_lets(&report->focus, hp_alloc_row_name(report, row));
+	return hp_focus_allows(&report->focus, hp_alloc_row_name(report, row));
 }
 
 /* Blocks of no bytes are blocks. */

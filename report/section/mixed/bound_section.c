@@ -178,7 +178,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	list->total = 0;
 	for (size_t i = 0; i < bound->count; i++)
 		if (time_of(&bound->rows[i]) &&
-		    hp_focus_lets(&report->focus, name_of(report, &bound->rows[i])))
+		    hp_focus_allows(&report->focus, name_of(report, &bound->rows[i])))
 			list->rows[list->total++] = &bound->rows[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);

@@ -42,7 +42,7 @@ static enum fit fit_of(struct hp_report *report, const struct hp_focus *focus,
 		return FIT_NOT;
 	if (is_named(report, f, name))
 		return FIT_NAME;
-	return hp_focus_lets(focus, hp_report_name(report, f)) ? FIT_PART : FIT_NOT;
+	return hp_focus_allows(focus, hp_report_name(report, f)) ? FIT_PART : FIT_NOT;
 }
 
 /* What else was meant, perhaps. */

@@ -18,7 +18,7 @@ static bool *focused(struct hp_report *report)
 		const struct hp_model_function *f = &model->functions[model->nodes[i].function];
 
 		is_in[i] = !has_focus || is_in[model->nodes[i].parent] ||
-			   (f != report->wrapper && hp_report_lets(report, f));
+			   (f != report->wrapper && hp_report_allows(report, f));
 	}
 	return is_in;
 }

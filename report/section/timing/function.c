@@ -59,7 +59,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 		const struct hp_model_function *f = &model->functions[i];
 
 		if (!f->calls || (f == report->wrapper && !has_wrapper) ||
-		    !hp_report_lets(report, f))
+		    !hp_report_allows(report, f))
 			continue;
 		list->rows[list->total++] = f;
 	}

@@ -35,7 +35,7 @@ static uint32_t path_through(struct hp_report *report)
 
 		if (f != report->wrapper &&
 		    (!best || model->nodes[i].inclusive_ns > model->nodes[best].inclusive_ns) &&
-		    hp_report_lets(report, f))
+		    hp_report_allows(report, f))
 			best = i;
 	}
 	return best;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_program.c - can this program be profiled, and how much of it?
+ * profilable.c - can this program be profiled, and how much of it?
  *
  * The loader lists what it would load with our library preloaded, as for ldd:
  * it maps the libraries and runs none of their code. Only our own ld.so is
