@@ -34,10 +34,10 @@ static struct hp_answer *not_sampled(struct hp_scene *scene)
 			       hp_cpu_empty(&scene->report));
 }
 
-struct hp_answer *hp_snapshot_end(struct hp_scene *scene, const struct hp_request *request,
-				  void *begun)
+struct hp_answer *hp_cpu_snapshot_end(struct hp_scene *scene, const struct hp_request *request,
+				      void *begun)
 {
-	struct hp_snapshot *snapshot = &scene->snapshot;
+	struct hp_cpu_snapshot *snapshot = &scene->cpu_snapshot;
 	cJSON *said;
 
 	(void)request, (void)begun;
@@ -45,7 +45,7 @@ struct hp_answer *hp_snapshot_end(struct hp_scene *scene, const struct hp_reques
 		return not_sampled(scene);
 	if (snapshot->due_ns)
 		return hp_answer_error(409, NULL, "Snapshot already in progress");
-	snapshot->status = HP_SNAPSHOT_RUNS;
+	snapshot->status = HP_CPU_SNAPSHOT_RUNS;
 	snapshot->began_ns = hp_clock_raw_ns();
 	snapshot->due_ns = snapshot->began_ns + CAPTURE_NS;
 	said = cJSON_CreateObject();
@@ -62,9 +62,9 @@ static cJSON *list_new(struct hp_scene *scene)
 	return list;
 }
 
-bool hp_snapshot_take(struct hp_scene *scene)
+bool hp_cpu_snapshot_take(struct hp_scene *scene)
 {
-	struct hp_snapshot *snapshot = &scene->snapshot;
+	struct hp_cpu_snapshot *snapshot = &scene->cpu_snapshot;
 	struct timespec now;
 
 	snapshot->due_ns = 0;
@@ -73,7 +73,7 @@ bool hp_snapshot_take(struct hp_scene *scene)
 	snapshot->report = NULL;
 	snapshot->error = NULL;
 	if (!scene->has_report || !is_sampled(&scene->report)) {
-		snapshot->status = HP_SNAPSHOT_ERROR;
+		snapshot->status = HP_CPU_SNAPSHOT_ERROR;
 		snapshot->error = hp_xstrdup(scene->has_report ? hp_cpu_empty(&scene->report)
 							       : "the program has ended");
 		return true;
@@ -82,17 +82,17 @@ bool hp_snapshot_take(struct hp_scene *scene)
 	clock_gettime(CLOCK_REALTIME, &now);
 	snapshot->captured_at_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	snapshot->duration_ms = (hp_clock_raw_ns() - snapshot->began_ns) / 1000000;
-	snapshot->status = HP_SNAPSHOT_READY;
+	snapshot->status = HP_CPU_SNAPSHOT_READY;
 	return true;
 }
 
-struct hp_answer *hp_snapshot_show(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_cpu_snapshot_show(struct hp_scene *scene, const struct hp_request *request)
 {
-	const struct hp_snapshot *snapshot = &scene->snapshot;
+	const struct hp_cpu_snapshot *snapshot = &scene->cpu_snapshot;
 	cJSON *envelope;
 
 	(void)request;
-	if (!is_sampled(&scene->report) && snapshot->status == HP_SNAPSHOT_IDLE)
+	if (!is_sampled(&scene->report) && snapshot->status == HP_CPU_SNAPSHOT_IDLE)
 		return not_sampled(scene);
 	envelope = cJSON_CreateObject();
 	cJSON_AddStringToObject(envelope, "status", status_names[snapshot->status]);

@@ -88,7 +88,7 @@ bool hp_scene_look(struct hp_scene *scene)
 void hp_scene_release(struct hp_scene *scene)
 {
 	hp_scene_drop(scene);
-	hp_snapshot_release(&scene->snapshot);
+	hp_cpu_snapshot_release(&scene->cpu_snapshot);
 	hp_ids_release(&scene->ids);
 	hp_resolver_free(scene->target.input.record.resolver);
 	scene->target.input.record.resolver = NULL;

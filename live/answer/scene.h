@@ -12,7 +12,7 @@
 
 #include "live/answer/ids.h"
 #include "live/answer/route.h"
-#include "live/answer/snapshot.h"
+#include "live/answer/cpu_snapshot.h"
 #include "live/answer/target.h"
 #include "report/section/core/report.h"
 
@@ -31,7 +31,7 @@ struct hp_scene {
 	uint64_t cost_ns;	/* duration of a refresh, moving average */
 	uint64_t missing;	/* names missing in the refresh itself */
 	uint64_t missing_before;	/* hp_scene_missing before the refresh */
-	struct hp_snapshot snapshot;	/* of the CPU's samples */
+	struct hp_cpu_snapshot cpu_snapshot;	/* of the CPU's samples */
 };
 
 /*

@@ -183,7 +183,7 @@ static void job_do(struct hp_picture *picture, struct hp_job *job)
 
 static void snapshot_do(struct hp_picture *picture)
 {
-	struct hp_snapshot *snapshot = &picture->scene.snapshot;
+	struct hp_cpu_snapshot *snapshot = &picture->scene.cpu_snapshot;
 
 	look(picture, 0);
 	if (is_to_wait(picture, &picture->snapshot_until_ns, hp_clock_raw_ns())) {
@@ -191,7 +191,7 @@ static void snapshot_do(struct hp_picture *picture)
 		return;
 	}
 	picture->snapshot_until_ns = 0;
-	if (hp_snapshot_take(&picture->scene))
+	if (hp_cpu_snapshot_take(&picture->scene))
 		answers_forget(picture);
 }
 
@@ -225,7 +225,7 @@ static uint64_t due_of(const struct hp_picture *picture, uint64_t now)
 		earlier(&due, scene->taken_ns + look_interval(scene));
 	for (const struct hp_job *job = picture->jobs; job; job = job->next)
 		due = job->due_ns < due ? job->due_ns : due;
-	earlier(&due, scene->snapshot.due_ns);
+	earlier(&due, scene->cpu_snapshot.due_ns);
 	for (const struct hp_slot *slot = picture->slots.first; slot; slot = slot->next)
 		if (slot->clients)
 			earlier(&due, slot->retry_ns);
@@ -271,7 +271,7 @@ static void do_due(struct hp_picture *picture, uint64_t now)
 	pthread_mutex_unlock(&picture->lock);
 	if (job)
 		job_do(picture, job);
-	else if (scene->snapshot.due_ns && now >= scene->snapshot.due_ns)
+	else if (scene->cpu_snapshot.due_ns && now >= scene->snapshot.due_ns)
 		snapshot_do(picture);
 	else if (is_hot)
 		look(picture, 0);

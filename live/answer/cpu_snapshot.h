@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot.h - snapshots of CPU samples for clients of the Rust crate:
+ * cpu_snapshot.h - snapshots of CPU samples for clients of the Rust crate:
  * requested by POST, then idle -> capturing -> ready | error.
  *
  * Our sampler samples all the time, so a snapshot is a frozen table, while the
  * routes of the other sections continue to update. functions_cpu.c takes and
  * shows it.
  */
-#ifndef HP_LIVE_ANSWER_SNAPSHOT_H
-#define HP_LIVE_ANSWER_SNAPSHOT_H
+#ifndef HP_LIVE_ANSWER_CPU_SNAPSHOT_H
+#define HP_LIVE_ANSWER_CPU_SNAPSHOT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct cJSON;
 
-enum hp_snapshot_status {
-	HP_SNAPSHOT_IDLE = 0,
-	HP_SNAPSHOT_RUNS,
-	HP_SNAPSHOT_READY,
-	HP_SNAPSHOT_ERROR
+enum hp_cpu_snapshot_status {
+	HP_CPU_SNAPSHOT_IDLE = 0,
+	HP_CPU_SNAPSHOT_RUNS,
+	HP_CPU_SNAPSHOT_READY,
+	HP_CPU_SNAPSHOT_ERROR
 };
 
-struct hp_snapshot {
-	enum hp_snapshot_status status;
+struct hp_cpu_snapshot {
+	enum hp_cpu_snapshot_status status;
 	uint64_t began_ns;	/* CLOCK_MONOTONIC_RAW */
 	uint64_t due_ns;	/* when it is due; 0 = none pending */
 	uint64_t captured_at_ms;	/* since the Unix epoch */
@@ -32,6 +32,6 @@ struct hp_snapshot {
 	char *error;
 };
 
-void hp_snapshot_release(struct hp_snapshot *snapshot);
+void hp_cpu_snapshot_release(struct hp_cpu_snapshot *snapshot);
 
 #endif
