@@ -271,7 +271,7 @@ static void do_due(struct hp_picture *picture, uint64_t now)
 	pthread_mutex_unlock(&picture->lock);
 	if (job)
 		job_do(picture, job);
-	else if (scene->cpu_snapshot.due_ns && now >= scene->snapshot.due_ns)
+	else if (scene->cpu_snapshot.due_ns && now >= scene->cpu_snapshot.due_ns)
 		snapshot_do(picture);
 	else if (is_hot)
 		look(picture, 0);

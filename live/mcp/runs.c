@@ -74,7 +74,7 @@ static cJSON *run_new(const struct hp_store *store, const struct hp_store_file *
 
 struct hp_answer *hp_mcp_runs(uint32_t limit)
 {
-	cJSON *list = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(captured, "data");
+	cJSON *list = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(list, "data");
 	struct hp_store store;
 	int error = hp_store_open(&store);
 	size_t count = 0, shown;
