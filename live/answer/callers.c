@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "live/answer/logs.h"
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "report/section/timing/calls.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
@@ -54,11 +54,11 @@ static void tree_add(struct hp_report *report, const struct hp_calls *calls, cJS
 	free(above);
 }
 
-static struct hp_answer *answer(struct hp_scene *scene, const struct hp_request *request,
+static struct hp_answer *answer(struct hp_snapshot *snapshot, const struct hp_request *request,
 				enum hp_calls_kind kind)
 {
-	struct hp_report *report = &scene->report;
-	const struct hp_model_function *f = hp_logs_function(scene, request->id);
+	struct hp_report *report = &snapshot->report;
+	const struct hp_model_function *f = hp_logs_function(snapshot, request->id);
 	struct hp_calls calls = { .kind = kind, .least = LEAST_PERCENT };
 	cJSON *list;
 
@@ -80,12 +80,12 @@ static struct hp_answer *answer(struct hp_scene *scene, const struct hp_request 
 	return hp_answer_json(200, list);
 }
 
-struct hp_answer *hp_callers_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_callers_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	return answer(scene, request, HP_CALLS_CALLERS);
+	return answer(snapshot, request, HP_CALLS_CALLERS);
 }
 
-struct hp_answer *hp_callees_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_callees_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	return answer(scene, request, HP_CALLS_CALLEES);
+	return answer(snapshot, request, HP_CALLS_CALLEES);
 }

@@ -9,7 +9,7 @@
 #include "live/answer/route.h"
 
 /* GET /functions_timing/{id}/callers, /callees; ?limit=N nodes, the heaviest. */
-struct hp_answer *hp_callers_render(struct hp_scene *scene, const struct hp_request *request);
-struct hp_answer *hp_callees_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_callers_render(struct hp_snapshot *snapshot, const struct hp_request *request);
+struct hp_answer *hp_callees_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "live/answer/lists.h"
 #include "live/answer/logs.h"
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "live/answer/shape.h"
 #include "report/base/json.h"
 #include "report/section/channel/section.h"
@@ -28,11 +28,12 @@ static uint64_t ns_of(const struct hp_report *report, uint64_t ticks)
 	return ticks > start ? (uint64_t)((double)(ticks - start) * report->model.ns_per_tick) : 0;
 }
 
-static cJSON *message_new(const struct hp_scene *scene, const struct hp_channel_message *message)
+static cJSON *message_new(const struct hp_snapshot *snapshot,
+			  const struct hp_channel_message *message)
 {
 	const struct hp_message *record = &message->record;
-	uint64_t at = ns_of(&scene->report, record->ticks);
-	uint64_t now = scene->report.model.elapsed_ns;
+	uint64_t at = ns_of(&snapshot->report, record->ticks);
+	uint64_t now = snapshot->report.model.elapsed_ns;
 	cJSON *log = cJSON_CreateObject();
 	struct hp_text_cell cell;
 	char text[32];
@@ -66,9 +67,9 @@ static void delay_add(const struct hp_report *report, const struct hp_message *r
 		cJSON_AddNullToObject(log, "delay");
 }
 
-struct hp_answer *hp_logs_channel(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_logs_channel(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	const struct hp_channel_row *row = row_of(&scene->report, request->id);
+	const struct hp_channel_row *row = row_of(&snapshot->report, request->id);
 	cJSON *list, *sent, *received;
 	char id[16];
 
@@ -80,13 +81,13 @@ struct hp_answer *hp_logs_channel(struct hp_scene *scene, const struct hp_reques
 	cJSON_AddStringToObject(list, "id", id);
 	sent = cJSON_AddArrayToObject(list, "sent_logs");
 	for (size_t i = 0; i < row->sent_shown; i++) {
-		cJSON *log = message_new(scene, &row->sent[i]);
+		cJSON *log = message_new(snapshot, &row->sent[i]);
 
-		delay_add(&scene->report, &row->sent[i].record, log);
+		delay_add(&snapshot->report, &row->sent[i].record, log);
 		cJSON_AddItemToArray(sent, log);
 	}
 	received = cJSON_AddArrayToObject(list, "received_logs");
 	for (size_t i = 0; i < row->received_shown; i++)
-		cJSON_AddItemToArray(received, message_new(scene, &row->received[i]));
+		cJSON_AddItemToArray(received, message_new(snapshot, &row->received[i]));
 	return hp_answer_json(200, list);
 }

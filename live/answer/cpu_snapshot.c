@@ -7,9 +7,9 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-void hp_cpu_snapshot_release(struct hp_cpu_snapshot *snapshot)
+void hp_cpu_snapshot_release(struct hp_cpu_snapshot *capture)
 {
-	cJSON_Delete(snapshot->report);
-	free(snapshot->error);
-	*snapshot = (struct hp_cpu_snapshot){ .status = HP_CPU_SNAPSHOT_IDLE };
+	cJSON_Delete(capture->report);
+	free(capture->error);
+	*capture = (struct hp_cpu_snapshot){ .status = HP_CPU_SNAPSHOT_IDLE };
 }

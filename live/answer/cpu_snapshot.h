@@ -32,6 +32,6 @@ struct hp_cpu_snapshot {
 	char *error;
 };
 
-void hp_cpu_snapshot_release(struct hp_cpu_snapshot *snapshot);
+void hp_cpu_snapshot_release(struct hp_cpu_snapshot *capture);
 
 #endif

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "live/answer/lists.h"
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "report/base/json.h"
 #include "report/section/cpu/cpu.h"
 #include "report/base/memory.h"
@@ -28,83 +28,84 @@ static bool is_sampled(const struct hp_report *report)
 }
 
 /* Why no snapshot is possible. */
-static struct hp_answer *not_sampled(struct hp_scene *scene)
+static struct hp_answer *not_sampled(struct hp_snapshot *snapshot)
 {
 	return hp_answer_error(404, "hotpath doctor says what this machine allows", "%s",
-			       hp_cpu_empty(&scene->report));
+			       hp_cpu_empty(&snapshot->report));
 }
 
-struct hp_answer *hp_cpu_snapshot_end(struct hp_scene *scene, const struct hp_request *request,
-				      void *begun)
+struct hp_answer *hp_cpu_snapshot_end(struct hp_snapshot *snapshot,
+				      const struct hp_request *request, void *begun)
 {
-	struct hp_cpu_snapshot *snapshot = &scene->cpu_snapshot;
+	struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
 	cJSON *said;
 
 	(void)request, (void)begun;
-	if (!is_sampled(&scene->report))
-		return not_sampled(scene);
-	if (snapshot->due_ns)
+	if (!is_sampled(&snapshot->report))
+		return not_sampled(snapshot);
+	if (capture->due_ns)
 		return hp_answer_error(409, NULL, "Snapshot already in progress");
-	snapshot->status = HP_CPU_SNAPSHOT_RUNS;
-	snapshot->began_ns = hp_clock_raw_ns();
-	snapshot->due_ns = snapshot->began_ns + CAPTURE_NS;
+	capture->status = HP_CPU_SNAPSHOT_RUNS;
+	capture->began_ns = hp_clock_raw_ns();
+	capture->due_ns = capture->began_ns + CAPTURE_NS;
 	said = cJSON_CreateObject();
 	cJSON_AddStringToObject(said, "status", "capturing");
 	return hp_answer_json(202, said);
 }
 
 /* The list, with the crate's extra key: where to get the whole profile. */
-static cJSON *list_new(struct hp_scene *scene)
+static cJSON *list_new(struct hp_snapshot *snapshot)
 {
-	cJSON *list = hp_list_json(scene, &hp_cpu_section);
+	cJSON *list = hp_list_json(snapshot, &hp_cpu_section);
 
 	cJSON_AddStringToObject(list, "profile_path", "/debug/pprof/profile");
 	return list;
 }
 
-bool hp_cpu_snapshot_take(struct hp_scene *scene)
+bool hp_cpu_snapshot_take(struct hp_snapshot *snapshot)
 {
-	struct hp_cpu_snapshot *snapshot = &scene->cpu_snapshot;
+	struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
 	struct timespec now;
 
-	snapshot->due_ns = 0;
-	cJSON_Delete(snapshot->report);
-	free(snapshot->error);
-	snapshot->report = NULL;
-	snapshot->error = NULL;
-	if (!scene->has_report || !is_sampled(&scene->report)) {
-		snapshot->status = HP_CPU_SNAPSHOT_ERROR;
-		snapshot->error = hp_xstrdup(scene->has_report ? hp_cpu_empty(&scene->report)
-							       : "the program has ended");
+	capture->due_ns = 0;
+	cJSON_Delete(capture->report);
+	free(capture->error);
+	capture->report = NULL;
+	capture->error = NULL;
+	if (!snapshot->has_report || !is_sampled(&snapshot->report)) {
+		capture->status = HP_CPU_SNAPSHOT_ERROR;
+		capture->error = hp_xstrdup(snapshot->has_report ? hp_cpu_empty(&snapshot->report)
+								 : "the program has ended");
 		return true;
 	}
-	snapshot->report = list_new(scene);
+	capture->report = list_new(snapshot);
 	clock_gettime(CLOCK_REALTIME, &now);
-	snapshot->captured_at_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-	snapshot->duration_ms = (hp_clock_raw_ns() - snapshot->began_ns) / 1000000;
-	snapshot->status = HP_CPU_SNAPSHOT_READY;
+	capture->captured_at_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	capture->duration_ms = (hp_clock_raw_ns() - capture->began_ns) / 1000000;
+	capture->status = HP_CPU_SNAPSHOT_READY;
 	return true;
 }
 
-struct hp_answer *hp_cpu_snapshot_show(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_cpu_snapshot_show(struct hp_snapshot *snapshot,
+				       const struct hp_request *request)
 {
-	const struct hp_cpu_snapshot *snapshot = &scene->cpu_snapshot;
+	const struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
 	cJSON *envelope;
 
 	(void)request;
-	if (!is_sampled(&scene->report) && snapshot->status == HP_CPU_SNAPSHOT_IDLE)
-		return not_sampled(scene);
+	if (!is_sampled(&snapshot->report) && capture->status == HP_CPU_SNAPSHOT_IDLE)
+		return not_sampled(snapshot);
 	envelope = cJSON_CreateObject();
-	cJSON_AddStringToObject(envelope, "status", status_names[snapshot->status]);
-	if (snapshot->captured_at_ms) {
-		hp_json_whole(envelope, "captured_at_ms", snapshot->captured_at_ms);
-		hp_json_whole(envelope, "capture_duration_ms", snapshot->duration_ms);
+	cJSON_AddStringToObject(envelope, "status", status_names[capture->status]);
+	if (capture->captured_at_ms) {
+		hp_json_whole(envelope, "captured_at_ms", capture->captured_at_ms);
+		hp_json_whole(envelope, "capture_duration_ms", capture->duration_ms);
 	}
-	if (snapshot->error)
-		cJSON_AddStringToObject(envelope, "error", snapshot->error);
-	if (snapshot->report)
-		cJSON_AddItemToObject(envelope, "report", cJSON_Duplicate(snapshot->report, 1));
-	if (is_sampled(&scene->report))
-		cJSON_AddItemToObject(envelope, "now", list_new(scene));
+	if (capture->error)
+		cJSON_AddStringToObject(envelope, "error", capture->error);
+	if (capture->report)
+		cJSON_AddItemToObject(envelope, "report", cJSON_Duplicate(capture->report, 1));
+	if (is_sampled(&snapshot->report))
+		cJSON_AddItemToObject(envelope, "now", list_new(snapshot));
 	return hp_answer_json(200, envelope);
 }

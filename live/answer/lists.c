@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "live/answer/shape.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
@@ -43,19 +43,19 @@ static cJSON *absent_new(struct hp_report *report, const struct hp_section *sect
 	return list;
 }
 
-cJSON *hp_list_json(struct hp_scene *scene, const struct hp_section *section)
+cJSON *hp_list_json(struct hp_snapshot *snapshot, const struct hp_section *section)
 {
 	uint64_t missing;
-	cJSON *list = section->absent ? absent_new(&scene->report, section)
-				      : hp_json_section(&scene->report, section);
+	cJSON *list = section->absent ? absent_new(&snapshot->report, section)
+				      : hp_json_section(&snapshot->report, section);
 
-	hp_ids_settle(&scene->ids, section, list);
-	hp_shape_fit(list, section, scene->settings.api);
+	hp_ids_settle(&snapshot->ids, section, list);
+	hp_shape_fit(list, section, snapshot->settings.api);
 	/*
 	 * Names found since another answer of this refresh are not used: names
 	 * are cached until the next refresh.
 	 */
-	missing = hp_scene_missing(scene) - scene->missing_before;
+	missing = hp_snapshot_missing(snapshot) - snapshot->missing_before;
 	if (missing)
 		hp_json_whole(list, "names_pending", missing);
 	return list;
@@ -68,9 +68,9 @@ static uint64_t usual_limit(const struct hp_section *section)
 }
 
 /* The limit of rows: as requested, within HOTPATH_ENTRIES_LIMIT. */
-static uint64_t limit_of(const struct hp_scene *scene, const struct hp_request *request)
+static uint64_t limit_of(const struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	uint64_t most = scene->settings.entries_limit;
+	uint64_t most = snapshot->settings.entries_limit;
 	uint64_t limit = hp_request_number(request, "limit", 0, UINT32_MAX);
 
 	if (!limit)
@@ -78,15 +78,15 @@ static uint64_t limit_of(const struct hp_scene *scene, const struct hp_request *
 	return limit < most ? limit : most;
 }
 
-struct hp_answer *hp_list_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_list_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	uint64_t limit = scene->settings.limit;
+	uint64_t limit = snapshot->settings.limit;
 	cJSON *list;
 
-	scene->settings.limit = limit_of(scene, request);
-	scene->report.is_brief = !hp_request_number(request, "calls", 0, 1);
-	list = hp_list_json(scene, request->route->section);
-	scene->report.is_brief = true;
-	scene->settings.limit = limit;
+	snapshot->settings.limit = limit_of(snapshot, request);
+	snapshot->report.is_brief = !hp_request_number(request, "calls", 0, 1);
+	list = hp_list_json(snapshot, request->route->section);
+	snapshot->report.is_brief = true;
+	snapshot->settings.limit = limit;
 	return hp_answer_json(200, list);
 }

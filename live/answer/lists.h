@@ -13,9 +13,9 @@ struct cJSON;
  * The list of the route's section. ?limit=N returns N rows (0 = as many as
  * allowed), ?calls=1 adds the last and slowest calls of functions.
  */
-struct hp_answer *hp_list_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_list_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 /* A section in JSON, fresh. */
-struct cJSON *hp_list_json(struct hp_scene *scene, const struct hp_section *section);
+struct cJSON *hp_list_json(struct hp_snapshot *snapshot, const struct hp_section *section);
 
 #endif

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "live/answer/lists.h"
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "live/answer/shape.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
@@ -39,12 +39,12 @@ const char *hp_ago_text(char *room, size_t size, uint64_t ns)
 	return room;
 }
 
-const struct hp_model_function *hp_logs_function(struct hp_scene *scene, uint32_t id)
+const struct hp_model_function *hp_logs_function(struct hp_snapshot *snapshot, uint32_t id)
 {
-	struct hp_report *report = &scene->report;
+	struct hp_report *report = &snapshot->report;
 	size_t count = report->model.function_count, i = 0;
 
-	while (i <= count && scene->function_ids[i] != id)
+	while (i <= count && snapshot->function_ids[i] != id)
 		i++;
 	if (i == count && report->wrapper == &report->life)
 		return &report->life;
@@ -57,10 +57,10 @@ static struct hp_answer *no_function(uint32_t id)
 			       "Function with id %u not found", id);
 }
 
-static cJSON *log_new(const struct hp_scene *scene, const struct hp_model_call *call,
+static cJSON *log_new(const struct hp_snapshot *snapshot, const struct hp_model_call *call,
 		      uint64_t invocation)
 {
-	uint64_t end = call->start_ns + call->ns, now = scene->report.model.elapsed_ns;
+	uint64_t end = call->start_ns + call->ns, now = snapshot->report.model.elapsed_ns;
 	struct hp_text_cell cell;
 	char text[32];
 	cJSON *log = cJSON_CreateObject();
@@ -85,22 +85,23 @@ static void raw_add(cJSON *array, const struct hp_model_call *call)
 	cJSON_AddItemToArray(array, one);
 }
 
-static void slowest_add(struct hp_scene *scene, const struct hp_model_function *f, cJSON *list)
+static void slowest_add(struct hp_snapshot *snapshot, const struct hp_model_function *f,
+			cJSON *list)
 {
 	cJSON *array = cJSON_AddArrayToObject(list, "slowest");
 	struct hp_call slowest[HP_SLOWEST];
 
-	hp_model_slowest(&scene->report.model, f, slowest);
+	hp_model_slowest(&snapshot->report.model, f, slowest);
 	for (int i = 0; i < HP_SLOWEST && slowest[i].ticks; i++) {
-		struct hp_model_call call = hp_model_call(&scene->report.model, &slowest[i]);
+		struct hp_model_call call = hp_model_call(&snapshot->report.model, &slowest[i]);
 
 		raw_add(array, &call);
 	}
 }
 
-struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_logs_timing(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	const struct hp_model_function *f = hp_logs_function(scene, request->id);
+	const struct hp_model_function *f = hp_logs_function(snapshot, request->id);
 	struct hp_model_call last[HP_LAST_MAX];
 	struct hp_source source;
 	size_t count;
@@ -108,21 +109,21 @@ struct hp_answer *hp_logs_timing(struct hp_scene *scene, const struct hp_request
 
 	if (!f)
 		return no_function(request->id);
-	count = hp_model_last_calls(&scene->report.model, f, last, HP_LAST_MAX);
+	count = hp_model_last_calls(&snapshot->report.model, f, last, HP_LAST_MAX);
 	list = cJSON_CreateObject();
-	cJSON_AddStringToObject(list, "function_name", hp_report_name(&scene->report, f));
-	if (hp_report_source(&scene->report, f, &source))
+	cJSON_AddStringToObject(list, "function_name", hp_report_name(&snapshot->report, f));
+	if (hp_report_source(&snapshot->report, f, &source))
 		hp_json_location(list, source.file, source.line, source.column);
 	hp_json_whole(list, "total_invocations", f->calls);
 	logs = cJSON_AddArrayToObject(list, "logs");
 	raw = cJSON_AddArrayToObject(list, "raw");
 	for (size_t i = 0; i < count; i++) {
-		cJSON_AddItemToArray(logs, log_new(scene, &last[i], f->calls - i));
+		cJSON_AddItemToArray(logs, log_new(snapshot, &last[i], f->calls - i));
 		raw_add(raw, &last[i]);
 		free(last[i].result);
 	}
-	slowest_add(scene, f, list);
-	hp_shape_fit_logs(list, scene->settings.api);
+	slowest_add(snapshot, f, list);
+	hp_shape_fit_logs(list, snapshot->settings.api);
 	return hp_answer_json(200, list);
 }
 
@@ -136,10 +137,11 @@ static uint64_t number_of(const cJSON *row, const char *key)
 }
 
 /* `call` is one of `last_calls` in report/section/memory/function.c. */
-static cJSON *alloc_log_new(const struct hp_scene *scene, const cJSON *call, uint64_t invocation)
+static cJSON *alloc_log_new(const struct hp_snapshot *snapshot, const cJSON *call,
+			    uint64_t invocation)
 {
-	bool is_whole = scene->settings.alloc_cumulative;
-	uint64_t at = number_of(call, "at_ns"), now = scene->report.model.elapsed_ns;
+	bool is_whole = snapshot->settings.alloc_cumulative;
+	uint64_t at = number_of(call, "at_ns"), now = snapshot->report.model.elapsed_ns;
 	struct hp_text_cell cell;
 	char text[32];
 	cJSON *log = cJSON_CreateObject();
@@ -158,21 +160,21 @@ static cJSON *alloc_log_new(const struct hp_scene *scene, const cJSON *call, uin
 }
 
 /* All rows of the section in JSON. */
-static cJSON *alloc_rows(struct hp_scene *scene)
+static cJSON *alloc_rows(struct hp_snapshot *snapshot)
 {
-	uint64_t limit = scene->settings.limit;
+	uint64_t limit = snapshot->settings.limit;
 	cJSON *list;
 
-	scene->settings.limit = scene->settings.entries_limit;
-	list = hp_list_json(scene, &hp_alloc_functions_section);
-	scene->settings.limit = limit;
+	snapshot->settings.limit = snapshot->settings.entries_limit;
+	list = hp_list_json(snapshot, &hp_alloc_functions_section);
+	snapshot->settings.limit = limit;
 	return list;
 }
 
 /* Only calls that allocated leave a record, so only they are numbered. */
-struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_logs_alloc(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	cJSON *rows = alloc_rows(scene), *row, *list, *logs;
+	cJSON *rows = alloc_rows(snapshot), *row, *list, *logs;
 	const cJSON *calls, *call;
 	uint64_t invocation;
 
@@ -193,7 +195,7 @@ struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request 
 	calls = cJSON_GetObjectItemCaseSensitive(row, "last_calls");
 	invocation = number_of(row, "allocating_calls");
 	cJSON_ArrayForEach(call, calls) cJSON_AddItemToArray(
-		logs, alloc_log_new(scene, call, invocation ? invocation-- : 0));
+		logs, alloc_log_new(snapshot, call, invocation ? invocation-- : 0));
 	if (!calls)
 		cJSON_AddStringToObject(
 			list, "message",
@@ -203,9 +205,9 @@ struct hp_answer *hp_logs_alloc(struct hp_scene *scene, const struct hp_request 
 	return hp_answer_json(200, list);
 }
 
-struct hp_answer *hp_logs_none(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_logs_none(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	(void)scene;
+	(void)snapshot;
 	return hp_answer_error(404, "ids are those of the list; nothing is recorded there yet",
 			       "No %s with id %u", request->route->noun, request->id);
 }

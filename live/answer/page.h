@@ -7,13 +7,15 @@
 
 #include "live/answer/route.h"
 
-struct hp_answer *hp_overview_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_overview_render(struct hp_snapshot *snapshot,
+				     const struct hp_request *request);
 
 /* The page with its data inside, as a file. */
-struct hp_answer *hp_page_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_page_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 /* ?seconds=N: only the last N seconds. */
-struct hp_answer *hp_timeline_render(struct hp_scene *scene, const struct hp_request *request);
-struct hp_answer *hp_flame_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_timeline_render(struct hp_snapshot *snapshot,
+				     const struct hp_request *request);
+struct hp_answer *hp_flame_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 #endif

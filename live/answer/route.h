@@ -20,20 +20,20 @@
 #define HP_QUERY_MAX 512	/* most bytes of a query string */
 
 struct hp_request;
-struct hp_scene;
+struct hp_snapshot;
 struct hp_section;
 
 struct hp_route {
 	const char *method;
 	const char *path;	/* {id} matches an integer */
 	const struct hp_section *section;	/* the section that it shows; NULL = none */
-	struct hp_answer *(*render)(struct hp_scene *scene, const struct hp_request *request);
+	struct hp_answer *(*render)(struct hp_snapshot *snapshot, const struct hp_request *request);
 	const char *help;
 	const char *noun;	/* describes one row, for empty lists; NULL = not needed */
 
 	uint64_t (*span_ns)(const struct hp_request *request);
-	void *(*begin)(struct hp_scene *scene, const struct hp_request *request);
-	struct hp_answer *(*end)(struct hp_scene *scene, const struct hp_request *request,
+	void *(*begin)(struct hp_snapshot *snapshot, const struct hp_request *request);
+	struct hp_answer *(*end)(struct hp_snapshot *snapshot, const struct hp_request *request,
 				 void *begun);	/* frees `begun` */
 };
 

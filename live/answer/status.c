@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "live/answer/lists.h"
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "report/section/core/list.h"
 #include "report/section/loop/loop.h"
 #include "report/section/memory/section.h"
@@ -57,9 +57,9 @@ static void sums_add(const struct hp_report *report, cJSON *said)
 			      hp_whole(wait_ticks * report->model.ns_per_tick));
 }
 
-struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_status_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	const struct hp_model *model = &scene->report.model;
+	const struct hp_model *model = &snapshot->report.model;
 	const struct hp_header *header = &model->reader.header;
 	struct hp_text_cell cell;
 	cJSON *said = cJSON_CreateObject();
@@ -72,12 +72,12 @@ struct hp_answer *hp_status_render(struct hp_scene *scene, const struct hp_reque
 	if (model->root != HP_NONE && model->processes[model->root].command)
 		hp_json_text(said, "command", model->processes[model->root].command);
 	cJSON_AddStringToObject(said, "profiler", "hotpath " HP_VERSION);
-	cJSON_AddBoolToObject(said, "is_live", hp_target_is_live(&scene->target));
-	hp_json_whole(said, "looked_ns", scene->cost_ns);
+	cJSON_AddBoolToObject(said, "is_live", hp_target_is_live(&snapshot->target));
+	hp_json_whole(said, "looked_ns", snapshot->cost_ns);
 	hp_json_whole(said, "cpu_ns", model->cpu_ns);
 	hp_json_whole(said, "rss_bytes", model->rss_kb * 1024);
 	hp_json_whole(said, "profiling_cost_ns", model->overhead_ns);
-	sums_add(&scene->report, said);
+	sums_add(&snapshot->report, said);
 	return hp_answer_json(200, said);
 }
 
@@ -104,19 +104,19 @@ cJSON *hp_sessions_json(uint32_t root)
 	return said;
 }
 
-struct hp_answer *hp_sessions_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_sessions_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	(void)request;
-	return hp_answer_json(200, hp_sessions_json(scene->report.model.reader.header.root_pid));
+	return hp_answer_json(200, hp_sessions_json(snapshot->report.model.reader.header.root_pid));
 }
 
-struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_routes_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	cJSON *said = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(said, "routes");
 
 	(void)request;
-	for (size_t i = 0; i < scene->routes->count; i++) {
-		const struct hp_route *route = &scene->routes->list[i];
+	for (size_t i = 0; i < snapshot->routes->count; i++) {
+		const struct hp_route *route = &snapshot->routes->list[i];
 		cJSON *one = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(one, "method", route->method);
@@ -127,15 +127,15 @@ struct hp_answer *hp_routes_render(struct hp_scene *scene, const struct hp_reque
 	return hp_answer_json(200, said);
 }
 
-struct hp_answer *hp_runtime_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_runtime_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	if (hp_loops_of(&scene->report)->count)
-		return hp_list_render(scene, request);
-	return hp_answer_error(404, hp_section_none(&hp_loops_section, &scene->report),
+	if (hp_loops_of(&snapshot->report)->count)
+		return hp_list_render(snapshot, request);
+	return hp_answer_error(404, hp_section_none(&hp_loops_section, &snapshot->report),
 			       "No event loop is recorded in this program");
 }
 
-struct hp_answer *hp_report_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_report_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -144,8 +144,8 @@ struct hp_answer *hp_report_render(struct hp_scene *scene, const struct hp_reque
 	(void)request;
 	if (!out)
 		return hp_answer_error(500, NULL, "No memory for the report");
-	hp_report_choose(&scene->report);
-	hp_json_write(&scene->report, false, out);
+	hp_report_choose(&snapshot->report);
+	hp_json_write(&snapshot->report, false, out);
 	fclose(out);
 	return hp_answer_new(200, HP_TYPE_JSON, text, size);
 }

@@ -8,7 +8,7 @@
 
 #include "live/answer/lists.h"
 #include "live/answer/logs.h"
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/section/core/list.h"
@@ -52,10 +52,10 @@ static cJSON *log_new(const struct hp_report *report, const struct hp_value_row 
 	return log;
 }
 
-static struct hp_answer *logs(struct hp_scene *scene, const struct hp_request *request,
+static struct hp_answer *logs(struct hp_snapshot *snapshot, const struct hp_request *request,
 			      uint32_t kind)
 {
-	const struct hp_value_row *row = row_of(&scene->report, request->id, kind);
+	const struct hp_value_row *row = row_of(&snapshot->report, request->id, kind);
 	cJSON *list, *array;
 
 	if (!row)
@@ -72,34 +72,34 @@ static struct hp_answer *logs(struct hp_scene *scene, const struct hp_request *r
 	hp_json_whole(list, "total_logs", row->count);
 	array = cJSON_AddArrayToObject(list, "logs");
 	for (size_t i = 0; i < row->log_count; i++)
-		cJSON_AddItemToArray(array, log_new(&scene->report, row, &row->logs[i]));
+		cJSON_AddItemToArray(array, log_new(&snapshot->report, row, &row->logs[i]));
 	if (row->is_free)
 		cJSON_AddStringToObject(list, "message",
 					"a gauge that the program does not set has no log");
 	return hp_answer_json(200, list);
 }
 
-struct hp_answer *hp_logs_dbg(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_logs_dbg(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	return logs(scene, request, HP_VALUE_DBG);
+	return logs(snapshot, request, HP_VALUE_DBG);
 }
 
-struct hp_answer *hp_logs_val(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_logs_val(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	return logs(scene, request, HP_VALUE_VAL);
+	return logs(snapshot, request, HP_VALUE_VAL);
 }
 
-struct hp_answer *hp_logs_gauge(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_logs_gauge(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	return logs(scene, request, HP_VALUE_GAUGE);
+	return logs(snapshot, request, HP_VALUE_GAUGE);
 }
 
 /* --- of one kind --- */
 
 /* The entries of the list that are of this kind, as the answers of the Rust crate's tools. */
-static struct hp_answer *of_kind(struct hp_scene *scene, uint32_t kind)
+static struct hp_answer *of_kind(struct hp_snapshot *snapshot, uint32_t kind)
 {
-	cJSON *list = hp_list_json(scene, &hp_debug_section), *array = cJSON_CreateArray();
+	cJSON *list = hp_list_json(snapshot, &hp_debug_section), *array = cJSON_CreateArray();
 	cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "entries"),
 	      *row = rows ? rows->child : NULL;
 
@@ -116,20 +116,20 @@ static struct hp_answer *of_kind(struct hp_scene *scene, uint32_t kind)
 	return hp_answer_json(200, array);
 }
 
-struct hp_answer *hp_values_dbg(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_values_dbg(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	(void)request;
-	return of_kind(scene, HP_VALUE_DBG);
+	return of_kind(snapshot, HP_VALUE_DBG);
 }
 
-struct hp_answer *hp_values_val(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_values_val(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	(void)request;
-	return of_kind(scene, HP_VALUE_VAL);
+	return of_kind(snapshot, HP_VALUE_VAL);
 }
 
-struct hp_answer *hp_values_gauge(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_values_gauge(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	(void)request;
-	return of_kind(scene, HP_VALUE_GAUGE);
+	return of_kind(snapshot, HP_VALUE_GAUGE);
 }

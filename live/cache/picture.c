@@ -27,7 +27,7 @@ struct hp_picture *hp_picture_new(const struct hp_target *target,
 	pthread_condattr_t attributes;
 
 	hp_json_room_init();
-	hp_scene_init(&picture->scene, target, settings, routes);
+	hp_snapshot_init(&picture->snapshot, target, settings, routes);
 	pthread_mutex_init(&picture->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -36,7 +36,7 @@ struct hp_picture *hp_picture_new(const struct hp_target *target,
 	picture->asked_ns = hp_clock_raw_ns();
 	if (pthread_create(&picture->worker, NULL, hp_picture_work, picture) == 0)
 		return picture;
-	hp_scene_release(&picture->scene);
+	hp_snapshot_release(&picture->snapshot);
 	free(picture);
 	return NULL;
 }
@@ -68,7 +68,7 @@ void hp_picture_free(struct hp_picture *picture)
 		job->client.done(job->client.context, hp_picture_no_target());
 		free(job);
 	}
-	hp_scene_release(&picture->scene);
+	hp_snapshot_release(&picture->snapshot);
 	pthread_cond_destroy(&picture->wake);
 	pthread_mutex_destroy(&picture->lock);
 	free(picture);
@@ -78,7 +78,7 @@ void hp_picture_free(struct hp_picture *picture)
 
 const struct hp_routes *hp_picture_routes(const struct hp_picture *picture)
 {
-	return picture->scene.routes;
+	return picture->snapshot.routes;
 }
 
 struct hp_answer *hp_picture_peek(struct hp_picture *picture, const struct hp_request *request)

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "live/cache/slot.h"
 
 /* Limit of waiting for names for one-time requests */
@@ -25,7 +25,7 @@ struct hp_job {
 };
 
 /*
- * Only the worker uses the scene; the lock guards everything else and is never
+ * Only the worker uses the snapshot; the lock guards everything else and is never
  * held while reading or rendering.
  */
 struct hp_picture {
@@ -37,7 +37,7 @@ struct hp_picture {
 	struct hp_job *jobs;
 	size_t job_count;
 	uint64_t asked_ns;
-	struct hp_scene scene;	/* the worker's */
+	struct hp_snapshot snapshot;	/* the worker's */
 	uint64_t snapshot_until_ns;	/* the worker's: end of a snapshot's wait for names; 0 = none */
 	bool is_lost;	/* the worker's: the target is unreadable */
 };

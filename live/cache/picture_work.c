@@ -17,9 +17,9 @@
 
 #define MS UINT64_C(1000000)
 #define YOUNG_NS (200 * MS)	/* a refresh younger than this is good enough for a new request */
-#define LOOK_MIN_NS (700 * MS)	/* refresh interval while there are requests */
-#define LOOK_MAX_NS (950 * MS)
-#define LOOK_SHARE 25	/* refreshing may take 1/this of the time */
+#define REFRESH_MIN_NS (700 * MS)	/* refresh interval while there are requests */
+#define REFRESH_MAX_NS (950 * MS)
+#define REFRESH_SHARE 25	/* refreshing may take 1/this of the time */
 #define RETRY_NS (20 * MS)	/* interval of checks for new names */
 #define REPORT_IDLE_NS (10000 * MS)	/* the report is freed after this time without requests */
 
@@ -35,35 +35,35 @@ static struct hp_answer *render(struct hp_picture *picture, const struct hp_requ
 {
 	struct hp_answer *answer;
 
-	if (!picture->scene.has_report)
+	if (!picture->snapshot.has_report)
 		return hp_picture_no_target();
 	hp_json_room_begin();
-	answer = request->route->render(&picture->scene, request);
+	answer = request->route->render(&picture->snapshot, request);
 	hp_json_room_end();
-	if (hp_target_is_live(&picture->scene.target))
-		answer->taken_ns = picture->scene.taken_ns;
+	if (hp_target_is_live(&picture->snapshot.target))
+		answer->taken_ns = picture->snapshot.taken_ns;
 	return answer;
 }
 
 /* Refreshes unless the last refresh is younger than `most_ns`. An ended run is read once. */
-static void look(struct hp_picture *picture, uint64_t most_ns)
+static void refresh(struct hp_picture *picture, uint64_t most_ns)
 {
-	struct hp_scene *scene = &picture->scene;
-	bool is_live = hp_target_is_live(&scene->target);
+	struct hp_snapshot *snapshot = &picture->snapshot;
+	bool is_live = hp_target_is_live(&snapshot->target);
 
-	if (scene->has_report && (!is_live || hp_clock_raw_ns() - scene->taken_ns < most_ns))
+	if (snapshot->has_report && (!is_live || hp_clock_raw_ns() - snapshot->taken_ns < most_ns))
 		return;
-	if (!picture->is_lost && !hp_scene_look(scene))
+	if (!picture->is_lost && !hp_snapshot_refresh(snapshot))
 		picture->is_lost = true;
 }
 
 /* Makes the entry's answer. The entry may be evicted meanwhile if nobody waits for it. */
 static void slot_fill(struct hp_picture *picture, const struct hp_request *request)
 {
-	uint64_t missing = hp_scene_missing(&picture->scene);
+	uint64_t missing = hp_snapshot_missing(&picture->snapshot);
 	struct hp_answer *answer = render(picture, request);
-	bool is_whole = hp_scene_missing(&picture->scene) == missing &&
-			(!picture->scene.has_report || !picture->scene.missing);
+	bool is_whole = hp_snapshot_missing(&picture->snapshot) == missing &&
+			(!picture->snapshot.has_report || !picture->snapshot.missing);
 	struct hp_client *clients = NULL;
 	struct hp_slot *slot;
 
@@ -85,7 +85,7 @@ static void slot_fill(struct hp_picture *picture, const struct hp_request *reque
  */
 static bool retry_settle(struct hp_picture *picture, const struct hp_request *request)
 {
-	struct hp_resolver *resolver = picture->scene.target.input.record.resolver;
+	struct hp_resolver *resolver = picture->snapshot.target.input.record.resolver;
 	struct hp_slot *slot = hp_slot_find(&picture->slots, request);
 	uint64_t now = hp_clock_raw_ns();
 
@@ -99,7 +99,7 @@ static bool retry_settle(struct hp_picture *picture, const struct hp_request *re
 static bool slot_next(struct hp_picture *picture, bool is_hot_too, struct hp_request *request)
 {
 	const struct hp_slot *slot = hp_slot_next(&picture->slots, hp_clock_raw_ns(), is_hot_too,
-						  picture->scene.taken_ns);
+						  picture->snapshot.taken_ns);
 
 	if (slot)
 		*request = slot->request;
@@ -111,12 +111,13 @@ static bool slot_next(struct hp_picture *picture, bool is_hot_too, struct hp_req
 /* The names of all samples, which jobs need. False = still pending. */
 static bool has_names(struct hp_picture *picture)
 {
-	struct hp_scene *scene = &picture->scene;
-	uint64_t missing = hp_scene_missing(scene);
+	struct hp_snapshot *snapshot = &picture->snapshot;
+	uint64_t missing = hp_snapshot_missing(snapshot);
 
-	if (scene->has_report)
-		hp_report_cpu(&scene->report);
-	return hp_scene_missing(scene) == missing && (!scene->has_report || !scene->missing);
+	if (snapshot->has_report)
+		hp_report_cpu(&snapshot->report);
+	return hp_snapshot_missing(snapshot) == missing &&
+	       (!snapshot->has_report || !snapshot->missing);
 }
 
 static bool is_to_wait(struct hp_picture *picture, uint64_t *until_ns, uint64_t now)
@@ -156,12 +157,12 @@ static void answers_forget(struct hp_picture *picture)
 static void job_do(struct hp_picture *picture, struct hp_job *job)
 {
 	const struct hp_route *route = job->request.route;
-	struct hp_scene *scene = &picture->scene;
+	struct hp_snapshot *snapshot = &picture->snapshot;
 	struct hp_answer *answer;
 
-	look(picture, job->due_ns ? 0 : YOUNG_NS);
-	if (!job->due_ns && scene->has_report && route->begin) {
-		job->begun = route->begin(scene, &job->request);
+	refresh(picture, job->due_ns ? 0 : YOUNG_NS);
+	if (!job->due_ns && snapshot->has_report && route->begin) {
+		job->begun = route->begin(snapshot, &job->request);
 		job->due_ns = hp_clock_raw_ns() + route->span_ns(&job->request);
 		return;
 	}
@@ -169,10 +170,10 @@ static void job_do(struct hp_picture *picture, struct hp_job *job)
 		job->due_ns = hp_clock_raw_ns() + RETRY_NS;
 		return;
 	}
-	if (!scene->has_report)
+	if (!snapshot->has_report)
 		answer = hp_picture_no_target();
 	else
-		answer = route->end(scene, &job->request, job->begun);
+		answer = route->end(snapshot, &job->request, job->begun);
 	answers_forget(picture);
 	pthread_mutex_lock(&picture->lock);
 	job_remove(picture, job);
@@ -183,28 +184,28 @@ static void job_do(struct hp_picture *picture, struct hp_job *job)
 
 static void snapshot_do(struct hp_picture *picture)
 {
-	struct hp_cpu_snapshot *snapshot = &picture->scene.cpu_snapshot;
+	struct hp_cpu_snapshot *capture = &picture->snapshot.cpu_snapshot;
 
-	look(picture, 0);
+	refresh(picture, 0);
 	if (is_to_wait(picture, &picture->snapshot_until_ns, hp_clock_raw_ns())) {
-		snapshot->due_ns = hp_clock_raw_ns() + RETRY_NS;
+		capture->due_ns = hp_clock_raw_ns() + RETRY_NS;
 		return;
 	}
 	picture->snapshot_until_ns = 0;
-	if (hp_cpu_snapshot_take(&picture->scene))
+	if (hp_cpu_snapshot_take(&picture->snapshot))
 		answers_forget(picture);
 }
 
 /* --- main loop --- */
 
-static uint64_t look_interval(const struct hp_scene *scene)
+static uint64_t refresh_interval(const struct hp_snapshot *snapshot)
 {
-	uint64_t interval = LOOK_SHARE * scene->cost_ns;
-	uint64_t most =
-		scene->cost_ns < LOOK_MAX_NS / 2 ? LOOK_MAX_NS - scene->cost_ns : LOOK_MAX_NS / 2;
+	uint64_t interval = REFRESH_SHARE * snapshot->cost_ns;
+	uint64_t most = snapshot->cost_ns < REFRESH_MAX_NS / 2 ? REFRESH_MAX_NS - snapshot->cost_ns
+							       : REFRESH_MAX_NS / 2;
 
-	if (interval < LOOK_MIN_NS)
-		interval = LOOK_MIN_NS;
+	if (interval < REFRESH_MIN_NS)
+		interval = REFRESH_MIN_NS;
 	return interval < most ? interval : most;
 }
 
@@ -217,19 +218,19 @@ static void earlier(uint64_t *due, uint64_t other)
 /* Time of the next task; UINT64_MAX = at the next request. */
 static uint64_t due_of(const struct hp_picture *picture, uint64_t now)
 {
-	const struct hp_scene *scene = &picture->scene;
+	const struct hp_snapshot *snapshot = &picture->snapshot;
 	uint64_t due = UINT64_MAX;
 
-	if (hp_target_is_live(&scene->target) && !picture->is_lost &&
+	if (hp_target_is_live(&snapshot->target) && !picture->is_lost &&
 	    hp_slots_has_regular(&picture->slots, now))
-		earlier(&due, scene->taken_ns + look_interval(scene));
+		earlier(&due, snapshot->taken_ns + refresh_interval(snapshot));
 	for (const struct hp_job *job = picture->jobs; job; job = job->next)
 		due = job->due_ns < due ? job->due_ns : due;
-	earlier(&due, scene->cpu_snapshot.due_ns);
+	earlier(&due, snapshot->cpu_snapshot.due_ns);
 	for (const struct hp_slot *slot = picture->slots.first; slot; slot = slot->next)
 		if (slot->clients)
 			earlier(&due, slot->retry_ns);
-	if (scene->has_report && hp_target_is_live(&scene->target))
+	if (snapshot->has_report && hp_target_is_live(&snapshot->target))
 		earlier(&due, picture->asked_ns + REPORT_IDLE_NS);
 	return due;
 }
@@ -252,9 +253,9 @@ static void sleep_until(struct hp_picture *picture, uint64_t due, uint64_t now)
 	pthread_cond_timedwait(&picture->wake, &picture->lock, &at);
 }
 
-static void memory_drop(struct hp_scene *scene)
+static void memory_drop(struct hp_snapshot *snapshot)
 {
-	hp_scene_drop(scene);
+	hp_snapshot_drop(snapshot);
 	hp_json_room_release();
 	malloc_trim(0);
 }
@@ -262,7 +263,7 @@ static void memory_drop(struct hp_scene *scene)
 /* Tasks that are due besides waiting requests. Called and returns with the lock held. */
 static void do_due(struct hp_picture *picture, uint64_t now)
 {
-	struct hp_scene *scene = &picture->scene;
+	struct hp_snapshot *snapshot = &picture->snapshot;
 	struct hp_request request;
 	struct hp_job *job = job_due(picture, now);
 	bool is_hot = hp_slots_has_regular(&picture->slots, now);
@@ -271,12 +272,12 @@ static void do_due(struct hp_picture *picture, uint64_t now)
 	pthread_mutex_unlock(&picture->lock);
 	if (job)
 		job_do(picture, job);
-	else if (scene->cpu_snapshot.due_ns && now >= scene->cpu_snapshot.due_ns)
+	else if (snapshot->cpu_snapshot.due_ns && now >= snapshot->cpu_snapshot.due_ns)
 		snapshot_do(picture);
 	else if (is_hot)
-		look(picture, 0);
+		refresh(picture, 0);
 	else if (is_idle)
-		memory_drop(scene);
+		memory_drop(snapshot);
 	pthread_mutex_lock(&picture->lock);
 	while (is_hot && slot_next(picture, true, &request)) {
 		pthread_mutex_unlock(&picture->lock);
@@ -300,7 +301,7 @@ void *hp_picture_work(void *argument)
 			if (!retry_settle(picture, &request))
 				continue;
 			pthread_mutex_unlock(&picture->lock);
-			look(picture, is_retry ? 0 : YOUNG_NS);
+			refresh(picture, is_retry ? 0 : YOUNG_NS);
 			slot_fill(picture, &request);
 			pthread_mutex_lock(&picture->lock);
 			continue;

@@ -11,7 +11,7 @@
 
 #include "live/export/exposition.h"
 #include "live/answer/lists.h"
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "report/section/memory/section.h"
 #include "report/base/format.h"
 #include "report/section/wait/lock_section.h"
@@ -30,7 +30,7 @@ static const double fast[] = { 2.5e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3,
 
 struct metrics {
 	struct hp_exposition to;
-	struct hp_scene *scene;
+	struct hp_snapshot *snapshot;
 	struct hp_bounds fast;
 };
 
@@ -45,7 +45,7 @@ static void one(struct metrics *m, enum hp_family_kind kind, const char *name, c
 
 static void program_write(struct metrics *m)
 {
-	const struct hp_model *model = &m->scene->report.model;
+	const struct hp_model *model = &m->snapshot->report.model;
 	struct utsname system;
 	char os[100] = "linux";
 	struct hp_label_pair labels[] = { { "hotpath_version", HP_VERSION },
@@ -82,7 +82,7 @@ static int compare_functions(const void *left, const void *right)
 static const struct hp_model_function **functions_choose(struct metrics *m, size_t *count,
 							 uint64_t *others)
 {
-	const struct hp_model *model = &m->scene->report.model;
+	const struct hp_model *model = &m->snapshot->report.model;
 	const struct hp_model_function **list =
 		hp_xcalloc(model->function_count + 1, sizeof(*list));
 
@@ -102,7 +102,7 @@ static const struct hp_model_function **functions_choose(struct metrics *m, size
  */
 static char **names_of(struct metrics *m, const struct hp_model_function *const *list, size_t count)
 {
-	struct hp_report *report = &m->scene->report;
+	struct hp_report *report = &m->snapshot->report;
 	char **names = hp_xcalloc(count + 1, sizeof(*names));
 
 	for (size_t i = 0; i < count; i++) {
@@ -111,19 +111,18 @@ static char **names_of(struct metrics *m, const struct hp_model_function *const 
 
 		while (same < i && strcmp(hp_report_name(report, list[same]), name) != 0)
 			same++;
-		names[i] =
-			same == i
-				? hp_xstrdup(name)
-				: hp_xprintf(
-					  "%s #%u", name,
-					  m->scene->function_ids[list[i] - report->model.functions]);
+		names[i] = same == i
+				   ? hp_xstrdup(name)
+				   : hp_xprintf("%s #%u", name,
+						m->snapshot->function_ids[list[i] -
+									  report->model.functions]);
 	}
 	return names;
 }
 
 static void functions_write(struct metrics *m)
 {
-	struct hp_report *report = &m->scene->report;
+	struct hp_report *report = &m->snapshot->report;
 	struct hp_label_pair labels[] = { { "function", "other" }, { NULL, NULL } };
 	uint64_t others;
 	size_t count;
@@ -247,21 +246,21 @@ static const struct hp_section *const first[] = { &hp_alloc_functions_section,
 static void lists_write(struct metrics *m)
 {
 	const struct hp_section **sections = hp_sections_arrange(first, COUNT(first));
-	uint64_t limit = m->scene->settings.limit;
-	uint32_t api = m->scene->settings.api;
+	uint64_t limit = m->snapshot->settings.limit;
+	uint32_t api = m->snapshot->settings.api;
 
-	m->scene->settings.limit = HP_METRICS_SERIES;
-	m->scene->settings.api = HP_API_NEW;
+	m->snapshot->settings.limit = HP_METRICS_SERIES;
+	m->snapshot->settings.api = HP_API_NEW;
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_metric *metric = sections[i]->metrics;
-		cJSON *list = metric ? hp_list_json(m->scene, sections[i]) : NULL;
+		cJSON *list = metric ? hp_list_json(m->snapshot, sections[i]) : NULL;
 
 		for (; metric && metric->key; metric++)
 			metric_write(m, sections[i], metric, list);
 		cJSON_Delete(list);
 	}
-	m->scene->settings.limit = limit;
-	m->scene->settings.api = api;
+	m->snapshot->settings.limit = limit;
+	m->snapshot->settings.api = api;
 	free(sections);
 }
 
@@ -269,7 +268,7 @@ static void lists_write(struct metrics *m)
 
 static void threads_write(struct metrics *m)
 {
-	const struct hp_model *model = &m->scene->report.model;
+	const struct hp_model *model = &m->snapshot->report.model;
 	struct hp_label_pair labels[] = { { "name", NULL }, { "tid", NULL }, { NULL, NULL } };
 	size_t count =
 		model->thread_count < HP_METRICS_SERIES ? model->thread_count : HP_METRICS_SERIES;
@@ -292,7 +291,7 @@ static void threads_write(struct metrics *m)
 
 static void memory_write(struct metrics *m)
 {
-	const struct hp_alloc *alloc = hp_alloc_of(&m->scene->report);
+	const struct hp_alloc *alloc = hp_alloc_of(&m->snapshot->report);
 
 	if (!alloc || !alloc->is_recorded)
 		return;
@@ -345,7 +344,7 @@ static const struct lock_family_head lock_heads[] = {
 static void lock_side_write(struct metrics *m, const struct hp_label_pair *labels, size_t head,
 			    const struct hp_lock_sum *sum)
 {
-	double tick = m->scene->report.model.ns_per_tick;
+	double tick = m->snapshot->report.model.ns_per_tick;
 	struct hp_values waits = { &sum->waits, tick,
 				   sum->count > sum->contended ? sum->count - sum->contended : 0 };
 	struct hp_values holds = { &sum->holds, tick, 0 };
@@ -363,10 +362,10 @@ static void lock_write(struct metrics *m, const struct hp_lock_row *lock, size_t
 	static const char *const ops[HP_SIDES] = {
 		[HP_SIDE_READ] = "read", [HP_SIDE_WRITE] = "write"
 	};
-	const struct hp_symbol_spot *site = hp_lock_site(&m->scene->report, lock);
+	const struct hp_symbol_spot *site = hp_lock_site(&m->snapshot->report, lock);
 	char source[512] = "", iter[24];
 	struct hp_label_pair labels[] = {
-		{ "source", source }, { "label", hp_lock_name(&m->scene->report, lock) },
+		{ "source", source }, { "label", hp_lock_name(&m->snapshot->report, lock) },
 		{ "iter", iter },     { NULL, NULL },
 		{ NULL, NULL },
 	};
@@ -398,7 +397,7 @@ static int compare_locks(const void *left, const void *right)
 
 static void locks_write(struct metrics *m, enum lock_family family)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(&m->scene->report));
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(&m->snapshot->report));
 	size_t most = locks ? locks->count : 0, count = 0;
 	const struct hp_lock_row **list = hp_xcalloc(most + 1, sizeof(*list));
 
@@ -418,16 +417,16 @@ static void locks_write(struct metrics *m, enum lock_family family)
 	free(list);
 }
 
-struct hp_answer *hp_metrics_render(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_metrics_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	struct metrics m = { .scene = scene };
+	struct metrics m = { .snapshot = snapshot };
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return hp_answer_error(500, NULL, "No memory for the metrics");
-	hp_bounds_init(&m.fast, scene->settings.fast_buckets, fast, COUNT(fast));
+	hp_bounds_init(&m.fast, snapshot->settings.fast_buckets, fast, COUNT(fast));
 	hp_exposition_init(&m.to, out, request->is_openmetrics);
 	program_write(&m);
 	functions_write(&m);

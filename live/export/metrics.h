@@ -20,6 +20,6 @@
 
 #define HP_METRICS_SERIES 100
 
-struct hp_answer *hp_metrics_render(struct hp_scene *scene, const struct hp_request *request);
+struct hp_answer *hp_metrics_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 #endif

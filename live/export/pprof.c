@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "report/section/cpu/cpu.h"
 #include "report/export/export.h"
 #include "report/base/memory.h"
@@ -43,11 +43,11 @@ static struct hp_answer *answer_of(int fd)
 	return hp_answer_new(200, HP_TYPE_BYTES, body, done);
 }
 
-static struct hp_answer *exported(struct hp_scene *scene,
+static struct hp_answer *exported(struct hp_snapshot *snapshot,
 				  int (*write)(struct hp_report *report, int fd))
 {
 	int fd = memfd_create("hotpath-profile", MFD_CLOEXEC);
-	int error = fd < 0 ? -errno : write(&scene->report, fd);
+	int error = fd < 0 ? -errno : write(&snapshot->report, fd);
 
 	if (!error)
 		return answer_of(fd);
@@ -57,10 +57,10 @@ static struct hp_answer *exported(struct hp_scene *scene,
 }
 
 /* NULL = exportable; else the error answer. */
-static struct hp_answer *missing(struct hp_scene *scene, const char *format)
+static struct hp_answer *missing(struct hp_snapshot *snapshot, const char *format)
 {
 	const struct hp_export *export = hp_export_find(format);
-	const char *why = export ? export->missing(&scene->report) : NULL;
+	const char *why = export ? export->missing(&snapshot->report) : NULL;
 
 	return why ? hp_answer_error(404, "hotpath doctor says what this machine allows", "%s", why)
 		   : NULL;
@@ -71,9 +71,9 @@ uint64_t hp_pprof_span_ns(const struct hp_request *request)
 	return hp_request_number(request, "seconds", 0, SECONDS_MAX) * UINT64_C(1000000000);
 }
 
-void *hp_pprof_cpu_begin(struct hp_scene *scene, const struct hp_request *request)
+void *hp_pprof_cpu_begin(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	const struct hp_model_sampling *sampling = &scene->report.model.sampling;
+	const struct hp_model_sampling *sampling = &snapshot->report.model.sampling;
 	size_t count = hp_pprof_span_ns(request) ? sampling->stack_count : 0;
 	/* One allocation, so that it can be freed without calling the end. */
 	struct begun *begun = hp_xmalloc(sizeof(*begun) + 2 * count * sizeof(uint64_t));
@@ -81,7 +81,7 @@ void *hp_pprof_cpu_begin(struct hp_scene *scene, const struct hp_request *reques
 	begun->count = count;
 	begun->samples = (uint64_t *)(begun + 1);
 	begun->cpu_ns = begun->samples + count;
-	begun->elapsed_ns = count ? scene->report.model.elapsed_ns : 0;
+	begun->elapsed_ns = count ? snapshot->report.model.elapsed_ns : 0;
 	for (size_t i = 0; i < count; i++) {
 		begun->samples[i] = sampling->stacks[i].samples;
 		begun->cpu_ns[i] = sampling->stacks[i].cpu_ns;
@@ -107,41 +107,41 @@ static void take_off(struct hp_report *report, const struct begun *begun)
 	report->model.elapsed_ns -= begun->elapsed_ns;
 }
 
-struct hp_answer *hp_pprof_cpu_end(struct hp_scene *scene, const struct hp_request *request,
+struct hp_answer *hp_pprof_cpu_end(struct hp_snapshot *snapshot, const struct hp_request *request,
 				   void *context)
 {
 	struct begun *begun = context;
-	struct hp_answer *answer = missing(scene, "pprof");
+	struct hp_answer *answer = missing(snapshot, "pprof");
 
 	(void)request;
 	if (!answer) {
-		take_off(&scene->report, begun);
-		answer = exported(scene, hp_export_pprof);
+		take_off(&snapshot->report, begun);
+		answer = exported(snapshot, hp_export_pprof);
 		if (begun->count)
-			hp_scene_drop(scene);
+			hp_snapshot_drop(snapshot);
 	}
 	free(begun);
 	return answer;
 }
 
-struct hp_answer *hp_pprof_heap(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_pprof_heap(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	struct hp_answer *answer = missing(scene, "pprof-heap");
+	struct hp_answer *answer = missing(snapshot, "pprof-heap");
 
 	(void)request;
-	return answer ? answer : exported(scene, hp_export_pprof_heap);
+	return answer ? answer : exported(snapshot, hp_export_pprof_heap);
 }
 
-struct hp_answer *hp_pprof_allocs(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_pprof_allocs(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	struct hp_answer *answer = missing(scene, "pprof-heap");
+	struct hp_answer *answer = missing(snapshot, "pprof-heap");
 
 	(void)request;
-	return answer ? answer : exported(scene, hp_export_pprof_allocs);
+	return answer ? answer : exported(snapshot, hp_export_pprof_allocs);
 }
 
-struct hp_answer *hp_pprof_mutex(struct hp_scene *scene, const struct hp_request *request)
+struct hp_answer *hp_pprof_mutex(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	(void)request;
-	return exported(scene, hp_export_pprof_mutex);
+	return exported(snapshot, hp_export_pprof_mutex);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene.h - the snapshot that answers are made from: the report of one moment,
+ * report_snapshot.h - the snapshot that answers are made from: the report of one moment,
  * and the state that outlives it. Only the worker of live/cache/picture.c uses
  * it.
  */
-#ifndef HP_LIVE_ANSWER_SCENE_H
-#define HP_LIVE_ANSWER_SCENE_H
+#ifndef HP_LIVE_ANSWER_REPORT_SNAPSHOT_H
+#define HP_LIVE_ANSWER_REPORT_SNAPSHOT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include "live/answer/target.h"
 #include "report/section/core/report.h"
 
-struct hp_scene {
+struct hp_snapshot {
 	const struct hp_routes *routes;	/* the routes; never change, any thread may read them */
 	struct hp_target target;
 	struct hp_settings settings;
@@ -30,7 +30,7 @@ struct hp_scene {
 	uint64_t taken_ns;	/* when its segment was read, CLOCK_MONOTONIC_RAW */
 	uint64_t cost_ns;	/* duration of a refresh, moving average */
 	uint64_t missing;	/* names missing in the refresh itself */
-	uint64_t missing_before;	/* hp_scene_missing before the refresh */
+	uint64_t missing_before;	/* hp_snapshot_missing before the refresh */
 	struct hp_cpu_snapshot cpu_snapshot;	/* of the CPU's samples */
 };
 
@@ -38,21 +38,21 @@ struct hp_scene {
  * Takes over the target. The caller keeps the routes. `settings` come from
  * flags and environment; the program's defaults are added.
  */
-void hp_scene_init(struct hp_scene *scene, const struct hp_target *target,
-		   const struct hp_settings *settings, const struct hp_routes *routes);
+void hp_snapshot_init(struct hp_snapshot *snapshot, const struct hp_target *target,
+		      const struct hp_settings *settings, const struct hp_routes *routes);
 
 /* Refreshes. False = no data; for an ended run: nothing new. */
-bool hp_scene_look(struct hp_scene *scene);
+bool hp_snapshot_refresh(struct hp_snapshot *snapshot);
 
 /*
  * A background thread looks up names (report/name/resolver.h). Returns the
  * total of names that were missing: if it grew during an answer or the refresh,
  * names are still to come.
  */
-uint64_t hp_scene_missing(const struct hp_scene *scene);
+uint64_t hp_snapshot_missing(const struct hp_snapshot *snapshot);
 
 /* Frees the report, which may use much memory. */
-void hp_scene_drop(struct hp_scene *scene);
-void hp_scene_release(struct hp_scene *scene);
+void hp_snapshot_drop(struct hp_snapshot *snapshot);
+void hp_snapshot_release(struct hp_snapshot *snapshot);
 
 #endif
