@@ -5,14 +5,14 @@
  */
 #include <stdlib.h>
 
-#include "live/answer/scene.h"
+#include "live/answer/report_snapshot.h"
 #include "live/routes/routes.h"
 #include "test/fuzz/base.h"
 #include "test/fuzz/fuzz.h"
 
-static struct hp_scene *scene(void)
+static struct hp_snapshot *scene(void)
 {
-	static struct hp_scene one;
+	static struct hp_snapshot one;
 	static bool is_there;
 	struct hp_target target;
 	struct hp_settings settings;
@@ -23,8 +23,8 @@ static struct hp_scene *scene(void)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	hp_scene_init(&one, &target, &settings, hp_routes());
-	is_there = hp_scene_look(&one);
+	hp_snapshot_init(&one, &target, &settings, hp_routes());
+	is_there = hp_snapshot_refresh(&one);
 	return &one;
 }
 
