@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_snapshot.h - the snapshot that answers are made from: the report of one moment,
- * and the state that outlives it. Only the worker of live/cache/picture.c uses
+ * and the state that outlives it. Only the worker of live/cache/cache.c uses
  * it.
  */
 #ifndef HP_LIVE_ANSWER_REPORT_SNAPSHOT_H

@@ -4,7 +4,7 @@
  * and the console.
  *
  * The table is in live/routes/routes.c, one line per route. `render` makes an
- * answer from the current snapshot, and live/cache/picture.c caches it briefly.
+ * answer from the current snapshot, and live/cache/cache.c caches it briefly.
  * A route with `begin` measures over time: begin, then `end` span_ns later; it
  * is not cached.
  */

@@ -29,7 +29,7 @@ struct stdio {
 	struct hp_settings settings;
 	const char *name;	/* of the program; NULL = the only one */
 	struct hp_mcp_host host;
-	struct hp_picture *picture;	/* NULL = none yet */
+	struct hp_cache *cache;	/* NULL = none yet */
 	FILE *out;	/* the original stdout */
 	char *line;
 	size_t size;
@@ -101,27 +101,27 @@ static void wrong_tell(void *context, const char *line)
 static bool target_take(struct stdio *stdio, const char *name)
 {
 	struct hp_target target;
-	struct hp_picture *picture;
+	struct hp_cache *cache;
 
 	if (!hp_target_init(&target, name, wrong_tell, stdio))
 		return false;
-	picture = hp_picture_new(&target, &stdio->settings, hp_routes());
-	if (!picture)
+	cache = hp_cache_new(&target, &stdio->settings, hp_routes());
+	if (!cache)
 		return false;
-	hp_picture_free(stdio->picture);	/* only one message is in progress: nobody waits */
-	stdio->picture = picture;
+	hp_cache_free(stdio->cache);	/* only one message is in progress: nobody waits */
+	stdio->cache = cache;
 	free(stdio->wrong);
 	stdio->host.wrong = stdio->wrong = NULL;
 	return true;
 }
 
-static struct hp_picture *picture_of(void *context)
+static struct hp_cache *cache_of(void *context)
 {
 	struct stdio *stdio = context;
 
-	if (!stdio->picture)
+	if (!stdio->cache)
 		target_take(stdio, stdio->name);
-	return stdio->picture;
+	return stdio->cache;
 }
 
 static bool choose(void *context, const char *name)
@@ -163,8 +163,7 @@ int hp_cmd_mcp(int argc, char **argv)
 		return HP_EXIT_USAGE;
 	}
 	stdio.name = argc > 1 ? argv[1] : NULL;
-	stdio.host =
-		(struct hp_mcp_host){ .picture = picture_of, .choose = choose, .context = &stdio };
+	stdio.host = (struct hp_mcp_host){ .cache = cache_of, .choose = choose, .context = &stdio };
 	hp_settings_read(&stdio.settings, environ, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!stdout_take(&stdio)) {

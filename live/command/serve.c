@@ -33,7 +33,7 @@
 /* Idle time after which a server started by the sampler ends */
 #define IDLE_NS UINT64_C(120000000000)
 #define LOOK_MS 250
-#define MEMORY_KEPT (128 << 20)	/* bytes; freed without requests, see live/cache/picture.c */
+#define MEMORY_KEPT (128 << 20)	/* bytes; freed without requests, see live/cache/cache.c */
 
 extern char **environ;
 
@@ -46,7 +46,7 @@ struct serve {
 	int mcp;
 	bool has_mcp_port;	/* by hand: serve MCP, too */
 	pid_t parent;	/* the sampler; 0 = started by hand */
-	struct hp_picture *picture;
+	struct hp_cache *cache;
 	struct hp_http_site mcp_site;
 	struct hp_mcp_host mcp_host;
 	struct hp_http_site page_sites[HP_SITE_PATHS_MAX];
@@ -210,7 +210,7 @@ static struct hp_http *server_start(struct serve *serve, int fd, const char *tok
 				     .token_name = is_mcp ? "HOTPATH_MCP_AUTH_TOKEN"
 						   : only ? "HOTPATH_PROMETHEUS_AUTH_TOKEN"
 							  : "HOTPATH_METRICS_AUTH_TOKEN",
-				     .picture = serve->picture,
+				     .cache = serve->cache,
 				     .only = only,
 				     .sites = is_mcp ? &serve->mcp_site : serve->page_sites,
 				     .site_count = is_mcp ? 1
@@ -223,7 +223,7 @@ static struct hp_http *server_start(struct serve *serve, int fd, const char *tok
 	return hp_http_new(&wish);
 }
 
-static struct hp_picture *own_picture(void *context)
+static struct hp_cache *own_cache(void *context)
 {
 	return context;
 }
@@ -232,7 +232,7 @@ static bool servers_start(struct serve *serve)
 {
 	const struct hp_settings *settings = &serve->settings;
 
-	serve->mcp_host = (struct hp_mcp_host){ .picture = own_picture, .context = serve->picture };
+	serve->mcp_host = (struct hp_mcp_host){ .cache = own_cache, .context = serve->cache };
 	serve->mcp_site = (struct hp_http_site){ "/mcp", hp_mcp_serve, &serve->mcp_host, false };
 	serve->page_site_count = hp_site_paths(serve->page_sites);
 	serve->https[0] = server_start(serve, serve->metrics, settings->metrics_token, NULL);
@@ -326,8 +326,8 @@ int hp_cmd_serve(int argc, char **argv)
 		return HP_EXIT_FAILED;
 	if (!serve.parent && !listen_by_hand(&serve))
 		return HP_EXIT_FAILED;
-	serve.picture = hp_picture_new(&target, &serve.settings, hp_routes());
-	if (!serve.picture || !servers_start(&serve)) {
+	serve.cache = hp_cache_new(&target, &serve.settings, hp_routes());
+	if (!serve.cache || !servers_start(&serve)) {
 		fprintf(stderr, "hotpath serve: cannot start: %s\n", strerror(errno));
 		return HP_EXIT_FAILED;
 	}

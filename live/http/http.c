@@ -46,7 +46,7 @@ struct hp_http {
 	const char *token;
 	const char *token_name;	/* of the variable */
 	const char *only;
-	struct hp_picture *picture;
+	struct hp_cache *cache;
 	const struct hp_http_site *sites;
 	size_t site_count;
 	_Atomic uint64_t asked_ns;
@@ -270,7 +270,7 @@ static void on_answer(void *context, struct hp_answer *answer)
 /* The request is complete. */
 static enum MHD_Result serve(struct hp_exchange *exchange)
 {
-	struct hp_picture *picture = exchange->http->picture;
+	struct hp_cache *cache = exchange->http->cache;
 	struct hp_answer *answer;
 
 	give(exchange, 0);
@@ -279,14 +279,14 @@ static enum MHD_Result serve(struct hp_exchange *exchange)
 		exchange->site->serve(exchange->site->context, exchange);
 		return MHD_YES;
 	}
-	answer = hp_picture_peek(picture, &exchange->request);
+	answer = hp_cache_peek(cache, &exchange->request);
 	if (answer) {
 		atomic_store_explicit(&exchange->answer, answer, memory_order_relaxed);
 		return reply(exchange, answer);
 	}
 	/* Before asking: the answer may come at once. */
 	MHD_suspend_connection(exchange->connection);
-	hp_picture_ask(picture, &exchange->request, on_answer, exchange);
+	hp_cache_ask(cache, &exchange->request, on_answer, exchange);
 	return MHD_YES;
 }
 
@@ -323,7 +323,7 @@ static struct hp_answer *find(struct hp_exchange *exchange, const char *path, co
 		return NULL;
 	if (http->only && strcmp(http->only, path) != 0)
 		return hp_answer_error(404, NULL, "Not found - here is %s", http->only);
-	error = hp_route_find(hp_picture_routes(http->picture), &question, &exchange->request,
+	error = hp_route_find(hp_cache_routes(http->cache), &question, &exchange->request,
 			      &exchange->allowed);
 	if (!error)
 		exchange->request.is_openmetrics = is_openmetrics(exchange);
@@ -473,7 +473,7 @@ struct hp_http *hp_http_new(const struct hp_http_wish *wish)
 	http->token = wish->token;
 	http->token_name = wish->token_name;
 	http->only = wish->only;
-	http->picture = wish->picture;
+	http->cache = wish->cache;
 	http->sites = wish->sites;
 	http->site_count = wish->site_count;
 	http->asked_ns = hp_clock_raw_ns();

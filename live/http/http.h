@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "live/cache/picture.h"
+#include "live/cache/cache.h"
 
 #define HP_BODY_MAX (1 << 20)	/* bytes of a request's body */
 
@@ -39,7 +39,7 @@ struct hp_http_wish {
 	int socket;	/* listening; taken over */
 	const char *token;	/* NULL = access for the user */
 	const char *token_name;	/* the variable that set it */
-	struct hp_picture *picture;
+	struct hp_cache *cache;
 	const char *only;	/* the only path that is served; NULL = all routes */
 	const struct hp_http_site *sites;
 	size_t site_count;

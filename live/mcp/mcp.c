@@ -57,7 +57,7 @@ struct call {
 	bool is_modern;
 	const struct hp_mcp_tool *tool;
 	struct hp_mcp_arguments arguments;
-	hp_picture_done done;
+	hp_cache_done done;
 	void *context;
 };
 
@@ -74,7 +74,7 @@ static cJSON *envelope(const cJSON *id)
 
 static void end(struct call *call, struct hp_answer *answer)
 {
-	hp_picture_done done = call->done;
+	hp_cache_done done = call->done;
 	void *context = call->context;
 
 	cJSON_Delete(call->json);
@@ -233,23 +233,23 @@ static struct hp_answer *no_program(const struct call *call)
 /* Uses the route, like an HTTP client. */
 static void route_ask(struct call *call, const char *method, const char *path, const char *query)
 {
-	struct hp_picture *picture = call->host->picture(call->host->context);
+	struct hp_cache *cache = call->host->cache(call->host->context);
 	const struct hp_question question = { method, path, query };
 	struct hp_request request;
 	struct hp_answer *answer;
 	const char *allowed;
 
-	if (!picture) {
+	if (!cache) {
 		on_answer(call, no_program(call));
 		return;
 	}
-	answer = hp_route_find(hp_picture_routes(picture), &question, &request, &allowed);
+	answer = hp_route_find(hp_cache_routes(cache), &question, &request, &allowed);
 	if (!answer)
-		answer = hp_picture_peek(picture, &request);
+		answer = hp_cache_peek(cache, &request);
 	if (answer)
 		on_answer(call, answer);
 	else
-		hp_picture_ask(picture, &request, on_answer, call);
+		hp_cache_ask(cache, &request, on_answer, call);
 }
 
 static void tool_ask(struct call *call)
@@ -283,9 +283,9 @@ static void choose(struct call *call)
 /* Marks the selected session, if any. */
 static void sessions_ask(struct call *call)
 {
-	struct hp_picture *picture = call->host->picture(call->host->context);
+	struct hp_cache *cache = call->host->cache(call->host->context);
 
-	if (picture)
+	if (cache)
 		route_ask(call, "GET", "/sessions", "");
 	else
 		on_answer(call, hp_answer_json(200, hp_sessions_json(0)));
@@ -495,7 +495,7 @@ static const char *wrong_with(const cJSON *json)
 }
 
 void hp_mcp_take(const struct hp_mcp_host *host, const struct hp_mcp_message *message,
-		 hp_picture_done done, void *context)
+		 hp_cache_done done, void *context)
 {
 	struct call *call = hp_xcalloc(1, sizeof(*call));
 	const char *wrong;

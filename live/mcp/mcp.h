@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "live/cache/picture.h"
+#include "live/cache/cache.h"
 
 struct hp_exchange;
 
@@ -43,7 +43,7 @@ struct hp_mcp_message {
 /* The data source of the tools. */
 struct hp_mcp_host {
 	/* NULL = no program is running, or several are and none was chosen. */
-	struct hp_picture *(*picture)(void *context);
+	struct hp_cache *(*cache)(void *context);
 	/*
 	 * Switches to another session, run or file. False = not found. NULL =
 	 * this host has only one.
@@ -58,7 +58,7 @@ struct hp_mcp_host {
  * must live until then. Status 202 without a body means no response.
  */
 void hp_mcp_take(const struct hp_mcp_host *host, const struct hp_mcp_message *message,
-		 hp_picture_done done, void *context);
+		 hp_cache_done done, void *context);
 
 /* The response to a message that is too long to read. */
 struct hp_answer *hp_mcp_too_long(void);

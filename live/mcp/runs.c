@@ -101,7 +101,7 @@ struct hp_answer *hp_mcp_runs(uint32_t limit)
 struct compare {
 	char *names[2];
 	char limit[16];
-	hp_picture_done done;
+	hp_cache_done done;
 	void *context;
 };
 
@@ -248,7 +248,7 @@ static void *compare_work(void *context)
 {
 	struct compare *compare = context;
 	struct hp_answer *answer = compare_run(compare);
-	hp_picture_done done = compare->done;
+	hp_cache_done done = compare->done;
 	void *to = compare->context;
 
 	compare_free(compare);
@@ -263,8 +263,8 @@ static bool is_name(const char *name, bool is_kept_only)
 	return strcmp(name, "-") != 0 && !(is_kept_only && strchr(name, '/'));
 }
 
-void hp_mcp_compare(const struct hp_mcp_arguments *arguments, bool is_kept_only,
-		    hp_picture_done done, void *context)
+void hp_mcp_compare(const struct hp_mcp_arguments *arguments, bool is_kept_only, hp_cache_done done,
+		    void *context)
 {
 	struct compare *compare;
 	pthread_t thread;

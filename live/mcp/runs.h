@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "live/cache/picture.h"
+#include "live/cache/cache.h"
 
 struct hp_answer;
 struct hp_mcp_arguments;
@@ -23,7 +23,7 @@ struct hp_answer *hp_mcp_runs(uint32_t limit);
  *
  * `is_kept_only`: only accepts names of kept runs, not file paths.
  */
-void hp_mcp_compare(const struct hp_mcp_arguments *arguments, bool is_kept_only,
-		    hp_picture_done done, void *context);
+void hp_mcp_compare(const struct hp_mcp_arguments *arguments, bool is_kept_only, hp_cache_done done,
+		    void *context);
 
 #endif

@@ -21,14 +21,14 @@
 #define SERVERS 3
 #define TOKEN "abcdefgh12345678"
 
-static struct hp_picture *picture;
+static struct hp_cache *cache;
 
-static struct hp_picture *own_picture(void *context)
+static struct hp_cache *own_cache(void *context)
 {
 	return context;
 }
 
-static void picture_make(void)
+static void cache_make(void)
 {
 	struct hp_settings settings;
 	struct hp_target target;
@@ -37,7 +37,7 @@ static void picture_make(void)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	picture = hp_picture_new(&target, &settings, hp_routes());
+	cache = hp_cache_new(&target, &settings, hp_routes());
 }
 
 static uint16_t server_make(int which)
@@ -50,13 +50,13 @@ static uint16_t server_make(int which)
 				     .token = which ? TOKEN : NULL,
 				     .token_name = "HOTPATH_METRICS_AUTH_TOKEN" };
 
-	if (!picture) {
-		picture_make();
+	if (!cache) {
+		cache_make();
 		page_count = hp_site_paths(pages);
 	}
-	host = (struct hp_mcp_host){ .picture = own_picture, .context = picture };
+	host = (struct hp_mcp_host){ .cache = own_cache, .context = cache };
 	mcp = (struct hp_http_site){ "/mcp", hp_mcp_serve, &host, false };
-	wish.picture = picture;
+	wish.cache = cache;
 	wish.only = which == 2 ? "/mcp" : NULL;
 	wish.sites = which == 2 ? &mcp : pages;
 	wish.site_count = which == 2 ? 1 : page_count;

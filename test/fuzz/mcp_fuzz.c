@@ -15,9 +15,9 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
-static struct hp_picture *picture(void *context)
+static struct hp_cache *cache(void *context)
 {
-	static struct hp_picture *one;
+	static struct hp_cache *one;
 	struct hp_settings settings;
 	struct hp_target target;
 
@@ -28,7 +28,7 @@ static struct hp_picture *picture(void *context)
 	fuzz_base();
 	if (!hp_target_init(&target, getenv("FUZZ_BASE"), hp_input_say, NULL))
 		exit(1);
-	one = hp_picture_new(&target, &settings, hp_routes());
+	one = hp_cache_new(&target, &settings, hp_routes());
 	return one;
 }
 
@@ -50,7 +50,7 @@ static bool choose(void *context, const char *name)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const versions[] = { NULL, "2025-06-18", "2026-07-28", "1999-01-01" };
-	static const struct hp_mcp_host host = { picture, choose, NULL, NULL };
+	static const struct hp_mcp_host host = { cache, choose, NULL, NULL };
 	struct hp_answer *answer = NULL;
 	struct hp_mcp_message message = { .is_http = size && (data[0] & 1) };
 	char *body = fuzz_text(size ? data + 1 : data, size ? size - 1 : 0);

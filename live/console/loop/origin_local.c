@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "live/console/loop/origin.h"
-#include "live/cache/picture.h"
+#include "live/cache/cache.h"
 #include "live/routes/routes.h"
 #include "report/store/live.h"
 #include "report/base/memory.h"
@@ -28,7 +28,7 @@ struct local {
 	char token[HP_TOKEN_SIZE + 1];	/* of the session; "" = of a file, or none yet */
 	uint32_t pid;
 	uint64_t started;	/* start time of the first process, from process_find */
-	struct hp_picture *picture;	/* NULL = none yet */
+	struct hp_cache *cache;	/* NULL = none yet */
 	bool is_over;
 };
 
@@ -78,9 +78,9 @@ static void attach(struct local *local, const struct hp_live *live, int fd)
 {
 	struct hp_target target;
 
-	hp_picture_free(local->picture);
+	hp_cache_free(local->cache);
 	hp_target_init_fd(&target, fd);
-	local->picture = hp_picture_new(&target, local->settings, hp_routes());
+	local->cache = hp_cache_new(&target, local->settings, hp_routes());
 	local->is_over = false;
 	local->pid = live->pid;
 	process_find(local->pid, &local->started);
@@ -159,12 +159,12 @@ static bool find(struct local *local, struct hp_heard *heard)
 		if (fd >= 0)
 			attach(local, &live[0], fd);
 	}
-	if (!local->picture && meant > 1)
+	if (!local->cache && meant > 1)
 		choice_tell(heard, live, meant);
-	else if (!local->picture)
+	else if (!local->cache)
 		missing_tell(local, heard);
 	free(live);
-	return local->picture != NULL;
+	return local->cache != NULL;
 }
 
 static void programs_tell(struct hp_heard *heard)
@@ -194,7 +194,7 @@ static void choose(struct local *local, const char *token, struct hp_heard *hear
 	if (fd >= 0)
 		close(fd);
 	free(live);
-	heard->status = local->picture && strcmp(local->token, token) == 0 ? 200 : 404;
+	heard->status = local->cache && strcmp(local->token, token) == 0 ? 200 : 404;
 }
 
 /* --- asking --- */
@@ -229,10 +229,10 @@ static void ask(struct hp_origin *origin, const char *method, const char *path,
 		programs_tell(heard);
 		return;
 	}
-	if (!local->picture && !find(local, heard))
+	if (!local->cache && !find(local, heard))
 		return;
 	local->is_over = local->is_over || is_session_over(local);
-	answer = hp_picture_get(local->picture, method, path);
+	answer = hp_cache_get(local->cache, method, path);
 	heard->status = answer->status;
 	heard->size = answer->size;
 	heard->body = hp_xmalloc(answer->size + 1);
@@ -257,8 +257,8 @@ struct hp_origin *hp_origin_local(const char *name, bool is_file,
 	if (!is_file)
 		return &local->base;
 	if (hp_target_init(&target, name, hp_input_say, NULL))
-		local->picture = hp_picture_new(&target, settings, hp_routes());
-	if (local->picture)
+		local->cache = hp_cache_new(&target, settings, hp_routes());
+	if (local->cache)
 		return &local->base;
 	free(local->name);
 	free(local);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * picture_part.h - private to the files of picture.h: picture.c takes requests,
- * picture_work.c answers them.
+ * cache_part.h - private to the files of cache.h: cache.c takes requests,
+ * cache_work.c answers them.
  */
-#ifndef HP_LIVE_CACHE_PICTURE_PART_H
-#define HP_LIVE_CACHE_PICTURE_PART_H
+#ifndef HP_LIVE_CACHE_CACHE_PART_H
+#define HP_LIVE_CACHE_CACHE_PART_H
 
 #include <pthread.h>
 
 #include "live/answer/report_snapshot.h"
-#include "live/cache/slot.h"
+#include "live/cache/cache_entry.h"
 
 /* Limit of waiting for names for one-time requests */
 #define HP_NAMES_WHOLE_NS UINT64_C(3000000000)
@@ -28,12 +28,12 @@ struct hp_job {
  * Only the worker uses the snapshot; the lock guards everything else and is never
  * held while reading or rendering.
  */
-struct hp_picture {
+struct hp_cache {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t worker;
 	bool is_over;
-	struct hp_slots slots;
+	struct hp_cache_entries entries;
 	struct hp_job *jobs;
 	size_t job_count;
 	uint64_t asked_ns;
@@ -42,10 +42,10 @@ struct hp_picture {
 	bool is_lost;	/* the worker's: the target is unreadable */
 };
 
-/* The worker: a thread's function, argument is the picture. */
-void *hp_picture_work(void *argument);
+/* The worker: a thread's function, argument is the cache. */
+void *hp_cache_work(void *argument);
 
 /* The answer if nothing can be read. */
-struct hp_answer *hp_picture_no_target(void);
+struct hp_answer *hp_cache_no_target(void);
 
 #endif
