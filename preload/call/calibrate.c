@@ -114,7 +114,7 @@ struct kind {
 	uint64_t timed_ticks;
 	uint64_t counted_ticks;
 	int64_t timed_inside;	/* what the hooks saw of a timed call, fine ticks */
-	int64_t drawn_inside;	/* and of a drawn one */
+	int64_t sampled_inside;	/* and of a sampled one */
 };
 
 static uint64_t round_ticks(const struct hp_local *me, void (*volatile function)(void))
@@ -181,18 +181,18 @@ static void round_doubled(struct hp_local *me, const struct kind *kind)
 	hp_marginal_known(fine(counted - plain), fine(doubled - counted));
 }
 
-/* Calls that are drawn come as a surprise to the processor. */
-static void round_drawn(struct hp_local *me, struct kind *kind)
+/* Calls that are sampled come as a surprise to the processor. */
+static void round_sampled(struct hp_local *me, struct kind *kind)
 {
 	struct hp_row *row = row_of(me, kind);
 
 	hp_row_gist(row)->draws = 1;
 	hp_row_gist(row)->mean_self = (int32_t)me->clock_cost * 8;
-	me->gap = me->countdown = HP_DRAWN;
+	me->gap = me->countdown = HP_SAMPLED;
 	for (int i = 0; i < 3; i++)
 		round_ticks(me, kind->hooked);
 	if (row->sampled)
-		kind->drawn_inside = row->self_sampled / (int64_t)row->sampled;
+		kind->sampled_inside = row->self_sampled / (int64_t)row->sampled;
 	me->gap = me->countdown = 0;
 }
 
@@ -206,7 +206,7 @@ static void measure_kinds(struct hp_local *me, struct kind *kinds, int count)
 			keep_least(&kinds[i].plain_ticks, round_ticks(me, kinds[i].plain));
 			round_timed(me, &kinds[i]);
 			round_counted(me, &kinds[i]);
-			round_drawn(me, &kinds[i]);
+			round_sampled(me, &kinds[i]);
 			if (i == 0)
 				round_doubled(me, &kinds[i]);
 		}
@@ -260,7 +260,7 @@ static uint32_t natural(int64_t value)
 /* `kinds`: empty, waiting, busy.  The work of a plain call is what it takes more than an empty one. */
 static void conclude(struct hp_header *header, const struct kind *kinds)
 {
-	int64_t timed = 0, counted = 0, beyond_timed = 0, beyond_drawn = 0;
+	int64_t timed = 0, counted = 0, beyond_timed = 0, beyond_sampled = 0;
 
 	for (int i = 1; i <= 2; i++) {
 		int64_t plain = (int64_t)kinds[i].plain_ticks;
@@ -269,13 +269,13 @@ static void conclude(struct hp_header *header, const struct kind *kinds)
 		timed += fine((int64_t)kinds[i].timed_ticks - plain) / 2;
 		counted += fine((int64_t)kinds[i].counted_ticks - plain) / 2;
 		beyond_timed += (kinds[i].timed_inside - work) / 2;
-		beyond_drawn += (kinds[i].drawn_inside - work) / 2;
+		beyond_sampled += (kinds[i].sampled_inside - work) / 2;
 	}
 	header->cost_counted = natural(counted);
 	header->cost_inside = natural(kinds[0].timed_inside);
-	header->cost_inside_drawn = natural(kinds[0].drawn_inside);
+	header->cost_inside_sampled = natural(kinds[0].sampled_inside);
 	header->cost_less = natural(kinds[0].timed_inside - beyond_timed);
-	header->cost_less_drawn = natural(kinds[0].drawn_inside - beyond_drawn);
+	header->cost_less_sampled = natural(kinds[0].sampled_inside - beyond_sampled);
 	/* Last: others see by it that this is done. */
 	__atomic_store_n(&header->cost_timed, natural(timed) + 1, __ATOMIC_RELEASE);
 }
@@ -309,8 +309,8 @@ static void measure(struct hp_local *me, struct hp_header *header)
 	if (!is_quietest(kinds))
 		return;
 	conclude(header, kinds);
-	me->inside_drawn = header->cost_inside_drawn >> HP_FINE_BITS;
-	me->less_drawn = header->cost_less_drawn >> HP_FINE_BITS;
+	me->inside_sampled = header->cost_inside_sampled >> HP_FINE_BITS;
+	me->less_sampled = header->cost_less_sampled >> HP_FINE_BITS;
 	me->gap = me->countdown = INT32_MAX;
 	round_ticks(me, empty_hooked);
 	hp_truth_settle();

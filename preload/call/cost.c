@@ -19,9 +19,9 @@ void hp_cost_take(struct hp_local *me)
 	hp_marginal_apply(me);
 	me->cost_timed = header->cost_timed;
 	me->inside_timed = header->cost_inside >> HP_FINE_BITS;
-	me->inside_drawn = header->cost_inside_drawn >> HP_FINE_BITS;
+	me->inside_sampled = header->cost_inside_sampled >> HP_FINE_BITS;
 	me->less_timed = header->cost_less >> HP_FINE_BITS;
-	me->less_drawn = header->cost_less_drawn >> HP_FINE_BITS;
+	me->less_sampled = header->cost_less_sampled >> HP_FINE_BITS;
 	me->clock_cost = header->cost_clock;
 	/* Nothing is an event before it is known what is usual. */
 	if (!me->slow_least)

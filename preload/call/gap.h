@@ -4,7 +4,7 @@
  *
  * Between two readings of the clock a thread's elapsed time is known exactly, whatever it called.
  * What a gap took more than its calls usually take is its excess; a large one is an event.  Its
- * time was spent in one of the functions that are drawn, by a call that was not, or in the code
+ * time was spent in one of the functions that are sampled, by a call that was not, or in the code
  * that calls them.  Which one is told by chance (report/read/gap.c): had it been in the function,
  * its call would have been timed with a known probability, and then it is seen as a slow call.
  *
@@ -30,7 +30,7 @@ void hp_gap_pay(struct hp_local *me, uint64_t excess);
 
 /*
  * The clock is read, `now`, and a gap of calls below the frame `from` ends.  `mode`: how its calls
- * were drawn.  Calls of the gap that is being counted down are in it.
+ * were sampled.  Calls of the gap that is being counted down are in it.
  */
 static inline uint64_t hp_gap_end(struct hp_local *me, const struct hp_frame *from, uint64_t now,
 				  unsigned mode)

@@ -71,7 +71,7 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 	exact = hp_leave_duration(me, f->start, now, me->less_timed);
 	ticks = hp_leave_at_least_1(exact);
 	if (HP_TRUTH_ALL && f->weight == 0) {
-		hp_truth_leave(me, f, hp_leave_duration(me, f->reserved[0], now, me->less_drawn));
+		hp_truth_leave(me, f, hp_leave_duration(me, f->reserved[0], now, me->less_sampled));
 		hp_leave_counted(me, f, row, gist);
 		return;
 	}
@@ -92,16 +92,16 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 }
 
 /*
- * Calls are drawn by counting down: all calls that may be drawn, of whatever
- * function, take one, and the next gap is random, uniform in 1..2*HP_DRAWN-1.
- * So no rhythm of the program can meet ours, and each call is drawn with the
- * probability 1/HP_DRAWN.  Of the shortest functions' draws three
+ * Calls are sampled by counting down: all calls that may be sampled, of whatever
+ * function, take one, and the next gap is random, uniform in 1..2*HP_SAMPLED-1.
+ * So no rhythm of the program can meet ours, and each call is sampled with the
+ * probability 1/HP_SAMPLED.  Of the shortest functions' draws three
  * in four are let go.  A handler that interrupts this may jump away for good:
  * a countdown below 0 is over, too.
  */
 static void gap_next(struct hp_local *me)
 {
-	uint32_t mean = HP_DRAWN;
+	uint32_t mean = HP_SAMPLED;
 
 	me->calls += me->gap;
 	me->overhead += (uint64_t)me->gap * me->cost_counted;
@@ -122,8 +122,8 @@ static void gap_next(struct hp_local *me)
 	me->countdown = me->gap;
 }
 
-/* The start of a drawn call.  What the hooks add to the call itself is added to it. */
-static inline uint64_t start_drawn(struct hp_local *me)
+/* The start of a sampled call.  What the hooks add to the call itself is added to it. */
+static inline uint64_t start_sampled(struct hp_local *me)
 {
 	uint64_t now = hp_clock_ordered(me);
 
@@ -131,13 +131,13 @@ static inline uint64_t start_drawn(struct hp_local *me)
 	me->pace_calls = (int64_t)(hp_calls_now(me) - me->last_calls);
 	now = hp_gap_end(me, me->top - 2, now, me->ended_mode);
 	hp_calls_clock(me, now);
-	return now + me->inside_drawn - (hp_overhead_now(me) >> HP_FINE_BITS);
+	return now + me->inside_sampled - (hp_overhead_now(me) >> HP_FINE_BITS);
 }
 
 /* A call that is counted only, in the truth build. */
 static __attribute__((noinline)) void enter_truth(struct hp_local *me, struct hp_frame *f)
 {
-	hp_truth_enter(me, f, start_drawn(me));
+	hp_truth_enter(me, f, start_sampled(me));
 }
 
 /* Fills the claimed frame, and counts. */
@@ -153,20 +153,20 @@ static inline void enter_counted(struct hp_frame *f, struct hp_row *row, struct 
 }
 
 /*
- * Behind an event calls are timed that would not have been drawn.  Each stands for itself, as if all
+ * Behind an event calls are timed that would not have been sampled.  Each stands for itself, as if all
  * of its function were, so nothing is estimated from more calls of this kind than of others.
  */
 static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 {
-	uint32_t usual = gist->draws * HP_DRAWN / HP_BOOST_EVERY;
+	uint32_t usual = gist->draws * HP_SAMPLED / HP_BOOST_EVERY;
 
 	if (me->ended_mode == HP_GAP_BOOST && (uint32_t)(me->random >> 32) % usual == 0)
-		return (uint64_t)gist->draws * HP_DRAWN;
+		return (uint64_t)gist->draws * HP_SAMPLED;
 	me->overhead -= me->cost_counted;	/* it is a timed call's, and that is all */
 	return HP_WEIGHT_BOOST | 1;
 }
 
-/* The weight of a call of a function that is timed, or of one that is drawn. */
+/* The weight of a call of a function that is timed, or of one that is sampled. */
 static uint64_t weight_of(struct hp_local *me, struct hp_function *function, struct hp_gist *gist)
 {
 	if (gist->draws) {
@@ -174,7 +174,7 @@ static uint64_t weight_of(struct hp_local *me, struct hp_function *function, str
 		if (HP_UNLIKELY(me->ended_mode != HP_GAP_USUAL))
 			return weight_boosted(me, gist);
 		if (gist->draws == 1 || me->random >> 62 == 0)
-			return (uint64_t)gist->draws * HP_DRAWN;
+			return (uint64_t)gist->draws * HP_SAMPLED;
 		/* No clock disturbs the gap that begins here. */
 		if (HP_UNLIKELY((me->random >> 20 & (HP_WATCHED - 1)) == 0))
 			hp_marginal_begin(me, me->random >> 30 & 1);
@@ -182,7 +182,7 @@ static uint64_t weight_of(struct hp_local *me, struct hp_function *function, str
 	}
 	if (HP_UNLIKELY(gist->active > 1) && !function->recursive)
 		function->recursive = 1;
-	/* Of a recursive function's calls those below a timed one are drawn. */
+	/* Of a recursive function's calls those below a timed one are sampled. */
 	if (HP_UNLIKELY(function->recursive > 1))
 		gist->draws = function->recursive - 1;
 	return 1;
@@ -213,7 +213,7 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	if (HP_LIKELY(f->weight == 1)) {
 		/*
 		 * When every call is timed, the exit before has waited already, or
-		 * little is left of the caller's.  Before a drawn call there may be a lot.
+		 * little is left of the caller's.  Before a sampled call there may be a lot.
 		 */
 		uint64_t now = hp_clock(me);
 
@@ -222,7 +222,7 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 		hp_calls_clock(me, now);
 		f->start = now + me->inside_timed - (hp_overhead_now(me) >> HP_FINE_BITS);
 	} else if (f->weight != 0) {
-		f->start = start_drawn(me);
+		f->start = start_sampled(me);
 	} else {
 		if (HP_TRUTH_ALL)
 			enter_truth(me, f);

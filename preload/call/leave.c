@@ -36,7 +36,7 @@
 #define HP_EVENT_CLOCKS 100	/* a gap this many clock readings longer than usual, and */
 #define HP_EVENT_FAR 12	/* so many median deviations, 8 standard ones, is an event */
 #define HP_MEAN_MAX 128	/* the running mean follows 1/128 of each difference, */
-#define HP_MEAN_FIRST 4	/* at first more: the calls of the warm-up weigh as many drawn ones */
+#define HP_MEAN_FIRST 4	/* at first more: the calls of the warm-up weigh as many sampled ones */
 
 /* Counts `weight` more values like `ticks`. */
 static void histogram_add(struct hp_local *me, struct hp_function *function, uint64_t ticks,
@@ -162,7 +162,7 @@ static void pace_begin(struct hp_local *me, uint64_t each)
 
 /*
  * Looks whether the function is hot and short by now: then its calls are
- * drawn.  "Short" is its own time: time in callees is known from them.  The
+ * sampled.  "Short" is its own time: time in callees is known from them.  The
  * less timing weighs against the function, the more calls are timed first.  A
  * recursive function keeps its outermost calls timed if they take long, so that
  * its total stays measured: `recursive` holds what applies to the nested ones.
@@ -226,7 +226,7 @@ static inline void median_follow(uint64_t *median, uint64_t value)
 /*
  * What a counted call with the code around it takes, as a rule: so much of the time since the last
  * reading of the clock is no loss (switch_note) and no event (gap.h).  Medians, since a tenth of
- * the gaps may be events.  Looked at when a drawn call ends; at its start a division would be part
+ * the gaps may be events.  Looked at when a sampled call ends; at its start a division would be part
  * of its time.
  */
 static inline void pace_follow(struct hp_local *me)
@@ -255,10 +255,10 @@ static inline int64_t slow_from(const struct hp_local *me, const struct hp_gist 
 	       (int64_t)(me->slow_least << HP_FINE_BITS);
 }
 
-/* A call drawn at random ended. */
-static HP_COLD void drawn_add(struct hp_local *me, struct hp_function *function,
-			      struct hp_gist *gist, struct hp_row *row, int64_t self,
-			      uint64_t child)
+/* A call sampled at random ended. */
+static HP_COLD void sampled_add(struct hp_local *me, struct hp_function *function,
+				struct hp_gist *gist, struct hp_row *row, int64_t self,
+				uint64_t child)
 {
 	int64_t most = slow_from(me, gist);
 	double ticks;
@@ -297,7 +297,7 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	struct hp_function *function = hp_row_function(me, row);
 	uint32_t result = result_take(f);
 	bool is_boosted = (f->weight & HP_WEIGHT_BOOST) != 0;
-	int64_t less = f->weight == 1 ? me->less_timed : me->less_drawn;
+	int64_t less = f->weight == 1 ? me->less_timed : me->less_sampled;
 	int64_t exact = hp_leave_duration(me, f->start, now, less);
 	uint64_t ticks = hp_leave_at_least_1(exact);
 	int64_t self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
@@ -312,11 +312,11 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	histogram_add(me, function, ticks, (uint32_t)f->weight);
 	usual_range(me, function, now & 63);
 	hp_leave_log(me, function, now - ticks, ticks, result);
-	/* One that was timed behind an event is drawn if it is one itself, else it stands for itself. */
+	/* One that was timed behind an event is sampled if it is one itself, else it stands for itself. */
 	if (f->weight == 1 || (is_boosted && (gist->active || self <= slow_from(me, gist))))
 		hp_leave_add(function, gist, row, self, exact);
 	else
-		drawn_add(me, function, gist, row, self, f->child);
+		sampled_add(me, function, gist, row, self, f->child);
 	if (f->weight != 1)
 		pace_follow(me);
 	else
@@ -342,7 +342,7 @@ __attribute__((noinline)) void hp_leave_tallied(struct hp_local *me, struct hp_f
 	uint64_t cost = hp_tally_end(me, f, now);
 
 	if (HP_TRUTH_ALL && f->weight == 0)
-		hp_truth_leave(me, f, hp_leave_duration(me, f->reserved[0], now, me->less_drawn));
+		hp_truth_leave(me, f, hp_leave_duration(me, f->reserved[0], now, me->less_sampled));
 	if (f->weight != 0)
 		hp_leave_timed(me, f, now);
 	else
@@ -368,7 +368,7 @@ void hp_leave(struct hp_local *me, struct hp_frame *f)
 		if (HP_TRUTH_ALL)
 			hp_truth_leave(me, f,
 				       hp_leave_duration(me, f->reserved[0], hp_leave_clock(me),
-							 me->less_drawn));
+							 me->less_sampled));
 		hp_leave_counted(me, f, row, hp_row_gist(row));
 	}
 }

@@ -19,7 +19,7 @@
 #include "segment/histogram.h"
 
 #define HP_LOOK_EVERY 64	/* timed calls between two looks whether a function is hot and short */
-#define HP_LOOK_EXACT 4096	/* where none is ever drawn */
+#define HP_LOOK_EXACT 4096	/* where none is ever sampled */
 
 /* The end of the timed call in `f`, the thread's highest frame, at `now`. */
 void hp_leave_timed(struct hp_local *me, struct hp_frame *f, uint64_t now);

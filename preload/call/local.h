@@ -80,7 +80,7 @@ struct hp_local {
 	uint64_t rows_last;	/* number of places - 1 */
 	struct hp_frame *limit;	/* see above */
 	uint32_t rows_shift;	/* 64 - log2 of their number */
-	uint32_t countdown;	/* counted calls until the next one is drawn */
+	uint32_t countdown;	/* counted calls until the next one is sampled */
 	uint64_t *switch_word;	/* zero: the thread lost the processor, see switch.h */
 	uint32_t state;	/* enum hp_thread_state */
 	uint32_t slow_clock;	/* the clock is not the TSC */
@@ -89,9 +89,9 @@ struct hp_local {
 	uint64_t cost_counted;	/* fine ticks */
 	uint64_t cost_timed;	/* fine ticks */
 	uint64_t inside_timed;	/* ticks that the hooks add to an empty call */
-	uint64_t inside_drawn;
+	uint64_t inside_sampled;
 	int64_t less_timed;	/* ticks of these that work of 20 ns hides */
-	int64_t less_drawn;
+	int64_t less_sampled;
 	uint64_t clock_cost;	/* of one reading, fine ticks */
 	uint32_t gap;	/* `countdown` when it was set */
 	uint32_t is_exact;	/* every call is timed, always */
@@ -100,8 +100,8 @@ struct hp_local {
 	uint64_t last_clock;	/* ticks at the last reading, */
 	uint64_t last_calls;	/* and calls_now() then */
 	uint64_t slow_least;	/* ticks above `pace` that make a gap, or a call, an event: see gap.h */
-	uint64_t calls;	/* that might have been drawn, but for the present gap */
-	uint64_t pace_ticks;	/* before the last drawn call, since the clock was read, */
+	uint64_t calls;	/* that might have been sampled, but for the present gap */
+	uint64_t pace_ticks;	/* before the last sampled call, since the clock was read, */
 	int64_t pace_calls;	/* and calls in that time */
 	uint64_t watch_start;	/* of the watched gap, see marginal.h: ticks, */
 	uint64_t watch_calls;	/* `calls`, */

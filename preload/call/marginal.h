@@ -7,7 +7,7 @@
  * hides hooks behind code that waits, and a program of tiny functions has
  * nothing to hide them behind, but caches and predictors of its own to share.
  *
- * So it is tried out.  Of the gaps between two drawn calls (hook_function.c,
+ * So it is tried out.  Of the gaps between two sampled calls (hook_function.c,
  * gap_next) some are watched, and in half of these the entry hook does its work
  * twice, the second time on a dummy.  The difference in time per call, over
  * many gaps, is what one more piece of such work costs here.  Beside what the

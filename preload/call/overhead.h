@@ -18,7 +18,7 @@ static inline uint64_t hp_gap_calls(const struct hp_local *me)
 	return (uint64_t)(int64_t)(int32_t)(me->gap - me->countdown);
 }
 
-/* Calls that might have been drawn, so far. */
+/* Calls that might have been sampled, so far. */
 static inline uint64_t hp_calls_now(const struct hp_local *me)
 {
 	return me->calls + hp_gap_calls(me);

@@ -65,7 +65,7 @@ void hp_truth_enter(struct hp_local *me, struct hp_frame *f, uint64_t start)
 	f->tally = 0;	/* what its callees took; no allocations are recorded in such a run */
 }
 
-/* What a counted call takes around nothing: it is no surprise as a drawn one is. */
+/* What a counted call takes around nothing: it is no surprise as a sampled one is. */
 static int64_t inside;
 static int64_t nothing_ticks;
 static int64_t nothing_calls;

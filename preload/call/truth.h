@@ -21,10 +21,10 @@ void hp_truth_enter(struct hp_local *me, struct hp_frame *f, uint64_t start);
 /* It ends now; called before anything of the exit is counted. */
 void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks);
 
-/* Ends the calibration: the counted calls since the last drawn one were around nothing. */
+/* Ends the calibration: the counted calls since the last sampled one were around nothing. */
 void hp_truth_settle(void);
 
-/* Calls that are counted only take the way of the drawn ones, up to the clock and back. */
+/* Calls that are counted only take the way of the sampled ones, up to the clock and back. */
 #define HP_TRUTH_ALL 1
 
 #else

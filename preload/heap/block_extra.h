@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_extra.h - what does not fit into a block's shadow word: sizes of 2 GiB and more, and when a drawn
+ * block_extra.h - what does not fit into a block's shadow word: sizes of 2 GiB and more, and when a sampled
  * block was made.
  *
  * The word says by its size, HP_SHADOW_LARGE, that there is something here.
@@ -13,7 +13,7 @@
 
 struct hp_block_extra {
 	uint64_t size;	/* bytes asked for */
-	uint64_t born;	/* ticks; 0 = the block is not drawn */
+	uint64_t born;	/* ticks; 0 = the block is not sampled */
 };
 
 /* In the place of what is there of that address.  False = no room.  errno is kept. */

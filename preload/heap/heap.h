@@ -92,7 +92,7 @@ struct hp_heap_local {
 	uint32_t proof;	/* the next answer of the cache is to be walked again */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t latest;	/* number of the entry that the last allocation had */
-	uint32_t countdown;	/* blocks until one is drawn, see drawn.h */
+	uint32_t countdown;	/* blocks until one is sampled, see sampled.h */
 	uintptr_t shut_at;	/* stack pointer when the gate was shut */
 	struct hp_heap_local *next;	/* list of the process */
 
@@ -103,8 +103,8 @@ struct hp_heap_local {
 	struct hp_tables tables;
 	struct hp_free_node ended;	/* on the stack of those whose threads have */
 	uint32_t gate_open;	/* what the gate is when it is open */
-	const void *drawn;	/* the last drawn block; NULL = none */
-	uint32_t drawn_at;	/* countdown then */
+	const void *sampled;	/* the last sampled block; NULL = none */
+	uint32_t sampled_at;	/* countdown then */
 	uint32_t draws;
 	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
 	uint32_t drops;	/* hp_drops when it was opened */

@@ -23,7 +23,7 @@
 #include "preload/heap/allocator.h"
 #include "preload/heap/block_extra.h"
 #include "preload/heap/charge.h"
-#include "preload/heap/drawn.h"
+#include "preload/heap/sampled.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/hook_alloc.h"
 #include "preload/heap/path_site.h"
@@ -140,17 +140,17 @@ static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *
 }
 
 /*
- * A drawn block: its word says that more is known of it.  It is settled at once, since the usual
+ * A sampled block: its word says that more is known of it.  It is settled at once, since the usual
  * way for a pending block looks at no word; if it was temporary, note_free finds that out.
  */
-static HP_COLD void note_drawn(struct hp_heap_local *me, struct hp_shadow_word *place,
-			       struct hp_site *site, void *block, uint64_t size)
+static HP_COLD void note_sampled(struct hp_heap_local *me, struct hp_shadow_word *place,
+				 struct hp_site *site, void *block, uint64_t size)
 {
 	struct hp_heap *heap = me->heap;
 	bool has_room;
 
 	note_at(me, place, site, block, size);
-	has_room = hp_drawn_begin(me, site, block, size);
+	has_room = hp_sampled_begin(me, site, block, size);
 	if (++me->draws % HP_PROVE_DRAWS == 0)
 		me->gate = 0;	/* the next answer of the path cache is walked again */
 	if (!has_room)
@@ -187,7 +187,7 @@ static inline __attribute__((always_inline)) void note_new(struct hp_heap_local 
 	if (HP_UNLIKELY(place == NULL))
 		note_new_leaf(me, site, block, size);
 	else if (HP_UNLIKELY(--me->countdown == 0))
-		note_drawn(me, place, site, block, size);
+		note_sampled(me, place, site, block, size);
 	else
 		note_at(me, place, site, block, size);
 }
@@ -219,7 +219,7 @@ static inline void note_free_size(struct hp_heap_local *me, struct hp_site *site
 	site->freed += size;
 }
 
-/* The drawn block of last: it was settled, and was temporary. */
+/* The sampled block of last: it was settled, and was temporary. */
 static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
 {
 	struct hp_heap *heap = me->heap;
@@ -240,12 +240,12 @@ static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t si
 static HP_COLD void note_free_extra(struct hp_heap_local *me, struct hp_site *site,
 				    const void *block, struct hp_block_extra extra)
 {
-	if (hp_drawn_is_temporary(me, block)) {
+	if (hp_sampled_is_temporary(me, block)) {
 		unsettle(me, site, extra.size);
 		return;
 	}
 	if (extra.born)
-		hp_drawn_end(me, site, extra.born);
+		hp_sampled_end(me, site, extra.born);
 	note_free_size(me, site, extra.size);
 }
 
@@ -458,7 +458,7 @@ static HP_TAIL void *note_missed(struct hp_heap_local *me, size_t size, void *bl
 
 /*
  * As note_new, for a block that is there and has a word already, while nothing is to be
- * charged to a call.  False = one of these is not so, it is drawn, or a peak is to be noted: then
+ * charged to a call.  False = one of these is not so, it is sampled, or a peak is to be noted: then
  * nothing was done.
  */
 static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local *me,
@@ -713,8 +713,8 @@ static inline struct taken take(struct hp_heap_local *me, const void *block)
 	struct taken taken = { .place = hp_shadow_leaves ? hp_shadow_find(block) : NULL };
 
 	/* It will be a free, or stay: either way it is pending no more, nor temporary. */
-	if (me && block == me->drawn)
-		me->drawn = NULL;
+	if (me && block == me->sampled)
+		me->sampled = NULL;
 	if (me && block == me->last) {
 		settle(me, me->heap);
 		me->heap->pending = 0;
@@ -967,8 +967,8 @@ void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t s
 			 const struct hp_path_frame *frame)
 {
 	const struct hp_heap_local *me = hp_heap();
-	bool is_still = me == mark->heap && me->last == mark->last && me->drawn == mark->drawn &&
-			me->countdown == mark->countdown;
+	bool is_still = me == mark->heap && me->last == mark->last &&
+			me->sampled == mark->sampled && me->countdown == mark->countdown;
 
 	/* A word without anything that was recorded: of a block whose end nobody saw. */
 	if (is_still || !is_known(block))

@@ -23,7 +23,7 @@
 struct hp_alloc_mark {
 	const struct hp_heap_local *heap;
 	const void *last;
-	const void *drawn;
+	const void *sampled;
 	uint32_t countdown;
 };
 
@@ -31,7 +31,7 @@ static inline struct hp_alloc_mark hp_alloc_mark(void)
 {
 	const struct hp_heap_local *me = hp_heap();
 
-	return (struct hp_alloc_mark){ me, me->last, me->drawn, me->countdown };
+	return (struct hp_alloc_mark){ me, me->last, me->sampled, me->countdown };
 }
 
 /* `block` is new (NULL = there is none); counted, unless a stand-in that was called since the mark did it. */

@@ -24,7 +24,7 @@
 #include "preload/guest/ticks.h"
 #include "preload/heap/allocator.h"
 #include "preload/heap/block_extra.h"
-#include "preload/heap/drawn.h"
+#include "preload/heap/sampled.h"
 #include "preload/heap/leak.h"
 #include "preload/heap/path.h"
 #include "preload/heap/peak.h"
@@ -232,7 +232,7 @@ static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t
 	me->walker.most = depth_most ? depth_most : 1;
 	me->walker.mode = walk_mode;
 	me->state = HP_THREAD_BUSY;
-	hp_drawn_init(me);
+	hp_sampled_init(me);
 	if (!depth_most)
 		me->flat = hp_pages(sizeof(*me->flat) << HP_PATH_FLAT_BITS);
 	me->gate_open = hp_shadow_grain != HP_SHADOW_USUAL ? HP_GATE_ANY

@@ -473,7 +473,7 @@ HP_COLD void hp_cond_wake(struct hp_lock *lock)
 
 void hp_lock_calibrate(struct hp_waiter_local *me)
 {
-	struct hp_use none = { .is_drawn = 0 };
+	struct hp_use none = { .is_sampled = 0 };
 	struct hp_release release;
 	uint64_t least = UINT64_MAX;
 

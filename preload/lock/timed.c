@@ -8,7 +8,7 @@
  * always, and all of them with HOTPATH_TIMING=exact.
  *
  * Few random holds say little about rare long ones.  Those are found by the sampler, which looks at
- * `held` while holds are drawn (sampler/session/look.h).  So before the first one is drawn
+ * `held` while holds are sampled (sampler/session/look.h).  So before the first one is sampled
  * it is asked to look, and until it does each hold is timed, up to a limit.
  */
 #include <errno.h>
@@ -122,7 +122,7 @@ static void ask_for_looks(void)
 	errno = saved;
 }
 
-/* A drawn hold: how dense looks are by now, or that there are none. */
+/* A sampled hold: how dense looks are by now, or that there are none. */
 static void note_looks(struct hp_hold_sums *sums, uint64_t end)
 {
 	const struct hp_looks *l = looks();
@@ -176,9 +176,9 @@ void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held
 {
 	/* The sampler looks no more: what comes now is not seen, so it is timed. */
 	if (!use->next_timed)
-		use->is_drawn = 0;
-	held->weight = use->is_drawn ? weight_of(use) : 1;
-	use->next_timed = use->count + (use->is_drawn ? random_gap(me, held->weight) : 1);
+		use->is_sampled = 0;
+	held->weight = use->is_sampled ? weight_of(use) : 1;
+	use->next_timed = use->count + (use->is_sampled ? random_gap(me, held->weight) : 1);
 	held->waited = 0;
 	held->contest = 0;
 	held->start = hp_lock_clock(me);
@@ -218,15 +218,15 @@ static void policy_look(struct hp_waiter_local *me, struct hp_use *use, uint64_t
 	int64_t far = (int64_t)(ticks < (uint64_t)most * 8 ? ticks : (uint64_t)most * 8) -
 		      (int64_t)use->mean;
 	bool is_paid = pay(me, start);
-	uint32_t is_drawn;
+	uint32_t is_sampled;
 
 	use->mean = (uint32_t)((int64_t)use->mean + far / (1 << HP_MEAN_SHIFT));
-	is_drawn = !is_paid && !me->is_exact && use->count >= HP_ALWAYS &&
-		   (int64_t)use->mean < most && may_draw(me, start + ticks);
-	if (is_drawn && use->is_drawn)
+	is_sampled = !is_paid && !me->is_exact && use->count >= HP_ALWAYS &&
+		     (int64_t)use->mean < most && may_draw(me, start + ticks);
+	if (is_sampled && use->is_sampled)
 		return;
-	use->is_drawn = is_drawn;
-	use->next_timed = use->count + (is_drawn ? random_gap(me, weight_of(use)) : 1);
+	use->is_sampled = is_sampled;
+	use->next_timed = use->count + (is_sampled ? random_gap(me, weight_of(use)) : 1);
 }
 
 /* --- holds that have ended --- */
@@ -237,15 +237,15 @@ static uint64_t known_part(const struct hp_release *release)
 	return release->since ? hp_mark_until(release->since, release->end) : 0;
 }
 
-static void drawn_add(struct hp_waiter_local *me, struct hp_use *use,
-		      const struct hp_release *release, uint64_t ticks)
+static void sampled_add(struct hp_waiter_local *me, struct hp_use *use,
+			const struct hp_release *release, uint64_t ticks)
 {
 	uint64_t weight = release->held.weight / HP_LOCK_DRAWN;
 	uint64_t first = hp_clock_between(known_part(release), ticks);
 	struct hp_hold_sums *sums = sums_get(me, use);
 
-	use->drawn += weight;
-	use->drawn_ticks += ticks * weight;
+	use->sampled += weight;
+	use->sampled_ticks += ticks * weight;
 	atomic_store_explicit(&me->waiter->draws,
 			      atomic_load_explicit(&me->waiter->draws, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
@@ -272,7 +272,7 @@ static void timed_add(struct hp_waiter_local *me, struct hp_use *use,
 		if (use->holds && spread_at(me, use->holds)->sums)
 			sums_get(me, use)->at = release->end;
 	} else {
-		drawn_add(me, use, release, ticks);
+		sampled_add(me, use, release, ticks);
 	}
 	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
 	hp_hold_spread_add(me, &use->holds, ticks, release->held.weight);

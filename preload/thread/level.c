@@ -135,9 +135,9 @@ static void hand_over(const struct hp_header *from, struct hp_header *to)
 	to->cost_counted = from->cost_counted;
 	to->cost_clock = from->cost_clock;
 	to->cost_inside = from->cost_inside;
-	to->cost_inside_drawn = from->cost_inside_drawn;
+	to->cost_inside_sampled = from->cost_inside_sampled;
 	to->cost_less = from->cost_less;
-	to->cost_less_drawn = from->cost_less_drawn;
+	to->cost_less_sampled = from->cost_less_sampled;
 	/* Last: it tells others that the rest is complete. */
 	__atomic_store_n(&to->cost_timed, from->cost_timed, __ATOMIC_RELEASE);
 }

@@ -229,7 +229,7 @@ static double chance_of(double number, double t)
 /* `grain`: by how much the usual time of a gap may be wrong, ticks. */
 static struct claim claim_of(const struct set *set, const struct hp_tree_sum *sum, double grain)
 {
-	double p = fmin(fmax(sum->drawn / sum->others, 1 / 1024.0), 1);
+	double p = fmin(fmax(sum->sampled / sum->others, 1 / 1024.0), 1);
 	double whole = set->ticks[HP_GAP_USUAL] + set->ticks[HP_GAP_BOOST];
 	struct claim claim = { .high = whole };
 	struct share share;
@@ -241,7 +241,7 @@ static struct claim claim_of(const struct set *set, const struct hp_tree_sum *su
 	}
 	share = share_of(set, sum->slow, p);
 	fewest = number_of(set, share.low, p);
-	most = fmin(number_of(set, share.high, p), sum->others - sum->drawn);
+	most = fmin(number_of(set, share.high, p), sum->others - sum->sampled);
 	claim.low = ticks_of(set, fewest - chance_of(fewest, share.low), false);
 	claim.high = ticks_of(set, fmin(most + chance_of(most, share.high), sum->others), true) +
 		     most * grain;
@@ -263,10 +263,10 @@ static void claim_by_time(const struct hp_tree_sum *sum, double whole, struct cl
 /* Some of its calls were not timed. */
 static bool is_candidate(const struct hp_tree_sum *sum)
 {
-	return sum->drawn > 0 ? sum->is_apart : sum->pending > 0;
+	return sum->sampled > 0 ? sum->is_apart : sum->pending > 0;
 }
 
-static double drawn_of(const struct gaps *g, uint32_t set)
+static double sampled_of(const struct gaps *g, uint32_t set)
 {
 	double sum = 0;
 
@@ -290,7 +290,7 @@ static void claims_find(struct gaps *g)
 		if (!at || !is_candidate(sum))
 			continue;
 		if (wholes[at] < 0)
-			wholes[at] = drawn_of(g, at);
+			wholes[at] = sampled_of(g, at);
 		g->claims[i] = claim_of(&g->sets[at - 1], sum, grain);
 		claim_by_time(sum, wholes[at], &g->claims[i]);
 		g->sets[at - 1].claimed += g->claims[i].ticks;

@@ -38,7 +38,7 @@ static double poisson_high(double count)
 static void add_shorts(struct hp_lock_rest *rest, const struct hp_use *use,
 		       const struct hp_hold_sums *sums, double draws, double others)
 {
-	double weight = (double)use->drawn, mean, square, variance, effective;
+	double weight = (double)use->sampled, mean, square, variance, effective;
 
 	if (!sums || draws < 2 || weight < draws) {
 		/* Unknown: anything up to that. */
@@ -88,9 +88,9 @@ static void add_rest(struct hp_lock_sum *sum, const struct hp_use *use,
 	struct hp_lock_rest *rest = &sum->rest;
 
 	sum->is_estimated = true;
-	if (!sums && use->drawn) {
-		rest->known += (double)use->drawn_ticks / (double)use->drawn * (double)draws;
-		rest->shorts += (double)use->drawn_ticks / (double)use->drawn * others;
+	if (!sums && use->sampled) {
+		rest->known += (double)use->sampled_ticks / (double)use->sampled * (double)draws;
+		rest->shorts += (double)use->sampled_ticks / (double)use->sampled * others;
 		rest->is_unknown = true;
 		return;
 	}
@@ -106,10 +106,10 @@ void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
 		     const struct hp_hold_sums *sums, uint64_t draws, double gap)
 {
 	sum->timed += use->timed;
-	sum->drawn += draws;
+	sum->sampled += draws;
 	sum->hold_ticks += (double)use->timed_ticks;
 	sum->hold_most = use->hold_most > sum->hold_most ? use->hold_most : sum->hold_most;
-	if (use->drawn || use->is_drawn || sums)
+	if (use->sampled || use->is_sampled || sums)
 		add_rest(sum, use, sums, draws, gap);
 }
 
@@ -142,7 +142,7 @@ static double both(double a, double b)
 void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most_ticks)
 {
 	const struct hp_lock_rest *rest = &sum->rest;
-	double error = clock_ticks * ((double)(sum->timed + sum->drawn) + rest->count);
+	double error = clock_ticks * ((double)(sum->timed + sum->sampled) + rest->count);
 	double sure = sum->hold_ticks + rest->known, spread = Z * sqrt(rest->variance);
 	struct range looks = looks_range(rest);
 	double down = both(spread, looks.ticks - looks.low);

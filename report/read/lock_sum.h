@@ -14,7 +14,7 @@
 
 /* Sums over untimed holds; FORMAT.md says what follows from them. */
 struct hp_lock_rest {
-	double count;	/* holds that were neither timed nor drawn */
+	double count;	/* holds that were neither timed nor sampled */
 	double known;	/* certain time of these and the sampled ones, ticks */
 	double shorts;	/* their first parts up to HP_LOCK_SHORT, estimated */
 	double variance;	/* of that */
@@ -37,7 +37,7 @@ struct hp_lock_sum {
 	uint64_t failed;	/* tries that found it taken */
 	uint64_t timeouts;
 	uint64_t timed;	/* holds that were all timed */
-	uint64_t drawn;	/* and sampled ones */
+	uint64_t sampled;	/* and sampled ones */
 	double wait_ticks;
 	uint64_t wait_most;
 	double hold_ticks;	/* of all holds, partly estimated */

@@ -100,7 +100,7 @@ struct hp_model_function {
 	uint32_t running;	/* calls that had not ended */
 	uint64_t calls;
 	uint64_t measured;	/* calls with a known duration */
-	uint64_t drawn;	/* of them: sampled */
+	uint64_t sampled;	/* of them: sampled */
 	bool is_sampled;	/* times are estimates */
 	bool is_recursive;	/* some calls were nested in others */
 	double total_ns;	/* outermost calls, callees included */
@@ -117,7 +117,7 @@ struct hp_model_function {
 	double body_count;
 	double timed_ticks;	/* own time of calls that were timed all, */
 	double timed_count;
-	double pending_count;	/* calls of rows with others, none of which was drawn */
+	double pending_count;	/* calls of rows with others, none of which was sampled */
 	double tail_variance;
 	double total_doubt;	/* linear errors, ticks */
 	double self_doubt;

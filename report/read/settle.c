@@ -90,13 +90,13 @@ static void settle_tail(const struct hp_tree *tree, const struct hp_model *model
 	struct hp_tree_sum *sum = &tree->sums[place];
 	double mean, expected;
 
-	if (sum->is_apart || tree->tail_count <= 0 || tree->body_ticks <= 0 || f->drawn == 0 ||
+	if (sum->is_apart || tree->tail_count <= 0 || tree->body_ticks <= 0 || f->sampled == 0 ||
 	    sum->self <= 0)
 		return;
 	mean = exp(tree->tail_logs / tree->tail_count);
 	expected = sum->self * (1 - sum->timed_share) * tree->tail_count / tree->body_ticks;
 	expected = fmax(expected, (double)node->calls * (1 - sum->timed_share) * tree->tail_count /
-					  tree->drawn);
+					  tree->sampled);
 	if (expected * mean > sum->tail_missing) {
 		sum->tail_missing = expected * mean;
 		sum->tail_variance = fmax(sum->tail_variance, expected * mean * mean);
@@ -342,7 +342,7 @@ static void settle_times(const struct hp_model *model, struct hp_model_function 
 	double own = fmax(0, f->self_ns);
 	double total = fmax(own, fmin(f->total_ns, whole)), half;
 
-	f->is_sampled = f->drawn > 0 || f->pending_count > 0;
+	f->is_sampled = f->sampled > 0 || f->pending_count > 0;
 	f->total_low_ns = fmax(0, total - low) * scale;
 	f->total_high_ns = (total + high) * scale;
 	f->total_ns = total * scale;

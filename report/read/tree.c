@@ -9,7 +9,7 @@
  *
  * Stalls. Sampled calls far above the running mean are kept separately (the
  * "tail"). While there are few, each counts once: one observed stall must not
- * be multiplied by HP_DRAWN. Stalls that were not sampled are then missing, so
+ * be multiplied by HP_SAMPLED. Stalls that were not sampled are then missing, so
  * the upper end of the interval is raised by their expected time: from those
  * seen in this row, or from those of all rows in proportion to own time,
  * whichever is more. The limit is the timed caller's apparent own time, which
@@ -45,7 +45,7 @@ struct facts {
 	double timed;
 	double running;	/* calls that had not ended */
 	double others;	/* neither of these nor nested */
-	double drawn;
+	double sampled;
 	double tail_count;
 	double tail_ticks;
 	double body_ticks;
@@ -67,7 +67,7 @@ static struct facts facts_of(const struct hp_row *row, const struct hp_open *ope
 	uint64_t timed = least_of(row->timed, row->calls);
 	uint64_t others = row->calls - timed - least_of(row->nested, row->calls - timed);
 	uint64_t running = least_of((uint64_t)open->calls, others);
-	uint64_t drawn = least_of(row->sampled, others - running);
+	uint64_t sampled = least_of(row->sampled, others - running);
 	/* More than 2^32 of them would take hours. */
 	uint64_t tail = least_of(row->tail_carry, UINT32_MAX) << 32 | row->tail_count;
 	bool is_number = isfinite(row->square_sampled) && row->square_sampled >= 0;
@@ -77,8 +77,8 @@ static struct facts facts_of(const struct hp_row *row, const struct hp_open *ope
 		.timed = (double)timed,
 		.running = (double)running,
 		.others = (double)(others - running),
-		.drawn = (double)drawn,
-		.tail_count = (double)least_of(tail, drawn),
+		.sampled = (double)sampled,
+		.tail_count = (double)least_of(tail, sampled),
 		.tail_ticks = (double)row->tail_ticks,
 		.body_ticks = (double)row->self_sampled / FINE,
 		.body_squares = is_number ? row->square_sampled : 0,
@@ -97,7 +97,7 @@ static double small_sample(double n)
 /* Variance of the sum over `others` calls, estimated from the sampled calls without the tail. */
 static double body_variance(const struct facts *f)
 {
-	double n = f->drawn - f->tail_count;
+	double n = f->sampled - f->tail_count;
 	double mean = n > 0 ? f->body_ticks / n : 0;
 	double spread;
 
@@ -110,13 +110,13 @@ static double body_variance(const struct facts *f)
 	       small_sample(n);
 }
 
-static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
-		      struct hp_model_function *function, const struct facts *f)
+static void add_sampled(struct hp_tree *tree, struct hp_tree_sum *sum,
+			struct hp_model_function *function, const struct facts *f)
 {
-	double n = f->drawn - f->tail_count;
-	double weight = f->others / f->drawn;
+	double n = f->sampled - f->tail_count;
+	double weight = f->others / f->sampled;
 	bool is_rare =
-		f->is_apart || (f->tail_count < TAIL_FEW && f->tail_count * TAIL_RARE < f->drawn);
+		f->is_apart || (f->tail_count < TAIL_FEW && f->tail_count * TAIL_RARE < f->sampled);
 	double self;
 
 	if (is_rare)
@@ -127,7 +127,7 @@ static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
 	sum->self += self;
 	sum->outer += self;
 	sum->variance += body_variance(f);
-	sum->drawn += f->drawn - f->tail_count;
+	sum->sampled += f->sampled - f->tail_count;
 	sum->slow += f->tail_count;
 	sum->is_apart = f->is_apart;
 	if (f->tail_count > 0 && !f->is_apart) {
@@ -140,7 +140,7 @@ static void add_drawn(struct hp_tree *tree, struct hp_tree_sum *sum,
 	function->body_ticks += f->body_ticks;
 	function->body_squares += f->body_squares;
 	function->body_count += n;
-	tree->drawn += f->drawn;
+	tree->sampled += f->sampled;
 	tree->body_ticks += f->body_ticks;
 	if (f->is_apart)
 		return;
@@ -167,8 +167,8 @@ static void add_facts(struct hp_tree *tree, const struct hp_model *model, uint32
 	if (f->calls > 0)
 		sum->timed_share = (float)((sum->timed_share * before + f->timed + f->running) /
 					   (before + f->calls));
-	if (f->drawn > 0) {
-		add_drawn(tree, sum, function, f);
+	if (f->sampled > 0) {
+		add_sampled(tree, sum, function, f);
 	} else {
 		sum->pending += (uint32_t)fmin(f->others, UINT32_MAX / 2);
 		sum->pending_outer += (uint32_t)fmin(f->others, UINT32_MAX / 2);
@@ -276,13 +276,13 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 	memcpy(&row, there, sizeof(row));
 	open = hp_opens_find(opens, place->offset);
 	facts = facts_of(&row, open ? open : &none);
-	if (facts.drawn > 0)
+	if (facts.sampled > 0)
 		facts.is_apart = is_apart(model, record);
 	add_facts(tree, model, place->node, &facts);
 	model->nodes[place->node].calls += row.calls;
 	function->calls += row.calls;
-	function->drawn += (uint64_t)facts.drawn;
-	function->measured += (uint64_t)(facts.timed + facts.drawn);
+	function->sampled += (uint64_t)facts.sampled;
+	function->measured += (uint64_t)(facts.timed + facts.sampled);
 	stamp = row.calls + row.timed + row.nested + row.sampled + row.tail_count;
 	record->stamp += stamp;
 	model->blocks[record->block].stamp += stamp;
@@ -313,7 +313,7 @@ void hp_tree_count(struct hp_tree *tree, struct hp_model *model, uint64_t now)
 	struct hp_opens opens;
 
 	hp_opens_init(&opens, model, now);
-	tree->tail_count = tree->tail_logs = tree->body_ticks = tree->drawn = 0;
+	tree->tail_count = tree->tail_logs = tree->body_ticks = tree->sampled = 0;
 	doubts_of(tree, model);
 	memset(tree->sums, 0, model->node_count * sizeof(*tree->sums));
 	for (size_t i = 0; i < model->node_count; i++) {

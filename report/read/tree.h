@@ -20,12 +20,12 @@ struct hp_tree_sum {
 	double others;	/* untimed outermost calls */
 	double variance;	/* of the latter; from sampling here, and passed up */
 	double left_over;	/* variance of callees that adds to own time only */
-	double tail_missing;	/* expected time of stalls that were not drawn, */
+	double tail_missing;	/* expected time of stalls that were not sampled, */
 	double tail_variance;	/* and its variance */
 	double doubt;	/* total uncertainty of the subtracted hook cost; calls here only */
 	double slack_low;	/* uncertainty below and above: untimed slow calls (gap.c) */
 	double slack_high;
-	double drawn;	/* sampled outermost calls */
+	double sampled;	/* sampled outermost calls */
 	double slow;	/* of these, or timed along with them: far above the mean */
 	float timed_share;	/* all of the calls were timed */
 	uint32_t pending;	/* calls without any sample in their block */
@@ -51,7 +51,7 @@ struct hp_tree {
 	double tail_count;	/* over all sampled rows */
 	double tail_logs;	/* of it: sum of the logarithms of each row's mean tail */
 	double body_ticks;
-	double drawn;	/* over all sampled rows too */
+	double sampled;	/* over all sampled rows too */
 	double doubt_counted;	/* ticks per untimed or sampled call, */
 	double doubt_timed;	/* and per call that was timed while all were */
 };

@@ -171,7 +171,7 @@ static void end_waiter(struct hp_look *look, struct hp_waiter *waiter)
 	if (!atomic_load_explicit(&waiter->draws, memory_order_relaxed))
 		return;
 	for (; (use = step(look, at, sizeof(*use))); at = use->next)
-		if (__atomic_load_n(&use->is_drawn, __ATOMIC_RELAXED))
+		if (__atomic_load_n(&use->is_sampled, __ATOMIC_RELAXED))
 			__atomic_store_n(&use->next_timed, 0, __ATOMIC_RELAXED);
 }
 

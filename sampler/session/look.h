@@ -8,7 +8,7 @@
  * since the one before it, whatever the thread does in the hold: compute, wait, or sleep.
  *
  * A thread for each segment does it, since the main loop may be busy for longer than a gap.  It
- * sleeps until a process asks (hp_looks.asked), and again when no hold was drawn and none was marked
+ * sleeps until a process asks (hp_looks.asked), and again when no hold was sampled and none was marked
  * for a while: then the next holds are timed by their owners.
  *
  * What it reads is the members', who may write anything.  It writes marks into waiters, and the word of
@@ -45,7 +45,7 @@ struct hp_look {
 /* True if there was something to look for. */
 bool hp_look_once(struct hp_look *look, uint64_t now);
 
-/* The next hold of each use whose holds are drawn is timed. */
+/* The next hold of each use whose holds are sampled is timed. */
 void hp_look_end(struct hp_look *look);
 
 #endif

@@ -68,7 +68,7 @@ struct hp_frame {
 /* The same: it allocated, or a callee did. */
 #define HP_WEIGHT_TALLY (UINT64_C(1) << 62)
 
-/* The same: its calls are drawn, and this one was timed beside these, behind an event (hp_gaps). */
+/* The same: its calls are sampled, and this one was timed beside these, behind an event (hp_gaps). */
 #define HP_WEIGHT_BOOST (UINT64_C(1) << 61)
 #define HP_WEIGHT_FLAGS (HP_WEIGHT_RESULT | HP_WEIGHT_TALLY)
 
@@ -180,12 +180,12 @@ struct hp_results {
 
 /*
  * What a counted call needs of its function: small, so that those of many lie
- * in few lines.  With `draws`, one call in draws * HP_DRAWN is timed, at random,
+ * in few lines.  With `draws`, one call in draws * HP_SAMPLED is timed, at random,
  * and then stands for as many in the histogram.
  */
 struct hp_gist {
 	uint32_t active; /* owner: calls of the function on the thread's stacks now */
-	uint32_t draws; /* owner: 0 = every call is timed; else one of draws * HP_DRAWN is drawn */
+	uint32_t draws; /* owner: 0 = every call is timed; else one of draws * HP_SAMPLED is sampled */
 	int32_t mean_self; /* owner: mean own time of a sampled call, fine ticks */
 	int32_t exit_delta; /* owner: stack pointer at the exit hook - at the entry hook, last seen */
 };
@@ -202,7 +202,7 @@ struct hp_function {
 	uint64_t least; /* owner: shortest measured duration, ticks */
 	int64_t long_self; /* owner: of timed_self, that of calls so long that they say nothing of the usual one */
 	uint32_t long_calls; /* owner: their number */
-	uint32_t followed; /* owner: drawn calls that mean_self has followed, as far as it matters */
+	uint32_t followed; /* owner: sampled calls that mean_self has followed, as far as it matters */
 
 	uint64_t next; /* set once */
 	uint64_t module; /* set once: offset of hp_module; 0 = none contains it */
@@ -220,7 +220,7 @@ struct hp_function {
 	uint32_t results; /* owner: offset / HP_LINE of its hp_results; 0 = none */
 	uint32_t charge; /* owner: offset / HP_LINE of its hp_charge; 0 = none */
 	uint32_t gaps; /* owner: offset / HP_LINE of its first hp_gaps; 0 = none; of `<other>`: of the root row */
-	uint32_t slow_least; /* owner: since its calls are drawn, those this many ticks above the mean are the tail; 0 = an older library's: 32 times the mean */
+	uint32_t slow_least; /* owner: since its calls are sampled, those this many ticks above the mean are the tail; 0 = an older library's: 32 times the mean */
 	struct hp_call slowest[HP_SLOWEST]; /* owner: unordered */
 };
 
@@ -257,7 +257,7 @@ struct hp_gaps {
 /*
  * A row of the tree.  "Outer" calls are those during which the function is not
  * on the stack already; only they add to inclusive time.  Calls come in three
- * kinds: timed (every call of it was, then); sampled (drawn at random among
+ * kinds: timed (every call of it was, then); sampled (picked at random among
  * the rest); and the others, counted only.
  *
  *   own time       = self_timed

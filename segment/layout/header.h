@@ -89,7 +89,7 @@
 #define HP_CARRY (UINT32_C(1) << 31)
 #define HP_GROUPS 59	/* group 0: 0..63 exactly; group g: octave g + 5 */
 /* Of the calls of a hot, short function, on average one in so many is timed. */
-#define HP_DRAWN 32
+#define HP_SAMPLED 32
 
 #define HP_DELTA_NONE INT32_MIN
 #define HP_SLOWEST 8
@@ -156,9 +156,9 @@ struct hp_header {
 	uint32_t cost_inside;	/* creator: part of it inside the callee's own time, fine ticks */
 	uint32_t cost_counted;	/* creator: the same for a pair that is counted only, fine ticks */
 	uint32_t cost_clock;	/* creator: one reading of the clock, fine ticks */
-	uint32_t cost_inside_drawn;	/* creator: as cost_inside, of a drawn call */
+	uint32_t cost_inside_sampled;	/* creator: as cost_inside, of a sampled call */
 	uint32_t cost_less;	/* creator: cost_inside is this much less around 20 ns of work, fine ticks */
-	uint32_t cost_less_drawn;	/* creator: the same of cost_inside_drawn */
+	uint32_t cost_less_sampled;	/* creator: the same of cost_inside_sampled */
 
 	/* -- line 3: who is who, and the end -- */
 	uint32_t root_pid;	/* runner or creator: the session's root process */

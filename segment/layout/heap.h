@@ -14,7 +14,7 @@
 
 #include "segment/layout/header.h"
 
-/* Drawn blocks, one in some 256 at random, by powers of two: class n is above 2^(n-1), up to 2^n. */
+/* Sampled blocks, one in some 256 at random, by powers of two: class n is above 2^(n-1), up to 2^n. */
 #define HP_SIZE_CLASSES 32	/* bytes; the last: all above */
 #define HP_LIFE_CLASSES 24	/* 1024 ticks, rounded down; the last: all above */
 
@@ -56,10 +56,10 @@ struct hp_heap {
 	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
 	uint64_t arena_end;	/* its thread: and its end */
 	uint64_t other;	/* set once: the site that takes what gets none of its own */
-	uint64_t lives[HP_LIFE_CLASSES];	/* its thread: drawn blocks it freed, by age */
-	uint64_t sizes[HP_SIZE_CLASSES];	/* its thread: drawn blocks, by size */
+	uint64_t lives[HP_LIFE_CLASSES];	/* its thread: sampled blocks it freed, by age */
+	uint64_t sizes[HP_SIZE_CLASSES];	/* its thread: sampled blocks, by size */
 	_Atomic uint64_t map_sites;	/* its thread: head of a list of hp_site, of direct maps */
-	uint64_t drawn_lost;	/* its thread: drawn blocks whose age has no room */
+	uint64_t sampled_lost;	/* its thread: sampled blocks whose age has no room */
 	uint32_t leak_state;	/* its thread, the last of its process: enum hp_leak_state */
 	uint32_t leak_scans;	/* the same: processes that were told what is lost */
 	uint64_t left;	/* its thread: blocks alive in its process when that gave up rights; freed in their sites */
@@ -134,7 +134,7 @@ struct hp_site {
 	};
 };
 
-/* The drawn blocks of one site that has many. */
+/* The sampled blocks of one site that has many. */
 struct hp_spread_of_blocks {
 	uint32_t sizes[HP_SIZE_CLASSES];	/* owner; UINT32_MAX = that or more, */
 	_Atomic uint32_t lives[HP_LIFE_CLASSES];	/* who frees, atomic add: and here */

@@ -168,14 +168,14 @@ struct hp_waiter {
 	struct hp_held held[HP_HELD_MAX]; /* its thread: in the order in which it got them */
 
 	/* Segments of earlier versions end here. */
-	_Atomic uint64_t draws; /* its thread: holds drawn at random, of all locks */
+	_Atomic uint64_t draws; /* its thread: holds sampled at random, of all locks */
 	uint64_t reserved[7];
 	struct hp_mark marks[HP_HELD_MAX];
 };
 
 /*
  * Holds are of two kinds: each was timed, or one of HP_LOCK_DRAWN at random.
- * After HP_LOCK_OFTEN acquisitions one of HP_LOCK_RARE is drawn, and counts as
+ * After HP_LOCK_OFTEN acquisitions one of HP_LOCK_RARE is sampled, and counts as
  * HP_LOCK_RARE / HP_LOCK_DRAWN draws, also its time.  How many did says
  * hp_spread.rare.  What is known of the others is in hp_hold_sums; FORMAT.md says
  * how the time held follows.
@@ -192,13 +192,13 @@ struct hp_use {
 	uint64_t wait_most; /* owner: the longest of them */
 	uint64_t timed; /* owner: holds timed while each was, or after a wait */
 	uint64_t timed_ticks; /* owner */
-	uint64_t drawn; /* owner: holds drawn at random, a rare one as several */
+	uint64_t sampled; /* owner: holds sampled at random, a rare one as several */
 
-	uint64_t drawn_ticks; /* owner */
+	uint64_t sampled_ticks; /* owner */
 	uint64_t hold_most; /* owner: the longest timed */
 	uint64_t failed; /* owner: tries that found it taken */
 	uint32_t timeouts; /* owner; UINT32_MAX = that or more */
-	uint32_t is_drawn; /* owner: 1 = holds are timed at random now */
+	uint32_t is_sampled; /* owner: 1 = holds are timed at random now */
 	uint32_t waits; /* owner: offset / HP_LINE of hp_spread of the waits; 0 = none */
 	uint32_t holds; /* owner: the same of the holds */
 	uint32_t side; /* set once: enum hp_lock_side */
@@ -236,13 +236,13 @@ struct hp_spread {
 /*
  * What is known of holds that were not timed each.  A hold's first part ends when it is marked by
  * its owner or a waiter, or with the hold itself; behind that its time is known.  What the first parts
- * take up to HP_LOCK_SHORT is estimated from the drawn holds, and what they take beyond
+ * take up to HP_LOCK_SHORT is estimated from the sampled holds, and what they take beyond
  * that from looks: each look that finds a lock held, HP_LOCK_SHORT before that part's end or
  * earlier, stands for the time since the look before it.
  */
 struct hp_hold_sums {
-	uint64_t each_ticks; /* owner, as all here: drawn holds, a rare one once */
-	uint64_t short_ticks; /* drawn holds, a rare one as several: of each first part at most HP_LOCK_SHORT */
+	uint64_t each_ticks; /* owner, as all here: sampled holds, a rare one once */
+	uint64_t short_ticks; /* sampled holds, a rare one as several: of each first part at most HP_LOCK_SHORT */
 	uint64_t short_squares; /* the sum of the squares, a rare one as several */
 	uint64_t known; /* holds that were not timed, but marked */
 	uint64_t known_ticks; /* their time behind the first part */
@@ -253,10 +253,10 @@ struct hp_hold_sums {
 	uint64_t tail_ticks; /* from such a look to there: certain */
 	uint64_t least_most; /* the longest hold of those that were marked: it took at least this */
 	uint64_t most_most; /* and none of them took longer than this */
-	uint64_t looks; /* gaps that were asked for, one with each drawn hold */
+	uint64_t looks; /* gaps that were asked for, one with each sampled hold */
 	uint64_t looks_gaps; /* their sum: the mean gap between two looks by then, weighted by its length */
 	uint64_t looks_most; /* the longest gap by then */
-	uint64_t blind_ticks; /* time in which holds were drawn and nobody looked */
+	uint64_t blind_ticks; /* time in which holds were sampled and nobody looked */
 	uint64_t at; /* end of the last hold that is in these sums */
 };
 
@@ -291,7 +291,7 @@ static_assert(offsetof(struct hp_waiter, draws) == 2240, "format: readers rely o
 static_assert(sizeof(struct hp_mark) == 24, "format: readers rely on it");
 static_assert(sizeof(struct hp_hold_sums) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_use) == 128, "format: readers rely on it");
-static_assert(offsetof(struct hp_use, drawn_ticks) == 64, "one line is all a usual lock touches");
+static_assert(offsetof(struct hp_use, sampled_ticks) == 64, "one line is all a usual lock touches");
 static_assert(sizeof(struct hp_order) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_spread) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_contest) == 128, "format: readers rely on it");

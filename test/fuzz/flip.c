@@ -215,7 +215,7 @@ static void try(const struct run *run, size_t number)
 	run->bytes[place] = other;
 	mprotect(run->bytes, run->size, PROT_READ);
 	setitimer(ITIMER_PROF, &limit, NULL);
-	/* The views that are drawn from what the tables have, too, for one of the values. */
+	/* The views that are sampled from what the tables have, too, for one of the values. */
 	uint64_t sum = run->look(run, value == VALUE_ALL);
 	mprotect(run->bytes, run->size, PROT_READ | PROT_WRITE);
 	run->bytes[place] = byte;

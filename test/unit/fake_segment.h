@@ -267,9 +267,9 @@ static inline void fake_call(struct fake *fake, struct hp_function *function, st
 	fake_duration(fake, function, ticks, 1);
 }
 
-/* One of `weight` calls that was drawn: all own time. */
-static inline void fake_drawn(struct fake *fake, struct hp_function *function, struct hp_row *row,
-			      uint64_t ticks, uint32_t weight)
+/* One of `weight` calls that was sampled: all own time. */
+static inline void fake_sampled(struct fake *fake, struct hp_function *function, struct hp_row *row,
+				uint64_t ticks, uint32_t weight)
 {
 	row->calls += weight;
 	row->sampled++;

@@ -84,13 +84,13 @@ TEST(edge, a_tail_of_more_than_2_to_the_32)
 {
 	struct scene s;
 	const struct hp_model_function *f;
-	uint64_t tail = TWO_32 + 5, body = 3 * TWO_32, drawn = tail + body;
+	uint64_t tail = TWO_32 + 5, body = 3 * TWO_32, sampled = tail + body;
 
 	scene_init(&s);
 	fake_life(&s.fake, 33 * (body * 10 + tail * 1000));
-	/* One call in 32 was drawn; usual ones took 10 ticks, those of the tail 1000. */
-	s.row->calls = drawn * 32;
-	s.row->sampled = drawn;
+	/* One call in 32 was sampled; usual ones took 10 ticks, those of the tail 1000. */
+	s.row->calls = sampled * 32;
+	s.row->sampled = sampled;
 	s.row->tail_count = 5;
 	s.row->tail_carry = 1;
 	s.row->tail_ticks = tail * 1000;
@@ -99,7 +99,7 @@ TEST(edge, a_tail_of_more_than_2_to_the_32)
 	s.f->least = 10;
 	s.f->most = 1000;
 	f = scene_read(&s);
-	CHECK_EQ(f->calls, drawn * 32);
+	CHECK_EQ(f->calls, sampled * 32);
 	/* As many tails are no stalls: they are scaled as all others. */
 	CHECK_NEAR(f->total_ns, ((double)body * 10 + (double)tail * 1000) * 32 * FAKE_NS_PER_TICK,
 		   1e6);
@@ -132,8 +132,8 @@ TEST(edge, rare_draws_of_more_than_2_to_the_32)
 	set->waiters = fake_at(&s.fake, waiter);
 	use->lock = fake_at(&s.fake, lock);
 	use->count = rare * HP_LOCK_RARE;
-	use->drawn = rare * (HP_LOCK_RARE / HP_LOCK_DRAWN) + 100;
-	use->drawn_ticks = use->drawn * 20;
+	use->sampled = rare * (HP_LOCK_RARE / HP_LOCK_DRAWN) + 100;
+	use->sampled_ticks = use->sampled * 20;
 	use->holds = fake_times(&s.fake, 20, use->count);
 	((struct hp_spread *)(s.fake.base + (uint64_t)use->holds * HP_LINE))->rare = 7;
 	((struct hp_spread *)(s.fake.base + (uint64_t)use->holds * HP_LINE))->rare_carry = 1;
@@ -141,7 +141,7 @@ TEST(edge, rare_draws_of_more_than_2_to_the_32)
 	hp_locks_init(&locks, &s.model);
 	CHECK_EQ(locks.count, 1);
 	/* Each was one draw, and the 100 others. */
-	CHECK_EQ(locks.rows[0].sums[HP_SIDE_ONLY].drawn, rare + 100);
+	CHECK_EQ(locks.rows[0].sums[HP_SIDE_ONLY].sampled, rare + 100);
 	CHECK_NEAR(locks.rows[0].sums[HP_SIDE_ONLY].hold_ticks, (double)use->count * 20, 1e6);
 	hp_locks_release(&locks);
 	hp_model_release(&s.model);

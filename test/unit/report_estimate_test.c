@@ -3,7 +3,7 @@
  * report_estimate_test.c - the printed interval holds the truth as often as it says.
  *
  * Hundreds of functions of known durations (steady, spread, heavy-tailed, with
- * rare stalls) are drawn as the hooks do it; what was not drawn is known here only.
+ * rare stalls) are sampled as the hooks do it; what was not sampled is known here only.
  */
 #include "test/test.h"
 
@@ -45,30 +45,30 @@ static uint64_t duration_of(int kind, double scale)
 	}
 }
 
-struct drawn {
+struct sampled {
 	double truth;	/* ticks of all calls */
 	double mean;	/* running */
 	double unseen;	/* ticks of calls that nobody timed */
 };
 
 static void one_call(struct fake *fake, struct hp_function *f, struct hp_row *row, uint64_t ticks,
-		     struct drawn *drawn)
+		     struct sampled *sampled)
 {
-	drawn->truth += (double)ticks;
+	sampled->truth += (double)ticks;
 	if (row->calls < TIMED) {
-		drawn->mean += ((double)ticks - drawn->mean) / (double)(row->calls + 1);
+		sampled->mean += ((double)ticks - sampled->mean) / (double)(row->calls + 1);
 		fake_call(fake, f, row, ticks, 0);
 		return;
 	}
 	row->calls++;
 	if (rand() % WEIGHT) {
-		drawn->unseen += (double)ticks;
+		sampled->unseen += (double)ticks;
 		return;
 	}
 	row->calls--;
-	if ((double)ticks <= (drawn->mean + TAIL_MIN) * TAIL_FACTOR) {
-		drawn->mean += ((double)ticks - drawn->mean) / 128;
-		fake_drawn(fake, f, row, ticks, 1);
+	if ((double)ticks <= (sampled->mean + TAIL_MIN) * TAIL_FACTOR) {
+		sampled->mean += ((double)ticks - sampled->mean) / 128;
+		fake_sampled(fake, f, row, ticks, 1);
 		return;
 	}
 	row->calls++;
@@ -100,11 +100,11 @@ static void check_kind(int kind, double least_share)
 		struct hp_function *f =
 			fake_function(&fake, block, module, 0x1000 + 16 * (uint64_t)i);
 		struct hp_row *row = fake_row(&fake, block, NULL, f);
-		struct drawn drawn = { .truth = 0 };
+		struct sampled sampled = { .truth = 0 };
 
 		for (int call = 0; call < CALLS; call++)
-			one_call(&fake, f, row, duration_of(kind, 30 + 3 * i), &drawn);
-		truth[i] = drawn.truth * FAKE_NS_PER_TICK;
+			one_call(&fake, f, row, duration_of(kind, 30 + 3 * i), &sampled);
+		truth[i] = sampled.truth * FAKE_NS_PER_TICK;
 	}
 	struct hp_segment segment = fake_segment(&fake);
 	hp_model_init(&model, &segment);

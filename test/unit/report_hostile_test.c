@@ -83,7 +83,7 @@ static void build(struct fake *fake)
 	f->slowest[2] = ring[0];
 	fake_call(fake, f, outer, 5000, 3200);
 	for (int i = 0; i < 20; i++)
-		fake_drawn(fake, g, inner, i & 1 ? 50 : 150, 32);
+		fake_sampled(fake, g, inner, i & 1 ? 50 : 150, 32);
 	inner->tail_count = 1;
 	inner->tail_ticks = 4000;
 	g->carries = fake_at(fake, carries);

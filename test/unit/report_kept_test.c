@@ -37,7 +37,7 @@ static void build(struct fake *fake)
 	for (int i = 0; i < 10; i++)
 		fake_call(fake, f, outer, 25000, 16000);
 	for (int i = 0; i < 200; i++)
-		fake_drawn(fake, g, inner, i & 1 ? 90 : 110, 32);
+		fake_sampled(fake, g, inner, i & 1 ? 90 : 110, 32);
 }
 
 static char *names_text(const struct fake *fake)

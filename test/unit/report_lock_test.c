@@ -81,8 +81,8 @@ static void build(struct fake *fake)
 	one_a->count = 1000;
 	one_a->timed = 200;
 	one_a->timed_ticks = 20000;
-	one_a->drawn = 50;
-	one_a->drawn_ticks = 500;
+	one_a->sampled = 50;
+	one_a->sampled_ticks = 500;
 	one_a->hold_most = 100;
 	one_a->holds = fake_times(fake, 10, 800);
 	two_a->count = 100;
@@ -136,7 +136,7 @@ static char *table_of(const struct fake *fake, char *sections)
 	return text;
 }
 
-TEST(locks, sums_of_threads_and_what_was_drawn)
+TEST(locks, sums_of_threads_and_what_was_sampled)
 {
 	struct hp_model model;
 	struct hp_locks locks;
@@ -155,7 +155,7 @@ TEST(locks, sums_of_threads_and_what_was_drawn)
 			continue;
 		CHECK_EQ(sum->count, 1100);
 		CHECK_EQ(sum->contended, 10);
-		/* 200 timed, and 800 like the 50 that were drawn, 10 ticks each. */
+		/* 200 timed, and 800 like the 50 that were sampled, 10 ticks each. */
 		CHECK_NEAR(sum->hold_ticks, 20000 + 800 * 10, 0.1);
 		CHECK(sum->is_estimated);
 		/* 10 of 1100 waited. */

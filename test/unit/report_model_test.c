@@ -167,7 +167,7 @@ TEST(model, recursion_counts_time_once)
 	hp_model_release(&s.model);
 }
 
-/* 960 calls timed at 100, then 32 000 of which 1 000 were drawn, at 90 and 110. */
+/* 960 calls timed at 100, then 32 000 of which 1 000 were sampled, at 90 and 110. */
 TEST(model, strata_are_estimated_apart)
 {
 	struct simple s;
@@ -180,7 +180,7 @@ TEST(model, strata_are_estimated_apart)
 	for (int i = 0; i < 960; i++)
 		fake_call(&s.fake, f, row, 1000, 0);
 	for (int i = 0; i < 1000; i++)
-		fake_drawn(&s.fake, f, row, i & 1 ? 90 : 110, 32);
+		fake_sampled(&s.fake, f, row, i & 1 ? 90 : 110, 32);
 	simple_read(&s);
 	const struct hp_model_function *got = &s.model.functions[0];
 	double want = 2.0 * (960 * 1000 + 32000 * 100);
@@ -189,7 +189,7 @@ TEST(model, strata_are_estimated_apart)
 	CHECK(got->is_sampled);
 	CHECK_EQ(got->calls, 32960);
 	CHECK_EQ(got->measured, 1960);
-	CHECK_EQ(got->drawn, 1000);
+	CHECK_EQ(got->sampled, 1000);
 	CHECK_NEAR(got->total_ns, want, 1);
 	CHECK_NEAR(got->self_ns, want, 1);
 	CHECK_NEAR(got->total_ns - got->total_low_ns, half, half * 0.01);
@@ -208,7 +208,7 @@ TEST(model, one_seen_stall_is_not_multiplied)
 	f = fake_function(&s.fake, s.block, s.module, 0x1000);
 	row = fake_row(&s.fake, s.block, NULL, f);
 	for (int i = 0; i < 1000; i++)
-		fake_drawn(&s.fake, f, row, 100, 32);
+		fake_sampled(&s.fake, f, row, 100, 32);
 	row->calls += 32;
 	row->sampled++;
 	row->tail_count = 1;
@@ -236,7 +236,7 @@ TEST(model, a_measured_caller_is_not_uncertain)
 	inner = fake_row(&s.fake, s.block, outer, g);
 	fake_call(&s.fake, f, outer, 5000000, 3200000);
 	for (int i = 0; i < 1000; i++)
-		fake_drawn(&s.fake, g, inner, i & 1 ? 50 : 150, 32);
+		fake_sampled(&s.fake, g, inner, i & 1 ? 50 : 150, 32);
 	simple_read(&s);
 	const struct hp_model_function *caller = function_at(&s.model, 0x1000);
 
@@ -438,7 +438,7 @@ TEST(model, estimates_fit_into_what_was_measured)
 	inner = fake_row(&s.fake, s.block, outer, g);
 	fake_call(&s.fake, f, outer, 10000, 10000);
 	for (int i = 0; i < 10; i++)
-		fake_drawn(&s.fake, g, inner, 50, 32);
+		fake_sampled(&s.fake, g, inner, 50, 32);
 	simple_read(&s);
 	const struct hp_model_function *callee = function_at(&s.model, 0x2000);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_view_test.c - tables and JSON of a made-up session: main is not
- * instrumented, `0x1000` was always timed and calls `0x2000`, which was drawn.
+ * instrumented, `0x1000` was always timed and calls `0x2000`, which was sampled.
  */
 #include "test/test.h"
 
@@ -37,7 +37,7 @@ static void build(struct fake *fake)
 	for (int i = 0; i < 10; i++)
 		fake_call(fake, f, outer, 25000000, 16000000);
 	for (int i = 0; i < 50000; i++)
-		fake_drawn(fake, g, inner, i & 1 ? 90 : 110, 32);
+		fake_sampled(fake, g, inner, i & 1 ? 90 : 110, 32);
 	rows[0] = (struct hp_watch_row){ .tid = 7,
 					 .name = "worker",
 					 .state = 'S',
@@ -136,7 +136,7 @@ TEST(table, a_limit_is_told)
 	free(text);
 }
 
-TEST(table, the_longest_of_drawn_calls_is_a_bound)
+TEST(table, the_longest_of_sampled_calls_is_a_bound)
 {
 	char *text = REPORT(200, SET("HOTPATH_PERCENTILES=0,99.9,100"));
 

@@ -109,7 +109,7 @@ TEST(look, holds_that_are_timed_and_threads_that_draw_none_are_left_alone)
 	hp_segment_release(&scene.segment);
 }
 
-TEST(look, at_the_end_the_next_hold_of_what_was_drawn_is_timed)
+TEST(look, at_the_end_the_next_hold_of_what_was_sampled_is_timed)
 {
 	struct scene scene;
 
@@ -117,7 +117,7 @@ TEST(look, at_the_end_the_next_hold_of_what_was_drawn_is_timed)
 	scene.use->next_timed = 100;
 	hp_look_end(&scene.look);
 	CHECK_EQ(scene.use->next_timed, 100);
-	scene.use->is_drawn = 1;
+	scene.use->is_sampled = 1;
 	hp_look_end(&scene.look);
 	CHECK_EQ(scene.use->next_timed, 0);
 	hp_segment_release(&scene.segment);

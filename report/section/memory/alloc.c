@@ -231,18 +231,19 @@ static void read_sites(struct build *b, struct known *known, const struct hp_hea
 	add_pending(b, heap, peak->is_now);
 }
 
-struct hp_alloc_drawn hp_alloc_drawn(struct hp_model *model, const struct hp_alloc_spread *spread)
+struct hp_alloc_sampled hp_alloc_sampled(struct hp_model *model,
+					 const struct hp_alloc_spread *spread)
 {
-	struct hp_alloc_drawn drawn = { .sizes = { 0 } };
+	struct hp_alloc_sampled sampled = { .sizes = { 0 } };
 	struct hp_spread_of_blocks record;
 
 	if (!hp_reader_copy(&model->reader, spread->offset, &record, sizeof(record)))
-		return drawn;
+		return sampled;
 	for (int i = 0; i < HP_SIZE_CLASSES; i++)
-		drawn.sizes[i] = record.sizes[i];
+		sampled.sizes[i] = record.sizes[i];
 	for (int i = 0; i < HP_LIFE_CLASSES; i++)
-		drawn.lives[i] = record.lives[i];
-	return drawn;
+		sampled.lives[i] = record.lives[i];
+	return sampled;
 }
 
 /* --- direct maps --- */
@@ -334,13 +335,13 @@ static void add_thread(struct build *b, const struct hp_heap *heap)
 	thread->all_bytes += heap->pending_bytes;
 }
 
-static void add_drawn(struct hp_alloc *alloc, const struct hp_heap *heap)
+static void add_sampled(struct hp_alloc *alloc, const struct hp_heap *heap)
 {
 	for (int i = 0; i < HP_SIZE_CLASSES; i++)
-		alloc->drawn.sizes[i] += heap->sizes[i];
+		alloc->sampled.sizes[i] += heap->sizes[i];
 	for (int i = 0; i < HP_LIFE_CLASSES; i++)
-		alloc->drawn.lives[i] += heap->lives[i];
-	alloc->drawn_lost += heap->drawn_lost;
+		alloc->sampled.lives[i] += heap->lives[i];
+	alloc->sampled_lost += heap->sampled_lost;
 }
 
 static void add_stats(struct hp_alloc_stats *stats, const struct hp_heap *heap)
@@ -400,7 +401,7 @@ static void read_process(struct build *b, const struct hp_process *process)
 		read_sites(b, known_of(b, at), &heap, &peak);
 		add_thread(b, &heap);
 		add_stats(&b->alloc->stats, &heap);
-		add_drawn(b->alloc, &heap);
+		add_sampled(b->alloc, &heap);
 		b->alloc->leak_scans += heap.leak_scans;
 		b->alloc->left += heap.left;
 		b->alloc->left_bytes += heap.left_bytes;

@@ -43,8 +43,8 @@ struct hp_alloc_mapped {
 	uint32_t fault;	/* enum hp_maps_fault */
 };
 
-/* Of blocks that were drawn at random: how many are of each class (segment/layout/heap.h). */
-struct hp_alloc_drawn {
+/* Of blocks that were sampled at random: how many are of each class (segment/layout/heap.h). */
+struct hp_alloc_sampled {
 	uint64_t sizes[HP_SIZE_CLASSES];
 	uint64_t lives[HP_LIFE_CLASSES];
 };
@@ -82,8 +82,8 @@ struct hp_alloc {
 	struct hp_alloc_map *maps;
 	size_t map_count;
 	struct hp_alloc_mapped mapped;
-	struct hp_alloc_drawn drawn;
-	uint64_t drawn_lost;	/* whose age had no room */
+	struct hp_alloc_sampled sampled;
+	uint64_t sampled_lost;	/* whose age had no room */
 	struct hp_alloc_spread *spreads;	/* of the paths with many blocks */
 	size_t spread_count;
 	size_t spread_room;
@@ -119,7 +119,8 @@ void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
 void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model);
 void hp_alloc_release(struct hp_alloc *alloc);
 
-/* The drawn blocks of one path, as they are now. */
-struct hp_alloc_drawn hp_alloc_drawn(struct hp_model *model, const struct hp_alloc_spread *spread);
+/* The sampled blocks of one path, as they are now. */
+struct hp_alloc_sampled hp_alloc_sampled(struct hp_model *model,
+					 const struct hp_alloc_spread *spread);
 
 #endif

@@ -143,9 +143,9 @@ static uint64_t draws_of(const struct hp_use *use, const struct hp_spread *sprea
 	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;
 	uint64_t rare = (uint64_t)spread->rare_carry << 32 | spread->rare;
 
-	if (rare > use->drawn / too_many)
+	if (rare > use->sampled / too_many)
 		return 0;
-	return use->drawn - rare * too_many;
+	return use->sampled - rare * too_many;
 }
 
 /* The last gaps may have been longer than those that the thread knew when it drew its last hold. */

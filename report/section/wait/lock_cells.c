@@ -35,7 +35,7 @@ void hp_lock_get_timed(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_lock_sum *sum = hp_cell_place(cell);
 
-	value->number = (double)(sum->timed + sum->drawn);
+	value->number = (double)(sum->timed + sum->sampled);
 }
 
 /* What a getter shows of the holds: a sum or a mean, with its interval, ticks. */
@@ -131,7 +131,7 @@ void hp_lock_get_hold_most(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_lock_sum *sum = hp_cell_place(cell);
 
-	hp_lock_set_ticks(cell, sum->timed + sum->drawn ? (double)sum->hold_most : -1, value);
+	hp_lock_set_ticks(cell, sum->timed + sum->sampled ? (double)sum->hold_most : -1, value);
 	value->is_bound = hp_lock_sum_is_most_bound(sum);
 }
 
@@ -151,7 +151,7 @@ void hp_lock_get_hold_most_high(const struct hp_cell *cell, struct hp_value *val
 {
 	const struct hp_lock_sum *sum = hp_cell_place(cell);
 
-	hp_lock_set_ticks(cell, sum->timed + sum->drawn ? sum->hold_most_high : -1, value);
+	hp_lock_set_ticks(cell, sum->timed + sum->sampled ? sum->hold_most_high : -1, value);
 }
 
 /* --- the lock --- */

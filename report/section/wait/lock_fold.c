@@ -48,7 +48,7 @@ static void sum_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
 	to->failed += from->failed;
 	to->timeouts += from->timeouts;
 	to->timed += from->timed;
-	to->drawn += from->drawn;
+	to->sampled += from->sampled;
 	to->wait_ticks += from->wait_ticks;
 	to->wait_most = hp_lock_larger(to->wait_most, from->wait_most);
 	to->hold_ticks += from->hold_ticks;

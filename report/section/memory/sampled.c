@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drawn.c - how large blocks are and how long they live.
+ * sampled.c - how large blocks are and how long they live.
  *
- * Some blocks were drawn at random, each with the same chance, so a class has the share of all blocks
+ * Some blocks were sampled at random, each with the same chance, so a class has the share of all blocks
  * that it has of these.  The interval is the usual one of a share, p +- 1.96 sqrt(p (1 - p) / n)
  * (Wald's), as part of the share itself.  How many blocks there are in all is counted, and which of
  * them were temporary.
@@ -61,7 +61,8 @@ static void sizes_fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 
-	rows_make(view->size_rows, view->alloc.drawn.sizes, HP_SIZE_CLASSES, view->alloc.all.count);
+	rows_make(view->size_rows, view->alloc.sampled.sizes, HP_SIZE_CLASSES,
+		  view->alloc.all.count);
 	list->rows = hp_xcalloc(HP_SIZE_CLASSES, sizeof(*list->rows));
 	list->total = 0;
 	list_make(list, view->size_rows, HP_SIZE_CLASSES);
@@ -73,7 +74,7 @@ static void lives_fill(struct hp_report *report, struct hp_list *list)
 	const struct hp_alloc_sum *all = &view->alloc.all;
 	struct hp_class_row *temporary = &view->life_rows[HP_LIFE_CLASSES];
 
-	rows_make(view->life_rows, view->alloc.drawn.lives, HP_LIFE_CLASSES,
+	rows_make(view->life_rows, view->alloc.sampled.lives, HP_LIFE_CLASSES,
 		  all->frees > all->temporary ? all->frees - all->temporary : 0);
 	*temporary =
 		(struct hp_class_row){ .number = HP_LIFE_CLASSES, .count = (double)all->temporary };
@@ -98,13 +99,13 @@ static const char *after(struct hp_report *report)
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 	struct hp_text_cell cell;
 
-	if (!total(alloc->drawn.sizes, HP_SIZE_CLASSES))
+	if (!total(alloc->sampled.sizes, HP_SIZE_CLASSES))
 		return NULL;
 	free(report->text);
 	report->text =
 		hp_xprintf("~ from %s blocks drawn at random, one in 256.%s",
-			   hp_format_count(&cell, total(alloc->drawn.sizes, HP_SIZE_CLASSES)),
-			   alloc->drawn_lost ? " For the age of some there was no room." : "");
+			   hp_format_count(&cell, total(alloc->sampled.sizes, HP_SIZE_CLASSES)),
+			   alloc->sampled_lost ? " For the age of some there was no room." : "");
 	return report->text;
 }
 
@@ -193,13 +194,13 @@ static void error(const struct hp_class_row *row, uint64_t all, struct hp_value 
 
 static void get_size_error(const struct hp_cell *cell, struct hp_value *value)
 {
-	error(cell->row, total(hp_alloc_view(cell->report)->alloc.drawn.sizes, HP_SIZE_CLASSES),
+	error(cell->row, total(hp_alloc_view(cell->report)->alloc.sampled.sizes, HP_SIZE_CLASSES),
 	      value);
 }
 
 static void get_life_error(const struct hp_cell *cell, struct hp_value *value)
 {
-	error(cell->row, total(hp_alloc_view(cell->report)->alloc.drawn.lives, HP_LIFE_CLASSES),
+	error(cell->row, total(hp_alloc_view(cell->report)->alloc.sampled.lives, HP_LIFE_CLASSES),
 	      value);
 }
 
@@ -227,13 +228,13 @@ static const struct hp_column life_columns[] = {
 
 /* --- JSON --- */
 
-static void add_drawn(struct hp_report *report, cJSON *list)
+static void add_sampled(struct hp_report *report, cJSON *list)
 {
 	const struct hp_alloc *alloc = &hp_alloc_view(report)->alloc;
 
-	hp_json_whole(list, "drawn_blocks", total(alloc->drawn.sizes, HP_SIZE_CLASSES));
-	hp_json_whole(list, "drawn_freed", total(alloc->drawn.lives, HP_LIFE_CLASSES));
-	hp_json_whole(list, "drawn_without_age", alloc->drawn_lost);
+	hp_json_whole(list, "drawn_blocks", total(alloc->sampled.sizes, HP_SIZE_CLASSES));
+	hp_json_whole(list, "drawn_freed", total(alloc->sampled.lives, HP_LIFE_CLASSES));
+	hp_json_whole(list, "drawn_without_age", alloc->sampled_lost);
 	hp_json_whole(list, "allocated_count", alloc->all.count);
 	hp_json_whole(list, "freed_count", alloc->all.frees);
 	hp_json_whole(list, "temporary_count", alloc->all.temporary);
@@ -256,14 +257,14 @@ static void spreads_make(struct hp_alloc_view *view)
 	}
 }
 
-static struct hp_alloc_drawn spread_sum(struct hp_report *report, uint32_t step)
+static struct hp_alloc_sampled spread_sum(struct hp_report *report, uint32_t step)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
-	struct hp_alloc_drawn sum = { .sizes = { 0 } };
+	struct hp_alloc_sampled sum = { .sizes = { 0 } };
 
 	for (uint32_t i = view->spread_of[step]; i; i = view->spread_next[i - 1]) {
-		struct hp_alloc_drawn one =
-			hp_alloc_drawn(&report->model, &view->alloc.spreads[i - 1]);
+		struct hp_alloc_sampled one =
+			hp_alloc_sampled(&report->model, &view->alloc.spreads[i - 1]);
 
 		for (int n = 0; n < HP_SIZE_CLASSES; n++)
 			sum.sizes[n] += one.sizes[n];
@@ -291,7 +292,7 @@ void hp_alloc_add_spread(struct hp_report *report, const void *row, cJSON *entry
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 	uint32_t step = ((const struct hp_alloc_row *)row)->step;
-	struct hp_alloc_drawn sum;
+	struct hp_alloc_sampled sum;
 
 	hp_alloc_add_frames(report, row, entry);
 	if (!view->has_spreads)
@@ -324,7 +325,7 @@ const struct hp_section hp_alloc_sizes_section = {
 	.about = "How large blocks are.",
 	.empty = empty,
 	.after = after,
-	.extra = { .head = add_drawn, .list_keys = KEYS },
+	.extra = { .head = add_sampled, .list_keys = KEYS },
 	.tool = { .help = "How large blocks are, estimated from blocks that were drawn at random.",
 		  .meaning =
 			  "How many blocks of which size, estimated from blocks that were drawn at random: "
@@ -347,7 +348,7 @@ const struct hp_section hp_alloc_lives_section = {
 	.about = "How long blocks live that are freed.",
 	.empty = empty,
 	.after = after,
-	.extra = { .head = add_drawn, .list_keys = KEYS },
+	.extra = { .head = add_sampled, .list_keys = KEYS },
 	.tool = { .help = "How long blocks live until they are freed, estimated as alloc_sizes.",
 		  .meaning =
 			  "How long blocks lived that were freed, estimated as alloc_sizes. Many that live "

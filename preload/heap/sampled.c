@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drawn.c - see drawn.h.
+ * sampled.c - see sampled.h.
  */
-#include "preload/heap/drawn.h"
+#include "preload/heap/sampled.h"
 
 #include <stdatomic.h>
 
@@ -16,10 +16,10 @@
 #define BUSY_PATH 512	/* blocks: such a path has a record of its own */
 #define LEAST_TICKS_LOG 10	/* of the first class of lifetimes */
 
-void hp_drawn_init(struct hp_heap_local *me)
+void hp_sampled_init(struct hp_heap_local *me)
 {
 	me->random = hp_ticks_about() ^ (uintptr_t)me;
-	me->countdown = hp_random_gap(&me->random, HP_DRAWN_MEAN);
+	me->countdown = hp_random_gap(&me->random, HP_SAMPLED_MEAN);
 }
 
 /* The class of values up to 2^n: n, at most the last one. */
@@ -47,29 +47,29 @@ static struct hp_spread_of_blocks *spread_of(struct hp_heap_local *me, struct hp
 	return spread;
 }
 
-HP_COLD bool hp_drawn_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,
-			    uint64_t size)
+HP_COLD bool hp_sampled_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,
+			      uint64_t size)
 {
 	struct hp_spread_of_blocks *spread = spread_of(me, site);
 	uint32_t class = class_of(size, HP_SIZE_CLASSES);
 
-	me->countdown = hp_random_gap(&me->random, HP_DRAWN_MEAN);
+	me->countdown = hp_random_gap(&me->random, HP_SAMPLED_MEAN);
 	me->heap->sizes[class]++;
 	if (spread)
 		hp_count_up(&spread->sizes[class]);
-	me->drawn = NULL;
+	me->sampled = NULL;
 	if (!hp_block_extra_put((uintptr_t)block,
 				(struct hp_block_extra){ .size = size,
 							 .born = hp_ticks_about() })) {
-		me->heap->drawn_lost++;
+		me->heap->sampled_lost++;
 		return false;
 	}
-	me->drawn = block;
-	me->drawn_at = me->countdown;
+	me->sampled = block;
+	me->sampled_at = me->countdown;
 	return true;
 }
 
-HP_COLD void hp_drawn_end(const struct hp_heap_local *me, struct hp_site *site, uint64_t born)
+HP_COLD void hp_sampled_end(const struct hp_heap_local *me, struct hp_site *site, uint64_t born)
 {
 	uint64_t ticks = hp_ticks_about(), age = ticks > born ? ticks - born : 0;
 	uint32_t class = class_of(age >> LEAST_TICKS_LOG, HP_LIFE_CLASSES);

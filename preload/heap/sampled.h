@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampled.h - how large blocks are and how long they live, from a random sample.
+ *
+ * One block in HP_SAMPLED_MEAN, with random gaps: counting all of them would cost each allocation more
+ * than its share of a nanosecond.  What is counted of all blocks does not hang on it.
+ */
+#ifndef HP_PRELOAD_HEAP_SAMPLED_H
+#define HP_PRELOAD_HEAP_SAMPLED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/heap/heap.h"
+#include "segment/layout/heap.h"
+
+#define HP_SAMPLED_MEAN 256	/* blocks */
+#define HP_PROVE_DRAWS 4	/* after so many draws an answer of the path cache is proved */
+
+/* Before the thread's first allocation. */
+void hp_sampled_init(struct hp_heap_local *me);
+
+/* me->countdown came to 0.  True = the block has an entry in block_extra.h, and its word says so. */
+bool hp_sampled_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,
+		      uint64_t size);
+
+/* It is the last sampled one, and the thread allocated nothing since. */
+static inline bool hp_sampled_is_temporary(const struct hp_heap_local *me, const void *block)
+{
+	return block == me->sampled && me->countdown == me->sampled_at;
+}
+
+/* A sampled block is freed that was not temporary. */
+void hp_sampled_end(const struct hp_heap_local *me, struct hp_site *site, uint64_t born);
+
+#endif
