@@ -32,6 +32,11 @@
  *	HOTPATH_CHANNEL_SEND(object);	counts a message put in
  *	HOTPATH_CHANNEL_RECEIVE(object);	counts a message taken out
  *	HOTPATH_CHANNEL_CLOSE(object);	ends the queue
+ *	HOTPATH_STREAM(object, label);	starts a stream: one item after the other
+ *	HOTPATH_STREAM_ITEM(object, bytes);	counts an item of so many bytes
+ *	HOTPATH_STREAM_LOG(object, bytes, text);	the same with a text in its log
+ *	HOTPATH_STREAM_END(object);	ends the stream
+ *	HOTPATH_STREAM_FAIL(object);	ends it with an error
  *	HOTPATH_DBG(expression)		shows a value, and is that value
  *	HOTPATH_VAL(key, value);	shows a value under a key
  *	HOTPATH_GAUGE_SET(name, number);	sets a number that goes up and down,
@@ -146,6 +151,12 @@ HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, c
 #define HOTPATH_MARK_SENT 4	/* a queue into which a message was put */
 #define HOTPATH_MARK_RECEIVED 5	/* a queue from which a message was taken */
 #define HOTPATH_MARK_CLOSED 6	/* a queue that ends */
+#define HOTPATH_MARK_STREAM 7	/* a new stream */
+#define HOTPATH_MARK_ITEM 8	/* a stream with a new item; `what` also holds its bytes << 8 */
+#define HOTPATH_MARK_MORE 9	/* more bytes of its next item: (bytes >> HOTPATH_MORE_BITS) << 8 */
+#define HOTPATH_MARK_ENDED 10	/* a stream that ends */
+#define HOTPATH_MARK_FAILED 11	/* the same with an error */
+#define HOTPATH_MORE_BITS 23
 
 /*
  * Each program and each shared library has one, with hidden visibility.  In a
@@ -301,9 +312,11 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 #define HOTPATH_CAPACITY_MAX_ 0xffffffUL
 
 #ifdef __cplusplus /* avoids -Wold-style-cast */
+#define HOTPATH_SIZE_(bytes) static_cast<unsigned long>(bytes)
 #define HOTPATH_POINTER_(fd) reinterpret_cast<const void *>(static_cast<long>(fd))
 #define HOTPATH_BOUND_(capacity) hotpath_bound_(static_cast<unsigned long>(capacity))
 #else
+#define HOTPATH_SIZE_(bytes) ((unsigned long)(bytes))
 #define HOTPATH_POINTER_(fd) ((const void *)(long)(fd))
 #define HOTPATH_BOUND_(capacity) hotpath_bound_((unsigned long)(capacity))
 #endif
@@ -349,6 +362,42 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 #define HOTPATH_CHANNEL_SEND(object) HOTPATH_MARK_(HOTPATH_MARK_SENT, object, HOTPATH_NULL_)
 #define HOTPATH_CHANNEL_RECEIVE(object) HOTPATH_MARK_(HOTPATH_MARK_RECEIVED, object, HOTPATH_NULL_)
 #define HOTPATH_CHANNEL_CLOSE(object) HOTPATH_MARK_(HOTPATH_MARK_CLOSED, object, HOTPATH_NULL_)
+
+/*
+ * HOTPATH_STREAM(object, label) - starts a stream that the address `object` stands
+ * for: rows of a query, messages of a parser, whatever the program takes one by one.
+ * A second call with the same address ends the first stream.  Up to 4096 streams
+ * can be open; the report says how many more there were.
+ *
+ * HOTPATH_STREAM_ITEM(object, bytes) - counts one item, after it was taken.  `bytes`
+ * may be 0.  An unknown `object` starts a stream.
+ *
+ * HOTPATH_STREAM_LOG(object, bytes, text) - the same.  If the item is among those
+ * in the log, the first 80 bytes of `text` (a const char *) are, too.
+ *
+ * HOTPATH_STREAM_END(object), HOTPATH_STREAM_FAIL(object) - ends the stream, in the
+ * second case with an error.  Its figures stay.
+ */
+#define HOTPATH_STREAM(object, text) HOTPATH_MARK_(HOTPATH_MARK_STREAM, object, text)
+#define HOTPATH_STREAM_LOG(object, bytes, text) \
+	do { \
+		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_3.label; \
+		if (__builtin_expect(hotpath_label_ != HOTPATH_NULL_, 0)) { \
+			const unsigned long hotpath_bytes_ = HOTPATH_SIZE_(bytes); \
+			const unsigned long hotpath_more_ = hotpath_bytes_ >> HOTPATH_MORE_BITS; \
+			const unsigned long hotpath_rest_ = \
+				hotpath_bytes_ - (hotpath_more_ << HOTPATH_MORE_BITS); \
+			const void *hotpath_object_ = object; \
+			if (hotpath_more_) \
+				hotpath_label_(hotpath_bound_(hotpath_more_) | HOTPATH_MARK_MORE, \
+					       hotpath_object_, HOTPATH_NULL_); \
+			hotpath_label_(hotpath_bound_(hotpath_rest_) | HOTPATH_MARK_ITEM, \
+				       hotpath_object_, text); \
+		} \
+	} while (0)
+#define HOTPATH_STREAM_ITEM(object, bytes) HOTPATH_STREAM_LOG(object, bytes, HOTPATH_NULL_)
+#define HOTPATH_STREAM_END(object) HOTPATH_MARK_(HOTPATH_MARK_ENDED, object, HOTPATH_NULL_)
+#define HOTPATH_STREAM_FAIL(object) HOTPATH_MARK_(HOTPATH_MARK_FAILED, object, HOTPATH_NULL_)
 
 /* --- values --- */
 
@@ -696,6 +745,11 @@ template <class T> HOTPATH_INLINE_ T dbg_(hotpath_value *place, const T &v)
 #define HOTPATH_CHANNEL_SEND(object) ((void)0)
 #define HOTPATH_CHANNEL_RECEIVE(object) ((void)0)
 #define HOTPATH_CHANNEL_CLOSE(object) ((void)0)
+#define HOTPATH_STREAM(object, text) ((void)0)
+#define HOTPATH_STREAM_ITEM(object, bytes) ((void)0)
+#define HOTPATH_STREAM_LOG(object, bytes, text) ((void)0)
+#define HOTPATH_STREAM_END(object) ((void)0)
+#define HOTPATH_STREAM_FAIL(object) ((void)0)
 #if defined(__cplusplus) ? __cplusplus >= 201103L : defined(__STDC_VERSION__)
 #define HOTPATH_DBG(...) (__VA_ARGS__)
 #define HOTPATH_VAL(key, ...) ((void)0)

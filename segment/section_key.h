@@ -58,7 +58,7 @@
 	NOW(bound, HP_KEY_BOUND) \
 	NOW(channels, HP_KEY_CHANNELS) \
 	NOW(channels_latency, "channels-latency") \
-	LATER(streams, "streams") \
+	NOW(streams, HP_KEY_STREAMS) \
 	LATER(futures, "futures") \
 	NOW(rw_locks, HP_KEY_RW_LOCKS) \
 	NOW(mutexes, HP_KEY_MUTEXES) \

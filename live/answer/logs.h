@@ -12,6 +12,8 @@ struct hp_answer *hp_logs_alloc(struct hp_snapshot *snapshot, const struct hp_re
 
 struct hp_answer *hp_logs_channel(struct hp_snapshot *snapshot, const struct hp_request *request);
 
+struct hp_answer *hp_logs_stream(struct hp_snapshot *snapshot, const struct hp_request *request);
+
 /* Of /debug: the last changes of one value; the values of one kind. */
 struct hp_answer *hp_logs_dbg(struct hp_snapshot *snapshot, const struct hp_request *request);
 struct hp_answer *hp_logs_val(struct hp_snapshot *snapshot, const struct hp_request *request);

@@ -6,7 +6,7 @@
  *   schemas and results
  * May use: live/answer live/cache live/http report/base report/section
  *   report/section/core report/section/timing report/section/memory report/section/cpu
- *   report/section/wait report/section/channel report/section/loop report/section/thread report/section/mixed
+ *   report/section/wait report/section/channel report/section/loop report/section/stream report/section/thread report/section/mixed
  *   report/section/value
  *   report/store segment
  *

@@ -50,6 +50,7 @@ static const struct text shapes[] = {
 	{ "spent_log", "invocation:i bytes:s alloc_count:i timestamp:s ago:s thread_id:i" },
 	{ "spent", "at_ns:i bytes:i alloc_count:i inclusive_bytes:i inclusive_count:i tid:i" },
 	{ "way", "index:i timestamp:s ago:s message:s? thread_id:i delay:s?" },
+	{ "item", "index:i timestamp:s ago:s message:s? thread_id:i" },
 	{ "message", "msg_id:i timestamp_ns:i size:i tid:i delay_ns:i? message:s" },
 	{ "shown", "id:i! entry_type:s! source:s! source_display:s! expression:s! log_count:i! "
 		   "last_value:s! min:s max:s location:@location" },
@@ -82,6 +83,7 @@ static const struct text answers[] = {
 	{ "val_logs", "key:s! total_logs:i! logs:[@change_log]!" },
 	{ "dbg_logs", "source:s! expression:s! total_logs:i! logs:[@change_log]!" },
 	{ "channel_logs", "id:s! sent_logs:[@way]! received_logs:[@way]!" },
+	{ "stream_logs", "id:s! logs:[@item]!" },
 	{ "compare",
 	  "a:@side! b:@side! times_judged:b! times_refused:s times_weak:b summary:o! sections:o!" },
 };

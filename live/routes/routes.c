@@ -69,7 +69,7 @@ static const struct entry entries[] = {
 	LIST(channels),
 	OF(channels, "/{id}/logs", hp_logs_channel, "last messages of one"),
 	LIST(streams),
-	NO_LOGS(streams, "/{id}/logs", "stream"),
+	OF(streams, "/{id}/logs", hp_logs_stream, "last items of one"),
 	LIST(futures),
 	NO_LOGS(futures, "/{id}/logs", "future"),
 	LIST(rw_locks),

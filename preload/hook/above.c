@@ -12,6 +12,7 @@
 #include "preload/hook/start.h"
 #include "preload/lock/lock.h"
 #include "preload/loop/loop.h"
+#include "preload/stream/stream.h"
 #include "preload/value/value.h"
 #include "preload/wait/cpu_timer.h"
 #include "preload/wait/offcpu_note.h"
@@ -35,5 +36,6 @@ const struct hp_above hp_above = {
 		&hp_loop_recorder,
 		&hp_offcpu_note_recorder,
 		&hp_value_recorder,
+		&hp_stream_recorder,
 	},
 };

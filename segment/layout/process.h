@@ -96,7 +96,8 @@ struct hp_account {
 	_Atomic uint64_t streams; /* its threads: head of the list of hp_stream */
 	_Atomic uint64_t values; /* its threads: head of the list of hp_shown */
 	_Atomic uint64_t lost_values; /* its threads: places that found no room for a record */
-	uint64_t reserved[4];
+	_Atomic uint64_t lost_streams;	/* its threads: instances that found no room */
+	uint64_t reserved[3];
 };
 
 /* The images of one name that are folded in a process record. */

@@ -543,6 +543,11 @@ int every(int fd, void *object, unsigned long room)
 	HOTPATH_CHANNEL_SEND(object);
 	HOTPATH_CHANNEL_RECEIVE(object);
 	HOTPATH_CHANNEL_CLOSE(object);
+	HOTPATH_STREAM(object, "stream");
+	HOTPATH_STREAM_ITEM(object, room);
+	HOTPATH_STREAM_LOG(object, 1, "text");
+	HOTPATH_STREAM_END(object);
+	HOTPATH_STREAM_FAIL(object);
 	HOTPATH_VAL("value", room);
 	HOTPATH_GAUGE_SET("gauge", fd);
 	HOTPATH_GAUGE_INC("gauge", 1);

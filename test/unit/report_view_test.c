@@ -176,8 +176,8 @@ TEST(table, sections_are_chosen_by_name)
 	CHECK(strstr(told, "Unknown report section: 'bogus'; the nearest is ") == told);
 	CHECK(strstr(text, "| threads\n") != NULL);
 	free(text);
-	text = REPORT(80, SET("HOTPATH_REPORT=auto,-calltree,streams"));
-	CHECK_STR(told, "this version does not record report section 'streams'");
+	text = REPORT(80, SET("HOTPATH_REPORT=auto,-calltree,sql"));
+	CHECK_STR(told, "this version does not record report section 'sql'");
 	CHECK(strstr(text, "| findings, timing, threads\n") != NULL);
 	free(text);
 }

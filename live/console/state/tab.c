@@ -169,6 +169,9 @@ static const struct hp_field stream_fields[] = {
 	{ "Inst", "instances", NULL, HP_KIND_COUNT, 4, false },
 	{ "State", "state", NULL, HP_KIND_TEXT, 6, false },
 	{ "Yielded", "items_yielded", "items_yielded", HP_KIND_COUNT, 8, false },
+	{ "Bytes", "bytes", "bytes", HP_KIND_BYTES, 7, false },
+	{ "Items/s", "items_per_sec", "items_per_sec", HP_KIND_RATE, 5, false },
+	{ "Gap", "gap_avg", "gap_avg_ns", HP_KIND_TIME, 4, false },
 };
 
 static const struct hp_field item_logs[] = {
@@ -185,7 +188,7 @@ static const struct hp_view streams = {
 	DATA,
 	FIELDS(stream_fields),
 	LOGS("/streams/%/logs", item_logs, "logs"),
-	.empty = "the program has none",
+	.empty = "the program marks none with HOTPATH_STREAM of hotpath.h",
 };
 
 static const struct hp_field future_fields[] = {

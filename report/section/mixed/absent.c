@@ -7,17 +7,6 @@
  */
 #include "report/section/core/section.h"
 
-const struct hp_section hp_streams_section = {
-	.key = "streams",
-	.json = "streams",
-	.name = "streams",
-	.help = "streams",
-	.subject = HP_SUBJECT_MIXED,
-	.absent = &(const struct hp_absent){ .rows = "data" },
-	.has_own_ids = true,
-	.tool = { .help = "Streams: items and their pace." },
-};
-
 const struct hp_section hp_futures_section = {
 	.key = "futures",
 	.json = "futures",

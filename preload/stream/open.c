@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open.c - the table of open streams.
+ *
+ * Lock-free: a place is claimed by compare-exchange of its key and keeps it;
+ * its part may change. When a key's neighbourhood is full, places whose
+ * streams are closed get another key.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/guest/confine.h"
+#include "preload/guest/pages.h"
+#include "preload/guest/self.h"
+#include "preload/stream/stream.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define LAST ((UINT64_C(1) << HP_STREAMS_BITS) - 1)
+
+struct hp_stream_open *hp_stream_table;
+
+static bool table_make(void)
+{
+	const uint64_t size = sizeof(struct hp_stream_open) << HP_STREAMS_BITS;
+	struct hp_stream_open *none = NULL, *made;
+
+	if (__atomic_load_n(&hp_stream_table, __ATOMIC_ACQUIRE))
+		return true;
+	if (hp_is_confined())
+		return false;
+	made = hp_pages(size);
+	if (!made)
+		return false;
+	if (syscall(SYS_madvise, made, size, MADV_WIPEONFORK) != 0) {
+		hp_refused();
+		hp_pages_release(made, size);
+	} else if (!__atomic_compare_exchange_n(&hp_stream_table, &none, made, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+		hp_pages_release(made, size);
+	}
+	return hp_stream_table != NULL;
+}
+
+void hp_stream_forget(void)
+{
+	struct hp_stream_open *table = __atomic_load_n(&hp_stream_table, __ATOMIC_ACQUIRE);
+	int saved = errno;
+
+	if (table)
+		syscall(SYS_madvise, table, sizeof(*table) << HP_STREAMS_BITS, MADV_DONTNEED);
+	errno = saved;
+}
+
+static uint64_t index_of(uint64_t key)
+{
+	return key * HP_HASH_GOLDEN >> (64 - HP_STREAMS_BITS);
+}
+
+static struct hp_stream_open *place_of(uint64_t key, bool claims)
+{
+	uint64_t i = index_of(key);
+
+	for (int n = 0; n < HP_STREAM_PROBES; n++, i = (i + 1) & LAST) {
+		struct hp_stream_open *place = &hp_stream_table[i];
+		uint64_t there = atomic_load_explicit(&place->key, memory_order_acquire);
+
+		if (there == key)
+			return place;
+		if (there == 0 && !claims)
+			return NULL;
+		if (there == 0 &&
+		    (atomic_compare_exchange_strong(&place->key, &there, key) || there == key))
+			return place;
+	}
+	return NULL;
+}
+
+static struct hp_stream_open *place_again(uint64_t key)
+{
+	uint64_t i = index_of(key);
+
+	for (int n = 0; n < HP_STREAM_PROBES; n++, i = (i + 1) & LAST) {
+		struct hp_stream_open *place = &hp_stream_table[i];
+		uint64_t there = atomic_load_explicit(&place->key, memory_order_acquire);
+
+		if (!atomic_load_explicit(&place->part, memory_order_acquire) &&
+		    atomic_compare_exchange_strong(&place->key, &there, key))
+			return place;
+	}
+	return NULL;
+}
+
+struct hp_stream_open *hp_stream_find(uint64_t key)
+{
+	struct hp_stream_open *place = place_of(key, false);
+
+	return place && atomic_load_explicit(&place->part, memory_order_acquire) ? place : NULL;
+}
+
+struct hp_stream_open *hp_stream_opens(uint64_t key, const struct hp_stream_wish *wish)
+{
+	int saved = errno;
+	struct hp_stream_open *place = table_make() ? place_of(key, true) : NULL;
+	struct hp_stream_part *part, *before;
+
+	if (!place && hp_stream_table)
+		place = place_again(key);
+	part = hp_stream_part_new(wish, place != NULL);
+	if (part) {
+		atomic_store_explicit(&place->owner, NULL, memory_order_relaxed);
+		atomic_store_explicit(&place->start, 0, memory_order_relaxed);
+		atomic_store_explicit(&place->flags, 0, memory_order_relaxed);
+		before = atomic_exchange_explicit(&place->part, part, memory_order_acq_rel);
+		/* Closed by a way that is not seen. */
+		if (before)
+			hp_stream_part_end(before, HP_STREAM_CLOSED);
+	}
+	errno = saved;
+	return part ? place : NULL;
+}
+
+bool hp_stream_ends(struct hp_stream_open *open, enum hp_stream_end how)
+{
+	struct hp_stream_part *part =
+		atomic_exchange_explicit(&open->part, NULL, memory_order_acq_rel);
+
+	if (part)
+		hp_stream_part_end(part, how);
+	return part != NULL;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.c - see stream.h.
+ */
+#include "report/section/stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/name/symbol.h"
+#include "report/read/model.h"
+#include "report/section/core/views.h"
+#include "report/section/wait/lock_section.h"
+#include "segment/layout/process.h"
+#include "segment/seq.h"
+
+#define ROWS_MAX 16384	/* a damaged list may hold the same record many times over */
+
+struct build {
+	struct hp_report *report;
+	struct hp_streams *streams;
+	size_t room;
+	bool is_running;	/* the process that is read */
+};
+
+/* --- logs --- */
+
+static bool entry_read(const struct hp_stream_entry *there, struct hp_stream_entry *entry)
+{
+	for (int tries = 0; tries < HP_SEQ_TRIES; tries++) {
+		entry->number = hp_seq_look(&there->number);
+		if (!entry->number)
+			return false;
+		entry->ticks = hp_seq_get_word(&there->ticks);
+		entry->item = hp_seq_get_word(&there->item);
+		entry->size = hp_seq_get_word(&there->size);
+		hp_seq_get_pair(&there->tid, &entry->tid, &entry->length);
+		hp_seq_get(entry->text, there->text, sizeof(entry->text));
+		if (entry->number != HP_SEQ_BUSY && hp_seq_is_same(&there->number, entry->number))
+			return true;
+	}
+	return false;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+	const struct hp_stream_item *a = left, *b = right;
+
+	return a->record.ticks > b->record.ticks ? -1 : a->record.ticks < b->record.ticks;
+}
+
+static char *text_of(const struct hp_stream_entry *entry)
+{
+	uint32_t length = entry->length & ~HP_STREAM_CUT;
+
+	if (!length || length > HP_STREAM_BYTES)
+		return NULL;
+	return hp_xprintf("%.*s%s", (int)length, entry->text,
+			  entry->length & HP_STREAM_CUT ? "..." : "");
+}
+
+static void logs_add(struct hp_reader *reader, uint32_t at, struct hp_stream_row *row)
+{
+	const struct hp_stream_log *log =
+		at ? hp_reader_see(reader, (uint64_t)at * HP_LINE, sizeof(*log)) : NULL;
+	size_t room = row->log_count + HP_STREAM_ENTRIES;
+	struct hp_stream_item *items;
+
+	if (!log)
+		return;
+	items = hp_xcalloc(room, sizeof(*items));
+	if (row->log_count)
+		memcpy(items, row->logs, row->log_count * sizeof(*items));
+	free(row->logs);
+	row->logs = items;
+	for (size_t i = 0; i < HP_STREAM_ENTRIES; i++) {
+		struct hp_stream_item *item = &items[row->log_count];
+
+		if (!entry_read(&log->entries[i], &item->record))
+			continue;
+		item->text = text_of(&item->record);
+		row->log_count++;
+	}
+	if (row->log_count)
+		qsort(items, row->log_count, sizeof(*items), compare_items);
+	while (row->log_count > HP_STREAM_LAST_MAX)
+		free(items[--row->log_count].text);
+}
+
+/* --- one record --- */
+
+static void parts_add(struct build *b, const struct hp_stream *record, struct hp_stream_row *row)
+{
+	struct hp_reader *reader = &b->report->model.reader;
+	struct hp_stream_part part;
+
+	for (uint64_t at = record->parts; hp_reader_step(reader, at, &part, sizeof(part));
+	     at = part.next) {
+		row->items += part.items + part.more_items;
+		row->bytes += part.bytes;
+		row->active_ticks += part.active_ticks;
+		if (part.state != HP_TAKEN)
+			continue;
+		if (part.first && part.last > part.first)
+			row->active_ticks += part.last - part.first;
+		if (b->is_running)
+			row->open++;
+		else
+			row->ended[HP_STREAM_LEFT]++;
+	}
+}
+
+static void row_add_up(struct build *b, const struct hp_stream *record, struct hp_stream_row *row)
+{
+	struct hp_model *model = &b->report->model;
+
+	row->flags |= record->flags;
+	row->instances += record->instances;
+	for (int i = 0; i < HP_STREAM_ENDS; i++)
+		row->ended[i] += record->ended[i];
+	row->gaps.timed += record->gaps;
+	row->gaps.hold_ticks += (double)record->gap_ticks;
+	if (record->gap_most > row->gaps.hold_most)
+		row->gaps.hold_most = record->gap_most;
+	hp_lock_spread_add(model, &row->gaps.holds, record->gaps_at);
+	parts_add(b, record, row);
+	logs_add(&model->reader, record->log, row);
+}
+
+static bool is_equal(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* The same place in another process. */
+static struct hp_stream_row *row_like(struct hp_streams *streams, const struct hp_stream_row *row)
+{
+	for (size_t i = 0; i < streams->count; i++) {
+		struct hp_stream_row *each = &streams->rows[i];
+
+		if (each->site.address == row->site.address &&
+		    each->site.object == row->site.object && each->kind == row->kind &&
+		    each->origin == row->origin && is_equal(each->label, row->label))
+			return each;
+	}
+	return NULL;
+}
+
+static void record_read(struct build *b, const struct hp_stream *record)
+{
+	struct hp_model *model = &b->report->model;
+	struct hp_streams *streams = b->streams;
+	struct hp_stream_row row = { .kind = record->kind, .origin = record->origin }, *found;
+
+	row.site = hp_lock_place_of(model, record->site_module, record->site_address);
+	row.label = record->label ? hp_reader_text(&model->reader, record->label) : NULL;
+	row.path = record->name ? hp_reader_text(&model->reader, record->name) : NULL;
+	found = row_like(streams, &row);
+	if (found) {
+		if (!is_equal(found->path, row.path))
+			found->flags |= HP_STREAM_NAMES;
+		free(row.label);
+		free(row.path);
+	} else {
+		streams->rows =
+			hp_xgrow(streams->rows, streams->count, &b->room, sizeof(*streams->rows));
+		row.id = (uint32_t)streams->count + 1;
+		found = &streams->rows[streams->count++];
+		*found = row;
+	}
+	row_add_up(b, record, found);
+}
+
+/* --- all --- */
+
+static void process_read(struct build *b, const struct hp_process *process)
+{
+	struct hp_reader *reader = &b->report->model.reader;
+	struct hp_account account;
+	struct hp_stream record;
+
+	if (!process->account || !hp_reader_copy(reader, (uint64_t)process->account * HP_LINE,
+						 &account, sizeof(account)))
+		return;
+	b->is_running = !process->end_ticks;
+	b->streams->lost += account.lost_streams;
+	for (uint64_t at = account.streams; hp_reader_step(reader, at, &record, sizeof(record));
+	     at = record.next)
+		if (record.kind > 0 && record.kind < HP_STREAM_KINDS &&
+		    b->streams->count < ROWS_MAX)
+			record_read(b, &record);
+}
+
+const struct hp_symbol_spot *hp_stream_spot(struct hp_report *report,
+					    const struct hp_stream_row *row)
+{
+	/* A return address is behind the call: one byte before it is of the call's line. */
+	return row->site.address ? hp_symbols_spot(report->symbols, row->site.object,
+						   row->site.address - 1, false)
+				 : NULL;
+}
+
+/* The last part of a path, if it stands for all instances. */
+static char *file_name(const struct hp_stream_row *row)
+{
+	const char *slash, *path = row->path;
+
+	if (!path || row->flags & HP_STREAM_NAMES)
+		return NULL;
+	slash = strrchr(path, '/');
+	return hp_text_clean(slash && slash[1] ? slash + 1 : path);
+}
+
+static char *name_of(struct hp_report *report, const struct hp_stream_row *row)
+{
+	char *site, *file, *name;
+
+	if (row->label)
+		return hp_text_clean(row->label);
+	if (row->origin == HP_STREAM_STDIN)
+		return hp_xstrdup("stdin");
+	site = hp_spot_text(hp_stream_spot(report, row));
+	file = file_name(row);
+	if (!file)
+		return site;
+	name = hp_xprintf("%s (%s)", file, site);
+	free(file);
+	free(site);
+	return name;
+}
+
+static void view_free(void *held)
+{
+	struct hp_streams *streams = held;
+
+	for (size_t i = 0; i < streams->count; i++) {
+		struct hp_stream_row *row = &streams->rows[i];
+
+		for (size_t n = 0; n < row->log_count; n++)
+			free(row->logs[n].text);
+		for (unsigned group = 0; group < HP_GROUPS; group++)
+			free(row->gaps.holds.groups[group]);
+		free(row->logs);
+		free(row->label);
+		free(row->path);
+		free(row->name);
+	}
+	free(streams->rows);
+	free(streams);
+}
+
+const struct hp_streams *hp_streams_of(const struct hp_report *asked)
+{
+	static const struct hp_view_kind kind = { .free = view_free };
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_streams *streams = hp_views_get(&report->views, &kind);
+	struct hp_reader *reader = &report->model.reader;
+	struct build b = { .report = report };
+	struct hp_process process;
+	uint64_t at = hp_reader_processes(reader);
+
+	if (streams)
+		return streams;
+	streams = b.streams = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*streams)));
+	hp_reader_restart(reader, 2);
+	for (; hp_reader_step(reader, at, &process, sizeof(process));
+	     at = hp_reader_after(reader, at, process.next))
+		process_read(&b, &process);
+	for (size_t i = 0; i < streams->count; i++)
+		streams->rows[i].name = name_of(report, &streams->rows[i]);
+	return streams;
+}
