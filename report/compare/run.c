@@ -5,25 +5,33 @@
  * Each run is a `hotpath run` of its own that leaves its segment in a file of a fresh folder.
  * The program sees what it sees under `hotpath run`: only variables of our own are set.
  * Before them, each command is run once for nothing: the first run of a program reads its
- * files from disk.
+ * files from disk.  It also tells how long a run takes, and so how many samples a second it needs.
  */
 #include "report/compare/run.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "report/base/memory.h"
 #include "report/base/place.h"
 
-#define SAMPLES_HZ "999"
+/*
+ * The fewer samples a run has, the larger a change has to be to stand out of their chance: with 60 of a
+ * function, 12 % from run to run.  Short runs get more a second; a sample costs some 30 us, so not too many.
+ */
+#define SAMPLES_HZ_MIN 999
+#define SAMPLES_HZ_MAX 2999
+#define SAMPLES_A_RUN 1000
 #define EXIT_NOT_RUN 125	/* and 126, 127: see report/command/run.h */
 #define EXIT_NOT_RUN_LAST 127
 
@@ -64,12 +72,32 @@ static void folder_remove(struct runner *runner)
 /* The report is made from the segment, by us; and kept runs are those that somebody asked for. */
 static void environment_set(const struct runner *runner)
 {
-	if (!getenv("HOTPATH_CPU_HZ"))
-		setenv("HOTPATH_CPU_HZ", SAMPLES_HZ, 1);
 	setenv("HOTPATH_OUTPUT_FORMAT", "none", 1);
 	setenv("HOTPATH_KEEP", "0", 1);
 	setenv("HOTPATH_METRICS_SERVER_OFF", "1", 1);
 	setenv("HOTPATH_SEGMENT_PATH", runner->segment, 1);
+}
+
+static void rate_set(unsigned int hz)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", hz);
+	setenv("HOTPATH_CPU_HZ", text, 1);
+}
+
+/* The rate that gives each run of so much CPU time SAMPLES_A_RUN, within the limits. */
+static unsigned int rate_for(double cpu_s)
+{
+	if (cpu_s * SAMPLES_HZ_MAX <= SAMPLES_A_RUN)
+		return SAMPLES_HZ_MAX;
+	return (unsigned int)fmax(SAMPLES_HZ_MIN, SAMPLES_A_RUN / cpu_s);
+}
+
+static double cpu_seconds(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
 }
 
 static void interrupts_ignore(struct runner *runner)
@@ -83,8 +111,8 @@ static void interrupts_ignore(struct runner *runner)
 	}
 }
 
-/* Returns how it ended, as wait(2) has it, or -1: it could not be started. */
-static int run_once(struct runner *runner, char **command, size_t count)
+/* Returns how it ended, as wait(2) has it, or -1: it could not be started. `usage` is what it and its children used. */
+static int run_once(struct runner *runner, char **command, size_t count, struct rusage *usage)
 {
 	static char name[] = "hotpath-run", end[] = "--";
 	char **argv = hp_xcalloc(count + 3, sizeof(*argv));
@@ -111,7 +139,7 @@ static int run_once(struct runner *runner, char **command, size_t count)
 		fprintf(stderr, "hotpath compare: %s: %s\n", runner->program, strerror(error));
 		return -1;
 	}
-	while (waitpid(pid, &status, 0) < 0)
+	while (wait4(pid, &status, 0, usage) < 0)
 		if (errno != EINTR)
 			return -1;
 	return status;
@@ -161,7 +189,8 @@ bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask 
 {
 	struct runner runner = { .ask = ask };
 	char folder[HP_HELPER_PATH];
-	bool is_fine = true;
+	bool is_fine = true, is_rate_ours = !getenv("HOTPATH_CPU_HZ");
+	double least_s = INFINITY;
 
 	hp_place_folder(folder);
 	hp_session_helper_path(runner.program, getenv("HOTPATH_BIN"), folder, "hotpath-run");
@@ -169,14 +198,21 @@ bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask 
 		return false;
 	environment_set(&runner);
 	interrupts_ignore(&runner);
+	if (is_rate_ours)
+		rate_set(SAMPLES_HZ_MIN);
 	/* Counts need no warm files. */
 	size_t first = ask->runs < HP_COMPARE_RUNS_MIN ? 2 : 0;
 	for (size_t i = first; is_fine && i < 2 * (ask->runs + 1); i++) {
 		char **command = i % 2 ? ask->b : ask->a;
+		struct rusage usage = { 0 };
 
 		progress_show(i - first, 2 * (ask->runs + 1) - first);
-		is_fine = is_good(run_once(&runner, command, i % 2 ? ask->b_count : ask->a_count),
+		is_fine = is_good(run_once(&runner, command, i % 2 ? ask->b_count : ask->a_count,
+					   &usage),
 				  command[0]);
+		least_s = fmin(least_s, cpu_seconds(&usage));
+		if (i == 1 && is_rate_ours)
+			rate_set(rate_for(least_s));
 		if (is_fine && i >= 2)
 			is_fine = run_add(compare, &runner,
 					  i / 2 - 1 + (i % 2 ? compare->a.count : 0), seen,

@@ -93,6 +93,16 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 		<<<"$output")" = "[21,21,21]" ]
 }
 
+@test "compare: short runs get more samples a second, unless a rate is set" {
+	printf '#!/bin/sh\necho "$HOTPATH_CPU_HZ" >>"%s/rates"\n' "$T" >"$T/rate.sh"
+	chmod +x "$T/rate.sh"
+	run -0 "$hotpath" compare --runs=5 "$T/rate.sh" -- "$T/rate.sh"
+	[ "$(uniq -c "$T/rates" | tr -s ' \n' ' ')" = " 2 999 10 2999 " ]
+	rm "$T/rates"
+	HOTPATH_CPU_HZ=77 run -0 "$hotpath" compare --runs=5 "$T/rate.sh" -- "$T/rate.sh"
+	[ "$(uniq -c "$T/rates" | tr -s ' \n' ' ')" = " 12 77 " ]
+}
+
 @test "compare: one binary raises no alarm, whatever the machine does" {
 	run -0 "$hotpath" compare --runs=5 --fail-above 0 "$T/before" -- "$T/before"
 	echo "$output"
