@@ -44,6 +44,7 @@
 #include <unistd.h>
 
 #include "segment/clock.h"
+#include "segment/fd_pass.h"
 #include "segment/newer.h"
 #include "util/hash.h"
 
@@ -233,33 +234,6 @@ static bool is_trusted_file(int fd)
 	return fstat(fd, &status) == 0 && is_trusted(status.st_uid);
 }
 
-/* The descriptor in the next message that the sampler sends.  Returns it or -errno. */
-static int receive_fd(int fd)
-{
-	char byte;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	int got;
-
-	ssize_t size = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	if (size <= 0)
-		return size < 0 ? -errno : -ENODATA;
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -EPROTO;
-	memcpy(&got, CMSG_DATA(header), sizeof(got));
-	return got;
-}
-
 /* Asks the sampler; `own` is an address to ask from, or NULL.  Returns a socket or -errno. */
 static int ask_socket(const char *token, const struct hp_session *own)
 {
@@ -296,7 +270,7 @@ static int ask_first(const char *token, const struct hp_session *own)
 
 	if (server < 0)
 		return server;
-	int fd = receive_fd(server);
+	int fd = hp_fd_receive(server, 0);
 	close(server);
 	return fd;
 }
@@ -387,7 +361,7 @@ int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MAX])
 	int server = ask_socket(token, &own);
 	if (server < 0)
 		return server;
-	while (count <= HP_LEVELS_MAX && (fd = receive_fd(server)) >= 0)
+	while (count <= HP_LEVELS_MAX && (fd = hp_fd_receive(server, 0)) >= 0)
 		fds[count++] = fd;
 	close(server);
 	return count ? count : fd;

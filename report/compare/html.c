@@ -6,19 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "report/base/html.h"
 #include "report/compare/lines.h"
 #include "report/view/asset.h"
-
-static const char head[] =
-	"<!DOCTYPE html>\n"
-	"<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	"script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; "
-	"form-action 'none'\">\n"
-	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	"<meta name=\"color-scheme\" content=\"light dark\">\n"
-	"<meta name=\"generator\" content=\"hotpath " HP_VERSION "\">\n"
-	"<title>hotpath compare</title>\n<style>\n";
 
 static const char style[] =
 	".said { padding: 12px; font: 14px/1.5 system-ui, sans-serif; overflow-x: auto; }\n"
@@ -31,26 +21,10 @@ static const char style[] =
 	"white-space: normal; }\n"
 	"#flame { min-height: 0; }\n";
 
-static void text_write(const char *text, FILE *out)
-{
-	char *clean = hp_text_clean(text);
-
-	for (const char *c = clean; *c; c++)
-		if (*c == '<')
-			fputs("&lt;", out);
-		else if (*c == '>')
-			fputs("&gt;", out);
-		else if (*c == '&')
-			fputs("&amp;", out);
-		else
-			putc(*c, out);
-	free(clean);
-}
-
 static void cell_write(const char *text, bool is_name, FILE *out)
 {
 	fputs(is_name ? "<td class=\"name\">" : "<td>", out);
-	text_write(text, out);
+	hp_html_text_write(text, out);
 	fputs("</td>", out);
 }
 
@@ -75,7 +49,7 @@ static void lines_write(const char *title, const struct hp_compare_lines *lines,
 		fputs("</tr>\n", out);
 	}
 	fputs(lines->count ? "</table>\n<p>" : "<p>", out);
-	text_write(lines->note, out);
+	hp_html_text_write(lines->note, out);
 	fputs("</p>\n", out);
 }
 
@@ -95,17 +69,18 @@ static void flame_write(const struct hp_flame *flame, FILE *out)
 void hp_compare_html_write(const struct hp_compare_text *text, struct hp_compare_flame *flame,
 			   FILE *out)
 {
-	fprintf(out, "%s%s%s</style>\n</head>\n<body>\n<main>\n<div class=\"said\">\n", head,
-		hp_asset_flame_css, style);
+	fprintf(out,
+		"%s<title>hotpath compare</title>\n<style>\n%s%s</style>\n</head>\n<body>\n<main>\n<div class=\"said\">\n",
+		hp_html_head, hp_asset_flame_css, style);
 	fputs("<h1>hotpath compare</h1>\n<p>A: ", out);
-	text_write(text->a, out);
+	hp_html_text_write(text->a, out);
 	fputs("<br>B: ", out);
-	text_write(text->b, out);
+	hp_html_text_write(text->b, out);
 	fputs("</p>\n", out);
 	lines_write("Counts", &text->counts, out);
 	lines_write("Times, medians", &text->times, out);
 	fputs("<p>", out);
-	text_write(text->notes, out);
+	hp_html_text_write(text->notes, out);
 	fputs("</p>\n</div>\n", out);
 	if (hp_compare_flame_settle(flame))
 		flame_write(&flame->both, out);

@@ -12,39 +12,12 @@
 #include "report/view/asset.h"
 #include "report/export/export.h"
 #include "report/view/flame.h"
-#include "report/base/format.h"
-
-static const char head[] =
-	"<!DOCTYPE html>\n"
-	"<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	"script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; "
-	"form-action 'none'\">\n"
-	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	"<meta name=\"color-scheme\" content=\"light dark\">\n"
-	"<meta name=\"generator\" content=\"hotpath " HP_VERSION "\">\n<title>";
-
-/* Escapes HTML text. */
-static void text_write(const char *text, FILE *out)
-{
-	char *clean = hp_text_clean(text);
-
-	for (const char *c = clean; *c; c++)
-		if (*c == '<')
-			fputs("&lt;", out);
-		else if (*c == '>')
-			fputs("&gt;", out);
-		else if (*c == '&')
-			fputs("&amp;", out);
-		else
-			putc(*c, out);
-	free(clean);
-}
+#include "report/base/html.h"
 
 static void page_write(const struct hp_flame *flame, const struct hp_report *report, FILE *out)
 {
-	fputs(head, out);
-	text_write(report->caller, out);
+	fprintf(out, "%s<title>", hp_html_head);
+	hp_html_text_write(report->caller, out);
 	fprintf(out, " - flame graph</title>\n<style>\n%s</style>\n</head>\n<body>\n",
 		hp_asset_flame_css);
 	fputs("<main id=\"flame\"><noscript>This page draws by JavaScript, which is switched off "

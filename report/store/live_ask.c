@@ -19,6 +19,7 @@
 
 #include "report/base/memory.h"
 #include "segment/clock.h"
+#include "segment/fd_pass.h"
 
 #define WAIT_NS UINT64_C(2000000000)
 #define RETRY_MS 20	/* a queue that is full may have room again */
@@ -90,32 +91,6 @@ static bool call_begin(const struct calls *calls, struct call *call)
 	return is_full;
 }
 
-/* The descriptor in a helper's only message; -1 = none. */
-static int receive(int socket)
-{
-	char byte;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	int fd;
-
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0)
-		return -1;
-	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(fd)))
-		return -1;
-	memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-	return fd;
-}
-
 /* True = finished. */
 static bool call_go_on(struct calls *calls, struct call *call, bool has_answer)
 {
@@ -123,7 +98,7 @@ static bool call_go_on(struct calls *calls, struct call *call, bool has_answer)
 		return !call_begin(calls, call);
 	if (!has_answer)
 		return false;
-	int fd = receive(call->socket);
+	int fd = hp_fd_receive(call->socket, MSG_DONTWAIT);
 	close(call->socket);
 	if (fd >= 0)
 		calls->answer(calls->context, call->door, fd);

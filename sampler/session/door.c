@@ -15,34 +15,11 @@
 #include <unistd.h>
 
 #include "segment/clock.h"
+#include "segment/fd_pass.h"
 #include "segment/session.h"
 
 #define TRIES_MAX 100 /* that say they were interrupted */
 #define PAUSE_NS UINT64_C(20000000) /* in which descriptors or memory may come back */
-
-static void send_fd(int socket, int fd)
-{
-	char byte = 1;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-
-	memset(&control, 0, sizeof(control));
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-	sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 static bool is_our_user(const struct ucred *peer)
 {
@@ -88,7 +65,7 @@ static void send_readable(int socket, int segment)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	send_fd(socket, fd);
+	hp_fd_send(socket, fd);
 	close(fd);
 }
 
@@ -171,7 +148,7 @@ static void answer(int fd, struct hp_members *members, const struct sockaddr_un 
 	if (!segment)
 		return;
 	/* Answer first: it waits. */
-	send_fd(fd, segment->fd);
+	hp_fd_send(fd, segment->fd);
 	hp_members_add(members, (uint32_t)peer.pid);
 }
 

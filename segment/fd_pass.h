@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fd_pass.h - one descriptor in one message over a unix socket (SCM_RIGHTS, see unix(7)).
+ *
+ * Used inside the target: system calls only, no malloc; thread-safe and async-signal-safe.
+ * errno is not kept.
+ */
+#ifndef HP_SEGMENT_FD_PASS_H
+#define HP_SEGMENT_FD_PASS_H
+
+/* Sends `fd` with a message of one byte.  Never waits; a message that does not fit is lost. */
+void hp_fd_send(int socket, int fd);
+
+/*
+ * Takes the descriptor of the next message; it is closed at exec.  `flags` as recvmsg(2) has them.
+ * Returns it, -errno of recvmsg(2), -ENODATA at the end, or -EPROTO: the message did not have
+ * exactly one.  Then all that it had are closed.
+ */
+int hp_fd_receive(int socket, int flags);
+
+#endif
