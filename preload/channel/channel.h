@@ -193,6 +193,17 @@ void hp_channel_came(int fd);
 bool hp_channel_raw_before(long number, long a, long b, long c);
 void hp_channel_raw_after(long a, long result);
 
+/* Recorders are told when this descriptor is read from and closed: `read`, `closed` of hp_recorder. */
+extern HP_HIDDEN _Atomic uint64_t hp_channel_told[HP_FDS / 64];
+void hp_channel_tell(int fd);
+void hp_channel_told_read(int fd, const void *buffer, size_t size);
+
+static HP_HOT bool hp_channel_is_told(int fd)
+{
+	return (unsigned)fd < HP_FDS &&
+	       atomic_load_explicit(&hp_channel_told[fd / 64], memory_order_relaxed) >> fd % 64 & 1;
+}
+
 /* It was given to somebody. */
 void hp_channel_share(int fd);
 

@@ -119,6 +119,35 @@ static void note_highest(int fd)
 		;
 }
 
+_Atomic uint64_t hp_channel_told[HP_FDS / 64];
+
+void hp_channel_tell(int fd)
+{
+	if ((unsigned)fd < HP_FDS)
+		atomic_fetch_or_explicit(&hp_channel_told[fd / 64], UINT64_C(1) << fd % 64,
+					 memory_order_relaxed);
+}
+
+HP_COLD void hp_channel_told_read(int fd, const void *buffer, size_t size)
+{
+	int saved = errno;
+
+	HP_ABOVE(read, fd, buffer, size);
+	errno = saved;
+}
+
+static HP_COLD void tell_close(int fd)
+{
+	int saved = errno;
+
+	if (is_ours()) {
+		atomic_fetch_and_explicit(&hp_channel_told[fd / 64], ~(UINT64_C(1) << fd % 64),
+					  memory_order_relaxed);
+		HP_ABOVE(closed, fd);
+	}
+	errno = saved;
+}
+
 /* The descriptor is new, whatever the number was before. */
 static void put(int fd, uint64_t word)
 {
@@ -151,6 +180,9 @@ void hp_channel_forget(int fd)
 	bool is_watched = hp_watch_holds(fd);
 	int saved;
 
+	if (HP_UNLIKELY(hp_channel_is_told(fd)))
+		tell_close(fd);
+
 	/* Before the loader has relocated us nothing is told, and errno is out of reach. */
 	if (!is_watched && !is_told(fd))
 		return;
@@ -179,6 +211,8 @@ void hp_channel_copied(int fd, int copy)
 	uint64_t word;
 	int saved;
 
+	if (fd != copy && hp_channel_is_told(copy))
+		tell_close(copy);
 	if (fd == copy || !is_told(copy))
 		return;
 	saved = errno;

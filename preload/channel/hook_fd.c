@@ -72,42 +72,6 @@ HP_EXPORT int close(int fd)
 	return hp_real()->close(fd);
 }
 
-static void stream_forget(FILE *file)
-{
-	int saved;
-
-	if (!file || !hp_channel_fds_most)
-		return;
-	saved = errno;
-	hp_channel_forget(fileno(file));
-	errno = saved;
-}
-
-HP_EXPORT int fclose(FILE *file)
-{
-	stream_forget(file);
-	return hp_real()->fclose(file);
-}
-
-/* Those of the C library that close without close. */
-HP_EXPORT int pclose(FILE *file)
-{
-	stream_forget(file);
-	return hp_real()->pclose(file);
-}
-
-HP_EXPORT FILE *freopen(const char *path, const char *mode, FILE *file)
-{
-	stream_forget(file);
-	return hp_real()->freopen(path, mode, file);
-}
-
-HP_EXPORT FILE *freopen64(const char *path, const char *mode, FILE *file)
-{
-	stream_forget(file);
-	return hp_real()->freopen64(path, mode, file);
-}
-
 HP_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 {
 	int result = hp_real()->daemon(keeps_directory, keeps_descriptors);
@@ -115,16 +79,6 @@ HP_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 	for (int fd = 0; result == 0 && !keeps_descriptors && fd <= STDERR_FILENO; fd++)
 		hp_channel_forget(fd);
 	return result;
-}
-
-/* What stdio does with a descriptor it does inside the C library. */
-HP_EXPORT FILE *fdopen(int fd, const char *mode)
-{
-	FILE *file = hp_real()->fdopen(fd, mode);
-
-	if (file)
-		hp_channel_veil(fd);
-	return file;
 }
 
 HP_EXPORT int close_range(unsigned first, unsigned last, int flags)

@@ -112,6 +112,8 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 \
 	if (HP_LIKELY(!lane)) { \
 		HP_SLEEP(got = hp_real()->real, 0, fd); \
+		if (HP_UNLIKELY(got > 0 && hp_channel_is_told(fd))) \
+			hp_channel_told_read(fd, buffer, (size_t)got); \
 		return got; \
 	} \
 	hp_receive_begin(&call, lane); \

@@ -63,6 +63,10 @@ struct hp_recorder {
 	/* The calling thread may sleep now, for time to pass or the disk. */
 	void (*sleeps)(void);
 
+	/* A descriptor was read from, is about to be closed: see hp_channel_tell(). */
+	void (*read)(int fd, const void *buffer, size_t size);
+	void (*closed)(int fd);
+
 	/* The process ends or execs; the exec failed. */
 	void (*end)(bool is_exec);
 	void (*go_on)(void);

@@ -6,6 +6,7 @@
 #ifndef HP_PRELOAD_GUEST_REAL_H
 #define HP_PRELOAD_GUEST_REAL_H
 
+#include <dirent.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -35,7 +36,6 @@
 	X(int, dup2, (int, int)) \
 	X(int, dup3, (int, int, int)) \
 	X(int, close, (int)) \
-	X(int, fclose, (FILE *)) \
 	X(int, close_range, (unsigned, unsigned, int)) \
 	X(void, closefrom, (int)) \
 	X(pid_t, fork, (void)) \
@@ -53,10 +53,6 @@
 	X(ssize_t, vmsplice, (int, const struct iovec *, size_t, unsigned)) \
 	X(ssize_t, sendfile, (int, int, off_t *, size_t)) \
 	X(ssize_t, sendfile64, (int, int, off64_t *, size_t)) \
-	X(FILE *, fdopen, (int, const char *)) \
-	X(int, pclose, (FILE *)) \
-	X(FILE *, freopen, (const char *, const char *, FILE *)) \
-	X(FILE *, freopen64, (const char *, const char *, FILE *)) \
 	X(int, daemon, (int, int)) \
 	X(int, eventfd, (unsigned, int)) \
 	X(int, poll, (struct pollfd *, nfds_t, int)) \
@@ -98,6 +94,62 @@
 	X(int, msgctl, (int, int, struct msqid_ds *)) \
 	X(int, msgsnd, (int, const void *, size_t, int)) \
 	X(ssize_t, msgrcv, (int, void *, size_t, long, int))
+
+/* stdio, as far as it reads. */
+#define HP_REAL_FILES(X) \
+	X(FILE *, fopen, (const char *, const char *)) \
+	X(FILE *, fopen64, (const char *, const char *)) \
+	X(FILE *, popen, (const char *, const char *)) \
+	X(FILE *, fdopen, (int, const char *)) \
+	X(FILE *, freopen, (const char *, const char *, FILE *)) \
+	X(FILE *, freopen64, (const char *, const char *, FILE *)) \
+	X(int, fclose, (FILE *)) \
+	X(int, pclose, (FILE *)) \
+	X(char *, fgets, (char *, int, FILE *)) \
+	X(char *, fgets_unlocked, (char *, int, FILE *)) \
+	X(char *, __fgets_chk, (char *, size_t, int, FILE *)) \
+	X(char *, __fgets_unlocked_chk, (char *, size_t, int, FILE *)) \
+	X(ssize_t, __getdelim, (char **, size_t *, int, FILE *)) \
+	X(ssize_t, getdelim, (char **, size_t *, int, FILE *)) \
+	X(ssize_t, getline, (char **, size_t *, FILE *)) \
+	X(size_t, fread, (void *, size_t, size_t, FILE *)) \
+	X(size_t, fread_unlocked, (void *, size_t, size_t, FILE *)) \
+	X(size_t, __fread_chk, (void *, size_t, size_t, size_t, FILE *)) \
+	X(size_t, __fread_unlocked_chk, (void *, size_t, size_t, size_t, FILE *)) \
+	X(int, getc, (FILE *)) \
+	X(int, fgetc, (FILE *)) \
+	X(int, _IO_getc, (FILE *)) \
+	X(int, getc_unlocked, (FILE *)) \
+	X(int, fgetc_unlocked, (FILE *)) \
+	X(int, __uflow, (FILE *)) \
+	X(int, getchar, (void)) \
+	X(int, getchar_unlocked, (void)) \
+	X(int, fseek, (FILE *, long, int)) \
+	X(int, fseeko, (FILE *, off_t, int)) \
+	X(int, fseeko64, (FILE *, off64_t, int)) \
+	X(void, rewind, (FILE *)) \
+	X(int, fsetpos, (FILE *, const fpos_t *)) \
+	X(int, fsetpos64, (FILE *, const fpos64_t *))
+
+/* Directories, and sockets that are accepted from. */
+#define HP_REAL_STREAMS(X) \
+	X(DIR *, opendir, (const char *)) \
+	X(DIR *, fdopendir, (int)) \
+	X(int, closedir, (DIR *)) \
+	X(struct dirent *, readdir, (DIR *)) \
+	X(struct dirent64 *, readdir64, (DIR *)) \
+	X(int, scandir, \
+	  (const char *, struct dirent ***, int (*)(const struct dirent *), \
+	   int (*)(const struct dirent **, const struct dirent **))) \
+	X(int, scandir64, \
+	  (const char *, struct dirent64 ***, int (*)(const struct dirent64 *), \
+	   int (*)(const struct dirent64 **, const struct dirent64 **))) \
+	X(int, timerfd_create, (int, int)) \
+	X(int, signalfd, (int, const sigset_t *, int)) \
+	X(int, inotify_init, (void)) \
+	X(int, inotify_init1, (int)) \
+	X(int, accept, (int, struct sockaddr *, socklen_t *)) \
+	X(int, accept4, (int, struct sockaddr *, socklen_t *, int))
 
 /* Memory mappings. */
 #define HP_REAL_MAPS(X) \
@@ -244,6 +296,8 @@
 	X(void, funlockfile, (FILE *)) \
 	X(int, bind, (int, const struct sockaddr *, socklen_t)) \
 	X(int, listen, (int, int)) \
+	HP_REAL_FILES(X) \
+	HP_REAL_STREAMS(X) \
 	HP_REAL_CHANNELS(X)
 
 /* Called but not interposed. */

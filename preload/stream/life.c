@@ -3,19 +3,42 @@
  * life.c - streams at the events of a process (preload/guest/above.h).
  */
 #include "preload/guest/self.h"
-#include "preload/stream/stream.h"
+#include "preload/stream/file.h"
 #include "segment/section_key.h"
 
 static void configure(const struct hp_settings *settings, bool is_first)
 {
 	(void)is_first;
 	hp_stream_is_wanted = hp_settings_asks(settings, HP_KEY_STREAMS);
-	if (hp_stream_is_wanted)
-		hp_segment_recorded(&hp_segment, HP_RECORDED_STREAMS);
+	if (!hp_stream_is_wanted)
+		return;
+	hp_segment_recorded(&hp_segment, HP_RECORDED_STREAMS);
+	hp_file_configure();
+}
+
+static void find(void)
+{
+	HP_EARLY_FIND(streamer);
+}
+
+static void dropped(void)
+{
+	hp_file_forget();
+	hp_stream_forget();
+}
+
+static void end(bool is_exec)
+{
+	(void)is_exec;
+	hp_file_leave();
 }
 
 const struct hp_recorder hp_stream_recorder = {
+	.find = find,
 	.configure = configure,
 	.fold = hp_stream_fold,
-	.dropped = hp_stream_forget,
+	.end = end,
+	.dropped = dropped,
+	.read = hp_stream_fd_read,
+	.closed = hp_stream_fd_closed,
 };

@@ -23,6 +23,7 @@
 #define LAST ((UINT64_C(1) << HP_STREAMS_BITS) - 1)
 
 struct hp_stream_open *hp_stream_table;
+static _Atomic uint64_t used;	/* pages of it that have keys: most have none */
 
 static bool table_make(void)
 {
@@ -95,6 +96,27 @@ static struct hp_stream_open *place_again(uint64_t key)
 	return NULL;
 }
 
+#define PER_PAGE (HP_PAGE / sizeof(struct hp_stream_open))
+static_assert(LAST / PER_PAGE < 64, "a page is a bit of `used`");
+
+void hp_stream_each(void (*visit)(struct hp_stream_open *open))
+{
+	uint64_t pages = atomic_load_explicit(&used, memory_order_relaxed);
+
+	for (uint64_t i = 0; hp_stream_table && i <= LAST; i++)
+		if (pages >> i / PER_PAGE & 1 &&
+		    atomic_load_explicit(&hp_stream_table[i].part, memory_order_acquire))
+			visit(&hp_stream_table[i]);
+}
+
+static void note_use(const struct hp_stream_open *open)
+{
+	uint64_t page = (uint64_t)(open - hp_stream_table) / PER_PAGE;
+
+	if (!(atomic_load_explicit(&used, memory_order_relaxed) >> page & 1))
+		atomic_fetch_or_explicit(&used, UINT64_C(1) << page, memory_order_relaxed);
+}
+
 struct hp_stream_open *hp_stream_find(uint64_t key)
 {
 	struct hp_stream_open *place = place_of(key, false);
@@ -112,6 +134,7 @@ struct hp_stream_open *hp_stream_opens(uint64_t key, const struct hp_stream_wish
 		place = place_again(key);
 	part = hp_stream_part_new(wish, place != NULL);
 	if (part) {
+		note_use(place);
 		atomic_store_explicit(&place->owner, NULL, memory_order_relaxed);
 		atomic_store_explicit(&place->start, 0, memory_order_relaxed);
 		atomic_store_explicit(&place->flags, 0, memory_order_relaxed);

@@ -206,6 +206,7 @@ struct hp_stream_part *hp_stream_part_new(const struct hp_stream_wish *wish, boo
 	atomic_store_explicit(&part->last, 0, memory_order_relaxed);
 	atomic_store_explicit(&part->timed, 0, memory_order_relaxed);
 	atomic_store_explicit(&part->due, 1, memory_order_relaxed);
+	atomic_store_explicit(&part->settled, wish->kind != HP_STREAM_FILE, memory_order_relaxed);
 	atomic_store_explicit(&part->opened, hp_ticks(), memory_order_relaxed);
 	atomic_store_explicit(&part->base,
 			      part->items +
@@ -364,6 +365,16 @@ void hp_stream_items(struct hp_stream_part *part, uint64_t count, uint64_t size,
 		atomic_fetch_add_explicit(&part->bytes, size, memory_order_relaxed);
 	if (HP_UNLIKELY(number >= atomic_load_explicit(&part->due, memory_order_relaxed)))
 		stamp(part, number, count, size, text);
+}
+
+void hp_stream_meets_end(struct hp_stream_part *part)
+{
+	uint64_t now = hp_ticks();
+
+	if (!now || !atomic_load_explicit(&part->first, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&part->last, now, memory_order_relaxed);
+	atomic_store_explicit(&part->timed, hp_stream_number(part), memory_order_relaxed);
 }
 
 /* --- the process --- */

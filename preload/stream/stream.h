@@ -42,9 +42,10 @@ struct hp_stream_open {
 	_Atomic uint64_t key;	/* 0 = never used */
 	_Atomic(struct hp_stream_part *) part;	/* in the segment; NULL = not open */
 	_Atomic(void *) owner;	/* files: the struct hp_streamer that may count without atomics */
-	_Atomic uint64_t start;	/* files: position from which bytes count */
+	_Atomic uint64_t start;	/* files: position, or place in the buffer, from which bytes count */
+	_Atomic uint64_t end;	/* files: of that buffer */
 	_Atomic uint32_t flags;	/* files: HP_FILE_* */
-	uint32_t reserved[7];
+	uint32_t reserved[5];
 };
 
 static_assert(sizeof(struct hp_stream_open) == 64, "two streams do not share a line");
@@ -83,6 +84,9 @@ static HP_HOT struct hp_stream_open *hp_stream_of(uint64_t key)
 /* The instance ends; false = it was not open any more. */
 bool hp_stream_ends(struct hp_stream_open *open, enum hp_stream_end how);
 
+/* Those that are open. */
+void hp_stream_each(void (*visit)(struct hp_stream_open *open));
+
 /* None is open any more. */
 void hp_stream_forget(void);
 
@@ -98,6 +102,9 @@ void hp_stream_label(struct hp_stream *stream, const char *text);
 /* Counts items of `size` bytes in all (UINT64_MAX = not known); `text` for the log, or NULL. */
 void hp_stream_items(struct hp_stream_part *part, uint64_t count, uint64_t size, const char *text);
 
+/* The end was met, after the last item. */
+void hp_stream_meets_end(struct hp_stream_part *part);
+
 /* Flags of the record: HP_STREAM_NO_BYTES and the like. */
 void hp_stream_flag(const struct hp_stream_part *part, uint32_t flags);
 
@@ -111,6 +118,17 @@ static inline uint64_t hp_stream_number(const struct hp_stream_part *part)
 	       atomic_load_explicit(&part->more_items, memory_order_relaxed) -
 	       atomic_load_explicit(&part->base, memory_order_relaxed);
 }
+
+/* --- fd.c --- */
+
+static inline uint64_t hp_stream_fd_key(int fd)
+{
+	return HP_STREAM_KEY_FD | (uint64_t)fd;
+}
+
+/* A descriptor that is a stream was read from; is about to be closed. */
+void hp_stream_fd_read(int fd, const void *buffer, size_t size);
+void hp_stream_fd_closed(int fd);
 
 /* --- mark.c: HOTPATH_STREAM and the like --- */
 

@@ -96,7 +96,9 @@ struct hp_stream_part {
 	_Atomic uint64_t due;	/* any thread: number of the next item that is timed */
 	_Atomic uint64_t timed;	/* any thread: number of the last one that was */
 	int64_t credit;	/* any thread: ticks that timing may still take */
-	uint64_t reserved[2];
+	_Atomic uint32_t settled;	/* any thread: 0 = bytes of the present instance are missing */
+	uint32_t reserved0;
+	uint64_t reserved;
 };
 
 #define HP_STREAM_ENTRIES 64

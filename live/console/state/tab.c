@@ -188,7 +188,7 @@ static const struct hp_view streams = {
 	DATA,
 	FIELDS(stream_fields),
 	LOGS("/streams/%/logs", item_logs, "logs"),
-	.empty = "the program marks none with HOTPATH_STREAM of hotpath.h",
+	.empty = "the program read no FILE or directory, and marks none with HOTPATH_STREAM",
 };
 
 static const struct hp_field future_fields[] = {

@@ -54,9 +54,24 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_streams_section, report, list);
 }
 
+/* Every program reads a few small files: those are no reason to show a table unasked. */
+#define ITEMS_MIN 1000
+#define BYTES_MIN (UINT64_C(1) << 20)
+
+static bool is_notable(const struct hp_stream_row *row)
+{
+	return row->label || row->ended[HP_STREAM_FAILED] || row->items >= ITEMS_MIN ||
+	       row->bytes >= BYTES_MIN;
+}
+
 static bool has_data(const struct hp_report *report)
 {
-	return hp_streams_of(report)->count != 0;
+	const struct hp_streams *streams = hp_streams_of(report);
+
+	for (size_t i = 0; i < streams->count; i++)
+		if (is_notable(&streams->rows[i]))
+			return true;
+	return false;
 }
 
 static const char *note(struct hp_report *report)
@@ -157,7 +172,8 @@ static void cell_items(const struct hp_cell *cell, struct hp_value *value)
 static void cell_bytes(const struct hp_cell *cell, struct hp_value *value)
 {
 	set_partial(row_at(cell)->bytes, row_at(cell)->flags & HP_STREAM_NO_BYTES, value);
-	value->is_unknown |= row_at(cell)->kind == HP_STREAM_ACCEPT;
+	value->is_unknown |=
+		row_at(cell)->kind == HP_STREAM_ACCEPT || row_at(cell)->kind == HP_STREAM_DIR;
 }
 
 static double active_ns(const struct hp_cell *cell)
@@ -241,7 +257,7 @@ static const struct hp_column columns[] = {
 	{ "Items/s", "items_per_sec", "items_per_sec", HP_UNIT_RATE, .get = cell_rate },
 	{ "Gap", "gap_avg", "gap_avg_ns", HP_UNIT_TIME, .get = cell_gap },
 	{ .raw = "gap_p", .unit = HP_UNIT_TIME, .get = cell_gap_percentile, .is_percentiles = true },
-	{ "Longest", "gap_max", "gap_max_ns", HP_UNIT_TIME, .get = cell_gap_most,
+	{ NULL, "gap_max", "gap_max_ns", HP_UNIT_TIME, .get = cell_gap_most,
 	  .need = HP_NEED_KNOWN },
 	{ .raw = "gaps_timed",
 	  .unit = HP_UNIT_NUMBER,
@@ -344,7 +360,7 @@ const struct hp_section hp_streams_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "Streams: what yields one item after the other, by the place that opened it.",
-	.none = "the program marks none with HOTPATH_STREAM of hotpath.h",
+	.none = "the program read no FILE or directory, and marks none with HOTPATH_STREAM",
 	.note = note,
 	.extra = { .head = add_head,
 		   .data = add_identity,

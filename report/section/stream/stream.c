@@ -9,6 +9,7 @@
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/name/name.h"
 #include "report/name/symbol.h"
 #include "report/read/model.h"
 #include "report/section/core/views.h"
@@ -103,6 +104,9 @@ static void parts_add(struct build *b, const struct hp_stream *record, struct hp
 		row->active_ticks += part.active_ticks;
 		if (part.state != HP_TAKEN)
 			continue;
+		/* Its bytes are known when it is closed. */
+		if (!part.settled && part.items + part.more_items > part.base)
+			row->flags |= HP_STREAM_NO_BYTES;
 		if (part.first && part.last > part.first)
 			row->active_ticks += part.last - part.first;
 		if (b->is_running)
@@ -219,8 +223,9 @@ static char *name_of(struct hp_report *report, const struct hp_stream_row *row)
 
 	if (row->label)
 		return hp_text_clean(row->label);
-	if (row->origin == HP_STREAM_STDIN)
-		return hp_xstrdup("stdin");
+	if (row->origin == HP_STREAM_STDIN && row->site.object != HP_NONE)
+		return hp_xprintf("stdin (%s)",
+				  hp_name_file(report->model.objects[row->site.object].path));
 	site = hp_spot_text(hp_stream_spot(report, row));
 	file = file_name(row);
 	if (!file)

@@ -58,6 +58,7 @@ void old_conditions(void)
 }
 
 #ifdef WITH_GLIB
+#include <gio/gio.h>
 #include <glib.h>
 
 static GMutex mutex;
@@ -124,6 +125,18 @@ static void none(void *item)
 	(void)item;
 }
 
+static void glib_streams(void)
+{
+	static char to[8];
+	GInputStream *stream = g_memory_input_stream_new_from_data("text", 4, NULL);
+
+	CALL(g_input_stream_read, P(stream), P(to), 3, 0, 0);
+	CALL(g_input_stream_read, P(stream), P(to), 3, 0, 0);
+	CALL(g_input_stream_read, P(stream), P(to), 3, 0, 0);
+	CALL(g_input_stream_close, P(stream), 0, 0);
+	g_object_unref(stream);
+}
+
 static void glib_queues(void)
 {
 	long queue = CALL(g_async_queue_new, 0), other = CALL(g_async_queue_new_full, P(none));
@@ -159,6 +172,7 @@ void glib(void)
 	glib_conditions();
 	glib_locks();
 	glib_queues();
+	glib_streams();
 }
 #else
 void glib(void)

@@ -5,6 +5,7 @@
  */
 #include "registers.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -13,12 +14,15 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -34,6 +38,11 @@ extern int __poll_chk(struct pollfd *, nfds_t, int, size_t);
 extern int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
 extern mqd_t __mq_open_2(const char *, int);
 extern void __longjmp_chk(jmp_buf, int);
+extern char *__fgets_chk(char *, size_t, int, FILE *);
+extern char *__fgets_unlocked_chk(char *, size_t, int, FILE *);
+extern size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);
+extern size_t __fread_unlocked_chk(void *, size_t, size_t, size_t, FILE *);
+extern int _IO_getc(FILE *);
 
 static char text[64] = "some text that goes from here to there";
 static struct iovec part = { text, 4 };
@@ -57,6 +66,43 @@ static void make_and_close(void)
 	close(pair[1]);
 }
 
+static char *line;
+static size_t room;
+
+/* Each is called with an empty buffer, or at the end, and with a full one. */
+static void read_each(FILE *file)
+{
+	static fpos_t place;
+	static char to[64];
+
+	CALL(fgets, P(to), 60, P(file));
+	CALL(fgets_unlocked, P(to), 60, P(file));
+	CALL(__fgets_chk, P(to), 60, 60, P(file));
+	CALL(__fgets_unlocked_chk, P(to), 60, 60, P(file));
+	CALL(getline, P(&line), P(&room), P(file));
+	CALL(getdelim, P(&line), P(&room), ' ', P(file));
+	CALL(__getdelim, P(&line), P(&room), ' ', P(file));
+	CALL(fread, P(to), 1, 4, P(file));
+	CALL(fread_unlocked, P(to), 1, 4, P(file));
+	CALL(__fread_chk, P(to), 60, 1, 4, P(file));
+	CALL(__fread_unlocked_chk, P(to), 60, 1, 4, P(file));
+	CALL(getc, P(file));
+	CALL(fgetc, P(file));
+	CALL(_IO_getc, P(file));
+	CALL(getc_unlocked, P(file));
+	CALL(fgetc_unlocked, P(file));
+	CALL(__uflow, P(file));
+	CALL(getchar, 0);
+	CALL(getchar_unlocked, 0);
+	fgetpos(file, &place);
+	CALL(fsetpos, P(file), P(&place));
+	CALL(fsetpos64, P(file), P(&place));
+	CALL(fseek, P(file), 1, SEEK_SET);
+	CALL(fseeko, P(file), 1, SEEK_SET);
+	CALL(fseeko64, P(file), 1, SEEK_SET);
+	CALL(rewind, P(file));
+}
+
 static void streams(void)
 {
 	int fd = open("/dev/null", O_RDWR);
@@ -65,7 +111,38 @@ static void streams(void)
 	file = (FILE *)CALL(freopen, P("/dev/null"), P("r"), P(file));
 	file = (FILE *)CALL(freopen64, P("/dev/null"), P("r"), P(file));
 	CALL(fclose, P(file));
-	CALL(pclose, P(popen("true", "r")));
+	CALL(pclose, CALL(popen, P("true"), P("r")));
+	CALL(fclose, CALL(fopen64, P("/dev/null"), P("r")));
+	file = (FILE *)CALL(fopen, P("/proc/self/maps"), P("r"));
+	for (int round = 0; round < 2; round++) {
+		read_each(file);
+		file = freopen("/dev/null", "r", file);
+	}
+	CALL(fclose, P(file));
+}
+
+static void directories_and_accepts(void)
+{
+	DIR *dir = (DIR *)CALL(opendir, P("/proc/self/fd"));
+	struct dirent **list;
+	static sigset_t set;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	CALL(readdir, P(dir));
+	CALL(readdir64, P(dir));
+	CALL(closedir, P(dir));
+	CALL(closedir, CALL(fdopendir, open("/", O_RDONLY | O_DIRECTORY)));
+	CALL(scandir, P("/proc/self/task"), P(&list), 0, 0);
+	CALL(scandir64, P("/proc/self/task"), P(&list), 0, 0);
+	listen(fd, 1);
+	CALL(accept, fd, 0, 0);
+	CALL(accept4, fd, 0, 0, 0);
+	close(fd);
+	sigemptyset(&set);
+	close((int)CALL(timerfd_create, CLOCK_MONOTONIC, 0));
+	close((int)CALL(signalfd, -1, P(&set), 0));
+	close((int)CALL(inotify_init, 0));
+	close((int)CALL(inotify_init1, 0));
 }
 
 static void vectors(void)
@@ -180,6 +257,7 @@ void descriptors(void)
 {
 	make_and_close();
 	streams();
+	directories_and_accepts();
 	vectors();
 	between();
 	ready();

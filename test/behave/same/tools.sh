@@ -22,7 +22,7 @@ gcc $flags -shared -fPIC -o "$1/bad_guest.so" bad_guest.c
 gcc $flags -shared -fPIC -o "$1/plugin.so" plugin.c
 if [ "$(uname -m)" = x86_64 ]; then
 	skip='^g_'
-	glib=$(pkg-config --cflags --libs glib-2.0 2>/dev/null) && skip='^$' &&
+	glib=$(pkg-config --cflags --libs gio-2.0 2>/dev/null) && skip='^$' &&
 		glib="-DWITH_GLIB -Wl,--no-as-needed $glib"
 	exported | list >"$1/exports.h"
 	exported | grep -vxE '__cyg_.*|hotpath_.*|cfree|free_.*sized|execl.*|execvp?|wait(pid|3)?|eventfd_.*|reallocarray' |
