@@ -55,7 +55,7 @@ EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard tes
 PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath-console \
 	hotpath hotpath-run)
 
-.PHONY: all preload faulty demo smoke test test-all check bench fuzz fuzzers replay race examples unit man install uninstall clean help
+.PHONY: all preload faulty demo smoke test test-all check bench fuzz fuzzers replay race examples unit man install uninstall clean help FORCE
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 
 preload: $(B)/libhotpath.so	## the library alone
@@ -68,7 +68,7 @@ $(B)/libhotpath.so: $(LIB_O)
 $(B)/truth/libhotpath.so: $(TRUTH_O)
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,--version-script=preload/versions.map \
 		$(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
-$(B)/truth/%.o: %.c
+$(B)/truth/%.o: %.c $(B)/flags
 	$(call compile,$(PIC) -DHP_TRUTH)
 # The same objects, whose calls of what may fail a test can let fail (test/fault).
 FAULTY := $(addprefix $(B)/fault/,libhotpath.so hotpath-sampler hotpath hotpath-live)
@@ -111,17 +111,24 @@ $(B)/hotpath-console: $(CONSOLE_O)
 $(B)/hotpath-run: $(B)/hotpath	# looks at its name
 	$(Q)ln -f $< $@
 
+# Objects of other flags are built again: this file changes with the flags, and only then.
+FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) DEBUG=$(DEBUG) SANITIZE=$(SANITIZE) STRICT=$(STRICT) $(VERSION)
+$(B)/flags $(B)/fuzz/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
+FORCE:
+
 define compile
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CC   $@")
 	$(Q)$(CC) $(1) -c -o $@ $<
 endef
 $(B)/pic/segment/%.o $(B)/pic/preload/guest/%.o $(B)/pic/preload/thread/%.o $(B)/pic/preload/hook/%.o: GUARD = $(GUARDED)
-$(B)/pic/%.o: %.c
+$(B)/pic/%.o: %.c $(B)/flags
 	$(call compile,$(PIC))
-$(B)/obj/%.o: %.c
+$(B)/obj/%.o: %.c $(B)/flags
 	$(call compile,$(OBJ))
-$(B)/san/%.o: %.c
+$(B)/san/%.o: %.c $(B)/flags
 	$(call compile,$(BASE) $(SANITIZED))
 # Read by the assembler; and hashes of them, for what a saved page may execute.
 $(B)/obj/report/view/asset.o $(B)/san/report/view/asset.o: $(wildcard report/view/web/*)
@@ -142,7 +149,7 @@ unit: $(UNIT)
 RACE := $(patsubst test/race/%.c,$(B)/race/%,$(wildcard test/race/*_test.c))
 RACE_PARTS_O := $(filter-out %/main.o $(B)/tsan/sampler/samply/%,$(call objects,tsan,segment unwind sampler)) \
 	$(B)/tsan/test/race/expected.o $(B)/tsan/test/test.o
-$(B)/tsan/%.o: %.c
+$(B)/tsan/%.o: %.c $(B)/flags
 	$(call compile,$(BASE) -O1 -g -fsanitize=thread -fno-omit-frame-pointer \
 		$(if $(findstring clang,$(CC)),,-Wno-tsan))
 $(RACE): $(B)/race/%: $(B)/tsan/test/race/%.o $(RACE_PARTS_O)
@@ -158,7 +165,7 @@ FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
 fuzz_shared = $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out %_fuzz.c %_program.c %/replay.c %/flip.c %/mutate.c,$(wildcard test/fuzz/*.c)))
 FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sampler unwind)) \
 	$(call fuzz_shared,fuzz)
-$(B)/fuzz/%.o: %.c
+$(B)/fuzz/%.o: %.c $(B)/fuzz/flags
 	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)
 $(B)/fuzz/report/view/asset.o: $(wildcard report/view/web/*)
 $(B)/fuzz/libhp.a: $(FUZZ_PARTS_O)
@@ -207,9 +214,10 @@ smoke:	## profiles a program of known shares here, and looks at the tables
 	@scripts/setup build
 	@$(MAKE) --no-print-directory all $(B)/examples/smoke
 	@B=$(B) scripts/smoke
-test-all:	## the long ones too, and a fresh Debian in a directory
+test-all:	## the long ones too, all of it with assertions, and a fresh Debian in a directory
 	@scripts/setup test-all
 	@HP_TEST_FULL=1 $(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory B='$(B)/assert' DEBUG=1 CFLAGS='-O2 -g' test
 	@test/fresh
 CHECK_CC ?= gcc clang
 check: all unit replay	## layers, exports, hardening, format, assertions, generated text, and no warning from gcc and clang

@@ -35,6 +35,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/assert.h"
+
 struct hp_ring {
 	_Atomic uint64_t *head;
 	_Atomic uint64_t *tail;
@@ -63,6 +65,7 @@ static inline bool hp_ring_begin(const struct hp_ring *ring, uint64_t count, uin
 {
 	uint64_t tail = atomic_load_explicit(ring->tail, memory_order_acquire);
 
+	HP_ASSERT((ring->size & (ring->size - 1)) == 0);
 	*at = atomic_load_explicit(ring->head, memory_order_relaxed);
 	return *at - tail + count <= ring->size;
 }
@@ -75,6 +78,7 @@ static inline void hp_ring_put(const struct hp_ring *ring, uint64_t at, uint64_t
 /* Publishes all words before number `head`. */
 static inline void hp_ring_end(const struct hp_ring *ring, uint64_t head)
 {
+	HP_ASSERT(head - atomic_load_explicit(ring->tail, memory_order_relaxed) <= ring->size);
 	atomic_store_explicit(ring->head, head, memory_order_release);
 }
 

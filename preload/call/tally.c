@@ -17,6 +17,7 @@
 #include "preload/call/row.h"
 #include "preload/thread/state.h"
 #include "segment/histogram.h"
+#include "util/assert.h"
 
 #define HP_COST_EVERY 64	/* ends of which one is timed; a power of two */
 #define HP_COST_SHIFT 4	/* the running mean follows 1/16 of each difference */
@@ -79,6 +80,7 @@ static struct hp_tally *tally_take(struct hp_local *local)
 
 static void tally_give(struct hp_local *local, struct hp_tally *tally)
 {
+	HP_ASSERT(tally != local->tallies);
 	tally->bytes = (uintptr_t)local->tallies;
 	atomic_signal_fence(memory_order_seq_cst);
 	local->tallies = tally;

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/assert.h"
+
 #define HP_FREE_LIST_ADDRESS ((UINT64_C(1) << 48) - 1)
 
 /* Embedded in a thread's part of a record; never unmapped once it was on a stack. */
@@ -41,6 +43,7 @@ static inline void hp_free_list_push(struct hp_free_list *list, struct hp_free_n
 	uint64_t top, then;
 
 	/* A thread that pops it either checks the state after this, or we see its pop. */
+	HP_ASSERT(((uintptr_t)node & ~HP_FREE_LIST_ADDRESS) == 0);
 	if (atomic_exchange(&node->is_on, 1))
 		return;
 	top = atomic_load_explicit(&list->top, memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "preload/guest/confine.h"
+#include "util/assert.h"
 
 struct hp_segment hp_segment = HP_SEGMENT_NONE;
 struct hp_self *hp_self;
@@ -28,6 +29,7 @@ bool hp_self_is_main(void)
 
 void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
 {
+	HP_ASSERT(offset != 0 && offset % HP_LINE == 0);
 	*next = atomic_load_explicit(head, memory_order_relaxed);
 	/* Release: a reader that finds the record in the list finds it complete. */
 	while (!atomic_compare_exchange_weak_explicit(head, next, offset, memory_order_release,

@@ -30,6 +30,7 @@
 #include "preload/thread/module.h"
 #include "preload/thread/state.h"
 #include "segment/section_key.h"
+#include "util/assert.h"
 
 #define LATE 16	/* calls of signal handlers that interrupted one */
 #define TRIES 1000	/* to get the lock, before other threads are let run */
@@ -210,6 +211,7 @@ static void leave_late(struct hp_direct *direct, const struct call *call)
 		atomic_fetch_add_explicit(&direct->maps->lost, 1, memory_order_relaxed);
 		return;
 	}
+	HP_ASSERT(count < LATE);
 	direct->late[count] = *call;
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&direct->late_count, count + 1, memory_order_relaxed);

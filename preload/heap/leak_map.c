@@ -21,6 +21,7 @@
 #include "preload/heap/allocator.h"
 #include "preload/heap/heap.h"
 #include "preload/thread/module.h"
+#include "util/assert.h"
 
 #define HEAP_MAX (UINT64_C(1) << 26)	/* of x86-64 and arm64 */
 #define WORD sizeof(uintptr_t)
@@ -153,6 +154,7 @@ static bool cut(struct hp_leak_map *map, uintptr_t begin, uintptr_t end)
 			return true;
 	if (map->hole_count == HP_LEAK_HOLES)
 		return false;
+	HP_ASSERT(map->hole_count < HP_LEAK_HOLES);
 	map->holes[map->hole_count++] = (struct hp_leak_hole){ begin, end };
 	return true;
 }

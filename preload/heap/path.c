@@ -21,6 +21,7 @@
 #include "preload/heap/path_site.h"
 #include "preload/thread/module.h"
 #include "util/hash.h"
+#include "util/assert.h"
 
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
 #define HP_ENTRIES_MAX (UINT64_C(1) << 18)
@@ -390,6 +391,7 @@ static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *
 			return NULL;
 		count = 0;
 	}
+	HP_ASSERT(count < me->chunk->capacity);
 	step = &me->chunk->at[count];
 	*step = *wanted;
 	/* Release: who sees the count sees the step. */

@@ -24,6 +24,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/free_list.h"
 #include "segment/layout/header.h"
+#include "util/assert.h"
 
 #define PATIENCE 1000	/* turns */
 #define BATCH ((uint64_t)HP_PAGE / sizeof(struct watch))
@@ -60,6 +61,7 @@ int hp_end_new(void (*end)(void *data))
 			return -1;
 		atomic_store(&has_key, 1);
 	}
+	HP_ASSERT(count < HP_ENDS_MAX);
 	ends[count] = end;
 	return count++;
 }

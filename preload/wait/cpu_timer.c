@@ -38,6 +38,7 @@
 #include "segment/ring.h"
 #include "unwind/walk.h"
 #include "segment/section_key.h"
+#include "util/assert.h"
 
 #define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */
 #define FRAMES_MAX 512
@@ -259,6 +260,7 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 	}
 	if (!ticker)
 		return NULL;
+	HP_ASSERT(offset || atomic_load(&ticker->state) == HP_MOVING);
 	ticker->pid = hp_self->pid;
 	ticker->tid = tid;
 	/* The sampler may look, see sampler/sample/orphan.h: in this order. */
@@ -274,6 +276,7 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 
 static void ticker_give(struct hp_ticker *ticker)
 {
+	HP_ASSERT(atomic_load(&ticker->state) == HP_TAKEN);
 	/* Release: the next owner goes on behind the last word. */
 	atomic_store_explicit(&ticker->state, HP_FREE, memory_order_release);
 }

@@ -24,6 +24,7 @@
 #include "preload/thread/process.h"
 #include "segment/ring.h"
 #include "segment/section_key.h"
+#include "util/assert.h"
 
 #define COPY_MAX 4096u	/* bytes of the stack */
 #define WINDOW_NOTES \
@@ -131,6 +132,7 @@ static struct hp_offcpu_ring *ring_take(void)
 		ring = ring_new(&offset);
 	if (!ring)
 		return NULL;
+	HP_ASSERT(offset || atomic_load(&ring->state) == HP_MOVING);
 	ring->pid = hp_self->pid;
 	ring->tid = hp_confine_tid();
 	/* The sampler may look, see sampler/sample/orphan.h: in this order. */

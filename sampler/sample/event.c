@@ -3,6 +3,7 @@
  * event.c - see event.h.
  */
 #include "sampler/sample/event.h"
+#include "util/assert.h"
 
 #define CHUNK_SIZE UINT64_C(65536)
 #define CHUNK_EVENTS \
@@ -44,6 +45,7 @@ struct hp_event *hp_sample_events_add(struct hp_sample_events *events, const str
 		events->record->event_lost++;
 		return NULL;
 	}
+	HP_ASSERT(events->newest_count < CHUNK_EVENTS);
 	struct hp_event *place = &events->newest->events[events->newest_count++];
 	*place = *event;
 	/* Readers see an event once it is complete. */

@@ -3,6 +3,7 @@
  * wait.c - see wait.h.
  */
 #include "sampler/sample/wait.h"
+#include "util/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ void hp_wait_keep(struct hp_wait_thread *thread, const struct hp_wait_open *wait
 		memmove(thread->open, thread->open + HP_WAITS_OPEN / 2,
 			thread->open_count * sizeof(*thread->open));
 	}
+	HP_ASSERT(thread->open_count < HP_WAITS_OPEN);
 	thread->open[thread->open_count++] = *wait;
 }
 

@@ -35,6 +35,7 @@
 #include "segment/layout/lock.h"
 #include "segment/session.h"
 #include "util/hash.h"
+#include "util/assert.h"
 
 #define SUSPECT_TRIES 16
 #define ANCESTORS_MAX 64
@@ -224,6 +225,7 @@ static struct hp_segment *level_new(struct hp_members *members, const struct hp_
 		segment->fd = fd;
 	}
 	hp_segment_room(segment)->pid_namespace = hp_segment_room(members->segment)->pid_namespace;
+	HP_ASSERT(members->segments.count < HP_LEVELS_MAX);
 	members->levels[members->segments.count] = *level;
 	members->segments.at[members->segments.count++] = segment;
 	return segment;
