@@ -24,6 +24,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/pages.h"
+#include "preload/guest/record.h"
 #include "preload/guest/self.h"
 #include "preload/guest/free_list.h"
 #include "preload/guest/ticks.h"
@@ -76,91 +77,16 @@ static void identify(struct hp_local *me)
 	atomic_fetch_add_explicit(&hp_segment.header->threads_seen, 1, memory_order_relaxed);
 }
 
-static bool block_claim(struct hp_block *block)
+static struct hp_records records(void)
 {
-	uint32_t state = HP_FREE;
-
-	return atomic_load_explicit(&block->state, memory_order_relaxed) == HP_FREE &&
-	       atomic_compare_exchange_strong_explicit(&block->state, &state, HP_TAKEN,
-						       memory_order_acq_rel, memory_order_relaxed);
+	return (struct hp_records)HP_RECORDS(&hp_self->ended_blocks, &hp_self->locals,
+					     struct hp_block, struct hp_local, block);
 }
 
-static struct hp_local *local_of(const struct hp_block *block)
-{
-	struct hp_local *me = atomic_load_explicit(&hp_self->locals, memory_order_acquire);
+HP_RECORD_CHECK(struct hp_block);
 
-	while (me && me->block != block)
-		me = me->next;
-	return me;
-}
-
-static struct hp_block *block_free(struct hp_process *process, struct hp_local **user)
-{
-	struct hp_free_node *node;
-	uint64_t offset;
-
-	while ((node = hp_free_list_pop(&hp_self->ended_blocks))) {
-		*user = HP_FREE_LIST_OF(struct hp_local, node);
-		if (block_claim((*user)->block))
-			return (*user)->block;
-	}
-	if (!hp_free_list_walk(&hp_self->ended_blocks))
-		return NULL;
-	offset = atomic_load_explicit(&process->blocks, memory_order_acquire);
-	for (struct hp_block *block; offset; offset = block->next) {
-		block = (struct hp_block *)((char *)hp_segment.header + offset);
-		if (!block_claim(block))
-			continue;
-		hp_free_list_unused(&hp_self->ended_blocks);
-		*user = local_of(block);
-		return block;
-	}
-	return NULL;
-}
-
-/*
- * A block for the calling thread: one that an ended thread left, or a new one; NULL = full.
- * *user = the hp_local that used it before in this process; NULL = none did.
- */
-static struct hp_block *block_get(struct hp_local **user)
-{
-	struct hp_process *process = hp_self->process;
-	struct hp_block *block = block_free(process, user);
-	uint64_t offset;
-
-	if (block)
-		return block;
-	*user = NULL;
-	offset = hp_segment_take(&hp_segment, sizeof(*block), HP_LINE);
-	block = hp_segment_at(&hp_segment, offset, sizeof(*block));
-	if (!block)
-		return NULL;
-	atomic_store_explicit(&block->state, HP_TAKEN, memory_order_relaxed);
-	block->process = hp_segment_offset(&hp_segment, process);
-	hp_list_push(&process->blocks, offset, &block->next);
-	return block;
-}
-
-/* The block is free, of `user` or of nobody. */
-static void block_give(struct hp_block *block, struct hp_local *user)
-{
-	/* Release: the next owner finds the tables as we leave them. */
-	atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
-	if (user)
-		hp_free_list_push(&hp_self->ended_blocks, &user->ended);
-	else
-		hp_free_list_unused(&hp_self->ended_blocks);
-}
-
-static void local_add(struct hp_local *me)
-{
-	me->next = atomic_load_explicit(&hp_self->locals, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&hp_self->locals, &me->next, me,
-						      memory_order_release, memory_order_relaxed))
-		;
-}
-
-static struct hp_local *local_new(struct hp_block *block, uintptr_t cfa)
+static struct hp_local *local_new(const struct hp_records *kind, struct hp_block *block,
+				  uintptr_t cfa)
 {
 	struct hp_local *me = hp_pages_wiped();
 
@@ -180,21 +106,23 @@ static struct hp_local *local_new(struct hp_block *block, uintptr_t cfa)
 		hp_pages_release(me, HP_PAGE);
 		return NULL;
 	}
-	local_add(me);
+	hp_record_add(kind, me);
 	return me;
 }
 
 static struct hp_local *local_get(uintptr_t cfa)
 {
-	struct hp_local *me;
-	struct hp_block *block = block_get(&me);
+	const struct hp_records kind = records();
+	void *user;
+	struct hp_block *block = hp_record_get(&kind, &hp_self->process->blocks, &user);
+	struct hp_local *me = user;
 
 	if (!block)
 		return NULL;
 	if (!me) {
-		me = local_new(block, cfa);
+		me = local_new(&kind, block, cfa);
 		if (!me)
-			block_give(block, NULL);
+			hp_record_give(&kind, block, NULL);
 		return me;
 	}
 	hp_stack_move(me, cfa);
@@ -253,6 +181,7 @@ void hp_local_forsake(struct hp_local *me)
 
 void hp_local_close(struct hp_local *me)
 {
+	const struct hp_records kind = records();
 	struct timespec cpu;
 
 	if (me->state == HP_THREAD_BUSY)
@@ -268,7 +197,7 @@ void hp_local_close(struct hp_local *me)
 		me->block->cpu_ns += (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 	me->block->overhead = me->overhead;
 	me->block->end_ticks = hp_clock(me);
-	block_give(me->block, me);
+	hp_record_give(&kind, me->block, me);
 }
 
 /* --- what happens to the process --- */

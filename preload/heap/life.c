@@ -18,6 +18,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
+#include "preload/guest/record.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
 #include "preload/guest/free_list.h"
@@ -140,86 +141,13 @@ static void configure(const struct hp_settings *settings, bool is_first)
 
 /* --- records --- */
 
-static bool heap_claim(struct hp_heap *heap)
+static struct hp_records records(void)
 {
-	uint32_t state = HP_FREE;
-
-	return atomic_load_explicit(&heap->state, memory_order_relaxed) == HP_FREE &&
-	       atomic_compare_exchange_strong_explicit(&heap->state, &state, HP_TAKEN,
-						       memory_order_acq_rel, memory_order_relaxed);
+	return (struct hp_records)HP_RECORDS(&hp_self->ended_heaps, &hp_self->heaps, struct hp_heap,
+					     struct hp_heap_local, heap);
 }
 
-/* Release: the next owner finds the tables as `user` leaves them; NULL = nobody has any. */
-static void heap_give(struct hp_heap *heap, struct hp_heap_local *user)
-{
-	atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
-	if (user)
-		hp_free_list_push(&hp_self->ended_heaps, &user->ended);
-	else
-		hp_free_list_unused(&hp_self->ended_heaps);
-}
-
-/* The struct that used `heap` before in this process; NULL = none. */
-static struct hp_heap_local *local_of(const struct hp_heap *heap)
-{
-	struct hp_heap_local *me = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
-
-	while (me && me->heap != heap)
-		me = me->next;
-	return me;
-}
-
-static struct hp_heap *heap_free(struct hp_process *process, struct hp_heap_local **user)
-{
-	struct hp_free_node *node;
-	uint64_t at;
-
-	while ((node = hp_free_list_pop(&hp_self->ended_heaps))) {
-		*user = HP_FREE_LIST_OF(struct hp_heap_local, node);
-		if (heap_claim((*user)->heap))
-			return (*user)->heap;
-	}
-	if (!hp_free_list_walk(&hp_self->ended_heaps))
-		return NULL;
-	at = atomic_load_explicit(&process->heaps, memory_order_acquire);
-	for (struct hp_heap *heap; at; at = heap->next) {
-		heap = (struct hp_heap *)((char *)hp_segment.header + at);
-		if (!heap_claim(heap))
-			continue;
-		hp_free_list_unused(&hp_self->ended_heaps);
-		*user = local_of(heap);
-		return heap;
-	}
-	return NULL;
-}
-
-/* *user = who used it before in this process; NULL = nobody did. */
-static struct hp_heap *heap_get(struct hp_heap_local **user)
-{
-	struct hp_process *process = hp_self->process;
-	struct hp_heap *heap = heap_free(process, user);
-	uint64_t offset;
-
-	if (heap)
-		return heap;
-	*user = NULL;
-	offset = hp_segment_take(&hp_segment, sizeof(*heap), HP_LINE);
-	heap = hp_segment_at(&hp_segment, offset, sizeof(*heap));
-	if (!heap)
-		return NULL;
-	atomic_store_explicit(&heap->state, HP_TAKEN, memory_order_relaxed);
-	heap->process = hp_segment_offset(&hp_segment, process);
-	hp_list_push(&process->heaps, offset, &heap->next);
-	return heap;
-}
-
-static void local_add(struct hp_heap_local *me)
-{
-	me->next = atomic_load_explicit(&hp_self->heaps, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&hp_self->heaps, &me->next, me,
-						      memory_order_release, memory_order_relaxed))
-		;
-}
+HP_RECORD_CHECK(struct hp_heap);
 
 /* --- opening and closing --- */
 
@@ -243,8 +171,10 @@ static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t
 
 static struct hp_heap_local *local_get(uintptr_t sp)
 {
-	struct hp_heap_local *me;
-	struct hp_heap *heap = heap_get(&me);
+	const struct hp_records kind = records();
+	void *user;
+	struct hp_heap *heap = hp_record_get(&kind, &hp_self->process->heaps, &user);
+	struct hp_heap_local *me = user;
 
 	if (!heap)
 		return NULL;
@@ -254,11 +184,11 @@ static struct hp_heap_local *local_get(uintptr_t sp)
 	}
 	me = hp_pages_wiped();
 	if (me && local_init(me, heap, sp)) {
-		local_add(me);
+		hp_record_add(&kind, me);
 		return me;
 	}
 	/* What it took of the tables is lost, and the thread records nothing. */
-	heap_give(heap, NULL);
+	hp_record_give(&kind, heap, NULL);
 	return NULL;
 }
 
@@ -398,12 +328,14 @@ HP_COLD struct hp_heap_local *hp_heap_enter_free(void)
 
 static void close_heap(struct hp_heap_local *me, struct hp_heap_local *then)
 {
+	const struct hp_records kind = records();
+
 	hp_heap_shut(me, 0);
 	hp_peak_settle(me->heap);
 	me->last = HP_NO_BLOCK;
 	me->calls = NULL;
 	hp_heap_set(then);
-	heap_give(me->heap, me);
+	hp_record_give(&kind, me->heap, me);
 }
 
 /* Destructors of other keys may allocate, so ours asks to be called until the last round. */

@@ -23,6 +23,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
+#include "preload/guest/record.h"
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/guest/free_list.h"
@@ -70,87 +71,13 @@ static void configure(const struct hp_settings *settings, bool is_first)
 
 /* --- opening --- */
 
-static bool waiter_claim(struct hp_waiter *waiter)
+static struct hp_records records(void)
 {
-	uint32_t state = HP_FREE;
-
-	return atomic_load_explicit(&waiter->state, memory_order_relaxed) == HP_FREE &&
-	       atomic_compare_exchange_strong_explicit(&waiter->state, &state, HP_TAKEN,
-						       memory_order_acq_rel, memory_order_relaxed);
+	return (struct hp_records)HP_RECORDS(&hp_self->ended_waiters, &hp_self->waiters,
+					     struct hp_waiter, struct hp_waiter_local, waiter);
 }
 
-/* Release: the next owner finds the records as `user` leaves them; NULL = nobody has any. */
-static void waiter_give(struct hp_waiter *waiter, struct hp_waiter_local *user)
-{
-	atomic_store_explicit(&waiter->state, HP_FREE, memory_order_release);
-	if (user)
-		hp_free_list_push(&hp_self->ended_waiters, &user->ended);
-	else
-		hp_free_list_unused(&hp_self->ended_waiters);
-}
-
-/* The struct that used `waiter` before in this process; NULL = none. */
-static struct hp_waiter_local *local_of(const struct hp_waiter *waiter)
-{
-	struct hp_waiter_local *me = atomic_load_explicit(&hp_self->waiters, memory_order_acquire);
-
-	while (me && me->waiter != waiter)
-		me = me->next;
-	return me;
-}
-
-static struct hp_waiter *waiter_free(struct hp_lockset *set, struct hp_waiter_local **user)
-{
-	struct hp_free_node *node;
-	uint64_t at;
-
-	while ((node = hp_free_list_pop(&hp_self->ended_waiters))) {
-		*user = HP_FREE_LIST_OF(struct hp_waiter_local, node);
-		if (waiter_claim((*user)->waiter))
-			return (*user)->waiter;
-	}
-	if (!hp_free_list_walk(&hp_self->ended_waiters))
-		return NULL;
-	at = atomic_load_explicit(&set->waiters, memory_order_acquire);
-	for (struct hp_waiter *waiter; at; at = waiter->next) {
-		waiter = hp_segment_at(&hp_segment, at, sizeof(*waiter));
-		if (!waiter)
-			break;
-		if (!waiter_claim(waiter))
-			continue;
-		hp_free_list_unused(&hp_self->ended_waiters);
-		*user = local_of(waiter);
-		return waiter;
-	}
-	return NULL;
-}
-
-/* *user = who used it before in this process; NULL = nobody did. */
-static struct hp_waiter *waiter_get(struct hp_lockset *set, struct hp_waiter_local **user)
-{
-	struct hp_waiter *waiter = waiter_free(set, user);
-	uint64_t offset;
-
-	if (waiter)
-		return waiter;
-	*user = NULL;
-	offset = hp_segment_take(&hp_segment, sizeof(*waiter), HP_LINE);
-	waiter = hp_segment_at(&hp_segment, offset, sizeof(*waiter));
-	if (!waiter)
-		return NULL;
-	atomic_store_explicit(&waiter->state, HP_TAKEN, memory_order_relaxed);
-	waiter->process = hp_segment_offset(&hp_segment, hp_self->process);
-	hp_list_push(&set->waiters, offset, &waiter->next);
-	return waiter;
-}
-
-static void local_add(struct hp_waiter_local *me)
-{
-	me->next = atomic_load_explicit(&hp_self->waiters, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&hp_self->waiters, &me->next, me,
-						      memory_order_release, memory_order_relaxed))
-		;
-}
+HP_RECORD_CHECK(struct hp_waiter);
 
 /* What an earlier process's thread left in the waiter. */
 static void adopt(struct hp_waiter_local *me)
@@ -177,7 +104,7 @@ static uint64_t clock_cost(const struct hp_waiter_local *me)
 	return least;
 }
 
-static struct hp_waiter_local *local_new(struct hp_waiter *waiter)
+static struct hp_waiter_local *local_new(const struct hp_records *kind, struct hp_waiter *waiter)
 {
 	uint64_t size = (UINT64_C(1) << HP_KNOWN_FIRST) * sizeof(uint64_t);
 	struct hp_waiter_local *me = hp_pages_wiped();
@@ -197,7 +124,7 @@ static struct hp_waiter_local *local_new(struct hp_waiter *waiter)
 	me->hold_cost = me->clock_cost;
 	me->credit = hp_lock_advance() * hp_lock_timed_cost(me);
 	adopt(me);
-	local_add(me);
+	hp_record_add(kind, me);
 	return me;
 }
 
@@ -230,15 +157,17 @@ static void identify(struct hp_waiter_local *me)
 static struct hp_waiter_local *local_get(void)
 {
 	struct hp_lockset *set = hp_lock_set();
-	struct hp_waiter_local *me = NULL;
-	struct hp_waiter *waiter = set ? waiter_get(set, &me) : NULL;
+	const struct hp_records kind = records();
+	void *user = NULL;
+	struct hp_waiter *waiter = set ? hp_record_get(&kind, &set->waiters, &user) : NULL;
+	struct hp_waiter_local *me = user;
 
 	if (!waiter)
 		return NULL;
 	if (!me) {
-		me = local_new(waiter);
+		me = local_new(&kind, waiter);
 		if (!me)
-			waiter_give(waiter, NULL);
+			hp_record_give(&kind, waiter, NULL);
 	}
 	return me;
 }
@@ -279,13 +208,15 @@ static struct hp_waiter_local *open_waiter(void)
 
 static void close_waiter(struct hp_waiter_local *me)
 {
+	const struct hp_records kind = records();
+
 	hp_wait_repair(me, 0);
 	hp_waiter_set(&closed);
 	hp_seq_begin(&me->waiter->since);
 	memset(me->waiter->held, 0, sizeof(me->waiter->held));
 	me->state = HP_THREAD_CLOSED;
 	me->tid = 0;
-	waiter_give(me->waiter, me);
+	hp_record_give(&kind, me->waiter, me);
 }
 
 /* Destructors of other keys may lock, so ours asks to be called again until the last round. */
