@@ -109,8 +109,9 @@ void hp_record_give(const struct hp_records *records, void *record, void *user)
 	/* Release: the next owner finds the tables as we leave them. */
 	atomic_store_explicit(&given->state, HP_FREE, memory_order_release);
 	if (user)
-		hp_free_list_push(records->ended, (struct hp_free_node *)(void *)((char *)user +
-										  records->ended_at));
+		hp_free_list_push(
+			records->ended,
+			(struct hp_free_node *)(void *)((char *)user + records->ended_at));
 	else
 		hp_free_list_unused(records->ended);
 }

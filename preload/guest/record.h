@@ -33,20 +33,19 @@ struct hp_record {
 
 /* The records of one kind, and where their users have what is needed here. */
 struct hp_records {
-	struct hp_free_list *ended;	/* users whose threads have ended */
-	_Atomic(void *) *users;	/* of this process */
-	size_t size;	/* of a record, bytes */
-	size_t record_at;	/* in a user: pointer to its record, */
-	size_t next_at;	/* pointer to the next user, */
-	size_t ended_at;	/* and hp_free_node */
+	struct hp_free_list *ended; /* users whose threads have ended */
+	_Atomic(void *) *users; /* of this process */
+	size_t size; /* of a record, bytes */
+	size_t record_at; /* in a user: pointer to its record, */
+	size_t next_at; /* pointer to the next user, */
+	size_t ended_at; /* and hp_free_node */
 };
 
 #define HP_RECORDS(free_list, user_head, record, user, field) \
 	{ \
-		.ended = (free_list), \
-		.users = (_Atomic(void *) *)(void *)(user_head), .size = sizeof(record), \
-		.record_at = offsetof(user, field), .next_at = offsetof(user, next), \
-		.ended_at = offsetof(user, ended) \
+		.ended = (free_list), .users = (_Atomic(void *) *)(void *)(user_head), \
+		.size = sizeof(record), .record_at = offsetof(user, field), \
+		.next_at = offsetof(user, next), .ended_at = offsetof(user, ended) \
 	}
 
 #define HP_RECORD_CHECK(record) \
