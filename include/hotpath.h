@@ -52,7 +52,7 @@
  *	    room or an argument makes no sense, it records less and the report
  *	    says so.
  * Threads  Every entry may be used by any number of threads at once.  No entry
- *	    has a lock of its own or calls malloc.  errno is preserved.  Before
+ *	    has its own lock or calls malloc.  errno is preserved.  Before
  *	    glibc 2.35 the first use of a place takes the dynamic linker's lock.
  * Signals  Every entry may be used in a signal handler.
  * Text     Labels of blocks, guards and HOTPATH_NAME are string literals of up
@@ -133,7 +133,7 @@ HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, c
 #define HOTPATH_VALUE_DBG 0x100
 #define HOTPATH_VALUE_VAL 0x200
 
-#define HOTPATH_TYPE_OTHER 0 /* of `size` bytes, which nobody looks into */
+#define HOTPATH_TYPE_OTHER 0 /* of `size` bytes, which no one looks into */
 #define HOTPATH_TYPE_BOOL 1
 #define HOTPATH_TYPE_CHAR 2
 #define HOTPATH_TYPE_INT 3 /* of any size up to 16 bytes; so are the next ones */

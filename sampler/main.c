@@ -16,7 +16,7 @@
  *                 and stores are all that the root may still use.  A thread
  *                 waits on it and passes it on through an eventfd
  *   the report    `hotpath report` is done
- *   a ring        samples have to be read
+ *   a ring        samples must be read
  *   a port        somebody wants to see live figures: their server is started
  *   the time      for the next look at the threads, at most 4 times a second;
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
@@ -103,7 +103,7 @@ struct sampler {
 	int report_pidfd;
 	uint64_t look_ns;	/* when the next one is due */
 	uint64_t noted_ns;	/* when the clock was noted */
-	uint64_t scan_ns;	/* when the records are to be looked at again; 0 = with the next look */
+	uint64_t scan_ns;	/* when the records must be looked at again; 0 = with the next look */
 	uint64_t sample_ns;	/* when sampling begins; 0 = it has, or never does */
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
@@ -224,7 +224,7 @@ static void settings_read(struct sampler *sampler)
 			    sampler->default_values, NULL, NULL);
 }
 
-/* True if it is asked for by its name. */
+/* True if it is requested by its name. */
 static bool sampler_init(struct sampler *sampler)
 {
 	memset(sampler, 0, sizeof(*sampler));
@@ -311,7 +311,7 @@ static bool is_wanted(const struct hp_settings *settings)
 	return settings->format != HP_FORMAT_NONE || settings->keep;
 }
 
-/* What outlived the root is to be told once more, in a file. */
+/* What outlived the root must be told once more, in a file. */
 static bool is_wanted_again(const struct hp_settings *settings)
 {
 	return settings->keep || (settings->format != HP_FORMAT_NONE && settings->output_path);
@@ -328,7 +328,7 @@ static void report_ended(struct sampler *sampler)
 	report_is_done(sampler);
 }
 
-/* Members that go on without the root. */
+/* Members that continue without the root. */
 static bool has_others(const struct sampler *sampler)
 {
 	const struct hp_members *members = &sampler->members;
@@ -399,7 +399,7 @@ static void handle(struct sampler *sampler, uint64_t data)
 		eventfd_read(sampler->end_event, &count);
 		if (has_root_asked(sampler))
 			root_ends(sampler, -1, false);
-		break;	/* else a port is asked for, which is looked after anyway */
+		break;	/* else a port is requested, which is looked after anyway */
 	case EVENT_REPORT:
 		report_ended(sampler);
 		break;

@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# refresh-golden.sh [--record|--record-kept] - writes the reports expected by
-# test/golden/golden.bats anew, and the lists of test/golden/surface.bats; the
-# difference is then looked through by someone who knows why.  With --record the segments are recorded anew too,
-# which is needed only when their format has changed.
+# refresh-golden.sh [--record|--record-kept] - writes the reports expected by test/golden/golden.bats again,
+# and the lists of test/golden/surface.bats; the difference is then looked through by someone who knows why.
+# With --record the segments are recorded again too, which is needed only when their format has changed.
 #
 # A case is a directory of test/golden: segment.gz (what was recorded),
 # program.gz (the executable, for its names), and the reports.  Paths in a

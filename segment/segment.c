@@ -53,7 +53,7 @@ static ssize_t read_text(const char *path, char *text, size_t room)
 	return size;
 }
 
-/* The number in a file; UINT64_MAX if there is none ("max", no such file). */
+/* The number in a file; UINT64_MAX if none exists ("max", no such file). */
 static uint64_t read_number(const char *path)
 {
 	char text[32];
@@ -73,7 +73,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /*
  * The tightest limit of a cgroup and those above it.  `root` is where they are
- * mounted, `group` the part of the path behind it, up to `end`.
+ * mounted, `group` the part of the path after it, up to `end`.
  */
 static uint64_t group_limit(const char *root, const char *group, const char *end, const char *file)
 {
@@ -141,7 +141,7 @@ static uint64_t size_allowed(uint64_t wished)
 	return size & ~(uint64_t)(HP_PAGE - 1);
 }
 
-/* ---- the file behind it ---- */
+/* ---- the file after it ---- */
 
 /* `path` with each %p replaced by the pid.  False if it does not fit. */
 static bool expand_path(char *to, size_t room, const char *path)

@@ -62,7 +62,7 @@ struct hp_segment {
 	void *spare;	/* writers: replacement mapping for leaving; NULL = none */
 	uint64_t spare_size;
 	uint64_t records_at;	/* writers: only the header page and the part from here on are mapped */
-	bool is_private;	/* writers: left; nobody else sees it */
+	bool is_private;	/* writers: left; no one else sees it */
 };
 
 /* All segments that the helper writes, the session's own first. */
@@ -160,7 +160,10 @@ bool hp_segment_leave(struct hp_segment *segment);
  */
 int hp_segment_enter(struct hp_segment *segment, int fd, bool may_move);
 
-/* Is `fd` another segment of this session?  Where its records begin (0 = behind the header), and its size. */
+/*
+ * Is `fd` another segment of this session?  Where its records begin (0 = after the
+ * header), and its size.
+ */
 bool hp_segment_level_of(int fd, const struct hp_header *session, uint64_t *begin, uint64_t *size);
 
 /* --- room.c: processes that map only a part of the segment --- */

@@ -42,7 +42,7 @@
 #include <string.h>
 
 #define HP_SEQ_BUSY UINT64_MAX	/* the version of a place that somebody has claimed */
-#define HP_SEQ_TRIES 100	/* then a reader gives up: the place is always being written */
+#define HP_SEQ_TRIES 100	/* then a reader stops trying: the place is always being written */
 
 /* A word of a record of any type. */
 typedef uint64_t __attribute__((may_alias)) hp_seq_word;
@@ -60,7 +60,7 @@ static inline void hp_seq_begin_32(uint32_t *version)
 }
 
 /*
- * Claims the place if its version is `was` and nobody else writes it. Acquire:
+ * Claims the place if its version is `was` and no one else writes it. Acquire:
  * our words come after those of the previous writer.
  */
 static inline bool hp_seq_claim_if(uint64_t *version, uint64_t was)
@@ -70,7 +70,7 @@ static inline bool hp_seq_claim_if(uint64_t *version, uint64_t was)
 					   __ATOMIC_RELAXED);
 }
 
-/* The same for any version. False = another writer was faster, and this one gives up. */
+/* The same for any version. False = another writer was faster, and this one stops trying. */
 static inline bool hp_seq_claim(uint64_t *version)
 {
 	return hp_seq_claim_if(version, __atomic_load_n(version, __ATOMIC_RELAXED));

@@ -348,7 +348,7 @@ int hp_session_look(const char *token)
 {
 	struct hp_session own;
 
-	hp_session_init(&own);	/* for a token of its own: an unused address */
+	hp_session_init(&own);	/* for its own token: an unused address */
 	return ask_first(token, &own);
 }
 

@@ -152,7 +152,7 @@ int hp_session_report_alone(const struct hp_session *session, const struct hp_se
  * Finds one of our executables: in HOTPATH_BIN (`bin`, may be NULL), else
  * relative to `directory`, the folder of the caller's own file: there (build
  * tree), in ../bin, ../libexec/hotpath, or the same two one folder up
- * (installed). Stores it in `path`. Returns false if there is none; `path` is
+ * (installed). Stores it in `path`. Returns false if none exists; `path` is
  * then the first candidate.
  */
 bool hp_session_helper_path(char path[HP_HELPER_PATH], const char *bin, const char *directory,

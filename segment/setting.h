@@ -26,7 +26,7 @@ enum hp_setting_kind {
 	HP_SETTING_CHOICE,	/* one of some words -> uint32_t, the word's place in `allowed` */
 	HP_SETTING_BOOL,	/* 1, true, 0, false, empty -> uint32_t */
 	HP_SETTING_COUNT,	/* least..most -> uint64_t */
-	HP_SETTING_SIZE,	/* the same with K, M, G behind it */
+	HP_SETTING_SIZE,	/* the same with K, M, G after it */
 	HP_SETTING_TEXT,	/* anything -> const char *, NULL = not set or empty */
 	HP_SETTING_PAIRS,	/* key=value,key=value -> const char *, as TEXT */
 	HP_SETTING_SECTIONS,	/* names of sections -> const char *, as TEXT */
@@ -145,7 +145,7 @@ struct hp_settings {
 enum hp_setting_trust {
 	HP_SETTING_OF_RECORD = 1,	/* HOTPATH_DEFAULTS, wherever its text is found */
 	HP_SETTING_OF_START = 2,	/* HOTPATH_DEFAULTS, as its session's first process starts */
-	HP_SETTING_OF_USER = 4,	/* nobody */
+	HP_SETTING_OF_USER = 4,	/* no one */
 };
 
 #define HP_SETTINGS_OF_PROGRAM (HP_SETTING_OF_RECORD | HP_SETTING_OF_START)

@@ -8,10 +8,10 @@
  *	}
  *
  * TEST puts a pointer to its record into a linker section; test.c, which every
- * binary of test/unit is linked with, walks the section.  Each test runs in a
- * process of its own (a crash or a hang fails that test and no other; what it
- * sets in the environment or closes is its own) and the outcome is told as TAP.
- * A failed check says both values and ends the test; it may be made by any
+ * binary of test/unit is linked with, walks the section.  Each test runs in its
+ * own process (a crash or a hang fails that test and no other; what it sets in
+ * the environment or closes is its own) and the outcome is told as TAP. A
+ * failed check says both values and ends the test; it may be made by any
  * thread.  A test that made no check fails.  A test that cannot run here says
  * SKIP with a reason.
  *

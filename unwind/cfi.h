@@ -60,7 +60,7 @@ struct hp_cfi_span {
 };
 
 /*
- * The row of `pc`, with kind HP_ROW_NONE if there is none, and the span around `pc` in which the
+ * The row of `pc`, with kind HP_ROW_NONE if none exists, and the span around `pc` in which the
  * row is the same.
  */
 void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,

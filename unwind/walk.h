@@ -55,7 +55,7 @@ struct hp_walk_fresh {
 };
 
 enum hp_walk_mode {
-	HP_WALK_AUTO = 0,	/* call frame information, frame pointers where there is none */
+	HP_WALK_AUTO = 0,	/* call frame information, frame pointers where none exists */
 	HP_WALK_CFI,
 	HP_WALK_FP,
 };

@@ -24,7 +24,7 @@ struct cJSON *hp_sessions_json(uint32_t root);
 /* /routes: the list of routes. */
 struct hp_answer *hp_routes_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
-/* /tokio_runtime: the event loops; 404 where there is none. */
+/* /tokio_runtime: the event loops; 404 where none exists. */
 struct hp_answer *hp_runtime_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 /* /report: the whole report in JSON. */

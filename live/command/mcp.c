@@ -108,7 +108,7 @@ static bool target_take(struct stdio *stdio, const char *name)
 	cache = hp_cache_new(&target, &stdio->settings, hp_routes());
 	if (!cache)
 		return false;
-	hp_cache_free(stdio->cache);	/* only one message is in progress: nobody waits */
+	hp_cache_free(stdio->cache);	/* only one message is in progress: no one waits */
 	stdio->cache = cache;
 	free(stdio->wrong);
 	stdio->host.wrong = stdio->wrong = NULL;

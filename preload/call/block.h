@@ -23,7 +23,7 @@ struct hotpath_block;
 /* The key of a block, which its descriptor holds from now on.  The gate is shut. */
 uintptr_t hp_block_key(struct hotpath_block *block);
 
-/* The label behind a key; NULL = it is the address of a function. */
+/* The label after a key; NULL = it is the address of a function. */
 const struct hp_label *hp_block_label(uintptr_t key);
 
 /* One of a segment that the process has left: its like in the present one; NULL = no room. */

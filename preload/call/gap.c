@@ -18,7 +18,7 @@ static bool is_calibrating(const struct hp_local *me)
 
 /*
  * The call that was timed because all of its function are: its time is known, and the event is
- * part of it.  NULL = there is none; then it is part of nobody's.
+ * part of it.  NULL = none exists; then it is part of no one's.
  */
 static const struct hp_frame *caller_of(const struct hp_local *me, const struct hp_frame *f)
 {
@@ -45,7 +45,7 @@ static struct hp_gaps *gaps_new(struct hp_local *me, struct hp_function *functio
 	return gaps;
 }
 
-/* The record of events below `f`; made if there is none. */
+/* The record of events below `f`; made if none exists. */
 static struct hp_gaps *gaps_of(struct hp_local *me, const struct hp_frame *f)
 {
 	const struct hp_row *caller = f ? hp_frame_row(f) : me->root;

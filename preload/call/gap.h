@@ -9,7 +9,7 @@
  * its call would have been timed with a known probability, and then it is seen as a slow call.
  *
  * So that this tells more, each excess pays for timed calls with a twentieth of itself: half of
- * it for all the next calls, up to 64, and half for one in eight of those behind them.
+ * it for all the next calls, up to 64, and half for one in eight of those after them.
  */
 #ifndef HP_PRELOAD_CALL_GAP_H
 #define HP_PRELOAD_CALL_GAP_H

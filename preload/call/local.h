@@ -114,7 +114,7 @@ struct hp_local {
 	uint64_t pace_far;	/* usual distance of a gap from that, ticks */
 	uint64_t pace_first[HP_PACE_FIRST];	/* of the first gaps, in order */
 	uint32_t pace_count;	/* their number */
-	uint32_t boost_now;	/* calls that are yet to be timed, each; and of those behind them */
+	uint32_t boost_now;	/* calls that are yet to be timed, each; and of those after them */
 	uint32_t boost_later;
 	uint32_t gap_mode;	/* of the present gap, enum hp_gap_mode; and of the one before */
 	uint32_t ended_mode;
@@ -157,7 +157,7 @@ struct hp_local {
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t logs_limit;
 	uint32_t drops;	/* hp_drops when it was opened */
-	uint64_t always_zero;	/* `switch_word` of one that is to be forsaken */
+	uint64_t always_zero;	/* `switch_word` of one that must be forsaken */
 	char *pool;	/* private memory for stacks, parts and the like */
 	char *pool_end;
 
@@ -190,7 +190,7 @@ bool hp_local_open(uintptr_t cfa);
 /* A call of a thread that is LOST. */
 void hp_local_count_lost(void);
 
-/* The process has left the segment since the thread was opened: it begins anew. */
+/* The process has left the segment since the thread was opened: it begins again. */
 void hp_local_forsake(struct hp_local *me);
 
 /* The thread ends: its calls are left, its block is free for another thread. */

@@ -19,7 +19,7 @@ static inline void hp_call_put(struct hp_call *place, const struct hp_call *call
 }
 
 /*
- * The clock is not read for each call, and the number of this place has to be another
+ * The clock is not read for each call, and the number of this place must be another
  * one than last time: a tick later tells as much.
  */
 static inline void hp_spent_put(struct hp_spent *place, const struct hp_spent *spent)

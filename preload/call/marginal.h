@@ -42,7 +42,7 @@ static inline void hp_marginal_stop(struct hp_local *me)
 	}
 }
 
-/* An entry at `cfa` that came here only because its work is to be done twice. */
+/* An entry at `cfa` that came here only because its work must be done twice. */
 static inline bool hp_marginal_is_doubled(const struct hp_local *me, uintptr_t cfa)
 {
 	return me->watched == 2 && me->top < me->limit && cfa <= me->top[-1].cfa &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row.c - the slow path behind the hooks: tables, rows, functions.
+ * row.c - the slow path after the hooks: tables, rows, functions.
  *
  * Three things happen once for each new (parent row, function) of a thread:
  * the function's record is found or made; recursion is folded, i.e. if the
@@ -35,7 +35,7 @@ static bool is_parked(uintptr_t fn)
 	return (fn & HP_PARKED) != 0;
 }
 
-/* `size` bytes of [*next, *end); false = that is full, or there is none yet. */
+/* `size` bytes of [*next, *end); false = that is full, or none exists yet. */
 static bool take_from(char **next, const char *end, uint64_t size, void **room)
 {
 	if ((uint64_t)(end - *next) < size)
@@ -147,7 +147,7 @@ static bool is_alias(const struct hp_row *row)
 
 /*
  * A row that was forgotten (hp_row_forget), by the address that its function has: of `function`, or
- * an alias where that is NULL.  It is back; the caller writes its key.  NULL = there is none.
+ * an alias where that is NULL.  It is back; the caller writes its key.  NULL = none exists.
  */
 static struct hp_row *unpark(const struct hp_local *me, uintptr_t above, uintptr_t fn,
 			     const struct hp_function *function)
@@ -388,7 +388,7 @@ static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
 
 /*
  * One that was forgotten when its library went (hp_row_forget), and which is there again, at the
- * same place; or whose calls went to `<other>`.  NULL = there is none.
+ * same place; or whose calls went to `<other>`.  NULL = none exists.
  */
 static struct hp_known *known_unpark(struct hp_local *me, uintptr_t fn)
 {

@@ -31,9 +31,9 @@ static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, 
 }
 
 /*
- * A call whose function is on the path already goes to that row, but has a key
- * of its own: the key's place then holds an alias, a row in private memory whose
- * gist has `draws` 0, so that hooks look closer, and the row's address in `below`.
+ * A call whose function is on the path already goes to that row, but has its own
+ * key: the key's place then holds an alias, a row in private memory whose gist has
+ * `draws` 0, so that hooks look closer, and the row's address in `below`.
  */
 extern struct hp_gist hp_row_alias_gist;
 

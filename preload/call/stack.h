@@ -32,13 +32,13 @@ void hp_stack_recover(struct hp_local *me);
 
 /*
  * After calls have ended, with the gate shut: a guest without calls is left, and
- * may become another stack, and so is a part.  Between two hooks neither is
- * ever current and empty: a handler would leave it behind the back of a hook
- * that was about to use it.
+ * may become another stack, and so is a part.  Between two hooks neither is ever
+ * current and empty: a handler would leave it after the back of a hook that was
+ * about to use it.
  */
 void hp_stack_return(struct hp_local *me);
 
-/* swapcontext: the thread goes on on the machine stack at `low`; size 0 = unknown. */
+/* swapcontext: the thread continues on the machine stack at `low`; size 0 = unknown. */
 void hp_stack_hint(struct hp_local *me, uintptr_t low, uintptr_t size);
 
 /* True if a call of `fn` is on the current shadow stack. */

@@ -9,11 +9,11 @@
  * whenever it has preempted the thread or delivered a signal outside of the
  * section (kernel/rseq.c: lazily, without any other effect).  Our section is a
  * single instruction that is never executed.  So a hook that finds the word
- * zero knows that the time since the last hook is to be measured, and whose it
+ * zero knows that the time since the last hook must be measured, and whose it
  * was: that of the call on top.
  *
  * A program which uses such sections itself stores its own word over ours, and
- * zero behind it: then we look at the clock in vain, no more.
+ * zero after it: then we look at the clock in vain, no more.
  */
 #ifndef HP_PRELOAD_CALL_SWITCH_H
 #define HP_PRELOAD_CALL_SWITCH_H

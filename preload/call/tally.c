@@ -228,7 +228,7 @@ static void charge_both(struct hp_local *local, struct hp_charge *charge,
 	charge_add(local, charge, HP_CHARGE_WHOLE_COUNT, tally->count + tally->below_count);
 }
 
-/* `is_outer`: no other call of the function goes on. */
+/* `is_outer`: no other call of the function continues. */
 static inline void charge_call(struct hp_local *local, struct hp_charge *charge,
 			       const struct hp_tally *tally, bool is_outer, uint64_t now)
 {
@@ -258,7 +258,7 @@ static void end(struct hp_local *local, struct hp_frame *f, uint64_t now)
 
 	if (charge)
 		charge_call(local, charge, tally_of(f), hp_row_gist(row)->active == 1, now);
-	/* The lowest frame of a stack takes it, too; nobody asks it for it. */
+	/* The lowest frame of a stack takes it, too; no one asks it for it. */
 	hp_tally_pass(local, f, f - 1);
 }
 

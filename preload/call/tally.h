@@ -4,9 +4,9 @@
  *
  * A call that allocates gets a tally, and a bit in its frame's weight, which
  * brings its exit to the long way; all others cost nothing.  When it ends, its
- * sum is charged to its function, and its tally goes on to its caller, with the
- * sum as what callees took.  So there is a tally for each frame that is charged,
- * at most, and a recursion is no trouble.
+ * sum is charged to its function, and its tally continues to its caller, with
+ * the sum as what callees took.  So there is a tally for each frame that is
+ * charged, at most, and a recursion is no trouble.
  *
  * Highest net (HOTPATH_ALLOC_METRIC=bytes-max, count-max): what the thread has
  * allocated less what it has freed, above what that was at entry.  As nothing

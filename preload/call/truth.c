@@ -88,7 +88,7 @@ void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks)
 	struct hp_function *function = hp_row_function(me, row);
 	struct truth *truth;
 
-	/* During calibration there is no segment behind the records; a good time to prepare. */
+	/* During calibration there is no segment after the records; a good time to prepare. */
 	if (!prepare() || me->base != (char *)hp_segment.header) {
 		static char room[sizeof(struct truth)];
 

@@ -274,7 +274,10 @@ static bool is_dead(uint32_t pid)
 	       errno == ESRCH;
 }
 
-/* Of those that another process may have, the oldest that nobody seems to have; or a killed one's. */
+/*
+ * Of those that another process may have, the oldest that no one seems to have; or a
+ * killed one's.
+ */
 static struct hp_lane *lane_oldest(struct hp_channel *channel)
 {
 	uint64_t offset = atomic_load_explicit(&channel->lanes, memory_order_acquire);
@@ -560,8 +563,8 @@ void hp_lane_close(struct hp_lane *lane)
 
 /*
  * One end less.  Both counts are one word, so that of two threads that close the
- * last sender and the last receiver at once one alone finds that nobody is left:
- * it may go on with the lane, and for the other one the lane is gone.  Hence
+ * last sender and the last receiver at once one alone finds that no one is left:
+ * it may continue with the lane, and for the other one the lane is gone.  Hence
  * what the last of its kind has to say it says before (`last`; NULL = nothing).
  */
 static bool leave(struct hp_lane *lane, bool is_out, void (*last)(struct hp_lane *, bool))
@@ -594,8 +597,8 @@ static bool is_named(const struct hp_lane *lane)
 }
 
 /*
- * To a name others may come and send as long as there is a receiver, and nobody
- * after it.  Of what another process may have, too, nobody knows if it is over.
+ * To a name others may come and send as long as there is a receiver, and no one
+ * after it.  Of what another process may have, too, no one knows if it is over.
  */
 static void last_drops(struct hp_lane *lane, bool is_out)
 {

@@ -80,7 +80,7 @@ static inline uint64_t hp_channel_clock(void)
 }
 
 /*
- * Starts the library, and makes the process's record.  False = there is none, or a signal handler
+ * Starts the library, and makes the process's record.  False = none exists, or a signal handler
  * asks while its thread makes it.
  */
 bool hp_channel_thread_has_process(void);
@@ -106,10 +106,10 @@ struct hp_channel_wish {
 	uint64_t in_inode;
 };
 
-/* A lane for a new object, which nobody else finds before it is held; NULL = no room. */
+/* A lane for a new object, which no one else finds before it is held; NULL = no room. */
 struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish);
 
-/* A new one is to be found before anybody holds it; is not wanted after all, if nobody holds it. */
+/* A new one must be found before anybody holds it; is not wanted after all, if no one holds it. */
 void hp_lane_ready(struct hp_lane *lane);
 void hp_lane_unmake(struct hp_lane *lane);
 
@@ -120,8 +120,8 @@ void hp_channel_label(const struct hp_lane *lane, const char *text, size_t lengt
 struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out);
 
 /*
- * The same for a pipe that was there before; made as wished, once for all processes of the session, if there is
- * none.  NULL = no room.
+ * The same for a pipe that was there before; made as wished, once for all processes of the session,
+ * if none exists.  NULL = no room.
  */
 struct hp_lane *hp_lane_meet(const struct hp_channel_wish *wish);
 
@@ -188,7 +188,7 @@ void hp_channel_came(int fd);
 
 /*
  * A system call of the program's own, by syscall(): what it does to descriptors.
- * `before` tells if `after` is to be told of it.
+ * `before` tells if `after` must be told of it.
  */
 bool hp_channel_raw_before(long number, long a, long b, long c);
 void hp_channel_raw_after(long a, long result);
@@ -210,14 +210,14 @@ void hp_channel_share(int fd);
 /* fcntl, but for locks. */
 int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument);
 
-/* The process ends, or becomes another image, or leaves the segment; it goes on after all. */
+/* The process ends, or becomes another image, or leaves the segment; it continues after all. */
 void hp_channel_leave(bool is_exec);
 void hp_channel_come_back(void);
 
 /* It has left: no descriptor is known any more. */
 void hp_channel_forget_all(void);
 
-/* A child is about to have the same descriptors; there is none after all. */
+/* A child is about to have the same descriptors; none exists after all. */
 void hp_channel_fork(void);
 void hp_channel_fork_failed(void);
 
@@ -302,7 +302,7 @@ static HP_HOT int64_t hp_lane_depth(const struct hp_lane *lane)
 	return (int64_t)(hp_side_units(&lane->sends) - hp_lane_place(lane));
 }
 
-#define HP_END_NONE (-1)	/* there is none */
+#define HP_END_NONE (-1)	/* none exists */
 #define HP_END_HASTY (-2)	/* the call does not wait (MSG_DONTWAIT), whatever its descriptor does */
 
 struct hp_sending {
@@ -317,7 +317,7 @@ struct hp_sending {
 	int fd;	/* through which; HP_END_NONE, HP_END_HASTY */
 };
 
-/* The message that is about to be sent is to be timed. */
+/* The message that is about to be sent must be timed. */
 void hp_send_time(struct hp_sending *call);
 
 /* With it the queue is deeper than ever, or so deep that the call may wait. */

@@ -2,7 +2,7 @@
 /*
  * datagram.c - see datagram.h.
  *
- * A socket file is known by its inode, which nobody else gets while the socket is
+ * A socket file is known by its inode, which no one else gets while the socket is
  * open, whatever becomes of its path; an abstract name by its bytes.  Either is a
  * hash of 63 bits where other lanes have the inode of the end that sends.
  */

@@ -3,8 +3,8 @@
  * datagram.h - UNIX datagram sockets other than pairs.
  *
  * What a bound one receives is a lane, and who connects to its name, or sends to
- * it, sends into that.  A socket has a lane of its own besides, for what goes to
- * names that nobody of the session has: it is *open* as long as it has no peer.
+ * it, sends into that.  A socket has its own lane besides, for what goes to
+ * names that no one of the session has: it is *open* as long as it has no peer.
  */
 #ifndef HP_PRELOAD_CHANNEL_DATAGRAM_H
 #define HP_PRELOAD_CHANNEL_DATAGRAM_H
@@ -32,7 +32,7 @@ void hp_datagram_connected(int fd, const struct sockaddr *address, socklen_t len
 /* It has been bound at this place: nothing happens unless it is one of these. */
 void hp_datagram_bound(int fd, uintptr_t caller);
 
-/* Names that were found are to be looked for again. */
+/* Names that were found must be looked for again. */
 void hp_datagram_forget(void);
 
 /* A socket that is used first: lanes that it has, where there was none. */
@@ -41,7 +41,7 @@ void hp_datagram_meet(int fd, const struct stat *stat, struct hp_lane **out, str
 /* What it sends without an address goes nowhere. */
 bool hp_datagram_is_open(const struct hp_lane *lane);
 
-/* Where a message from `fd` to such an address goes; `lane` if there is none; NULL = not known. */
+/* Where a message from `fd` to such an address goes; `lane` if none exists; NULL = not known. */
 struct hp_lane *hp_datagram_to(struct hp_lane *lane, int fd, const void *to, socklen_t length);
 
 /* The same before the call: only what the kernel says can be read is read. */

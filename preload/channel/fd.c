@@ -2,7 +2,7 @@
 /*
  * fd.c - maps descriptors to channels.
  *
- * What nobody told of is asked of the kernel when it is used first, once: an
+ * What no one told of is asked of the kernel when it is used first, once: an
  * inherited pipe, one that came over a socket.  Its inode says if a process of
  * the session has it already.
  *

@@ -143,7 +143,7 @@ POP(g_async_queue_try_pop_unlocked, (void *queue), queue)
 POP(g_async_queue_timeout_pop, (void *queue, uint64_t time), queue, time)
 POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t time), queue, time)
 
-/* Taken out of the middle: received by nobody. */
+/* Taken out of the middle: received by no one. */
 static int removed(void *queue, int is_removed)
 {
 	struct hp_lane *lane =

@@ -158,7 +158,7 @@ HP_EXPORT int eventfd(unsigned value, int flags)
 	hp_channel_single(fd, &wish);
 	lane = hp_channel_out(fd);
 	if (lane && value) {
-		/* It holds so many that nobody sent. */
+		/* It holds so many that no one sent. */
 		atomic_fetch_sub_explicit(&lane->abandoned, value, memory_order_relaxed);
 	}
 	errno = saved;

@@ -45,7 +45,7 @@ static void opened(mqd_t queue, const char *name, uintptr_t caller)
 	lane = hp_channel_out(queue);
 	if (!lane)
 		return;
-	/* Messages that nobody here has sent. */
+	/* Messages that no one here has sent. */
 	atomic_fetch_sub_explicit(&lane->abandoned, (uint64_t)attributes.mq_curmsgs,
 				  memory_order_relaxed);
 	hp_channel_label(lane, name, strlen(name));

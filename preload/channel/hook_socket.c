@@ -4,7 +4,7 @@
  * write.
  *
  * A socket of another kind is no channel; but descriptors travel over it, and who
- * gets one has to be told.
+ * gets one must be told.
  */
 #include <errno.h>
 #include <sys/socket.h>

@@ -244,7 +244,7 @@ static struct hp_lane *custom(uint64_t key, uint64_t capacity, const char *text,
 	return lane;
 }
 
-/* The marker of a send stands behind it, or before it; a moment, in either case. */
+/* The marker of a send stands after it, or before it; a moment, in either case. */
 static void custom_send(struct hp_lane *lane)
 {
 	struct hp_sending call;

@@ -20,7 +20,7 @@
 
 struct hp_channel_key {
 	_Atomic uint64_t key;	/* 0 = never used */
-	_Atomic uint64_t lane;	/* its id; 0 = there is none any more */
+	_Atomic uint64_t lane;	/* its id; 0 = none exists any more */
 	_Atomic uint64_t holders;	/* references that are known; 0 = unknown */
 	uint64_t reserved;
 };

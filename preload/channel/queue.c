@@ -28,7 +28,7 @@
 #define HP_TIMED_AHEAD 1024
 #define HP_TIMED_GAP 32	/* without credit: one of so many, at random */
 
-/* A call that waits for nobody takes less: ticks, and one for each byte that is copied. */
+/* A call that waits for no one takes less: ticks, and one for each byte that is copied. */
 #define HP_WAIT_MIN 4000
 #define HP_WAIT_UNSEEN 20000	/* where a sender that is not seen may have been there before */
 
@@ -111,7 +111,7 @@ static void log_size(const struct hp_sending *call, uint64_t size)
 	hp_seq_get_pair(&message->size, &told, &tid);
 	if (told == (uint32_t)size || !hp_seq_claim_if(&message->number, call->number))
 		return;
-	/* Nobody else's: its thread is the caller's. */
+	/* No one else's: its thread is the caller's. */
 	hp_seq_set_pair(&message->size, (uint32_t)size, hp_channel_thread()->tid);
 	hp_seq_end(&message->number, call->number);
 }

@@ -53,7 +53,10 @@ static HP_COLD void told(struct hp_waiter_local *me, const struct hp_lock_call *
 	errno = saved;
 }
 
-/* In a child of fork there is none, and the frame of a wait that was left by a jump is another one. */
+/*
+ * In a child of fork none exists, and the frame of a wait that was left by a jump is
+ * another one.
+ */
 void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t ticks)
 {
 	struct hp_waiter_local *me = hp_waiter();

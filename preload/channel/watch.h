@@ -2,8 +2,8 @@
 /*
  * watch.h - which descriptors the program has given to which epoll instance.
  *
- * The kernel removes a descriptor from an epoll instance when its last copy is closed, and tells
- * nobody.  So a table of the process has, for each descriptor, the instance that watches it and the
+ * The kernel removes a descriptor from an epoll instance when its last copy is closed, and tells no
+ * one.  So a table of the process has, for each descriptor, the instance that watches it and the
  * data that comes with its events.  Of a descriptor in two instances the last one counts.
  */
 #ifndef HP_PRELOAD_CHANNEL_WATCH_H

@@ -3,7 +3,7 @@
  * way.h - the bodies of stand-ins for what sends and receives.
  *
  * `real` is the call, as a member of hp_real(); nothing that the caller points to is
- * read before it, since nobody has said that there is memory.
+ * read before it, since no one has said that there is memory.
  */
 #ifndef HP_PRELOAD_CHANNEL_WAY_H
 #define HP_PRELOAD_CHANNEL_WAY_H
@@ -19,7 +19,7 @@
 
 /* --- what one call is, in the lane's unit --- */
 
-/* After the call only: before it nobody has said that there is memory. */
+/* After the call only: before it no one has said that there is memory. */
 static uint64_t value_in(const void *buffer, size_t size)
 {
 	uint64_t value = 0;

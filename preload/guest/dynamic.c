@@ -111,7 +111,7 @@ uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
 	}
 }
 
-/* One behind the last symbol: where the last bucket's chain ends. */
+/* One after the last symbol: where the last bucket's chain ends. */
 static uint32_t symbols_end(const struct hp_dynamic *object)
 {
 	const uint32_t *header = object->hash;

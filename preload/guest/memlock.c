@@ -31,7 +31,7 @@ struct range {
 };
 
 static struct range ranges[RANGES_MAX];
-static _Atomic bool locks_future;	/* the program asked for MCL_FUTURE */
+static _Atomic bool locks_future;	/* the program requested MCL_FUTURE */
 static _Atomic uintptr_t place;	/* of the next mapping of ours */
 
 static void note(uintptr_t begin, uint64_t size)

@@ -26,7 +26,7 @@ void hp_memlock_unmap(void *pages, uint64_t size);
  */
 void hp_memlock_span(uintptr_t *begin, uintptr_t *end);
 
-/* Our first range that ends after `at`: *begin and *end; both `limit` if there is none below it. */
+/* Our first range that ends after `at`: *begin and *end; both `limit` if none exists below it. */
 void hp_memlock_next(uintptr_t at, uintptr_t limit, uintptr_t *begin, uintptr_t *end);
 
 /* Later mappings would be locked. */

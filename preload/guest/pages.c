@@ -82,7 +82,7 @@ static void *piece_of(_Atomic uint64_t *rest, uint64_t wanted)
 		if ((left & ((1 << REST_BITS) - 1)) < wanted)
 			return NULL;
 		then = left + (wanted << REST_BITS) - wanted;
-		/* Relaxed: nobody has written there. */
+		/* Relaxed: no one has written there. */
 	} while (!atomic_compare_exchange_weak_explicit(rest, &left, then, memory_order_relaxed,
 							memory_order_relaxed));
 	return (void *)(uintptr_t)((left >> REST_BITS) * HP_PAGE);
@@ -102,7 +102,7 @@ static void *slab_map(bool is_wiped)
 
 struct slab {
 	_Atomic uint64_t rest; /* of the newest mapping; 0 = nothing */
-	_Atomic uint32_t is_mapping; /* one thread gets the next one; in its forked child for ever */
+	_Atomic uint32_t is_mapping; /* one thread gets the next one; in its forked child forever */
 	bool is_wiped;
 };
 

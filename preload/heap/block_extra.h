@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct hp_block_extra {
-	uint64_t size;	/* bytes asked for */
+	uint64_t size;	/* bytes requested */
 	uint64_t born;	/* ticks; 0 = the block is not sampled */
 };
 

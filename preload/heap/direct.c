@@ -7,8 +7,8 @@
  * kernel has one for these calls, too.
  *
  * A signal handler that interrupts its own thread inside the lock leaves what it did in `late`, for
- * the interrupted call to do.  If a handler jumps out, or the thread is cancelled there, nobody
- * gives the lock back: then the figures end (hp_maps.fault), and the program goes on.
+ * the interrupted call to do.  If a handler jumps out, or the thread is cancelled there, no one
+ * gives the lock back: then the figures end (hp_maps.fault), and the program continues.
  */
 #include "preload/heap/direct.h"
 
@@ -45,7 +45,7 @@ struct call {
 };
 
 struct hp_direct {
-	_Atomic uintptr_t owner;	/* who has the lock: its thread's own address; 0 = nobody */
+	_Atomic uintptr_t owner;	/* who has the lock: its thread's own address; 0 = no one */
 	uintptr_t owner_sp;	/* its stack pointer */
 	_Atomic uint64_t numbers;	/* given so far */
 	struct hp_ranges ranges;
@@ -94,7 +94,7 @@ static bool is_tried(struct hp_direct *direct)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* False = this thread has it already, or nobody will give it back. */
+/* False = this thread has it already, or no one will give it back. */
 static bool lock(struct hp_direct *direct)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
@@ -201,7 +201,7 @@ static void apply_late(struct hp_direct *direct)
 		&direct->late_count, &count, 0, memory_order_relaxed, memory_order_relaxed));
 }
 
-/* This thread is interrupted inside the lock: nobody else writes `late`. */
+/* This thread is interrupted inside the lock: no one else writes `late`. */
 static void leave_late(struct hp_direct *direct, const struct call *call)
 {
 	uint32_t count = atomic_load_explicit(&direct->late_count, memory_order_relaxed);

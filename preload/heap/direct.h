@@ -20,7 +20,7 @@
 /* Maps are recorded in this process. */
 extern bool hp_direct_is_wanted;
 
-/* Where this library lies: its own calls are nobody's business. */
+/* Where this library lies: its own calls are no one's business. */
 extern struct hp_module hp_direct_own;
 
 extern const struct hp_recorder hp_direct_recorder;

@@ -4,10 +4,10 @@
  * segment, and what it keeps for itself.
  *
  * `hp_heap` is thread-local, 8 bytes, and points to `hp_heap_unborn` before the
- * thread has a struct of its own.  `gate` is not 0 while the thread records and
- * nothing is to be seen to; any reason else makes it 0, so the stand-ins' one
- * compare answers all: unborn, inside our own slow path, closed, something to
- * do first.  And forked: the struct lies in a MADV_WIPEONFORK page.
+ * thread has its own struct.  `gate` is not 0 while the thread records and
+ * nothing needs to be seen to; any reason else makes it 0, so the stand-ins'
+ * one compare answers all: unborn, inside our own slow path, closed, something
+ * to do first.  And forked: the struct lies in a MADV_WIPEONFORK page.
  *
  * A signal handler may allocate between any two instructions here, and other
  * threads free what this one allocated.
@@ -83,13 +83,13 @@ struct hp_heap_local {
 	uint64_t gate;	/* see above; enum hp_gate */
 	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
 	int64_t trigger;	/* heap->live + pending_bytes above this: perhaps a new peak */
-	uint32_t is_off;	/* nobody asked for allocations, and the allocator is known */
+	uint32_t is_off;	/* no one requested allocations, and the allocator is known */
 	uint32_t state;	/* enum hp_thread_state */
 
 	_Atomic uint32_t *epoch;	/* hp_process.heap_epoch */
 	uint32_t id;	/* offset / HP_LINE of heap */
-	_Atomic uint32_t is_stale;	/* a dlclose: the caches are to be emptied first */
-	uint32_t proof;	/* the next answer of the cache is to be walked again */
+	_Atomic uint32_t is_stale;	/* a dlclose: the caches must be emptied first */
+	uint32_t proof;	/* the next answer of the cache must be walked again */
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t latest;	/* number of the entry that the last allocation had */
 	uint32_t countdown;	/* blocks until one is sampled, see sampled.h */
@@ -149,7 +149,7 @@ extern struct hp_heap_local hp_heap_unborn;
 extern const struct hp_recorder hp_heap_recorder;
 
 /*
- * The gate is shut: why?  Opens the thread's heap if it has none, does what is to
+ * The gate is shut: why?  Opens the thread's heap if it has none, does what must
  * be done.  Returns it, or NULL: this allocation is not recorded.  Then
  * `*is_nested` says if that is because a signal handler interrupted a slow path.
  */
@@ -188,7 +188,7 @@ extern HP_HIDDEN struct hp_heap_local hp_heap_opening;
 /* enum hp_allocator_kind: whose allocator it is, if allocations are recorded. */
 uint32_t hp_heap_allocator(void);
 
-/* Nobody asked for allocations: nothing was ever recorded in this process. */
+/* No one requested allocations: nothing was ever recorded in this process. */
 static inline bool hp_heap_is_off(void)
 {
 	return hp_heap() == &hp_heap_closed && !hp_heap_is_wanted;

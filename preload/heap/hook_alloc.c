@@ -457,9 +457,9 @@ static HP_TAIL void *note_missed(struct hp_heap_local *me, size_t size, void *bl
 }
 
 /*
- * As note_new, for a block that is there and has a word already, while nothing is to be
- * charged to a call.  False = one of these is not so, it is sampled, or a peak is to be noted: then
- * nothing was done.
+ * As note_new, for a block that is there and has a word already, while nothing needs to be charged
+ * to a call.  False = one of these is not so, it is sampled, or a peak must be noted: then nothing
+ * was done.
  */
 static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local *me,
 							   uint64_t offset, void *block,
@@ -566,7 +566,7 @@ static HP_TAIL void *malloc_shut(size_t size)
 	return malloc_slow(size, frame.pc, frame.sp, frame.fp);
 }
 
-/* No register is saved before it is known what is to be done. */
+/* No register is saved before it is known what must be done. */
 HP_EXPORT void *malloc(size_t size)
 {
 	struct hp_heap_local *me = hp_heap();
@@ -970,7 +970,7 @@ void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t s
 	bool is_still = me == mark->heap && me->last == mark->last &&
 			me->sampled == mark->sampled && me->countdown == mark->countdown;
 
-	/* A word without anything that was recorded: of a block whose end nobody saw. */
+	/* A word without anything that was recorded: of a block whose end no one saw. */
 	if (is_still || !is_known(block))
 		note(block, size, *frame);
 }

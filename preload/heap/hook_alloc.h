@@ -34,7 +34,10 @@ static inline struct hp_alloc_mark hp_alloc_mark(void)
 	return (struct hp_alloc_mark){ me, me->last, me->sampled, me->countdown };
 }
 
-/* `block` is new (NULL = there is none); counted, unless a stand-in that was called since the mark did it. */
+/*
+ * `block` is new (NULL = none exists); counted, unless a stand-in that was called since
+ * the mark did it.
+ */
 void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t size,
 			 const struct hp_path_frame *frame);
 

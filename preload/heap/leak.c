@@ -145,7 +145,7 @@ static uint64_t copy(const struct scan *scan, uintptr_t at, uint64_t size)
 }
 
 /*
- * By the kernel: behind the end of its file a mapping cannot be read, nor guard
+ * By the kernel: after the end of its file a mapping cannot be read, nor guard
  * pages (MADV_GUARD_INSTALL, Linux 6.13) of which /proc says nothing.
  */
 static void look_through(struct scan *scan, uintptr_t begin, uintptr_t end, bool is_start)

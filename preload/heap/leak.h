@@ -7,9 +7,9 @@
  * block, those blocks in turn, and so on.  What is not met is lost.  Conservative: a number that
  * looks like an address keeps a block.
  *
- * Only where it can be said honestly: glibc's malloc, whose free memory is known by its
- * headers, and one thread, since registers of others are not to be had without stopping
- * them.  Only if the section `leaks` is named, since it takes time: some 10 ns for each 8 bytes.
+ * Only where it can be said honestly: glibc's malloc, whose free memory is known by its headers,
+ * and one thread, since registers of others are not available without stopping them.  Only if
+ * the section `leaks` is named, since it takes time: some 10 ns for each 8 bytes.
  */
 #ifndef HP_PRELOAD_HEAP_LEAK_H
 #define HP_PRELOAD_HEAP_LEAK_H

@@ -131,7 +131,7 @@ uint32_t hp_leak_map_threads(const struct hp_leak_map *map)
 
 	if (reader.fd < 0)
 		return 0;
-	/* The name, in brackets, may hold anything; field 20 is 18 behind it. */
+	/* The name, in brackets, may hold anything; field 20 is 18 after it. */
 	while ((c = next(&reader)) >= 0)
 		if (c == ')')
 			field = 2;
@@ -311,6 +311,6 @@ bool hp_leak_map_cut_block(struct hp_leak_map *map, uintptr_t at)
 		begin = at & ~(HEAP_MAX - 1);
 		return cut(map, begin, begin + HEAP_MAX);
 	}
-	/* The main arena where brk could not go on: by mmap, a mapping of its own. */
+	/* The main arena where brk could not continue: by mmap, its own mapping. */
 	return cut(map, range->begin, range->end);
 }

@@ -89,7 +89,10 @@ bool hp_heap_is_loader(uintptr_t pc)
 	return pc >= loader_low && pc < loader_high;
 }
 
-/* Of a section that `auto` does not show: it is recorded with the others, and for it alone if it is asked for. */
+/*
+ * Of a section that `auto` does not show: it is recorded with the others, and for it
+ * alone if it is requested.
+ */
 static bool is_asked_apart(const struct hp_settings *settings, const char *section)
 {
 	return hp_settings_names(settings, section) ||
@@ -125,7 +128,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 		return;
 	find_loader();
 	allocator = hp_allocator_kind(&allocator_file);
-	/* Nobody will ask us for a block: this is the place to say so. */
+	/* No one will ask us for a block: this is the place to say so. */
 	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)
 		note_allocator();
 	if (!hp_shadow_init(allocator == HP_ALLOCATOR_GLIBC)) {
@@ -267,7 +270,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 	return me;
 }
 
-/* True if the process has left the segment since: the thread begins anew. */
+/* True if the process has left the segment since: the thread begins again. */
 static bool is_forsaken(struct hp_heap_local *me)
 {
 	if (me == &hp_heap_opening || !hp_drop_is_before(me->drops))
@@ -279,7 +282,7 @@ static bool is_forsaken(struct hp_heap_local *me)
 	return true;
 }
 
-/* Something is to be done before this thread goes on recording. */
+/* Something must be done before this thread continues recording. */
 static void see_to(struct hp_heap_local *me, uintptr_t sp)
 {
 	hp_heap_shut(me, sp);
@@ -396,7 +399,7 @@ static void drop(void)
 		hp_peak_drop(hp_heap());
 }
 
-/* Blocks of before are nobody's, as those of the parent are in a forked child. */
+/* Blocks of before are no one's, as those of the parent are in a forked child. */
 static void dropped(void)
 {
 	if (!hp_heap_is_wanted)

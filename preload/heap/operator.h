@@ -7,11 +7,11 @@
  * jump.  Other libraries' (tcmalloc, jemalloc, mimalloc, a library's own) are
  * counted.  An executable's own comes before ours, and is never seen here.
  *
- * Each form is looked for by itself: a library may define some, and libstdc++
- * the others.  Usually it is the next one in the loader's order.  In a C program
- * there is none, until it opens a C++ library with a scope of its own: then it
- * depends on the caller, and is looked for as the loader does it; not by dlsym, which
- * takes a lock that a thread which waits for this one may hold.
+ * Each form is looked for by itself: a library may define some, and libstdc++ the
+ * others.  Usually it is the next one in the loader's order.  In a C program none
+ * exists, until it opens a C++ library with its own scope: then it depends on the
+ * caller, and is looked for as the loader does it; not by dlsym, which takes a lock
+ * that a thread which waits for this one may hold.
  */
 #ifndef HP_PRELOAD_HEAP_OPERATOR_H
 #define HP_PRELOAD_HEAP_OPERATOR_H
@@ -60,8 +60,8 @@ enum hp_operator {
 
 /* A definition that is not ours. */
 struct hp_operator_found {
-	void *address;	/* NULL = there is none */
-	bool is_counted;	/* else it calls malloc, or free, and nothing is to be done */
+	void *address;	/* NULL = none exists */
+	bool is_counted;	/* else it calls malloc, or free, and nothing needs to be done */
 };
 
 /* Those that every caller is passed on to, by number; NULL = hp_operator_find. */
@@ -72,7 +72,10 @@ extern void *hp_operator_passes[HP_OPERATORS];
 /* Called at the library's start, while there is one thread: asks the loader. */
 void hp_operator_configure(void);
 
-/* Nothing is to be counted in this process: those of the loader's order are passed on to, whoever has them. */
+/*
+ * Nothing needs to be counted in this process: those of the loader's order are passed
+ * on to, whoever has them.
+ */
 void hp_operator_pass(void);
 
 /* Which one the code at `pc` means. */

@@ -297,7 +297,7 @@ static uint32_t step_hash(const struct hp_step *step)
 	return (uint32_t)(mix(key) >> 16);
 }
 
-/* NULL = there is none. */
+/* NULL = none exists. */
 static struct hp_step *step_find(const struct hp_heap_local *me, const struct hp_step *wanted,
 				 uint32_t hash)
 {
@@ -638,7 +638,7 @@ static const struct hp_path_entry *find_entry(const struct hp_heap_local *me,
 	return NULL;
 }
 
-/* What the cache says, or a walk that ends in the last one, against a walk of its own. */
+/* What the cache says, or a walk that ends in the last one, against a fresh walk. */
 struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame)
 {
 	const struct hp_path_entry *entry = find_entry(me, frame);

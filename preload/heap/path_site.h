@@ -2,7 +2,7 @@
 /*
  * path_site.h - the site of a call: by the path cache, or by a walk.
  *
- * Apart from path.h, so that the walk behind it (path.c) does not come back to
+ * Apart from path.h, so that the walk after it (path.c) does not come back to
  * the header that it was called from.
  */
 #ifndef HP_PRELOAD_HEAP_PATH_SITE_H

@@ -113,7 +113,7 @@ HP_COLD void hp_peak_look(struct hp_heap_local *me)
 	me->trigger = own + part;
 }
 
-/* --- a process that gives up rights --- */
+/* --- a process that drops privileges --- */
 
 /* As if another thread had freed it: its own thread may be about to add to the site. */
 static void leave_block(void *context, uintptr_t address, struct hp_shadow_word word)

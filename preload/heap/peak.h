@@ -23,8 +23,8 @@ bool hp_peak_is_alone(const struct hp_heap_local *me);
 void hp_peak_settle(struct hp_heap *heap);
 
 /*
- * The process gives up rights, and leaves all that it holds behind: that is neither held at the end nor
- * lost, but counted apart.  `me` is the calling thread's.
+ * The process drops privileges, and leaves all that it holds behind: that is neither held at the
+ * end nor lost, but counted apart.  `me` is the calling thread's.
  */
 void hp_peak_drop(struct hp_heap_local *me);
 

@@ -13,7 +13,7 @@
 #include "util/count.h"
 #include "util/random.h"
 
-#define BUSY_PATH 512	/* blocks: such a path has a record of its own */
+#define BUSY_PATH 512	/* blocks: such a path has its own record */
 #define LEAST_TICKS_LOG 10	/* of the first class of lifetimes */
 
 void hp_sampled_init(struct hp_heap_local *me)

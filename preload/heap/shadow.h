@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow.h - which path a block was allocated on, and how large it was asked for.
+ * shadow.h - which path a block was allocated on, and how large it was requested.
  *
  * The program's heap keeps its layout: for each HP_SHADOW_GRAIN bytes of address
  * space there is one word elsewhere, and no two blocks start within one grain.
- * Leaves of words are mapped when first written, and wiped in forked
- * children: what a child frees of its parent's is nobody's there.
+ * Leaves of words are mapped when first written, and wiped in forked children:
+ * what a child frees of its parent's is no one's there.
  *
  * The word of a block is written by the thread that allocated it and emptied by
  * the one that frees it, before the block can be given out again.  Programs that free
@@ -29,7 +29,7 @@
 /* 0 = no block of ours starts here. */
 struct hp_shadow_word {
 	uint32_t site;	/* offset / HP_LINE */
-	uint32_t size;	/* bytes asked for */
+	uint32_t size;	/* bytes requested */
 };
 
 /* Hidden here, too: else the compiler reads them by way of a table. */
@@ -52,7 +52,7 @@ void hp_shadow_wipe(void);
 /* Called once, before anything else.  False = no memory: live bytes are not known. */
 bool hp_shadow_init(bool is_glibc);
 
-/* A leaf for the address; NULL = there is none. */
+/* A leaf for the address; NULL = none exists. */
 struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address);
 
 static inline struct hp_shadow_word *hp_shadow_in(struct hp_shadow_word *leaf, uintptr_t address)
@@ -74,7 +74,7 @@ static inline struct hp_shadow_word *hp_shadow_usual(const void *block)
 	return leaf + ((address & ((UINT64_C(1) << HP_SHADOW_LEAF) - 1)) >> HP_SHADOW_USUAL);
 }
 
-/* Where the word of a block at `address` is to be written; NULL = nowhere. */
+/* Where the word of a block at `address` must be written; NULL = nowhere. */
 static inline struct hp_shadow_word *hp_shadow_at(const void *block)
 {
 	uintptr_t address = (uintptr_t)block;

@@ -260,7 +260,7 @@ static void start_sampler(void)
 		       NULL);
 }
 
-/* Many places hold addresses in the segment, so it only moves while nobody else can use them. */
+/* Many places hold addresses in the segment, so it only moves while no one else can use them. */
 static bool is_single(void)
 {
 	char text[1024];
@@ -414,14 +414,14 @@ static uintptr_t self(void)
 	return (uintptr_t)pthread_self();
 }
 
-/* The helper process is gone, so nobody else prints the report. */
+/* The helper process is gone, so no one else prints the report. */
 static void report_alone(uint64_t wait_ms)
 {
 	char path[HP_HELPER_PATH];
 	int error = -ENOENT;
 
 	if (!hp_ticks_are_forbidden())
-		hp_clock_note(hp_segment.header);	/* nobody else will do it */
+		hp_clock_note(hp_segment.header);	/* no one else will do it */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
 		error = hp_session_report_alone(&session, &hp_segment, path, environment(),
 						wait_ms);

@@ -2,9 +2,9 @@
 /*
  * block.c - where the memory of a lock was allocated.
  *
- * Many locks are made by nobody: a std::mutex, one that was zeroed.  What used it
- * first is often a function of a library's that all of them go through, so such
- * a lock on the heap is told by the place that allocated its block, as far as
+ * Many locks are made by no one: a std::mutex, one that was zeroed.  What used it
+ * first is often a function of a library's that all of them go through, so such a
+ * lock on the heap is told by the place that allocated its block, as far as
  * allocations are recorded.  Of that path it is the innermost call out of the
  * object that uses the lock: operator new and the like are in another one.
  *
@@ -19,7 +19,10 @@
 
 #define HP_STEPS_MAX 64	/* calls on the path */
 
-/* What glibc says in front of a block is the size that was asked for, and less than a chunk more. */
+/*
+ * What glibc says in front of a block is the size that was requested, and less than a
+ * chunk more.
+ */
 static bool is_glibc_block(uintptr_t block, uint32_t size)
 {
 	uint64_t word, usable;
@@ -32,7 +35,7 @@ static bool is_glibc_block(uintptr_t block, uint32_t size)
 }
 
 /*
- * How far behind the begin of its block an address is; HP_NO_PLACE = not known.
+ * How far after the begin of its block an address is; HP_NO_PLACE = not known.
  * A grain of glibc's has two places where a block may begin: the one that looks
  * so, if only one does.
  */

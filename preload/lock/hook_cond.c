@@ -3,7 +3,7 @@
  * hook_cond.c - stand-ins of condition variables: pthread_cond_* in both of
  * their versions, and C11's cnd_*.
  *
- * Waiting releases the mutex and gets it again by functions that nobody can
+ * Waiting releases the mutex and gets it again by functions that no one can
  * stand in for.  So the hold ends when the wait begins, and what comes after it
  * is another acquisition.  How long the thread waited for the signal and how
  * long for the mutex then cannot be told apart: both are the condition's.
@@ -78,8 +78,8 @@ static HP_COLD int signal_somebody(pthread_cond_t *cond, const struct hp_use *us
 }
 
 /*
- * Mostly to nobody, which costs the C library next to nothing.  So all else is
- * behind a jump, and nothing is left to be done behind the real call.
+ * Mostly to no one, which costs the C library next to nothing.  So all else is
+ * after a jump, and nothing is left to be done after the real call.
  */
 static HP_HOT int signal_with(pthread_cond_t *cond, uintptr_t caller, const signal_call *real)
 {

@@ -46,7 +46,7 @@ static inline struct hp_lock_call call_of(const pthread_mutex_t *mutex, uintptr_
 				      .kind = HP_LOCK_MUTEX };
 }
 
-/* Nobody else can want it: neither a thread of ours nor another process. */
+/* No one else can want it: neither a thread of ours nor another process. */
 static inline bool is_for_us_alone(const pthread_mutex_t *mutex)
 {
 	return &__libc_single_threaded && __libc_single_threaded &&
@@ -61,7 +61,7 @@ static inline int try_lock(pthread_mutex_t *mutex)
 
 /*
  * A try of a mutex that is not recoverable any more leaves it locked by who tried (glibc 2.36);
- * what the program called would not.  Nobody holds such a one, so if it is ours it is by the try.
+ * what the program called would not.  No one holds such a one, so if it is ours it is by the try.
  */
 static HP_COLD void let_go(pthread_mutex_t *mutex)
 {
@@ -325,7 +325,10 @@ HP_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	slot = hp_lock_quick(me, (uintptr_t)mutex, HP_SIDE_ONLY);
 	if (HP_UNLIKELY(!slot))
 		return lock_first(mutex, HP_CALLER, &plainly);
-	/* Nobody can come between: so it is noted first, and nothing is left to be done behind it. */
+	/*
+	 * No one can come between: so it is noted first, and nothing is left to be done after
+	 * it.
+	 */
 	if (is_for_us_alone(mutex) &&
 	    hp_lock_note_first(me, slot->use, (uintptr_t)mutex, HP_CALLER))
 		return hp_real_table.pthread_mutex_lock(mutex);

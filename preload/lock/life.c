@@ -6,7 +6,7 @@
  * A waiter belongs to one thread at a time and is taken over as blocks are: an
  * ended thread's by a later one of the process, an ended process's by a later
  * one of the same executable.  All that the next owner needs is in the segment;
- * the tables here are private, and made anew from it.
+ * the tables here are private, and made again from it.
  */
 #include "preload/lock/glib.h"
 #include "preload/lock/lock.h"
@@ -350,7 +350,7 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call)
 	saved = errno;
 	if (me == &hp_lock_paused)
 		return NULL;
-	/* What it holds is released in what it had then, which nobody else sees. */
+	/* What it holds is released in what it had then, which no one else sees. */
 	if (me->state == HP_THREAD_OPEN && hp_drop_is_before(me->drops)) {
 		hp_waiter_set(&hp_waiter_unborn);
 		me = hp_waiter();

@@ -4,9 +4,9 @@
  * locks, the locks that it has.
  *
  * `hp_waiter` is thread-local, 8 bytes.  It points to a constant before the
- * thread has a struct of its own, and again when it must not record.  The
- * struct is one MADV_WIPEONFORK page: a forked child finds zeroes, so no slot
- * fits and nothing is held, and its first lock takes the slow path.
+ * thread has its own struct, and again when it must not record.  The struct is
+ * one MADV_WIPEONFORK page: a forked child finds zeroes, so no slot fits and
+ * nothing is held, and its first lock takes the slow path.
  *
  * The usual acquisition finds its lock in `slots`, by one comparison that also
  * answers every reason not to record, tries the lock, counts, and notes it in
@@ -85,7 +85,7 @@ struct hp_waiter_local {
 	uint64_t hold_cost;	/* ticks of a timed hold that takes no time */
 	int64_t credit;	/* ticks that it may still spend on timing holds: timed.c */
 	uint64_t timed_at;	/* start of the last timed hold, ticks */
-	uint32_t unseen;	/* holds that were timed since nobody looks yet */
+	uint32_t unseen;	/* holds that were timed since no one looks yet */
 	uint32_t is_exact;	/* all are timed */
 	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
@@ -182,7 +182,7 @@ static inline bool hp_lock_is_off(void)
 
 /*
  * No slot fits: why?  Opens the thread's waiter if it has none, finds or makes
- * what is to be found.  NULL = this call is not recorded.
+ * what must be found.  NULL = this call is not recorded.
  */
 struct hp_use *hp_lock_find(const struct hp_lock_call *call);
 
@@ -218,7 +218,7 @@ void hp_lock_label(uintptr_t address, const char *label);
 /* Where a lock is in a heap block. */
 struct hp_lock_block {
 	uintptr_t inside;	/* bytes from its start; HP_NO_PLACE = not known */
-	uint32_t size;	/* bytes asked for; 0 = not known */
+	uint32_t size;	/* bytes requested; 0 = not known */
 };
 
 #define HP_NO_PLACE UINTPTR_MAX
@@ -310,7 +310,7 @@ struct hp_release;
 void hp_lock_hold_add(struct hp_waiter_local *me, struct hp_use *use,
 		      const struct hp_release *release);
 
-/* --- mark.c: since when holds go on that are not timed --- */
+/* --- mark.c: since when holds continue that are not timed --- */
 
 /* The calling thread waits for it. */
 void hp_lock_mark(const struct hp_waiter_local *me, const struct hp_lock_holder *holder);
@@ -359,7 +359,7 @@ void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t 
 struct hp_held *hp_lock_push(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
 			     uintptr_t caller);
 
-/* The hold that begins now is to be timed. */
+/* The hold that begins now must be timed. */
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held);
 
 /*
@@ -379,13 +379,13 @@ void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_loc
 void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_got);
 
 /*
- * The lock is about to be released: takes it out of `held`, with what is to be
+ * The lock is about to be released: takes it out of `held`, with what must be
  * told when it is free.  False = the thread does not have it, as far as we know.
  */
 struct hp_release {
 	struct hp_waiter_local *me;
 	struct hp_held held;
-	uint64_t end;	/* ticks; 0 = nobody asked for them */
+	uint64_t end;	/* ticks; 0 = no one requested them */
 	uint64_t since;	/* hp_mark_word; 0 = not marked by a waiter or by itself */
 	uint64_t seen_at;	/* ticks; 0 = no look saw it */
 	uint64_t gap;	/* with seen_at */
@@ -486,7 +486,7 @@ static HP_HOT void hp_lock_fill(struct hp_waiter_local *me, struct hp_held *held
 	atomic_store_explicit(&held->address, address, memory_order_relaxed);
 }
 
-/* Notes that the thread has this lock, and no other.  False = it has, or this one is to be timed. */
+/* Notes that the thread has this lock, and no other.  False = it has, or this one must be timed. */
 static HP_HOT bool hp_lock_note_first(struct hp_waiter_local *me, struct hp_use *use,
 				      uintptr_t address, uintptr_t caller)
 {

@@ -4,14 +4,13 @@
  * for.
  *
  * The waiter walks its stack, by the cache that allocations have (preload/heap/path.h), before
- * it waits: so nobody else waits for that.  It asks the thread that has the lock
- * for its path by a mark in that one's `held`, which is looked at in the same
- * word that says if a release is the usual one: so who is not asked pays nothing.
- * Who is asked walks before the release, and leaves the path with the lock.
- * Whoever gets the lock then is the only one that reads it.
+ * it waits: so no one else waits for that.  It asks the thread that has the lock for its path
+ * by a mark in that one's `held`, which is looked at in the same word that says if a release
+ * is the usual one: so who is not asked pays nothing. Who is asked walks before the release,
+ * and leaves the path with the lock. Whoever gets the lock then is the only one that reads it.
  *
- * Walking costs some 50 ns where the path is known, which is little beside a
- * sleep and much beside a short hold.  So where waits are short a few are asked for.
+ * Walking costs some 50 ns where the path is known, which is little beside a sleep
+ * and much beside a short hold.  So where waits are short a few are requested.
  */
 #include "preload/guest/self.h"
 #include "preload/heap/path_site.h"

@@ -34,7 +34,7 @@
 #define HP_GIVEN 32768	/* timed holds that the threads of a process have in advance, */
 #define HP_GIVEN_MAX 8192	/* and one of them */
 #define HP_UNSEEN_MAX 16384	/* timed holds of a thread while the sampler does not look yet */
-#define HP_LATE_GAPS 64	/* after so many gaps without a look nobody looks */
+#define HP_LATE_GAPS 64	/* after so many gaps without a look no one looks */
 
 static _Atomic int64_t given = HP_GIVEN;
 
@@ -281,7 +281,7 @@ static void timed_add(struct hp_waiter_local *me, struct hp_use *use,
 	policy_look(me, use, start, ticks);
 }
 
-/* The look found the hold going on, and it went on for longer than HP_LOCK_SHORT. */
+/* The look found the hold continuing, and it went on for longer than HP_LOCK_SHORT. */
 static void hit_add(struct hp_hold_sums *sums, uint64_t tail, uint64_t gap)
 {
 	sums->hits++;

@@ -31,7 +31,7 @@
 
 /*
  * The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE.  What the usual
- * way does not need is made behind it, so that it saves no registers for it.
+ * way does not need is made after it, so that it saves no registers for it.
  */
 #define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
 	struct hp_waiter_local *me = hp_waiter(); \
@@ -140,7 +140,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 		hp_lock_made(&call); \
 	return result
 
-/* Waits for what nobody holds; `is_got` says if it came. */
+/* Waits for what no one holds; `is_got` says if it came. */
 #define HP_WAY_WAIT(object, kind_, real, is_got, is_late) \
 	HP_CALL_OF(object, kind_, HP_SIDE_ONLY); \
 	struct hp_use *use = hp_lock_use(&call); \

@@ -22,7 +22,7 @@
 #include "segment/section_key.h"
 #include "segment/seq.h"
 
-#define RECORDS_MAX 100000 /* a damaged list must not hold us for ever */
+#define RECORDS_MAX 100000 /* a damaged list must not hold us forever */
 
 static struct hp_looper unborn;
 static struct hp_looper opening; /* of a thread that makes the process's record just now */
@@ -158,7 +158,7 @@ static int only_fd(const struct hp_looper *me)
 	return me->only_call ? (int)me->only_source : -1;
 }
 
-/* The shortest of the longest makes room; returns what the next one has to be longer than. */
+/* The shortest of the longest makes room; returns what the next one must be longer than. */
 static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
 				    const struct hp_loop_first *span)
 {
@@ -258,7 +258,7 @@ static void forget(struct hp_looper *me)
 	memset(me->sites, 0, sizeof(me->sites));
 }
 
-/* Release: the next owner goes on with what is there. */
+/* Release: the next owner continues with what is there. */
 static void record_release(struct hp_loop *loop)
 {
 	loop->earlier_ticks += hp_clock_between(loop->first, loop->until);
@@ -409,7 +409,7 @@ HP_COLD struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call)
 	site = site_of(me, caller);
 	if (!site || !(site->told || site->own))
 		site = site_new(me, caller, call);
-	/* Of several loops of one thread the longest spans are asked for anew with each change. */
+	/* Of several loops of one thread the longest spans are requested again with each change. */
 	me->long_least = 0;
 	me->at = site;
 	me->loop = !site ? NULL : site->told ? site->told : site->own;

@@ -11,8 +11,8 @@
 #include "segment/layout/process.h"
 
 /*
- * The module of this process that contains `address`; recorded when first asked
- * for.  NULL = none (JIT code), or no room to record it.
+ * The module of this process that contains `address`; recorded when first
+ * requested.  NULL = none (JIT code), or no room to record it.
  */
 const struct hp_module *hp_module_of(uintptr_t address);
 

@@ -88,7 +88,7 @@ static struct hp_shown *value_new(const struct hotpath_value *place, enum hp_val
 	return value->name ? value : NULL;
 }
 
-/* A record that an ended process of the same program left goes on; its sum was that process's. */
+/* A record that an ended process of the same program left continues; its sum was that process's. */
 static void value_adopt(struct hp_shown *value)
 {
 	uint32_t pid = hp_self->pid;

@@ -47,7 +47,7 @@ static inline struct hp_shown *hp_value_of(struct hotpath_value *place, enum hp_
 	return HP_LIKELY(hp_value_is_met(place)) ? place->key : hp_value_meet(place, kind);
 }
 
-/* What is to be logged of a change. */
+/* What must be logged of a change. */
 struct hp_value_change {
 	const struct hotpath_value *place;
 	uint64_t bits;
@@ -68,7 +68,7 @@ static inline bool hp_value_is_due(const struct hp_shown *value, uint64_t number
 
 /*
  * Both words, if they still are what they were; else what they are now.  The processor's own
- * instruction: compilers would call a function of libatomic, which takes a lock where there is none.
+ * instruction: compilers would call a function of libatomic, which takes a lock where none exists.
  */
 static inline bool hp_value_swap(struct hp_shown *value, uint64_t was[2], uint64_t bits,
 				 uint64_t count)

@@ -40,7 +40,7 @@
 #include "segment/section_key.h"
 #include "util/assert.h"
 
-#define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one behind it */
+#define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one after it */
 #define FRAMES_MAX 512
 #define PAIR_BITS 9
 #define SECOND_NS UINT64_C(1000000000)
@@ -54,7 +54,7 @@ struct action {
 	uint64_t mask;
 };
 
-/* One thread's; taken over by a later one.  The tables lie behind it. */
+/* One thread's; taken over by a later one.  The tables lie after it. */
 struct hp_timer_local {
 	struct hp_timer_local *next;
 	_Atomic uint32_t state;	/* enum hp_state */
@@ -277,7 +277,7 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 static void ticker_give(struct hp_ticker *ticker)
 {
 	HP_ASSERT(atomic_load(&ticker->state) == HP_TAKEN);
-	/* Release: the next owner goes on behind the last word. */
+	/* Release: the next owner continues after the last word. */
 	atomic_store_explicit(&ticker->state, HP_FREE, memory_order_release);
 }
 
@@ -407,8 +407,9 @@ static bool may_sample(void)
 }
 
 /*
- * The process has entered another segment: its timers go on, and their samples go there.  Whoever is in
- * the handler just now writes to the old place, to no effect.  Does the calling thread have one?
+ * The process has entered another segment: its timers continue, and their samples go there.
+ * Whoever is in the handler just now writes to the old place, to no effect.  Does the calling
+ * thread have one?
  */
 static bool retarget(void)
 {

@@ -8,7 +8,7 @@
  * - The signal is one that the C library keeps for itself (SIGSETXID, between
  *   the standard signals and SIGRTMIN).  Its functions refuse it or leave it out
  *   of sets, so no program handles it, blocks it, waits for it or sees it in a
- *   mask.  What the C library uses it for goes on to its handler.
+ *   mask.  What the C library uses it for continues to its handler.
  * - The clock is the thread's time in user code.  The kernel adds to it when a
  *   tick finds the thread in user code, and looks at timers then, so the signal
  *   comes between two instructions of the program and never in a system call:

@@ -31,7 +31,7 @@
 	1000	/* and so many waits a window, as the helper does with stacks of the kernel */
 #define WINDOW_RATIO 25000	/* window: 250 ms, where hp_ticking.offcpu_least is 10 us */
 #define SHARE_OF_SEGMENT 16	/* rings take no more of it */
-#define RINGS_MAX 100000	/* a damaged list must not hold us for ever */
+#define RINGS_MAX 100000	/* a damaged list must not hold us forever */
 
 const _Atomic uint32_t hp_offcpu_note_off;
 ptrdiff_t hp_offcpu_note_least_at;
@@ -44,7 +44,7 @@ static struct hp_ticking *ticking(void)
 	return (struct hp_ticking *)((char *)hp_segment.header + HP_TICKING_AT);
 }
 
-/* Release: the next owner goes on behind the last word. */
+/* Release: the next owner continues after the last word. */
 static void thread_end(void *data)
 {
 	struct hp_offcpu_ring *me = data;
@@ -154,7 +154,7 @@ static struct hp_offcpu_ring *ring_of_thread(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 
-	/* Of a segment that was left it is nobody's. */
+	/* Of a segment that was left it is no one's. */
 	if (own_ring && own_ring->pid == pid && hp_segment_holds(&hp_segment, own_ring))
 		return own_ring;
 	/* In a forked child it is the parent's. */
@@ -174,7 +174,7 @@ static uint64_t stack_size(struct hp_offcpu_ring *me, uintptr_t sp)
 	if (sp < me->stack_low || sp >= me->stack_high) {
 		uintptr_t end = hp_readable_stack_end(sp);
 
-		/* A stack of the program's own making: as far as the page goes on which we are. */
+		/* A stack of the program's own making: as far as the page continues which we are. */
 		if (!end)
 			return rest;
 		me->stack_low = sp;

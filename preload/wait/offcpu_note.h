@@ -34,7 +34,10 @@
 
 #define HP_OFFCPU_NO_FD (-1)
 
-/* A word that is 0, and how far hp_ticking.offcpu_least is from it, if it is asked for: no pointer (preload/guest/early.h). */
+/*
+ * A word that is 0, and how far hp_ticking.offcpu_least is from it, if it is requested:
+ * no pointer (preload/guest/early.h).
+ */
 extern __attribute__((visibility("hidden"))) const _Atomic uint32_t hp_offcpu_note_off;
 extern __attribute__((visibility("hidden"))) ptrdiff_t hp_offcpu_note_least_at;
 
@@ -55,7 +58,7 @@ static inline bool hp_offcpu_note_is_wanted(void)
 	return hp_offcpu_note_least() != 0;
 }
 
-/* In front of the real call: ticks; 0 = nobody asks, or the thread may read no clock. */
+/* In front of the real call: ticks; 0 = no one asks, or the thread may read no clock. */
 static inline uint64_t hp_offcpu_note_begin(void)
 {
 	return HP_UNLIKELY(hp_offcpu_note_is_wanted()) ? hp_ticks() : 0;

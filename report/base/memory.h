@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * memory.h - allocate or exit: a report truncated by a failed allocation helps
- * nobody, and exiting loses nothing.
+ * no one, and exiting loses nothing.
  *
  * Folder: report/base - what every command needs: memory, text and numbers,
  *   JSON, maps, options, exit codes

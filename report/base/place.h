@@ -17,8 +17,8 @@
 void hp_place_folder(char folder[HP_HELPER_PATH]);
 
 /*
- * libhotpath.so: HOTPATH_LIB, else beside `folder` or in ../lib.  False if
- * there is none; then `path` is the requested one, or the expected place.
+ * libhotpath.so: HOTPATH_LIB, else beside `folder` or in ../lib.  False if none
+ * exists; then `path` is the requested one, or the expected place.
  */
 bool hp_place_library(char path[HP_HELPER_PATH], const char *folder);
 

@@ -3,9 +3,9 @@
  * follow.c - see follow.h.
  *
  * The kernel tells a parent that its child was continued, but a stopped parent does not run, and
- * nobody else is told.  So while we are stopped, a process of ours looks at the states in /proc
- * every 10 ms, and continues us when the program no longer is stopped.  It has a session of its
- * own: what a shell sends to the job does not stop it as well.
+ * no one else is told.  So while we are stopped, a process of ours looks at the states in /proc
+ * every 10 ms, and continues us when the program no longer is stopped.  It has its own session:
+ * what a shell sends to the job does not stop it as well.
  */
 #include "report/command/follow.h"
 

@@ -5,9 +5,9 @@
  *   sent to us       signals that a program may be told something by go to the program, unless
  *                    the kernel sent them: a terminal's reach it anyway
  *   program stops    we stop by the same signal, so the shell sees a stopped job
- *   program goes on  so do we, whoever continued it.  A stopped process cannot wait for that,
+ *   program continues  so do we, whoever continued it.  A stopped process cannot wait for that,
  *                    so another one watches while the stop lasts
- *   we go on         so does the program, if it has not been continued already
+ *   we continue         so does the program, if it has not been continued already
  */
 #ifndef HP_REPORT_COMMAND_FOLLOW_H
 #define HP_REPORT_COMMAND_FOLLOW_H
@@ -21,7 +21,7 @@ struct hp_follow {
 	sigset_t held;	/* these wait for us */
 	sigset_t old_mask;	/* what the program is to have: our own mask, */
 	struct sigaction old_child;	/* and disposition of SIGCHLD */
-	bool is_attached_to;	/* samply stops the program by SIGSTOP, and lets it go on itself */
+	bool is_attached_to;	/* samply stops the program by SIGSTOP, and lets it continue itself */
 };
 
 /* Before the program starts. */

@@ -2,7 +2,7 @@
 /*
  * init.c - `hotpath init`: how to begin, for each question one may have.
  *
- * No files are written: what is printed is to be copied, by people or agents.
+ * No files are written: the output is for people and agents to copy.
  */
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 struct scenario {
 	const char *name;
 	const char *question;
-	const char *build;	/* "" = nothing has to be compiled anew */
+	const char *build;	/* "" = nothing needs to be compiled again */
 	const char *command;
 	const char *snippet;	/* "" = nothing to be written */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - `hotpath list`: the runs that are kept, and above them those that go on.
+ * list.c - `hotpath list`: the runs that are kept, and above them those that
+ * continue.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -123,8 +123,8 @@ static int write_on(struct hp_output *output, int wait_ms)
 
 /*
  * Another session may write the same file now: a program that has lost the rights to its session
- * begins one of its own.  The last one to come has written all of it.  Nobody who holds the lock for
- * longer is ours, so the lock is not waited for then.
+ * begins one of its own.  The last one to come has written all of it.  No one who holds the lock
+ * for longer is ours, so the lock is not waited for then.
  */
 static int claim(const struct hp_output *output)
 {

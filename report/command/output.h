@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct hp_output {
-	int fd;	/* -1 = a pipe that nobody reads yet */
+	int fd;	/* -1 = a pipe that no one reads yet */
 	const char *path;	/* NULL = stdout or stderr */
 	uint64_t patience_ms;	/* with who reads nothing at all; 0 = no end of it */
 	char *text;
@@ -39,7 +39,7 @@ bool hp_output_is_done(const struct hp_output *output);
 /* Writes the rest. */
 int hp_output_end(struct hp_output *output);
 
-/* One more text behind it. */
+/* One more text after it. */
 int hp_output_add(struct hp_output *output, char *text);
 
 /* Returns 0, or the exit status of a file that could not be written to its end. */

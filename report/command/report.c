@@ -106,7 +106,7 @@ struct ask {
 	struct hp_settings settings;
 	const char *path;	/* NULL = the newest kept run */
 	int fd;	/* of a session that just ended; -1 = `path` */
-	const char *session;	/* that goes on */
+	const char *session;	/* that continues */
 	bool is_again;	/* and was reported when its root ended */
 	enum hp_calls_kind calls;	/* asked instead of the sections */
 	const char *function;	/* about this one */
@@ -272,7 +272,7 @@ static bool option_take(struct ask *ask, int letter)
 	}
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int options_read(struct ask *ask, int argc, char **argv)
 {
 	struct option options[FLAGS + OTHERS + 1];
@@ -322,7 +322,7 @@ static bool open_ended(const struct ask *ask, struct hp_input *input)
 	return false;
 }
 
-/* A session that goes on: what is in its segment now. */
+/* A session that continues: what is in its segment now. */
 static bool open_session(const struct ask *ask, struct hp_input *input)
 {
 	int fd = hp_live_open(ask->session);
@@ -434,7 +434,10 @@ static int end_print(struct hp_report *report, const struct ask *ask, struct hp_
 	return status;
 }
 
-/* A session has ended: its report, and the file that stays.  That comes first where nobody reads the report. */
+/*
+ * A session has ended: its report, and the file that stays.  That comes first where no
+ * one reads the report.
+ */
 static int end(struct hp_report *report, const struct ask *ask)
 {
 	const struct hp_settings *settings = &ask->settings;

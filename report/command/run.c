@@ -142,7 +142,7 @@ static const struct flag *flag_of(int option, int index)
 	return NULL;
 }
 
-/* Returns the status to exit with, or -1 to go on. */
+/* Returns the status to exit with, or -1 to continue. */
 static int parse(struct run *run, int argc, char **argv)
 {
 	struct option options[FLAG_COUNT + 2] = { { NULL, 0, NULL, 0 } };
@@ -395,7 +395,7 @@ static void end_session(struct run *run, int status, const struct rusage *usage)
 	}
 }
 
-/* Nothing was run, so nothing is to be reported. */
+/* Nothing was run, so nothing needs to be reported. */
 static int give_up(struct run *run, int error)
 {
 	const char *missing = run->program.missing;
@@ -450,7 +450,7 @@ static int run_program(struct run *run)
 	if (run->has_session)
 		end_session(run, status, &usage);
 	if (run->has_session && run->segment.header->shut_down)
-		return 0;	/* as was asked for by HOTPATH_SHUTDOWN_MS */
+		return 0;	/* as was requested by HOTPATH_SHUTDOWN_MS */
 	return end_like(status, &run->follow.old_mask);
 }
 

@@ -9,7 +9,7 @@
 
 #include "report/section/sections.h"
 
-/* Second tables come with their first: nobody asks for them. */
+/* Second tables come with their first: no one asks for them. */
 static bool is_asked_for(const struct hp_section *section)
 {
 	return section->columns && !section->with;

@@ -91,7 +91,7 @@ static bool pid_set(struct ask *ask, int argc, char **argv)
 	return true;
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int options_read(struct ask *ask, int argc, char **argv)
 {
 	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
@@ -116,7 +116,7 @@ static int options_read(struct ask *ask, int argc, char **argv)
 
 /* --- why not --- */
 
-/* The number behind `key`, which begins a line; 0 = there is none. */
+/* The number behind `key`, which begins a line; 0 = none exists. */
 static int number_in(const char *path, const char *key)
 {
 	char line[128];

@@ -2,10 +2,10 @@
 /*
  * trial.h - a report is made in time, or made again with less.
  *
- * What holds a report up is the program's files: debug information on a file system that
- * does not answer, or made to be read for ever.  No such call can be broken off, but a
- * process can.  So the report is made by a child, and who waits for it makes it without these files
- * when the time is over.
+ * What holds a report up is the program's files: debug information on a file system that does not
+ * answer, or made to be read forever.  No such call can be broken off, but a process can.  So the
+ * report is made by a child, and who waits for it makes it without these files when the time is
+ * over.
  */
 #ifndef HP_REPORT_COMMAND_TRIAL_H
 #define HP_REPORT_COMMAND_TRIAL_H

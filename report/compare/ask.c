@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask.c - the options of `hotpath compare`, and what stands behind them.
+ * ask.c - the options of `hotpath compare`, and what stands after them.
  *
  * Options end at the first word that is none, as in all commands that run programs: what
- * follows may be a program's options.  But where runs are given, options may stand
- * behind them.  Both sides are divided by "--"; two runs need none.
+ * follows may be a program's options.  But where runs are given, options may stand after
+ * them.  Both sides are divided by "--"; two runs need none.
  */
 #include "report/compare/ask.h"
 
@@ -133,7 +133,7 @@ static bool divider_take(int argc, char **argv)
 	return true;
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int words_read(struct hp_compare_ask *ask, struct words *words, int argc, char **argv)
 {
 	static const struct option options[] = {

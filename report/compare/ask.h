@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask.h - what `hotpath compare` is asked for: its command line, read.
+ * ask.h - what `hotpath compare` is to do: its command line, read.
  */
 #ifndef HP_REPORT_COMPARE_ASK_H
 #define HP_REPORT_COMPARE_ASK_H
@@ -25,14 +25,14 @@ struct hp_compare_ask {
 	size_t runs;	/* to be made of each side; 0 = runs are given */
 	const char *input;	/* the programs' stdin */
 	const char *output;	/* file for what is said; NULL = stdout */
-	double above;	/* percent; < 0 = not asked for */
+	double above;	/* percent; < 0 = not requested */
 	double least;	/* percent of the measure's total: smaller rows do not fail */
 	struct hp_policy policy;
 	char **a, **b;	/* runs, or commands with their arguments */
 	size_t a_count, b_count;
 };
 
-/* Returns -1 to go on, else the exit status.  Release it in any case. */
+/* Returns -1 to continue, else the exit status.  Release it in any case. */
 int hp_compare_ask_read(struct hp_compare_ask *ask, int argc, char **argv);
 void hp_compare_ask_release(struct hp_compare_ask *ask);
 

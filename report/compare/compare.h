@@ -139,7 +139,7 @@ typedef void hp_compare_seen(void *context, struct hp_report *report);
 
 /*
  * A report in JSON of what `path` names, as hp_input_open understands it, or JSON in a file.
- * `seen` sees the run, if there is more of it than JSON; NULL = nobody does.
+ * `seen` sees the run, if there is more of it than JSON; NULL = no one does.
  */
 struct cJSON *hp_compare_load(const char *path, hp_compare_seen *seen, void *context);
 

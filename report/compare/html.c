@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * html.c - a comparison as one page that opens from disk: the tables, and differential
- * flame graphs.  It loads nothing and asks nobody, and its policy forbids both.  Names are
+ * flame graphs.  It loads nothing and asks no one, and its policy forbids both.  Names are
  * data: they get into it as text only.
  */
 #include <stdlib.h>

@@ -68,7 +68,10 @@ static bool has_threads(const struct hp_compare *compare)
 	return false;
 }
 
-/* Nobody knows what varies where there is one run of threads: a large difference counts all the same. */
+/*
+ * No one knows what varies where there is one run of threads: a large difference counts
+ * all the same.
+ */
 static bool is_clear(const struct hp_compare *compare, const struct hp_compare_row *row)
 {
 	double change = fabs(row->b - row->a);
@@ -238,7 +241,7 @@ static bool is_beyond(const struct hp_compare *compare, const double *values, do
 	return chance < most;
 }
 
-/* By how much B would have to be slower, were it as fast as A but for that, to be told. */
+/* The smallest slowdown of B that would be reported. */
 static double unseen_of(const struct hp_compare *compare, const struct hp_compare_row *row,
 			double most)
 {

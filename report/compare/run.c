@@ -37,7 +37,7 @@
 
 extern char **environ;
 
-/* What is to be the same for all runs. */
+/* What must be the same for all runs. */
 struct runner {
 	const struct hp_compare_ask *ask;
 	char folder[64];
@@ -69,7 +69,7 @@ static void folder_remove(struct runner *runner)
 	free(runner->segment);
 }
 
-/* The report is made from the segment, by us; and kept runs are those that somebody asked for. */
+/* The report is made from the segment, by us; and kept runs are those that somebody requested. */
 static void environment_set(const struct runner *runner)
 {
 	setenv("HOTPATH_OUTPUT_FORMAT", "none", 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.h - makes the runs that are to be compared, in turns.
+ * run.h - makes the runs to compare, alternating.
  */
 #ifndef HP_REPORT_COMPARE_RUN_H
 #define HP_REPORT_COMPARE_RUN_H

@@ -23,7 +23,7 @@
 #include "segment/defaults.h"
 
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
-#define SCRIPTS_MAX 4	/* nested #! lines before the kernel gives up */
+#define SCRIPTS_MAX 4	/* nested #! lines before the kernel stops trying */
 #define HEADS_MAX 64	/* program headers read */
 #define ENTRIES_MAX 256	/* of the dynamic section */
 #define NOTES_MAX 4096	/* bytes read from a PT_NOTE segment */

@@ -45,7 +45,7 @@ const Elf64_Shdr *hp_elf_typed(const struct hp_elf *elf, uint32_t type);
 /* A fresh copy of the contents, 0-terminated; NULL = not in the file, or compressed. */
 char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section);
 
-/* Returns the size of the build-id; 0 = there is none. */
+/* Returns the size of the build-id; 0 = none exists. */
 size_t hp_elf_build_id(const struct hp_elf *elf, unsigned char id[HP_BUILD_ID_MAX]);
 
 #endif

@@ -39,7 +39,7 @@ struct unit {
 	struct piece *pieces;
 	size_t piece_count;
 	size_t piece_room;
-	Dwarf_Files *files;	/* NULL = none, or not asked for */
+	Dwarf_Files *files;	/* NULL = none, or not requested */
 };
 
 struct hp_inlines {

@@ -24,9 +24,9 @@
 /* How well a type explains a block; of the best fit there must be one type only. */
 enum fit {
 	FIT_NONE,
-	FIT_BEGIN, /* the block is larger: a head, with data behind it */
+	FIT_BEGIN, /* the block is larger: a head, with data after it */
 	FIT_ARRAY,
-	FIT_SHARED, /* behind the counts of make_shared */
+	FIT_SHARED, /* after the counts of make_shared */
 	FIT_WHOLE, /* the block is one object */
 	FIT_NAMED, /* added: the allocating functions name the type */
 };
@@ -305,7 +305,7 @@ static void compound_note(struct search *s, Dwarf_Die *die, const char *name, in
 	inside_walk(s, die, name, depth);
 }
 
-/* A type without a name of its own has that of the typedef: typedef struct { ... } session; */
+/* A type without its own name has that of the typedef: typedef struct { ... } session; */
 static void typedef_note(struct search *s, Dwarf_Die *die, const char *name)
 {
 	char whole[TYPE_NAME_MAX];

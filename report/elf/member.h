@@ -31,7 +31,7 @@ struct hp_member_wanted {
 char *hp_member_name(struct hp_symbol_file *file, const struct hp_member_wanted *wanted);
 
 /*
- * The same of a variable: a fresh "accounts[7].m" for what lies `wanted->offset` bytes behind the
+ * The same of a variable: a fresh "accounts[7].m" for what lies `wanted->offset` bytes after the
  * start of the variable `name` (as debug information has it, without namespaces) of `wanted->size`
  * bytes.  The address and the functions are not looked at.
  */

@@ -19,7 +19,7 @@ struct files {
 	struct hp_name_source source;
 	const struct hp_model *model;
 	struct object *objects;	/* beside model->objects */
-	struct hp_inlines *inlines;	/* NULL = none asked for yet */
+	struct hp_inlines *inlines;	/* NULL = none requested yet */
 	struct hp_debug debug;	/* the last answer */
 };
 

@@ -246,7 +246,7 @@ static char *without_ellipses(const char *name)
 	return copy;
 }
 
-/* The name without its outermost scope, at the :: behind it; NULL = it has none. */
+/* The name without its outermost scope, at the :: after it; NULL = it has none. */
 static const char *scope_end(const char *name)
 {
 	int depth = 0;

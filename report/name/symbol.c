@@ -362,7 +362,7 @@ char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t ad
 	char *name = NULL;
 	size_t count;
 
-	/* Where a thread aside reads debug information, nobody else may. */
+	/* Where a thread aside reads debug information, no one else may. */
 	if (!size || symbols->source->kind->missing)
 		return NULL;
 	file = file_asked(symbols, object, true);

@@ -107,7 +107,7 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 
 /*
  * What a heap block has at an offset, as debug information of the unit with this code says: a
- * fresh "Session::m" (report/elf/member.h); NULL = not known, or it is not to be asked for here.
+ * fresh "Session::m" (report/elf/member.h); NULL = not known, or it is not to be requested here.
  */
 char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 			const char *type, uint64_t size, uint64_t offset);

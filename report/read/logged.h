@@ -36,7 +36,7 @@ bool hp_logged_message(const struct hp_message *there, struct hp_message *messag
 char *hp_logged_text(struct hp_reader *reader, const struct hp_lane *lane, uint64_t i,
 		     uint64_t number, uint32_t size);
 
-/* Copies the current wait of a waiter; `since` is 0 if there is none. */
+/* Copies the current wait of a waiter; `since` is 0 if none exists. */
 void hp_logged_wait(const struct hp_waiter *there, struct hp_waiter *waiter);
 
 #endif

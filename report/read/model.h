@@ -256,7 +256,7 @@ struct hp_model {
 void hp_model_init(struct hp_model *model, struct hp_segment *segment);
 
 /*
- * Updates a paused or all-zero model. The result is as if built anew, but only
+ * Updates a paused or all-zero model. The result is as if built again, but only
  * new records are searched, and places of objects, functions and nodes stay.
  * The segment must be the same.
  */

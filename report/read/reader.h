@@ -91,7 +91,7 @@ bool hp_reader_group(struct hp_reader *reader);
 /* The last known moment, ticks: in a live session, that of this refresh. */
 uint64_t hp_reader_end_ticks(const struct hp_reader *reader);
 
-/* One word of the record of `size` bytes at `offset`, `at` bytes in; 0 if there is none. */
+/* One word of the record of `size` bytes at `offset`, `at` bytes in; 0 if none exists. */
 uint32_t hp_reader_word(struct hp_reader *reader, uint64_t offset, size_t size, size_t at);
 
 /* The port of the program's HTTP server; 0 = none. */

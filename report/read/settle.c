@@ -2,17 +2,16 @@
 /*
  * settle.c - reconciles the measured and estimated times of rows.
  *
- * A row's figures are measured or estimated, each with an error of its own, so a callee may come
- * out longer than its caller.  Printed times must be consistent: a node's time is its own time
- * plus that of its callees, none is negative, and their total fits into the lifetimes of the
- * threads.
+ * A row's figures are measured or estimated, each with its own error, so a callee may come out
+ * longer than its caller.  Printed times must be consistent: a node's time is its own time plus
+ * that of its callees, none is negative, and their total fits into the lifetimes of the threads.
  *
  * Upward pass. From the leaves up, each node gets a time. If all outermost
  * calls were timed, it is the measured time, and its own time is that minus its
  * callees: so a caller's own time has the errors of its callees' times, with
- * opposite sign. The time of any other node is the sum of its own and its
- * callees' times. If callees exceed the measured time, both sides are wrong,
- * and both are corrected in proportion to their errors.
+ * opposite sign. The time of any other node is its own sum and its callees'
+ * times. If callees exceed the measured time, both sides are wrong, and both
+ * are corrected in proportion to their errors.
  *
  * Downward pass. From the root down, callees are reduced by the excess over
  * their callers, in proportion to their errors. If the errors do not explain
@@ -195,7 +194,7 @@ static void rise(const struct hp_tree *tree, const struct hp_model *model, struc
 	}
 }
 
-/* The cut of this part if `lack` has to be cut from all parts together. */
+/* The cut of this part if `lack` must be cut from all parts together. */
 static double cut(double lack, double value, double give, double all, double all_give)
 {
 	if (lack <= 0 || all <= 0)

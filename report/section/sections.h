@@ -30,7 +30,7 @@ const struct hp_section **hp_sections_arrange(const struct hp_section *const *fi
 void hp_report_init(struct hp_report *report, struct hp_segment *segment,
 		    const struct hp_settings *settings, hp_complain complain, void *context);
 
-/* The same of a run that was kept, or is to be. */
+/* The same for a run that was kept or will be. */
 void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 			   const struct hp_record *record, const struct hp_settings *settings,
 			   hp_complain complain, void *context);

@@ -2,7 +2,7 @@
 /*
  * live.c - see live.h.
  *
- * Any process may be behind a socket: its answer is treated as hostile and read
+ * Any process may be after a socket: its answer is treated as hostile and read
  * by pread, since truncating a mapped file would kill us.
  */
 #include "report/store/live.h"

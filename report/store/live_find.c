@@ -100,7 +100,7 @@ static bool entry_add(struct doors *doors, const struct nlmsghdr *header)
 	return door.has_owner;
 }
 
-/* True = go on; *is_whole at the end of the list. */
+/* True = continue; *is_whole at the end of the list. */
 static bool answer_read(struct doors *doors, char *answer, unsigned size, bool *is_whole)
 {
 	for (const struct nlmsghdr *at = (const struct nlmsghdr *)answer; NLMSG_OK(at, size);

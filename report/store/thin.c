@@ -5,7 +5,7 @@
  * A first pass visits all function records: omitted lines and changed records
  * get a mark, and the first record of a function with several is its holder,
  * which gets the sum of the histograms. Changes are made in a copy when a
- * record is written: nobody else may see them.
+ * record is written: no one else may see them.
  */
 #include "report/store/thin.h"
 

@@ -46,7 +46,7 @@ struct row {
 
 struct part {
 	const char *title;
-	char *about;	/* behind it; NULL = nothing */
+	char *about;	/* after it; NULL = nothing */
 	struct row rows[ROWS_MAX];
 	size_t count;
 	size_t least;	/* rows that stay in any case */
@@ -361,7 +361,7 @@ static void programs_make(struct hp_report *report, struct part *part)
 
 /* --- all of it --- */
 
-/* Too long for a screen: the part with most rows gives up its last one. */
+/* Too long for a screen: the part with most rows loses its last one. */
 static void parts_shrink(struct part *parts, size_t lines)
 {
 	for (; lines > LINES_MAX; lines--) {

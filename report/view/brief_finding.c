@@ -37,7 +37,7 @@ static size_t line_length(const char *text, size_t width)
 	return at ? at : most;
 }
 
-/* The first line goes on where one begins already; the others are indented. */
+/* The first line continues where one begins already; the others are indented. */
 static void wrapped_write(const char *text, const struct hp_look *look, FILE *out)
 {
 	size_t width = look->width > INDENT + 20 ? look->width - INDENT : 20;

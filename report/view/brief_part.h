@@ -17,7 +17,7 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 /* What to do: the findings with the largest gains, or a sentence that there are none. */
 void hp_part_findings_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line: what to ask this run next; NULL = nothing is to be said. */
+/* A fresh line: what to ask this run next; NULL = nothing needs to be said. */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look);
 
 /* How good the figures are, and what to ask next. */

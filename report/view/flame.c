@@ -49,7 +49,7 @@ static uint32_t name_place(struct hp_flame *flame, const char *name, enum hp_fla
 	return (uint32_t)flame->name_count++;
 }
 
-/* Of some thousand names each is asked for many times, and most of them lie where they did. */
+/* Of some thousand names each is requested many times, and most of them lie where they did. */
 uint32_t hp_flame_name(struct hp_flame *flame, const char *name, enum hp_flame_kind kind)
 {
 	bool is_new;

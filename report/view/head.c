@@ -92,7 +92,7 @@ char *hp_head_ending(const struct hp_report *report)
 	return hp_xstrdup("");
 }
 
-/* Which run this is, if nobody named it. */
+/* Which run this is, if no one named it. */
 static void run_write(const struct hp_report *report, FILE *out)
 {
 	const struct hp_facts *facts = report->record.facts;
@@ -112,7 +112,7 @@ static void run_write(const struct hp_report *report, FILE *out)
 	free(clean);
 }
 
-/* Where a program that goes on can be looked at. */
+/* Where a program that continues can be looked at. */
 static void port_write(const struct hp_report *report, FILE *out)
 {
 	uint16_t port = hp_reader_port(&report->model.reader);
@@ -131,7 +131,7 @@ static void ready_write(const struct hp_thread_sums *sums, FILE *out)
 			hp_format_time(&cell, (double)sums->ready_ns));
 }
 
-/* Of threads that nobody watched it is not known; wall less CPU is that of a single one. */
+/* Of threads that no one watched it is not known; wall less CPU is that of a single one. */
 static void blocked_write(struct hp_report *report, FILE *out)
 {
 	struct hp_thread_sums sums;
@@ -210,7 +210,7 @@ static void top_told_write(struct hp_report *report, const struct hp_section *se
 		fprintf(out, " %s", top.word);
 }
 
-/* The first row that has a name of its own. */
+/* The first row that has its own name. */
 static const void *top_row(struct hp_report *report, const struct hp_section *section,
 			   const struct hp_list *list)
 {

@@ -5,7 +5,7 @@
  * Whose function it is, the file says in which it begins; without debug
  * information a name of the standard library does.  The functions with most
  * calls decide; so few places are looked up, since for each the line table of a
- * compilation unit may have to be read.
+ * compilation unit may need to be read.
  */
 #include "report/view/hint.h"
 

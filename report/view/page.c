@@ -3,8 +3,8 @@
  * page.c - see page.h.
  *
  * page.html has two marks: where styles go, and where scripts go.  What a saved
- * page may execute is told by the hashes of its own scripts, so that nothing
- * which a name of the profiled program brings along can be one.
+ * page may execute is listed by hashes of its scripts, so that nothing which a
+ * name of the profiled program brings along can be one.
  */
 #include "report/view/page.h"
 
@@ -48,7 +48,7 @@ static bool is_style(const struct hp_page_file *file)
 	return strncmp(file->type, "text/css", 8) == 0;
 }
 
-/* Writes page.html from `at` to the mark, and returns what is behind it. */
+/* Writes page.html from `at` to the mark, and returns what is after it. */
 static const char *part_write(const char *at, const char *mark, FILE *out)
 {
 	const char *end = strstr(at, mark);

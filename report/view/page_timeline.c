@@ -3,7 +3,7 @@
  * page_timeline.c - see page_timeline.h.
  *
  * Events of a chunk are nearly in the order of their times; a chunk whose last one
- * is older than what is asked for is not read, so that a look at the last minute
+ * is older than what is requested is not read, so that a look at the last minute
  * does not cost more the longer the program runs.
  */
 #include "report/view/page_timeline.h"

@@ -18,7 +18,7 @@
  *     "total_count", "has_more", "message"}
  *
  * Parts are shares of each step, 0 to 1; they may be less than 1 together: the rest
- * was spent ready, or nobody knows.  Waits are exact, `cpu` is of samples.  Threads
+ * was spent ready, or no one knows.  Waits are exact, `cpu` is of samples.  Threads
  * without a record in that time are not in it.
  */
 cJSON *hp_page_timeline(struct hp_report *report, uint64_t span_ns);

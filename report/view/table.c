@@ -3,7 +3,7 @@
  * table.c - the report as text.
  *
  * Tables fit the width: numbers are never cut and stand to the right, the name
- * column gets what they leave, but at least NAME_MIN columns.  Chains behind it
+ * column gets what they leave, but at least NAME_MIN columns.  Chains after it
  * give way down to CHAIN_MIN; where that is not enough the longest stand on
  * lines of their own below their rows.
  */
@@ -419,7 +419,7 @@ static void column_fit(struct grid *grid, size_t i, size_t width)
 }
 
 /*
- * Chains behind the first column: where the table is too wide, the widest gives
+ * Chains after the first column: where the table is too wide, the widest gives
  * way; so does the name as long as it is wider.
  */
 static void chains_fit(struct grid *grid)

@@ -30,7 +30,7 @@ struct hp_look {
 /* What the descriptor can show: COLUMNS or its terminal's width, else 80. */
 struct hp_look hp_look_of(int fd, const struct hp_settings *settings);
 
-/* brief.c: the default report, or where somebody asked for sections, the tables */
+/* brief.c: the default report, or where somebody requested sections, the tables */
 void hp_text_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
@@ -43,10 +43,10 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 /* What the root's end was, as far as anybody knows, as in ", exit status 1"; fresh, "" = nothing to say. */
 char *hp_head_ending(const struct hp_report *report);
 
-/* What is missing or has to be known of the figures: of the lines above the tables, those. */
+/* What is missing or must be known of the figures: of the lines above the tables, those. */
 void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line for the end: what to ask this run next; NULL = nothing is to be said. */
+/* A fresh line for the end: what to ask this run next; NULL = nothing needs to be said. */
 char *hp_text_hint(struct hp_report *report, const struct hp_look *look);
 
 /* The same below tables. */

@@ -32,15 +32,15 @@ bool hp_proc_read_number(const char *path, long *number);
 
 /*
  * hp_proc_read() through a descriptor that stays open, which saves two thirds of the
- * time.  It is of this task for ever: when the task is gone the read fails,
- * even if its number is used again.
+ * time.  It is of this task forever: when the task is gone the read fails, even if
+ * its number is used again.
  */
 ssize_t hp_proc_again(int fd, char *text, size_t room);
 
 /* The text of a stat file.  Returns 0, or -1 if it is not as expected. */
 int hp_proc_stat(const char *text, struct hp_proc_stat *out);
 
-/* The number behind a label, e.g. "VmHWM:"; 0 if there is none. */
+/* The number after a label, e.g. "VmHWM:"; 0 if none exists. */
 uint64_t hp_proc_number(const char *text, const char *label);
 
 /* "/proc/PID/NAME", and "/proc/PID/task/TID/NAME". */

@@ -13,7 +13,7 @@
 
 #define HP_WIDE_PAGE ((size_t)2 << 20)
 
-/* Zeroed, aligned as its pages; NULL = there is none. */
+/* Zeroed, aligned as its pages; NULL = none exists. */
 void *hp_wide_new(size_t size);
 
 /* With the size it was made with; NULL is nothing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calm.h - how often threads are sampled of whom nobody asked for samples.
+ * calm.h - how often threads are sampled of whom no one requested samples.
  *
  * The kernel's clock of CPU time arms a timer at each switch to a thread and disarms it at each
  * away. Where that timer is due before the tick of the kernel the hardware's is set twice: 1.2 us a

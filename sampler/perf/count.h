@@ -30,13 +30,13 @@ struct hp_counts {
 };
 
 /*
- * True if that much work waited for memory most of the time.  Two things have to
- * be: less than one instruction a cycle (B. Gregg, "CPU Utilization is Wrong",
- * 2017: below 1.0 the processor is likely stalled on memory), and misses that
- * would take half of the cycles if one came after the other, at 240 cycles each
- * (U. Drepper, "What Every Programmer Should Know About Memory", 2007, section
- * 3.2: access to main memory).  The first keeps streams out whose misses overlap,
- * the second what is slow for other reasons (divisions, branches).
+ * True if that much work waited for memory most of the time.  Two things must be:
+ * less than one instruction a cycle (B. Gregg, "CPU Utilization is Wrong", 2017:
+ * below 1.0 the processor is likely stalled on memory), and misses that would
+ * take half of the cycles if one came after the other, at 240 cycles each (U.
+ * Drepper, "What Every Programmer Should Know About Memory", 2007, section 3.2:
+ * access to main memory).  The first keeps streams out whose misses overlap, the
+ * second what is slow for other reasons (divisions, branches).
  */
 bool hp_counts_wait_for_memory(const struct hp_counts *grown);
 

@@ -18,7 +18,7 @@ struct hp_perf_fds {
 bool hp_perf_fds_keep(struct hp_perf_fds *fds, int fd);
 
 /*
- * Closes those that nobody has any more: neither the thread that they were opened
+ * Closes those that no one has any more: neither the thread that they were opened
  * for nor one that inherited them, which would lose them with the descriptor.
  */
 void hp_perf_fds_trim(struct hp_perf_fds *fds);

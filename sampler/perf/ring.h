@@ -51,7 +51,7 @@ typedef void (*hp_perf_scout)(void *context, const struct perf_event_header *rec
 
 struct hp_perf_rings {
 	struct hp_perf_ring *list;
-	/* NULL = nobody looks ahead. */
+	/* NULL = no one looks ahead. */
 	hp_perf_scout ahead;
 	uint32_t count;
 	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that goes round the end */
@@ -78,8 +78,8 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 
 /*
  * The same to the last record, what was lost included: the kernel tells of that
- * in front of the next record, and behind the last one there is none.  So where
- * a ring was full, one of our own follows.
+ * in front of the next record, and after the last one none exists.  So where a
+ * ring was full, one of our own follows.
  */
 uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handler, void *context);
 

@@ -7,8 +7,9 @@
  * one thread to the next when it switches between two that have the same (the
  * swap of contexts in perf_event_context_sched_out), what is over of a period
  * ends with whoever ends first, so those that stay get few samples too.  The
- * timer of a CPU begins no period anew.  It interrupts what others run there as
- * well, so it is taken only where samples are missing, and by who may see all.
+ * timer of a CPU begins no period again.  It interrupts what others run there
+ * as well, so it is taken only where samples are missing, and by who may see
+ * all.
  */
 #ifndef HP_SAMPLER_PERF_WHOLE_H
 #define HP_SAMPLER_PERF_WHOLE_H

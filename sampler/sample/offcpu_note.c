@@ -15,7 +15,7 @@
 
 #define LEAST_NS 10000	/* shorter calls are not worth a note */
 #define LEAST_TICKS 1000
-#define RINGS_MAX 100000	/* a damaged list must not hold us for ever */
+#define RINGS_MAX 100000	/* a damaged list must not hold us forever */
 #define FREE_EVERY_NS UINT64_C(1000000000)
 #define SLACK_NS 1000	/* of a call's begin, which is told in ticks, */
 #define SLACK_PART 1000	/* and this part of what it took */

@@ -12,7 +12,7 @@
 #include "sampler/sample/sample.h"
 
 struct hp_offcpu_notes {
-	const struct hp_segments *segments;	/* NULL = nobody was asked */
+	const struct hp_segments *segments;	/* NULL = no one was asked */
 	struct hp_samples *samples;
 	uint64_t free_ns;	/* when rings of ended processes were looked for */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open.h - waits that go on are in the sums, too.
+ * open.h - waits that continue are in the sums, too.
  *
  * The kernel's record of a wait's end may come in an hour, or never.  So at each
  * round what has passed of every open wait is added to its node, and the thread

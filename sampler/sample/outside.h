@@ -15,7 +15,7 @@
 #include "sampler/sample/sample.h"
 
 #define HP_OUTSIDE_NS UINT64_C(4000000)	/* between two looks, while somebody waits unseen */
-#define HP_OUTSIDE_IDLE_NS UINT64_C(50000000)	/* while nobody does */
+#define HP_OUTSIDE_IDLE_NS UINT64_C(50000000)	/* while no one does */
 
 /* Looks at all that wait, since `least_ns` at least, and whose place is not known.  Returns how many were found. */
 uint32_t hp_outside_look(struct hp_samples *samples, uint64_t least_ns);

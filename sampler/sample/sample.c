@@ -17,7 +17,7 @@
 
 #define STACK_FRESH_NS UINT64_C(200000) /* between a stack and the switch that it is of */
 #define RECORD_MIN 24 /* tid and pid, time, identifier */
-#define FETCH_MAX UINT64_C(256) /* innermost bytes of a stack that are asked for ahead */
+#define FETCH_MAX UINT64_C(256) /* innermost bytes of a stack that are requested ahead */
 #define EVENT_MIN_NS UINT64_C(20000) /* shorter waits are in the tree only */
 
 /* A record, read from its start. */
@@ -79,7 +79,7 @@ struct sample {
 	bool has_registers;
 	uint64_t registers[HP_SAMPLE_REGISTER_COUNT];
 	const uint8_t *stack;
-	uint64_t stack_room; /* as much as was asked for; behind it stands how much there was */
+	uint64_t stack_room; /* as much as was requested; after it stands how much there was */
 };
 
 static void stack_read(struct cursor *c, struct sample *s)
@@ -92,7 +92,7 @@ static void stack_read(struct cursor *c, struct sample *s)
 	}
 }
 
-/* Apart from the rest, since it lies far behind it. */
+/* Apart from the rest, since it lies far after it. */
 static uint64_t stack_size(const struct sample *s)
 {
 	uint64_t size = 0;
@@ -166,7 +166,7 @@ static void user_add(struct hp_samples *samples, struct hp_space *space, uint64_
 		  entry ? hp_space_place(entry, address) : (struct hp_place){ .address = address });
 }
 
-/* The words between the marks of the kernel: where the stack goes on. */
+/* The words between the marks of the kernel: where the stack continues. */
 static void chain_add(struct hp_samples *samples, struct hp_space *space, const struct sample *s)
 {
 	bool is_kernel = false, is_caller = false;
@@ -590,7 +590,7 @@ static void rows_fetch(const struct hp_samples *samples, const struct sample *s)
 
 /*
  * A walk waits for memory most of the time: for the stack, which another
- * processor has written, and for one row after the other.  So they are asked for
+ * processor has written, and for one row after the other.  So they are requested
  * while the samples before are walked.
  */
 void hp_samples_ahead(void *context, const struct perf_event_header *record, unsigned steps)

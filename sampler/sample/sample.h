@@ -45,12 +45,12 @@ struct hp_samples {
 	uint32_t ended; /* threads; may wrap */
 	uint64_t walked; /* stacks, of samples and at switches */
 	uint64_t cut; /* of these: longer than what was copied */
-	uint64_t open_ns; /* until when waits that go on were counted */
+	uint64_t open_ns; /* until when waits that continue were counted */
 	uint64_t open_lost; /* and what had been lost then */
 	uint64_t stack_ns; /* of the newest stack of a wait */
 	uint64_t lost_ns; /* the same when records were lost: older ones are of waits that may be over */
 	struct hp_tids *
-		born; /* who gets the threads that begin with an event from `born_from` on; NULL = nobody */
+		born; /* who gets the threads that begin with an event from `born_from` on; NULL = no one */
 	uint64_t born_from; /* the event's identifier: those that were opened later have higher ones */
 	bool is_whole; /* samples are of CPUs: also of who is not in the session */
 	bool has_notes; /* threads say where they waited, later */

@@ -21,7 +21,7 @@
 
 #define READ_AGAIN_NS UINT64_C(20000000)	/* between two looks into the same maps */
 #define ENDED_MAX 512	/* spaces of ended processes that stay a while */
-#define OBJECTS_MAX 100000	/* a damaged list must not hold us for ever */
+#define OBJECTS_MAX 100000	/* a damaged list must not hold us forever */
 #define NOTES_MAX 65536
 
 void hp_spaces_init(struct hp_spaces *spaces, const struct hp_segment *segment)
@@ -203,7 +203,7 @@ static const Elf64_Phdr *load_with(const struct hp_code *code, uint64_t address)
 }
 
 /*
- * Room for the whole file, so that each of its addresses is nobody else's with
+ * Room for the whole file, so that each of its addresses is no one else's with
  * us.  Nothing of it can be read yet.
  */
 static bool span_take(struct hp_code *code)
@@ -244,7 +244,7 @@ static uint64_t frames_of(int fd, const Elf64_Phdr *header)
 
 /*
  * A copy, not a mapping: a file that is cut off while it runs would kill us.
- * Header and frames are neighbours; what is behind them in their load comes along.
+ * Header and frames are neighbours; what is after them in their load comes along.
  */
 static void cfi_read(struct hp_code *code, int fd, const Elf64_Phdr *header)
 {

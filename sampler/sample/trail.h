@@ -5,9 +5,9 @@
  * Two samples of a thread mostly share their outer frames.  A frame is kept with
  * the words of the stack that decided how its caller was found.  A walk that
  * comes to a frame with the same pc and stack pointer, and to one whose words
- * and those of all frames further out still hold the same, would go on as
+ * and those of all frames further out still hold the same, would continue as
  * before: what is known of its path is taken over.  The
- * frame pointer has to be the same only where something on the way out hangs on
+ * frame pointer must be the same only where something on the way out hangs on
  * it: code without frame pointers keeps anything in that register.
  *
  * Frames are kept from the outermost in, so what two walks share is a start of
@@ -48,7 +48,7 @@ struct hp_trail {
 	uint32_t pid;
 	uint32_t tid;
 	uint64_t mapped;	/* hp_space.mapped when it was made */
-	uint32_t count;	/* 0 = there is none */
+	uint32_t count;	/* 0 = none exists */
 	struct hp_trail_frame frames[HP_TRAIL_MAX];
 };
 
@@ -79,7 +79,7 @@ static inline void hp_trail_note(struct hp_trail_frame *frame, uint64_t address,
 }
 
 /*
- * Keeps the first `kept` frames and puts `count` new ones behind them, which are
+ * Keeps the first `kept` frames and puts `count` new ones after them, which are
  * given the innermost first.
  */
 void hp_trail_extend(struct hp_trail *trail, uint32_t kept, const struct hp_trail_frame *fresh,
@@ -95,7 +95,7 @@ struct hp_trails {
 bool hp_trails_init(struct hp_trails *trails);
 void hp_trails_release(struct hp_trails *trails);
 
-/* NULL = there is none of this thread. */
+/* NULL = none exists of this thread. */
 static inline const struct hp_trail *hp_trails_known(const struct hp_trails *trails, uint32_t pid,
 						     uint32_t tid)
 {

@@ -3,8 +3,8 @@
  * unseen.h - waits of which the kernel's records do not tell: their stacks were
  * limited, or the records of their begin were lost.
  *
- * A wait that goes on is found, for some time after such a moment, by looks at
- * the threads themselves.  What ended before is not.
+ * A wait that continues is found, for some time after such a moment, by looks
+ * at the threads themselves.  What ended before is not.
  */
 #ifndef HP_SAMPLER_SAMPLE_UNSEEN_H
 #define HP_SAMPLER_SAMPLE_UNSEEN_H
@@ -12,7 +12,7 @@
 #include "sampler/sample/sample.h"
 
 struct hp_unseen {
-	uint64_t until_ns; /* looks go on until then; 0 = there are none */
+	uint64_t until_ns; /* looks continue until then; 0 = there are none */
 	uint64_t look_ns; /* the next one */
 	uint64_t meet_ns; /* not before: threads are met again */
 	uint64_t lost; /* records, when they were met last */

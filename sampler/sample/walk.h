@@ -33,7 +33,7 @@ struct hp_sample_walker {
 	/* The frames of the places, for the trail. */
 	struct hp_trail_frame *fresh;	/* HP_TRAIL_MAX */
 	uint32_t fresh_count;	/* more than that = too many */
-	struct hp_trail_frame *noting;	/* who gets the words that are read; NULL = nobody */
+	struct hp_trail_frame *noting;	/* who gets the words that are read; NULL = no one */
 };
 
 /* Returns false if there is no memory. */

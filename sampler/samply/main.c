@@ -8,8 +8,8 @@
  *                                         segment (descriptor 3), to the sampling
  *                                         record at the offset AT
  *
- * The worker is of a session of its own: a terminal's Ctrl-C is for the program,
- * and so are the stops with which samply holds it while it attaches.
+ * The worker is of its own session: a terminal's Ctrl-C is for the program, and
+ * so are the stops with which samply holds it while it attaches.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "segment/layout/process.h"
 #include "segment/session.h"
 
-#define FINISH_S 60	/* whatever happens, nobody waits longer for us */
+#define FINISH_S 60	/* whatever happens, no one waits longer for us */
 
 static int fail(const char *text)
 {

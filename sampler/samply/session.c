@@ -20,7 +20,7 @@
 #define POLL_MS 100	/* between two looks for the files */
 #define END_POLL_MS 50	/* and for the end of samply */
 #define END_MS 5000	/* from SIGINT to SIGKILL */
-#define STOP_MS 15000	/* until nobody waits for the worker any more */
+#define STOP_MS 15000	/* until no one waits for the worker any more */
 #define LOG_MAX 600	/* bytes of samply's last words */
 
 extern char **environ;

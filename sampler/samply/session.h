@@ -11,7 +11,7 @@
  *   samply.log       what samply said
  *   stop-profiling   made by who wants the profile: samply is to end
  *   done             made by the worker: there will be no more.  Empty = the
- *                    profile is there, else why there is none
+ *                    profile is there, else why none exists
  *
  * Files, mode and deadlines are those of the crate hotpath, whose programs may
  * use this wrapper as their own (HOTPATH_SAMPLY_WRAPPER_BIN).

@@ -13,7 +13,7 @@
 #include "segment/clock.h"
 #include "segment/ring.h"
 
-#define TICKERS_MAX 100000	/* a damaged list must not hold us for ever */
+#define TICKERS_MAX 100000	/* a damaged list must not hold us forever */
 #define PROCESSES_MAX 100000
 #define FREE_EVERY_NS UINT64_C(1000000000)
 

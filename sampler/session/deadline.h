@@ -15,7 +15,7 @@
 #include "sampler/session/member.h"
 
 struct hp_deadline {
-	uint64_t due_ns;	/* hp_clock_raw_ns of the next step; 0 = there is none */
+	uint64_t due_ns;	/* hp_clock_raw_ns of the next step; 0 = none exists */
 	bool is_asked;	/* SIGTERM was sent */
 };
 

@@ -35,7 +35,7 @@ static const struct hp_segment *segment_of(const struct ucred *peer, struct hp_m
 	uint32_t pid = (uint32_t)peer->pid;
 	struct hp_level level;
 
-	/* Of a pid namespace that we cannot see, or there is no /proc: then root trusts nobody. */
+	/* Of a pid namespace that we cannot see, or there is no /proc: then root trusts no one. */
 	if (!members->has_level || !pid)
 		return is_our_user(peer) && (!pid || geteuid()) ? members->segment : NULL;
 	/* Another user: it was another process that had this pid when it connected. */
@@ -90,7 +90,7 @@ static void spares_keep(struct hp_door *door)
 			door->spares[i] = fcntl(door->socket, F_DUPFD_CLOEXEC, 0);
 }
 
-/* False if there is none left. */
+/* False if none exists left. */
 static bool spare_give_up(struct hp_door *door)
 {
 	for (int i = 0; i < HP_DOOR_SPARES; i++) {
@@ -113,7 +113,7 @@ void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
 	watch(door, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-/* The next one who waits; -1 with errno EAGAIN = nobody does. */
+/* The next one who waits; -1 with errno EAGAIN = no one does. */
 static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *length)
 {
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
@@ -159,7 +159,7 @@ void hp_door_answer(struct hp_door *door, struct hp_members *members)
 	int fd;
 
 	while ((fd = next(door, &address, &length)) >= 0) {
-		spare_give_up(door);	/* for what has to be opened to know the peer */
+		spare_give_up(door);	/* for what must be opened to know the peer */
 		answer(fd, members, &address, length);
 		close(fd);
 		spares_keep(door);

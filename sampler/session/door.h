@@ -2,9 +2,10 @@
 /*
  * door.h - the session's socket: who knocks gets the descriptor of a segment.
  *
- * Whoever writes gets that of its own trust level: of the user of this session all, of other
- * users whom members have started, and nobody who may do more than we may.  Root and our user may read.
- * One message of one byte with the descriptor (readers get one for each segment), then it is closed.
+ * Whoever writes gets that of its own trust level: of the user of this session all, of other users
+ * whom members have started, and no one who may do more than we may.  Root and our user may read.
+ * One message of one byte with the descriptor (readers get one for each segment), then it is
+ * closed.
  */
 #ifndef HP_SAMPLER_SESSION_DOOR_H
 #define HP_SAMPLER_SESSION_DOOR_H
@@ -12,8 +13,8 @@
 #include "sampler/session/member.h"
 
 /*
- * Where no descriptor is left, or no memory, nobody can be let in, and the socket goes on to say that somebody
- * waits.  So then nobody listens to it for a while.
+ * Where no descriptor is left, or no memory, no one can be let in, and the socket continues to say
+ * that somebody waits.  So then no one listens to it for a while.
  */
 #define HP_DOOR_SPARES 2	/* the connection of who knocks, and a file that says who it is */
 

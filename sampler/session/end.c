@@ -221,7 +221,7 @@ static bool map_over(const struct hp_segment *segment, int protection, int shari
 		    0) != MAP_FAILED;
 }
 
-/* What others have done to it may keep us out: then we write where nobody reads. */
+/* What others have done to it may keep us out: then we write where no one reads. */
 static void map_nothing(const struct hp_segment *segment)
 {
 	if (mmap(segment->header, segment->size, PROT_READ | PROT_WRITE,
@@ -230,9 +230,9 @@ static void map_nothing(const struct hp_segment *segment)
 }
 
 /*
- * The kernel refuses to seal a memfd against writing while it is mapped for it.  Our own
- * mapping has to go for that, and comes back if it is.  Where it does not go, it is we whom
- * we would see, for ever: then the members decide alone.  When it is sealed, what we still write is ours alone.
+ * The kernel refuses to seal a memfd against writing while it is mapped for it.  Our own mapping
+ * has to go for that, and comes back if it is.  Where it does not go, it is we whom we would see,
+ * forever: then the members decide alone.  When it is sealed, what we still write is ours alone.
  */
 static bool is_alone(const struct hp_segment *segment)
 {

@@ -20,7 +20,7 @@ struct hp_end {
 	const struct hp_segments *segments; /* all of the session; the first is that one */
 	pid_t runner; /* `hotpath run`, our parent; 0 = none */
 	volatile pid_t report; /* 0 = none runs; read by a signal handler */
-	bool is_quiet; /* this report replaces a file; nobody waits for it */
+	bool is_quiet; /* this report replaces a file; no one waits for it */
 };
 
 /*
@@ -32,7 +32,7 @@ void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead);
 
 /*
  * Tells who waits that the last look at the root is taken, and starts the
- * report.  Returns false if there is none (format `none`, or it cannot start);
+ * report.  Returns false if none exists (format `none`, or it cannot start);
  * then everything is told already.
  */
 bool hp_end_start(struct hp_end *end, bool is_wanted);
@@ -40,7 +40,7 @@ bool hp_end_start(struct hp_end *end, bool is_wanted);
 /* How far the report is, for all who wait for it. */
 void hp_end_tell(const struct hp_end *end, enum hp_report_word word);
 
-/* True if the report has ended, or there is none. */
+/* True if the report has ended, or none exists. */
 bool hp_end_is_done(const struct hp_end *end);
 
 /* After the report's death: says how it went, to those who wait and on stderr. */
@@ -59,9 +59,9 @@ void hp_end_folder(char folder[HP_HELPER_PATH]);
 void hp_end_let_go(void);
 
 /*
- * True if no process but us has a segment mapped, so that the session is
- * over; nobody can map it for writing any more then.  A process that was forked
- * and did not record anything yet has no record, but it has the mapping.
+ * True if no process but us has a segment mapped, so that the session is over;
+ * no one can map it for writing any more then.  A process that was forked and
+ * did not record anything yet has no record, but it has the mapping.
  */
 bool hp_end_is_alone(const struct hp_segments *segments);
 

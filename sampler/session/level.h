@@ -17,7 +17,10 @@ struct hp_level {
 	uint32_t user, group;	/* effective; told, not compared */
 };
 
-/* Of a live process, and its parent's pid (NULL = not asked for).  False = it is gone, or there is no /proc. */
+/*
+ * Of a live process, and its parent's pid (NULL = not requested).  False = it is gone,
+ * or there is no /proc.
+ */
 bool hp_level_read(struct hp_level *level, uint32_t pid, uint32_t *parent);
 
 bool hp_level_is_same(const struct hp_level *a, const struct hp_level *b);

@@ -28,7 +28,7 @@
 #define GAP_PART 250	/* of the time looked so far */
 #define SHARE 200	/* looks take no more of the processor than 1/200 */
 #define QUIET_NS UINT64_C(100000000)	/* without anything to look for, until it stops */
-#define STEPS_MAX 100000	/* records, in one look: a damaged list must not hold us for ever */
+#define STEPS_MAX 100000	/* records, in one look: a damaged list must not hold us forever */
 #define TRIES 3	/* to see a hold and the time together */
 #define NEAR_TICKS 4096	/* which are together if so near */
 #define STACK_SIZE (64 << 10)

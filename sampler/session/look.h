@@ -26,7 +26,7 @@ struct hp_looker {
 /* A thread for each segment that has none; wakes those that were asked by who may make no system call. */
 void hp_looker_do(struct hp_looker *looker, const struct hp_segments *segments);
 
-/* Nobody looks between these two: the segments may be mapped otherwise meanwhile. */
+/* No one looks between these two: the segments may be mapped otherwise meanwhile. */
 void hp_looker_pause(void);
 void hp_looker_go_on(void);
 

@@ -41,7 +41,7 @@
 #define ANCESTORS_MAX 64
 #define TAINTED_MAX 1	/* segments of one level */
 #define CHECKS_MAX 256	/* of processes whose maps are read, for each scan */
-#define RECORDS_MAX 1000000	/* a damaged list must not hold us for ever */
+#define RECORDS_MAX 1000000	/* a damaged list must not hold us forever */
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
 {
@@ -77,7 +77,7 @@ static bool has_no_image(uint32_t pid)
 }
 
 /*
- * False if there is no such process, or it is a zombie, which may stay where nobody waits for
+ * False if there is no such process, or it is a zombie, which may stay where no one waits for
  * it.  What cannot be asked is taken for alive, and *start_time is 0.
  */
 static bool is_alive(uint32_t pid, uint64_t *start_time)
@@ -382,7 +382,7 @@ static void free_waiters(const struct hp_segment *segment, const struct hp_proce
 	}
 }
 
-/* The process is dead, so nobody else writes its record now. */
+/* The process is dead, so no one else writes its record now. */
 static void bury(struct hp_members *members, const struct hp_segment *segment,
 		 struct hp_process *record)
 {
@@ -441,7 +441,7 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 	*link = member->next;
 	members->count--;
 	if (member->pidfd >= 0) {
-		/* By name: a copy of it would stay in the epoll, readable for ever. */
+		/* By name: a copy of it would stay in the epoll, readable forever. */
 		epoll_ctl(members->epoll, EPOLL_CTL_DEL, member->pidfd, NULL);
 		close(member->pidfd);
 	} else {
@@ -546,7 +546,7 @@ static void judge(struct hp_members *members, struct hp_member *member)
 
 void hp_members_judge(struct hp_members *members)
 {
-	/* Whoever has the least rights starts nobody with more. */
+	/* Whoever has the least rights starts no one with more. */
 	if (!members->has_level || hp_rights_are_least(&members->levels[0].rights))
 		return;
 	members->checks = 0;
@@ -565,7 +565,7 @@ void hp_members_judge(struct hp_members *members)
 /*
  * Any process of the session can write a record with the pid of any other process.  It is watched,
  * read and signalled only if it is below us, and if the kernel says that it is of the session.
- * Without /proc nobody can be asked; a helper without privileges could do no harm by itself then.
+ * Without /proc no one can be asked; a helper without privileges could do no harm by itself then.
  */
 static bool is_of_session(struct hp_members *members, const struct hp_segment *segment,
 			  uint32_t pid)

@@ -74,7 +74,7 @@ struct hp_members {
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll);
 
 /*
- * The segment for a process of this level, made if there is none yet; NULL = it may do more than we
+ * The segment for a process of this level, made if none exists yet; NULL = it may do more than we
  * may, there are too many levels, or no memory.
  */
 struct hp_segment *hp_members_segment(struct hp_members *members, const struct hp_level *level);
@@ -86,8 +86,8 @@ bool hp_members_is_of_level(const struct hp_members *members, uint32_t pid, uint
 bool hp_members_descends(const struct hp_members *members, uint32_t pid);
 
 /*
- * Which members have fewer rights than before?  One that kept what it could write then has tainted that:
- * nobody is given it any more, and whoever comes next with these rights gets another one.
+ * Which members have fewer rights than before?  One that kept what it could write then has tainted
+ * that: no one is given it any more, and whoever comes next with these rights gets another one.
  */
 void hp_members_judge(struct hp_members *members);
 

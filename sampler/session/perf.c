@@ -38,8 +38,8 @@
 #define SWITCH_SHARE \
 	50	/* of all time, switching stacks of waits off and on may take one part in so many */
 #define WAITS_MAX 1000	/* stacks of waits in a window, */
-#define WAITS_UNASKED 250	/* and where nobody asked for them */
-#define IDLE_LOOKS 25	/* in which nobody was found waiting: then there are fewer */
+#define WAITS_UNASKED 250	/* and where no one requested them */
+#define IDLE_LOOKS 25	/* in which no one was found waiting: then there are fewer */
 
 static uint64_t waits_most(const struct hp_settings *settings)
 {
@@ -230,7 +230,7 @@ static struct hp_whole_use use_of_all(const struct hp_perf *perf)
 	return all;
 }
 
-/* Opening events anew takes long then, and whoever begins or ends waits for it in the kernel. */
+/* Opening events again takes long then, and whoever begins or ends waits for it in the kernel. */
 static bool is_crowd(const struct hp_perf *perf)
 {
 	return use_of_all(perf).threads > CROWD;
@@ -261,7 +261,7 @@ static struct hp_ticking *ticking(const struct hp_perf *perf)
 	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
 }
 
-/* From now on the rate is the one that lasts; the events are to be opened again. */
+/* From now on the rate is the one that lasts; the events must be opened again. */
 static void first_end(struct hp_perf *perf)
 {
 	if (!perf->is_first)
@@ -275,8 +275,8 @@ static void first_end(struct hp_perf *perf)
 }
 
 /*
- * The first second of CPU time is over.  In a crowd the rate stays: to open all events anew would take
- * longer than it saves.
+ * The first second of CPU time is over.  In a crowd the rate stays: to open all events again would
+ * take longer than it saves.
  */
 static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
 {
@@ -292,7 +292,7 @@ static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
 
 /*
  * Samples of CPUs, and the threads' events tell of switches, mappings and tasks only.  Which
- * sample is of the session is known by the forks in it, so all processes have to be.
+ * sample is of the session is known by the forks in it, so all processes must be.
  */
 static bool whole_look(struct hp_perf *perf)
 {

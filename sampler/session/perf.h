@@ -26,7 +26,7 @@ struct hp_perf {
 	const struct hp_segment *segment;
 	const struct hp_settings *settings;
 	struct hp_members *members;
-	struct hp_sampling *record;	/* NULL = nobody wants samples */
+	struct hp_sampling *record;	/* NULL = no one wants samples */
 	struct hp_perf_rings rings;
 	struct hp_samples samples;
 	struct perf_event_attr attr;	/* of the events, once one could be opened */
@@ -78,7 +78,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 /*
  * All threads together have taken so much CPU time and came onto a CPU so often: who switches all
- * the time is sampled less often, unless somebody asked for samples or said how many.  Where
+ * the time is sampled less often, unless somebody requested samples or said how many.  Where
  * threads end before a sample of them is due, their CPUs are sampled.
  */
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);

@@ -46,7 +46,7 @@ struct choice {
 static const struct choice choices[] = {
 	{ HP_SAMPLING_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 	{ HP_SAMPLING_CLOCK, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-	/* Counts nothing and interrupts nobody: it tells of switches, mappings and tasks. */
+	/* Counts nothing and interrupts no one: it tells of switches, mappings and tasks. */
 	{ HP_SAMPLING_NONE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY },
 };
 
@@ -80,7 +80,7 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 	attr->freq = perf->has_samples;
 	attr->sample_freq = perf->has_samples ? hp_perf_frequency(wish_hz(perf->settings)) : 0;
 	attr->inherit = 1;
-	/* Other processes are sampled only if they are to be recorded. */
+	/* Other processes are sampled only if they must be recorded. */
 	hp_perf_inherit_threads(attr, perf->settings->no_follow || perf->settings->only);
 	attr->exclude_kernel = attr->exclude_callchain_kernel = !has_kernel;
 	attr->context_switch = perf->has_waits;

@@ -257,7 +257,7 @@ static int spawn(struct hp_server *server, const char *path, int segment)
 	posix_spawn_file_actions_addclose(&actions, HP_SAMPLER_SEGMENT_FD);
 	pass(&actions, segment, numbers[0]);
 	snprintf(numbers[1], NUMBER_MAX, "%d", (int)getpid());
-	/* Its messages are nobody's business, and it must not keep the root's stderr open. */
+	/* Its messages are no one's business, and it must not keep the root's stderr open. */
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++) {
 		if (server->sockets[kind] < 0)
@@ -295,7 +295,7 @@ static int start(struct hp_server *server)
 }
 
 /*
- * No server was to be had.  Who connects waits for the next try; after the last
+ * No server was available.  Who connects waits for the next try; after the last
  * one he is told by a refusal, and the program's user by a line: it comes only
  * where somebody asked.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port.h - the ports at which live figures are to be had.
+ * port.h - the ports at which live figures are available.
  *
  * The sampler listens and serves nothing.  When somebody connects it starts
  * `hotpath-live serve` with the segment and the listening sockets, and listens
- * again when that has ended.  So a run that nobody looks at pays for two sockets,
+ * again when that has ended.  So a run that no one looks at pays for two sockets,
  * and a fault in the server costs no sample.
  *
  * A port that a process of the session wants for itself is given to it; see
@@ -46,7 +46,7 @@ void hp_server_init(struct hp_server *server, const struct hp_segment *segment,
 void hp_server_do(struct hp_server *server, uint64_t now);
 
 /*
- * Nobody is left whose figures could be live: the ports are free at once, since the next run of the
+ * No one is left whose figures could be live: the ports are free at once, since the next run of the
  * program may want them.  If somebody is left all the same, they are opened again.
  */
 void hp_server_pause(struct hp_server *server);

@@ -43,7 +43,7 @@ static void find_wrapper(char path[PATH_MAX])
 	snprintf(path, PATH_MAX, "%s", found);
 }
 
-/* Sessions of all users lie beside each other, as in /tmp: nobody else may move ours. */
+/* Sessions of all users lie beside each other, as in /tmp: no one else may move ours. */
 static bool is_safe(const char *place)
 {
 	struct stat status;

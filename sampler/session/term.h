@@ -2,10 +2,10 @@
 /*
  * term.h - SIGTERM ends the sampler, whatever it waits for.
  *
- * It is deaf to every other signal, for it has to be there when the programs
- * are not.  SIGTERM comes to all processes of a service or machine that is shut
+ * It is deaf to every other signal, for it must be there when the programs are
+ * not.  SIGTERM comes to all processes of a service or machine that is shut
  * down, so the programs are about to end, and their report is wanted.  So who
- * hears it first goes on for a while:
+ * hears it first continues for a while:
  *
  *   the root runs      until its report is done, at most HP_TERM_ROOT_S
  *   it has ended       until the report is done, at most HP_TERM_REPORT_S; what else
@@ -25,10 +25,13 @@
 #define HP_TERM_ROOT_S 30
 #define HP_TERM_REPORT_S 10
 
-/* `report` is the pid of the child that goes with us, 0 = there is none; `event` an eventfd that wakes the loop. */
+/*
+ * `report` is the pid of the child that goes with us, 0 = none exists; `event` an
+ * eventfd that wakes the loop.
+ */
 void hp_term_init(const volatile pid_t *report, int event);
 
-/* From here on nobody but the report is waited for. */
+/* From here on no one but the report is waited for. */
 void hp_term_root_ended(void);
 
 /* True once SIGTERM has come. */

@@ -98,7 +98,7 @@ static struct hp_watch *area_new(struct hp_watcher *watcher, uint32_t rows)
 	return area;
 }
 
-/* A row nobody used before; NULL = the segment is full. */
+/* A row no one used before; NULL = the segment is full. */
 static struct hp_watch_row *row_new(struct hp_watcher *watcher)
 {
 	bool is_full = watcher->newest_count == watcher->newest_capacity;
@@ -170,7 +170,7 @@ static struct hp_watch_thread *slot_of(const struct hp_watcher *watcher, uint32_
 	}
 }
 
-/* Empties a slot; the ones behind it that it made way for move up. */
+/* Empties a slot; the ones after it that it made way for move up. */
 static void slot_remove(struct hp_watcher *watcher, struct hp_watch_thread *slot)
 {
 	uint32_t mask = watcher->room - 1;
@@ -361,10 +361,10 @@ static void note_percent(struct hp_watch_row *row, const struct reading *reading
 
 /*
  * Runnable without a CPU since the look before, ns.  Linux 6.12 and later count a sleep, too, if
- * the scheduler moved the thread to another CPU while it went to sleep: of 600 sleeps of 100 ms on a
- * busy machine one was told as 88 ms of that.  It comes when the thread wakes up, so more than has
- * passed since it was last seen asleep cannot be.  A thread that did not run since is not asked for
- * its state, and may have been woken: that is why it is the look but one.
+ * the scheduler moved the thread to another CPU while it went to sleep: of 600 sleeps of 100 ms on
+ * a busy machine one was told as 88 ms of that.  It comes when the thread wakes up, so more than
+ * has passed since it was last seen asleep cannot be.  A thread that did not run since is not
+ * requested its state, and may have been woken: that is why it is the look but one.
  */
 static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading *reading)
 {
@@ -439,7 +439,7 @@ static uint64_t known_since(const struct hp_watcher *watcher, const struct readi
 	return age_ns < reading->now_ns - session_ns ? reading->now_ns - age_ns : session_ns;
 }
 
-/* A row for a new thread; false = there is none. */
+/* A row for a new thread; false = none exists. */
 static bool row_begin(struct hp_watcher *watcher, struct hp_member *member,
 		      struct hp_watch_thread *new, const struct reading *reading)
 {
@@ -464,7 +464,7 @@ static bool row_begin(struct hp_watcher *watcher, struct hp_member *member,
 
 /*
  * While rows are folded what is in one is in another, too, or in none: readers take
- * all rows as they are before or behind that (report/read/model.c).
+ * all rows as they are before or after that (report/read/model.c).
  */
 static void folding(struct hp_watcher *watcher, bool begins)
 {

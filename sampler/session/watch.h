@@ -7,8 +7,8 @@
  * the time to the next one: 250 ms with ten threads, seconds with thousands.
  *
  * Rows of ended threads stay, up to HP_WATCH_ENDED; then the oldest is summed
- * up in another ended one of the same name and executable, or, where there is
- * none, in the row `<other>`, and its place serves the next new thread.
+ * up in another ended one of the same name and executable, or, where none
+ * exists, in the row `<other>`, and its place serves the next new thread.
  */
 #ifndef HP_SAMPLER_SESSION_WATCH_H
 #define HP_SAMPLER_SESSION_WATCH_H

@@ -72,7 +72,7 @@ struct hp_frame {
 #define HP_WEIGHT_BOOST (UINT64_C(1) << 61)
 #define HP_WEIGHT_FLAGS (HP_WEIGHT_RESULT | HP_WEIGHT_TALLY)
 
-/* What a call that goes on has allocated so far. */
+/* What a call that continues has allocated so far. */
 struct hp_tally {
 	uint64_t bytes; /* owner: callees apart */
 	uint64_t count; /* owner: blocks */

@@ -93,7 +93,7 @@ enum hp_lane_unit {
  *   depth = sent - received - abandoned
  *
  * where what is received may be told before what is sent.  One that is taken over
- * goes on counting; what was left in the queue is abandoned.
+ * continues counting; what was left in the queue is abandoned.
  */
 struct hp_lane {
 	uint64_t next; /* set once */
@@ -101,7 +101,7 @@ struct hp_lane {
 	_Atomic uint32_t state; /* enum hp_lane_state */
 	uint32_t unit; /* who took it: enum hp_lane_unit */
 	uint64_t capacity; /* any thread: in its unit; 0 = unbounded or unknown */
-	uint64_t safe; /* any thread: up to so many in it nobody has to wait */
+	uint64_t safe; /* any thread: up to so many in it no one has to wait */
 	uint64_t device; /* who took it: of the inodes below; 0 = it has none */
 	uint64_t out_inode; /* of the end that sends */
 	uint64_t in_inode; /* of the end that receives */
@@ -113,7 +113,7 @@ struct hp_lane {
 	_Atomic uint64_t abandoned; /* any thread */
 	_Atomic uint64_t head; /* senders: number of the next probe */
 	uint64_t tail; /* who has `popping`: of the oldest one */
-	_Atomic uint64_t calm; /* any thread: up to so many in it nothing is to be noted */
+	_Atomic uint64_t calm; /* any thread: up to so many in it nothing needs to be noted */
 	_Atomic uint32_t popping; /* receivers: 1 = one of them looks at probes */
 	uint32_t probes; /* once: offset / HP_LINE of hp_lane_log; 0 = none yet */
 	_Atomic uint64_t ends; /* descriptors, as far as known: that send; << 32: that receive */

@@ -11,7 +11,7 @@
  *
  *       0  struct hp_header     how to read the rest
  *     256  struct hp_ticking    CPU timers in the profiled processes
- *     320  struct hp_ports      ports at which live figures are to be had
+ *     320  struct hp_ports      ports at which live figures are available
  *     512  struct hp_looks      looks at locks that are held
  *    2048  struct hp_levels     segments of processes that may do less
  *    4096  chunks               taken in order from hp_header.used, never returned
@@ -27,10 +27,10 @@
  *   object    a file with code (an executable, a shared library)
  *   module    an object at an address in a process, for a span of time
  *   block     what one thread writes; an ended thread's block is taken over by
- *             a later thread of the same process or executable, which goes on
+ *             a later thread of the same process or executable, which continues
  *             adding: so short threads and short processes do not fill the segment
  *   function  a function of a block: its histogram, slowest calls, last calls
- *   part      a piece of a block's shadow stack: frames, which are calls that go on
+ *   part      a piece of a block's shadow stack: frames, which are calls that continue
  *   label     a name that the source gives to a piece of code (include/hotpath.h);
  *             a function may be such a piece: then `label` says so
  *   row       a node of a block's calling-context tree: (parent row, function)
@@ -140,7 +140,7 @@ struct hp_header {
 
 	/* -- line 1: growing words, many writers, atomic -- */
 	_Atomic uint64_t used;	/* any thread, fetch_add: bytes given out; may pass size */
-	_Atomic uint64_t refused;	/* any thread: chunks asked for when full */
+	_Atomic uint64_t refused;	/* any thread: chunks requested when full */
 	_Atomic uint64_t processes;	/* any process: head of the list of hp_process */
 	_Atomic uint64_t objects;	/* any process: head of the list of hp_object */
 	_Atomic uint64_t lost_calls;	/* any thread: calls of threads without a block */
@@ -179,9 +179,9 @@ struct hp_header {
 enum hp_port_kind { HP_PORT_METRICS = 0, HP_PORT_MCP = 1, HP_PORT_PROMETHEUS = 2, HP_PORT_KINDS };
 
 /*
- * Stands behind the header, at HP_PORTS_AT.  A process of the session that
- * cannot bind() one of these ports asks for it: it sets its bit in `asked`, wakes
- * who waits on hp_header.end_word, and waits for `given` to change.
+ * Stands after the header, at HP_PORTS_AT.  A process of the session that cannot
+ * bind() one of these ports asks for it: it sets its bit in `asked`, wakes who
+ * waits on hp_header.end_word, and waits for `given` to change.
  */
 #define HP_PORTS_AT 320
 
@@ -194,8 +194,8 @@ struct hp_ports {
 };
 
 /*
- * Stands behind the ports, at HP_ROOM_AT.  A process that limits its own addresses gives back
- * what it has mapped of the segment beyond this, and nobody is given room there until it and all
+ * Stands after the ports, at HP_ROOM_AT.  A process that limits its own addresses gives back
+ * what it has mapped of the segment beyond this, and no one is given room there until it and all
  * that it forked are gone (segment/room.c).
  */
 #define HP_ROOM_AT 384
@@ -214,7 +214,7 @@ struct hp_room {
 };
 
 /*
- * Stands behind the room, at HP_MEETING_AT.  Two processes that use an inherited pipe
+ * Stands after the room, at HP_MEETING_AT.  Two processes that use an inherited pipe
  * first at the same moment agree by it who makes the lane.
  */
 #define HP_MEETING_AT 448
@@ -244,7 +244,7 @@ struct hp_looks {
 
 /*
  * At HP_RECORDED_AT: what any process of the session recorded, so that an empty table
- * can say whether there was nothing or nobody looked.
+ * can say whether there was nothing or no one looked.
  */
 #define HP_RECORDED_AT 1024
 
@@ -278,7 +278,7 @@ struct hp_recorded {
 struct hp_level_place {
 	uint64_t begin;	/* sampler: offset of the page in front of its first record */
 	uint64_t end;	/* sampler: where its offsets end: its size */
-	uint32_t user;	/* sampler: effective user and group id of who asked for it first */
+	uint32_t user;	/* sampler: effective user and group id of who requested it first */
 	uint32_t group;
 	uint64_t reserved;
 };
@@ -298,8 +298,8 @@ struct hp_levels {
 
 /*
  * Samples that the profiled processes take of themselves, where the kernel's
- * counters are not to be had (preload/wait/cpu_timer.h).  At HP_TICKING_AT, directly
- * behind the header.
+ * counters are not available (preload/wait/cpu_timer.h).  At HP_TICKING_AT, directly
+ * after the header.
  */
 #define HP_TICKING_AT 256
 

@@ -50,7 +50,7 @@ struct hp_heap {
 	uint64_t unproven;	/* its thread: of them, not fit for the cache */
 	uint64_t proofs;	/* its thread: answers of the cache that were walked again */
 	uint64_t mismatches;	/* its thread: and were wrong */
-	uint64_t strange_frees;	/* its thread: of blocks that nobody here allocated */
+	uint64_t strange_frees;	/* its thread: of blocks that no one here allocated */
 	uint64_t folded_sites;	/* its thread: allocations without a site of their own */
 
 	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
@@ -143,7 +143,7 @@ struct hp_spread_of_blocks {
 
 /*
  * What a process mapped by itself, not through the allocator: mmap, mremap, brk.
- * Each range of it belongs to a hp_site of its own kind, in hp_heap.map_sites:
+ * Each range of it belongs to its own hp_site kind, in hp_heap.map_sites:
  * `allocs` and `bytes` of what was mapped, `frees` of ranges that are gone,
  * `freed` of bytes; ranges that are left: allocs + splits - frees.  All of it is
  * written by who has the process's lock of maps.

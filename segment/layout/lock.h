@@ -69,7 +69,7 @@ struct hp_lock {
 	_Atomic uint64_t
 		answer; /* who had it and was asked; who gets it takes it: see preload/lock/path.c */
 	uint32_t inside; /* set once: bytes from the start of its heap block, plus 1; 0 = not known */
-	uint32_t block; /* set once: with `inside`, the bytes that were asked for that block; 0 = not known */
+	uint32_t block; /* set once: with `inside`, the bytes that were requested for that block; 0 = not known */
 	uint32_t reserved[6];
 };
 
@@ -83,7 +83,7 @@ struct hp_lock {
 #define HP_LOCK_LABEL (UINT32_MAX - 2) /* all that have its `label` */
 #define HP_LOCK_OF_CHANNEL (UINT32_MAX - 3) /* one way of a channel */
 
-/* What a thread does with a lock; each side is a use of its own. */
+/* What a thread does with a lock; each side is its own use. */
 enum hp_lock_side {
 	HP_SIDE_ONLY = 0, /* locks it, waits for it */
 	HP_SIDE_READ = 1, /* of a rwlock, a file; receives from a channel that is empty */
@@ -93,11 +93,11 @@ enum hp_lock_side {
 };
 
 /*
- * A lock that the thread has.  With start = 0 nothing behind it is to be read.
+ * A lock that the thread has.  With start = 0 nothing after it must be read.
  *
  * No seq.h here: those above a lock that is released move down, and that is done for each
- * lock of the program.  A reader of a thread that goes on takes each word for itself, and
- * may find a lock twice or with the next one's place.
+ * lock of the program.  A reader of a thread that continues takes each word for itself,
+ * and may find a lock twice or with the next one's place.
  */
 struct hp_held {
 	_Atomic uint64_t address; /* owner: of the lock, in its process; 0 = none, nor above */
@@ -118,8 +118,8 @@ struct hp_held {
 #define HP_ASKED_END 2 /* read the clock at the release: see hp_mark */
 
 /*
- * Since when a hold is known to go on that is not timed, in the place of its hp_held.  Holds above
- * one that is released move down and their marks do not, so each says which hold it is of
+ * Since when a hold is known to continue that is not timed, in the place of its hp_held.  Holds
+ * above one that is released move down and their marks do not, so each says which hold it is of
  * (segment/mark.h).
  */
 struct hp_mark {
@@ -235,8 +235,8 @@ struct hp_spread {
 
 /*
  * What is known of holds that were not timed each.  A hold's first part ends when it is marked by
- * its owner or a waiter, or with the hold itself; behind that its time is known.  What the first parts
- * take up to HP_LOCK_SHORT is estimated from the sampled holds, and what they take beyond
+ * its owner or a waiter, or with the hold itself; after that its time is known.  What the first
+ * parts take up to HP_LOCK_SHORT is estimated from the sampled holds, and what they take beyond
  * that from looks: each look that finds a lock held, HP_LOCK_SHORT before that part's end or
  * earlier, stands for the time since the look before it.
  */
@@ -245,7 +245,7 @@ struct hp_hold_sums {
 	uint64_t short_ticks; /* sampled holds, a rare one as several: of each first part at most HP_LOCK_SHORT */
 	uint64_t short_squares; /* the sum of the squares, a rare one as several */
 	uint64_t known; /* holds that were not timed, but marked */
-	uint64_t known_ticks; /* their time behind the first part */
+	uint64_t known_ticks; /* their time after the first part */
 	uint64_t hits; /* first parts that a look saw HP_LOCK_SHORT before their end, or earlier */
 	uint64_t gap_ticks; /* the gaps in front of these looks */
 	uint64_t more_ticks; /* as many whole gaps more as fit between such a look and the part's end less HP_LOCK_SHORT */
@@ -253,10 +253,10 @@ struct hp_hold_sums {
 	uint64_t tail_ticks; /* from such a look to there: certain */
 	uint64_t least_most; /* the longest hold of those that were marked: it took at least this */
 	uint64_t most_most; /* and none of them took longer than this */
-	uint64_t looks; /* gaps that were asked for, one with each sampled hold */
+	uint64_t looks; /* gaps that were requested, one with each sampled hold */
 	uint64_t looks_gaps; /* their sum: the mean gap between two looks by then, weighted by its length */
 	uint64_t looks_most; /* the longest gap by then */
-	uint64_t blind_ticks; /* time in which holds were sampled and nobody looked */
+	uint64_t blind_ticks; /* time in which holds were sampled and no one looked */
 	uint64_t at; /* end of the last hold that is in these sums */
 };
 

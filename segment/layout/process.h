@@ -17,7 +17,7 @@
 /*
  * Process and block states.  FREE: a later process of the same executable, or a
  * later thread of the process, may take it.  MOVING: a process took it and does
- * not say yet which; nobody else writes it.
+ * not say yet which; no one else writes it.
  */
 enum hp_state { HP_FREE = 0, HP_TAKEN = 1, HP_MOVING = 2 };
 
@@ -27,7 +27,7 @@ enum hp_ending {
 	HP_ENDING_EXIT = 1,	/* exit() or return from main */
 	HP_ENDING_QUICK = 2,	/* _exit, quick_exit */
 	HP_ENDING_EXEC = 3,	/* became another image */
-	HP_ENDING_DROP = 4,	/* gave up rights: it goes on in another segment of the session */
+	HP_ENDING_DROP = 4,	/* gave up rights: it continues in another segment of the session */
 };
 
 struct hp_process {
@@ -160,7 +160,7 @@ struct hp_object {
  */
 enum hp_label_kind {
 	HP_LABEL_BLOCK = 1,	/* a piece of code, counted as a function with this label */
-	HP_LABEL_NAME = 2,	/* what a function that the compiler instruments is to be called */
+	HP_LABEL_NAME = 2,	/* what a function that the compiler instruments must be called */
 };
 
 struct hp_label {
@@ -196,10 +196,10 @@ struct hp_thread {
 	uint64_t routine;	/* its maker: address of its function in the process */
 	uint64_t argument;	/* its maker, for itself; with `end`: ns of CPU that it took */
 	uint64_t at;	/* its maker: return address of the call that made it */
-	uint64_t start;	/* its maker: ticks when it was asked for */
+	uint64_t start;	/* its maker: ticks when it was requested */
 	uint32_t path;	/* its maker: id of the hp_step, our functions included; 0 = unknown */
 	uint32_t maker;	/* its maker: its tid */
-	uint64_t end;	/* itself: ticks when its destructors began to run; 0 = it goes on, or nobody knows */
+	uint64_t end;	/* itself: ticks when its destructors began to run; 0 = it continues, or no one knows */
 };
 
 /* What a thread with a record was called at its end, if it was not called as its process is. */

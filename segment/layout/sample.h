@@ -30,14 +30,14 @@ struct hp_ticker {
 	_Atomic uint64_t lost; /* owner: samples that had no room */
 	_Atomic uint64_t lost_ns; /* owner: what they stand for */
 	uint64_t process; /* owner: offset of its hp_process, */
-	uint64_t image; /* and hp_process.start_ticks: if that is another one, the ticker is nobody's */
+	uint64_t image; /* and hp_process.start_ticks: if that is another one, the ticker is no one's */
 
 	_Atomic uint64_t tail; /* sampler: number of the first word that was not read */
 	uint64_t reserved2[7];
 	uint64_t words[HP_TICKER_WORDS];
 };
 
-/* A sample: these words, and behind them return addresses from the inside out. */
+/* A sample: these words, and after them return addresses from the inside out. */
 enum hp_tick_word {
 	HP_TICK_SIZE = 0, /* all its words, HP_TICK_FLAGS above */
 	HP_TICK_TIME, /* ns, CLOCK_MONOTONIC_RAW */
@@ -52,9 +52,9 @@ enum hp_tick_word {
 #define HP_TICK_CUT (UINT64_C(1) << 33) /* it has more frames than were walked */
 
 /*
- * Calls that waited, noted by the thread behind them (preload/wait/offcpu_note.h): the kernel
- * tells when a thread was off the CPU, and to some users not where.  A ring of
- * words as hp_ticker's.
+ * Calls that waited, noted by the thread after them (preload/wait/offcpu_note.h): the kernel
+ * tells when a thread was off the CPU, and to some users not where.  A ring of words as
+ * hp_ticker's.
  */
 #define HP_OFFCPU_WORDS 4096
 
@@ -68,7 +68,7 @@ struct hp_offcpu_ring {
 	_Atomic uint64_t head; /* owner: number of the next word */
 	_Atomic uint64_t lost; /* owner: calls that had no room, or were too many */
 	uint64_t process; /* owner: offset of its hp_process, */
-	uint64_t image; /* and hp_process.start_ticks: if that is another one, the ring is nobody's */
+	uint64_t image; /* and hp_process.start_ticks: if that is another one, the ring is no one's */
 	uint64_t stack_low; /* owner: plain addresses of its stack that can be read */
 
 	uint64_t stack_high; /* owner: and their end */
@@ -81,7 +81,7 @@ struct hp_offcpu_ring {
 	uint64_t words[HP_OFFCPU_WORDS];
 };
 
-/* A call: these words, and behind them a copy of the stack from HP_OFFCPU_SP on. */
+/* A call: these words, and after them a copy of the stack from HP_OFFCPU_SP on. */
 enum hp_offcpu_word {
 	HP_OFFCPU_SIZE = 0, /* all its words, enum hp_wait_on << 32 */
 	HP_OFFCPU_END, /* ns, CLOCK_MONOTONIC_RAW */
@@ -185,8 +185,8 @@ struct hp_stack_chunk {
 
 /*
  * Which nodes' counters have changed: a ring of their numbers, each stored after the counters.
- * Change n, counted for ever, is at nodes[n % capacity].  No ring.h: it has several readers, which never
- * hold the sampler up and see by `head` when it has passed them.
+ * Change n, counted forever, is at nodes[n % capacity].  No ring.h: it has several readers, which
+ * never hold the sampler up and see by `head` when it has passed them.
  */
 struct hp_stack_changes {
 	_Atomic uint64_t head; /* sampler: number of the next change */

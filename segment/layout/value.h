@@ -58,7 +58,7 @@ struct hp_shown {
 	uint64_t name; /* set once: offset of a hp_text */
 	uint64_t file; /* set once: offset of a hp_text; 0 = unknown */
 	_Atomic uint32_t
-		pid; /* any thread: its process; the sum of a gauge begins anew with another one */
+		pid; /* any thread: its process; the sum of a gauge begins again with another one */
 	uint32_t reserved0;
 	uint64_t reserved[3];
 

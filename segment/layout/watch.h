@@ -31,7 +31,7 @@ struct hp_watch {
 	uint64_t rss_kb; /* sampler: resident size of all live members, last look */
 	uint64_t rss_peak_kb; /* sampler: VmHWM of the root, last look */
 	uint64_t root_cpu_ns; /* sampler: CPU of the root process, last look */
-	uint64_t sampling; /* sampler: offset of hp_sampling; 0 = nobody asked for it */
+	uint64_t sampling; /* sampler: offset of hp_sampling; 0 = no one requested it */
 };
 
 /* How large all processes of the session were together, over time. */
@@ -49,7 +49,7 @@ struct hp_size_line {
 	uint64_t live; /* sampler: offset of `capacity` u64 beside `points`: bytes of blocks; 0 = none */
 	uint64_t reserved[5];
 	struct hp_size_point
-		points[]; /* sampler: in the order of time; one that is not later is to be skipped */
+		points[]; /* sampler: in the order of time; one that is not later must be skipped */
 };
 
 struct hp_watch_row { /* follows struct hp_watch */

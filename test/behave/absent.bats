@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Stand-ins for libraries that a program may not have: which library's function is behind them, and
+# Stand-ins for libraries that a program may not have: which library's function is after them, and
 # how they are switched off.
 
 load helper

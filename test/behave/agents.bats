@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# agents.bats - programs that leave somebody running: as ssh-agent does it, in a substitution, before a pipe, under
-# timeout and make. Nobody waits for who was left; what that one does later is in the second report.
+# agents.bats - programs that leave somebody running: as ssh-agent does it, in a substitution, before a pipe,
+# under timeout and make. No one waits for who was left; what that one does later is in the second report.
 
 load helper
 
 setup_file()
 {
-	# Works, leaves an agent behind that has closed everything, and ends; the agent waits for the file
+	# Works, leaves an agent after that has closed everything, and ends; the agent waits for the file
 	# `go`, works, and makes `gone`.
 	compile leaves <<-'EOF'
 		#include <fcntl.h>

@@ -219,7 +219,7 @@ steady()
 		"$HP_BUILD/hotpath-run" "$T/inlined"
 	[ "$status" -eq 0 ]
 	[[ "$output" =~ parse' '[^' ']*:3' ← handle ← worker ← start_thread' ]]
-	# Nobody looked at the threads: what blocked them is not known.
+	# No one looked at the threads: what blocked them is not known.
 	[[ "$output" != *"blocked "* ]]
 }
 

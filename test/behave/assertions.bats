@@ -11,7 +11,7 @@ setup()
 	mkdir "$cases"
 }
 
-# in_test NAME COMMANDS - the commands in the middle of a test, in a file of its own.
+# in_test NAME COMMANDS - the commands in the middle of a test, in its own file.
 in_test()
 {
 	count=$((count + 1))

@@ -142,7 +142,7 @@ wait_as_said()
 	up_to_3 wait_as_said starved 25
 }
 
-# Calls that take longer than any wait for nobody: the receiver is woken, the sender interrupted.
+# Calls that take longer than any wait for no one: the receiver is woken, the sender interrupted.
 @test "channels: a call that cannot wait did not wait, however long it took" {
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/patient" -x c - <<-'END'
 	#include <fcntl.h>

@@ -301,7 +301,7 @@ own_port()
 	press p
 	shows PAUSED
 	before=$(screen)
-	# Others go on meanwhile.
+	# Others continue meanwhile.
 	port=$(fake crate)
 	$tmux new-window -d -n other "TERM=xterm-256color LC_ALL=C.UTF-8 '$HP_BUILD/hotpath' console -r 100 -p $port"
 	other_shows()
@@ -373,7 +373,7 @@ own_port()
 	shows 'this key is for the view CPU'
 }
 
-# The functions on top are those whose only call goes on: they have none.
+# The functions on top are those whose only call continues: they have none.
 @test "console: HOTPATH_TUI_AUTO_EXPAND_LOGS begins with the first log from a row on" {
 	export HOTPATH_TUI_AUTO_EXPAND_LOGS=0
 	console -r 100 "$pid"
@@ -696,7 +696,7 @@ comes_back_as_it_was()
 		terminal "'$HP_BUILD/hotpath' console -r 100 $dead"
 		eventually on_screen "pid $dead .*Live"
 		eventually on_screen '^sell  *[1-9]'
-		# Nobody is left to say that it ended; the console has not looked yet, perhaps.
+		# No one is left to say that it ended; the console has not looked yet, perhaps.
 		$tmux send-keys -t c p
 		eventually on_screen PAUSED
 		kill -9 $(pgrep '^hotpath-sampler') $dead
@@ -715,7 +715,8 @@ comes_back_as_it_was()
 		other=$!
 		eventually grep up second
 		echo "the same number $((other == dead))"
-		# The last figures may come a moment after "Ended"; those of another program would go on changing.
+		# The last figures may come a moment after "Ended"; those of another program would continue
+		# changing.
 		stays()
 		{
 			last=$(screen | grep '^sell')
@@ -723,7 +724,7 @@ comes_back_as_it_was()
 				on_screen "pid $dead .*Ended" && [ "$(screen | grep '^sell')" = "$last" ]
 		}
 		eventually stays && echo "still ended" || screen
-		# Asked for anew it is found.
+		# Asked for again it is found.
 		$tmux kill-server
 		terminal "'$HP_BUILD/hotpath' console -r 100 $other"
 		eventually on_screen "pid $other .*Live"
@@ -768,7 +769,7 @@ END
 		console -r 100 "$(cat "$T/stores.pid")"
 		shows '^sell_for_ever  *1 .* ≥ [1-9]'
 		shows '^sell  *[1-9]'
-		# Each of those that are behind it is another one.
+		# Each of those that are after it is another one.
 		press / S t o r e
 		shows '^Store‹string›::put  *1,000 '
 		shows '^Store‹string›::get  *[1-9]'

@@ -182,7 +182,7 @@ shares_are_right()
 @test "cpu: the table has the columns and the title of the crate" {
 	needs_perf
 	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 100 2>"$T/table"
-	# What is in brackets goes on below, where the line is too long.
+	# What is in brackets continues below, where the line is too long.
 	tr '\n' ' ' <"$T/table" |
 		grep -q " cpu - CPU sampling attribution per function (exclusive). ([0-9,]* samples"
 	grep -q "^Function  *Samples  *% Total" "$T/table"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# cpurate.bats - how often the program is interrupted for samples: no more than what was asked for is worth.
+# cpurate.bats - how often the program is interrupted for samples: no more than what was requested is worth.
 
 load helper
 
@@ -181,7 +181,7 @@ assert 1.05 < a["meta"]["interval"] < 4'
 		HOTPATH_OUTPUT_PATH="$other/json" HOTPATH_SEGMENT_PATH="$other/segment" setpriv --reuid=65534 \
 		--regid=65534 --clear-groups "$other/hotpath-run" "$other/burns" "$other/begun" "$other/ended" "$other/go" &
 	eventually [ -e "$other/begun" ]
-	# From now on nobody reads the rings, until there is nobody left who fills them.
+	# From now on no one reads the rings, until there is no one left who fills them.
 	helper=$(od -An -t u4 -j 200 -N 4 "$other/segment" | tr -d ' ')
 	kill -STOP "$helper"
 	eventually is_stopped "$helper"
@@ -245,7 +245,7 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	"$HP_BUILD/hotpath" report -r functions-cpu >"$T/table"
 	cat "$T/table"
 	tr '\n' ' ' <"$T/table" | grep -q 'at 49 Hz while threads switched often'
-	# Whoever asks gets what was asked for, and so does who computes.
+	# Whoever asks gets what was requested, and so does who computes.
 	HOTPATH_CPU_HZ=249 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/cpu"
 	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ]
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 600 switches >"$T/switches"

@@ -85,7 +85,7 @@ teardown_file()
 	[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "no other user can be had here"
 	other=$(cat "$T/other")
 	cd "$other"
-	# A user whom nobody else is.
+	# A user whom no one else is.
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$other/report HOTPATH_REPORT=all HOTPATH_KEEP=0 \
 		setpriv --reuid 54321 --regid 54321 --clear-groups bash -c \
 		'ulimit -u 80; LD_PRELOAD=$0/libhotpath.so exec "$0/bomb"' "$other" >"$T/said" 2>"$T/err"

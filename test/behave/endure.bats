@@ -286,7 +286,7 @@ other_version()
 	[ "$status" = 3 ]
 	report_comes report
 	[ "$(counts_in report | grep -v unshare)" = "main 1"$'\n'"work 30000" ]
-	# Nobody was profiled for the 27 hours between the two clocks.
+	# No one was profiled for the 27 hours between the two clocks.
 	python3 -c '
 import json
 report = json.load(open("report"))
@@ -375,7 +375,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 		exec 7>first
 		until [ -s segment ] && [ "$(od -An -t u4 -j 200 -N 4 segment)" -gt 0 ] &&
 			"$hotpath" report segment -f json | grep -q '"work"'; do sleep 0.02; done
-		# Nobody is left to say that it ended.
+		# No one is left to say that it ended.
 		kill -9 $(od -An -t u4 -j 200 -N 4 segment) $dead
 		wait $dead
 		# The same number, a program that is not profiled.

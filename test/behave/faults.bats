@@ -94,7 +94,7 @@ strace_works()
 
 @test "faults: calls of the library fail, and the program goes on" {
 	strace_works
-	unset HOTPATH_EXIT_WAIT_MS	# it goes on without a helper that does not come up
+	unset HOTPATH_EXIT_WAIT_MS	# it continues without a helper that does not come up
 	python3 "$ROOT/test/behave/faults.py" target "$HP_BUILD" "$T/victim" "$(some 8)"
 }
 
@@ -116,7 +116,7 @@ sites()
 	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 24)"
 }
 
-# Each is refused for ever: what a wait would have told has to be asked for.
+# Each is refused forever: what a wait would have told must be requested.
 @test "faults: the helper ends with its program where its waits are refused" {
 	SITES_SCENES=threads SITES_ONLY='^(epoll_wait|epoll_ctl|futex|eventfd|eventfd_read|eventfd_write|pidfd_open|poll|waitid) |at sampler/end' \
 		sites always 1 hotpath-sampler

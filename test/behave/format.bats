@@ -73,7 +73,8 @@ for line in open(sys.argv[1]):
 ' "$T/read.txt" "${2##*/}" | sort
 }
 
-# from_report REPORT - the same of the report; times of calls that go on are its own guess, hence -.
+# from_report REPORT - the same of the report; times of calls that continue are its own guess, hence
+# -.
 from_report()
 {
 	python3 -c '

@@ -32,7 +32,7 @@ replay()
 	replay segment
 }
 
-# flip WHAT STEP - each byte in turn is another one, or each STEPth: nobody reads beyond the end, or for ever.
+# flip WHAT STEP - each byte in turn is another one, or each STEPth: no one reads beyond the end, or forever.
 flip()
 {
 	"$HP_BUILD/replay/flip" "$1" "$([ -n "$HP_TEST_FULL" ] && echo 1 || echo "$2")" >"$T/out" 2>"$T/err" ||

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # guest.bats - a program that we are a guest in runs and ends as it does without us: as PID 1, under
-# seccomp, with a broken stderr, with an environment of its own making, under another C library.
+# seccomp, with a broken stderr, with its own environment making, under another C library.
 
 load helper
 
@@ -122,7 +122,7 @@ summary()
 	LD_PRELOAD=$HP_LIB "$T/end" exit 4 2>"$T/err" || status=$?
 	grep -q nonsense "$T/err"
 	[ $status = 4 ]
-	# A pipe whose reader is gone, and one that nobody empties.
+	# A pipe whose reader is gone, and one that no one empties.
 	python3 - "$T/end" "$HP_LIB" <<-'EOF'
 	import os, subprocess, sys
 	def run(**how):

@@ -27,7 +27,7 @@ modes()
 	END
 }
 
-# With a linker of its own, where it is there.
+# With its own linker, where it is there.
 linkers()
 {
 	local linker

@@ -49,7 +49,7 @@ counts_in()
 	python3 "$ROOT/test/behave/counts.py" "$1"
 }
 
-# Until a command succeeds.  What it waits for takes milliseconds where nobody else runs.
+# Until a command succeeds.  What it waits for takes milliseconds where no one else runs.
 eventually()
 {
 	local deadline=$((SECONDS + 60))
@@ -88,9 +88,9 @@ is_whole()
 	[ "$(tail -c 2 "$1" | tr -d '\n')" = "}" ]
 }
 
-# report_comes FILE [STDERR] - a program that ends by _exit or a signal does not wait for its report
-# (JSON), and exit() for so long only, which it says: no matter here.  One of a run before would do as well: it has
-# to be removed.
+# report_comes FILE [STDERR] - a program that ends by _exit or a signal does not wait for its report (JSON),
+# and exit() for so long only, which it says: no matter here.  One of a run before would do as well: it must
+# be removed.
 report_comes()
 {
 	eventually is_whole "$1" || return

@@ -126,10 +126,10 @@ query()
 	get "/functions_alloc/$id/logs" >"$BATS_TEST_TMPDIR/logs"
 	query '{(l["bytes"], l["alloc_count"]) for l in a["logs"]}, len(a["logs"]) > 2' \
 		<"$BATS_TEST_TMPDIR/logs" | grep -Fx "{('100 B', 1)} True"
-	# What calls that go on have allocated is in no average.
+	# What calls that continue have allocated is in no average.
 	get /functions_alloc | query '[r["avg"] for r in a["raw"] if r["name"] == "shop::main"], [r["avg"] for r in a["data"] if r["name"] == "shop::main"]' |
 		grep -Fx "[None] ['-']"
-	# A call that goes on has been counted, and has not allocated yet.
+	# A call that continues has been counted, and has not allocated yet.
 	query '[l["invocation"] for l in a["logs"]] == list(range(a["logs"][0]["invocation"], a["logs"][0]["invocation"] - len(a["logs"]), -1))' \
 		<"$BATS_TEST_TMPDIR/logs" | grep True
 	get /threads >"$BATS_TEST_TMPDIR/threads"
@@ -235,8 +235,8 @@ query()
 	[[ $output == *thread_count* ]]
 }
 
-# crowd PORT CONNECTIONS - by another user: so many connections at once, which are kept alive by a byte now and then.
-# In a shell of its own, of which it takes the place.
+# crowd PORT CONNECTIONS - by another user: so many connections at once, which are kept alive by a byte now
+# and then. In its own shell, of which it takes the place.
 crowd()
 {
 	exec setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <<'END'
@@ -407,7 +407,7 @@ fits()
 	eventually ready
 	get /functions_cpu >"$BATS_TEST_TMPDIR/first"
 	query 'a["report"]["total_count"] >= len(a["report"]["data"]) >= 1' <"$BATS_TEST_TMPDIR/first" | grep True
-	# It stays, while the figures beside it go on.
+	# It stays, while the figures beside it continue.
 	goes_on()
 	{
 		get /functions_cpu | query 'a["now"]["total_elapsed_ns"] > a["report"]["total_elapsed_ns"] + 10**9' | grep True

@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# live.bats - sessions that go on: looked into without being disturbed; ended when their time
-# is over; what outlives the program is in the kept run.
+# live.bats - sessions that continue: looked into without being disturbed; ended when their
+# time is over; what outlives the program is in the kept run.
 
 load helper
 
 setup_file()
 {
 	compile session <"$ROOT/test/behave/programs/session.c"
-	# Calls tick every 5 ms: N times; for ever (0); with SIGTERM ignored (i), or answered (h);
+	# Calls tick every 5 ms: N times; forever (0); with SIGTERM ignored (i), or answered (h);
 	# in a child that it leaves behind (f), when a file is there.
 	compile ticker <<'END'
 #include <signal.h>
@@ -58,7 +58,7 @@ teardown()
 	[ -z "$holder" ] || kill "$holder" 2>/dev/null || true
 }
 
-# A network namespace, so that nobody else sees our sockets: "${inside[@]}" COMMAND runs there.
+# A network namespace, so that no one else sees our sockets: "${inside[@]}" COMMAND runs there.
 be_alone()
 {
 	unshare -n true 2>/dev/null || skip "no network namespaces here"

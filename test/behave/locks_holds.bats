@@ -16,7 +16,7 @@ setup()
 	rm -f "$T/report" "$T/said"
 }
 
-# inside SHAPE - nine of ten runs are, so one of three has to be.
+# inside SHAPE - nine of ten runs are, so one of three must be.
 inside()
 {
 	LD_PRELOAD=$HP_LIB "$T/holds" "$1" >"$T/said" &&

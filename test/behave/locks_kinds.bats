@@ -27,7 +27,7 @@ setup()
 	with_us files once
 	lock_rows waits object kind at holder count | tee "$T/rows"
 	grep -q '^once once late (locks_files.c:[0-9]*) run_once (locks_files.c:[0-9]*) 1$' "$T/rows"
-	# Nobody waits for what is done, nor whoever does it.
+	# No one waits for what is done, nor whoever does it.
 	[ "$(grep -c ' once ' "$T/rows")" = 1 ]
 	[ "$(lock_rows waits kind longest_ns | sed -n 's/^once //p')" -gt 10000000 ]
 }
@@ -68,7 +68,7 @@ setup()
 	grep -q '^rwlock GRWLock read wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
 }
 
-# Nobody makes these by a call, so they are known by the block that they are in.
+# No one makes these by a call, so they are known by the block that they are in.
 @test "locks: several in one block of the heap are told apart by their place in it" {
 	gcc -x c -g -O1 -o "$T/block" - -lpthread <<-'END'
 	#include <pthread.h>

@@ -35,8 +35,8 @@ start_counting()
 }
 
 @test "looks: each tells what a first one would tell" {
-	# Threads that end and others that take their place, children, functions that come
-	# later, recursion, longjmp, locks and memory; histograms are not asked for at each look.
+	# Threads that end and others that take their place, children, functions that come later,
+	# recursion, longjmp, locks and memory; histograms are not requested at each look.
 	run timeout 200 python3 "$ROOT/test/behave/looks.py" same "$HP_BUILD/hotpath" "${ROUNDS:-6}" \
 		env "LD_PRELOAD=$HP_LIB" "$T/looks"
 	echo "$output"

@@ -226,7 +226,7 @@ within()
 }
 
 @test "offcpu: what programs wait for the helper when they join is not theirs" {
-	# None of these has a socket of its own.
+	# None of these has its own socket.
 	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 		"$HP_RUN" sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/sleep 0.01; done'
 	jq -c '.offcpu.raw[]? | [.name, .on, .waits, .blocked_ns]' "$T/json"
@@ -311,7 +311,7 @@ within()
 			return 0;
 		}
 	END
-	# 16 000 and more waits a second, where the kernel is asked for 4 000: it was 42 to 58 % without the
+	# 16 000 and more waits a second, where 4 000 are requested of the kernel: it was 42 to 58 % without the
 	# threads' notes, 4 to 7 with them; more where the helper does not get to read them.
 	for try in 1 2 3; do
 		rm -f "$T/json"
@@ -324,7 +324,8 @@ within()
 	return 1
 }
 
-# While waits are too many for a stack of each, those that go on are looked at; the last call was another one.
+# While waits are too many for a stack of each, those that continue are looked at; the last call was another
+# one.
 @test "offcpu: a long wait after many short ones is told with its own stack" {
 	[ "$(id -u)" -eq 0 ] || skip "stacks of waits are the kernel's for root alone"
 	cat >"$T/after.c" <<-'END'

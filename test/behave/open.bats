@@ -7,7 +7,8 @@ load helper
 
 setup_file()
 {
-	# waits() and busy() go on until the program is killed; what is printed is the time of their entry.
+	# waits() and busy() continue until the program is killed; what is printed is the time of their
+	# entry.
 	compile open <<-'EOF'
 		#include <stdint.h>
 		#include <stdio.h>

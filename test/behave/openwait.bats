@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# openwait.bats - a wait that goes on is told while it does, and once: by the program's own clock, never more.
+# openwait.bats - a wait that continues is told while it does, and once: by the program's own clock, never
+# more.
 
 load helper
 
@@ -46,7 +47,7 @@ setup_file()
 			return 0;
 		}
 	EOF
-	# Waits before any counter is open: they are 5 ms after the start, unless they are asked for.
+	# Waits before any counter is open: they are 5 ms after the start, unless they are requested.
 	compile early -fno-instrument-functions <<-'EOF'
 		#include <stdio.h>
 		#include <time.h>

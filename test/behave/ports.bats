@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# ports.bats - the ports at which a running program's figures are to be had: who listens, who serves,
+# ports.bats - the ports at which a running program's figures are available: who listens, who serves,
 # and that the program itself comes first.
 
 load helper
@@ -14,7 +14,8 @@ setup_file()
 __attribute__((noinline)) void tick(void) { usleep(2000); }
 int main(void) { tick(); puts("up"); fflush(stdout); for (;;) tick(); }
 END
-	# Calls tick for a moment, and is killed then, if it is to be; leaves a process behind that ticks until it is killed.
+	# Calls tick for a moment, and is killed then, if it must be; leaves a process after that ticks until
+	# it is killed.
 	compile brief <<'END'
 #include <signal.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-	# Binds the port, if it is to be late, and becomes the program, profiled.
+	# Binds the port, if it must be late, and becomes the program, profiled.
 	cat >"$T/start" <<END
 #!$(command -v python3)
 import os, socket, sys

@@ -123,7 +123,7 @@ told()
 	run -3 "$HP_RUN" sh "$BATS_TEST_TMPDIR/go"
 	told 'rows["sh"]["runs"] == 1'
 	told 'rows["child"]["runs"] == 1'
-	# The kernel's clock of the process goes on across exec.
+	# The kernel's clock of the process continues across exec.
 	told "$output <= rows['child']['cpu_ns'] + rows['sh']['cpu_ns'] <= 1.5 * $output"
 	told 'rows["sh"]["cpu_ns"] > 0'
 	told 'rows["child"]["exit_status"] == "3"'
@@ -179,6 +179,6 @@ told()
 		EOF
 	}
 	"$HP_RUN" "$T/daemon"
-	# The report is written anew when the last process has ended.
+	# The report is written again when the last process has ended.
 	eventually over
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# same.bats - programs that nobody here wrote do with the library what they do without it: same/*.same has
+# same.bats - programs that no one here wrote do with the library what they do without it: same/*.same has
 # the cases, same/same.py runs and compares them.
 
 load helper
@@ -82,7 +82,7 @@ conformance()
 	echo "$output"
 	[ "$status" = 0 ]
 	[[ ${lines[-1]} == *" calls, 0 wrong" ]]
-	# One more export, and nobody calls it.
+	# One more export, and no one calls it.
 	cp "$T"/exports.h "$BATS_TEST_TMPDIR"
 	echo 'X(new_function)' >>"$BATS_TEST_TMPDIR/exports.h"
 	gcc -w -D_GNU_SOURCE -no-pie -I "$BATS_TEST_TMPDIR" -o "$BATS_TEST_TMPDIR/registers" \

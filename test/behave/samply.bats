@@ -218,7 +218,7 @@ says()
 }
 
 # The real one refuses to work with kernel.perf_event_paranoid above 1, even for root, who need not ask:
-# so it gets a file of its own to read.
+# so it gets its own file to read.
 real()
 {
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 1 ]; then

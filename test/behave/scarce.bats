@@ -43,8 +43,8 @@ teardown()
 	reports_are_possible
 }
 
-# start NAME [ULIMIT ARGUMENT...] - the ticker, with a port of its own: its pid in $program, the port in $port,
-# its stderr in $err.
+# start NAME [ULIMIT ARGUMENT...] - the ticker, with its own port: its pid in $program, the port in $port, its
+# stderr in $err.
 start()
 {
 	local name=$1
@@ -71,7 +71,7 @@ pid_at()
 	ask "$1" profiler_status | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'
 }
 
-# The server behind a port.
+# The server after a port.
 server_at()
 {
 	ss -tlnpH "sport = :$1" | grep -o 'hotpath-live",pid=[0-9]*' | grep -o '[0-9]*$'
@@ -87,7 +87,7 @@ next_file_of()
 	echo "$fd"
 }
 
-# Nobody is connected any more, on either side.
+# No one is connected any more, on either side.
 is_alone()
 {
 	[ -z "$(ss -tnH "sport = :$1")" ]
@@ -115,7 +115,7 @@ is_alone()
 	prlimit --pid "$server" --nofile="$(next_file_of "$server"):4096"
 	ask "$port" profiler_status >"$BATS_TEST_TMPDIR/late" 3>&- &
 	client=$!
-	waits()	# it is connected, and nobody has accepted it
+	waits()	# it is connected, and no one has accepted it
 	{
 		ss -tlnH "sport = :$port" | awk '{ exit !($2 > 0) }'
 	}
@@ -214,7 +214,7 @@ answer = b""
 while data := asker.recv(65536):
     answer += data
 assert b'"pid":%d,' % child.pid in answer, answer
-# Who needs one of the kernel's ports is told that there is none.
+# Who needs one of the kernel's ports is told that none exists.
 master, slave = pty.openpty()
 fcntl.ioctl(slave, 0x5414, struct.pack("4H", 24, 80, 0, 0))	# TIOCSWINSZ
 console = subprocess.Popen([f"{build}/hotpath", "console", "--metrics-port", "6780"], stdin=slave, stdout=slave, stderr=slave,

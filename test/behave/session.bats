@@ -172,7 +172,7 @@ same_as_bare()
 
 @test "session: an image that changed its user joins" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
-	# The build may lie where nobody else gets in.
+	# The build may lie where no one else gets in.
 	place=$(mktemp -d /tmp/hotpath-test.XXXXXX)
 	chmod 755 "$place"
 	cp "$HP_BUILD"/hotpath "$HP_RUN" "$HP_BUILD"/hotpath-sampler "$HP_LIB" "$T/session" "$place"

@@ -7,7 +7,7 @@ load helper
 
 setup_file()
 {
-	# Works, waits for its input, works again.  With an argument it leaves a child that waits for ever.
+	# Works, waits for its input, works again.  With an argument it leaves a child that waits forever.
 	compile works <<-'EOF'
 		#include <stdlib.h>
 		#include <unistd.h>
@@ -58,7 +58,7 @@ helper_of()
 		[ -e "/proc/$pid" ] && echo "$pid"
 }
 
-# It has answered SIGTERM by a handler of its own, so it has come up.
+# It has answered SIGTERM by its own handler, so it has come up.
 hears()
 {
 	[ $((16#$(awk '/^SigCgt/ { print $2 }' "/proc/$1/status") >> 14 & 1)) = 1 ]
@@ -113,7 +113,7 @@ is_right()
 @test "sigterm: told twice the helper ends at once, and the program makes its report itself" {
 	begin
 	kill "$helper"
-	eventually kill "$helper"	# the first one has to be heard before
+	eventually kill "$helper"	# the first one must be heard before
 	eventually kill_again
 	go_on
 	is_right 3000

@@ -204,7 +204,7 @@ setup_file()
 		}
 	END
 
-	# In a handler on a stack of its own, below three functions.
+	# In a handler on its own stack, below three functions.
 	compile handler -O0 -fno-instrument-functions -D_GNU_SOURCE <<-'END'
 		#include <signal.h>
 		#include <stdio.h>

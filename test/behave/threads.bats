@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# threads.bats - the table of threads: what each took, when nobody looked at its end, too.
+# threads.bats - the table of threads: what each took, when no one looked at its end, too.
 
 load helper
 

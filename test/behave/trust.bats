@@ -117,7 +117,7 @@ two_runs()
 	user=$!
 	read -r -t 60 -u 5 session
 	[[ $session == *:* ]]
-	# With a session of its own it has a report of its own.
+	# With its own session it has its own report.
 	HOTPATH_KEEP=0 HOTPATH_SESSION=$session LD_PRELOAD=$HP_LIB "$T/trust" none 2>"$T/of_root" || [ $? = 4 ]
 	echo >&6
 	wait $user
@@ -131,7 +131,7 @@ calls_of()
 	jq -r --arg name "$2" '[.functions_timing.data[] | select(.name == $name) | .calls] | add' "$1"
 }
 
-# workers_are_told WAY: all that they did is in the root's report, and nobody wrote another level's segment.
+# workers_are_told WAY: all that they did is in the root's report, and no one wrote another level's segment.
 workers_are_told()
 {
 	local run

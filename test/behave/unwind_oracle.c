@@ -161,7 +161,10 @@ static void compare(void)
 	hp_sample_walk(&o.walker, hp_registers_pc(&o.thread.registers),
 		       hp_registers_sp(&o.thread.registers), o.thread.registers.rbp);
 	theirs = o.stack.count;
-	/* The loader's own start has no information: there libunwind gives up, and both may end as they like. */
+	/*
+	 * The loader's own start has no information: there libunwind stops trying, and both may
+	 * end as they like.
+	 */
 	for (uint32_t i = 0; is_equal && i < theirs && i < o.walker.count; i++)
 		is_equal = is_same(i);
 	o.compared++;
@@ -177,7 +180,7 @@ static void compare(void)
 	}
 }
 
-/* One instruction.  A signal that stops the program goes on to it.  False = it has ended. */
+/* One instruction.  A signal that stops the program continues to it.  False = it has ended. */
 static bool step(void)
 {
 	static int number;

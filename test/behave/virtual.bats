@@ -117,7 +117,7 @@ needs_switches()
 	done
 }
 
-# Rare slow calls, most of which nobody timed: of a function, of one of two, of the caller's own code.
+# Rare slow calls, most of which no one timed: of a function, of one of two, of the caller's own code.
 @test "adaptive: intervals hold the time of slow calls that were not timed" {
 	local runs=1 calls=2000000
 

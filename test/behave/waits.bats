@@ -114,7 +114,7 @@ futex_times()
 	! grep -q 'short functions' "$T/report"
 }
 
-# The class's functions lie between: nobody's answer to "who waits?".
+# The class's functions lie between: no one's answer to "who waits?".
 @test "waits: for a std::mutex are its users', in a program that was not optimised" {
 	g++ -g -O0 -I"$ROOT/test/behave/programs" -o "$T/classes" -x c++ - <<-'END' -lpthread
 	#include <atomic>

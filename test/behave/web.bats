@@ -4,7 +4,7 @@
 
 load helper
 
-# A name that is an element of a page, when nobody takes care.
+# A name that is an element of a page, when no one takes care.
 EVIL='</script><b id=evil>'
 
 setup_file()

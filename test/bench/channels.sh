@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # channels.sh - ns of one message there and back out, in one thread: without us, with us, and with
-# us where no section of channels is asked for.
+# us where no section of channels is requested.
 # path, abstract: a datagram to the name of a socket, which is given with each message.
 # Budgets: pipe 1.05; GAsyncQueue 40 ns; a file next to nothing. A path is looked up by us, too, as the kernel does.
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# end.sh - how long the prompt waits for the report behind the program's end: ms, least of ROUNDS
+# end.sh - how long the prompt waits for the report after the program's end: ms, least of ROUNDS
 # (5), with everything that is recorded by default.  With BASE=FOLDER, another build, the two
 # take turns, and the last column is ours / that.
 #

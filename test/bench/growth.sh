@@ -19,7 +19,8 @@ resident()
 	sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$1/status" 2>/dev/null
 }
 
-# The target says how many calls it made, and waits for a line before it goes on.
+# The target says how many calls it made, and waits for a line before it
+# continues.
 look()
 {
 	local calls

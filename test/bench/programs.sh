@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# programs.sh - what per-function timing costs programs that nobody wrote for
+# programs.sh - what per-function timing costs programs that no one wrote for
 # it: lua and sqlite3 from Debian's sources, gcc -O2, every function.
 #
 #   plain      not instrumented

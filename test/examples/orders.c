@@ -119,7 +119,7 @@ static __attribute__((noinline)) void log_order(const struct order *order)
 	pthread_mutex_unlock(&log_lock);
 }
 
-/* Nobody ever frees it. */
+/* No one ever frees it. */
 static __attribute__((noinline)) void keep_order(struct order *order, uint32_t price)
 {
 	pthread_mutex_lock(&history_lock);

@@ -164,7 +164,7 @@ struct verdict hp_fault(unsigned function, uintptr_t to, long argument)
 	__atomic_fetch_add(&plan->failed, 1, __ATOMIC_RELAXED);
 	if (plan->error == DIES)
 		raw(SYS_kill, raw(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGKILL, 0, 0, 0, 0);
-	/* It counts its refusals itself, so it is asked for more than there can be. */
+	/* It counts its refusals itself, so more are requested than there can be. */
 	if (function == AT_hp_segment_take) {
 		verdict.result = 1L << 60;
 		return verdict;

@@ -21,7 +21,7 @@ struct fuzz_base {
 	uint64_t used;	/* bytes of its segment */
 };
 
-/* Read once; ends the program with a line if there is none. */
+/* Read once; ends the program with a line if none exists. */
 const struct fuzz_base *fuzz_base(void);
 
 /* A private copy of its segment, changed as the input says. */

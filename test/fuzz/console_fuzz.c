@@ -8,7 +8,7 @@
  *   0 … 3 JSON  the answer to the first … of the paths that are wished for
  *   e JSON      the same to the first one, with status 404
  *   c JSON      several programs run: which one?
- *   o JSON      the answer to what a key asked for
+ *   o JSON      the answer to what a key requested
  */
 #include <cjson/cJSON.h>
 #include <locale.h>
@@ -107,7 +107,7 @@ static void wish(struct hp_app *app)
 			abort();
 }
 
-/* A key may have asked for something, which is always taken. */
+/* A key may have requested something, which is always taken. */
 static void hand_on(struct hp_app *app)
 {
 	struct hp_asked asked = app->asked;

@@ -3,7 +3,7 @@
  * elf_fuzz.c - a file that says it is a program: what `hotpath run` and `hotpath
  * doctor` look at, what the helper reads of it when a sample is in its code, and what
  * the report takes from it (by elfutils).  The last two bytes are the first of the
- * address that is asked for.
+ * address that is requested.
  */
 #include <stdlib.h>
 #include <sys/stat.h>

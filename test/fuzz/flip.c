@@ -5,7 +5,7 @@
  *     flip segment|kept|packed [STEP [FROM]]
  *
  * Bytes of the run's segment, as it lies in memory; of the kept file, unpacked, since zlib's
- * checksum hides what is behind it; and of the kept file as it lies on disk.  FUZZ_BASE names the
+ * checksum hides what is after it; and of the kept file as it lies on disk.  FUZZ_BASE names the
  * run.  Each byte gets four values: its lowest bit changed, its highest, all of them, and 0.  STEP
  * takes every STEPth byte only, from the FROMth on, else from any (its process number decides).
  *
@@ -14,8 +14,8 @@
  * taking the memory's rights away and stepping over each access (x86-64), and only they are changed;
  * of the others a sample, which must give the same report.
  *
- * Runs are made by a child, which goes on behind the byte that ended it: by ASan, a signal or 20 s
- * of processor time.  It reads from memory that cannot be written, and says where it was.
+ * Runs are made by a child, which continues after the byte that ended it: by ASan, a signal or 20
+ * s of processor time.  It reads from memory that cannot be written, and says where it was.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -253,7 +253,7 @@ static unsigned try_all(struct run *run, size_t step, size_t from)
 			abort();
 		while (child == 0) {
 			try(run, run->progress->next);
-			/* The next value, or the next place that is to be taken. */
+			/* The next value, or the next place that must be taken. */
 			run->progress->next +=
 				(run->progress->next + 1) % VALUES ? 1 : (step - 1) * VALUES + 1;
 			if (run->progress->next >= end)

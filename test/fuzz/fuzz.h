@@ -19,7 +19,7 @@ int fuzz_sink(void);
 /* A descriptor of a file in memory with these bytes, at its start. */
 int fuzz_file(const uint8_t *data, size_t size);
 
-/* A fresh copy with a 0 behind it. */
+/* A fresh copy with a 0 after it. */
 char *fuzz_text(const uint8_t *data, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * http_fuzz.c - bytes on a connection to the server of live figures, answered from a
- * real run: heads, bodies and queries, several requests one behind the other.  The
+ * real run: heads, bodies and queries, several requests one after the other.  The
  * first byte chooses the server: with or without a token, of all routes or of MCP.
  */
 #include <errno.h>
@@ -83,7 +83,7 @@ static int connection_to(uint16_t port)
 
 /*
  * Whatever came: an answer of HTTP, or the connection's end.  libmicrohttpd keeps one that was
- * suspended when our end of it came for its ten seconds: so nobody waits for that.
+ * suspended when our end of it came for its ten seconds: so no one waits for that.
  */
 static void answer_take(int fd)
 {

@@ -5,9 +5,9 @@
  *     mutate SECONDS [SEED]
  *
  * A child writes random changes into the run of FUZZ_BASE, in memory that both share, and puts the
- * run back now and then.  Meanwhile this process makes all views of it, alone and as the live server
- * does, which goes on from the look before.  It runs under ASan and UBSan.  No look may take 20 s of
- * processor time, or hold more than four times what is there and 64 MB.
+ * run back now and then.  Meanwhile this process makes all views of it, alone and as the live
+ * server does, which continues from the look before.  It runs under ASan and UBSan.  No look may
+ * take 20 s of processor time, or hold more than four times what is there and 64 MB.
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@
 
 #define SECONDS_MAX 20	/* of processor time for one look */
 #define MEMORY_MAX(there) (4 * (there) + (UINT64_C(64) << 20))
-#define LOOKS 8	/* that go on from each other */
+#define LOOKS 8	/* that continue from each other */
 #define BURST 64	/* changes at most, then the writer rests for a moment */
 
 /* The sanitizers' (sanitizer/allocator_interface.h, which only some compilers bring along). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * perf_fuzz.c - records as from a ring of the kernel: the input is records one
- * behind the other, cut to what their headers say.
+ * after the other, cut to what their headers say.
  */
 #include <stdlib.h>
 

@@ -266,7 +266,10 @@ TEST(race, what_messages_say_is_read_whole_or_not_at_all)
 	for (int i = 0; i < RECEIVERS; i++)
 		pthread_join(receivers[i], NULL);
 	CHECK_EQ(torn, 0);
-	/* Nobody is left in a place.  Texts may be missing: of two senders in one place one gave way. */
+	/*
+	 * No one is left in a place.  Texts may be missing: of two senders in one place one
+	 * gave way.
+	 */
 	CHECK(look(lane, &messages) > 0);
 	CHECK_EQ(messages, HP_MESSAGES);
 }

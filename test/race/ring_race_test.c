@@ -19,7 +19,7 @@
 #include "test/test.h"
 
 #define WRITERS 4
-#define LIVES 25	/* of each, one behind the other: threads that take rings over */
+#define LIVES 25	/* of each, one after the other: threads that take rings over */
 #define NOTES 120	/* of each life */
 #define STACK_WORDS 24
 

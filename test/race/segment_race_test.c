@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * segment_race_test.c - room in the segment, taken by many threads while another one gives
- * back what is left of it, is nobody else's; and a moment that is written each time anew is
- * read whole.
+ * back what is left of it, is no one else's; and a moment that is written each time again
+ * is read whole.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -130,7 +130,7 @@ static bool check_moment(void)
 	return true;
 }
 
-/* Each kind of record is to be had. */
+/* Each kind of record occurs. */
 static void *reader(void *given)
 {
 	struct hp_reader own = *(struct hp_reader *)given;
@@ -183,7 +183,7 @@ static void *claimer(void *unused)
 			atomic_fetch_add(&refused, 1);
 			continue;
 		}
-		/* Nobody else writes here. */
+		/* No one else writes here. */
 		hp_seq_set(&both[0], number);
 		hp_seq_set(&both[1], sign(number));
 		hp_seq_end(&version, number);

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 #define WRITERS 4
-#define LIVES 25	/* of each, one behind the other: threads that take rings over */
+#define LIVES 25	/* of each, one after the other: threads that take rings over */
 #define SAMPLES 300	/* of each life */
 #define DEEPEST 90
 
@@ -75,14 +75,14 @@ bool hp_readable_few(uintptr_t address, uintptr_t size)
 	return false;
 }
 
-/* Nobody gives up rights here. */
+/* No one drops privileges here. */
 uint32_t hp_drops;
 
 void hp_drop_check(void)
 {
 }
 
-/* Nobody makes threads by it here. */
+/* No one makes threads by it here. */
 struct hp_real hp_real_table;
 _Atomic int hp_real_is_filled = 1;
 

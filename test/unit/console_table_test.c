@@ -142,7 +142,7 @@ TEST(console, the_choice_goes_with_its_row)
 	hp_table_fill(&table, one);
 	hp_table_move(&table, 0);
 	hp_table_fill(&table, two);
-	CHECK(table.chosen == 0);	/* nobody has moved: the first row */
+	CHECK(table.chosen == 0);	/* no one has moved: the first row */
 	hp_table_move(&table, 2);
 	CHECK_STR(name_at(&table, table.chosen, room), "a");
 	hp_table_fill(&table, one);

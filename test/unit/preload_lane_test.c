@@ -21,7 +21,7 @@
 /* --- what the rest of the library would be --- */
 
 static struct hp_lockset lockset;
-static __thread struct hp_lockset *own;	/* of a thread that is to be a process of its own */
+static __thread struct hp_lockset *own;	/* of a thread that must be its own process */
 static void (*meanwhile)(void);	/* what another process does before the next lane is made; once */
 static struct hp_self self = { .pid = 1 };
 
@@ -155,7 +155,7 @@ TEST(lane, is_freed_by_one_of_two_that_close_it_at_once)
 	CHECK_EQ(((const struct hp_channel *)at(again->channel))->closed, ROUNDS);
 }
 
-/* --- of those that nobody seems to have --- */
+/* --- of those that no one seems to have --- */
 
 static struct hp_lane *gots[2];
 

@@ -37,7 +37,7 @@ static bool is_all(const struct piece *piece, unsigned char mark)
 	return true;
 }
 
-/* NULL = every piece was empty, and nobody else wrote into it. */
+/* NULL = every piece was empty, and no one else wrote into it. */
 static void *take_many(void *unused)
 {
 	struct piece *pieces = calloc(PIECES, sizeof(*pieces));

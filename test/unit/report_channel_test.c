@@ -173,7 +173,7 @@ TEST(channels, what_was_not_seen_is_not_told_as_nothing)
 	text = table_of(&fake);
 	row = strstr(text, "\nhalf ");
 	CHECK(row && sscanf(row, " half %15s %15s %15s", type, sent, received) == 3);
-	/* Three were sent, more than there is room for, and nobody here received any. */
+	/* Three were sent, more than there is room for, and no one here received any. */
 	CHECK(strcmp(type, "pipe") == 0 && strcmp(sent, "3") == 0 && strcmp(received, "-") == 0);
 	CHECK(strstr(text, "\"label\":\"half\""));
 	/* In `raw`; in `data`, whose rows are before, the least. */

@@ -302,7 +302,7 @@ TEST(edge, clocks_that_went_back)
 	times_are_possible(&s.fake);
 }
 
-/* A counter of the processor that is near its end, as a hypervisor may set it, goes on at 0. */
+/* A counter of the processor that is near its end, as a hypervisor may set it, continues at 0. */
 TEST(edge, ticks_near_2_to_the_64)
 {
 	struct scene s;

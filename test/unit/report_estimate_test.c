@@ -48,7 +48,7 @@ static uint64_t duration_of(int kind, double scale)
 struct sampled {
 	double truth;	/* ticks of all calls */
 	double mean;	/* running */
-	double unseen;	/* ticks of calls that nobody timed */
+	double unseen;	/* ticks of calls that no one timed */
 };
 
 static void one_call(struct fake *fake, struct hp_function *f, struct hp_row *row, uint64_t ticks,

@@ -25,7 +25,7 @@ static void clean(void)
 	CHECK_EQ(system(command), 0);
 }
 
-/* Each test runs in a process of its own. */
+/* Each test runs in its own process. */
 static void begin(void)
 {
 	CHECK(mkdtemp(root) != NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_hostile_test.c - what the helper reads of a program that wrote where it should not,
- * and of files that are not what they say: nothing of it may hold the helper for ever, or make it
+ * sampler_hostile_test.c - what the helper reads of a program that wrote where it should not, and
+ * of files that are not what they say: nothing of it may hold the helper forever, or make it
  * write over its own memory.
  */
 /* The name is the test runner's, too. */

@@ -42,7 +42,7 @@ static pid_t member_new(int *end)
 	return child;
 }
 
-/* Nobody waits for it, so it stays a zombie. */
+/* No one waits for it, so it stays a zombie. */
 static void member_end(pid_t child, int end)
 {
 	siginfo_t info;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_open_test.c - waits that go on are in the sums once, whatever records come, or do not.
+ * sampler_open_test.c - waits that continue are in the sums once, whatever records come, or do
+ * not.
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place
@@ -206,7 +207,7 @@ TEST(open, the_last_round_before_the_report_has_events_and_the_rest_has_its_own)
 	end();
 }
 
-/* Process and parent, thread and parent, when; and behind it who, when, the event. */
+/* Process and parent, thread and parent, when; and after it who, when, the event. */
 static void forked(uint32_t tid, uint64_t ns, uint64_t event)
 {
 	uint64_t words[] = { 0,

@@ -2,8 +2,8 @@
 /*
  * sampler_row_test.c - a row that is kept for a span of code is the one that its information says.
  *
- * The code is that of the libraries that this program has: each address, asked
- * for at random and again, as often as rows give way to others.
+ * The code is that of the libraries that this program has: each address,
+ * requested at random and again, as often as rows give way to others.
  */
 #include "sampler/sample/row.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_trail_test.c - a walk that goes on along the one before gives what a whole walk gives.
+ * sampler_trail_test.c - a walk that continues along the one before gives what a whole walk
+ * gives.
  *
  * Stacks of this very process, of two functions that call each other at random,
  * come as the kernel's records do: once as one thread's, whose samples share
@@ -234,7 +235,7 @@ TEST(trail, the_frame_pointer_counts_only_where_something_hangs_on_it)
 	other.fp++;
 	CHECK(hp_trail_is_at(&trail->frames[2], &other));
 
-	/* Behind the outermost alone: what is read for nobody is no reason to walk again. */
+	/* Behind the outermost alone: what is read for no one is no reason to walk again. */
 	trail->frames[0].needs_fp = false;
 	hp_trail_extend(trail, 1, fresh, 2);
 	CHECK_EQ(trail->count, 3);

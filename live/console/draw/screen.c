@@ -43,7 +43,7 @@ struct ink {
 	short rich[2];	/* of 256: foreground, background; -1 = the terminal's own */
 	short plain[2];	/* of 8 or 16 */
 	attr_t with;	/* besides the colour */
-	attr_t without;	/* if there is none */
+	attr_t without;	/* if none exists */
 };
 
 static const struct ink ink_table[HP_INKS] = {

@@ -37,7 +37,7 @@ void hp_heard_say(struct hp_heard *heard, enum hp_phase phase, const char *remed
 struct hp_news {
 	struct hp_news *next;
 	char path[HP_FEED_PATH];
-	bool is_once;	/* a key asked for it, see hp_feed_do */
+	bool is_once;	/* a key requested it, see hp_feed_do */
 	struct hp_heard heard;	/* `body` only for one-time requests, or if it is not JSON */
 	struct cJSON *json;	/* NULL = not JSON */
 	uint64_t at_ns;	/* time of arrival, CLOCK_MONOTONIC_RAW */

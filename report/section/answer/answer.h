@@ -63,7 +63,7 @@ struct hp_answer_cpu {
 	uint64_t calls;	/* exact; 0 = not known */
 };
 
-/* The program's own functions by the time that the hooks measured: where nobody took samples. */
+/* The program's own functions by the time that the hooks measured: where no one took samples. */
 struct hp_answer_timed {
 	char *name;
 	double ns;	/* without instrumented callees */
@@ -117,7 +117,7 @@ struct hp_answer {
 
 #define HP_ANSWER_SAMPLES 20	/* fewer say nothing of single functions */
 
-/* Made when it is asked for first; lives as long as the report. */
+/* Made when it is requested first; lives as long as the report. */
 const struct hp_answer *hp_answer_of(struct hp_report *report);
 
 /*
@@ -132,7 +132,7 @@ char *hp_answer_function(struct hp_report *report, uint32_t function);
 /* The same of a call path, "f file.c:12 ← g". */
 char *hp_answer_path(const struct hp_report *report, const char *path);
 
-/* --- parts of hp_answer_of, each in a file of its own --- */
+/* --- parts of hp_answer_of, each in its own file --- */
 
 void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer);
 void hp_answer_cpu_make(struct hp_report *report, struct hp_answer *answer);

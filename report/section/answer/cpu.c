@@ -24,7 +24,7 @@ struct owned {
 
 /* What one owner called. */
 struct called {
-	uint32_t callee; /* a function, or of the kernel what it was asked for */
+	uint32_t callee; /* a function, or the kernel function that was requested */
 	bool is_kernel;
 	uint64_t ns;
 };

@@ -5,7 +5,7 @@
  * The owner is the innermost function of the program's own code.  What runs below it,
  * in the C and C++ libraries and in the kernel, is told as the owner's callee.  Where
  * the program's file has no names, the innermost named function of another library
- * owns the time; where there is none, the file does.
+ * owns the time; where none exists, the file does.
  */
 #ifndef HP_REPORT_SECTION_ANSWER_OWNER_H
 #define HP_REPORT_SECTION_ANSWER_OWNER_H
@@ -19,9 +19,9 @@ struct hp_owner {
 	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = no code of the program was on the stack */
 	uint32_t frame;	/* where it was: place in hp_cpu.frames; HP_NONE = as above */
 	uint32_t callee;	/* what it called, outside of the program's code; HP_NONE = nothing */
-	uint32_t entry;	/* the kernel's function that says what it was asked for; HP_NONE = none */
+	uint32_t entry;	/* the kernel's entry function; HP_NONE = none */
 	bool is_join;	/* waits for the end of a thread */
-	bool is_start;	/* nobody's: a program that is loaded, or ends */
+	bool is_start;	/* no one's: a program that is loaded, or ends */
 	bool is_sync;	/* asks for data to reach the disk */
 	uint32_t depth;	/* how often the owner is on the stack, 1000 at most */
 };
@@ -32,7 +32,7 @@ struct hp_owners {
 	size_t count;
 };
 
-/* Made when it is asked for first; lives as long as the report. */
+/* Made when it is requested first; lives as long as the report. */
 const struct hp_owners *hp_owners_of(struct hp_report *report);
 
 /* True for a function that has a name, and not only a file. */
@@ -41,7 +41,7 @@ bool hp_owner_is_named(const struct hp_report *report, uint32_t function);
 /* True if a function is code of the kernel. */
 bool hp_owner_is_kernel(const struct hp_report *report, uint32_t function);
 
-/* "read", "page faults": what the kernel was asked for, by its function `entry`; fresh. */
+/* "read", "page faults": what the kernel does, by its function `entry`; fresh. */
 char *hp_owner_entry_text(const struct hp_report *report, uint32_t entry);
 
 #endif

@@ -39,7 +39,7 @@ struct sums {
 	double ready_ns;
 	double stopped_ns;
 	double waits_ns[HP_THREAD_WAITS];
-	double waited_ns;	/* nobody knows what for, */
+	double waited_ns;	/* no one knows what for, */
 	double idle_ns;	/* or if it did not wait for a core */
 };
 

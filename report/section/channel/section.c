@@ -3,7 +3,7 @@
  * section.c - see section.h.
  *
  * What was not seen is "-", or has a bound: a channel that another process has,
- * too, and of which nobody here received anything, may have a receiver there.
+ * too, and of which no one here received anything, may have a receiver there.
  */
 #include "report/section/channel/section.h"
 
@@ -27,7 +27,7 @@
 
 /* --- the view --- */
 
-/* The report's rows, and those of semaphores behind them. */
+/* The report's rows, and those of semaphores after them. */
 struct hp_channel_view {
 	struct hp_channels channels;	/* what its rows have is the report's */
 };
@@ -299,7 +299,7 @@ static void cell_bytes(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown = r->kind >= HP_CHANNEL_QUEUE;
 }
 
-/* Since the first message was sent; of less than two there is none. */
+/* Since the first message was sent; of less than two none exists. */
 static void set_rate(const struct hp_report *report, const struct hp_channel_row *row,
 		     uint64_t count, struct hp_value *value)
 {

@@ -16,7 +16,7 @@
 struct hp_channel_view;
 struct cJSON;
 
-/* The report's channels: they are read when they are first asked for, and so are their names. */
+/* The report's channels: they are read when they are first requested, and so are their names. */
 struct hp_channel_view *hp_channel_view(const struct hp_report *report);
 
 const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view);

@@ -3,7 +3,7 @@
  * cell.h - columns, and how the value of a row in a column is found.
  *
  * A column is a member of the row, named by HP_MEMBER, or has a getter, which may
- * in turn read the member of its own column.
+ * in turn read its own member column.
  */
 #ifndef HP_REPORT_SECTION_CORE_CELL_H
 #define HP_REPORT_SECTION_CORE_CELL_H
@@ -27,13 +27,13 @@ enum hp_unit {
 	HP_UNIT_BYTES,
 	HP_UNIT_DIFFERENCE,	/* bytes, perhaps below 0 */
 	HP_UNIT_NUMBER,	/* plain, in JSON only */
-	HP_UNIT_RATE,	/* per second; in JSON with its fraction, null where there is none */
+	HP_UNIT_RATE,	/* per second; in JSON with its fraction, null where none exists */
 };
 
 struct hp_value {
 	const char *text;	/* names: the whole one; NULL = `number` counts */
 	double number;
-	const char *mark;	/* behind a name in tables; NULL = none */
+	const char *mark;	/* after a name in tables; NULL = none */
 	unsigned indent;	/* levels */
 	bool is_label;	/* a name as somebody wrote it: not to be shortened */
 	bool is_unknown;
@@ -44,7 +44,7 @@ struct hp_value {
 
 struct hp_column;
 
-/* What a getter is asked for. */
+/* Arguments of a getter. */
 struct hp_cell {
 	struct hp_report *report;
 	const void *row;

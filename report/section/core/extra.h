@@ -12,7 +12,7 @@ struct cJSON;
 /* `time_elapsed` and `total_elapsed_ns`. */
 void hp_extra_add_elapsed(struct hp_report *report, struct cJSON *list);
 
-/* `percentiles`, those that were asked for. */
+/* `percentiles`, those that were requested. */
 void hp_extra_add_percentiles(struct hp_report *report, struct cJSON *list);
 
 /* `rss_timeline`, [ns, bytes] each; nothing where nothing is known. */

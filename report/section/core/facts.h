@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts.h - what is to be known of a run beside its segment: on what machine, of
+ * facts.h - what must be known of a run beside its segment: on what machine, of
  * what revision, with what label.  Gathered at its end, kept in its file, told
  * in `meta` of JSON.
  *

@@ -250,7 +250,7 @@ void hp_carry_release(struct hp_carry *carry)
 	hp_model_release(&carry->model);
 }
 
-/* What was not asked for at this look is in `carry` still. */
+/* What was not requested at this look is in `carry` still. */
 void hp_report_release(struct hp_report *report)
 {
 	struct hp_carry *carry = report->record.carry;

@@ -30,8 +30,8 @@ struct hp_focus {
 
 /*
  * What a report hands on to that of the next look at the same program, so that only
- * what is new has to be found.  All zeroes at first.  A report takes out of it what
- * it is asked for, and puts it back when it is released.
+ * what is new must be found.  All zeroes at first.  A report takes out of it what
+ * it needs, and puts it back when it is released.
  */
 struct hp_carry {
 	struct hp_model model;
@@ -46,7 +46,7 @@ struct hp_record {
 	struct hp_resolver *resolver;	/* looks names up aside; NULL = they are waited for */
 	bool is_live;	/* its program still runs */
 	struct hp_carry *carry;	/* of the look before, and for the next one; NULL = none */
-	bool is_lazy;	/* nothing is read before it is asked for: see report/section/sections.h */
+	bool is_lazy;	/* nothing is read before it is requested: see report/section/sections.h */
 };
 
 struct hp_section;
@@ -112,7 +112,7 @@ void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complai
 void hp_focus_release(struct hp_focus *focus);
 bool hp_focus_allows(const struct hp_focus *focus, const char *name);
 
-/* True if the function is to be shown. */
+/* True if the function must be shown. */
 bool hp_report_allows(struct hp_report *report, const struct hp_model_function *function);
 
 #endif

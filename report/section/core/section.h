@@ -56,8 +56,8 @@ enum hp_estimate {
  */
 struct hp_extra {
 	void (*head)(struct hp_report *report, struct cJSON *list);	/* before the description */
-	void (*middle)(struct hp_report *report, struct cJSON *list);	/* behind it */
-	void (*tail)(struct hp_report *report, struct cJSON *list);	/* behind the rows */
+	void (*middle)(struct hp_report *report, struct cJSON *list);	/* after it */
+	void (*tail)(struct hp_report *report, struct cJSON *list);	/* after the rows */
 	void (*data)(struct hp_report *report, const void *row, struct cJSON *entry);
 	void (*raw)(struct hp_report *report, const void *row, struct cJSON *entry);
 	const char *list_keys;	/* of the three above; NULL = none */
@@ -71,7 +71,7 @@ struct hp_tool {
 	const char *help;	/* NULL = the section's */
 	const char *answer;	/* keys of the answer, if that is no list; NULL = it is one */
 	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
-	const char *meaning;	/* how it is to be read, for `explain`; NULL = no topic */
+	const char *meaning;	/* how it must be read, for `explain`; NULL = no topic */
 	const char *next;	/* what to ask next */
 };
 
@@ -100,7 +100,7 @@ struct hp_absent {
 struct hp_top {
 	struct hp_value name;
 	struct hp_value share;
-	const char *word;	/* behind the share; NULL = none */
+	const char *word;	/* after the share; NULL = none */
 };
 
 struct hp_section {
@@ -140,7 +140,7 @@ struct hp_section {
 
 	/* The table. */
 	bool is_deep;	/* its first column is a tree */
-	bool is_on_top;	/* the first lines tell the first row that has a name of its own, */
+	bool is_on_top;	/* the first lines tell the first row that has its own name, */
 	bool (*top)(struct hp_report *report, struct hp_top *top);	/* or this; false = nothing */
 	enum hp_estimate estimate;
 
@@ -155,7 +155,7 @@ struct hp_section {
 	/* The server. */
 	struct hp_tool tool;
 	bool has_own_ids;	/* of its rows, from look to look */
-	size_t usual_served;	/* rows, unless more are asked for; 0 = all */
+	size_t usual_served;	/* rows, unless more are requested; 0 = all */
 	const struct hp_metric *metrics;
 	const struct hp_label_key *labels;
 	const struct hp_absent *absent;	/* if it is not recorded */
@@ -171,7 +171,7 @@ static inline const char *hp_section_rows(const struct hp_section *section)
 	return section->rows ? section->rows : "data";
 }
 
-/* It has a list of its own in JSON. */
+/* It has its own list in JSON. */
 bool hp_section_is_listed(const struct hp_section *section);
 
 bool hp_section_has_data(const struct hp_section *section, const struct hp_report *report);

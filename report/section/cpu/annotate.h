@@ -33,8 +33,8 @@ struct hp_annotation {
 
 /*
  * Makes that section the report's answer.  `name` is a function's name, whole or short, or a
- * part of it; the one with most samples is taken, and others are told.  False =
- * there is none, or its lines are not known, which is told too.
+ * part of it; the one with most samples is taken, and others are told.  False = none exists,
+ * or its lines are not known, which is told too.
  */
 bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain complain,
 			void *context);

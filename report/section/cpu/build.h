@@ -19,12 +19,12 @@ struct hp_cpu_build {
 	size_t raw_room;
 	size_t frame_room;
 	size_t place_room;
-	uint32_t *pending;	/* places to be asked for again */
+	uint32_t *pending;	/* places to be requested again */
 	size_t pending_count;
 	size_t pending_room;
 	uint32_t generation;	/* of the stacks */
 	size_t stack_count;	/* that are known: */
-	uint32_t *owners;	/* by stack: the function whose its own time is; HP_NONE = nobody's */
+	uint32_t *owners;	/* by stack: the function whose its own time is; HP_NONE = no one's */
 	uint32_t *outer;	/* by stack: a bit for each frame whose function is not further out again */
 	uint32_t *ups;	/* by stack: the first one outward, itself included, that has such a frame */
 	bool has_functions;
@@ -36,7 +36,7 @@ struct hp_cpu_build {
 	struct hp_names names;	/* of the object at hand, if it is no file */
 	uint32_t named;	/* that object */
 	uint32_t *same;	/* of each object: the first that is the same file */
-	bool is_stale;	/* places have become other functions': `owners` and `outer` are made anew */
+	bool is_stale;	/* places have become other functions': `owners` and `outer` are made again */
 };
 
 /* Sums up the stacks: those behind `stack_count` are new. */

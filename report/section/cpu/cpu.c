@@ -21,7 +21,7 @@
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
-#define NAMES_SPARE 1000	/* functions that no frame is of any more, before all is found anew */
+#define NAMES_SPARE 1000	/* functions that no frame is of any more, before all is found again */
 
 static uint64_t name_hash(uint32_t object, const char *name, size_t length)
 {
@@ -61,7 +61,7 @@ static uint32_t same_of(const struct hp_cpu_build *b, uint32_t object)
 
 /* --- functions --- */
 
-/* What compilers put behind the name of a part or a copy of a function. */
+/* What compilers put after the name of a part or a copy of a function. */
 static size_t base_length(const char *name)
 {
 	static const char *const parts[] = { ".cold",	  ".part.", ".constprop.", ".isra.",
@@ -536,7 +536,7 @@ static void *cpu_keep(void *held)
 
 static const struct hp_view_kind cpu_kind = { .free = cpu_free, .keep = cpu_keep };
 
-/* Code that is made at run time leaves the names behind that it had before: not for ever. */
+/* Code that is made at run time leaves the names after that it had before: not forever. */
 static bool is_of_use(const struct hp_cpu *cpu, uint32_t generation)
 {
 	return cpu->build->generation == generation &&

@@ -55,7 +55,7 @@ struct hp_cpu_build;
 
 /*
  * Functions, frames and places stay where they are from look to look; sums are made
- * anew.  A function may have nothing any more, when a place has become another's.
+ * again.  A function may have nothing any more, when a place has become another's.
  */
 struct hp_cpu {
 	struct hp_cpu_build *build;	/* what is needed at the next look */
@@ -71,7 +71,7 @@ struct hp_cpu {
 	uint64_t attributed_ns;	/* to functions that are rows; */
 	uint64_t profiler_ns;	/* and of the profiler in the program's threads, unless it is shown */
 	uint64_t profiler_samples;
-	uint32_t profiler;	/* the function [hotpath]; HP_NONE = there is none */
+	uint32_t profiler;	/* the function [hotpath]; HP_NONE = none exists */
 };
 
 /* The frames of a place as they were found. */
@@ -86,18 +86,21 @@ static inline const struct hp_cpu_frame *hp_cpu_found(const struct hp_cpu *cpu,
 /* Its name in tables: that of the program's main is another one. */
 const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *function);
 
-/* Made when it is asked for first. */
+/* Made when it is requested first. */
 struct hp_cpu *hp_report_cpu(const struct hp_report *report);
 
-/* True if it was asked for. */
+/* True if it was requested. */
 bool hp_cpu_is_made(const struct hp_report *report);
 
 /* For the section of waits, too. */
 bool hp_cpu_has_data(const struct hp_report *report);
-/* CPU time of the program that no sample stands for, ns; 0 = none to speak of (5 %, and 20 ms), or nobody sampled. */
+/*
+ * CPU time of the program that no sample stands for, ns; 0 = none to speak of (5 %, and
+ * 20 ms), or no one sampled.
+ */
 uint64_t hp_cpu_missed_ns(const struct hp_report *report);
 const char *hp_cpu_empty(struct hp_report *report);
-/* Path of this run's profile, ours or samply's; NULL = there is none. */
+/* Path of this run's profile, ours or samply's; NULL = none exists. */
 const char *hp_cpu_profile(const struct hp_report *report);
 
 #endif

@@ -25,7 +25,7 @@
 #include "segment/layout/process.h"
 
 #define FAINT 3 /* samples of a function below which a table leaves it out */
-#define FEW 10 /* samples that say nothing: not worth a table that nobody asked for */
+#define FEW 10 /* samples that say nothing: not worth a table that no one requested */
 #define LONG_NS UINT64_C(100000000) /* of CPU: that there are no samples is worth telling */
 
 #define MISSED_MIN_NS UINT64_C(20000000) /* of CPU without samples: less is chance, */
@@ -36,7 +36,7 @@ static const struct hp_sampling *record_of(const struct hp_report *report)
 	return &report->model.sampling.record;
 }
 
-/* Only waits were asked for. */
+/* Only waits were requested. */
 static bool is_waits_only(const struct hp_sampling *record)
 {
 	return record->fault == HP_SAMPLING_FINE && record->source == HP_SAMPLING_NONE;

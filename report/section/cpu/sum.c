@@ -29,7 +29,7 @@ static bool is_row(const struct hp_cpu_build *b, const struct hp_cpu_function *f
 	return !b->has_functions || f->instrumented != HP_NONE;
 }
 
-/* The innermost function at a place that is a row; HP_NONE = there is none. */
+/* The innermost function at a place that is a row; HP_NONE = none exists. */
 static uint32_t owner_at(const struct hp_cpu_build *b, uint32_t stack)
 {
 	const struct hp_cpu_place *place = place_of(b, stack);

@@ -5,7 +5,7 @@
  * What an owner is doing is said by the functions of libraries and of the kernel between
  * it and the innermost one.  A function that a library's search calls back, as the
  * condition of std::find_if is one, is an owner itself; its time is marked as a search of
- * the function that asked for it.
+ * the function that requested it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #define KNOWN (UINT32_C(1) << 31)
 #define LIBRARY (UINT32_C(1) << 30) /* of C++'s library, by its name */
 #define FRAMES_MAX 2000 /* between a sample and its owner */
-#define CALLERS_MAX 32 /* frames of a library between a search and who asked for it */
+#define CALLERS_MAX 32 /* frames of a library between a search and who requested it */
 
 static_assert(HP_SIGNS < 30, "a bit for each, and two more");
 

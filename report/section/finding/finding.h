@@ -73,10 +73,10 @@ struct hp_findings {
 	size_t count;
 	size_t room;
 	enum hp_findings_state state;
-	char *none; /* a sentence, if there is none; else NULL */
+	char *none; /* a sentence, if none exists; else NULL */
 };
 
-/* Made when it is first asked for; lives as long as the report. */
+/* Made when it is first requested; lives as long as the report. */
 const struct hp_findings *hp_findings_of(struct hp_report *report);
 
 /* "measured", "likely", "possible", "a guess" */

@@ -16,7 +16,7 @@ static void find(struct hp_survey *survey)
 	struct hp_finding *finding;
 	struct hp_text_cell time;
 
-	/* Of a machine that others use too, nobody knows whom the threads waited for. */
+	/* Of a machine that others use too, no one knows whom the threads waited for. */
 	if ((double)survey->busy < THREADS_MIN * survey->cores || survey->has_programs ||
 	    survey->ready_ns < READY_MIN * survey->life_ns ||
 	    survey->ran_ns < FULL * survey->cores * survey->wall_ns)

@@ -16,7 +16,7 @@
 #define PAGE 4096.0
 #define RUNS_MAX 10 /* processes: where many start, each one's pages are new */
 
-/* Memory that is touched for the first time once has to be; all of it together fits the peak. */
+/* Memory must be touched a first time; all of that together fits the peak. */
 static bool is_again(const struct hp_survey *survey)
 {
 	const struct hp_model *model = &survey->report->model;

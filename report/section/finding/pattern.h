@@ -14,8 +14,8 @@ struct hp_pattern {
 	double of_function; /* and of the function's */
 	bool is_function_wasted; /* the fix takes all of the function's work away, not only what is marked */
 	enum hp_confidence confidence;
-	const char *advice; /* behind the function */
-	const char *what; /* "searching": behind the share of the CPU time */
+	const char *advice; /* after the function */
+	const char *what; /* "searching": after the share of the CPU time */
 };
 
 /* Reports the function that spends most on it, if that is enough. */

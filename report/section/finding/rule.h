@@ -118,7 +118,7 @@ char *hp_survey_row(const struct hp_survey *survey, uint32_t function);
 /* "f (file.c:12)", or "f": the subject of a finding with its place; fresh. */
 char *hp_finding_where(const struct hp_finding *finding);
 
-/* --- parts of the survey, each in a file of its own --- */
+/* --- parts of the survey, each in its own file --- */
 
 void hp_survey_init(struct hp_survey *survey, struct hp_report *report,
 		    struct hp_findings *findings);

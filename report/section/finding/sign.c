@@ -82,7 +82,7 @@ static const struct word kernel[] = {
 	{ "sys_exit", HP_SIGN_START },
 };
 
-/* What the kernel does once a call, however little it is asked for; by the innermost function. */
+/* Work that the kernel does once per call, however small the request; by the innermost function. */
 static const struct word call[] = {
 	{ "do_syscall_64", HP_SIGN_CALL },
 	{ "^entry_SYSCALL", HP_SIGN_CALL },

@@ -16,7 +16,7 @@
 #define BLOCKED_MIN 0.15 /* of the wall time */
 #define OTHERS_MAX 0.5 /* of it: another thread that computes meanwhile needs the time anyway */
 
-/* The first thread's: another one that sleeps, a timer, delays nobody. */
+/* The first thread's: another one that sleeps, a timer, delays no one. */
 static const struct hp_thread_row *first_thread(const struct hp_survey *survey)
 {
 	uint32_t root = survey->report->model.reader.header.root_pid;

@@ -159,7 +159,7 @@ static uint32_t object_of(void *context, uint64_t offset)
 	return *found;
 }
 
-/* What goes on: a wait in any case; a busy span of a process that runs. */
+/* What continues: a wait in any case; a busy span of a process that runs. */
 static void present_add(struct build *b, struct hp_loop_row *row)
 {
 	const struct hp_loop *record = &row->record;

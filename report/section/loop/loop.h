@@ -50,7 +50,7 @@ struct hp_loops {
 	size_t span_count;
 };
 
-/* Read when it is first asked for. */
+/* Read when it is first requested. */
 const struct hp_loops *hp_loops_of(const struct hp_report *report);
 
 #endif

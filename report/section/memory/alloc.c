@@ -17,7 +17,7 @@
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
-/* What is known of a heap.  Steps never change, and new ones come behind them. */
+/* What is known of a heap.  Steps never change, and new ones come after them. */
 struct known {
 	uint64_t chunk;	/* the newest that was read */
 	uint32_t count;	/* of its steps */
@@ -446,7 +446,7 @@ static int64_t minus(int64_t value)
 	return (int64_t)(0 - (uint64_t)value);
 }
 
-/* What each look finds anew. */
+/* What each look finds again. */
 static void clear(struct hp_alloc *alloc)
 {
 	int64_t raised = alloc->raised;

@@ -113,8 +113,8 @@ void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
 
 /*
  * The same of one that was read before or is all zeroes, at a later look of the
- * same model: as if it was read anew, but the steps stay where they are, and what
- * was added to their own sums is in `changes`.
+ * same model: as if it was read again, but the steps stay where they are, and
+ * what was added to their own sums is in `changes`.
  */
 void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model);
 void hp_alloc_release(struct hp_alloc *alloc);

@@ -150,7 +150,7 @@ static void get_average(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_alloc_sum *paths = hp_alloc_sum_of(cell->report, cell->row);
 	uint64_t calls = sum ? function_of(cell->report, cell->row)->calls : 0;
 
-	/* What calls that go on allocate is in no average yet. */
+	/* What calls that continue allocate is in no average yet. */
 	if (calls && calls == function_of(cell->report, cell->row)->running)
 		value->is_unknown = true;
 	else if (calls)

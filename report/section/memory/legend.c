@@ -72,7 +72,7 @@ struct numbers {
 	uint32_t file;
 };
 
-/* "NAME.FILE.LINE,..." behind a place; texts that are new get their lines before. */
+/* "NAME.FILE.LINE,..." after a place; texts that are new get their lines before. */
 static void frames_write(struct writer *writer, const struct hp_frame_place *place,
 			 const struct numbers *numbers)
 {

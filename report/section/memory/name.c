@@ -14,7 +14,7 @@
 #include "report/name/wrapper.h"
 
 #define ARROW "\342\206\220"
-#define NAME_CALLERS 8 /* told behind the function's name */
+#define NAME_CALLERS 8 /* told after the function's name */
 
 /* The frame of a place that is told: the innermost one that is no wrapper. */
 static const struct hp_frame_line *told_frame(struct hp_alloc_view *view,
@@ -54,7 +54,7 @@ static bool is_main(const char *name)
 	return strcmp(name, "main") == 0;
 }
 
-/* What stands behind the function: file:line, or in code without names the place in the file. */
+/* What stands after the function: file:line, or in code without names the place in the file. */
 static char *place_text(const char *name, const struct hp_alloc_step *step,
 			const struct hp_frame_line *frame)
 {
@@ -98,11 +98,11 @@ static char *library_text(struct hp_report *report, uint32_t from, uint32_t told
 /* Goes out along a path, one function at a time: those that were inlined, then those that called. */
 struct walk {
 	struct hp_report *report;
-	uint32_t step; /* 0 = behind the outermost one */
+	uint32_t step; /* 0 = after the outermost one */
 	size_t frame; /* of its place */
 };
 
-/* A fresh name of the next function; NULL = there is none. */
+/* A fresh name of the next function; NULL = none exists. */
 static char *walk_on(struct walk *walk)
 {
 	struct hp_alloc_view *view = hp_alloc_view(walk->report);

@@ -94,7 +94,7 @@ void hp_alloc_rows_free(struct hp_alloc_view *view)
 
 void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *row, uint64_t before)
 {
-	/* Rows of functions begin anew when a name comes, and others are of one look. */
+	/* Rows of functions begin again when a name comes, and others are of one look. */
 	if (hp_frames_pending(view->frames) == before || row < view->sites ||
 	    row >= view->sites + view->site_count)
 		return;

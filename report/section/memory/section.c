@@ -77,7 +77,7 @@ static const char *leaks_describe(const struct hp_report *report)
 				      : "Call paths of what was not freed at the end.";
 }
 
-/* What is known of what can be reached; "" = nobody asked for it. */
+/* What is known of what can be reached; "" = no one requested it. */
 static const char *reach_text(const struct hp_alloc *alloc)
 {
 	switch (alloc->leak_state) {
@@ -300,7 +300,7 @@ const struct hp_section hp_alloc_sites_section = {
 	.usual_served = HP_PATHS_SERVED,
 };
 
-/* Only if asked for: most programs leave something behind, and the system takes it. */
+/* Only if requested: most programs leave something behind, and the system takes it. */
 const struct hp_section hp_leaks_section = {
 	.key = "leaks",
 	.json = "leaks",

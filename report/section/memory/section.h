@@ -18,7 +18,7 @@
 
 struct hp_alloc_view;
 
-/* The report's allocations: they are read when they are first asked for. */
+/* The report's allocations: they are read when they are first requested. */
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *report);
 
 /* What was read of the segment; NULL = nothing recorded allocations. */

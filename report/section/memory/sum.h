@@ -9,7 +9,7 @@
 
 struct hp_alloc_sum {
 	uint64_t count; /* blocks */
-	uint64_t bytes; /* as asked for */
+	uint64_t bytes; /* as requested */
 	uint64_t frees;
 	uint64_t freed_bytes;
 	uint64_t temporary; /* of the blocks: freed by the same thread before its next allocation */
@@ -47,7 +47,7 @@ static inline void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_s
 	to->lost_bytes += sum->lost_bytes;
 }
 
-/* What has to be added to `before` for `now`. */
+/* What must be added to `before` for `now`. */
 static inline struct hp_alloc_sum hp_alloc_difference(const struct hp_alloc_sum *now,
 						      const struct hp_alloc_sum *before)
 {

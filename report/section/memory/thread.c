@@ -2,7 +2,7 @@
 /*
  * thread.c - what threads allocated and freed, for the section of threads.
  *
- * A thread's bytes are those that it asked for itself and those that it gave
+ * A thread's bytes are those that it requested itself and those that it gave
  * back, whoever had allocated them: so a thread that only consumes has less
  * than none left.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h - what the files of the sections about allocations share, and
- * nobody else looks at.
+ * view.h - what the files of the sections about allocations share, and no one
+ * else looks at.
  */
 #ifndef HP_REPORT_SECTION_MEMORY_VIEW_H
 #define HP_REPORT_SECTION_MEMORY_VIEW_H
@@ -14,7 +14,7 @@ struct hp_alloc_row {
 	uint32_t step;	/* of a site: the innermost one that is told */
 	uint32_t function;	/* of a function: its number */
 	bool is_function;
-	char *name;	/* NULL = not asked for yet */
+	char *name;	/* NULL = not requested yet */
 	char *frames;	/* of a site: what JSON tells of it; NULL = the same */
 	const struct hp_charge_sum
 		*charge;	/* of an instrumented function, which is of the model then */
@@ -49,7 +49,7 @@ struct hp_alloc_view {
 	struct hp_alloc alloc;
 	struct hp_frames *frames;
 	bool is_kept;	/* for a next look */
-	bool is_stale;	/* a name came, or the steps are others: rows are to be made anew */
+	bool is_stale;	/* a name came, or the steps are others: rows must be made again */
 	bool is_cumulative;	/* all of what callees did is summed up, not only how much they allocated */
 	uint32_t *place_of;	/* by code: number of its place in the frames + 1; 0 = not known yet */
 	size_t code_room;
@@ -85,7 +85,7 @@ struct hp_alloc_view {
 	size_t charged_count;
 };
 
-/* What calls of instrumented functions allocated; read when it is first asked for. */
+/* What calls of instrumented functions allocated; read when it is first requested. */
 const struct hp_charges *hp_alloc_charges(const struct hp_report *report);
 
 /* The sites: hp_alloc_view.sites. */

@@ -6,7 +6,7 @@
  * Time belongs to the innermost instrumented function on its stack; where none is
  * instrumented, to the innermost one that is neither the C library's nor an
  * allocator's (with HOTPATH_CPU_INCLUSIVE to each function on it).  Samples in
- * this library are the profiler's cost and nobody's CPU.
+ * this library are the profiler's cost and no one's CPU.
  *
  * Folder: report/section/mixed - sections that join several subjects, and
  *   those that nothing fills yet
@@ -58,7 +58,7 @@ struct hp_bound {
 /* By the numbers of the row alone; the limits are in doc/internals/cpu.md. */
 enum hp_bound_word hp_bound_word(const struct hp_bound_row *row);
 
-/* Made when it is asked for first. */
+/* Made when it is requested first. */
 struct hp_bound *hp_report_bound(struct hp_report *report);
 
 /* Adds what was allocated to the rows (bound_alloc.c). */

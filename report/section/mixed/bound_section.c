@@ -116,7 +116,7 @@ static const char *describe(const struct hp_report *report)
 		       : "What each function spends its own time on.";
 }
 
-/* What is in no row: times of system calls that nobody may look into, and our own. */
+/* What is in no row: times of system calls that no one may look into, and our own. */
 const char *hp_bound_note(struct hp_report *report)
 {
 	const struct hp_sampling *record = &report->model.sampling.record;
@@ -210,7 +210,7 @@ static void row_word(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_set_text(cell, text, value);
 }
 
-/* Own times, or with callees, as the report was asked for. */
+/* Own times, or with callees, as requested. */
 static void wall_set(const struct hp_report *report, const struct hp_model_function *f,
 		     struct hp_value *value)
 {

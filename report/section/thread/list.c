@@ -23,7 +23,7 @@ static int compare_doubles(double a, double b)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Of a thread that nobody looked at the peak is not known, and not below its average. */
+/* Of a thread that no one looked at the peak is not known, and not below its average. */
 static double peak(const struct hp_model_thread *thread)
 {
 	return thread->percent_max < 0 ? thread->percent_average : thread->percent_max;

@@ -19,7 +19,7 @@ struct hp_program {
 	uint64_t runs;
 	uint64_t running;	/* of them */
 	uint64_t failed;	/* exit code other than 0, or killed by a signal */
-	uint64_t unknown;	/* nobody noted how they ended */
+	uint64_t unknown;	/* no one noted how they ended */
 	int32_t status;	/* of one that failed, as from wait() */
 	uint64_t wall_ns;	/* the sum of their lives */
 	uint64_t cpu_ns;

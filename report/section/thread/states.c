@@ -144,7 +144,7 @@ static double wait_scale(const struct hp_thread_row *thread)
 	return thread->is_seen && sum > thread->blocked_ns ? thread->blocked_ns / sum : 1;
 }
 
-/* Waits of which nobody knows what for are one more that it may have done mostly. */
+/* Waits of which no one knows what for are one more that it may have done mostly. */
 static void state_mostly(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_thread_row *thread = row_of(cell->row);

@@ -224,7 +224,10 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 	threads->unseen_count = count;
 }
 
-/* The first thread of a process is nobody's child, one seen without a birth else is one of the birthless. */
+/*
+ * The first thread of a process is no one's child, one seen without a birth else is one
+ * of the birthless.
+ */
 static void unlisted_count(struct hp_threads *threads, const struct hp_locks *locks)
 {
 	uint64_t seen = 0;
@@ -272,7 +275,7 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 	return threads;
 }
 
-/* What goes on may be looked at later; of threads folded into one each one's birth is unknown. */
+/* What continues may be looked at later; of threads folded into one each one's birth is unknown. */
 static bool is_past_and_apart(const struct hp_report *report)
 {
 	for (size_t i = 0; i < report->model.thread_count; i++)

@@ -3,7 +3,7 @@
  * calls.h - questions to the call tree: who calls a function, what does it call,
  * and the tree as a whole.
  *
- * Each is a section of its own, which takes the place of the report's sections.
+ * Each is its own section, which takes the place of the report's sections.
  */
 #ifndef HP_REPORT_SECTION_TIMING_CALLS_H
 #define HP_REPORT_SECTION_TIMING_CALLS_H
@@ -27,7 +27,7 @@ struct hp_calls {
 };
 
 struct hp_calls_row {
-	uint32_t function;	/* place in the model, HP_NONE = nobody: threads and processes begin here */
+	uint32_t function;	/* place in the model, HP_NONE = no one: threads and processes begin here */
 	uint32_t above;	/* place of the row that this one hangs on; of the first: its own */
 	unsigned depth;
 	double calls;
@@ -39,8 +39,8 @@ struct hp_calls_row {
 
 /*
  * Makes it the report's answer.  `name` is a function's name, whole or short, or a part
- * of it, or /regex/; the heaviest one that fits is taken, and others are told.
- * False = there is none, which is told too.
+ * of it, or /regex/; the heaviest one that fits is taken, and others are told. False =
+ * none exists, which is told too.
  */
 bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char *name,
 		   double least_percent, hp_complain complain, void *context);

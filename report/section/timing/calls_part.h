@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_part.h - what the files of calls.h share, and nobody else looks at.
+ * calls_part.h - what the files of calls.h share, and no one else looks at.
  */
 #ifndef HP_REPORT_SECTION_TIMING_CALLS_PART_H
 #define HP_REPORT_SECTION_TIMING_CALLS_PART_H

@@ -25,9 +25,9 @@ struct step {
 	uint32_t at;
 };
 
-/* A row whose next level is to be found: its steps. */
+/* A row whose next level must be found: its steps. */
 struct level {
-	uint32_t row;	/* place in `rows`, HP_NONE = the first row is to be made */
+	uint32_t row;	/* place in `rows`, HP_NONE = the first row must be made */
 	struct step *steps;
 	size_t count;
 };

@@ -148,7 +148,7 @@ struct hp_locks {
 void hp_locks_init(struct hp_locks *locks, struct hp_model *model);
 void hp_locks_release(struct hp_locks *locks);
 
-/* The order that contradicts locks->orders[i]; NULL = there is none. */
+/* The order that contradicts locks->orders[i]; NULL = none exists. */
 const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
 
 /* A lock, not several that are told as one. */

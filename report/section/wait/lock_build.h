@@ -56,10 +56,10 @@ struct hp_lock_place hp_lock_build_plain(struct hp_lock_build *b, uint64_t modul
 /* Place in locks->paths of the path that ends with this step; HP_NONE = not known. */
 uint32_t hp_lock_build_path(struct hp_lock_build *b, uint32_t step);
 
-/* Place + 1 of an equal row, which is made if there is none: a copy, whose label is taken over. */
+/* Place + 1 of an equal row, which is made if none exists: a copy, whose label is taken over. */
 uint32_t hp_lock_build_row(struct hp_lock_build *b, const struct hp_lock_row *row);
 
-/* Place of an equal row, HP_NONE = there is none. */
+/* Place of an equal row, HP_NONE = none exists. */
 uint32_t hp_lock_build_find(const struct hp_lock_build *b, const struct hp_lock_row *row);
 
 /* Adds what a thread did with locks to their rows. */

@@ -57,7 +57,10 @@ static void reach(struct search *s, const struct hp_lock_order *edge, uint32_t d
 	s->queue[(*queued)++] = edge->taken;
 }
 
-/* The shortest way from the edge back to where it began, over locks that stand behind that; false = none. */
+/*
+ * The shortest way from the edge back to where it began, over locks that stand after
+ * that; false = none.
+ */
 static bool find(struct search *s, const struct hp_lock_order *first)
 {
 	size_t queued = 0;

@@ -273,7 +273,7 @@ static const struct hp_column rwlock_columns[] = {
 	{ 0 },
 };
 
-/* How long they are held nobody knows: see preload/lock/hook_file.c. */
+/* How long they are held no one knows: see preload/lock/hook_file.c. */
 static const struct hp_column file_lock_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
 	{ "File", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },

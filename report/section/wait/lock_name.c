@@ -11,7 +11,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 
-/* A return address is behind the call: one byte before it is of the call's line. */
+/* A return address is after the call: one byte before it is of the call's line. */
 const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
 					  const struct hp_lock_place *place)
 {

@@ -33,7 +33,7 @@ struct hp_lock_paths {
 /* Of the object with the record at `offset`. */
 typedef uint32_t (*hp_lock_find_object)(void *context, uint64_t offset);
 
-/* The place in paths->all of the path that ends at a step, HP_NONE = there is none. */
+/* The place in paths->all of the path that ends at a step, HP_NONE = none exists. */
 uint32_t hp_lock_path_read(struct hp_lock_paths *paths, struct hp_model *model, uint32_t step,
 			   hp_lock_find_object find, void *context);
 void hp_lock_paths_release(struct hp_lock_paths *paths);
@@ -48,7 +48,7 @@ char *hp_lock_path_text(struct hp_report *report, const struct hp_lock_place *at
 
 /*
  * Where a lock was taken, "function (file.c:12)", fresh.  If that is in a wrapper, whose caller
- * nobody noted, it is the function that gave it back, by the path `release`.
+ * no one noted, it is the function that gave it back, by the path `release`.
  */
 char *hp_lock_holder_text(struct hp_report *report, const struct hp_lock_place *holder,
 			  uint32_t release);

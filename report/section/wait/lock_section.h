@@ -32,7 +32,7 @@ struct hp_lock_waiting {
 
 struct hp_lock_view;
 
-/* Reads the locks of the report's segment; names are looked up when they are asked for. */
+/* Reads the locks of the report's segment; names are looked up when they are requested. */
 struct hp_lock_view *hp_lock_view(const struct hp_report *report);
 const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view);
 
@@ -71,7 +71,7 @@ const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct
 #define HP_LOCKS_LIMIT 15	/* rows, where no variable says otherwise */
 #define HP_NO_LOCKS "none was used"
 
-/* The hold that a wait is for; NULL = nobody is known to have it. */
+/* The hold that a wait is for; NULL = no one is known to have it. */
 const struct hp_lock_hold *hp_lock_wait_hold(const struct hp_report *report,
 					     const struct hp_lock_wait *wait);
 

@@ -6,8 +6,8 @@
  * is instrumented, to the innermost function that is neither the C library's nor a
  * wrapper of its locks.  What for is told by the kernel's functions inside of it.
  *
- * A thread that a signal stopped (SIGSTOP, a terminal's ^Z) waits for nothing: that time is a sum
- * of its own, in no row.
+ * A thread that a signal stopped (SIGSTOP, a terminal's ^Z) waits for nothing: that time is its
+ * own sum, in no row.
  */
 #include "report/section/wait/offcpu.h"
 
@@ -23,7 +23,7 @@
 #include "segment/layout/process.h"
 #include "report/section/core/list.h"
 
-#define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody asked for */
+#define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that no one requested */
 
 /* Parts of names of the kernel's functions; the innermost that is known decides. */
 struct cause {

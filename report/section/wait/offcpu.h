@@ -7,7 +7,7 @@
 
 #include "report/section/core/section.h"
 
-#define HP_NO_STACK "<no stack>"	/* whose wait it was nobody knows */
+#define HP_NO_STACK "<no stack>"	/* whose wait it was no one knows */
 #define HP_ON_STOP "stop"	/* the cause of a thread that a signal stopped */
 
 /* Waits of one function for one kind of thing. */
@@ -36,7 +36,7 @@ bool hp_offcpu_is_stop(const char *on);
 /* How long threads were stopped by a signal, all together. */
 uint64_t hp_offcpu_stopped_ns(struct hp_report *report);
 
-/* Whose wait it is: place in hp_cpu.functions, HP_NONE = nobody knows. */
+/* Whose wait it is: place in hp_cpu.functions, HP_NONE = no one knows. */
 uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack);
 
 /* The library waited for its helper in the program's name: true of no stand-in. */

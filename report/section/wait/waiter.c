@@ -222,7 +222,7 @@ void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules
 {
 	struct hp_waiter waiter;
 
-	/* What is behind that segments of earlier versions do not have. */
+	/* What is after that segments of earlier versions do not have. */
 	const uint64_t size = offsetof(struct hp_waiter, draws);
 
 	for (; hp_reader_step(&b->model->reader, at, &waiter, size); at = waiter.next) {

@@ -4,7 +4,7 @@
  *
  * A wait names the thread that had the lock when it began.  If that thread still
  * says it has it, it is who is waited for; else whoever says so.  Where the
- * chain of waits comes back to where it began, none of them can go on.
+ * chain of waits comes back to where it began, none of them can continue.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static const struct hp_lock_wait *wait_of_thread(const struct hp_locks *locks, u
 }
 
 /*
- * Nobody has a channel.  Who sent into it last may be who is to send next, and
+ * No one has a channel.  Who sent into it last may be who is to send next, and
  * who received from it last who is to make room: its thread, 0 = not known.
  */
 static uint32_t last_user(const struct hp_report *report, const struct hp_lock_wait *wait)

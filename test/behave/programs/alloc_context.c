@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_context.c - allocates in contexts of makecontext, on stacks that are unmapped and mapped again
- * smaller, and in handlers on a signal stack.  Says how many blocks each function asked for.
+ * alloc_context.c - allocates in contexts of makecontext, on stacks that are unmapped and mapped
+ * again smaller, and in handlers on a signal stack.  Says how many blocks each function requested.
  */
 #include <signal.h>
 #include <stdio.h>

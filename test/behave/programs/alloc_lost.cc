@@ -89,7 +89,7 @@ __attribute__((noinline)) static void lose_list()
 	}
 }
 
-// Two nodes that know each other, and nobody else does.
+// Two nodes that know each other, and no one else does.
 __attribute__((noinline)) static void lose_circle()
 {
 	Node *a = (Node *)calloc(1, sizeof(*a)), *b = (Node *)calloc(1, sizeof(*b));
@@ -116,7 +116,7 @@ __attribute__((noinline)) static void lose_empty()
 	(void)p;
 }
 
-// A pointer right behind a block is none to it.
+// A pointer right after a block is none to it.
 __attribute__((noinline)) static void lose_end()
 {
 	kept_end = (char *)malloc(72) + 72;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_open.c - `alloc_open ROUNDS LIBRARY...`: a C program that opens C++ libraries, each in a scope of
- * its own, has them allocate, and closes them, three times.  In a thread the second time.
+ * alloc_open.c - `alloc_open ROUNDS LIBRARY...`: a C program that opens C++ libraries, each in its
+ * own scope, has them allocate, and closes them, three times.  In a thread the second time.
  */
 #include <dlfcn.h>
 #include <pthread.h>

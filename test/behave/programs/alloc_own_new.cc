@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// alloc_own_new.cc - a library with its own operator new and delete, few forms of them: from an arena of its own, or
+// alloc_own_new.cc - a library with its own operator new and delete, few forms of them: from its own arena, or
 // (-DBY_MALLOC) from malloc. It ends the process if it is given back what is not its own.
 #include <cstdio>
 #include <cstdlib>

@@ -193,7 +193,7 @@ static void starved(void)
 	printf("starved_ns %.0f\n", starved_ns);
 }
 
-/* Several threads at both ends: nobody counts for another. */
+/* Several threads at both ends: no one counts for another. */
 static void *send_many(void *data)
 {
 	(void)data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drop.c WAY [NUMBER] - a root that gives up rights in place.  For trust.bats.
+ * drop.c WAY [NUMBER] - a root that drops privileges in place.  For trust.bats.
  *
  * `prepared` is called 10 times before, and `worked` 7 times after.  WAY:
  *

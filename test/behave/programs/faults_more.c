@@ -251,7 +251,7 @@ static void nothing(int number)
 	(void)number;
 }
 
-/* HOTPATH_SHUTDOWN_MS ends it; where that is refused it goes on by itself. */
+/* HOTPATH_SHUTDOWN_MS ends it; where that is refused it continues by itself. */
 static void shut(void)
 {
 	struct sigaction action = { .sa_handler = nothing };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_clock.c HOW - a thread that may not read the clock any more locks, allocates, calls functions, opens
- * blocks and uses a pipe.  `strict`: by seccomp's strict mode, in a thread of its own.  `tsc`: by PR_SET_TSC, also in
- * a thread and a child that it makes; then it may again.  `refused`: strict mode by an argument that the kernel refuses.
+ * guest_clock.c HOW - a thread that may not read the clock any more locks, allocates, calls
+ * functions, opens blocks and uses a pipe.  `strict`: by seccomp's strict mode, in its own thread.
+ * `tsc`: by PR_SET_TSC, also in a thread and a child that it makes; then it may again.  `refused`:
+ * strict mode by an argument that the kernel refuses.
  */
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -67,7 +68,7 @@ static void strict(void)
 {
 	pthread_t thread;
 
-	/* It leaves past the C library, so nobody can join it. */
+	/* It leaves past the C library, so no one can join it. */
 	pthread_create(&thread, NULL, work_strictly, NULL);
 	while (strict_tid == 0 || syscall(SYS_tgkill, getpid(), strict_tid, 0) == 0)
 		usleep(1000);

@@ -35,7 +35,7 @@ static __attribute__((noinline)) unsigned deep(unsigned levels)
 	return levels ? deep(levels - 1) + 1 : worked;
 }
 
-/* 64 functions that nobody called before, each a caller of work. */
+/* 64 functions that no one called before, each a caller of work. */
 #define ONE(a, b) \
 	static __attribute__((noinline)) void later_##a##b(void) \
 	{ \

@@ -242,7 +242,7 @@ static void in_handler(long count)
 		raiser();
 }
 
-/* The process that goes on is not the one that was started. */
+/* The process that continues is not the one that was started. */
 static void as_daemon(long count)
 {
 	int tube[2];

@@ -4,11 +4,12 @@
  *
  *     interrupt ROUNDS SEED FILE [THING]
  *
- * Each round is a child that works in one of four ways until a timer's handler, or its other thread, does
- * one of eleven things.  Ways and things are paired as the C library allows it: who leaves malloc() or
- * pthread_mutex_lock() by a jump breaks it by himself.  The child's status has to be what the thing makes
- * it, within a minute.  stdout says how many rounds went so and is always the same; FILE says how many
- * calls of step(), blocks and locks were begun and done, and how often the handler came inside of the library.
+ * Each round is a child that works in one of four ways until a timer's handler, or its other
+ * thread, does one of eleven things.  Ways and things are paired as the C library allows it: who
+ * leaves malloc() or pthread_mutex_lock() by a jump breaks it by himself.  The child's status must
+ * be what the thing makes it, within a minute.  stdout says how many rounds went so and is always
+ * the same; FILE says how many calls of step(), blocks and locks were begun and done, and how often
+ * the handler came inside of the library.
  */
 #define _GNU_SOURCE
 
@@ -40,7 +41,7 @@ enum thing {
 	ABORT,
 	EXEC,
 	EXIT,
-	FORK, /* in the handler, and go on */
+	FORK, /* in the handler, and continue */
 	KILL, /* by the parent */
 	CANCEL, /* at a cancellation point */
 	JUMP, /* siglongjmp, several times */

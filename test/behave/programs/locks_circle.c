@@ -24,7 +24,7 @@ static void *both(void *arg)
 	return arg;
 }
 
-/* One after the other, each in a thread of its own: nothing ever waits. */
+/* One after the other, each in its own thread: nothing ever waits. */
 int main(void)
 {
 	struct pair pairs[] = { { &red, &green },   { &green, &blue },	{ &blue, &red },

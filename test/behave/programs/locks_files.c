@@ -33,7 +33,7 @@ static void init_inner(void)
 	done++;
 }
 
-/* The other thread comes while this goes on. */
+/* The other thread comes while this continues. */
 static void init(void)
 {
 	pthread_barrier_wait(&begun);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * locks_label.c - locks that the program gives names: on the heap, static, destroyed
- * and made anew, many of one name.
+ * and made again, many of one name.
  */
 #include <hotpath.h>
 

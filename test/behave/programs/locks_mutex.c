@@ -2,7 +2,7 @@
 /*
  * locks_mutex.c - mutexes whose waits and holds the program measures itself, around the calls.
  *
- * Prints "NAME count wait_ns hold_ns" of each of its mutexes; the longest wait behind it.
+ * Prints "NAME count wait_ns hold_ns" of each of its mutexes; the longest wait after it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -202,7 +202,7 @@ static void run_kinds(void)
 	puts("done");
 }
 
-/* --- short-lived ones, on the heap, one behind the other --- */
+/* --- short-lived ones, on the heap, one after the other --- */
 
 static void run_many(long count)
 {

@@ -31,7 +31,10 @@ static void check(const char *what, int got, int wanted)
 		printf("%s: %d, not %d\n", what, got, wanted);
 }
 
-/* A thread about to wait says who it is, and its creator goes on when it waits: some 30 ms later. */
+/*
+ * A thread about to wait says who it is, and its creator continues when it waits: some
+ * 30 ms later.
+ */
 static void say_who(void)
 {
 	waiter = gettid();

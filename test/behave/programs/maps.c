@@ -4,7 +4,7 @@
  * is: "FUNCTION CALLS BYTES LEFT RANGES" lines.
  *
  *   maps random SEED COUNT      maps, unmaps parts, maps over parts, moves, in a window of 1 MiB
- *   maps threads COUNT          four threads, each in a window of its own, and one frees for another
+ *   maps threads COUNT          four threads, each in its own window, and one frees for another
  *   maps signal COUNT           the same while a signal handler does it, too
  *   maps jump COUNT             the handler jumps out
  *   maps break                  brk and sbrk

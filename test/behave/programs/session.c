@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static volatile int ticks;
-static char **rest;	/* arguments behind the mode */
+static char **rest;	/* arguments after the mode */
 
 static __attribute__((noinline)) void tick(void)
 {
@@ -27,7 +27,7 @@ static void tick_often(int times)
 		tick();
 }
 
-/* Every kind of wait, to its end: one child of our own, and nobody else. */
+/* Every kind of wait, to its end: one child of our own, and no one else. */
 static int wait_for_all(void)
 {
 	siginfo_t info;
@@ -89,7 +89,7 @@ static int become_daemon(void)
 	return 0;
 }
 
-/* The helper's pid stands behind the colon; it dies in the middle of the run. */
+/* The helper's pid stands after the colon; it dies in the middle of the run. */
 static int kill_helper(void)
 {
 	const char *session = getenv("HOTPATH_SESSION");

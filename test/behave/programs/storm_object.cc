@@ -61,7 +61,7 @@ struct Own {
 thread_local Own own;
 } // namespace
 
-/* With `stays` the thread gets an object of its own, and the library stays until the thread ends. */
+/* With `stays` the thread gets its own object, and the library stays until the thread ends. */
 extern "C" __attribute__((no_instrument_function)) void entry(int stays)
 {
 	OWN(used_)();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trust.c ATTACK [ARGUMENT] - starts as root with the library in it; a child gives up its rights without
- * exec, and attacks.  For trust.bats.
+ * trust.c ATTACK [ARGUMENT] - starts as root with the library in it; a child drops privileges
+ * without exec, and attacks.  For trust.bats.
  *
- * ATTACK `everywhere`: it calls setuid(), and then writes all that it can.  Its parent goes on meanwhile, and says
- * "parent N" at its end, N times that it called `parent_works`.  The others make the system calls
- * by their own instructions, which nobody sees, and keep the segment.
+ * ATTACK `everywhere`: it calls setuid(), and then writes all that it can.  Its parent continues
+ * meanwhile, and says "parent N" at its end, N times that it called `parent_works`.  The others
+ * make the system calls by their own instructions, which no one sees, and keep the segment.
  *
  * Numbers are offsets of the format (segment/FORMAT.md), not names: who attacks has no headers of ours.
  */
@@ -356,7 +356,7 @@ UNSEEN int attack_everywhere(pid_t helper, int to_parent)
 	struct stat status;
 	int fd;
 
-	/* It has a segment of its own now, and can get at no other. */
+	/* It has its own segment now, and can get at no other. */
 	free(malloc(1000));
 	if (!others_are_out_of_reach(getppid()) || !others_are_out_of_reach(helper))
 		return 9;

@@ -4,7 +4,7 @@
  *
  * times: says how long it waited for them, by its own clock: NAME COUNT NS.
  * hang: one thread waits for a message of a pipe with a mutex that the sender
- *       waits for; says "hangs" and goes on waiting.
+ *       waits for; says "hangs" and continues waiting.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void rest(long ms)
 	nanosleep(&time, NULL);
 }
 
-/* Main waits in a call, and goes on waiting for 5 ms: so each of its calls is a wait. */
+/* Main waits in a call, and continues waiting for 5 ms: so each of its calls is a wait. */
 static void let_main_wait(void)
 {
 	while (!is_asleep(getpid(), getpid()))

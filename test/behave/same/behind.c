@@ -45,7 +45,7 @@ static __attribute__((constructor)) void share(void)
 
 __attribute__((visibility("hidden"), used)) void *behind_find(long index)
 {
-	/* A search frees what an earlier one in vain has left, so this one has to be known before. */
+	/* A search frees what an earlier one in vain has left, so this one must be known before. */
 	if (!behind_real[INDEX_free])
 		behind_real[INDEX_free] = dlsym(RTLD_NEXT, "free");
 	/* These have two versions, and the first one found need not be the present one. Searching allocates if in vain. */
@@ -79,7 +79,7 @@ static __attribute__((destructor)) void tell(void)
 	}
 }
 
-/* r10 and r11 are nobody's at a call of a C function; nothing else is touched. */
+/* r10 and r11 are no one's at a call of a C function; nothing else is touched. */
 #define X(name) \
 	__attribute__((naked, visibility("default"))) void stub_##name(void) __asm__(#name); \
 	__attribute__((naked, visibility("default"))) void stub_##name(void) \

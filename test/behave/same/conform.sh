@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-# conform.sh posix|glibc DIR SOURCES - conformance suites for threads, memory, signals, clocks, queues and processes, each
-# test a program of its own in DIR, with a hook in each function: the POSIX suite as Debian has its source, and
-# tests of the C library that can be built beside the installed one. Those that do not compile are left out.
-# conform.sh table DIR - a table of same.py's, on stdout. Compared is how a test ends and what it leaves: what it
-# prints has addresses and times.
+# conform.sh posix|glibc DIR SOURCES - conformance suites for threads, memory, signals, clocks, queues and
+# processes, each test its own program in DIR, with a hook in each function: the POSIX suite as Debian has its
+# source, and tests of the C library that can be built beside the installed one. Those that do not compile are
+# left out. conform.sh table DIR - a table of same.py's, on stdout. Compared is how a test ends and what it
+# leaves: what it prints has addresses and times.
 # conform.sh missing DIR - what did not compile, a line for each: the file, and what the compiler said last.
 set -e
 export FLAGS='-w -O1 -g -D_GNU_SOURCE -finstrument-functions'
 here=$(cd "$(dirname "$0")" && pwd)
 
-# compile <LIST - a line for each: the file. What is left behind is a program, or why there is none.
+# compile <LIST - a line for each: the file. What is left behind is a program, or why none exists.
 compile()
 {
 	mkdir -p "$DIR.missing"

@@ -204,7 +204,7 @@ static void look(const char *when)
 	char name[64] = "", path[512];
 
 	prctl(PR_GET_NAME, name);
-	/* `hotpath run` is a program of its own, and has this library, too. */
+	/* `hotpath run` is its own program, and has this library, too. */
 	if (strncmp(name, "hotpath", 7) == 0)
 		return;
 	used = 0;

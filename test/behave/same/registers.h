@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registers.h - calls with patterns in the registers that have to be kept: see registers.c.
+ * registers.h - calls with patterns in the registers that must be kept: see registers.c.
  */
 #ifndef REGISTERS_H
 #define REGISTERS_H

@@ -96,7 +96,10 @@ static void out_of_handler(int number)
 	siglongjmp(back, 1);
 }
 
-/* Out of locks that nobody waits for, semaphores and calls: none of these leaves anything undone. */
+/*
+ * Out of locks that no one waits for, semaphores and calls: none of these leaves
+ * anything undone.
+ */
 static void handlers_jump(void)
 {
 	volatile int jumps = 0;

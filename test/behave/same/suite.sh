@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# suite.sh SECONDS PROGRAM... - runs each test program by itself in a folder of its own, at most so long, and
-# says how it ended. What it prints is not shown. What fails is run twice again: tests of times fail now and then on a
-# machine that others share.
+# suite.sh SECONDS PROGRAM... - runs each test program by itself in its own folder, at most so long, and says
+# how it ended. What it prints is not shown. What fails is run twice again: tests of times fail now and then
+# on a machine that others share.
 limit=$1
 shift
 exec 2>/dev/null	# bash tells of each that is killed

@@ -15,7 +15,7 @@ export HOME=/tmp LC_ALL=C.UTF-8 TZ=UTC
 
 # --- what most of them have: automake ---
 
-# What Debian's patches made older than its sources is not made anew.
+# What Debian's patches made older than its sources is not made again.
 not_anew="AUTOMAKE=: AUTOCONF=: ACLOCAL=: AUTOHEADER=: MAKEINFO=:"
 
 automake_build()

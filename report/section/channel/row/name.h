@@ -8,7 +8,7 @@
 #include "report/section/channel/row/channel.h"
 #include "report/section/core/report.h"
 
-/* They are read when they are first asked for, and so are their names. */
+/* They are read when they are first requested, and so are their names. */
 const struct hp_channels *hp_channel_rows(const struct hp_report *report);
 
 /* The name of rows[i]. */
